@@ -40,6 +40,9 @@ var rules = house.Rules{
 		{"internal/kernel/recovery", "internal/conversation"},
 		{"internal/kernel"},
 		{"internal/kernel/kerneltest"},
+		{"internal/daemon/mcpserver/mcpresult", "internal/daemon/mcpserver/question", "internal/daemon/mcpserver/route",
+			"internal/daemon/mcpserver/subscriptions", "internal/daemon/mcpserver/tooldef"},
+		{"internal/daemon/mcpserver/calls", "internal/daemon/mcpserver/items"},
 		{".", "internal/daemon", "internal/tui"},
 		{"internal/cli"},
 		{"cmd/callgate", "scripts"},
@@ -82,6 +85,15 @@ var rules = house.Rules{
 	ForbiddenCalls: []house.ForbiddenCall{
 		{Import: "os", Name: "Rename", Why: "a file is replaced by internal/durable, which says what survives a crash",
 			Only: []string{"internal/durable", "internal/module/web/pagecache"}}, // a cache need not survive one
+		{Import: "context", Name: "WithValue", Why: "what a function needs stands in its signature",
+			Only: []string{"internal/daemon/httpapi", "internal/source/mcp/oauth"}}, // net/http and oauth2 offer nothing else
+	},
+	ForbiddenInTests: []house.ForbiddenCall{
+		{Import: "time", Name: "Sleep", Why: "a test waits for what happens: a channel, a bubble's clock, a condition"},
+	},
+	Limits: house.Limits{
+		Package: 2500, File: 400, Function: 60, Methods: 40, Fields: 20, Line: 120, LongLine: 140,
+		Lines: map[string]int{".": 900},
 	},
 	BadNames:    []string{"util", "utils", "common", "helpers", "types", "models", "misc"},
 	HandlerRoom: "internal/gate",

@@ -32,7 +32,9 @@ func (k *Kernel) OpenSession(ctx context.Context, c SessionConfig) (*Session, er
 	if err != nil {
 		return nil, err
 	}
-	spec := session.Spec{Workspace: c.Workspace, AppFile: c.AppFile, Agent: c.Agent, NoWait: c.NoWait, Requester: requester}
+	spec := session.Spec{
+		Workspace: c.Workspace, AppFile: c.AppFile, Agent: c.Agent, NoWait: c.NoWait, Requester: requester,
+	}
 	if c.OnApproval != nil {
 		spec.OnAsked = func(r approval.Request) { c.OnApproval(approvalOf(r)) }
 	}

@@ -60,12 +60,12 @@ type Grant struct {
 	// tool's module, if it names one.
 	Credential string
 	// HiddenFiles are the folders inside the workspace that belong to the kernel, its
-	// state with the human's key in it, and HiddenAt where they are: no tool may
-	// reach them. Mostly there are none.
+	// state with the human's key in it, and HiddenPaths their paths: no tool
+	// may reach them. Usually there are none.
 	HiddenFiles []os.FileInfo
 	HiddenPaths []string
-	Relaxed     bool // a process may run even where not every wall can be put up
-	// Emit, when set, passes output on to whoever watches while the call runs.
+	Relaxed     bool // a process may run even where not every isolation is available
+	// Emit, when set, passes output on to the watchers of a running call.
 	// It is for watching only: what counts belongs in the result.
 	Emit func(stream string, chunk []byte)
 }

@@ -52,7 +52,8 @@ func FromJSON(data json.RawMessage) (*Result, error) {
 		return &Result{Status: Success, Summary: "done"}, nil
 	}
 	if !json.Valid(data) {
-		return nil, Errorf("tool.FromJSON", Failed, "the tool answered with text that is not JSON: %q", Truncate(string(data)))
+		return nil, Errorf("tool.FromJSON", Failed, "the tool answered with text that is not JSON: %q",
+			Truncate(string(data)))
 	}
 	var r Result
 	if json.Unmarshal(data, &r) == nil && r.Summary != "" {
@@ -76,7 +77,8 @@ func Func[In, Out any](name, description string, r Runtime, fn func(context.Cont
 	}
 	input, err := inferObject[In]()
 	if err != nil {
-		return nil, &Error{Op: op, Kind: Invalid, Message: fmt.Sprintf("no input schema for %s can be drawn from %T", name, *new(In)), Err: err}
+		return nil, &Error{Op: op, Kind: Invalid,
+			Message: fmt.Sprintf("no input schema for %s can be drawn from %T", name, *new(In)), Err: err}
 	}
 	output, err := inferObject[Out]()
 	if err != nil {
@@ -97,7 +99,8 @@ func Func[In, Out any](name, description string, r Runtime, fn func(context.Cont
 			}
 			data, err := json.Marshal(out)
 			if err != nil {
-				return nil, &Error{Op: op, Kind: Internal, Message: "the answer of " + name + " cannot be written as JSON", Err: err}
+				return nil, &Error{Op: op, Kind: Internal,
+					Message: "the answer of " + name + " cannot be written as JSON", Err: err}
 			}
 			return &Result{Status: Success, Summary: summarize(data), Data: data}, nil
 		}),

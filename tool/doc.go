@@ -1,8 +1,8 @@
 // Package tool is the vocabulary of Callgate: what a tool is, who asks for it,
 // what it touches, and what comes back.
 //
-// It is the bottom floor of the house. It imports nothing of Callgate and is
-// imported by everything, so it holds words and their laws, never machinery.
+// It is the lowest layer: it imports nothing of Callgate and is imported by
+// everything, so it holds types and their laws, and no machinery.
 //
 // # Names
 //
@@ -17,7 +17,7 @@
 //
 // [Spec] is all that a model may ever see. [Runtime] never leaves the kernel:
 // effects, risk, limits, secrets. A [Tool] joins both with its [Handler], and
-// only the arbiter invokes a handler.
+// only the gate invokes a handler.
 //
 // # One call
 //

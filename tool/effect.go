@@ -93,7 +93,8 @@ func (e Effect) validate(t *Tool) error {
 		return Errorf(op, Invalid, "%s has an effect without a resource or with a mode that is not IS, IX, S, U or X", t.ID)
 	}
 	if e.Mode.Writes() && !t.Runtime.SideEffect.Durable() {
-		return Errorf(op, Invalid, "%s claims %s on %q yet says its side effect is %q", t.ID, e.Mode, Truncate(e.Resource), t.Runtime.SideEffect)
+		return Errorf(op, Invalid, "%s claims %s on %q yet says its side effect is %q",
+			t.ID, e.Mode, Truncate(e.Resource), t.Runtime.SideEffect)
 	}
 	if e.When == "" && len(e.Unless) == 0 {
 		return nil
@@ -110,7 +111,8 @@ func (e Effect) validate(t *Tool) error {
 	}
 	for _, name := range names {
 		if _, ok := schema.Properties[name]; !ok && len(schema.Properties) > 0 {
-			return Errorf(op, Invalid, "%s has an effect on %q that depends on the parameter %q, which it does not have", t.ID, Truncate(e.Resource), Truncate(name))
+			return Errorf(op, Invalid, "%s has an effect on %q that depends on the parameter %q, which it does not have",
+				t.ID, Truncate(e.Resource), Truncate(name))
 		}
 	}
 	return nil

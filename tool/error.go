@@ -124,6 +124,9 @@ func (e *Error) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return err
 	}
-	*e = Error{Op: w.Op, Kind: w.Kind, Message: w.Message, Hint: w.Hint, Fields: w.Fields, Similar: w.Similar, Schema: w.Schema, Example: w.Example}
+	*e = Error{
+		Op: w.Op, Kind: w.Kind, Message: w.Message, Hint: w.Hint,
+		Fields: w.Fields, Similar: w.Similar, Schema: w.Schema, Example: w.Example,
+	}
 	return nil
 }

@@ -66,7 +66,8 @@ func (v Version) Compare(w Version) int {
 func NewID(namespace, name, version string) (ID, error) {
 	const op = "tool.NewID"
 	if len(namespace) > maxPart || !namespaceForm.MatchString(namespace) {
-		return ID{}, Errorf(op, Invalid, "namespace %q must be lower-case letters, digits, _ and -, with single dots between parts", Truncate(namespace))
+		return ID{}, Errorf(op, Invalid,
+			"namespace %q must be lower-case letters, digits, _ and -, with single dots between parts", Truncate(namespace))
 	}
 	if len(name) > maxPart || !nameForm.MatchString(name) {
 		return ID{}, Errorf(op, Invalid, "name %q must be lower-case letters, digits, _ and -", Truncate(name))
@@ -121,7 +122,11 @@ func (id ID) IsZero() bool { return id == ID{} }
 
 // Compare orders ids by namespace, name, then version.
 func (id ID) Compare(other ID) int {
-	return cmp.Or(cmp.Compare(id.Namespace, other.Namespace), cmp.Compare(id.Name, other.Name), id.Version.Compare(other.Version))
+	return cmp.Or(
+		cmp.Compare(id.Namespace, other.Namespace),
+		cmp.Compare(id.Name, other.Name),
+		id.Version.Compare(other.Version),
+	)
 }
 
 // MarshalText writes the full identity; the zero ID is empty.
@@ -161,7 +166,8 @@ func ParseRef(s string) (Ref, error) {
 	bare, version, versioned := strings.Cut(s, "@")
 	namespace, name, ok := strings.Cut(bare, ":")
 	if !ok {
-		return Ref{}, Errorf(op, Invalid, "tool reference %q is not of the form namespace:name or namespace:name@range", Truncate(s))
+		return Ref{}, Errorf(op, Invalid, "tool reference %q is not of the form namespace:name or namespace:name@range",
+			Truncate(s))
 	}
 	id, err := NewID(namespace, name, "0")
 	if err != nil {
@@ -180,7 +186,8 @@ func ParseRef(s string) (Ref, error) {
 	}
 	ref.within, err = semver.NewConstraint(version)
 	if err != nil {
-		return Ref{}, Errorf(op, Invalid, "version range %q is not understood; use 1.2.3, ^1.2, ~1, >=1 <2 or latest", Truncate(version))
+		return Ref{}, Errorf(op, Invalid, "version range %q is not understood; use 1.2.3, ^1.2, ~1, >=1 <2 or latest",
+			Truncate(version))
 	}
 	return ref, nil
 }

@@ -22,7 +22,8 @@ func (e *Error) ModelText() string {
 		}
 		fmt.Fprintf(&b, "\n- %s: want %s, got %s", path, f.Want, f.Got)
 	}
-	if missing := slices.DeleteFunc(slices.Clone(e.Similar), func(s string) bool { return strings.Contains(e.Hint, s) }); len(missing) > 0 {
+	hinted := func(s string) bool { return strings.Contains(e.Hint, s) }
+	if missing := slices.DeleteFunc(slices.Clone(e.Similar), hinted); len(missing) > 0 {
 		b.WriteString("\nsimilar: " + strings.Join(missing, ", "))
 	}
 	if len(e.Schema) > 0 {

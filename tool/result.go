@@ -8,7 +8,7 @@ import (
 // Status is how a call ended, in the one envelope that every tool shares.
 type Status string
 
-// The four endings.
+// The statuses.
 const (
 	Success Status = "success"
 	Failure Status = "error"
@@ -38,8 +38,8 @@ func (r *Result) Err() error {
 }
 
 // Content is one piece of a result meant for a model: text, an image, a sound,
-// or something with an address. Whoever cannot use a piece as what it is reads
-// its Text, which says the same in words; only an image has none.
+// or something with an address. A reader that cannot use the type reads
+// Text, which says the same in words; only an image has none.
 type Content struct {
 	Type string `json:"type"` // "text", "image", "audio" or "resource"
 	Text string `json:"text,omitempty"`
@@ -54,7 +54,7 @@ func Text(s string) Content { return Content{Type: "text", Text: s} }
 // Image makes an image content.
 func Image(mime string, data []byte) Content { return Content{Type: "image", MIME: mime, Data: data} }
 
-// Audio makes a sound; words tell those who cannot hear it what it is.
+// Audio makes a sound content; words describe it to a reader that has no sound.
 func Audio(mime string, data []byte, words string) Content {
 	return Content{Type: "audio", MIME: mime, Data: data, Text: words}
 }

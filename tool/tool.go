@@ -15,7 +15,7 @@ type Tool struct {
 	Handler Handler
 }
 
-// Handler is the code behind a tool. Only the arbiter calls it, with arguments
+// Handler is the code behind a tool. Only the gate calls it, with arguments
 // that met the input schema, and with every claim held. It stops promptly when
 // ctx is done.
 type Handler interface {
@@ -168,7 +168,8 @@ func (r *Runtime) validate(id ID) error {
 	switch r.SideEffect {
 	case "", None, Read, Write, External:
 	default:
-		return Errorf(op, Invalid, "%s has side effect %q; use none, read, write or external", id, Truncate(string(r.SideEffect)))
+		return Errorf(op, Invalid, "%s has side effect %q; use none, read, write or external",
+			id, Truncate(string(r.SideEffect)))
 	}
 	switch r.Exposure {
 	case "", Both, Edge, Core, Nobody:

@@ -70,17 +70,22 @@ func TestFunc(t *testing.T) {
 	if err := json.Unmarshal(f.Spec.Input, &schema); err != nil {
 		t.Fatal(err)
 	}
-	if fmt.Sprint(schema.Required) != "[name]" || schema.Properties["times"].Type != "integer" || schema.Properties["name"].Description != "whom to greet" {
+	if fmt.Sprint(schema.Required) != "[name]" || schema.Properties["times"].Type != "integer" ||
+		schema.Properties["name"].Description != "whom to greet" {
 		t.Errorf("inferred %s", f.Spec.Input)
 	}
 	r, err := f.Handler.Execute(t.Context(), tool.Call{Args: json.RawMessage(`{"name":"Ada"}`)}, tool.Grant{})
 	if err != nil || string(r.Data) != `{"greeting":"hello Ada"}` {
 		t.Errorf("result %+v, %v", r, err)
 	}
-	if _, err := tool.Func("demo.bad", "Takes a number.", tool.Runtime{}, func(context.Context, int) (int, error) { return 0, nil }); tool.KindOf(err) != tool.Invalid {
+	if _, err := tool.Func("demo.bad", "Takes a number.", tool.Runtime{}, func(context.Context, int) (int, error) { return 0, nil }); tool.KindOf(
+		err,
+	) != tool.Invalid {
 		t.Errorf("a function of an int gave %v", err)
 	}
-	if _, err := tool.Func("nodot", "No namespace.", tool.Runtime{}, func(context.Context, in) (out, error) { return out{}, nil }); tool.KindOf(err) != tool.Invalid {
+	if _, err := tool.Func("nodot", "No namespace.", tool.Runtime{}, func(context.Context, in) (out, error) { return out{}, nil }); tool.KindOf(
+		err,
+	) != tool.Invalid {
 		t.Errorf("a name without a namespace gave %v", err)
 	}
 }

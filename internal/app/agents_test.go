@@ -36,13 +36,18 @@ func TestDiscoveryBot(t *testing.T) {
 	if diff := cmp.Diff(want, a.Agents[0].Model); diff != "" {
 		t.Error(diff)
 	}
-	if a.Runtime != (app.Runtime{Mode: "conversation", Entry: "main", MaxTurns: 10, Timeout: 3 * time.Minute, WorkdirMode: "auto"}) || a.Surface.Mode != "discovery" {
+	if a.Runtime != (app.Runtime{Mode: "conversation", Entry: "main", MaxTurns: 10, Timeout: 3 * time.Minute, WorkdirMode: "auto"}) ||
+		a.Surface.Mode != "discovery" {
 		t.Errorf("%+v %+v", a.Runtime, a.Surface)
 	}
 	if !strings.HasPrefix(a.Agents[0].SystemPrompt, "You have many tools") || len(a.Warnings) > 0 {
 		t.Errorf("%q %v", a.Agents[0].SystemPrompt, a.Warnings)
 	}
-	keyed, err := app.LoadWith("testdata/apps/discovery-bot.yaml", agentKnown, app.Vars{Env: func(name string) (string, bool) { return "k-" + name, true }})
+	keyed, err := app.LoadWith(
+		"testdata/apps/discovery-bot.yaml",
+		agentKnown,
+		app.Vars{Env: func(name string) (string, bool) { return "k-" + name, true }},
+	)
 	if err != nil || keyed.Agents[0].Model.Key != "k-DEEPSEEK_API_KEY" {
 		t.Errorf("with the variable: %+v, %v", keyed, err)
 	}
@@ -82,7 +87,15 @@ func TestTeam(t *testing.T) {
 	if diff := cmp.Diff(wantAgents, a.Agents); diff != "" {
 		t.Error(diff)
 	}
-	wantSkills := []app.Skill{{Command: "tone", Description: "how we write", Content: "Write calmly.\n", Path: filepath.Join(folder, "skills/tone.md"), Dir: filepath.Join(folder, "skills")}}
+	wantSkills := []app.Skill{
+		{
+			Command:     "tone",
+			Description: "how we write",
+			Content:     "Write calmly.\n",
+			Path:        filepath.Join(folder, "skills/tone.md"),
+			Dir:         filepath.Join(folder, "skills"),
+		},
+	}
 	if diff := cmp.Diff(wantSkills, a.Skills); diff != "" {
 		t.Error(diff)
 	}

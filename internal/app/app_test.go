@@ -130,10 +130,22 @@ func TestParseDefaults(t *testing.T) {
 		{"empty blocks", "app:\ntools:\n", all, policy.Approve, policy.Allow},
 		{"capabilities without a key", "tools:\n  capabilities:\n", all, policy.Approve, policy.Approve},
 		{"capabilities in braces", "tools: {capabilities: {}}", all, policy.Approve, policy.Approve},
-		{"rules commented out", "tools:\n  capabilities:\n    default_policy: auto\n    deny:\n    # - module: shell\n", all, policy.Allow, policy.Allow},
+		{
+			"rules commented out",
+			"tools:\n  capabilities:\n    default_policy: auto\n    deny:\n    # - module: shell\n",
+			all,
+			policy.Allow,
+			policy.Allow,
+		},
 		{"one module, null", "tools:\n  modules:\n    filesystem:\n", all[:1], policy.Approve, policy.Allow},
 		{"one module, tilde", "tools: {modules: {filesystem: ~}}", all[:1], policy.Approve, policy.Allow},
-		{"a module with empty parts", "tools:\n  modules:\n    filesystem:\n      config:\n      constraints:\n", all[:1], policy.Approve, policy.Allow},
+		{
+			"a module with empty parts",
+			"tools:\n  modules:\n    filesystem:\n      config:\n      constraints:\n",
+			all[:1],
+			policy.Approve,
+			policy.Allow,
+		},
 		{"document mark", "---\napp: {name: x}\n", all, policy.Approve, policy.Allow},
 		{"carriage returns", "app:\r\n  name: x\r\n", all, policy.Approve, policy.Allow},
 		{"byte order mark", "\ufeffapp: {name: x}", all, policy.Approve, policy.Allow},
@@ -162,12 +174,18 @@ func TestWarnings(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"a module that is not here yet", "tools:\n  capabilities:\n    approve:\n    - {module: mcp_github, actions: [create_issue, close_issue]}\n",
-			[]string{`f:4:16: there is no module "mcp_github" here, so this waits until there is one`}},
+		{
+			"a module that is not here yet",
+			"tools:\n  capabilities:\n    approve:\n    - {module: mcp_github, actions: [create_issue, close_issue]}\n",
+			[]string{`f:4:16: there is no module "mcp_github" here, so this waits until there is one`},
+		},
 		{"a misspelt module", "tools:\n  capabilities:\n    deny:\n    - {module: shel}\n    hidden_modules: [shel]\n",
 			[]string{`f:4:16: there is no module "shel" here, so this waits until there is one; did you mean shell?`}},
-		{"a module that is off", "tools:\n  modules: {filesystem: }\n  capabilities:\n    grant:\n    - {module: shell}\n    deny:\n    - {module: shell}\n",
-			[]string{`f:5:16: the module shell is off, because tools.modules does not list it`}},
+		{
+			"a module that is off",
+			"tools:\n  modules: {filesystem: }\n  capabilities:\n    grant:\n    - {module: shell}\n    deny:\n    - {module: shell}\n",
+			[]string{`f:5:16: the module shell is off, because tools.modules does not list it`},
+		},
 		{"no module at all", "tools:\n  modules:\n",
 			[]string{`f:2:3: tools.modules lists no module, so none is on; leave the key out to have all of them`}},
 		{"hidden and limited", "tools:\n  capabilities:\n    hidden_actions: [mcp_a.x]\n    rate_limits:\n      mcp_b.y: 1\n      mcp_c: 2\n",
@@ -176,7 +194,11 @@ func TestWarnings(t *testing.T) {
 				`f:5:7: there is no module "mcp_b" here, so this waits until there is one`,
 				`f:6:7: there is no module "mcp_c" here, so this waits until there is one`,
 			}},
-		{"all is well", "tools:\n  capabilities:\n    grant:\n    - {module: context_builder, actions: [ask_user]}\n    - {module: open, actions: [whatever]}\n    - {module: \"*\", actions: [whatever]}\n    rate_limits: {\"*\": 5, filesystem.*: 3, open.x: 4}\n", nil},
+		{
+			"all is well",
+			"tools:\n  capabilities:\n    grant:\n    - {module: context_builder, actions: [ask_user]}\n    - {module: open, actions: [whatever]}\n    - {module: \"*\", actions: [whatever]}\n    rate_limits: {\"*\": 5, filesystem.*: 3, open.x: 4}\n",
+			nil,
+		},
 	}
 	for _, test := range tests {
 		a, err := app.Parse("f", []byte(test.text), known)

@@ -54,8 +54,13 @@ tools:
 			Env: map[string]string{"TOKEN": "{{secret.hub_token}}", "LEVEL": "2"}, Dir: "work", Protocol: "2025-11-25",
 			Timeout: 2 * time.Minute, StartTimeout: 5 * time.Second, Concurrency: 3, EnvAllow: []string{"HUB_HOST"}, Pin: true,
 			Tools: map[string]app.ServerTool{
-				"create_issue": {Risk: tool.High, SideEffect: tool.External, Idempotent: true, Effects: []tool.Effect{{Resource: "issue:{repo}", Mode: tool.X, Unless: []string{"dry_run"}}}},
-				"noisy":        {Off: true},
+				"create_issue": {
+					Risk:       tool.High,
+					SideEffect: tool.External,
+					Idempotent: true,
+					Effects:    []tool.Effect{{Resource: "issue:{repo}", Mode: tool.X, Unless: []string{"dry_run"}}},
+				},
+				"noisy": {Off: true},
 			},
 		},
 		{
@@ -173,7 +178,11 @@ func TestVariables(t *testing.T) {
 		"{{env.HOME ?? {{workdir}}}} end": "/home/ada}} end",
 	} {
 		file := t.TempDir() + "/callgate.yaml"
-		write(t, file, "app:\n  app_id: demo\n  description: |-\n    "+text+"\ndev:\n  variables: {name: '{{first}} lovelace', first: ada, count: 3, flag: true}\n")
+		write(
+			t,
+			file,
+			"app:\n  app_id: demo\n  description: |-\n    "+text+"\ndev:\n  variables: {name: '{{first}} lovelace', first: ada, count: 3, flag: true}\n",
+		)
 		a, err := app.LoadWith(file, known, vars)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)

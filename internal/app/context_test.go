@@ -30,7 +30,15 @@ agents:
 `)
 	yes, no := true, false
 	small := &app.Model{Provider: "ollama", Name: "small", Window: 8000}
-	all := app.Context{OutputReserved: 2000, Strategy: "summarize", KeepRecent: 6, Trigger: 0.6, SummaryMaxTokens: 500, Auto: &no, SummaryModel: small}
+	all := app.Context{
+		OutputReserved:   2000,
+		Strategy:         "summarize",
+		KeepRecent:       6,
+		Trigger:          0.6,
+		SummaryMaxTokens: 500,
+		Auto:             &no,
+		SummaryModel:     small,
+	}
 	if diff := cmp.Diff(all, a.Runtime.Context); diff != "" || a.Surface.Window != 64000 {
 		t.Errorf("%s, window %d", diff, a.Surface.Window)
 	}

@@ -81,7 +81,12 @@ func (r reply) text() string {
 // newAgent starts a bridge in a folder, and is introduced.
 func newAgent(t *testing.T, state, folder, name string, args ...string) *agent {
 	t.Helper()
-	a := &agent{t: t, Cmd: exec.Command("callgate", append([]string{"-C", folder, "mcp"}, args...)...), answers: make(chan reply, 256), progress: make(chan string, 64)}
+	a := &agent{
+		t:        t,
+		Cmd:      exec.Command("callgate", append([]string{"-C", folder, "mcp"}, args...)...),
+		answers:  make(chan reply, 256),
+		progress: make(chan string, 64),
+	}
 	a.Env = append(os.Environ(), "CALLGATE_STATE="+state, "GORACE="+quickRace)
 	a.Stderr = &a.errs
 	var err error
@@ -212,18 +217,15 @@ func down(t *testing.T, state string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start(t, state, "down").ends(t)
-	for limit := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		held, err := dir.Hold()
-		if err == nil {
+	inProcess(t, state, "", "down")
+	if !poll(time.Minute, func() bool {
+		var held *statedir.Held
+		if held, err = dir.Hold(); err == nil {
 			err = held.Release()
 		}
-		if err == nil {
-			return
-		}
-		if time.Now().After(limit) {
-			t.Fatalf("the kernel goes on: %v", err)
-		}
+		return err == nil
+	}) {
+		t.Fatalf("the kernel goes on: %v", err)
 	}
 }
 
@@ -243,14 +245,12 @@ func kernelOf(t *testing.T, state string) int {
 	return status.PID
 }
 
-// runOK runs the program to its good end, in a folder.
+// runOK runs a command in a folder to its good end.
 func runOK(t *testing.T, state, folder string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("callgate", append([]string{"-C", folder}, args...)...)
-	cmd.Env = append(os.Environ(), "CALLGATE_STATE="+state, "GORACE="+quickRace)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("callgate %s: %v: %s", strings.Join(args, " "), err, out)
+	code, out, errs := inProcess(t, state, "", append([]string{"-C", folder}, args...)...)
+	if code != 0 {
+		t.Fatalf("callgate %s ends with %d: %s%s", strings.Join(args, " "), code, out, errs)
 	}
-	return string(out)
+	return out + errs
 }

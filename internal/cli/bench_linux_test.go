@@ -123,7 +123,10 @@ func BenchmarkProxied(b *testing.B) {
 	}
 	bin := program(b)
 	state, folder := filepath.Join(b.TempDir(), "s"), b.TempDir()
-	app := fmt.Sprintf("tools:\n  modules:\n    mcp: {config: {servers: {fixture: {command: %q}}}}\n  capabilities: {default_policy: auto}\n", server)
+	app := fmt.Sprintf(
+		"tools:\n  modules:\n    mcp: {config: {servers: {fixture: {command: %q}}}}\n  capabilities: {default_policy: auto}\n",
+		server,
+	)
 	if err := os.WriteFile(filepath.Join(folder, "callgate.yaml"), []byte(app), 0o600); err != nil {
 		b.Fatal(err)
 	}
@@ -140,12 +143,14 @@ func BenchmarkProxied(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for { // until it serves
-		if c, err := client.Unix(dir.Socket())(b.Context()); err == nil {
+	if !poll(time.Minute, func() bool {
+		c, err := client.Unix(dir.Socket())(b.Context())
+		if err == nil {
 			_ = c.Close()
-			break
 		}
-		time.Sleep(5 * time.Millisecond)
+		return err == nil
+	}) {
+		b.Fatal("the kernel does not serve")
 	}
 	bridge := speakTo(b, state, bin, "-C", folder, "mcp")
 	ours := []int{up.Process.Pid, bridge.cmd.Process.Pid}

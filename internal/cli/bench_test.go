@@ -63,11 +63,11 @@ func BenchmarkProgram(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer func() { _ = up.Process.Signal(os.Interrupt); _ = up.Wait() }()
-	for { // until it serves
-		if _, err := os.Stat(filepath.Join(state, "kernel.sock")); err == nil {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
+	if !poll(time.Minute, func() bool {
+		_, err := os.Stat(filepath.Join(state, "kernel.sock"))
+		return err == nil
+	}) {
+		b.Fatal("the kernel does not serve")
 	}
 	b.Run("tools-list/running", func(b *testing.B) {
 		for b.Loop() {

@@ -16,8 +16,9 @@ import (
 // untilDead waits for processes to be gone.
 func untilDead(t *testing.T, pids ...int) {
 	t.Helper()
-	for limit := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		var left []string
+	var left []string
+	if !poll(30*time.Second, func() bool {
+		left = nil
 		for _, pid := range pids {
 			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 			if err != nil {
@@ -27,12 +28,9 @@ func untilDead(t *testing.T, pids ...int) {
 				left = append(left, string(stat[:min(len(stat), 60)]))
 			}
 		}
-		if len(left) == 0 {
-			return
-		}
-		if time.Now().After(limit) {
-			t.Fatalf("left behind: %q", left)
-		}
+		return len(left) == 0
+	}) {
+		t.Fatalf("left behind: %q", left)
 	}
 }
 
@@ -80,6 +78,7 @@ func hang(t *testing.T, a *agent, state string) {
 // TestNothingStays ends bridges in every way there is. Nothing that a server
 // has started is left, what was answered is on record, and the journal is whole.
 func TestNothingStays(t *testing.T) {
+	t.Parallel()
 	server, err := exec.LookPath("callgate-fixture")
 	if err != nil {
 		t.Fatal(err)
@@ -162,6 +161,7 @@ func TestNothingStays(t *testing.T) {
 // TestKilledKernel takes the kernel from under two bridges: they end, and what
 // it had started goes with it.
 func TestKilledKernel(t *testing.T) {
+	t.Parallel()
 	server, err := exec.LookPath("callgate-fixture")
 	if err != nil {
 		t.Fatal(err)
@@ -188,6 +188,7 @@ func TestKilledKernel(t *testing.T) {
 // TestTwoAgentsOneFile has two bridges edit one file at the same time. Nothing
 // is lost, and whoever waits is told for whom.
 func TestTwoAgentsOneFile(t *testing.T) {
+	t.Parallel()
 	const each = 50
 	state, folder := newState(t), newFolder(t, plainApp)
 	file := filepath.Join(folder, "shared.txt")
@@ -200,7 +201,17 @@ func TestTwoAgentsOneFile(t *testing.T) {
 		all.Go(func() {
 			for i := range each { // all at once
 				// Its own mark is replaced, and a line comes at the end: a write over another's would lose both.
-				a.request("filesystem.edit", fmt.Sprintf(`{"path":"shared.txt","edits":[{"op":"replace","old":"%s: .","new":"%s: .%d"},{"op":"append","new":"%s %d\n"}]}`, name, name, i%10, name, i))
+				a.request(
+					"filesystem.edit",
+					fmt.Sprintf(
+						`{"path":"shared.txt","edits":[{"op":"replace","old":"%s: .","new":"%s: .%d"},{"op":"append","new":"%s %d\n"}]}`,
+						name,
+						name,
+						i%10,
+						name,
+						i,
+					),
+				)
 			}
 			for range each {
 				if r := a.hear(); r.Result.IsError || !strings.Contains(r.text(), "+"+name) {
@@ -249,6 +260,7 @@ func TestTwoAgentsOneFile(t *testing.T) {
 // TestCollectOverTheBridge has an agent whose client shows no forms come back
 // for a call that a human approved meanwhile.
 func TestCollectOverTheBridge(t *testing.T) {
+	t.Parallel()
 	state, folder := newState(t), newFolder(t, "tools:\n  capabilities:\n    default_policy: auto\n    approve: [{module: demo}]\n")
 	a := newAgent(t, state, folder, "agent")
 	a.request("demo.risky", `{"path":"x"}`)

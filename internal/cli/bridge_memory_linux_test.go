@@ -27,6 +27,7 @@ func residentMemory(t *testing.T, pid int) int {
 
 // A bridge only copies bytes, and there is one for every client.
 func TestBridgeIsSmall(t *testing.T) {
+	t.Parallel()
 	const most = 18 << 10
 	a := newAgent(t, newState(t), newFolder(t, plainApp), "agent")
 	a.ask("tools/list", `{}`)
@@ -34,12 +35,10 @@ func TestBridgeIsSmall(t *testing.T) {
 		t.Fatalf("there are no tools: %s", r.text())
 	}
 	size := 0
-	for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); time.Sleep(20 * time.Millisecond) {
-		if size = residentMemory(t, a.Process.Pid); size <= most {
-			break
-		}
-	}
-	if size > most {
+	if !poll(30*time.Second, func() bool {
+		size = residentMemory(t, a.Process.Pid)
+		return size <= most
+	}) {
 		t.Errorf("a bridge takes %d kB, want at most %d", size, most)
 	}
 	if got := a.call("filesystem.list", `{"path":"."}`); got == "" { // and still works

@@ -52,7 +52,9 @@ func TestBridge(t *testing.T) {
 		}
 		return m.Result
 	}
-	ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)
+	ask(
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
+	)
 	if _, err := io.WriteString(inW, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +65,11 @@ func TestBridge(t *testing.T) {
 	if got := strings.Join(names, " "); got != "search_tools get_tool execute_tool list_categories browse_category approvals__collect" {
 		t.Errorf("in mode discovery: %s", got)
 	}
-	text, _ := json.Marshal(ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"execute_tool","arguments":{"name":"filesystem.read","params":{"path":"a.txt","limit":"1"}}}}`))
+	text, _ := json.Marshal(
+		ask(
+			`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"execute_tool","arguments":{"name":"filesystem.read","params":{"path":"a.txt","limit":"1"}}}}`,
+		),
+	)
 	if !strings.Contains(string(text), "hello") {
 		t.Errorf("a call gives %s", text)
 	}
@@ -100,7 +106,10 @@ func fixture() {
 		}
 		switch {
 		case m.Method == "initialize":
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"fixture","version":"1"}}}`+"\n", m.ID)
+			fmt.Printf(
+				`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"fixture","version":"1"}}}`+"\n",
+				m.ID,
+			)
 		case m.Method == "tools/list":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, tools)
 		case m.Method != "tools/call":
@@ -108,7 +117,13 @@ func fixture() {
 		case m.Params.Name == "look":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`+"\n", m.ID, m.Params.Arguments.Word)
 		case m.Params.Name == "note":
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s noted by %d with %d"}]}}`+"\n", m.ID, m.Params.Arguments.Word, os.Getpid(), child.Process.Pid)
+			fmt.Printf(
+				`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s noted by %d with %d"}]}}`+"\n",
+				m.ID,
+				m.Params.Arguments.Word,
+				os.Getpid(),
+				child.Process.Pid,
+			)
 		}
 	}
 } // and its child stays

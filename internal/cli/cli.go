@@ -49,7 +49,7 @@ func Main(args []string, extra ...*tool.Tool) int {
 func Run(ctx context.Context, h command.Host, args []string) int {
 	e := command.New(h)
 	root := newRoot(e)
-	root.SetArgs(slices.Concat([]string{}, args)) // nil would mean the process's own
+	root.SetArgs(append([]string{}, args...)) // nil would mean the process's own
 	cmd, err := root.ExecuteContextC(ctx)
 	switch {
 	case err == nil:

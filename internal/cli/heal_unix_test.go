@@ -68,6 +68,7 @@ func oldKernel(t *testing.T, state string, status protocol.Status) (stopped func
 // started for its clients is replaced, once it has finished; one that somebody
 // started by hand is left alone.
 func TestHealing(t *testing.T) {
+	t.Parallel()
 	state, folder := newState(t), newFolder(t, plainApp)
 	stopped := oldKernel(t, state, protocol.Status{Protocol: protocol.Version, Version: "0.0.1", Background: true})
 	a := newAgent(t, state, folder, "agent")
@@ -89,6 +90,7 @@ func TestHealing(t *testing.T) {
 // TestFrontOutlivesItsKernel serves clients over HTTP, and ends the kernel
 // behind: the next client has another.
 func TestFrontOutlivesItsKernel(t *testing.T) {
+	t.Parallel()
 	state, folder := newState(t), newFolder(t, plainApp)
 	cmd := exec.Command("callgate", "-C", folder, "mcp", "--http", "127.0.0.1:0", "--token", "secret")
 	cmd.Env = append(os.Environ(), "CALLGATE_STATE="+state, "GORACE="+quickRace)
@@ -104,7 +106,13 @@ func TestFrontOutlivesItsKernel(t *testing.T) {
 	n, _ := errs.Read(said)
 	address := between(t, string(said[:n]), "serving MCP at ", " for")
 	hello := func() string {
-		r, err := http.NewRequest(http.MethodPost, address, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"web","version":"1"}}}`))
+		r, err := http.NewRequest(
+			http.MethodPost,
+			address,
+			strings.NewReader(
+				`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"web","version":"1"}}}`,
+			),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,6 +143,7 @@ func TestFrontOutlivesItsKernel(t *testing.T) {
 // TestAnswersAfterTheEndOfInput pipes requests into a bridge, as a script does:
 // every answer comes, though the input has long ended.
 func TestAnswersAfterTheEndOfInput(t *testing.T) {
+	t.Parallel()
 	state, folder := newState(t), newFolder(t, plainApp)
 	cmd := exec.Command("callgate", "-C", folder, "mcp")
 	cmd.Env = append(os.Environ(), "CALLGATE_STATE="+state, "GORACE="+quickRace)
@@ -157,6 +166,7 @@ func TestAnswersAfterTheEndOfInput(t *testing.T) {
 
 // Gone tells of a kernel that does not end.
 func TestGone(t *testing.T) {
+	t.Parallel()
 	state := filepath.Join(t.TempDir(), "s")
 	oldKernel(t, state, protocol.Status{Background: true})
 	dir, err := statedir.At(state)

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,11 +17,11 @@ import (
 	"callgate/tool"
 )
 
-// inProcess runs a command line in this very process.
+// inProcess runs a command line in this very process, also at the end of a test.
 func inProcess(t *testing.T, state, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	code = cli.Run(t.Context(), command.Host{
+	code = cli.Run(context.WithoutCancel(t.Context()), command.Host{
 		Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &err, Tools: demoTools(),
 		Getenv: func(name string) string { return map[string]string{"CALLGATE_STATE": state}[name] },
 	}, args)
@@ -28,6 +29,7 @@ func inProcess(t *testing.T, state, stdin string, args ...string) (code int, std
 }
 
 func TestRunsDoNotMeet(t *testing.T) {
+	t.Parallel()
 	var all sync.WaitGroup
 	for i := range 4 {
 		all.Go(func() {
@@ -40,7 +42,8 @@ func TestRunsDoNotMeet(t *testing.T) {
 			if r.Summary != "echoed "+word {
 				t.Errorf("run %d was told %q", i, r.Summary)
 			}
-			if code, _, err := inProcess(t, state, "", "tools", "show", "demo.nothing"); code != 5 || !strings.HasPrefix(err, "callgate: there is no tool") {
+			if code, _, err := inProcess(t, state, "", "tools", "show", "demo.nothing"); code != 5 ||
+				!strings.HasPrefix(err, "callgate: there is no tool") {
 				t.Errorf("run %d ended with %d and said %s", i, code, err)
 			}
 		})
@@ -49,6 +52,7 @@ func TestRunsDoNotMeet(t *testing.T) {
 }
 
 func TestEveryCommandHasHelp(t *testing.T) {
+	t.Parallel()
 	all := cli.Commands()
 	if len(all) < 50 {
 		t.Fatalf("only %d commands found", len(all))
@@ -67,6 +71,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 
 // The page on the command line tells the same exit codes as the program.
 func TestExitCodesAreDocumented(t *testing.T) {
+	t.Parallel()
 	_, out, _ := inProcess(t, t.TempDir(), "", "help", "exit-codes")
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "CLI.md"))
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 // A value that is typed at a terminal is not shown, and the terminal is as it
 // was afterwards, also for who gave up.
 func TestSecretAtATerminal(t *testing.T) {
+	t.Parallel()
 	const typed = "typed-by-a-person"
 	quiet := []string{"CALLGATE_KEYRING=off"}
 	state := filepath.Join(t.TempDir(), "s")
@@ -67,9 +68,7 @@ func (p *tty) echoes() bool {
 // hides waits until it does not.
 func (p *tty) hides() {
 	p.t.Helper()
-	for limit := time.Now().Add(time.Minute); p.echoes(); {
-		if time.Now().After(limit) {
-			p.t.Fatal("the terminal shows what is typed")
-		}
+	if !poll(time.Minute, func() bool { return !p.echoes() }) {
+		p.t.Fatal("the terminal shows what is typed")
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"callgate/internal/statedir"
 )
 
 // process is the program in a process of its own.
@@ -49,18 +51,17 @@ func (p *process) ends(t *testing.T) int {
 	return status.ExitStatus()
 }
 
-// untilSays runs the program again until it says something.
+// untilSays runs a command again until it says something.
 func untilSays(t *testing.T, state, want string, args ...string) string {
 	t.Helper()
-	for limit := time.Now().Add(time.Minute); time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
-		p := start(t, state, args...)
-		p.ends(t)
-		if strings.Contains(p.out.String(), want) {
-			return p.out.String()
-		}
+	var out, errs string
+	if !poll(time.Minute, func() bool {
+		_, out, errs = inProcess(t, state, "", args...)
+		return strings.Contains(out, want)
+	}) {
+		t.Fatalf("callgate %s never says %q, but %s%s", strings.Join(args, " "), want, out, errs)
 	}
-	t.Fatalf("callgate %s never says %q", strings.Join(args, " "), want)
-	return ""
+	return out
 }
 
 // up starts a kernel and returns once it serves.
@@ -90,18 +91,36 @@ func up(t *testing.T, state string) *process {
 	}
 }
 
+// untilHolds waits until a process holds a state directory: it is the kernel, or
+// soon will be.
+func untilHolds(t *testing.T, state string, pid int) {
+	t.Helper()
+	dir, err := statedir.At(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !poll(time.Minute, func() bool { return dir.Holder() == pid }) {
+		t.Fatalf("process %d does not hold %s", pid, state)
+	}
+}
+
 func TestInterruptedCall(t *testing.T) {
+	t.Parallel()
 	for _, withKernel := range []bool{false, true} {
 		name := "of a kernel of its own"
 		if withKernel {
 			name = "of a running kernel"
 		}
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			state := filepath.Join(t.TempDir(), "s")
 			if withKernel {
 				up(t, state)
 			}
 			call := start(t, state, "tools", "call", "demo.wait", "--path", "x")
+			if !withKernel { // else the command that looks would be its kernel, for a moment
+				untilHolds(t, state, call.Process.Pid)
+			}
 			untilSays(t, state, "demo.wait", "locks")
 			_ = call.Process.Signal(os.Interrupt)
 			if code := call.ends(t); code != 130 {
@@ -120,6 +139,7 @@ func TestInterruptedCall(t *testing.T) {
 }
 
 func TestInterruptedWhileWaitingForAHuman(t *testing.T) {
+	t.Parallel()
 	state := filepath.Join(t.TempDir(), "s")
 	up(t, state)
 	call := start(t, state, "tools", "call", "demo.risky", "--path", "x", "--json")
@@ -137,6 +157,7 @@ func TestInterruptedWhileWaitingForAHuman(t *testing.T) {
 }
 
 func TestUpEndsOnceCallsHave(t *testing.T) {
+	t.Parallel()
 	state := filepath.Join(t.TempDir(), "s")
 	kernel := up(t, state)
 	call := start(t, state, "tools", "call", "demo.wait", "--path", "x")
@@ -154,6 +175,7 @@ func TestUpEndsOnceCallsHave(t *testing.T) {
 }
 
 func TestSecondSignalEndsAtOnce(t *testing.T) {
+	t.Parallel()
 	state := filepath.Join(t.TempDir(), "s")
 	kernel := up(t, state)
 	start(t, state, "tools", "call", "demo.wait", "--path", "x")
@@ -170,15 +192,16 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 // is let in.
 func untilGone(t *testing.T, socket string) {
 	t.Helper()
-	for limit := time.Now().Add(time.Minute); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(socket); err != nil {
-			return
-		}
+	if !poll(time.Minute, func() bool {
+		_, err := os.Stat(socket)
+		return err != nil
+	}) {
+		t.Fatal("the kernel goes on")
 	}
-	t.Fatal("the kernel goes on")
 }
 
 func TestNoProcessIsLeftBehind(t *testing.T) {
+	t.Parallel()
 	state := filepath.Join(t.TempDir(), "s")
 	asked := start(t, state, "tools", "call", "demo.risky", "--path", "x", "--no-wait", "--json")
 	if code := asked.ends(t); code != 4 {

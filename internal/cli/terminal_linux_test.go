@@ -128,6 +128,7 @@ func (p *tty) ends(want int) {
 const prompt = "leave it waiting >"
 
 func TestApprovalAtATerminal(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		env   []string
@@ -200,6 +201,7 @@ func TestApprovalAtATerminal(t *testing.T) {
 }
 
 func TestAnsweredElsewhereWhileAsking(t *testing.T) {
+	t.Parallel()
 	state := filepath.Join(t.TempDir(), "s")
 	up(t, state)
 	p := onTerminal(t, state, nil, "tools", "call", "demo.risky", "--path", "one")
@@ -214,6 +216,7 @@ func TestAnsweredElsewhereWhileAsking(t *testing.T) {
 }
 
 func TestColoursOnlyOnATerminal(t *testing.T) {
+	t.Parallel()
 	state := filepath.Join(t.TempDir(), "s")
 	p := onTerminal(t, state, []string{"NO_COLOR=", "TERM=xterm"}, "tools", "list", "demo")
 	p.sees("\x1b[1mdemo.echo")
@@ -236,11 +239,21 @@ func TestColoursOnlyOnATerminal(t *testing.T) {
 // A process that the asking one has started cannot answer for it, whatever key
 // it holds.
 func TestAskerCannotAnswerItself(t *testing.T) {
+	t.Parallel()
 	state := filepath.Join(t.TempDir(), "s")
 	up(t, state)
 	// The editor is a child of the process that asked, with its user's rights.
 	list := `callgate approvals list --json | sed -n 's/.*"id": "\(.*\)",/\1/p' | head -1`
-	p := onTerminal(t, state, []string{`VISUAL=f() { callgate approvals approve $(` + list + `); false; }; f`}, "tools", "call", "demo.risky", "--path", "one")
+	p := onTerminal(
+		t,
+		state,
+		[]string{`VISUAL=f() { callgate approvals approve $(` + list + `); false; }; f`},
+		"tools",
+		"call",
+		"demo.risky",
+		"--path",
+		"one",
+	)
 	p.sees(prompt)
 	p.types("e\n")
 	p.sees("from the session that asked")

@@ -12,21 +12,21 @@ import (
 	"callgate/tool"
 )
 
-// Stop asks a kernel that was started for its clients to end.
+// Stop asks a kernel in the background to stop.
 func (c *Client) Stop(ctx context.Context) error {
 	return c.do(ctx, http.MethodPost, "/v1/stop", nil, nil, nil)
 }
 
-// Stream is a stream of MCP messages to a kernel, one a line.
+// Stream is a stream of MCP messages to and from a kernel, one per line.
 type Stream struct {
 	net.Conn
 	in *bufio.Reader
 }
 
-// Read returns what the kernel says.
+// Read reads messages of the kernel.
 func (s *Stream) Read(p []byte) (int, error) { return s.in.Read(p) }
 
-// CloseWrite says that no more will come.
+// CloseWrite ends the messages to the kernel.
 func (s *Stream) CloseWrite() error {
 	if half, ok := s.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -34,12 +34,14 @@ func (s *Stream) CloseWrite() error {
 	return s.Close()
 }
 
-// Bridge makes a connection to a kernel a stream for an MCP client.
-func Bridge(ctx context.Context, conn net.Conn, g protocol.MCPClient) (*Stream, error) {
+// Bridge turns a connection to a kernel into a stream for an MCP client.
+func Bridge(ctx context.Context, conn net.Conn, c protocol.MCPClient) (*Stream, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	query := url.Values{"workspace": {g.Workspace}, "app": {g.AppFile}, "mode": {g.Mode}}
-	_, err := fmt.Fprintf(conn, "POST /v1/mcp?%s HTTP/1.1\r\nHost: callgate\r\nConnection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 0\r\n\r\n", query.Encode(), protocol.Upgrade)
+	query := url.Values{"workspace": {c.Workspace}, "app": {c.AppFile}, "mode": {c.Mode}}
+	const request = "POST /v1/mcp?%s HTTP/1.1\r\nHost: callgate\r\n" +
+		"Connection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 0\r\n\r\n"
+	_, err := fmt.Fprintf(conn, request, query.Encode(), protocol.Upgrade)
 	if err != nil {
 		return nil, unreachable(ctx, err)
 	}

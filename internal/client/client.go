@@ -1,37 +1,33 @@
-// Package client speaks to a kernel. The command line, and every other front
-// end, reaches the kernel only through it.
+// Package client sends requests to a kernel. The command line, and every other
+// front end, reaches the kernel only through it.
 package client
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
-// Client is a connection to one kernel.
+// Client sends requests to one kernel.
 type Client struct {
 	http *http.Client
 	key  string
 }
 
-// Options says how to reach a kernel. Dial makes a connection; HumanKey, when
-// set, is shown with the requests that need a human's authority.
+// Options configures how a kernel is reached.
 type Options struct {
-	Dial     func(context.Context) (net.Conn, error)
-	HumanKey string
+	Dial     func(context.Context) (net.Conn, error) // makes a connection
+	HumanKey string                                  // proves a human's authority; "": there is none
 }
 
 // New makes a client.
@@ -52,87 +48,31 @@ func Unix(path string) func(context.Context) (net.Conn, error) {
 	}
 }
 
-// Close drops idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Status asks the kernel about itself.
+// Status returns the kernel's status. A kernel of another protocol is a Conflict.
 func (c *Client) Status(ctx context.Context) (protocol.Status, error) {
 	var s protocol.Status
 	if err := c.get(ctx, "/v1/status", nil, &s); err != nil {
 		return s, err
 	}
 	if s.Protocol != protocol.Version {
-		return s, tool.Errorf("client.Status", tool.Conflict, "the running kernel (process %d, version %s) speaks protocol %d, this program %d", s.PID, s.Version, s.Protocol, protocol.Version).
+		return s, tool.Errorf("client.Status", tool.Conflict,
+			"the running kernel (process %d, version %s) speaks protocol %d, this program %d",
+			s.PID, s.Version, s.Protocol, protocol.Version).
 			WithHint("stop that kernel, or use the program it was started from")
 	}
 	return s, nil
 }
 
-// Approvals lists requests in a state, or all.
-func (c *Client) Approvals(ctx context.Context, state protocol.ApprovalState) ([]protocol.Approval, error) {
-	var list []protocol.Approval
-	return list, c.get(ctx, "/v1/approvals", url.Values{"state": {string(state)}}, &list)
-}
-
-// Approval returns one request.
-func (c *Client) Approval(ctx context.Context, id string) (protocol.Approval, error) {
-	var r protocol.Approval
-	return r, c.get(ctx, "/v1/approvals/"+url.PathEscape(id), nil, &r)
-}
-
-// Answer settles a request.
-func (c *Client) Answer(ctx context.Context, id string, a protocol.Answer) (protocol.Approval, error) {
-	var r protocol.Approval
-	return r, c.do(ctx, http.MethodPost, "/v1/approvals/"+url.PathEscape(id)+"/answer", nil, a, &r)
-}
-
-// Collect waits for the end of a call that was left waiting.
-func (c *Client) Collect(ctx context.Context, call string) (*tool.Result, error) {
-	var r tool.Result
-	return &r, c.get(ctx, "/v1/calls/"+url.PathEscape(call)+"/result", nil, &r)
-}
-
-// Locks shows who holds what.
+// Locks returns the lock table.
 func (c *Client) Locks(ctx context.Context) (protocol.Locks, error) {
 	var l protocol.Locks
 	return l, c.get(ctx, "/v1/locks", nil, &l)
 }
 
-// Journal reads records.
-func (c *Client) Journal(ctx context.Context, q protocol.JournalQuery) ([]protocol.Record, error) {
-	var list []protocol.Record
-	return list, c.get(ctx, "/v1/journal", queryValues(q), &list)
-}
-
-// Verify has the kernel prove its journal whole.
-func (c *Client) Verify(ctx context.Context) (protocol.VerifyReport, error) {
-	var r protocol.VerifyReport
-	return r, c.get(ctx, "/v1/journal/verify", nil, &r)
-}
-
-// Doubts lists the calls that began and whose end was never recorded.
-func (c *Client) Doubts(ctx context.Context) ([]protocol.Record, error) {
-	var list []protocol.Record
-	return list, c.get(ctx, "/v1/doubts", nil, &list)
-}
-
-// Resolve says what became of a call in doubt.
-func (c *Client) Resolve(ctx context.Context, call string, r protocol.ResolveDoubt) error {
-	return c.do(ctx, http.MethodPost, "/v1/doubts/"+url.PathEscape(call), nil, r, nil)
-}
-
-// Prune drops old epochs.
-func (c *Client) Prune(ctx context.Context, r protocol.Prune) (protocol.PruneResult, error) {
-	var got protocol.PruneResult
-	return got, c.do(ctx, http.MethodPost, "/v1/journal/prune", nil, r, &got)
-}
-
-// Export writes the journal as JSON lines.
-func (c *Client) Export(ctx context.Context, w io.Writer, q protocol.JournalQuery) error {
-	return c.copy(ctx, w, "/v1/journal/export", queryValues(q))
-}
-
-// Artifact writes what an artifact reference names.
+// Artifact writes an artifact.
 func (c *Client) Artifact(ctx context.Context, w io.Writer, ref string) error {
 	return c.copy(ctx, w, "/v1/artifacts/"+url.PathEscape(ref), nil)
 }
@@ -155,70 +95,14 @@ func (c *Client) copy(ctx context.Context, w io.Writer, path string, query url.V
 	return nil
 }
 
-// Follow yields every record after a sequence number and, when live, what calls
-// print while they run. It goes on as they come, until ctx ends or the kernel
-// does.
-func (c *Client) Follow(ctx context.Context, after uint64, live bool) iter.Seq2[protocol.Event, error] {
-	query := url.Values{"after": {strconv.FormatUint(after, 10)}}
-	if live {
-		query.Set("live", "true")
-	}
-	return c.events(ctx, query)
-}
-
-func (c *Client) events(ctx context.Context, query url.Values) iter.Seq2[protocol.Event, error] {
-	return func(yield func(protocol.Event, error) bool) {
-		resp, err := c.send(ctx, http.MethodGet, "/v1/journal/follow", query, nil)
-		if err != nil {
-			yield(protocol.Event{}, err)
-			return
-		}
-		defer resp.Body.Close()
-		lines := bufio.NewReader(resp.Body)
-		for {
-			line, err := lines.ReadBytes('\n')
-			if err != nil {
-				if ctx.Err() == nil {
-					yield(protocol.Event{}, &tool.Error{Op: "client.Follow", Kind: tool.Unavailable, Message: "the kernel ended", Err: err})
-				}
-				return
-			}
-			var e protocol.Event
-			if err := json.Unmarshal(line, &e); err != nil {
-				yield(protocol.Event{}, &tool.Error{Op: "client.Follow", Kind: tool.Internal, Message: "the kernel sent a record that cannot be read", Err: err})
-				return
-			}
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
-}
-
-func queryValues(q protocol.JournalQuery) url.Values {
-	v := url.Values{}
-	set := func(name, value string, on bool) {
-		if on {
-			v.Set(name, value)
-		}
-	}
-	set("after", strconv.FormatUint(q.After, 10), q.After > 0)
-	set("before", strconv.FormatUint(q.Before, 10), q.Before > 0)
-	set("call", q.Call, q.Call != "")
-	set("kind", string(q.Kind), q.Kind != "")
-	set("newest", "true", q.Newest)
-	set("limit", strconv.Itoa(q.Limit), q.Limit > 0)
-	return v
-}
-
 func (c *Client) get(ctx context.Context, path string, query url.Values, out any) error {
-	return isRepeatable(ctx, func() error { return c.do(ctx, http.MethodGet, path, query, nil, out) })
+	return retry(ctx, func() error { return c.do(ctx, http.MethodGet, path, query, nil, out) })
 }
 
-// isRepeatable repeats a request that may be made twice while the kernel cannot be
-// reached: one kernel may just have ended, and the next dial finds its
-// successor.
-func isRepeatable(ctx context.Context, request func() error) error {
+// retry repeats a request while the kernel cannot be reached: a kernel may just
+// have stopped, and the next dial finds its successor. The request must be one that
+// may be made twice.
+func retry(ctx context.Context, request func() error) error {
 	const tries = 5
 	for n := 1; ; n++ {
 		err := request()
@@ -244,7 +128,7 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	return nil
 }
 
-// send makes one request; a failure of the kernel comes back as its error.
+// send makes one request. It returns the error that the kernel answers with.
 func (c *Client) send(ctx context.Context, method, path string, query url.Values, in any) (*http.Response, error) {
 	var body io.Reader
 	if in != nil {
@@ -284,7 +168,10 @@ func unreachable(ctx context.Context, err error) error {
 	if errors.As(err, &u) {
 		err = u.Err
 	}
-	return &tool.Error{Op: "client", Kind: tool.Unavailable, Message: "the kernel cannot be reached", Err: err, Hint: "try again; see callgate doctor"}
+	return &tool.Error{
+		Op: "client", Kind: tool.Unavailable, Message: "the kernel cannot be reached",
+		Err: err, Hint: "try again; see callgate doctor",
+	}
 }
 
 func failure(resp *http.Response) error {
@@ -293,8 +180,9 @@ func failure(resp *http.Response) error {
 	if json.Unmarshal(data, &e) == nil && e.Kind != "" {
 		return &e
 	}
-	return tool.Errorf("client", tool.Unavailable, "the kernel answered %s: %s", resp.Status, strings.TrimSpace(tool.Truncate(string(data))))
+	return tool.Errorf("client", tool.Unavailable, "the kernel answered %s: %s",
+		resp.Status, strings.TrimSpace(tool.Truncate(string(data))))
 }
 
-// String keeps the key out of anything that prints a client.
+// String keeps the key out of printed clients.
 func (c *Client) String() string { return fmt.Sprintf("client(%d)", protocol.Version) }

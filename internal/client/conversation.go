@@ -20,48 +20,48 @@ type Conversation struct {
 	client  *Client
 }
 
-// OpenConversation opens a conversation; close it when done.
+// OpenConversation opens a conversation. The caller closes it.
 func (c *Client) OpenConversation(ctx context.Context, o protocol.OpenConversation) (*Conversation, error) {
-	talk := &Conversation{client: c}
-	if err := c.do(ctx, http.MethodPost, "/v1/conversations", nil, o, &talk.Conversation); err != nil {
+	opened := &Conversation{client: c}
+	if err := c.do(ctx, http.MethodPost, "/v1/conversations", nil, o, &opened.Conversation); err != nil {
 		return nil, err
 	}
-	talk.session = &Session{Session: talk.Conversation.Session, client: c}
-	return talk, nil
+	opened.session = &Session{Session: opened.Conversation.Session, client: c}
+	return opened, nil
 }
 
-func (t *Conversation) path(rest string) string {
-	return "/v1/conversations/" + url.PathEscape(t.ID) + rest
+func (c *Conversation) path(rest string) string {
+	return "/v1/conversations/" + url.PathEscape(c.ID) + rest
 }
 
 // CallSession is the session in which the agent's calls are made.
-func (t *Conversation) CallSession() *Session { return t.session }
+func (c *Conversation) CallSession() *Session { return c.session }
 
-// Close ends the conversation's session. It can be taken up again.
-func (t *Conversation) Close(ctx context.Context) error { return t.session.Close(ctx) }
+// Close ends the conversation's session. The conversation can be resumed.
+func (c *Conversation) Close(ctx context.Context) error { return c.session.Close(ctx) }
 
-// Send has the agent answer, and yields what happens until the turn has ended.
-// Whoever stops listening, or whose ctx ends, stops the turn.
-func (t *Conversation) Send(ctx context.Context, text string) iter.Seq2[protocol.TurnEvent, error] {
-	return t.turnEvents(ctx, "/messages", protocol.SendMessage{Text: text})
+// Send sends a message to the agent, and yields the events of its turn. Breaking
+// off the iteration, or ending ctx, stops the turn.
+func (c *Conversation) Send(ctx context.Context, text string) iter.Seq2[protocol.TurnEvent, error] {
+	return c.turnEvents(ctx, "/messages", protocol.SendMessage{Text: text})
 }
 
-// Resume takes up a turn that was broken off.
-func (t *Conversation) Resume(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {
-	return t.turnEvents(ctx, "/resume", struct{}{})
+// Resume resumes a turn that was interrupted.
+func (c *Conversation) Resume(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {
+	return c.turnEvents(ctx, "/resume", struct{}{})
 }
 
-// Prompt returns what the agent's model is told before everything else.
-func (t *Conversation) Prompt(ctx context.Context) (protocol.Prompt, error) {
+// Prompt returns the system prompt of the agent's model.
+func (c *Conversation) Prompt(ctx context.Context) (protocol.Prompt, error) {
 	var p protocol.Prompt
-	return p, t.client.get(ctx, t.path("/prompt"), nil, &p)
+	return p, c.client.get(ctx, c.path("/prompt"), nil, &p)
 }
 
-func (t *Conversation) turnEvents(ctx context.Context, path string, in any) iter.Seq2[protocol.TurnEvent, error] {
+func (c *Conversation) turnEvents(ctx context.Context, path string, in any) iter.Seq2[protocol.TurnEvent, error] {
 	return func(yield func(protocol.TurnEvent, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		resp, err := t.client.send(ctx, http.MethodPost, t.path(path), nil, in)
+		resp, err := c.client.send(ctx, http.MethodPost, c.path(path), nil, in)
 		if err != nil {
 			yield(protocol.TurnEvent{}, err)
 			return
@@ -76,8 +76,10 @@ func (t *Conversation) turnEvents(ctx context.Context, path string, in any) iter
 			}
 			switch {
 			case err != nil:
-				yield(m, &tool.Error{Op: "client.Say", Kind: tool.Unavailable, Message: "the kernel went away during the turn", Err: err,
-					Hint: "callgate sessions resume " + t.ID + " goes on where it was"})
+				yield(m, &tool.Error{
+					Op: "client.Send", Kind: tool.Unavailable, Message: "the kernel went away during the turn", Err: err,
+					Hint: "callgate sessions resume " + c.ID + " goes on where it was",
+				})
 				return
 			case m.Failure != nil:
 				yield(m, m.Failure)
@@ -89,29 +91,31 @@ func (t *Conversation) turnEvents(ctx context.Context, path string, in any) iter
 	}
 }
 
-// Compact makes the conversation shorter, and returns what was done; nil when
-// there was nothing to leave out.
-func (t *Conversation) Compact(ctx context.Context) (done *protocol.Compaction, err error) {
-	err = t.client.do(ctx, http.MethodPost, t.path("/compact"), nil, struct{}{}, &done)
+// Compact shortens the conversation. It returns what was done, or nil if there was
+// nothing to shorten.
+func (c *Conversation) Compact(ctx context.Context) (done *protocol.Compaction, err error) {
+	err = c.client.do(ctx, http.MethodPost, c.path("/compact"), nil, struct{}{}, &done)
 	return done, err
 }
 
-// Conversations lists conversations, the one last touched first.
+// Conversations lists conversations, the last used first.
 func (c *Client) Conversations(ctx context.Context, limit int) ([]protocol.ConversationInfo, error) {
 	var list []protocol.ConversationInfo
 	return list, c.get(ctx, "/v1/conversations", url.Values{"limit": {strconv.Itoa(limit)}}, &list)
 }
 
-// History returns a conversation, and what happened in it.
+// History returns a conversation with its events.
 func (c *Client) History(ctx context.Context, id string) (protocol.History, error) {
 	var h protocol.History
 	return h, c.get(ctx, "/v1/conversations/"+url.PathEscape(id), nil, &h)
 }
 
-// CancelTurn stops the turn of a conversation that is under way, and reports whether
-// there was one.
+// CancelTurn stops the turn that runs in a conversation, and reports whether one
+// did.
 func (c *Client) CancelTurn(ctx context.Context, id string) (stopped bool, err error) {
-	return stopped, c.do(ctx, http.MethodPost, "/v1/conversations/"+url.PathEscape(id)+"/cancel", nil, struct{}{}, &stopped)
+	path := "/v1/conversations/" + url.PathEscape(id) + "/cancel"
+	err = c.do(ctx, http.MethodPost, path, nil, struct{}{}, &stopped)
+	return stopped, err
 }
 
 // DeleteConversation deletes a conversation.

@@ -5,37 +5,36 @@ import (
 	"encoding/json"
 )
 
-// cancelled is the method of the notification that takes a request back.
+// cancelled is the method of the notification that cancels a request.
 const cancelled = `"notifications/cancelled"`
 
-// messageScanner reads a stream of JSON-RPC messages, one a line, as it passes by in
-// pieces of any size, and tells of each what it is and whose. It keeps nothing
-// of a message but that, however long the message, and takes what is no message
-// for none: it looks on, and judges nothing.
+// messageScanner scans a stream of JSON-RPC messages, one per line, that comes in
+// pieces of any size, and reports the id and the method of each. It keeps nothing
+// else of a message, however long it is. A line that is not a message is ignored.
 type messageScanner struct {
 	message func(*message)
-	fresh   bool // at the beginning of a line
+	fresh   bool // at the start of a line
 
 	now    message
 	depth  int
 	base   int  // the depth of a message's own fields: 1, and 2 in a batch
-	text   bool // inside a text
-	escape bool // behind a backslash in it
-	value  bool // behind a colon; else a text is a field's name
+	text   bool // inside a string
+	escape bool // after a backslash in it
+	value  bool // after a colon; else a string is a field's name
 	params bool // inside the message's params
 	name   shortText
-	into   *shortText // where what is read goes
+	into   *shortText // gets what is read; nil: nothing does
 }
 
-// message is what a scan makes of one.
+// message is what the scanner reports of a message.
 type message struct {
-	has     bool      // it has a method
-	id      shortText // as it is written; empty without
-	method  shortText
-	cancels shortText // the request that a notification takes back
+	hasMethod bool
+	id        shortText // as it is written; empty if there is none
+	method    shortText
+	cancels   shortText // the request that a notification cancels
 }
 
-// shortText is a short text: of a longer one, its beginning.
+// shortText is a text, or the beginning of a long one.
 type shortText struct{ text []byte }
 
 const maxShortText = 256
@@ -44,7 +43,7 @@ func (p *shortText) add(c ...byte) {
 	p.text = append(p.text, c[:min(len(c), maxShortText-len(p.text))]...)
 }
 
-// key is the same for the same id, however it is written.
+// key is equal for equal ids, however they are written.
 func (p *shortText) key() string {
 	var s string
 	if len(p.text) > 0 && p.text[0] == '"' && json.Unmarshal(p.text, &s) == nil {
@@ -53,7 +52,7 @@ func (p *shortText) key() string {
 	return string(bytes.TrimSpace(p.text))
 }
 
-// write takes the next piece of the stream.
+// write scans the next piece of the stream.
 func (s *messageScanner) write(data []byte) {
 	for i := 0; i < len(data); i++ {
 		if s.text && !s.escape {
@@ -66,7 +65,7 @@ func (s *messageScanner) write(data []byte) {
 	}
 }
 
-// inText passes what is in the middle of a text, and returns how much.
+// inText scans the inside of a string, and returns its length.
 func (s *messageScanner) inText(data []byte) int {
 	n := 0
 	for n < len(data) && data[n] != '"' && data[n] != '\\' && data[n] != '\n' {
@@ -78,9 +77,9 @@ func (s *messageScanner) inText(data []byte) int {
 	return n
 }
 
-// next takes one byte.
+// next scans one byte.
 func (s *messageScanner) next(c byte) {
-	if c == '\n' { // whatever was read: here begins another
+	if c == '\n' { // here a message begins, whatever was read before
 		s.line()
 		return
 	}
@@ -109,7 +108,7 @@ func (s *messageScanner) keep(c byte) {
 	}
 }
 
-// outside takes a byte that is in no text.
+// outside scans a byte outside of strings.
 func (s *messageScanner) outside(c byte) {
 	switch c {
 	case '"':
@@ -137,7 +136,7 @@ func (s *messageScanner) outside(c byte) {
 		s.depth--
 		s.value, s.into = false, nil
 		if s.params = s.params && s.depth > s.base; c == '}' && s.depth == s.base-1 {
-			s.told()
+			s.report()
 		}
 	case ' ', '\t', '\r':
 	default:
@@ -145,17 +144,17 @@ func (s *messageScanner) outside(c byte) {
 	}
 }
 
-// own reports whether a field is the message's own, or one of its params.
+// own reports whether a field is one of the message or of its params.
 func (s *messageScanner) own() bool { return s.depth == s.base || s.params && s.depth == s.base+1 }
 
-// wanted is where the value of the field goes that was just named.
+// wanted is where the value of the last named field is kept; nil: nowhere.
 func (s *messageScanner) wanted() *shortText {
 	name := string(s.name.text)
 	switch {
 	case s.depth == s.base && name == `"id"`:
 		return &s.now.id
 	case s.depth == s.base && name == `"method"`:
-		s.now.has = true
+		s.now.hasMethod = true
 		return &s.now.method
 	case s.params && s.depth == s.base+1 && name == `"requestId"`:
 		return &s.now.cancels
@@ -163,8 +162,8 @@ func (s *messageScanner) wanted() *shortText {
 	return nil
 }
 
-// told tells of a message, and begins another.
-func (s *messageScanner) told() {
+// report reports a message, and begins the next.
+func (s *messageScanner) report() {
 	if string(s.now.id.text) == "null" {
 		s.now.id.text = s.now.id.text[:0]
 	}
@@ -174,11 +173,11 @@ func (s *messageScanner) told() {
 
 func (s *messageScanner) begin() {
 	m := &s.now
-	m.has = false
+	m.hasMethod = false
 	m.id.text, m.method.text, m.cancels.text = m.id.text[:0], m.method.text[:0], m.cancels.text[:0]
 }
 
-// line begins a line.
+// line starts a line.
 func (s *messageScanner) line() {
 	s.begin()
 	s.fresh, s.depth, s.base = true, 0, 1

@@ -9,11 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// seen is what a scan tells of a text, given in pieces of some size.
+// seen is what the scanner reports of a text, given in pieces of some size.
 func seen(text string, size int) []string {
-	var told []string
+	var list []string
 	s := messageScanner{message: func(m *message) {
-		told = append(told, fmt.Sprint(m.has, " ", m.id.key(), " ", string(m.method.text), " ", m.cancels.key()))
+		list = append(list, fmt.Sprint(m.hasMethod, " ", m.id.key(), " ", string(m.method.text), " ", m.cancels.key()))
 	}}
 	s.line()
 	for len(text) > 0 {
@@ -21,7 +21,7 @@ func seen(text string, size int) []string {
 		s.write([]byte(text[:n]))
 		text = text[n:]
 	}
-	return told
+	return list
 }
 
 func TestScan(t *testing.T) {
@@ -60,21 +60,27 @@ func FuzzScan(f *testing.F) {
 			Method *string
 		}
 		line := strings.TrimSpace(text)
-		if strings.ContainsAny(line, "\\\n") || !strings.HasPrefix(line, "{") || strings.Count(line, `"id"`) != 1 || strings.Count(line, `"method"`) != 1 ||
-			strings.Count(strings.ToLower(line), `"id"`) != 1 || strings.Count(strings.ToLower(line), `"method"`) != 1 || json.Unmarshal([]byte(line), &m) != nil {
+		lower := strings.ToLower(line)
+		once := strings.Count(line, `"id"`) == 1 && strings.Count(line, `"method"`) == 1 &&
+			strings.Count(lower, `"id"`) == 1 && strings.Count(lower, `"method"`) == 1
+		if strings.ContainsAny(line, "\\\n") || !strings.HasPrefix(line, "{") || !once ||
+			json.Unmarshal([]byte(line), &m) != nil {
 			return
 		}
 		if m.ID == "" || len(m.ID) > maxShortText || m.Method == nil {
 			return
 		}
-		if len(got) != 1 || !strings.HasPrefix(got[0], "true "+string(m.ID)+" ") && !strings.HasPrefix(got[0], `true "`+string(m.ID)+" ") {
-			t.Errorf("%q is told as %q", text, got)
+		id := string(m.ID)
+		if len(got) != 1 ||
+			!strings.HasPrefix(got[0], "true "+id+" ") && !strings.HasPrefix(got[0], `true "`+id+" ") {
+			t.Errorf("%q is reported as %q", text, got)
 		}
 	})
 }
 
 func BenchmarkScan(b *testing.B) {
-	line := []byte(`{"jsonrpc":"2.0","id":42,"method":"tools/call","params":{"name":"mcp_files.read","arguments":{"path":"a/b/c.txt","limit":10}}}` + "\n")
+	line := []byte(`{"jsonrpc":"2.0","id":42,"method":"tools/call","params":` +
+		`{"name":"mcp_files.read","arguments":{"path":"a/b/c.txt","limit":10}}}` + "\n")
 	s := messageScanner{message: func(*message) {}}
 	s.line()
 	b.SetBytes(int64(len(line)))

@@ -11,57 +11,56 @@ import (
 	"callgate/tool"
 )
 
-// RelayOptions is when a client that will say no more is taken to have left.
+// RelayOptions says when a client that has ended its messages counts as gone.
 type RelayOptions struct {
-	// Grace is how long its open requests may take, once it has said its last;
-	// none when zero.
+	// Grace is how long its open requests may take after its last message; 0: they
+	// may take no time.
 	Grace time.Duration
-	// Gone, when set, reports whether nobody reads the answers any more.
+	// Gone, if set, reports whether no process reads the answers any more.
 	Gone func() bool
 }
 
-// pollInterval is how often a client that will say no more is looked for.
+// pollInterval is how often Gone is asked.
 const pollInterval = 50 * time.Millisecond
 
-// Relay passes an MCP client's messages to the kernel, and the kernel's to the
+// Relay copies an MCP client's messages to the kernel, and the kernel's to the
 // client, byte for byte, until the kernel ends the stream or ctx ends.
 //
-// A client that has said its last (`printf … | callgate mcp`) may still wait for
-// answers, and the kernel takes the end of what it is told for the end of the
-// client. So that end is held back: until every request was answered or taken
-// back, until the client is gone, or until its grace is over. Then what still
-// runs for it is cancelled.
-func (s *Stream) Relay(ctx context.Context, in io.Reader, out io.Writer, u RelayOptions) error {
+// A client that has ended its messages (`printf … | callgate mcp`) may still wait
+// for answers, but for the kernel the end of the messages is the end of the
+// client, whose calls it then cancels. So Relay delays that end: until each request
+// was answered or cancelled, until the client is gone, or until its grace is over.
+func (s *Stream) Relay(ctx context.Context, in io.Reader, out io.Writer, o RelayOptions) error {
 	defer context.AfterFunc(ctx, func() { _ = s.Close() })()
 	open := &openRequests{open: map[string]bool{}}
 	go func() {
-		asking := messageScanner{message: open.asked}
-		if copyScanned(s.Conn, in, &asking) == nil && !asking.fresh { // what is no line is never read
-			_ = copyScanned(s.Conn, strings.NewReader("\n"), &asking)
+		requests := messageScanner{message: open.asked}
+		if copyScanned(s.Conn, in, &requests) == nil && !requests.fresh { // the kernel reads only whole lines
+			_ = copyScanned(s.Conn, strings.NewReader("\n"), &requests)
 		}
-		open.waitEmpty(ctx, u)
+		open.waitEmpty(ctx, o)
 		_ = s.CloseWrite()
 	}()
 	err := copyScanned(out, s.in, &messageScanner{message: open.answered})
 	if err == nil || err == errUnread || ctx.Err() != nil {
 		return nil
 	}
-	return &tool.Error{Op: "client.Carry", Kind: tool.Unavailable, Message: "the kernel went away", Err: err}
+	return &tool.Error{Op: "client.Relay", Kind: tool.Unavailable, Message: "the kernel went away", Err: err}
 }
 
-// errUnread is that nobody reads what is passed on.
-var errUnread = errors.New("nobody reads it")
+// errUnread ends a copy that no process reads.
+var errUnread = errors.New("the messages are not read")
 
-// copyScanned copies until the end of what it reads, and shows all of it to a scan.
-func copyScanned(to io.Writer, from io.Reader, seen *messageScanner) error {
-	if seen.base == 0 {
-		seen.line()
+// copyScanned copies until the end of its input, and scans what it copies.
+func copyScanned(to io.Writer, from io.Reader, scanner *messageScanner) error {
+	if scanner.base == 0 {
+		scanner.line()
 	}
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
 		if n > 0 {
-			seen.write(buf[:n]) // first: an answer must not come before its question is known
+			scanner.write(buf[:n]) // first: a request must be known before its answer comes
 			if _, err := to.Write(buf[:n]); err != nil {
 				return errUnread
 			}
@@ -75,53 +74,53 @@ func copyScanned(to io.Writer, from io.Reader, seen *messageScanner) error {
 	}
 }
 
-// openRequests holds the requests that have no answer yet.
+// openRequests are the requests that have no answer yet.
 type openRequests struct {
 	mu   sync.Mutex
 	open map[string]bool
-	none chan struct{} // closed when there are none; made by whoever waits for it
+	none chan struct{} // closed when there are none; made by waitEmpty
 }
 
-// asked notes a message of the client's.
-func (l *openRequests) asked(m *message) {
+// asked reads a message of the client.
+func (r *openRequests) asked(m *message) {
 	switch {
 	case string(m.method.text) == cancelled:
-		l.close(m.cancels.key())
-	case m.has && len(m.id.text) > 0:
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.open[m.id.key()] = true
+		r.close(m.cancels.key())
+	case m.hasMethod && len(m.id.text) > 0:
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.open[m.id.key()] = true
 	}
 }
 
-// answered notes a message of the kernel's.
-func (l *openRequests) answered(m *message) {
-	if !m.has {
-		l.close(m.id.key())
+// answered reads a message of the kernel.
+func (r *openRequests) answered(m *message) {
+	if !m.hasMethod {
+		r.close(m.id.key())
 	}
 }
 
-func (l *openRequests) close(id string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.open, id)
-	if len(l.open) == 0 && l.none != nil {
-		close(l.none)
-		l.none = nil
+func (r *openRequests) close(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.open, id)
+	if len(r.open) == 0 && r.none != nil {
+		close(r.none)
+		r.none = nil
 	}
 }
 
-// waitEmpty waits until nothing is open, or nobody waits for it any more.
-func (l *openRequests) waitEmpty(ctx context.Context, u RelayOptions) {
+// waitEmpty waits until no request is open, or the client is gone.
+func (r *openRequests) waitEmpty(ctx context.Context, o RelayOptions) {
 	none := make(chan struct{})
-	l.mu.Lock()
-	if len(l.open) == 0 {
-		l.mu.Unlock()
+	r.mu.Lock()
+	if len(r.open) == 0 {
+		r.mu.Unlock()
 		return
 	}
-	l.none = none
-	l.mu.Unlock()
-	grace := time.NewTimer(u.Grace)
+	r.none = none
+	r.mu.Unlock()
+	grace := time.NewTimer(o.Grace)
 	defer grace.Stop()
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -134,7 +133,7 @@ func (l *openRequests) waitEmpty(ctx context.Context, u RelayOptions) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if u.Gone != nil && u.Gone() {
+			if o.Gone != nil && o.Gone() {
 				return
 			}
 		}

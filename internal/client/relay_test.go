@@ -69,7 +69,8 @@ func (k *kernel) hear() string {
 // and its last line need not end.
 func TestAnswersComeAfterTheLastWord(t *testing.T) {
 	s, k := bridge(t)
-	const first, second = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"id":9}}`, `{"method":"tools/list","id":"zwölf","jsonrpc":"2.0"}`
+	const first = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"id":9}}`
+	const second = `{"method":"tools/list","id":"zwölf","jsonrpc":"2.0"}`
 	go func() {
 		for _, want := range []string{first, second} {
 			if got := k.hear(); got != want {
@@ -86,25 +87,28 @@ func TestAnswersComeAfterTheLastWord(t *testing.T) {
 		k.Close()
 	}()
 	var out strings.Builder
-	if err := s.Relay(t.Context(), strings.NewReader(first+"\n"+second), &out, client.RelayOptions{Grace: time.Hour}); err != nil {
+	in := strings.NewReader(first + "\n" + second)
+	if err := s.Relay(t.Context(), in, &out, client.RelayOptions{Grace: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Count(out.String(), "\n"); got != 4 {
-		t.Errorf("the client was told %s", out.String())
+		t.Errorf("the client got %s", out.String())
 	}
 }
 
-// Nobody is waited for who waits for nothing.
+// Relay does not wait for a client that waits for nothing.
 func TestTheEndIsNotHeldBack(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call"}` + "\n"
 	for name, c := range map[string]struct {
 		in    string
 		until client.RelayOptions
 	}{
-		"nothing asked":     {`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + `{"jsonrpc":"2.0","id":4,"result":{}}` + "\n", client.RelayOptions{Grace: time.Hour}},
-		"nothing at all":    {"", client.RelayOptions{Grace: time.Hour}},
-		"no message":        {"hello\n[1,2\n{\"id\":1\n", client.RelayOptions{Grace: time.Hour}},
-		"taken back":        {call + `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"why":{},"requestId":1}}` + "\n", client.RelayOptions{Grace: time.Hour}},
+		"nothing asked": {`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+			`{"jsonrpc":"2.0","id":4,"result":{}}` + "\n", client.RelayOptions{Grace: time.Hour}},
+		"nothing at all": {"", client.RelayOptions{Grace: time.Hour}},
+		"no message":     {"hello\n[1,2\n{\"id\":1\n", client.RelayOptions{Grace: time.Hour}},
+		"cancelled": {call + `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"why":{},"requestId":1}}` +
+			"\n", client.RelayOptions{Grace: time.Hour}},
 		"nobody reads":      {call, client.RelayOptions{Grace: time.Hour, Gone: func() bool { return true }}},
 		"the grace is over": {call, client.RelayOptions{Grace: time.Millisecond}},
 	} {
@@ -129,7 +133,8 @@ func TestCarryEndsWithItsContext(t *testing.T) {
 		k.hear()
 		cancel()
 	}()
-	if err := s.Relay(ctx, strings.NewReader(`{"id":1,"method":"tools/call"}`), io.Discard, client.RelayOptions{Grace: time.Hour}); err != nil {
+	in := strings.NewReader(`{"id":1,"method":"tools/call"}`)
+	if err := s.Relay(ctx, in, io.Discard, client.RelayOptions{Grace: time.Hour}); err != nil {
 		t.Error(err)
 	}
 	if got := k.hear(); got != "EOF" {
@@ -137,13 +142,14 @@ func TestCarryEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A kernel that breaks off is told of.
+// A kernel that breaks off is an error.
 func TestCarryTellsOfABrokenKernel(t *testing.T) {
 	s, _ := bridge(t)
 	in, _ := io.Pipe()
 	defer in.Close()
 	_ = s.SetReadDeadline(time.Now().Add(-time.Second))
-	if err := s.Relay(t.Context(), in, io.Discard, client.RelayOptions{}); err == nil || !strings.Contains(err.Error(), "went away") {
+	err := s.Relay(t.Context(), in, io.Discard, client.RelayOptions{})
+	if err == nil || !strings.Contains(err.Error(), "went away") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -8,20 +8,19 @@ import (
 	"callgate/internal/protocol"
 )
 
-// Secrets lists the secrets that the kernel knows by name. Like what changes
-// them, it needs the human's key.
+// Secrets lists the names of the secrets. Like SetSecret and DeleteSecret, it needs
+// the human's key.
 func (c *Client) Secrets(ctx context.Context) ([]protocol.Secret, error) {
 	var list []protocol.Secret
 	return list, c.get(ctx, "/v1/secrets", nil, &list)
 }
 
-// SetSecret keeps a value in the kernel's store.
+// SetSecret stores a value.
 func (c *Client) SetSecret(ctx context.Context, name string, s protocol.SetSecret) error {
-	// A value that was set twice is set.
-	return isRepeatable(ctx, func() error { return c.do(ctx, http.MethodPut, secretPath(name), nil, s, nil) })
+	return retry(ctx, func() error { return c.do(ctx, http.MethodPut, secretPath(name), nil, s, nil) })
 }
 
-// DeleteSecret takes a value out of the kernel's store.
+// DeleteSecret deletes a value.
 func (c *Client) DeleteSecret(ctx context.Context, name string, d protocol.DeleteSecret) error {
 	return c.do(ctx, http.MethodDelete, secretPath(name), nil, d, nil)
 }

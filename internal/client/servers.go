@@ -10,21 +10,7 @@ import (
 	"callgate/tool"
 )
 
-// Plan returns the tools as the model of an agent would be shown them, and why
-// so.
-func (c *Client) Plan(ctx context.Context, r protocol.PlanRequest) (*protocol.AgentSurface, error) {
-	var p protocol.AgentSurface
-	return &p, c.do(ctx, http.MethodPost, "/v1/plan", nil, r, &p)
-}
-
-// Surface returns the tools as this session's model is shown them, and why so.
-// The query may have mode, window, client and mcp.
-func (s *Session) Surface(ctx context.Context, query url.Values) (*protocol.Surface, error) {
-	var p protocol.Surface
-	return &p, s.client.get(ctx, s.path("/surface"), query, &p)
-}
-
-// Servers tells of the MCP servers behind the session's app.
+// Servers lists the MCP servers of the session's app.
 func (s *Session) Servers(ctx context.Context) ([]protocol.Server, error) {
 	var list []protocol.Server
 	return list, s.client.get(ctx, s.path("/servers"), nil, &list)
@@ -34,7 +20,7 @@ func (s *Session) server(name, rest string) string {
 	return s.path("/servers/" + url.PathEscape(name) + rest)
 }
 
-// Refresh asks a server for its tools, starting it when it does not run.
+// Refresh lists the tools of a server anew. It starts the server if necessary.
 func (s *Session) Refresh(ctx context.Context, server string) (protocol.ServerStatus, error) {
 	var st protocol.ServerStatus
 	return st, s.client.do(ctx, http.MethodPost, s.server(server, "/refresh"), nil, nil, &st)
@@ -46,7 +32,7 @@ func (s *Session) Restart(ctx context.Context, server string) (protocol.ServerSt
 	return st, s.client.do(ctx, http.MethodPost, s.server(server, "/restart"), nil, nil, &st)
 }
 
-// Trust gives a human's word on a server; it needs the human's key.
+// Trust sends a human's decision on a server. It needs the human's key.
 func (s *Session) Trust(ctx context.Context, server string, t protocol.Trust) error {
 	return s.client.do(ctx, http.MethodPost, s.server(server, "/trust"), nil, t, nil)
 }
@@ -63,13 +49,13 @@ func (s *Session) ServerItems(ctx context.Context, server, kind string) ([]json.
 	return list, s.client.do(ctx, http.MethodGet, s.server(server, "/items/"+kind), nil, nil, &list)
 }
 
-// ServerItem reads one resource, or one prompt.
+// ServerItem reads a resource or a prompt.
 func (s *Session) ServerItem(ctx context.Context, server, kind string, o protocol.ServerItem) (json.RawMessage, error) {
 	var found json.RawMessage
 	return found, s.client.do(ctx, http.MethodPost, s.server(server, "/items/"+kind), nil, o, &found)
 }
 
-// Login has a human log in to a remote server. open is told the page.
+// Login has a human log in to a remote server. open shows the page.
 func (s *Session) Login(ctx context.Context, server string, open func(url string)) error {
 	resp, err := s.client.send(ctx, http.MethodPost, s.server(server, "/login"), nil, nil)
 	if err != nil {

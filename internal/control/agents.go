@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"callgate/tool"
@@ -20,14 +19,16 @@ type Skill struct {
 const skillNote = "Follow this as the way it is done here, for what the user asked."
 
 // SkillTool makes use_skill. find returns a skill of a session's app, or an
-// error that lists those there are.
+// error that lists the app's skills.
 func SkillTool(find func(session, command string) (Skill, error)) *tool.Tool {
-	const text = "Read how something is done here, before you do it: a skill of this app, by its command. The skills there are stand in your instructions."
-	const schema = `{"type":"object","properties":{"command":{"type":"string","maxLength":80,"description":"the skill's command, such as release"}},"required":["command"]}`
-	return define(Namespace, "use_skill", text, schema, func(_ context.Context, call tool.Call, _ tool.Grant) (*tool.Result, error) {
+	const text = "Read how something is done here, before you do it: a skill of this app, by its command. " +
+		"The skills there are stand in your instructions."
+	const schema = `{"type":"object","properties":{"command":{"type":"string","maxLength":80,` +
+		`"description":"the skill's command, such as release"}},"required":["command"]}`
+	use := func(_ context.Context, call tool.Call, _ tool.Grant) (*tool.Result, error) {
 		var in struct{ Command string }
-		if err := json.Unmarshal(call.Args, &in); err != nil {
-			return nil, &tool.Error{Op: call.Tool.Dotted(), Kind: tool.Invalid, Message: "the arguments cannot be read", Err: err}
+		if err := parseArgs(call, &in); err != nil {
+			return nil, err
 		}
 		s, err := find(call.Principal.Session, in.Command)
 		if err != nil {
@@ -39,7 +40,8 @@ func SkillTool(find func(session, command string) (Skill, error)) *tool.Tool {
 			r.Content = []tool.Content{tool.Text(s.Content), tool.Text(skillNote + " Files that it names are in " + s.Dir + ".")}
 		}
 		return r, err
-	})
+	}
+	return define(Namespace, "use_skill", text, schema, use)
 }
 
 // Task is work that an agent's core lane does.
@@ -50,17 +52,23 @@ type Task struct {
 }
 
 // TaskTool makes core_job, by which an agent's edge lane hands deep work to its
-// core lane. start begins a job; look tells of one.
-func TaskTool(start func(ctx context.Context, call tool.Call, task string) (Task, error), look func(ctx context.Context, session, job string) (Task, error)) *tool.Tool {
-	const text = "Hand work that needs thought or many steps to your core lane, which has a stronger model and works on its own. Say in task all that it must know: it does not see this conversation. " +
-		"It goes on in the background, and you are told when it has ended; answer the user meanwhile. With job instead of task, see how a job stands."
+// core lane. start begins a job; look returns its state.
+func TaskTool(
+	start func(ctx context.Context, call tool.Call, task string) (Task, error),
+	look func(ctx context.Context, session, job string) (Task, error),
+) *tool.Tool {
+	const text = "Hand work that needs thought or many steps to your core lane, " +
+		"which has a stronger model and works on its own. " +
+		"Say in task all that it must know: it does not see this conversation. " +
+		"It goes on in the background, and you are told when it has ended; answer the user meanwhile. " +
+		"With job instead of task, see how a job stands."
 	const schema = `{"type":"object","properties":{
 		"task":{"type":"string","maxLength":20000,"description":"what is to be done, whole"},
 		"job":{"type":"string","maxLength":100,"description":"a job that was begun"}}}`
-	t := define(Namespace, "core_job", text, schema, func(ctx context.Context, call tool.Call, _ tool.Grant) (*tool.Result, error) {
+	run := func(ctx context.Context, call tool.Call, _ tool.Grant) (*tool.Result, error) {
 		var in struct{ Task, Job string }
-		if err := json.Unmarshal(call.Args, &in); err != nil {
-			return nil, &tool.Error{Op: call.Tool.Dotted(), Kind: tool.Invalid, Message: "the arguments cannot be read", Err: err}
+		if err := parseArgs(call, &in); err != nil {
+			return nil, err
 		}
 		var job Task
 		var err error
@@ -76,7 +84,8 @@ func TaskTool(start func(ctx context.Context, call tool.Call, task string) (Task
 			return nil, err
 		}
 		return tool.OK(fmt.Sprintf("job %s: %s", job.ID, job.Status), job)
-	})
+	}
+	t := define(Namespace, "core_job", text, schema, run)
 	t.Runtime.Idempotent = false
 	return t
 }

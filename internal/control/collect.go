@@ -8,7 +8,7 @@ import (
 	"callgate/tool"
 )
 
-// resultWait is how long collect waits for a human when it is not told. Clients
+// resultWait is how long collect waits for a human by default. Clients
 // give up on a call after a minute.
 const resultWait = 20 * time.Second
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Namespace is the module of the tools by which the others are found, and
-// Approvals that of the one that asks after what waits for a human.
+// Approvals is the module of the tool that collects calls which wait for a human.
 const (
 	Namespace = "context_builder"
 	Approvals = "approvals"
@@ -25,17 +25,17 @@ type ToolView struct {
 
 // Session is what one session sees and does.
 type Session interface {
-	// Search finds tools by what is meant.
+	// Search finds tools by a description of what they should do.
 	Search(ctx context.Context, r search.Request) (*search.Response, error)
 	// Tool returns one tool by any of its names.
 	Tool(ctx context.Context, name string) (ToolView, error)
 	// Modules returns the modules that the session sees, by name.
 	Modules(ctx context.Context) ([]Module, error)
-	// CallChild makes a call through the door, as the child of another.
+	// CallChild makes a call through the gate, as the child of another.
 	CallChild(ctx context.Context, parent, name string, args json.RawMessage) *tool.Result
 	// Collect returns what became of a call that waits for a human, by the id of
-	// its approval. It waits for the end for so long, and then says that the call
-	// is still waiting. An approval that somebody else asked for does not exist.
+	// its approval. It waits for the end at most that long, then answers that the
+	// call is still waiting. An approval that somebody else asked for is NotFound.
 	Collect(ctx context.Context, approval string, wait time.Duration) (*tool.Result, error)
 }
 
@@ -57,7 +57,7 @@ const patience = 24 * time.Hour
 func Tools(sessions Sessions) []*tool.Tool {
 	d := &discovery{sessions: sessions}
 	execute := define(Namespace, "execute_tool", executeText, executeSchema, d.execute)
-	execute.Runtime.Idempotent = false // it is what it calls
+	execute.Runtime.Idempotent = false // the target decides that
 	return []*tool.Tool{
 		define(Namespace, "search_tools", searchText, searchSchema, d.search),
 		define(Namespace, "get_tool", getText, getSchema, d.get),
@@ -97,8 +97,16 @@ func (d *discovery) signature(t *tool.Tool) string {
 // parseCall reads a call's arguments, which met their schema, and finds the session
 // on whose behalf it is made.
 func (d *discovery) parseCall(call tool.Call, into any) (Session, error) {
-	if err := json.Unmarshal(call.Args, into); err != nil {
-		return nil, &tool.Error{Op: call.Tool.Dotted(), Kind: tool.Invalid, Message: "the arguments cannot be read", Err: err}
+	if err := parseArgs(call, into); err != nil {
+		return nil, err
 	}
 	return d.sessions(call.Principal.Session)
+}
+
+func parseArgs(call tool.Call, into any) error {
+	err := json.Unmarshal(call.Args, into)
+	if err == nil {
+		return nil
+	}
+	return &tool.Error{Op: call.Tool.Dotted(), Kind: tool.Invalid, Message: "the arguments cannot be read", Err: err}
 }

@@ -35,8 +35,13 @@ func newStage(t testing.TB) *stage {
 		m := control.Module{Name: module, Summary: "all about " + module}
 		for i := range 25 {
 			x := &tool.Tool{
-				ID:      tool.ID{Namespace: module, Name: fmt.Sprintf("act_%02d", i), Version: tool.Version{Major: 1}},
-				Spec:    tool.Spec{Description: fmt.Sprintf("Does %s thing %d. And more.", module, i), Input: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"secret_knob":{"type":"string","x-hidden":true}},"required":["path"]}`)},
+				ID: tool.ID{Namespace: module, Name: fmt.Sprintf("act_%02d", i), Version: tool.Version{Major: 1}},
+				Spec: tool.Spec{
+					Description: fmt.Sprintf("Does %s thing %d. And more.", module, i),
+					Input: json.RawMessage(
+						`{"type":"object","properties":{"path":{"type":"string"},"secret_knob":{"type":"string","x-hidden":true}},"required":["path"]}`,
+					),
+				},
 				Runtime: tool.Runtime{Risk: tool.High},
 			}
 			m.Tools = append(m.Tools, x)
@@ -82,7 +87,7 @@ func (s *stage) Collect(_ context.Context, approval string, wait time.Duration) 
 	return &tool.Result{Status: tool.Success, Summary: "ran", Call: "c0"}, nil
 }
 
-// call calls a control tool as the door would.
+// call calls a control tool as the gate would.
 func (s *stage) call(t testing.TB, name, args string) (*tool.Result, error) {
 	t.Helper()
 	for _, x := range control.Tools(func(id string) (control.Session, error) {
@@ -95,7 +100,11 @@ func (s *stage) call(t testing.TB, name, args string) (*tool.Result, error) {
 			if err := x.Validate(); err != nil {
 				t.Fatal(err)
 			}
-			return x.Handler.Execute(t.Context(), tool.Call{ID: "c1", Tool: x.ID, Principal: tool.Principal{Session: "s1"}, Args: json.RawMessage(args)}, tool.Grant{})
+			return x.Handler.Execute(
+				t.Context(),
+				tool.Call{ID: "c1", Tool: x.ID, Principal: tool.Principal{Session: "s1"}, Args: json.RawMessage(args)},
+				tool.Grant{},
+			)
 		}
 	}
 	t.Fatalf("there is no %s", name)
@@ -120,7 +129,10 @@ func TestSearchTools(t *testing.T) {
 	m := data(t, r, err)
 	tools := m["tools"].([]any)
 	first := tools[0].(map[string]any)
-	if len(tools) != 2 || m["count"] != 2.0 || first["name"] != "mail.act_03" || first["params_summary"] != "path: str, secret_knob?: str" || first["risk_level"] != "high" || first["parameters"] != nil || first["relevance"].(float64) <= 0 {
+	if len(tools) != 2 || m["count"] != 2.0 || first["name"] != "mail.act_03" || first["params_summary"] != "path: str, secret_knob?: str" ||
+		first["risk_level"] != "high" ||
+		first["parameters"] != nil ||
+		first["relevance"].(float64) <= 0 {
 		t.Errorf("got %v", m)
 	}
 	r, err = s.call(t, "search_tools", `{"query":"thing 3","category":"FILES","detail":true,"limit":1,"page":2}`)
@@ -128,7 +140,8 @@ func TestSearchTools(t *testing.T) {
 	if s.asked.Offset != 1 || s.asked.Limit != 1 || s.asked.Filter.Modules[0] != "files" {
 		t.Errorf("asked %+v", s.asked)
 	}
-	if schema := fmt.Sprint(m["tools"].([]any)[0].(map[string]any)["parameters"]); strings.Contains(schema, "secret_knob") || !strings.Contains(schema, "path") {
+	if schema := fmt.Sprint(m["tools"].([]any)[0].(map[string]any)["parameters"]); strings.Contains(schema, "secret_knob") ||
+		!strings.Contains(schema, "path") {
 		t.Errorf("the whole schema is %s", schema)
 	}
 	r, err = s.call(t, "search_tools", `{"queries":["mail thing 3","zzzz"]}`)
@@ -151,7 +164,9 @@ func TestGetTool(t *testing.T) {
 	for _, args := range []string{`{"name":"mail.act_01"}`, `{"tool_name":"mail.act_01"}`, `{"tool":" mail.act_01 "}`} {
 		r, err := s.call(t, "get_tool", args)
 		m := data(t, r, err)
-		if m["name"] != "mail.act_01" || m["module"] != "mail" || m["policy"] != "approve" || m["irreversible"] != true || m["side_effects"] != "write" || strings.Contains(fmt.Sprint(m["parameters"]), "secret_knob") {
+		if m["name"] != "mail.act_01" || m["module"] != "mail" || m["policy"] != "approve" || m["irreversible"] != true ||
+			m["side_effects"] != "write" ||
+			strings.Contains(fmt.Sprint(m["parameters"]), "secret_knob") {
 			t.Errorf("%s: %v", args, m)
 		}
 	}
@@ -191,6 +206,44 @@ func TestCategories(t *testing.T) {
 	}
 }
 
+func TestSummaries(t *testing.T) {
+	s := newStage(t)
+	one := *s
+	one.modules = []control.Module{{Name: "mail", Tools: s.modules[1].Tools[:1]}}
+	none := *s
+	none.modules = nil
+	tests := []struct {
+		name       string
+		session    *stage
+		tool, args string
+		want       string
+	}{
+		{"found one", s, "search_tools", `{"query":"mail thing 3","max_results":1}`, "1 tool found"},
+		{"found two", s, "search_tools", `{"query":"mail thing 3","max_results":2}`, "2 tools found"},
+		{"categories", s, "list_categories", `{}`, "2 categories, 50 tools"},
+		{"one category", &one, "list_categories", `{}`, "1 category, 1 tool"},
+		{"no category", &none, "list_categories", `{}`, "0 categories, 0 tools"},
+		{"categories past the end", s, "list_categories", `{"page":9}`, "2 categories on 1 page; there is no page 9"},
+		{"one category past the end", &one, "search_tools", `{"page":2}`, "1 category on 1 page; there is no page 2"},
+		{"first page", s, "browse_category", `{"category":"mail"}`, "mail: 25 tools, page 1 of 2"},
+		{"last page", s, "browse_category", `{"category":"mail","page":2}`, "mail: 25 tools, page 2 of 2"},
+		{"past the end", s, "browse_category", `{"category":"mail","page":9}`, "mail: 25 tools on 2 pages; there is no page 9"},
+		{"one tool", &one, "browse_category", `{"category":"mail"}`, "mail: 1 tool, page 1 of 1"},
+		{"one tool, past the end", &one, "browse_category", `{"category":"mail","page":2}`, "mail: 1 tool on 1 page; there is no page 2"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := tt.session.call(t, tt.tool, tt.args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Summary != tt.want {
+				t.Errorf("got %q, want %q", r.Summary, tt.want)
+			}
+		})
+	}
+}
+
 func TestExecuteTool(t *testing.T) {
 	const named = "c1 mail:act_01@1.0.0 "
 	tests := []struct{ name, args, want string }{
@@ -226,7 +279,10 @@ func TestExecuteTool(t *testing.T) {
 		}
 	}
 	s := newStage(t)
-	if _, err := s.call(t, "execute_tool", `{"name":"mail.act_01","params":"{\"path\": \"x\", }"}`); !strings.Contains(err.Error(), "byte 15") {
+	if _, err := s.call(t, "execute_tool", `{"name":"mail.act_01","params":"{\"path\": \"x\", }"}`); !strings.Contains(
+		err.Error(),
+		"byte 15",
+	) {
 		t.Errorf("where the text breaks is not told: %v", err)
 	}
 }

@@ -111,7 +111,7 @@ func (d *discovery) found(found *search.Response, detail bool) (*tool.Result, er
 			Unmatched []string      `json:"unmatched,omitempty"`
 		}{list, total, found.Unmatched}
 	}
-	summary := fmt.Sprintf("%d tools found", total)
+	summary := count(total, "tool", "tools") + " found"
 	if len(found.Unmatched) > 0 {
 		summary += "; nothing here answers this well: " + strings.Join(found.Unmatched, " | ")
 	}
@@ -142,7 +142,8 @@ func (d *discovery) get(ctx context.Context, call tool.Call, _ tool.Grant) (*too
 	}
 	name := firstOf(in.Name, in.Other, in.Tool)
 	if name == "" {
-		return nil, tool.Errorf("get_tool", tool.Invalid, "no tool is named").WithHint(`give its name, as search_tools shows it: {"name":"…"}`)
+		return nil, tool.Errorf("get_tool", tool.Invalid, "no tool is named").
+			WithHint(`give its name, as search_tools shows it: {"name":"…"}`)
 	}
 	seen, err := s.Tool(ctx, name)
 	if err != nil {
@@ -200,7 +201,12 @@ func (d *discovery) listCategories(ctx context.Context, s Session, page int) (*t
 	for i, m := range shown {
 		list[i] = category{m.Name, m.Summary, len(m.Tools)}
 	}
-	return tool.OK(fmt.Sprintf("%d categories, %d tools", len(modules), tools), struct {
+	all := count(len(modules), "category", "categories")
+	summary := all + ", " + count(tools, "tool", "tools")
+	if page > pages {
+		summary = all + pastEnd(page, pages)
+	}
+	return tool.OK(summary, struct {
 		Categories []category `json:"categories"`
 		Total      int        `json:"total_categories"`
 		Tools      int        `json:"total_tools"`
@@ -228,7 +234,13 @@ func (d *discovery) browse(ctx context.Context, call tool.Call, _ tool.Grant) (*
 	for i, t := range shown {
 		list[i] = d.brief(t)
 	}
-	return tool.OK(fmt.Sprintf("%s: %d tools, page %d of %d", m.Name, len(m.Tools), page, pages), struct {
+	summary := m.Name + ": " + count(len(m.Tools), "tool", "tools")
+	if page > pages {
+		summary += pastEnd(page, pages)
+	} else {
+		summary += fmt.Sprintf(", page %d of %d", page, pages)
+	}
+	return tool.OK(summary, struct {
 		Category string        `json:"category"`
 		Summary  string        `json:"summary"`
 		Tools    []toolSummary `json:"tools"`
@@ -238,8 +250,8 @@ func (d *discovery) browse(ctx context.Context, call tool.Call, _ tool.Grant) (*
 	}{m.Name, m.Summary, list, page, pages, len(m.Tools)})
 }
 
-// category is the module that a name means. One that is not there is told of
-// with those that are.
+// category finds the module with a name. The error for an unknown name lists the
+// modules that exist.
 func category(ctx context.Context, s Session, name string) (Module, error) {
 	modules, err := s.Modules(ctx)
 	if err != nil {
@@ -260,6 +272,11 @@ func category(ctx context.Context, s Session, name string) (Module, error) {
 		return Module{}, e.WithHint("there are %d: see list_categories", len(names))
 	}
 	return Module{}, e.WithHint("the categories are %s", strings.Join(names, ", "))
+}
+
+// pastEnd ends a summary whose page does not exist.
+func pastEnd(page, pages int) string {
+	return fmt.Sprintf(" on %s; there is no page %d", count(pages, "page", "pages"), page)
 }
 
 // paged is one page of a list; pages past the end are empty.

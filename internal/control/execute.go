@@ -18,8 +18,8 @@ var (
 	paramKeys = []string{"params", "arguments", "args", "parameters", "input"}
 )
 
-// execute answers execute_tool: the target goes through the door, and its
-// answer is the answer.
+// execute answers execute_tool: the target goes through the gate, and its
+// result is the result.
 func (d *discovery) execute(ctx context.Context, call tool.Call, _ tool.Grant) (*tool.Result, error) {
 	name, args, err := target(call.Args)
 	if err != nil {
@@ -34,7 +34,8 @@ func (d *discovery) execute(ctx context.Context, call tool.Call, _ tool.Grant) (
 		return nil, err
 	}
 	if seen.ID == call.Tool {
-		return nil, tool.Errorf("execute_tool", tool.Invalid, "execute_tool cannot call itself").WithHint("name the tool that is meant")
+		return nil, tool.Errorf("execute_tool", tool.Invalid, "execute_tool cannot call itself").
+			WithHint("name the tool that is meant")
 	}
 	return s.CallChild(ctx, call.ID, seen.ID.String(), args), nil
 }
@@ -103,7 +104,8 @@ func object(key string, value json.RawMessage) (json.RawMessage, error) {
 	if errors.As(err, &syntax) {
 		at := int(syntax.Offset)
 		from, to := max(0, at-20), min(len(value), at+20)
-		e.Message = fmt.Sprintf("%s is text that is not JSON: %v at byte %d, near %q", key, err, at, strings.ToValidUTF8(string(value[from:to]), "�"))
+		near := strings.ToValidUTF8(string(value[from:to]), "�")
+		e.Message = fmt.Sprintf("%s is text that is not JSON: %v at byte %d, near %q", key, err, at, near)
 	}
 	return nil, e.WithHint(`give an object: {"name":"…","params":{…}}`)
 }

@@ -14,9 +14,11 @@ import (
 	"callgate/internal/agent"
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
+	"callgate/internal/document"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/provider"
+	"callgate/internal/storage/sqlite"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -41,7 +43,11 @@ func TestAgentDescribesAToolAndThenRunsIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	talk := kerneltest.OpenConversationWith(t, k, conversation.Spec{Workspace: folder, AppFile: bot})
-	end := kerneltest.Send(t, talk, "Find a tool that can grep file contents and tell me what it requires. Do not run it; just discover and describe.")
+	end := kerneltest.Send(
+		t,
+		talk,
+		"Find a tool that can grep file contents and tell me what it requires. Do not run it; just discover and describe.",
+	)
 	info := talk.Info()
 	if end.Reason != history.Done || info.ToolCalls != 2 {
 		t.Fatalf("%+v, tool_calls_count: %d", end, info.ToolCalls)
@@ -79,7 +85,10 @@ func TestAgentDescribesAToolAndThenRunsIt(t *testing.T) {
 func TestSameCallsOnBothProviders(t *testing.T) {
 	t.Parallel()
 	lines := []kerneltest.Answer{
-		{Text: "two at once", Calls: []string{`filesystem__write {"path":"a.txt","content":"one"}`, `filesystem__write {"path":"b.txt","content":"two"}`}},
+		{
+			Text:  "two at once",
+			Calls: []string{`filesystem__write {"path":"a.txt","content":"one"}`, `filesystem__write {"path":"b.txt","content":"two"}`},
+		},
 		{Calls: []string{`filesystem__read {"path":"a.txt"}`, `filesystem__glob {"pattern":"*.txt"}`, `filesystem__read {"path":"none.txt"}`}},
 		{Text: "done"},
 	}
@@ -89,7 +98,11 @@ func TestSameCallsOnBothProviders(t *testing.T) {
 		brain := model.Brain(of[0], of[1])
 		k := kerneltest.Open(t, kerneltest.StateDir(t))
 		folder := t.TempDir()
-		write(t, filepath.Join(folder, "callgate.yaml"), "app: {app_id: both}\nagents: [{id: main, brain: "+brain+"}]\nruntime: {tool_injection: direct}\ntools:\n  modules: {filesystem: {}}\n  capabilities: {default_policy: auto}\n")
+		write(
+			t,
+			filepath.Join(folder, "callgate.yaml"),
+			"app: {app_id: both}\nagents: [{id: main, brain: "+brain+"}]\nruntime: {tool_injection: direct}\ntools:\n  modules: {filesystem: {}}\n  capabilities: {default_policy: auto}\n",
+		)
 		talk := kerneltest.OpenConversation(t, k, folder)
 		if end := kerneltest.Send(t, talk, "go"); end.Reason != history.Done {
 			t.Fatalf("%s: %+v", brain, end)
@@ -122,31 +135,46 @@ func TestSameCallsOnBothProviders(t *testing.T) {
 // waits for one.
 func TestAgentIsHeldToItsModules(t *testing.T) {
 	t.Parallel()
-	model := kerneltest.NewModel(t,
-		kerneltest.Answer{Calls: []string{`shell__bash {"command":"true"}`, `filesystem__write {"path":"a","content":"x"}`, `filesystem__delete {"path":"gone.txt"}`}},
+	model := kerneltest.NewModel(
+		t,
+		kerneltest.Answer{
+			Calls: []string{
+				`shell__bash {"command":"true"}`,
+				`filesystem__write {"path":"a","content":"x"}`,
+				`filesystem__delete {"path":"gone.txt"}`,
+			},
+		},
 		kerneltest.Answer{Text: "well"},
 	)
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "gone.txt"), "x")
-	write(t, filepath.Join(folder, "callgate.yaml"), `agents: [{id: main, brain: `+model.Brain("openai", "gpt-4o")+`, modules: [{filesystem: [read, delete]}]}]
+	write(
+		t,
+		filepath.Join(folder, "callgate.yaml"),
+		`agents: [{id: main, brain: `+model.Brain("openai", "gpt-4o")+`, modules: [{filesystem: [read, delete]}]}]
 tools:
   modules: {filesystem: {}, shell: {}}
   capabilities: {default_policy: auto, approve: [{module: filesystem, actions: [delete]}]}
-`)
+`,
+	)
 	talk := kerneltest.OpenConversation(t, k, folder)
 	key, err := k.State().HumanKey()
 	if err != nil {
 		t.Fatal(err)
 	}
 	human := approval.Credential{Key: key, By: "ada", PID: approval.Unknown}
-	end, err := talk.Send(t.Context(), llm.TextMessage(llm.User, "go"), conversation.Watch{Observer: agent.Observer{}, Asked: func(r approval.Request) {
-		go func() {
-			if err := k.Approvals.Answer(context.WithoutCancel(t.Context()), human, r.ID, approval.Answer{Approve: true}); err != nil {
-				t.Error(err)
-			}
-		}()
-	}})
+	end, err := talk.Send(
+		t.Context(),
+		llm.TextMessage(llm.User, "go"),
+		conversation.Watch{Observer: agent.Observer{}, Asked: func(r approval.Request) {
+			go func() {
+				if err := k.Approvals.Answer(context.WithoutCancel(t.Context()), human, r.ID, approval.Answer{Approve: true}); err != nil {
+					t.Error(err)
+				}
+			}()
+		}},
+	)
 	if err != nil || end.Reason != history.Done {
 		t.Fatalf("%+v, %v", end, err)
 	}
@@ -187,7 +215,8 @@ func TestConversationIsResumedInAnotherKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	kerneltest.Send(t, again, "list the files here")
-	if calls := kerneltest.CallsMade(t, k, id); len(calls) != 2 || again.Info().Turns != 2 || again.Session().Workspace() != talk.Session().Workspace() {
+	if calls := kerneltest.CallsMade(t, k, id); len(calls) != 2 || again.Info().Turns != 2 ||
+		again.Session().Workspace() != talk.Session().Workspace() {
 		t.Errorf("%v %+v", calls, again.Info())
 	}
 	other, err := k.Conversations.Open(t.Context(), conversation.Spec{Resume: id})
@@ -216,11 +245,15 @@ func TestCancelStopsTheTurn(t *testing.T) {
 	ended := make(chan history.End)
 	begun := make(chan struct{})
 	go func() {
-		end, err := talk.Send(context.WithoutCancel(t.Context()), llm.TextMessage(llm.User, "go"), conversation.Watch{Observer: agent.Observer{Event: func(e history.Event) {
-			if e.Type == history.User {
-				close(begun)
-			}
-		}}, Asked: nil})
+		end, err := talk.Send(
+			context.WithoutCancel(t.Context()),
+			llm.TextMessage(llm.User, "go"),
+			conversation.Watch{Observer: agent.Observer{Event: func(e history.Event) {
+				if e.Type == history.User {
+					close(begun)
+				}
+			}}, Asked: nil},
+		)
 		if err != nil {
 			t.Error(err)
 		}
@@ -269,18 +302,40 @@ func TestMemoryLastsAsLongAsItsConversation(t *testing.T) {
 	k = kerneltest.Open(t, state)
 	again, err := k.Conversations.Open(t.Context(), conversation.Spec{Resume: id})
 	ok(t, err)
-	if text := again.Prompt().Text(); !strings.Contains(text, "the door is blue") || !strings.Contains(text, "paint it") || !strings.Contains(text, "memory.task_create") {
+	if text := again.Prompt().Text(); !strings.Contains(text, "the door is blue") || !strings.Contains(text, "paint it") ||
+		!strings.Contains(text, "memory.task_create") {
 		t.Errorf("the prompt after a restart: %s", text)
 	}
 	other := kerneltest.OpenConversation(t, k, folder)
 	if text := other.Prompt().Text(); strings.Contains(text, "the door is blue") {
 		t.Error("another conversation has its facts")
 	}
-	ok(t, k.Conversations.Delete(t.Context(), id))
-	found := allText(t, filepath.Join(state, "modules"))
-	if strings.Contains(found, "door is blue") {
-		t.Errorf("it is still on the disk: %s", found)
+	session, err := k.Sessions.Get(id)
+	ok(t, err)
+	by := session.Principal()
+	if found := remembered(t, state, by); !strings.Contains(found, "door is blue") {
+		t.Errorf("it is not stored: %s", found)
 	}
+	ok(t, k.Conversations.Delete(t.Context(), id))
+	if found := remembered(t, state, by); found != "" {
+		t.Errorf("it is still stored: %s", found)
+	}
+}
+
+// remembered returns the documents of a session's memory.
+func remembered(t *testing.T, state string, by tool.Principal) string {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), filepath.Join(state, "callgate.db"))
+	ok(t, err)
+	docs, err := document.ListAll(t.Context(), db.Stores().Documents,
+		"module/memory/"+document.Join(by.User, by.App, "session", by.Session), "")
+	ok(t, err)
+	ok(t, db.Close())
+	var text strings.Builder
+	for _, d := range docs {
+		text.Write(d.Data)
+	}
+	return text.String()
 }
 
 // The calls of one answer that touch the same thing are made in the model's
@@ -298,7 +353,14 @@ func TestCallsOfOneAnswerKeepTheirOrder(t *testing.T) {
 			model := kerneltest.NewModel(t, kerneltest.Answer{Calls: calls}, kerneltest.Answer{Text: "done"})
 			k := kerneltest.Open(t, kerneltest.StateDir(t))
 			folder := t.TempDir()
-			write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o")+"}]\nruntime: {tool_injection: "+mode+"}\ntools: {capabilities: {default_policy: auto}}\n")
+			write(
+				t,
+				filepath.Join(folder, "callgate.yaml"),
+				"agents: [{id: main, brain: "+model.Brain(
+					"openai",
+					"gpt-4o",
+				)+"}]\nruntime: {tool_injection: "+mode+"}\ntools: {capabilities: {default_policy: auto}}\n",
+			)
 			kerneltest.Send(t, kerneltest.OpenConversation(t, k, folder), "go")
 			data, err := os.ReadFile(filepath.Join(folder, "a.txt"))
 			if err != nil || string(data) != "h" {
@@ -313,15 +375,30 @@ func TestCallsOfOneAnswerKeepTheirOrder(t *testing.T) {
 func TestHistoryHoldsNoSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = "value-of-a-planted-secret"
-	model := kerneltest.NewModel(t, kerneltest.Answer{Text: "the key is sk-abcdefghijklmnop1234, and " + secret}, kerneltest.Answer{Text: "never"})
+	model := kerneltest.NewModel(
+		t,
+		kerneltest.Answer{Text: "the key is sk-abcdefghijklmnop1234, and " + secret},
+		kerneltest.Answer{Text: "never"},
+	)
 	state := kerneltest.StateDir(t)
 	k := kerneltest.Open(t, state)
 	ok(t, k.Secrets.Set(kerneltest.Human(t, k), "PLANTED_TOKEN", []byte(secret)))
 	folder := t.TempDir()
-	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o")+"}]\nruntime: {middleware: [mask_secrets, {content_filter: {block: [classified], where: input}}]}\n")
+	write(
+		t,
+		filepath.Join(folder, "callgate.yaml"),
+		"agents: [{id: main, brain: "+model.Brain(
+			"openai",
+			"gpt-4o",
+		)+"}]\nruntime: {middleware: [mask_secrets, {content_filter: {block: [classified], where: input}}]}\n",
+	)
 	talk := kerneltest.OpenConversation(t, k, folder)
 	var shown strings.Builder
-	_, err := talk.Send(t.Context(), llm.TextMessage(llm.User, "what is "+secret+"?"), conversation.Watch{Observer: agent.Observer{Delta: func(d llm.Delta) { shown.WriteString(d.Text) }}, Asked: nil})
+	_, err := talk.Send(
+		t.Context(),
+		llm.TextMessage(llm.User, "what is "+secret+"?"),
+		conversation.Watch{Observer: agent.Observer{Delta: func(d llm.Delta) { shown.WriteString(d.Text) }}, Asked: nil},
+	)
 	ok(t, err)
 	if strings.Contains(shown.String(), "sk-abc") || !strings.Contains(shown.String(), "[masked]") {
 		t.Errorf("shown: %s", shown.String())
@@ -378,7 +455,15 @@ func TestCallsInTextAreTheSameCalls(t *testing.T) {
 		model := kerneltest.NewModel(t, append(lines, kerneltest.Answer{Text: "done"})...)
 		k := kerneltest.Open(t, kerneltest.StateDir(t))
 		folder := t.TempDir()
-		write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o", "native_tool_use: "+mode)+"}]\nruntime: {tool_injection: direct}\ntools:\n  modules: {filesystem: {}}\n  capabilities: {default_policy: auto}\n")
+		write(
+			t,
+			filepath.Join(folder, "callgate.yaml"),
+			"agents: [{id: main, brain: "+model.Brain(
+				"openai",
+				"gpt-4o",
+				"native_tool_use: "+mode,
+			)+"}]\nruntime: {tool_injection: direct}\ntools:\n  modules: {filesystem: {}}\n  capabilities: {default_policy: auto}\n",
+		)
 		talk := kerneltest.OpenConversation(t, k, folder)
 		if end := kerneltest.Send(t, talk, "go"); end.Reason != history.Done {
 			t.Fatalf("native %s: %+v", mode, end)
@@ -420,9 +505,14 @@ func sortedLines(text string) string {
 func TestModelAtAnotherAddressNeedsConsent(t *testing.T) {
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()
-	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: m, credential: MODEL_KEY, config: {base_url: \"http://127.0.0.1:9/v1\"}}}]\n")
+	write(
+		t,
+		filepath.Join(folder, "callgate.yaml"),
+		"agents: [{id: main, brain: {provider: openai, model: m, credential: MODEL_KEY, config: {base_url: \"http://127.0.0.1:9/v1\"}}}]\n",
+	)
 	_, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder})
-	if tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "127.0.0.1:9") || !strings.Contains(err.Error(), "callgate app trust") {
+	if tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "127.0.0.1:9") ||
+		!strings.Contains(err.Error(), "callgate app trust") {
 		t.Errorf("%v", err)
 	}
 	ok(t, k.Secrets.Set(kerneltest.Human(t, k), "MODEL_KEY", []byte("key-of-the-test")))

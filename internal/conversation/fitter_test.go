@@ -123,7 +123,9 @@ func TestConversationThatAProviderFindsTooLongIsShortened(t *testing.T) {
 	}
 	last, asked := own.Last(), own.Asked()
 	refused := len(asked[len(asked)-2])
-	if made := compactions(t, k, talk.ID()); len(made) != 1 || !strings.Contains(last, "- the user: read it") || !strings.Contains(last, "NOW") || len(last) > refused*3/4 {
+	if made := compactions(t, k, talk.ID()); len(made) != 1 || !strings.Contains(last, "- the user: read it") ||
+		!strings.Contains(last, "NOW") ||
+		len(last) > refused*3/4 {
 		t.Errorf("%d compactions; %d bytes became %d", len(made), refused, len(last))
 	}
 }
@@ -151,22 +153,29 @@ func TestUserCompactsAConversation(t *testing.T) {
 		kerneltest.Send(t, talk, fmt.Sprint("question ", i))
 	}
 	done, err := talk.Compact(t.Context())
-	if err != nil || done == nil || done.Kept != 10 || len(done.Pinned) != 2 || done.Dropped == 0 || strings.Contains(done.Summary, "core_job") {
+	if err != nil || done == nil || done.Kept != 10 || len(done.Pinned) != 2 || done.Dropped == 0 ||
+		strings.Contains(done.Summary, "core_job") {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	kerneltest.Send(t, talk, "how is it going?")
-	if last := edge.Last(); !strings.Contains(last, "think for ever") || !strings.Contains(last, `\"status\":\"running\"`) || !strings.Contains(last, "- the user: hi") || strings.Contains(last, "answer 1") {
+	if last := edge.Last(); !strings.Contains(last, "think for ever") || !strings.Contains(last, `\"status\":\"running\"`) ||
+		!strings.Contains(last, "- the user: hi") ||
+		strings.Contains(last, "answer 1") {
 		t.Errorf("the model is asked %s", last)
 	}
 	begun := make(chan struct{}, 1)
 	ended := make(chan error)
 	go func() {
-		_, err := talk.Send(t.Context(), llm.TextMessage(llm.User, "wait"), conversation.Watch{Observer: agent.Observer{Event: func(history.Event) {
-			select {
-			case begun <- struct{}{}:
-			default:
-			}
-		}}, Asked: nil})
+		_, err := talk.Send(
+			t.Context(),
+			llm.TextMessage(llm.User, "wait"),
+			conversation.Watch{Observer: agent.Observer{Event: func(history.Event) {
+				select {
+				case begun <- struct{}{}:
+				default:
+				}
+			}}, Asked: nil},
+		)
 		ended <- err
 	}()
 	<-begun
@@ -190,7 +199,8 @@ func TestSummaryModelNeedsConsent(t *testing.T) {
 		folder := t.TempDir()
 		write(t, filepath.Join(folder, "callgate.yaml"), text)
 		k := kerneltest.Open(t, kerneltest.StateDir(t))
-		if _, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder}); tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "127.0.0.1:9") {
+		if _, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder}); tool.KindOf(err) != tool.Denied ||
+			!strings.Contains(err.Error(), "127.0.0.1:9") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if list, err := k.Conversations.List(t.Context(), 0); err != nil || len(list) > 0 {

@@ -119,7 +119,14 @@ func killAndResume(t *testing.T, c doomed, through string) {
 	state, folder := filepath.Join(kerneltest.StateDir(t), "s"), t.TempDir()
 	model := kerneltest.NewModel(t, c.before...)
 	reached := model.StopAt(c.gated)
-	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o")+"}]\nruntime: {tool_injection: "+through+"}\ntools: {capabilities: {default_policy: auto}}\n")
+	write(
+		t,
+		filepath.Join(folder, "callgate.yaml"),
+		"agents: [{id: main, brain: "+model.Brain(
+			"openai",
+			"gpt-4o",
+		)+"}]\nruntime: {tool_injection: "+through+"}\ntools: {capabilities: {default_policy: auto}}\n",
+	)
 	k := kerneltest.Open(t, state, marks(folder))
 	kerneltest.OpenAccepted(t, k, folder)
 	ok(t, k.Close())

@@ -36,15 +36,23 @@ func TestEdgeLaneLearnsTheEndOfItsTask(t *testing.T) {
 	t.Parallel()
 	edge, core, folder := laneApp(t, "one_shot")
 	onIt := make(chan struct{}) // the core lane ends only after the edge lane was asked without its answer
-	edge.Play(kerneltest.Answer{Calls: []string{`core_job {"task":"read a.txt and think"}`}}, kerneltest.Answer{Text: "I am on it.", Reached: onIt}, kerneltest.Answer{Text: "It says alpha."})
-	core.Play(kerneltest.Answer{Calls: []string{`filesystem__read {"path":"a.txt"}`}}, kerneltest.Answer{Text: "deep answer: alpha", After: onIt})
+	edge.Play(
+		kerneltest.Answer{Calls: []string{`core_job {"task":"read a.txt and think"}`}},
+		kerneltest.Answer{Text: "I am on it.", Reached: onIt},
+		kerneltest.Answer{Text: "It says alpha."},
+	)
+	core.Play(
+		kerneltest.Answer{Calls: []string{`filesystem__read {"path":"a.txt"}`}},
+		kerneltest.Answer{Text: "deep answer: alpha", After: onIt},
+	)
 	write(t, filepath.Join(folder, "a.txt"), "alpha\n")
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	talk := kerneltest.OpenConversation(t, k, folder)
 	if end := kerneltest.Send(t, talk, "what does a.txt say?"); end.Reason != history.Done {
 		t.Fatalf("%+v", end)
 	}
-	if last := edge.Last(); !strings.Contains(last, "deep answer: alpha") || !strings.Contains(last, "CORE JOB") || !strings.Contains(last, "I am on it.") {
+	if last := edge.Last(); !strings.Contains(last, "deep answer: alpha") || !strings.Contains(last, "CORE JOB") ||
+		!strings.Contains(last, "I am on it.") {
 		t.Errorf("the edge lane was asked %s", last)
 	}
 	if offered := string(core.Asked()[0]); strings.Contains(offered, "core_job") || strings.Contains(offered, "what does a.txt say") {
@@ -70,7 +78,12 @@ func TestEdgeLaneLearnsTheEndOfItsTask(t *testing.T) {
 func TestTasksEndWithTheirConversation(t *testing.T) {
 	t.Parallel()
 	edge, core, folder := laneApp(t, "conversation")
-	edge.Play(kerneltest.Answer{Calls: []string{`core_job {"task":"think for ever"}`}}, kerneltest.Answer{Text: "I am on it."}, kerneltest.Answer{Calls: []string{`core_job {"job":"none"}`}}, kerneltest.Answer{Text: "ok"})
+	edge.Play(
+		kerneltest.Answer{Calls: []string{`core_job {"task":"think for ever"}`}},
+		kerneltest.Answer{Text: "I am on it."},
+		kerneltest.Answer{Calls: []string{`core_job {"job":"none"}`}},
+		kerneltest.Answer{Text: "ok"},
+	)
 	reached := core.StopAt(1)
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	talk := kerneltest.OpenConversation(t, k, folder)
@@ -167,7 +180,10 @@ func TestNoticeOutlivesItsKernel(t *testing.T) {
 func TestAgentReadsASkill(t *testing.T) {
 	t.Parallel()
 	edge, _, folder := laneApp(t, "conversation")
-	edge.Play(kerneltest.Answer{Calls: []string{`use_skill {"command":"/Tone"}`, `use_skill {"command":"none"}`}}, kerneltest.Answer{Text: "calmly"})
+	edge.Play(
+		kerneltest.Answer{Calls: []string{`use_skill {"command":"/Tone"}`, `use_skill {"command":"none"}`}},
+		kerneltest.Answer{Text: "calmly"},
+	)
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	talk := kerneltest.OpenConversation(t, k, folder)
 	kerneltest.Send(t, talk, "write")

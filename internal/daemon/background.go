@@ -13,14 +13,13 @@ import (
 	"callgate/tool"
 )
 
-// starting bounds how long a kernel in the background may take to answer.
-const starting = 15 * time.Second
+// startTimeout bounds how long a kernel in the background may take to answer.
+const startTimeout = 15 * time.Second
 
-// Spawn sees that a kernel serves a state directory: the one that does, or one
-// that is started in the background with a command line, in a session of its
-// own and with its words in the state directory. It runs on when this process
-// ends. A directory that a passing command holds is tried again when that has
-// gone.
+// Spawn ensures that a kernel serves a state directory. If none does, it starts one
+// in the background with a command line, in a process session of its own and with
+// its log in the state directory. That kernel runs on when this process ends. If a
+// short command holds the directory, Spawn tries again when the command has ended.
 func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
 	const op = "daemon.Spawn"
 	if isServing(dir) {
@@ -34,12 +33,14 @@ func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
 		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the kernel's log cannot be opened", Err: err}
 	}
 	defer log.Close()
-	ctx, cancel := context.WithTimeout(ctx, starting)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	for left := 3; ; { // tries for a kernel that nobody is in the way of
+	for left := 3; ; { // tries while no other process holds the directory
 		ended, err := startProcess(dir, log, command)
 		if err != nil {
-			return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "a kernel cannot be started in the background", Err: err}
+			return &tool.Error{
+				Op: op, Kind: tool.Unavailable, Message: "a kernel cannot be started in the background", Err: err,
+			}
 		}
 		up, err := await(ctx, dir, ended)
 		if up {
@@ -49,12 +50,15 @@ func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
 			left--
 		}
 		if ctx.Err() != nil || left == 0 {
-			return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "no kernel can be started in the background", Err: err, Hint: "see " + log.Name()}
+			return &tool.Error{
+				Op: op, Kind: tool.Unavailable, Message: "no kernel can be started in the background",
+				Err: err, Hint: "see " + log.Name(),
+			}
 		}
 	}
 }
 
-// isHeld reports whether another process has the directory.
+// isHeld reports whether another process holds the directory.
 func isHeld(dir statedir.Dir) bool {
 	held, err := dir.Hold()
 	if err == nil {
@@ -63,10 +67,10 @@ func isHeld(dir statedir.Dir) bool {
 	return tool.KindOf(err) == tool.Conflict
 }
 
-// startProcess starts a kernel in the background; ended tells of its end.
+// startProcess starts a kernel in the background. ended receives its exit.
 func startProcess(dir statedir.Dir, log *os.File, command []string) (ended <-chan error, err error) {
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Dir = dir.String() // not in anybody's way
+	cmd.Dir = dir.String() // else it would keep the current folder in use
 	cmd.Stdout, cmd.Stderr = log, log
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
@@ -77,15 +81,15 @@ func startProcess(dir statedir.Dir, log *os.File, command []string) (ended <-cha
 	return done, nil
 }
 
-// await waits until somebody serves the directory, or the kernel that was to
-// has ended and a moment has passed.
+// await waits until a kernel serves the directory, or until the one that was
+// started has ended and a moment has passed.
 func await(ctx context.Context, dir statedir.Dir, ended <-chan error) (up bool, err error) {
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		if isServing(dir) {
 			return true, nil
 		}
 		select {
-		case err = <-ended: // somebody else holds the directory, or it cannot be
+		case err = <-ended: // another process holds the directory, or it cannot be used
 			select {
 			case <-time.After(100 * time.Millisecond):
 			case <-ctx.Done():
@@ -98,22 +102,25 @@ func await(ctx context.Context, dir statedir.Dir, ended <-chan error) (up bool, 
 	}
 }
 
-// WaitStopped waits until nobody serves a state directory.
+// WaitStopped waits until no kernel serves a state directory.
 func WaitStopped(ctx context.Context, dir statedir.Dir) error {
-	ctx, cancel := context.WithTimeout(ctx, drainTimeout+starting)
+	ctx, cancel := context.WithTimeout(ctx, drainTimeout+startTimeout)
 	defer cancel()
 	for isServing(dir) {
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
-			return &tool.Error{Op: "daemon.Gone", Kind: tool.Unavailable, Message: "the kernel in the background does not end", Err: context.Cause(ctx)}
+			return &tool.Error{
+				Op: "daemon.WaitStopped", Kind: tool.Unavailable,
+				Message: "the kernel in the background does not end", Err: context.Cause(ctx),
+			}
 		}
 	}
 	return nil
 }
 
-// isServing reports whether somebody serves the directory's socket. It asks no
-// context: one that has ended would pass for nobody.
+// isServing reports whether a kernel serves the directory's socket. It takes no
+// context: one that has ended would look like no kernel.
 func isServing(dir statedir.Dir) bool {
 	conn, err := net.DialTimeout("unix", dir.Socket(), time.Second)
 	if err != nil {
@@ -122,9 +129,9 @@ func isServing(dir statedir.Dir) bool {
 	return conn.Close() == nil
 }
 
-// WaitIdle returns when ctx ends, when serving fails, when somebody asks the
-// kernel to stop, or when it had neither sessions nor calls for a while; 0 is
-// for ever.
+// WaitIdle returns when ctx ends, when serving fails, when a client asks the
+// kernel to stop, or when the kernel had neither sessions nor calls for the idle
+// time; 0: it may be idle for ever.
 func (d *Daemon) WaitIdle(ctx context.Context, idle time.Duration) error {
 	if idle <= 0 {
 		return d.Wait(ctx)
@@ -150,4 +157,4 @@ func (d *Daemon) WaitIdle(ctx context.Context, idle time.Duration) error {
 	return d.Wait(ctx)
 }
 
-var errIdle = errors.New("nobody needed it for a while")
+var errIdle = errors.New("the kernel was idle")

@@ -2,6 +2,6 @@ package daemon
 
 import "callgate/internal/kernel"
 
-// Config is how a kernel is opened; the name is here for the front ends, which
-// start kernels and otherwise know only their clients.
+// Config configures a kernel. It has a name here for the front ends, which start
+// kernels and otherwise know only package client.
 type Config = kernel.Config

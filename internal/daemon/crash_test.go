@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,7 +25,7 @@ import (
 	"callgate/tool"
 )
 
-// churn makes calls without end, and says the id of each that was answered.
+// churn makes calls without end, and prints each that was answered.
 func churn(ctx context.Context, state, workspace string) {
 	d, err := daemon.Start(ctx, kernel.Config{State: state})
 	if err != nil {
@@ -63,18 +64,20 @@ type answered struct {
 // straggler is a length of sleep that marks the processes of these tests.
 const straggler = "7713.25"
 
-// randomCall reads, replaces or edits one of a few files, or runs a command. A whole file begins
-// and ends with the same mark, with enough between to be torn.
+// randomCall reads, replaces or edits one of a few files, or runs a command. A whole
+// file begins and ends with the same mark, with enough between to be torn.
 func randomCall() (name, args string) {
 	path := fmt.Sprintf("file%d.txt", rand.IntN(3))
 	n := rand.IntN(1_000_000)
 	switch rand.IntN(6) {
 	case 4: // a process that would outlive the kernel if it could
-		return "shell.bash", fmt.Sprintf(`{"command":"sleep %s & (setsid sleep %s &) ; echo started","reads_only":true}`, straggler, straggler)
+		command := fmt.Sprintf("sleep %s & (setsid sleep %s &) ; echo started", straggler, straggler)
+		return "shell.bash", fmt.Sprintf(`{"command":%q,"reads_only":true}`, command)
 	case 0:
 		return "filesystem.read", fmt.Sprintf(`{"path":%q,"head":1}`, path)
 	case 1: // replaces the line in the middle
-		return "filesystem.edit", fmt.Sprintf(`{"path":%q,"op":"replace_lines","line":2,"end_line":2,"new":"edited %d\\n"}`, path, n)
+		const edit = `{"path":%q,"op":"replace_lines","line":2,"end_line":2,"new":"edited %d\\n"}`
+		return "filesystem.edit", fmt.Sprintf(edit, path, n)
 	default:
 		content := fmt.Sprintf("mark %d\nmiddle\n%smark %d\n", n, strings.Repeat("x", 40_000)+"\n", n)
 		return "filesystem.write", fmt.Sprintf(`{"path":%q,"content":%q}`, path, content)
@@ -84,21 +87,24 @@ func randomCall() (name, args string) {
 // TestKilledAtAnyMoment kills a busy kernel at random moments. After each:
 // nothing that was answered is missing from the journal, the chain verifies,
 // every call that began and did not end is in doubt exactly once, no file is
-// half written, and no process is left behind. CALLGATE_KILLS sets how often; the soak run uses 1,000.
+// half written, and no process is left behind. CALLGATE_KILLS sets how often; the
+// soak run uses 1,000.
 func TestKilledAtAnyMoment(t *testing.T) {
 	kills := 12
 	if n, err := strconv.Atoi(os.Getenv("CALLGATE_KILLS")); err == nil {
 		kills = n
 	}
 	state, workspace := t.TempDir(), t.TempDir()
-	ok(t, os.WriteFile(filepath.Join(workspace, "callgate.yaml"), []byte("runtime: {sandbox: relaxed}\ntools:\n  capabilities:\n    default_policy: auto\n"), 0o644))
+	const app = "runtime: {sandbox: relaxed}\ntools:\n  capabilities:\n    default_policy: auto\n"
+	ok(t, os.WriteFile(filepath.Join(workspace, "callgate.yaml"), []byte(app), 0o644))
 	for i := range 3 {
-		ok(t, os.WriteFile(filepath.Join(workspace, fmt.Sprintf("file%d.txt", i)), []byte("mark 0\nmiddle\nx\nmark 0\n"), 0o644))
+		path := filepath.Join(workspace, fmt.Sprintf("file%d.txt", i))
+		ok(t, os.WriteFile(path, []byte("mark 0\nmiddle\nx\nmark 0\n"), 0o644))
 	}
-	told := 0
+	count := 0
 	for range kills {
 		for _, a := range killOnce(t, state, workspace) {
-			told++
+			count++
 			if a.Status != tool.Success {
 				t.Fatalf("%s: %s", a.Name, a.Summary)
 			}
@@ -110,8 +116,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	ok(t, err)
 	defer func() { ok(t, k.Close()) }()
 	doubts := onceInDoubt(t, k)
-	t.Logf("%d kills, %d answers, %d calls in doubt", kills, told, doubts)
-	if told == 0 {
+	t.Logf("%d kills, %d answers, %d calls in doubt", kills, count, doubts)
+	if count == 0 {
 		t.Error("no call was ever answered: the kills come too early to show anything")
 	}
 }
@@ -141,7 +147,7 @@ func killOnce(t *testing.T, state, workspace string) []answered {
 	defer func() { ok(t, k.Close()) }()
 	for _, a := range list {
 		if a.Name == "filesystem.read" {
-			continue // told behind the answer: its record may be lost with the process
+			continue // a read is recorded after its answer, and may be lost with the process
 		}
 		ended, err := k.Journal.Read(t.Context(), journal.Query{Call: a.Call, Kind: journal.Ended})
 		ok(t, err)
@@ -188,23 +194,29 @@ func onceInDoubt(t *testing.T, k *kernel.Kernel) int {
 	return len(count[journal.Doubted])
 }
 
-// noStragglers waits for what the kernel had started to be gone: it dies with
-// the kernel, a moment later.
+// noStragglers waits until the processes that the kernel had started are gone:
+// they end with the kernel, a moment later.
 func noStragglers(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		var left []string
+	eventually(t, "the end of what the kernel had started", func() bool {
 		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-		for _, name := range lines {
-			if data, err := os.ReadFile(name); err == nil && strings.Contains(string(data), straggler) && strings.HasPrefix(string(data), "sleep") {
-				left = append(left, name)
-			}
-		}
-		if len(left) == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("left behind: %v", left)
+		return !slices.ContainsFunc(lines, func(name string) bool {
+			data, err := os.ReadFile(name)
+			return err == nil && strings.HasPrefix(string(data), "sleep") && strings.Contains(string(data), straggler)
+		})
+	})
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick, late := time.NewTicker(time.Millisecond), time.After(20*time.Second)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatal("this never came: " + what)
 		}
 	}
 }

@@ -1,14 +1,14 @@
-// Package daemon is the life of a kernel that serves: it holds the state
-// directory, listens on its socket, and ends without losing what runs.
+// Package daemon runs a kernel that serves clients: it holds the state directory,
+// listens on its socket, and stops without losing the calls that run.
 //
 // # Law
 //
-// Whoever holds the state directory serves its socket, be it `callgate up` or
-// a single command that found no kernel running. A connection is taken only
-// from the user who owns the kernel. On the way out the socket goes first, so
-// that nobody new comes in; then clients in the middle of something are given
-// their time; then the kernel closes. A client that came a moment too late
-// finds nobody there, and connects again: to whoever is next, or as the next.
+// The process that holds the state directory serves its socket: `callgate up`, or
+// a single command that found no kernel running. It accepts connections only from
+// the user who owns the kernel. When it stops, it first closes the socket, so that
+// no client connects any more; then it waits a while for the calls that run; then
+// it closes the kernel. A client that was too late cannot connect, and tries
+// again: it reaches the next kernel, or becomes it.
 package daemon
 
 import (
@@ -28,7 +28,8 @@ import (
 	"callgate/tool"
 )
 
-// drainTimeout is how long calls of other clients may run on after the end is asked for.
+// drainTimeout is how long the calls of other clients may run on when the daemon
+// stops.
 const drainTimeout = 10 * time.Second
 
 // Daemon is a serving kernel.
@@ -36,11 +37,12 @@ type Daemon struct {
 	Kernel *kernel.Kernel
 	Socket string
 
+	api     *httpapi.API
 	server  *http.Server
 	inside  *pipeListener
 	outside net.Listener
 	failed  chan error
-	stopped chan struct{} // closed when a client asked for the end
+	stopped chan struct{} // closed when a client asks the daemon to stop
 
 	background bool
 	gc         *gcTuner
@@ -51,8 +53,8 @@ type Daemon struct {
 // holds is a Conflict.
 func Start(ctx context.Context, cfg kernel.Config) (*Daemon, error) { return start(ctx, cfg, false) }
 
-// StartBackground starts a kernel for whoever comes: clients are told that it
-// is one, and may ask it to stop.
+// StartBackground is Start for a kernel in the background: its status says so,
+// and a client may ask it to stop.
 func StartBackground(ctx context.Context, cfg kernel.Config) (*Daemon, error) {
 	return start(ctx, cfg, true)
 }
@@ -63,7 +65,10 @@ func start(ctx context.Context, cfg kernel.Config, background bool) (*Daemon, er
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{Kernel: kernel, background: background, gc: startGCTuner(), inside: newPipeListener(), failed: make(chan error, 2), stopped: make(chan struct{})}
+	d := &Daemon{
+		Kernel: kernel, background: background, gc: startGCTuner(), inside: newPipeListener(),
+		failed: make(chan error, 2), stopped: make(chan struct{}),
+	}
 	if err := d.listen(); err != nil {
 		d.gc.end()
 		return nil, errors.Join(err, kernel.Close())
@@ -77,15 +82,17 @@ func (d *Daemon) listen() error {
 		return err
 	}
 	if d.outside, err = listenOwner(path); err != nil {
-		return &tool.Error{Op: "daemon.listen", Kind: tool.Unavailable, Message: "the kernel cannot listen on " + path, Err: err}
+		return &tool.Error{
+			Op: "daemon.listen", Kind: tool.Unavailable, Message: "the kernel cannot listen on " + path, Err: err,
+		}
 	}
 	d.Socket = path
 	ending, end := context.WithCancel(context.Background())
-	d.server = &http.Server{
-		Handler:           httpapi.New(d.Kernel, httpapi.Lifecycle{Context: ending, Stop: sync.OnceFunc(func() { close(d.stopped) }), Background: d.background, MCPClients: &d.mcpClients}),
-		ReadHeaderTimeout: 10 * time.Second,
-		ConnContext:       httpapi.WithPeer,
-	}
+	d.api = httpapi.New(d.Kernel, httpapi.Lifecycle{
+		Context: ending, Stop: sync.OnceFunc(func() { close(d.stopped) }),
+		Background: d.background, MCPClients: &d.mcpClients,
+	})
+	d.server = &http.Server{Handler: d.api, ReadHeaderTimeout: 10 * time.Second, ConnContext: httpapi.WithPeer}
 	d.server.RegisterOnShutdown(end)
 	for _, l := range []net.Listener{d.outside, d.inside} {
 		go func() {
@@ -97,7 +104,7 @@ func (d *Daemon) listen() error {
 	return nil
 }
 
-// listenOwner listens on a socket that only the owner can open, and takes
+// listenOwner listens on a socket that only the owner can open, and accepts
 // connections only from that user.
 func listenOwner(path string) (net.Listener, error) {
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -110,8 +117,8 @@ func listenOwner(path string) (net.Listener, error) {
 	return &ownerListener{UnixListener: l}, nil
 }
 
-// ownerListener turns away everybody but the kernel's own user. It may be
-// closed twice: by Stop, and by the server.
+// ownerListener refuses connections of other users than the kernel's own. It may
+// be closed twice: by Stop, and by the server.
 type ownerListener struct {
 	*net.UnixListener
 	closing sync.Once
@@ -123,7 +130,7 @@ func (l *ownerListener) Close() (err error) {
 	return err
 }
 
-// Accept returns the next connection of the owner's.
+// Accept returns the next connection that the owner makes.
 func (l *ownerListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.UnixListener.Accept()
@@ -141,7 +148,7 @@ func (l *ownerListener) Accept() (net.Conn, error) {
 // Dial makes a connection that never leaves this process.
 func (d *Daemon) Dial(ctx context.Context) (net.Conn, error) { return d.inside.dial(ctx) }
 
-// Wait returns when ctx ends, when a client asked for the end, or with the
+// Wait returns when ctx ends, when a client asks the daemon to stop, or with the
 // error that ended serving.
 func (d *Daemon) Wait(ctx context.Context) error {
 	select {
@@ -154,7 +161,7 @@ func (d *Daemon) Wait(ctx context.Context) error {
 	}
 }
 
-// Stop ends serving and closes the kernel.
+// Stop stops serving and closes the kernel.
 func (d *Daemon) Stop() error {
 	defer d.gc.end()
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
@@ -168,19 +175,21 @@ func (d *Daemon) Stop() error {
 		err = d.server.Close() // cancels what still runs; its end is recorded
 	}
 	d.waitClients()
+	d.api.Close()
 	return errors.Join(err, d.Kernel.Close())
 }
 
-// waitClients waits until the MCP clients on streams have left. They are not the
-// server's any more, and one that is still being served when the kernel closes
-// would touch what the kernel has let go.
+// waitClients waits until the MCP clients on streams have left. The HTTP server
+// does not wait for them, and a client that is still served when the kernel closes
+// would use a closed kernel.
 func (d *Daemon) waitClients() {
 	for limit := time.Now().Add(drainTimeout); d.mcpClients.Load() > 0 && time.Now().Before(limit); {
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// Connection is a way to a kernel: the one that runs, or one of our own.
+// Connection connects to the kernel of a state directory: the one that runs, or
+// one in this process.
 type Connection struct {
 	cfg kernel.Config
 	dir statedir.Dir
@@ -189,7 +198,8 @@ type Connection struct {
 	own *Daemon
 }
 
-// Connect finds the kernel of a state directory, or becomes it.
+// Connect connects to the kernel of a state directory, or starts it in this
+// process.
 func Connect(ctx context.Context, cfg kernel.Config) (*Connection, error) {
 	dir, err := statedir.Default()
 	if cfg.State != "" {
@@ -207,9 +217,9 @@ func Connect(ctx context.Context, cfg kernel.Config) (*Connection, error) {
 	return c, conn.Close()
 }
 
-// Dial makes a connection to the kernel that runs now; where there is none any
-// more, this process is the next. When the directory is held but nobody
-// answers, its holder is starting or ending: Dial waits for it.
+// Dial makes a connection to the kernel that runs now. If none runs, it starts one
+// in this process. If the state directory is held but its socket does not answer,
+// the holder is starting or stopping, and Dial waits for it.
 func (c *Connection) Dial(ctx context.Context) (net.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -240,14 +250,14 @@ func (c *Connection) Dial(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// InProcess reports whether the kernel lives in this process.
+// InProcess reports whether the kernel runs in this process.
 func (c *Connection) InProcess() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.own != nil
 }
 
-// Close ends a kernel of our own; another's runs on.
+// Close stops the kernel if it runs in this process.
 func (c *Connection) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"callgate/internal/client"
 	"callgate/internal/daemon"
@@ -53,7 +54,15 @@ func TestMain(m *testing.M) {
 		say("serving")
 		_ = d.Wait(ctx)
 		_ = d.Stop()
-	case "ask": // asks, says what it was told, and on a line of input has a child of its own answer
+	case "background":
+		d, err := daemon.StartBackground(ctx, kernel.Config{State: part.State})
+		if err != nil {
+			say(err)
+			os.Exit(1)
+		}
+		_ = d.WaitIdle(ctx, time.Minute) // a test that fails leaves it behind
+		_ = d.Stop()
+	case "ask": // asks, prints the answer, and on a line of input has a child of its own answer
 		c := dial(part.State, part.Key)
 		s, err := c.OpenSession(ctx, protocol.OpenSession{Workspace: part.Workspace, Human: true})
 		if err != nil {
@@ -80,7 +89,8 @@ func TestMain(m *testing.M) {
 			say(err)
 			os.Exit(1)
 		}
-		s, err := client.New(client.Options{Dial: conn.Dial}).OpenSession(ctx, protocol.OpenSession{Workspace: part.Workspace})
+		c := client.New(client.Options{Dial: conn.Dial})
+		s, err := c.OpenSession(ctx, protocol.OpenSession{Workspace: part.Workspace})
 		if err != nil {
 			say(err)
 			os.Exit(1)
@@ -248,7 +258,9 @@ func TestApprovalSurvivesRestartAndRunsOnceAsEdited(t *testing.T) {
 
 	second := start(t, "serve", map[string]string{"State": state})
 	must(t, second.heard(t), "serving")
-	human := start(t, "answer", map[string]string{"State": state, "Key": humanKey(t, state), "Approval": waiting.Approval, "Args": `{"path":"edited.txt"}`})
+	human := start(t, "answer", map[string]string{
+		"State": state, "Key": humanKey(t, state), "Approval": waiting.Approval, "Args": `{"path":"edited.txt"}`,
+	})
 	must(t, human.heard(t), "approved")
 	c := dial(state, "")
 	result, err := c.Collect(t.Context(), waiting.Call)
@@ -325,16 +337,19 @@ func TestKilledServerIsReplaced(t *testing.T) {
 	ok(t, err)
 	defer conn.Close()
 	if !conn.InProcess() {
-		t.Error("somebody still serves")
+		t.Error("the socket is still served")
 	}
 	info, err := os.Stat(statedir.Dir(state).Socket())
 	ok(t, err)
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("the socket has mode %04o", info.Mode().Perm())
 	}
-	s, err := client.New(client.Options{Dial: client.Unix(statedir.Dir(state).Socket())}).OpenSession(t.Context(), protocol.OpenSession{Workspace: workspace})
+	c := client.New(client.Options{Dial: client.Unix(statedir.Dir(state).Socket())})
+	s, err := c.OpenSession(t.Context(), protocol.OpenSession{Workspace: workspace})
 	ok(t, err)
-	r, err := s.Call(t.Context(), protocol.CallRequest{Name: "filesystem.write", Args: json.RawMessage(`{"path":"a","content":"b"}`)})
+	r, err := s.Call(t.Context(), protocol.CallRequest{
+		Name: "filesystem.write", Args: json.RawMessage(`{"path":"a","content":"b"}`),
+	})
 	ok(t, err)
 	if r.Status != tool.Success {
 		t.Errorf("%+v", r)
@@ -371,7 +386,7 @@ func TestNobodyApprovesTheirOwnCall(t *testing.T) {
 	defer func() { ok(t, d.Stop()) }()
 	key := humanKey(t, state)
 
-	// The kernel runs in this very process here, so whoever answers must not
+	// The kernel runs in this process here, so the process that answers must not
 	// be its child: the asker and the human run in a process of their own.
 	asker := start(t, "ask", map[string]string{"State": state, "Workspace": workspace, "Key": key, "Args": `{"path":"x"}`})
 	var waiting tool.Result
@@ -388,11 +403,14 @@ func TestNobodyApprovesTheirOwnCall(t *testing.T) {
 	s, err := d.Kernel.OpenSession(t.Context(), session.Spec{Workspace: workspace})
 	ok(t, err)
 	id := json.RawMessage(`{"ID":"` + waiting.Approval + `"}`)
-	refused("a tool in the kernel", s.Call(t.Context(), session.CallRequest{Name: "evil.inside", Args: id}).Summary, "inside the kernel")
-	refused("a process of a tool", s.Call(t.Context(), session.CallRequest{Name: "evil.child", Args: id}).Summary, "inside the kernel")
+	inside := s.Call(t.Context(), session.CallRequest{Name: "evil.inside", Args: id})
+	refused("a tool in the kernel", inside.Summary, "inside the kernel")
+	child := s.Call(t.Context(), session.CallRequest{Name: "evil.child", Args: id})
+	refused("a process of a tool", child.Summary, "inside the kernel")
 	shellCannotAnswer(t, d, state, key, waiting.Approval)
 	refused("a client with only the right to call", answer(t.Context(), state, "", waiting.Approval, ""), "human's key")
-	refused("a client with a wrong key", answer(t.Context(), state, "guessed-key-guessed-key", waiting.Approval, ""), "human's key")
+	guessed := answer(t.Context(), state, "guessed-key-guessed-key", waiting.Approval, "")
+	refused("a client with a wrong key", guessed, "human's key")
 	r, err := dial(state, "").Approval(t.Context(), waiting.Approval)
 	ok(t, err)
 	if r.State != protocol.ApprovalPending {
@@ -412,12 +430,14 @@ func shellCannotAnswer(t *testing.T, d *daemon.Daemon, state, key, id string) {
 		return
 	}
 	workspace := t.TempDir()
-	ok(t, os.WriteFile(filepath.Join(workspace, "callgate.yaml"), []byte("tools:\n  capabilities:\n    default_policy: auto\n"), 0o644))
+	const app = "tools:\n  capabilities:\n    default_policy: auto\n"
+	ok(t, os.WriteFile(filepath.Join(workspace, "callgate.yaml"), []byte(app), 0o644))
 	exe, err := os.ReadFile("/proc/self/exe")
 	ok(t, err)
 	ok(t, os.WriteFile(filepath.Join(workspace, "callgate-test"), exe, 0o755))
 	part, _ := json.Marshal(map[string]string{"State": state, "Key": key, "Approval": id})
-	command := fmt.Sprintf("ls -a %s; cat %s/human.key; %s=answer CALLGATE_TEST_PART='%s' ./callgate-test", state, state, roleVar, part)
+	command := fmt.Sprintf("ls -a %s; cat %s/human.key; %s=answer CALLGATE_TEST_PART='%s' ./callgate-test",
+		state, state, roleVar, part)
 	args, _ := json.Marshal(map[string]string{"command": command})
 	s, err := d.Kernel.OpenSession(t.Context(), session.Spec{Workspace: workspace})
 	ok(t, err)
@@ -426,7 +446,8 @@ func shellCannotAnswer(t *testing.T, d *daemon.Daemon, state, key, id string) {
 	for _, c := range r.Content {
 		said.WriteString(c.Text)
 	}
-	if strings.Contains(said.String(), "approved") || strings.Contains(said.String(), key) || !strings.Contains(said.String(), "unavailable: ") {
+	if text := said.String(); strings.Contains(text, "approved") || strings.Contains(text, key) ||
+		!strings.Contains(text, "unavailable: ") {
 		t.Errorf("a sandboxed shell: %s\n%s", r.Summary, said.String())
 	}
 }
@@ -436,7 +457,9 @@ func TestChildOfTheAskerMayNotAnswer(t *testing.T) {
 	ok(t, os.WriteFile(filepath.Join(workspace, "x"), nil, 0o644))
 	server := start(t, "serve", map[string]string{"State": state})
 	must(t, server.heard(t), "serving")
-	asker := start(t, "ask", map[string]string{"State": state, "Workspace": workspace, "Key": humanKey(t, state), "Args": `{"path":"x"}`})
+	asker := start(t, "ask", map[string]string{
+		"State": state, "Workspace": workspace, "Key": humanKey(t, state), "Args": `{"path":"x"}`,
+	})
 	var waiting tool.Result
 	asker.hear(&waiting)
 	_, err := io.WriteString(asker.in, waiting.Approval+"\n")
@@ -447,7 +470,7 @@ func TestChildOfTheAskerMayNotAnswer(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(workspace, "x")); err != nil {
 		t.Error("the call ran")
 	}
-	// Somebody else with the key may: this process started neither by the
+	// Another process with the key may: this one was started neither by the
 	// kernel nor by the asker.
 	must(t, answer(t.Context(), state, humanKey(t, state), waiting.Approval, ""), "approved")
 	result, err := dial(state, "").Collect(t.Context(), waiting.Call)

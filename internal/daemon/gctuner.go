@@ -8,73 +8,72 @@ import (
 	"sync"
 )
 
-// gcHeadroom is how much a kernel may let lie about before it looks for what nobody
-// needs any more. A call of an MCP server leaves some 250 KB behind, nearly all
-// of it room that its messages were read in; beside the few megabytes that a
-// kernel keeps, every twelfth call would have to pay for a search.
+// gcHeadroom is how much garbage a serving process may collect before the garbage
+// collector runs. A call of an MCP server leaves some 250 KB, nearly all of it
+// buffers that its messages were read into; with the few megabytes of a kernel's
+// live heap the collector would run for every twelfth call.
 const gcHeadroom = 32 << 20
 
-// gcTuner keeps the room of a process that serves. What it keeps itself may grow
-// to any size: then it is searched when it has doubled, as usual.
+// gcTuner sets the garbage collector's percentage so that the headroom is kept. A
+// large heap is collected when it has doubled, as usual.
 //
 // # Law
 //
-// After each search of the heap the finalizer of a marker runs, and says when
-// the next one is due. Setting that stops the world for a moment, so it is done
-// only when it changes much.
+// After each collection the finalizer of a marker runs, and sets the percentage
+// for the next. Setting it stops the world for a moment, so it is done only when
+// the percentage changes much.
 type gcTuner struct {
 	mu      sync.Mutex
 	percent int // 0: not set
-	was     int
-	over    bool
+	before  int // the percentage to restore
+	ended   bool
 }
 
-// gcMarker is garbage from the start: it tells of each search.
+// gcMarker is garbage from the start: its finalizer runs after each collection.
 type gcMarker struct{ of *gcTuner }
 
-// startGCTuner starts to keep the room, unless whoever started the program says
-// how it is to be searched.
+// startGCTuner starts to set the percentage, unless the environment sets it.
 func startGCTuner() *gcTuner {
 	t := &gcTuner{}
 	if os.Getenv("GOGC") != "" {
-		t.over = true
+		t.ended = true
 	}
 	t.set()
 	return t
 }
 
-// set says when the next search is due, and has itself called after it.
+// set sets the percentage for the next collection, after which it runs again.
 func (t *gcTuner) set() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.over {
+	if t.ended {
 		return
 	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	if want := gcPercent(live[0].Value.Uint64()); t.percent == 0 || 4*abs(want-t.percent) > t.percent {
-		was := debug.SetGCPercent(want)
+		before := debug.SetGCPercent(want)
 		if t.percent == 0 {
-			t.was = was
+			t.before = before
 		}
 		t.percent = want
 	}
 	runtime.SetFinalizer(&gcMarker{t}, func(m *gcMarker) { m.of.set() })
 }
 
-// end leaves the searching as it was.
+// end restores the percentage.
 func (t *gcTuner) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.over && t.percent != 0 {
-		debug.SetGCPercent(t.was)
+	if !t.ended && t.percent != 0 {
+		debug.SetGCPercent(t.before)
 	}
-	t.over = true
+	t.ended = true
 }
 
-// gcPercent is by how much what lives may grow before it is searched.
+// gcPercent is by how many percent a live heap may grow before it is collected.
 func gcPercent(live uint64) int {
-	const least = 1 << 20 // a heap so small was not searched yet
+	const least = 1 << 20 // a smaller heap was not collected yet
 	return int(max(100, gcHeadroom*100/max(live, least)))
 }
 

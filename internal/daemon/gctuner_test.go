@@ -30,7 +30,7 @@ func TestRoom(t *testing.T) {
 	t.Setenv("GOGC", "50")
 	startGCTuner().end()
 	if got := percent(); got != before {
-		t.Errorf("somebody knew better, and it is %d %%", got)
+		t.Errorf("the environment sets it, and it is %d %%", got)
 	}
 }
 

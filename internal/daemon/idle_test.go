@@ -11,8 +11,8 @@ import (
 	"callgate/tool"
 )
 
-// TestIdle lets a kernel in the background end by itself once its last session
-// has gone, and another be told to end.
+// TestIdle has a kernel in the background stop by itself after its last session,
+// and then has a client stop it.
 func TestIdle(t *testing.T) {
 	d, err := daemon.StartBackground(t.Context(), kernel.Config{State: t.TempDir()})
 	if err != nil {
@@ -45,7 +45,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestStartedByHand is not ended by a client.
+// TestStartedByHand has a client ask a kernel to stop that is not in the background.
 func TestStartedByHand(t *testing.T) {
 	d, err := daemon.Start(t.Context(), kernel.Config{State: t.TempDir()})
 	if err != nil {

@@ -11,9 +11,14 @@ import (
 	"callgate/internal/protocol"
 )
 
-// TestGuestsLeaveBeforeTheKernelCloses stops a kernel while MCP clients come in
-// and ask. When it has stopped, none is being served any more.
-func TestGuestsLeaveBeforeTheKernelCloses(t *testing.T) {
+const requests = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+	`"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n" +
+	`{"jsonrpc":"2.0","id":2,"method":"tools/list"}` + "\n" +
+	`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"search_tools","arguments":{"query":"read"}}}` + "\n"
+
+// TestClientsLeaveBeforeTheKernelCloses stops a kernel while MCP clients connect
+// and send requests. When it has stopped, none is served any more.
+func TestClientsLeaveBeforeTheKernelCloses(t *testing.T) {
 	for range 5 {
 		d, err := Start(t.Context(), kernel.Config{State: t.TempDir()})
 		if err != nil {
@@ -33,12 +38,11 @@ func TestGuestsLeaveBeforeTheKernelCloses(t *testing.T) {
 				if err != nil {
 					return
 				}
-				_, _ = io.WriteString(s, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`+"\n"+
-					`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`+"\n"+`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"search_tools","arguments":{"query":"read"}}}`+"\n")
+				_, _ = io.WriteString(s, requests)
 				lines := bufio.NewScanner(s)
 				lines.Scan()
 				came <- struct{}{}
-				for lines.Scan() { // until it is sent away
+				for lines.Scan() { // until the kernel ends the stream
 				}
 				_ = s.Close()
 			})

@@ -14,7 +14,7 @@ import (
 	"callgate/tool"
 )
 
-// Whoever watches sees what a call prints while it runs, and then its end.
+// A client that follows sees what a call prints while it runs, and then its end.
 func TestWatchersSeeOutput(t *testing.T) {
 	state := t.TempDir()
 	seen := make(chan struct{})
@@ -55,6 +55,6 @@ func TestWatchersSeeOutput(t *testing.T) {
 		}
 	}
 	if !heard {
-		t.Error("the call ended, and nobody heard it")
+		t.Error("the call ended, and its output did not come")
 	}
 }

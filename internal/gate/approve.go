@@ -47,7 +47,7 @@ func (g *Gate) awaitApproval(ctx context.Context, c *callState) error {
 		return nil
 	}
 	c.call.Args = answer.Args
-	for _, again := range []step{g.authorize, g.checkArgs, g.bindEffects} {
+	for _, again := range []step{authorize, g.checkArgs, bindEffects} {
 		if err := again(ctx, c); err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (g *Gate) askHuman(ctx context.Context, c *callState) error {
 	return nil
 }
 
-func (g *Gate) newRequest(c *callState) *approval.Request {
+func newRequest(c *callState) *approval.Request {
 	now := time.Now()
 	return &approval.Request{
 		ID: newID("a"), State: approval.Pending, Call: c.call,
@@ -115,7 +115,7 @@ func (g *Gate) CheckEdit(ctx context.Context, r approval.Request, args json.RawM
 	at := Place{Workspace: r.Workspace, Scope: Scope(r.AppFile, r.Workspace)}
 	c := &callState{caller: &Caller{place: at}, call: r.Call}
 	c.call.Name, c.call.Args = r.Call.Tool.String(), args
-	for _, next := range []step{g.resolve, g.checkArgs, g.bindEffects} {
+	for _, next := range []step{g.resolve, g.checkArgs, bindEffects} {
 		if err := next(ctx, c); err != nil {
 			return err
 		}

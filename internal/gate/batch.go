@@ -31,7 +31,7 @@ func (g *Gate) CallAll(
 	for i, request := range requests {
 		c := g.newCall(caller, request)
 		if err := g.prepare(ctx, c); err != nil {
-			answer(i, g.refuse(c, err))
+			answer(i, g.records.refuse(c, err))
 			continue
 		}
 		if !c.tool.Runtime.Control || c.tool.Runtime.Idempotent {
@@ -68,7 +68,7 @@ func (g *Gate) prepare(ctx context.Context, c *callState) error {
 	if c.request != nil || len(c.claims) == 0 {
 		return nil
 	}
-	return g.enqueue(c)
+	return g.locker.enqueue(c)
 }
 
 // queueSignals lets the calls that a control tool makes tell the batch of that

@@ -115,7 +115,12 @@ func BenchmarkWrite(b *testing.B) {
 		ok(b, err)
 		defer db.Close()
 		store := db.Journal()
-		body := []byte(fmt.Sprintf(`{"seq":1,"epoch":1,"time":"2026-01-01T00:00:00Z","kind":"asked","call":"c0","name":"bench.write","tool":"bench:write@1.0.0","ask":{"verdict":"allow","args":%s}}`, typicalArgs))
+		body := []byte(
+			fmt.Sprintf(
+				`{"seq":1,"epoch":1,"time":"2026-01-01T00:00:00Z","kind":"asked","call":"c0","name":"bench.write","tool":"bench:write@1.0.0","ask":{"verdict":"allow","args":%s}}`,
+				typicalArgs,
+			),
+		)
 		rows := make([]journal.Row, 64)
 		seq := uint64(0)
 		b.ResetTimer()

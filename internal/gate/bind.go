@@ -17,7 +17,7 @@ import (
 const opBind = "gate.bindEffects"
 
 // bindEffects turns the tool's effects into claims on canonical resources.
-func (g *Gate) bindEffects(_ context.Context, c *callState) error {
+func bindEffects(_ context.Context, c *callState) error {
 	effects := c.tool.Runtime.Effects
 	if len(effects) == 0 {
 		return nil

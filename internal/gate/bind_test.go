@@ -102,7 +102,9 @@ func TestLockFor(t *testing.T) {
 func TestLiveOutput(t *testing.T) {
 	t.Setenv("LIVE_TEST_TOKEN", "hush-hush-hush")
 	h := open(t, gate.Limits{})
-	h.Output = &journal.OutputBus{}
+	config := h.Config
+	config.Output = &journal.OutputBus{}
+	h.Gate = gate.New(config)
 	heard := h.Output.Subscribe(t.Context())
 	h.add(t, "t:talk@1.0.0", anyObject, reads, func(_ context.Context, _ tool.Call, g tool.Grant) (*tool.Result, error) {
 		g.Output("stdout", []byte("the token is hush-hush-hush"))
@@ -121,15 +123,22 @@ func TestRepositoriesHaveOneName(t *testing.T) {
 	r := writes
 	r.Effects = []tool.Effect{{Resource: "repo:.", Mode: tool.X, Unless: []string{"repo"}}, {Resource: "repo:{repo}", Mode: tool.X}}
 	var claims []tool.Claim
-	h.add(t, "t:commit@1.0.0", `{"type":"object","properties":{"repo":{"type":"string"}}}`, r, func(_ context.Context, _ tool.Call, g tool.Grant) (*tool.Result, error) {
-		claims = append(claims, g.Claims...)
-		return tool.OK("ok", nil)
-	})
+	h.add(
+		t,
+		"t:commit@1.0.0",
+		`{"type":"object","properties":{"repo":{"type":"string"}}}`,
+		r,
+		func(_ context.Context, _ tool.Call, g tool.Grant) (*tool.Result, error) {
+			claims = append(claims, g.Claims...)
+			return tool.OK("ok", nil)
+		},
+	)
 	for _, args := range []string{`{}`, `{"repo":"."}`, `{"repo":"sub/.."}`, `{"repo":"` + h.at.Workspace + `"}`} {
 		h.call(t, "t.commit", args)
 	}
 	for _, c := range claims {
-		if len(claims) != 4 || c != claims[0] || !strings.HasPrefix(c.Resource, "repo:") || !strings.Contains(c.Resource, filepath.Base(h.at.Workspace)) {
+		if len(claims) != 4 || c != claims[0] || !strings.HasPrefix(c.Resource, "repo:") ||
+			!strings.Contains(c.Resource, filepath.Base(h.at.Workspace)) {
 			t.Fatalf("%+v", claims)
 		}
 	}

@@ -110,6 +110,8 @@ const MaxWhole = 32 << 20
 type Gate struct {
 	Config
 	records  recorder
+	locker   locker
+	executor executor
 	redactor redactor
 	schemas  schema.Cache
 	doubts   doubtNotices
@@ -127,26 +129,33 @@ func New(c Config) *Gate {
 	c.Limits = c.Limits.withDefaults()
 	g := &Gate{
 		Config:   c,
-		records:  recorder{artifacts: c.Artifacts, secrets: c.Secrets, inline: c.Limits.Inline},
+		records:  recorder{journal: c.Journal, artifacts: c.Artifacts, secrets: c.Secrets, inline: c.Limits.Inline},
 		redactor: redactor{artifacts: c.Artifacts, secrets: c.Secrets, limit: c.Limits.Result},
 	}
+	g.locker = locker{
+		locks: c.Locks, wait: c.Limits.LockWait, output: c.Output, secrets: c.Secrets, records: &g.records,
+	}
+	g.executor = executor{
+		secrets: c.Secrets, output: c.Output, timeout: c.Limits.Timeout, grace: c.Limits.Grace,
+		queued: &g.queued, records: &g.records,
+	}
 	before := []step{
-		g.resolve,     // dotted, wire, short and misspelt names → one tool, or did-you-mean
-		g.authorize,   // deny · approve · allow; hidden tools do not exist
-		g.checkArgs,   // coerce what is safe, validate the rest
-		g.bindEffects, // effects from arguments, paths canonical before they become lock names
+		g.resolve,   // dotted, wire, short and misspelt names → one tool, or did-you-mean
+		authorize,   // deny · approve · allow; hidden tools do not exist
+		g.checkArgs, // coerce what is safe, validate the rest
+		bindEffects, // effects from arguments, paths canonical before they become lock names
 		g.rateLimit,
 		g.recordAsked, // journal: asked, with the verdict so far
 	}
 	g.stepsBeforeApproval = len(before)
 	g.steps = append(before,
-		g.awaitApproval, // a human sees the exact call and may edit it: then authorized, checked and bound again
-		g.acquireLocks,  // every claim, all or none, in line, with a deadline
-		g.recordBegun,   // journal: write-ahead
-		g.runHandler,    // the tool itself, inside its grant and its time
-		g.checkResult,   // the result against the output schema
-		g.redact,        // scrubbed, masked, cut to what the caller may see
-		g.recordEnded,   // journal: durable, whatever was cancelled
+		g.awaitApproval,       // a human sees the exact call and may edit it: then authorized, checked and bound again
+		g.locker.acquireLocks, // every claim, all or none, in line, with a deadline
+		g.recordBegun,         // journal: write-ahead
+		g.executor.runHandler, // the tool itself, inside its grant and its time
+		g.checkResult,         // the result against the output schema
+		g.redact,              // scrubbed, masked, cut to what the caller may see
+		g.records.recordEnded, // journal: durable, whatever was cancelled
 	)
 	return g
 }
@@ -168,10 +177,10 @@ func (g *Gate) Resume(ctx context.Context, caller *Caller, r approval.Request) *
 }
 
 func (g *Gate) run(ctx context.Context, c *callState, steps []step) *tool.Result {
-	defer g.release(c)
+	defer g.locker.release(c)
 	for _, next := range steps {
 		if err := next(ctx, c); err != nil {
-			return g.refuse(c, err)
+			return g.records.refuse(c, err)
 		}
 	}
 	return c.result

@@ -47,7 +47,11 @@ func openIn(t testing.TB, state string, limits gate.Limits) *harness {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(state, "callgate.db"))
 	ok(t, err)
-	j, err := journal.Open(t.Context(), db.Journal(), journal.Options{Anchor: filepath.Join(state, "anchor"), KeyFile: filepath.Join(state, "key")})
+	j, err := journal.Open(
+		t.Context(),
+		db.Journal(),
+		journal.Options{Anchor: filepath.Join(state, "anchor"), KeyFile: filepath.Join(state, "key")},
+	)
 	ok(t, err)
 	artifacts, err := artifact.Open(filepath.Join(state, "artifacts"))
 	ok(t, err)
@@ -177,7 +181,14 @@ func TestHiddenToolDoesNotExist(t *testing.T) {
 	h := open(t, gate.Limits{})
 	h.add(t, "hidden:tool@1.0.0", anyObject, reads, says("never"))
 	h.add(t, "denied:tool@1.0.0", anyObject, reads, says("never"))
-	rules, err := policy.Compile(&policy.Capabilities{DefaultPolicy: "auto", HiddenModules: []string{"hidden"}, Deny: []policy.Entry{{Module: "denied", Reason: "not here"}}}, nil)
+	rules, err := policy.Compile(
+		&policy.Capabilities{
+			DefaultPolicy: "auto",
+			HiddenModules: []string{"hidden"},
+			Deny:          []policy.Entry{{Module: "denied", Reason: "not here"}},
+		},
+		nil,
+	)
 	ok(t, err)
 	h.rules.Policy = rules
 	for _, name := range []string{"hidden.tool", "hidden__tool", "hidden:tool@1.0.0", "hidden.toll", "nothing.tool"} {
@@ -202,10 +213,16 @@ func TestCoercionIsReportedEverywhere(t *testing.T) {
 	t.Parallel()
 	h := open(t, gate.Limits{})
 	var got json.RawMessage
-	h.add(t, "t:count@1.0.0", `{"type":"object","properties":{"n":{"type":"integer"}}}`, writes, func(_ context.Context, c tool.Call, _ tool.Grant) (*tool.Result, error) {
-		got = c.Args
-		return tool.OK("ok", nil)
-	})
+	h.add(
+		t,
+		"t:count@1.0.0",
+		`{"type":"object","properties":{"n":{"type":"integer"}}}`,
+		writes,
+		func(_ context.Context, c tool.Call, _ tool.Grant) (*tool.Result, error) {
+			got = c.Args
+			return tool.OK("ok", nil)
+		},
+	)
 	r := h.call(t, "t.count", `{"n":"40"}`)
 	if string(got) != `{"n":40}` || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "40") {
 		t.Errorf("the handler got %s, the asker was told %q", got, r.Warnings)
@@ -222,7 +239,16 @@ func TestTimeoutStopsTheHandlerBeforeTheLocksGo(t *testing.T) {
 	t.Parallel()
 	h := open(t, gate.Limits{Grace: time.Hour})
 	stopped := make(chan struct{})
-	h.add(t, "t:slow@1.0.0", anyObject, tool.Runtime{SideEffect: tool.Write, Risk: tool.Low, Timeout: time.Millisecond, Effects: []tool.Effect{{Resource: "workspace", Mode: tool.X}}},
+	h.add(
+		t,
+		"t:slow@1.0.0",
+		anyObject,
+		tool.Runtime{
+			SideEffect: tool.Write,
+			Risk:       tool.Low,
+			Timeout:    time.Millisecond,
+			Effects:    []tool.Effect{{Resource: "workspace", Mode: tool.X}},
+		},
 		func(ctx context.Context, _ tool.Call, _ tool.Grant) (*tool.Result, error) {
 			<-ctx.Done()
 			held := h.locks.Snapshot().Held
@@ -231,7 +257,8 @@ func TestTimeoutStopsTheHandlerBeforeTheLocksGo(t *testing.T) {
 			}
 			close(stopped)
 			return nil, ctx.Err()
-		})
+		},
+	)
 	r := h.call(t, "t.slow", `{}`)
 	<-stopped
 	if r.Error == nil || r.Error.Kind != tool.Timeout {
@@ -249,11 +276,21 @@ func TestHandlerThatDoesNotStopKeepsItsLocks(t *testing.T) {
 	t.Parallel()
 	h := open(t, gate.Limits{Grace: time.Millisecond})
 	release := make(chan struct{})
-	h.add(t, "t:deaf@1.0.0", anyObject, tool.Runtime{SideEffect: tool.Write, Risk: tool.Low, Timeout: time.Millisecond, Effects: []tool.Effect{{Resource: "workspace", Mode: tool.X}}},
+	h.add(
+		t,
+		"t:deaf@1.0.0",
+		anyObject,
+		tool.Runtime{
+			SideEffect: tool.Write,
+			Risk:       tool.Low,
+			Timeout:    time.Millisecond,
+			Effects:    []tool.Effect{{Resource: "workspace", Mode: tool.X}},
+		},
 		func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) {
 			<-release
 			return tool.OK("late", nil)
-		})
+		},
+	)
 	r := h.call(t, "t.deaf", `{}`)
 	if r.Error == nil || r.Error.Kind != tool.Timeout || !strings.Contains(r.Summary, "did not stop") {
 		t.Fatalf("result %+v", r)
@@ -335,7 +372,8 @@ func TestLargeThingsBecomeArtifacts(t *testing.T) {
 		return &tool.Result{Summary: "long", Content: []tool.Content{tool.Text(long)}}, nil
 	})
 	r := h.call(t, "t.long", `{"x":"`+long+`"}`)
-	if r.Status != tool.Success || len(r.Content) != 1 || len(r.Content[0].Text) > 1100 || !strings.HasPrefix(r.Content[0].Text, "0123") || !strings.HasSuffix(r.Content[0].Text, "789") {
+	if r.Status != tool.Success || len(r.Content) != 1 || len(r.Content[0].Text) > 1100 || !strings.HasPrefix(r.Content[0].Text, "0123") ||
+		!strings.HasSuffix(r.Content[0].Text, "789") {
 		t.Fatalf("result %+v", r)
 	}
 	whole, err := h.Artifacts.Get(t.Context(), r.ArtifactRef)
@@ -442,10 +480,16 @@ func TestApprovalDecidesACall(t *testing.T) {
 	t.Parallel()
 	h := open(t, gate.Limits{})
 	var ran []string
-	h.add(t, "t:risky@1.0.0", `{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}`, asks, func(_ context.Context, c tool.Call, _ tool.Grant) (*tool.Result, error) {
-		ran = append(ran, string(c.Args))
-		return tool.OK("did it", nil)
-	})
+	h.add(
+		t,
+		"t:risky@1.0.0",
+		`{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}`,
+		asks,
+		func(_ context.Context, c tool.Call, _ tool.Grant) (*tool.Result, error) {
+			ran = append(ran, string(c.Args))
+			return tool.OK("did it", nil)
+		},
+	)
 	human := approval.Credential{Key: humanKey, By: "ada", PID: approval.Unknown}
 	answer := func(a approval.Answer) {
 		t.Helper()

@@ -2,12 +2,14 @@ package gate
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
+	"callgate/internal/journal"
 	"callgate/internal/secret"
 	"callgate/tool"
 )
@@ -19,42 +21,52 @@ type handlerResult struct {
 	stack  []byte // of a panic
 }
 
+// executor runs the handler of a call.
+type executor struct {
+	secrets *secret.Vault
+	output  *journal.OutputBus // nil: nobody watches
+	timeout time.Duration      // of a handler whose tool names none
+	grace   time.Duration      // for a cancelled handler to return
+	queued  *queueSignals
+	records *recorder
+}
+
 // runHandler runs the tool inside its grant and its time. A handler that fails,
 // panics or must be stopped gives an answer, not an error of the path: its
 // record still has to be written.
-func (g *Gate) runHandler(ctx context.Context, c *callState) error {
-	grant, err := g.grant(c)
+func (x *executor) runHandler(ctx context.Context, c *callState) error {
+	grant, err := x.grant(c)
 	if err != nil {
 		c.result = failureResult(c.call.ID, asError("gate.grant", err))
 		return nil
 	}
 	var end func()
-	grant.Emit, end = g.liveOutput(c)
+	grant.Emit, end = x.liveOutput(c)
 	defer end()
-	ctx, cancel := c.lease.WithExpiry(ctx, g.handlerTimeout(c))
+	ctx, cancel := c.lease.WithExpiry(ctx, x.timeoutOf(c))
 	defer cancel()
 	if c.tool.Runtime.Control {
-		defer g.queued.during(c.call.ID, c.how.queued)()
+		defer x.queued.during(c.call.ID, c.how.queued)()
 	}
-	defer g.releaseLocksAfter(c)()
+	defer x.releaseLocksAfter(c)()
 	done := make(chan handlerResult, 1)
-	go func() { done <- g.invokeWithRetry(ctx, c, grant) }()
+	go func() { done <- x.invokeWithRetry(ctx, c, grant) }()
 	select {
 	case out := <-done:
-		g.setResult(ctx, c, out)
+		x.setResult(ctx, c, out)
 	case <-ctx.Done():
-		g.awaitCancelled(ctx, c, done)
+		x.awaitCancelled(ctx, c, done)
 	}
 	return nil
 }
 
 // awaitCancelled gives a cancelled handler a little time to return.
-func (g *Gate) awaitCancelled(ctx context.Context, c *callState, done <-chan handlerResult) {
-	timer := time.NewTimer(g.Limits.Grace)
+func (x *executor) awaitCancelled(ctx context.Context, c *callState, done <-chan handlerResult) {
+	timer := time.NewTimer(x.grace)
 	defer timer.Stop()
 	select {
 	case out := <-done:
-		g.setResult(ctx, c, out)
+		x.setResult(ctx, c, out)
 	case <-timer.C:
 		stopped := make(chan struct{})
 		go func() { <-done; close(stopped) }()
@@ -67,9 +79,9 @@ func (g *Gate) awaitCancelled(ctx context.Context, c *callState, done <-chan han
 }
 
 // setResult makes what a handler returned the result of the call.
-func (g *Gate) setResult(ctx context.Context, c *callState, out handlerResult) {
+func (x *executor) setResult(ctx context.Context, c *callState, out handlerResult) {
 	if out.stack != nil { // for the tool's author, never for the model
-		g.note(c, string(out.stack))
+		x.records.note(c, string(out.stack))
 	}
 	name := c.tool.ID.Dotted()
 	switch {
@@ -123,14 +135,29 @@ func invoke(ctx context.Context, t *tool.Tool, call tool.Call, grant tool.Grant)
 	return handlerResult{result: result, err: err}
 }
 
+// releaseLocksAfter releases the locks while the handler runs on, when it runs
+// longer than its tool may keep others waiting. It returns the function that
+// stops the clock.
+func (x *executor) releaseLocksAfter(c *callState) (stop func()) {
+	limit := c.tool.Runtime.LockFor
+	if limit <= 0 || len(c.claims) == 0 {
+		return func() {}
+	}
+	timer := time.AfterFunc(limit, func() {
+		c.lease.Release()
+		x.records.note(c, fmt.Sprintf("it has run for %v: its locks are released, and it runs on without them", limit))
+	})
+	return func() { timer.Stop() }
+}
+
 // grant is everything this call may reach.
-func (g *Gate) grant(c *callState) (tool.Grant, error) {
+func (x *executor) grant(c *callState) (tool.Grant, error) {
 	r, module, at := &c.tool.Runtime, c.tool.ID.Namespace, &c.caller.place
 	settings := c.caller.modules.Settings[module]
 	if err, ok := settings.(error); ok {
 		return tool.Grant{}, err
 	}
-	secrets, err := g.Secrets.Values(r.Secrets)
+	secrets, err := x.secrets.Values(r.Secrets)
 	grant := tool.Grant{
 		Workspace: at.Workspace, Root: at.Root, Relaxed: at.Relaxed,
 		HiddenFiles: at.HiddenFiles, HiddenPaths: at.HiddenPaths,
@@ -138,7 +165,7 @@ func (g *Gate) grant(c *callState) (tool.Grant, error) {
 	}
 	if name := c.caller.modules.Credentials[module]; name != "" && err == nil {
 		var values map[string]string
-		values, err = g.Secrets.Values([]string{name})
+		values, err = x.secrets.Values([]string{name})
 		grant.Credential = values[name]
 	}
 	return grant, err
@@ -147,8 +174,8 @@ func (g *Gate) grant(c *callState) (tool.Grant, error) {
 // liveOutput carries a handler's output to its watchers, scrubbed as it comes,
 // so that a secret cut in two is still found. Each stream holds back what may
 // be the beginning of a secret, until end.
-func (g *Gate) liveOutput(c *callState) (emit func(stream string, chunk []byte), end func()) {
-	if g.Output == nil {
+func (x *executor) liveOutput(c *callState) (emit func(stream string, chunk []byte), end func()) {
+	if x.output == nil {
 		return nil, func() {}
 	}
 	var mu sync.Mutex // a handler may print from several goroutines
@@ -157,7 +184,7 @@ func (g *Gate) liveOutput(c *callState) (emit func(stream string, chunk []byte),
 		mu.Lock()
 		s := streams[name]
 		if s == nil {
-			s = g.Secrets.Stream(func(text []byte) { g.Output.Publish(c.call.ID, name, text) })
+			s = x.secrets.Stream(func(text []byte) { x.output.Publish(c.call.ID, name, text) })
 			streams[name] = s
 		}
 		mu.Unlock()

@@ -7,7 +7,7 @@ import (
 
 	"callgate/internal/gate/lock"
 	"callgate/internal/journal"
-	"callgate/tool"
+	"callgate/internal/secret"
 )
 
 // Locks orders calls that touch the same thing. [LocalLocks] does it for one
@@ -55,17 +55,26 @@ func (t localTicket) Wait(ctx context.Context) (Lease, error) {
 	return l, nil
 }
 
+// locker takes the locks of a call and releases them.
+type locker struct {
+	locks   Locks
+	wait    time.Duration      // in the queue
+	output  *journal.OutputBus // nil: nobody watches
+	secrets *secret.Vault
+	records *recorder
+}
+
 // enqueue takes the call's place in the lock queue.
-func (g *Gate) enqueue(c *callState) (err error) {
-	c.ticket, err = g.Locks.Enqueue(lock.Request{
-		Claims: c.claims, Wait: g.Limits.LockWait,
+func (l *locker) enqueue(c *callState) (err error) {
+	c.ticket, err = l.locks.Enqueue(lock.Request{
+		Claims: c.claims, Wait: l.wait,
 		Holder: lock.Holder{Call: c.call.ID, Tool: c.tool.ID.Dotted(), Principal: c.call.Principal.String()},
 	})
 	return err
 }
 
 // acquireLocks takes every claim, all or none, in line.
-func (g *Gate) acquireLocks(ctx context.Context, c *callState) (err error) {
+func (l *locker) acquireLocks(ctx context.Context, c *callState) (err error) {
 	if len(c.claims) == 0 {
 		if !c.tool.Runtime.Control {
 			c.signalQueued()
@@ -78,12 +87,12 @@ func (g *Gate) acquireLocks(ctx context.Context, c *callState) (err error) {
 		return nil
 	}
 	if c.ticket == nil {
-		if err := g.enqueue(c); err != nil {
+		if err := l.enqueue(c); err != nil {
 			return err
 		}
 	}
 	c.signalQueued()
-	defer g.reportLockWait(c)()
+	defer l.reportWait(c)()
 	c.lease, err = c.ticket.Wait(ctx)
 	return err
 }
@@ -92,10 +101,10 @@ func (g *Gate) acquireLocks(ctx context.Context, c *callState) (err error) {
 // learn for whom.
 const lockWaitNotice = 500 * time.Millisecond
 
-// reportLockWait publishes who blocks a call that waits for long. It returns
+// reportWait publishes who blocks a call that waits for long. It returns
 // the function that stops the clock.
-func (g *Gate) reportLockWait(c *callState) (stop func()) {
-	if _, waits := c.ticket.BlockedBy(); !waits || g.Output == nil {
+func (l *locker) reportWait(c *callState) (stop func()) {
+	if _, waits := c.ticket.BlockedBy(); !waits || l.output == nil {
 		return func() {}
 	}
 	reported := make(chan struct{})
@@ -110,7 +119,7 @@ func (g *Gate) reportLockWait(c *callState) (stop func()) {
 			what = "is ahead in the queue"
 		}
 		text := fmt.Appendf(nil, "waiting for %.200s: %s %s\n", by.Resource, by.Holder, what)
-		g.Output.Publish(c.call.ID, "waiting", g.Secrets.Scrub(text))
+		l.output.Publish(c.call.ID, "waiting", l.secrets.Scrub(text))
 	})
 	return func() {
 		if !timer.Stop() {
@@ -119,24 +128,9 @@ func (g *Gate) reportLockWait(c *callState) (stop func()) {
 	}
 }
 
-// releaseLocksAfter releases the locks while the handler runs on, when it runs
-// longer than its tool may keep others waiting. It returns the function that
-// stops the clock.
-func (g *Gate) releaseLocksAfter(c *callState) (stop func()) {
-	limit := c.tool.Runtime.LockFor
-	if limit <= 0 || len(c.claims) == 0 {
-		return func() {}
-	}
-	timer := time.AfterFunc(limit, func() {
-		c.lease.Release()
-		g.note(c, fmt.Sprintf("it has run for %v: its locks are released, and it runs on without them", limit))
-	})
-	return func() { timer.Stop() }
-}
-
 // release returns what the call holds: at once, or, when its handler did not
 // stop in time, as soon as it has.
-func (g *Gate) release(c *callState) {
+func (l *locker) release(c *callState) {
 	switch {
 	case c.lease == nil && c.ticket != nil:
 		c.ticket.Cancel()
@@ -147,15 +141,7 @@ func (g *Gate) release(c *callState) {
 		go func() {
 			<-c.handlerDone
 			c.lease.Release()
-			g.note(c, "the handler has stopped at last, and its locks are released")
+			l.records.note(c, "the handler has stopped at last, and its locks are released")
 		}()
 	}
-}
-
-// note puts a remark about a call on record. A remark that cannot be written
-// is lost: the call's own records tell what happened.
-func (g *Gate) note(c *callState, text string) {
-	r := c.record(journal.Noted)
-	r.Note = tool.TruncateTo(g.Secrets.ScrubString(text), 16<<10)
-	_ = g.Journal.Append(r)
 }

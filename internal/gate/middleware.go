@@ -25,7 +25,7 @@ type Retry struct {
 
 // invokeWithRetry runs the handler and retries it if the app allows that and the
 // tool is safe to repeat.
-func (g *Gate) invokeWithRetry(ctx context.Context, c *callState, grant tool.Grant) handlerResult {
+func (x *executor) invokeWithRetry(ctx context.Context, c *callState, grant tool.Grant) handlerResult {
 	runtime, retry := &c.tool.Runtime, c.middleware().Retry
 	safe := !runtime.SideEffect.Durable() || runtime.Idempotent
 	wait := retry.Backoff
@@ -34,7 +34,7 @@ func (g *Gate) invokeWithRetry(ctx context.Context, c *callState, grant tool.Gra
 		if out.err == nil || !safe || attempt >= retry.Attempts || !slices.Contains(retry.On, tool.KindOf(out.err)) {
 			return out
 		}
-		g.note(c, "it failed and is made again: "+out.err.Error())
+		x.records.note(c, "it failed and is made again: "+out.err.Error())
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
@@ -46,13 +46,13 @@ func (g *Gate) invokeWithRetry(ctx context.Context, c *callState, grant tool.Gra
 	}
 }
 
-// handlerTimeout is how long the handler may take.
-func (g *Gate) handlerTimeout(c *callState) time.Duration {
+// timeoutOf is how long the handler of a call may take.
+func (x *executor) timeoutOf(c *callState) time.Duration {
 	if limit := c.middleware().Timeout; limit > 0 {
 		return limit
 	}
 	if c.tool.Runtime.Timeout > 0 {
 		return c.tool.Runtime.Timeout
 	}
-	return g.Limits.Timeout
+	return x.timeout
 }

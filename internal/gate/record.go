@@ -23,7 +23,7 @@ func (g *Gate) recordAsked(ctx context.Context, c *callState) error {
 		c.stage = recordedAsked
 		return nil
 	case g.needsHuman(c):
-		c.request = g.newRequest(c)
+		c.request = newRequest(c)
 		if _, err := g.Journal.Commit(ctx, g.records.ask(c, journal.Wait, c.decision.Reason)); err != nil {
 			return err
 		}
@@ -58,20 +58,29 @@ func (g *Gate) recordBegun(ctx context.Context, c *callState) error {
 	return nil
 }
 
+// recorder turns a call into the records of the journal, without secrets and
+// with large payloads as artifacts, and a record back into a result.
+type recorder struct {
+	journal   *journal.Journal
+	artifacts *artifact.Store
+	secrets   *secret.Vault
+	inline    int // bytes of a payload kept in a record
+}
+
 // recordEnded records the end of the call, whatever was cancelled meanwhile.
-func (g *Gate) recordEnded(ctx context.Context, c *callState) error {
+func (w *recorder) recordEnded(ctx context.Context, c *callState) error {
 	ctx = context.WithoutCancel(ctx)
 	r := c.record(journal.Ended)
-	r.End = g.records.endSection(c)
+	r.End = w.endSection(c)
 	c.stage = recordedEnded
 	if c.isSingleRecord() {
-		r.Ask = g.records.askSection(c, journal.Allow, c.decision.Reason)
-		if err := g.Journal.Append(r); err != nil { // an answer without a record is not given
+		r.Ask = w.askSection(c, journal.Allow, c.decision.Reason)
+		if err := w.journal.Append(r); err != nil { // an answer without a record is not given
 			c.result = failureResult(c.call.ID, asError("gate.recordEnded", err))
 		}
 		return nil
 	}
-	if _, err := g.Journal.Commit(ctx, r); err != nil {
+	if _, err := w.journal.Commit(ctx, r); err != nil {
 		// The journal keeps the record and tries again; until then nobody may
 		// take the effect for recorded.
 		c.result = failureResult(c.call.ID, &tool.Error{
@@ -85,11 +94,11 @@ func (g *Gate) recordEnded(ctx context.Context, c *callState) error {
 
 // refuse answers a call that a step ended. It is recorded as refused when
 // nothing was recorded yet, and as ended when something was.
-func (g *Gate) refuse(c *callState, err error) *tool.Result {
+func (w *recorder) refuse(c *callState, err error) *tool.Result {
 	if waiting, ok := err.(*waitingError); ok {
 		return waiting.answer(c)
 	}
-	e := g.Secrets.ScrubError(asError("gate", err))
+	e := w.secrets.ScrubError(asError("gate", err))
 	c.result = failureResult(c.call.ID, e)
 	c.result.Warnings = c.coercions
 	if c.stage == recordedNone {
@@ -98,23 +107,23 @@ func (g *Gate) refuse(c *callState, err error) *tool.Result {
 			reason = "hidden: " + c.decision.Reason // the caller learns only that there is no such tool
 		}
 		// Nothing happened; the answer is right without the record.
-		_ = g.Journal.Append(g.records.ask(c, journal.Refuse, reason))
+		_ = w.journal.Append(w.ask(c, journal.Refuse, reason))
 		return c.result
 	}
 	r := c.record(journal.Ended)
-	r.End = g.records.endSection(c)
-	if err := g.Journal.Append(r); err != nil {
+	r.End = w.endSection(c)
+	if err := w.journal.Append(r); err != nil {
 		c.result.Warnings = append(c.result.Warnings, "this end is not on record: "+err.Error())
 	}
 	return c.result
 }
 
-// recorder turns a call into the records of the journal, without secrets and
-// with large payloads as artifacts, and a record back into a result.
-type recorder struct {
-	artifacts *artifact.Store
-	secrets   *secret.Vault
-	inline    int // bytes of a payload kept in a record
+// note puts a remark about a call on record. A remark that cannot be written
+// is lost: the call's own records tell what happened.
+func (w *recorder) note(c *callState, text string) {
+	r := c.record(journal.Noted)
+	r.Note = tool.TruncateTo(w.secrets.ScrubString(text), 16<<10)
+	_ = w.journal.Append(r)
 }
 
 // ask is the record of a proposal.

@@ -24,7 +24,7 @@ func (g *Gate) resolve(ctx context.Context, c *callState) error {
 }
 
 // authorize asks policy about the resolved tool.
-func (g *Gate) authorize(_ context.Context, c *callState) error {
+func authorize(_ context.Context, c *callState) error {
 	c.decision = c.caller.Decide(c.tool)
 	switch c.decision.Verdict {
 	case policy.Allow, policy.Approve:

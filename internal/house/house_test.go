@@ -35,6 +35,9 @@ func TestEveryRuleFires(t *testing.T) {
 		ForbiddenCalls: []ForbiddenCall{
 			{Import: "os", Name: "Rename", Only: []string{"high"}, Why: "one room renames files"},
 		},
+		ForbiddenInTests: []ForbiddenCall{
+			{Import: "time", Name: "Sleep", Only: []string{"high"}, Why: "a test waits for what happens"},
+		},
 		Public:      []string{".", "low"},
 		BadNames:    []string{"util"},
 		HandlerRoom: "high",
@@ -68,6 +71,12 @@ func TestEveryRuleFires(t *testing.T) {
 		"a call where it is allowed":           {"high/a.go", "import \"os\"\nvar f = os.Rename", ""},
 		"another function of the package":      {"low/a.go", "import \"os\"\nvar f = os.Remove", ""},
 		"a method of the same name":            {"low/a.go", "func f(os T) { os.Rename(x, y) }", ""},
+		"a test that sleeps":                   {"low/a_test.go", "import \"time\"\nfunc f() { time.Sleep(1) }", "low/a_test.go:4: uses time.Sleep: a test waits"},
+		"a test that sleeps, by another name":  {"low/a_test.go", "import clock \"time\"\nvar f = clock.Sleep", "a test waits"},
+		"a test that may sleep":                {"high/sub/a_test.go", "import \"time\"\nvar f = time.Sleep", ""},
+		"a test that waits":                    {"low/a_test.go", "import \"time\"\nfunc f() { <-time.After(1) }", ""},
+		"a sleep outside of tests":             {"low/a.go", "import \"time\"\nvar f = time.Sleep", ""},
+		"a forbidden call in a test":           {"low/a_test.go", "import \"os\"\nvar f = os.Rename", ""},
 		"an init function":                     {"low/a.go", "func init() {}", "init function"},
 		"a method that is called init":         {"low/a.go", "type T int\nfunc (T) init() {}", ""},
 		"a handler that is run":                {"low/a.go", "func f(t T) { t.Handler.Execute() }", "runs a tool's handler"},
@@ -122,7 +131,10 @@ func TestAPackageWithoutAComment(t *testing.T) {
 
 // Tests that need an import have it in one of their files.
 func TestTestsNeed(t *testing.T) {
-	rules := Rules{Layers: [][]string{{"low", "low2"}}, TestsNeed: []TestsNeed{{Import: "m/box", Needs: "m/start", Why: "else they are skipped"}}}
+	rules := Rules{
+		Layers:    [][]string{{"low", "low2"}},
+		TestsNeed: []TestsNeed{{Import: "m/box", Needs: "m/start", Why: "else they are skipped"}},
+	}
 	files := map[string]string{"low/a_test.go": "package p\nimport \"m/box\"\n", "low2/b_test.go": "package p\nimport _ \"m/start\"\n"}
 	if got := rules.Check(tree(t, files)); len(got) != 1 || !strings.Contains(got[0].What, "else they are skipped") {
 		t.Error(got)

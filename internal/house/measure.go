@@ -110,7 +110,8 @@ func (m *measuring) function(f File, d *ast.FuncDecl) {
 	} else if d.Name.IsExported() {
 		m.exported[f.Folder]++
 	}
-	m.Functions = append(m.Functions, Count{f.Path + ": " + name, f.set.Position(d.End()).Line - f.set.Position(d.Pos()).Line + 1})
+	lines := f.set.Position(d.End()).Line - f.set.Position(d.Pos()).Line + 1
+	m.Functions = append(m.Functions, Count{f.Path + ": " + name, lines})
 }
 
 func (m *measuring) spec(f File, s ast.Spec) {
@@ -172,7 +173,8 @@ func largestFirst(list []Count) {
 
 // Print writes the tail, a few of the largest of each kind.
 func (t Tail) Print(w io.Writer, most int) {
-	fmt.Fprintf(w, "%d lines in %d files, %d packages; %d lines of tests\n", t.Lines, t.Files, len(t.Packages), t.TestLines)
+	fmt.Fprintf(w, "%d lines in %d files, %d packages; %d lines of tests\n",
+		t.Lines, t.Files, len(t.Packages), t.TestLines)
 	for _, part := range []struct {
 		title string
 		list  []Count

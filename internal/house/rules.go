@@ -21,6 +21,8 @@ type Rules struct {
 	Forbidden []Forbidden
 	// ForbiddenCalls lists functions that only some rooms may use.
 	ForbiddenCalls []ForbiddenCall
+	// ForbiddenInTests lists functions that only tests of some rooms may use.
+	ForbiddenInTests []ForbiddenCall
 	// TestsNeed lists imports that tests must have where they have another.
 	TestsNeed []TestsNeed
 	// Public lists the packages whose exported names mention no internal type.
@@ -79,10 +81,13 @@ func (r Rules) Check(t *Tree) []Problem {
 	c := &checking{Rules: r, tree: t}
 	for _, f := range t.Files {
 		c.layer(f)
+		if f.Test {
+			c.forbiddenCalls(f, r.ForbiddenInTests)
+		}
 	}
 	for f := range t.Shipped {
 		c.forbidden(f)
-		c.forbiddenCalls(f)
+		c.forbiddenCalls(f, r.ForbiddenCalls)
 		c.inits(f)
 		c.handlers(f)
 		c.names(f)
@@ -163,8 +168,8 @@ func isBelow(folder string, list []string) bool {
 	return slices.ContainsFunc(list, func(o string) bool { return folder == o || strings.HasPrefix(folder, o+"/") })
 }
 
-func (c *checking) forbiddenCalls(f File) {
-	for _, rule := range c.ForbiddenCalls {
+func (c *checking) forbiddenCalls(f File, rules []ForbiddenCall) {
+	for _, rule := range rules {
 		name := importName(f.Syntax, rule.Import)
 		if name == "" || isBelow(f.Folder, rule.Only) {
 			continue
@@ -277,7 +282,8 @@ func isRow(line []byte) bool {
 	if len(text) == 0 {
 		return false
 	}
-	return text[0] == '{' || text[0] == '"' || text[0] == '`' || text[len(text)-1] == '`' || bytes.HasSuffix(text, []byte("},"))
+	return text[0] == '{' || text[0] == '"' || text[0] == '`' ||
+		text[len(text)-1] == '`' || bytes.HasSuffix(text, []byte("},"))
 }
 
 func (c *checking) docs() {

@@ -32,14 +32,39 @@ func plant(t *testing.T, dir string, files ...string) {
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	work := filepath.Join(dir, "work")
-	plant(t, dir,
-		"work/.mcp.json", "work/.cursor/mcp.json", "work/.vscode/mcp.json", "work/.codex/config.toml=", "work/opencode.json", "work/opencode.jsonc", "work/.gemini/settings.json",
-		"work/.qwen/settings.json", "work/crush.json", "work/.crush.json", "work/mcp.json", "work/callgate.yaml",
-		"home/.cursor/mcp.json", "home/.codex/config.toml=", "home/.gemini/settings.json", "home/.qwen/settings.json", "home/.copilot/mcp-config.json",
-		"home/.codeium/windsurf/mcp_config.json", "home/.config/opencode/opencode.json", "home/.config/crush/crush.json", "home/.config/Code/User/mcp.json", "home/.config/Claude/claude_desktop_config.json",
-		"home/Library/Application Support/Code/User/mcp.json", "home/Library/Application Support/Claude/claude_desktop_config.json",
-		"home/AppData/Roaming/Code/User/mcp.json", "home/AppData/Roaming/Claude/claude_desktop_config.json", "home/AppData/Local/crush/crush.json",
-		"moved/config.toml=", "moved/mcp-config.json", "moved/.claude.json",
+	plant(
+		t,
+		dir,
+		"work/.mcp.json",
+		"work/.cursor/mcp.json",
+		"work/.vscode/mcp.json",
+		"work/.codex/config.toml=",
+		"work/opencode.json",
+		"work/opencode.jsonc",
+		"work/.gemini/settings.json",
+		"work/.qwen/settings.json",
+		"work/crush.json",
+		"work/.crush.json",
+		"work/mcp.json",
+		"work/callgate.yaml",
+		"home/.cursor/mcp.json",
+		"home/.codex/config.toml=",
+		"home/.gemini/settings.json",
+		"home/.qwen/settings.json",
+		"home/.copilot/mcp-config.json",
+		"home/.codeium/windsurf/mcp_config.json",
+		"home/.config/opencode/opencode.json",
+		"home/.config/crush/crush.json",
+		"home/.config/Code/User/mcp.json",
+		"home/.config/Claude/claude_desktop_config.json",
+		"home/Library/Application Support/Code/User/mcp.json",
+		"home/Library/Application Support/Claude/claude_desktop_config.json",
+		"home/AppData/Roaming/Code/User/mcp.json",
+		"home/AppData/Roaming/Claude/claude_desktop_config.json",
+		"home/AppData/Local/crush/crush.json",
+		"moved/config.toml=",
+		"moved/mcp-config.json",
+		"moved/.claude.json",
 		`home/.claude.json={"mcpServers": {}, "projects": {"`+filepath.ToSlash(work)+`/": {"mcpServers": {"a": {"command": "x"}}}}}`,
 	)
 	if err := os.Mkdir(filepath.Join(work, ".opencode"), 0o755); err != nil {
@@ -95,7 +120,11 @@ func TestFind(t *testing.T) {
 			}
 		})
 	}
-	found, problems := importer.Read(importer.Find(importer.Env{Home: home, Workspace: work, GOOS: "linux", Getenv: unset})[11], env(work), importer.Options{})
+	found, problems := importer.Read(
+		importer.Find(importer.Env{Home: home, Workspace: work, GOOS: "linux", Getenv: unset})[11],
+		env(work),
+		importer.Options{},
+	)
 	if len(found) != 1 || len(problems) > 0 || found[0].Server.Command != "x" {
 		t.Errorf("the servers of the folder are %v, %v", found, problems)
 	}
@@ -105,7 +134,12 @@ func TestSnippets(t *testing.T) {
 	const file = "testdata/snippets.golden"
 	var b strings.Builder
 	for _, name := range append(importer.Clients(), "something else") {
-		b.WriteString("== " + name + " ==\n" + importer.Snippet(name, importer.Entry{Command: `C:\bin\callgate.exe`, Args: []string{"mcp", "--app", "a b"}}) + "\n")
+		b.WriteString(
+			"== " + name + " ==\n" + importer.Snippet(
+				name,
+				importer.Entry{Command: `C:\bin\callgate.exe`, Args: []string{"mcp", "--app", "a b"}},
+			) + "\n",
+		)
 	}
 	if *update {
 		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {

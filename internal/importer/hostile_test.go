@@ -140,7 +140,13 @@ func TestEndless(t *testing.T) {
 
 // One bad entry does not hide the others, and keeps the file as it is.
 func TestOneBadEntry(t *testing.T) {
-	found, problems := read(t, "cursor", "mcp.json", `{"mcpServers": {"a": {"command": "x"}, "b": {"type": "ws", "url": "wss://x"}, "c": {"url": "https://c.example"}}}`, importer.Options{})
+	found, problems := read(
+		t,
+		"cursor",
+		"mcp.json",
+		`{"mcpServers": {"a": {"command": "x"}, "b": {"type": "ws", "url": "wss://x"}, "c": {"url": "https://c.example"}}}`,
+		importer.Options{},
+	)
 	if len(found) != 2 || len(problems) != 1 {
 		t.Errorf("%v, %v", found, problems)
 	}

@@ -26,7 +26,13 @@ var entry = importer.Entry{Command: "callgate", Args: []string{"mcp"}}
 
 // env is a machine with nothing set.
 func env(workspace string) importer.Env {
-	return importer.Env{Home: "/home/me", Config: "/home/me/.config", Workspace: workspace, GOOS: "linux", Getenv: func(string) string { return "" }}
+	return importer.Env{
+		Home:      "/home/me",
+		Config:    "/home/me/.config",
+		Workspace: workspace,
+		GOOS:      "linux",
+		Getenv:    func(string) string { return "" },
+	}
 }
 
 // show writes what was found, without what is empty.

@@ -239,7 +239,8 @@ func TestMerge(t *testing.T) {
 			t.Errorf("%s has no note %q: %s", merged[i].Server.Name, note, text)
 		}
 	}
-	if text := strings.Join(merged[2].Notes, "\n"); !strings.Contains(text, "secret x_2_API_TOKEN ") || strings.Contains(text, "secret x_API_TOKEN ") {
+	if text := strings.Join(merged[2].Notes, "\n"); !strings.Contains(text, "secret x_2_API_TOKEN ") ||
+		strings.Contains(text, "secret x_API_TOKEN ") {
 		t.Errorf("the notes name another secret: %s", text)
 	}
 	if all[2].Server.Name != "x" {
@@ -257,8 +258,16 @@ func TestLogins(t *testing.T) {
 		t.Fatalf("%v, %v", found, problems)
 	}
 	want := []app.Server{
-		{Name: "a", URL: "https://a.example", OAuth: &app.OAuth{ClientID: "id", ClientSecret: "{{secret.a_client_secret}}", CallbackPort: 99, Scopes: []string{"x", "y"}}},
-		{Name: "a-2", URL: "https://b.example", OAuth: &app.OAuth{ClientID: "id", ClientSecret: "{{secret.a_2_client_secret}}", Scopes: []string{"z"}}},
+		{
+			Name:  "a",
+			URL:   "https://a.example",
+			OAuth: &app.OAuth{ClientID: "id", ClientSecret: "{{secret.a_client_secret}}", CallbackPort: 99, Scopes: []string{"x", "y"}},
+		},
+		{
+			Name:  "a-2",
+			URL:   "https://b.example",
+			OAuth: &app.OAuth{ClientID: "id", ClientSecret: "{{secret.a_2_client_secret}}", Scopes: []string{"z"}},
+		},
 		{Name: "c", Command: "x"},
 	}
 	for i, f := range found {

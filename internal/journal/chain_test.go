@@ -15,7 +15,13 @@ func chained(n int) []Row {
 	var b batch
 	now := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 	for i := range n - 1 {
-		rec := Record{Time: now.Add(time.Duration(i) * time.Microsecond), Kind: Begun, Call: fmt.Sprintf("call-%06d", i/2), Tool: "notes:write@1.0.0", Principal: &tool.Principal{User: "ada", Session: "s1"}}
+		rec := Record{
+			Time:      now.Add(time.Duration(i) * time.Microsecond),
+			Kind:      Begun,
+			Call:      fmt.Sprintf("call-%06d", i/2),
+			Tool:      "notes:write@1.0.0",
+			Principal: &tool.Principal{User: "ada", Session: "s1"},
+		}
 		if i%2 == 1 {
 			rec.Kind, rec.End = Ended, &End{Status: tool.Success, Summary: "wrote 3 lines", Took: time.Millisecond}
 		}

@@ -24,7 +24,8 @@ func TestFullDisk(t *testing.T) {
 
 		_, err := j.Commit(t.Context(), begun("b"))
 		isKind(t, err, tool.Unavailable)
-		if text := err.Error(); !strings.Contains(text, "the disk is full") || !strings.Contains(text, "withdrawn") || !strings.Contains(text, "free some space") {
+		if text := err.Error(); !strings.Contains(text, "the disk is full") || !strings.Contains(text, "withdrawn") ||
+			!strings.Contains(text, "free some space") {
 			t.Errorf("a begun record that could not be written says %q", text)
 		}
 		_, err = j.Commit(t.Context(), ended("a"))
@@ -43,8 +44,7 @@ func TestFullDisk(t *testing.T) {
 
 		// Space returns, and nobody calls: what was kept is written by itself.
 		store.set(func(m *memory) { m.failAppend = nil })
-		time.Sleep(8 * time.Second)
-		synctest.Wait()
+		advance(8 * time.Second)
 		if diff := cmp.Diff([]string{"opened", "begun a", "ended a", "asked c"}, story(t, store)); diff != "" {
 			t.Fatal(diff)
 		}
@@ -284,7 +284,7 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 				for n := range 50 {
 					name := call(caller*1000 + n)
 					if _, err := j.Commit(context.Background(), begun(name)); err != nil {
-						time.Sleep(time.Duration(caller) * time.Millisecond)
+						<-time.After(time.Duration(caller) * time.Millisecond)
 						continue
 					}
 					_, err := j.Commit(context.Background(), ended(name))
@@ -293,14 +293,14 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 					told["ended "+name] = true // kept even when it failed
 					mu.Unlock()
 					if err != nil {
-						time.Sleep(time.Millisecond)
+						<-time.After(time.Millisecond)
 					}
 				}
 			})
 		}
 		wg.Go(func() {
 			for n := range 60 {
-				time.Sleep(3 * time.Millisecond)
+				<-time.After(3 * time.Millisecond)
 				store.set(func(m *memory) {
 					m.failAppend, m.lieAppend, m.failRead = nil, nil, nil
 					switch n % 6 {

@@ -17,6 +17,13 @@ import (
 	"callgate/tool"
 )
 
+// advance moves the clock of a bubble, and waits until all that was due then has
+// happened.
+func advance(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
 func TestOrder(t *testing.T) {
 	store := &memory{}
 	opts := options(t)
@@ -123,18 +130,15 @@ func TestNotedRecordsWaitForCompany(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(19 * time.Millisecond)
-		synctest.Wait()
+		advance(19 * time.Millisecond)
 		if _, appends := store.count(); appends != 0 {
 			t.Fatal("noted records were written before their delay was over")
 		}
-		time.Sleep(time.Millisecond)
-		synctest.Wait()
+		advance(time.Millisecond)
 		if rows, appends := store.count(); appends != 1 || rows != 101 {
 			t.Fatalf("%d rows in %d writes, want 101 in 1", rows, appends)
 		}
-		time.Sleep(time.Hour)
-		synctest.Wait()
+		advance(time.Hour)
 		if _, appends := store.count(); appends != 1 {
 			t.Fatal("an idle journal wrote")
 		}
@@ -165,7 +169,7 @@ func TestEpochsRotate(t *testing.T) {
 		opts.MaxEpochAge = time.Hour
 		j := open(t, store, opts)
 		commit(t, j, asked("a"), asked("b"), asked("c"))
-		time.Sleep(time.Hour)
+		advance(time.Hour)
 		commit(t, j, asked("d"))
 		want := []string{"opened", "asked a", "asked b", "opened", "asked c", "opened", "asked d"}
 		if diff := cmp.Diff(want, story(t, store)); diff != "" {
@@ -197,7 +201,8 @@ func TestRecordThatJSONCannotCarry(t *testing.T) {
 	if err != nil || len(records) != 1 {
 		t.Fatalf("read %v, %v", records, err)
 	}
-	if rec := records[0]; rec.Call != "a" || rec.Ask != nil || !strings.HasSuffix(rec.Note, "as it came") || !strings.Contains(rec.Note, "could not be written") {
+	if rec := records[0]; rec.Call != "a" || rec.Ask != nil || !strings.HasSuffix(rec.Note, "as it came") ||
+		!strings.Contains(rec.Note, "could not be written") {
 		t.Fatalf("the record stands as %+v", rec)
 	}
 	whole(t, store, journal.Options{})
@@ -224,7 +229,7 @@ func TestClosedJournalRefuses(t *testing.T) {
 	}
 }
 
-// TestCloseRace closes while others commit: whoever was told a number finds
+// TestCloseRace closes while others commit: a caller that got a number finds
 // its record, and nobody waits for ever.
 func TestCloseRace(t *testing.T) {
 	for range 50 {

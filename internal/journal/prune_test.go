@@ -25,7 +25,7 @@ func days(t testing.TB, j *journal.Journal, n int) {
 			rec.End.ResultRef = "sha256:" + name
 			commit(t, j, begun(name), rec)
 		}
-		time.Sleep(24 * time.Hour)
+		advance(24 * time.Hour)
 	}
 }
 

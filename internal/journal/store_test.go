@@ -51,7 +51,7 @@ func (m *memory) Append(ctx context.Context, rows []journal.Row) error {
 		<-gate
 	}
 	if slow > 0 {
-		time.Sleep(slow)
+		<-time.After(slow)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -77,7 +77,8 @@ func (m *memory) Rows(ctx context.Context, q journal.Query) ([]journal.Row, erro
 	}
 	var found []journal.Row
 	for _, row := range m.rows {
-		if row.Seq > q.After && (q.Before == 0 || row.Seq < q.Before) && (q.Call == "" || row.Call == q.Call) && (q.Kind == "" || row.Kind == q.Kind) {
+		if row.Seq > q.After && (q.Before == 0 || row.Seq < q.Before) && (q.Call == "" || row.Call == q.Call) &&
+			(q.Kind == "" || row.Kind == q.Kind) {
 			found = append(found, row)
 		}
 	}
@@ -142,7 +143,13 @@ func options(t testing.TB) journal.Options {
 }
 
 func begun(call string) journal.Record {
-	return journal.Record{Kind: journal.Begun, Call: call, Name: "notes.write", Tool: "notes:write@1.0.0", Principal: &tool.Principal{User: "ada"}}
+	return journal.Record{
+		Kind:      journal.Begun,
+		Call:      call,
+		Name:      "notes.write",
+		Tool:      "notes:write@1.0.0",
+		Principal: &tool.Principal{User: "ada"},
+	}
 }
 
 func ended(call string) journal.Record {

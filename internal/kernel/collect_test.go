@@ -18,7 +18,10 @@ import (
 func leave(t *testing.T, s *session.Session, path string) (id string) {
 	t.Helper()
 	write(t, filepath.Join(s.Workspace(), path), "")
-	r := s.Call(t.Context(), session.CallRequest{Name: "filesystem.delete", Args: json.RawMessage(fmt.Sprintf(`{"path":%q}`, path)), NoWait: true})
+	r := s.Call(
+		t.Context(),
+		session.CallRequest{Name: "filesystem.delete", Args: json.RawMessage(fmt.Sprintf(`{"path":%q}`, path)), NoWait: true},
+	)
 	if r.Status != tool.Waiting || !strings.Contains(r.Summary, "approvals.collect") {
 		t.Fatalf("%+v", r)
 	}
@@ -27,7 +30,10 @@ func leave(t *testing.T, s *session.Session, path string) (id string) {
 
 func collect(t *testing.T, s *session.Session, id string, wait int) *tool.Result {
 	t.Helper()
-	return s.Call(t.Context(), session.CallRequest{Name: "approvals.collect", Args: json.RawMessage(fmt.Sprintf(`{"approval":%q,"wait_seconds":%d}`, id, wait))})
+	return s.Call(
+		t.Context(),
+		session.CallRequest{Name: "approvals.collect", Args: json.RawMessage(fmt.Sprintf(`{"approval":%q,"wait_seconds":%d}`, id, wait))},
+	)
 }
 
 // What was left waiting is collected: as still waiting, as it ended, or with
@@ -38,7 +44,8 @@ func TestCollectReturnsWhatWaited(t *testing.T) {
 	s := kerneltest.OpenSession(t, k, t.TempDir())
 	yes, no, edited := leave(t, s, "yes"), leave(t, s, "no"), leave(t, s, "shown")
 	write(t, filepath.Join(s.Workspace(), "meant"), "")
-	if r := collect(t, s, yes, 0); r.Status != tool.Waiting || r.Approval != yes || !strings.Contains(r.Summary, "callgate approvals approve "+yes) {
+	if r := collect(t, s, yes, 0); r.Status != tool.Waiting || r.Approval != yes ||
+		!strings.Contains(r.Summary, "callgate approvals approve "+yes) {
 		t.Errorf("before the answer: %+v", r)
 	}
 	late := make(chan *tool.Result)
@@ -61,13 +68,14 @@ func TestCollectReturnsWhatWaited(t *testing.T) {
 		t.Errorf("after an edit: %+v", r)
 	}
 	for _, args := range []string{`{}`, `{"approval":"x","wait_seconds":61}`, `{"approval":"x","wait_seconds":-1}`} {
-		if r := s.Call(t.Context(), session.CallRequest{Name: "approvals.collect", Args: json.RawMessage(args)}); r.Error == nil || r.Error.Kind != tool.Invalid {
+		if r := s.Call(t.Context(), session.CallRequest{Name: "approvals.collect", Args: json.RawMessage(args)}); r.Error == nil ||
+			r.Error.Kind != tool.Invalid {
 			t.Errorf("%s: %+v", args, r)
 		}
 	}
 }
 
-// Nobody collects what somebody else asked for; whoever comes back after its
+// Nobody collects what somebody else asked for; a principal that comes back after its
 // session has ended collects its own.
 func TestOnlyTheAskerCollects(t *testing.T) {
 	t.Parallel()

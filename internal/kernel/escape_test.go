@@ -36,16 +36,45 @@ func escapes(workspace, outside string) []string {
 			all = append(all, prefix+target)
 		}
 	}
-	return append(all,
-		"link", "link/", "link/.", "dir-link", "dir-link/secret", "chain/two/secret", "dir/../dir-link/secret", "dangling", "dangling/x",
-		"fifo", "socketless", "dev-link", "proc-link/self/environ", "proc-link/self/root/etc/passwd", "self-link", "self-link/x",
-		"..\\outside\\secret", "%2e%2e/outside/secret", "..%2foutside%2fsecret", "\u2025/outside/secret", "\uff0e\uff0e/outside/secret",
-		"..\x00/outside/secret", "outside\x00", ".. /outside/secret", "...", "....//outside/secret", "~root/.ssh/id_rsa", "$HOME/.ssh/id_rsa", "`pwd`/../outside/secret",
-		strings.Repeat("../", 500)+"etc/passwd", strings.Repeat("a/", 5000)+"x", strings.Repeat("x", 5000))
+	return append(
+		all,
+		"link",
+		"link/",
+		"link/.",
+		"dir-link",
+		"dir-link/secret",
+		"chain/two/secret",
+		"dir/../dir-link/secret",
+		"dangling",
+		"dangling/x",
+		"fifo",
+		"socketless",
+		"dev-link",
+		"proc-link/self/environ",
+		"proc-link/self/root/etc/passwd",
+		"self-link",
+		"self-link/x",
+		"..\\outside\\secret",
+		"%2e%2e/outside/secret",
+		"..%2foutside%2fsecret",
+		"\u2025/outside/secret",
+		"\uff0e\uff0e/outside/secret",
+		"..\x00/outside/secret",
+		"outside\x00",
+		".. /outside/secret",
+		"...",
+		"....//outside/secret",
+		"~root/.ssh/id_rsa",
+		"$HOME/.ssh/id_rsa",
+		"`pwd`/../outside/secret",
+		strings.Repeat("../", 500)+"etc/passwd",
+		strings.Repeat("a/", 5000)+"x",
+		strings.Repeat("x", 5000),
+	)
 }
 
 // TestNoPathEscapes makes every file tool try every escape, through the whole
-// door. Nothing outside is read, nothing outside changes.
+// gate. Nothing outside is read, nothing outside changes.
 func TestNoPathEscapes(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

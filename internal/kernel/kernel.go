@@ -1,18 +1,15 @@
 package kernel
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"os"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
-	"callgate/internal/app"
 	"callgate/internal/artifact"
 	"callgate/internal/control"
 	"callgate/internal/conversation"
@@ -32,14 +29,11 @@ import (
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/tasks"
 	"callgate/internal/kernel/toolview"
-	"callgate/internal/module"
 	"callgate/internal/registry"
 	"callgate/internal/sandbox"
 	"callgate/internal/secret"
-	"callgate/internal/source/mcp/trust"
 	"callgate/internal/statedir"
 	"callgate/internal/storage"
-	"callgate/internal/task"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -96,13 +90,16 @@ func Open(ctx context.Context, cfg Config) (*Kernel, error) {
 	}
 	k := &Kernel{
 		Locks: lock.New(), Output: &journal.OutputBus{}, Tools: &registry.Registry{}, Clients: &clients.Table{},
-		parts: parts{state: held, log: cfg.Log, user: userName(), background: background.New(ctx), helpers: sandbox.NewHelpers()},
+		parts: parts{
+			state: held, log: cfg.Log, user: userName(),
+			background: background.New(ctx), helpers: sandbox.NewHelpers(),
+		},
 	}
 	k.closeOnce = sync.OnceValue(k.close)
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)
 	}
-	for _, open := range []func(context.Context, Config) error{k.openStores, k.openGate, k.openRooms, k.openTools} {
+	for _, open := range []func(context.Context, Config) error{k.openStores, k.openGate, k.openParts, k.openTools} {
 		if err := open(ctx, cfg); err != nil {
 			return nil, errors.Join(err, k.Close())
 		}
@@ -157,15 +154,15 @@ func (k *Kernel) openGate(_ context.Context, cfg Config) error {
 	return nil
 }
 
-// openRooms makes what decides about apps, sessions and conversations.
-func (k *Kernel) openRooms(ctx context.Context, _ Config) (err error) {
+// openParts makes what decides about apps, sessions and conversations.
+func (k *Kernel) openParts(ctx context.Context, _ Config) (err error) {
 	trusted, err := k.openTrust(ctx)
 	if err != nil {
 		return err
 	}
 	k.consents = consent.New(trusted)
 	k.Servers, err = servers.Open(servers.Options{
-		Dir: k.state.Servers(), Trust: trusted, Tools: k.Tools, Secrets: k.vault, Log: k.log,
+		Dir: k.state.Servers(), Trust: trusted, Logins: k.openLogins(ctx), Tools: k.Tools, Secrets: k.vault, Log: k.log,
 		Client: k.Clients.ClientOf, Go: k.background.Go,
 		Store: func(ctx context.Context, data []byte) (string, error) {
 			return k.Artifacts.Put(ctx, k.vault.Scrub(data))
@@ -177,7 +174,7 @@ func (k *Kernel) openRooms(ctx context.Context, _ Config) (err error) {
 	k.models = &modelset.Opener{Secrets: k.vault}
 	k.tasks = tasks.New(tasks.Options{
 		Store: k.database.Stores().Tasks, Queue: k.database.Stores().Queue, Log: k.log, Go: k.background.Go,
-		Holder: k.holder(),
+		Holder: holderName(k.state.String()),
 	})
 	if k.modules, err = modules.Open(k.vault, k.moduleHost, k.Register); err != nil {
 		return err
@@ -204,81 +201,15 @@ func (k *Kernel) openRooms(ctx context.Context, _ Config) (err error) {
 	return nil
 }
 
-// openTrust opens what humans accepted of servers and apps.
-func (k *Kernel) openTrust(ctx context.Context) (*trust.Store, error) {
-	docs := k.database.Stores().Documents
-	if err := trust.Import(ctx, docs, filepath.Join(k.state.Servers(), "trust.json")); err != nil {
-		return nil, err
-	}
-	return trust.NewStore(docs), nil
-}
-
-// moduleHost is what the kernel lends a module.
-func (k *Kernel) moduleHost(name string) module.Host {
-	host := module.Host{
-		State: filepath.Join(k.state.String(), "modules", name), Hidden: k.hidden(),
-		Helpers: k.helpers, Log: k.log.With("module", name), Scrub: k.vault.ScrubString, Embedder: builtinEmbedder{},
-		Models: &modelset.Lender{Opener: k.models, ModelsOf: k.modelsOf, Consent: consent.Endpoint},
-		Tasks:  k.tasks.ForModules(k.taskAsker),
-	}
-	if cache, err := os.UserCacheDir(); err == nil {
-		host.Cache = filepath.Join(cache, "callgate", name)
-	}
-	return host
-}
-
-// holder names this kernel among those that share its storage. A state directory
-// has one kernel at a time, so one that starts again has the name of its former
-// process.
-func (k *Kernel) holder() string {
-	host, _ := os.Hostname() // without a name it is still told apart by its directory
-	return host + ":" + k.state.String()
-}
-
-// taskAsker tells on whose behalf the tasks of a call run, and which
-// conversation learns of their end.
-func (k *Kernel) taskAsker(call tool.Call) (task.Asker, string, error) {
-	s, err := k.Sessions.Get(call.Principal.Session)
-	if err != nil {
-		return task.Asker{}, "", err
-	}
-	parent := ""
-	if _, err := k.Conversations.Get(s.ID()); err == nil {
-		parent = s.ID()
-	}
-	return task.Asker{
-		Principal: s.Principal(), Workspace: s.Workspace(), AppFile: s.Loaded().AppFile(), PID: s.PID(), Human: s.CanAnswer(),
-	}, parent, nil
-}
-
-// modelsOf returns the models that the app of a session may use.
-func (k *Kernel) modelsOf(id string) (models []*app.Model, accepted bool, err error) {
-	s, err := k.Sessions.Get(id)
-	if err != nil || s.App() == nil {
-		return nil, false, err
-	}
-	a, own := s.App(), s.Principal().Agent
-	agents := slices.Clone(a.Agents)
-	slices.SortStableFunc(agents, func(x, y app.Agent) int { return cmp.Compare(rank(x.ID != own), rank(y.ID != own)) })
-	for _, agent := range agents {
-		models = append(models, consent.Models(a, agent)...)
-	}
-	return models, k.consents.Accepted(a), nil
-}
-
-func rank(last bool) int {
-	if last {
-		return 1
-	}
-	return 0
-}
-
 // openTools registers the kernel's own tools and those of the embedding program.
 func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 	if err := k.Register(control.Namespace, control.Tools(k.controlSession)...); err != nil {
 		return err
 	}
-	agents := []*tool.Tool{control.SkillTool(k.findSkill), control.TaskTool(k.Conversations.StartTask, k.Conversations.Task)}
+	agents := []*tool.Tool{
+		control.SkillTool(k.findSkill),
+		control.TaskTool(k.Conversations.StartTask, k.Conversations.Task),
+	}
 	if err := k.Register("agents", agents...); err != nil {
 		return err
 	}

@@ -66,7 +66,8 @@ func TestPruneDropsOldEpochsAndTheirArtifacts(t *testing.T) {
 	}
 	ok(t, k.Close())
 	k = kerneltest.Open(t, state)
-	r := kerneltest.OpenSession(t, k, workspace).Call(t.Context(), session.CallRequest{Name: "filesystem.write", Args: json.RawMessage(`{"path":"small","content":"y"}`)})
+	r := kerneltest.OpenSession(t, k, workspace).
+		Call(t.Context(), session.CallRequest{Name: "filesystem.write", Args: json.RawMessage(`{"path":"small","content":"y"}`)})
 	ok(t, k.Journal.Flush(t.Context()))
 	records, artifacts, err := k.Prune(t.Context(), time.Now())
 	ok(t, err)
@@ -105,7 +106,8 @@ func TestCloseCancelsWhatRunsAndRecordsIt(t *testing.T) {
 	if r := <-done; r.Error == nil || r.Error.Kind != tool.Cancelled {
 		t.Errorf("%+v", r)
 	}
-	if r := s.Call(context.Background(), session.CallRequest{Name: "team.hang", Args: nil}); r.Error == nil || r.Error.Kind != tool.Unavailable {
+	if r := s.Call(context.Background(), session.CallRequest{Name: "team.hang", Args: nil}); r.Error == nil ||
+		r.Error.Kind != tool.Unavailable {
 		t.Errorf("a call after the end: %+v", r)
 	}
 	k = kerneltest.Open(t, state)

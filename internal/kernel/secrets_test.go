@@ -134,7 +134,11 @@ var leaks = map[string]func(value string, g tool.Grant) (*tool.Result, error){
 		return data(map[string]string{"body": string(inner)})
 	},
 	"data, a header": func(v string, _ tool.Grant) (*tool.Result, error) {
-		return data(map[string]any{"headers": map[string][]string{"Authorization": {"Bearer " + v}, "Basic": {base64.StdEncoding.EncodeToString([]byte("user:" + v))}}})
+		return data(
+			map[string]any{
+				"headers": map[string][]string{"Authorization": {"Bearer " + v}, "Basic": {base64.StdEncoding.EncodeToString([]byte("user:" + v))}},
+			},
+		)
 	},
 	"data, bytes": func(v string, _ tool.Grant) (*tool.Result, error) { return data(map[string][]byte{"raw": []byte(v)}) },
 	"data, a URL": func(v string, _ tool.Grant) (*tool.Result, error) {
@@ -168,11 +172,22 @@ var leaks = map[string]func(value string, g tool.Grant) (*tool.Result, error){
 	},
 	"an error's fields": func(v string, _ tool.Grant) (*tool.Result, error) {
 		quoted, _ := json.Marshal(map[string]string{"key": v})
-		return nil, &tool.Error{Op: "leak", Kind: tool.Invalid, Message: "no", Fields: []tool.FieldError{{Path: "key", Want: "another", Got: v}}, Similar: []string{v}, Example: quoted, Schema: quoted}
+		return nil, &tool.Error{
+			Op:      "leak",
+			Kind:    tool.Invalid,
+			Message: "no",
+			Fields:  []tool.FieldError{{Path: "key", Want: "another", Got: v}},
+			Similar: []string{v},
+			Example: quoted,
+			Schema:  quoted,
+		}
 	},
 	"a panic": func(v string, _ tool.Grant) (*tool.Result, error) { panic("cannot use " + v) },
 	"an image": func(v string, _ tool.Grant) (*tool.Result, error) {
-		return &tool.Result{Summary: "done", Content: []tool.Content{tool.Image("image/svg+xml", []byte("<svg>"+v+"</svg>")), tool.Text(strings.Repeat("large\n", 20_000))}}, nil
+		return &tool.Result{
+			Summary: "done",
+			Content: []tool.Content{tool.Image("image/svg+xml", []byte("<svg>"+v+"</svg>")), tool.Text(strings.Repeat("large\n", 20_000))},
+		}, nil
 	},
 	"live": func(v string, g tool.Grant) (*tool.Result, error) {
 		g.Output("stdout", []byte("the token is "+v+"\n"))
@@ -338,7 +353,11 @@ func TestNoSecretGetsOutOfExecutables(t *testing.T) {
 		t.Skip("executables are confined on Linux only")
 	}
 	state, workspace := t.TempDir(), t.TempDir()
-	write(t, filepath.Join(workspace, "callgate.yaml"), "runtime: {sandbox: relaxed}\ntools:\n  dirs: [tools]\n  capabilities:\n    default_policy: auto\n")
+	write(
+		t,
+		filepath.Join(workspace, "callgate.yaml"),
+		"runtime: {sandbox: relaxed}\ntools:\n  dirs: [tools]\n  capabilities:\n    default_policy: auto\n",
+	)
 	manifest := strings.Replace(kerneltest.GreetManifest, `"risk": "low"`, `"risk": "low", "secret_resources": ["LEAK_SET", "LEAK_OLD"]`, 1)
 	for name, body := range map[string]string{
 		"stdout": `printf '{"set":"%s"}' "$LEAK_OLD"`,
@@ -348,7 +367,13 @@ func TestNoSecretGetsOutOfExecutables(t *testing.T) {
 		"nojson": `echo "$LEAK_SET $LEAK_OLD"`,
 		"others": `printf '{"env":"%s"}' "$LEAK_ENV_KEY"`,
 	} {
-		kerneltest.WriteExecutable(t, filepath.Join(workspace, "tools", "global"), name, strings.Replace(manifest, "team.greet", "team."+name, 1), body)
+		kerneltest.WriteExecutable(
+			t,
+			filepath.Join(workspace, "tools", "global"),
+			name,
+			strings.Replace(manifest, "team.greet", "team."+name, 1),
+			body,
+		)
 	}
 	var log bytes.Buffer
 	k := openLeaky(t, state, slog.New(slog.NewTextHandler(&log, nil)))
@@ -385,14 +410,19 @@ func TestSandboxedToolsDoNotReachTheStore(t *testing.T) {
 		data, err := os.ReadFile(filepath.Join(state, name))
 		ok(t, err)
 		args, _ := json.Marshal(map[string]string{"command": fmt.Sprintf(
-			`wc -c < %[1]s/%[2]s; base64 -w0 %[1]s/%[2]s; echo x > %[1]s/%[2]s; ln -s %[1]s/%[2]s link; cat link; ls %[1]s; echo tried`, state, name)})
+			`wc -c < %[1]s/%[2]s; base64 -w0 %[1]s/%[2]s; echo x > %[1]s/%[2]s; ln -s %[1]s/%[2]s link; cat link; ls %[1]s; echo tried`,
+			state,
+			name,
+		)})
 		r := s.Call(t.Context(), session.CallRequest{Name: "shell.bash", Args: args})
 		told, _ := json.Marshal(r)
 		if !bytes.Contains(told, []byte("tried")) {
 			t.Fatalf("the command did not run: %s", told)
 		}
 		for _, content := range r.Content {
-			if strings.Contains(content.Text, "\n"+name+"\n") || len(data) > 0 && strings.Contains(content.Text, base64.StdEncoding.EncodeToString(data)) || strings.Contains(content.Text, "[secret ") {
+			if strings.Contains(content.Text, "\n"+name+"\n") ||
+				len(data) > 0 && strings.Contains(content.Text, base64.StdEncoding.EncodeToString(data)) ||
+				strings.Contains(content.Text, "[secret ") {
 				t.Errorf("%s was reached: %s", name, content.Text)
 			}
 		}

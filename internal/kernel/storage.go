@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"callgate/internal/source/mcp"
+	"callgate/internal/source/mcp/oauth"
+	"callgate/internal/source/mcp/trust"
 	"callgate/internal/statedir"
 	"callgate/internal/storage"
 	"callgate/internal/storage/sqlite"
@@ -24,7 +27,8 @@ func openStorage(ctx context.Context, place string, dir statedir.Dir) (storage.D
 		d, err = sqlite.Open(ctx, dir.Database())
 	case isURL && (scheme == "postgres" || scheme == "postgresql"):
 		return nil, tool.Errorf(op, tool.Unavailable, "storage in PostgreSQL is not built in yet").
-			WithHint("leave storage empty, and everything is kept in the state directory; a later version shares it through PostgreSQL")
+			WithHint("leave storage empty, and everything is kept in the state directory; " +
+				"a later version shares it through PostgreSQL")
 	case isURL:
 		return nil, tool.Errorf(op, tool.Invalid, "there is no storage of the kind %q", tool.Truncate(scheme)).
 			WithHint("name a file for SQLite, or leave storage empty")
@@ -40,4 +44,21 @@ func openStorage(ctx context.Context, place string, dir statedir.Dir) (storage.D
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
+}
+
+// openTrust opens what humans accepted of servers and apps.
+func (k *Kernel) openTrust(ctx context.Context) (*trust.Store, error) {
+	docs := k.database.Stores().Documents
+	if err := trust.Import(ctx, docs, filepath.Join(k.state.Servers(), "trust.json")); err != nil {
+		return nil, err
+	}
+	return trust.NewStore(docs), nil
+}
+
+// openLogins opens the logins to MCP servers. A login that cannot be imported
+// stops nothing: its server asks for another.
+func (k *Kernel) openLogins(ctx context.Context) mcp.Logins {
+	logins := oauth.NewSealed(k.database.Stores().Documents, k.vault)
+	oauth.Import(ctx, logins, filepath.Join(k.state.Servers(), "tokens"), k.log)
+	return logins
 }

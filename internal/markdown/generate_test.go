@@ -60,12 +60,21 @@ func section(b *strings.Builder, r *rand.Rand, i int) {
 	case 2:
 		b.WriteString("<pre><code class=\"language-go\">func main() {\n\tfor i := range 10 {\n\t\tfmt.Println(i &lt; 5)\n\t}\n}\n</code></pre>")
 	case 3:
-		fmt.Fprintf(b, `<figure><img src="/img/%d.jpg" alt="%s" width="800" height="600"><figcaption>%s</figcaption></figure><blockquote><p>%s</p></blockquote>`, i, words(r, 4), words(r, 10), words(r, 30))
+		fmt.Fprintf(
+			b,
+			`<figure><img src="/img/%d.jpg" alt="%s" width="800" height="600"><figcaption>%s</figcaption></figure><blockquote><p>%s</p></blockquote>`,
+			i,
+			words(r, 4),
+			words(r, 10),
+			words(r, 30),
+		)
 	}
 	b.WriteString("</section>")
 }
 
-var lexicon = strings.Fields("bee hive honey queen drone swarm frame wax comb nectar pollen keeper smoke veil spring summer winter meadow clover heather orchard colony brood cell worker dance forage season harvest garden the of and to in a is that it was for on are with as they be at one have this from")
+var lexicon = strings.Fields(
+	"bee hive honey queen drone swarm frame wax comb nectar pollen keeper smoke veil spring summer winter meadow clover heather orchard colony brood cell worker dance forage season harvest garden the of and to in a is that it was for on are with as they be at one have this from",
+)
 
 func words(r *rand.Rand, n int) string {
 	var b strings.Builder

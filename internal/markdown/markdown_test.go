@@ -134,7 +134,11 @@ func TestDate(t *testing.T) {
 
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	p := read(t, `<a href="/x">an  <b>x</b></a><a href="/x">again</a><a href="mailto:a@example.com">mail</a><a href="#">top</a>`, markdown.Options{})
+	p := read(
+		t,
+		`<a href="/x">an  <b>x</b></a><a href="/x">again</a><a href="mailto:a@example.com">mail</a><a href="#">top</a>`,
+		markdown.Options{},
+	)
 	want := []markdown.Link{{Text: "an x", URL: "https://example.com/x"}, {Text: "mail", URL: "mailto:a@example.com"}}
 	if diff := cmp.Diff(want, p.Links); diff != "" {
 		t.Error(diff)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 
+	"callgate/internal/document"
 	"callgate/internal/sandbox"
 	"callgate/llm"
 	"callgate/tool"
@@ -21,6 +22,10 @@ type Host struct {
 	Log     *slog.Logger
 	// Scrub replaces the values of known secrets in a text that is to be stored.
 	Scrub func(string) string
+
+	// Documents are the module's own, which outlive the kernel and which several
+	// kernels may share; nil: the module keeps nothing.
+	Documents document.Store
 
 	Embedder Embedder // nil: texts are compared by their words alone
 	Models   Models   // nil: no tool of the module can ask a language model

@@ -156,7 +156,12 @@ func TestProxyLeavesNothing(t *testing.T) {
 	credential := "Proxy-Authorization: " + basic(p)
 	tunnel := open(t, p, "CONNECT "+host+" HTTP/1.1\r\nHost: "+host+"\r\n"+credential+"\r\n\r\n", "200")
 	fmt.Fprintf(tunnel, "GET / HTTP/1.1\r\nHost: %s\r\n\r\n", host)
-	upgraded := open(t, p, "GET "+silent.URL+" HTTP/1.1\r\nHost: "+host+"\r\nConnection: Upgrade\r\nUpgrade: thing\r\n"+credential+"\r\n\r\n", "101")
+	upgraded := open(
+		t,
+		p,
+		"GET "+silent.URL+" HTTP/1.1\r\nHost: "+host+"\r\nConnection: Upgrade\r\nUpgrade: thing\r\n"+credential+"\r\n\r\n",
+		"101",
+	)
 	waiting := open(t, p, "GET "+silent.URL+" HTTP/1.1\r\nHost: "+host+"\r\n"+credential+"\r\n\r\n", "")
 	for range 3 {
 		<-arrived

@@ -220,7 +220,11 @@ func conversation() llm.Request {
 	return llm.Request{
 		System: "Be <brief> & kind.", MaxTokens: 100, Temperature: &hot, Stop: []string{"END"}, CacheKey: "session-1",
 		Tools: []llm.ToolDef{
-			{Name: "fs__read", Description: "reads", Schema: json.RawMessage(`{"type":"object","required":["path"],"properties":{"path":{"type":"string"}}}`)},
+			{
+				Name:        "fs__read",
+				Description: "reads",
+				Schema:      json.RawMessage(`{"type":"object","required":["path"],"properties":{"path":{"type":"string"}}}`),
+			},
 			{Name: "ls", Description: "lists"},
 		},
 		Messages: []llm.Message{

@@ -131,7 +131,11 @@ func forbiddenCall(a []string) error {
 	case "unshare mount":
 		return try(unix.SYS_UNSHARE, unix.CLONE_NEWNS)
 	case "clone user":
-		pid, err := syscall.ForkExec("/bin/true", []string{"true"}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}})
+		pid, err := syscall.ForkExec(
+			"/bin/true",
+			[]string{"true"},
+			&syscall.ProcAttr{Sys: &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}},
+		)
 		if err == nil {
 			syscall.Wait4(pid, nil, 0, nil)
 		}
@@ -165,7 +169,9 @@ func runner(a []string) error {
 	machine := sandbox.Probe()
 	machine.Namespaces = machine.Namespaces && a[2] == "full"
 	_, err := sandbox.RunOn(context.Background(), sandbox.Spec{
-		Argv: sh("echo up; setsid sleep " + a[0] + " & exec sleep " + a[0]), Env: os.Environ(), Workspace: a[1], Stdout: os.Stdout, Unconfined: a[2] == "process",
+		Argv: sh(
+			"echo up; setsid sleep " + a[0] + " & exec sleep " + a[0],
+		), Env: os.Environ(), Workspace: a[1], Stdout: os.Stdout, Unconfined: a[2] == "process",
 	}, machine)
 	return err
 }

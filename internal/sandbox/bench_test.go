@@ -36,7 +36,13 @@ func BenchmarkRun(b *testing.B) {
 		{"cold", cold, machine, false, false},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			s := sandbox.Spec{Argv: []string{"/bin/true"}, Env: sandbox.Environ(nil), Workspace: b.TempDir(), Unconfined: c.unconfined, Network: c.network}
+			s := sandbox.Spec{
+				Argv:       []string{"/bin/true"},
+				Env:        sandbox.Environ(nil),
+				Workspace:  b.TempDir(),
+				Unconfined: c.unconfined,
+				Network:    c.network,
+			}
 			var plain, walled []time.Duration
 			b.ReportAllocs()
 			for b.Loop() {

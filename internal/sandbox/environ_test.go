@@ -43,6 +43,6 @@ func TestProbe(t *testing.T) {
 	}
 	r.Notes = append(r.Notes, "changed")
 	if slices.Contains(sandbox.Probe().Notes, "changed") {
-		t.Error("a report can be changed by whoever has it")
+		t.Error("a caller can change a report that others share")
 	}
 }

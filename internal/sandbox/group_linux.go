@@ -21,7 +21,7 @@ func startGroup(cmd *exec.Cmd, s *Spec) (*group, error) {
 		return nil, err
 	}
 	g := &group{cmd.Process.Pid}
-	for _, l := range s.rlimits(Report{}) {
+	for _, l := range s.Limits.rlimits(Report{}) {
 		var now unix.Rlimit
 		if unix.Prlimit(g.pid, l.resource, nil, &now) == nil {
 			most := min(l.most, now.Max)

@@ -22,19 +22,20 @@ func (s *Spec) program(machine Report, l *layout, env []string) *launcher.Progra
 	p := &launcher.Program{
 		Init: machine.Namespaces, Processes: positive(s.Limits.Processes), Memory: positive(s.Limits.Memory),
 	}
-	s.addFiles(p)
+	std := s.given()
+	std.addFiles(p)
 	p.Step("begin a session")
 	p.Call(unix.SYS_SETSID)
 	if machine.Namespaces {
 		addView(p, l, s.Limits.Temp, machine.Proc)
-		s.addProcessLimit(p, machine)
+		s.Limits.addProcessLimit(p, machine)
 	}
 	p.Step("enter ", s.Dir)
 	p.Call(unix.SYS_CHDIR, p.Text(s.Dir))
-	s.addLimits(p, machine)
+	s.Limits.addRlimits(p, machine)
 	addNoPrivileges(p)
 	if machine.Landlock > 0 {
-		addLandlock(p, machine.Landlock, s.Network || machine.Namespaces, s.rules(machine, l))
+		addLandlock(p, machine.Landlock, s.Network || machine.Namespaces, landlockRules(machine, l))
 	}
 	if machine.Seccomp {
 		addFilter(p, s.seccomp(machine))
@@ -46,19 +47,26 @@ func (s *Spec) program(machine Report, l *layout, env []string) *launcher.Progra
 	const setMask, maskSize, closeFrom = 2, 8, 3
 	p.Step(runStep, s.Argv[0])
 	p.Call(unix.SYS_RT_SIGPROCMASK, launcher.Int(setMask), p.Bytes(words(0)), launcher.Int(0), launcher.Int(maskSize))
-	s.addNull(p)
+	std.addNull(p)
 	p.CallIgnoreError(unix.SYS_CLOSE_RANGE,
 		launcher.Int(closeFrom), launcher.Int(math.MaxUint32), launcher.Int(unix.CLOSE_RANGE_CLOEXEC))
 	p.Call(unix.SYS_EXECVE, p.Text(s.executable()), p.Texts(s.Argv), p.Texts(env))
 	return p
 }
 
+// standardFiles says which of the three standard files a run is given.
+type standardFiles [3]bool
+
+func (s *Spec) given() standardFiles {
+	return standardFiles{s.Stdin != nil, s.Stdout != nil, s.Stderr != nil}
+}
+
 // addFiles receives the standard files that were sent. The lowest free
 // descriptors are used first, so they replace the null device.
-func (s *Spec) addFiles(p *launcher.Program) {
+func (f standardFiles) addFiles(p *launcher.Program) {
 	p.Step("take the standard files")
 	last, count := 0, 0
-	for fd, given := range s.given() {
+	for fd, given := range f {
 		if given {
 			p.Call(unix.SYS_CLOSE, launcher.Int(fd))
 			last, count = fd, count+1
@@ -78,15 +86,12 @@ func (s *Spec) addFiles(p *launcher.Program) {
 	p.Call(unix.SYS_FCNTL, launcher.Int(last), launcher.Int(unix.F_GETFD)) // all of them came
 }
 
-// given reports which of the three standard files the spec has.
-func (s *Spec) given() [3]bool { return [3]bool{s.Stdin != nil, s.Stdout != nil, s.Stderr != nil} }
-
-// addNull opens the null device, where the spec has no standard file, again
+// addNull opens the null device, where the run is given no file, again
 // from inside: a file that was opened outside could not be opened once more by
 // its name in /dev/fd.
-func (s *Spec) addNull(p *launcher.Program) {
+func (f standardFiles) addNull(p *launcher.Program) {
 	const slot = 0
-	for fd, given := range s.given() {
+	for fd, given := range f {
 		if !given {
 			p.CallKeep(slot, unix.SYS_OPENAT,
 				launcher.Int(atCWD), p.Text(os.DevNull), launcher.Int(unix.O_RDWR|unix.O_CLOEXEC), launcher.Int(0))
@@ -143,14 +148,14 @@ func sameIDs(name string) string {
 
 // addProcessLimit bounds the process numbers of root's namespace, since the
 // kernel counts processes for everyone but root; then /proc is for reading.
-func (s *Spec) addProcessLimit(p *launcher.Program, machine Report) {
+func (l Limits) addProcessLimit(p *launcher.Program, machine Report) {
 	if !machine.Proc {
 		return
 	}
 	const slot, reserved = 0, 300
 	// Before 6.14 this number was the whole machine's.
-	if os.Geteuid() == 0 && s.Limits.Processes > 0 && kernelAtLeast(6, 14) {
-		most := strconv.Itoa(s.Limits.Processes + reserved)
+	if os.Geteuid() == 0 && l.Processes > 0 && kernelAtLeast(6, 14) {
+		most := strconv.Itoa(l.Processes + reserved)
 		p.Step("limit processes")
 		p.CallKeep(slot, unix.SYS_OPENAT, launcher.Int(atCWD), p.Text("/proc/sys/kernel/pid_max"),
 			launcher.Int(unix.O_WRONLY|unix.O_CLOEXEC), launcher.Int(0))
@@ -160,14 +165,16 @@ func (s *Spec) addProcessLimit(p *launcher.Program, machine Report) {
 	(&view{Program: p}).attributes(atCWD, "/proc", 0, unix.MOUNT_ATTR_RDONLY)
 }
 
-func (s *Spec) addLimits(p *launcher.Program, machine Report) {
+// addRlimits sets the limits of each process, none of them above this process's
+// own.
+func (l Limits) addRlimits(p *launcher.Program, machine Report) {
 	p.Step("set limits")
-	for _, l := range s.rlimits(machine) {
+	for _, r := range l.rlimits(machine) {
 		var now unix.Rlimit
-		if unix.Getrlimit(l.resource, &now) == nil {
-			l.most = min(l.most, now.Max)
+		if unix.Getrlimit(r.resource, &now) == nil {
+			r.most = min(r.most, now.Max)
 		}
-		p.Call(unix.SYS_PRLIMIT64, launcher.Int(0), launcher.Int(l.resource), p.Bytes(words(l.most, l.most)), launcher.Int(0))
+		p.Call(unix.SYS_PRLIMIT64, launcher.Int(0), launcher.Int(r.resource), p.Bytes(words(r.most, r.most)), launcher.Int(0))
 	}
 }
 
@@ -177,8 +184,7 @@ type rlimit struct {
 }
 
 // rlimits are the limits that the kernel keeps for each process.
-func (s *Spec) rlimits(machine Report) []rlimit {
-	l := s.Limits
+func (l Limits) rlimits(machine Report) []rlimit {
 	list := []rlimit{{unix.RLIMIT_CORE, 0}}
 	add := func(resource int, most int64) {
 		if most > 0 {
@@ -250,8 +256,8 @@ func addFilter(p *launcher.Program, c seccomp.Config) {
 	p.Call(unix.SYS_SECCOMP, launcher.Int(unix.SECCOMP_SET_MODE_FILTER), launcher.Int(0), program)
 }
 
-// rules are the Landlock rules of a layout.
-func (s *Spec) rules(machine Report, l *layout) []rights {
+// landlockRules are the Landlock rules of a layout.
+func landlockRules(machine Report, l *layout) []rights {
 	var list []rights
 	add := func(path string, allow uint64) { list = append(list, rights{mountEntry{path: path}, allow}) }
 	if machine.Namespaces { // all there is to see may be seen

@@ -34,10 +34,12 @@ func (g *fixture) inside(l level, permitted bool, change func(*sandbox.Spec), pa
 }
 
 func TestFilesOutOfReach(t *testing.T) {
+	t.Parallel()
 	for _, l := range append(isolated(t), levels(t)[0]) {
 		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
 			g := newFixture(t)
-			open := l.name == "process" // shows that each of these would be permitted without walls
+			open := l.name == "process" // shows that each of these would be permitted without isolation
 			key := g.put(".ssh/id_ed25519", "a private key")
 			other := g.put("outside/other.txt", "of others")
 			mine := g.put("work/mine.txt", "my own")
@@ -87,8 +89,10 @@ func want(t *testing.T, path, content string) {
 }
 
 func TestFilesWithinReach(t *testing.T) {
+	t.Parallel()
 	for _, l := range isolated(t) {
 		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
 			g := newFixture(t)
 			mine, other := g.put("work/mine.txt", "my own"), g.put("outside/other.txt", "of others")
 			shown := func(s *sandbox.Spec) { s.Readable = []string{g.outside} }
@@ -164,6 +168,7 @@ func TestKernelIsOutOfReach(t *testing.T) {
 
 // When the workspace is the home folder itself, what is secret in it is not.
 func TestHomeAsWorkspace(t *testing.T) {
+	t.Parallel()
 	for _, l := range isolated(t) {
 		g := newFixture(t)
 		g.spec.Workspace = g.home
@@ -241,6 +246,7 @@ func silent(t *testing.T, c net.PacketConn, do func(), heard bool) {
 }
 
 func TestWaysOutAreShut(t *testing.T) {
+	t.Parallel()
 	for _, l := range isolated(t) {
 		g := newFixture(t)
 		for _, way := range []string{
@@ -259,6 +265,7 @@ func TestWaysOutAreShut(t *testing.T) {
 }
 
 func TestOthersAreOutOfSight(t *testing.T) {
+	t.Parallel()
 	for _, l := range isolated(t) {
 		if !l.full() {
 			continue
@@ -267,7 +274,8 @@ func TestOthersAreOutOfSight(t *testing.T) {
 		other := exec.Command("sleep", b)
 		ok(t, other.Start())
 		defer func() { other.Process.Kill(); other.Wait() }()
-		if out := g.must(l, sh("cat /proc/[0-9]*/cmdline | tr '\\0' ' '")...); strings.Contains(out, "sleep "+b) || !strings.Contains(out, "cat") {
+		if out := g.must(l, sh("cat /proc/[0-9]*/cmdline | tr '\\0' ' '")...); strings.Contains(out, "sleep "+b) ||
+			!strings.Contains(out, "cat") {
 			t.Errorf("it saw %q", out)
 		}
 		g.must(l, sh("kill -9 -1; true")...)
@@ -277,7 +285,7 @@ func TestOthersAreOutOfSight(t *testing.T) {
 	}
 }
 
-// An ordinary user has the same walls.
+// An ordinary user has the same isolation.
 func TestAsOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("these tests already run as an ordinary user")
@@ -291,7 +299,12 @@ func TestAsOrdinaryUser(t *testing.T) {
 	data, err := os.ReadFile("/proc/self/exe")
 	ok(t, err)
 	ok(t, os.WriteFile(program, data, 0o755))
-	cmd := exec.Command(program, "-test.run=^(TestFiles|TestKernelIs|TestHome|TestNetwork|TestWays|TestOthers|TestNothing|TestLimitsOfThe)", "-test.count=1")
+	t.Parallel() // not before: a process that starts meanwhile would hold the program open, and it could not be run
+	cmd := exec.Command(
+		program,
+		"-test.run=^(TestFiles|TestKernelIs|TestHome|TestNetwork|TestWays|TestOthers|TestNothing|TestLimitsOfThe)",
+		"-test.count=1",
+	)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + dir, "GORACE=atexit_sleep_ms=0"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}

@@ -14,8 +14,10 @@ import (
 )
 
 func TestLimitsOfOneProcess(t *testing.T) {
+	t.Parallel()
 	for _, l := range levels(t) {
 		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
 			g := newFixture(t)
 			limits := func(change func(*sandbox.Limits)) func(*sandbox.Spec) {
 				return func(s *sandbox.Spec) { change(&s.Limits) }
@@ -24,7 +26,10 @@ func TestLimitsOfOneProcess(t *testing.T) {
 			if out != "0\n" {
 				t.Errorf("core files: %q", out)
 			}
-			exit, _, err := g.run(l, limits(func(l *sandbox.Limits) { l.FileSize = 1 << 20 }), sh("sleep 0.1; exec head -c 3000000 /dev/zero >big")...)
+			exit, _, err := g.run(
+				l,
+				limits(func(l *sandbox.Limits) { l.FileSize = 1 << 20 }),
+				sh("sleep 0.1; exec head -c 3000000 /dev/zero >big")...)
 			if err != nil || exit.Signal != "SIGXFSZ" && exit.Code == 0 {
 				t.Errorf("a large file: %+v, %v", exit, err)
 			}
@@ -52,8 +57,10 @@ func TestLimitsOfOneProcess(t *testing.T) {
 
 // What no limit of one process holds: many that each take little.
 func TestLimitsOfTheWholeRun(t *testing.T) {
+	t.Parallel()
 	for _, l := range isolated(t) {
 		t.Run(l.name+"/memory", func(t *testing.T) {
+			t.Parallel()
 			g, b := newFixture(t), newBrand()
 			exit, _, err := g.run(l, func(s *sandbox.Spec) { s.Limits.Memory = 100 << 20 },
 				sh("for i in 1 2 3 4; do (head -c 50000000 /dev/zero; sleep "+b+") | tail -c 50000000 & done; wait")...)
@@ -63,6 +70,7 @@ func TestLimitsOfTheWholeRun(t *testing.T) {
 			gone(t, b)
 		})
 		t.Run(l.name+"/a fork bomb", func(t *testing.T) {
+			t.Parallel()
 			if !l.full() {
 				t.Skip("here the kernel does not count the processes of a run, and this machine would suffer")
 			}
@@ -76,6 +84,7 @@ func TestLimitsOfTheWholeRun(t *testing.T) {
 			gone(t, b)
 		})
 		t.Run(l.name+"/processes", func(t *testing.T) {
+			t.Parallel()
 			g, b := newFixture(t), newBrand()
 			exit, out, err := g.run(l, func(s *sandbox.Spec) { s.Limits.Processes = 400 },
 				sh("i=0; while [ $i -lt 1500 ]; do sleep "+b+" & i=$((i+1)); done; sleep "+b)...)

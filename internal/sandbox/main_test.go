@@ -77,7 +77,7 @@ func isolated(t testing.TB) []level {
 	t.Helper()
 	list := levels(t)[1:]
 	if len(list) == 0 {
-		t.Skip("this machine can put up no walls")
+		t.Skip("this machine has no isolation")
 	}
 	return list
 }

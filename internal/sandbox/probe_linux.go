@@ -22,7 +22,7 @@ func (r *Report) probe() {
 		return
 	}
 	if !seccomp.Supported {
-		r.Notes = append(r.Notes, "the sandbox does not know this processor's system calls: no walls")
+		r.Notes = append(r.Notes, "the sandbox does not know this processor's system calls: no isolation")
 		return
 	}
 	if r.Landlock = landlockABI(); r.Landlock == 0 {

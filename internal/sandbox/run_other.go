@@ -30,7 +30,7 @@ func (pool) Close() {}
 
 func (r *Report) probe() {
 	r.Notes = append(r.Notes,
-		"confined runs need Linux: elsewhere a command has its own process group and environment, and no walls")
+		"confined runs need Linux: elsewhere a command has its own process group and environment, and no isolation")
 }
 
 // machineMemory is only needed where memory is watched.

@@ -70,10 +70,13 @@ func (l level) wanted() string {
 
 // What cannot be had is refused, or run without it and told so.
 func TestWallsThatCannotBeHad(t *testing.T) {
+	t.Parallel()
 	g := newFixture(t)
 	bare := level{name: "bare", machine: sandbox.Report{OS: "linux"}}
 	_, _, err := g.run(bare, nil, "/bin/true")
-	if tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "inside its workspace") || !strings.Contains(err.Error(), "off the network") || !strings.Contains(err.Error(), "doctor") {
+	if tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "inside its workspace") ||
+		!strings.Contains(err.Error(), "off the network") ||
+		!strings.Contains(err.Error(), "doctor") {
 		t.Errorf("refused with %v", err)
 	}
 	bare.relaxed = true
@@ -95,6 +98,7 @@ func TestWallsThatCannotBeHad(t *testing.T) {
 // A path that has become a link since it was made canonical leads nowhere: who
 // may write above a workspace could otherwise choose another for it.
 func TestSwappedFolders(t *testing.T) {
+	t.Parallel()
 	for _, l := range isolated(t) {
 		g := newFixture(t)
 		secret := g.put("outside/work/secret", "s")
@@ -113,6 +117,7 @@ func TestSwappedFolders(t *testing.T) {
 }
 
 func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
 	for _, l := range levels(t) {
 		g := newFixture(t)
 		var group sync.WaitGroup
@@ -131,6 +136,7 @@ func TestManyAtOnce(t *testing.T) {
 
 // Whatever a command starts is gone when it is over.
 func TestNothingIsLeftBehind(t *testing.T) {
+	t.Parallel()
 	for _, l := range levels(t) {
 		for name, script := range map[string]string{
 			"in the background":     "sleep $B &",
@@ -144,13 +150,15 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			"stopped":               "sleep $B & kill -STOP $!",
 		} {
 			t.Run(l.name+"/"+name, func(t *testing.T) {
+				t.Parallel()
 				g, b := newFixture(t), newBrand()
 				g.must(l, sh(strings.ReplaceAll(script, "$B", b))...)
 				gone(t, b)
 			})
 		}
-		if l.name != "process" { // without walls, one who forgets who he was is not found
+		if l.name != "process" { // without isolation, one who forgets who he was is not found
 			t.Run(l.name+"/without a past", func(t *testing.T) {
+				t.Parallel()
 				g, b := newFixture(t), newBrand()
 				g.must(l, sh("env -i setsid sh -c 'setsid sleep "+b+" <&- >&- 2>&- &'")...)
 				gone(t, b)
@@ -203,11 +211,13 @@ func TestTheEndOfItsTime(t *testing.T) {
 	}
 }
 
-// When this process is killed, its runs die with it; without walls at least
+// When this process is killed, its runs die with it; without isolation at least
 // the command itself does.
 func TestKilledKernelLeavesNothing(t *testing.T) {
+	t.Parallel()
 	for _, l := range levels(t) {
 		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
 			g, b := newFixture(t), newBrand()
 			argv := actor(t, "runner", b, g.workspace, l.name)
 			cmd := exec.Command(argv[0], argv[1:]...)
@@ -239,8 +249,10 @@ func TestKilledKernelLeavesNothing(t *testing.T) {
 }
 
 func TestStandardFiles(t *testing.T) {
+	t.Parallel()
 	for _, l := range levels(t) {
 		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
 			g := newFixture(t)
 			exit, out, err := g.run(l, func(s *sandbox.Spec) { s.Stdin = strings.NewReader("one\ntwo\n") }, sh("cat; exec cat >&2")...)
 			if err != nil || exit.Code != 0 || out != "one\ntwo\n" {
@@ -281,11 +293,17 @@ type writerFunc func([]byte)
 func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
 
 func TestTemporaryFolderIsItsOwn(t *testing.T) {
+	t.Parallel()
 	for _, l := range levels(t) {
 		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
 			g := newFixture(t)
-			dir := strings.TrimSpace(g.must(l, sh(`echo "$TMPDIR"; f=$(mktemp) && echo x >"$f"; mkdir "$TMPDIR/a" && echo y >"$TMPDIR/a/b" && chmod 0 "$TMPDIR/a"`)...))
-			if again := strings.TrimSpace(g.must(l, sh(`echo "$TMPDIR"; ls -A "$TMPDIR" | grep -v '^TestTemp' >&2; true`)...)); !l.full() && again == dir || strings.Contains(again, "\n") {
+			dir := strings.TrimSpace(
+				g.must(l, sh(`echo "$TMPDIR"; f=$(mktemp) && echo x >"$f"; mkdir "$TMPDIR/a" && echo y >"$TMPDIR/a/b" && chmod 0 "$TMPDIR/a"`)...),
+			)
+			if again := strings.TrimSpace(g.must(l, sh(`echo "$TMPDIR"; ls -A "$TMPDIR" | grep -v '^TestTemp' >&2; true`)...)); !l.full() &&
+				again == dir ||
+				strings.Contains(again, "\n") {
 				t.Errorf("the second run saw %q", again)
 			}
 			if dir == "" || !l.full() && exists(dir) {

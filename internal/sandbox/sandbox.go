@@ -23,7 +23,7 @@
 //	                              be changed, and no socket can be opened at all
 //	                              (with the network: no unix socket)
 //	process                       its own process group, environment and limits:
-//	                              no walls
+//	                              no isolation
 //
 // A run that asks for more than this machine can do is refused as Unavailable,
 // unless its spec is Relaxed; then it runs with what there is, and its exit says
@@ -73,8 +73,8 @@ type Spec struct {
 	Network           bool
 
 	Limits     Limits
-	Relaxed    bool          // run with what walls there are
-	Unconfined bool          // ask for none
+	Relaxed    bool          // run with what isolation this machine has
+	Unconfined bool          // run without isolation
 	Grace      time.Duration // between SIGTERM and SIGKILL; default 2 seconds
 	Helpers    *Helpers      // where the run's helper comes from; nil: the run starts its own
 }
@@ -100,7 +100,7 @@ type Exit struct {
 	TimedOut bool          `json:"timed_out,omitempty"`
 	Limit    string        `json:"limit,omitempty"` // the limit that ended it: memory or processes
 	Level    string        `json:"level"`
-	Missing  []string      `json:"missing,omitempty"` // walls that were asked for and not had
+	Missing  []string      `json:"missing,omitempty"` // isolation that was asked for and is not available
 	Duration time.Duration `json:"duration"`
 }
 

@@ -199,10 +199,9 @@ func (v *view) copy(slot int, dir launcher.Arg, path string, attr uint64) {
 		v.Bytes(words(attr, 0, 0, 0)), launcher.Int(unix.MOUNT_ATTR_SIZE_VER0))
 }
 
-// addOpen adds the call that opens a place to be named later. Between the
-// moment when a path was made canonical and this one, whoever may write above
-// it could have put a link there that leads elsewhere; an exact place is not
-// opened through any.
+// addOpen adds the call that opens a place to be named later. Since the
+// path was made canonical, a process that may write above it could have put a
+// link there that leads elsewhere; an exact place is not opened through a link.
 func addOpen(p *launcher.Program, slot int, q mountEntry) {
 	how := words(unix.O_PATH|unix.O_CLOEXEC, 0, 0)
 	if q.exact {

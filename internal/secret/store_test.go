@@ -63,7 +63,8 @@ func files(t testing.TB, folder string) map[string]string {
 func TestStoreKeepsValues(t *testing.T) {
 	folder := t.TempDir()
 	v := openStore(t, folder)
-	if _, err := v.Values([]string{"hub.token"}); tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "callgate secret set hub.token") {
+	if _, err := v.Values([]string{"hub.token"}); tool.KindOf(err) != tool.Unavailable ||
+		!strings.Contains(err.Error(), "callgate secret set hub.token") {
 		t.Errorf("before it is set: %v", err)
 	}
 	ok(t, v.Set("hub.token", []byte(value)))
@@ -290,7 +291,13 @@ func TestDamageIsToldAndNothingIsOverwritten(t *testing.T) {
 		"from the future":      {strings.Replace(box, "secrets 1 ", "secrets 2 ", 1), key, 0o600, tool.Invalid, "newer"},
 		"said to be elsewhere": {strings.Replace(box, " file ", " keyring ", 1), key, 0o600, "", ""}, // as if the keyring were locked
 		"more behind it":       {box + "x", key, 0o600, tool.Invalid, "cut short"},
-		"another's contents":   {box[:strings.Index(box, "\n")+1] + files(t, other)["secrets.box"][strings.Index(box, "\n")+1:], key, 0o600, tool.Invalid, "cut short"},
+		"another's contents": {
+			box[:strings.Index(box, "\n")+1] + files(t, other)["secrets.box"][strings.Index(box, "\n")+1:],
+			key,
+			0o600,
+			tool.Invalid,
+			"cut short",
+		},
 	}
 	for n := 0; n < len(box); n += 7 {
 		c := cases["the key is gone"]

@@ -19,6 +19,8 @@ func lockFile(f *os.File) error {
 	return err
 }
 
+func unlockFile(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+
 // alive reports whether a process exists.
 func alive(pid int) bool { return pid > 0 && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 

@@ -16,6 +16,9 @@ func lockFile(f *os.File) error {
 	return err
 }
 
+// unlockFile leaves it to closing the file, of which no other process has a copy.
+func unlockFile(*os.File) error { return nil }
+
 // alive is always true: a lock ends with its process here.
 func alive(int) bool { return true }
 

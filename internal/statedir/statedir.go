@@ -145,8 +145,10 @@ func (d Dir) Holder() int {
 	return pid
 }
 
-// Release releases the directory.
-func (h *Held) Release() error { return h.lock.Close() }
+// Release releases the directory. The lock is given up before its file is closed:
+// a process that is being started has a copy of the file for a moment, which would
+// hold the lock.
+func (h *Held) Release() error { return errors.Join(unlockFile(h.lock), h.lock.Close()) }
 
 // HumanKey returns the key that proves a human's authority, and makes it when it
 // is absent. A process that can read this file can answer approvals, so no

@@ -25,7 +25,7 @@ func longChat(b *testing.B) *chat {
 	k := &scriptedKernel{}
 	k.about.ID = "t1"
 	c := newChat(context.Background(), Options{Kernel: k, Open: k.open}, OpenConversation{About: k.about, Conversation: k})
-	c.update(tea.WindowSizeMsg{Width: 160, Height: 50})
+	c.Update(tea.WindowSizeMsg{Width: 160, Height: 50})
 	for i := range 1_000 {
 		c.view.script.Add(transcript.UserText(fmt.Sprintf("what of %d?", i)), true)
 		c.view.newAnswer().Write(strings.ReplaceAll(answer, "N", strconv.Itoa(i)))
@@ -76,7 +76,7 @@ func BenchmarkResize(b *testing.B) {
 	c := longChat(b)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		c.update(tea.WindowSizeMsg{Width: 120 + i%40, Height: 50})
+		c.Update(tea.WindowSizeMsg{Width: 120 + i%40, Height: 50})
 		c.View()
 	}
 }
@@ -86,14 +86,14 @@ func TestFrameLaysOutVisibleBlocksOnly(t *testing.T) {
 	t.Parallel()
 	laid := 0
 	c := newChat(t.Context(), Options{Now: time.Now}, OpenConversation{})
-	c.update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	c.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
 	for range 10_000 {
 		c.view.script.Add(counted{&laid}, false)
 	}
 	c.View()
 	c.view.script.Scroll(-100)
 	c.View()
-	c.update(tea.WindowSizeMsg{Width: 70, Height: 24})
+	c.Update(tea.WindowSizeMsg{Width: 70, Height: 24})
 	c.View()
 	if laid > 1_000 {
 		t.Errorf("%d blocks were laid out", laid)

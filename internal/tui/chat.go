@@ -121,16 +121,14 @@ func (c *chat) showHistory(m historyMsg) tea.Cmd {
 }
 
 // Update handles a message, and then those that the parts posted meanwhile.
-func (c *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) { return c, c.update(msg) }
-
-func (c *chat) update(msg tea.Msg) tea.Cmd {
+func (c *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmds := []tea.Cmd{c.route(msg)}
 	for len(c.posted) > 0 {
 		next := c.posted[0]
 		c.posted = c.posted[1:]
 		cmds = append(cmds, c.deliver(next))
 	}
-	return tea.Batch(cmds...)
+	return c, tea.Batch(cmds...)
 }
 
 // route handles what the terminal and the commands bring.
@@ -146,7 +144,7 @@ func (c *chat) route(msg tea.Msg) tea.Cmd {
 		c.wheel(msg)
 	case tea.MouseClickMsg:
 		if msg.Button == tea.MouseLeft {
-			c.view.toggle(msg.Y - c.headRows())
+			c.view.toggle(msg.Y - c.screen.headRows())
 		}
 	case turnMsg:
 		return c.view.take(msg)

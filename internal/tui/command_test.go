@@ -133,7 +133,8 @@ func TestResumeEarlierConversation(t *testing.T) {
 
 func TestBrokenTurnIsResumed(t *testing.T) {
 	t.Parallel()
-	runChat(t, func(k *scriptedKernel, o *Options) { k.history, o.Resume = earlierConversation(""), "t2" }, func(h *harness) {
+	resumed := func(k *scriptedKernel, o *Options) { k.history, o.Resume = earlierConversation(""), "t2" }
+	runChat(t, resumed, func(h *harness) {
 		h.settle()
 		h.wantShown("> what is here?", "the last turn was broken off: it goes on", "working")
 		if h.kernel.resumed != 1 {

@@ -136,6 +136,8 @@ type harness struct {
 	events chan protocol.TurnEvent // of the turn that is next, or under way
 	msgs   chan tea.Msg
 	quit   bool
+
+	commands sync.WaitGroup
 }
 
 // runChat runs a test with a chat of 80 by 24, in a bubble of its own.
@@ -157,7 +159,7 @@ func runChat(t *testing.T, script func(*scriptedKernel, *Options), test func(*ha
 		h := &harness{T: t, chat: newChat(ctx, o, conv), kernel: k, msgs: make(chan tea.Msg, 4096)}
 		defer func() {
 			cancel()
-			time.Sleep(10 * time.Minute) // of the bubble's clock: the library that colours code has a timer that must end
+			h.commands.Wait() // a tick ends at its time on the bubble's clock
 		}()
 		h.events = make(chan protocol.TurnEvent, 4096)
 		k.turns <- h.events
@@ -171,13 +173,13 @@ func (h *harness) run(cmd tea.Cmd) {
 	if cmd == nil {
 		return
 	}
-	go func() {
+	h.commands.Go(func() {
 		m := cmd()
 		select {
 		case h.msgs <- m:
 		case <-h.ctx.Done():
 		}
-	}()
+	})
 }
 
 func (h *harness) do(msg tea.Msg) {
@@ -213,7 +215,7 @@ func (h *harness) settle() {
 func (h *harness) advance(d time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		h.settle()
-		time.Sleep(tickInterval)
+		<-time.After(tickInterval)
 	}
 	h.settle()
 }
@@ -344,7 +346,8 @@ func endEvent(reason protocol.EndReason) protocol.TurnEvent {
 
 func approvalEvent(c protocol.AgentCall, args string, claims ...tool.Claim) protocol.TurnEvent {
 	return protocol.TurnEvent{Approval: &protocol.Approval{
-		ID: "a1", State: protocol.ApprovalPending, Risk: tool.Medium, Reason: "a rule says so", Workspace: "/w", Claims: claims,
+		ID: "a1", State: protocol.ApprovalPending, Risk: tool.Medium, Reason: "a rule says so", Workspace: "/w",
+		Claims: claims,
 		Call: tool.Call{ID: c.ID, Name: c.Name,
 			Tool: tool.ID{Namespace: "filesystem", Name: "write", Version: tool.Version{Major: 1}},
 			Args: json.RawMessage(args)},

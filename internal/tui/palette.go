@@ -26,7 +26,7 @@ func newPalette(skills []protocol.Skill) palette {
 		{"model", "which model answers", plain(showModel)},
 		{"mode", "how the tools are shown to it", plain(showMode)},
 		{"compact", "make room in the model's window", plain(compact)},
-		{"sessions", "earlier conversations; choose one to go on with", plain((*chat).listConversations)},
+		{"sessions", "earlier conversations; choose one to go on with", plain(listConversations)},
 		{"new", "begin a new conversation", plain(func(c *chat) tea.Cmd { return c.open("") })},
 		{"skills", "the skills of the app; /NAME uses one", plain(showSkills)},
 		{"prompt", "what the model is told before everything else", plain(loadPrompt)},

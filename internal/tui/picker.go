@@ -72,7 +72,7 @@ type conversationsMsg struct {
 	err  error
 }
 
-func (c *chat) listConversations() tea.Cmd {
+func listConversations(c *chat) tea.Cmd {
 	return func() tea.Msg {
 		list, err := c.opt.Kernel.Conversations(c.ctx, maxListed)
 		return conversationsMsg{list, err}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -72,8 +73,10 @@ func (p project) run(t *testing.T, width, height int, env []string, args ...stri
 	}
 	s := &pane{t, filepath.Join(dir, "t")}
 	t.Cleanup(func() {
+		pid, _ := exec.Command("tmux", "-S", s.socket, "display-message", "-p", "-t", "m", "#{pane_pid}").Output()
 		_ = exec.Command("tmux", "-S", s.socket, "kill-server").Run()
 		_ = os.RemoveAll(dir)
+		waitGone(t, strings.TrimSpace(string(pid)))
 	})
 	line := "exec env -u NO_COLOR CALLGATE_STATE='" + p.state + "' GORACE=atexit_sleep_ms=0 " + strings.Join(env, " ") +
 		" callgate " + strings.Join(args, " ")
@@ -81,6 +84,22 @@ func (p project) run(t *testing.T, width, height int, env []string, args ...stri
 		"escape-time", "0", ";",
 		"new-session", "-d", "-x", strconv.Itoa(width), "-y", strconv.Itoa(height), "-s", "m", "-c", p.folder, line)
 	return s
+}
+
+// waitGone waits until a process has ended: it writes into its state until then.
+func waitGone(t *testing.T, pid string) {
+	t.Helper()
+	number, err := strconv.Atoi(pid)
+	if err != nil {
+		return // it had ended before
+	}
+	process, err := os.FindProcess(number)
+	if err != nil {
+		return
+	}
+	if !poll(func() bool { return process.Signal(syscall.Signal(0)) != nil }) {
+		t.Errorf("the program of the terminal, process %d, does not end", number)
+	}
 }
 
 func (p *pane) tmux(args ...string) string {

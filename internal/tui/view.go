@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"callgate/internal/protocol"
 	"callgate/internal/tui/termtext"
 )
 
@@ -33,8 +34,8 @@ func (p *page) add(rows []string, cursor *tea.Cursor) {
 }
 
 // headRows is the number of rows above the transcript.
-func (c *chat) headRows() int {
-	if c.screen.height < minHeight {
+func (s screen) headRows() int {
+	if s.height < minHeight {
 		return 0
 	}
 	return 1
@@ -51,15 +52,15 @@ func (c *chat) View() tea.View {
 		return v
 	}
 	low := c.lower(width, height)
-	if over := len(low.rows) + c.headRows() - height; over > 0 {
+	if over := len(low.rows) + c.screen.headRows() - height; over > 0 {
 		low.rows = low.rows[over:]
 		if low.cursor != nil {
 			low.cursor.Y -= over
 		}
 	}
 	all := &page{}
-	if c.headRows() > 0 {
-		all.add([]string{termtext.Faint(termtext.Truncate(c.title(), width))}, nil)
+	if c.screen.headRows() > 0 {
+		all.add([]string{termtext.Faint(termtext.Truncate(title(c.conv.About), width))}, nil)
 	}
 	all.add(c.upper(width, height-len(all.rows)-len(low.rows)), nil)
 	all.add(low.rows, low.cursor)
@@ -70,9 +71,8 @@ func (c *chat) View() tea.View {
 	return v
 }
 
-// title says who answers.
-func (c *chat) title() string {
-	a := c.conv.About
+// title names the app, the agent and the model of a conversation.
+func title(a protocol.Conversation) string {
 	model := a.Provider + "/" + a.Model
 	if a.Offline {
 		model = "offline brain"

@@ -149,7 +149,8 @@ func readChat(body []byte) (tools []offered, results []string, stream bool, err 
 func writeChat(t turn, stream bool) ([]object, object) {
 	message, reason := object{"role": "assistant", "content": t.text}, "stop"
 	if t.id != "" {
-		call := object{"index": 0, "id": t.id, "type": "function", "function": object{"name": t.tool.name, "arguments": t.args}}
+		call := object{"index": 0, "id": t.id, "type": "function",
+			"function": object{"name": t.tool.name, "arguments": t.args}}
 		message, reason = object{"role": "assistant", "content": nil, "tool_calls": []object{call}}, "tool_calls"
 	}
 	answer := func(kind string, choice object) object {
@@ -205,14 +206,16 @@ func writeResponses(t turn, _ bool) ([]object, object) {
 	item := object{"type": "message", "id": "said", "role": "assistant", "status": "completed",
 		"content": []object{{"type": "output_text", "text": t.text, "annotations": []object{}}}}
 	if t.id != "" {
-		item = object{"type": "function_call", "id": "fc_" + t.id, "call_id": t.id, "name": t.tool.name, "arguments": t.args, "status": "completed"}
+		item = object{"type": "function_call", "id": "fc_" + t.id, "call_id": t.id,
+			"name": t.tool.name, "arguments": t.args, "status": "completed"}
 		if t.tool.space != "" {
 			item["namespace"] = t.tool.space
 		}
 	}
-	whole := object{"id": "response", "object": "response", "status": "completed", "output": []object{item}, "usage": object{
-		"input_tokens": 1, "input_tokens_details": object{"cached_tokens": 0},
-		"output_tokens": 1, "output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": 2}}
+	usage := object{"input_tokens": 1, "input_tokens_details": object{"cached_tokens": 0},
+		"output_tokens": 1, "output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": 2}
+	whole := object{"id": "response", "object": "response", "status": "completed", "output": []object{item},
+		"usage": usage}
 	return []object{
 		{"type": "response.created", "response": object{"id": "response"}},
 		{"type": "response.output_item.added", "output_index": 0, "item": item},
@@ -272,7 +275,10 @@ func writeMessages(t turn, stream bool) ([]object, object) {
 		{"type": "content_block_start", "index": 0, "content_block": begun},
 		{"type": "content_block_delta", "index": 0, "delta": delta},
 		{"type": "content_block_stop", "index": 0},
-		{"type": "message_delta", "delta": object{"stop_reason": reason, "stop_sequence": nil}, "usage": object{"output_tokens": 1}},
+		{
+			"type": "message_delta", "delta": object{"stop_reason": reason, "stop_sequence": nil},
+			"usage": object{"output_tokens": 1},
+		},
 		{"type": "message_stop"},
 	}, nil
 }
@@ -336,7 +342,8 @@ func main() {
 	mux.HandleFunc("POST /v1/messages", s.serve(api{readMessages, writeMessages, ""}, journal))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		journal.Printf("%s %s: not ours", r.Method, r.URL.Path)
-		_ = json.NewEncoder(w).Encode(object{"object": "list", "data": []object{{"id": "scripted", "object": "model"}}, "input_tokens": 1})
+		models := []object{{"id": "scripted", "object": "model"}}
+		_ = json.NewEncoder(w).Encode(object{"object": "list", "data": models, "input_tokens": 1})
 	})
 	fmt.Println(ln.Addr())
 	log.Fatal(http.Serve(ln, mux))

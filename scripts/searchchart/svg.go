@@ -81,7 +81,8 @@ func (p *picture) draw(reports []eval.Named, engines []string) {
 	}
 	height := bottom + 18 + picMargin
 	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" `+
-		`font-family="system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif">`, picWidth, height, picWidth, height)
+		`font-family="system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif">`,
+		picWidth, height, picWidth, height)
 	p.printf(`<title>Tool search: nDCG@10 by set and engine</title>`)
 	p.printf(`<rect width="%d" height="%d" fill="#ffffff"/>`, picWidth, height)
 	p.text(picMargin, 34, `font-size="18" font-weight="600" fill="#1a1a1a"`, "Is the right tool on top?")

@@ -36,8 +36,8 @@ type Config struct {
 
 // equal reports whether two configurations make the same plan.
 func (c *Config) equal(o *Config) bool {
-	return c.Window == o.Window && c.WindowFrom == o.WindowFrom && c.Force == o.Force && c.NoPrimitives == o.NoPrimitives &&
-		c.Client == o.Client && c.ForMCP == o.ForMCP &&
+	return c.Window == o.Window && c.WindowFrom == o.WindowFrom && c.Force == o.Force &&
+		c.NoPrimitives == o.NoPrimitives && c.Client == o.Client && c.ForMCP == o.ForMCP &&
 		(c.Tokens == nil) == (o.Tokens == nil) && c.Tokenizer == o.Tokenizer &&
 		slices.Equal(c.DirectModules, o.DirectModules) &&
 		slices.Equal(c.Pinned, o.Pinned) && slices.Equal(c.Primitives, o.Primitives)

@@ -156,7 +156,12 @@ func (s *scribe) file() string {
 	}
 	modules := levels
 	if s.chance(60) {
-		modules = slices.Insert(modules, s.IntN(len(modules)+1), key{"filesystem", []key{{"config", []key{{"max_bytes", "5"}}}}}, key{"shell", []key{}})
+		modules = slices.Insert(
+			modules,
+			s.IntN(len(modules)+1),
+			key{"filesystem", []key{{"config", []key{{"max_bytes", "5"}}}}},
+			key{"shell", []key{}},
+		)
 	}
 	tools := []key{{"modules", modules}}
 	if len(levels) == 0 && s.chance(40) {

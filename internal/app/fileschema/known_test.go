@@ -29,7 +29,9 @@ import (
 func known(t testing.TB) app.KnownModules {
 	t.Helper()
 	all := app.KnownModules{
-		"open":            {Config: []app.Setting{{Key: "anything"}, {Key: "engine", Type: "string", OneOf: []string{"one", "two"}, Validate: oneOrTwo}}},
+		"open": {
+			Config: []app.Setting{{Key: "anything"}, {Key: "engine", Type: "string", OneOf: []string{"one", "two"}, Validate: oneOrTwo}},
+		},
 		"context_builder": {Actions: []string{"search_tools", "ask_user"}, AlwaysOn: true},
 	}
 	for _, m := range []module.Module{
@@ -49,7 +51,9 @@ func oneOrTwo(value any) error {
 
 func knownModule(t testing.TB, m module.Module) app.KnownModule {
 	t.Helper()
-	opened, err := m.Open(module.Host{State: t.TempDir(), Cache: t.TempDir(), Log: slog.New(slog.DiscardHandler), Scrub: func(s string) string { return s }})
+	opened, err := m.Open(
+		module.Host{State: t.TempDir(), Cache: t.TempDir(), Log: slog.New(slog.DiscardHandler), Scrub: func(s string) string { return s }},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,7 +147,9 @@ func told(t testing.TB, known app.KnownModules, file any) string {
 
 const bogus = "zzzzzzzz"
 
-var listed = regexp.MustCompile(`has no key "zzzzzzzz"\n +=(?: the keys of .* are (.*)|.* takes no keys)|this module takes no settings|there is no (?:middleware|module) "zzzzzzzz".*\n +=.* (?:is|are) (.*)`)
+var listed = regexp.MustCompile(
+	`has no key "zzzzzzzz"\n +=(?: the keys of .* are (.*)|.* takes no keys)|this module takes no settings|there is no (?:middleware|module) "zzzzzzzz".*\n +=.* (?:is|are) (.*)`,
+)
 
 // A key that package app reads and an editor does not know, or the reverse, is
 // found by asking package app for the keys of each block.

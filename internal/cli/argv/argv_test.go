@@ -162,7 +162,7 @@ func TestParseRefuses(t *testing.T) {
 		{"all at once, not an object", "--args|[1]", "--args must be one JSON object", "", "@file"},
 		{"all at once, of nothing", "--args", "--args needs a value", "", ""},
 		{"a file that is not there", "--args|@nowhere.json", "the file for --args cannot be read", "", ""},
-		{"standard input twice", "--content|-|--path|-", "--content and --path both read the standard input", "", ""},
+		{"standard input twice", "--content|-|--path|-", "--content and --path both read standard input", "", ""},
 		{"a flag that is both", "--workspace|x", "--workspace is a flag of this command and a parameter of demo.find", "", "after a --"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -79,7 +79,8 @@ func (b *bridge) bind(c *cobra.Command) {
 	f.BoolVar(&h.forms, "forms", false,
 		"with --http: let clients answer approvals with a form; anybody with the token can then approve")
 	f.StringSliceVar(&h.hosts, "host", nil, "with --http: also accept these host `NAMES`, beside this machine's own")
-	f.StringSliceVar(&h.origins, "origin", nil, "with --http: accept browser pages of these `ORIGINS`, such as https://example.com")
+	f.StringSliceVar(&h.origins, "origin", nil,
+		"with --http: accept browser pages of these `ORIGINS`, such as https://example.com")
 }
 
 // surface is how tools are shown, in the words that the kernel reads: a mode,

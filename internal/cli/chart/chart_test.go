@@ -19,7 +19,7 @@ func TestTable(t *testing.T) {
 	if err := chart.Table(&b, p); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"mode       " + p.Mode, "60000 tokens (app)", "12000 tokens", p.Reason, p.WouldChange[0], "not there  no.such", "OF BUDGET", "  shown", "mod59.tool", "… and 40 tools more, all smaller"} {
+	for _, want := range []string{"mode       " + p.Mode, "60000 tokens (app)", "12000 tokens", p.Reason, p.WouldChange[0], "not found  no.such", "OF BUDGET", "  shown", "mod59.tool", "… and 40 tools more, all smaller"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the table does not say %q:\n%s", want, b.String())
 		}
@@ -77,7 +77,8 @@ func TestSVG(t *testing.T) {
 			rects++
 		}
 	}
-	if rects != 4 || !strings.Contains(b.String(), "budget 12000") || strings.Contains(b.String(), "%!") || strings.Contains(b.String(), "href") {
+	if rects != 4 || !strings.Contains(b.String(), "budget 12000") || strings.Contains(b.String(), "%!") ||
+		strings.Contains(b.String(), "href") {
 		t.Errorf("%d rectangles in\n%s", rects, b.String())
 	}
 }

@@ -57,7 +57,8 @@ type Flags struct {
 
 // Bind adds the flags to a set. Their present values are the defaults.
 func (f *Flags) Bind(set *pflag.FlagSet) {
-	set.StringVar(&f.State, "state", f.State, "keep the state in `DIR` (default $CALLGATE_STATE, or the user's own folder)")
+	set.StringVar(&f.State, "state", f.State,
+		"keep the state in `DIR` (default $CALLGATE_STATE, or the user's own folder)")
 	set.StringVarP(&f.Workspace, "workspace", "C", f.Workspace, "use `DIR` as the workspace (default the current folder)")
 	set.StringVar(&f.AppFile, "app", f.AppFile, "use the app file `FILE` (default callgate.yaml in the workspace)")
 	set.BoolVar(&f.JSON, "json", f.JSON, "write JSON to standard output, also for failures")

@@ -110,7 +110,11 @@ func TestRunEndsWhenAnsweredElsewhere(t *testing.T) {
 
 func TestRunStopsAtOtherErrors(t *testing.T) {
 	for _, kind := range []tool.Kind{tool.Conflict, tool.Denied, tool.Unavailable} {
-		d := dialog.Dialog{In: strings.NewReader("a\na\n"), Out: io.Discard, Answer: func(protocol.Answer) error { return tool.Errorf("test", kind, "no") }}
+		d := dialog.Dialog{
+			In:     strings.NewReader("a\na\n"),
+			Out:    io.Discard,
+			Answer: func(protocol.Answer) error { return tool.Errorf("test", kind, "no") },
+		}
 		if _, err := d.Run(t.Context(), request()); tool.KindOf(err) != kind {
 			t.Errorf("it ended with %v, want one of kind %s", err, kind)
 		}

@@ -192,6 +192,10 @@ func (p *prune) run(ctx context.Context, _ []string) error {
 	})
 }
 
+// maxAge is a century. An age that does not fit a duration would be negative, and
+// prune records of today.
+const maxAge = 36500 * 24 * time.Hour
+
 // parseAge reads 30d, 2w, 12h or what time.ParseDuration reads.
 func parseAge(age string) (time.Duration, error) {
 	bad := tool.Errorf("cli.prune", tool.Invalid, "%q is not an age", tool.Truncate(age)).
@@ -199,7 +203,7 @@ func parseAge(age string) (time.Duration, error) {
 	for suffix, unit := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
 		if number, ok := strings.CutSuffix(age, suffix); ok {
 			n, err := strconv.ParseUint(number, 10, 32)
-			if err != nil || n > 36500 {
+			if err != nil || n > uint64(maxAge/unit) {
 				return 0, bad
 			}
 			return time.Duration(n) * unit, nil

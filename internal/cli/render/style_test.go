@@ -141,7 +141,11 @@ func tools() []protocol.Tool {
 			Signature: "path: str, limit?: int", Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Policy: "allow", Reason: "low risk",
 		},
 		{
-			Spec:   tool.Spec{Name: "mail.send", Description: "Sends \x1b]0;mail\x07 to someone, whoever they may be and wherever", Input: json.RawMessage(`{"type":"object"}`)},
+			Spec: tool.Spec{
+				Name:        "mail.send",
+				Description: "Sends \x1b]0;mail\x07 to someone, whoever they may be and wherever",
+				Input:       json.RawMessage(`{"type":"object"}`),
+			},
 			ID:     tool.ID{Namespace: "mail", Name: "send", Version: tool.Version{Minor: 2}},
 			Policy: "approve", SideEffect: tool.External,
 		},
@@ -191,22 +195,72 @@ func servers() []protocol.Server {
 func records() []protocol.Record {
 	who := &tool.Principal{User: "ada", App: "engine", Session: "s1"}
 	of := func(seq uint64, kind protocol.RecordKind) protocol.Record {
-		return protocol.Record{Seq: seq, Epoch: 1, Time: noon.Add(time.Duration(seq) * time.Second), Kind: kind, Call: "c9", Principal: who, Name: "rm", Tool: "files:delete@1.0.0"}
+		return protocol.Record{
+			Seq:       seq,
+			Epoch:     1,
+			Time:      noon.Add(time.Duration(seq) * time.Second),
+			Kind:      kind,
+			Call:      "c9",
+			Principal: who,
+			Name:      "rm",
+			Tool:      "files:delete@1.0.0",
+		}
 	}
-	opened, asked, answered, begun, noted, end := of(1, protocol.RecordKindOpened), of(2, protocol.RecordKindAsked), of(3, protocol.RecordKindAnswered), of(4, protocol.RecordKindBegun), of(5, protocol.RecordKindNoted), of(6, protocol.RecordKindEnded)
+	opened, asked, answered, begun, noted, end := of(
+		1,
+		protocol.RecordKindOpened,
+	), of(
+		2,
+		protocol.RecordKindAsked,
+	), of(
+		3,
+		protocol.RecordKindAnswered,
+	), of(
+		4,
+		protocol.RecordKindBegun,
+	), of(
+		5,
+		protocol.RecordKindNoted,
+	), of(
+		6,
+		protocol.RecordKindEnded,
+	)
 	opened.Call, opened.Principal, opened.Name, opened.Tool = "", nil, "", ""
 	opened.Opening = &protocol.RecordOpening{Kernel: "0.1.0", Start: true, Cut: &protocol.RecordTruncation{Anchor: 9, Head: 7}}
-	asked.Ask = &protocol.RecordAsk{Verdict: protocol.VerdictWait, Reason: "it is risky", Args: json.RawMessage(`{"path":"x"}`), Approval: "a1",
-		Coercions: []string{"path was trimmed"}, Claims: []tool.Claim{{Resource: "file:/w/x", Mode: tool.X}}}
-	answered.Answer = &protocol.RecordAnswer{Approval: "a1", Verdict: "approved", By: "ada", Always: true, Feedback: "go on", Args: json.RawMessage(`{"path":"y"}`)}
+	asked.Ask = &protocol.RecordAsk{
+		Verdict:   protocol.VerdictWait,
+		Reason:    "it is risky",
+		Args:      json.RawMessage(`{"path":"x"}`),
+		Approval:  "a1",
+		Coercions: []string{"path was trimmed"},
+		Claims:    []tool.Claim{{Resource: "file:/w/x", Mode: tool.X}},
+	}
+	answered.Answer = &protocol.RecordAnswer{
+		Approval: "a1",
+		Verdict:  "approved",
+		By:       "ada",
+		Always:   true,
+		Feedback: "go on",
+		Args:     json.RawMessage(`{"path":"y"}`),
+	}
 	noted.Note = "its lock was let go early"
-	end.End = &protocol.RecordEnd{Status: tool.Failure, Error: tool.Failed, Summary: "no such\nfile", Warnings: []string{"slow disk"}, Took: 1500 * time.Millisecond,
-		Result: json.RawMessage(`{"status":"error","summary":"no such file","content":[{"type":"text","text":"rm: x:\u001b gone\nbye"}]}`)}
+	end.End = &protocol.RecordEnd{
+		Status:   tool.Failure,
+		Error:    tool.Failed,
+		Summary:  "no such\nfile",
+		Warnings: []string{"slow disk"},
+		Took:     1500 * time.Millisecond,
+		Result:   json.RawMessage(`{"status":"error","summary":"no such file","content":[{"type":"text","text":"rm: x:\u001b gone\nbye"}]}`),
+	}
 	resolved := of(10, protocol.RecordKindResolved)
 	resolved.Resolution = &protocol.RecordResolution{By: "ada"}
 	allowed, doubted, dropped := of(7, protocol.RecordKindAsked), of(8, protocol.RecordKindDoubted), of(9, protocol.RecordKindPruned)
 	allowed.Ask = &protocol.RecordAsk{Verdict: protocol.VerdictAllow, Args: json.RawMessage(`{ "path": "x" }`)}
-	doubted.Note, doubted.End = "begun in record 4, and never ended", &protocol.RecordEnd{Status: tool.Failure, Error: tool.InDoubt, Summary: "it may or may not have happened"}
+	doubted.Note, doubted.End = "begun in record 4, and never ended", &protocol.RecordEnd{
+		Status:  tool.Failure,
+		Error:   tool.InDoubt,
+		Summary: "it may or may not have happened",
+	}
 	dropped.Principal, dropped.Tool, dropped.Name = nil, "", ""
 	dropped.Summary = &protocol.RecordPruned{FirstSeq: 1, LastSeq: 5}
 	return []protocol.Record{opened, asked, answered, begun, noted, end, allowed, doubted, dropped, resolved}

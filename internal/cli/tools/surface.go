@@ -29,7 +29,8 @@ func (r *reader) bind(c *cobra.Command) {
 	c.Flags().StringVar(&r.mode, "mode", "",
 		"force a `MODE`: direct, compact_direct or discovery (default as the app says, else by the budget)")
 	c.Flags().IntVar(&r.window, "window", 0, "plan for a context window of `N` tokens (default that of the agent's model)")
-	c.Flags().StringVar(&r.client, "client", "", "plan for the MCP client `NAME`, such as claude-code, and not for an agent")
+	c.Flags().StringVar(&r.client, "client", "",
+		"plan for the MCP client `NAME`, such as claude-code, and not for an agent")
 	c.Flags().BoolVar(&r.mcp, "mcp", false, "plan for any MCP client, and not for an agent")
 	c.MarkFlagsMutuallyExclusive("agent", "client")
 	c.MarkFlagsMutuallyExclusive("agent", "mcp")
@@ -102,7 +103,8 @@ func Plan(e *command.Env) *cobra.Command {
 		Long: `Explain how the model of an agent is shown the tools, as callgate run shows them to
 it, what that costs, and what would change it. With --mcp or --client: how an MCP
 client is shown them.`,
-		Example: "  callgate plan\n  callgate plan app.yaml --agent reviewer\n  callgate plan --window 32000 --svg plan.svg\n" +
+		Example: "  callgate plan\n  callgate plan app.yaml --agent reviewer\n" +
+			"  callgate plan --window 32000 --svg plan.svg\n" +
 			"  callgate plan --client claude-code",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFiles,
 	}, p.run)

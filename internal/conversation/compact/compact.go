@@ -1,8 +1,8 @@
 // Package compact makes a conversation fit the window of its model: it decides
-// what of the past a model is shown no longer, and what is said instead.
+// which messages the model no longer sees, and what it sees instead.
 //
 // It changes nothing by itself. What it decides is written into the
-// conversation's log as one more event; the log keeps all that was.
+// conversation's log as one more event; the log keeps everything.
 //
 // # Laws
 //
@@ -30,12 +30,12 @@ import (
 	"callgate/llm"
 )
 
-// Strategy is what becomes of what is left out.
+// Strategy says how the messages that are left out are summed up.
 type Strategy string
 
 // The strategies.
 const (
-	Truncate  Strategy = "truncate"  // its requests are listed, a line each
+	Truncate  Strategy = "truncate"  // the user's requests are listed, a line each
 	Summarize Strategy = "summarize" // a model writes what mattered
 )
 
@@ -174,10 +174,10 @@ type budget struct {
 	goal    int // it ends at this, if it can
 }
 
-// budget is what there is for one cause, with so many tokens used now, of which
-// some are fixed: the system prompt and the tools. Where they alone take half
-// of what begins a compaction, the shares are of what they leave. A provider
-// that found it too long knows better than the count.
+// budget computes the budget for one cause, from the tokens used now and those
+// that are fixed: the system prompt and the tools. Where these alone take half
+// of the trigger, the shares are of what they leave. A provider that found the
+// conversation too long knows better than the count.
 func (p Policy) budget(cause Cause, now, fixed int) budget {
 	const plenty = math.MaxInt / 4
 	r := budget{plenty, plenty, plenty, plenty}
@@ -200,8 +200,8 @@ func (p Policy) budget(cause Cause, now, fixed int) budget {
 }
 
 // Compact plans, and has the summary written. It returns nil when there is
-// nothing to do. by may be nil; a summarizer that fails is no reason not to go
-// on: then the requests are listed, and the warning says so.
+// nothing to do. by may be nil; when the summarizer
+// fails, the requests are listed instead, and the warning says so.
 func (p Policy) Compact(ctx context.Context, in Input, by Summarizer) (*Compaction, error) {
 	plan, err := p.Plan(in)
 	if plan == nil || err != nil {

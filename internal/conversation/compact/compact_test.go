@@ -35,7 +35,10 @@ func model(text string, calls ...string) compact.Message {
 func results(idAndText ...string) compact.Message {
 	m := llm.Message{Role: llm.Tool}
 	for i := 0; i < len(idAndText); i += 2 {
-		m.Parts = append(m.Parts, llm.Part{Result: &llm.ToolResult{ID: idAndText[i], Name: "look", Content: []tool.Content{tool.Text(idAndText[i+1])}}})
+		m.Parts = append(
+			m.Parts,
+			llm.Part{Result: &llm.ToolResult{ID: idAndText[i], Name: "look", Content: []tool.Content{tool.Text(idAndText[i+1])}}},
+		)
 	}
 	return compact.Message{Message: m}
 }
@@ -158,7 +161,9 @@ func TestDeclined(t *testing.T) {
 	} {
 		plan, err := c.policy.Plan(c.in)
 		var e *tool.Error
-		if plan != nil || !errors.As(err, &e) || e.Kind != tool.Invalid || !strings.Contains(e.Message, c.want) || !strings.Contains(e.Hint, c.hint) || e.Hint == "" {
+		if plan != nil || !errors.As(err, &e) || e.Kind != tool.Invalid || !strings.Contains(e.Message, c.want) ||
+			!strings.Contains(e.Hint, c.hint) ||
+			e.Hint == "" {
 			t.Errorf("%s: %v, %v", name, told(plan), err)
 		}
 	}
@@ -224,12 +229,16 @@ func TestSummaries(t *testing.T) {
 			t.Errorf("%s: %q %q", name, c.Warning, c.Summary)
 		}
 	}
-	if c := do(again, compact.Checked(&writer{text: "secret"}, func(string) (string, error) { return "***", nil })); !strings.Contains(c.Summary, "\n***\n") {
+	if c := do(again, compact.Checked(&writer{text: "secret"}, func(string) (string, error) { return "***", nil })); !strings.Contains(
+		c.Summary,
+		"\n***\n",
+	) {
 		t.Errorf("not looked at: %s", c.Summary)
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if c, err := policy.Compact(gone, compact.Input{Messages: again, Cause: compact.Requested}, &writer{err: context.Canceled}); c != nil || !errors.Is(err, context.Canceled) {
+	if c, err := policy.Compact(gone, compact.Input{Messages: again, Cause: compact.Requested}, &writer{err: context.Canceled}); c != nil ||
+		!errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v, %v", c, err)
 	}
 }
@@ -245,10 +254,14 @@ func TestSummaryIsBounded(t *testing.T) {
 		if err != nil || c == nil {
 			t.Fatal(c, err)
 		}
-		if len(c.Summary) > 800 || !strings.Contains(c.Summary, "THE GOAL") || !strings.Contains(c.Summary, fmt.Sprintf("request number %d ", i)) || strings.Count(c.Summary, "\n…\n") > 1 {
+		if len(c.Summary) > 800 || !strings.Contains(c.Summary, "THE GOAL") ||
+			!strings.Contains(c.Summary, fmt.Sprintf("request number %d ", i)) ||
+			strings.Count(c.Summary, "\n…\n") > 1 {
 			t.Fatalf("after %d: %d bytes\n%s", i, len(c.Summary), c.Summary)
 		}
-		messages = append([]compact.Message{{Message: llm.TextMessage(llm.User, c.Summary), Kind: compact.Summary}}, messages[len(messages)-2:]...)
+		messages = append(
+			[]compact.Message{{Message: llm.TextMessage(llm.User, c.Summary), Kind: compact.Summary}},
+			messages[len(messages)-2:]...)
 	}
 	if n := fmt.Sprintf("%d earlier messages", 2+4*100-2); !strings.Contains(messages[0].Text(), n) {
 		t.Errorf("it does not say %s: %s", n, messages[0].Text())
@@ -266,7 +279,11 @@ func (b *brain) Generate(_ context.Context, req llm.Request, _ func(llm.Delta)) 
 func TestAsked(t *testing.T) {
 	b := &brain{}
 	warm := 0.3
-	by := compact.ModelSummarizer{Model: b, Settings: llm.Request{Temperature: &warm, Tools: []llm.ToolDef{{Name: "x"}}, CacheKey: "k"}, Window: 8000}
+	by := compact.ModelSummarizer{
+		Model:    b,
+		Settings: llm.Request{Temperature: &warm, Tools: []llm.ToolDef{{Name: "x"}}, CacheKey: "k"},
+		Window:   8000,
+	}
 	stretch := compact.SummaryRequest{Earlier: "Goal: </earlier> y", MaxTokens: 300, Messages: []llm.Message{
 		user("go </conversation>").Message, model("I look", "a").Message, results("a", words(20_000)+"THE END").Message,
 	}}
@@ -275,11 +292,14 @@ func TestAsked(t *testing.T) {
 		t.Errorf("%s %v", diff, err)
 	}
 	req, text := b.asked, b.asked.Messages[0].Text()
-	if len(req.Tools) > 0 || !req.NoCache || req.CacheKey != "" || req.MaxTokens != 1024 || *req.Temperature != 0.3 || !strings.Contains(req.System, "ONE summary") {
+	if len(req.Tools) > 0 || !req.NoCache || req.CacheKey != "" || req.MaxTokens != 1024 || *req.Temperature != 0.3 ||
+		!strings.Contains(req.System, "ONE summary") {
 		t.Errorf("asked with %+v", req)
 	}
 	if strings.Index(text, "Goal:") > strings.Index(text, "[user] go") || strings.Count(text, "</earlier>") != 1 || strings.Count(text, "</conversation>") != 1 ||
-		!strings.Contains(text, "[call] look {}") || !strings.Contains(text, "THE END") || !strings.Contains(text, "at most 180 words") {
+		!strings.Contains(text, "[call] look {}") ||
+		!strings.Contains(text, "THE END") ||
+		!strings.Contains(text, "at most 180 words") {
 		t.Error(tool.TruncateTo(text, 2000))
 	}
 	if n := len(text) / 4; n > 8000-1024 {
@@ -296,12 +316,16 @@ func TestAsked(t *testing.T) {
 // A tokenizer that counts otherwise is heeded.
 func TestTokens(t *testing.T) {
 	letters := compact.Policy{Window: 12_000, OutputReserved: 2000, Tokens: func(s string) int { return len(s) }}
-	in := compact.Input{Messages: slices.Concat([]compact.Message{user("a"), model("", "r"), results("r", strings.Repeat("é", 9000)), model("b")}, chat(3, 10))}
+	in := compact.Input{
+		Messages: slices.Concat([]compact.Message{user("a"), model("", "r"), results("r", strings.Repeat("é", 9000)), model("b")}, chat(3, 10)),
+	}
 	plan, err := letters.Plan(in)
 	if err != nil || plan == nil || len(plan.Shortened) != 1 || plan.After > 5000 {
 		t.Fatalf("%s, %v", told(plan), err)
 	}
-	if text := plan.Shortened[0].Text; len(text) > 5000/4 || !strings.HasPrefix(text, "éé") || !strings.HasSuffix(text, "éé") || !strings.Contains(text, "bytes are left out") || strings.ContainsRune(text, '\uFFFD') {
+	if text := plan.Shortened[0].Text; len(text) > 5000/4 || !strings.HasPrefix(text, "éé") || !strings.HasSuffix(text, "éé") ||
+		!strings.Contains(text, "bytes are left out") ||
+		strings.ContainsRune(text, '\uFFFD') {
 		t.Errorf("%d bytes: %s", len(text), text)
 	}
 }

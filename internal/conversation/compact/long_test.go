@@ -215,7 +215,8 @@ func (l *life) fit() {
 			l.t.Fatalf("a summary stands at place %d", i)
 		}
 		for _, p := range m.Parts {
-			if p.Result != nil && o.WaitsForApproval[p.Result.ID] != "" && strings.HasPrefix(p.Result.Text(), "waits for a human: "+o.WaitsForApproval[p.Result.ID]) {
+			if p.Result != nil && o.WaitsForApproval[p.Result.ID] != "" &&
+				strings.HasPrefix(p.Result.Text(), "waits for a human: "+o.WaitsForApproval[p.Result.ID]) {
 				waits[o.WaitsForApproval[p.Result.ID]] = !strings.Contains(p.Result.Text(), "left out")
 			}
 		}
@@ -345,10 +346,24 @@ func TestTwoThousandMessages(t *testing.T) {
 			for n := 0; n <= len(l.events); n += 331 {
 				l.resumable(n)
 			}
-			if l.compactions < 20 || l.compactions > l.said/2 || l.shortened < 20 || l.asked < 20 || policy.Strategy == compact.Summarize && l.warnings == 0 {
-				t.Errorf("%d compactions, %d results shortened, %d questions, %d warnings: too few to tell, or too many", l.compactions, l.shortened, l.asked, l.warnings)
+			if l.compactions < 20 || l.compactions > l.said/2 || l.shortened < 20 || l.asked < 20 ||
+				policy.Strategy == compact.Summarize && l.warnings == 0 {
+				t.Errorf(
+					"%d compactions, %d results shortened, %d questions, %d warnings: too few to tell, or too many",
+					l.compactions,
+					l.shortened,
+					l.asked,
+					l.warnings,
+				)
 			}
-			t.Logf("%d messages, %d events, %d compactions, %d results shortened, %d questions", l.said, len(l.events), l.compactions, l.shortened, l.asked)
+			t.Logf(
+				"%d messages, %d events, %d compactions, %d results shortened, %d questions",
+				l.said,
+				len(l.events),
+				l.compactions,
+				l.shortened,
+				l.asked,
+			)
 		})
 	}
 }
@@ -368,7 +383,9 @@ func TestCompactionsAreFarApart(t *testing.T) {
 			}
 			if c != nil {
 				at = append(at, i)
-				messages = append([]compact.Message{{Message: llm.TextMessage(llm.User, c.Summary), Kind: compact.Summary}}, messages[len(messages)-c.Kept:]...)
+				messages = append(
+					[]compact.Message{{Message: llm.TextMessage(llm.User, c.Summary), Kind: compact.Summary}},
+					messages[len(messages)-c.Kept:]...)
 			}
 		}
 		for i := 1; i < len(at); i++ {

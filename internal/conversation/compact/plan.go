@@ -46,7 +46,8 @@ func (p Policy) Plan(in Input) (*Plan, error) {
 		return nil, nil
 	}
 	if d.Manual && in.Cause == Overflow {
-		return nil, tool.Errorf("compact.Plan", tool.Invalid, "the provider finds the conversation too long, and the app wants it to be shortened by hand only").
+		return nil, tool.Errorf("compact.Plan", tool.Invalid,
+			"the provider finds the conversation too long, and the app wants it to be shortened by hand only").
 			WithHint("callgate sessions compact ID, or set context.auto_compact: true")
 	}
 	d.shorten(max((d.goal-d.fixed)/4, 4*minResult), true)
@@ -216,13 +217,18 @@ func (d *draft) shorten(tokens int, read bool) {
 		}
 		for m := u.from; m < u.to; m++ {
 			for n, p := range d.in.Messages[m].Parts {
-				if p.Result == nil || d.result(p.Result)-d.short[partIndex{m, n}].saved <= tokens || slices.Contains(d.in.Messages[m].Whole, p.Result.ID) {
+				if p.Result == nil || slices.Contains(d.in.Messages[m].Whole, p.Result.ID) {
+					continue
+				}
+				at := partIndex{m, n}
+				before := d.short[at].saved
+				if d.result(p.Result)-before <= tokens {
 					continue
 				}
 				text := d.shortened(p.Result, tokens-perMessage)
 				saved := d.result(p.Result) - d.Tokens(text) - perMessage
-				u.cost -= saved - d.short[partIndex{m, n}].saved
-				d.short[partIndex{m, n}] = shortening{text, saved}
+				u.cost -= saved - before
+				d.short[at] = shortening{text, saved}
 			}
 		}
 	}

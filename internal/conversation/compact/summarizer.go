@@ -35,12 +35,14 @@ func (a ModelSummarizer) Summarize(ctx context.Context, s SummaryRequest) (Summa
 	if window <= 0 {
 		window = unknownWindow
 	}
-	most := max(window-req.MaxTokens-estimateTokens(req.System)-estimateTokens(s.Earlier)-500, 500) * 3 // bytes, with some to spare
+	tokens := window - req.MaxTokens - estimateTokens(req.System) - estimateTokens(s.Earlier) - 500
+	most := max(tokens, 500) * 3 // bytes, with some to spare
 	var b strings.Builder
 	if s.Earlier != "" {
 		b.WriteString("The summary so far:\n<earlier>\n" + fenced(s.Earlier) + "\n</earlier>\n\n")
 	}
-	b.WriteString("What happened since:\n<conversation>\n" + fenced(transcript(s.Messages, most)) + "\n</conversation>\n\n")
+	b.WriteString("What happened since:\n<conversation>\n" +
+		fenced(transcript(s.Messages, most)) + "\n</conversation>\n\n")
 	fmt.Fprintf(&b, "Write the summary now, in at most %d words.", max(s.MaxTokens*3/5, 40))
 	req.Messages = []llm.Message{llm.TextMessage(llm.User, b.String())}
 	answer, err := a.Model.Generate(ctx, req, nil)
@@ -95,19 +97,19 @@ func writePart(b *strings.Builder, role llm.Role, p llm.Part, most int) {
 	}
 }
 
-// checked is a [Summarizer] whose words somebody looks at.
+// checked is a [Summarizer] whose summaries are checked.
 type checked struct {
 	Summarizer
 	check func(string) (string, error)
 }
 
-// Checked has the words of a summarizer be looked at, and changed or refused,
-// before they are used.
+// Checked returns a summarizer whose summaries pass a check, which may change or
+// refuse them, before they are used.
 func Checked(by Summarizer, check func(string) (string, error)) Summarizer {
 	return checked{by, check}
 }
 
-// Summarize has the summary written, and looked at.
+// Summarize writes the summary and checks it.
 func (c checked) Summarize(ctx context.Context, s SummaryRequest) (SummaryResult, error) {
 	made, err := c.Summarizer.Summarize(ctx, s)
 	if err != nil {

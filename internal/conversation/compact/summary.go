@@ -90,7 +90,7 @@ func withoutMiddle(text string, size int) string {
 		return clip(text, size)
 	}
 	slices.Reverse(tail)
-	again := func(line string) bool { return line == gap } // of an earlier time
+	again := func(line string) bool { return line == gap } // from an earlier compaction
 	return strings.Join(slices.Concat(slices.DeleteFunc(head, again), []string{gap}, slices.DeleteFunc(tail, again)), "\n")
 }
 
@@ -147,11 +147,12 @@ func (m Message) line() string {
 	return "- the user: " + tool.TruncateTo(words, 200)
 }
 
-// summarize has a summary be written.
+// summarize asks the summarizer for a summary.
 func (p Policy) summarize(ctx context.Context, plan *Plan, by Summarizer) (SummaryResult, error) {
 	const op = "compact.Summarize"
 	if by == nil {
-		return SummaryResult{}, tool.Errorf(op, tool.Unavailable, "there is no model to write one").WithHint("name one as context.summary_brain")
+		return SummaryResult{}, tool.Errorf(op, tool.Unavailable, "there is no model to write one").
+			WithHint("name one as context.summary_brain")
 	}
 	s := SummaryRequest{Earlier: plan.earlier.text, MaxTokens: plan.budget}
 	for _, m := range plan.dropped {

@@ -19,7 +19,8 @@ type part struct {
 // cannot be left out.
 func (d *draft) tooLargeError() *tool.Error {
 	worst := slices.MaxFunc(d.fixedParts(), func(a, b part) int { return cmp.Compare(a.tokens, b.tokens) })
-	why := fmt.Sprintf("the conversation does not fit the model's window, which has %d tokens for what it reads, and cannot be made shorter", d.all)
+	why := fmt.Sprintf("the conversation does not fit the model's window, which has %d tokens for what it reads, "+
+		"and cannot be made shorter", d.all)
 	if d.in.Cause == Overflow {
 		why = "the provider finds the conversation too long, and it cannot be made shorter"
 	}

@@ -7,11 +7,11 @@ import (
 	"callgate/tool"
 )
 
-// compact has a model be shown less of what was before. Whatever the event
-// says, a call keeps its result, and one that has none yet stays: the state
-// trusts no writer of a log with that.
+// compact shows a model less of what was before. Whatever the event says, a
+// call keeps its result, and a call without a result stays: the state does not
+// trust the writer of a log with that.
 func (s *State) compact(c Compaction) {
-	shown := slices.Clone(s.Messages) // whoever has them sees no change
+	shown := slices.Clone(s.Messages) // a caller that holds them sees no change
 	for _, cut := range c.Shortened {
 		shorten(shown, cut)
 	}

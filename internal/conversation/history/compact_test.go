@@ -29,7 +29,7 @@ func shown(s *history.State) (lines []string) {
 }
 
 func TestCompaction(t *testing.T) {
-	talk := []history.Event{
+	events := []history.Event{
 		{Type: history.User, Message: said(llm.User, "one")},
 		{Type: history.Assistant, Message: said(llm.Assistant, "", "a", "b")}, ended("a", "long"), ended("b", "x"),
 		{Type: history.Assistant, Message: said(llm.Assistant, "done")},
@@ -55,13 +55,13 @@ func TestCompaction(t *testing.T) {
 			[]string{"user: one", "assistant:  [a] [b]", "tool_ended:  (a long) (b x)", "assistant: done", "note: news", "user: two", "assistant:  [a]", "tool_ended:  (a …)"}},
 		"none stay": {history.Compaction{Summary: "S", Kept: -1}, []string{"compacted: S"}},
 	} {
-		s := history.Replay(talk)
+		s := history.Replay(events)
 		before, was := s.Messages, shown(s)
 		s.Apply(history.Event{Type: history.Compacted, Compaction: &c.compaction})
 		if diff := cmp.Diff(c.want, shown(s)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if diff := cmp.Diff(was, shown(&history.State{Messages: before, Origins: history.Replay(talk).Origins})); diff != "" {
+		if diff := cmp.Diff(was, shown(&history.State{Messages: before, Origins: history.Replay(events).Origins})); diff != "" {
 			t.Errorf("%s: what was shown has changed: %s", name, diff)
 		}
 	}

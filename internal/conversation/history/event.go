@@ -11,12 +11,12 @@
 //     do not wait for the disk, but they lie in one log with the journal, so
 //     none is lost from before a call whose beginning is on record.
 //   - A call is made under an ID that stands in the log, and the kernel's
-//     journal knows calls by the same ID. Whoever takes up a broken turn asks
-//     the journal what became of each, and makes none twice.
+//     journal knows calls by the same ID. A reader that continues a broken turn
+//     asks the journal what became of each call, and makes none twice.
 //   - Every proposed call has a result in what a model is shown: one that never
 //     came is said to be missing.
-//   - Two writers cannot both append after the same event: the later one is
-//     told that somebody was faster (Conflict).
+//   - Two writers cannot both append after the same event: the later one gets
+//     a Conflict.
 package history
 
 import (
@@ -95,7 +95,7 @@ type End struct {
 
 // Compaction changes what a model is shown of what was before it. The log keeps
 // everything as it was; the texts that are shown instead stand in the event, so
-// that a log adds up to the same whoever reads it.
+// that a log adds up to the same for every reader.
 //
 // Places count the messages as they were shown until now, from 0.
 type Compaction struct {

@@ -32,7 +32,7 @@ func Create(ctx context.Context, store Store, info Info) (*Log, error) {
 	return &Log{id: info.ID, store: store, info: info, state: &State{}}, nil
 }
 
-// Open takes a conversation up where it was left.
+// Open continues a conversation where it was left.
 func Open(ctx context.Context, store Store, id string) (*Log, error) {
 	info, err := store.Get(ctx, id)
 	if err != nil {
@@ -67,8 +67,8 @@ func (l *Log) Messages() []llm.Message {
 	return l.state.Messages[:len(l.state.Messages):len(l.state.Messages)]
 }
 
-// Append writes events down and adds them up. A cancelled context does not keep them from it: what
-// happened, happened.
+// Append writes events and adds them to the state. A cancelled context does not
+// prevent that: what happened, happened.
 func (l *Log) Append(ctx context.Context, events ...Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +92,7 @@ func (l *Log) Append(ctx context.Context, events ...Event) error {
 	for w := range l.watchers {
 		select {
 		case w <- struct{}{}:
-		default: // it has been told, and has not looked yet
+		default: // it has a signal that it has not read yet
 		}
 	}
 	return nil

@@ -134,7 +134,8 @@ func (s *State) answer(model string, r Result) {
 	}
 	s.open = slices.DeleteFunc(s.open, func(o *pendingCall) bool { return o == p })
 	part := llm.Part{Result: &llm.ToolResult{
-		ID: p.proposed.ID, Name: p.proposed.Name, Content: r.Content, IsError: r.Status != tool.Success && r.Status != tool.Waiting,
+		ID: p.proposed.ID, Name: p.proposed.Name, Content: r.Content,
+		IsError: r.Status != tool.Success && r.Status != tool.Waiting,
 	}}
 	last := len(s.Messages) - 1
 	if s.Messages[last].Role != llm.Tool {
@@ -153,7 +154,7 @@ func (s *State) answer(model string, r Result) {
 	}
 	if r.Status == tool.Waiting && r.Approval != "" {
 		waits := map[string]string{p.proposed.ID: r.Approval}
-		maps.Copy(waits, s.Origins[last].WaitsForApproval) // whoever looks at the old one sees no change
+		maps.Copy(waits, s.Origins[last].WaitsForApproval) // a caller that holds the old map sees no change
 		s.Origins[last].WaitsForApproval = waits
 	}
 }

@@ -22,7 +22,11 @@ func said(role llm.Role, text string, calls ...string) *llm.Message {
 }
 
 func ended(id, text string) history.Event {
-	return history.Event{Type: history.CallEnded, Call: &history.Call{Model: id}, Result: &history.Result{Status: tool.Success, Content: []tool.Content{tool.Text(text)}}}
+	return history.Event{
+		Type:   history.CallEnded,
+		Call:   &history.Call{Model: id},
+		Result: &history.Result{Status: tool.Success, Content: []tool.Content{tool.Text(text)}},
+	}
 }
 
 // results are the texts of a message of results, in order.
@@ -112,7 +116,9 @@ func TestLogIsFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	say()
-	if err := other.Append(t.Context(), history.Event{Type: history.User, Message: said(llm.User, "late")}); tool.KindOf(err) != tool.Conflict {
+	if err := other.Append(t.Context(), history.Event{Type: history.User, Message: said(llm.User, "late")}); tool.KindOf(
+		err,
+	) != tool.Conflict {
 		t.Errorf("two go on at once: %v", err)
 	}
 }

@@ -26,13 +26,23 @@ func full(mode string, native, remembers bool) prompt.Input {
 			{Name: "filesystem.read", Module: "filesystem", Line: "Read a file.", Params: []string{"path"}},
 			{Name: "mcp_hub.get_issue", Module: "mcp_hub", Line: "One issue.", Params: []string{"number"}, Server: true},
 			{Name: "mcp_hub.list_labels", Module: "mcp_hub", Line: "All labels.", Server: true},
-			{Name: "mcp_hub.set_label", Module: "mcp_hub", Line: "Labels an issue.", Params: []string{"issue_id", "label_id", "extra_json?"}, JSON: []string{"extra_json"}, Server: true},
+			{
+				Name:   "mcp_hub.set_label",
+				Module: "mcp_hub",
+				Line:   "Labels an issue.",
+				Params: []string{"issue_id", "label_id", "extra_json?"},
+				JSON:   []string{"extra_json"},
+				Server: true,
+			},
 		},
 		Categories: []prompt.Category{
 			{ID: "filesystem", Summary: "files and folders of the workspace", Tools: []string{"grep", "read"}},
 			{ID: "mcp_hub", Summary: "the hub", Tools: []string{"get_issue", "list_labels", "set_label"}},
 		},
-		Skills:       []prompt.Skill{{Command: "release", Description: "how a release is made"}, {Command: "tone", Content: "Write like a calm colleague."}},
+		Skills: []prompt.Skill{
+			{Command: "release", Description: "how a release is made"},
+			{Command: "tone", Content: "Write like a calm colleague."},
+		},
 		Setup:        []string{"database.connect main (sqlite)"},
 		SystemPrompt: "Be concise. Pick the smallest reasonable path.\n",
 	}
@@ -54,7 +64,12 @@ func TestGolden(t *testing.T) {
 	for _, mode := range []string{"direct", "compact_direct", "discovery"} {
 		for _, native := range []bool{true, false} {
 			for _, remembers := range []bool{true, false} {
-				name := fmt.Sprintf("%s-%s-%s.txt", mode, map[bool]string{true: "native", false: "text"}[native], map[bool]string{true: "memory", false: "plain"}[remembers])
+				name := fmt.Sprintf(
+					"%s-%s-%s.txt",
+					mode,
+					map[bool]string{true: "native", false: "text"}[native],
+					map[bool]string{true: "memory", false: "plain"}[remembers],
+				)
 				p := prompt.Build(full(mode, native, remembers))
 				var b strings.Builder
 				for _, s := range p.Sections {

@@ -14,7 +14,8 @@ func identity(in Input) string {
 		b.WriteString(" Your specialty: " + oneLine(in.Specialty, 300) + ".")
 	}
 	if n := len(in.Domain); n > 0 {
-		fmt.Fprintf(&b, "\nYou have access to %s across %s.", countPhrase(n, "tool"), countPhrase(len(in.Categories), "domain"))
+		fmt.Fprintf(&b, "\nYou have access to %s across %s.",
+			countPhrase(n, "tool"), countPhrase(len(in.Categories), "domain"))
 	}
 	if in.Workspace != "" {
 		fmt.Fprintf(&b, "\nYour workspace is %s; paths are relative to it.", in.Workspace)
@@ -29,7 +30,7 @@ func countPhrase(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// what the tools by which others are found are for.
+// metaTools are the tools that find and call the others.
 var metaTools = []struct{ name, line string }{
 	{"search_tools", "Keyword + semantic search over the visible tool index"},
 	{"get_tool", "Full schema, metadata, and examples for one tool"},
@@ -38,7 +39,7 @@ var metaTools = []struct{ name, line string }{
 	{"browse_category", "Browse all tools in a specific domain (paginated)"},
 }
 
-// tools tells how tools are found and called.
+// tools explains how tools are found and called.
 func tools(in Input) string {
 	if len(in.Domain) == 0 && len(in.Offered) == 0 {
 		return ""
@@ -49,13 +50,19 @@ func tools(in Input) string {
 		discovery(&b, in)
 	case "compact_direct":
 		b.WriteString("You see every tool by its name and one line; most parameters are not shown.\n")
-		b.WriteString("Workflow:\n1. Pick a tool by its line\n2. If you do not know its parameters, read them with get_tool\n3. Call it by its name; if the parameters are wrong the answer shows the schema, so mend them and call again")
+		b.WriteString("Workflow:\n1. Pick a tool by its line\n" +
+			"2. If you do not know its parameters, read them with get_tool\n" +
+			"3. Call it by its name; if the parameters are wrong the answer shows the schema, so mend them and call again")
 	default:
-		b.WriteString("Call tools by their names with the parameters their schemas ask for. If a call fails, the answer says why and what to do: mend it and call again.")
+		b.WriteString("Call tools by their names with the parameters their schemas ask for. " +
+			"If a call fails, the answer says why and what to do: mend it and call again.")
 	}
-	b.WriteString("\n\nCalls that do not need each other's results may be made together. A call may wait for a human's approval, or be refused: then say so, and do not try to get around it. Never claim that something was done unless a tool's result says so.")
+	b.WriteString("\n\nCalls that do not need each other's results may be made together. " +
+		"A call may wait for a human's approval, or be refused: then say so, and do not try to get around it. " +
+		"Never claim that something was done unless a tool's result says so.")
 	if in.PlanFirst {
-		b.WriteString(" When a task takes several steps, say in a line or two what you are going to do before your first call.")
+		b.WriteString(" When a task takes several steps, " +
+			"say in a line or two what you are going to do before your first call.")
 	}
 	if !in.Native {
 		textCallFormat(&b, in)
@@ -70,7 +77,9 @@ func discovery(b *strings.Builder, in Input) {
 			fmt.Fprintf(b, "- %s: %s\n", m.name, m.line)
 		}
 	}
-	b.WriteString("\nWorkflow:\n1. Discover what's available (list or search)\n2. Get the exact parameter schema before calling\n3. Execute the tool with the correct parameters\n")
+	b.WriteString("\nWorkflow:\n1. Discover what's available (list or search)\n" +
+		"2. Get the exact parameter schema before calling\n" +
+		"3. Execute the tool with the correct parameters\n")
 	if len(in.Categories) == 0 {
 		return
 	}
@@ -83,7 +92,7 @@ func discovery(b *strings.Builder, in Input) {
 	b.WriteString(s)
 }
 
-// categoryLine tells of a domain, the less the more of them there are.
+// categoryLine describes a domain. The more domains there are, the shorter it is.
 func categoryLine(c Category, domains int) string {
 	shown := 8
 	switch {
@@ -120,10 +129,11 @@ func textCallFormat(b *strings.Builder, in Input) {
 	}
 	b.WriteString("\nTo call a tool, write one block for each call, and nothing after the last one:\n" +
 		"<tool_call>{\"name\": \"the tool's name\", \"arguments\": {…}}</tool_call>\n" +
-		"The results come in the next message, in <tool_result> blocks. Never write a result yourself. When you need no tool, answer in plain words without any such block.")
+		"The results come in the next message, in <tool_result> blocks. Never write a result yourself. " +
+		"When you need no tool, answer in plain words without any such block.")
 }
 
-// usageHints are what the tools' shapes teach about using them.
+// usageHints are hints that follow from the tools' parameters and the setup.
 func usageHints(in Input) string {
 	var lines []string
 	for _, s := range in.Setup {
@@ -136,7 +146,7 @@ func usageHints(in Input) string {
 	return "Good to know:\n- " + strings.Join(lines, "\n- ")
 }
 
-// most is how many hints of one sort are given.
+// most limits the hints of one sort.
 const most = 8
 
 // serverHints are about tools of servers, whose makers did not write for this

@@ -36,13 +36,13 @@ func (a *approvalRoutes) approval(w http.ResponseWriter, r *http.Request) error 
 }
 
 func (a *approvalRoutes) answer(w http.ResponseWriter, r *http.Request) error {
-	var said protocol.Answer
-	if err := read(r, &said); err != nil {
+	var in protocol.Answer
+	if err := read(r, &in); err != nil {
 		return err
 	}
 	id := r.PathValue("id")
-	err := a.kernel.Approvals.Answer(r.Context(), credential(r, said.By), id, approval.Answer{
-		Approve: said.Approve, Args: said.Args, Always: said.Always, Feedback: said.Feedback,
+	err := a.kernel.Approvals.Answer(r.Context(), credential(r, in.By), id, approval.Answer{
+		Approve: in.Approve, Args: in.Args, Always: in.Always, Feedback: in.Feedback,
 	})
 	if err != nil {
 		return err

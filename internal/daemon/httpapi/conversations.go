@@ -3,19 +3,13 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
-	"sync"
-	"time"
 
-	"callgate/internal/agent"
 	"callgate/internal/agent/surface"
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
 	"callgate/internal/daemon/wire"
-	"callgate/internal/gate/approval"
-	"callgate/internal/journal"
 	"callgate/internal/kernel/toolview"
 	"callgate/internal/protocol"
 	"callgate/llm"
@@ -72,7 +66,7 @@ func (a *conversationRoutes) openConversation(w http.ResponseWriter, r *http.Req
 	return answer(w, opened)
 }
 
-// conversation returns the open conversation that a request acts in; only the
+// conversation returns the open conversation that a request acts in. Only the
 // process that opened it may.
 func (a *conversationRoutes) conversation(r *http.Request) (*conversation.Conversation, error) {
 	c, err := a.kernel.Conversations.Get(r.PathValue("id"))
@@ -107,125 +101,16 @@ func (a *conversationRoutes) resumeTurn(w http.ResponseWriter, r *http.Request) 
 	return a.turn(w, r, c, c.Resume)
 }
 
-// turn runs a turn and reports it as it goes. A client that goes away stops it.
-func (a *conversationRoutes) turn(
-	w http.ResponseWriter, r *http.Request, c *conversation.Conversation,
-	run func(context.Context, conversation.Watch) (history.End, error),
-) error {
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	defer context.AfterFunc(a.Context, cancel)()
-	to := http.NewResponseController(w)
-	s := &turnStream{enc: json.NewEncoder(w), flush: func() error {
-		_ = to.SetWriteDeadline(time.Now().Add(writeTimeout)) // for the next; not every connection has one
-		return to.Flush()
-	}, broken: cancel}
-	_ = to.SetWriteDeadline(time.Now().Add(writeTimeout))
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	output := a.kernel.Output.Subscribe(ctx)
-	var printing sync.WaitGroup
-	done := make(chan struct{})
-	printing.Go(func() { s.outputs(output, done, c.ID()+"-") })
-	end, err := run(ctx, conversation.Watch{
-		Observer: s.watch(), Asked: func(q approval.Request) {
-			a := wire.Approval(q)
-			s.send(protocol.TurnEvent{Approval: &a})
-		},
-	})
-	close(done)
-	printing.Wait()
-	if err != nil {
-		var e *tool.Error
-		if !errors.As(err, &e) {
-			e = &tool.Error{Op: "httpapi.turn", Kind: tool.Internal, Message: err.Error()}
-		}
-		if !s.begun() {
-			return e
-		}
-		s.send(protocol.TurnEvent{Failure: e})
-		return nil
-	}
-	s.send(protocol.TurnEvent{End: &protocol.TurnEnd{
-		HistoryEnd: wire.HistoryEnd(end), Info: wire.ConversationInfo(c.Info()),
-	}})
-	return nil
-}
-
-// writeTimeout is how long a client may leave what it is told unread before the turn
-// is stopped: nobody watches it.
-const writeTimeout = 30 * time.Second
-
-// turnStream writes what happens, one line each, from whatever goroutine.
-type turnStream struct {
-	mu      sync.Mutex
-	enc     *json.Encoder
-	flush   func() error
-	broken  func()
-	started bool
-}
-
-func (s *turnStream) send(m protocol.TurnEvent) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.started = true
-	if s.enc.Encode(m) != nil || s.flush() != nil {
-		s.broken() // nobody listens any more
-	}
-}
-
-func (s *turnStream) begun() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.started
-}
-
-func (s *turnStream) watch() agent.Observer {
-	return agent.Observer{
-		Delta: func(d llm.Delta) { s.send(protocol.TurnEvent{Delta: &d}) },
-		Event: func(e history.Event) {
-			event := wire.HistoryEvent(e)
-			s.send(protocol.TurnEvent{Event: &event})
-			if e.Compaction != nil && e.Compaction.Warning != "" {
-				s.send(protocol.TurnEvent{Notice: e.Compaction.Warning})
-			}
-		},
-		Call: func(c history.Call) {
-			call := wire.AgentCall(c)
-			s.send(protocol.TurnEvent{Call: &call})
-		},
-		Ended: func(c history.Call, r *tool.Result) {
-			s.send(protocol.TurnEvent{Result: &protocol.CallEnd{Call: wire.AgentCall(c), Result: r}})
-		},
-		Fallback: func(_, _ *agent.ModelConfig, because string) {
-			s.send(protocol.TurnEvent{Notice: "another model is asked for the rest of this turn: " + because})
-		},
-	}
-}
-
-// outputs passes on what the conversation's calls print.
-func (s *turnStream) outputs(output <-chan journal.Output, done <-chan struct{}, calls string) {
-	for {
-		select {
-		case out := <-output:
-			if strings.HasPrefix(out.Call, calls) {
-				output := wire.Output(out)
-				s.send(protocol.TurnEvent{Output: &output})
-			}
-		case <-done:
-			return
-		}
-	}
-}
-
 func (a *conversationRoutes) cancelTurn(w http.ResponseWriter, r *http.Request) error {
-	c, err := a.kernel.Conversations.Get(r.PathValue("id")) // any process of the user may: stopping asks for nothing
+	// Any process of the user may stop a turn.
+	c, err := a.kernel.Conversations.Get(r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	return answer(w, c.Cancel())
 }
 
-// compact makes a conversation shorter that nobody speaks in right now.
+// compact shortens a conversation in which no turn runs.
 func (a *conversationRoutes) compact(w http.ResponseWriter, r *http.Request) error {
 	c, err := a.conversation(r)
 	if err != nil {
@@ -262,7 +147,7 @@ func (a *conversationRoutes) prompt(w http.ResponseWriter, r *http.Request) erro
 	return answer(w, p)
 }
 
-// plan says how an agent's model would be shown the tools.
+// plan shows the tools as an agent's model would get them.
 func (a *conversationRoutes) plan(w http.ResponseWriter, r *http.Request) error {
 	var in protocol.PlanRequest
 	if err := read(r, &in); err != nil {
@@ -284,7 +169,7 @@ func (a *conversationRoutes) plan(w http.ResponseWriter, r *http.Request) error 
 	})
 }
 
-// tokens is about how many a text has.
+// tokens estimates the tokens of a text.
 func tokens(text string) int { return (len(text) + 3) / 4 }
 
 func (a *conversationRoutes) conversations(w http.ResponseWriter, r *http.Request) error {
@@ -313,7 +198,7 @@ func (a *conversationRoutes) history(w http.ResponseWriter, r *http.Request) err
 	})
 }
 
-// conversationEvents follows the log of a conversation, as one line for each event.
+// conversationEvents follows the history of a conversation, one line per event.
 func (a *conversationRoutes) conversationEvents(w http.ResponseWriter, r *http.Request) error {
 	var after uint64
 	if err := number(r, "after", &after); err != nil {
@@ -331,13 +216,15 @@ func (a *conversationRoutes) conversationEvents(w http.ResponseWriter, r *http.R
 	if err := flush(); err != nil {
 		return nil
 	}
-	_ = c.Follow(ctx, int64(after), func(e history.Event) bool { return enc.Encode(wire.HistoryEvent(e)) == nil && flush() == nil })
+	_ = c.Follow(ctx, int64(after), func(e history.Event) bool {
+		return enc.Encode(wire.HistoryEvent(e)) == nil && flush() == nil
+	})
 	return nil
 }
 
 func (a *conversationRoutes) deleteConversation(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	// Its own opener may; anybody else shows that a human wants it.
+	// The process that opened it may. Others need a human's authority.
 	if c, err := a.kernel.Conversations.Get(id); err != nil || checkOwner(c.Session(), r) != nil {
 		if err := a.kernel.Approvals.HasHumanAuthority(credential(r, "")); err != nil {
 			return err

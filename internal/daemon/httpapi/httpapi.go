@@ -1,5 +1,5 @@
-// Package httpapi is the kernel's face to its clients: it translates HTTP into
-// the kernel's own words and back, and decides nothing.
+// Package httpapi serves the kernel's protocol over HTTP: it translates requests
+// into calls of the kernel, and their results into answers, and decides nothing.
 package httpapi
 
 import (
@@ -39,16 +39,25 @@ type api struct {
 type Lifecycle struct {
 	Context      context.Context // done when the daemon stops: streams end
 	Stop         func()          // asks the daemon to stop
-	Background   bool            // it was started for its clients, and may be stopped by one
-	MCPClients   *atomic.Int64   // MCP clients on streams: while there are some, the daemon is needed
-	ApprovalWait time.Duration   // how long a call is held that a human approves elsewhere; 0: as the MCP server has it
+	Background   bool            // a client may stop it
+	MCPClients   *atomic.Int64   // MCP clients on streams: with any, the daemon is in use
+	ApprovalWait time.Duration   // holds a call that a human approves elsewhere; 0: as the MCP server has it
 }
 
 // route answers the requests of one route. An error becomes the answer.
 type route func(http.ResponseWriter, *http.Request) error
 
-// New makes the handler of a kernel's protocol.
-func New(k *kernel.Kernel, life Lifecycle) http.Handler {
+// API serves the protocol of a kernel. Close it before the kernel.
+type API struct {
+	http.Handler
+	clients *mcpserver.Server
+}
+
+// Close closes the sessions of MCP clients over HTTP.
+func (a *API) Close() { a.clients.Close() }
+
+// New makes the API of a kernel.
+func New(k *kernel.Kernel, life Lifecycle) *API {
 	a := &api{kernel: k, Lifecycle: life, started: time.Now()}
 	clients := &mcpRoutes{api: a, server: mcpserver.New(k), web: map[string]http.Handler{}}
 	mux := http.NewServeMux()
@@ -70,7 +79,7 @@ func New(k *kernel.Kernel, life Lifecycle) http.Handler {
 		fail(w, tool.Errorf("httpapi", tool.NotFound, "the kernel has no %s %s", r.Method, tool.Truncate(r.URL.Path)).
 			WithHint("this program and the running kernel may be of different versions: see callgate version"))
 	})
-	return mux
+	return &API{mux, clients.server}
 }
 
 func (a *api) routes() map[string]route {
@@ -82,11 +91,11 @@ func (a *api) routes() map[string]route {
 	}
 }
 
-// peerContextKey is where a connection's peer stands in its context: the server
+// peerContextKey is the key of a connection's peer in its context: the HTTP server
 // offers no other way from an accepted connection to its requests.
 type peerContextKey struct{}
 
-// WithPeer notes who is at the other end of a connection.
+// WithPeer adds the process at the other end of a connection to its context.
 func WithPeer(ctx context.Context, c net.Conn) context.Context {
 	pid := 0 // a connection inside this process
 	if _, unix := c.(*net.UnixConn); unix {
@@ -98,7 +107,7 @@ func WithPeer(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, peerContextKey{}, pid)
 }
 
-// peerPID is the process at the other end: 0 for this one.
+// peerPID is the process that sent a request: 0 for this one.
 func peerPID(r *http.Request) int {
 	pid, ok := r.Context().Value(peerContextKey{}).(int)
 	if !ok {
@@ -107,7 +116,7 @@ func peerPID(r *http.Request) int {
 	return pid
 }
 
-// credential is what a request has to show for a human's authority.
+// credential is the proof of a human's authority that a request carries.
 func credential(r *http.Request, by string) approval.Credential {
 	return approval.Credential{Key: r.Header.Get(protocol.KeyHeader), By: by, PID: peerPID(r)}
 }
@@ -120,7 +129,8 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 	s := protocol.Status{
 		Protocol: protocol.Version, Version: version.Version, PID: os.Getpid(),
 		State: a.kernel.State().String(), Started: a.started, Background: a.Background,
-		Sessions: a.kernel.Sessions.Len(), Calls: a.kernel.Sessions.Calls(), Tools: snap.View("").Len(), Modules: modules.Names(),
+		Sessions: a.kernel.Sessions.Len(), Calls: a.kernel.Sessions.Calls(),
+		Tools: snap.View("").Len(), Modules: modules.Names(),
 	}
 	for _, p := range snap.Problems {
 		s.Problems = append(s.Problems, p.String())
@@ -142,7 +152,7 @@ func (a *api) appSchema(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// read takes a request's JSON body.
+// read parses a request's JSON body.
 func read(r *http.Request, into any) error {
 	data, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
 	var large *http.MaxBytesError
@@ -167,7 +177,7 @@ func answer(w http.ResponseWriter, body any) error {
 		return &tool.Error{Op: "httpapi", Kind: tool.Internal, Message: "the answer cannot be written as JSON", Err: err}
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(data) // a client that has gone is no failure of ours
+	_, _ = w.Write(data) // the client may have left
 	return nil
 }
 

@@ -13,7 +13,9 @@ import (
 )
 
 func query(r *http.Request) (journal.Query, error) {
-	q := journal.Query{Call: r.FormValue("call"), Kind: journal.Kind(r.FormValue("kind")), Newest: r.FormValue("newest") == "true"}
+	q := journal.Query{
+		Call: r.FormValue("call"), Kind: journal.Kind(r.FormValue("kind")), Newest: r.FormValue("newest") == "true",
+	}
 	for name, into := range map[string]*uint64{"after": &q.After, "before": &q.Before} {
 		if err := number(r, name, into); err != nil {
 			return q, err
@@ -40,7 +42,7 @@ func number(r *http.Request, name string, into *uint64) error {
 	return nil
 }
 
-// journalRoutes reads, follows, proves and prunes the journal.
+// journalRoutes reads, follows, verifies and prunes the journal.
 type journalRoutes struct{ *api }
 
 func (a *journalRoutes) routes() map[string]route {
@@ -61,7 +63,7 @@ func (a *journalRoutes) journal(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	// What is still on its way is part of the answer.
+	// The answer includes the records that are not written yet.
 	if err := a.kernel.Journal.Flush(r.Context()); err != nil {
 		return err
 	}
@@ -92,29 +94,13 @@ func (a *journalRoutes) follow(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	enc := json.NewEncoder(w)
-	records := make(chan journal.Record)
-	go func() {
-		defer close(records)
-		for rec, err := range a.kernel.Journal.Follow(ctx, after) {
-			if err != nil && rec.Seq > 0 {
-				continue // a damaged record: verify tells of it, the next ones are whole
-			}
-			if err != nil {
-				return
-			}
-			select {
-			case records <- rec:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
+	records := a.records(ctx, after)
 	for {
 		var e protocol.Event
 		select {
 		case rec, more := <-records:
 			if !more {
-				return nil // the stream has begun; its end is all that can be said
+				return nil // the answer has begun, so its end is the only sign of an error
 			}
 			record := wire.Record(rec)
 			e.Record = &record
@@ -126,6 +112,28 @@ func (a *journalRoutes) follow(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		}
 	}
+}
+
+// records delivers the records of the journal as they are written, until ctx ends.
+func (a *journalRoutes) records(ctx context.Context, after uint64) <-chan journal.Record {
+	records := make(chan journal.Record)
+	go func() {
+		defer close(records)
+		for rec, err := range a.kernel.Journal.Follow(ctx, after) {
+			if err != nil && rec.Seq > 0 {
+				continue // a damaged record: verify reports it, and the next ones are read
+			}
+			if err != nil {
+				return
+			}
+			select {
+			case records <- rec:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return records
 }
 
 func (a *journalRoutes) verify(w http.ResponseWriter, r *http.Request) error {
@@ -160,15 +168,16 @@ func (a *journalRoutes) doubts(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *journalRoutes) resolve(w http.ResponseWriter, r *http.Request) error {
-	var said protocol.ResolveDoubt
-	if err := read(r, &said); err != nil {
+	var in protocol.ResolveDoubt
+	if err := read(r, &in); err != nil {
 		return err
 	}
-	who := credential(r, said.By)
+	who := credential(r, in.By)
 	if err := a.kernel.Approvals.HasHumanAuthority(who); err != nil {
 		return err
 	}
-	if err := a.kernel.Journal.Resolve(r.Context(), r.PathValue("call"), journal.Resolution{Happened: said.Happened, By: who.By}); err != nil {
+	resolution := journal.Resolution{Happened: in.Happened, By: who.By}
+	if err := a.kernel.Journal.Resolve(r.Context(), r.PathValue("call"), resolution); err != nil {
 		return err
 	}
 	return answer(w, struct{}{})

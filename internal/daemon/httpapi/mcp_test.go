@@ -43,20 +43,27 @@ type part struct {
 	Socket, Workspace string
 	Over              string // stream or web
 	Forms             bool   // over the web: it says that its forms are shown to a human
-	Orphan            bool   // it begins when its parent has gone
+	Orphan            bool   // it begins when its parent has ended
 }
 
-// play is a client that can show forms, and says yes to each. It says what it
-// was asked, and what it was told in the end.
+// wait waits until a condition holds.
+func wait(holds func() bool) {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		<-tick.C
+	}
+}
+
+// play is a client that can show forms, and accepts each. It prints whether it
+// was asked, and the result of its call.
 func play(text string) error {
 	var p part
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		return err
 	}
 	if parent, err := strconv.Atoi(os.Getenv("PARENT")); err == nil && p.Orphan {
-		for os.Getppid() == parent {
-			time.Sleep(time.Millisecond)
-		}
+		wait(func() bool { return os.Getppid() != parent })
 	}
 	if p.Over == "web" {
 		return p.web()
@@ -66,7 +73,7 @@ func play(text string) error {
 
 const remove = `"name":"filesystem.delete","arguments":{"path":"a.txt"}`
 
-// stream plays a client of the old handshake.
+// stream plays a client of the stateful protocol.
 func (p part) stream() error {
 	conn, err := client.Unix(p.Socket)(context.Background())
 	if err != nil {
@@ -77,7 +84,8 @@ func (p part) stream() error {
 		return err
 	}
 	defer s.Close()
-	fmt.Fprintln(s, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"inside","version":"1"}}}`)
+	fmt.Fprintln(s, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",`+
+		`"capabilities":{"elicitation":{}},"clientInfo":{"name":"inside","version":"1"}}}`)
 	fmt.Fprintln(s, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	fmt.Fprintln(s, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{`+remove+`}}`)
 	for lines := bufio.NewScanner(s); lines.Scan(); {
@@ -91,7 +99,6 @@ func (p part) stream() error {
 		switch {
 		case m.Method == "elicitation/create":
 			fmt.Println("form")
-			time.Sleep(300 * time.Millisecond) // as somebody would who reads it: faster is taken for a reflex
 			fmt.Fprintf(s, `{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"approve":true}}}`+"\n", m.ID)
 		case string(m.ID) == "2":
 			fmt.Println(lines.Text())
@@ -101,26 +108,33 @@ func (p part) stream() error {
 	return io.ErrUnexpectedEOF
 }
 
-// web plays a client of the protocol without connections. What it may be asked
-// comes back as the result of the call.
+// web plays a client of the stateless protocol. A form comes as the result of the
+// call.
 func (p part) web() error {
-	who, err := json.Marshal(protocol.MCPHTTPClient{MCPClient: protocol.MCPClient{Workspace: p.Workspace}, NoAuth: true, Forms: p.Forms})
+	settings, err := json.Marshal(protocol.MCPHTTPClient{
+		MCPClient: protocol.MCPClient{Workspace: p.Workspace}, NoAuth: true, Forms: p.Forms,
+	})
 	if err != nil {
 		return err
 	}
-	body := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{` + remove + `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
-		`"io.modelcontextprotocol/clientInfo":{"name":"inside","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`
+	body := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{` + remove + `,` +
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientInfo":{"name":"inside","version":"1"},` +
+		`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`
 	r, err := http.NewRequest(http.MethodPost, "http://127.0.0.1"+protocol.MCPHTTPPath, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
 	for key, value := range map[string]string{
-		protocol.MCPClientHeader: string(who), "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		protocol.MCPClientHeader: string(settings),
+		"Content-Type":           "application/json", "Accept": "application/json, text/event-stream",
 		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "filesystem.delete",
 	} {
 		r.Header.Set(key, value)
 	}
-	c := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return client.Unix(p.Socket)(ctx) }}}
+	c := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return client.Unix(p.Socket)(ctx)
+	}}}
 	resp, err := c.Do(r)
 	if err != nil {
 		return err
@@ -147,18 +161,20 @@ func serve(t *testing.T) (socket string, k *kernel.Kernel) {
 		t.Fatal(err)
 	}
 	ending, end := context.WithCancel(context.Background())
-	guests := new(atomic.Int64)
+	clients := new(atomic.Int64)
+	api := httpapi.New(k, httpapi.Lifecycle{
+		Context: ending, Stop: func() {}, MCPClients: clients, ApprovalWait: time.Millisecond,
+	})
 	server := &http.Server{
-		Handler:     httpapi.New(k, httpapi.Lifecycle{Context: ending, Stop: func() {}, MCPClients: guests, ApprovalWait: time.Millisecond}),
+		Handler:     api,
 		ConnContext: httpapi.WithPeer,
 	}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() {
 		end()
 		_ = server.Shutdown(context.Background())
-		for guests.Load() > 0 { // streams are not the server's any more
-			time.Sleep(time.Millisecond)
-		}
+		wait(func() bool { return clients.Load() == 0 }) // Shutdown does not wait for streams
+		api.Close()
 		if err := k.Close(); err != nil {
 			t.Error(err)
 		}
@@ -166,9 +182,9 @@ func serve(t *testing.T) (socket string, k *kernel.Kernel) {
 	return socket, k
 }
 
-// TestNoForms lets clients say yes to a dangerous call of their own. Nobody
-// believes that a human said so at a process that the kernel itself started,
-// nor over HTTP unless whoever faces the network says so.
+// TestNoForms has clients approve a dangerous call of their own. The kernel shows
+// no form to a process that it started itself, nor to a client over HTTP unless the
+// process that listens says that a human sees its forms.
 func TestNoForms(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -179,7 +195,7 @@ func TestNoForms(t *testing.T) {
 		asked bool // a form is shown
 	}{
 		"a stream of what the kernel started":            {part{Over: "stream"}, false},
-		"a stream of somebody else":                      {part{Over: "stream", Orphan: true}, true},
+		"a stream of another process":                    {part{Over: "stream", Orphan: true}, true},
 		"the web":                                        {part{Over: "web", Orphan: true}, false},
 		"the web, with forms":                            {part{Over: "web", Orphan: true, Forms: true}, true},
 		"the web of what the kernel started, with forms": {part{Over: "web", Forms: true}, false},
@@ -200,7 +216,7 @@ func TestNoForms(t *testing.T) {
 				cmd = exec.Command("sh", "-c", `PARENT=$$ "$1" &`, "sh", self)
 			}
 			cmd.Env = append(os.Environ(), clientVar+"="+string(text), "GORACE=atexit_sleep_ms=0")
-			out, err := cmd.Output() // to the end of whoever has it
+			out, err := cmd.Output() // until all processes that have it ended
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -210,9 +226,9 @@ func TestNoForms(t *testing.T) {
 			case asked != c.asked:
 				t.Errorf("it was asked: %v: %s", asked, said)
 			case !asked && (!strings.Contains(said, "waiting for approval") || gone != nil):
-				t.Errorf("nobody was asked, the file is %v: %s", gone, said)
+				t.Errorf("no form was shown, the file is %v: %s", gone, said)
 			case asked && c.Over == "stream" && gone == nil:
-				t.Errorf("somebody said yes, and nothing ran: %s", said)
+				t.Errorf("the form was accepted, and nothing ran: %s", said)
 			}
 		})
 	}

@@ -17,7 +17,7 @@ import (
 	"callgate/tool"
 )
 
-// stop ends a kernel that was started for its clients.
+// stop stops a kernel in the background.
 func (a *api) stop(w http.ResponseWriter, _ *http.Request) error {
 	if !a.Background {
 		return tool.Errorf("httpapi", tool.Denied, "this kernel was started by hand").WithHint("end it where it was started")
@@ -35,7 +35,7 @@ type mcpRoutes struct {
 	server *mcpserver.Server
 
 	mu  sync.Mutex
-	web map[string]http.Handler // for clients over HTTP, by how they are let in
+	web map[string]http.Handler // handlers of clients over HTTP, by process and settings
 }
 
 func (a *mcpRoutes) routes() map[string]route {
@@ -43,13 +43,13 @@ func (a *mcpRoutes) routes() map[string]route {
 }
 
 // isKernelChild reports whether a request comes from a process that the kernel
-// started: it has no human at it, whatever it says.
+// started. No human uses such a process, whatever its request says.
 func isKernelChild(r *http.Request) bool {
 	pid := peerPID(r)
 	return pid != 0 && peer.Lineage{}.Descends(pid, os.Getpid())
 }
 
-// mcpStream turns the connection into a stream of MCP messages, one a line.
+// mcpStream turns the connection into a stream of MCP messages, one per line.
 func (a *mcpRoutes) mcpStream(w http.ResponseWriter, r *http.Request) error {
 	if r.Header.Get("Upgrade") != protocol.Upgrade {
 		return tool.Errorf("httpapi", tool.Invalid, "this is a stream: it takes Upgrade: %s", protocol.Upgrade)
@@ -72,18 +72,18 @@ func (a *mcpRoutes) mcpStream(w http.ResponseWriter, r *http.Request) error {
 	const yes = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + protocol.Upgrade + "\r\n\r\n"
 	if _, err := io.WriteString(conn, yes); err != nil {
 		_ = conn.Close()
-		return nil // a client that has gone is no failure of ours
+		return nil // the client may have left
 	}
-	_ = a.server.Serve(a.Context, stream{conn, buffered.Reader}, o) // what goes wrong is told to the client
+	_ = a.server.Serve(a.Context, stream{conn, buffered.Reader}, o) // errors were sent to the client
 	return nil
 }
 
-// mcpHTTP serves an MCP client that came over HTTP to a process of the user's,
-// which says how such clients are let in.
+// mcpHTTP serves an MCP client over HTTP. A process of the user forwards its
+// requests, and sends the settings for such clients in a header.
 func (a *mcpRoutes) mcpHTTP(w http.ResponseWriter, r *http.Request) {
-	how := r.Header.Get(protocol.MCPClientHeader)
-	var g protocol.MCPHTTPClient
-	if err := json.Unmarshal([]byte(how), &g); err != nil {
+	settings := r.Header.Get(protocol.MCPClientHeader)
+	var c protocol.MCPHTTPClient
+	if err := json.Unmarshal([]byte(settings), &c); err != nil {
 		fail(w, tool.Errorf("httpapi", tool.Invalid, "this is for callgate mcp --http"))
 		return
 	}
@@ -93,24 +93,24 @@ func (a *mcpRoutes) mcpHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	how = strconv.Itoa(peerPID(r)) + " " + how // another process is another asker
+	key := strconv.Itoa(peerPID(r)) + " " + settings // each process asks for itself
 	a.mu.Lock()
-	h := a.web[how]
+	h := a.web[key]
 	if h == nil {
 		h = a.server.Handler(a.Context, mcpserver.HTTPOptions{
 			Options: mcpserver.Options{
-				Mode: g.Mode, ApprovalWait: a.ApprovalWait, NoElicitation: !g.Forms || isKernelChild(r),
-				Session: session.Spec{Workspace: g.Workspace, AppFile: g.AppFile, Requester: requester},
+				Mode: c.Mode, ApprovalWait: a.ApprovalWait, NoElicitation: !c.Forms || isKernelChild(r),
+				Session: session.Spec{Workspace: c.Workspace, AppFile: c.AppFile, Requester: requester},
 			},
-			Token: g.Token, NoAuth: g.NoAuth, Hosts: g.Hosts, Origins: g.Origins,
+			Token: c.Token, NoAuth: c.NoAuth, Hosts: c.Hosts, Origins: c.Origins,
 		})
-		a.web[how] = h
+		a.web[key] = h
 	}
 	a.mu.Unlock()
 	h.ServeHTTP(w, r)
 }
 
-// stream is a connection of which a part was read already.
+// stream is a connection whose first bytes are in a buffer.
 type stream struct {
 	net.Conn
 	in *bufio.Reader

@@ -50,7 +50,9 @@ func TestSecrets(t *testing.T) {
 		c := client.New(client.Options{Dial: dial, HumanKey: key})
 		_, listed := c.Secrets(ctx)
 		for what, err := range map[string]error{
-			"list": listed, "set": c.SetSecret(ctx, "A", protocol.SetSecret{Value: []byte(value)}), "delete": c.DeleteSecret(ctx, "A", protocol.DeleteSecret{}),
+			"list":   listed,
+			"set":    c.SetSecret(ctx, "A", protocol.SetSecret{Value: []byte(value)}),
+			"delete": c.DeleteSecret(ctx, "A", protocol.DeleteSecret{}),
 		} {
 			if tool.KindOf(err) != tool.Denied {
 				t.Errorf("%s with the key %q: %v", what, key, err)

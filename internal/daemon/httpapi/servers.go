@@ -96,15 +96,15 @@ func (a *serverRoutes) trust(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, struct{}{})
 }
 
-// login has a human log in to a remote server. The page is told first, and the
-// answer stays open until it is done.
+// login has a human log in to a remote server. It sends the address of the page
+// first, and the end of the login in the same answer.
 func (a *serverRoutes) login(w http.ResponseWriter, r *http.Request) error {
 	server, err := a.server(r)
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	tell := func(l protocol.Login) error {
+	send := func(l protocol.Login) error {
 		if err := json.NewEncoder(w).Encode(l); err != nil {
 			return err
 		}
@@ -114,12 +114,12 @@ func (a *serverRoutes) login(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	defer context.AfterFunc(a.Context, cancel)()
 	last := protocol.Login{Done: true}
-	if err := server.Authorize(ctx, func(url string) error { return tell(protocol.Login{URL: url}) }); err != nil {
+	if err := server.Authorize(ctx, func(url string) error { return send(protocol.Login{URL: url}) }); err != nil {
 		if !errors.As(err, &last.Error) {
 			last.Error = &tool.Error{Op: "httpapi", Kind: tool.Failed, Message: err.Error()}
 		}
 	}
-	_ = tell(last) // a client that has gone is no failure of ours
+	_ = send(last) // the client may have left
 	return nil
 }
 
@@ -135,14 +135,16 @@ func (a *serverRoutes) logs(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, wire.List(server.Logs(n), wire.ServerLogLine))
 }
 
-// listItems lists what a server offers beside tools.
+// listItems lists the resources, templates or prompts of a server.
 func (a *serverRoutes) listItems(w http.ResponseWriter, r *http.Request) error {
 	server, err := a.server(r)
 	if err != nil {
 		return err
 	}
 	list := map[string]func(context.Context) ([]json.RawMessage, error){
-		protocol.Resources: server.ListResources, protocol.Templates: server.ListResourceTemplates, protocol.Prompts: server.ListPrompts,
+		protocol.Resources: server.ListResources,
+		protocol.Templates: server.ListResourceTemplates,
+		protocol.Prompts:   server.ListPrompts,
 	}[r.PathValue("kind")]
 	if list == nil {
 		return unknownKind(r)
@@ -154,7 +156,7 @@ func (a *serverRoutes) listItems(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, append([]json.RawMessage{}, found...))
 }
 
-// readItem reads one resource, or one prompt, as a call like any other.
+// readItem reads a resource or a prompt, with a call like any other.
 func (a *serverRoutes) readItem(w http.ResponseWriter, r *http.Request) error {
 	s, err := a.session(r)
 	if err != nil {
@@ -192,5 +194,6 @@ func (a *serverRoutes) readItem(w http.ResponseWriter, r *http.Request) error {
 }
 
 func unknownKind(r *http.Request) error {
-	return tool.Errorf("httpapi", tool.Invalid, "servers do not offer %q", tool.Truncate(r.PathValue("kind"))).WithHint("ask for resources, templates or prompts")
+	return tool.Errorf("httpapi", tool.Invalid, "servers do not offer %q", tool.Truncate(r.PathValue("kind"))).
+		WithHint("ask for resources, templates or prompts")
 }

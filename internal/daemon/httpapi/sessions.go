@@ -38,8 +38,8 @@ func (a *sessionRoutes) open(w http.ResponseWriter, r *http.Request) error {
 }
 
 // session returns the session that a request is made in. Only the process that
-// opened it may use it: what is asked in it counts as asked by that process, and
-// another process could answer its own question.
+// opened it may use it: approvals count as asked by that process, and another
+// process could otherwise answer its own question.
 func (a *api) session(r *http.Request) (*session.Session, error) {
 	s, err := a.kernel.Sessions.Get(r.PathValue("session"))
 	if err != nil {
@@ -73,7 +73,7 @@ func (a *sessionRoutes) close(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, struct{}{})
 }
 
-// sessionSpec is a session as a client asks for it.
+// sessionSpec is the session that a client asks to open.
 func (a *api) sessionSpec(r *http.Request, o protocol.OpenSession) (session.Spec, error) {
 	pid, key := peerPID(r), ""
 	if pid == 0 {

@@ -47,19 +47,19 @@ func (a *toolRoutes) search(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := protocol.SearchResult{Answers: make([]protocol.QueryResult, len(found.Answers)), Unmatched: found.Unmatched, Degraded: found.Degraded}
-	for i, given := range found.Answers {
-		one := protocol.QueryResult{Query: given.Query, Total: given.Total, Hits: make([]protocol.SearchHit, len(given.Hits))}
-		for j, h := range given.Hits {
-			t := a.describe(s.View().Of(h.Tool))
-			if !q.Schemas {
-				t.Input, t.Output = nil, nil
-			}
-			one.Hits[j] = protocol.SearchHit{Tool: t, Score: h.Score, Semantic: h.Semantic, Why: h.Why()}
+	hit := func(h search.Hit) protocol.SearchHit {
+		t := a.describe(s.View().Of(h.Tool))
+		if !q.Schemas {
+			t.Input, t.Output = nil, nil
 		}
-		out.Answers[i] = one
+		return protocol.SearchHit{Tool: t, Score: h.Score, Semantic: h.Semantic, Why: h.Why()}
 	}
-	return answer(w, out)
+	return answer(w, protocol.SearchResult{
+		Unmatched: found.Unmatched, Degraded: found.Degraded,
+		Answers: wire.List(found.Answers, func(one search.Answer) protocol.QueryResult {
+			return protocol.QueryResult{Query: one.Query, Total: one.Total, Hits: wire.List(one.Hits, hit)}
+		}),
+	})
 }
 
 func (a *toolRoutes) surface(w http.ResponseWriter, r *http.Request) error {
@@ -133,7 +133,9 @@ func (a *toolRoutes) call(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &c); err != nil {
 		return err
 	}
-	return answer(w, s.Call(r.Context(), session.CallRequest{Name: c.Name, Args: c.Args, Parent: c.Parent, NoWait: c.NoWait}))
+	return answer(w, s.Call(r.Context(), session.CallRequest{
+		Name: c.Name, Args: c.Args, Parent: c.Parent, NoWait: c.NoWait,
+	}))
 }
 
 func (a *toolRoutes) collect(w http.ResponseWriter, r *http.Request) error {

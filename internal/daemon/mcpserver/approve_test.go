@@ -20,12 +20,18 @@ type human struct {
 }
 
 func (h *human) options() *sdk.ClientOptions {
-	return &sdk.ClientOptions{ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+	answer := func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 		h.saw = append(h.saw, r.Params)
 		said := h.answers[min(len(h.saw), len(h.answers))-1]
 		return &said, nil
-	}}
+	}
+	return &sdk.ClientOptions{ElicitationHandler: answer}
 }
+
+func inOrder(all ...sdk.ElicitResult) []sdk.ElicitResult { return all }
+
+// edits approves a call with other arguments.
+func edits(args string) sdk.ElicitResult { return says("accept", "approve", true, "arguments", args) }
 
 func says(action string, fields ...any) sdk.ElicitResult {
 	r := sdk.ElicitResult{Action: action}
@@ -47,18 +53,36 @@ func TestApprovalAtTheClient(t *testing.T) {
 		failed  bool
 		wiped   int64
 	}{
-		{"as it is", []sdk.ElicitResult{says("accept", "approve", true)}, 1, []string{`{"what":"disk"}`}, false, 1},
-		{"shown and unchanged", []sdk.ElicitResult{says("accept", "approve", true, "arguments", "{ \"what\" : \"disk\" }")}, 1, []string{`{"what":"disk"}`}, false, 1},
-		{"edited", []sdk.ElicitResult{says("accept", "approve", true, "arguments", `{"what":"cache"}`)}, 1, []string{`{"what":"cache"}`, "a human edited"}, false, 1},
-		{"edited badly, then well", []sdk.ElicitResult{says("accept", "approve", true, "arguments", `{"what":`), says("accept", "approve", true, "arguments", `{"waht":1}`), says("accept", "approve", true, "arguments", `{"what":"cache"}`)}, 3, []string{`{"what":"cache"}`}, false, 1},
-		{"edited badly for ever", []sdk.ElicitResult{says("accept", "approve", true, "arguments", `[]`)}, 3, []string{"waiting for approval", "callgate approvals approve a"}, false, 0},
-		{"no", []sdk.ElicitResult{says("accept", "approve", false, "feedback", "use the other one")}, 1, []string{"denied: ", "«use the other one»"}, true, 0},
-		{"declined", []sdk.ElicitResult{says("decline")}, 1, []string{"denied: "}, true, 0},
-		{"dismissed", []sdk.ElicitResult{says("cancel")}, 1, []string{"waiting for approval", "callgate approvals approve a"}, false, 0},
+		{"as it is", inOrder(says("accept", "approve", true)), 1, []string{`{"what":"disk"}`}, false, 1},
+		{
+			"shown and unchanged", inOrder(edits("{ \"what\" : \"disk\" }")),
+			1, []string{`{"what":"disk"}`}, false, 1,
+		},
+		{
+			"edited", inOrder(edits(`{"what":"cache"}`)),
+			1, []string{`{"what":"cache"}`, "a human edited"}, false, 1,
+		},
+		{
+			"edited badly, then well", inOrder(edits(`{"what":`), edits(`{"waht":1}`), edits(`{"what":"cache"}`)),
+			3, []string{`{"what":"cache"}`}, false, 1,
+		},
+		{
+			"edited badly for ever", inOrder(edits(`[]`)),
+			3, []string{"waiting for approval", "callgate approvals approve a"}, false, 0,
+		},
+		{
+			"refused", inOrder(says("accept", "approve", false, "feedback", "use the other one")),
+			1, []string{"denied: ", "«use the other one»"}, true, 0,
+		},
+		{"declined", inOrder(says("decline")), 1, []string{"denied: "}, true, 0},
+		{
+			"dismissed", inOrder(says("cancel")),
+			1, []string{"waiting for approval", "callgate approvals approve a"}, false, 0,
+		},
 	}
 	each(t, func(t *testing.T, w way) {
 		for _, test := range tests {
-			s := newStage(t, kernel.Config{})
+			s := newFixture(t, kernel.Config{})
 			h := &human{answers: test.answers}
 			c := s.connect(t, w, "tester", h.options())
 			res, said := call(t, c, "demo.wipe", `{"what":"disk"}`)
@@ -70,7 +94,7 @@ func TestApprovalAtTheClient(t *testing.T) {
 			if res.IsError != test.failed || s.wiped.Load() != test.wiped || len(h.saw) != test.forms {
 				t.Errorf("%s: failed %v, ran %d times, %d forms: %s", test.name, res.IsError, s.wiped.Load(), len(h.saw), said)
 			}
-			if m := h.saw[0].Message; !strings.Contains(m, "tester") || !strings.Contains(m, "demo.wipe") || !strings.Contains(m, `"what": "disk"`) {
+			if m := h.saw[0].Message; !containsAll(m, "tester", "demo.wipe", `"what": "disk"`) {
 				t.Errorf("%s: the form says %s", test.name, m)
 			}
 			if test.wiped == 1 {
@@ -81,7 +105,7 @@ func TestApprovalAtTheClient(t *testing.T) {
 }
 
 // answeredBy holds the journal's only answer against who gave it.
-func (s *stage) answeredBy(t *testing.T, who string) {
+func (s *fixture) answeredBy(t *testing.T, who string) {
 	t.Helper()
 	ok(t, s.kernel.Journal.Flush(t.Context()))
 	list, err := s.kernel.Journal.Read(t.Context(), journal.Query{Kind: journal.Answered})
@@ -91,15 +115,17 @@ func (s *stage) answeredBy(t *testing.T, who string) {
 	}
 }
 
-// A client that cannot ask is told what it waits for, and gets the result by
+// A client that cannot ask its human gets an answer that says so, and the result by
 // repeating the call, however it writes it.
 func TestApprovalElsewhere(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, kernel.Config{})
+		s := newFixture(t, kernel.Config{})
 		c := s.connect(t, w, "tester", nil)
 		for range 3 {
 			res, said := call(t, c, "demo.wipe", `{"what":"disk"}`)
-			if list := s.pending(t); len(list) != 1 || res.IsError || !strings.Contains(said, "waiting for approval") || !strings.Contains(said, "callgate approvals approve "+list[0].ID) || !strings.Contains(said, "repeat the same call") {
+			list := s.pending(t)
+			if len(list) != 1 || res.IsError || !containsAll(said,
+				"waiting for approval", "callgate approvals approve "+list[0].ID, "repeat the same call") {
 				t.Fatalf("%d pending: %s", len(list), said)
 			}
 		}
@@ -120,16 +146,17 @@ func TestApprovalElsewhere(t *testing.T) {
 	})
 }
 
-// Whoever answers first is heard, and the client's form is taken away.
+// The first answer counts, and then the client's form is cancelled.
 func TestFirstAnswerCounts(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	gone := make(chan struct{})
-	c := s.connect(t, ways[0], "tester", &sdk.ClientOptions{ElicitationHandler: func(ctx context.Context, _ *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+	elsewhere := func(ctx context.Context, _ *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 		s.approve(t, s.pending(t)[0].ID)
 		<-ctx.Done()
 		close(gone)
 		return nil, ctx.Err()
-	}})
+	}
+	c := s.connect(t, ways[0], "tester", &sdk.ClientOptions{ElicitationHandler: elsewhere})
 	if res, said := call(t, c, "demo.wipe", `{"what":"disk"}`); res.IsError || s.wiped.Load() != 1 {
 		t.Errorf("ran %d times: %s", s.wiped.Load(), said)
 	}
@@ -139,29 +166,32 @@ func TestFirstAnswerCounts(t *testing.T) {
 
 // A client answers for its own session, and for no other.
 func TestOnlyOwnCallsAreAnswered(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	call(t, s.connect(t, ways[0], "tester", nil), "demo.wipe", `{"what":"disk"}`)
 	other, err := s.kernel.OpenSession(t.Context(), s.opt.Session)
 	ok(t, err)
 	id := s.pending(t)[0].ID
-	if err := s.kernel.Approvals.AnswerVouched(t.Context(), approval.Voucher{By: "tester", Session: other.ID()}, id, approval.Answer{Approve: true}); err == nil || len(s.pending(t)) != 1 {
+	by := approval.Voucher{By: "tester", Session: other.ID()}
+	err = s.kernel.Approvals.AnswerVouched(t.Context(), by, id, approval.Answer{Approve: true})
+	if err == nil || len(s.pending(t)) != 1 {
 		t.Errorf("another session answered: %v", err)
 	}
 }
 
-// A client without a human at it says no before anybody could have read the
-// question. That is no answer: the call waits for one from elsewhere.
-func TestReflexIsNoAnswer(t *testing.T) {
+// A client without a human declines before anyone could have read the form. That is
+// no answer: the call waits for one from elsewhere.
+func TestAutomaticRefusalIsNoAnswer(t *testing.T) {
 	for _, w := range ways {
 		if strings.Contains(w.name, "new") {
 			continue // there the question goes back with the request
 		}
 		for _, action := range []string{"decline", "cancel"} {
-			s := newStage(t, kernel.Config{})
+			s := newFixture(t, kernel.Config{})
 			s.opt.AutoDeclineWithin = time.Hour
 			h := &human{answers: []sdk.ElicitResult{says(action), says(action)}}
 			c := s.connect(t, w, "headless", h.options())
-			if _, said := call(t, c, "demo.wipe", `{"what":"disk"}`); !strings.Contains(said, "waiting for approval") || len(h.saw) != 1 {
+			_, said := call(t, c, "demo.wipe", `{"what":"disk"}`)
+			if !strings.Contains(said, "waiting for approval") || len(h.saw) != 1 {
 				t.Fatalf("%s, %s: %d forms: %s", w.name, action, len(h.saw), said)
 			}
 			s.approve(t, s.pending(t)[0].ID)

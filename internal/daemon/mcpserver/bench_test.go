@@ -25,11 +25,11 @@ func measure(b *testing.B, c *sdk.ClientSession, name, args string) {
 }
 
 // BenchmarkCall is a call of a tool in memory: both ends of the protocol, the
-// door and the journal. The client's end is in it too.
+// gate and the journal.
 func BenchmarkCall(b *testing.B) {
 	for _, w := range ways {
 		b.Run(w.name, func(b *testing.B) {
-			s := newStage(b, kernel.Config{})
+			s := newFixture(b, kernel.Config{})
 			measure(b, s.connect(b, w, "bench", nil), "demo.add", `{"a":1,"b":2}`)
 		})
 	}
@@ -41,7 +41,9 @@ func BenchmarkBare(b *testing.B) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "bare"}, nil)
 	type pair struct{ A, B float64 }
 	type sum struct{ Sum float64 }
-	sdk.AddTool(server, &sdk.Tool{Name: "add"}, func(_ context.Context, _ *sdk.CallToolRequest, p pair) (*sdk.CallToolResult, sum, error) {
+	sdk.AddTool(server, &sdk.Tool{Name: "add"}, func(
+		_ context.Context, _ *sdk.CallToolRequest, p pair,
+	) (*sdk.CallToolResult, sum, error) {
 		return nil, sum{p.A + p.B}, nil
 	})
 	ours, theirs := sdk.NewInMemoryTransports()
@@ -58,20 +60,22 @@ func BenchmarkBare(b *testing.B) {
 
 // BenchmarkProxied is a call of a tool of an MCP server behind the kernel.
 func BenchmarkProxied(b *testing.B) {
-	s := newStage(b, kernel.Config{})
-	s.cast(b)
+	s := newFixture(b, kernel.Config{})
+	s.addServer(b)
 	measure(b, s.connect(b, ways[0], "bench", nil), "mcp_stage_one.echo", `{"text":"hello"}`)
 }
 
 // BenchmarkProxiedAtOnce is the same of 16 callers.
 func BenchmarkProxiedAtOnce(b *testing.B) {
-	s := newStage(b, kernel.Config{})
-	s.cast(b)
+	s := newFixture(b, kernel.Config{})
+	s.addServer(b)
 	c := s.connect(b, ways[0], "bench", nil)
 	b.SetParallelism(8)
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
-			res, err := c.CallTool(b.Context(), &sdk.CallToolParams{Name: "mcp_stage_one.echo", Arguments: json.RawMessage(`{"text":"hello"}`)})
+			res, err := c.CallTool(b.Context(), &sdk.CallToolParams{
+				Name: "mcp_stage_one.echo", Arguments: json.RawMessage(`{"text":"hello"}`),
+			})
 			if err != nil || res.IsError {
 				b.Error(err, res)
 			}
@@ -80,7 +84,7 @@ func BenchmarkProxiedAtOnce(b *testing.B) {
 }
 
 func BenchmarkListTools(b *testing.B) {
-	s := newStage(b, kernel.Config{})
+	s := newFixture(b, kernel.Config{})
 	c := s.connect(b, ways[0], "bench", nil)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -1,4 +1,4 @@
-//lint:file-ignore SA1019 servers want models, roots and an ear for logs all the same
+//lint:file-ignore SA1019 servers still use models, roots and logs
 
 package mcpserver_test
 
@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -26,22 +25,23 @@ import (
 
 // rich is a server of an app file, with what it has beside what all have.
 func rich(name, more string) string {
-	return name + ": {env: {" + actorVar + ": rich, WHO: " + name + "}" + more + "}"
+	return name + ": {env: {" + serverVar + ": rich, WHO: " + name + "}" + more + "}"
 }
 
-// lender is a client with a human, a model, roots, and an ear for logs.
-type lender struct {
+// fullClient is a client with all capabilities: a human, a model, roots and logs.
+type fullClient struct {
 	human
 	mu      sync.Mutex
 	logs    []string
 	updated chan string
 }
 
-func (l *lender) options() *sdk.ClientOptions {
+func (l *fullClient) options() *sdk.ClientOptions {
 	o := l.human.options()
 	o.Capabilities = &sdk.ClientCapabilities{RootsV2: &sdk.RootCapabilities{}}
 	o.CreateMessageHandler = func(_ context.Context, r *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
-		return &sdk.CreateMessageResult{Role: "assistant", Model: "m", Content: &sdk.TextContent{Text: "you said " + r.Params.Messages[0].Content.(*sdk.TextContent).Text}}, nil
+		text := "you said " + r.Params.Messages[0].Content.(*sdk.TextContent).Text
+		return &sdk.CreateMessageResult{Role: "assistant", Model: "m", Content: &sdk.TextContent{Text: text}}, nil
 	}
 	o.LoggingMessageHandler = func(_ context.Context, r *sdk.LoggingMessageRequest) {
 		l.mu.Lock()
@@ -49,26 +49,20 @@ func (l *lender) options() *sdk.ClientOptions {
 		l.logs = append(l.logs, r.Params.Logger+": "+r.Params.Data.(string))
 	}
 	l.updated = make(chan string, 100)
-	o.ResourceUpdatedHandler = func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { l.updated <- r.Params.URI }
+	o.ResourceUpdatedHandler = func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) {
+		l.updated <- r.Params.URI
+	}
 	return o
 }
 
-func eventually(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("this never came: %s", what)
-		}
-	}
-}
-
-// B: names and addresses as the servers have them, where only one has it.
+// Bare names: names and addresses as the servers give them, where only one has it.
 func TestBareNames(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.castAs(t, "    deny: [{module: mcp_hidden}]\n",
-		`one: {env: {`+actorVar+`: rich, WHO: one, TOOLS: "alone both read getThing search_tools", PROMPTS: "mine two__greet", RESOURCES: "x://one x://both callgate://journal/recent"}}`,
-		`two: {env: {`+actorVar+`: rich, WHO: two, TOOLS: "both", PROMPTS: "greet", RESOURCES: "x://two x://both"}}`,
-		`hidden: {env: {`+actorVar+`: rich, WHO: hidden, RESOURCES: "x://hidden"}}`)
+	s := newFixture(t, kernel.Config{})
+	s.addServers(t, "    deny: [{module: mcp_hidden}]\n",
+		`one: {env: {`+serverVar+`: rich, WHO: one, TOOLS: "alone both read getThing search_tools", `+
+			`PROMPTS: "mine two__greet", RESOURCES: "x://one x://both callgate://journal/recent"}}`,
+		`two: {env: {`+serverVar+`: rich, WHO: two, TOOLS: "both", PROMPTS: "greet", RESOURCES: "x://two x://both"}}`,
+		`hidden: {env: {`+serverVar+`: rich, WHO: hidden, RESOURCES: "x://hidden"}}`)
 	s.opt.Mode = "direct+bare" // as the bridge says it
 	each(t, func(t *testing.T, w way) {
 		c := s.connect(t, w, "tester", nil)
@@ -76,7 +70,10 @@ func TestBareNames(t *testing.T) {
 		for _, tl := range toolList(t, c) {
 			names = append(names, tl.Name)
 		}
-		for _, want := range []string{"alone", "getThing", "mcp_one__both", "mcp_two__both", "mcp_one__search_tools", "demo__add", "filesystem__read", "read"} {
+		for _, want := range []string{
+			"alone", "getThing", "mcp_one__both", "mcp_two__both", "mcp_one__search_tools",
+			"demo__add", "filesystem__read", "read",
+		} {
 			if !slices.Contains(names, want) {
 				t.Errorf("there is no %s among %v", want, names)
 			}
@@ -96,10 +93,15 @@ func TestBareNames(t *testing.T) {
 		for _, p := range prompts.Prompts {
 			names = append(names, p.Name)
 		}
-		if diff := cmp.Diff([]string{"greet", "mine", "one__asks", "one__shared", "one__two__greet", "two__asks", "two__shared"}, slices.Sorted(slices.Values(names))); diff != "" {
+		if diff := cmp.Diff([]string{
+			"greet", "mine", "one__asks", "one__shared", "one__two__greet", "two__asks", "two__shared",
+		}, slices.Sorted(slices.Values(names))); diff != "" {
 			t.Error(diff)
 		}
-		for name, want := range map[string]string{"mine": "one says mine", "one__mine": "one says mine", "two__shared": "two says shared", "two__greet": "two says greet", "one__two__greet": "one says two__greet"} {
+		for name, want := range map[string]string{
+			"mine": "one says mine", "one__mine": "one says mine", "two__shared": "two says shared",
+			"two__greet": "two says greet", "one__two__greet": "one says two__greet",
+		} {
 			got, err := c.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: name})
 			if err != nil || got.Messages[0].Content.(*sdk.TextContent).Text != want {
 				t.Errorf("%s: %+v, %v", name, got, err)
@@ -112,32 +114,38 @@ func TestBareNames(t *testing.T) {
 			names = append(names, r.URI)
 		}
 		if diff := cmp.Diff([]string{
-			"asks://one", "asks://two", "callgate://journal/recent", "callgate://mcp/one/callgate://journal/recent", "callgate://mcp/one/watch://both",
-			"callgate://mcp/one/x://both", "callgate://mcp/two/watch://both", "callgate://mcp/two/x://both", "x://one", "x://two",
+			"asks://one", "asks://two", "callgate://journal/recent",
+			"callgate://mcp/one/callgate://journal/recent", "callgate://mcp/one/watch://both",
+			"callgate://mcp/one/x://both", "callgate://mcp/two/watch://both", "callgate://mcp/two/x://both",
+			"x://one", "x://two",
 		}, slices.Sorted(slices.Values(names))); diff != "" {
 			t.Error(diff)
 		}
 		for uri, want := range map[string]string{
-			"x://one": "one has x://one", "one://of/a/template": "one has one://of/a/template", "callgate://mcp/two/x://both": "two has x://both", "callgate://mcp/one/x://one": "one has x://one",
+			"x://one": "one has x://one", "one://of/a/template": "one has one://of/a/template",
+			"callgate://mcp/two/x://both": "two has x://both", "callgate://mcp/one/x://one": "one has x://one",
 		} {
 			got, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
 			if err != nil || got.Contents[0].Text != want || got.Contents[0].URI != uri {
 				t.Errorf("%s: %+v, %v", uri, got, err)
 			}
 		}
-		for _, uri := range []string{"x://both", "x://hidden", "hidden://x", "x://nowhere", "callgate://mcp/hidden/x://hidden"} {
+		for _, uri := range []string{
+			"x://both", "x://hidden", "hidden://x", "x://nowhere", "callgate://mcp/hidden/x://hidden",
+		} {
 			var e *jsonrpc.Error
-			if got, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); !errors.As(err, &e) || e.Code != jsonrpc.CodeInvalidParams {
+			got, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
+			if !errors.As(err, &e) || e.Code != jsonrpc.CodeInvalidParams {
 				t.Errorf("%s: %+v, %v", uri, got, err)
 			}
 		}
 	})
 }
 
-// C: sounds and things with an address arrive as what they are.
+// Content keeps its type: audio and embedded resources, too.
 func TestContentIsCarried(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.castAs(t, "", rich("one", ""))
+	s := newFixture(t, kernel.Config{})
+	s.addServers(t, "", rich("one", ""))
 	each(t, func(t *testing.T, w way) {
 		res, _ := call(t, s.connect(t, w, "tester", nil), "mcp_one.contents", `{}`)
 		var got []string
@@ -152,7 +160,10 @@ func TestContentIsCarried(t *testing.T) {
 			case *sdk.ResourceLink: // to what is kept
 			}
 		}
-		want := []string{"text words", "audio audio/wav wav", "resource note://x text/plain a note", "resource zip://x application/zip zip"}
+		want := []string{
+			"text words", "audio audio/wav wav", "resource note://x text/plain a note",
+			"resource zip://x application/zip zip",
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
@@ -160,9 +171,13 @@ func TestContentIsCarried(t *testing.T) {
 }
 
 // raw calls a tool once, whatever it wants to know.
-func raw(t testing.TB, c *sdk.ClientSession, name string, answers sdk.InputResponseMap, state string) (*sdk.CallToolResult, error) {
+func raw(
+	t testing.TB, c *sdk.ClientSession, name string, answers sdk.InputResponseMap, state string,
+) (*sdk.CallToolResult, error) {
 	t.Helper()
-	return c.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: json.RawMessage(`{}`), InputResponses: answers, RequestState: state})
+	return c.CallTool(t.Context(), &sdk.CallToolParams{
+		Name: name, Arguments: json.RawMessage(`{}`), InputResponses: answers, RequestState: state,
+	})
 }
 
 func keys(m sdk.InputRequestMap) string {
@@ -176,15 +191,15 @@ func keys(m sdk.InputRequestMap) string {
 
 // handless is a client that leaves it to the test to answer.
 func handless() *sdk.ClientOptions {
-	o := (&lender{}).options()
+	o := (&fullClient{}).options()
 	o.MultiRoundTrip = &sdk.MultiRoundTripOptions{Disabled: true}
 	return o
 }
 
-// T: a state is good once, and a made-up one for nothing.
+// A requestState resumes a call once, and a made-up one is refused.
 func TestRequestState(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.castAs(t, "", rich("one", ""))
+	s := newFixture(t, kernel.Config{})
+	s.addServers(t, "", rich("one", ""))
 	for _, w := range []way{ways[1], ways[3]} {
 		t.Run(w.name, func(t *testing.T) {
 			c := s.connect(t, w, "tester", handless())
@@ -199,7 +214,9 @@ func TestRequestState(t *testing.T) {
 			refused := func(why, name, state string) {
 				t.Helper()
 				var e *jsonrpc.Error
-				if got, err := raw(t, c, name, accept("one", "a"), state); !errors.As(err, &e) || e.Code != jsonrpc.CodeInvalidParams || !strings.Contains(e.Message, "requestState") {
+				got, err := raw(t, c, name, accept("one", "a"), state)
+				if !errors.As(err, &e) || e.Code != jsonrpc.CodeInvalidParams ||
+					!strings.Contains(e.Message, "requestState") {
 					t.Errorf("%s: %+v, %v", why, got, err)
 				}
 			}
@@ -230,12 +247,13 @@ func TestRequestState(t *testing.T) {
 // M, S: what a server wants to know comes together, under its own keys, from the
 // client's human, model and roots, and whatever protocol the two of them speak.
 func TestQuestionsTogether(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.castAs(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
+	s := newFixture(t, kernel.Config{})
+	s.addServers(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
 	each(t, func(t *testing.T, w way) {
-		l := &lender{human: human{answers: []sdk.ElicitResult{says("accept", "it", "Ada")}}}
+		l := &fullClient{human: human{answers: []sdk.ElicitResult{says("accept", "it", "Ada")}}}
 		c := s.connectWith(t, w, "tester", l.options(), func(c *sdk.Client) { c.AddRoots(&sdk.Root{URI: "file:///here"}) })
-		if _, said := call(t, c, "mcp_one.several", `{}`); !strings.HasPrefix(said, "Ada, you said hi, file:///here") || len(l.saw) != 1 {
+		_, said := call(t, c, "mcp_one.several", `{}`)
+		if !strings.HasPrefix(said, "Ada, you said hi, file:///here") || len(l.saw) != 1 {
 			t.Errorf("said %s", said)
 		}
 		if _, said := call(t, c, "mcp_old.sample", `{}`); !strings.HasPrefix(said, "the model: you said hi") {
@@ -257,14 +275,15 @@ func TestQuestionsTogether(t *testing.T) {
 	})
 }
 
-// E: a form that the SDK does not know is carried both ways; see also the tests
+// A form that the SDK does not know is carried both ways; see also the tests
 // of where servers are reached.
 func TestFormsOfAllKinds(t *testing.T) {
 	for _, w := range []way{ways[0], ways[2]} {
 		t.Run(w.name, func(t *testing.T) {
-			var s *stage
-			form := json.RawMessage(`{"properties":{"many":{"items":{"anyOf":[{"const":"a","title":"A"}],"type":"string"},"type":"array"}},"type":"object"}`)
-			s = newStage(t, kernel.Config{}, chooser(&s, form))
+			var s *fixture
+			form := json.RawMessage(`{"properties":{"many":{"items":{"anyOf":[{"const":"a","title":"A"}],` +
+				`"type":"string"},"type":"array"}},"type":"object"}`)
+			s = newFixture(t, kernel.Config{}, chooser(&s, form))
 			var saw string
 			opt := &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 				return nil, errors.New("not here")
@@ -291,10 +310,13 @@ func TestFormsOfAllKinds(t *testing.T) {
 }
 
 // chooser is a tool whose server asks with a form.
-func chooser(s **stage, form json.RawMessage) *tool.Tool {
+func chooser(s **fixture, form json.RawMessage) *tool.Tool {
 	return define("demo.choose", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`,
 		func(ctx context.Context, c tool.Call, _ tool.Grant) (*tool.Result, error) {
-			answers, err := upstream.Forward(ctx, (*s).kernel.Clients.ClientOf([]string{c.ID}), "chooser", sdk.InputRequestMap{"q": &sdk.ElicitParams{Message: "which?", RequestedSchema: form}})
+			to := (*s).kernel.Clients.ClientOf([]string{c.ID})
+			answers, err := upstream.Forward(ctx, to, "chooser", sdk.InputRequestMap{
+				"q": &sdk.ElicitParams{Message: "which?", RequestedSchema: form},
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -302,12 +324,12 @@ func chooser(s **stage, form json.RawMessage) *tool.Tool {
 		})
 }
 
-// K: a capability that the client has not is the client's to hear of.
+// A client learns that a server needs a capability that it does not have.
 func TestMissingCapability(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.castAs(t, "", rich("one", ""))
+	s := newFixture(t, kernel.Config{})
+	s.addServers(t, "", rich("one", ""))
 	each(t, func(t *testing.T, w way) {
-		_, said := call(t, s.connect(t, w, "able", (&lender{}).options()), "mcp_one.needy", `{}`)
+		_, said := call(t, s.connect(t, w, "able", (&fullClient{}).options()), "mcp_one.needy", `{}`)
 		if !strings.HasPrefix(said, "fine") {
 			t.Errorf("with a model: %s", said)
 		}
@@ -321,23 +343,27 @@ func TestMissingCapability(t *testing.T) {
 			return
 		}
 		var e *jsonrpc.Error
-		if !errors.As(err, &e) || e.Code != sdk.CodeMissingRequiredClientCapabilities || e.Message != "lend me your model" || !strings.Contains(string(e.Data), "sampling") {
+		if !errors.As(err, &e) || e.Code != sdk.CodeMissingRequiredClientCapabilities ||
+			e.Message != "lend me your model" || !strings.Contains(string(e.Data), "sampling") {
 			t.Errorf("the error is %+v of %v", e, err)
 		}
 		// Through another tool as well.
-		if _, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "execute_tool", Arguments: json.RawMessage(`{"name":"mcp_one.needy","params":{}}`)}); !errors.As(err, &e) {
+		_, err = c.CallTool(t.Context(), &sdk.CallToolParams{
+			Name: "execute_tool", Arguments: json.RawMessage(`{"name":"mcp_one.needy","params":{}}`),
+		})
+		if !errors.As(err, &e) {
 			t.Errorf("through another tool: %v", err)
 		}
 	})
 }
 
-// L: what a server tells of its work, from the level on that the client wants.
+// TestLogs passes logs of servers on, from the level on that the client wants.
 func TestLogs(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.castAs(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
+	s := newFixture(t, kernel.Config{})
+	s.addServers(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
 	for _, w := range []way{ways[0], ways[2]} {
 		t.Run(w.name, func(t *testing.T) {
-			l, silent := &lender{}, &lender{}
+			l, silent := &fullClient{}, &fullClient{}
 			c, other := s.connect(t, w, "tester", l.options()), s.connect(t, w, "other", silent.options())
 			ok(t, c.SetLoggingLevel(t.Context(), &sdk.SetLoggingLevelParams{Level: "info"}))
 			for _, name := range []string{"mcp_one.log", "mcp_old.log"} {
@@ -349,7 +375,7 @@ func TestLogs(t *testing.T) {
 				t.Error(diff)
 			}
 			if len(silent.logs) != 0 {
-				t.Errorf("who asked for none was told %v", silent.logs)
+				t.Errorf("a client that wants no logs got %v", silent.logs)
 			}
 		})
 	}
@@ -357,8 +383,8 @@ func TestLogs(t *testing.T) {
 
 // M2: what is read beside tools may ask, too.
 func TestReadingsAsk(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.castAs(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
+	s := newFixture(t, kernel.Config{})
+	s.addServers(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
 	each(t, func(t *testing.T, w way) {
 		for _, server := range []string{"one", "old"} {
 			h := &human{answers: []sdk.ElicitResult{says("accept", "it", "Ada"), says("accept", "it", "Bea")}}
@@ -382,61 +408,66 @@ func TestReadingsAsk(t *testing.T) {
 	})
 }
 
-// R: who wants to be told of a resource is, and nobody else, until they go.
+// A client that subscribed to a resource is notified of its changes until it leaves,
+// and no other client is.
 func TestSubscribe(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.castAs(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
+	s := newFixture(t, kernel.Config{})
+	s.addServers(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
 	each(t, func(t *testing.T, w way) {
 		for _, server := range []string{"one", "old"} {
 			uri := "callgate://mcp/" + server + "/watch://both"
-			l, other := &lender{}, &lender{}
+			l, other := &fullClient{}, &fullClient{}
 			c, _ := s.connect(t, w, "tester", l.options()), s.connect(t, w, "other", other.options())
 			ok(t, c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}))
 			change := func() { call(t, c, "mcp_"+server+".change", `{}`) }
-			eventually(t, "word of the change", func() bool { change(); return len(l.updated) > 0 })
+			eventually(t, "the notification", func() bool { change(); return len(l.updated) > 0 })
 			if got := <-l.updated; got != uri || len(other.updated) != 0 {
-				t.Errorf("told of %s, and the other client %d times", got, len(other.updated))
+				t.Errorf("notified of %s, and the other client %d times", got, len(other.updated))
 			}
 			ok(t, c.Unsubscribe(t.Context(), &sdk.UnsubscribeParams{URI: uri}))
 			watched := func() int { return s.watched(t, server) }
-			eventually(t, "the taking back", func() bool { return watched() == 0 })
+			eventually(t, "the end of the subscription", func() bool { return watched() == 0 })
 			// A client that goes takes its wishes along.
 			ok(t, c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}))
-			eventually(t, "the wish", func() bool { return watched() == 1 })
+			eventually(t, "the subscription", func() bool { return watched() == 1 })
 			ok(t, c.Close())
-			eventually(t, "the going", func() bool { return watched() == 0 })
+			eventually(t, "the end with the client", func() bool { return watched() == 0 })
 		}
 		c := s.connect(t, ways[0], "tester", nil)
-		for _, uri := range []string{"callgate://journal/recent", "callgate://mcp/one/nothing://here/at/all", "watch://both"} {
-			if err := c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}); err == nil && uri != "callgate://mcp/one/nothing://here/at/all" { // a server takes what it likes
+		const accepted = "callgate://mcp/one/nothing://here/at/all" // a server accepts what it likes
+		for _, uri := range []string{"callgate://journal/recent", accepted, "watch://both"} {
+			err := c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri})
+			if err == nil && uri != accepted {
 				t.Errorf("%s can be watched", uri)
 			}
 		}
 	})
 }
 
-// watched is how many of its resources a server tells of.
-func (s *stage) watched(t testing.TB, server string) int {
+// watched is how many subscriptions a server has.
+func (s *fixture) watched(t testing.TB, server string) int {
 	t.Helper()
 	own, err := s.kernel.OpenSession(t.Context(), s.opt.Session)
 	ok(t, err)
 	defer own.Close()
-	n, err := strconv.Atoi(own.Call(t.Context(), session.CallRequest{Name: "mcp_" + server + ".watched", Args: nil}).Summary)
+	r := own.Call(t.Context(), session.CallRequest{Name: "mcp_" + server + ".watched", Args: nil})
+	n, err := strconv.Atoi(r.Summary)
 	ok(t, err)
 	return n
 }
 
 // What is read of servers beside tools is on record, and what the rules refuse.
 func TestReadingsAreOnRecord(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.castAs(t, "    deny: [{module: mcp_two}]\n", rich("one", ""), rich("two", ""))
+	s := newFixture(t, kernel.Config{})
+	s.addServers(t, "    deny: [{module: mcp_two}]\n", rich("one", ""), rich("two", ""))
 	c := s.connect(t, ways[0], "tester", nil)
 	_, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "callgate://mcp/one/watch://both"})
 	ok(t, err)
 	if _, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "callgate://mcp/one/x://none"}); err == nil {
 		t.Error("what is not there was read")
 	}
-	if _, err := c.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "two__shared"}); err == nil || !strings.Contains(err.Error(), "offers no prompts here") {
+	_, err = c.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "two__shared"})
+	if err == nil || !strings.Contains(err.Error(), "offers no prompts here") {
 		t.Errorf("a denied prompt: %v", err)
 	}
 	ok(t, s.kernel.Journal.Flush(t.Context()))
@@ -453,7 +484,8 @@ func TestReadingsAreOnRecord(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string{
-		`ended tester mcp_one.resources allow success {"uri":"watch://both"}`, `ended tester mcp_one.resources allow error {"uri":"x://none"}`,
+		`ended tester mcp_one.resources allow success {"uri":"watch://both"}`,
+		`ended tester mcp_one.resources allow error {"uri":"x://none"}`,
 		`asked tester mcp_two.prompts refuse {"name":"shared"}`,
 	}, got); diff != "" {
 		t.Error(diff)
@@ -467,15 +499,17 @@ func TestReadingsAreOnRecord(t *testing.T) {
 	ok(t, s.kernel.Journal.Flush(t.Context()))
 	records, err = s.kernel.Journal.Read(t.Context(), journal.Query{Newest: true, Limit: 1})
 	ok(t, err)
-	if r := records[0]; r.Tool != "mcp_one:prompts@1.0.0" || r.End == nil || r.End.Status != "success" || r.Principal == nil || r.Call == "" {
+	if r := records[0]; r.Tool != "mcp_one:prompts@1.0.0" || r.End == nil || r.End.Status != "success" ||
+		r.Principal == nil || r.Call == "" {
 		t.Errorf("the last record is %+v", r)
 	}
 }
 
-// What a server counts is told as it counts it, from its first number on, also
-// when it counts faster than anybody reads.
-func TestCountsAreToldOneByOne(t *testing.T) {
-	s := newStage(t, kernel.Config{}, define("demo.count", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`,
+// Each count of a server is sent, from the first on, also when it counts faster than
+// the client reads.
+func TestCountsAreSentOneByOne(t *testing.T) {
+	reads := tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}
+	s := newFixture(t, kernel.Config{}, define("demo.count", reads, `{"type":"object"}`,
 		func(_ context.Context, _ tool.Call, g tool.Grant) (*tool.Result, error) {
 			for _, line := range []string{"0/2 a\n", "1/2 b\n", "1/2 again\n", "2/2 c\n"} {
 				g.Output("progress", []byte(line))
@@ -483,8 +517,8 @@ func TestCountsAreToldOneByOne(t *testing.T) {
 			return tool.OK("counted", nil)
 		}))
 	each(t, func(t *testing.T, w way) {
-		told := make(chan *sdk.ProgressNotificationParams, 8)
-		c := s.connect(t, w, "tester", &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { told <- r.Params }})
+		sent := make(chan *sdk.ProgressNotificationParams, 8)
+		c := s.connect(t, w, "tester", progressTo(sent))
 		params := &sdk.CallToolParams{Name: "demo.count"}
 		params.SetProgressToken("p")
 		_, err := c.CallTool(t.Context(), params)
@@ -494,9 +528,9 @@ func TestCountsAreToldOneByOne(t *testing.T) {
 			at    float64
 			words string
 		}{{0, "a"}, {1, "b"}, {1, "again"}, {2, "c"}} {
-			got := <-told
+			got := <-sent
 			if got.Progress <= last || got.Progress-want.at > 0.001 || got.Total != 2 || got.Message != want.words {
-				t.Errorf("told %+v after %v, want %+v", got, last, want)
+				t.Errorf("got %+v after %v, want %+v", got, last, want)
 			}
 			last = got.Progress
 		}

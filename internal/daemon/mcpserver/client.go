@@ -2,59 +2,59 @@ package mcpserver
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate/internal/daemon/mcpserver/route"
-	"callgate/internal/kernel/servers"
+	"callgate/internal/daemon/mcpserver/calls"
+	"callgate/internal/daemon/mcpserver/items"
 	"callgate/internal/kernel/session"
-	upstream "callgate/internal/source/mcp/downstream"
+	"callgate/internal/kernel/toolview"
+	"callgate/internal/source/mcp/downstream"
 	"callgate/tool"
-)
-
-const (
-	maxParked = 128 // flights that a guest may leave behind
-	maxRefs   = 256 // artifacts that a guest may read again
 )
 
 // client is one client.
 type client struct {
-	host   *endpoint
-	name   string
-	id     string          // of its connection, where that has one
-	ctx    context.Context // ends when it goes
-	cancel context.CancelFunc
-	idle   *time.Timer
+	endpoint  *endpoint
+	name      string
+	id        string          // of its connection, if that has one
+	ctx       context.Context // ends when the client leaves
+	cancel    context.CancelFunc
+	idle      *time.Timer // nil for a connection
+	calls     *calls.Calls
+	items     *items.Catalog
+	artifacts artifacts
 
 	opening sync.Mutex // guards session and tools
 	session *session.Session
-	tools   []*sdk.Tool // as it was first shown them
-	typed   map[string]json.RawMessage
+	tools   *toolList // as the client was first shown them; nil before
 
-	mu        sync.Mutex
-	suspended []*pendingCall           // left behind, oldest first
-	refs      []string                 // artifacts that its results named, oldest first
-	minLevel  upstream.Level           // from which on it wants to hear of servers' work
-	routes    [kinds]map[string]string // of bare names to servers, as last seen
-	made      []route.Item             // templates of resources, as last seen
+	mu       sync.Mutex
+	logLevel downstream.Level // the lowest that it wants
 }
 
-func newClient(h *endpoint, name string) *client {
-	g := &client{host: h, name: name}
-	g.ctx, g.cancel = context.WithCancel(h.ctx)
-	return g
+func newClient(e *endpoint, name string) *client {
+	c := &client{endpoint: e, name: name}
+	c.ctx, c.cancel = context.WithCancel(e.ctx)
+	c.calls = calls.New(c.ctx, calls.Config{
+		Kernel: e.kernel, Client: name, Asker: &e.asker,
+		Approval: calls.Approval{
+			Wait: e.opt.ApprovalWait, NoForms: e.opt.NoElicitation, AutomaticWithin: e.opt.AutoDeclineWithin,
+		},
+	})
+	c.items = &items.Catalog{Log: e.opt.Log, BareNames: e.opt.BareNames}
+	return c
 }
 
-// clientName is what a client calls itself, fit for a journal and for others'
-// eyes.
+// maxName bounds a client's name.
+const maxName = 64
+
+// clientName is the name that a client gives itself, made printable.
 func clientName(info *sdk.Implementation) string {
 	if info == nil {
 		return "mcp client"
@@ -65,182 +65,99 @@ func clientName(info *sdk.Implementation) string {
 		}
 		return -1
 	}, strings.ToValidUTF8(info.Name, ""))
-	if name = strings.TrimSpace(tool.TruncateTo(name, 64)); name == "" {
+	if name = strings.TrimSpace(tool.TruncateTo(name, maxName)); name == "" {
 		return "mcp client"
 	}
 	return name
 }
 
-// touch notes that a guest who is only a name is still about.
-func (g *client) touch() {
-	if g.idle != nil {
-		g.idle.Reset(idleAfter)
+// touch restarts the time after which an idle client without a connection is
+// closed.
+func (c *client) touch() {
+	if c.idle != nil {
+		c.idle.Reset(idleAfter)
 	}
 }
 
-// open returns the guest's session. One that lay idle for so long that the
-// kernel took it for forgotten is opened again.
-func (g *client) open(ctx context.Context) (*session.Session, error) {
-	g.opening.Lock()
-	defer g.opening.Unlock()
-	return g.openLocked(ctx)
+// open returns the client's session. It opens a new one if the kernel has closed
+// an idle one.
+func (c *client) open(ctx context.Context) (*session.Session, error) {
+	c.opening.Lock()
+	defer c.opening.Unlock()
+	return c.openLocked(ctx)
 }
 
-func (g *client) openLocked(ctx context.Context) (*session.Session, error) {
-	if err := g.ctx.Err(); err != nil {
+func (c *client) openLocked(ctx context.Context) (*session.Session, error) {
+	if err := c.ctx.Err(); err != nil {
 		return nil, tool.Errorf("mcpserver", tool.Unavailable, "this connection is being closed")
 	}
-	if g.session != nil {
-		if _, err := g.host.kernel.Sessions.Get(g.session.ID()); err == nil {
-			return g.session, nil
+	if c.session != nil {
+		if _, err := c.endpoint.kernel.Sessions.Get(c.session.ID()); err == nil {
+			return c.session, nil
 		}
 	}
-	spec := g.host.opt.Session
-	spec.Agent, spec.NoWait = g.name, true
-	s, err := g.host.kernel.OpenSession(ctx, spec)
+	spec := c.endpoint.opt.Session
+	spec.Agent, spec.NoWait = c.name, true
+	s, err := c.endpoint.kernel.OpenSession(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
-	g.session = s
+	c.session = s
 	return s, nil
 }
 
-// close sends the guest away: what it has in flight is cancelled, and on
-// record, when close returns.
-func (g *client) close() {
-	g.cancel()
-	if g.idle != nil {
-		g.idle.Stop()
+// close ends the client's session. When it returns, its calls are cancelled and
+// recorded.
+func (c *client) close() {
+	c.cancel()
+	if c.idle != nil {
+		c.idle.Stop()
 	}
-	g.opening.Lock()
-	defer g.opening.Unlock()
-	if g.session != nil {
-		g.session.Close()
+	c.opening.Lock()
+	defer c.opening.Unlock()
+	if c.session != nil {
+		c.session.Close()
 	}
 }
 
-// suspend keeps a flight for a request to come.
-func (g *client) suspend(f *pendingCall) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if slices.Contains(g.suspended, f) {
-		return
-	}
-	if len(g.suspended) >= maxParked {
-		g.suspended[0].cancelUnlessWaiting() // its answer is in the journal
-		g.suspended = slices.Delete(g.suspended, 0, 1)
-	}
-	g.suspended = append(g.suspended, f)
+func (c *client) level() downstream.Level {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.logLevel
 }
 
-// removeSuspended forgets a flight whose result was given, and one whose result that was:
-// it has been collected.
-func (g *client) removeSuspended(f *pendingCall) {
-	r := f.end.result
-	given := r != nil && r.Status != tool.Waiting
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.suspended = slices.DeleteFunc(g.suspended, func(o *pendingCall) bool { return o == f || given && o.isWaitingFor(r.Call) })
-}
-
-// findSuspended finds the flight that a request comes back for: the one whose state it
-// brings, if it wants the same, or one of the same call when it brings none. It
-// is nil when the request comes for none. A state under which nothing waits was
-// made up, or used before.
-func (g *client) findSuspended(state string, key func() string) (*pendingCall, error) {
-	g.mu.Lock()
-	parked := slices.Clone(g.suspended)
-	g.mu.Unlock()
-	parked = slices.DeleteFunc(parked, func(f *pendingCall) bool { return !f.matchesState(state) })
-	if len(parked) > 0 {
-		want := key()
-		for _, f := range parked {
-			if f.key() == want && f.attached.CompareAndSwap(false, true) {
-				if f.matchesState(state) {
-					return f, nil
-				}
-				f.attached.Store(false) // somebody was faster
-			}
-		}
-	}
-	if state != "" {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "nothing waits under this requestState; make the request anew, without it"}
-	}
-	return nil, nil
-}
-
-// level is from which level on the guest wants to hear of servers' work.
-func (g *client) level() upstream.Level {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.minLevel
-}
-
-// setLogLevel has the servers of a guest's app tell of their work.
-func (g *client) setLogLevel(ctx context.Context, level upstream.Level) error {
-	s, err := g.open(ctx)
+// setLogLevel has the servers of the client's app send logs from a level on.
+func (c *client) setLogLevel(ctx context.Context, level downstream.Level) error {
+	s, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
-	g.mu.Lock()
-	g.minLevel = level
-	g.mu.Unlock()
-	g.servers(s).SetLogLevel(ctx, level)
+	c.mu.Lock()
+	c.logLevel = level
+	c.mu.Unlock()
+	c.scope(s).Servers.SetLogLevel(ctx, level)
 	return nil
 }
 
-// servers returns the MCP servers of a session's app.
-func (g *client) servers(s *session.Session) servers.Scoped {
-	return g.host.kernel.Servers.In(s.Loaded().Scope)
+// scope is where the client finds items of MCP servers.
+func (c *client) scope(s *session.Session) items.Scope {
+	return items.Scope{Session: s, Servers: c.endpoint.kernel.Servers.In(s.Loaded().Scope)}
 }
 
-// callKey is the same for calls that are the same: the tool, whatever name it
-// was called by, and its arguments, however they were written.
-func (g *client) callKey(ctx context.Context, name string, args json.RawMessage) string {
-	if s, err := g.open(ctx); err == nil {
-		if v, err := s.View().Tool(ctx, name); err == nil {
+// surface says how the client is shown its tools.
+func (c *client) surface() toolview.SurfaceConfig {
+	return toolview.SurfaceConfig{
+		ForMCP: true, Client: c.name, Mode: c.endpoint.opt.Mode, BareNames: c.endpoint.opt.BareNames,
+	}
+}
+
+// callKey is equal for equal calls: of one tool, by any of its names, with equal
+// arguments, however they are written.
+func (c *client) callKey(name string, args json.RawMessage) string {
+	if s, err := c.open(c.ctx); err == nil {
+		if v, err := s.View().Tool(c.ctx, name); err == nil {
 			name = v.ID.String()
 		}
 	}
-	return name + "\x00" + canonical(args)
+	return name + "\x00" + calls.Canonical(args)
 }
-
-// canonical writes JSON in one way.
-func canonical(raw json.RawMessage) string {
-	if len(raw) == 0 || string(raw) == "null" {
-		return "{}"
-	}
-	dec := json.NewDecoder(strings.NewReader(string(raw)))
-	dec.UseNumber()
-	var value any
-	if dec.Decode(&value) != nil {
-		return string(raw)
-	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return string(raw)
-	}
-	return string(text)
-}
-
-// allowArtifact notes an artifact that the guest may read from now on.
-func (g *client) allowArtifact(ref string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if slices.Contains(g.refs, ref) {
-		return
-	}
-	if len(g.refs) >= maxRefs {
-		g.refs = slices.Delete(g.refs, 0, 1)
-	}
-	g.refs = append(g.refs, ref)
-}
-
-func (g *client) artifacts() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Clone(g.refs)
-}
-
-// newState makes a name that nobody can guess.
-func newState() string { return rand.Text() }

@@ -11,11 +11,11 @@ import (
 	"callgate/internal/kernel"
 )
 
-// A client that shows no forms collects what a human approved elsewhere. What
-// was collected is not given again to whoever makes the same call anew.
+// A client that shows no forms collects the result of a call that a human approved
+// elsewhere. A result is collected once: the same call made again is a new one.
 func TestCollect(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, kernel.Config{})
+		s := newFixture(t, kernel.Config{})
 		c := s.connect(t, w, "mute", nil)
 		list := toolList(t, c)
 		i := slices.IndexFunc(list, func(tl *sdk.Tool) bool { return tl.Name == "approvals__collect" })
@@ -26,17 +26,20 @@ func TestCollect(t *testing.T) {
 		_, said := call(t, c, "demo.wipe", args)
 		id := s.pending(t)[0].ID
 		if !strings.Contains(said, fmt.Sprintf(`approvals.collect with {"approval":%q}`, id)) {
-			t.Errorf("it is told %s", said)
+			t.Errorf("it says %s", said)
 		}
 		ask := fmt.Sprintf(`{"approval":%q,"wait_seconds":0}`, id)
-		if res, said := call(t, c, "approvals__collect", ask); res.IsError || !strings.HasPrefix(said, "waiting for approval: demo.wipe still waits") {
+		res, said := call(t, c, "approvals__collect", ask)
+		if res.IsError || !strings.HasPrefix(said, "waiting for approval: demo.wipe still waits") {
 			t.Errorf("before the answer: %s", said)
 		}
 		s.approve(t, id)
-		if res, said := call(t, c, "approvals.collect", fmt.Sprintf(`{"approval":%q,"wait_seconds":60}`, id)); res.IsError || !strings.Contains(said, args) || s.wiped.Load() != 1 {
+		res, said = call(t, c, "approvals.collect", fmt.Sprintf(`{"approval":%q,"wait_seconds":60}`, id))
+		if res.IsError || !strings.Contains(said, args) || s.wiped.Load() != 1 {
 			t.Errorf("after the answer: %s", said)
 		}
-		if _, said := call(t, c, "demo.wipe", args); !strings.HasPrefix(said, "waiting for approval") || len(s.pending(t)) != 1 || s.wiped.Load() != 1 {
+		_, said = call(t, c, "demo.wipe", args)
+		if !strings.HasPrefix(said, "waiting for approval") || len(s.pending(t)) != 1 || s.wiped.Load() != 1 {
 			t.Errorf("the same call anew: %s", said)
 		}
 	})

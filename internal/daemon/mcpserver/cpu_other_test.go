@@ -4,5 +4,5 @@ package mcpserver_test
 
 import "time"
 
-// cpu is not told here.
+// cpu is not measured on this system.
 func cpu() time.Duration { return 0 }

@@ -14,7 +14,7 @@ import (
 )
 
 // curious is a tool whose server asks the human two things before it answers.
-func curious(s **stage, also func() []string) *tool.Tool {
+func curious(s **fixture, also func() []string) *tool.Tool {
 	return define("demo.ask", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`,
 		func(ctx context.Context, c tool.Call, _ tool.Grant) (*tool.Result, error) {
 			var said []any
@@ -22,7 +22,7 @@ func curious(s **stage, also func() []string) *tool.Tool {
 				// Servers of old protocols ask without saying of which call.
 				g := (*s).kernel.Clients.ClientOf(append(also(), c.ID))
 				answers, err := upstream.Forward(ctx, g, "curious", sdk.InputRequestMap{"q": &sdk.ElicitParams{
-					Message: "your " + what + "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"it":{"type":"string"}}}`),
+					Message: "your " + what + "?", RequestedSchema: json.RawMessage(oneField),
 				}})
 				if err != nil {
 					return nil, err
@@ -36,11 +36,12 @@ func curious(s **stage, also func() []string) *tool.Tool {
 
 func TestServersAskTheClient(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		var s *stage
-		s = newStage(t, kernel.Config{}, curious(&s, func() []string { return nil }))
+		var s *fixture
+		s = newFixture(t, kernel.Config{}, curious(&s, func() []string { return nil }))
 		h := &human{answers: []sdk.ElicitResult{says("accept", "it", "Ada"), says("decline")}}
 		_, said := call(t, s.connect(t, w, "tester", h.options()), "demo.ask", `{}`)
-		if !strings.Contains(said, `{"said":["accept","Ada","decline",null]}`) || len(h.saw) != 2 || !strings.Contains(h.saw[0].Message, "curious asks: your name?") {
+		if !strings.Contains(said, `{"said":["accept","Ada","decline",null]}`) || len(h.saw) != 2 ||
+			!strings.Contains(h.saw[0].Message, "curious asks: your name?") {
 			t.Errorf("%d forms: %s", len(h.saw), said)
 		}
 		_, said = call(t, s.connect(t, w, "mute", nil), "demo.ask", `{}`)
@@ -52,13 +53,14 @@ func TestServersAskTheClient(t *testing.T) {
 
 // A question that could be of two clients is shown to neither.
 func TestQuestionsOfNobody(t *testing.T) {
-	var s *stage
+	var s *fixture
 	other := make(chan string, 1)
-	s = newStage(t, kernel.Config{}, curious(&s, func() []string { id := <-other; other <- id; return []string{id} }),
-		define("demo.stay", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`, func(ctx context.Context, c tool.Call, g tool.Grant) (*tool.Result, error) {
-			other <- c.ID
-			return s.slow(ctx, c, g)
-		}))
+	stay := func(ctx context.Context, c tool.Call, g tool.Grant) (*tool.Result, error) {
+		other <- c.ID
+		return s.slow(ctx, c, g)
+	}
+	s = newFixture(t, kernel.Config{}, curious(&s, func() []string { id := <-other; other <- id; return []string{id} }),
+		define("demo.stay", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`, stay))
 	h := &human{answers: []sdk.ElicitResult{says("accept", "it", "Ada")}}
 	first, second := s.connect(t, ways[0], "first", h.options()), s.connect(t, ways[0], "second", h.options())
 	over := make(chan struct{})
@@ -67,7 +69,8 @@ func TestQuestionsOfNobody(t *testing.T) {
 		_, _ = first.CallTool(t.Context(), &sdk.CallToolParams{Name: "demo.stay"})
 	}()
 	<-s.began
-	if _, said := call(t, second, "demo.ask", `{}`); !strings.Contains(said, `["decline",null,"decline",null]`) || len(h.saw) != 0 {
+	_, said := call(t, second, "demo.ask", `{}`)
+	if !strings.Contains(said, `["decline",null,"decline",null]`) || len(h.saw) != 0 {
 		t.Errorf("%d forms: %s", len(h.saw), said)
 	}
 	close(s.finish)

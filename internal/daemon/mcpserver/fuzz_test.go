@@ -29,13 +29,15 @@ func (*script) Close() error { return nil }
 
 // Whatever comes, every line that goes out is a message, and Serve ends.
 func FuzzStream(f *testing.F) {
-	s := newStage(f, kernel.Config{})
+	s := newFixture(f, kernel.Config{})
 	close(s.finish)
 	for _, line := range []string{
 		hello,
-		hello + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
+		hello + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+			`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
 		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"demo.wipe","arguments":{"what":"x"},` + meta + `}}`,
-		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"demo.wipe","inputResponses":{"x":{"action":"accept"}},"requestState":"y",` + meta + `}}`,
+		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"demo.wipe",` +
+			`"inputResponses":{"x":{"action":"accept"}},"requestState":"y",` + meta + `}}`,
 		`{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"callgate://mcp/x/y",` + meta + `}}`,
 		`{"jsonrpc":"2.0","id":"5","method":"prompts/get","params":{"name":"a__b",` + meta + `}}`,
 		"not a message", "[]", "[1]", "{}", "null", `{"jsonrpc":"2.0"}`, `{"jsonrpc":"2.0","id":1,"result":{}}`,
@@ -64,7 +66,7 @@ func FuzzStream(f *testing.F) {
 
 // A line that is no message is refused, and the next one is heard.
 func TestBadLinesAreRefused(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	r, w := io.Pipe()
 	c := &answers{Reader: r, lines: make(chan string, 8)}
 	s.serves.Go(func() { _ = s.server.Serve(context.Background(), c, s.opt) })

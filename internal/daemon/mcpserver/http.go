@@ -14,77 +14,114 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"callgate/internal/daemon/mcpserver/mcpresult"
 )
 
-// HTTPOptions is how clients are served over HTTP. The zero value turns
-// everybody away: a token is needed.
+// HTTPOptions configures how clients are served over HTTP. The zero value refuses
+// all clients, because it has no token.
 type HTTPOptions struct {
 	Options
-	Token  string // that clients bring as Authorization: Bearer
-	NoAuth bool   // everybody who reaches the address is let in, token or not
-	// Hosts are the names, without a port, by which clients may call us, beside
-	// those of this machine itself. A page that had its own name lead here would
-	// come with that name.
+	Token  string // that clients send as Authorization: Bearer
+	NoAuth bool   // no token is needed
+	// Hosts are the host names, without a port, that requests may be sent to, beside
+	// those of this machine itself. A page whose own name was made to resolve to
+	// this machine sends that name, and is refused.
 	Hosts []string
-	// Origins are the pages that may call us from a browser, as
-	// https://example.com; none by default, but those of this machine.
+	// Origins are the origins of the pages that may send requests from a browser, as
+	// https://example.com, beside those of this machine.
 	Origins []string
 }
 
-// maxBody bounds a request, as it does on a stream.
+// maxBody bounds a request, as on a stream.
 const maxBody = 64 << 20
 
-// connectionIdle is how long a connection of the old handshake may be without a
+// connectionIdle is how long a connection of the stateful protocol may send no
 // request.
 const connectionIdle = time.Hour
 
-// handler is two doors to one house: for the old handshake, whose clients have
-// connections and may resume a broken stream, and for the protocol without.
+// handler serves two protocols: the stateful one, whose clients have connections
+// and may resume a broken stream, and the stateless one.
 type handler struct {
-	opt                 HTTPOptions
-	token               [sha256.Size]byte
-	connected           *endpoint
-	nameless            *endpoint
-	stateful, stateless http.Handler
+	opt         HTTPOptions
+	token       [sha256.Size]byte
+	connected   *endpoint // of the stateful protocol
+	named       *endpoint // of the stateless one
+	toConnected http.Handler
+	toNamed     http.Handler
+	close       func()
 }
 
-// Handler serves clients over streamable HTTP until ctx ends. Then their
-// sessions are closed.
+// Handler serves clients over streamable HTTP until ctx ends or the server is
+// closed. Then it closes their sessions.
 func (s *Server) Handler(ctx context.Context, o HTTPOptions) http.Handler {
-	h := &handler{opt: o, token: sha256.Sum256([]byte(o.Token)), connected: s.newEndpoint(o.Options, false), nameless: s.newEndpoint(o.Options, true)}
+	h := &handler{
+		opt: o, token: sha256.Sum256([]byte(o.Token)),
+		connected: s.newEndpoint(o.Options, false), named: s.newEndpoint(o.Options, true),
+	}
 	serverOf := func(to *endpoint) func(*http.Request) *sdk.Server {
 		return func(*http.Request) *sdk.Server { return to.sdk }
 	}
-	h.stateful = sdk.NewStreamableHTTPHandler(serverOf(h.connected), &sdk.StreamableHTTPOptions{
+	h.toConnected = sdk.NewStreamableHTTPHandler(serverOf(h.connected), &sdk.StreamableHTTPOptions{
 		EventStore: sdk.NewMemoryEventStore(nil), SessionTimeout: connectionIdle, MaxRequestBodyBytes: maxBody,
 		Logger: h.connected.opt.Log, DisableLocalhostProtection: true, // the hosts are checked here
 	})
-	h.stateless = sdk.NewStreamableHTTPHandler(serverOf(h.nameless), &sdk.StreamableHTTPOptions{
+	h.toNamed = sdk.NewStreamableHTTPHandler(serverOf(h.named), &sdk.StreamableHTTPOptions{
 		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBody,
-		Logger: h.nameless.opt.Log, DisableLocalhostProtection: true,
+		Logger: h.named.opt.Log, DisableLocalhostProtection: true,
 	})
-	context.AfterFunc(ctx, h.close)
+	h.close = sync.OnceFunc(h.closeEndpoints)
+	s.add(h)
+	context.AfterFunc(ctx, func() {
+		h.close()
+		s.remove(h)
+	})
 	return h
 }
 
-func (h *handler) close() {
+// add has Close close a handler. A handler that comes too late is closed at once.
+func (s *Server) add(h *handler) {
+	s.mu.Lock()
+	closed := s.handlers == nil
+	if !closed {
+		s.handlers[h] = true
+	}
+	s.mu.Unlock()
+	if closed {
+		h.close()
+	}
+}
+
+// remove removes a handler that is closed.
+func (s *Server) remove(h *handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.handlers, h)
+}
+
+func (h *handler) closeEndpoints() {
 	h.connected.cancel()
-	h.nameless.cancel()
+	h.named.cancel()
 	for session := range h.connected.sdk.Sessions() {
 		_ = session.Close()
 	}
 	h.connected.close()
-	h.nameless.close()
+	h.named.close()
 }
 
-// ServeHTTP lets in who may come in, and shows them to their door.
+const unknownHost = "this server is not known by the name in the Host header; " +
+	"start it with that name if it is right"
+
+// ServeHTTP refuses requests to unknown hosts, from unknown pages and without a
+// token, and serves the others.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !h.allowedHost(r.Host):
-		http.Error(w, "this server is not known by the name in the Host header; start it with that name if it is right", http.StatusForbidden)
+		http.Error(w, unknownHost, http.StatusForbidden)
 	case !h.allowedOrigin(r.Header.Values("Origin")):
 		http.Error(w, "pages of this origin may not call this server", http.StatusForbidden)
 	case !h.validToken(r.Header.Get("Authorization")):
@@ -95,7 +132,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// dispatch sends a request to the door that its protocol asks for.
+// dispatch serves a request by its protocol.
 func (h *handler) dispatch(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get("Mcp-Session-Id")
 	version := r.Header.Get("Mcp-Protocol-Version")
@@ -110,18 +147,18 @@ func (h *handler) dispatch(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if id == "" && stateless(version) {
-		h.stateless.ServeHTTP(w, r)
+	if id == "" && mcpresult.Stateless(version) {
+		h.toNamed.ServeHTTP(w, r)
 		return
 	}
 	if r.Method == http.MethodDelete {
-		h.connected.cancelRequests(id) // what it has in flight would hold up its end
+		h.connected.cancelCalls(id) // else the end of the connection would wait for them
 	}
-	h.stateful.ServeHTTP(w, r)
+	h.toConnected.ServeHTTP(w, r)
 }
 
-// peekProtocol reads the protocol that a request without the header speaks, from its
-// body, which it leaves as it was.
+// peekProtocol reads the version of the protocol from the body of a request that
+// has no header for it. The body can be read again.
 func peekProtocol(w http.ResponseWriter, r *http.Request) (string, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
@@ -134,34 +171,21 @@ func peekProtocol(w http.ResponseWriter, r *http.Request) (string, error) {
 		} `json:"params"`
 	}
 	if json.Unmarshal(body, &m) != nil {
-		return "", nil // the SDK says what is wrong with it
+		return "", nil // the SDK answers with the error
 	}
 	version, _ := m.Params.Meta[sdk.MetaKeyProtocolVersion].(string)
 	return version, nil
 }
 
-// cancelRequests cancels what a connection has in flight.
-func (h *endpoint) cancelRequests(id string) {
-	if id == "" {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, g := range h.clients {
-		if g.id == id {
-			g.cancel()
-		}
-	}
-}
-
-// allowedHost reports whether a client calls us by a name that is ours.
+// allowedHost reports whether requests may be sent to a host name.
 func (h *handler) allowedHost(hostport string) bool {
 	name := hostport
 	if host, _, err := net.SplitHostPort(hostport); err == nil {
 		name = host
 	}
 	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
-	return loopback(name) || name != "" && slices.ContainsFunc(h.opt.Hosts, func(s string) bool { return strings.EqualFold(s, name) })
+	listed := func(s string) bool { return strings.EqualFold(s, name) }
+	return loopback(name) || name != "" && slices.ContainsFunc(h.opt.Hosts, listed)
 }
 
 func loopback(name string) bool {
@@ -173,19 +197,20 @@ func loopback(name string) bool {
 }
 
 // allowedOrigin reports whether a request comes from no page, or from one that
-// may call us.
+// may send requests.
 func (h *handler) allowedOrigin(origins []string) bool {
 	for _, origin := range origins {
 		u, err := url.Parse(origin)
-		known := err == nil && (u.Scheme == "http" || u.Scheme == "https") && loopback(strings.ToLower(u.Hostname()))
-		if !known && !slices.ContainsFunc(h.opt.Origins, func(s string) bool { return strings.EqualFold(s, origin) }) {
+		own := err == nil && (u.Scheme == "http" || u.Scheme == "https") && loopback(strings.ToLower(u.Hostname()))
+		listed := func(s string) bool { return strings.EqualFold(s, origin) }
+		if !own && !slices.ContainsFunc(h.opt.Origins, listed) {
 			return false
 		}
 	}
 	return true
 }
 
-// validToken compares in constant time, whatever the length.
+// validToken checks the token in constant time, for tokens of any length.
 func (h *handler) validToken(header string) bool {
 	if h.opt.NoAuth {
 		return true

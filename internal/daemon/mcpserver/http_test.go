@@ -15,7 +15,8 @@ import (
 	"callgate/internal/kernel"
 )
 
-const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
+const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+	`"capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
 
 // post sends a request of our own making to a handler.
 func post(t testing.TB, h http.Handler, body string, change func(*http.Request)) *http.Response {
@@ -33,8 +34,10 @@ func post(t testing.TB, h http.Handler, body string, change func(*http.Request))
 }
 
 func TestWhoMayComeIn(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	o := mcpserver.HTTPOptions{Options: s.opt, Token: token, Hosts: []string{"box.example"}, Origins: []string{"https://app.example"}}
+	s := newFixture(t, kernel.Config{})
+	o := mcpserver.HTTPOptions{
+		Options: s.opt, Token: token, Hosts: []string{"box.example"}, Origins: []string{"https://app.example"},
+	}
 	guarded := s.server.Handler(t.Context(), o)
 	o.Token = ""
 	unset := s.server.Handler(t.Context(), o)
@@ -77,12 +80,14 @@ func TestWhoMayComeIn(t *testing.T) {
 	}
 }
 
-const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+	`"io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},` +
+	`"io.modelcontextprotocol/clientCapabilities":{}}`
 
 // Requests of the protocol without connections are known by their header, or by
 // what they say of themselves.
 func TestDoors(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	h := s.server.Handler(t.Context(), mcpserver.HTTPOptions{Options: s.opt, Token: token})
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + meta + `}}`
 	fresh := func(r *http.Request) {
@@ -91,7 +96,8 @@ func TestDoors(t *testing.T) {
 	}
 	res := post(t, h, list, fresh)
 	body, _ := io.ReadAll(res.Body)
-	if res.StatusCode != 200 || !bytes.Contains(body, []byte(`"resultType":"complete"`)) || !bytes.Contains(body, []byte(`"cacheScope":"private"`)) || res.Header.Get("Mcp-Session-Id") != "" {
+	if res.StatusCode != 200 || res.Header.Get("Mcp-Session-Id") != "" ||
+		!containsAll(string(body), `"resultType":"complete"`, `"cacheScope":"private"`) {
 		t.Errorf("%s: %.300s", res.Status, body)
 	}
 	res = post(t, h, list, nil)
@@ -99,14 +105,15 @@ func TestDoors(t *testing.T) {
 		t.Errorf("without its header: %s: %s", res.Status, body)
 	}
 	res = post(t, h, hello, nil)
-	if body, _ := io.ReadAll(res.Body); res.StatusCode != 200 || res.Header.Get("Mcp-Session-Id") == "" || !bytes.Contains(body, []byte("2025-06-18")) {
-		t.Errorf("the old handshake: %s: %s", res.Status, body)
+	body, _ = io.ReadAll(res.Body)
+	if res.StatusCode != 200 || res.Header.Get("Mcp-Session-Id") == "" || !containsAll(string(body), "2025-06-18") {
+		t.Errorf("the stateful protocol: %s: %s", res.Status, body)
 	}
 }
 
 // A broken stream is resumed where it broke off.
 func TestStreamsResume(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	c := s.connect(t, way{http: true, version: old}, "tester", nil)
 	send := func(method, body, last string) *http.Response {
 		r, err := http.NewRequestWithContext(t.Context(), method, s.url, strings.NewReader(body))
@@ -122,7 +129,8 @@ func TestStreamsResume(t *testing.T) {
 		ok(t, err)
 		return res
 	}
-	res := send(http.MethodPost, `{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"demo.slow","arguments":{}}}`, "")
+	const request = `{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"demo.slow","arguments":{}}}`
+	res := send(http.MethodPost, request, "")
 	<-s.began
 	buf := make([]byte, 4096)
 	n, err := res.Body.Read(buf)
@@ -150,7 +158,7 @@ func TestStreamsResume(t *testing.T) {
 
 // Requests under one name share a session, and so what was left behind.
 func TestStatelessGuestsShareASession(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	c := s.connect(t, ways[3], "tester", nil)
 	for range 3 {
 		call(t, c, "demo.add", `{"a":1,"b":2}`)
@@ -163,7 +171,7 @@ func TestStatelessGuestsShareASession(t *testing.T) {
 // The promise of an output schema is kept to the letter, since clients hold
 // results against it.
 func TestPromises(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	c := s.connect(t, ways[0], "tester", nil)
 	for _, tl := range toolList(t, c) {
 		if tl.OutputSchema == nil {
@@ -183,5 +191,31 @@ func TestPromises(t *testing.T) {
 				t.Error("no structured content")
 			}
 		}
+	}
+}
+
+// TestCloseClosesSessions closes a server that clients over HTTP are connected to:
+// their sessions are closed when Close returns, and no new client is served.
+func TestCloseClosesSessions(t *testing.T) {
+	s := newFixture(t, kernel.Config{})
+	for _, w := range ways {
+		if w.http {
+			s.connect(t, w, "tester", nil)
+		}
+	}
+	if n := s.kernel.Sessions.Len(); n == 0 {
+		t.Fatal("no session is open")
+	}
+	s.server.Close()
+	if n := s.kernel.Sessions.Len(); n != 0 {
+		t.Errorf("%d sessions are open after Close", n)
+	}
+	srv := httptest.NewServer(s.server.Handler(t.Context(), mcpserver.HTTPOptions{Options: s.opt, Token: token}))
+	defer srv.Close()
+	client := sdk.NewClient(&sdk.Implementation{Name: "late", Version: "1"}, nil)
+	transport := &sdk.StreamableClientTransport{Endpoint: srv.URL, HTTPClient: &http.Client{Transport: bearer{}}}
+	if c, err := client.Connect(t.Context(), transport, nil); err == nil {
+		_ = c.Close()
+		t.Error("a client was served after Close")
 	}
 }

@@ -30,7 +30,7 @@ func toolList(t testing.TB, c *sdk.ClientSession) []*sdk.Tool {
 func TestToolsAreTheSurface(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
 		for _, mode := range []string{"", "compact_direct", "discovery"} {
-			s := newStage(t, kernel.Config{})
+			s := newFixture(t, kernel.Config{})
 			s.opt.Mode = mode
 			c := s.connect(t, w, "tester", nil)
 			first := toolList(t, c)
@@ -70,14 +70,18 @@ func oneWay(t testing.TB, v any) string {
 }
 
 func TestAnnotations(t *testing.T) {
-	s := newStage(t, kernel.Config{}, define("net.fetch", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Network: true}, `{"type":"object"}`, nil2))
+	network := tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Network: true}
+	s := newFixture(t, kernel.Config{}, define("net.fetch", network, `{"type":"object"}`, nil2))
 	hints := map[string]string{}
 	for _, mode := range []string{"direct", "discovery"} {
 		s.opt.Mode = mode
 		for _, tl := range toolList(t, s.connect(t, ways[0], "tester", nil)) {
 			a := tl.Annotations
 			var said []string
-			for name, yes := range map[string]bool{"reads": a.ReadOnlyHint, "destroys": *a.DestructiveHint, "idempotent": a.IdempotentHint, "open": *a.OpenWorldHint} {
+			for name, yes := range map[string]bool{
+				"reads": a.ReadOnlyHint, "destroys": *a.DestructiveHint,
+				"idempotent": a.IdempotentHint, "open": *a.OpenWorldHint,
+			} {
 				if yes {
 					said = append(said, name)
 				}
@@ -103,7 +107,7 @@ func nil2(context.Context, tool.Call, tool.Grant) (*tool.Result, error) { return
 
 func TestCalls(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, kernel.Config{})
+		s := newFixture(t, kernel.Config{})
 		s.opt.Mode = "direct" // whatever else ships with the kernel
 		c := s.connect(t, w, "tester", nil)
 		toolList(t, c)
@@ -116,7 +120,8 @@ func TestCalls(t *testing.T) {
 			// beside promised data is among them, and data that were not promised
 			// are not given beside anything.
 			data := oneWay(t, res.StructuredContent)
-			if listed := name == "demo__add"; listed != (strings.Contains(data, `"sum":3`) && strings.Contains(data, "taken as the number 1")) {
+			listed := name == "demo__add"
+			if listed != containsAll(data, `"sum":3`, "taken as the number 1") {
 				t.Errorf("%s gives the data %s", name, data)
 			}
 		}
@@ -125,18 +130,18 @@ func TestCalls(t *testing.T) {
 			t.Errorf("a misspelt name: %s", said)
 		}
 		res, said = call(t, c, "demo.add", `{"a":"many"}`)
-		if !res.IsError || !strings.Contains(said, "invalid: ") || !strings.Contains(said, "\n- b: ") || !strings.Contains(said, "schema: {") {
+		if !res.IsError || !containsAll(said, "invalid: ", "\n- b: ", "schema: {") {
 			t.Errorf("wrong arguments: %s", said)
 		}
 		if _, err := c.ListTools(t.Context(), &sdk.ListToolsParams{Cursor: "nowhere"}); err == nil {
-			t.Error("a cursor that nobody gave was followed")
+			t.Error("a cursor that was made up was followed")
 		}
 	})
 }
 
 func TestLargeResultsAreResources(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, kernel.Config{})
+		s := newFixture(t, kernel.Config{})
 		c := s.connect(t, w, "tester", nil)
 		res, said := call(t, c, "demo.large", `{}`)
 		var link *sdk.ResourceLink
@@ -171,7 +176,9 @@ func TestLargeResultsAreResources(t *testing.T) {
 		}
 		ref, err := s.kernel.Artifacts.Put(t.Context(), []byte("another session's"))
 		ok(t, err)
-		for _, uri := range []string{"callgate://artifact/" + ref, "callgate://nothing", "callgate://mcp/none/x", "file:///etc/passwd"} {
+		for _, uri := range []string{
+			"callgate://artifact/" + ref, "callgate://nothing", "callgate://mcp/none/x", "file:///etc/passwd",
+		} {
 			if _, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil {
 				t.Errorf("%s was read", uri)
 			}
@@ -181,7 +188,7 @@ func TestLargeResultsAreResources(t *testing.T) {
 
 func TestCancelledCallEndsOnRecord(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, kernel.Config{})
+		s := newFixture(t, kernel.Config{})
 		c := s.connect(t, w, "tester", nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
@@ -197,12 +204,10 @@ func TestCancelledCallEndsOnRecord(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, kernel.Config{})
+		s := newFixture(t, kernel.Config{})
 		close(s.finish)
-		told := make(chan *sdk.ProgressNotificationParams, 8)
-		c := s.connect(t, w, "tester", &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
-			told <- r.Params
-		}})
+		sent := make(chan *sdk.ProgressNotificationParams, 8)
+		c := s.connect(t, w, "tester", progressTo(sent))
 		params := &sdk.CallToolParams{Name: "demo.slow"}
 		params.SetProgressToken("p1")
 		res, err := c.CallTool(t.Context(), params)
@@ -212,7 +217,7 @@ func TestProgress(t *testing.T) {
 		}
 		said := ""
 		for last := 0.0; !strings.Contains(said, "nearly there"); {
-			p := <-told
+			p := <-sent
 			if p.Progress <= last || p.ProgressToken != "p1" {
 				t.Errorf("progress %v after %v for %v", p.Progress, last, p.ProgressToken)
 			}
@@ -220,17 +225,17 @@ func TestProgress(t *testing.T) {
 			said += p.Message
 		}
 		if !strings.Contains(said, "on the way") {
-			t.Errorf("told %q", said)
+			t.Errorf("got %q", said)
 		}
 	})
 }
 
 func TestClientsGo(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	ours, theirs := net.Pipe()
 	served := make(chan error, 1)
 	go func() { served <- s.server.Serve(t.Context(), theirs, s.opt) }()
-	c, err := sdk.NewClient(&sdk.Implementation{Name: "tester"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: ours, Writer: ours}, nil)
+	c, err := dial(t, ours, "")
 	ok(t, err)
 	go c.CallTool(t.Context(), &sdk.CallToolParams{Name: "demo.slow"})
 	<-s.began
@@ -246,7 +251,7 @@ func TestClientsGo(t *testing.T) {
 
 // A connection over HTTP ends with a DELETE, also in the middle of a call.
 func TestConnectionsEnd(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	c := s.connect(t, way{http: true, version: old}, "tester", nil)
 	over := make(chan error, 1)
 	go func() {
@@ -267,7 +272,7 @@ func TestConnectionsEnd(t *testing.T) {
 }
 
 // endsCancelled waits until the slow call has ended on record.
-func (s *stage) endsCancelled(t *testing.T) {
+func (s *fixture) endsCancelled(t *testing.T) {
 	t.Helper()
 	for r, err := range s.kernel.Journal.Follow(t.Context(), 0) {
 		ok(t, err)
@@ -281,12 +286,12 @@ func (s *stage) endsCancelled(t *testing.T) {
 }
 
 func TestServeEndsWithItsContext(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	ours, theirs := net.Pipe()
 	served := make(chan error, 1)
 	go func() { served <- s.server.Serve(ctx, theirs, s.opt) }()
-	c, err := sdk.NewClient(&sdk.Implementation{Name: "tester"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: ours, Writer: ours}, nil)
+	c, err := dial(t, ours, "")
 	ok(t, err)
 	go c.CallTool(t.Context(), &sdk.CallToolParams{Name: "demo.slow"})
 	<-s.began
@@ -297,7 +302,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 }
 
 func TestClientsSeeWhoHoldsALock(t *testing.T) {
-	s := newStage(t, kernel.Config{Limits: gate.Limits{LockWait: time.Millisecond}})
+	s := newFixture(t, kernel.Config{Limits: gate.Limits{LockWait: time.Millisecond}})
 	first, second := s.connect(t, ways[0], "first-agent", nil), s.connect(t, ways[3], "second-agent", nil)
 	held := make(chan *sdk.CallToolResult, 1)
 	go func() {
@@ -307,7 +312,7 @@ func TestClientsSeeWhoHoldsALock(t *testing.T) {
 	<-s.began
 	res, said := call(t, second, "demo.hold", `{}`)
 	if !res.IsError || !strings.Contains(said, "busy: ") || !strings.Contains(said, "first-agent") {
-		t.Errorf("the second is told: %s", said)
+		t.Errorf("the second gets: %s", said)
 	}
 	close(s.finish)
 	if res := <-held; res == nil || res.IsError {
@@ -315,14 +320,14 @@ func TestClientsSeeWhoHoldsALock(t *testing.T) {
 	}
 }
 
-// An app file that cannot be read is told when the client introduces itself.
+// An app file that cannot be read is an error when the client introduces itself.
 func TestBadAppFile(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	s.opt.Session.AppFile = s.opt.Session.Workspace + "/nowhere.yaml"
 	for _, version := range []string{old, ""} {
 		ours, theirs := net.Pipe()
 		s.serves.Go(func() { _ = s.server.Serve(context.Background(), theirs, s.opt) })
-		_, err := sdk.NewClient(&sdk.Implementation{Name: "tester"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: ours, Writer: ours}, &sdk.ClientSessionOptions{ProtocolVersion: version})
+		_, err := dial(t, ours, version)
 		if err == nil || !strings.Contains(err.Error(), "nowhere.yaml") {
 			t.Errorf("version %q: %v", version, err)
 		}
@@ -334,7 +339,7 @@ func TestBadAppFile(t *testing.T) {
 // again, and the client is shown what it was shown before.
 func TestForgottenSessionsAreOpenedAgain(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, kernel.Config{})
+		s := newFixture(t, kernel.Config{})
 		c := s.connect(t, w, "tester", nil)
 		first := toolList(t, c)
 		call(t, c, "demo.add", `{"a":1,"b":2}`)

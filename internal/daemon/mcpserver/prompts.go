@@ -6,54 +6,60 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/daemon/mcpserver/calls"
+	"callgate/internal/daemon/mcpserver/items"
 	"callgate/internal/daemon/mcpserver/mcpresult"
 	"callgate/tool"
 )
 
-func (g *client) listPrompts(ctx context.Context, r *sdk.ListPromptsRequest) (sdk.Result, error) {
+func (c *client) listPrompts(ctx context.Context, r *sdk.ListPromptsRequest) (sdk.Result, error) {
 	if r.Params != nil {
-		if err := wholeList(r.Params.Cursor); err != nil {
+		if err := checkCursor(r.Params.Cursor); err != nil {
 			return nil, err
 		}
 	}
-	s, err := g.open(ctx)
+	s, err := c.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list := append([]*sdk.Prompt{}, g.prompts(ctx, s)...)
+	list := append([]*sdk.Prompt{}, c.items.Prompts(ctx, c.scope(s))...)
 	return &sdk.ListPromptsResult{Prompts: list, Cacheable: sdk.Cacheable{CacheScope: private}}, nil
 }
 
-// getPrompt fills in a prompt of the server that its name tells.
-func (g *client) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.Result, error) {
-	s, err := g.open(ctx)
+// getPrompt has a server fill in one of its prompts.
+func (c *client) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.Result, error) {
+	s, err := c.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	server, own, err := g.find(ctx, s, prompts, r.Params.Name)
+	scope := c.scope(s)
+	server, own, err := c.items.Find(ctx, scope, items.Prompts, r.Params.Name)
 	if err != nil {
 		return nil, err
 	}
-	v := newClientRequest(g, r, r.Params.InputResponses)
-	raw, left, err := g.read(ctx, s, server, prompts, promptArgs(own, r.Params.Arguments), r.Params.RequestState, v)
+	req := calls.NewRequest(r, c.level(), r.Params.InputResponses)
+	out, err := c.readItem(ctx, scope, req, itemRead{
+		kind: items.Prompts, server: server, args: promptArgs(own, r.Params.Arguments), state: r.Params.RequestState,
+	})
 	if err != nil {
 		return nil, err
 	}
-	if left.asked != nil {
-		answer := mcpresult.InputPrompt()
-		answer.Messages, answer.InputRequests, answer.RequestState = nil, left.asked, left.state
-		return &answer, nil
+	if out.Questions != nil {
+		res := mcpresult.InputPrompt()
+		res.Messages, res.InputRequests, res.RequestState = nil, out.Questions, out.State
+		return &res, nil
 	}
-	var res sdk.GetPromptResult
-	if err := json.Unmarshal(raw, &res); err != nil {
-		return nil, tool.Errorf("mcpserver.prompt", tool.Failed, "the MCP server %s answered with something that is no prompt: %w", server, err)
+	var filled sdk.GetPromptResult
+	if err := json.Unmarshal(out.Result.Data, &filled); err != nil {
+		return nil, tool.Errorf("mcpserver.prompt", tool.Failed,
+			"the MCP server %s answered with something that is no prompt: %w", server, err)
 	}
-	answer := sdk.GetPromptResult{}
-	if stateless(v.version) {
-		answer = mcpresult.CompletePrompt()
+	res := sdk.GetPromptResult{}
+	if mcpresult.Stateless(req.Version) {
+		res = mcpresult.CompletePrompt()
 	}
-	answer.Description, answer.Messages = res.Description, res.Messages
-	return &answer, nil
+	res.Description, res.Messages = filled.Description, filled.Messages
+	return &res, nil
 }
 
 // promptArgs are the arguments of the tool that fills in a prompt.

@@ -1,4 +1,4 @@
-//lint:file-ignore SA1019 servers want models, roots and an ear for logs all the same
+//lint:file-ignore SA1019 servers still use models, roots and logs
 
 package mcpserver_test
 
@@ -27,7 +27,7 @@ func playRich() {
 	addContent(s)
 	addQuestions(s)
 	read := func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, Text: os.Getenv("WHO") + " has " + r.Params.URI}}}, nil
+		return resourced(r.Params.URI, os.Getenv("WHO")+" has "+r.Params.URI), nil
 	}
 	for _, uri := range append(strings.Fields(os.Getenv("RESOURCES")), "watch://both") {
 		s.AddResource(&sdk.Resource{URI: uri, Name: uri}, read)
@@ -35,7 +35,7 @@ func playRich() {
 	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: os.Getenv("WHO") + "://{+any}", Name: "any"}, read)
 	for _, name := range append(strings.Fields(os.Getenv("PROMPTS")), "shared") {
 		s.AddPrompt(&sdk.Prompt{Name: name}, func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-			return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: os.Getenv("WHO") + " says " + name}}}}, nil
+			return prompted(os.Getenv("WHO") + " says " + name), nil
 		})
 	}
 	for _, name := range strings.Fields(os.Getenv("TOOLS")) {
@@ -50,9 +50,20 @@ func texted(format string, args ...any) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf(format, args...)}}}
 }
 
+func prompted(text string) *sdk.GetPromptResult {
+	return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}}}
+}
+
+func resourced(uri, text string) *sdk.ReadResourceResult {
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, Text: text}}}
+}
+
 // act adds a tool that only reads.
 func act(s *sdk.Server, name string, do func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error)) {
-	s.AddTool(&sdk.Tool{Name: name, Description: "Does " + name + ".", InputSchema: map[string]any{"type": "object"}, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, do)
+	s.AddTool(&sdk.Tool{
+		Name: name, Description: "Does " + name + ".", InputSchema: map[string]any{"type": "object"},
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true},
+	}, do)
 }
 
 func addContent(s *sdk.Server) {
@@ -60,7 +71,9 @@ func addContent(s *sdk.Server) {
 		return &sdk.CallToolResult{Content: []sdk.Content{
 			&sdk.TextContent{Text: "words"}, &sdk.AudioContent{MIMEType: "audio/wav", Data: []byte("wav")},
 			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "note://x", MIMEType: "text/plain", Text: "a note"}},
-			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "zip://x", MIMEType: "application/zip", Blob: []byte("zip")}},
+			&sdk.EmbeddedResource{
+				Resource: &sdk.ResourceContents{URI: "zip://x", MIMEType: "application/zip", Blob: []byte("zip")},
+			},
 		}}, nil
 	})
 	act(s, "change", func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -80,7 +93,7 @@ func addContent(s *sdk.Server) {
 // handshakes.
 func addQuestions(s *sdk.Server) {
 	form := func(what string) *sdk.ElicitParams {
-		return &sdk.ElicitParams{Message: what + "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"it":{"type":"string"}}}`)}
+		return &sdk.ElicitParams{Message: what + "?", RequestedSchema: json.RawMessage(oneField)}
 	}
 	it := func(answers sdk.InputResponseMap, key string) any {
 		if res, ok := answers[key].(*sdk.ElicitResult); ok {
@@ -88,7 +101,9 @@ func addQuestions(s *sdk.Server) {
 		}
 		return nil
 	}
-	model := &sdk.CreateMessageParams{MaxTokens: 9, Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "hi"}}}}
+	model := &sdk.CreateMessageParams{
+		MaxTokens: 9, Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "hi"}}},
+	}
 	act(s, "several", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		a := r.Params.InputResponses
 		words, ok := a["words"].(*sdk.CreateMessageWithToolsResult)
@@ -96,7 +111,9 @@ func addQuestions(s *sdk.Server) {
 		if ok && also && it(a, "name") != nil {
 			return texted("%v, %s, %s", it(a, "name"), words.Content[0].(*sdk.TextContent).Text, roots.Roots[0].URI), nil
 		}
-		return &sdk.CallToolResult{RequestState: "mine", InputRequests: sdk.InputRequestMap{"name": form("name"), "words": model, "roots": &sdk.ListRootsParams{}}}, nil
+		return &sdk.CallToolResult{RequestState: "mine", InputRequests: sdk.InputRequestMap{
+			"name": form("name"), "words": model, "roots": &sdk.ListRootsParams{},
+		}}, nil
 	})
 	act(s, "twice", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		for _, key := range []string{"one", "two"} {
@@ -114,7 +131,10 @@ func addQuestions(s *sdk.Server) {
 		if c := r.ClientCapabilities(); c != nil && c.Sampling != nil {
 			return texted("fine"), nil
 		}
-		return nil, &jsonrpc.Error{Code: sdk.CodeMissingRequiredClientCapabilities, Message: "lend me your model", Data: json.RawMessage(`{"requiredCapabilities":{"sampling":{}}}`)}
+		return nil, &jsonrpc.Error{
+			Code: sdk.CodeMissingRequiredClientCapabilities, Message: "lend me your model",
+			Data: json.RawMessage(`{"requiredCapabilities":{"sampling":{}}}`),
+		}
 	})
 	act(s, "sample", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		res, err := r.Session.CreateMessage(ctx, model)
@@ -125,13 +145,14 @@ func addQuestions(s *sdk.Server) {
 	})
 	s.AddPrompt(&sdk.Prompt{Name: "asks"}, func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 		if name := it(r.Params.InputResponses, "name"); name != nil {
-			return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: fmt.Sprint("told ", name)}}}}, nil
+			return prompted(fmt.Sprint("told ", name)), nil
 		}
 		return &sdk.GetPromptResult{InputRequests: sdk.InputRequestMap{"name": form("name")}}, nil
 	})
-	s.AddResource(&sdk.Resource{URI: "asks://" + os.Getenv("WHO"), Name: "asks"}, func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	asks := &sdk.Resource{URI: "asks://" + os.Getenv("WHO"), Name: "asks"}
+	s.AddResource(asks, func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		if name := it(r.Params.InputResponses, "name"); name != nil {
-			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, Text: fmt.Sprint("told ", name)}}}, nil
+			return resourced(r.Params.URI, fmt.Sprint("told ", name)), nil
 		}
 		return &sdk.ReadResourceResult{InputRequests: sdk.InputRequestMap{"name": form("name")}}, nil
 	})

@@ -8,71 +8,129 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/agent/surface"
+	"callgate/internal/daemon/mcpserver/calls"
+	"callgate/internal/daemon/mcpserver/mcpresult"
 	"callgate/internal/daemon/mcpserver/tooldef"
-	"callgate/internal/gate/schema"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/session"
-	"callgate/internal/kernel/toolview"
 	"callgate/tool"
 )
 
-// list returns the guest's tools, made the first time.
-func (g *client) list(ctx context.Context) ([]*sdk.Tool, error) {
-	g.opening.Lock()
-	defer g.opening.Unlock()
-	if g.tools != nil {
-		return g.tools, nil
+// toolsTTL is how long a client may cache its tools, in milliseconds.
+const toolsTTL = 60_000
+
+// toolList is the tools as a client is shown them.
+type toolList struct {
+	tools   []*sdk.Tool
+	outputs map[string]json.RawMessage // the output schemas of those that are shown with one
+}
+
+func (c *client) listTools(ctx context.Context, r *sdk.ListToolsRequest) (sdk.Result, error) {
+	if r.Params != nil {
+		if err := checkCursor(r.Params.Cursor); err != nil {
+			return nil, err
+		}
 	}
-	s, err := g.openLocked(ctx)
+	tools, err := c.list(ctx)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := g.plan(ctx, s)
+	return &sdk.ListToolsResult{Tools: tools, Cacheable: sdk.Cacheable{TTLMs: toolsTTL, CacheScope: private}}, nil
+}
+
+// list returns the client's tools. They are made once.
+func (c *client) list(ctx context.Context) ([]*sdk.Tool, error) {
+	c.opening.Lock()
+	defer c.opening.Unlock()
+	if c.tools == nil {
+		s, err := c.openLocked(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if c.tools, err = c.newToolList(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	return c.tools.tools, nil
+}
+
+func (c *client) newToolList(ctx context.Context, s *session.Session) (*toolList, error) {
+	plan, err := s.View().Surface(ctx, c.surface())
 	if err != nil {
 		return nil, err
 	}
-	list, typed := make([]*sdk.Tool, len(plan.Shown)), map[string]json.RawMessage{}
+	list := &toolList{tools: make([]*sdk.Tool, len(plan.Shown)), outputs: map[string]json.RawMessage{}}
 	for i, e := range plan.Shown {
 		one := &sdk.Tool{Name: e.Name, Description: e.Description, InputSchema: tooldef.Schema(e.Schema)}
-		if v, err := s.View().Tool(ctx, s.View().FullName(ctx, g.surface(), e.Name)); err == nil {
-			one.Title = tooldef.Title(v.Tool)
-			one.Annotations = tooldef.Annotations(v.Tool)
-			if out, ok := tooldef.OutputSchema(v.Tool.Spec.Output); ok && structured(v.Tool) && (plan.Mode == surface.Direct || string(e.Schema) != tooldef.OpenObject) {
-				one.OutputSchema = out
-				typed[e.Name] = v.Tool.Spec.Output
-			}
+		list.tools[i] = one
+		v, err := s.View().Tool(ctx, s.View().FullName(ctx, c.surface(), e.Name))
+		if err != nil {
+			continue
 		}
-		list[i] = one
+		one.Title = tooldef.Title(v.Tool)
+		one.Annotations = tooldef.Annotations(v.Tool)
+		complete := plan.Mode == surface.Direct || string(e.Schema) != tooldef.OpenObject
+		if out, ok := tooldef.OutputSchema(v.Tool.Spec.Output); ok && complete && structured(v.Tool) {
+			one.OutputSchema = out
+			list.outputs[e.Name] = v.Tool.Spec.Output
+		}
 	}
-	g.tools, g.typed = list, typed
 	return list, nil
 }
 
-func (g *client) plan(ctx context.Context, s *session.Session) (*surface.Plan, error) {
-	return s.View().Surface(ctx, g.surface())
+// outputSchema returns the output schema of a tool that the client was shown
+// with one, or nil.
+func (c *client) outputSchema(name string) json.RawMessage {
+	c.opening.Lock()
+	defer c.opening.Unlock()
+	if c.tools == nil {
+		return nil
+	}
+	return c.tools.outputs[name]
 }
 
-// surface is how the guest is shown its tools.
-func (g *client) surface() toolview.SurfaceConfig {
-	return toolview.SurfaceConfig{ForMCP: true, Client: g.name, Mode: g.host.opt.Mode, BareNames: g.host.opt.BareNames}
-}
-
-// outputSchema returns the output schema of a tool that the guest was shown with
-// one; nil for any other.
-func (g *client) outputSchema(name string) json.RawMessage {
-	g.opening.Lock()
-	defer g.opening.Unlock()
-	return g.typed[name]
-}
-
-// matchesSchema reports whether data are as they were promised.
-func (g *client) matchesSchema(promised, data json.RawMessage) bool {
-	s, err := schema.Compile(promised)
-	return err == nil && s.CheckResult(data) == nil
-}
-
-// structured reports whether a tool's data are all that it has to say. What the
-// built-in modules have to say is their text, and their data are beside it.
+// structured reports whether the data of a tool say all that its result says. The
+// built-in modules write their results as text, and the data only add to it.
 func structured(t *tool.Tool) bool {
 	return !slices.Contains(modules.Names(), t.ID.Namespace)
+}
+
+// call makes a call, or resumes a suspended one.
+func (c *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, error) {
+	s, err := c.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	req := calls.NewRequest(r, c.level(), r.Params.InputResponses)
+	req.ProgressToken = r.Params.GetProgressToken()
+	name := s.View().FullName(ctx, c.surface(), r.Params.Name)
+	out, err := c.calls.Do(ctx, req, calls.Call{
+		Session: s, Name: name, Args: r.Params.Arguments, State: r.Params.RequestState,
+		Key: func() string { return c.callKey(name, r.Params.Arguments) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	if out.Questions != nil {
+		res := mcpresult.InputCall()
+		res.Content, res.InputRequests, res.RequestState = nil, out.Questions, out.State
+		return &res, nil
+	}
+	to := mcpresult.Call{Version: req.Version, Output: c.outputSchema(r.Params.Name)}
+	if out.Waiting != nil {
+		return to.Waiting(out.Waiting), nil
+	}
+	result := out.Result
+	if result.Status == tool.Waiting && result.Approval != "" {
+		return to.Waiting(result), nil // another call waits, and this one collects it
+	}
+	if out.MissingCapability != nil && mcpresult.Stateless(req.Version) {
+		return nil, out.MissingCapability
+	}
+	var link sdk.Content
+	if result.ArtifactRef != "" {
+		c.artifacts.allow(result.ArtifactRef)
+		link = artifactLink(result.ArtifactRef)
+	}
+	return to.FromTool(result, link), nil
 }

@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,11 +17,11 @@ import (
 	"callgate/internal/kernel/servers"
 )
 
-// actorVar has this program play an MCP server.
-const actorVar = "MCPSERVER_TEST_ACTOR"
+// serverVar has this program play an MCP server.
+const serverVar = "MCPSERVER_TEST_ACTOR"
 
 func TestMain(m *testing.M) {
-	switch os.Getenv(actorVar) {
+	switch os.Getenv(serverVar) {
 	case "":
 	case "rich":
 		playRich()
@@ -34,40 +35,45 @@ func TestMain(m *testing.M) {
 
 // play is an MCP server with one of everything.
 func play() {
-	s := sdk.NewServer(&sdk.Implementation{Name: "actor", Version: "1"}, nil)
+	s := sdk.NewServer(&sdk.Implementation{Name: "server", Version: "1"}, nil)
 	type in struct {
 		Text string `json:"text"`
 	}
-	sdk.AddTool(s, &sdk.Tool{Name: "echo", Description: "Says it again.", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+	readOnly := &sdk.ToolAnnotations{ReadOnlyHint: true}
+	sdk.AddTool(s, &sdk.Tool{Name: "echo", Description: "Says it again.", Annotations: readOnly},
 		func(_ context.Context, _ *sdk.CallToolRequest, i in) (*sdk.CallToolResult, any, error) {
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: i.Text}}}, nil, nil
 		})
-	ask := &sdk.ElicitParams{Message: "which?", RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{"it": map[string]any{"type": "string"}}}}
-	s.AddTool(&sdk.Tool{Name: "ask", Description: "Asks.", InputSchema: map[string]any{"type": "object"}, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+	ask := &sdk.ElicitParams{Message: "which?", RequestedSchema: json.RawMessage(oneField)}
+	input := map[string]any{"type": "object"}
+	s.AddTool(&sdk.Tool{Name: "ask", Description: "Asks.", InputSchema: input, Annotations: readOnly},
 		func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			if len(r.Params.InputResponses) == 0 {
 				return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": ask}, RequestState: "s"}, nil
 			}
 			said := r.Params.InputResponses["q"].(*sdk.ElicitResult)
-			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprint(said.Action, " ", said.Content["it"])}}}, nil
+			return texted("%v %v", said.Action, said.Content["it"]), nil
 		})
 	read := func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, Text: "this is " + r.Params.URI}}}, nil
+		return resourced(r.Params.URI, "this is "+r.Params.URI), nil
 	}
 	s.AddResource(&sdk.Resource{URI: "notes:///today?full=1", Name: "today"}, read)
 	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "notes:///{day}", Name: "day"}, read)
-	s.AddPrompt(&sdk.Prompt{Name: "greet", Arguments: []*sdk.PromptArgument{{Name: "who"}}}, func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-		return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: "greet " + r.Params.Arguments["who"]}}}}, nil
+	greet := &sdk.Prompt{Name: "greet", Arguments: []*sdk.PromptArgument{{Name: "who"}}}
+	s.AddPrompt(greet, func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+		return prompted("greet " + r.Params.Arguments["who"]), nil
 	})
 	_ = s.Run(context.Background(), &sdk.StdioTransport{})
 }
 
-// cast makes the stage's app one with a server that a human has accepted.
-func (s *stage) cast(t testing.TB) { s.castAs(t, "", "stage_one: {env: {"+actorVar+": yes}}") }
+// addServer adds an MCP server to the app, which a human has accepted.
+func (s *fixture) addServer(t testing.TB) {
+	s.addServers(t, "", "stage_one: {env: {"+serverVar+": yes}}")
+}
 
-// castAs makes the stage's app one with servers that a human has accepted, and
-// more capabilities. The servers are played by this program.
-func (s *stage) castAs(t testing.TB, capabilities string, declared ...string) {
+// addServers adds MCP servers to the app, which a human has accepted, and more
+// capabilities. This program is also the servers.
+func (s *fixture) addServers(t testing.TB, capabilities string, declared ...string) {
 	t.Helper()
 	self, err := os.Executable()
 	ok(t, err)
@@ -85,7 +91,8 @@ func (s *stage) castAs(t testing.TB, capabilities string, declared ...string) {
 	list, err := s.servers(own).List(t.Context())
 	ok(t, err)
 	for _, one := range list {
-		ok(t, s.kernel.AcceptServer(approval.Credential{Key: key, PID: approval.Unknown}, own, one.Name, servers.Word{Launch: one.Launch}))
+		who := approval.Credential{Key: key, PID: approval.Unknown}
+		ok(t, s.kernel.AcceptServer(who, own, one.Name, servers.Word{Launch: one.Launch}))
 		server, err := s.servers(own).Get(one.Name)
 		ok(t, err)
 		ok(t, server.Refresh(t.Context()))
@@ -95,8 +102,8 @@ func (s *stage) castAs(t testing.TB, capabilities string, declared ...string) {
 }
 
 func TestUpstreamResourcesAndPrompts(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.cast(t)
+	s := newFixture(t, kernel.Config{})
+	s.addServer(t)
 	for _, w := range ways {
 		c := s.connect(t, w, "tester", nil)
 		resources, err := c.ListResources(t.Context(), nil)
@@ -115,7 +122,8 @@ func TestUpstreamResourcesAndPrompts(t *testing.T) {
 		for _, uri := range []string{uri, "callgate://mcp/stage_one/notes:///monday"} {
 			read, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
 			ok(t, err)
-			if got := read.Contents[0]; got.URI != uri || got.Text != "this is "+strings.TrimPrefix(uri, "callgate://mcp/stage_one/") {
+			want := "this is " + strings.TrimPrefix(uri, "callgate://mcp/stage_one/")
+			if got := read.Contents[0]; got.URI != uri || got.Text != want {
 				t.Errorf("%s: read %+v", w.name, got)
 			}
 		}
@@ -124,12 +132,15 @@ func TestUpstreamResourcesAndPrompts(t *testing.T) {
 		if len(prompts.Prompts) != 1 || prompts.Prompts[0].Name != "stage_one__greet" {
 			t.Fatalf("%s: prompts %+v", w.name, prompts.Prompts)
 		}
-		got, err := c.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "stage_one__greet", Arguments: map[string]string{"who": "Ada"}})
+		got, err := c.GetPrompt(t.Context(), &sdk.GetPromptParams{
+			Name: "stage_one__greet", Arguments: map[string]string{"who": "Ada"},
+		})
 		ok(t, err)
 		if text := got.Messages[0].Content.(*sdk.TextContent).Text; text != "greet Ada" {
 			t.Errorf("%s: prompt %q", w.name, text)
 		}
-		if _, err := c.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "nobody__greet"}); err == nil || !strings.Contains(err.Error(), "no prompt") {
+		_, err = c.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "nobody__greet"})
+		if err == nil || !strings.Contains(err.Error(), "no prompt") {
 			t.Errorf("%s: an unknown prompt: %v", w.name, err)
 		}
 		if _, said := call(t, c, "mcp_stage_one.echo", `{"text":"again"}`); !strings.HasPrefix(said, "again") {
@@ -141,12 +152,15 @@ func TestUpstreamResourcesAndPrompts(t *testing.T) {
 // A server's question reaches the client whose call it is, also when it called
 // through another tool.
 func TestUpstreamAsks(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.cast(t)
+	s := newFixture(t, kernel.Config{})
+	s.addServer(t)
 	for _, w := range ways {
-		for name, args := range map[string]string{"mcp_stage_one.ask": `{}`, "execute_tool": `{"name":"mcp_stage_one.ask","params":{}}`} {
+		for name, args := range map[string]string{
+			"mcp_stage_one.ask": `{}`, "execute_tool": `{"name":"mcp_stage_one.ask","params":{}}`,
+		} {
 			h := &human{answers: []sdk.ElicitResult{says("accept", "it", "this")}}
-			if _, said := call(t, s.connect(t, w, "tester", h.options()), name, args); !strings.HasPrefix(said, "accept this") || len(h.saw) != 1 {
+			_, said := call(t, s.connect(t, w, "tester", h.options()), name, args)
+			if !strings.HasPrefix(said, "accept this") || len(h.saw) != 1 {
 				t.Errorf("%s, %s: %d forms: %s", w.name, name, len(h.saw), said)
 			}
 		}
@@ -156,10 +170,11 @@ func TestUpstreamAsks(t *testing.T) {
 // What is called through another tool is approved at the client, too.
 func TestApprovalThroughAnotherTool(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, kernel.Config{})
+		s := newFixture(t, kernel.Config{})
 		const args = `{"name":"demo.wipe","params":{"what":"disk"}}`
 		h := &human{answers: []sdk.ElicitResult{says("accept", "approve", true, "arguments", `{"what":"cache"}`)}}
-		if _, said := call(t, s.connect(t, w, "tester", h.options()), "execute_tool", args); !strings.Contains(said, `{"what":"cache"}`) || s.wiped.Load() != 1 || len(h.saw) != 1 {
+		_, said := call(t, s.connect(t, w, "tester", h.options()), "execute_tool", args)
+		if !strings.Contains(said, `{"what":"cache"}`) || s.wiped.Load() != 1 || len(h.saw) != 1 {
 			t.Errorf("%d forms, ran %d times: %s", len(h.saw), s.wiped.Load(), said)
 		}
 		c := s.connect(t, w, "mute", nil)

@@ -92,7 +92,8 @@ func TestWord(t *testing.T) {
 // What both sides state as a number is the same number.
 func TestConstantsAgree(t *testing.T) {
 	t.Parallel()
-	if protocol.MaxSecret != secret.MaxValue || protocol.MinScrubbed != secret.MinScrubbed || protocol.MaxRecords != journal.MaxRows {
+	if protocol.MaxSecret != secret.MaxValue || protocol.MinScrubbed != secret.MinScrubbed ||
+		protocol.MaxRecords != journal.MaxRows {
 		t.Error("the protocol states other limits than the kernel has")
 	}
 	for _, pair := range [][2]string{

@@ -75,6 +75,13 @@ func TestUnansweredRequestExpires(t *testing.T) {
 	})
 }
 
+// advance moves the clock of a bubble, and waits until all that was due then has
+// happened.
+func advance(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
 func TestPendingRequestsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -83,7 +90,7 @@ func TestPendingRequestsSurviveARestart(t *testing.T) {
 		ok(t, first.Submit(t.Context(), request("soon", time.Minute)))
 		ok(t, first.Submit(t.Context(), request("later", time.Hour)))
 		first.Close()
-		time.Sleep(2 * time.Minute) // the kernel is down, and one deadline passes
+		advance(2 * time.Minute) // the kernel is down, and one deadline passes
 		second := open(t, path, approval.Options{}, approval.Hooks{})
 		r, err := second.Wait(t.Context(), "soon")
 		ok(t, err)
@@ -279,8 +286,7 @@ func TestWatchYieldsPendingRequestsThenChanges(t *testing.T) {
 		synctest.Wait()
 		ok(t, q.Submit(t.Context(), request("new", time.Hour)))
 		ok(t, q.Answer(t.Context(), human, "old", approval.Answer{Approve: true}))
-		time.Sleep(2 * time.Hour) // the other expires
-		synctest.Wait()
+		advance(2 * time.Hour) // the other expires
 		stop()
 		<-done
 		want := []string{"old pending", "new pending", "old approved", "new expired"}

@@ -15,6 +15,13 @@ import (
 	"callgate/tool"
 )
 
+// advance moves the clock of a bubble, and waits until all that was due then has
+// happened.
+func advance(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
 func TestExpiredLeaseStopsItsHandlerBeforeItsLocksGo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -26,16 +33,15 @@ func TestExpiredLeaseStopsItsHandlerBeforeItsLocksGo(t *testing.T) {
 		stopped := make(chan struct{})
 		go func() { // the handler, slow to stop
 			<-ctx.Done()
-			time.Sleep(5 * time.Second)
+			<-time.After(5 * time.Second)
 			close(stopped)
 		}()
-		time.Sleep(29 * time.Second)
+		advance(29 * time.Second)
 		held := table.Snapshot().Held[0]
 		if held.Expired || !held.Until.Equal(start.Add(30*time.Second)) || ctx.Err() != nil {
 			t.Errorf("before its end the lease is %+v", held)
 		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
+		advance(2 * time.Second)
 		if tool.KindOf(context.Cause(ctx)) != tool.Timeout {
 			t.Errorf("the handler was ended by %v, want a Timeout", context.Cause(ctx))
 		}
@@ -88,14 +94,14 @@ func TestSnapshotListsHoldersWaitersAndBlockers(t *testing.T) {
 		}
 		_, cancel := first.WithExpiry(t.Context(), time.Minute)
 		defer cancel()
-		time.Sleep(time.Second)
+		advance(time.Second)
 		second, err := table.Enqueue(lock.Request{
 			Claims: claims("S file:/w"), Holder: lock.Holder{Call: "c2"}, Wait: 9 * time.Second,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second)
+		advance(time.Second)
 		third := enqueue(t, table, "c3", "IX file:/w, U file:/w")
 		fourth := enqueue(t, table, "c4", "S file:/w/b, IS file:/w")
 		fifth := enqueue(t, table, "c5", "X file:/w/b")

@@ -123,7 +123,7 @@ func TestTicketsAreServedInOrder(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 				served <- i
 				lease.Release()
 			}()
@@ -147,19 +147,19 @@ func TestWriterIsNotStarved(t *testing.T) {
 		table, start := lock.New(), time.Now()
 		ctx, stop := context.WithCancel(t.Context())
 		go func() {
-			for ; ctx.Err() == nil; time.Sleep(3 * time.Second) {
+			for ; ctx.Err() == nil; <-time.After(3 * time.Second) {
 				go func() {
 					request := lock.Request{Claims: claims("S file:/w/f"), Holder: lock.Holder{Call: "reader"}}
 					lease, err := table.Acquire(ctx, request)
 					if err != nil {
 						return // stopped
 					}
-					time.Sleep(10 * time.Second)
+					<-time.After(10 * time.Second)
 					lease.Release()
 				}()
 			}
 		}()
-		time.Sleep(100 * time.Second) // the last reader came at 99 s
+		advance(100 * time.Second) // the last reader came at 99 s
 		lease, err := table.Acquire(ctx, lock.Request{Claims: claims("X file:/w"), Holder: lock.Holder{Call: "writer"}})
 		if err != nil {
 			t.Fatal(err)
@@ -171,7 +171,7 @@ func TestWriterIsNotStarved(t *testing.T) {
 		lease.Release()
 		wantWho(t, table, "reader | ")
 		stop()
-		time.Sleep(time.Minute)
+		advance(time.Minute)
 		empty(t, table)
 	})
 }
@@ -187,7 +187,7 @@ func TestWaitTimesOutNamingTheHolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * time.Second)
+		advance(2 * time.Second)
 		ticket, err := table.Enqueue(lock.Request{
 			Claims: claims("S db:main, X file:/home/u/ws/a.txt"),
 			Holder: lock.Holder{Call: "c2"}, Wait: 5 * time.Second,
@@ -196,7 +196,7 @@ func TestWaitTimesOutNamingTheHolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		behind := enqueue(t, table, "c3", "X db:main")
-		time.Sleep(time.Second) // the wait counts from Enqueue
+		advance(time.Second) // the wait counts from Enqueue
 		start := time.Now()
 		_, err = ticket.Wait(t.Context())
 		if tool.KindOf(err) != tool.Busy || time.Since(start) != 4*time.Second {

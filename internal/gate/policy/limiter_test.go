@@ -33,6 +33,13 @@ func taken(t *testing.T, l *policy.Limiter, r *policy.Rules, subject *tool.Tool,
 	return passed
 }
 
+// advance moves the clock of a bubble, and waits until all that was due then has
+// happened.
+func advance(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
 func TestLimiterWindowSlides(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -41,7 +48,7 @@ func TestLimiterWindowSlides(t *testing.T) {
 		if got := taken(t, &l, rules, bash, model, 2); got != 2 {
 			t.Fatalf("%d of the first 2 calls pass", got)
 		}
-		time.Sleep(40 * time.Second)
+		advance(40 * time.Second)
 		if got := taken(t, &l, rules, bash, model, 4); got != 1 {
 			t.Fatalf("%d calls pass where one slot is left", got)
 		}
@@ -51,15 +58,15 @@ func TestLimiterWindowSlides(t *testing.T) {
 				t.Fatalf("the refusal does not say %q: %v", want, err)
 			}
 		}
-		time.Sleep(20*time.Second - time.Nanosecond)
+		advance(20*time.Second - time.Nanosecond)
 		if got := taken(t, &l, rules, bash, model, 1); got != 0 {
 			t.Fatal("a call passes a nanosecond too early")
 		}
-		time.Sleep(time.Nanosecond)
+		advance(time.Nanosecond)
 		if got := taken(t, &l, rules, bash, model, 5); got != 2 {
 			t.Fatalf("%d calls pass when the first two left the window", got)
 		}
-		time.Sleep(24 * time.Hour)
+		advance(24 * time.Hour)
 		if got := taken(t, &l, rules, bash, model, 9); got != 3 {
 			t.Fatalf("%d calls pass after a day", got)
 		}
@@ -93,14 +100,14 @@ func TestCallPassesAfterTheWaitInTheHint(t *testing.T) {
 		rules := limited(t, map[string]int{"*": 2, "shell.bash": 1})
 		bash, read := made(t, "shell.bash", tool.Runtime{}), made(t, "fs.read", tool.Runtime{})
 		taken(t, &l, rules, read, model, 1)
-		time.Sleep(30 * time.Second)
+		advance(30 * time.Second)
 		taken(t, &l, rules, bash, model, 1)
 		err := l.Take(rules, bash, model)
 		var e *tool.Error
 		if !errors.As(err, &e) || e.Hint != "wait 60 s, then call again" {
 			t.Fatalf("got %v", err)
 		}
-		time.Sleep(60 * time.Second)
+		advance(60 * time.Second)
 		if err := l.Take(rules, bash, model); err != nil {
 			t.Fatalf("after the wait: %v", err)
 		}
@@ -197,7 +204,7 @@ func TestNewLimitsApplyToOldCalls(t *testing.T) {
 			if err := l.Take(limited(t, map[string]int{"shell": 4}), bash, model); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(10 * time.Second)
+			advance(10 * time.Second)
 		}
 		// Calls were made at 0, 10, 20 and 30 s; it is now 40 s.
 		err := l.Take(limited(t, map[string]int{"shell": 2}), bash, model)
@@ -265,7 +272,7 @@ func TestLimiterMemoryIsBounded(t *testing.T) {
 		if err := l.Take(rules, bash, tool.Principal{User: "0"}); err != nil {
 			t.Errorf("a caller that is already counted: %v", err)
 		}
-		time.Sleep(policy.Window)
+		advance(policy.Window)
 		if err := l.Take(rules, bash, tool.Principal{User: "late"}); err != nil {
 			t.Errorf("after the others were idle: %v", err)
 		}

@@ -121,7 +121,8 @@ func (b Backup) create(data []byte) (Backup, error) {
 		}
 	}
 	if err != nil {
-		return Backup{}, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the file " + b.File + " cannot be written", Err: err}
+		return Backup{}, &tool.Error{Op: op, Kind: tool.Unavailable,
+			Message: "the file " + b.File + " cannot be written", Err: err}
 	}
 	return b, nil
 }

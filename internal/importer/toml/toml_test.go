@@ -156,7 +156,12 @@ func TestReplace(t *testing.T) {
 // Every text can be written, whatever is in it.
 func TestTexts(t *testing.T) {
 	for _, s := range []string{"", "a b", `C:\x`, `C:\it's`, `"`, "a\nb\t\x7f\x01", "é😀", "'", "a.b"} {
-		out, err := toml.Replace(nil, "mcp_servers", s, []configtree.Field{{Name: "command", Value: s}, {Name: "args", Value: []string{s}}, {Name: s + "x", Value: true}})
+		out, err := toml.Replace(
+			nil,
+			"mcp_servers",
+			s,
+			[]configtree.Field{{Name: "command", Value: s}, {Name: "args", Value: []string{s}}, {Name: s + "x", Value: true}},
+		)
 		if err != nil {
 			t.Errorf("%q: %v", s, err)
 			continue

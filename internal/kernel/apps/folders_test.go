@@ -23,7 +23,13 @@ func TestAppBringsItsOwnTools(t *testing.T) {
 	app := "runtime: {sandbox: relaxed}\ntools:\n  dirs: [tools]\n  capabilities:\n    default_policy: auto\n    deny:\n      - module: team\n        actions: [secret]\n"
 	write(t, filepath.Join(workspace, "callgate.yaml"), app)
 	kerneltest.WriteExecutable(t, filepath.Join(tools, "global"), "greet", kerneltest.GreetManifest, `read line; echo '{"from":"global"}'`)
-	kerneltest.WriteExecutable(t, filepath.Join(tools, "global"), "secret", strings.Replace(kerneltest.GreetManifest, "team.greet", "team.secret", 1), `echo '{}'`)
+	kerneltest.WriteExecutable(
+		t,
+		filepath.Join(tools, "global"),
+		"secret",
+		strings.Replace(kerneltest.GreetManifest, "team.greet", "team.secret", 1),
+		`echo '{}'`,
+	)
 	write(t, filepath.Join(tools, "global", "broken.json"), `{"llm": {"nmae": "x"}}`)
 
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
@@ -49,7 +55,8 @@ func TestAppBringsItsOwnTools(t *testing.T) {
 		t.Errorf("the agent's own: %s %s", r.Summary, r.Data)
 	}
 	write(t, filepath.Join(workspace, "callgate.yaml"), "runtime: {strict: true, sandbox: relaxed}\ntools:\n  dirs: [tools]\n")
-	if _, err := k.OpenSession(t.Context(), session.Spec{Workspace: workspace}); tool.KindOf(err) != tool.Invalid || !strings.Contains(err.Error(), "broken.json") {
+	if _, err := k.OpenSession(t.Context(), session.Spec{Workspace: workspace}); tool.KindOf(err) != tool.Invalid ||
+		!strings.Contains(err.Error(), "broken.json") {
 		t.Errorf("strict: %v", err)
 	}
 }
@@ -71,11 +78,13 @@ func TestEditedCallOfAnAppsOwnTool(t *testing.T) {
 	if r.Status != tool.Waiting {
 		t.Fatalf("%+v", r)
 	}
-	s.Close() // whoever asked is gone
+	s.Close() // the session that asked has ended
 	key, err := k.State().HumanKey()
 	ok(t, err)
 	human := approval.Credential{Key: key, PID: approval.Unknown}
-	if err := k.Approvals.Answer(t.Context(), human, r.Approval, approval.Answer{Approve: true, Args: json.RawMessage(`{"nme":"Bob"}`)}); tool.KindOf(err) != tool.Invalid {
+	if err := k.Approvals.Answer(t.Context(), human, r.Approval, approval.Answer{Approve: true, Args: json.RawMessage(`{"nme":"Bob"}`)}); tool.KindOf(
+		err,
+	) != tool.Invalid {
 		t.Errorf("an edit that does not fit: %v", err)
 	}
 	ok(t, k.Approvals.Answer(t.Context(), human, r.Approval, approval.Answer{Approve: true, Args: json.RawMessage(`{"name":"Bob"}`)}))

@@ -17,11 +17,20 @@ func TestEachSessionHasItsAppsRules(t *testing.T) {
 		kerneltest.NewTool(t, "wiki.search", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, nil),
 		kerneltest.NewTool(t, "team.purge", tool.Runtime{Risk: tool.High, SideEffect: tool.Write}, nil))
 	plain, ruled, without, broken := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
-	write(t, filepath.Join(ruled, "callgate.yaml"), "tools:\n  modules:\n    filesystem:\n      constraints:\n        allowed_actions: [read]\n  capabilities:\n    default_policy: auto\n    deny:\n      - module: team\n")
-	write(t, filepath.Join(without, "callgate.yaml"), "tools:\n  modules: {}\n  capabilities:\n    default_policy: auto\n    hidden_modules: [team]\n")
+	write(
+		t,
+		filepath.Join(ruled, "callgate.yaml"),
+		"tools:\n  modules:\n    filesystem:\n      constraints:\n        allowed_actions: [read]\n  capabilities:\n    default_policy: auto\n    deny:\n      - module: team\n",
+	)
+	write(
+		t,
+		filepath.Join(without, "callgate.yaml"),
+		"tools:\n  modules: {}\n  capabilities:\n    default_policy: auto\n    hidden_modules: [team]\n",
+	)
 	write(t, filepath.Join(broken, "callgate.yaml"), "tools:\n  modles: {}\n")
 
-	if got := kerneltest.ToolNames(t, kerneltest.OpenSession(t, k, plain)); !strings.Contains(got, "filesystem.write=allow") || !strings.Contains(got, "team.purge=approve") {
+	if got := kerneltest.ToolNames(t, kerneltest.OpenSession(t, k, plain)); !strings.Contains(got, "filesystem.write=allow") ||
+		!strings.Contains(got, "team.purge=approve") {
 		t.Errorf("without an app file: %s", got)
 	}
 	if got := kerneltest.ToolNames(t, kerneltest.OpenSession(t, k, ruled)); got != "filesystem.read=allow wiki.search=allow" {

@@ -45,7 +45,11 @@ func TestDatabaseThatAnAppSetsUp(t *testing.T) {
 	}
 	open.Close()
 
-	write(t, filepath.Join(folder, "callgate.yaml"), seed+"      constraints:\n        allowed_actions: [fetch_results, list_tables]\n        blocked_actions: [execute_query]\n  capabilities: {default_policy: auto}\n")
+	write(
+		t,
+		filepath.Join(folder, "callgate.yaml"),
+		seed+"      constraints:\n        allowed_actions: [fetch_results, list_tables]\n        blocked_actions: [execute_query]\n  capabilities: {default_policy: auto}\n",
+	)
 	s := kerneltest.OpenSession(t, k, folder)
 	defer s.Close()
 	if k.PendingConsent(s) != "" {
@@ -54,7 +58,10 @@ func TestDatabaseThatAnAppSetsUp(t *testing.T) {
 	if got := kerneltest.ToolNames(t, s); got != "database.fetch_results=allow database.list_tables=allow filesystem.glob=allow filesystem.grep=allow filesystem.read=allow" {
 		t.Errorf("a model sees %s", got)
 	}
-	r := s.Call(t.Context(), session.CallRequest{Name: "database.fetch_results", Args: json.RawMessage(`{"query":"select colour from door order by 1"}`)})
+	r := s.Call(
+		t.Context(),
+		session.CallRequest{Name: "database.fetch_results", Args: json.RawMessage(`{"query":"select colour from door order by 1"}`)},
+	)
 	if r.Status != tool.Success || !strings.Contains(string(r.Data), `[["blue"],["red"]]`) {
 		t.Errorf("%s %s %s", r.Status, r.Summary, r.Data)
 	}
@@ -88,7 +95,10 @@ func TestCredentialReachesItsHostOnly(t *testing.T) {
       constraints: {private_hosts: ["`+host+`"]}
 `)
 	stranger := kerneltest.OpenSession(t, k, folder)
-	if r := stranger.Call(t.Context(), session.CallRequest{Name: "http.get", Args: json.RawMessage(`{"url":"` + hub.URL + `"}`)}); r.Error == nil || r.Error.Kind != tool.Denied || got != "" || !strings.Contains(k.PendingConsent(stranger), "HUB_KEY") {
+	if r := stranger.Call(t.Context(), session.CallRequest{Name: "http.get", Args: json.RawMessage(`{"url":"` + hub.URL + `"}`)}); r.Error == nil ||
+		r.Error.Kind != tool.Denied ||
+		got != "" ||
+		!strings.Contains(k.PendingConsent(stranger), "HUB_KEY") {
 		t.Errorf("before a human accepted it: %+v", r)
 	}
 	stranger.Close()
@@ -96,14 +106,17 @@ func TestCredentialReachesItsHostOnly(t *testing.T) {
 	defer s.Close()
 	r := s.Call(t.Context(), session.CallRequest{Name: "http.get", Args: json.RawMessage(`{"url":"` + hub.URL + `"}`)})
 	told, _ := json.Marshal(r)
-	if r.Status != tool.Success || got != "Bearer "+key || strings.Contains(string(told), key) || !strings.Contains(string(told), "[secret HUB_KEY]") {
+	if r.Status != tool.Success || got != "Bearer "+key || strings.Contains(string(told), key) ||
+		!strings.Contains(string(told), "[secret HUB_KEY]") {
 		t.Errorf("the hub got %q, the model %s", got, told)
 	}
-	if r := kerneltest.OpenSession(t, k, t.TempDir()).Call(t.Context(), session.CallRequest{Name: "http.get", Args: json.RawMessage(`{"url":"` + hub.URL + `"}`)}); r.Error == nil || r.Error.Kind != tool.Denied {
+	if r := kerneltest.OpenSession(t, k, t.TempDir()).Call(t.Context(), session.CallRequest{Name: "http.get", Args: json.RawMessage(`{"url":"` + hub.URL + `"}`)}); r.Error == nil ||
+		r.Error.Kind != tool.Denied {
 		t.Errorf("loopback without an app that allows it: %+v", r)
 	}
 	write(t, filepath.Join(folder, "callgate.yaml"), "tools: {modules: {http: {constraints: {private_host: [a]}}}}\n")
-	if _, err := k.OpenSession(t.Context(), session.Spec{Workspace: folder}); err == nil || !strings.Contains(err.Error(), "did you mean private_hosts?") {
+	if _, err := k.OpenSession(t.Context(), session.Spec{Workspace: folder}); err == nil ||
+		!strings.Contains(err.Error(), "did you mean private_hosts?") {
 		t.Errorf("a misspelt constraint: %v", err)
 	}
 }

@@ -48,7 +48,7 @@ func TestApprovedCallThatNeverBeganRunsAtTheNextStart(t *testing.T) {
 	}
 }
 
-// A call that was left waiting and is refused ends too, for whoever collects it.
+// A call that was left waiting and is refused ends too, and can be collected.
 func TestRefusedCallThatNobodyWaitsForIsEnded(t *testing.T) {
 	t.Parallel()
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
@@ -58,7 +58,10 @@ func TestRefusedCallThatNobodyWaitsForIsEnded(t *testing.T) {
 	r := s.Call(t.Context(), session.CallRequest{Name: "filesystem.delete", Args: json.RawMessage(`{"path":"x"}`), NoWait: true})
 	key, err := k.State().HumanKey()
 	ok(t, err)
-	ok(t, k.Approvals.Answer(t.Context(), approval.Credential{Key: key, PID: approval.Unknown}, r.Approval, approval.Answer{Feedback: "keep it"}))
+	ok(
+		t,
+		k.Approvals.Answer(t.Context(), approval.Credential{Key: key, PID: approval.Unknown}, r.Approval, approval.Answer{Feedback: "keep it"}),
+	)
 	result, err := k.Collect(t.Context(), r.Call)
 	ok(t, err)
 	if result.Status != tool.Refused || !strings.Contains(result.Summary, "keep it") {
@@ -66,14 +69,17 @@ func TestRefusedCallThatNobodyWaitsForIsEnded(t *testing.T) {
 	}
 }
 
-// A call in doubt is told to whoever asked, once; what may be repeated is.
+// The principal of a call in doubt learns of it once; what may be repeated is repeated.
 func TestCallsInDoubtAreRetriedOrReported(t *testing.T) {
 	t.Parallel()
 	state, workspace := kerneltest.StateDir(t), t.TempDir()
 	ran := map[string]int{}
 	var mu sync.Mutex
 	make := func(name string, idempotent, crash bool) *tool.Tool {
-		made, err := tool.Func("team."+name, "A tool that may be in doubt.", tool.Runtime{Risk: tool.Low, SideEffect: tool.Write, Idempotent: idempotent},
+		made, err := tool.Func(
+			"team."+name,
+			"A tool that may be in doubt.",
+			tool.Runtime{Risk: tool.Low, SideEffect: tool.Write, Idempotent: idempotent},
 			func(ctx context.Context, in struct {
 				N int `json:"n"`
 			}) (string, error) {
@@ -84,7 +90,8 @@ func TestCallsInDoubtAreRetriedOrReported(t *testing.T) {
 					<-ctx.Done()
 				}
 				return "done", nil
-			})
+			},
+		)
 		ok(t, err)
 		return made
 	}

@@ -28,6 +28,7 @@ import (
 type Options struct {
 	Dir     string // the kernel's folder for servers
 	Trust   *trust.Store
+	Logins  mcp.Logins // nil: kept in memory
 	Tools   *registry.Registry
 	Secrets Secrets
 	Log     *slog.Logger
@@ -63,7 +64,7 @@ func Open(o Options) (*Set, error) {
 	}
 	s := &Set{opt: o, byScope: map[string][]*source{}}
 	s.manager = mcp.New(mcp.Options{
-		Cache: filepath.Join(o.Dir, "manifests"), Tokens: filepath.Join(o.Dir, "tokens"),
+		Cache: filepath.Join(o.Dir, "manifests"), Logins: o.Logins,
 		Version: version.Version, Log: o.Log, Scrub: o.Secrets.ScrubString, StoreArtifact: o.Store,
 		Secret:         func(name string) (string, error) { return o.Secrets.Expand("{{secret." + name + "}}") },
 		Check:          func(raw json.RawMessage) error { _, err := schema.Compile(raw); return err },

@@ -39,11 +39,15 @@ func TestServerNeedsConsent(t *testing.T) {
 		t.Errorf("got %+v", one)
 	}
 	for _, key := range []string{"", "guessed"} {
-		if err := k.AcceptServer(approval.Credential{Key: key, PID: approval.Unknown}, s, "stranger", servers.Word{Launch: one.Launch}); tool.KindOf(err) != tool.Denied {
+		if err := k.AcceptServer(approval.Credential{Key: key, PID: approval.Unknown}, s, "stranger", servers.Word{Launch: one.Launch}); tool.KindOf(
+			err,
+		) != tool.Denied {
 			t.Errorf("with the key %q: %v", key, err)
 		}
 	}
-	if err := k.AcceptServer(kerneltest.Human(t, k), s, "stranger", servers.Word{Launch: "something else"}); tool.KindOf(err) != tool.Conflict {
+	if err := k.AcceptServer(kerneltest.Human(t, k), s, "stranger", servers.Word{Launch: "something else"}); tool.KindOf(
+		err,
+	) != tool.Conflict {
 		t.Errorf("accepting what was not shown: %v", err)
 	}
 	kerneltest.AcceptServers(t, k, s)
@@ -72,7 +76,8 @@ func TestChangedDefinitionsAreHeld(t *testing.T) {
 	server, err := kerneltest.ServersOf(k, s).Get("files")
 	ok(t, err)
 	ok(t, server.Refresh(t.Context()))
-	if got := kerneltest.ToolNames(t, s); strings.Contains(got, "mcp_files.read") || strings.Contains(got, "sneaky") || !strings.Contains(got, "mcp_files.list") {
+	if got := kerneltest.ToolNames(t, s); strings.Contains(got, "mcp_files.read") || strings.Contains(got, "sneaky") ||
+		!strings.Contains(got, "mcp_files.list") {
 		t.Errorf("what was changed is shown: %s", got)
 	}
 	if r := s.Call(t.Context(), session.CallRequest{Name: "mcp_files.read", Args: json.RawMessage(`{}`)}); r.Status == tool.Success {
@@ -82,13 +87,22 @@ func TestChangedDefinitionsAreHeld(t *testing.T) {
 	for _, h := range kerneltest.ServersByName(t, k, s)["files"].Held {
 		found[h.Definition.Name] = h
 	}
-	if h := found["read"]; h.Reason != trust.Changed || h.Before == nil || len(h.Findings) == 0 || !strings.Contains(trust.Diff(*h.Before, h.Definition), "IMPORTANT") {
+	if h := found["read"]; h.Reason != trust.Changed || h.Before == nil || len(h.Findings) == 0 ||
+		!strings.Contains(trust.Diff(*h.Before, h.Definition), "IMPORTANT") {
 		t.Errorf("the changed tool is held as %+v", h)
 	}
 	if h := found["sneaky"]; !strings.Contains(trust.Diff(trust.Definition{}, h.Definition), "U+200B") {
 		t.Errorf("what is invisible is not shown: %+v", h)
 	}
-	ok(t, k.AcceptServer(kerneltest.Human(t, k), s, "files", servers.Word{Accept: []trust.DefinitionRef{found["read"].Ref()}, Reject: []trust.DefinitionRef{found["sneaky"].Ref()}}))
+	ok(
+		t,
+		k.AcceptServer(
+			kerneltest.Human(t, k),
+			s,
+			"files",
+			servers.Word{Accept: []trust.DefinitionRef{found["read"].Ref()}, Reject: []trust.DefinitionRef{found["sneaky"].Ref()}},
+		),
+	)
 	if got := kerneltest.ToolNames(t, s); !strings.Contains(got, "mcp_files.read") || strings.Contains(got, "sneaky") {
 		t.Errorf("after the human's word: %s", got)
 	}
@@ -111,7 +125,8 @@ func TestServerThatDiesInACall(t *testing.T) {
 	if len(records) == 0 || records[len(records)-1].Kind != journal.Ended {
 		t.Errorf("the call's story is %v", records)
 	}
-	if r := s.Call(t.Context(), session.CallRequest{Name: "mcp_frail.greet", Args: json.RawMessage(`{"n":"2"}`)}); r.Status != tool.Success || !strings.Contains(fmt.Sprint(r.Content), `"n":2`) {
+	if r := s.Call(t.Context(), session.CallRequest{Name: "mcp_frail.greet", Args: json.RawMessage(`{"n":"2"}`)}); r.Status != tool.Success ||
+		!strings.Contains(fmt.Sprint(r.Content), `"n":2`) {
 		t.Errorf("the next call: %+v", r)
 	}
 	pid := kerneltest.ServersByName(t, k, s)["frail"].Pid
@@ -153,7 +168,11 @@ func TestRemoteServerNeedsConsent(t *testing.T) {
 	}()
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	workspace := t.TempDir()
-	write(t, filepath.Join(workspace, "callgate.yaml"), "tools: {modules: {mcp: {config: {servers: {far: {url: \"http://"+l.Addr().String()+"/mcp\"}}}}}}\n")
+	write(
+		t,
+		filepath.Join(workspace, "callgate.yaml"),
+		"tools: {modules: {mcp: {config: {servers: {far: {url: \"http://"+l.Addr().String()+"/mcp\"}}}}}}\n",
+	)
 	s := kerneltest.OpenSession(t, k, workspace)
 	server, err := kerneltest.ServersOf(k, s).Get("far")
 	ok(t, err)

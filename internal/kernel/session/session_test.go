@@ -23,7 +23,10 @@ func TestOverlappingWorkspacesShareLocks(t *testing.T) {
 	inner := filepath.Join(outer, "inner")
 	ok(t, os.Mkdir(inner, 0o755))
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
-	sessions := map[string]*session.Session{"inner/log.txt": kerneltest.OpenSession(t, k, outer), "log.txt": kerneltest.OpenSession(t, k, inner)}
+	sessions := map[string]*session.Session{
+		"inner/log.txt": kerneltest.OpenSession(t, k, outer),
+		"log.txt":       kerneltest.OpenSession(t, k, inner),
+	}
 	var wg sync.WaitGroup
 	for path, s := range sessions {
 		for i := range 50 {
@@ -65,7 +68,8 @@ func TestNoToolReachesTheStateInsideAWorkspace(t *testing.T) {
 		{"filesystem.delete", `{"path":".local","recursive":true}`}, {"filesystem.delete", `{"path":".local/state/callgate","recursive":true}`},
 		{"filesystem.move", `{"from":".local","to":"elsewhere"}`}, {"filesystem.move", `{"from":"key","to":"k2","overwrite":true}`},
 	} {
-		if r := s.Call(t.Context(), session.CallRequest{Name: c.name, Args: json.RawMessage(c.args)}); r.Status == tool.Success && c.name != "filesystem.move" {
+		if r := s.Call(t.Context(), session.CallRequest{Name: c.name, Args: json.RawMessage(c.args)}); r.Status == tool.Success &&
+			c.name != "filesystem.move" {
 			t.Errorf("%s %s: %+v", c.name, c.args, r)
 		}
 	}

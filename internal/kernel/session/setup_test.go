@@ -11,7 +11,7 @@ import (
 )
 
 // TestSetupStepsRunOnceAccepted opens a session whose app has setup steps: they run as the kernel
-// does, past what is hidden from models, and one that fails is told.
+// does, past what is hidden from models, and a step that fails is a warning.
 func TestSetupStepsRunOnceAccepted(t *testing.T) {
 	t.Parallel()
 	const secret = `a "quoted" secret, with \ in it`
@@ -31,7 +31,8 @@ tools:
 dev: {variables: {greeting: hello}}
 `)
 	stranger := kerneltest.OpenSession(t, k, folder)
-	if len(stranger.Warnings()) != 1 || !strings.Contains(stranger.Warnings()[0], "filesystem.write") || !strings.Contains(k.PendingConsent(stranger), "{{secret.SETUP_TEST_SECRET}}") {
+	if len(stranger.Warnings()) != 1 || !strings.Contains(stranger.Warnings()[0], "filesystem.write") ||
+		!strings.Contains(k.PendingConsent(stranger), "{{secret.SETUP_TEST_SECRET}}") {
 		t.Errorf("before a human accepted it: %v", stranger.Warnings())
 	}
 	if _, err := os.Stat(filepath.Join(folder, "made.txt")); err == nil {

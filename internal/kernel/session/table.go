@@ -19,11 +19,15 @@ type Table struct {
 	closing bool
 	open    map[string]*Session
 	holders map[string]int // sessions by ID, in the table or not
+	held    int            // sessions whose end is not complete
+	ends    sync.Cond      // signals that held has become smaller
 }
 
 // NewTable makes an empty table. ended is called when an ID has ended.
 func NewTable(ended func(id string)) *Table {
-	return &Table{ended: ended, open: map[string]*Session{}, holders: map[string]int{}}
+	t := &Table{ended: ended, open: map[string]*Session{}, holders: map[string]int{}}
+	t.ends.L = &t.mu
+	return t
 }
 
 // Publish makes a session known. It refuses one whose ID is open, and any once
@@ -47,6 +51,7 @@ func (t *Table) hold(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.holders[id]++
+	t.held++
 }
 
 // remove takes a session that has ended out of the table, and ends its ID with
@@ -65,6 +70,10 @@ func (t *Table) remove(s *Session) {
 	if last {
 		t.ended(s.id)
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held--
+	t.ends.Broadcast()
 }
 
 // Get returns an open session.
@@ -108,12 +117,18 @@ func (t *Table) Calls() int {
 	return n
 }
 
-// Close lets no session be published any more, and closes all.
+// Close lets no session be published any more, closes all, and waits until each
+// has ended, also those that somebody else is closing.
 func (t *Table) Close() {
 	t.mu.Lock()
 	t.closing = true
 	t.mu.Unlock()
 	for _, s := range t.all() {
 		s.Close()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.held > 0 {
+		t.ends.Wait()
 	}
 }

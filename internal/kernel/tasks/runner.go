@@ -307,7 +307,7 @@ func Failed(err error) task.Outcome {
 	return task.Outcome{State: task.Failed, Summary: e.Error(), Error: e}
 }
 
-// Notice is what the parent of an ended task is told.
+// Notice is the text that the parent of an ended task reads.
 func Notice(t task.Task) string {
 	text := fmt.Sprintf("TASK %s ENDED (%s)", t.ID, t.State)
 	if t.Outcome == nil {

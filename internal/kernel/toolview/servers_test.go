@@ -29,7 +29,15 @@ func TestEveryToolIsCalledByTheNameItIsShownBy(t *testing.T) {
 		"a.b.c": "Dots.", "a__b": "Underscores.", "a_b": "One underscore.", "a b": "A space.", strings.Repeat("long", 32): "Long.",
 		"日本語": "Unicode.", "ключ": "More of it.", "search_tools": "Not ours.", "execute_tool": "Nor this.", "UPPER": "Capitals.", "upper": "None.", "x/y": "A slash.", "-": "A dash.",
 	}
-	one, two := kerneltest.NewServer(t, "one", hostile), kerneltest.NewServer(t, "two", map[string]string{"search_tools": "Of two.", "same": "Of two."})
+	one, two := kerneltest.NewServer(
+		t,
+		"one",
+		hostile,
+	), kerneltest.NewServer(
+		t,
+		"two",
+		map[string]string{"search_tools": "Of two.", "same": "Of two."},
+	)
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	s := kerneltest.OpenSession(t, k, kerneltest.AppWithServers(t, auto, one, two))
 	kerneltest.AcceptServers(t, k, s)
@@ -63,7 +71,8 @@ func TestEveryToolIsCalledByTheNameItIsShownBy(t *testing.T) {
 		t.Errorf("%d tools are shown of %d (%d were held)", count, want, held)
 	}
 	// The kernel's own tool stays the kernel's.
-	if r := s.Call(t.Context(), session.CallRequest{Name: "search_tools", Args: json.RawMessage(`{"query":"dots"}`)}); r.Status != tool.Success || !strings.Contains(string(r.Data), "relevance") {
+	if r := s.Call(t.Context(), session.CallRequest{Name: "search_tools", Args: json.RawMessage(`{"query":"dots"}`)}); r.Status != tool.Success ||
+		!strings.Contains(string(r.Data), "relevance") {
 		t.Errorf("search_tools is answered by somebody else: %+v", r)
 	}
 }
@@ -89,7 +98,11 @@ func TestSearchEndpointNeedsConsent(t *testing.T) {
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	ok(t, k.Secrets.Set(kerneltest.Human(t, k), "ENDPOINT_TEST_SECRET", []byte("victim-token-value-123")))
 	folder := t.TempDir()
-	write(t, filepath.Join(folder, "callgate.yaml"), "search: {endpoint: {url: \"http://"+l.Addr().String()+"\", key: \"{{secret.ENDPOINT_TEST_SECRET}}\"}}\n")
+	write(
+		t,
+		filepath.Join(folder, "callgate.yaml"),
+		"search: {endpoint: {url: \"http://"+l.Addr().String()+"\", key: \"{{secret.ENDPOINT_TEST_SECRET}}\"}}\n",
+	)
 	s := kerneltest.OpenSession(t, k, folder)
 	found, err := s.View().Search(t.Context(), search.Request{Queries: []string{"supprimer un dossier"}, Limit: 1})
 	ok(t, err)
@@ -126,7 +139,10 @@ func TestToolsThatComeLaterAreFound(t *testing.T) {
 		t.Errorf("nothing is there to find later tools with: %v", shown)
 	}
 	kerneltest.AcceptServers(t, k, s)
-	if r := s.Call(t.Context(), session.CallRequest{Name: "search_tools", Args: json.RawMessage(`{"query":"greet"}`)}); !strings.Contains(string(r.Data), "mcp_late.greet") {
+	if r := s.Call(t.Context(), session.CallRequest{Name: "search_tools", Args: json.RawMessage(`{"query":"greet"}`)}); !strings.Contains(
+		string(r.Data),
+		"mcp_late.greet",
+	) {
 		t.Errorf("a server that came later is not found: %s", r.Data)
 	}
 }

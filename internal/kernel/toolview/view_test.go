@@ -34,7 +34,12 @@ func TestWhatIsDeniedDoesNotExist(t *testing.T) {
 	t.Parallel()
 	var extra []*tool.Tool
 	for _, name := range []string{"vault.open_treasure", "attic.open_treasure", "garden.open_gate"} {
-		x, err := tool.Func(name, "Open the treasure chest of gold.", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, func(context.Context, struct{}) (string, error) { return "open", nil })
+		x, err := tool.Func(
+			name,
+			"Open the treasure chest of gold.",
+			tool.Runtime{Risk: tool.Low, SideEffect: tool.Read},
+			func(context.Context, struct{}) (string, error) { return "open", nil },
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +80,7 @@ func TestWhatIsDeniedDoesNotExist(t *testing.T) {
 			}
 		}
 	}
-	// Whoever knows a denied tool's name by heart is told that it is denied, and why.
+	// A caller that knows the name of a denied tool learns that it is denied, and why.
 	if r := s.Call(t.Context(), session.CallRequest{Name: "vault.open_treasure", Args: nil}); r.Status != tool.Refused {
 		t.Errorf("a denied tool called by name: %+v", r)
 	}
@@ -112,7 +117,10 @@ func TestExecuteToolGoesThroughTheGate(t *testing.T) {
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "a.txt"), "hello")
 	s := kerneltest.OpenSession(t, k, folder)
-	r := s.Call(t.Context(), session.CallRequest{Name: "execute_tool", Args: json.RawMessage(`{"name":"Read","params":"{\"path\":\"a.txt\"}"}`)})
+	r := s.Call(
+		t.Context(),
+		session.CallRequest{Name: "execute_tool", Args: json.RawMessage(`{"name":"Read","params":"{\"path\":\"a.txt\"}"}`)},
+	)
 	if r.Status != tool.Success || !strings.Contains(fmt.Sprint(r.Content, string(r.Data)), "hello") {
 		t.Fatalf("got %+v", r)
 	}
@@ -127,7 +135,10 @@ func TestExecuteToolGoesThroughTheGate(t *testing.T) {
 	if !strings.HasPrefix(last.Tool, "filesystem:read@") {
 		t.Errorf("the answer's call is %s", last.Tool)
 	}
-	bad := s.Call(t.Context(), session.CallRequest{Name: "execute_tool", Args: json.RawMessage(`{"name":"filesystem.read","params":{"pth":"a.txt"}}`)})
+	bad := s.Call(
+		t.Context(),
+		session.CallRequest{Name: "execute_tool", Args: json.RawMessage(`{"name":"filesystem.read","params":{"pth":"a.txt"}}`)},
+	)
 	if text, _ := json.Marshal(bad); bad.Status != tool.Failure || !strings.Contains(string(text), "properties") {
 		t.Errorf("wrong arguments do not come back with the schema: %s", text)
 	}

@@ -13,6 +13,13 @@ import (
 	"callgate/tool"
 )
 
+// advance moves the clock of a bubble, and waits until all that was due then has
+// happened.
+func advance(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
 // A transfer ends when nothing moves for the limit, however long it takes.
 func TestTransferEndsWhenNothingMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -20,13 +27,13 @@ func TestTransferEndsWhenNothingMoves(t *testing.T) {
 		defer stop()
 		r := transfer.TouchReader(strings.NewReader(strings.Repeat("x", 100)))
 		for range 100 {
-			time.Sleep(50 * time.Second)
+			advance(50 * time.Second)
 			if _, err := r.Read(make([]byte, 1)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		transfer.SetPosition(0, -1)
-		time.Sleep(59 * time.Second)
+		advance(59 * time.Second)
 		if ctx.Err() != nil {
 			t.Fatalf("it ended before its limit: %v", context.Cause(ctx))
 		}
@@ -54,7 +61,7 @@ func TestTransferReportsProgress(t *testing.T) {
 		read()
 		transfer.SetPosition(1<<10, 10<<10)
 		for range 9 {
-			time.Sleep(200 * time.Millisecond)
+			advance(200 * time.Millisecond)
 			read()
 		}
 		want := "sent 1.0 KiB\nsent 4.0 KiB of 10.0 KiB (40 %)\nsent 7.0 KiB of 10.0 KiB (70 %)\nsent 10.0 KiB of 10.0 KiB (100 %)\n"

@@ -110,7 +110,7 @@ func compact(ctx context.Context, c *memoryCall, in compactArgs) (*tool.Result, 
 		if len(in.Tiers) > 0 && !slices.Contains(in.Tiers, tier.name) {
 			continue
 		}
-		if err := c.dropStale(tier.key, before, &data); err != nil {
+		if err := c.dropStale(ctx, tier.key, before, &data); err != nil {
 			return nil, err
 		}
 		if tier.name == working && !in.DryRun {
@@ -118,7 +118,7 @@ func compact(ctx context.Context, c *memoryCall, in compactArgs) (*tool.Result, 
 				return nil, err
 			}
 		}
-		left, err := c.store.Read(tier.key)
+		left, err := c.store.Read(ctx, tier.key)
 		if err != nil {
 			return nil, err
 		}
@@ -129,23 +129,27 @@ func compact(ctx context.Context, c *memoryCall, in compactArgs) (*tool.Result, 
 }
 
 // dropStale drops entries that are certainly not needed.
-func (c *memoryCall) dropStale(key memstore.Key, before time.Time, data *compactData) error {
+func (c *memoryCall) dropStale(
+	ctx context.Context, key memstore.Key, before time.Time, data *compactData,
+) error {
 	find := func(entries []*memstore.Entry) []dropped {
 		return slices.Concat(completedTasks(entries, before), duplicates(entries))
 	}
 	if data.DryRun {
-		entries, err := c.store.Read(key)
+		entries, err := c.store.Read(ctx, key)
 		data.Dropped = append(data.Dropped, find(entries)...)
 		return err
 	}
-	return c.store.Change(key, func(edit *memstore.Edit) error {
-		stale := find(edit.Entries)
+	var stale []dropped
+	err := c.store.Change(ctx, key, func(edit *memstore.Edit) error {
+		stale = find(edit.Entries)
 		for _, d := range stale {
-			edit.Erase(d.Ref)
+			edit.Drop(d.Ref)
 		}
-		data.Dropped = append(data.Dropped, stale...)
 		return nil
 	})
+	data.Dropped = append(data.Dropped, stale...)
+	return err
 }
 
 // completedTasks lists tasks that were completed before a time.
@@ -210,7 +214,7 @@ func (c *memoryCall) summarize(ctx context.Context, data *compactData) error {
 	if c.summarizer == nil {
 		return nil
 	}
-	entries, err := c.store.Read(c.session())
+	entries, err := c.store.Read(ctx, c.session())
 	facts := memstore.Of(entries, memstore.Fact)
 	if err != nil || len(facts) <= keepRecent+1 {
 		return err
@@ -230,14 +234,15 @@ func (c *memoryCall) summarize(ctx context.Context, data *compactData) error {
 	if text, err = c.cleanText("summary", text); err != nil {
 		return err
 	}
-	return c.store.Change(c.session(), func(edit *memstore.Edit) error {
+	return c.store.Change(ctx, c.session(), func(edit *memstore.Edit) error {
+		data.Summarized = 0
 		for _, f := range facts {
-			if edit.Find(f.ID) != f {
+			if now := edit.Find(f.ID); now == nil || now.Seq != f.Seq {
 				return nil
 			}
 		}
 		for _, f := range facts {
-			edit.Erase(f.ID)
+			edit.Drop(f.ID)
 		}
 		edit.Put(memstore.Entry{Kind: memstore.Fact, Text: text})
 		data.Summarized = len(facts)

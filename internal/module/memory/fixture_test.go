@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,14 +13,16 @@ import (
 	"callgate/internal/module"
 	"callgate/internal/module/memory"
 	"callgate/internal/search/embed"
+	"callgate/internal/storage/sqlite"
 	"callgate/tool"
 )
 
-// fixture is an open module with a state directory, and a principal that calls its tools.
+// fixture is an open module with documents, and a principal that calls its tools.
 type fixture struct {
 	t        testing.TB
 	module   module.Module
 	host     module.Host
+	folder   string // of the database
 	instance *module.Instance
 	by       tool.Principal
 	grant    tool.Grant
@@ -33,9 +36,13 @@ type setup struct {
 
 func newFixture(t testing.TB, s setup) *fixture {
 	t.Helper()
+	folder := t.TempDir()
+	db, err := sqlite.Open(t.Context(), filepath.Join(folder, "state.db"))
+	check(t, err)
+	t.Cleanup(func() { check(t, db.Close()) })
 	f := &fixture{
-		t: t, module: memory.Module(memory.Config{Summarizer: s.Summarizer}),
-		host: module.Host{State: t.TempDir(), Embedder: s.Embedder},
+		t: t, module: memory.Module(memory.Config{Summarizer: s.Summarizer}), folder: folder,
+		host: module.Host{State: t.TempDir(), Documents: db.Stores().Documents, Embedder: s.Embedder},
 		by:   tool.Principal{User: "ada", App: "engine", Session: "s1"},
 	}
 	f.open()

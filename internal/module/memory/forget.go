@@ -63,8 +63,8 @@ type forgotten struct {
 	Text string `json:"text"`
 }
 
-func forget(_ context.Context, c *memoryCall, in struct{ Refs []string }) (*tool.Result, error) {
-	erased, err := c.erase(in.Refs)
+func forget(ctx context.Context, c *memoryCall, in struct{ Refs []string }) (*tool.Result, error) {
+	erased, err := c.erase(ctx, in.Refs)
 	if err != nil {
 		return nil, err
 	}
@@ -93,16 +93,16 @@ func forget(_ context.Context, c *memoryCall, in struct{ Refs []string }) (*tool
 
 // erase deletes the entries that refs name, and returns them by ref. It looks for
 // each in this session, then in the knowledge, then in the session that it names.
-func (c *memoryCall) erase(refs []string) (map[string]*memstore.Entry, error) {
+func (c *memoryCall) erase(ctx context.Context, refs []string) (map[string]*memstore.Entry, error) {
 	erased := map[string]*memstore.Entry{}
 	names := map[string]string{} // the ref of each name
 	for _, ref := range refs {
 		names[strings.TrimSpace(ref)] = ref
 	}
-	if err := c.eraseIn(c.session(), names, erased); err != nil {
+	if err := c.eraseIn(ctx, c.session(), names, erased); err != nil {
 		return nil, err
 	}
-	if err := c.eraseIn(c.knowledge(), names, erased); err != nil {
+	if err := c.eraseIn(ctx, c.knowledge(), names, erased); err != nil {
 		return nil, err
 	}
 	others := map[string]map[string]string{} // names by session
@@ -117,7 +117,7 @@ func (c *memoryCall) erase(refs []string) (map[string]*memstore.Entry, error) {
 	for session, names := range others {
 		other := c.session()
 		other.Session = session
-		if err := c.eraseIn(other, names, erased); err != nil {
+		if err := c.eraseIn(ctx, other, names, erased); err != nil {
 			return nil, err
 		}
 	}
@@ -126,9 +126,12 @@ func (c *memoryCall) erase(refs []string) (map[string]*memstore.Entry, error) {
 
 // eraseIn deletes the entries of a collection whose ID or key is in names, unless
 // their ref was erased before. The values of names are refs.
-func (c *memoryCall) eraseIn(key memstore.Key, names map[string]string, erased map[string]*memstore.Entry) error {
+func (c *memoryCall) eraseIn(
+	ctx context.Context, key memstore.Key, names map[string]string, erased map[string]*memstore.Entry,
+) error {
 	found := map[string]*memstore.Entry{}
-	err := c.store.Change(key, func(edit *memstore.Edit) error {
+	err := c.store.Change(ctx, key, func(edit *memstore.Edit) error {
+		clear(found)
 		for _, e := range slices.Clone(edit.Entries) {
 			ref, ok := names[e.ID]
 			if !ok && e.Key != "" {
@@ -136,7 +139,7 @@ func (c *memoryCall) eraseIn(key memstore.Key, names map[string]string, erased m
 			}
 			if ok && erased[ref] == nil {
 				found[ref] = e
-				edit.Erase(e.ID)
+				edit.Drop(e.ID)
 			}
 		}
 		return nil

@@ -13,8 +13,8 @@
 //
 // # Law
 //
-//   - A call succeeds when its change is on the disk, where it survives any end of
-//     the kernel. See package memstore.
+//   - A call succeeds when its change is stored, where it survives any end of the
+//     kernel. See package memstore.
 //   - Secrets are removed before a text is stored: always the values that the
 //     kernel knows, and what looks like a secret unless the app file says otherwise.
 //   - Everything is bounded: the number of entries, their size, and the size of a
@@ -28,6 +28,7 @@ package memory
 
 import (
 	"context"
+	"time"
 
 	"callgate/internal/module"
 	"callgate/internal/module/memory/memstore"
@@ -57,7 +58,7 @@ func Module(c Config) module.Module {
 		Settings: func() any { return defaults() },
 		Open: func(h module.Host) (*module.Instance, error) {
 			s := &service{
-				store: memstore.Open(h.State, h.Log), ranker: rank.New(h.Embedder),
+				store: memstore.Open(h.Documents, h.State, h.Log), ranker: rank.New(h.Embedder),
 				summarizer: c.Summarizer, scrub: h.Scrub,
 			}
 			if s.scrub == nil {
@@ -65,10 +66,20 @@ func Module(c Config) module.Module {
 			}
 			return &module.Instance{
 				Tools: tools(s), PromptSection: s.section, OnSessionEnd: s.store.EndSession, Close: s.store.Close,
-				OnConversationDelete: func(p tool.Principal) error { return s.store.Delete(sessionOf(p)) },
+				OnConversationDelete: s.deleteSession,
 			}, nil
 		},
 	}
+}
+
+// maxWait bounds reading and deleting outside a call.
+const maxWait = 30 * time.Second
+
+// deleteSession deletes what was stored for a session.
+func (s *service) deleteSession(p tool.Principal) error {
+	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
+	defer cancel()
+	return s.store.Delete(ctx, sessionOf(p))
 }
 
 // tools returns the tools of the module. A new tool is a file, its description

@@ -129,7 +129,7 @@ func query(ctx context.Context, c *memoryCall, in queryArgs) (*tool.Result, erro
 	if err := in.check(c.op); err != nil {
 		return nil, err
 	}
-	all, err := c.gather(in.Tiers)
+	all, err := c.gather(ctx, in.Tiers)
 	if err != nil {
 		return nil, err
 	}
@@ -176,10 +176,10 @@ func (in *queryArgs) check(op string) error {
 }
 
 // gather reads the tiers.
-func (c *memoryCall) gather(tiers []string) ([]found, error) {
+func (c *memoryCall) gather(ctx context.Context, tiers []string) ([]found, error) {
 	var all []found
 	add := func(key memstore.Key, tier, prefix string) error {
-		entries, err := c.store.Read(key)
+		entries, err := c.store.Read(ctx, key)
 		for _, e := range entries {
 			all = append(all, found{Entry: e, tier: tier, ref: prefix + e.ID})
 		}
@@ -196,7 +196,7 @@ func (c *memoryCall) gather(tiers []string) ([]found, error) {
 		}
 	}
 	if slices.Contains(tiers, otherSessions) {
-		others, err := c.store.Sessions(c.by.User, c.by.App, c.by.Session, maxOtherSessions)
+		others, err := c.store.Sessions(ctx, c.by.User, c.by.App, c.by.Session, maxOtherSessions)
 		if err != nil {
 			const message = "the memory of other sessions cannot be listed"
 			return nil, &tool.Error{Op: c.op, Kind: tool.Unavailable, Message: message, Err: err}

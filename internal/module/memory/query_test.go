@@ -112,6 +112,13 @@ func TestQueryByHash(t *testing.T) {
 	}
 }
 
+// advance moves the clock of a bubble, and waits until all that was due then has
+// happened.
+func advance(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
 func TestQueryByRange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, setup{})
@@ -119,7 +126,7 @@ func TestQueryByRange(t *testing.T) {
 		for i := range 5 {
 			f.call("remember", fmt.Sprintf(`{"content": "fact %d"}`, i))
 			f.call("upsert", fmt.Sprintf(`{"key": "k-%d", "content": "known %d", "tags": ["odd%d"]}`, i, i, i%2))
-			time.Sleep(24 * time.Hour)
+			advance(24 * time.Hour)
 		}
 		day := func(n int) string { return quoted(start.AddDate(0, 0, n).Format(time.DateOnly)) }
 		for name, c := range map[string]struct {
@@ -218,7 +225,7 @@ func TestCompact(t *testing.T) {
 		f := newFixture(t, setup{Embedder: builtinEmbedder(t)})
 		f.call("task_create", `{"subject": "long done"}`)
 		f.call("task_update", `{"task_id": "t1", "status": "completed"}`)
-		time.Sleep(48 * time.Hour)
+		advance(48 * time.Hour)
 		f.call("task_create", `{"subject": "just done"}`)
 		f.call("task_update", `{"task_id": "t2", "status": "completed"}`)
 		f.call("task_create", `{"subject": "open"}`)
@@ -270,14 +277,16 @@ func TestCompact(t *testing.T) {
 // text of an older one changes.
 func TestCompactDuplicates(t *testing.T) {
 	f := newFixture(t, setup{})
-	store := memstore.Open(f.host.State, nil)
-	check(t, store.Change(memstore.Key{User: "ada", App: "engine", Session: "s1"}, func(edit *memstore.Edit) error {
+	store := memstore.Open(f.host.Documents, "", nil)
+	session := memstore.Key{User: "ada", App: "engine", Session: "s1"}
+	check(t, store.Change(t.Context(), session, func(edit *memstore.Edit) error {
 		for _, text := range []string{"the same", "another", "The same.", "the  same"} {
 			edit.Put(memstore.Entry{Kind: memstore.Fact, Text: text})
 		}
 		return nil
 	}))
-	check(t, store.Change(memstore.Key{User: "ada", App: "engine", Knowledge: true}, func(edit *memstore.Edit) error {
+	knowledge := memstore.Key{User: "ada", App: "engine", Knowledge: true}
+	check(t, store.Change(t.Context(), knowledge, func(edit *memstore.Edit) error {
 		edit.Put(memstore.Entry{Kind: memstore.Knowledge, Key: "kept", Text: "known"})
 		edit.Put(memstore.Entry{Kind: memstore.Knowledge, Text: "known"})
 		return nil

@@ -57,13 +57,14 @@ type rememberData struct {
 	Dropped []string `json:"dropped,omitempty"`
 }
 
-func remember(_ context.Context, c *memoryCall, in struct{ Content string }) (*tool.Result, error) {
+func remember(ctx context.Context, c *memoryCall, in struct{ Content string }) (*tool.Result, error) {
 	text, err := c.cleanText("fact", in.Content)
 	if err != nil {
 		return nil, err
 	}
 	var data rememberData
-	err = c.store.Change(c.session(), func(edit *memstore.Edit) error {
+	err = c.store.Change(ctx, c.session(), func(edit *memstore.Edit) error {
+		data = rememberData{}
 		fact := memstore.Entry{Kind: memstore.Fact, Text: text}
 		facts := memstore.Of(edit.Entries, memstore.Fact)
 		for i, f := range facts {

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"strings"
@@ -20,11 +21,13 @@ const (
 // section returns the working memory of a session for the prompt of its agent, at
 // the start of each turn; "" where the memory is empty.
 func (s *service) section(p tool.Principal) string {
-	entries, err := s.store.Read(sessionOf(p))
+	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
+	defer cancel()
+	entries, err := s.store.Read(ctx, sessionOf(p))
 	if err != nil {
 		return "" // the store logs the reason
 	}
-	known, _ := s.store.Read(knowledgeOf(p))
+	known, _ := s.store.Read(ctx, knowledgeOf(p))
 	if len(entries)+len(known) == 0 {
 		return ""
 	}

@@ -52,13 +52,14 @@ type goalData struct {
 	Previous string `json:"previous,omitempty"`
 }
 
-func setGoal(_ context.Context, c *memoryCall, in struct{ Goal string }) (*tool.Result, error) {
+func setGoal(ctx context.Context, c *memoryCall, in struct{ Goal string }) (*tool.Result, error) {
 	goal, err := c.cleanText("goal", in.Goal)
 	if err != nil {
 		return nil, err
 	}
-	data := goalData{Goal: goal}
-	err = c.store.Change(c.session(), func(edit *memstore.Edit) error {
+	var data goalData
+	err = c.store.Change(ctx, c.session(), func(edit *memstore.Edit) error {
+		data = goalData{Goal: goal}
 		if old := edit.Find(string(memstore.Goal)); old != nil {
 			if old.Text == goal {
 				return nil

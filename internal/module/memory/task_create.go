@@ -105,7 +105,7 @@ func nextTask(tasks []*memstore.Entry) *memstore.Entry {
 	return nil
 }
 
-func taskCreate(_ context.Context, c *memoryCall, in struct{ Subject, Description string }) (*tool.Result, error) {
+func taskCreate(ctx context.Context, c *memoryCall, in struct{ Subject, Description string }) (*tool.Result, error) {
 	subject, err := c.cleanText("subject", in.Subject)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func taskCreate(_ context.Context, c *memoryCall, in struct{ Subject, Descriptio
 		return nil, err
 	}
 	var data taskData
-	err = c.store.Change(c.session(), func(edit *memstore.Edit) error {
+	err = c.store.Change(ctx, c.session(), func(edit *memstore.Edit) error {
 		for _, t := range memstore.Tasks(edit.Entries) {
 			if t.Status != completed && same(t.Text, subject) {
 				if detail != "" && detail != t.Detail {

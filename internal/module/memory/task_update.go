@@ -53,7 +53,7 @@ type taskUpdateArgs struct {
 	Description string `json:"description"`
 }
 
-func taskUpdate(_ context.Context, c *memoryCall, in taskUpdateArgs) (*tool.Result, error) {
+func taskUpdate(ctx context.Context, c *memoryCall, in taskUpdateArgs) (*tool.Result, error) {
 	id := cmp.Or(in.TaskID, in.TaskIDCamel)
 	if id == "" {
 		return nil, tool.Errorf(c.op, tool.Invalid, "task_id is missing: which task is meant?").
@@ -68,7 +68,7 @@ func taskUpdate(_ context.Context, c *memoryCall, in taskUpdateArgs) (*tool.Resu
 		return nil, err
 	}
 	var data taskData
-	err = c.store.Change(c.session(), func(edit *memstore.Edit) error {
+	err = c.store.Change(ctx, c.session(), func(edit *memstore.Edit) error {
 		old := edit.Find(id)
 		if old == nil || old.Kind != memstore.Task {
 			return c.noTask(id, memstore.Tasks(edit.Entries))

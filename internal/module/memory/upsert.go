@@ -71,13 +71,13 @@ type upsertData struct {
 	Entries int    `json:"entries"`
 }
 
-func upsert(_ context.Context, c *memoryCall, in upsertArgs) (*tool.Result, error) {
+func upsert(ctx context.Context, c *memoryCall, in upsertArgs) (*tool.Result, error) {
 	next, err := c.entry(in)
 	if err != nil {
 		return nil, err
 	}
 	var data upsertData
-	err = c.store.Change(c.knowledge(), func(edit *memstore.Edit) error {
+	err = c.store.Change(ctx, c.knowledge(), func(edit *memstore.Edit) error {
 		e, outcome, grows := next, "created", len(next.Text)
 		if old := findReplaced(edit.Entries, next); old != nil {
 			e = merged(old, next)

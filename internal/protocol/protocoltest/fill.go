@@ -24,7 +24,8 @@ func fill(v reflect.Value, depth int) {
 		v.Set(reflect.ValueOf(tool.U))
 		return
 	case tool.ID:
-		v.Set(reflect.ValueOf(tool.ID{Namespace: "filesystem", Name: "read", Version: tool.Version{Major: 1, Minor: 2, Patch: 3}}))
+		version := tool.Version{Major: 1, Minor: 2, Patch: 3}
+		v.Set(reflect.ValueOf(tool.ID{Namespace: "filesystem", Name: "read", Version: version}))
 		return
 	}
 	switch v.Kind() {

@@ -86,7 +86,10 @@ func TestRequest(t *testing.T) {
 	c, w := client("claude-sonnet-4-5", events())
 	generate(t, c, llm.Request{
 		System: "Be <brief>.", MaxTokens: 9, Temperature: &hot, Stop: []string{"END"}, ToolChoice: "required",
-		Tools: []llm.ToolDef{{Name: "ls", Description: "lists", Schema: json.RawMessage(`{"type":"object", "properties":{"z":{},"a":{}}}`)}, {Name: "now"}},
+		Tools: []llm.ToolDef{
+			{Name: "ls", Description: "lists", Schema: json.RawMessage(`{"type":"object", "properties":{"z":{},"a":{}}}`)},
+			{Name: "now"},
+		},
 		Messages: []llm.Message{
 			{Role: llm.User, Parts: []llm.Part{
 				{Text: "look"}, {Text: "  "}, {Image: &llm.Image{MIME: "image/png", Data: []byte{1}}},
@@ -202,7 +205,14 @@ func TestEffort(t *testing.T) {
 func TestRejectedParameters(t *testing.T) {
 	t.Parallel()
 	hot := 0.5
-	c, w := client("claude-opus-5-5", answer{status: 400, body: `{"type":"error","error":{"type":"invalid_request_error","message":"temperature is deprecated for this model"}}`}, events())
+	c, w := client(
+		"claude-opus-5-5",
+		answer{
+			status: 400,
+			body:   `{"type":"error","error":{"type":"invalid_request_error","message":"temperature is deprecated for this model"}}`,
+		},
+		events(),
+	)
 	for range 2 {
 		res := generate(t, c, llm.Request{Temperature: &hot})
 		if len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "temperature") {
@@ -221,7 +231,12 @@ func TestStops(t *testing.T) {
 		"model_context_window_exceeded": llm.StopLength, "refusal": llm.StopRefusal,
 		"pause_turn": llm.StopPause, "something new": llm.StopEnd,
 	} {
-		c, _ := client("claude-x", events(`{"type":"message_delta","delta":{"stop_reason":"`+reason+`","stop_details":{"type":"refusal","explanation":"because"}},"usage":{}}`))
+		c, _ := client(
+			"claude-x",
+			events(
+				`{"type":"message_delta","delta":{"stop_reason":"`+reason+`","stop_details":{"type":"refusal","explanation":"because"}},"usage":{}}`,
+			),
+		)
 		if res := generate(t, c, llm.Request{}); res.Stop != want || len(res.Warnings) != 1 {
 			t.Errorf("%s: %+v, want %s", reason, res, want)
 		}
@@ -323,10 +338,30 @@ func TestBaseURL(t *testing.T) {
 // FuzzStream feeds the assembler anything: it never panics, calls have ids and valid arguments, and the watcher
 // sees the text of the response.
 func FuzzStream(f *testing.F) {
-	f.Add(events(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"","name":"x","input":{"a":[1]}}}`, `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{"}}`).body)
-	f.Add(events(`{"type":"content_block_delta","index":7,"delta":{"type":"signature_delta","signature":"s"}}`, `{"type":"content_block_stop","index":9}`).body)
-	f.Add(events(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use"}}`, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use"}}`).body)
-	f.Add(events(`{"type":"content_block_delta","delta":{"type":"text_delta","text":"a"}}`, `{"type":"message_delta","usage":{"input_tokens":-5}}`).body)
+	f.Add(
+		events(
+			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"","name":"x","input":{"a":[1]}}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{"}}`,
+		).body,
+	)
+	f.Add(
+		events(
+			`{"type":"content_block_delta","index":7,"delta":{"type":"signature_delta","signature":"s"}}`,
+			`{"type":"content_block_stop","index":9}`,
+		).body,
+	)
+	f.Add(
+		events(
+			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use"}}`,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use"}}`,
+		).body,
+	)
+	f.Add(
+		events(
+			`{"type":"content_block_delta","delta":{"type":"text_delta","text":"a"}}`,
+			`{"type":"message_delta","usage":{"input_tokens":-5}}`,
+		).body,
+	)
 	f.Fuzz(func(t *testing.T, body string) {
 		c, _ := client("claude-x", answer{status: 200, body: body})
 		var seen strings.Builder

@@ -61,7 +61,7 @@ func TestSteadyStreamIsNotIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // so time passes only here
 		const timeout, pause = time.Minute, 59 * time.Second
 		transport := roundTripper(func(r *http.Request) (*http.Response, error) {
-			time.Sleep(pause)
+			<-time.After(pause)
 			in, out := io.Pipe()
 			go func() {
 				for range 10 {

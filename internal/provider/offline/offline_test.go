@@ -16,12 +16,32 @@ func def(name, description, schema string) llm.ToolDef {
 }
 
 var direct = []llm.ToolDef{
-	def("filesystem__read", "Read a file.", `{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer"}},"required":["path"]}`),
-	def("filesystem__list", "List the files of a folder.", `{"type":"object","properties":{"path":{"type":"string"},"recursive":{"type":"boolean"}}}`),
-	def("filesystem__write", "Write text to a file.", `{"type":"object","properties":{"content":{"type":"string"},"path":{"type":"string"}},"required":["path","content"]}`),
-	def("filesystem__grep", "Search file contents for a pattern.", `{"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string"}},"required":["pattern"]}`),
+	def(
+		"filesystem__read",
+		"Read a file.",
+		`{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer"}},"required":["path"]}`,
+	),
+	def(
+		"filesystem__list",
+		"List the files of a folder.",
+		`{"type":"object","properties":{"path":{"type":"string"},"recursive":{"type":"boolean"}}}`,
+	),
+	def(
+		"filesystem__write",
+		"Write text to a file.",
+		`{"type":"object","properties":{"content":{"type":"string"},"path":{"type":"string"}},"required":["path","content"]}`,
+	),
+	def(
+		"filesystem__grep",
+		"Search file contents for a pattern.",
+		`{"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string"}},"required":["pattern"]}`,
+	),
 	def("shell__bash", "Run a command.", `{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`),
-	def("web__fetch", "Fetch a web page.", `{"type":"object","properties":{"url":{"type":"string"},"format":{"type":"string","enum":["markdown","html"]}},"required":["url"]}`),
+	def(
+		"web__fetch",
+		"Fetch a web page.",
+		`{"type":"object","properties":{"url":{"type":"string"},"format":{"type":"string","enum":["markdown","html"]}},"required":["url"]}`,
+	),
 	def("memory__remember", "Remember a fact.", `{"type":"object","properties":{"content":{"type":"string"}},"required":["content"]}`),
 }
 

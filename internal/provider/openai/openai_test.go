@@ -269,14 +269,19 @@ func TestRequest(t *testing.T) {
 	req := llm.Request{
 		System: "Be <brief>.", MaxTokens: 9, Temperature: &hot, Stop: []string{"END"}, CacheKey: "s1", ToolChoice: "ls",
 		Effort: "low",
-		Tools:  []llm.ToolDef{{Name: "ls", Description: "lists", Schema: json.RawMessage(`{"type":"object", "properties":{"z":{},"a":{}}}`)}, {Name: "now"}},
+		Tools: []llm.ToolDef{
+			{Name: "ls", Description: "lists", Schema: json.RawMessage(`{"type":"object", "properties":{"z":{},"a":{}}}`)},
+			{Name: "now"},
+		},
 		Messages: []llm.Message{
 			{Role: llm.User, Parts: []llm.Part{{Text: "look"}, {Image: &llm.Image{MIME: "image/png", Data: []byte{1}}}}},
 			{Role: llm.Assistant, Parts: []llm.Part{
 				{Reasoning: &llm.Reasoning{Provider: "p", Text: "mine"}},
 				{Reasoning: &llm.Reasoning{Provider: "another", Text: "not mine"}},
 				{Reasoning: &llm.Reasoning{Provider: "p", Call: long, Data: `{"google":{"thought_signature":"sig"}}`}},
-				{Call: &llm.ToolCall{ID: long, Name: "ls", Args: json.RawMessage(`{"a":1}`)}}, {Call: &llm.ToolCall{ID: "123456789", Name: "ls", Args: json.RawMessage(`"{broken"`)}}}},
+				{
+					Call: &llm.ToolCall{ID: long, Name: "ls", Args: json.RawMessage(`{"a":1}`)},
+				}, {Call: &llm.ToolCall{ID: "123456789", Name: "ls", Args: json.RawMessage(`"{broken"`)}}}},
 			{Role: llm.Tool, Parts: []llm.Part{{Result: &llm.ToolResult{ID: long, Name: "ls", Content: []tool.Content{
 				tool.Text("x"), tool.Image("image/png", []byte{2}), tool.Text("y"),
 			}}}}},
@@ -338,7 +343,15 @@ func TestRequest(t *testing.T) {
 
 func TestExtraContentGoesBack(t *testing.T) {
 	t.Parallel()
-	c, w := client(openai.Quirks{ExtraContent: true}, events(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":"{}"},"extra_content":{"google":{"thought_signature":"sig"}}}]}`), finish))
+	c, w := client(
+		openai.Quirks{ExtraContent: true},
+		events(
+			delta(
+				`{"tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":"{}"},"extra_content":{"google":{"thought_signature":"sig"}}}]}`,
+			),
+			finish,
+		),
+	)
 	res, err := c.Generate(t.Context(), llm.Request{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -364,8 +377,16 @@ func TestInvalidSchema(t *testing.T) {
 // FuzzStream feeds the assembler anything: it never panics, calls have ids and valid arguments, and the watcher
 // sees the text of the response.
 func FuzzStream(f *testing.F) {
-	f.Add("data: " + delta(`{"content":"a","tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":"{"}}]}`) + "\n\ndata: " + finish + "\n\n")
-	f.Add("data: " + delta(`{"tool_calls":[{"function":{"name":"x"}},{"index":-5,"function":{"arguments":{}}},{"index":9,"id":"q"}]}`) + "\n\ndata: [DONE]\n\n")
+	f.Add(
+		"data: " + delta(
+			`{"content":"a","tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":"{"}}]}`,
+		) + "\n\ndata: " + finish + "\n\n",
+	)
+	f.Add(
+		"data: " + delta(
+			`{"tool_calls":[{"function":{"name":"x"}},{"index":-5,"function":{"arguments":{}}},{"index":9,"id":"q"}]}`,
+		) + "\n\ndata: [DONE]\n\n",
+	)
 	f.Add("data: {\"error\":null,\"usage\":{\"cost\":1e300}}\n\n: c\n\nevent: x\ndata: {}\n\ndata: [DONE]\n\n")
 	f.Add("data: " + delta(`{"content":[{"thinking":[{"text":"t"}]}],"reasoning":7}`) + "\n\ndata: [DONE]\n\n")
 	f.Fuzz(func(t *testing.T, body string) {

@@ -20,6 +20,6 @@
 // paths, as far as their own imports allow, and this one has next to no imports:
 // its turn comes before that of any large library.
 //
-// This is the one place in which importing a package does something. A house
-// rule holds that only main packages, the public package and tests import it.
+// This is the one place in which importing a package does something. A rule
+// of package house permits only main packages, the public package and tests to import it.
 package selfstart

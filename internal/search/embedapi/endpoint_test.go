@@ -384,7 +384,9 @@ func TestBrokenOff(t *testing.T) {
 		fmt.Fprint(w, `{"data":[{"index":0,"embedding":[3,4]}]}`)
 		panic(http.ErrAbortHandler)
 	})
-	if got, err := e.EmbedAll(t.Context(), []string{"x"}); tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "broke off") || len(got) > 0 {
+	if got, err := e.EmbedAll(t.Context(), []string{"x"}); tool.KindOf(err) != tool.Unavailable ||
+		!strings.Contains(err.Error(), "broke off") ||
+		len(got) > 0 {
 		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -98,7 +98,8 @@ func TestBadAnswers(t *testing.T) {
 
 func TestOtherLengthsThanAsked(t *testing.T) {
 	e := serve(t, embedapi.Options{Dimensions: 8}, model)
-	if _, err := e.EmbedAll(t.Context(), []string{"a"}); tool.KindOf(err) != tool.Failed || !strings.Contains(err.Error(), "leave dimensions out") {
+	if _, err := e.EmbedAll(t.Context(), []string{"a"}); tool.KindOf(err) != tool.Failed ||
+		!strings.Contains(err.Error(), "leave dimensions out") {
 		t.Errorf("%v", err)
 	}
 	calls := 0
@@ -106,7 +107,8 @@ func TestOtherLengthsThanAsked(t *testing.T) {
 		calls++
 		answering(200, fmt.Sprintf(`{"data":[{"index":0,"embedding":[1%s]}]}`, strings.Repeat(",1", calls)))(w, r)
 	})
-	if _, err := e.EmbedAll(t.Context(), []string{"a", "b"}); tool.KindOf(err) != tool.Failed || !strings.Contains(err.Error(), "have 3 numbers now, and had 2") {
+	if _, err := e.EmbedAll(t.Context(), []string{"a", "b"}); tool.KindOf(err) != tool.Failed ||
+		!strings.Contains(err.Error(), "have 3 numbers now, and had 2") {
 		t.Errorf("a model that changed between two batches: %v", err)
 	}
 }
@@ -261,7 +263,8 @@ func TestPatience(t *testing.T) {
 			e := open(t, embedapi.Options{URL: "http://models.example", Client: silent})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if _, err := e.EmbedAll(ctx, []string{"x"}); tool.KindOf(err) != tool.Timeout || !errors.Is(err, context.DeadlineExceeded) || e.Ready(time.Now()) {
+			if _, err := e.EmbedAll(ctx, []string{"x"}); tool.KindOf(err) != tool.Timeout || !errors.Is(err, context.DeadlineExceeded) ||
+				e.Ready(time.Now()) {
 				t.Errorf("a server that is too slow for a search: %v, ready %v", err, e.Ready(time.Now()))
 			}
 		})
@@ -281,7 +284,8 @@ func TestPatience(t *testing.T) {
 			e := open(t, embedapi.Options{URL: "http://models.example", Client: silent})
 			ctx, leave := context.WithCancel(t.Context())
 			time.AfterFunc(time.Second, leave)
-			if _, err := e.EmbedAll(ctx, []string{"x"}); tool.KindOf(err) != tool.Cancelled || !errors.Is(err, context.Canceled) || !e.Ready(time.Now()) {
+			if _, err := e.EmbedAll(ctx, []string{"x"}); tool.KindOf(err) != tool.Cancelled || !errors.Is(err, context.Canceled) ||
+				!e.Ready(time.Now()) {
 				t.Errorf("who leaves says nothing of the server: %v, ready %v", err, e.Ready(time.Now()))
 			}
 		})
@@ -318,7 +322,7 @@ func TestHealth(t *testing.T) {
 			if e.Ready(now) || e.Ready(now.Add(want-1)) || !e.Ready(now.Add(want)) {
 				t.Errorf("not down for %s", want)
 			}
-			time.Sleep(want)
+			<-time.After(want)
 		}
 		if !e.Ready(time.Now()) {
 			t.Error("down before anything was asked")
@@ -351,7 +355,7 @@ func TestFailuresSideBySide(t *testing.T) {
 		e := open(t,
 			embedapi.Options{URL: "http://models.example",
 				Client: &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
-					time.Sleep(100 * time.Millisecond)
+					<-time.After(100 * time.Millisecond)
 					return nil, errors.New("cut off")
 				})}})
 		var wg sync.WaitGroup

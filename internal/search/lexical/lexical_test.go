@@ -12,7 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// catalog is a small house of tools, enough to be wrong in many ways.
+// catalog is a small set of tools, enough to be wrong in many ways.
 var catalog = []lexical.Doc{
 	{Name: "filesystem.read", Short: "Read", Aliases: []string{"open a file", "lire un fichier"},
 		Tags: []string{"files"}, Description: "Reads the text of a file.",

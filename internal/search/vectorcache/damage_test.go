@@ -29,7 +29,7 @@ func TestTruncatedAnywhere(t *testing.T) {
 		if got := held(t, open(t, dir), n+1); len(got) != whole+1 {
 			t.Fatalf("cut at %d, one more put: has %v", cut, got)
 		}
-		put(c, 0, n) // as whoever misses them does
+		put(c, 0, n) // as a reader that misses them does
 		ok(t, c.Close())
 		wants(t, open(t, dir), upTo(n+1))
 	}

@@ -103,7 +103,7 @@ func checkTold(t *testing.T, c *vectorcache.Cache, first, told int) {
 }
 
 // doUntilKilled puts and flushes, and tells how many records it has flushed.
-// It starts with what an earlier life had written already, so a file that was
+// It starts with what an earlier process had written already, so a file that was
 // begun again grows.
 func doUntilKilled(t *testing.T, job string) {
 	what, dir, _ := strings.Cut(job, ":")

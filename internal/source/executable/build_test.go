@@ -164,7 +164,9 @@ func TestBuildSeesChanges(t *testing.T) {
 	must(t, os.Remove(artifact))
 	must(t, os.WriteFile(artifact, []byte(script), 0o755))
 	_, problems, _ := load(t, executable.Options{Dir: root + "/agent"})
-	want := []string{"agent/say.json: the executable hello.say is not the one that tools.lock.json records (run callgate build if the change is meant)"}
+	want := []string{
+		"agent/say.json: the executable hello.say is not the one that tools.lock.json records (run callgate build if the change is meant)",
+	}
 	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -188,7 +190,14 @@ func TestBuildSeesChanges(t *testing.T) {
 	}
 
 	// What the lock does not record is not loaded.
-	files{"agent/new.json": manifest("hello.new", ""), "agent/new": script, "agent/say.json": manifest("hello.say", `"network": true`)}.write(t, root)
+	files{
+		"agent/new.json": manifest("hello.new", ""),
+		"agent/new":      script,
+		"agent/say.json": manifest("hello.say", `"network": true`),
+	}.write(
+		t,
+		root,
+	)
 	_, problems, _ = load(t, executable.Options{Dir: root + "/agent"})
 	want = []string{
 		"agent/new.json: tools.lock.json does not know this tool (run callgate build to have it recorded)",
@@ -201,7 +210,10 @@ func TestBuildSeesChanges(t *testing.T) {
 	// What the lock records and is gone is told.
 	must(t, os.Remove(filepath.Join(root, "agent/say.json")))
 	_, problems, _ = load(t, executable.Options{Dir: root + "/agent"})
-	if want := "agent/say.json: tools.lock.json records this manifest, and it is gone (run callgate build if that is meant)"; len(problems) != 2 || problems[1] != want {
+	if want := "agent/say.json: tools.lock.json records this manifest, and it is gone (run callgate build if that is meant)"; len(
+		problems,
+	) != 2 ||
+		problems[1] != want {
 		t.Errorf("%q", problems)
 	}
 }

@@ -41,7 +41,11 @@ func sh(lines ...string) string { return "#!/bin/sh\n" + strings.Join(lines, "\n
 // execute runs a tool once in a fresh workspace.
 func execute(t testing.TB, x *tool.Tool, args string) (*tool.Result, error) {
 	t.Helper()
-	return x.Handler.Execute(t.Context(), tool.Call{ID: "call-1", Args: json.RawMessage(args)}, tool.Grant{Workspace: t.TempDir(), Network: x.Runtime.Network})
+	return x.Handler.Execute(
+		t.Context(),
+		tool.Call{ID: "call-1", Args: json.RawMessage(args)},
+		tool.Grant{Workspace: t.TempDir(), Network: x.Runtime.Network},
+	)
 }
 
 // nap is the n-th sleep command of these tests, which nothing else on this machine runs.
@@ -314,7 +318,8 @@ func TestFilesOutOfReach(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			x := one(t, c.runtime, sh(`cat "`+c.path+`" && echo '"read"'`), executable.Options{Hidden: []string{state}})
 			_, err := execute(t, x, "{}")
-			if tool.KindOf(err) != tool.Failed || !strings.Contains(err.Error(), "failed with exit code 1; its log ends: cat: ") || strings.Contains(err.Error(), "the key") {
+			if tool.KindOf(err) != tool.Failed || !strings.Contains(err.Error(), "failed with exit code 1; its log ends: cat: ") ||
+				strings.Contains(err.Error(), "the key") {
 				t.Errorf("%v", err)
 			}
 		})

@@ -29,7 +29,11 @@ var _ registry.Source = (*executable.Source)(nil)
 
 // manifest is a small manifest whose runtime view has these keys.
 func manifest(name, runtime string) string {
-	return fmt.Sprintf(`{"llm": {"name": %q, "description": "Does something.", "parameters": {"type": "object"}}, "runtime": {%s}}`, name, runtime)
+	return fmt.Sprintf(
+		`{"llm": {"name": %q, "description": "Does something.", "parameters": {"type": "object"}}, "runtime": {%s}}`,
+		name,
+		runtime,
+	)
 }
 
 const script = "#!/bin/sh\necho '{\"ok\": true}'\n"

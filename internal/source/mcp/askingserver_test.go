@@ -155,12 +155,15 @@ func addAsking(s *sdk.Server) {
 		}
 		return &sdk.GetPromptResult{InputRequests: sdk.InputRequestMap{"name": named("name")}}, nil
 	})
-	s.AddResource(&sdk.Resource{URI: "asks://it", Name: "asks"}, func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-		if name := it(r.Params.InputResponses, "name"); name != "" {
-			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "asks://it", Text: "told " + name}}}, nil
-		}
-		return &sdk.ReadResourceResult{InputRequests: sdk.InputRequestMap{"name": named("name")}}, nil
-	})
+	s.AddResource(
+		&sdk.Resource{URI: "asks://it", Name: "asks"},
+		func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+			if name := it(r.Params.InputResponses, "name"); name != "" {
+				return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "asks://it", Text: "told " + name}}}, nil
+			}
+			return &sdk.ReadResourceResult{InputRequests: sdk.InputRequestMap{"name": named("name")}}, nil
+		},
+	)
 }
 
 // addOldAsking adds tools that ask in the middle of a call.

@@ -167,7 +167,11 @@ func TestUnreachableServers(t *testing.T) {
 		t.Errorf("status %+v", st)
 	}
 
-	nobody := server(t, remote("http://127.0.0.1:1/mcp?key={{secret.K}}"), mcp.Options{Secret: func(string) (string, error) { return "s3cr3t value", nil }})
+	nobody := server(
+		t,
+		remote("http://127.0.0.1:1/mcp?key={{secret.K}}"),
+		mcp.Options{Secret: func(string) (string, error) { return "s3cr3t value", nil }},
+	)
 	err = nobody.Refresh(t.Context())
 	expectError(t, err, tool.Unavailable, "far", "refused")
 	if strings.Contains(err.Error(), "s3cr3t") {

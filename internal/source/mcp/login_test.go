@@ -10,15 +10,16 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"callgate/internal/secret"
 	"callgate/internal/source/mcp"
+	"callgate/internal/source/mcp/oauth"
+	"callgate/internal/storage/sqlite"
 	"callgate/tool"
 )
 
@@ -105,7 +106,8 @@ func (g *guard) authorize(w http.ResponseWriter, r *http.Request) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	q := r.URL.Query()
-	if q.Get("redirect_uri") != g.clients[q.Get("client_id")] || q.Get("code_challenge_method") != "S256" || q.Get("state") == "" || q.Get("resource") != g.url+"/mcp" {
+	if q.Get("redirect_uri") != g.clients[q.Get("client_id")] || q.Get("code_challenge_method") != "S256" ||
+		q.Get("state") == "" || q.Get("resource") != g.url+"/mcp" {
 		g.t.Errorf("asked to authorize %v", q)
 	}
 	back, _ := url.Parse(q.Get("redirect_uri"))
@@ -133,8 +135,10 @@ func (g *guard) token(w http.ResponseWriter, r *http.Request) {
 		q := g.codes[r.Form.Get("code")]
 		delete(g.codes, r.Form.Get("code"))
 		sum := sha256.Sum256([]byte(r.Form.Get("code_verifier")))
-		ok = q != nil && q.Get("code_challenge") == base64.RawURLEncoding.EncodeToString(sum[:]) && q.Get("client_id") == r.Form.Get("client_id") &&
-			q.Get("redirect_uri") == r.Form.Get("redirect_uri") && r.Form.Get("client_secret") == g.secret && r.Form.Get("resource") == g.url+"/mcp"
+		ok = q != nil && q.Get("code_challenge") == base64.RawURLEncoding.EncodeToString(sum[:]) &&
+			q.Get("client_id") == r.Form.Get("client_id") &&
+			q.Get("redirect_uri") == r.Form.Get("redirect_uri") && r.Form.Get("client_secret") == g.secret &&
+			r.Form.Get("resource") == g.url+"/mcp"
 	case "refresh_token":
 		ok = g.refresh[r.Form.Get("refresh_token")]
 		delete(g.refresh, r.Form.Get("refresh_token")) // each is valid once
@@ -174,12 +178,32 @@ func browse(page string) error {
 	return err
 }
 
+// openLogins opens logins as a kernel does.
+func openLogins(t *testing.T) mcp.Logins {
+	t.Helper()
+	folder := t.TempDir()
+	vault, err := secret.Open(filepath.Join(folder, "secrets.box"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(t.Context(), filepath.Join(folder, "state.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return oauth.NewSealed(db.Stores().Documents, vault)
+}
+
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t)
-	tokens := t.TempDir()
+	logins := openLogins(t)
 	cfg := remote(g.url + "/mcp")
-	s := server(t, cfg, mcp.Options{Tokens: tokens})
+	s := server(t, cfg, mcp.Options{Logins: logins})
 	for range 6 { // a missing login is not a failure
 		expectError(t, s.Refresh(t.Context()), tool.Denied, "the MCP server far needs a login, and there is none",
 			"callgate mcp login far")
@@ -195,12 +219,8 @@ func TestLogin(t *testing.T) {
 	if got := textOf(t, r, err); got != "in" {
 		t.Errorf("it said %q", got)
 	}
-	files, err := filepath.Glob(filepath.Join(tokens, "*"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("stored %v, %v", files, err)
-	}
-	if info, err := os.Stat(files[0]); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
-		t.Errorf("its mode is %v, %v", info.Mode(), err)
+	if stored, err := logins.Load(t.Context(), cfg.AccountKey()); err != nil || stored == nil || stored.Refresh == "" {
+		t.Errorf("stored is %v, %v", stored, err)
 	}
 
 	// A void token is renewed without an error.
@@ -212,7 +232,7 @@ func TestLogin(t *testing.T) {
 
 	// Another kernel finds the login, and a changed setting does not lose it.
 	cfg.Concurrency = 3
-	again := server(t, cfg, mcp.Options{Tokens: tokens})
+	again := server(t, cfg, mcp.Options{Logins: logins})
 	if err := again.Refresh(t.Context()); err != nil {
 		t.Error(err)
 	}

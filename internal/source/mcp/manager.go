@@ -62,7 +62,7 @@ type Manager struct {
 
 	transport *http.Transport // to the servers
 	auth      *http.Client    // to the authorization servers
-	logins    *oauth.Store
+	logins    oauth.Store
 	watch     *process.Watchdog
 	fetches   chan struct{}  // slots of background fetches
 	work      sync.WaitGroup // background work, and servers that are being stopped
@@ -78,10 +78,13 @@ func New(opt Options) *Manager {
 		opt:       opt,
 		transport: remote.Dialer(),
 		auth:      &http.Client{Timeout: 30 * time.Second}, // on the default transport, as the SDK's address checks require
-		logins:    &oauth.Store{Dir: opt.Tokens},
+		logins:    opt.Logins,
 		watch:     &process.Watchdog{},
 		fetches:   make(chan struct{}, maxFetches),
 		servers:   map[string]*Server{},
+	}
+	if m.logins == nil {
+		m.logins = oauth.NewMemory()
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	return m

@@ -177,7 +177,9 @@ func TestToolsOfAServer(t *testing.T) {
 		t.Errorf("fail gave %+v, %v", r, err)
 	}
 	st := s.Status()
-	if st.State != mcp.Running || st.Pid == 0 || st.Protocol != "2026-07-28" || st.Server != "actor 1.2.3" || st.Calls != 3 || st.Failures != 0 || st.Instructions != "be kind" {
+	if st.State != mcp.Running || st.Pid == 0 || st.Protocol != "2026-07-28" || st.Server != "actor 1.2.3" || st.Calls != 3 ||
+		st.Failures != 0 ||
+		st.Instructions != "be kind" {
 		t.Errorf("status %+v", st)
 	}
 	if p := s.Problems(); len(p) != 0 {

@@ -8,6 +8,7 @@ import (
 
 	"callgate/internal/source/mcp/config"
 	"callgate/internal/source/mcp/downstream"
+	"callgate/internal/source/mcp/oauth"
 	"callgate/internal/source/mcp/serverlog"
 	"callgate/internal/source/mcp/toolcache"
 	"callgate/internal/source/mcp/translate"
@@ -45,11 +46,14 @@ type LogLevel = downstream.Level
 // Client is the client on whose behalf a request is made.
 type Client = downstream.Client
 
+// Logins keeps the logins to remote servers.
+type Logins = oauth.Store
+
 // Options is what a Manager needs of the kernel. The zero value works: then
 // nothing is kept between runs, and no secret is known.
 type Options struct {
 	Cache   string        // folder of what servers listed; empty: not kept
-	Tokens  string        // folder of logins; empty: kept in memory
+	Logins  Logins        // nil: kept in memory
 	Version string        // of Callgate, as servers see it
 	Grace   time.Duration // how long a stopped server may take to end, twice; default 2 s
 

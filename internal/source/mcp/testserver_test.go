@@ -51,6 +51,9 @@ func TestMain(m *testing.M) {
 		kinds[kind]()
 		os.Exit(0)
 	}
+	if err := os.Setenv("CALLGATE_KEYRING", "off"); err != nil { // it is that of the user who runs the tests
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 
@@ -75,10 +78,12 @@ func normalServer(versions ...string) *sdk.Server {
 		SupportedProtocolVersions: versions})
 	addPlain(s)
 	addSlow(s)
-	s.AddResource(&sdk.Resource{URI: "file:///a.txt", Name: "a"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	s.AddResource(&sdk.Resource{URI: "file:///a.txt", Name: "a"}, func(context.Context,
+		*sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "file:///a.txt", Text: "resource text"}}}, nil
 	})
-	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "file:///{name}", Name: "any"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "file:///{name}", Name: "any"}, func(context.Context,
+		*sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		return nil, errors.New("none")
 	})
 	s.AddPrompt(&sdk.Prompt{Name: "greet", Arguments: []*sdk.PromptArgument{{Name: "who"}}}, func(_ context.Context,

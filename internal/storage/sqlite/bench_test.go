@@ -48,7 +48,11 @@ func begunRecord(n uint64) journal.Record {
 	return journal.Record{
 		Kind: journal.Begun, Call: fmt.Sprintf("call-%016x", n), Principal: principal,
 		Name: "filesystem.write", Tool: "filesystem:write@1.0.0",
-		Ask: &journal.Ask{Verdict: journal.Allow, Args: json.RawMessage(`{"path":"internal/journal/record.go","content":"package journal"}`), Claims: []tool.Claim{{Resource: "file:/home/ada/notes/record.go", Mode: tool.U}}},
+		Ask: &journal.Ask{
+			Verdict: journal.Allow,
+			Args:    json.RawMessage(`{"path":"internal/journal/record.go","content":"package journal"}`),
+			Claims:  []tool.Claim{{Resource: "file:/home/ada/notes/record.go", Mode: tool.U}},
+		},
 	}
 }
 

@@ -17,6 +17,12 @@ func openDriver(t *testing.T, place string) storage.Driver {
 	return db
 }
 
-func TestConformance(t *testing.T) { storagetest.Driver(t, openDriver) }
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	storagetest.Driver(t, openDriver)
+}
 
-func TestTwoHandles(t *testing.T) { storagetest.Shared(t, openDriver) }
+func TestTwoHandles(t *testing.T) {
+	t.Parallel()
+	storagetest.Shared(t, openDriver)
+}

@@ -110,6 +110,7 @@ func crashChild(t *testing.T, dir string) {
 // TestRetentionAndCollection drops old epochs from a real file and collects
 // the artifacts that only they had named.
 func TestRetentionAndCollection(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	large, err := artifact.Open(filepath.Join(dir, "artifacts"))
 	if err != nil {

@@ -86,7 +86,7 @@ func open(ctx context.Context, path string) (db *DB, err error) {
 		}
 	}()
 	if db.write, err = sql.Open("sqlite", source(path, "busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)",
-		"fullfsync(ON)", "foreign_keys(ON)", "journal_size_limit(16777216)")); err != nil {
+		"fullfsync(ON)", "foreign_keys(ON)", "journal_size_limit(16777216)", "secure_delete(ON)")); err != nil {
 		return db, convertError("sqlite.Open", err)
 	}
 	db.write.SetMaxOpenConns(1)
@@ -187,6 +187,24 @@ func (db *DB) transactNoSync(ctx context.Context, f func(*sql.Tx) error) (err er
 		return errors.Join(err, ignoreDone(tx.Rollback()))
 	}
 	return tx.Commit()
+}
+
+// emptyLog folds the log into the file and empties it. It reports false when
+// somebody still reads the log.
+func (db *DB) emptyLog(ctx context.Context) bool {
+	ctx = context.WithoutCancel(ctx) // what was written before is done
+	conn, err := db.write.Conn(ctx)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "PRAGMA busy_timeout = 200"); err != nil { // nobody can write meanwhile
+		return false
+	}
+	var busy, frames, folded int
+	err = conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &folded)
+	_, restored := conn.ExecContext(ctx, "PRAGMA busy_timeout = 5000")
+	return err == nil && restored == nil && busy == 0
 }
 
 // ignoreDone passes over a rollback that SQLite did by itself.

@@ -54,6 +54,7 @@ func ballast(t *testing.T, dir string) (free func()) {
 // TestFullDisk fills a real disk under a journal, twice, and frees it again.
 // Everybody is told; what was acknowledged stays; what was kept is written.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	s := openState(t, smallDisk(t))
 	s.fill(t, 10)
 	var told, kept []string
@@ -110,6 +111,7 @@ func TestFullDisk(t *testing.T) {
 // TestOpenOnAFullDisk starts on a disk without a byte to spare: reading works,
 // or the refusal says why.
 func TestOpenOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	s := openState(t, smallDisk(t))
 	s.fill(t, 10)
 	s.close(t)

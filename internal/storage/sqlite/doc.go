@@ -6,6 +6,9 @@
 // for the writer. One process at a time opens a state directory (the kernel
 // holds its lock); SQLite's own locks still guard against a second one.
 //
+// What is deleted is overwritten in the file. A deleted document is also removed
+// from the log before the write returns, or soon after if somebody reads the log.
+//
 // The schema has a version. Opening a file of an older version migrates it in
 // one transaction; a file of a newer version is refused before SQLite can touch
 // it.

@@ -4,14 +4,21 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"callgate/internal/document"
 	"callgate/tool"
 )
 
-// documentStore is document.Store on SQLite.
-type documentStore struct{ db *DB }
+// documentStore is document.Store on SQLite. A deleted document is overwritten in
+// the file, and the log that still has it is emptied before Write returns. A
+// reader that uses the log for long delays that until a later write, or Close.
+type documentStore struct {
+	db           *DB
+	deletedInLog atomic.Bool
+}
 
 var _ document.Store = (*documentStore)(nil)
 
@@ -100,6 +107,10 @@ func (s *documentStore) Write(ctx context.Context, changes ...document.Change) (
 	})
 	if err != nil {
 		return 0, convertError("sqlite.Write", err)
+	}
+	deletes := slices.ContainsFunc(changes, func(c document.Change) bool { return c.Data == nil })
+	if left := s.deletedInLog.Swap(false); (deletes || left) && !s.db.emptyLog(ctx) {
+		s.deletedInLog.Store(true)
 	}
 	return version, nil
 }

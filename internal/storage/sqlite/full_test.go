@@ -12,6 +12,7 @@ import (
 
 // TestFullDatabase lets SQLite itself run out of pages and then gives it more.
 func TestFullDatabase(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	db, err := Open(t.Context(), filepath.Join(dir, "state.db"))
 	if err != nil {
@@ -36,7 +37,8 @@ func TestFullDatabase(t *testing.T) {
 		call := fmt.Sprintf("call-%d", n)
 		_, err := j.Commit(t.Context(), journal.Record{Kind: journal.Begun, Call: call, Note: strings.Repeat("x", 500)})
 		if err != nil {
-			if tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "the disk is full") || !strings.Contains(err.Error(), "free some space") {
+			if tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "the disk is full") ||
+				!strings.Contains(err.Error(), "free some space") {
 				t.Fatalf("a full database says %q", err)
 			}
 			break
@@ -47,7 +49,9 @@ func TestFullDatabase(t *testing.T) {
 		}
 	}
 	last := told[len(told)-1]
-	if _, err := j.Commit(t.Context(), journal.Record{Kind: journal.Ended, Call: last, Note: strings.Repeat("y", 5000)}); tool.KindOf(err) != tool.Unavailable {
+	if _, err := j.Commit(t.Context(), journal.Record{Kind: journal.Ended, Call: last, Note: strings.Repeat("y", 5000)}); tool.KindOf(
+		err,
+	) != tool.Unavailable {
 		t.Fatalf("ending a call on a full disk: %v", err)
 	}
 	if records, err := j.Read(t.Context(), journal.Query{Kind: journal.Begun}); err != nil || len(records) != len(told) {

@@ -35,6 +35,7 @@ func aLog(t testing.TB) (log []byte, frame int) {
 
 // TestPeekLog: a version counts when its transaction is whole.
 func TestPeekLog(t *testing.T) {
+	t.Parallel()
 	log, frame := aLog(t)
 	if (len(log)-walHeaderSize)%frame != 0 || len(log) < walHeaderSize+4*frame {
 		t.Fatalf("the log has %d bytes", len(log))

@@ -18,6 +18,7 @@ import (
 // TestMigrateVersion3 opens a database that commit 8a0121a wrote: a journal
 // with a call in doubt, two approvals and two conversations.
 func TestMigrateVersion3(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("testdata", "v3.sql"))
 	if err != nil {
 		t.Fatal(err)
@@ -93,6 +94,7 @@ func checkVersion3(t *testing.T, db *sqlite.DB) {
 
 // Several that open a new place at once all find it ready.
 func TestFirstOpeningsAtOnce(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
 	var all sync.WaitGroup
 	for range 8 {

@@ -135,6 +135,7 @@ func picture(t testing.TB, dir string) map[string]string {
 }
 
 func TestFilesArePrivate(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("file modes are another thing there")
 	}
@@ -152,6 +153,7 @@ func TestFilesArePrivate(t *testing.T) {
 }
 
 func TestStrangePaths(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"with space", "50% & more?x=1#y", "é;'\"", "file:x"} {
 		dir := filepath.Join(t.TempDir(), name)
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -189,6 +191,7 @@ var v1 = []string{
 // TestMigrate takes a state directory of version 1, with a journal in it that
 // a kernel left behind, to the present.
 func TestMigrate(t *testing.T) {
+	t.Parallel()
 	s := openState(t, t.TempDir())
 	s.fill(t, 10)
 	if _, err := s.j.Commit(t.Context(), journal.Record{Kind: journal.Begun, Call: "open"}); err != nil {
@@ -234,6 +237,7 @@ func TestMigrate(t *testing.T) {
 // TestNewerIsRefusedUntouched: whether the newer version stands in the file
 // itself or only in its log, nothing in the directory changes.
 func TestNewerIsRefusedUntouched(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		make func(t *testing.T, dir string)
@@ -265,6 +269,7 @@ func TestNewerIsRefusedUntouched(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			tt.make(t, dir)
 			before := picture(t, dir)
@@ -282,6 +287,7 @@ func TestNewerIsRefusedUntouched(t *testing.T) {
 // TestHalfADrop is a drop that a crash cut short: its rows are gone for every
 // reader, and the next drop deletes them.
 func TestHalfADrop(t *testing.T) {
+	t.Parallel()
 	s := openState(t, t.TempDir())
 	s.fill(t, 2500) // an opening and five thousand records
 	db := raw(t, s.path())
@@ -303,6 +309,7 @@ func TestHalfADrop(t *testing.T) {
 }
 
 func TestNotADatabase(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "state.db")
 	if err := os.WriteFile(path, []byte(strings.Repeat("a shopping list\n", 100)), 0o600); err != nil {
@@ -321,6 +328,7 @@ func TestNotADatabase(t *testing.T) {
 }
 
 func TestSecondProcessIsHeldOff(t *testing.T) {
+	t.Parallel()
 	s := openState(t, t.TempDir())
 	s.fill(t, 1)
 	other := raw(t, s.path())

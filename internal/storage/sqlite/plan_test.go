@@ -12,6 +12,7 @@ import (
 // TestQueriesUseIndexes reads SQLite's own plans: whatever a start or a
 // person at the log asks for must not walk the whole journal.
 func TestQueriesUseIndexes(t *testing.T) {
+	t.Parallel()
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "state.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +42,8 @@ func TestQueriesUseIndexes(t *testing.T) {
 		}
 	}
 	plan := explain(t, db, selectRecords+unendedCondition, []any{1})
-	if !strings.Contains(plan, "SEARCH b USING INDEX records_begun") || !strings.Contains(plan, "SEARCH e USING INDEX records_call (call=? AND seq>?)") {
+	if !strings.Contains(plan, "SEARCH b USING INDEX records_begun") ||
+		!strings.Contains(plan, "SEARCH e USING INDEX records_call (call=? AND seq>?)") {
 		t.Errorf("unended: %s", plan)
 	}
 }
@@ -49,6 +51,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 // TestTaskQueriesUseIndexes: what a runner asks for every second, and what a
 // conversation asks for with every turn, must not walk every task there was.
 func TestTaskQueriesUseIndexes(t *testing.T) {
+	t.Parallel()
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "state.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +75,11 @@ func TestTaskQueriesUseIndexes(t *testing.T) {
 	if plan := explain(t, db, "SELECT num FROM tasks WHERE due <= ?", []any{1}); !strings.Contains(plan, "INDEX tasks_due (due<?)") {
 		t.Errorf("what is due: %s", plan)
 	}
-	if plan := explain(t, db, selectDocuments+"WHERE collection = ? AND key > ? AND key >= ? AND key < ? ORDER BY key LIMIT 5", []any{"c", "", "a", "b"}); !strings.Contains(plan, "PRIMARY KEY (collection=? AND key>? AND key<?)") || strings.Contains(plan, "TEMP B-TREE") {
+	if plan := explain(t, db, selectDocuments+"WHERE collection = ? AND key > ? AND key >= ? AND key < ? ORDER BY key LIMIT 5", []any{"c", "", "a", "b"}); !strings.Contains(
+		plan,
+		"PRIMARY KEY (collection=? AND key>? AND key<?)",
+	) ||
+		strings.Contains(plan, "TEMP B-TREE") {
 		t.Errorf("documents: %s", plan)
 	}
 }

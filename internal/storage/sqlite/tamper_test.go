@@ -14,6 +14,7 @@ import (
 // TestVerifyFindsTampering damages a journal of 10,000 records in its file, as
 // someone with an SQL prompt would, and restores it after each try.
 func TestVerifyFindsTampering(t *testing.T) {
+	t.Parallel()
 	const records = tampered
 	s := openState(t, t.TempDir())
 	s.fill(t, records/2)
@@ -75,11 +76,22 @@ func TestVerifyFindsTampering(t *testing.T) {
 
 // flipSQL changes one byte of a blob, counted from 1.
 func flipSQL(column string, seq, at int) string {
-	flipped := fmt.Sprintf("printf('%%02x', 255 - (instr('0123456789ABCDEF', substr(hex(substr(%[1]s, %[2]d, 1)), 1, 1)) - 1) * 16 - instr('0123456789ABCDEF', substr(hex(substr(%[1]s, %[2]d, 1)), 2, 1)) + 1)", column, at)
-	return fmt.Sprintf("UPDATE records SET %[1]s = CAST(substr(%[1]s, 1, %[2]d - 1) || unhex(%[3]s) || substr(%[1]s, %[2]d + 1) AS BLOB) WHERE seq = %[4]d", column, at, flipped, seq)
+	flipped := fmt.Sprintf(
+		"printf('%%02x', 255 - (instr('0123456789ABCDEF', substr(hex(substr(%[1]s, %[2]d, 1)), 1, 1)) - 1) * 16 - instr('0123456789ABCDEF', substr(hex(substr(%[1]s, %[2]d, 1)), 2, 1)) + 1)",
+		column,
+		at,
+	)
+	return fmt.Sprintf(
+		"UPDATE records SET %[1]s = CAST(substr(%[1]s, 1, %[2]d - 1) || unhex(%[3]s) || substr(%[1]s, %[2]d + 1) AS BLOB) WHERE seq = %[4]d",
+		column,
+		at,
+		flipped,
+		seq,
+	)
 }
 
 func TestForgedDropIsFound(t *testing.T) {
+	t.Parallel()
 	s := openState(t, t.TempDir())
 	s.fill(t, 50)
 	s.close(t)

@@ -21,6 +21,7 @@ type Open func(t *testing.T, place string) storage.Driver
 // Driver puts a driver through the whole suite.
 func Driver(t *testing.T, open Open) {
 	t.Run("Complete", func(t *testing.T) {
+		t.Parallel()
 		if err := start(t, open).Stores().Check(); err != nil {
 			t.Error(err)
 		}
@@ -44,6 +45,7 @@ func Shared(t *testing.T, open Open) {
 		"OneApproval": sharedApprovals,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			place := t.TempDir()
 			test(t, openAt(t, open, place), openAt(t, open, place))
 		})
@@ -80,10 +82,13 @@ func reopen(t *testing.T, open Open, visit func(t *testing.T, n int, d storage.D
 	}
 }
 
-// each runs tests by name, every one on a driver of its own.
+// each runs tests by name and in parallel, every one on a driver of its own.
 func each(t *testing.T, open Open, tests map[string]func(*testing.T, storage.Driver)) {
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) { test(t, start(t, open)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, start(t, open))
+		})
 	}
 }
 

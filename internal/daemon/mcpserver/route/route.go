@@ -1,8 +1,8 @@
-// Package route tells which of several MCP servers a name or an address means,
-// when they are not told apart by a prefix.
+// Package route finds the MCP server that a name or an address without a prefix
+// means.
 //
-// A name means a server only when that one alone has it. An address that nobody
-// lists means the one server of whose templates it could be made.
+// A name means a server only if no other server has it. An address that no
+// server lists means the one server whose template it matches.
 package route
 
 import (
@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// Item is something that a server has, by its own name for it.
+// Item is something that a server offers, by the server's own name for it.
 type Item struct {
 	Server string
 	Name   string // of a prompt; of a resource its address, or the template of one
 }
 
-// Unique returns the server of each name that one server alone has.
-func Unique(offers []Item) map[string]string {
+// Unique returns the server of each name that only one server has.
+func Unique(items []Item) map[string]string {
 	owner := map[string]string{}
 	shared := map[string]bool{}
-	for _, o := range offers {
+	for _, o := range items {
 		if before, ok := owner[o.Name]; ok && before != o.Server {
 			shared[o.Name] = true
 		}
@@ -32,8 +32,8 @@ func Unique(offers []Item) map[string]string {
 	return owner
 }
 
-// MatchTemplates returns the servers of whose templates an address could be made, each
-// once, in the order they come.
+// MatchTemplates returns the servers that have a template which an address
+// matches, each once, in the order of the templates.
 func MatchTemplates(templates []Item, address string) []string {
 	var servers []string
 	seen := map[string]bool{}
@@ -46,18 +46,17 @@ func MatchTemplates(templates []Item, address string) []string {
 	return servers
 }
 
-// What each kind of expression of a template stands for, by its operator
-// (RFC 6570). Values are taken widely: which of them a server accepts is its to
-// say.
+// placeholder is a pattern for each kind of expression in a template, by its
+// operator (RFC 6570). The patterns are wide: the server checks the values.
 var placeholder = map[byte]string{
 	0: `[^/?#]*`, '+': `.*`, '#': `(?:#.*)?`, '.': `(?:\.[^/?#]*)?`, '/': `(?:/[^?#]*)?`,
 	';': `(?:;[^/?#]*)?`, '?': `(?:\?[^#]*)?`, '&': `(?:&[^#]*)?`,
 }
 
-// maxTemplate bounds what is taken for a template.
+// maxTemplate bounds the length of a template.
 const maxTemplate = 4 << 10
 
-// Match reports whether an address could be made of a template.
+// Match reports whether an address matches a template.
 func Match(template, address string) bool {
 	if len(template) > maxTemplate || !strings.Contains(template, "{") {
 		return template == address
@@ -73,7 +72,7 @@ func Match(template, address string) bool {
 		}
 		expression, tail, ok := strings.Cut(after, "}")
 		if !ok || expression == "" {
-			return false // it is no template
+			return false // not a template
 		}
 		operator := expression[0]
 		if placeholder[operator] == "" || operator == 0 {

@@ -10,16 +10,22 @@ import (
 )
 
 func TestUnique(t *testing.T) {
-	got := route.Unique([]route.Item{{"a", "greet"}, {"b", "greet"}, {"a", "alone"}, {"b", "own"}, {"b", "own"}, {"c", "greet"}})
+	got := route.Unique([]route.Item{
+		{"a", "greet"}, {"b", "greet"}, {"a", "alone"}, {"b", "own"}, {"b", "own"}, {"c", "greet"},
+	})
 	if diff := cmp.Diff(map[string]string{"alone": "a", "own": "b"}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestMade(t *testing.T) {
-	templates := []route.Item{{"a", "note://{day}"}, {"b", "note://{day}/{hour}"}, {"c", "note://{+any}"}, {"c", "note://{other}"}, {"d", "file:///{path}"}}
+func TestMatchTemplates(t *testing.T) {
+	templates := []route.Item{
+		{"a", "note://{day}"}, {"b", "note://{day}/{hour}"}, {"c", "note://{+any}"}, {"c", "note://{other}"},
+		{"d", "file:///{path}"},
+	}
 	for address, want := range map[string]string{
-		"note://monday": "a c", "note://monday/9": "b c", "note://": "a c", "file:///x": "d", "file:///x/y": "", "mail://x": "",
+		"note://monday": "a c", "note://monday/9": "b c", "note://": "a c",
+		"file:///x": "d", "file:///x/y": "", "mail://x": "",
 	} {
 		if got := strings.Join(route.MatchTemplates(templates, address), " "); got != want {
 			t.Errorf("%s is of %q, want %q", address, got, want)
@@ -50,8 +56,8 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// A stranger's template never breaks the reader, and what has no expression
-// means itself alone.
+// No template of a server breaks Match, and one without an expression matches
+// only itself.
 func FuzzMatch(f *testing.F) {
 	f.Add("test://{id}/data", "test://1/data")
 	f.Add("a{+b}{?c*}", "a/b?c")

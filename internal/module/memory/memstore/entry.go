@@ -1,28 +1,29 @@
 // Package memstore stores the entries of an agent's memory: one collection for
-// each session, and one of knowledge for each user and app. A collection is a
-// file, and a copy of it in memory while it is used.
+// each session, and one of knowledge for each user and app. An entry is a
+// document, and so is the head of a collection, which has its last numbers. A
+// collection that is used has a copy in memory.
 //
 // # Law
 //
-//   - A change is one line at the end of the file, and is made when the line is on
-//     the disk. The next opening cuts off a line that a crash left incomplete: no
-//     caller was told that it was stored.
-//   - One caller at a time changes a collection, and a store has at most one copy
-//     of it in memory. A reader gets the entries of that moment; they never change.
-//   - The file is rewritten as a whole when most of it is old lines, and whenever an
-//     entry is erased: an erased text is not in the file once the change returns.
-//   - A line that cannot be read does not affect the others. The damaged file is
-//     kept under another name, and the log says so.
+//   - A change is one write of documents, all of it or nothing, and is made when
+//     the write is durable. Each changes the head, so of two changes that began
+//     with the same entries one is repeated with the new ones.
+//   - One caller of a store at a time uses a collection. The copy in memory counts
+//     only while its head is the stored one: another kernel may change it too. A
+//     reader gets the entries of that moment; they never change.
+//   - An entry that is dropped is deleted, with its text.
+//   - A document that cannot be read does not affect the others, and the log says so.
 //   - A number is never used twice in a collection, even after its entry is gone.
 //
-// A store owns its folder: only the process that holds the kernel's state writes
-// there.
+// Earlier versions kept a collection in a file. The files of a user and an app
+// are imported when one of their collections is first used: see [Open].
 package memstore
 
 import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -69,10 +70,15 @@ func (e *Entry) Number() int {
 	return n
 }
 
-// valid reports whether an entry of a file is one that this package writes.
+// valid reports whether a stored entry is one that this package writes.
 func (e *Entry) valid() bool {
 	if e.Seq < 0 || e.Seq > maxNumber || int64(e.Number()) > maxNumber {
 		return false
+	}
+	for _, at := range []time.Time{e.Made, e.Changed} {
+		if _, err := at.MarshalJSON(); err != nil {
+			return false // it could not be stored again
+		}
 	}
 	switch e.Kind {
 	case Goal:
@@ -122,23 +128,23 @@ func Tasks(entries []*Entry) []*Entry {
 	return tasks
 }
 
-// change is one line of a file: the entries to remove, then those to add.
-type change struct {
-	Drop []string `json:"drop,omitempty"`
-	Put  []*Entry `json:"put,omitempty"`
-}
-
 // Edit is a collection during a change. The change takes effect when the function
 // that has the Edit returns.
 type Edit struct {
 	Entries []*Entry // the entries after the change, sorted by their last change
 
-	seq   int64
-	last  map[Kind]int
-	line  change
-	waste int // bytes that replaced entries leave in the file, estimated
-	erase bool
-	now   time.Time
+	seq     int64
+	last    map[Kind]int
+	touched map[string]bool // the IDs that were put or dropped
+	now     time.Time
+}
+
+// edit begins a change of a collection.
+func (c *contents) edit() *Edit {
+	return &Edit{
+		Entries: slices.Clone(c.entries), seq: c.head.Seq, last: maps.Clone(c.head.Last), touched: map[string]bool{},
+		now: time.Now().UTC().Truncate(time.Millisecond),
+	}
 }
 
 // Find returns the entry with an ID, or nil.
@@ -165,46 +171,29 @@ func (e *Edit) Put(entry Entry) *Entry {
 	entry.Made, entry.Changed = e.now, e.now
 	if i := e.index(entry.ID); i >= 0 {
 		entry.Made = e.Entries[i].Made
-		e.remove(i)
+		e.Entries = slices.Delete(e.Entries, i, i+1)
 	}
 	e.seq++
 	entry.Seq = e.seq
 	e.Entries = append(e.Entries, &entry)
-	e.line.Put = append(slices.DeleteFunc(e.line.Put, func(old *Entry) bool { return old.ID == entry.ID }), &entry)
+	e.touched[entry.ID] = true
 	return &entry
 }
 
-// Drop removes an entry, if it exists. Its text stays in the file until the file
-// is rewritten.
+// Drop removes an entry, if it exists.
 func (e *Edit) Drop(id string) {
-	i := e.index(id)
-	if i < 0 {
-		return
+	if i := e.index(id); i >= 0 {
+		e.Entries = slices.Delete(e.Entries, i, i+1)
+		e.touched[id] = true
 	}
-	e.remove(i)
-	e.line.Put = slices.DeleteFunc(e.line.Put, func(entry *Entry) bool { return entry.ID == id })
-	e.line.Drop = append(e.line.Drop, id)
 }
 
-func (e *Edit) remove(i int) {
-	e.waste += weight(e.Entries[i])
-	e.Entries = slices.Delete(e.Entries, i, i+1)
-}
-
-// Erase removes an entry from the collection and from its file.
-func (e *Edit) Erase(id string) {
-	e.erase = true
-	e.Drop(id)
-}
-
-func (e *Edit) changed() bool { return len(e.line.Put)+len(e.line.Drop) > 0 }
-
-// weight estimates the bytes of an entry in the file.
+// weight estimates the bytes of an entry.
 func weight(e *Entry) int {
 	return len(e.Text) + len(e.Detail) + len(e.Key) + 200
 }
 
-// Weight estimates the bytes of entries in a file.
+// Weight estimates the bytes of entries.
 func Weight(entries []*Entry) int {
 	n := 0
 	for _, e := range entries {

@@ -1,71 +1,41 @@
 package memstore
 
 import (
-	"bufio"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
+	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
-	"time"
 
+	"callgate/internal/document"
 	"callgate/tool"
 )
 
-// Key names a collection: that of a session, or the knowledge of a user and an app.
-type Key struct {
-	User      string `json:"user"`
-	App       string `json:"app"`
-	Session   string `json:"session,omitempty"`
-	Knowledge bool   `json:"knowledge,omitempty"`
-}
-
-// valid returns the key as a file stores it, in valid UTF-8.
-func (k Key) valid() Key {
-	for _, name := range []*string{&k.User, &k.App, &k.Session} {
-		*name = strings.ToValidUTF8(*name, "\ufffd")
-	}
-	return k
-}
-
 const (
 	maxIdle     = 64    // collections in memory that no caller uses
-	maxSessions = 1_000 // files of sessions of one user and app
-
-	sessionsFolder = "sessions"
-	extension      = ".jsonl"
+	maxSessions = 1_000 // stored sessions of one user and app
 )
 
 // Store holds the collections of one kernel. It is safe for concurrent use.
 type Store struct {
-	dir string
-	log *slog.Logger
+	docs document.Store
+	log  *slog.Logger
+	old  oldFiles
 
 	mu          sync.Mutex
 	collections map[Key]*collection
 	uses        int64 // rises with each use, to tell which collection was used last
 	closed      bool
 	active      sync.WaitGroup // callers that use a collection
-
-	// renaming is locked while a file is renamed, and read-locked by callers that
-	// read files of collections they have not acquired: some systems refuse to
-	// replace an open file. It is the last lock to be taken.
-	renaming sync.RWMutex
 }
 
 // collection is a collection in memory.
 type collection struct {
-	key  Key
-	path string
+	key Key
 
 	users   int   // guarded by Store.mu
 	lastUse int64 // guarded by Store.mu
@@ -74,17 +44,22 @@ type collection struct {
 	current *contents // nil before it is read, and after a write that failed
 }
 
-// Open returns the store of a folder, which is created with the first entry.
-func Open(dir string, log *slog.Logger) *Store {
+// Open returns the store over documents; without documents, every use is an error.
+// The folder has the files of earlier versions, if any. Before a collection of a
+// user and an app is used, their files are imported and removed.
+func Open(docs document.Store, folder string, log *slog.Logger) *Store {
 	log = cmp.Or(log, slog.New(slog.DiscardHandler))
-	return &Store{dir: dir, log: log, collections: map[Key]*collection{}}
+	return &Store{
+		docs: docs, log: log, collections: map[Key]*collection{},
+		old: oldFiles{folder: folder, done: map[string]bool{}},
+	}
 }
 
 // Read returns the entries of a collection, sorted by their last change. The
 // caller does not change them.
-func (s *Store) Read(key Key) ([]*Entry, error) {
+func (s *Store) Read(ctx context.Context, key Key) ([]*Entry, error) {
 	var entries []*Entry
-	err := s.with(key, func(c *collection) error {
+	err := s.with(ctx, key, func(c *collection) error {
 		entries = c.current.entries
 		return nil
 	})
@@ -92,50 +67,107 @@ func (s *Store) Read(key Key) ([]*Entry, error) {
 }
 
 // Change changes a collection by everything that f does to the Edit, or by nothing
-// if f returns an error. When Change returns nil, the change is on the disk.
-func (s *Store) Change(key Key, f func(*Edit) error) error {
-	return s.with(key, func(c *collection) error {
-		edit := &Edit{
-			Entries: slices.Clone(c.current.entries), seq: c.current.seq, last: maps.Clone(c.current.last),
-			now: time.Now().UTC().Truncate(time.Millisecond), // as the file has it
-		}
-		if err := f(edit); err != nil || !edit.changed() {
-			return err
-		}
-		isNew := c.current.size == 0
-		if err := c.save(edit, s.rename); err != nil {
+// if f returns an error. When Change returns nil, the change is durable. If
+// another kernel was faster, f is called again, with the new entries.
+func (s *Store) Change(ctx context.Context, key Key, f func(*Edit) error) error {
+	return s.with(ctx, key, func(c *collection) error {
+		isNew, refused, err := s.change(ctx, c, f)
+		switch {
+		case refused != nil:
+			return refused
+		case err != nil:
 			c.current = nil
-			return &tool.Error{
-				Op: "memory.write", Kind: tool.Unavailable, Message: "the memory cannot be written to the disk",
-				Hint: "tell the user; their disk may be full, or the state directory not writable", Err: withoutPath(err),
-			}
-		}
-		if isNew && !key.Knowledge {
-			s.evict(filepath.Dir(c.path))
+			return s.failed(err, "memory.write", "the memory cannot be written to the disk",
+				"tell the user; their disk may be full, or the state directory not writable")
+		case isNew && !key.Knowledge:
+			s.evict(ctx, c.key)
 		}
 		return nil
 	})
 }
 
-// with calls f with a collection that is loaded and that no other caller uses.
-func (s *Store) with(key Key, f func(*collection) error) error {
+// change makes a change. An error of f is refused.
+func (s *Store) change(ctx context.Context, c *collection, f func(*Edit) error) (isNew bool, refused, err error) {
+	var next *contents
+	var changes []document.Change
+	version, err := document.Update(ctx, s.docs, func() ([]document.Change, error) {
+		var err error
+		if c.current, err = s.load(ctx, c.key, c.current); err != nil {
+			return nil, err
+		}
+		edit := c.current.edit()
+		if refused = f(edit); refused != nil || len(edit.touched) == 0 {
+			return nil, nil
+		}
+		isNew = c.current.version == 0
+		next, changes, err = c.current.apply(edit)
+		return changes, err
+	})
+	if version == 0 || err != nil {
+		return false, refused, err
+	}
+	next.written(version, changes)
+	c.current = next
+	return isNew, nil, nil
+}
+
+// with calls f with a collection that is loaded and that no other caller of the
+// store uses.
+func (s *Store) with(ctx context.Context, key Key, f func(*collection) error) error {
 	c, err := s.acquire(key)
 	if err != nil {
 		return err
 	}
 	defer s.release(c)
+	err = s.importAll(ctx, c.key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := s.load(c); err != nil {
-		return &tool.Error{
-			Op: "memory.read", Kind: tool.Unavailable, Message: "the memory cannot be read from the disk",
-			Hint: "tell the user: the kernel's log names the file", Err: withoutPath(err),
-		}
+	if err == nil {
+		err = s.loadOrImport(ctx, c)
+	}
+	if err != nil {
+		c.current = nil
+		return s.failed(err, "memory.read", "the memory cannot be read from the disk",
+			"tell the user: the kernel's log says more")
 	}
 	return f(c)
 }
 
+// loadOrImport loads a collection. A file of the collection that importAll had to
+// leave is imported first, now that its key is known.
+func (s *Store) loadOrImport(ctx context.Context, c *collection) (err error) {
+	if c.current, err = s.load(ctx, c.key, c.current); err != nil || c.current.version > 0 {
+		return err
+	}
+	imported, err := s.importLeft(ctx, c.key)
+	if imported && err == nil {
+		c.current, err = s.load(ctx, c.key, c.current)
+	}
+	return err
+}
+
+// failed logs why something failed, and says so without a path: a model must not
+// see it.
+func (s *Store) failed(err error, op, message, hint string) error {
+	if kind := tool.KindOf(err); kind == tool.Cancelled || kind == tool.Timeout {
+		return err
+	}
+	s.log.Error(message, "error", err)
+	return &tool.Error{Op: op, Kind: tool.Unavailable, Message: message, Hint: hint, Err: withoutPath(err)}
+}
+
+func (s *Store) needDocuments() error {
+	if s.docs == nil {
+		return tool.Errorf("memory.open", tool.Unavailable, "this kernel has no place for a memory").
+			WithHint("go on without it")
+	}
+	return nil
+}
+
 func (s *Store) acquire(key Key) (*collection, error) {
+	if err := s.needDocuments(); err != nil {
+		return nil, err
+	}
 	key = key.valid()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +176,7 @@ func (s *Store) acquire(key Key) (*collection, error) {
 	}
 	c := s.collections[key]
 	if c == nil {
-		c = &collection{key: key, path: s.path(key)}
+		c = &collection{key: key}
 		s.collections[key] = c
 	}
 	s.uses++
@@ -174,7 +206,7 @@ func (s *Store) release(c *collection) {
 	}
 }
 
-// EndSession removes a session's collection from memory. Its file stays.
+// EndSession removes a session's collection from memory. Its documents stay.
 func (s *Store) EndSession(session string) {
 	session = Key{Session: session}.valid().Session
 	s.mu.Lock()
@@ -198,15 +230,21 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Delete deletes a collection from the disk.
-func (s *Store) Delete(key Key) error {
-	return s.with(key, func(c *collection) error {
-		s.renaming.Lock()
-		defer s.renaming.Unlock()
+// Delete deletes a collection.
+func (s *Store) Delete(ctx context.Context, key Key) error {
+	return s.with(ctx, key, func(c *collection) error {
+		_, err := document.Update(ctx, s.docs, func() (_ []document.Change, err error) {
+			if c.current, err = s.load(ctx, c.key, c.current); err != nil {
+				return nil, err
+			}
+			return c.current.deletion(), nil
+		})
 		c.current = nil // the next use reads it again
-		if err := os.Remove(c.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			const message = "the memory cannot be deleted from the disk"
-			return &tool.Error{Op: "memory.forget", Kind: tool.Unavailable, Message: message, Err: withoutPath(err)}
+		if err == nil {
+			err = s.old.remove(c.key)
+		}
+		if err != nil {
+			return s.failed(err, "memory.forget", "the memory cannot be deleted from the disk", "")
 		}
 		return nil
 	})
@@ -214,129 +252,71 @@ func (s *Store) Delete(key Key) error {
 
 // Sessions lists at most limit sessions of a user and an app that have a
 // collection, the last changed first, without the session except.
-func (s *Store) Sessions(user, app, except string, limit int) ([]string, error) {
+func (s *Store) Sessions(ctx context.Context, user, app, except string, limit int) ([]string, error) {
+	if err := s.needDocuments(); err != nil {
+		return nil, err
+	}
 	self := Key{User: user, App: app, Session: except}.valid()
-	folder := filepath.Dir(s.path(self))
-	s.renaming.RLock()
-	defer s.renaming.RUnlock()
-	files, err := byAge(folder)
+	if err := s.importAll(ctx, self); err != nil {
+		return nil, withoutPath(err)
+	}
+	sessions, err := s.byAge(ctx, self)
 	if err != nil {
 		return nil, err
 	}
 	var found []string
-	for _, file := range slices.Backward(files) {
+	for _, h := range slices.Backward(sessions) {
 		if len(found) == limit {
 			break
 		}
-		h, ok := readHeader(filepath.Join(folder, file.Name()))
-		if ok && h.Key != self && h.Key.User == self.User && h.Key.App == self.App {
+		if h.Key != self {
 			found = append(found, h.Key.Session)
 		}
 	}
 	return found, nil
 }
 
-// path returns the file of a collection. Names are hashed, since they may contain
-// any character.
-func (s *Store) path(key Key) string {
-	folder := filepath.Join(s.dir, fileName(key.User+"\x00"+key.App))
-	if key.Knowledge {
-		return filepath.Join(folder, "knowledge"+extension)
+// byAge lists the heads of a user's sessions with an app, the last changed at the
+// end.
+func (s *Store) byAge(ctx context.Context, of Key) ([]head, error) {
+	docs, err := document.ListAll(ctx, s.docs, of.heads(), document.Join(sessionPart, ""))
+	if err != nil {
+		return nil, err
 	}
-	return filepath.Join(folder, sessionsFolder, fileName(key.Session)+extension)
+	slices.SortFunc(docs, func(a, b document.Document) int { return cmp.Compare(a.Version, b.Version) })
+	var heads []head
+	for _, d := range docs {
+		h := head{}
+		if json.Unmarshal(d.Data, &h) == nil && h.Key.User == of.User && h.Key.App == of.App && !h.Key.Knowledge {
+			heads = append(heads, h)
+		}
+	}
+	slices.SortStableFunc(heads, func(a, b head) int { return a.Changed.Compare(b.Changed) })
+	return heads, nil
 }
 
-func fileName(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:12])
-}
-
-func (s *Store) load(c *collection) error {
-	if c.current != nil {
-		return nil
-	}
-	current, err := read(c.path, c.key)
-	var d *damagedError
-	if errors.As(err, &d) {
-		var done string
-		if done, err = current.repair(c.path, c.key, d, s.rename); err == nil {
-			s.log.Warn("a memory file was damaged: "+d.Error()+"; "+done, "file", c.path)
+// evict deletes the sessions of a user and an app that were changed longest ago.
+func (s *Store) evict(ctx context.Context, of Key) {
+	heads, err := s.byAge(ctx, of)
+	for _, h := range heads[:max(0, len(heads)-maxSessions)] {
+		var old *contents
+		if old, err = s.load(ctx, h.Key, nil); err != nil {
+			break
+		}
+		_, err = s.docs.Write(ctx, old.deletion()...)
+		if tool.KindOf(err) == tool.Conflict {
+			err = nil // it is used again
+		}
+		if err != nil {
+			break
 		}
 	}
 	if err != nil {
-		s.log.Error("a memory file cannot be read", "file", c.path, "error", err)
-		return err
-	}
-	c.current = current
-	return nil
-}
-
-// save writes a change.
-func (c *collection) save(edit *Edit, rename renaming) error {
-	next := &contents{
-		entries: edit.Entries, seq: edit.seq, last: edit.last,
-		size: c.current.size, waste: c.current.waste + int64(edit.waste),
-	}
-	rewrite := edit.erase || next.size == 0 || next.waste > max(minWaste, next.size/2)
-	var err error
-	if !rewrite {
-		err = next.append(c.path, edit.line)
-	}
-	if rewrite || errors.Is(err, fs.ErrNotExist) { // the file was deleted from outside
-		err = next.rewrite(c.path, c.key, rename)
-	}
-	if err == nil {
-		c.current = next
-	}
-	return err
-}
-
-func (s *Store) rename(do func() error) error {
-	s.renaming.Lock()
-	defer s.renaming.Unlock()
-	return do()
-}
-
-// evict deletes the files of the sessions that were changed longest ago.
-func (s *Store) evict(folder string) {
-	files, err := byAge(folder)
-	if err != nil || len(files) <= maxSessions {
-		return
-	}
-	for _, file := range files[:len(files)-maxSessions] {
-		if err := os.Remove(filepath.Join(folder, file.Name())); err != nil {
-			s.log.Warn("an old memory file cannot be deleted", "error", err)
-		}
+		s.log.Warn("an old memory cannot be deleted", "error", err)
 	}
 }
 
-// byAge lists the collections in a folder, the last changed at the end.
-func byAge(folder string) ([]fs.FileInfo, error) {
-	all, err := os.ReadDir(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var files []fs.FileInfo
-	for _, f := range all {
-		if info, err := f.Info(); err == nil && info.Mode().IsRegular() && strings.HasSuffix(f.Name(), extension) {
-			files = append(files, info)
-		}
-	}
-	slices.SortStableFunc(files, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
-	return files, err
-}
-
-func readHeader(path string) (h header, ok bool) {
-	f, err := os.Open(path)
-	if err != nil {
-		return h, false
-	}
-	defer f.Close()
-	line, err := bufio.NewReader(io.LimitReader(f, 64<<10)).ReadBytes('\n')
-	return h, err == nil && json.Unmarshal(line, &h) == nil && h.Format == format
-}
-
-// withoutPath removes the path from an error: a model must not see it.
+// withoutPath removes the path from an error.
 func withoutPath(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError

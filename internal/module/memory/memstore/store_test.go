@@ -3,10 +3,10 @@ package memstore_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,11 +14,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"callgate/internal/document"
 	"callgate/internal/module/memory/memstore"
+	"callgate/internal/storage/sqlite"
 	"callgate/tool"
 )
 
@@ -38,15 +39,20 @@ func TestMain(m *testing.M) {
 }
 
 // write stores facts until the process is killed, and prints the ID of each when it
-// is stored. Some changes rewrite the file.
+// is stored.
 func write(dir string) {
-	store := memstore.Open(dir, nil)
+	db, err := sqlite.Open(context.Background(), filepath.Join(dir, "state.db"))
+	if err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	store := memstore.Open(db.Stores().Documents, "", nil)
 	for i := 0; ; i++ {
 		var id string
-		err := store.Change(mine, func(d *memstore.Edit) error {
+		err := store.Change(context.Background(), mine, func(d *memstore.Edit) error {
 			id = d.Put(memstore.Entry{Kind: memstore.Fact, Text: fmt.Sprint("fact ", i)}).ID
 			if i%7 == 6 {
-				d.Erase(fmt.Sprint("f", i-2))
+				d.Drop(fmt.Sprint("f", i-2))
 			}
 			return nil
 		})
@@ -79,7 +85,7 @@ func TestKilled(t *testing.T) {
 			_, _ = fmt.Sscanf(lines.Text(), "f%d", &last)
 		}
 		_ = cmd.Wait()
-		entries := read(t, memstore.Open(dir, nil), mine)
+		entries := read(t, open(t, dir), mine)
 		kept := map[string]bool{}
 		for _, e := range entries {
 			kept[e.ID] = true
@@ -104,16 +110,31 @@ func check(t testing.TB, err error) {
 	}
 }
 
+// openDocuments opens the documents of a folder, which several may do at once.
+func openDocuments(t testing.TB, dir string) document.Store {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "state.db"))
+	check(t, err)
+	t.Cleanup(func() { check(t, db.Close()) })
+	return db.Stores().Documents
+}
+
+// open opens the memory of a folder, as a new kernel would.
+func open(t testing.TB, dir string) *memstore.Store {
+	t.Helper()
+	return memstore.Open(openDocuments(t, dir), filepath.Join(dir, "old"), nil)
+}
+
 func put(t testing.TB, s *memstore.Store, n memstore.Key, e memstore.Entry) *memstore.Entry {
 	t.Helper()
 	var made *memstore.Entry
-	check(t, s.Change(n, func(d *memstore.Edit) error { made = d.Put(e); return nil }))
+	check(t, s.Change(t.Context(), n, func(d *memstore.Edit) error { made = d.Put(e); return nil }))
 	return made
 }
 
 func read(t testing.TB, s *memstore.Store, n memstore.Key) []*memstore.Entry {
 	t.Helper()
-	entries, err := s.Read(n)
+	entries, err := s.Read(t.Context(), n)
 	check(t, err)
 	return entries
 }
@@ -125,30 +146,29 @@ func ids(entries []*memstore.Entry) (all []string) {
 	return all
 }
 
-// file finds the only collection in a folder.
-func file(t testing.TB, dir string) string {
+// holds reports whether a file of a folder holds a text.
+func holds(t testing.TB, dir, text string) bool {
 	t.Helper()
-	var found []string
+	found := false
 	check(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if strings.HasSuffix(path, ".jsonl") {
-			found = append(found, path)
+		if err != nil || d.IsDir() {
+			return err
 		}
+		data, err := os.ReadFile(path)
+		found = found || bytes.Contains(data, []byte(text))
 		return err
 	}))
-	if len(found) != 1 {
-		t.Fatalf("files %v", found)
-	}
-	return found[0]
+	return found
 }
 
 func TestEntriesSurvive(t *testing.T) {
 	dir := t.TempDir()
-	s := memstore.Open(dir, nil)
+	s := open(t, dir)
 	put(t, s, mine, memstore.Entry{Kind: memstore.Goal, Text: "the first"})
 	put(t, s, mine, memstore.Entry{Kind: memstore.Task, Text: "one", Status: "pending"})
 	put(t, s, mine, memstore.Entry{Kind: memstore.Fact, Text: "a <b> & \"c\"\nd", Tags: []string{"x"}})
 	put(t, s, mine, memstore.Entry{Kind: memstore.Goal, Text: "the second"})
-	check(t, s.Change(mine, func(d *memstore.Edit) error {
+	check(t, s.Change(t.Context(), mine, func(d *memstore.Edit) error {
 		d.Put(memstore.Entry{ID: "t1", Kind: memstore.Task, Text: "one", Detail: "more", Status: "completed"})
 		d.Put(memstore.Entry{Kind: memstore.Task, Text: "two"})
 		d.Drop("t2")
@@ -161,7 +181,7 @@ func TestEntriesSurvive(t *testing.T) {
 		t.Fatal(diff)
 	}
 	check(t, s.Close())
-	again := memstore.Open(dir, nil)
+	again := open(t, dir)
 	if diff := cmp.Diff(want, read(t, again, mine)); diff != "" {
 		t.Error(diff)
 	}
@@ -170,41 +190,42 @@ func TestEntriesSurvive(t *testing.T) {
 	}
 }
 
-// Numbers are not used twice, even after the file was rewritten.
+// Numbers are not used twice, even after their entries are gone.
 func TestNumbersAreNotReused(t *testing.T) {
 	dir := t.TempDir()
-	s := memstore.Open(dir, nil)
+	s := open(t, dir)
 	for range 3 {
 		put(t, s, mine, memstore.Entry{Kind: memstore.Fact, Text: "x"})
 	}
 	last := read(t, s, mine)[2].Seq
-	check(t, s.Change(mine, func(d *memstore.Edit) error { d.Erase("f3"); return nil }))
-	e := put(t, memstore.Open(dir, nil), mine, memstore.Entry{Kind: memstore.Fact, Text: "y"})
+	check(t, s.Change(t.Context(), mine, func(d *memstore.Edit) error { d.Drop("f3"); return nil }))
+	e := put(t, open(t, dir), mine, memstore.Entry{Kind: memstore.Fact, Text: "y"})
 	if e.ID != "f4" || e.Seq <= last {
 		t.Errorf("%s %d after %d", e.ID, e.Seq, last)
 	}
 }
 
-func TestErasedIsGoneFromTheDisk(t *testing.T) {
+func TestDroppedIsGoneFromTheDisk(t *testing.T) {
 	dir := t.TempDir()
-	s := memstore.Open(dir, nil)
+	s := open(t, dir)
 	put(t, s, mine, memstore.Entry{Kind: memstore.Fact, Text: "a shameful thing"})
 	put(t, s, mine, memstore.Entry{Kind: memstore.Fact, Text: "a fine thing"})
-	check(t, s.Change(mine, func(d *memstore.Edit) error { d.Erase("f1"); return nil }))
-	data, err := os.ReadFile(file(t, dir))
-	check(t, err)
-	if bytes.Contains(data, []byte("shameful")) || !bytes.Contains(data, []byte("fine")) {
-		t.Errorf("the file holds %s", data)
+	if !holds(t, dir, "shameful") {
+		t.Fatal("the text is in no file: the test proves nothing")
+	}
+	check(t, s.Change(t.Context(), mine, func(d *memstore.Edit) error { d.Drop("f1"); return nil }))
+	if holds(t, dir, "shameful") || !holds(t, dir, "fine") {
+		t.Error("a file holds what was dropped")
 	}
 }
 
 // A change that fails changes nothing, and readers keep what they have.
 func TestChangeIsWhole(t *testing.T) {
-	s := memstore.Open(t.TempDir(), nil)
+	s := open(t, t.TempDir())
 	put(t, s, mine, memstore.Entry{Kind: memstore.Fact, Text: "one"})
 	before := read(t, s, mine)
 	no := errors.New("no")
-	err := s.Change(mine, func(d *memstore.Edit) error {
+	err := s.Change(t.Context(), mine, func(d *memstore.Edit) error {
 		d.Put(memstore.Entry{Kind: memstore.Fact, Text: "two"})
 		d.Drop("f1")
 		return no
@@ -218,101 +239,28 @@ func TestChangeIsWhole(t *testing.T) {
 	}
 }
 
-func TestFileStaysSmall(t *testing.T) {
+// Replaced entries take no room.
+func TestReplacedEntriesAreGone(t *testing.T) {
 	dir := t.TempDir()
-	s := memstore.Open(dir, nil)
+	docs := openDocuments(t, dir)
+	s := memstore.Open(docs, "", nil)
 	text := strings.Repeat("x", 1000)
-	for i := range 1000 {
+	for i := range 100 {
 		put(t, s, mine, memstore.Entry{ID: "goal", Kind: memstore.Goal, Text: fmt.Sprint(i, text)})
 	}
-	info, err := os.Stat(file(t, dir))
-	check(t, err)
-	if info.Size() > 200<<10 {
-		t.Errorf("one entry takes %d bytes", info.Size())
+	for collection, want := range map[string]int{"ada/engine": 1, "ada/engine/session/s1": 1} {
+		if all, err := document.ListAll(t.Context(), docs, collection, ""); err != nil || len(all) != want {
+			t.Errorf("%s has %d documents, %v", collection, len(all), err)
+		}
 	}
-	if got := read(t, memstore.Open(dir, nil), mine); len(got) != 1 || !strings.HasPrefix(got[0].Text, "999x") {
+	if got := read(t, open(t, dir), mine); len(got) != 1 || !strings.HasPrefix(got[0].Text, "99x") {
 		t.Errorf("%d entries", len(got))
-	}
-}
-
-// Of a damaged file, what can be read stays, and so does the file under another name.
-func TestDamage(t *testing.T) {
-	whole := func(data []byte) []byte { return data }
-	replace := func(old, new string) func([]byte) []byte {
-		return func(data []byte) []byte { return bytes.Replace(data, []byte(old), []byte(new), 1) }
-	}
-	for name, c := range map[string]struct {
-		spoil   func(data []byte) []byte
-		want    []string
-		renamed bool
-	}{
-		"not at all":        {whole, []string{"f1", "f2", "f3"}, false},
-		"a torn end":        {func(d []byte) []byte { return d[:len(d)-9] }, []string{"f1", "f2"}, false},
-		"half a line more":  {func(d []byte) []byte { return append(d, `{"put":[{"id"`...) }, []string{"f1", "f2", "f3"}, false},
-		"zeros at the end":  {func(d []byte) []byte { return append(d, make([]byte, 100)...) }, []string{"f1", "f2", "f3"}, false},
-		"a line of rubbish": {replace(`{"put":[{"id":"f2"`, `rubbish`), []string{"f1", "f3"}, true},
-		"a false entry":     {replace(`"id":"f2"`, `"id":"x2"`), []string{"f1", "f3"}, true},
-		"another user's":    {replace("ada", "eve"), nil, true},
-		"no first line":     {func(d []byte) []byte { return append([]byte("?"), d...) }, []string{"f1", "f2", "f3"}, true},
-		"empty":             {func([]byte) []byte { return nil }, nil, true},
-		"not text":          {func([]byte) []byte { return []byte{0xff, 0xfe, 0} }, nil, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			s := memstore.Open(dir, nil)
-			for i := range 3 {
-				put(t, s, mine, memstore.Entry{Kind: memstore.Fact, Text: fmt.Sprint("fact ", i)})
-			}
-			path := file(t, dir)
-			data, err := os.ReadFile(path)
-			check(t, err)
-			check(t, os.WriteFile(path, c.spoil(bytes.Clone(data)), 0o600))
-
-			var log bytes.Buffer
-			s = memstore.Open(dir, slog.New(slog.NewTextHandler(&log, nil)))
-			if diff := cmp.Diff(c.want, ids(read(t, s, mine))); diff != "" {
-				t.Error(diff)
-			}
-			put(t, s, mine, memstore.Entry{Kind: memstore.Fact, Text: "after"})
-			if got := read(t, memstore.Open(dir, nil), mine); len(got) != len(c.want)+1 {
-				t.Errorf("after a change there are %v", ids(got))
-			}
-			renamed, _ := filepath.Glob(path + ".damaged-*")
-			if (len(renamed) == 1) != c.renamed || (log.Len() > 0) != (name != "not at all") {
-				t.Errorf("renamed: %v; the log says %q", renamed, log.String())
-			}
-		})
-	}
-}
-
-// A file that was deleted from outside is written again from memory.
-func TestFileDeleted(t *testing.T) {
-	dir := t.TempDir()
-	s := memstore.Open(dir, nil)
-	put(t, s, mine, memstore.Entry{Kind: memstore.Fact, Text: "one"})
-	check(t, os.RemoveAll(filepath.Dir(file(t, dir))))
-	put(t, s, mine, memstore.Entry{Kind: memstore.Fact, Text: "two"})
-	if got := read(t, memstore.Open(dir, nil), mine); len(got) != 2 {
-		t.Errorf("%v", ids(got))
-	}
-}
-
-func TestDiskFails(t *testing.T) {
-	dir := t.TempDir()
-	blocked := filepath.Join(dir, "a file")
-	check(t, os.WriteFile(blocked, nil, 0o600))
-	err := memstore.Open(blocked, nil).Change(mine, func(d *memstore.Edit) error {
-		d.Put(memstore.Entry{Kind: memstore.Fact, Text: "one"})
-		return nil
-	})
-	if tool.KindOf(err) != tool.Unavailable || strings.Contains(err.Error(), dir) {
-		t.Errorf("error %v", err)
 	}
 }
 
 func TestManyWriters(t *testing.T) {
 	dir := t.TempDir()
-	s := memstore.Open(dir, nil)
+	s := open(t, dir)
 	const writers, each = 8, 15
 	var wg sync.WaitGroup
 	for w := range writers {
@@ -322,19 +270,19 @@ func TestManyWriters(t *testing.T) {
 				if i%3 == 0 {
 					n = know
 				}
-				if err := s.Change(n, func(d *memstore.Edit) error {
+				if err := s.Change(t.Context(), n, func(d *memstore.Edit) error {
 					d.Put(memstore.Entry{Kind: memstore.Fact, Text: fmt.Sprint(w, ".", i)})
 					if i%5 == 4 {
-						d.Erase(d.Entries[0].ID)
+						d.Drop(d.Entries[0].ID)
 					}
 					return nil
 				}); err != nil {
 					t.Error(err)
 				}
-				if _, err := s.Read(mine); err != nil {
+				if _, err := s.Read(t.Context(), mine); err != nil {
 					t.Error(err)
 				}
-				if _, err := s.Sessions("ada", "engine", "", 5); err != nil {
+				if _, err := s.Sessions(t.Context(), "ada", "engine", "", 5); err != nil {
 					t.Error(err)
 				}
 				s.EndSession("s1")
@@ -343,7 +291,7 @@ func TestManyWriters(t *testing.T) {
 	}
 	wg.Wait()
 	check(t, s.Close())
-	again := memstore.Open(dir, nil)
+	again := open(t, dir)
 	total := len(read(t, again, mine)) + len(read(t, again, know))
 	if want := writers * (each - 3); total != want {
 		t.Errorf("%d entries are kept, want %d", total, want)
@@ -359,7 +307,7 @@ func TestManyWriters(t *testing.T) {
 
 func TestSessions(t *testing.T) {
 	dir := t.TempDir()
-	s := memstore.Open(dir, nil)
+	s := open(t, dir)
 	for _, key := range []memstore.Key{
 		{User: "ada", App: "engine", Session: "one"}, {User: "ada", App: "engine", Session: "two"},
 		{User: "ada", App: "engine", Session: "odd/../name\xff"}, {User: "ada", App: "engine"},
@@ -368,7 +316,7 @@ func TestSessions(t *testing.T) {
 		put(t, s, key, memstore.Entry{Kind: memstore.Fact, Text: "of " + key.Session})
 	}
 	put(t, s, know, memstore.Entry{Kind: memstore.Knowledge, Text: "x"})
-	got, err := memstore.Open(dir, nil).Sessions("ada", "engine", "two", 10)
+	got, err := open(t, dir).Sessions(t.Context(), "ada", "engine", "two", 10)
 	check(t, err)
 	slices.Sort(got)
 	if diff := cmp.Diff([]string{"", "odd/../name\ufffd", "one"}, got); diff != "" {
@@ -379,17 +327,17 @@ func TestSessions(t *testing.T) {
 			t.Errorf("the collection of %q cannot be read by its key", id)
 		}
 	}
-	if got, err := s.Sessions("ada", "engine", "two", 2); len(got) != 2 || err != nil {
+	if got, err := s.Sessions(t.Context(), "ada", "engine", "two", 2); len(got) != 2 || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if got, err := s.Sessions("nobody", "", "", 2); got != nil || err != nil {
+	if got, err := s.Sessions(t.Context(), "nobody", "", "", 2); got != nil || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 }
 
 // A store has more collections than it holds in memory.
 func TestManyCollections(t *testing.T) {
-	s := memstore.Open(t.TempDir(), nil)
+	s := open(t, t.TempDir())
 	for i := range 70 {
 		put(t, s, memstore.Key{Session: fmt.Sprint(i)}, memstore.Entry{Kind: memstore.Fact, Text: fmt.Sprint("of ", i)})
 	}
@@ -400,39 +348,14 @@ func TestManyCollections(t *testing.T) {
 	}
 }
 
-// The sessions that were changed longest ago are deleted.
-func TestOldSessionsAreDeleted(t *testing.T) {
-	dir := t.TempDir()
-	s := memstore.Open(dir, nil)
-	put(t, s, mine, memstore.Entry{Kind: memstore.Fact, Text: "first"})
-	folder := filepath.Dir(file(t, dir))
-	for i := range 1_000 {
-		path := filepath.Join(folder, fmt.Sprintf("%04d.jsonl", i))
-		check(t, os.WriteFile(path, nil, 0o600))
-		old := time.Now().Add(time.Duration(i-2_000) * time.Hour)
-		check(t, os.Chtimes(path, old, old))
-	}
-	second := memstore.Key{User: "ada", App: "engine", Session: "s2"}
-	put(t, s, second, memstore.Entry{Kind: memstore.Fact, Text: "second"})
-	left, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
-	check(t, err)
-	has := func(name string) bool { return slices.Contains(left, filepath.Join(folder, name)) }
-	if len(left) != 1_000 || has("0001.jsonl") || !has("0002.jsonl") {
-		t.Errorf("%d files are left, from %s on", len(left), left[0])
-	}
-	again := memstore.Open(dir, nil)
-	if len(read(t, again, mine)) != 1 || len(read(t, again, second)) != 1 {
-		t.Error("a recent session was deleted")
-	}
-}
-
 func TestClosed(t *testing.T) {
-	s := memstore.Open(t.TempDir(), nil)
+	s := open(t, t.TempDir())
 	check(t, s.Close())
-	if _, err := s.Read(mine); tool.KindOf(err) != tool.Unavailable {
+	if _, err := s.Read(t.Context(), mine); tool.KindOf(err) != tool.Unavailable {
 		t.Errorf("reading gave %v", err)
 	}
-	if err := s.Change(mine, func(*memstore.Edit) error { return nil }); tool.KindOf(err) != tool.Unavailable {
+	err := s.Change(t.Context(), mine, func(*memstore.Edit) error { return nil })
+	if tool.KindOf(err) != tool.Unavailable {
 		t.Errorf("writing gave %v", err)
 	}
 }
@@ -440,8 +363,8 @@ func TestClosed(t *testing.T) {
 func BenchmarkChange(b *testing.B) {
 	for _, size := range []int{0, 5_000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			s := memstore.Open(b.TempDir(), nil)
-			check(b, s.Change(know, func(d *memstore.Edit) error {
+			s := open(b, b.TempDir())
+			check(b, s.Change(b.Context(), know, func(d *memstore.Edit) error {
 				for i := range size {
 					d.Put(memstore.Entry{Kind: memstore.Knowledge, Text: fmt.Sprint(i, strings.Repeat(" some words", 40))})
 				}
@@ -459,7 +382,7 @@ func BenchmarkChange(b *testing.B) {
 
 func BenchmarkOpen5000(b *testing.B) {
 	dir := b.TempDir()
-	check(b, memstore.Open(dir, nil).Change(know, func(d *memstore.Edit) error {
+	check(b, open(b, dir).Change(b.Context(), know, func(d *memstore.Edit) error {
 		for i := range 5_000 {
 			d.Put(memstore.Entry{Kind: memstore.Knowledge, Text: fmt.Sprint(i, strings.Repeat(" some words", 40))})
 		}
@@ -467,6 +390,6 @@ func BenchmarkOpen5000(b *testing.B) {
 	}))
 	b.ReportAllocs()
 	for b.Loop() {
-		read(b, memstore.Open(dir, nil), know)
+		read(b, open(b, dir), know)
 	}
 }

@@ -66,7 +66,11 @@ func TestDeepJSON(t *testing.T) {
 // Whatever a server sends, Read ends and returns text. PDFs have a test of their
 // own.
 func FuzzRead(f *testing.F) {
-	f.Add([]byte("<rss><channel><title>t</title><item><link>x</link><description>&lt;b>&nbsp;</description></item></channel></rss>"), "application/rss+xml", "markdown")
+	f.Add(
+		[]byte("<rss><channel><title>t</title><item><link>x</link><description>&lt;b>&nbsp;</description></item></channel></rss>"),
+		"application/rss+xml",
+		"markdown",
+	)
 	f.Add([]byte("<feed><entry><link href='y' rel='alternate'/><updated>2024-05-06</updated></entry></feed>"),
 		"text/xml; charset=utf-16", "text")
 	f.Add([]byte(`{"a":[{}]}`), "application/json", "html")

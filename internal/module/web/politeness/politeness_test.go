@@ -58,6 +58,13 @@ func TestTwoAtATime(t *testing.T) {
 }
 
 // Between two requests lies the delay of the later one; the first does not wait.
+// advance moves the clock of a bubble, and waits until all that was due then has
+// happened.
+func advance(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
 func TestDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l politeness.HostLimiter
@@ -72,7 +79,7 @@ func TestDelay(t *testing.T) {
 		if at[0] != 0 || at[1] != 5*time.Second || at[2] != 10*time.Second || time.Since(start) != 10*time.Second {
 			t.Errorf("admitted after %v, the last after %v", at, time.Since(start))
 		}
-		time.Sleep(time.Hour)
+		advance(time.Hour)
 		start = time.Now()
 		acquire(t, &l, "a", 5*time.Second)()
 		if time.Since(start) != 0 {
@@ -174,7 +181,7 @@ func TestRobotsAreFetchedAgain(t *testing.T) {
 		}
 		check()
 		check()
-		time.Sleep(2 * time.Hour)
+		advance(2 * time.Hour)
 		check()
 		if fetches != 2 {
 			t.Errorf("fetched %d times", fetches)

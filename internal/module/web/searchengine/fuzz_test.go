@@ -12,7 +12,13 @@ import (
 // Whatever an engine answers, reading ends, and results have web addresses and
 // texts on one line.
 func FuzzRead(f *testing.F) {
-	f.Add("duckduckgo", 200, []byte(`<div class="result"><a class="result__a" href="//duckduckgo.com/l/?uddg=https%3A%2F%2Fexample.com">x</a><a class="result__snippet">y</a></div>`))
+	f.Add(
+		"duckduckgo",
+		200,
+		[]byte(
+			`<div class="result"><a class="result__a" href="//duckduckgo.com/l/?uddg=https%3A%2F%2Fexample.com">x</a><a class="result__snippet">y</a></div>`,
+		),
+	)
 	f.Add("duckduckgo", 200, []byte(`<div class="no-results">`))
 	f.Add("brave", 200, []byte(`{"web":{"results":[{"title":"<b>x","url":"https://example.com"}]}}`))
 	f.Add("searxng", 200, []byte(`{"results":[{"title":"x","url":"https://example.com","publishedDate":"2024-05-06"}]}`))

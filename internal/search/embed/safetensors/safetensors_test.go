@@ -29,8 +29,10 @@ func tensor(t *testing.T, f *safetensors.File, name string) safetensors.Tensor {
 }
 
 func TestParse(t *testing.T) {
-	text := file(`{"__metadata__":{"format":"x"},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]},"a":{"dtype":"I8","shape":[2,2],"data_offsets":[0,4]},"none":{"dtype":"F64","shape":[0,7],"data_offsets":[12,12]}}  `,
-		"\x01\xff\x7f\x80"+"\x00\x00\x80\x3f"+"\x00\x00\x00\xc0")
+	text := file(
+		`{"__metadata__":{"format":"x"},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]},"a":{"dtype":"I8","shape":[2,2],"data_offsets":[0,4]},"none":{"dtype":"F64","shape":[0,7],"data_offsets":[12,12]}}  `,
+		"\x01\xff\x7f\x80"+"\x00\x00\x80\x3f"+"\x00\x00\x00\xc0",
+	)
 	f, err := safetensors.Parse(text)
 	if err != nil {
 		t.Fatal(err)

@@ -78,7 +78,10 @@ func TestFilesThatAreRefused(t *testing.T) {
 // Rules that each make a text longer do not fill the memory.
 func TestTextsDoNotGrowWithoutEnd(t *testing.T) {
 	double := strings.Repeat(`{"type":"Replace","pattern":{"String":"a"},"content":"`+strings.Repeat("a", 64)+`"},`, 60)
-	tok := parse(t, `{"normalizer":{"type":"Sequence","normalizers":[`+double+`{"type":"NFC"}]},"model":{"type":"Unigram","vocab":[["a",-1]]}}`)
+	tok := parse(
+		t,
+		`{"normalizer":{"type":"Sequence","normalizers":[`+double+`{"type":"NFC"}]},"model":{"type":"Unigram","vocab":[["a",-1]]}}`,
+	)
 	if got := len(tok.Append(nil, strings.Repeat("a", 1000))); got > 100_000 {
 		t.Errorf("1,000 letters became %d pieces", got)
 	}
@@ -126,7 +129,10 @@ func FuzzParse(f *testing.F) {
 	f.Add("{"+bert+","+wordPiece+"}", "Hello, wörld 中文")
 	f.Add(own("\u2581a", -1), "aB\xffc")
 	f.Add(`{"pre_tokenizer":{"type":"Metaspace"},"model":{"type":"Unigram","unk_id":0,"vocab":[["<unk>",0],["\u2581a",-1.5e0]]}}`, "a b")
-	f.Add(`{"normalizer":{"type":"Sequence","normalizers":[{"type":"Replace","pattern":{"Regex":"\\s+"},"content":" "},{"type":"Strip"}]},"pre_tokenizer":{"type":"ByteLevel"},"model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]}}`, "ab a'll  b")
+	f.Add(
+		`{"normalizer":{"type":"Sequence","normalizers":[{"type":"Replace","pattern":{"Regex":"\\s+"},"content":" "},{"type":"Strip"}]},"pre_tokenizer":{"type":"ByteLevel"},"model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]}}`,
+		"ab a'll  b",
+	)
 	f.Fuzz(func(t *testing.T, file, text string) {
 		tok, err := tokenizer.Parse(file)
 		if err != nil {
@@ -156,7 +162,10 @@ func inRange(t *testing.T, tok *tokenizer.Tokenizer, text string) {
 func FuzzText(f *testing.F) {
 	tokenizers := []*tokenizer.Tokenizer{
 		shipped(f), parse(f, "{"+bert+","+wordPiece+"}"), parse(f, "{"+cased+","+wordPiece+"}"),
-		parse(f, `{"normalizer":{"type":"Precompiled"},"pre_tokenizer":{"type":"Metaspace"},"model":{"type":"Unigram","unk_id":0,"vocab":[["<unk>",0],["\u2581a",-1.5],["b",-2]]}}`),
+		parse(
+			f,
+			`{"normalizer":{"type":"Precompiled"},"pre_tokenizer":{"type":"Metaspace"},"model":{"type":"Unigram","unk_id":0,"vocab":[["<unk>",0],["\u2581a",-1.5],["b",-2]]}}`,
+		),
 		parse(f, `{"pre_tokenizer":{"type":"ByteLevel"},"model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2,"\u0120":3},"merges":["a b"]}}`),
 	}
 	for _, seed := range []string{"", "getHTTPRequest_v2", "\xff\xfe", "東京Tower", "e\u0301\u0301", "\ud55c\u1161", "a  b\n'll", "İΣς"} {

@@ -55,7 +55,9 @@ func TestSeedManifest(t *testing.T) {
 		Spec: tool.Spec{
 			Name:        "choir.fs.write",
 			Description: "Write content to a file in the workspace.",
-			Input:       json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},"mode":{"type":"string","enum":["overwrite","append"]}},"required":["path","content"]}`),
+			Input: json.RawMessage(
+				`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},"mode":{"type":"string","enum":["overwrite","append"]}},"required":["path","content"]}`,
+			),
 		},
 		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "workspace", Mode: tool.X}},
@@ -100,8 +102,12 @@ func TestManifestHasAllItsKeys(t *testing.T) {
 			Aliases:  []string{"find a note", "chercher une note"}, Tags: []string{"notes"},
 		},
 		Runtime: tool.Runtime{
-			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}, {Resource: "tag:{tags}", Mode: tool.IS}, {Resource: "browser_tab", Mode: tool.S}},
-			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true, AskFirst: true, Timeout: 1500 * time.Millisecond,
+			Effects: []tool.Effect{
+				{Resource: "file:{path}", Mode: tool.S},
+				{Resource: "tag:{tags}", Mode: tool.IS},
+				{Resource: "browser_tab", Mode: tool.S},
+			},
+			Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, AskFirst: true, Timeout: 1500 * time.Millisecond,
 			Network: true, Secrets: []string{"NOTES_KEY"}, Exposure: tool.Core, PromptMask: true,
 		},
 		Exec: "bin/find", Args: []string{"--json"}, Env: []string{"LANG"}, MaxOutput: 4096,
@@ -175,7 +181,10 @@ var mistakes = []struct{ name, text string }{
 	{"control character", `{"llm": {"name": "a.b", "description": "\u001b[31m", "parameters": {}}}`},
 	{"schema as text", `{"llm": {"name": "a.b", "description": "x", "input_schema": "..."}}`},
 	{"schema of a list", `{"llm": {"name": "a.b", "description": "x", "parameters": {"type": "array"}}}`},
-	{"schema that is none", `{"llm": {"name": "a.b", "description": "x", "parameters": {"type": "object", "properties": {"n": {"type": "integr"}}}}}`},
+	{
+		"schema that is none",
+		`{"llm": {"name": "a.b", "description": "x", "parameters": {"type": "object", "properties": {"n": {"type": "integr"}}}}}`,
+	},
 	{"output schema that is none", llm(`"output_schema": {"type": 5}`)},
 	{"short name", llm(`"short_name": "Git Commit"`)},
 	{"aliases as text", llm(`"aliases": "commit"`)},
@@ -209,7 +218,10 @@ var mistakes = []struct{ name, text string }{
 	{"lock mode from nowhere", run(`"locks": [{"resource": "workspace", "mode": "exclusive"}]`)},
 	{"lock of an unknown parameter", run(`"locks": [{"resource": "file:{pth}", "mode": "X"}]`)},
 	{"lock of an unknown parameter, nothing close", run(`"locks": [{"resource": "file:{destination}", "mode": "X"}]`)},
-	{"lock of a parameter where there are none", `{"llm": {"name": "a.b", "description": "x", "parameters": {"type": "object"}}, "runtime": {"locks": [{"resource": "file:{path}", "mode": "X"}]}}`},
+	{
+		"lock of a parameter where there are none",
+		`{"llm": {"name": "a.b", "description": "x", "parameters": {"type": "object"}}, "runtime": {"locks": [{"resource": "file:{path}", "mode": "X"}]}}`,
+	},
 	{"lock in angle brackets", run(`"locks": [{"resource": "file:<path>", "mode": "X"}]`)},
 	{"lock with its mode inside", run(`"locks": [{"resource": "file:{path}:S", "mode": "S"}]`)},
 	{"lock with an open brace", run(`"locks": [{"resource": "file:{path", "mode": "X"}]`)},

@@ -14,21 +14,24 @@ import (
 const (
 	renewBefore  = 30 * time.Second // how long before it expires a token is renewed
 	loginTimeout = 30 * time.Second // how long renewing may take
+	storeTimeout = 5 * time.Second  // how long storing may take
+	claimTime    = loginTimeout + storeTimeout
+	claimPoll    = 100 * time.Millisecond // how often a kernel looks whether another's claim has ended
 )
 
 // Account is the login to one server.
 type Account struct {
 	Server string // its name, for errors
 	Key    string
-	Store  *Store
+	Store  Store
 	Client *http.Client // for the authorization server
 
-	lock   chan struct{} // held by whoever uses the record
+	lock   chan struct{} // held by the request that uses the record
 	record *Record
 }
 
 // NewAccount makes the account of a server. Its login, if any, is in the store.
-func NewAccount(server, key string, store *Store, client *http.Client) *Account {
+func NewAccount(server, key string, store Store, client *http.Client) *Account {
 	return &Account{Server: server, Key: key, Store: store, Client: client, lock: make(chan struct{}, 1)}
 }
 
@@ -41,13 +44,7 @@ func (a *Account) Token(ctx context.Context) (string, error) {
 	if isFresh(a.record) {
 		return a.record.Access, nil
 	}
-	if err := a.reload(); err != nil || a.record == nil {
-		return "", err
-	}
-	if isFresh(a.record) {
-		return a.record.Access, nil
-	}
-	return a.renew(ctx)
+	return a.renewed(ctx, "")
 }
 
 // Renew returns a token other than the one that the server refused, or "".
@@ -56,15 +53,10 @@ func (a *Account) Renew(ctx context.Context, refused string) (string, error) {
 		return "", err
 	}
 	defer a.release()
-	if a.record == nil || a.record.Access == refused {
-		if err := a.reload(); err != nil || a.record == nil {
-			return "", err
-		}
-	}
-	if a.record.Access != refused && isFresh(a.record) { // another request was faster
+	if isFresh(a.record) && a.record.Access != refused { // another request was faster
 		return a.record.Access, nil
 	}
-	return a.renew(ctx)
+	return a.renewed(ctx, refused)
 }
 
 // Set stores a new login.
@@ -73,8 +65,12 @@ func (a *Account) Set(ctx context.Context, r *Record) error {
 		return err
 	}
 	defer a.release()
+	r.Version = AnyVersion
+	if err := a.Store.Save(ctx, a.Key, r); err != nil {
+		return err
+	}
 	a.record = r
-	return a.Store.Save(a.Key, r)
+	return nil
 }
 
 func (a *Account) acquire(ctx context.Context) error {
@@ -88,50 +84,119 @@ func (a *Account) acquire(ctx context.Context) error {
 
 func (a *Account) release() { <-a.lock }
 
-func (a *Account) reload() error {
-	r, err := a.Store.Load(a.Key)
-	if err != nil {
-		return err
-	}
-	a.record = r
-	return nil
-}
-
 func isFresh(r *Record) bool {
 	return r != nil && r.Access != "" && (r.Expiry.IsZero() || time.Until(r.Expiry) > renewBefore)
 }
 
-// renew exchanges the refresh token. It is not cancelled with the request that
-// needed it: a token that was given and not stored would be lost.
+// renewed returns the token of the store if it is fresh and was not refused,
+// and otherwise renews it, or waits for the kernel that does.
+func (a *Account) renewed(ctx context.Context, refused string) (string, error) {
+	for {
+		r, err := a.Store.Load(ctx, a.Key)
+		if err != nil {
+			return "", err
+		}
+		a.record = r
+		switch {
+		case r == nil:
+			return "", nil
+		case isFresh(r) && r.Access != refused:
+			return r.Access, nil
+		case r.Refresh == "":
+			return "", nil // the server then asks for a login
+		}
+		if left := time.Until(r.Claimed); left > 0 {
+			select {
+			case <-time.After(min(left, claimPoll)):
+				continue
+			case <-ctx.Done():
+				return "", context.Cause(ctx)
+			}
+		}
+		token, err := a.renew(ctx)
+		if tool.KindOf(err) != tool.Conflict {
+			return token, err
+		}
+	}
+}
+
+// renew claims the record and exchanges its refresh token. A Conflict says that
+// another kernel was faster. It is not cancelled with the request that needed
+// it: a token that was given and not stored would be lost.
 func (a *Account) renew(ctx context.Context) (string, error) {
-	old := a.record
-	if old.Refresh == "" {
-		return "", nil // the server then asks for a login
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loginTimeout)
-	defer cancel()
-	cfg := oauth2.Config{
-		ClientID: old.ClientID, ClientSecret: old.ClientSecret,
-		Endpoint: oauth2.Endpoint{TokenURL: old.TokenURL, AuthStyle: old.AuthStyle},
-	}
-	ctx = context.WithValue(ctx, oauth2.HTTPClient, a.Client) // the library takes its HTTP client from nowhere else
-	token, err := cfg.TokenSource(ctx, &oauth2.Token{RefreshToken: old.Refresh}).Token()
-	var refused *oauth2.RetrieveError
-	if errors.As(err, &refused) && refused.Response != nil && refused.Response.StatusCode < 500 {
-		return "", nil
-	}
-	if err != nil {
-		return "", tool.Errorf("mcp.login", tool.Unavailable, "the login to the MCP server %s cannot be renewed: %v",
-			a.Server, err).WithHint("try again later, or run: callgate mcp login %s", a.Server)
-	}
-	fresh := *old
-	fresh.Access, fresh.Expiry = token.AccessToken, token.Expiry
-	if token.RefreshToken != "" {
-		fresh.Refresh = token.RefreshToken
-	}
-	a.record = &fresh
-	if err := a.Store.Save(a.Key, &fresh); err != nil {
+	ctx = context.WithoutCancel(ctx)
+	claimed := *a.record
+	claimed.Claimed = time.Now().Add(claimTime).UTC()
+	if err := a.save(ctx, &claimed); err != nil {
 		return "", err
 	}
-	return fresh.Access, nil
+	next := claimed
+	next.Claimed = time.Time{}
+	token, err := a.exchange(ctx, &claimed)
+	if token == nil {
+		if a.save(ctx, &next) == nil { // otherwise the claim ends by its time
+			a.record = &next
+		}
+		return "", err
+	}
+	next.Access, next.Expiry = token.AccessToken, token.Expiry
+	if token.RefreshToken != "" {
+		next.Refresh = token.RefreshToken
+	}
+	return a.replace(ctx, &claimed, &next)
+}
+
+func (a *Account) save(ctx context.Context, r *Record) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	return a.Store.Save(ctx, a.Key, r)
+}
+
+// exchange asks the authorization server for a token. It returns none when the
+// server refuses: then a person must log in again.
+func (a *Account) exchange(ctx context.Context, r *Record) (*oauth2.Token, error) {
+	ctx, cancel := context.WithTimeout(ctx, loginTimeout)
+	defer cancel()
+	cfg := oauth2.Config{
+		ClientID: r.ClientID, ClientSecret: r.ClientSecret,
+		Endpoint: oauth2.Endpoint{TokenURL: r.TokenURL, AuthStyle: r.AuthStyle},
+	}
+	ctx = context.WithValue(ctx, oauth2.HTTPClient, a.Client) // the library takes its HTTP client from nowhere else
+	token, err := cfg.TokenSource(ctx, &oauth2.Token{RefreshToken: r.Refresh}).Token()
+	var refused *oauth2.RetrieveError
+	if errors.As(err, &refused) && refused.Response != nil && refused.Response.StatusCode < 500 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, tool.Errorf(op, tool.Unavailable, "the login to the MCP server %s cannot be renewed: %v",
+			a.Server, err).WithHint("try again later, or run: callgate mcp login %s", a.Server)
+	}
+	return token, nil
+}
+
+// replace stores a renewed login in the place of the claimed one, and returns
+// its token. If a person logged in or out meanwhile, that counts.
+func (a *Account) replace(ctx context.Context, claimed, next *Record) (string, error) {
+	for {
+		err := a.save(ctx, next)
+		if err == nil {
+			a.record = next
+			return next.Access, nil
+		}
+		if tool.KindOf(err) != tool.Conflict {
+			return "", err
+		}
+		now, err := a.Store.Load(ctx, a.Key)
+		switch {
+		case err != nil:
+			return "", err
+		case now == nil:
+			a.record = nil
+			return "", nil
+		case now.Refresh != claimed.Refresh:
+			a.record = now
+			return now.Access, nil
+		}
+		next.Version = now.Version // only the claim ended
+	}
 }

@@ -4,28 +4,28 @@
 // authorization server, that says where to log in, a person does so in a
 // browser, and the code that comes back to a port of this machine is exchanged
 // for tokens (PKCE, with a state that must return). The tokens are kept in a
-// file that only its owner can read.
+// [Store], sealed.
 //
 // # Law
 //
 // An [Account] returns a token that is still valid, and renews it when it is
-// not, one request at a time; a renewed token is on disk before it is used,
-// because the old one may be void from then on. The file is read again before a
-// token counts as void: a login may have been made in another process.
+// not, one request at a time; a renewed token is stored before it is used,
+// because the old one may be void from then on. The store is read again before
+// a token counts as void: a login may have been made by another kernel.
+//
+// A refresh token may be good once. So of all kernels that share a store, one
+// renews a token: it claims the record first, and the others wait until the
+// claim ends. A claim ends with the renewal, or by its time when the kernel that
+// made it died.
 package oauth
 
 import (
-	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"context"
 	"sync"
 	"time"
 
 	"golang.org/x/oauth2"
 
-	"callgate/internal/durable"
 	"callgate/tool"
 )
 
@@ -40,80 +40,59 @@ type Record struct {
 	TokenURL     string           `json:"token_url"`
 	AuthStyle    oauth2.AuthStyle `json:"auth_style,omitempty"`
 	Scopes       []string         `json:"scopes,omitempty"`
+
+	Claimed time.Time `json:"claimed,omitzero"` // until when a kernel may renew it; zero: none does
+	Version int64     `json:"-"`                // of the stored record, as Load returned it; 0: there was none
 }
 
-// Store keeps logins in a folder, each in a file of its own; without a folder
-// it keeps them in memory.
-type Store struct {
-	Dir string
+// AnyVersion is the version of a record that replaces whatever is stored.
+const AnyVersion = -1
 
-	mu     sync.Mutex
-	memory map[string]*Record
+// Store keeps logins by a key.
+type Store interface {
+	// Load returns a login, or nil when there is none.
+	Load(ctx context.Context, key string) (*Record, error)
+	// Save stores a login in the place of the one with its version, and sets its
+	// new version. If another login is stored, that is a Conflict.
+	Save(ctx context.Context, key string, r *Record) error
+	// Delete removes a login, if there is one.
+	Delete(ctx context.Context, key string) error
 }
 
-func (s *Store) path(key string) string { return filepath.Join(s.Dir, key+".json") }
+// NewMemory returns a store that keeps logins in memory.
+func NewMemory() Store { return &memory{records: map[string]Record{}} }
 
-// Load returns a login, or nil when there is none.
-func (s *Store) Load(key string) (*Record, error) {
-	if s.Dir == "" {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.memory[key], nil
-	}
-	data, err := os.ReadFile(s.path(key))
-	if errors.Is(err, fs.ErrNotExist) {
+type memory struct {
+	mu      sync.Mutex
+	records map[string]Record
+	version int64
+}
+
+func (m *memory) Load(_ context.Context, key string) (*Record, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.records[key]
+	if !ok {
 		return nil, nil
 	}
-	r := &Record{}
-	if err == nil && json.Unmarshal(data, r) != nil {
-		err = errors.New("it is damaged") // the parser's error could quote a token
-	}
-	if err != nil {
-		return nil, tool.Errorf("mcp.login", tool.Unavailable, "the stored login %s cannot be read: %v", s.path(key), err).
-			WithHint("log in again, or remove the file")
-	}
-	return r, nil
+	return &r, nil
 }
 
-// Save stores a login, whole or not at all, in a file that only its owner can
-// read.
-func (s *Store) Save(key string, r *Record) error {
-	if s.Dir == "" {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.memory == nil {
-			s.memory = map[string]*Record{}
-		}
-		s.memory[key] = r
-		return nil
+func (m *memory) Save(_ context.Context, key string, r *Record) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r.Version != AnyVersion && r.Version != m.records[key].Version {
+		return tool.Errorf(op, tool.Conflict, "the login was changed meanwhile")
 	}
-	if err := s.write(key, r); err != nil {
-		return &tool.Error{Op: "mcp.login", Kind: tool.Unavailable, Message: "the login cannot be stored", Err: err}
-	}
+	m.version++
+	r.Version = m.version
+	m.records[key] = *r
 	return nil
 }
 
-func (s *Store) write(key string, r *Record) error {
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return err
-	}
-	return durable.Write(s.path(key), data, 0o600)
-}
-
-// Delete removes a login.
-func (s *Store) Delete(key string) error {
-	s.mu.Lock()
-	delete(s.memory, key)
-	s.mu.Unlock()
-	if s.Dir == "" {
-		return nil
-	}
-	if err := os.Remove(s.path(key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return &tool.Error{Op: "mcp.login", Kind: tool.Unavailable, Message: "the login cannot be removed", Err: err}
-	}
+func (m *memory) Delete(_ context.Context, key string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.records, key)
 	return nil
 }

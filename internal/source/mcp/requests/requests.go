@@ -198,12 +198,6 @@ func progressLine(p *sdk.ProgressNotificationParams) string {
 	return line + "\n"
 }
 
-func (t *Table) isAsking() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.questions > 0
-}
-
 // Calls returns the IDs of the calls that were sent.
 func (t *Table) Calls() []string {
 	t.mu.Lock()

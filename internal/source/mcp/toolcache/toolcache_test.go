@@ -17,7 +17,10 @@ import (
 func defs(names ...string) []translate.Definition {
 	var list []translate.Definition
 	for _, n := range names {
-		list = append(list, translate.Definition{Name: n, Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"object"}`)})
+		list = append(
+			list,
+			translate.Definition{Name: n, Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"object"}`)},
+		)
 	}
 	return list
 }
@@ -43,7 +46,8 @@ func TestStoredAndLoaded(t *testing.T) {
 	if len(got.Tools) != 3 || got.Tools[0].Name != "a" || !got.Tools[0].Typed || string(got.Tools[2].InputSchema()) != `{"type":"object"}` {
 		t.Errorf("tools %+v", got.Tools)
 	}
-	if len(got.Notes) != 1 || got.Notes[0].String() != "tool a: the server lists it twice; the first one counts" || len(got.Tools[2].Notes) != 1 {
+	if len(got.Notes) != 1 || got.Notes[0].String() != "tool a: the server lists it twice; the first one counts" ||
+		len(got.Tools[2].Notes) != 1 {
 		t.Errorf("notes %v, %v", got.Notes, got.Tools[2].Notes)
 	}
 	left, err := os.ReadDir(string(c))

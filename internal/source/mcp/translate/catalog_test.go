@@ -46,7 +46,10 @@ func readCatalog(t testing.TB, f *os.File) map[string][]translate.Definition {
 		if err := json.Unmarshal(lines.Bytes(), &d); err != nil {
 			t.Fatal(err)
 		}
-		servers[d.Server] = append(servers[d.Server], translate.Definition{Name: d.Name, Description: d.Description, Input: d.Parameters, Annotations: d.Annotations})
+		servers[d.Server] = append(
+			servers[d.Server],
+			translate.Definition{Name: d.Name, Description: d.Description, Input: d.Parameters, Annotations: d.Annotations},
+		)
 	}
 	return servers
 }

@@ -145,7 +145,19 @@ func TestRisk(t *testing.T) {
 		side tool.SideEffect
 		note bool
 	}
-	reads, changes, destroys := want{tool.Low, tool.Read, false}, want{tool.Medium, tool.External, false}, want{tool.High, tool.External, false}
+	reads, changes, destroys := want{
+		tool.Low,
+		tool.Read,
+		false,
+	}, want{
+		tool.Medium,
+		tool.External,
+		false,
+	}, want{
+		tool.High,
+		tool.External,
+		false,
+	}
 	doubted := want{tool.High, tool.External, true}
 	for _, c := range []struct {
 		name, annotations string
@@ -229,7 +241,10 @@ func TestInputSchemas(t *testing.T) {
 			}
 		})
 	}
-	if got, note := (translate.Definition{Input: json.RawMessage(`{"type":"object","properties":{"a":{"type":"any"}}}`)}).InputSchema(nil); len(note) > 0 || len(got) < 20 {
+	if got, note := (translate.Definition{Input: json.RawMessage(`{"type":"object","properties":{"a":{"type":"any"}}}`)}).InputSchema(nil); len(
+		note,
+	) > 0 ||
+		len(got) < 20 {
 		t.Errorf("without a judge: %s, %q", got, note)
 	}
 }
@@ -362,7 +377,12 @@ func TestLongFailuresKeepTheirContent(t *testing.T) {
 	if len(r.Error.Message) > 3<<10 || len(r.Content) != 1 || r.Content[0].Text != long {
 		t.Errorf("%d bytes of error, content %v", len(r.Error.Message), len(r.Content))
 	}
-	big := translate.Result(t.Context(), "m.t", &sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{MIMEType: "image/png", Data: make([]byte, 6<<20)}}}, nil)
+	big := translate.Result(
+		t.Context(),
+		"m.t",
+		&sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{MIMEType: "image/png", Data: make([]byte, 6<<20)}}},
+		nil,
+	)
 	if len(big.Warnings) != 1 || big.Content[0].Type != "text" {
 		t.Errorf("a picture that is too large gave %v", big.Warnings)
 	}
@@ -374,7 +394,12 @@ func TestSoundsHaveBounds(t *testing.T) {
 	t.Parallel()
 	kept := func(context.Context, []byte) (string, error) { return "sha256:1", nil }
 	sound := func(size int) sdk.Content { return &sdk.AudioContent{MIMEType: "audio/wav", Data: make([]byte, size)} }
-	r := translate.Result(t.Context(), "m.t", &sdk.CallToolResult{Content: []sdk.Content{sound(6 << 20), sound(4 << 20), sound(4 << 20), sound(4 << 20), sound(1 << 20)}}, kept)
+	r := translate.Result(
+		t.Context(),
+		"m.t",
+		&sdk.CallToolResult{Content: []sdk.Content{sound(6 << 20), sound(4 << 20), sound(4 << 20), sound(4 << 20), sound(1 << 20)}},
+		kept,
+	)
 	var got []string
 	for _, c := range r.Content {
 		if !strings.HasPrefix(c.Text, "[audio, audio/wav, ") {

@@ -150,7 +150,8 @@ func (s *Store) read(ctx context.Context, op, key string) (c copied, data []byte
 		if c.server, err = decode(key, doc.Data); err != nil {
 			return c, nil, &tool.Error{Op: op, Kind: tool.Invalid, Err: err,
 				Message: "what was accepted of " + visible.Text(tool.Truncate(key)) + " is damaged in the database",
-				Hint:    "restore the state directory from a copy; or give the server another name, and it will be asked about anew"}
+				Hint: "restore the state directory from a copy; " +
+					"or give the server another name, and it will be asked about anew"}
 		}
 	}
 	s.mu.Lock()
@@ -192,7 +193,8 @@ func (s *Store) update(op, key string, change func(*server) error) error {
 		}
 		after, err := encode(key, next.server)
 		if err != nil {
-			return nil, &tool.Error{Op: op, Kind: tool.Internal, Message: "what was accepted cannot be written as JSON", Err: err}
+			return nil, &tool.Error{Op: op, Kind: tool.Internal,
+				Message: "what was accepted cannot be written as JSON", Err: err}
 		}
 		if bytes.Equal(before, after) {
 			return nil, nil

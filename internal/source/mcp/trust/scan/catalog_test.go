@@ -126,7 +126,14 @@ func TestCatalogIsMostlyClean(t *testing.T) {
 	for k, n := range found {
 		t.Logf("%6d %s %s", n, k.severity, k.rule)
 	}
-	t.Logf("of %d tools %d have something serious (%.2f %%), %d a notice (%.1f %%)", scanned, held, 100*float64(held)/float64(scanned), noticed, 100*float64(noticed)/float64(scanned))
+	t.Logf(
+		"of %d tools %d have something serious (%.2f %%), %d a notice (%.1f %%)",
+		scanned,
+		held,
+		100*float64(held)/float64(scanned),
+		noticed,
+		100*float64(noticed)/float64(scanned),
+	)
 	if held*1000 > scanned*3 {
 		t.Errorf("%d of %d real tools would be held", held, scanned)
 	}

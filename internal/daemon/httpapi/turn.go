@@ -1,0 +1,131 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"callgate/internal/agent"
+	"callgate/internal/conversation"
+	"callgate/internal/conversation/history"
+	"callgate/internal/daemon/wire"
+	"callgate/internal/gate/approval"
+	"callgate/internal/journal"
+	"callgate/internal/protocol"
+	"callgate/llm"
+	"callgate/tool"
+)
+
+// turn runs a turn and streams its events. It stops the turn if the client leaves.
+func (a *conversationRoutes) turn(
+	w http.ResponseWriter, r *http.Request, c *conversation.Conversation,
+	run func(context.Context, conversation.Watch) (history.End, error),
+) error {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(a.Context, cancel)()
+	to := http.NewResponseController(w)
+	s := &turnStream{enc: json.NewEncoder(w), flush: func() error {
+		_ = to.SetWriteDeadline(time.Now().Add(writeTimeout)) // for the next event; not every connection has deadlines
+		return to.Flush()
+	}, broken: cancel}
+	_ = to.SetWriteDeadline(time.Now().Add(writeTimeout))
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	output := a.kernel.Output.Subscribe(ctx)
+	var printing sync.WaitGroup
+	done := make(chan struct{})
+	printing.Go(func() { s.outputs(output, done, c.ID()+"-") })
+	end, err := run(ctx, conversation.Watch{
+		Observer: s.watch(), Asked: func(q approval.Request) {
+			a := wire.Approval(q)
+			s.send(protocol.TurnEvent{Approval: &a})
+		},
+	})
+	close(done)
+	printing.Wait()
+	if err != nil {
+		var e *tool.Error
+		if !errors.As(err, &e) {
+			e = &tool.Error{Op: "httpapi.turn", Kind: tool.Internal, Message: err.Error()}
+		}
+		if !s.begun() {
+			return e
+		}
+		s.send(protocol.TurnEvent{Failure: e})
+		return nil
+	}
+	s.send(protocol.TurnEvent{End: &protocol.TurnEnd{
+		HistoryEnd: wire.HistoryEnd(end), Info: wire.ConversationInfo(c.Info()),
+	}})
+	return nil
+}
+
+// writeTimeout is how long a client may not read the events before its turn is
+// stopped.
+const writeTimeout = 30 * time.Second
+
+// turnStream writes the events of a turn, one per line, from any goroutine.
+type turnStream struct {
+	mu      sync.Mutex
+	enc     *json.Encoder
+	flush   func() error
+	broken  func() // called when an event cannot be written
+	started bool
+}
+
+func (s *turnStream) send(m protocol.TurnEvent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.started = true
+	if s.enc.Encode(m) != nil || s.flush() != nil {
+		s.broken()
+	}
+}
+
+func (s *turnStream) begun() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.started
+}
+
+func (s *turnStream) watch() agent.Observer {
+	return agent.Observer{
+		Delta: func(d llm.Delta) { s.send(protocol.TurnEvent{Delta: &d}) },
+		Event: func(e history.Event) {
+			event := wire.HistoryEvent(e)
+			s.send(protocol.TurnEvent{Event: &event})
+			if e.Compaction != nil && e.Compaction.Warning != "" {
+				s.send(protocol.TurnEvent{Notice: e.Compaction.Warning})
+			}
+		},
+		Call: func(c history.Call) {
+			call := wire.AgentCall(c)
+			s.send(protocol.TurnEvent{Call: &call})
+		},
+		Ended: func(c history.Call, r *tool.Result) {
+			s.send(protocol.TurnEvent{Result: &protocol.CallEnd{Call: wire.AgentCall(c), Result: r}})
+		},
+		Fallback: func(_, _ *agent.ModelConfig, because string) {
+			s.send(protocol.TurnEvent{Notice: "another model is asked for the rest of this turn: " + because})
+		},
+	}
+}
+
+// outputs sends what the conversation's calls print.
+func (s *turnStream) outputs(output <-chan journal.Output, done <-chan struct{}, calls string) {
+	for {
+		select {
+		case out := <-output:
+			if strings.HasPrefix(out.Call, calls) {
+				output := wire.Output(out)
+				s.send(protocol.TurnEvent{Output: &output})
+			}
+		case <-done:
+			return
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package calls
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"callgate/internal/daemon/mcpserver/question"
+	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
+	"callgate/tool"
+)
+
+// maxSuspended is how many suspended calls a client may have.
+const maxSuspended = 128
+
+// Approval configures how a human at the client approves calls.
+type Approval struct {
+	// Wait is how long a call is held open for an approval elsewhere.
+	Wait time.Duration
+	// NoForms has approvals answered elsewhere, never in a form at the client.
+	NoForms bool
+	// AutomaticWithin is the time in which a refusal is not a human's.
+	AutomaticWithin time.Duration
+}
+
+// Config is what the calls of a client need.
+type Config struct {
+	Kernel   *kernel.Kernel
+	Client   string // its name, for people
+	Approval Approval
+	Asker    *question.Asker
+}
+
+// Calls are the calls of one client. Make one with New.
+type Calls struct {
+	Config
+	ctx context.Context // ends when the client leaves
+
+	mu        sync.Mutex
+	suspended []*pending // the oldest first
+}
+
+// New makes the calls of a client. They are cancelled when ctx ends.
+func New(ctx context.Context, c Config) *Calls { return &Calls{Config: c, ctx: ctx} }
+
+// Outcome is how far a request came with its call. One of Result, Waiting and
+// Questions is set.
+type Outcome struct {
+	Result *tool.Result // the call has ended
+	// MissingCapability is why a server refused a call that has ended, if it was for
+	// want of a capability of the client.
+	MissingCapability *jsonrpc.Error
+	Waiting           *tool.Result        // a human must approve the call elsewhere
+	Questions         sdk.InputRequestMap // the client must answer first, and bring State
+	State             string
+}
+
+// Do makes a call for a request, or resumes the suspended call that the request
+// means, and attends it until it has ended or must be suspended.
+func (c *Calls) Do(ctx context.Context, r *Request, call Call) (Outcome, error) {
+	progress := c.listen(r)
+	defer progress.close()
+	p, err := c.resume(call.State, call.Key)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if p == nil {
+		p = c.start(r, call)
+	}
+	a := &attendance{pending: p, request: r, progress: progress, replies: make(chan question.Reply)}
+	return a.wait(ctx)
+}
+
+// start starts a call, attended by a request.
+func (c *Calls) start(r *Request, call Call) *pending {
+	p := &pending{calls: c, id: session.NewCallID(), key: sync.OnceValue(call.Key), done: make(chan struct{})}
+	p.link = newLink(r.info(), p.done)
+	p.ctx, p.cancel = context.WithCancel(c.ctx)
+	p.bind(p.id)
+	go p.run(call)
+	return p
+}
+
+// suspend keeps a call for a request to come.
+func (c *Calls) suspend(p *pending) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if slices.Contains(c.suspended, p) {
+		return
+	}
+	if len(c.suspended) >= maxSuspended {
+		c.suspended[0].drop() // its end is in the journal
+		c.suspended = slices.Delete(c.suspended, 0, 1)
+	}
+	c.suspended = append(c.suspended, p)
+}
+
+// delivered removes a call whose result was given to the client. If that was the
+// result of another, suspended call, it removes that one, too.
+func (c *Calls) delivered(p *pending) {
+	r := p.result
+	ended := r != nil && r.Status != tool.Waiting
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.suspended = slices.DeleteFunc(c.suspended, func(o *pending) bool {
+		return o == p || ended && o.waitsFor(r.Call)
+	})
+}
+
+// resume finds the suspended call that a request means, and attaches it: the
+// call with the state that the request brings, if it is the same call; without
+// a state, the same call if it waits for a human. It returns nil if the request
+// makes a new call. A state of no call was made up, or used before.
+func (c *Calls) resume(state string, key func() string) (*pending, error) {
+	c.mu.Lock()
+	suspended := slices.Clone(c.suspended)
+	c.mu.Unlock()
+	suspended = slices.DeleteFunc(suspended, func(p *pending) bool { return !p.matchesState(state) })
+	if len(suspended) > 0 {
+		want := key()
+		for _, p := range suspended {
+			if p.key() != want || !p.link.attach() {
+				continue
+			}
+			if p.matchesState(state) {
+				return p, nil
+			}
+			p.link.detach() // another request resumed it, and it has a new state
+		}
+	}
+	if state != "" {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+			Message: "no call waits under this requestState; make the request anew, without it"}
+	}
+	return nil, nil
+}
+
+// newState makes a state that cannot be guessed.
+func newState() string { return rand.Text() }

@@ -1,0 +1,136 @@
+package mcpserver
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"callgate/internal/daemon/mcpserver/question"
+	"callgate/internal/daemon/mcpserver/subscriptions"
+	"callgate/internal/version"
+	"callgate/tool"
+)
+
+// idleAfter is how long a client without a connection may send no request.
+const idleAfter = 30 * time.Minute
+
+// endpoint serves the clients that connect to one place: a stream, or one of the
+// two protocols of the HTTP handler.
+type endpoint struct {
+	*Server
+	opt    Options
+	byName bool // requests with one name are one client's
+	sdk    *sdk.Server
+	asker  question.Asker
+	ctx    context.Context // ends with the endpoint
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	clients map[any]*client // by connection, or by name; nil when closed
+	closing sync.WaitGroup
+
+	subscriptions subscriptions.Table[*sdk.ServerSession]
+}
+
+func (s *Server) newEndpoint(o Options, byName bool) *endpoint {
+	e := &endpoint{Server: s, opt: o.withDefaults(), byName: byName, clients: map[any]*client{}}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	self := &sdk.Implementation{Name: "callgate", Title: "Callgate", Version: version.Version}
+	e.sdk = sdk.NewServer(self, &sdk.ServerOptions{
+		Logger:       e.opt.Log,
+		Capabilities: capabilities(),
+		CompletionHandler: func(context.Context, *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
+			return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}, nil
+		},
+		SubscribeHandler:   e.subscribe,
+		UnsubscribeHandler: e.unsubscribe,
+		SetCacheable:       func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = private },
+	})
+	e.sdk.AddReceivingMiddleware(e.middleware)
+	e.sdk.AddSendingMiddleware(e.asker.Middleware)
+	return e
+}
+
+// capabilities are what the server offers. No list of it changes by itself.
+func capabilities() *sdk.ServerCapabilities {
+	return &sdk.ServerCapabilities{
+		Tools:       &sdk.ToolCapabilities{},
+		Resources:   &sdk.ResourceCapabilities{Subscribe: true},
+		Prompts:     &sdk.PromptCapabilities{},
+		Completions: &sdk.CompletionCapabilities{},
+		//lint:ignore SA1019 clients of older protocols look for it
+		Logging: &sdk.LoggingCapabilities{},
+	}
+}
+
+// close closes all clients.
+func (e *endpoint) close() {
+	e.cancel()
+	e.mu.Lock()
+	all := e.clients
+	e.clients = nil
+	e.mu.Unlock()
+	for _, c := range all {
+		c.close()
+	}
+	e.closing.Wait()
+	e.subscriptions.Close()
+}
+
+// clientFor returns the client that makes a request. It adds the client with its
+// first request.
+func (e *endpoint) clientFor(session *sdk.ServerSession, info *sdk.Implementation) (*client, error) {
+	name := clientName(info)
+	var key any = session
+	if e.byName {
+		key = name
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.clients == nil {
+		return nil, tool.Errorf("mcpserver", tool.Unavailable, "the kernel is closing")
+	}
+	if c := e.clients[key]; c != nil {
+		c.touch()
+		return c, nil
+	}
+	c := newClient(e, name)
+	e.clients[key] = c
+	if e.byName {
+		c.idle = time.AfterFunc(idleAfter, func() { e.remove(key, c) })
+		return c, nil
+	}
+	c.id = session.ID()
+	e.closing.Go(func() {
+		_ = session.Wait()
+		e.subscriptions.RemoveConnection(session)
+		e.remove(key, c)
+	})
+	return c, nil
+}
+
+// remove closes a client that has left.
+func (e *endpoint) remove(key any, c *client) {
+	e.mu.Lock()
+	if e.clients[key] == c {
+		delete(e.clients, key)
+	}
+	e.mu.Unlock()
+	c.close()
+}
+
+// cancelCalls cancels the calls of a connection.
+func (e *endpoint) cancelCalls(id string) {
+	if id == "" {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, c := range e.clients {
+		if c.id == id {
+			c.cancel()
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"callgate/internal/agent/surface"
+)
+
+const generalInstructions = "These tools are called through Callgate. " +
+	"Arguments of a wrong type are mended where that is safe, and an error says what to change. " +
+	"Some calls need a human's approval: one that answers \"waiting for approval\" has not run; " +
+	"approvals.collect gives its result once the human has answered."
+
+const compactInstructions = " Tools are listed without their parameters: get_tool tells them, " +
+	"and so does the error of a call that lacks one."
+
+// instructions explain to a model what the tools alone do not show.
+func (c *client) instructions(ctx context.Context) string {
+	s, err := c.open(ctx)
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(generalInstructions)
+	if plan, err := s.View().Surface(ctx, c.surface()); err == nil {
+		switch plan.Mode {
+		case surface.Discovery:
+			fmt.Fprintf(&b, " Not all tools are listed: %d more are found with search_tools and called with execute_tool.",
+				unlisted(plan, func(name string) string { return s.View().FullName(ctx, c.surface(), name) }))
+		case surface.CompactDirect:
+			b.WriteString(compactInstructions)
+		}
+	}
+	for _, w := range s.Warnings() {
+		b.WriteString("\n" + w)
+	}
+	return b.String()
+}
+
+// unlisted counts the tools of a plan that are not listed. The kernel's own tools
+// are listed, but not among those that the plan counts.
+func unlisted(p *surface.Plan, fullName func(string) string) int {
+	counted := make(map[string]bool, len(p.PerTool))
+	for _, one := range p.PerTool {
+		counted[one.Name] = true
+	}
+	n := len(p.PerTool)
+	for _, e := range p.Shown {
+		if counted[strings.ReplaceAll(fullName(e.Name), "__", ".")] {
+			n--
+		}
+	}
+	return n
+}

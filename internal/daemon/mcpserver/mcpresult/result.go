@@ -1,0 +1,127 @@
+package mcpresult
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"callgate/internal/gate/schema"
+	"callgate/tool"
+)
+
+// Call is the call whose result is written.
+type Call struct {
+	Version string // of the protocol that the client speaks
+	// Output is the output schema that the client was shown for the tool; nil for
+	// none.
+	Output json.RawMessage
+}
+
+// FromTool writes a result for a client. Its content is what a model reads, in
+// this order: the error, the tool's content, a link to the whole result, and the
+// warnings. link leads to the artifact of a result that has one.
+func (c Call) FromTool(r *tool.Result, link sdk.Content) *sdk.CallToolResult {
+	res := newResult(c.Version)
+	res.IsError = r.Status != tool.Success && r.Status != tool.Waiting
+	if r.Error != nil {
+		res.Content = append(res.Content, text(r.Error.ModelText()))
+	}
+	for _, part := range r.Content {
+		res.Content = append(res.Content, content(part))
+	}
+	switch {
+	case len(res.Content) > 0:
+	case len(r.Data) > 0:
+		res.Content = append(res.Content, text(string(r.Data)))
+	default:
+		res.Content = append(res.Content, text(r.Summary))
+	}
+	if link != nil {
+		res.Content = append(res.Content, link)
+	}
+	if len(r.Warnings) > 0 {
+		res.Content = append(res.Content, text("note: "+strings.Join(r.Warnings, "\nnote: ")))
+	}
+	c.addStructured(res, r)
+	return res
+}
+
+// addStructured adds the data to a result. Common clients show their model only
+// the data if there are any. So data for which no output schema was shown are
+// added only if the result says nothing else. A client that was shown an output
+// schema takes a success without data for a failure: so its result always has
+// data, and notes on data that were withheld, cut, or do not match the schema
+// stand among them, under a field of our own.
+func (c Call) addStructured(res *sdk.CallToolResult, r *tool.Result) {
+	notes := len(r.Warnings) > 0 || r.ArtifactRef != ""
+	usable := isObject(r.Data) && (c.Output == nil || len(r.Warnings) == 0 || c.matchesOutput(r.Data))
+	switch {
+	case usable && !notes && (c.Output != nil || len(r.Content) == 0):
+		res.StructuredContent = r.Data
+	case c.Output == nil || res.IsError:
+	case usable:
+		res.StructuredContent = withNotes(r)
+	default:
+		res.StructuredContent = map[string]any{ownField: sideInfo{r.Status, r.Summary, r.ArtifactRef, r.Warnings}}
+	}
+}
+
+func (c Call) matchesOutput(data json.RawMessage) bool {
+	s, err := schema.Compile(c.Output)
+	return err == nil && s.CheckResult(data) == nil
+}
+
+// withNotes adds the notes on a result to its data.
+func withNotes(r *tool.Result) any {
+	var data map[string]json.RawMessage
+	note, err := json.Marshal(sideInfo{r.Status, r.Summary, r.ArtifactRef, r.Warnings})
+	if err != nil || json.Unmarshal(r.Data, &data) != nil || data[ownField] != nil {
+		return r.Data
+	}
+	data[ownField] = note
+	return data
+}
+
+// ownField is the field of structured content that is ours.
+const ownField = "callgate"
+
+// sideInfo is what a client reads beside data, or in place of them.
+type sideInfo struct {
+	Status      tool.Status `json:"status"`
+	Summary     string      `json:"summary"`
+	ArtifactRef string      `json:"artifact_ref,omitempty"`
+	Notes       []string    `json:"notes,omitempty"`
+}
+
+// Waiting says that a human must approve the call elsewhere, and how the client
+// gets its result then.
+func (c Call) Waiting(r *tool.Result) *sdk.CallToolResult {
+	res := newResult(c.Version)
+	message := fmt.Sprintf("waiting for approval: %s. Nothing has run yet. "+
+		"A human answers with `callgate approvals approve %s` (or `deny`). "+
+		"Then call approvals.collect with {\"approval\":\"%s\"} to get its result, "+
+		"or repeat the same call with the same arguments.",
+		strings.TrimSpace(cutHowToAnswer(r.Summary)), r.Approval, r.Approval)
+	res.Content = append(res.Content, text(message))
+	if c.Output != nil {
+		res.StructuredContent = map[string]any{ownField: sideInfo{Status: tool.Waiting, Summary: message}}
+	}
+	return res
+}
+
+// cutHowToAnswer removes the hint on how to answer from a summary, because
+// Waiting gives a longer one.
+func cutHowToAnswer(summary string) string {
+	if i := strings.Index(summary, " (answer with:"); i >= 0 {
+		return summary[:i]
+	}
+	return summary
+}
+
+func isObject(data json.RawMessage) bool {
+	data = bytes.TrimLeft(data, " \t\r\n")
+	return len(data) > 0 && data[0] == '{'
+}

@@ -1,0 +1,77 @@
+package kernel
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"callgate/internal/app"
+	"callgate/internal/document"
+	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/modelset"
+	"callgate/internal/module"
+	"callgate/internal/task"
+	"callgate/tool"
+)
+
+// moduleHost is what the kernel lends a module.
+func (k *Kernel) moduleHost(name string) module.Host {
+	host := module.Host{
+		State: filepath.Join(k.state.String(), "modules", name), Hidden: k.hidden(),
+		Helpers: k.helpers, Log: k.log.With("module", name), Scrub: k.vault.ScrubString, Embedder: builtinEmbedder{},
+		Models:    &modelset.Lender{Opener: k.models, ModelsOf: k.modelsOf, Consent: consent.Endpoint},
+		Tasks:     k.tasks.ForModules(k.taskAsker),
+		Documents: document.Scoped(document.Scoped(k.database.Stores().Documents, "module"), name),
+	}
+	if cache, err := os.UserCacheDir(); err == nil {
+		host.Cache = filepath.Join(cache, "callgate", name)
+	}
+	return host
+}
+
+// holderName names this kernel among those that share its storage. A state directory
+// has one kernel at a time, so one that starts again has the name of its former
+// process.
+func holderName(state string) string {
+	host, _ := os.Hostname() // without a name it is still told apart by its directory
+	return host + ":" + state
+}
+
+// taskAsker tells on whose behalf the tasks of a call run, and which
+// conversation learns of their end.
+func (k *Kernel) taskAsker(call tool.Call) (task.Asker, string, error) {
+	s, err := k.Sessions.Get(call.Principal.Session)
+	if err != nil {
+		return task.Asker{}, "", err
+	}
+	parent := ""
+	if _, err := k.Conversations.Get(s.ID()); err == nil {
+		parent = s.ID()
+	}
+	return task.Asker{
+		Principal: s.Principal(), Workspace: s.Workspace(), AppFile: s.Loaded().AppFile(), PID: s.PID(), Human: s.CanAnswer(),
+	}, parent, nil
+}
+
+// modelsOf returns the models that the app of a session may use.
+func (k *Kernel) modelsOf(id string) (models []*app.Model, accepted bool, err error) {
+	s, err := k.Sessions.Get(id)
+	if err != nil || s.App() == nil {
+		return nil, false, err
+	}
+	a, own := s.App(), s.Principal().Agent
+	agents := slices.Clone(a.Agents)
+	slices.SortStableFunc(agents, func(x, y app.Agent) int { return cmp.Compare(rank(x.ID != own), rank(y.ID != own)) })
+	for _, agent := range agents {
+		models = append(models, consent.Models(a, agent)...)
+	}
+	return models, k.consents.Accepted(a), nil
+}
+
+func rank(last bool) int {
+	if last {
+		return 1
+	}
+	return 0
+}
