@@ -112,16 +112,28 @@ func parse(name, folder string, data []byte, known KnownModules, vars Vars) (*Ap
 	f.read(root)
 	f.link()
 	if err := node.Err(append([]*node.Report{r.Report}, f.included...)...); err != nil {
-		return nil, err
+		return nil, withoutValues(err, s)
 	}
 	f.finish()
 	return f.app, nil
 }
 
+// withoutValues is an error that tells no values of the environment.
+func withoutValues(err error, s *scope) error {
+	var e *tool.Error
+	if errors.As(err, &e) {
+		e.Message = s.variables.Hide(e.Message)
+	}
+	return err
+}
+
 // finish fills in what the file leaves out.
 func (f *file) finish() {
 	a := f.app
-	a.Identity, a.Warnings = f.identity, f.warnings
+	a.Identity = f.identity
+	for _, text := range f.warnings {
+		a.Warnings = append(a.Warnings, f.variables.Hide(text))
+	}
 	a.ID = f.id()
 	a.Name = cmp.Or(a.Name, a.ID)
 	run := &a.Runtime
