@@ -179,8 +179,11 @@ func TestWarnings(t *testing.T) {
 			"tools:\n  capabilities:\n    approve:\n    - {module: mcp_github, actions: [create_issue, close_issue]}\n",
 			[]string{`f:4:16: there is no module "mcp_github" here, so this waits until there is one`},
 		},
-		{"a misspelt module", "tools:\n  capabilities:\n    deny:\n    - {module: shel}\n    hidden_modules: [shel]\n",
-			[]string{`f:4:16: there is no module "shel" here, so this waits until there is one; did you mean shell?`}},
+		{
+			"a module that executables may bring",
+			"tools:\n  dirs: [tools]\n  capabilities:\n    deny:\n    - {module: shel}\n    hidden_modules: [shel]\n",
+			[]string{`f:5:16: there is no module "shel" here, so this waits until there is one; did you mean shell?`},
+		},
 		{
 			"a module that is off",
 			"tools:\n  modules: {filesystem: }\n  capabilities:\n    grant:\n    - {module: shell}\n    deny:\n    - {module: shell}\n",

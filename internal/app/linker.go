@@ -119,17 +119,24 @@ func (f *file) linkModules() {
 	}
 }
 
-// lookup reports an action that its module does not have, and warns of a
-// module that does not exist: it may come later, as an MCP server's does.
+// lookup reports an action that its module does not have, and a module whose name
+// is probably misspelt: a rule for it would hold for nothing. It warns of another
+// module that does not exist: it may come later, as an MCP server's does, or with
+// the executables of tools.dirs.
 func (f *file) lookup(ref moduleRef) {
 	known, ok := f.known[ref.module]
 	listed := f.constraints != nil
 	switch {
 	case ref.module == "" || ref.module == "*" || !ok && isServer(f.app.Servers, ref.module):
 	case !ok:
+		near := node.Closest(ref.module, slices.Sorted(maps.Keys(f.known)))
+		if near != "" && len(f.app.Dirs) == 0 && !strings.HasPrefix(ref.module, mcpModule+"_") {
+			ref.Fail(ref.at, "did you mean "+near+"?", "there is no module %s", node.Quote(ref.module))
+			return
+		}
 		text := "there is no module " + node.Quote(ref.module) + " here, so this waits until there is one"
-		if close := node.Closest(ref.module, slices.Sorted(maps.Keys(f.known))); close != "" {
-			text += "; did you mean " + close + "?"
+		if near != "" {
+			text += "; did you mean " + near + "?"
 		}
 		f.warn(ref.Reader, ref.at, text)
 	case ref.action == "" && ref.permits && listed && !known.AlwaysOn && !f.isOn(ref.module):

@@ -242,6 +242,7 @@ var mistakes = []struct{ name, text string }{
 	{"rule without a module", under("deny:", "- actions: [bash]")},
 	{"rule with tools", under("deny:", "- module: shell", "  tools: [bash]")},
 	{"module with a star inside", under("deny:", "- module: mcp_*")},
+	{"misspelt module in a rule", under("deny:", "- module: shel")},
 	{"module with capitals", under("deny:", "- module: Shell")},
 	{"reason of two lines", under("deny:", "- module: shell", "  reason: \"a\\nb\"")},
 	{"default policy", under("default_policy: ask")},
