@@ -2,6 +2,7 @@
 package appfile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -14,8 +15,9 @@ import (
 	"callgate/tool"
 )
 
-// Read reads the app file that was named, or the workspace's own. The text of a
-// file that does not exist yet is nil.
+// Read reads the app file that was named, or the one that is in force in the
+// workspace. Where there is none, the path is that of the workspace's own, and the
+// text is nil.
 func Read(e *command.Env) (path string, text []byte, err error) {
 	if path, err = e.AppPath(); err != nil {
 		return "", nil, err
@@ -25,7 +27,10 @@ func Read(e *command.Env) (path string, text []byte, err error) {
 		if err != nil {
 			return "", nil, err
 		}
-		path = filepath.Join(workspace, app.Filename)
+		if path, err = app.Find(workspace); err != nil {
+			return "", nil, err
+		}
+		path = cmp.Or(path, filepath.Join(workspace, app.Filename))
 	}
 	text, err = os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -5,8 +5,6 @@ package apps
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,8 +71,8 @@ func (l *Loaded) AppFile() string {
 	return l.App.Path
 }
 
-// Load reads the app file of a workspace: the one that is named, or else the
-// workspace's own if it has one.
+// Load reads the app file of a workspace: the one that is named, or else the one
+// that is in force there, its own or that of a parent.
 func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, error) {
 	workspace, err := canonical(workspace)
 	if err != nil {
@@ -122,10 +120,11 @@ func canonical(path string) (string, error) {
 // has some: their modules are part of what the file may name.
 func (l *Loader) read(ctx context.Context, workspace, file string) (*app.App, *executable.Layers, error) {
 	if file == "" {
-		file = filepath.Join(workspace, app.Filename)
-		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, nil
+		found, err := app.Find(workspace)
+		if err != nil || found == "" {
+			return nil, nil, err
 		}
+		file = found
 	}
 	vars := app.Vars{Workdir: workspace}
 	known, err := l.known(ctx, registry.Global)
