@@ -255,8 +255,11 @@ func (t *turn) addNotices(ctx context.Context) error {
 		return nil
 	}
 	notices, err := t.cfg.Tasks.Notices(ctx)
-	if err != nil || len(notices) == 0 {
-		return err
+	if err != nil {
+		return &errStop{history.End{Reason: history.Failed, Error: err.Error()}}
+	}
+	if len(notices) == 0 {
+		return nil
 	}
 	for _, n := range notices {
 		m := kernelNote(n.Text)
@@ -264,7 +267,10 @@ func (t *turn) addNotices(ctx context.Context) error {
 			return err
 		}
 	}
-	return t.cfg.Tasks.Noted(ctx, notices)
+	if err := t.cfg.Tasks.Noted(ctx, notices); err != nil {
+		return &errStop{history.End{Reason: history.Failed, Error: err.Error()}}
+	}
+	return nil
 }
 
 // compactIfNeeded compacts the conversation if it does not fit the model's window.

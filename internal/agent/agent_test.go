@@ -342,6 +342,27 @@ func TestNoticesComeBeforeTheNextRequest(t *testing.T) {
 	}
 }
 
+// stopping cancels the turn while it looks for notices.
+type stopping struct {
+	notices
+	cancel context.CancelFunc
+}
+
+func (s *stopping) Notices(ctx context.Context) ([]agent.Notice, error) {
+	s.cancel()
+	return nil, ctx.Err()
+}
+
+func TestCancelledWhileLookingForNotices(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	f := setup(t, func(c *agent.Config) { c.Tasks = &stopping{cancel: cancel} }, says("never"))
+	end, err := f.Turn(ctx, llm.TextMessage(llm.User, "go"), agent.Observer{})
+	if err != nil || end.Reason != history.Cancelled {
+		t.Errorf("%+v, %v", end, err)
+	}
+}
+
 // A turn that was killed continues, and no call is made twice.
 func TestResumeMakesNoCallTwice(t *testing.T) {
 	t.Parallel()

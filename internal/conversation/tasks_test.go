@@ -156,11 +156,13 @@ func TestNoticeOutlivesItsKernel(t *testing.T) {
 		kerneltest.Answer{Calls: []string{`core_job {"task":"think"}`}}, kerneltest.Answer{Text: "I am on it."},
 		kerneltest.Answer{Text: "Thank you."},
 	)
-	core.Play(kerneltest.Answer{Text: "deep answer"})
+	turnEnded := make(chan struct{})
+	core.Play(kerneltest.Answer{Text: "deep answer", After: turnEnded})
 	state := kerneltest.StateDir(t)
 	k := kerneltest.Open(t, state)
 	talk := kerneltest.OpenConversation(t, k, folder)
 	kerneltest.Send(t, talk, "go")
+	close(turnEnded)
 	kerneltest.Eventually(t, func() bool {
 		got, err := k.Conversations.Task(t.Context(), talk.ID(), talk.ID()+"-1-1-core")
 		return err == nil && got.Status == string(history.Done)

@@ -52,6 +52,7 @@ type Queue struct {
 	mu       sync.Mutex
 	timers   map[string]*time.Timer
 	waiters  map[string][]chan Request
+	settling map[string]*settling // requests that are being settled
 	reserved map[string]bool
 	always   map[alwaysKey]bool
 	watchers watcherList
@@ -70,6 +71,7 @@ func New(store Store, opts Options) *Queue {
 		store: store, authority: newAuthority(opts),
 		timers:   map[string]*time.Timer{},
 		waiters:  map[string][]chan Request{},
+		settling: map[string]*settling{},
 		reserved: map[string]bool{},
 		always:   map[alwaysKey]bool{},
 	}
@@ -191,19 +193,9 @@ func (q *Queue) HasHumanAuthority(who Credential) error { return q.authority.may
 func (q *Queue) IsHumanKey(key string) bool { return q.authority.isHumanKey(key) }
 
 func (q *Queue) settle(ctx context.Context, id string, to State, a Answer) error {
-	won, err := q.store.Settle(ctx, id, Pending, to, &a)
+	r, err := q.settleAndRecord(ctx, id, to, a)
 	if err != nil {
 		return err
-	}
-	r, err := q.store.Get(ctx, id)
-	if err != nil {
-		return err
-	}
-	if !won {
-		return tool.Errorf("approval.Answer", tool.Conflict, "approval %s was already %s", id, r.State)
-	}
-	if q.hooks.Settled != nil {
-		q.hooks.Settled(ctx, r)
 	}
 	q.notifyWaiters(r)
 	if q.hooks.Orphaned != nil {
@@ -241,6 +233,9 @@ func (q *Queue) Wait(ctx context.Context, id string) (Request, error) {
 	r, err := q.store.Get(ctx, id)
 	if err != nil || r.State != Pending {
 		q.forget(id, ch)
+		if err == nil {
+			err = q.awaitSettling(ctx, id)
+		}
 		return r, err
 	}
 	select {
@@ -248,10 +243,14 @@ func (q *Queue) Wait(ctx context.Context, id string) (Request, error) {
 		return r, nil
 	case <-ctx.Done():
 		q.forget(id, ch)
-		return r, &tool.Error{
-			Op: "approval.Wait", Kind: tool.Cancelled,
-			Message: "stopped waiting for approval " + id, Err: context.Cause(ctx),
-		}
+		return r, stoppedWaiting(ctx, id)
+	}
+}
+
+func stoppedWaiting(ctx context.Context, id string) error {
+	return &tool.Error{
+		Op: "approval.Wait", Kind: tool.Cancelled,
+		Message: "stopped waiting for approval " + id, Err: context.Cause(ctx),
 	}
 }
 

@@ -104,6 +104,41 @@ func TestPendingRequestsSurviveARestart(t *testing.T) {
 	})
 }
 
+// A waiter that comes while a request is being settled goes on after the answer is
+// recorded, not before.
+func TestWaitEndsAfterTheAnswerIsRecorded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		record := make(chan struct{})
+		q := open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{}, approval.Hooks{
+			Settled: func(context.Context, approval.Request) { <-record },
+		})
+		ok(t, q.Submit(t.Context(), request("a1", time.Hour)))
+		answered := make(chan error, 1)
+		go func() { answered <- q.Answer(t.Context(), human, "a1", approval.Answer{Approve: true}) }()
+		synctest.Wait() // the answer is in the store, and not on record
+		waited := make(chan approval.Request, 1)
+		go func() {
+			r, err := q.Wait(t.Context(), "a1")
+			if err != nil {
+				t.Error(err)
+			}
+			waited <- r
+		}()
+		synctest.Wait()
+		select {
+		case r := <-waited:
+			t.Errorf("the waiter went on before the answer was recorded: %s", r.State)
+		default:
+		}
+		close(record)
+		ok(t, <-answered)
+		if r := <-waited; r.State != approval.Approved {
+			t.Errorf("%s", r.State)
+		}
+	})
+}
+
 func TestFirstAnswerWins(t *testing.T) {
 	t.Parallel()
 	q := open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{}, approval.Hooks{})

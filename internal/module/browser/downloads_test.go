@@ -83,7 +83,7 @@ func TestDownloads(t *testing.T) {
 			t.Errorf("%s is hidden", e.Name())
 		}
 	}
-	all := data[struct{ Downloads []struct{ State string } }](t, s.call("tabs", args{})).Downloads
+	all := data[struct{ Downloads []download }](t, s.call("tabs", args{})).Downloads
 	if len(all) != 5 {
 		t.Errorf("the list of downloads: %+v", all)
 	}
