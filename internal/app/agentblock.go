@@ -32,15 +32,19 @@ func (b agentBlock) agent(e node.Entry) {
 	a := Agent{Role: "assistant", PlanFirst: true}
 	models := modelReader{b.Reader, b.scope}
 	b.Mapping(levelAgent, e, map[string]node.Read{
-		"id":            b.id(&a.ID),
-		"role":          b.Label(&a.Role),
-		"specialty":     b.Label(&a.Specialty),
-		"system_prompt": func(in node.Entry) { a.SystemPrompt = b.prompt(in) },
-		"brain":         func(in node.Entry) { a.Model = models.read(in) },
-		"lanes":         func(in node.Entry) { a.Lanes = models.lanes(in) },
-		"modules":       func(in node.Entry) { a.Modules = b.modules(in) },
-		"capabilities":  b.Texts(&a.Skills, "name skills that dev.skills lists, such as [release]"),
-		"plan_first":    b.Boolean(&a.PlanFirst, "write true or false"),
+		"id":        b.id(&a.ID),
+		"role":      b.Label(&a.Role),
+		"specialty": b.Label(&a.Specialty),
+		"system_prompt": func(in node.Entry) {
+			mark := b.variables.Mark()
+			a.SystemPrompt = b.prompt(in)
+			a.PromptEnv = b.variables.Since(mark)
+		},
+		"brain":        func(in node.Entry) { a.Model = models.read(in) },
+		"lanes":        func(in node.Entry) { a.Lanes = models.lanes(in) },
+		"modules":      func(in node.Entry) { a.Modules = b.modules(in) },
+		"capabilities": b.Texts(&a.Skills, "name skills that dev.skills lists, such as [release]"),
+		"plan_first":   b.Boolean(&a.PlanFirst, "write true or false"),
 		"max_tool_iterations": b.Number(&a.MaxIterations, 1, 10_000,
 			"write how often its model is asked within one turn, such as 100"),
 	})

@@ -8,6 +8,7 @@ type Agent struct {
 	Role          string
 	Specialty     string
 	SystemPrompt  string
+	PromptEnv     []string          // variables of the environment that the prompt uses
 	Model         *Model            // nil: the offline model
 	Lanes         map[string]*Model // edge and core; nil: one lane
 	Modules       []AgentModule     // those it may use; nil: all of the app's

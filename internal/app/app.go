@@ -12,6 +12,8 @@
 package app
 
 import (
+	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -38,6 +40,16 @@ type App struct {
 	Skills     []Skill
 	Middleware []Middleware // around the texts of a conversation
 	Warnings   []string     // what is allowed and probably a mistake
+	// Programs are the executables of Dirs that are given something of the user's. The
+	// kernel adds them when it has read the folders.
+	Programs []Program
+}
+
+// Program is an executable tool that is given secrets or variables of the
+// environment.
+type Program struct {
+	Tool string // its dotted name
+	Text string // what it is given, for a human who decides
 }
 
 // Identity is what an app is called.
@@ -58,6 +70,19 @@ type Module struct {
 	Constraints map[string]any
 	Credential  string       // the secret that its calls are given; "": none
 	Middleware  []Middleware // around its calls, the first outermost
+	Env         []string     // variables of the environment that its block uses
+	// EnvShown is its config and constraints for people, with names in the place of
+	// the values of Env; empty without those.
+	EnvShown string
+}
+
+// Shown is the module's config and constraints for people.
+func (m Module) Shown() string { return cmp.Or(m.EnvShown, m.settings()) }
+
+func (m Module) settings() string {
+	config, _ := json.Marshal(m.Config) // it came from a file
+	constraints, _ := json.Marshal(m.Constraints)
+	return "config " + string(config) + " and constraints " + string(constraints)
 }
 
 // Step is one call that sets a module up.

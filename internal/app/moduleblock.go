@@ -57,6 +57,7 @@ func (b *moduleBlock) module(e node.Entry) {
 		return
 	}
 	m, constraint := Module{Name: e.Key}, policy.Constraint{}
+	mark := b.variables.Mark()
 	middleware := middlewareReader{b.Reader}
 	b.Mapping(levelModule, e, map[string]node.Read{
 		"config": func(in node.Entry) { m.Config = b.config(in, known.Config) },
@@ -78,6 +79,9 @@ func (b *moduleBlock) module(e node.Entry) {
 		if err := known.Check(m.Config, m.Constraints); err != nil {
 			b.Fail(e.KeyAt, mendSetting, "%v", err)
 		}
+	}
+	if m.Env = b.variables.Since(mark); len(m.Env) > 0 {
+		m.EnvShown = b.variables.Hide(m.settings())
 	}
 	b.modules = append(b.modules, m)
 	b.constraints[e.Key] = constraint

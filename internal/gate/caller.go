@@ -56,6 +56,9 @@ type Modules struct {
 	Settings    map[string]any
 	Credentials map[string]string     // the secret that the app names for the module
 	Middleware  map[string]Middleware // what the app wants done around its calls
+	// Withheld are tools, by dotted name, that would be given what no human has
+	// accepted. The error is the answer to their calls.
+	Withheld map[string]error
 }
 
 // Observer is called as calls go on. Its functions must not wait; nil ones are

@@ -157,6 +157,9 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 	if err, ok := settings.(error); ok {
 		return tool.Grant{}, err
 	}
+	if err := c.caller.modules.Withheld[c.tool.ID.Dotted()]; err != nil {
+		return tool.Grant{}, err
+	}
 	secrets, err := x.secrets.Values(r.Secrets)
 	grant := tool.Grant{
 		Workspace: at.Workspace, Root: at.Root, Relaxed: at.Relaxed,

@@ -377,7 +377,7 @@ func TestNoSecretGetsOutOfExecutables(t *testing.T) {
 	}
 	var log bytes.Buffer
 	k := openLeaky(t, state, slog.New(slog.NewTextHandler(&log, nil)))
-	s := kerneltest.OpenSession(t, k, workspace)
+	s := kerneltest.OpenAccepted(t, k, workspace)
 	for _, name := range []string{"stdout", "stderr", "fails", "base64", "nojson", "others"} {
 		r := s.Call(t.Context(), session.CallRequest{Name: "team." + name, Args: json.RawMessage(`{"name":"x"}`)})
 		told, err := json.Marshal(r)

@@ -17,6 +17,7 @@ const (
 
 // Use notes a value that is filled in.
 func (s *Set) Use(name, value string) {
+	s.log = append(s.log, name)
 	if len(value) < shortest {
 		return
 	}
@@ -24,6 +25,14 @@ func (s *Set) Use(name, value string) {
 		s.used = map[string]string{}
 	}
 	s.used[value] = name
+}
+
+// Mark is the place of now among the uses of the environment.
+func (s *Set) Mark() int { return len(s.log) }
+
+// Since returns the variables of the environment that were used since a mark.
+func (s *Set) Since(mark int) []string {
+	return slices.Compact(slices.Sorted(slices.Values(s.log[mark:])))
 }
 
 // Hide puts the names of variables of the environment in the place of their values,

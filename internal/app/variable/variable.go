@@ -33,6 +33,7 @@ type Set struct {
 	file *node.Reader          // where own is written
 	own  map[string]node.Entry // defined by the file, as they are written
 	used map[string]string     // values of the environment that were filled in, with their names
+	log  []string              // names of the environment that were filled in, in order
 }
 
 // Define takes the variables of the file, before anything uses them.

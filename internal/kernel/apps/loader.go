@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"callgate/internal/app"
@@ -152,8 +153,31 @@ func (l *Loader) read(ctx context.Context, workspace, file string) (*app.App, *e
 	if bad := problems(f); a.Runtime.Strict && len(bad) > 0 {
 		return nil, nil, tool.Errorf("apps.Load", tool.Invalid, "%s: runtime.strict: invalid tool: %s", a.Path, bad[0])
 	}
-	a, err = app.LoadWith(file, known, vars)
+	if a, err = app.LoadWith(file, known, vars); err != nil {
+		return nil, nil, err
+	}
+	a.Programs, err = l.programs(ctx, scope)
 	return a, f, err
+}
+
+// programs are the executables in a scope that are given something of the user's.
+func (l *Loader) programs(ctx context.Context, scope string) ([]app.Program, error) {
+	snap, err := l.opt.Tools.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []app.Program
+	for t := range snap.View(scope).All() {
+		text, err := executable.Given(t)
+		if err != nil {
+			return nil, err
+		}
+		if text != "" {
+			all = append(all, app.Program{Tool: t.ID.Dotted(), Text: text})
+		}
+	}
+	slices.SortFunc(all, func(a, b app.Program) int { return strings.Compare(a.Text, b.Text) })
+	return all, nil
 }
 
 // known is what an app file may name: the shipped modules, which it turns on
@@ -207,7 +231,7 @@ func (l *Loader) readModules(loaded *Loaded) {
 		m.Credentials[from.Name] = from.Credential
 		m.Middleware[from.Name] = middleware(from)
 		settings, err := l.opt.Modules.Settings(from)
-		if text := consent.Secrets(from); text != "" && !loaded.Accepted {
+		if text := consent.Module(from); text != "" && !loaded.Accepted {
 			err = consent.Needed("apps.Load", text)
 		}
 		if err != nil {
@@ -215,6 +239,12 @@ func (l *Loader) readModules(loaded *Loaded) {
 			m.Settings[from.Name] = err
 		} else if settings != nil {
 			m.Settings[from.Name] = settings
+		}
+	}
+	if !loaded.Accepted {
+		m.Withheld = map[string]error{}
+		for _, p := range loaded.App.Programs {
+			m.Withheld[p.Tool] = consent.Needed("apps.Load", p.Text)
 		}
 	}
 	loaded.Modules = m
@@ -260,6 +290,9 @@ func (l *Loader) Workdir(ctx context.Context, workspace, file string, named bool
 				WithHint("name it: callgate -C DIR run …")
 		}
 	case "fixed":
+		if text := consent.Workdir(a); text != "" && !l.opt.Consents.Accepted(a) {
+			return "", "", consent.Needed(op, text)
+		}
 		workspace = a.Runtime.Workdir
 		if !filepath.IsAbs(workspace) {
 			workspace = filepath.Join(filepath.Dir(a.Path), workspace)

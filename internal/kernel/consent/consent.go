@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -74,7 +75,7 @@ func Needed(op, text string) *tool.Error {
 func Lines(a *app.App) []string {
 	var lines []string
 	for _, m := range a.Modules {
-		if text := Secrets(m); text != "" {
+		if text := Module(m); text != "" {
 			lines = append(lines, text)
 		}
 		for _, step := range m.Setup {
@@ -89,6 +90,20 @@ func Lines(a *app.App) []string {
 		}
 		lines = append(lines, text)
 	}
+	for _, p := range a.Programs {
+		lines = append(lines, p.Text)
+	}
+	if text := Workdir(a); text != "" {
+		lines = append(lines, text)
+	}
+	if a.Runtime.Relaxed {
+		lines = append(lines, "run programs without the parts of the sandbox that this machine lacks")
+	}
+	for _, agent := range a.Agents {
+		if text := Prompt(agent); text != "" {
+			lines = append(lines, text)
+		}
+	}
 	used := summaryModels(a)
 	for _, agent := range a.Agents {
 		used = append(used, agentModels(agent)...)
@@ -101,24 +116,77 @@ func Lines(a *app.App) []string {
 	return lines
 }
 
-// Secrets says which secrets an app gives to a module, and what the module is
-// told to do with them; empty when it gives none.
-func Secrets(m app.Module) string {
-	config, _ := json.Marshal(m.Config)
-	constraints, _ := json.Marshal(m.Constraints)
+// Module says what an app gives to a module that is the user's to give: secrets,
+// variables of the environment, the network, files outside the workspace, private
+// addresses, an endpoint. It is empty when it gives nothing of that.
+func Module(m app.Module) string {
+	var given []string
+	if names := secretNames(m); len(names) > 0 {
+		given = append(given, "the secret "+strings.Join(names, ", "))
+	}
+	if len(m.Env) > 0 {
+		given = append(given, "the variable "+strings.Join(m.Env, ", "))
+	}
+	if on, _ := m.Config["network"].(bool); on {
+		given = append(given, "the network")
+	}
+	for _, wide := range []struct {
+		from map[string]any
+		key  string
+		text string
+	}{
+		{m.Config, "env", "variables of the environment"},
+		{m.Config, "readable", "files outside the workspace"},
+		{m.Config, "endpoint", "an endpoint of its own"},
+		{m.Constraints, "private_hosts", "private addresses"},
+	} {
+		if wide.from[wide.key] != nil {
+			given = append(given, wide.text) // what exactly stands in the config that is shown
+		}
+	}
+	if len(given) == 0 {
+		return ""
+	}
+	return "give the module " + m.Name + " " + strings.Join(given, ", ") + " with " + m.Shown()
+}
+
+// secretNames are the secrets that a module's block names.
+func secretNames(m app.Module) []string {
 	var names []string
 	if m.Credential != "" {
 		names = append(names, m.Credential)
 	}
+	config, _ := json.Marshal(m.Config)
 	for _, part := range strings.Split(string(config), "{{secret.")[1:] {
 		name, _, _ := strings.Cut(part, "}}")
 		names = append(names, name)
 	}
-	if len(names) == 0 {
+	return slices.Compact(names)
+}
+
+// Prompt says which variables of the environment an agent's prompt holds; empty when
+// it holds none.
+func Prompt(a app.Agent) string {
+	if len(a.PromptEnv) == 0 {
 		return ""
 	}
-	return "give the module " + m.Name + " the secret " + strings.Join(slices.Compact(names), ", ") +
-		" with config " + string(config) + " and constraints " + string(constraints)
+	return "put the variable " + strings.Join(a.PromptEnv, ", ") + " into the prompt of the agent " + a.ID
+}
+
+// Workdir says in which folder outside its own an app works; empty when it works in
+// none.
+func Workdir(a *app.App) string {
+	if a.Runtime.WorkdirMode != "fixed" {
+		return ""
+	}
+	own, folder := filepath.Dir(a.Path), a.Runtime.Workdir
+	if !filepath.IsAbs(folder) {
+		folder = filepath.Join(own, folder)
+	}
+	if rel, err := filepath.Rel(own, folder); err == nil && filepath.IsLocal(rel) {
+		return ""
+	}
+	return "work in the folder " + folder
 }
 
 // Endpoint says where a model's conversations go when that is the app file's

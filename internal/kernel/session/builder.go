@@ -126,7 +126,7 @@ func (b *Builder) caller(spec Spec, l *apps.Loaded, root *os.Root, usage *toolvi
 	at.HiddenFiles, at.HiddenPaths = hiddenIn(l.Workspace, b.Hidden)
 	rules := gate.Rules{Off: l.Off, Only: spec.Only}
 	if l.App != nil {
-		at.Relaxed, rules.Policy = l.App.Runtime.Relaxed, l.App.Rules
+		at.Relaxed, rules.Policy = l.App.Runtime.Relaxed && l.Accepted, l.App.Rules
 	}
 	return gate.NewCaller(id, at, rules, l.Modules, gate.Observer{Succeeded: usage.Count, Asked: spec.OnAsked})
 }

@@ -71,7 +71,7 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 		Hidden:            h.Hidden,
 		Helpers:           h.Helpers,
 		Network:           h.manifest.Runtime.Network && grant.Network,
-		Relaxed:           h.Relaxed,
+		Relaxed:           h.Relaxed && grant.Relaxed,
 		Unconfined:        h.Unconfined,
 	})
 	r.cause = context.Cause(ctx)
