@@ -60,7 +60,8 @@ func (f *Flags) Bind(set *pflag.FlagSet) {
 	set.StringVar(&f.State, "state", f.State,
 		"keep the state in `DIR` (default $CALLGATE_STATE, or the user's own folder)")
 	set.StringVarP(&f.Workspace, "workspace", "C", f.Workspace, "use `DIR` as the workspace (default the current folder)")
-	set.StringVar(&f.AppFile, "app", f.AppFile, "use the app file `FILE` (default callgate.yaml in the workspace or a folder above it)")
+	set.StringVar(&f.AppFile, "app", f.AppFile,
+		"use the app file `FILE` (default callgate.yaml in the workspace or a folder above it)")
 	set.BoolVar(&f.JSON, "json", f.JSON, "write JSON to standard output, also for failures")
 	set.BoolVar(&f.NoColor, "no-color", f.NoColor, "use no colours (NO_COLOR does the same)")
 }
