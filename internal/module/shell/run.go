@@ -3,6 +3,8 @@ package shell
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,11 +77,21 @@ func (h handler) spec(r *run, config *settings, dir string, writes *writePaths) 
 		Network: r.network, Relaxed: h.Relaxed || r.grant.Relaxed,
 		Limits: h.Limits, Grace: grace,
 	}
-	if h.Cache != "" && os.MkdirAll(h.Cache, 0o700) == nil {
-		s.Writable = append(s.Writable, h.Cache)
-		s.Env = append(s.Env, "XDG_CACHE_HOME="+h.Cache, "npm_config_cache="+filepath.Join(h.Cache, "npm"))
+	if h.Cache == "" {
+		return s
+	}
+	if cache := cacheOf(h.Cache, r.grant.Workspace); os.MkdirAll(cache, 0o700) == nil {
+		s.Writable = append(s.Writable, cache)
+		s.Env = append(s.Env, "XDG_CACHE_HOME="+cache, "npm_config_cache="+filepath.Join(cache, "npm"))
 	}
 	return s
+}
+
+// cacheOf is the cache of one workspace's commands. What they put there is run by
+// later commands, so a folder shares its cache with no other.
+func cacheOf(dir, workspace string) string {
+	sum := sha256.Sum256([]byte(workspace))
+	return filepath.Join(dir, hex.EncodeToString(sum[:8]))
 }
 
 // environ is the environment of a command. It tells programs that there is no

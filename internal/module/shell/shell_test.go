@@ -18,6 +18,13 @@ import (
 // run makes a call as the gate does: with complete arguments and bound claims.
 func run(t *testing.T, workspace, args string, change func(*tool.Grant)) (*tool.Result, error) {
 	t.Helper()
+	return runWith(t, shell.Config{}, workspace, args, change)
+}
+
+func runWith(
+	t *testing.T, config shell.Config, workspace, args string, change func(*tool.Grant),
+) (*tool.Result, error) {
+	t.Helper()
 	if runtime.GOOS != "linux" || sandbox.Probe().Level == sandbox.Process {
 		t.Skip("this machine cannot confine a command")
 	}
@@ -44,11 +51,32 @@ func run(t *testing.T, workspace, args string, change func(*tool.Grant)) (*tool.
 		change(&grant)
 	}
 	data, _ := json.Marshal(all)
-	bash := shell.Tools(shell.Config{})[0]
+	bash := shell.Tools(config)[0]
 	if err := bash.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	return bash.Handler.Execute(t.Context(), tool.Call{ID: "c1", Args: data}, grant)
+}
+
+// What a command of one folder leaves in its cache, which later commands run, is
+// not there for another folder's.
+func TestEachFolderHasItsCache(t *testing.T) {
+	t.Parallel()
+	config := shell.Config{Cache: filepath.Join(workspace(t), "cache")}
+	one, other := workspace(t), workspace(t)
+	for _, c := range []struct{ folder, command, want string }{
+		{one, `{"command":"echo mine > $XDG_CACHE_HOME/poison && cat $XDG_CACHE_HOME/poison"}`, "mine"},
+		{one, `{"command":"cat $XDG_CACHE_HOME/poison"}`, "mine"},
+		{other, `{"command":"cat $XDG_CACHE_HOME/../*/poison || echo none"}`, "none"},
+	} {
+		r, err := runWith(t, config, c.folder, c.command, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := text(r); !strings.Contains(got, c.want) || c.folder == other && strings.Contains(got, "mine") {
+			t.Errorf("%s: %s %s", c.command, r.Summary, got)
+		}
+	}
 }
 
 func workspace(t *testing.T) string {
