@@ -42,6 +42,7 @@ type Connection struct {
 	Backend    string // the API that the provider speaks; empty: as its name tells
 	BaseURL    string
 	Key        string // may hold {{secret.NAME}}
+	KeyInFile  bool   // the key itself stands in the file
 	Credential string // the secret that is its key; goes before Key
 	Headers    map[string]string
 	DataSent   []string // its key and headers as the file writes them, for a human to see

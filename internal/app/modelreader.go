@@ -84,6 +84,8 @@ func (r modelReader) connection(e node.Entry, to *Model) {
 				return
 			}
 			to.Key, _ = r.Text(in)
+			text, _ := in.Scalar()
+			to.KeyInFile = to.Key != "" && !strings.Contains(text, "{{")
 			to.DataSent = append(to.DataSent, dataSent("a key", in))
 		},
 		"headers": func(in node.Entry) {

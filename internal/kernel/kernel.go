@@ -181,7 +181,7 @@ func (k *Kernel) openParts(ctx context.Context, _ Config) (err error) {
 	}
 	k.Apps = apps.New(apps.Options{
 		Tools: k.Tools, Modules: k.modules, Servers: k.Servers, Consents: k.consents, Hidden: k.hidden(),
-		Helpers: k.helpers,
+		Helpers: k.helpers, Models: k.models,
 	})
 	k.indexes = toolview.NewIndexes(k.Tools, k.state.Vectors(), k.vault.Expand)
 	k.Sessions = session.NewTable(func(id string) {

@@ -31,6 +31,12 @@ type Options struct {
 	Consents *consent.Consents
 	Hidden   []string         // what no tool may ever see
 	Helpers  *sandbox.Helpers // start executable tools sooner; may be nil
+	Models   ModelChecker
+}
+
+// ModelChecker says what is wrong with the models of an app.
+type ModelChecker interface {
+	Problems(m *app.Model) []string
 }
 
 // Loader loads app files. Make one with New.
@@ -94,6 +100,15 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	}
 	loaded.Warnings = append(loaded.Warnings, problems(f)...)
 	loaded.Warnings = append(loaded.Warnings, l.opt.Servers.In(loaded.Scope).Warnings()...)
+	for _, agent := range a.Agents {
+		for _, m := range consent.Models(a, agent) {
+			for _, text := range l.opt.Models.Problems(m) {
+				if text = a.Path + ": " + text; !slices.Contains(loaded.Warnings, text) {
+					loaded.Warnings = append(loaded.Warnings, text)
+				}
+			}
+		}
+	}
 	if loaded.Pending != "" {
 		loaded.Warnings = append(loaded.Warnings,
 			"this app file needs consent for: "+loaded.Pending+" (callgate app trust); until then that is left out")

@@ -52,3 +52,26 @@ func TestEachSessionHasItsAppsRules(t *testing.T) {
 		t.Errorf("a guessed key: %v", err)
 	}
 }
+
+// What would keep a model from being asked is said when the app is opened, and so is
+// a key that stands in the file.
+func TestModelsAreChecked(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	for name, c := range map[string]struct{ brain, want string }{
+		"a misspelt provider":   {"{provider: antropic, model: m}", "antropic"},
+		"no such credential":    {"{provider: openai, model: m, credential: my_key}", "my_key"},
+		"a key in the file":     {"{provider: openai, model: m, config: {api_key: sk-0123456789abcdef}}", "stands in the app file"},
+		"a fallback's mistakes": {"{provider: offline, fallback: {provider: antropic, model: m}}", "antropic"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			write(t, filepath.Join(folder, "callgate.yaml"), "agents:\n- {id: main, brain: "+c.brain+"}\n")
+			got := strings.Join(kerneltest.OpenSession(t, k, folder).Warnings(), "\n")
+			if !strings.Contains(got, c.want) || strings.Contains(got, "sk-0123") {
+				t.Errorf("warnings: %s", got)
+			}
+		})
+	}
+}

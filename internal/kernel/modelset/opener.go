@@ -146,6 +146,28 @@ func (o *Opener) key(m *app.Model) (string, error) {
 	return o.Secrets.Expand(m.Key)
 }
 
+// Problems says what would keep a model from being asked, or should not be so: a
+// provider that does not exist, a credential that is not stored, a key in the file.
+func (o *Opener) Problems(m *app.Model) []string {
+	if m.Provider == app.Offline {
+		return nil
+	}
+	var all []string
+	if _, err := Describe(m); err != nil {
+		all = append(all, err.Error())
+	}
+	if m.Credential != "" {
+		if _, err := o.Secrets.Values([]string{m.Credential}); err != nil {
+			all = append(all, err.Error())
+		}
+	}
+	if m.Key != "" && m.KeyInFile {
+		all = append(all, "the key of the model "+m.Name+" stands in the app file, where everybody who has the file "+
+			"reads it; store it with callgate secrets set NAME and write api_key: \"{{secret.NAME}}\"")
+	}
+	return all
+}
+
 // storedKey returns a secret of a provider's usual name, which is used at the
 // provider's usual address only.
 func (o *Opener) storedKey(name string) string {
