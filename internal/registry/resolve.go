@@ -52,6 +52,20 @@ func (v *View) Resolve(name string, visible VisibleFunc) (*tool.Tool, error) {
 	return nil, v.UnknownError(name, visible)
 }
 
+// Denied finds the tool that a name means among those which denied reports, in
+// the order of Resolve. It is for a name that Resolve does not find: a tool that is
+// refused, and not hidden, is refused by each of its names. Of several the first
+// by name answers.
+func (v *View) Denied(name string, denied VisibleFunc) (*tool.Tool, bool) {
+	names := v.names()
+	for _, candidates := range [][]*tool.Tool{names.given[name], names.action[name], names.folded[fold(name)]} {
+		if found := filter(candidates, denied); len(found) > 0 {
+			return found[0], true
+		}
+	}
+	return nil, false
+}
+
 func (v *View) resolveID(name string) (*tool.Tool, bool) {
 	if !strings.Contains(name, ":") || strings.Contains(name, "::") {
 		return nil, false
