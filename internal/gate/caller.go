@@ -105,6 +105,9 @@ func (c *Caller) Sees(t *tool.Tool) bool {
 	return v == policy.Allow || v == policy.Approve
 }
 
+// denies reports whether a tool is refused with a reason, and not hidden.
+func (c *Caller) denies(t *tool.Tool) bool { return c.Decide(t).Verdict == policy.Deny }
+
 // Decide returns what the rules say of a tool.
 func (c *Caller) Decide(t *tool.Tool) policy.Decision {
 	r, module := &c.rules, t.ID.Namespace

@@ -122,7 +122,7 @@ func (w *recorder) refuse(c *callState, err error) *tool.Result {
 // is lost: the call's own records tell what happened.
 func (w *recorder) note(c *callState, text string) {
 	r := c.record(journal.Noted)
-	r.Note = tool.TruncateTo(w.secrets.ScrubString(text), 16<<10)
+	r.Note = w.secrets.ScrubText(text).Truncate(16 << 10)
 	_ = w.journal.Append(r)
 }
 
@@ -136,7 +136,7 @@ func (w *recorder) ask(c *callState, verdict journal.Verdict, reason string) jou
 
 func (w *recorder) askSection(c *callState, verdict journal.Verdict, reason string) *journal.Ask {
 	ask := &journal.Ask{
-		Verdict: verdict, Reason: tool.TruncateTo(reason, 500),
+		Verdict: verdict, Reason: w.secrets.ScrubText(reason).Truncate(500),
 		Coercions: slices.Clone(c.coercions), Claims: slices.Clone(c.claims),
 	}
 	for i, text := range ask.Coercions {
@@ -157,7 +157,7 @@ func (w *recorder) askSection(c *callState, verdict journal.Verdict, reason stri
 
 func (w *recorder) endSection(c *callState) *journal.End {
 	end := &journal.End{
-		Status: c.result.Status, Summary: tool.TruncateTo(c.result.Summary, 500),
+		Status: c.result.Status, Summary: w.secrets.ScrubText(c.result.Summary).Truncate(500),
 		Warnings: c.result.Warnings, ArtifactRef: c.result.ArtifactRef, Took: time.Since(c.start),
 	}
 	if c.result.Error != nil {
@@ -200,7 +200,7 @@ func (w *recorder) inlineOrStore(data json.RawMessage) (inline json.RawMessage, 
 	}
 	ref, err := w.artifacts.Put(context.Background(), clean)
 	if err != nil {
-		clean, _ = json.Marshal(tool.TruncateTo(string(clean), w.inline/2) + " (cut: " + err.Error() + ")")
+		clean, _ = json.Marshal(w.secrets.ScrubText(string(clean)).Truncate(w.inline/2) + " (cut: " + err.Error() + ")")
 		return clean, ""
 	}
 	return nil, ref

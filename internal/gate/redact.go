@@ -46,17 +46,17 @@ type redactor struct {
 
 // scrub takes secrets out of everything a model or a log will see.
 func (w *redactor) scrub(r *tool.Result) {
-	r.Summary = w.secrets.ScrubString(r.Summary)
+	r.Summary = w.secrets.ScrubText(r.Summary).String()
 	for i, text := range r.Warnings {
-		r.Warnings[i] = w.secrets.ScrubString(text)
+		r.Warnings[i] = w.secrets.ScrubText(text).String()
 	}
 	for i := range r.Content {
-		r.Content[i].Text = w.secrets.ScrubString(r.Content[i].Text)
+		r.Content[i].Text = w.secrets.ScrubPayloadString(r.Content[i].Text)
 		r.Content[i].Data = w.secrets.Scrub(r.Content[i].Data)
 		r.Content[i].URI = w.secrets.ScrubString(r.Content[i].URI)
 	}
 	if len(r.Data) > 0 {
-		if r.Data = w.secrets.Scrub(r.Data); !json.Valid(r.Data) {
+		if r.Data = w.secrets.ScrubPayload(r.Data); !json.Valid(r.Data) {
 			r.Data, _ = json.Marshal(string(r.Data))
 		}
 	}

@@ -16,6 +16,11 @@ func (g *Gate) resolve(ctx context.Context, c *callState) error {
 	}
 	c.view = snap.View(c.caller.place.Scope)
 	t, err := c.view.Resolve(c.call.Name, c.caller.Sees)
+	if tool.KindOf(err) == tool.NotFound {
+		if denied, ok := c.view.Denied(c.call.Name, c.caller.denies); ok {
+			t, err = denied, nil // authorize refuses it, with the reason
+		}
+	}
 	if err != nil {
 		return err
 	}

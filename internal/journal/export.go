@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 
 	"callgate/tool"
@@ -40,9 +42,14 @@ func (x *exported) append(line []byte) []byte {
 
 // Export writes the records that match q as JSON lines, each with its hash and
 // the hash that it links to, so that VerifyExport can prove them without the
-// store. A Limit of 0 is no limit.
+// store. A Limit of 0 is no limit. The last line is a signed trailer, which says
+// what the export holds.
 func (j *Journal) Export(ctx context.Context, w io.Writer, q Query) error {
 	const op = "journal.Export"
+	key, err := j.opts.signingKey(j.opts.KeyFile != "")
+	if err != nil {
+		return err
+	}
 	if j.queue.waiting() {
 		_ = j.Flush(ctx) // as in Read
 	}
@@ -51,6 +58,7 @@ func (j *Journal) Export(ctx context.Context, w io.Writer, q Query) error {
 		rows = newest(ctx, j.store, q)
 	}
 	out := bufio.NewWriter(w)
+	count := newTally(q)
 	var line []byte
 	var last Row
 	for row, err := range rows {
@@ -69,14 +77,23 @@ func (j *Journal) Export(ctx context.Context, w io.Writer, q Query) error {
 		}
 		line = x.append(line[:0])
 		if _, err := out.Write(line); err != nil {
-			return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the export cannot be written", Err: err}
+			return exportError(err)
 		}
+		count.add(row)
 		last = row
 	}
+	trailer := count.finish(key)
+	if _, err := out.Write(trailer.line()); err != nil {
+		return exportError(err)
+	}
 	if err := out.Flush(); err != nil {
-		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the export cannot be written", Err: err}
+		return exportError(err)
 	}
 	return nil
+}
+
+func exportError(err error) error {
+	return &tool.Error{Op: "journal.Export", Kind: tool.Unavailable, Message: "the export cannot be written", Err: err}
 }
 
 // before returns the hash that a record should link to.
@@ -105,32 +122,62 @@ func (j *Journal) before(ctx context.Context, seq uint64) (Hash, error) {
 }
 
 // VerifyExport reads an export back and reports what was changed, moved or
-// removed from between. Places where records were left out, as a filter does,
-// are counted in Gaps. Whether there should be any, and whether the last line is
-// the last record, an export cannot show.
-func VerifyExport(r io.Reader) (Report, error) {
-	var v verifier
+// removed. Places where the export's filter left records out are counted in Gaps;
+// a gap that the filter does not explain is a problem, as is a trailer that is
+// missing, not signed with the key, or does not fit the records.
+func VerifyExport(r io.Reader, opts ExportOptions) (Report, error) {
+	v := exportVerifier{digest: sha256.New()}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
 	for n := 1; lines.Scan(); n++ {
-		row, prev, err := parseLine(lines.Bytes())
-		if err != nil {
-			v.report.problem(v.next, "line %d %v", n, err)
-			continue
-		}
-		v.exportRow(row, prev)
+		v.line(n, lines.Bytes())
 	}
 	if err := lines.Err(); err != nil {
 		return v.report, &tool.Error{
 			Op: "journal.VerifyExport", Kind: tool.Invalid, Message: "the export cannot be read to its end", Err: err,
 		}
 	}
+	v.checkTrailer(opts)
 	return v.report, nil
 }
 
-// exportRow checks a row of an export: it links to what its line says, and
+// exportVerifier follows the lines of an export.
+type exportVerifier struct {
+	verifier
+	digest  hash.Hash
+	gaps    []gap // the first of them
+	trailer *ExportTrailer
+}
+
+// gap is a run of records that an export does not hold.
+type gap struct{ first, last uint64 }
+
+func (g gap) describe() string {
+	if g.first == g.last {
+		return fmt.Sprintf("record %d is missing", g.first)
+	}
+	return fmt.Sprintf("records %d to %d are missing", g.first, g.last)
+}
+
+func (v *exportVerifier) line(n int, line []byte) {
+	if v.trailer != nil {
+		v.report.problem(v.next, "line %d stands after the trailer", n)
+	}
+	if t, ok := parseTrailer(line); ok {
+		v.trailer = t
+		return
+	}
+	row, prev, err := parseLine(line)
+	if err != nil {
+		v.report.problem(v.next, "line %d %v", n, err)
+		return
+	}
+	v.row(row, prev)
+}
+
+// row checks a row of an export: it links to what its line says, and
 // that is the row before it when that is there.
-func (v *verifier) exportRow(row Row, prev Hash) {
+func (v *exportVerifier) row(row Row, prev Hash) {
 	r := &v.report
 	switch {
 	case r.Records == 0:
@@ -138,7 +185,9 @@ func (v *verifier) exportRow(row Row, prev Hash) {
 	case row.Seq < v.next:
 		r.problem(row.Seq, "record %d stands after %d", row.Seq, v.next-1)
 	case row.Seq > v.next:
-		r.Gaps++
+		if r.Gaps++; len(v.gaps) < maxProblems {
+			v.gaps = append(v.gaps, gap{v.next, row.Seq - 1})
+		}
 	case prev != v.prev:
 		r.problem(row.Seq, "record %d does not link to the one before it", row.Seq)
 	}
@@ -151,6 +200,7 @@ func (v *verifier) exportRow(row Row, prev Hash) {
 	r.Records++
 	r.Last, r.Head = row.Seq, row.Hash.String()
 	v.next, v.prev, v.epoch = row.Seq+1, row.Hash, row.Epoch
+	v.digest.Write(row.Hash[:])
 }
 
 // parseLine reads one line of an export. It takes only what Export writes, to

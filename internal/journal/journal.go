@@ -16,7 +16,7 @@ import (
 // day.
 type Options struct {
 	Anchor          string             // file that repeats the head outside the store; "" keeps none
-	Key             ed25519.PrivateKey // signs what pruning drops
+	Key             ed25519.PrivateKey // signs what pruning drops, and exports
 	KeyFile         string             // holds that key when Key is nil; made for its owner alone when first needed
 	Kernel          string             // the kernel's version, for the Opened record
 	MaxEpochAge     time.Duration      // an epoch older than this is followed by another; 0: 24 h

@@ -15,8 +15,8 @@ import (
 	"callgate/tool"
 )
 
-// signingKey returns the key that signs what pruning drops. A key file that does
-// not exist is made with create, and gives no key without it.
+// signingKey returns the key that signs what pruning drops, and exports. A key
+// file that does not exist is made with create, and gives no key without it.
 func (o Options) signingKey(create bool) (ed25519.PrivateKey, error) {
 	switch {
 	case len(o.Key) == ed25519.PrivateKeySize:

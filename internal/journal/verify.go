@@ -30,7 +30,8 @@ type Report struct {
 	Anchored bool      `json:"anchored,omitempty"` // an anchor was there to compare with
 	Head     string    `json:"head"`               // hash of the last record
 	Problems []Problem `json:"problems,omitempty"`
-	More     int       `json:"more,omitempty"` // problems beyond those listed
+	More     int       `json:"more,omitempty"`    // problems beyond those listed
+	Warning  string    `json:"warning,omitempty"` // of an export: what cannot be proven
 }
 
 // OK reports whether nothing was wrong.

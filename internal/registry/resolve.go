@@ -25,6 +25,10 @@ type VisibleFunc func(*tool.Tool) bool
 //  5. the bare action, when only one tool has it
 //  6. any of these with other case or other separators (:: __ _ - or space)
 //
+// Steps 4 to 6 are closed to the tools of upstream servers wherever a tool that is
+// not a server's has that name in any spelling, whether it is visible or not; see
+// Reserved.
+//
 // The first three are exact, and return even a tool that is not visible: the
 // policy that hides it says how to answer. A name that means several tools is
 // Ambiguous and lists them; a name that means no tool is NotFound, with the
@@ -52,6 +56,20 @@ func (v *View) Resolve(name string, visible VisibleFunc) (*tool.Tool, error) {
 	return nil, v.UnknownError(name, visible)
 }
 
+// Denied finds the tool that a name means among those which denied reports, in
+// the order of Resolve. It is for a name that Resolve does not find: a tool that is
+// refused, and not hidden, is refused by each of its names. Of several the first
+// by name answers.
+func (v *View) Denied(name string, denied VisibleFunc) (*tool.Tool, bool) {
+	names := v.names()
+	for _, candidates := range [][]*tool.Tool{names.given[name], names.action[name], names.folded[fold(name)]} {
+		if found := filter(candidates, denied); len(found) > 0 {
+			return found[0], true
+		}
+	}
+	return nil, false
+}
+
 func (v *View) resolveID(name string) (*tool.Tool, bool) {
 	if !strings.Contains(name, ":") || strings.Contains(name, "::") {
 		return nil, false
@@ -69,7 +87,20 @@ type nameIndex struct {
 	given  map[string][]*tool.Tool // short names, and aliases in the form of a name
 	action map[string][]*tool.Tool
 	folded map[string][]*tool.Tool // all of them, without case and separators
+
+	reserved map[string]bool // the folded names of tools that are not a server's
 }
+
+// serverPrefix begins the namespace of every upstream server.
+const serverPrefix = "mcp_"
+
+func isServers(t *tool.Tool) bool { return strings.HasPrefix(t.ID.Namespace, serverPrefix) }
+
+// Reserved reports whether a name, in any spelling, is that of a tool which is not
+// an upstream server's. No tool of a server answers to it: a call that is meant for
+// the kernel must not reach a server, not even when the kernel's tool is denied or
+// off.
+func (v *View) Reserved(name string) bool { return v.names().reserved[fold(name)] }
 
 func indexNames(v *View) *nameIndex {
 	n := &nameIndex{
@@ -77,10 +108,17 @@ func indexNames(v *View) *nameIndex {
 		given:  make(map[string][]*tool.Tool),
 		action: make(map[string][]*tool.Tool, len(v.byName)),
 		folded: make(map[string][]*tool.Tool, len(v.byName)),
+
+		reserved: make(map[string]bool),
 	}
 	dotted := make([]string, 0, len(v.byName))
 	for t := range v.All() {
 		dotted = append(dotted, t.ID.Dotted())
+		if !isServers(t) {
+			for _, form := range append(givenNames(t), t.ID.Dotted(), t.ID.Name) {
+				n.reserved[fold(form)] = true
+			}
+		}
 	}
 	table := tool.NewWireTable(dotted)
 	for t := range v.All() {
@@ -90,22 +128,42 @@ func indexNames(v *View) *nameIndex {
 		if t.Runtime.Control {
 			n.wire[t.ID.Name] = t // not the wire name of another tool: those have two parts
 		}
-		n.action[t.ID.Name] = append(n.action[t.ID.Name], t)
-		forms := []string{name, t.ID.Name}
-		for _, given := range append([]string{t.Spec.Short}, t.Spec.Aliases...) {
-			if given != "" && !strings.ContainsAny(given, " \t\n") {
-				n.given[given] = append(n.given[given], t)
-				forms = append(forms, given)
-			}
-		}
-		for _, form := range forms {
-			key := fold(form)
-			if !slices.Contains(n.folded[key], t) {
-				n.folded[key] = append(n.folded[key], t)
-			}
-		}
+		n.add(t)
 	}
 	return n
+}
+
+// add indexes a tool by the names that it may answer to beside the exact ones.
+func (n *nameIndex) add(t *tool.Tool) {
+	closed := func(form string) bool { return isServers(t) && n.reserved[fold(form)] }
+	forms := []string{t.ID.Dotted()}
+	if !closed(t.ID.Name) {
+		n.action[t.ID.Name] = append(n.action[t.ID.Name], t)
+		forms = append(forms, t.ID.Name)
+	}
+	for _, given := range givenNames(t) {
+		if !closed(given) {
+			n.given[given] = append(n.given[given], t)
+			forms = append(forms, given)
+		}
+	}
+	for _, form := range forms {
+		key := fold(form)
+		if !closed(form) && !slices.Contains(n.folded[key], t) {
+			n.folded[key] = append(n.folded[key], t)
+		}
+	}
+}
+
+// givenNames are a tool's short name, and its aliases in the form of a name.
+func givenNames(t *tool.Tool) []string {
+	var all []string
+	for _, given := range append([]string{t.Spec.Short}, t.Spec.Aliases...) {
+		if given != "" && !strings.ContainsAny(given, " \t\n") {
+			all = append(all, given)
+		}
+	}
+	return all
 }
 
 // fold removes case and separators, which models write in many ways.

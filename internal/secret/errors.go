@@ -11,13 +11,14 @@ import (
 // any part of it, and without its cause, whose words join the message.
 func (v *Vault) ScrubError(e *tool.Error) *tool.Error {
 	e = e.Detach()
-	e.Message, e.Hint = v.ScrubString(e.Message), v.ScrubString(e.Hint)
+	clean := func(text string) string { return v.ScrubText(text).String() }
+	e.Message, e.Hint = clean(e.Message), clean(e.Hint)
 	e.Fields, e.Similar = slices.Clone(e.Fields), slices.Clone(e.Similar)
 	for i, f := range e.Fields {
-		e.Fields[i] = tool.FieldError{Path: v.ScrubString(f.Path), Want: v.ScrubString(f.Want), Got: v.ScrubString(f.Got)}
+		e.Fields[i] = tool.FieldError{Path: clean(f.Path), Want: clean(f.Want), Got: clean(f.Got)}
 	}
 	for i, name := range e.Similar {
-		e.Similar[i] = v.ScrubString(name)
+		e.Similar[i] = clean(name)
 	}
 	e.Schema, e.Example = v.ScrubJSON(e.Schema), v.ScrubJSON(e.Example)
 	return e

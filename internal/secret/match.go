@@ -16,6 +16,7 @@ type multiMatcher struct {
 	jump   []uint8                  // by the hash of three bytes
 	begin  map[uint64][]encodedForm // by the first eight bytes, longest first
 	sorted []string                 // the beginnings, for a text that ends inside one
+	parts  []bool                   // by the hash of three bytes: whether they stand in any form
 }
 
 const (
@@ -26,7 +27,9 @@ const (
 
 // newMatcher makes the tables. Of equal texts the first form counts.
 func newMatcher(forms []encodedForm) *multiMatcher {
-	n := &multiMatcher{jump: make([]uint8, 1<<jumpBits), begin: map[uint64][]encodedForm{}}
+	n := &multiMatcher{
+		jump: make([]uint8, 1<<jumpBits), begin: map[uint64][]encodedForm{}, parts: make([]bool, 1<<jumpBits),
+	}
 	for i := range n.jump {
 		n.jump[i] = window - block + 1
 	}
@@ -42,11 +45,24 @@ func newMatcher(forms []encodedForm) *multiMatcher {
 			h := three(f.text, end-block)
 			n.jump[h] = min(n.jump[h], uint8(window-end))
 		}
+		for at := 0; at+block <= len(f.text); at++ {
+			n.parts[three(f.text, at)] = true
+		}
 		n.sorted = append(n.sorted, f.text[:window])
 	}
 	slices.Sort(n.sorted)
 	n.sorted = slices.Compact(n.sorted)
 	return n
+}
+
+// inside reports whether a text may stand inside of a form; most do not.
+func (n *multiMatcher) inside(t string) bool {
+	for at := 0; at+block <= len(t); at++ {
+		if !n.parts[three(t, at)] {
+			return false
+		}
+	}
+	return true
 }
 
 // span is a part of a text, and the name of the secret that stands there.

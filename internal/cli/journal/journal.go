@@ -4,6 +4,8 @@ package journal
 
 import (
 	"context"
+	"crypto/ed25519"
+	"encoding/base64"
 	"io"
 	"os"
 	"strconv"
@@ -83,15 +85,28 @@ func callRecords(ctx context.Context, k *command.Kernel, what string) ([]protoco
 }
 
 // verify is log verify.
-type verify struct{ *command.Env }
+type verify struct {
+	*command.Env
+	key            string
+	allowNoTrailer bool
+}
 
 func newVerify(e *command.Env) *cobra.Command {
-	v := &verify{e}
-	return e.Leaf(&cobra.Command{
+	v := &verify{Env: e}
+	c := e.Leaf(&cobra.Command{
 		Use: "verify [EXPORT]", Short: "Verify the journal, or an export of it",
+		Long: `Verify the journal, or an export of it. An export ends with a trailer that says
+what it holds, signed with the journal's key: records that were changed, or taken
+from the head, the middle or the tail, are damage, and so is a trailer that is
+missing or forged. On another machine, name the public key with --key; the
+trailer of every export repeats it as "key".`,
 		Example: "  callgate log verify\n  callgate log verify journal.jsonl",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFiles,
 	}, v.run)
+	c.Flags().StringVar(&v.key, "key", "", "the public `KEY` of the journal that was exported (default this one's)")
+	c.Flags().BoolVar(&v.allowNoTrailer, "allow-no-trailer", false,
+		"accept an export without a trailer, whose completeness cannot be proven")
+	return c
 }
 
 // run verifies the journal, or an export of it, and fails when it is damaged.
@@ -128,8 +143,29 @@ func (v *verify) report(ctx context.Context, args []string) (report protocol.Ver
 		defer f.Close()
 		in = f
 	}
-	found, err := journal.VerifyExport(in)
+	opts := journal.ExportOptions{AllowNoTrailer: v.allowNoTrailer}
+	if opts.Key, err = v.publicKey(); err != nil {
+		return report, err
+	}
+	found, err := journal.VerifyExport(in, opts)
 	return wire.VerifyReport(found), err
+}
+
+// publicKey is the key that --key names, or this journal's; nil when it has none.
+func (v *verify) publicKey() (ed25519.PublicKey, error) {
+	if v.key != "" {
+		key, err := base64.StdEncoding.DecodeString(v.key)
+		if err != nil || len(key) != ed25519.PublicKeySize {
+			return nil, tool.Errorf("cli.verify", tool.Invalid, "%q is not a public key", tool.Truncate(v.key)).
+				WithHint(`write it as "key" stands in the trailer of an export that you trust`)
+		}
+		return key, nil
+	}
+	dir, err := v.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	return journal.PublicKey(dir.JournalKey())
 }
 
 // export is log export.
@@ -143,6 +179,8 @@ func newExport(e *command.Env) *cobra.Command {
 	x := &export{Env: e}
 	c := e.Leaf(&cobra.Command{
 		Use: "export", Short: "Write the journal as JSON lines, which log verify can check",
+		Long: `Write the journal as JSON lines. The last line is a signed trailer: the range of
+records, the filter, their count, the hash of the last one, and the time.`,
 		Example: "  callgate log export --output journal.jsonl", Args: cobra.NoArgs,
 	}, x.run)
 	c.Flags().StringVarP(&x.output, "output", "o", "", "write to `FILE` (default standard output)")

@@ -241,6 +241,7 @@ func (s Style) Report(w io.Writer, r protocol.VerifyReport) error {
 	for _, problem := range r.Problems {
 		p.printf("  %s\n", s.Bad(text.OneLine(problem.What)))
 	}
-	p.fields(field{"problems", more}, field{"pruned", pruned}, field{"gaps", gaps}, field{"head", text.OneLine(r.Head)})
+	p.fields(field{"problems", more}, field{"warning", text.OneLine(r.Warning)}, field{"pruned", pruned},
+		field{"gaps", gaps}, field{"head", text.OneLine(r.Head)})
 	return p.writeTo(w)
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strconv"
 
@@ -153,10 +154,24 @@ func (a *journalRoutes) export(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	if err := a.kernel.Journal.Export(r.Context(), w, q); err != nil {
+	out := &begunWriter{w: w}
+	err = a.kernel.Journal.Export(r.Context(), out, q)
+	if err != nil && out.begun {
 		panic(http.ErrAbortHandler) // the client must see that the export broke off
 	}
-	return nil
+	return err
+}
+
+// begunWriter remembers whether anything was written: before that, an error can
+// still be the answer.
+type begunWriter struct {
+	w     io.Writer
+	begun bool
+}
+
+func (b *begunWriter) Write(p []byte) (int, error) {
+	b.begun = true
+	return b.w.Write(p)
 }
 
 func (a *journalRoutes) doubts(w http.ResponseWriter, r *http.Request) error {

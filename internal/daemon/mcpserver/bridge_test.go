@@ -72,15 +72,22 @@ func TestBareNames(t *testing.T) {
 		}
 		for _, want := range []string{
 			"alone", "getThing", "mcp_one__both", "mcp_two__both", "mcp_one__search_tools",
-			"demo__add", "filesystem__read", "read",
+			"demo__add", "filesystem__read", "mcp_one__read",
 		} {
 			if !slices.Contains(names, want) {
 				t.Errorf("there is no %s among %v", want, names)
 			}
 		}
-		// The built-in tools keep theirs, also where a server's goes by the bare one.
+		if slices.Contains(names, "read") {
+			t.Error("a server's tool is shown by a name of a built-in one")
+		}
+		for _, name := range []string{"read", "Read", "READ", "filesystem_read"} {
+			if _, said := call(t, c, name, `{}`); strings.Contains(said, "one did") {
+				t.Errorf("%s, which is a built-in tool's name, says %q", name, said)
+			}
+		}
 		for name, want := range map[string]string{
-			"alone": "one did alone", "getThing": "one did getThing", "read": "one did read", "mcp_one__both": "one did both",
+			"alone": "one did alone", "getThing": "one did getThing", "mcp_one__read": "one did read", "mcp_one__both": "one did both",
 			"mcp_two.both": "two did both", "mcp_one.alone": "one did alone", "mcp_one__alone": "one did alone",
 		} {
 			if _, said := call(t, c, name, `{}`); !strings.HasPrefix(said, want) {

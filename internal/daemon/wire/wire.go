@@ -87,7 +87,7 @@ func Output(o journal.Output) protocol.Output { return protocol.Output(o) }
 func VerifyReport(r journal.Report) protocol.VerifyReport {
 	return protocol.VerifyReport{
 		First: r.First, Last: r.Last, Records: r.Records, Epochs: r.Epochs, Dropped: r.Dropped, Gaps: r.Gaps,
-		Anchored: r.Anchored, Head: r.Head, More: r.More,
+		Anchored: r.Anchored, Head: r.Head, More: r.More, Warning: r.Warning,
 		Problems: orNil(r.Problems, func(p journal.Problem) protocol.VerifyProblem { return protocol.VerifyProblem(p) }),
 	}
 }

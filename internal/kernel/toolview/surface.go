@@ -88,7 +88,7 @@ func (v *View) plan(ctx context.Context, c SurfaceConfig) (plannedSurface, error
 	items, own := v.items(snap, c.ForMCP, &cfg)
 	made := plannedSurface{SurfaceConfig: c}
 	if c.BareNames {
-		made.full = v.useBareNames(items, own)
+		made.full = v.useBareNames(snap.View(v.caller.Place().Scope), items, own)
 	}
 	made.plan = v.maker.planner.Plan(snap.Generation, items, own, cfg)
 	return made, nil
@@ -161,9 +161,10 @@ func (v *View) offersControl(t *tool.Tool, mcp bool) bool {
 }
 
 // useBareNames gives the tools of MCP servers the names that their servers give
-// them, where providers accept those and no other tool here has them. It
-// returns the dotted names by the bare ones.
-func (v *View) useBareNames(items, kernels []surface.Item) map[string]string {
+// them, where providers accept those, no other tool here has them, and they are
+// no spelling of a tool of the kernel's. It returns the dotted names by the bare
+// ones.
+func (v *View) useBareNames(in *registry.View, items, kernels []surface.Item) map[string]string {
 	upstream := v.maker.Servers.In(v.caller.Place().Scope).UpstreamNames()
 	claims := map[string]int{}
 	for _, item := range slices.Concat(items, kernels) {
@@ -175,7 +176,7 @@ func (v *View) useBareNames(items, kernels []surface.Item) map[string]string {
 	full := map[string]string{}
 	for i, item := range items {
 		name := upstream[item.Tool.ID.Namespace][item.Tool.ID.Name]
-		if isPlainName(name) && claims[name] == 1 {
+		if isPlainName(name) && claims[name] == 1 && !in.Reserved(name) {
 			items[i].Wire = name
 			full[name] = item.Tool.ID.Dotted()
 		}

@@ -76,13 +76,14 @@ func (t *tailBuffer) Write(p []byte) (int, error) {
 func (t *tailBuffer) text(most int) (string, int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	last := t.kept[max(0, len(t.kept)-most):]
+	mark, last := "", t.kept[max(0, len(t.kept)-most):]
 	if len(last) < len(t.kept) || int64(len(t.kept)) < t.total { // a part: it begins with a whole line
 		if i := bytes.IndexByte(last, '\n'); i >= 0 && i < len(last)-1 {
 			last = last[i+1:]
 		}
+		mark = "… " // it also tells who scrubs the text that a secret may have been cut
 	}
-	return plain(string(last)), t.total
+	return mark + plain(string(last)), t.total
 }
 
 var escapes = regexp.MustCompile("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?)")
