@@ -4,7 +4,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"callgate/internal/source/mcp/trust/visible"
+	"callgate/internal/visible"
 )
 
 func TestText(t *testing.T) {
