@@ -138,30 +138,6 @@ func withCalls(m llm.Message, visible string, calls []llm.ToolCall) llm.Message 
 	return llm.Message{Role: llm.Assistant, Parts: parts}
 }
 
-// asText writes calls and results as text, for a model whose provider does not
-// support tools.
-func asText(messages []llm.Message) []llm.Message {
-	out := make([]llm.Message, len(messages))
-	for i, m := range messages {
-		out[i] = llm.Message{Role: m.Role}
-		if m.Role == llm.Tool {
-			out[i].Role = llm.User
-		}
-		for _, p := range m.Parts {
-			switch {
-			case p.Call != nil:
-				const format = "\n<tool_call>{\"name\": %q, \"arguments\": %s}</tool_call>\n"
-				p = llm.Part{Text: fmt.Sprintf(format, p.Call.Name, p.Call.ArgsObject())}
-			case p.Result != nil:
-				const format = "<tool_result name=%q>\n%s\n</tool_result>\n"
-				p = llm.Part{Text: fmt.Sprintf(format, p.Result.Name, p.Result.Text())}
-			}
-			out[i].Parts = append(out[i].Parts, p)
-		}
-	}
-	return out
-}
-
 // filterOutput applies the app's filter to the model's text, and gives each call
 // without an ID of its own a new one.
 func (t *turn) filterOutput(answer *llm.Response) (*llm.Response, error) {
