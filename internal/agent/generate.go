@@ -64,12 +64,16 @@ func (t *turn) request(ctx context.Context) (*llm.Response, error) {
 	req := t.model.Settings
 	req.System, req.Messages = t.system, t.cfg.Log.Messages()
 	req.CacheKey = t.cfg.Log.Info().ID
-	if t.model.Parser == nil {
-		req.Tools = t.cfg.ToolDefs
-		return t.model.Model.Generate(ctx, req, t.deltaFunc())
+	if t.inText = t.model.Parser != nil; t.inText {
+		req.Messages = asText(req.Messages)
+		return t.readCalls(ctx, req)
 	}
-	req.Messages = asText(req.Messages)
-	return t.readCalls(ctx, req)
+	req.Tools = t.cfg.ToolDefs
+	answer, err := t.model.Model.Generate(ctx, req, t.deltaFunc())
+	if err == nil && t.cfg.Strict {
+		t.detectInText(answer)
+	}
+	return answer, err
 }
 
 // deltaFunc returns the observer of a growing answer. With an output filter, text
