@@ -536,6 +536,32 @@ func TestStrictRefusesCallsInText(t *testing.T) {
 	}
 }
 
+// mask_secrets covers what tools return, not only what is said.
+func TestMaskSecretsCoversResults(t *testing.T) {
+	t.Parallel()
+	model := kerneltest.NewModel(t,
+		kerneltest.Answer{Calls: []string{`filesystem__read {"path":"notes.txt"}`}}, kerneltest.Answer{Text: "done"})
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "notes.txt"), "the password = hunter22222, the key sk-abcdefghijklmnop1234, CODE-77\n")
+	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o")+"}]\n"+
+		"runtime: {tool_injection: direct, middleware: [{mask_secrets: {patterns: [\"CODE-[0-9]+\"]}}]}\n"+
+		"tools:\n  modules: {filesystem: {}}\n  capabilities: {default_policy: auto}\n")
+	if end := kerneltest.Send(t, kerneltest.OpenConversation(t, k, folder), "go"); end.Reason != history.Done {
+		t.Fatalf("%+v", end)
+	}
+	asked := string(model.Asked()[1])
+	for _, value := range []string{"hunter22222", "sk-abcdef", "CODE-77"} {
+		if strings.Contains(asked, value) {
+			t.Errorf("the model was given %s", value)
+		}
+	}
+	if !strings.Contains(asked, "[masked]") {
+		t.Errorf("the model was asked %s", asked)
+	}
+	ok(t, k.Close())
+}
+
 // sortedLines orders lines: of calls side by side, either may end first.
 func sortedLines(text string) string {
 	lines := strings.Split(text, "\n")

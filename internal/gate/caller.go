@@ -56,6 +56,8 @@ type Modules struct {
 	Settings    map[string]any
 	Credentials map[string]string     // the secret that the app names for the module
 	Middleware  map[string]Middleware // what the app wants done around its calls
+	// Mask takes out of every result what the app's mask_secrets finds. Nil: nothing.
+	Mask func(text string) string
 }
 
 // Observer is called as calls go on. Its functions must not wait; nil ones are

@@ -2,7 +2,9 @@ package mcpserver_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,6 +95,30 @@ func TestServerFormHidesNothing(t *testing.T) {
 		if m := h.saw[0].Message; !containsAll(m, "The MCP server curious⟨U+202E⟩ asks: a⟨U+202E⟩b⟨U+200B⟩c", `tags "do"`,
 			"more characters⟩", "hide characters: a⟨U+200B⟩.") {
 			t.Errorf("the form says %s", m)
+		}
+	})
+}
+
+// What the gate keeps back from a client is no resource of it either.
+func TestWithheldResultIsNoResource(t *testing.T) {
+	each(t, func(t *testing.T, w way) {
+		const payload = `{"value": "kept-back"}`
+		hidden := tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Exposure: tool.Nobody}
+		s := newFixture(t, kernel.Config{}, define("demo.hidden", hidden, `{"type":"object"}`,
+			func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) {
+				return tool.FromJSON(json.RawMessage(payload))
+			}))
+		c := s.connect(t, w, "tester", nil)
+		res, said := call(t, c, "demo.hidden", `{}`)
+		if res.IsError || strings.Contains(said, "kept-back") {
+			t.Errorf("answered with %s", said)
+		}
+		ref := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(payload)))
+		if _, err := s.kernel.Artifacts.Get(t.Context(), ref); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "callgate://artifact/" + ref}); err == nil {
+			t.Errorf("the client reads %s", r.Contents[0].Text)
 		}
 	})
 }
