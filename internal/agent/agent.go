@@ -44,7 +44,10 @@ type ModelConfig struct {
 	Settings llm.Request // the common part of every request: tokens, temperature …
 	// Parser finds the calls in the text of a model whose provider does not
 	// support tools; nil if the provider does.
-	Parser   CallParser
+	Parser CallParser
+	// Detector finds the calls that a model with tools writes into its text instead.
+	// A strict loop refuses them; otherwise they are text. May be nil.
+	Detector CallParser
 	Fallback *ModelConfig // continues the turn when the provider reports a billing error
 }
 
@@ -82,6 +85,7 @@ type Config struct {
 	Tasks    TaskNotices   // may be nil
 	MaxTurns int           // requests to the model within one turn; 0: 50
 	Timeout  time.Duration // of one turn; 0: none
+	Strict   bool          // a call that stands in the model's text is refused
 	// Input and Output filter the text of the user and of the model. They may
 	// change it, or refuse it with an error. May be nil.
 	Input, Output func(string) (string, error)
@@ -169,6 +173,7 @@ type turn struct {
 	system   string
 	guard    loopGuard
 	last     []history.Event // written together with the end of the turn
+	inText   bool            // the calls of the last answer stand in its text
 }
 
 func (l *Loop) turn(observer Observer) *turn {
@@ -233,6 +238,8 @@ func (t *turn) loop(ctx context.Context) (*history.End, error) {
 		}
 		calls := answer.Message.Calls()
 		switch {
+		case len(calls) > 0 && t.inText && t.cfg.Strict:
+			err = t.refuseInText(ctx, event, calls)
 		case len(calls) > 0:
 			err = t.call(ctx, event, calls)
 		case answer.Stop == llm.StopPause, t.cfg.Tasks != nil && t.cfg.Tasks.Await(ctx):

@@ -80,12 +80,16 @@ func (t *turn) ended(ctx context.Context, c history.Call, r *tool.Result) error 
 	if t.observer.Ended != nil {
 		t.observer.Ended(c, r)
 	}
-	return t.write(ctx, history.Event{
+	return t.write(ctx, endedEvent(c, r))
+}
+
+func endedEvent(c history.Call, r *tool.Result) history.Event {
+	return history.Event{
 		Type: history.CallEnded, Call: &history.Call{Model: c.Model, ID: c.ID, Name: c.Name},
 		Result: &history.Result{
 			Status: r.Status, Summary: tool.TruncateTo(r.Summary, 500), Content: ResultContent(r), Approval: r.Approval,
 		},
-	})
+	}
 }
 
 // applyGuard writes the notes of the loop guard for the model, or ends the turn.

@@ -64,12 +64,16 @@ func (t *turn) request(ctx context.Context) (*llm.Response, error) {
 	req := t.model.Settings
 	req.System, req.Messages = t.system, t.cfg.Log.Messages()
 	req.CacheKey = t.cfg.Log.Info().ID
-	if t.model.Parser == nil {
-		req.Tools = t.cfg.ToolDefs
-		return t.model.Model.Generate(ctx, req, t.deltaFunc())
+	if t.inText = t.model.Parser != nil; t.inText {
+		req.Messages = asText(req.Messages)
+		return t.readCalls(ctx, req)
 	}
-	req.Messages = asText(req.Messages)
-	return t.readCalls(ctx, req)
+	req.Tools = t.cfg.ToolDefs
+	answer, err := t.model.Model.Generate(ctx, req, t.deltaFunc())
+	if err == nil && t.cfg.Strict {
+		t.detectInText(answer)
+	}
+	return answer, err
 }
 
 // deltaFunc returns the observer of a growing answer. With an output filter, text
@@ -136,30 +140,6 @@ func withCalls(m llm.Message, visible string, calls []llm.ToolCall) llm.Message 
 		parts = append(parts, llm.Part{Call: &calls[i]})
 	}
 	return llm.Message{Role: llm.Assistant, Parts: parts}
-}
-
-// asText writes calls and results as text, for a model whose provider does not
-// support tools.
-func asText(messages []llm.Message) []llm.Message {
-	out := make([]llm.Message, len(messages))
-	for i, m := range messages {
-		out[i] = llm.Message{Role: m.Role}
-		if m.Role == llm.Tool {
-			out[i].Role = llm.User
-		}
-		for _, p := range m.Parts {
-			switch {
-			case p.Call != nil:
-				const format = "\n<tool_call>{\"name\": %q, \"arguments\": %s}</tool_call>\n"
-				p = llm.Part{Text: fmt.Sprintf(format, p.Call.Name, p.Call.ArgsObject())}
-			case p.Result != nil:
-				const format = "<tool_result name=%q>\n%s\n</tool_result>\n"
-				p = llm.Part{Text: fmt.Sprintf(format, p.Result.Name, p.Result.Text())}
-			}
-			out[i].Parts = append(out[i].Parts, p)
-		}
-	}
-	return out
 }
 
 // filterOutput applies the app's filter to the model's text, and gives each call

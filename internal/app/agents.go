@@ -68,7 +68,7 @@ type Runtime struct {
 	Workdir     string        // for WorkdirMode fixed
 	WorkdirMode string        // none, required, fixed or auto
 	Context     Context       // of every model, unless it says otherwise
-	Strict      bool          // one bad manifest in the folders of tools fails the start
+	Strict      bool          // a bad manifest fails the start; a call in the text of a model is refused
 	Relaxed     bool          // processes run even where the sandbox cannot be complete
 }
 

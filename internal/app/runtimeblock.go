@@ -18,7 +18,7 @@ func (b *runtimeBlock) read(e node.Entry) {
 	middleware := middlewareReader{b.Reader}
 	b.Mapping(levelRuntime, e, map[string]node.Read{
 		"sandbox":        b.sandbox,
-		"strict":         b.Boolean(&b.runtime.Strict, "write true to have one bad manifest in tools.dirs fail the start"),
+		"strict":         b.Boolean(&b.runtime.Strict, "write true: one bad manifest fails the start, calls in text are refused"),
 		"tool_injection": b.injection,
 		"direct_modules": b.directModules,
 		"pinned_tools":   b.Texts(&b.surface.Pinned, "name the tools, such as [filesystem.read]"),

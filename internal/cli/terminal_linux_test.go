@@ -236,6 +236,31 @@ func TestColoursOnlyOnATerminal(t *testing.T) {
 	}
 }
 
+// A terminal shows everything in a result and obeys nothing in it; a pipe is
+// given the result's own bytes.
+func TestResultsAtATerminal(t *testing.T) {
+	t.Parallel()
+	state := filepath.Join(t.TempDir(), "s")
+	up(t, state)
+	const path = "a\x1b[2Jb\u202ec"
+	for _, c := range []struct{ flag, want string }{
+		{"--text", "text of a⟨U+001B⟩[2Jb⟨U+202E⟩c"},
+		{"--deep", `"path": "a\u001b[2Jb⟨U+202E⟩c"`},
+		{"--json", `"path": "a\u001b[2Jb\u202ec"`},
+	} {
+		p := onTerminal(t, state, nil, "tools", "call", "demo.echo", "--path", path, c.flag)
+		p.sees(c.want)
+		p.ends(0)
+		if all := p.all.String(); strings.ContainsAny(all, "\x1b\u202e") {
+			t.Errorf("%s: the terminal is given %q", c.flag, all)
+		}
+	}
+	code, out, _ := inProcess(t, state, "", "tools", "call", "demo.echo", "--path", path, "--text")
+	if code != 0 || out != "text of "+path {
+		t.Errorf("a pipe is given %q", out)
+	}
+}
+
 // A process that the asking one has started cannot answer for it, whatever key
 // it holds.
 func TestAskerCannotAnswerItself(t *testing.T) {

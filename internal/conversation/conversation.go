@@ -255,6 +255,7 @@ func (c *Conversation) loopConfig(model *agent.ModelConfig) (agent.Config, error
 	if a == nil {
 		return cfg, nil
 	}
+	cfg.Strict = a.Runtime.Strict
 	cfg.MaxTurns, cfg.Timeout = cmp.Or(c.agent.MaxIterations, a.Runtime.MaxTurns), a.Runtime.Timeout
 	texts, err := filter.New(filterRules(a.Middleware))
 	if texts != nil {

@@ -493,6 +493,75 @@ func TestCallsInTextAreTheSameCalls(t *testing.T) {
 	}
 }
 
+// A strict app makes no call that stands in the text of a model, whether the model
+// is given tools or not, and says so to the model.
+func TestStrictRefusesCallsInText(t *testing.T) {
+	t.Parallel()
+	const call = "let me see\n<tool_call>{\"name\": \"filesystem__write\", " +
+		"\"arguments\": {\"path\":\"a.txt\",\"content\":\"one\"}}</tool_call>\n"
+	for name, c := range map[string]struct{ native, strict, hint string }{
+		"with tools":              {"true", "true", "call it with the interface for tools"},
+		"without tools":           {"false", "true", "a model that takes tools"},
+		"not strict, with tools":  {"true", "false", ""},
+		"not strict, calls count": {"false", "false", ""},
+	} {
+		model := kerneltest.NewModel(t, kerneltest.Answer{Text: call}, kerneltest.Answer{Text: "done"})
+		k := kerneltest.Open(t, kerneltest.StateDir(t))
+		folder := t.TempDir()
+		write(t, filepath.Join(folder, "callgate.yaml"),
+			"agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o", "native_tool_use: "+c.native)+"}]\n"+
+				"runtime: {tool_injection: direct, strict: "+c.strict+"}\ntools:\n  modules: {filesystem: {}}\n"+
+				"  capabilities: {default_policy: auto}\n")
+		conv := kerneltest.OpenConversation(t, k, folder)
+		if end := kerneltest.Send(t, conv, "go"); end.Reason != history.Done {
+			t.Fatalf("%s: %+v", name, end)
+		}
+		_, err := os.Stat(filepath.Join(folder, "a.txt"))
+		if made := err == nil; made != (name == "not strict, calls count") {
+			t.Errorf("%s: the call was made: %v", name, made)
+		}
+		_, events, err := k.Conversations.History(t.Context(), conv.ID(), 0)
+		ok(t, err)
+		refusal := ""
+		for _, e := range events {
+			if e.Type == history.CallEnded && e.Result.Status == tool.Refused {
+				refusal += e.Result.Summary
+			}
+		}
+		if c.strict == "true" && !(strings.Contains(refusal, "runtime.strict refuses such calls") &&
+			strings.Contains(refusal, c.hint) && len(model.Asked()) == 2) || c.strict == "false" && refusal != "" {
+			t.Errorf("%s: refused with %q, asked %d times", name, refusal, len(model.Asked()))
+		}
+		ok(t, k.Close())
+	}
+}
+
+// mask_secrets covers what tools return, not only what is said.
+func TestMaskSecretsCoversResults(t *testing.T) {
+	t.Parallel()
+	model := kerneltest.NewModel(t,
+		kerneltest.Answer{Calls: []string{`filesystem__read {"path":"notes.txt"}`}}, kerneltest.Answer{Text: "done"})
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "notes.txt"), "the password = hunter22222, the key sk-abcdefghijklmnop1234, CODE-77\n")
+	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o")+"}]\n"+
+		"runtime: {tool_injection: direct, middleware: [{mask_secrets: {patterns: [\"CODE-[0-9]+\"]}}]}\n"+
+		"tools:\n  modules: {filesystem: {}}\n  capabilities: {default_policy: auto}\n")
+	if end := kerneltest.Send(t, kerneltest.OpenConversation(t, k, folder), "go"); end.Reason != history.Done {
+		t.Fatalf("%+v", end)
+	}
+	asked := string(model.Asked()[1])
+	for _, value := range []string{"hunter22222", "sk-abcdef", "CODE-77"} {
+		if strings.Contains(asked, value) {
+			t.Errorf("the model was given %s", value)
+		}
+	}
+	if !strings.Contains(asked, "[masked]") {
+		t.Errorf("the model was asked %s", asked)
+	}
+	ok(t, k.Close())
+}
+
 // sortedLines orders lines: of calls side by side, either may end first.
 func sortedLines(text string) string {
 	lines := strings.Split(text, "\n")

@@ -59,6 +59,8 @@ type Modules struct {
 	// Withheld are tools, by dotted name, that would be given what no human has
 	// accepted. The error is the answer to their calls.
 	Withheld map[string]error
+	// Mask takes out of every result what the app's mask_secrets finds. Nil: nothing.
+	Mask func(text string) string
 }
 
 // Observer is called as calls go on. Its functions must not wait; nil ones are

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -413,6 +414,77 @@ func TestResultIsShownOnlyToItsLane(t *testing.T) {
 		if !c.shown && r.ArtifactRef == "" {
 			t.Errorf("%s in lane %q: what was withheld is lost", c.name, c.lane)
 		}
+	}
+}
+
+// A result that is kept back is not repeated by its summary, nor by an error.
+func TestSummaryDoesNotRepeatWhatIsKeptBack(t *testing.T) {
+	t.Parallel()
+	const value = "the-value-of-the-result"
+	long := `{"n":"` + strings.Repeat(value, 100) + `"}`
+	nobody, masked := reads, reads
+	nobody.Exposure, masked.PromptMask = tool.Nobody, true
+	for name, answer := range map[string]func() (*tool.Result, error){
+		"plain JSON":      func() (*tool.Result, error) { return tool.FromJSON(json.RawMessage(" {\"n\": \"" + value + "\"}\n")) },
+		"long plain JSON": func() (*tool.Result, error) { return tool.FromJSON(json.RawMessage(long)) },
+		"a plain string":  func() (*tool.Result, error) { return tool.FromJSON(json.RawMessage(`"` + value + `"`)) },
+		"text": func() (*tool.Result, error) {
+			return &tool.Result{Summary: value, Content: []tool.Content{tool.Text("it is " + value)}}, nil
+		},
+		"a failure": func() (*tool.Result, error) {
+			return tool.FromJSON(json.RawMessage(`{"status":"error","summary":"` + value + `","data":"` + value + `"}`))
+		},
+	} {
+		h := open(t, gate.Limits{})
+		handler := func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) { return answer() }
+		h.add(t, "t:nobody@1.0.0", anyObject, nobody, handler)
+		h.add(t, "t:masked@1.0.0", anyObject, masked, handler)
+		for _, call := range []string{"t.nobody", "t.masked"} {
+			r := h.call(t, call, `{}`)
+			text, err := json.Marshal(r)
+			ok(t, err)
+			if strings.Contains(string(text), value) || r.ArtifactRef == "" || r.Summary == "" {
+				t.Errorf("%s of %s is answered with %s", name, call, text)
+			}
+		}
+	}
+}
+
+// The app's mask covers everything in a result, also values under a name.
+func TestMaskCoversResults(t *testing.T) {
+	t.Parallel()
+	h := open(t, gate.Limits{})
+	h.modules.Mask = func(s string) string {
+		return regexp.MustCompile(`sk-\w+|password=\S+`).ReplaceAllString(s, "[masked]")
+	}
+	const value = "sk-abc"
+	h.add(t, "t:all@1.0.0", anyObject, reads, func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) {
+		return &tool.Result{
+			Status: tool.Success, Summary: "is " + value, Warnings: []string{"see " + value},
+			Data:    json.RawMessage(`{"b": ["x ` + value + `"], "password":"hunter","a":{"n":1.50}}`),
+			Content: []tool.Content{tool.Text("key " + value), tool.Text(`{"password":"hunter"}`)},
+		}, nil
+	})
+	h.add(t, "t:fails@1.0.0", anyObject, reads, func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) {
+		return nil, tool.Errorf("t", tool.Failed, "bad key %s", value).WithHint("not %s", value)
+	})
+	h.add(t, "t:plain@1.0.0", anyObject, reads, func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) {
+		return &tool.Result{Status: tool.Success, Summary: "ok", Data: json.RawMessage(`{"b": 1.50, "a": "<x>"}`)}, nil
+	})
+	for _, name := range []string{"t.all", "t.fails"} {
+		r := h.call(t, name, `{}`)
+		text, err := json.Marshal(r)
+		ok(t, err)
+		if strings.Contains(string(text), value) || strings.Contains(string(text), "hunter") ||
+			!strings.Contains(string(text), "[masked]") {
+			t.Errorf("%s is answered with %s", name, text)
+		}
+	}
+	if r := h.call(t, "t.all", `{}`); string(r.Data) != `{"b": ["x [masked]"], "password":"[masked]","a":{"n":1.50}}` {
+		t.Errorf("the data is %s", r.Data)
+	}
+	if r := h.call(t, "t.plain", `{}`); string(r.Data) != `{"b": 1.50, "a": "<x>"}` {
+		t.Errorf("data without secrets became %s", r.Data)
 	}
 }
 

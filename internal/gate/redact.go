@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"callgate/internal/artifact"
@@ -21,13 +22,17 @@ func (g *Gate) redact(_ context.Context, c *callState) error {
 	if !c.how.background {
 		r.Warnings = append(r.Warnings, g.doubts.take(noticeKeyOf(c.call.Principal, c.caller.place.Workspace))...)
 	}
+	repeated := repeatsPayload(r) // before anything in either is replaced
 	g.redactor.scrub(r)
+	if mask := c.caller.modules.Mask; mask != nil {
+		maskResult(r, mask)
+	}
 	runtime := &c.tool.Runtime
 	switch {
 	case !runtime.Exposure.ShownTo(c.call.Principal.Lane):
-		g.redactor.dropPayload(r, fmt.Sprintf("the result is not shown to the %s lane", c.call.Principal.Lane))
+		g.redactor.dropPayload(r, repeated, "the result is not shown "+lane(c.call.Principal.Lane))
 	case runtime.PromptMask:
-		g.redactor.dropPayload(r, "the result is masked; the summary is all that is shown")
+		g.redactor.dropPayload(r, repeated, "the result is masked; the summary is all that is shown")
 	case c.how.whole:
 		g.redactor.truncate(r, MaxWhole)
 	default:
@@ -65,14 +70,52 @@ func (w *redactor) scrub(r *tool.Result) {
 	}
 }
 
-// dropPayload stores the payload as an artifact and leaves only the summary.
-func (w *redactor) dropPayload(r *tool.Result, why string) {
-	if r.Status != tool.Success || len(r.Data) == 0 && len(r.Content) == 0 {
+// lane names who is not shown a result.
+func lane(name string) string {
+	if name == "" {
+		return "to anybody"
+	}
+	return "to the " + name + " lane"
+}
+
+// dropPayload stores the payload as an artifact and leaves only the summary, or
+// less where that repeats the payload. A failure keeps its error.
+func (w *redactor) dropPayload(r *tool.Result, repeated bool, why string) {
+	if len(r.Data) == 0 && len(r.Content) == 0 {
 		return
 	}
 	w.storePayload(r)
 	r.Data, r.Content = nil, nil
 	r.Warnings = append(r.Warnings, why)
+	if repeated {
+		r.Summary = "done; the answer is not shown"
+		if r.Status != tool.Success {
+			r.Summary = "failed; the answer is not shown"
+		}
+		if r.Error != nil {
+			r.Error = &tool.Error{Op: r.Error.Op, Kind: r.Error.Kind, Message: r.Summary}
+		}
+	}
+}
+
+// repeatsPayload reports whether the summary only repeats the payload, as the one
+// does that is made for a tool that writes none.
+func repeatsPayload(r *tool.Result) bool {
+	const telling = 16 // bytes of the payload that are no coincidence
+	summary := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(r.Summary), "…"))
+	repeats := func(payload string) bool {
+		return strings.HasPrefix(strings.TrimSpace(payload), summary) ||
+			len(summary) >= telling && strings.Contains(payload, summary)
+	}
+	if summary == "" {
+		return false
+	}
+	for _, c := range r.Content {
+		if repeats(c.Text) {
+			return true
+		}
+	}
+	return repeats(string(r.Data))
 }
 
 // truncate keeps a result within a limit: the whole becomes an artifact, and

@@ -26,7 +26,7 @@ func runtimeBlock(known app.KnownModules) node {
 		key{"primitives", anyOf(enum("", "all", "none"), list(text())),
 			"The kernel's own tools beyond the five that find and call others: all, none, or the names of some."},
 		key{"context", contextBlock("runtime.context"), "The models' context."},
-		key{"strict", boolean(false), "One bad manifest in tools.dirs fails the start."},
+		key{"strict", boolean(false), "One bad manifest in tools.dirs fails the start; calls in the text of a model are refused."},
 		key{"sandbox", enum("full", "full", "relaxed"),
 			"relaxed: commands run even where this machine cannot put up every wall around them."},
 		key{"middleware", textMiddleware(), "What stands around all that is said, the first outermost."},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"callgate/internal/cli/dialog"
+	"callgate/internal/cli/text"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -22,7 +23,7 @@ func (e *Env) Confirm(already bool, question string) (bool, error) {
 		return false, tool.Errorf("cli", tool.Denied, "there is no terminal here to ask a person").
 			WithHint("run this in a terminal, or say --yes once you have read it")
 	}
-	fmt.Fprintf(e.Stderr, "%s [y/N] ", question)
+	fmt.Fprintf(e.Stderr, "%s [y/N] ", text.Safe(question))
 	line, err := bufio.NewReader(e.Stdin).ReadString('\n')
 	if err != nil {
 		return false, &tool.Error{Op: "cli", Kind: tool.Cancelled, Message: "nobody answered", Err: err}

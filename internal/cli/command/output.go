@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"callgate/internal/cli/render"
 	"callgate/internal/cli/text"
 	"callgate/internal/durable"
+	"callgate/internal/visible"
 	"callgate/tool"
 )
 
@@ -37,18 +39,35 @@ func (o *Output) Style(stream io.Writer) render.Style {
 }
 
 // WriteJSON writes a value as indented JSON to standard output.
-func (o *Output) WriteJSON(v any) error {
-	enc := json.NewEncoder(o.Stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return WriteError(enc.Encode(v))
-}
+func (o *Output) WriteJSON(v any) error { return o.writeJSON(v, "  ") }
 
 // WriteJSONLine writes a value as one line of JSON to standard output.
-func (o *Output) WriteJSONLine(v any) error {
-	enc := json.NewEncoder(o.Stdout)
+func (o *Output) WriteJSONLine(v any) error { return o.writeJSON(v, "") }
+
+func (o *Output) writeJSON(v any, indent string) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	return WriteError(enc.Encode(v))
+	enc.SetIndent("", indent)
+	if err := enc.Encode(v); err != nil {
+		return WriteError(err)
+	}
+	data := b.Bytes()
+	if _, screen := Terminal(o.Stdout); screen {
+		data = []byte(visible.JSON(b.String()))
+	}
+	_, err := o.Stdout.Write(data)
+	return WriteError(err)
+}
+
+// Print writes text to standard output: as it is to a pipe or a file, and so
+// that all of it is seen and nothing obeyed to a terminal.
+func (o *Output) Print(words string) error {
+	if _, screen := Terminal(o.Stdout); screen {
+		words = text.Safe(strings.ReplaceAll(words, "\r\n", "\n"))
+	}
+	_, err := io.WriteString(o.Stdout, words)
+	return WriteError(err)
 }
 
 // Status writes a line about the answer to standard error.
@@ -57,10 +76,14 @@ func (o *Output) Status(format string, args ...any) {
 }
 
 // ToFile has something written to a file, which appears only when it is
-// complete, or to standard output when the path is empty or "-".
+// complete, or to standard output when the path is empty or "-"; a terminal is
+// shown it as Print does.
 func (o *Output) ToFile(path string, write func(io.Writer) error) error {
 	const op = "cli.output"
-	if path == "" || path == "-" {
+	if _, screen := Terminal(o.Stdout); screen && (path == "" || path == "-") {
+		shown := &visible.Writer{W: o.Stdout}
+		return WriteError(errors.Join(write(shown), shown.Flush()))
+	} else if path == "" || path == "-" {
 		return WriteError(write(o.Stdout))
 	}
 	path = o.Path(path)

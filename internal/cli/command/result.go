@@ -1,10 +1,10 @@
 package command
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
-	"callgate/internal/cli/text"
 	"callgate/tool"
 )
 
@@ -41,14 +41,13 @@ func (o *Output) Result(r *tool.Result, example string) error {
 	return Exit(codeOfResult(r))
 }
 
-// content writes a result's text as it is, or else its data.
+// content writes a result's text, or else its data.
 func (o *Output) content(r *tool.Result) error {
 	if len(r.Content) == 0 {
 		if len(r.Data) == 0 {
 			return nil
 		}
-		_, err := o.Stdout.Write([]byte(pretty(r.Data) + "\n"))
-		return WriteError(err)
+		return o.Print(pretty(r.Data) + "\n")
 	}
 	_, toTerminal := Terminal(o.Stdout)
 	for _, c := range r.Content {
@@ -60,8 +59,8 @@ func (o *Output) content(r *tool.Result) error {
 		if toTerminal && !strings.HasSuffix(words, "\n") {
 			words += "\n"
 		}
-		if _, err := o.Stdout.Write([]byte(words)); err != nil {
-			return WriteError(err)
+		if err := o.Print(words); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -73,7 +72,11 @@ func pretty(data json.RawMessage) string {
 	if json.Unmarshal(data, &words) == nil {
 		return words
 	}
-	return text.JSON(data)
+	var b bytes.Buffer
+	if json.Indent(&b, data, "", "  ") != nil {
+		return string(data)
+	}
+	return b.String()
 }
 
 // HowToAnswer prints the commands that answer an approval.

@@ -45,7 +45,9 @@ func (p *prompt) run(ctx context.Context, args []string) error {
 		if p.JSON {
 			return p.WriteJSON(made)
 		}
-		fmt.Fprintln(p.Stdout, made.Text)
+		if err := p.Print(made.Text + "\n"); err != nil {
+			return err
+		}
 		s := p.Style(p.Stderr)
 		fmt.Fprintln(p.Stderr)
 		for _, section := range made.Sections {

@@ -128,12 +128,7 @@ func (x *export) run(ctx context.Context, args []string) error {
 			}
 			return nil
 		case "markdown", "md":
-			words := markdown(h)
-			if _, screen := command.Terminal(x.Stdout); screen {
-				words = text.Safe(words)
-			}
-			_, err := fmt.Fprint(x.Stdout, words)
-			return err
+			return x.Print(markdown(h))
 		default:
 			return tool.Errorf("cli.export", tool.Invalid, "%q is not a format", tool.Truncate(x.format)).
 				WithHint("use jsonl, json or markdown")

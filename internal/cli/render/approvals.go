@@ -8,6 +8,7 @@ import (
 
 	"callgate/internal/cli/text"
 	"callgate/internal/protocol"
+	"callgate/internal/visible"
 	"callgate/tool"
 )
 
@@ -46,13 +47,13 @@ func timeLeft(r protocol.Approval, now time.Time) string {
 func (s Style) Approval(w io.Writer, r protocol.Approval) error {
 	p := &page{Style: s}
 	level, st := risk(r.Risk), approvalState(r.State)
-	p.printf("%s  %s  %s\n", s.Strong(text.OneLine(r.Call.Tool.Dotted())),
+	p.printf("%s  %s  %s\n", s.Strong(visible.Text(r.Call.Tool.Dotted())),
 		s.paint(level.color, level.Text+" risk"), s.Faint(text.OneLine(r.ID)))
 	fields := []field{
 		{"state", s.paint(st.color, st.Text)},
-		{"why asked", text.OneLine(r.Reason)},
-		{"asked by", text.OneLine(r.Call.Principal.String())},
-		{"workspace", text.OneLine(r.Workspace)},
+		{"why asked", visible.Text(r.Reason)},
+		{"asked by", visible.Text(r.Call.Principal.String())},
+		{"workspace", visible.Text(r.Workspace)},
 		{"touches", claims(r.Claims)},
 		{"call", text.OneLine(r.Call.ID)},
 		{"asked", stamp(r.AskedAt)},
@@ -84,7 +85,7 @@ func claims(list []tool.Claim) string {
 		if c.Mode == tool.U {
 			mode += ", others may read"
 		}
-		parts[i] = fmt.Sprintf("%s (%s)", text.OneLine(c.Resource), mode)
+		parts[i] = fmt.Sprintf("%s (%s)", visible.Text(c.Resource), mode)
 	}
 	return strings.Join(parts, ", ")
 }

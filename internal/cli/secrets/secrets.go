@@ -13,8 +13,8 @@ import (
 
 	"callgate/internal/cli/command"
 	"callgate/internal/cli/render"
-	"callgate/internal/cli/text"
 	"callgate/internal/protocol"
+	"callgate/internal/visible"
 	"callgate/tool"
 )
 
@@ -103,7 +103,7 @@ func (s *set) run(ctx context.Context, args []string) error {
 // standard input. The line end after it is no part of it.
 func (s *set) value(ctx context.Context, name string) ([]byte, error) {
 	if fd, ok := command.Terminal(s.Stdin); ok {
-		fmt.Fprintf(s.Stderr, "the value of %s (it is not shown): ", text.Safe(name))
+		fmt.Fprintf(s.Stderr, "the value of %s (it is not shown): ", visible.Text(name))
 		value, err := readHidden(ctx, fd)
 		s.Status("")
 		return value, err
@@ -200,7 +200,7 @@ func newDelete(e *command.Env) *cobra.Command {
 
 func (r *remove) run(ctx context.Context, args []string) error {
 	name := args[0]
-	question := fmt.Sprintf("Delete the secret %s? Its value cannot be restored.", text.Safe(name))
+	question := fmt.Sprintf("Delete the secret %s? Its value cannot be restored.", visible.Text(name))
 	if ok, err := r.Confirm(r.yes, question); err != nil || !ok {
 		return err
 	}

@@ -7,46 +7,28 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
+
+	"callgate/internal/visible"
 )
 
-// Safe writes text so that a terminal shows it and obeys nothing in it.
+// Safe writes text so that a terminal shows all of it and obeys nothing in it.
 // Newlines and tabs stay.
-func Safe(text string) string {
-	var b strings.Builder
-	for i, r := range text {
-		_, size := utf8.DecodeRuneInString(text[i:])
-		switch {
-		case r == '\n' || r == '\t':
-			b.WriteRune(r)
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == '\u2028' || r == '\u2029':
-			if r > 0xffff {
-				fmt.Fprintf(&b, `\U%08x`, r)
-			} else {
-				fmt.Fprintf(&b, `\u%04x`, r)
-			}
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
+func Safe(text string) string { return visible.Lines(text) }
 
 // OneLine is Safe text without line breaks.
 func OneLine(text string) string {
 	return strings.Join(strings.Fields(Safe(text)), " ")
 }
 
-// JSON lays a JSON text out over lines; what is not JSON stays as it is.
+// JSON lays a JSON text out over lines, with escapes of JSON for what a reader
+// would not see. Text that is not JSON is made safe.
 func JSON(data []byte) string {
 	var b bytes.Buffer
 	if json.Indent(&b, data, "", "  ") != nil {
-		return string(data)
+		return Safe(string(data))
 	}
-	return b.String()
+	return visible.JSON(b.String())
 }
 
 // Compact writes a JSON text in one line of at most n runes.
@@ -55,7 +37,7 @@ func Compact(data []byte, n int) string {
 	if json.Compact(&b, data) != nil {
 		return Clip(string(data), n)
 	}
-	return Clip(b.String(), n)
+	return Clip(visible.JSON(b.String()), n)
 }
 
 // Clip writes text in one line of at most n runes.

@@ -12,13 +12,13 @@ import (
 func TestSafe(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain ✓ text\n\tmore":    "plain ✓ text\n\tmore",
-		"\x1b[2Jgone":             `\u001b[2Jgone`,
-		"\x9b2J":                  `\x9b2J`,
-		"a\u009bb":                `a\u009bb`,
-		"user\u202egnp.exe":       `user\u202egnp.exe`,
-		"line\u2028sep\r\n":       `line\u2028sep\u000d` + "\n",
-		"tag\U000e0041":           `tag\U000e0041`,
-		string([]byte{0xff, 0}):   `\xff\u0000`,
+		"\x1b[2Jgone":             "⟨U+001B⟩[2Jgone",
+		"\x9b2J":                  "⟨not UTF-8⟩2J",
+		"a\u009bb":                "a⟨U+009B⟩b",
+		"user\u202egnp.exe":       "user⟨U+202E⟩gnp.exe",
+		"line\u2028sep\r\n":       "line⟨U+2028⟩sep⟨U+000D⟩\n",
+		"tag\U000e0041":           `tag⟨U+E0041… tags "A"⟩`,
+		string([]byte{0xff, 0}):   "⟨not UTF-8⟩⟨U+0000⟩",
 		"replacement � is a rune": "replacement � is a rune",
 	} {
 		if got := text.Safe(in); got != want {
@@ -69,7 +69,7 @@ func TestWrap(t *testing.T) {
 		{"short", "one two", "one two\n"},
 		{"several lines", "one two three four five", "one two\n  three four\n  five\n"},
 		{"a long word", "see https://example.com/long now", "see\n  https://example.com/long\n  now\n"},
-		{"unsafe", "a\x1b[2J", "a\\u001b[2J\n"},
+		{"unsafe", "a\x1b[2J", "a⟨U+001B⟩[2J\n"},
 	} {
 		if got := text.Wrap(c.in, 12, "  "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

@@ -128,7 +128,8 @@ func (c *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, 
 		return nil, out.MissingCapability
 	}
 	var link sdk.Content
-	if result.ArtifactRef != "" {
+	withheld := len(result.Content) == 0 && len(result.Data) == 0 // what the gate keeps back is no resource either
+	if result.ArtifactRef != "" && !withheld {
 		c.artifacts.allow(result.ArtifactRef)
 		link = artifactLink(result.ArtifactRef)
 	}

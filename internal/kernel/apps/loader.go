@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"callgate/internal/agent/filter"
 	"callgate/internal/app"
 	"callgate/internal/app/fileschema"
 	"callgate/internal/gate"
@@ -262,7 +263,30 @@ func (l *Loader) readModules(loaded *Loaded) {
 			m.Withheld[p.Tool] = consent.Needed("apps.Load", p.Text)
 		}
 	}
+	m.Mask = mask(loaded.App.Middleware)
 	loaded.Modules = m
+}
+
+// mask takes out of a text what the app's mask_secrets finds; nil without one.
+// The patterns were checked when the file was read.
+func mask(all []app.Middleware) func(string) string {
+	var rules []filter.Rule
+	for _, m := range all {
+		if m.Kind == "mask_secrets" {
+			rules = append(rules, filter.Rule{Mask: slices.Concat(filter.Secrets(), m.Patterns), Output: true})
+		}
+	}
+	f, err := filter.New(rules)
+	if err != nil {
+		return func(string) string { return "[masked: " + err.Error() + "]" }
+	}
+	if f == nil {
+		return nil
+	}
+	return func(text string) string {
+		text, _ = f.Output(text) // rules that only mask refuse nothing
+		return text
+	}
 }
 
 // middleware is what an app wants done around the calls of a module.

@@ -87,7 +87,9 @@ func (o *Opener) Open(m *app.Model, tools Tools) (*agent.ModelConfig, Info, erro
 	made := &agent.ModelConfig{Model: model, Settings: llm.Request{
 		MaxTokens: m.MaxTokens, Temperature: m.Temperature, TopP: m.TopP, Effort: m.Effort,
 	}}
-	if !info.NativeTools {
+	if info.NativeTools {
+		made.Detector = textCalls{tools.Known}
+	} else {
 		made.Parser = textCalls{tools.Known}
 	}
 	if m.Fallback != nil {

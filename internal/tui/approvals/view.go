@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/tui/termtext"
 	"callgate/internal/tui/transcript"
+	"callgate/internal/visible"
 )
 
 // How many lines the reason, the claims and an error may take.
@@ -52,7 +53,7 @@ func (it *item) head(width int, now time.Time, more int) []string {
 	title := "── A human must decide "
 	title += strings.Repeat("─", max(width-termtext.Width(title), 0))
 	head := []string{termtext.Warn(termtext.Truncate(title, width))}
-	about := termtext.Strong(termtext.OneLine(it.Call.Tool.Dotted())) + "  " + termtext.OneLine(string(it.Risk)) + " risk"
+	about := termtext.Strong(visible.Text(it.Call.Tool.Dotted())) + "  " + termtext.OneLine(string(it.Risk)) + " risk"
 	if left := it.Deadline.Sub(now).Round(time.Second); !it.Deadline.IsZero() {
 		about += "  " + termtext.Faint(transcript.Duration(max(left, 0))+" left")
 	}
@@ -60,8 +61,11 @@ func (it *item) head(width int, now time.Time, more int) []string {
 		about += termtext.Faint(fmt.Sprintf("  and %d more", more))
 	}
 	head = append(head, termtext.Truncate(about, width))
-	why := termtext.Wrap("why: "+termtext.OneLine(it.Reason), width)
-	for _, line := range why[:min(len(why), maxReason)] {
+	why := termtext.Wrap("why: "+visible.Text(it.Reason), width)
+	for i, line := range why[:min(len(why), maxReason)] {
+		if i == maxReason-1 && len(why) > maxReason {
+			line = termtext.Truncate(line, max(width-1, 1)) + "…"
+		}
 		head = append(head, termtext.Faint(line))
 	}
 	for _, claim := range it.Claims[:min(len(it.Claims), maxClaims)] {
@@ -69,7 +73,7 @@ func (it *item) head(width int, now time.Time, more int) []string {
 		if claim.Mode.Writes() {
 			verb = "changes: "
 		}
-		line := verb + termtext.OneLine(claim.Resource)
+		line := verb + visible.Text(claim.Resource)
 		head = append(head, termtext.Faint(termtext.Truncate(line, width)))
 	}
 	if n := len(it.Claims) - maxClaims; n > 0 {

@@ -38,7 +38,7 @@ func TestLines(t *testing.T) {
 		{"a long word is broken", "abcdefghijkl", 5, "abcde\nfghij\nkl"},
 		{"wide characters count twice", "世界 世界世界", 8, "世界\n世界世界"},
 		{"a wide character that does not fit", "a世", 2, "a\n世"},
-		{"emoji", "1️⃣ *️⃣ a*️⃣b* ❤️ *️", 40, "1️⃣ *️⃣ a*️⃣b* ❤️ *️"},
+		{"emoji", "1️⃣ *️⃣ a*️⃣b* ❤️ *️", 40, "1️⃣ *️⃣ a*️⃣b* ❤️ *⟨U+FE0F⟩"},
 		{"headings", "# One\n## Two ##\nSetext\n---", 40,
 			"{heading}# One{}\n\n{heading}## Two{}\n\n{heading}## Setext{}"},
 		{"markup in a heading", "# a *b* `c`", 40, "{heading}# a {}{heading italic}b{}{heading} `c`{}"},

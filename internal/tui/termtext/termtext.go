@@ -9,13 +9,11 @@
 package termtext
 
 import (
-	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"callgate/internal/visible"
 )
 
 func paint(code, text string) string {
@@ -45,29 +43,14 @@ func Warn(text string) string { return paint("33", text) }
 // Accent marks the current position.
 func Accent(text string) string { return paint("36", text) }
 
-// Safe makes text harmless for a terminal: it escapes control characters and
-// marks that reorder text or are invisible. Newlines stay, tabs become spaces.
+// Safe makes text harmless for a terminal: internal/visible writes out control
+// characters and marks that reorder text or are invisible. Newlines stay, tabs
+// become spaces.
 func Safe(text string) string {
 	if plain(text) {
 		return text
 	}
-	var b strings.Builder
-	for i, r := range text {
-		_, size := utf8.DecodeRuneInString(text[i:])
-		switch {
-		case r == '\n':
-			b.WriteByte('\n')
-		case r == '\t':
-			b.WriteString("    ")
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case isUnsafe(r):
-			b.WriteString(escaped(r))
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
+	return strings.ReplaceAll(visible.Lines(text), "\t", "    ")
 }
 
 // plain reports whether text is safe as it is. Nearly all text is.
@@ -78,18 +61,6 @@ func plain(text string) bool {
 		}
 	}
 	return true
-}
-
-// isUnsafe reports whether a character could mislead a terminal or a reader.
-func isUnsafe(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
-}
-
-func escaped(r rune) string {
-	if r > 0xffff {
-		return fmt.Sprintf(`\U%08x`, r)
-	}
-	return fmt.Sprintf(`\u%04x`, r)
 }
 
 // OneLine is safe text without line breaks.
@@ -144,7 +115,7 @@ func StripCommands(rendered string) string {
 		case n == 0:
 			return b.String()
 		case width > 0 || seq == "\n":
-			b.WriteString(visible(seq))
+			b.WriteString(Safe(seq))
 		case colour(seq):
 			b.WriteString(seq)
 		case seq == "\t":
@@ -153,14 +124,6 @@ func StripCommands(rendered string) string {
 		rendered, state = rendered[n:], next
 	}
 	return b.String()
-}
-
-// visible escapes the unsafe characters of a cluster.
-func visible(cluster string) string {
-	if plain(cluster) {
-		return cluster
-	}
-	return Safe(cluster)
 }
 
 // colour reports whether a sequence sets a colour or a weight. It reports false
@@ -186,24 +149,6 @@ func colour(seq string) bool {
 	return true
 }
 
-// JSON writes the characters of a JSON text that Safe would escape as escapes of
-// JSON, so that the text can be edited and keeps its meaning.
-func JSON(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '\n':
-			b.WriteByte('\n')
-		case r == '\t':
-			b.WriteString("    ")
-		case !isUnsafe(r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			b.WriteString(escaped(high) + escaped(low))
-		default:
-			b.WriteString(escaped(r))
-		}
-	}
-	return b.String()
-}
+// JSON writes the characters of a JSON text that Safe would write out as escapes
+// of JSON, so that the text can be edited and keeps its meaning.
+func JSON(text string) string { return strings.ReplaceAll(visible.JSON(text), "\t", "    ") }

@@ -15,12 +15,12 @@ func TestSafe(t *testing.T) {
 		{"words", "two\nlines", "two\nlines"},
 		{"other tongues", "héllo, 世界 ☂", "héllo, 世界 ☂"},
 		{"a tab", "a\tb", "a    b"},
-		{"a command", "a\x1b[2Jb", `a\u001b[2Jb`},
-		{"one of the eight-bit commands", "a\u009b2Jb", `a\u009b2Jb`},
-		{"a return", "good\rbad", `good\u000dbad`},
-		{"reversed text", "a\u202eb", `a\u202eb`},
-		{"an unseen mark", "a\U000e0041b", `a\U000e0041b`},
-		{"no text at all", "a\xffb", `a\xffb`},
+		{"a command", "a\x1b[2Jb", "a⟨U+001B⟩[2Jb"},
+		{"one of the eight-bit commands", "a\u009b2Jb", "a⟨U+009B⟩2Jb"},
+		{"a return", "good\rbad", "good⟨U+000D⟩bad"},
+		{"reversed text", "a\u202eb", "a⟨U+202E⟩b"},
+		{"an unseen mark", "a\U000e0041b", `a⟨U+E0041… tags "A"⟩b`},
+		{"no text at all", "a\xffb", "a⟨not UTF-8⟩b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := termtext.Safe(c.text); got != c.want {
@@ -43,7 +43,7 @@ func TestStripCommandsLeavesColours(t *testing.T) {
 		{"reversed text", "a\u202eb", "ab"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := termtext.StripCommands(c.text); strings.ReplaceAll(got, `\u202e`, "") != c.want {
+			if got := termtext.StripCommands(c.text); strings.ReplaceAll(got, "⟨U+202E⟩", "") != c.want {
 				t.Errorf("%q became %q, want %q", c.text, got, c.want)
 			}
 		})

@@ -13,11 +13,19 @@ import (
 	"callgate/internal/daemon/mcpserver/question"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/session"
+	"callgate/internal/visible"
 	"callgate/tool"
 )
 
 // maxTries is how often a human may edit arguments into invalid ones.
 const maxTries = 3
+
+// How many characters a form shows of what a stranger may choose. The arguments
+// are shown whole.
+const (
+	maxName   = 200
+	maxReason = 2_000
+)
 
 // The fields of the form.
 const (
@@ -141,25 +149,26 @@ func (a *approver) edited(field any) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
-// form shows the exact call. It is nil if the approval is gone.
+// form shows the exact call, with everything in it visible. It is nil if the
+// approval is gone.
 func (a *approver) form(note string) *sdk.ElicitParams {
 	r, err := a.calls.Kernel.Approvals.Get(a.ctx, a.asked.Approval)
 	if err != nil {
 		return nil
 	}
-	args := indented(r.Call.Args)
+	args := visible.JSON(indented(r.Call.Args))
 	var b strings.Builder
 	if note != "" {
-		b.WriteString(note + "\n\n")
+		b.WriteString(visible.Lines(note) + "\n\n")
 	}
-	fmt.Fprintf(&b, "%s wants to run %s", a.calls.Client, r.Call.Tool.Dotted())
+	fmt.Fprintf(&b, "%s wants to run %s", visible.Clip(a.calls.Client, maxName), visible.Text(r.Call.Tool.Dotted()))
 	if r.Reason != "" {
-		fmt.Fprintf(&b, " (%s)", r.Reason)
+		fmt.Fprintf(&b, " (%s)", visible.Clip(r.Reason, maxReason))
 	}
-	fmt.Fprintf(&b, " in %s:\n%s", r.Workspace, args)
+	fmt.Fprintf(&b, " in %s:\n%s", visible.Text(r.Workspace), args)
 	for _, c := range r.Claims {
 		if c.Mode.Writes() {
-			fmt.Fprintf(&b, "\nIt changes %s.", c.Resource)
+			fmt.Fprintf(&b, "\nIt changes %s.", visible.Text(c.Resource))
 		}
 	}
 	defaults, _ := json.Marshal(args)

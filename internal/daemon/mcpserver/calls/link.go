@@ -71,9 +71,7 @@ func (l *link) RequestInput(
 	parts := make(sdk.InputRequestMap, len(asked))
 	for key, p := range asked {
 		if form, ok := p.(*sdk.ElicitParams); ok {
-			signed := *form
-			signed.Mode, signed.Message = "form", "The MCP server "+server+" asks: "+form.Message
-			p = &signed
+			p = question.FromServer(server, form)
 		}
 		parts[key] = p
 	}

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"callgate/internal/document"
-	"callgate/internal/source/mcp/trust/visible"
+	"callgate/internal/visible"
 	"callgate/tool"
 )
 

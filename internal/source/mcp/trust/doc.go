@@ -32,7 +32,7 @@ package trust
 import (
 	"callgate/internal/source/mcp/trust/definition"
 	"callgate/internal/source/mcp/trust/scan"
-	"callgate/internal/source/mcp/trust/visible"
+	"callgate/internal/visible"
 )
 
 type (

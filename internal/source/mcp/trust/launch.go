@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"callgate/internal/source/mcp/trust/definition"
-	"callgate/internal/source/mcp/trust/visible"
+	"callgate/internal/visible"
 	"callgate/tool"
 )
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"callgate/internal/source/mcp/trust/scan"
-	"callgate/internal/source/mcp/trust/visible"
+	"callgate/internal/visible"
 	"callgate/tool"
 )
 

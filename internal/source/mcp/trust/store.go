@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"callgate/internal/document"
-	"callgate/internal/source/mcp/trust/visible"
+	"callgate/internal/visible"
 	"callgate/tool"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"callgate/internal/source/mcp/trust/visible"
+	"callgate/internal/visible"
 )
 
 // Diff shows how a definition differs from an earlier one, for a terminal or a

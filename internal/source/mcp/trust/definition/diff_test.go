@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/source/mcp/trust/definition"
-	"callgate/internal/source/mcp/trust/visible"
+	"callgate/internal/visible"
 )
 
 func TestDiff(t *testing.T) {

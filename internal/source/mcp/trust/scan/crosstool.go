@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"callgate/internal/source/mcp/trust/visible"
+	"callgate/internal/visible"
 )
 
 const (

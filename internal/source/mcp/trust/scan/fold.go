@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"callgate/internal/source/mcp/trust/visible"
+	"callgate/internal/visible"
 )
 
 // fold writes a text as the phrases are matched: in lower case, compatibility

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"callgate/internal/source/mcp/trust/visible"
+	"callgate/internal/visible"
 	"callgate/tool"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"callgate/internal/source/mcp/trust/visible"
+	"callgate/internal/visible"
 	"callgate/tool"
 )
 

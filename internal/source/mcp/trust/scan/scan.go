@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"callgate/internal/source/mcp/trust/definition"
-	"callgate/internal/source/mcp/trust/visible"
+	"callgate/internal/visible"
 	"callgate/tool"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"callgate/internal/source/mcp/trust/definition"
 	"callgate/internal/source/mcp/trust/scan"
-	"callgate/internal/source/mcp/trust/visible"
+	"callgate/internal/visible"
 )
 
 // tags writes a text in the invisible tag characters.

@@ -1,12 +1,19 @@
 // Package visible shows everything in a text. A human who decides on a text must
 // see all that a model would read in it, and nothing in it may act on the
 // terminal or page where it is shown.
+//
+// # Law
+//
+// Text of a model, a tool, a server or a file reaches a terminal or a form
+// through this package and through nothing else.
 package visible
 
 import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // Text writes a text so that a human sees all that a model would read. A
@@ -14,17 +21,69 @@ import (
 // direction, is written as ⟨U+200B⟩, a run of it as ⟨U+200B×3⟩. Text hidden in
 // Unicode tag characters is written out beside them. Line ends and tabs are
 // written this way too, so the result is one line that is safe on a terminal.
-func Text(s string) string {
+func Text(s string) string { return write(s, Hidden) }
+
+// Lines is Text of several lines: line ends, tabs and the spaces of other
+// scripts stay.
+func Lines(s string) string { return write(s, hiddenInLines) }
+
+// hiddenInLines reports whether Lines writes a rune out.
+func hiddenInLines(r rune) bool {
+	return r != '\n' && r != '\t' && Hidden(r) && !unicode.Is(unicode.Zs, r)
+}
+
+// Clip is Text of at most n characters. It says how many more there are.
+func Clip(s string, n int) string { return clip(Text(s), n) }
+
+// ClipLines is Lines of at most n characters. It says how many more there are.
+func ClipLines(s string, n int) string { return clip(Lines(s), n) }
+
+func clip(shown string, n int) string {
+	at := 0
+	for i := range shown {
+		if at == n {
+			return fmt.Sprintf("%s… ⟨%d more characters⟩", shown[:i], utf8.RuneCountInString(shown[i:]))
+		}
+		at++
+	}
+	return shown
+}
+
+// JSON writes the characters of a JSON text that Lines would write out as escapes
+// of JSON, so that the text can be edited and keeps its meaning. Line ends and
+// tabs stay; in a JSON text they only lay it out.
+func JSON(s string) string {
 	if !strings.ContainsFunc(s, Hidden) {
-		return strings.ToValidUTF8(s, "⟨not UTF-8⟩")
+		return s
 	}
 	var b strings.Builder
-	runes := []rune(strings.ToValidUTF8(s, "⟨not UTF-8⟩"))
+	for _, r := range s {
+		switch {
+		case r == '\n' || r == '\t' || !Hidden(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// write writes out the runes of s that are hidden.
+func write(s string, hidden func(rune) bool) string {
+	s = strings.ToValidUTF8(s, "⟨not UTF-8⟩")
+	if !strings.ContainsFunc(s, hidden) {
+		return s
+	}
+	var b strings.Builder
+	runes := []rune(s)
 	for i := 0; i < len(runes); {
 		r := runes[i]
 		end := i + 1
 		switch {
-		case !Hidden(r) || InEmoji(runes, i):
+		case !hidden(r) || InEmoji(runes, i):
 			b.WriteRune(r)
 		case IsTag(r):
 			for end < len(runes) && IsTag(runes[end]) {
@@ -47,10 +106,13 @@ func Text(s string) string {
 }
 
 // Hidden reports whether a rune is not visible as what it is: it is not a
-// letter, mark, number, symbol or plain space.
+// letter, mark, number, symbol, picture or plain space.
 func Hidden(r rune) bool {
-	if r < 0x7f {
+	switch {
+	case r < 0x7f:
 		return r < ' '
+	case 0x1F000 <= r && r <= 0x1FAFF:
+		return false // also a picture that is newer than the tables of this build
 	}
 	return !unicode.IsPrint(r) || IsVariation(r) || IsFiller(r)
 }
@@ -84,7 +146,7 @@ func isPicture(r rune) bool {
 	case 0xA9, 0xAE, 0x203C, 0x2049, 0x2122, 0x2139, 0x3030, 0x303D, 0x3297, 0x3299:
 		return true
 	}
-	return 0x1F000 <= r && r <= 0x1FAFF || 0x2190 <= r && r <= 0x2BFF
+	return !Hidden(r) && (0x1F000 <= r && r <= 0x1FAFF || 0x2190 <= r && r <= 0x2BFF)
 }
 
 // inFlag reports whether a tag is part of the flag of England, Scotland or

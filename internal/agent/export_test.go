@@ -1,0 +1,7 @@
+package agent
+
+// For tests.
+var (
+	AsText      = asText
+	EscapeMarks = escapeMarks
+)

@@ -1,0 +1,4 @@
+package gate
+
+// MaskJSON is for tests.
+var MaskJSON = maskJSON
