@@ -17,7 +17,7 @@ var rules = house.Rules{
 	Layers: [][]string{
 		{"tool", "internal/nearest", "internal/version", "internal/house", "internal/feed", "internal/durable",
 			"internal/lazyregexp", "internal/memtrim"},
-		{"llm", "internal/secret", "internal/statedir", "internal/document"},
+		{"llm", "internal/secret", "internal/statedir", "internal/document", "internal/peer"},
 		{"internal/protocol"},
 		{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache",
 			"internal/search/eval"},

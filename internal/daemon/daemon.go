@@ -22,8 +22,8 @@ import (
 	"time"
 
 	"callgate/internal/daemon/httpapi"
-	"callgate/internal/daemon/peer"
 	"callgate/internal/kernel"
+	"callgate/internal/peer"
 	"callgate/internal/statedir"
 	"callgate/tool"
 )
