@@ -137,7 +137,7 @@ func (l *ownerListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p, ok := peer.Of(c); ok && p.UID != os.Getuid() {
+		if p, ok := peer.Of(c); ok && p.UID != os.Geteuid() {
 			_ = c.Close()
 			continue
 		}
@@ -229,9 +229,9 @@ func (c *Connection) Dial(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		conn, err := new(net.Dialer).DialContext(ctx, "unix", c.dir.Socket())
-		if err == nil {
-			return conn, nil
+		conn, err := peer.Dial(ctx, c.dir.Socket())
+		if err == nil || tool.KindOf(err) == tool.Denied {
+			return conn, err
 		}
 		own, err := Start(ctx, c.cfg)
 		if err == nil {

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"callgate/internal/durable"
+	"callgate/internal/ownership"
 	"callgate/tool"
 )
 
@@ -76,13 +77,14 @@ const maxSocket = 100
 // in the folder is too long for a socket, it is in the temporary folder, under a
 // name derived from the folder's path, so that clients find it by themselves.
 func (d Dir) Socket() string {
-	inside := filepath.Join(string(d), "kernel.sock")
-	if len(inside) <= maxSocket {
+	if inside := d.insideSocket(); len(inside) <= maxSocket {
 		return inside
 	}
 	sum := sha256.Sum256([]byte(d))
 	return filepath.Join(os.TempDir(), "callgate-"+strconv.Itoa(os.Getuid()), hex.EncodeToString(sum[:8])+".sock")
 }
+
+func (d Dir) insideSocket() string { return filepath.Join(string(d), "kernel.sock") }
 
 // Held is a state directory that this process holds.
 type Held struct {
@@ -121,6 +123,16 @@ func unusable(op, message string, err error) error {
 	return &tool.Error{
 		Op: op, Kind: tool.Unavailable, Message: message, Err: err, Hint: "name another with --state or CALLGATE_STATE",
 	}
+}
+
+// notSafe is the error of a folder that is not the user's alone.
+func notSafe(op, message string, err error) error {
+	e := tool.Errorf(op, tool.Denied, "%s: %w", message, err)
+	var p *ownership.Problem
+	if errors.As(err, &p) {
+		e.Hint = p.Fix + "; or name another state directory with --state or CALLGATE_STATE"
+	}
+	return e
 }
 
 // lock takes the lock. The lock of a holder that has died is free, but a process
@@ -196,8 +208,12 @@ func (h *Held) PrepareSocket() (string, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the socket's folder cannot be made", Err: err}
 	}
-	if err := ownedAlone(folder); err != nil {
-		return "", &tool.Error{Op: op, Kind: tool.Denied, Message: "the socket's folder is not safe", Err: err}
+	forbidden := fs.FileMode(0o022)
+	if path != h.insideSocket() {
+		forbidden = 0o077 // it is in a folder that all users share
+	}
+	if err := ownership.Folder(folder, forbidden); err != nil {
+		return "", notSafe(op, "the folder of the kernel's socket is not safe", err)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", &tool.Error{Op: op, Kind: tool.Unavailable, Message: "a stale socket cannot be removed", Err: err}
