@@ -31,3 +31,14 @@ func UserName(uid int) string {
 	}
 	return "user " + id
 }
+
+// Writer is somebody, other than the user and root, who may change a file.
+type Writer struct {
+	Who string // "anybody", or a group, or a user
+	How string // why they may: the file's mode, or that they own it
+	fix string // a command, without the file
+	or  string // what else can be done; may be ""
+}
+
+// Hint says what to do about a file that is at path.
+func (w *Writer) Hint(path string) string { return w.fix + " " + path + w.or }
