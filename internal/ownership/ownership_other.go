@@ -10,6 +10,9 @@ func Folder(string, fs.FileMode) error { return nil }
 // Owner reports nothing: the access lists of the system decide.
 func Owner(string, fs.FileInfo) *Problem { return nil }
 
+// Secret reports nothing: the access lists of the system decide.
+func Secret(string, fs.FileInfo) *Problem { return nil }
+
 // WriterOf reports nobody: the access lists of the system decide.
 func WriterOf(fs.FileInfo) *Writer { return nil }
 

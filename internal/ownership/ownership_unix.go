@@ -53,6 +53,18 @@ func Owner(path string, info fs.FileInfo) *Problem {
 	return p
 }
 
+// Secret reports a file that belongs to another user, or that others may read or
+// write.
+func Secret(path string, info fs.FileInfo) *Problem {
+	if p := Owner(path, info); p != nil {
+		return p
+	}
+	if perm := info.Mode().Perm(); perm&0o077 != 0 {
+		return &Problem{What: fmt.Sprintf("%s is open to others (mode %04o)", path, perm), Fix: "chmod 600 " + path}
+	}
+	return nil
+}
+
 func ownerOf(info fs.FileInfo) (uid int, ok bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -13,6 +13,39 @@ import (
 
 const nobody = 65534
 
+// A key that others may read proves nothing, to the kernel and to a client.
+func TestHumanKeyOpenToOthers(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(path string) error
+		root   bool // only root can do it
+		want   string
+	}{
+		{"read by all", func(p string) error { return os.Chmod(p, 0o644) }, false,
+			"human.key is open to others (mode 0644) (chmod 600 "},
+		{"read by a group", func(p string) error { return os.Chmod(p, 0o640) }, false,
+			"human.key is open to others (mode 0640)"},
+		{"of another user", func(p string) error { return os.Chown(p, nobody, nobody) }, true, "human.key belongs to "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.root && os.Geteuid() != 0 {
+				t.Skip("only root can give a file away")
+			}
+			d := at(t, t.TempDir())
+			h := hold(t, d)
+			_, err := h.HumanKey()
+			ok(t, err)
+			ok(t, tt.change(filepath.Join(d.String(), "human.key")))
+			for who, read := range map[string]func() (string, error){"the kernel": h.HumanKey, "a client": d.ReadHumanKey} {
+				key, err := read()
+				if key != "" || tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("%s has %q, %v\nwant %q", who, key, err, tt.want)
+				}
+			}
+		})
+	}
+}
+
 // The folder in the temporary folder, which all users share, must be the user's
 // alone: whoever makes it first could serve the socket.
 func TestFallbackFolder(t *testing.T) {

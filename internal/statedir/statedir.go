@@ -15,6 +15,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -179,11 +180,16 @@ func (h *Held) HumanKey() (string, error) {
 	return key, nil
 }
 
-// ReadHumanKey returns the key that a kernel made here.
+// ReadHumanKey returns the key that a kernel made here. A key that others may read
+// is Denied: it proves nothing.
 func (d Dir) ReadHumanKey() (string, error) {
 	const op = "statedir.HumanKey"
-	data, err := os.ReadFile(d.humanKey())
+	data, err := readSecret(d.humanKey())
+	var shared *ownership.Problem
 	switch {
+	case errors.As(err, &shared):
+		return "", tool.Errorf(op, tool.Denied, "the human's key is not used: %w", shared).
+			WithHint("%s; if somebody may have read it, remove it: the next start makes a new one", shared.Fix)
 	case errors.Is(err, fs.ErrNotExist):
 		return "", &tool.Error{
 			Op: op, Kind: tool.NotFound, Message: "there is no human's key yet: no kernel ever ran here", Err: err,
@@ -197,6 +203,23 @@ func (d Dir) ReadHumanKey() (string, error) {
 			WithHint("stop the kernel and remove that file; the next start makes a new one")
 	}
 	return key, nil
+}
+
+// readSecret reads a file that must be the user's alone.
+func readSecret(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if p := ownership.Secret(path, info); p != nil {
+		return nil, p
+	}
+	return io.ReadAll(f)
 }
 
 // PrepareSocket makes the socket's folder and removes the socket that a dead
