@@ -46,6 +46,12 @@ func Unix(path string) func(context.Context) (net.Conn, error) {
 	return func(ctx context.Context) (net.Conn, error) { return peer.Dial(ctx, path) }
 }
 
+// UnixAt is Unix for a socket whose path is looked up at each dial: the next kernel
+// may have another.
+func UnixAt(path func() string) func(context.Context) (net.Conn, error) {
+	return func(ctx context.Context) (net.Conn, error) { return peer.Dial(ctx, path()) }
+}
+
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 

@@ -25,8 +25,8 @@ func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
 	if up, err := isServing(dir); up || err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir.String(), 0o700); err != nil {
-		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the state directory cannot be made", Err: err}
+	if err := dir.Make(); err != nil {
+		return err
 	}
 	log, err := os.OpenFile(filepath.Join(dir.String(), "kernel.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {

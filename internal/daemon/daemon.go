@@ -244,8 +244,10 @@ func (c *Connection) Dial(ctx context.Context) (net.Conn, error) {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return nil, &tool.Error{Op: "daemon.Dial", Kind: tool.Unavailable, Err: err,
-				Message: "the state directory is held by a process that does not answer"}
+			return nil, tool.Errorf("daemon.Dial", tool.Unavailable,
+				"process %d holds the state directory %s, and nothing answers at its socket %s",
+				c.dir.Holder(), c.dir, c.dir.Socket()).
+				WithHint("end that process, or name another state directory with --state or CALLGATE_STATE")
 		}
 	}
 }

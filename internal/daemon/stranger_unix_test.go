@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"callgate/internal/daemon"
@@ -47,4 +48,23 @@ func TestAnotherUsersStateDirectoryIsRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A client with another temporary folder than the kernel's finds the kernel, also
+// where the socket is in the kernel's temporary folder.
+func TestClientWithAnotherTemporaryFolder(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	state := filepath.Join(t.TempDir(), strings.Repeat("long/", 20))
+	d, err := daemon.Start(t.Context(), daemon.Config{State: state})
+	ok(t, err)
+	defer func() { ok(t, d.Stop()) }()
+	t.Setenv("TMPDIR", t.TempDir())
+	c, err := daemon.Connect(t.Context(), daemon.Config{State: state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.InProcess() {
+		t.Error("the client started a kernel of its own")
+	}
+	ok(t, c.Close())
 }

@@ -43,14 +43,18 @@ func Owner(path string, info fs.FileInfo) *Problem {
 	if !ok || uid == me {
 		return nil
 	}
-	p := &Problem{
+	return &Problem{
 		What: fmt.Sprintf("%s belongs to %s, and this process runs as %s", path, UserName(uid), UserName(me)),
-		Fix:  fmt.Sprintf("if it should be yours: sudo chown -R %d %s", me, path),
+		Fix:  ChangeOwner(path),
 	}
-	if me == 0 {
-		p.Fix = "run callgate as that user, not with sudo"
+}
+
+// ChangeOwner says what to do about a file or a folder of another user.
+func ChangeOwner(path string) string {
+	if os.Geteuid() == 0 {
+		return "run callgate as that user, not with sudo"
 	}
-	return p
+	return fmt.Sprintf("if it should be yours: sudo chown -R %d %s", os.Geteuid(), path)
 }
 
 // Secret reports a file that belongs to another user, or that others may read or

@@ -3,9 +3,12 @@
 package statedir_test
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"callgate/tool"
@@ -87,5 +90,102 @@ func TestFallbackFolder(t *testing.T) {
 				t.Errorf("it is %s", tool.KindOf(err))
 			}
 		})
+	}
+}
+
+// A directory of another user, or with files of another user in it, is not used,
+// and the error says whose it is and what to do. A command with sudo, which keeps
+// the user's home, leaves such a directory.
+func TestOthersStateDirectory(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a file away")
+	}
+	for _, tt := range []struct{ name, path, want string }{
+		{"the directory", ".", "state belongs to user 54321, and this process runs as root (user 0)"},
+		{"the lock", "lock", "lock belongs to user 54321, and"},
+		{"the database", "callgate.db", "callgate.db belongs to user 54321, and"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := at(t, filepath.Join(t.TempDir(), "state"))
+			ok(t, os.Mkdir(d.String(), 0o700))
+			if tt.path != "." {
+				ok(t, os.WriteFile(filepath.Join(d.String(), tt.path), nil, 0o600))
+			}
+			ok(t, os.Chown(filepath.Join(d.String(), tt.path), 54321, 54321))
+			before, err := os.ReadDir(d.String())
+			ok(t, err)
+			h, err := d.Hold()
+			if err == nil {
+				ok(t, h.Release())
+			}
+			if tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), tt.want) ||
+				!strings.Contains(err.Error(), "(run callgate as that user, not with sudo; or name another state directory") {
+				t.Errorf("got %v\nwant %q", err, tt.want)
+			}
+			if after, err := os.ReadDir(d.String()); err != nil || len(after) != len(before) {
+				t.Errorf("something was written: %v, %v", after, err)
+			}
+		})
+	}
+}
+
+const ordinaryVar = "CALLGATE_STATEDIR_ORDINARY"
+
+// TestOrdinaryProcess is another user's process, for the test below: it prints why
+// it cannot hold a directory.
+func TestOrdinaryProcess(t *testing.T) {
+	path := os.Getenv(ordinaryVar)
+	if path == "" {
+		t.Skip("another test starts it")
+	}
+	_, err := at(t, path).Hold()
+	os.Stdout.WriteString(fmt.Sprintf("%s: %v\n", tool.KindOf(err), err))
+}
+
+// An ordinary user is told that root owns the directory, or the folder above it.
+func TestRootsStateDirectory(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can start a process of another user")
+	}
+	base, err := os.MkdirTemp("", "ordinary")
+	ok(t, err)
+	t.Cleanup(func() { os.RemoveAll(base) })
+	ok(t, os.Chmod(base, 0o755))
+	data, err := os.ReadFile(os.Args[0]) // the test's own folder is closed to others
+	ok(t, err)
+	ok(t, os.WriteFile(filepath.Join(base, "test"), data, 0o755))
+	ok(t, os.Mkdir(filepath.Join(base, "state"), 0o700))
+	for path, want := range map[string]string{
+		"state": "denied: the state directory is not used: " + base + "/state belongs to root (user 0), and this process " +
+			"runs as user 54321 (if it should be yours: sudo chown -R 54321 " + base + "/state; or name another",
+		"new/state": "belongs to root (user 0), and this process runs as user 54321 (name another with --state",
+	} {
+		cmd := exec.Command(filepath.Join(base, "test"), "-test.run=^TestOrdinaryProcess$")
+		cmd.Dir, cmd.Env = "/", append(os.Environ(), ordinaryVar+"="+filepath.Join(base, path))
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 54321, Gid: 54321}}
+		out, err := cmd.Output()
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v, %s\nwant %q", path, err, out, want)
+		}
+	}
+}
+
+// A client finds the socket of a kernel that has another temporary folder; a copy
+// of the state directory does not lead to the kernel of the original.
+func TestSocketOfAnotherTemporaryFolder(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	base := t.TempDir()
+	d := at(t, filepath.Join(base, strings.Repeat("long/", 20)))
+	h := hold(t, d)
+	path, err := h.PrepareSocket()
+	ok(t, err)
+	t.Setenv("TMPDIR", t.TempDir())
+	if got := d.Socket(); got != path {
+		t.Errorf("a client looks at %s, and the socket is %s", got, path)
+	}
+	twin := at(t, filepath.Join(base, strings.Repeat("other/", 20)))
+	ok(t, os.CopyFS(twin.String(), os.DirFS(d.String())))
+	if got := twin.Socket(); got == path || !strings.HasPrefix(got, os.TempDir()) {
+		t.Errorf("a client of a copy looks at %s", got)
 	}
 }

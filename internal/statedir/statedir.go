@@ -71,13 +71,31 @@ func (d Dir) Vectors() string    { return filepath.Join(string(d), "vectors") }
 func (d Dir) humanKey() string   { return filepath.Join(string(d), "human.key") }
 func (d Dir) lockFile() string   { return filepath.Join(string(d), "lock") }
 
+func (d Dir) socketRecord() string { return filepath.Join(string(d), "kernel.sock.path") }
+
 // maxSocket is the longest path that every system takes for a unix socket.
 const maxSocket = 100
 
 // Socket returns the path of the socket on which the kernel listens. If the path
 // in the folder is too long for a socket, it is in the temporary folder, under a
-// name derived from the folder's path, so that clients find it by themselves.
+// name derived from the folder's path. Processes may have different temporary
+// folders, so the kernel records where its socket is; a record that was made for
+// another folder, as in a copy, does not count.
 func (d Dir) Socket() string {
+	path := d.newSocket()
+	if path == d.insideSocket() {
+		return path
+	}
+	data, err := os.ReadFile(d.socketRecord())
+	recorded := strings.TrimSpace(string(data))
+	if err != nil || !filepath.IsAbs(recorded) || filepath.Base(recorded) != filepath.Base(path) {
+		return path
+	}
+	return recorded
+}
+
+// newSocket returns the path of the socket of a kernel that starts now.
+func (d Dir) newSocket() string {
 	if inside := d.insideSocket(); len(inside) <= maxSocket {
 		return inside
 	}
@@ -97,8 +115,8 @@ type Held struct {
 // holds it, that is a Conflict.
 func (d Dir) Hold() (*Held, error) {
 	const op = "statedir.Hold"
-	if err := os.MkdirAll(string(d), 0o700); err != nil {
-		return nil, unusable(op, "the state directory cannot be made", err)
+	if err := d.Make(); err != nil {
+		return nil, err
 	}
 	f, err := os.OpenFile(d.lockFile(), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -118,6 +136,61 @@ func (d Dir) Hold() (*Held, error) {
 		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
 	return &Held{d, f}, nil
+}
+
+// Make makes the directory if it is absent. It is Denied, before anything is
+// written, if the directory or something in it belongs to another user: a command
+// with sudo leaves files of root in the user's home.
+func (d Dir) Make() error {
+	const op = "statedir.Make"
+	if err := os.MkdirAll(string(d), 0o700); err != nil {
+		return d.notMade(op, err)
+	}
+	entries, err := os.ReadDir(string(d))
+	for _, path := range append([]fs.DirEntry{nil}, entries...) {
+		if p := d.ownerProblem(path); p != nil {
+			return notSafe(op, "the state directory is not used", p)
+		}
+	}
+	if err != nil {
+		return unusable(op, "the state directory cannot be read", err)
+	}
+	return nil
+}
+
+// ownerProblem reports an entry of the directory, or for nil the directory itself,
+// that belongs to another user.
+func (d Dir) ownerProblem(e fs.DirEntry) *ownership.Problem {
+	path, look := string(d), os.Stat
+	if e != nil {
+		path, look = filepath.Join(string(d), e.Name()), os.Lstat
+	}
+	info, err := look(path)
+	if err != nil {
+		return nil // using it reports it, unless it has just been removed
+	}
+	p := ownership.Owner(path, info)
+	if p != nil {
+		p.Fix = ownership.ChangeOwner(string(d))
+	}
+	return p
+}
+
+// notMade is the error of a directory that cannot be made. It names the owner of the
+// nearest folder above, where that is another user.
+func (d Dir) notMade(op string, err error) error {
+	above := filepath.Dir(string(d))
+	info, missing := os.Stat(above)
+	for missing != nil && filepath.Dir(above) != above {
+		above = filepath.Dir(above)
+		info, missing = os.Stat(above)
+	}
+	if missing == nil && errors.Is(err, fs.ErrPermission) {
+		if p := ownership.Owner(above, info); p != nil {
+			err = fmt.Errorf("%w: %w", err, p)
+		}
+	}
+	return unusable(op, "the state directory cannot be made", err)
 }
 
 func unusable(op, message string, err error) error {
@@ -162,6 +235,9 @@ func (d Dir) Holder() int {
 // a process that is being started has a copy of the file for a moment, which would
 // hold the lock.
 func (h *Held) Release() error { return errors.Join(unlockFile(h.lock), h.lock.Close()) }
+
+// Socket returns the path of the socket on which this process listens, or will.
+func (h *Held) Socket() string { return h.newSocket() }
 
 // HumanKey returns the key that proves a human's authority, and makes it when it
 // is absent. A process that can read this file can answer approvals, so no
@@ -240,6 +316,12 @@ func (h *Held) PrepareSocket() (string, error) {
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", &tool.Error{Op: op, Kind: tool.Unavailable, Message: "a stale socket cannot be removed", Err: err}
+	}
+	if path == h.insideSocket() {
+		return path, nil
+	}
+	if err := durable.Write(h.socketRecord(), []byte(path+"\n"), 0o600); err != nil {
+		return "", &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the socket's path cannot be recorded", Err: err}
 	}
 	return path, nil
 }

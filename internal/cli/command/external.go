@@ -38,7 +38,7 @@ func (e *Env) externalKernel(ctx context.Context) (*Kernel, error) {
 		return nil, err
 	}
 	k := &Kernel{dir: dir}
-	dial := client.Unix(dir.Socket())
+	dial := client.UnixAt(dir.Socket)
 	limit := time.Now().Add(startTimeout)
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		c, err := dial(ctx)
