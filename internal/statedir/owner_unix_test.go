@@ -129,6 +129,27 @@ func TestOthersStateDirectory(t *testing.T) {
 	}
 }
 
+// A command with sudo that keeps the user's home makes no directory of root in it.
+func TestSudoWithTheUsersHome(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a folder away")
+	}
+	home := t.TempDir()
+	ok(t, os.Chown(home, 54321, 54321))
+	t.Setenv("SUDO_UID", "54321")
+	h, err := at(t, filepath.Join(home, ".local", "state", "callgate")).Hold()
+	if err == nil {
+		ok(t, h.Release())
+	}
+	want := home + " belongs to user 54321, and this process runs as root (user 0) (run callgate as that user, not with sudo"
+	if tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v\nwant %q", err, want)
+	}
+	if _, err := os.Stat(filepath.Join(home, ".local")); err == nil {
+		t.Error("a folder of root was made in the user's home")
+	}
+}
+
 const ordinaryVar = "CALLGATE_STATEDIR_ORDINARY"
 
 // TestOrdinaryProcess is another user's process, for the test below: it prints why

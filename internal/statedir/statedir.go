@@ -139,16 +139,22 @@ func (d Dir) Hold() (*Held, error) {
 }
 
 // Make makes the directory if it is absent. It is Denied, before anything is
-// written, if the directory or something in it belongs to another user: a command
-// with sudo leaves files of root in the user's home.
+// written, if the directory or something in it belongs to another user, and if a
+// command with sudo would leave a directory of root in a user's home.
 func (d Dir) Make() error {
 	const op = "statedir.Make"
+	if p := d.above(); p != nil && os.Geteuid() == 0 && os.Getenv("SUDO_UID") != "" {
+		return notSafe(op, "root would make the state directory in a folder of another user", p)
+	}
 	if err := os.MkdirAll(string(d), 0o700); err != nil {
-		return d.notMade(op, err)
+		if p := d.above(); p != nil && errors.Is(err, fs.ErrPermission) {
+			err = fmt.Errorf("%w: %w", err, p)
+		}
+		return unusable(op, "the state directory cannot be made", err)
 	}
 	entries, err := os.ReadDir(string(d))
-	for _, path := range append([]fs.DirEntry{nil}, entries...) {
-		if p := d.ownerProblem(path); p != nil {
+	for _, e := range append([]fs.DirEntry{nil}, entries...) {
+		if p := d.ownerProblem(e); p != nil {
 			return notSafe(op, "the state directory is not used", p)
 		}
 	}
@@ -176,21 +182,22 @@ func (d Dir) ownerProblem(e fs.DirEntry) *ownership.Problem {
 	return p
 }
 
-// notMade is the error of a directory that cannot be made. It names the owner of the
-// nearest folder above, where that is another user.
-func (d Dir) notMade(op string, err error) error {
-	above := filepath.Dir(string(d))
-	info, missing := os.Stat(above)
-	for missing != nil && filepath.Dir(above) != above {
-		above = filepath.Dir(above)
-		info, missing = os.Stat(above)
+// above reports the nearest folder above a directory that is absent, if that folder
+// belongs to another user.
+func (d Dir) above() *ownership.Problem {
+	folder := string(d)
+	info, err := os.Stat(folder)
+	if err == nil {
+		return nil
 	}
-	if missing == nil && errors.Is(err, fs.ErrPermission) {
-		if p := ownership.Owner(above, info); p != nil {
-			err = fmt.Errorf("%w: %w", err, p)
-		}
+	for err != nil && filepath.Dir(folder) != folder {
+		folder = filepath.Dir(folder)
+		info, err = os.Stat(folder)
 	}
-	return unusable(op, "the state directory cannot be made", err)
+	if err != nil {
+		return nil
+	}
+	return ownership.Owner(folder, info)
 }
 
 func unusable(op, message string, err error) error {

@@ -96,6 +96,9 @@ func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir) []doctor.Check 
 	})
 	if err != nil {
 		c.State, c.Found = doctor.Broken, "it does not answer: "+err.Error()
+		if tool.KindOf(err) == tool.Denied {
+			c.Found = "not used: " + err.Error()
+		}
 		c.Fix = fmt.Sprintf("process %d last held the state directory", dir.Holder())
 		var e *tool.Error
 		if errors.As(err, &e) && e.Hint != "" {
