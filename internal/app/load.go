@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"callgate/internal/app/node"
+	"callgate/internal/ownership"
 	"callgate/tool"
 )
 
@@ -49,6 +50,8 @@ func LoadWith(path string, known KnownModules, vars Vars) (*App, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, tool.Errorf(op, tool.NotFound, "there is no app file at %s", path).
 			WithHint("callgate init writes one to start from")
+	case tool.KindOf(err) == tool.Denied:
+		return nil, err
 	case err != nil:
 		return fail("the app file "+path+" cannot be read", err)
 	}
@@ -78,7 +81,9 @@ func resolvePath(file string, path *string) {
 	}
 }
 
-// readFile returns the file's first bytes, one more than are allowed at most.
+// readFile returns the file's first bytes, one more than are allowed at most. A file
+// that somebody else owns or may write is Denied: it says what runs as the user. So
+// is one behind somebody else's link.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path) // before opening, which would wait on a pipe
 	if err != nil {
@@ -92,6 +97,17 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	if info, err = f.Stat(); err != nil {
+		return nil, err
+	}
+	w := ownership.WriterOf(info)
+	if link, err := os.Lstat(path); w == nil && err == nil {
+		w = ownership.OwnerOf(link)
+	}
+	if w != nil {
+		return nil, tool.Errorf("app.Load", tool.Denied, "the app file %s is not read: %s may change it (%s)",
+			path, w.Who, w.How).WithHint("%s", w.Hint(path))
+	}
 	return io.ReadAll(io.LimitReader(f, node.MaxBytes+1))
 }
 

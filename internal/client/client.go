@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 
+	"callgate/internal/peer"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -40,12 +41,15 @@ func New(o Options) *Client {
 	return &Client{http: &http.Client{Transport: transport}, key: o.HumanKey}
 }
 
-// Unix dials the socket of a running kernel.
+// Unix dials the socket of a running kernel. A server of another user is Denied.
 func Unix(path string) func(context.Context) (net.Conn, error) {
-	return func(ctx context.Context) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, "unix", path)
-	}
+	return func(ctx context.Context) (net.Conn, error) { return peer.Dial(ctx, path) }
+}
+
+// UnixAt is Unix for a socket whose path is looked up at each dial: the next kernel
+// may have another.
+func UnixAt(path func() string) func(context.Context) (net.Conn, error) {
+	return func(ctx context.Context) (net.Conn, error) { return peer.Dial(ctx, path()) }
 }
 
 // Close closes idle connections.
@@ -167,6 +171,10 @@ func unreachable(ctx context.Context, err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err
+	}
+	var refused *tool.Error
+	if errors.As(err, &refused) && refused.Kind == tool.Denied {
+		return refused // it is not a matter of trying again
 	}
 	return &tool.Error{
 		Op: "client", Kind: tool.Unavailable, Message: "the kernel cannot be reached",

@@ -3,12 +3,12 @@ package daemon
 import (
 	"context"
 	"errors"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
 
+	"callgate/internal/peer"
 	"callgate/internal/statedir"
 	"callgate/tool"
 )
@@ -22,11 +22,11 @@ const startTimeout = 15 * time.Second
 // short command holds the directory, Spawn tries again when the command has ended.
 func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
 	const op = "daemon.Spawn"
-	if isServing(dir) {
-		return nil
+	if up, err := isServing(dir); up || err != nil {
+		return err
 	}
-	if err := os.MkdirAll(dir.String(), 0o700); err != nil {
-		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the state directory cannot be made", Err: err}
+	if err := dir.Make(); err != nil {
+		return err
 	}
 	log, err := os.OpenFile(filepath.Join(dir.String(), "kernel.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -43,8 +43,8 @@ func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
 			}
 		}
 		up, err := await(ctx, dir, ended)
-		if up {
-			return nil
+		if up || tool.KindOf(err) == tool.Denied {
+			return err
 		}
 		if !isHeld(dir) {
 			left--
@@ -85,8 +85,8 @@ func startProcess(dir statedir.Dir, log *os.File, command []string) (ended <-cha
 // started has ended and a moment has passed.
 func await(ctx context.Context, dir statedir.Dir, ended <-chan error) (up bool, err error) {
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		if isServing(dir) {
-			return true, nil
+		if up, err := isServing(dir); up || err != nil {
+			return up, err
 		}
 		select {
 		case err = <-ended: // another process holds the directory, or it cannot be used
@@ -94,7 +94,10 @@ func await(ctx context.Context, dir statedir.Dir, ended <-chan error) (up bool, 
 			case <-time.After(100 * time.Millisecond):
 			case <-ctx.Done():
 			}
-			return isServing(dir), err
+			if up, refused := isServing(dir); up || refused != nil {
+				return up, refused
+			}
+			return false, err
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return false, context.Cause(ctx)
@@ -106,7 +109,10 @@ func await(ctx context.Context, dir statedir.Dir, ended <-chan error) (up bool, 
 func WaitStopped(ctx context.Context, dir statedir.Dir) error {
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout+startTimeout)
 	defer cancel()
-	for isServing(dir) {
+	for {
+		if up, err := isServing(dir); !up {
+			return err
+		}
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
@@ -116,17 +122,22 @@ func WaitStopped(ctx context.Context, dir statedir.Dir) error {
 			}
 		}
 	}
-	return nil
 }
 
 // isServing reports whether a kernel serves the directory's socket. It takes no
-// context: one that has ended would look like no kernel.
-func isServing(dir statedir.Dir) bool {
-	conn, err := net.DialTimeout("unix", dir.Socket(), time.Second)
+// context: one that has ended would look like no kernel. A socket that another
+// user serves is an error.
+func isServing(dir statedir.Dir) (bool, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	conn, err := peer.Dial(ctx, dir.Socket())
 	if err != nil {
-		return false
+		if tool.KindOf(err) == tool.Denied {
+			return false, err
+		}
+		return false, nil
 	}
-	return conn.Close() == nil
+	return conn.Close() == nil, nil
 }
 
 // WaitIdle returns when ctx ends, when serving fails, when a client asks the

@@ -22,8 +22,8 @@ import (
 	"time"
 
 	"callgate/internal/daemon/httpapi"
-	"callgate/internal/daemon/peer"
 	"callgate/internal/kernel"
+	"callgate/internal/peer"
 	"callgate/internal/statedir"
 	"callgate/tool"
 )
@@ -137,7 +137,7 @@ func (l *ownerListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p, ok := peer.Of(c); ok && p.UID != os.Getuid() {
+		if p, ok := peer.Of(c); ok && p.UID != os.Geteuid() {
 			_ = c.Close()
 			continue
 		}
@@ -229,9 +229,9 @@ func (c *Connection) Dial(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		conn, err := new(net.Dialer).DialContext(ctx, "unix", c.dir.Socket())
-		if err == nil {
-			return conn, nil
+		conn, err := peer.Dial(ctx, c.dir.Socket())
+		if err == nil || tool.KindOf(err) == tool.Denied {
+			return conn, err
 		}
 		own, err := Start(ctx, c.cfg)
 		if err == nil {
@@ -244,8 +244,10 @@ func (c *Connection) Dial(ctx context.Context) (net.Conn, error) {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return nil, &tool.Error{Op: "daemon.Dial", Kind: tool.Unavailable, Err: err,
-				Message: "the state directory is held by a process that does not answer"}
+			return nil, tool.Errorf("daemon.Dial", tool.Unavailable,
+				"process %d holds the state directory %s, and nothing answers at its socket %s",
+				c.dir.Holder(), c.dir, c.dir.Socket()).
+				WithHint("end that process, or name another state directory with --state or CALLGATE_STATE")
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 	"time"
 
 	"callgate/internal/durable"
+	"callgate/internal/ownership"
 	"callgate/tool"
 )
 
@@ -69,20 +71,39 @@ func (d Dir) Vectors() string    { return filepath.Join(string(d), "vectors") }
 func (d Dir) humanKey() string   { return filepath.Join(string(d), "human.key") }
 func (d Dir) lockFile() string   { return filepath.Join(string(d), "lock") }
 
+func (d Dir) socketRecord() string { return filepath.Join(string(d), "kernel.sock.path") }
+
 // maxSocket is the longest path that every system takes for a unix socket.
 const maxSocket = 100
 
 // Socket returns the path of the socket on which the kernel listens. If the path
 // in the folder is too long for a socket, it is in the temporary folder, under a
-// name derived from the folder's path, so that clients find it by themselves.
+// name derived from the folder's path. Processes may have different temporary
+// folders, so the kernel records where its socket is; a record that was made for
+// another folder, as in a copy, does not count.
 func (d Dir) Socket() string {
-	inside := filepath.Join(string(d), "kernel.sock")
-	if len(inside) <= maxSocket {
+	path := d.newSocket()
+	if path == d.insideSocket() {
+		return path
+	}
+	data, err := os.ReadFile(d.socketRecord())
+	recorded := strings.TrimSpace(string(data))
+	if err != nil || !filepath.IsAbs(recorded) || filepath.Base(recorded) != filepath.Base(path) {
+		return path
+	}
+	return recorded
+}
+
+// newSocket returns the path of the socket of a kernel that starts now.
+func (d Dir) newSocket() string {
+	if inside := d.insideSocket(); len(inside) <= maxSocket {
 		return inside
 	}
 	sum := sha256.Sum256([]byte(d))
 	return filepath.Join(os.TempDir(), "callgate-"+strconv.Itoa(os.Getuid()), hex.EncodeToString(sum[:8])+".sock")
 }
+
+func (d Dir) insideSocket() string { return filepath.Join(string(d), "kernel.sock") }
 
 // Held is a state directory that this process holds.
 type Held struct {
@@ -94,8 +115,8 @@ type Held struct {
 // holds it, that is a Conflict.
 func (d Dir) Hold() (*Held, error) {
 	const op = "statedir.Hold"
-	if err := os.MkdirAll(string(d), 0o700); err != nil {
-		return nil, unusable(op, "the state directory cannot be made", err)
+	if err := d.Make(); err != nil {
+		return nil, err
 	}
 	f, err := os.OpenFile(d.lockFile(), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -117,10 +138,82 @@ func (d Dir) Hold() (*Held, error) {
 	return &Held{d, f}, nil
 }
 
+// Make makes the directory if it is absent. It is Denied, before anything is
+// written, if the directory or something in it belongs to another user, and if a
+// command with sudo would leave a directory of root in a user's home.
+func (d Dir) Make() error {
+	const op = "statedir.Make"
+	if p := d.above(); p != nil && os.Geteuid() == 0 && os.Getenv("SUDO_UID") != "" {
+		return notSafe(op, "root would make the state directory in a folder of another user", p)
+	}
+	if err := os.MkdirAll(string(d), 0o700); err != nil {
+		if p := d.above(); p != nil && errors.Is(err, fs.ErrPermission) {
+			err = fmt.Errorf("%w: %w", err, p)
+		}
+		return unusable(op, "the state directory cannot be made", err)
+	}
+	entries, err := os.ReadDir(string(d))
+	for _, e := range append([]fs.DirEntry{nil}, entries...) {
+		if p := d.ownerProblem(e); p != nil {
+			return notSafe(op, "the state directory is not used", p)
+		}
+	}
+	if err != nil {
+		return unusable(op, "the state directory cannot be read", err)
+	}
+	return nil
+}
+
+// ownerProblem reports an entry of the directory, or for nil the directory itself,
+// that belongs to another user.
+func (d Dir) ownerProblem(e fs.DirEntry) *ownership.Problem {
+	path, look := string(d), os.Stat
+	if e != nil {
+		path, look = filepath.Join(string(d), e.Name()), os.Lstat
+	}
+	info, err := look(path)
+	if err != nil {
+		return nil // using it reports it, unless it has just been removed
+	}
+	p := ownership.Owner(path, info)
+	if p != nil {
+		p.Fix = ownership.ChangeOwner(string(d))
+	}
+	return p
+}
+
+// above reports the nearest folder above a directory that is absent, if that folder
+// belongs to another user.
+func (d Dir) above() *ownership.Problem {
+	folder := string(d)
+	info, err := os.Stat(folder)
+	if err == nil {
+		return nil
+	}
+	for err != nil && filepath.Dir(folder) != folder {
+		folder = filepath.Dir(folder)
+		info, err = os.Stat(folder)
+	}
+	if err != nil {
+		return nil
+	}
+	return ownership.Owner(folder, info)
+}
+
 func unusable(op, message string, err error) error {
 	return &tool.Error{
 		Op: op, Kind: tool.Unavailable, Message: message, Err: err, Hint: "name another with --state or CALLGATE_STATE",
 	}
+}
+
+// notSafe is the error of a folder that is not the user's alone.
+func notSafe(op, message string, err error) error {
+	e := tool.Errorf(op, tool.Denied, "%s: %w", message, err)
+	var p *ownership.Problem
+	if errors.As(err, &p) {
+		e.Hint = p.Fix + "; or name another state directory with --state or CALLGATE_STATE"
+	}
+	return e
 }
 
 // lock takes the lock. The lock of a holder that has died is free, but a process
@@ -150,6 +243,9 @@ func (d Dir) Holder() int {
 // hold the lock.
 func (h *Held) Release() error { return errors.Join(unlockFile(h.lock), h.lock.Close()) }
 
+// Socket returns the path of the socket on which this process listens, or will.
+func (h *Held) Socket() string { return h.newSocket() }
+
 // HumanKey returns the key that proves a human's authority, and makes it when it
 // is absent. A process that can read this file can answer approvals, so no
 // sandboxed tool ever sees it.
@@ -167,11 +263,16 @@ func (h *Held) HumanKey() (string, error) {
 	return key, nil
 }
 
-// ReadHumanKey returns the key that a kernel made here.
+// ReadHumanKey returns the key that a kernel made here. A key that others may read
+// is Denied: it proves nothing.
 func (d Dir) ReadHumanKey() (string, error) {
 	const op = "statedir.HumanKey"
-	data, err := os.ReadFile(d.humanKey())
+	data, err := readSecret(d.humanKey())
+	var shared *ownership.Problem
 	switch {
+	case errors.As(err, &shared):
+		return "", tool.Errorf(op, tool.Denied, "the human's key is not used: %w", shared).
+			WithHint("%s; if somebody may have read it, remove it: the next start makes a new one", shared.Fix)
 	case errors.Is(err, fs.ErrNotExist):
 		return "", &tool.Error{
 			Op: op, Kind: tool.NotFound, Message: "there is no human's key yet: no kernel ever ran here", Err: err,
@@ -187,6 +288,23 @@ func (d Dir) ReadHumanKey() (string, error) {
 	return key, nil
 }
 
+// readSecret reads a file that must be the user's alone.
+func readSecret(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if p := ownership.Secret(path, info); p != nil {
+		return nil, p
+	}
+	return io.ReadAll(f)
+}
+
 // PrepareSocket makes the socket's folder and removes the socket that a dead
 // kernel left. Only the holder may do this.
 func (h *Held) PrepareSocket() (string, error) {
@@ -196,11 +314,21 @@ func (h *Held) PrepareSocket() (string, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the socket's folder cannot be made", Err: err}
 	}
-	if err := ownedAlone(folder); err != nil {
-		return "", &tool.Error{Op: op, Kind: tool.Denied, Message: "the socket's folder is not safe", Err: err}
+	forbidden := fs.FileMode(0o022)
+	if path != h.insideSocket() {
+		forbidden = 0o077 // it is in a folder that all users share
+	}
+	if err := ownership.Folder(folder, forbidden); err != nil {
+		return "", notSafe(op, "the folder of the kernel's socket is not safe", err)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", &tool.Error{Op: op, Kind: tool.Unavailable, Message: "a stale socket cannot be removed", Err: err}
+	}
+	if path == h.insideSocket() {
+		return path, nil
+	}
+	if err := durable.Write(h.socketRecord(), []byte(path+"\n"), 0o600); err != nil {
+		return "", &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the socket's path cannot be recorded", Err: err}
 	}
 	return path, nil
 }

@@ -7,10 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"unicode/utf8"
+
+	"callgate/internal/ownership"
 )
 
 // File reads the file that an entry names, below a folder. The file must lie in
-// that folder, wherever links lead. Both results are empty if it cannot be read.
+// that folder, wherever links lead, and nobody but the user and root may own or
+// write it. Both results are empty if it cannot be read.
 func (r *Reader) File(e Entry, folder string, most int64) (text, path string) {
 	const remedy = "name a file in the app's own folder, relative to the app file"
 	name, ok := r.Text(e)
@@ -23,7 +26,10 @@ func (r *Reader) File(e Entry, folder string, most int64) (text, path string) {
 		return "", ""
 	}
 	data, err := readBelow(folder, local, most)
+	var shared *ownership.Problem
 	switch {
+	case errors.As(err, &shared):
+		r.Fail(e.At, shared.Fix, "%s is not read: %s", Quote(name), shared.What)
 	case errors.Is(err, fs.ErrNotExist):
 		r.Fail(e.At, remedy, "there is no file %s", Quote(name))
 	case err != nil:
@@ -57,5 +63,11 @@ func readBelow(folder, name string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	if info, err = f.Stat(); err != nil {
+		return nil, err
+	}
+	if w := ownership.WriterOf(info); w != nil {
+		return nil, &ownership.Problem{What: w.Who + " may change it (" + w.How + ")", Fix: w.Hint(name)}
+	}
 	return io.ReadAll(io.LimitReader(f, most+1))
 }

@@ -38,12 +38,16 @@ func (e *Env) externalKernel(ctx context.Context) (*Kernel, error) {
 		return nil, err
 	}
 	k := &Kernel{dir: dir}
-	dial := client.Unix(dir.Socket())
+	dial := client.UnixAt(dir.Socket)
 	limit := time.Now().Add(startTimeout)
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		if c, err := dial(ctx); err == nil {
+		c, err := dial(ctx)
+		if err == nil {
 			_ = c.Close()
 			break
+		}
+		if tool.KindOf(err) == tool.Denied {
+			return nil, err
 		}
 		k.end, err = startKernel(dir)
 		if err == nil {

@@ -152,6 +152,9 @@ func Directory(dir statedir.Dir) []Check {
 	if !writable(dir.String()) {
 		c.State, c.Fix = Broken, "it cannot be written: check its owner"
 	}
+	if err := dir.Make(); err != nil { // it is there: this looks at the owners
+		c.State, c.Fix = Broken, err.Error()
+	}
 	return []Check{c, diskSpace(dir.String()), database(dir.Database())}
 }
 

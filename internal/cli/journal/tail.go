@@ -122,7 +122,7 @@ func (t *tail) followFrom(ctx context.Context, last uint64) error {
 	if err != nil {
 		return err
 	}
-	c := client.New(client.Options{Dial: client.Unix(dir.Socket())})
+	c := client.New(client.Options{Dial: client.UnixAt(dir.Socket)})
 	defer c.Close()
 	pause, reported := minPause, false
 	for ctx.Err() == nil {

@@ -70,7 +70,7 @@ func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir) []doctor.Check 
 	socket := client.Unix(dir.Socket())
 	if conn, err := socket(ctx); err == nil {
 		_ = conn.Close()
-	} else if _, err := os.Stat(dir.Database()); errors.Is(err, fs.ErrNotExist) {
+	} else if _, none := os.Stat(dir.Database()); errors.Is(none, fs.ErrNotExist) && tool.KindOf(err) != tool.Denied {
 		c.Found = "not running; commands run one of their own"
 		return []doctor.Check{c}
 	}
@@ -96,6 +96,9 @@ func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir) []doctor.Check 
 	})
 	if err != nil {
 		c.State, c.Found = doctor.Broken, "it does not answer: "+err.Error()
+		if tool.KindOf(err) == tool.Denied {
+			c.Found = "not used: " + err.Error()
+		}
 		c.Fix = fmt.Sprintf("process %d last held the state directory", dir.Holder())
 		var e *tool.Error
 		if errors.As(err, &e) && e.Hint != "" {

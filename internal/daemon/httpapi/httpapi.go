@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"callgate/internal/daemon/mcpserver"
-	"callgate/internal/daemon/peer"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/modules"
+	"callgate/internal/peer"
 	"callgate/internal/protocol"
 	"callgate/internal/version"
 	"callgate/tool"

@@ -11,8 +11,8 @@ import (
 	"sync"
 
 	"callgate/internal/daemon/mcpserver"
-	"callgate/internal/daemon/peer"
 	"callgate/internal/kernel/session"
+	"callgate/internal/peer"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )

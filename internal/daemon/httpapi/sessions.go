@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"os"
 
-	"callgate/internal/daemon/peer"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/session"
+	"callgate/internal/peer"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )

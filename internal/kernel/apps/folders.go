@@ -3,6 +3,7 @@ package apps
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 
 	"callgate/internal/app"
 	"callgate/internal/gate/schema"
@@ -23,7 +24,8 @@ func (l *Loader) addFolders(a *app.App, scope string) (*executable.Layers, error
 		}
 	}
 	fresh := executable.NewLayers(executable.LayersOptions{
-		Name: "the folders of " + scope, Dirs: a.Dirs, Strict: a.Runtime.Strict, Relaxed: a.Runtime.Relaxed,
+		Name: "the folders of " + scope, Dirs: a.Dirs, Root: filepath.Dir(a.Path),
+		Strict: a.Runtime.Strict, Relaxed: a.Runtime.Relaxed,
 		Hidden: l.opt.Hidden, Helpers: l.opt.Helpers,
 		Check: func(raw json.RawMessage) error { _, err := schema.Compile(raw); return err },
 	})

@@ -141,7 +141,8 @@ func (b *builder) layer(ctx context.Context, layer string) (found int, _ error) 
 			return 0, &tool.Error{Op: "executable.Build", Kind: tool.Cancelled,
 				Message: "the build was stopped", Err: context.Cause(ctx)}
 		}
-		m, digest, problems := readManifest(filepath.Join(dir, name), filepath.Join(folder, name), folder, b.Check)
+		file, path := filepath.Join(dir, name), filepath.Join(folder, name)
+		m, digest, problems := readManifest(file, path, folder, topFolder("", folder), b.Check)
 		if len(problems) > 0 {
 			b.fail(problems...)
 			continue
@@ -184,12 +185,12 @@ func (b *builder) tool(ctx context.Context, m *manifest.Manifest, folder string,
 	} else {
 		b.say("%s %s: %s", e.Name, e.Version, named(e.Layer, filepath.Base(path)))
 	}
-	return b.recordDigest(path, e)
+	return b.recordDigest(path, folder, e)
 }
 
 // recordDigest records the digest of an executable, if it can run.
-func (b *builder) recordDigest(path string, e *Entry) *tool.Error {
-	p, err := openProgram(path)
+func (b *builder) recordDigest(path, folder string, e *Entry) *tool.Error {
+	p, err := openProgram(path, topFolder("", folder))
 	if err != nil {
 		return err
 	}

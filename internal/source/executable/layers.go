@@ -20,6 +20,7 @@ import (
 type LayersOptions struct {
 	Name    string   // of the source
 	Dirs    []string // the tools folders, each with global/ or agent/ in it
+	Root    string
 	Strict  bool
 	Relaxed bool
 	Hidden  []string
@@ -57,7 +58,8 @@ func NewLayers(opt LayersOptions) *Layers {
 				continue
 			}
 			l.sources = append(l.sources, New(Options{
-				Dir: folder, Strict: opt.Strict, Relaxed: opt.Relaxed, Hidden: opt.Hidden, Helpers: opt.Helpers, Check: opt.Check,
+				Dir: folder, Root: opt.Root, Strict: opt.Strict, Relaxed: opt.Relaxed,
+				Hidden: opt.Hidden, Helpers: opt.Helpers, Check: opt.Check,
 			}))
 		}
 	}
@@ -131,7 +133,7 @@ func (l *Layers) look() string {
 
 // Same reports whether another Layers loads the same layers in the same way.
 func (l *Layers) Same(other *Layers) bool {
-	return l.opt.Strict == other.opt.Strict && l.opt.Relaxed == other.opt.Relaxed &&
+	return l.opt.Strict == other.opt.Strict && l.opt.Relaxed == other.opt.Relaxed && l.opt.Root == other.opt.Root &&
 		slices.Equal(l.opt.Dirs, other.opt.Dirs) && slices.Equal(l.opt.Hidden, other.opt.Hidden) &&
 		slices.EqualFunc(l.sources, other.sources, func(a, b *Source) bool { return a.opt.Dir == b.opt.Dir })
 }

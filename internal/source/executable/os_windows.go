@@ -21,6 +21,3 @@ func checkExecutable(path string, _ fs.FileInfo) *tool.Error {
 	}
 	return nil
 }
-
-// checkPrivate reports nothing: mode bits do not say who may write.
-func checkPrivate(string, fs.FileInfo) *tool.Error { return nil }

@@ -71,8 +71,9 @@ func digestFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// openProgram checks that a path, which has no symbolic links, can be run.
-func openProgram(path string) (*program, *tool.Error) {
+// openProgram checks that a path, which has no symbolic links, can be run, and that
+// nobody else could have put it there.
+func openProgram(path, top string) (*program, *tool.Error) {
 	const op = "executable.load"
 	name := filepath.Base(path)
 	info, err := os.Stat(path)
@@ -89,6 +90,9 @@ func openProgram(path string) (*program, *tool.Error) {
 		return nil, tool.Errorf(op, tool.Invalid, "the executable %s is not a regular file", name)
 	}
 	if err := checkExecutable(path, info); err != nil {
+		return nil, err
+	}
+	if err := checkPrivate(path, info, top); err != nil {
 		return nil, err
 	}
 	if err := checkStart(path); err != nil {

@@ -62,6 +62,7 @@ const manifestSuffix = ".json"
 type Options struct {
 	Name       string                      // of the source; default: the folder
 	Dir        string                      // the folder of manifests
+	Root       string                      // the app's folder: from Dir up to it, others may write none
 	Strict     bool                        // one bad manifest fails the load
 	Absolute   bool                        // an absolute exec_path may lead out of Dir
 	Check      func(json.RawMessage) error // reports a schema that is not valid; nil: every object is
@@ -173,6 +174,9 @@ func (s *Source) loader() (*loader, *tool.Error) {
 	return &loader{Options: s.opt, folder: folder, names: names, lock: lock, declared: claimedIDs{}}, nil
 }
 
+// top is the folder up to which others may write none.
+func (l *loader) top() string { return topFolder(l.Root, l.folder) }
+
 // manifests lists the manifests of a folder, sorted, and returns the folder's
 // real path.
 func manifests(dir string) (folder string, names []string, _ *tool.Error) {
@@ -200,7 +204,7 @@ func manifests(dir string) (folder string, names []string, _ *tool.Error) {
 // load makes a tool of a manifest, or reports why it cannot.
 func (l *loader) load(name string) (*tool.Tool, []Problem) {
 	file, path := filepath.Join(l.Dir, name), filepath.Join(l.folder, name)
-	m, digest, problems := readManifest(file, path, l.folder, l.Check)
+	m, digest, problems := readManifest(file, path, l.folder, l.top(), l.Check)
 	if len(problems) > 0 {
 		return nil, problems
 	}
@@ -245,7 +249,7 @@ func (l *loader) program(m *manifest.Manifest, name, digest string) (*program, *
 		if err != nil {
 			return nil, err
 		}
-		return openProgram(path)
+		return openProgram(path, l.top())
 	}
 	e, ok := l.lock.of(l.recorded(name))
 	switch {
@@ -264,7 +268,7 @@ func (l *loader) program(m *manifest.Manifest, name, digest string) (*program, *
 	} else if path, err = realPath(path); err != nil {
 		return nil, err
 	}
-	p, err := openProgram(path)
+	p, err := openProgram(path, l.top())
 	if err == nil && digestOf(p.digest) != e.Digest {
 		return nil, tool.Errorf(op, tool.Denied, "the executable %s is not the one that %s records",
 			filepath.Base(path), LockName).WithHint("run callgate build if the change is meant")
@@ -317,7 +321,7 @@ func (l *loader) missing() {
 // file is its name for people, and path its place; a link may not lead out of
 // the folder.
 func readManifest(
-	file, path, folder string, check func(json.RawMessage) error,
+	file, path, folder, top string, check func(json.RawMessage) error,
 ) (*manifest.Manifest, string, []Problem) {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil && !inside(folder, real) {
@@ -333,7 +337,7 @@ func readManifest(
 		return nil, "", []Problem{{File: file, What: "the manifest cannot be read: " + err.Error()}}
 	}
 	if info, err := os.Stat(real); err == nil {
-		if e := checkPrivate(real, info); e != nil {
+		if e := checkPrivate(real, info, top); e != nil {
 			return nil, "", []Problem{problemOf(file, e)}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"callgate/internal/daemon/peer"
+	"callgate/internal/peer"
 )
 
 const roleVar = "CALLGATE_PEER_TEST"
