@@ -149,8 +149,9 @@ func New(c Config) *Gate {
 	}
 	g.stepsBeforeApproval = len(before)
 	g.steps = append(before,
-		g.awaitApproval,       // a human sees the exact call and may edit it: then authorized, checked and bound again
+		g.awaitApproval,       // a human sees the exact call and may edit it; bound again, asked again if it differs
 		g.locker.acquireLocks, // every claim, all or none, in line, with a deadline
+		checkBinding,          // an approved call still touches what was approved
 		g.recordBegun,         // journal: write-ahead
 		g.executor.runHandler, // the tool itself, inside its grant and its time
 		g.checkResult,         // the result against the output schema
@@ -180,6 +181,7 @@ func (g *Gate) run(ctx context.Context, c *callState, steps []step) *tool.Result
 	defer g.locker.release(c)
 	for _, next := range steps {
 		if err := next(ctx, c); err != nil {
+			g.withdrawApproval(ctx, c)
 			return g.records.refuse(c, err)
 		}
 	}
