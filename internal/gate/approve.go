@@ -14,9 +14,32 @@ import (
 	"callgate/tool"
 )
 
-// needsHuman reports whether a human has to approve the call.
+// needsHuman reports whether a human has to approve the call. A call that changes
+// rules is approved by itself, never by an approve-always or a grant.
 func (g *Gate) needsHuman(c *callState) bool {
+	if len(c.ruleFiles) > 0 {
+		return true
+	}
 	return c.decision.Verdict == policy.Approve && !g.Approvals.IsAlwaysApproved(c.call.Principal.Session, c.tool.ID)
+}
+
+// protectRules refuses a call that changes rules where no human can be asked: the
+// kernel's own calls wait for nobody.
+func protectRules(_ context.Context, c *callState) error {
+	if len(c.ruleFiles) == 0 {
+		return nil
+	}
+	if c.call.Principal.Daemon {
+		const text = "%s was not run: %s, and nobody can be asked in a setup step or a scheduled call"
+		return tool.Errorf("gate.protectRules", tool.Denied, text, c.tool.ID.Dotted(), ruleReason(c.ruleFiles)).
+			WithHint("a human makes this change, or approves a call made in a session")
+	}
+	if reason := ruleReason(c.ruleFiles); c.decision.Verdict == policy.Approve {
+		c.decision.Reason = reason + "; " + c.decision.Reason
+	} else {
+		c.decision.Reason = reason
+	}
+	return nil
 }
 
 // maxAsks limits how often a human is asked about one call whose effects keep
@@ -97,6 +120,9 @@ func (g *Gate) askAgain(ctx context.Context, c *callState, shown []tool.Claim) e
 	next := newRequest(c)
 	next.Asker = c.request.Asker
 	next.Reason = fmt.Sprintf("%s was approved, and since then %s", c.tool.ID.Dotted(), describeChange(shown, c.claims))
+	if len(c.ruleFiles) > 0 {
+		next.Reason = ruleReason(c.ruleFiles) + "; " + next.Reason
+	}
 	c.request = next
 	_, err := g.Journal.Commit(ctx, g.records.ask(c, journal.Wait, next.Reason))
 	return err

@@ -38,6 +38,10 @@ type Place struct {
 	HiddenFiles []os.FileInfo
 	HiddenPaths []string
 	Relaxed     bool // see tool.Grant
+	// RuleFiles are the files and folders that hold the rules of agents: the app
+	// file, what it includes, its skills and its tools. A call that changes one
+	// needs a human, whatever is granted.
+	RuleFiles []string
 }
 
 // Rules decide which tools exist for a caller, and which need a human.

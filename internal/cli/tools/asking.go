@@ -41,7 +41,7 @@ func (a *asking) call(ctx context.Context, request protocol.CallRequest) (*tool.
 // ask makes the call. An approval is put to the person here, or else the
 // command prints how it can be answered elsewhere.
 func (a *asking) ask(ctx context.Context, request protocol.CallRequest) (*tool.Result, error) {
-	if request.NoWait || a.tool.Policy != "approve" {
+	if request.NoWait {
 		return a.session.Call(ctx, request)
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -127,6 +127,7 @@ func (b *Builder) caller(spec Spec, l *apps.Loaded, root *os.Root, usage *toolvi
 	rules := gate.Rules{Off: l.Off, Only: spec.Only}
 	if l.App != nil {
 		at.Relaxed, rules.Policy = l.App.Runtime.Relaxed, l.App.Rules
+		at.RuleFiles = l.App.RuleFiles()
 	}
 	return gate.NewCaller(id, at, rules, l.Modules, gate.Observer{Succeeded: usage.Count, Asked: spec.OnAsked})
 }
