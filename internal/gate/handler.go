@@ -157,6 +157,11 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 	if err, ok := settings.(error); ok {
 		return tool.Grant{}, err
 	}
+	for _, folder := range at.Kernel {
+		if err := folder.Check(); err != nil {
+			return tool.Grant{}, err
+		}
+	}
 	secrets, err := x.secrets.Values(r.Secrets)
 	grant := tool.Grant{
 		Workspace: at.Workspace, Root: at.Root, Relaxed: at.Relaxed,

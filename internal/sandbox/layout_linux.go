@@ -46,15 +46,6 @@ var homePaths = []string{
 	"anaconda3", "mambaforge", "miniconda3", "go/bin", "go/pkg/mod", "sdk",
 }
 
-// What is hidden when a workspace holds a home folder.
-var secretPaths = []string{
-	".ssh", ".aws", ".azure", ".gnupg", ".config", ".kube", ".docker", ".password-store", ".mozilla", ".thunderbird",
-	".local/share/keyrings", ".local/share/kwalletd", ".local/state/callgate",
-	".netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".git-credentials",
-	".cargo/credentials", ".cargo/credentials.toml",
-	".bash_history", ".zsh_history", ".python_history", ".psql_history",
-}
-
 // What only root can read in /etc, and so only a run of root's must not.
 var rootSecrets = []string{
 	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private",
@@ -214,12 +205,7 @@ func (s *Spec) isHidden(path string) bool {
 
 // hidePaths notes what must not be seen and is inside something that is shown.
 func (s *Spec) hidePaths(l *layout) error {
-	candidates := slices.Clone(s.Hidden)
-	if l.home != "" {
-		for _, name := range secretPaths {
-			candidates = append(candidates, filepath.Join(l.home, name))
-		}
-	}
+	candidates := slices.Concat(s.Hidden, PrivatePaths(l.home))
 	if os.Geteuid() == 0 {
 		candidates = append(candidates, rootSecrets...)
 	}
@@ -229,6 +215,10 @@ func (s *Spec) hidePaths(l *layout) error {
 		}
 		info, err := os.Stat(path)
 		if err != nil {
+			if i < len(s.Hidden) && nearest(l.places, path) != nil {
+				return tool.Errorf("sandbox.Run", tool.Unavailable, "nothing runs, because %s cannot be hidden: %w", path, err).
+					WithHint("the kernel's own folder was moved or removed; put it back, or stop the kernel and start it again")
+			}
 			continue
 		}
 		if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -255,7 +245,28 @@ func (s *Spec) hidePaths(l *layout) error {
 			l.places = append(l.places, p)
 		}
 	}
+	l.pinParents()
 	return nil
+}
+
+// pinParents mounts each folder above something hidden onto itself, where the run
+// may write: what is mounted cannot be renamed or removed, so that nothing hidden
+// is moved to a path where the next run would see it.
+func (l *layout) pinParents() {
+	var pins []mountEntry
+	for _, h := range l.hide {
+		over := nearest(l.places, h.path)
+		if over == nil || !over.write {
+			continue
+		}
+		for dir := filepath.Dir(h.path); dir != over.path && within(dir, over.path); dir = filepath.Dir(dir) {
+			if !slices.ContainsFunc(pins, func(p mountEntry) bool { return p.path == dir }) {
+				pins = append(pins, mountEntry{path: dir, kind: folder, write: true, exact: true})
+			}
+		}
+	}
+	l.places = append(l.places, pins...)
+	slices.SortStableFunc(l.places, func(a, b mountEntry) int { return strings.Compare(a.path, b.path) })
 }
 
 // toolchains lists where programs of the user's own lie.
