@@ -64,7 +64,10 @@ type Grant struct {
 	// it, and the user's keys and credentials. Usually there are none.
 	HiddenFiles []os.FileInfo
 	HiddenPaths []string
-	Relaxed     bool // a process may run even where not every isolation is available
+	// ReadOnlyPaths are the files and folders with the rules of agents: a process
+	// may not write them, unless a human approved that for this call.
+	ReadOnlyPaths []string
+	Relaxed       bool // a process may run even where not every isolation is available
 	// Emit, when set, passes output on to the watchers of a running call.
 	// It is for watching only: what counts belongs in the result.
 	Emit func(stream string, chunk []byte)

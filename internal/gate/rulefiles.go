@@ -3,6 +3,7 @@ package gate
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"callgate/tool"
@@ -113,6 +114,27 @@ func sameAsAny(path string, infos []os.FileInfo) bool {
 		}
 	}
 	return false
+}
+
+// readOnlyPaths returns the files with rules that a process may not write: all but
+// those that a human approved for this call, with what lies around or below them.
+func (at *Place) readOnlyPaths(approved []string) []string {
+	git := filepath.Join(at.Workspace, gitFolderName)
+	all := append([]string{
+		filepath.Join(at.Workspace, appFileName),
+		filepath.Join(git, "config"), filepath.Join(git, "config.worktree"), filepath.Join(git, "hooks"),
+	}, at.RuleFiles...)
+	return slices.DeleteFunc(all, func(path string) bool {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real // as the approved ones are written
+		}
+		return slices.ContainsFunc(approved, func(p string) bool { return isWithin(p, path) || isWithin(path, p) })
+	})
+}
+
+func isWithin(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // ruleReason says to a human what a call that changes rules is.

@@ -59,6 +59,7 @@ type layout struct {
 	places []mountEntry // parents before their children
 	within []mountEntry // shown by a wider one already
 	hide   []mountEntry // inside some place
+	keep   []mountEntry // read-only inside some place that can be written
 }
 
 // layOut determines what a run sees. A path that does not exist is passed over,
@@ -92,6 +93,8 @@ func (s *Spec) layOut() (*layout, error) {
 	if err := s.hidePaths(l); err != nil {
 		return nil, err
 	}
+	s.keepReadOnly(l)
+	l.pinParents()
 	return l, nil
 }
 
@@ -245,16 +248,36 @@ func (s *Spec) hidePaths(l *layout) error {
 			l.places = append(l.places, p)
 		}
 	}
-	l.pinParents()
 	return nil
 }
 
-// pinParents mounts each folder above something hidden onto itself, where the run
-// may write: what is mounted cannot be renamed or removed, so that nothing hidden
-// is moved to a path where the next run would see it.
+// keepReadOnly adds what stays read-only inside something that can be written.
+func (s *Spec) keepReadOnly(l *layout) {
+	for _, path := range s.ReadOnly {
+		path, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			continue
+		}
+		over := nearest(l.places, path)
+		isHidden := slices.ContainsFunc(l.hide, func(h mountEntry) bool { return within(path, h.path) })
+		isKept := slices.ContainsFunc(l.keep, func(k mountEntry) bool { return within(path, k.path) })
+		if over == nil || !over.write || over.path == path || isHidden || isKept {
+			continue
+		}
+		p := mountEntry{path: path, kind: file, exact: true}
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			p.kind = folder
+		}
+		l.keep = append(l.keep, p)
+	}
+}
+
+// pinParents mounts each folder above something hidden or kept onto itself, where
+// the run may write: what is mounted cannot be renamed or removed, so that nothing
+// hidden is moved to a path where the next run would see it.
 func (l *layout) pinParents() {
 	var pins []mountEntry
-	for _, h := range l.hide {
+	for _, h := range slices.Concat(l.hide, l.keep) {
 		over := nearest(l.places, h.path)
 		if over == nil || !over.write {
 			continue
@@ -265,7 +288,7 @@ func (l *layout) pinParents() {
 			}
 		}
 	}
-	l.places = append(l.places, pins...)
+	l.places = slices.Concat(l.places, pins, l.keep)
 	slices.SortStableFunc(l.places, func(a, b mountEntry) int { return strings.Compare(a.path, b.path) })
 }
 
