@@ -55,9 +55,8 @@ func approvalOf(r approval.Request) Approval {
 		ID: r.ID, State: ApprovalState(r.State), Call: r.Call, Workspace: r.Workspace, AppFile: r.AppFile,
 		Risk: r.Risk, Reason: r.Reason, Claims: r.Claims, AskedAt: r.AskedAt, Deadline: r.Deadline,
 	}
-	if r.Answer != nil {
-		answer := Answer(*r.Answer)
-		a.Answer = &answer
+	if g := r.Answer; g != nil {
+		a.Answer = &Answer{g.Approve, g.Args, g.Always, g.Feedback, g.By, g.At}
 	}
 	return a
 }
@@ -88,7 +87,8 @@ func (a Approvals) Answer(ctx context.Context, id string, answer Answer) error {
 	if answer.By == "" {
 		return tool.Errorf("callgate.Answer", tool.Invalid, "an answer needs By: the human who gave it")
 	}
-	return a.q.AnswerVouched(ctx, approval.Voucher{By: answer.By}, id, approval.Answer(answer))
+	given := approval.Answer{Approve: answer.Approve, Args: answer.Args, Always: answer.Always, Feedback: answer.Feedback}
+	return a.q.AnswerVouched(ctx, approval.Voucher{By: answer.By}, id, given)
 }
 
 // Watch yields the approvals that are pending, and then each one as it is asked

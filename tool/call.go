@@ -59,12 +59,15 @@ type Grant struct {
 	// Credential is the value of the secret that the app file names for the
 	// tool's module, if it names one.
 	Credential string
-	// HiddenFiles are the folders inside the workspace that belong to the kernel, its
-	// state with the human's key in it, and HiddenPaths their paths: no tool
-	// may reach them. Usually there are none.
+	// HiddenFiles are what is closed to tools inside the workspace, and HiddenPaths
+	// the paths, which need not exist: the kernel's state, with the human's key in
+	// it, and the user's keys and credentials. Usually there are none.
 	HiddenFiles []os.FileInfo
 	HiddenPaths []string
-	Relaxed     bool // a process may run even where not every isolation is available
+	// ReadOnlyPaths are the files and folders with the rules of agents: a process
+	// may not write them, unless a human approved that for this call.
+	ReadOnlyPaths []string
+	Relaxed       bool // a process may run even where not every isolation is available
 	// Emit, when set, passes output on to the watchers of a running call.
 	// It is for watching only: what counts belongs in the result.
 	Emit func(stream string, chunk []byte)

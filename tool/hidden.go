@@ -6,11 +6,18 @@ import (
 	"path/filepath"
 )
 
-// Forbids reports whether a name below the root, or what it leads to, lies in a
-// folder that belongs to the kernel. It costs nothing where there is none.
+// Forbids reports whether a name below the root, or what it leads to, is closed to
+// tools: it belongs to the kernel, or is private to the user. It costs nothing
+// where nothing is hidden.
 func (g Grant) Forbids(name string) bool {
-	if len(g.HiddenFiles) == 0 || g.Root == nil {
+	if len(g.HiddenPaths) == 0 && len(g.HiddenFiles) == 0 || g.Root == nil {
 		return false
+	}
+	full := filepath.Join(g.Workspace, name)
+	for _, path := range g.HiddenPaths { // it need not exist
+		if rel, err := filepath.Rel(path, full); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
 	}
 	for at := filepath.Clean(name); ; at = filepath.Dir(at) {
 		if info, err := g.Root.Stat(at); err == nil && g.hides(info) {
@@ -22,8 +29,7 @@ func (g Grant) Forbids(name string) bool {
 	}
 }
 
-// IsHidden reports whether something met in a folder is one that belongs to the
-// kernel.
+// IsHidden reports whether something met in a folder is closed to tools.
 func (g Grant) IsHidden(dir *os.Root, name string) bool {
 	if len(g.HiddenFiles) == 0 {
 		return false
@@ -41,10 +47,13 @@ func (g Grant) hides(info fs.FileInfo) bool {
 	return false
 }
 
-// ContainsHidden reports whether a folder of the kernel lies below a name, so that what
-// is done to the name would be done to it.
+// ContainsHidden reports whether something that is closed to tools lies below a
+// name, so that what is done to the name would be done to it.
 func (g Grant) ContainsHidden(name string) bool {
 	for _, path := range g.HiddenPaths {
+		if _, err := os.Lstat(path); err != nil {
+			continue
+		}
 		if rel, err := filepath.Rel(filepath.Join(g.Workspace, name), path); err == nil && filepath.IsLocal(rel) {
 			return true
 		}

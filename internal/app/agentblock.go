@@ -80,7 +80,7 @@ func (b agentBlock) prompt(e node.Entry) string {
 	}
 	var text string
 	b.Mapping(levelPromptFile, e, map[string]node.Read{
-		"file": func(in node.Entry) { text, _ = b.File(in, b.folder, maxPrompt) },
+		"file": func(in node.Entry) { text, _ = b.readBeside(b.Reader, in, maxPrompt) },
 	})
 	return text
 }

@@ -30,6 +30,7 @@ type App struct {
 	Identity
 	Modules    []Module // the modules that are on, in the file's order
 	Dirs       []string // folders of executable tools; Load makes them absolute
+	Files      []string // what it names and Load read beside it: agents, prompts
 	Rules      *policy.Rules
 	Servers    []Server // the MCP servers behind this app, in the file's order
 	Pinning    bool     // nothing of a server is shown before a human accepted it
@@ -50,6 +51,16 @@ type App struct {
 type Program struct {
 	Tool string // its dotted name
 	Text string // what it is given, for a human who decides
+}
+
+// RuleFiles returns the files and folders that hold what the app says: the file
+// itself, those that it includes, its skills and its folders of tools.
+func (a *App) RuleFiles() []string {
+	all := slices.Concat([]string{a.Path}, a.Files, a.Dirs)
+	for _, s := range a.Skills {
+		all = append(all, s.Path)
+	}
+	return all
 }
 
 // Identity is what an app is called.

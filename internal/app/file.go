@@ -77,7 +77,7 @@ func (f *file) includeBlock(e node.Entry) {
 // includeAgents reads one file: an agent, or a list of agents. Its mistakes are
 // reported with its own name and lines.
 func (f *file) includeAgents(e node.Entry) {
-	text, path := f.File(e, f.folder, maxInclude)
+	text, path := f.readBeside(f.Reader, e, maxInclude)
 	if path == "" {
 		return
 	}

@@ -131,6 +131,7 @@ func parse(name, folder string, data []byte, known KnownModules, vars Vars) (*Ap
 		return nil, withoutValues(err, s)
 	}
 	f.finish()
+	f.app.Files = s.files
 	return f.app, nil
 }
 

@@ -17,6 +17,7 @@ type scope struct {
 	variables *variable.Set
 	links     *linker
 	warnings  []string
+	files     []string // what was read beside the app file
 }
 
 func newScope(known KnownModules, folder string, vars Vars) *scope {
@@ -30,6 +31,14 @@ func newScope(known KnownModules, folder string, vars Vars) *scope {
 
 // id is the app's ID: its own, or its folder's name.
 func (s *scope) id() string { return cmp.Or(s.identity.ID, Slug(filepath.Base(s.folder))) }
+
+// readBeside reads a file that the app file names, and remembers it.
+func (s *scope) readBeside(r *node.Reader, e node.Entry, most int64) (text, path string) {
+	if text, path = r.File(e, s.folder, most); path != "" {
+		s.files = append(s.files, path)
+	}
+	return text, path
+}
 
 // warn adds a warning, once.
 func (s *scope) warn(r *node.Reader, at node.Position, text string) {

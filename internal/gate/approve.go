@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"callgate/internal/gate/approval"
@@ -12,48 +14,167 @@ import (
 	"callgate/tool"
 )
 
-// needsHuman reports whether a human has to approve the call.
+// needsHuman reports whether a human has to approve the call. A call that changes
+// rules is approved by itself, never by an approve-always or a grant.
 func (g *Gate) needsHuman(c *callState) bool {
+	if len(c.ruleFiles) > 0 {
+		return true
+	}
 	return c.decision.Verdict == policy.Approve && !g.Approvals.IsAlwaysApproved(c.call.Principal.Session, c.tool.ID)
 }
 
+// protectRules refuses a call that changes rules where no human can be asked: the
+// kernel's own calls wait for nobody.
+func protectRules(_ context.Context, c *callState) error {
+	if len(c.ruleFiles) == 0 {
+		return nil
+	}
+	if c.call.Principal.Daemon {
+		const text = "%s was not run: %s, and nobody can be asked in a setup step or a scheduled call"
+		return tool.Errorf("gate.protectRules", tool.Denied, text, c.tool.ID.Dotted(), ruleReason(c.ruleFiles)).
+			WithHint("a human makes this change, or approves a call made in a session")
+	}
+	if reason := ruleReason(c.ruleFiles); c.decision.Verdict == policy.Approve {
+		c.decision.Reason = reason + "; " + c.decision.Reason
+	} else {
+		c.decision.Reason = reason
+	}
+	return nil
+}
+
+// maxAsks limits how often a human is asked about one call whose effects keep
+// changing.
+const maxAsks = 3
+
 // awaitApproval puts the exact call before a human, when one must be asked, and
-// waits. An edited call is authorized, checked and bound again.
+// waits. An approved call is bound again, because what was shown is what runs:
+// if it would now touch something else, the human is asked again.
 func (g *Gate) awaitApproval(ctx context.Context, c *callState) error {
-	const op = "gate.awaitApproval"
 	if c.request == nil {
 		return nil
 	}
+	for asks := 1; ; asks++ {
+		if err := g.awaitAnswer(ctx, c); err != nil {
+			return err
+		}
+		shown, err := g.bindApproved(ctx, c)
+		if err != nil || slices.Equal(shown, c.claims) {
+			return err
+		}
+		if asks == maxAsks {
+			return changedError(c, shown, "each time after it was approved")
+		}
+		if err := g.askAgain(ctx, c, shown); err != nil {
+			return err
+		}
+	}
+}
+
+// awaitAnswer returns when the call's request is approved.
+func (g *Gate) awaitAnswer(ctx context.Context, c *callState) error {
+	const op = "gate.awaitApproval"
 	if c.request.State == approval.Pending {
 		if err := g.askHuman(ctx, c); err != nil {
 			return err
 		}
 	}
-	answer := c.request.Answer
 	switch c.request.State {
 	case approval.Approved:
+		return nil
 	case approval.Expired:
 		waited := c.request.Deadline.Sub(c.request.AskedAt)
 		return tool.Errorf(op, tool.Denied, "nobody approved %s within %s", c.tool.ID.Dotted(), waited).
 			WithHint("ask the user, then try again")
 	default:
 		e := tool.Errorf(op, tool.Denied, "a human refused %s", c.tool.ID.Dotted())
-		if quoted := approval.FenceFeedback(answer.Feedback); quoted != "" {
+		if quoted := approval.FenceFeedback(c.request.Answer.Feedback); quoted != "" {
 			return e.WithHint("they said: %s", quoted)
 		}
 		return e
 	}
+}
+
+// bindApproved binds an approved call again and returns the claims that the
+// human approved. An edited call is authorized and checked again first.
+func (g *Gate) bindApproved(ctx context.Context, c *callState) (shown []tool.Claim, err error) {
+	answer := c.request.Answer
 	if len(answer.Args) == 0 {
-		return nil
+		return c.request.Claims, bindEffects(ctx, c)
 	}
 	c.call.Args = answer.Args
 	for _, again := range []step{authorize, g.checkArgs, bindEffects} {
 		if err := again(ctx, c); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	c.coercions = append(c.coercions, "a human edited the arguments before approving")
-	return nil
+	return answer.Claims, nil
+}
+
+// askAgain replaces an approved request by one for what the call would do now.
+// The first is withdrawn before, so that no process runs the call by it.
+func (g *Gate) askAgain(ctx context.Context, c *callState, shown []tool.Claim) error {
+	if err := g.Approvals.Withdraw(ctx, c.request.ID); err != nil {
+		return err
+	}
+	next := newRequest(c)
+	next.Asker = c.request.Asker
+	next.Reason = fmt.Sprintf("%s was approved, and since then %s", c.tool.ID.Dotted(), describeChange(shown, c.claims))
+	if len(c.ruleFiles) > 0 {
+		next.Reason = ruleReason(c.ruleFiles) + "; " + next.Reason
+	}
+	c.request = next
+	_, err := g.Journal.Commit(ctx, g.records.ask(c, journal.Wait, next.Reason))
+	return err
+}
+
+// withdrawApproval takes back the approval of a call that ends without having
+// begun, so that the next start does not run it.
+func (g *Gate) withdrawApproval(ctx context.Context, c *callState) {
+	if c.request != nil && c.request.State == approval.Approved && c.stage < recordedBegun {
+		// If the store fails now, the approval is too old soon.
+		_ = g.Approvals.Withdraw(context.WithoutCancel(ctx), c.request.ID)
+	}
+}
+
+// checkBinding binds an approved call once more when it holds its locks, which
+// may have taken a while.
+func checkBinding(ctx context.Context, c *callState) error {
+	if c.request == nil {
+		return nil
+	}
+	held := c.claims
+	if err := bindEffects(ctx, c); err != nil || slices.Equal(held, c.claims) {
+		return err
+	}
+	return changedError(c, held, "while it waited for its locks")
+}
+
+// changedError refuses a call that would not do what its human approved.
+func changedError(c *callState, shown []tool.Claim, when string) error {
+	const text = "%s was not run: %s, %s"
+	name := c.tool.ID.Dotted()
+	return tool.Errorf("gate.awaitApproval", tool.Conflict, text, name, describeChange(shown, c.claims), when).
+		WithHint("a link or a folder on its way is being replaced; find out by what, then try again")
+}
+
+// describeChange says in which resources two bindings of one call differ.
+func describeChange(before, now []tool.Claim) string {
+	return "what it touches changed from " + listMissing(before, now) + " to " + listMissing(now, before)
+}
+
+// listMissing names the claims of a list that another list lacks.
+func listMissing(list, other []tool.Claim) string {
+	var names []string
+	for _, claim := range list {
+		if !slices.Contains(other, claim) {
+			names = append(names, strings.TrimPrefix(claim.Resource, "file:"))
+		}
+	}
+	if len(names) == 0 {
+		return "nothing"
+	}
+	return tool.TruncateTo(strings.Join(names, ", "), 200)
 }
 
 // askHuman asks, and waits for the answer unless the caller will not.
@@ -109,18 +230,18 @@ func (w *waitingError) answer(c *callState) *tool.Result {
 }
 
 // CheckEdit checks the arguments that a human edited before they count as an
-// answer.
-func (g *Gate) CheckEdit(ctx context.Context, r approval.Request, args json.RawMessage) error {
+// answer, and returns what the edited call claims.
+func (g *Gate) CheckEdit(ctx context.Context, r approval.Request, args json.RawMessage) ([]tool.Claim, error) {
 	// An app's own tools are in a scope that bears its file's name.
 	at := Place{Workspace: r.Workspace, Scope: Scope(r.AppFile, r.Workspace)}
 	c := &callState{caller: &Caller{place: at}, call: r.Call}
 	c.call.Name, c.call.Args = r.Call.Tool.String(), args
 	for _, next := range []step{g.resolve, g.checkArgs, bindEffects} {
 		if err := next(ctx, c); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return c.claims, nil
 }
 
 // RecordAnswer puts an answer on record; the queue calls it before anybody goes

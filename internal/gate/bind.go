@@ -16,7 +16,8 @@ import (
 
 const opBind = "gate.bindEffects"
 
-// bindEffects turns the tool's effects into claims on canonical resources.
+// bindEffects turns the tool's effects into claims on canonical resources, and
+// finds out whether they change rules.
 func bindEffects(_ context.Context, c *callState) error {
 	effects := c.tool.Runtime.Effects
 	if len(effects) == 0 {
@@ -41,6 +42,7 @@ func bindEffects(_ context.Context, c *callState) error {
 			return err
 		}
 	}
+	c.ruleFiles = findRuleFiles(&c.caller.place, c.claims)
 	return nil
 }
 

@@ -33,11 +33,34 @@ type Place struct {
 	Root      *os.Root // the same folder
 	AppFile   string
 	Scope     string // whose tools override the global ones: see Scope
-	// HiddenFiles and HiddenPaths are the kernel's own folders where they lie in
-	// the workspace: no tool reaches them.
+	// HiddenFiles and HiddenPaths are the kernel's own folders and the user's
+	// private ones where they lie in the workspace: no tool reaches them.
 	HiddenFiles []os.FileInfo
 	HiddenPaths []string
-	Relaxed     bool // see tool.Grant
+	Kernel      []PinnedFolder // the kernel's own among them
+	Relaxed     bool           // see tool.Grant
+	// RuleFiles are the files and folders that hold the rules of agents: the app
+	// file, what it includes, its skills and its tools. A call that changes one
+	// needs a human, whatever is granted.
+	RuleFiles []string
+}
+
+// PinnedFolder is a folder that must stay where it is. Info is its identity when
+// the kernel started.
+type PinnedFolder struct {
+	Path string
+	Info os.FileInfo
+}
+
+// Check returns an error unless the folder at the path is still the same.
+func (f PinnedFolder) Check() error {
+	info, err := os.Stat(f.Path)
+	if err == nil && os.SameFile(info, f.Info) {
+		return nil
+	}
+	const text = "nothing runs here, because the kernel's own folder %s was moved or replaced"
+	return tool.Errorf("gate.grant", tool.Unavailable, text, f.Path).
+		WithHint("put it back, or stop the kernel and start it again")
 }
 
 // Rules decide which tools exist for a caller, and which need a human.

@@ -14,6 +14,10 @@
 //   - A handler runs only when its arguments met the schema, policy allowed the
 //     resolved tool, a human said yes where one had to, every claim is held,
 //     and, if it leaves anything behind, its begun record is on disk.
+//   - What a human approved is what runs: an approved call is bound again, and
+//     asked again if it would touch something else.
+//   - A call that changes the rules of agents is approved by itself, whatever is
+//     granted.
 //   - Every call that begins ends: the ended record is written whatever was
 //     cancelled, and before the answer leaves when there was an effect.
 //   - Locks are released after the handler has stopped, never before. A handler
@@ -140,17 +144,19 @@ func New(c Config) *Gate {
 		queued: &g.queued, records: &g.records,
 	}
 	before := []step{
-		g.resolve,   // dotted, wire, short and misspelt names → one tool, or did-you-mean
-		authorize,   // deny · approve · allow; hidden tools do not exist
-		g.checkArgs, // coerce what is safe, validate the rest
-		bindEffects, // effects from arguments, paths canonical before they become lock names
+		g.resolve,    // dotted, wire, short and misspelt names → one tool, or did-you-mean
+		authorize,    // deny · approve · allow; hidden tools do not exist
+		g.checkArgs,  // coerce what is safe, validate the rest
+		bindEffects,  // effects from arguments, paths canonical before they become lock names
+		protectRules, // a change of the rules needs a human, whatever is granted
 		g.rateLimit,
 		g.recordAsked, // journal: asked, with the verdict so far
 	}
 	g.stepsBeforeApproval = len(before)
 	g.steps = append(before,
-		g.awaitApproval,       // a human sees the exact call and may edit it: then authorized, checked and bound again
+		g.awaitApproval,       // a human sees the exact call and may edit it; bound again, asked again if it differs
 		g.locker.acquireLocks, // every claim, all or none, in line, with a deadline
+		checkBinding,          // an approved call still touches what was approved
 		g.recordBegun,         // journal: write-ahead
 		g.executor.runHandler, // the tool itself, inside its grant and its time
 		g.checkResult,         // the result against the output schema
@@ -180,6 +186,7 @@ func (g *Gate) run(ctx context.Context, c *callState, steps []step) *tool.Result
 	defer g.locker.release(c)
 	for _, next := range steps {
 		if err := next(ctx, c); err != nil {
+			g.withdrawApproval(ctx, c)
 			return g.records.refuse(c, err)
 		}
 	}

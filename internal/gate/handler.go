@@ -160,10 +160,15 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 	if err := c.caller.modules.Withheld[c.tool.ID.Dotted()]; err != nil {
 		return tool.Grant{}, err
 	}
+	for _, folder := range at.Kernel {
+		if err := folder.Check(); err != nil {
+			return tool.Grant{}, err
+		}
+	}
 	secrets, err := x.secrets.Values(r.Secrets)
 	grant := tool.Grant{
 		Workspace: at.Workspace, Root: at.Root, Relaxed: at.Relaxed,
-		HiddenFiles: at.HiddenFiles, HiddenPaths: at.HiddenPaths,
+		HiddenFiles: at.HiddenFiles, HiddenPaths: at.HiddenPaths, ReadOnlyPaths: at.readOnlyPaths(c.ruleFiles),
 		Network: r.Network, Secrets: secrets, Claims: c.claims, Settings: settings,
 	}
 	if name := c.caller.modules.Credentials[module]; name != "" && err == nil {

@@ -190,7 +190,7 @@ func (k *Kernel) openParts(ctx context.Context, _ Config) (err error) {
 	})
 	k.builder = &session.Builder{
 		Apps: k.Apps, Gate: k.gate, Consents: k.consents, Secrets: k.vault, Table: k.Sessions, User: k.user,
-		Hidden: k.hidden(), Base: k.background.Context(),
+		Hidden: session.Pin(k.hidden()), Base: k.background.Context(),
 		Views: &toolview.Maker{Tools: k.Tools, Servers: k.Servers, Indexes: k.indexes, Summary: k.modules.Summary},
 	}
 	k.Conversations = conversation.NewManager(conversation.Options{

@@ -46,6 +46,7 @@ type Requester struct {
 type ApprovalAnswer struct {
 	Approve  bool            `json:"approve"`
 	Args     json.RawMessage `json:"args,omitempty"`     // the arguments as edited
+	Claims   []tool.Claim    `json:"claims,omitempty"`   // what the edited call touches
 	Always   bool            `json:"always,omitempty"`   // for this tool, for the rest of the session
 	Feedback string          `json:"feedback,omitempty"` // for the model, as quoted text
 	By       string          `json:"by"`

@@ -46,15 +46,6 @@ var homePaths = []string{
 	"anaconda3", "mambaforge", "miniconda3", "go/bin", "go/pkg/mod", "sdk",
 }
 
-// What is hidden when a workspace holds a home folder.
-var secretPaths = []string{
-	".ssh", ".aws", ".azure", ".gnupg", ".config", ".kube", ".docker", ".password-store", ".mozilla", ".thunderbird",
-	".local/share/keyrings", ".local/share/kwalletd", ".local/state/callgate",
-	".netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".git-credentials",
-	".cargo/credentials", ".cargo/credentials.toml",
-	".bash_history", ".zsh_history", ".python_history", ".psql_history",
-}
-
 // What only root can read in /etc, and so only a run of root's must not.
 var rootSecrets = []string{
 	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private",
@@ -68,6 +59,7 @@ type layout struct {
 	places []mountEntry // parents before their children
 	within []mountEntry // shown by a wider one already
 	hide   []mountEntry // inside some place
+	keep   []mountEntry // read-only inside some place that can be written
 }
 
 // layOut determines what a run sees. A path that does not exist is passed over,
@@ -101,6 +93,8 @@ func (s *Spec) layOut() (*layout, error) {
 	if err := s.hidePaths(l); err != nil {
 		return nil, err
 	}
+	s.keepReadOnly(l)
+	l.pinParents()
 	return l, nil
 }
 
@@ -214,12 +208,7 @@ func (s *Spec) isHidden(path string) bool {
 
 // hidePaths notes what must not be seen and is inside something that is shown.
 func (s *Spec) hidePaths(l *layout) error {
-	candidates := slices.Clone(s.Hidden)
-	if l.home != "" {
-		for _, name := range secretPaths {
-			candidates = append(candidates, filepath.Join(l.home, name))
-		}
-	}
+	candidates := slices.Concat(s.Hidden, PrivatePaths(l.home))
 	if os.Geteuid() == 0 {
 		candidates = append(candidates, rootSecrets...)
 	}
@@ -229,6 +218,10 @@ func (s *Spec) hidePaths(l *layout) error {
 		}
 		info, err := os.Stat(path)
 		if err != nil {
+			if i < len(s.Hidden) && nearest(l.places, path) != nil {
+				return tool.Errorf("sandbox.Run", tool.Unavailable, "nothing runs, because %s cannot be hidden: %w", path, err).
+					WithHint("the kernel's own folder was moved or removed; put it back, or stop the kernel and start it again")
+			}
 			continue
 		}
 		if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -256,6 +249,47 @@ func (s *Spec) hidePaths(l *layout) error {
 		}
 	}
 	return nil
+}
+
+// keepReadOnly adds what stays read-only inside something that can be written.
+func (s *Spec) keepReadOnly(l *layout) {
+	for _, path := range s.ReadOnly {
+		path, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			continue
+		}
+		over := nearest(l.places, path)
+		isHidden := slices.ContainsFunc(l.hide, func(h mountEntry) bool { return within(path, h.path) })
+		isKept := slices.ContainsFunc(l.keep, func(k mountEntry) bool { return within(path, k.path) })
+		if over == nil || !over.write || over.path == path || isHidden || isKept {
+			continue
+		}
+		p := mountEntry{path: path, kind: file, exact: true}
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			p.kind = folder
+		}
+		l.keep = append(l.keep, p)
+	}
+}
+
+// pinParents mounts each folder above something hidden or kept onto itself, where
+// the run may write: what is mounted cannot be renamed or removed, so that nothing
+// hidden is moved to a path where the next run would see it.
+func (l *layout) pinParents() {
+	var pins []mountEntry
+	for _, h := range slices.Concat(l.hide, l.keep) {
+		over := nearest(l.places, h.path)
+		if over == nil || !over.write {
+			continue
+		}
+		for dir := filepath.Dir(h.path); dir != over.path && within(dir, over.path); dir = filepath.Dir(dir) {
+			if !slices.ContainsFunc(pins, func(p mountEntry) bool { return p.path == dir }) {
+				pins = append(pins, mountEntry{path: dir, kind: folder, write: true, exact: true})
+			}
+		}
+	}
+	l.places = slices.Concat(l.places, pins, l.keep)
+	slices.SortStableFunc(l.places, func(a, b mountEntry) int { return strings.Compare(a.path, b.path) })
 }
 
 // toolchains lists where programs of the user's own lie.

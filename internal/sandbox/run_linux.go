@@ -62,6 +62,9 @@ func (s *Spec) runWith(ctx context.Context, by *prefork.Pool, machine Report) (E
 	case machine.Namespaces:
 		exit, err = s.runNamespaced(ctx, by, machine)
 	case l != nil:
+		for _, q := range l.keep {
+			missing = append(missing, "keep "+q.path+" read-only, which lies inside what the command may write")
+		}
 		exit, err = s.runFiltered(ctx, by, machine, l)
 	default:
 		exit, err = s.runUnconfined(ctx)

@@ -69,6 +69,7 @@ type Spec struct {
 	ReadOnlyWorkspace bool
 	Readable          []string // shown as well
 	Writable          []string // shown as well, to write; with ReadOnlyWorkspace the only such places
+	ReadOnly          []string // not to be written, moved or removed inside what can be; need not exist
 	Hidden            []string // never shown: the kernel's state and its socket
 	Network           bool
 
@@ -155,7 +156,7 @@ func (s *Spec) normalize() error {
 	if s.Dir = cmp.Or(s.Dir, s.Workspace); s.Dir == "" {
 		s.Dir = string(filepath.Separator)
 	}
-	for _, list := range [][]string{{s.Workspace, s.Dir}, s.Readable, s.Writable, s.Hidden} {
+	for _, list := range [][]string{{s.Workspace, s.Dir}, s.Readable, s.Writable, s.ReadOnly, s.Hidden} {
 		for _, path := range list {
 			if path != "" && (!filepath.IsAbs(path) || filepath.Clean(path) != path) {
 				return tool.Errorf(op, tool.Invalid, "the path %q is not absolute and clean", tool.Truncate(path))

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"callgate/internal/cli/command"
@@ -40,7 +41,7 @@ func (a *asking) call(ctx context.Context, request protocol.CallRequest) (*tool.
 // ask makes the call. An approval is put to the person here, or else the
 // command prints how it can be answered elsewhere.
 func (a *asking) ask(ctx context.Context, request protocol.CallRequest) (*tool.Result, error) {
-	if request.NoWait || a.tool.Policy != "approve" {
+	if request.NoWait {
 		return a.session.Call(ctx, request)
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -50,11 +51,16 @@ func (a *asking) ask(ctx context.Context, request protocol.CallRequest) (*tool.R
 		defer close(pending.done)
 		pending.result, pending.err = a.session.Call(ctx, request)
 	}()
-	approval, err := a.awaitApproval(ctx, pending)
-	if err != nil {
-		return nil, err
-	}
-	if approval != nil {
+	var asked []string // a call whose effects changed after an approval asks again
+	for {
+		approval, err := a.awaitApproval(ctx, pending, asked)
+		if err != nil {
+			return nil, err
+		}
+		if approval == nil {
+			return pending.result, pending.err
+		}
+		asked = append(asked, approval.ID)
 		left, err := a.answer(ctx, pending, *approval)
 		if err != nil {
 			return nil, err
@@ -68,14 +74,14 @@ func (a *asking) ask(ctx context.Context, request protocol.CallRequest) (*tool.R
 			}, nil
 		}
 	}
-	<-pending.done
-	return pending.result, pending.err
 }
 
-// awaitApproval returns the approval that the session's call waits for, or nil
-// when the call ended without one. The kernel reports approvals only in its
+// awaitApproval returns the approval that the session's call waits for, other
+// than those it asked for before, or nil when the call ended without one. The kernel reports approvals only in its
 // list, so the list is read, often at first.
-func (a *asking) awaitApproval(ctx context.Context, pending *pendingCall) (*protocol.Approval, error) {
+func (a *asking) awaitApproval(
+	ctx context.Context, pending *pendingCall, asked []string,
+) (*protocol.Approval, error) {
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		select {
 		case <-pending.done:
@@ -87,7 +93,7 @@ func (a *asking) awaitApproval(ctx context.Context, pending *pendingCall) (*prot
 			return nil, err
 		}
 		for _, r := range list {
-			if r.Call.Principal.Session == a.session.ID {
+			if r.Call.Principal.Session == a.session.ID && !slices.Contains(asked, r.ID) {
 				return &r, nil
 			}
 		}

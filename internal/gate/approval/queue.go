@@ -32,9 +32,10 @@ type Options struct {
 
 // Hooks are called when requests are settled; a nil hook is skipped.
 type Hooks struct {
-	// CheckEdit checks edited arguments before they settle the request. An edit
-	// that could not run leaves the request pending.
-	CheckEdit func(ctx context.Context, r Request, args json.RawMessage) error
+	// CheckEdit checks edited arguments before they settle the request, and
+	// returns what the edited call claims. An edit that could not run leaves the
+	// request pending.
+	CheckEdit func(ctx context.Context, r Request, args json.RawMessage) ([]tool.Claim, error)
 	// Settled is called for every request that leaves the pending state: after
 	// that is durable, and before Wait returns to those who wait for it.
 	Settled func(context.Context, Request)
@@ -177,9 +178,11 @@ func (q *Queue) settleWith(ctx context.Context, r Request, a Answer) error {
 		a.Args, a.Always = nil, false
 	}
 	if len(a.Args) > 0 && q.hooks.CheckEdit != nil {
-		if err := q.hooks.CheckEdit(ctx, r, a.Args); err != nil {
+		claims, err := q.hooks.CheckEdit(ctx, r, a.Args)
+		if err != nil {
 			return err
 		}
+		a.Claims = claims
 	}
 	return q.settle(ctx, r.ID, state, a)
 }

@@ -42,6 +42,7 @@ type Request struct {
 type Answer struct {
 	Approve  bool            `json:"approve"`
 	Args     json.RawMessage `json:"args,omitempty"`     // the edited arguments; empty if unchanged
+	Claims   []tool.Claim    `json:"claims,omitempty"`   // what the edited call touches
 	Always   bool            `json:"always,omitempty"`   // approve this tool for the rest of the session
 	Feedback string          `json:"feedback,omitempty"` // shown to the model as quoted text
 	By       string          `json:"by"`

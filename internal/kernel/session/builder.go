@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -43,8 +42,8 @@ type Builder struct {
 	Secrets  modules.Secrets
 	Table    *Table
 	User     string
-	Hidden   []string        // the kernel's own folders, which no tool reaches
-	Base     context.Context // ends with the kernel
+	Hidden   []gate.PinnedFolder // the kernel's own folders, which no tool reaches: see Pin
+	Base     context.Context     // ends with the kernel
 }
 
 // NewID makes the ID of a session.
@@ -123,10 +122,13 @@ func (b *Builder) caller(spec Spec, l *apps.Loaded, root *os.Root, usage *toolvi
 		Requester: spec.Requester, NoWait: spec.NoWait,
 	}
 	at := gate.Place{Workspace: l.Workspace, Root: root, AppFile: l.AppFile(), Scope: l.Scope}
-	at.HiddenFiles, at.HiddenPaths = hiddenIn(l.Workspace, b.Hidden)
+	if err := hide(&at, b.Hidden); err != nil {
+		return nil, err
+	}
 	rules := gate.Rules{Off: l.Off, Only: spec.Only}
 	if l.App != nil {
 		at.Relaxed, rules.Policy = l.App.Runtime.Relaxed && l.Accepted, l.App.Rules
+		at.RuleFiles = l.App.RuleFiles()
 	}
 	return gate.NewCaller(id, at, rules, l.Modules, gate.Observer{Succeeded: usage.Count, Asked: spec.OnAsked})
 }
@@ -147,23 +149,4 @@ func (b *Builder) how(l *apps.Loaded) toolview.How {
 			return how
 		},
 	}
-}
-
-// hiddenIn returns the kernel's own folders where they lie inside a workspace,
-// as they do when somebody works in their home.
-func hiddenIn(workspace string, folders []string) (files []os.FileInfo, paths []string) {
-	for _, folder := range folders {
-		full, err := filepath.EvalSymlinks(folder)
-		if err != nil {
-			continue // it does not exist
-		}
-		rel, err := filepath.Rel(workspace, full)
-		if err != nil || !filepath.IsLocal(rel) {
-			continue
-		}
-		if info, err := os.Stat(full); err == nil {
-			files, paths = append(files, info), append(paths, full)
-		}
-	}
-	return files, paths
 }

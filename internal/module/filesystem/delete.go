@@ -79,7 +79,7 @@ func deletePath(ctx context.Context, w workfile.Workspace, in deleteArgs) (*tool
 			WithHint("name something inside it")
 	}
 	if w.Grant.ContainsHidden(at.Name) {
-		return nil, w.KernelFileError(at.Shown)
+		return nil, w.ClosedError(at.Shown)
 	}
 	data := deleteData{Path: at.Shown, Type: workfile.KindOf(at.Info.Mode())}
 	if at.Info.IsDir() {

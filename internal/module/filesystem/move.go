@@ -91,7 +91,7 @@ func movePath(_ context.Context, w workfile.Workspace, in moveArgs) (*tool.Resul
 		return nil, tool.Errorf(w.Op, tool.Denied, "the workspace itself can neither be moved nor replaced")
 	}
 	if w.Grant.ContainsHidden(from.Name) {
-		return nil, w.KernelFileError(from.Shown)
+		return nil, w.ClosedError(from.Shown)
 	}
 	if strings.HasPrefix(to.Name, from.Name+string(filepath.Separator)) {
 		return nil, tool.Errorf(w.Op, tool.Invalid, "%q lies inside %q, which cannot move into itself", to.Shown, from.Shown)

@@ -173,6 +173,42 @@ func TestKernelStateIsHidden(t *testing.T) {
 	}
 }
 
+// TestKernelStateCannotBeMovedIntoSight: no command moves a folder above the
+// kernel's state, and nothing runs while the state is not where it must be hidden.
+func TestKernelStateCannotBeMovedIntoSight(t *testing.T) {
+	t.Parallel()
+	dir := workspace(t)
+	state := filepath.Join(dir, ".local", "state", "callgate")
+	for _, folder := range []string{state, filepath.Join(dir, ".local", "bin")} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(state, "human.key"), []byte("key-of-the-human"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := shell.Config{Hidden: []string{state}}
+	const move = "mv .local x; mv .local/state y; mv .local/state/callgate z; rm -rf .local/state; echo hi > .local/bin/new; true"
+	if _, err := call(t, config, dir, map[string]any{"command": move}); err != nil {
+		t.Fatal(err)
+	}
+	if !exists(dir, ".local/state/callgate/human.key") || !exists(dir, ".local/bin/new") {
+		t.Error("the state was moved, or a folder beside it cannot be written")
+	}
+	r, err := call(t, config, dir, map[string]any{"command": "cat */human.key */*/human.key */*/*/human.key .*/*/*/human.key"})
+	if err != nil || strings.Contains(text(r), "key-of-the-human") {
+		t.Errorf("it saw %s, %v", text(r), err)
+	}
+	if err := os.Rename(filepath.Join(dir, ".local"), filepath.Join(dir, "x")); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := call(t, config, dir, map[string]any{"command": "cat x/state/callgate/human.key"}); err == nil {
+		t.Errorf("it ran, and saw %s", text(r))
+	} else if !strings.Contains(err.Error(), "cannot be hidden") {
+		t.Error(err)
+	}
+}
+
 func TestConfigOfTheApp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -73,7 +73,7 @@ func (h handler) spec(r *run, config *settings, dir string, writes *writePaths) 
 		Workspace:         r.grant.Workspace,
 		ReadOnlyWorkspace: r.in.ReadsOnly || len(r.in.Writes) > 0,
 		Readable:          slices.Concat(h.Readable, config.Readable), Writable: writes.paths, Hidden: h.Hidden,
-		Helpers: h.Helpers,
+		ReadOnly: r.grant.ReadOnlyPaths, Helpers: h.Helpers,
 		Network: r.network, Relaxed: h.Relaxed || r.grant.Relaxed,
 		Limits: h.Limits, Grace: grace,
 	}

@@ -39,7 +39,7 @@ func (w Workspace) Resolve(path string, last bool) (Path, error) {
 		return Path{}, w.Fail(p.Shown, err)
 	}
 	if w.Grant.Forbids(p.Name) {
-		return Path{}, w.KernelFileError(p.Shown)
+		return Path{}, w.ClosedError(p.Shown)
 	}
 	return p, nil
 }
@@ -66,10 +66,11 @@ func (w Workspace) Directory(path string) (Path, error) {
 	return p, nil
 }
 
-// KernelFileError refuses access to a file that belongs to the kernel.
-func (w Workspace) KernelFileError(shown string) error {
-	return tool.Errorf(w.Op, tool.Denied, "%q belongs to the kernel", tool.Truncate(shown)).
-		WithHint("tools may not reach the kernel's state; work elsewhere")
+// ClosedError refuses access to a file that is closed to tools.
+func (w Workspace) ClosedError(shown string) error {
+	return tool.Errorf(w.Op, tool.Denied,
+		"%q is closed to tools: the kernel's state, or the user's keys and credentials, lie there", tool.Truncate(shown)).
+		WithHint("work elsewhere; a human can copy what is needed into the project")
 }
 
 // relative makes a path relative to the workspace, or refuses it.

@@ -31,7 +31,7 @@ func (w Workspace) Target(path string, overwrite bool) (*Target, error) {
 	}
 	t := &Target{w: w, base: filepath.Base(name), shown: filepath.ToSlash(name), overwrite: overwrite}
 	if w.Grant.Forbids(name) {
-		return nil, w.KernelFileError(t.shown)
+		return nil, w.ClosedError(t.shown)
 	}
 	if name == "." || strings.HasSuffix(filepath.ToSlash(path), "/") {
 		return nil, tool.Errorf(w.Op, tool.Invalid, "%q names a directory, not a file", tool.Truncate(path)).

@@ -68,6 +68,7 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 		Workspace:         grant.Workspace,
 		ReadOnlyWorkspace: !h.manifest.Runtime.SideEffect.Durable(),
 		Readable:          h.readable,
+		ReadOnly:          grant.ReadOnlyPaths,
 		Hidden:            h.Hidden,
 		Helpers:           h.Helpers,
 		Network:           h.manifest.Runtime.Network && grant.Network,

@@ -25,6 +25,9 @@ func (o *Opener) openFile(ctx context.Context, t Target) (engine.Engine, error) 
 	if err != nil {
 		return nil, err
 	}
+	if o.Grant.Forbids(rel) {
+		return nil, o.outside(t.Database)
+	}
 	if err := o.createFile(rel); err != nil {
 		return nil, err
 	}

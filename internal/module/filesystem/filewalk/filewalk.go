@@ -68,8 +68,8 @@ func (k *walker) walkDir(dir *os.Root, at string, depth int) error {
 		if err := k.ctx.Err(); err != nil {
 			return err
 		}
-		if d.IsDir() && k.grant.IsHidden(dir, d.Name()) {
-			continue // the kernel's own
+		if k.grant.IsHidden(dir, d.Name()) {
+			continue // the kernel's own, or the user's private files
 		}
 		e := Entry{DirEntry: d, Path: path.Join(at, d.Name()), Depth: depth, Dir: dir}
 		err := k.visit(e)
