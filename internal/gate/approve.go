@@ -10,6 +10,7 @@ import (
 
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/policy"
+	"callgate/internal/gate/rulefiles"
 	"callgate/internal/journal"
 	"callgate/tool"
 )
@@ -31,10 +32,10 @@ func protectRules(_ context.Context, c *callState) error {
 	}
 	if c.call.Principal.Daemon {
 		const text = "%s was not run: %s, and nobody can be asked in a setup step or a scheduled call"
-		return tool.Errorf("gate.protectRules", tool.Denied, text, c.tool.ID.Dotted(), ruleReason(c.ruleFiles)).
+		return tool.Errorf("gate.protectRules", tool.Denied, text, c.tool.ID.Dotted(), rulefiles.Reason(c.ruleFiles)).
 			WithHint("a human makes this change, or approves a call made in a session")
 	}
-	if reason := ruleReason(c.ruleFiles); c.decision.Verdict == policy.Approve {
+	if reason := rulefiles.Reason(c.ruleFiles); c.decision.Verdict == policy.Approve {
 		c.decision.Reason = reason + "; " + c.decision.Reason
 	} else {
 		c.decision.Reason = reason
@@ -121,7 +122,7 @@ func (g *Gate) askAgain(ctx context.Context, c *callState, shown []tool.Claim) e
 	next.Asker = c.request.Asker
 	next.Reason = fmt.Sprintf("%s was approved, and since then %s", c.tool.ID.Dotted(), describeChange(shown, c.claims))
 	if len(c.ruleFiles) > 0 {
-		next.Reason = ruleReason(c.ruleFiles) + "; " + next.Reason
+		next.Reason = rulefiles.Reason(c.ruleFiles) + "; " + next.Reason
 	}
 	c.request = next
 	_, err := g.Journal.Commit(ctx, g.records.ask(c, journal.Wait, next.Reason))

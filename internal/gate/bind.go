@@ -42,7 +42,7 @@ func bindEffects(_ context.Context, c *callState) error {
 			return err
 		}
 	}
-	c.ruleFiles = findRuleFiles(&c.caller.place, c.claims)
+	c.ruleFiles = c.caller.place.rules().Changed(c.claims)
 	return nil
 }
 

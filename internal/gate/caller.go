@@ -7,6 +7,7 @@ import (
 
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/policy"
+	"callgate/internal/gate/rulefiles"
 	"callgate/tool"
 )
 
@@ -43,6 +44,10 @@ type Place struct {
 	// file, what it includes, its skills and its tools. A call that changes one
 	// needs a human, whatever is granted.
 	RuleFiles []string
+}
+
+func (at *Place) rules() rulefiles.Set {
+	return rulefiles.Set{Workspace: at.Workspace, Files: at.RuleFiles}
 }
 
 // PinnedFolder is a folder that must stay where it is. Info is its identity when

@@ -168,7 +168,7 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 	secrets, err := x.secrets.Values(r.Secrets)
 	grant := tool.Grant{
 		Workspace: at.Workspace, Root: at.Root, Relaxed: at.Relaxed,
-		HiddenFiles: at.HiddenFiles, HiddenPaths: at.HiddenPaths, ReadOnlyPaths: at.readOnlyPaths(c.ruleFiles),
+		HiddenFiles: at.HiddenFiles, HiddenPaths: at.HiddenPaths, ReadOnlyPaths: at.rules().ReadOnly(c.ruleFiles),
 		Network: r.Network, Secrets: secrets, Claims: c.claims, Settings: settings,
 	}
 	if name := c.caller.modules.Credentials[module]; name != "" && err == nil {

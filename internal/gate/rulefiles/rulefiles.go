@@ -1,4 +1,7 @@
-package gate
+// Package rulefiles knows the files that hold the rules of agents: app files and what
+// they read, the folders of executable tools, and Git's own folder. Law: files are
+// compared by identity, because a path may be a link or be written in another case.
+package rulefiles
 
 import (
 	"os"
@@ -17,18 +20,24 @@ const (
 	gitFolderName = ".git"
 )
 
-// findRuleFiles returns which of the files that hold the rules of agents a call
-// would change. A claim on the whole workspace says nothing about a file in it;
+// Set is the files with rules of one session.
+type Set struct {
+	Workspace string
+	Files     []string // absolute paths that the app names
+}
+
+// Changed returns which of the files that hold the rules of agents a call would
+// change. A claim on the whole workspace says nothing about a file in it;
 // the sandbox keeps those read-only.
-func findRuleFiles(at *Place, claims []tool.Claim) []string {
+func (s Set) Changed(claims []tool.Claim) []string {
 	var found []string
 	for _, claim := range claims {
 		path, isFile := strings.CutPrefix(claim.Resource, "file:")
 		path = filepath.FromSlash(path)
-		if !isFile || !claim.Mode.Writes() || strings.EqualFold(path, at.Workspace) {
+		if !isFile || !claim.Mode.Writes() || strings.EqualFold(path, s.Workspace) {
 			continue
 		}
-		if at.isRuleFile(path) || claim.Mode == tool.X && at.containsRuleFile(path) {
+		if s.isRuleFile(path) || claim.Mode == tool.X && s.containsRuleFile(path) {
 			found = append(found, path)
 		}
 	}
@@ -38,8 +47,8 @@ func findRuleFiles(at *Place, claims []tool.Claim) []string {
 // isRuleFile reports whether a path is a file that holds rules, or lies in a
 // folder of them. It compares files and not only names: a path may be a hard
 // link, or be written in another case.
-func (at *Place) isRuleFile(path string) bool {
-	below, _ := filepath.Rel(at.Workspace, path)
+func (s Set) isRuleFile(path string) bool {
+	below, _ := filepath.Rel(s.Workspace, path)
 	for _, part := range strings.Split(below, string(filepath.Separator)) {
 		if strings.EqualFold(part, gitFolderName) {
 			return true
@@ -48,17 +57,17 @@ func (at *Place) isRuleFile(path string) bool {
 	if strings.EqualFold(filepath.Base(path), appFileName) {
 		return true
 	}
-	rules := at.ruleInfos()
+	rules := s.ruleInfos()
 	for dir := path; ; dir = filepath.Dir(dir) {
 		if sameAsAny(dir, rules) {
 			return true
 		}
-		for _, rule := range at.RuleFiles {
+		for _, rule := range s.Files {
 			if strings.EqualFold(dir, rule) { // it need not exist
 				return true
 			}
 		}
-		if dir == at.Workspace || dir == filepath.Dir(dir) {
+		if dir == s.Workspace || dir == filepath.Dir(dir) {
 			return false
 		}
 	}
@@ -66,12 +75,12 @@ func (at *Place) isRuleFile(path string) bool {
 
 // containsRuleFile reports whether a file that holds rules lies below a path, so
 // that what happens to the path happens to it.
-func (at *Place) containsRuleFile(path string) bool {
+func (s Set) containsRuleFile(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
 		return false
 	}
-	inside := append([]string{filepath.Join(path, appFileName), filepath.Join(path, gitFolderName)}, at.RuleFiles...)
+	inside := append([]string{filepath.Join(path, appFileName), filepath.Join(path, gitFolderName)}, s.Files...)
 	for i, rule := range inside {
 		if _, err := os.Lstat(rule); err != nil {
 			continue
@@ -90,9 +99,9 @@ func (at *Place) containsRuleFile(path string) bool {
 
 // ruleInfos returns the identity of each file that holds rules and exists, and
 // of the folder in which Git keeps those of the workspace.
-func (at *Place) ruleInfos() []os.FileInfo {
+func (s Set) ruleInfos() []os.FileInfo {
 	var infos []os.FileInfo
-	for _, path := range append([]string{filepath.Join(at.Workspace, gitFolderName)}, at.RuleFiles...) {
+	for _, path := range append([]string{filepath.Join(s.Workspace, gitFolderName)}, s.Files...) {
 		if info, err := os.Stat(path); err == nil {
 			infos = append(infos, info)
 		}
@@ -116,14 +125,14 @@ func sameAsAny(path string, infos []os.FileInfo) bool {
 	return false
 }
 
-// readOnlyPaths returns the files with rules that a process may not write: all but
+// ReadOnly returns the files with rules that a process may not write: all but
 // those that a human approved for this call, with what lies around or below them.
-func (at *Place) readOnlyPaths(approved []string) []string {
-	git := filepath.Join(at.Workspace, gitFolderName)
+func (s Set) ReadOnly(approved []string) []string {
+	git := filepath.Join(s.Workspace, gitFolderName)
 	all := append([]string{
-		filepath.Join(at.Workspace, appFileName),
+		filepath.Join(s.Workspace, appFileName),
 		filepath.Join(git, "config"), filepath.Join(git, "config.worktree"), filepath.Join(git, "hooks"),
-	}, at.RuleFiles...)
+	}, s.Files...)
 	return slices.DeleteFunc(all, func(path string) bool {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real // as the approved ones are written
@@ -137,7 +146,7 @@ func isWithin(path, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// ruleReason says to a human what a call that changes rules is.
-func ruleReason(paths []string) string {
+// Reason says to a human what a call that changes rules is.
+func Reason(paths []string) string {
 	return "this changes the rules that agents work by: " + tool.TruncateTo(strings.Join(paths, ", "), 300)
 }
