@@ -245,6 +245,7 @@ func openLeaky(t *testing.T, state string, log *slog.Logger) *kernel.Kernel {
 		leak("read", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}), leak("write", write),
 	}})
 	ok(t, err)
+	t.Cleanup(func() { ok(t, k.Close()) }) // a test that has closed it gets the same answer
 	ok(t, k.Secrets.Set(kerneltest.Human(t, k), "LEAK_SET", []byte(planted["LEAK_SET"])))
 	return k
 }
