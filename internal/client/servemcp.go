@@ -34,7 +34,10 @@ func ServeMCP(
 		},
 		Transport: &http.Transport{
 			DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
-			DisableCompression: true, MaxIdleConnsPerHost: 64,
+			DisableCompression: true,
+			// An idle connection may be one to a kernel that has ended, and a request whose
+			// body was sent there is not repeated.
+			DisableKeepAlives: true,
 		},
 		FlushInterval: -1, // streams
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
