@@ -35,13 +35,33 @@ func Main(args []string, extra ...*tool.Tool) int {
 	if !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	ctx, stop := signalContext(signals)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal kills the process
 	return Run(ctx, command.Host{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Tools: extra,
 		Trim: memtrim.Trim,
 	}, args)
+}
+
+// signalContext returns a context that the first signal cancels. The second one kills
+// the process, however soon it follows.
+func signalContext(signals []os.Signal) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	received := make(chan os.Signal, 2)
+	signal.Notify(received, signals...)
+	go func() {
+		<-received
+		cancel()
+		second := <-received
+		signal.Reset(signals...)
+		if self, err := os.FindProcess(os.Getpid()); err != nil || self.Signal(second) != nil {
+			os.Exit(int(syscall.SIGINT) + 128)
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(received)
+		cancel()
+	}
 }
 
 // Run runs one command line and returns its exit code. When ctx ends, the
