@@ -13,14 +13,15 @@ BIN := bin/callgate
 run: build
 	@scripts/run.sh $(BIN)
 
-# Chromium is slow to answer beside the race detector, which sees nothing of it; it
-# is on for these in `make e2e`.
-BROWSER := ./internal/module/browser/...
+# What waits for other programs most of the time: a browser, terminals, commands that
+# are started. The race detector makes these slow without seeing more of them; it is
+# on for them in `make e2e`.
+PROCESSES := ./internal/module/browser/... ./internal/cli ./internal/tui
 
 ## test: everything CI runs, in under fifteen minutes.
 test: deps lint windows
-	CGO_ENABLED=1 $(GO) test -race -timeout 12m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(BROWSER))")
-	$(GO) test -timeout 12m $(BROWSER)
+	CGO_ENABLED=1 $(GO) test -race -timeout 12m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(PROCESSES))")
+	$(GO) test -timeout 12m $(PROCESSES)
 	cd examples/embed && $(GO) vet . && $(GO) test .
 	@scripts/e2e.sh short
 	@scripts/servers.sh
@@ -29,7 +30,7 @@ test: deps lint windows
 
 ## e2e: other people's clients, browsers and databases against the real binary.
 e2e: deps build cross
-	CGO_ENABLED=1 $(GO) test -race -timeout 30m $(BROWSER)
+	CGO_ENABLED=1 $(GO) test -race -timeout 30m $(PROCESSES)
 	@scripts/e2e.sh full
 	@scripts/servers.sh
 	@scripts/conformance.sh

@@ -245,8 +245,10 @@ func TestConversation(t *testing.T) {
 	p.want("✗ filesystem.write", "refused", "3 calls")
 
 	p.keys("Up")
-	p.want(`> write "y, again" to a.txt`)
-	p.keys("C-c", "C-c")
+	p.want("─\n> write \"y, again\" to a.txt") // below the rule is the input, above it the transcript
+	p.keys("C-c")
+	p.want("─\n> say what to do")
+	p.keys("C-c")
 	p.want("ctrl+c again leaves")
 	p.keys("C-c")
 	p.wantExit(0)
