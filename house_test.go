@@ -16,7 +16,7 @@ import (
 var rules = house.Rules{
 	Layers: [][]string{
 		{"tool", "internal/nearest", "internal/version", "internal/house", "internal/feed", "internal/durable",
-			"internal/lazyregexp", "internal/memtrim", "internal/ownership", "internal/visible"},
+			"internal/amount", "internal/lazyregexp", "internal/memtrim", "internal/ownership", "internal/visible"},
 		{"llm", "internal/secret", "internal/statedir", "internal/document", "internal/peer"},
 		{"internal/protocol"},
 		{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache",

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"callgate/internal/agent/surface"
+	"callgate/internal/amount"
 	"callgate/internal/nearest"
 	"callgate/internal/search"
 	"callgate/tool"
@@ -111,7 +112,7 @@ func (d *discovery) found(found *search.Response, detail bool) (*tool.Result, er
 			Unmatched []string      `json:"unmatched,omitempty"`
 		}{list, total, found.Unmatched}
 	}
-	summary := count(total, "tool", "tools") + " found"
+	summary := amount.Of(total, "tool") + " found"
 	if len(found.Unmatched) > 0 {
 		summary += "; nothing here answers this well: " + strings.Join(found.Unmatched, " | ")
 	}
@@ -201,8 +202,8 @@ func (d *discovery) listCategories(ctx context.Context, s Session, page int) (*t
 	for i, m := range shown {
 		list[i] = category{m.Name, m.Summary, len(m.Tools)}
 	}
-	all := count(len(modules), "category", "categories")
-	summary := all + ", " + count(tools, "tool", "tools")
+	all := amount.Of(len(modules), "category")
+	summary := all + ", " + amount.Of(tools, "tool")
 	if page > pages {
 		summary = all + pastEnd(page, pages)
 	}
@@ -234,7 +235,7 @@ func (d *discovery) browse(ctx context.Context, call tool.Call, _ tool.Grant) (*
 	for i, t := range shown {
 		list[i] = d.brief(t)
 	}
-	summary := m.Name + ": " + count(len(m.Tools), "tool", "tools")
+	summary := m.Name + ": " + amount.Of(len(m.Tools), "tool")
 	if page > pages {
 		summary += pastEnd(page, pages)
 	} else {
@@ -276,7 +277,7 @@ func category(ctx context.Context, s Session, name string) (Module, error) {
 
 // pastEnd ends a summary whose page does not exist.
 func pastEnd(page, pages int) string {
-	return fmt.Sprintf(" on %s; there is no page %d", count(pages, "page", "pages"), page)
+	return fmt.Sprintf(" on %s; there is no page %d", amount.Of(pages, "page"), page)
 }
 
 // paged is one page of a list; pages past the end are empty.

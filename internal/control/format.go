@@ -1,7 +1,6 @@
 package control
 
 import (
-	"strconv"
 	"strings"
 
 	"callgate/tool"
@@ -24,14 +23,6 @@ func sideEffect(t *tool.Tool) tool.SideEffect {
 // irreversible reports whether what a call does may not be undone.
 func irreversible(t *tool.Tool) bool {
 	return sideEffect(t).Durable() && t.Runtime.Risk.Level() == tool.High.Level()
-}
-
-// count writes a number of things.
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
 }
 
 func firstOf(words ...string) string {

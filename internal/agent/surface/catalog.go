@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"callgate/internal/amount"
 )
 
 // placeholder is replaced in a control tool's description by a listing of the
@@ -58,8 +60,8 @@ func (c *catalog) text(limit int) string {
 	if len(c.categories) == 0 {
 		return "There are no tools to find."
 	}
-	categories := counted(len(c.categories), "category", "categories")
-	head := fmt.Sprintf("%s in %s", counted(c.tools, "tool", "tools"), categories)
+	categories := amount.Of(len(c.categories), "category")
+	head := fmt.Sprintf("%s in %s", amount.Of(c.tools, "tool"), categories)
 	var list strings.Builder
 	for i, one := range c.categories {
 		next := one.name + " (" + strconv.Itoa(one.tools) + ")"
@@ -84,13 +86,6 @@ func more(n int) string {
 		return ""
 	}
 	return ", … and " + strconv.Itoa(n) + " more"
-}
-
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
 }
 
 // withSummary renders control tools with the short listing.

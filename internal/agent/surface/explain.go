@@ -3,12 +3,14 @@ package surface
 import (
 	"fmt"
 	"slices"
+
+	"callgate/internal/amount"
 )
 
 // explain sets the reason and what would change the mode. rejected is the cost of
 // the calculated mode, if direct costs less.
 func (p *Plan) explain(cfg *Config, calculated Mode, rejected int) {
-	total := counted(len(p.PerTool), "tool", "tools")
+	total := amount.Of(len(p.PerTool), "tool")
 	budget := fmt.Sprintf("the budget of %d (20 %% of %d)", p.Budget, p.Window)
 	switch {
 	case p.Forced:
@@ -53,18 +55,18 @@ func (p *Plan) changes(calculated Mode) []string {
 	case CompactDirect:
 		add("direct with ≤ %d tokens of tools (now %d)", p.Budget, p.ToolTokens)
 		add("direct with a window of ≥ %d", p.ToolTokens*budgetShare)
-		add("direct with %s fewer, the largest", counted(p.surplus(), "tool", "tools"))
+		add("direct with %s fewer, the largest", amount.Of(p.surplus(), "tool"))
 		add("discovery with a window of < %d", p.CompactTokens*budgetShare)
-		add("discovery with %s more", counted(p.Budget/compactTokens-total+1, "tool", "tools"))
+		add("discovery with %s more", amount.Of(p.Budget/compactTokens-total+1, "tool"))
 	case Discovery:
 		fits := p.Budget / compactTokens
 		if p.CompactTokens < p.ToolTokens {
 			add("compact_direct with a window of ≥ %d", p.CompactTokens*budgetShare)
-			add("compact_direct with %s fewer (≤ %d)", counted(total-fits, "tool", "tools"), fits)
+			add("compact_direct with %s fewer (≤ %d)", amount.Of(total-fits, "tool"), fits)
 		}
 		add("direct with ≤ %d tokens of tools (now %d)", p.Budget, p.ToolTokens)
 		add("direct with a window of ≥ %d", p.ToolTokens*budgetShare)
-		add("direct with %s fewer, the largest", counted(p.surplus(), "tool", "tools"))
+		add("direct with %s fewer, the largest", amount.Of(p.surplus(), "tool"))
 	}
 	return out
 }

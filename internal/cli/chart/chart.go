@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"callgate/internal/cli/text"
+	"callgate/internal/amount"
 	"callgate/internal/protocol"
 )
 
@@ -48,7 +48,7 @@ func Table(w io.Writer, p *protocol.Surface) error {
 	fmt.Fprintf(&b, "%-10s %s\n", "mode", p.Mode)
 	fmt.Fprintf(&b, "%-10s %d tokens (%s)\n", "window", p.Window, p.WindowFrom)
 	fmt.Fprintf(&b, "%-10s %d tokens\n", "budget", p.Budget)
-	fmt.Fprintf(&b, "%-10s %s, %d tokens\n", "shown", text.Count(len(p.Shown), "tool"), p.ShownTokens)
+	fmt.Fprintf(&b, "%-10s %s, %d tokens\n", "shown", amount.Of(len(p.Shown), "tool"), p.ShownTokens)
 	fmt.Fprintf(&b, "%-10s %s\n", "why", p.Reason)
 	for i, change := range p.WouldChange {
 		fmt.Fprintf(&b, "%-10s %s\n", label(i == 0, "otherwise"), change)
@@ -83,7 +83,7 @@ func toolRows(b *strings.Builder, perTool []protocol.ToolCost) {
 		fmt.Fprintf(b, "%-*s %9d\n", width, row.Name, row.Tokens)
 	}
 	if left > 0 {
-		fmt.Fprintf(b, "… and %s more, all smaller\n", text.Count(left, "tool"))
+		fmt.Fprintf(b, "… and %s more, all smaller\n", amount.Of(left, "tool"))
 	}
 }
 

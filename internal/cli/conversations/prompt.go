@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"callgate/internal/amount"
 	"callgate/internal/cli/command"
-	"callgate/internal/cli/text"
 	"callgate/internal/client"
 )
 
@@ -54,7 +54,7 @@ func (p *prompt) run(ctx context.Context, args []string) error {
 			fmt.Fprintf(p.Stderr, "%s\n", s.Faint(fmt.Sprintf("%7d tokens  %s", section.Tokens, section.Name)))
 		}
 		fmt.Fprintln(p.Stderr, s.Faint(fmt.Sprintf("%7d tokens  in all, and %s of about %d tokens (%s, %s)",
-			made.Tokens, text.Count(len(made.Offered), "tool"), made.Shown, c.Mode, toolsBy(c.Native))))
+			made.Tokens, amount.Of(len(made.Offered), "tool"), made.Shown, c.Mode, toolsBy(c.Native))))
 		return nil
 	})
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"callgate/internal/amount"
 	"callgate/internal/cli/command"
-	"callgate/internal/cli/text"
 	"callgate/internal/client"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -187,7 +187,7 @@ func (c *compact) run(ctx context.Context, args []string) error {
 			c.Status("callgate: %s", done.Warning)
 		}
 		fmt.Fprintf(c.Stdout, "shortened from about %d to about %d tokens: %s summarized, %s cut\n",
-			done.Before, done.After, text.Count(done.Dropped, "message"), text.Count(len(done.Shortened), "result"))
+			done.Before, done.After, amount.Of(done.Dropped, "message"), amount.Of(len(done.Shortened), "result"))
 		return nil
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"callgate/internal/amount"
 	"callgate/internal/cli/command"
 	"callgate/internal/cli/render"
 	"callgate/internal/cli/text"
@@ -49,7 +50,7 @@ func (p *turnPrinter) head() {
 	if c.Offline {
 		who = "the offline brain (no language model: it finds tools by your words)"
 	}
-	p.note("%s · %s · %s, %s · %s", c.Agent, who, text.Count(c.Tools, "tool"), c.Mode, c.ID)
+	p.note("%s · %s · %s, %s · %s", c.Agent, who, amount.Of(c.Tools, "tool"), c.Mode, c.ID)
 }
 
 // note writes a line about what happens.
@@ -197,7 +198,7 @@ func (p *turnPrinter) ended(end *protocol.TurnEnd) {
 		return
 	}
 	u := end.Info.Usage
-	line := fmt.Sprintf("%s · %d tokens in, %d out", text.Count(end.Info.ToolCalls, "call"), u.Input, u.Output)
+	line := fmt.Sprintf("%s · %d tokens in, %d out", amount.Of(end.Info.ToolCalls, "call"), u.Input, u.Output)
 	if u.Priced && u.Cost > 0 {
 		line += fmt.Sprintf(" · $%.4f", float64(u.Cost)/1e6)
 	}

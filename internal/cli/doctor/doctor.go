@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/amount"
 	"callgate/internal/statedir"
 )
 
@@ -175,9 +176,9 @@ func diskSpace(folder string) Check {
 	case err != nil:
 		c.State, c.Found = Warning, "not known: "+err.Error()
 	case free < minFree:
-		c.State, c.Found, c.Fix = Broken, size(free), "free some space: calls that must be recorded will fail"
+		c.State, c.Found, c.Fix = Broken, amount.Bytes(free), "free some space: calls that must be recorded will fail"
 	default:
-		c.Found = size(free)
+		c.Found = amount.Bytes(free)
 	}
 	return c
 }
@@ -208,21 +209,9 @@ func database(path string) Check {
 			total += uint64(info.Size())
 		}
 	}
-	c.Found = "SQLite, " + size(total)
+	c.Found = "SQLite, " + amount.Bytes(total)
 	if version > 0 { // while a kernel runs it may still be in the log
-		c.Found = fmt.Sprintf("SQLite, schema version %d, %s", version, size(total))
+		c.Found = fmt.Sprintf("SQLite, schema version %d, %s", version, amount.Bytes(total))
 	}
 	return c
-}
-
-func size(n uint64) string {
-	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
-	v, i := float64(n), 0
-	for v >= 1024 && i < len(units)-1 {
-		v, i = v/1024, i+1
-	}
-	if i == 0 {
-		return fmt.Sprintf("%d bytes", n)
-	}
-	return fmt.Sprintf("%.1f %s", v, units[i])
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"callgate/internal/amount"
 	"callgate/internal/cli/command"
-	"callgate/internal/cli/text"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/journal"
 	"callgate/internal/protocol"
@@ -225,7 +225,7 @@ func (p *prune) run(ctx context.Context, _ []string) error {
 		case p.JSON:
 			return p.WriteJSON(removed)
 		}
-		p.Status("removed %s and %s", text.Count(removed.Records, "record"), text.Count(removed.Artifacts, "artifact"))
+		p.Status("removed %s and %s", amount.Of(removed.Records, "record"), amount.Of(removed.Artifacts, "artifact"))
 		return nil
 	})
 }

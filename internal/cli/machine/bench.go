@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"callgate/internal/amount"
 	"callgate/internal/cli/command"
-	"callgate/internal/cli/text"
 	"callgate/internal/search"
 	"callgate/internal/search/bench"
 	"callgate/internal/search/embed"
@@ -72,7 +72,7 @@ func (b *searchBench) measure(ctx context.Context, dirs []string) ([]eval.Named,
 			return nil, err
 		}
 		for _, e := range engines {
-			b.Status("%s: %s, %d queries over %s", set.Name, e.Name, len(set.Queries), text.Count(len(set.Tools), "tool"))
+			b.Status("%s: %s, %d queries over %s", set.Name, e.Name, len(set.Queries), amount.Of(len(set.Tools), "tool"))
 			reports = append(reports, eval.Named{Set: set.Name, Engine: e.Name, Report: eval.Run(set, e.Search)})
 			if err := ctx.Err(); err != nil {
 				return nil, &tool.Error{Op: "cli", Kind: tool.Cancelled, Message: "cancelled", Err: err}

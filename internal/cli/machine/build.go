@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"callgate/internal/amount"
 	"callgate/internal/cli/command"
-	"callgate/internal/cli/text"
 	"callgate/internal/gate/schema"
 	"callgate/internal/source/executable"
 	"callgate/tool"
@@ -67,12 +67,12 @@ func (b *build) run(ctx context.Context, args []string) error {
 		for _, problem := range report.Problems {
 			b.Status("%s", problem)
 		}
-		return tool.Errorf("cli.build", tool.Failed, "nothing was recorded: %s", text.Count(len(report.Problems), "problem")).
+		return tool.Errorf("cli.build", tool.Failed, "nothing was recorded: %s", amount.Of(len(report.Problems), "problem")).
 			WithHint("fix that and build again")
 	}
 	if !b.JSON {
 		b.Status("recorded %s in %s (%d compiled, %d from the cache)",
-			text.Count(len(report.Tools), "tool"), report.Lock, report.Built, report.Reused)
+			amount.Of(len(report.Tools), "tool"), report.Lock, report.Built, report.Reused)
 	}
 	return nil
 }

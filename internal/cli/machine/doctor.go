@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"callgate/internal/amount"
 	"callgate/internal/cli/command"
 	"callgate/internal/cli/doctor"
 	"callgate/internal/cli/render"
@@ -81,15 +82,15 @@ func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir) []doctor.Check 
 		if err != nil {
 			return err
 		}
-		tools := text.Count(status.Tools, "tool")
+		tools := amount.Of(status.Tools, "tool")
 		c.Found = fmt.Sprintf("process %d, version %s, %s, %s, up for %s", status.PID, status.Version, tools,
-			text.Count(status.Sessions, "session"), text.Duration(time.Since(status.Started)))
+			amount.Of(status.Sessions, "session"), text.Duration(time.Since(status.Started)))
 		if k.InProcess() {
 			c.Found = fmt.Sprintf("not running; it starts, in %s, with %s", text.Duration(time.Since(start)), tools)
 		}
 		if len(status.Problems) > 0 {
 			c.State = doctor.Warning
-			c.Fix = fmt.Sprintf("%s without tools: %s", text.Count(len(status.Problems), "source"), status.Problems[0])
+			c.Fix = fmt.Sprintf("%s without tools: %s", amount.Of(len(status.Problems), "source"), status.Problems[0])
 		}
 		head = d.journal(ctx, k)
 		return nil

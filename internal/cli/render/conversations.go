@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/cli/text"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -39,7 +40,7 @@ func (s Style) Conversation(w io.Writer, h protocol.History) error {
 	p.printf("%s  %s/%s in %s\n", s.Strong(text.OneLine(h.ID)),
 		text.OneLine(h.App), text.OneLine(h.Agent), text.OneLine(h.Workspace))
 	p.printf("%s\n", s.Faint(fmt.Sprintf("%s, %s, %d tokens in, %d out",
-		text.Count(h.Turns, "turn"), text.Count(h.ToolCalls, "call"), h.Usage.Input, h.Usage.Output)))
+		amount.Of(h.Turns, "turn"), amount.Of(h.ToolCalls, "call"), h.Usage.Input, h.Usage.Output)))
 	for _, e := range h.Log {
 		p.historyEvent(e)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/cli/text"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -218,11 +219,11 @@ func (p *page) result(raw json.RawMessage) {
 // Report writes the result of verifying a journal.
 func (s Style) Report(w io.Writer, r protocol.VerifyReport) error {
 	p := &page{Style: s}
-	size := text.Count(r.Records, "record") + " in " + text.Count(r.Epochs, "epoch")
+	size := amount.Of(r.Records, "record") + " in " + amount.As(r.Epochs, "epoch", "epochs")
 	if r.OK() {
 		p.printf("%s  %s", s.paint(good, "intact"), size)
 	} else {
-		p.printf("%s  %s, %s", s.Bad("damaged"), size, text.Count(len(r.Problems)+r.More, "problem"))
+		p.printf("%s  %s, %s", s.Bad("damaged"), size, amount.Of(len(r.Problems)+r.More, "problem"))
 	}
 	if r.Records > 0 {
 		p.printf(", %d to %d", r.First, r.Last)
@@ -233,10 +234,10 @@ func (s Style) Report(w io.Writer, r protocol.VerifyReport) error {
 		more = fmt.Sprintf("%d more", r.More)
 	}
 	if r.Dropped > 0 {
-		pruned = text.Count(r.Dropped, "record") + ", with a signed summary"
+		pruned = amount.Of(r.Dropped, "record") + ", with a signed summary"
 	}
 	if r.Gaps > 0 {
-		gaps = text.Count(r.Gaps, "place") + " where records were left out"
+		gaps = amount.Of(r.Gaps, "place") + " where records were left out"
 	}
 	for _, problem := range r.Problems {
 		p.printf("  %s\n", s.Bad(text.OneLine(problem.What)))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"callgate/internal/amount"
 	"callgate/internal/cli/command"
 	"callgate/internal/cli/text"
 	"callgate/internal/client"
@@ -103,7 +104,7 @@ func (o oneServer) refresh(ctx context.Context, s *client.Session, name string) 
 	if o.JSON {
 		return o.WriteJSON(st)
 	}
-	_, err = fmt.Fprintf(o.Stdout, "%s: %s\n", text.Safe(st.Name), text.Count(st.Tools, "tool"))
+	_, err = fmt.Fprintf(o.Stdout, "%s: %s\n", text.Safe(st.Name), amount.Of(st.Tools, "tool"))
 	return command.WriteError(err)
 }
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"callgate/internal/amount"
 	"callgate/internal/cli/command"
-	"callgate/internal/cli/text"
 	"callgate/internal/client"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -81,7 +81,7 @@ func (t *trust) reviewHeld(ctx context.Context, s *client.Session, server protoc
 		}
 	}
 	if len(held) == 0 {
-		t.Status("%s can be used: %s, none held back", server.Name, text.Count(server.Tools, "tool"))
+		t.Status("%s can be used: %s, none held back", server.Name, amount.Of(server.Tools, "tool"))
 		return nil
 	}
 	var answer protocol.Trust

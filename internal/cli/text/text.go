@@ -92,11 +92,3 @@ func Duration(d time.Duration) string {
 		return fmt.Sprintf("%d days", int(d.Hours()/24))
 	}
 }
-
-// Count writes a number with its noun in the singular or the plural.
-func Count[N int | int64 | uint64](n N, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
-}

@@ -55,14 +55,6 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-func TestCount(t *testing.T) {
-	for n, want := range map[int]string{0: "0 tools", 1: "1 tool", 2: "2 tools"} {
-		if got := text.Count(n, "tool"); got != want {
-			t.Errorf("Count(%d) is %q, want %q", n, got, want)
-		}
-	}
-}
-
 func TestWrap(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"nothing", "", "\n"},

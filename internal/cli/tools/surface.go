@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"callgate/internal/amount"
 	"callgate/internal/cli/chart"
 	"callgate/internal/cli/command"
 	"callgate/internal/cli/text"
@@ -204,6 +205,6 @@ func (s *surface) run(ctx context.Context, args []string) error {
 		return err
 	}
 	s.Status("%s: %s, %d tokens of a budget of %d",
-		made.Mode, text.Count(len(made.Shown), "tool"), made.ShownTokens, made.Budget)
+		made.Mode, amount.Of(len(made.Shown), "tool"), made.ShownTokens, made.Budget)
 	return s.WriteJSON(made.Shown)
 }

@@ -1,11 +1,11 @@
 package policy
 
 import (
-	"fmt"
 	"sort"
 	"sync"
 	"time"
 
+	"callgate/internal/amount"
 	"callgate/tool"
 )
 
@@ -157,13 +157,6 @@ func (c *limitCheck) refuse(t *tool.Tool, wait time.Duration) error {
 	}
 	seconds := (wait + time.Second - 1) / time.Second
 	const text = "%s is over the limit of %s a minute for %q in rate_limits of tools.capabilities"
-	return tool.Errorf("policy.Take", tool.Limited, text, t.ID.Dotted(), plural(c.limit, "call"), name).
+	return tool.Errorf("policy.Take", tool.Limited, text, t.ID.Dotted(), amount.Of(c.limit, "call"), name).
 		WithHint("wait %d s, then call again", seconds)
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }

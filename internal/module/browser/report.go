@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module/browser/page"
 	"callgate/internal/module/browser/transfer"
 	"callgate/tool"
@@ -128,7 +129,7 @@ func (s *state) files(downloads []page.Download) {
 		switch d.State {
 		case page.Taken:
 			data.State = "saved"
-			s.notes = append(s.notes, fmt.Sprintf("downloaded %s, %s", d.Path, size(d.Bytes)))
+			s.notes = append(s.notes, fmt.Sprintf("downloaded %s, %s", d.Path, amount.Bytes(d.Bytes)))
 		case page.Stopped:
 			data.State = "failed"
 			s.notes = append(s.notes, fmt.Sprintf("the download of %q failed: %s", tool.Truncate(d.Name), d.Why))
@@ -137,18 +138,6 @@ func (s *state) files(downloads []page.Download) {
 			s.notes = append(s.notes, fmt.Sprintf("%q is still downloading", tool.Truncate(d.Name)))
 		}
 		s.Downloads = append(s.Downloads, data)
-	}
-}
-
-// size writes a number of bytes for people.
-func size(n int64) string {
-	switch {
-	case n < 1<<10:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 1<<20:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	default:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 	}
 }
 

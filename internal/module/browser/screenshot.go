@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/browser/element"
 	"callgate/internal/module/browser/page"
@@ -99,7 +100,7 @@ func screenshot(ctx context.Context, c *pageCall, in screenshotArgs) (*tool.Resu
 		Width: shot.Width, Height: shot.Height, Bytes: len(shot.Data), Truncated: shot.Cut,
 	}
 	r, err := data.result(fmt.Sprintf("a picture of %s of %s: %dx%d, %s",
-		what, data.shows(), shot.Width, shot.Height, size(int64(len(shot.Data)))), data)
+		what, data.shows(), shot.Width, shot.Height, amount.Bytes(int64(len(shot.Data)))), data)
 	if err != nil {
 		return nil, err
 	}

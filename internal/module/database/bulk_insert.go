@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/database/bulkload"
 	"callgate/tool"
@@ -89,7 +90,7 @@ func bulkInsert(ctx context.Context, c *call, in bulkArgs) (*tool.Result, error)
 		return nil, withCause(ctx, err)
 	}
 	summary := fmt.Sprintf("%s%s sent to %s; %s changed",
-		label(conn), count(len(in.Rows), "row"), t.Ref(), count(int(affected), "row"))
+		label(conn), amount.Of(len(in.Rows), "row"), t.Ref(), amount.Of(int(affected), "row"))
 	return tool.OK(summary, map[string]any{
 		"table": t.Ref(), "rows": len(in.Rows), "rows_affected": affected, "elapsed_ms": milliseconds(time.Since(start)),
 	})

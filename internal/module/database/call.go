@@ -206,12 +206,3 @@ func label(conn *connpool.Conn) string {
 	}
 	return conn.ID + ": "
 }
-
-func count(n int, noun string) string { return plural(n, noun, noun+"s") }
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
-}

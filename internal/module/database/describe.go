@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/database/catalog"
 	"callgate/internal/module/database/engine"
@@ -65,7 +66,7 @@ func describe(ctx context.Context, c *call, in schemaArgs) (*tool.Result, error)
 	if err != nil {
 		return nil, withCause(ctx, err)
 	}
-	r, err := tool.OK(label(conn)+t.Ref()+": "+count(len(t.Columns), "column"), t)
+	r, err := tool.OK(label(conn)+t.Ref()+": "+amount.Of(len(t.Columns), "column"), t)
 	if err == nil {
 		r.Content = []tool.Content{tool.Text(catalog.Show([]*catalog.Table{t}))}
 	}

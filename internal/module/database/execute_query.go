@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/database/engine"
 	"callgate/internal/module/database/rowset"
@@ -109,7 +110,7 @@ func appendOutcome(b []byte, did engine.Outcome, out *rowset.Writer) []byte {
 func outcomeSummary(did engine.Outcome, out *rowset.Writer) string {
 	s := "done"
 	if did.Affected > 0 || did.Affected == 0 && !out.HasColumns() {
-		s = count(int(did.Affected), "row") + " changed"
+		s = amount.Of(int(did.Affected), "row") + " changed"
 	}
 	if did.LastID != nil {
 		s += fmt.Sprintf("; the last id is %d", *did.LastID)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/database/rowset"
 	"callgate/tool"
@@ -97,7 +98,7 @@ func fetchResults(ctx context.Context, c *call, in fetchArgs) (*tool.Result, err
 
 // rowsSummary returns the number of rows, and how to get the next ones.
 func rowsSummary(out *rowset.Writer, offset int) string {
-	s := count(out.Rows(), "row")
+	s := amount.Of(out.Rows(), "row")
 	switch {
 	case offset > 0 && out.Rows() == 0:
 		return fmt.Sprintf("0 rows; offset=%d is past the last row", offset)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/tool"
 )
@@ -50,7 +51,7 @@ func listConnections(_ context.Context, c *call, _ struct{}) (*tool.Result, erro
 		all = append(all, info)
 		lines = append(lines, fmt.Sprintf("%s: %s at %s", info.ID, info.Product, info.Place))
 	}
-	summary := count(len(all), "connection")
+	summary := amount.Of(len(all), "connection")
 	if len(all) == 0 {
 		summary = "no connection is open; use database.connect"
 	}

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/database/catalog"
 	"callgate/internal/module/database/connpool"
@@ -105,10 +106,10 @@ func tablesSummary(all []*catalog.Table) string {
 	}
 	switch tables := len(all) - views; {
 	case views == 0:
-		return count(tables, "table")
+		return amount.Of(tables, "table")
 	case tables == 0:
-		return count(views, "view")
+		return amount.Of(views, "view")
 	default:
-		return count(tables, "table") + " and " + count(views, "view")
+		return amount.Of(tables, "table") + " and " + amount.Of(views, "view")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/database/catalog"
 	"callgate/tool"
@@ -101,7 +102,7 @@ func relations(ctx context.Context, c *call, in schemaArgs) (*tool.Result, error
 			lines = append(lines, line)
 		}
 	}
-	r, err := tool.OK(label(conn)+count(len(all), "reference"), map[string]any{"relations": all})
+	r, err := tool.OK(label(conn)+amount.Of(len(all), "reference"), map[string]any{"relations": all})
 	if err == nil && len(lines) > 0 {
 		r.Content = []tool.Content{tool.Text(strings.Join(lines, "\n"))}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/database/catalog"
 	"callgate/internal/module/database/engine"
@@ -120,13 +121,13 @@ func searchData(ctx context.Context, c *call, in searchArgs) (*tool.Result, erro
 		}
 	}
 	summary := fmt.Sprintf("%s%d of %s searched; %s", label(conn), found.Searched,
-		count(len(tables), "table"), plural(len(found.Matches), "match", "matches"))
+		amount.Of(len(tables), "table"), amount.Of(len(found.Matches), "match"))
 	r, err := tool.OK(summary, found)
 	if err == nil && len(found.Matches) > 0 {
 		r.Content = []tool.Content{tool.Text(showMatches(found.Matches))}
 	}
 	if left := len(tables) - found.Searched; err == nil && found.Truncated && left > 0 {
-		r.Warnings = append(r.Warnings, plural(left, "table was", "tables were")+
+		r.Warnings = append(r.Warnings, amount.As(left, "table was", "tables were")+
 			" not searched; name fewer tables, or give a larger limit or timeout_seconds")
 	}
 	return r, err

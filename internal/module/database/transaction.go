@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/database/engine"
 	"callgate/internal/module/database/rowset"
@@ -112,7 +113,7 @@ func transaction(ctx context.Context, c *call, in transactionArgs) (*tool.Result
 	return &tool.Result{
 		Status: tool.Success,
 		Summary: fmt.Sprintf("%scommitted %s; %s changed",
-			label(conn), count(len(all), "statement"), count(int(t.changed), "row")),
+			label(conn), amount.Of(len(all), "statement"), amount.Of(int(t.changed), "row")),
 		Data:    append(b, '}'),
 		Content: []tool.Content{tool.Text(strings.Join(t.texts, "\n"))},
 	}, nil

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/amount"
 	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
@@ -96,7 +97,7 @@ func (f *fileDownload) run(ctx context.Context) error {
 		if failures > maxRetries || f.saved.Attempts == 0 || !retryable(ctx, err) {
 			return f.giveUp(ctx, err)
 		}
-		f.Grant.Output("progress", fmt.Appendf(nil, "the connection broke at %s; trying again\n", Size(f.size())))
+		f.Grant.Output("progress", fmt.Appendf(nil, "the connection broke at %s; trying again\n", amount.Bytes(f.size())))
 		f.transfer.Touch()
 		if !pause(ctx, f.retryPause()<<failures) {
 			return f.giveUp(ctx, context.Cause(ctx))
@@ -289,7 +290,7 @@ func (f *fileDownload) copy(resp *http.Response) error {
 
 func (f *fileDownload) tooLarge() error {
 	return tool.Errorf(f.Op, tool.Denied, "the file is larger than %s, the most that may be downloaded",
-		Size(int64(f.Settings.MaxDownload))).
+		amount.Bytes(int64(f.Settings.MaxDownload))).
 		WithHint("the app file may allow more: %s", f.Settings.Key("constraints.max_download_bytes"))
 }
 
@@ -321,9 +322,9 @@ func (f *fileDownload) hintKept(err error, n int64) {
 	if !errors.As(err, &final) {
 		return
 	}
-	received := Size(n)
+	received := amount.Bytes(n)
 	if f.total > 0 {
-		received += " of " + Size(f.total)
+		received += " of " + amount.Bytes(f.total)
 	}
 	final.Hint = received + " are kept; make the same call again to continue"
 }

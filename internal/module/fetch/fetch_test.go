@@ -149,17 +149,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-func TestFormatting(t *testing.T) {
+func TestRetryAfter(t *testing.T) {
 	t.Parallel()
-	for n, want := range map[int64]string{0: "0 bytes", 1: "1 byte", 1023: "1023 bytes", 1536: "1.5 KiB",
-		5 << 20: "5.0 MiB", 3 << 30: "3.0 GiB"} {
-		if got := fetch.Size(n); got != want {
-			t.Errorf("%d is %q, want %q", n, got, want)
-		}
-	}
-	if got := fetch.Count(1, "link") + ", " + fetch.Count(2, "link"); got != "1 link, 2 links" {
-		t.Error(got)
-	}
 	for header, want := range map[string]string{
 		"": "try again later", "7": "try again after 7 seconds",
 		"Mon, 06 May 2024 07:08:09 GMT": "try again after Mon, 06 May 2024 07:08:09 GMT",

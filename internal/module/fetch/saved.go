@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/tool"
 )
 
@@ -42,12 +43,12 @@ type Saved struct {
 
 // Summary says what was saved, in one line.
 func (s *Saved) Summary() string {
-	text := fmt.Sprintf("saved %s: %s", s.Path, Size(s.Bytes))
+	text := fmt.Sprintf("saved %s: %s", s.Path, amount.Bytes(s.Bytes))
 	if kind, _, _ := strings.Cut(s.ContentType, ";"); kind != "" {
 		text += ", " + tool.Truncate(strings.TrimSpace(kind))
 	}
 	if s.ResumedFrom > 0 {
-		text += fmt.Sprintf("; %s of it were kept from before", Size(s.ResumedFrom))
+		text += fmt.Sprintf("; %s of it were kept from before", amount.Bytes(s.ResumedFrom))
 	}
 	return text
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/amount"
 	"callgate/tool"
 )
 
@@ -106,9 +107,9 @@ func (t *Transfer) add(n int) {
 
 // report says how far the transfer is. The lock is held.
 func (t *Transfer) report() {
-	progress := t.verb + " " + Size(t.done)
+	progress := t.verb + " " + amount.Bytes(t.done)
 	if t.total > 0 {
-		progress += fmt.Sprintf(" of %s (%d %%)", Size(t.total), 100*t.done/t.total)
+		progress += fmt.Sprintf(" of %s (%d %%)", amount.Bytes(t.total), 100*t.done/t.total)
 	}
 	t.grant.Output("progress", []byte(progress+"\n"))
 }

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/filesystem/filewalk"
 	"callgate/internal/module/workfile"
@@ -89,7 +90,7 @@ func deletePath(ctx context.Context, w workfile.Workspace, in deleteArgs) (*tool
 		}
 		if data.Entries > 0 && !in.Recursive {
 			return nil, tool.Errorf(w.Op, tool.Invalid, "%q is a directory with %s in it",
-				at.Shown, count(data.Entries, "entry")).
+				at.Shown, amount.Of(data.Entries, "entry")).
 				WithHint("set recursive to true to delete it with everything in it")
 		}
 	}
@@ -102,7 +103,7 @@ func deletePath(ctx context.Context, w workfile.Workspace, in deleteArgs) (*tool
 	}
 	summary := fmt.Sprintf("deleted the %s %s", data.Type, at.Shown)
 	if data.Entries > 0 {
-		summary += " with " + count(data.Entries, "entry")
+		summary += " with " + amount.Of(data.Entries, "entry")
 	}
 	return tool.OK(summary, data)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/filesystem/textedit"
 	"callgate/internal/module/filesystem/textfile"
@@ -155,7 +156,7 @@ func editFile(ctx context.Context, w workfile.Workspace, in editArgs) (*tool.Res
 	}
 	c := textedit.ChangeOf(text, spans)
 	data.Change = &c
-	r, err := tool.OK(fmt.Sprintf("edited %s: %s, %v", at.Shown, count(len(spans), "change"), c), data)
+	r, err := tool.OK(fmt.Sprintf("edited %s: %s, %v", at.Shown, amount.Of(len(spans), "change"), c), data)
 	if err == nil {
 		r.Content = []tool.Content{tool.Text(c.Text)}
 	}

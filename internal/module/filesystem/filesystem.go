@@ -12,14 +12,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os/exec"
 	"strings"
 	"sync"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
-	"callgate/internal/module/filesystem/textfile"
 	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
@@ -105,7 +104,7 @@ func handler[In any](name string, run handlerFunc[In]) tool.Handler {
 
 // binaryError refuses a file that is not text.
 func binaryError(w workfile.Workspace, at workfile.Path, info fs.FileInfo) error {
-	return tool.Errorf(w.Op, tool.Invalid, "%q is a binary file of %s, not text", at.Shown, textfile.Size(info.Size())).
+	return tool.Errorf(w.Op, tool.Invalid, "%q is a binary file of %s, not text", at.Shown, amount.Bytes(info.Size())).
 		WithHint("use a program that understands it through a shell tool, for example: file, strings, or xxd -l 256")
 }
 
@@ -115,7 +114,7 @@ func readAll(w workfile.Workspace, at workfile.Path, maxSize int64) ([]byte, fs.
 	var large *workfile.TooLargeError
 	if errors.As(err, &large) {
 		return nil, nil, tool.Errorf(w.Op, tool.Invalid, "%q has %s; the most that can be changed in one piece is %s",
-			at.Shown, textfile.Size(large.Size), textfile.Size(large.Max)).
+			at.Shown, amount.Bytes(large.Size), amount.Bytes(large.Max)).
 			WithHint("use a program such as sed through a shell tool")
 	}
 	return data, info, err
@@ -128,23 +127,9 @@ func unreadWarning(unread []string) []string {
 		return nil
 	}
 	shown := unread[:min(len(unread), maxShown)]
-	text := count(len(unread), "directory") + " could not be read: " + strings.Join(shown, ", ")
+	text := amount.Of(len(unread), "directory") + " could not be read: " + strings.Join(shown, ", ")
 	if len(shown) < len(unread) {
 		text += ", …"
 	}
 	return []string{text}
-}
-
-// count writes a number with its noun.
-func count(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case strings.HasSuffix(noun, "y"):
-		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(noun, "y"))
-	case strings.HasSuffix(noun, "ch"):
-		return fmt.Sprintf("%d %ses", n, noun)
-	default:
-		return fmt.Sprintf("%d %ss", n, noun)
-	}
 }

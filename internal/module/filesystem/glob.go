@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/filesystem/filewalk"
 	"callgate/internal/module/workfile"
@@ -115,7 +116,7 @@ func globFiles(ctx context.Context, w workfile.Workspace, in globArgs) (*tool.Re
 	if data.Truncated {
 		data.Paths = found[:in.Limit]
 	}
-	summary := fmt.Sprintf("%s for %s", count(len(data.Paths), "match"), in.Pattern)
+	summary := fmt.Sprintf("%s for %s", amount.Of(len(data.Paths), "match"), in.Pattern)
 	if data.Truncated {
 		summary = fmt.Sprintf("the first %s; there are more: narrow the pattern or raise limit", summary)
 	}

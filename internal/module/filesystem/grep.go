@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/filesystem/filewalk"
 	"callgate/internal/module/filesystem/linesearch"
@@ -282,9 +283,9 @@ func grepSummary(in grepArgs, data grepData) string {
 	case data.Files == 0:
 		return fmt.Sprintf("nothing matches %q", tool.Truncate(in.Pattern))
 	case in.Mode == linesearch.Files:
-		found = count(data.Files, "file") + " with a match"
+		found = amount.Of(data.Files, "file") + " with a match"
 	default:
-		found = count(*data.Matches, "match") + " in " + count(data.Files, "file")
+		found = amount.Of(*data.Matches, "match") + " in " + amount.Of(data.Files, "file")
 	}
 	if data.Truncated {
 		return "the first " + found + "; there are more: narrow the pattern, the path or the glob, or raise limit"

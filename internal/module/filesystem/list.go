@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/filesystem/filewalk"
 	"callgate/internal/module/filesystem/pathglob"
-	"callgate/internal/module/filesystem/textfile"
 	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
@@ -168,9 +168,9 @@ func describe(e filewalk.Entry) listEntry {
 func listSummary(data listData) string {
 	if data.Truncated {
 		return fmt.Sprintf("%s: the first %s; there are more: list a directory below it, raise limit, or use glob",
-			data.Path, count(len(data.Entries), "entry"))
+			data.Path, amount.Of(len(data.Entries), "entry"))
 	}
-	return fmt.Sprintf("%s: %s", data.Path, count(len(data.Entries), "entry"))
+	return fmt.Sprintf("%s: %s", data.Path, amount.Of(len(data.Entries), "entry"))
 }
 
 // listText writes a line for each entry, and a slash after directories.
@@ -183,7 +183,7 @@ func listText(entries []listEntry) string {
 			b.WriteByte('/')
 		case "file":
 			if e.Size != nil {
-				fmt.Fprintf(&b, "  %s", textfile.Size(*e.Size))
+				fmt.Fprintf(&b, "  %s", amount.Bytes(*e.Size))
 			}
 		case "link":
 			fmt.Fprintf(&b, " -> %s", e.Target)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/filesystem/textfile"
 	"callgate/internal/module/workfile"
@@ -132,7 +133,7 @@ func readFile(ctx context.Context, w workfile.Workspace, in readArgs) (*tool.Res
 	var past textfile.PastEndError
 	if errors.As(err, &past) {
 		return nil, tool.Errorf(w.Op, tool.Invalid, "offset %d is past the end of %q, which has %s",
-			in.Offset, at.Shown, count(past.Lines, "line")).
+			in.Offset, at.Shown, amount.Of(past.Lines, "line")).
 			WithHint("use an offset up to %d, or tail", max(1, past.Lines))
 	}
 	if err != nil {
@@ -181,7 +182,7 @@ func readResult(at workfile.Path, info fs.FileInfo, e textfile.Encoding, p textf
 	}
 	if p.Cut > 0 {
 		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("%s longer than %d bytes: cut", count(p.Cut, "line"), textfile.MaxLine))
+			fmt.Sprintf("%s longer than %d bytes: cut", amount.Of(p.Cut, "line"), textfile.MaxLine))
 	}
 	return r, nil
 }
@@ -193,9 +194,9 @@ func pageSummary(shown string, p textfile.Page) string {
 	case p.Lines == 0:
 		return shown + " is empty"
 	case p.First == 0:
-		fmt.Fprintf(&b, "%s: the last %s", shown, count(p.Lines, "line"))
+		fmt.Fprintf(&b, "%s: the last %s", shown, amount.Of(p.Lines, "line"))
 	case p.Total == p.Lines:
-		fmt.Fprintf(&b, "%s: %s, all of it", shown, count(p.Lines, "line"))
+		fmt.Fprintf(&b, "%s: %s, all of it", shown, amount.Of(p.Lines, "line"))
 	default:
 		fmt.Fprintf(&b, "%s: lines %d to %d", shown, p.First, p.First+p.Lines-1)
 		if p.Total >= 0 {
@@ -204,12 +205,12 @@ func pageSummary(shown string, p textfile.Page) string {
 	}
 	switch {
 	case p.More && p.Total >= 0:
-		more := strings.Replace(count(p.Total-p.Next()+1, "line"), " ", " more ", 1)
+		more := strings.Replace(amount.Of(p.Total-p.Next()+1, "line"), " ", " more ", 1)
 		fmt.Fprintf(&b, "; %s; continue with offset=%d", more, p.Next())
 	case p.More:
 		fmt.Fprintf(&b, "; more lines follow; continue with offset=%d", p.Next())
 	case p.Late:
-		fmt.Fprintf(&b, "; earlier lines did not fit in %s; read them with offset", textfile.Size(textfile.MaxBytes))
+		fmt.Fprintf(&b, "; earlier lines did not fit in %s; read them with offset", amount.Bytes(textfile.MaxBytes))
 	}
 	return b.String()
 }
@@ -220,10 +221,10 @@ const maxImage = 5 << 20
 func imageResult(
 	w workfile.Workspace, at workfile.Path, f io.Reader, info fs.FileInfo, mime string,
 ) (*tool.Result, error) {
-	size := textfile.Size(info.Size())
+	size := amount.Bytes(info.Size())
 	if info.Size() > maxImage {
 		return nil, tool.Errorf(w.Op, tool.Invalid, "%q is a picture of %s; the most that can be shown is %s",
-			at.Shown, size, textfile.Size(maxImage)).
+			at.Shown, size, amount.Bytes(maxImage)).
 			WithHint("make it smaller first, with a program such as convert or sips")
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxImage))

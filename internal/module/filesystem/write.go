@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/filesystem/textedit"
 	"callgate/internal/module/filesystem/textfile"
@@ -179,7 +180,7 @@ func appendText(ctx context.Context, w workfile.Workspace, at workfile.Path, con
 }
 
 func writeResult(data writeData, mode string) (*tool.Result, error) {
-	written := fmt.Sprintf("%s, %s", count(data.Lines, "line"), textfile.Size(data.Bytes))
+	written := fmt.Sprintf("%s, %s", amount.Of(data.Lines, "line"), amount.Bytes(data.Bytes))
 	var summary string
 	switch {
 	case data.Unchanged:
@@ -189,7 +190,7 @@ func writeResult(data writeData, mode string) (*tool.Result, error) {
 		summary = fmt.Sprintf("created %s: %s", data.Path, written)
 	case mode == "append":
 		summary = fmt.Sprintf("appended %s to %s, which now has %s",
-			count(data.Lines, "line"), data.Path, textfile.Size(data.Bytes))
+			amount.Of(data.Lines, "line"), data.Path, amount.Bytes(data.Bytes))
 	case data.Change != nil:
 		summary = fmt.Sprintf("wrote %s: %s; %v", data.Path, written, data.Change)
 	default:

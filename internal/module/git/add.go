@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
@@ -93,7 +94,7 @@ func add(ctx context.Context, c *call, in addArgs) (*tool.Result, error) {
 	for _, name := range d.Paths {
 		text.WriteString(name.String() + "\n")
 	}
-	return gittool.TextResult("staged "+gittool.Count(len(names), "file"), d, text.String())
+	return gittool.TextResult("staged "+amount.Of(len(names), "file"), d, text.String())
 }
 
 // addable returns an error for a path that was named, but cannot be staged: it

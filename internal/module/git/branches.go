@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
@@ -171,7 +172,7 @@ func (c *call) listBranches(ctx context.Context, remote bool, limit int) (*tool.
 		d.Branches = append(d.Branches, b)
 		text.WriteString(b.line())
 	}
-	summary := gittool.Count(len(d.Branches), "branch")
+	summary := amount.Of(len(d.Branches), "branch")
 	switch {
 	case d.Truncated:
 		summary = fmt.Sprintf("the %d latest branches; raise limit for more", limit)

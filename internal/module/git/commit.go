@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
@@ -111,7 +112,7 @@ func (c *call) prepareCommit(ctx context.Context, in commitArgs) error {
 	switch {
 	case d.Counts.Conflicts > 0:
 		e := tool.Errorf(c.Op, tool.Conflict, "%s in conflict: %s",
-			gittool.Count(d.Counts.Conflicts, "file"), joinPaths(d.Conflicts))
+			amount.Of(d.Counts.Conflicts, "file"), joinPaths(d.Conflicts))
 		if in.All {
 			return e.WithHint("solve the conflicts and stage these files by name with git.add; " +
 				"all does not stage files in conflict")
@@ -147,7 +148,7 @@ func (c *call) nothingToCommit(d *statusData) error {
 	e := tool.Errorf(c.Op, tool.Failed, "nothing to commit: nothing is staged")
 	if d.Counts.Unstaged > 0 {
 		return e.WithHint("%s changed and not staged: use git.add, or commit with all",
-			gittool.Count(d.Counts.Unstaged, "file"))
+			amount.Of(d.Counts.Unstaged, "file"))
 	}
 	return e.WithHint("no file that Git knows has changed; new files must be staged with git.add")
 }

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
@@ -118,7 +119,7 @@ func restore(ctx context.Context, c *call, in restoreArgs) (*tool.Result, error)
 	}
 	d := restored(before, in.Staged, files)
 	summary := fmt.Sprintf("discarded the changes of %s, took %s out of what is staged",
-		gittool.Count(len(d.Discarded), "file"), gittool.Count(len(d.Unstaged), "file"))
+		amount.Of(len(d.Discarded), "file"), amount.Of(len(d.Unstaged), "file"))
 	if in.Source != "" {
 		summary = "the files are now as they are at " + tool.Truncate(in.Source)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
@@ -117,7 +118,7 @@ func stash(ctx context.Context, c *call, in stashArgs) (*tool.Result, error) {
 		for _, s := range list {
 			fmt.Fprintf(&text, "%d %.10s %s\n", s.Index, s.Date, s.Message)
 		}
-		summary := gittool.Count(len(list), "stash")
+		summary := amount.Of(len(list), "stash")
 		if len(list) == 0 {
 			summary = "nothing is put aside"
 		}
@@ -205,7 +206,7 @@ func (c *call) stashPush(ctx context.Context, in stashArgs) (*tool.Result, error
 		return nil, tool.Errorf(c.Op, tool.Failed, "nothing was put aside")
 	}
 	c.WarnFilters()
-	summary := "put aside the changes of " + gittool.Count(len(d.all()), "file") + " as stash 0"
+	summary := "put aside the changes of " + amount.Of(len(d.all()), "file") + " as stash 0"
 	return gittool.TextResult(summary, stashData{in.Action, list[0].Commit}, "")
 }
 

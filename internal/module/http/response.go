@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module/fetch"
 	"callgate/internal/module/fetch/body"
 	"callgate/tool"
@@ -277,9 +278,9 @@ func (r *response) summary() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s", r.Status, r.StatusText)
 	if n := len(r.Redirects); n > 0 {
-		fmt.Fprintf(&b, " from %s, after %s", tool.TruncateTo(r.URL, 200), fetch.Count(n, "redirect"))
+		fmt.Fprintf(&b, " from %s, after %s", tool.TruncateTo(r.URL, 200), amount.Of(n, "redirect"))
 	}
-	size := fetch.Size(r.Bytes)
+	size := amount.Bytes(r.Bytes)
 	switch {
 	case r.method == nethttp.MethodHead:
 		fmt.Fprintf(&b, "; headers only")

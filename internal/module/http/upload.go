@@ -15,6 +15,7 @@ import (
 	"path"
 	"slices"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/fetch"
 	"callgate/internal/module/workfile"
@@ -110,7 +111,7 @@ func upload(ctx context.Context, c httpCall, in uploadArgs) (*tool.Result, error
 		result.Warnings = append(result.Warnings, warning)
 	}
 	if result.Status == tool.Success {
-		result.Summary = "sent " + shown + ", " + fetch.Size(r.ContentLength) + ": " + result.Summary
+		result.Summary = "sent " + shown + ", " + amount.Bytes(r.ContentLength) + ": " + result.Summary
 	}
 	return result, nil
 }

@@ -1,13 +1,13 @@
 package memory
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
+	"callgate/internal/amount"
 	"callgate/internal/module/memory/memstore"
 	"callgate/internal/module/memory/rank"
 	"callgate/internal/module/memory/redact"
@@ -82,7 +82,7 @@ func (c *memoryCall) optional(what, text string) (string, error) {
 // warn adds a warning to a result if secrets were removed.
 func (c *memoryCall) warn(r *tool.Result) {
 	if c.redactedCount > 0 {
-		parts := count(c.redactedCount, "part that looks like a secret was", "parts that look like secrets were")
+		parts := amount.As(c.redactedCount, "part that looks like a secret was", "parts that look like secrets were")
 		r.Warnings = append(r.Warnings, parts+" taken out before this was kept: memory holds no secrets")
 	}
 }
@@ -128,11 +128,4 @@ func cut(text string, limit int) string {
 		at--
 	}
 	return text[:at] + "…"
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
@@ -255,12 +256,12 @@ func compactResult(data compactData) (*tool.Result, error) {
 	if data.DryRun {
 		did = "would drop "
 	}
-	parts := []string{did + count(len(data.Dropped), "entry", "entries")}
+	parts := []string{did + amount.Of(len(data.Dropped), "entry")}
 	if data.Summarized > 0 {
 		parts = append(parts, fmt.Sprintf("made one fact of %d", data.Summarized))
 	}
 	if len(data.Similar) > 0 {
-		parts = append(parts, count(len(data.Similar), "pair means", "pairs mean")+
+		parts = append(parts, amount.As(len(data.Similar), "pair means", "pairs mean")+
 			" nearly the same: compare them, and forget the worse one")
 	}
 	if len(data.Dropped)+data.Summarized+len(data.Similar) == 0 {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
@@ -81,7 +82,7 @@ func forget(ctx context.Context, c *memoryCall, in struct{ Refs []string }) (*to
 		return nil, tool.Errorf(c.op, tool.NotFound, "nothing is remembered as %s", missing).
 			WithHint("find it with memory.query, and use the ref of the result")
 	}
-	summary := "forgot " + count(len(data.Forgotten), "thing", "things")
+	summary := "forgot " + amount.Of(len(data.Forgotten), "thing")
 	if len(data.Forgotten) == 1 {
 		summary = fmt.Sprintf("forgot %s: %s", data.Forgotten[0].Ref, oneLine(data.Forgotten[0].Text, 100))
 	}

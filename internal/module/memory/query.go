@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
@@ -345,9 +346,9 @@ func (d *queryData) summary(offset int) string {
 	case d.Total == 0:
 		return "nothing is remembered that fits"
 	case len(d.Results) == 0:
-		return fmt.Sprintf("%s found; offset=%d is past the last", count(d.Total, "entry", "entries"), offset)
+		return fmt.Sprintf("%s found; offset=%d is past the last", amount.Of(d.Total, "entry"), offset)
 	}
-	s := count(d.Total, "entry", "entries") + " found"
+	s := amount.Of(d.Total, "entry") + " found"
 	if len(d.Results) < d.Total {
 		s += fmt.Sprintf(", %d shown", len(d.Results))
 	}

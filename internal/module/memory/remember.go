@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
@@ -93,7 +94,7 @@ func remember(ctx context.Context, c *memoryCall, in struct{ Content string }) (
 	case data.Known:
 		return tool.OK("already kept as "+data.ID, data)
 	case len(data.Dropped) > 0:
-		facts := count(data.Facts, "fact", "facts")
+		facts := amount.Of(data.Facts, "fact")
 		r, err := tool.OK(fmt.Sprintf("kept as %s; the session keeps %s, so the oldest went", data.ID, facts), data)
 		if err == nil {
 			r.Warnings = append(r.Warnings,

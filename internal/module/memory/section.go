@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
 )
@@ -42,7 +43,7 @@ func (s *service) section(p tool.Principal) string {
 	writeTasks(&b, tasks)
 	writeFacts(&b, memstore.Of(entries, memstore.Fact))
 	if len(known) > 0 {
-		fmt.Fprintf(&b, "Knowledge: %s; search it with memory.query.\n", count(len(known), "entry", "entries"))
+		fmt.Fprintf(&b, "Knowledge: %s; search it with memory.query.\n", amount.Of(len(known), "entry"))
 	}
 	// A text may contain a secret that the kernel did not know when the text was stored.
 	return strings.TrimSpace(s.scrub(b.String()))

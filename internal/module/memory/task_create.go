@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
@@ -160,7 +161,7 @@ func (c *memoryCall) dropCompleted(edit *memstore.Edit) (dropped []string, err e
 	}
 	if over > 0 {
 		return nil, tool.Errorf(c.op, tool.Limited, "the list has %s, and no more than %d are kept",
-			count(countOpen(tasks), "open task", "open tasks"), c.settings.MaxTodos).
+			amount.Of(countOpen(tasks), "open task"), c.settings.MaxTodos).
 			WithHint("complete some with memory.task_update, or take some out with memory.forget; then add this one")
 	}
 	return dropped, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
@@ -89,7 +90,7 @@ func upsert(ctx context.Context, c *memoryCall, in upsertArgs) (*tool.Result, er
 		}
 		if e.ID == "" && len(edit.Entries) >= maxKnowledge || grows > 0 && memstore.Weight(edit.Entries)+grows > maxWeight {
 			return tool.Errorf(c.op, tool.Limited, "the knowledge is full: it has %s, %d KiB",
-				count(len(edit.Entries), "entry", "entries"), memstore.Weight(edit.Entries)>>10).
+				amount.Of(len(edit.Entries), "entry"), memstore.Weight(edit.Entries)>>10).
 				WithHint("delete what is no longer needed with memory.forget, or clean up with memory.compact")
 		}
 		put := edit.Put(e)
@@ -106,7 +107,7 @@ func upsert(ctx context.Context, c *memoryCall, in upsertArgs) (*tool.Result, er
 	if data.Outcome == "unchanged" {
 		return tool.OK(name+" holds just that already", data)
 	}
-	entries := count(data.Entries, "entry", "entries")
+	entries := amount.Of(data.Entries, "entry")
 	return tool.OK(fmt.Sprintf("%s %s; the knowledge has %s", data.Outcome, name, entries), data)
 }
 

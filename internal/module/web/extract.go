@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/markdown"
 	"callgate/internal/module"
 	"callgate/internal/module/fetch"
@@ -256,13 +257,13 @@ func extracted(data extractData, truncated bool) (*tool.Result, error) {
 func (d *extractData) summary() string {
 	var parts []string
 	for _, m := range d.Matches {
-		parts = append(parts, fmt.Sprintf("%s for %s", fetch.Count(m.Count, "element"), tool.TruncateTo(m.Selector, 60)))
+		parts = append(parts, fmt.Sprintf("%s for %s", amount.Of(m.Count, "element"), tool.TruncateTo(m.Selector, 60)))
 	}
 	if d.Tables != nil {
-		parts = append(parts, fetch.Count(len(*d.Tables), "table"))
+		parts = append(parts, amount.Of(len(*d.Tables), "table"))
 	}
 	if d.Links != nil {
-		parts = append(parts, fetch.Count(len(*d.Links), "link"))
+		parts = append(parts, amount.Of(len(*d.Links), "link"))
 	}
 	if d.Metadata != nil {
 		parts = append(parts, "the metadata")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"callgate/internal/amount"
 	"callgate/internal/markdown"
 	"callgate/internal/module"
 	"callgate/internal/module/fetch"
@@ -132,7 +133,7 @@ func fetchPage(ctx context.Context, c webCall, in fetchArgs) (*tool.Result, erro
 		URL: page.URL, Kind: doc.Kind, ContentType: tool.Truncate(page.Type), Title: doc.Title, Byline: doc.Byline,
 		Published: doc.Published, Pages: doc.Pages, FromCache: cached, Notice: notice,
 	}
-	size := fetch.Size(int64(len(page.Body)))
+	size := amount.Bytes(int64(len(page.Body)))
 	switch doc.Kind {
 	case document.Binary:
 		return nil, tool.Errorf(c.Op, tool.Invalid, "%s is not a text that can be read: %s, %s",
@@ -285,6 +286,6 @@ func (d *fetchData) summary() string {
 		return fmt.Sprintf("%s: characters %d to %d of %d; continue with offset=%d",
 			name, d.Offset, d.NextOffset, d.Total, d.NextOffset)
 	default:
-		return fmt.Sprintf("%s: %s, to its end", name, fetch.Count(d.Characters, "character"))
+		return fmt.Sprintf("%s: %s, to its end", name, amount.Of(d.Characters, "character"))
 	}
 }

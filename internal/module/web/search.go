@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/fetch"
 	"callgate/internal/module/fetch/body"
@@ -108,7 +109,7 @@ func search(ctx context.Context, c webCall, in searchArgs) (*tool.Result, error)
 		return nil, err
 	}
 	data := searchData{in.Query, c.settings.Engine, searchengine.Normalize(results, in.Limit), notice}
-	summary := fmt.Sprintf("%s for %q", fetch.Count(len(data.Results), "result"), tool.Truncate(in.Query))
+	summary := fmt.Sprintf("%s for %q", amount.Of(len(data.Results), "result"), tool.Truncate(in.Query))
 	if len(data.Results) == 0 {
 		summary = fmt.Sprintf("nothing was found for %q; try other words, or fewer", tool.Truncate(in.Query))
 	}

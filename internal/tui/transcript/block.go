@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/tui/termtext"
 )
 
@@ -52,7 +53,7 @@ type Collapsible struct {
 func (f *Collapsible) Lines(width int, open bool) []string {
 	text := strings.Trim(f.Text, "\n")
 	if !open {
-		lines := count(strings.Count(text, "\n")+1, "line")
+		lines := amount.Of(strings.Count(text, "\n")+1, "line")
 		head := fmt.Sprintf("▸ %s (%s; ctrl+o shows them)", termtext.OneLine(f.Head), lines)
 		return []string{termtext.Faint(termtext.Truncate(head, width))}
 	}
@@ -61,11 +62,4 @@ func (f *Collapsible) Lines(width int, open bool) []string {
 		lines = append(lines, termtext.Faint("  "+line))
 	}
 	return lines
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/amount"
 	"callgate/internal/tui/termtext"
 	"callgate/tool"
 )
@@ -46,7 +47,7 @@ func (c *Call) Lines(width int, open bool) []string {
 		wrapped := termtext.Wrap(termtext.Safe(strings.Trim(tool.TruncateTo(text, maxOutput), "\n")), width-4)
 		for i, line := range wrapped {
 			if i == most {
-				lines = append(lines, termtext.Faint(fmt.Sprintf("  │ … %s more", count(len(wrapped)-most, "line"))))
+				lines = append(lines, termtext.Faint(fmt.Sprintf("  │ … %s more", amount.Of(len(wrapped)-most, "line"))))
 				break
 			}
 			lines = append(lines, termtext.Faint("  │ ")+paint(line))

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module/database/catalog"
 	"callgate/internal/module/database/engine"
 	"callgate/internal/module/database/rowset"
@@ -103,7 +104,7 @@ func (in *Insert) row(raw json.RawMessage) (columns []string, values []any, err 
 		}
 		if len(list) != len(in.Columns) {
 			return nil, nil, fmt.Errorf("it has %s, and columns has %s",
-				plural(len(list), "value"), plural(len(in.Columns), "name"))
+				amount.Of(len(list), "value"), amount.Of(len(in.Columns), "name"))
 		}
 		if len(list) == 0 {
 			return nil, nil, errors.New("it has no values")
@@ -126,13 +127,6 @@ func (in *Insert) row(raw json.RawMessage) (columns []string, values []any, err 
 		}
 	}
 	return columns, values, nil
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // copyable reports whether a Copier may insert the rows: there are enough of

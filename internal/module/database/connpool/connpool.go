@@ -14,10 +14,10 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
+	"callgate/internal/amount"
 	"callgate/internal/module/database/engine"
 	"callgate/internal/nearest"
 	"callgate/tool"
@@ -71,7 +71,7 @@ func (p *Pool) put(session string, c *Conn, limit int) (old *Conn, err error) {
 		return nil, tool.Errorf("", tool.Unavailable, "the kernel is closing")
 	case old == nil && len(conns) >= limit:
 		return nil, tool.Errorf("", tool.Limited, "the session has %s already: %s",
-			count(len(conns)), strings.Join(slices.Sorted(maps.Keys(conns)), ", ")).
+			amount.Of(len(conns), "connection"), strings.Join(slices.Sorted(maps.Keys(conns)), ", ")).
 			WithHint("close one with database.disconnect, or connect again under its connection_id")
 	case conns == nil:
 		conns = map[string]*Conn{}
@@ -79,13 +79,6 @@ func (p *Pool) put(session string, c *Conn, limit int) (old *Conn, err error) {
 	}
 	conns[c.ID] = c
 	return old, nil
-}
-
-func count(connections int) string {
-	if connections == 1 {
-		return "1 connection"
-	}
-	return strconv.Itoa(connections) + " connections"
 }
 
 // Find returns a connection of a session. An error lists the connections that

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"callgate/internal/amount"
 )
 
 // Bind rewrites the placeholders of a text for its database and returns the
@@ -181,19 +183,12 @@ func (b *binder) complete() error {
 func (b *binder) mismatch() error {
 	if b.numbered {
 		return fmt.Errorf("the numbers of the placeholders do not match params, which has %s: "+
-			"the query must use each of them and no other", count(len(b.p.List), "value"))
+			"the query must use each of them and no other", amount.Of(len(b.p.List), "value"))
 	}
 	e := fmt.Errorf("the query has %s, and params has %s",
-		count(b.plain, "placeholder"), count(len(b.p.List), "value"))
+		amount.Of(b.plain, "placeholder"), amount.Of(len(b.p.List), "value"))
 	if b.d == Postgres && b.plain > 0 {
 		return fmt.Errorf("%w; for the operator ? write ?? or number the placeholders, $1", e)
 	}
 	return e
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"callgate/internal/amount"
 )
 
 // Encoding is the encoding of a text file.
@@ -174,7 +176,8 @@ func Text(f io.ReaderAt, size int64, e Encoding) (*io.SectionReader, error) {
 		return body, nil
 	}
 	if size > maxWide {
-		return nil, fmt.Errorf("a file of %s in %s is too large to decode; the limit is %s", Size(size), e, Size(maxWide))
+		return nil, fmt.Errorf("a file of %s in %s is too large to decode; the limit is %s",
+			amount.Bytes(size), e, amount.Bytes(maxWide))
 	}
 	raw, err := io.ReadAll(body)
 	if err != nil {
@@ -212,20 +215,4 @@ func Valid(text []byte) (string, bool) {
 		return string(text), true
 	}
 	return strings.ToValidUTF8(string(text), string(utf8.RuneError)), false
-}
-
-// Size writes a number of bytes as people do.
-func Size(n int64) string {
-	switch {
-	case n == 1:
-		return "1 byte"
-	case n < 1<<10:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 1<<20:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	case n < 1<<30:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	default:
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-	}
 }

@@ -6,8 +6,6 @@ package gittool
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
 	"callgate/internal/module"
@@ -127,16 +125,4 @@ func TextResult(summary string, data any, text string) (*tool.Result, error) {
 		r.Content = []tool.Content{tool.Text(text)}
 	}
 	return r, err
-}
-
-// Count writes a number with its noun.
-func Count(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case strings.HasSuffix(noun, "h"):
-		return fmt.Sprintf("%d %ses", n, noun)
-	default:
-		return fmt.Sprintf("%d %ss", n, noun)
-	}
 }

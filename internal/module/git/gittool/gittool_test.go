@@ -30,18 +30,6 @@ func newCall(t *testing.T) (*gittest.Workspace, *gittool.Call) {
 	return w, &gittool.Call{Repository: opened, Op: op, Settings: gittool.Defaults(), Grant: w.Grant}
 }
 
-func TestCount(t *testing.T) {
-	t.Parallel()
-	for want, got := range map[string]string{
-		"0 files": gittool.Count(0, "file"), "1 file": gittool.Count(1, "file"), "2 files": gittool.Count(2, "file"),
-		"1 branch": gittool.Count(1, "branch"), "3 branches": gittool.Count(3, "branch"),
-	} {
-		if got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
-
 func TestCheckForce(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ force, allowed, denied bool }{

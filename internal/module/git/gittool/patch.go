@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module/git/porcelain"
 )
 
@@ -142,7 +143,7 @@ func statLines(files []porcelain.File) string {
 
 // Summary is the patch in one line.
 func (d *PatchData) Summary() string {
-	text := fmt.Sprintf("%s changed, +%d -%d", Count(d.Total, "file"), d.Added, d.Deleted)
+	text := fmt.Sprintf("%s changed, +%d -%d", amount.Of(d.Total, "file"), d.Added, d.Deleted)
 	switch {
 	case d.NextSkip > 0:
 		text += fmt.Sprintf("; continue with skip=%d, or name paths", d.NextSkip)

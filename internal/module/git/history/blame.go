@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
@@ -146,7 +147,7 @@ func blameResult(name porcelain.Name, in blameArgs, b *porcelain.Blame, cut bool
 	}
 	d.Commits = used
 	summary := fmt.Sprintf("%s: lines %d to %d, from %s",
-		name, in.Start, in.Start+len(d.Lines)-1, gittool.Count(len(used), "commit"))
+		name, in.Start, in.Start+len(d.Lines)-1, amount.Of(len(used), "commit"))
 	if len(d.Lines) == 0 {
 		summary = name.String() + " has no lines there"
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
@@ -124,7 +125,7 @@ func logCommits(ctx context.Context, c *call, in logArgs) (*tool.Result, error) 
 	if d.Commits == nil {
 		d.Commits = []porcelain.Commit{}
 	}
-	summary := gittool.Count(len(d.Commits), "commit")
+	summary := amount.Of(len(d.Commits), "commit")
 	if d.Truncated {
 		d.NextSkip = in.Skip + len(d.Commits)
 		summary += fmt.Sprintf("; older ones follow: continue with skip=%d", d.NextSkip)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
@@ -210,7 +211,7 @@ func (c *call) showFile(ctx context.Context, revision, path string) (*tool.Resul
 
 func (c *call) showBlob(d fileData, object porcelain.Object, revision string) (*tool.Result, error) {
 	const sniffed = 8000
-	file, size := fmt.Sprintf("%s at %s", d.Path, tool.Truncate(revision)), gittool.Count(int(d.Size), "byte")
+	file, size := fmt.Sprintf("%s at %s", d.Path, tool.Truncate(revision)), amount.Of(int(d.Size), "byte")
 	if d.Binary = strings.ContainsRune(object.Content[:min(len(object.Content), sniffed)], 0); d.Binary {
 		return gittool.TextResult(file+" is a binary file of "+size, d, "")
 	}
@@ -240,5 +241,5 @@ func (c *call) showFolder(d fileData, object porcelain.Object, cut bool) (*tool.
 		b.WriteString(e.Name.String() + "\n")
 	}
 	folder := cmp.Or(d.Path.String(), "the repository")
-	return gittool.TextResult(folder+": a folder with "+gittool.Count(len(entries), "name"), d, b.String())
+	return gittool.TextResult(folder+": a folder with "+amount.Of(len(entries), "name"), d, b.String())
 }

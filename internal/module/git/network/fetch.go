@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
@@ -99,7 +100,7 @@ func fetch(ctx context.Context, c *call, in fetchArgs) (*tool.Result, error) {
 	}
 	summary := "nothing new from " + name
 	if len(moved) > 0 {
-		summary = gittool.Count(len(moved), "branch") + " of " + name + " changed"
+		summary = amount.Of(len(moved), "branch") + " of " + name + " changed"
 	}
 	return gittool.TextResult(summary, fetchData{name, moved}, text.String())
 }
