@@ -33,6 +33,7 @@ type judgedCall struct {
 const (
 	ruleMatch     = "tools.capabilities.match"
 	reasonSome    = "rules in tools.capabilities permit %s with some arguments"
+	reasonNoFit   = " (no rule with a match fits its arguments)"
 	reasonInDoubt = "it cannot be told whether this holds for the call, so a human must approve it: "
 )
 
@@ -59,7 +60,11 @@ func DecideCall(r *Rules, t *tool.Tool, p tool.Principal, call *match.Call) Deci
 	}
 	resolved := *r
 	resolved.call = &judgedCall{call, p.Daemon}
-	return decide(&resolved, t, p)
+	d := decide(&resolved, t, p)
+	if d.Verdict != Allow && strings.HasSuffix(d.Rule, ruleFallback) && r.permitsSome(t.ID) {
+		d.Reason += reasonNoFit
+	}
+	return d
 }
 
 func (r *Rules) anyMatched(id tool.ID, holds func(matchedRule) bool) bool {
