@@ -204,7 +204,7 @@ func (p *Pattern) touches(c *Command) answer {
 	if !c.Words[0].Static {
 		return unsure
 	}
-	if path.Base(c.Words[0].Text) != path.Base(p.Program()) {
+	if !strings.EqualFold(path.Base(c.Words[0].Text), path.Base(p.Program())) { // some disks do not tell case apart
 		return no
 	}
 	for _, a := range p.assigns {
