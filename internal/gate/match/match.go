@@ -28,6 +28,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"callgate/internal/gate/shellcmd"
 )
@@ -163,7 +164,8 @@ func (p *Pattern) Map() map[string]any {
 	return m
 }
 
-// String returns the pattern as a human is shown it.
+// String returns the pattern as a human is shown it. Patterns that differ are
+// written differently, so that a yes to one is no yes to another.
 func (p *Pattern) String() string {
 	if p.exact != nil {
 		return "exactly " + compact(p.exact.args)
@@ -174,12 +176,24 @@ func (p *Pattern) String() string {
 	parts := make([]string, len(p.conditions))
 	for i, k := range p.conditions {
 		text, ok := k.source.(string)
-		if !ok {
+		if !ok || !plainText(text) {
 			text = compact(k.source)
 		}
-		parts[i] = k.param + ": " + text
+		param := k.param
+		if !plainText(param) {
+			param = compact(param)
+		}
+		parts[i] = param + ": " + text
 	}
 	return strings.Join(parts, ", ")
+}
+
+// plainText reports whether a text is read as itself without quotes.
+func plainText(s string) bool {
+	if s == "" || s != strings.TrimSpace(s) || strings.ContainsAny(s, `,:"`) || json.Valid([]byte(s)) {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 // compact writes a value as JSON, whose keys are in order.

@@ -93,28 +93,36 @@ func (r *Rules) deniesAll(id tool.ID) bool {
 	return m.first(denied) != nil
 }
 
-// judge finds the rules about some arguments that hold for a call.
-func (m *matches) judge(call *judgedCall) {
-	var grants match.Set
+// judge finds the rules about some arguments that hold for the call.
+func (m *matches) judge(r *Rules, id tool.ID) {
+	var accepted, all match.Set
 	var sources []*ruleSource
-	for _, c := range m.rules {
+	places := placesOf(id)
+	for i, c := range m.rules {
 		if c == nil {
 			continue
 		}
 		for _, rule := range c.matched {
-			if rule.kind == granted {
-				grants.Add(rule.pattern)
-				sources = append(sources, rule.source)
-			} else {
-				m.forbid(rule, call)
+			if rule.kind != granted {
+				m.forbid(rule, r.call)
+				continue
+			}
+			all.Add(rule.pattern)
+			sources = append(sources, rule.source)
+			if at := places[i]; r.pending != nil {
+				if at.match = rule.pattern.String(); !r.pending[at] {
+					accepted.Add(rule.pattern)
+				}
 			}
 		}
 	}
-	if grants.Len() > 0 {
-		if numbers, ok := grants.Fits(call.Call); ok {
-			m.fitting[granted] = sources[numbers[0]]
-		}
+	if all.Len() == 0 {
+		return
 	}
+	if numbers, ok := all.Fits(r.call.Call); ok {
+		m.fitting[granted] = sources[numbers[0]]
+	}
+	_, m.acceptedFit = accepted.Fits(r.call.Call)
 }
 
 // forbid notes a deny or an approve rule that holds for a call, or may hold.

@@ -26,8 +26,9 @@ const (
 		"so a human must approve this call first"
 )
 
-// place is where a grant or a rule stands.
-type place struct{ module, action string }
+// place is where a grant or a rule stands, and which arguments it is about: "" for
+// any.
+type place struct{ module, action, match string }
 
 var auto = place{} // the place of default_policy auto
 
@@ -68,11 +69,13 @@ func (r *Rules) widens(at place, known []*tool.Tool) bool {
 	open := at == auto || at.module == wild // for tools that nobody knows yet
 	named := false
 	for _, t := range known {
-		if at != auto && !at.overlaps(place{t.ID.Namespace, t.ID.Name}) {
+		if at != auto && !at.overlaps(place{module: t.ID.Namespace, action: t.ID.Name}) {
 			continue
 		}
 		named = true
-		if Decide(r, t, tool.Principal{}).Verdict == Allow && Decide(nil, t, tool.Principal{}).Verdict != Allow {
+		is := Decide(r, t, tool.Principal{}).Verdict
+		runs := is == Allow || at.match != "" && is == Approve
+		if runs && Decide(nil, t, tool.Principal{}).Verdict != Allow {
 			return true
 		}
 	}
@@ -103,8 +106,17 @@ func (r *Rules) grants() iter.Seq[place] {
 
 // places are where rules of some kinds stand, in order.
 func (r *Rules) places(kinds ...int) iter.Seq[place] {
-	has := func(c *rule) bool {
-		return slices.ContainsFunc(kinds, func(kind int) bool { return c.sources[kind] != nil })
+	each := func(c *rule, at place, yield func(place) bool) bool {
+		if slices.ContainsFunc(kinds, func(kind int) bool { return c.sources[kind] != nil }) && !yield(at) {
+			return false
+		}
+		for _, m := range c.matched {
+			at.match = m.pattern.String()
+			if slices.Contains(kinds, m.kind) && !yield(at) {
+				return false
+			}
+		}
+		return true
 	}
 	return func(yield func(place) bool) {
 		for _, name := range append([]string{wild}, slices.Sorted(maps.Keys(r.modules))...) {
@@ -112,11 +124,11 @@ func (r *Rules) places(kinds ...int) iter.Seq[place] {
 			if name != wild {
 				m = r.modules[name]
 			}
-			if has(&m.all) && !yield(place{name, wild}) {
+			if !each(&m.all, place{module: name, action: wild}, yield) {
 				return
 			}
 			for _, action := range slices.Sorted(maps.Keys(m.actions)) {
-				if has(m.actions[action]) && !yield(place{name, action}) {
+				if !each(m.actions[action], place{module: name, action: action}, yield) {
 					return
 				}
 			}
@@ -137,7 +149,7 @@ func (r *Rules) grantAt(at place) Grant {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.modules)) {
-		if m := r.modules[name]; m.allowed != nil && (at == auto || at.overlaps(place{name, wild})) {
+		if m := r.modules[name]; m.allowed != nil && (at == auto || at.overlaps(place{module: name, action: wild})) {
 			only := strings.Join(slices.Sorted(maps.Keys(m.allowed)), ", ")
 			except = append(except, "all of "+name+" but "+only)
 		}
@@ -150,6 +162,9 @@ func (r *Rules) grantAt(at place) Grant {
 
 // String names what stands at a place.
 func (at place) String() string {
+	if at.match != "" {
+		return place{module: at.module, action: at.action}.String() + " with " + at.match
+	}
 	switch {
 	case at.module == wild && at.action == wild:
 		return "every tool"
@@ -163,7 +178,8 @@ func (at place) String() string {
 
 // covers reports whether every tool that the other place names is named here too.
 func (at place) covers(other place) bool {
-	return (at.module == wild || at.module == other.module) && (at.action == wild || at.action == other.action)
+	return (at.match == "" || at.match == other.match) &&
+		(at.module == wild || at.module == other.module) && (at.action == wild || at.action == other.action)
 }
 
 // overlaps reports whether a tool may be named at both places.
@@ -172,17 +188,25 @@ func (at place) overlaps(other place) bool {
 		(at.action == wild || other.action == wild || at.action == other.action)
 }
 
+// placesOf are the places that name a tool, in the order of matches.
+func placesOf(id tool.ID) [4]place {
+	return [4]place{
+		{module: id.Namespace, action: id.Name}, {module: id.Namespace, action: wild},
+		{module: wild, action: id.Name}, {module: wild, action: wild},
+	}
+}
+
 // accepted reports whether one of the grants that name a tool was accepted.
 func (r *Rules) accepted(id tool.ID, found *matches) bool {
 	if r.pending == nil {
 		return true
 	}
-	for i, at := range []place{{id.Namespace, id.Name}, {id.Namespace, wild}, {wild, id.Name}, {wild, wild}} {
+	for i, at := range placesOf(id) {
 		if c := found.rules[i]; c != nil && c.sources[granted] != nil && !r.pending[at] {
 			return true
 		}
 	}
-	return false
+	return found.acceptedFit
 }
 
 // decideAtFloor decides a tool that only a grant that nobody accepted lets run.

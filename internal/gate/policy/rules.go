@@ -113,6 +113,8 @@ type matches struct {
 	// fitting are the rules about some arguments that hold for the call; none while
 	// no call is decided.
 	fitting [kinds]*ruleSource
+	// acceptedFit says that the grants among them that were accepted suffice.
+	acceptedFit bool
 }
 
 // lookup returns the rules that name a tool.
@@ -124,7 +126,7 @@ func (r *Rules) lookup(id tool.ID) matches {
 	}
 	m.rules[2], m.rules[3] = r.every.actions[id.Name], &r.every.all
 	if r.call != nil {
-		m.judge(r.call)
+		m.judge(r, id)
 	}
 	return m
 }
