@@ -26,6 +26,7 @@ package match
 import (
 	"encoding/json"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -56,6 +57,12 @@ func (c *Call) AddPath(param, path string, folder bool) {
 	if folder {
 		c.Folders[path] = true
 	}
+}
+
+// isElsewhere reports whether a command runs in another folder than the workspace.
+func (c *Call) isElsewhere() bool {
+	dir, _ := c.Args[paramFolder].(string)
+	return dir != "" && path.Clean(dir) != "." && dir != c.Workspace
 }
 
 // line returns a parsed command line.
@@ -150,6 +157,11 @@ func (p *Pattern) Touches(c *Call) Answer {
 		}
 	}
 	return all
+}
+
+// names reports whether a parameter has a condition.
+func (p *Pattern) names(param string) bool {
+	return slices.ContainsFunc(p.conditions, func(k condition) bool { return k.param == param })
 }
 
 // Map returns the form that Compile reads.

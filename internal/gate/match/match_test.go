@@ -70,6 +70,10 @@ func TestConditions(t *testing.T) {
 		{"one argument more", `{"=":{"a":1}}`, `{"a":1,"b":1}`, nil, false, match.No},
 		{"a command", `{"command":"git log *"}`, `{"command":"git log -3"}`, nil, true, match.Yes},
 		{"a command in a list", `{"command":"git log *"}`, `{"command":"git log; rm x"}`, nil, false, match.Yes},
+		{"a script", `{"command":"./run.sh *"}`, `{"command":"./run.sh a","cwd":"."}`, nil, true, match.Yes},
+		{"a script elsewhere", `{"command":"./run.sh *"}`, `{"command":"./run.sh a","cwd":"sub"}`, nil, false, match.Yes},
+		{"a script there", `{"command":"./run.sh *","cwd":"sub"}`, `{"command":"./run.sh a","cwd":"sub"}`, nil, true, match.Yes},
+		{"a program elsewhere", `{"command":"git log *"}`, `{"command":"git log","cwd":"sub"}`, nil, true, match.Yes},
 		{"a computed command", `{"command":"rm *"}`, `{"command":"$x y"}`, nil, false, match.Unsure},
 	}
 	for _, test := range tests {

@@ -30,6 +30,12 @@ type judgedCall struct {
 	strict bool
 }
 
+// fitting are the rules about some arguments that hold for a call.
+type fitting struct {
+	sources  [kinds]*ruleSource
+	accepted bool // the grants among them that were accepted suffice
+}
+
 const (
 	ruleMatch     = "tools.capabilities.match"
 	reasonSome    = "rules in tools.capabilities permit %s with some arguments"
@@ -50,7 +56,7 @@ func Decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
 // HasMatch reports whether a rule that names the tool is about some arguments
 // only, so that a call of it is decided by DecideCall.
 func (r *Rules) HasMatch(id tool.ID) bool {
-	return r != nil && r.anyMatched(id, func(matchedRule) bool { return true })
+	return r != nil && r.byArgs && r.anyMatched(id, func(matchedRule) bool { return true })
 }
 
 // DecideCall decides whether p may make one call of t under r.
@@ -84,7 +90,7 @@ func (r *Rules) anyMatched(id tool.ID, holds func(matchedRule) bool) bool {
 
 // permitsSome reports whether a rule permits the tool with some arguments.
 func (r *Rules) permitsSome(id tool.ID) bool {
-	return r != nil && r.anyMatched(id, func(rule matchedRule) bool { return rule.kind != denied })
+	return r != nil && r.byArgs && r.anyMatched(id, func(rule matchedRule) bool { return rule.kind != denied })
 }
 
 // deniesAll reports whether a rule denies the tool with any arguments.
@@ -94,7 +100,8 @@ func (r *Rules) deniesAll(id tool.ID) bool {
 }
 
 // judge finds the rules about some arguments that hold for the call.
-func (m *matches) judge(r *Rules, id tool.ID) {
+func (r *Rules) judge(m *matches, id tool.ID) *fitting {
+	fits := &fitting{}
 	var accepted, all match.Set
 	var sources []*ruleSource
 	places := placesOf(id)
@@ -104,7 +111,7 @@ func (m *matches) judge(r *Rules, id tool.ID) {
 		}
 		for _, rule := range c.matched {
 			if rule.kind != granted {
-				m.forbid(rule, r.call)
+				fits.forbid(rule, r.call)
 				continue
 			}
 			all.Add(rule.pattern)
@@ -117,16 +124,17 @@ func (m *matches) judge(r *Rules, id tool.ID) {
 		}
 	}
 	if all.Len() == 0 {
-		return
+		return fits
 	}
 	if numbers, ok := all.Fits(r.call.Call); ok {
-		m.fitting[granted] = sources[numbers[0]]
+		fits.sources[granted] = sources[numbers[0]]
 	}
-	_, m.acceptedFit = accepted.Fits(r.call.Call)
+	_, fits.accepted = accepted.Fits(r.call.Call)
+	return fits
 }
 
 // forbid notes a deny or an approve rule that holds for a call, or may hold.
-func (m *matches) forbid(rule matchedRule, call *judgedCall) {
+func (f *fitting) forbid(rule matchedRule, call *judgedCall) {
 	answer := rule.pattern.Touches(call.Call)
 	if answer == match.No {
 		return
@@ -135,13 +143,14 @@ func (m *matches) forbid(rule matchedRule, call *judgedCall) {
 	if answer == match.Unsure && kind == denied && !call.strict {
 		kind, source = approved, &ruleSource{reasonInDoubt + source.reason, source.rule}
 	}
-	if m.fitting[kind] == nil {
-		m.fitting[kind] = source
+	if f.sources[kind] == nil {
+		f.sources[kind] = source
 	}
 }
 
 // addMatched adds a rule about some arguments.
 func (b *builder) addMatched(module, action string, rule matchedRule) {
+	b.rules.byArgs = true
 	r := b.ruleFor(module, action)
 	r.matched = append(r.matched, rule)
 }

@@ -76,3 +76,38 @@ func TestDenyInDoubtForTheDaemon(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkDecideCall is what rules about arguments cost a call.
+func BenchmarkDecideCall(b *testing.B) {
+	bash := made(b, "shell.bash", tool.Runtime{Risk: tool.High})
+	write := made(b, "fs.write", tool.Runtime{Risk: tool.Medium})
+	rules := compiled(b, &policy.Capabilities{
+		Grant: []policy.Entry{
+			withCommand("git log *", "npm test", "ls *"),
+			{Module: "fs", Match: map[string]any{"path": "src/**"}},
+		},
+		Deny: []policy.Entry{withCommand("rm *"), {Module: "fs", Match: map[string]any{"path": "docs/**"}}},
+	}, nil)
+	b.Run("command", func(b *testing.B) {
+		for b.Loop() {
+			if policy.DecideCall(rules, bash, model, command("git log --oneline -5 | ls -l")).Verdict != policy.Allow {
+				b.Fatal("it is not allowed")
+			}
+		}
+	})
+	b.Run("path", func(b *testing.B) {
+		call := &match.Call{Module: "fs", Action: "write", Workspace: "/w", Args: map[string]any{"path": "src/a/b.go"}}
+		call.AddPath("path", "/w/src/a/b.go", false)
+		for b.Loop() {
+			if policy.DecideCall(rules, write, model, call).Verdict != policy.Allow {
+				b.Fatal("it is not allowed")
+			}
+		}
+	})
+	b.Run("no match", func(b *testing.B) {
+		other := made(b, "web.search", tool.Runtime{Risk: tool.Low})
+		for b.Loop() {
+			policy.DecideCall(rules, other, model, nil)
+		}
+	})
+}

@@ -206,7 +206,7 @@ func (r *Rules) accepted(id tool.ID, found *matches) bool {
 			return true
 		}
 	}
-	return found.acceptedFit
+	return found.fits != nil && found.fits.accepted
 }
 
 // decideAtFloor decides a tool that only a grant that nobody accepted lets run.

@@ -68,6 +68,7 @@ type Rules struct {
 	modules  map[string]*module
 	every    module         // the rules of module "*"
 	call     *judgedCall    // set while one call is decided: see DecideCall
+	byArgs   bool           // whether a rule has a match
 	pending  map[place]bool // the grants that nobody accepted: see Floor
 }
 
@@ -109,12 +110,8 @@ type ruleSource struct{ reason, rule string }
 // matches holds the rules that name one tool, narrowest first; some are nil.
 type matches struct {
 	rules [4]*rule
-	own   *module // the rules of the tool's own module
-	// fitting are the rules about some arguments that hold for the call; none while
-	// no call is decided.
-	fitting [kinds]*ruleSource
-	// acceptedFit says that the grants among them that were accepted suffice.
-	acceptedFit bool
+	own   *module  // the rules of the tool's own module
+	fits  *fitting // nil while no call is decided
 }
 
 // lookup returns the rules that name a tool.
@@ -126,7 +123,7 @@ func (r *Rules) lookup(id tool.ID) matches {
 	}
 	m.rules[2], m.rules[3] = r.every.actions[id.Name], &r.every.all
 	if r.call != nil {
-		m.judge(r, id)
+		m.fits = r.judge(&m, id)
 	}
 	return m
 }
@@ -138,7 +135,10 @@ func (m *matches) first(kind int) *ruleSource {
 			return c.sources[kind]
 		}
 	}
-	return m.fitting[kind]
+	if m.fits != nil {
+		return m.fits.sources[kind]
+	}
+	return nil
 }
 
 // hidden returns the source that hides an action from models, or nil.
