@@ -6,14 +6,15 @@ import (
 	"os"
 	"path/filepath"
 
+	"callgate/internal/ownership"
 	"callgate/tool"
 )
 
 // Find returns the app file that is in force in a folder: its own, or that of the
 // nearest parent that has one. The search ends at the root of the folder's
-// repository, at the user's home, and where a parent is not the user's own: a file
-// that another user can put into a shared folder rules nobody else. "" means that
-// there is none.
+// repository, at the user's home, and where somebody else owns a parent or may write
+// into it: a file that another user can put into a shared folder rules nobody else.
+// "" means that there is none.
 func Find(folder string) (string, error) {
 	home, _ := os.UserHomeDir() // without one, the other ends hold
 	if real, err := filepath.EvalSymlinks(home); err == nil {
@@ -42,4 +43,11 @@ func Find(folder string) (string, error) {
 func isRepository(folder string) bool {
 	_, err := os.Lstat(filepath.Join(folder, ".git"))
 	return err == nil
+}
+
+// isOwn reports whether a folder is the user's or root's, and nobody else can put a
+// file into it. The user's private group is nobody else: see ownership.WriterOf.
+func isOwn(folder string) bool {
+	info, err := os.Stat(folder)
+	return err == nil && ownership.WriterOf(info) == nil
 }
