@@ -27,6 +27,9 @@
 //     passes a deny rule, nor default_policy block, which denies every tool that
 //     no grant or approve rule names.
 //
+// A user's own file stands behind that of every project: combine.go says which of
+// the two wins.
+//
 // # Rates
 //
 // Rules also hold rate limits; a [Limiter] counts the calls. Deciding and

@@ -59,18 +59,24 @@ const (
 type Rules struct {
 	block    bool // whether the app file has a capabilities block
 	fallback DefaultPolicy
-	ceiling  int // the highest risk level that the default policy applies to
+	implied  bool // the block does not say default_policy
+	ceiling  int  // the highest risk level that the default policy applies to
 	timeout  time.Duration
 	modules  map[string]*module
 	every    module // the rules of module "*"
+	file     string // named in reasons; "": it need not be, there is one file only
+	user     *Rules // the user's own, which hold as well: see Over
 }
 
 // ApprovalTimeout returns the time a human has to answer under these rules.
 func (r *Rules) ApprovalTimeout() time.Duration {
-	if r == nil || r.timeout == 0 {
+	switch {
+	case r == nil:
 		return DefaultTimeout
+	case r.timeout != 0:
+		return r.timeout
 	}
-	return r.timeout
+	return r.user.ApprovalTimeout()
 }
 
 // module holds the rules of one module.
