@@ -44,6 +44,22 @@ type App struct {
 	// Programs are the executables of Dirs that are given something of the user's. The
 	// kernel adds them when it has read the folders.
 	Programs []Program
+	// Parts are the files that a combined app comes from: see package inforce. Nil for
+	// an app of one file, a project's.
+	Parts *Parts
+}
+
+// Parts are what a project's file says and what the user's own says. Either may be
+// nil.
+type Parts struct{ Project, User *App }
+
+// OfProject returns what the project's file says: of all that is in force, it alone
+// needs the user's consent. It is nil where no project has a file.
+func (a *App) OfProject() *App {
+	if a == nil || a.Parts == nil {
+		return a
+	}
+	return a.Parts.Project
 }
 
 // Program is an executable tool that is given secrets or variables of the
@@ -56,6 +72,12 @@ type Program struct {
 // RuleFiles returns the files and folders that hold what the app says: the file
 // itself, those that it includes, its skills and its folders of tools.
 func (a *App) RuleFiles() []string {
+	if a == nil {
+		return nil
+	}
+	if a.Parts != nil {
+		return append(a.Parts.Project.RuleFiles(), a.Parts.User.RuleFiles()...)
+	}
 	all := slices.Concat([]string{a.Path}, a.Files, a.Dirs)
 	for _, s := range a.Skills {
 		all = append(all, s.Path)
@@ -85,6 +107,7 @@ type Module struct {
 	// EnvShown is its config and constraints for people, with names in the place of
 	// the values of Env; empty without those.
 	EnvShown string
+	FromUser bool // it is in the user's own file, and needs no consent
 }
 
 // Shown is the module's config and constraints for people.

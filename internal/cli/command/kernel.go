@@ -97,7 +97,7 @@ func (e *Env) connect(ctx context.Context, key bool) (*Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := daemon.Connect(ctx, daemon.Config{State: dir.String(), Tools: e.Tools})
+	conn, err := daemon.Connect(ctx, daemon.Config{State: dir.String(), Tools: e.Tools, UserFile: e.UserFile()})
 	if err != nil {
 		return nil, err
 	}

@@ -73,6 +73,9 @@ func Needed(op, text string) *tool.Error {
 // Lines is what an app does by itself, as a human is shown it. Secrets are
 // references in it.
 func Lines(a *app.App) []string {
+	if a = a.OfProject(); a == nil {
+		return nil // the user's own file needs no consent
+	}
 	var lines []string
 	for _, m := range a.Modules {
 		if text := Module(m); text != "" {
@@ -120,6 +123,9 @@ func Lines(a *app.App) []string {
 // variables of the environment, the network, files outside the workspace, private
 // addresses, an endpoint. It is empty when it gives nothing of that.
 func Module(m app.Module) string {
+	if m.FromUser {
+		return ""
+	}
 	var given []string
 	if names := secretNames(m); len(names) > 0 {
 		given = append(given, "the secret "+strings.Join(names, ", "))
@@ -167,7 +173,7 @@ func secretNames(m app.Module) []string {
 // Prompt says which variables of the environment an agent's prompt holds; empty when
 // it holds none.
 func Prompt(a app.Agent) string {
-	if len(a.PromptEnv) == 0 {
+	if len(a.PromptEnv) == 0 || a.FromUser {
 		return ""
 	}
 	return "put the variable " + strings.Join(a.PromptEnv, ", ") + " into the prompt of the agent " + a.ID
@@ -193,7 +199,7 @@ func Workdir(a *app.App) string {
 // own choice, and with which key; empty when it is not.
 func Endpoint(b *app.Model) string {
 	usual := provider.Config{Provider: b.Provider, Backend: provider.Backend(b.Backend), BaseURL: b.BaseURL}
-	if b.Provider == app.Offline || provider.IsDefaultURL(usual, os.Getenv) {
+	if b.FromUser || b.Provider == app.Offline || provider.IsDefaultURL(usual, os.Getenv) {
 		return ""
 	}
 	text := "send conversations, and what tools answer in them, to " + b.BaseURL
@@ -236,6 +242,6 @@ func withFallbacks(b *app.Model) (all []*app.Model) {
 }
 
 func key(a *app.App) string {
-	sum := sha256.Sum256([]byte(a.Path))
+	sum := sha256.Sum256([]byte(a.Path)) // the project's, also of a combined app
 	return "app-" + hex.EncodeToString(sum[:6])
 }

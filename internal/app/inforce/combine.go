@@ -1,0 +1,99 @@
+package inforce
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"callgate/internal/app"
+	"callgate/internal/gate/policy"
+)
+
+// Combine returns what the files in force say together. Either may be nil. Without a
+// project the app has no path, and no name of its own.
+func Combine(project, user *app.App) *app.App {
+	if user == nil {
+		return project
+	}
+	parts := &app.Parts{Project: project, User: user}
+	if project == nil {
+		a, none := *user, (*policy.Rules)(nil)
+		a.Parts, a.Path, a.Identity = parts, "", app.Identity{}
+		a.Runtime.Workdir, a.Runtime.WorkdirMode = "", "auto"
+		a.Rules = none.Over(user.Rules, "", Short(user.Path))
+		return &a
+	}
+	a := *project
+	a.Parts = parts
+	a.Rules = project.Rules.Over(user.Rules, Short(project.Path), Short(user.Path))
+	a.Warnings = slices.Concat(user.Warnings, project.Warnings)
+	a.Pinning = project.Pinning || user.Pinning
+	a.Middleware = slices.Concat(user.Middleware, project.Middleware)
+	a.Modules = modules(project, user)
+	a.Runtime.Strict = project.Runtime.Strict || user.Runtime.Strict
+	a.Runtime.Context = project.Runtime.Context.Over(user.Runtime.Context)
+	if len(project.Agents) == 0 {
+		a.Agents, a.Runtime.Entry = user.Agents, user.Runtime.Entry
+	}
+	if reflect.ValueOf(project.Search).IsZero() {
+		a.Search = user.Search
+	}
+	if reflect.ValueOf(project.Surface).IsZero() {
+		a.Surface = user.Surface
+	}
+	warn := func(kind, name string) {
+		a.Warnings = append(a.Warnings, Short(project.Path)+": its "+kind+" "+name+" is not used, because "+
+			Short(user.Path)+" has one of that name; rename one of the two")
+	}
+	a.Servers = union(user.Servers, project.Servers,
+		func(s app.Server) string { return app.ServerModule(s.Name) },
+		func(s app.Server) { warn("MCP server", s.Name) })
+	a.Skills = union(user.Skills, project.Skills,
+		func(s app.Skill) string { return strings.ToLower(s.Command) },
+		func(s app.Skill) { warn("skill", s.Command) })
+	return &a
+}
+
+// modules are those of the project. One of which it says nothing is set up as the user
+// says, and so is the module of a server of the user's.
+func modules(project, user *app.App) []app.Module {
+	all := slices.Clone(project.Modules)
+	for i, m := range all {
+		if isServer(user, m.Name) {
+			all[i] = app.Module{Name: m.Name}
+		}
+	}
+	for _, own := range user.Modules {
+		i := slices.IndexFunc(all, func(m app.Module) bool { return m.Name == own.Name })
+		switch {
+		case i >= 0 && saysNothing(all[i]):
+			all[i] = own
+		case i < 0 && isServer(user, own.Name):
+			all = append(all, own)
+		}
+	}
+	return all
+}
+
+func isServer(a *app.App, module string) bool {
+	return slices.ContainsFunc(a.Servers, func(s app.Server) bool { return app.ServerModule(s.Name) == module })
+}
+
+func saysNothing(m app.Module) bool {
+	m.Name = ""
+	return reflect.ValueOf(m).IsZero()
+}
+
+// union returns the user's things, and those of the project whose names the user does
+// not have. It tells of each of the others.
+func union[T any](user, project []T, name func(T) string, unused func(T)) []T {
+	all := slices.Clone(user)
+	for _, one := range project {
+		if slices.ContainsFunc(user, func(own T) bool { return name(own) == name(one) }) {
+			unused(one)
+			continue
+		}
+		all = append(all, one)
+	}
+	return all
+}
