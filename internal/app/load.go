@@ -23,6 +23,7 @@ type Vars struct {
 	// ServerDir is where servers work that name no folder. Empty: in that of the app
 	// file.
 	ServerDir string
+	IsUser    bool // the file is the user's own, which turns no module off by not listing it
 }
 
 func (v Vars) withDefaults(folder string) Vars {

@@ -41,16 +41,9 @@ func Combine(project, user *app.App) *app.App {
 	if reflect.ValueOf(project.Surface).IsZero() {
 		a.Surface = user.Surface
 	}
-	warn := func(kind, name string) {
-		a.Warnings = append(a.Warnings, Short(project.Path)+": its "+kind+" "+name+" is not used, because "+
-			Short(user.Path)+" has one of that name; rename one of the two")
-	}
-	a.Servers = union(user.Servers, project.Servers,
-		func(s app.Server) string { return app.ServerModule(s.Name) },
-		func(s app.Server) { warn("MCP server", s.Name) })
-	a.Skills = union(user.Skills, project.Skills,
-		func(s app.Skill) string { return strings.ToLower(s.Command) },
-		func(s app.Skill) { warn("skill", s.Command) })
+	a.Warnings = append(a.Warnings, Replaced(project, user)...)
+	a.Servers = union(user.Servers, project.Servers, serverKey)
+	a.Skills = union(user.Skills, project.Skills, skillKey)
 	return &a
 }
 
@@ -84,16 +77,41 @@ func saysNothing(m app.Module) bool {
 	return reflect.ValueOf(m).IsZero()
 }
 
+func serverKey(s app.Server) string { return app.ServerModule(s.Name) }
+
+func skillKey(s app.Skill) string { return strings.ToLower(s.Command) }
+
 // union returns the user's things, and those of the project whose names the user does
-// not have. It tells of each of the others.
-func union[T any](user, project []T, name func(T) string, unused func(T)) []T {
-	all := slices.Clone(user)
-	for _, one := range project {
-		if slices.ContainsFunc(user, func(own T) bool { return name(own) == name(one) }) {
-			unused(one)
-			continue
-		}
-		all = append(all, one)
+// not have.
+func union[T any](user, project []T, key func(T) string) []T {
+	return append(slices.Clone(user), slices.DeleteFunc(slices.Clone(project), func(one T) bool {
+		return has(user, one, key)
+	})...)
+}
+
+func has[T any](all []T, one T, key func(T) string) bool {
+	return slices.ContainsFunc(all, func(other T) bool { return key(other) == key(one) })
+}
+
+// Replaced says what of a project is not used, because the user has one of that name.
+func Replaced(project, user *app.App) []string {
+	if project == nil || user == nil {
+		return nil
 	}
-	return all
+	var lines []string
+	line := func(what string) {
+		lines = append(lines, Short(project.Path)+": its "+what+" is not used, because "+
+			Short(user.Path)+" has one of that name; rename one of the two")
+	}
+	for _, s := range project.Servers {
+		if has(user.Servers, s, serverKey) {
+			line("MCP server " + s.Name)
+		}
+	}
+	for _, s := range project.Skills {
+		if has(user.Skills, s, skillKey) {
+			line("skill " + s.Command)
+		}
+	}
+	return lines
 }

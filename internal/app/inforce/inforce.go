@@ -57,8 +57,11 @@ func Short(path string) string {
 		return path
 	}
 	rel, err := filepath.Rel(home, path)
-	if err != nil || rel == "." || !filepath.IsLocal(rel) {
+	switch {
+	case err != nil || !filepath.IsLocal(rel):
 		return path
+	case rel == ".":
+		return "~"
 	}
 	return "~" + string(filepath.Separator) + rel
 }
@@ -87,6 +90,7 @@ func LoadUser(path string, known app.KnownModules, vars app.Vars) (*app.App, err
 				path, w.Who, w.How).WithHint("%s", w.Hint(folder))
 		}
 	}
+	vars.IsUser = true
 	a, err := app.LoadWith(path, known, vars)
 	if err != nil {
 		return nil, err

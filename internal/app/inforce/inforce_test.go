@@ -32,7 +32,7 @@ func TestShort(t *testing.T) {
 	t.Setenv("HOME", home)
 	t.Setenv("USERPROFILE", home)
 	for path, want := range map[string]string{
-		filepath.Join(home, "a", "b"): filepath.Join("~", "a", "b"), home: home, home + "x": home + "x",
+		filepath.Join(home, "a", "b"): filepath.Join("~", "a", "b"), home: "~", home + "x": home + "x",
 	} {
 		if got := inforce.Short(path); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)

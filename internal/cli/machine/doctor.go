@@ -48,7 +48,7 @@ func (d *diagnose) run(ctx context.Context, _ []string) error {
 	}
 	report := doctorReport{Healthy: true, Checks: slices.Concat(
 		[]doctor.Check{{Group: doctor.GroupCallgate, Name: "version", State: doctor.OK, Found: thisBuild().String()}},
-		d.kernel(ctx, dir), doctor.Directory(dir), doctor.Programs(ctx), doctor.Sandbox(),
+		d.kernel(ctx, dir), d.appFiles(), doctor.Directory(dir), doctor.Programs(ctx), doctor.Sandbox(),
 	)}
 	for _, c := range report.Checks {
 		report.Healthy = report.Healthy && c.State != doctor.Broken

@@ -10,68 +10,21 @@ import (
 	"callgate/internal/gate"
 )
 
-// Files are the app files that are in force in a workspace, and how they were found.
-type Files struct {
-	Project string    // "": there is none
-	User    string    // the user's own; "": there is none
-	Named   bool      // the project's was named by the user, not searched
-	Trail   app.Trail // how it was searched
-	IsUser  bool      // the file that was named or found is the user's own
-	Place   string    // where the user's own is, or would be
-}
-
-// None reports whether no app file is in force.
-func (f Files) None() bool { return f.Project == "" && f.User == "" }
-
-// InForce returns the files, as people write them: the project's first.
-func (f Files) InForce() []string {
-	var all []string
-	for _, path := range []string{f.Project, f.User} {
-		if path != "" {
-			all = append(all, inforce.Short(path))
-		}
-	}
-	return all
-}
-
-// find finds the app files of a workspace. A user's own file that is there and cannot
-// be read is found too: its reading says why, because nothing may run without the rules
-// in it.
-func (l *Loader) find(workspace, named string) (f Files, err error) {
-	f.Project, f.Named, f.Place = named, named != "", l.opt.UserFile
-	if named == "" {
-		if f.Trail, err = app.Trace(workspace); err != nil {
-			return f, err
-		}
-		f.Project = f.Trail.File
-	}
-	if l.opt.UserFile == "" {
-		return f, nil
-	}
-	if _, err := os.Lstat(l.opt.UserFile); !os.IsNotExist(err) {
-		f.User = l.opt.UserFile
-	}
-	if f.User != "" && f.Project != "" && inforce.Same(f.Project, f.User) {
-		f.Project, f.IsUser = "", true
-	}
-	return f, nil
-}
-
-// scope names what the files bring to a workspace.
-func (f Files) scope(workspace string) string {
+// scopeOf names what the files bring to a workspace.
+func scopeOf(f inforce.Files, workspace string) string {
 	return gate.Scope(cmp.Or(f.Project, f.User), workspace)
 }
 
-// of returns the file that an agent is in.
-func (f Files) of(a app.Agent) string {
+// fileOf returns the file that an agent is in.
+func fileOf(f inforce.Files, a app.Agent) string {
 	if a.FromUser {
 		return f.User
 	}
 	return f.Project
 }
 
-// load reads the files.
-func (f Files) load(workspace string, known app.KnownModules) (*app.App, error) {
+// loadFiles reads the files in force.
+func loadFiles(f inforce.Files, workspace string, known app.KnownModules) (*app.App, error) {
 	var project, user *app.App
 	var err error
 	vars := app.Vars{Workdir: workspace}
@@ -99,7 +52,7 @@ func (f Files) load(workspace string, known app.KnownModules) (*app.App, error) 
 // keepPlace sees that the folder of the user's own file is there where a tool could
 // make it, so that it can be kept read-only. Where it cannot be made, no tool can
 // make it either.
-func (f Files) keepPlace(workspace string) {
+func keepPlace(f inforce.Files, workspace string) {
 	if f.Place == "" {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"callgate/internal/agent/filter"
 	"callgate/internal/app"
 	"callgate/internal/app/fileschema"
+	"callgate/internal/app/inforce"
 	"callgate/internal/gate"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modules"
@@ -62,7 +63,7 @@ type Loaded struct {
 	Accepted  bool     // a human accepted what the app does by itself
 	Pending   string   // what a human has not accepted yet
 	Warnings  []string // rules that name nothing, tools that could not be loaded
-	Files     Files    // which app files are in force
+	Files     inforce.Files
 }
 
 // AppID names the app: a folder without an app file is an app of its own.
@@ -89,10 +90,10 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 		return nil, err
 	}
 	loaded := &Loaded{Workspace: workspace, Accepted: true}
-	if loaded.Files, err = l.find(workspace, file); err != nil {
+	if loaded.Files, err = inforce.Find(workspace, file, l.opt.UserFile); err != nil {
 		return nil, err
 	}
-	loaded.Files.keepPlace(workspace)
+	keepPlace(loaded.Files, workspace)
 	a, f, err := l.read(ctx, workspace, loaded.Files)
 	if err != nil || a == nil {
 		return loaded, err
@@ -103,14 +104,14 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	loaded.Warnings = slices.Clone(a.Warnings)
 	l.readModules(loaded)
 	if len(a.Dirs) > 0 || len(a.Servers) > 0 {
-		loaded.Scope = loaded.Files.scope(workspace)
+		loaded.Scope = scopeOf(loaded.Files, workspace)
 	}
 	loaded.Warnings = append(loaded.Warnings, problems(f)...)
 	loaded.Warnings = append(loaded.Warnings, l.opt.Servers.In(loaded.Scope).Warnings()...)
 	for _, agent := range a.Agents {
 		for _, m := range consent.Models(a, agent) {
 			for _, text := range l.opt.Models.Problems(m) {
-				if text = loaded.Files.of(agent) + ": " + text; !slices.Contains(loaded.Warnings, text) {
+				if text = fileOf(loaded.Files, agent) + ": " + text; !slices.Contains(loaded.Warnings, text) {
 					loaded.Warnings = append(loaded.Warnings, text)
 				}
 			}
@@ -141,7 +142,9 @@ func canonical(path string) (string, error) {
 
 // read reads the app files in force, and makes their folders and servers known first
 // when they have some: their modules are part of what the files may name.
-func (l *Loader) read(ctx context.Context, workspace string, files Files) (*app.App, *executable.Layers, error) {
+func (l *Loader) read(
+	ctx context.Context, workspace string, files inforce.Files,
+) (*app.App, *executable.Layers, error) {
 	if files.None() {
 		return nil, nil, nil
 	}
@@ -149,11 +152,11 @@ func (l *Loader) read(ctx context.Context, workspace string, files Files) (*app.
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := files.load(workspace, known)
+	a, err := loadFiles(files, workspace, known)
 	if err != nil {
 		return nil, nil, err
 	}
-	scope := files.scope(workspace)
+	scope := scopeOf(files, workspace)
 	if len(a.Dirs) == 0 && len(a.Servers) == 0 && !l.opt.Servers.In(scope).Any() {
 		return a, nil, nil
 	}
@@ -171,7 +174,7 @@ func (l *Loader) read(ctx context.Context, workspace string, files Files) (*app.
 		return nil, nil, tool.Errorf("apps.Load", tool.Invalid, "%s: runtime.strict: invalid tool: %s", a.Path, bad[0])
 	}
 	addServers(known, a.Servers)
-	if a, err = files.load(workspace, known); err != nil {
+	if a, err = loadFiles(files, workspace, known); err != nil {
 		return nil, nil, err
 	}
 	if project := a.OfProject(); project != nil {
@@ -326,7 +329,7 @@ func (l *Loader) Workdir(ctx context.Context, workspace, file string, named bool
 	if err != nil {
 		return "", "", err
 	}
-	files, err := l.find(full, file)
+	files, err := inforce.Find(full, file, l.opt.UserFile)
 	if err != nil {
 		return "", "", err
 	}

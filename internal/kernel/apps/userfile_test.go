@@ -66,7 +66,7 @@ func TestUserSettings(t *testing.T) {
 	t.Parallel()
 	const given = "tools: {modules: {shell: {config: {network: true}}}}\n"
 	k, file := openFor(t, given+"dev: {skills: [{command: tidy, description: d, path: tidy.md}]}\n"+
-		"agents: [{id: mine, brain: {provider: offline}}]\n")
+		"agents: [{id: mine, modules: [filesystem], brain: {provider: offline}}]\n")
 	write(t, filepath.Join(filepath.Dir(file), "tidy.md"), "Tidy up.")
 	for name, c := range map[string]struct {
 		app              string
@@ -84,6 +84,9 @@ func TestUserSettings(t *testing.T) {
 			s := kerneltest.OpenSession(t, k, folderWith(t, c.app))
 			if got := k.PendingConsent(s) != ""; got != c.pending {
 				t.Errorf("pending consent: %q", k.PendingConsent(s))
+			}
+			if w := s.Warnings(); !c.pending && len(w) > 0 {
+				t.Errorf("warnings: %q", w)
 			}
 			a := s.App()
 			if len(a.Agents) != 1 || a.Agents[0].ID != c.agent || len(a.Skills) != 1 || a.Skills[0].Content != "Tidy up." {
