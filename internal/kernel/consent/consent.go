@@ -144,9 +144,11 @@ func Module(m app.Module) string {
 		{m.Config, "env", "variables of the environment"},
 		{m.Config, "readable", "files outside the workspace"},
 		{m.Config, "endpoint", "an endpoint of its own"},
+		{m.Config, "executable", "a program to run"},
+		{m.Config, "unsandboxed", "pages without the sandbox of the browser"},
 		{m.Constraints, "private_hosts", "private addresses"},
 	} {
-		if wide.from[wide.key] != nil {
+		if value := wide.from[wide.key]; value != nil && value != false {
 			given = append(given, wide.text) // what exactly stands in the config that is shown
 		}
 	}
