@@ -20,6 +20,10 @@ import (
 type Vars struct {
 	Env     func(name string) (string, bool)
 	Workdir string
+	// ServerDir is where servers work that name no folder. Empty: in that of the app
+	// file.
+	ServerDir string
+	IsUser    bool // the file is the user's own, which turns no module off by not listing it
 }
 
 func (v Vars) withDefaults(folder string) Vars {
@@ -67,7 +71,8 @@ func LoadWith(path string, known KnownModules, vars Vars) (*App, error) {
 	for i := range a.Servers {
 		s := &a.Servers[i]
 		if s.Command != "" {
-			s.Dir = cmp.Or(s.Dir, ".") // never the kernel's own working directory
+			s.Everywhere = s.Dir == "" && vars.ServerDir != ""
+			s.Dir = cmp.Or(s.Dir, vars.ServerDir, ".") // never the kernel's own working directory
 		}
 		resolvePath(abs, &s.Dir)
 	}

@@ -21,6 +21,7 @@ type Search struct {
 	Model    string // folder of a static model
 	Endpoint Endpoint
 	Synonyms [][]string
+	FromUser bool // it is in the user's own file, and needs no consent
 }
 
 // Endpoint is an embeddings API in the form of OpenAI's.

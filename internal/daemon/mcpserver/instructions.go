@@ -33,6 +33,9 @@ func (c *client) instructions(ctx context.Context) string {
 			b.WriteString(compactInstructions)
 		}
 	}
+	if files := s.Loaded().Files.Names(s.Workspace()); len(files) > 0 {
+		b.WriteString("\nThe rules are those of " + strings.Join(files, ", ") + ".")
+	}
 	for _, w := range s.Warnings() {
 		b.WriteString("\n" + w)
 	}

@@ -155,7 +155,7 @@ func config(s app.Server) mcp.Config {
 	c := mcp.Config{
 		Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, EnvAllow: s.EnvAllow, Dir: s.Dir,
 		URL: s.URL, Transport: s.Transport, Protocol: s.Protocol, Headers: s.Headers,
-		CallTimeout: s.Timeout, StartTimeout: s.StartTimeout, Concurrency: s.Concurrency,
+		CallTimeout: s.Timeout, StartTimeout: s.StartTimeout, Concurrency: s.Concurrency, Everywhere: s.Everywhere,
 	}
 	if s.OAuth != nil {
 		o := mcp.OAuth(*s.OAuth)

@@ -44,8 +44,17 @@ func (s *source) held() ([]trust.Held, error) {
 	return append(held, unseen...), err
 }
 
-// trustKey is the name under which a human's word on a server is kept.
-func trustKey(s *mcp.Server) string { return s.Config().Name + "-" + s.Key()[:12] }
+// trustKey is the name under which a human's word on a server is kept. For a server
+// that works in the folder of each project the word is on all of them: it is in the
+// user's own file, which no project changes.
+func trustKey(s *mcp.Server) string {
+	c, key := s.Config(), s.Key()
+	if c.Everywhere {
+		c.Dir = ""
+		key = c.Key()
+	}
+	return c.Name + "-" + key[:12]
+}
 
 // launchLine is everything that decides what a server runs, or where it is
 // reached, as a human is shown it. Secrets are references in it.
@@ -58,7 +67,9 @@ func launchLine(c mcp.Config) []string {
 		return line
 	}
 	var env []string
-	if c.Dir != "" {
+	if c.Everywhere {
+		env = []string{"env", "-C", "{{workdir}}"}
+	} else if c.Dir != "" {
 		env = []string{"env", "-C", c.Dir}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {

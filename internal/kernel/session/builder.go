@@ -126,9 +126,9 @@ func (b *Builder) caller(spec Spec, l *apps.Loaded, root *os.Root, usage *toolvi
 		return nil, err
 	}
 	rules := gate.Rules{Off: l.Off, Only: spec.Only}
+	at.RuleFiles = l.RuleFiles()
 	if l.App != nil {
-		at.Relaxed, rules.Policy = l.App.Runtime.Relaxed && l.Accepted, l.App.Rules
-		at.RuleFiles = l.App.RuleFiles()
+		at.Relaxed, rules.Policy = l.Relaxed(), l.App.Rules
 	}
 	return gate.NewCaller(id, at, rules, l.Modules, gate.Observer{Succeeded: usage.Count, Asked: spec.OnAsked})
 }
@@ -143,7 +143,7 @@ func (b *Builder) how(l *apps.Loaded) toolview.How {
 		Surface: l.App.Surface, Skills: len(l.App.Skills) > 0,
 		Search: func() app.Search {
 			how := l.App.Search
-			if !b.Consents.Accepted(l.App) {
+			if !how.FromUser && !b.Consents.Accepted(l.App) {
 				how.Endpoint = app.Endpoint{}
 			}
 			return how
