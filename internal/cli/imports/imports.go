@@ -218,7 +218,7 @@ func (i *imports) writeApp(
 	if err := i.change(backup.Change{Path: path, Before: before, Next: next, Create: before == nil}); err != nil {
 		return nil, err
 	}
-	i.Status("added %s to %s; accept each before it runs: callgate mcp trust NAME", strings.Join(names, ", "), path)
+	i.Status("added %s to %s; accept them before they run: callgate mcp trust --all", strings.Join(names, ", "), path)
 	return skipped, nil
 }
 

@@ -182,7 +182,7 @@ func (v Scoped) Warnings() []string {
 		names []string
 		text  string
 	}{
-		{waiting, "MCP servers that nobody has accepted yet are not used: %s (callgate mcp trust NAME)"},
+		{waiting, "MCP servers that nobody has accepted yet are not used: %s (callgate mcp trust NAME, or --all)"},
 		{unknown, "the tools of these MCP servers are not known yet, and are being fetched: %s " +
 			"(callgate mcp refresh NAME waits for them)"},
 		{held, "MCP servers have tools that a human must look at first: %s (callgate mcp trust NAME)"},
