@@ -35,7 +35,8 @@ func newTrust(e *command.Env) *cobra.Command {
 	c.Flags().BoolVar(&t.yes, "yes", false, "accept everything without asking")
 	c.Flags().BoolVar(&t.reject, "reject", false, "reject the tools that are held back, without asking")
 	c.Flags().StringSliceVar(&t.only, "only", nil, "only these `TOOLS`")
-	c.Flags().BoolVar(&t.all, "all", false, "all servers whose command nobody has accepted; tools held back are only named")
+	c.Flags().BoolVar(&t.all, "all", false,
+		"all servers whose command nobody has accepted; tools held back are only named")
 	c.MarkFlagsMutuallyExclusive("yes", "reject")
 	c.MarkFlagsMutuallyExclusive("all", "reject")
 	c.MarkFlagsMutuallyExclusive("all", "only")
