@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"callgate/internal/agent/surface"
 	"callgate/internal/app"
 	"callgate/internal/gate/policy"
 	"callgate/tool"
@@ -87,6 +88,7 @@ tools:
 			{Name: "plain"},
 		},
 		Runtime: app.Runtime{Mode: "conversation", MaxTurns: 50, Timeout: 5 * time.Minute, WorkdirMode: "auto"},
+		Surface: app.Surface{Builtin: surface.Builtin{Choice: surface.BuiltinAll}},
 	}
 	got := *a
 	got.Rules = nil

@@ -19,6 +19,15 @@ type Launch struct {
 	Headers []string // names, sorted
 }
 
+// Names returns the names of the servers, in the app's order.
+func (v Scoped) Names() []string {
+	var names []string
+	for _, one := range v.set.sources(v.scope) {
+		names = append(names, one.Config().Name)
+	}
+	return names
+}
+
 func newLaunch(c mcp.Config) Launch {
 	env := slices.AppendSeq(slices.Clone(c.EnvAllow), maps.Keys(c.Env))
 	slices.Sort(env)
