@@ -71,6 +71,7 @@ func Open(o Options) (*Set, error) {
 		OnToolsChanged: s.changed,
 		Vet:            func(m *mcp.Server, now []mcp.Definition) []mcp.Definition { return s.vet(m, false, now) },
 		MayStart:       s.mayStart,
+		Items:          itemGuard{s},
 		ClientFor:      o.Client,
 	})
 	return s, nil
