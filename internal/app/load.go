@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/agent/surface"
 	"callgate/internal/app/node"
 	"callgate/internal/ownership"
 	"callgate/tool"
@@ -163,9 +164,12 @@ func (f *file) finish() {
 	run.WorkdirMode = cmp.Or(run.WorkdirMode, "auto")
 	run.MaxTurns = cmp.Or(run.MaxTurns, 50)
 	run.Timeout = cmp.Or(run.Timeout, 300*time.Second)
+	builtin := surface.Builtin{Choice: surface.BuiltinAll} // what a file names is meant, whoever is the client
 	if f.constraints == nil {
+		builtin.Choice = surface.BuiltinAuto
 		for _, name := range f.known.names() {
 			a.Modules = append(a.Modules, Module{Name: name})
 		}
 	}
+	a.Surface.Builtin = a.Surface.Builtin.Or(builtin)
 }

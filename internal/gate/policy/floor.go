@@ -175,7 +175,8 @@ func (at place) String() string {
 // covers reports whether every tool that the other place names is named here too,
 // with any arguments.
 func (at place) covers(other place) bool {
-	return at.match == "" && (at.module == wild || at.module == other.module) && (at.action == wild || at.action == other.action)
+	return at.match == "" && (at.module == wild || at.module == other.module) &&
+		(at.action == wild || at.action == other.action)
 }
 
 // overlaps reports whether a tool may be named at both places.
