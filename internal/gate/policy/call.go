@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"callgate/internal/gate/match"
@@ -30,12 +31,6 @@ type judgedCall struct {
 	strict bool
 }
 
-// fitting are the rules about some arguments that hold for a call.
-type fitting struct {
-	sources  [kinds]*ruleSource
-	accepted bool // the grants among them that were accepted suffice
-}
-
 const (
 	ruleMatch     = "tools.capabilities.match"
 	reasonSome    = "rules in tools.capabilities permit %s with some arguments"
@@ -56,7 +51,7 @@ func Decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
 // HasMatch reports whether a rule that names the tool is about some arguments
 // only, so that a call of it is decided by DecideCall.
 func (r *Rules) HasMatch(id tool.ID) bool {
-	return r != nil && r.byArgs && r.anyMatched(id, func(matchedRule) bool { return true })
+	return r.anyMatched(id, func(matchedRule) bool { return true })
 }
 
 // DecideCall decides whether p may make one call of t under r.
@@ -64,8 +59,13 @@ func DecideCall(r *Rules, t *tool.Tool, p tool.Principal, call *match.Call) Deci
 	if !r.HasMatch(t.ID) {
 		return decide(r, t, p)
 	}
+	judged := &judgedCall{call, p.Daemon}
 	resolved := *r
-	resolved.call = &judgedCall{call, p.Daemon}
+	resolved.call = judged
+	if r.user != nil {
+		own := *r.user
+		own.call, resolved.user = judged, &own
+	}
 	d := decide(&resolved, t, p)
 	if d.Verdict != Allow && strings.HasSuffix(d.Rule, ruleFallback) && r.permitsSome(t.ID) {
 		d.Reason += reasonNoFit
@@ -73,68 +73,86 @@ func DecideCall(r *Rules, t *tool.Tool, p tool.Principal, call *match.Call) Deci
 	return d
 }
 
+// anyMatched reports whether a rule about some arguments, of either file, names the
+// tool and holds.
 func (r *Rules) anyMatched(id tool.ID, holds func(matchedRule) bool) bool {
+	if r == nil {
+		return false
+	}
 	m := r.lookup(id)
 	for _, c := range m.rules {
-		if c == nil {
-			continue
-		}
-		for _, rule := range c.matched {
-			if holds(rule) {
-				return true
-			}
+		if c != nil && slices.ContainsFunc(c.matched, holds) {
+			return true
 		}
 	}
-	return false
+	return r.user.anyMatched(id, holds)
 }
 
 // permitsSome reports whether a rule permits the tool with some arguments.
 func (r *Rules) permitsSome(id tool.ID) bool {
-	return r != nil && r.byArgs && r.anyMatched(id, func(rule matchedRule) bool { return rule.kind != denied })
+	return r.anyMatched(id, func(rule matchedRule) bool { return rule.kind != denied })
 }
 
-// deniesAll reports whether a rule denies the tool with any arguments.
+// deniesAll reports whether a rule of either file denies the tool with any arguments.
 func (r *Rules) deniesAll(id tool.ID) bool {
+	if r == nil {
+		return false
+	}
 	m := r.lookup(id)
-	return m.first(denied) != nil
+	return m.first(denied) != nil || r.user.deniesAll(id)
 }
 
-// judge finds the rules about some arguments that hold for the call.
-func (r *Rules) judge(m *matches, id tool.ID) *fitting {
-	fits := &fitting{}
-	var accepted, all match.Set
-	var sources []*ruleSource
-	places := placesOf(id)
-	for i, c := range m.rules {
+// judge finds the rules about some arguments that hold for a call. Pending are the
+// grants that nobody accepted.
+func (m *matches) judge(call *judgedCall, pending map[place]bool, id tool.ID) {
+	var accepted, all grantSet
+	for i, at := range placesOf(id) {
+		c := m.rules[i]
 		if c == nil {
 			continue
 		}
 		for _, rule := range c.matched {
 			if rule.kind != granted {
-				fits.forbid(rule, r.call)
+				m.forbid(rule, call)
 				continue
 			}
-			all.Add(rule.pattern)
-			sources = append(sources, rule.source)
-			if at := places[i]; r.pending != nil {
-				if at.match = rule.pattern.String(); !r.pending[at] {
-					accepted.Add(rule.pattern)
-				}
+			all.add(rule)
+			if at.match = rule.pattern.String(); !pending[at] {
+				accepted.add(rule)
 			}
 		}
 	}
-	if all.Len() == 0 {
-		return fits
+	if m.fitting[granted] = accepted.fits(call); m.fitting[granted] == nil && len(pending) > 0 {
+		m.fitting[granted] = all.fits(call)
+		m.unaccepted = m.fitting[granted] != nil
 	}
-	if numbers, ok := all.Fits(r.call.Call); ok {
-		fits.sources[granted] = sources[numbers[0]]
+}
+
+// grantSet are grants with a match, which together may let a call run: each part of
+// a command by another one.
+type grantSet struct {
+	patterns match.Set
+	sources  []*ruleSource
+}
+
+func (s *grantSet) add(rule matchedRule) {
+	s.patterns.Add(rule.pattern)
+	s.sources = append(s.sources, rule.source)
+}
+
+// fits returns the source of the first grant by which a call may run, or nil.
+func (s *grantSet) fits(call *judgedCall) *ruleSource {
+	if s.patterns.Len() == 0 {
+		return nil
 	}
-	_, fits.accepted = accepted.Fits(r.call.Call)
-	return fits
+	if numbers, ok := s.patterns.Fits(call.Call); ok {
+		return s.sources[numbers[0]]
+	}
+	return nil
 }
 
 // forbid notes a deny or an approve rule that holds for a call, or may hold.
-func (f *fitting) forbid(rule matchedRule, call *judgedCall) {
+func (m *matches) forbid(rule matchedRule, call *judgedCall) {
 	answer := rule.pattern.Touches(call.Call)
 	if answer == match.No {
 		return
@@ -143,14 +161,13 @@ func (f *fitting) forbid(rule matchedRule, call *judgedCall) {
 	if answer == match.Unsure && kind == denied && !call.strict {
 		kind, source = approved, &ruleSource{reasonInDoubt + source.reason, source.rule}
 	}
-	if f.sources[kind] == nil {
-		f.sources[kind] = source
+	if m.fitting[kind] == nil {
+		m.fitting[kind] = source
 	}
 }
 
 // addMatched adds a rule about some arguments.
 func (b *builder) addMatched(module, action string, rule matchedRule) {
-	b.rules.byArgs = true
 	r := b.ruleFor(module, action)
 	r.matched = append(r.matched, rule)
 }

@@ -26,8 +26,8 @@ const (
 		"so a human must approve this call first"
 )
 
-// place is where a grant or a rule stands, and which arguments it is about: "" for
-// any.
+// place is where a grant or a rule stands. match is for a rule about some arguments:
+// which those are.
 type place struct{ module, action, match string }
 
 var auto = place{} // the place of default_policy auto
@@ -73,8 +73,8 @@ func (r *Rules) widens(at place, known []*tool.Tool) bool {
 			continue
 		}
 		named = true
-		is := Decide(r, t, tool.Principal{}).Verdict
-		runs := is == Allow || at.match != "" && is == Approve
+		verdict := Decide(r, t, tool.Principal{}).Verdict
+		runs := verdict == Allow || at.match != "" && verdict == Approve // it may, with these arguments
 		if runs && Decide(nil, t, tool.Principal{}).Verdict != Allow {
 			return true
 		}
@@ -106,34 +106,29 @@ func (r *Rules) grants() iter.Seq[place] {
 
 // places are where rules of some kinds stand, in order.
 func (r *Rules) places(kinds ...int) iter.Seq[place] {
-	each := func(c *rule, at place, yield func(place) bool) bool {
-		if slices.ContainsFunc(kinds, func(kind int) bool { return c.sources[kind] != nil }) && !yield(at) {
-			return false
+	var all []place
+	add := func(module, action string, c *rule) {
+		if slices.ContainsFunc(kinds, func(kind int) bool { return c.sources[kind] != nil }) {
+			all = append(all, place{module: module, action: action})
 		}
 		for _, m := range c.matched {
-			at.match = m.pattern.String()
-			if slices.Contains(kinds, m.kind) && !yield(at) {
-				return false
-			}
-		}
-		return true
-	}
-	return func(yield func(place) bool) {
-		for _, name := range append([]string{wild}, slices.Sorted(maps.Keys(r.modules))...) {
-			m := &r.every
-			if name != wild {
-				m = r.modules[name]
-			}
-			if !each(&m.all, place{module: name, action: wild}, yield) {
-				return
-			}
-			for _, action := range slices.Sorted(maps.Keys(m.actions)) {
-				if !each(m.actions[action], place{module: name, action: action}, yield) {
-					return
-				}
+			at := place{module, action, m.pattern.String()}
+			if slices.Contains(kinds, m.kind) && !slices.Contains(all, at) {
+				all = append(all, at)
 			}
 		}
 	}
+	for _, name := range append([]string{wild}, slices.Sorted(maps.Keys(r.modules))...) {
+		m := &r.every
+		if name != wild {
+			m = r.modules[name]
+		}
+		add(name, wild, &m.all)
+		for _, action := range slices.Sorted(maps.Keys(m.actions)) {
+			add(name, action, m.actions[action])
+		}
+	}
+	return slices.Values(all)
 }
 
 // grantAt describes a grant.
@@ -149,7 +144,8 @@ func (r *Rules) grantAt(at place) Grant {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.modules)) {
-		if m := r.modules[name]; m.allowed != nil && (at == auto || at.overlaps(place{module: name, action: wild})) {
+		named := place{module: name, action: wild}
+		if m := r.modules[name]; m.allowed != nil && (at == auto || at.overlaps(named)) {
 			only := strings.Join(slices.Sorted(maps.Keys(m.allowed)), ", ")
 			except = append(except, "all of "+name+" but "+only)
 		}
@@ -176,24 +172,17 @@ func (at place) String() string {
 	return at.module + "." + at.action
 }
 
-// covers reports whether every tool that the other place names is named here too.
+// covers reports whether every tool that the other place names is named here too,
+// with any arguments.
 func (at place) covers(other place) bool {
-	return (at.match == "" || at.match == other.match) &&
-		(at.module == wild || at.module == other.module) && (at.action == wild || at.action == other.action)
+	return at.match == "" && (at.module == wild || at.module == other.module) &&
+		(at.action == wild || at.action == other.action)
 }
 
 // overlaps reports whether a tool may be named at both places.
 func (at place) overlaps(other place) bool {
 	return (at.module == wild || other.module == wild || at.module == other.module) &&
 		(at.action == wild || other.action == wild || at.action == other.action)
-}
-
-// placesOf are the places that name a tool, in the order of matches.
-func placesOf(id tool.ID) [4]place {
-	return [4]place{
-		{module: id.Namespace, action: id.Name}, {module: id.Namespace, action: wild},
-		{module: wild, action: id.Name}, {module: wild, action: wild},
-	}
 }
 
 // accepted reports whether one of the grants that name a tool was accepted.
@@ -206,11 +195,25 @@ func (r *Rules) accepted(id tool.ID, found *matches) bool {
 			return true
 		}
 	}
-	return found.fits != nil && found.fits.accepted
+	return found.fitting[granted] != nil && !found.unaccepted
 }
 
-// decideAtFloor decides a tool that only a grant that nobody accepted lets run.
-func decideAtFloor(t *tool.Tool, granted Decision) Decision {
+// placesOf are the places whose rules name a tool, in the order of [matches].
+func placesOf(id tool.ID) [4]place {
+	return [4]place{
+		{module: id.Namespace, action: id.Name}, {module: id.Namespace, action: wild},
+		{module: wild, action: id.Name}, {module: wild, action: wild},
+	}
+}
+
+// decideAtFloor decides a tool that only a grant that nobody accepted lets run. What
+// the user's own file denies by default stays denied.
+func decideAtFloor(sets []ruleSet, t *tool.Tool, granted Decision) Decision {
+	if len(sets) > 0 && sets[0].isUser {
+		if d := decideUnnamed(sets[:1], t); d.Verdict == Deny {
+			return d
+		}
+	}
 	if t.Runtime.Control || decideWithoutRules(t).Verdict == Allow {
 		return granted
 	}

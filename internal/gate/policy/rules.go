@@ -63,21 +63,26 @@ const (
 type Rules struct {
 	block    bool // whether the app file has a capabilities block
 	fallback DefaultPolicy
-	ceiling  int // the highest risk level that the default policy applies to
+	implied  bool // the block does not say default_policy
+	ceiling  int  // the highest risk level that the default policy applies to
 	timeout  time.Duration
 	modules  map[string]*module
 	every    module         // the rules of module "*"
 	call     *judgedCall    // set while one call is decided: see DecideCall
-	byArgs   bool           // whether a rule has a match
 	pending  map[place]bool // the grants that nobody accepted: see Floor
+	file     string         // named in reasons; "": it need not be, there is one file only
+	user     *Rules         // the user's own, which hold as well: see Over
 }
 
 // ApprovalTimeout returns the time a human has to answer under these rules.
 func (r *Rules) ApprovalTimeout() time.Duration {
-	if r == nil || r.timeout == 0 {
+	switch {
+	case r == nil:
 		return DefaultTimeout
+	case r.timeout != 0:
+		return r.timeout
 	}
-	return r.timeout
+	return r.user.ApprovalTimeout()
 }
 
 // module holds the rules of one module.
@@ -110,8 +115,11 @@ type ruleSource struct{ reason, rule string }
 // matches holds the rules that name one tool, narrowest first; some are nil.
 type matches struct {
 	rules [4]*rule
-	own   *module  // the rules of the tool's own module
-	fits  *fitting // nil while no call is decided
+	own   *module // the rules of the tool's own module
+	// fitting are the rules about some arguments that hold for the call; none while
+	// no call is decided. unaccepted says that the grant among them was not accepted.
+	fitting    [kinds]*ruleSource
+	unaccepted bool
 }
 
 // lookup returns the rules that name a tool.
@@ -123,7 +131,7 @@ func (r *Rules) lookup(id tool.ID) matches {
 	}
 	m.rules[2], m.rules[3] = r.every.actions[id.Name], &r.every.all
 	if r.call != nil {
-		m.fits = r.judge(&m, id)
+		m.judge(r.call, r.pending, id)
 	}
 	return m
 }
@@ -135,10 +143,7 @@ func (m *matches) first(kind int) *ruleSource {
 			return c.sources[kind]
 		}
 	}
-	if m.fits != nil {
-		return m.fits.sources[kind]
-	}
-	return nil
+	return m.fitting[kind]
 }
 
 // hidden returns the source that hides an action from models, or nil.
