@@ -145,6 +145,23 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// A yes is given to the text of a pattern, so no two patterns have the same.
+func TestPatternsThatDifferAreWrittenDifferently(t *testing.T) {
+	t.Parallel()
+	seen := make(map[string]string)
+	for _, form := range []string{
+		`{"a":"1, b: 2"}`, `{"a":"1","b":"2"}`, `{"a":1,"b":2}`, `{"a":"1"}`, `{"a":1}`, `{"a":"null"}`, `{"a":null}`,
+		`{"a":"[1]"}`, `{"a":[1]}`, `{"a":["1"]}`, `{"a":{"exact":1}}`, `{"a":"x "}`, `{"a":"x"}`, `{"a: x":"y"}`,
+		`{"=":{"a":1}}`, `{"a":"x: y"}`, `{}`, `{"any arguments":"x"}`,
+	} {
+		text := compiled(t, form).String()
+		if other := seen[text]; other != "" {
+			t.Errorf("%s and %s are both written %s", form, other, text)
+		}
+		seen[text] = form
+	}
+}
+
 func TestExactCallHoldsItsPaths(t *testing.T) {
 	t.Parallel()
 	was := call(t, `{"path":"link","content":"x"}`, map[string][]string{"path": {"/w/a"}})

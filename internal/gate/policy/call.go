@@ -73,6 +73,12 @@ func DecideCall(r *Rules, t *tool.Tool, p tool.Principal, call *match.Call) Deci
 	return d
 }
 
+// IsDenyInDoubt reports whether a human is asked because it cannot be told whether
+// a deny rule holds for the call.
+func (d Decision) IsDenyInDoubt() bool {
+	return d.Verdict == Approve && strings.Contains(d.Rule, "tools.capabilities.deny[")
+}
+
 // anyMatched reports whether a rule about some arguments, of either file, names the
 // tool and holds.
 func (r *Rules) anyMatched(id tool.ID, holds func(matchedRule) bool) bool {
