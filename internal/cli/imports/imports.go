@@ -200,6 +200,9 @@ func (i *imports) writeApp(
 			skipped = append(skipped, one)
 			continue
 		}
+		if one.Server.Command != "" { // it ran beside the client until now
+			one.Server.Isolation.Mode = "contained"
+		}
 		more, err := edit.AddServer(next, one.Server, modules)
 		switch {
 		case tool.KindOf(err) == tool.Conflict:
