@@ -29,7 +29,7 @@ func Sandbox() []Check {
 	case r.Level != sandbox.Full:
 		level.State = Warning
 	}
-	checks := []Check{peerCheck(), level}
+	checks := []Check{peerCheck(), level, serversCheck(r)}
 	if runtime.GOOS == "linux" {
 		checks = append(checks,
 			feature("Landlock", r.Landlock > 0, fmt.Sprintf("ABI %d", r.Landlock), "limiting the files of a process"),
@@ -37,6 +37,29 @@ func Sandbox() []Check {
 			feature("user namespaces", r.Namespaces, "available", "its own view of files, processes and network"))
 	}
 	return checks
+}
+
+// serversCheck reports what is hidden from an MCP server that is contained.
+func serversCheck(r sandbox.Report) Check {
+	c := Check{
+		Group: GroupSandbox, Name: "MCP servers", State: OK, Purpose: "keeping servers from what Callgate keeps",
+		Found: "the state directory and private folders are hidden from contained servers",
+	}
+	switch {
+	case !sandbox.Supervises():
+		c.State = Warning
+		c.Found = "the state directory is not hidden from servers, and what they start may outlive them"
+		c.Fix = "run Callgate on Linux where you do not trust the servers"
+	case !r.Namespaces:
+		c.State = Warning
+		c.Found = "the state directory and private folders are not hidden from contained servers; sandboxed ones are refused, " +
+			"unless an app file says runtime.sandbox: relaxed"
+		c.Fix = "permit user namespaces: see above"
+		if r.Level != sandbox.Process {
+			c.Found = "the state directory and private folders are not hidden from contained servers; write isolation: sandboxed"
+		}
+	}
+	return c
 }
 
 func feature(name string, available bool, found, why string) Check {

@@ -218,6 +218,9 @@ func (v Scoped) List(ctx context.Context) ([]Server, error) {
 		}
 		if c := one.Config(); c.Command != "" {
 			s.Reach = isolation.Describe(c.Isolation)
+			if text := isolation.Missing(); text != "" && c.Isolation.Mode == mcp.Contained {
+				s.Problems = append(s.Problems, text)
+			}
 		}
 		var err error
 		if s.Held, err = one.held(); err != nil {

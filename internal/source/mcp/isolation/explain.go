@@ -1,7 +1,6 @@
 package isolation
 
 import (
-	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -117,11 +116,6 @@ func (w *Walls) opened(path string) bool {
 func within(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
-}
-
-// String is the wall and what opens it, as a sentence's end.
-func (w Wall) String() string {
-	return cmp.Or(w.What, "a wall stopped it") + "; " + w.Open + " would open it"
 }
 
 // home is the folder of the user; "" without one.
