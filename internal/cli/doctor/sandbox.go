@@ -56,7 +56,8 @@ func serversCheck(r sandbox.Report) Check {
 			"unless an app file says runtime.sandbox: relaxed"
 		c.Fix = "permit user namespaces: see above"
 		if r.Level != sandbox.Process {
-			c.Found = "the state directory and private folders are not hidden from contained servers; write isolation: sandboxed"
+			c.Found = "the state directory and private folders are not hidden from contained servers: " +
+				"write isolation: sandboxed"
 		}
 	}
 	return c

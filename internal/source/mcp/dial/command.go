@@ -105,7 +105,7 @@ func (d *Dialer) startError(
 		e.Message += fmt.Sprintf("; it printed %d lines to stdout that are not MCP messages", strays)
 	}
 	tail := d.Log.Tail(began, d.Secrets.Redact)
-	if wall, ok := walls.Explain(tail, errors.Is(err, ErrEnded)); ok {
+	if wall, ok := walls.Explain(tail, errors.Is(err, ErrEnded), errors.Is(err, errSlow)); ok {
 		e.Message += "; " + wall.What
 		e.Hint = fmt.Sprintf("if you trust it, write %s below %s in the app file, and accept it again: callgate mcp trust %s",
 			wall.Open, name, name)

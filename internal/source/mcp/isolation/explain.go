@@ -3,6 +3,7 @@ package isolation
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"callgate/internal/lazyregexp"
@@ -29,15 +30,17 @@ var (
 	kernelSigns = lazyregexp.New(`(?i)bad system call|SIGSYS|function not implemented|ENOSYS`)
 )
 
-// Explain finds out of what a server wrote, before it ended or failed, which wall
-// stopped it. It returns false when nothing points at a wall. A sandboxed server
-// that ended at once may always have missed something.
-func (w *Walls) Explain(said string, ended bool) (Wall, bool) {
+// Explain finds out of what a server wrote, before it ended or was given up as too
+// slow, which wall stopped it. It returns false when nothing points at a wall. A
+// sandboxed server that ended at once may always have missed something, and one that
+// fetches packages waits for the network in silence.
+func (w *Walls) Explain(said string, ended, slow bool) (Wall, bool) {
 	if w == nil || w.spec == nil || w.spec.Mode == sandbox.Tracked {
 		return Wall{}, false
 	}
 	sandboxed := w.config.Mode == config.Sandboxed
-	if sandboxed && !w.config.Network && networkSigns.MatchString(said) {
+	waits := slow && slices.Contains(runners, filepath.Base(w.runs))
+	if sandboxed && !w.config.Network && (waits || networkSigns.MatchString(said)) {
 		return Wall{"it has no network, because it is sandboxed", "network: true"}, true
 	}
 	for line := range strings.Lines(said) {
@@ -58,6 +61,11 @@ func (w *Walls) Explain(said string, ended bool) (Wall, bool) {
 			true
 	}
 	return Wall{}, false
+}
+
+// runners are programs that fetch the server before they run it.
+var runners = []string{
+	"npx", "npm", "pnpm", "pnpx", "yarn", "bunx", "bun", "deno", "uvx", "uv", "pipx", "pip", "go", "cargo", "docker", "podman",
 }
 
 // path reports whether a path is behind a wall, and what would open it.

@@ -38,6 +38,7 @@ func TestExplain(t *testing.T) {
 			"/srv/data/x cannot be written", "writable: [/srv/data]"},
 		"a system call":  {sandboxed, "Bad system call", true, "a system call was refused", "isolation: contained"},
 		"nothing known":  {sandboxed, "oh no", true, "it sees its folder", "isolation: contained"},
+		"npx that waits": {sandboxed, "", false, "it has no network", "network: true"},
 		"still running":  {sandboxed, "oh no", false, "", ""},
 		"its own folder": {sandboxed, "ENOENT: no such file or directory, open '" + h.work + "/missing'", false, "", ""},
 		"a private file": {contained, "EACCES: permission denied, open '" + home + "/.aws/credentials'", true,
@@ -49,11 +50,11 @@ func TestExplain(t *testing.T) {
 		"no walls":         {config.Isolation{Mode: config.None}, "EACCES: permission denied, open '/root/.aws/x'", true, "", ""},
 	} {
 		machine := isolation.Machine{Hidden: []string{h.state}, Cache: filepath.Join(h.home, ".cache")}
-		walls, err := machine.Walls(c.isolation, "/bin/sh", h.work)
+		walls, err := machine.Walls(c.isolation, "/usr/bin/npx", h.work)
 		if err != nil {
 			t.Fatal(err)
 		}
-		wall, ok := walls.Explain("; its log ends:\n"+c.said, c.ended)
+		wall, ok := walls.Explain("; its log ends:\n"+c.said, c.ended, !c.ended && c.said == "")
 		if ok != (c.what != "") || !strings.Contains(wall.What, c.what) || wall.Open != c.open {
 			t.Errorf("%s: %+v, %v; want %q, %q", name, wall, ok, c.what, c.open)
 		}

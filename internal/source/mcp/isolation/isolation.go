@@ -44,12 +44,13 @@ type Walls struct {
 	config config.Isolation
 	cache  string
 	hidden []string
+	runs   string // the program
 	spec   *sandbox.Spec
 }
 
 // Walls makes the walls of a server that runs a program in a folder.
 func (m Machine) Walls(c config.Isolation, program, dir string) (*Walls, error) {
-	w := &Walls{config: c, hidden: m.Hidden}
+	w := &Walls{config: c, hidden: m.Hidden, runs: program}
 	if !sandbox.Supervises() {
 		if c.Mode == config.Sandboxed && !c.Relaxed {
 			return nil, tool.Errorf("mcp.start", tool.Unavailable, "this machine cannot run it sandboxed").
