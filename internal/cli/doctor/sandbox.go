@@ -1,7 +1,10 @@
 package doctor
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -13,7 +16,7 @@ const refused = "tools that run processes are denied, unless an app file says ru
 
 // Sandbox reports how this system can confine a tool's process, as the sandbox
 // itself finds out by trying.
-func Sandbox() []Check {
+func Sandbox(ctx context.Context) []Check {
 	r := sandbox.Probe()
 	level := Check{
 		Group: GroupSandbox, Name: "confinement", State: OK, Found: r.Level,
@@ -26,8 +29,15 @@ func Sandbox() []Check {
 		level.State = Warning
 		level.Found = "none on " + runtime.GOOS + ": " + refused
 		level.Fix = "run Callgate on Linux where you do not trust the tools"
+	case !r.Namespaces:
+		level.State = Warning
+		level.Found += ": files and network are kept from a command, but it sees other processes and their command " +
+			"lines, can see that a file exists, and may start any number of processes"
 	case r.Level != sandbox.Full:
 		level.State = Warning
+	}
+	if r.Level != sandbox.Process {
+		level.tried(tryCommand(ctx))
 	}
 	checks := []Check{peerCheck(), level, serversCheck(r)}
 	if runtime.GOOS == "linux" {
@@ -39,28 +49,25 @@ func Sandbox() []Check {
 	return checks
 }
 
-// serversCheck reports what is hidden from an MCP server that is contained.
-func serversCheck(r sandbox.Report) Check {
-	c := Check{
-		Group: GroupSandbox, Name: "MCP servers", State: OK, Purpose: "keeping servers from what Callgate keeps",
-		Found: "the state directory and private folders are hidden from contained servers",
+// tryCommand runs a command as tools do.
+func tryCommand(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	workspace, err := os.MkdirTemp("", "callgate-doctor-")
+	if err != nil {
+		return err
 	}
-	switch {
-	case !sandbox.Supervises():
-		c.State = Warning
-		c.Found = "the state directory is not hidden from servers, and what they start may outlive them"
-		c.Fix = "run Callgate on Linux where you do not trust the servers"
-	case !r.Namespaces:
-		c.State = Warning
-		c.Found = "the state directory and private folders are not hidden from contained servers; sandboxed ones are refused, " +
-			"unless an app file says runtime.sandbox: relaxed"
-		c.Fix = "permit user namespaces: see above"
-		if r.Level != sandbox.Process {
-			c.Found = "the state directory and private folders are not hidden from contained servers: " +
-				"write isolation: sandboxed"
-		}
+	defer os.RemoveAll(workspace)
+	if workspace, err = filepath.EvalSymlinks(workspace); err != nil {
+		return err
 	}
-	return c
+	exit, err := sandbox.Run(ctx, sandbox.Spec{
+		Argv: []string{"/bin/sh", "-c", "exit 7"}, Env: sandbox.Environ(nil), Workspace: workspace,
+	})
+	if err == nil && exit.Code != 7 {
+		err = fmt.Errorf("a confined command ended with code %d instead of 7", exit.Code)
+	}
+	return err
 }
 
 func feature(name string, available bool, found, why string) Check {
