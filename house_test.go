@@ -36,7 +36,7 @@ var rules = house.Rules{
 		{"internal/storage", "internal/importer"},
 		{"internal/storage/sqlite", "internal/storage/storagetest"},
 		{"internal/client", "internal/kernel/background", "internal/kernel/consent", "internal/kernel/modules",
-			"internal/kernel/modelset", "internal/kernel/clients", "internal/kernel/servers", "internal/kernel/tasks"},
+			"internal/kernel/grants", "internal/kernel/modelset", "internal/kernel/clients", "internal/kernel/servers", "internal/kernel/tasks"},
 		{"internal/kernel/apps", "internal/kernel/toolview"},
 		{"internal/kernel/session"},
 		{"internal/kernel/recovery", "internal/conversation"},

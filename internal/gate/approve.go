@@ -118,7 +118,7 @@ func (g *Gate) askAgain(ctx context.Context, c *callState, shown []tool.Claim) e
 	if err := g.Approvals.Withdraw(ctx, c.request.ID); err != nil {
 		return err
 	}
-	next := newRequest(c)
+	next := g.newRequest(c)
 	next.Asker = c.request.Asker
 	next.Reason = fmt.Sprintf("%s was approved, and since then %s", c.tool.ID.Dotted(), describeChange(shown, c.claims))
 	if len(c.ruleFiles) > 0 {
@@ -139,16 +139,23 @@ func (g *Gate) withdrawApproval(ctx context.Context, c *callState) {
 }
 
 // checkBinding binds an approved call once more when it holds its locks, which
-// may have taken a while.
-func checkBinding(ctx context.Context, c *callState) error {
-	if c.request == nil {
+// may have taken a while. So is one that runs by a lasting grant: the grant fits
+// what the call touched then.
+func (g *Gate) checkBinding(ctx context.Context, c *callState) error {
+	if c.request == nil && len(c.lasting) == 0 {
 		return nil
 	}
 	held := c.claims
-	if err := bindEffects(ctx, c); err != nil || slices.Equal(held, c.claims) {
+	if err := bindEffects(ctx, c); err != nil {
 		return err
 	}
-	return changedError(c, held, "while it waited for its locks")
+	if !slices.Equal(held, c.claims) {
+		return changedError(c, held, "while it waited for its locks")
+	}
+	for _, grant := range c.lasting {
+		g.Lasting.Used(grant.ID, c.call.ID)
+	}
+	return nil
 }
 
 // changedError refuses a call that would not do what its human approved.
@@ -205,15 +212,17 @@ func (g *Gate) askHuman(ctx context.Context, c *callState) error {
 	return nil
 }
 
-func newRequest(c *callState) *approval.Request {
+func (g *Gate) newRequest(c *callState) *approval.Request {
 	now := time.Now()
-	return &approval.Request{
+	r := &approval.Request{
 		ID: newID("a"), State: approval.Pending, Call: c.call,
 		Workspace: c.caller.place.Workspace, AppFile: c.caller.place.AppFile,
 		Risk: c.tool.Runtime.Risk, Reason: c.decision.Reason, Claims: c.claims,
 		AskedAt: now, Deadline: now.Add(c.caller.rules.Policy.ApprovalTimeout()),
 		Asker: c.caller.id.Requester,
 	}
+	g.offerLasting(c, r)
+	return r
 }
 
 // waitingError ends the path without ending its call.

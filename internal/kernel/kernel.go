@@ -15,6 +15,7 @@ import (
 	"callgate/internal/conversation"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/lock"
 	"callgate/internal/gate/policy"
 	"callgate/internal/journal"
@@ -22,6 +23,7 @@ import (
 	"callgate/internal/kernel/background"
 	"callgate/internal/kernel/clients"
 	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/grants"
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/recovery"
@@ -52,6 +54,7 @@ type Kernel struct {
 	Servers       *servers.Set
 	Clients       *clients.Table
 	Secrets       *Secrets
+	Grants        *grants.Grants
 	Apps          *apps.Loader
 
 	parts
@@ -138,7 +141,7 @@ func (k *Kernel) openStores(ctx context.Context, cfg Config) (err error) {
 }
 
 // openGate makes the path of a call.
-func (k *Kernel) openGate(_ context.Context, cfg Config) error {
+func (k *Kernel) openGate(ctx context.Context, cfg Config) error {
 	key, err := k.state.HumanKey()
 	if err != nil {
 		return err
@@ -147,9 +150,17 @@ func (k *Kernel) openGate(_ context.Context, cfg Config) error {
 		Key: key, Kernel: os.Getpid(), Lineage: cfg.Lineage,
 	})
 	k.Secrets = &Secrets{vault: k.vault, approvals: k.Approvals, journal: k.Journal, user: k.user}
+	k.Grants, err = grants.Open(ctx, grants.Options{
+		Documents: k.database.Stores().Documents, Approvals: k.Approvals, Journal: k.Journal, Secrets: k.vault,
+		User: k.user, Log: k.log,
+	})
+	if err != nil {
+		return err
+	}
 	k.gate = gate.New(gate.Config{
 		Tools: k.Tools, Journal: k.Journal, Locks: gate.LocalLocks(k.Locks), Rates: &policy.Limiter{},
 		Approvals: k.Approvals, Artifacts: k.Artifacts, Secrets: k.vault, Output: k.Output, Limits: cfg.Limits,
+		Lasting: k.Grants,
 	})
 	return nil
 }
@@ -223,6 +234,7 @@ func (k *Kernel) recover(ctx context.Context) error {
 	}
 	k.Approvals.SetHooks(approval.Hooks{
 		CheckEdit: k.gate.CheckEdit, Settled: k.gate.RecordAnswer, Orphaned: k.recovery.Finish,
+		NewGrant: lasting.NewID, Remember: k.Grants.Remember,
 	})
 	if err := k.recovery.Run(ctx); err != nil {
 		return err
@@ -338,6 +350,9 @@ func (k *Kernel) close() error {
 	}
 	if k.indexes != nil {
 		errs = append(errs, k.indexes.Close())
+	}
+	if k.Grants != nil {
+		errs = append(errs, k.Grants.Close())
 	}
 	if k.Journal != nil {
 		errs = append(errs, k.Journal.Close())

@@ -7,6 +7,7 @@ import (
 	"callgate/internal/agent/surface"
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/lock"
 	"callgate/internal/journal"
 	"callgate/internal/kernel/servers"
@@ -47,9 +48,30 @@ func Approval(r approval.Request) protocol.Approval {
 	return protocol.Approval{
 		ID: r.ID, State: protocol.ApprovalState(r.State), Call: r.Call, Workspace: r.Workspace, AppFile: r.AppFile,
 		Risk: r.Risk, Reason: r.Reason, Claims: r.Claims, AskedAt: r.AskedAt, Deadline: r.Deadline,
-		Asker:  protocol.Requester(r.Asker),
-		Answer: pointer(r.Answer, func(a approval.Answer) protocol.ApprovalAnswer { return protocol.ApprovalAnswer(a) }),
+		Asker: protocol.Requester(r.Asker), ToolApp: r.ToolApp,
+		Choices: orNil(r.Choices, func(c approval.Choice) protocol.Choice { return protocol.Choice(c) }),
+		Answer:  pointer(r.Answer, approvalAnswer),
 	}
+}
+
+func approvalAnswer(a approval.Answer) protocol.ApprovalAnswer {
+	return protocol.ApprovalAnswer{
+		Approve: a.Approve, Args: a.Args, Claims: a.Claims, Always: a.Always, Feedback: a.Feedback, By: a.By, At: a.At,
+		Remember: pointer(a.Remember, func(m approval.Remember) protocol.Remember { return protocol.Remember(m) }),
+	}
+}
+
+// Grant converts a lasting grant.
+func Grant(g lasting.Grant) protocol.Grant {
+	return protocol.Grant{
+		ID: g.ID, Tool: g.Tool, Text: g.Text, Match: g.Match, Exact: g.Exact, Folder: g.Folder, AppFile: g.AppFile,
+		Until: g.Until, Made: g.Made, By: g.By, Approval: g.Approval, Uses: protocol.GrantUses(g.Uses),
+	}
+}
+
+// GrantSuggestion converts a suggested lasting grant.
+func GrantSuggestion(s lasting.Suggestion) protocol.GrantSuggestion {
+	return protocol.GrantSuggestion{Grant: Grant(s.Grant), Approved: s.Approved, Last: s.Last, Examples: s.Examples}
 }
 
 // Record converts a record of the journal.

@@ -49,7 +49,7 @@ func (p *Pane) key(k tea.KeyPressMsg) tea.Cmd {
 	case "pgdown":
 		it.scroll += pageLines
 	default:
-		if len(k.Text) == 1 && k.Text > " " && len(it.word) < maxWord {
+		if len(k.Text) == 1 && (k.Text > " " || k.Text == " " && it.word != "") && len(it.word) < maxWord {
 			it.word += k.Text
 		}
 	}
@@ -88,6 +88,12 @@ func choice(word string) string {
 // decide does what a word says.
 func (p *Pane) decide(it *item, word string) tea.Cmd {
 	it.wrong = ""
+	if remember, ok, err := it.ParseRemember(word, p.Now()); err != nil {
+		it.wrong = err.Error()
+		return nil
+	} else if ok {
+		return p.send(it, protocol.Answer{Approve: true, Remember: remember})
+	}
 	switch choice(word) {
 	case "approve":
 		return p.send(it, protocol.Answer{Approve: true})
@@ -102,7 +108,7 @@ func (p *Pane) decide(it *item, word string) tea.Cmd {
 		p.Post(LeftWaiting{})
 	default:
 		if word != "" {
-			it.wrong = "that is no answer: a, d, e, s or q"
+			it.wrong = "that is no answer: a, d, e, s, q or a number"
 		}
 	}
 	return nil
