@@ -34,6 +34,7 @@ import (
 
 	"callgate/internal/artifact"
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/lock"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/schema"
@@ -52,7 +53,7 @@ type Config struct {
 	Approvals *approval.Queue
 	Artifacts *artifact.Store
 	Secrets   *secret.Vault
-	Lasting   LastingGrants      // nil: none
+	Lasting   *lasting.Store     // a human's yes that lasts; nil: none does
 	Output    *journal.OutputBus // receives what running calls print
 	Limits    Limits
 }
@@ -150,6 +151,7 @@ func New(c Config) *Gate {
 		authorize,      // deny · approve · allow; hidden tools do not exist
 		g.checkArgs,    // coerce what is safe, validate the rest
 		bindEffects,    // effects from arguments, paths canonical before they become lock names
+		authorizeCall,  // the rules about arguments, for those of this call
 		protectRules,   // a change of the rules needs a human, whatever is granted
 		g.applyLasting, // a human's yes that lasts: approve becomes allow
 		g.rateLimit,
@@ -159,7 +161,7 @@ func New(c Config) *Gate {
 	g.steps = append(before,
 		g.awaitApproval,       // a human sees the exact call and may edit it; bound again, asked again if it differs
 		g.locker.acquireLocks, // every claim, all or none, in line, with a deadline
-		g.checkBinding,        // an approved call still touches what was approved
+		checkBinding,          // an approved call still touches what was approved
 		g.recordBegun,         // journal: write-ahead
 		g.executor.runHandler, // the tool itself, inside its grant and its time
 		g.checkResult,         // the result against the output schema

@@ -41,6 +41,9 @@ func (g *Gate) recordAsked(ctx context.Context, c *callState) error {
 // recordBegun is the write-ahead: a call with an effect runs only when this is
 // on disk.
 func (g *Gate) recordBegun(ctx context.Context, c *callState) error {
+	for _, grant := range c.lasting {
+		g.Lasting.Used(grant.ID, c.call.ID)
+	}
 	if c.isSingleRecord() {
 		return nil
 	}

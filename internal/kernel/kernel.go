@@ -160,7 +160,7 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) error {
 	k.gate = gate.New(gate.Config{
 		Tools: k.Tools, Journal: k.Journal, Locks: gate.LocalLocks(k.Locks), Rates: &policy.Limiter{},
 		Approvals: k.Approvals, Artifacts: k.Artifacts, Secrets: k.vault, Output: k.Output, Limits: cfg.Limits,
-		Lasting: k.Grants,
+		Lasting: k.Grants.Store,
 	})
 	return nil
 }

@@ -27,7 +27,10 @@ func Commands(e *command.Env) []*cobra.Command {
 		Long: `Show and revoke lasting grants: approvals that were kept, so that a call which
 fits one runs without asking. They are made when an approval is answered: at a
 terminal, in a client's form, or with callgate approvals approve --remember.`,
-		Example: "  callgate grants list\n  callgate grants show g3kf\n  callgate grants revoke g3kf\n  callgate grants suggest",
+		Example: `  callgate grants list
+  callgate grants show g3kf        the first letters of an ID are enough
+  callgate grants revoke g3kf
+  callgate grants suggest`,
 	}
 	return []*cobra.Command{e.Group(group, newList(e), show, revoke, newSuggest(e))}
 }

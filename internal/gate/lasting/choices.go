@@ -30,9 +30,9 @@ func Choices(c *Call) []approval.Choice {
 		}
 		list = append(list, approval.Choice{Text: text, Match: m, Exact: exact, Everywhere: everywhere})
 	}
-	exact := match.ExactCall(&c.Call)
+	exact := match.ExactCall(c.Call)
 	add(exact, "this exact call"+textHere, true, false)
-	for _, p := range match.Suggest(&c.Call) {
+	for _, p := range match.Suggest(c.Call) {
 		if _, isCommand := p.Map()["command"]; isCommand && !strings.Contains(p.String(), "*") {
 			continue // it says no more than the exact call
 		}

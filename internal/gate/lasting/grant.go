@@ -27,6 +27,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"strings"
 	"time"
 
 	"callgate/internal/gate/match"
@@ -65,57 +66,26 @@ func (g *Grant) Ended(now time.Time) bool { return !g.Until.IsZero() && !now.Bef
 
 // Call is a call that wants to run. It is for one goroutine.
 type Call struct {
-	match.Call
+	*match.Call
 	AppFile string // of the app that brings the tool; empty: the kernel has it
 }
 
-// DecodeArgs reads arguments as patterns compare them. Numbers that would be
-// rounded are an error: two calls must not become one.
-func DecodeArgs(raw json.RawMessage) (map[string]any, error) {
-	const op = "lasting.DecodeArgs"
-	args := map[string]any{}
-	if len(raw) == 0 {
-		return args, nil
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
+// CheckNumbers returns an error when arguments have a number that patterns would
+// round: two calls must not become one.
+func CheckNumbers(args json.RawMessage) error {
+	dec := json.NewDecoder(bytes.NewReader(args))
 	dec.UseNumber()
-	if err := dec.Decode(&args); err != nil || args == nil {
-		return nil, &tool.Error{Op: op, Kind: tool.Invalid, Err: err, Message: "the arguments are not one JSON object"}
-	}
-	if _, ok := plain(args); !ok {
-		return nil, tool.Errorf(op, tool.Invalid, "the arguments have a number that cannot be compared exactly")
-	}
-	return args, nil
-}
-
-// plain replaces each number by its value, in place. It reports false where that
-// rounds one.
-func plain(v any) (any, bool) {
-	switch v := v.(type) {
-	case json.Number:
-		f, err := v.Float64()
-		if err != nil || math.Abs(f) >= 1<<53 {
-			return nil, false
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return nil // the end; that it is JSON was checked before
 		}
-		return f, true
-	case map[string]any:
-		for name, value := range v {
-			p, ok := plain(value)
-			if !ok {
-				return nil, false
+		if n, ok := token.(json.Number); ok {
+			if f, err := n.Float64(); err != nil || math.Abs(f) >= 1<<53 {
+				return tool.Errorf("lasting.CheckNumbers", tool.Invalid, "the number %s cannot be compared exactly", n)
 			}
-			v[name] = p
-		}
-	case []any:
-		for i, value := range v {
-			p, ok := plain(value)
-			if !ok {
-				return nil, false
-			}
-			v[i] = p
 		}
 	}
-	return v, true
 }
 
 // Fits reports whether the grant alone covers a call, whatever its end date.
@@ -135,8 +105,19 @@ func (g *Grant) Fits(c *Call) (bool, error) {
 func covers(p *match.Pattern, c *Call) bool {
 	var alone match.Set
 	alone.Add(p)
-	_, ok := alone.Fits(&c.Call)
+	_, ok := alone.Fits(c.Call)
 	return ok
 }
 
 func (c *Call) where() where { return where{c.Module + "." + c.Action, c.Workspace, c.AppFile} }
+
+// Reason says why a call runs by some grants: the rule, and the rule with what the
+// human was shown.
+func Reason(found []Found) (rule, reason string) {
+	var ids, texts []string
+	for _, f := range found {
+		ids, texts = append(ids, f.ID), append(texts, f.Text)
+	}
+	rule = "grant " + strings.Join(ids, ", ")
+	return rule, rule + ": " + strings.Join(texts, "; ")
+}

@@ -154,7 +154,7 @@ func (s *shelf) find(c *Call) []*entry {
 	if len(s.entries) == 0 {
 		return nil
 	}
-	numbers, ok := s.set.Fits(&c.Call)
+	numbers, ok := s.set.Fits(c.Call)
 	if !ok {
 		return nil
 	}

@@ -103,13 +103,10 @@ func wasDenied(g Grant, key string, past []approval.Request) bool {
 	return false
 }
 
-// callOf is the call of a request, without the paths that its arguments mean.
+// callOf is the call of a request, with the paths that its claims are about left
+// out: a pattern over paths is compared by the text of the arguments then.
 func callOf(r approval.Request) *Call {
-	args, err := DecodeArgs(r.Call.Args)
-	if err != nil {
-		args = map[string]any{}
-	}
-	return &Call{AppFile: r.ToolApp, Call: match.Call{
-		Module: r.Call.Tool.Namespace, Action: r.Call.Tool.Name, Args: args, Workspace: r.Workspace,
-	}}
+	call := &match.Call{Module: r.Call.Tool.Namespace, Action: r.Call.Tool.Name, Workspace: r.Workspace}
+	_ = json.Unmarshal(r.Call.Args, &call.Args) // what cannot be read fits nothing
+	return &Call{Call: call, AppFile: r.ToolApp}
 }

@@ -45,6 +45,7 @@ func Compile(m map[string]any) (*Pattern, error) {
 		}
 		p.conditions = append(p.conditions, condition{param: param, source: source, any: tests})
 	}
+	p.commands = len(p.programs()) > 0
 	return p, nil
 }
 

@@ -38,10 +38,23 @@ type Call struct {
 	Args           map[string]any // as JSON decodes them
 	Workspace      string         // canonical
 	// Paths are the canonical paths of the parameters that name files, as the gate
-	// bound them.
-	Paths map[string][]string
+	// bound them, and Folders those of them that are folders: a call about a folder
+	// is about what is below.
+	Paths   map[string][]string
+	Folders map[string]bool
 
 	lines map[string]*shellcmd.Line // command lines that were parsed already
+}
+
+// AddPath adds the canonical path of a parameter.
+func (c *Call) AddPath(param, path string, folder bool) {
+	if c.Paths == nil {
+		c.Paths, c.Folders = make(map[string][]string), make(map[string]bool)
+	}
+	c.Paths[param] = append(c.Paths[param], path)
+	if folder {
+		c.Folders[path] = true
+	}
 }
 
 // line returns a parsed command line.
@@ -60,6 +73,7 @@ func (c *Call) line(text string) *shellcmd.Line {
 // Pattern says which arguments a rule is about. The zero value fits every call.
 type Pattern struct {
 	conditions []condition // by parameter
+	commands   bool        // whether the condition on the command is one of command patterns alone
 	exact      *exactCall
 }
 
@@ -93,6 +107,9 @@ const (
 func (p *Pattern) Fits(c *Call) bool {
 	if p.exact != nil {
 		return p.exact.fits(c)
+	}
+	if text, ok := c.Args[paramCommand].(string); ok && p.commands {
+		return c.line(text).Allowed(func(cmd *shellcmd.Command) bool { return p.covers(c, cmd) })
 	}
 	for i := range p.conditions {
 		if !p.conditions[i].fits(c) {

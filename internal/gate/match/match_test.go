@@ -90,6 +90,29 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+// A rule that forbids a file is in doubt about the folders that it is in.
+func TestFolders(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		pattern, folder string
+		want            match.Answer
+	}{
+		{"secret/**", "/w", match.Unsure},
+		{"secret/key", "/w", match.Unsure},
+		{"secret/key", "/w/secret", match.Unsure},
+		{"secret/key", "/w/sec", match.No},
+		{"secret/**", "/w/src", match.No},
+		{"/w/secret/*", "/w", match.Unsure},
+		{"**/*.key", "/w/src", match.Unsure},
+	} {
+		c := call(t, `{"path":"x"}`, nil)
+		c.AddPath("path", test.folder, true)
+		if got := compiled(t, `{"path":"`+test.pattern+`"}`).Touches(c); got != test.want {
+			t.Errorf("%s in %s: %v, want %v", test.pattern, test.folder, got, test.want)
+		}
+	}
+}
+
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	for form, want := range map[string]string{

@@ -26,9 +26,7 @@ func Suggest(c *Call) []*Pattern {
 		if err != nil || slices.ContainsFunc(out, func(q *Pattern) bool { return q.String() == p.String() }) {
 			continue
 		}
-		var s Set
-		s.Add(p)
-		if _, ok := s.Fits(c); ok {
+		if p.Fits(c) {
 			out = append(out, p)
 		}
 	}

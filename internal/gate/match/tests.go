@@ -56,13 +56,21 @@ func (t literalTest) matches(c *Call, s string, bound bool) bool {
 	return filepath.ToSlash(s) == path.Clean(want)
 }
 
+func (t literalTest) matchesBelow(c *Call, folder string) bool {
+	want := string(t)
+	if !path.IsAbs(want) {
+		want = path.Join(filepath.ToSlash(c.Workspace), want)
+	}
+	return strings.HasPrefix(path.Clean(want)+"/", strings.TrimSuffix(filepath.ToSlash(folder), "/")+"/")
+}
+
 func (t literalTest) fits(c *Call, param string, v any) bool {
 	list, bound := texts(c, param, v)
 	return len(list) > 0 && !slices.ContainsFunc(list, func(s string) bool { return !t.matches(c, s, bound) })
 }
 
 func (t literalTest) touches(c *Call, param string, v any) Answer {
-	return anyText(c, param, v, t.matches)
+	return anyText(c, param, v, t)
 }
 
 // globTest is a pattern of paths.
@@ -86,10 +94,28 @@ func (t globTest) matches(c *Call, s string, bound bool) bool {
 	return t.glob.Matches(filepath.ToSlash(rel), true)
 }
 
+func (t globTest) matchesBelow(c *Call, folder string) bool {
+	from := "/"
+	if !t.absolute {
+		from = c.Workspace
+	}
+	rel, err := filepath.Rel(from, folder)
+	if err != nil {
+		return false
+	}
+	at := t.glob.Start()
+	if rel != "." {
+		for name := range strings.SplitSeq(filepath.ToSlash(rel), "/") {
+			at = t.glob.Step(at, name, true)
+		}
+	}
+	return t.glob.CanMatchBelow(at)
+}
+
 func (t globTest) fits(c *Call, param string, v any) bool { return everyText(c, param, v, t.matches) }
 
 func (t globTest) touches(c *Call, param string, v any) Answer {
-	return anyText(c, param, v, t.matches)
+	return anyText(c, param, v, t)
 }
 
 // everyText reports whether every text of an argument fits a glob. A text that is not
@@ -105,17 +131,27 @@ func everyText(c *Call, param string, v any, fits func(*Call, string, bool) bool
 	return len(list) > 0
 }
 
-func anyText(c *Call, param string, v any, fits func(*Call, string, bool) bool) Answer {
+// pathTest is a test of texts.
+type pathTest interface {
+	matches(c *Call, s string, bound bool) bool
+	// matchesBelow reports whether something in a folder can match.
+	matchesBelow(c *Call, folder string) bool
+}
+
+func anyText(c *Call, param string, v any, t pathTest) Answer {
 	list, bound := texts(c, param, v)
 	best := No
 	for _, s := range list {
-		if fits(c, s, bound) {
+		if t.matches(c, s, bound) {
 			return Yes
 		}
 		if !bound && winding(s) {
-			if fits(c, path.Clean(s), bound) {
+			if t.matches(c, path.Clean(s), bound) {
 				return Yes
 			}
+			best = Unsure
+		}
+		if bound && c.Folders[s] && t.matchesBelow(c, s) {
 			best = Unsure
 		}
 	}

@@ -50,9 +50,9 @@ const (
 	reasonPermit  = "name it under grant or approve there to permit it"
 )
 
-// Decide decides whether p may call t under r. Nil rules are those of an app
-// without capabilities.
-func Decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
+// decide decides by the rules that name the tool, and by those about arguments
+// that hold for the call being decided.
+func decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
 	var none Rules
 	if r == nil {
 		r = &none

@@ -267,6 +267,44 @@ func allowedAll(list []*Command, allows func(*Command) bool) bool {
 	return true
 }
 
+// FirstRefused returns the words of the first command that is not allowed, as far
+// as they are known.
+func (l *Line) FirstRefused(allows func(*Command) bool) string {
+	return firstRefused(l.Commands, allows)
+}
+
+func firstRefused(list []*Command, allows func(*Command) bool) string {
+	for _, c := range list {
+		switch {
+		case allows(c):
+		case c.transparent():
+			if inner := firstRefused(c.Inner, allows); inner != "" {
+				return inner
+			}
+		default:
+			return c.String()
+		}
+	}
+	return ""
+}
+
+// String returns the command for a human.
+func (c *Command) String() string {
+	words := slices.Clone(c.Assigns)
+	for _, w := range c.Words {
+		if !w.Static {
+			w.Text += "…"
+		}
+		words = append(words, w.Text)
+	}
+	for _, r := range c.Redirects {
+		if r.Writes {
+			words = append(words, ">", r.Word.Text)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
 // transparent reports whether a command does nothing but run the ones within.
 func (c *Command) transparent() bool {
 	return c.Wrapper && c.Opaque == "" && len(c.Inner) > 0 && len(c.Assigns) == 0 && !c.writes()
