@@ -2,6 +2,7 @@ package lasting
 
 import (
 	"encoding/json"
+	"hash/maphash"
 	"slices"
 	"sync"
 	"time"
@@ -14,7 +15,10 @@ import (
 type entry struct {
 	Grant   // without its uses
 	pattern *match.Pattern
-	version int64 // of its document; guarded by the store's write lock
+	args    any    // of an exact call, as they are hashed
+	command bool   // the pattern is about a command line
+	begins  prefix // of what the pattern fits; may be empty
+	version int64  // of its document; guarded by the store's write lock
 
 	mu    sync.Mutex
 	uses  Uses
@@ -40,6 +44,8 @@ func newEntry(g Grant) (*entry, error) {
 	if err != nil {
 		return nil, &tool.Error{Op: op, Kind: tool.Invalid, Err: err, Message: "the pattern cannot be used"}
 	}
+	e.args, e.begins = form["="], prefixOf(form)
+	_, e.command = form["command"]
 	return e, nil
 }
 
@@ -74,9 +80,11 @@ type where struct{ tool, folder, appFile string }
 // of the folder and those for everywhere, together, because several of them may
 // cover the parts of one command line.
 type shelf struct {
-	set     match.Set
-	entries []*entry  // by their numbers in the set
-	ends    time.Time // when the first of them ends; zero: none does
+	exact    map[uint64][]*entry // by the hash of the arguments
+	commands match.Set
+	numbered []*entry // those of commands, by their numbers there
+	rest     []*entry
+	ends     time.Time // when the first of them ends; zero: none does
 }
 
 // maxShelves bounds the folders whose shelves are kept ready.
@@ -84,13 +92,14 @@ const maxShelves = 1000
 
 // index finds grants. It is guarded by the store's lock.
 type index struct {
+	seed    maphash.Seed
 	byID    map[string]*entry
 	byTool  map[string][]*entry
 	shelves map[where]*shelf // made when they are first asked for, and anew after a change
 }
 
 func newIndex() index {
-	return index{byID: map[string]*entry{}, byTool: map[string][]*entry{}, shelves: map[where]*shelf{}}
+	return index{seed: maphash.MakeSeed(), byID: map[string]*entry{}, byTool: map[string][]*entry{}, shelves: map[where]*shelf{}}
 }
 
 func (x *index) add(e *entry) {
@@ -123,13 +132,12 @@ func (x *index) ready(at where, now time.Time) *shelf {
 
 // make makes the shelf for a call.
 func (x *index) make(at where, now time.Time) *shelf {
-	s := &shelf{}
+	s := &shelf{exact: map[uint64][]*entry{}}
 	for _, e := range x.byTool[at.tool] {
 		if e.Ended(now) || !e.isFor(at) {
 			continue
 		}
-		s.set.Add(e.pattern)
-		s.entries = append(s.entries, e)
+		s.add(e, x.seed)
 		if !e.Until.IsZero() && (s.ends.IsZero() || e.Until.Before(s.ends)) {
 			s.ends = e.Until
 		}
@@ -149,18 +157,44 @@ func (e *entry) isFor(at where) bool {
 	return e.Folder == at.folder && e.AppFile == at.appFile
 }
 
+func (s *shelf) add(e *entry, seed maphash.Seed) {
+	switch {
+	case e.Exact:
+		h := hash(seed, e.args)
+		s.exact[h] = append(s.exact[h], e)
+	case e.command:
+		s.commands.Add(e.pattern)
+		s.numbered = append(s.numbered, e)
+	default:
+		s.rest = append(s.rest, e)
+	}
+}
+
 // find returns the grants that cover a call together.
-func (s *shelf) find(c *Call) []*entry {
-	if len(s.entries) == 0 {
+func (s *shelf) find(c *Call, seed maphash.Seed) []*entry {
+	if len(s.exact) > 0 {
+		for _, e := range s.exact[hash(seed, c.Args)] {
+			if e.pattern.Fits(c.Call) {
+				return []*entry{e}
+			}
+		}
+	}
+	var begins valueCache
+	for _, e := range s.rest {
+		if begins.mayFit(c, e.begins) && e.pattern.Fits(c.Call) {
+			return []*entry{e}
+		}
+	}
+	if len(s.numbered) == 0 {
 		return nil
 	}
-	numbers, ok := s.set.Fits(c.Call)
+	numbers, ok := s.commands.Fits(c.Call)
 	if !ok {
 		return nil
 	}
 	found := make([]*entry, len(numbers))
 	for i, n := range numbers {
-		found[i] = s.entries[n]
+		found[i] = s.numbered[n]
 	}
 	return found
 }

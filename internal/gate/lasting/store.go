@@ -119,7 +119,7 @@ func (s *Store) Find(c *Call) []Found {
 		}
 		s.mu.Unlock()
 	}
-	entries := shelf.find(c)
+	entries := shelf.find(c, s.index.seed)
 	if len(entries) == 0 {
 		return nil
 	}
