@@ -40,7 +40,7 @@ type Dialog struct {
 	draft []byte // the arguments as last edited
 }
 
-const choices = "[a]pprove once  [d]eny  [e]dit  [s]ession: approve for all of it  [q]uit: leave it waiting >"
+const choices = "[a]pprove  [d]eny  [e]dit  [s]ession: approve for all of it  [q]uit: leave it waiting >"
 
 // lastingHint stands above the choices of a yes that lasts.
 const lastingHint = "or approve it from now on, by its number (2), or until a date (2 30d):"

@@ -11,7 +11,7 @@ import (
 )
 
 // maxChoices bounds what a human is offered beside this one call.
-const maxChoices = 8
+const maxChoices = 7
 
 const (
 	textHere       = ", in this folder"
