@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strings"
 
 	"callgate/tool"
 )
@@ -35,6 +36,8 @@ const (
 	ruleInternal = "tool.internal"
 	ruleAskFirst = "tool.ask_first"
 	ruleNoBlock  = "kernel.no_capabilities"
+
+	ruleServersRead = "kernel.servers_read"
 	ruleCeiling  = "tools.capabilities.max_risk_level"
 	ruleFallback = "tools.capabilities.default_policy"
 )
@@ -113,10 +116,19 @@ func (r *Rules) decideByDefault(t *tool.Tool, found *matches) Decision {
 	case Auto:
 		return Decision{Allow, "default_policy auto in tools.capabilities", ruleFallback}
 	case Ask:
+		if isServersRead(t) {
+			return Decision{Allow, "a low-risk read of a server that a human accepted", ruleServersRead}
+		}
 		return Decision{Approve, fmt.Sprintf(reasonUnnamed, t.ID.Dotted()), ruleFallback}
 	default:
 		return Decision{Deny, fmt.Sprintf(reasonBlocked, t.ID.Dotted()), ruleFallback}
 	}
+}
+
+// isServersRead reports whether a tool is a low-risk read of an MCP server. A human
+// accepted that server, and its definition of the tool.
+func isServersRead(t *tool.Tool) bool {
+	return strings.HasPrefix(t.ID.Namespace, "mcp_") && t.Runtime.Risk == tool.Low && t.Runtime.SideEffect == tool.Read
 }
 
 // decideWithoutRules decides for an app without a capabilities block.
