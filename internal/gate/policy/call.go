@@ -79,7 +79,7 @@ func (r *Rules) anyMatched(id tool.ID, holds func(matchedRule) bool) bool {
 
 // permitsSome reports whether a rule permits the tool with some arguments.
 func (r *Rules) permitsSome(id tool.ID) bool {
-	return r != nil && r.anyMatched(id, func(rule matchedRule) bool { return rule.kind == granted || rule.kind == approved })
+	return r != nil && r.anyMatched(id, func(rule matchedRule) bool { return rule.kind != denied })
 }
 
 // deniesAll reports whether a rule denies the tool with any arguments.

@@ -99,9 +99,19 @@ func (r *Rules) decideForDaemon(t *tool.Tool, found *matches) Decision {
 // then as one of the kernel's own tools, then by the ceiling and the default
 // policy.
 func (r *Rules) decideByDefault(t *tool.Tool, found *matches) Decision {
-	if s := found.first(granted); s != nil {
+	s := found.first(granted)
+	if s != nil && r.accepted(t.ID, found) {
 		return Decision{Allow, s.reason, s.rule}
 	}
+	d := r.decideUnnamed(t)
+	if s != nil && d.Verdict != Allow {
+		return decideAtFloor(t, Decision{Allow, s.reason, s.rule})
+	}
+	return d
+}
+
+// decideUnnamed decides a tool that no rule names.
+func (r *Rules) decideUnnamed(t *tool.Tool) Decision {
 	if t.Runtime.Control {
 		return Decision{Allow, "one of the kernel's own tools", ruleControl}
 	}
@@ -114,7 +124,11 @@ func (r *Rules) decideByDefault(t *tool.Tool, found *matches) Decision {
 	}
 	switch r.fallback {
 	case Auto:
-		return Decision{Allow, "default_policy auto in tools.capabilities", ruleFallback}
+		d := Decision{Allow, "default_policy auto in tools.capabilities", ruleFallback}
+		if r.pending[auto] {
+			return decideAtFloor(t, d)
+		}
+		return d
 	case Ask:
 		if isServersRead(t) {
 			return Decision{Allow, "a low-risk read of a server that a human accepted", ruleServersRead}

@@ -38,6 +38,14 @@
 // fits; a deny or an approve rule if any part does. Where it cannot be told
 // whether a deny holds, as with a command that is computed, a human is asked.
 //
+// # Floor
+//
+// An app file may come from a stranger, so what it grants counts only once a human
+// accepted it. Until then [Rules.Floor] narrows the rules: a call runs unasked only
+// where it would without any rules, and needs approval where a grant or
+// default_policy auto would let it run. Denies, approves, hides and limits hold from
+// the start. [Rules.Wider] says what there is to accept.
+//
 // # Rates
 //
 // Rules also hold rate limits; a [Limiter] counts the calls. Deciding and

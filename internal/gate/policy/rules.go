@@ -66,8 +66,9 @@ type Rules struct {
 	ceiling  int // the highest risk level that the default policy applies to
 	timeout  time.Duration
 	modules  map[string]*module
-	every    module      // the rules of module "*"
-	call     *judgedCall // set while one call is decided: see DecideCall
+	every    module         // the rules of module "*"
+	call     *judgedCall    // set while one call is decided: see DecideCall
+	pending  map[place]bool // the grants that nobody accepted: see Floor
 }
 
 // ApprovalTimeout returns the time a human has to answer under these rules.

@@ -12,8 +12,8 @@ import (
 var gitCommands = map[string]program{
 	"log": gitShow, "show": gitShow, "diff": gitShow, "whatchanged": gitShow, "shortlog": gitShow, "reflog": gitShow,
 	"rev-list": gitShow, "diff-tree": gitShow, "diff-index": gitShow, "diff-files": gitShow, "stash": gitShow,
-	"range-diff": gitShow, "format-patch": gitShow,
-	"status": {}, "blame": {long: []string{"contents"}}, "annotate": {long: []string{"contents"}},
+	"range-diff": gitShow,
+	"status":     {}, "blame": {long: []string{"contents"}}, "annotate": {long: []string{"contents"}},
 	"branch": {long: []string{"edit-description"}}, "tag": gitSign, "describe": {}, "rev-parse": {long: []string{"parseopt"}},
 	"ls-files": {}, "ls-tree": {}, "cat-file": {long: []string{"textconv", "filters", "batch-command"}}, "count-objects": {},
 	"for-each-ref": {}, "show-ref": {}, "merge-base": {}, "name-rev": {}, "cherry": {}, "show-branch": {}, "var": {},
@@ -22,12 +22,12 @@ var gitCommands = map[string]program{
 	"add":  {short: "ie", long: []string{"edit", "interactive", "patch"}}, "restore": {}, "switch": {}, "checkout": {},
 	"mv": {}, "rm": {}, "reset": {}, "commit": gitSign, "merge": gitMerge, "cherry-pick": gitMerge, "revert": gitMerge,
 	"fetch": gitRemote, "pull": gitRemote, "push": gitRemote, "ls-remote": gitRemote, "clone": gitRemote,
-	"archive": {short: "o", long: []string{"output", "exec", "remote"}}, "bundle": {}, "init": {long: []string{"template"}},
-	"remote": {}, "notes": gitSign, "worktree": {}, "gc": {}, "fsck": {}, "prune": {}, "apply": {}, "clean": {},
+	"archive": {short: "o", long: []string{"output", "exec", "remote"}}, "init": {long: []string{"template"}},
+	"remote": gitRemote, "worktree": {}, "gc": {}, "fsck": {}, "prune": {}, "apply": {}, "clean": {},
 }
 
 var (
-	gitShow = program{short: "o", long: []string{
+	gitShow = program{long: []string{
 		"output", "output-directory", "ext-diff", "textconv", "show-signature", "no-index", "attach",
 	}}
 	gitSign   = program{short: "Sue", long: []string{"gpg-sign", "edit", "local-user", "sign"}}

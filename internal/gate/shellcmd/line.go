@@ -52,8 +52,9 @@ type Word struct {
 	// begins with for certain.
 	Text   string
 	Static bool
-	// Many says that a word that is not static may become several, or none.
-	Many bool
+	// Split says that a word that is not static may become any words, or none. One
+	// that is not split becomes words that begin with Text.
+	Split bool
 }
 
 // Redirect is a redirect that opens a file.

@@ -37,7 +37,7 @@ var programs = map[string]program{
 	"ag":     {long: []string{"pager"}}, "ack": {long: []string{"pager", "output", "ackrc"}},
 	"sort": {short: "oT", long: []string{"output", "compress-program", "temporary-directory"}},
 	"tree": {short: "oR", long: []string{"output"}},
-	"uniq": {operand: func(string) string { return "" }}, // see twoOperands
+	"uniq": {},
 	"less": {short: "oOkK", long: []string{"log-file", "LOG-FILE", "lesskey-file", "lesskey-src", "lesskey-content"}, operand: plusCommand},
 	"more": {operand: plusCommand},
 	"man":  {short: "PHCM", long: []string{"pager", "html", "config-file", "preprocessor", "manpath"}},
@@ -47,7 +47,12 @@ var programs = map[string]program{
 	"7z":    {subcommand: 1}, "cpio": {short: "iopIOF", long: []string{"extract", "rsh-command", "to-stdout", "file"}},
 	"curl": {short: "oOTKcDJ", long: []string{
 		"output", "remote-name", "upload-file", "config", "cookie-jar", "dump-header", "trace", "stderr", "libcurl",
-		"etag-save", "hsts", "alt-svc", "remote-name-all", "output-dir", "engine", "proxy", "unix-socket",
+		"etag-save", "hsts", "alt-svc", "remote-name-all", "output-dir", "engine", "unix-socket",
+	}, operand: func(text string) string {
+		if strings.Contains(text, "%output") { // of --write-out
+			return writes
+		}
+		return ""
 	}},
 	"wget": {short: "OPoaieU", long: []string{
 		"output-document", "directory-prefix", "output-file", "append-output", "input-file", "execute", "use-askpass",
@@ -73,17 +78,17 @@ var programs = map[string]program{
 	"go": {subcommand: 1, single: []string{
 		"exec", "toolexec", "o", "c", "vettool", "overlay", "modfile", "C", "cpuprofile", "memprofile", "blockprofile",
 		"mutexprofile", "trace", "coverprofile", "outputdir", "ldflags", "gcflags", "asmflags", "gccgoflags", "compiler",
-		"pkgdir", "w", "u", "fuzz", "test.gocoverdir", "buildvcs", "workfile", "artifacts",
+		"pkgdir", "w", "u", "fuzz", "gocoverdir", "testlogfile", "fuzzcachedir", "mod", "workfile", "artifacts",
 	}},
 	"cargo": {subcommand: 1, short: "ZC", long: []string{"config", "manifest-path", "target-dir", "out-dir", "artifact-dir"}},
 	"rustc": {subcommand: 1, short: "oCZ", long: []string{"out-dir", "emit", "codegen", "sysroot"}},
 	"npm":   nodeProgram, "pnpm": nodeProgram, "yarn": nodeProgram, "bun": nodeProgram,
 	"pip": {subcommand: 1}, "pip3": {subcommand: 1}, "uv": {subcommand: 1}, "poetry": {subcommand: 1},
 	"docker": {subcommand: 1}, "podman": {subcommand: 1}, "kubectl": {subcommand: 1}, "gh": {subcommand: 2},
-	"pytest": {short: "pc", long: []string{
+	"pytest": {short: "pco", long: []string{
 		"rootdir", "confcutdir", "config-file", "override-ini", "basetemp", "junitxml", "junit-xml", "pdbcls", "pastebin",
 		"debug", "resultlog", "report-log", "log-file", "cov-report", "cov-config", "html",
-	}, single: []string{"o"}},
+	}},
 	"jest": {long: []string{"config", "globalsetup", "outputfile", "rootdir", "runner", "transform", "reporters"}, short: "c"},
 	"mvn":  {short: "fDsl"}, "gradle": {short: "bIcpDP", long: []string{"init-script", "build-file", "project-dir"}},
 	"printf": {short: "v"},
@@ -105,10 +110,15 @@ var programs = map[string]program{
 }
 
 var (
-	tarProgram = program{subcommand: 1, short: "IFxcruAC", long: []string{
+	tarProgram = program{subcommand: 1, short: "IFxcruACTg", long: []string{
 		"checkpoint-action", "to-command", "use-compress-program", "info-script", "new-volume-script", "rsh-command",
 		"rmt-command", "extract", "get", "create", "append", "update", "delete", "catenate", "concatenate", "directory",
-		"index-file", "volno-file", "listed-incremental", "transform",
+		"index-file", "volno-file", "listed-incremental", "transform", "files-from",
+	}, operand: func(text string) string {
+		if strings.Contains(text, ":") { // an archive on another machine
+			return runs
+		}
+		return ""
 	}}
 	makeProgram = program{short: "fCIEWo", long: []string{
 		"file", "makefile", "directory", "include-dir", "eval", "what-if", "new-file", "assume-new",
@@ -183,7 +193,7 @@ func risk(words []Word, from int) string {
 		return sedRisk(words[1:])
 	}
 	if isInterpreter(name) {
-		return interpreterRisk(words[1:from])
+		return interpreterRisk(words[1:], from-1)
 	}
 	if name == "git" {
 		return gitRisk(words, from)
@@ -195,25 +205,35 @@ func risk(words []Word, from int) string {
 	if from <= p.subcommand {
 		return "the subcommand is not fixed"
 	}
-	if name == "uniq" && len(words) > 2 && !strings.HasPrefix(words[len(words)-2].Text, "-") {
-		return writes
+	if name == "uniq" && operands(words[1:]) > 1 {
+		return writes // into the second
 	}
 	return p.risk(words[from:])
 }
 
 // interpreterRisk reports whether the fixed words name what is run: a file, or a
 // module.
-func interpreterRisk(fixed []Word) string {
-	const why = "what it runs must be fixed"
+func interpreterRisk(words []Word, from int) string {
 	switch {
-	case len(fixed) == 0:
-		return why
-	case fixed[0].Text == "-m" && len(fixed) > 1:
-		return ""
-	case strings.HasPrefix(fixed[0].Text, "-"):
-		return why
+	case from >= 2 && words[0].Text == "-m":
+		return programs[words[1].Text].risk(words[from:])
+	case from == 0 || strings.HasPrefix(words[0].Text, "-"):
+		return "what it runs must be fixed"
 	}
 	return ""
+}
+
+// operands counts the words that are not options.
+func operands(words []Word) (n int) {
+	for _, w := range words {
+		if w.Split {
+			n++ // it may be two
+		}
+		if !strings.HasPrefix(w.Text, "-") {
+			n++
+		}
+	}
+	return n
 }
 
 func (p program) risk(words []Word) string {
@@ -225,12 +245,12 @@ func (p program) risk(words []Word) string {
 	return ""
 }
 
+// mayBeOption reports whether a word that is not static may turn out as an option.
+func (w Word) mayBeOption() bool { return w.Split || w.Text == "" || w.Text[0] == '-' }
+
 // word says why one word is not covered.
 func (p program) word(w Word) string {
-	if !w.Static && (w.Many && !strings.Contains(w.Text, "/") || w.Text == "" || w.Text[0] == '-') {
-		return unseen
-	}
-	if !w.Static && p.operand != nil {
+	if !w.Static && (p.operand != nil || w.mayBeOption()) {
 		return unseen
 	}
 	text := w.Text
@@ -241,6 +261,7 @@ func (p program) word(w Word) string {
 		return ""
 	}
 	name, _, _ := strings.Cut(strings.TrimLeft(text, "-"), "=")
+	name = strings.TrimPrefix(name, "test.") // of go test
 	if slices.Contains(p.single, name) {
 		return runs
 	}
@@ -275,7 +296,7 @@ func plusCommand(text string) string { return whenPrefix(text, "+", runs) }
 // lines printed or deleted by number or by a plain expression, and substitutions
 // without the flags w and e.
 var safeSed = regexp.MustCompile(
-	`^(?:(?:[0-9]+|\$|/[^/\\;]*/)(?:,(?:[0-9]+|\$|/[^/\\;]*/))?)?[pdq=]$|^s/[^/\\\n;]*/[^/\\\n;]*/[gpiI0-9]*$`)
+	`^(?:(?:[0-9]+|\$|/[^/\\;\n]*/)(?:,(?:[0-9]+|\$|/[^/\\;\n]*/))?)?[pdq=]$|^s/[^/\\\n;]*/[^/\\\n;]*/[gpiI0-9]*$`)
 
 // sedRisk looks at every word of a call of sed, also the fixed ones: options of
 // GNU sed may stand anywhere, and its first operand is a script.
@@ -283,7 +304,7 @@ func sedRisk(words []Word) string {
 	script := false
 	for _, w := range words {
 		switch {
-		case !w.Static && (w.Text == "" || w.Many && !strings.Contains(w.Text, "/") || !script):
+		case !w.Static && (!script || w.mayBeOption()):
 			return unseen
 		case w.Static && slices.Contains([]string{"-n", "-E", "-r", "-s", "-u", "-z", "-nE", "-nr", "-En", "--"}, w.Text):
 		case strings.HasPrefix(w.Text, "-") && w.Text != "-":

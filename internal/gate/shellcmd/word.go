@@ -27,7 +27,7 @@ func (w *walker) word(word *syntax.Word) Word {
 	}
 	if b.braces(word) {
 		b.dynamic(true)
-		b.text.Reset() // what a brace expansion begins with is not known
+		b.text.Reset() // what it begins with is not known
 	}
 	b.Text = b.text.String()
 	return b.Word
@@ -39,9 +39,9 @@ func (b *wordBuilder) write(s string) {
 	}
 }
 
-func (b *wordBuilder) dynamic(many bool) {
+func (b *wordBuilder) dynamic(split bool) {
 	b.closed, b.Static = true, false
-	b.Many = b.Many || many
+	b.Split = b.Split || split
 }
 
 func (b *wordBuilder) part(part syntax.WordPart, first bool) {
@@ -82,7 +82,7 @@ func (b *wordBuilder) literal(s string, first bool) {
 				b.write(s[i : i+1])
 			}
 		case '*', '?', '[':
-			b.dynamic(true)
+			b.dynamic(false) // the names of files begin with what stands before it
 		case '~':
 			// After a colon or an equals sign it may be a home folder too.
 			if i > 0 && (s[i-1] == ':' || s[i-1] == '=') {

@@ -200,7 +200,7 @@ func (w *walker) unwrapXargs(c *Command) {
 			opaque = "it puts its input into the words"
 		}
 	}
-	w.inner(c, append(rest, Word{Many: true}), opaque)
+	w.inner(c, append(rest, Word{Split: true}), opaque)
 }
 
 // unwrapScript reads words as a script, as eval does.
