@@ -38,7 +38,7 @@ var rules = house.Rules{
 		{"internal/client", "internal/kernel/background", "internal/kernel/consent", "internal/kernel/modules",
 			"internal/kernel/grants", "internal/kernel/modelset", "internal/kernel/clients", "internal/kernel/servers", "internal/kernel/tasks"},
 		{"internal/kernel/apps", "internal/kernel/toolview"},
-		{"internal/kernel/session"},
+		{"internal/kernel/session", "internal/kernel/trial"},
 		{"internal/kernel/recovery", "internal/conversation"},
 		{"internal/kernel"},
 		{"internal/kernel/kerneltest"},

@@ -36,3 +36,9 @@ func (c *Client) SuggestGrants(ctx context.Context) ([]protocol.GrantSuggestion,
 	var list []protocol.GrantSuggestion
 	return list, c.get(ctx, "/v1/grants/suggestions", nil, &list)
 }
+
+// TryRules tries the rules of an app file on recorded calls.
+func (c *Client) TryRules(ctx context.Context, try protocol.TryRules) (protocol.RulesReport, error) {
+	var r protocol.RulesReport
+	return r, c.do(ctx, http.MethodPost, "/v1/rules/try", nil, try, &r)
+}

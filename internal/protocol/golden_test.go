@@ -44,6 +44,7 @@ func TestWire(t *testing.T) {
 		"resolve":           protocol.ResolveDoubt{},
 		"result":            tool.Result{},
 		"revoke_grants":     protocol.RevokeGrants{},
+		"rules_report":      protocol.RulesReport{},
 		"search":            protocol.Search{},
 		"search_result":     protocol.SearchResult{},
 		"secret":            protocol.Secret{},
@@ -58,6 +59,7 @@ func TestWire(t *testing.T) {
 		"surface":           protocol.Surface{},
 		"tool":              protocol.Tool{},
 		"trust":             protocol.Trust{},
+		"try_rules":         protocol.TryRules{},
 		"turn_event":        protocol.TurnEvent{},
 		"verify_report":     protocol.VerifyReport{},
 	}

@@ -8,7 +8,7 @@ import (
 	"callgate/internal/protocol"
 )
 
-// grantRoutes lists, makes and revokes lasting grants.
+// grantRoutes lists, makes and revokes lasting grants, and tries rules.
 type grantRoutes struct{ *api }
 
 func (a *grantRoutes) routes() map[string]route {
@@ -18,6 +18,7 @@ func (a *grantRoutes) routes() map[string]route {
 		protocol.RouteKeepGrant:        a.keep,
 		protocol.RouteRevokeGrants:     a.revoke,
 		protocol.RouteGrantSuggestions: a.suggestions,
+		protocol.RouteTryRules:         a.tryRules,
 	}
 }
 
@@ -65,4 +66,16 @@ func (a *grantRoutes) suggestions(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	return answer(w, wire.List(list, wire.GrantSuggestion))
+}
+
+func (a *grantRoutes) tryRules(w http.ResponseWriter, r *http.Request) error {
+	var in protocol.TryRules
+	if err := read(r, &in); err != nil {
+		return err
+	}
+	report, err := a.kernel.TryRules(r.Context(), in.Workspace, in.File, in.Since)
+	if err != nil {
+		return err
+	}
+	return answer(w, wire.RulesReport(report))
 }

@@ -11,6 +11,7 @@ import (
 	"callgate/internal/gate/lock"
 	"callgate/internal/journal"
 	"callgate/internal/kernel/servers"
+	"callgate/internal/kernel/trial"
 	"callgate/internal/protocol"
 	"callgate/internal/secret"
 	"callgate/internal/source/mcp"
@@ -72,6 +73,18 @@ func Grant(g lasting.Grant) protocol.Grant {
 // GrantSuggestion converts a suggested lasting grant.
 func GrantSuggestion(s lasting.Suggestion) protocol.GrantSuggestion {
 	return protocol.GrantSuggestion{Grant: Grant(s.Grant), Approved: s.Approved, Last: s.Last, Examples: s.Examples}
+}
+
+// RulesReport converts the outcome of a trial of rules.
+func RulesReport(r trial.Report) protocol.RulesReport {
+	return protocol.RulesReport{
+		Calls: r.Calls, Unknown: r.Unknown, Groups: List(r.Groups, func(g trial.Group) protocol.RulesGroup {
+			return protocol.RulesGroup{
+				Tool: g.Tool, Before: string(g.Before), Now: string(g.Now), Why: g.Why, Count: g.Count,
+				Examples: List(g.Examples, func(e trial.Example) protocol.RulesExample { return protocol.RulesExample(e) }),
+			}
+		}),
+	}
 }
 
 // Record converts a record of the journal.

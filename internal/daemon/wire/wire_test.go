@@ -42,6 +42,7 @@ func TestBodiesSayWhatTheKernelSays(t *testing.T) {
 	same(t, wire.Approval)
 	same(t, wire.Grant)
 	same(t, wire.GrantSuggestion)
+	same(t, wire.RulesReport)
 	same(t, wire.Record)
 	same(t, wire.Output)
 	same(t, wire.VerifyReport)

@@ -99,7 +99,9 @@ type index struct {
 }
 
 func newIndex() index {
-	return index{seed: maphash.MakeSeed(), byID: map[string]*entry{}, byTool: map[string][]*entry{}, shelves: map[where]*shelf{}}
+	return index{
+		seed: maphash.MakeSeed(), byID: map[string]*entry{}, byTool: map[string][]*entry{}, shelves: map[where]*shelf{},
+	}
 }
 
 func (x *index) add(e *entry) {

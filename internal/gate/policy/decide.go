@@ -38,8 +38,8 @@ const (
 	ruleNoBlock  = "kernel.no_capabilities"
 
 	ruleServersRead = "kernel.servers_read"
-	ruleCeiling  = "tools.capabilities.max_risk_level"
-	ruleFallback = "tools.capabilities.default_policy"
+	ruleCeiling     = "tools.capabilities.max_risk_level"
+	ruleFallback    = "tools.capabilities.default_policy"
 )
 
 // The reasons that go with them.
