@@ -71,6 +71,7 @@ func Open(o Options) (*Set, error) {
 		OnToolsChanged: s.changed,
 		Vet:            func(m *mcp.Server, now []mcp.Definition) []mcp.Definition { return s.vet(m, false, now) },
 		MayStart:       s.mayStart,
+		Items:          itemGuard{s},
 		ClientFor:      o.Client,
 	})
 	return s, nil
@@ -155,7 +156,7 @@ func config(s app.Server) mcp.Config {
 	c := mcp.Config{
 		Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, EnvAllow: s.EnvAllow, Dir: s.Dir,
 		URL: s.URL, Transport: s.Transport, Protocol: s.Protocol, Headers: s.Headers,
-		CallTimeout: s.Timeout, StartTimeout: s.StartTimeout, Concurrency: s.Concurrency,
+		CallTimeout: s.Timeout, StartTimeout: s.StartTimeout, Concurrency: s.Concurrency, Everywhere: s.Everywhere,
 	}
 	if s.OAuth != nil {
 		o := mcp.OAuth(*s.OAuth)
@@ -183,6 +184,7 @@ type Server struct {
 	mcp.Status
 	Module   string
 	Launch   string       // what it runs, or where it is
+	Parts    Launch       // the same in its parts, without values
 	Accepted bool         // a human let it run
 	Held     []trust.Held // tools that wait for a human
 	Problems []string
@@ -200,7 +202,7 @@ func (v Scoped) List(ctx context.Context) ([]Server, error) {
 	for _, one := range v.set.sources(v.scope) {
 		s := Server{
 			Status: one.Status(), Module: one.Namespace(), Launch: trust.Shell(launchLine(one.Config())),
-			Accepted: v.set.mayStart(one.Server) == nil,
+			Parts: newLaunch(one.Config()), Accepted: v.set.mayStart(one.Server) == nil,
 		}
 		var err error
 		if s.Held, err = one.held(); err != nil {
