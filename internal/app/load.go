@@ -76,8 +76,24 @@ func LoadWith(path string, known KnownModules, vars Vars) (*App, error) {
 			s.Dir = cmp.Or(s.Dir, vars.ServerDir, ".") // never the kernel's own working directory
 		}
 		resolvePath(abs, &s.Dir)
+		for _, list := range [][]string{s.Isolation.Readable, s.Isolation.Writable} {
+			for i := range list {
+				resolveHome(&list[i])
+				resolvePath(abs, &list[i])
+				list[i] = filepath.Clean(list[i])
+			}
+		}
 	}
 	return a, nil
+}
+
+// resolveHome puts the user's home in the place of ~.
+func resolveHome(path *string) {
+	rest, ok := strings.CutPrefix(*path, "~")
+	home, err := os.UserHomeDir()
+	if ok && err == nil && (rest == "" || rest[0] == '/') {
+		*path = filepath.Join(home, rest)
+	}
 }
 
 // resolvePath makes a path that is relative to the app file absolute.

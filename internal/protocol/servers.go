@@ -35,10 +35,11 @@ type ServerState string
 type Server struct {
 	ServerStatus
 	Module   string     `json:"module"`
-	Launch   string     `json:"launch"`         // what it runs, or where it is
-	Parts    Launch     `json:"parts"`          // the same in its parts, without values
-	Accepted bool       `json:"accepted"`       // a human let it run
-	Held     []HeldTool `json:"held,omitempty"` // tools that wait for a human
+	Launch   string     `json:"launch"`          // what it runs, or where it is
+	Parts    Launch     `json:"parts"`           // the same in its parts, without values
+	Reach    string     `json:"reach,omitempty"` // what a command can reach, in words
+	Accepted bool       `json:"accepted"`        // a human let it run
+	Held     []HeldTool `json:"held,omitempty"`  // tools that wait for a human
 	Problems []string   `json:"problems,omitempty"`
 }
 

@@ -124,6 +124,9 @@ func (i *imports) writeApp(
 			skipped = append(skipped, one)
 			continue
 		}
+		if one.Server.Command != "" && !file.user { // it ran beside the client until now
+			one.Server.Isolation.Mode = "contained"
+		}
 		more, err := edit.AddServer(next, one.Server, modules)
 		switch {
 		case tool.KindOf(err) == tool.Conflict:

@@ -62,6 +62,9 @@ func (t *trust) run(ctx context.Context, args []string) error {
 				return nil
 			}
 			t.Status("The MCP server %s would run:\n\n  %s\n", server.Name, server.Launch)
+			if server.Reach != "" {
+				t.Status("Its isolation is %s.\n", server.Reach)
+			}
 			if ok, err := t.Confirm(t.yes, "Accept this command?"); err != nil || !ok {
 				return err
 			}

@@ -180,8 +180,8 @@ func ServerStatus(s mcp.Status) protocol.ServerStatus {
 func Server(s servers.Server) protocol.Server {
 	return protocol.Server{
 		ServerStatus: ServerStatus(s.Status), Module: s.Module, Launch: s.Launch, Parts: protocol.Launch(s.Parts),
-		Accepted: s.Accepted,
-		Held:     orNil(s.Held, heldTool), Problems: s.Problems,
+		Reach: s.Reach, Accepted: s.Accepted,
+		Held: orNil(s.Held, heldTool), Problems: s.Problems,
 	}
 }
 

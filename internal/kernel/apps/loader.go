@@ -177,7 +177,8 @@ func (l *Loader) read(
 	if len(a.Dirs) == 0 && len(a.Servers) == 0 && !l.opt.Servers.In(scope).Any() {
 		return a, nil, nil
 	}
-	if err := l.opt.Servers.Use(scope, a.Servers, a.Pinning); err != nil {
+	relaxed := a.Runtime.Relaxed && l.opt.Consents.Accepted(a)
+	if err := l.opt.Servers.Use(scope, a.Servers, a.Pinning, relaxed); err != nil {
 		return nil, nil, err
 	}
 	f, err := l.addFolders(a, scope)

@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/registry"
 	"callgate/internal/source/mcp"
+	"callgate/internal/source/mcp/isolation"
 	"callgate/internal/source/mcp/trust"
 	"callgate/tool"
 )
@@ -87,7 +88,7 @@ func launchLine(c mcp.Config) []string {
 	for _, name := range slices.Sorted(slices.Values(c.EnvAllow)) {
 		env = append(env, name+"=$"+name)
 	}
-	return append(append(env, c.Command), c.Args...)
+	return slices.Concat(isolation.Words(c.Isolation), env, []string{c.Command}, c.Args)
 }
 
 // mayStart returns an error for a server that no human has let run.

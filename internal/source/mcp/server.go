@@ -72,6 +72,7 @@ func newServer(m *Manager, cfg Config, key string) *Server {
 	s := &Server{identity: id, manager: m, requests: requests.New(cfg.Name, cfg.Concurrency, cfg.CallTimeout)}
 	s.dialer = &dial.Dialer{
 		Config: cfg, Secrets: id.secrets, Log: id.log, Base: m.transport, Watch: m.watch, Grace: m.opt.Grace,
+		Machine: m.opt.Machine,
 	}
 	if cfg.URL != "" {
 		s.account = oauth.NewAccount(cfg.Name, cfg.AccountKey(), m.logins, m.auth)
