@@ -1,4 +1,5 @@
-// Package amount writes numbers of things, and of bytes, for people and for models.
+// Package amount writes numbers of things, and of bytes, for people and for models,
+// and reads spans of time.
 package amount
 
 import (

@@ -18,9 +18,11 @@ import (
 	"callgate/internal/cli/bridge"
 	"callgate/internal/cli/command"
 	"callgate/internal/cli/conversations"
+	"callgate/internal/cli/grants"
 	"callgate/internal/cli/imports"
 	"callgate/internal/cli/journal"
 	"callgate/internal/cli/machine"
+	"callgate/internal/cli/rules"
 	"callgate/internal/cli/secrets"
 	"callgate/internal/cli/servers"
 	"callgate/internal/cli/tools"
@@ -98,8 +100,8 @@ func newRoot(e *command.Env) *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true, TraverseChildren: true,
 	}, slices.Concat(
 		apps.Commands(e, tools.Plan(e), conversations.Prompt(e)), conversations.Commands(e), tools.Commands(e),
-		bridge.Commands(e, servers.Commands(e)...), imports.Commands(e), approvals.Commands(e), secrets.Commands(e),
-		journal.Commands(e), machine.Commands(e),
+		bridge.Commands(e, servers.Commands(e)...), imports.Commands(e), approvals.Commands(e), grants.Commands(e),
+		rules.Commands(e), secrets.Commands(e), journal.Commands(e), machine.Commands(e),
 	)...)
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: command.ExitCodes})
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)

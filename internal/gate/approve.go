@@ -123,7 +123,7 @@ func (g *Gate) askAgain(ctx context.Context, c *callState, shown []tool.Claim) e
 	if err := g.Approvals.Withdraw(ctx, c.request.ID); err != nil {
 		return err
 	}
-	next := newRequest(c)
+	next := g.newRequest(c)
 	next.Asker = c.request.Asker
 	next.Reason = fmt.Sprintf("%s was approved, and since then %s", c.tool.ID.Dotted(), describeChange(shown, c.claims))
 	if len(c.ruleFiles) > 0 {
@@ -210,15 +210,17 @@ func (g *Gate) askHuman(ctx context.Context, c *callState) error {
 	return nil
 }
 
-func newRequest(c *callState) *approval.Request {
+func (g *Gate) newRequest(c *callState) *approval.Request {
 	now := time.Now()
-	return &approval.Request{
+	r := &approval.Request{
 		ID: newID("a"), State: approval.Pending, Call: c.call,
 		Workspace: c.caller.place.Workspace, AppFile: c.caller.place.AppFile,
 		Risk: c.tool.Runtime.Risk, Reason: c.decision.Reason, Claims: c.claims,
 		AskedAt: now, Deadline: now.Add(c.caller.rules.Policy.ApprovalTimeout()),
 		Asker: c.caller.id.Requester,
 	}
+	g.offerLasting(c, r)
+	return r
 }
 
 // waitingError ends the path without ending its call.

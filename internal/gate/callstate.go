@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/schema"
 	"callgate/internal/journal"
@@ -31,6 +32,7 @@ type callState struct {
 	// byArguments says that rules about arguments had a say in the decision.
 	byArguments bool
 	ruleFiles   []string          // the files with rules for agents that the call would change
+	lasting     []lasting.Found   // the lasting grants that the call runs by
 	request     *approval.Request // set when a human is or was asked
 
 	ticket      Ticket // set when a place in the lock queue was taken ahead

@@ -17,7 +17,8 @@
 //   - What a human approved is what runs: an approved call is bound again, and
 //     asked again if it would touch something else.
 //   - A call that changes the rules of agents is approved by itself, whatever is
-//     granted.
+//     granted. A yes that lasts turns approve into allow and nothing else: see
+//     internal/gate/lasting.
 //   - Every call that begins ends: the ended record is written whatever was
 //     cancelled, and before the answer leaves when there was an effect.
 //   - Locks are released after the handler has stopped, never before. A handler
@@ -33,6 +34,7 @@ import (
 
 	"callgate/internal/artifact"
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/lock"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/schema"
@@ -42,7 +44,7 @@ import (
 	"callgate/tool"
 )
 
-// Config holds the parts that the gate uses; Output and Limits are optional.
+// Config holds the parts that the gate uses; Lasting, Output and Limits are optional.
 type Config struct {
 	Tools     *registry.Registry
 	Journal   *journal.Journal
@@ -51,6 +53,7 @@ type Config struct {
 	Approvals *approval.Queue
 	Artifacts *artifact.Store
 	Secrets   *secret.Vault
+	Lasting   *lasting.Store     // a human's yes that lasts; nil: none does
 	Output    *journal.OutputBus // receives what running calls print
 	Limits    Limits
 }
@@ -144,12 +147,13 @@ func New(c Config) *Gate {
 		queued: &g.queued, records: &g.records,
 	}
 	before := []step{
-		g.resolve,     // dotted, wire, short and misspelt names → one tool, or did-you-mean
-		authorize,     // deny · approve · allow; hidden tools do not exist
-		g.checkArgs,   // coerce what is safe, validate the rest
-		bindEffects,   // effects from arguments, paths canonical before they become lock names
-		authorizeCall, // the rules about arguments, for those of this call
-		protectRules,  // a change of the rules needs a human, whatever is granted
+		g.resolve,      // dotted, wire, short and misspelt names → one tool, or did-you-mean
+		authorize,      // deny · approve · allow; hidden tools do not exist
+		g.checkArgs,    // coerce what is safe, validate the rest
+		bindEffects,    // effects from arguments, paths canonical before they become lock names
+		authorizeCall,  // the rules about arguments, for those of this call
+		protectRules,   // a change of the rules needs a human, whatever is granted
+		g.applyLasting, // a human's yes that lasts: approve becomes allow
 		g.rateLimit,
 		g.recordAsked, // journal: asked, with the verdict so far
 	}

@@ -23,7 +23,7 @@ func (g *Gate) recordAsked(ctx context.Context, c *callState) error {
 		c.stage = recordedAsked
 		return nil
 	case g.needsHuman(c):
-		c.request = newRequest(c)
+		c.request = g.newRequest(c)
 		if _, err := g.Journal.Commit(ctx, g.records.ask(c, journal.Wait, c.decision.Reason)); err != nil {
 			return err
 		}
@@ -41,6 +41,9 @@ func (g *Gate) recordAsked(ctx context.Context, c *callState) error {
 // recordBegun is the write-ahead: a call with an effect runs only when this is
 // on disk.
 func (g *Gate) recordBegun(ctx context.Context, c *callState) error {
+	for _, grant := range c.lasting {
+		g.Lasting.Used(grant.ID, c.call.ID)
+	}
 	if c.isSingleRecord() {
 		return nil
 	}
@@ -180,6 +183,9 @@ func (w *recorder) answer(r approval.Request) journal.Record {
 			Approval: r.ID, Verdict: string(r.State), By: r.Answer.By,
 			Always: r.Answer.Always, Feedback: w.secrets.ScrubString(r.Answer.Feedback),
 		},
+	}
+	if r.Answer.Remember != nil {
+		rec.Answer.Grant = r.Answer.Remember.Grant
 	}
 	rec.Answer.Args, rec.Answer.ArgsRef = w.inlineOrStore(r.Answer.Args)
 	return rec

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"callgate/internal/artifact"
+	"callgate/internal/gate/mask"
 	"callgate/internal/secret"
 	"callgate/tool"
 )
@@ -24,8 +25,8 @@ func (g *Gate) redact(_ context.Context, c *callState) error {
 	}
 	repeated := repeatsPayload(r) // before anything in either is replaced
 	g.redactor.scrub(r)
-	if mask := c.caller.modules.Mask; mask != nil {
-		maskResult(r, mask)
+	if app := c.caller.modules.Mask; app != nil {
+		mask.Result(r, app)
 	}
 	runtime := &c.tool.Runtime
 	switch {

@@ -17,6 +17,7 @@ import (
 	"callgate/internal/conversation"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/lock"
 	"callgate/internal/gate/policy"
 	"callgate/internal/journal"
@@ -24,6 +25,7 @@ import (
 	"callgate/internal/kernel/background"
 	"callgate/internal/kernel/clients"
 	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/grants"
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/recovery"
@@ -54,6 +56,7 @@ type Kernel struct {
 	Servers       *servers.Set
 	Clients       *clients.Table
 	Secrets       *Secrets
+	Grants        *grants.Grants
 	Apps          *apps.Loader
 
 	parts
@@ -140,7 +143,7 @@ func (k *Kernel) openStores(ctx context.Context, cfg Config) (err error) {
 }
 
 // openGate makes the path of a call.
-func (k *Kernel) openGate(_ context.Context, cfg Config) error {
+func (k *Kernel) openGate(ctx context.Context, cfg Config) error {
 	key, err := k.state.HumanKey()
 	if err != nil {
 		return err
@@ -149,9 +152,17 @@ func (k *Kernel) openGate(_ context.Context, cfg Config) error {
 		Key: key, Kernel: os.Getpid(), Lineage: cfg.Lineage,
 	})
 	k.Secrets = &Secrets{vault: k.vault, approvals: k.Approvals, journal: k.Journal, user: k.user}
+	k.Grants, err = grants.Open(ctx, grants.Options{
+		Documents: k.database.Stores().Documents, Approvals: k.Approvals, Journal: k.Journal, Secrets: k.vault,
+		User: k.user, Log: k.log,
+	})
+	if err != nil {
+		return err
+	}
 	k.gate = gate.New(gate.Config{
 		Tools: k.Tools, Journal: k.Journal, Locks: gate.LocalLocks(k.Locks), Rates: &policy.Limiter{},
 		Approvals: k.Approvals, Artifacts: k.Artifacts, Secrets: k.vault, Output: k.Output, Limits: cfg.Limits,
+		Lasting: k.Grants.Store,
 	})
 	return nil
 }
@@ -225,6 +236,7 @@ func (k *Kernel) recover(ctx context.Context) error {
 	}
 	k.Approvals.SetHooks(approval.Hooks{
 		CheckEdit: k.gate.CheckEdit, Settled: k.gate.RecordAnswer, Orphaned: k.recovery.Finish,
+		NewGrant: lasting.NewID, Remember: k.Grants.Remember,
 	})
 	if err := k.recovery.Run(ctx); err != nil {
 		return err
@@ -340,6 +352,9 @@ func (k *Kernel) close() error {
 	}
 	if k.indexes != nil {
 		errs = append(errs, k.indexes.Close())
+	}
+	if k.Grants != nil {
+		errs = append(errs, k.Grants.Close())
 	}
 	if k.Journal != nil {
 		errs = append(errs, k.Journal.Close())

@@ -20,6 +20,8 @@ type Approval struct {
 	AskedAt   time.Time       `json:"asked_at"`
 	Deadline  time.Time       `json:"deadline"`
 	Asker     Requester       `json:"asker,omitzero"`
+	ToolApp   string          `json:"tool_app,omitempty"` // the app file that brings the tool; empty: the kernel has it
+	Choices   []Choice        `json:"choices,omitempty"`  // how the yes may last; none: only this once
 	Answer    *ApprovalAnswer `json:"answer,omitempty"`
 }
 
@@ -48,6 +50,7 @@ type ApprovalAnswer struct {
 	Args     json.RawMessage `json:"args,omitempty"`     // the arguments as edited
 	Claims   []tool.Claim    `json:"claims,omitempty"`   // what the edited call touches
 	Always   bool            `json:"always,omitempty"`   // for this tool, for the rest of the session
+	Remember *Remember       `json:"remember,omitempty"` // the yes lasts
 	Feedback string          `json:"feedback,omitempty"` // for the model, as quoted text
 	By       string          `json:"by"`
 	At       time.Time       `json:"at"`
@@ -58,6 +61,7 @@ type Answer struct {
 	Approve  bool            `json:"approve"`
 	Args     json.RawMessage `json:"args,omitempty"`
 	Always   bool            `json:"always,omitempty"`
+	Remember *Remember       `json:"remember,omitempty"`
 	Feedback string          `json:"feedback,omitempty"`
 	By       string          `json:"by,omitempty"`
 }

@@ -73,6 +73,7 @@ type RecordAnswer struct {
 	Verdict  string          `json:"verdict"` // approved, denied, expired
 	By       string          `json:"by,omitempty"`
 	Always   bool            `json:"always,omitempty"`
+	Grant    string          `json:"grant,omitempty"` // the lasting grant that the yes became
 	Feedback string          `json:"feedback,omitempty"`
 	Args     json.RawMessage `json:"args,omitempty"` // as edited
 	ArgsRef  string          `json:"args_ref,omitempty"`

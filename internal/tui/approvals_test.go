@@ -45,6 +45,23 @@ func TestAnswers(t *testing.T) {
 		{"yes", func(h *harness) { h.typeText("a\n") }, []protocol.Answer{{Approve: true, By: "me"}}},
 		{"for the session", func(h *harness) { h.typeText("session\n") },
 			[]protocol.Answer{{Approve: true, Always: true, By: "me"}}},
+		{"for good", func(h *harness) {
+			h.typeText("k\n")
+			h.wantShown("[1] this exact call, in this folder", "[2] calls like src/**")
+			h.typeText("2")
+			h.wantShown("enter: approve, and keep 2")
+			h.press("enter")
+		}, []protocol.Answer{{Approve: true, Remember: &protocol.Remember{Choice: 2}, By: "me"}}},
+		{"a number of what is not shown", func(h *harness) {
+			h.typeText("1\n")
+			h.wantShown("that is no answer")
+		}, nil},
+		{"no such choice", func(h *harness) {
+			h.typeText("keep\n3\n")
+			h.wantShown("there is no choice 3")
+			h.typeText("1 soon\n")
+			h.wantShown("is not an end date")
+		}, nil},
 		{"no", func(h *harness) { h.typeText("d\nnot today\n") }, []protocol.Answer{{Feedback: "not today", By: "me"}}},
 		{"no, after all yes", func(h *harness) {
 			h.typeText("d\n")

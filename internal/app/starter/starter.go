@@ -84,6 +84,7 @@ tools:
     #     reason: nothing is deleted here
 
     # What no rule names: auto runs it, approve asks a human, block refuses it.
+    # Under approve, low-risk reads of MCP servers that you accepted run.
     default_policy: approve
 
     # Riskier calls than this (low, medium or high) are refused unless a rule

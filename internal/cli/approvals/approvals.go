@@ -93,7 +93,11 @@ func (s *show) run(ctx context.Context, args []string) error {
 		case s.JSON:
 			return s.WriteJSON(r)
 		}
-		return command.WriteError(s.Style(s.Stdout).Approval(s.Stdout, r))
+		style := s.Style(s.Stdout)
+		if err := style.Approval(s.Stdout, r); err != nil {
+			return command.WriteError(err)
+		}
+		return command.WriteError(style.Choices(s.Stdout, r))
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"callgate/internal/cli/dialog"
 	"callgate/internal/cli/text"
 	"callgate/internal/protocol"
+	"callgate/internal/visible"
 	"callgate/tool"
 )
 
@@ -22,6 +23,7 @@ type approve struct {
 	*command.Env
 	always, wait, edit bool
 	args               string
+	remember           remember
 }
 
 func (a *approve) bind(c *cobra.Command) {
@@ -35,6 +37,8 @@ func newApprove(e *command.Env) *cobra.Command {
 		Use: "approve ID", Short: "Approve a call",
 		Example: `  callgate approvals approve a3kf
   callgate approvals approve a3kf --always          and every such call of that session
+  callgate approvals approve a3kf --remember exact  and this exact call here from now on
+  callgate approvals approve a3kf --remember 2 --until 30d
   callgate approvals approve a3kf --args @mine.json with other arguments
   callgate approvals approve a3kf --wait            and print the result`,
 		Args: cobra.ExactArgs(1),
@@ -42,7 +46,9 @@ func newApprove(e *command.Env) *cobra.Command {
 	a.bind(c)
 	c.Flags().BoolVar(&a.edit, "edit", false, "edit the arguments first, in $VISUAL or $EDITOR")
 	c.Flags().StringVar(&a.args, "args", "", "approve with these `ARGS` instead: '{…}', @file or -")
-	c.MarkFlagsMutuallyExclusive("edit", "args")
+	a.remember.bind(c.Flags())
+	c.MarkFlagsMutuallyExclusive("edit", "args", "remember")
+	c.MarkFlagsMutuallyExclusive("always", "remember")
 	return c
 }
 
@@ -63,6 +69,9 @@ func (a *approve) run(ctx context.Context, args []string) error {
 			return err
 		}
 		answer := protocol.Answer{Approve: true, Always: a.always, By: a.UserName()}
+		if answer.Remember, err = a.remember.of(r); err != nil {
+			return err
+		}
 		switch {
 		case a.args != "":
 			answer.Args, err = a.readArgs()
@@ -83,8 +92,21 @@ func (a *approve) run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
+		a.reportGrant(answered)
 		return a.report(ctx, k, answered)
 	})
+}
+
+// reportGrant says what was kept, and how it is taken back.
+func (a *approve) reportGrant(r protocol.Approval) {
+	if r.Answer == nil || r.Answer.Remember == nil {
+		return
+	}
+	kept := r.Answer.Remember
+	if choice := kept.Choice; choice >= 1 && choice <= len(r.Choices) {
+		a.Status("kept as grant %s: %s %s (to take it back: %s grants revoke %s)", kept.Grant, r.Call.Tool.Dotted(),
+			visible.Text(r.Choices[choice-1].Text), a.Self(), kept.Grant)
+	}
 }
 
 // editArgs opens the editor on the arguments of a call; nil says that they were

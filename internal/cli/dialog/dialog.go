@@ -12,12 +12,14 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 
 	"callgate/internal/cli/render"
 	"callgate/internal/cli/text"
 	"callgate/internal/protocol"
+	"callgate/internal/visible"
 	"callgate/tool"
 )
 
@@ -40,6 +42,9 @@ type Dialog struct {
 
 const choices = "[a]pprove  [d]eny  [e]dit  [s]ession: approve for all of it  [q]uit: leave it waiting >"
 
+// lastingHint stands above the choices of a yes that lasts.
+const lastingHint = "or approve it from now on, by its number (2), or until a date (2 30d):"
+
 // errEnded says that there is no more input.
 var errEnded = errors.New("the input has ended")
 
@@ -55,6 +60,7 @@ func (d *Dialog) Run(ctx context.Context, r protocol.Approval) (left bool, err e
 	}
 	d.lines = lines{in: bufio.NewReader(d.In), got: make(chan line, 1)}
 	d.draft = []byte(text.JSON(r.Call.Args) + "\n")
+	d.writeLasting(r)
 	for {
 		fmt.Fprint(d.Out, d.Style.Strong(choices), " ")
 		word, err := d.lines.next(ctx)
@@ -65,7 +71,7 @@ func (d *Dialog) Run(ctx context.Context, r protocol.Approval) (left bool, err e
 		if err != nil {
 			return false, err
 		}
-		a, err := d.read(ctx, word)
+		a, err := d.read(ctx, r, word)
 		switch {
 		case errors.Is(err, errLeave):
 			return true, nil
@@ -81,12 +87,27 @@ func (d *Dialog) Run(ctx context.Context, r protocol.Approval) (left bool, err e
 	}
 }
 
+// writeLasting lists the ways in which a yes may last.
+func (d *Dialog) writeLasting(r protocol.Approval) {
+	if len(r.Choices) == 0 {
+		return
+	}
+	fmt.Fprintln(d.Out, lastingHint)
+	for i, choice := range r.Choices {
+		fmt.Fprintf(d.Out, "  %d  %s\n", i+1, visible.Text(choice.Text))
+	}
+}
+
 // errLeave says that the person leaves the request waiting.
 var errLeave = errors.New("left waiting")
 
 // read makes an answer of a word; nil for any other word.
-func (d *Dialog) read(ctx context.Context, word string) (*protocol.Answer, error) {
+func (d *Dialog) read(ctx context.Context, r protocol.Approval, word string) (*protocol.Answer, error) {
 	a := &protocol.Answer{By: d.By}
+	if remember, ok, err := r.ParseRemember(word, time.Now()); ok {
+		a.Approve, a.Remember = true, remember
+		return a, err
+	}
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "a", "approve", "y", "yes":
 		a.Approve = true

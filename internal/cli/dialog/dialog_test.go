@@ -19,7 +19,8 @@ import (
 func request() protocol.Approval {
 	return protocol.Approval{
 		ID: "a1", State: protocol.ApprovalPending, Risk: tool.High, Reason: "it is risky",
-		Call: tool.Call{Tool: tool.ID{Namespace: "files", Name: "delete"}, Args: json.RawMessage(`{"path":"x"}`)},
+		Call:    tool.Call{Tool: tool.ID{Namespace: "files", Name: "delete"}, Args: json.RawMessage(`{"path":"x"}`)},
+		Choices: []protocol.Choice{{Text: "this exact call, in this folder", Exact: true}, {Text: "calls like x*, in this folder"}},
 	}
 }
 
@@ -35,6 +36,8 @@ func TestRun(t *testing.T) {
 		{name: "yes", typed: "a\n", want: []protocol.Answer{{Approve: true, By: "ada"}}},
 		{name: "yes in a word", typed: " Yes \n", want: []protocol.Answer{{Approve: true, By: "ada"}}},
 		{name: "for the session", typed: "s\n", want: []protocol.Answer{{Approve: true, Always: true, By: "ada"}}},
+		{name: "for good", typed: "2\n", want: []protocol.Answer{{Approve: true, Remember: &protocol.Remember{Choice: 2}, By: "ada"}}, says: "2  calls like x*"},
+		{name: "a choice that is not there, then no", typed: "3\nd\n\n", want: []protocol.Answer{{By: "ada"}}, says: "there is no choice 3"},
 		{name: "no, and why", typed: "d\nnot that one\n", want: []protocol.Answer{{By: "ada", Feedback: "not that one"}}},
 		{name: "no, without a why", typed: "n\n\n", want: []protocol.Answer{{By: "ada"}}},
 		{name: "no, and the input ends", typed: "d\n", want: []protocol.Answer{{By: "ada"}}},

@@ -68,11 +68,26 @@ func (s Style) Approval(w io.Writer, r protocol.Approval) error {
 		if a.Always {
 			fields = append(fields, field{"for", "the rest of the session"})
 		}
+		if a.Remember != nil {
+			fields = append(fields, field{"kept as", "grant " + text.OneLine(a.Remember.Grant)})
+		}
 	}
 	p.fields(fields...)
 	p.block("arguments", r.Call.Args)
 	if r.Answer != nil && len(r.Answer.Args) > 0 {
 		p.block("arguments as edited", r.Answer.Args)
+	}
+	return p.writeTo(w)
+}
+
+// Choices writes how a yes to an approval may last.
+func (s Style) Choices(w io.Writer, r protocol.Approval) error {
+	p := &page{Style: s}
+	if r.State == protocol.ApprovalPending && len(r.Choices) > 0 {
+		p.printf("\n%s\n", s.Faint("approve it from now on, with --remember and a number:"))
+		for i, choice := range r.Choices {
+			p.printf("  %d  %s\n", i+1, visible.Text(choice.Text))
+		}
 	}
 	return p.writeTo(w)
 }

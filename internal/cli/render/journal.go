@@ -115,6 +115,9 @@ func answer(a *protocol.RecordAnswer) string {
 	if a.Always {
 		words += ", for the rest of the session"
 	}
+	if a.Grant != "" {
+		words += ", kept as grant " + a.Grant
+	}
 	if len(a.Args) > 0 || a.ArgsRef != "" {
 		words += ", with edited arguments"
 	}

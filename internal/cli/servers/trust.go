@@ -78,8 +78,34 @@ func (t *trust) run(ctx context.Context, args []string) error {
 		if server, err = find(ctx, s, name); err != nil {
 			return err
 		}
-		return t.reviewHeld(ctx, s, server)
+		if err := t.reviewHeld(ctx, s, server); err != nil {
+			return err
+		}
+		return t.sayWhatRuns(ctx, s, server)
 	})
+}
+
+// sayWhatRuns says which tools of an accepted server need no approval here.
+func (t *trust) sayWhatRuns(ctx context.Context, s *client.Session, server protocol.Server) error {
+	tools, err := s.Tools(ctx)
+	if err != nil {
+		return err
+	}
+	var reads, asking int
+	for _, one := range tools {
+		switch {
+		case one.ID.Namespace != server.Module:
+		case one.Policy == "allow":
+			reads++
+		default:
+			asking++
+		}
+	}
+	if reads+asking > 0 {
+		t.Status("%s: %s without asking (low-risk reads, and what your rules grant), %s a human first",
+			server.Name, amount.As(reads, "tool runs", "tools run"), amount.As(asking, "asks", "ask"))
+	}
+	return nil
 }
 
 // reviewHeld shows the tools of a server that are held back, and records which

@@ -41,10 +41,11 @@ func (a *approvalRoutes) answer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := r.PathValue("id")
-	err := a.kernel.Approvals.Answer(r.Context(), credential(r, in.By), id, approval.Answer{
-		Approve: in.Approve, Args: in.Args, Always: in.Always, Feedback: in.Feedback,
-	})
-	if err != nil {
+	given := approval.Answer{Approve: in.Approve, Args: in.Args, Always: in.Always, Feedback: in.Feedback}
+	if in.Remember != nil {
+		given.Remember = &approval.Remember{Choice: in.Remember.Choice, Until: in.Remember.Until}
+	}
+	if err := a.kernel.Approvals.Answer(r.Context(), credential(r, in.By), id, given); err != nil {
 		return err
 	}
 	return a.approval(w, r)

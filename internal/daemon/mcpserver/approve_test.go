@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/kernel"
+	"callgate/tool"
 )
 
 // human is the person at a client: what they say to each form, in order.
@@ -100,6 +102,44 @@ func TestApprovalAtTheClient(t *testing.T) {
 			if test.wiped == 1 {
 				s.answeredBy(t, "the human at tester")
 			}
+		}
+	})
+}
+
+// A yes in a form may last: as the exact call or the pattern that the form showed.
+func TestApprovalThatLasts(t *testing.T) {
+	each(t, func(t *testing.T, w way) {
+		run := define("demo.run", tool.Runtime{Risk: tool.High, SideEffect: tool.Write},
+			`{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`,
+			func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) { return tool.OK("it ran", nil) })
+		s := newFixture(t, kernel.Config{}, run)
+		const pattern = "from now on: calls like command: git log *, in this folder"
+		h := &human{answers: inOrder(
+			says("accept", "approve", true, "arguments", `{"command":"git log -9"}`, "remember", pattern), // not what was shown
+			says("accept", "approve", true, "remember", pattern),
+			says("accept", "approve", true, "remember", "once"),
+			says("decline"),
+		)}
+		c := s.connect(t, w, "tester", h.options())
+		if _, said := call(t, c, "demo.run", `{"command":"git log -1"}`); !strings.Contains(said, "it ran") || len(h.saw) != 2 {
+			t.Fatalf("%d forms: %s", len(h.saw), said)
+		}
+		schema, err := json.Marshal(h.saw[0].RequestedSchema)
+		if err != nil || !containsAll(string(schema), `"once"`, "from now on: this exact call, in this folder", pattern) {
+			t.Errorf("the form asks %s: %v", schema, err)
+		}
+		other := s.connect(t, w, "another", h.options()) // a new session
+		if _, said := call(t, other, "demo.run", `{"command":"git log -2"}`); !strings.Contains(said, "it ran") || len(h.saw) != 2 {
+			t.Errorf("it asked again: %d forms: %s", len(h.saw), said)
+		}
+		for n, want := range []string{"it ran", "denied"} { // a yes for once is for once
+			if _, said := call(t, c, "demo.run", `{"command":"git push"}`); !strings.Contains(said, want) || len(h.saw) != 3+n {
+				t.Errorf("%d forms: %s", len(h.saw), said)
+			}
+		}
+		list := s.kernel.Grants.List()
+		if len(list) != 1 || list[0].By != "the human at tester" || list[0].Uses.Count != 1 {
+			t.Errorf("grants: %+v", list)
 		}
 	})
 }

@@ -7,9 +7,11 @@ import (
 	"callgate/internal/agent/surface"
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/lock"
 	"callgate/internal/journal"
 	"callgate/internal/kernel/servers"
+	"callgate/internal/kernel/trial"
 	"callgate/internal/protocol"
 	"callgate/internal/secret"
 	"callgate/internal/source/mcp"
@@ -47,8 +49,41 @@ func Approval(r approval.Request) protocol.Approval {
 	return protocol.Approval{
 		ID: r.ID, State: protocol.ApprovalState(r.State), Call: r.Call, Workspace: r.Workspace, AppFile: r.AppFile,
 		Risk: r.Risk, Reason: r.Reason, Claims: r.Claims, AskedAt: r.AskedAt, Deadline: r.Deadline,
-		Asker:  protocol.Requester(r.Asker),
-		Answer: pointer(r.Answer, func(a approval.Answer) protocol.ApprovalAnswer { return protocol.ApprovalAnswer(a) }),
+		Asker: protocol.Requester(r.Asker), ToolApp: r.ToolApp,
+		Choices: orNil(r.Choices, func(c approval.Choice) protocol.Choice { return protocol.Choice(c) }),
+		Answer:  pointer(r.Answer, approvalAnswer),
+	}
+}
+
+func approvalAnswer(a approval.Answer) protocol.ApprovalAnswer {
+	return protocol.ApprovalAnswer{
+		Approve: a.Approve, Args: a.Args, Claims: a.Claims, Always: a.Always, Feedback: a.Feedback, By: a.By, At: a.At,
+		Remember: pointer(a.Remember, func(m approval.Remember) protocol.Remember { return protocol.Remember(m) }),
+	}
+}
+
+// Grant converts a lasting grant.
+func Grant(g lasting.Grant) protocol.Grant {
+	return protocol.Grant{
+		ID: g.ID, Tool: g.Tool, Text: g.Text, Match: g.Match, Exact: g.Exact, Folder: g.Folder, AppFile: g.AppFile,
+		Until: g.Until, Made: g.Made, By: g.By, Approval: g.Approval, Uses: protocol.GrantUses(g.Uses),
+	}
+}
+
+// GrantSuggestion converts a suggested lasting grant.
+func GrantSuggestion(s lasting.Suggestion) protocol.GrantSuggestion {
+	return protocol.GrantSuggestion{Grant: Grant(s.Grant), Approved: s.Approved, Last: s.Last, Examples: s.Examples}
+}
+
+// RulesReport converts the outcome of a trial of rules.
+func RulesReport(r trial.Report) protocol.RulesReport {
+	return protocol.RulesReport{
+		Calls: r.Calls, Unknown: r.Unknown, Groups: List(r.Groups, func(g trial.Group) protocol.RulesGroup {
+			return protocol.RulesGroup{
+				Tool: g.Tool, Before: string(g.Before), Now: string(g.Now), Why: g.Why, Count: g.Count,
+				Examples: List(g.Examples, func(e trial.Example) protocol.RulesExample { return protocol.RulesExample(e) }),
+			}
+		}),
 	}
 }
 

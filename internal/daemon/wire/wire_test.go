@@ -40,6 +40,9 @@ func same[T, U any](t *testing.T, convert func(T) U) {
 func TestBodiesSayWhatTheKernelSays(t *testing.T) {
 	t.Parallel()
 	same(t, wire.Approval)
+	same(t, wire.Grant)
+	same(t, wire.GrantSuggestion)
+	same(t, wire.RulesReport)
 	same(t, wire.Record)
 	same(t, wire.Output)
 	same(t, wire.VerifyReport)

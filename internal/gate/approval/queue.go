@@ -39,6 +39,10 @@ type Hooks struct {
 	// Settled is called for every request that leaves the pending state: after
 	// that is durable, and before Wait returns to those who wait for it.
 	Settled func(context.Context, Request)
+	// NewGrant makes the ID of a lasting grant, and Remember keeps the yes of an
+	// approved request as one. Without them a yes cannot last.
+	NewGrant func() string
+	Remember func(context.Context, Request) error
 	// Orphaned is called for every settled request whose requester may have
 	// gone. It finishes the call, if Reserve gives it the right to.
 	Orphaned func(Request)
@@ -175,7 +179,10 @@ func (q *Queue) settleWith(ctx context.Context, r Request, a Answer) error {
 	if a.Approve {
 		state = Approved
 	} else {
-		a.Args, a.Always = nil, false
+		a.Args, a.Always, a.Remember = nil, false, nil
+	}
+	if err := q.prepareRemember(r, &a); err != nil {
+		return err
 	}
 	if len(a.Args) > 0 && q.hooks.CheckEdit != nil {
 		claims, err := q.hooks.CheckEdit(ctx, r, a.Args)
@@ -200,11 +207,12 @@ func (q *Queue) settle(ctx context.Context, id string, to State, a Answer) error
 	if err != nil {
 		return err
 	}
+	kept := q.remember(ctx, r)
 	q.notifyWaiters(r)
 	if q.hooks.Orphaned != nil {
 		q.hooks.Orphaned(r)
 	}
-	return nil
+	return kept
 }
 
 // notifyWaiters wakes those who wait for a settled request.

@@ -35,6 +35,8 @@ type Request struct {
 	AskedAt   time.Time    `json:"asked_at"`
 	Deadline  time.Time    `json:"deadline"`
 	Asker     Requester    `json:"asker,omitzero"`
+	ToolApp   string       `json:"tool_app,omitempty"` // the app file that brings the tool; empty: the kernel has it
+	Choices   []Choice     `json:"choices,omitempty"`  // how the yes may last; none: only this once
 	Answer    *Answer      `json:"answer,omitempty"`
 }
 
@@ -44,6 +46,7 @@ type Answer struct {
 	Args     json.RawMessage `json:"args,omitempty"`     // the edited arguments; empty if unchanged
 	Claims   []tool.Claim    `json:"claims,omitempty"`   // what the edited call touches
 	Always   bool            `json:"always,omitempty"`   // approve this tool for the rest of the session
+	Remember *Remember       `json:"remember,omitempty"` // the yes lasts
 	Feedback string          `json:"feedback,omitempty"` // shown to the model as quoted text
 	By       string          `json:"by"`
 	At       time.Time       `json:"at"`

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strings"
 
 	"callgate/tool"
 )
@@ -35,8 +36,10 @@ const (
 	ruleInternal = "tool.internal"
 	ruleAskFirst = "tool.ask_first"
 	ruleNoBlock  = "kernel.no_capabilities"
-	ruleCeiling  = "tools.capabilities.max_risk_level"
-	ruleFallback = "tools.capabilities.default_policy"
+
+	ruleServersRead = "kernel.servers_read"
+	ruleCeiling     = "tools.capabilities.max_risk_level"
+	ruleFallback    = "tools.capabilities.default_policy"
 )
 
 // The reasons that go with them.
@@ -140,10 +143,19 @@ func decideUnnamed(sets []ruleSet, t *tool.Tool) Decision {
 		}
 		return d
 	case Ask:
+		if isServersRead(t) {
+			return Decision{Allow, "a low-risk read of a server that a human accepted", ruleServersRead}
+		}
 		return set.decision(Approve, &ruleSource{fmt.Sprintf(reasonUnnamed, t.ID.Dotted()), ruleFallback})
 	default:
 		return set.decision(Deny, &ruleSource{fmt.Sprintf(reasonBlocked, t.ID.Dotted()), ruleFallback})
 	}
+}
+
+// isServersRead reports whether a tool is a low-risk read of an MCP server. A human
+// accepted that server, and its definition of the tool.
+func isServersRead(t *tool.Tool) bool {
+	return strings.HasPrefix(t.ID.Namespace, "mcp_") && t.Runtime.Risk == tool.Low && t.Runtime.SideEffect == tool.Read
 }
 
 // decideWithoutRules decides for an app without a capabilities block.

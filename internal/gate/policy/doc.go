@@ -18,6 +18,8 @@
 //   - Without a capabilities block, low risk runs, medium risk runs unless it
 //     reaches past the workspace, and the rest needs approval. An unknown risk or
 //     side effect counts as the worst one.
+//   - default_policy approve lets the low-risk reads of MCP servers run: a human
+//     accepted the server and its definitions. A rule that names them decides.
 //   - A tool that asks first needs approval even where the app file grants it.
 //   - Hidden tools, constraint-blocked tools and internal tools do not exist for
 //     a model, even if a deny rule names them too: a refusal would reveal them.

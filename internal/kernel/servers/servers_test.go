@@ -209,6 +209,31 @@ func TestEditedCallInAnotherFolderThanItsApp(t *testing.T) {
 	}
 }
 
+// TestLowRiskReadsOfAcceptedServersRun opens the folder of an app file that asks for
+// what no rule names: what an accepted server reads runs, unless a rule says
+// otherwise.
+func TestLowRiskReadsOfAcceptedServersRun(t *testing.T) {
+	t.Parallel()
+	tools := map[string]string{"get_issue": "Gets an issue.", "create_issue": "Creates an issue."}
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	for rules, want := range map[string]tool.Status{
+		"  capabilities: {default_policy: approve}\n":                               tool.Success,
+		"  capabilities: {default_policy: approve, approve: [{module: mcp_hub}]}\n": tool.Waiting,
+		"  capabilities: {default_policy: approve, deny: [{module: mcp_hub}]}\n":    tool.Refused,
+		"  capabilities: {default_policy: block, grant: [{module: filesystem}]}\n":  tool.Refused,
+		"  capabilities: {default_policy: approve, approve: [{module: \"*\"}]}\n":   tool.Waiting,
+	} {
+		s := kerneltest.OpenSession(t, k, kerneltest.AppWithServers(t, rules, kerneltest.NewServer(t, "hub", tools)))
+		kerneltest.AcceptServers(t, k, s)
+		if r := kerneltest.Call(t, s, "mcp_hub.get_issue", `{"n":1}`); r.Status != want {
+			t.Errorf("%s: a read is %s: %s", rules, r.Status, r.Summary)
+		}
+		if r := kerneltest.Call(t, s, "mcp_hub.create_issue", `{"n":1}`); r.Status == tool.Success {
+			t.Errorf("%s: what is no read ran", rules)
+		}
+	}
+}
+
 // TestServerThatNoAppNamesIsStopped takes the last server out of an app file: the next
 // session has it no more, and its process ends.
 func TestServerThatNoAppNamesIsStopped(t *testing.T) {

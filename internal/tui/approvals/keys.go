@@ -36,10 +36,10 @@ func (p *Pane) key(k tea.KeyPressMsg) tea.Cmd {
 			it.word = it.word[:len(it.word)-1]
 		}
 	case "esc":
-		if it.word == "" {
+		if it.word == "" && !it.keeping {
 			p.Post(Interrupt{})
 		}
-		it.word = ""
+		it.word, it.keeping = "", false
 	case "up":
 		it.scroll--
 	case "down":
@@ -49,7 +49,7 @@ func (p *Pane) key(k tea.KeyPressMsg) tea.Cmd {
 	case "pgdown":
 		it.scroll += pageLines
 	default:
-		if len(k.Text) == 1 && k.Text > " " && len(it.word) < maxWord {
+		if len(k.Text) == 1 && (k.Text > " " || k.Text == " " && it.word != "") && len(it.word) < maxWord {
 			it.word += k.Text
 		}
 	}
@@ -79,6 +79,8 @@ func choice(word string) string {
 		return "deny"
 	case "e", "edit":
 		return "edit"
+	case "k", "keep":
+		return "keep"
 	case "q", "quit":
 		return "leave"
 	}
@@ -88,6 +90,9 @@ func choice(word string) string {
 // decide does what a word says.
 func (p *Pane) decide(it *item, word string) tea.Cmd {
 	it.wrong = ""
+	if it.keeping {
+		return p.keep(it, word)
+	}
 	switch choice(word) {
 	case "approve":
 		return p.send(it, protocol.Answer{Approve: true})
@@ -97,13 +102,32 @@ func (p *Pane) decide(it *item, word string) tea.Cmd {
 		it.why = input.NewField("why, for whoever asked (may be empty)")
 	case "edit":
 		it.editor = input.NewEditor(it.draft)
+	case "keep":
+		if it.keeping = len(it.Choices) > 0; !it.keeping {
+			it.wrong = "a yes to this cannot be kept: it is asked for each time"
+		}
 	case "leave":
 		p.focused = false
 		p.Post(LeftWaiting{})
 	default:
 		if word != "" {
-			it.wrong = "that is no answer: a, d, e, s or q"
+			it.wrong = "that is no answer: a, d, e, s, k or q"
 		}
+	}
+	return nil
+}
+
+// keep approves a call from now on, as the choice with the number that was typed.
+// It is only reached while the choices are on the screen.
+func (p *Pane) keep(it *item, word string) tea.Cmd {
+	remember, ok, err := it.ParseRemember(word, p.Now())
+	switch {
+	case err != nil:
+		it.wrong = err.Error()
+	case ok:
+		return p.send(it, protocol.Answer{Approve: true, Remember: remember})
+	case word != "":
+		it.wrong = "that is no number of the list"
 	}
 	return nil
 }

@@ -6,6 +6,7 @@
 //   - No key and no paste approves a call: an answer is a word and enter.
 //   - The arguments on the screen are those that "approve" approves. A draft in
 //     the editor is shown in the editor only.
+//   - A yes lasts only as one of the choices that are on the screen then.
 package approvals
 
 import (
@@ -66,6 +67,7 @@ type item struct {
 	editor  *input.Editor // not nil while the arguments are edited
 	draft   string        // the arguments as last edited
 	why     *input.Field  // not nil while a refusal is explained
+	keeping bool          // the ways in which a yes may last are shown
 	wrong   string        // why the last answer was not accepted
 	sending bool
 	scroll  int

@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -144,13 +145,56 @@ func (it *item) foot(width int) ([]string, *tea.Cursor) {
 		}
 		return append(rows, termtext.Strong("deny: ")+field[0]), cursor
 	}
-	const choices = "[a]pprove  [d]eny  [e]dit  [s]ession: approve for all of it  [q]uit: leave it waiting"
-	for _, line := range termtext.Wrap(choices, width) {
-		rows = append(rows, termtext.Strong(line))
+	if it.keeping {
+		rows = append(rows, it.lasting(width)...)
+	} else {
+		for _, line := range termtext.Wrap(it.choices(), width) {
+			rows = append(rows, termtext.Strong(line))
+		}
 	}
 	line := "> " + it.word
-	if meant := choice(it.word); meant != "" {
+	if meant := it.meant(); meant != "" {
 		line += termtext.Faint("  enter: " + meant)
 	}
 	return append(rows, line), tea.NewCursor(2+len(it.word), len(rows))
+}
+
+// choices are the answers that can be given.
+func (it *item) choices() string {
+	text := "[a]pprove  [d]eny  [e]dit  [s]ession: approve for all of it  "
+	if len(it.Choices) > 0 {
+		text += "[k]eep: approve from now on  "
+	}
+	return text + "[q]uit: leave it waiting"
+}
+
+// maxLasting is how many rows one way to let a yes last may take.
+const maxLasting = 3
+
+// lasting lists the ways in which a yes may last.
+func (it *item) lasting(width int) []string {
+	var rows []string
+	for i, choice := range it.Choices {
+		lines := termtext.Wrap(fmt.Sprintf("  [%d] %s", i+1, visible.Text(choice.Text)), width)
+		if len(lines) > maxLasting {
+			lines = append(lines[:maxLasting-1], "  … all of it: callgate approvals show "+termtext.OneLine(it.ID))
+		}
+		rows = append(rows, lines...)
+	}
+	const how = "approve from now on: a number, or with an end date (2 30d) · esc goes back"
+	for _, line := range termtext.Wrap(how, width) {
+		rows = append(rows, termtext.Strong(line))
+	}
+	return rows
+}
+
+// meant says what the word that is being typed would do.
+func (it *item) meant() string {
+	if !it.keeping {
+		return choice(it.word)
+	}
+	if remember, ok, err := it.ParseRemember(it.word, time.Now()); ok && err == nil {
+		return "approve, and keep " + strconv.Itoa(remember.Choice)
+	}
+	return ""
 }

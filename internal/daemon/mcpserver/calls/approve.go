@@ -32,6 +32,7 @@ const (
 	fieldApprove   = "approve"
 	fieldArguments = "arguments"
 	fieldFeedback  = "feedback"
+	fieldRemember  = "remember"
 )
 
 // approver has a human approve a call: the human at the client while a request
@@ -114,6 +115,9 @@ func (a *approver) settle(got question.Answer) (answered bool, err error) {
 			return false, err
 		}
 		answer.Args = edited
+		if answer.Remember, err = a.remembered(form.Content[fieldRemember]); err != nil && answer.Approve {
+			return false, err
+		}
 	case form.Action == "decline":
 		answer.Feedback, _ = form.Content[fieldFeedback].(string)
 	default:
@@ -173,10 +177,10 @@ func (a *approver) form(note string) *sdk.ElicitParams {
 	}
 	defaults, _ := json.Marshal(args)
 	schema := fmt.Sprintf(`{"type":"object","properties":{`+
-		`%q:{"type":"boolean","title":"Run it","description":"Whether this call may run, once."},`+
-		`%q:{"type":"string","title":"Arguments","description":"As JSON. What stands here is what runs.","default":%s},`+
+		`%q:{"type":"boolean","title":"Run it","description":"Whether this call may run."},`+
+		`%s%q:{"type":"string","title":"Arguments","description":"As JSON. What stands here is what runs.","default":%s},`+
 		`%q:{"type":"string","title":"Feedback","description":"What the agent is told if it may not."}},`+
-		`"required":[%q]}`, fieldApprove, fieldArguments, defaults, fieldFeedback, fieldApprove)
+		`"required":[%q]}`, fieldApprove, rememberField(r), fieldArguments, defaults, fieldFeedback, fieldApprove)
 	return &sdk.ElicitParams{Mode: "form", Message: b.String(), RequestedSchema: json.RawMessage(schema)}
 }
 

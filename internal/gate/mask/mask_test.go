@@ -1,4 +1,4 @@
-package gate_test
+package mask_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"callgate/internal/gate"
+	"callgate/internal/gate/mask"
 )
 
 func maskOf(s string) string {
@@ -29,7 +29,7 @@ func TestMaskJSON(t *testing.T) {
 		"masked already":        {`{"password":"[masked]"}`, `{"password":"[masked]"}`},
 		"not JSON":              {`{"password":`, `{"password":`},
 	} {
-		if got := string(gate.MaskJSON(json.RawMessage(c.in), maskOf)); got != c.want {
+		if got := string(mask.JSON(json.RawMessage(c.in), maskOf)); got != c.want {
 			t.Errorf("%s: %s became %s, want %s", name, c.in, got, c.want)
 		}
 	}
@@ -38,7 +38,7 @@ func TestMaskJSON(t *testing.T) {
 func FuzzMaskJSON(f *testing.F) {
 	f.Add(`{"password":["x",{"a":"sk-1"}],"b":[1,"sk-2"]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		got := string(gate.MaskJSON(json.RawMessage(text), maskOf))
+		got := string(mask.JSON(json.RawMessage(text), maskOf))
 		if !json.Valid([]byte(text)) {
 			if got != text {
 				t.Errorf("%q is not JSON and became %q", text, got)
@@ -48,7 +48,7 @@ func FuzzMaskJSON(f *testing.F) {
 		if !json.Valid([]byte(got)) {
 			t.Errorf("%q became %q", text, got)
 		}
-		if again := string(gate.MaskJSON(json.RawMessage(got), maskOf)); again != got {
+		if again := string(mask.JSON(json.RawMessage(got), maskOf)); again != got {
 			t.Errorf("%q became %q, and then %q", text, got, again)
 		}
 		if !strings.Contains(maskOf(text), "[masked]") && !strings.ContainsAny(text, "\\pP") && got != text {

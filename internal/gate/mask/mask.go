@@ -1,4 +1,5 @@
-package gate
+// Package mask applies an app's mask to the results of calls.
+package mask
 
 import (
 	"bytes"
@@ -11,8 +12,8 @@ import (
 // masked stands for a value that its name gives away.
 const masked = "[masked]"
 
-// maskResult applies an app's mask to everything in a result that is text.
-func maskResult(r *tool.Result, mask func(string) string) {
+// Result applies an app's mask to everything in a result that is text.
+func Result(r *tool.Result, mask func(string) string) {
 	r.Summary = maskText(r.Summary, mask)
 	for i, text := range r.Warnings {
 		r.Warnings[i] = mask(text)
@@ -21,7 +22,7 @@ func maskResult(r *tool.Result, mask func(string) string) {
 		r.Content[i].Text = maskText(r.Content[i].Text, mask)
 		r.Content[i].URI = mask(r.Content[i].URI)
 	}
-	r.Data = maskJSON(r.Data, mask)
+	r.Data = JSON(r.Data, mask)
 	if r.Error != nil {
 		e := *r.Error
 		e.Message, e.Hint, e.Fields = maskText(e.Message, mask), mask(e.Hint), append([]tool.FieldError(nil), e.Fields...)
@@ -35,15 +36,15 @@ func maskResult(r *tool.Result, mask func(string) string) {
 // maskText masks a text, which may be JSON.
 func maskText(text string, mask func(string) string) string {
 	if len(text) > 0 && (text[0] == '{' || text[0] == '[') {
-		text = string(maskJSON(json.RawMessage(text), mask))
+		text = string(JSON(json.RawMessage(text), mask))
 	}
 	return mask(text)
 }
 
-// maskJSON masks the strings of a JSON value, and what stands under a name that
+// JSON masks the strings of a JSON value, and what stands under a name that
 // the mask knows, such as a password. All other bytes stay; what is not JSON is
 // left alone.
-func maskJSON(data json.RawMessage, mask func(string) string) json.RawMessage {
+func JSON(data json.RawMessage, mask func(string) string) json.RawMessage {
 	if len(data) == 0 || !json.Valid(data) {
 		return data
 	}

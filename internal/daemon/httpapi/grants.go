@@ -1,0 +1,81 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"callgate/internal/daemon/wire"
+	"callgate/internal/gate/lasting"
+	"callgate/internal/protocol"
+)
+
+// grantRoutes lists, makes and revokes lasting grants, and tries rules.
+type grantRoutes struct{ *api }
+
+func (a *grantRoutes) routes() map[string]route {
+	return map[string]route{
+		protocol.RouteGrants:           a.grants,
+		protocol.RouteGrant:            a.grant,
+		protocol.RouteKeepGrant:        a.keep,
+		protocol.RouteRevokeGrants:     a.revoke,
+		protocol.RouteGrantSuggestions: a.suggestions,
+		protocol.RouteTryRules:         a.tryRules,
+	}
+}
+
+func (a *grantRoutes) grants(w http.ResponseWriter, _ *http.Request) error {
+	return answer(w, wire.List(a.kernel.Grants.List(), wire.Grant))
+}
+
+func (a *grantRoutes) grant(w http.ResponseWriter, r *http.Request) error {
+	g, err := a.kernel.Grants.Get(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return answer(w, wire.Grant(g))
+}
+
+func (a *grantRoutes) keep(w http.ResponseWriter, r *http.Request) error {
+	var in protocol.KeepGrant
+	if err := read(r, &in); err != nil {
+		return err
+	}
+	g, err := a.kernel.Grants.Keep(r.Context(), credential(r, in.By), lasting.Grant{
+		Tool: in.Grant.Tool, Text: in.Grant.Text, Match: in.Grant.Match, Exact: in.Grant.Exact,
+		Folder: in.Grant.Folder, AppFile: in.Grant.AppFile, Until: in.Grant.Until,
+	})
+	if err != nil {
+		return err
+	}
+	return answer(w, wire.Grant(g))
+}
+
+func (a *grantRoutes) revoke(w http.ResponseWriter, r *http.Request) error {
+	var in protocol.RevokeGrants
+	if err := read(r, &in); err != nil {
+		return err
+	}
+	if err := a.kernel.Grants.RevokeAs(r.Context(), credential(r, in.By), in.IDs); err != nil {
+		return err
+	}
+	return answer(w, struct{}{})
+}
+
+func (a *grantRoutes) suggestions(w http.ResponseWriter, r *http.Request) error {
+	list, err := a.kernel.Grants.Suggest(r.Context())
+	if err != nil {
+		return err
+	}
+	return answer(w, wire.List(list, wire.GrantSuggestion))
+}
+
+func (a *grantRoutes) tryRules(w http.ResponseWriter, r *http.Request) error {
+	var in protocol.TryRules
+	if err := read(r, &in); err != nil {
+		return err
+	}
+	report, err := a.kernel.TryRules(r.Context(), in.Workspace, in.File, in.Since)
+	if err != nil {
+		return err
+	}
+	return answer(w, wire.RulesReport(report))
+}

@@ -1,4 +1,0 @@
-package gate
-
-// MaskJSON is for tests.
-var MaskJSON = maskJSON

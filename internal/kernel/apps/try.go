@@ -1,0 +1,34 @@
+package apps
+
+import (
+	"context"
+
+	"callgate/internal/app"
+	"callgate/internal/app/inforce"
+)
+
+// Try reads an app file as it would be in a folder, over the user's own, without
+// making anything of it known. What is in force in the folder is loaded first,
+// because the file may name the modules of its servers and tools.
+func (l *Loader) Try(ctx context.Context, workspace, file string) (inForce *Loaded, tried *app.App, err error) {
+	inForce, err = l.Load(ctx, workspace, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	known, err := l.known(ctx, inForce.Scope)
+	if err != nil {
+		return nil, nil, err
+	}
+	files, err := inforce.Find(inForce.Workspace, file, l.opt.UserFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	if inForce.App != nil {
+		addServers(known, inForce.App.Servers)
+	}
+	tried, err = loadFiles(files, inForce.Workspace, known)
+	return inForce, tried, err
+}
+
+// Off returns the shipped modules that an app leaves out.
+func Off(a *app.App) map[string]bool { return turnedOff(a.OfProject()) }

@@ -1,0 +1,124 @@
+package trial
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"callgate/internal/gate/lasting"
+	"callgate/internal/gate/match"
+	"callgate/internal/gate/policy"
+	"callgate/internal/gate/rulefiles"
+	"callgate/internal/journal"
+	"callgate/tool"
+)
+
+// Why a call cannot be judged.
+const (
+	unknownTool  = "the tool is not here now"
+	unknownArgs  = "the arguments are not on record, or without a secret that was in them"
+	unknownPaths = "what its paths meant then cannot be told"
+)
+
+// judge says what the rules that are tried make of a call, and why; or why it
+// cannot be told.
+func (t *Trial) judge(ctx context.Context, r journal.Record) (now Outcome, why, unknown string) {
+	id, _ := tool.TryParseID(r.Tool)
+	known, ok := t.Tools.Latest(id.Dotted())
+	switch {
+	case !ok:
+		return "", "", unknownTool
+	case t.Off[id.Namespace]:
+		return Refused, "the file leaves the module " + id.Namespace + " out", ""
+	}
+	var call *match.Call
+	if t.Rules.HasMatch(known.ID) {
+		if call, unknown = t.callOf(ctx, known, r); unknown != "" {
+			return "", "", unknown
+		}
+	}
+	d := policy.DecideCall(t.Rules, known, *r.Principal, call)
+	switch {
+	case d.Verdict != policy.Allow && d.Verdict != policy.Approve:
+		return Refused, d.Reason, ""
+	case strings.HasPrefix(r.Ask.Reason, rulefiles.Reason(nil)): // it asks, whatever is granted
+		return Asks, strings.TrimSuffix(rulefiles.Reason(nil), ": "), ""
+	case d.Verdict == policy.Allow:
+		return Runs, d.Reason, ""
+	}
+	if rule, ok := t.granted(ctx, known, r); ok {
+		return Runs, rule, ""
+	}
+	return Asks, d.Reason, ""
+}
+
+// granted reports whether a lasting grant covers a call.
+func (t *Trial) granted(ctx context.Context, known *tool.Tool, r journal.Record) (string, bool) {
+	if known.Runtime.AskFirst || t.Grants.Empty() {
+		return "", false
+	}
+	call, unknown := t.callOf(ctx, known, r)
+	if unknown != "" || lasting.CheckNumbers(r.Ask.Args) != nil {
+		return "", false
+	}
+	asked := &lasting.Call{Call: call}
+	if own, ok := t.Global.Get(known.ID); !ok || own != known {
+		asked.AppFile = t.AppFile
+	}
+	found := t.Grants.Find(asked)
+	if len(found) == 0 {
+		return "", false
+	}
+	rule, _ := lasting.Reason(found)
+	return rule, true
+}
+
+// callOf is a recorded call as rules about arguments see it. Its paths are those
+// that it claimed then: what a link meant is not looked up again.
+func (t *Trial) callOf(ctx context.Context, known *tool.Tool, r journal.Record) (*match.Call, string) {
+	args := r.Ask.Args
+	if r.Ask.ArgsRef != "" {
+		args, _ = t.Artifacts.Get(ctx, r.Ask.ArgsRef)
+	}
+	call := &match.Call{Module: known.ID.Namespace, Action: known.ID.Name, Workspace: t.Folder}
+	if bytes.Contains(args, []byte("[secret ")) || json.Unmarshal(args, &call.Args) != nil {
+		return nil, unknownArgs
+	}
+	for _, e := range known.Runtime.Effects {
+		kind, rest, _ := strings.Cut(e.Resource, ":{")
+		param, after, _ := strings.Cut(rest, "}")
+		if kind != "file" && kind != "repo" || after != "" || call.Paths[param] != nil {
+			continue
+		}
+		for _, text := range texts(call.Args[param]) {
+			path := text
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(t.Folder, path)
+			}
+			resource := kind + ":" + filepath.ToSlash(filepath.Clean(path))
+			if !slices.ContainsFunc(r.Ask.Claims, func(c tool.Claim) bool { return c.Resource == resource }) {
+				return nil, unknownPaths
+			}
+			call.AddPath(param, filepath.Clean(path), false)
+		}
+	}
+	return call, ""
+}
+
+// texts are the texts in an argument.
+func texts(v any) []string {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var all []string
+		for _, item := range v {
+			all = append(all, texts(item)...)
+		}
+		return all
+	}
+	return nil
+}
