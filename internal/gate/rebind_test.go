@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -143,7 +144,7 @@ func TestResumedCallIsBoundAgain(t *testing.T) {
 	done := make(chan *tool.Result, 1)
 	go func() { done <- h.Resume(t.Context(), h.caller(), first) }()
 	second := nextRequest(t, h, done)
-	if second.ID == first.ID || second.Asker != first.Asker || !strings.HasSuffix(second.Claims[0].Resource, "/b") {
+	if second.ID == first.ID || !reflect.DeepEqual(second.Asker, first.Asker) || !strings.HasSuffix(second.Claims[0].Resource, "/b") {
 		t.Errorf("asked again: %+v", second)
 	}
 	ok(t, h.Approvals.Answer(t.Context(), human, second.ID, approval.Answer{Approve: true}))

@@ -34,6 +34,7 @@ import (
 	"callgate/internal/secret"
 	"callgate/internal/statedir"
 	"callgate/internal/storage"
+	"callgate/internal/token"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -52,6 +53,7 @@ type Kernel struct {
 	Servers       *servers.Set
 	Clients       *clients.Table
 	Secrets       *Secrets
+	Tokens        *Tokens
 	Apps          *apps.Loader
 
 	parts
@@ -146,6 +148,10 @@ func (k *Kernel) openGate(_ context.Context, cfg Config) error {
 	k.Approvals = approval.New(k.database.Stores().Approvals, approval.Options{
 		Key: key, Kernel: os.Getpid(), Lineage: cfg.Lineage,
 	})
+	k.Tokens = &Tokens{
+		store: token.NewStore(k.database.Stores().Documents), approvals: k.Approvals, askers: k.askers,
+		journal: k.Journal, user: k.user,
+	}
 	k.Secrets = &Secrets{vault: k.vault, approvals: k.Approvals, journal: k.Journal, user: k.user}
 	k.gate = gate.New(gate.Config{
 		Tools: k.Tools, Journal: k.Journal, Locks: gate.LocalLocks(k.Locks), Rates: &policy.Limiter{},

@@ -9,8 +9,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -213,7 +211,7 @@ func newPrune(e *command.Env, name string) *cobra.Command {
 }
 
 func (p *prune) run(ctx context.Context, _ []string) error {
-	age, err := parseAge(p.olderThan)
+	age, err := command.ParseAge(p.olderThan)
 	if err != nil {
 		return err
 	}
@@ -228,30 +226,6 @@ func (p *prune) run(ctx context.Context, _ []string) error {
 		p.Status("removed %s and %s", amount.Of(removed.Records, "record"), amount.Of(removed.Artifacts, "artifact"))
 		return nil
 	})
-}
-
-// maxAge is a century. An age that does not fit a duration would be negative, and
-// prune records of today.
-const maxAge = 36500 * 24 * time.Hour
-
-// parseAge reads 30d, 2w, 12h or what time.ParseDuration reads.
-func parseAge(age string) (time.Duration, error) {
-	bad := tool.Errorf("cli.prune", tool.Invalid, "%q is not an age", tool.Truncate(age)).
-		WithHint("write it as 30d, 2w or 12h")
-	for suffix, unit := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
-		if number, ok := strings.CutSuffix(age, suffix); ok {
-			n, err := strconv.ParseUint(number, 10, 32)
-			if err != nil || n > uint64(maxAge/unit) {
-				return 0, bad
-			}
-			return time.Duration(n) * unit, nil
-		}
-	}
-	d, err := time.ParseDuration(age)
-	if err != nil || d < 0 {
-		return 0, bad
-	}
-	return d, nil
 }
 
 // locks is locks.

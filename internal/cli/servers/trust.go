@@ -31,9 +31,10 @@ func newTrust(e *command.Env) *cobra.Command {
   callgate mcp trust files --only read --reject`,
 		Args: cobra.ExactArgs(1),
 	}, t.run)
-	c.Flags().BoolVar(&t.yes, "yes", false, "accept everything without asking")
+	c.Flags().BoolVar(&t.yes, "yes", false, "accept everything unasked; at a terminal the code is still to be typed")
 	c.Flags().BoolVar(&t.reject, "reject", false, "reject the tools that are held back, without asking")
 	c.Flags().StringSliceVar(&t.only, "only", nil, "only these `TOOLS`")
+	t.BindToken(c)
 	c.MarkFlagsMutuallyExclusive("yes", "reject")
 	return c
 }
@@ -43,7 +44,7 @@ func newTrust(e *command.Env) *cobra.Command {
 func (t *trust) run(ctx context.Context, args []string) error {
 	name := args[0]
 	options := command.SessionOptions{Human: true, Quiet: true}
-	return t.Session(ctx, options, func(_ *command.Kernel, s *client.Session) error {
+	return t.Session(ctx, options, func(k *command.Kernel, s *client.Session) error {
 		server, err := find(ctx, s, name)
 		if err != nil {
 			return err
@@ -54,7 +55,7 @@ func (t *trust) run(ctx context.Context, args []string) error {
 				return nil
 			}
 			t.Status("The MCP server %s would run:\n\n  %s\n", server.Name, server.Launch)
-			if ok, err := t.Confirm(t.yes, "Accept this command?"); err != nil || !ok {
+			if ok, err := t.Consent(ctx, k, t.yes, "Accept this command?"); err != nil || !ok {
 				return err
 			}
 			if err := s.Trust(ctx, name, protocol.Trust{Launch: server.Launch, By: t.UserName()}); err != nil {
@@ -67,13 +68,15 @@ func (t *trust) run(ctx context.Context, args []string) error {
 		if server, err = find(ctx, s, name); err != nil {
 			return err
 		}
-		return t.reviewHeld(ctx, s, server)
+		return t.reviewHeld(ctx, k, s, server)
 	})
 }
 
 // reviewHeld shows the tools of a server that are held back, and records which
 // ones the human accepts.
-func (t *trust) reviewHeld(ctx context.Context, s *client.Session, server protocol.Server) error {
+func (t *trust) reviewHeld(
+	ctx context.Context, k *command.Kernel, s *client.Session, server protocol.Server,
+) error {
 	var held []protocol.HeldTool
 	for _, h := range server.Held {
 		if len(t.only) == 0 || slices.Contains(t.only, h.Definition.Name) {
@@ -89,10 +92,10 @@ func (t *trust) reviewHeld(ctx context.Context, s *client.Session, server protoc
 		if err := t.Style(t.Stderr).HeldTool(t.Stderr, server.Name, h); err != nil {
 			return command.WriteError(err)
 		}
-		accept := t.yes
-		if !t.yes && !t.reject {
+		accept := false
+		if !t.reject {
 			var err error
-			if accept, err = t.Confirm(false, "Accept this definition?"); err != nil {
+			if accept, err = t.Consent(ctx, k, t.yes, "Accept this definition?"); err != nil {
 				return err
 			}
 		}

@@ -40,8 +40,11 @@ func (a *approvalRoutes) answer(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &in); err != nil {
 		return err
 	}
-	id := r.PathValue("id")
-	err := a.kernel.Approvals.Answer(r.Context(), credential(r, in.By), id, approval.Answer{
+	who, err := a.approver(r, in.By)
+	if err != nil {
+		return err
+	}
+	err = a.kernel.Approvals.Answer(r.Context(), who, r.PathValue("id"), approval.Answer{
 		Approve: in.Approve, Args: in.Args, Always: in.Always, Feedback: in.Feedback,
 	})
 	if err != nil {

@@ -59,6 +59,7 @@ func (a *mcpRoutes) mcpStream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	setFamily(&requester, peer.FamilyBehind(requester.PID)) // the bridge only copies: its client asks
 	o := mcpserver.Options{
 		Mode: q.Get("mode"), ApprovalWait: a.ApprovalWait, NoElicitation: isKernelChild(r),
 		Session: session.Spec{Workspace: q.Get("workspace"), AppFile: q.Get("app"), Requester: requester},
@@ -93,7 +94,8 @@ func (a *mcpRoutes) mcpHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	key := strconv.Itoa(peerPID(r)) + " " + settings // each process asks for itself
+	setFamily(&requester, peer.FamilyOf(requester.PID)) // who its clients are is not known
+	key := strconv.Itoa(peerPID(r)) + " " + settings    // each process asks for itself
 	a.mu.Lock()
 	h := a.web[key]
 	if h == nil {

@@ -14,6 +14,7 @@ import (
 	"callgate/internal/secret"
 	"callgate/internal/source/mcp"
 	"callgate/internal/source/mcp/trust"
+	"callgate/internal/token"
 )
 
 // List converts each element. An empty list is [], not null.
@@ -49,6 +50,14 @@ func Approval(r approval.Request) protocol.Approval {
 		Risk: r.Risk, Reason: r.Reason, Claims: r.Claims, AskedAt: r.AskedAt, Deadline: r.Deadline,
 		Asker:  protocol.Requester(r.Asker),
 		Answer: pointer(r.Answer, func(a approval.Answer) protocol.ApprovalAnswer { return protocol.ApprovalAnswer(a) }),
+	}
+}
+
+// Token converts a token.
+func Token(t token.Token) protocol.Token {
+	return protocol.Token{
+		ID: t.ID, Name: t.Name, Role: string(t.Role), Profile: t.Profile, By: t.By,
+		Created: t.Created, Expires: t.Expires, LastUsed: t.LastUsed,
 	}
 }
 

@@ -7,11 +7,7 @@
 // deadline is a denial. A request outlives the process that asked; only the
 // first to reserve an approved request may run its call.
 //
-// Who may ask may not answer. An answer carries the human's key. It never comes
-// from the kernel's own process or a process the kernel started (a tool), nor
-// from the process that asked or one it started. There is one exception: a
-// person who opened a session with the human's key, at a terminal, may answer
-// that session's requests from the same process.
+// Who may ask may not answer: authority.go says who may.
 package approval
 
 import (
@@ -129,10 +125,20 @@ func (q *Queue) Answer(ctx context.Context, who Credential, id string, a Answer)
 	if err != nil {
 		return err
 	}
-	if err := q.authority.mayAnswer(who, r); err != nil {
+	if err := mustBePending(r); err != nil {
+		return err
+	}
+	missing, err := q.authority.mayAnswer(who, r, a.Approve)
+	if err == nil && missing == typedCode {
+		err = q.authority.codes.check("approval.Answer", codeKey{id, who.PID}, who.Code)
+	}
+	if err != nil {
 		return err
 	}
 	a.By = who.By
+	if who.Token != "" {
+		a.By = "token " + who.Token
+	}
 	return q.settleWith(ctx, r, a)
 }
 
