@@ -106,10 +106,9 @@ func (s controlSession) awaitEnd(ctx context.Context, r approval.Request, wait t
 		result.Summary = fmt.Sprintf("%s was approved, and has not ended yet: collect it again", name)
 		return result, nil
 	}
-	const text = "%s still waits for a human: %s (answer with: callgate approvals approve %s; " +
-		"then approvals.collect gives its result)"
+	const text = "%s still waits for a human: %s (a human must answer; then approvals.collect gives its result)"
 	result.Approval = r.ID
-	result.Summary = fmt.Sprintf(text, name, r.Reason, r.ID)
+	result.Summary = fmt.Sprintf(text, name, r.Reason)
 	return result, nil
 }
 

@@ -166,7 +166,7 @@ func (q *Queue) AnswerVouched(ctx context.Context, v Voucher, id string, a Answe
 		if r.Call.Principal.Session != v.Session {
 			const text = "approval %s was not asked for by this session"
 			return tool.Errorf("approval.AnswerVouched", tool.Denied, text, tool.Truncate(id)).
-				WithHint("answer it where it was asked, or with: callgate approvals approve %s", tool.Truncate(id))
+				WithHint("a human answers it where it was asked, or from another terminal")
 		}
 		a.Always = false // a form shows one call
 	}
