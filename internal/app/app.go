@@ -12,12 +12,11 @@
 package app
 
 import (
-	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
+	"callgate/internal/app/variable"
 	"callgate/internal/gate/policy"
 )
 
@@ -44,7 +43,14 @@ type App struct {
 	// Programs are the executables of Dirs that are given something of the user's. The
 	// kernel adds them when it has read the folders.
 	Programs []Program
+
+	env variable.Used // what of the environment is in it
 }
+
+// Hide puts the names of variables of the environment in the place of the values
+// that the app file made use of. Whatever is made of an app and shown, to a human or
+// a model, goes through it.
+func (a *App) Hide(text string) string { return a.env.Hide(text) }
 
 // Program is an executable tool that is given secrets or variables of the
 // environment.
@@ -82,18 +88,6 @@ type Module struct {
 	Credential  string       // the secret that its calls are given; "": none
 	Middleware  []Middleware // around its calls, the first outermost
 	Env         []string     // variables of the environment that its block uses
-	// EnvShown is its config and constraints for people, with names in the place of
-	// the values of Env; empty without those.
-	EnvShown string
-}
-
-// Shown is the module's config and constraints for people.
-func (m Module) Shown() string { return cmp.Or(m.EnvShown, m.settings()) }
-
-func (m Module) settings() string {
-	config, _ := json.Marshal(m.Config) // it came from a file
-	constraints, _ := json.Marshal(m.Constraints)
-	return "config " + string(config) + " and constraints " + string(constraints)
 }
 
 // Step is one call that sets a module up.

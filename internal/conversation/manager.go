@@ -178,11 +178,11 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 // openModel opens the model of a conversation's lane, if a human accepted where
 // it and its fallbacks are.
 func (m *Manager) openModel(c *Conversation, loaded *apps.Loaded, spec Spec) (*agent.ModelConfig, error) {
-	if text := consent.Prompt(c.agent); text != "" && !loaded.Accepted {
+	if text := consent.Prompt(loaded.App, c.agent); text != "" && !loaded.Accepted {
 		return nil, consent.Needed("conversation.Open", text)
 	}
 	for _, model := range consent.Models(loaded.App, c.agent) {
-		if text := consent.Endpoint(model); text != "" && !loaded.Accepted {
+		if text := consent.Endpoint(loaded.App, model); text != "" && !loaded.Accepted {
 			return nil, consent.Needed("conversation.Open", text)
 		}
 	}
@@ -222,7 +222,7 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 			return err
 		}
 	}
-	c.tasks = coreTasks{parent: c.ID(), log: c.log, app: c.session.App(), store: m.Tasks, runner: m.Runner}
+	c.tasks = startedTasks{parent: c.ID(), log: c.log, app: c.session.App(), store: m.Tasks, runner: m.Runner}
 	cfg.Log, cfg.Tasks = c.log, &c.tasks
 	c.loop = agent.New(cfg)
 	return nil

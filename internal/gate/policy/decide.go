@@ -50,9 +50,9 @@ const (
 	reasonPermit  = "name it under grant or approve there to permit it"
 )
 
-// Decide decides whether p may call t under r. Nil rules are those of an app
-// without capabilities.
-func Decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
+// decide decides by the rules that name the tool, and by those about arguments
+// that hold for the call being decided.
+func decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
 	var none Rules
 	if r == nil {
 		r = &none
@@ -96,9 +96,19 @@ func (r *Rules) decideForDaemon(t *tool.Tool, found *matches) Decision {
 // then as one of the kernel's own tools, then by the ceiling and the default
 // policy.
 func (r *Rules) decideByDefault(t *tool.Tool, found *matches) Decision {
-	if s := found.first(granted); s != nil {
+	s := found.first(granted)
+	if s != nil && r.accepted(t.ID, found) {
 		return Decision{Allow, s.reason, s.rule}
 	}
+	d := r.decideUnnamed(t)
+	if s != nil && d.Verdict != Allow {
+		return decideAtFloor(t, Decision{Allow, s.reason, s.rule})
+	}
+	return d
+}
+
+// decideUnnamed decides a tool that no rule names.
+func (r *Rules) decideUnnamed(t *tool.Tool) Decision {
 	if t.Runtime.Control {
 		return Decision{Allow, "one of the kernel's own tools", ruleControl}
 	}
@@ -111,7 +121,11 @@ func (r *Rules) decideByDefault(t *tool.Tool, found *matches) Decision {
 	}
 	switch r.fallback {
 	case Auto:
-		return Decision{Allow, "default_policy auto in tools.capabilities", ruleFallback}
+		d := Decision{Allow, "default_policy auto in tools.capabilities", ruleFallback}
+		if r.pending[auto] {
+			return decideAtFloor(t, d)
+		}
+		return d
 	case Ask:
 		return Decision{Approve, fmt.Sprintf(reasonUnnamed, t.ID.Dotted()), ruleFallback}
 	default:

@@ -5,9 +5,12 @@ package apps
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -18,6 +21,7 @@ import (
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/servers"
+	"callgate/internal/ownership"
 	"callgate/internal/registry"
 	"callgate/internal/sandbox"
 	"callgate/internal/source/executable"
@@ -94,27 +98,40 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	loaded.App = a
 	loaded.Off = turnedOff(a)
 	loaded.Accepted, loaded.Pending = l.opt.Consents.Accepted(a), l.opt.Consents.Pending(a)
-	loaded.Warnings = slices.Clone(a.Warnings)
+	loaded.warn(a.Warnings...)
 	l.readModules(loaded)
 	if len(a.Dirs) > 0 || len(a.Servers) > 0 {
 		loaded.Scope = gate.Scope(a.Path, workspace)
 	}
-	loaded.Warnings = append(loaded.Warnings, problems(f)...)
-	loaded.Warnings = append(loaded.Warnings, l.opt.Servers.In(loaded.Scope).Warnings()...)
+	loaded.warn(problems(f)...)
+	loaded.warn(l.opt.Servers.In(loaded.Scope).Warnings()...)
+	loaded.warn(l.modelProblems(a)...)
+	if loaded.Pending != "" {
+		loaded.warn("this app file needs consent for: " + loaded.Pending +
+			" (callgate app trust); until then that is left out")
+	}
+	return loaded, nil
+}
+
+// warn adds warnings, each once, without values of the environment.
+func (l *Loaded) warn(texts ...string) {
+	for _, text := range texts {
+		if text = l.App.Hide(text); !slices.Contains(l.Warnings, text) {
+			l.Warnings = append(l.Warnings, text)
+		}
+	}
+}
+
+// modelProblems says what is wrong with the models of an app.
+func (l *Loader) modelProblems(a *app.App) (all []string) {
 	for _, agent := range a.Agents {
 		for _, m := range consent.Models(a, agent) {
 			for _, text := range l.opt.Models.Problems(m) {
-				if text = a.Path + ": " + text; !slices.Contains(loaded.Warnings, text) {
-					loaded.Warnings = append(loaded.Warnings, text)
-				}
+				all = append(all, a.Path+": "+text)
 			}
 		}
 	}
-	if loaded.Pending != "" {
-		loaded.Warnings = append(loaded.Warnings,
-			"this app file needs consent for: "+loaded.Pending+" (callgate app trust); until then that is left out")
-	}
-	return loaded, nil
+	return all
 }
 
 // canonical gives a folder its one name.
@@ -247,11 +264,11 @@ func (l *Loader) readModules(loaded *Loaded) {
 		m.Credentials[from.Name] = from.Credential
 		m.Middleware[from.Name] = middleware(from)
 		settings, err := l.opt.Modules.Settings(from)
-		if text := consent.Module(from); text != "" && !loaded.Accepted {
+		if text := consent.Module(loaded.App, from); text != "" && !loaded.Accepted {
 			err = consent.Needed("apps.Load", text)
 		}
 		if err != nil {
-			loaded.Warnings = append(loaded.Warnings, err.Error())
+			loaded.warn(err.Error())
 			m.Settings[from.Name] = err
 		} else if settings != nil {
 			m.Settings[from.Name] = settings
@@ -260,7 +277,7 @@ func (l *Loader) readModules(loaded *Loaded) {
 	if !loaded.Accepted {
 		m.Withheld = map[string]error{}
 		for _, p := range loaded.App.Programs {
-			m.Withheld[p.Tool] = consent.Needed("apps.Load", p.Text)
+			m.Withheld[p.Tool] = consent.Needed("apps.Load", consent.Program(loaded.App, p))
 		}
 	}
 	m.Mask = mask(loaded.App.Middleware)
@@ -337,14 +354,31 @@ func (l *Loader) Workdir(ctx context.Context, workspace, file string, named bool
 			workspace = filepath.Join(filepath.Dir(a.Path), workspace)
 		}
 	case "none":
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			cache = os.TempDir()
-		}
-		workspace = filepath.Join(cache, "callgate", "empty")
-		if err := os.MkdirAll(workspace, 0o700); err != nil {
-			return "", "", tool.Errorf(op, tool.Unavailable, "an empty folder cannot be made: %w", err)
+		if workspace, err = emptyFolder(a); err != nil {
+			return "", "", err
 		}
 	}
 	return workspace, a.Path, nil
+}
+
+// emptyFolder makes the folder of an app that works in none: one for each app, in
+// the user's cache, or where a home cannot be written in the temporary folder.
+func emptyFolder(a *app.App) (string, error) {
+	sum := sha256.Sum256([]byte(a.Path))
+	name := filepath.Join("empty", hex.EncodeToString(sum[:6]))
+	if cache, err := os.UserCacheDir(); err == nil {
+		if folder := filepath.Join(cache, "callgate", name); os.MkdirAll(folder, 0o700) == nil {
+			return folder, nil
+		}
+	}
+	own := filepath.Join(os.TempDir(), "callgate-"+strconv.Itoa(os.Getuid()))
+	err := os.MkdirAll(filepath.Join(own, name), 0o700)
+	if err == nil {
+		err = ownership.Folder(own, 0o077)
+	}
+	if err != nil {
+		return "", tool.Errorf("apps.Workdir", tool.Unavailable, "an empty folder cannot be made: %w", err).
+			WithHint("let XDG_CACHE_HOME name a folder that you may write")
+	}
+	return filepath.Join(own, name), nil
 }
