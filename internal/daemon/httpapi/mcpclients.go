@@ -10,7 +10,9 @@ import (
 	"strconv"
 	"sync"
 
+	"callgate/internal/agent/surface"
 	"callgate/internal/daemon/mcpserver"
+	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/session"
 	"callgate/internal/peer"
 	"callgate/internal/protocol"
@@ -60,8 +62,12 @@ func (a *mcpRoutes) mcpStream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	setFamily(&requester, peer.FamilyBehind(requester.PID)) // the bridge only copies: its client asks
+	builtin, err := surface.ParseBuiltin(q.Get("builtin"), modules.Names())
+	if err != nil {
+		return err
+	}
 	o := mcpserver.Options{
-		Mode: q.Get("mode"), ApprovalWait: a.ApprovalWait, NoElicitation: isKernelChild(r),
+		Mode: q.Get("mode"), Builtin: builtin, ApprovalWait: a.ApprovalWait, NoElicitation: isKernelChild(r),
 		Session: session.Spec{Workspace: q.Get("workspace"), AppFile: q.Get("app"), Requester: requester},
 	}
 	a.MCPClients.Add(1)
@@ -95,13 +101,18 @@ func (a *mcpRoutes) mcpHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	setFamily(&requester, peer.FamilyOf(requester.PID)) // who its clients are is not known
-	key := strconv.Itoa(peerPID(r)) + " " + settings    // each process asks for itself
+	builtin, err := surface.ParseBuiltin(c.Builtin, modules.Names())
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	key := strconv.Itoa(peerPID(r)) + " " + settings // each process asks for itself
 	a.mu.Lock()
 	h := a.web[key]
 	if h == nil {
 		h = a.server.Handler(a.Context, mcpserver.HTTPOptions{
 			Options: mcpserver.Options{
-				Mode: c.Mode, ApprovalWait: a.ApprovalWait, NoElicitation: !c.Forms || isKernelChild(r),
+				Mode: c.Mode, Builtin: builtin, ApprovalWait: a.ApprovalWait, NoElicitation: !c.Forms || isKernelChild(r),
 				Session: session.Spec{Workspace: c.Workspace, AppFile: c.AppFile, Requester: requester},
 			},
 			Token: c.Token, NoAuth: c.NoAuth, Hosts: c.Hosts, Origins: c.Origins,
