@@ -24,7 +24,7 @@ var rules = house.Rules{
 			"internal/search/eval", "internal/gate/shellcmd"},
 		{"internal/gate/match"},
 		{"internal/search", "internal/registry", "internal/journal", "internal/artifact", "internal/sandbox",
-			"internal/netguard", "internal/markdown", "internal/task", "internal/agent/surface", "internal/agent/calltext",
+			"internal/netguard", "internal/markdown", "internal/task", "internal/token", "internal/agent/surface", "internal/agent/calltext",
 			"internal/agent/filter", "internal/conversation/history", "internal/conversation/prompt",
 			"internal/conversation/compact", "internal/gate/schema", "internal/gate/policy", "internal/gate/approval",
 			"internal/gate/lock", "internal/gate/rulefiles"},

@@ -130,10 +130,7 @@ func BenchmarkProxied(b *testing.B) {
 	if err := os.WriteFile(filepath.Join(folder, "callgate.yaml"), []byte(app), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	trust := exec.Command(bin, "--state", state, "-C", folder, "mcp", "trust", "fixture", "--yes")
-	if out, err := trust.CombinedOutput(); err != nil {
-		b.Fatalf("%v: %s", err, out)
-	}
+	person(b, state, "-C", folder, "mcp", "trust", "fixture", "--yes")
 	up := exec.Command(bin, "--state", state, "up")
 	if err := up.Start(); err != nil {
 		b.Fatal(err)

@@ -123,7 +123,7 @@ func TestNothingStays(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, private %v", name, private), func(t *testing.T) {
 				t.Parallel()
 				state, folder := newState(t), newFolder(t, plainApp)
-				runOK(t, state, folder, "mcp", "add", "fixture", "--yes", "--env", "GORACE="+quickRace, "--", server)
+				person(t, state, "-C", folder, "mcp", "add", "fixture", "--yes", "--env", "GORACE="+quickRace, "--", server)
 				var args []string
 				if private {
 					args = append(args, "--private")
@@ -167,7 +167,7 @@ func TestKilledKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	state, folder := newState(t), newFolder(t, plainApp)
-	runOK(t, state, folder, "mcp", "add", "fixture", "--yes", "--env", "GORACE="+quickRace, "--", server)
+	person(t, state, "-C", folder, "mcp", "add", "fixture", "--yes", "--env", "GORACE="+quickRace, "--", server)
 	one, two := newAgent(t, state, folder, "one"), newAgent(t, state, folder, "two")
 	pids := noted(t, one.call("mcp_fixture.note", `{"word":"w1"}`))
 	if again := noted(t, two.call("mcp_fixture.note", `{"word":"w2"}`)); again[0] != pids[0] {
@@ -276,7 +276,7 @@ func TestCollectOverTheBridge(t *testing.T) {
 		t.Errorf("another agent: %s", r.text())
 	}
 	a.request("approvals.collect", fmt.Sprintf(`{"approval":%q,"wait_seconds":60}`, id))
-	runOK(t, state, folder, "approvals", "approve", id)
+	person(t, state, "approvals", "approve", id)
 	for range 2 { // the call itself, and whoever came for it
 		if r := a.hear(); r.Result.IsError || !strings.Contains(r.text(), `"path":"x"`) {
 			t.Errorf("after the answer: %s", r.text())

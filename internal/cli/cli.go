@@ -25,6 +25,7 @@ import (
 	"callgate/internal/cli/rules"
 	"callgate/internal/cli/secrets"
 	"callgate/internal/cli/servers"
+	"callgate/internal/cli/tokens"
 	"callgate/internal/cli/tools"
 	"callgate/internal/memtrim"
 	"callgate/tool"
@@ -101,7 +102,7 @@ func newRoot(e *command.Env) *cobra.Command {
 	}, slices.Concat(
 		apps.Commands(e, tools.Plan(e), conversations.Prompt(e)), conversations.Commands(e), tools.Commands(e),
 		bridge.Commands(e, servers.Commands(e)...), imports.Commands(e), approvals.Commands(e), grants.Commands(e),
-		rules.Commands(e), secrets.Commands(e), journal.Commands(e), machine.Commands(e),
+		rules.Commands(e), secrets.Commands(e), tokens.Commands(e), journal.Commands(e), machine.Commands(e),
 	)...)
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: command.ExitCodes})
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)

@@ -10,15 +10,18 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"callgate/internal/cli"
+	"callgate/internal/peer/terminaltest"
 	"callgate/tool"
 )
 
 // TestMain makes this test's own binary the program, with some tools of its
 // own, so that tests can start real processes.
 func TestMain(m *testing.M) {
+	terminaltest.Play()
 	testscript.Main(inMemory{m}, map[string]func(){
 		"callgate":         func() { os.Exit(cli.Main(os.Args[1:], demoTools()...)) },
 		"callgate-fixture": fixture,
+		"callgate-agent":   playAgent,
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"callgate/internal/cli"
 	"callgate/internal/cli/command"
+	"callgate/internal/peer/terminaltest"
 	"callgate/internal/statedir"
 )
 
@@ -42,7 +43,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"run": s.run, "exits": s.exits, "until": s.until,
+			"run": s.run, "exits": s.exits, "until": s.until, "person": s.person,
 			"running": running, "capture": capture, "replace": replace,
 		},
 	})
@@ -106,6 +107,31 @@ func (s scripts) exits(ts *testscript.TestScript, _ bool, args []string) {
 	show(ts, p)
 	if p.code != want {
 		ts.Fatalf("exit code %d, want %d: %s%s", p.code, want, p.out, p.errors)
+	}
+}
+
+// person [CODE] callgate [args...]: a person runs the program in a terminal of their
+// own, and types the code that it shows. It ends with that exit code, or 0.
+func (s scripts) person(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	if err == nil {
+		args = args[1:]
+	}
+	env := []string{"CALLGATE_STATE=" + ts.Getenv("CALLGATE_STATE"), "NO_COLOR=1"}
+	for _, name := range []string{"VISUAL", "EDITOR", "CALLGATE_TOKEN", "CALLGATE_KEYRING", "HOME", "TZ"} {
+		env = append(env, name+"="+ts.Getenv(name))
+	}
+	p, err := terminaltest.Try(terminaltest.Program{
+		Args: args, Dir: ts.MkAbs("."), Env: env, Types: []terminaltest.Typing{terminaltest.Code()},
+	})
+	ts.Check(err)
+	if p.Failed != "" {
+		ts.Fatalf("%s", p.Failed)
+	}
+	show(ts, said{p.Exit, p.Out, p.Err})
+	ts.Check(os.WriteFile(ts.MkAbs("screen"), []byte(p.Screen), 0o600))
+	if p.Exit != want {
+		ts.Fatalf("exit code %d, want %d: %s%s\n%s", p.Exit, want, p.Out, p.Err, p.Screen)
 	}
 }
 

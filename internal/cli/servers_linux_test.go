@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"callgate/internal/peer/terminaltest"
 )
 
 // approver is an MCP server that has an orphan without an environment approve a
@@ -51,7 +53,12 @@ func TestServerCannotApprove(t *testing.T) {
 				"tools: {modules: {mcp: {config: {servers: {s: {command: sh, args: [server, %q, %q, %s, %q], isolation: %s}}}}}}\n",
 				program, state, id, stays, c.isolation))
 			writeFile(t, filepath.Join(work, "server"), approver)
-			start(t, state, "-C", work, "mcp", "trust", "s", "--yes") // it never answers, and is killed at the end
+			go func() { // it never answers, and ends with the kernel
+				_, _ = terminaltest.Try(terminaltest.Program{
+					Args: []string{"callgate", "--state", state, "-C", work, "mcp", "trust", "s", "--yes"}, Dir: work,
+					Types: []terminaltest.Typing{terminaltest.Code()},
+				})
+			}()
 			code := filepath.Join(work, "code")
 			if !poll(time.Minute, func() bool { _, err := os.Stat(code); return err == nil }) {
 				t.Fatal("the orphan never came to an end")

@@ -21,14 +21,17 @@ import (
 
 // Client sends requests to one kernel.
 type Client struct {
-	http *http.Client
-	key  string
+	http  *http.Client
+	key   string
+	token string
+	code  string
 }
 
 // Options configures how a kernel is reached.
 type Options struct {
 	Dial     func(context.Context) (net.Conn, error) // makes a connection
 	HumanKey string                                  // proves a human's authority; "": there is none
+	Token    string                                  // a token that a human made; "": there is none
 }
 
 // New makes a client.
@@ -38,7 +41,7 @@ func New(o Options) *Client {
 		DisableCompression: true,
 		MaxIdleConns:       16, MaxIdleConnsPerHost: 16,
 	}
-	return &Client{http: &http.Client{Transport: transport}, key: o.HumanKey}
+	return &Client{http: &http.Client{Transport: transport}, key: o.HumanKey, token: o.Token}
 }
 
 // Unix dials the socket of a running kernel. A server of another user is Denied.
@@ -151,8 +154,12 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	if err != nil {
 		return nil, &tool.Error{Op: "client", Kind: tool.Invalid, Message: "the request cannot be made", Err: err}
 	}
-	if c.key != "" {
-		req.Header.Set(protocol.KeyHeader, c.key)
+	for name, value := range map[string]string{
+		protocol.KeyHeader: c.key, protocol.TokenHeader: c.token, protocol.CodeHeader: c.code,
+	} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

@@ -64,7 +64,7 @@ func (m *Manager) StartTask(ctx context.Context, call tool.Call, goal string) (c
 		ID: call.ID + "-core", Kind: coreTask, Parent: edge.ID(), Input: input,
 		Asker: task.Asker{
 			Principal: call.Principal, Workspace: edge.session.Workspace(), AppFile: edge.session.Loaded().AppFile(),
-			PID: requester.PID, Human: requester.Human, Call: call.ID,
+			PID: requester.PID, Human: requester.Human, Root: requester.Root, Sessions: requester.Sessions, Call: call.ID,
 		},
 	})
 	return describeTask(t), err
@@ -141,7 +141,9 @@ func (m *Manager) runTask(ctx context.Context, t task.Task) task.Outcome {
 func (m *Manager) openTask(ctx context.Context, t task.Task) (*Conversation, error) {
 	spec := Spec{
 		task: true, id: t.ID, Workspace: t.Asker.Workspace, AppFile: t.Asker.AppFile, Agent: t.Asker.Principal.Agent,
-		Lane: app.CoreLane, Requester: approval.Requester{PID: t.Asker.PID, Human: t.Asker.Human},
+		Lane: app.CoreLane, Requester: approval.Requester{
+			PID: t.Asker.PID, Human: t.Asker.Human, Root: t.Asker.Root, Sessions: t.Asker.Sessions,
+		},
 	}
 	if edge, err := m.Get(t.Parent); err == nil { // it may have been opened again, by another process
 		spec.Requester = edge.session.Caller().Requester()

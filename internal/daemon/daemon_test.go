@@ -22,6 +22,7 @@ import (
 	"callgate/internal/daemon"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/session"
+	"callgate/internal/peer/terminaltest"
 	"callgate/internal/protocol"
 	"callgate/internal/sandbox"
 	"callgate/internal/statedir"
@@ -34,6 +35,7 @@ import (
 const roleVar = "CALLGATE_TEST_ROLE"
 
 func TestMain(m *testing.M) {
+	terminaltest.Play()
 	role := os.Getenv(roleVar)
 	if role == "" {
 		os.Exit(m.Run())
@@ -118,9 +120,15 @@ func dial(state, key string) *client.Client {
 	return client.New(client.Options{Dial: client.Unix(statedir.Dir(state).Socket()), HumanKey: key})
 }
 
-// answer says yes, and returns "approved" or why not.
+// answer says yes, with the code that a person at this process's terminal would type,
+// and returns "approved" or why not.
 func answer(ctx context.Context, state, key, id, args string) string {
-	_, err := dial(state, key).Answer(ctx, id, protocol.Answer{Approve: true, Args: json.RawMessage(args), By: "a test"})
+	c := dial(state, key)
+	ch, err := c.Challenge(ctx, id)
+	if err == nil {
+		c.ShowCode(ch.Code)
+		_, err = c.Answer(ctx, id, protocol.Answer{Approve: true, Args: json.RawMessage(args), By: "a test"})
+	}
 	if err != nil {
 		return string(tool.KindOf(err)) + ": " + err.Error()
 	}
@@ -133,6 +141,20 @@ func answerFrom(id, state, key string) string {
 	defer p.end()
 	var said string
 	p.hear(&said)
+	return said
+}
+
+// person answers from a terminal of their own.
+func person(t *testing.T, state, id, args string) string {
+	t.Helper()
+	exe, err := os.Executable()
+	ok(t, err)
+	part, _ := json.Marshal(map[string]string{"State": state, "Key": humanKey(t, state), "Approval": id, "Args": args})
+	p := terminaltest.Run(t, terminaltest.Program{
+		Args: []string{exe}, Env: []string{roleVar + "=answer", "CALLGATE_TEST_PART=" + string(part)},
+	})
+	var said string
+	ok(t, json.Unmarshal([]byte(p.Out), &said))
 	return said
 }
 
@@ -258,10 +280,7 @@ func TestApprovalSurvivesRestartAndRunsOnceAsEdited(t *testing.T) {
 
 	second := start(t, "serve", map[string]string{"State": state})
 	must(t, second.heard(t), "serving")
-	human := start(t, "answer", map[string]string{
-		"State": state, "Key": humanKey(t, state), "Approval": waiting.Approval, "Args": `{"path":"edited.txt"}`,
-	})
-	must(t, human.heard(t), "approved")
+	must(t, person(t, state, waiting.Approval, `{"path":"edited.txt"}`), "approved")
 	c := dial(state, "")
 	result, err := c.Collect(t.Context(), waiting.Call)
 	ok(t, err)
@@ -464,15 +483,17 @@ func TestChildOfTheAskerMayNotAnswer(t *testing.T) {
 	asker.hear(&waiting)
 	_, err := io.WriteString(asker.in, waiting.Approval+"\n")
 	ok(t, err)
-	if said := asker.heard(t); !strings.HasPrefix(said, "denied: ") || !strings.Contains(said, "session that asked") {
+	if said := asker.heard(t); !strings.HasPrefix(said, "denied: ") || !strings.Contains(said, "person at a terminal") {
 		t.Errorf("a child of the asker: %q", said)
 	}
 	if _, err := os.Stat(filepath.Join(workspace, "x")); err != nil {
 		t.Error("the call ran")
 	}
-	// Another process with the key may: this one was started neither by the
-	// kernel nor by the asker.
-	must(t, answer(t.Context(), state, humanKey(t, state), waiting.Approval, ""), "approved")
+	// This process has the key too, and no terminal; a person has one.
+	if said := answer(t.Context(), state, humanKey(t, state), waiting.Approval, ""); !strings.HasPrefix(said, "denied: ") {
+		t.Errorf("a script: %q", said)
+	}
+	must(t, person(t, state, waiting.Approval, ""), "approved")
 	result, err := dial(state, "").Collect(t.Context(), waiting.Call)
 	ok(t, err)
 	if result.Status != tool.Success {

@@ -229,11 +229,11 @@ type waitingError struct{ approval string }
 func (w *waitingError) Error() string { return "waiting for approval " + w.approval }
 
 func (w *waitingError) answer(c *callState) *tool.Result {
-	const text = "%s waits for a human: %s (answer with: callgate approvals approve %s; " +
-		"then approvals.collect gives its result)"
+	// How a human answers is for humans to read: a model is told to wait.
+	const text = "%s waits for a human: %s (a human must answer; then approvals.collect gives its result)"
 	return &tool.Result{
 		Status: tool.Waiting, Call: c.call.ID, Approval: w.approval, Warnings: c.coercions,
-		Summary: fmt.Sprintf(text, c.tool.ID.Dotted(), c.decision.Reason, w.approval),
+		Summary: fmt.Sprintf(text, c.tool.ID.Dotted(), c.decision.Reason),
 	}
 }
 

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/policy"
 	"callgate/tool"
 )
 
@@ -143,7 +146,7 @@ func TestResumedCallIsBoundAgain(t *testing.T) {
 	done := make(chan *tool.Result, 1)
 	go func() { done <- h.Resume(t.Context(), h.caller(), first) }()
 	second := nextRequest(t, h, done)
-	if second.ID == first.ID || second.Asker != first.Asker || !strings.HasSuffix(second.Claims[0].Resource, "/b") {
+	if second.ID == first.ID || !reflect.DeepEqual(second.Asker, first.Asker) || !strings.HasSuffix(second.Claims[0].Resource, "/b") {
 		t.Errorf("asked again: %+v", second)
 	}
 	ok(t, h.Approvals.Answer(t.Context(), human, second.ID, approval.Answer{Approve: true}))
@@ -152,5 +155,36 @@ func TestResumedCallIsBoundAgain(t *testing.T) {
 	}
 	if withdrawn, err := h.Approvals.Get(t.Context(), first.ID); err != nil || withdrawn.State != approval.Expired {
 		t.Errorf("the first approval is %s (%v)", withdrawn.State, err)
+	}
+}
+
+// A call that was approved, and that the rules deny when it would run, ends: whoever
+// comes for its result gets the refusal.
+func TestResumedCallThatIsDeniedNowEnds(t *testing.T) {
+	t.Parallel()
+	h := open(t, gate.Limits{})
+	var ran []string
+	addFileTool(t, h, &ran)
+	repoint(t, h, "a")
+	request := gate.CallRequest{Name: "t.write", Args: json.RawMessage(`{"path":"link"}`), NoWait: true}
+	waiting := h.Call(t.Context(), h.caller(), request)
+	ok(t, h.Approvals.Answer(t.Context(), human, waiting.Approval, approval.Answer{Approve: true}))
+	approved, err := h.Approvals.Get(t.Context(), waiting.Approval)
+	ok(t, err)
+	denied := &policy.Capabilities{Deny: []policy.Entry{{Module: "t", Reason: "not any more"}}}
+	h.rules.Policy, err = policy.Compile(denied, nil)
+	ok(t, err)
+	if r := h.Resume(t.Context(), h.caller(), approved); r.Status != tool.Refused || len(ran) > 0 {
+		t.Fatalf("%s %q, ran on %v", r.Status, r.Summary, ran)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	r, err := h.Collect(ctx, waiting.Call)
+	ok(t, err)
+	if r.Status != tool.Refused || !strings.Contains(r.Summary, "not any more") {
+		t.Errorf("collected %s %q", r.Status, r.Summary)
+	}
+	if got := h.story(t, waiting.Call); got != "asked wait, answered approved, ended denied" {
+		t.Errorf("the journal tells %q", got)
 	}
 }

@@ -104,7 +104,7 @@ func (w *recorder) refuse(c *callState, err error) *tool.Result {
 	e := w.secrets.ScrubError(asError("gate", err))
 	c.result = failureResult(c.call.ID, e)
 	c.result.Warnings = c.coercions
-	if c.stage == recordedNone {
+	if c.stage == recordedNone && c.request == nil { // one that was approved before is on record as asked
 		reason := e.Error()
 		if c.decision.Verdict == policy.Hide {
 			reason = "hidden: " + c.decision.Reason // the caller learns only that there is no such tool

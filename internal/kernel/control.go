@@ -106,10 +106,9 @@ func (s controlSession) awaitEnd(ctx context.Context, r approval.Request, wait t
 		result.Summary = fmt.Sprintf("%s was approved, and has not ended yet: collect it again", name)
 		return result, nil
 	}
-	const text = "%s still waits for a human: %s (answer with: callgate approvals approve %s; " +
-		"then approvals.collect gives its result)"
+	const text = "%s still waits for a human: %s (a human must answer; then approvals.collect gives its result)"
 	result.Approval = r.ID
-	result.Summary = fmt.Sprintf(text, name, r.Reason, r.ID)
+	result.Summary = fmt.Sprintf(text, name, r.Reason)
 	return result, nil
 }
 
@@ -155,7 +154,11 @@ func (k *Kernel) findSkill(id, command string) (control.Skill, error) {
 
 // AcceptServer takes a human's word on a server of a session's app.
 func (k *Kernel) AcceptServer(who approval.Credential, s *session.Session, name string, w servers.Word) error {
-	if err := k.Approvals.HasHumanAuthority(who); err != nil {
+	err := k.Approvals.HasHumanAuthority(who)
+	if w.Launch != "" || len(w.Accept) > 0 || err != nil { // a no lets nothing run
+		err = k.Approvals.HasPersonAuthority(who, k.askers(who))
+	}
+	if err != nil {
 		return err
 	}
 	w.By = cmp.Or(w.By, k.user)
@@ -165,7 +168,7 @@ func (k *Kernel) AcceptServer(who approval.Credential, s *session.Session, name 
 // AcceptApp takes a human's yes to what a session's app does by itself, as it
 // was shown.
 func (k *Kernel) AcceptApp(who approval.Credential, s *session.Session, shown, by string) error {
-	if err := k.Approvals.HasHumanAuthority(who); err != nil {
+	if err := k.Approvals.HasPersonAuthority(who, k.askers(who)); err != nil {
 		return err
 	}
 	return k.consents.Accept(s.App(), shown, cmp.Or(by, k.user))

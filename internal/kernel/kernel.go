@@ -38,6 +38,7 @@ import (
 	"callgate/internal/secret"
 	"callgate/internal/statedir"
 	"callgate/internal/storage"
+	"callgate/internal/token"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -57,6 +58,7 @@ type Kernel struct {
 	Clients       *clients.Table
 	Secrets       *Secrets
 	Grants        *grants.Grants
+	Tokens        *Tokens
 	Apps          *apps.Loader
 
 	parts
@@ -151,6 +153,10 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) error {
 	k.Approvals = approval.New(k.database.Stores().Approvals, approval.Options{
 		Key: key, Kernel: os.Getpid(), Lineage: cfg.Lineage,
 	})
+	k.Tokens = &Tokens{
+		store: token.NewStore(k.database.Stores().Documents), approvals: k.Approvals, askers: k.askers,
+		journal: k.Journal, user: k.user,
+	}
 	k.Secrets = &Secrets{vault: k.vault, approvals: k.Approvals, journal: k.Journal, user: k.user}
 	k.Grants, err = grants.Open(ctx, grants.Options{
 		Documents: k.database.Stores().Documents, Approvals: k.Approvals, Journal: k.Journal, Secrets: k.vault,

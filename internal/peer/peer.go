@@ -1,6 +1,6 @@
-// Package peer identifies the process at the other end of a unix socket, and its
-// ancestors. The approval queue relies on it: an answer must not come from a
-// process that the asking session, or the kernel, has started.
+// Package peer identifies the process at the other end of a unix socket, its
+// ancestors and its terminal. The approval queue relies on it: a yes must not come
+// from the program that asked, from its terminal, or from what the kernel started.
 package peer
 
 import "net"
@@ -41,11 +41,11 @@ func (Lineage) Descends(pid, from int) bool {
 		if pid <= 1 {
 			return false
 		}
-		next, ok := parent(pid)
-		if !ok || next == pid {
+		p, ok := look(pid)
+		if !ok || p.parent == pid {
 			return false
 		}
-		pid = next
+		pid = p.parent
 	}
 	return true
 }

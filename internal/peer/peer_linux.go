@@ -10,6 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Reported says whether this system reports which process is at the other end of a
+// connection.
+const Reported = true
+
 func of(c *net.UnixConn) (Peer, bool) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -39,17 +43,22 @@ func stat(pid int) ([][]byte, bool) {
 	return bytes.Fields(data[i+1:]), true
 }
 
-func parent(pid int) (int, bool) {
+func look(pid int) (process, bool) {
 	fields, ok := stat(pid) // state ppid pgrp session tty_nr …
-	if !ok || len(fields) < 2 {
-		return 0, false
+	if !ok || len(fields) < 5 {
+		return process{}, false
 	}
-	ppid, err := strconv.Atoi(string(fields[1]))
-	return ppid, err == nil
+	ppid, err1 := strconv.Atoi(string(fields[1]))
+	session, err2 := strconv.Atoi(string(fields[3]))
+	p := process{pid: pid, parent: ppid, session: session, terminal: string(fields[4]) != "0"}
+	return p, err1 == nil && err2 == nil
 }
 
-// AtTerminal reports whether the process has a controlling terminal.
-func AtTerminal(pid int) bool {
-	fields, ok := stat(pid)
-	return ok && len(fields) >= 5 && string(fields[4]) != "0"
+// program identifies the program that a process runs; empty if it is not known.
+func program(pid int) string {
+	path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return ""
+	}
+	return path
 }

@@ -4,10 +4,12 @@ package peer
 
 import "net"
 
+// Reported says whether this system reports which process is at the other end of a
+// connection.
+const Reported = false
+
 func of(*net.UnixConn) (Peer, bool) { return Peer{}, false }
 
-func parent(int) (int, bool) { return 0, false }
+func look(int) (process, bool) { return process{}, false }
 
-// AtTerminal reports whether the process has a controlling terminal. It is not
-// known on this system.
-func AtTerminal(int) bool { return false }
+func program(int) string { return "" }

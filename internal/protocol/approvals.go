@@ -37,11 +37,13 @@ const (
 	ApprovalUsed     ApprovalState = "spent"
 )
 
-// Requester is the process on whose behalf a call was made, and whether a person
-// may answer there.
+// Requester is the process on whose behalf a call was made, what belongs to it,
+// and whether a person may answer there.
 type Requester struct {
-	PID   int  `json:"pid,omitempty"`
-	Human bool `json:"human,omitempty"`
+	PID      int   `json:"pid,omitempty"`
+	Human    bool  `json:"human,omitempty"`
+	Root     int   `json:"root,omitempty"`     // its descendants are the asker's
+	Sessions []int `json:"sessions,omitempty"` // of the operating system, that are the asker's
 }
 
 // ApprovalAnswer is the answer that an approval was given.

@@ -72,8 +72,10 @@ type Asker struct {
 	Workspace string         `json:"workspace,omitempty"`
 	AppFile   string         `json:"app_file,omitempty"`
 	PID       int            `json:"pid,omitempty"`
-	Human     bool           `json:"human,omitempty"` // a person sat at the session
-	Call      string         `json:"call,omitempty"`  // the call that began the task
+	Human     bool           `json:"human,omitempty"`    // a person sat at the session
+	Root      int            `json:"root,omitempty"`     // the process whose descendants are the asker's
+	Sessions  []int          `json:"sessions,omitempty"` // of the operating system, that are the asker's
+	Call      string         `json:"call,omitempty"`     // the call that began the task
 }
 
 // Lease is who runs a task, and until when.

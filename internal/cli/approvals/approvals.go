@@ -114,6 +114,7 @@ func newDeny(e *command.Env) *cobra.Command {
 		Example: "  callgate approvals deny a3kf --reason 'use the staging host'", Args: cobra.ExactArgs(1),
 	}, d.run)
 	c.Flags().StringVar(&d.reason, "reason", "", "the `REASON`, for the caller")
+	d.BindToken(c)
 	return c
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,12 +30,16 @@ type approve struct {
 func (a *approve) bind(c *cobra.Command) {
 	c.Flags().BoolVar(&a.always, "always", false, "also approve this tool for the rest of the caller's session")
 	c.Flags().BoolVar(&a.wait, "wait", false, "wait for the call to end, and print its result")
+	a.BindToken(c)
 }
 
 func newApprove(e *command.Env) *cobra.Command {
 	a := &approve{Env: e}
 	c := e.Leaf(&cobra.Command{
 		Use: "approve ID", Short: "Approve a call",
+		Long: `Approve a call. The call is shown, with a code that you type to approve it; the
+terminal must not be that of the program that asked. A script approves with a
+token: callgate token create --role approver.`,
 		Example: `  callgate approvals approve a3kf
   callgate approvals approve a3kf --always          and every such call of that session
   callgate approvals approve a3kf --remember exact  and this exact call here from now on
@@ -88,6 +93,9 @@ func (a *approve) run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
+		if sure, err := a.prove(ctx, k, r, answer); err != nil || !sure {
+			return err
+		}
 		answered, err := k.Answer(ctx, r.ID, answer)
 		if err != nil {
 			return err
@@ -107,6 +115,39 @@ func (a *approve) reportGrant(r protocol.Approval) {
 		a.Status("kept as grant %s: %s %s (to take it back: %s grants revoke %s)", kept.Grant, r.Call.Tool.Dotted(),
 			visible.Text(r.Choices[choice-1].Text), a.Self(), kept.Grant)
 	}
+}
+
+// prove shows the person at the terminal the call as it would run, and has them
+// type the kernel's code.
+func (a *approve) prove(
+	ctx context.Context, k *command.Kernel, r protocol.Approval, answer protocol.Answer,
+) (bool, error) {
+	ch, err := k.Challenge(ctx, r.ID)
+	if err != nil {
+		return false, err
+	}
+	if len(answer.Args) > 0 {
+		r.Call.Args, r.Claims = answer.Args, nil
+	}
+	to := "To approve this call"
+	if answer.Always {
+		to = "To approve this call, and this tool for the rest of that session"
+	}
+	if kept := answer.Remember; kept != nil && kept.Choice >= 1 && kept.Choice <= len(r.Choices) {
+		to = "To approve this call, and from now on " + visible.Text(r.Choices[kept.Choice-1].Text)
+		if !kept.Until.IsZero() {
+			to += " until " + kept.Until.Format(time.DateOnly)
+		}
+	}
+	sure, err := a.Prove(ctx, k, ch, command.Proof{
+		Show: func(terminal *os.File) error { return a.Style(terminal).Approval(terminal, r) },
+		To:   to, Else: "leaves it waiting",
+	})
+	if err == nil && !sure {
+		a.Status("callgate: nothing was answered; %s still waits", r.ID)
+		err = command.Exit(command.ExitWaiting)
+	}
+	return sure, err
 }
 
 // editArgs opens the editor on the arguments of a call; nil says that they were

@@ -128,20 +128,21 @@ func newTrust(e *command.Env) *cobra.Command {
 		Short: "Review and accept what an app file needs consent for",
 		Args:  cobra.NoArgs,
 	}, t.run)
-	c.Flags().BoolVar(&t.yes, "yes", false, "accept without asking")
+	c.Flags().BoolVar(&t.yes, "yes", false, "accept without asking; at a terminal the code is still to be typed")
+	t.BindToken(c)
 	return c
 }
 
 // run shows what an app file needs consent for, and asks the human to accept it.
 func (t *trust) run(ctx context.Context, _ []string) error {
 	options := command.SessionOptions{Human: true, Quiet: true}
-	return t.Session(ctx, options, func(_ *command.Kernel, s *client.Session) error {
+	return t.Session(ctx, options, func(k *command.Kernel, s *client.Session) error {
 		if s.PendingConsent == "" {
 			t.Status("this app file needs no consent that it does not have")
 			return nil
 		}
 		t.Status("This app file needs your consent to:\n\n  %s\n", s.PendingConsent)
-		if ok, err := t.Confirm(t.yes, "Accept?"); err != nil || !ok {
+		if ok, err := t.Consent(ctx, k, t.yes, "Accept?"); err != nil || !ok {
 			return err
 		}
 		err := s.Trust(ctx, protocol.AppConsent, protocol.Trust{Launch: s.PendingConsent, By: t.UserName()})

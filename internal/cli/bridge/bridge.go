@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -110,6 +111,9 @@ func (b *bridge) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := b.readBearer(); err != nil {
+		return err
+	}
 	asClient := protocol.MCPClient{Workspace: workspace, AppFile: appFile, Mode: b.surface(), Builtin: b.builtin}
 	dial, end, err := b.kernel(ctx)
 	if err != nil {
@@ -136,6 +140,23 @@ func (b *bridge) run(ctx context.Context) error {
 	})
 }
 
+// readBearer takes the bearer token of clients over HTTP from the environment, if
+// none was given.
+func (b *bridge) readBearer() error {
+	if b.http.address == "" {
+		return nil
+	}
+	if b.http.token == "" {
+		b.http.token = b.Getenv("CALLGATE_TOKEN")
+	}
+	if !strings.HasPrefix(b.http.token, protocol.TokenPrefix) {
+		return nil
+	}
+	// Clients would be given a human's word.
+	return tool.Errorf("cli", tool.Denied, "CALLGATE_TOKEN holds a token that says yes for a human").
+		WithHint("clients get a bearer token of their own: unset CALLGATE_TOKEN, or give --token")
+}
+
 // trimAfter is the time until a bridge returns the memory that its start needed:
 // the client has its first answers by then.
 const trimAfter = time.Second
@@ -147,9 +168,6 @@ func (b *bridge) serveHTTP(ctx context.Context, c protocol.MCPClient, dial diale
 	if err != nil {
 		return &tool.Error{Op: "cli", Kind: tool.Unavailable, Err: err,
 			Message: "cannot listen at " + tool.Truncate(h.address)}
-	}
-	if h.token == "" {
-		h.token = b.Getenv("CALLGATE_TOKEN")
 	}
 	if h.token == "" && !h.noAuth {
 		h.token = rand.Text()

@@ -78,7 +78,8 @@ func (f *Flags) Self() string {
 // Env is what the commands of one command line share.
 type Env struct {
 	Output
-	started bool
+	started   bool
+	tokenFile string
 }
 
 // New makes the environment of one command line.

@@ -63,7 +63,7 @@ func (e *Env) externalKernel(ctx context.Context) (*Kernel, error) {
 		}
 	}
 	k.inProcess = func() bool { return k.end != nil }
-	if err := k.handshake(ctx, client.Options{Dial: dial}, true); err != nil {
+	if err := e.handshake(ctx, k, client.Options{Dial: dial}, true); err != nil {
 		_ = k.close()
 		return nil, err
 	}

@@ -21,16 +21,20 @@ type Kernel struct {
 	dir       statedir.Dir
 	inProcess func() bool
 	end       func() error
+	proved    bool // a person has typed a code
 }
 
 // InProcess reports whether the kernel ends with this command.
 func (k *Kernel) InProcess() bool { return k.inProcess() }
 
 // handshake makes the client, and sees that both sides speak one version of the
-// protocol.
-func (k *Kernel) handshake(ctx context.Context, o client.Options, key bool) (err error) {
+// protocol. With key the client shows the human's key, and the user's token.
+func (e *Env) handshake(ctx context.Context, k *Kernel, o client.Options, key bool) (err error) {
 	if key {
 		if o.HumanKey, err = k.dir.ReadHumanKey(); err != nil {
+			return err
+		}
+		if o.Token, err = e.token(); err != nil {
 			return err
 		}
 	}
@@ -102,7 +106,7 @@ func (e *Env) connect(ctx context.Context, key bool) (*Kernel, error) {
 		return nil, err
 	}
 	k := &Kernel{dir: dir, inProcess: conn.InProcess, end: conn.Close}
-	if err := k.handshake(ctx, client.Options{Dial: conn.Dial}, key); err != nil {
+	if err := e.handshake(ctx, k, client.Options{Dial: conn.Dial}, key); err != nil {
 		_ = k.close()
 		return nil, err
 	}

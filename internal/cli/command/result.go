@@ -26,7 +26,7 @@ func (o *Output) Result(r *tool.Result, example string) error {
 	}
 	switch {
 	case r.Status == tool.Waiting:
-		o.Status("callgate: %s", strings.TrimSpace(strings.Split(r.Summary, " (answer with")[0]))
+		o.Status("callgate: %s", strings.TrimSpace(strings.Split(r.Summary, " (a human must answer")[0]))
 		o.HowToAnswer(r.Approval)
 	case r.Error != nil:
 		o.explain(r.Error, example)

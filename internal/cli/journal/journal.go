@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -212,7 +211,7 @@ func newPrune(e *command.Env, name string) *cobra.Command {
 }
 
 func (p *prune) run(ctx context.Context, _ []string) error {
-	age, err := parseAge(p.olderThan)
+	age, err := command.ParseAge(p.olderThan)
 	if err != nil {
 		return err
 	}
@@ -227,16 +226,6 @@ func (p *prune) run(ctx context.Context, _ []string) error {
 		p.Status("removed %s and %s", amount.Of(removed.Records, "record"), amount.Of(removed.Artifacts, "artifact"))
 		return nil
 	})
-}
-
-// parseAge reads 30d, 2w, 12h or what time.ParseDuration reads.
-func parseAge(age string) (time.Duration, error) {
-	d, ok := amount.ParseSpan(age)
-	if !ok {
-		return 0, tool.Errorf("cli.prune", tool.Invalid, "%q is not an age", tool.Truncate(age)).
-			WithHint("write it as 30d, 2w or 12h")
-	}
-	return d, nil
 }
 
 // locks is locks.

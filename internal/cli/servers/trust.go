@@ -32,9 +32,10 @@ func newTrust(e *command.Env) *cobra.Command {
   callgate mcp trust files --only read --reject`,
 		Args: t.checkArgs,
 	}, t.run)
-	c.Flags().BoolVar(&t.yes, "yes", false, "accept everything without asking")
+	c.Flags().BoolVar(&t.yes, "yes", false, "accept everything unasked; at a terminal the code is still to be typed")
 	c.Flags().BoolVar(&t.reject, "reject", false, "reject the tools that are held back, without asking")
 	c.Flags().StringSliceVar(&t.only, "only", nil, "only these `TOOLS`")
+	t.BindToken(c)
 	c.Flags().BoolVar(&t.all, "all", false,
 		"all servers whose command nobody has accepted; tools held back are only named")
 	c.MarkFlagsMutuallyExclusive("yes", "reject")
@@ -51,7 +52,7 @@ func (t *trust) run(ctx context.Context, args []string) error {
 	}
 	name := args[0]
 	options := command.SessionOptions{Human: true, Quiet: true}
-	return t.Session(ctx, options, func(_ *command.Kernel, s *client.Session) error {
+	return t.Session(ctx, options, func(k *command.Kernel, s *client.Session) error {
 		server, err := find(ctx, s, name)
 		if err != nil {
 			return err
@@ -65,7 +66,7 @@ func (t *trust) run(ctx context.Context, args []string) error {
 			if server.Reach != "" {
 				t.Status("Its isolation is %s.\n", server.Reach)
 			}
-			if ok, err := t.Confirm(t.yes, "Accept this command?"); err != nil || !ok {
+			if ok, err := t.Consent(ctx, k, t.yes, "Accept this command?"); err != nil || !ok {
 				return err
 			}
 			if err := s.Trust(ctx, name, protocol.Trust{Launch: server.Launch, By: t.UserName()}); err != nil {
@@ -78,7 +79,7 @@ func (t *trust) run(ctx context.Context, args []string) error {
 		if server, err = find(ctx, s, name); err != nil {
 			return err
 		}
-		if err := t.reviewHeld(ctx, s, server); err != nil {
+		if err := t.reviewHeld(ctx, k, s, server); err != nil {
 			return err
 		}
 		return t.sayWhatRuns(ctx, s, server)
@@ -110,7 +111,9 @@ func (t *trust) sayWhatRuns(ctx context.Context, s *client.Session, server proto
 
 // reviewHeld shows the tools of a server that are held back, and records which
 // ones the human accepts.
-func (t *trust) reviewHeld(ctx context.Context, s *client.Session, server protocol.Server) error {
+func (t *trust) reviewHeld(
+	ctx context.Context, k *command.Kernel, s *client.Session, server protocol.Server,
+) error {
 	var held []protocol.HeldTool
 	for _, h := range server.Held {
 		if len(t.only) == 0 || slices.Contains(t.only, h.Definition.Name) {
@@ -126,10 +129,10 @@ func (t *trust) reviewHeld(ctx context.Context, s *client.Session, server protoc
 		if err := t.Style(t.Stderr).HeldTool(t.Stderr, server.Name, h); err != nil {
 			return command.WriteError(err)
 		}
-		accept := t.yes
-		if !t.yes && !t.reject {
+		accept := false
+		if !t.reject {
 			var err error
-			if accept, err = t.Confirm(false, "Accept this definition?"); err != nil {
+			if accept, err = t.Consent(ctx, k, t.yes, "Accept this definition?"); err != nil {
 				return err
 			}
 		}

@@ -27,7 +27,7 @@ func (t *trust) checkArgs(c *cobra.Command, args []string) error {
 // each is a text that somebody has to read.
 func (t *trust) runAll(ctx context.Context) error {
 	options := command.SessionOptions{Human: true, Quiet: true}
-	return t.Session(ctx, options, func(_ *command.Kernel, s *client.Session) error {
+	return t.Session(ctx, options, func(k *command.Kernel, s *client.Session) error {
 		list, err := s.Servers(ctx)
 		if err != nil {
 			return err
@@ -45,7 +45,7 @@ func (t *trust) runAll(ctx context.Context) error {
 		case len(open) == 0:
 			t.Status("every command is accepted: %s", amount.Of(len(list), "server"))
 		default:
-			if ok, err := t.acceptAll(ctx, s, open); err != nil || !ok {
+			if ok, err := t.acceptAll(ctx, k, s, open); err != nil || !ok {
 				return err
 			}
 		}
@@ -54,11 +54,13 @@ func (t *trust) runAll(ctx context.Context) error {
 }
 
 // acceptAll shows servers, asks once, and accepts their commands.
-func (t *trust) acceptAll(ctx context.Context, s *client.Session, open []protocol.Server) (bool, error) {
+func (t *trust) acceptAll(
+	ctx context.Context, k *command.Kernel, s *client.Session, open []protocol.Server,
+) (bool, error) {
 	if err := t.Style(t.Stderr).Launches(t.Stderr, open, s.Workspace); err != nil {
 		return false, command.WriteError(err)
 	}
-	ok, err := t.Confirm(t.yes, fmt.Sprintf("Accept all of these (%s)?", amount.Of(len(open), "server")))
+	ok, err := t.Consent(ctx, k, t.yes, fmt.Sprintf("Accept all of these (%s)?", amount.Of(len(open), "server")))
 	if err != nil || !ok {
 		return false, err
 	}

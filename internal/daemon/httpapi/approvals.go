@@ -40,12 +40,16 @@ func (a *approvalRoutes) answer(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &in); err != nil {
 		return err
 	}
+	who, err := a.approver(r, in.By)
+	if err != nil {
+		return err
+	}
 	id := r.PathValue("id")
 	given := approval.Answer{Approve: in.Approve, Args: in.Args, Always: in.Always, Feedback: in.Feedback}
 	if in.Remember != nil {
 		given.Remember = &approval.Remember{Choice: in.Remember.Choice, Until: in.Remember.Until}
 	}
-	if err := a.kernel.Approvals.Answer(r.Context(), credential(r, in.By), id, given); err != nil {
+	if err := a.kernel.Approvals.Answer(r.Context(), who, id, given); err != nil {
 		return err
 	}
 	return a.approval(w, r)

@@ -64,7 +64,7 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 	for _, routes := range []map[string]route{
 		a.routes(), (&sessionRoutes{a}).routes(), (&toolRoutes{api: a}).routes(), (&serverRoutes{a}).routes(),
 		(&approvalRoutes{a}).routes(), (&journalRoutes{a}).routes(), (&conversationRoutes{a}).routes(),
-		(&secretRoutes{a}).routes(), (&grantRoutes{a}).routes(), clients.routes(),
+		(&secretRoutes{a}).routes(), (&grantRoutes{a}).routes(), (&tokenRoutes{a}).routes(), clients.routes(),
 	} {
 		for pattern, handle := range routes {
 			mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -100,8 +100,10 @@ func WithPeer(ctx context.Context, c net.Conn) context.Context {
 	pid := 0 // a connection inside this process
 	if _, unix := c.(*net.UnixConn); unix {
 		pid = approval.Unknown
-		if p, ok := peer.Of(c); ok {
+		if p, ok := peer.Of(c); ok && p.PID > 0 {
 			pid = p.PID
+		} else if peer.Reported {
+			pid = approval.Hidden
 		}
 	}
 	return context.WithValue(ctx, peerContextKey{}, pid)
@@ -118,7 +120,9 @@ func peerPID(r *http.Request) int {
 
 // credential is the proof of a human's authority that a request carries.
 func credential(r *http.Request, by string) approval.Credential {
-	return approval.Credential{Key: r.Header.Get(protocol.KeyHeader), By: by, PID: peerPID(r)}
+	return approval.Credential{
+		Key: r.Header.Get(protocol.KeyHeader), By: by, PID: peerPID(r), Code: r.Header.Get(protocol.CodeHeader),
+	}
 }
 
 func (a *api) status(w http.ResponseWriter, r *http.Request) error {

@@ -82,7 +82,11 @@ func (a *serverRoutes) trust(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &t); err != nil {
 		return err
 	}
-	who, name := credential(r, t.By), r.PathValue("server")
+	who, err := a.approver(r, t.By)
+	if err != nil {
+		return err
+	}
+	name := r.PathValue("server")
 	if name == protocol.AppConsent { // no server has that name
 		err = a.kernel.AcceptApp(who, s, t.Launch, t.By)
 	} else if word, bad := wire.Word(t); bad != nil {

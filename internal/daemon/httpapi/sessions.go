@@ -88,14 +88,19 @@ func (a *api) sessionSpec(r *http.Request, o protocol.OpenSession) (session.Spec
 	if pid == 0 {
 		pid = os.Getpid()
 	}
-	if o.Human && peer.AtTerminal(pid) {
+	if o.Human && peer.AtTerminal(pid) && !a.kernel.IsAskers(pid) { // no client's own terminal is a person's
 		key = r.Header.Get(protocol.KeyHeader)
 	}
 	requester, err := a.kernel.Requester(pid, key)
+	setFamily(&requester, peer.FamilyOf(pid))
 	return session.Spec{
 		Workspace: o.Workspace, AppFile: o.AppFile, Agent: o.Agent, Lane: o.Lane, Requester: requester,
 	}, err
 }
+
+// setFamily puts what belongs to an asker beside it. The kernel finds it in what
+// the operating system says of the connection, never in what the client says.
+func setFamily(r *approval.Requester, f peer.Family) { r.Root, r.Sessions = f.Root, f.Sessions }
 
 func (a *api) sessionDTO(s *session.Session) protocol.Session {
 	opened := protocol.Session{

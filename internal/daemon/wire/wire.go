@@ -16,6 +16,7 @@ import (
 	"callgate/internal/secret"
 	"callgate/internal/source/mcp"
 	"callgate/internal/source/mcp/trust"
+	"callgate/internal/token"
 )
 
 // List converts each element. An empty list is [], not null.
@@ -84,6 +85,14 @@ func RulesReport(r trial.Report) protocol.RulesReport {
 				Examples: List(g.Examples, func(e trial.Example) protocol.RulesExample { return protocol.RulesExample(e) }),
 			}
 		}),
+	}
+}
+
+// Token converts a token.
+func Token(t token.Token) protocol.Token {
+	return protocol.Token{
+		ID: t.ID, Name: t.Name, Role: string(t.Role), Profile: t.Profile, By: t.By,
+		Created: t.Created, Expires: t.Expires, LastUsed: t.LastUsed,
 	}
 }
 

@@ -48,6 +48,7 @@ func TestBodiesSayWhatTheKernelSays(t *testing.T) {
 	same(t, wire.VerifyReport)
 	same(t, wire.Locks)
 	same(t, wire.Secret)
+	same(t, wire.Token)
 	same(t, func(p surface.Plan) *protocol.Surface { return wire.Surface(&p) })
 	same(t, wire.ServerStatus)
 	same(t, wire.ServerLogLine)

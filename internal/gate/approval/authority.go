@@ -1,11 +1,43 @@
 package approval
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
+	"slices"
 
 	"callgate/tool"
 )
+
+// # Who may say yes
+//
+// What asks is a family of processes (Requester), which the kernel finds in what
+// the operating system says of the connection: for an MCP client the program that
+// started the bridge, for anything else the process itself; all that descends from
+// it, from what started it within its session, or from the leader of its terminal's
+// session; and every process of a terminal session in which it or one of its
+// ancestors runs.
+//
+// A yes needs one of these:
+//
+//   - a token that a human made for this (internal/token). A token is a
+//     human's deliberate act, so it is enough by itself, wherever it is used;
+//   - the human's key, sent by a process that is not of the asker's family and has
+//     a controlling terminal, with the code that the kernel made for this process
+//     and this approval, which a person reads and types there;
+//   - the human's key, sent by the very process that asked, if a person opened its
+//     session with that key at its terminal.
+//
+// None of them counts from inside: from the kernel's own process, or from one that
+// the kernel started (a tool, a server). A no lets nothing run: it needs the key,
+// from outside the kernel, and no terminal.
+//
+// Consent to an app or a server, and a new token, need the same as a yes, and there
+// every open session that no person opened counts as the asker. A token makes no
+// token. Secrets, calls in doubt and pruning need the key, from outside the kernel:
+// scripts do these, and none of them lets a call run.
+//
+// Where the system reports no processes (Unknown), the key alone decides.
 
 // Credential identifies a person who answers.
 type Credential struct {
@@ -13,23 +45,44 @@ type Credential struct {
 	By  string // the name the person gives, for the journal
 	// PID is the process at the other end of the connection, as the operating
 	// system reports it. Zero means the kernel's own process, over a connection
-	// that only it can make; Unknown means that the system does not report it.
+	// that only it can make; Unknown means that the system does not report it;
+	// Hidden that it does, and cannot see this one.
 	PID int
+	// Code is what the person typed at the terminal: see [Queue.Challenge].
+	Code string
+	// Token is the name of the token that the request brought, after it was found
+	// valid for saying yes.
+	Token string
 }
 
-// Unknown is the PID of a process that the system does not report.
-const Unknown = -1
+// Processes without a number.
+const (
+	// Unknown is the PID of a process on a system that does not report them.
+	Unknown = -1
+	// Hidden is the PID of a process that the kernel cannot see, as in another
+	// container.
+	Hidden = -2
+)
 
-// Lineage reports whether a process is another one or descends from it.
+// Lineage is what the operating system tells of running processes.
 type Lineage interface {
+	// Descends reports whether a process is another one or descends from it.
 	Descends(pid, from int) bool
+	// Session returns the session of a process, 0 if it is not known, and whether
+	// the process has a controlling terminal.
+	Session(pid int) (session int, terminal bool)
 }
 
-// Requester is the process that made a call, and whether a person sat at it: its
-// session was opened with the human's key, at a terminal.
+// Requester is the process that made a call, what belongs to it, and whether a
+// person sat at it: its session was opened with the human's key, at a terminal.
 type Requester struct {
 	PID   int  `json:"pid,omitempty"`
 	Human bool `json:"human,omitempty"`
+	// Root is the process whose descendants are the asker's; 0: PID.
+	Root int `json:"root,omitempty"`
+	// Sessions are the operating system's sessions that are the asker's: the
+	// terminals in which it, and what started it, run.
+	Sessions []int `json:"sessions,omitempty"`
 }
 
 // authority decides who may answer.
@@ -38,12 +91,13 @@ type authority struct {
 	key     [sha256.Size]byte
 	kernel  int
 	lineage Lineage
+	codes   *codes
 }
 
 func newAuthority(opts Options) authority {
 	return authority{
 		hasKey: opts.Key != "", key: sha256.Sum256([]byte(opts.Key)),
-		kernel: opts.Kernel, lineage: opts.Lineage,
+		kernel: opts.Kernel, lineage: opts.Lineage, codes: &codes{},
 	}
 }
 
@@ -52,26 +106,62 @@ func (a authority) isHumanKey(key string) bool {
 	return a.hasKey && subtle.ConstantTimeCompare(sum[:], a.key[:]) == 1
 }
 
-// mayAnswer states the law of who may answer a request.
-func (a authority) mayAnswer(who Credential, r Request) error {
+// proof is what a person must still show before a yes counts.
+type proof int
+
+const (
+	nothing proof = iota
+	typedCode
+)
+
+// mayAnswer states who may answer a request, and what is missing.
+func (a authority) mayAnswer(who Credential, r Request, approve bool) (proof, error) {
 	const op = "approval.Answer"
-	if !a.isHumanKey(who.Key) {
-		return tool.Errorf(op, tool.Denied, "answering an approval needs the human's key").
-			WithHint("answer from a terminal of the user who runs the kernel: callgate approvals approve %s", r.ID)
-	}
 	sameProcess := who.PID == r.Asker.PID || who.PID == 0 && r.Asker.PID == a.kernel
 	switch {
-	case r.Asker.Human && sameProcess:
-		return nil
+	case who.Token != "" && !a.isKernelProcess(who):
+		return nothing, nil
+	case who.Token == "" && !a.isHumanKey(who.Key):
+		return nothing, tool.Errorf(op, tool.Denied, "answering an approval needs the human's key, or a token").
+			WithHint("a human answers from a terminal of the user who runs the kernel")
+	case who.Token == "" && r.Asker.Human && sameProcess:
+		return nothing, nil
 	case a.isKernelProcess(who):
-		return tool.Errorf(op, tool.Denied, "this answer comes from inside the kernel: a tool cannot approve a call").
+		return nothing, tool.Errorf(op, tool.Denied,
+			"this answer comes from inside the kernel: a tool cannot approve a call").
 			WithHint("a human answers from another terminal")
-	case r.Asker.PID != 0 && a.descends(who.PID, r.Asker.PID):
-		return tool.Errorf(op, tool.Denied, "this answer comes from the session that asked, or from a process it started").
-			WithHint("a human answers from another terminal")
+	case !approve:
+		return nothing, nil
 	}
-	return nil
+	return a.mustBePerson(op, who, []Requester{r.Asker})
 }
+
+// mustBePerson states when a process that has the key is a person's, as far as
+// that can be told, and what the person must still show.
+func (a authority) mustBePerson(op string, who Credential, askers []Requester) (proof, error) {
+	if who.PID == Unknown || a.lineage == nil {
+		return nothing, nil
+	}
+	if who.PID == Hidden {
+		return nothing, tool.Errorf(op, tool.Denied, "the kernel cannot see the process that says this, nor its terminal").
+			WithHint("do it outside the container, or with a token: " + makeToken)
+	}
+	pid := cmp.Or(who.PID, a.kernel)
+	if _, terminal := a.lineage.Session(pid); !terminal {
+		return nothing, tool.Errorf(op, tool.Denied, "this needs a person at a terminal, and this process has none").
+			WithHint("do it in a terminal; for a script, a human makes a token there: " + makeToken)
+	}
+	for _, asker := range askers {
+		if a.belongs(pid, asker) {
+			return nothing, tool.Errorf(op, tool.Denied,
+				"this comes from the session that asked: from that program, its terminal, or a process it started").
+				WithHint("a human does it from another terminal, which that program did not open")
+		}
+	}
+	return typedCode, nil
+}
+
+const makeToken = "callgate token create --role approver"
 
 // mayAdminister states the law of who may change the kernel's own records.
 func (a authority) mayAdminister(who Credential) error {
@@ -87,13 +177,36 @@ func (a authority) mayAdminister(who Credential) error {
 	return nil
 }
 
+// mayConsent states who may accept an app or a server, and make a token.
+func (a authority) mayConsent(who Credential, askers []Requester) (proof, error) {
+	if who.Token != "" && (who.PID == 0 || !a.isKernelProcess(who)) {
+		return nothing, nil
+	}
+	if err := a.mayAdminister(who); err != nil {
+		return nothing, err
+	}
+	return a.mustBePerson("approval.HasPersonAuthority", who, askers)
+}
+
+// belongs reports whether a process is of an asker's family.
+func (a authority) belongs(pid int, asker Requester) bool {
+	if asker.PID != 0 && (a.descends(pid, asker.PID) || a.descends(pid, cmp.Or(asker.Root, asker.PID))) {
+		return true
+	}
+	if a.lineage == nil || pid < 0 {
+		return false
+	}
+	session, _ := a.lineage.Session(pid)
+	return session != 0 && slices.Contains(asker.Sessions, session)
+}
+
 // isKernelProcess reports whether a process is the kernel or was started by it.
 func (a authority) isKernelProcess(who Credential) bool {
 	return who.PID == 0 || a.descends(who.PID, a.kernel)
 }
 
 func (a authority) descends(pid, from int) bool {
-	if pid == Unknown || from == Unknown {
+	if pid < 0 || from < 0 {
 		return false
 	}
 	return pid == from || a.lineage != nil && a.lineage.Descends(pid, from)

@@ -7,11 +7,7 @@
 // deadline is a denial. A request outlives the process that asked; only the
 // first to reserve an approved request may run its call.
 //
-// Who may ask may not answer. An answer carries the human's key. It never comes
-// from the kernel's own process or a process the kernel started (a tool), nor
-// from the process that asked or one it started. There is one exception: a
-// person who opened a session with the human's key, at a terminal, may answer
-// that session's requests from the same process.
+// Who may ask may not answer: authority.go says who may.
 package approval
 
 import (
@@ -133,10 +129,20 @@ func (q *Queue) Answer(ctx context.Context, who Credential, id string, a Answer)
 	if err != nil {
 		return err
 	}
-	if err := q.authority.mayAnswer(who, r); err != nil {
+	if err := mustBePending(r); err != nil {
+		return err
+	}
+	missing, err := q.authority.mayAnswer(who, r, a.Approve)
+	if err == nil && missing == typedCode {
+		err = q.authority.codes.check("approval.Answer", codeKey{id, who.PID}, who.Code)
+	}
+	if err != nil {
 		return err
 	}
 	a.By = who.By
+	if who.Token != "" {
+		a.By = "token " + who.Token
+	}
 	return q.settleWith(ctx, r, a)
 }
 
@@ -164,7 +170,7 @@ func (q *Queue) AnswerVouched(ctx context.Context, v Voucher, id string, a Answe
 		if r.Call.Principal.Session != v.Session {
 			const text = "approval %s was not asked for by this session"
 			return tool.Errorf("approval.AnswerVouched", tool.Denied, text, tool.Truncate(id)).
-				WithHint("answer it where it was asked, or with: callgate approvals approve %s", tool.Truncate(id))
+				WithHint("a human answers it where it was asked, or from another terminal")
 		}
 		a.Always = false // a form shows one call
 	}

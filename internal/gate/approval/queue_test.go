@@ -163,7 +163,8 @@ func TestFirstAnswerWins(t *testing.T) {
 	}
 }
 
-// family maps a process to the one that started it.
+// family maps a process to the one that started it. Processes of 300 and above sit
+// at a terminal of their own; those from 200 at that of 200.
 type family map[int]int
 
 func (f family) Descends(pid, from int) bool {
@@ -175,13 +176,28 @@ func (f family) Descends(pid, from int) bool {
 	return false
 }
 
+func (f family) Session(pid int) (int, bool) {
+	switch {
+	case pid >= 300:
+		return pid, true
+	case pid >= 200:
+		return 200, true
+	}
+	return pid, false
+}
+
 func TestWhoMayAnswer(t *testing.T) {
 	t.Parallel()
-	const kernel, toolChild, asker, askersChild, stranger = 100, 101, 200, 201, 300
-	tree := family{kernel: 1, toolChild: kernel, asker: 1, askersChild: asker, stranger: 1}
+	const kernel, toolChild, asker, askersChild, orphan, stranger, pane, script = 100, 101, 200, 201, 202, 300, 301, 50
+	tree := family{
+		kernel: 1, toolChild: kernel, asker: 1, askersChild: asker, orphan: 1, stranger: 1, pane: asker, script: 1,
+	}
 	const noKey, insideKernel, insideSession = "human's key", "inside the kernel", "session that asked"
+	const noTerminal, noCode, hidden = "has none", "a code that a person", "cannot see"
 	withKey := func(pid int) approval.Credential { return approval.Credential{Key: key, PID: pid} }
-	program := func(pid int) approval.Requester { return approval.Requester{PID: pid} }
+	withToken := func(pid int) approval.Credential { return approval.Credential{Token: "ci", PID: pid} }
+	program := func(pid int) approval.Requester { return approval.Requester{PID: pid, Sessions: []int{200}} }
+	behind := approval.Requester{PID: 1000, Root: asker, Sessions: []int{1000, 200}} // a bridge
 	person := func(pid int) approval.Requester { return approval.Requester{PID: pid, Human: true} }
 	for _, c := range []struct {
 		name  string
@@ -189,7 +205,8 @@ func TestWhoMayAnswer(t *testing.T) {
 		asker approval.Requester
 		want  string // part of the refusal; empty if the answer counts
 	}{
-		{"the user elsewhere", withKey(stranger), program(asker), ""},
+		{"the user elsewhere, typing nothing", withKey(stranger), program(asker), noCode},
+		{"a script of the user", withKey(script), program(asker), noTerminal},
 		{"without a key", approval.Credential{PID: stranger}, program(asker), noKey},
 		{"with a wrong key", approval.Credential{Key: "wrong", PID: stranger}, program(asker), noKey},
 		{"the kernel itself", withKey(kernel), program(asker), insideKernel},
@@ -197,12 +214,24 @@ func TestWhoMayAnswer(t *testing.T) {
 		{"an in-process connection", withKey(0), program(asker), insideKernel},
 		{"the asker", withKey(asker), program(asker), insideSession},
 		{"a child of the asker", withKey(askersChild), program(asker), insideSession},
+		{"an orphan of the asker in its terminal", withKey(orphan), program(asker), insideSession},
+		{"a terminal that the asker opened", withKey(pane), program(asker), insideSession},
+		{"the client of a bridge", withKey(asker), behind, insideSession},
+		{"a child of the client of a bridge", withKey(askersChild), behind, insideSession},
+		{"an orphan of the client of a bridge", withKey(orphan), behind, insideSession},
+		{"a terminal that the client of a bridge opened", withKey(pane), behind, insideSession},
 		{"the person at the asking terminal", withKey(asker), person(asker), ""},
 		{"a child of that person's process", withKey(askersChild), person(asker), insideSession},
 		{"that person without the key", approval.Credential{PID: asker}, person(asker), noKey},
 		{"a person whose command is the kernel", withKey(0), person(kernel), ""},
 		{"a tool of that command", withKey(toolChild), person(kernel), insideKernel},
 		{"both processes unknown", withKey(approval.Unknown), program(approval.Unknown), ""},
+		{"a process in another container", withKey(approval.Hidden), program(asker), hidden},
+		{"a token in a script", withToken(script), program(asker), ""},
+		{"a token in the asker's own family", withToken(askersChild), program(asker), ""},
+		{"a token in a container", withToken(approval.Hidden), program(asker), ""},
+		{"a token in a tool's process", withToken(toolChild), program(asker), insideKernel},
+		{"a token over an in-process connection", withToken(0), program(asker), insideKernel},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -217,32 +246,108 @@ func TestWhoMayAnswer(t *testing.T) {
 			} else if tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want a refusal that says %q", err, c.want)
 			}
+			if code, err := q.Challenge(t.Context(), c.who, "a1"); (code != "") != (c.want == noCode) {
+				t.Errorf("the code is %q, %v", code, err)
+			}
 		})
 	}
 }
 
+func TestCodes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const stranger, other = 300, 301
+		q := open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{Kernel: 100, Lineage: family{}}, approval.Hooks{})
+		for _, id := range []string{"a1", "a2"} {
+			r := request(id, time.Hour)
+			r.Asker = approval.Requester{PID: 200, Sessions: []int{200}}
+			ok(t, q.Submit(t.Context(), r))
+		}
+		who := approval.Credential{Key: key, PID: stranger}
+		challenge := func(who approval.Credential, id string) string {
+			t.Helper()
+			code, err := q.Challenge(t.Context(), who, id)
+			ok(t, err)
+			if len(code) != 4 {
+				t.Fatalf("the code is %q", code)
+			}
+			return code
+		}
+		refused := func(name string, who approval.Credential, id, typed string) {
+			t.Helper()
+			who.Code = typed
+			err := q.Answer(t.Context(), who, id, approval.Answer{Approve: true})
+			if tool.KindOf(err) != tool.Denied {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		first := challenge(who, "a1")
+		elsewhere := who
+		elsewhere.PID = other
+		refused("the code of another process", elsewhere, "a1", first)
+		refused("the code of another approval", who, "a2", first)
+		refused("a wrong code", who, "a1", "????")
+		refused("no code", who, "a1", "")
+		refused("a third wrong code", who, "a1", "!!!!")
+		refused("the code after three tries", who, "a1", first)
+		old := challenge(who, "a1")
+		advance(time.Hour / 2)
+		refused("a code of half an hour ago", who, "a1", old)
+		before := challenge(who, "a1")
+		if now := challenge(who, "a1"); now != before {
+			refused("a code that another replaced", who, "a1", before)
+		}
+		who.Code = " " + strings.ToLower(challenge(who, "a1"))
+		ok(t, q.Answer(t.Context(), who, "a1", approval.Answer{Approve: true}))
+		if _, err := q.Challenge(t.Context(), who, "a1"); tool.KindOf(err) != tool.Conflict {
+			t.Errorf("a code for what was answered: %v", err)
+		}
+		// A no lets nothing run, and needs none.
+		ok(t, q.Answer(t.Context(), approval.Credential{Key: key, PID: 50}, "a2", approval.Answer{}))
+	})
+}
+
 func TestWhoMayAdministerTheKernel(t *testing.T) {
 	t.Parallel()
-	const kernel, toolChild, stranger = 100, 101, 300
+	const kernel, toolChild, stranger, script, agent = 100, 101, 300, 50, 201
 	q := open(t, filepath.Join(t.TempDir(), "a.db"),
 		approval.Options{Kernel: kernel, Lineage: family{toolChild: kernel}}, approval.Hooks{})
+	askers := []approval.Requester{{PID: 200, Sessions: []int{200}}}
+	withKey := func(pid int) approval.Credential { return approval.Credential{Key: key, PID: pid} }
 	for _, c := range []struct {
-		name string
-		who  approval.Credential
-		want string // part of the refusal; empty if it is allowed
+		name    string
+		who     approval.Credential
+		want    string // part of the refusal; empty if it is allowed
+		consent string // the same, for consent
 	}{
-		{"the user elsewhere", approval.Credential{Key: key, PID: stranger}, ""},
-		{"the user whose command is the kernel", approval.Credential{Key: key}, ""},
-		{"without the key", approval.Credential{PID: stranger}, "human's key"},
-		{"a tool's process", approval.Credential{Key: key, PID: toolChild}, "inside the kernel"},
+		{"the user elsewhere", withKey(stranger), "", "a code that a person"},
+		{"a script of the user", withKey(script), "", "has none"},
+		{"an agent in its terminal", withKey(agent), "", "session that asked"},
+		{"the user whose command is the kernel", withKey(0), "", "has none"}, // process 100 has no terminal here
+		{"without the key", approval.Credential{PID: stranger}, "human's key", "human's key"},
+		{"a tool's process", withKey(toolChild), "inside the kernel", "inside the kernel"},
+		{"a token in a script", approval.Credential{Token: "ci", PID: script}, "human's key", ""},
+		{"a token in a tool's process", approval.Credential{Token: "ci", PID: toolChild}, "human's key", "human's key"},
 	} {
-		err := q.HasHumanAuthority(c.who)
-		if c.want == "" {
-			ok(t, err)
-		} else if tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want a refusal that says %q", c.name, err, c.want)
+		for what, check := range map[string]struct {
+			err  error
+			want string
+		}{
+			"records": {q.HasHumanAuthority(c.who), c.want},
+			"consent": {q.HasPersonAuthority(c.who, askers), c.consent},
+		} {
+			if check.want == "" {
+				ok(t, check.err)
+			} else if tool.KindOf(check.err) != tool.Denied || !strings.Contains(check.err.Error(), check.want) {
+				t.Errorf("%s, %s: %v, want a refusal that says %q", c.name, what, check.err, check.want)
+			}
 		}
 	}
+	person := withKey(stranger)
+	code, err := q.ChallengeConsent(person, askers)
+	ok(t, err)
+	person.Code = code
+	ok(t, q.HasPersonAuthority(person, askers))
 }
 
 func TestSettledRequestWithoutAReservationIsOrphaned(t *testing.T) {

@@ -20,12 +20,20 @@ func (q *Queue) settleAndRecord(ctx context.Context, id string, to State, a Answ
 		return r, err
 	}
 	if !won {
-		return r, tool.Errorf("approval.Answer", tool.Conflict, "approval %s was already %s", id, r.State)
+		return r, mustBePending(r)
 	}
 	if q.hooks.Settled != nil {
 		q.hooks.Settled(ctx, r)
 	}
 	return r, nil
+}
+
+// mustBePending reports a request that was answered before.
+func mustBePending(r Request) error {
+	if r.State == Pending {
+		return nil
+	}
+	return tool.Errorf("approval.Answer", tool.Conflict, "approval %s was already %s", r.ID, r.State)
 }
 
 // settling is the settling of a request, by one answer or several at once.

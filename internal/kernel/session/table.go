@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/gate/approval"
 	"callgate/tool"
 )
 
@@ -98,6 +99,15 @@ func (t *Table) all() []*Session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Collect(maps.Values(t.open))
+}
+
+// Requesters returns who opened the sessions.
+func (t *Table) Requesters() []approval.Requester {
+	var list []approval.Requester
+	for _, s := range t.all() {
+		list = append(list, s.caller.Requester())
+	}
+	return list
 }
 
 // Busy reports whether a session of another process than pid is in the middle

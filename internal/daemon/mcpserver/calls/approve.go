@@ -43,10 +43,54 @@ type approver struct {
 	asked   *tool.Result // the call that waits
 }
 
-// run waits for the approval and for the end of the call.
+// run waits for the approval and for the end of the call. A call that would touch
+// something else after it was approved asks again, and so does the form.
 func (a *approver) run() *tool.Result {
-	ended := make(chan *tool.Result, 1)
-	go func() { ended <- a.collect() }()
+	ctx, cancel := context.WithCancel(a.ctx)
+	defer cancel()
+	ended, again := make(chan *tool.Result, 1), make(chan approval.Request, 1)
+	first := *a.asked
+	go a.watchAgain(ctx, first, again)
+	go func() { ended <- a.collect(first.Call) }()
+	for {
+		if r := a.ask(ended); r != nil {
+			return r
+		}
+		select {
+		case r := <-ended:
+			return r
+		case r := <-again:
+			next := *a.asked
+			next.Approval = r.ID
+			a.mu.Lock()
+			a.asked, a.waiting = &next, &next
+			a.mu.Unlock()
+		}
+	}
+}
+
+// watchAgain sends the requests that the call makes after the first.
+func (a *approver) watchAgain(ctx context.Context, first tool.Result, again chan<- approval.Request) {
+	seen := map[string]bool{first.Approval: true}
+	for r, err := range a.calls.Kernel.Approvals.Watch(ctx) {
+		if err != nil {
+			return // the call can be approved elsewhere
+		}
+		if r.Call.ID != first.Call || r.State != approval.Pending || seen[r.ID] {
+			continue
+		}
+		seen[r.ID] = true
+		select {
+		case again <- r:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// ask puts the approval to the human at the client until it is answered, there or
+// elsewhere. It returns the end of a call that ended meanwhile.
+func (a *approver) ask(ended <-chan *tool.Result) *tool.Result {
 	note := ""
 	for tries := 0; a.approvalPending(); {
 		q := question.New(nil, true)
@@ -68,7 +112,7 @@ func (a *approver) run() *tool.Result {
 			}
 			answered, err := a.settle(answer)
 			if answered {
-				return <-ended
+				return nil
 			}
 			if err != nil {
 				tries++
@@ -78,7 +122,7 @@ func (a *approver) run() *tool.Result {
 			return r
 		}
 	}
-	return <-ended
+	return nil
 }
 
 // approvalPending reports whether the approval of the call is still open.
@@ -91,8 +135,8 @@ func (p *pending) approvalPending() bool {
 }
 
 // collect waits for the end of the call.
-func (a *approver) collect() *tool.Result {
-	r, err := a.calls.Kernel.Collect(a.ctx, a.asked.Call)
+func (a *approver) collect(call string) *tool.Result {
+	r, err := a.calls.Kernel.Collect(a.ctx, call)
 	if err != nil {
 		return mcpresult.Failure("mcpserver.collect", err)
 	}

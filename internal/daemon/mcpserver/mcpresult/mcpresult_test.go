@@ -105,11 +105,12 @@ func TestErrorText(t *testing.T) {
 }
 
 func TestWaiting(t *testing.T) {
-	r := &tool.Result{Status: tool.Waiting, Approval: "a7", Summary: "demo.wipe waits (answer with: callgate …)"}
+	r := &tool.Result{Status: tool.Waiting, Approval: "a7", Summary: "demo.wipe waits (a human must answer; then …)"}
 	res := mcpresult.Call{Version: stateful}.Waiting(r)
 	text := res.Content[0].(*sdk.TextContent).Text
 	if !strings.HasPrefix(text, "waiting for approval: demo.wipe waits. ") ||
-		!strings.Contains(text, "callgate approvals approve a7") || res.IsError || res.StructuredContent != nil {
+		!strings.Contains(text, "A human must answer it, outside this conversation: tell the user that it waits, as a7.") ||
+		strings.Contains(text, "callgate approvals") || res.IsError || res.StructuredContent != nil {
 		t.Errorf("got %s", write(t, res))
 	}
 	if res = (mcpresult.Call{Output: json.RawMessage(`{}`)}).Waiting(r); res.StructuredContent == nil {

@@ -101,10 +101,10 @@ type sideInfo struct {
 func (c Call) Waiting(r *tool.Result) *sdk.CallToolResult {
 	res := newResult(c.Version)
 	message := fmt.Sprintf("waiting for approval: %s. Nothing has run yet. "+
-		"A human answers with `callgate approvals approve %s` (or `deny`). "+
+		"A human must answer it, outside this conversation: tell the user that it waits, as %s. "+
 		"Then call approvals.collect with {\"approval\":\"%s\"} to get its result, "+
 		"or repeat the same call with the same arguments.",
-		strings.TrimSpace(cutHowToAnswer(r.Summary)), r.Approval, r.Approval)
+		strings.TrimSpace(cutHowToGoOn(r.Summary)), r.Approval, r.Approval)
 	res.Content = append(res.Content, text(message))
 	if c.Output != nil {
 		res.StructuredContent = map[string]any{ownField: sideInfo{Status: tool.Waiting, Summary: message}}
@@ -112,10 +112,10 @@ func (c Call) Waiting(r *tool.Result) *sdk.CallToolResult {
 	return res
 }
 
-// cutHowToAnswer removes the hint on how to answer from a summary, because
-// Waiting gives a longer one.
-func cutHowToAnswer(summary string) string {
-	if i := strings.Index(summary, " (answer with:"); i >= 0 {
+// cutHowToGoOn removes the hint on how to go on from a summary, because Waiting
+// gives a longer one.
+func cutHowToGoOn(summary string) string {
+	if i := strings.Index(summary, " (a human must answer;"); i >= 0 {
 		return summary[:i]
 	}
 	return summary

@@ -1,10 +1,11 @@
-package journal
+package command_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
+	"callgate/internal/cli/command"
 	"callgate/tool"
 )
 
@@ -14,12 +15,12 @@ func TestParseAge(t *testing.T) {
 	for age, want := range map[string]time.Duration{
 		"30d": 30 * day, "2w": 14 * day, "12h": 12 * time.Hour, "0d": 0, "0": 0, "1h30m": 90 * time.Minute, "36500d": 36500 * day, "5214w": 36498 * day,
 	} {
-		if got, err := parseAge(age); err != nil || got != want {
+		if got, err := command.ParseAge(age); err != nil || got != want {
 			t.Errorf("%s is %v, want %v: %v", age, got, want, err)
 		}
 	}
 	for _, age := range []string{"", "d", "-1d", "-1h", "1.5d", "36501d", "5215w", "20000w", "36500w", "99999999999999999999d", "30", "yesterday", "1 d"} {
-		got, err := parseAge(age)
+		got, err := command.ParseAge(age)
 		if tool.KindOf(err) != tool.Invalid || got != 0 || !strings.Contains(err.Error(), "30d") {
 			t.Errorf("%q is %v: %v", age, got, err)
 		}
@@ -31,7 +32,7 @@ func FuzzParseAge(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, age string) {
-		if got, err := parseAge(age); got < 0 || err != nil && got != 0 {
+		if got, err := command.ParseAge(age); got < 0 || err != nil && got != 0 {
 			t.Errorf("%q is %v: %v", age, got, err)
 		}
 	})

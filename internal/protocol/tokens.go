@@ -1,0 +1,54 @@
+package protocol
+
+import "time"
+
+// The routes of tokens, and of codes. To make a token takes a person at a terminal;
+// the others take the human's key.
+const (
+	RouteTokens           = "GET /v1/tokens"
+	RouteCreateToken      = "POST /v1/tokens"
+	RouteRevokeToken      = "DELETE /v1/tokens/{name}"
+	RouteChallenge        = "POST /v1/approvals/{id}/challenge"
+	RouteConsentChallenge = "POST /v1/challenge"
+)
+
+// Headers of requests that need a person's word.
+const (
+	TokenHeader = "Callgate-Token" // a token that a human made for this
+	CodeHeader  = "Callgate-Code"  // what the person typed at the terminal: see Challenge
+)
+
+// TokenPrefix begins the value of every token.
+const TokenPrefix = "cgt_"
+
+// Challenge is what a person must do before their yes counts.
+type Challenge struct {
+	Code string `json:"code,omitempty"` // to be typed at the terminal; empty: nothing
+}
+
+// Token is what is known of a token.
+type Token struct {
+	ID       string    `json:"id"`
+	Name     string    `json:"name"`
+	Role     string    `json:"role"`
+	Profile  string    `json:"profile,omitempty"`
+	By       string    `json:"by,omitempty"`
+	Created  time.Time `json:"created"`
+	Expires  time.Time `json:"expires,omitzero"`
+	LastUsed time.Time `json:"last_used,omitzero"`
+}
+
+// CreateToken asks for a new token.
+type CreateToken struct {
+	Name    string    `json:"name,omitempty"`
+	Role    string    `json:"role"`
+	Profile string    `json:"profile,omitempty"`
+	By      string    `json:"by,omitempty"`
+	Expires time.Time `json:"expires,omitzero"` // zero: never
+}
+
+// CreatedToken is a new token. Its value is told this once.
+type CreatedToken struct {
+	Token
+	Value string `json:"value"`
+}

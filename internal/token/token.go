@@ -1,0 +1,217 @@
+// Package token keeps the tokens that a human made.
+//
+// # Law
+//
+// A token has a role, which is all that it may do, and for some roles a profile,
+// which is where. Its value is shown once, when it is made; the store has only a
+// hash of it. It counts until it expires or is revoked, and its last use is kept.
+package token
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"callgate/internal/document"
+	"callgate/internal/visible"
+	"callgate/tool"
+)
+
+// Role is what a token may do.
+type Role string
+
+// Approver may say yes: answer approvals, and accept apps and servers.
+const Approver Role = "approver"
+
+// Roles lists the roles.
+func Roles() []Role { return []Role{Approver} }
+
+// Prefix begins the value of every token.
+const Prefix = "cgt_"
+
+// Token is what is known of a token.
+type Token struct {
+	ID       string    `json:"id"`
+	Name     string    `json:"name"`
+	Role     Role      `json:"role"`
+	Profile  string    `json:"profile,omitempty"` // empty: everywhere
+	By       string    `json:"by,omitempty"`      // who made it
+	Created  time.Time `json:"created"`
+	Expires  time.Time `json:"expires,omitzero"`   // zero: never
+	LastUsed time.Time `json:"last_used,omitzero"` // to the minute
+}
+
+// Expired reports whether the token no longer counts at a time.
+func (t Token) Expired(now time.Time) bool { return !t.Expires.IsZero() && !now.Before(t.Expires) }
+
+// kept is a token as it is stored.
+type kept struct {
+	Token
+	Hash string `json:"hash"` // SHA-256 of the value
+}
+
+// Store keeps tokens in documents.
+type Store struct {
+	docs document.Store
+}
+
+// NewStore returns the tokens in a store of documents.
+func NewStore(docs document.Store) *Store { return &Store{docs} }
+
+const collection = "tokens"
+
+// The bounds of what a store keeps.
+const (
+	maxTokens = 200
+	maxName   = 64
+)
+
+// useInterval is how old a last use may become before the next one is written.
+const useInterval = time.Minute
+
+// Create keeps a new token and returns it with its value. The caller says its role,
+// and may say its name, profile and end; the rest is set here.
+func (s *Store) Create(ctx context.Context, t Token) (Token, string, error) {
+	if err := check(t); err != nil {
+		return Token{}, "", err
+	}
+	list, err := s.List(ctx)
+	if err != nil {
+		return Token{}, "", err
+	}
+	if len(list) >= maxTokens {
+		return Token{}, "", tool.Errorf("token.Create", tool.Limited, "there are %d tokens", len(list)).
+			WithHint("revoke those that nobody uses: callgate token list")
+	}
+	t.ID, t.Created, t.LastUsed = strings.ToLower(rand.Text()[:8]), time.Now().UTC().Round(0), time.Time{}
+	if t.Name == "" {
+		t.Name = t.ID
+	}
+	if slices.ContainsFunc(list, func(o Token) bool { return o.Name == t.Name || o.ID == t.Name && t.Name != t.ID }) {
+		return Token{}, "", tool.Errorf("token.Create", tool.Conflict, "there is a token %q already", t.Name).
+			WithHint("choose another name, or revoke that one first")
+	}
+	value := Prefix + t.ID + "_" + rand.Text()
+	data, err := json.Marshal(kept{t, hash(value)})
+	if err != nil {
+		return Token{}, "", err
+	}
+	if _, err := s.docs.Write(ctx, document.Change{Collection: collection, Key: t.ID, Data: data}); err != nil {
+		return Token{}, "", err
+	}
+	return t, value, nil
+}
+
+func check(t Token) error {
+	const op = "token.Create"
+	switch {
+	case !slices.Contains(Roles(), t.Role):
+		return tool.Errorf(op, tool.Invalid, "there is no role %q", tool.Truncate(string(t.Role))).
+			WithHint("the roles are: approver")
+	case len(t.Name) > maxName || !utf8.ValidString(t.Name) || visible.Text(t.Name) != t.Name:
+		return tool.Errorf(op, tool.Invalid, "%q cannot name a token", tool.Truncate(t.Name)).
+			WithHint("a name has at most %d bytes, and shows all of its characters", maxName)
+	case t.Expired(time.Now()):
+		return tool.Errorf(op, tool.Invalid, "the token would have expired already")
+	}
+	return nil
+}
+
+func hash(value string) string {
+	sum := sha256.Sum256([]byte(value))
+	return hex.EncodeToString(sum[:])
+}
+
+// List returns the tokens, by the time they were made.
+func (s *Store) List(ctx context.Context) ([]Token, error) {
+	docs, err := document.ListAll(ctx, s.docs, collection, "")
+	if err != nil {
+		return nil, err
+	}
+	var list []Token
+	for _, d := range docs {
+		var k kept
+		if err := json.Unmarshal(d.Data, &k); err != nil {
+			return nil, unreadable(d.Key, err)
+		}
+		list = append(list, k.Token)
+	}
+	slices.SortFunc(list, func(a, b Token) int { return a.Created.Compare(b.Created) })
+	return list, nil
+}
+
+func unreadable(id string, err error) error {
+	return &tool.Error{Op: "token", Kind: tool.Internal, Message: "the token " + id + " cannot be read", Err: err}
+}
+
+// Revoke removes a token, by its ID or name.
+func (s *Store) Revoke(ctx context.Context, name string) (Token, error) {
+	list, err := s.List(ctx)
+	if err != nil {
+		return Token{}, err
+	}
+	at := slices.IndexFunc(list, func(t Token) bool { return t.ID == name || t.Name == name })
+	if at < 0 {
+		return Token{}, tool.Errorf("token.Revoke", tool.NotFound, "there is no token %q", tool.Truncate(name)).
+			WithHint("callgate token list shows them")
+	}
+	_, err = document.Update(ctx, s.docs, func() ([]document.Change, error) {
+		d, err := s.docs.Get(ctx, collection, list[at].ID)
+		if tool.KindOf(err) == tool.NotFound {
+			return nil, nil // somebody else was faster
+		}
+		return []document.Change{{Collection: collection, Key: d.Key, If: d.Version}}, err
+	})
+	return list[at], err
+}
+
+// Use returns the token with a value, if it has the role and still counts, and
+// keeps that it was used.
+func (s *Store) Use(ctx context.Context, value string, role Role) (Token, error) {
+	const op = "token.Use"
+	id, _, ok := strings.Cut(strings.TrimPrefix(value, Prefix), "_")
+	if !ok || id == "" || !strings.HasPrefix(value, Prefix) || len(id) > maxName {
+		return Token{}, unknown(op)
+	}
+	d, err := s.docs.Get(ctx, collection, id)
+	if tool.KindOf(err) == tool.NotFound || tool.KindOf(err) == tool.Invalid {
+		return Token{}, unknown(op)
+	}
+	if err != nil {
+		return Token{}, err
+	}
+	var k kept
+	if err := json.Unmarshal(d.Data, &k); err != nil {
+		return Token{}, unreadable(id, err)
+	}
+	now := time.Now()
+	switch {
+	case subtle.ConstantTimeCompare([]byte(hash(value)), []byte(k.Hash)) != 1:
+		return Token{}, unknown(op)
+	case k.Expired(now):
+		return Token{}, tool.Errorf(op, tool.Denied, "the token %s expired on %s", k.Name, k.Expires.Format(time.DateOnly)).
+			WithHint("a human makes another: callgate token create --role %s", k.Role)
+	case k.Role != role:
+		return Token{}, tool.Errorf(op, tool.Denied, "the token %s has the role %s, and this needs %s", k.Name, k.Role, role)
+	}
+	if now.Sub(k.LastUsed) >= useInterval {
+		k.LastUsed = now.UTC().Truncate(useInterval)
+		if data, err := json.Marshal(k); err == nil {
+			// Another use may have been faster, which is as good.
+			_, _ = s.docs.Write(ctx, document.Change{Collection: collection, Key: id, If: d.Version, Data: data})
+		}
+	}
+	return k.Token, nil
+}
+
+func unknown(op string) error {
+	return tool.Errorf(op, tool.Denied, "the token is not one of this kernel's, or was revoked").
+		WithHint("callgate token list shows those that count")
+}

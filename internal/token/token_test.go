@@ -1,0 +1,143 @@
+package token_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"callgate/internal/document"
+	"callgate/internal/storage/sqlite"
+	"callgate/internal/token"
+	"callgate/tool"
+)
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T) (*token.Store, document.Store) {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"))
+	ok(t, err)
+	t.Cleanup(func() { ok(t, db.Close()) })
+	docs := db.Stores().Documents
+	return token.NewStore(docs), docs
+}
+
+func TestTokenCountsUntilItsEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, docs := open(t)
+		made, value, err := s.Create(t.Context(), token.Token{
+			Name: "ci", Role: token.Approver, By: "ada", Expires: time.Now().Add(30 * 24 * time.Hour),
+		})
+		ok(t, err)
+		if !strings.HasPrefix(value, token.Prefix+made.ID+"_") || len(value) < 30 {
+			t.Errorf("the value is %q", value)
+		}
+		stored, err := document.ListAll(context.Background(), docs, "tokens", "")
+		ok(t, err)
+		if len(stored) != 1 || strings.Contains(string(stored[0].Data), value[len(value)-20:]) {
+			t.Errorf("the store has %d documents, or the value itself", len(stored))
+		}
+		<-time.After(time.Hour)
+		used, err := s.Use(t.Context(), value, token.Approver)
+		ok(t, err)
+		if used.Name != "ci" {
+			t.Errorf("used %+v", used)
+		}
+		list, err := s.List(t.Context())
+		ok(t, err)
+		if len(list) != 1 || time.Since(list[0].LastUsed) > time.Minute || list[0].By != "ada" {
+			t.Errorf("listed %+v", list)
+		}
+		<-time.After(31 * 24 * time.Hour)
+		if _, err := s.Use(t.Context(), value, token.Approver); tool.KindOf(err) != tool.Denied ||
+			!strings.Contains(err.Error(), "expired") {
+			t.Errorf("after its end: %v", err)
+		}
+	})
+}
+
+func TestRevoked(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	_, first, err := s.Create(t.Context(), token.Token{Name: "one", Role: token.Approver})
+	ok(t, err)
+	second, other, err := s.Create(t.Context(), token.Token{Role: token.Approver})
+	ok(t, err)
+	for _, name := range []string{"one", second.ID} {
+		_, err = s.Revoke(t.Context(), name)
+		ok(t, err)
+	}
+	for _, value := range []string{first, other} {
+		if _, err := s.Use(t.Context(), value, token.Approver); tool.KindOf(err) != tool.Denied {
+			t.Errorf("a revoked token: %v", err)
+		}
+	}
+	if _, err := s.Revoke(t.Context(), "one"); tool.KindOf(err) != tool.NotFound {
+		t.Errorf("revoked twice: %v", err)
+	}
+}
+
+func TestUseRefuses(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	made, value, err := s.Create(t.Context(), token.Token{Role: token.Approver})
+	ok(t, err)
+	for name, v := range map[string]string{
+		"nothing": "", "no prefix": strings.TrimPrefix(value, token.Prefix), "no secret": token.Prefix + made.ID,
+		"another secret": value[:len(value)-1] + "_", "an empty id": token.Prefix + "_x", "a slash": token.Prefix + "a/b_x",
+		"NUL": token.Prefix + "\x00_x", "long": token.Prefix + strings.Repeat("a", 1000) + "_x",
+	} {
+		if _, err := s.Use(t.Context(), v, token.Approver); tool.KindOf(err) != tool.Denied {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := s.Use(t.Context(), value, "client"); tool.KindOf(err) != tool.Denied {
+		t.Errorf("another role: %v", err)
+	}
+}
+
+func TestCreateRefuses(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	_, _, err := s.Create(t.Context(), token.Token{Name: "ci", Role: token.Approver})
+	ok(t, err)
+	for _, c := range []struct {
+		name string
+		make token.Token
+		want tool.Kind
+	}{
+		{"no role", token.Token{}, tool.Invalid},
+		{"an unknown role", token.Token{Role: "king"}, tool.Invalid},
+		{"a name that hides something", token.Token{Role: token.Approver, Name: "a\u202eb"}, tool.Invalid},
+		{"a long name", token.Token{Role: token.Approver, Name: strings.Repeat("a", 65)}, tool.Invalid},
+		{"a name that is taken", token.Token{Role: token.Approver, Name: "ci"}, tool.Conflict},
+		{"an end in the past", token.Token{Role: token.Approver, Expires: time.Now().Add(-time.Hour)}, tool.Invalid},
+	} {
+		if _, _, err := s.Create(t.Context(), c.make); tool.KindOf(err) != c.want {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func FuzzUse(f *testing.F) {
+	f.Add("cgt_abc_def")
+	f.Add("")
+	db, err := sqlite.Open(f.Context(), filepath.Join(f.TempDir(), "a.db"))
+	ok(f, err)
+	f.Cleanup(func() { _ = db.Close() })
+	s := token.NewStore(db.Stores().Documents)
+	f.Fuzz(func(t *testing.T, value string) {
+		if _, err := s.Use(t.Context(), value, token.Approver); tool.KindOf(err) != tool.Denied {
+			t.Errorf("%q: %v", value, err)
+		}
+	})
+}
