@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -130,9 +131,11 @@ func BenchmarkProxied(b *testing.B) {
 	if err := os.WriteFile(filepath.Join(folder, "callgate.yaml"), []byte(app), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	trust := exec.Command(bin, "--state", state, "-C", folder, "mcp", "trust", "fixture", "--yes")
-	if out, err := trust.CombinedOutput(); err != nil {
-		b.Fatalf("%v: %s", err, out)
+	for _, what := range []string{"mcp trust fixture --yes", "app trust --yes"} {
+		trust := exec.Command(bin, append([]string{"--state", state, "-C", folder}, strings.Fields(what)...)...)
+		if out, err := trust.CombinedOutput(); err != nil {
+			b.Fatalf("%v: %s", err, out)
+		}
 	}
 	up := exec.Command(bin, "--state", state, "up")
 	if err := up.Start(); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"callgate/internal/agent/surface"
 	"callgate/internal/conversation/prompt"
+	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modules"
 	"callgate/llm"
 )
@@ -65,19 +66,19 @@ func (p *prompter) addApp(in *prompt.Input) {
 	if app == nil {
 		return
 	}
-	for _, s := range app.Skills {
+	loaded := c.session.Loaded()
+	for _, s := range loaded.Skills {
 		skill := prompt.Skill{Command: s.Command, Description: s.Description}
 		if slices.Contains(c.agent.Skills, s.Command) {
 			skill.Content = s.Content
 		}
 		in.Skills = append(in.Skills, skill)
 	}
-	if !c.session.Loaded().Accepted {
-		return
-	}
 	for _, m := range app.Modules {
 		for _, step := range m.Setup {
-			in.Setup = append(in.Setup, m.Name+"."+step.Action)
+			if loaded.Accepted.Has(consent.Step(app, m, step)) {
+				in.Setup = append(in.Setup, m.Name+"."+step.Action)
+			}
 		}
 	}
 }

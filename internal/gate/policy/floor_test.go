@@ -93,7 +93,11 @@ func TestWider(t *testing.T) {
 			t.Parallel()
 			var texts []string
 			for _, g := range compiled(t, c.block, nil).Wider(known) {
-				texts = append(texts, g.Text)
+				text := g.Text
+				if len(g.Except) > 0 {
+					text += " except " + strings.Join(g.Except, ", ")
+				}
+				texts = append(texts, text)
 			}
 			if got := strings.Join(texts, "; "); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)

@@ -15,12 +15,14 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/app/fileschema"
 	"callgate/internal/gate"
+	"callgate/internal/gate/policy"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/registry"
 	"callgate/internal/sandbox"
 	"callgate/internal/source/executable"
+	"callgate/internal/visible"
 	"callgate/tool"
 )
 
@@ -58,9 +60,11 @@ type Loaded struct {
 	Scope     string   // whose tools override the global ones
 	Off       map[string]bool
 	Modules   gate.Modules
-	Accepted  bool     // a human accepted what the app does by itself
-	Pending   string   // what a human has not accepted yet
-	Warnings  []string // rules that name nothing, tools that could not be loaded
+	Rules     *policy.Rules    // the app's, as far as a human accepted them
+	Skills    []app.Skill      // those that a human accepted
+	Accepted  consent.Accepted // what a human accepted of the app
+	Pending   []string         // what a human has not accepted yet
+	Warnings  []string         // rules that name nothing, tools that could not be loaded
 }
 
 // AppID names the app: a folder without an app file is an app of its own.
@@ -86,14 +90,14 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	if err != nil {
 		return nil, err
 	}
-	loaded := &Loaded{Workspace: workspace, Accepted: true}
+	loaded := &Loaded{Workspace: workspace}
 	a, f, err := l.read(ctx, workspace, file)
 	if err != nil || a == nil {
 		return loaded, err
 	}
 	loaded.App = a
 	loaded.Off = turnedOff(a)
-	loaded.Accepted, loaded.Pending = l.opt.Consents.Accepted(a), l.opt.Consents.Pending(a)
+	loaded.floor(l.opt.Consents)
 	loaded.warn(a.Warnings...)
 	l.readModules(loaded)
 	if len(a.Dirs) > 0 || len(a.Servers) > 0 {
@@ -102,11 +106,23 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	loaded.warn(problems(f)...)
 	loaded.warn(l.opt.Servers.In(loaded.Scope).Warnings()...)
 	loaded.warn(l.modelProblems(a)...)
-	if loaded.Pending != "" {
-		loaded.warn("this app file needs consent for: " + loaded.Pending +
-			" (callgate app trust); until then that is left out")
+	if len(loaded.Pending) > 0 {
+		loaded.warn("this app file needs your consent (callgate app trust), and until then does not: " +
+			visible.Text(strings.Join(loaded.Pending, "; ")))
 	}
 	return loaded, nil
+}
+
+// floor leaves out what nobody accepted of the app.
+func (l *Loaded) floor(consents *consent.Consents) {
+	a := l.App
+	l.Accepted, l.Pending = consents.Of(a), consents.Change(a).New
+	l.Rules = a.Rules.Floor(func(g policy.Grant) bool { return l.Accepted.Has(consent.Grant(a, g)) })
+	for _, s := range a.Skills {
+		if l.Accepted.Has(consent.Skill(a, s)) {
+			l.Skills = append(l.Skills, s)
+		}
+	}
 }
 
 // warn adds warnings, each once, without values of the environment.
@@ -167,9 +183,9 @@ func (l *Loader) read(ctx context.Context, workspace, file string) (*app.App, *e
 	}
 	scope := gate.Scope(a.Path, workspace)
 	if len(a.Dirs) == 0 && len(a.Servers) == 0 && !l.opt.Servers.In(scope).Any() {
-		return a, nil, nil
+		return a, nil, l.learn(ctx, a, registry.Global)
 	}
-	if err := l.opt.Servers.Use(scope, a.Servers, a.Pinning); err != nil {
+	if err := l.opt.Servers.Use(scope, l.opt.Consents.Of(a).Servers(a), a.Pinning); err != nil {
 		return nil, nil, err
 	}
 	f, err := l.addFolders(a, scope)
@@ -185,28 +201,25 @@ func (l *Loader) read(ctx context.Context, workspace, file string) (*app.App, *e
 	if a, err = app.LoadWith(file, known, vars); err != nil {
 		return nil, nil, err
 	}
-	a.Programs, err = l.programs(ctx, scope)
-	return a, f, err
+	return a, f, l.learn(ctx, a, scope)
 }
 
-// programs are the executables in a scope that are given something of the user's.
-func (l *Loader) programs(ctx context.Context, scope string) ([]app.Program, error) {
+// learn adds to an app what only the tools of its scope tell: its programs, and what
+// its rules grant over the default policy.
+func (l *Loader) learn(ctx context.Context, a *app.App, scope string) error {
 	snap, err := l.opt.Tools.Snapshot(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var all []app.Program
-	for t := range snap.View(scope).All() {
-		text, err := executable.Given(t)
-		if err != nil {
-			return nil, err
-		}
-		if text != "" {
-			all = append(all, app.Program{Tool: t.ID.Dotted(), Text: text})
+	known := slices.Collect(snap.View(scope).All())
+	for _, t := range known {
+		if text := executable.Given(t, filepath.Dir(a.Path)); text != "" {
+			a.Programs = append(a.Programs, app.Program{Tool: t.ID.Dotted(), Text: text})
 		}
 	}
-	slices.SortFunc(all, func(a, b app.Program) int { return strings.Compare(a.Text, b.Text) })
-	return all, nil
+	slices.SortFunc(a.Programs, func(a, b app.Program) int { return strings.Compare(a.Text, b.Text) })
+	a.Wider = a.Rules.Wider(known)
+	return nil
 }
 
 // known is what an app file may name: the shipped modules, which it turns on
@@ -260,8 +273,8 @@ func (l *Loader) readModules(loaded *Loaded) {
 		m.Credentials[from.Name] = from.Credential
 		m.Middleware[from.Name] = middleware(from)
 		settings, err := l.opt.Modules.Settings(from)
-		if text := consent.Module(loaded.App, from); text != "" && !loaded.Accepted {
-			err = consent.Needed("apps.Load", text)
+		if needed := loaded.Accepted.Check("apps.Load", consent.Module(loaded.App, from)); needed != nil {
+			err = needed
 		}
 		if err != nil {
 			loaded.warn(err.Error())
@@ -270,14 +283,16 @@ func (l *Loader) readModules(loaded *Loaded) {
 			m.Settings[from.Name] = settings
 		}
 	}
-	if !loaded.Accepted {
-		m.Withheld = map[string]error{}
-		for _, p := range loaded.App.Programs {
-			m.Withheld[p.Tool] = consent.Needed("apps.Load", consent.Program(loaded.App, p))
-		}
-	}
+	m.Withheld = loaded.withheld
 	m.Mask = mask(loaded.App.Middleware)
 	loaded.Modules = m
+}
+
+// withheld returns why an executable is not run: nobody accepted it. It is asked when
+// the tool is called, because another program may be there by then.
+func (l *Loaded) withheld(t *tool.Tool) error {
+	text := executable.Given(t, filepath.Dir(l.App.Path))
+	return l.Accepted.Check("apps.Load", consent.Program(l.App, app.Program{Text: text}))
 }
 
 // mask takes out of a text what the app's mask_secrets finds; nil without one.
@@ -342,8 +357,8 @@ func (l *Loader) Workdir(ctx context.Context, workspace, file string, named bool
 				WithHint("name it: callgate -C DIR run …")
 		}
 	case "fixed":
-		if text := consent.Workdir(a); text != "" && !l.opt.Consents.Accepted(a) {
-			return "", "", consent.Needed(op, text)
+		if err := l.opt.Consents.Of(a).Check(op, consent.Workdir(a)); err != nil {
+			return "", "", err
 		}
 		workspace = a.Runtime.Workdir
 		if !filepath.IsAbs(workspace) {

@@ -2,13 +2,16 @@ package consent
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"callgate/internal/app"
+	"callgate/internal/gate/policy"
 	"callgate/internal/provider"
+	"callgate/tool"
 )
 
 // Lines is what an app does by itself, as a human is shown it. Secrets and
@@ -20,6 +23,9 @@ func Lines(a *app.App) []string {
 			lines = append(lines, text)
 		}
 	}
+	for _, g := range a.Wider {
+		add(Grant(a, g))
+	}
 	for _, m := range a.Modules {
 		add(Module(a, m))
 		for _, step := range m.Setup {
@@ -30,8 +36,19 @@ func Lines(a *app.App) []string {
 	for _, p := range a.Programs {
 		add(Program(a, p))
 	}
+	for _, s := range a.Servers {
+		for _, name := range slices.Sorted(maps.Keys(s.Tools)) {
+			add(ServerTool(a, s, name))
+		}
+	}
 	add(Workdir(a))
 	add(Relaxed(a))
+	for _, s := range a.Skills {
+		add(Skill(a, s))
+	}
+	for _, f := range a.Files {
+		add(File(a, f))
+	}
 	for _, agent := range a.Agents {
 		add(Prompt(a, agent))
 	}
@@ -43,6 +60,120 @@ func Lines(a *app.App) []string {
 		add(Endpoint(a, m))
 	}
 	return lines
+}
+
+// The words around a grant.
+const (
+	grantStart  = "let agents run "
+	grantExcept = " except "
+	grantEnd    = " without asking you"
+)
+
+// Grant says what an app's rules let run.
+func Grant(a *app.App, g policy.Grant) string {
+	text := grantStart + g.Text
+	if len(g.Except) > 0 {
+		text += grantExcept + strings.Join(g.Except, ", ")
+	}
+	return a.Hide(text + grantEnd)
+}
+
+// covers reports whether who accepted one line accepted another too: the same, or
+// the same grant with less in it.
+func covers(accepted, line string) bool {
+	if accepted == line {
+		return true
+	}
+	text, except, ok := cutGrant(accepted)
+	other, less, isGrant := cutGrant(line)
+	return ok && isGrant && text == other &&
+		!slices.ContainsFunc(except, func(one string) bool { return !slices.Contains(less, one) })
+}
+
+// cutGrant takes the line of a grant apart.
+func cutGrant(line string) (text string, except []string, ok bool) {
+	line, starts := strings.CutPrefix(line, grantStart)
+	line, ends := strings.CutSuffix(line, grantEnd)
+	text, rest, has := strings.Cut(line, grantExcept)
+	if has {
+		except = strings.Split(rest, ", ")
+	}
+	return text, except, starts && ends
+}
+
+// Skill says how an app teaches agents something.
+func Skill(a *app.App, s app.Skill) string {
+	return a.Hide("teach agents the skill " + s.Command + " from " + beside(a, s.Path) + named(app.Digest(s.Content)))
+}
+
+// File says which text beside it an app reads.
+func File(a *app.App, f app.File) string {
+	return a.Hide("take agents or prompts from " + beside(a, f.Path) + named(f.Digest))
+}
+
+// beside is the path of a file as the app file's folder sees it.
+func beside(a *app.App, path string) string {
+	if rel, err := filepath.Rel(filepath.Dir(a.Path), path); err == nil && filepath.IsLocal(rel) {
+		return "./" + filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// named names a content. The digest is long enough that nobody finds two contents
+// with the same.
+func named(digest string) string { return " (sha256 " + digest[:40] + ")" }
+
+// ServerTool says that an app holds a tool of an MCP server for less dangerous than
+// the server may; empty when it does not.
+func ServerTool(a *app.App, s app.Server, name string) string {
+	t := s.Tools[name]
+	if !lowers(t) {
+		return ""
+	}
+	var as []string
+	if t.Risk != "" {
+		as = append(as, "of "+string(t.Risk)+" risk")
+	}
+	if t.SideEffect != "" {
+		as = append(as, "of the side effect "+string(t.SideEffect))
+	}
+	if t.Idempotent {
+		as = append(as, "safe to call twice")
+	}
+	return a.Hide("treat the tool " + name + " of the MCP server " + s.Name + " as " + strings.Join(as, ", "))
+}
+
+// lowers reports whether an app's word on a server's tool may permit more.
+func lowers(t app.ServerTool) bool {
+	return t.Idempotent || t.Risk != "" && t.Risk != tool.High || t.SideEffect != "" && t.SideEffect != tool.External
+}
+
+// narrowing is the part of an app's word on a server's tool that permits no more.
+func narrowing(t app.ServerTool) app.ServerTool {
+	only := app.ServerTool{Off: t.Off}
+	if t.Risk == tool.High {
+		only.Risk = t.Risk
+	}
+	if t.SideEffect == tool.External {
+		only.SideEffect = t.SideEffect
+	}
+	return only
+}
+
+// Servers are the servers of an app, with what a human accepted of the app's word on
+// their tools.
+func (a Accepted) Servers(of *app.App) []app.Server {
+	servers := slices.Clone(of.Servers)
+	for i, s := range servers {
+		tools := maps.Clone(s.Tools)
+		for name, t := range tools {
+			if !a.Has(ServerTool(of, s, name)) {
+				tools[name] = narrowing(t)
+			}
+		}
+		servers[i].Tools = tools
+	}
+	return servers
 }
 
 // Module says what an app gives to a module that is the user's to give: secrets,
@@ -172,7 +303,7 @@ func Endpoint(a *app.App, m *app.Model) string {
 	if m.Provider == app.Offline || provider.IsDefaultURL(usual, os.Getenv) {
 		return ""
 	}
-	text := "send conversations, and what tools answer in them, to " + m.BaseURL
+	text := "send your conversations, and what tools answer in them, to " + m.BaseURL
 	with := slices.Clone(m.DataSent)
 	if m.Credential != "" {
 		with = append(with, "the secret "+m.Credential)

@@ -127,7 +127,8 @@ func (b *Builder) caller(spec Spec, l *apps.Loaded, root *os.Root, usage *toolvi
 	}
 	rules := gate.Rules{Off: l.Off, Only: spec.Only}
 	if l.App != nil {
-		at.Relaxed, rules.Policy = l.App.Runtime.Relaxed && l.Accepted, l.App.Rules
+		at.Relaxed = l.App.Runtime.Relaxed && l.Accepted.Has(consent.Relaxed(l.App))
+		rules.Policy = l.Rules
 		at.RuleFiles = l.App.RuleFiles()
 	}
 	return gate.NewCaller(id, at, rules, l.Modules, gate.Observer{Succeeded: usage.Count, Asked: spec.OnAsked})
@@ -140,10 +141,10 @@ func (b *Builder) how(l *apps.Loaded) toolview.How {
 		return toolview.How{Search: func() app.Search { return app.Search{} }}
 	}
 	return toolview.How{
-		Surface: l.App.Surface, Skills: len(l.App.Skills) > 0,
+		Surface: l.App.Surface, Skills: len(l.Skills) > 0,
 		Search: func() app.Search {
 			how := l.App.Search
-			if !b.Consents.Accepted(l.App) {
+			if !b.Consents.Of(l.App).Has(consent.Search(l.App)) {
 				how.Endpoint = app.Endpoint{}
 			}
 			return how

@@ -11,6 +11,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/gate"
 	"callgate/internal/kernel/apps"
+	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/toolview"
 	"callgate/tool"
@@ -127,7 +128,7 @@ func (s *Session) Close() { s.use.end() }
 // human has accepted them. The kernel makes them itself. A step that fails is a
 // warning for the session's user, and the rest goes on.
 func (s *Session) setUp(ctx context.Context, secrets modules.Secrets) {
-	if s.loaded.App == nil || !s.loaded.Accepted {
+	if s.loaded.App == nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -136,6 +137,9 @@ func (s *Session) setUp(ctx context.Context, secrets modules.Secrets) {
 	daemon := s.caller.AsDaemon()
 	for _, m := range s.loaded.App.Modules {
 		for _, step := range m.Setup {
+			if !s.loaded.Accepted.Has(consent.Step(s.loaded.App, m, step)) {
+				continue
+			}
 			name := m.Name + "." + step.Action
 			params, err := modules.ExpandSecrets(secrets, step.Params)
 			var args json.RawMessage
