@@ -24,6 +24,7 @@ test: deps lint windows
 	$(GO) test -timeout 12m $(PROCESSES)
 	cd examples/embed && $(GO) vet . && $(GO) test .
 	@scripts/e2e.sh short
+	@scripts/users.sh
 	@scripts/servers.sh
 	@scripts/conformance.sh
 	@scripts/soak.sh short

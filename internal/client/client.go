@@ -73,7 +73,8 @@ func (c *Client) Status(ctx context.Context) (protocol.Status, error) {
 // Locks returns the lock table.
 func (c *Client) Locks(ctx context.Context) (protocol.Locks, error) {
 	var l protocol.Locks
-	return l, c.get(ctx, "/v1/locks", nil, &l)
+	err := c.get(ctx, "/v1/locks", nil, &l)
+	return l, err
 }
 
 // Artifact writes an artifact.

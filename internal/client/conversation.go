@@ -54,7 +54,8 @@ func (c *Conversation) Resume(ctx context.Context) iter.Seq2[protocol.TurnEvent,
 // Prompt returns the system prompt of the agent's model.
 func (c *Conversation) Prompt(ctx context.Context) (protocol.Prompt, error) {
 	var p protocol.Prompt
-	return p, c.client.get(ctx, c.path("/prompt"), nil, &p)
+	err := c.client.get(ctx, c.path("/prompt"), nil, &p)
+	return p, err
 }
 
 func (c *Conversation) turnEvents(ctx context.Context, path string, in any) iter.Seq2[protocol.TurnEvent, error] {
@@ -101,13 +102,15 @@ func (c *Conversation) Compact(ctx context.Context) (done *protocol.Compaction, 
 // Conversations lists conversations, the last used first.
 func (c *Client) Conversations(ctx context.Context, limit int) ([]protocol.ConversationInfo, error) {
 	var list []protocol.ConversationInfo
-	return list, c.get(ctx, "/v1/conversations", url.Values{"limit": {strconv.Itoa(limit)}}, &list)
+	err := c.get(ctx, "/v1/conversations", url.Values{"limit": {strconv.Itoa(limit)}}, &list)
+	return list, err
 }
 
 // History returns a conversation with its events.
 func (c *Client) History(ctx context.Context, id string) (protocol.History, error) {
 	var h protocol.History
-	return h, c.get(ctx, "/v1/conversations/"+url.PathEscape(id), nil, &h)
+	err := c.get(ctx, "/v1/conversations/"+url.PathEscape(id), nil, &h)
+	return h, err
 }
 
 // CancelTurn stops the turn that runs in a conversation, and reports whether one

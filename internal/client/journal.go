@@ -17,19 +17,22 @@ import (
 // Journal reads records.
 func (c *Client) Journal(ctx context.Context, q protocol.JournalQuery) ([]protocol.Record, error) {
 	var list []protocol.Record
-	return list, c.get(ctx, "/v1/journal", queryValues(q), &list)
+	err := c.get(ctx, "/v1/journal", queryValues(q), &list)
+	return list, err
 }
 
 // Verify has the kernel verify its journal.
 func (c *Client) Verify(ctx context.Context) (protocol.VerifyReport, error) {
 	var r protocol.VerifyReport
-	return r, c.get(ctx, "/v1/journal/verify", nil, &r)
+	err := c.get(ctx, "/v1/journal/verify", nil, &r)
+	return r, err
 }
 
 // Doubts lists the calls that began and whose end was never recorded.
 func (c *Client) Doubts(ctx context.Context) ([]protocol.Record, error) {
 	var list []protocol.Record
-	return list, c.get(ctx, "/v1/doubts", nil, &list)
+	err := c.get(ctx, "/v1/doubts", nil, &list)
+	return list, err
 }
 
 // Resolve records how a call in doubt ended.
@@ -40,7 +43,8 @@ func (c *Client) Resolve(ctx context.Context, call string, r protocol.ResolveDou
 // Prune deletes old epochs of the journal.
 func (c *Client) Prune(ctx context.Context, r protocol.Prune) (protocol.PruneResult, error) {
 	var got protocol.PruneResult
-	return got, c.do(ctx, http.MethodPost, "/v1/journal/prune", nil, r, &got)
+	err := c.do(ctx, http.MethodPost, "/v1/journal/prune", nil, r, &got)
+	return got, err
 }
 
 // Export writes the journal as JSON lines.

@@ -12,7 +12,8 @@ import (
 // the human's key.
 func (c *Client) Secrets(ctx context.Context) ([]protocol.Secret, error) {
 	var list []protocol.Secret
-	return list, c.get(ctx, "/v1/secrets", nil, &list)
+	err := c.get(ctx, "/v1/secrets", nil, &list)
+	return list, err
 }
 
 // SetSecret stores a value.

@@ -39,7 +39,7 @@ type Conversation struct {
 	prompt    *prompter
 	fitter    *fitter
 	turn      turn
-	tasks     coreTasks
+	tasks     startedTasks
 }
 
 // ID returns the conversation's ID, which is its session's too.

@@ -238,7 +238,7 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 			return err
 		}
 	}
-	c.tasks = coreTasks{parent: c.ID(), log: c.log, app: c.session.App(), store: m.Tasks, runner: m.Runner}
+	c.tasks = startedTasks{parent: c.ID(), log: c.log, app: c.session.App(), store: m.Tasks, runner: m.Runner}
 	cfg.Log, cfg.Tasks = c.log, &c.tasks
 	c.loop = agent.New(cfg)
 	return nil

@@ -186,9 +186,9 @@ func (c *Conversation) lastAnswer() string {
 	return ""
 }
 
-// coreTasks are the tasks of a conversation. Their ends reach its model once: a
+// startedTasks are the tasks that a conversation started. Their ends reach its model once: a
 // note of the history names the task, and then the task counts as told.
-type coreTasks struct {
+type startedTasks struct {
 	parent string // the conversation's ID
 	log    *history.Log
 	app    *app.App // may be nil
@@ -196,10 +196,10 @@ type coreTasks struct {
 	runner Runner
 }
 
-var _ agent.TaskNotices = (*coreTasks)(nil)
+var _ agent.TaskNotices = (*startedTasks)(nil)
 
 // resume starts the core tasks of an earlier process that have not ended.
-func (t *coreTasks) resume(ctx context.Context) error {
+func (t *startedTasks) resume(ctx context.Context) error {
 	unfinished, err := t.unfinished(ctx)
 	if err != nil {
 		return err
@@ -213,7 +213,7 @@ func (t *coreTasks) resume(ctx context.Context) error {
 }
 
 // unfinished returns the core tasks that have not ended.
-func (t *coreTasks) unfinished(ctx context.Context) ([]task.Task, error) {
+func (t *startedTasks) unfinished(ctx context.Context) ([]task.Task, error) {
 	var all []task.Task
 	for _, state := range []task.State{task.Queued, task.Running} {
 		list, err := t.store.List(ctx, task.Query{Parent: t.parent, Kind: coreTask, State: state})
@@ -226,12 +226,12 @@ func (t *coreTasks) unfinished(ctx context.Context) ([]task.Task, error) {
 }
 
 // owed returns the ended tasks, of any kind, that do not count as told.
-func (t *coreTasks) owed(ctx context.Context) ([]task.Task, error) {
+func (t *startedTasks) owed(ctx context.Context) ([]task.Task, error) {
 	return t.store.List(ctx, task.Query{Parent: t.parent, Owed: true})
 }
 
 // cancel cancels the core tasks and waits until they have stopped.
-func (t *coreTasks) cancel(ctx context.Context) error {
+func (t *startedTasks) cancel(ctx context.Context) error {
 	unfinished, err := t.unfinished(ctx)
 	if err != nil {
 		return err
@@ -250,7 +250,7 @@ func (t *coreTasks) cancel(ctx context.Context) error {
 }
 
 // Notices returns the ends of tasks that the model has not seen.
-func (t *coreTasks) Notices(ctx context.Context) ([]agent.Notice, error) {
+func (t *startedTasks) Notices(ctx context.Context) ([]agent.Notice, error) {
 	owed, err := t.owed(ctx)
 	if err != nil {
 		return nil, err
@@ -287,7 +287,7 @@ func noticeOf(t task.Task) string {
 }
 
 // Noted has tasks whose notices are in the history count as told.
-func (t *coreTasks) Noted(ctx context.Context, notices []agent.Notice) error {
+func (t *startedTasks) Noted(ctx context.Context, notices []agent.Notice) error {
 	ids := make([]string, len(notices))
 	for i, n := range notices {
 		ids[i] = n.Task
@@ -298,7 +298,7 @@ func (t *coreTasks) Noted(ctx context.Context, notices []agent.Notice) error {
 // Await waits for the core tasks and reports whether there are notices. Only an
 // app that takes a single turn waits: elsewhere they come with the user's next
 // message.
-func (t *coreTasks) Await(ctx context.Context) bool {
+func (t *startedTasks) Await(ctx context.Context) bool {
 	if t.app == nil || t.app.Runtime.Mode != "one_shot" {
 		return false
 	}
@@ -316,7 +316,7 @@ func (t *coreTasks) Await(ctx context.Context) bool {
 }
 
 // unreported returns the calls that began tasks whose end the model has not seen.
-func (t *coreTasks) unreported(ctx context.Context) (map[string]bool, error) {
+func (t *startedTasks) unreported(ctx context.Context) (map[string]bool, error) {
 	waiting, err := t.unfinished(ctx)
 	if err != nil {
 		return nil, err
@@ -334,7 +334,7 @@ func (t *coreTasks) unreported(ctx context.Context) (map[string]bool, error) {
 
 // deleteTasks cancels what a deleted conversation left, and tells nobody.
 func (m *Manager) deleteTasks(ctx context.Context, id string) error {
-	left := coreTasks{parent: id, store: m.Tasks, runner: m.Runner}
+	left := startedTasks{parent: id, store: m.Tasks, runner: m.Runner}
 	if err := left.cancel(ctx); err != nil {
 		return err
 	}

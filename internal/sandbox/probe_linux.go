@@ -29,10 +29,11 @@ func (r *Report) probe() {
 		r.Notes = append(r.Notes,
 			"Landlock: this kernel has none (it came with 5.13), or starts without it (add landlock to lsm=)")
 	}
+	// Asked about no action at all, a system that lets us filter says that there is
+	// none to read; one that forbids it, as some containers do, says something else.
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, 0)
-	r.Seccomp = errno != unix.ENOSYS && errno != unix.EINVAL
-	if !r.Seccomp {
-		r.Notes = append(r.Notes, "seccomp: this kernel has no filters")
+	if r.Seccomp = errno == unix.EFAULT; !r.Seccomp {
+		r.Notes = append(r.Notes, fmt.Sprintf("seccomp: %v; the kernel has no filters, or the container forbids them", errno))
 	}
 	if err := tryNamespaces(true); err == nil {
 		r.Namespaces, r.Proc = true, true

@@ -19,7 +19,9 @@ import (
 	"time"
 
 	"callgate/internal/amount"
+	"callgate/internal/module/browser/process"
 	"callgate/internal/statedir"
+	"callgate/tool"
 )
 
 // State is the result of a check.
@@ -58,17 +60,18 @@ type program struct {
 	why     string
 	apt     string
 	brew    string
+	try     func(context.Context) error // uses it, as Callgate would; nil: it is there, which is enough
 }
 
 func programs() []program {
 	return []program{
-		{[]string{"rg"}, []string{"--version"}, "faster grep over large folders", "ripgrep", "ripgrep"},
-		{[]string{"bash"}, []string{"--version"}, "tools that run shell commands", "bash", "bash"},
-		{[]string{"git"}, []string{"--version"}, "tools that work on repositories", "git", "git"},
-		{[]string{"node"}, []string{"--version"}, "tool servers written for Node.js", "nodejs", "node"},
-		{[]string{"npm"}, nil, "installing tool servers written for Node.js", "npm", "node"},
-		{browsers(), []string{"--version"}, "tools that use a browser", "chromium", "chromium"},
-		{[]string{"psql"}, []string{"--version"}, "looking into a shared state on Postgres", "postgresql-client", "libpq"},
+		{[]string{"rg"}, []string{"--version"}, "faster grep over large folders", "ripgrep", "ripgrep", nil},
+		{[]string{"bash"}, []string{"--version"}, "tools that run shell commands", "bash", "bash", nil},
+		{[]string{"git"}, []string{"--version"}, "tools that work on repositories", "git", "git", nil},
+		{[]string{"node"}, []string{"--version"}, "tool servers written for Node.js", "nodejs", "node", nil},
+		{[]string{"npm"}, nil, "installing tool servers written for Node.js", "npm", "node", nil},
+		{browsers(), []string{"--version"}, "tools that use a browser", "chromium", "chromium", tryBrowser},
+		{[]string{"psql"}, []string{"--version"}, "looking into a shared state on Postgres", "postgresql-client", "libpq", nil},
 	}
 }
 
@@ -100,6 +103,9 @@ func (p program) check(ctx context.Context) Check {
 		if p.version != nil {
 			c.Found += versionLine(ctx, path, p.version)
 		}
+		if p.try != nil {
+			c.tried(p.try(ctx))
+		}
 		return c
 	}
 	switch runtime.GOOS {
@@ -109,6 +115,28 @@ func (p program) check(ctx context.Context) Check {
 		c.Fix = "brew install " + p.brew
 	}
 	return c
+}
+
+// tried adds to a check what came of using the thing.
+func (c *Check) tried(err error) {
+	if err == nil {
+		return
+	}
+	why := err.Error()
+	var e *tool.Error
+	if errors.As(err, &e) {
+		why, c.Fix = e.Message, e.Hint
+	}
+	c.State, c.Found = Warning, c.Found+", but it cannot be used: "+why
+}
+
+// tryTimeout bounds how long one thing is tried.
+const tryTimeout = 20 * time.Second
+
+func tryBrowser(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	return process.Try(ctx, process.Options{})
 }
 
 // versionLine is the first line of a program's version, in brackets.
@@ -156,7 +184,20 @@ func Directory(dir statedir.Dir) []Check {
 	if err := dir.Make(); err != nil { // it is there: this looks at the owners
 		c.State, c.Fix = Broken, err.Error()
 	}
-	return []Check{c, diskSpace(dir.String()), database(dir.Database())}
+	return append([]Check{c, diskSpace(dir.String()), database(dir.Database())}, secrets(dir)...)
+}
+
+// secrets says where the key of the stored secrets is; nothing when none are stored.
+func secrets(dir statedir.Dir) []Check {
+	if _, err := os.Stat(filepath.Join(dir.String(), "secrets.box")); err != nil {
+		return nil
+	}
+	c := Check{Group: GroupState, Name: "secrets", State: OK, Found: "sealed; the key is in the keyring of this system"}
+	if _, err := os.Stat(filepath.Join(dir.String(), "secrets.key")); err == nil {
+		c.Found = "sealed; there was no keyring, so the key lies beside them: whoever reads secrets.key and " +
+			"secrets.box, a backup for instance, has the secrets"
+	}
+	return []Check{c}
 }
 
 // existingParent is the nearest existing folder at or above path.

@@ -111,7 +111,7 @@ func TestProgramThatDoesNotStart(t *testing.T) {
 }
 
 func TestSandboxIsHonest(t *testing.T) {
-	checks := doctor.Sandbox()
+	checks := doctor.Sandbox(t.Context())
 	if len(checks) == 0 {
 		t.Fatal("nothing is said")
 	}

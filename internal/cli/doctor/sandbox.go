@@ -1,7 +1,10 @@
 package doctor
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -13,7 +16,7 @@ const refused = "tools that run processes are denied, unless an app file says ru
 
 // Sandbox reports how this system can confine a tool's process, as the sandbox
 // itself finds out by trying.
-func Sandbox() []Check {
+func Sandbox(ctx context.Context) []Check {
 	r := sandbox.Probe()
 	level := Check{
 		Group: GroupSandbox, Name: "confinement", State: OK, Found: r.Level,
@@ -26,8 +29,15 @@ func Sandbox() []Check {
 		level.State = Warning
 		level.Found = "none on " + runtime.GOOS + ": " + refused
 		level.Fix = "run Callgate on Linux where you do not trust the tools"
+	case !r.Namespaces:
+		level.State = Warning
+		level.Found += ": files and network are kept from a command, but it sees other processes and their command " +
+			"lines, can see that a file exists, and may start any number of processes"
 	case r.Level != sandbox.Full:
 		level.State = Warning
+	}
+	if r.Level != sandbox.Process {
+		level.tried(tryCommand(ctx))
 	}
 	checks := []Check{peerCheck(), level}
 	if runtime.GOOS == "linux" {
@@ -37,6 +47,27 @@ func Sandbox() []Check {
 			feature("user namespaces", r.Namespaces, "available", "its own view of files, processes and network"))
 	}
 	return checks
+}
+
+// tryCommand runs a command as tools do.
+func tryCommand(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	workspace, err := os.MkdirTemp("", "callgate-doctor-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(workspace)
+	if workspace, err = filepath.EvalSymlinks(workspace); err != nil {
+		return err
+	}
+	exit, err := sandbox.Run(ctx, sandbox.Spec{
+		Argv: []string{"/bin/sh", "-c", "exit 7"}, Env: sandbox.Environ(nil), Workspace: workspace,
+	})
+	if err == nil && exit.Code != 7 {
+		err = fmt.Errorf("a confined command ended with code %d instead of 7", exit.Code)
+	}
+	return err
 }
 
 func feature(name string, available bool, found, why string) Check {

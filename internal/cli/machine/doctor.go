@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,7 +49,7 @@ func (d *diagnose) run(ctx context.Context, _ []string) error {
 	}
 	report := doctorReport{Healthy: true, Checks: slices.Concat(
 		[]doctor.Check{{Group: doctor.GroupCallgate, Name: "version", State: doctor.OK, Found: thisBuild().String()}},
-		d.kernel(ctx, dir), doctor.Directory(dir), doctor.Programs(ctx), doctor.Sandbox(),
+		d.kernel(ctx, dir), doctor.Directory(dir), doctor.Programs(ctx), doctor.Sandbox(ctx),
 	)}
 	for _, c := range report.Checks {
 		report.Healthy = report.Healthy && c.State != doctor.Broken
@@ -140,13 +141,28 @@ func (d *diagnose) show(report doctorReport) error {
 			fmt.Fprintf(d.Stdout, "    %-16s %s\n", "", s.Faint(text.Safe(c.Fix)))
 		}
 	}
-	verdict := "everything that is needed is here"
-	if !report.Healthy {
-		i := slices.IndexFunc(report.Checks, func(c doctor.Check) bool { return c.State == doctor.Broken })
-		verdict = s.Bad("broken: " + report.Checks[i].Name)
-	}
-	_, err := fmt.Fprintf(d.Stdout, "\n%s\n", verdict)
+	_, err := fmt.Fprintf(d.Stdout, "\n%s\n", verdict(s, report))
 	return command.WriteError(err)
+}
+
+// verdict sums the checks up in a line.
+func verdict(s render.Style, report doctorReport) string {
+	named := func(state doctor.State) string {
+		var names []string
+		for _, c := range report.Checks {
+			if c.State == state {
+				names = append(names, c.Name)
+			}
+		}
+		return strings.Join(names, ", ")
+	}
+	if broken := named(doctor.Broken); broken != "" {
+		return s.Bad("broken: " + broken)
+	}
+	if warned := named(doctor.Warning); warned != "" {
+		return "Callgate runs here; not everything works as it should: " + warned
+	}
+	return "everything that is needed is here"
 }
 
 func mark(s render.Style, state doctor.State) string {

@@ -50,9 +50,9 @@ const (
 	reasonPermit  = "name it under grant or approve there to permit it"
 )
 
-// Decide decides whether p may call t under r. Nil rules are those of an app
-// without capabilities.
-func Decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
+// decide decides by the rules that name the tool, and by those about arguments
+// that hold for the call being decided.
+func decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
 	var none Rules
 	if r == nil {
 		r = &none
@@ -99,6 +99,9 @@ func (r *Rules) decideByDefault(t *tool.Tool, found *matches) Decision {
 	s := found.first(granted)
 	if s != nil && r.accepted(t.ID, found) {
 		return Decision{Allow, s.reason, s.rule}
+	}
+	if s == nil {
+		s = found.unaccepted
 	}
 	d := r.decideUnnamed(t)
 	if s != nil && d.Verdict != Allow {

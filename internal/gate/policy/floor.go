@@ -26,8 +26,9 @@ const (
 		"so a human must approve this call first"
 )
 
-// place is where a grant or a rule stands.
-type place struct{ module, action string }
+// place is where a grant or a rule stands, and which arguments it is about; "" for
+// all.
+type place struct{ module, action, match string }
 
 var auto = place{} // the place of default_policy auto
 
@@ -68,11 +69,12 @@ func (r *Rules) widens(at place, known []*tool.Tool) bool {
 	open := at == auto || at.module == wild // for tools that nobody knows yet
 	named := false
 	for _, t := range known {
-		if at != auto && !at.overlaps(place{t.ID.Namespace, t.ID.Name}) {
+		if at != auto && !at.overlaps(place{module: t.ID.Namespace, action: t.ID.Name}) {
 			continue
 		}
 		named = true
-		if Decide(r, t, tool.Principal{}).Verdict == Allow && Decide(nil, t, tool.Principal{}).Verdict != Allow {
+		runs := Decide(r, t, tool.Principal{}).Verdict
+		if (runs == Allow || runs == Approve && at.match != "") && Decide(nil, t, tool.Principal{}).Verdict != Allow {
 			return true
 		}
 	}
@@ -103,8 +105,17 @@ func (r *Rules) grants() iter.Seq[place] {
 
 // places are where rules of some kinds stand, in order.
 func (r *Rules) places(kinds ...int) iter.Seq[place] {
-	has := func(c *rule) bool {
-		return slices.ContainsFunc(kinds, func(kind int) bool { return c.sources[kind] != nil })
+	at := func(c *rule, module, action string, yield func(place) bool) bool {
+		if slices.ContainsFunc(kinds, func(kind int) bool { return c.sources[kind] != nil }) &&
+			!yield(place{module: module, action: action}) {
+			return false
+		}
+		for _, m := range c.matched {
+			if slices.Contains(kinds, m.kind) && !yield(m.at) {
+				return false
+			}
+		}
+		return true
 	}
 	return func(yield func(place) bool) {
 		for _, name := range append([]string{wild}, slices.Sorted(maps.Keys(r.modules))...) {
@@ -112,11 +123,11 @@ func (r *Rules) places(kinds ...int) iter.Seq[place] {
 			if name != wild {
 				m = r.modules[name]
 			}
-			if has(&m.all) && !yield(place{name, wild}) {
+			if !at(&m.all, name, wild, yield) {
 				return
 			}
 			for _, action := range slices.Sorted(maps.Keys(m.actions)) {
-				if has(m.actions[action]) && !yield(place{name, action}) {
+				if !at(m.actions[action], name, action, yield) {
 					return
 				}
 			}
@@ -137,7 +148,7 @@ func (r *Rules) grantAt(at place) Grant {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.modules)) {
-		if m := r.modules[name]; m.allowed != nil && (at == auto || at.overlaps(place{name, wild})) {
+		if m := r.modules[name]; m.allowed != nil && (at == auto || at.overlaps(place{module: name, action: wild})) {
 			only := strings.Join(slices.Sorted(maps.Keys(m.allowed)), " and ")
 			except = append(except, "all of "+name+" but "+only)
 		}
@@ -147,20 +158,25 @@ func (r *Rules) grantAt(at place) Grant {
 
 // String names what stands at a place.
 func (at place) String() string {
+	text := at.module + "." + at.action
 	switch {
 	case at.module == wild && at.action == wild:
-		return "every tool"
+		text = "every tool"
 	case at.module == wild:
-		return "every tool that is named " + at.action
+		text = "every tool that is named " + at.action
 	case at.action == wild:
-		return "every tool of " + at.module
+		text = "every tool of " + at.module
 	}
-	return at.module + "." + at.action
+	if at.match != "" {
+		text += " with " + at.match
+	}
+	return text
 }
 
 // covers reports whether every tool that the other place names is named here too.
 func (at place) covers(other place) bool {
-	return (at.module == wild || at.module == other.module) && (at.action == wild || at.action == other.action)
+	return at.match == "" && (at.module == wild || at.module == other.module) &&
+		(at.action == wild || at.action == other.action)
 }
 
 // overlaps reports whether a tool may be named at both places.
@@ -174,12 +190,16 @@ func (r *Rules) accepted(id tool.ID, found *matches) bool {
 	if r.pending == nil {
 		return true
 	}
-	for i, at := range []place{{id.Namespace, id.Name}, {id.Namespace, wild}, {wild, id.Name}, {wild, wild}} {
-		if c := found.rules[i]; c != nil && c.sources[granted] != nil && !r.pending[at] {
+	at := []place{
+		{module: id.Namespace, action: id.Name}, {module: id.Namespace, action: wild},
+		{module: wild, action: id.Name}, {module: wild, action: wild},
+	}
+	for i, c := range found.rules {
+		if c != nil && c.sources[granted] != nil && !r.pending[at[i]] {
 			return true
 		}
 	}
-	return false
+	return found.fitting[granted] != nil // those that nobody accepted are not among them
 }
 
 // decideAtFloor decides a tool that only a grant that nobody accepted lets run.

@@ -52,6 +52,14 @@ func TestHostileFolderIsGivenNothing(t *testing.T) {
 			module("    shell: {config: {network: true, env: [TEST_OF_LEAKS]}}\n"), "",
 			"shell.bash", `{"command":"env"}`, "the network, variables of the environment",
 		},
+		"a browser of its own": {
+			module("    web.browse: {config: {executable: ./browser.sh}}\n"), "",
+			"web.browse.navigate", `{"url":"http://127.0.0.1:9/"}`, "give the module web.browse a program to run",
+		},
+		"a browser without walls": {
+			module("    web.browse: {config: {unsandboxed: true}}\n"), "",
+			"web.browse.navigate", `{"url":"http://127.0.0.1:9/"}`, "pages without the sandbox of the browser",
+		},
 		"the shell with private folders": {
 			module("    shell: {config: {readable: [/root]}}\n"), "",
 			"shell.bash", `{"command":"ls -A /root"}`, "files outside the workspace",

@@ -5,9 +5,12 @@ package apps
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -19,6 +22,7 @@ import (
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/servers"
+	"callgate/internal/ownership"
 	"callgate/internal/registry"
 	"callgate/internal/sandbox"
 	"callgate/internal/source/executable"
@@ -365,14 +369,31 @@ func (l *Loader) Workdir(ctx context.Context, workspace, file string, named bool
 			workspace = filepath.Join(filepath.Dir(a.Path), workspace)
 		}
 	case "none":
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			cache = os.TempDir()
-		}
-		workspace = filepath.Join(cache, "callgate", "empty")
-		if err := os.MkdirAll(workspace, 0o700); err != nil {
-			return "", "", tool.Errorf(op, tool.Unavailable, "an empty folder cannot be made: %w", err)
+		if workspace, err = emptyFolder(a); err != nil {
+			return "", "", err
 		}
 	}
 	return workspace, a.Path, nil
+}
+
+// emptyFolder makes the folder of an app that works in none: one for each app, in
+// the user's cache, or where a home cannot be written in the temporary folder.
+func emptyFolder(a *app.App) (string, error) {
+	sum := sha256.Sum256([]byte(a.Path))
+	name := filepath.Join("empty", hex.EncodeToString(sum[:6]))
+	if cache, err := os.UserCacheDir(); err == nil {
+		if folder := filepath.Join(cache, "callgate", name); os.MkdirAll(folder, 0o700) == nil {
+			return folder, nil
+		}
+	}
+	own := filepath.Join(os.TempDir(), "callgate-"+strconv.Itoa(os.Getuid()))
+	err := os.MkdirAll(filepath.Join(own, name), 0o700)
+	if err == nil {
+		err = ownership.Folder(own, 0o077)
+	}
+	if err != nil {
+		return "", tool.Errorf("apps.Workdir", tool.Unavailable, "an empty folder cannot be made: %w", err).
+			WithHint("let XDG_CACHE_HOME name a folder that you may write")
+	}
+	return filepath.Join(own, name), nil
 }

@@ -90,7 +90,8 @@ func covers(accepted, line string) bool {
 		!slices.ContainsFunc(except, func(one string) bool { return !slices.Contains(less, one) })
 }
 
-// cutGrant takes the line of a grant apart.
+// cutGrant takes the line of a grant apart. One with arguments in it is not: they are
+// any text, which might look like an exception.
 func cutGrant(line string) (text string, except []string, ok bool) {
 	line, starts := strings.CutPrefix(line, grantStart)
 	line, ends := strings.CutSuffix(line, grantEnd)
@@ -98,7 +99,7 @@ func cutGrant(line string) (text string, except []string, ok bool) {
 	if has {
 		except = strings.Split(rest, ", ")
 	}
-	return text, except, starts && ends
+	return text, except, starts && ends && !strings.Contains(line, " with ")
 }
 
 // Skill says how an app teaches agents something.
@@ -198,9 +199,11 @@ func Module(a *app.App, m app.Module) string {
 		{m.Config, "env", "variables of the environment"},
 		{m.Config, "readable", "files outside the workspace"},
 		{m.Config, "endpoint", "an endpoint of its own"},
+		{m.Config, "executable", "a program to run"},
+		{m.Config, "unsandboxed", "pages without the sandbox of the browser"},
 		{m.Constraints, "private_hosts", "private addresses"},
 	} {
-		if wide.from[wide.key] != nil {
+		if value := wide.from[wide.key]; value != nil && value != false {
 			given = append(given, wide.text) // what exactly stands in the config that is shown
 		}
 	}

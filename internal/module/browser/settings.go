@@ -20,7 +20,9 @@ type Settings struct {
 	Viewport   string         `config:"viewport" help:"the size of the window, as 1280x800"`
 	UserAgent  string         `config:"user_agent" help:"what the browser calls itself; by default what it is"`
 	Headless   bool           `config:"headless" help:"whether it runs without a window"`
-	Locale     string         `config:"locale" help:"the language that pages are asked for, as en-US"`
+	// Unsandboxed is for containers, where Chromium cannot make its own sandbox.
+	Unsandboxed bool   `config:"unsandboxed" help:"pages run without Chromium's own sandbox, where the system forbids it one"`
+	Locale      string `config:"locale" help:"the language that pages are asked for, as en-US"`
 
 	AllowedHosts []string `constraint:"allowed_hosts" help:"only these hosts are reached, by pages and what they load; empty: all public ones"`
 	DeniedHosts  []string `constraint:"denied_hosts" help:"these hosts never are"`
@@ -77,7 +79,7 @@ func (s *Settings) options() (pool.Options, error) {
 		width, height = 0, 0
 	}
 	return pool.Options{
-		Executable: s.Executable, Visible: !s.Headless, Rules: s.rules(),
+		Executable: s.Executable, Visible: !s.Headless, Unsandboxed: s.Unsandboxed, Rules: s.rules(),
 		Profile: page.Options{
 			Width: width, Height: height, UserAgent: s.UserAgent, Locale: s.Locale,
 			MaxTabs: s.MaxTabs, MaxDownload: int64(s.MaxDownload),

@@ -115,9 +115,11 @@ func TestBash(t *testing.T) {
 		{"does not end", `{"command":"echo before; sleep 77","timeout":1}`, tool.Timeout,
 			"did not end within 1s", "before\n"},
 		{"invalid text", `{"command":"printf 'a\\377b'"}`, "", "exit code 0", "a\uFFFDb"},
-		{"may not write", `{"command":"echo x > f","reads_only":true}`, tool.Failed, "failed", "ead-only"},
+		{"may not write", `{"command":"echo x > f","reads_only":true}`, tool.Failed,
+			"with reads_only nothing in the workspace can be written", "f: "},
 		{"writes what it named", `{"command":"echo x > f && cat f","writes":["f"]}`, "", "exit code 0", "x\n"},
-		{"writes something else", `{"command":"echo x > g","writes":["f"]}`, tool.Failed, "failed", "ead-only"},
+		{"writes something else", `{"command":"echo x > g","writes":["f"]}`, tool.Failed,
+			"only what writes names can be written: f", "g: "},
 		{"reads no home", `{"command":"cat ~/.ssh/id_rsa ~/.bash_history"}`, tool.Failed, "failed", "No such file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

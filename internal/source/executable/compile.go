@@ -241,6 +241,8 @@ func (s *sources) goCommandLine(
 	spec.Writable = []string{g.Cache}
 	if _, err := os.Stat(g.Modules); err == nil {
 		spec.Writable = append(spec.Writable, g.Modules) // the go command unpacks modules there
+	} else { // the go command would make it, in a home that it may not write
+		spec.Env = set(spec.Env, "GOMODCACHE", filepath.Join(spec.Workspace, "modules"))
 	}
 	spec.Relaxed = true // the compiler does not run what it compiles
 	return nil

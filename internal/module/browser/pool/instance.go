@@ -10,8 +10,9 @@ import (
 
 // kind tells browsers apart: sessions that want the same kind share one.
 type kind struct {
-	executable string
-	visible    bool
+	executable  string
+	visible     bool
+	unsandboxed bool
 }
 
 // instance is a browser, or one that is being started.
@@ -53,7 +54,9 @@ func (b *instance) ended() bool {
 
 func (p *Pool) start(b *instance) {
 	defer close(b.ready)
-	started, err := process.Start(process.Options{Executable: b.kind.executable, Visible: b.kind.visible, Log: p.log})
+	started, err := process.Start(process.Options{
+		Executable: b.kind.executable, Visible: b.kind.visible, Unsandboxed: b.kind.unsandboxed, Log: p.log,
+	})
 	if err != nil {
 		b.err = err
 		return

@@ -45,8 +45,10 @@ type Pool struct {
 type Options struct {
 	Executable string // "": the first that is installed
 	Visible    bool   // with a window
-	Rules      netguard.Rules
-	Profile    page.Options // without Guard and Folder, which the pool sets
+	// Unsandboxed turns Chromium's own sandbox off.
+	Unsandboxed bool
+	Rules       netguard.Rules
+	Profile     page.Options // without Guard and Folder, which the pool sets
 }
 
 // New returns an empty pool.
@@ -132,7 +134,7 @@ func (p *Pool) session(id string, o Options) (*session, error) {
 		p.sessions[id] = s
 		p.created++
 		number := p.created
-		s.browser = p.instance(kind{o.Executable, o.Visible})
+		s.browser = p.instance(kind{o.Executable, o.Visible, o.Unsandboxed})
 		p.work.Go(func() { p.create(id, s, o, number) })
 	}
 	s.calls.Add(1)
@@ -199,8 +201,8 @@ func (p *Pool) warnings(s *session) (all []string) {
 	}
 	if !s.browser.process.Sandboxed && !p.warned {
 		p.warned = true
-		const text = "the browser runs as root, where Chromium has no sandbox of its own; " +
-			"run the kernel as another user if pages are not to be trusted"
+		const text = "Chromium's own sandbox is off, because the kernel runs as root or the app file says unsandboxed; " +
+			"let the kernel run as another user, on a system with user namespaces, if pages are not to be trusted"
 		p.log.Warn(text)
 		all = append(all, text)
 	}

@@ -39,9 +39,14 @@ const op = "web.browse"
 type Options struct {
 	Executable string // a name or a path; "": the first known name in the PATH
 	Visible    bool   // with a window
-	Temp       string // where its folder is created; "": the system's temporary folder
-	Log        *slog.Logger
+	// Unsandboxed turns Chromium's own sandbox off, which a system may forbid it. For
+	// root it is always off: Chromium has none there.
+	Unsandboxed bool
+	Temp        string // where its folder is created; "": the system's temporary folder
+	Log         *slog.Logger
 }
+
+func (o Options) sandboxed() bool { return !o.Unsandboxed && !asRoot() }
 
 // Process is a browser that was started.
 type Process struct {
@@ -113,7 +118,7 @@ func Start(o Options) (*Process, error) {
 		return nil, tool.Errorf(op, tool.Unavailable, "there is no place for the browser's files: %w", err).
 			WithHint("free some space in %s", o.Temp)
 	}
-	p := &Process{Sandboxed: !asRoot(), folder: own, output: newTail(), done: make(chan struct{})}
+	p := &Process{Sandboxed: o.sandboxed(), folder: own, output: newTail(), done: make(chan struct{})}
 	p.cmd = exec.Command(path, arguments(o, own.path, p.Sandboxed)...)
 	p.cmd.Env = environment(own.path, o.Visible)
 	p.cmd.Dir = own.path
@@ -192,7 +197,11 @@ func (p *Process) Failed(err error) error {
 		p.output.wait(time.Second)
 	default:
 	}
-	printed := p.output.String()
+	return explain(p.cmd.Path, p.output.String(), err)
+}
+
+// explain is the error of a browser that did not reply, from what it printed.
+func explain(path, printed string, err error) error {
 	e := &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the browser did not start", Err: err}
 	if printed != "" {
 		e.Message += "; it said: " + printed
@@ -201,12 +210,14 @@ func (p *Process) Failed(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Hint = "the machine may be too busy: try again"
 	case strings.Contains(printed, "No usable sandbox"), strings.Contains(printed, "SUID sandbox"):
+		e.Message = "the browser did not start, because it cannot make its own sandbox here"
 		e.Hint = "this system forbids user namespaces to the browser's sandbox: allow them for it " +
-			"(sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu)"
+			"(sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu), or, in a container whose walls are enough " +
+			"for the pages it opens, set tools.modules.web.browse.config.unsandboxed to true"
 	case strings.Contains(printed, "Missing X server"), strings.Contains(printed, "cannot open display"):
 		e.Hint = "a window needs a display: set tools.modules.web.browse.config.headless to true"
 	default:
-		e.Hint = "try " + p.cmd.Path + " --version in a shell"
+		e.Hint = "try " + path + " --version in a shell"
 	}
 	return e
 }

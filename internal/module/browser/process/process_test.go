@@ -152,3 +152,23 @@ func TestSweep(t *testing.T) {
 		}
 	}
 }
+
+// Trying a browser says whether it shows a page, and if not, what to do.
+func TestTry(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ script, want string }{
+		"shows a page":     {`echo "<html></html>"`, ""},
+		"shows nothing":    {`exit 0`, "it showed no page"},
+		"fails":            {`echo "library missing" >&2; exit 1`, "library missing"},
+		"has no sandbox":   {`echo "No usable sandbox! see the page" >&2; exit 1`, "unsandboxed to true"},
+		"lost its sandbox": {`echo "The SUID sandbox helper is wrong" >&2; exit 1`, "unsandboxed to true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := process.Try(t.Context(), process.Options{Executable: program(t, c.script)})
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"callgate/internal/ownership"
 	"callgate/tool"
 )
 
@@ -107,6 +108,24 @@ func (r *Repository) rejectAlternates() error {
 				WithHint("ask the user to make it complete, with: git repack -a -d, " +
 					"and to delete .git/objects/info/alternates")
 		}
+	}
+	return nil
+}
+
+// rejectForeign refuses a repository that belongs to another user, unless the user
+// trusts its folder.
+func (r *Repository) rejectForeign() error {
+	for _, folder := range []string{r.Root, r.dir, r.common} {
+		info, err := os.Stat(folder)
+		if err != nil {
+			return tool.Errorf(r.op, tool.Unavailable, "the owner of %s cannot be found out: %w", folder, err)
+		}
+		owner := ownership.OwnerOf(info)
+		if owner == nil || r.user.trusts(r.Root) {
+			continue
+		}
+		return tool.Errorf(r.op, tool.Denied, "the repository %s belongs to %s", r.Root, owner.Who).
+			WithHint("if the user trusts it, they run: git config --global --add safe.directory %s", r.Root)
 	}
 	return nil
 }

@@ -23,6 +23,8 @@
 //   - The working tree, the repository's folder and the folder that it shares
 //     with other working trees lie inside the workspace, or the repository is
 //     refused.
+//   - A repository of another user is refused, as Git refuses it, unless the
+//     user's own settings call it safe.
 //   - No text of a caller becomes an option: a revision that begins with a dash
 //     is refused, and paths stand behind two dashes and are literal.
 package repo
@@ -106,6 +108,9 @@ func (g *Runner) Open(op string, grant tool.Grant, path string) (*Repository, er
 		return nil, err
 	}
 	r.user = readUser(r.dir)
+	if err := r.rejectForeign(); err != nil {
+		return nil, err
+	}
 	return r, r.readSettings()
 }
 

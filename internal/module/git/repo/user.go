@@ -3,6 +3,7 @@ package repo
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"callgate/internal/module/git/gitconfig"
@@ -15,6 +16,8 @@ import (
 type user struct {
 	name, email string
 	ignores     string // absolute; "": there is no such file
+	// safe are the folders of other users' repositories that the user trusts.
+	safe []string
 }
 
 // readUser reads the user's settings as they apply to a repository's folder.
@@ -41,6 +44,15 @@ func readUser(dir string) user {
 	}
 	u.ignores = canonical
 	return u.user
+}
+
+// trusts reports whether the user calls the repository of a folder safe, by its
+// path, by that of a folder above with /*, or by * for all.
+func (u user) trusts(folder string) bool {
+	return slices.ContainsFunc(u.safe, func(safe string) bool {
+		above, all := strings.CutSuffix(safe, "*")
+		return safe == "*" || safe == folder || all && strings.HasSuffix(above, "/") && strings.HasPrefix(folder, above)
+	})
 }
 
 // userReader reads the user's settings for one repository.
@@ -72,6 +84,15 @@ func (u *userReader) readFile(name string, depth int) {
 			u.name = e.Value
 		case "user.email":
 			u.email = e.Value
+		case "safe.directory":
+			switch e.Value {
+			case "": // as for Git: what was said before does not count
+				u.safe = nil
+			case "*":
+				u.safe = append(u.safe, e.Value)
+			default:
+				u.safe = append(u.safe, u.path(name, e.Value))
+			}
 		case "core.excludesfile":
 			u.ignores = u.path(name, e.Value)
 		case "include.path":
