@@ -364,10 +364,7 @@ func (l *Loader) Workdir(ctx context.Context, workspace, file string, named bool
 		if err := l.opt.Consents.Of(a).Check(op, consent.Workdir(a)); err != nil {
 			return "", "", err
 		}
-		workspace = a.Runtime.Workdir
-		if !filepath.IsAbs(workspace) {
-			workspace = filepath.Join(filepath.Dir(a.Path), workspace)
-		}
+		workspace = consent.FixedFolder(a)
 	case "none":
 		if workspace, err = emptyFolder(a); err != nil {
 			return "", "", err

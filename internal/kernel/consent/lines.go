@@ -281,14 +281,29 @@ func Workdir(a *app.App) string {
 	if a.Runtime.WorkdirMode != "fixed" {
 		return ""
 	}
-	own, folder := filepath.Dir(a.Path), a.Runtime.Workdir
-	if !filepath.IsAbs(folder) {
-		folder = filepath.Join(own, folder)
-	}
+	own, folder := resolved(filepath.Dir(a.Path)), FixedFolder(a)
 	if rel, err := filepath.Rel(own, folder); err == nil && filepath.IsLocal(rel) {
 		return ""
 	}
 	return a.Hide("work in the folder " + folder)
+}
+
+// FixedFolder is the folder in which an app works that names one, whatever links lead
+// there.
+func FixedFolder(a *app.App) string {
+	folder := a.Runtime.Workdir
+	if !filepath.IsAbs(folder) {
+		folder = filepath.Join(filepath.Dir(a.Path), folder)
+	}
+	return resolved(folder)
+}
+
+// resolved is a path without links; the path itself where there is nothing.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
 }
 
 // Relaxed says that programs run behind fewer walls; empty when they do not.
