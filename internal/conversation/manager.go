@@ -178,7 +178,7 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 // openModel opens the model of a conversation's lane, if a human accepted where
 // it and its fallbacks are.
 func (m *Manager) openModel(c *Conversation, loaded *apps.Loaded, spec Spec) (*agent.ModelConfig, error) {
-	if err := consented(loaded, c.agent); err != nil {
+	if err := loaded.Accepted.Check("conversation.Open", consent.Conversation(loaded.App, c.agent)...); err != nil {
 		return nil, err
 	}
 	c.described = laneModel(c.agent, spec.Lane)
@@ -192,27 +192,6 @@ func (m *Manager) openModel(c *Conversation, loaded *apps.Loaded, spec Spec) (*a
 	model, info, err := m.Models.Open(c.described, c)
 	c.model = info
 	return model, err
-}
-
-// consented returns an error when a conversation with an agent needs something that
-// nobody has accepted.
-func consented(l *apps.Loaded, agent app.Agent) error {
-	if l.App == nil {
-		return nil
-	}
-	lines := []string{consent.Prompt(l.App, agent)}
-	for _, f := range l.App.Files {
-		lines = append(lines, consent.File(l.App, f))
-	}
-	for _, model := range consent.Models(l.App, agent) {
-		lines = append(lines, consent.Endpoint(l.App, model))
-	}
-	for _, line := range lines {
-		if err := l.Accepted.Check("conversation.Open", line); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // equip gives a conversation its surface, its loop and its history.

@@ -63,12 +63,14 @@ func (a Accepted) Has(line string) bool {
 	return line == "" || slices.ContainsFunc(a.lines, func(one string) bool { return covers(one, line) })
 }
 
-// Check returns the error for a line that was not accepted.
-func (a Accepted) Check(op, line string) error {
-	if a.Has(line) {
-		return nil
+// Check returns the error for the first line that was not accepted.
+func (a Accepted) Check(op string, lines ...string) error {
+	for _, line := range lines {
+		if !a.Has(line) {
+			return Needed(op, line)
+		}
 	}
-	return Needed(op, line)
+	return nil
 }
 
 // Change is how what an app asks for differs from what a human accepted.

@@ -332,6 +332,21 @@ func Endpoint(a *app.App, m *app.Model) string {
 	return a.Hide(text)
 }
 
+// Conversation is what a conversation with an agent needs.
+func Conversation(a *app.App, agent app.Agent) []string {
+	if a == nil {
+		return nil
+	}
+	lines := []string{Prompt(a, agent)}
+	for _, f := range a.Files {
+		lines = append(lines, File(a, f))
+	}
+	for _, m := range Models(a, agent) {
+		lines = append(lines, Endpoint(a, m))
+	}
+	return lines
+}
+
 // Models returns all models that a conversation with an agent may use: its own,
 // those of its lanes, those that write summaries, and their fallbacks.
 func Models(a *app.App, agent app.Agent) []*app.Model {
