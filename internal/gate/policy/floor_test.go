@@ -126,7 +126,7 @@ func TestFloorOfSomeGrants(t *testing.T) {
 }
 
 // A grant of some arguments is accepted like any other.
-func TestFloorOfArguments(t *testing.T) {
+func TestFloorOfSomeArguments(t *testing.T) {
 	t.Parallel()
 	bash := made(t, "shell.bash", tool.Runtime{Risk: tool.High, SideEffect: tool.External})
 	entry := func(command string) policy.Entry {

@@ -17,6 +17,7 @@ import (
 	"callgate/internal/agent/filter"
 	"callgate/internal/app"
 	"callgate/internal/app/fileschema"
+	"callgate/internal/app/inforce"
 	"callgate/internal/gate"
 	"callgate/internal/gate/policy"
 	"callgate/internal/kernel/consent"
@@ -39,6 +40,7 @@ type Options struct {
 	Hidden   []string         // what no tool may ever see
 	Helpers  *sandbox.Helpers // start executable tools sooner; may be nil
 	Models   ModelChecker
+	UserFile string // the user's own app file, which need not exist; "": there is none
 }
 
 // ModelChecker says what is wrong with the models of an app.
@@ -69,6 +71,7 @@ type Loaded struct {
 	Accepted  consent.Accepted // what a human accepted of the app
 	Pending   []string         // what a human has not accepted yet
 	Warnings  []string         // rules that name nothing, tools that could not be loaded
+	Files     inforce.Files
 }
 
 // AppID names the app: a folder without an app file is an app of its own.
@@ -79,7 +82,7 @@ func (l *Loaded) AppID() string {
 	return l.App.ID
 }
 
-// AppFile is the app's file; empty for none.
+// AppFile is the project's app file; empty for none.
 func (l *Loaded) AppFile() string {
 	if l.App == nil {
 		return ""
@@ -87,29 +90,33 @@ func (l *Loaded) AppFile() string {
 	return l.App.Path
 }
 
-// Load reads the app file of a workspace: the one that is named, or else the one
-// that is in force there, its own or that of a parent.
+// Load reads the app files of a workspace: the one that is named, or else the one
+// that is in force there, its own or that of a parent; and the user's own.
 func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, error) {
 	workspace, err := canonical(workspace)
 	if err != nil {
 		return nil, err
 	}
 	loaded := &Loaded{Workspace: workspace}
-	a, f, err := l.read(ctx, workspace, file)
+	if loaded.Files, err = inforce.Find(workspace, file, l.opt.UserFile); err != nil {
+		return nil, err
+	}
+	keepPlace(loaded.Files, workspace)
+	a, f, err := l.read(ctx, workspace, loaded.Files)
 	if err != nil || a == nil {
 		return loaded, err
 	}
 	loaded.App = a
-	loaded.Off = turnedOff(a)
+	loaded.Off = turnedOff(a.OfProject())
 	loaded.floor(l.opt.Consents)
 	loaded.warn(a.Warnings...)
 	l.readModules(loaded)
 	if len(a.Dirs) > 0 || len(a.Servers) > 0 {
-		loaded.Scope = gate.Scope(a.Path, workspace)
+		loaded.Scope = scopeOf(loaded.Files, workspace)
 	}
 	loaded.warn(problems(f)...)
 	loaded.warn(l.opt.Servers.In(loaded.Scope).Warnings()...)
-	loaded.warn(l.modelProblems(a)...)
+	loaded.warn(l.modelProblems(a, loaded.Files)...)
 	if len(loaded.Pending) > 0 {
 		loaded.warn("this app file needs your consent (callgate app trust), and until then does not: " +
 			visible.Text(strings.Join(loaded.Pending, "; ")))
@@ -139,11 +146,11 @@ func (l *Loaded) warn(texts ...string) {
 }
 
 // modelProblems says what is wrong with the models of an app.
-func (l *Loader) modelProblems(a *app.App) (all []string) {
+func (l *Loader) modelProblems(a *app.App, files inforce.Files) (all []string) {
 	for _, agent := range a.Agents {
 		for _, m := range consent.Models(a, agent) {
 			for _, text := range l.opt.Models.Problems(m) {
-				all = append(all, a.Path+": "+text)
+				all = append(all, fileOf(files, agent)+": "+text)
 			}
 		}
 	}
@@ -166,30 +173,29 @@ func canonical(path string) (string, error) {
 	return full, nil
 }
 
-// read reads an app file, and makes its folders and servers known first when it
-// has some: their modules are part of what the file may name.
-func (l *Loader) read(ctx context.Context, workspace, file string) (*app.App, *executable.Layers, error) {
-	if file == "" {
-		found, err := app.Find(workspace)
-		if err != nil || found == "" {
-			return nil, nil, err
-		}
-		file = found
+// read reads the app files in force, and makes their folders and servers known first
+// when they have some: their modules are part of what the files may name.
+func (l *Loader) read(
+	ctx context.Context, workspace string, files inforce.Files,
+) (*app.App, *executable.Layers, error) {
+	if files.None() {
+		return nil, nil, nil
 	}
-	vars := app.Vars{Workdir: workspace}
 	known, err := l.known(ctx, registry.Global)
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := app.LoadWith(file, known, vars)
+	a, err := loadFiles(files, workspace, known)
 	if err != nil {
 		return nil, nil, err
 	}
-	scope := gate.Scope(a.Path, workspace)
+	scope := scopeOf(files, workspace)
 	if len(a.Dirs) == 0 && len(a.Servers) == 0 && !l.opt.Servers.In(scope).Any() {
 		return a, nil, l.learn(ctx, a, registry.Global)
 	}
-	if err := l.opt.Servers.Use(scope, l.opt.Consents.Of(a).Servers(a), a.Pinning); err != nil {
+	accepted := l.opt.Consents.Of(a)
+	relaxed := a.Runtime.Relaxed && accepted.Has(consent.Relaxed(a))
+	if err := l.opt.Servers.Use(scope, accepted.Servers(a), a.Pinning, relaxed); err != nil {
 		return nil, nil, err
 	}
 	f, err := l.addFolders(a, scope)
@@ -202,7 +208,8 @@ func (l *Loader) read(ctx context.Context, workspace, file string) (*app.App, *e
 	if bad := problems(f); a.Runtime.Strict && len(bad) > 0 {
 		return nil, nil, tool.Errorf("apps.Load", tool.Invalid, "%s: runtime.strict: invalid tool: %s", a.Path, bad[0])
 	}
-	if a, err = app.LoadWith(file, known, vars); err != nil {
+	addServers(known, a.Servers)
+	if a, err = loadFiles(files, workspace, known); err != nil {
 		return nil, nil, err
 	}
 	return a, f, l.learn(ctx, a, scope)
@@ -216,13 +223,18 @@ func (l *Loader) learn(ctx context.Context, a *app.App, scope string) error {
 		return err
 	}
 	known := slices.Collect(snap.View(scope).All())
+	project := a.OfProject()
+	if project == nil {
+		return nil
+	}
 	for _, t := range known {
-		if text := executable.Given(t, filepath.Dir(a.Path)); text != "" {
-			a.Programs = append(a.Programs, app.Program{Tool: t.ID.Dotted(), Text: text})
+		if text := executable.Given(t, filepath.Dir(project.Path)); text != "" {
+			project.Programs = append(project.Programs, app.Program{Tool: t.ID.Dotted(), Text: text})
 		}
 	}
-	slices.SortFunc(a.Programs, func(a, b app.Program) int { return strings.Compare(a.Text, b.Text) })
-	a.Wider = a.Rules.Wider(known)
+	slices.SortFunc(project.Programs, func(a, b app.Program) int { return strings.Compare(a.Text, b.Text) })
+	project.Wider = project.Rules.Wider(known)
+	a.Programs, a.Wider = project.Programs, project.Wider
 	return nil
 }
 
@@ -255,9 +267,12 @@ func (l *Loader) Schema(ctx context.Context) ([]byte, error) {
 	return fileschema.JSONSchema(known), nil
 }
 
-// turnedOff returns the shipped modules that an app leaves out.
+// turnedOff returns the shipped modules that a project leaves out; without one, none.
 func turnedOff(a *app.App) map[string]bool {
 	off := map[string]bool{}
+	if a == nil {
+		return off
+	}
 	for _, name := range modules.Names() {
 		if !slices.ContainsFunc(a.Modules, func(m app.Module) bool { return m.Name == name }) {
 			off[name] = true
@@ -350,7 +365,11 @@ func (l *Loader) Workdir(ctx context.Context, workspace, file string, named bool
 	if err != nil {
 		return "", "", err
 	}
-	a, _, err := l.read(ctx, full, file)
+	files, err := inforce.Find(full, file, l.opt.UserFile)
+	if err != nil {
+		return "", "", err
+	}
+	a, _, err := l.read(ctx, full, files)
 	if err != nil || a == nil {
 		return workspace, file, err
 	}

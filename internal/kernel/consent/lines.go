@@ -17,6 +17,9 @@ import (
 // Lines is what an app does by itself, as a human is shown it. Secrets and
 // variables of the environment are references in it: see [app.App.Hide].
 func Lines(a *app.App) []string {
+	if a = a.OfProject(); a == nil {
+		return nil // the user's own file needs no consent
+	}
 	var lines []string
 	add := func(text string) {
 		if text != "" && !slices.Contains(lines, text) {
@@ -62,6 +65,14 @@ func Lines(a *app.App) []string {
 	return lines
 }
 
+// shown is a text without values of the environment that the project's file uses.
+func shown(a *app.App, text string) string {
+	if project := a.OfProject(); project != nil {
+		return project.Hide(text)
+	}
+	return a.Hide(text)
+}
+
 // The words around a grant.
 const (
 	grantStart  = "let agents run "
@@ -75,7 +86,7 @@ func Grant(a *app.App, g policy.Grant) string {
 	if len(g.Except) > 0 {
 		text += grantExcept + strings.Join(g.Except, ", ")
 	}
-	return a.Hide(text + grantEnd)
+	return shown(a, text+grantEnd)
 }
 
 // covers reports whether who accepted one line accepted another too: the same, or
@@ -104,12 +115,16 @@ func cutGrant(line string) (text string, except []string, ok bool) {
 
 // Skill says how an app teaches agents something.
 func Skill(a *app.App, s app.Skill) string {
-	return a.Hide("teach agents the skill " + s.Command + " from " + beside(a, s.Path) + named(app.Digest(s.Content)))
+	if project := a.OfProject(); project == nil ||
+		!slices.ContainsFunc(project.Skills, func(o app.Skill) bool { return o.Path == s.Path }) {
+		return "" // it is in the user's own file
+	}
+	return shown(a, "teach agents the skill "+s.Command+" from "+beside(a, s.Path)+named(app.Digest(s.Content)))
 }
 
 // File says which text beside it an app reads.
 func File(a *app.App, f app.File) string {
-	return a.Hide("take agents or prompts from " + beside(a, f.Path) + named(f.Digest))
+	return shown(a, "take agents or prompts from "+beside(a, f.Path)+named(f.Digest))
 }
 
 // beside is the path of a file as the app file's folder sees it.
@@ -128,7 +143,7 @@ func named(digest string) string { return " (sha256 " + digest[:40] + ")" }
 // the server may; empty when it does not.
 func ServerTool(a *app.App, s app.Server, name string) string {
 	t := s.Tools[name]
-	if !lowers(t) {
+	if s.FromUser || !lowers(t) {
 		return ""
 	}
 	var as []string
@@ -141,7 +156,7 @@ func ServerTool(a *app.App, s app.Server, name string) string {
 	if t.Idempotent {
 		as = append(as, "safe to call twice")
 	}
-	return a.Hide("treat the tool " + name + " of the MCP server " + s.Name + " as " + strings.Join(as, ", "))
+	return shown(a, "treat the tool "+name+" of the MCP server "+s.Name+" as "+strings.Join(as, ", "))
 }
 
 // lowers reports whether an app's word on a server's tool may permit more.
@@ -181,6 +196,9 @@ func (a Accepted) Servers(of *app.App) []app.Server {
 // variables of the environment, the network, files outside the workspace, private
 // addresses, an endpoint. It is empty when it gives nothing of that.
 func Module(a *app.App, m app.Module) string {
+	if m.FromUser {
+		return ""
+	}
 	var given []string
 	if names := secretNames(m); len(names) > 0 {
 		given = append(given, "the secret "+strings.Join(names, ", "))
@@ -217,7 +235,7 @@ func Module(a *app.App, m app.Module) string {
 	if m.Constraints != nil {
 		text += " with constraints " + inJSON(m.Constraints)
 	}
-	return a.Hide(text)
+	return shown(a, text)
 }
 
 // inJSON writes a value for people: it came from a file, so it can be written.
@@ -244,35 +262,38 @@ func secretNames(m app.Module) []string {
 
 // Step says what the kernel calls when a session opens.
 func Step(a *app.App, m app.Module, step app.Step) string {
-	return a.Hide("call " + m.Name + "." + step.Action + " with " + inJSON(step.Params) + " whenever a session opens")
+	if m.FromUser {
+		return ""
+	}
+	return shown(a, "call "+m.Name+"."+step.Action+" with "+inJSON(step.Params)+" whenever a session opens")
 }
 
 // Search says where the texts of tools go; empty when they stay here.
 func Search(a *app.App) string {
 	e := a.Search.Endpoint
-	if e.URL == "" {
+	if e.URL == "" || a.Search.FromUser {
 		return ""
 	}
 	text := "send the texts of the tools, and searches, to " + e.URL
-	switch shown := a.Hide(e.Key); {
-	case strings.Contains(shown, "{{"):
-		text += " with the key " + shown
+	switch key := shown(a, e.Key); {
+	case strings.Contains(key, "{{"):
+		text += " with the key " + key
 	case e.Key != "":
 		text += " with a key that stands in the file"
 	}
-	return a.Hide(text)
+	return shown(a, text)
 }
 
 // Program says what an executable tool is given.
-func Program(a *app.App, p app.Program) string { return a.Hide(p.Text) }
+func Program(a *app.App, p app.Program) string { return shown(a, p.Text) }
 
 // Prompt says which variables of the environment an agent's prompt holds; empty when
 // it holds none.
 func Prompt(a *app.App, agent app.Agent) string {
-	if len(agent.PromptEnv) == 0 {
+	if len(agent.PromptEnv) == 0 || agent.FromUser {
 		return ""
 	}
-	return a.Hide("put the variable " + strings.Join(agent.PromptEnv, ", ") + " into the prompt of the agent " + agent.ID)
+	return shown(a, "put the variable "+strings.Join(agent.PromptEnv, ", ")+" into the prompt of the agent "+agent.ID)
 }
 
 // Workdir says in which folder outside its own an app works; empty when it works in
@@ -285,7 +306,7 @@ func Workdir(a *app.App) string {
 	if rel, err := filepath.Rel(own, folder); err == nil && filepath.IsLocal(rel) {
 		return ""
 	}
-	return a.Hide("work in the folder " + folder)
+	return shown(a, "work in the folder "+folder)
 }
 
 // FixedFolder is the folder in which an app works that names one, whatever links lead
@@ -318,7 +339,7 @@ func Relaxed(a *app.App) string {
 // own choice, and with which key; empty when it is not.
 func Endpoint(a *app.App, m *app.Model) string {
 	usual := provider.Config{Provider: m.Provider, Backend: provider.Backend(m.Backend), BaseURL: m.BaseURL}
-	if m.Provider == app.Offline || provider.IsDefaultURL(usual, os.Getenv) {
+	if m.FromUser || m.Provider == app.Offline || provider.IsDefaultURL(usual, os.Getenv) {
 		return ""
 	}
 	text := "send your conversations, and what tools answer in them, to " + m.BaseURL
@@ -329,7 +350,7 @@ func Endpoint(a *app.App, m *app.Model) string {
 	if len(with) > 0 {
 		text += " with " + strings.Join(with, ", ")
 	}
-	return a.Hide(text)
+	return shown(a, text)
 }
 
 // Conversation is what a conversation with an agent needs.
@@ -338,8 +359,10 @@ func Conversation(a *app.App, agent app.Agent) []string {
 		return nil
 	}
 	lines := []string{Prompt(a, agent)}
-	for _, f := range a.Files {
-		lines = append(lines, File(a, f))
+	if project := a.OfProject(); project != nil && !agent.FromUser {
+		for _, f := range project.Files {
+			lines = append(lines, File(a, f))
+		}
 	}
 	for _, m := range Models(a, agent) {
 		lines = append(lines, Endpoint(a, m))
