@@ -124,18 +124,6 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	return loaded, nil
 }
 
-// floor leaves out what nobody accepted of the app.
-func (l *Loaded) floor(consents *consent.Consents) {
-	a := l.App
-	l.Accepted, l.Pending = consents.Of(a), consents.Change(a).New
-	l.Rules = a.Rules.Floor(func(g policy.Grant) bool { return l.Accepted.Has(consent.Grant(a, g)) })
-	for _, s := range a.Skills {
-		if l.Accepted.Has(consent.Skill(a, s)) {
-			l.Skills = append(l.Skills, s)
-		}
-	}
-}
-
 // warn adds warnings, each once, without values of the environment.
 func (l *Loaded) warn(texts ...string) {
 	for _, text := range texts {
@@ -305,13 +293,6 @@ func (l *Loader) readModules(loaded *Loaded) {
 	m.Withheld = loaded.withheld
 	m.Mask = mask(loaded.App.Middleware)
 	loaded.Modules = m
-}
-
-// withheld returns why an executable is not run: nobody accepted it. It is asked when
-// the tool is called, because another program may be there by then.
-func (l *Loaded) withheld(t *tool.Tool) error {
-	text := executable.Given(t, filepath.Dir(l.App.Path))
-	return l.Accepted.Check("apps.Load", consent.Program(l.App, app.Program{Text: text}))
 }
 
 // mask takes out of a text what the app's mask_secrets finds; nil without one.
