@@ -12,6 +12,8 @@
 package app
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"slices"
 	"strings"
@@ -29,7 +31,7 @@ type App struct {
 	Identity
 	Modules    []Module // the modules that are on, in the file's order
 	Dirs       []string // folders of executable tools; Load makes them absolute
-	Files      []string // what it names and Load read beside it: agents, prompts
+	Files      []File   // what it names and Load read beside it: agents, prompts
 	Rules      *policy.Rules
 	Servers    []Server // the MCP servers behind this app, in the file's order
 	Pinning    bool     // nothing of a server is shown before a human accepted it
@@ -40,9 +42,10 @@ type App struct {
 	Skills     []Skill
 	Middleware []Middleware // around the texts of a conversation
 	Warnings   []string     // what is allowed and probably a mistake
-	// Programs are the executables of Dirs that are given something of the user's. The
-	// kernel adds them when it has read the folders.
+	// Programs are the executables of Dirs, and Wider is what Rules grant over the
+	// default policy. The kernel adds them when it knows all tools.
 	Programs []Program
+	Wider    []policy.Grant
 	// Parts are the files that a combined app comes from: see package inforce. Nil for
 	// an app of one file, a project's.
 	Parts *Parts
@@ -78,11 +81,22 @@ func (a *App) Hide(text string) string {
 	return text
 }
 
-// Program is an executable tool that is given secrets or variables of the
-// environment.
+// Program is an executable tool.
 type Program struct {
 	Tool string // its dotted name
-	Text string // what it is given, for a human who decides
+	Text string // what runs and what it is given, for a human who decides
+}
+
+// File is a text that the app file names.
+type File struct {
+	Path   string
+	Digest string // of its content: SHA-256, in hex
+}
+
+// Digest names a text by its content.
+func Digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
 }
 
 // RuleFiles returns the files and folders that hold what the app says: the file
@@ -94,7 +108,10 @@ func (a *App) RuleFiles() []string {
 	if a.Parts != nil {
 		return append(a.Parts.Project.RuleFiles(), a.Parts.User.RuleFiles()...)
 	}
-	all := slices.Concat([]string{a.Path}, a.Files, a.Dirs)
+	all := append([]string{a.Path}, a.Dirs...)
+	for _, f := range a.Files {
+		all = append(all, f.Path)
+	}
 	for _, s := range a.Skills {
 		all = append(all, s.Path)
 	}

@@ -18,7 +18,7 @@ type scope struct {
 	variables *variable.Set
 	links     *linker
 	warnings  []string
-	files     []string // what was read beside the app file
+	files     []File // what was read beside the app file
 }
 
 func newScope(known KnownModules, folder string, vars Vars) *scope {
@@ -36,7 +36,7 @@ func (s *scope) id() string { return cmp.Or(s.identity.ID, Slug(filepath.Base(s.
 // readBeside reads a file that the app file names, and remembers it.
 func (s *scope) readBeside(r *node.Reader, e node.Entry, most int64) (text, path string) {
 	if text, path = r.File(e, s.folder, most); path != "" {
-		s.files = append(s.files, path)
+		s.files = append(s.files, File{path, Digest(text)})
 	}
 	return text, path
 }

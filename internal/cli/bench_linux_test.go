@@ -131,6 +131,7 @@ func BenchmarkProxied(b *testing.B) {
 		b.Fatal(err)
 	}
 	person(b, state, "-C", folder, "mcp", "trust", "fixture", "--yes")
+	person(b, state, "-C", folder, "app", "trust", "--yes")
 	up := exec.Command(bin, "--state", state, "up")
 	if err := up.Start(); err != nil {
 		b.Fatal(err)

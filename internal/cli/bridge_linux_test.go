@@ -124,6 +124,7 @@ func TestNothingStays(t *testing.T) {
 				t.Parallel()
 				state, folder := newState(t), newFolder(t, plainApp)
 				person(t, state, "-C", folder, "mcp", "add", "fixture", "--yes", "--env", "GORACE="+quickRace, "--", server)
+				person(t, state, "-C", folder, "app", "trust", "--yes")
 				var args []string
 				if private {
 					args = append(args, "--private")
@@ -168,6 +169,7 @@ func TestKilledKernel(t *testing.T) {
 	}
 	state, folder := newState(t), newFolder(t, plainApp)
 	person(t, state, "-C", folder, "mcp", "add", "fixture", "--yes", "--env", "GORACE="+quickRace, "--", server)
+	person(t, state, "-C", folder, "app", "trust", "--yes")
 	one, two := newAgent(t, state, folder, "one"), newAgent(t, state, folder, "two")
 	pids := noted(t, one.call("mcp_fixture.note", `{"word":"w1"}`))
 	if again := noted(t, two.call("mcp_fixture.note", `{"word":"w2"}`)); again[0] != pids[0] {

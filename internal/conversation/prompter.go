@@ -12,6 +12,7 @@ import (
 
 	"callgate/internal/agent/surface"
 	"callgate/internal/conversation/prompt"
+	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modules"
 	"callgate/llm"
 )
@@ -65,7 +66,8 @@ func (p *prompter) addApp(in *prompt.Input) {
 	if app == nil {
 		return
 	}
-	for _, s := range app.Skills {
+	loaded := c.session.Loaded()
+	for _, s := range loaded.Skills {
 		skill := prompt.Skill{Command: s.Command, Description: s.Description}
 		if slices.Contains(c.agent.Skills, s.Command) {
 			skill.Content = s.Content
@@ -73,11 +75,10 @@ func (p *prompter) addApp(in *prompt.Input) {
 		in.Skills = append(in.Skills, skill)
 	}
 	for _, m := range app.Modules {
-		if !c.session.Loaded().Accepted && !m.FromUser {
-			continue // its steps were not run
-		}
 		for _, step := range m.Setup {
-			in.Setup = append(in.Setup, m.Name+"."+step.Action)
+			if loaded.Accepted.Has(consent.Step(app, m, step)) {
+				in.Setup = append(in.Setup, m.Name+"."+step.Action)
+			}
 		}
 	}
 }

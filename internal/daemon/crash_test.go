@@ -19,11 +19,34 @@ import (
 	"time"
 
 	"callgate/internal/daemon"
+	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
+
+// openAccepted opens a session whose app a human has accepted.
+func openAccepted(ctx context.Context, k *kernel.Kernel, workspace string) (*session.Session, error) {
+	for {
+		s, err := k.OpenSession(ctx, session.Spec{Workspace: workspace})
+		if err != nil {
+			return nil, err
+		}
+		shown := k.PendingConsent(s)
+		if shown == "" {
+			return s, nil
+		}
+		key, err := k.State().HumanKey()
+		if err != nil {
+			return nil, err
+		}
+		if err := k.AcceptApp(approval.Credential{Key: key, PID: approval.Unknown}, s, shown, "ada"); err != nil {
+			return nil, err
+		}
+		s.Close()
+	}
+}
 
 // churn makes calls without end, and prints each that was answered.
 func churn(ctx context.Context, state, workspace string) {
@@ -32,7 +55,7 @@ func churn(ctx context.Context, state, workspace string) {
 		say(err)
 		os.Exit(1)
 	}
-	s, err := d.Kernel.OpenSession(ctx, session.Spec{Workspace: workspace})
+	s, err := openAccepted(ctx, d.Kernel, workspace)
 	if err != nil {
 		say(err)
 		os.Exit(1)

@@ -458,7 +458,7 @@ func shellCannotAnswer(t *testing.T, d *daemon.Daemon, state, key, id string) {
 	command := fmt.Sprintf("ls -a %s; cat %s/human.key; %s=answer CALLGATE_TEST_PART='%s' ./callgate-test",
 		state, state, roleVar, part)
 	args, _ := json.Marshal(map[string]string{"command": command})
-	s, err := d.Kernel.OpenSession(t.Context(), session.Spec{Workspace: workspace})
+	s, err := openAccepted(t.Context(), d.Kernel, workspace)
 	ok(t, err)
 	r := s.Call(t.Context(), session.CallRequest{Name: "shell.bash", Args: args})
 	var said strings.Builder

@@ -85,9 +85,9 @@ type Modules struct {
 	Settings    map[string]any
 	Credentials map[string]string     // the secret that the app names for the module
 	Middleware  map[string]Middleware // what the app wants done around its calls
-	// Withheld are tools, by dotted name, that would be given what no human has
-	// accepted. The error is the answer to their calls.
-	Withheld map[string]error
+	// Withheld returns an error for a tool that would do what no human has accepted.
+	// It is the answer to the tool's calls. Nil: there is no such tool.
+	Withheld func(*tool.Tool) error
 	// Mask takes out of every result what the app's mask_secrets finds. Nil: nothing.
 	Mask func(text string) string
 }
@@ -156,6 +156,18 @@ func (c *Caller) Decide(t *tool.Tool) policy.Decision {
 		}
 	}
 	return policy.Decide(r.Policy, t, c.id.Principal)
+}
+
+// withheld returns why a tool cannot be used as the app wants it: its module's
+// settings are of no use, or nobody has accepted what it would be given.
+func (c *Caller) withheld(t *tool.Tool) error {
+	if err, ok := c.modules.Settings[t.ID.Namespace].(error); ok {
+		return err
+	}
+	if c.modules.Withheld == nil {
+		return nil
+	}
+	return c.modules.Withheld(t)
 }
 
 // decideCall returns what the rules say of one call of a tool that they do not

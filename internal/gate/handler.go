@@ -154,10 +154,7 @@ func (x *executor) releaseLocksAfter(c *callState) (stop func()) {
 func (x *executor) grant(c *callState) (tool.Grant, error) {
 	r, module, at := &c.tool.Runtime, c.tool.ID.Namespace, &c.caller.place
 	settings := c.caller.modules.Settings[module]
-	if err, ok := settings.(error); ok {
-		return tool.Grant{}, err
-	}
-	if err := c.caller.modules.Withheld[c.tool.ID.Dotted()]; err != nil {
+	if err := c.caller.withheld(c.tool); err != nil {
 		return tool.Grant{}, err
 	}
 	for _, folder := range at.Kernel {

@@ -28,12 +28,13 @@ func (g *Gate) resolve(ctx context.Context, c *callState) error {
 	return nil
 }
 
-// authorize asks policy about the resolved tool.
+// authorize asks policy about the resolved tool. A human is not asked about one that
+// could not run anyway.
 func authorize(_ context.Context, c *callState) error {
 	c.decision = c.caller.Decide(c.tool)
 	switch c.decision.Verdict {
 	case policy.Allow, policy.Approve:
-		return nil
+		return c.caller.withheld(c.tool)
 	case policy.Hide:
 		return c.view.UnknownError(c.call.Name, c.caller.Sees)
 	default:

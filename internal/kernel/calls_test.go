@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
@@ -83,8 +84,7 @@ func TestCallsGuide(t *testing.T) {
 	write(t, filepath.Join(workspace, "callgate.yaml"), callsApp)
 	k, err := kernel.Open(t.Context(), kernel.Config{State: t.TempDir(), Tools: teamTools()})
 	ok(t, err)
-	s, err := k.OpenSession(t.Context(), session.Spec{Workspace: workspace})
-	ok(t, err)
+	s := kerneltest.OpenAccepted(t, k, workspace)
 
 	var page bytes.Buffer
 	page.WriteString("# How wrong calls are answered\n\n" +

@@ -13,6 +13,7 @@ import (
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
+	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/toolview"
@@ -138,6 +139,9 @@ func (k *Kernel) findSkill(id, command string) (control.Skill, error) {
 	if a := s.App(); a != nil {
 		for _, skill := range a.Skills {
 			if strings.EqualFold(skill.Command, command) {
+				if err := s.Loaded().Accepted.Check("kernel.findSkill", consent.Skill(a, skill)); err != nil {
+					return control.Skill{}, err
+				}
 				return control.Skill{
 					Command: skill.Command, Description: skill.Description, Dir: skill.Dir, Content: skill.Content,
 				}, nil
@@ -165,8 +169,7 @@ func (k *Kernel) AcceptServer(who approval.Credential, s *session.Session, name 
 	return k.Servers.In(s.Loaded().Scope).Accept(name, w)
 }
 
-// AcceptApp takes a human's yes to what a session's app does by itself, as it
-// was shown.
+// AcceptApp takes a human's yes to what a session's app asks for, as it was shown.
 func (k *Kernel) AcceptApp(who approval.Credential, s *session.Session, shown, by string) error {
 	if err := k.Approvals.HasPersonAuthority(who, k.askers(who)); err != nil {
 		return err
@@ -174,6 +177,14 @@ func (k *Kernel) AcceptApp(who approval.Credential, s *session.Session, shown, b
 	return k.consents.Accept(s.App(), shown, cmp.Or(by, k.user))
 }
 
-// PendingConsent is what a session's app would do by itself and nobody has
-// accepted yet; empty for nothing.
+// RevokeApp takes back what a human accepted of a session's app.
+func (k *Kernel) RevokeApp(who approval.Credential, s *session.Session, by string) error {
+	if err := k.Approvals.HasHumanAuthority(who); err != nil {
+		return err
+	}
+	return k.consents.Revoke(s.App(), cmp.Or(by, k.user))
+}
+
+// PendingConsent is what a session's app asks for and nobody has accepted yet, as a
+// human is shown it; empty for nothing.
 func (k *Kernel) PendingConsent(s *session.Session) string { return k.consents.Pending(s.App()) }

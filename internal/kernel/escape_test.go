@@ -98,7 +98,7 @@ func TestNoPathEscapes(t *testing.T) {
 	before := tree(t, outside)
 
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
-	s := kerneltest.OpenSession(t, k, workspace)
+	s := kerneltest.OpenAccepted(t, k, workspace)
 	var tried atomic.Int64
 	paths := make(chan string)
 	var trying sync.WaitGroup

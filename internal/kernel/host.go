@@ -79,10 +79,7 @@ func (k *Kernel) modelsOf(id string) (models []*app.Model, check func(*app.Model
 		models = append(models, consent.Models(a, agent)...)
 	}
 	return models, func(m *app.Model) error {
-		if text := consent.Endpoint(a, m); text != "" && !k.consents.Accepted(a) {
-			return consent.Needed("kernel.modelsOf", text)
-		}
-		return nil
+		return k.consents.Of(a).Check("kernel.modelsOf", consent.Endpoint(a, m))
 	}, nil
 }
 

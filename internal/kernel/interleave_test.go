@@ -28,7 +28,7 @@ func agents(t *testing.T, k *kernel.Kernel, workspace string, n int, f func(agen
 	t.Helper()
 	var wg sync.WaitGroup
 	for i := range n {
-		s := kerneltest.OpenSession(t, k, workspace)
+		s := kerneltest.OpenAccepted(t, k, workspace)
 		wg.Go(func() { f(i, s) })
 	}
 	wg.Wait()
@@ -101,7 +101,7 @@ func TestInterleavingIsSomeSerialOrder(t *testing.T) {
 		ok(t, k.Close())
 
 		k = kerneltest.Open(t, kerneltest.StateDir(t))
-		s := kerneltest.OpenSession(t, k, again)
+		s := kerneltest.OpenAccepted(t, k, again)
 		for _, c := range begun {
 			if r := s.Call(t.Context(), session.CallRequest{Name: c.tool, Args: c.args}); r.Status != c.status {
 				t.Errorf("%s %s ended %s among others, and %s alone: %s", c.tool, c.args, c.status, r.Status, r.Summary)

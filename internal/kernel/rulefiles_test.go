@@ -37,7 +37,7 @@ func TestCommandsCannotChangeTheRules(t *testing.T) {
 		return string(data)
 	}
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
-	s := kerneltest.OpenSession(t, k, folder)
+	s := kerneltest.OpenAccepted(t, k, folder)
 	bash := func(args map[string]any) *tool.Result {
 		data, err := json.Marshal(args)
 		kerneltest.OK(t, err)

@@ -259,7 +259,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 	var log bytes.Buffer
 	k := openLeaky(t, state, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	heard := watch(t, k)
-	s := kerneltest.OpenSession(t, k, workspace)
+	s := kerneltest.OpenAccepted(t, k, workspace)
 	tried := 0
 	for how := range leaks {
 		for secret := range planted {
@@ -406,7 +406,7 @@ func TestSandboxedToolsDoNotReachTheStore(t *testing.T) {
 	state, workspace := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(workspace, "callgate.yaml"), freeHand)
 	k := openLeaky(t, state, nil)
-	s := kerneltest.OpenSession(t, k, workspace)
+	s := kerneltest.OpenAccepted(t, k, workspace)
 	for _, name := range []string{"secrets.box", "secrets.key", "secrets.lock"} {
 		data, err := os.ReadFile(filepath.Join(state, name))
 		ok(t, err)

@@ -124,8 +124,9 @@ type Session struct {
 	AppFile   string   `json:"app_file,omitempty"`
 	Human     bool     `json:"human,omitempty"`
 	Warnings  []string `json:"warnings,omitempty"`
-	// PendingConsent is what the app file would have done by itself, for a human to
-	// see and accept: see AppConsent.
+	// PendingConsent is what the app file asks for and nobody has accepted, for a human
+	// to see and accept (see AppConsent): lines that begin with + are new, with - are
+	// gone, and the last says how many are as they were.
 	PendingConsent string `json:"pending_consent,omitempty"`
 	// AppFiles are the app files in force as people write them: the project's, then the
 	// user's own.

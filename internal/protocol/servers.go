@@ -117,9 +117,12 @@ type Trust struct {
 	Accept []DefinitionRef `json:"accept,omitempty"`
 	Reject []DefinitionRef `json:"reject,omitempty"`
 	By     string          `json:"by,omitempty"`
+	// Revoke takes back what was accepted of an app file. It is of use with AppConsent
+	// only.
+	Revoke bool `json:"revoke,omitempty"`
 }
 
-// AppConsent is the name of what an app file does by itself, in the place of a
+// AppConsent is the name of what an app file asks for, in the place of a
 // server's name in RouteTrust.
 const AppConsent = "(app)"
 

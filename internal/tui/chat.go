@@ -78,7 +78,7 @@ func (c *chat) setConversation(conv OpenConversation) {
 		c.view.note(w)
 	}
 	if about.PendingConsent != "" {
-		c.view.note("the app would do this by itself, and nobody has accepted it yet: " + about.PendingConsent +
+		c.view.note("the app file asks for this, and nobody has accepted it yet:\n" + about.PendingConsent +
 			"\ncallgate app trust lets it")
 	}
 }

@@ -52,6 +52,11 @@ func newProject(t *testing.T) project {
 			t.Fatal(err)
 		}
 	}
+	accept := exec.Command("callgate", "app", "trust", "--yes")
+	accept.Dir, accept.Env = p.folder, append(os.Environ(), "CALLGATE_STATE="+p.state, "GORACE=atexit_sleep_ms=0")
+	if out, err := accept.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	return p
 }
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -118,18 +119,21 @@ func (c *check) run(ctx context.Context, args []string) error {
 // trust is app trust.
 type trust struct {
 	*command.Env
-	yes bool
+	yes    bool
+	revoke bool
 }
 
 func newTrust(e *command.Env) *cobra.Command {
 	t := &trust{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use:   "trust",
-		Short: "Review and accept what an app file needs consent for",
-		Args:  cobra.NoArgs,
+		Use:     "trust",
+		Short:   "Review and accept what an app file needs consent for",
+		Example: "  callgate app trust\n  callgate app trust --revoke",
+		Args:    cobra.NoArgs,
 	}, t.run)
 	c.Flags().BoolVar(&t.yes, "yes", false, "accept without asking; at a terminal the code is still to be typed")
 	t.BindToken(c)
+	c.Flags().BoolVar(&t.revoke, "revoke", false, "take back what was accepted")
 	return c
 }
 
@@ -137,11 +141,19 @@ func newTrust(e *command.Env) *cobra.Command {
 func (t *trust) run(ctx context.Context, _ []string) error {
 	options := command.SessionOptions{Human: true, Quiet: true}
 	return t.Session(ctx, options, func(k *command.Kernel, s *client.Session) error {
+		if t.revoke {
+			if err := s.Trust(ctx, protocol.AppConsent, protocol.Trust{Revoke: true, By: t.UserName()}); err != nil {
+				return err
+			}
+			t.Status("taken back: %s has the floor again, until you accept what it asks for", s.AppFile)
+			return nil
+		}
 		if s.PendingConsent == "" {
 			t.Status("this app file needs no consent that it does not have")
 			return nil
 		}
-		t.Status("This app file needs your consent to:\n\n  %s\n", s.PendingConsent)
+		t.Status("%s asks you to let it do this (+ is new, - is gone):\n\n  %s\n",
+			s.AppFile, strings.ReplaceAll(s.PendingConsent, "\n", "\n  "))
 		if ok, err := t.Consent(ctx, k, t.yes, "Accept?"); err != nil || !ok {
 			return err
 		}

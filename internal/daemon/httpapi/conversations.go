@@ -59,7 +59,7 @@ func (a *conversationRoutes) openConversation(w http.ResponseWriter, r *http.Req
 	}
 	if app := c.Session().App(); app != nil {
 		opened.OneShot = app.Runtime.Mode == "one_shot"
-		for _, s := range app.Skills {
+		for _, s := range c.Session().Loaded().Skills {
 			opened.Skills = append(opened.Skills, protocol.Skill{Command: s.Command, Description: s.Description})
 		}
 	}

@@ -87,7 +87,9 @@ func (a *serverRoutes) trust(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	name := r.PathValue("server")
-	if name == protocol.AppConsent { // no server has that name
+	if name == protocol.AppConsent && t.Revoke { // no server has that name
+		err = a.kernel.RevokeApp(who, s, t.By)
+	} else if name == protocol.AppConsent {
 		err = a.kernel.AcceptApp(who, s, t.Launch, t.By)
 	} else if word, bad := wire.Word(t); bad != nil {
 		err = bad

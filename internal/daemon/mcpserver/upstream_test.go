@@ -94,6 +94,7 @@ func (s *fixture) addServers(t testing.TB, capabilities string, declared ...stri
 	defer own.Close()
 	key, err := s.kernel.State().ReadHumanKey()
 	ok(t, err)
+	ok(t, s.kernel.AcceptApp(approval.Credential{Key: key, PID: approval.Unknown}, own, s.kernel.PendingConsent(own), "ada"))
 	list, err := s.servers(own).List(t.Context())
 	ok(t, err)
 	for _, one := range list {

@@ -113,7 +113,7 @@ func (b *builder) entries(list string, kind int, entries []Entry) {
 			if pattern == nil {
 				b.addRule(e.Module, action, kind, source)
 			} else {
-				b.addMatched(e.Module, action, matchedRule{kind, pattern, source})
+				b.addMatched(e.Module, action, matchedRule{kind: kind, pattern: pattern, source: source})
 			}
 		}
 	}

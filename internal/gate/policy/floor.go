@@ -14,10 +14,10 @@ import (
 // grant names, or default_policy auto, which has neither module nor action.
 type Grant struct {
 	Module, Action string // as the app file writes them; either may be "*"
-	// Text is for a human who decides: what it lets run, and what other rules take
-	// out of it. Without one of those it would let more run, so the text is then
-	// another one.
-	Text string
+	Text           string // what it lets run, for a human who decides
+	// Except is what other rules take out of it, in the same words. Without one of
+	// those it would let more run.
+	Except []string
 }
 
 const (
@@ -146,14 +146,11 @@ func (r *Rules) grantAt(at place) Grant {
 	for _, name := range slices.Sorted(maps.Keys(r.modules)) {
 		named := place{module: name, action: wild}
 		if m := r.modules[name]; m.allowed != nil && (at == auto || at.overlaps(named)) {
-			only := strings.Join(slices.Sorted(maps.Keys(m.allowed)), ", ")
+			only := strings.Join(slices.Sorted(maps.Keys(m.allowed)), " and ")
 			except = append(except, "all of "+name+" but "+only)
 		}
 	}
-	if len(except) > 0 {
-		text += " except " + strings.Join(except, ", ")
-	}
-	return Grant{at.module, at.action, text}
+	return Grant{at.module, at.action, text, except}
 }
 
 // String names what stands at a place.

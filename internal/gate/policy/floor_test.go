@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"callgate/internal/gate/match"
 	"callgate/internal/gate/policy"
 	"callgate/tool"
 )
@@ -93,7 +94,11 @@ func TestWider(t *testing.T) {
 			t.Parallel()
 			var texts []string
 			for _, g := range compiled(t, c.block, nil).Wider(known) {
-				texts = append(texts, g.Text)
+				text := g.Text
+				if len(g.Except) > 0 {
+					text += " except " + strings.Join(g.Except, ", ")
+				}
+				texts = append(texts, text)
 			}
 			if got := strings.Join(texts, "; "); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
@@ -117,5 +122,40 @@ func TestFloorOfSomeGrants(t *testing.T) {
 	if d.Verdict != policy.Approve || !strings.Contains(d.Reason, "nobody has accepted") ||
 		!strings.Contains(d.Reason, "callgate app trust") {
 		t.Errorf("not accepted: %+v", d)
+	}
+}
+
+// A grant of some arguments is accepted like any other.
+func TestFloorOfSomeArguments(t *testing.T) {
+	t.Parallel()
+	bash := made(t, "shell.bash", tool.Runtime{Risk: tool.High, SideEffect: tool.External})
+	entry := func(command string) policy.Entry {
+		return policy.Entry{Module: "shell", Actions: []string{"bash"}, Match: map[string]any{"command": command}}
+	}
+	rules := compiled(t, &policy.Capabilities{Grant: []policy.Entry{entry("git log *"), entry("rm *")}}, nil)
+	wider := rules.Wider([]*tool.Tool{bash})
+	if len(wider) != 2 || !strings.Contains(wider[0].Text, "shell.bash with ") || !strings.Contains(wider[0].Text, "git log *") {
+		t.Fatalf("a human is asked about %+v", wider)
+	}
+	decide := func(r *policy.Rules, command string) policy.Decision {
+		call := &match.Call{Module: "shell", Workspace: "/", Args: map[string]any{"command": command}}
+		return policy.DecideCall(r, bash, model, call)
+	}
+	for command, some := range map[string]policy.Verdict{
+		"git log -1": policy.Allow, "rm -r x": policy.Approve, "git log -1; rm x": policy.Approve,
+	} {
+		if d := decide(rules, command); d.Verdict != policy.Allow {
+			t.Fatalf("%s: %+v", command, d)
+		}
+		if d := decide(rules.Floor(nothing), command); d.Verdict != policy.Approve || !strings.Contains(d.Reason, "nobody has accepted") {
+			t.Errorf("%s, nothing accepted: %+v", command, d)
+		}
+		one := rules.Floor(func(g policy.Grant) bool { return strings.Contains(g.Text, "git log") })
+		if d := decide(one, command); d.Verdict != some {
+			t.Errorf("%s, one accepted: %+v", command, d)
+		}
+		if d := decide(rules.Floor(everything), command); d.Verdict != policy.Allow {
+			t.Errorf("%s, all accepted: %+v", command, d)
+		}
 	}
 }

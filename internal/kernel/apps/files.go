@@ -8,6 +8,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/app/inforce"
 	"callgate/internal/gate"
+	"callgate/internal/kernel/consent"
 )
 
 // scopeOf names what the files bring to a workspace.
@@ -89,5 +90,5 @@ func (l *Loaded) Relaxed() bool {
 	if l.App.Parts != nil && l.App.Parts.User.Runtime.Relaxed {
 		return true
 	}
-	return l.App.Runtime.Relaxed && l.Accepted
+	return l.App.Runtime.Relaxed && l.Accepted.Has(consent.Relaxed(l.App))
 }

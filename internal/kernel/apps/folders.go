@@ -7,6 +7,7 @@ import (
 
 	"callgate/internal/app"
 	"callgate/internal/gate/schema"
+	"callgate/internal/kernel/consent"
 	"callgate/internal/source/executable"
 	"callgate/tool"
 )
@@ -25,7 +26,7 @@ func (l *Loader) addFolders(a *app.App, scope string) (*executable.Layers, error
 	}
 	fresh := executable.NewLayers(executable.LayersOptions{
 		Name: "the folders of " + scope, Dirs: a.Dirs, Root: filepath.Dir(a.Path),
-		Strict: a.Runtime.Strict, Relaxed: a.Runtime.Relaxed,
+		Strict: a.Runtime.Strict, Relaxed: a.Runtime.Relaxed && l.opt.Consents.Of(a).Has(consent.Relaxed(a)),
 		Hidden: l.opt.Hidden, Helpers: l.opt.Helpers,
 		Check: func(raw json.RawMessage) error { _, err := schema.Compile(raw); return err },
 	})

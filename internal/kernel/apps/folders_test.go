@@ -33,8 +33,8 @@ func TestAppBringsItsOwnTools(t *testing.T) {
 	write(t, filepath.Join(tools, "global", "broken.json"), `{"llm": {"nmae": "x"}}`)
 
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
-	s := kerneltest.OpenSession(t, k, workspace)
-	if got := strings.Join(s.Warnings(), "\n"); !strings.Contains(got, "broken.json") || strings.Contains(got, "team") {
+	s := kerneltest.OpenAccepted(t, k, workspace)
+	if got := strings.Join(s.Warnings(), "\n"); !strings.Contains(got, "broken.json") || strings.Contains(got, "team.secret") {
 		t.Errorf("warnings: %s", got)
 	}
 	call := func(s *session.Session) *tool.Result {
@@ -51,7 +51,7 @@ func TestAppBringsItsOwnTools(t *testing.T) {
 		t.Errorf("another app: %+v", r)
 	}
 	kerneltest.WriteExecutable(t, filepath.Join(tools, "agent"), "greet", kerneltest.GreetManifest, `read line; echo '{"from":"agent"}'`)
-	if r := call(kerneltest.OpenSession(t, k, workspace)); string(r.Data) != `{"from":"agent"}` {
+	if r := call(kerneltest.OpenAccepted(t, k, workspace)); string(r.Data) != `{"from":"agent"}` {
 		t.Errorf("the agent's own: %s %s", r.Summary, r.Data)
 	}
 	write(t, filepath.Join(workspace, "callgate.yaml"), "runtime: {strict: true, sandbox: relaxed}\ntools:\n  dirs: [tools]\n")
@@ -73,7 +73,7 @@ func TestEditedCallOfAnAppsOwnTool(t *testing.T) {
 	risky := strings.Replace(kerneltest.GreetManifest, `"risk": "low"`, `"risk": "high"`, 1)
 	kerneltest.WriteExecutable(t, filepath.Join(workspace, "tools", "global"), "greet", risky, `cat`)
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
-	s := kerneltest.OpenSession(t, k, workspace)
+	s := kerneltest.OpenAccepted(t, k, workspace)
 	r := s.Call(t.Context(), session.CallRequest{Name: "greet", Args: json.RawMessage(`{"name":"Ada"}`), NoWait: true})
 	if r.Status != tool.Waiting {
 		t.Fatalf("%+v", r)

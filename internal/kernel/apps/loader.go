@@ -19,6 +19,7 @@ import (
 	"callgate/internal/app/fileschema"
 	"callgate/internal/app/inforce"
 	"callgate/internal/gate"
+	"callgate/internal/gate/policy"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/servers"
@@ -26,6 +27,7 @@ import (
 	"callgate/internal/registry"
 	"callgate/internal/sandbox"
 	"callgate/internal/source/executable"
+	"callgate/internal/visible"
 	"callgate/tool"
 )
 
@@ -64,9 +66,11 @@ type Loaded struct {
 	Scope     string   // whose tools override the global ones
 	Off       map[string]bool
 	Modules   gate.Modules
-	Accepted  bool     // a human accepted what the app does by itself
-	Pending   string   // what a human has not accepted yet
-	Warnings  []string // rules that name nothing, tools that could not be loaded
+	Rules     *policy.Rules    // the app's, as far as a human accepted them
+	Skills    []app.Skill      // those that a human accepted
+	Accepted  consent.Accepted // what a human accepted of the app
+	Pending   []string         // what a human has not accepted yet
+	Warnings  []string         // rules that name nothing, tools that could not be loaded
 	Files     inforce.Files
 }
 
@@ -93,7 +97,7 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	if err != nil {
 		return nil, err
 	}
-	loaded := &Loaded{Workspace: workspace, Accepted: true}
+	loaded := &Loaded{Workspace: workspace}
 	if loaded.Files, err = inforce.Find(workspace, file, l.opt.UserFile); err != nil {
 		return nil, err
 	}
@@ -104,7 +108,7 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	}
 	loaded.App = a
 	loaded.Off = turnedOff(a.OfProject())
-	loaded.Accepted, loaded.Pending = l.opt.Consents.Accepted(a), l.opt.Consents.Pending(a)
+	loaded.floor(l.opt.Consents)
 	loaded.warn(a.Warnings...)
 	l.readModules(loaded)
 	if len(a.Dirs) > 0 || len(a.Servers) > 0 {
@@ -113,9 +117,9 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	loaded.warn(problems(f)...)
 	loaded.warn(l.opt.Servers.In(loaded.Scope).Warnings()...)
 	loaded.warn(l.modelProblems(a, loaded.Files)...)
-	if loaded.Pending != "" {
-		loaded.warn("this app file needs consent for: " + loaded.Pending +
-			" (callgate app trust); until then that is left out")
+	if len(loaded.Pending) > 0 {
+		loaded.warn("this app file needs your consent (callgate app trust), and until then does not: " +
+			visible.Text(strings.Join(loaded.Pending, "; ")))
 	}
 	return loaded, nil
 }
@@ -175,10 +179,11 @@ func (l *Loader) read(
 	}
 	scope := scopeOf(files, workspace)
 	if len(a.Dirs) == 0 && len(a.Servers) == 0 && !l.opt.Servers.In(scope).Any() {
-		return a, nil, nil
+		return a, nil, l.learn(ctx, a, registry.Global)
 	}
-	relaxed := a.Runtime.Relaxed && l.opt.Consents.Accepted(a)
-	if err := l.opt.Servers.Use(scope, a.Servers, a.Pinning, relaxed); err != nil {
+	accepted := l.opt.Consents.Of(a)
+	relaxed := a.Runtime.Relaxed && accepted.Has(consent.Relaxed(a))
+	if err := l.opt.Servers.Use(scope, accepted.Servers(a), a.Pinning, relaxed); err != nil {
 		return nil, nil, err
 	}
 	f, err := l.addFolders(a, scope)
@@ -195,31 +200,30 @@ func (l *Loader) read(
 	if a, err = loadFiles(files, workspace, known); err != nil {
 		return nil, nil, err
 	}
-	if project := a.OfProject(); project != nil {
-		project.Programs, err = l.programs(ctx, scope)
-		a.Programs = project.Programs
-	}
-	return a, f, err
+	return a, f, l.learn(ctx, a, scope)
 }
 
-// programs are the executables in a scope that are given something of the user's.
-func (l *Loader) programs(ctx context.Context, scope string) ([]app.Program, error) {
+// learn adds to an app what only the tools of its scope tell: its programs, and what
+// its rules grant over the default policy.
+func (l *Loader) learn(ctx context.Context, a *app.App, scope string) error {
 	snap, err := l.opt.Tools.Snapshot(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var all []app.Program
-	for t := range snap.View(scope).All() {
-		text, err := executable.Given(t)
-		if err != nil {
-			return nil, err
-		}
-		if text != "" {
-			all = append(all, app.Program{Tool: t.ID.Dotted(), Text: text})
+	known := slices.Collect(snap.View(scope).All())
+	project := a.OfProject()
+	if project == nil {
+		return nil
+	}
+	for _, t := range known {
+		if text := executable.Given(t, filepath.Dir(project.Path)); text != "" {
+			project.Programs = append(project.Programs, app.Program{Tool: t.ID.Dotted(), Text: text})
 		}
 	}
-	slices.SortFunc(all, func(a, b app.Program) int { return strings.Compare(a.Text, b.Text) })
-	return all, nil
+	slices.SortFunc(project.Programs, func(a, b app.Program) int { return strings.Compare(a.Text, b.Text) })
+	project.Wider = project.Rules.Wider(known)
+	a.Programs, a.Wider = project.Programs, project.Wider
+	return nil
 }
 
 // known is what an app file may name: the shipped modules, which it turns on
@@ -276,8 +280,8 @@ func (l *Loader) readModules(loaded *Loaded) {
 		m.Credentials[from.Name] = from.Credential
 		m.Middleware[from.Name] = middleware(from)
 		settings, err := l.opt.Modules.Settings(from)
-		if text := consent.Module(loaded.App, from); text != "" && !loaded.Accepted {
-			err = consent.Needed("apps.Load", text)
+		if needed := loaded.Accepted.Check("apps.Load", consent.Module(loaded.App, from)); needed != nil {
+			err = needed
 		}
 		if err != nil {
 			loaded.warn(err.Error())
@@ -286,12 +290,7 @@ func (l *Loader) readModules(loaded *Loaded) {
 			m.Settings[from.Name] = settings
 		}
 	}
-	if !loaded.Accepted {
-		m.Withheld = map[string]error{}
-		for _, p := range loaded.App.Programs {
-			m.Withheld[p.Tool] = consent.Needed("apps.Load", consent.Program(loaded.App, p))
-		}
-	}
+	m.Withheld = loaded.withheld
 	m.Mask = mask(loaded.App.Middleware)
 	loaded.Modules = m
 }
@@ -362,13 +361,10 @@ func (l *Loader) Workdir(ctx context.Context, workspace, file string, named bool
 				WithHint("name it: callgate -C DIR run …")
 		}
 	case "fixed":
-		if text := consent.Workdir(a); text != "" && !l.opt.Consents.Accepted(a) {
-			return "", "", consent.Needed(op, text)
+		if err := l.opt.Consents.Of(a).Check(op, consent.Workdir(a)); err != nil {
+			return "", "", err
 		}
-		workspace = a.Runtime.Workdir
-		if !filepath.IsAbs(workspace) {
-			workspace = filepath.Join(filepath.Dir(a.Path), workspace)
-		}
+		workspace = consent.FixedFolder(a)
 	case "none":
 		if workspace, err = emptyFolder(a); err != nil {
 			return "", "", err

@@ -33,10 +33,10 @@ func TestEachSessionHasItsAppsRules(t *testing.T) {
 		!strings.Contains(got, "team.purge=approve") {
 		t.Errorf("without an app file: %s", got)
 	}
-	if got := kerneltest.ToolNames(t, kerneltest.OpenSession(t, k, ruled)); got != "filesystem.read=allow wiki.search=allow" {
+	if got := kerneltest.ToolNames(t, kerneltest.OpenAccepted(t, k, ruled)); got != "filesystem.read=allow wiki.search=allow" {
 		t.Errorf("with rules: %s", got)
 	}
-	if got := kerneltest.ToolNames(t, kerneltest.OpenSession(t, k, without)); got != "wiki.search=allow" {
+	if got := kerneltest.ToolNames(t, kerneltest.OpenAccepted(t, k, without)); got != "wiki.search=allow" {
 		t.Errorf("with no modules: %s", got)
 	}
 	_, err := k.OpenSession(t.Context(), session.Spec{Workspace: broken})

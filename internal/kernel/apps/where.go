@@ -53,8 +53,10 @@ func (l *Loader) Where(ctx context.Context, loaded *Loaded) (Where, error) {
 				f.Waits = append(f.Waits, "start the MCP server "+s.Name+" (callgate mcp trust "+s.Name+")")
 			}
 		}
-		if !isUser && loaded.Pending != "" {
-			f.Waits = append(f.Waits, loaded.Pending+" (callgate app trust)")
+		if !isUser {
+			for _, line := range loaded.Pending {
+				f.Waits = append(f.Waits, line+" (callgate app trust)")
+			}
 		}
 		w.Files = append(w.Files, f)
 	}

@@ -2,13 +2,16 @@ package consent
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"callgate/internal/app"
+	"callgate/internal/gate/policy"
 	"callgate/internal/provider"
+	"callgate/tool"
 )
 
 // Lines is what an app does by itself, as a human is shown it. Secrets and
@@ -23,6 +26,9 @@ func Lines(a *app.App) []string {
 			lines = append(lines, text)
 		}
 	}
+	for _, g := range a.Wider {
+		add(Grant(a, g))
+	}
 	for _, m := range a.Modules {
 		add(Module(a, m))
 		for _, step := range m.Setup {
@@ -33,8 +39,19 @@ func Lines(a *app.App) []string {
 	for _, p := range a.Programs {
 		add(Program(a, p))
 	}
+	for _, s := range a.Servers {
+		for _, name := range slices.Sorted(maps.Keys(s.Tools)) {
+			add(ServerTool(a, s, name))
+		}
+	}
 	add(Workdir(a))
 	add(Relaxed(a))
+	for _, s := range a.Skills {
+		add(Skill(a, s))
+	}
+	for _, f := range a.Files {
+		add(File(a, f))
+	}
 	for _, agent := range a.Agents {
 		add(Prompt(a, agent))
 	}
@@ -46,6 +63,133 @@ func Lines(a *app.App) []string {
 		add(Endpoint(a, m))
 	}
 	return lines
+}
+
+// shown is a text without values of the environment that the project's file uses.
+func shown(a *app.App, text string) string {
+	if project := a.OfProject(); project != nil {
+		return project.Hide(text)
+	}
+	return a.Hide(text)
+}
+
+// The words around a grant.
+const (
+	grantStart  = "let agents run "
+	grantExcept = " except "
+	grantEnd    = " without asking you"
+)
+
+// Grant says what an app's rules let run.
+func Grant(a *app.App, g policy.Grant) string {
+	text := grantStart + g.Text
+	if len(g.Except) > 0 {
+		text += grantExcept + strings.Join(g.Except, ", ")
+	}
+	return shown(a, text+grantEnd)
+}
+
+// covers reports whether who accepted one line accepted another too: the same, or
+// the same grant with less in it.
+func covers(accepted, line string) bool {
+	if accepted == line {
+		return true
+	}
+	text, except, ok := cutGrant(accepted)
+	other, less, isGrant := cutGrant(line)
+	return ok && isGrant && text == other &&
+		!slices.ContainsFunc(except, func(one string) bool { return !slices.Contains(less, one) })
+}
+
+// cutGrant takes the line of a grant apart. One with arguments in it is not: they are
+// any text, which might look like an exception.
+func cutGrant(line string) (text string, except []string, ok bool) {
+	line, starts := strings.CutPrefix(line, grantStart)
+	line, ends := strings.CutSuffix(line, grantEnd)
+	text, rest, has := strings.Cut(line, grantExcept)
+	if has {
+		except = strings.Split(rest, ", ")
+	}
+	return text, except, starts && ends && !strings.Contains(line, " with ")
+}
+
+// Skill says how an app teaches agents something.
+func Skill(a *app.App, s app.Skill) string {
+	if project := a.OfProject(); project == nil ||
+		!slices.ContainsFunc(project.Skills, func(o app.Skill) bool { return o.Path == s.Path }) {
+		return "" // it is in the user's own file
+	}
+	return shown(a, "teach agents the skill "+s.Command+" from "+beside(a, s.Path)+named(app.Digest(s.Content)))
+}
+
+// File says which text beside it an app reads.
+func File(a *app.App, f app.File) string {
+	return shown(a, "take agents or prompts from "+beside(a, f.Path)+named(f.Digest))
+}
+
+// beside is the path of a file as the app file's folder sees it.
+func beside(a *app.App, path string) string {
+	if rel, err := filepath.Rel(filepath.Dir(a.Path), path); err == nil && filepath.IsLocal(rel) {
+		return "./" + filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// named names a content. The digest is long enough that nobody finds two contents
+// with the same.
+func named(digest string) string { return " (sha256 " + digest[:40] + ")" }
+
+// ServerTool says that an app holds a tool of an MCP server for less dangerous than
+// the server may; empty when it does not.
+func ServerTool(a *app.App, s app.Server, name string) string {
+	t := s.Tools[name]
+	if s.FromUser || !lowers(t) {
+		return ""
+	}
+	var as []string
+	if t.Risk != "" {
+		as = append(as, "of "+string(t.Risk)+" risk")
+	}
+	if t.SideEffect != "" {
+		as = append(as, "of the side effect "+string(t.SideEffect))
+	}
+	if t.Idempotent {
+		as = append(as, "safe to call twice")
+	}
+	return shown(a, "treat the tool "+name+" of the MCP server "+s.Name+" as "+strings.Join(as, ", "))
+}
+
+// lowers reports whether an app's word on a server's tool may permit more.
+func lowers(t app.ServerTool) bool {
+	return t.Idempotent || t.Risk != "" && t.Risk != tool.High || t.SideEffect != "" && t.SideEffect != tool.External
+}
+
+// narrowing is the part of an app's word on a server's tool that permits no more.
+func narrowing(t app.ServerTool) app.ServerTool {
+	only := app.ServerTool{Off: t.Off}
+	if t.Risk == tool.High {
+		only.Risk = t.Risk
+	}
+	if t.SideEffect == tool.External {
+		only.SideEffect = t.SideEffect
+	}
+	return only
+}
+
+// Servers are the servers of an app, with what a human accepted of the app's word on
+// their tools.
+func (a Accepted) Servers(of *app.App) []app.Server {
+	servers := slices.Clone(of.Servers)
+	for i, s := range servers {
+		tools := maps.Clone(s.Tools)
+		for name, t := range tools {
+			if !a.Has(ServerTool(of, s, name)) {
+				tools[name] = narrowing(t)
+			}
+		}
+		servers[i].Tools = tools
+	}
+	return servers
 }
 
 // Module says what an app gives to a module that is the user's to give: secrets,
@@ -91,7 +235,7 @@ func Module(a *app.App, m app.Module) string {
 	if m.Constraints != nil {
 		text += " with constraints " + inJSON(m.Constraints)
 	}
-	return a.Hide(text)
+	return shown(a, text)
 }
 
 // inJSON writes a value for people: it came from a file, so it can be written.
@@ -118,27 +262,30 @@ func secretNames(m app.Module) []string {
 
 // Step says what the kernel calls when a session opens.
 func Step(a *app.App, m app.Module, step app.Step) string {
-	return a.Hide("call " + m.Name + "." + step.Action + " with " + inJSON(step.Params) + " whenever a session opens")
+	if m.FromUser {
+		return ""
+	}
+	return shown(a, "call "+m.Name+"."+step.Action+" with "+inJSON(step.Params)+" whenever a session opens")
 }
 
 // Search says where the texts of tools go; empty when they stay here.
 func Search(a *app.App) string {
 	e := a.Search.Endpoint
-	if e.URL == "" {
+	if e.URL == "" || a.Search.FromUser {
 		return ""
 	}
 	text := "send the texts of the tools, and searches, to " + e.URL
-	switch shown := a.Hide(e.Key); {
-	case strings.Contains(shown, "{{"):
-		text += " with the key " + shown
+	switch key := shown(a, e.Key); {
+	case strings.Contains(key, "{{"):
+		text += " with the key " + key
 	case e.Key != "":
 		text += " with a key that stands in the file"
 	}
-	return a.Hide(text)
+	return shown(a, text)
 }
 
 // Program says what an executable tool is given.
-func Program(a *app.App, p app.Program) string { return a.Hide(p.Text) }
+func Program(a *app.App, p app.Program) string { return shown(a, p.Text) }
 
 // Prompt says which variables of the environment an agent's prompt holds; empty when
 // it holds none.
@@ -146,7 +293,7 @@ func Prompt(a *app.App, agent app.Agent) string {
 	if len(agent.PromptEnv) == 0 || agent.FromUser {
 		return ""
 	}
-	return a.Hide("put the variable " + strings.Join(agent.PromptEnv, ", ") + " into the prompt of the agent " + agent.ID)
+	return shown(a, "put the variable "+strings.Join(agent.PromptEnv, ", ")+" into the prompt of the agent "+agent.ID)
 }
 
 // Workdir says in which folder outside its own an app works; empty when it works in
@@ -155,14 +302,29 @@ func Workdir(a *app.App) string {
 	if a.Runtime.WorkdirMode != "fixed" {
 		return ""
 	}
-	own, folder := filepath.Dir(a.Path), a.Runtime.Workdir
-	if !filepath.IsAbs(folder) {
-		folder = filepath.Join(own, folder)
-	}
+	own, folder := resolved(filepath.Dir(a.Path)), FixedFolder(a)
 	if rel, err := filepath.Rel(own, folder); err == nil && filepath.IsLocal(rel) {
 		return ""
 	}
-	return a.Hide("work in the folder " + folder)
+	return shown(a, "work in the folder "+folder)
+}
+
+// FixedFolder is the folder in which an app works that names one, whatever links lead
+// there.
+func FixedFolder(a *app.App) string {
+	folder := a.Runtime.Workdir
+	if !filepath.IsAbs(folder) {
+		folder = filepath.Join(filepath.Dir(a.Path), folder)
+	}
+	return resolved(folder)
+}
+
+// resolved is a path without links; the path itself where there is nothing.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
 }
 
 // Relaxed says that programs run behind fewer walls; empty when they do not.
@@ -180,7 +342,7 @@ func Endpoint(a *app.App, m *app.Model) string {
 	if m.FromUser || m.Provider == app.Offline || provider.IsDefaultURL(usual, os.Getenv) {
 		return ""
 	}
-	text := "send conversations, and what tools answer in them, to " + m.BaseURL
+	text := "send your conversations, and what tools answer in them, to " + m.BaseURL
 	with := slices.Clone(m.DataSent)
 	if m.Credential != "" {
 		with = append(with, "the secret "+m.Credential)
@@ -188,7 +350,24 @@ func Endpoint(a *app.App, m *app.Model) string {
 	if len(with) > 0 {
 		text += " with " + strings.Join(with, ", ")
 	}
-	return a.Hide(text)
+	return shown(a, text)
+}
+
+// Conversation is what a conversation with an agent needs.
+func Conversation(a *app.App, agent app.Agent) []string {
+	if a == nil {
+		return nil
+	}
+	lines := []string{Prompt(a, agent)}
+	if project := a.OfProject(); project != nil && !agent.FromUser {
+		for _, f := range project.Files {
+			lines = append(lines, File(a, f))
+		}
+	}
+	for _, m := range Models(a, agent) {
+		lines = append(lines, Endpoint(a, m))
+	}
+	return lines
 }
 
 // Models returns all models that a conversation with an agent may use: its own,

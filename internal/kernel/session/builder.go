@@ -130,7 +130,7 @@ func (b *Builder) caller(spec Spec, l *apps.Loaded, root *os.Root, usage *toolvi
 	rules := gate.Rules{Off: off(spec.Client, l), Only: spec.Only}
 	at.RuleFiles = l.RuleFiles()
 	if l.App != nil {
-		at.Relaxed, rules.Policy = l.Relaxed(), l.App.Rules
+		at.Relaxed, rules.Policy = l.Relaxed(), l.Rules
 	}
 	return gate.NewCaller(id, at, rules, l.Modules, gate.Observer{Succeeded: usage.Count, Asked: spec.OnAsked})
 }
@@ -161,10 +161,10 @@ func (b *Builder) how(l *apps.Loaded) toolview.How {
 		return toolview.How{Search: func() app.Search { return app.Search{} }}
 	}
 	return toolview.How{
-		Surface: l.App.Surface, Skills: len(l.App.Skills) > 0,
+		Surface: l.App.Surface, Skills: len(l.Skills) > 0,
 		Search: func() app.Search {
 			how := l.App.Search
-			if !how.FromUser && !b.Consents.Accepted(l.App) {
+			if !b.Consents.Of(l.App).Has(consent.Search(l.App)) {
 				how.Endpoint = app.Endpoint{}
 			}
 			return how

@@ -26,7 +26,7 @@ func TestPrivateFoldersAreClosedToTools(t *testing.T) {
 	ok(t, os.Link(filepath.Join(home, ".netrc"), filepath.Join(home, "net")))
 	write(t, filepath.Join(home, "callgate.yaml"), "tools: {capabilities: {default_policy: auto}}\n")
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
-	s := kerneltest.OpenSession(t, k, home)
+	s := kerneltest.OpenAccepted(t, k, home)
 	call := func(name, args string) *tool.Result {
 		return s.Call(t.Context(), session.CallRequest{Name: name, Args: json.RawMessage(args), NoWait: true})
 	}
@@ -77,7 +77,7 @@ func TestNothingRunsWhileTheStateIsElsewhere(t *testing.T) {
 	state := filepath.Join(home, ".local", "state", "callgate")
 	ok(t, os.MkdirAll(filepath.Dir(state), 0o700))
 	k := kerneltest.Open(t, state)
-	s := kerneltest.OpenSession(t, k, home)
+	s := kerneltest.OpenAccepted(t, k, home)
 	moved := filepath.Join(home, "x")
 	read := session.CallRequest{Name: "filesystem.list", Args: json.RawMessage(`{"path":"x/state"}`)}
 	ok(t, os.Rename(filepath.Join(home, ".local"), moved))

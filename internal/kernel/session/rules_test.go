@@ -33,7 +33,7 @@ func TestGrantDoesNotCoverTheRules(t *testing.T) {
 		ok(t, os.MkdirAll(filepath.Join(folder, filepath.Dir(name)), 0o755))
 		write(t, filepath.Join(folder, name), text)
 	}
-	s := kerneltest.OpenSession(t, kerneltest.Open(t, kerneltest.StateDir(t)), folder)
+	s := kerneltest.OpenAccepted(t, kerneltest.Open(t, kerneltest.StateDir(t)), folder)
 	for name, want := range map[string]tool.Status{
 		"callgate.yaml": tool.Waiting, "prompts/lead.md": tool.Waiting, "skills/tone.md": tool.Waiting,
 		"agents/other.yaml": tool.Waiting, "kit/global/new.yaml": tool.Waiting, ".git/hooks/pre-commit": tool.Waiting,

@@ -11,6 +11,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/gate"
 	"callgate/internal/kernel/apps"
+	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/toolview"
 	"callgate/tool"
@@ -135,10 +136,10 @@ func (s *Session) setUp(ctx context.Context, secrets modules.Secrets) {
 	defer context.AfterFunc(s.base, cancel)()
 	daemon := s.caller.AsDaemon()
 	for _, m := range s.loaded.App.Modules {
-		if !s.loaded.Accepted && !m.FromUser {
-			continue
-		}
 		for _, step := range m.Setup {
+			if !s.loaded.Accepted.Has(consent.Step(s.loaded.App, m, step)) {
+				continue
+			}
 			name := m.Name + "." + step.Action
 			params, err := modules.ExpandSecrets(secrets, step.Params)
 			var args json.RawMessage

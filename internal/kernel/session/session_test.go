@@ -60,7 +60,7 @@ func TestNoToolReachesTheStateInsideAWorkspace(t *testing.T) {
 	write(t, filepath.Join(home, "callgate.yaml"), "tools: {capabilities: {default_policy: auto}}\n")
 	key, err := k.State().HumanKey()
 	ok(t, err)
-	s := kerneltest.OpenSession(t, k, home)
+	s := kerneltest.OpenAccepted(t, k, home)
 	for _, c := range []struct{ name, args string }{
 		{"filesystem.read", `{"path":".local/state/callgate/human.key"}`}, {"filesystem.read", `{"path":"link/callgate/human.key"}`}, {"filesystem.read", `{"path":"key"}`},
 		{"filesystem.write", `{"path":"link/callgate/human.key","content":"x"}`}, {"filesystem.edit", `{"path":"key","op":"append","new":"x"}`},

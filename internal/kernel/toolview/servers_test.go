@@ -39,7 +39,7 @@ func TestEveryToolIsCalledByTheNameItIsShownBy(t *testing.T) {
 		map[string]string{"search_tools": "Of two.", "same": "Of two."},
 	)
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
-	s := kerneltest.OpenSession(t, k, kerneltest.AppWithServers(t, auto, one, two))
+	s := kerneltest.OpenAccepted(t, k, kerneltest.AppWithServers(t, auto, one, two))
 	kerneltest.AcceptServers(t, k, s)
 	held := 0
 	for _, server := range kerneltest.ServersByName(t, k, s) {
@@ -128,7 +128,7 @@ func TestToolsThatComeLaterAreFound(t *testing.T) {
 	t.Parallel()
 	a := kerneltest.NewServer(t, "late", map[string]string{"greet": "Greets."})
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
-	s := kerneltest.OpenSession(t, k, kerneltest.AppWithServers(t, auto, a))
+	s := kerneltest.OpenAccepted(t, k, kerneltest.AppWithServers(t, auto, a))
 	plan, err := s.View().Surface(t.Context(), toolview.SurfaceConfig{Mode: "direct"})
 	ok(t, err)
 	var shown []string

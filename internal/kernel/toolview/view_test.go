@@ -48,7 +48,7 @@ func TestWhatIsDeniedDoesNotExist(t *testing.T) {
 	k := kerneltest.Open(t, kerneltest.StateDir(t), extra...)
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "callgate.yaml"), guarded)
-	s := kerneltest.OpenSession(t, k, folder)
+	s := kerneltest.OpenAccepted(t, k, folder)
 	calls := []string{
 		"search_tools", `{"query":"open the treasure chest of gold","max_results":20,"detail":true}`,
 		"search_tools", `{"query":"vault.open_treasure"}`,
@@ -120,7 +120,7 @@ func TestExecuteToolGoesThroughTheGate(t *testing.T) {
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "a.txt"), "hello")
-	s := kerneltest.OpenSession(t, k, folder)
+	s := kerneltest.OpenAccepted(t, k, folder)
 	r := s.Call(
 		t.Context(),
 		session.CallRequest{Name: "execute_tool", Args: json.RawMessage(`{"name":"Read","params":"{\"path\":\"a.txt\"}"}`)},

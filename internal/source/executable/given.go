@@ -2,23 +2,25 @@ package executable
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"callgate/tool"
 )
 
-// Given says, for a human who decides, what an executable tool is given of the
-// user's: secrets and variables of the environment, and with them the network. The
-// text names the program by its content, so that another program needs another yes.
-// It is "" for a tool that is given nothing, and for one that is no executable.
-func Given(t *tool.Tool) (string, error) {
+// Given says, for a human who decides, what an executable tool runs and what it is
+// given: secrets, variables of the environment, the network. The text names the
+// program and its manifest by their content, so that another program, or another
+// word on its risk, needs another yes. A path below root is written from there. The
+// text is "" for a tool that is no executable.
+func Given(t *tool.Tool, root string) string {
 	h, ok := t.Handler.(*handler)
-	if !ok || len(h.manifest.Runtime.Secrets) == 0 && len(h.manifest.Env) == 0 {
-		return "", nil
+	if !ok {
+		return ""
 	}
-	digest, err := digestFile(h.program.path)
-	if err != nil {
-		return "", tool.Errorf("executable.Given", tool.Unavailable, "the program of %s cannot be read: %w", h.name(), err)
+	path := h.program.path
+	if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
+		path = "./" + filepath.ToSlash(rel)
 	}
 	var with []string
 	if names := h.manifest.Runtime.Secrets; len(names) > 0 {
@@ -30,6 +32,15 @@ func Given(t *tool.Tool) (string, error) {
 	if h.manifest.Runtime.Network {
 		with = append(with, "the network")
 	}
-	return fmt.Sprintf("run %s (sha256 %s) as the tool %s with %s",
-		h.program.path, digest[:16], h.name(), strings.Join(with, " and ")), nil
+	text := "run " + path
+	if len(h.manifest.Args) > 0 {
+		text += fmt.Sprintf(" %q", h.manifest.Args)
+	}
+	text += " as the tool " + h.name()
+	if len(with) > 0 {
+		text += " with " + strings.Join(with, " and ")
+	}
+	// Whoever writes both of two programs can make short digests of them alike.
+	const digits = 40
+	return text + fmt.Sprintf(" (sha256 %s, its manifest %s)", h.program.digest[:digits], h.digest[:digits])
 }

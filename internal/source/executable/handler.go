@@ -28,6 +28,7 @@ const op = "executable.Execute"
 type handler struct {
 	*Options
 	manifest *manifest.Manifest
+	digest   string // of the manifest: SHA-256, in hex
 	program  *program
 	readable []string // the folder of the executable
 }

@@ -215,7 +215,7 @@ func (l *loader) load(name string) (*tool.Tool, []Problem) {
 	if err != nil {
 		return nil, []Problem{at(m, err)}
 	}
-	h := &handler{Options: &l.Options, manifest: m, program: p}
+	h := &handler{Options: &l.Options, manifest: m, digest: digest, program: p}
 	if inside(l.folder, p.path) { // an executable elsewhere sees nothing beside it
 		h.readable = []string{l.folder}
 	}

@@ -1,0 +1,30 @@
+package apps
+
+import (
+	"path/filepath"
+
+	"callgate/internal/app"
+	"callgate/internal/gate/policy"
+	"callgate/internal/kernel/consent"
+	"callgate/internal/source/executable"
+	"callgate/tool"
+)
+
+// floor leaves out what nobody accepted of the app.
+func (l *Loaded) floor(consents *consent.Consents) {
+	a := l.App
+	l.Accepted, l.Pending = consents.Of(a), consents.Change(a).New
+	l.Rules = a.Rules.Floor(func(g policy.Grant) bool { return l.Accepted.Has(consent.Grant(a, g)) })
+	for _, s := range a.Skills {
+		if l.Accepted.Has(consent.Skill(a, s)) {
+			l.Skills = append(l.Skills, s)
+		}
+	}
+}
+
+// withheld returns why an executable is not run: nobody accepted it. It is asked when
+// the tool is called, because another program may be there by then.
+func (l *Loaded) withheld(t *tool.Tool) error {
+	text := executable.Given(t, filepath.Dir(l.App.Path))
+	return l.Accepted.Check("apps.Load", consent.Program(l.App, app.Program{Text: text}))
+}
