@@ -16,11 +16,13 @@ import (
 var rules = house.Rules{
 	Layers: [][]string{
 		{"tool", "internal/nearest", "internal/version", "internal/house", "internal/feed", "internal/durable",
-			"internal/amount", "internal/lazyregexp", "internal/memtrim", "internal/ownership", "internal/visible"},
+			"internal/amount", "internal/lazyregexp", "internal/memtrim", "internal/ownership", "internal/visible",
+			"internal/module/filesystem/pathglob"},
 		{"llm", "internal/secret", "internal/statedir", "internal/document", "internal/peer"},
 		{"internal/protocol"},
 		{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache",
-			"internal/search/eval"},
+			"internal/search/eval", "internal/gate/shellcmd"},
+		{"internal/gate/match"},
 		{"internal/search", "internal/registry", "internal/journal", "internal/artifact", "internal/sandbox",
 			"internal/netguard", "internal/markdown", "internal/task", "internal/agent/surface", "internal/agent/calltext",
 			"internal/agent/filter", "internal/conversation/history", "internal/conversation/prompt",
@@ -55,6 +57,7 @@ var rules = house.Rules{
 		{Import: "github.com/openai", Why: "one POST and an event stream need no SDK"},
 		{Import: "github.com/anthropics", Why: "one POST and an event stream need no SDK"},
 		{Import: "charm.land", Only: []string{"internal/tui"}, Why: "one room draws the terminal"},
+		{Import: "mvdan.cc/sh", Only: []string{"internal/gate/shellcmd"}, Why: "one package reads command lines"},
 		{Import: "github.com/chromedp", Only: []string{"internal/module/browser"}, Why: "one module drives the browser"},
 		{Import: "github.com/spf13/cobra", Only: []string{"internal/cli"}, Why: "only the command line parses commands"},
 		{Import: "net/http", Why: "HTTP is the business of the faces, and of what is reached over it", Only: []string{

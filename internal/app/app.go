@@ -12,12 +12,11 @@
 package app
 
 import (
-	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
+	"callgate/internal/app/variable"
 	"callgate/internal/gate/policy"
 )
 
@@ -47,6 +46,8 @@ type App struct {
 	// Parts are the files that a combined app comes from: see package inforce. Nil for
 	// an app of one file, a project's.
 	Parts *Parts
+
+	env variable.Used // what of the environment is in it
 }
 
 // Parts are what a project's file says and what the user's own says. Either may be
@@ -60,6 +61,19 @@ func (a *App) OfProject() *App {
 		return a
 	}
 	return a.Parts.Project
+}
+
+// Hide puts the names of variables of the environment in the place of the values
+// that the app file made use of. Whatever is made of an app and shown, to a human or
+// a model, goes through it.
+func (a *App) Hide(text string) string {
+	switch {
+	case a == nil:
+		return text
+	case a.Parts != nil:
+		return a.Parts.Project.Hide(a.Parts.User.Hide(text))
+	}
+	return a.env.Hide(text)
 }
 
 // Program is an executable tool that is given secrets or variables of the
@@ -104,19 +118,7 @@ type Module struct {
 	Credential  string       // the secret that its calls are given; "": none
 	Middleware  []Middleware // around its calls, the first outermost
 	Env         []string     // variables of the environment that its block uses
-	// EnvShown is its config and constraints for people, with names in the place of
-	// the values of Env; empty without those.
-	EnvShown string
-	FromUser bool // it is in the user's own file, and needs no consent
-}
-
-// Shown is the module's config and constraints for people.
-func (m Module) Shown() string { return cmp.Or(m.EnvShown, m.settings()) }
-
-func (m Module) settings() string {
-	config, _ := json.Marshal(m.Config) // it came from a file
-	constraints, _ := json.Marshal(m.Constraints)
-	return "config " + string(config) + " and constraints " + string(constraints)
+	FromUser    bool         // it is in the user's own file, and needs no consent
 }
 
 // Step is one call that sets a module up.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"callgate/internal/app"
 	"callgate/internal/gate/policy"
@@ -90,7 +91,7 @@ tools:
 	}
 	got := *a
 	got.Rules = nil
-	if diff := cmp.Diff(want, &got); diff != "" {
+	if diff := cmp.Diff(want, &got, cmpopts.IgnoreFields(app.App{}, "env")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := a.Rules.ApprovalTimeout().Seconds(); got != 60 {

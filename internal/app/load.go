@@ -144,7 +144,7 @@ func parse(name, folder string, data []byte, known KnownModules, vars Vars) (*Ap
 func withoutValues(err error, s *scope) error {
 	var e *tool.Error
 	if errors.As(err, &e) {
-		e.Message = s.variables.Hide(e.Message)
+		e.Message = s.variables.Used().Hide(e.Message)
 	}
 	return err
 }
@@ -152,9 +152,9 @@ func withoutValues(err error, s *scope) error {
 // finish fills in what the file leaves out.
 func (f *file) finish() {
 	a := f.app
-	a.Identity = f.identity
+	a.Identity, a.env = f.identity, f.variables.Used()
 	for _, text := range f.warnings {
-		a.Warnings = append(a.Warnings, f.variables.Hide(text))
+		a.Warnings = append(a.Warnings, a.Hide(text))
 	}
 	a.ID = f.id()
 	a.Name = cmp.Or(a.Name, a.ID)

@@ -80,9 +80,7 @@ func (b *moduleBlock) module(e node.Entry) {
 			b.Fail(e.KeyAt, mendSetting, "%v", err)
 		}
 	}
-	if m.Env = b.variables.Since(mark); len(m.Env) > 0 {
-		m.EnvShown = b.variables.Hide(m.settings())
-	}
+	m.Env = b.variables.Since(mark)
 	b.modules = append(b.modules, m)
 	b.constraints[e.Key] = constraint
 }

@@ -178,11 +178,11 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 // openModel opens the model of a conversation's lane, if a human accepted where
 // it and its fallbacks are.
 func (m *Manager) openModel(c *Conversation, loaded *apps.Loaded, spec Spec) (*agent.ModelConfig, error) {
-	if text := consent.Prompt(c.agent); text != "" && !loaded.Accepted {
+	if text := consent.Prompt(loaded.App, c.agent); text != "" && !loaded.Accepted {
 		return nil, consent.Needed("conversation.Open", text)
 	}
 	for _, model := range consent.Models(loaded.App, c.agent) {
-		if text := consent.Endpoint(model); text != "" && !loaded.Accepted {
+		if text := consent.Endpoint(loaded.App, model); text != "" && !loaded.Accepted {
 			return nil, consent.Needed("conversation.Open", text)
 		}
 	}

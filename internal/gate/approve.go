@@ -99,17 +99,21 @@ func (g *Gate) awaitAnswer(ctx context.Context, c *callState) error {
 // human approved. An edited call is authorized and checked again first.
 func (g *Gate) bindApproved(ctx context.Context, c *callState) (shown []tool.Claim, err error) {
 	answer := c.request.Answer
-	if len(answer.Args) == 0 {
-		return c.request.Claims, bindEffects(ctx, c)
+	steps := []step{bindEffects, authorizeCall}
+	shown = c.request.Claims
+	if len(answer.Args) > 0 {
+		c.call.Args, shown = answer.Args, answer.Claims
+		steps = []step{authorize, g.checkArgs, bindEffects, authorizeCall}
 	}
-	c.call.Args = answer.Args
-	for _, again := range []step{authorize, g.checkArgs, bindEffects} {
+	for _, again := range steps {
 		if err := again(ctx, c); err != nil {
 			return nil, err
 		}
 	}
-	c.coercions = append(c.coercions, "a human edited the arguments before approving")
-	return answer.Claims, nil
+	if len(answer.Args) > 0 {
+		c.coercions = append(c.coercions, "a human edited the arguments before approving")
+	}
+	return shown, nil
 }
 
 // askAgain replaces an approved request by one for what the call would do now.
@@ -138,10 +142,10 @@ func (g *Gate) withdrawApproval(ctx context.Context, c *callState) {
 	}
 }
 
-// checkBinding binds an approved call once more when it holds its locks, which
-// may have taken a while.
+// checkBinding binds a call that was approved, or decided by where its paths
+// lead, once more when it holds its locks, which may have taken a while.
 func checkBinding(ctx context.Context, c *callState) error {
-	if c.request == nil {
+	if c.request == nil && !c.byArguments {
 		return nil
 	}
 	held := c.claims

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/match"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/rulefiles"
 	"callgate/tool"
@@ -155,6 +156,12 @@ func (c *Caller) Decide(t *tool.Tool) policy.Decision {
 		}
 	}
 	return policy.Decide(r.Policy, t, c.id.Principal)
+}
+
+// decideCall returns what the rules say of one call of a tool that they do not
+// hide.
+func (c *Caller) decideCall(t *tool.Tool, call *match.Call) policy.Decision {
+	return policy.DecideCall(c.rules.Policy, t, c.id.Principal, call)
 }
 
 // Scope names what an app brings with it: one file used in several folders is

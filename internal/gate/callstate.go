@@ -28,8 +28,10 @@ type callState struct {
 	decision  policy.Decision
 	coercions []string
 	claims    []tool.Claim
-	ruleFiles []string          // the files with rules for agents that the call would change
-	request   *approval.Request // set when a human is or was asked
+	// byArguments says that rules about arguments had a say in the decision.
+	byArguments bool
+	ruleFiles   []string          // the files with rules for agents that the call would change
+	request     *approval.Request // set when a human is or was asked
 
 	ticket      Ticket // set when a place in the lock queue was taken ahead
 	lease       Lease

@@ -144,11 +144,12 @@ func New(c Config) *Gate {
 		queued: &g.queued, records: &g.records,
 	}
 	before := []step{
-		g.resolve,    // dotted, wire, short and misspelt names → one tool, or did-you-mean
-		authorize,    // deny · approve · allow; hidden tools do not exist
-		g.checkArgs,  // coerce what is safe, validate the rest
-		bindEffects,  // effects from arguments, paths canonical before they become lock names
-		protectRules, // a change of the rules needs a human, whatever is granted
+		g.resolve,     // dotted, wire, short and misspelt names → one tool, or did-you-mean
+		authorize,     // deny · approve · allow; hidden tools do not exist
+		g.checkArgs,   // coerce what is safe, validate the rest
+		bindEffects,   // effects from arguments, paths canonical before they become lock names
+		authorizeCall, // the rules about arguments, for those of this call
+		protectRules,  // a change of the rules needs a human, whatever is granted
 		g.rateLimit,
 		g.recordAsked, // journal: asked, with the verdict so far
 	}

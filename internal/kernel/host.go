@@ -20,7 +20,7 @@ func (k *Kernel) moduleHost(name string) module.Host {
 	host := module.Host{
 		State: filepath.Join(k.state.String(), "modules", name), Hidden: k.hidden(),
 		Helpers: k.helpers, Log: k.log.With("module", name), Scrub: k.vault.ScrubString, Embedder: builtinEmbedder{},
-		Models:    &modelset.Lender{Opener: k.models, ModelsOf: k.modelsOf, Consent: consent.Endpoint},
+		Models:    &modelset.Lender{Opener: k.models, ModelsOf: k.modelsOf},
 		Tasks:     k.tasks.ForModules(k.taskAsker),
 		Documents: document.Scoped(document.Scoped(k.database.Stores().Documents, "module"), name),
 	}
@@ -54,11 +54,12 @@ func (k *Kernel) taskAsker(call tool.Call) (task.Asker, string, error) {
 	}, parent, nil
 }
 
-// modelsOf returns the models that the app of a session may use.
-func (k *Kernel) modelsOf(id string) (models []*app.Model, accepted bool, err error) {
+// modelsOf returns the models that the app of a session may use, and what checks
+// that a human accepted where one of them is.
+func (k *Kernel) modelsOf(id string) (models []*app.Model, check func(*app.Model) error, err error) {
 	s, err := k.Sessions.Get(id)
 	if err != nil || s.App() == nil {
-		return nil, false, err
+		return nil, nil, err
 	}
 	a, own := s.App(), s.Principal().Agent
 	agents := slices.Clone(a.Agents)
@@ -66,7 +67,12 @@ func (k *Kernel) modelsOf(id string) (models []*app.Model, accepted bool, err er
 	for _, agent := range agents {
 		models = append(models, consent.Models(a, agent)...)
 	}
-	return models, k.consents.Accepted(a), nil
+	return models, func(m *app.Model) error {
+		if text := consent.Endpoint(a, m); text != "" && !k.consents.Accepted(a) {
+			return consent.Needed("kernel.modelsOf", text)
+		}
+		return nil
+	}, nil
 }
 
 func rank(last bool) int {

@@ -2,7 +2,9 @@ package secret_test
 
 import (
 	"bytes"
+	"encoding/base32"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -10,10 +12,12 @@ import (
 	"html"
 	"log/slog"
 	"math/rand/v2"
+	"mime/quotedprintable"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"callgate/internal/secret"
 	"callgate/tool"
@@ -87,8 +91,48 @@ func encodings(value string) map[string]string {
 		"base64 in lines":        wrapped(std([]byte(value)), 16, "\n"),
 		"base64, indented":       wrapped(std([]byte(value)), 16, "\r\n    "),
 		"base64, lines in json":  inJSON(wrapped(std([]byte(value)), 16, "\n")),
+		"base64 twice":           std([]byte(std([]byte(value)))),
+		"base64 of hex":          std([]byte(hex.EncodeToString([]byte(value)))),
+		"hex of base64":          hex.EncodeToString([]byte(std([]byte(value)))),
+		"base32":                 base32.StdEncoding.EncodeToString([]byte(value)),
+		"hex with colons":        eachByte(value, "%02x", ":"),
+		"hex with spaces, upper": eachByte(value, "%02X", " "),
+		"hex as Go prints it":    eachByte(value, "0x%02x", ", "),
+		"octal escapes":          eachByte(value, `\%03o`, ""),
+		"octal as od prints it":  eachByte(value, "%03o", " "),
+		"numbers in JSON":        "[" + eachByte(value, "%d", ",") + "]",
+		"UTF-16":                 inUTF16(value),
+		"UTF-16 in base64":       std([]byte(inUTF16(value))),
+		"UTF-16 in JSON":         inJSON(inUTF16(value)),
+		"mail":                   "x" + inMail(value),
+		"mail, all of it":        eachByte(value, "=%02X", ""),
 	}
 	return all
+}
+
+// eachByte writes the bytes of a text as numbers.
+func eachByte(text, format, between string) string {
+	numbers := make([]string, len(text))
+	for i := range len(text) {
+		numbers[i] = fmt.Sprintf(format, text[i])
+	}
+	return strings.Join(numbers, between)
+}
+
+func inUTF16(text string) string {
+	var b []byte
+	for _, unit := range utf16.Encode([]rune(text)) {
+		b = binary.LittleEndian.AppendUint16(b, unit)
+	}
+	return string(b)
+}
+
+func inMail(text string) string {
+	var b strings.Builder
+	w := quotedprintable.NewWriter(&b)
+	_, _ = w.Write([]byte(text))
+	_ = w.Close()
+	return b.String()
 }
 
 func lowerPercent(text string) string {
@@ -206,9 +250,9 @@ func TestStreamHoldsBackLittle(t *testing.T) {
 		{"it is sword", "plain.\nit is "},
 		{"fish-", "plain.\nit is "},
 		{"sword", "plain.\nit is "},
-		{"fish! All of it: 100 %", "plain.\nit is [secret A]! All of it: 100 "},
-		{" and sword", "plain.\nit is [secret A]! All of it: 100 % and "},
-		{"? ", "plain.\nit is [secret A]! All of it: 100 % and sword? "},
+		{"fish! All of it: 700 %", "plain.\nit is [secret A]! All of it: 700 "},
+		{" and sword", "plain.\nit is [secret A]! All of it: 700 % and "},
+		{"? ", "plain.\nit is [secret A]! All of it: 700 % and sword? "},
 	} {
 		_, _ = s.Write([]byte(c.piece))
 		if out.String() != c.want {

@@ -181,6 +181,8 @@ func decode[T text](t T, into *[utf8.UTFMax]byte) (size, width int) {
 		return decodeHex(t, 2, 2, into)
 	case 'u':
 		return decodeUnicode(t, into)
+	case '0', '1', '2', '3':
+		return decodeOctal(t, into)
 	default:
 		if i := strings.IndexByte(controls, c); i >= 0 {
 			into[0] = controlBytes[i]
@@ -208,6 +210,22 @@ func decodeHex[T text](t T, from, digits int, into *[utf8.UTFMax]byte) (size, wi
 	}
 	into[0] = byte(v)
 	return 1, width
+}
+
+// decodeOctal reads a byte of three octal digits after a backslash.
+func decodeOctal[T text](t T, into *[utf8.UTFMax]byte) (size, width int) {
+	v := 0
+	for i := 1; i <= 3; i++ {
+		if i >= len(t) {
+			return 0, cutOff
+		}
+		if t[i] < '0' || t[i] > '7' {
+			return 0, 0
+		}
+		v = v<<3 | int(t[i]-'0')
+	}
+	into[0] = byte(v)
+	return 1, 4
 }
 
 // decodeUnicode reads \uXXXX, or a pair of them that is one character.

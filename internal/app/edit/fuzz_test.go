@@ -121,7 +121,7 @@ func compare(t *testing.T, text, out []byte, s app.Server, there bool) {
 			t.Fatalf("(-want +got):\n%s\n%s", diff, out)
 		}
 	}
-	diff := cmp.Diff(before, after, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(app.App{}, "Warnings"),
+	diff := cmp.Diff(before, after, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(app.App{}, "Warnings", "env"),
 		cmpopts.SortSlices(func(a, b app.Module) bool { return a.Name < b.Name }),
 		cmp.Comparer(func(a, b *policy.Rules) bool { return reflect.DeepEqual(a, b) }))
 	if diff != "" {

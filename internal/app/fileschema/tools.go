@@ -131,6 +131,8 @@ func capabilitiesBlock(known app.KnownModules) node {
 	)
 }
 
+func examples() node { return nullable(list(node{"type": []string{"object", "string"}})) }
+
 func seconds(d time.Duration) int { return int(d / time.Second) }
 
 func ruleBlock(known app.KnownModules) node {
@@ -138,6 +140,12 @@ func ruleBlock(known app.KnownModules) node {
 		key{"module", suggestions(modules(known)...), "A module, or \"*\" for every one."},
 		key{"actions", list(text()), "Actions of it, without its name. Left out: all of them."},
 		key{"reason", text().with("maxLength", 300), "Why, for the human who is asked or the model that is refused."},
+		key{"match", node{"type": "object", "minProperties": 1},
+			"The rule is only about calls with these arguments: {path: \"src/**\"}, {command: git log *}, {n: {max: 5}}."},
+		key{"examples", block("rule.examples",
+			key{"match", examples(), "Calls that must fit: arguments, or the text of a command."},
+			key{"not_match", examples(), "Calls that must not fit."},
+		), "Calls that show what match means. They are checked when this file is read."},
 	), "module")
 	var each []node
 	for _, name := range slices.Sorted(maps.Keys(known)) {

@@ -90,8 +90,10 @@ func (b *block) rule(e node.Entry) (rule policy.Entry) {
 			named = true
 			b.TextInto(&rule.Module)(in)
 		},
-		"actions": b.Texts(&rule.Actions, "name the actions, such as [read], or leave the key out for all of them"),
-		"reason":  b.TextInto(&rule.Reason),
+		"actions":  b.Texts(&rule.Actions, "name the actions, such as [read], or leave the key out for all of them"),
+		"reason":   b.TextInto(&rule.Reason),
+		"match":    func(in node.Entry) { rule.Match = b.match(in) },
+		"examples": func(in node.Entry) { rule.Examples = b.examples(in) },
 	})
 	if !named {
 		b.Fail(e.At, `add module: and its name, or module: "*" for every module`, "%s names no module", e.Name())

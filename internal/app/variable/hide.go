@@ -1,6 +1,7 @@
 package variable
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -15,17 +16,24 @@ const (
 	beginning = 8
 )
 
-// Use notes a value that is filled in.
-func (s *Set) Use(name, value string) {
+// Used are the values of the environment that an app file made use of, with the
+// names of their variables. Nil is none.
+type Used map[string]string
+
+// use notes a value that is filled in.
+func (s *Set) use(name, value string) {
 	s.log = append(s.log, name)
 	if len(value) < shortest {
 		return
 	}
 	if s.used == nil {
-		s.used = map[string]string{}
+		s.used = Used{}
 	}
 	s.used[value] = name
 }
+
+// Used returns the values that were filled in so far.
+func (s *Set) Used() Used { return s.used }
 
 // Mark is the place of now among the uses of the environment.
 func (s *Set) Mark() int { return len(s.log) }
@@ -36,17 +44,26 @@ func (s *Set) Since(mark int) []string {
 }
 
 // Hide puts the names of variables of the environment in the place of their values,
-// whole or cut short. What a file makes of the environment must not be printed.
-func (s *Set) Hide(text string) string {
+// whole or cut short, plain or quoted. What a file makes of the environment must not
+// be printed.
+func (u Used) Hide(text string) string {
 	longestFirst := func(a, b string) int { return len(b) - len(a) }
-	for _, value := range slices.SortedFunc(maps.Keys(s.used), longestFirst) {
-		name := "{{env." + s.used[value] + "}}"
-		quoted := strings.Trim(strconv.Quote(value), `"`)
-		for _, form := range slices.Compact([]string{value, quoted}) {
-			text = hideValue(text, form, name)
+	for _, value := range slices.SortedFunc(maps.Keys(u), longestFirst) {
+		for _, form := range forms(value) {
+			text = hideValue(text, form, "{{env."+u[value]+"}}")
 		}
 	}
 	return text
+}
+
+// forms are the ways in which a value is written: as it is, in quotes, and in JSON.
+func forms(value string) []string {
+	inJSON, _ := json.Marshal(value) // a text always can be written
+	all := []string{value, strconv.Quote(value), string(inJSON)}
+	for i, form := range all[1:] {
+		all[i+1] = form[1 : len(form)-1]
+	}
+	return slices.Compact(all)
 }
 
 // hideValue replaces every beginning of a value, as far as it goes.

@@ -32,7 +32,7 @@ type Set struct {
 
 	file *node.Reader          // where own is written
 	own  map[string]node.Entry // defined by the file, as they are written
-	used map[string]string     // values of the environment that were filled in, with their names
+	used Used                  // values of the environment that were filled in, with their names
 	log  []string              // names of the environment that were filled in, in order
 }
 
@@ -182,7 +182,7 @@ func (s *Set) lookUp(at place, name string, chain []string) (string, state) {
 		return *s.AppName, stateOf(*s.AppName != "")
 	case kind == "env" && rest != "":
 		value, ok := s.Env(rest)
-		s.Use(rest, value)
+		s.use(rest, value)
 		return value, stateOf(ok)
 	case kind == "secret" && rest != "":
 		return secret(at, rest)

@@ -94,6 +94,7 @@ func (b *builder) entries(list string, kind int, entries []Entry) {
 		if len(e.Reason) > maxReason || strings.ContainsFunc(e.Reason, unicode.IsControl) {
 			b.fail(path+".reason", quote(e.Reason), fmt.Sprintf("one line of at most %d bytes", maxReason))
 		}
+		pattern := b.pattern(path, kind, e)
 		actions := e.Actions
 		if len(actions) == 0 {
 			actions = []string{wild}
@@ -102,13 +103,18 @@ func (b *builder) entries(list string, kind int, entries []Entry) {
 			if !b.action(fmt.Sprintf("%s.actions[%d]", path, j), action, true) || !ok {
 				continue
 			}
-			reason := fmt.Sprintf("%s rule for %s.%s in tools.capabilities", list, e.Module, action)
+			reason := fmt.Sprintf("%s rule for %s.%s%s in tools.capabilities", list, e.Module, action, withMatch(pattern))
 			if why := strings.TrimSpace(e.Reason); why != "" {
 				reason += ": " + why
 			} else if defaultReasons[kind] != "" {
 				reason += ": " + defaultReasons[kind]
 			}
-			b.addRule(e.Module, action, kind, &ruleSource{reason, "tools." + path})
+			source := &ruleSource{reason, "tools." + path}
+			if pattern == nil {
+				b.addRule(e.Module, action, kind, source)
+			} else {
+				b.addMatched(e.Module, action, matchedRule{kind, pattern, source})
+			}
 		}
 	}
 }

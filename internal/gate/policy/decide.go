@@ -50,9 +50,9 @@ const (
 	reasonPermit  = "name it under grant or approve there to permit it"
 )
 
-// Decide decides whether p may call t under r, and under the user's rules behind
-// them. Nil rules are those of an app without capabilities.
-func Decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
+// decide decides by the rules that name the tool, and by those about arguments
+// that hold for the call being decided, of each file: see combine.go.
+func decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
 	var buffer [2]ruleSet // avoids an allocation
 	sets := r.sets(buffer[:0], t.ID)
 	if p.Daemon {
@@ -94,11 +94,35 @@ func decideForDaemon(sets []ruleSet, t *tool.Tool) Decision {
 
 // decideByDefault decides a tool that no deny or approve rule names: by a grant,
 // then as one of the kernel's own tools, then by the ceiling and the default
-// policy.
+// policy. A grant that nobody accepted widens neither what holds without rules nor
+// what the user's own file says.
 func decideByDefault(sets []ruleSet, t *tool.Tool) Decision {
-	if set, s := firstOf(sets, granted); s != nil {
-		return set.decision(Allow, s)
+	var pending Decision
+	for i := range sets {
+		set := &sets[i]
+		s := set.found.first(granted)
+		if s == nil {
+			continue
+		}
+		pending = set.decision(Allow, s)
+		if set.accepted(t.ID, &set.found) {
+			return pending
+		}
 	}
+	d := decideUnnamed(sets, t)
+	if pending.Verdict == "" || d.Verdict == Allow {
+		return d
+	}
+	if user := sets[:1]; user[0].isUser {
+		if own := decideUnnamed(user, t); own.Verdict != Allow && own.Rule != ruleNoBlock {
+			return own
+		}
+	}
+	return decideAtFloor(t, pending)
+}
+
+// decideUnnamed decides a tool that no rule names.
+func decideUnnamed(sets []ruleSet, t *tool.Tool) Decision {
 	if t.Runtime.Control {
 		return Decision{Allow, "one of the kernel's own tools", ruleControl}
 	}
@@ -115,7 +139,11 @@ func decideByDefault(sets []ruleSet, t *tool.Tool) Decision {
 	}
 	switch set.fallback {
 	case Auto:
-		return set.decision(Allow, &ruleSource{"default_policy auto in tools.capabilities", ruleFallback})
+		d := set.decision(Allow, &ruleSource{"default_policy auto in tools.capabilities", ruleFallback})
+		if set.pending[auto] {
+			return decideAtFloor(t, d)
+		}
+		return d
 	case Ask:
 		return set.decision(Approve, &ruleSource{fmt.Sprintf(reasonUnnamed, t.ID.Dotted()), ruleFallback})
 	default:

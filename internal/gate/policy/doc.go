@@ -2,10 +2,10 @@
 //
 // The capabilities of an app file are compiled once into [Rules], and [Decide]
 // checks a resolved tool against them. Decide is a pure function of the rules,
-// the tool and the principal: it reads no argument, no clock and no history, so
-// the same call gets the same decision everywhere. A tool's module is the
-// namespace of its ID and its action is the name of its ID, so an alias or a
-// wire name never bypasses a rule.
+// the tool and the principal: it reads no clock and no history, so the same call
+// gets the same decision everywhere. A tool's module is the namespace of its ID
+// and its action is the name of its ID, so an alias or a wire name never bypasses
+// a rule.
 //
 // # Precedence
 //
@@ -29,6 +29,23 @@
 //
 // A user's own file stands behind that of every project: combine.go says which of
 // the two wins.
+//
+// # Arguments
+//
+// A rule with a match is about calls with some arguments only. [Decide] knows no
+// arguments: it says what is listed, and a tool that some arguments may use is.
+// [DecideCall] decides one call, as if the rules that hold for its arguments had
+// no match, and the others did not exist. A grant holds if every part of the call
+// fits; a deny or an approve rule if any part does. Where it cannot be told
+// whether a deny holds, as with a command that is computed, a human is asked.
+//
+// # Floor
+//
+// An app file may come from a stranger, so what it grants counts only once a human
+// accepted it. Until then [Rules.Floor] narrows the rules: a call runs unasked only
+// where it would without any rules, and needs approval where a grant or
+// default_policy auto would let it run. Denies, approves, hides and limits hold from
+// the start. [Rules.Wider] says what there is to accept.
 //
 // # Rates
 //

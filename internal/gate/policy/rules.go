@@ -28,6 +28,10 @@ type Entry struct {
 	Module  string
 	Actions []string // empty: all
 	Reason  string   // shown to the refused caller, or to the human who approves
+	// Match limits the rule to calls with some arguments, in the form that
+	// [match.Compile] reads. Nil: all calls.
+	Match    map[string]any
+	Examples Examples
 }
 
 // Constraint limits the actions of a module that models see.
@@ -63,9 +67,11 @@ type Rules struct {
 	ceiling  int  // the highest risk level that the default policy applies to
 	timeout  time.Duration
 	modules  map[string]*module
-	every    module // the rules of module "*"
-	file     string // named in reasons; "": it need not be, there is one file only
-	user     *Rules // the user's own, which hold as well: see Over
+	every    module         // the rules of module "*"
+	call     *judgedCall    // set while one call is decided: see DecideCall
+	pending  map[place]bool // the grants that nobody accepted: see Floor
+	file     string         // named in reasons; "": it need not be, there is one file only
+	user     *Rules         // the user's own, which hold as well: see Over
 }
 
 // ApprovalTimeout returns the time a human has to answer under these rules.
@@ -91,6 +97,7 @@ type module struct {
 type rule struct {
 	sources [kinds]*ruleSource // nil: no rule of that kind
 	limit   int                // calls per window; 0: none
+	matched []matchedRule      // the rules that are about some arguments only
 }
 
 // The kinds of rules.
@@ -109,6 +116,9 @@ type ruleSource struct{ reason, rule string }
 type matches struct {
 	rules [4]*rule
 	own   *module // the rules of the tool's own module
+	// fitting are the rules about some arguments that hold for the call; none while
+	// no call is decided.
+	fitting [kinds]*ruleSource
 }
 
 // lookup returns the rules that name a tool.
@@ -119,6 +129,9 @@ func (r *Rules) lookup(id tool.ID) matches {
 		m.rules[0], m.rules[1] = own.actions[id.Name], &own.all
 	}
 	m.rules[2], m.rules[3] = r.every.actions[id.Name], &r.every.all
+	if r.call != nil {
+		m.judge(r.call)
+	}
 	return m
 }
 
@@ -129,7 +142,7 @@ func (m *matches) first(kind int) *ruleSource {
 			return c.sources[kind]
 		}
 	}
-	return nil
+	return m.fitting[kind]
 }
 
 // hidden returns the source that hides an action from models, or nil.

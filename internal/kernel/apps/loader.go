@@ -105,27 +105,40 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	loaded.App = a
 	loaded.Off = turnedOff(a.OfProject())
 	loaded.Accepted, loaded.Pending = l.opt.Consents.Accepted(a), l.opt.Consents.Pending(a)
-	loaded.Warnings = slices.Clone(a.Warnings)
+	loaded.warn(a.Warnings...)
 	l.readModules(loaded)
 	if len(a.Dirs) > 0 || len(a.Servers) > 0 {
 		loaded.Scope = scopeOf(loaded.Files, workspace)
 	}
-	loaded.Warnings = append(loaded.Warnings, problems(f)...)
-	loaded.Warnings = append(loaded.Warnings, l.opt.Servers.In(loaded.Scope).Warnings()...)
+	loaded.warn(problems(f)...)
+	loaded.warn(l.opt.Servers.In(loaded.Scope).Warnings()...)
+	loaded.warn(l.modelProblems(a)...)
+	if loaded.Pending != "" {
+		loaded.warn("this app file needs consent for: " + loaded.Pending +
+			" (callgate app trust); until then that is left out")
+	}
+	return loaded, nil
+}
+
+// warn adds warnings, each once, without values of the environment.
+func (l *Loaded) warn(texts ...string) {
+	for _, text := range texts {
+		if text = l.App.Hide(text); !slices.Contains(l.Warnings, text) {
+			l.Warnings = append(l.Warnings, text)
+		}
+	}
+}
+
+// modelProblems says what is wrong with the models of an app.
+func (l *Loader) modelProblems(a *app.App) (all []string) {
 	for _, agent := range a.Agents {
 		for _, m := range consent.Models(a, agent) {
 			for _, text := range l.opt.Models.Problems(m) {
-				if text = fileOf(loaded.Files, agent) + ": " + text; !slices.Contains(loaded.Warnings, text) {
-					loaded.Warnings = append(loaded.Warnings, text)
-				}
+				all = append(all, fileOf(a, agent)+": "+text)
 			}
 		}
 	}
-	if loaded.Pending != "" {
-		loaded.Warnings = append(loaded.Warnings,
-			"this app file needs consent for: "+loaded.Pending+" (callgate app trust); until then that is left out")
-	}
-	return loaded, nil
+	return all
 }
 
 // canonical gives a folder its one name.
@@ -262,11 +275,11 @@ func (l *Loader) readModules(loaded *Loaded) {
 		m.Credentials[from.Name] = from.Credential
 		m.Middleware[from.Name] = middleware(from)
 		settings, err := l.opt.Modules.Settings(from)
-		if text := consent.Module(from); text != "" && !loaded.Accepted {
+		if text := consent.Module(loaded.App, from); text != "" && !loaded.Accepted {
 			err = consent.Needed("apps.Load", text)
 		}
 		if err != nil {
-			loaded.Warnings = append(loaded.Warnings, err.Error())
+			loaded.warn(err.Error())
 			m.Settings[from.Name] = err
 		} else if settings != nil {
 			m.Settings[from.Name] = settings
@@ -275,7 +288,7 @@ func (l *Loader) readModules(loaded *Loaded) {
 	if !loaded.Accepted {
 		m.Withheld = map[string]error{}
 		for _, p := range loaded.App.Programs {
-			m.Withheld[p.Tool] = consent.Needed("apps.Load", p.Text)
+			m.Withheld[p.Tool] = consent.Needed("apps.Load", consent.Program(loaded.App, p))
 		}
 	}
 	m.Mask = mask(loaded.App.Middleware)

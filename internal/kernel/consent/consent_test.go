@@ -69,8 +69,8 @@ func busy() *app.App {
 func TestLines(t *testing.T) {
 	t.Parallel()
 	want := []string{
-		`give the module http the secret TOKEN, KEY with config {"headers":{"X-Key":"{{secret.KEY}}"}} and constraints null`,
-		`call database.connect {"path":"x.db"}`,
+		`give the module http the secret TOKEN, KEY with config {"headers":{"X-Key":"{{secret.KEY}}"}}`,
+		`call database.connect with {"path":"x.db"} whenever a session opens`,
 		"send the texts of the tools, and searches, to https://search.example.com with the key {{secret.SEARCH}}",
 		"send conversations, and what tools answer in them, to https://summary.example.com",
 		"send conversations, and what tools answer in them, to " + elsewhere,
@@ -104,7 +104,7 @@ func TestEndpoint(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := consent.Endpoint(&tt.m)
+			got := consent.Endpoint(&app.App{}, &tt.m)
 			if (got == "") != (tt.want == "") || !strings.HasSuffix(got, tt.want) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}

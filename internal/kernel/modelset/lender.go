@@ -15,11 +15,8 @@ import (
 type Lender struct {
 	Opener *Opener
 	// ModelsOf returns the models that the app of a session may use, its agent's
-	// own first, and whether a human accepted where they are.
-	ModelsOf func(session string) (models []*app.Model, accepted bool, err error)
-	// Consent says what a human has to accept before a model is used; empty for
-	// nothing.
-	Consent func(*app.Model) string
+	// own first, and what checks that a human accepted where one of them is.
+	ModelsOf func(session string) (models []*app.Model, check func(*app.Model) error, err error)
 }
 
 var _ module.Models = (*Lender)(nil)
@@ -27,7 +24,7 @@ var _ module.Models = (*Lender)(nil)
 // For returns a model for one call.
 func (l *Lender) For(_ context.Context, call tool.Call, want module.Want) (llm.Model, error) {
 	const op = "modelset.For"
-	models, accepted, err := l.ModelsOf(call.Principal.Session)
+	models, check, err := l.ModelsOf(call.Principal.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -37,9 +34,8 @@ func (l *Lender) For(_ context.Context, call tool.Call, want module.Want) (llm.M
 		if m.Provider == app.Offline {
 			continue
 		}
-		if text := l.Consent(m); text != "" && !accepted {
-			return nil, tool.Errorf(op, tool.Denied, "the app needs consent to %s", text).
-				WithHint("the user looks at it and accepts it with: callgate app trust")
+		if err := check(m); err != nil {
+			return nil, err
 		}
 		model, info, err := l.Opener.dial(m)
 		switch {

@@ -128,8 +128,15 @@ func TestLender(t *testing.T) {
 			o := &modelset.Opener{Secrets: secrets{"ANTHROPIC_API_KEY": "k"}}
 			defer o.Close()
 			l := &modelset.Lender{
-				Opener: o, Consent: consent.Endpoint,
-				ModelsOf: func(string) ([]*app.Model, bool, error) { return c.models, c.accepted, nil },
+				Opener: o,
+				ModelsOf: func(string) ([]*app.Model, func(*app.Model) error, error) {
+					return c.models, func(m *app.Model) error {
+						if text := consent.Endpoint(&app.App{}, m); text != "" && !c.accepted {
+							return consent.Needed("test", text)
+						}
+						return nil
+					}, nil
+				},
 			}
 			call := tool.Call{Tool: tool.ID{Namespace: "m", Name: "t"}}
 			model, err := l.For(t.Context(), call, c.want)

@@ -149,7 +149,7 @@ func (s *Session) setUp(ctx context.Context, secrets modules.Secrets) {
 				err = s.gate.Call(ctx, daemon, gate.CallRequest{Name: name, Args: args}).Err()
 			}
 			if err != nil {
-				s.warnings = append(s.warnings, fmt.Sprintf("the setup step %s failed: %v", name, err))
+				s.warnings = append(s.warnings, fmt.Sprintf("the setup step %s failed: %s", name, s.loaded.App.Hide(err.Error())))
 			}
 		}
 	}

@@ -1,0 +1,78 @@
+package gate
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+
+	"callgate/internal/gate/match"
+	"callgate/internal/gate/policy"
+	"callgate/tool"
+)
+
+// authorizeCall asks policy about the call with its arguments, once they are
+// bound. Most tools have no rules about arguments.
+func authorizeCall(_ context.Context, c *callState) error {
+	if !c.caller.rules.Policy.HasMatch(c.tool.ID) {
+		return nil
+	}
+	call, err := c.matchCall()
+	if err != nil {
+		return err
+	}
+	c.byArguments = true
+	c.decision = c.caller.decideCall(c.tool, call)
+	if v := c.decision.Verdict; v == policy.Allow || v == policy.Approve {
+		return nil
+	}
+	const text = "this call of %s is not allowed: %s"
+	return tool.Errorf("gate.authorizeCall", tool.Denied, text, c.tool.ID.Dotted(), c.decision.Reason).
+		WithHint("nobody can approve this call here; use other arguments, or have the user change callgate.yaml")
+}
+
+// matchCall is the call as rules about arguments see it: with the canonical paths
+// that its claims are about.
+func (c *callState) matchCall() (*match.Call, error) {
+	call := &match.Call{Module: c.tool.ID.Namespace, Action: c.tool.ID.Name, Workspace: c.caller.place.Workspace}
+	if err := json.Unmarshal(c.call.Args, &call.Args); err != nil {
+		return nil, &tool.Error{Op: opBind, Kind: tool.Invalid, Message: "the arguments are not an object", Err: err}
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(c.call.Args, &raw); err != nil {
+		return nil, &tool.Error{Op: opBind, Kind: tool.Invalid, Message: "the arguments are not an object", Err: err}
+	}
+	for _, e := range c.tool.Runtime.Effects {
+		param, ok := pathParam(e)
+		if applied, err := applies(e, raw); err != nil || !ok || !applied || call.Paths[param] != nil {
+			continue
+		}
+		for _, text := range argStrings(raw[param]) {
+			path, err := canonical(c.caller.place.Workspace, text)
+			if err != nil {
+				return nil, err
+			}
+			kind, _, _ := strings.Cut(e.Resource, ":")
+			claim := tool.Claim{Resource: kind + strings.TrimPrefix(fileResource(path), "file"), Mode: e.Mode}
+			if !slices.Contains(c.claims, claim) {
+				return nil, tool.Errorf(opBind, tool.Conflict, "%s was not run: %q leads elsewhere now than a moment ago",
+					c.tool.ID.Dotted(), tool.Truncate(text))
+			}
+			call.AddPath(param, path, isFolder(path))
+		}
+	}
+	return call, nil
+}
+
+// pathParam returns the parameter that an effect takes a path from.
+func pathParam(e tool.Effect) (string, bool) {
+	kind, rest, _ := strings.Cut(e.Resource, ":{")
+	param, after, closed := strings.Cut(rest, "}")
+	return param, (kind == "file" || kind == "repo") && closed && after == "" && param != ""
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,196 @@
+// Package match says which calls of a tool a rule is about, by their arguments.
+//
+// A [Pattern] is a mapping from parameters to conditions, the block match of a
+// rule. All of its conditions must hold:
+//
+//	path: src/**              a glob. The value of a parameter that names a file is
+//	                          its canonical path as the gate bound it, relative to
+//	                          the workspace; any other text is taken as written.
+//	                          Only ** crosses a slash, and * fits hidden names too
+//	command: git log *        a command pattern: see package shellcmd
+//	mode: [a, b]              any of these conditions
+//	limit: {min: 1, max: 50}  a number in a range; either end may be left out
+//	text: {exact: "a*b"}      this very value, of any type, without wildcards
+//	dry_run: true             this number, truth value or null
+//
+// The key "=" stands alone and holds all arguments of one exact call.
+//
+// # Two questions
+//
+// A rule that permits must be sure, and a rule that forbids must not be fooled.
+// So [Pattern.Fits] holds only if every part of the call fits (each path of a
+// list, each simple command of a command line), and [Pattern.Touches] if any part
+// does, or answers [Unsure]. An argument that the call lacks fits nothing.
+package match
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"callgate/internal/gate/shellcmd"
+)
+
+// Call is one call, as a pattern sees it. It is for one goroutine.
+type Call struct {
+	Module, Action string
+	Args           map[string]any // as JSON decodes them
+	Workspace      string         // canonical
+	// Paths are the canonical paths of the parameters that name files, as the gate
+	// bound them, and Folders those of them that are folders: a call about a folder
+	// is about what is below.
+	Paths   map[string][]string
+	Folders map[string]bool
+
+	lines map[string]*shellcmd.Line // command lines that were parsed already
+}
+
+// AddPath adds the canonical path of a parameter.
+func (c *Call) AddPath(param, path string, folder bool) {
+	if c.Paths == nil {
+		c.Paths, c.Folders = make(map[string][]string), make(map[string]bool)
+	}
+	c.Paths[param] = append(c.Paths[param], path)
+	if folder {
+		c.Folders[path] = true
+	}
+}
+
+// line returns a parsed command line.
+func (c *Call) line(text string) *shellcmd.Line {
+	if l := c.lines[text]; l != nil {
+		return l
+	}
+	if c.lines == nil {
+		c.lines = make(map[string]*shellcmd.Line)
+	}
+	l := shellcmd.Parse(text)
+	c.lines[text] = l
+	return l
+}
+
+// Pattern says which arguments a rule is about. The zero value fits every call.
+type Pattern struct {
+	conditions []condition // by parameter
+	commands   bool        // whether the condition on the command is one of command patterns alone
+	exact      *exactCall
+}
+
+// condition is what one parameter must be.
+type condition struct {
+	param  string
+	source any // as Compile read it
+	any    []test
+}
+
+// test is one alternative of a condition.
+type test interface {
+	// fits reports whether every part of the value fits for certain.
+	fits(c *Call, param string, value any) bool
+	// touches reports whether any part of it fits.
+	touches(c *Call, param string, value any) Answer
+}
+
+// Answer is how a pattern stands to a call.
+type Answer int
+
+// The answers.
+const (
+	No     Answer = iota
+	Unsure        // it cannot be told, as with a command whose name is computed
+	Yes
+)
+
+// Fits reports whether every part of a call is what the pattern says: the
+// question of a rule that permits.
+func (p *Pattern) Fits(c *Call) bool {
+	if p.exact != nil {
+		return p.exact.fits(c)
+	}
+	if text, ok := c.Args[paramCommand].(string); ok && p.commands {
+		return c.line(text).Allowed(func(cmd *shellcmd.Command) bool { return p.covers(c, cmd) })
+	}
+	for i := range p.conditions {
+		if !p.conditions[i].fits(c) {
+			return false
+		}
+	}
+	return true
+}
+
+func (k *condition) fits(c *Call) bool {
+	value, ok := c.Args[k.param]
+	return ok && slices.ContainsFunc(k.any, func(t test) bool { return t.fits(c, k.param, value) })
+}
+
+// Touches reports whether any part of a call is what the pattern says: the
+// question of a rule that forbids or asks.
+func (p *Pattern) Touches(c *Call) Answer {
+	if p.exact != nil {
+		if p.exact.fits(c) {
+			return Yes
+		}
+		return No
+	}
+	all := Yes
+	for i := range p.conditions {
+		k := &p.conditions[i]
+		value, ok := c.Args[k.param]
+		if !ok {
+			return No
+		}
+		best := No
+		for _, t := range k.any {
+			best = max(best, t.touches(c, k.param, value))
+		}
+		if all = min(all, best); all == No {
+			return No
+		}
+	}
+	return all
+}
+
+// Map returns the form that Compile reads.
+func (p *Pattern) Map() map[string]any {
+	if p.exact != nil {
+		return p.exact.form()
+	}
+	m := make(map[string]any, len(p.conditions))
+	for _, k := range p.conditions {
+		m[k.param] = k.source
+	}
+	return m
+}
+
+// String returns the pattern as a human is shown it.
+func (p *Pattern) String() string {
+	if p.exact != nil {
+		return "exactly " + compact(p.exact.args)
+	}
+	if len(p.conditions) == 0 {
+		return "any arguments"
+	}
+	parts := make([]string, len(p.conditions))
+	for i, k := range p.conditions {
+		text, ok := k.source.(string)
+		if !ok {
+			text = compact(k.source)
+		}
+		parts[i] = k.param + ": " + text
+	}
+	return strings.Join(parts, ", ")
+}
+
+// compact writes a value as JSON, whose keys are in order.
+func compact(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(v) != nil {
+		return "?"
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

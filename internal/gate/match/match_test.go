@@ -1,0 +1,223 @@
+package match_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"callgate/internal/gate/match"
+)
+
+func compiled(t testing.TB, form string) *match.Pattern {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal([]byte(form), &m); err != nil {
+		t.Fatal(err)
+	}
+	p, err := match.Compile(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func call(t testing.TB, args string, paths map[string][]string) *match.Call {
+	t.Helper()
+	c := &match.Call{Module: "shell", Action: "bash", Workspace: "/w", Paths: paths}
+	if err := json.Unmarshal([]byte(args), &c.Args); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	src := map[string][]string{"path": {"/w/src/a.go"}}
+	both := map[string][]string{"paths": {"/w/src/a.go", "/w/docs/b.md"}}
+	tests := []struct {
+		name, pattern, args string
+		paths               map[string][]string
+		fits                bool
+		touches             match.Answer
+	}{
+		{"nothing", `{}`, `{"a":1}`, nil, true, match.Yes},
+		{"a glob", `{"path":"src/**"}`, `{"path":"x"}`, src, true, match.Yes},
+		{"a glob elsewhere", `{"path":"docs/**"}`, `{"path":"docs/a.go"}`, src, false, match.No},
+		{"an absolute glob", `{"path":"/w/src/*"}`, `{"path":"x"}`, src, true, match.Yes},
+		{"one star does not cross", `{"path":"*"}`, `{"path":"x"}`, src, false, match.No},
+		{"hidden names", `{"path":"src/**"}`, `{"path":"x"}`, map[string][]string{"path": {"/w/src/.env"}}, true, match.Yes},
+		{"a path without wildcards", `{"path":"./src/a.go"}`, `{"path":"x"}`, src, true, match.Yes},
+		{"a path of another name", `{"path":"src"}`, `{"path":"x"}`, src, false, match.No},
+		{"each of a list", `{"paths":"src/**"}`, `{"paths":["a","b"]}`, both, false, match.Yes},
+		{"all of a list", `{"paths":["src/**","docs/**"]}`, `{"paths":["a","b"]}`, map[string][]string{"paths": {"/w/src/a"}}, true, match.Yes},
+		{"outside", `{"path":"**"}`, `{"path":"x"}`, map[string][]string{"path": {"/etc/passwd"}}, false, match.No},
+		{"absent", `{"path":"**"}`, `{}`, nil, false, match.No},
+		{"a text", `{"mode":"fast"}`, `{"mode":"fast"}`, nil, true, match.Yes},
+		{"another text", `{"mode":"fast"}`, `{"mode":"slow"}`, nil, false, match.No},
+		{"any of", `{"mode":["a","b",null]}`, `{"mode":null}`, nil, true, match.Yes},
+		{"a range", `{"n":{"min":1,"max":5}}`, `{"n":5}`, nil, true, match.Yes},
+		{"beyond a range", `{"n":{"max":5}}`, `{"n":5.1}`, nil, false, match.No},
+		{"a text in a range", `{"n":{"max":5}}`, `{"n":"3"}`, nil, false, match.No},
+		{"exact", `{"q":{"exact":"a*"}}`, `{"q":"a*"}`, nil, true, match.Yes},
+		{"exact is no glob", `{"q":{"exact":"a*"}}`, `{"q":"ab"}`, nil, false, match.No},
+		{"an address", `{"url":"https://example.com/**"}`, `{"url":"https://example.com/a/b"}`, nil, true, match.Yes},
+		{"an address that goes up", `{"url":"https://example.com/a/**"}`, `{"url":"https://example.com/a/../b"}`, nil, false, match.Yes},
+		{"another address", `{"url":"https://example.com/**"}`, `{"url":"https://example.com.org/a"}`, nil, false, match.No},
+		{"two conditions", `{"a":1,"b":2}`, `{"a":1,"b":3}`, nil, false, match.No},
+		{"all arguments", `{"=":{"a":1}}`, `{"a":1}`, nil, true, match.Yes},
+		{"one argument more", `{"=":{"a":1}}`, `{"a":1,"b":1}`, nil, false, match.No},
+		{"a command", `{"command":"git log *"}`, `{"command":"git log -3"}`, nil, true, match.Yes},
+		{"a command in a list", `{"command":"git log *"}`, `{"command":"git log; rm x"}`, nil, false, match.Yes},
+		{"a computed command", `{"command":"rm *"}`, `{"command":"$x y"}`, nil, false, match.Unsure},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := compiled(t, test.pattern)
+			if got := p.Fits(call(t, test.args, test.paths)); got != test.fits {
+				t.Errorf("fits: %v, want %v", got, test.fits)
+			}
+			if got := p.Touches(call(t, test.args, test.paths)); got != test.touches {
+				t.Errorf("touches: %v, want %v", got, test.touches)
+			}
+			again, err := match.Compile(p.Map())
+			if err != nil || again.String() != p.String() {
+				t.Errorf("the form of %s reads back as %s, %v", p, again, err)
+			}
+		})
+	}
+}
+
+// A rule that forbids a file is in doubt about the folders that it is in.
+func TestFolders(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		pattern, folder string
+		want            match.Answer
+	}{
+		{"secret/**", "/w", match.Unsure},
+		{"secret/key", "/w", match.Unsure},
+		{"secret/key", "/w/secret", match.Unsure},
+		{"secret/key", "/w/sec", match.No},
+		{"secret/**", "/w/src", match.No},
+		{"/w/secret/*", "/w", match.Unsure},
+		{"**/*.key", "/w/src", match.Unsure},
+	} {
+		c := call(t, `{"path":"x"}`, nil)
+		c.AddPath("path", test.folder, true)
+		if got := compiled(t, `{"path":"`+test.pattern+`"}`).Touches(c); got != test.want {
+			t.Errorf("%s in %s: %v, want %v", test.pattern, test.folder, got, test.want)
+		}
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	for form, want := range map[string]string{
+		`{"n":{"mim":1}}`:           `n.mim is not known; write {min: 1, max: 10}, or {exact: a value}`,
+		`{"n":{"min":"1"}}`:         `n.min is "1"; write a number`,
+		`{"n":{"min":2,"max":1}}`:   `n is {"max":1,"min":2}; write a min that is not above max`,
+		`{"n":{}}`:                  `n is empty; write {min: 1, max: 10}, or {exact: a value}`,
+		`{"n":[]}`:                  `n is []; write a list of 1 to 256 values, any of which fits`,
+		`{"n":["a",["b"]]}`:         `n[1] is ["b"]; write a list of 1 to 256 values, any of which fits`,
+		`{"path":"src/[a"}`:         `path is "src/[a"; write a glob, such as src/**: a [ is not closed`,
+		`{"command":"a; b"}`:        `command is "a; b"; write the words of one command`,
+		`{"command":"* x"}`:         `command is "* x"; write the name of the program first`,
+		`{"command":["ls","$x y"]}`: `command[1] is "$x y"; write the words of one command`,
+		`{"=":1}`:                   `= is 1; write all arguments of the call, as a mapping`,
+		`{"=":{},"a":1}`:            `a is beside =; write = alone`,
+	} {
+		var m map[string]any
+		if err := json.Unmarshal([]byte(form), &m); err != nil {
+			t.Fatal(err)
+		}
+		_, err := match.Compile(m)
+		var mistake *match.Error
+		if !errors.As(err, &mistake) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", form, err, want)
+		}
+	}
+}
+
+func TestExactCallHoldsItsPaths(t *testing.T) {
+	t.Parallel()
+	was := call(t, `{"path":"link","content":"x"}`, map[string][]string{"path": {"/w/a"}})
+	p := match.ExactCall(was)
+	again, err := match.Compile(p.Map())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.Fits(was) || !again.Fits(was) {
+		t.Error("the same call does not fit")
+	}
+	if again.Fits(call(t, `{"path":"link","content":"x"}`, map[string][]string{"path": {"/w/b"}})) {
+		t.Error("a call whose link leads elsewhere fits")
+	}
+	if !match.ExactCall(call(t, `{"command":"ls","description":"a"}`, nil)).Fits(call(t, `{"command":"ls","timeout":3}`, nil)) {
+		t.Error("the description of a command counts")
+	}
+	if match.Exact(was.Args).String() != `exactly {"content":"x","path":"link"}` {
+		t.Error(match.Exact(was.Args).String())
+	}
+}
+
+func TestSetCoversALineInParts(t *testing.T) {
+	t.Parallel()
+	var s match.Set
+	for _, form := range []string{
+		`{"command":"git log *"}`, `{"command":["npm test","npm run *"]}`, `{"=":{"command":"make all"}}`,
+		`{"path":"src/**"}`, `{"command":"ls *","reads_only":true}`,
+	} {
+		s.Add(compiled(t, form))
+	}
+	for args, want := range map[string]string{
+		`{"command":"git log && npm test"}`:                   "[0 1]",
+		`{"command":"git log | ls -l","reads_only":true}`:     "[0 4]",
+		`{"command":"git log | ls -l"}`:                       "none",
+		`{"command":"make all","description":"build"}`:        "[2]",
+		`{"command":"make all; git log"}`:                     "none",
+		`{"command":"git log && rm x"}`:                       "none",
+		`{"command":"npm run build > /dev/null; npm test x"}`: "none",
+	} {
+		got := "none"
+		if numbers, ok := s.Fits(call(t, args, nil)); ok {
+			got = fmt.Sprint(numbers)
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", args, got, want)
+		}
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		args  string
+		paths map[string][]string
+		want  string
+	}{
+		{`{"command":"git log -3"}`, nil, "command: git log -3 | command: git log *"},
+		{`{"command":"npm run build"}`, nil, "command: npm run build | command: npm run build *"},
+		{`{"command":"go test ./... && git status"}`, nil,
+			`command: ["go test ./...","git status"] | command: ["go test *","git status *"]`},
+		{`{"command":"timeout 5 ls -l"}`, nil, "command: ls -l | command: ls *"},
+		{`{"command":"python3 -c 'print(1)'"}`, nil, `command: python3 -c 'print(1)'`},
+		{`{"command":"rm $x"}`, nil, "command: rm *"},
+		{`{"command":"$x"}`, nil, ""},
+		{`{"path":"x"}`, map[string][]string{"path": {"/w/src/a/b.go"}},
+			"path: src/a/b.go | path: src/a/*.go | path: src/a/** | path: src/**"},
+		{`{"path":"x"}`, map[string][]string{"path": {"/w/[a].txt"}}, `path: \[a].txt | path: *.txt`},
+	}
+	for _, test := range tests {
+		c := call(t, test.args, test.paths)
+		var got []string
+		for _, p := range match.Suggest(c) {
+			got = append(got, p.String())
+		}
+		if text := strings.Join(got, " | "); text != test.want {
+			t.Errorf("%s: %s, want %s", test.args, text, test.want)
+		}
+	}
+}

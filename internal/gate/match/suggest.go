@@ -1,0 +1,111 @@
+package match
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+
+	"callgate/internal/gate/shellcmd"
+)
+
+// Suggest returns patterns that a human may keep after a yes to a call, narrowest
+// first: for a command its program and subcommand with any arguments, for a file
+// the folder that it is in. All of them fit the call. It may return none.
+func Suggest(c *Call) []*Pattern {
+	var forms []map[string]any
+	if text, ok := c.Args[paramCommand].(string); ok {
+		for _, list := range shellcmd.Suggest(c.line(text)) {
+			forms = append(forms, map[string]any{paramCommand: oneOrList(list)})
+		}
+	} else if len(c.Paths) > 0 {
+		forms = c.suggestFolders()
+	}
+	var out []*Pattern
+	for _, form := range forms {
+		p, err := Compile(form)
+		if err != nil || slices.ContainsFunc(out, func(q *Pattern) bool { return q.String() == p.String() }) {
+			continue
+		}
+		if p.Fits(c) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func oneOrList(list []string) any {
+	if len(list) == 1 {
+		return list[0]
+	}
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
+
+// suggestFolders offers the files themselves, their kind in the folder, the
+// folder, and the outermost folder.
+func (c *Call) suggestFolders() []map[string]any {
+	steps := []func(rel string) string{
+		func(rel string) string { return escapeGlob(rel) },
+		func(rel string) string {
+			if ext := path.Ext(rel); ext != "" && ext != path.Base(rel) {
+				return path.Join(escapeGlob(path.Dir(rel)), "*"+escapeGlob(ext))
+			}
+			return ""
+		},
+		func(rel string) string { return below(path.Dir(rel)) },
+		func(rel string) string {
+			for path.Dir(rel) != "." {
+				rel = path.Dir(rel)
+			}
+			return below(rel)
+		},
+	}
+	var forms []map[string]any
+	for i, step := range steps {
+		form := make(map[string]any, len(c.Paths))
+		for param, paths := range c.Paths {
+			var list []string
+			for _, p := range paths {
+				rel, err := filepath.Rel(c.Workspace, p)
+				if err != nil || rel == "." || !filepath.IsLocal(rel) {
+					return nil
+				}
+				glob := step(filepath.ToSlash(rel))
+				if glob == "" || i == 3 && path.Dir(filepath.ToSlash(rel)) == "." {
+					return forms
+				}
+				if !slices.Contains(list, glob) {
+					list = append(list, glob)
+				}
+			}
+			if len(list) > 0 {
+				form[param] = oneOrList(list)
+			}
+		}
+		forms = append(forms, form)
+	}
+	return forms
+}
+
+// below is everything in a folder; nothing is offered for the whole workspace.
+func below(dir string) string {
+	if dir == "." {
+		return ""
+	}
+	return escapeGlob(dir) + "/**"
+}
+
+// escapeGlob writes a path as a glob that means that path alone.
+func escapeGlob(s string) string {
+	var out []byte
+	for i := range len(s) {
+		if slices.Contains([]byte(`*?[{}\`), s[i]) {
+			out = append(out, '\\')
+		}
+		out = append(out, s[i])
+	}
+	return string(out)
+}

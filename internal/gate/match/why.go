@@ -1,0 +1,38 @@
+package match
+
+import (
+	"fmt"
+
+	"callgate/internal/gate/shellcmd"
+)
+
+// Why says why a call does not fit, for the human who wrote the pattern; "" if it
+// does.
+func (p *Pattern) Why(c *Call) string {
+	if p.Fits(c) {
+		return ""
+	}
+	if p.exact != nil {
+		return "the arguments are not the same"
+	}
+	for i := range p.conditions {
+		k := &p.conditions[i]
+		value, ok := c.Args[k.param]
+		if !ok {
+			return "it has no argument " + k.param
+		}
+		text, isText := value.(string)
+		if k.param == paramCommand && isText && p.commands {
+			if doubt := c.line(text).Doubt; doubt != "" {
+				return doubt
+			}
+			if cmd := c.line(text).FirstRefused(func(cmd *shellcmd.Command) bool { return p.covers(c, cmd) }); cmd != "" {
+				return fmt.Sprintf("its command %s does not fit", quote(cmd))
+			}
+		}
+		if !k.fits(c) {
+			return fmt.Sprintf("%s is %s", k.param, describe(value))
+		}
+	}
+	return ""
+}

@@ -1,0 +1,194 @@
+package policy
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"callgate/tool"
+)
+
+// Grant is a part of rules that lets calls run without a human: an action that a
+// grant names, or default_policy auto, which has neither module nor action.
+type Grant struct {
+	Module, Action string // as the app file writes them; either may be "*"
+	// Text is for a human who decides: what it lets run, and what other rules take
+	// out of it. Without one of those it would let more run, so the text is then
+	// another one.
+	Text string
+}
+
+const (
+	ruleFloor   = "kernel.consent"
+	reasonFloor = "the app file lets %s run without asking, but nobody has accepted that yet (callgate app trust), " +
+		"so a human must approve this call first"
+)
+
+// place is where a grant or a rule stands.
+type place struct{ module, action string }
+
+var auto = place{} // the place of default_policy auto
+
+// Floor returns the rules with only those of their grants that were accepted. A
+// call that another grant lets run needs approval, unless it would run without any
+// rules. All that narrows stays. With everything accepted the rules are unchanged.
+func (r *Rules) Floor(accepted func(Grant) bool) *Rules {
+	if r == nil {
+		return nil
+	}
+	floored := *r
+	floored.pending = nil
+	for at := range r.grants() {
+		if !accepted(r.grantAt(at)) {
+			if floored.pending == nil {
+				floored.pending = map[place]bool{}
+			}
+			floored.pending[at] = true
+		}
+	}
+	return &floored
+}
+
+// Wider returns the grants by which the rules let more run than an app without
+// rules may, as far as the tools are known. A grant that names none of them counts:
+// its tools may come later.
+func (r *Rules) Wider(known []*tool.Tool) []Grant {
+	var wider []Grant
+	for at := range r.grants() {
+		if r.widens(at, known) {
+			wider = append(wider, r.grantAt(at))
+		}
+	}
+	return wider
+}
+
+func (r *Rules) widens(at place, known []*tool.Tool) bool {
+	open := at == auto || at.module == wild // for tools that nobody knows yet
+	named := false
+	for _, t := range known {
+		if at != auto && !at.overlaps(place{t.ID.Namespace, t.ID.Name}) {
+			continue
+		}
+		named = true
+		if Decide(r, t, tool.Principal{}).Verdict == Allow && Decide(nil, t, tool.Principal{}).Verdict != Allow {
+			return true
+		}
+	}
+	if named && !open {
+		return false
+	}
+	for other := range r.places(denied, approved, hiddenRule) {
+		if other.covers(at) {
+			return false
+		}
+	}
+	return at != auto || r.ceiling > tool.Low.Level()
+}
+
+// grants are the places of all grants, in order.
+func (r *Rules) grants() iter.Seq[place] {
+	return func(yield func(place) bool) {
+		if r == nil || r.block && r.fallback == Auto && !yield(auto) {
+			return
+		}
+		for at := range r.places(granted) {
+			if !yield(at) {
+				return
+			}
+		}
+	}
+}
+
+// places are where rules of some kinds stand, in order.
+func (r *Rules) places(kinds ...int) iter.Seq[place] {
+	has := func(c *rule) bool {
+		return slices.ContainsFunc(kinds, func(kind int) bool { return c.sources[kind] != nil })
+	}
+	return func(yield func(place) bool) {
+		for _, name := range append([]string{wild}, slices.Sorted(maps.Keys(r.modules))...) {
+			m := &r.every
+			if name != wild {
+				m = r.modules[name]
+			}
+			if has(&m.all) && !yield(place{name, wild}) {
+				return
+			}
+			for _, action := range slices.Sorted(maps.Keys(m.actions)) {
+				if has(m.actions[action]) && !yield(place{name, action}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// grantAt describes a grant.
+func (r *Rules) grantAt(at place) Grant {
+	text := at.String()
+	if at == auto {
+		text = fmt.Sprintf("every tool of at most %s risk that no rule names", riskName(r.ceiling))
+	}
+	var except []string
+	for other := range r.places(denied, approved, hiddenRule) {
+		if at == auto || other.overlaps(at) {
+			except = append(except, other.String())
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.modules)) {
+		if m := r.modules[name]; m.allowed != nil && (at == auto || at.overlaps(place{name, wild})) {
+			only := strings.Join(slices.Sorted(maps.Keys(m.allowed)), ", ")
+			except = append(except, "all of "+name+" but "+only)
+		}
+	}
+	if len(except) > 0 {
+		text += " except " + strings.Join(except, ", ")
+	}
+	return Grant{at.module, at.action, text}
+}
+
+// String names what stands at a place.
+func (at place) String() string {
+	switch {
+	case at.module == wild && at.action == wild:
+		return "every tool"
+	case at.module == wild:
+		return "every tool that is named " + at.action
+	case at.action == wild:
+		return "every tool of " + at.module
+	}
+	return at.module + "." + at.action
+}
+
+// covers reports whether every tool that the other place names is named here too.
+func (at place) covers(other place) bool {
+	return (at.module == wild || at.module == other.module) && (at.action == wild || at.action == other.action)
+}
+
+// overlaps reports whether a tool may be named at both places.
+func (at place) overlaps(other place) bool {
+	return (at.module == wild || other.module == wild || at.module == other.module) &&
+		(at.action == wild || other.action == wild || at.action == other.action)
+}
+
+// accepted reports whether one of the grants that name a tool was accepted.
+func (r *Rules) accepted(id tool.ID, found *matches) bool {
+	if r.pending == nil {
+		return true
+	}
+	for i, at := range []place{{id.Namespace, id.Name}, {id.Namespace, wild}, {wild, id.Name}, {wild, wild}} {
+		if c := found.rules[i]; c != nil && c.sources[granted] != nil && !r.pending[at] {
+			return true
+		}
+	}
+	return false
+}
+
+// decideAtFloor decides a tool that only a grant that nobody accepted lets run.
+func decideAtFloor(t *tool.Tool, granted Decision) Decision {
+	if t.Runtime.Control || decideWithoutRules(t).Verdict == Allow {
+		return granted
+	}
+	return Decision{Approve, fmt.Sprintf(reasonFloor, t.ID.Dotted()), ruleFloor}
+}

@@ -1,0 +1,89 @@
+package shellcmd_test
+
+import (
+	"testing"
+
+	"callgate/internal/gate/shellcmd"
+)
+
+// A rule that forbids finds its command wherever it stands, and is in doubt where
+// it cannot be told.
+func TestTouches(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		pattern, line string
+		found, sure   bool
+	}{
+		{"rm *", "rm x", true, true},
+		{"rm *", "rm", true, true},
+		{"rm *", "ls", false, true},
+		{"rm *", "ls rm", false, true},
+		{"rm *", "echo 'rm x'", false, true},
+		{"rm *", "/bin/rm x", true, true},
+		{"rm *", `\rm x`, true, true},
+		{"rm *", `r''m x`, true, true},
+		{"rm *", "ls; (cd a && rm x)", true, true},
+		{"rm *", "echo $(rm x)", true, true},
+		{"rm *", "cat <<E\n`rm x`\nE", true, true},
+		{"rm *", "x=$(rm x)", true, true},
+		{"rm *", "f() { rm x; }", true, true},
+		{"rm *", "echo $((a[$(rm x)]))", true, true},
+		{"rm *", "sudo rm x", true, true},
+		{"rm *", "sudo -u root rm x", true, true},
+		{"rm *", "env A=b rm x", true, true},
+		{"rm *", "ls | xargs rm", true, true},
+		{"rm *", "find . -exec rm {} +", true, true},
+		{"rm *", "bash -lc 'rm x'", false, false},
+		{"rm *", "sh -c 'ls; rm x'", true, true},
+		{"rm *", "eval 'rm x'", true, true},
+		{"rm *", "trap 'rm x' EXIT", true, true},
+		{"rm *", "ssh host rm x", true, true},
+		{"rm *", "timeout 5 nice rm x", true, true},
+		{"rm *", "$x y", false, false},
+		{"rm *", "$(echo rm) y", false, false},
+		{"rm *", "r$x y", false, false},
+		{"rm *", "sh -c \"$x\"", false, false},
+		{"rm *", "python3 -c 'x'", false, false},
+		{"rm *", "source x", false, false},
+		{"rm *", "echo 'unfinished", false, false},
+		{"rm *", "echo\u200b", false, false},
+		{"git push *", "git push", true, true},
+		{"git push *", "git -C x push -f", false, false},
+		{"git push *", "git --no-pager log", false, true},
+		{"git push *", "git $x", false, false},
+		{"git push *", "git log push", false, true},
+		{"git push --force *", "git push origin --force", false, true},
+		{"git push", "git push -f", false, false},
+	} {
+		p, err := shellcmd.CompilePattern(test.pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found, sure := shellcmd.Parse(test.line).Touches(p); found != test.found || sure != test.sure {
+			t.Errorf("%s in %q: found %v, sure %v, want %v, %v", test.pattern, test.line, found, sure, test.found, test.sure)
+		}
+	}
+}
+
+// FuzzSuggest: what is offered for a line allows it.
+func FuzzSuggest(f *testing.F) {
+	for line := range tableLines(f) {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		line := shellcmd.Parse(text)
+		for _, list := range shellcmd.Suggest(line) {
+			var all []*shellcmd.Pattern
+			for _, pattern := range list {
+				p, err := shellcmd.CompilePattern(pattern)
+				if err != nil {
+					t.Fatalf("%q: the pattern %q cannot be read: %v", text, pattern, err)
+				}
+				all = append(all, p)
+			}
+			if !line.Allowed(allowedBy(all)) && line.FirstRefused(allowedBy(all)) != "" {
+				t.Errorf("%q is not allowed by %q", text, list)
+			}
+		}
+	})
+}
