@@ -35,6 +35,7 @@ type ServerState string
 type Server struct {
 	ServerStatus
 	Module   string     `json:"module"`
+	Level    string     `json:"level"`          // of the app file that it is in: project or user
 	Launch   string     `json:"launch"`         // what it runs, or where it is
 	Accepted bool       `json:"accepted"`       // a human let it run
 	Held     []HeldTool `json:"held,omitempty"` // tools that wait for a human

@@ -116,8 +116,8 @@ func (s *Set) Use(scope string, declared []app.Server, pinning bool) error {
 			}
 			return err
 		}
-		one := &source{Server: server, set: s, scope: scope, pin: d.Pin || pinning}
-		same := func(o *source) bool { return o.Server == server && o.pin == one.pin }
+		one := &source{Server: server, set: s, scope: scope, pin: d.Pin || pinning, fromUser: d.FromUser}
+		same := func(o *source) bool { return o.Server == server && o.pin == one.pin && o.fromUser == one.fromUser }
 		if i := slices.IndexFunc(old, same); i >= 0 {
 			server.Release() // the scope holds it already
 			one = old[i]
@@ -183,6 +183,7 @@ type Server struct {
 	mcp.Status
 	Module   string
 	Launch   string       // what it runs, or where it is
+	FromUser bool         // it is in the user's own app file
 	Accepted bool         // a human let it run
 	Held     []trust.Held // tools that wait for a human
 	Problems []string
@@ -200,7 +201,7 @@ func (v Scoped) List(ctx context.Context) ([]Server, error) {
 	for _, one := range v.set.sources(v.scope) {
 		s := Server{
 			Status: one.Status(), Module: one.Namespace(), Launch: trust.Shell(launchLine(one.Config())),
-			Accepted: v.set.mayStart(one.Server) == nil,
+			FromUser: one.fromUser, Accepted: v.set.mayStart(one.Server) == nil,
 		}
 		var err error
 		if s.Held, err = one.held(); err != nil {
