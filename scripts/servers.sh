@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Drives real MCP servers from npm through the real program: over stdio, over
-# streamable HTTP and over the older SSE, all at once. Without npm, or without a
+# Drives real MCP servers from npm through the real program: over stdio, contained
+# and sandboxed, over streamable HTTP and over the older SSE, all at once. Without npm, or without a
 # registry in reach, it says so and passes.
 set -euo pipefail
 root=$(pwd)
@@ -49,6 +49,11 @@ expect '15 tools' callgate mcp add everything --yes -- "$bin/mcp-server-everythi
 expect 'can be used' callgate mcp add files --yes -- "$bin/mcp-server-filesystem" "$scratch/work"
 expect 'can be used' callgate mcp add memory --yes --env "MEMORY_FILE_PATH=$scratch/memory.json" -- "$bin/mcp-server-memory"
 expect 'can be used' callgate mcp add thinking --yes -- "$bin/mcp-server-sequential-thinking"
+# The same four once more, in the sandbox: their folder, their packages, no network.
+expect '15 tools' callgate mcp add everything2 --isolation sandboxed --yes -- "$bin/mcp-server-everything"
+expect 'can be used' callgate mcp add files2 --isolation sandboxed --yes -- "$bin/mcp-server-filesystem" "$scratch/work"
+expect 'can be used' callgate mcp add memory2 --isolation sandboxed --yes --env "MEMORY_FILE_PATH=$scratch/work/memory.json" -- "$bin/mcp-server-memory"
+expect 'can be used' callgate mcp add thinking2 --isolation sandboxed --yes -- "$bin/mcp-server-sequential-thinking"
 serve streamableHttp; expect 'can be used' callgate mcp add web --yes --url "http://127.0.0.1:$port/mcp"
 serve sse; expect 'can be used' callgate mcp add oldweb --yes --url "http://127.0.0.1:$port/sse"
 
@@ -63,12 +68,22 @@ expect 'Echo: hi' callgate tools call mcp_oldweb.echo --message hi
 expect 'Ada' callgate tools call mcp_memory.create_entities --args '{"entities":[{"name":"Ada","entityType":"person","observations":["writes programs"]}]}'
 expect 'writes programs' callgate tools call mcp_memory.read_graph
 expect 'thoughtNumber' callgate tools call mcp_thinking.sequentialthinking --args '{"thought":"think","nextThoughtNeeded":false,"thoughtNumber":1,"totalThoughts":1}'
+expect 'The sum of 3 and 4 is 7' callgate tools call mcp_everything2.get-sum --a 3 --b 4
+expect 'hello' callgate tools call mcp_files2.read_text_file --path "$scratch/work/a.txt"
+expect 'Ada' callgate tools call mcp_memory2.create_entities --args '{"entities":[{"name":"Ada","entityType":"person","observations":["writes programs"]}]}'
+expect 'writes programs' callgate tools call mcp_memory2.read_graph
+expect 'thoughtNumber' callgate tools call mcp_thinking2.sequentialthinking --args '{"thought":"think","nextThoughtNeeded":false,"thoughtNumber":1,"totalThoughts":1}'
 expect 'completed' callgate tools call mcp_everything.trigger-long-running-operation --duration 1 --steps 2
 expect 'architecture.md' callgate mcp resources everything
 expect 'weather in Paris' callgate mcp prompts everything args-prompt city=Paris
 expect 'mcp_files.read' callgate search 'lire un fichier' -n 8
 expect 'running' callgate mcp servers
 expect 'discovery' callgate plan --window 8000 --mode discovery
+
+# No server reads the kernel's state, whatever folder it was given.
+expect 'can be used' callgate mcp add all --yes -- "$bin/mcp-server-filesystem" /
+if callgate tools call mcp_all.read_text_file --path "$CALLGATE_STATE/human.key" >/dev/null 2>&1; then echo 'servers: the key of the human was read' >&2; exit 1; fi
+expect 'hello' callgate tools call mcp_all.read_text_file --path "$scratch/work/a.txt"
 
 # A server that is killed comes back; a kernel that is killed leaves nothing.
 node=$(pgrep -f "$bin/mcp-server-filesystem $scratch/work" | head -1)
@@ -78,4 +93,4 @@ kill -9 "$kernel"; wait "$kernel" 2>/dev/null || true
 for _ in $(seq 100); do pgrep -f "$bin/mcp-server-(filesystem|memory|sequential-thinking)" >/dev/null || break; sleep 0.1; done
 if pgrep -af "$bin/mcp-server-(filesystem|memory|sequential-thinking)"; then echo 'servers: processes are left behind' >&2; exit 1; fi
 expect 'intact' callgate log verify
-echo 'servers: four over stdio, two over HTTP, all passed'
+echo 'servers: four over stdio, contained and sandboxed, two over HTTP, all passed'

@@ -67,13 +67,15 @@ func (a *App) OfProject() *App {
 // that the app file made use of. Whatever is made of an app and shown, to a human or
 // a model, goes through it.
 func (a *App) Hide(text string) string {
-	switch {
-	case a == nil:
-		return text
-	case a.Parts != nil:
-		return a.Parts.Project.Hide(a.Parts.User.Hide(text))
+	if a.Parts == nil {
+		return a.env.Hide(text)
 	}
-	return a.env.Hide(text)
+	for _, part := range []*App{a.Parts.Project, a.Parts.User} {
+		if part != nil {
+			text = part.env.Hide(text)
+		}
+	}
+	return text
 }
 
 // Program is an executable tool that is given secrets or variables of the

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/agent/surface"
 	"callgate/internal/app/node"
 	"callgate/internal/ownership"
 	"callgate/tool"
@@ -75,8 +76,24 @@ func LoadWith(path string, known KnownModules, vars Vars) (*App, error) {
 			s.Dir = cmp.Or(s.Dir, vars.ServerDir, ".") // never the kernel's own working directory
 		}
 		resolvePath(abs, &s.Dir)
+		for _, list := range [][]string{s.Isolation.Readable, s.Isolation.Writable} {
+			for i := range list {
+				resolveHome(&list[i])
+				resolvePath(abs, &list[i])
+				list[i] = filepath.Clean(list[i])
+			}
+		}
 	}
 	return a, nil
+}
+
+// resolveHome puts the user's home in the place of ~.
+func resolveHome(path *string) {
+	rest, ok := strings.CutPrefix(*path, "~")
+	home, err := os.UserHomeDir()
+	if ok && err == nil && (rest == "" || rest[0] == '/') {
+		*path = filepath.Join(home, rest)
+	}
 }
 
 // resolvePath makes a path that is relative to the app file absolute.
@@ -163,9 +180,15 @@ func (f *file) finish() {
 	run.WorkdirMode = cmp.Or(run.WorkdirMode, "auto")
 	run.MaxTurns = cmp.Or(run.MaxTurns, 50)
 	run.Timeout = cmp.Or(run.Timeout, 300*time.Second)
+	builtin := surface.Builtin{Choice: surface.BuiltinAll} // what a file names is meant, whoever is the client
+	if f.isUser {
+		builtin.Choice = surface.BuiltinAuto // it sets modules up, and chooses none
+	}
 	if f.constraints == nil {
+		builtin.Choice = surface.BuiltinAuto
 		for _, name := range f.known.names() {
 			a.Modules = append(a.Modules, Module{Name: name})
 		}
 	}
+	a.Surface.Builtin = a.Surface.Builtin.Or(builtin)
 }

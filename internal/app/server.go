@@ -41,8 +41,17 @@ type Server struct {
 	EnvAllow     []string // variables of the kernel's environment that it gets
 	Pin          bool     // nothing of it is shown before a human accepted it
 	Tools        map[string]ServerTool
-	FromUser     bool // it is in the user's own file
-	Everywhere   bool // Dir is not the file's choice: it works in the folder of each session's project
+	FromUser     bool      // it is in the user's own file
+	Everywhere   bool      // Dir is not the file's choice: it works in the folder of each session's project
+	Isolation    Isolation // of a command
+}
+
+// Isolation is what a server that is a command is kept from.
+type Isolation struct {
+	Mode     string   // contained, sandboxed or none; empty: by where the file comes from
+	Network  bool     // a sandboxed one has the network
+	Readable []string // files and folders that it sees too
+	Writable []string // that it may write too
 }
 
 // OAuth is what a login at a remote server needs.

@@ -60,6 +60,10 @@ func (b *serverBlock) server(e node.Entry) {
 		"start_timeout": b.Duration(&s.StartTimeout),
 		"concurrency":   b.Number(&s.Concurrency, 1, 256, "write how many calls it may have under way at once"),
 		"env_allow":     b.Texts(&s.EnvAllow, "name the variables, such as [GITHUB_HOST]"),
+		"isolation":     b.Choice(&s.Isolation.Mode, "contained", "sandboxed", "none"),
+		"network":       b.Boolean(&s.Isolation.Network, "write true to give a sandboxed server the network"),
+		"readable":      b.Texts(&s.Isolation.Readable, "name files and folders, such as [~/notes]"),
+		"writable":      b.Texts(&s.Isolation.Writable, "name files and folders, such as [~/notes]"),
 		"enabled":       b.Boolean(&enabled, "write false to leave the server out for now"),
 		"pin":           b.Boolean(&s.Pin, "write true to show nothing of it before you accepted it"),
 		"tools":         func(in node.Entry) { s.Tools = b.tools(in) },
@@ -85,9 +89,31 @@ func (b *serverBlock) check(e node.Entry, s Server) {
 	case s.Transport == "sse" && s.Protocol == protocols[0]:
 		b.Fail(b.Position(e.Below("protocol")), "leave it out, or the transport",
 			"the transport sse does not know the protocol %s", s.Protocol)
+	case s.URL != "" && !isZero(s.Isolation):
+		b.Fail(e.KeyAt, "leave out isolation, network, readable and writable: nothing of it runs here",
+			"the server %s has a url, and is isolated by being elsewhere", s.Name)
+	case s.Isolation.Network && s.Isolation.Mode != "" && s.Isolation.Mode != "sandboxed":
+		b.Fail(b.Position(e.Below("network")), "leave it out, or write isolation: sandboxed",
+			"the server %s has the network already: it is %s", s.Name, isolationText(s.Isolation.Mode))
+	case s.Isolation.Mode == "none" && len(s.Isolation.Readable)+len(s.Isolation.Writable) > 0:
+		b.Fail(b.Position(e.Below("isolation")), "leave out readable and writable, or isolation: none",
+			"the server %s can read and write everything already", s.Name)
 	case s.URL != "" && !isWebAddress(s.URL) && !strings.HasPrefix(s.URL, "{{"):
 		b.Fail(b.Position(e.Below("url")), "begin it with https://", "the url of %s is %s", s.Name, node.Quote(s.URL))
 	}
+}
+
+// isZero reports an isolation of which nothing is said.
+func isZero(i Isolation) bool {
+	return i.Mode == "" && !i.Network && len(i.Readable) == 0 && len(i.Writable) == 0
+}
+
+// isolationText is a mode as it follows "it is".
+func isolationText(mode string) string {
+	if mode == "none" {
+		return "not isolated"
+	}
+	return mode
 }
 
 // protocols are the versions of the protocol, newest first.

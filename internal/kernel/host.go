@@ -11,6 +11,7 @@ import (
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/module"
+	"callgate/internal/source/mcp/isolation"
 	"callgate/internal/task"
 	"callgate/tool"
 )
@@ -28,6 +29,16 @@ func (k *Kernel) moduleHost(name string) module.Host {
 		host.Cache = filepath.Join(cache, "callgate", name)
 	}
 	return host
+}
+
+// serverMachine is what MCP servers are isolated from, and where those in a sandbox
+// keep their packages.
+func (k *Kernel) serverMachine() isolation.Machine {
+	m := isolation.Machine{Hidden: k.hidden()}
+	if cache, err := os.UserCacheDir(); err == nil {
+		m.Cache = filepath.Join(cache, "callgate", "servers")
+	}
+	return m
 }
 
 // holderName names this kernel among those that share its storage. A state directory

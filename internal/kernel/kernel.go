@@ -164,8 +164,8 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	}
 	k.consents = consent.New(trusted)
 	k.Servers, err = servers.Open(servers.Options{
-		Dir: k.state.Servers(), Trust: trusted, Logins: k.openLogins(ctx), Tools: k.Tools, Secrets: k.vault, Log: k.log,
-		Client: k.Clients.ClientOf, Go: k.background.Go,
+		Dir: k.state.Servers(), Machine: k.serverMachine(), Trust: trusted, Logins: k.openLogins(ctx),
+		Tools: k.Tools, Secrets: k.vault, Log: k.log, Client: k.Clients.ClientOf, Go: k.background.Go,
 		Store: func(ctx context.Context, data []byte) (string, error) {
 			return k.Artifacts.Put(ctx, k.vault.Scrub(data))
 		},

@@ -79,6 +79,7 @@ type MCPClient struct {
 	Workspace string
 	AppFile   string
 	Mode      string // of the surface; empty: as the app says
+	Builtin   string // auto, all, none, or modules with commas between them; empty: as the app says
 }
 
 // MCPHTTPClient is how MCP clients that come over HTTP are let in, as

@@ -36,6 +36,9 @@ func (s *Spec) runWith(ctx context.Context, by *prefork.Pool, machine Report) (E
 	if s.Unconfined {
 		return s.runUnconfined(ctx)
 	}
+	if s.Mode != Confined {
+		return s.runOpen(ctx, by, machine)
+	}
 	if !launcher.Declared() && !s.Relaxed {
 		return Exit{}, tool.Errorf("sandbox.Run", tool.Unavailable, "this program cannot be its own sandbox helper").
 			WithHint("%s", undeclaredHint)
@@ -119,7 +122,13 @@ func (s *Spec) runViaHelper(
 		return data, err
 	}}
 	if machine.Namespaces {
-		job.Namespaces = newNamespaces(s.Network)
+		job.Namespaces = newNamespaces(s.Network || s.Mode != Confined)
+		if s.Mode != Confined {
+			job.Namespaces.CloneFlags &^= unix.CLONE_NEWIPC
+		}
+	}
+	if s.Started != nil {
+		job.Sent = func(helper int) { s.Started(func() int { return commandPID(helper, machine.Namespaces) }) }
 	}
 	line, err := by.Run(ctx, job)
 	if err != nil {

@@ -73,12 +73,26 @@ type Spec struct {
 	Hidden            []string // never shown: the kernel's state and its socket
 	Network           bool
 
+	Mode       Mode
 	Limits     Limits
 	Relaxed    bool          // run with what isolation this machine has
 	Unconfined bool          // run without isolation
 	Grace      time.Duration // between SIGTERM and SIGKILL; default 2 seconds
 	Helpers    *Helpers      // where the run's helper comes from; nil: the run starts its own
+	// Started is called once the command has its files; pid finds its process.
+	Started func(pid func() int)
 }
+
+// Mode is how much a run is kept from. In each the Law holds.
+type Mode int
+
+// The modes. What Contained hides it hides where there are user namespaces; the
+// exit says so where there are none. The limits are for Confined runs alone.
+const (
+	Confined  Mode = iota // sees what the package's comment lists
+	Contained             // the disk without what is hidden, and the network
+	Tracked               // everything; only its processes are kept together
+)
 
 // Helpers keeps one helper started for the next run, because half of what a
 // short run costs is the start of its helper. Who opens it closes it. It is safe

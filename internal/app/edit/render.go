@@ -51,6 +51,12 @@ func fields(s app.Server) []field {
 	f = withTime(f, "start_timeout", s.StartTimeout)
 	f = withNumber(f, "concurrency", s.Concurrency)
 	f = withTexts(f, "env_allow", s.EnvAllow)
+	f = withText(f, "isolation", s.Isolation.Mode)
+	if s.Isolation.Network {
+		f = append(f, field{"network", rawText("true")})
+	}
+	f = withTexts(f, "readable", s.Isolation.Readable)
+	f = withTexts(f, "writable", s.Isolation.Writable)
 	if s.Pin {
 		f = append(f, field{"pin", rawText("true")})
 	}

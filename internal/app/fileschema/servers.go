@@ -25,6 +25,13 @@ func serverBlock() node {
 		key{"timeout", duration(), "How long a call may take, such as 30s."},
 		key{"start_timeout", duration(), "How long it may take to start, such as 30s."},
 		key{"concurrency", integer(1, 256), "How many calls it may have under way at once."},
+		key{"isolation", enum("", "contained", "sandboxed", "none"),
+			"What a command is kept from. contained: from what Callgate keeps and from private folders. sandboxed: from all " +
+				"but its folder, the system's programs and a package cache. none: from nothing. Left out: sandboxed, and " +
+				"contained in the user's own file."},
+		key{"network", boolean(false), "A sandboxed server has the network."},
+		key{"readable", list(text()), "Files and folders that it sees too: private ones when contained, any when sandboxed."},
+		key{"writable", list(text()), "Files and folders that it may write too."},
 		key{"enabled", boolean(true), "false leaves the server out for now."},
 		key{"pin", boolean(false), "Show nothing of it before a human accepted it: callgate mcp trust NAME."},
 		key{"tools", named(serverTool(path + ".tools")), "Your own word on tools of it, which goes before the server's."},

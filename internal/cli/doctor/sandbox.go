@@ -39,7 +39,7 @@ func Sandbox(ctx context.Context) []Check {
 	if r.Level != sandbox.Process {
 		level.tried(tryCommand(ctx))
 	}
-	checks := []Check{peerCheck(), level}
+	checks := []Check{peerCheck(), level, serversCheck(r)}
 	if runtime.GOOS == "linux" {
 		checks = append(checks,
 			feature("Landlock", r.Landlock > 0, fmt.Sprintf("ABI %d", r.Landlock), "limiting the files of a process"),

@@ -50,8 +50,8 @@ const (
 	reasonPermit  = "name it under grant or approve there to permit it"
 )
 
-// decide decides by the rules that name the tool, and by those about arguments
-// that hold for the call being decided, of each file: see combine.go.
+// decide decides by the rules of each file that name the tool, and by those about
+// arguments that hold for the call being decided.
 func decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
 	var buffer [2]ruleSet // avoids an allocation
 	sets := r.sets(buffer[:0], t.ID)
@@ -94,31 +94,26 @@ func decideForDaemon(sets []ruleSet, t *tool.Tool) Decision {
 
 // decideByDefault decides a tool that no deny or approve rule names: by a grant,
 // then as one of the kernel's own tools, then by the ceiling and the default
-// policy. A grant that nobody accepted widens neither what holds without rules nor
-// what the user's own file says.
+// policy.
 func decideByDefault(sets []ruleSet, t *tool.Tool) Decision {
-	var pending Decision
+	var pending *Decision // by a grant that nobody accepted
 	for i := range sets {
 		set := &sets[i]
 		s := set.found.first(granted)
 		if s == nil {
 			continue
 		}
-		pending = set.decision(Allow, s)
+		d := set.decision(Allow, s)
 		if set.accepted(t.ID, &set.found) {
-			return pending
+			return d
 		}
+		pending = &d
 	}
 	d := decideUnnamed(sets, t)
-	if pending.Verdict == "" || d.Verdict == Allow {
-		return d
+	if pending != nil && d.Verdict != Allow {
+		return decideAtFloor(sets, t, *pending)
 	}
-	if user := sets[:1]; user[0].isUser {
-		if own := decideUnnamed(user, t); own.Verdict != Allow && own.Rule != ruleNoBlock {
-			return own
-		}
-	}
-	return decideAtFloor(t, pending)
+	return d
 }
 
 // decideUnnamed decides a tool that no rule names.
@@ -141,7 +136,7 @@ func decideUnnamed(sets []ruleSet, t *tool.Tool) Decision {
 	case Auto:
 		d := set.decision(Allow, &ruleSource{"default_policy auto in tools.capabilities", ruleFallback})
 		if set.pending[auto] {
-			return decideAtFloor(t, d)
+			return decideAtFloor(sets, t, d)
 		}
 		return d
 	case Ask:

@@ -27,9 +27,6 @@
 //     passes a deny rule, nor default_policy block, which denies every tool that
 //     no grant or approve rule names.
 //
-// A user's own file stands behind that of every project: combine.go says which of
-// the two wins.
-//
 // # Arguments
 //
 // A rule with a match is about calls with some arguments only. [Decide] knows no
@@ -46,6 +43,9 @@
 // where it would without any rules, and needs approval where a grant or
 // default_policy auto would let it run. Denies, approves, hides and limits hold from
 // the start. [Rules.Wider] says what there is to accept.
+//
+// A user's own file stands behind that of every project: combine.go says which of
+// the two wins.
 //
 // # Rates
 //

@@ -117,8 +117,9 @@ type matches struct {
 	rules [4]*rule
 	own   *module // the rules of the tool's own module
 	// fitting are the rules about some arguments that hold for the call; none while
-	// no call is decided.
-	fitting [kinds]*ruleSource
+	// no call is decided. unaccepted says that the grant among them was not accepted.
+	fitting    [kinds]*ruleSource
+	unaccepted bool
 }
 
 // lookup returns the rules that name a tool.
@@ -130,7 +131,7 @@ func (r *Rules) lookup(id tool.ID) matches {
 	}
 	m.rules[2], m.rules[3] = r.every.actions[id.Name], &r.every.all
 	if r.call != nil {
-		m.judge(r.call)
+		m.judge(r.call, r.pending, id)
 	}
 	return m
 }

@@ -16,11 +16,11 @@ func scopeOf(f inforce.Files, workspace string) string {
 }
 
 // fileOf returns the file that an agent is in.
-func fileOf(a *app.App, agent app.Agent) string {
-	if agent.FromUser {
-		return a.Parts.User.Path
+func fileOf(f inforce.Files, a app.Agent) string {
+	if a.FromUser {
+		return f.User
 	}
-	return a.Path
+	return f.Project
 }
 
 // loadFiles reads the files in force.

@@ -112,7 +112,7 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	}
 	loaded.warn(problems(f)...)
 	loaded.warn(l.opt.Servers.In(loaded.Scope).Warnings()...)
-	loaded.warn(l.modelProblems(a)...)
+	loaded.warn(l.modelProblems(a, loaded.Files)...)
 	if loaded.Pending != "" {
 		loaded.warn("this app file needs consent for: " + loaded.Pending +
 			" (callgate app trust); until then that is left out")
@@ -130,11 +130,11 @@ func (l *Loaded) warn(texts ...string) {
 }
 
 // modelProblems says what is wrong with the models of an app.
-func (l *Loader) modelProblems(a *app.App) (all []string) {
+func (l *Loader) modelProblems(a *app.App, files inforce.Files) (all []string) {
 	for _, agent := range a.Agents {
 		for _, m := range consent.Models(a, agent) {
 			for _, text := range l.opt.Models.Problems(m) {
-				all = append(all, fileOf(a, agent)+": "+text)
+				all = append(all, fileOf(files, agent)+": "+text)
 			}
 		}
 	}
@@ -177,7 +177,8 @@ func (l *Loader) read(
 	if len(a.Dirs) == 0 && len(a.Servers) == 0 && !l.opt.Servers.In(scope).Any() {
 		return a, nil, nil
 	}
-	if err := l.opt.Servers.Use(scope, a.Servers, a.Pinning); err != nil {
+	relaxed := a.Runtime.Relaxed && l.opt.Consents.Accepted(a)
+	if err := l.opt.Servers.Use(scope, a.Servers, a.Pinning, relaxed); err != nil {
 		return nil, nil, err
 	}
 	f, err := l.addFolders(a, scope)

@@ -78,7 +78,8 @@ func AppWithServers(t testing.TB, rest string, all ...Server) (workspace string)
 	text := "tools:\n  modules:\n    filesystem:\n    mcp:\n      config:\n        servers:\n"
 	for _, s := range all {
 		s.Write(t)
-		text += fmt.Sprintf("          %s: {command: %q, env: {%s: %q}}\n", s.Name, self, serverVariable, s.Folder)
+		const form = "          %s: {command: %q, isolation: contained, env: {%s: %q}}\n"
+		text += fmt.Sprintf(form, s.Name, self, serverVariable, s.Folder)
 	}
 	Write(t, filepath.Join(workspace, "callgate.yaml"), text+rest)
 	return workspace

@@ -5,6 +5,7 @@
 package servers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -19,6 +20,7 @@ import (
 	"callgate/internal/gate/schema"
 	"callgate/internal/registry"
 	"callgate/internal/source/mcp"
+	"callgate/internal/source/mcp/isolation"
 	"callgate/internal/source/mcp/trust"
 	"callgate/internal/version"
 	"callgate/tool"
@@ -26,7 +28,8 @@ import (
 
 // Options is what a Set needs of the kernel.
 type Options struct {
-	Dir     string // the kernel's folder for servers
+	Dir     string            // the kernel's folder for servers
+	Machine isolation.Machine // what they are isolated from
 	Trust   *trust.Store
 	Logins  mcp.Logins // nil: kept in memory
 	Tools   *registry.Registry
@@ -65,12 +68,13 @@ func Open(o Options) (*Set, error) {
 	s := &Set{opt: o, byScope: map[string][]*source{}}
 	s.manager = mcp.New(mcp.Options{
 		Cache: filepath.Join(o.Dir, "manifests"), Logins: o.Logins,
-		Version: version.Version, Log: o.Log, Scrub: o.Secrets.ScrubString, StoreArtifact: o.Store,
+		Version: version.Version, Machine: o.Machine, Log: o.Log, Scrub: o.Secrets.ScrubString, StoreArtifact: o.Store,
 		Secret:         func(name string) (string, error) { return o.Secrets.Expand("{{secret." + name + "}}") },
 		Check:          func(raw json.RawMessage) error { _, err := schema.Compile(raw); return err },
 		OnToolsChanged: s.changed,
 		Vet:            func(m *mcp.Server, now []mcp.Definition) []mcp.Definition { return s.vet(m, false, now) },
 		MayStart:       s.mayStart,
+		Items:          itemGuard{s},
 		ClientFor:      o.Client,
 	})
 	return s, nil
@@ -100,14 +104,15 @@ func (s *Set) changed(server *mcp.Server) {
 }
 
 // Use makes the servers of an app known in its scope, and releases those that
-// it no longer names. With pinning, nothing is shown before a human accepted it.
-func (s *Set) Use(scope string, declared []app.Server, pinning bool) error {
+// it no longer names. With pinning, nothing is shown before a human accepted it;
+// relaxed, the app accepts a machine that cannot sandbox them.
+func (s *Set) Use(scope string, declared []app.Server, pinning, relaxed bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.byScope[scope]
 	var next []*source
 	for _, d := range declared {
-		server, err := s.manager.Server(config(d))
+		server, err := s.manager.Server(config(d, relaxed))
 		if err != nil {
 			for _, one := range next { // those that were taken for this change
 				if !slices.Contains(old, one) {
@@ -150,12 +155,24 @@ func (s *Set) sources(scope string) []*source {
 	return slices.Clone(s.byScope[scope])
 }
 
-// config is a server of an app file as the manager reads it.
-func config(s app.Server) mcp.Config {
+// config is a server of an app file as the manager reads it. A project's file that
+// says nothing of isolation gets the sandbox: it may have come with the folder.
+// callgate mcp add and import write what they add as contained.
+func config(s app.Server, relaxed bool) mcp.Config {
 	c := mcp.Config{
 		Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, EnvAllow: s.EnvAllow, Dir: s.Dir,
 		URL: s.URL, Transport: s.Transport, Protocol: s.Protocol, Headers: s.Headers,
 		CallTimeout: s.Timeout, StartTimeout: s.StartTimeout, Concurrency: s.Concurrency, Everywhere: s.Everywhere,
+	}
+	if s.Command != "" {
+		i, usual := s.Isolation, mcp.Sandboxed // what a folder brings may come from a stranger
+		if s.FromUser {
+			usual = mcp.Contained
+		}
+		c.Isolation = mcp.Isolation{
+			Mode: cmp.Or(i.Mode, usual), Network: i.Network, Readable: i.Readable, Writable: i.Writable,
+		}
+		c.Isolation.Relaxed = relaxed && c.Isolation.Mode == mcp.Sandboxed
 	}
 	if s.OAuth != nil {
 		o := mcp.OAuth(*s.OAuth)
@@ -184,6 +201,8 @@ type Server struct {
 	Module   string
 	Launch   string       // what it runs, or where it is
 	FromUser bool         // it is in the user's own app file
+	Parts    Launch       // the same in its parts, without values
+	Reach    string       // what a command can reach, in words
 	Accepted bool         // a human let it run
 	Held     []trust.Held // tools that wait for a human
 	Problems []string
@@ -201,7 +220,13 @@ func (v Scoped) List(ctx context.Context) ([]Server, error) {
 	for _, one := range v.set.sources(v.scope) {
 		s := Server{
 			Status: one.Status(), Module: one.Namespace(), Launch: trust.Shell(launchLine(one.Config())),
-			FromUser: one.fromUser, Accepted: v.set.mayStart(one.Server) == nil,
+			Parts: newLaunch(one.Config()), FromUser: one.fromUser, Accepted: v.set.mayStart(one.Server) == nil,
+		}
+		if c := one.Config(); c.Command != "" {
+			s.Reach = isolation.Describe(c.Isolation)
+			if text := isolation.Missing(); text != "" && c.Isolation.Mode == mcp.Contained {
+				s.Problems = append(s.Problems, text)
+			}
 		}
 		var err error
 		if s.Held, err = one.held(); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/registry"
 	"callgate/internal/source/mcp"
+	"callgate/internal/source/mcp/isolation"
 	"callgate/internal/source/mcp/trust"
 	"callgate/tool"
 )
@@ -37,13 +38,22 @@ func (s *source) Tools(context.Context) ([]*tool.Tool, error) {
 
 // held returns the tools that wait for a human before this app is shown them.
 func (s *source) held() ([]trust.Held, error) {
-	key := trustKey(s.Server)
-	held, err := s.set.opt.Trust.Pending(key)
-	if err != nil || !s.pin {
-		return held, err
+	var all []trust.Held
+	for _, key := range trustKeys(s.Server) {
+		held, err := s.set.opt.Trust.Pending(key)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, held...)
+		if s.pin {
+			unseen, err := s.set.opt.Trust.Unreviewed(key)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, unseen...)
+		}
 	}
-	unseen, err := s.set.opt.Trust.Unreviewed(key)
-	return append(held, unseen...), err
+	return all, nil
 }
 
 // trustKey is the name under which a human's word on a server is kept. For a server
@@ -80,7 +90,7 @@ func launchLine(c mcp.Config) []string {
 	for _, name := range slices.Sorted(slices.Values(c.EnvAllow)) {
 		env = append(env, name+"=$"+name)
 	}
-	return append(append(env, c.Command), c.Args...)
+	return slices.Concat(isolation.Words(c.Isolation), env, []string{c.Command}, c.Args)
 }
 
 // mayStart returns an error for a server that no human has let run.
@@ -162,15 +172,11 @@ func (v Scoped) Accept(name string, w Word) error {
 			return err
 		}
 	}
-	if len(w.Accept) > 0 {
-		if err := store.Accept(key, w.By, w.Accept...); err != nil {
-			return err
-		}
+	if err := v.set.decide(server, w.By, w.Accept, store.Accept); err != nil {
+		return err
 	}
-	if len(w.Reject) > 0 {
-		if err := store.Reject(key, w.By, w.Reject...); err != nil {
-			return err
-		}
+	if err := v.set.decide(server, w.By, w.Reject, store.Reject); err != nil {
+		return err
 	}
 	v.set.changed(server)
 	return nil
@@ -195,7 +201,7 @@ func (v Scoped) Warnings() []string {
 		names []string
 		text  string
 	}{
-		{waiting, "MCP servers that nobody has accepted yet are not used: %s (callgate mcp trust NAME)"},
+		{waiting, "MCP servers that nobody has accepted yet are not used: %s (callgate mcp trust NAME, or --all)"},
 		{unknown, "the tools of these MCP servers are not known yet, and are being fetched: %s " +
 			"(callgate mcp refresh NAME waits for them)"},
 		{held, "MCP servers have tools that a human must look at first: %s (callgate mcp trust NAME)"},

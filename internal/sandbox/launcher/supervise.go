@@ -37,7 +37,7 @@ func (h *helper) expect() bool {
 // would cost more than all of this.
 func (h *helper) supervise() {
 	fds := []pollFD{{fd: ControlFD, events: pollIn}, {fd: h.watched, events: pollIn}}
-	pause := watchEvery
+	pause := h.firstPause()
 	for !h.ended {
 		switch n, err := poll(fds, pause); {
 		case err == syscall.EINTR:
@@ -50,8 +50,22 @@ func (h *helper) supervise() {
 		case n == 0:
 			start := time.Now()
 			h.checkLimits()
-			pause = max(watchEvery, watchShare*time.Since(start))
+			pause = max(h.firstPause(), watchShare*time.Since(start))
 		}
+	}
+}
+
+// firstPause is how long nothing is checked. A run without limits, which may last
+// for days, has only orphans to be reaped, and with an init not even those.
+func (h *helper) firstPause() time.Duration {
+	const seldom, never = 2 * time.Second, 1<<63 - 1
+	switch {
+	case h.Memory != 0 || h.Processes != 0:
+		return watchEvery
+	case h.Init && h.watched >= 0:
+		return never
+	default:
+		return seldom
 	}
 }
 

@@ -116,6 +116,9 @@ func (h *helper) run(ctx context.Context, program []byte, job Job) bool {
 		h.stop()
 		return false
 	}
+	if job.Sent != nil {
+		job.Sent(h.cmd.Process.Pid)
+	}
 	h.await(ctx, job.Grace)
 	return h.line != "" || !h.reset
 }

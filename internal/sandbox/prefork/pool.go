@@ -32,6 +32,7 @@ type Job struct {
 	Program    func() ([]byte, error) // for the helper; if it fails, nothing runs
 	Files      []*os.File             // the command's standard files, in order, as many as the program takes
 	Grace      time.Duration          // between asking the command to end and killing it
+	Sent       func(helper int)       // called, once, when the helper was sent its files and its program; may be nil
 }
 
 // Run has a helper run a program and returns its status line. When the

@@ -13,13 +13,15 @@ import (
 
 	"callgate/internal/gate/schema"
 	"callgate/internal/source/mcp"
+	"callgate/internal/source/mcp/config"
 	"callgate/tool"
 )
 
-// local is the config of a kind of test server.
+// local is the config of a kind of test server. It says the numbers of processes as
+// its test knows them, so it has no namespace of its own.
 func local(kind string) mcp.Config {
-	return mcp.Config{Name: "actor", Command: os.Args[0], Env: map[string]string{kindVariable: kind,
-		"GORACE": "atexit_sleep_ms=0"}}
+	return mcp.Config{Name: "actor", Command: os.Args[0], Isolation: mcp.Isolation{Mode: config.None},
+		Env: map[string]string{kindVariable: kind, "GORACE": "atexit_sleep_ms=0"}}
 }
 
 // changes counts the changes of tools.

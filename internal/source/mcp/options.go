@@ -8,6 +8,7 @@ import (
 
 	"callgate/internal/source/mcp/config"
 	"callgate/internal/source/mcp/downstream"
+	"callgate/internal/source/mcp/isolation"
 	"callgate/internal/source/mcp/oauth"
 	"callgate/internal/source/mcp/serverlog"
 	"callgate/internal/source/mcp/toolcache"
@@ -16,6 +17,15 @@ import (
 
 // Config is one server as an app file configures it.
 type Config = config.Config
+
+// Isolation is what a command is kept from.
+type Isolation = config.Isolation
+
+// The modes of isolation.
+const (
+	Contained = config.Contained
+	Sandboxed = config.Sandboxed
+)
 
 // OAuth is how to log in to a remote server.
 type OAuth = config.OAuth
@@ -57,6 +67,8 @@ type Options struct {
 	Version string        // of Callgate, as servers see it
 	Grace   time.Duration // how long a stopped server may take to end, twice; default 2 s
 
+	Machine isolation.Machine // what local servers are isolated from
+
 	Secret func(name string) (string, error)
 	Scrub  func(string) string // removes secrets from what is shown
 	Log    *slog.Logger
@@ -71,6 +83,8 @@ type Options struct {
 	// Vet returns the definitions that may be published. It is called each time
 	// that Tools is.
 	Vet func(*Server, []Definition) []Definition
+	// Items decides what is shown of resources and prompts; nil: everything.
+	Items ItemGuard
 	// MayStart refuses, with an error, to run a server's command or to contact a
 	// remote server.
 	MayStart func(*Server) error

@@ -47,6 +47,7 @@ type Config struct {
 	Protocol  string            `json:"protocol,omitempty"` // the only version to speak; empty: the newest
 	Headers   map[string]string `json:"headers,omitempty"`
 	OAuth     *OAuth            `json:"oauth,omitempty"`
+	Isolation Isolation         `json:"isolation,omitzero"` // of a command
 
 	CallTimeout  time.Duration `json:"call_timeout,omitempty"`  // of a call without progress; default 60 s
 	StartTimeout time.Duration `json:"start_timeout,omitempty"` // default 30 s
@@ -67,6 +68,22 @@ type OAuth struct {
 	Scopes       []string `json:"scopes,omitempty"`        // default: those that the server asks for
 }
 
+// Isolation is what a command is kept from.
+type Isolation struct {
+	Mode     string   `json:"mode,omitempty"`     // one of the three; empty: Contained
+	Network  bool     `json:"network,omitempty"`  // a sandboxed one has the network
+	Readable []string `json:"readable,omitempty"` // it sees these too
+	Writable []string `json:"writable,omitempty"` // it may write these too
+	Relaxed  bool     `json:"relaxed,omitempty"`  // a sandboxed one runs even where this machine has no sandbox
+}
+
+// The modes of isolation. In each, everything that a command starts ends with it.
+const (
+	Contained = "contained" // without the kernel's state and the user's private folders
+	Sandboxed = "sandboxed" // its folder, the system to read, its package cache, and what it declares
+	None      = "none"      // as any program of the user's
+)
+
 // WithDefaults returns the config with defaults in place of zero values.
 func (c Config) WithDefaults() Config {
 	if c.CallTimeout == 0 {
@@ -80,6 +97,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Transport == "" && c.Command != "" {
 		c.Transport = Stdio
+	}
+	if c.Isolation.Mode == "" && c.Command != "" {
+		c.Isolation.Mode = Contained
 	}
 	return c
 }
@@ -110,6 +130,8 @@ func (c Config) Validate() error {
 		return bad("has the protocol %s, which the transport sse does not know", c.Protocol)
 	case c.CallTimeout < 0 || c.StartTimeout < 0 || c.IdleStop < 0 || c.Concurrency < 0:
 		return bad("has a negative limit")
+	case !slices.Contains([]string{"", Contained, Sandboxed, None}, c.Isolation.Mode):
+		return bad("has the isolation %q; use contained, sandboxed or none", tool.Truncate(c.Isolation.Mode))
 	case c.OAuth != nil && (c.OAuth.CallbackPort < 0 || c.OAuth.CallbackPort > 65535):
 		return bad("has the callback port %d", c.OAuth.CallbackPort)
 	}

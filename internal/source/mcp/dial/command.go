@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"callgate/internal/source/mcp/config"
+	"callgate/internal/source/mcp/isolation"
 	"callgate/internal/source/mcp/process"
 	"callgate/internal/source/mcp/serverlog"
 	"callgate/internal/source/mcp/stdio"
@@ -71,17 +72,23 @@ func (d *Dialer) launch(ctx context.Context, t Target, version string, h Hooks) 
 	if err != nil {
 		pipe.Close()
 		<-proc.Done()
-		return nil, pipe, d.startError(err, proc, began, d.Log.StrayLines()-strays)
+		return nil, pipe, d.startError(err, t.walls, proc, began, d.Log.StrayLines()-strays)
 	}
 	return c, pipe, nil
 }
 
-// startError says why a local server did not start.
-func (d *Dialer) startError(err error, proc *process.Process, began time.Time, strays int) error {
+// startError says why a local server did not start, and which wall stopped it if
+// one did.
+func (d *Dialer) startError(
+	err error, walls *isolation.Walls, proc *process.Process, began time.Time, strays int,
+) error {
 	name := d.Config.Name
 	e := &tool.Error{Op: "mcp.connect", Kind: tool.Unavailable}
 	var known *tool.Error
 	switch {
+	case errors.As(proc.Err(), &known):
+		e.Kind, e.Hint = known.Kind, known.Hint
+		e.Message = fmt.Sprintf("the MCP server %s cannot be started: %s", name, known.Message)
 	case errors.Is(err, errSlow):
 		e.Err = errSlow
 		e.Message = fmt.Sprintf("the MCP server %s did not answer within %v of being started", name, d.Config.StartTimeout)
@@ -97,6 +104,12 @@ func (d *Dialer) startError(err error, proc *process.Process, began time.Time, s
 	if strays > 0 {
 		e.Message += fmt.Sprintf("; it printed %d lines to stdout that are not MCP messages", strays)
 	}
-	e.Message += d.Log.Tail(began, d.Secrets.Redact)
+	tail := d.Log.Tail(began, d.Secrets.Redact)
+	if wall, ok := walls.Explain(tail, errors.Is(err, ErrEnded), errors.Is(err, errSlow)); ok {
+		e.Message += "; " + wall.What
+		e.Hint = fmt.Sprintf("if you trust it, write %s below %s in the app file, and accept it again: callgate mcp trust %s",
+			wall.Open, name, name)
+	}
+	e.Message += tail
 	return e
 }

@@ -23,6 +23,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/source/mcp/config"
+	"callgate/internal/source/mcp/isolation"
 	"callgate/internal/source/mcp/process"
 	"callgate/internal/source/mcp/remote"
 	"callgate/internal/source/mcp/secretref"
@@ -39,6 +40,7 @@ type Dialer struct {
 	Base    http.RoundTripper // to a remote server
 	Watch   *process.Watchdog // of a local server; optional
 	Grace   time.Duration     // how long a stopped process may take to end, twice
+	Machine isolation.Machine // what a local server is isolated from
 
 	open sync.WaitGroup // connections and handshakes that are not over
 }
@@ -66,6 +68,7 @@ type Target struct {
 	URL     *url.URL // nil: Command is started
 	headers map[string]string
 	command process.Command
+	walls   *isolation.Walls
 }
 
 // Prepare resolves the secrets of the config.
@@ -90,10 +93,14 @@ func (d *Dialer) resolve() (t Target, err error) {
 		t.headers, err = d.Secrets.ResolveMap(d.Config.Headers)
 		return t, err
 	}
-	t.command = process.Command{Dir: d.Config.Dir, Watch: d.Watch}
+	t.command = process.Command{Dir: d.Config.Dir, Watch: d.Watch, Grace: d.Grace}
 	if t.command.Path, err = d.Secrets.Resolve(d.Config.Command); err != nil {
 		return t, err
 	}
+	if t.walls, err = d.Machine.Walls(d.Config.Isolation, t.command.Path, d.Config.Dir); err != nil {
+		return t, err
+	}
+	t.command.Spec = t.walls.Spec()
 	if t.command.Args, err = d.Secrets.ResolveAll(d.Config.Args); err != nil {
 		return t, err
 	}
@@ -101,7 +108,7 @@ func (d *Dialer) resolve() (t Target, err error) {
 	if err != nil {
 		return t, err
 	}
-	t.command.Env = process.Environ(env, d.Config.EnvAllow)
+	t.command.Env = process.Environ(t.walls.Environ(env), d.Config.EnvAllow)
 	return t, nil
 }
 

@@ -9,14 +9,21 @@
 // ends by itself, everything it started is killed too. [Process.Done] is closed
 // only after that, when stderr has been read to its end.
 //
-// Should the kernel itself die, even by a signal it cannot catch, the system
-// kills its children where it can (Linux, Windows), and a [Watchdog], one tiny
-// process for all of them, ends the groups that are left (all of unix). On
-// Linux, a process that left its group and lost its parents is still found by a
-// mark in its environment; elsewhere on unix such a process escapes.
+// On Linux a [Command] has a Spec, and its process a helper of the package
+// sandbox: nothing that the process starts can leave its descent, whatever it
+// forks and whatever environment it has, and all of it ends when the helper does,
+// which ends with the kernel, however that ends. Package isolation makes the Spec.
+//
+// Elsewhere, and in a program that cannot be its own helper, there is none. Should
+// the kernel itself die then, even by a signal it cannot catch, the system kills
+// its children where it can (Linux, Windows), and a [Watchdog], one tiny process
+// for all of them, ends the groups that are left (all of unix). A process that left
+// its group and lost its parents is still found on Linux by a mark in its
+// environment; elsewhere on unix such a process escapes.
 package process
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -27,6 +34,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/sandbox"
 	"callgate/tool"
 )
 
@@ -46,6 +54,9 @@ type Command struct {
 	Env   []string
 	Log   io.Writer // stderr; it must never block for long, and is closed at the end if it is an io.Closer
 	Watch *Watchdog // optional
+
+	Spec  *sandbox.Spec // what the process is kept from; all else of it is filled in. nil: nothing
+	Grace time.Duration // between asking a process with a Spec to end, and killing it
 }
 
 // Process is one child. Its methods may be called concurrently.
@@ -57,7 +68,11 @@ type Process struct {
 	watch *Watchdog
 	done  chan struct{}
 	exit  string // why it ended; readable when done is closed
+	err   error  // why it never ran; likewise
 	stop  sync.Once
+
+	end    context.CancelFunc // asks a process with a Spec to end
+	number func() int         // finds a process with a Spec
 
 	mu    sync.Mutex // guards the group: once it is gone, its number may be another's
 	group processGroup
@@ -81,7 +96,11 @@ func Start(c Command) (*Process, error) {
 	}
 	p := &Process{In: pipes.inWrite, Out: pipes.outRead, watch: c.Watch, done: make(chan struct{})}
 	started := make(chan error, 1)
-	go p.run(cmd, c.Watch.mark(), pipes, c.Log, started)
+	if c.Spec != nil {
+		go p.runIn(c, path, pipes, started)
+	} else {
+		go p.run(cmd, c.Watch.mark(), pipes, c.Log, started)
+	}
 	if err := <-started; err != nil {
 		pipes.close()
 		return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the program cannot be started", Err: err}
@@ -102,27 +121,38 @@ func (p *Process) run(cmd *exec.Cmd, mark string, pipes *pipes, log io.Writer, s
 	p.pid = cmd.Process.Pid
 	p.watch.add(p.pid)
 	pipes.closeChildEnds()
+	read := pipes.readErrors(log)
+	started <- nil
+
+	p.exit = exitText(cmd.Wait())
+	p.cleanUp()
+	p.watch.remove(p.pid)
+	pipes.drain(read)
+	close(p.done)
+}
+
+// readErrors copies stderr into a log, and closes what it returns at its end.
+func (p *pipes) readErrors(log io.Writer) <-chan struct{} {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
 		if log == nil {
 			log = io.Discard
 		}
-		io.Copy(log, pipes.errRead)
+		io.Copy(log, p.errRead)
 		if c, ok := log.(io.Closer); ok {
 			c.Close()
 		}
 	}()
-	started <- nil
+	return read
+}
 
-	p.exit = exitText(cmd.Wait())
-	p.cleanUp()
-	p.watch.remove(p.pid)
-	timer := time.AfterFunc(drain, func() { pipes.errRead.Close() }) // a process that escaped may hold it open
+// drain waits for the end of stderr.
+func (p *pipes) drain(read <-chan struct{}) {
+	timer := time.AfterFunc(drain, func() { p.errRead.Close() }) // a process that escaped may hold it open
 	<-read
 	timer.Stop()
-	pipes.errRead.Close()
-	close(p.done)
+	p.errRead.Close()
 }
 
 // cleanUp kills what the process left behind. Nothing is signalled after that.
@@ -136,6 +166,10 @@ func (p *Process) cleanUp() {
 
 // signal sends a signal to the group, unless it is gone.
 func (p *Process) signal(send func(processGroup)) {
+	if p.end != nil {
+		p.end() // and the helper kills what is left after the grace
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.gone {
@@ -144,7 +178,23 @@ func (p *Process) signal(send func(processGroup)) {
 }
 
 // Pid is the ID of the process.
-func (p *Process) Pid() int { return p.pid }
+func (p *Process) Pid() int {
+	if p.number != nil {
+		return p.number()
+	}
+	return p.pid
+}
+
+// Err says why the process never ran, once that is known: what it was to be kept
+// from could not be kept from it, or its program could not be run there.
+func (p *Process) Err() error {
+	select {
+	case <-p.done:
+		return p.err
+	default:
+		return nil
+	}
+}
 
 // Done is closed when the process and what it started are gone.
 func (p *Process) Done() <-chan struct{} { return p.done }

@@ -1,0 +1,180 @@
+// Package mask hides paths from a process that otherwise keeps the whole disk: in
+// a mount namespace of its own something empty lies over each of them.
+//
+// # Law
+//
+//   - A hidden folder is an empty one that cannot be written; a hidden file reads
+//     as an empty one. What is shown inside a hidden folder stays where it is.
+//   - A hidden path cannot be uncovered by moving it: neither it nor a folder above
+//     it can be renamed or removed, because each of them is a mount point.
+//   - The mounts hold against whoever lacks CAP_SYS_ADMIN in this namespace, and a
+//     user namespace made inside finds them locked.
+package mask
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"callgate/internal/sandbox/launcher"
+	"callgate/tool"
+)
+
+// Disk is what of the disk is hidden.
+type Disk struct {
+	hidden []place
+	pins   []string // folders above a hidden path, parents first
+}
+
+// place is one hidden path.
+type place struct {
+	path   string
+	folder bool
+	shown  []place // inside it
+}
+
+// maxShown is how many places inside one hidden folder can be shown: each is held
+// in a slot of the program.
+const maxShown = launcher.Slots - 1
+
+// Plan decides what is hidden of what exists, by names without links: the paths in
+// always, whatever is shown; and the private ones, but for those that are shown, and
+// for what is shown inside them. Showing a folder around a hidden path shows nothing
+// of that path.
+func Plan(always, private, shown []string) (*Disk, error) {
+	kernel, open := resolve(always), resolve(shown)
+	d := &Disk{}
+	for _, h := range resolve(slices.Concat(always, private)) {
+		isOpen := slices.ContainsFunc(open, func(o place) bool { return o.path == h.path })
+		if isOpen && !slices.ContainsFunc(kernel, func(k place) bool { return k.path == h.path }) || d.Hides(h.path) {
+			continue
+		}
+		if !slices.ContainsFunc(kernel, func(k place) bool { return within(h.path, k.path) }) {
+			for _, o := range open {
+				if within(o.path, h.path) {
+					h.shown = append(h.shown, o)
+				}
+			}
+		}
+		if len(h.shown) > maxShown {
+			const text = "more than %d places inside %s are to be shown"
+			return nil, tool.Errorf("sandbox.Run", tool.Invalid, text, maxShown, h.path).
+				WithHint("show %s itself, or fewer places in it", h.path)
+		}
+		d.hidden = append(d.hidden, h)
+		d.pin(h.path)
+	}
+	slices.Sort(d.pins)
+	return d, nil
+}
+
+// pin notes the folders above a path.
+func (d *Disk) pin(path string) {
+	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if !slices.Contains(d.pins, dir) {
+			d.pins = append(d.pins, dir)
+		}
+	}
+}
+
+// resolve gives paths their own names, and leaves out those that do not exist.
+func resolve(paths []string) []place {
+	var list []place
+	for _, path := range paths {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			continue
+		}
+		info, err := os.Stat(real)
+		if err != nil || slices.ContainsFunc(list, func(p place) bool { return p.path == real }) {
+			continue
+		}
+		list = append(list, place{path: real, folder: info.IsDir()})
+	}
+	slices.SortFunc(list, func(a, b place) int { return cmp.Compare(a.path, b.path) })
+	return list
+}
+
+// within reports whether path is dir or below it.
+func within(path, dir string) bool {
+	rest, ok := strings.CutPrefix(path, dir)
+	return ok && (rest == "" || rest[0] == '/' || dir == "/")
+}
+
+// Hides reports whether a path is out of sight.
+func (d *Disk) Hides(path string) bool {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	in := func(p place) bool { return within(path, p.path) }
+	return slices.ContainsFunc(d.hidden, func(h place) bool { return in(h) && !slices.ContainsFunc(h.shown, in) })
+}
+
+const atCWD = ^uintptr(99) // AT_FDCWD
+
+// Add adds the calls that make a mount namespace and hide the paths in it. fresh
+// is whether this machine permits a /proc of one's own.
+func (d *Disk) Add(p *launcher.Program, fresh bool) {
+	p.Step("begin a view of its own")
+	p.Call(unix.SYS_UNSHARE, launcher.Int(unix.CLONE_NEWNS))
+	mount(p, "", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+	for _, dir := range d.pins {
+		p.Step("keep ", dir, " in its place")
+		mount(p, dir, dir, "", unix.MS_BIND|unix.MS_REC, "")
+	}
+	for _, h := range d.hidden {
+		p.Step("hide ", h.path)
+		if !h.folder {
+			mount(p, os.DevNull, h.path, "", unix.MS_BIND, "")
+			continue
+		}
+		h.add(p)
+	}
+	if fresh {
+		p.Step("show /proc")
+		mount(p, "proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	}
+}
+
+// add covers a folder, and puts what is shown of it back into its place.
+func (h place) add(p *launcher.Program) {
+	for i, s := range h.shown {
+		flags := unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE
+		p.CallKeep(i, unix.SYS_OPEN_TREE, launcher.Int(atCWD), p.Text(s.path), launcher.Int(flags))
+	}
+	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	mount(p, "tmpfs", h.path, "tmpfs", flags, "mode=555,size=64k")
+	for i, s := range h.shown {
+		for _, dir := range between(h.path, s.path) {
+			p.CallIgnoreError(unix.SYS_MKDIRAT, launcher.Int(atCWD), p.Text(dir), launcher.Int(0o555))
+		}
+		if s.folder {
+			p.CallIgnoreError(unix.SYS_MKDIRAT, launcher.Int(atCWD), p.Text(s.path), launcher.Int(0o555))
+		} else {
+			p.CallIgnoreError(unix.SYS_MKNODAT,
+				launcher.Int(atCWD), p.Text(s.path), launcher.Int(unix.S_IFREG|0o444), launcher.Int(0))
+		}
+		p.Call(unix.SYS_MOVE_MOUNT, launcher.Slot(i), p.Text(""), launcher.Int(atCWD), p.Text(s.path),
+			launcher.Int(unix.MOVE_MOUNT_F_EMPTY_PATH))
+		p.Call(unix.SYS_CLOSE, launcher.Slot(i))
+	}
+	mount(p, "", h.path, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|flags, "")
+}
+
+// between lists the folders below one and above a path, parents first.
+func between(dir, path string) []string {
+	var list []string
+	for up := filepath.Dir(path); up != dir && within(up, dir); up = filepath.Dir(up) {
+		list = append(list, up)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+func mount(p *launcher.Program, source, target, kind string, flags uintptr, data string) {
+	p.Call(unix.SYS_MOUNT, p.Text(source), p.Text(target), p.Text(kind), launcher.Int(flags), p.Text(data))
+}

@@ -1,0 +1,3 @@
+package dial_test
+
+import _ "callgate/internal/sandbox/selfstart"

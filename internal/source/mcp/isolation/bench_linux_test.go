@@ -1,0 +1,58 @@
+package isolation_test
+
+import (
+	"testing"
+	"time"
+
+	"callgate/internal/source/mcp/config"
+	"callgate/internal/source/mcp/isolation"
+	"callgate/internal/source/mcp/process"
+)
+
+// BenchmarkStart starts the same small server with each isolation, and plainly, in
+// turn, until it has read its first line and answered; and reports what each costs
+// over the plain start.
+func BenchmarkStart(b *testing.B) {
+	h := newHouse(b)
+	machine := isolation.Machine{Hidden: []string{h.state}, Cache: h.cache}
+	modes := []string{"plain", config.None, config.Contained, config.Sandboxed}
+	took := map[string]time.Duration{}
+	once := func(mode string) time.Duration {
+		command := process.Command{
+			Path: "/bin/sh", Args: []string{"-c", "read x; echo $x; read y"}, Dir: h.work,
+			Env: process.Environ(nil, nil), Grace: time.Second,
+		}
+		begun := time.Now()
+		if mode != "plain" {
+			walls, err := machine.Walls(config.Isolation{Mode: mode}, command.Path, h.work)
+			if err != nil {
+				b.Fatal(err)
+			}
+			command.Spec = walls.Spec()
+		}
+		p, err := process.Start(command)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := p.In.WriteString("hello\n"); err != nil {
+			b.Fatal(err)
+		}
+		if n, err := p.Out.Read(make([]byte, 8)); n == 0 {
+			b.Fatal(err, p.Err())
+		}
+		d := time.Since(begun)
+		p.Stop(time.Second)
+		return d
+	}
+	for _, mode := range modes { // what is found out once about the machine is not a start's
+		once(mode)
+	}
+	for b.Loop() {
+		for _, mode := range modes {
+			took[mode] += once(mode)
+		}
+	}
+	for _, mode := range modes {
+		b.ReportMetric(float64(took[mode].Microseconds())/float64(b.N)/1000, mode+"-ms")
+	}
+}

@@ -1,0 +1,216 @@
+// Package isolation decides what a local MCP server is kept from, and says which
+// wall stopped one.
+//
+// # Law
+//
+//   - contained: the server keeps the disk and the network, but the kernel's state
+//     and the private folders of the home are out of its sight. It is what a server
+//     gets that a person added here, or that the user's own file names.
+//   - sandboxed: the server sees its folder, to write; the system, to read; a
+//     package cache that only servers of the same folder share; what its readable
+//     and writable name; and nothing else. It has the network only with network:
+//     true. It is what a server gets that a project's file names without a word on
+//     isolation.
+//   - none: the server runs as any program of the user's.
+//   - In each of them everything that the server starts is known as a descendant of
+//     the kernel, and ends with the server (Linux).
+//   - Where this machine has no user namespaces, a contained server is only kept
+//     together with what it starts, and a sandboxed one is refused, unless the app's
+//     sandbox: relaxed was accepted. [Missing] says so.
+package isolation
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"callgate/internal/sandbox"
+	"callgate/internal/source/mcp/config"
+	"callgate/tool"
+)
+
+// Machine is what servers are isolated from, and where they may keep something.
+type Machine struct {
+	Hidden []string // the kernel's own folders
+	Cache  string   // a folder for the package caches of sandboxed servers; empty: they keep nothing
+}
+
+// Walls are those of one server. Make them with [Machine.Walls].
+type Walls struct {
+	config config.Isolation
+	cache  string
+	hidden []string
+	runs   string // the program
+	spec   *sandbox.Spec
+}
+
+// Walls makes the walls of a server that runs a program in a folder.
+func (m Machine) Walls(c config.Isolation, program, dir string) (*Walls, error) {
+	w := &Walls{config: c, hidden: m.Hidden, runs: program}
+	if !sandbox.Supervises() {
+		if c.Mode == config.Sandboxed && !c.Relaxed {
+			return nil, tool.Errorf("mcp.start", tool.Unavailable, "this machine cannot run it sandboxed").
+				WithHint("write isolation: contained, if you trust it; callgate doctor says what is missing")
+		}
+		return w, nil
+	}
+	s := &sandbox.Spec{Hidden: m.Hidden, Readable: existing(c.Readable), Writable: existing(c.Writable)}
+	switch c.Mode {
+	case config.None:
+		s.Mode = sandbox.Tracked
+	case config.Sandboxed:
+		s.Readable = append(s.Readable, packages(program)...)
+		if err := w.confine(s, m.Cache, dir); err != nil {
+			return nil, err
+		}
+	default:
+		s.Mode = sandbox.Contained
+	}
+	w.spec = s
+	return w, nil
+}
+
+// confine fills in the spec of a sandboxed server.
+func (w *Walls) confine(s *sandbox.Spec, caches, dir string) error {
+	s.Mode, s.Network, s.Relaxed = sandbox.Confined, w.config.Network, w.config.Relaxed
+	s.Limits = sandbox.Limits{Memory: -1, Processes: -1} // it runs for days, and checking costs
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return tool.Errorf("mcp.start", tool.NotFound, "its folder %s cannot be opened: %w", dir, err)
+	}
+	s.Workspace = real
+	if caches == "" {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(real))
+	w.cache = filepath.Join(caches, hex.EncodeToString(sum[:8]))
+	if err := os.MkdirAll(w.cache, 0o700); err != nil {
+		return tool.Errorf("mcp.start", tool.Unavailable, "its package cache cannot be made: %w", err)
+	}
+	if w.cache, err = filepath.EvalSymlinks(w.cache); err != nil {
+		return tool.Errorf("mcp.start", tool.Unavailable, "its package cache cannot be opened: %w", err)
+	}
+	s.Writable = append(s.Writable, w.cache)
+	return nil
+}
+
+// packages is the folder of installed packages that a program belongs to, without
+// which it could not start: the node_modules or the virtual environment around it.
+func packages(program string) []string {
+	real, err := filepath.EvalSymlinks(program)
+	if err != nil || !filepath.IsAbs(program) {
+		return nil
+	}
+	const modules = "/node_modules/"
+	var list []string
+	for _, path := range []string{program, real} {
+		if i := strings.Index(path, modules); i > 0 {
+			list = append(list, path[:i+len(modules)-1])
+		}
+	}
+	if root := filepath.Dir(filepath.Dir(program)); filepath.Base(filepath.Dir(program)) == "bin" {
+		if _, err := os.Stat(filepath.Join(root, "pyvenv.cfg")); err == nil {
+			list = append(list, root)
+		}
+	}
+	return existing(list)
+}
+
+// existing leaves out what is not there, and gives the rest its own name: a folder
+// that was deleted must not keep a server from starting.
+func existing(paths []string) []string {
+	var list []string
+	for _, path := range paths {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			list = append(list, real)
+		}
+	}
+	return list
+}
+
+// Spec is how the process is run; nil where only a process group can be had.
+func (w *Walls) Spec() *sandbox.Spec { return w.spec }
+
+// Environ adds the variables that lead package runners to the server's own cache,
+// where it has one. What the app file sets stays.
+func (w *Walls) Environ(set map[string]string) map[string]string {
+	if w.cache == "" {
+		return set
+	}
+	all := map[string]string{"XDG_CACHE_HOME": w.cache}
+	for name, folder := range caches {
+		all[name] = filepath.Join(w.cache, folder)
+	}
+	for name, value := range set {
+		all[name] = value
+	}
+	return all
+}
+
+// caches are the variables by which package runners find what they keep. The
+// interpreters that uv installed stay where they are: they can be read.
+var caches = map[string]string{
+	"npm_config_cache": "npm", "NPM_CONFIG_CACHE": "npm", "YARN_CACHE_FOLDER": "yarn", "COREPACK_HOME": "corepack",
+	"BUN_INSTALL_CACHE_DIR": "bun", "DENO_DIR": "deno",
+	"UV_CACHE_DIR": "uv", "UV_TOOL_DIR": "uv-tools", "PIP_CACHE_DIR": "pip", "PIPX_HOME": "pipx",
+	"GOCACHE": "go-build",
+}
+
+// Describe says in a sentence what a server with this isolation can reach.
+func Describe(c config.Isolation) string {
+	opened := ""
+	if places := slices.Concat(c.Readable, c.Writable); len(places) > 0 {
+		opened = ", and " + strings.Join(places, ", ")
+	}
+	switch cmp.Or(c.Mode, config.Contained) {
+	case config.None:
+		return "none: it can reach everything that you can, also your keys and what Callgate keeps"
+	case config.Sandboxed:
+		network := "no network"
+		if c.Network {
+			network = "the network"
+		}
+		text := "sandboxed: it sees its folder, the system's programs" + opened + ", and has " + network
+		if c.Relaxed {
+			text += "; where this machine has no sandbox it runs without one"
+		}
+		return text
+	default:
+		return "contained: it sees your files" + opened + ", but not your private folders nor what Callgate keeps, " +
+			"and has the network"
+	}
+}
+
+// Words are the isolation as words of a command line that a human accepts.
+func Words(c config.Isolation) []string {
+	words := []string{"isolation=" + cmp.Or(c.Mode, config.Contained)}
+	if c.Network {
+		words = append(words, "network=true")
+	}
+	for _, path := range c.Readable {
+		words = append(words, "readable="+path)
+	}
+	for _, path := range c.Writable {
+		words = append(words, "writable="+path)
+	}
+	if c.Relaxed {
+		words = append(words, "sandbox=relaxed")
+	}
+	return words
+}
+
+// Missing says what this machine cannot do for servers; "" when it can do all.
+func Missing() string {
+	switch {
+	case !sandbox.Supervises():
+		return "servers are plain processes here: the kernel's state and private folders are not hidden from them"
+	case !sandbox.Probe().Namespaces:
+		return "the kernel's state and private folders are not hidden from contained servers, " +
+			"because this machine has no user namespaces"
+	}
+	return ""
+}

@@ -1,0 +1,3 @@
+package isolation_test
+
+import _ "callgate/internal/sandbox/selfstart"

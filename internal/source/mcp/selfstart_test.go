@@ -1,0 +1,3 @@
+package mcp_test
+
+import _ "callgate/internal/sandbox/selfstart"
