@@ -181,6 +181,9 @@ func (f *file) finish() {
 	run.MaxTurns = cmp.Or(run.MaxTurns, 50)
 	run.Timeout = cmp.Or(run.Timeout, 300*time.Second)
 	builtin := surface.Builtin{Choice: surface.BuiltinAll} // what a file names is meant, whoever is the client
+	if f.isUser {
+		builtin.Choice = surface.BuiltinAuto // it sets modules up, and chooses none
+	}
 	if f.constraints == nil {
 		builtin.Choice = surface.BuiltinAuto
 		for _, name := range f.known.names() {

@@ -35,6 +35,7 @@ type ServerState string
 type Server struct {
 	ServerStatus
 	Module   string     `json:"module"`
+	Level    string     `json:"level"`           // of the app file that it is in: project or user
 	Launch   string     `json:"launch"`          // what it runs, or where it is
 	Parts    Launch     `json:"parts"`           // the same in its parts, without values
 	Reach    string     `json:"reach,omitempty"` // what a command can reach, in words

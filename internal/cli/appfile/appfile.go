@@ -32,7 +32,20 @@ func Read(e *command.Env) (path string, text []byte, err error) {
 		}
 		path = cmp.Or(path, filepath.Join(workspace, app.Filename))
 	}
-	text, err = os.ReadFile(path)
+	return readText(path)
+}
+
+// ReadUser reads the user's own app file. Where there is none, the text is nil.
+func ReadUser(e *command.Env) (path string, text []byte, err error) {
+	if path = e.UserFile(); path == "" {
+		return "", nil, tool.Errorf("cli", tool.Unavailable, "there is no home folder for an app file of your own").
+			WithHint("set HOME, or XDG_CONFIG_HOME to an absolute path")
+	}
+	return readText(path)
+}
+
+func readText(path string) (string, []byte, error) {
+	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return path, nil, nil
 	}
@@ -53,6 +66,21 @@ func Replace(path string, text []byte) error {
 		return &tool.Error{Op: "cli", Kind: tool.Failed, Message: path + " cannot be written; it is as it was", Err: err}
 	}
 	return nil
+}
+
+// ReplaceUser is Replace for the user's own app file, which nobody else needs to read:
+// its folder is made with it.
+func ReplaceUser(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return &tool.Error{Op: "cli", Kind: tool.Failed, Message: "the folder of your own app file cannot be made", Err: err}
+	}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := durable.Write(path, text, 0o600); err != nil {
+			return &tool.Error{Op: "cli", Kind: tool.Failed, Message: path + " cannot be written", Err: err}
+		}
+		return nil
+	}
+	return Replace(path, text)
 }
 
 // BuiltinModules returns the modules that are on where an app file names none.

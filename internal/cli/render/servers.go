@@ -23,11 +23,11 @@ func (s Style) Servers(w io.Writer, list []protocol.Server) error {
 			held.color = warn
 		}
 		rows[i] = []Cell{
-			Bold(one.Name), serverState(one), Plain(fmt.Sprint(one.Tools)), held,
+			Bold(one.Name), serverState(one), Plain(one.Level), Plain(fmt.Sprint(one.Tools)), held,
 			Plain(fmt.Sprint(one.Calls)), Plain(one.Protocol), Plain(what),
 		}
 	}
-	return s.Table(w, []string{"NAME", "STATE", "TOOLS", "HELD", "CALLS", "PROTOCOL", "WHAT"}, rows)
+	return s.Table(w, []string{"NAME", "STATE", "LEVEL", "TOOLS", "HELD", "CALLS", "PROTOCOL", "WHAT"}, rows)
 }
 
 func serverState(one protocol.Server) Cell {

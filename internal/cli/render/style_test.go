@@ -182,13 +182,13 @@ func message(role llm.Role, words string) *llm.Message {
 
 func servers() []protocol.Server {
 	return []protocol.Server{
-		{ServerStatus: protocol.ServerStatus{Name: "hub", State: "failed", LastError: "it ended"}, Launch: "hub-server", Accepted: true},
-		{ServerStatus: protocol.ServerStatus{Name: "files", State: "running", Tools: 1, Calls: 2, Protocol: "2025-11-25"}, Launch: "npx files",
+		{ServerStatus: protocol.ServerStatus{Name: "hub", State: "failed", LastError: "it ended"}, Level: "project", Launch: "hub-server", Accepted: true},
+		{ServerStatus: protocol.ServerStatus{Name: "files", State: "running", Tools: 1, Calls: 2, Protocol: "2025-11-25"}, Level: "project", Launch: "npx files",
 			Accepted: true, Held: []protocol.HeldTool{{
 				Definition: protocol.Definition{Name: "read"}, Reason: protocol.HeldChanged, Diff: "- old\n+ new\n",
 				Findings: []protocol.Finding{{Severity: "high", Where: "description", Why: "it speaks to a model", Excerpt: "ignore"}},
 			}}},
-		{ServerStatus: protocol.ServerStatus{Name: "wiki"}, Launch: "https://example.com/mcp"},
+		{ServerStatus: protocol.ServerStatus{Name: "wiki"}, Level: "user", Launch: "https://example.com/mcp"},
 	}
 }
 

@@ -22,7 +22,7 @@ type add struct {
 	envAllow            []string
 	isolation           string
 	network             bool
-	replace, yes        bool
+	replace, yes, user  bool
 }
 
 func newAdd(e *command.Env) *cobra.Command {
@@ -30,6 +30,7 @@ func newAdd(e *command.Env) *cobra.Command {
 	c := e.Leaf(&cobra.Command{
 		Use: "add NAME [-- COMMAND ARGS ...]", Short: "Add an MCP server to the app file, and accept it",
 		Example: `  callgate mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
+  callgate mcp add notes --user -- notes-server
   callgate mcp add hub --env TOKEN='{{secret.hub_token}}' -- hub-server
   callgate mcp add wiki --url https://example.com/mcp --header 'Authorization=Bearer {{secret.wiki}}'`,
 		Args: cobra.MinimumNArgs(1),
@@ -47,6 +48,7 @@ func newAdd(e *command.Env) *cobra.Command {
 		"`HOW` a command is isolated: contained, sandboxed or none")
 	f.BoolVar(&a.network, "network", false, "give a sandboxed server the network")
 	f.BoolVar(&a.replace, "replace", false, "replace the server of this name")
+	f.BoolVar(&a.user, "user", false, "add it to your own app file, so that it is in every folder")
 	f.BoolVar(&a.yes, "yes", false, "accept its command without asking")
 	return c
 }
@@ -58,13 +60,16 @@ func (a *add) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	path, text, err := appfile.Read(a.Env)
+	read, write := levelOf(a.user)
+	path, text, err := read(a.Env)
 	if err != nil {
 		return err
 	}
 	var next []byte
 	if a.replace {
 		next, err = edit.ReplaceServer(text, s)
+	} else if a.user {
+		next, err = edit.AddServer(text, s, nil) // it turns no module off by not listing it
 	} else {
 		var modules []string
 		if modules, err = appfile.BuiltinModules(ctx, a.Env); err == nil {
@@ -74,12 +79,24 @@ func (a *add) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := appfile.Replace(path, next); err != nil {
+	if err := write(path, next); err != nil {
 		return err
 	}
 	a.Status("added %s to %s", s.Name, path)
-	a.AppFile = path
+	if !a.user {
+		a.AppFile = path
+	}
 	return (&trust{Env: a.Env, yes: a.yes}).run(ctx, args[:1])
+}
+
+// levelOf is how the project's app file is read and written, or the user's own.
+func levelOf(user bool) (
+	read func(*command.Env) (string, []byte, error), write func(path string, text []byte) error,
+) {
+	if user {
+		return appfile.ReadUser, appfile.ReplaceUser
+	}
+	return appfile.Read, appfile.Replace
 }
 
 // server is the server that the command line describes.
@@ -120,18 +137,24 @@ func pairs(flag string, list []string) (map[string]string, error) {
 }
 
 // remove is mcp remove.
-type remove struct{ *command.Env }
+type remove struct {
+	*command.Env
+	user bool
+}
 
 func newRemove(e *command.Env) *cobra.Command {
-	r := &remove{e}
-	return e.Leaf(&cobra.Command{
+	r := &remove{Env: e}
+	c := e.Leaf(&cobra.Command{
 		Use: "remove NAME", Short: "Remove an MCP server from the app file",
-		Example: "  callgate mcp remove files", Args: cobra.ExactArgs(1),
+		Example: "  callgate mcp remove files\n  callgate mcp remove notes --user", Args: cobra.ExactArgs(1),
 	}, r.run)
+	c.Flags().BoolVar(&r.user, "user", false, "remove it from your own app file")
+	return c
 }
 
 func (r *remove) run(_ context.Context, args []string) error {
-	path, text, err := appfile.Read(r.Env)
+	read, write := levelOf(r.user)
+	path, text, err := read(r.Env)
 	if err != nil {
 		return err
 	}
@@ -139,7 +162,7 @@ func (r *remove) run(_ context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := appfile.Replace(path, next); err != nil {
+	if err := write(path, next); err != nil {
 		return err
 	}
 	r.Status("removed %s from %s", args[0], path)

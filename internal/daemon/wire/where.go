@@ -11,12 +11,15 @@ func Where(w apps.Where) *protocol.Where {
 }
 
 func fileParts(f apps.FileParts) protocol.FileParts {
-	level := protocol.LevelProject
-	if f.IsUser {
-		level = protocol.LevelUser
-	}
 	return protocol.FileParts{
-		Path: f.Path, Level: level, Servers: f.Servers, Agents: f.Agents, Skills: f.Skills,
+		Path: f.Path, Level: level(f.IsUser), Servers: f.Servers, Agents: f.Agents, Skills: f.Skills,
 		Modules: f.Modules, Rules: f.Rules, Waits: f.Waits,
 	}
+}
+
+func level(isUser bool) string {
+	if isUser {
+		return protocol.LevelUser
+	}
+	return protocol.LevelProject
 }

@@ -19,6 +19,9 @@ import "callgate/tool"
 //     rest is decided;
 //  7. what holds without rules.
 //
+// The floor (see Floor) is under the project's grants only. One that nobody accepted
+// widens neither what holds without rules nor what the user's own file says.
+//
 // Of two rate limits for the same calls the lower holds. The time for an approval is
 // the project's, then the user's.
 

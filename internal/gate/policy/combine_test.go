@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"callgate/internal/gate/match"
 	"callgate/internal/gate/policy"
 	"callgate/tool"
 )
@@ -133,5 +134,62 @@ func TestTwoFilesRates(t *testing.T) {
 				t.Errorf("one more than %d: %v", c.want, err)
 			}
 		})
+	}
+}
+
+// What a project grants and nobody accepted widens nothing: neither what holds
+// without rules, nor what the user's own file says. The user's grants are not under
+// that floor.
+func TestTwoFilesAtTheFloor(t *testing.T) {
+	t.Parallel()
+	type block = policy.Capabilities
+	high, low := tool.Runtime{Risk: tool.High}, tool.Runtime{Risk: tool.Low}
+	for name, c := range map[string]struct {
+		project, user *block
+		runtime       tool.Runtime
+		want          policy.Verdict
+	}{
+		"the user's grant":                      {&block{Grant: bash}, &block{Grant: bash}, high, policy.Allow},
+		"the user's grant and a project's auto": {&block{DefaultPolicy: policy.Auto}, &block{Grant: bash}, high, policy.Allow},
+		"the user's auto":                       {&block{DefaultPolicy: policy.Auto}, &block{DefaultPolicy: policy.Auto}, high, policy.Allow},
+		"a grant over the user's approve":       {&block{Grant: bash}, &block{DefaultPolicy: policy.Ask}, low, policy.Approve},
+		"a grant over the user's block":         {&block{Grant: bash}, &block{DefaultPolicy: policy.Block}, low, policy.Deny},
+		"a grant over the user's ceiling":       {&block{Grant: bash}, &block{MaxRisk: tool.Low}, high, policy.Deny},
+		"a grant of high risk":                  {&block{Grant: bash}, &block{}, high, policy.Approve},
+		"a grant of low risk":                   {&block{Grant: bash}, &block{}, low, policy.Allow},
+		"auto of high risk":                     {&block{DefaultPolicy: policy.Auto}, &block{}, high, policy.Approve},
+		"the user's deny":                       {&block{Grant: bash}, &block{Deny: bash}, low, policy.Deny},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := compiled(t, c.project, nil).Over(compiled(t, c.user, nil), "PROJECT", "USER")
+			r = r.Floor(func(policy.Grant) bool { return false })
+			if d := policy.Decide(r, made(t, "shell.bash", c.runtime), model); d.Verdict != c.want {
+				t.Errorf("decided %+v, want %s", d, c.want)
+			}
+		})
+	}
+}
+
+// Rules about arguments hold from either file.
+func TestTwoFilesArguments(t *testing.T) {
+	t.Parallel()
+	with := func(command string) []policy.Entry {
+		return []policy.Entry{{Module: "shell", Match: map[string]any{"command": command}}}
+	}
+	subject := made(t, "shell.bash", tool.Runtime{Risk: tool.High})
+	project := compiled(t, &policy.Capabilities{DefaultPolicy: policy.Ask, Grant: with("git *")}, nil)
+	user := compiled(t, &policy.Capabilities{Deny: with("git push *"), Grant: with("make *")}, nil)
+	both := project.Over(user, "PROJECT", "USER")
+	if !both.HasMatch(subject.ID) || !(*policy.Rules)(nil).Over(user, "", "USER").HasMatch(subject.ID) {
+		t.Error("the user's rules about arguments are not seen")
+	}
+	for command, want := range map[string]policy.Verdict{
+		"git log": policy.Allow, "git push origin": policy.Deny, "make all": policy.Allow, "ls": policy.Approve,
+	} {
+		call := &match.Call{Module: "shell", Workspace: "/", Args: map[string]any{"command": command}}
+		if d := policy.DecideCall(both, subject, model, call); d.Verdict != want {
+			t.Errorf("%s: %+v, want %s", command, d, want)
+		}
 	}
 }

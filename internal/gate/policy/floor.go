@@ -204,10 +204,10 @@ func placesOf(id tool.ID) [4]place {
 }
 
 // decideAtFloor decides a tool that only a grant that nobody accepted lets run. What
-// the user's own file denies by default stays denied.
+// the user's own file denies by default, or asks about, stays so.
 func decideAtFloor(sets []ruleSet, t *tool.Tool, granted Decision) Decision {
 	if len(sets) > 0 && sets[0].isUser {
-		if d := decideUnnamed(sets[:1], t); d.Verdict == Deny {
+		if d := decideUnnamed(sets[:1], t); d.Verdict != Allow && d.Rule != ruleNoBlock {
 			return d
 		}
 	}

@@ -41,6 +41,11 @@ func (r *Rules) Lines() []string {
 			if c.sources[k.kind] != nil {
 				lines = append(lines, k.name+" "+module+"."+action)
 			}
+			for _, m := range c.matched {
+				if m.kind == k.kind {
+					lines = append(lines, k.name+" "+module+"."+action+withMatch(m.pattern))
+				}
+			}
 		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.modules)) {

@@ -121,8 +121,8 @@ func (s *Set) Use(scope string, declared []app.Server, pinning, relaxed bool) er
 			}
 			return err
 		}
-		one := &source{Server: server, set: s, scope: scope, pin: d.Pin || pinning}
-		same := func(o *source) bool { return o.Server == server && o.pin == one.pin }
+		one := &source{Server: server, set: s, scope: scope, pin: d.Pin || pinning, fromUser: d.FromUser}
+		same := func(o *source) bool { return o.Server == server && o.pin == one.pin && o.fromUser == one.fromUser }
 		if i := slices.IndexFunc(old, same); i >= 0 {
 			server.Release() // the scope holds it already
 			one = old[i]
@@ -200,6 +200,7 @@ type Server struct {
 	mcp.Status
 	Module   string
 	Launch   string       // what it runs, or where it is
+	FromUser bool         // it is in the user's own app file
 	Parts    Launch       // the same in its parts, without values
 	Reach    string       // what a command can reach, in words
 	Accepted bool         // a human let it run
@@ -219,7 +220,7 @@ func (v Scoped) List(ctx context.Context) ([]Server, error) {
 	for _, one := range v.set.sources(v.scope) {
 		s := Server{
 			Status: one.Status(), Module: one.Namespace(), Launch: trust.Shell(launchLine(one.Config())),
-			Parts: newLaunch(one.Config()), Accepted: v.set.mayStart(one.Server) == nil,
+			Parts: newLaunch(one.Config()), FromUser: one.fromUser, Accepted: v.set.mayStart(one.Server) == nil,
 		}
 		if c := one.Config(); c.Command != "" {
 			s.Reach = isolation.Describe(c.Isolation)

@@ -21,6 +21,8 @@ type source struct {
 	set   *Set
 	scope string
 	pin   bool // nothing of it is shown here before a human accepted it
+
+	fromUser bool // it is in the user's own app file
 }
 
 var _ registry.Source = (*source)(nil)
