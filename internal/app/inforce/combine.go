@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/agent/surface"
 	"callgate/internal/app"
 	"callgate/internal/gate/policy"
 )
@@ -38,13 +39,26 @@ func Combine(project, user *app.App) *app.App {
 	if reflect.ValueOf(project.Search).IsZero() {
 		a.Search = user.Search
 	}
-	if reflect.ValueOf(project.Surface).IsZero() {
-		a.Surface = user.Surface
-	}
+	a.Surface = shown(project.Surface, user.Surface)
 	a.Warnings = append(a.Warnings, Replaced(project, user)...)
 	a.Servers = union(user.Servers, project.Servers, serverKey)
 	a.Skills = union(user.Skills, project.Skills, skillKey)
 	return &a
+}
+
+// shown is how tools are shown: as the project says, or the user where it says
+// nothing. Which modules MCP clients are given is a word of its own.
+func shown(project, user app.Surface) app.Surface {
+	builtin := project.Builtin
+	if builtin.Choice == surface.BuiltinAuto {
+		builtin = user.Builtin
+	}
+	project.Builtin = surface.Builtin{}
+	if reflect.ValueOf(project).IsZero() {
+		project = user
+	}
+	project.Builtin = builtin
+	return project
 }
 
 // modules are those of the project. One of which it says nothing is set up as the user
