@@ -16,9 +16,10 @@ import (
 )
 
 // needsHuman reports whether a human has to approve the call. A call that changes
-// rules is approved by itself, never by an approve-always or a grant.
+// rules, or that a deny rule may be about, is approved by itself, never by an
+// approve-always or a grant.
 func (g *Gate) needsHuman(c *callState) bool {
-	if len(c.ruleFiles) > 0 {
+	if len(c.ruleFiles) > 0 || c.decision.IsDenyInDoubt() {
 		return true
 	}
 	return c.decision.Verdict == policy.Approve && !g.Approvals.IsAlwaysApproved(c.call.Principal.Session, c.tool.ID)

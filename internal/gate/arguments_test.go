@@ -117,3 +117,23 @@ func TestBlockedToolIsListedForSomeArguments(t *testing.T) {
 		t.Errorf("%s: %q", r.Status, r.Summary)
 	}
 }
+
+// An approval for the session does not cover what a deny rule may be about.
+func TestApproveAlwaysDoesNotSettleADeny(t *testing.T) {
+	t.Parallel()
+	h := openWithRules(t, policy.Capabilities{Deny: []policy.Entry{grantCommand("git push *")}})
+	h.id.NoWait = false
+	done := make(chan *tool.Result, 1)
+	go func() { done <- h.call(t, "shell.bash", `{"command":"ls"}`) }()
+	request := nextRequest(t, h, done)
+	ok(t, h.Approvals.Answer(t.Context(), human, request.ID, approval.Answer{Approve: true, Always: true}))
+	<-done
+	h.id.NoWait = true
+	for command, want := range map[string]tool.Status{
+		"ls -l": tool.Success, "$x push": tool.Waiting, "git push": tool.Refused,
+	} {
+		if r := h.call(t, "shell.bash", `{"command":"`+command+`"}`); r.Status != want {
+			t.Errorf("%s: %s %q, want %s", command, r.Status, r.Summary, want)
+		}
+	}
+}

@@ -19,6 +19,7 @@ const (
 	keyMax    = "max"
 	// paramCommand is the parameter that holds a command line, in every tool.
 	paramCommand = "command"
+	paramFolder  = "cwd" // and the one with the folder that it runs in
 	maxChoices   = 256
 )
 

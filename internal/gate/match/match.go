@@ -26,8 +26,10 @@ package match
 import (
 	"encoding/json"
 	"maps"
+	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"callgate/internal/gate/shellcmd"
 )
@@ -55,6 +57,12 @@ func (c *Call) AddPath(param, path string, folder bool) {
 	if folder {
 		c.Folders[path] = true
 	}
+}
+
+// isElsewhere reports whether a command runs in another folder than the workspace.
+func (c *Call) isElsewhere() bool {
+	dir, _ := c.Args[paramFolder].(string)
+	return dir != "" && path.Clean(dir) != "." && dir != c.Workspace
 }
 
 // line returns a parsed command line.
@@ -151,6 +159,11 @@ func (p *Pattern) Touches(c *Call) Answer {
 	return all
 }
 
+// names reports whether a parameter has a condition.
+func (p *Pattern) names(param string) bool {
+	return slices.ContainsFunc(p.conditions, func(k condition) bool { return k.param == param })
+}
+
 // Map returns the form that Compile reads.
 func (p *Pattern) Map() map[string]any {
 	if p.exact != nil {
@@ -163,7 +176,8 @@ func (p *Pattern) Map() map[string]any {
 	return m
 }
 
-// String returns the pattern as a human is shown it.
+// String returns the pattern as a human is shown it. Patterns that differ are
+// written differently, so that a yes to one is no yes to another.
 func (p *Pattern) String() string {
 	if p.exact != nil {
 		return "exactly " + compact(p.exact.args)
@@ -174,12 +188,24 @@ func (p *Pattern) String() string {
 	parts := make([]string, len(p.conditions))
 	for i, k := range p.conditions {
 		text, ok := k.source.(string)
-		if !ok {
+		if !ok || !plainText(text) {
 			text = compact(k.source)
 		}
-		parts[i] = k.param + ": " + text
+		param := k.param
+		if !plainText(param) {
+			param = compact(param)
+		}
+		parts[i] = param + ": " + text
 	}
 	return strings.Join(parts, ", ")
+}
+
+// plainText reports whether a text is read as itself without quotes.
+func plainText(s string) bool {
+	if s == "" || s != strings.TrimSpace(s) || strings.ContainsAny(s, `,:"`) || json.Valid([]byte(s)) {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 // compact writes a value as JSON, whose keys are in order.

@@ -70,6 +70,10 @@ func TestConditions(t *testing.T) {
 		{"one argument more", `{"=":{"a":1}}`, `{"a":1,"b":1}`, nil, false, match.No},
 		{"a command", `{"command":"git log *"}`, `{"command":"git log -3"}`, nil, true, match.Yes},
 		{"a command in a list", `{"command":"git log *"}`, `{"command":"git log; rm x"}`, nil, false, match.Yes},
+		{"a script", `{"command":"./run.sh *"}`, `{"command":"./run.sh a","cwd":"."}`, nil, true, match.Yes},
+		{"a script elsewhere", `{"command":"./run.sh *"}`, `{"command":"./run.sh a","cwd":"sub"}`, nil, false, match.Yes},
+		{"a script there", `{"command":"./run.sh *","cwd":"sub"}`, `{"command":"./run.sh a","cwd":"sub"}`, nil, true, match.Yes},
+		{"a program elsewhere", `{"command":"git log *"}`, `{"command":"git log","cwd":"sub"}`, nil, true, match.Yes},
 		{"a computed command", `{"command":"rm *"}`, `{"command":"$x y"}`, nil, false, match.Unsure},
 	}
 	for _, test := range tests {
@@ -138,6 +142,23 @@ func TestMistakes(t *testing.T) {
 		if !errors.As(err, &mistake) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", form, err, want)
 		}
+	}
+}
+
+// A yes is given to the text of a pattern, so no two patterns have the same.
+func TestPatternsThatDifferAreWrittenDifferently(t *testing.T) {
+	t.Parallel()
+	seen := make(map[string]string)
+	for _, form := range []string{
+		`{"a":"1, b: 2"}`, `{"a":"1","b":"2"}`, `{"a":1,"b":2}`, `{"a":"1"}`, `{"a":1}`, `{"a":"null"}`, `{"a":null}`,
+		`{"a":"[1]"}`, `{"a":[1]}`, `{"a":["1"]}`, `{"a":{"exact":1}}`, `{"a":"x "}`, `{"a":"x"}`, `{"a: x":"y"}`,
+		`{"=":{"a":1}}`, `{"a":"x: y"}`, `{}`, `{"any arguments":"x"}`,
+	} {
+		text := compiled(t, form).String()
+		if other := seen[text]; other != "" {
+			t.Errorf("%s and %s are both written %s", form, other, text)
+		}
+		seen[text] = form
 	}
 }
 

@@ -106,6 +106,9 @@ func (p *Pattern) programs() (names []string) {
 // covers reports whether the pattern allows one simple command of a call, whose
 // other arguments must fit too.
 func (p *Pattern) covers(c *Call, cmd *shellcmd.Command) bool {
+	if c.isElsewhere() && cmd.IsRelative() && !p.names(paramFolder) {
+		return false // the same name is another program there
+	}
 	for i := range p.conditions {
 		k := &p.conditions[i]
 		if k.param != paramCommand {

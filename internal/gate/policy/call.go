@@ -34,6 +34,7 @@ type judgedCall struct {
 const (
 	ruleMatch     = "tools.capabilities.match"
 	reasonSome    = "rules in tools.capabilities permit %s with some arguments"
+	reasonNoFit   = " (no rule with a match fits its arguments)"
 	reasonInDoubt = "it cannot be told whether this holds for the call, so a human must approve it: "
 )
 
@@ -65,7 +66,17 @@ func DecideCall(r *Rules, t *tool.Tool, p tool.Principal, call *match.Call) Deci
 		own := *r.user
 		own.call, resolved.user = judged, &own
 	}
-	return decide(&resolved, t, p)
+	d := decide(&resolved, t, p)
+	if d.Verdict != Allow && strings.HasSuffix(d.Rule, ruleFallback) && r.permitsSome(t.ID) {
+		d.Reason += reasonNoFit
+	}
+	return d
+}
+
+// IsDenyInDoubt reports whether a human is asked because it cannot be told whether
+// a deny rule holds for the call.
+func (d Decision) IsDenyInDoubt() bool {
+	return d.Verdict == Approve && strings.Contains(d.Rule, "tools.capabilities.deny[")
 }
 
 // anyMatched reports whether a rule about some arguments, of either file, names the

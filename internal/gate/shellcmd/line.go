@@ -63,7 +63,11 @@ type Redirect struct {
 	Writes bool
 }
 
-const maxLine = 64 << 10
+// These bound how deep a line can be nested, and so how long it takes to read.
+const (
+	maxLine   = 16 << 10
+	maxOpened = 1000
+)
 
 // Parse reads a command line.
 func Parse(text string) *Line {
@@ -83,7 +87,7 @@ func Parse(text string) *Line {
 // unreadable says why a text is not even parsed: shells and terminals disagree
 // about characters that are not printed.
 func unreadable(text string) string {
-	if len(text) > maxLine {
+	if len(text) > maxLine || strings.Count(text, "(")+strings.Count(text, "{") > maxOpened {
 		return "it is too long"
 	}
 	if !utf8.ValidString(text) {

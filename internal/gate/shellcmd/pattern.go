@@ -204,7 +204,7 @@ func (p *Pattern) touches(c *Command) answer {
 	if !c.Words[0].Static {
 		return unsure
 	}
-	if path.Base(c.Words[0].Text) != path.Base(p.Program()) {
+	if !strings.EqualFold(path.Base(c.Words[0].Text), path.Base(p.Program())) { // some disks do not tell case apart
 		return no
 	}
 	for _, a := range p.assigns {
@@ -252,7 +252,7 @@ func (l *Line) Allowed(allows func(*Command) bool) bool {
 		return false
 	}
 	moved := slices.ContainsFunc(l.Commands, (*Command).changesFolder)
-	if moved && slices.ContainsFunc(l.Commands, (*Command).isRelative) {
+	if moved && slices.ContainsFunc(l.Commands, (*Command).IsRelative) {
 		return false // the same name is another program there
 	}
 	return allowedAll(l.Commands, allows)
@@ -317,9 +317,19 @@ func (c *Command) changesFolder() bool {
 	return len(c.Words) > 0 && slices.Contains([]string{"cd", "pushd", "popd"}, c.Words[0].Text)
 }
 
-func (c *Command) isRelative() bool {
-	if slices.ContainsFunc(c.Inner, (*Command).isRelative) {
+// IsRelative reports whether a command runs a program or a script by a path that
+// begins in the folder that it runs in.
+func (c *Command) IsRelative() bool {
+	if slices.ContainsFunc(c.Inner, (*Command).IsRelative) {
 		return true
 	}
-	return len(c.Words) > 0 && strings.Contains(c.Words[0].Text, "/") && !path.IsAbs(c.Words[0].Text)
+	if len(c.Words) == 0 {
+		return false
+	}
+	name := c.Words[0].Text
+	if strings.Contains(name, "/") {
+		return !path.IsAbs(name)
+	}
+	return isInterpreter(name) && !strings.HasSuffix(name, "awk") && !strings.HasSuffix(name, "sed") &&
+		len(c.Words) > 1 && !strings.HasPrefix(c.Words[1].Text, "-") && !path.IsAbs(c.Words[1].Text)
 }

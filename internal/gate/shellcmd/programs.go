@@ -136,6 +136,37 @@ var (
 	testProgram = program{single: []string{"v", "R", "eq", "ne", "lt", "le", "gt", "ge"}}
 )
 
+// runOptions are the words by which programs are told to run another, so that a
+// rule that forbids a program cannot tell.
+var runOptions = map[string][]string{
+	"git": {
+		"-c", "--config-env", "--exec-path", "--exec", "-x", "--extcmd", "--upload-pack", "--receive-pack", "-O",
+		"--open-files-in-pager", "foreach", "run", "--tree-filter", "--index-filter", "--msg-filter", "--env-filter",
+	},
+	"tar":   {"--checkpoint-action", "--to-command", "-I", "--use-compress-program", "-F", "--info-script"},
+	"go":    {"-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool"},
+	"rg":    {"--pre"},
+	"fd":    {"-x", "-X", "--exec", "--exec-batch"},
+	"rsync": {"-e", "--rsh", "--rsync-path"},
+	"make":  {"--eval", "-E", "SHELL", "-f", "--file", "--makefile"},
+	"sort":  {"--compress-program"},
+	"vim":   {"-c", "-S", "-s", "--cmd", "-u"}, "vi": {"-c"}, "nvim": {"-c", "-S", "-l", "--cmd"},
+}
+
+func hasRunOption(name string, words []Word) bool {
+	for _, w := range words {
+		option, _, valued := strings.Cut(w.Text, "=")
+		for _, run := range runOptions[name] {
+			long := strings.HasPrefix(run, "--") && len(option) > 2
+			if option == run || long && strings.HasPrefix(run, option) || !valued && !long && len(run) == 2 &&
+				strings.HasPrefix(option, run) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // neverWild are commands of bash that change what later words mean, or evaluate
 // their words. A wildcard never covers their words.
 var neverWild = []string{

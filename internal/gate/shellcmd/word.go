@@ -78,9 +78,11 @@ func (b *wordBuilder) literal(s string, first bool) {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '\\':
-			if i++; i < len(s) {
-				b.write(s[i : i+1])
+			if i++; i == len(s) {
+				b.w.doubt("it ends in a backslash")
+				return
 			}
+			b.write(s[i : i+1])
 		case '*', '?', '[':
 			b.dynamic(false) // the names of files begin with what stands before it
 		case '~':

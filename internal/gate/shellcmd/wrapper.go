@@ -89,6 +89,8 @@ func (w *walker) unwrap(c *Command) {
 		w.unwrapFind(c)
 	case runsCode(name, c.Words):
 		c.Wrapper, c.Opaque = true, "it runs code of another language"
+	case hasRunOption(name, c.Words[1:]):
+		c.Wrapper, c.Opaque = true, runs
 	}
 	if c.Wrapper && strings.Contains(c.Words[0].Text, "/") && c.Opaque == "" && !systemPath(c.Words[0].Text) {
 		c.Opaque = "it is a program of that name in another place"

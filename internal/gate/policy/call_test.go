@@ -1,0 +1,113 @@
+package policy_test
+
+import (
+	"strings"
+	"testing"
+
+	"callgate/internal/gate/match"
+	"callgate/internal/gate/policy"
+	"callgate/tool"
+)
+
+func command(text string) *match.Call {
+	return &match.Call{Module: "shell", Action: "bash", Workspace: "/w", Args: map[string]any{"command": text}}
+}
+
+func withCommand(patterns ...any) policy.Entry {
+	return policy.Entry{Module: "shell", Actions: []string{"bash"}, Match: map[string]any{"command": patterns}}
+}
+
+// A grant about some arguments counts only once it was accepted, like any other,
+// and each by itself.
+func TestFloorOfGrantsWithAMatch(t *testing.T) {
+	t.Parallel()
+	bash := made(t, "shell.bash", tool.Runtime{Risk: tool.High, SideEffect: tool.Write})
+	rules := compiled(t, &policy.Capabilities{
+		Grant: []policy.Entry{withCommand("git log *"), withCommand("npm test")},
+		Deny:  []policy.Entry{withCommand("npm publish *")},
+	}, nil)
+	var texts []string
+	for _, g := range rules.Wider([]*tool.Tool{bash}) {
+		texts = append(texts, g.Text)
+	}
+	const want = `shell.bash with command: ["git log *"] except shell.bash with command: ["npm publish *"]` + "\n" +
+		`shell.bash with command: ["npm test"] except shell.bash with command: ["npm publish *"]`
+	if got := strings.Join(texts, "\n"); got != want {
+		t.Errorf("wider:\n%s\nwant:\n%s", got, want)
+	}
+	one := func(g policy.Grant) bool { return strings.Contains(g.Text, "git log") }
+	for _, c := range []struct {
+		name, line string
+		rules      *policy.Rules
+		want       policy.Verdict
+	}{
+		{"accepted", "git log && npm test", rules.Floor(everything), policy.Allow},
+		{"nothing accepted", "git log", rules.Floor(nothing), policy.Approve},
+		{"one accepted", "git log", rules.Floor(one), policy.Allow},
+		{"the other", "npm test", rules.Floor(one), policy.Approve},
+		{"both in a line", "git log && npm test", rules.Floor(one), policy.Approve},
+		{"denied", "npm publish", rules.Floor(nothing), policy.Deny},
+	} {
+		if got := policy.DecideCall(c.rules, bash, model, command(c.line)); got.Verdict != c.want {
+			t.Errorf("%s: %q is %+v, want %s", c.name, c.line, got, c.want)
+		}
+	}
+	if got := policy.DecideCall(rules.Floor(nothing), bash, model, command("git log")); !strings.Contains(got.Reason, "app trust") {
+		t.Errorf("the reason is %q", got.Reason)
+	}
+}
+
+// Nobody can be asked in the kernel's own calls: what may be denied is.
+func TestDenyInDoubtForTheDaemon(t *testing.T) {
+	t.Parallel()
+	bash := made(t, "shell.bash", tool.Runtime{Risk: tool.High})
+	rules := compiled(t, &policy.Capabilities{Deny: []policy.Entry{withCommand("rm *")}}, nil)
+	for line, want := range map[string][2]policy.Verdict{
+		"rm x": {policy.Deny, policy.Deny},
+		"$x":   {policy.Approve, policy.Deny},
+		"ls":   {policy.Approve, policy.Allow},
+	} {
+		got := [2]policy.Verdict{
+			policy.DecideCall(rules, bash, model, command(line)).Verdict,
+			policy.DecideCall(rules, bash, daemon, command(line)).Verdict,
+		}
+		if got != want {
+			t.Errorf("%s: %v, want %v", line, got, want)
+		}
+	}
+}
+
+// BenchmarkDecideCall is what rules about arguments cost a call.
+func BenchmarkDecideCall(b *testing.B) {
+	bash := made(b, "shell.bash", tool.Runtime{Risk: tool.High})
+	write := made(b, "fs.write", tool.Runtime{Risk: tool.Medium})
+	rules := compiled(b, &policy.Capabilities{
+		Grant: []policy.Entry{
+			withCommand("git log *", "npm test", "ls *"),
+			{Module: "fs", Match: map[string]any{"path": "src/**"}},
+		},
+		Deny: []policy.Entry{withCommand("rm *"), {Module: "fs", Match: map[string]any{"path": "docs/**"}}},
+	}, nil)
+	b.Run("command", func(b *testing.B) {
+		for b.Loop() {
+			if policy.DecideCall(rules, bash, model, command("git log --oneline -5 | ls -l")).Verdict != policy.Allow {
+				b.Fatal("it is not allowed")
+			}
+		}
+	})
+	b.Run("path", func(b *testing.B) {
+		call := &match.Call{Module: "fs", Action: "write", Workspace: "/w", Args: map[string]any{"path": "src/a/b.go"}}
+		call.AddPath("path", "/w/src/a/b.go", false)
+		for b.Loop() {
+			if policy.DecideCall(rules, write, model, call).Verdict != policy.Allow {
+				b.Fatal("it is not allowed")
+			}
+		}
+	})
+	b.Run("no match", func(b *testing.B) {
+		other := made(b, "web.search", tool.Runtime{Risk: tool.Low})
+		for b.Loop() {
+			policy.DecideCall(rules, other, model, nil)
+		}
+	})
+}
