@@ -247,3 +247,26 @@ func TestImportSameServerTwice(t *testing.T) {
 		}
 	}
 }
+
+// TestImportIsThereElsewhere shows the servers of the user in a second folder, after
+// one was imported in the first, and not those of the first folder's project.
+func TestImportIsThereElsewhere(t *testing.T) {
+	t.Parallel()
+	h := newImportHome(t, importClients["cursor"])
+	second := filepath.Join(filepath.Dir(h.home), "second")
+	if err := os.Mkdir(second, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h.must(h.project, "import", "--apply", "--secrets", "move")
+	here := h.must(h.project, "mcp", "servers")
+	if !strings.Contains(here, "everywhere") || !strings.Contains(here, "here ") {
+		t.Errorf("in the project:\n%s", here)
+	}
+	if there := h.must(second, "mcp", "servers"); !strings.Contains(there, "everywhere") || strings.Contains(there, "\nhere ") {
+		t.Errorf("in a second folder:\n%s", there)
+	}
+	h.must(h.project, "import", "--undo")
+	if there := h.must(second, "mcp", "servers"); strings.Contains(there, "everywhere") {
+		t.Errorf("after undo:\n%s", there)
+	}
+}

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"callgate/internal/amount"
-	"callgate/internal/app"
 	"callgate/internal/app/edit"
 	"callgate/internal/cli/appfile"
 	"callgate/internal/cli/command"
@@ -70,7 +69,7 @@ func (i *imports) takeOver(ctx context.Context, found []importer.FoundServer) er
 // of the project. Without a home there is no file of the user's.
 func (i *imports) split(found []importer.FoundServer) (user, project []importer.FoundServer) {
 	for _, one := range found {
-		if one.ForUser() && i.userFile() != "" {
+		if one.ForUser() && i.UserFile() != "" {
 			user = append(user, one)
 		} else {
 			project = append(project, one)
@@ -79,22 +78,8 @@ func (i *imports) split(found []importer.FoundServer) (user, project []importer.
 	return user, project
 }
 
-// userFile is where the user's own app file is, or would be; empty without a
-// home.
-func (i *imports) userFile() string {
-	config := i.Getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(config) {
-		home := i.Getenv("HOME")
-		if !filepath.IsAbs(home) {
-			return ""
-		}
-		config = filepath.Join(home, ".config")
-	}
-	return filepath.Join(config, "callgate", app.Filename)
-}
-
 func (i *imports) readUserFile() (string, []byte, error) {
-	path := i.userFile()
+	path := i.UserFile()
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return path, nil, nil
