@@ -154,9 +154,12 @@ func (s *Set) sources(scope string) []*source {
 	return slices.Clone(s.byScope[scope])
 }
 
-// config is a server of an app file as the manager reads it. A project's file that
-// says nothing of isolation gets the sandbox: it may have come with the folder.
-// callgate mcp add and import write what they add as contained.
+// defaultMode is the isolation of a server whose file says nothing of it. A
+// project's file may have come with its folder, so it is sandboxed; callgate mcp add
+// and import write what a person adds as contained.
+func defaultMode(app.Server) string { return mcp.Sandboxed }
+
+// config is a server of an app file as the manager reads it.
 func config(s app.Server, relaxed bool) mcp.Config {
 	c := mcp.Config{
 		Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, EnvAllow: s.EnvAllow, Dir: s.Dir,
@@ -166,7 +169,7 @@ func config(s app.Server, relaxed bool) mcp.Config {
 	if s.Command != "" {
 		i := s.Isolation
 		c.Isolation = mcp.Isolation{
-			Mode: cmp.Or(i.Mode, mcp.Sandboxed), Network: i.Network, Readable: i.Readable, Writable: i.Writable,
+			Mode: cmp.Or(i.Mode, defaultMode(s)), Network: i.Network, Readable: i.Readable, Writable: i.Writable,
 		}
 		c.Isolation.Relaxed = relaxed && c.Isolation.Mode == mcp.Sandboxed
 	}
