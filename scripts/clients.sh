@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Real MCP clients against the real program: the inspector's command line, and
-# three coding agents at once, each with a scripted model (scripts/scriptedllm)
-# that finds a tool, calls it with a wrong type, hits an approval which somebody
-# else answers, and finishes. They share one kernel, which the first of them
-# starts. Clients that cannot be installed are passed over, and the line at the
-# end says which; without npm all are.
+# Real MCP clients against the real program, set up with the very words of the
+# quickstart in docs/MCP.md: three coding agents at once, each with a scripted model
+# (scripts/scriptedllm) that calls a server's tool with a wrong type, hits an
+# approval which somebody else answers, and finishes; one that answers in the
+# client's own form; and the inspector's command line in the place of the editors.
+# They share one kernel, which the first of them starts. Clients that cannot be
+# installed are passed over, and the line at the end says which; without npm all are.
 set -euo pipefail
 root=$(pwd)
 export PATH="$root/bin:$PATH" NO_COLOR=1
@@ -32,7 +33,7 @@ pids=()
 finish() {
   for p in "${pids[@]}"; do kill "$p" 2>/dev/null || true; done
   wait 2>/dev/null || true # no client is left that would start a kernel again
-  local kernel; kernel=$(cat "$scratch/state/lock" 2>/dev/null || true)
+  local kernel; kernel=$(cat "$scratch/home/.local/state/callgate/lock" 2>/dev/null || true)
   if [ -n "$kernel" ] && kill "$kernel" 2>/dev/null; then
     for _ in $(seq 100); do kill -0 "$kernel" 2>/dev/null || break; sleep 0.1; done
   fi
@@ -46,105 +47,146 @@ expect() { # expect WORDS COMMAND…: the command's output holds the words
   grep -qF -- "$words" <<<"$out" || fail "$*"$'\n'"  wanted: $words"$'\n'"  got: $out"
 }
 
+# words CLIENT N: the Nth block of words under the heading of a client in the
+# quickstart, so that what people read is what is run here.
+words() {
+  local found
+  found=$(awk -v client="### $1" -v wanted="$2" '
+    /^#/ { here = $0 == client; inside = 0; n = here ? 0 : n; next }
+    here && /^    / { if (!inside) { n++; inside = 1 } if (n == wanted) print substr($0, 5); next }
+    { inside = 0 }' "$root/docs/MCP.md")
+  [ -n "$found" ] || fail "docs/MCP.md has no block $2 under $1"
+  printf '%s\n' "$found"
+}
+
 go build -o "$scratch/scriptedllm" ./scripts/scriptedllm
-export CALLGATE_STATE="$scratch/state" HOME="$scratch/home"
-mkdir "$HOME"
-workspace() { # workspace NAME: a folder with a policy and a file; goes there
+[ ! -e "$HOME/.npmrc" ] || npmrc=$(cat "$HOME/.npmrc") # where packages come from, for npx
+export HOME="$scratch/home" npm_config_cache="$cache/../cache"
+unset CALLGATE_STATE XDG_CONFIG_HOME XDG_STATE_HOME CALLGATE_TOKEN
+mkdir -p "$HOME"; printf '%s\n' "${npmrc:-}" > "$HOME/.npmrc"
+state=$HOME/.local/state/callgate
+workspace() { # workspace NAME: a folder with a file; goes there
   mkdir "$scratch/$1"; cd "$scratch/$1"
-  callgate init . >/dev/null
   printf 'hello\nworld\n' > greeting.txt
 }
 passed=()
 
-if here inspector; then
-  workspace inspector
-  inspect() { client inspector mcp-inspector --cli callgate --state "$CALLGATE_STATE" -C "$scratch/inspector" mcp --mode direct "$@"; }
-  expect '"filesystem__read"' inspect --method tools/list
-  expect 'hello' inspect --method tools/call --tool-name filesystem__read --tool-arg path=greeting.txt limit=1
-  passed+=(inspector)
-fi
+# What the models do: read with a wrong type, and write, which asks.
+cat > "$scratch/steps.json" <<'JSON'
+{"steps": [
+  {"tool": "mcp_files__read_text_file", "args": {"path": "greeting.txt", "head": "1"}, "want": "hello"},
+  {"tool": "mcp_files__write_file", "args": {"path": "note.txt", "content": "written\n"}, "again": "waiting for approval", "want": "note.txt"}],
+ "done": "ALL STEPS WERE MADE"}
+JSON
+ready=$scratch/address
+"$scratch/scriptedllm" -script "$scratch/steps.json" -log "$scratch/model.log" > "$ready" & pids+=($!)
+until [ -s "$ready" ]; do kill -0 $! 2>/dev/null || fail 'the scripted model did not come up'; sleep 0.05; done
+model=$(cat "$ready")
 
-# What the models do: with the tools in view, and with tools that must be found.
-cat > "$scratch/direct.json" <<'JSON'
-{"steps": [
-  {"tool": "filesystem__read", "args": {"path": "greeting.txt", "limit": "1"}, "want": "hello"},
-  {"tool": "filesystem__write", "args": {"path": "note.txt", "content": "written\n"}, "again": "waiting for approval", "want": "note.txt"}],
- "done": "ALL STEPS WERE MADE"}
-JSON
-cat > "$scratch/discovery.json" <<'JSON'
-{"steps": [
-  {"tool": "search_tools", "args": {"query": "lire un fichier"}, "want": "filesystem.read"},
-  {"tool": "execute_tool", "args": {"name": "filesystem.read", "params": {"path": "greeting.txt", "limit": "1"}}, "want": "hello"},
-  {"tool": "execute_tool", "args": {"name": "filesystem.write", "params": {"path": "note.txt", "content": "written\n"}}, "again": "waiting for approval", "want": "note.txt"}],
- "done": "ALL STEPS WERE MADE"}
-JSON
-model() { # model SCRIPT: sets address
-  local ready=$scratch/$1.address
-  "$scratch/scriptedllm" -script "$scratch/$1.json" -log "$scratch/$1.log" > "$ready" & pids+=($!)
-  until [ -s "$ready" ]; do kill -0 $! 2>/dev/null || fail 'the scripted model did not come up'; sleep 0.05; done
-  address=$(cat "$ready")
+# Each client: its quickstart, and beside it only which model it asks.
+run() { # run CLIENT WORDS: the words, for a minute at most, with the client in reach
+  PATH="$cache/$1/node_modules/.bin:$PATH" timeout -k 5 60 sh -ec "$2" </dev/null
 }
-model direct; direct=$address
-model discovery; discovery=$address
-
-codex() { # its own approvals are off: what needs a human is Callgate's to say
-  workspace codex; mkdir "$HOME/.codex"
+codex() {
+  workspace codex
+  run codex "$(words Codex 1)"
+  mkdir "$HOME/.codex"
   cat > "$HOME/.codex/config.toml" <<TOML
 model = "scripted"
 model_provider = "local"
 approval_policy = "never"
 [model_providers.local]
 name = "local"
-base_url = "http://$discovery/v1"
+base_url = "http://$model/v1"
 wire_api = "responses"
 env_key = "LOCAL_KEY"
-[mcp_servers.callgate]
-command = "callgate"
-args = ["mcp", "--mode", "discovery"]
-env = {CALLGATE_STATE = "$CALLGATE_STATE"}
-required = true
-default_tools_approval_mode = "approve"
+$(words Codex 2)
 TOML
-  LOCAL_KEY=x client codex codex exec --skip-git-repo-check 'Do as you are told.'
+  LOCAL_KEY=x run codex "$(words Codex 3)"
 }
 claude() {
-  workspace claude
-  printf '{"mcpServers": {"callgate": {"command": "callgate", "args": ["mcp", "--mode", "discovery"]}}}' > mcp.json
-  ANTHROPIC_BASE_URL="http://$discovery" ANTHROPIC_API_KEY=x ENABLE_TOOL_SEARCH=false CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 \
-    client claude claude -p 'Do as you are told.' --mcp-config mcp.json --strict-mcp-config --allowedTools mcp__callgate
+  workspace "${1:-claude}"
+  export ANTHROPIC_BASE_URL="http://$model" ANTHROPIC_API_KEY=x ENABLE_TOOL_SEARCH=false CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1
+  run claude "$(words 'Claude Code' 1)"
+  ${2:-true}
+  run claude "$(words 'Claude Code' 2)"
 }
 opencode() {
   workspace opencode
-  cat > opencode.json <<JSON
+  run opencode "$(words opencode 1)"
+  words opencode 2 > opencode.json
+  mkdir -p "$HOME/.config/opencode"
+  cat > "$HOME/.config/opencode/opencode.json" <<JSON
 {"autoupdate": false, "model": "local/scripted", "small_model": "local/scripted", "permission": {"*": "allow"},
  "provider": {"local": {"npm": "@ai-sdk/openai-compatible", "name": "local", "models": {"scripted": {"name": "scripted"}},
-   "options": {"baseURL": "http://$direct/v1", "apiKey": "x"}}},
- "mcp": {"callgate": {"type": "local", "command": ["callgate", "mcp", "--mode", "direct"]}}}
+   "options": {"baseURL": "http://$model/v1", "apiKey": "x"}}}}
 JSON
-  OPENCODE_DISABLE_MODELS_FETCH=1 OPENCODE_DISABLE_AUTOUPDATE=1 client opencode opencode run 'Do as you are told.'
+  OPENCODE_DISABLE_MODELS_FETCH=1 OPENCODE_DISABLE_AUTOUPDATE=1 run opencode "$(words opencode 3)"
 }
 
-# The human, in another process.
+# The editors cannot run here, so the inspector starts what their entry says, in
+# another folder, as they may.
+editor() { # editor NAME KEY
+  workspace "$2"
+  run inspector "$(words "$1" 1)" > "$scratch/$2.out" 2>&1 || fail "$1: $(cat "$scratch/$2.out")"
+  local args
+  args=$(words "$1" 2 | tr -d '\n' | sed -n 's/.*"args": *\[\([^]]*\)\].*/\1/p' | tr -d '",')
+  args=${args//'${workspaceFolder}'/$scratch/$2}
+  cd /
+  inspect() { client inspector mcp-inspector --cli callgate $args "$@"; }
+  expect '"mcp_files__read_text_file"' inspect --method tools/list
+  expect 'hello' inspect --method tools/call --tool-name mcp_files__read_text_file --tool-arg path=greeting.txt head=1
+  args="$args --mode discovery"
+  expect 'read_text_file' inspect --method tools/call --tool-name search_tools --tool-arg 'query=lire un fichier'
+  cd "$root"; passed+=("$2")
+}
+ended() { # ended NAME PID: a client made all its steps
+  wait "$2" || fail "$1 ended badly: $(tail -c 4000 "$scratch/$1.out")"
+  expect 'ALL STEPS WERE MADE' cat "$scratch/$1.out"
+  expect 'written' cat "$scratch/$1/note.txt"
+  passed+=("$1")
+}
+start() { # start NAME COMMAND…: sets pid
+  "${@:2}" > "$scratch/$1.out" 2>&1 & pid=$!; pids+=("$pid")
+}
+
+# 1. Answered in the client's form. Of these clients Claude Code alone can be made to
+# answer it without a person, by a hook; Codex exec and opencode run show no form.
+agents=()
+form() {
+  mkdir -p .claude
+  printf '%s' '{"hooks": {"Elicitation": [{"hooks": [{"type": "command", "command": "sh ./answer"}]}]}}' > .claude/settings.json
+  cat > answer <<'SH'
+cat > asked.json
+echo '{"hookSpecificOutput": {"hookEventName": "Elicitation", "action": "accept", "content": {"approve": true}}}'
+SH
+}
+if here claude; then
+  start claude-form claude claude-form form; ended claude-form "$pid"
+  expect 'write_file' cat "$scratch/claude-form/asked.json"
+fi
+
+# 2. Answered from another terminal, by somebody who is none of the clients.
 human() {
-  until [ -S "$CALLGATE_STATE/kernel.sock" ]; do sleep 0.1; done
+  until [ -S "$state/kernel.sock" ]; do sleep 0.1; done
   while sleep 0.2; do
     for id in $(callgate approvals list --json 2>/dev/null | sed -n 's/.*"id": *"\([^"]*\)".*/\1/p'); do callgate approvals approve "$id" || true; done
   done
 }
 human > "$scratch/human.log" 2>&1 & pids+=($!)
-
 running=()
 for name in codex claude opencode; do
   here "$name" || continue
-  "$name" > "$scratch/$name.out" 2>&1 & running+=("$name:$!") pids+=($!)
+  start "$name" "$name"; running+=("$name:$pid")
 done
-for one in "${running[@]}"; do
-  name=${one%:*}
-  wait "${one#*:}" || fail "$name ended badly: $(tail -c 4000 "$scratch/$name.out")"
-  expect 'ALL STEPS WERE MADE' cat "$scratch/$name.out"
-  expect 'written' cat "$scratch/$name/note.txt"
-  passed+=("$name")
-done
+for one in "${running[@]}"; do ended "${one%:*}" "${one#*:}"; agents+=("${one%:*}"); done
+
+# 3. Remembered: here comes a yes that lasts, and a client that is not asked again.
+
+if here inspector; then
+  editor Cursor cursor
+  editor 'VS Code' vscode
+fi
 
 # The journal has it all: the call as it was mended, the question, the answer,
 # and the end, of each client.
@@ -153,12 +195,11 @@ recorded() { # recorded NAME WORDS…: one record has all the words
   local left=$journal name=$1 word; shift
   for word; do left=$(grep -F -- "$word" <<<"$left") || fail "$name: no record has $*"; done
 }
-for one in "${running[@]}"; do
-  name=${one%:*}
-  recorded "$name" "\"agent\":\"$name" '"kind":"ended"' '"tool":"filesystem:read@' '"limit":1,' '"status":"success"'
-  recorded "$name" "\"agent\":\"$name" '"kind":"asked"' "$scratch/$name/note.txt" '"verdict":"wait"'
+for name in "${agents[@]}"; do
+  recorded "$name" "\"agent\":\"$name" '"kind":"ended"' '"tool":"mcp_files:read_text_file@' '"head":1' '"status":"success"'
+  recorded "$name" "\"agent\":\"$name" '"kind":"asked"' "$scratch/$name" '"tool":"mcp_files:write_file@'
   recorded "$name" "\"agent\":\"$name" '"kind":"answered"' '"verdict":"approved"'
-  recorded "$name" "\"agent\":\"$name" '"kind":"ended"' '"tool":"filesystem:write@' '"status":"success"'
+  recorded "$name" "\"agent\":\"$name" '"kind":"ended"' '"tool":"mcp_files:write_file@' '"status":"success"'
 done
 for name in "${!package[@]}"; do here "$name" || echo "clients: $name was passed over, it cannot be installed here"; done
 [ ${#passed[@]} -gt 0 ] || { echo 'clients: skipped, none can be installed from npm here'; exit 0; }

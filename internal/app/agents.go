@@ -15,6 +15,7 @@ type Agent struct {
 	Skills        []string          // commands of skills whose text is always in its prompt
 	MaxIterations int               // requests to its model within one turn; 0: as the app says
 	PlanFirst     bool
+	FromUser      bool // it is in the user's own file, and needs no consent
 }
 
 // AgentModule is a module that an agent may use.
@@ -35,6 +36,7 @@ type Model struct {
 	Window      int // tokens
 	Context     Context
 	Fallback    *Model
+	FromUser    bool // it is in the user's own file, and needs no consent
 }
 
 // Connection says how a model's provider is reached.

@@ -43,14 +43,40 @@ type App struct {
 	// Programs are the executables of Dirs that are given something of the user's. The
 	// kernel adds them when it has read the folders.
 	Programs []Program
+	// Parts are the files that a combined app comes from: see package inforce. Nil for
+	// an app of one file, a project's.
+	Parts *Parts
 
 	env variable.Used // what of the environment is in it
+}
+
+// Parts are what a project's file says and what the user's own says. Either may be
+// nil.
+type Parts struct{ Project, User *App }
+
+// OfProject returns what the project's file says: of all that is in force, it alone
+// needs the user's consent. It is nil where no project has a file.
+func (a *App) OfProject() *App {
+	if a == nil || a.Parts == nil {
+		return a
+	}
+	return a.Parts.Project
 }
 
 // Hide puts the names of variables of the environment in the place of the values
 // that the app file made use of. Whatever is made of an app and shown, to a human or
 // a model, goes through it.
-func (a *App) Hide(text string) string { return a.env.Hide(text) }
+func (a *App) Hide(text string) string {
+	if a.Parts == nil {
+		return a.env.Hide(text)
+	}
+	for _, part := range []*App{a.Parts.Project, a.Parts.User} {
+		if part != nil {
+			text = part.env.Hide(text)
+		}
+	}
+	return text
+}
 
 // Program is an executable tool that is given secrets or variables of the
 // environment.
@@ -62,6 +88,12 @@ type Program struct {
 // RuleFiles returns the files and folders that hold what the app says: the file
 // itself, those that it includes, its skills and its folders of tools.
 func (a *App) RuleFiles() []string {
+	if a == nil {
+		return nil
+	}
+	if a.Parts != nil {
+		return append(a.Parts.Project.RuleFiles(), a.Parts.User.RuleFiles()...)
+	}
 	all := slices.Concat([]string{a.Path}, a.Files, a.Dirs)
 	for _, s := range a.Skills {
 		all = append(all, s.Path)
@@ -88,6 +120,7 @@ type Module struct {
 	Credential  string       // the secret that its calls are given; "": none
 	Middleware  []Middleware // around its calls, the first outermost
 	Env         []string     // variables of the environment that its block uses
+	FromUser    bool         // it is in the user's own file, and needs no consent
 }
 
 // Step is one call that sets a module up.

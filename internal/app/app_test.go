@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"callgate/internal/agent/surface"
 	"callgate/internal/app"
 	"callgate/internal/gate/policy"
 	"callgate/tool"
@@ -88,6 +89,7 @@ tools:
 			{Name: "plain"},
 		},
 		Runtime: app.Runtime{Mode: "conversation", MaxTurns: 50, Timeout: 5 * time.Minute, WorkdirMode: "auto"},
+		Surface: app.Surface{Builtin: surface.Builtin{Choice: surface.BuiltinAll}},
 	}
 	got := *a
 	got.Rules = nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"callgate/internal/agent/surface"
 	"callgate/internal/app"
 	"callgate/internal/gate/policy"
 	"callgate/tool"
@@ -132,7 +133,7 @@ tools:
 dev:
   variables: {region: "{{short ?? long}}", short: eu}
 `)
-	if diff := cmp.Diff(app.Surface{Mode: "discovery", Window: 200000, DirectModules: []string{"filesystem"}, Pinned: []string{"shell.bash"}, Primitives: []string{}}, a.Surface); diff != "" {
+	if diff := cmp.Diff(app.Surface{Mode: "discovery", Window: 200000, DirectModules: []string{"filesystem"}, Pinned: []string{"shell.bash"}, Primitives: []string{}, Builtin: surface.Builtin{Choice: surface.BuiltinAll}}, a.Surface); diff != "" {
 		t.Errorf("surface (-want +got):\n%s", diff)
 	}
 	want := app.Search{

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/agent/surface"
 	"callgate/internal/app/node"
 	"callgate/internal/app/rules"
 	"callgate/internal/gate/policy"
@@ -97,7 +98,7 @@ func (f *file) includeAgents(e node.Entry) {
 func (f *file) identityBlock(e node.Entry) { readIdentity(f.Reader, &f.identity, e) }
 
 func (f *file) runtimeBlock(e node.Entry) {
-	b := runtimeBlock{Reader: f.Reader, scope: f.scope}
+	b := runtimeBlock{Reader: f.Reader, scope: f.scope, surface: f.app.Surface}
 	b.read(e)
 	f.app.Runtime, f.app.Surface, f.app.Middleware = b.runtime, b.surface, b.middleware
 }
@@ -116,7 +117,23 @@ func (f *file) toolsBlock(e node.Entry) {
 		"modules":      f.modulesBlock,
 		"capabilities": f.capabilitiesBlock,
 		"dirs":         f.Texts(&f.app.Dirs, "write one folder on each line, such as - tools"),
+		"builtin":      f.builtin,
 	})
+}
+
+// builtin reads which modules an MCP client is given: auto, all, none, or the
+// names of some.
+func (f *file) builtin(e node.Entry) {
+	b := &f.app.Surface.Builtin
+	if !e.IsList() {
+		f.Choice(&b.Choice, surface.BuiltinAuto, surface.BuiltinAll, surface.BuiltinNone)(e)
+		return
+	}
+	b.Modules = []string{}
+	f.Texts(&b.Modules, "name the modules, such as [database, memory], or write auto, all or none")(e)
+	for i, name := range b.Modules {
+		f.links.Mention(f.Reader, e.Item(i), name, "", true)
+	}
 }
 
 func (f *file) modulesBlock(e node.Entry) {

@@ -56,6 +56,12 @@ func TestFind(t *testing.T) {
 		"not one that others may have put in": {dir("shared/a"), ""},
 	}
 	dir("project/near", "callgate.yaml")
+	ends := map[string]string{
+		"none in a repository": filepath.Join(home, "repository") + " is the root of a repository",
+		"not above home":       home + " is your home",
+		"not one that others may have put in": "anybody may put files into " +
+			filepath.Join(home, "shared") + " (mode 0777)",
+	}
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {
 			if c.folder == filepath.Join(home, "shared/a") && runtime.GOOS == "windows" {
@@ -68,6 +74,11 @@ func TestFind(t *testing.T) {
 			got, err := app.Find(c.folder)
 			if err != nil || got != want {
 				t.Errorf("found %q, %v; want %q", got, err, want)
+			}
+			trail, err := app.Trace(c.folder)
+			if end := ends[name]; err != nil || end != "" && trail.End != end || (trail.End == "") != (want != "") ||
+				trail.Searched[0] != c.folder {
+				t.Errorf("searched %+v, %v; want the end %q", trail, err, end)
 			}
 		})
 	}

@@ -59,7 +59,7 @@ var keyHomes = map[string]string{
 	"grant": levelCapabilities, "approve": levelCapabilities, "deny": levelCapabilities,
 	"hidden_modules": levelCapabilities, "hidden_actions": levelCapabilities,
 	"rate_limits": levelCapabilities, "approval_timeout": levelCapabilities,
-	"dirs": levelTools, "constraints": levelModule, "config": levelModule,
+	"dirs": levelTools, "builtin": levelTools, "constraints": levelModule, "config": levelModule,
 	"allowed_actions": levelConstraints, "blocked_actions": levelConstraints,
 	"servers": "tools.modules.mcp.config", "mcpServers": "tools.modules.mcp.config.servers",
 	"tool_injection": levelRuntime, "direct_modules": levelRuntime, "variables": levelDev,

@@ -125,7 +125,7 @@ func (f *file) linkModules() {
 // the executables of tools.dirs.
 func (f *file) lookup(ref moduleRef) {
 	known, ok := f.known[ref.module]
-	listed := f.constraints != nil
+	listed := f.constraints != nil && !f.isUser
 	switch {
 	case ref.module == "" || ref.module == "*" || !ok && isServer(f.app.Servers, ref.module):
 	case !ok:

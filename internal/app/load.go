@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/agent/surface"
 	"callgate/internal/app/node"
 	"callgate/internal/ownership"
 	"callgate/tool"
@@ -20,6 +21,10 @@ import (
 type Vars struct {
 	Env     func(name string) (string, bool)
 	Workdir string
+	// ServerDir is where servers work that name no folder. Empty: in that of the app
+	// file.
+	ServerDir string
+	IsUser    bool // the file is the user's own, which turns no module off by not listing it
 }
 
 func (v Vars) withDefaults(folder string) Vars {
@@ -67,7 +72,8 @@ func LoadWith(path string, known KnownModules, vars Vars) (*App, error) {
 	for i := range a.Servers {
 		s := &a.Servers[i]
 		if s.Command != "" {
-			s.Dir = cmp.Or(s.Dir, ".") // never the kernel's own working directory
+			s.Everywhere = s.Dir == "" && vars.ServerDir != ""
+			s.Dir = cmp.Or(s.Dir, vars.ServerDir, ".") // never the kernel's own working directory
 		}
 		resolvePath(abs, &s.Dir)
 		for _, list := range [][]string{s.Isolation.Readable, s.Isolation.Writable} {
@@ -174,9 +180,12 @@ func (f *file) finish() {
 	run.WorkdirMode = cmp.Or(run.WorkdirMode, "auto")
 	run.MaxTurns = cmp.Or(run.MaxTurns, 50)
 	run.Timeout = cmp.Or(run.Timeout, 300*time.Second)
+	builtin := surface.Builtin{Choice: surface.BuiltinAll} // what a file names is meant, whoever is the client
 	if f.constraints == nil {
+		builtin.Choice = surface.BuiltinAuto
 		for _, name := range f.known.names() {
 			a.Modules = append(a.Modules, Module{Name: name})
 		}
 	}
+	a.Surface.Builtin = a.Surface.Builtin.Or(builtin)
 }

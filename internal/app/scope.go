@@ -13,6 +13,7 @@ import (
 type scope struct {
 	known     KnownModules
 	folder    string   // of the file
+	isUser    bool     // see Vars
 	identity  Identity // as far as it has been read
 	variables *variable.Set
 	links     *linker
@@ -21,7 +22,7 @@ type scope struct {
 }
 
 func newScope(known KnownModules, folder string, vars Vars) *scope {
-	s := &scope{known: known, folder: folder, links: &linker{known: known}}
+	s := &scope{known: known, folder: folder, isUser: vars.IsUser, links: &linker{known: known}}
 	vars = vars.withDefaults(folder)
 	s.variables = &variable.Set{
 		Env: vars.Env, Workdir: vars.Workdir, AppID: &s.identity.ID, AppName: &s.identity.Name,

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+
+	"callgate/internal/agent/surface"
 )
 
 // Surface says how an agent is shown its tools.
@@ -13,6 +15,8 @@ type Surface struct {
 	DirectModules []string // shown whole in every mode
 	Pinned        []string // tools shown whole in every mode
 	Primitives    []string // the kernel's own tools beyond the five; nil: all
+	// Builtin is which of the modules that are on an MCP client is given.
+	Builtin surface.Builtin
 }
 
 // Search says how tools are found by meaning. The zero value is the built-in
@@ -21,6 +25,7 @@ type Search struct {
 	Model    string // folder of a static model
 	Endpoint Endpoint
 	Synonyms [][]string
+	FromUser bool // it is in the user's own file, and needs no consent
 }
 
 // Endpoint is an embeddings API in the form of OpenAI's.

@@ -41,6 +41,8 @@ type Server struct {
 	EnvAllow     []string // variables of the kernel's environment that it gets
 	Pin          bool     // nothing of it is shown before a human accepted it
 	Tools        map[string]ServerTool
+	FromUser     bool      // it is in the user's own file
+	Everywhere   bool      // Dir is not the file's choice: it works in the folder of each session's project
 	Isolation    Isolation // of a command
 }
 

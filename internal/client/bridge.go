@@ -38,7 +38,7 @@ func (s *Stream) CloseWrite() error {
 func Bridge(ctx context.Context, conn net.Conn, c protocol.MCPClient) (*Stream, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	query := url.Values{"workspace": {c.Workspace}, "app": {c.AppFile}, "mode": {c.Mode}}
+	query := url.Values{"workspace": {c.Workspace}, "app": {c.AppFile}, "mode": {c.Mode}, "builtin": {c.Builtin}}
 	const request = "POST /v1/mcp?%s HTTP/1.1\r\nHost: callgate\r\n" +
 		"Connection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 0\r\n\r\n"
 	_, err := fmt.Fprintf(conn, request, query.Encode(), protocol.Upgrade)

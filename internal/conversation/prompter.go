@@ -72,10 +72,10 @@ func (p *prompter) addApp(in *prompt.Input) {
 		}
 		in.Skills = append(in.Skills, skill)
 	}
-	if !c.session.Loaded().Accepted {
-		return
-	}
 	for _, m := range app.Modules {
+		if !c.session.Loaded().Accepted && !m.FromUser {
+			continue // its steps were not run
+		}
 		for _, step := range m.Setup {
 			in.Setup = append(in.Setup, m.Name+"."+step.Action)
 		}

@@ -72,7 +72,7 @@ func (f PinnedFolder) Check() error {
 // Rules decide which tools exist for a caller, and which need a human.
 type Rules struct {
 	Policy *policy.Rules   // nil: the app has no capabilities block
-	Off    map[string]bool // modules that the app leaves out
+	Off    map[string]bool // modules that the app leaves out, or the caller's client is not given
 	// Only limits an agent to some of its app's tools: actions by module, none
 	// for all of a module's. Nil: no limit.
 	Only map[string][]string
@@ -144,7 +144,7 @@ func (c *Caller) Decide(t *tool.Tool) policy.Decision {
 	r, module := &c.rules, t.ID.Namespace
 	if r.Off[module] {
 		return policy.Decision{
-			Verdict: policy.Hide, Rule: "tools.modules", Reason: "the app file leaves the module " + module + " out",
+			Verdict: policy.Hide, Rule: "tools.modules", Reason: "the module " + module + " is off here",
 		}
 	}
 	if r.Only != nil && !t.Runtime.Control && !c.id.Principal.Daemon {

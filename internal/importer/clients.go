@@ -79,7 +79,7 @@ func clients() []client {
 			keys: []string{"servers"}, also: []string{"mcpServers"}, fields: typedEntry("stdio"),
 			where: ".vscode/mcp.json in the project, or the file that the command \"MCP: Open User Configuration\" opens"},
 		{name: "codex", project: []string{".codex/config.toml"}, user: []string{"@codex/config.toml"},
-			keys: []string{"mcp_servers"}, toml: true, fields: plainEntry,
+			keys: []string{"mcp_servers"}, toml: true, fields: codexEntry,
 			where: "~/.codex/config.toml, or .codex/config.toml in a project that it trusts"},
 		{name: "opencode",
 			project: []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"},

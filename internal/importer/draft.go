@@ -3,6 +3,7 @@ package importer
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"callgate/internal/app"
 	"callgate/internal/importer/configtree"
@@ -22,6 +23,7 @@ type draft struct {
 	bad       bool
 	positions map[string]int // of values that may be secrets
 	hidden    []string
+	values    map[string]string // of the secrets that stood in the config, by their names in hidden
 }
 
 func (r *reader) draft(name, server string, at int) *draft {
@@ -66,8 +68,15 @@ func (d *draft) OwnSecret(name string) string {
 }
 
 // reference is the text that takes a secret's place.
-func (d *draft) reference(name, what string, at int) string {
+func (d *draft) reference(name, value, what string, at int) string {
+	before := len(d.hidden)
 	ref := d.OwnSecret(name)
+	if len(d.hidden) > before {
+		if d.values == nil {
+			d.values = map[string]string{}
+		}
+		d.values[d.hidden[before]] = strings.ReplaceAll(value, "{{{{", "{{") // as it stood there
+	}
 	d.NeedSecret(ref, fmt.Sprintf("its value is %s, at %s:%d", what, d.source.Path, d.lines.Of(at)))
 	return "{{secret." + ref + "}}"
 }
@@ -122,6 +131,6 @@ func (d *draft) found() FoundServer {
 	if !d.opt.KeepSecrets {
 		hide.Secrets{Positions: d.positions, At: d.at, Reference: d.reference}.Hide(&d.s)
 	}
-	f.Server, f.Notes, f.hidden = d.s, d.notes, d.hidden
+	f.Server, f.Notes, f.hidden, f.values = d.s, d.notes, d.hidden, d.values
 	return f
 }

@@ -94,9 +94,11 @@ type FoundServer struct {
 	Disabled bool       // it is turned off in the config
 	Notes    []string   // what a person should know, or do
 	Source   Source
+	Also     []Source // other files that name the same server
 
-	fingerprint [32]byte // of the whole entry, secrets too; equal servers have equal ones
-	hidden      []string // names of the secrets whose references hold the server's name
+	fingerprint [32]byte          // of the whole entry, secrets too; equal servers have equal ones
+	hidden      []string          // names of the secrets whose references hold the server's name
+	values      map[string]string // of those that stood in the config, by these names
 }
 
 // Problem is something in a config that could not be imported.

@@ -40,6 +40,7 @@ func Merge(found []FoundServer) []FoundServer {
 			if first.Source.Path != f.Source.Path {
 				first.note("it stands in %s too", f.Source.Path)
 			}
+			first.Also = append(first.Also, f.Source)
 			continue
 		}
 		if other, ok := byPrint[f.fingerprint]; ok {

@@ -19,7 +19,11 @@ const entryName = "callgate"
 type Entry struct {
 	Command string
 	Args    []string
+	Env     []Variable // that the client must give it, because clients pass on few
 }
+
+// Variable is a variable of the environment.
+type Variable struct{ Name, Value string }
 
 // Replace makes a config name Callgate and no other server; servers that were
 // turned off go too. It fails when a server of the config cannot be imported,
@@ -87,7 +91,8 @@ func replaceable(f *file, env Env) error {
 
 // plainEntry is a server as most clients write it.
 func plainEntry(e Entry) []configtree.Field {
-	return []configtree.Field{{Name: "command", Value: e.Command}, {Name: "args", Value: e.Args}}
+	fields := []configtree.Field{{Name: "command", Value: e.Command}, {Name: "args", Value: e.Args}}
+	return append(fields, e.environment("env")...)
 }
 
 // typedEntry is a server that names its transport first.
@@ -100,7 +105,9 @@ func typedEntry(kind string) func(Entry) []configtree.Field {
 // commandListEntry is a server whose program and arguments are one list.
 func commandListEntry(e Entry) []configtree.Field {
 	command := append([]string{e.Command}, e.Args...)
-	return []configtree.Field{{Name: "type", Value: "local"}, {Name: "command", Value: command}}
+	fields := []configtree.Field{{Name: "type", Value: "local"}, {Name: "command", Value: command}}
+	fields = append(fields, e.environment("environment")...)
+	return append(fields, configtree.Field{Name: "timeout", Value: callSeconds * 1000})
 }
 
 // toolsEntry is a server that says which of its tools are on.

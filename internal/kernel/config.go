@@ -20,6 +20,10 @@ type Config struct {
 	// Tools are an embedding program's own, known before recovery; Register adds
 	// more later.
 	Tools []*tool.Tool
+	// UserFile is the user's own app file, which stands behind those of all projects. It
+	// need not exist. Default: $XDG_CONFIG_HOME/callgate/callgate.yaml, else
+	// ~/.config/callgate/callgate.yaml.
+	UserFile string
 	// Log receives what an operator should know. Default: nothing.
 	Log *slog.Logger
 	// Limits bounds what a call may take; zero fields mean the defaults.

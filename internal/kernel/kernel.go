@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/app/inforce"
 	"callgate/internal/artifact"
 	"callgate/internal/control"
 	"callgate/internal/conversation"
@@ -155,7 +157,7 @@ func (k *Kernel) openGate(_ context.Context, cfg Config) error {
 }
 
 // openParts makes what decides about apps, sessions and conversations.
-func (k *Kernel) openParts(ctx context.Context, _ Config) (err error) {
+func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	trusted, err := k.openTrust(ctx)
 	if err != nil {
 		return err
@@ -181,7 +183,7 @@ func (k *Kernel) openParts(ctx context.Context, _ Config) (err error) {
 	}
 	k.Apps = apps.New(apps.Options{
 		Tools: k.Tools, Modules: k.modules, Servers: k.Servers, Consents: k.consents, Hidden: k.hidden(),
-		Helpers: k.helpers, Models: k.models,
+		Helpers: k.helpers, Models: k.models, UserFile: cmp.Or(cfg.UserFile, inforce.UserFile(os.Getenv)),
 	})
 	k.indexes = toolview.NewIndexes(k.Tools, k.state.Vectors(), k.vault.Expand)
 	k.Sessions = session.NewTable(func(id string) {

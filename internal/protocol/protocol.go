@@ -79,6 +79,7 @@ type MCPClient struct {
 	Workspace string
 	AppFile   string
 	Mode      string // of the surface; empty: as the app says
+	Builtin   string // auto, all, none, or modules with commas between them; empty: as the app says
 }
 
 // MCPHTTPClient is how MCP clients that come over HTTP are let in, as
@@ -111,6 +112,8 @@ type OpenSession struct {
 	// Human asks that approvals may be answered in this very process: it needs
 	// the human's key and a terminal.
 	Human bool `json:"human,omitempty"`
+	// Where asks which app files are in force, and why: see Session.
+	Where bool `json:"where,omitempty"`
 }
 
 // Session is an open session.
@@ -124,6 +127,10 @@ type Session struct {
 	// PendingConsent is what the app file would have done by itself, for a human to
 	// see and accept: see AppConsent.
 	PendingConsent string `json:"pending_consent,omitempty"`
+	// AppFiles are the app files in force as people write them: the project's, then the
+	// user's own.
+	AppFiles []string `json:"app_files,omitempty"`
+	Where    *Where   `json:"where,omitempty"` // when it was asked for
 }
 
 // HTTPStatus is the status code that fits a kind of failure.

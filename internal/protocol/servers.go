@@ -36,10 +36,22 @@ type Server struct {
 	ServerStatus
 	Module   string     `json:"module"`
 	Launch   string     `json:"launch"`          // what it runs, or where it is
+	Parts    Launch     `json:"parts"`           // the same in its parts, without values
 	Reach    string     `json:"reach,omitempty"` // what a command can reach, in words
 	Accepted bool       `json:"accepted"`        // a human let it run
 	Held     []HeldTool `json:"held,omitempty"`  // tools that wait for a human
 	Problems []string   `json:"problems,omitempty"`
+}
+
+// Launch is what a server runs, or where it is reached, in its parts. It has the
+// names of the variables and headers that the server is given, never a value.
+type Launch struct {
+	Command string   `json:"command,omitempty"`
+	Args    []string `json:"args,omitempty"`
+	Dir     string   `json:"dir,omitempty"` // empty: the app's folder
+	Env     []string `json:"env,omitempty"`
+	URL     string   `json:"url,omitempty"`
+	Headers []string `json:"headers,omitempty"`
 }
 
 // HeldTool is a tool of a server that is not shown before a human accepts it.

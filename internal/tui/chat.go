@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"iter"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -70,6 +71,9 @@ func (c *chat) setConversation(conv OpenConversation) {
 	c.status.meter.set(about.Info)
 	c.composer.palette = newPalette(about.Skills)
 	c.view.reset(about.Human)
+	if len(about.AppFiles) > 0 {
+		c.view.note("app: " + strings.Join(about.AppFiles, ", "))
+	}
 	for _, w := range about.Warnings {
 		c.view.note(w)
 	}

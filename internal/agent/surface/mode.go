@@ -57,24 +57,60 @@ const (
 	fromDefault = "default"
 )
 
-// clientWindows lists the context windows of MCP clients by the beginning of their
-// name, in lower case, letters and digits only. The protocol does not name the
-// model, so this is the window of the client's default models, and the smaller one
-// if in doubt: showing less at first is better than filling the window. An app can
-// set another window.
-var clientWindows = [...]struct {
+// knownClient is an MCP client whose name is known.
+type knownClient struct {
 	prefix string
-	window int
-}{
-	{"claude", 200_000},           // claude-code, claude-ai, without a 1M window (anthropics/claude-code#84310, #11281)
-	{"codex", 272_000},            // codex-mcp-client: 400k less 128k of output (openai/codex#19306)
-	{"cursor", 200_000},           // cursor-vscode: reported by users outside of Max Mode, not by Cursor
-	{"visualstudiocode", 128_000}, // most models of Copilot (microsoft/vscode#283194)
-	{"vscode", 128_000},           // the same
-	{"githubcopilot", 128_000},    // the same
-	{"copilot", 128_000},          // the same
-	{"gemini", 1_000_000},         // gemini-cli-mcp-client: Gemini's models have 1,048,576
-	{"opencode", 200_000},         // accepts any model; assumed: the window of Claude's models
+	window int  // 0: not known
+	coding bool // it has tools of its own for files and commands
+}
+
+// knownClients lists MCP clients by the beginning of their name, in lower case,
+// letters and digits only, with their context windows. The protocol does not name
+// the model, so this is the window of the client's default models, and the smaller
+// one if in doubt: showing less at first is better than filling the window. An app
+// can set another window.
+var knownClients = [...]knownClient{
+	{"claudecode", 200_000, true},       // claude-code, without a 1M window (anthropics/claude-code#84310, #11281)
+	{"claude", 200_000, false},          // claude-ai: the desktop app
+	{"codex", 272_000, true},            // codex-mcp-client: 400k less 128k of output (openai/codex#19306)
+	{"cursor", 200_000, true},           // cursor-vscode: reported by users outside of Max Mode, not by Cursor
+	{"visualstudiocode", 128_000, true}, // most models of Copilot (microsoft/vscode#283194)
+	{"vscode", 128_000, true},           // the same
+	{"githubcopilot", 128_000, true},    // the same
+	{"copilot", 128_000, true},          // the same
+	{"gemini", 1_000_000, true},         // gemini-cli-mcp-client: Gemini's models have 1,048,576
+	{"opencode", 200_000, true},         // accepts any model; assumed: the window of Claude's models
+	{"qwen", 0, true},                   // Qwen Code
+	{"zed", 0, true},
+	{"windsurf", 0, true},
+	{"cline", 0, true},
+	{"roocode", 0, true},
+	{"kilocode", 0, true},
+	{"goose", 0, true},
+	{"crush", 0, true},
+	{"continue", 0, true},
+	{"amp", 0, true},
+	{"kiro", 0, true},
+	{"junie", 0, true},
+}
+
+// clientNamed finds a client by the name that it gives itself.
+func clientNamed(name string) (knownClient, bool) {
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case 'A' <= r && r <= 'Z':
+			return r + 'a' - 'A'
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9':
+			return r
+		}
+		return -1
+	}, name)
+	for _, known := range knownClients {
+		if strings.HasPrefix(name, known.prefix) {
+			return known, true
+		}
+	}
+	return knownClient{}, false
 }
 
 // window returns the reader's context window, and its source.
@@ -85,19 +121,6 @@ func (c *Config) window() (tokens int, from string) {
 	case c.Client == "" && !c.ForMCP:
 		return defaultWindow, fromDefault
 	}
-	name := strings.Map(func(r rune) rune {
-		switch {
-		case 'A' <= r && r <= 'Z':
-			return r + 'a' - 'A'
-		case 'a' <= r && r <= 'z', '0' <= r && r <= '9':
-			return r
-		}
-		return -1
-	}, c.Client)
-	for _, known := range clientWindows {
-		if strings.HasPrefix(name, known.prefix) {
-			return known.window, fromClient
-		}
-	}
-	return unknownClient, fromClient
+	known, _ := clientNamed(c.Client)
+	return cmp.Or(known.window, unknownClient), fromClient
 }

@@ -3,6 +3,8 @@ package edit
 import (
 	"slices"
 	"strings"
+
+	"callgate/internal/agent/surface"
 )
 
 // add writes a server into the deepest level that is there.
@@ -51,6 +53,9 @@ func (e *editor) missing(depth int, name string, want []field) []field {
 			break
 		}
 		out = []field{{key, out}}
+		if i == modulesDepth && !e.saysBuiltin() {
+			out = append([]field{{"builtin", surface.BuiltinAuto}}, out...)
+		}
 		if i != mcpDepth || depth > modulesDepth {
 			continue
 		}
@@ -63,6 +68,12 @@ func (e *editor) missing(depth int, name string, want []field) []field {
 		out = append(modules, out...)
 	}
 	return out
+}
+
+// saysBuiltin reports whether the file says which modules MCP clients are given.
+// Where it does not, and lists no modules, that is auto, and stays so.
+func (e *editor) saysBuiltin() bool {
+	return under(under(e.doc.root, path[0]), "builtin") != nil
 }
 
 // contentEnd is where a text that holds no value ends.

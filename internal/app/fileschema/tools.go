@@ -14,6 +14,9 @@ func toolsBlock(known app.KnownModules) node {
 		key{"modules", modulesBlock(known), "The modules that are on, each on a line of its own. Left out: all of them."},
 		key{"capabilities", capabilitiesBlock(known),
 			"What models may do. A call that several rules name follows the strictest: deny, approve, grant."},
+		key{"builtin", anyOf(enum("", "auto", "all", "none"), list(suggestions(modules(known)...))),
+			"Which of these modules an MCP client is given: auto (none for a coding agent, which has its own), " +
+				"all, none, or some by name. Left out: those that modules names, else auto."},
 		key{"dirs", list(text()), "Folders of executable tools, relative to the app file."},
 	)
 }

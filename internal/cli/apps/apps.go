@@ -23,7 +23,7 @@ import (
 // children of app that other packages have.
 func Commands(e *command.Env, plan, prompt *cobra.Command) []*cobra.Command {
 	group := &cobra.Command{Use: "app", Short: "Check an app file, and look at its agents and modules"}
-	return []*cobra.Command{newInit(e), e.Group(group, newCheck(e), plan, prompt, newTrust(e), newSchema(e))}
+	return []*cobra.Command{newInit(e), e.Group(group, newCheck(e), newWhere(e), plan, prompt, newTrust(e), newSchema(e))}
 }
 
 // initialize is init.
@@ -104,8 +104,10 @@ func (c *check) run(ctx context.Context, args []string) error {
 		switch {
 		case c.JSON:
 			return c.WriteJSON(s.Session)
-		case s.AppFile == "":
+		case s.AppFile == "" && len(s.AppFiles) == 0:
 			c.Status("there is no callgate.yaml here; callgate init writes one")
+		case s.AppFile == "":
+			c.Status("%s is valid; there is no callgate.yaml here", s.AppFiles[0])
 		default:
 			c.Status("%s is valid: app %s", s.AppFile, s.App)
 		}

@@ -50,6 +50,7 @@ type bridge struct {
 	*command.Env
 	mode      string
 	bareNames bool
+	builtin   string
 	private   bool
 	http      httpFlags
 }
@@ -66,6 +67,9 @@ func (b *bridge) bind(c *cobra.Command) {
 	f.StringVar(&b.mode, "mode", "",
 		"the `MODE` of the tool list: direct, compact_direct or discovery "+
 			"(default as the app says, else by the budget)")
+	f.StringVar(&b.builtin, "builtin", "",
+		"which of Callgate's own `MODULES` the client is given: auto (none for a coding agent, which has its own), "+
+			"all, none, or names with commas between them (default as the app says, else auto)")
 	const bareNames = "show the tools of servers under the servers' own names, where no other tool has that name"
 	f.BoolVar(&b.bareNames, "bare-names", false, bareNames)
 	f.BoolVar(&b.bareNames, "bare", false, bareNames)
@@ -106,7 +110,7 @@ func (b *bridge) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	asClient := protocol.MCPClient{Workspace: workspace, AppFile: appFile, Mode: b.surface()}
+	asClient := protocol.MCPClient{Workspace: workspace, AppFile: appFile, Mode: b.surface(), Builtin: b.builtin}
 	dial, end, err := b.kernel(ctx)
 	if err != nil {
 		return err

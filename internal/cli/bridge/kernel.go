@@ -86,7 +86,7 @@ func (b *bridge) privateKernel(ctx context.Context) (dialer, func(), error) {
 		}
 		state, remove = dir, func() { _ = os.RemoveAll(dir) }
 	}
-	d, err := daemon.Start(ctx, daemon.Config{State: state, Tools: b.Tools})
+	d, err := daemon.Start(ctx, daemon.Config{State: state, Tools: b.Tools, UserFile: b.UserFile()})
 	if err != nil {
 		remove()
 		return nil, nil, err

@@ -27,6 +27,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"callgate/internal/app/inforce"
 	"callgate/internal/statedir"
 	"callgate/tool"
 )
@@ -114,6 +115,9 @@ func (e *Env) AppPath() (string, error) {
 	}
 	return e.Abs(e.AppFile)
 }
+
+// UserFile is where the user's own app file is, or would be; "" without a home.
+func (e *Env) UserFile() string { return inforce.UserFile(e.Getenv) }
 
 // Path is where a path that the user wrote leads: a relative one begins in the
 // working directory.

@@ -97,7 +97,7 @@ func (e *Env) connect(ctx context.Context, key bool) (*Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := daemon.Connect(ctx, daemon.Config{State: dir.String(), Tools: e.Tools})
+	conn, err := daemon.Connect(ctx, daemon.Config{State: dir.String(), Tools: e.Tools, UserFile: e.UserFile()})
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +141,7 @@ func (e *Env) finish(k *Kernel, err error) error {
 type SessionOptions struct {
 	Human bool // the person here may answer what the session asks
 	Quiet bool // the app's warnings are not printed
+	Where bool // the session says which app files are in force, and why
 }
 
 // Session opens a session in the workspace, does something in it and closes it.
@@ -154,7 +155,9 @@ func (e *Env) Session(ctx context.Context, o SessionOptions, do func(*Kernel, *c
 		return err
 	}
 	return e.with(ctx, o.Human, func(k *Kernel) error {
-		s, err := k.OpenSession(ctx, protocol.OpenSession{Workspace: workspace, AppFile: appFile, Human: o.Human})
+		s, err := k.OpenSession(ctx, protocol.OpenSession{
+			Workspace: workspace, AppFile: appFile, Human: o.Human, Where: o.Where,
+		})
 		if err != nil {
 			return err
 		}
@@ -166,6 +169,13 @@ func (e *Env) Session(ctx context.Context, o SessionOptions, do func(*Kernel, *c
 		defer k.CloseSession(ctx, s.Close)
 		return do(k, s)
 	})
+}
+
+// SayAppFiles writes which app files are in force, where there are some.
+func (e *Env) SayAppFiles(s protocol.Session) {
+	if len(s.AppFiles) > 0 && !e.JSON {
+		e.Status("app: %s", strings.Join(s.AppFiles, ", "))
+	}
 }
 
 // CloseSession closes a session at a kernel of another process, also when ctx

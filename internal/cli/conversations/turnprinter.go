@@ -51,6 +51,9 @@ func (p *turnPrinter) head() {
 		who = "the offline brain (no language model: it finds tools by your words)"
 	}
 	p.note("%s · %s · %s, %s · %s", c.Agent, who, amount.Of(c.Tools, "tool"), c.Mode, c.ID)
+	if len(c.AppFiles) > 0 {
+		p.note("app: %s", strings.Join(c.AppFiles, ", "))
+	}
 }
 
 // note writes a line about what happens.

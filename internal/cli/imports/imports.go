@@ -5,29 +5,28 @@ package imports
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"callgate/internal/app/edit"
-	"callgate/internal/cli/appfile"
 	"callgate/internal/cli/command"
 	"callgate/internal/cli/render"
 	"callgate/internal/cli/text"
 	"callgate/internal/importer"
-	"callgate/internal/importer/backup"
 	"callgate/tool"
 )
 
 const long = `Reads the configurations of Claude Code and Desktop, Cursor, VS Code, Codex,
 opencode, Gemini CLI, Qwen Code, Crush and Copilot, project and user, or the
-files that are named (a server.json of the MCP registry too), and writes their
-servers into the workspace's app file. Without --apply it also prints the entry to
-paste into each client. Secrets in plain text are not copied: a reference takes
-their place, and the notes say which secrets to set.`
+files that are named (a server.json of the MCP registry too). The servers of the
+project go into the project's app file, and those of the user into the user's
+(~/.config/callgate/callgate.yaml), which is in force in every folder. Without
+--apply it also prints the entry to paste into each client.
+
+Secrets in plain text are not copied: a reference takes their place. --secrets
+move puts their values into the store of callgate secrets, --secrets keep copies
+them as they are; at a terminal you are asked.`
 
 // Commands returns the command import.
 func Commands(e *command.Env) []*cobra.Command {
@@ -35,7 +34,7 @@ func Commands(e *command.Env) []*cobra.Command {
 	c := e.Leaf(&cobra.Command{
 		Use: "import [FILE ...]", Short: "Import MCP servers from coding agents", Long: long,
 		Example: `  callgate import --dry-run        show what is found
-  callgate import                  write it into callgate.yaml
+  callgate import                  write it into the app files
   callgate import --apply          and replace it by Callgate in the agents' own files
   callgate import --undo           restore all files`,
 		Args: cobra.ArbitraryArgs, ValidArgsFunction: command.CompleteFiles,
@@ -46,7 +45,10 @@ func Commands(e *command.Env) []*cobra.Command {
 		"replace the servers by one Callgate entry in the agents' own files; the old files are kept")
 	f.BoolVar(&i.undo, "undo", false, "restore all files that imports changed")
 	f.BoolVar(&i.force, "force", false, "with --undo: also restore files that were changed since")
+	f.StringVar(&i.secrets, "secrets", "",
+		"what becomes of secrets in plain text: `move` (into the store) or keep (copied as they are)")
 	f.BoolVar(&i.keepSecrets, "keep-secrets", false, "copy secrets in plain text")
+	_ = f.MarkHidden("keep-secrets") // what --secrets keep was called before
 	f.StringSliceVar(&i.clients, "client", nil, "only from these `CLIENTS`: "+strings.Join(importer.Clients(), ", "))
 	c.MarkFlagsMutuallyExclusive("dry-run", "apply", "undo")
 	return []*cobra.Command{c}
@@ -57,11 +59,19 @@ type imports struct {
 	*command.Env
 	dryRun, apply, undo, force, keepSecrets bool
 	clients                                 []string
+	secrets                                 string // move, keep or nothing
 }
 
 func (i *imports) run(ctx context.Context, files []string) error {
 	if i.undo {
-		return i.undoAll()
+		return i.undoAll(ctx)
+	}
+	switch i.secrets {
+	case "", move:
+	case keep:
+		i.keepSecrets = true
+	default:
+		return tool.Errorf("cli", tool.Invalid, "--secrets is %q", tool.Truncate(i.secrets)).WithHint("write move or keep")
 	}
 	found, err := i.read(files)
 	if err != nil {
@@ -81,11 +91,7 @@ func (i *imports) run(ctx context.Context, files []string) error {
 	if i.dryRun || len(found) == 0 {
 		return nil
 	}
-	skipped, err := i.writeApp(ctx, found)
-	if err != nil {
-		return err
-	}
-	return i.replaceSources(sourcesOf(found), skipped)
+	return i.takeOver(ctx, found)
 }
 
 // read finds the servers in the files that are named, or in all there are.
@@ -140,6 +146,9 @@ func (i *imports) show(found []importer.FoundServer) error {
 	notes := ""
 	for _, f := range found {
 		for _, note := range f.Notes {
+			if i.secrets == move && setsMoved(f, note) {
+				continue
+			}
 			notes += text.Wrap(f.Server.Name+": "+note, noteWidth, "  ")
 		}
 	}
@@ -148,6 +157,13 @@ func (i *imports) show(found []importer.FoundServer) error {
 	}
 	_, err := fmt.Fprint(i.Stdout, "\n", notes)
 	return err
+}
+
+// setsMoved reports a note to set a secret that is moved into the store.
+func setsMoved(f importer.FoundServer, note string) bool {
+	return slices.ContainsFunc(f.Secrets(), func(s importer.Secret) bool {
+		return strings.HasPrefix(note, "set the secret "+s.Name+" ")
+	})
 }
 
 // sources are the files to read.
@@ -167,148 +183,4 @@ func (i *imports) sources(files []string, env importer.Env) ([]importer.Source, 
 		return sources, nil
 	}
 	return slices.DeleteFunc(sources, func(s importer.Source) bool { return !slices.Contains(i.clients, s.Client) }), nil
-}
-
-// sourcesOf are the files that servers were found in.
-func sourcesOf(found []importer.FoundServer) []importer.Source {
-	var list []importer.Source
-	for _, f := range found {
-		if !slices.Contains(list, f.Source) {
-			list = append(list, f.Source)
-		}
-	}
-	return list
-}
-
-// writeApp puts servers into the app file, all in one change. A server that is
-// there already stays as it is. It returns those that were skipped.
-func (i *imports) writeApp(
-	ctx context.Context, found []importer.FoundServer,
-) (skipped []importer.FoundServer, err error) {
-	path, before, err := appfile.Read(i.Env)
-	if err != nil {
-		return nil, err
-	}
-	modules, err := appfile.BuiltinModules(ctx, i.Env)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	next := before
-	for _, one := range found {
-		if one.Disabled {
-			skipped = append(skipped, one)
-			continue
-		}
-		if one.Server.Command != "" { // it ran beside the client until now
-			one.Server.Isolation.Mode = "contained"
-		}
-		more, err := edit.AddServer(next, one.Server, modules)
-		switch {
-		case tool.KindOf(err) == tool.Conflict:
-			i.Status("callgate: %s is already in the app file, and stays as it is", one.Server.Name)
-		case err != nil:
-			i.Status("callgate: %s is not imported: %v", one.Server.Name, err)
-			skipped = append(skipped, one)
-		default:
-			next = more
-			names = append(names, one.Server.Name)
-		}
-	}
-	if len(names) == 0 {
-		return skipped, nil
-	}
-	if err := i.change(backup.Change{Path: path, Before: before, Next: next, Create: before == nil}); err != nil {
-		return nil, err
-	}
-	i.Status("added %s to %s; accept each before it runs: callgate mcp trust NAME", strings.Join(names, ", "), path)
-	return skipped, nil
-}
-
-// replaceSources puts Callgate in the place of the servers, or prints how to. A
-// file with a server that was skipped stays as it is.
-func (i *imports) replaceSources(sources []importer.Source, skipped []importer.FoundServer) error {
-	entry := importer.Entry{Command: "callgate", Args: []string{"mcp"}}
-	if self, err := os.Executable(); err == nil {
-		entry.Command = self
-	}
-	if !i.apply {
-		i.printEntries(sources, entry)
-		return nil
-	}
-	for _, s := range sources {
-		if at := slices.IndexFunc(skipped, func(f importer.FoundServer) bool { return f.Source == s }); at >= 0 {
-			i.Status("callgate: %s stays as it is, because %s is not imported", s.Path, skipped[at].Name)
-			continue
-		}
-		change, err := importer.Replace(s, entry)
-		if err != nil {
-			i.Status("callgate: %v", err)
-			continue
-		}
-		if change.None() {
-			continue
-		}
-		if err := i.change(change); err != nil {
-			return err
-		}
-		i.Status("%s now has only Callgate; callgate import --undo restores it", s.Path)
-	}
-	return nil
-}
-
-// printEntries prints the entry to paste into the configuration of each client.
-func (i *imports) printEntries(sources []importer.Source, entry importer.Entry) {
-	printed := map[string]bool{}
-	for _, s := range sources {
-		if !printed[s.Client] {
-			printed[s.Client] = true
-			i.Status("\n%s", importer.Snippet(s.Client, entry))
-		}
-	}
-}
-
-// change writes a file so that it can be restored.
-func (i *imports) change(c backup.Change) error {
-	dir, err := i.backupDir()
-	if err != nil {
-		return err
-	}
-	_, err = backup.Apply(c, dir)
-	return err
-}
-
-func (i *imports) backupDir() (string, error) {
-	dir, err := i.StateDir()
-	return filepath.Join(dir.String(), "backups"), err
-}
-
-// undoAll restores every file, the newest change first.
-func (i *imports) undoAll() error {
-	dir, err := i.backupDir()
-	if err != nil {
-		return err
-	}
-	list, err := backup.List(dir)
-	if err != nil {
-		return err
-	}
-	if len(list) == 0 {
-		i.Status("there is nothing to undo")
-	}
-	code := 0
-	for _, b := range list {
-		if err := backup.Undo(b, i.force); err != nil {
-			i.Status("callgate: %v", err)
-			code = command.CodeOf(tool.KindOf(err))
-			continue
-		}
-		if _, err := fmt.Fprintln(i.Stdout, text.Safe(b.Path)); err != nil {
-			return command.WriteError(err)
-		}
-	}
-	if code == command.CodeOf(tool.Conflict) {
-		i.Status("  to restore what was changed since, too: %s import --undo --force", i.Self())
-	}
-	return command.Exit(code)
 }

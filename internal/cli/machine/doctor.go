@@ -49,7 +49,7 @@ func (d *diagnose) run(ctx context.Context, _ []string) error {
 	}
 	report := doctorReport{Healthy: true, Checks: slices.Concat(
 		[]doctor.Check{{Group: doctor.GroupCallgate, Name: "version", State: doctor.OK, Found: thisBuild().String()}},
-		d.kernel(ctx, dir), doctor.Directory(dir), doctor.Programs(ctx), doctor.Sandbox(ctx),
+		d.kernel(ctx, dir), d.appFiles(), doctor.Directory(dir), doctor.Programs(ctx), doctor.Sandbox(ctx),
 	)}
 	for _, c := range report.Checks {
 		report.Healthy = report.Healthy && c.State != doctor.Broken

@@ -51,7 +51,7 @@ func (u *up) run(ctx context.Context, _ []string) error {
 	if u.idle > 0 {
 		start = daemon.StartBackground
 	}
-	d, err := start(ctx, daemon.Config{State: dir.String(), Tools: u.Tools, Log: log})
+	d, err := start(ctx, daemon.Config{State: dir.String(), Tools: u.Tools, Log: log, UserFile: u.UserFile()})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -60,4 +61,40 @@ func (s Style) HeldTool(w io.Writer, server string, h protocol.HeldTool) error {
 		p.printf("  %s\n", text.Safe(strings.TrimRight(line, "\n")))
 	}
 	return p.writeTo(w)
+}
+
+// Launches writes what servers would run, each in its parts. Variables and
+// headers go by their names: a value may be a secret.
+func (s Style) Launches(w io.Writer, list []protocol.Server, folder string) error {
+	p := &page{Style: s}
+	p.printf("These MCP servers would be used (values of variables and headers are not shown):\n")
+	for _, one := range list {
+		l := one.Parts
+		p.printf("\n%s\n", s.Strong(text.OneLine(one.Name)))
+		if l.URL != "" {
+			p.fields(field{"connects to", text.OneLine(l.URL)}, field{"headers", text.OneLine(strings.Join(l.Headers, ", "))})
+			continue
+		}
+		args := make([]string, len(l.Args))
+		for i, a := range l.Args {
+			args[i] = fmt.Sprintf("%q", a)
+			if plainWord(a) {
+				args[i] = a
+			}
+		}
+		p.fields(
+			field{"runs", text.OneLine(l.Command)},
+			field{"arguments", text.OneLine(strings.Join(args, " "))},
+			field{"in", text.OneLine(cmp.Or(l.Dir, folder))},
+			field{"with the variables", text.OneLine(strings.Join(l.Env, ", "))},
+			field{"isolation", text.OneLine(one.Reach)},
+		)
+	}
+	p.printf("\n")
+	return p.writeTo(w)
+}
+
+// plainWord reports a word that needs no quotes to be read as one.
+func plainWord(word string) bool {
+	return word != "" && !strings.ContainsAny(word, " \t\n\r\"'`$\\;&|<>()*?")
 }

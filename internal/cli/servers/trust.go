@@ -17,8 +17,8 @@ import (
 // trust is mcp trust.
 type trust struct {
 	*command.Env
-	yes, reject bool
-	only        []string
+	yes, reject, all bool
+	only             []string
 }
 
 func newTrust(e *command.Env) *cobra.Command {
@@ -28,19 +28,27 @@ func newTrust(e *command.Env) *cobra.Command {
 		Short: "Review and accept a server's command, and its tools that are held back",
 		Example: `  callgate mcp trust files                 show, and ask
   callgate mcp trust files --yes           accept what is shown
+  callgate mcp trust --all                 show every command on one screen, and ask once
   callgate mcp trust files --only read --reject`,
-		Args: cobra.ExactArgs(1),
+		Args: t.checkArgs,
 	}, t.run)
 	c.Flags().BoolVar(&t.yes, "yes", false, "accept everything without asking")
 	c.Flags().BoolVar(&t.reject, "reject", false, "reject the tools that are held back, without asking")
 	c.Flags().StringSliceVar(&t.only, "only", nil, "only these `TOOLS`")
+	c.Flags().BoolVar(&t.all, "all", false,
+		"all servers whose command nobody has accepted; tools held back are only named")
 	c.MarkFlagsMutuallyExclusive("yes", "reject")
+	c.MarkFlagsMutuallyExclusive("all", "reject")
+	c.MarkFlagsMutuallyExclusive("all", "only")
 	return c
 }
 
 // run shows a server's command. When the command is accepted, run starts the
 // server to read its tools, and then shows those that are held back.
 func (t *trust) run(ctx context.Context, args []string) error {
+	if t.all {
+		return t.runAll(ctx)
+	}
 	name := args[0]
 	options := command.SessionOptions{Human: true, Quiet: true}
 	return t.Session(ctx, options, func(_ *command.Kernel, s *client.Session) error {

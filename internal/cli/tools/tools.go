@@ -46,6 +46,7 @@ func (l *list) run(ctx context.Context, args []string) error {
 				return !strings.Contains(strings.ToLower(t.Name+" "+t.Short+" "+t.Description), word)
 			})
 		}
+		l.SayAppFiles(s.Session)
 		switch {
 		case l.JSON:
 			return l.WriteJSON(append([]protocol.Tool{}, tools...))

@@ -10,7 +10,9 @@ import (
 	"strconv"
 	"sync"
 
+	"callgate/internal/agent/surface"
 	"callgate/internal/daemon/mcpserver"
+	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/session"
 	"callgate/internal/peer"
 	"callgate/internal/protocol"
@@ -59,8 +61,12 @@ func (a *mcpRoutes) mcpStream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	builtin, err := surface.ParseBuiltin(q.Get("builtin"), modules.Names())
+	if err != nil {
+		return err
+	}
 	o := mcpserver.Options{
-		Mode: q.Get("mode"), ApprovalWait: a.ApprovalWait, NoElicitation: isKernelChild(r),
+		Mode: q.Get("mode"), Builtin: builtin, ApprovalWait: a.ApprovalWait, NoElicitation: isKernelChild(r),
 		Session: session.Spec{Workspace: q.Get("workspace"), AppFile: q.Get("app"), Requester: requester},
 	}
 	a.MCPClients.Add(1)
@@ -93,13 +99,18 @@ func (a *mcpRoutes) mcpHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
+	builtin, err := surface.ParseBuiltin(c.Builtin, modules.Names())
+	if err != nil {
+		fail(w, err)
+		return
+	}
 	key := strconv.Itoa(peerPID(r)) + " " + settings // each process asks for itself
 	a.mu.Lock()
 	h := a.web[key]
 	if h == nil {
 		h = a.server.Handler(a.Context, mcpserver.HTTPOptions{
 			Options: mcpserver.Options{
-				Mode: c.Mode, ApprovalWait: a.ApprovalWait, NoElicitation: !c.Forms || isKernelChild(r),
+				Mode: c.Mode, Builtin: builtin, ApprovalWait: a.ApprovalWait, NoElicitation: !c.Forms || isKernelChild(r),
 				Session: session.Spec{Workspace: c.Workspace, AppFile: c.AppFile, Requester: requester},
 			},
 			Token: c.Token, NoAuth: c.NoAuth, Hosts: c.Hosts, Origins: c.Origins,

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 
+	"callgate/internal/daemon/wire"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/session"
 	"callgate/internal/peer"
@@ -34,7 +35,15 @@ func (a *sessionRoutes) open(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, a.sessionDTO(s))
+	opened := a.sessionDTO(s)
+	if o.Where {
+		where, err := a.kernel.Apps.Where(r.Context(), s.Loaded())
+		if err != nil {
+			return err
+		}
+		opened.Where = wire.Where(where)
+	}
+	return answer(w, opened)
 }
 
 // session returns the session that a request is made in. Only the process that
@@ -91,6 +100,7 @@ func (a *api) sessionSpec(r *http.Request, o protocol.OpenSession) (session.Spec
 func (a *api) sessionDTO(s *session.Session) protocol.Session {
 	opened := protocol.Session{
 		ID: s.ID(), Workspace: s.Workspace(), Human: s.CanAnswer(), PendingConsent: a.kernel.PendingConsent(s),
+		AppFiles: s.Loaded().Files.Names(s.Workspace()),
 	}
 	if app := s.App(); app != nil {
 		opened.App, opened.AppFile, opened.Warnings = app.ID, app.Path, s.Warnings()

@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/agent/surface"
 	"callgate/internal/daemon/mcpserver/calls"
 	"callgate/internal/daemon/mcpserver/items"
 	"callgate/internal/kernel/session"
@@ -98,6 +99,7 @@ func (c *client) openLocked(ctx context.Context) (*session.Session, error) {
 	}
 	spec := c.endpoint.opt.Session
 	spec.Agent, spec.NoWait = c.name, true
+	spec.Client = &surface.Client{Name: c.name, Builtin: c.endpoint.opt.Builtin}
 	s, err := c.endpoint.kernel.OpenSession(ctx, spec)
 	if err != nil {
 		return nil, err

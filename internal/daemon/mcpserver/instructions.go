@@ -3,9 +3,12 @@ package mcpserver
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"callgate/internal/agent/surface"
+	"callgate/internal/kernel/modules"
+	"callgate/internal/kernel/session"
 )
 
 const generalInstructions = "These tools are called through Callgate. " +
@@ -33,10 +36,43 @@ func (c *client) instructions(ctx context.Context) string {
 			b.WriteString(compactInstructions)
 		}
 	}
+	b.WriteString(c.offer(ctx, s))
+	if files := s.Loaded().Files.Names(s.Workspace()); len(files) > 0 {
+		b.WriteString("\nThe rules are those of " + strings.Join(files, ", ") + ".")
+	}
 	for _, w := range s.Warnings() {
 		b.WriteString("\n" + w)
 	}
 	return b.String()
+}
+
+// offer says what is behind the tools: the servers, and which of the modules
+// that ship with the kernel.
+func (c *client) offer(ctx context.Context, s *session.Session) string {
+	const most = 20
+	names := c.scope(s).Servers.Names()
+	text := "\nOffered are the MCP servers " + strings.Join(names[:min(most, len(names))], ", ")
+	switch {
+	case len(names) == 0:
+		text = "\nNo MCP server is set up yet: callgate import takes over those of your clients, callgate mcp add adds one"
+	case len(names) > most:
+		text += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	seen, err := s.View().Modules(ctx)
+	if err != nil {
+		return text + "."
+	}
+	var given []string
+	for _, m := range seen {
+		if slices.Contains(modules.Names(), m.Name) {
+			given = append(given, m.Name)
+		}
+	}
+	if len(given) == 0 {
+		return text + ". Callgate's own modules (" + strings.Join(modules.Names(), ", ") +
+			") are not offered here; callgate mcp --builtin, or tools.builtin in callgate.yaml, offers them."
+	}
+	return text + ". Of Callgate's own modules these are offered: " + strings.Join(given, ", ") + "."
 }
 
 // unlisted counts the tools of a plan that are not listed. The kernel's own tools

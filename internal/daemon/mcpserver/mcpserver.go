@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/agent/surface"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/session"
 	"callgate/internal/source/mcp/stdio"
@@ -27,6 +28,9 @@ type Options struct {
 	// others go by the full name, with the server's name before it; a full name is
 	// always understood.
 	BareNames bool
+	// Builtin is which of the shipped modules the client is given; zero: as the app
+	// says.
+	Builtin surface.Builtin
 	// ApprovalWait is how long a call that a human must approve is held open for a
 	// client that cannot ask its human itself. Default 20 seconds: clients give
 	// up on a call after a minute.

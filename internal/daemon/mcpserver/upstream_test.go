@@ -20,11 +20,17 @@ import (
 // serverVar has this program play an MCP server.
 const serverVar = "MCPSERVER_TEST_ACTOR"
 
+// offerVar names the file of what a server offers: see playOffer.
+const offerVar = "MCPSERVER_TEST_OFFER"
+
 func TestMain(m *testing.M) {
 	switch os.Getenv(serverVar) {
 	case "":
 	case "rich":
 		playRich()
+		return
+	case "offer":
+		playOffer(os.Getenv(offerVar))
 		return
 	default:
 		play()

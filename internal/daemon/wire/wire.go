@@ -144,7 +144,8 @@ func ServerStatus(s mcp.Status) protocol.ServerStatus {
 // Server converts a server of an app.
 func Server(s servers.Server) protocol.Server {
 	return protocol.Server{
-		ServerStatus: ServerStatus(s.Status), Module: s.Module, Launch: s.Launch, Reach: s.Reach, Accepted: s.Accepted,
+		ServerStatus: ServerStatus(s.Status), Module: s.Module, Launch: s.Launch, Parts: protocol.Launch(s.Parts),
+		Reach: s.Reach, Accepted: s.Accepted,
 		Held: orNil(s.Held, heldTool), Problems: s.Problems,
 	}
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"callgate/internal/gate/match"
@@ -49,7 +50,7 @@ func Decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
 // HasMatch reports whether a rule that names the tool is about some arguments
 // only, so that a call of it is decided by DecideCall.
 func (r *Rules) HasMatch(id tool.ID) bool {
-	return r != nil && r.anyMatched(id, func(matchedRule) bool { return true })
+	return r.anyMatched(id, func(matchedRule) bool { return true })
 }
 
 // DecideCall decides whether p may make one call of t under r.
@@ -57,59 +58,92 @@ func DecideCall(r *Rules, t *tool.Tool, p tool.Principal, call *match.Call) Deci
 	if !r.HasMatch(t.ID) {
 		return decide(r, t, p)
 	}
+	judged := &judgedCall{call, p.Daemon}
 	resolved := *r
-	resolved.call = &judgedCall{call, p.Daemon}
+	resolved.call = judged
+	if r.user != nil {
+		own := *r.user
+		own.call, resolved.user = judged, &own
+	}
 	return decide(&resolved, t, p)
 }
 
+// anyMatched reports whether a rule about some arguments, of either file, names the
+// tool and holds.
 func (r *Rules) anyMatched(id tool.ID, holds func(matchedRule) bool) bool {
+	if r == nil {
+		return false
+	}
 	m := r.lookup(id)
 	for _, c := range m.rules {
-		if c == nil {
-			continue
-		}
-		for _, rule := range c.matched {
-			if holds(rule) {
-				return true
-			}
+		if c != nil && slices.ContainsFunc(c.matched, holds) {
+			return true
 		}
 	}
-	return false
+	return r.user.anyMatched(id, holds)
 }
 
 // permitsSome reports whether a rule permits the tool with some arguments.
 func (r *Rules) permitsSome(id tool.ID) bool {
-	return r != nil && r.anyMatched(id, func(rule matchedRule) bool { return rule.kind != denied })
+	return r.anyMatched(id, func(rule matchedRule) bool { return rule.kind != denied })
 }
 
-// deniesAll reports whether a rule denies the tool with any arguments.
+// deniesAll reports whether a rule of either file denies the tool with any arguments.
 func (r *Rules) deniesAll(id tool.ID) bool {
+	if r == nil {
+		return false
+	}
 	m := r.lookup(id)
-	return m.first(denied) != nil
+	return m.first(denied) != nil || r.user.deniesAll(id)
 }
 
-// judge finds the rules about some arguments that hold for a call.
-func (m *matches) judge(call *judgedCall) {
-	var grants match.Set
-	var sources []*ruleSource
-	for _, c := range m.rules {
+// judge finds the rules about some arguments that hold for a call. Pending are the
+// grants that nobody accepted.
+func (m *matches) judge(call *judgedCall, pending map[place]bool, id tool.ID) {
+	var accepted, all grantSet
+	for i, at := range placesOf(id) {
+		c := m.rules[i]
 		if c == nil {
 			continue
 		}
 		for _, rule := range c.matched {
-			if rule.kind == granted {
-				grants.Add(rule.pattern)
-				sources = append(sources, rule.source)
-			} else {
+			if rule.kind != granted {
 				m.forbid(rule, call)
+				continue
+			}
+			all.add(rule)
+			if at.match = rule.pattern.String(); !pending[at] {
+				accepted.add(rule)
 			}
 		}
 	}
-	if grants.Len() > 0 {
-		if numbers, ok := grants.Fits(call.Call); ok {
-			m.fitting[granted] = sources[numbers[0]]
-		}
+	if m.fitting[granted] = accepted.fits(call); m.fitting[granted] == nil && len(pending) > 0 {
+		m.fitting[granted] = all.fits(call)
+		m.unaccepted = m.fitting[granted] != nil
 	}
+}
+
+// grantSet are grants with a match, which together may let a call run: each part of
+// a command by another one.
+type grantSet struct {
+	patterns match.Set
+	sources  []*ruleSource
+}
+
+func (s *grantSet) add(rule matchedRule) {
+	s.patterns.Add(rule.pattern)
+	s.sources = append(s.sources, rule.source)
+}
+
+// fits returns the source of the first grant by which a call may run, or nil.
+func (s *grantSet) fits(call *judgedCall) *ruleSource {
+	if s.patterns.Len() == 0 {
+		return nil
+	}
+	if numbers, ok := s.patterns.Fits(call.Call); ok {
+		return s.sources[numbers[0]]
+	}
+	return nil
 }
 
 // forbid notes a deny or an approve rule that holds for a call, or may hold.

@@ -56,7 +56,7 @@ func (b *builder) capabilities(c *Capabilities) {
 	r.block, r.fallback, r.ceiling, r.timeout = true, c.DefaultPolicy, tool.High.Level(), c.ApprovalTimeout
 	switch c.DefaultPolicy {
 	case "":
-		r.fallback = Ask
+		r.fallback, r.implied = Ask, true
 	case Auto, Ask, Block:
 	default:
 		b.fail("capabilities.default_policy", quote(string(c.DefaultPolicy)), "auto, approve or block")

@@ -50,30 +50,28 @@ const (
 	reasonPermit  = "name it under grant or approve there to permit it"
 )
 
-// decide decides by the rules that name the tool, and by those about arguments
-// that hold for the call being decided.
+// decide decides by the rules of each file that name the tool, and by those about
+// arguments that hold for the call being decided.
 func decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
-	var none Rules
-	if r == nil {
-		r = &none
-	}
-	found := r.lookup(t.ID)
+	var buffer [2]ruleSet // avoids an allocation
+	sets := r.sets(buffer[:0], t.ID)
 	if p.Daemon {
-		return r.decideForDaemon(t, &found)
+		return decideForDaemon(sets, t)
 	}
 	if t.Runtime.Internal {
 		return Decision{Hide, "it is for the daemon alone", ruleInternal}
 	}
-	if s := found.hidden(t.ID.Name); s != nil {
-		return Decision{Hide, s.reason, s.rule}
+	for i := range sets {
+		if s := sets[i].found.hidden(t.ID.Name); s != nil {
+			return sets[i].decision(Hide, s)
+		}
 	}
-	if s := found.first(denied); s != nil {
-		return Decision{Deny, s.reason, s.rule}
+	for _, kind := range []int{denied, approved} {
+		if set, s := firstOf(sets, kind); s != nil {
+			return set.decision(verdicts[kind], s)
+		}
 	}
-	if s := found.first(approved); s != nil {
-		return Decision{Approve, s.reason, s.rule}
-	}
-	d := r.decideByDefault(t, &found)
+	d := decideByDefault(sets, t)
 	if d.Verdict == Allow && t.Runtime.AskFirst {
 		return Decision{Approve, fmt.Sprintf(reasonAskFirst, t.ID.Dotted()), ruleAskFirst}
 	}
@@ -81,13 +79,15 @@ func decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
 }
 
 // decideForDaemon decides the kernel's own calls.
-func (r *Rules) decideForDaemon(t *tool.Tool, found *matches) Decision {
-	if s := found.first(denied); s != nil {
-		return Decision{Deny, s.reason, s.rule}
+func decideForDaemon(sets []ruleSet, t *tool.Tool) Decision {
+	if set, s := firstOf(sets, denied); s != nil {
+		return set.decision(Deny, s)
 	}
-	named := found.first(approved) != nil || found.first(granted) != nil
-	if r.block && r.fallback == Block && !t.Runtime.Control && !named {
-		return Decision{Deny, fmt.Sprintf(reasonBlocked, t.ID.Dotted()), ruleFallback}
+	_, a := firstOf(sets, approved)
+	_, g := firstOf(sets, granted)
+	set := strictest(sets)
+	if set != nil && set.fallback == Block && !t.Runtime.Control && a == nil && g == nil {
+		return set.decision(Deny, &ruleSource{fmt.Sprintf(reasonBlocked, t.ID.Dotted()), ruleFallback})
 	}
 	return Decision{Allow, "no deny rule names this call of the kernel's own", ruleDaemon}
 }
@@ -95,41 +95,54 @@ func (r *Rules) decideForDaemon(t *tool.Tool, found *matches) Decision {
 // decideByDefault decides a tool that no deny or approve rule names: by a grant,
 // then as one of the kernel's own tools, then by the ceiling and the default
 // policy.
-func (r *Rules) decideByDefault(t *tool.Tool, found *matches) Decision {
-	s := found.first(granted)
-	if s != nil && r.accepted(t.ID, found) {
-		return Decision{Allow, s.reason, s.rule}
+func decideByDefault(sets []ruleSet, t *tool.Tool) Decision {
+	var pending *Decision // by a grant that nobody accepted
+	for i := range sets {
+		set := &sets[i]
+		s := set.found.first(granted)
+		if s == nil {
+			continue
+		}
+		d := set.decision(Allow, s)
+		if set.accepted(t.ID, &set.found) {
+			return d
+		}
+		pending = &d
 	}
-	d := r.decideUnnamed(t)
-	if s != nil && d.Verdict != Allow {
-		return decideAtFloor(t, Decision{Allow, s.reason, s.rule})
+	d := decideUnnamed(sets, t)
+	if pending != nil && d.Verdict != Allow {
+		return decideAtFloor(sets, t, *pending)
 	}
 	return d
 }
 
 // decideUnnamed decides a tool that no rule names.
-func (r *Rules) decideUnnamed(t *tool.Tool) Decision {
+func decideUnnamed(sets []ruleSet, t *tool.Tool) Decision {
 	if t.Runtime.Control {
 		return Decision{Allow, "one of the kernel's own tools", ruleControl}
 	}
-	if !r.block {
+	level := t.Runtime.Risk.Level()
+	for i := range sets {
+		if set := &sets[i]; set.block && level > set.ceiling {
+			reason := fmt.Sprintf(reasonAboveLevel, t.ID.Dotted(), riskName(level), riskName(set.ceiling))
+			return set.decision(Deny, &ruleSource{reason, ruleCeiling})
+		}
+	}
+	set := strictest(sets)
+	if set == nil {
 		return decideWithoutRules(t)
 	}
-	if level := t.Runtime.Risk.Level(); level > r.ceiling {
-		reason := fmt.Sprintf(reasonAboveLevel, t.ID.Dotted(), riskName(level), riskName(r.ceiling))
-		return Decision{Deny, reason, ruleCeiling}
-	}
-	switch r.fallback {
+	switch set.fallback {
 	case Auto:
-		d := Decision{Allow, "default_policy auto in tools.capabilities", ruleFallback}
-		if r.pending[auto] {
-			return decideAtFloor(t, d)
+		d := set.decision(Allow, &ruleSource{"default_policy auto in tools.capabilities", ruleFallback})
+		if set.pending[auto] {
+			return decideAtFloor(sets, t, d)
 		}
 		return d
 	case Ask:
-		return Decision{Approve, fmt.Sprintf(reasonUnnamed, t.ID.Dotted()), ruleFallback}
+		return set.decision(Approve, &ruleSource{fmt.Sprintf(reasonUnnamed, t.ID.Dotted()), ruleFallback})
 	default:
-		return Decision{Deny, fmt.Sprintf(reasonBlocked, t.ID.Dotted()), ruleFallback}
+		return set.decision(Deny, &ruleSource{fmt.Sprintf(reasonBlocked, t.ID.Dotted()), ruleFallback})
 	}
 }
 

@@ -44,6 +44,9 @@
 // default_policy auto would let it run. Denies, approves, hides and limits hold from
 // the start. [Rules.Wider] says what there is to accept.
 //
+// A user's own file stands behind that of every project: combine.go says which of
+// the two wins.
+//
 // # Rates
 //
 // Rules also hold rate limits; a [Limiter] counts the calls. Deciding and

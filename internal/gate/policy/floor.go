@@ -26,8 +26,9 @@ const (
 		"so a human must approve this call first"
 )
 
-// place is where a grant or a rule stands.
-type place struct{ module, action string }
+// place is where a grant or a rule stands. match is for a rule about some arguments:
+// which those are.
+type place struct{ module, action, match string }
 
 var auto = place{} // the place of default_policy auto
 
@@ -68,11 +69,13 @@ func (r *Rules) widens(at place, known []*tool.Tool) bool {
 	open := at == auto || at.module == wild // for tools that nobody knows yet
 	named := false
 	for _, t := range known {
-		if at != auto && !at.overlaps(place{t.ID.Namespace, t.ID.Name}) {
+		if at != auto && !at.overlaps(place{module: t.ID.Namespace, action: t.ID.Name}) {
 			continue
 		}
 		named = true
-		if Decide(r, t, tool.Principal{}).Verdict == Allow && Decide(nil, t, tool.Principal{}).Verdict != Allow {
+		verdict := Decide(r, t, tool.Principal{}).Verdict
+		runs := verdict == Allow || at.match != "" && verdict == Approve // it may, with these arguments
+		if runs && Decide(nil, t, tool.Principal{}).Verdict != Allow {
 			return true
 		}
 	}
@@ -103,25 +106,29 @@ func (r *Rules) grants() iter.Seq[place] {
 
 // places are where rules of some kinds stand, in order.
 func (r *Rules) places(kinds ...int) iter.Seq[place] {
-	has := func(c *rule) bool {
-		return slices.ContainsFunc(kinds, func(kind int) bool { return c.sources[kind] != nil })
-	}
-	return func(yield func(place) bool) {
-		for _, name := range append([]string{wild}, slices.Sorted(maps.Keys(r.modules))...) {
-			m := &r.every
-			if name != wild {
-				m = r.modules[name]
-			}
-			if has(&m.all) && !yield(place{name, wild}) {
-				return
-			}
-			for _, action := range slices.Sorted(maps.Keys(m.actions)) {
-				if has(m.actions[action]) && !yield(place{name, action}) {
-					return
-				}
+	var all []place
+	add := func(module, action string, c *rule) {
+		if slices.ContainsFunc(kinds, func(kind int) bool { return c.sources[kind] != nil }) {
+			all = append(all, place{module: module, action: action})
+		}
+		for _, m := range c.matched {
+			at := place{module, action, m.pattern.String()}
+			if slices.Contains(kinds, m.kind) && !slices.Contains(all, at) {
+				all = append(all, at)
 			}
 		}
 	}
+	for _, name := range append([]string{wild}, slices.Sorted(maps.Keys(r.modules))...) {
+		m := &r.every
+		if name != wild {
+			m = r.modules[name]
+		}
+		add(name, wild, &m.all)
+		for _, action := range slices.Sorted(maps.Keys(m.actions)) {
+			add(name, action, m.actions[action])
+		}
+	}
+	return slices.Values(all)
 }
 
 // grantAt describes a grant.
@@ -137,7 +144,8 @@ func (r *Rules) grantAt(at place) Grant {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.modules)) {
-		if m := r.modules[name]; m.allowed != nil && (at == auto || at.overlaps(place{name, wild})) {
+		named := place{module: name, action: wild}
+		if m := r.modules[name]; m.allowed != nil && (at == auto || at.overlaps(named)) {
 			only := strings.Join(slices.Sorted(maps.Keys(m.allowed)), ", ")
 			except = append(except, "all of "+name+" but "+only)
 		}
@@ -150,6 +158,9 @@ func (r *Rules) grantAt(at place) Grant {
 
 // String names what stands at a place.
 func (at place) String() string {
+	if at.match != "" {
+		return place{module: at.module, action: at.action}.String() + " with " + at.match
+	}
 	switch {
 	case at.module == wild && at.action == wild:
 		return "every tool"
@@ -161,9 +172,11 @@ func (at place) String() string {
 	return at.module + "." + at.action
 }
 
-// covers reports whether every tool that the other place names is named here too.
+// covers reports whether every tool that the other place names is named here too,
+// with any arguments.
 func (at place) covers(other place) bool {
-	return (at.module == wild || at.module == other.module) && (at.action == wild || at.action == other.action)
+	return at.match == "" && (at.module == wild || at.module == other.module) &&
+		(at.action == wild || at.action == other.action)
 }
 
 // overlaps reports whether a tool may be named at both places.
@@ -177,16 +190,30 @@ func (r *Rules) accepted(id tool.ID, found *matches) bool {
 	if r.pending == nil {
 		return true
 	}
-	for i, at := range []place{{id.Namespace, id.Name}, {id.Namespace, wild}, {wild, id.Name}, {wild, wild}} {
+	for i, at := range placesOf(id) {
 		if c := found.rules[i]; c != nil && c.sources[granted] != nil && !r.pending[at] {
 			return true
 		}
 	}
-	return false
+	return found.fitting[granted] != nil && !found.unaccepted
 }
 
-// decideAtFloor decides a tool that only a grant that nobody accepted lets run.
-func decideAtFloor(t *tool.Tool, granted Decision) Decision {
+// placesOf are the places whose rules name a tool, in the order of [matches].
+func placesOf(id tool.ID) [4]place {
+	return [4]place{
+		{module: id.Namespace, action: id.Name}, {module: id.Namespace, action: wild},
+		{module: wild, action: id.Name}, {module: wild, action: wild},
+	}
+}
+
+// decideAtFloor decides a tool that only a grant that nobody accepted lets run. What
+// the user's own file denies by default stays denied.
+func decideAtFloor(sets []ruleSet, t *tool.Tool, granted Decision) Decision {
+	if len(sets) > 0 && sets[0].isUser {
+		if d := decideUnnamed(sets[:1], t); d.Verdict == Deny {
+			return d
+		}
+	}
 	if t.Runtime.Control || decideWithoutRules(t).Verdict == Allow {
 		return granted
 	}

@@ -99,14 +99,21 @@ func (r *Rules) limits(checks []limitCheck, t *tool.Tool, p tool.Principal) []li
 	if r == nil {
 		return nil
 	}
-	found := r.lookup(t.ID)
+	var buffer [2]ruleSet
+	sets := r.sets(buffer[:0], t.ID)
 	names := [4][2]string{{t.ID.Namespace, t.ID.Name}, {t.ID.Namespace, wild}, {wild, t.ID.Name}, {wild, wild}}
-	for i, c := range found.rules {
-		if c == nil || c.limit == 0 || t.Runtime.Control && names[i][0] == wild {
+	for i, name := range names {
+		var lowest rule
+		for j := range sets {
+			if c := sets[j].found.rules[i]; c != nil && c.limit != 0 {
+				lowest.lower(c.limit)
+			}
+		}
+		if lowest.limit == 0 || t.Runtime.Control && name[0] == wild {
 			continue
 		}
-		key := counterKey{p.App, p.User, p.Daemon, names[i][0], names[i][1]}
-		checks = append(checks, limitCheck{key: key, limit: c.limit})
+		key := counterKey{p.App, p.User, p.Daemon, name[0], name[1]}
+		checks = append(checks, limitCheck{key: key, limit: lowest.limit})
 	}
 	return checks
 }

@@ -63,20 +63,26 @@ const (
 type Rules struct {
 	block    bool // whether the app file has a capabilities block
 	fallback DefaultPolicy
-	ceiling  int // the highest risk level that the default policy applies to
+	implied  bool // the block does not say default_policy
+	ceiling  int  // the highest risk level that the default policy applies to
 	timeout  time.Duration
 	modules  map[string]*module
 	every    module         // the rules of module "*"
 	call     *judgedCall    // set while one call is decided: see DecideCall
 	pending  map[place]bool // the grants that nobody accepted: see Floor
+	file     string         // named in reasons; "": it need not be, there is one file only
+	user     *Rules         // the user's own, which hold as well: see Over
 }
 
 // ApprovalTimeout returns the time a human has to answer under these rules.
 func (r *Rules) ApprovalTimeout() time.Duration {
-	if r == nil || r.timeout == 0 {
+	switch {
+	case r == nil:
 		return DefaultTimeout
+	case r.timeout != 0:
+		return r.timeout
 	}
-	return r.timeout
+	return r.user.ApprovalTimeout()
 }
 
 // module holds the rules of one module.
@@ -111,8 +117,9 @@ type matches struct {
 	rules [4]*rule
 	own   *module // the rules of the tool's own module
 	// fitting are the rules about some arguments that hold for the call; none while
-	// no call is decided.
-	fitting [kinds]*ruleSource
+	// no call is decided. unaccepted says that the grant among them was not accepted.
+	fitting    [kinds]*ruleSource
+	unaccepted bool
 }
 
 // lookup returns the rules that name a tool.
@@ -124,7 +131,7 @@ func (r *Rules) lookup(id tool.ID) matches {
 	}
 	m.rules[2], m.rules[3] = r.every.actions[id.Name], &r.every.all
 	if r.call != nil {
-		m.judge(r.call)
+		m.judge(r.call, r.pending, id)
 	}
 	return m
 }

@@ -37,6 +37,7 @@ type Change struct {
 	Path         string
 	Before, Next []byte
 	Create       bool // the file does not exist yet
+	Private      bool // a file that is created is its owner's alone, and so are its folders
 }
 
 // None reports whether the file is already as it should be.
@@ -53,6 +54,13 @@ type Backup struct {
 	Before string      `json:"before"` // SHA-256 of the bytes that were kept; empty: there was no file
 	After  string      `json:"after"`  // and of those that took their place
 	Time   time.Time   `json:"time"`
+	// Folders are those that were made for the file, the innermost first. They go
+	// with it, if they are empty.
+	Folders []string `json:"folders,omitempty"`
+	// Secret is the name of a secret that was put into the store. Then there is no
+	// file, and whoever has the store undoes it: see Forget.
+	Secret string    `json:"secret,omitempty"`
+	Set    time.Time `json:"set,omitzero"` // when the store took it
 
 	dir string
 }
@@ -84,7 +92,7 @@ func Apply(c Change, dir string) (Backup, error) {
 		return fail("the file "+c.Path+" cannot be named", err)
 	}
 	if c.Create {
-		return b.create(c.Next)
+		return b.create(c)
 	}
 	if b.File, err = filepath.EvalSymlinks(b.Path); err != nil {
 		return fail("the file "+c.Path+" cannot be found", err)
@@ -101,23 +109,38 @@ func Apply(c Change, dir string) (Backup, error) {
 		return fail("the old file cannot be kept in "+dir, err)
 	}
 	if err := write(b.File, c.Next, b.Mode); err != nil {
-		_ = errors.Join(os.Remove(b.bytesPath()), os.Remove(b.indexPath())) // nothing was changed
+		b.forget() // nothing was changed
 		return fail("the file "+b.File+" cannot be written", err)
 	}
 	return b, nil
 }
 
-// create writes a file that does not exist yet. Its backup has no bytes.
-func (b Backup) create(data []byte) (Backup, error) {
+// create writes a file that does not exist yet, and its folders. Its backup has
+// no bytes.
+func (b Backup) create(c Change) (Backup, error) {
 	const op = "backup.Apply"
+	folders := fs.FileMode(0o755)
 	b.File, b.Mode, b.Before = b.Path, 0o644, ""
+	if c.Private {
+		b.Mode, folders = 0o600, 0o700
+	}
 	if _, err := os.Lstat(b.File); !errors.Is(err, fs.ErrNotExist) {
 		return Backup{}, tool.Errorf(op, tool.Conflict, "%s was created by somebody else meanwhile", b.File)
 	}
+	for folder := filepath.Dir(b.File); ; folder = filepath.Dir(folder) {
+		if _, err := os.Lstat(folder); err == nil || folder == filepath.Dir(folder) {
+			break
+		}
+		b.Folders = append(b.Folders, folder)
+	}
 	err := b.keep(nil)
 	if err == nil {
-		if err = write(b.File, data, b.Mode); err != nil {
-			_ = errors.Join(os.Remove(b.bytesPath()), os.Remove(b.indexPath()))
+		if err = os.MkdirAll(filepath.Dir(b.File), folders); err == nil {
+			err = write(b.File, c.Next, b.Mode)
+		}
+		if err != nil {
+			b.removeFolders()
+			b.forget()
 		}
 	}
 	if err != nil {
@@ -126,6 +149,37 @@ func (b Backup) create(data []byte) (Backup, error) {
 	}
 	return b, nil
 }
+
+// removeFolders removes the folders that were made for the file, unless somebody
+// has put something into them.
+func (b Backup) removeFolders() {
+	for _, folder := range b.Folders {
+		if os.Remove(folder) != nil {
+			return
+		}
+	}
+}
+
+// forget removes the backup: what it was for is done, and a leftover does no
+// harm.
+func (b Backup) forget() { _ = errors.Join(os.Remove(b.indexPath()), os.Remove(b.bytesPath())) }
+
+// KeepSecret records that a secret was put into the store, and when, for whoever
+// undoes it.
+func KeepSecret(name string, set time.Time, dir string) error {
+	now := time.Now().UTC()
+	b := Backup{
+		ID: now.Format("20060102-150405-") + strings.ToLower(rand.Text()[:8]), Secret: name, Set: set, Time: now, dir: dir,
+	}
+	if err := b.keep(nil); err != nil {
+		return &tool.Error{Op: "backup.KeepSecret", Kind: tool.Unavailable,
+			Message: "it cannot be recorded in " + dir + " that a secret was stored", Err: err}
+	}
+	return nil
+}
+
+// Forget removes the record of a secret.
+func Forget(b Backup) { b.forget() }
 
 // keep writes the bytes, and then the record that makes them a backup.
 func (b Backup) keep(data []byte) error {
@@ -166,7 +220,7 @@ func Undo(b Backup, force bool) error {
 	if err := write(b.File, data, b.Mode); err != nil {
 		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the file " + b.File + " cannot be written", Err: err}
 	}
-	_ = errors.Join(os.Remove(b.indexPath()), os.Remove(b.bytesPath())) // it is done; a leftover does no harm
+	b.forget()
 	return nil
 }
 
@@ -181,7 +235,8 @@ func (b Backup) uncreate(force bool) error {
 	if err := os.Remove(b.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the file " + b.File + " cannot be removed", Err: err}
 	}
-	_ = errors.Join(os.Remove(b.indexPath()), os.Remove(b.bytesPath()))
+	b.removeFolders()
+	b.forget()
 	return nil
 }
 
@@ -208,7 +263,7 @@ func List(dir string) ([]Backup, error) {
 		}
 		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		var b Backup
-		if err != nil || json.Unmarshal(data, &b) != nil || b.ID != id || !filepath.IsAbs(b.File) {
+		if err != nil || json.Unmarshal(data, &b) != nil || b.ID != id || b.Secret == "" && !filepath.IsAbs(b.File) {
 			continue
 		}
 		b.Mode, b.dir = b.Mode.Perm(), dir

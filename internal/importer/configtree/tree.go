@@ -7,6 +7,7 @@ package configtree
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -165,7 +166,7 @@ func EOL(text []byte) string {
 }
 
 // Field is one key of an entry that is to be written. Its value is a string, a
-// []string or a bool.
+// []string, a bool, an int or a []Field, which is an object.
 type Field struct {
 	Name  string
 	Value any
@@ -190,6 +191,10 @@ func (v *Value) equals(value any) bool {
 		return v.Kind == Text && v.Text == value
 	case bool:
 		return v.Kind == Bool && (v.Text == "true") == value
+	case int:
+		return v.Kind == Number && v.Text == strconv.Itoa(value)
+	case []Field:
+		return v.Is(value)
 	case []string:
 		return v.Kind == List && slices.EqualFunc(v.Items, value, func(item Value, s string) bool { return item.equals(s) })
 	}

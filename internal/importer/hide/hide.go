@@ -80,7 +80,7 @@ type Secrets struct {
 	At        int
 	// Reference makes the text that takes a secret's place: name is that of the
 	// value, and what and at say which value it was.
-	Reference func(name, what string, at int) string
+	Reference func(name, value, what string, at int) string
 }
 
 // Hide puts references in the place of the server's secrets.
@@ -105,10 +105,10 @@ func (h Secrets) Hide(s *app.Server) {
 // value is a named value without the secret in it.
 func (h Secrets) value(name, value, what string, at int) string {
 	if m := scheme.FindStringSubmatch(value); m != nil && isSecret(name, m[2]) { // Bearer and the like
-		return m[1] + h.Reference(name, "what follows "+strings.TrimSpace(m[1])+" in "+what, at)
+		return m[1] + h.Reference(name, m[2], "what follows "+strings.TrimSpace(m[1])+" in "+what, at)
 	}
 	if isSecret(name, value) {
-		return h.Reference(name, what, at)
+		return h.Reference(name, value, what, at)
 	}
 	return h.url(value, what, at)
 }
@@ -122,17 +122,17 @@ func (h Secrets) argument(args []string, i int) string {
 		at = place
 	}
 	if m := assigned.FindStringSubmatch(arg); m != nil && isSecret(m[1], m[2]) {
-		return m[1] + "=" + h.Reference(m[1], what, at)
+		return m[1] + "=" + h.Reference(m[1], m[2], what, at)
 	}
 	if m := headerArg.FindStringSubmatch(arg); m != nil && !strings.HasPrefix(m[2], "//") && IsSecretName(m[1]) {
 		name := strings.ToLower(strings.TrimRight(m[1], ": \t"))
 		return m[1] + h.value(name, m[2], what, at)
 	}
 	if i > 0 && isOption(args[i-1]) && !strings.HasPrefix(arg, "-") && isSecret(args[i-1], arg) {
-		return h.Reference(args[i-1], what, at)
+		return h.Reference(args[i-1], arg, what, at)
 	}
 	if tokenForm.MatchString(arg) {
-		return h.Reference(fmt.Sprintf("arg%d", i+1), what, at)
+		return h.Reference(fmt.Sprintf("arg%d", i+1), arg, what, at)
 	}
 	return h.url(arg, what, at)
 }
@@ -153,13 +153,13 @@ func (h Secrets) url(text, what string, at int) string {
 		if strings.Contains(m[2], "{{") {
 			return part
 		}
-		return m[1] + h.Reference("password", "the password in "+what, at) + m[3]
+		return m[1] + h.Reference("password", m[2], "the password in "+what, at) + m[3]
 	})
 	return query.ReplaceAllStringFunc(text, func(part string) string {
 		m := query.FindStringSubmatch(part)
 		if !isSecret(m[2], m[3]) {
 			return part
 		}
-		return m[1] + m[2] + "=" + h.Reference(m[2], m[2]+" in "+what, at)
+		return m[1] + m[2] + "=" + h.Reference(m[2], m[3], m[2]+" in "+what, at)
 	})
 }

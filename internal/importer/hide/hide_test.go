@@ -22,11 +22,12 @@ func TestHide(t *testing.T) {
 		URL:     "https://h.example/x?token=1a&y=2",
 		OAuth:   &app.OAuth{ClientID: "id", ClientSecret: "shh"},
 	}
-	var seen []string
+	var seen, values []string
 	hide.Secrets{
 		Positions: map[string]int{"env.API_KEY": 7, hide.Argument(1): 9}, At: 3,
-		Reference: func(name, what string, at int) string {
+		Reference: func(name, value, what string, at int) string {
 			seen = append(seen, fmt.Sprintf("%s: %s at %d", name, what, at))
+			values = append(values, value)
 			return "<" + name + ">"
 		},
 	}.Hide(&s)
@@ -53,6 +54,10 @@ func TestHide(t *testing.T) {
 	}
 	if diff := cmp.Diff(wantSeen, seen); diff != "" {
 		t.Errorf("references (-want +got):\n%s", diff)
+	}
+	wantValues := []string{"abc", "pw", token, "abc", "abc", "def", token, "ghi", "1a", "shh"}
+	if diff := cmp.Diff(wantValues, values); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
 	}
 }
 

@@ -154,6 +154,13 @@ func (e *editor) object(fields []configtree.Field, indent string, inline bool) s
 }
 
 func render(value any) string {
+	if fields, ok := value.([]configtree.Field); ok {
+		parts := make([]string, len(fields))
+		for i, f := range fields {
+			parts[i] = quote(f.Name) + ": " + render(f.Value)
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
 	list, ok := value.([]string)
 	if !ok {
 		return quote(value)

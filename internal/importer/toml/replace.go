@@ -171,6 +171,12 @@ func render(value any) string {
 	switch v := value.(type) {
 	case string:
 		return quote(v)
+	case []configtree.Field:
+		parts := make([]string, len(v))
+		for i, f := range v {
+			parts[i] = key(f.Name) + " = " + render(f.Value)
+		}
+		return "{ " + strings.Join(parts, ", ") + " }"
 	case []string:
 		parts := make([]string, len(v))
 		for i, s := range v {

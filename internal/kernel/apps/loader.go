@@ -17,6 +17,7 @@ import (
 	"callgate/internal/agent/filter"
 	"callgate/internal/app"
 	"callgate/internal/app/fileschema"
+	"callgate/internal/app/inforce"
 	"callgate/internal/gate"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modules"
@@ -37,6 +38,7 @@ type Options struct {
 	Hidden   []string         // what no tool may ever see
 	Helpers  *sandbox.Helpers // start executable tools sooner; may be nil
 	Models   ModelChecker
+	UserFile string // the user's own app file, which need not exist; "": there is none
 }
 
 // ModelChecker says what is wrong with the models of an app.
@@ -65,6 +67,7 @@ type Loaded struct {
 	Accepted  bool     // a human accepted what the app does by itself
 	Pending   string   // what a human has not accepted yet
 	Warnings  []string // rules that name nothing, tools that could not be loaded
+	Files     inforce.Files
 }
 
 // AppID names the app: a folder without an app file is an app of its own.
@@ -75,7 +78,7 @@ func (l *Loaded) AppID() string {
 	return l.App.ID
 }
 
-// AppFile is the app's file; empty for none.
+// AppFile is the project's app file; empty for none.
 func (l *Loaded) AppFile() string {
 	if l.App == nil {
 		return ""
@@ -83,29 +86,33 @@ func (l *Loaded) AppFile() string {
 	return l.App.Path
 }
 
-// Load reads the app file of a workspace: the one that is named, or else the one
-// that is in force there, its own or that of a parent.
+// Load reads the app files of a workspace: the one that is named, or else the one
+// that is in force there, its own or that of a parent; and the user's own.
 func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, error) {
 	workspace, err := canonical(workspace)
 	if err != nil {
 		return nil, err
 	}
 	loaded := &Loaded{Workspace: workspace, Accepted: true}
-	a, f, err := l.read(ctx, workspace, file)
+	if loaded.Files, err = inforce.Find(workspace, file, l.opt.UserFile); err != nil {
+		return nil, err
+	}
+	keepPlace(loaded.Files, workspace)
+	a, f, err := l.read(ctx, workspace, loaded.Files)
 	if err != nil || a == nil {
 		return loaded, err
 	}
 	loaded.App = a
-	loaded.Off = turnedOff(a)
+	loaded.Off = turnedOff(a.OfProject())
 	loaded.Accepted, loaded.Pending = l.opt.Consents.Accepted(a), l.opt.Consents.Pending(a)
 	loaded.warn(a.Warnings...)
 	l.readModules(loaded)
 	if len(a.Dirs) > 0 || len(a.Servers) > 0 {
-		loaded.Scope = gate.Scope(a.Path, workspace)
+		loaded.Scope = scopeOf(loaded.Files, workspace)
 	}
 	loaded.warn(problems(f)...)
 	loaded.warn(l.opt.Servers.In(loaded.Scope).Warnings()...)
-	loaded.warn(l.modelProblems(a)...)
+	loaded.warn(l.modelProblems(a, loaded.Files)...)
 	if loaded.Pending != "" {
 		loaded.warn("this app file needs consent for: " + loaded.Pending +
 			" (callgate app trust); until then that is left out")
@@ -123,11 +130,11 @@ func (l *Loaded) warn(texts ...string) {
 }
 
 // modelProblems says what is wrong with the models of an app.
-func (l *Loader) modelProblems(a *app.App) (all []string) {
+func (l *Loader) modelProblems(a *app.App, files inforce.Files) (all []string) {
 	for _, agent := range a.Agents {
 		for _, m := range consent.Models(a, agent) {
 			for _, text := range l.opt.Models.Problems(m) {
-				all = append(all, a.Path+": "+text)
+				all = append(all, fileOf(files, agent)+": "+text)
 			}
 		}
 	}
@@ -150,26 +157,23 @@ func canonical(path string) (string, error) {
 	return full, nil
 }
 
-// read reads an app file, and makes its folders and servers known first when it
-// has some: their modules are part of what the file may name.
-func (l *Loader) read(ctx context.Context, workspace, file string) (*app.App, *executable.Layers, error) {
-	if file == "" {
-		found, err := app.Find(workspace)
-		if err != nil || found == "" {
-			return nil, nil, err
-		}
-		file = found
+// read reads the app files in force, and makes their folders and servers known first
+// when they have some: their modules are part of what the files may name.
+func (l *Loader) read(
+	ctx context.Context, workspace string, files inforce.Files,
+) (*app.App, *executable.Layers, error) {
+	if files.None() {
+		return nil, nil, nil
 	}
-	vars := app.Vars{Workdir: workspace}
 	known, err := l.known(ctx, registry.Global)
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := app.LoadWith(file, known, vars)
+	a, err := loadFiles(files, workspace, known)
 	if err != nil {
 		return nil, nil, err
 	}
-	scope := gate.Scope(a.Path, workspace)
+	scope := scopeOf(files, workspace)
 	if len(a.Dirs) == 0 && len(a.Servers) == 0 && !l.opt.Servers.In(scope).Any() {
 		return a, nil, nil
 	}
@@ -187,10 +191,14 @@ func (l *Loader) read(ctx context.Context, workspace, file string) (*app.App, *e
 	if bad := problems(f); a.Runtime.Strict && len(bad) > 0 {
 		return nil, nil, tool.Errorf("apps.Load", tool.Invalid, "%s: runtime.strict: invalid tool: %s", a.Path, bad[0])
 	}
-	if a, err = app.LoadWith(file, known, vars); err != nil {
+	addServers(known, a.Servers)
+	if a, err = loadFiles(files, workspace, known); err != nil {
 		return nil, nil, err
 	}
-	a.Programs, err = l.programs(ctx, scope)
+	if project := a.OfProject(); project != nil {
+		project.Programs, err = l.programs(ctx, scope)
+		a.Programs = project.Programs
+	}
 	return a, f, err
 }
 
@@ -243,9 +251,12 @@ func (l *Loader) Schema(ctx context.Context) ([]byte, error) {
 	return fileschema.JSONSchema(known), nil
 }
 
-// turnedOff returns the shipped modules that an app leaves out.
+// turnedOff returns the shipped modules that a project leaves out; without one, none.
 func turnedOff(a *app.App) map[string]bool {
 	off := map[string]bool{}
+	if a == nil {
+		return off
+	}
 	for _, name := range modules.Names() {
 		if !slices.ContainsFunc(a.Modules, func(m app.Module) bool { return m.Name == name }) {
 			off[name] = true
@@ -336,7 +347,11 @@ func (l *Loader) Workdir(ctx context.Context, workspace, file string, named bool
 	if err != nil {
 		return "", "", err
 	}
-	a, _, err := l.read(ctx, full, file)
+	files, err := inforce.Find(full, file, l.opt.UserFile)
+	if err != nil {
+		return "", "", err
+	}
+	a, _, err := l.read(ctx, full, files)
 	if err != nil || a == nil {
 		return workspace, file, err
 	}

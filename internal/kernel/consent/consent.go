@@ -65,6 +65,6 @@ func Needed(op, text string) *tool.Error {
 }
 
 func key(a *app.App) string {
-	sum := sha256.Sum256([]byte(a.Path))
+	sum := sha256.Sum256([]byte(a.Path)) // the project's, also of a combined app
 	return "app-" + hex.EncodeToString(sum[:6])
 }

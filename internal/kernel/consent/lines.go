@@ -14,6 +14,9 @@ import (
 // Lines is what an app does by itself, as a human is shown it. Secrets and
 // variables of the environment are references in it: see [app.App.Hide].
 func Lines(a *app.App) []string {
+	if a = a.OfProject(); a == nil {
+		return nil // the user's own file needs no consent
+	}
 	var lines []string
 	add := func(text string) {
 		if text != "" && !slices.Contains(lines, text) {
@@ -49,6 +52,9 @@ func Lines(a *app.App) []string {
 // variables of the environment, the network, files outside the workspace, private
 // addresses, an endpoint. It is empty when it gives nothing of that.
 func Module(a *app.App, m app.Module) string {
+	if m.FromUser {
+		return ""
+	}
 	var given []string
 	if names := secretNames(m); len(names) > 0 {
 		given = append(given, "the secret "+strings.Join(names, ", "))
@@ -137,7 +143,7 @@ func Program(a *app.App, p app.Program) string { return a.Hide(p.Text) }
 // Prompt says which variables of the environment an agent's prompt holds; empty when
 // it holds none.
 func Prompt(a *app.App, agent app.Agent) string {
-	if len(agent.PromptEnv) == 0 {
+	if len(agent.PromptEnv) == 0 || agent.FromUser {
 		return ""
 	}
 	return a.Hide("put the variable " + strings.Join(agent.PromptEnv, ", ") + " into the prompt of the agent " + agent.ID)
@@ -171,7 +177,7 @@ func Relaxed(a *app.App) string {
 // own choice, and with which key; empty when it is not.
 func Endpoint(a *app.App, m *app.Model) string {
 	usual := provider.Config{Provider: m.Provider, Backend: provider.Backend(m.Backend), BaseURL: m.BaseURL}
-	if m.Provider == app.Offline || provider.IsDefaultURL(usual, os.Getenv) {
+	if m.FromUser || m.Provider == app.Offline || provider.IsDefaultURL(usual, os.Getenv) {
 		return ""
 	}
 	text := "send conversations, and what tools answer in them, to " + m.BaseURL

@@ -58,6 +58,9 @@ func Open(t testing.TB, state string, tools ...*tool.Tool) *kernel.Kernel {
 // OpenWith opens a kernel. It is closed at the end of the test at the latest.
 func OpenWith(t testing.TB, c kernel.Config) *kernel.Kernel {
 	t.Helper()
+	if c.UserFile == "" { // not that of whoever runs the test
+		c.UserFile = filepath.Join(t.TempDir(), "none", "callgate.yaml")
+	}
 	k, err := kernel.Open(t.Context(), c)
 	OK(t, err)
 	t.Cleanup(func() {

@@ -74,6 +74,7 @@ func Open(o Options) (*Set, error) {
 		OnToolsChanged: s.changed,
 		Vet:            func(m *mcp.Server, now []mcp.Definition) []mcp.Definition { return s.vet(m, false, now) },
 		MayStart:       s.mayStart,
+		Items:          itemGuard{s},
 		ClientFor:      o.Client,
 	})
 	return s, nil
@@ -156,15 +157,21 @@ func (s *Set) sources(scope string) []*source {
 
 // defaultMode is the isolation of a server whose file says nothing of it. A
 // project's file may have come with its folder, so it is sandboxed; callgate mcp add
-// and import write what a person adds as contained.
-func defaultMode(app.Server) string { return mcp.Sandboxed }
+// and import write what a person adds as contained, and so is what the user's own
+// file names.
+func defaultMode(s app.Server) string {
+	if s.FromUser {
+		return mcp.Contained
+	}
+	return mcp.Sandboxed
+}
 
 // config is a server of an app file as the manager reads it.
 func config(s app.Server, relaxed bool) mcp.Config {
 	c := mcp.Config{
 		Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, EnvAllow: s.EnvAllow, Dir: s.Dir,
 		URL: s.URL, Transport: s.Transport, Protocol: s.Protocol, Headers: s.Headers,
-		CallTimeout: s.Timeout, StartTimeout: s.StartTimeout, Concurrency: s.Concurrency,
+		CallTimeout: s.Timeout, StartTimeout: s.StartTimeout, Concurrency: s.Concurrency, Everywhere: s.Everywhere,
 	}
 	if s.Command != "" {
 		i := s.Isolation
@@ -199,6 +206,7 @@ type Server struct {
 	mcp.Status
 	Module   string
 	Launch   string       // what it runs, or where it is
+	Parts    Launch       // the same in its parts, without values
 	Reach    string       // what a command can reach, in words
 	Accepted bool         // a human let it run
 	Held     []trust.Held // tools that wait for a human
@@ -217,7 +225,7 @@ func (v Scoped) List(ctx context.Context) ([]Server, error) {
 	for _, one := range v.set.sources(v.scope) {
 		s := Server{
 			Status: one.Status(), Module: one.Namespace(), Launch: trust.Shell(launchLine(one.Config())),
-			Accepted: v.set.mayStart(one.Server) == nil,
+			Parts: newLaunch(one.Config()), Accepted: v.set.mayStart(one.Server) == nil,
 		}
 		if c := one.Config(); c.Command != "" {
 			s.Reach = isolation.Describe(c.Isolation)

@@ -36,17 +36,35 @@ func (s *source) Tools(context.Context) ([]*tool.Tool, error) {
 
 // held returns the tools that wait for a human before this app is shown them.
 func (s *source) held() ([]trust.Held, error) {
-	key := trustKey(s.Server)
-	held, err := s.set.opt.Trust.Pending(key)
-	if err != nil || !s.pin {
-		return held, err
+	var all []trust.Held
+	for _, key := range trustKeys(s.Server) {
+		held, err := s.set.opt.Trust.Pending(key)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, held...)
+		if s.pin {
+			unseen, err := s.set.opt.Trust.Unreviewed(key)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, unseen...)
+		}
 	}
-	unseen, err := s.set.opt.Trust.Unreviewed(key)
-	return append(held, unseen...), err
+	return all, nil
 }
 
-// trustKey is the name under which a human's word on a server is kept.
-func trustKey(s *mcp.Server) string { return s.Config().Name + "-" + s.Key()[:12] }
+// trustKey is the name under which a human's word on a server is kept. For a server
+// that works in the folder of each project the word is on all of them: it is in the
+// user's own file, which no project changes.
+func trustKey(s *mcp.Server) string {
+	c, key := s.Config(), s.Key()
+	if c.Everywhere {
+		c.Dir = ""
+		key = c.Key()
+	}
+	return c.Name + "-" + key[:12]
+}
 
 // launchLine is everything that decides what a server runs, or where it is
 // reached, as a human is shown it. Secrets are references in it.
@@ -59,7 +77,9 @@ func launchLine(c mcp.Config) []string {
 		return line
 	}
 	var env []string
-	if c.Dir != "" {
+	if c.Everywhere {
+		env = []string{"env", "-C", "{{workdir}}"}
+	} else if c.Dir != "" {
 		env = []string{"env", "-C", c.Dir}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
@@ -150,15 +170,11 @@ func (v Scoped) Accept(name string, w Word) error {
 			return err
 		}
 	}
-	if len(w.Accept) > 0 {
-		if err := store.Accept(key, w.By, w.Accept...); err != nil {
-			return err
-		}
+	if err := v.set.decide(server, w.By, w.Accept, store.Accept); err != nil {
+		return err
 	}
-	if len(w.Reject) > 0 {
-		if err := store.Reject(key, w.By, w.Reject...); err != nil {
-			return err
-		}
+	if err := v.set.decide(server, w.By, w.Reject, store.Reject); err != nil {
+		return err
 	}
 	v.set.changed(server)
 	return nil
@@ -183,7 +199,7 @@ func (v Scoped) Warnings() []string {
 		names []string
 		text  string
 	}{
-		{waiting, "MCP servers that nobody has accepted yet are not used: %s (callgate mcp trust NAME)"},
+		{waiting, "MCP servers that nobody has accepted yet are not used: %s (callgate mcp trust NAME, or --all)"},
 		{unknown, "the tools of these MCP servers are not known yet, and are being fetched: %s " +
 			"(callgate mcp refresh NAME waits for them)"},
 		{held, "MCP servers have tools that a human must look at first: %s (callgate mcp trust NAME)"},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"callgate/internal/agent/surface"
 	"callgate/internal/app"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
@@ -27,6 +28,7 @@ type Spec struct {
 	Requester approval.Requester
 	NoWait    bool                   // no call waits for a human: it is answered with status waiting
 	Only      map[string][]string    // see gate.Rules
+	Client    *surface.Client        // the MCP client that the session is for; nil: none
 	Loaded    *apps.Loaded           // the app, when it was loaded already
 	OnAsked   func(approval.Request) // a human is asked; must not wait; may be nil
 	OnEnd     func()                 // the session has ended; may be nil
@@ -125,12 +127,31 @@ func (b *Builder) caller(spec Spec, l *apps.Loaded, root *os.Root, usage *toolvi
 	if err := hide(&at, b.Hidden); err != nil {
 		return nil, err
 	}
-	rules := gate.Rules{Off: l.Off, Only: spec.Only}
+	rules := gate.Rules{Off: off(spec.Client, l), Only: spec.Only}
+	at.RuleFiles = l.RuleFiles()
 	if l.App != nil {
-		at.Relaxed, rules.Policy = l.App.Runtime.Relaxed && l.Accepted, l.App.Rules
-		at.RuleFiles = l.App.RuleFiles()
+		at.Relaxed, rules.Policy = l.Relaxed(), l.App.Rules
 	}
 	return gate.NewCaller(id, at, rules, l.Modules, gate.Observer{Succeeded: usage.Count, Asked: spec.OnAsked})
+}
+
+// off returns the shipped modules that a session does not have: those that the
+// app leaves out, and those that the session's MCP client is not given.
+func off(c *surface.Client, l *apps.Loaded) map[string]bool {
+	if c == nil {
+		return l.Off
+	}
+	var says surface.Builtin
+	if l.App != nil {
+		says = l.App.Surface.Builtin
+	}
+	gives, all := c.Builtin.Or(says), map[string]bool{}
+	for _, name := range modules.Names() {
+		if l.Off[name] || !gives.Gives(name, c.Name) {
+			all[name] = true
+		}
+	}
+	return all
 }
 
 // how is what the app says of showing and finding its tools. Until a human
@@ -143,7 +164,7 @@ func (b *Builder) how(l *apps.Loaded) toolview.How {
 		Surface: l.App.Surface, Skills: len(l.App.Skills) > 0,
 		Search: func() app.Search {
 			how := l.App.Search
-			if !b.Consents.Accepted(l.App) {
+			if !how.FromUser && !b.Consents.Accepted(l.App) {
 				how.Endpoint = app.Endpoint{}
 			}
 			return how

@@ -127,7 +127,7 @@ func (s *Session) Close() { s.use.end() }
 // human has accepted them. The kernel makes them itself. A step that fails is a
 // warning for the session's user, and the rest goes on.
 func (s *Session) setUp(ctx context.Context, secrets modules.Secrets) {
-	if s.loaded.App == nil || !s.loaded.Accepted {
+	if s.loaded.App == nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -135,6 +135,9 @@ func (s *Session) setUp(ctx context.Context, secrets modules.Secrets) {
 	defer context.AfterFunc(s.base, cancel)()
 	daemon := s.caller.AsDaemon()
 	for _, m := range s.loaded.App.Modules {
+		if !s.loaded.Accepted && !m.FromUser {
+			continue
+		}
 		for _, step := range m.Setup {
 			name := m.Name + "." + step.Action
 			params, err := modules.ExpandSecrets(secrets, step.Params)

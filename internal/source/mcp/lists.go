@@ -10,19 +10,23 @@ import (
 	"callgate/tool"
 )
 
-// ListResources returns the server's resources, as the protocol writes them.
+// ListResources returns the server's resources, as the protocol writes them,
+// without those that are held back.
 func (s *Server) ListResources(ctx context.Context) ([]json.RawMessage, error) {
-	return s.sender.list(ctx, "resources/list", list.Resources)
+	items, err := s.sender.list(ctx, "resources/list", list.Resources)
+	return s.guard.list(ResourceItem, items, err)
 }
 
 // ListResourceTemplates returns the templates of its resources.
 func (s *Server) ListResourceTemplates(ctx context.Context) ([]json.RawMessage, error) {
-	return s.sender.list(ctx, "resources/templates/list", list.ResourceTemplates)
+	items, err := s.sender.list(ctx, "resources/templates/list", list.ResourceTemplates)
+	return s.guard.list(TemplateItem, items, err)
 }
 
 // ListPrompts returns the server's prompts.
 func (s *Server) ListPrompts(ctx context.Context) ([]json.RawMessage, error) {
-	return s.sender.list(ctx, "prompts/list", list.Prompts)
+	items, err := s.sender.list(ctx, "prompts/list", list.Prompts)
+	return s.guard.list(PromptItem, items, err)
 }
 
 // list reads a list. A server without such items need not know the method.

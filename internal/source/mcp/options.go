@@ -83,6 +83,8 @@ type Options struct {
 	// Vet returns the definitions that may be published. It is called each time
 	// that Tools is.
 	Vet func(*Server, []Definition) []Definition
+	// Items decides what is shown of resources and prompts; nil: everything.
+	Items ItemGuard
 	// MayStart refuses, with an error, to run a server's command or to contact a
 	// remote server.
 	MayStart func(*Server) error

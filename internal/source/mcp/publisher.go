@@ -21,6 +21,7 @@ const maxExtension = 20
 type publisher struct {
 	*identity
 	inputs        *inputs
+	guard         guarded
 	storeArtifact translate.StoreFunc
 }
 

@@ -99,11 +99,16 @@ func (p *publisher) reader(r reader, cfg ToolConfig) *tool.Tool {
 		if err != nil || i.name == "" {
 			return nil, tool.Errorf("mcp.call", tool.Invalid, "%s does not say what to read", t.Spec.Name)
 		}
-		raw, err := p.inputs.read(ctx, call.ID, grant, i)
+		raw, warning, err := p.guard.read(ctx, i, func() (json.RawMessage, error) {
+			return p.inputs.read(ctx, call.ID, grant, i)
+		})
 		if err != nil {
 			return nil, err
 		}
 		summary := fmt.Sprintf("%s: %d bytes of data", t.Spec.Name, len(raw))
+		if warning != "" {
+			summary += ". " + warning
+		}
 		return &tool.Result{Status: tool.Success, Summary: summary, Data: raw}, nil
 	})
 	return t

@@ -59,6 +59,7 @@ type Server struct {
 	inputs        *inputs
 	logs          *logs
 	subscriptions *subscriptions
+	guard         guarded
 }
 
 // newServer makes a server and wires its parts.
@@ -92,9 +93,13 @@ func newServer(m *Manager, cfg Config, key string) *Server {
 	s.inputs = &inputs{identity: id, sender: s.sender, clientFor: clientFor}
 	s.logs = &logs{identity: id, requests: s.requests, connector: s.connector, clientFor: clientFor}
 	s.subscriptions = &subscriptions{identity: id, sender: s.sender, connector: s.connector, background: m.background}
+	s.guard = guarded{m.opt.Items, s}
+	if m.opt.Items == nil {
+		s.guard.ItemGuard = openGuard{}
+	}
 	s.catalog = &catalog{
 		identity: id, cache: toolcache.Cache(m.opt.Cache), check: m.opt.Check, changed: func() {},
-		publisher: publisher{identity: id, inputs: s.inputs, storeArtifact: m.opt.StoreArtifact},
+		publisher: publisher{identity: id, inputs: s.inputs, guard: s.guard, storeArtifact: m.opt.StoreArtifact},
 	}
 	if vet := m.opt.Vet; vet != nil {
 		s.catalog.vet = func(defs []Definition) []Definition { return vet(s, defs) }

@@ -55,6 +55,8 @@ type Config struct {
 	Concurrency  int           `json:"concurrency,omitempty"`   // calls at a time; default 8
 
 	Tools map[string]translate.ToolConfig `json:"tools,omitempty"` // by the server's name for the tool, or ours
+
+	Everywhere bool `json:"everywhere,omitempty"` // Dir is the folder of the project that it works for, whichever
 }
 
 // OAuth is how to log in to a remote server. With the zero value the server

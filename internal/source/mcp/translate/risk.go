@@ -85,24 +85,28 @@ func isReadOnlyName(w []string) bool {
 }
 
 // Runtime is the kernel's view of a tool: from its annotations or else from its
-// name, overridden by the app file. The note says where annotations were not
-// believed.
+// name, overridden by the app file. A name or a description that says that it
+// destroys outweighs both. The note says where annotations were not believed.
 func (d Definition) Runtime(cfg ToolConfig) (r tool.Runtime, note string) {
 	r.Network = true
 	h := d.hints()
 	says := func(hint *bool, want bool) bool { return hint != nil && *hint == want }
 	r.Risk, r.SideEffect = riskByName(d.Name)
 	leads := words(d.Name)
-	destroys := len(leads) > 0 && destroying[leads[0]]
+	destroys, by := len(leads) > 0 && destroying[leads[0]], "name"
+	if !destroys && d.destroysBySelf() {
+		destroys, by = true, "description"
+		r.Risk, r.SideEffect = tool.High, tool.External
+	}
 	switch {
 	case says(h.ReadOnly, true) && destroys:
-		note = "its annotations call it read-only, and its name does not; it counts as destructive"
+		note = "its annotations call it read-only, and its " + by + " does not; it counts as destructive"
 	case says(h.ReadOnly, true):
 		r.Risk, r.SideEffect, r.Idempotent = tool.Low, tool.Read, true
 	case says(h.Destructive, true):
 		r.Risk, r.SideEffect = tool.High, tool.External
 	case says(h.Destructive, false) && destroys:
-		note = "its annotations call it harmless, and its name does not; it counts as destructive"
+		note = "its annotations call it harmless, and its " + by + " does not; it counts as destructive"
 	case says(h.Destructive, false):
 		r.Risk, r.SideEffect = tool.Medium, tool.External
 	}

@@ -24,7 +24,8 @@
 //
 // # What is not covered
 //
-// What a server does when it is called, and what its results say. What an
+// What a server does when it is called, and what its results say (of resources and
+// prompts see package content). What an
 // accepted command line runs: npx some-package may run another program tomorrow.
 // Somebody who can write into the state directory can accept anything.
 package trust

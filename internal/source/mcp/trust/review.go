@@ -27,6 +27,9 @@ type Options struct {
 	// pinned. It affects only the result of this review, not what is kept: a
 	// strict app holds nothing back from others.
 	Strict bool
+	// Growing publishes what is new, if the scan finds nothing serious in it: for
+	// lists that grow by themselves, as those of resources do.
+	Growing bool
 	// Others are the names of the tools of all other servers: see [Scan].
 	// Names that the reviewed server has itself are left out by Review.
 	Others []string
@@ -103,6 +106,7 @@ type candidate struct {
 // reviewer is one review.
 type reviewer struct {
 	strict     bool
+	growing    bool
 	candidates []candidate
 	names      map[string]int // how often each name is in the list
 	result     ReviewResult
@@ -114,7 +118,7 @@ func examine(op, key string, now []Definition, o Options) (*reviewer, error) {
 	if err := checkKey(op, key); err != nil {
 		return nil, err
 	}
-	r := &reviewer{strict: o.Strict, names: make(map[string]int, len(now)), at: timestamp()}
+	r := &reviewer{strict: o.Strict, growing: o.Growing, names: make(map[string]int, len(now)), at: timestamp()}
 	size := 0
 	for _, d := range now {
 		r.names[d.Name]++
@@ -154,7 +158,7 @@ func (r *reviewer) decide(sv *server) {
 		if known == nil {
 			known = &record{}
 		}
-		r.decideOne(known, c, first)
+		r.decideOne(known, c, first || r.growing)
 		if c.Name != "" && !known.empty() {
 			sv.Tools[c.Name] = known
 		}

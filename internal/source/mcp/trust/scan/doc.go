@@ -13,11 +13,15 @@
 //
 // On phrases: override-instructions, conceal-from-user (both in a dozen
 // languages), instruction-block, role-marker, skip-approval, secrets,
-// conversation, redirect, preference, html-comment, image. They are patterns
+// conversation, redirect, preference, html-comment, image, fake-call,
+// retires-other-tool. They are patterns
 // of whole phrases, matched in a folded text (see fold), so that wide letters,
 // look-alikes and invisible characters do not help to avoid them.
 //
 // On form: encoded-text, data-url, long-text, malformed, too-much-to-scan.
+//
+// On the names of parameters: secrets, conversation. A model fills in what a
+// parameter is called.
 //
 // On other servers: shadows-other-tool, refers-to-other-tool. A definition may
 // mention the tools of its own server.

@@ -39,7 +39,7 @@ func cueHash(head uint32) uint32 { return head * 2654435761 >> (32 - 15) }
 
 var defaultMatcher = sync.OnceValue(func() *matcher {
 	m := &matcher{cues: map[uint32][]cue{}}
-	for _, table := range [][]phrase{phraseTable, foreignTable} {
+	for _, table := range [][]phrase{phraseTable, lureTable, foreignTable} {
 		for _, p := range table {
 			c := compiled{phrase: p, match: regexp.MustCompile(p.match)}
 			if p.unless != "" {

@@ -123,6 +123,7 @@ func (s *scanner) piece(p *piece) {
 	s.shapes(p)
 	if p.key {
 		s.secretKey(p)
+		s.historyKey(p)
 		return
 	}
 	s.phrases(p)

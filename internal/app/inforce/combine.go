@@ -1,0 +1,117 @@
+package inforce
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"callgate/internal/app"
+	"callgate/internal/gate/policy"
+)
+
+// Combine returns what the files in force say together. Either may be nil. Without a
+// project the app has no path, and no name of its own.
+func Combine(project, user *app.App) *app.App {
+	if user == nil {
+		return project
+	}
+	parts := &app.Parts{Project: project, User: user}
+	if project == nil {
+		a, none := *user, (*policy.Rules)(nil)
+		a.Parts, a.Path, a.Identity = parts, "", app.Identity{}
+		a.Runtime.Workdir, a.Runtime.WorkdirMode = "", "auto"
+		a.Rules = none.Over(user.Rules, "", Short(user.Path))
+		return &a
+	}
+	a := *project
+	a.Parts = parts
+	a.Rules = project.Rules.Over(user.Rules, Short(project.Path), Short(user.Path))
+	a.Warnings = slices.Concat(user.Warnings, project.Warnings)
+	a.Pinning = project.Pinning || user.Pinning
+	a.Middleware = slices.Concat(user.Middleware, project.Middleware)
+	a.Modules = modules(project, user)
+	a.Runtime.Strict = project.Runtime.Strict || user.Runtime.Strict
+	a.Runtime.Context = project.Runtime.Context.Over(user.Runtime.Context)
+	if len(project.Agents) == 0 {
+		a.Agents, a.Runtime.Entry = user.Agents, user.Runtime.Entry
+	}
+	if reflect.ValueOf(project.Search).IsZero() {
+		a.Search = user.Search
+	}
+	if reflect.ValueOf(project.Surface).IsZero() {
+		a.Surface = user.Surface
+	}
+	a.Warnings = append(a.Warnings, Replaced(project, user)...)
+	a.Servers = union(user.Servers, project.Servers, serverKey)
+	a.Skills = union(user.Skills, project.Skills, skillKey)
+	return &a
+}
+
+// modules are those of the project. One of which it says nothing is set up as the user
+// says, and so is the module of a server of the user's.
+func modules(project, user *app.App) []app.Module {
+	all := slices.Clone(project.Modules)
+	for i, m := range all {
+		if isServer(user, m.Name) {
+			all[i] = app.Module{Name: m.Name}
+		}
+	}
+	for _, own := range user.Modules {
+		i := slices.IndexFunc(all, func(m app.Module) bool { return m.Name == own.Name })
+		switch {
+		case i >= 0 && saysNothing(all[i]):
+			all[i] = own
+		case i < 0 && isServer(user, own.Name):
+			all = append(all, own)
+		}
+	}
+	return all
+}
+
+func isServer(a *app.App, module string) bool {
+	return slices.ContainsFunc(a.Servers, func(s app.Server) bool { return app.ServerModule(s.Name) == module })
+}
+
+func saysNothing(m app.Module) bool {
+	m.Name = ""
+	return reflect.ValueOf(m).IsZero()
+}
+
+func serverKey(s app.Server) string { return app.ServerModule(s.Name) }
+
+func skillKey(s app.Skill) string { return strings.ToLower(s.Command) }
+
+// union returns the user's things, and those of the project whose names the user does
+// not have.
+func union[T any](user, project []T, key func(T) string) []T {
+	return append(slices.Clone(user), slices.DeleteFunc(slices.Clone(project), func(one T) bool {
+		return has(user, one, key)
+	})...)
+}
+
+func has[T any](all []T, one T, key func(T) string) bool {
+	return slices.ContainsFunc(all, func(other T) bool { return key(other) == key(one) })
+}
+
+// Replaced says what of a project is not used, because the user has one of that name.
+func Replaced(project, user *app.App) []string {
+	if project == nil || user == nil {
+		return nil
+	}
+	var lines []string
+	line := func(what string) {
+		lines = append(lines, Short(project.Path)+": its "+what+" is not used, because "+
+			Short(user.Path)+" has one of that name; rename one of the two")
+	}
+	for _, s := range project.Servers {
+		if has(user.Servers, s, serverKey) {
+			line("MCP server " + s.Name)
+		}
+	}
+	for _, s := range project.Skills {
+		if has(user.Skills, s, skillKey) {
+			line("skill " + s.Command)
+		}
+	}
+	return lines
+}

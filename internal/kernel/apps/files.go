@@ -1,0 +1,93 @@
+package apps
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+
+	"callgate/internal/app"
+	"callgate/internal/app/inforce"
+	"callgate/internal/gate"
+)
+
+// scopeOf names what the files bring to a workspace.
+func scopeOf(f inforce.Files, workspace string) string {
+	return gate.Scope(cmp.Or(f.Project, f.User), workspace)
+}
+
+// fileOf returns the file that an agent is in.
+func fileOf(f inforce.Files, a app.Agent) string {
+	if a.FromUser {
+		return f.User
+	}
+	return f.Project
+}
+
+// loadFiles reads the files in force.
+func loadFiles(f inforce.Files, workspace string, known app.KnownModules) (*app.App, error) {
+	var project, user *app.App
+	var err error
+	vars := app.Vars{Workdir: workspace}
+	if f.Project != "" {
+		if project, err = app.LoadWith(f.Project, known, vars); err != nil {
+			return nil, err
+		}
+	}
+	if f.User != "" {
+		vars.ServerDir = workspace
+		if project != nil {
+			vars.ServerDir = filepath.Dir(project.Path)
+		}
+		if user, err = inforce.LoadUser(f.User, known, vars); err != nil {
+			return nil, err
+		}
+	}
+	a := inforce.Combine(project, user)
+	if project == nil {
+		a.ID, a.Name = filepath.Base(workspace), filepath.Base(workspace) // a folder is an app of its own
+	}
+	return a, nil
+}
+
+// keepPlace sees that the folder of the user's own file is there where a tool could
+// make it, so that it can be kept read-only. Where it cannot be made, no tool can
+// make it either.
+func keepPlace(f inforce.Files, workspace string) {
+	if f.Place == "" {
+		return
+	}
+	folder := filepath.Dir(f.Place)
+	if rel, err := filepath.Rel(workspace, folder); err == nil && filepath.IsLocal(rel) {
+		_ = os.MkdirAll(folder, 0o700)
+	}
+}
+
+// addServers adds the modules of servers whose tools are not known yet: each file may
+// name the servers of the other.
+func addServers(known app.KnownModules, servers []app.Server) {
+	for _, s := range servers {
+		if name := app.ServerModule(s.Name); known[name].Actions == nil {
+			known[name] = app.KnownModule{AlwaysOn: true}
+		}
+	}
+}
+
+// RuleFiles returns the files and folders that hold the rules of the session. The
+// folder of the user's own file is one of them also before there is such a file,
+// because a file that a tool puts there would be in force everywhere.
+func (l *Loaded) RuleFiles() []string {
+	all := l.App.RuleFiles()
+	if l.Files.Place != "" {
+		all = append(all, filepath.Dir(l.Files.Place))
+	}
+	return all
+}
+
+// Relaxed reports whether processes run even where the sandbox cannot be complete:
+// the project says so and a human accepted it, or the user's own file says so.
+func (l *Loaded) Relaxed() bool {
+	if l.App.Parts != nil && l.App.Parts.User.Runtime.Relaxed {
+		return true
+	}
+	return l.App.Runtime.Relaxed && l.Accepted
+}
