@@ -124,7 +124,7 @@ func (i *imports) writeApp(
 			skipped = append(skipped, one)
 			continue
 		}
-		if one.Server.Command != "" { // it ran beside the client until now
+		if one.Server.Command != "" && !file.user { // it ran beside the client until now
 			one.Server.Isolation.Mode = "contained"
 		}
 		more, err := edit.AddServer(next, one.Server, modules)
