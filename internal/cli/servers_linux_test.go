@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"callgate/internal/peer/terminaltest"
+	"callgate/internal/sandbox"
 )
 
 // approver is an MCP server that has an orphan without an environment approve a
@@ -39,6 +40,9 @@ func TestServerCannotApprove(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(i, " ", c.isolation), func(t *testing.T) {
 			t.Parallel()
+			if c.isolation == "sandboxed" && sandbox.Probe().Level == sandbox.Process {
+				t.Skip("there is no sandbox here")
+			}
 			folder := t.TempDir()
 			state := filepath.Join(folder, "state")
 			asked := start(t, state, "tools", "call", "demo.risky", "--path", "x", "--no-wait", "--json")

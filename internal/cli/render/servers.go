@@ -87,6 +87,7 @@ func (s Style) Launches(w io.Writer, list []protocol.Server, folder string) erro
 			field{"arguments", text.OneLine(strings.Join(args, " "))},
 			field{"in", text.OneLine(cmp.Or(l.Dir, folder))},
 			field{"with the variables", text.OneLine(strings.Join(l.Env, ", "))},
+			field{"isolation", text.OneLine(one.Reach)},
 		)
 	}
 	p.printf("\n")

@@ -155,9 +155,18 @@ func (s *Set) sources(scope string) []*source {
 	return slices.Clone(s.byScope[scope])
 }
 
-// config is a server of an app file as the manager reads it. A project's file that
-// says nothing of isolation gets the sandbox: it may have come with the folder.
-// callgate mcp add and import write what they add as contained.
+// defaultMode is the isolation of a server whose file says nothing of it. A
+// project's file may have come with its folder, so it is sandboxed; callgate mcp add
+// and import write what a person adds as contained, and so is what the user's own
+// file names.
+func defaultMode(s app.Server) string {
+	if s.FromUser {
+		return mcp.Contained
+	}
+	return mcp.Sandboxed
+}
+
+// config is a server of an app file as the manager reads it.
 func config(s app.Server, relaxed bool) mcp.Config {
 	c := mcp.Config{
 		Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, EnvAllow: s.EnvAllow, Dir: s.Dir,
@@ -165,12 +174,9 @@ func config(s app.Server, relaxed bool) mcp.Config {
 		CallTimeout: s.Timeout, StartTimeout: s.StartTimeout, Concurrency: s.Concurrency, Everywhere: s.Everywhere,
 	}
 	if s.Command != "" {
-		i, usual := s.Isolation, mcp.Sandboxed // what a folder brings may come from a stranger
-		if s.FromUser {
-			usual = mcp.Contained
-		}
+		i := s.Isolation
 		c.Isolation = mcp.Isolation{
-			Mode: cmp.Or(i.Mode, usual), Network: i.Network, Readable: i.Readable, Writable: i.Writable,
+			Mode: cmp.Or(i.Mode, defaultMode(s)), Network: i.Network, Readable: i.Readable, Writable: i.Writable,
 		}
 		c.Isolation.Relaxed = relaxed && c.Isolation.Mode == mcp.Sandboxed
 	}

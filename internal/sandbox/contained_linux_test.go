@@ -1,0 +1,39 @@
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Without user namespaces a contained run is made all the same, its exit says what
+// is missing, and a process that left its session and its environment ends with it.
+func TestContainedWithoutNamespaces(t *testing.T) {
+	t.Parallel()
+	machine := Probe()
+	machine.Namespaces, machine.Proc = false, false
+	folder := t.TempDir()
+	pid := filepath.Join(folder, "pid")
+	var out bytes.Buffer
+	const script = `( setsid env -i sh -c 'echo $$ > pid.new; mv pid.new pid; exec sleep 8715' </dev/null >/dev/null 2>&1 & )
+while ! [ -f pid ]; do :; done; echo done; exit 3`
+	exit, err := runOn(t.Context(), Spec{
+		Argv: []string{"/bin/sh", "-c", script}, Dir: folder, Env: os.Environ(), Stdout: &out, Mode: Contained,
+		Hidden: []string{folder},
+	}, machine)
+	if err != nil || exit.Code != 3 || out.String() != "done\n" {
+		t.Fatalf("%+v, %v, %q", exit, err, out.String())
+	}
+	if len(exit.Missing) != 1 || !strings.Contains(exit.Missing[0], "hide") {
+		t.Errorf("it misses %q", exit.Missing)
+	}
+	number, err := os.ReadFile(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, err := os.ReadFile("/proc/" + strings.TrimSpace(string(number)) + "/cmdline"); err == nil && len(line) > 0 {
+		t.Errorf("process %s runs on: %q", number, line)
+	}
+}
