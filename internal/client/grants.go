@@ -8,37 +8,48 @@ import (
 	"callgate/internal/protocol"
 )
 
-// Grants lists the lasting grants.
-func (c *Client) Grants(ctx context.Context) ([]protocol.Grant, error) {
+// Grants is what a kernel does with lasting grants.
+type Grants struct{ client *Client }
+
+// Grants returns the routes of lasting grants.
+func (c *Client) Grants() Grants { return Grants{c} }
+
+// List lists the lasting grants.
+func (g Grants) List(ctx context.Context) ([]protocol.Grant, error) {
 	var list []protocol.Grant
-	return list, c.get(ctx, "/v1/grants", nil, &list)
+	err := g.client.get(ctx, "/v1/grants", nil, &list)
+	return list, err
 }
 
-// Grant returns one lasting grant.
-func (c *Client) Grant(ctx context.Context, id string) (protocol.Grant, error) {
-	var g protocol.Grant
-	return g, c.get(ctx, "/v1/grants/"+url.PathEscape(id), nil, &g)
+// Get returns one lasting grant.
+func (g Grants) Get(ctx context.Context, id string) (protocol.Grant, error) {
+	var found protocol.Grant
+	err := g.client.get(ctx, "/v1/grants/"+url.PathEscape(id), nil, &found)
+	return found, err
 }
 
-// KeepGrant makes a lasting grant.
-func (c *Client) KeepGrant(ctx context.Context, keep protocol.KeepGrant) (protocol.Grant, error) {
-	var g protocol.Grant
-	return g, c.do(ctx, http.MethodPost, "/v1/grants", nil, keep, &g)
+// Keep makes a lasting grant.
+func (g Grants) Keep(ctx context.Context, keep protocol.KeepGrant) (protocol.Grant, error) {
+	var kept protocol.Grant
+	err := g.client.do(ctx, http.MethodPost, "/v1/grants", nil, keep, &kept)
+	return kept, err
 }
 
-// RevokeGrants revokes lasting grants.
-func (c *Client) RevokeGrants(ctx context.Context, revoke protocol.RevokeGrants) error {
-	return c.do(ctx, http.MethodPost, "/v1/grants/revoke", nil, revoke, nil)
+// Revoke revokes lasting grants.
+func (g Grants) Revoke(ctx context.Context, revoke protocol.RevokeGrants) error {
+	return g.client.do(ctx, http.MethodPost, "/v1/grants/revoke", nil, revoke, nil)
 }
 
-// SuggestGrants proposes lasting grants from what humans answered before.
-func (c *Client) SuggestGrants(ctx context.Context) ([]protocol.GrantSuggestion, error) {
+// Suggest proposes lasting grants from what humans answered before.
+func (g Grants) Suggest(ctx context.Context) ([]protocol.GrantSuggestion, error) {
 	var list []protocol.GrantSuggestion
-	return list, c.get(ctx, "/v1/grants/suggestions", nil, &list)
+	err := g.client.get(ctx, "/v1/grants/suggestions", nil, &list)
+	return list, err
 }
 
 // TryRules tries the rules of an app file on recorded calls.
 func (c *Client) TryRules(ctx context.Context, try protocol.TryRules) (protocol.RulesReport, error) {
 	var r protocol.RulesReport
-	return r, c.do(ctx, http.MethodPost, "/v1/rules/try", nil, try, &r)
+	err := c.do(ctx, http.MethodPost, "/v1/rules/try", nil, try, &r)
+	return r, err
 }

@@ -160,7 +160,7 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) error {
 	k.Secrets = &Secrets{vault: k.vault, approvals: k.Approvals, journal: k.Journal, user: k.user}
 	k.Grants, err = grants.Open(ctx, grants.Options{
 		Documents: k.database.Stores().Documents, Approvals: k.Approvals, Journal: k.Journal, Secrets: k.vault,
-		User: k.user, Log: k.log,
+		User: k.user, Log: k.log, Askers: k.askers,
 	})
 	if err != nil {
 		return err

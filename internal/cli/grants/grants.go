@@ -39,7 +39,7 @@ terminal, in a client's form, or with callgate approvals approve --remember.`,
 func known(e *command.Env) func(context.Context) []string {
 	return func(ctx context.Context) (found []string) {
 		_ = e.With(ctx, func(k *command.Kernel) error {
-			list, err := k.Grants(ctx)
+			list, err := k.Grants().List(ctx)
 			for _, g := range list {
 				found = append(found, g.ID+"\t"+g.Tool)
 			}
@@ -88,7 +88,7 @@ func newList(e *command.Env) *cobra.Command {
 
 func (l *list) run(ctx context.Context, _ []string) error {
 	return l.With(ctx, func(k *command.Kernel) error {
-		found, err := k.Grants(ctx)
+		found, err := k.Grants().List(ctx)
 		switch {
 		case err != nil:
 			return err
@@ -121,7 +121,7 @@ type shown struct {
 
 func (s *show) run(ctx context.Context, args []string) error {
 	return s.With(ctx, func(k *command.Kernel) error {
-		all, err := k.Grants(ctx)
+		all, err := k.Grants().List(ctx)
 		if err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ func (r *revoke) run(ctx context.Context, args []string) error {
 			WithHint("callgate grants list shows them")
 	}
 	return r.WithKey(ctx, func(k *command.Kernel) error {
-		all, err := k.Grants(ctx)
+		all, err := k.Grants().List(ctx)
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (r *revoke) run(ctx context.Context, args []string) error {
 			}
 			ids = append(ids, g.ID)
 		}
-		if err := k.RevokeGrants(ctx, protocol.RevokeGrants{IDs: ids, By: r.UserName()}); err != nil {
+		if err := k.Grants().Revoke(ctx, protocol.RevokeGrants{IDs: ids, By: r.UserName()}); err != nil {
 			return err
 		}
 		if r.JSON {

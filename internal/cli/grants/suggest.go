@@ -28,7 +28,9 @@ func newSuggest(e *command.Env) *cobra.Command {
 	}, s.run)
 	c.Flags().IntVar(&s.keep, "keep", 0, "keep the suggestion with this `NUMBER`, after it is shown")
 	c.Flags().StringVar(&s.until, "until", "", "with --keep: the `END` of the grant, as 30d or 2027-01-31")
-	c.Flags().BoolVar(&s.yes, "yes", false, "with --keep: keep it without asking")
+	c.Flags().BoolVar(&s.yes, "yes", false,
+		"with --keep: keep it without asking; at a terminal the code is still to be typed")
+	s.BindToken(c)
 	return c
 }
 
@@ -38,7 +40,7 @@ func (s *suggest) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	return s.WithKey(ctx, func(k *command.Kernel) error {
-		found, err := k.SuggestGrants(ctx)
+		found, err := k.Grants().Suggest(ctx)
 		switch {
 		case err != nil:
 			return err
@@ -67,10 +69,10 @@ func (s *suggest) keepOne(
 	if err := s.Style(s.Stderr).GrantSuggestions(s.Stderr, found[s.keep-1:s.keep]); err != nil {
 		return command.WriteError(err)
 	}
-	if ok, err := s.Confirm(s.yes, "Let such calls run from now on, without asking?"); err != nil || !ok {
+	if ok, err := s.Consent(ctx, k, s.yes, "Let such calls run from now on, without asking?"); err != nil || !ok {
 		return err
 	}
-	kept, err := k.KeepGrant(ctx, protocol.KeepGrant{Grant: g, By: s.UserName()})
+	kept, err := k.Grants().Keep(ctx, protocol.KeepGrant{Grant: g, By: s.UserName()})
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ give it to no agent. Commands take it from CALLGATE_TOKEN or --token-file.`,
 func names(e *command.Env) func(context.Context) []string {
 	return func(ctx context.Context) (found []string) {
 		_ = e.WithKey(ctx, func(k *command.Kernel) error {
-			list, err := k.Tokens(ctx)
+			list, err := k.Tokens().List(ctx)
 			for _, t := range list {
 				found = append(found, t.Name+"\t"+t.Role)
 			}
@@ -83,7 +83,7 @@ func (c *create) run(ctx context.Context, _ []string) error {
 		if err != nil || !sure {
 			return err
 		}
-		made, err := k.CreateToken(ctx, want)
+		made, err := k.Tokens().Create(ctx, want)
 		switch {
 		case err != nil:
 			return err
@@ -116,7 +116,7 @@ func newList(e *command.Env) *cobra.Command {
 
 func (l *list) run(ctx context.Context, _ []string) error {
 	return l.WithKey(ctx, func(k *command.Kernel) error {
-		found, err := k.Tokens(ctx)
+		found, err := k.Tokens().List(ctx)
 		switch {
 		case err != nil:
 			return err
@@ -169,7 +169,7 @@ func newRevoke(e *command.Env) *cobra.Command {
 
 func (r *revoke) run(ctx context.Context, args []string) error {
 	return r.WithKey(ctx, func(k *command.Kernel) error {
-		ended, err := k.RevokeToken(ctx, args[0])
+		ended, err := k.Tokens().Revoke(ctx, args[0])
 		switch {
 		case err != nil:
 			return err

@@ -39,7 +39,11 @@ func (a *grantRoutes) keep(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &in); err != nil {
 		return err
 	}
-	g, err := a.kernel.Grants.Keep(r.Context(), credential(r, in.By), lasting.Grant{
+	who, err := a.approver(r, in.By)
+	if err != nil {
+		return err
+	}
+	g, err := a.kernel.Grants.Keep(r.Context(), who, lasting.Grant{
 		Tool: in.Grant.Tool, Text: in.Grant.Text, Match: in.Grant.Match, Exact: in.Grant.Exact,
 		Folder: in.Grant.Folder, AppFile: in.Grant.AppFile, Until: in.Grant.Until,
 	})

@@ -60,7 +60,7 @@ func newOffering(t *testing.T, o offer) *offering {
 	t.Helper()
 	s := &offering{fixture: newFixture(t, kernel.Config{}), t: t, file: filepath.Join(t.TempDir(), "offer.json")}
 	s.write(o)
-	s.addServers(t, "", "shop: {env: {"+serverVar+": offer, "+offerVar+": '"+s.file+"'}}")
+	s.addServers(t, "", "shop: {isolation: contained, env: {"+serverVar+": offer, "+offerVar+": '"+s.file+"'}}")
 	var err error
 	s.own, err = s.kernel.OpenSession(t.Context(), s.opt.Session)
 	ok(t, err)

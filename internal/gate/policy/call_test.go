@@ -28,7 +28,7 @@ func TestFloorOfGrantsWithAMatch(t *testing.T) {
 	}, nil)
 	var texts []string
 	for _, g := range rules.Wider([]*tool.Tool{bash}) {
-		texts = append(texts, g.Text)
+		texts = append(texts, g.Text+" except "+strings.Join(g.Except, ", "))
 	}
 	const want = `shell.bash with command: ["git log *"] except shell.bash with command: ["npm publish *"]` + "\n" +
 		`shell.bash with command: ["npm test"] except shell.bash with command: ["npm publish *"]`

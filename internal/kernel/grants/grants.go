@@ -25,6 +25,8 @@ type Options struct {
 	Secrets   *secret.Vault
 	User      string
 	Log       *slog.Logger
+	// Askers are the open sessions that no person opened: none of them may make a grant.
+	Askers func(approval.Credential) []approval.Requester
 }
 
 // Grants are the kernel's lasting grants. Make them with Open.
@@ -55,9 +57,9 @@ func (g *Grants) Remember(ctx context.Context, r approval.Request) error {
 	return err
 }
 
-// Keep makes a grant that a human was shown.
+// Keep makes a grant that a person was shown.
 func (g *Grants) Keep(ctx context.Context, who approval.Credential, grant lasting.Grant) (lasting.Grant, error) {
-	if err := g.opt.Approvals.HasHumanAuthority(who); err != nil {
+	if err := g.opt.Approvals.HasPersonAuthority(who, g.opt.Askers(who)); err != nil {
 		return grant, err
 	}
 	grant.By = cmp.Or(who.By, g.opt.User, "a human")

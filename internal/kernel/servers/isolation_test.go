@@ -38,6 +38,8 @@ func TestIsolation(t *testing.T) {
 			t.Errorf("%s: accepted %v, %s, %s", c.line, one.Accepted, one.Launch, one.Reach)
 		}
 		kerneltest.AcceptServers(t, k, s)
+		kerneltest.AcceptApp(t, k, s)
+		s = kerneltest.OpenSession(t, k, folder)
 		r := kerneltest.Call(t, s, "mcp_box.where", `{}`)
 		if len(r.Content) == 0 || r.Content[0].Text != folder {
 			t.Errorf("%s: it runs in %+v", c.line, r)
