@@ -15,11 +15,12 @@ const (
 	special    class = "an address set aside for special use"
 	translated class = "a tunnel to an address that is not public"
 	zoned      class = "an address with a zone"
+	own        class = "an address of this machine"
 )
 
 // byName reports whether a rule that lists a name opens addresses of this class
 // behind it.
-func (c class) byName() bool { return c == loopback || c == private }
+func (c class) byName() bool { return c == loopback || c == private || c == own }
 
 type block struct {
 	prefix netip.Prefix

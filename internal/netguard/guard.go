@@ -56,6 +56,12 @@ type Rules struct {
 	// Setting is where an app file gives these rules, for the hints of
 	// refusals; "" is tools.modules.http.constraints.
 	Setting string
+	// Hint is the hint of refusals of addresses that are not public, where no
+	// setting of the app file opens them; "" names the setting.
+	Hint string
+	// Interfaces lists the addresses of this machine, which then are not public,
+	// whatever they are: its services may trust who comes from it. Nil asks nobody.
+	Interfaces func() ([]net.Addr, error)
 	// Resolver resolves names; nil is the system's.
 	Resolver Resolver
 }
@@ -71,13 +77,17 @@ type Guard struct {
 	allowed, denied, private []pattern
 	ports                    []int
 	downgrade                bool
-	setting                  string
+	setting, hint            string
+	interfaces               func() ([]net.Addr, error)
 	resolver                 Resolver
 }
 
 // New returns a guard for some rules.
 func New(r Rules) (*Guard, error) {
-	g := &Guard{ports: slices.Clone(r.Ports), downgrade: r.Downgrade, setting: r.Setting, resolver: r.Resolver}
+	g := &Guard{
+		ports: slices.Clone(r.Ports), downgrade: r.Downgrade, setting: r.Setting, hint: r.Hint,
+		interfaces: r.Interfaces, resolver: r.Resolver,
+	}
 	if g.setting == "" {
 		g.setting = "tools.modules.http.constraints"
 	}
@@ -175,11 +185,31 @@ func (g *Guard) checkAddr(d destination, addr netip.Addr) error {
 	if matches(g.denied, at) {
 		return refuse("%s, at %s, is denied", d, at.addr).WithHint("the app file denies it: %s.denied_hosts", g.setting)
 	}
-	class := classify(addr)
+	class := g.classify(addr)
 	if class == public || addr.Zone() == "" && listed(g.private, at) || class.byName() && matches(g.private, d) {
 		return nil
 	}
 	return g.notPublic(d, addr, class)
+}
+
+// classify returns the class of an address. The addresses of this machine that
+// would be public are asked for each time, because they change; if they are not
+// to be had, any address could be one.
+func (g *Guard) classify(addr netip.Addr) class {
+	c := classify(addr)
+	if c != public || g.interfaces == nil {
+		return c
+	}
+	list, err := g.interfaces()
+	for _, a := range list {
+		if prefix, parseErr := netip.ParsePrefix(a.String()); parseErr == nil && prefix.Addr().Unmap() == addr.Unmap() {
+			return own
+		}
+	}
+	if err != nil {
+		return own
+	}
+	return public
 }
 
 // notPublic is the error of an address that the rules would have to list.
@@ -189,6 +219,9 @@ func (g *Guard) notPublic(d destination, addr netip.Addr, class class) error {
 		what = d.String() + ", at " + what + ","
 	}
 	e := refuse("%s is %s, not public", what, class)
+	if g.hint != "" {
+		return e.WithHint("%s", g.hint)
+	}
 	if class.byName() {
 		return e.WithHint("the app file may allow it: %s.private_hosts", g.setting)
 	}

@@ -3,6 +3,7 @@ package netguard_test
 import (
 	"context"
 	"errors"
+	"net"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -85,6 +86,41 @@ func TestCheck(t *testing.T) {
 	for _, host := range []string{"::1", "::1:80", "a b", "127.0.0.1\\x", "ex%61mple.com", "[::1", "[127.0.0.1]x"} {
 		if err := newGuard(t, netguard.Rules{}).Check(&url.URL{Scheme: "http", Host: host}); err == nil {
 			t.Errorf("the host %q passed", host)
+		}
+	}
+}
+
+// An address of this machine is not public, whatever it is.
+func TestAddressesOfThisMachine(t *testing.T) {
+	t.Parallel()
+	list := func() ([]net.Addr, error) {
+		return []net.Addr{
+			&net.IPNet{IP: net.ParseIP("8.8.4.4"), Mask: net.CIDRMask(24, 32)},
+			&net.IPNet{IP: net.ParseIP("2a00:1450::1"), Mask: net.CIDRMask(64, 128)},
+		}, nil
+	}
+	unknown := func() ([]net.Addr, error) { return nil, errors.New("not now") }
+	for name, c := range map[string]struct {
+		rules  netguard.Rules
+		url    string
+		errHas string
+	}{
+		"its own":         {netguard.Rules{Interfaces: list}, "http://8.8.4.4/", "8.8.4.4 is an address of this machine, not public"},
+		"its own, mapped": {netguard.Rules{Interfaces: list}, "http://[::ffff:8.8.4.4]/", "of this machine"},
+		"its own, IPv6":   {netguard.Rules{Interfaces: list}, "http://[2a00:1450::1]/", "of this machine"},
+		"its neighbour":   {netguard.Rules{Interfaces: list}, "http://8.8.4.5/", ""},
+		"opened":          {netguard.Rules{Interfaces: list, Private: []string{"8.8.4.4"}}, "http://8.8.4.4/", ""},
+		"not asked":       {netguard.Rules{}, "http://8.8.4.4/", ""},
+		"not known":       {netguard.Rules{Interfaces: unknown}, "http://8.8.4.4/", "of this machine"},
+		"another hint":    {netguard.Rules{Hint: "ask for more"}, "http://10.0.0.1/", "10.0.0.1 is a private address, not public (ask for more)"},
+	} {
+		u, err := url.Parse(c.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = newGuard(t, c.rules).Check(u)
+		if (err == nil) != (c.errHas == "") || err != nil && !strings.Contains(err.Error(), c.errHas) {
+			t.Errorf("%s: %v, want %q", name, err, c.errHas)
 		}
 	}
 }

@@ -35,7 +35,7 @@ type Proxy struct {
 	listener net.Listener
 	server   *http.Server
 	forward  *httputil.ReverseProxy
-	password string
+	password string             // "": none is asked for
 	cancel   context.CancelFunc // of every request
 	serving  sync.WaitGroup     // requests, and the server itself
 
@@ -43,6 +43,7 @@ type Proxy struct {
 	closed   bool
 	tunnels  map[net.Conn]struct{}
 	refusals map[string]*tool.Error // the last one, by host and port
+	last     *tool.Error            // of all of them
 }
 
 // proxyUser is the user name that belongs to the password.
@@ -50,9 +51,6 @@ const proxyUser = "callgate"
 
 // Proxy starts a proxy. A nil log logs nothing.
 func (g *Guard) Proxy(log *slog.Logger) (*Proxy, error) {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, &tool.Error{
@@ -60,8 +58,21 @@ func (g *Guard) Proxy(log *slog.Logger) (*Proxy, error) {
 			Message: "the proxy of the browser cannot listen on the loopback", Err: err,
 		}
 	}
+	return g.proxy(listener, rand.Text(), log), nil
+}
+
+// ProxyOn starts a proxy on a listener that only those can reach who may use it,
+// as one in a network namespace of their own. It asks for no password.
+func (g *Guard) ProxyOn(listener net.Listener, log *slog.Logger) *Proxy {
+	return g.proxy(listener, "", log)
+}
+
+func (g *Guard) proxy(listener net.Listener, password string, log *slog.Logger) *Proxy {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
 	p := &Proxy{
-		guard: g, log: log, listener: listener, password: rand.Text(),
+		guard: g, log: log, listener: listener, password: password,
 		tunnels: map[net.Conn]struct{}{}, refusals: map[string]*tool.Error{},
 	}
 	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
@@ -80,7 +91,7 @@ func (g *Guard) Proxy(log *slog.Logger) (*Proxy, error) {
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	p.serving.Go(func() { _ = p.server.Serve(listener) })
-	return p, nil
+	return p
 }
 
 // Addr returns the address of the proxy: 127.0.0.1 and a port.
@@ -99,6 +110,16 @@ func (p *Proxy) Refused(u *url.URL) error {
 		return e
 	}
 	return nil
+}
+
+// LastRefused returns why the last connection that was refused was, or nil.
+func (p *Proxy) LastRefused() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last == nil {
+		return nil
+	}
+	return p.last
 }
 
 // Close ends the proxy and every connection that goes through it.
@@ -145,6 +166,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *Proxy) mayUse(r *http.Request) bool {
+	if p.password == "" {
+		return true
+	}
 	// The header has the form that BasicAuth reads from Authorization.
 	probe := http.Request{Header: http.Header{"Authorization": r.Header.Values("Proxy-Authorization")}}
 	user, password, ok := probe.BasicAuth()
@@ -238,7 +262,7 @@ func (p *Proxy) fail(w http.ResponseWriter, to *url.URL, err error) {
 	if len(p.refusals) >= maxRefusals {
 		clear(p.refusals)
 	}
-	p.refusals[host] = e
+	p.refusals[host], p.last = e, e
 	p.mu.Unlock()
 	http.Error(w, e.Error(), http.StatusForbidden)
 }

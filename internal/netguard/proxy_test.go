@@ -68,6 +68,33 @@ func TestProxyAsksForItsPassword(t *testing.T) {
 	}
 }
 
+// A proxy on a listener that is its user's alone asks for no password.
+func TestProxyOnAListener(t *testing.T) {
+	t.Parallel()
+	s := echo(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newGuard(t, netguard.Rules{Private: []string{"127.0.0.1"}}).ProxyOn(listener, nil)
+	if got, err := send(through(p, "", ""), "GET", s.URL, ""); err != nil || !strings.HasPrefix(got, "200") || p.LastRefused() != nil {
+		t.Errorf("%v %s, refused %v", err, got, p.LastRefused())
+	}
+	if got, err := send(through(p, "", ""), "GET", "http://169.254.169.254/", ""); err != nil || !strings.HasPrefix(got, "403") {
+		t.Errorf("%v %s", err, got)
+	}
+	if err := p.LastRefused(); tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "169.254.169.254") {
+		t.Errorf("it refused %v", err)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if c, err := net.Dial("tcp", listener.Addr().String()); err == nil {
+		c.Close()
+		t.Error("it listens after Close")
+	}
+}
+
 func TestProxySaysWhatItRefused(t *testing.T) {
 	t.Parallel()
 	p := startProxy(t, netguard.Rules{})
