@@ -30,11 +30,14 @@ type Field struct {
 	low, high  float64
 }
 
+// Switch is a setting that is true, false, or a word of its tag oneof; "" is false.
+type Switch string
+
 // Fields lists the keys of a module's settings, in the order of the struct. A
 // field of the struct has a tag for its key, config:"timeout" or
 // constraint:"allowed_hosts", a tag help:"its purpose", and may have
 // range:"1,600" (numbers) or oneof:"brave tavily" (texts). Its type is bool,
-// int, float64, string, Seconds, []string, map[string]string or
+// int, float64, string, Seconds, Switch, []string, map[string]string or
 // map[string]any. The fields of an embedded struct are settings like the others.
 func (m *Module) Fields() []Field {
 	if m.Settings == nil {
@@ -87,6 +90,8 @@ func (f *Field) describe(t reflect.Type) (kind, expected string) {
 	switch t {
 	case reflect.TypeFor[bool]():
 		return "boolean", "true or false"
+	case reflect.TypeFor[Switch]():
+		return "boolean", "true, false or " + strings.Join(f.OneOf, " or ")
 	case reflect.TypeFor[int]():
 		return "integer", "a whole number" + f.bounds()
 	case reflect.TypeFor[float64]():
@@ -136,7 +141,8 @@ func (f *Field) accepts(value any) bool {
 	switch f.Type {
 	case "boolean":
 		_, ok := value.(bool)
-		return ok
+		text, isText := value.(string)
+		return ok || isText && slices.Contains(f.OneOf, text)
 	case "integer", "number":
 		n, ok := asNumber(value)
 		return ok && n >= f.low && n <= f.high && (f.Type == "number" || n == math.Trunc(n))
@@ -264,6 +270,9 @@ func (m *Module) wrong(format string, args ...any) *tool.Error {
 func set(field reflect.Value, value any) {
 	switch field.Kind() {
 	case reflect.Bool, reflect.String:
+		if on, ok := value.(bool); ok && field.Kind() == reflect.String { // a Switch
+			value = strconv.FormatBool(on)
+		}
 		field.Set(reflect.ValueOf(value).Convert(field.Type()))
 	case reflect.Int:
 		n, _ := asNumber(value)

@@ -20,6 +20,7 @@ type settings struct {
 	Engine  string            `config:"engine" oneof:"left right"`
 	Headers map[string]string `config:"headers"`
 	Extra   map[string]any    `config:"extra"`
+	Net     module.Switch     `config:"net" oneof:"direct"`
 	Hosts   []string          `constraint:"allowed_hosts"`
 }
 
@@ -52,6 +53,10 @@ func TestRead(t *testing.T) {
 				Extra: map[string]any{"x": []any{1}}, Hosts: []string{"a", "b"},
 			}, "",
 		},
+		"a switch":           {map[string]any{"net": true}, nil, &settings{Count: 3, Net: "true"}, ""},
+		"a switch, off":      {map[string]any{"net": false}, nil, &settings{Count: 3, Net: "false"}, ""},
+		"a switch, a word":   {map[string]any{"net": "direct"}, nil, &settings{Count: 3, Net: "direct"}, ""},
+		"not a switch":       {map[string]any{"net": "true"}, nil, nil, "config.net: it must be true, false or direct"},
 		"misspelt":           {map[string]any{"cuont": 1}, nil, nil, "did you mean count?"},
 		"in the wrong block": {map[string]any{"allowed_hosts": []any{"a"}}, nil, nil, "config.allowed_hosts is not known"},
 		"unknown constraint": {nil, map[string]any{"zzzzzz": 1}, nil, "the keys are allowed_hosts"},

@@ -86,6 +86,8 @@ func setting(s app.Setting) node {
 	switch {
 	case s.Type == "":
 		return node{}
+	case len(s.OneOf) > 0 && s.Type == "boolean":
+		return anyOf(node{"type": "boolean"}, enum("", s.OneOf...))
 	case len(s.OneOf) > 0:
 		return enum("", s.OneOf...)
 	}
