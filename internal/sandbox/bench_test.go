@@ -3,6 +3,7 @@
 package sandbox_test
 
 import (
+	"net"
 	"os/exec"
 	"slices"
 	"testing"
@@ -28,12 +29,14 @@ func BenchmarkRun(b *testing.B) {
 		machine    sandbox.Report
 		unconfined bool
 		network    bool
+		proxy      func(net.Listener) (stop func())
 	}{
-		{"process", warm, machine, true, false},
-		{"filtered", warm, filters, false, false},
-		{"full", warm, machine, false, false},
-		{"full+network", warm, machine, false, true},
-		{"cold", cold, machine, false, false},
+		{"process", warm, machine, true, false, nil},
+		{"filtered", warm, filters, false, false, nil},
+		{"full", warm, machine, false, false, nil},
+		{"full+network", warm, machine, false, true, nil},
+		{"full+proxy", warm, machine, false, true, new(greeter).serve},
+		{"cold", cold, machine, false, false, nil},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			s := sandbox.Spec{
@@ -41,7 +44,8 @@ func BenchmarkRun(b *testing.B) {
 				Env:        sandbox.Environ(nil),
 				Workspace:  b.TempDir(),
 				Unconfined: c.unconfined,
-				Network:    c.network,
+
+				NetworkAccess: sandbox.NetworkAccess{Network: c.network, Proxy: c.proxy},
 			}
 			var plain, walled []time.Duration
 			b.ReportAllocs()

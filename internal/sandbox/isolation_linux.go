@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"callgate/internal/sandbox/launcher"
+	"callgate/internal/sandbox/netproxy"
 	"callgate/internal/sandbox/seccomp"
 )
 
@@ -24,6 +25,9 @@ func (s *Spec) program(machine Report, l *layout, env []string) *launcher.Progra
 	}
 	std := s.given()
 	std.addFiles(p)
+	if s.proxied(machine) {
+		netproxy.Add(p)
+	}
 	p.Step("begin a session")
 	p.Call(unix.SYS_SETSID)
 	if machine.Namespaces {
@@ -239,7 +243,7 @@ func capabilities() (uint64, error) {
 // sockets, and the abstract ones are separate too, unix sockets are harmless;
 // elsewhere they could reach anybody's.
 func (s *Spec) seccomp(machine Report) seccomp.Config {
-	own := machine.Namespaces && !s.Network
+	own := machine.Namespaces && (!s.Network || s.proxied(machine))
 	return seccomp.Config{
 		Inet:     s.Network || own,
 		Unix:     own || machine.Namespaces && machine.Landlock >= 6,

@@ -64,6 +64,9 @@ func cannot(missing []string) error {
 		WithHint("callgate doctor says what is missing; with sandbox: relaxed the app accepts a run without it")
 }
 
+// unguarded is what is missing where the network of a run cannot be its proxy alone.
+const unguarded = "keep a command's network to public addresses"
+
 // missing returns what a run would lack, as ends of "this machine cannot …".
 func (r *Report) missing(s *Spec) []string {
 	if r.isolatesFiles() {

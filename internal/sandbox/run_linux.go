@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"crypto/rand"
+	"net"
 	"strconv"
 	"strings"
 	"syscall"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"callgate/internal/sandbox/launcher"
+	"callgate/internal/sandbox/netproxy"
 	"callgate/internal/sandbox/prefork"
 	"callgate/tool"
 )
@@ -72,8 +74,16 @@ func (s *Spec) runWith(ctx context.Context, by *prefork.Pool, machine Report) (E
 	default:
 		exit, err = s.runUnconfined(ctx)
 	}
-	exit.Missing = missing
+	if s.Network && s.Proxy != nil && !machine.Namespaces {
+		missing = append(missing, unguarded)
+	}
+	exit.Missing, exit.Proxied = missing, s.proxied(machine)
 	return exit, err
+}
+
+// proxied reports whether the run has the network through a proxy alone.
+func (s *Spec) proxied(machine Report) bool {
+	return s.Network && s.Proxy != nil && s.Mode == Confined && machine.Namespaces
 }
 
 // runNamespaced makes the run in namespaces of its own.
@@ -84,7 +94,11 @@ func (s *Spec) runNamespaced(ctx context.Context, by *prefork.Pool, machine Repo
 		if err != nil {
 			return nil, err
 		}
-		return s.program(machine, l, s.environ("/tmp", marker)).Encode(), nil
+		env := s.environ("/tmp", marker)
+		if s.proxied(machine) {
+			env = netproxy.Environ(env)
+		}
+		return s.program(machine, l, env).Encode(), nil
 	})
 }
 
@@ -122,13 +136,18 @@ func (s *Spec) runViaHelper(
 		return data, err
 	}}
 	if machine.Namespaces {
-		job.Namespaces = newNamespaces(s.Network || s.Mode != Confined)
+		job.Namespaces = newNamespaces(s.Network && !s.proxied(machine) || s.Mode != Confined)
 		if s.Mode != Confined {
 			job.Namespaces.CloneFlags &^= unix.CLONE_NEWIPC
 		}
 	}
 	if s.Started != nil {
 		job.Sent = func(helper int) { s.Started(func() int { return commandPID(helper, machine.Namespaces) }) }
+	}
+	if s.proxied(machine) {
+		stop := func() {}
+		job.Listener = func(l net.Listener) { stop = s.Proxy(l) }
+		defer func() { stop() }()
 	}
 	line, err := by.Run(ctx, job)
 	if err != nil {

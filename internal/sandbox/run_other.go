@@ -17,6 +17,9 @@ func (s *Spec) run(ctx context.Context, machine Report) (Exit, error) {
 		return Exit{}, cannot(missing)
 	}
 	exit, err := s.runUnconfined(ctx)
+	if s.Network && s.Proxy != nil {
+		missing = append(missing, unguarded)
+	}
 	exit.Missing = missing
 	return exit, err
 }

@@ -7,7 +7,7 @@
 // the spec says otherwise; a private temporary folder; the toolchains that a
 // developer keeps at home (found by PATH and by name), to read. It sees nothing
 // else of the home folder or the disk, no other process, no foreign socket, and
-// no network unless the spec grants it. What the spec hides stays hidden even
+// no network unless the spec grants it, whole or through a proxy. What the spec hides stays hidden even
 // inside something that is shown.
 //
 // # Levels
@@ -50,6 +50,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"net"
 	"path/filepath"
 	"time"
 
@@ -71,7 +72,7 @@ type Spec struct {
 	Writable          []string // shown as well, to write; with ReadOnlyWorkspace the only such places
 	ReadOnly          []string // not to be written, moved or removed inside what can be; need not exist
 	Hidden            []string // never shown: the kernel's state and its socket
-	Network           bool
+	NetworkAccess
 
 	Mode       Mode
 	Limits     Limits
@@ -81,6 +82,15 @@ type Spec struct {
 	Helpers    *Helpers      // where the run's helper comes from; nil: the run starts its own
 	// Started is called once the command has its files; pid finds its process.
 	Started func(pid func() int)
+}
+
+// NetworkAccess is what a run has of the network.
+type NetworkAccess struct {
+	Network bool
+	// Proxy, of a confined run with the network, keeps it off the machine's own:
+	// the run connects only through what Proxy serves on a listener of the run's,
+	// until stop. Where there are no namespaces the exit says that it is missing.
+	Proxy func(net.Listener) (stop func())
 }
 
 // Mode is how much a run is kept from. In each the Law holds.
@@ -116,6 +126,7 @@ type Exit struct {
 	Limit    string        `json:"limit,omitempty"` // the limit that ended it: memory or processes
 	Level    string        `json:"level"`
 	Missing  []string      `json:"missing,omitempty"` // isolation that was asked for and is not available
+	Proxied  bool          `json:"proxied,omitempty"` // it had the network through its proxy alone
 	Duration time.Duration `json:"duration"`
 }
 

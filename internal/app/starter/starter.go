@@ -56,7 +56,7 @@ tools:
     shell:
       # Commands have no network, unless:
       # config:
-      #   network: true
+      #   network: true # public addresses; direct: this machine's own services too
 
   # Folders of executable tools: manifests in global/ and agent/.
   # dirs: [tools]

@@ -32,7 +32,8 @@ func Sandbox(ctx context.Context) []Check {
 	case !r.Namespaces:
 		level.State = Warning
 		level.Found += ": files and network are kept from a command, but it sees other processes and their command " +
-			"lines, can see that a file exists, and may start any number of processes"
+			"lines, can see that a file exists, may start any number of processes, and with the network reaches all of " +
+			"it, this machine's own services included"
 	case r.Level != sandbox.Full:
 		level.State = Warning
 	}

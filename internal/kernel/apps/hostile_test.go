@@ -33,7 +33,7 @@ func TestHostileFolderIsGivenNothing(t *testing.T) {
 	}{
 		"an executable with a secret": {
 			"tools:\n  dirs: [tools]\n" + everything, manifest(`"secret_resources": ["hub_token"]`),
-			"team.greet", `{"name":"x"}`, "as the tool team.greet with the secret hub_token and the network",
+			"team.greet", `{"name":"x"}`, "as the tool team.greet with the secret hub_token and the network (public addresses)",
 		},
 		"an executable with a variable": {
 			"tools:\n  dirs: [tools]\n" + everything, manifest(`"env": ["TEST_OF_LEAKS"]`),
@@ -50,7 +50,19 @@ func TestHostileFolderIsGivenNothing(t *testing.T) {
 		},
 		"the shell with the network and a variable": {
 			module("    shell: {config: {network: true, env: [TEST_OF_LEAKS]}}\n"), "",
-			"shell.bash", `{"command":"env"}`, "the network, variables of the environment",
+			"shell.bash", `{"command":"env"}`, "the network (public addresses), variables of the environment",
+		},
+		"the shell with the whole network": {
+			module("    shell: {config: {network: direct}}\n"), "",
+			"shell.bash", `{"command":"env"}`, "give the module shell the whole network, this machine's own services included",
+		},
+		"the shell with private addresses": {
+			module("    shell: {config: {network: true}, constraints: {private_hosts: [10.0.0.0/8]}}\n"), "",
+			"shell.bash", `{"command":"env"}`, "the network (public addresses), private addresses",
+		},
+		"an executable with the whole network": {
+			"tools:\n  dirs: [tools]\n" + everything, strings.Replace(manifest(`"ask_first": false`), `"network": true`, `"network": "direct"`, 1),
+			"team.greet", `{"name":"x"}`, "as the tool team.greet with the whole network, this machine's own services included",
 		},
 		"a browser of its own": {
 			module("    web.browse: {config: {executable: ./browser.sh}}\n"), "",

@@ -206,9 +206,7 @@ func Module(a *app.App, m app.Module) string {
 	if len(m.Env) > 0 {
 		given = append(given, "the variable "+strings.Join(m.Env, ", "))
 	}
-	if on, _ := m.Config["network"].(bool); on {
-		given = append(given, "the network")
-	}
+	given = append(given, networkText(m.Config["network"])...)
 	for _, wide := range []struct {
 		from map[string]any
 		key  string

@@ -2,18 +2,29 @@ package shell
 
 import (
 	"errors"
+	"net"
 	"path/filepath"
 	"slices"
 
 	"callgate/internal/module"
+	"callgate/internal/netguard"
 )
 
 // settings are the settings of the module in an app file.
 type settings struct {
-	Network  bool     `config:"network" help:"whether commands may use the network"`
-	Readable []string `config:"readable" help:"absolute paths of folders and files that commands may read beside the workspace"`
-	Env      []string `config:"env" help:"names of variables that commands are given beside the usual ones"`
+	Network      module.Switch `config:"network" oneof:"direct" help:"true: commands reach public addresses; direct: the whole network"`
+	Readable     []string      `config:"readable" help:"absolute paths of folders and files that commands may read beside the workspace"`
+	Env          []string      `config:"env" help:"names of variables that commands are given beside the usual ones"`
+	AllowedHosts []string      `constraint:"allowed_hosts" help:"the only hosts that commands reach"`
+	DeniedHosts  []string      `constraint:"denied_hosts" help:"hosts that commands never reach"`
+	PrivateHosts []string      `constraint:"private_hosts" help:"hosts, addresses or prefixes that commands reach though they are not public"`
 }
+
+// The settings of the network.
+const (
+	guarded module.Switch = "true"   // public addresses, through the guard
+	direct  module.Switch = "direct" // whatever this machine reaches
+)
 
 func defaults() *settings { return &settings{} }
 
@@ -23,7 +34,19 @@ func (s *settings) Check() error {
 	if slices.ContainsFunc(s.Readable, notClean) {
 		return errors.New("config.readable must be a list of absolute paths")
 	}
-	return nil
+	if s.Network == direct && len(s.AllowedHosts)+len(s.DeniedHosts)+len(s.PrivateHosts) > 0 {
+		return errors.New("config.network: direct goes around the constraints of hosts; write true, or leave them out")
+	}
+	_, err := s.guard(nil)
+	return err
+}
+
+// guard returns the guard that commands with the network go through.
+func (s *settings) guard(names netguard.Resolver) (*netguard.Guard, error) {
+	return netguard.New(netguard.Rules{
+		AllowedHosts: s.AllowedHosts, DeniedHosts: s.DeniedHosts, Private: s.PrivateHosts,
+		Setting: "tools.modules.shell.constraints", Interfaces: net.InterfaceAddrs, Resolver: names,
+	})
 }
 
 // Module returns the module for the kernel.

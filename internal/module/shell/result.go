@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"callgate/internal/sandbox"
+	"callgate/internal/sandbox/netproxy"
 	"callgate/tool"
 )
 
@@ -20,7 +21,8 @@ type run struct {
 	out     *capture // stdout
 	log     *capture // stderr
 	exit    sandbox.Exit
-	stopped bool // the call ended before the command did
+	stopped bool  // the call ended before the command did
+	refused error // what the proxy refused last
 }
 
 // bashData is the data of a result.
@@ -129,6 +131,9 @@ func lastLine(text string) string {
 	return tool.Truncate(strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]))
 }
 
+const openNetwork = "the user may give commands the whole network: " +
+	"tools.modules.shell.config.network: direct in the app file"
+
 // hint explains a failure that the sandbox may have caused. tail is the end of the
 // output.
 func (r *run) hint(tail string) string {
@@ -137,6 +142,11 @@ func (r *run) hint(tail string) string {
 	}
 	readOnly := says("Read-only file system", "EROFS")
 	denied := readOnly || says("Permission denied", "EACCES")
+	if r.exit.Proxied {
+		if hint := netproxy.Hint(r.refused, tail, openNetwork); hint != "" {
+			return hint
+		}
+	}
 	switch {
 	case !r.network && says("Could not resolve host", "Temporary failure in name resolution", "Network is unreachable",
 		"network is unreachable", "no such host", "EAI_AGAIN", "ENETUNREACH", "getaddrinfo"):

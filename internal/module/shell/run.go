@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"callgate/internal/module"
+	"callgate/internal/netguard"
 	"callgate/internal/sandbox"
 	"callgate/tool"
 )
@@ -53,16 +55,32 @@ func (h handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) 
 	}
 	defer writes.removeUnused()
 	config := module.SettingsOf(grant, defaults)
-	r := &run{in: in, grant: grant, network: grant.Network || config.Network}
+	r := &run{in: in, grant: grant, network: grant.Network || config.Network == guarded || config.Network == direct}
 	r.out, r.log = newCapture("stdout", grant), newCapture("stderr", grant)
 	limited, cancel := context.WithTimeout(ctx, time.Duration(in.Timeout)*time.Second)
 	defer cancel()
-	r.exit, err = sandbox.Run(limited, h.spec(r, config, dir, writes))
+	spec := h.spec(r, config, dir, writes)
+	if r.network && config.Network != direct {
+		guard, err := config.guard(h.Resolver)
+		if err != nil {
+			return nil, err
+		}
+		spec.Proxy = func(l net.Listener) (stop func()) { return r.serveProxy(guard.ProxyOn(l, nil)) }
+	}
+	r.exit, err = sandbox.Run(limited, spec)
 	if err != nil {
 		return nil, err
 	}
 	r.stopped = ctx.Err() != nil
 	return r.result()
+}
+
+// serveProxy notes what a command's proxy refused, at its end.
+func (r *run) serveProxy(p *netguard.Proxy) (stop func()) {
+	return func() {
+		_ = p.Close()
+		r.refused = p.LastRefused()
+	}
 }
 
 // spec is the command for the sandbox.
@@ -74,7 +92,7 @@ func (h handler) spec(r *run, config *settings, dir string, writes *writePaths) 
 		ReadOnlyWorkspace: r.in.ReadsOnly || len(r.in.Writes) > 0,
 		Readable:          slices.Concat(h.Readable, config.Readable), Writable: writes.paths, Hidden: h.Hidden,
 		ReadOnly: r.grant.ReadOnlyPaths, Helpers: h.Helpers,
-		Network: r.network, Relaxed: h.Relaxed || r.grant.Relaxed,
+		NetworkAccess: sandbox.NetworkAccess{Network: r.network}, Relaxed: h.Relaxed || r.grant.Relaxed,
 		Limits: h.Limits, Grace: grace,
 	}
 	if h.Cache == "" {

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"callgate/internal/module"
+	"callgate/internal/netguard"
 	"callgate/internal/sandbox"
 	"callgate/tool"
 )
@@ -35,12 +36,13 @@ type Config struct {
 	Readable []string       // paths that commands may read besides the workspace and the system
 	Env      []string       // names of variables that commands get besides the usual ones
 	Cache    string         // a folder for the caches of compilers; "": each call has its own
-	Network  bool           // whether commands may use the network
+	Network  bool           // whether commands may use the network, as network: true says in an app file
 	Relaxed  bool           // run even where this machine cannot confine a command fully
 	LockFor  time.Duration  // the longest time that claims are held; default 30 seconds
 	Limits   sandbox.Limits // of one command
 
-	Helpers *sandbox.Helpers // start commands sooner; may be nil
+	Helpers  *sandbox.Helpers  // start commands sooner; may be nil
+	Resolver netguard.Resolver // resolves the names that commands connect to; nil is the system's
 }
 
 const (

@@ -35,7 +35,8 @@
 // process namespace the child is its init: it forks once more, and then only
 // waits, so that everything in the namespace dies with it. Without one the child
 // becomes the command, and the helper adopts its orphans. The command's standard
-// files are sent to the child directly; the helper never holds them.
+// files are sent to the child directly; the helper never holds them. Through the
+// same socket a program may send the kernel a listener of the run's network.
 //
 // # Law
 //

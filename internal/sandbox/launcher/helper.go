@@ -18,7 +18,7 @@ const Marker = "callgate: sandbox helper"
 // device. Both are sockets.
 const (
 	ControlFD = 3 // brings the namespaces, the program, T, and the end; takes one line, the status of the run
-	FilesFD   = 4 // brings the command's standard files, for the child
+	FilesFD   = 4 // brings the command's standard files, for the child; takes a listener, if the program sends one
 )
 
 // What the first word of a status line can be.

@@ -119,6 +119,9 @@ func (h *helper) run(ctx context.Context, program []byte, job Job) bool {
 	if job.Sent != nil {
 		job.Sent(h.cmd.Process.Pid)
 	}
+	if job.Listener != nil {
+		defer h.receiveListener(job.Listener)()
+	}
 	h.await(ctx, job.Grace)
 	return h.line != "" || !h.reset
 }

@@ -4,6 +4,7 @@ package prefork
 
 import (
 	"context"
+	"net"
 	"os"
 	"slices"
 	"sync"
@@ -33,6 +34,9 @@ type Job struct {
 	Files      []*os.File             // the command's standard files, in order, as many as the program takes
 	Grace      time.Duration          // between asking the command to end and killing it
 	Sent       func(helper int)       // called, once, when the helper was sent its files and its program; may be nil
+	// Listener is given the listening socket that the program sends, before Run
+	// returns; nil: it sends none.
+	Listener func(net.Listener)
 }
 
 // Run has a helper run a program and returns its status line. When the

@@ -29,8 +29,11 @@ func Given(t *tool.Tool, root string) string {
 	if names := h.manifest.Env; len(names) > 0 {
 		with = append(with, "the variable "+strings.Join(names, ", "))
 	}
-	if h.manifest.Runtime.Network {
-		with = append(with, "the network")
+	switch {
+	case h.manifest.Direct:
+		with = append(with, "the whole network, this machine's own services included")
+	case h.manifest.Runtime.Network:
+		with = append(with, "the network (public addresses)")
 	}
 	text := "run " + path
 	if len(h.manifest.Args) > 0 {

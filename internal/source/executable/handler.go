@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"callgate/internal/netguard"
 	"callgate/internal/sandbox"
+	"callgate/internal/sandbox/netproxy"
 	"callgate/internal/source/executable/manifest"
 	"callgate/tool"
 )
@@ -61,6 +64,10 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 		out:     &headBuffer{most: h.manifest.MaxOutput, over: func() { stop(errOutput) }},
 		log:     &tailBuffer{most: maxLog, limit: endlessLog, over: func() { stop(errLog) }},
 	}
+	proxy, err := h.proxy(&r)
+	if err != nil {
+		return nil, err
+	}
 	r.exit, r.err = sandbox.Run(ctx, sandbox.Spec{
 		Argv:  append([]string{h.program.path}, h.manifest.Args...),
 		Dir:   grant.Workspace,
@@ -72,12 +79,34 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 		ReadOnly:          grant.ReadOnlyPaths,
 		Hidden:            h.Hidden,
 		Helpers:           h.Helpers,
-		Network:           h.manifest.Runtime.Network && grant.Network,
+		NetworkAccess:     sandbox.NetworkAccess{Network: h.manifest.Runtime.Network && grant.Network, Proxy: proxy},
 		Relaxed:           h.Relaxed && grant.Relaxed,
 		Unconfined:        h.Unconfined,
 	})
 	r.cause = context.Cause(ctx)
 	return r.result()
+}
+
+// openNetwork says how an executable gets more of the network.
+const openNetwork = `its manifest may ask for the whole network, which a human must accept: "network": "direct"`
+
+// proxy is what keeps the executable's network to public addresses; nil if its
+// network is the machine's own.
+func (h *handler) proxy(r *run) (func(net.Listener) (stop func()), error) {
+	if h.manifest.Direct {
+		return nil, nil
+	}
+	guard, err := netguard.New(netguard.Rules{Hint: openNetwork, Interfaces: net.InterfaceAddrs})
+	if err != nil {
+		return nil, err
+	}
+	return func(l net.Listener) func() {
+		p := guard.ProxyOn(l, nil)
+		return func() {
+			_ = p.Close()
+			r.refused = p.LastRefused()
+		}
+	}, nil
 }
 
 func (h *handler) name() string { return h.manifest.ID.Dotted() }
@@ -125,6 +154,8 @@ type run struct {
 	exit  sandbox.Exit
 	err   error // why it could not be started
 	cause error // why it was stopped
+
+	refused error // what its proxy refused last
 }
 
 // result turns the end of a run into a result or an error.
@@ -197,8 +228,8 @@ func (r run) startError() error {
 // any.
 func (r run) exitError(text []byte) error {
 	if answer, err := parseAnswer(text); err == nil && answer.Status != tool.Success {
-		return tool.Errorf(op, tool.Failed, "%s failed with exit code %d: %s",
-			r.name(), r.exit.Code, tool.TruncateTo(plain(answer.Summary), shownLog))
+		return r.withNetworkHint(tool.Errorf(op, tool.Failed, "%s failed with exit code %d: %s",
+			r.name(), r.exit.Code, tool.TruncateTo(plain(answer.Summary), shownLog)))
 	}
 	e := r.failed(tool.Failed, "failed with exit code %d", r.exit.Code)
 	if log, _ := r.log.text(shownLog); log == "" {
@@ -207,6 +238,14 @@ func (r run) exitError(text []byte) error {
 		} else {
 			e.Message += " and said nothing"
 		}
+	}
+	return r.withNetworkHint(e)
+}
+
+// withNetworkHint explains a failure that the guard of the network may have caused.
+func (r run) withNetworkHint(e *tool.Error) *tool.Error {
+	if r.exit.Proxied && e.Hint == "" {
+		e.Hint = netproxy.Hint(r.refused, e.Message, openNetwork)
 	}
 	return e
 }

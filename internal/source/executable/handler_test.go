@@ -279,8 +279,15 @@ func TestChangedExecutable(t *testing.T) {
 }
 
 func TestNetwork(t *testing.T) {
-	for _, network := range []bool{false, true} {
-		t.Run(fmt.Sprint(network), func(t *testing.T) {
+	for _, c := range []struct {
+		network string
+		met     bool // connected to a server of this machine
+		hint    string
+	}{{"false", false, ""}, {"true", false, `"network": "direct"`}, {`"direct"`, true, ""}} {
+		t.Run(c.network, func(t *testing.T) {
+			if c.hint != "" && !sandbox.Probe().Namespaces {
+				t.Skip("no namespaces here")
+			}
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			must(t, err)
 			defer listener.Close()
@@ -293,14 +300,34 @@ func TestNetwork(t *testing.T) {
 				met <- err == nil
 			}()
 			port := listener.Addr().(*net.TCPAddr).Port
-			x := one(t, fmt.Sprintf(`"network": %t, "side_effect": "external"`, network),
+			x := one(t, fmt.Sprintf(`"network": %s, "side_effect": "external"`, c.network),
 				fmt.Sprintf("#!/bin/bash\nexec 3<>/dev/tcp/127.0.0.1/%d && echo '\"met\"'\n", port), executable.Options{})
 			_, err = execute(t, x, "{}")
 			listener.Close()
-			if got := <-met; got != network || (err == nil) != network {
-				t.Errorf("network %t: connected %t, %v", network, got, err)
+			if got := <-met; got != c.met || (err == nil) != c.met {
+				t.Errorf("connected %t, %v", got, err)
+			}
+			if err != nil && !strings.Contains(err.Error(), c.hint) {
+				t.Errorf("it says %v, want %s", err, c.hint)
 			}
 		})
+	}
+}
+
+// The proxy that an executable is given says what it refuses, and why.
+func TestNetworkIsGuarded(t *testing.T) {
+	if !sandbox.Probe().Namespaces {
+		t.Skip("no namespaces here")
+	}
+	x := one(t, `"network": true, "side_effect": "external"`, `#!/bin/bash
+p=${HTTPS_PROXY#http://}; exec 3<>/dev/tcp/${p%:*}/${p#*:}
+printf 'CONNECT 169.254.169.254:80 HTTP/1.1\r\nHost: 169.254.169.254\r\n\r\n' >&3; read -r line <&3; echo "$line" >&2; exit 1
+`, executable.Options{})
+	_, err := execute(t, x, "{}")
+	if err == nil || !strings.Contains(err.Error(), "403 Forbidden") ||
+		!strings.Contains(err.Error(), "is the metadata service of a cloud, not public") ||
+		!strings.Contains(err.Error(), `"network": "direct"`) {
+		t.Error(err)
 	}
 }
 

@@ -44,6 +44,7 @@ type Manifest struct {
 	Args      []string // arguments of the executable in every call
 	Env       []string // variables of the kernel's environment that the executable gets
 	MaxOutput int      // bytes of stdout
+	Direct    bool     // its network is the machine's own, not through the guard
 
 	execAt [2]int // line and column of exec_path
 }
@@ -129,7 +130,7 @@ func (d *decoder) runtime(n *node, path string) {
 		"args":             d.texts(&d.m.Args, nil),
 		"timeout_ms":       d.timeout,
 		"locks":            func(*node, string) {}, // read last: it depends on all the rest
-		"network":          d.yesNo(&r.Network),
+		"network":          d.network,
 		"secret_resources": d.texts(&r.Secrets, d.variable),
 		"side_effect":      choice(d, &r.SideEffect, tool.None, tool.Read, tool.Write, tool.External),
 		"idempotent":       d.yesNo(&r.Idempotent),
@@ -149,6 +150,15 @@ func (d *decoder) runtime(n *node, path string) {
 			}
 		}
 	}
+}
+
+// network reads true, false or "direct".
+func (d *decoder) network(n *node, path string) {
+	if n.kind == text && n.text == "direct" {
+		d.m.Runtime.Network, d.m.Direct = true, true
+		return
+	}
+	d.yesNo(&d.m.Runtime.Network)(n, path)
 }
 
 func (d *decoder) name(n *node, path string) {
