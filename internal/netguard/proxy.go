@@ -62,9 +62,10 @@ func (g *Guard) Proxy(log *slog.Logger) (*Proxy, error) {
 }
 
 // ProxyOn starts a proxy on a listener that only those can reach who may use it,
-// as one in a network namespace of their own. It asks for no password.
+// as one in a network namespace of their own. It asks for no password, and has at
+// most 256 connections at a time; more of them wait.
 func (g *Guard) ProxyOn(listener net.Listener, log *slog.Logger) *Proxy {
-	return g.proxy(listener, "", log)
+	return g.proxy(limitListener(listener, maxConnections), "", log)
 }
 
 func (g *Guard) proxy(listener net.Listener, password string, log *slog.Logger) *Proxy {

@@ -95,6 +95,53 @@ func TestProxyOnAListener(t *testing.T) {
 	}
 }
 
+// However many connections its user opens, so many are the proxy's and no more.
+func TestProxyOnAListenerHasALimit(t *testing.T) {
+	t.Parallel()
+	s := echo(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newGuard(t, netguard.Rules{Private: []string{"127.0.0.1"}}).ProxyOn(listener, nil)
+	request := "CONNECT " + strings.TrimPrefix(s.URL, "http://") + " HTTP/1.1\r\nHost: x\r\n\r\n"
+	var conns []net.Conn
+	connect := func() net.Conn {
+		c, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		conns = append(conns, c)
+		_, _ = io.WriteString(c, request)
+		return c
+	}
+	answered := func(c net.Conn, within time.Duration) bool {
+		_ = c.SetReadDeadline(time.Now().Add(within))
+		n, _ := c.Read(make([]byte, 64))
+		return n > 0
+	}
+	for range 256 {
+		if !answered(connect(), 10*time.Second) {
+			t.Fatalf("connection %d was not served", len(conns))
+		}
+	}
+	late := connect()
+	if answered(late, 50*time.Millisecond) {
+		t.Error("one too many was served")
+	}
+	_ = conns[0].Close()
+	if !answered(late, 10*time.Second) {
+		t.Error("the one that waited was not served when another had ended")
+	}
+	connect() // waits, and Close does not wait for it
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, c := range conns {
+		_ = c.Close()
+	}
+}
+
 func TestProxySaysWhatItRefused(t *testing.T) {
 	t.Parallel()
 	p := startProxy(t, netguard.Rules{})
