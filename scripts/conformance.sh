@@ -35,7 +35,7 @@ trap 'exit 130' INT TERM
 fail() { printf 'conformance: %s\n' "$*" >&2; exit 1; }
 
 go build -o "$scratch/callgate" ./cmd/callgate
-go build -o "$scratch/person" ./scripts/person # an app and a server are accepted by a person at a terminal
+go build -o "$scratch/person" ./scripts/persontest # an app and a server are accepted by a person at a terminal
 go build -o "$scratch/fixture" github.com/modelcontextprotocol/go-sdk/conformance/everything-server
 
 # A server on the newest protocol cannot ask in the middle of a call, so for the

@@ -16,7 +16,7 @@ if [ ! -x "$cache/node_modules/.bin/mcp-server-everything" ]; then
   fi
 fi
 bin=$root/$cache/node_modules/.bin
-go build -o bin/person ./scripts/person # a server is accepted by a person at a terminal
+go build -o bin/person ./scripts/persontest # a server is accepted by a person at a terminal
 scratch=$(mktemp -d)
 pids=()
 finish() { for p in "${pids[@]}"; do kill "$p" 2>/dev/null || true; done; rm -rf "$scratch"; }
