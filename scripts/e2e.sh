@@ -80,6 +80,7 @@ bridges() {
   printf 'hello\n' > README.md
   local hello='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"e2e","version":"1"}}}'
   local read='{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"Read","arguments":{"path":"README.md","limit":"1"}}}'
+  local broken='{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"Read","arguments":{"limit":NaN}}}'
   local line
   for end in eof kill; do
     coproc agent { exec callgate mcp 2>"$scratch/bridge.log"; }
@@ -87,6 +88,9 @@ bridges() {
     printf '%s\n%s\n' "$hello" '{"jsonrpc":"2.0","method":"notifications/initialized"}' >&"${agent[1]}"
     read -r -t 20 line <&"${agent[0]}"
     [[ $line == *'"name":"callgate"'* ]] || { echo "e2e: the bridge says: $line $(cat "$scratch/bridge.log")" >&2; exit 1; }
+    printf '%s\n' "$broken" >&"${agent[1]}"
+    read -r -t 20 line <&"${agent[0]}"
+    [[ $line == *'-32700'*'"id":9'* ]] || { echo "e2e: a call that is not JSON: $line" >&2; exit 1; }
     printf '%s\n' "$read" >&"${agent[1]}"
     read -r -t 20 line <&"${agent[0]}"
     [[ $line == *hello* ]] || { echo "e2e: a call through the bridge: $line" >&2; exit 1; }

@@ -136,15 +136,22 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *handler) dispatch(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get("Mcp-Session-Id")
 	version := r.Header.Get("Mcp-Protocol-Version")
-	if id == "" && version == "" && r.Method == http.MethodPost {
-		var err error
-		if version, err = peekProtocol(w, r); err != nil {
+	if r.Method == http.MethodPost {
+		body, err := readBody(w, r)
+		if err != nil {
 			status := http.StatusBadRequest
 			if large := new(http.MaxBytesError); errors.As(err, &large) {
 				status = http.StatusRequestEntityTooLarge
 			}
 			http.Error(w, "the request cannot be read: "+err.Error(), status)
 			return
+		}
+		if !json.Valid(body) { // the SDK would answer in words that are no JSON-RPC
+			refuseBody(w, body)
+			return
+		}
+		if id == "" && version == "" {
+			version = protocolOf(body)
 		}
 	}
 	if id == "" && mcpresult.Stateless(version) {
@@ -157,24 +164,26 @@ func (h *handler) dispatch(w http.ResponseWriter, r *http.Request) {
 	h.toConnected.ServeHTTP(w, r)
 }
 
-// peekProtocol reads the version of the protocol from the body of a request that
-// has no header for it. The body can be read again.
-func peekProtocol(w http.ResponseWriter, r *http.Request) (string, error) {
+// readBody reads the body of a request, which can be read again.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		return "", err
-	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
+	return body, err
+}
+
+// protocolOf is the version of the protocol in the body of a request that has no
+// header for it; empty if it has none.
+func protocolOf(body []byte) string {
 	var m struct {
 		Params struct {
 			Meta map[string]any `json:"_meta"`
 		} `json:"params"`
 	}
 	if json.Unmarshal(body, &m) != nil {
-		return "", nil // the SDK answers with the error
+		return "" // the SDK answers with the error
 	}
 	version, _ := m.Params.Meta[sdk.MetaKeyProtocolVersion].(string)
-	return version, nil
+	return version
 }
 
 // allowedHost reports whether requests may be sent to a host name.

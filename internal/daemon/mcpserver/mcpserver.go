@@ -139,10 +139,3 @@ func (l *lineWriter) Write(line []byte) (int, error) {
 
 // Close closes the stream. It does not wait for a write that hangs.
 func (l *lineWriter) Close() error { return l.w.Close() }
-
-// notMessage answers a line that is not a message.
-const notMessage = `{"jsonrpc":"2.0","id":null,` +
-	`"error":{"code":-32700,"message":"this line is not a JSON-RPC message"}}` + "\n"
-
-// refuse answers a line that is not a message. The connection goes on.
-func (l *lineWriter) refuse([]byte) { _, _ = l.Write([]byte(notMessage)) }
