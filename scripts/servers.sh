@@ -90,6 +90,7 @@ expect 'hello' callgate tools call mcp_all.read_text_file --path "$scratch/work/
 # A server that is killed comes back; a kernel that is killed leaves nothing.
 node=$(pgrep -f "$bin/mcp-server-filesystem $scratch/work" | head -1)
 kill -9 "$node"
+for _ in $(seq 100); do kill -0 "$node" 2>/dev/null || break; sleep 0.05; done # a call that meets the death is told so
 expect 'hello' callgate tools call mcp_files.read_text_file --path "$scratch/work/a.txt"
 kill -9 "$kernel"; wait "$kernel" 2>/dev/null || true
 for _ in $(seq 100); do pgrep -f "$bin/mcp-server-(filesystem|memory|sequential-thinking)" >/dev/null || break; sleep 0.1; done
