@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"sync"
 
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
@@ -20,6 +22,9 @@ type Tokens struct {
 	askers    func(approval.Credential) []approval.Requester
 	journal   *journal.Journal
 	user      string
+
+	mu       sync.Mutex
+	onRevoke []func(id string)
 }
 
 // Create makes a token and returns its value, which nobody is told again.
@@ -56,7 +61,21 @@ func (t *Tokens) Revoke(ctx context.Context, who approval.Credential, name strin
 	if err != nil {
 		return ended, err
 	}
+	t.mu.Lock()
+	tell := slices.Clone(t.onRevoke)
+	t.mu.Unlock()
+	for _, f := range tell {
+		f(ended.ID)
+	}
 	return ended, t.record("revoked", ended, cmp.Or(who.By, t.user))
+}
+
+// OnRevoke has f called with the ID of each token that is revoked, when it no longer
+// counts.
+func (t *Tokens) OnRevoke(f func(id string)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.onRevoke = append(t.onRevoke, f)
 }
 
 // Use returns the token with a value, if it has a role and still counts.
@@ -66,6 +85,9 @@ func (t *Tokens) Use(ctx context.Context, value string, role token.Role) (token.
 
 func (t *Tokens) record(did string, about token.Token, by string) error {
 	note := fmt.Sprintf("%s %s the token %s, role %s", cmp.Or(by, "a human"), did, about.Name, about.Role)
+	if about.Profile != "" {
+		note += ", profile " + about.Profile
+	}
 	return t.journal.Append(journal.Record{Kind: journal.Noted, Note: note})
 }
 

@@ -80,6 +80,7 @@ type MCPClient struct {
 	AppFile   string
 	Mode      string // of the surface; empty: as the app says
 	Builtin   string // auto, all, none, or modules with commas between them; empty: as the app says
+	Profile   string `json:",omitempty"` // the part of the app that it is given; empty: all
 }
 
 // MCPHTTPClient is how MCP clients that come over HTTP are let in, as
@@ -94,10 +95,12 @@ type MCPHTTPClient struct {
 }
 
 // MCPClientHeader carries an MCPHTTPClient from the process that faces the
-// network, and MCPHTTPPath is where that process sends requests.
+// network, and MCPHTTPPath is where that process sends requests. MCPProfileHeader
+// names the profile that a request is for; empty: the one of the MCPHTTPClient.
 const (
-	MCPClientHeader = "Callgate-MCP-Client"
-	MCPHTTPPath     = "/v1/mcp/http"
+	MCPClientHeader  = "Callgate-MCP-Client"
+	MCPProfileHeader = "Callgate-MCP-Profile"
+	MCPHTTPPath      = "/v1/mcp/http"
 )
 
 // Upgrade is the name of the stream that RouteMCP becomes.

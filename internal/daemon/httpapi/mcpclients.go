@@ -68,7 +68,9 @@ func (a *mcpRoutes) mcpStream(w http.ResponseWriter, r *http.Request) error {
 	}
 	o := mcpserver.Options{
 		Mode: q.Get("mode"), Builtin: builtin, ApprovalWait: a.ApprovalWait, NoElicitation: isKernelChild(r),
-		Session: session.Spec{Workspace: q.Get("workspace"), AppFile: q.Get("app"), Requester: requester},
+		Session: session.Spec{
+			Workspace: q.Get("workspace"), AppFile: q.Get("app"), Profile: q.Get("profile"), Requester: requester,
+		},
 	}
 	a.MCPClients.Add(1)
 	defer a.MCPClients.Add(-1)
@@ -95,6 +97,8 @@ func (a *mcpRoutes) mcpHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Header.Del(protocol.MCPClientHeader)
+	r.SetPathValue("profile", r.Header.Get(protocol.MCPProfileHeader))
+	r.Header.Del(protocol.MCPProfileHeader)
 	requester, err := a.kernel.Requester(peerPID(r), "")
 	if err != nil {
 		fail(w, err)
@@ -113,7 +117,9 @@ func (a *mcpRoutes) mcpHTTP(w http.ResponseWriter, r *http.Request) {
 		h = a.server.Handler(a.Context, mcpserver.HTTPOptions{
 			Options: mcpserver.Options{
 				Mode: c.Mode, Builtin: builtin, ApprovalWait: a.ApprovalWait, NoElicitation: !c.Forms || isKernelChild(r),
-				Session: session.Spec{Workspace: c.Workspace, AppFile: c.AppFile, Requester: requester},
+				Session: session.Spec{
+					Workspace: c.Workspace, AppFile: c.AppFile, Profile: c.Profile, Requester: requester,
+				},
 			},
 			Token: c.Token, NoAuth: c.NoAuth, Hosts: c.Hosts, Origins: c.Origins,
 		})
