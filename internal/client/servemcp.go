@@ -28,10 +28,14 @@ func ServeMCP(
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(&url.URL{Scheme: "http", Host: "callgate"})
+			profile := r.In.PathValue("profile")
 			r.Out.URL.Path, r.Out.URL.RawPath = protocol.MCPHTTPPath, ""
+			if profile != "" || c.Profile != "" {
+				r.Out.URL.Path = protocol.MCPHTTPProfilePath
+			}
 			r.Out.Host = r.In.Host
 			r.Out.Header.Set(protocol.MCPClientHeader, string(settings)) // replaces one of the client
-			r.Out.Header.Set(protocol.MCPProfileHeader, r.In.PathValue("profile"))
+			r.Out.Header.Set(protocol.MCPProfileHeader, profile)
 		},
 		Transport: &http.Transport{
 			DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },

@@ -75,6 +75,7 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 		}
 	}
 	mux.HandleFunc(protocol.MCPHTTPPath, clients.mcpHTTP)
+	mux.HandleFunc(protocol.MCPHTTPProfilePath, clients.mcpHTTP)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, tool.Errorf("httpapi", tool.NotFound, "the kernel has no %s %s", r.Method, tool.Truncate(r.URL.Path)).
 			WithHint("this program and the running kernel may be of different versions: see callgate version"))

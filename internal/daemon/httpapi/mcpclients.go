@@ -41,7 +41,7 @@ type mcpRoutes struct {
 }
 
 func (a *mcpRoutes) routes() map[string]route {
-	return map[string]route{protocol.RouteMCP: a.mcpStream}
+	return map[string]route{protocol.RouteMCP: a.mcpStream, protocol.RouteMCPProfile: a.mcpStream}
 }
 
 // isKernelChild reports whether a request comes from a process that the kernel
