@@ -3,6 +3,7 @@ package kernel
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -67,7 +68,28 @@ func (t *Tokens) Revoke(ctx context.Context, who approval.Credential, name strin
 	for _, f := range tell {
 		f(ended.ID)
 	}
-	return ended, t.record("revoked", ended, cmp.Or(who.By, t.user))
+	by := cmp.Or(who.By, t.user)
+	return ended, errors.Join(t.denyPending(ctx, ended, by), t.record("revoked", ended, by))
+}
+
+// denyPending denies what waits for a human and was asked with a token that was
+// revoked: its holder has no call made any more.
+func (t *Tokens) denyPending(ctx context.Context, ended token.Token, by string) error {
+	pending, err := t.approvals.List(ctx, approval.Pending, 0)
+	if err != nil {
+		return err
+	}
+	for _, r := range pending {
+		if r.Asker.Token != ended.ID {
+			continue
+		}
+		deny := approval.Answer{Feedback: "the token " + ended.Name + " was revoked"}
+		err := t.approvals.AnswerVouched(ctx, approval.Voucher{By: by}, r.ID, deny)
+		if err != nil && tool.KindOf(err) != tool.Conflict { // somebody else was faster
+			return err
+		}
+	}
+	return nil
 }
 
 // OnRevoke has f called with the ID of each token that is revoked, when it no longer

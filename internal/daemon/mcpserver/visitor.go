@@ -109,6 +109,7 @@ func (h *handler) endpointsOf(ctx context.Context, from visitor, end time.Time) 
 	}
 	if from.token != "" {
 		o.NoElicitation = true // its holder answers no approval
+		o.Session.Requester.Token = from.token
 	}
 	const op = "mcpserver"
 	h.mu.Lock()

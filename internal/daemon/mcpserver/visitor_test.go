@@ -207,6 +207,35 @@ func TestRevokedWhileItWaits(t *testing.T) {
 	<-ended
 }
 
+// TestRevokedWhileAHumanIsAsked: what a revoked token asked for is denied, also where
+// its client has left, and what others asked for goes on waiting.
+func TestRevokedWhileAHumanIsAsked(t *testing.T) {
+	s := newSite(t, nil)
+	made, value := s.make(t, tokens.Token{Role: tokens.Client, Name: "laptop"})
+	for _, one := range []string{value, token} {
+		c, err := s.visit(t, "/mcp", one, old, nil)
+		ok(t, err)
+		if _, said := call(t, c, "demo.wipe", `{"what":"disk"}`); !strings.Contains(said, "waiting for approval") {
+			t.Fatalf("said %s", said)
+		}
+		_ = c.Close()
+	}
+	eventually(t, "the end of the sessions", func() bool { return s.kernel.Sessions.Len() == 0 })
+	_, err := s.kernel.Tokens.Revoke(t.Context(), s.human(t), made.ID)
+	ok(t, err)
+	if left := s.pending(t); len(left) != 1 || left[0].Asker.Token != "" {
+		t.Errorf("these wait: %+v", left)
+	}
+	denied, err := s.kernel.Approvals.List(t.Context(), approval.Denied, 0)
+	ok(t, err)
+	if len(denied) != 1 || denied[0].Answer.Feedback != "the token laptop was revoked" {
+		t.Errorf("denied: %+v", denied)
+	}
+	if s.wiped.Load() != 0 {
+		t.Error("it was wiped")
+	}
+}
+
 // TestExpiredTokenEnds: a session ends when its token does, with no request made.
 func TestExpiredTokenEnds(t *testing.T) {
 	s := newSite(t, nil)

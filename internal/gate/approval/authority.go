@@ -83,6 +83,8 @@ type Requester struct {
 	// Sessions are the operating system's sessions that are the asker's: the
 	// terminals in which it, and what started it, run.
 	Sessions []int `json:"sessions,omitempty"`
+	// Token is the ID of the token with which an MCP client came in; empty: none.
+	Token string `json:"token,omitempty"`
 }
 
 // authority decides who may answer.
