@@ -272,15 +272,17 @@ func (v Scoped) UpstreamNames() map[string]map[string]string {
 	return names
 }
 
-// SetLogLevel sets the level from which on the servers report their work: those
-// that run at once, and the others when they start.
-func (v Scoped) SetLogLevel(ctx context.Context, level mcp.LogLevel) {
+// SetLogLevel sets the level from which on the servers of some modules report their
+// work: those that run at once, and the others when they start.
+func (v Scoped) SetLogLevel(ctx context.Context, level mcp.LogLevel, of func(module string) bool) {
 	const limit = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var all sync.WaitGroup
 	for _, one := range v.set.sources(v.scope) {
-		all.Go(func() { one.SetLogLevel(ctx, level) })
+		if of(one.Namespace()) {
+			all.Go(func() { one.SetLogLevel(ctx, level) })
+		}
 	}
 	all.Wait()
 }
