@@ -41,6 +41,10 @@ func (c *client) instructions(ctx context.Context) string {
 	if files := s.Loaded().Files.Names(s.Workspace()); len(files) > 0 {
 		b.WriteString("\nThe rules are those of " + strings.Join(files, ", ") + ".")
 	}
+	if c.endpoint.opt.Session.Profile != "" && len(s.Warnings()) > 0 { // they tell of the whole app
+		b.WriteString("\nSomething of the app waits for its user: callgate app where tells what.")
+		return b.String()
+	}
 	for _, w := range s.Warnings() {
 		b.WriteString("\n" + w)
 	}

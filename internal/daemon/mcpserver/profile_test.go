@@ -184,6 +184,23 @@ func TestProfileAndBuiltin(t *testing.T) {
 	}
 }
 
+// TestProfileTellsNothingElse: what the app's user is warned of tells of the whole
+// app, and is not for a client with a profile.
+func TestProfileTellsNothingElse(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t, kernel.Config{})
+	const app = "tools: {modules: {filesystem: , mcp: {config: {servers: {hushed: {command: x}}}}}}\n" +
+		"profiles: {files: {modules: [filesystem]}}\n"
+	ok(t, os.WriteFile(filepath.Join(s.opt.Session.Workspace, "callgate.yaml"), []byte(app), 0o600))
+	for profile, want := range map[string]bool{"": true, "files": false} {
+		s.opt.Session.Profile = profile
+		says := s.connect(t, ways[0], "tester", nil).InitializeResult().Instructions
+		if strings.Contains(says, "hushed") != want || strings.Contains(says, "waits for its user") == want {
+			t.Errorf("%q is told: %s", profile, says)
+		}
+	}
+}
+
 // TestUnknownProfile: the client is told which profiles there are.
 func TestUnknownProfile(t *testing.T) {
 	t.Parallel()
