@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/sandbox/mask"
 	"callgate/tool"
 )
 
@@ -208,17 +209,19 @@ func (s *Spec) isHidden(path string) bool {
 
 // hidePaths notes what must not be seen and is inside something that is shown.
 func (s *Spec) hidePaths(l *layout) error {
-	candidates := slices.Concat(s.Hidden, PrivatePaths(l.home))
+	mounts, private := mask.ReadMounts(), PrivatePaths(l.home)
+	kernels := slices.Concat(s.Hidden, mounts.Aliases(s.Hidden))
+	candidates := slices.Concat(kernels, private, mounts.Aliases(private))
 	if os.Geteuid() == 0 {
 		candidates = append(candidates, rootSecrets...)
 	}
 	for i, path := range candidates {
-		if i >= len(s.Hidden) && nearest(l.places, path) == nil {
+		if i >= len(kernels) && nearest(l.places, path) == nil {
 			continue // a link to it would have to lie there too
 		}
 		info, err := os.Stat(path)
 		if err != nil {
-			if i < len(s.Hidden) && nearest(l.places, path) != nil {
+			if i < len(kernels) && nearest(l.places, path) != nil {
 				return tool.Errorf("sandbox.Run", tool.Unavailable, "nothing runs, because %s cannot be hidden: %w", path, err).
 					WithHint("the kernel's own folder was moved or removed; put it back, or stop the kernel and start it again")
 			}
@@ -228,13 +231,13 @@ func (s *Spec) hidePaths(l *layout) error {
 			path = real
 		}
 		if s.Workspace != "" && within(s.Workspace, path) {
-			if i < len(s.Hidden) {
+			if i < len(kernels) {
 				return tool.Errorf("sandbox.Run", tool.Denied, "the workspace %s lies inside the kernel's own folder", s.Workspace).
 					WithHint("start the session in another folder")
 			}
 			continue // it was chosen as the workspace, knowing what it is
 		}
-		if over := nearest(l.places, path); over == nil || over.path == path && over.write && i >= len(s.Hidden) {
+		if over := nearest(l.places, path); over == nil || over.path == path && over.write && i >= len(kernels) {
 			continue
 		}
 		p := mountEntry{path: path, kind: blank}

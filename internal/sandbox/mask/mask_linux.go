@@ -1,5 +1,6 @@
 // Package mask hides paths from a process that otherwise keeps the whole disk: in
-// a mount namespace of its own something empty lies over each of them.
+// a mount namespace of its own something empty lies over each of them. Others it
+// keeps as they are.
 //
 // # Law
 //
@@ -7,12 +8,15 @@
 //     as an empty one. What is shown inside a hidden folder stays where it is.
 //   - A hidden path cannot be uncovered by moving it: neither it nor a folder above
 //     it can be renamed or removed, because each of them is a mount point.
+//   - What is kept can be read, and not written, moved or removed. If somebody
+//     outside replaces it, the new one is not kept.
 //   - The mounts hold against whoever lacks CAP_SYS_ADMIN in this namespace, and a
 //     user namespace made inside finds them locked.
 package mask
 
 import (
 	"cmp"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,7 +31,8 @@ import (
 // Disk is what of the disk is hidden.
 type Disk struct {
 	hidden []place
-	pins   []string // folders above a hidden path, parents first
+	kept   []place  // read-only
+	pins   []string // folders above a hidden or kept path, parents first
 }
 
 // place is one hidden path.
@@ -44,8 +49,8 @@ const maxShown = launcher.Slots - 1
 // Plan decides what is hidden of what exists, by names without links: the paths in
 // always, whatever is shown; and the private ones, but for those that are shown, and
 // for what is shown inside them. Showing a folder around a hidden path shows nothing
-// of that path.
-func Plan(always, private, shown []string) (*Disk, error) {
+// of that path. What exists of kept, and is not hidden, is read-only.
+func Plan(always, private, shown, kept []string) (*Disk, error) {
 	kernel, open := resolve(always), resolve(shown)
 	d := &Disk{}
 	for _, h := range resolve(slices.Concat(always, private)) {
@@ -67,6 +72,13 @@ func Plan(always, private, shown []string) (*Disk, error) {
 		}
 		d.hidden = append(d.hidden, h)
 		d.pin(h.path)
+	}
+	for _, k := range resolve(kept) {
+		in := func(o place) bool { return within(k.path, o.path) }
+		if !d.Hides(k.path) && !slices.ContainsFunc(d.kept, in) {
+			d.kept = append(d.kept, k)
+			d.pin(k.path)
+		}
 	}
 	slices.Sort(d.pins)
 	return d, nil
@@ -134,6 +146,10 @@ func (d *Disk) Add(p *launcher.Program, fresh bool) {
 		}
 		h.add(p)
 	}
+	for _, k := range d.kept {
+		p.Step("keep ", k.path, " as it is")
+		k.keep(p)
+	}
 	if fresh {
 		p.Step("show /proc")
 		mount(p, "proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
@@ -163,6 +179,19 @@ func (h place) add(p *launcher.Program) {
 		p.Call(unix.SYS_CLOSE, launcher.Slot(i))
 	}
 	mount(p, "", h.path, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|flags, "")
+}
+
+// keep mounts a path onto itself, read-only.
+func (h place) keep(p *launcher.Program) {
+	const flags = unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE
+	attr := binary.NativeEndian.AppendUint64(nil, unix.MOUNT_ATTR_RDONLY)
+	attr = append(attr, make([]byte, unix.MOUNT_ATTR_SIZE_VER0-len(attr))...)
+	p.CallKeep(0, unix.SYS_OPEN_TREE, launcher.Int(atCWD), p.Text(h.path), launcher.Int(flags))
+	p.Call(unix.SYS_MOUNT_SETATTR, launcher.Slot(0), p.Text(""), launcher.Int(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE),
+		p.Bytes(attr), launcher.Int(unix.MOUNT_ATTR_SIZE_VER0))
+	p.Call(unix.SYS_MOVE_MOUNT, launcher.Slot(0), p.Text(""), launcher.Int(atCWD), p.Text(h.path),
+		launcher.Int(unix.MOVE_MOUNT_F_EMPTY_PATH))
+	p.Call(unix.SYS_CLOSE, launcher.Slot(0))
 }
 
 // between lists the folders below one and above a path, parents first.
