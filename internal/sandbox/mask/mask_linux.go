@@ -32,6 +32,7 @@ import (
 type Disk struct {
 	hidden []place
 	kept   []place  // read-only
+	links  []link   // to kept files
 	pins   []string // folders above a hidden or kept path, parents first
 }
 
@@ -41,6 +42,10 @@ type place struct {
 	folder bool
 	shown  []place // inside it
 }
+
+// link is a link to a kept file: in its place the file itself is mounted, because
+// otherwise the link could be replaced.
+type link struct{ path, target string }
 
 // maxShown is how many places inside one hidden folder can be shown: each is held
 // in a slot of the program.
@@ -80,8 +85,28 @@ func Plan(always, private, shown, kept []string) (*Disk, error) {
 			d.pin(k.path)
 		}
 	}
+	d.keepLinks(kept)
 	slices.Sort(d.pins)
 	return d, nil
+}
+
+// keepLinks notes which of the kept paths are links to a file.
+func (d *Disk) keepLinks(kept []string) {
+	for _, path := range kept {
+		info, err := os.Lstat(path)
+		dir, err2 := filepath.EvalSymlinks(filepath.Dir(path))
+		if err != nil || err2 != nil || info.Mode()&os.ModeSymlink == 0 {
+			continue
+		}
+		l := link{path: filepath.Join(dir, filepath.Base(path))}
+		if l.target, err = filepath.EvalSymlinks(path); err != nil || d.Hides(l.target) || slices.Contains(d.links, l) {
+			continue
+		}
+		if info, err := os.Stat(l.target); err == nil && info.Mode().IsRegular() {
+			d.links = append(d.links, l)
+			d.pin(l.path)
+		}
+	}
 }
 
 // pin notes the folders above a path.
@@ -148,7 +173,11 @@ func (d *Disk) Add(p *launcher.Program, fresh bool) {
 	}
 	for _, k := range d.kept {
 		p.Step("keep ", k.path, " as it is")
-		k.keep(p)
+		keep(p, k.path, k.path)
+	}
+	for _, l := range d.links {
+		p.Step("keep ", l.path, " as it is")
+		keep(p, l.target, l.path)
 	}
 	if fresh {
 		p.Step("show /proc")
@@ -181,15 +210,19 @@ func (h place) add(p *launcher.Program) {
 	mount(p, "", h.path, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|flags, "")
 }
 
-// keep mounts a path onto itself, read-only.
-func (h place) keep(p *launcher.Program) {
+// keep mounts a path read-only, onto itself or in the place of a link to it.
+func keep(p *launcher.Program, path, at string) {
 	const flags = unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE
 	attr := binary.NativeEndian.AppendUint64(nil, unix.MOUNT_ATTR_RDONLY)
 	attr = append(attr, make([]byte, unix.MOUNT_ATTR_SIZE_VER0-len(attr))...)
-	p.CallKeep(0, unix.SYS_OPEN_TREE, launcher.Int(atCWD), p.Text(h.path), launcher.Int(flags))
+	p.CallKeep(0, unix.SYS_OPEN_TREE, launcher.Int(atCWD), p.Text(path), launcher.Int(flags))
 	p.Call(unix.SYS_MOUNT_SETATTR, launcher.Slot(0), p.Text(""), launcher.Int(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE),
 		p.Bytes(attr), launcher.Int(unix.MOUNT_ATTR_SIZE_VER0))
-	p.Call(unix.SYS_MOVE_MOUNT, launcher.Slot(0), p.Text(""), launcher.Int(atCWD), p.Text(h.path),
+	move := p.Call
+	if at != path {
+		move = p.CallIgnoreError // not every Linux mounts onto a link
+	}
+	move(unix.SYS_MOVE_MOUNT, launcher.Slot(0), p.Text(""), launcher.Int(atCWD), p.Text(at),
 		launcher.Int(unix.MOVE_MOUNT_F_EMPTY_PATH))
 	p.Call(unix.SYS_CLOSE, launcher.Slot(0))
 }

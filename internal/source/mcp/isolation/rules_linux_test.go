@@ -131,6 +131,29 @@ func TestServersCannotWriteRules(t *testing.T) {
 	}
 }
 
+// A link to a file with rules is not replaced either: homes are often full of them.
+func TestServersCannotReplaceLinksToRules(t *testing.T) {
+	t.Parallel()
+	namespaces(t)
+	h, m := ruled(t)
+	dots, bashrc := filepath.Join(h.home, "dots"), filepath.Join(h.home, ".bashrc")
+	if err := os.Mkdir(dots, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(bashrc, filepath.Join(dots, "bashrc")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("dots/bashrc", bashrc); err != nil {
+		t.Fatal(err)
+	}
+	const script = "echo x > ~/y; mv -f ~/y ~/.bashrc; rm -f ~/.bashrc; echo x > ~/.bashrc; mv ~/dots ~/d2; cat ~/.bashrc"
+	got := said(t, h, m, config.Isolation{}, h.work, script)
+	expectRules(t, h, got)
+	if to, err := os.Readlink(bashrc); err != nil || to != "dots/bashrc" || !strings.HasSuffix(got, "startup") {
+		t.Errorf("the link leads to %q, %v; it said %q", to, err, got)
+	}
+}
+
 // The error of a server that a read-only file stopped names the line that opens it.
 func TestExplainReadOnly(t *testing.T) {
 	t.Parallel()
