@@ -29,6 +29,7 @@ const (
 	private // an empty folder of the run's own, in memory
 	hidden  // an empty folder in place of what lies there
 	blank   // an empty file in place of what lies there
+	instead // a file in place of the link to it
 )
 
 // Where the system keeps what everybody may read.
@@ -256,11 +257,12 @@ func (s *Spec) hidePaths(l *layout) error {
 
 // keepReadOnly adds what stays read-only inside something that can be written.
 func (s *Spec) keepReadOnly(l *layout) {
-	for _, path := range s.ReadOnly {
-		path, err := filepath.EvalSymlinks(path)
+	for _, name := range s.ReadOnly {
+		path, err := filepath.EvalSymlinks(name)
 		if err != nil {
 			continue
 		}
+		l.keepLink(name, path)
 		over := nearest(l.places, path)
 		isHidden := slices.ContainsFunc(l.hide, func(h mountEntry) bool { return within(path, h.path) })
 		isKept := slices.ContainsFunc(l.keep, func(k mountEntry) bool { return within(path, k.path) })
@@ -270,6 +272,22 @@ func (s *Spec) keepReadOnly(l *layout) {
 		p := mountEntry{path: path, kind: file, exact: true}
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			p.kind = folder
+		}
+		l.keep = append(l.keep, p)
+	}
+}
+
+// keepLink keeps a link to a file from being replaced, where the run may write. A
+// link that leads to what the run does not see shows nothing of it.
+func (l *layout) keepLink(name, target string) {
+	dir, err := filepath.EvalSymlinks(filepath.Dir(name))
+	info, err2 := os.Stat(target)
+	p := mountEntry{path: filepath.Join(dir, filepath.Base(name)), kind: instead, link: target}
+	if over := nearest(l.places, p.path); err == nil && err2 == nil && p.path != target && info.Mode().IsRegular() &&
+		over != nil && over.write {
+		isHidden := slices.ContainsFunc(l.hide, func(h mountEntry) bool { return within(target, h.path) })
+		if nearest(l.places, target) == nil || isHidden {
+			p.kind = blank
 		}
 		l.keep = append(l.keep, p)
 	}
