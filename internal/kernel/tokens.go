@@ -11,6 +11,7 @@ import (
 
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
+	"callgate/internal/peer"
 	"callgate/internal/token"
 	"callgate/tool"
 )
@@ -119,11 +120,17 @@ func (k *Kernel) askers(who approval.Credential) []approval.Requester {
 	var askers []approval.Requester
 	self := cmp.Or(who.PID, os.Getpid())
 	for _, r := range k.Sessions.Requesters() {
-		if !r.Human && r.PID != self {
+		if !r.Human && r.PID != self && !hasEnded(r) {
 			askers = append(askers, r)
 		}
 	}
 	return askers
+}
+
+// hasEnded reports whether the process of a session is gone. A client that was killed
+// leaves its session open, and must not bar the terminal that it ran in for good.
+func hasEnded(r approval.Requester) bool {
+	return r.Started != 0 && peer.Started(r.PID) != r.Started
 }
 
 // ChallengeConsent returns the code that a person types at the terminal before they

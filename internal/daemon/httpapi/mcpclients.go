@@ -61,6 +61,7 @@ func (a *mcpRoutes) mcpStream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	requester.Started = peerOf(r).started
 	setFamily(&requester, peer.FamilyBehind(requester.PID)) // the bridge only copies: its client asks
 	builtin, err := surface.ParseBuiltin(q.Get("builtin"), modules.Names())
 	if err != nil {
@@ -104,6 +105,7 @@ func (a *mcpRoutes) mcpHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
+	requester.Started = peerOf(r).started
 	setFamily(&requester, peer.FamilyOf(requester.PID)) // who its clients are is not known
 	builtin, err := surface.ParseBuiltin(c.Builtin, modules.Names())
 	if err != nil {

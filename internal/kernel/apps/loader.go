@@ -188,7 +188,8 @@ func (l *Loader) read(
 	}
 	accepted := l.opt.Consents.Of(a)
 	relaxed := a.Runtime.Relaxed && accepted.Has(consent.Relaxed(a))
-	if err := l.opt.Servers.Use(scope, accepted.Servers(a), a.Pinning, relaxed); err != nil {
+	terms := servers.Terms{Pinning: a.Pinning, Relaxed: relaxed, Rules: a.RuleFiles()}
+	if err := l.opt.Servers.Use(scope, accepted.Servers(a), terms); err != nil {
 		return nil, nil, err
 	}
 	f, err := l.addFolders(a, scope)
