@@ -40,6 +40,7 @@ type App struct {
 	Agents     []Agent
 	Runtime    Runtime
 	Skills     []Skill
+	Profiles   []Profile
 	Middleware []Middleware // around the texts of a conversation
 	Warnings   []string     // what is allowed and probably a mistake
 	// Programs are the executables of Dirs, and Wider is what Rules grant over the
