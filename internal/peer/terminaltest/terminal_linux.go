@@ -3,6 +3,7 @@ package terminaltest
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
@@ -36,15 +37,28 @@ func startTerminal(result *os.File) error {
 	if err != nil {
 		return err
 	}
+	var ends [2]int // the caller's end closes as it ends, and not before
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
+		return err
+	}
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), roleVar+"=terminal")
-	cmd.ExtraFiles = []*os.File{result}
+	cmd.ExtraFiles = []*os.File{result, os.NewFile(uintptr(ends[0]), "opener")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd.Start()
 }
 
+// awaitOpener returns when the process that opened the terminal has ended, which may
+// take it a moment.
+func awaitOpener() {
+	opener := os.NewFile(4, "opener")
+	_, _ = io.Copy(io.Discard, opener)
+	_ = opener.Close()
+}
+
 // runOnTerminal runs a program on a new pseudo-terminal and types.
 func runOnTerminal(p Program) Ended {
+	awaitOpener()
 	master, slave, err := openPTY()
 	if err != nil {
 		return Ended{Failed: fmt.Sprintf("%s: %v", noTerminals, err)}
