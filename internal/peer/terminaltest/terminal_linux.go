@@ -3,10 +3,10 @@ package terminaltest
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -37,23 +37,19 @@ func startTerminal(result *os.File) error {
 	if err != nil {
 		return err
 	}
-	var ends [2]int // the caller's end closes as it ends, and not before
-	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
-		return err
-	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), roleVar+"=terminal")
-	cmd.ExtraFiles = []*os.File{result, os.NewFile(uintptr(ends[0]), "opener")}
+	cmd.Env = append(os.Environ(), roleVar+"=terminal", openerVar+"="+strconv.Itoa(os.Getpid()))
+	cmd.ExtraFiles = []*os.File{result}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd.Start()
 }
 
-// awaitOpener returns when the process that opened the terminal has ended, which may
-// take it a moment.
+// awaitOpener returns when this process no longer descends from the one that opened
+// the terminal, which may take a moment to end.
 func awaitOpener() {
-	opener := os.NewFile(4, "opener")
-	_, _ = io.Copy(io.Discard, opener)
-	_ = opener.Close()
+	for strconv.Itoa(os.Getppid()) == os.Getenv(openerVar) {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // runOnTerminal runs a program on a new pseudo-terminal and types.
