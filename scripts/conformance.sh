@@ -50,7 +50,7 @@ serve() { # serve VERSION: sets url
   done
   "$scratch/callgate" --state "$scratch/state" -C "$work" mcp --private --http 127.0.0.1:0 --no-auth --forms --mode direct --bare-names >"$work/http.log" 2>&1 & pid=$!
   for _ in $(seq 100); do
-    url=$(sed -n 's/.*serving MCP at \(http:[^ ]*\).*/\1/p' "$work/http.log")
+    url=$(sed -n 's/.*serving MCP at \(http:[^ ]*\).*/\1/p' "$work/http.log" 2>/dev/null || true) # it may not be there yet
     [ -z "$url" ] || return 0
     kill -0 "$pid" 2>/dev/null || break
     sleep 0.1
