@@ -38,7 +38,7 @@ func (r modelReader) read(e node.Entry) *Model {
 	r.Mapping(levelBrain, e, map[string]node.Read{
 		"provider":    r.TextInto(&m.Provider),
 		"provider_id": r.TextInto(&m.Provider),
-		"model":       r.TextInto(&m.Name),
+		"model":       r.name(m),
 		"backend":     r.Choice(&m.Backend, "openai_compat", "anthropic", "github_copilot"),
 		"config":      func(in node.Entry) { r.connection(in, m) },
 		"credential":  func(in node.Entry) { m.Credential = credential.Read(r.Reader, in, r.id()) },
@@ -86,13 +86,13 @@ func (r modelReader) connection(e node.Entry, to *Model) {
 			to.Key, _ = r.Text(in)
 			text, _ := in.Scalar()
 			to.KeyInFile = to.Key != "" && !strings.Contains(text, "{{")
-			to.DataSent = append(to.DataSent, dataSent("a key", in))
+			to.DataSent = append(to.DataSent, r.dataSent("a key", in, to.Key))
 		},
 		"headers": func(in node.Entry) {
 			to.Headers = map[string]string{}
 			for _, h := range r.Entries(in, "write one header on each line, such as X-Team: search") {
 				to.Headers[h.Key], _ = r.Text(h)
-				to.DataSent = append(to.DataSent, dataSent("the header "+h.Key, h))
+				to.DataSent = append(to.DataSent, r.dataSent("the header "+h.Key, h, to.Headers[h.Key]))
 			}
 		},
 	})
@@ -102,9 +102,24 @@ func isWebAddress(url string) bool {
 	return strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://")
 }
 
-// dataSent says what is sent: references as they are written, and never a
-// value.
-func dataSent(what string, e node.Entry) string {
+// name reads the name of a model. The provider is sent it, so one with a variable in
+// it is something that the app sends.
+func (r modelReader) name(to *Model) node.Read {
+	return func(e node.Entry) {
+		mark := r.variables.Mark()
+		to.Name, _ = r.Text(e)
+		if len(r.variables.Since(mark)) > 0 {
+			to.DataSent = append(to.DataSent, r.dataSent("the model's name", e, to.Name))
+		}
+	}
+}
+
+// dataSent says what is sent: references to secrets and to the environment, by
+// whatever variable of the file they came here, and never a value.
+func (r modelReader) dataSent(what string, e node.Entry, value string) string {
+	if hidden := r.variables.Used().Hide(value); strings.Contains(hidden, "{{") {
+		return what + " " + hidden
+	}
 	if text, ok := e.Scalar(); ok && strings.Contains(text, "{{") {
 		return what + " " + text
 	}
