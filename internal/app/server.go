@@ -44,6 +44,12 @@ type Server struct {
 	FromUser     bool      // it is in the user's own file
 	Everywhere   bool      // Dir is not the file's choice: it works in the folder of each session's project
 	Isolation    Isolation // of a command
+
+	// Project is the folder of the file that names it, unless that is the user's own,
+	// and Hide takes values of the environment out of texts about it. The kernel adds
+	// them when it uses the server.
+	Project string
+	Hide    func(text string) string
 }
 
 // Isolation is what a server that is a command is kept from.

@@ -187,7 +187,10 @@ func (a Accepted) Servers(of *app.App) []app.Server {
 				tools[name] = narrowing(t)
 			}
 		}
-		servers[i].Tools = tools
+		servers[i].Tools, servers[i].Hide = tools, of.Hide
+		if !s.FromUser {
+			servers[i].Project = filepath.Dir(of.Path)
+		}
 	}
 	return servers
 }
