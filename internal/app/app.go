@@ -46,6 +46,8 @@ type App struct {
 	// default policy. The kernel adds them when it knows all tools.
 	Programs []Program
 	Wider    []policy.Grant
+	// IDOwner is another app file or folder that has this ID already. The kernel adds it.
+	IDOwner string
 	// Parts are the files that a combined app comes from: see package inforce. Nil for
 	// an app of one file, a project's.
 	Parts *Parts
@@ -121,6 +123,7 @@ func (a *App) RuleFiles() []string {
 // Identity is what an app is called.
 type Identity struct {
 	ID          string // a slug; the folder's name unless the file says otherwise
+	IDWritten   bool   // the file says otherwise
 	Name        string // for people; the ID unless the file says otherwise
 	Version     string
 	Description string

@@ -29,7 +29,7 @@ type Server struct {
 	Command      string
 	Args         []string
 	Env          map[string]string
-	Dir          string
+	Dir          string // of a URL: of the project that names it; the kernel adds it
 	URL          string
 	Transport    string // stdio, http or sse; empty: by command or url
 	Protocol     string // the version of MCP; empty: the newest that it knows
@@ -45,11 +45,9 @@ type Server struct {
 	Everywhere   bool      // Dir is not the file's choice: it works in the folder of each session's project
 	Isolation    Isolation // of a command
 
-	// Project is the folder of the file that names it, unless that is the user's own,
-	// and Hide takes values of the environment out of texts about it. The kernel adds
-	// them when it uses the server.
-	Project string
-	Hide    func(text string) string
+	// Hide takes values of the environment out of texts about it. The kernel adds it
+	// when it uses the server.
+	Hide func(text string) string
 }
 
 // Isolation is what a server that is a command is kept from.

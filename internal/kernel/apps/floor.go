@@ -22,6 +22,27 @@ func (l *Loaded) floor(consents *consent.Consents) {
 	}
 }
 
+// identify finds the ID by which what agents remember is kept.
+func (l *Loaded) identify(consents *consent.Consents) {
+	id, place := filepath.Base(l.Workspace), l.Workspace
+	project := l.App.OfProject()
+	if project != nil {
+		id, place = project.ID, consent.Place(project.Path)
+	}
+	l.id = id
+	owner, err := consents.Owner(id, place)
+	if err == nil && owner == place {
+		return
+	}
+	if project != nil && project.IDWritten && err == nil {
+		project.IDOwner, l.App.IDOwner = owner, owner
+		if consents.Of(l.App).Has(consent.SharedID(l.App)) {
+			return
+		}
+	}
+	l.id = consents.OwnID(id, place)
+}
+
 // withheld returns why an executable is not run: nobody accepted it. It is asked when
 // the tool is called, because another program may be there by then.
 func (l *Loaded) withheld(t *tool.Tool) error {

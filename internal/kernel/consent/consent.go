@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"callgate/internal/app"
 	"callgate/internal/visible"
@@ -36,10 +37,13 @@ type Store interface {
 }
 
 // Consents knows what humans accepted of app files.
-type Consents struct{ store Store }
+type Consents struct {
+	store    Store
+	claiming sync.Mutex // held while an ID finds its owner
+}
 
 // New makes the consents of a store.
-func New(s Store) *Consents { return &Consents{s} }
+func New(s Store) *Consents { return &Consents{store: s} }
 
 // Accepted is what a human had accepted of an app when it was asked for. The zero
 // value is nothing.

@@ -44,6 +44,7 @@ func Lines(a *app.App) []string {
 			add(ServerTool(a, s, name))
 		}
 	}
+	add(SharedID(a))
 	add(Workdir(a))
 	add(Relaxed(a))
 	for _, s := range a.Skills {
@@ -188,8 +189,8 @@ func (a Accepted) Servers(of *app.App) []app.Server {
 			}
 		}
 		servers[i].Tools, servers[i].Hide = tools, of.Hide
-		if !s.FromUser {
-			servers[i].Project = filepath.Dir(of.Path)
+		if s.URL != "" && !s.FromUser {
+			servers[i].Dir = filepath.Dir(of.Path)
 		}
 	}
 	return servers

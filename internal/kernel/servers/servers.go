@@ -185,7 +185,7 @@ func config(s app.Server, relaxed bool) mcp.Config {
 		Hide: s.Hide,
 	}
 	if s.URL != "" {
-		c.Project = s.Project // a command has its folder
+		c.Dir, c.Project = "", s.Dir
 	}
 	if s.Command != "" {
 		i := s.Isolation
