@@ -69,9 +69,11 @@ type Spec struct {
 	ReadOnlyWorkspace bool
 	Readable          []string // shown as well
 	Writable          []string // shown as well, to write; with ReadOnlyWorkspace the only such places
-	ReadOnly          []string // not to be written, moved or removed inside what can be; need not exist
-	Hidden            []string // never shown: the kernel's state and its socket
-	Network           bool
+	// ReadOnly is not to be written, moved or removed inside what can be. What does not
+	// exist and is there after the run is renamed: see refuseMade.
+	ReadOnly []string
+	Hidden   []string // never shown: the kernel's state and its socket
+	Network  bool
 
 	Mode       Mode
 	Limits     Limits
@@ -145,6 +147,7 @@ func runOn(ctx context.Context, s Spec, machine Report) (Exit, error) {
 		return Exit{}, tool.Errorf("sandbox.Run", tool.Cancelled, "the call ended before %s could start",
 			filepath.Base(s.Argv[0]))
 	}
+	defer s.refuseMade(s.missing())
 	start := time.Now()
 	exit, err := s.run(ctx, machine)
 	exit.Duration = time.Since(start)
