@@ -184,7 +184,7 @@ func (l *Loader) read(
 	}
 	accepted := l.opt.Consents.Of(a)
 	relaxed := a.Runtime.Relaxed && accepted.Has(consent.Relaxed(a))
-	if err := l.opt.Servers.Use(scope, accepted.Servers(a), a.Pinning, relaxed); err != nil {
+	if err := l.opt.Servers.Use(scope, accepted.Servers(a), a.Pinning, relaxed, a.RuleFiles()...); err != nil {
 		return nil, nil, err
 	}
 	f, err := l.addFolders(a, scope)

@@ -106,14 +106,17 @@ func (s *Set) changed(server *mcp.Server) {
 
 // Use makes the servers of an app known in its scope, and releases those that
 // it no longer names. With pinning, nothing is shown before a human accepted it;
-// relaxed, the app accepts a machine that cannot sandbox them.
-func (s *Set) Use(scope string, declared []app.Server, pinning, relaxed bool) error {
+// relaxed, the app accepts a machine that cannot sandbox them. Sandboxed ones may not
+// write the files that hold the rules.
+func (s *Set) Use(scope string, declared []app.Server, pinning, relaxed bool, rules ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.byScope[scope]
 	var next []*source
 	for _, d := range declared {
-		server, err := s.manager.Server(config(d, relaxed))
+		c := config(d, relaxed)
+		c.Isolation.Rules = rules
+		server, err := s.manager.Server(c)
 		if err != nil {
 			for _, one := range next { // those that were taken for this change
 				if !slices.Contains(old, one) {

@@ -81,6 +81,7 @@ type Isolation struct {
 	Readable []string `json:"readable,omitempty"` // it sees these too
 	Writable []string `json:"writable,omitempty"` // it may write these too
 	Relaxed  bool     `json:"relaxed,omitempty"`  // a sandboxed one runs even where this machine has no sandbox
+	Rules    []string `json:"-"`                  // files with the rules of agents, which a sandboxed one may not write
 }
 
 // The modes of isolation. In each, everything that a command starts ends with it.

@@ -28,6 +28,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/gate/rulefiles"
 	"callgate/internal/sandbox"
 	"callgate/internal/source/mcp/config"
 	"callgate/tool"
@@ -83,6 +84,8 @@ func (w *Walls) confine(s *sandbox.Spec, caches, dir string) error {
 		return tool.Errorf("mcp.start", tool.NotFound, "its folder %s cannot be opened: %w", dir, err)
 	}
 	s.Workspace = real
+	rules := rulefiles.Set{Workspace: real, Files: w.config.Rules}
+	s.ReadOnly = existing(rules.ReadOnly(s.Writable)) // what a human opened by name is open
 	if caches == "" {
 		return nil
 	}
