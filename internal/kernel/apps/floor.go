@@ -13,6 +13,7 @@ import (
 // floor leaves out what nobody accepted of the app.
 func (l *Loaded) floor(consents *consent.Consents) {
 	a := l.App
+	l.consents = consents
 	l.Accepted, l.Pending = consents.Of(a), consents.Change(a).New
 	l.Rules = a.Rules.Floor(func(g policy.Grant) bool { return l.Accepted.Has(consent.Grant(a, g)) })
 	for _, s := range a.Skills {
@@ -43,9 +44,22 @@ func (l *Loaded) identify(consents *consent.Consents) {
 	l.id = consents.OwnID(id, place)
 }
 
+// Revoked returns the error for a session whose user took back, while it was open, what
+// they had accepted of its app: what it was given at its start cannot be taken out of it.
+func (l *Loaded) Revoked() error {
+	if l.App == nil || !l.consents.Revoked(l.App, l.Accepted) {
+		return nil
+	}
+	return tool.Errorf("apps.Revoked", tool.Denied, "the user took back what they had accepted of %s", l.App.Path).
+		WithHint("nothing runs in this session any more; begin another, which has only what needs no consent")
+}
+
 // withheld returns why an executable is not run: nobody accepted it. It is asked when
 // the tool is called, because another program may be there by then.
 func (l *Loaded) withheld(t *tool.Tool) error {
+	if err := l.Revoked(); err != nil {
+		return err
+	}
 	text := executable.Given(t, filepath.Dir(l.App.Path))
 	return l.Accepted.Check("apps.Load", consent.Program(l.App, app.Program{Text: text}))
 }

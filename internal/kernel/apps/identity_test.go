@@ -6,8 +6,37 @@ import (
 	"strings"
 	"testing"
 
+	"callgate/internal/conversation"
 	"callgate/internal/kernel/kerneltest"
+	"callgate/llm"
+	"callgate/tool"
 )
+
+// What a human takes back is taken from open sessions and conversations too.
+func TestRevokedWhileOpen(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "callgate.yaml"), "tools: {capabilities: {grant: [{module: filesystem}]}}\n")
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	s := kerneltest.OpenAccepted(t, k, folder)
+	talk := kerneltest.OpenConversation(t, k, folder)
+	const args = `{"path":"a.txt","content":"x"}`
+	if r := kerneltest.Call(t, s, "filesystem.write", args); r.Err() != nil {
+		t.Fatal(r.Err())
+	}
+	kerneltest.OK(t, k.RevokeApp(kerneltest.Human(t, k), s, "ada"))
+	if r := kerneltest.Call(t, s, "filesystem.write", args); tool.KindOf(r.Err()) != tool.Denied ||
+		!strings.Contains(r.Summary, "took back") {
+		t.Errorf("%s %s", r.Status, r.Summary)
+	}
+	if _, err := talk.Send(t.Context(), llm.TextMessage(llm.User, "hello"), conversation.Watch{}); tool.KindOf(err) != tool.Denied {
+		t.Errorf("a turn: %v", err)
+	}
+	r := kerneltest.Call(t, kerneltest.OpenSession(t, k, folder), "filesystem.delete", `{"path":"a.txt"}`)
+	if r.Status != tool.Waiting {
+		t.Errorf("a new session: %s %s", r.Status, r.Summary)
+	}
+}
 
 // What agents remember is not for another folder whose file claims the same ID, or
 // whose name is the same, before a human accepts that.

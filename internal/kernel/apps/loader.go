@@ -73,6 +73,8 @@ type Loaded struct {
 	Warnings  []string         // rules that name nothing, tools that could not be loaded
 	Files     inforce.Files
 
+	consents *consent.Consents
+
 	id string // the app's ID, or one of its own where another app has that
 }
 

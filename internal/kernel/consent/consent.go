@@ -62,6 +62,11 @@ func (c *Consents) Of(a *app.App) Accepted {
 	return Accepted{lines}
 }
 
+// Revoked reports that a human took back all that had been accepted of an app.
+func (c *Consents) Revoked(a *app.App, before Accepted) bool {
+	return len(before.lines) > 0 && len(c.Of(a).lines) == 0
+}
+
 // Has reports whether a line was accepted. An empty line asks for nothing.
 func (a Accepted) Has(line string) bool {
 	return line == "" || slices.ContainsFunc(a.lines, func(one string) bool { return covers(one, line) })
