@@ -141,6 +141,7 @@ type Module struct {
 	Middleware  []Middleware // around its calls, the first outermost
 	Env         []string     // variables of the environment that its block uses
 	FromUser    bool         // it is in the user's own file, and needs no consent
+	Replaces    bool         // it stands in the place of the user's own settings, which keep it from something
 }
 
 // Step is one call that sets a module up.

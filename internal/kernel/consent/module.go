@@ -33,6 +33,9 @@ func Module(a *app.App, m app.Module) string {
 	if keeps, said := m.Config["redact_secrets"].(bool); said && !keeps {
 		given = append(given, "what looks like a secret, to keep")
 	}
+	if m.Replaces {
+		given = append(given, "settings in the place of your own file's")
+	}
 	if len(given) == 0 {
 		return ""
 	}
