@@ -2,10 +2,12 @@ package apps
 
 import (
 	"path/filepath"
+	"slices"
 
 	"callgate/internal/app"
 	"callgate/internal/gate/policy"
 	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/modules"
 	"callgate/internal/source/executable"
 	"callgate/tool"
 )
@@ -54,12 +56,22 @@ func (l *Loaded) Revoked() error {
 		WithHint("nothing runs in this session any more; begin another, which has only what needs no consent")
 }
 
+// given says what an executable tool of an app file is given, and whether it stands in
+// a module that the user knows as ours.
+func given(t *tool.Tool, file string) string {
+	text := executable.Given(t, filepath.Dir(file))
+	if text != "" && slices.Contains(modules.Names(), t.ID.Namespace) {
+		text += ", in the built-in module " + t.ID.Namespace
+	}
+	return text
+}
+
 // withheld returns why an executable is not run: nobody accepted it. It is asked when
 // the tool is called, because another program may be there by then.
 func (l *Loaded) withheld(t *tool.Tool) error {
 	if err := l.Revoked(); err != nil {
 		return err
 	}
-	text := executable.Given(t, filepath.Dir(l.App.Path))
+	text := given(t, l.App.Path)
 	return l.Accepted.Check("apps.Load", consent.Program(l.App, app.Program{Text: text}))
 }

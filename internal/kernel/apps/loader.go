@@ -219,7 +219,7 @@ func (l *Loader) learn(ctx context.Context, a *app.App, scope string) error {
 		return nil
 	}
 	for _, t := range known {
-		if text := executable.Given(t, filepath.Dir(project.Path)); text != "" {
+		if text := given(t, project.Path); text != "" {
 			project.Programs = append(project.Programs, app.Program{Tool: t.ID.Dotted(), Text: text})
 		}
 	}

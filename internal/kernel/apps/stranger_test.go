@@ -102,3 +102,29 @@ func TestUsualKeyNeedsNoConsent(t *testing.T) {
 		}
 	}
 }
+
+// A program takes no name of a server's module or of the kernel's own, and one in a
+// built-in module is shown as that.
+func TestProgramUnderAnothersName(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"mcp_hub.search": "the module mcp_hub is not for executables", "mcp.x": "the module mcp is not for executables",
+		"approvals.collect":            "the module approvals is not for executables",
+		"context_builder.execute_tool": "the module context_builder is not for executables",
+		"shell.bash":                   "as the tool shell.bash",
+	} {
+		folder := t.TempDir()
+		write(t, filepath.Join(folder, "callgate.yaml"), "tools: {dirs: [kit]}\n")
+		manifest := strings.Replace(kerneltest.GreetManifest, "team.greet", name, 1)
+		kerneltest.WriteExecutable(t, filepath.Join(folder, "kit", "global"), "x", manifest, "echo {}\n")
+		k := kerneltest.Open(t, kerneltest.StateDir(t))
+		s := kerneltest.OpenSession(t, k, folder)
+		told := strings.Join(s.Warnings(), "\n")
+		if !strings.Contains(told, want) {
+			t.Errorf("%s: %s", name, told)
+		}
+		if shown := k.PendingConsent(s); strings.HasPrefix(want, "as") && !strings.HasSuffix(shown, ", in the built-in module shell") {
+			t.Errorf("%s: %s", name, shown)
+		}
+	}
+}
