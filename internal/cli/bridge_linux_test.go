@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -32,6 +34,46 @@ func untilDead(t *testing.T, pids ...int) {
 	}) {
 		t.Fatalf("left behind: %q", left)
 	}
+}
+
+// outside returns the processes below a kernel that call themselves so: a server is
+// in a process namespace, where numbers begin again.
+func outside(t *testing.T, kernel int, inside []int) []int {
+	t.Helper()
+	status, err := filepath.Glob("/proc/[0-9]*/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parents, names := map[int]int{}, map[int]int{}
+	for _, path := range status {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		pid, _ := strconv.Atoi(strings.Split(path, "/")[2])
+		for line := range strings.Lines(string(data)) {
+			switch f := strings.Fields(line); {
+			case len(f) == 2 && f[0] == "PPid:":
+				parents[pid], _ = strconv.Atoi(f[1])
+			case len(f) > 1 && f[0] == "NSpid:":
+				names[pid], _ = strconv.Atoi(f[len(f)-1])
+			}
+		}
+	}
+	var found []int
+	for pid, name := range names {
+		above := pid
+		for above > 1 && above != kernel {
+			above = parents[above]
+		}
+		if above == kernel && slices.Contains(inside, name) {
+			found = append(found, pid)
+		}
+	}
+	if len(found) < len(inside) {
+		t.Fatalf("of the processes %v below %d there are %v", inside, kernel, found)
+	}
+	return found
 }
 
 // ended reads the journal: how each call of the server ended, by the word it was
@@ -134,6 +176,7 @@ func TestNothingStays(t *testing.T) {
 				for i := range 3 {
 					pids = noted(t, a.call("mcp_fixture.note", fmt.Sprintf(`{"word":"w%d"}`, i)))
 				}
+				pids = outside(t, kernelOf(t, state), pids)
 				end(t, a, state)
 				if !private { // the kernel serves others; it goes when it is told to
 					down(t, state)
@@ -175,6 +218,7 @@ func TestKilledKernel(t *testing.T) {
 	if again := noted(t, two.call("mcp_fixture.note", `{"word":"w2"}`)); again[0] != pids[0] {
 		t.Errorf("two agents have the servers %v and %v", pids, again)
 	}
+	pids = outside(t, kernelOf(t, state), pids)
 	if err := syscall.Kill(kernelOf(t, state), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

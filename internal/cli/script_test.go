@@ -38,6 +38,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("CALLGATE_STATE", filepath.Join(e.WorkDir, "state"))
+			e.Setenv("HOME", filepath.Join(e.WorkDir, ".home")) // the usual one would be made in the root folder
 			e.Setenv("TZ", "UTC")
 			e.Setenv("GORACE", quickRace)
 			return nil

@@ -15,10 +15,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"callgate/internal/cli"
+	"callgate/internal/peer/terminaltest"
 )
 
 // TestMain makes this test's own binary the program, so that a terminal runs it.
 func TestMain(m *testing.M) {
+	terminaltest.Play()
 	testscript.Main(m, map[string]func(){"callgate": func() { os.Exit(cli.Main(os.Args[1:])) }})
 }
 
@@ -52,10 +54,13 @@ func newProject(t *testing.T) project {
 			t.Fatal(err)
 		}
 	}
-	accept := exec.Command("callgate", "app", "trust", "--yes")
-	accept.Dir, accept.Env = p.folder, append(os.Environ(), "CALLGATE_STATE="+p.state, "GORACE=atexit_sleep_ms=0")
-	if out, err := accept.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	accepted := terminaltest.Run(t, terminaltest.Program{
+		Args: []string{"callgate", "app", "trust", "--yes"}, Dir: p.folder,
+		Env:   []string{"CALLGATE_STATE=" + p.state, "GORACE=atexit_sleep_ms=0", "CALLGATE_TOKEN="},
+		Types: []terminaltest.Typing{terminaltest.Code()},
+	})
+	if accepted.Exit != 0 {
+		t.Fatalf("app trust: %s\n%s", accepted.Err, accepted.Screen)
 	}
 	return p
 }

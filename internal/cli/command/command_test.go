@@ -154,7 +154,7 @@ func TestResult(t *testing.T) {
 		{"no data", tool.Result{Status: tool.Success, Summary: "done"}, 0, "", "done\n"},
 		{"an artifact", tool.Result{Status: tool.Success, Summary: "long", ArtifactRef: "sha256:1"}, 0, "",
 			"long\nthe full result: callgate artifacts get sha256:1\n"},
-		{"waiting", tool.Result{Status: tool.Waiting, Summary: "x waits for a human: why (answer with: y)", Approval: "a1"}, 4, "",
+		{"waiting", tool.Result{Status: tool.Waiting, Summary: "x waits for a human: why (a human must answer; then approvals.collect gives its result)", Approval: "a1"}, 4, "",
 			"callgate: x waits for a human: why\n  show      callgate approvals show a1\n" +
 				"  approve   callgate approvals approve a1\n  deny      callgate approvals deny a1\n"},
 		{"refused without a reason", tool.Result{Status: tool.Refused, Summary: "no"}, 3, "", "callgate: no\n"},
