@@ -47,7 +47,7 @@ type Server struct {
 
 	// Hide takes values of the environment out of texts about it. The kernel adds it
 	// when it uses the server.
-	Hide func(text string) string
+	Hide func(text string) string `json:"-"`
 }
 
 // Isolation is what a server that is a command is kept from.
