@@ -40,14 +40,13 @@ type App struct {
 	Agents     []Agent
 	Runtime    Runtime
 	Skills     []Skill
+	Profiles   []Profile
 	Middleware []Middleware // around the texts of a conversation
 	Warnings   []string     // what is allowed and probably a mistake
 	// Programs are the executables of Dirs, and Wider is what Rules grant over the
 	// default policy. The kernel adds them when it knows all tools.
 	Programs []Program
 	Wider    []policy.Grant
-	// IDOwner is another app file or folder that has this ID already. The kernel adds it.
-	IDOwner string
 	// Parts are the files that a combined app comes from: see package inforce. Nil for
 	// an app of one file, a project's.
 	Parts *Parts
@@ -124,6 +123,7 @@ func (a *App) RuleFiles() []string {
 type Identity struct {
 	ID          string // a slug; the folder's name unless the file says otherwise
 	IDWritten   bool   // the file says otherwise
+	IDOwner     string // another app file or folder that has it already; the kernel adds it
 	Name        string // for people; the ID unless the file says otherwise
 	Version     string
 	Description string

@@ -25,6 +25,9 @@ type Vars struct {
 	// file.
 	ServerDir string
 	IsUser    bool // the file is the user's own, which turns no module off by not listing it
+	// Partial says that not all modules and servers are known yet, so what profiles
+	// name is not looked up.
+	Partial bool
 }
 
 func (v Vars) withDefaults(folder string) Vars {
@@ -137,6 +140,11 @@ func readFile(path string) ([]byte, error) {
 // gives the app an ID when the text does not.
 func Parse(name string, data []byte, known KnownModules) (*App, error) {
 	return parse(name, filepath.Dir(name), data, known, Vars{})
+}
+
+// ParsePart is Parse for a text of which nothing beside it is known: see Vars.Partial.
+func ParsePart(name string, data []byte, known KnownModules) (*App, error) {
+	return parse(name, filepath.Dir(name), data, known, Vars{Partial: true})
 }
 
 func parse(name, folder string, data []byte, known KnownModules, vars Vars) (*App, error) {

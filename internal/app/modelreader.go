@@ -86,13 +86,13 @@ func (r modelReader) connection(e node.Entry, to *Model) {
 			to.Key, _ = r.Text(in)
 			text, _ := in.Scalar()
 			to.KeyInFile = to.Key != "" && !strings.Contains(text, "{{")
-			to.DataSent = append(to.DataSent, r.dataSent("a key", in, to.Key))
+			to.DataSent = append(to.DataSent, r.variables.Sent("a key", in, to.Key))
 		},
 		"headers": func(in node.Entry) {
 			to.Headers = map[string]string{}
 			for _, h := range r.Entries(in, "write one header on each line, such as X-Team: search") {
 				to.Headers[h.Key], _ = r.Text(h)
-				to.DataSent = append(to.DataSent, r.dataSent("the header "+h.Key, h, to.Headers[h.Key]))
+				to.DataSent = append(to.DataSent, r.variables.Sent("the header "+h.Key, h, to.Headers[h.Key]))
 			}
 		},
 	})
@@ -109,21 +109,9 @@ func (r modelReader) name(to *Model) node.Read {
 		mark := r.variables.Mark()
 		to.Name, _ = r.Text(e)
 		if len(r.variables.Since(mark)) > 0 {
-			to.DataSent = append(to.DataSent, r.dataSent("the model's name", e, to.Name))
+			to.DataSent = append(to.DataSent, r.variables.Sent("the model's name", e, to.Name))
 		}
 	}
-}
-
-// dataSent says what is sent: references to secrets and to the environment, by
-// whatever variable of the file they came here, and never a value.
-func (r modelReader) dataSent(what string, e node.Entry, value string) string {
-	if hidden := r.variables.Used().Hide(value); strings.Contains(hidden, "{{") {
-		return what + " " + hidden
-	}
-	if text, ok := e.Scalar(); ok && strings.Contains(text, "{{") {
-		return what + " " + text
-	}
-	return what + " that stands in the file"
 }
 
 // context reads how a conversation is kept within its window, and the window.

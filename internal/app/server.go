@@ -44,9 +44,7 @@ type Server struct {
 	FromUser     bool      // it is in the user's own file
 	Everywhere   bool      // Dir is not the file's choice: it works in the folder of each session's project
 	Isolation    Isolation // of a command
-
-	// Hide takes values of the environment out of texts about it. The kernel adds it
-	// when it uses the server.
+	// Hide takes values of the environment out of texts about it. The kernel adds it.
 	Hide func(text string) string `json:"-"`
 }
 

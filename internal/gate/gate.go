@@ -162,6 +162,7 @@ func New(c Config) *Gate {
 		g.awaitApproval,       // a human sees the exact call and may edit it; bound again, asked again if it differs
 		g.locker.acquireLocks, // every claim, all or none, in line, with a deadline
 		checkBinding,          // an approved call still touches what was approved
+		g.checkLasting,        // and the yes that lasts still counts
 		g.recordBegun,         // journal: write-ahead
 		g.executor.runHandler, // the tool itself, inside its grant and its time
 		g.checkResult,         // the result against the output schema

@@ -53,6 +53,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"callgate/internal/sandbox/newfiles"
 	"callgate/tool"
 )
 
@@ -69,11 +70,9 @@ type Spec struct {
 	ReadOnlyWorkspace bool
 	Readable          []string // shown as well
 	Writable          []string // shown as well, to write; with ReadOnlyWorkspace the only such places
-	// ReadOnly is not to be written, moved or removed inside what can be. What does not
-	// exist and is there after the run is renamed: see refuseMade.
-	ReadOnly []string
-	Hidden   []string // never shown: the kernel's state and its socket
-	Network  bool
+	ReadOnly          []string // not to be written, moved or removed inside what can be; or made: see newfiles
+	Hidden            []string // never shown: the kernel's state and its socket
+	Network           bool
 
 	Mode       Mode
 	Limits     Limits
@@ -147,7 +146,7 @@ func runOn(ctx context.Context, s Spec, machine Report) (Exit, error) {
 		return Exit{}, tool.Errorf("sandbox.Run", tool.Cancelled, "the call ended before %s could start",
 			filepath.Base(s.Argv[0]))
 	}
-	defer s.refuseMade(s.missing())
+	defer newfiles.Refuse(s.Workspace, newfiles.Missing(s.Workspace, s.ReadOnly), s.Stderr)
 	start := time.Now()
 	exit, err := s.run(ctx, machine)
 	exit.Duration = time.Since(start)

@@ -43,6 +43,7 @@ func Combine(project, user *app.App) *app.App {
 	a.Warnings = append(a.Warnings, Replaced(project, user)...)
 	a.Servers = union(user.Servers, project.Servers, serverKey)
 	a.Skills = union(user.Skills, project.Skills, skillKey)
+	a.Profiles = union(user.Profiles, project.Profiles, profileKey)
 	return &a
 }
 
@@ -104,6 +105,8 @@ func saysNothing(m app.Module) bool {
 
 func serverKey(s app.Server) string { return app.ServerModule(s.Name) }
 
+func profileKey(p app.Profile) string { return p.Name }
+
 func skillKey(s app.Skill) string { return strings.ToLower(s.Command) }
 
 // union returns the user's things, and those of the project whose names the user does
@@ -136,6 +139,11 @@ func Replaced(project, user *app.App) []string {
 	for _, s := range project.Skills {
 		if has(user.Skills, s, skillKey) {
 			line("skill " + s.Command)
+		}
+	}
+	for _, p := range project.Profiles {
+		if has(user.Profiles, p, profileKey) {
+			line("profile " + p.Name)
 		}
 	}
 	return lines

@@ -8,7 +8,7 @@
 //
 //   - rules: see combine.go of package policy. A project widens nothing that the user
 //     denied;
-//   - servers and skills are those of both. Where two have one name the user's is used,
+//   - servers, skills and profiles are those of both. Where two have one name the user's is used,
 //     and a warning says so: a cloned folder must not put another program behind a
 //     name that the user knows;
 //   - a module is set up as the project says, and where that says nothing of it, as the

@@ -74,7 +74,11 @@ type Server struct {
 
 // New makes the server of a kernel. The questions of the kernel's MCP servers
 // reach the clients through its table of clients.
-func New(k *kernel.Kernel) *Server { return &Server{kernel: k, handlers: map[*handler]bool{}} }
+func New(k *kernel.Kernel) *Server {
+	s := &Server{kernel: k, handlers: map[*handler]bool{}}
+	k.Tokens.OnRevoke(s.endToken)
+	return s
+}
 
 // Close closes the sessions of the clients over HTTP. Serve closes those of the
 // clients on streams before it returns.

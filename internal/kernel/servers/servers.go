@@ -104,19 +104,22 @@ func (s *Set) changed(server *mcp.Server) {
 	s.opt.Go(func(ctx context.Context) { _, _ = s.opt.Tools.Snapshot(ctx) })
 }
 
+// Terms are what an app says of all its servers.
+type Terms struct {
+	Pinning bool     // nothing is shown before a human accepted it
+	Relaxed bool     // the app accepts a machine that cannot sandbox them
+	Rules   []string // the files and folders that hold its rules, which no server writes
+}
+
 // Use makes the servers of an app known in its scope, and releases those that
-// it no longer names. With pinning, nothing is shown before a human accepted it;
-// relaxed, the app accepts a machine that cannot sandbox them. Sandboxed ones may not
-// write the files that hold the rules.
-func (s *Set) Use(scope string, declared []app.Server, pinning, relaxed bool, rules ...string) error {
+// it no longer names.
+func (s *Set) Use(scope string, declared []app.Server, t Terms) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.byScope[scope]
 	var next []*source
 	for _, d := range declared {
-		c := config(d, relaxed)
-		c.Isolation.Rules = rules
-		server, err := s.manager.Server(c)
+		server, err := s.manager.Server(config(d, t))
 		if err != nil {
 			for _, one := range next { // those that were taken for this change
 				if !slices.Contains(old, one) {
@@ -125,7 +128,7 @@ func (s *Set) Use(scope string, declared []app.Server, pinning, relaxed bool, ru
 			}
 			return hideError(d, err)
 		}
-		one := &source{Server: server, set: s, scope: scope, pin: d.Pin || pinning, fromUser: d.FromUser}
+		one := &source{Server: server, set: s, scope: scope, pin: d.Pin || t.Pinning, fromUser: d.FromUser}
 		same := func(o *source) bool { return o.Server == server && o.pin == one.pin && o.fromUser == one.fromUser }
 		if i := slices.IndexFunc(old, same); i >= 0 {
 			server.Release() // the scope holds it already
@@ -180,7 +183,7 @@ func defaultMode(s app.Server) string {
 }
 
 // config is a server of an app file as the manager reads it.
-func config(s app.Server, relaxed bool) mcp.Config {
+func config(s app.Server, t Terms) mcp.Config {
 	c := mcp.Config{
 		Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, EnvAllow: s.EnvAllow, Dir: s.Dir,
 		URL: s.URL, Transport: s.Transport, Protocol: s.Protocol, Headers: s.Headers,
@@ -194,8 +197,9 @@ func config(s app.Server, relaxed bool) mcp.Config {
 		i := s.Isolation
 		c.Isolation = mcp.Isolation{
 			Mode: cmp.Or(i.Mode, defaultMode(s)), Network: i.Network, Readable: i.Readable, Writable: i.Writable,
+			Rules: t.Rules,
 		}
-		c.Isolation.Relaxed = relaxed && c.Isolation.Mode == mcp.Sandboxed
+		c.Isolation.Relaxed = t.Relaxed && c.Isolation.Mode == mcp.Sandboxed
 	}
 	if s.OAuth != nil {
 		o := mcp.OAuth(*s.OAuth)
@@ -289,15 +293,17 @@ func (v Scoped) UpstreamNames() map[string]map[string]string {
 	return names
 }
 
-// SetLogLevel sets the level from which on the servers report their work: those
-// that run at once, and the others when they start.
-func (v Scoped) SetLogLevel(ctx context.Context, level mcp.LogLevel) {
+// SetLogLevel sets the level from which on the servers of some modules report their
+// work: those that run at once, and the others when they start.
+func (v Scoped) SetLogLevel(ctx context.Context, level mcp.LogLevel, of func(module string) bool) {
 	const limit = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var all sync.WaitGroup
 	for _, one := range v.set.sources(v.scope) {
-		all.Go(func() { one.SetLogLevel(ctx, level) })
+		if of(one.Namespace()) {
+			all.Go(func() { one.SetLogLevel(ctx, level) })
+		}
 	}
 	all.Wait()
 }

@@ -81,7 +81,9 @@ type Isolation struct {
 	Readable []string `json:"readable,omitempty"` // it sees these too
 	Writable []string `json:"writable,omitempty"` // it may write these too
 	Relaxed  bool     `json:"relaxed,omitempty"`  // a sandboxed one runs even where this machine has no sandbox
-	Rules    []string `json:"-"`                  // files with the rules of agents, which a sandboxed one may not write
+	// Rules are the files and folders that hold the rules of its app. They are found
+	// with the app, so they do not tell one server from another.
+	Rules []string `json:"-"`
 }
 
 // The modes of isolation. In each, everything that a command starts ends with it.
