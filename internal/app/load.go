@@ -181,6 +181,7 @@ func (f *file) finish() {
 	for _, text := range f.warnings {
 		a.Warnings = append(a.Warnings, a.Hide(text))
 	}
+	a.IDWritten = a.ID != ""
 	a.ID = f.id()
 	a.Name = cmp.Or(a.Name, a.ID)
 	run := &a.Runtime

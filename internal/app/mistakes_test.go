@@ -112,8 +112,10 @@ var mistakes = []struct{ name, text string }{
 	{"not built: data classification", under("max_data_classification: internal")},
 
 	// Variables.
-	{"environment that is not set", "app:\n  name: \"{{env.CALLGATE_NOT_SET}}\"\n"},
-	{"nothing to fall back on", "app:\n  name: \"{{env.CALLGATE_NOT_SET ?? env.CALLGATE_NEITHER}}\"\n"},
+	{"environment that is not set", "search:\n  model: \"{{env.CALLGATE_NOT_SET}}\"\n"},
+	{"nothing to fall back on", "search:\n  model: \"{{env.CALLGATE_NOT_SET ?? env.CALLGATE_NEITHER}}\"\n"},
+	{"environment in what is shown", "app:\n  name: \"{{env.HOME}}\"\n"},
+	{"environment in what is shown, by a variable", "agents:\n- {id: a, role: \"{{v}}\"}\ndev:\n  variables: {v: \"{{env.HOME}}\"}\n"},
 	{"no such variable", "app:\n  name: \"{{regoin}}\"\ndev:\n  variables: {region: eu}\n"},
 	{"no such variable of ours", "app:\n  name: \"{{workdri}}\"\n"},
 	{"a variable without a name", "app:\n  name: \"x {{ }} y\"\n"},

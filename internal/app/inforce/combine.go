@@ -66,6 +66,9 @@ func combineSurface(project, user app.Surface) app.Surface {
 // modules are those of the project. One of which it says nothing is set up as the user
 // says, and so is the module of a server of the user's.
 func modules(project, user *app.App) []app.Module {
+	for i, m := range project.Modules {
+		project.Modules[i].Replaces = !saysNothing(m) && !isServer(user, m.Name) && limits(user, m.Name)
+	}
 	all := slices.Clone(project.Modules)
 	for i, m := range all {
 		if isServer(user, m.Name) {
@@ -86,6 +89,13 @@ func modules(project, user *app.App) []app.Module {
 
 func isServer(a *app.App, module string) bool {
 	return slices.ContainsFunc(a.Servers, func(s app.Server) bool { return app.ServerModule(s.Name) == module })
+}
+
+// limits reports whether an app keeps a module from something by its settings.
+func limits(a *app.App, module string) bool {
+	return slices.ContainsFunc(a.Modules, func(m app.Module) bool {
+		return m.Name == module && (m.Constraints != nil || len(m.Middleware) > 0)
+	})
 }
 
 func saysNothing(m app.Module) bool {

@@ -72,15 +72,14 @@ type Loaded struct {
 	Pending   []string         // what a human has not accepted yet
 	Warnings  []string         // rules that name nothing, tools that could not be loaded
 	Files     inforce.Files
+
+	consents *consent.Consents
+
+	id string // the app's ID, or one of its own where another app has that
 }
 
 // AppID names the app: a folder without an app file is an app of its own.
-func (l *Loaded) AppID() string {
-	if l.App == nil {
-		return filepath.Base(l.Workspace)
-	}
-	return l.App.ID
-}
+func (l *Loaded) AppID() string { return l.id }
 
 // AppFile is the project's app file; empty for none.
 func (l *Loaded) AppFile() string {
@@ -103,10 +102,14 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	}
 	keepPlace(loaded.Files, workspace)
 	a, f, err := l.read(ctx, workspace, loaded.Files)
-	if err != nil || a == nil {
+	if err != nil {
 		return loaded, err
 	}
 	loaded.App = a
+	loaded.identify(l.opt.Consents)
+	if a == nil {
+		return loaded, nil
+	}
 	loaded.Off = turnedOff(a.OfProject())
 	loaded.floor(l.opt.Consents)
 	loaded.warn(a.Warnings...)
@@ -222,7 +225,7 @@ func (l *Loader) learn(ctx context.Context, a *app.App, scope string) error {
 		return nil
 	}
 	for _, t := range known {
-		if text := executable.Given(t, filepath.Dir(project.Path)); text != "" {
+		if text := given(t, project.Path); text != "" {
 			project.Programs = append(project.Programs, app.Program{Tool: t.ID.Dotted(), Text: text})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -125,7 +126,7 @@ func (s *Set) Use(scope string, declared []app.Server, t Terms) error {
 					one.Release()
 				}
 			}
-			return err
+			return hideError(d, err)
 		}
 		one := &source{Server: server, set: s, scope: scope, pin: d.Pin || t.Pinning, fromUser: d.FromUser}
 		same := func(o *source) bool { return o.Server == server && o.pin == one.pin && o.fromUser == one.fromUser }
@@ -150,6 +151,15 @@ func (s *Set) Use(scope string, declared []app.Server, t Terms) error {
 		}
 	}
 	return nil
+}
+
+// hideError is an error about a server's config, without values of the environment.
+func hideError(s app.Server, err error) error {
+	var e *tool.Error
+	if s.Hide == nil || !errors.As(err, &e) {
+		return err
+	}
+	return tool.Errorf(e.Op, e.Kind, "%s", s.Hide(e.Message)).WithHint("%s", s.Hide(e.Hint))
 }
 
 // In returns the servers of one scope.
@@ -178,6 +188,10 @@ func config(s app.Server, t Terms) mcp.Config {
 		Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, EnvAllow: s.EnvAllow, Dir: s.Dir,
 		URL: s.URL, Transport: s.Transport, Protocol: s.Protocol, Headers: s.Headers,
 		CallTimeout: s.Timeout, StartTimeout: s.StartTimeout, Concurrency: s.Concurrency, Everywhere: s.Everywhere,
+		Hide: s.Hide,
+	}
+	if s.URL != "" {
+		c.Dir, c.Project = "", s.Dir
 	}
 	if s.Command != "" {
 		i := s.Isolation
@@ -236,7 +250,7 @@ func (v Scoped) List(ctx context.Context) ([]Server, error) {
 			Parts: newLaunch(one.Config()), FromUser: one.fromUser, Accepted: v.set.mayStart(one.Server) == nil,
 		}
 		if c := one.Config(); c.Command != "" {
-			s.Reach = isolation.Describe(c.Isolation)
+			s.Reach = hide(c, isolation.Describe(c.Isolation))
 			if text := isolation.Missing(); text != "" && c.Isolation.Mode == mcp.Contained {
 				s.Problems = append(s.Problems, text)
 			}

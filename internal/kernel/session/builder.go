@@ -172,7 +172,7 @@ func off(spec Spec, l *apps.Loaded) map[string]bool {
 }
 
 // how is what the app says of showing and finding its tools. Until a human
-// accepts its endpoint, the built-in model searches in its place.
+// accepts its endpoint or its folder, the built-in model searches in its place.
 func (b *Builder) how(l *apps.Loaded) toolview.How {
 	if l.App == nil {
 		return toolview.How{Search: func() app.Search { return app.Search{} }}
@@ -182,7 +182,7 @@ func (b *Builder) how(l *apps.Loaded) toolview.How {
 		Search: func() app.Search {
 			how := l.App.Search
 			if !b.Consents.Of(l.App).Has(consent.Search(l.App)) {
-				how.Endpoint = app.Endpoint{}
+				how.Endpoint, how.Model = app.Endpoint{}, ""
 			}
 			return how
 		},
