@@ -25,6 +25,7 @@ type Approval struct {
 	Claims    []tool.Claim // what it reads and changes
 	AskedAt   time.Time
 	Deadline  time.Time // silence until then is a no
+	Choices   []string  // how a yes may last, as a human is to be shown it; none: it may not
 	Answer    *Answer   // nil while it is pending
 }
 
@@ -45,6 +46,8 @@ type Answer struct {
 	Approve  bool
 	Args     json.RawMessage // the arguments as edited; empty: as they were asked for
 	Always   bool            // approve this tool for the rest of the session
+	Remember int             // a yes that lasts: the number of a choice, from 1; 0: it does not
+	Until    time.Time       // with Remember: when it ends; zero: when it is revoked
 	Feedback string          // told to the model when the answer is no
 	By       string          // who answers; required
 	At       time.Time       // set by the kernel
@@ -54,9 +57,13 @@ func approvalOf(r approval.Request) Approval {
 	a := Approval{
 		ID: r.ID, State: ApprovalState(r.State), Call: r.Call, Workspace: r.Workspace, AppFile: r.AppFile,
 		Risk: r.Risk, Reason: r.Reason, Claims: r.Claims, AskedAt: r.AskedAt, Deadline: r.Deadline,
+		Choices: each(r.Choices, func(c approval.Choice) string { return c.Text }),
 	}
 	if g := r.Answer; g != nil {
-		a.Answer = &Answer{g.Approve, g.Args, g.Always, g.Feedback, g.By, g.At}
+		a.Answer = &Answer{Approve: g.Approve, Args: g.Args, Always: g.Always, Feedback: g.Feedback, By: g.By, At: g.At}
+		if g.Remember != nil {
+			a.Answer.Remember, a.Answer.Until = g.Remember.Choice, g.Remember.Until
+		}
 	}
 	return a
 }
@@ -65,14 +72,7 @@ func approvalOf(r approval.Request) Approval {
 // is any, and a limit of zero is all.
 func (a Approvals) List(ctx context.Context, state ApprovalState, limit int) ([]Approval, error) {
 	requests, err := a.q.List(ctx, approval.State(state), limit)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Approval, len(requests))
-	for i, r := range requests {
-		list[i] = approvalOf(r)
-	}
-	return list, nil
+	return each(requests, approvalOf), err
 }
 
 // Get returns one approval.
@@ -88,6 +88,9 @@ func (a Approvals) Answer(ctx context.Context, id string, answer Answer) error {
 		return tool.Errorf("callgate.Answer", tool.Invalid, "an answer needs By: the human who gave it")
 	}
 	given := approval.Answer{Approve: answer.Approve, Args: answer.Args, Always: answer.Always, Feedback: answer.Feedback}
+	if answer.Remember != 0 {
+		given.Remember = &approval.Remember{Choice: answer.Remember, Until: answer.Until}
+	}
 	return a.q.AnswerVouched(ctx, approval.Voucher{By: answer.By}, id, given)
 }
 

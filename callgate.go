@@ -79,3 +79,12 @@ func (k *Kernel) Artifacts() Artifacts { return Artifacts{k.k.Artifacts} }
 // work that needs a process of its own, such as reading a PDF: a program that
 // opens a kernel begins its main with RunHelpers, and returns if it reports true.
 func RunHelpers() (handled bool) { return pdftext.RunHelper() }
+
+// each converts the elements of a list.
+func each[A, B any](list []A, convert func(A) B) []B {
+	all := make([]B, len(list))
+	for i, one := range list {
+		all[i] = convert(one)
+	}
+	return all
+}

@@ -50,14 +50,7 @@ func (k *Kernel) OpenConversation(ctx context.Context, c ConversationConfig) (*C
 // limit is zero.
 func (k *Kernel) Conversations(ctx context.Context, limit int) ([]ConversationInfo, error) {
 	list, err := k.k.Conversations.List(ctx, limit)
-	if err != nil {
-		return nil, err
-	}
-	infos := make([]ConversationInfo, len(list))
-	for i, info := range list {
-		infos[i] = infoOf(info)
-	}
-	return infos, nil
+	return each(list, infoOf), err
 }
 
 // DeleteConversation deletes a conversation, and what modules keep for it. The

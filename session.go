@@ -113,11 +113,7 @@ func (s *Session) Do(ctx context.Context, c Call) *tool.Result { return s.s.Call
 // DoAll makes calls side by side and returns their results in order. Calls that
 // touch the same thing happen in order.
 func (s *Session) DoAll(ctx context.Context, calls []Call) []*tool.Result {
-	requests := make([]session.CallRequest, len(calls))
-	for i, c := range calls {
-		requests[i] = c.request()
-	}
-	return s.s.CallAll(ctx, requests, nil)
+	return s.s.CallAll(ctx, each(calls, Call.request), nil)
 }
 
 // Collect returns the result of a call that was left waiting, once it has ended.
@@ -147,14 +143,7 @@ func toolOf(t toolview.Tool) Tool {
 // Tools returns the tools that the session may call, by name.
 func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
 	list, err := s.s.View().List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	tools := make([]Tool, len(list))
-	for i, t := range list {
-		tools[i] = toolOf(t)
-	}
-	return tools, nil
+	return each(list, toolOf), err
 }
 
 // Tool returns the one tool that a name, in any spelling, means.

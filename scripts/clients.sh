@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Real MCP clients against the real program, set up with the very words of the
 # quickstart in docs/MCP.md: three coding agents at once, each with a scripted model
-# (scripts/scriptedllm) that calls a server's tool with a wrong type, hits an
-# approval which somebody else answers, and finishes; one that answers in the
-# client's own form; and the inspector's command line in the place of the editors.
+# (scripts/scriptedllm) that calls a server's tool with a wrong type, hits approvals
+# which a person answers in a terminal of their own (scripts/persontest), one of them for
+# ever, and finishes; then each once more, which nobody is asked about; before them one
+# that answers in the client's own form; and the inspector's command line in the place
+# of the editors.
 # They share one kernel, which the first of them starts. Clients that cannot be
 # installed are passed over, and the line at the end says which; without npm all are.
 set -euo pipefail
@@ -60,6 +62,7 @@ words() {
 }
 
 go build -o "$scratch/scriptedllm" ./scripts/scriptedllm
+go build -o "$scratch/person" ./scripts/persontest
 [ ! -e "$HOME/.npmrc" ] || npmrc=$(cat "$HOME/.npmrc") # where packages come from, for npx
 export HOME="$scratch/home" npm_config_cache="$cache/../cache"
 unset CALLGATE_STATE XDG_CONFIG_HOME XDG_STATE_HOME CALLGATE_TOKEN
@@ -69,27 +72,39 @@ workspace() { # workspace NAME: a folder with a file; goes there
   mkdir "$scratch/$1"; cd "$scratch/$1"
   printf 'hello\nworld\n' > greeting.txt
 }
-passed=()
+form=() terminal=() remembered=() entries=() # which clients passed
 
-# What the models do: read with a wrong type, and write, which asks.
+# What the models do: read with a wrong type, and write twice, which asks. In a later
+# session they make the second write again.
 cat > "$scratch/steps.json" <<'JSON'
 {"steps": [
   {"tool": "mcp_files__read_text_file", "args": {"path": "greeting.txt", "head": "1"}, "want": "hello"},
-  {"tool": "mcp_files__write_file", "args": {"path": "note.txt", "content": "written\n"}, "again": "waiting for approval", "want": "note.txt"}],
+  {"tool": "mcp_files__write_file", "args": {"path": "note.txt", "content": "written\n"}, "again": "waiting for approval", "want": "wrote to note.txt"},
+  {"tool": "mcp_files__write_file", "args": {"path": "kept.txt", "content": "kept\n"}, "again": "waiting for approval", "want": "wrote to kept.txt"},
+  {"tool": "mcp_files__write_file", "args": {"path": "kept.txt", "content": "kept\n"}, "want": "wrote to kept.txt"}],
  "done": "ALL STEPS WERE MADE"}
 JSON
-ready=$scratch/address
-"$scratch/scriptedllm" -script "$scratch/steps.json" -log "$scratch/model.log" > "$ready" & pids+=($!)
-until [ -s "$ready" ]; do kill -0 $! 2>/dev/null || fail 'the scripted model did not come up'; sleep 0.05; done
-model=$(cat "$ready")
-
-# Each client: its quickstart, and beside it only which model it asks.
-run() { # run CLIENT WORDS: the words, for a minute at most, with the client in reach
-  PATH="$cache/$1/node_modules/.bin:$PATH" timeout -k 5 60 sh -ec "$2" </dev/null
+cat > "$scratch/later.json" <<'JSON'
+{"steps": [{"tool": "mcp_files__write_file", "args": {"path": "kept.txt", "content": "kept\n"}, "want": "wrote to kept.txt"}],
+ "done": "IT RAN UNASKED"}
+JSON
+script() { # script NAME: a model that follows NAME.json; sets address
+  "$scratch/scriptedllm" -script "$scratch/$1.json" -log "$scratch/$1.log" > "$scratch/$1.address" & pids+=($!)
+  until [ -s "$scratch/$1.address" ]; do kill -0 $! 2>/dev/null || fail 'the scripted model did not come up'; sleep 0.05; done
+  address=$(cat "$scratch/$1.address")
 }
+script later; later=$address
+script steps; model=$address
+
+# Each client: its quickstart, which a person types, and beside it only which model it
+# asks. ask_CLIENT has its model work.
+run() { # run CLIENT WORDS [PERSON]: the words, for a minute at most, with the client in reach
+  PATH="$cache/$1/node_modules/.bin:$PATH" ${3:-} timeout --foreground -k 5 60 sh -ec "$2" </dev/null
+}
+typed() { run "$1" "$2" "$scratch/person"; } # typed CLIENT WORDS: the same, in a terminal
 codex() {
   workspace codex
-  run codex "$(words Codex 1)"
+  typed codex "$(words Codex 1)"
   mkdir "$HOME/.codex"
   cat > "$HOME/.codex/config.toml" <<TOML
 model = "scripted"
@@ -102,18 +117,22 @@ wire_api = "responses"
 env_key = "LOCAL_KEY"
 $(words Codex 2)
 TOML
-  LOCAL_KEY=x run codex "$(words Codex 3)"
+  ask_codex
 }
+ask_codex() { LOCAL_KEY=x run codex "$(words Codex 3)"; }
 claude() {
   workspace "${1:-claude}"
-  export ANTHROPIC_BASE_URL="http://$model" ANTHROPIC_API_KEY=x ENABLE_TOOL_SEARCH=false CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1
-  run claude "$(words 'Claude Code' 1)"
+  typed claude "$(words 'Claude Code' 1)"
   ${2:-true}
-  run claude "$(words 'Claude Code' 2)"
+  ask_claude
+}
+ask_claude() {
+  ANTHROPIC_BASE_URL="http://$model" ANTHROPIC_API_KEY=x ENABLE_TOOL_SEARCH=false CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 \
+    run claude "$(words 'Claude Code' 2)"
 }
 opencode() {
   workspace opencode
-  run opencode "$(words opencode 1)"
+  typed opencode "$(words opencode 1)"
   words opencode 2 > opencode.json
   mkdir -p "$HOME/.config/opencode"
   cat > "$HOME/.config/opencode/opencode.json" <<JSON
@@ -121,14 +140,15 @@ opencode() {
  "provider": {"local": {"npm": "@ai-sdk/openai-compatible", "name": "local", "models": {"scripted": {"name": "scripted"}},
    "options": {"baseURL": "http://$model/v1", "apiKey": "x"}}}}
 JSON
-  OPENCODE_DISABLE_MODELS_FETCH=1 OPENCODE_DISABLE_AUTOUPDATE=1 run opencode "$(words opencode 3)"
+  ask_opencode
 }
+ask_opencode() { OPENCODE_DISABLE_MODELS_FETCH=1 OPENCODE_DISABLE_AUTOUPDATE=1 run opencode "$(words opencode 3)"; }
 
 # The editors cannot run here, so the inspector starts what their entry says, in
 # another folder, as they may.
 editor() { # editor NAME KEY
   workspace "$2"
-  run inspector "$(words "$1" 1)" > "$scratch/$2.out" 2>&1 || fail "$1: $(cat "$scratch/$2.out")"
+  typed inspector "$(words "$1" 1)" > "$scratch/$2.out" 2>&1 || fail "$1: $(cat "$scratch/$2.out")"
   local args
   args=$(words "$1" 2 | tr -d '\n' | sed -n 's/.*"args": *\[\([^]]*\)\].*/\1/p' | tr -d '",')
   args=${args//'${workspaceFolder}'/$scratch/$2}
@@ -138,13 +158,20 @@ editor() { # editor NAME KEY
   expect 'hello' inspect --method tools/call --tool-name mcp_files__read_text_file --tool-arg path=greeting.txt head=1
   args="$args --mode discovery"
   expect 'read_text_file' inspect --method tools/call --tool-name search_tools --tool-arg 'query=lire un fichier'
-  cd "$root"; passed+=("$2")
+  cd "$root"; entries+=("$2")
 }
 ended() { # ended NAME PID: a client made all its steps
   wait "$2" || fail "$1 ended badly: $(tail -c 4000 "$scratch/$1.out")"
   expect 'ALL STEPS WERE MADE' cat "$scratch/$1.out"
   expect 'written' cat "$scratch/$1/note.txt"
-  passed+=("$1")
+  expect 'kept' cat "$scratch/$1/kept.txt"
+}
+again() { # again NAME CLIENT: in a new session, with nobody to ask, what was remembered runs
+  cd "$scratch/$1"; rm kept.txt
+  if ! model=$later "ask_$2" > "$scratch/$1.later" 2>&1; then fail "$1 ended badly, the second time: $(tail -c 4000 "$scratch/$1.later")"; fi
+  expect 'IT RAN UNASKED' cat "$scratch/$1.later"
+  expect 'kept' cat kept.txt
+  cd "$root"; remembered+=("$1")
 }
 start() { # start NAME COMMAND…: sets pid
   "${@:2}" > "$scratch/$1.out" 2>&1 & pid=$!; pids+=("$pid")
@@ -152,36 +179,58 @@ start() { # start NAME COMMAND…: sets pid
 
 # 1. Answered in the client's form. Of these clients Claude Code alone can be made to
 # answer it without a person, by a hook; Codex exec and opencode run show no form.
-agents=()
-form() {
+hook() {
   mkdir -p .claude
-  printf '%s' '{"hooks": {"Elicitation": [{"hooks": [{"type": "command", "command": "sh ./answer"}]}]}}' > .claude/settings.json
-  cat > answer <<'SH'
-cat > asked.json
-echo '{"hookSpecificOutput": {"hookEventName": "Elicitation", "action": "accept", "content": {"approve": true}}}'
-SH
+  printf '%s' '{"hooks": {"Elicitation": [{"hooks": [{"type": "command", "command": "node ./answer"}]}]}}' > .claude/settings.json
+  cat > answer <<'JS'
+const text = require('fs').readFileSync(0, 'utf8');
+require('fs').appendFileSync('asked.json', text + '\n');
+const choices = o => o && typeof o === 'object' ? o.remember?.enum ?? Object.values(o).map(choices).find(c => c) : undefined;
+const content = {approve: true};
+if (text.includes('kept.txt')) content.remember = choices(JSON.parse(text))[1]; // the first is: once
+console.log(JSON.stringify({hookSpecificOutput: {hookEventName: 'Elicitation', action: 'accept', content}}));
+JS
 }
 if here claude; then
-  start claude-form claude claude-form form; ended claude-form "$pid"
+  start claude-form claude claude-form hook; ended claude-form "$pid"; form+=(claude)
   expect 'write_file' cat "$scratch/claude-form/asked.json"
 fi
 
-# 2. Answered from another terminal, by somebody who is none of the clients.
+# 2. Answered from another terminal, by a person who is none of the clients, and the
+# second write with a yes that lasts.
 human() {
+  local id how
   until [ -S "$state/kernel.sock" ]; do sleep 0.1; done
   while sleep 0.2; do
-    for id in $(callgate approvals list --json 2>/dev/null | sed -n 's/.*"id": *"\([^"]*\)".*/\1/p'); do callgate approvals approve "$id" || true; done
+    for id in $(callgate approvals list --json 2>/dev/null | sed -n 's/.*"id": *"\([^"]*\)".*/\1/p'); do
+      how=; ! callgate approvals show "$id" | grep -q 'kept\.txt' || how='--remember exact'
+      "$scratch/person" callgate approvals approve "$id" $how || true
+    done
   done
 }
-human > "$scratch/human.log" 2>&1 & pids+=($!)
+human > "$scratch/human.log" 2>&1 & human=$!; pids+=("$human")
 running=()
 for name in codex claude opencode; do
   here "$name" || continue
   start "$name" "$name"; running+=("$name:$pid")
 done
-for one in "${running[@]}"; do ended "${one%:*}" "${one#*:}"; agents+=("${one%:*}"); done
+for one in "${running[@]}"; do ended "${one%:*}" "${one#*:}"; terminal+=("${one%:*}"); done
 
-# 3. Remembered: here comes a yes that lasts, and a client that is not asked again.
+kill "$human"; wait "$human" 2>/dev/null || true
+
+# 3. Remembered: each client once more, in a new session, with the form's hook gone and
+# nobody at a terminal.
+settings_of() { # settings_of CLIENT: where it says which model to ask
+  [ "$1" = codex ] && echo "$HOME/.codex/config.toml" || echo "$HOME/.config/opencode/opencode.json"
+}
+if here claude; then
+  rm -r "$scratch/claude-form/.claude"
+  again claude-form claude
+fi
+for name in "${terminal[@]}"; do
+  [ "$name" = claude ] || sed -i "s/$model/$later/" "$(settings_of "$name")"
+  again "$name" "$name"
+done
 
 if here inspector; then
   editor Cursor cursor
@@ -195,13 +244,15 @@ recorded() { # recorded NAME WORDS…: one record has all the words
   local left=$journal name=$1 word; shift
   for word; do left=$(grep -F -- "$word" <<<"$left") || fail "$name: no record has $*"; done
 }
-for name in "${agents[@]}"; do
+for name in "${terminal[@]}"; do
   recorded "$name" "\"agent\":\"$name" '"kind":"ended"' '"tool":"mcp_files:read_text_file@' '"head":1' '"status":"success"'
   recorded "$name" "\"agent\":\"$name" '"kind":"asked"' "$scratch/$name" '"tool":"mcp_files:write_file@'
   recorded "$name" "\"agent\":\"$name" '"kind":"answered"' '"verdict":"approved"'
   recorded "$name" "\"agent\":\"$name" '"kind":"ended"' '"tool":"mcp_files:write_file@' '"status":"success"'
+  recorded "$name" "\"agent\":\"$name" '"kind":"asked"' '"reason":"grant ' "$scratch/$name"
 done
 for name in "${!package[@]}"; do here "$name" || echo "clients: $name was passed over, it cannot be installed here"; done
-[ ${#passed[@]} -gt 0 ] || { echo 'clients: skipped, none can be installed from npm here'; exit 0; }
+[ $((${#terminal[@]} + ${#entries[@]})) -gt 0 ] || { echo 'clients: skipped, none can be installed from npm here'; exit 0; }
 expect 'intact' callgate log verify
-echo "clients: ${passed[*]} passed"
+echo "clients: passed; answered in the client's form: ${form[*]}; from another terminal: ${terminal[*]};" \
+  "remembered: ${remembered[*]}; entries of editors: ${entries[*]}"

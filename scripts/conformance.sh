@@ -35,6 +35,7 @@ trap 'exit 130' INT TERM
 fail() { printf 'conformance: %s\n' "$*" >&2; exit 1; }
 
 go build -o "$scratch/callgate" ./cmd/callgate
+go build -o "$scratch/person" ./scripts/persontest # an app and a server are accepted by a person at a terminal
 go build -o "$scratch/fixture" github.com/modelcontextprotocol/go-sdk/conformance/everything-server
 
 # A server on the newest protocol cannot ask in the middle of a call, so for the
@@ -44,10 +45,12 @@ serve() { # serve VERSION: sets url
   mkdir "$work"
   [ "$1" = 2026-07-28 ] || pin=", protocol: \"$1\""
   printf 'tools:\n  modules: {mcp: {config: {servers: {fixture: {command: "%s"%s}}}}}\n  capabilities: {default_policy: auto}\n' "$scratch/fixture" "$pin" > "$work/callgate.yaml"
-  "$scratch/callgate" --state "$scratch/state" -C "$work" mcp trust fixture --yes >"$work/trust.log" 2>&1 || fail "the fixture cannot be used: $(cat "$work/trust.log")"
+  for what in 'app trust' 'mcp trust fixture'; do
+    "$scratch/person" "$scratch/callgate" --state "$scratch/state" -C "$work" $what >"$work/trust.log" 2>&1 || fail "the fixture cannot be used: $(cat "$work/trust.log")"
+  done
   "$scratch/callgate" --state "$scratch/state" -C "$work" mcp --private --http 127.0.0.1:0 --no-auth --forms --mode direct --bare-names >"$work/http.log" 2>&1 & pid=$!
   for _ in $(seq 100); do
-    url=$(sed -n 's/.*serving MCP at \(http:[^ ]*\).*/\1/p' "$work/http.log")
+    url=$(sed -n 's/.*serving MCP at \(http:[^ ]*\).*/\1/p' "$work/http.log" 2>/dev/null || true) # it may not be there yet
     [ -z "$url" ] || return 0
     kill -0 "$pid" 2>/dev/null || break
     sleep 0.1

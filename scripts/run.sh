@@ -20,7 +20,10 @@ agents:
 tools:
   modules: {filesystem: {}, shell: {}, git: {}, memory: {}, web: {}, http: {}}
   capabilities:
-    default_policy: auto
+    grant: # these run at once; what no rule names asks you first
+      - {module: filesystem, actions: [read, list, glob, grep]}
+      - {module: git, actions: [status, log, diff, show]}
+      - {module: memory}
     approve:
       - {module: filesystem, actions: [write, edit, delete, move]}
       - {module: shell}

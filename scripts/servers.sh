@@ -16,6 +16,7 @@ if [ ! -x "$cache/node_modules/.bin/mcp-server-everything" ]; then
   fi
 fi
 bin=$root/$cache/node_modules/.bin
+go build -o bin/person ./scripts/persontest # a server is accepted by a person at a terminal
 scratch=$(mktemp -d)
 pids=()
 finish() { for p in "${pids[@]}"; do kill "$p" 2>/dev/null || true; done; rm -rf "$scratch"; }
@@ -45,17 +46,18 @@ export CALLGATE_STATE="$scratch/state"
 mkdir "$scratch/work"; cd "$scratch/work"
 printf 'hello\n' > a.txt
 printf 'tools:\n  capabilities: {default_policy: auto}\n' > callgate.yaml
-expect '15 tools' callgate mcp add everything --yes -- "$bin/mcp-server-everything"
-expect 'can be used' callgate mcp add files --yes -- "$bin/mcp-server-filesystem" "$scratch/work"
-expect 'can be used' callgate mcp add memory --yes --env "MEMORY_FILE_PATH=$scratch/memory.json" -- "$bin/mcp-server-memory"
-expect 'can be used' callgate mcp add thinking --yes -- "$bin/mcp-server-sequential-thinking"
+expect 'accepted' person callgate app trust
+expect '15 tools' person callgate mcp add everything -- "$bin/mcp-server-everything"
+expect 'can be used' person callgate mcp add files -- "$bin/mcp-server-filesystem" "$scratch/work"
+expect 'can be used' person callgate mcp add memory --env "MEMORY_FILE_PATH=$scratch/memory.json" -- "$bin/mcp-server-memory"
+expect 'can be used' person callgate mcp add thinking -- "$bin/mcp-server-sequential-thinking"
 # The same four once more, in the sandbox: their folder, their packages, no network.
-expect '15 tools' callgate mcp add everything2 --isolation sandboxed --yes -- "$bin/mcp-server-everything"
-expect 'can be used' callgate mcp add files2 --isolation sandboxed --yes -- "$bin/mcp-server-filesystem" "$scratch/work"
-expect 'can be used' callgate mcp add memory2 --isolation sandboxed --yes --env "MEMORY_FILE_PATH=$scratch/work/memory.json" -- "$bin/mcp-server-memory"
-expect 'can be used' callgate mcp add thinking2 --isolation sandboxed --yes -- "$bin/mcp-server-sequential-thinking"
-serve streamableHttp; expect 'can be used' callgate mcp add web --yes --url "http://127.0.0.1:$port/mcp"
-serve sse; expect 'can be used' callgate mcp add oldweb --yes --url "http://127.0.0.1:$port/sse"
+expect '15 tools' person callgate mcp add everything2 --isolation sandboxed -- "$bin/mcp-server-everything"
+expect 'can be used' person callgate mcp add files2 --isolation sandboxed -- "$bin/mcp-server-filesystem" "$scratch/work"
+expect 'can be used' person callgate mcp add memory2 --isolation sandboxed --env "MEMORY_FILE_PATH=$scratch/work/memory.json" -- "$bin/mcp-server-memory"
+expect 'can be used' person callgate mcp add thinking2 --isolation sandboxed -- "$bin/mcp-server-sequential-thinking"
+serve streamableHttp; expect 'can be used' person callgate mcp add web --url "http://127.0.0.1:$port/mcp"
+serve sse; expect 'can be used' person callgate mcp add oldweb --url "http://127.0.0.1:$port/sse"
 
 # One kernel, all servers at once.
 callgate up > "$scratch/up.log" 2>&1 & kernel=$!; pids+=($kernel)
@@ -81,13 +83,14 @@ expect 'running' callgate mcp servers
 expect 'discovery' callgate plan --window 8000 --mode discovery
 
 # No server reads the kernel's state, whatever folder it was given.
-expect 'can be used' callgate mcp add all --yes -- "$bin/mcp-server-filesystem" /
+expect 'can be used' person callgate mcp add all -- "$bin/mcp-server-filesystem" /
 if callgate tools call mcp_all.read_text_file --path "$CALLGATE_STATE/human.key" >/dev/null 2>&1; then echo 'servers: the key of the human was read' >&2; exit 1; fi
 expect 'hello' callgate tools call mcp_all.read_text_file --path "$scratch/work/a.txt"
 
 # A server that is killed comes back; a kernel that is killed leaves nothing.
 node=$(pgrep -f "$bin/mcp-server-filesystem $scratch/work" | head -1)
 kill -9 "$node"
+for _ in $(seq 100); do kill -0 "$node" 2>/dev/null || break; sleep 0.05; done # a call that meets the death is told so
 expect 'hello' callgate tools call mcp_files.read_text_file --path "$scratch/work/a.txt"
 kill -9 "$kernel"; wait "$kernel" 2>/dev/null || true
 for _ in $(seq 100); do pgrep -f "$bin/mcp-server-(filesystem|memory|sequential-thinking)" >/dev/null || break; sleep 0.1; done

@@ -5,7 +5,7 @@
 # already run as an ordinary user, and only the second user is missing.
 set -euo pipefail
 root=$(pwd)
-suites=(sandbox module/shell source/executable statedir peer ownership daemon cli)
+suites=(sandbox module/shell source/executable source/mcp/isolation statedir peer ownership daemon cli)
 if [ "$(id -u)" -ne 0 ]; then
   echo 'users: skipped, making users needs root (the suites ran as an ordinary user already)'
   exit 0
@@ -34,7 +34,7 @@ trap finish EXIT
 chmod 711 "$scratch"
 mkdir "$scratch/tree" "$scratch/home"
 git ls-files -z -- internal/cli internal/daemon internal/sandbox internal/module/shell internal/source/executable \
-  internal/statedir internal/peer internal/ownership docs go.mod | xargs -0 cp --parents -t "$scratch/tree"
+  internal/source/mcp/isolation internal/statedir internal/peer internal/ownership docs go.mod | xargs -0 cp --parents -t "$scratch/tree"
 for suite in "${suites[@]}"; do
   go test -c -o "$scratch/tree/internal/$suite/suite" "./internal/$suite" &
   [ "$(jobs -rp | wc -l)" -lt 2 ] || wait -n

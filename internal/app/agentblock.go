@@ -62,7 +62,7 @@ func (b agentBlock) agent(e node.Entry) {
 
 func (b agentBlock) id(to *string) node.Read {
 	return func(e node.Entry) {
-		id, ok := b.Text(e)
+		id, ok := b.WithoutEnv().Text(e)
 		if ok && !nameForm.MatchString(id) {
 			b.Fail(e.At, "use letters, digits, - and _",
 				"%s is %s, which cannot be an agent's id", e.Name(), node.Quote(id))

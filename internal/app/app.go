@@ -40,6 +40,7 @@ type App struct {
 	Agents     []Agent
 	Runtime    Runtime
 	Skills     []Skill
+	Profiles   []Profile
 	Middleware []Middleware // around the texts of a conversation
 	Warnings   []string     // what is allowed and probably a mistake
 	// Programs are the executables of Dirs, and Wider is what Rules grant over the
@@ -121,6 +122,8 @@ func (a *App) RuleFiles() []string {
 // Identity is what an app is called.
 type Identity struct {
 	ID          string // a slug; the folder's name unless the file says otherwise
+	IDWritten   bool   // the file says otherwise
+	IDOwner     string // another app file or folder that has it already; the kernel adds it
 	Name        string // for people; the ID unless the file says otherwise
 	Version     string
 	Description string
@@ -138,6 +141,7 @@ type Module struct {
 	Middleware  []Middleware // around its calls, the first outermost
 	Env         []string     // variables of the environment that its block uses
 	FromUser    bool         // it is in the user's own file, and needs no consent
+	Replaces    bool         // it stands in the place of the user's own settings, which keep it from something
 }
 
 // Step is one call that sets a module up.

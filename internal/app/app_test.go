@@ -79,7 +79,7 @@ tools:
 `)
 	want := &app.App{
 		Path:     "work/My Project/callgate.yaml",
-		Identity: app.Identity{ID: "demo", Name: "A Demo", Version: "2.1", Description: "Two lines\nof text.\n"},
+		Identity: app.Identity{ID: "demo", IDWritten: true, Name: "A Demo", Version: "2.1", Description: "Two lines\nof text.\n"},
 		Modules: []app.Module{
 			{Name: "shell", Config: map[string]any{"timeout": uint64(30)}},
 			{Name: "filesystem", Config: map[string]any{

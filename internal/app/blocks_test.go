@@ -182,15 +182,15 @@ func TestVariables(t *testing.T) {
 		write(
 			t,
 			file,
-			"app:\n  app_id: demo\n  description: |-\n    "+text+"\ndev:\n  variables: {name: '{{first}} lovelace', first: ada, count: 3, flag: true}\n",
+			"app:\n  app_id: demo\nagents:\n- id: main\n  system_prompt: |-\n    "+text+"\ndev:\n  variables: {name: '{{first}} lovelace', first: ada, count: 3, flag: true}\n",
 		)
 		a, err := app.LoadWith(file, known, vars)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
-		if a.Description != want {
-			t.Errorf("%q is %q, want %q", text, a.Description, want)
+		if got := a.Agents[0].SystemPrompt; got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func newFile(r *node.Reader, s *scope, a *App) *file {
 func (f *file) read(e node.Entry) {
 	blocks := map[string]node.Read{
 		"app": f.identityBlock, "tools": f.toolsBlock, "runtime": f.runtimeBlock, "search": f.searchBlock,
-		"security": f.securityBlock, "dev": f.devBlock, "agents": f.agents.read,
+		"security": f.securityBlock, "dev": f.devBlock, "agents": f.agents.read, "profiles": f.profilesBlock,
 	}
 	for _, first := range []string{"dev", "app"} {
 		for _, in := range f.Entries(e, "its keys are "+strings.Join(slices.Sorted(maps.Keys(blocks)), ", ")) {

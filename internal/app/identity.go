@@ -12,6 +12,7 @@ const maxID = 64
 // readIdentity reads the block app. It fills in the identity as it goes, since
 // a later key may use {{app.id}}.
 func readIdentity(r *node.Reader, to *Identity, e node.Entry) {
+	r = r.WithoutEnv() // other places write {{app.name}}
 	r.Mapping(levelApp, e, map[string]node.Read{
 		"app_id":      readID(r, &to.ID),
 		"name":        r.Label(&to.Name),

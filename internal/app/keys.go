@@ -50,6 +50,7 @@ const (
 	levelSkill        = "dev.skills"
 	levelInclude      = "dev.include"
 	levelMiddleware   = "middleware"
+	levelProfile      = "profiles.<profile>"
 )
 
 // keyHomes says where keys belong that are often written elsewhere.

@@ -14,10 +14,11 @@ import (
 // linker keeps the names by which one part of the file refers to another. They
 // are looked up when the whole file is read.
 type linker struct {
-	known   KnownModules
-	modules []moduleRef
-	skills  []skillRef
-	keys    []missingKey
+	known    KnownModules
+	modules  []moduleRef
+	profiles []profileRef
+	skills   []skillRef
+	keys     []missingKey
 }
 
 // moduleRef is where the file names a module, and perhaps an action of it.
@@ -76,6 +77,7 @@ func (f *file) link() {
 	f.linkSkills()
 	f.linkEntry()
 	f.linkModules()
+	f.linkProfiles()
 	f.compile()
 }
 

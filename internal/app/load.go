@@ -25,6 +25,9 @@ type Vars struct {
 	// file.
 	ServerDir string
 	IsUser    bool // the file is the user's own, which turns no module off by not listing it
+	// Partial says that not all modules and servers are known yet, so what profiles
+	// name is not looked up.
+	Partial bool
 }
 
 func (v Vars) withDefaults(folder string) Vars {
@@ -139,6 +142,11 @@ func Parse(name string, data []byte, known KnownModules) (*App, error) {
 	return parse(name, filepath.Dir(name), data, known, Vars{})
 }
 
+// ParsePart is Parse for a text of which nothing beside it is known: see Vars.Partial.
+func ParsePart(name string, data []byte, known KnownModules) (*App, error) {
+	return parse(name, filepath.Dir(name), data, known, Vars{Partial: true})
+}
+
 func parse(name, folder string, data []byte, known KnownModules, vars Vars) (*App, error) {
 	name = strings.ToValidUTF8(name, "�")
 	s := newScope(known, folder, vars)
@@ -173,6 +181,7 @@ func (f *file) finish() {
 	for _, text := range f.warnings {
 		a.Warnings = append(a.Warnings, a.Hide(text))
 	}
+	a.IDWritten = a.ID != ""
 	a.ID = f.id()
 	a.Name = cmp.Or(a.Name, a.ID)
 	run := &a.Runtime

@@ -112,8 +112,10 @@ var mistakes = []struct{ name, text string }{
 	{"not built: data classification", under("max_data_classification: internal")},
 
 	// Variables.
-	{"environment that is not set", "app:\n  name: \"{{env.CALLGATE_NOT_SET}}\"\n"},
-	{"nothing to fall back on", "app:\n  name: \"{{env.CALLGATE_NOT_SET ?? env.CALLGATE_NEITHER}}\"\n"},
+	{"environment that is not set", "search:\n  model: \"{{env.CALLGATE_NOT_SET}}\"\n"},
+	{"nothing to fall back on", "search:\n  model: \"{{env.CALLGATE_NOT_SET ?? env.CALLGATE_NEITHER}}\"\n"},
+	{"environment in what is shown", "app:\n  name: \"{{env.HOME}}\"\n"},
+	{"environment in what is shown, by a variable", "agents:\n- {id: a, role: \"{{v}}\"}\ndev:\n  variables: {v: \"{{env.HOME}}\"}\n"},
 	{"no such variable", "app:\n  name: \"{{regoin}}\"\ndev:\n  variables: {region: eu}\n"},
 	{"no such variable of ours", "app:\n  name: \"{{workdri}}\"\n"},
 	{"a variable without a name", "app:\n  name: \"x {{ }} y\"\n"},
@@ -360,6 +362,24 @@ var mistakes = []struct{ name, text string }{
 	{"hooks of other files", "dev: {include: {hooks: [x.yaml]}}\n"},
 	{"an included file that is not there", "dev: {include: {agents: [x.yaml]}}\n"},
 	{"includes that are text", "dev: {include: {agents: x.yaml}}\n"},
+
+	// Profiles.
+	{"a profile with a misspelt module", "profiles: {review: {modules: [filesytem]}}\n"},
+	{"a profile with a module that nobody has", "profiles: {review: {modules: [kitchen]}}\n"},
+	{"a profile with a misspelt action", "profiles: {review: {actions: [filesystem.raed]}}\n"},
+	{"a profile with an action of no module", "profiles: {review: {actions: [filesytem.read]}}\n"},
+	{"a profile with an action without its module", "profiles: {review: {actions: [read]}}\n"},
+	{"a profile with a misspelt server", servers("github: {command: x}") + "profiles: {review: {servers: [gihub]}}\n"},
+	{"a profile with a server where there is none", "profiles: {review: {servers: [github]}}\n"},
+	{"a profile with a server as a module", servers("github: {command: x}") + "profiles: {review: {modules: [github]}}\n"},
+	{"a profile with a server's module", servers("github: {command: x}") + "profiles: {review: {modules: [mcp_github]}}\n"},
+	{"a profile with a server's action", servers("github: {command: x}") + "profiles: {review: {actions: [github.get]}}\n"},
+	{"a profile that gives nothing", "profiles: {review: {surface: direct}}\n"},
+	{"a profile with nothing in it", "profiles: {review: }\n"},
+	{"a profile with a bad name", "profiles: {Code Review: {modules: [shell]}}\n"},
+	{"a profile with a key of its own", "profiles: {review: {module: [shell]}}\n"},
+	{"a profile with a surface of its own", "profiles: {review: {modules: [shell], surface: small}}\n"},
+	{"profiles that are a list", "profiles: [review]\n"},
 
 	{
 		"several at once",

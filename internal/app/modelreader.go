@@ -38,7 +38,7 @@ func (r modelReader) read(e node.Entry) *Model {
 	r.Mapping(levelBrain, e, map[string]node.Read{
 		"provider":    r.TextInto(&m.Provider),
 		"provider_id": r.TextInto(&m.Provider),
-		"model":       r.TextInto(&m.Name),
+		"model":       r.name(m),
 		"backend":     r.Choice(&m.Backend, "openai_compat", "anthropic", "github_copilot"),
 		"config":      func(in node.Entry) { r.connection(in, m) },
 		"credential":  func(in node.Entry) { m.Credential = credential.Read(r.Reader, in, r.id()) },
@@ -86,13 +86,13 @@ func (r modelReader) connection(e node.Entry, to *Model) {
 			to.Key, _ = r.Text(in)
 			text, _ := in.Scalar()
 			to.KeyInFile = to.Key != "" && !strings.Contains(text, "{{")
-			to.DataSent = append(to.DataSent, dataSent("a key", in))
+			to.DataSent = append(to.DataSent, r.variables.Sent("a key", in, to.Key))
 		},
 		"headers": func(in node.Entry) {
 			to.Headers = map[string]string{}
 			for _, h := range r.Entries(in, "write one header on each line, such as X-Team: search") {
 				to.Headers[h.Key], _ = r.Text(h)
-				to.DataSent = append(to.DataSent, dataSent("the header "+h.Key, h))
+				to.DataSent = append(to.DataSent, r.variables.Sent("the header "+h.Key, h, to.Headers[h.Key]))
 			}
 		},
 	})
@@ -102,13 +102,16 @@ func isWebAddress(url string) bool {
 	return strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://")
 }
 
-// dataSent says what is sent: references as they are written, and never a
-// value.
-func dataSent(what string, e node.Entry) string {
-	if text, ok := e.Scalar(); ok && strings.Contains(text, "{{") {
-		return what + " " + text
+// name reads the name of a model. The provider is sent it, so one with a variable in
+// it is something that the app sends.
+func (r modelReader) name(to *Model) node.Read {
+	return func(e node.Entry) {
+		mark := r.variables.Mark()
+		to.Name, _ = r.Text(e)
+		if len(r.variables.Since(mark)) > 0 {
+			to.DataSent = append(to.DataSent, r.variables.Sent("the model's name", e, to.Name))
+		}
 	}
-	return what + " that stands in the file"
 }
 
 // context reads how a conversation is kept within its window, and the window.

@@ -14,6 +14,7 @@ type scope struct {
 	known     KnownModules
 	folder    string   // of the file
 	isUser    bool     // see Vars
+	partial   bool     // see Vars
 	identity  Identity // as far as it has been read
 	variables *variable.Set
 	links     *linker
@@ -22,7 +23,7 @@ type scope struct {
 }
 
 func newScope(known KnownModules, folder string, vars Vars) *scope {
-	s := &scope{known: known, folder: folder, isUser: vars.IsUser, links: &linker{known: known}}
+	s := &scope{known: known, folder: folder, isUser: vars.IsUser, partial: vars.Partial, links: &linker{known: known}}
 	vars = vars.withDefaults(folder)
 	s.variables = &variable.Set{
 		Env: vars.Env, Workdir: vars.Workdir, AppID: &s.identity.ID, AppName: &s.identity.Name,

@@ -12,7 +12,7 @@ func readSearch(r *node.Reader, e node.Entry) Search {
 	r.Mapping(levelSearch, e, map[string]node.Read{
 		"model":    r.TextInto(&s.Model),
 		"endpoint": func(in node.Entry) { s.Endpoint = readEndpoint(r.WithSecrets(), in) },
-		"synonyms": func(in node.Entry) { s.Synonyms = readSynonyms(r, in) },
+		"synonyms": func(in node.Entry) { s.Synonyms = readSynonyms(r.WithoutEnv(), in) },
 	})
 	if s.Model != "" && s.Endpoint.URL != "" {
 		r.Fail(e.At, "keep one of the two", "search names a model and an endpoint, and only one can be asked")

@@ -29,7 +29,7 @@ type Server struct {
 	Command      string
 	Args         []string
 	Env          map[string]string
-	Dir          string
+	Dir          string // of a URL: of the project that names it; the kernel adds it
 	URL          string
 	Transport    string // stdio, http or sse; empty: by command or url
 	Protocol     string // the version of MCP; empty: the newest that it knows
@@ -44,6 +44,8 @@ type Server struct {
 	FromUser     bool      // it is in the user's own file
 	Everywhere   bool      // Dir is not the file's choice: it works in the folder of each session's project
 	Isolation    Isolation // of a command
+	// Hide takes values of the environment out of texts about it. The kernel adds it.
+	Hide func(text string) string `json:"-"`
 }
 
 // Isolation is what a server that is a command is kept from.

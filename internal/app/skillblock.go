@@ -20,7 +20,7 @@ func readSkills(r *node.Reader, folder string, e node.Entry) []Skill {
 	for _, in := range r.Items(e, "a list of skills", form) {
 		var s Skill
 		r.Mapping(levelSkill, in, map[string]node.Read{
-			"command":     r.TextInto(&s.Command),
+			"command":     r.WithoutEnv().TextInto(&s.Command),
 			"description": r.Label(&s.Description),
 			"path":        func(p node.Entry) { s.Content, s.Path = r.File(p, folder, maxPrompt) },
 		})

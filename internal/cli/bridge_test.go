@@ -12,6 +12,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/cli"
 	"callgate/internal/cli/command"
@@ -79,6 +82,41 @@ func TestBridge(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "callgate-private-*")); len(left) > 0 {
 		t.Errorf("it leaves %v", left)
+	}
+}
+
+// A request that cannot be parsed is answered under its id, the next one is heard,
+// and the bridge does not wait for an answer that was given.
+func TestNotJSON(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	said := strings.Join([]string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+			`"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"Read","arguments":{"limit":NaN}}}`,
+		`{"jsonrpc":"2.0","id":3,"method":"ping"}`,
+	}, "\n")
+	var out, errs strings.Builder
+	began := time.Now()
+	code := cli.Run(t.Context(), command.Host{
+		Stdin: strings.NewReader(said), Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" },
+	}, []string{"-C", t.TempDir(), "mcp", "--private"})
+	if took := time.Since(began); code != 0 || took > 20*time.Second {
+		t.Errorf("it ends with %d after %v: %s", code, took, errs.String())
+	}
+	codes := map[string]int{}
+	for line := range strings.Lines(out.String()) {
+		var m struct {
+			ID    json.RawMessage
+			Error struct{ Code int }
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatalf("it says %s", line)
+		}
+		codes[string(m.ID)] = m.Error.Code
+	}
+	if diff := cmp.Diff(map[string]int{"1": 0, "2": -32700, "3": 0}, codes); diff != "" {
+		t.Errorf("the answers (-want +got):\n%s", diff)
 	}
 }
 

@@ -39,9 +39,14 @@ func Bridge(ctx context.Context, conn net.Conn, c protocol.MCPClient) (*Stream, 
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	query := url.Values{"workspace": {c.Workspace}, "app": {c.AppFile}, "mode": {c.Mode}, "builtin": {c.Builtin}}
-	const request = "POST /v1/mcp?%s HTTP/1.1\r\nHost: callgate\r\n" +
+	path := "/v1/mcp"
+	if c.Profile != "" {
+		path = protocol.MCPProfilePath
+		query.Set("profile", c.Profile)
+	}
+	const request = "POST %s?%s HTTP/1.1\r\nHost: callgate\r\n" +
 		"Connection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 0\r\n\r\n"
-	_, err := fmt.Fprintf(conn, request, query.Encode(), protocol.Upgrade)
+	_, err := fmt.Fprintf(conn, request, path, query.Encode(), protocol.Upgrade)
 	if err != nil {
 		return nil, unreachable(ctx, err)
 	}

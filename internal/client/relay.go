@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/protocol/messagescan"
 	"callgate/tool"
 )
 
@@ -34,14 +35,14 @@ func (s *Stream) Relay(ctx context.Context, in io.Reader, out io.Writer, o Relay
 	defer context.AfterFunc(ctx, func() { _ = s.Close() })()
 	open := &openRequests{open: map[string]bool{}}
 	go func() {
-		requests := messageScanner{message: open.asked}
-		if copyScanned(s.Conn, in, &requests) == nil && !requests.fresh { // the kernel reads only whole lines
+		requests := messagescan.Scanner{Message: open.asked}
+		if copyScanned(s.Conn, in, &requests) == nil && !requests.AtLineStart() { // the kernel reads only whole lines
 			_ = copyScanned(s.Conn, strings.NewReader("\n"), &requests)
 		}
 		open.waitEmpty(ctx, o)
 		_ = s.CloseWrite()
 	}()
-	err := copyScanned(out, s.in, &messageScanner{message: open.answered})
+	err := copyScanned(out, s.in, &messagescan.Scanner{Message: open.answered})
 	if err == nil || err == errUnread || ctx.Err() != nil {
 		return nil
 	}
@@ -52,15 +53,12 @@ func (s *Stream) Relay(ctx context.Context, in io.Reader, out io.Writer, o Relay
 var errUnread = errors.New("the messages are not read")
 
 // copyScanned copies until the end of its input, and scans what it copies.
-func copyScanned(to io.Writer, from io.Reader, scanner *messageScanner) error {
-	if scanner.base == 0 {
-		scanner.line()
-	}
+func copyScanned(to io.Writer, from io.Reader, scanner *messagescan.Scanner) error {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
 		if n > 0 {
-			scanner.write(buf[:n]) // first: a request must be known before its answer comes
+			scanner.Write(buf[:n]) // first: a request must be known before its answer comes
 			if _, err := to.Write(buf[:n]); err != nil {
 				return errUnread
 			}
@@ -81,22 +79,25 @@ type openRequests struct {
 	none chan struct{} // closed when there are none; made by waitEmpty
 }
 
+// cancelled is the method of the notification that cancels a request.
+const cancelled = `"notifications/cancelled"`
+
 // asked reads a message of the client.
-func (r *openRequests) asked(m *message) {
+func (r *openRequests) asked(m *messagescan.Message) {
 	switch {
-	case string(m.method.text) == cancelled:
-		r.close(m.cancels.key())
-	case m.hasMethod && len(m.id.text) > 0:
+	case m.Method.String() == cancelled:
+		r.close(m.Cancels.Key())
+	case m.HasMethod && m.ID.String() != "":
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.open[m.id.key()] = true
+		r.open[m.ID.Key()] = true
 	}
 }
 
 // answered reads a message of the kernel.
-func (r *openRequests) answered(m *message) {
-	if !m.hasMethod {
-		r.close(m.id.key())
+func (r *openRequests) answered(m *messagescan.Message) {
+	if !m.HasMethod {
+		r.close(m.ID.Key())
 	}
 }
 

@@ -28,9 +28,14 @@ func ServeMCP(
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(&url.URL{Scheme: "http", Host: "callgate"})
+			profile := r.In.PathValue("profile")
 			r.Out.URL.Path, r.Out.URL.RawPath = protocol.MCPHTTPPath, ""
+			if profile != "" || c.Profile != "" {
+				r.Out.URL.Path = protocol.MCPHTTPProfilePath
+			}
 			r.Out.Host = r.In.Host
 			r.Out.Header.Set(protocol.MCPClientHeader, string(settings)) // replaces one of the client
+			r.Out.Header.Set(protocol.MCPProfileHeader, profile)
 		},
 		Transport: &http.Transport{
 			DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
@@ -45,13 +50,15 @@ func ServeMCP(
 		},
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
+	serve := func(w http.ResponseWriter, r *http.Request) {
 		// The kernel may begin to answer before the whole request was forwarded.
 		// Without full duplex the request's body would then be closed, and with it the
 		// connection to the kernel, and the answer would be cut.
 		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/1 supports it, and nothing else is served
 		proxy.ServeHTTP(w, r)
-	})
+	}
+	mux.HandleFunc("/mcp", serve)
+	mux.HandleFunc("/mcp/p/{profile}", serve)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {

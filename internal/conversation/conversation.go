@@ -124,6 +124,9 @@ func (c *Conversation) run(
 		return history.End{}, ended.WithHint("resume the conversation: callgate sessions resume %s", c.ID())
 	}
 	defer release()
+	if err := c.session.Loaded().Revoked(); err != nil {
+		return history.End{}, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if !c.turn.begin(cancel, w.Asked) {

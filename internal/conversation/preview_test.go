@@ -25,6 +25,7 @@ func TestPreviewIsWhatAConversationShows(t *testing.T) {
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()
 	kerneltest.Write(t, filepath.Join(folder, "callgate.yaml"), previewApp)
+	kerneltest.AcceptApp(t, k, kerneltest.OpenSession(t, k, folder))
 	for _, agent := range []string{"", "plain", "small", "narrow"} {
 		spec := conversation.Spec{Workspace: folder, Agent: agent}
 		made, err := k.Conversations.Preview(t.Context(), spec, toolview.SurfaceConfig{})

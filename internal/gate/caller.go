@@ -73,9 +73,10 @@ func (f PinnedFolder) Check() error {
 type Rules struct {
 	Policy *policy.Rules   // nil: the app has no capabilities block
 	Off    map[string]bool // modules that the app leaves out, or the caller's client is not given
-	// Only limits an agent to some of its app's tools: actions by module, none
-	// for all of a module's. Nil: no limit.
-	Only map[string][]string
+	// Only limits an agent, or a client with a profile, to some of its app's tools:
+	// actions by module, none for all of a module's. Nil: no limit.
+	Only    map[string][]string
+	Profile string // the profile that Only comes from; empty: an agent's modules
 }
 
 // Modules is what the app file says of each module.
@@ -149,13 +150,28 @@ func (c *Caller) Decide(t *tool.Tool) policy.Decision {
 	}
 	if r.Only != nil && !t.Runtime.Control && !c.id.Principal.Daemon {
 		if actions, listed := r.Only[module]; !listed || len(actions) > 0 && !slices.Contains(actions, t.ID.Name) {
-			return policy.Decision{
-				Verdict: policy.Hide, Rule: "agents.modules",
-				Reason: "the app file does not give " + t.ID.Dotted() + " to this agent",
-			}
+			return r.notGiven(t)
 		}
 	}
 	return policy.Decide(r.Policy, t, c.id.Principal)
+}
+
+// notGiven is the decision about a tool that Only leaves out.
+func (r *Rules) notGiven(t *tool.Tool) policy.Decision {
+	rule, who := "agents.modules", "this agent"
+	if r.Profile != "" {
+		rule, who = "profiles."+r.Profile, "the profile "+r.Profile
+	}
+	return policy.Decision{
+		Verdict: policy.Hide, Rule: rule, Reason: "the app file does not give " + t.ID.Dotted() + " to " + who,
+	}
+}
+
+// Gives reports whether the caller is given something of a module, as far as Only
+// limits it.
+func (c *Caller) Gives(module string) bool {
+	_, listed := c.rules.Only[module]
+	return c.rules.Only == nil || listed
 }
 
 // withheld returns why a tool cannot be used as the app wants it: its module's

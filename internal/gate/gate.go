@@ -162,6 +162,7 @@ func New(c Config) *Gate {
 		g.awaitApproval,       // a human sees the exact call and may edit it; bound again, asked again if it differs
 		g.locker.acquireLocks, // every claim, all or none, in line, with a deadline
 		checkBinding,          // an approved call still touches what was approved
+		g.checkLasting,        // and the yes that lasts still counts
 		g.recordBegun,         // journal: write-ahead
 		g.executor.runHandler, // the tool itself, inside its grant and its time
 		g.checkResult,         // the result against the output schema
@@ -185,6 +186,21 @@ func (g *Gate) Resume(ctx context.Context, caller *Caller, r approval.Request) *
 	c := g.newCall(caller, again)
 	c.call.Name, c.request = r.Call.Name, &r
 	return g.run(ctx, c, g.steps)
+}
+
+// EndUnrun ends an answered call that cannot run, with the reason: who collects it
+// would wait for ever. A call that was refused ends as refused.
+func (g *Gate) EndUnrun(ctx context.Context, r approval.Request, reason error) *tool.Result {
+	caller := &Caller{id: Identity{Principal: r.Call.Principal}}
+	c := g.newCall(caller, CallRequest{ID: r.Call.ID, Name: r.Call.Name, Args: r.Call.Args, Parent: r.Call.Parent})
+	c.tool, c.request = &tool.Tool{ID: r.Call.Tool}, &r
+	if r.State != approval.Pending {
+		if err := g.awaitAnswer(ctx, c); err != nil {
+			reason = err
+		}
+	}
+	g.withdrawApproval(ctx, c)
+	return g.records.refuse(c, reason)
 }
 
 func (g *Gate) run(ctx context.Context, c *callState, steps []step) *tool.Result {

@@ -165,8 +165,11 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 	secrets, err := x.secrets.Values(r.Secrets)
 	grant := tool.Grant{
 		Workspace: at.Workspace, Root: at.Root, Relaxed: at.Relaxed,
-		HiddenFiles: at.HiddenFiles, HiddenPaths: at.HiddenPaths, ReadOnlyPaths: at.rules().ReadOnly(c.ruleFiles),
+		HiddenFiles: at.HiddenFiles, HiddenPaths: at.HiddenPaths,
 		Network: r.Network, Secrets: secrets, Claims: c.claims, Settings: settings,
+	}
+	if r.SideEffect.Durable() { // what only reads is given nothing to write
+		grant.ReadOnlyPaths = at.rules().ReadOnly(c.ruleFiles)
 	}
 	if name := c.caller.modules.Credentials[module]; name != "" && err == nil {
 		var values map[string]string

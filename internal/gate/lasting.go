@@ -8,6 +8,7 @@ import (
 	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/policy"
 	"callgate/internal/registry"
+	"callgate/tool"
 )
 
 // applyLasting lets a call run that a human said yes to for good. It is bound once
@@ -26,6 +27,16 @@ func (g *Gate) applyLasting(ctx context.Context, c *callState) error {
 		c.byArguments = true
 	}
 	return nil
+}
+
+// checkLasting refuses a call whose lasting grants were revoked, or ended, while it
+// waited for its locks.
+func (g *Gate) checkLasting(_ context.Context, c *callState) error {
+	if len(c.lasting) == 0 || g.Lasting.Counts(c.lasting) {
+		return nil
+	}
+	return tool.Errorf("gate.checkLasting", tool.Conflict, "%s was not run: the %s it was to run by no longer counts",
+		c.tool.ID.Dotted(), c.decision.Rule).WithHint("call it again, and a human is asked")
 }
 
 // mayLast reports whether a yes to the call may last: see internal/gate/lasting.

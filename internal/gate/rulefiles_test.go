@@ -35,6 +35,7 @@ func TestRulesAreChangedOnlyByAHuman(t *testing.T) {
 	in := func(name string) string { return filepath.Join(h.at.Workspace, name) }
 	for _, name := range []string{
 		"callgate.yaml", "conf/agents/a.yaml", "conf/skills/s.md", "kit/global/x.yaml", "repo/.git/config", "src/main.go", "store/config",
+		"far/below/callgate.yaml",
 	} {
 		ok(t, os.MkdirAll(filepath.Dir(in(name)), 0o755))
 		ok(t, os.WriteFile(in(name), []byte("x"), 0o644))
@@ -64,6 +65,7 @@ func TestRulesAreChangedOnlyByAHuman(t *testing.T) {
 		{"a file moved there", "t.move", `{"path":"src/main.go","to":"callgate.yaml"}`, true},
 		{"a folder that holds rules", "t.move", `{"path":"conf","to":"old"}`, true},
 		{"a folder that holds a repository", "t.move", `{"path":"repo","to":"old"}`, true},
+		{"a folder that holds an app file further down", "t.move", `{"path":"far","to":"old"}`, true},
 		{"another file", "t.write", `{"path":"src/main.go"}`, false},
 		{"a file beside", "t.write", `{"path":"conf/agents/b.txt"}`, false},
 		{"another folder", "t.move", `{"path":"src","to":"lib"}`, false},

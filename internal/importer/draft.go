@@ -48,7 +48,7 @@ func (d *draft) Note(format string, args ...any) {
 
 // NeedSecret notes a secret that has to be set.
 func (d *draft) NeedSecret(name, why string) {
-	d.Note("set the secret %s in the kernel's environment or its secrets file (%s)", name, why)
+	d.Note("set the secret %s with callgate secrets set (%s)", name, why)
 }
 
 // OwnSecret is the name of a secret of this server alone. It holds the server's

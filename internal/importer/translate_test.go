@@ -162,7 +162,7 @@ func TestSecretsInArguments(t *testing.T) {
 			t.Errorf("%q became %q, not %q", text, got, want)
 		}
 		hidden := strings.Contains(want, "{{secret.")
-		noted := strings.Contains(strings.Join(f.Notes, "\n"), "in the kernel's environment or its secrets file")
+		noted := strings.Contains(strings.Join(f.Notes, "\n"), "with callgate secrets set")
 		if hidden != noted {
 			t.Errorf("%q: the notes are %q", text, f.Notes)
 		}

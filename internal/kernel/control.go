@@ -56,7 +56,7 @@ func (s controlSession) CallChild(ctx context.Context, parent, name string, args
 func (s controlSession) Collect(ctx context.Context, id string, wait time.Duration) (*tool.Result, error) {
 	const op = "approvals.collect"
 	r, err := s.kernel.Approvals.Get(ctx, id)
-	if tool.KindOf(err) == tool.NotFound || err == nil && !s.owns(r) {
+	if tool.KindOf(err) == tool.NotFound || err == nil && !s.owns(ctx, r) {
 		return nil, tool.Errorf(op, tool.NotFound, "nothing of yours waits under the approval %q", tool.Truncate(id)).
 			WithHint("give the id as the call that answered \"waiting for approval\" told it; " +
 				"if that is lost, make the call again")
@@ -115,13 +115,17 @@ func (s controlSession) awaitEnd(ctx context.Context, r approval.Request, wait t
 
 // owns reports whether the session may ask after an approval: it asked for it,
 // or it is the same principal, in the same folder and under the same app, after
-// the session that asked has ended. While that one is open, it alone may.
-func (s controlSession) owns(r approval.Request) bool {
+// the session that asked has ended. While that one is open, it alone may. Nobody is
+// told the result of a tool that they do not have, as a client of another profile.
+func (s controlSession) owns(ctx context.Context, r approval.Request) bool {
 	me, asker := s.session.Principal(), r.Call.Principal
 	if asker.Session == me.Session {
 		return true
 	}
 	if _, err := s.kernel.Sessions.Get(asker.Session); err == nil {
+		return false
+	}
+	if _, err := s.View.Tool(ctx, r.Call.Tool.Dotted()); err != nil {
 		return false
 	}
 	asker.Session = me.Session

@@ -33,8 +33,11 @@ func (k *Kernel) moduleHost(name string) module.Host {
 
 // serverMachine is what MCP servers are isolated from, and where those in a sandbox
 // keep their packages.
-func (k *Kernel) serverMachine() isolation.Machine {
+func (k *Kernel) serverMachine(userFile string) isolation.Machine {
 	m := isolation.Machine{Hidden: k.hidden()}
+	if userFile != "" {
+		m.Rules = filepath.Dir(userFile)
+	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		m.Cache = filepath.Join(cache, "callgate", "servers")
 	}

@@ -180,8 +180,9 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	k.consents = consent.New(trusted)
+	userFile := cmp.Or(cfg.UserFile, inforce.UserFile(os.Getenv))
 	k.Servers, err = servers.Open(servers.Options{
-		Dir: k.state.Servers(), Machine: k.serverMachine(), Trust: trusted, Logins: k.openLogins(ctx),
+		Dir: k.state.Servers(), Machine: k.serverMachine(userFile), Trust: trusted, Logins: k.openLogins(ctx),
 		Tools: k.Tools, Secrets: k.vault, Log: k.log, Client: k.Clients.ClientOf, Go: k.background.Go,
 		Store: func(ctx context.Context, data []byte) (string, error) {
 			return k.Artifacts.Put(ctx, k.vault.Scrub(data))
@@ -200,7 +201,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	}
 	k.Apps = apps.New(apps.Options{
 		Tools: k.Tools, Modules: k.modules, Servers: k.Servers, Consents: k.consents, Hidden: k.hidden(),
-		Helpers: k.helpers, Models: k.models, UserFile: cmp.Or(cfg.UserFile, inforce.UserFile(os.Getenv)),
+		Helpers: k.helpers, Models: k.models, UserFile: userFile,
 	})
 	k.indexes = toolview.NewIndexes(k.Tools, k.state.Vectors(), k.vault.Expand)
 	k.Sessions = session.NewTable(func(id string) {

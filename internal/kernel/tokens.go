@@ -3,11 +3,15 @@ package kernel
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"sync"
 
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
+	"callgate/internal/peer"
 	"callgate/internal/token"
 	"callgate/tool"
 )
@@ -20,6 +24,9 @@ type Tokens struct {
 	askers    func(approval.Credential) []approval.Requester
 	journal   *journal.Journal
 	user      string
+
+	mu       sync.Mutex
+	onRevoke []func(id string)
 }
 
 // Create makes a token and returns its value, which nobody is told again.
@@ -56,7 +63,42 @@ func (t *Tokens) Revoke(ctx context.Context, who approval.Credential, name strin
 	if err != nil {
 		return ended, err
 	}
-	return ended, t.record("revoked", ended, cmp.Or(who.By, t.user))
+	t.mu.Lock()
+	tell := slices.Clone(t.onRevoke)
+	t.mu.Unlock()
+	for _, f := range tell {
+		f(ended.ID)
+	}
+	by := cmp.Or(who.By, t.user)
+	return ended, errors.Join(t.denyPending(ctx, ended, by), t.record("revoked", ended, by))
+}
+
+// denyPending denies what waits for a human and was asked with a token that was
+// revoked: its holder has no call made any more.
+func (t *Tokens) denyPending(ctx context.Context, ended token.Token, by string) error {
+	pending, err := t.approvals.List(ctx, approval.Pending, 0)
+	if err != nil {
+		return err
+	}
+	for _, r := range pending {
+		if r.Asker.Token != ended.ID {
+			continue
+		}
+		deny := approval.Answer{Feedback: "the token " + ended.Name + " was revoked"}
+		err := t.approvals.AnswerVouched(ctx, approval.Voucher{By: by}, r.ID, deny)
+		if err != nil && tool.KindOf(err) != tool.Conflict { // somebody else was faster
+			return err
+		}
+	}
+	return nil
+}
+
+// OnRevoke has f called with the ID of each token that is revoked, when it no longer
+// counts.
+func (t *Tokens) OnRevoke(f func(id string)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.onRevoke = append(t.onRevoke, f)
 }
 
 // Use returns the token with a value, if it has a role and still counts.
@@ -66,6 +108,9 @@ func (t *Tokens) Use(ctx context.Context, value string, role token.Role) (token.
 
 func (t *Tokens) record(did string, about token.Token, by string) error {
 	note := fmt.Sprintf("%s %s the token %s, role %s", cmp.Or(by, "a human"), did, about.Name, about.Role)
+	if about.Profile != "" {
+		note += ", profile " + about.Profile
+	}
 	return t.journal.Append(journal.Record{Kind: journal.Noted, Note: note})
 }
 
@@ -75,11 +120,17 @@ func (k *Kernel) askers(who approval.Credential) []approval.Requester {
 	var askers []approval.Requester
 	self := cmp.Or(who.PID, os.Getpid())
 	for _, r := range k.Sessions.Requesters() {
-		if !r.Human && r.PID != self {
+		if !r.Human && r.PID != self && !hasEnded(r) {
 			askers = append(askers, r)
 		}
 	}
 	return askers
+}
+
+// hasEnded reports whether the process of a session is gone. A client that was killed
+// leaves its session open, and must not bar the terminal that it ran in for good.
+func hasEnded(r approval.Requester) bool {
+	return r.Started != 0 && peer.Started(r.PID) != r.Started
 }
 
 // ChallengeConsent returns the code that a person types at the terminal before they

@@ -8,6 +8,15 @@ type process struct {
 	parent   int
 	session  int  // the number of its session, which is that of the session's leader
 	terminal bool // it has a controlling terminal
+	pseudo   bool // which is no console's
+	started  uint64
+}
+
+// Started tells a process from a later one that has its number; 0 if there is no such
+// process, or the system does not tell.
+func Started(pid int) uint64 {
+	p, _ := look(pid)
+	return p.started
 }
 
 // AtTerminal reports whether the process has a controlling terminal. It is false
@@ -48,14 +57,22 @@ type Family struct {
 func FamilyOf(pid int) Family { return familyOf(ancestry(pid), pid) }
 
 // FamilyBehind returns the family of the client that started a bridge: that of the
-// bridge's parent, with the bridge's own session.
-func FamilyBehind(bridge int) Family {
-	line := ancestry(bridge)
+// bridge's parent, with the bridge's own session. What leads a session without a
+// terminal there, below a process that runs in a window's terminal, is a wrapper or a
+// client that was set apart: then the program in that terminal asks.
+func FamilyBehind(bridge int) Family { return familyBehind(ancestry(bridge), bridge) }
+
+func familyBehind(line []process, bridge int) Family {
 	if len(line) < 2 || line[1].pid <= 1 { // its parent has ended, or is the first process
 		return familyOf(line, bridge)
 	}
 	f := familyOf(line[1:], line[1].pid)
 	f.add(line[0].session)
+	i := slices.IndexFunc(line, func(p process) bool { return p.pid == f.Root })
+	root, above := line[i], line[i+1:]
+	if root.pid == root.session && !root.terminal && len(above) > 0 && above[0].pseudo {
+		f.Root = familyOf(above, above[0].pid).Root
+	}
 	return f
 }
 

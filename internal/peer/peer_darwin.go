@@ -41,7 +41,11 @@ func look(pid int) (process, bool) {
 		return process{}, false
 	}
 	terminal := k.Eproc.Tdev != -1 && k.Eproc.Tdev != 0
-	return process{pid: pid, parent: int(k.Eproc.Ppid), session: session, terminal: terminal}, true
+	began := k.Proc.P_starttime
+	return process{
+		pid: pid, parent: int(k.Eproc.Ppid), session: session, terminal: terminal, pseudo: terminal,
+		started: uint64(began.Sec)*1e6 + uint64(began.Usec),
+	}, true
 }
 
 // program identifies the program that a process runs. It is not asked for here.

@@ -43,6 +43,17 @@ func stat(pid int) ([][]byte, bool) {
 	return bytes.Fields(data[i+1:]), true
 }
 
+// startField is where the time of a process's start stands, after its name.
+const startField = 19
+
+// isPseudo reports whether a terminal is a pseudo-terminal, as the number of its
+// device says: a window's, a multiplexer's, and not a console's.
+func isPseudo(tty int) bool {
+	const first, last = 136, 143
+	major := tty >> 8 & 0xfff
+	return first <= major && major <= last
+}
+
 func look(pid int) (process, bool) {
 	fields, ok := stat(pid) // state ppid pgrp session tty_nr …
 	if !ok || len(fields) < 5 {
@@ -50,7 +61,11 @@ func look(pid int) (process, bool) {
 	}
 	ppid, err1 := strconv.Atoi(string(fields[1]))
 	session, err2 := strconv.Atoi(string(fields[3]))
-	p := process{pid: pid, parent: ppid, session: session, terminal: string(fields[4]) != "0"}
+	tty, _ := strconv.Atoi(string(fields[4]))
+	p := process{pid: pid, parent: ppid, session: session, terminal: tty != 0, pseudo: isPseudo(tty)}
+	if len(fields) > startField {
+		p.started, _ = strconv.ParseUint(string(fields[startField]), 10, 64)
+	}
 	return p, err1 == nil && err2 == nil
 }
 

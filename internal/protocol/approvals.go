@@ -40,10 +40,12 @@ const (
 // Requester is the process on whose behalf a call was made, what belongs to it,
 // and whether a person may answer there.
 type Requester struct {
-	PID      int   `json:"pid,omitempty"`
-	Human    bool  `json:"human,omitempty"`
-	Root     int   `json:"root,omitempty"`     // its descendants are the asker's
-	Sessions []int `json:"sessions,omitempty"` // of the operating system, that are the asker's
+	PID      int    `json:"pid,omitempty"`
+	Human    bool   `json:"human,omitempty"`
+	Started  uint64 `json:"started,omitempty"`  // when the process began, in the system's own count
+	Root     int    `json:"root,omitempty"`     // its descendants are the asker's
+	Sessions []int  `json:"sessions,omitempty"` // of the operating system, that are the asker's
+	Token    string `json:"token,omitempty"`    // the ID of the token with which an MCP client came in
 }
 
 // ApprovalAnswer is the answer that an approval was given.

@@ -21,8 +21,9 @@ const Version = 2
 const (
 	RouteStatus       = "GET /v1/status"
 	RouteStop         = "POST /v1/stop"
-	RouteAppSchema    = "GET /v1/app/schema" // of app files, for editors
-	RouteMCP          = "POST /v1/mcp"       // becomes a stream of MCP messages, one a line
+	RouteAppSchema    = "GET /v1/app/schema"     // of app files, for editors
+	RouteMCP          = "POST /v1/mcp"           // becomes a stream of MCP messages, one a line
+	RouteMCPProfile   = "POST " + MCPProfilePath // the same, for a profile
 	RouteOpenSession  = "POST /v1/sessions"
 	RouteCloseSession = "DELETE /v1/sessions/{session}"
 	RouteTools        = "GET /v1/sessions/{session}/tools"
@@ -80,6 +81,7 @@ type MCPClient struct {
 	AppFile   string
 	Mode      string // of the surface; empty: as the app says
 	Builtin   string // auto, all, none, or modules with commas between them; empty: as the app says
+	Profile   string `json:",omitempty"` // the part of the app that it is given; empty: all
 }
 
 // MCPHTTPClient is how MCP clients that come over HTTP are let in, as
@@ -94,10 +96,17 @@ type MCPHTTPClient struct {
 }
 
 // MCPClientHeader carries an MCPHTTPClient from the process that faces the
-// network, and MCPHTTPPath is where that process sends requests.
+// network, and MCPHTTPPath is where that process sends requests. MCPProfileHeader
+// names the profile that a request is for; empty: the one of the MCPHTTPClient. A
+// request for a profile has paths of its own, so that a kernel which knows no
+// profiles refuses it and does not give the whole app.
 const (
-	MCPClientHeader = "Callgate-MCP-Client"
-	MCPHTTPPath     = "/v1/mcp/http"
+	MCPClientHeader  = "Callgate-MCP-Client"
+	MCPProfileHeader = "Callgate-MCP-Profile"
+	MCPHTTPPath      = "/v1/mcp/http"
+
+	MCPProfilePath     = "/v1/mcp/profile" // of RouteMCPProfile
+	MCPHTTPProfilePath = "/v1/mcp/http/profile"
 )
 
 // Upgrade is the name of the stream that RouteMCP becomes.

@@ -9,14 +9,15 @@ type Where struct {
 
 // FileParts is what one app file brings.
 type FileParts struct {
-	Path    string   `json:"path"`
-	Level   string   `json:"level"` // project or user
-	Servers []string `json:"servers,omitempty"`
-	Agents  []string `json:"agents,omitempty"`
-	Skills  []string `json:"skills,omitempty"`
-	Modules []string `json:"modules,omitempty"` // those that it sets up
-	Rules   []string `json:"rules,omitempty"`
-	Waits   []string `json:"waits,omitempty"` // what of it waits for a human
+	Path     string   `json:"path"`
+	Level    string   `json:"level"` // project or user
+	Servers  []string `json:"servers,omitempty"`
+	Agents   []string `json:"agents,omitempty"`
+	Skills   []string `json:"skills,omitempty"`
+	Profiles []string `json:"profiles,omitempty"`
+	Modules  []string `json:"modules,omitempty"` // those that it sets up
+	Rules    []string `json:"rules,omitempty"`
+	Waits    []string `json:"waits,omitempty"` // what of it waits for a human
 }
 
 // The levels of app files.

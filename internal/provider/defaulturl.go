@@ -15,3 +15,13 @@ func IsDefaultURL(cfg Config, env func(string) string) bool {
 	}
 	return strings.TrimRight(cfg.BaseURL, "/") == p.baseURL || env(BaseURLVariable(p.name)) != ""
 }
+
+// DefaultKey is the name of the variable, or of the stored secret, that a provider's key has by default; "" for
+// a provider that needs none or that nobody knows.
+func DefaultKey(cfg Config) string {
+	p, err := find(cfg)
+	if err != nil {
+		return ""
+	}
+	return p.keyEnv
+}

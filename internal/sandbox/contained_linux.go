@@ -52,13 +52,16 @@ func (s *Spec) runOpen(ctx context.Context, by *prefork.Pool, machine Report) (E
 }
 
 // maskedDisk is the disk without what the spec hides and what a home keeps for its
-// user. What the spec shows of the latter stays, and so does the working directory.
+// user, by every name that a mount gives them. What the spec shows of the latter
+// stays, and so does the working directory.
 func (s *Spec) maskedDisk() (*mask.Disk, error) {
 	dir, err := filepath.EvalSymlinks(s.Dir)
 	if err != nil {
 		return nil, tool.Errorf("sandbox.Run", tool.NotFound, "the folder %s cannot be entered: %w", s.Dir, err)
 	}
-	for _, path := range s.Hidden {
+	mounts := mask.ReadMounts()
+	hidden := slices.Concat(s.Hidden, mounts.Aliases(s.Hidden))
+	for _, path := range hidden {
 		real, err := filepath.EvalSymlinks(path)
 		switch {
 		case err != nil:
@@ -69,7 +72,9 @@ func (s *Spec) maskedDisk() (*mask.Disk, error) {
 				WithHint("run it in another folder")
 		}
 	}
-	return mask.Plan(s.Hidden, s.privatePaths(), slices.Concat(s.Readable, s.Writable, []string{dir}))
+	private, shown := s.privatePaths(), slices.Concat(s.Readable, s.Writable, []string{dir})
+	private = append(private, mounts.Aliases(private)...)
+	return mask.Plan(hidden, private, shown, slices.Concat(s.ReadOnly, mounts.Aliases(s.ReadOnly)))
 }
 
 // privatePaths are those of the user's home, and of the home that the run is told.
@@ -82,7 +87,7 @@ func (s *Spec) privatePaths() []string {
 	if os.Geteuid() == 0 {
 		paths = append(paths, rootSecrets...)
 	}
-	return paths
+	return append(paths, mask.AgentSockets()...)
 }
 
 // openProgram is the program of a run that keeps the disk.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/sandbox/mask"
 	"callgate/tool"
 )
 
@@ -28,6 +29,7 @@ const (
 	private // an empty folder of the run's own, in memory
 	hidden  // an empty folder in place of what lies there
 	blank   // an empty file in place of what lies there
+	instead // a file in place of the link to it
 )
 
 // Where the system keeps what everybody may read.
@@ -208,17 +210,19 @@ func (s *Spec) isHidden(path string) bool {
 
 // hidePaths notes what must not be seen and is inside something that is shown.
 func (s *Spec) hidePaths(l *layout) error {
-	candidates := slices.Concat(s.Hidden, PrivatePaths(l.home))
+	mounts, private := mask.ReadMounts(), PrivatePaths(l.home)
+	kernels := slices.Concat(s.Hidden, mounts.Aliases(s.Hidden))
+	candidates := slices.Concat(kernels, private, mounts.Aliases(private))
 	if os.Geteuid() == 0 {
 		candidates = append(candidates, rootSecrets...)
 	}
 	for i, path := range candidates {
-		if i >= len(s.Hidden) && nearest(l.places, path) == nil {
+		if i >= len(kernels) && nearest(l.places, path) == nil {
 			continue // a link to it would have to lie there too
 		}
 		info, err := os.Stat(path)
 		if err != nil {
-			if i < len(s.Hidden) && nearest(l.places, path) != nil {
+			if i < len(kernels) && nearest(l.places, path) != nil {
 				return tool.Errorf("sandbox.Run", tool.Unavailable, "nothing runs, because %s cannot be hidden: %w", path, err).
 					WithHint("the kernel's own folder was moved or removed; put it back, or stop the kernel and start it again")
 			}
@@ -228,13 +232,13 @@ func (s *Spec) hidePaths(l *layout) error {
 			path = real
 		}
 		if s.Workspace != "" && within(s.Workspace, path) {
-			if i < len(s.Hidden) {
+			if i < len(kernels) {
 				return tool.Errorf("sandbox.Run", tool.Denied, "the workspace %s lies inside the kernel's own folder", s.Workspace).
 					WithHint("start the session in another folder")
 			}
 			continue // it was chosen as the workspace, knowing what it is
 		}
-		if over := nearest(l.places, path); over == nil || over.path == path && over.write && i >= len(s.Hidden) {
+		if over := nearest(l.places, path); over == nil || over.path == path && over.write && i >= len(kernels) {
 			continue
 		}
 		p := mountEntry{path: path, kind: blank}
@@ -253,11 +257,12 @@ func (s *Spec) hidePaths(l *layout) error {
 
 // keepReadOnly adds what stays read-only inside something that can be written.
 func (s *Spec) keepReadOnly(l *layout) {
-	for _, path := range s.ReadOnly {
-		path, err := filepath.EvalSymlinks(path)
+	for _, name := range s.ReadOnly {
+		path, err := filepath.EvalSymlinks(name)
 		if err != nil {
 			continue
 		}
+		l.keepLink(name, path)
 		over := nearest(l.places, path)
 		isHidden := slices.ContainsFunc(l.hide, func(h mountEntry) bool { return within(path, h.path) })
 		isKept := slices.ContainsFunc(l.keep, func(k mountEntry) bool { return within(path, k.path) })
@@ -267,6 +272,22 @@ func (s *Spec) keepReadOnly(l *layout) {
 		p := mountEntry{path: path, kind: file, exact: true}
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			p.kind = folder
+		}
+		l.keep = append(l.keep, p)
+	}
+}
+
+// keepLink keeps a link to a file from being replaced, where the run may write. A
+// link that leads to what the run does not see shows nothing of it.
+func (l *layout) keepLink(name, target string) {
+	dir, err := filepath.EvalSymlinks(filepath.Dir(name))
+	info, err2 := os.Stat(target)
+	p := mountEntry{path: filepath.Join(dir, filepath.Base(name)), kind: instead, link: target}
+	if over := nearest(l.places, p.path); err == nil && err2 == nil && p.path != target && info.Mode().IsRegular() &&
+		over != nil && over.write {
+		isHidden := slices.ContainsFunc(l.hide, func(h mountEntry) bool { return within(target, h.path) })
+		if nearest(l.places, target) == nil || isHidden {
+			p.kind = blank
 		}
 		l.keep = append(l.keep, p)
 	}

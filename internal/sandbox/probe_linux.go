@@ -60,7 +60,7 @@ func tryNamespaces(fresh bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	line, err := new(prefork.Pool).Run(ctx, prefork.Job{
-		Namespaces: newNamespaces(false), Grace: time.Second, Program: func() ([]byte, error) { return p.Encode(), nil },
+		Namespaces: prefork.NewNamespaces(false), Grace: time.Second, Program: func() ([]byte, error) { return p.Encode(), nil },
 	})
 	if err != nil {
 		return err

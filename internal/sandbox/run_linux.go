@@ -136,7 +136,7 @@ func (s *Spec) runViaHelper(
 		return data, err
 	}}
 	if machine.Namespaces {
-		job.Namespaces = newNamespaces(s.Network && !s.proxied(machine) || s.Mode != Confined)
+		job.Namespaces = prefork.NewNamespaces(s.Network && !s.proxied(machine) || s.Mode != Confined)
 		if s.Mode != Confined {
 			job.Namespaces.CloneFlags &^= unix.CLONE_NEWIPC
 		}

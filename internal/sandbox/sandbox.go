@@ -54,6 +54,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"callgate/internal/sandbox/newfiles"
 	"callgate/tool"
 )
 
@@ -70,7 +71,7 @@ type Spec struct {
 	ReadOnlyWorkspace bool
 	Readable          []string // shown as well
 	Writable          []string // shown as well, to write; with ReadOnlyWorkspace the only such places
-	ReadOnly          []string // not to be written, moved or removed inside what can be; need not exist
+	ReadOnly          []string // not to be written, moved or removed inside what can be; or made: see newfiles
 	Hidden            []string // never shown: the kernel's state and its socket
 	NetworkAccess
 
@@ -156,6 +157,7 @@ func runOn(ctx context.Context, s Spec, machine Report) (Exit, error) {
 		return Exit{}, tool.Errorf("sandbox.Run", tool.Cancelled, "the call ended before %s could start",
 			filepath.Base(s.Argv[0]))
 	}
+	defer newfiles.Refuse(s.Workspace, newfiles.Missing(s.Workspace, s.ReadOnly), s.Stderr)
 	start := time.Now()
 	exit, err := s.run(ctx, machine)
 	exit.Duration = time.Since(start)

@@ -112,6 +112,11 @@ func (v *view) add(q mountEntry, l *layout, temp int64) {
 			flags &^= unix.MS_RDONLY // something below it is shown all the same
 		}
 		v.mount("tmpfs", base+q.path, "tmpfs", flags, "mode=555,size=64k")
+	case instead:
+		addOpen(v.Program, slotExact, mountEntry{path: q.link, exact: true})
+		v.copy(slotTree, launcher.Slot(slotExact), "", unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+		v.Call(unix.SYS_CLOSE, launcher.Slot(slotExact))
+		v.attach(slotTree, q.path)
 	case blank: // a device where devices do not work cannot even be opened
 		v.open(slotTree, "/dev/null", unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NODEV)
 		v.attach(slotTree, q.path)

@@ -27,11 +27,14 @@ import (
 // Role is what a token may do.
 type Role string
 
-// Approver may say yes: answer approvals, and accept apps and servers.
-const Approver Role = "approver"
+// The roles.
+const (
+	Approver Role = "approver" // may say yes: answer approvals, and accept apps and servers
+	Client   Role = "client"   // is let in as an MCP client over HTTP, and says yes to nothing
+)
 
 // Roles lists the roles.
-func Roles() []Role { return []Role{Approver} }
+func Roles() []Role { return []Role{Approver, Client} }
 
 // Prefix begins the value of every token.
 const Prefix = "cgt_"
@@ -69,8 +72,9 @@ const collection = "tokens"
 
 // The bounds of what a store keeps.
 const (
-	maxTokens = 200
-	maxName   = 64
+	maxTokens  = 200
+	maxName    = 64
+	maxProfile = 40
 )
 
 // useInterval is how old a last use may become before the next one is written.
@@ -114,7 +118,13 @@ func check(t Token) error {
 	switch {
 	case !slices.Contains(Roles(), t.Role):
 		return tool.Errorf(op, tool.Invalid, "there is no role %q", tool.Truncate(string(t.Role))).
-			WithHint("the roles are: approver")
+			WithHint("the roles are: approver, client")
+	case t.Profile != "" && t.Role != Client:
+		return tool.Errorf(op, tool.Invalid, "a token of the role %s has no profile", t.Role).
+			WithHint("a profile limits what a client is given: --role client")
+	case len(t.Profile) > maxProfile || strings.Trim(t.Profile, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "":
+		return tool.Errorf(op, tool.Invalid, "%q cannot name a profile", tool.Truncate(t.Profile)).
+			WithHint("write the name of a profile of the app file: callgate app where shows them")
 	case len(t.Name) > maxName || !utf8.ValidString(t.Name) || visible.Text(t.Name) != t.Name:
 		return tool.Errorf(op, tool.Invalid, "%q cannot name a token", tool.Truncate(t.Name)).
 			WithHint("a name has at most %d bytes, and shows all of its characters", maxName)

@@ -35,7 +35,7 @@ func read(op string, text []byte, builtin []string) (*editor, error) {
 	}
 	var ok bool
 	if e.doc, ok = outline(text); !ok {
-		_, err := app.Parse(app.Filename, text, e.known)
+		_, err := app.ParsePart(app.Filename, text, e.known)
 		if err == nil {
 			err = tool.Errorf(op, tool.Invalid, "the structure of the file cannot be made out").
 				WithHint("change it by hand")
@@ -132,7 +132,7 @@ func (e *editor) parse(text []byte) (*app.App, error) {
 	if e.literal {
 		text = bytes.ReplaceAll(text, []byte("{{"), []byte("{{{{"))
 	}
-	return app.Parse(app.Filename, text, e.known)
+	return app.ParsePart(app.Filename, text, e.known)
 }
 
 // alone reports why an app file cannot hold a server.

@@ -103,6 +103,12 @@ func RemoveServer(text []byte, name string) ([]byte, error) {
 		return nil, tool.Errorf(op, tool.Conflict, "tools.modules.%s is about the tools of the server %s", module, name).
 			WithHint("delete tools.modules.%s first", module)
 	}
+	for _, p := range e.before.Profiles {
+		if _, gives := p.Only()[module]; gives {
+			return nil, tool.Errorf(op, tool.Conflict, "the profile %s gives tools of the server %s", p.Name, name).
+				WithHint("take it out of profiles.%s first", p.Name)
+		}
+	}
 	return e.make(name, nil, func([]field) ([]splice, error) { return e.remove(name) })
 }
 

@@ -245,3 +245,17 @@ func TestColonsInLists(t *testing.T) {
 		t.Errorf("%v\n%s", err, text)
 	}
 }
+
+// TestRemoveServerOfAProfile: without the server the file would be refused.
+func TestRemoveServerOfAProfile(t *testing.T) {
+	t.Parallel()
+	const text = "tools:\n  modules:\n    mcp:\n      config:\n        servers:\n          a: {command: x}\n          b: {command: x}\n" +
+		"profiles:\n  one: {servers: [a, elsewhere]}\n  two: {actions: [mcp_a.read]}\n"
+	if _, err := edit.RemoveServer([]byte(text), "a"); tool.KindOf(err) != tool.Conflict {
+		t.Errorf("%v", err)
+	}
+	out, err := edit.RemoveServer([]byte(text), "b")
+	if err != nil || strings.Contains(string(out), "b:") || !strings.Contains(string(out), "profiles:\n  one: {servers: [a, elsewhere]}") {
+		t.Errorf("%v: %s", err, out)
+	}
+}

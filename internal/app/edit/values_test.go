@@ -105,14 +105,14 @@ var full = app.Server{
 		Risk: tool.High, SideEffect: tool.Write, Idempotent: true, Off: true,
 		Effects: []tool.Effect{{Resource: "r:{a}", Mode: tool.X, When: "w", Unless: []string{"u"}}},
 	}},
-	FromUser: true, Everywhere: true,
+	FromUser: true, Everywhere: true, Hide: strings.ToUpper,
 }
 
 // Every field of a server is written, in both styles.
 func TestEveryField(t *testing.T) {
 	whole(t, "Server", reflect.ValueOf(full))
 	full := full
-	full.FromUser, full.Everywhere = false, false // where it was read, which no file says
+	full.FromUser, full.Everywhere, full.Hide = false, false, nil // where it was read, which no file says
 	program, remote := full, full
 	program.URL, program.Transport, program.Headers, program.OAuth = "", "stdio", nil, nil
 	remote.Command, remote.Args, remote.Env, remote.Dir = "", nil, nil, ""

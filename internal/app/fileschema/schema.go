@@ -32,6 +32,9 @@ func JSONSchema(known app.KnownModules) []byte {
 		key{"agents", nullable(list(ref("agent"))),
 			"The agents of the app. Without any, the embedded stand-in answers, which is no language model."},
 		key{"tools", toolsBlock(known), "Which tools there are, and what models may do with them."},
+		key{"profiles", profilesBlock(known),
+			"Parts of the app, each given to the MCP clients that come by its name: callgate mcp --profile NAME, " +
+				"or /mcp/p/NAME over HTTP."},
 		key{"search", searchBlock(), "How tools are found by what is meant. Left out: with the model that is built in."},
 		key{"security", securityBlock(), "What is trusted, and when."},
 		key{"dev", devBlock(), "What the app file is made of: variables, skills, agents in other files."},

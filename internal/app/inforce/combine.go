@@ -43,6 +43,7 @@ func Combine(project, user *app.App) *app.App {
 	a.Warnings = append(a.Warnings, Replaced(project, user)...)
 	a.Servers = union(user.Servers, project.Servers, serverKey)
 	a.Skills = union(user.Skills, project.Skills, skillKey)
+	a.Profiles = union(user.Profiles, project.Profiles, profileKey)
 	return &a
 }
 
@@ -65,6 +66,9 @@ func combineSurface(project, user app.Surface) app.Surface {
 // modules are those of the project. One of which it says nothing is set up as the user
 // says, and so is the module of a server of the user's.
 func modules(project, user *app.App) []app.Module {
+	for i, m := range project.Modules {
+		project.Modules[i].Replaces = !saysNothing(m) && !isServer(user, m.Name) && limits(user, m.Name)
+	}
 	all := slices.Clone(project.Modules)
 	for i, m := range all {
 		if isServer(user, m.Name) {
@@ -87,12 +91,21 @@ func isServer(a *app.App, module string) bool {
 	return slices.ContainsFunc(a.Servers, func(s app.Server) bool { return app.ServerModule(s.Name) == module })
 }
 
+// limits reports whether an app keeps a module from something by its settings.
+func limits(a *app.App, module string) bool {
+	return slices.ContainsFunc(a.Modules, func(m app.Module) bool {
+		return m.Name == module && (m.Constraints != nil || len(m.Middleware) > 0)
+	})
+}
+
 func saysNothing(m app.Module) bool {
 	m.Name = ""
 	return reflect.ValueOf(m).IsZero()
 }
 
 func serverKey(s app.Server) string { return app.ServerModule(s.Name) }
+
+func profileKey(p app.Profile) string { return p.Name }
 
 func skillKey(s app.Skill) string { return strings.ToLower(s.Command) }
 
@@ -126,6 +139,11 @@ func Replaced(project, user *app.App) []string {
 	for _, s := range project.Skills {
 		if has(user.Skills, s, skillKey) {
 			line("skill " + s.Command)
+		}
+	}
+	for _, p := range project.Profiles {
+		if has(user.Profiles, p, profileKey) {
+			line("profile " + p.Name)
 		}
 	}
 	return lines

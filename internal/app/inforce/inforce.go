@@ -8,12 +8,12 @@
 //
 //   - rules: see combine.go of package policy. A project widens nothing that the user
 //     denied;
-//   - servers and skills are those of both. Where two have one name the user's is used,
+//   - servers, skills and profiles are those of both. Where two have one name the user's is used,
 //     and a warning says so: a cloned folder must not put another program behind a
 //     name that the user knows;
 //   - a module is set up as the project says, and where that says nothing of it, as the
 //     user does. The two are never mixed: a header of one could reach the endpoint of
-//     the other;
+//     the other. Where the user's keep it from something, the project's need consent;
 //   - which modules are on is the project's word. The user's file turns none off by not
 //     listing it; it hides or denies what should be nowhere;
 //   - agents are the project's, or the user's where it has none;

@@ -32,6 +32,7 @@ type Reader struct {
 	keys      Keys
 	variables Expander
 	secrets   bool
+	noEnv     bool
 	positions map[string]Position // of each value, by its path
 }
 
@@ -62,6 +63,17 @@ func (r *Reader) WithSecrets() *Reader {
 
 // SecretsAllowed reports whether the values may refer to secrets.
 func (r *Reader) SecretsAllowed() bool { return r.secrets }
+
+// WithoutEnv is the reader for values that are shown as they are, to models and to
+// people: what holds a value of the environment would tell it.
+func (r *Reader) WithoutEnv() *Reader {
+	without := *r
+	without.noEnv = true
+	return &without
+}
+
+// EnvAllowed reports whether the values may refer to the environment.
+func (r *Reader) EnvAllowed() bool { return !r.noEnv }
 
 // Position is where the value of a path is written; zero if it is not.
 func (r *Reader) Position(path string) Position { return r.positions[path] }

@@ -85,7 +85,7 @@ func (r *Reader) Texts(to *[]string, remedy string) Read {
 // Label reads one short line.
 func (r *Reader) Label(to *string) Read {
 	return func(e Entry) {
-		s, ok := r.Text(e)
+		s, ok := r.WithoutEnv().Text(e)
 		if ok && (len(s) > MaxLabel || strings.ContainsFunc(s, unicode.IsControl)) {
 			r.Fail(e.At, "shorten it; description takes longer text",
 				"%s must be one line of at most %d bytes", e.Name(), MaxLabel)

@@ -91,7 +91,7 @@ func (b *block) rule(e node.Entry) (rule policy.Entry) {
 			b.TextInto(&rule.Module)(in)
 		},
 		"actions":  b.Texts(&rule.Actions, "name the actions, such as [read], or leave the key out for all of them"),
-		"reason":   b.TextInto(&rule.Reason),
+		"reason":   b.WithoutEnv().TextInto(&rule.Reason),
 		"match":    func(in node.Entry) { rule.Match = b.match(in) },
 		"examples": func(in node.Entry) { rule.Examples = b.examples(in) },
 	})

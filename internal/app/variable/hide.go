@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"callgate/internal/app/node"
 )
 
 // The value of a variable that is shorter than shortest is no secret, and is part
@@ -41,6 +43,18 @@ func (s *Set) Mark() int { return len(s.log) }
 // Since returns the variables of the environment that were used since a mark.
 func (s *Set) Since(mark int) []string {
 	return slices.Compact(slices.Sorted(slices.Values(s.log[mark:])))
+}
+
+// Sent says that a value is sent: with the references to secrets and to the
+// environment in it, by whatever variable of the file they came here, and never a value.
+func (s *Set) Sent(what string, e node.Entry, value string) string {
+	if hidden := s.used.Hide(value); strings.Contains(hidden, "{{") {
+		return what + " " + hidden
+	}
+	if text, ok := e.Scalar(); ok && strings.Contains(text, "{{") {
+		return what + " " + text
+	}
+	return what + " that stands in the file"
 }
 
 // Hide puts the names of variables of the environment in the place of their values,

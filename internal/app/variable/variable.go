@@ -180,6 +180,11 @@ func (s *Set) lookUp(at place, name string, chain []string) (string, state) {
 		return *s.AppID, stateOf(*s.AppID != "")
 	case name == "app.name":
 		return *s.AppName, stateOf(*s.AppName != "")
+	case kind == "env" && rest != "" && !at.EnvAllowed():
+		at.fail("write the text itself; the environment may be used in the settings of modules, MCP servers and brains, "+
+			"and in prompts", "%s may not hold a variable of the environment where it is shown to models and people",
+			at.entry.Name())
+		return "", invalid
 	case kind == "env" && rest != "":
 		value, ok := s.Env(rest)
 		s.use(rest, value)
@@ -195,6 +200,9 @@ func (s *Set) lookUp(at place, name string, chain []string) (string, state) {
 	defined := place{s.file, in}
 	if at.SecretsAllowed() { // what is allowed depends on where the variable is used
 		defined.Reader = s.file.WithSecrets()
+	}
+	if !at.EnvAllowed() {
+		defined = place{s.file.WithoutEnv(), in}
 	}
 	if i := slices.Index(chain, own); i >= 0 || len(chain) >= maxChain {
 		defined.fail("break the circle: write one of them out", "the variables lead in a circle: %s",

@@ -64,6 +64,7 @@ func whereText(s protocol.Session) string {
 		part("servers", f.Servers, ", ")
 		part("agents", f.Agents, ", ")
 		part("skills", f.Skills, ", ")
+		part("profiles", f.Profiles, ", ")
 		part("sets up", f.Modules, ", ")
 		part("rules", f.Rules, ", ")
 		for _, wait := range f.Waits {

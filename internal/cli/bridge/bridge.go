@@ -14,6 +14,7 @@ import (
 	"callgate/internal/cli/command"
 	"callgate/internal/client"
 	"callgate/internal/protocol"
+	"callgate/internal/visible"
 	"callgate/tool"
 )
 
@@ -29,6 +30,7 @@ the user's one kernel, which it starts in the background when none runs.
 
 The commands below manage the MCP servers behind the app.`,
 		Example: `  callgate mcp                                         what a client starts
+  callgate mcp --profile review                        only what that profile gives
   callgate mcp --http 127.0.0.1:7331
   callgate mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
   callgate mcp servers
@@ -52,6 +54,7 @@ type bridge struct {
 	mode      string
 	bareNames bool
 	builtin   string
+	profile   string
 	private   bool
 	http      httpFlags
 }
@@ -71,6 +74,8 @@ func (b *bridge) bind(c *cobra.Command) {
 	f.StringVar(&b.builtin, "builtin", "",
 		"which of Callgate's own `MODULES` the client is given: auto (none for a coding agent, which has its own), "+
 			"all, none, or names with commas between them (default as the app says, else auto)")
+	f.StringVar(&b.profile, "profile", "",
+		"give the client only the profile `NAME` of the app file (with --http also at /mcp/p/NAME, without this flag)")
 	const bareNames = "show the tools of servers under the servers' own names, where no other tool has that name"
 	f.BoolVar(&b.bareNames, "bare-names", false, bareNames)
 	f.BoolVar(&b.bareNames, "bare", false, bareNames)
@@ -114,7 +119,9 @@ func (b *bridge) run(ctx context.Context) error {
 	if err := b.readBearer(); err != nil {
 		return err
 	}
-	asClient := protocol.MCPClient{Workspace: workspace, AppFile: appFile, Mode: b.surface(), Builtin: b.builtin}
+	asClient := protocol.MCPClient{
+		Workspace: workspace, AppFile: appFile, Mode: b.surface(), Builtin: b.builtin, Profile: b.profile,
+	}
 	dial, end, err := b.kernel(ctx)
 	if err != nil {
 		return err
@@ -152,9 +159,9 @@ func (b *bridge) readBearer() error {
 	if !strings.HasPrefix(b.http.token, protocol.TokenPrefix) {
 		return nil
 	}
-	// Clients would be given a human's word.
-	return tool.Errorf("cli", tool.Denied, "CALLGATE_TOKEN holds a token that says yes for a human").
-		WithHint("clients get a bearer token of their own: unset CALLGATE_TOKEN, or give --token")
+	// All clients would be given a human's word, or one client's.
+	return tool.Errorf("cli", tool.Denied, "a token of callgate token create cannot be the bearer token of all clients").
+		WithHint("unset CALLGATE_TOKEN, or give another --token; one of the role client is let in beside it")
 }
 
 // trimAfter is the time until a bridge returns the memory that its start needed:
@@ -173,7 +180,11 @@ func (b *bridge) serveHTTP(ctx context.Context, c protocol.MCPClient, dial diale
 		h.token = rand.Text()
 		b.Status("clients send this token: Authorization: Bearer %s", h.token)
 	}
-	b.Status("serving MCP at http://%s/mcp for %s", l.Addr(), c.Workspace)
+	what := "for " + c.Workspace
+	if c.Profile != "" {
+		what = "for the profile " + visible.Text(c.Profile) + " of " + c.Workspace
+	}
+	b.Status("serving MCP at http://%s/mcp %s", l.Addr(), what)
 	return client.ServeMCP(ctx, l, protocol.MCPHTTPClient{
 		MCPClient: c, Token: h.token, NoAuth: h.noAuth, Forms: h.forms, Hosts: h.hosts, Origins: h.origins,
 	}, dial)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
@@ -100,14 +101,30 @@ func startKernel(dir statedir.Dir) (end func() error, err error) {
 		_, _ = io.Copy(io.Discard, out)
 		return cmd.Wait()
 	}
-	first, err := bufio.NewReader(out).ReadString('\n')
+	from := bufio.NewReader(out)
+	first, err := from.ReadString('\n')
 	if err == nil && strings.Contains(first, `"socket"`) {
 		return end, nil
 	}
-	_ = end()
-	if cmd.ProcessState.ExitCode() == ExitUnavailable {
-		return nil, tool.Errorf(op, tool.Conflict, "another process holds %s and does not answer", dir)
+	_ = in.Close()
+	rest, _ := io.ReadAll(from)
+	_ = cmd.Wait()
+	return nil, notStarted(dir, first+string(rest), stderr.String())
+}
+
+// notStarted is why a kernel did not start, as it says itself. It is a Conflict only
+// if another process holds the directory: then it is worth trying again.
+func notStarted(dir statedir.Dir, printed, logged string) error {
+	const op = "cli.startKernel"
+	var said struct {
+		Error *tool.Error `json:"error"`
 	}
-	said := strings.TrimSpace(tool.Truncate(first + stderr.String()))
-	return nil, tool.Errorf(op, tool.Unavailable, "the kernel did not start: %s", said).WithHint("see callgate doctor")
+	switch err := json.Unmarshal([]byte(printed), &said); {
+	case err != nil || said.Error == nil:
+		text := strings.TrimSpace(tool.Truncate(printed + logged))
+		return tool.Errorf(op, tool.Unavailable, "the kernel did not start: %s", text).WithHint("see callgate doctor")
+	case said.Error.Kind == tool.Conflict:
+		return tool.Errorf(op, tool.Conflict, "another process holds %s and does not answer", dir)
+	}
+	return said.Error
 }

@@ -2,6 +2,7 @@
 package tokens
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -18,10 +19,14 @@ func Commands(e *command.Env) []*cobra.Command {
 	revoke := newRevoke(e)
 	revoke.ValidArgsFunction = command.CompleteFirst(names(e))
 	group := &cobra.Command{
-		Use: "token", Aliases: []string{"tokens"}, Short: "Make the tokens with which scripts say yes",
+		Use: "token", Aliases: []string{"tokens"},
+		Short: "Make the tokens with which scripts say yes, and clients come in over HTTP",
 		Long: `A token stands for a human's word where there is no terminal. Whoever holds one
 of the role approver can answer every approval and accept apps and servers, so
-give it to no agent. Commands take it from CALLGATE_TOKEN or --token-file.`,
+give it to no agent. Commands take it from CALLGATE_TOKEN or --token-file.
+
+A token of the role client lets an MCP client in at callgate mcp --http, to one
+profile of the app or to all of it. It says yes to nothing.`,
 	}
 	return []*cobra.Command{e.Group(group, newCreate(e), newList(e), revoke)}
 }
@@ -42,7 +47,7 @@ func names(e *command.Env) func(context.Context) []string {
 // create is token create.
 type create struct {
 	*command.Env
-	role, name, expires string
+	role, profile, name, expires string
 }
 
 func newCreate(e *command.Env) *cobra.Command {
@@ -53,10 +58,12 @@ func newCreate(e *command.Env) *cobra.Command {
 a hash of it. A person makes tokens: you type a code at the terminal, and no
 token makes another.`,
 		Example: `  callgate token create --role approver --name ci --expires 30d > ci.token
-  callgate approvals approve a3kf --token-file ci.token`,
+  callgate approvals approve a3kf --token-file ci.token
+  callgate token create --role client --profile review --name laptop`,
 		Args: cobra.NoArgs,
 	}, c.run)
-	cmd.Flags().StringVar(&c.role, "role", "", "what it may do: approver")
+	cmd.Flags().StringVar(&c.role, "role", "", "what it may do: approver, client")
+	cmd.Flags().StringVar(&c.profile, "profile", "", "the one `PROFILE` that a client is given (default all)")
 	cmd.Flags().StringVar(&c.name, "name", "", "its `NAME`, for the record (default its ID)")
 	cmd.Flags().StringVar(&c.expires, "expires", "90d", "its `AGE` at its end: 30d, 2w, 12h, or never")
 	_ = cmd.MarkFlagRequired("role")
@@ -64,7 +71,7 @@ token makes another.`,
 }
 
 func (c *create) run(ctx context.Context, _ []string) error {
-	want := protocol.CreateToken{Name: c.name, Role: c.role, By: c.UserName()}
+	want := protocol.CreateToken{Name: c.name, Role: c.role, Profile: c.profile, By: c.UserName()}
 	if c.expires != "never" {
 		age, err := command.ParseAge(c.expires)
 		if err != nil {
@@ -91,9 +98,17 @@ func (c *create) run(ctx context.Context, _ []string) error {
 			return c.WriteJSON(made)
 		}
 		c.Status("made the token %s, role %s, %s; this is its value, which is not shown again:",
-			made.Name, made.Role, ends(made.Token))
+			made.Name, role(made.Token), ends(made.Token))
 		return c.Print(made.Value + "\n")
 	})
+}
+
+// role says what a token may do, and where.
+func role(t protocol.Token) string {
+	if t.Profile == "" {
+		return t.Role
+	}
+	return t.Role + " of the profile " + t.Profile
 }
 
 func ends(t protocol.Token) string {
@@ -129,11 +144,11 @@ func (l *list) run(ctx context.Context, _ []string) error {
 		rows := make([][]render.Cell, len(found))
 		for i, t := range found {
 			rows[i] = []render.Cell{
-				render.Plain(t.ID), render.Plain(t.Name), render.Plain(t.Role),
+				render.Plain(t.ID), render.Plain(t.Name), render.Plain(t.Role), render.Plain(cmp.Or(t.Profile, "-")),
 				render.Plain(l.end(t)), render.Plain(when(t.LastUsed)),
 			}
 		}
-		header := []string{"ID", "NAME", "ROLE", "EXPIRES", "LAST USE"}
+		header := []string{"ID", "NAME", "ROLE", "PROFILE", "EXPIRES", "LAST USE"}
 		return command.WriteError(l.Style(l.Stdout).Table(l.Stdout, header, rows))
 	})
 }

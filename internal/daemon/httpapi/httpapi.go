@@ -75,6 +75,7 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 		}
 	}
 	mux.HandleFunc(protocol.MCPHTTPPath, clients.mcpHTTP)
+	mux.HandleFunc(protocol.MCPHTTPProfilePath, clients.mcpHTTP)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, tool.Errorf("httpapi", tool.NotFound, "the kernel has no %s %s", r.Method, tool.Truncate(r.URL.Path)).
 			WithHint("this program and the running kernel may be of different versions: see callgate version"))
@@ -97,31 +98,46 @@ type peerContextKey struct{}
 
 // WithPeer adds the process at the other end of a connection to its context.
 func WithPeer(ctx context.Context, c net.Conn) context.Context {
-	pid := 0 // a connection inside this process
+	id := peerID{} // a connection inside this process
 	if _, unix := c.(*net.UnixConn); unix {
-		pid = approval.Unknown
+		id.pid = approval.Unknown
 		if p, ok := peer.Of(c); ok && p.PID > 0 {
-			pid = p.PID
+			id = peerID{p.PID, peer.Started(p.PID)}
 		} else if peer.Reported {
-			pid = approval.Hidden
+			id.pid = approval.Hidden
 		}
 	}
-	return context.WithValue(ctx, peerContextKey{}, pid)
+	return context.WithValue(ctx, peerContextKey{}, id)
+}
+
+// peerID is a process, and when it began: a connection outlives the process that made
+// it where another has inherited it, and then the number may be given to a third.
+type peerID struct {
+	pid     int
+	started uint64
+}
+
+// peerOf is the process that made the connection of a request.
+func peerOf(r *http.Request) peerID {
+	id, ok := r.Context().Value(peerContextKey{}).(peerID)
+	if !ok {
+		return peerID{pid: approval.Unknown}
+	}
+	return id
 }
 
 // peerPID is the process that sent a request: 0 for this one.
-func peerPID(r *http.Request) int {
-	pid, ok := r.Context().Value(peerContextKey{}).(int)
-	if !ok {
-		return approval.Unknown
-	}
-	return pid
-}
+func peerPID(r *http.Request) int { return peerOf(r).pid }
 
 // credential is the proof of a human's authority that a request carries.
 func credential(r *http.Request, by string) approval.Credential {
+	id := peerOf(r)
+	if id.pid > 0 && peer.Started(id.pid) != id.started {
+		id = peerID{pid: approval.Hidden} // it has ended: what its number says now is another's
+	}
 	return approval.Credential{
-		Key: r.Header.Get(protocol.KeyHeader), By: by, PID: peerPID(r), Code: r.Header.Get(protocol.CodeHeader),
+		Key: r.Header.Get(protocol.KeyHeader), By: by, PID: id.pid, Started: id.started,
+		Code: r.Header.Get(protocol.CodeHeader),
 	}
 }
 

@@ -41,7 +41,7 @@ type mcpRoutes struct {
 }
 
 func (a *mcpRoutes) routes() map[string]route {
-	return map[string]route{protocol.RouteMCP: a.mcpStream}
+	return map[string]route{protocol.RouteMCP: a.mcpStream, protocol.RouteMCPProfile: a.mcpStream}
 }
 
 // isKernelChild reports whether a request comes from a process that the kernel
@@ -61,6 +61,7 @@ func (a *mcpRoutes) mcpStream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	requester.Started = peerOf(r).started
 	setFamily(&requester, peer.FamilyBehind(requester.PID)) // the bridge only copies: its client asks
 	builtin, err := surface.ParseBuiltin(q.Get("builtin"), modules.Names())
 	if err != nil {
@@ -68,7 +69,9 @@ func (a *mcpRoutes) mcpStream(w http.ResponseWriter, r *http.Request) error {
 	}
 	o := mcpserver.Options{
 		Mode: q.Get("mode"), Builtin: builtin, ApprovalWait: a.ApprovalWait, NoElicitation: isKernelChild(r),
-		Session: session.Spec{Workspace: q.Get("workspace"), AppFile: q.Get("app"), Requester: requester},
+		Session: session.Spec{
+			Workspace: q.Get("workspace"), AppFile: q.Get("app"), Profile: q.Get("profile"), Requester: requester,
+		},
 	}
 	a.MCPClients.Add(1)
 	defer a.MCPClients.Add(-1)
@@ -95,11 +98,14 @@ func (a *mcpRoutes) mcpHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Header.Del(protocol.MCPClientHeader)
+	r.SetPathValue("profile", r.Header.Get(protocol.MCPProfileHeader))
+	r.Header.Del(protocol.MCPProfileHeader)
 	requester, err := a.kernel.Requester(peerPID(r), "")
 	if err != nil {
 		fail(w, err)
 		return
 	}
+	requester.Started = peerOf(r).started
 	setFamily(&requester, peer.FamilyOf(requester.PID)) // who its clients are is not known
 	builtin, err := surface.ParseBuiltin(c.Builtin, modules.Names())
 	if err != nil {
@@ -113,7 +119,9 @@ func (a *mcpRoutes) mcpHTTP(w http.ResponseWriter, r *http.Request) {
 		h = a.server.Handler(a.Context, mcpserver.HTTPOptions{
 			Options: mcpserver.Options{
 				Mode: c.Mode, Builtin: builtin, ApprovalWait: a.ApprovalWait, NoElicitation: !c.Forms || isKernelChild(r),
-				Session: session.Spec{Workspace: c.Workspace, AppFile: c.AppFile, Requester: requester},
+				Session: session.Spec{
+					Workspace: c.Workspace, AppFile: c.AppFile, Profile: c.Profile, Requester: requester,
+				},
 			},
 			Token: c.Token, NoAuth: c.NoAuth, Hosts: c.Hosts, Origins: c.Origins,
 		})

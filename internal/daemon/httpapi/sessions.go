@@ -58,11 +58,13 @@ func (a *api) session(r *http.Request) (*session.Session, error) {
 }
 
 func checkOwner(s *session.Session, r *http.Request) error {
-	pid := peerPID(r)
-	if pid == 0 {
-		pid = os.Getpid()
+	id := peerOf(r)
+	if id.pid == 0 {
+		id.pid = os.Getpid()
 	}
-	if pid == approval.Unknown || pid == s.PID() {
+	owner := s.Caller().Requester()
+	same := id.pid == owner.PID && (id.started == owner.Started || id.started == 0 || owner.Started == 0)
+	if id.pid == approval.Unknown || same {
 		return nil
 	}
 	return tool.Errorf("httpapi.session", tool.Denied, "the session %s belongs to process %d", s.ID(), s.PID()).
@@ -92,6 +94,7 @@ func (a *api) sessionSpec(r *http.Request, o protocol.OpenSession) (session.Spec
 		key = r.Header.Get(protocol.KeyHeader)
 	}
 	requester, err := a.kernel.Requester(pid, key)
+	requester.Started = peerOf(r).started
 	setFamily(&requester, peer.FamilyOf(pid))
 	return session.Spec{
 		Workspace: o.Workspace, AppFile: o.AppFile, Agent: o.Agent, Lane: o.Lane, Requester: requester,

@@ -128,7 +128,7 @@ func (c *client) level() downstream.Level {
 	return c.logLevel
 }
 
-// setLogLevel has the servers of the client's app send logs from a level on.
+// setLogLevel has the servers that the client is given send logs from a level on.
 func (c *client) setLogLevel(ctx context.Context, level downstream.Level) error {
 	s, err := c.open(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func (c *client) setLogLevel(ctx context.Context, level downstream.Level) error 
 	c.mu.Lock()
 	c.logLevel = level
 	c.mu.Unlock()
-	c.scope(s).Servers.SetLogLevel(ctx, level)
+	c.scope(s).Servers.SetLogLevel(ctx, level, s.Caller().Gives)
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -15,18 +14,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"callgate/internal/daemon/mcpserver/mcpresult"
 )
 
 // HTTPOptions configures how clients are served over HTTP. The zero value refuses
 // all clients, because it has no token.
 type HTTPOptions struct {
 	Options
-	Token  string // that clients send as Authorization: Bearer
+	Token  string // that clients send as Authorization: Bearer; or each sends one of its own: see package token
 	NoAuth bool   // no token is needed
 	// Hosts are the host names, without a port, that requests may be sent to, beside
 	// those of this machine itself. A page whose own name was made to resolve to
@@ -40,40 +36,28 @@ type HTTPOptions struct {
 // maxBody bounds a request, as on a stream.
 const maxBody = 64 << 20
 
-// connectionIdle is how long a connection of the stateful protocol may send no
-// request.
-const connectionIdle = time.Hour
-
-// handler serves two protocols: the stateful one, whose clients have connections
-// and may resume a broken stream, and the stateless one.
+// handler serves clients over HTTP. Those of one token and one profile have
+// endpoints of their own, so that no client finds another's session.
 type handler struct {
-	opt         HTTPOptions
-	token       [sha256.Size]byte
-	connected   *endpoint // of the stateful protocol
-	named       *endpoint // of the stateless one
-	toConnected http.Handler
-	toNamed     http.Handler
-	close       func()
+	server *Server
+	opt    HTTPOptions
+	token  [sha256.Size]byte
+	close  func()
+
+	mu      sync.Mutex
+	open    map[visitor]*httpEndpoints // nil when closed
+	ended   map[string]bool            // tokens that were revoked, or expired
+	closing sync.WaitGroup             // endpoints of ended tokens
 }
 
 // Handler serves clients over streamable HTTP until ctx ends or the server is
-// closed. Then it closes their sessions.
+// closed. Then it closes their sessions. A request with the path value "profile"
+// is for that profile.
 func (s *Server) Handler(ctx context.Context, o HTTPOptions) http.Handler {
 	h := &handler{
-		opt: o, token: sha256.Sum256([]byte(o.Token)),
-		connected: s.newEndpoint(o.Options, false), named: s.newEndpoint(o.Options, true),
+		server: s, opt: o, token: sha256.Sum256([]byte(o.Token)),
+		open: map[visitor]*httpEndpoints{}, ended: map[string]bool{},
 	}
-	serverOf := func(to *endpoint) func(*http.Request) *sdk.Server {
-		return func(*http.Request) *sdk.Server { return to.sdk }
-	}
-	h.toConnected = sdk.NewStreamableHTTPHandler(serverOf(h.connected), &sdk.StreamableHTTPOptions{
-		EventStore: sdk.NewMemoryEventStore(nil), SessionTimeout: connectionIdle, MaxRequestBodyBytes: maxBody,
-		Logger: h.connected.opt.Log, DisableLocalhostProtection: true, // the hosts are checked here
-	})
-	h.toNamed = sdk.NewStreamableHTTPHandler(serverOf(h.named), &sdk.StreamableHTTPOptions{
-		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBody,
-		Logger: h.named.opt.Log, DisableLocalhostProtection: true,
-	})
 	h.close = sync.OnceFunc(h.closeEndpoints)
 	s.add(h)
 	context.AfterFunc(ctx, func() {
@@ -104,13 +88,14 @@ func (s *Server) remove(h *handler) {
 }
 
 func (h *handler) closeEndpoints() {
-	h.connected.cancel()
-	h.named.cancel()
-	for session := range h.connected.sdk.Sessions() {
-		_ = session.Close()
+	h.mu.Lock()
+	open := h.open
+	h.open = nil
+	h.mu.Unlock()
+	for _, e := range open {
+		e.close()
 	}
-	h.connected.close()
-	h.named.close()
+	h.closing.Wait()
 }
 
 const unknownHost = "this server is not known by the name in the Host header; " +
@@ -124,57 +109,40 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, unknownHost, http.StatusForbidden)
 	case !h.allowedOrigin(r.Header.Values("Origin")):
 		http.Error(w, "pages of this origin may not call this server", http.StatusForbidden)
-	case !h.validToken(r.Header.Get("Authorization")):
-		w.Header().Set("WWW-Authenticate", `Bearer realm="callgate"`)
-		http.Error(w, "a bearer token is needed: Authorization: Bearer …", http.StatusUnauthorized)
 	default:
-		h.dispatch(w, r)
-	}
-}
-
-// dispatch serves a request by its protocol.
-func (h *handler) dispatch(w http.ResponseWriter, r *http.Request) {
-	id := r.Header.Get("Mcp-Session-Id")
-	version := r.Header.Get("Mcp-Protocol-Version")
-	if id == "" && version == "" && r.Method == http.MethodPost {
-		var err error
-		if version, err = peekProtocol(w, r); err != nil {
-			status := http.StatusBadRequest
-			if large := new(http.MaxBytesError); errors.As(err, &large) {
-				status = http.StatusRequestEntityTooLarge
-			}
-			http.Error(w, "the request cannot be read: "+err.Error(), status)
+		from, end, refused := h.identify(r)
+		var e *httpEndpoints
+		if refused == nil {
+			e, refused = h.endpointsOf(r.Context(), from, end)
+		}
+		if refused != nil {
+			refused.write(w, r)
 			return
 		}
+		e.dispatch(w, r)
 	}
-	if id == "" && mcpresult.Stateless(version) {
-		h.toNamed.ServeHTTP(w, r)
-		return
-	}
-	if r.Method == http.MethodDelete {
-		h.connected.cancelCalls(id) // else the end of the connection would wait for them
-	}
-	h.toConnected.ServeHTTP(w, r)
 }
 
-// peekProtocol reads the version of the protocol from the body of a request that
-// has no header for it. The body can be read again.
-func peekProtocol(w http.ResponseWriter, r *http.Request) (string, error) {
+// readBody reads the body of a request, which can be read again.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		return "", err
-	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
+	return body, err
+}
+
+// protocolOf is the version of the protocol in the body of a request that has no
+// header for it; empty if it has none.
+func protocolOf(body []byte) string {
 	var m struct {
 		Params struct {
 			Meta map[string]any `json:"_meta"`
 		} `json:"params"`
 	}
 	if json.Unmarshal(body, &m) != nil {
-		return "", nil // the SDK answers with the error
+		return "" // the SDK answers with the error
 	}
 	version, _ := m.Params.Meta[sdk.MetaKeyProtocolVersion].(string)
-	return version, nil
+	return version
 }
 
 // allowedHost reports whether requests may be sent to a host name.
@@ -210,13 +178,14 @@ func (h *handler) allowedOrigin(origins []string) bool {
 	return true
 }
 
-// validToken checks the token in constant time, for tokens of any length.
-func (h *handler) validToken(header string) bool {
+// hasSharedToken reports whether a request may come in without a token of its own:
+// with the token of all clients, or with none where none is needed. It takes the
+// same time for tokens of any length.
+func (h *handler) hasSharedToken(token string) bool {
 	if h.opt.NoAuth {
 		return true
 	}
-	scheme, token, _ := strings.Cut(header, " ")
-	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
+	sum := sha256.Sum256([]byte(token))
 	right := subtle.ConstantTimeCompare(sum[:], h.token[:]) == 1
-	return right && h.opt.Token != "" && strings.EqualFold(scheme, "Bearer")
+	return right && h.opt.Token != ""
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"callgate/internal/agent/surface"
+	"callgate/internal/app"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/session"
 )
@@ -40,6 +41,10 @@ func (c *client) instructions(ctx context.Context) string {
 	if files := s.Loaded().Files.Names(s.Workspace()); len(files) > 0 {
 		b.WriteString("\nThe rules are those of " + strings.Join(files, ", ") + ".")
 	}
+	if c.endpoint.opt.Session.Profile != "" && len(s.Warnings()) > 0 { // they tell of the whole app
+		b.WriteString("\nSomething of the app waits for its user: callgate app where tells what.")
+		return b.String()
+	}
 	for _, w := range s.Warnings() {
 		b.WriteString("\n" + w)
 	}
@@ -50,9 +55,14 @@ func (c *client) instructions(ctx context.Context) string {
 // that ship with the kernel.
 func (c *client) offer(ctx context.Context, s *session.Session) string {
 	const most = 20
-	names := c.scope(s).Servers.Names()
+	names := slices.DeleteFunc(c.scope(s).Servers.Names(), func(name string) bool {
+		return !s.Caller().Gives(app.ServerModule(name))
+	})
 	text := "\nOffered are the MCP servers " + strings.Join(names[:min(most, len(names))], ", ")
+	profile := c.endpoint.opt.Session.Profile
 	switch {
+	case len(names) == 0 && profile != "":
+		text = "\nNo MCP server is offered"
 	case len(names) == 0:
 		text = "\nNo MCP server is set up yet: callgate import takes over those of your clients, callgate mcp add adds one"
 	case len(names) > most:
@@ -68,11 +78,18 @@ func (c *client) offer(ctx context.Context, s *session.Session) string {
 			given = append(given, m.Name)
 		}
 	}
-	if len(given) == 0 {
+	switch {
+	case len(given) == 0 && profile != "":
+		return text + ". Only the profile " + profile + " of the app is offered here."
+	case len(given) == 0:
 		return text + ". Callgate's own modules (" + strings.Join(modules.Names(), ", ") +
 			") are not offered here; callgate mcp --builtin, or tools.builtin in callgate.yaml, offers them."
 	}
-	return text + ". Of Callgate's own modules these are offered: " + strings.Join(given, ", ") + "."
+	text += ". Of Callgate's own modules these are offered: " + strings.Join(given, ", ") + "."
+	if profile != "" {
+		text += " Only the profile " + profile + " of the app is offered here."
+	}
+	return text
 }
 
 // unlisted counts the tools of a plan that are not listed. The kernel's own tools

@@ -74,7 +74,11 @@ type Server struct {
 
 // New makes the server of a kernel. The questions of the kernel's MCP servers
 // reach the clients through its table of clients.
-func New(k *kernel.Kernel) *Server { return &Server{kernel: k, handlers: map[*handler]bool{}} }
+func New(k *kernel.Kernel) *Server {
+	s := &Server{kernel: k, handlers: map[*handler]bool{}}
+	k.Tokens.OnRevoke(s.endToken)
+	return s
+}
 
 // Close closes the sessions of the clients over HTTP. Serve closes those of the
 // clients on streams before it returns.
@@ -139,10 +143,3 @@ func (l *lineWriter) Write(line []byte) (int, error) {
 
 // Close closes the stream. It does not wait for a write that hangs.
 func (l *lineWriter) Close() error { return l.w.Close() }
-
-// notMessage answers a line that is not a message.
-const notMessage = `{"jsonrpc":"2.0","id":null,` +
-	`"error":{"code":-32700,"message":"this line is not a JSON-RPC message"}}` + "\n"
-
-// refuse answers a line that is not a message. The connection goes on.
-func (l *lineWriter) refuse([]byte) { _, _ = l.Write([]byte(notMessage)) }

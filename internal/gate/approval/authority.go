@@ -48,6 +48,8 @@ type Credential struct {
 	// that only it can make; Unknown means that the system does not report it;
 	// Hidden that it does, and cannot see this one.
 	PID int
+	// Started tells the process from a later one with the same number; 0: not known.
+	Started uint64
 	// Code is what the person typed at the terminal: see [Queue.Challenge].
 	Code string
 	// Token is the name of the token that the request brought, after it was found
@@ -78,11 +80,15 @@ type Lineage interface {
 type Requester struct {
 	PID   int  `json:"pid,omitempty"`
 	Human bool `json:"human,omitempty"`
+	// Started is when the process began, in the system's own count; 0: not known.
+	Started uint64 `json:"started,omitempty"`
 	// Root is the process whose descendants are the asker's; 0: PID.
 	Root int `json:"root,omitempty"`
 	// Sessions are the operating system's sessions that are the asker's: the
 	// terminals in which it, and what started it, run.
 	Sessions []int `json:"sessions,omitempty"`
+	// Token is the ID of the token with which an MCP client came in; empty: none.
+	Token string `json:"token,omitempty"`
 }
 
 // authority decides who may answer.
@@ -106,6 +112,10 @@ func (a authority) isHumanKey(key string) bool {
 	return a.hasKey && subtle.ConstantTimeCompare(sum[:], a.key[:]) == 1
 }
 
+// sameStart reports whether two processes with one number may be the same: numbers
+// are given out again.
+func sameStart(a, b uint64) bool { return a == b || a == 0 || b == 0 }
+
 // proof is what a person must still show before a yes counts.
 type proof int
 
@@ -117,7 +127,8 @@ const (
 // mayAnswer states who may answer a request, and what is missing.
 func (a authority) mayAnswer(who Credential, r Request, approve bool) (proof, error) {
 	const op = "approval.Answer"
-	sameProcess := who.PID == r.Asker.PID || who.PID == 0 && r.Asker.PID == a.kernel
+	sameProcess := who.PID == r.Asker.PID && sameStart(who.Started, r.Asker.Started) ||
+		who.PID == 0 && r.Asker.PID == a.kernel
 	switch {
 	case who.Token != "" && !a.isKernelProcess(who):
 		return nothing, nil

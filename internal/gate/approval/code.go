@@ -36,6 +36,7 @@ type codes struct {
 type codeKey struct {
 	approval string // or consent
 	pid      int
+	started  uint64
 }
 
 type code struct {
@@ -101,7 +102,7 @@ func (q *Queue) Challenge(ctx context.Context, who Credential, id string) (strin
 	if err != nil || missing == nothing {
 		return "", err
 	}
-	return q.authority.codes.make(codeKey{id, who.PID}), nil
+	return q.authority.codes.make(codeKey{id, who.PID, who.Started}), nil
 }
 
 // ChallengeConsent is Challenge for what HasPersonAuthority guards.
@@ -110,7 +111,7 @@ func (q *Queue) ChallengeConsent(who Credential, askers []Requester) (string, er
 	if err != nil || missing == nothing {
 		return "", err
 	}
-	return q.authority.codes.make(codeKey{consent, who.PID}), nil
+	return q.authority.codes.make(codeKey{consent, who.PID, who.Started}), nil
 }
 
 // HasPersonAuthority returns an error unless the credential shows a person, or a
@@ -121,7 +122,7 @@ func (q *Queue) HasPersonAuthority(who Credential, askers []Requester) error {
 	if err != nil || missing == nothing {
 		return err
 	}
-	return q.authority.codes.check("approval.HasPersonAuthority", codeKey{consent, who.PID}, who.Code)
+	return q.authority.codes.check("approval.HasPersonAuthority", codeKey{consent, who.PID, who.Started}, who.Code)
 }
 
 // Belongs reports whether a process is of the family of an asker that is no person.

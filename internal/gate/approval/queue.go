@@ -134,7 +134,7 @@ func (q *Queue) Answer(ctx context.Context, who Credential, id string, a Answer)
 	}
 	missing, err := q.authority.mayAnswer(who, r, a.Approve)
 	if err == nil && missing == typedCode {
-		err = q.authority.codes.check("approval.Answer", codeKey{id, who.PID}, who.Code)
+		err = q.authority.codes.check("approval.Answer", codeKey{id, who.PID, who.Started}, who.Code)
 	}
 	if err != nil {
 		return err

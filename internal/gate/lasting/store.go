@@ -130,6 +130,18 @@ func (s *Store) Find(c *Call) []Found {
 	return found
 }
 
+// Counts reports whether grants that covered a call still do: none was revoked
+// since, or ended.
+func (s *Store) Counts(found []Found) bool {
+	now := time.Now()
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return !slices.ContainsFunc(found, func(f Found) bool {
+		e := s.index.byID[f.ID]
+		return e == nil || e.Ended(now)
+	})
+}
+
 // Empty reports whether there is no grant at all, so that a caller need not
 // prepare a call for Find.
 func (s *Store) Empty() bool {

@@ -80,13 +80,12 @@ func (s Set) containsRuleFile(path string) bool {
 	if err != nil || !info.IsDir() {
 		return false
 	}
-	inside := append([]string{filepath.Join(path, appFileName), filepath.Join(path, gitFolderName)}, s.Files...)
-	for i, rule := range inside {
-		if _, err := os.Lstat(rule); err != nil {
+	if holdsRules(path) {
+		return true
+	}
+	for _, rule := range s.Files {
+		if !exists(rule) {
 			continue
-		}
-		if i < 2 {
-			return true
 		}
 		for dir := rule; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 			if sameAsAny(dir, []os.FileInfo{info}) {
@@ -127,12 +126,13 @@ func sameAsAny(path string, infos []os.FileInfo) bool {
 
 // ReadOnly returns the files with rules that a process may not write: all but
 // those that a human approved for this call, with what lies around or below them.
+// Some of them are not there, and must not come to be.
 func (s Set) ReadOnly(approved []string) []string {
-	git := filepath.Join(s.Workspace, gitFolderName)
-	all := append([]string{
-		filepath.Join(s.Workspace, appFileName),
-		filepath.Join(git, "config"), filepath.Join(git, "config.worktree"), filepath.Join(git, "hooks"),
-	}, s.Files...)
+	all := append(s.gitFiles(), s.Files...)
+	own := filepath.Join(s.Workspace, appFileName)
+	if _, err := os.Lstat(own); err == nil || s.ruledFromAbove() {
+		all = append(all, own)
+	}
 	return slices.DeleteFunc(all, func(path string) bool {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real // as the approved ones are written

@@ -10,7 +10,7 @@ import (
 )
 
 // Pattern is a pattern of one simple command: its words, in which * stands for
-// any characters of a word, and as the last word for any further words, also
+// any characters of a word, and as the last word * or ** for any further words, also
 // none. Variables that the command may set, and files that it may write by a
 // redirect, stand in it as they would in the command.
 type Pattern struct {
@@ -68,7 +68,7 @@ func (p *Pattern) read(call *syntax.CallExpr, redirects []*syntax.Redirect) erro
 		if err != nil {
 			return err
 		}
-		if i == len(call.Args)-1 && len(w) == 2 && w[0] == "" && w[1] == "" {
+		if i == len(call.Args)-1 && len(w) >= 2 && strings.Join(w, "") == "" { // ** is what people write for paths
 			p.tail = true
 			continue
 		}

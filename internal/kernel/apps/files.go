@@ -24,11 +24,12 @@ func fileOf(f inforce.Files, a app.Agent) string {
 	return f.Project
 }
 
-// loadFiles reads the files in force.
-func loadFiles(f inforce.Files, workspace string, known app.KnownModules) (*app.App, error) {
+// loadFiles reads the files in force. It is partial before all of their modules are
+// known.
+func loadFiles(f inforce.Files, workspace string, known app.KnownModules, partial bool) (*app.App, error) {
 	var project, user *app.App
 	var err error
-	vars := app.Vars{Workdir: workspace}
+	vars := app.Vars{Workdir: workspace, Partial: partial}
 	if f.Project != "" {
 		if project, err = app.LoadWith(f.Project, known, vars); err != nil {
 			return nil, err

@@ -2,10 +2,12 @@ package apps
 
 import (
 	"path/filepath"
+	"slices"
 
 	"callgate/internal/app"
 	"callgate/internal/gate/policy"
 	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/modules"
 	"callgate/internal/source/executable"
 	"callgate/tool"
 )
@@ -13,6 +15,7 @@ import (
 // floor leaves out what nobody accepted of the app.
 func (l *Loaded) floor(consents *consent.Consents) {
 	a := l.App
+	l.consents = consents
 	l.Accepted, l.Pending = consents.Of(a), consents.Change(a).New
 	l.Rules = a.Rules.Floor(func(g policy.Grant) bool { return l.Accepted.Has(consent.Grant(a, g)) })
 	for _, s := range a.Skills {
@@ -22,9 +25,53 @@ func (l *Loaded) floor(consents *consent.Consents) {
 	}
 }
 
+// identify finds the ID by which what agents remember is kept.
+func (l *Loaded) identify(consents *consent.Consents) {
+	id, place := filepath.Base(l.Workspace), l.Workspace
+	project := l.App.OfProject()
+	if project != nil {
+		id, place = project.ID, consent.Place(project.Path)
+	}
+	l.id = id
+	owner, err := consents.Owner(id, place)
+	if err == nil && owner == place {
+		return
+	}
+	if project != nil && project.IDWritten && err == nil {
+		project.IDOwner, l.App.IDOwner = owner, owner
+		if consents.Of(l.App).Has(consent.SharedID(l.App)) {
+			return
+		}
+	}
+	l.id = consents.OwnID(id, place)
+}
+
+// Revoked returns the error for a session whose user took back, while it was open, what
+// they had accepted of its app: what it was given at its start cannot be taken out of it.
+func (l *Loaded) Revoked() error {
+	if l.App == nil || !l.consents.Revoked(l.App, l.Accepted) {
+		return nil
+	}
+	return tool.Errorf("apps.Revoked", tool.Denied, "the user took back what they had accepted of %s", l.App.Path).
+		WithHint("nothing runs in this session any more; begin another, which has only what needs no consent")
+}
+
+// given says what an executable tool of an app file is given, and whether it stands in
+// a module that the user knows as ours.
+func given(t *tool.Tool, file string) string {
+	text := executable.Given(t, filepath.Dir(file))
+	if text != "" && slices.Contains(modules.Names(), t.ID.Namespace) {
+		text += ", in the built-in module " + t.ID.Namespace
+	}
+	return text
+}
+
 // withheld returns why an executable is not run: nobody accepted it. It is asked when
 // the tool is called, because another program may be there by then.
 func (l *Loaded) withheld(t *tool.Tool) error {
-	text := executable.Given(t, filepath.Dir(l.App.Path))
+	if err := l.Revoked(); err != nil {
+		return err
+	}
+	text := given(t, l.App.Path)
 	return l.Accepted.Check("apps.Load", consent.Program(l.App, app.Program{Text: text}))
 }

@@ -20,7 +20,8 @@ func (l *Loader) addFolders(a *app.App, scope string) (*executable.Layers, error
 	}
 	for _, dir := range a.Dirs {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return nil, tool.Errorf("apps.Load", tool.Invalid, "%s: tools.dirs names %s, which is not a folder", a.Path, dir).
+			return nil, tool.Errorf("apps.Load", tool.Invalid, "%s: tools.dirs names %s, which is not a folder",
+				a.Path, a.Hide(dir)).
 				WithHint("make it, with global/ or agent/ in it, or take it out of tools.dirs")
 		}
 	}

@@ -72,15 +72,14 @@ type Loaded struct {
 	Pending   []string         // what a human has not accepted yet
 	Warnings  []string         // rules that name nothing, tools that could not be loaded
 	Files     inforce.Files
+
+	consents *consent.Consents
+
+	id string // the app's ID, or one of its own where another app has that
 }
 
 // AppID names the app: a folder without an app file is an app of its own.
-func (l *Loaded) AppID() string {
-	if l.App == nil {
-		return filepath.Base(l.Workspace)
-	}
-	return l.App.ID
-}
+func (l *Loaded) AppID() string { return l.id }
 
 // AppFile is the project's app file; empty for none.
 func (l *Loaded) AppFile() string {
@@ -103,10 +102,14 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	}
 	keepPlace(loaded.Files, workspace)
 	a, f, err := l.read(ctx, workspace, loaded.Files)
-	if err != nil || a == nil {
+	if err != nil {
 		return loaded, err
 	}
 	loaded.App = a
+	loaded.identify(l.opt.Consents)
+	if a == nil {
+		return loaded, nil
+	}
 	loaded.Off = turnedOff(a.OfProject())
 	loaded.floor(l.opt.Consents)
 	loaded.warn(a.Warnings...)
@@ -173,17 +176,23 @@ func (l *Loader) read(
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := loadFiles(files, workspace, known)
+	a, err := loadFiles(files, workspace, known, true)
 	if err != nil {
 		return nil, nil, err
 	}
 	scope := scopeOf(files, workspace)
 	if len(a.Dirs) == 0 && len(a.Servers) == 0 && !l.opt.Servers.In(scope).Any() {
+		if len(a.Profiles) > 0 { // nothing more will be known
+			if a, err = loadFiles(files, workspace, known, false); err != nil {
+				return nil, nil, err
+			}
+		}
 		return a, nil, l.learn(ctx, a, registry.Global)
 	}
 	accepted := l.opt.Consents.Of(a)
 	relaxed := a.Runtime.Relaxed && accepted.Has(consent.Relaxed(a))
-	if err := l.opt.Servers.Use(scope, accepted.Servers(a), a.Pinning, relaxed); err != nil {
+	terms := servers.Terms{Pinning: a.Pinning, Relaxed: relaxed, Rules: a.RuleFiles()}
+	if err := l.opt.Servers.Use(scope, accepted.Servers(a), terms); err != nil {
 		return nil, nil, err
 	}
 	f, err := l.addFolders(a, scope)
@@ -197,7 +206,7 @@ func (l *Loader) read(
 		return nil, nil, tool.Errorf("apps.Load", tool.Invalid, "%s: runtime.strict: invalid tool: %s", a.Path, bad[0])
 	}
 	addServers(known, a.Servers)
-	if a, err = loadFiles(files, workspace, known); err != nil {
+	if a, err = loadFiles(files, workspace, known, false); err != nil {
 		return nil, nil, err
 	}
 	return a, f, l.learn(ctx, a, scope)
@@ -216,7 +225,7 @@ func (l *Loader) learn(ctx context.Context, a *app.App, scope string) error {
 		return nil
 	}
 	for _, t := range known {
-		if text := executable.Given(t, filepath.Dir(project.Path)); text != "" {
+		if text := given(t, project.Path); text != "" {
 			project.Programs = append(project.Programs, app.Program{Tool: t.ID.Dotted(), Text: text})
 		}
 	}
@@ -315,25 +324,6 @@ func mask(all []app.Middleware) func(string) string {
 		text, _ = f.Output(text) // rules that only mask refuse nothing
 		return text
 	}
-}
-
-// middleware is what an app wants done around the calls of a module.
-func middleware(m app.Module) gate.Middleware {
-	var made gate.Middleware
-	for _, w := range m.Middleware {
-		switch w.Kind {
-		case "audit":
-			made.Audit = true
-		case "timeout":
-			made.Timeout = w.Limit
-		case "retry":
-			made.Retry = gate.Retry{Attempts: w.Attempts, Backoff: w.Backoff}
-			for _, kind := range w.On {
-				made.Retry.On = append(made.Retry.On, tool.Kind(kind))
-			}
-		}
-	}
-	return made
 }
 
 // Workdir decides in which folder a conversation works, as its app wants it: in

@@ -26,7 +26,7 @@ func (l *Loader) Try(ctx context.Context, workspace, file string) (inForce *Load
 	if inForce.App != nil {
 		addServers(known, inForce.App.Servers)
 	}
-	tried, err = loadFiles(files, inForce.Workspace, known)
+	tried, err = loadFiles(files, inForce.Workspace, known, true)
 	return inForce, tried, err
 }
 

@@ -226,3 +226,35 @@ func TestUserFileIsNotForTools(t *testing.T) {
 		t.Error("the file was made")
 	}
 }
+
+// A project does not put its own settings of a module in the place of those by which
+// the user keeps the module from something, before the user accepts that.
+func TestUserConstraintsHold(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ user, project string }{
+		"hosts": {"http: {constraints: {denied_hosts: [example.com]}}", "http: {config: {timeout_seconds: 5}}"},
+		"reads": {"database: {constraints: {read_only: true}}", "database: {config: {max_rows: 5}}"},
+		"audit": {"filesystem: {middleware: [audit]}", "filesystem: {middleware: [{timeout: {seconds: 5}}]}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			user := filepath.Join(t.TempDir(), "callgate.yaml")
+			write(t, user, "tools: {modules: {"+c.user+"}}\n")
+			folder := t.TempDir()
+			write(t, filepath.Join(folder, "callgate.yaml"), "tools: {modules: {"+c.project+"}}\n")
+			k := kerneltest.OpenWith(t, kernel.Config{State: kerneltest.StateDir(t), UserFile: user})
+			s := kerneltest.OpenSession(t, k, folder)
+			module, _, _ := strings.Cut(c.project, ":")
+			if shown := k.PendingConsent(s); !strings.Contains(shown, "give the module "+module+" settings in the place of your own") {
+				t.Errorf("the human is shown %q", shown)
+			}
+			if _, held := s.Loaded().Modules.Settings[module].(error); !held {
+				t.Error("the project's settings count")
+			}
+			kerneltest.AcceptApp(t, k, s)
+			if _, held := kerneltest.OpenSession(t, k, folder).Loaded().Modules.Settings[module].(error); held {
+				t.Error("accepted, they do not count")
+			}
+		})
+	}
+}

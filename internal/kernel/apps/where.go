@@ -17,14 +17,15 @@ type Where struct {
 
 // FileParts is what one app file brings.
 type FileParts struct {
-	Path    string
-	IsUser  bool
-	Servers []string
-	Agents  []string
-	Skills  []string
-	Modules []string // those that it sets up
-	Rules   []string
-	Waits   []string // what of it waits for a human
+	Path     string
+	IsUser   bool
+	Servers  []string
+	Agents   []string
+	Skills   []string
+	Profiles []string
+	Modules  []string // those that it sets up
+	Rules    []string
+	Waits    []string // what of it waits for a human
 }
 
 // Where explains which app files are in force for a session.
@@ -104,6 +105,9 @@ func fileParts(a *app.App) FileParts {
 	}
 	for _, s := range a.Skills {
 		f.Skills = append(f.Skills, s.Command)
+	}
+	for _, p := range a.Profiles {
+		f.Profiles = append(f.Profiles, p.Name)
 	}
 	for _, m := range a.Modules {
 		name := m.Name

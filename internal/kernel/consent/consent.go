@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"callgate/internal/app"
 	"callgate/internal/visible"
@@ -36,10 +37,13 @@ type Store interface {
 }
 
 // Consents knows what humans accepted of app files.
-type Consents struct{ store Store }
+type Consents struct {
+	store    Store
+	claiming sync.Mutex // held while an ID finds its owner
+}
 
 // New makes the consents of a store.
-func New(s Store) *Consents { return &Consents{s} }
+func New(s Store) *Consents { return &Consents{store: s} }
 
 // Accepted is what a human had accepted of an app when it was asked for. The zero
 // value is nothing.
@@ -56,6 +60,11 @@ func (c *Consents) Of(a *app.App) Accepted {
 		return Accepted{}
 	}
 	return Accepted{lines}
+}
+
+// Revoked reports that a human took back all that had been accepted of an app.
+func (c *Consents) Revoked(a *app.App, before Accepted) bool {
+	return len(before.lines) > 0 && len(c.Of(a).lines) == 0
 }
 
 // Has reports whether a line was accepted. An empty line asks for nothing.

@@ -1,7 +1,7 @@
 package consent
 
 import (
-	"encoding/json"
+	"cmp"
 	"maps"
 	"os"
 	"path/filepath"
@@ -44,6 +44,7 @@ func Lines(a *app.App) []string {
 			add(ServerTool(a, s, name))
 		}
 	}
+	add(SharedID(a))
 	add(Workdir(a))
 	add(Relaxed(a))
 	for _, s := range a.Skills {
@@ -187,75 +188,12 @@ func (a Accepted) Servers(of *app.App) []app.Server {
 				tools[name] = narrowing(t)
 			}
 		}
-		servers[i].Tools = tools
-	}
-	return servers
-}
-
-// Module says what an app gives to a module that is the user's to give: secrets,
-// variables of the environment, the network, files outside the workspace, private
-// addresses, an endpoint. It is empty when it gives nothing of that.
-func Module(a *app.App, m app.Module) string {
-	if m.FromUser {
-		return ""
-	}
-	var given []string
-	if names := secretNames(m); len(names) > 0 {
-		given = append(given, "the secret "+strings.Join(names, ", "))
-	}
-	if len(m.Env) > 0 {
-		given = append(given, "the variable "+strings.Join(m.Env, ", "))
-	}
-	given = append(given, networkText(m.Config["network"])...)
-	for _, wide := range []struct {
-		from map[string]any
-		key  string
-		text string
-	}{
-		{m.Config, "env", "variables of the environment"},
-		{m.Config, "readable", "files outside the workspace"},
-		{m.Config, "endpoint", "an endpoint of its own"},
-		{m.Config, "executable", "a program to run"},
-		{m.Config, "unsandboxed", "pages without the sandbox of the browser"},
-		{m.Constraints, "private_hosts", "private addresses"},
-	} {
-		if value := wide.from[wide.key]; value != nil && value != false {
-			given = append(given, wide.text) // what exactly stands in the config that is shown
+		servers[i].Tools, servers[i].Hide = tools, of.Hide
+		if s.URL != "" && !s.FromUser {
+			servers[i].Dir = filepath.Dir(of.Path)
 		}
 	}
-	if len(given) == 0 {
-		return ""
-	}
-	text := "give the module " + m.Name + " " + strings.Join(given, ", ")
-	if m.Config != nil {
-		text += " with config " + inJSON(m.Config)
-	}
-	if m.Constraints != nil {
-		text += " with constraints " + inJSON(m.Constraints)
-	}
-	return shown(a, text)
-}
-
-// inJSON writes a value for people: it came from a file, so it can be written.
-func inJSON(value map[string]any) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(value)
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// secretNames are the secrets that a module's block names.
-func secretNames(m app.Module) []string {
-	var names []string
-	if m.Credential != "" {
-		names = append(names, m.Credential)
-	}
-	for _, part := range strings.Split(inJSON(m.Config), "{{secret.")[1:] {
-		name, _, _ := strings.Cut(part, "}}")
-		names = append(names, name)
-	}
-	return slices.Compact(names)
+	return servers
 }
 
 // Step says what the kernel calls when a session opens.
@@ -266,10 +204,16 @@ func Step(a *app.App, m app.Module, step app.Step) string {
 	return shown(a, "call "+m.Name+"."+step.Action+" with "+inJSON(step.Params)+" whenever a session opens")
 }
 
-// Search says where the texts of tools go; empty when they stay here.
+// Search says where the texts of tools go, or which folder outside its own the app
+// reads a model of the search from; empty when nothing leaves and nothing is read.
 func Search(a *app.App) string {
 	e := a.Search.Endpoint
-	if e.URL == "" || a.Search.FromUser {
+	switch model := a.Search.Model; {
+	case a.Search.FromUser:
+		return ""
+	case model != "" && isOutside(a, resolved(model)):
+		return shown(a, "read the model of the search in the folder "+resolved(model))
+	case e.URL == "":
 		return ""
 	}
 	text := "send the texts of the tools, and searches, to " + e.URL
@@ -300,11 +244,18 @@ func Workdir(a *app.App) string {
 	if a.Runtime.WorkdirMode != "fixed" {
 		return ""
 	}
-	own, folder := resolved(filepath.Dir(a.Path)), FixedFolder(a)
-	if rel, err := filepath.Rel(own, folder); err == nil && filepath.IsLocal(rel) {
+	folder := FixedFolder(a)
+	if !isOutside(a, folder) {
 		return ""
 	}
 	return shown(a, "work in the folder "+folder)
+}
+
+// isOutside reports whether a path, which has no links, is not in the app file's
+// folder.
+func isOutside(a *app.App, path string) bool {
+	rel, err := filepath.Rel(resolved(filepath.Dir(a.Path)), path)
+	return err != nil || !filepath.IsLocal(rel)
 }
 
 // FixedFolder is the folder in which an app works that names one, whatever links lead
@@ -334,21 +285,37 @@ func Relaxed(a *app.App) string {
 }
 
 // Endpoint says where a model's conversations go when that is the app file's
-// own choice, and with which key; empty when it is not.
+// own choice, and with which key; empty when it is not. At the provider's own address
+// it is about what is sent there beside the user's key for it: another secret, a
+// header, a key in the file, whose owner may read the conversations.
 func Endpoint(a *app.App, m *app.Model) string {
-	usual := provider.Config{Provider: m.Provider, Backend: provider.Backend(m.Backend), BaseURL: m.BaseURL}
-	if m.FromUser || m.Provider == app.Offline || provider.IsDefaultURL(usual, os.Getenv) {
+	if m.FromUser || m.Provider == app.Offline {
 		return ""
 	}
-	text := "send your conversations, and what tools answer in them, to " + m.BaseURL
+	at := provider.Config{Provider: m.Provider, Backend: provider.Backend(m.Backend), BaseURL: m.BaseURL}
 	with := slices.Clone(m.DataSent)
 	if m.Credential != "" {
 		with = append(with, "the secret "+m.Credential)
 	}
+	if provider.IsDefaultURL(at, os.Getenv) {
+		if with = slices.DeleteFunc(with, isKeyOf(provider.DefaultKey(at))); len(with) == 0 {
+			return ""
+		}
+	}
+	text := "send your conversations, and what tools answer in them, to " + cmp.Or(m.BaseURL, m.Provider)
 	if len(with) > 0 {
 		text += " with " + strings.Join(with, ", ")
 	}
 	return shown(a, text)
+}
+
+// isKeyOf reports what is sent that is the user's own key for a provider.
+func isKeyOf(name string) func(sent string) bool {
+	return func(sent string) bool {
+		return name != "" && slices.Contains([]string{
+			"a key {{env." + name + "}}", "a key {{secret." + name + "}}", "the secret " + name,
+		}, sent)
+	}
 }
 
 // Conversation is what a conversation with an agent needs.

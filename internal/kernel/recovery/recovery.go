@@ -2,7 +2,8 @@
 // is served, each call that began and never ended is in doubt, once; it is
 // repeated only if twice is once and policy still allows it, and else its
 // principal learns of it. A call that was approved and never begun runs, unless
-// the approval is too old.
+// the approval is too old. A call that was answered and cannot run ends with the
+// reason.
 package recovery
 
 import (
@@ -26,6 +27,7 @@ type Gate interface {
 	Retry(ctx context.Context, c *gate.Caller, d gate.DoubtfulCall) (call string, ok bool)
 	NotifyDoubt(d gate.DoubtfulCall)
 	Resume(ctx context.Context, c *gate.Caller, r approval.Request) *tool.Result
+	EndUnrun(ctx context.Context, r approval.Request, reason error) *tool.Result
 }
 
 // Approvals is what recovery does with approvals.
@@ -131,7 +133,11 @@ func (r *Recovery) resumeApproved(ctx context.Context) error {
 		case len(begun) > 0:
 			err = r.Approvals.MarkUsed(ctx, request.ID)
 		case time.Since(request.Answer.At) > valid: // the yes was to a question of another day
-			err = r.Approvals.Withdraw(ctx, request.ID)
+			if err = r.Approvals.Withdraw(ctx, request.ID); err == nil {
+				r.Gate.EndUnrun(ctx, request, tool.Errorf("recovery.Run", tool.Denied,
+					"%s was approved but never run, and the approval is too old now", request.Call.Tool.Dotted()).
+					WithHint("make the call again if it is still wanted"))
+			}
 		default:
 			r.Finish(request)
 		}
@@ -157,12 +163,12 @@ func (r *Recovery) Finish(request approval.Request) {
 			ID: call.Principal.Session, Workspace: request.Workspace, AppFile: request.AppFile,
 			Agent: call.Principal.Agent, Lane: call.Principal.Lane, Requester: request.Asker, Again: true,
 		})
-		if err != nil {
-			r.Log.Error("an answered call cannot be ended", "call", call.ID, "tool", call.Tool, "error", err)
-			_ = r.Journal.Append(journal.Record{
-				Kind: journal.Noted, Call: call.ID, Tool: call.Tool.String(),
-				Note: "answered, but it cannot go on: " + err.Error(),
-			})
+		switch {
+		case err != nil && ctx.Err() != nil: // the kernel closes
+			return
+		case err != nil: // its folder is gone, or its app file is broken
+			r.Log.Error("an answered call cannot go on", "call", call.ID, "tool", call.Tool, "error", err)
+			r.Gate.EndUnrun(ctx, request, unrun(call, err))
 			return
 		}
 		defer s.Close()
@@ -170,5 +176,14 @@ func (r *Recovery) Finish(request approval.Request) {
 	})
 	if !started {
 		r.detached.Add(-1)
+	}
+}
+
+// unrun is why an answered call did not run.
+func unrun(call tool.Call, err error) error {
+	return &tool.Error{
+		Op: "recovery.Finish", Kind: tool.KindOf(err), Err: err,
+		Message: "a human answered, but " + call.Tool.Dotted() + " cannot go on: its session cannot be opened again",
+		Hint:    "nothing was run; mend that, and make the call again",
 	}
 }

@@ -31,8 +31,12 @@ func (v Scoped) Names() []string {
 func newLaunch(c mcp.Config) Launch {
 	env := slices.AppendSeq(slices.Clone(c.EnvAllow), maps.Keys(c.Env))
 	slices.Sort(env)
+	args := slices.Clone(c.Args)
+	for i := range args {
+		args[i] = hide(c, args[i])
+	}
 	return Launch{
-		Command: c.Command, Args: c.Args, Dir: c.Dir, Env: slices.Compact(env),
-		URL: c.URL, Headers: slices.Sorted(maps.Keys(c.Headers)),
+		Command: hide(c, c.Command), Args: args, Dir: hide(c, c.Dir), Env: slices.Compact(env),
+		URL: hide(c, c.URL), Headers: slices.Sorted(maps.Keys(c.Headers)),
 	}
 }

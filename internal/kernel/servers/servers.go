@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -103,25 +104,31 @@ func (s *Set) changed(server *mcp.Server) {
 	s.opt.Go(func(ctx context.Context) { _, _ = s.opt.Tools.Snapshot(ctx) })
 }
 
+// Terms are what an app says of all its servers.
+type Terms struct {
+	Pinning bool     // nothing is shown before a human accepted it
+	Relaxed bool     // the app accepts a machine that cannot sandbox them
+	Rules   []string // the files and folders that hold its rules, which no server writes
+}
+
 // Use makes the servers of an app known in its scope, and releases those that
-// it no longer names. With pinning, nothing is shown before a human accepted it;
-// relaxed, the app accepts a machine that cannot sandbox them.
-func (s *Set) Use(scope string, declared []app.Server, pinning, relaxed bool) error {
+// it no longer names.
+func (s *Set) Use(scope string, declared []app.Server, t Terms) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.byScope[scope]
 	var next []*source
 	for _, d := range declared {
-		server, err := s.manager.Server(config(d, relaxed))
+		server, err := s.manager.Server(config(d, t))
 		if err != nil {
 			for _, one := range next { // those that were taken for this change
 				if !slices.Contains(old, one) {
 					one.Release()
 				}
 			}
-			return err
+			return hideError(d, err)
 		}
-		one := &source{Server: server, set: s, scope: scope, pin: d.Pin || pinning, fromUser: d.FromUser}
+		one := &source{Server: server, set: s, scope: scope, pin: d.Pin || t.Pinning, fromUser: d.FromUser}
 		same := func(o *source) bool { return o.Server == server && o.pin == one.pin && o.fromUser == one.fromUser }
 		if i := slices.IndexFunc(old, same); i >= 0 {
 			server.Release() // the scope holds it already
@@ -146,6 +153,15 @@ func (s *Set) Use(scope string, declared []app.Server, pinning, relaxed bool) er
 	return nil
 }
 
+// hideError is an error about a server's config, without values of the environment.
+func hideError(s app.Server, err error) error {
+	var e *tool.Error
+	if s.Hide == nil || !errors.As(err, &e) {
+		return err
+	}
+	return tool.Errorf(e.Op, e.Kind, "%s", s.Hide(e.Message)).WithHint("%s", s.Hide(e.Hint))
+}
+
 // In returns the servers of one scope.
 func (s *Set) In(scope string) Scoped { return Scoped{s, scope} }
 
@@ -167,18 +183,23 @@ func defaultMode(s app.Server) string {
 }
 
 // config is a server of an app file as the manager reads it.
-func config(s app.Server, relaxed bool) mcp.Config {
+func config(s app.Server, t Terms) mcp.Config {
 	c := mcp.Config{
 		Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, EnvAllow: s.EnvAllow, Dir: s.Dir,
 		URL: s.URL, Transport: s.Transport, Protocol: s.Protocol, Headers: s.Headers,
 		CallTimeout: s.Timeout, StartTimeout: s.StartTimeout, Concurrency: s.Concurrency, Everywhere: s.Everywhere,
+		Hide: s.Hide,
+	}
+	if s.URL != "" {
+		c.Dir, c.Project = "", s.Dir
 	}
 	if s.Command != "" {
 		i := s.Isolation
 		c.Isolation = mcp.Isolation{
 			Mode: cmp.Or(i.Mode, defaultMode(s)), Network: i.Network, Readable: i.Readable, Writable: i.Writable,
+			Rules: t.Rules,
 		}
-		c.Isolation.Relaxed = relaxed && c.Isolation.Mode == mcp.Sandboxed
+		c.Isolation.Relaxed = t.Relaxed && c.Isolation.Mode == mcp.Sandboxed
 	}
 	if s.OAuth != nil {
 		o := mcp.OAuth(*s.OAuth)
@@ -229,7 +250,7 @@ func (v Scoped) List(ctx context.Context) ([]Server, error) {
 			Parts: newLaunch(one.Config()), FromUser: one.fromUser, Accepted: v.set.mayStart(one.Server) == nil,
 		}
 		if c := one.Config(); c.Command != "" {
-			s.Reach = isolation.Describe(c.Isolation)
+			s.Reach = hide(c, isolation.Describe(c.Isolation))
 			if text := isolation.Missing(); text != "" && c.Isolation.Mode == mcp.Contained {
 				s.Problems = append(s.Problems, text)
 			}
@@ -272,15 +293,17 @@ func (v Scoped) UpstreamNames() map[string]map[string]string {
 	return names
 }
 
-// SetLogLevel sets the level from which on the servers report their work: those
-// that run at once, and the others when they start.
-func (v Scoped) SetLogLevel(ctx context.Context, level mcp.LogLevel) {
+// SetLogLevel sets the level from which on the servers of some modules report their
+// work: those that run at once, and the others when they start.
+func (v Scoped) SetLogLevel(ctx context.Context, level mcp.LogLevel, of func(module string) bool) {
 	const limit = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var all sync.WaitGroup
 	for _, one := range v.set.sources(v.scope) {
-		all.Go(func() { one.SetLogLevel(ctx, level) })
+		if of(one.Namespace()) {
+			all.Go(func() { one.SetLogLevel(ctx, level) })
+		}
 	}
 	all.Wait()
 }

@@ -69,12 +69,37 @@ func trustKey(s *mcp.Server) string {
 }
 
 // launchLine is everything that decides what a server runs, or where it is
-// reached, as a human is shown it. Secrets are references in it.
+// reached, as a human is shown it. Secrets and variables of the environment are
+// references in it.
 func launchLine(c mcp.Config) []string {
+	line := launchWords(c)
+	for i := range line {
+		line[i] = hide(c, line[i])
+	}
+	return line
+}
+
+func hide(c mcp.Config, text string) string {
+	if c.Hide == nil {
+		return text
+	}
+	return c.Hide(text)
+}
+
+func launchWords(c mcp.Config) []string {
 	if c.URL != "" {
 		line := []string{"connect", c.URL}
 		for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
 			line = append(line, name+": "+c.Headers[name])
+		}
+		if o := c.OAuth; o != nil {
+			for _, word := range []struct{ name, value string }{
+				{"client_id", o.ClientID}, {"client_secret", o.ClientSecret}, {"scopes", strings.Join(o.Scopes, " ")},
+			} {
+				if word.value != "" {
+					line = append(line, word.name+"="+word.value)
+				}
+			}
 		}
 		return line
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"os"
@@ -28,6 +29,7 @@ type Spec struct {
 	Requester approval.Requester
 	NoWait    bool                   // no call waits for a human: it is answered with status waiting
 	Only      map[string][]string    // see gate.Rules
+	Profile   string                 // the part of the app that is given; empty: all, or what Only says
 	Client    *surface.Client        // the MCP client that the session is for; nil: none
 	Loaded    *apps.Loaded           // the app, when it was loaded already
 	OnAsked   func(approval.Request) // a human is asked; must not wait; may be nil
@@ -92,15 +94,15 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 	if spec.ID == "" {
 		spec.ID = NewID("s")
 	}
-	usage := &toolview.Usage{}
-	caller, err := b.caller(spec, loaded, root, usage)
+	usage, how := &toolview.Usage{}, b.how(loaded)
+	caller, err := b.caller(spec, loaded, root, usage, &how)
 	if err != nil {
 		_ = root.Close()
 		return nil, err
 	}
 	s := &Session{
 		id: spec.ID, loaded: loaded, warnings: slices.Clone(loaded.Warnings), caller: caller, gate: b.Gate, base: b.Base,
-		view: b.Views.New(caller, usage, b.how(loaded)),
+		view: b.Views.New(caller, usage, how),
 	}
 	b.Table.hold(s.id)
 	s.use = newUse(func() {
@@ -116,7 +118,9 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 	return s, nil
 }
 
-func (b *Builder) caller(spec Spec, l *apps.Loaded, root *os.Root, usage *toolview.Usage) (*gate.Caller, error) {
+func (b *Builder) caller(
+	spec Spec, l *apps.Loaded, root *os.Root, usage *toolview.Usage, how *toolview.How,
+) (*gate.Caller, error) {
 	id := gate.Identity{
 		Principal: tool.Principal{
 			User: b.User, App: l.AppID(), Agent: spec.Agent, Session: spec.ID, Lane: spec.Lane,
@@ -127,7 +131,15 @@ func (b *Builder) caller(spec Spec, l *apps.Loaded, root *os.Root, usage *toolvi
 	if err := hide(&at, b.Hidden); err != nil {
 		return nil, err
 	}
-	rules := gate.Rules{Off: off(spec.Client, l), Only: spec.Only}
+	rules := gate.Rules{Off: off(spec, l), Only: spec.Only}
+	if spec.Profile != "" {
+		profile, err := l.App.Profile(spec.Profile)
+		if err != nil {
+			return nil, err
+		}
+		rules.Only, rules.Profile = profile.Only(), profile.Name
+		how.Surface.Mode = cmp.Or(profile.Surface, how.Surface.Mode)
+	}
 	at.RuleFiles = l.RuleFiles()
 	if l.App != nil {
 		at.Relaxed, rules.Policy = l.Relaxed(), l.Rules
@@ -136,8 +148,10 @@ func (b *Builder) caller(spec Spec, l *apps.Loaded, root *os.Root, usage *toolvi
 }
 
 // off returns the shipped modules that a session does not have: those that the
-// app leaves out, and those that the session's MCP client is not given.
-func off(c *surface.Client, l *apps.Loaded) map[string]bool {
+// app leaves out, and those that the session's MCP client is not given. What a
+// profile names is meant, whoever is the client.
+func off(spec Spec, l *apps.Loaded) map[string]bool {
+	c := spec.Client
 	if c == nil {
 		return l.Off
 	}
@@ -146,6 +160,9 @@ func off(c *surface.Client, l *apps.Loaded) map[string]bool {
 		says = l.App.Surface.Builtin
 	}
 	gives, all := c.Builtin.Or(says), map[string]bool{}
+	if spec.Profile != "" && gives.Choice == surface.BuiltinAuto {
+		gives.Choice = surface.BuiltinAll
+	}
 	for _, name := range modules.Names() {
 		if l.Off[name] || !gives.Gives(name, c.Name) {
 			all[name] = true
@@ -155,7 +172,7 @@ func off(c *surface.Client, l *apps.Loaded) map[string]bool {
 }
 
 // how is what the app says of showing and finding its tools. Until a human
-// accepts its endpoint, the built-in model searches in its place.
+// accepts its endpoint or its folder, the built-in model searches in its place.
 func (b *Builder) how(l *apps.Loaded) toolview.How {
 	if l.App == nil {
 		return toolview.How{Search: func() app.Search { return app.Search{} }}
@@ -165,7 +182,7 @@ func (b *Builder) how(l *apps.Loaded) toolview.How {
 		Search: func() app.Search {
 			how := l.App.Search
 			if !b.Consents.Of(l.App).Has(consent.Search(l.App)) {
-				how.Endpoint = app.Endpoint{}
+				how.Endpoint, how.Model = app.Endpoint{}, ""
 			}
 			return how
 		},

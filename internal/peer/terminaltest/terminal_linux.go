@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -37,14 +38,23 @@ func startTerminal(result *os.File) error {
 		return err
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), roleVar+"=terminal")
+	cmd.Env = append(os.Environ(), roleVar+"=terminal", openerVar+"="+strconv.Itoa(os.Getpid()))
 	cmd.ExtraFiles = []*os.File{result}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd.Start()
 }
 
+// awaitOpener returns when this process no longer descends from the one that opened
+// the terminal, which may take a moment to end.
+func awaitOpener() {
+	for strconv.Itoa(os.Getppid()) == os.Getenv(openerVar) {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // runOnTerminal runs a program on a new pseudo-terminal and types.
 func runOnTerminal(p Program) Ended {
+	awaitOpener()
 	master, slave, err := openPTY()
 	if err != nil {
 		return Ended{Failed: fmt.Sprintf("%s: %v", noTerminals, err)}

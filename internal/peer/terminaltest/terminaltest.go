@@ -48,6 +48,8 @@ const (
 	roleVar = "CALLGATE_TERMINAL_TEST"
 	specVar = "CALLGATE_TERMINAL_PROGRAM"
 	partVar = "CALLGATE_TERMINAL_PART" // set for what runs in the terminal
+
+	openerVar = "CALLGATE_TERMINAL_OPENER" // the process that opened it
 )
 
 // limit bounds how long a program may run.

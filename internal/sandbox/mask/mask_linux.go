@@ -1,5 +1,6 @@
 // Package mask hides paths from a process that otherwise keeps the whole disk: in
-// a mount namespace of its own something empty lies over each of them.
+// a mount namespace of its own something empty lies over each of them. Others it
+// keeps as they are.
 //
 // # Law
 //
@@ -7,12 +8,15 @@
 //     as an empty one. What is shown inside a hidden folder stays where it is.
 //   - A hidden path cannot be uncovered by moving it: neither it nor a folder above
 //     it can be renamed or removed, because each of them is a mount point.
+//   - What is kept can be read, and not written, moved or removed. If somebody
+//     outside replaces it, the new one is not kept.
 //   - The mounts hold against whoever lacks CAP_SYS_ADMIN in this namespace, and a
 //     user namespace made inside finds them locked.
 package mask
 
 import (
 	"cmp"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,7 +31,9 @@ import (
 // Disk is what of the disk is hidden.
 type Disk struct {
 	hidden []place
-	pins   []string // folders above a hidden path, parents first
+	kept   []place  // read-only
+	links  []link   // to kept files
+	pins   []string // folders above a hidden or kept path, parents first
 }
 
 // place is one hidden path.
@@ -37,6 +43,10 @@ type place struct {
 	shown  []place // inside it
 }
 
+// link is a link to a kept file: in its place the file itself is mounted, because
+// otherwise the link could be replaced.
+type link struct{ path, target string }
+
 // maxShown is how many places inside one hidden folder can be shown: each is held
 // in a slot of the program.
 const maxShown = launcher.Slots - 1
@@ -44,8 +54,8 @@ const maxShown = launcher.Slots - 1
 // Plan decides what is hidden of what exists, by names without links: the paths in
 // always, whatever is shown; and the private ones, but for those that are shown, and
 // for what is shown inside them. Showing a folder around a hidden path shows nothing
-// of that path.
-func Plan(always, private, shown []string) (*Disk, error) {
+// of that path. What exists of kept, and is not hidden, is read-only.
+func Plan(always, private, shown, kept []string) (*Disk, error) {
 	kernel, open := resolve(always), resolve(shown)
 	d := &Disk{}
 	for _, h := range resolve(slices.Concat(always, private)) {
@@ -68,8 +78,35 @@ func Plan(always, private, shown []string) (*Disk, error) {
 		d.hidden = append(d.hidden, h)
 		d.pin(h.path)
 	}
+	for _, k := range resolve(kept) {
+		in := func(o place) bool { return within(k.path, o.path) }
+		if !d.Hides(k.path) && !slices.ContainsFunc(d.kept, in) {
+			d.kept = append(d.kept, k)
+			d.pin(k.path)
+		}
+	}
+	d.keepLinks(kept)
 	slices.Sort(d.pins)
 	return d, nil
+}
+
+// keepLinks notes which of the kept paths are links to a file.
+func (d *Disk) keepLinks(kept []string) {
+	for _, path := range kept {
+		info, err := os.Lstat(path)
+		dir, err2 := filepath.EvalSymlinks(filepath.Dir(path))
+		if err != nil || err2 != nil || info.Mode()&os.ModeSymlink == 0 {
+			continue
+		}
+		l := link{path: filepath.Join(dir, filepath.Base(path))}
+		if l.target, err = filepath.EvalSymlinks(path); err != nil || d.Hides(l.target) || slices.Contains(d.links, l) {
+			continue
+		}
+		if info, err := os.Stat(l.target); err == nil && info.Mode().IsRegular() {
+			d.links = append(d.links, l)
+			d.pin(l.path)
+		}
+	}
 }
 
 // pin notes the folders above a path.
@@ -134,6 +171,14 @@ func (d *Disk) Add(p *launcher.Program, fresh bool) {
 		}
 		h.add(p)
 	}
+	for _, k := range d.kept {
+		p.Step("keep ", k.path, " as it is")
+		keep(p, k.path, k.path)
+	}
+	for _, l := range d.links {
+		p.Step("keep ", l.path, " as it is")
+		keep(p, l.target, l.path)
+	}
 	if fresh {
 		p.Step("show /proc")
 		mount(p, "proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
@@ -163,6 +208,23 @@ func (h place) add(p *launcher.Program) {
 		p.Call(unix.SYS_CLOSE, launcher.Slot(i))
 	}
 	mount(p, "", h.path, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|flags, "")
+}
+
+// keep mounts a path read-only, onto itself or in the place of a link to it.
+func keep(p *launcher.Program, path, at string) {
+	const flags = unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE
+	attr := binary.NativeEndian.AppendUint64(nil, unix.MOUNT_ATTR_RDONLY)
+	attr = append(attr, make([]byte, unix.MOUNT_ATTR_SIZE_VER0-len(attr))...)
+	p.CallKeep(0, unix.SYS_OPEN_TREE, launcher.Int(atCWD), p.Text(path), launcher.Int(flags))
+	p.Call(unix.SYS_MOUNT_SETATTR, launcher.Slot(0), p.Text(""), launcher.Int(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE),
+		p.Bytes(attr), launcher.Int(unix.MOUNT_ATTR_SIZE_VER0))
+	move := p.Call
+	if at != path {
+		move = p.CallIgnoreError // not every Linux mounts onto a link
+	}
+	move(unix.SYS_MOVE_MOUNT, launcher.Slot(0), p.Text(""), launcher.Int(atCWD), p.Text(at),
+		launcher.Int(unix.MOVE_MOUNT_F_EMPTY_PATH))
+	p.Call(unix.SYS_CLOSE, launcher.Slot(0))
 }
 
 // between lists the folders below one and above a path, parents first.

@@ -11,7 +11,8 @@ import (
 // Given says, for a human who decides, what an executable tool runs and what it is
 // given: secrets, variables of the environment, the network. The text names the
 // program and its manifest by their content, so that another program, or another
-// word on its risk, needs another yes. A path below root is written from there. The
+// word on its risk, needs another yes. It says that a script which the program reads
+// is not part of that. A path below root is written from there. The
 // text is "" for a tool that is no executable.
 func Given(t *tool.Tool, root string) string {
 	h, ok := t.Handler.(*handler)
@@ -45,5 +46,6 @@ func Given(t *tool.Tool, root string) string {
 	}
 	// Whoever writes both of two programs can make short digests of them alike.
 	const digits = 40
-	return text + fmt.Sprintf(" (sha256 %s, its manifest %s)", h.program.digest[:digits], h.digest[:digits])
+	return text + fmt.Sprintf(" (sha256 %s, its manifest %s; other files that it reads or runs may change unseen)",
+		h.program.digest[:digits], h.digest[:digits])
 }

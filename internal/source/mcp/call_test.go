@@ -170,6 +170,19 @@ func TestDeafServers(t *testing.T) {
 	}
 }
 
+// A call that has time left when the server is found deaf, by an earlier call, is
+// told the same as that one: no answer came, and it may have happened.
+func TestDeafServerEndsLaterCalls(t *testing.T) {
+	t.Parallel()
+	cfg := local("deaf")
+	cfg.CallTimeout = 2500 * time.Millisecond // longer than the probe
+	_, byName := refreshed(t, cfg, mcp.Options{Grace: 50 * time.Millisecond})
+	_, err := call(t.Context(), byName["tell"], "")
+	expectError(t, err, tool.Timeout, "did not answer", "within")
+	_, err = call(t.Context(), byName["tell"], "")
+	expectError(t, err, tool.Timeout, "did not answer", "was stopped")
+}
+
 func TestManyCallsAtOnce(t *testing.T) {
 	t.Parallel()
 	s, byName := refreshed(t, local("normal"), mcp.Options{})

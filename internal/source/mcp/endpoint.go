@@ -29,6 +29,7 @@ type connection struct {
 	listing *toolcache.Listing // what the server listed when the connection was opened
 	changes atomic.Int32       // notifications of changed tools that are not followed yet
 	probing atomic.Bool        // somebody finds out whether the server still answers
+	deaf    atomic.Bool        // it was found to answer nothing
 }
 
 // endpoint is our end of the connections to a server. It opens them, and hands

@@ -142,6 +142,11 @@ func (s *sender) failed(ctx context.Context, c *connection, name string, err err
 			WithHint("this is a defect in the server"))}
 	}
 	s.connector.Retire(c)
+	if c.deaf.Load() { // another request ran out of time first
+		return failure{unanswered, tool.Errorf("mcp.call", tool.Timeout,
+			"the MCP server %s did not answer %s nor anything else, and was stopped", server, name).
+			WithHint("it may have happened all the same; the next call starts it again")}
+	}
 	if context.Cause(c.Context()) == dial.ErrClosed || s.connector.Context().Err() != nil {
 		return failure{unanswered, tool.Errorf("mcp.call", tool.Unavailable,
 			"the MCP server %s was stopped during %s", server, name)}
@@ -150,6 +155,10 @@ func (s *sender) failed(ctx context.Context, c *connection, name string, err err
 	return failure{unanswered, s.secrets.RedactError(s.cutOff(c, name, err))}
 }
 
+// minProbe is the least time that a server has to answer a probe, however short its
+// calls may be: on a busy machine a slow server is not a deaf one.
+const minProbe = 2 * time.Second
+
 // probe finds out whether a server that left a request unanswered answers
 // anything at all. If not it is stopped, and the next call starts it again.
 func (s *sender) probe(c *connection) {
@@ -157,7 +166,7 @@ func (s *sender) probe(c *connection) {
 		return
 	}
 	defer c.probing.Store(false)
-	ctx, cancel := context.WithTimeout(c.Context(), s.cfg.CallTimeout/2)
+	ctx, cancel := context.WithTimeout(c.Context(), max(s.cfg.CallTimeout/2, minProbe))
 	defer cancel()
 	var err error
 	if c.Session.InitializeResult().ProtocolVersion <= config.LegacyProtocol {
@@ -169,6 +178,7 @@ func (s *sender) probe(c *connection) {
 		return
 	}
 	s.warn("it answers nothing any more, and is stopped", err)
+	c.deaf.Store(true)
 	s.connector.Failed(c)
 	s.connector.Retire(c)
 	c.Close()

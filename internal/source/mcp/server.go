@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"callgate/internal/source/mcp/connector"
@@ -62,11 +63,22 @@ type Server struct {
 	guard         guarded
 }
 
+// scrub is one function for all that is taken out of texts.
+func scrub(all ...func(string) string) func(string) string {
+	all = slices.DeleteFunc(all, func(f func(string) string) bool { return f == nil })
+	return func(text string) string {
+		for _, f := range all {
+			text = f(text)
+		}
+		return text
+	}
+}
+
 // newServer makes a server and wires its parts.
 func newServer(m *Manager, cfg Config, key string) *Server {
 	id := &identity{
 		cfg: cfg, key: key, namespace: translate.Namespace(cfg.Name),
-		secrets: &secretref.Resolver{Lookup: m.opt.Secret, Scrub: m.opt.Scrub},
+		secrets: &secretref.Resolver{Lookup: m.opt.Secret, Scrub: scrub(m.opt.Scrub, cfg.Hide)},
 		log:     &serverlog.Log{}, logger: m.opt.Log,
 	}
 	s := &Server{identity: id, manager: m, requests: requests.New(cfg.Name, cfg.Concurrency, cfg.CallTimeout)}

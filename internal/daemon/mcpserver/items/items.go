@@ -83,7 +83,9 @@ func (c *Catalog) Find(ctx context.Context, s Scope, k Kind, name string) (serve
 	if err != nil {
 		return "", "", err
 	}
-	known = slices.DeleteFunc(known, func(one servers.Server) bool { return !one.Accepted })
+	known = slices.DeleteFunc(known, func(one servers.Server) bool {
+		return !one.Accepted || !s.Session.Caller().Gives(one.Module)
+	})
 	if server, own, ok := k.parseFullName(known, name); ok {
 		return server, own, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"callgate/tool"
@@ -161,6 +162,13 @@ func (d *decoder) network(n *node, path string) {
 	d.yesNo(&d.m.Runtime.Network)(n, path)
 }
 
+// isReserved reports the modules of MCP servers and of the kernel's own tools: a
+// program behind such a name would be taken for something else.
+func isReserved(namespace string) bool {
+	return strings.HasPrefix(namespace+"_", "mcp_") ||
+		slices.Contains([]string{"context_builder", "approvals", "tasks", "llm_provider"}, namespace)
+}
+
 func (d *decoder) name(n *node, path string) {
 	var dotted string
 	if d.text(&dotted, maxLine)(n, path); dotted == "" {
@@ -169,6 +177,10 @@ func (d *decoder) name(n *node, path string) {
 	namespace, name, err := tool.ParseDotted(dotted)
 	if err != nil {
 		d.fail(n.at, "write a module and an action, such as git.commit", "%s: %s", path, err)
+		return
+	}
+	if isReserved(namespace) {
+		d.fail(n.at, "choose another module, such as team", "%s: the module %s is not for executables", path, namespace)
 		return
 	}
 	d.m.ID.Namespace, d.m.ID.Name, d.m.Spec.Name = namespace, name, dotted

@@ -57,6 +57,12 @@ type Config struct {
 	Tools map[string]translate.ToolConfig `json:"tools,omitempty"` // by the server's name for the tool, or ours
 
 	Everywhere bool `json:"everywhere,omitempty"` // Dir is the folder of the project that it works for, whichever
+
+	// Project is the folder whose file names a URL: a word on it there is none on the
+	// same URL in another folder. Empty: the user's own file names it.
+	Project string `json:"project,omitempty"`
+
+	Hide func(string) string `json:"-"` // takes values of the environment out of what is shown; nil: there are none
 }
 
 // OAuth is how to log in to a remote server. With the zero value the server
@@ -75,6 +81,9 @@ type Isolation struct {
 	Readable []string `json:"readable,omitempty"` // it sees these too
 	Writable []string `json:"writable,omitempty"` // it may write these too
 	Relaxed  bool     `json:"relaxed,omitempty"`  // a sandboxed one runs even where this machine has no sandbox
+	// Rules are the files and folders that hold the rules of its app. They are found
+	// with the app, so they do not tell one server from another.
+	Rules []string `json:"-"`
 }
 
 // The modes of isolation. In each, everything that a command starts ends with it.

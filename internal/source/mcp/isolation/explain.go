@@ -23,8 +23,8 @@ var (
 		`network is unreachable|temporary failure in name resolution|could not resolve host|no such host|` +
 		`name or service not known|failed to lookup address|dns error|connection refused|ECONNREFUSED|fetch failed`)
 	fileSigns = lazyregexp.New(`(?i)EACCES|EPERM|ENOENT|EROFS|permission denied|operation not permitted|` +
-		`no such file or directory|read-only file system|cannot find (?:module|package)|ModuleNotFoundError|not found`)
-	writeSigns = lazyregexp.New(`(?i)EROFS|read-only file system|EACCES|permission denied|mkdir|write`)
+		`no such file or directory|read-only file system|EBUSY|resource busy|cannot find (?:module|package)|ModuleNotFoundError|not found`)
+	writeSigns = lazyregexp.New(`(?i)EROFS|read-only file system|EBUSY|resource busy|EACCES|permission denied|mkdir|write`)
 	pathForm   = lazyregexp.New(`(?:^|[\s'"` + "`" + `(=:\[])((?:/|~/)[^\s'"` + "`" + `()\]:,;]+)`)
 	// kernelSigns are what a sandbox that filters system calls does to a program.
 	kernelSigns = lazyregexp.New(`(?i)bad system call|SIGSYS|function not implemented|ENOSYS`)
@@ -82,6 +82,12 @@ func (w *Walls) path(path string, write bool) (Wall, bool) {
 	for _, p := range sandbox.PrivatePaths(home()) {
 		if within(path, p) && !w.opened(path) {
 			return Wall{p + " is private, and hidden from it", "readable: [" + p + "]"}, true
+		}
+	}
+	for _, kept := range w.spec.ReadOnly {
+		if _, err := os.Stat(kept); write && err == nil && within(path, kept) {
+			return Wall{kept + " decides what agents or your shell do, and is read-only for servers",
+				"writable: [" + kept + "]"}, true
 		}
 	}
 	if w.config.Mode != config.Sandboxed || w.opened(path) || within(path, w.spec.Workspace) ||

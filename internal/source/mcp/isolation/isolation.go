@@ -4,13 +4,16 @@
 // # Law
 //
 //   - contained: the server keeps the disk and the network, but the kernel's state
-//     and the private folders of the home are out of its sight. It is what a server
-//     gets that a person added here, or that the user's own file names.
+//     and the private folders of the home are out of its sight, and so are the
+//     sockets of programs that act for the user. It is what a server gets that a
+//     person added here, or that the user's own file names.
 //   - sandboxed: the server sees its folder, to write; the system, to read; a
 //     package cache that only servers of the same folder share; what its readable
 //     and writable name; and nothing else. It has the network only with network:
 //     true. It is what a server gets that a project's file names without a word on
 //     isolation.
+//   - In both of these, the files that hold rules of agents, and those that run when
+//     the user opens a shell, can be read and not written.
 //   - none: the server runs as any program of the user's.
 //   - In each of them everything that the server starts is known as a descendant of
 //     the kernel, and ends with the server (Linux).
@@ -37,6 +40,8 @@ import (
 type Machine struct {
 	Hidden []string // the kernel's own folders
 	Cache  string   // a folder for the package caches of sandboxed servers; empty: they keep nothing
+	Home   string   // of the user; default: as the system says
+	Rules  string   // the folder of the user's own app file, which no server writes; empty: there is none
 }
 
 // Walls are those of one server. Make them with [Machine.Walls].
@@ -69,6 +74,9 @@ func (m Machine) Walls(c config.Isolation, program, dir string) (*Walls, error) 
 		}
 	default:
 		s.Mode = sandbox.Contained
+	}
+	if s.Mode != sandbox.Tracked {
+		s.ReadOnly = m.readOnly(c, dir)
 	}
 	w.spec = s
 	return w, nil

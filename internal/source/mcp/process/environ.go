@@ -31,6 +31,10 @@ var passed = []string{
 	"NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
 }
 
+// runtimeDir names the folder of the sockets by which programs act for the user, such
+// as the session's bus. A server that needs it is given it by name.
+const runtimeDir = "XDG_RUNTIME_DIR"
+
 // Environ is the whole environment of a child: of the kernel's variables those
 // that every child inherits and those named in allow; and then those in set,
 // which win. All others stay in the kernel, so that a token in its environment
@@ -55,6 +59,9 @@ func Environ(set map[string]string, allow []string) []string {
 func inherited(name string) bool {
 	if runtime.GOOS == "windows" {
 		name = strings.ToUpper(name)
+	}
+	if name == runtimeDir {
+		return false
 	}
 	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_") || slices.Contains(passed, name)
 }

@@ -1,4 +1,4 @@
-package client
+package messagescan
 
 import (
 	"encoding/json"
@@ -12,13 +12,12 @@ import (
 // seen is what the scanner reports of a text, given in pieces of some size.
 func seen(text string, size int) []string {
 	var list []string
-	s := messageScanner{message: func(m *message) {
-		list = append(list, fmt.Sprint(m.hasMethod, " ", m.id.key(), " ", string(m.method.text), " ", m.cancels.key()))
+	s := Scanner{Message: func(m *Message) {
+		list = append(list, fmt.Sprint(m.HasMethod, " ", m.ID.Key(), " ", m.Method.String(), " ", m.Cancels.Key()))
 	}}
-	s.line()
 	for len(text) > 0 {
 		n := min(size, len(text))
-		s.write([]byte(text[:n]))
+		s.Write([]byte(text[:n]))
 		text = text[n:]
 	}
 	return list
@@ -34,7 +33,8 @@ func TestScan(t *testing.T) {
 		"{\"id\":1\n{\"id\":2}\n":                               {`false 2  `},
 		`{"a":"}{\"id\":4","id":5}`:                             {`false 5  `},
 		`{"params":["requestId",{"requestId":1}],"method":"m"}`: {`true  "m" `},
-		`{"method":"` + strings.Repeat("m", 1000) + `"}`:        {`true  "` + strings.Repeat("m", maxShortText-1) + " "},
+		`{"method":"` + strings.Repeat("m", 1000) + `"}`:        {`true  "` + strings.Repeat("m", maxText-1) + " "},
+		`{"id":1,"id":"x","method":"a","method":"b"}`:           {`true "x "b" `},
 		"banner, not JSON":                                      nil,
 	} {
 		for _, size := range []int{1, 2, 7, len(text)} {
@@ -67,7 +67,7 @@ func FuzzScan(f *testing.F) {
 			json.Unmarshal([]byte(line), &m) != nil {
 			return
 		}
-		if m.ID == "" || len(m.ID) > maxShortText || m.Method == nil {
+		if m.ID == "" || len(m.ID) > maxText || m.Method == nil {
 			return
 		}
 		id := string(m.ID)
@@ -81,11 +81,39 @@ func FuzzScan(f *testing.F) {
 func BenchmarkScan(b *testing.B) {
 	line := []byte(`{"jsonrpc":"2.0","id":42,"method":"tools/call","params":` +
 		`{"name":"mcp_files.read","arguments":{"path":"a/b/c.txt","limit":10}}}` + "\n")
-	s := messageScanner{message: func(*message) {}}
-	s.line()
+	s := Scanner{Message: func(*Message) {}}
 	b.SetBytes(int64(len(line)))
 	b.ReportAllocs()
 	for b.Loop() {
-		s.write(line)
+		s.Write(line)
+	}
+}
+
+func TestRequestIDs(t *testing.T) {
+	for line, want := range map[string][]string{
+		`{"jsonrpc":"2.0","id":2,"method":"a","params":{"limit":NaN}}`:         {`2`},
+		`{"method":"a","params":{"limit":NaN},"jsonrpc":"2.0","id":"x\u0041"}`: {`"x\u0041"`},
+		`[{"id":1,"method":"a","params":[Infinity]},{"id":-2,"method":"b"}]`:   {`1`, `-2`},
+		`{"id":1,"id":2,"method":"a","params":NaN}`:                            {`2`},
+		`{"id":NaN,"method":"a"}`:                                              nil,
+		`{"id":3,"result":NaN}`:                                                nil, // an answer
+		`{"method":"notifications/progress","params":{"progress":NaN}}`:        nil,
+		`{"id":null,"method":"a","params":NaN}`:                                nil,
+		`{"id":{"a":1},"method":"a"}`:                                          nil,
+		`{"id":[1],"method":"a"}`:                                              nil,
+		`{"id":true,"method":"a"}`:                                             nil,
+		`{"id":"` + strings.Repeat("x", 300) + `","method":"a","params":NaN}`:  nil,
+		`{"id":` + strings.Repeat("1", 300) + `,"method":"a","params":NaN}`:    nil,
+		"{\"id\":\"\x01\",\"method\":\"a\"}":                                   nil,
+		`{"id":7,"method":"a","params":{`:                                      nil,
+		"hello?":                                                               nil,
+	} {
+		var got []string
+		for _, id := range RequestIDs([]byte(line)) {
+			got = append(got, string(id))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", line, diff)
+		}
 	}
 }

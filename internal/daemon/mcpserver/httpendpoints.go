@@ -1,0 +1,88 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"callgate/internal/daemon/mcpserver/mcpresult"
+)
+
+// connectionIdle is how long a connection of the stateful protocol may send no
+// request.
+const connectionIdle = time.Hour
+
+// httpEndpoints serve two protocols: the stateful one, whose clients have
+// connections and may resume a broken stream, and the stateless one.
+type httpEndpoints struct {
+	connected   *endpoint // of the stateful protocol
+	named       *endpoint // of the stateless one
+	toConnected http.Handler
+	toNamed     http.Handler
+	expiry      *time.Timer // nil: never
+}
+
+func (s *Server) newHTTPEndpoints(o Options) *httpEndpoints {
+	e := &httpEndpoints{connected: s.newEndpoint(o, false), named: s.newEndpoint(o, true)}
+	serverOf := func(to *endpoint) func(*http.Request) *sdk.Server {
+		return func(*http.Request) *sdk.Server { return to.sdk }
+	}
+	e.toConnected = sdk.NewStreamableHTTPHandler(serverOf(e.connected), &sdk.StreamableHTTPOptions{
+		EventStore: sdk.NewMemoryEventStore(nil), SessionTimeout: connectionIdle, MaxRequestBodyBytes: maxBody,
+		Logger: e.connected.opt.Log, DisableLocalhostProtection: true, // the hosts are checked here
+	})
+	e.toNamed = sdk.NewStreamableHTTPHandler(serverOf(e.named), &sdk.StreamableHTTPOptions{
+		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBody,
+		Logger: e.named.opt.Log, DisableLocalhostProtection: true,
+	})
+	return e
+}
+
+// close closes the sessions of the clients.
+func (e *httpEndpoints) close() {
+	if e.expiry != nil {
+		e.expiry.Stop()
+	}
+	e.connected.cancel()
+	e.named.cancel()
+	for session := range e.connected.sdk.Sessions() {
+		_ = session.Close()
+	}
+	e.connected.close()
+	e.named.close()
+}
+
+// dispatch serves a request by its protocol.
+func (e *httpEndpoints) dispatch(w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get("Mcp-Session-Id")
+	version := r.Header.Get("Mcp-Protocol-Version")
+	if r.Method == http.MethodPost {
+		body, err := readBody(w, r)
+		if err != nil {
+			status := http.StatusBadRequest
+			if large := new(http.MaxBytesError); errors.As(err, &large) {
+				status = http.StatusRequestEntityTooLarge
+			}
+			http.Error(w, "the request cannot be read: "+err.Error(), status)
+			return
+		}
+		if !json.Valid(body) { // the SDK would answer in words that are no JSON-RPC
+			refuseBody(w, body)
+			return
+		}
+		if id == "" && version == "" {
+			version = protocolOf(body)
+		}
+	}
+	if id == "" && mcpresult.Stateless(version) {
+		e.toNamed.ServeHTTP(w, r)
+		return
+	}
+	if r.Method == http.MethodDelete {
+		e.connected.cancelCalls(id) // else the end of the connection would wait for them
+	}
+	e.toConnected.ServeHTTP(w, r)
+}
