@@ -183,7 +183,7 @@ func TestMisbehaviour(t *testing.T) {
 		{"forks and detaches", "", sh(`(setsid sh -c '`+sleep+`' `+marker+` >/dev/null 2>&1 &)`, `echo 1`), "{}", "", ""},
 		{"forks, detaches and keeps the pipes", "", sh(`(setsid sh -c '`+sleep+`' `+marker+` &)`, `echo 1`), "{}", "", ""},
 		{"forks and fails", "", sh(sleep+` &`, `exit 4`), "{}", tool.Failed, "failed with exit code 4"},
-		{"forks without end", `"timeout_ms": 500`, sh(`f() { f & f & `+sleep+`; }`, `f & `+sleep), "{}", tool.Timeout, "did not finish within 500ms"},
+		{"forks without end", `"timeout_ms": 500`, sh(`f() { f & f & `+sleep+`; }`, `f & exec `+sleep), "{}", tool.Timeout, "did not finish within 500ms"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := execute(t, one(t, c.runtime, c.script, executable.Options{}), c.args)
