@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -20,7 +21,8 @@ import (
 //
 // The listing comes from the cache until the server lists anew. A new listing is
 // stored first, then it is known here, and then changed is called, if its tools
-// are others.
+// are others. Of two listings the one that was asked for later counts, whichever
+// comes first: an older one would show again what a newer one holds back.
 type catalog struct {
 	*identity
 	publisher publisher
@@ -28,6 +30,9 @@ type catalog struct {
 	check     func(schema json.RawMessage) error
 	vet       func([]Definition) []Definition // returns those that may be published; nil: all
 	changed   func()
+
+	asked     atomic.Uint64 // how many listings were asked for
+	replacing sync.Mutex    // held while a listing is stored and taken over
 
 	mu        sync.Mutex
 	loaded    bool // from the cache
@@ -103,33 +108,46 @@ func (c *catalog) upstreamNames() map[string]string {
 	return upstream
 }
 
-// replace takes a new listing over.
+// replace takes a new listing over, unless a newer one was.
 func (c *catalog) replace(listing *toolcache.Listing) {
+	if c.takeOver(listing) {
+		c.changed()
+	}
+}
+
+// takeOver stores a listing and makes it known, and reports whether its tools are
+// others.
+func (c *catalog) takeOver(listing *toolcache.Listing) (changed bool) {
+	c.replacing.Lock()
+	defer c.replacing.Unlock()
 	old := c.known()
+	if old != nil && listing.Asked < old.Asked {
+		return false
+	}
 	listing.Key, listing.Name = c.key, c.cfg.Name
 	if err := c.cache.Store(listing); err != nil {
 		c.warn("its tools cannot be cached", err)
 	}
 	c.mu.Lock()
-	changed := !listing.SameTools(old)
+	defer c.mu.Unlock()
+	changed = !listing.SameTools(old)
 	c.listing = listing
 	if changed {
 		c.published = nil
 	}
-	c.mu.Unlock()
-	if changed {
-		c.changed()
-	}
+	return changed
 }
 
 // list asks a server for its tools, and for what else it offers.
 func (c *catalog) list(ctx context.Context, session *sdk.ClientSession) (*toolcache.Listing, error) {
+	number := c.asked.Add(1)
 	defs, err := list.Tools(ctx, session)
 	if err != nil {
 		return nil, err
 	}
 	server := session.InitializeResult()
 	listing := toolcache.New(defs, c.check)
+	listing.Asked = number
 	listing.Protocol, listing.Instructions = server.ProtocolVersion, server.Instructions
 	if caps := server.Capabilities; caps != nil {
 		listing.Resources, listing.Prompts = caps.Resources != nil, caps.Prompts != nil

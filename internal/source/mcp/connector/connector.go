@@ -91,7 +91,8 @@ func New[C Conn](ctx context.Context, opt Options[C]) *Connector[C] {
 func (n *Connector[C]) Context() context.Context { return n.ctx }
 
 // Get returns the connection, made first when there is none, and whether it was
-// made just now. The caller gives it back with Free.
+// made for this call: an attempt that was under way may have asked the server before.
+// The caller gives it back with Free.
 func (n *Connector[C]) Get(ctx context.Context) (c C, fresh bool, err error) {
 	var none C
 	for {
@@ -110,7 +111,7 @@ func (n *Connector[C]) Get(ctx context.Context) (c C, fresh bool, err error) {
 		if a.err != nil {
 			return none, false, a.err
 		}
-		fresh = true
+		fresh = !joined
 	}
 }
 

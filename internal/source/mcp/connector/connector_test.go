@@ -108,7 +108,7 @@ func TestOneAttemptForEverybody(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		for range 5 { // these wait for the attempt of the one that was cancelled
-			wg.Go(func() { s.Free(s.get(t, 1, true)) })
+			wg.Go(func() { s.Free(s.get(t, 1, false)) }) // it began before they came
 		}
 		wg.Wait()
 		s.Free(s.get(t, 1, false))

@@ -40,6 +40,7 @@ type Listing struct {
 	Legacy       time.Time `json:"legacy,omitzero"` // when it failed at the new handshake
 	Tools        []Entry   `json:"tools"`
 	Notes        []Problem `json:"notes,omitempty"` // of the list as a whole
+	Asked        uint64    `json:"-"`               // when it was asked for, in the order of this process; 0: by another
 }
 
 // Entry is a definition as it was listed, and its schemas as they are used.
