@@ -22,7 +22,7 @@ var rules = house.Rules{
 		{"internal/protocol"},
 		{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache",
 			"internal/search/eval", "internal/gate/shellcmd"},
-		{"internal/gate/match"},
+		{"internal/gate/match", "internal/gate/binding"},
 		{"internal/search", "internal/registry", "internal/journal", "internal/artifact", "internal/sandbox",
 			"internal/netguard", "internal/markdown", "internal/task", "internal/token", "internal/agent/surface", "internal/agent/calltext",
 			"internal/agent/filter", "internal/conversation/history", "internal/conversation/prompt",

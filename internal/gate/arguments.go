@@ -7,10 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/gate/binding"
 	"callgate/internal/gate/match"
 	"callgate/internal/gate/policy"
 	"callgate/tool"
 )
+
+const opAuthorizeCall = "gate.authorizeCall"
 
 // authorizeCall asks policy about the call with its arguments, once they are
 // bound. Most tools have no rules about arguments.
@@ -28,7 +31,7 @@ func authorizeCall(_ context.Context, c *callState) error {
 		return nil
 	}
 	const text = "this call of %s is not allowed: %s"
-	return tool.Errorf("gate.authorizeCall", tool.Denied, text, c.tool.ID.Dotted(), c.decision.Reason).
+	return tool.Errorf(opAuthorizeCall, tool.Denied, text, c.tool.ID.Dotted(), c.decision.Reason).
 		WithHint("nobody can approve this call here; use other arguments, or have the user change callgate.yaml")
 }
 
@@ -36,28 +39,28 @@ func authorizeCall(_ context.Context, c *callState) error {
 // that its claims are about.
 func (c *callState) matchCall() (*match.Call, error) {
 	call := &match.Call{Module: c.tool.ID.Namespace, Action: c.tool.ID.Name, Workspace: c.caller.place.Workspace}
-	if err := json.Unmarshal(c.call.Args, &call.Args); err != nil {
-		return nil, &tool.Error{Op: opBind, Kind: tool.Invalid, Message: "the arguments are not an object", Err: err}
+	raw, err := binding.Arguments(c.call.Args)
+	if err != nil {
+		return nil, err
 	}
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(c.call.Args, &raw); err != nil {
-		return nil, &tool.Error{Op: opBind, Kind: tool.Invalid, Message: "the arguments are not an object", Err: err}
+	if err := json.Unmarshal(c.call.Args, &call.Args); err != nil {
+		return nil, tool.Errorf(opAuthorizeCall, tool.Invalid, "the arguments are not an object: %w", err)
 	}
 	for _, e := range c.tool.Runtime.Effects {
 		param, ok := pathParam(e)
-		if applied, err := applies(e, raw); err != nil || !ok || !applied || call.Paths[param] != nil {
+		if applied, err := binding.Applies(e, raw); err != nil || !ok || !applied || call.Paths[param] != nil {
 			continue
 		}
-		for _, text := range argStrings(raw[param]) {
-			path, err := canonical(c.caller.place.Workspace, text)
+		for _, text := range binding.Names(raw[param]) {
+			path, err := binding.Canonical(c.caller.place.Workspace, text)
 			if err != nil {
 				return nil, err
 			}
 			kind, _, _ := strings.Cut(e.Resource, ":")
-			claim := tool.Claim{Resource: kind + strings.TrimPrefix(fileResource(path), "file"), Mode: e.Mode}
+			claim := tool.Claim{Resource: kind + strings.TrimPrefix(binding.FileResource(path), "file"), Mode: e.Mode}
 			if !slices.Contains(c.claims, claim) {
-				return nil, tool.Errorf(opBind, tool.Conflict, "%s was not run: %q leads elsewhere now than a moment ago",
-					c.tool.ID.Dotted(), tool.Truncate(text))
+				return nil, tool.Errorf(opAuthorizeCall, tool.Conflict,
+					"%s was not run: %q leads elsewhere now than a moment ago", c.tool.ID.Dotted(), tool.Truncate(text))
 			}
 			call.AddPath(param, path, isFolder(path))
 		}

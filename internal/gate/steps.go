@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 
+	"callgate/internal/gate/binding"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/schema"
 	"callgate/tool"
@@ -72,4 +73,16 @@ func (g *Gate) rateLimit(_ context.Context, c *callState) error {
 		return nil // it was counted when the human was asked
 	}
 	return g.Rates.Take(c.caller.rules.Policy, c.tool, c.call.Principal)
+}
+
+// bindEffects turns the tool's effects into claims on canonical resources, and
+// finds out whether they change rules.
+func bindEffects(_ context.Context, c *callState) error {
+	claims, err := binding.Claims(c.caller.place.Workspace, c.tool.Runtime.Effects, c.call.Args)
+	if err != nil {
+		return err
+	}
+	c.claims = claims
+	c.ruleFiles = c.caller.place.rules().Changed(claims)
+	return nil
 }

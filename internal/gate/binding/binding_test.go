@@ -1,4 +1,4 @@
-package gate
+package binding_test
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"callgate/internal/gate/binding"
 	"callgate/tool"
 )
 
@@ -43,7 +44,7 @@ func TestPathHasOneName(t *testing.T) {
 		"new": "real/deep/new.txt", "up": "real/other.txt", "real/deep/back": "real/back.txt", "new/x": "real/deep/new.txt/x",
 		filepath.Join(workspace, "link"): "real", ".": ".",
 	} {
-		got, err := canonical(workspace, path)
+		got, err := binding.Canonical(workspace, path)
 		if err != nil || got != filepath.Join(workspace, want) {
 			t.Errorf("%s is %s, %v; want %s", path, got, err, want)
 		}
@@ -54,7 +55,7 @@ func TestPathHasOneName(t *testing.T) {
 		strings.Repeat("a/", 1<<20): tool.Invalid,
 	} {
 		began := time.Now()
-		if got, err := canonical(workspace, path); tool.KindOf(err) != kind {
+		if got, err := binding.Canonical(workspace, path); tool.KindOf(err) != kind {
 			t.Errorf("%.40q is %.40q, %v; want %s", path, got, err, kind)
 		}
 		if took := time.Since(began); took > 5*time.Second {

@@ -1,7 +1,10 @@
-package gate
+// Package binding turns what a tool says it touches into claims on canonical
+// resources. Law: one thing has one name, whatever spelling the arguments use; a
+// path is resolved before it becomes a name, and one that leads out of the
+// workspace is refused here already.
+package binding
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -14,40 +17,47 @@ import (
 	"callgate/tool"
 )
 
-const opBind = "gate.bindEffects"
+const op = "binding.Claims"
 
-// bindEffects turns the tool's effects into claims on canonical resources, and
-// finds out whether they change rules.
-func bindEffects(_ context.Context, c *callState) error {
-	effects := c.tool.Runtime.Effects
+// Claims returns what effects name with these arguments, in a workspace, which is
+// an absolute folder without links.
+func Claims(workspace string, effects []tool.Effect, rawArgs json.RawMessage) ([]tool.Claim, error) {
 	if len(effects) == 0 {
-		return nil
+		return nil, nil
 	}
-	c.claims = make([]tool.Claim, 0, len(effects))
-	var args map[string]json.RawMessage
-	if err := json.Unmarshal(c.call.Args, &args); err != nil {
-		return &tool.Error{Op: opBind, Kind: tool.Invalid, Message: "the arguments are not an object", Err: err}
+	args, err := Arguments(rawArgs)
+	if err != nil {
+		return nil, err
 	}
+	claims := make([]tool.Claim, 0, len(effects))
 	for _, e := range effects {
-		applied, err := applies(e, args)
+		applied, err := Applies(e, args)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !applied {
 			continue
 		}
 		if e.Resource == "workspace" {
-			c.claims = append(c.claims, tool.Claim{Resource: fileResource(c.caller.place.Workspace), Mode: e.Mode})
-		} else if err := c.claim(e, args); err != nil {
-			return err
+			claims = append(claims, tool.Claim{Resource: FileResource(workspace), Mode: e.Mode})
+		} else if claims, err = appendClaims(claims, workspace, e, args); err != nil {
+			return nil, err
 		}
 	}
-	c.ruleFiles = c.caller.place.rules().Changed(c.claims)
-	return nil
+	return claims, nil
 }
 
-// applies reports whether an effect counts for these arguments.
-func applies(e tool.Effect, args map[string]json.RawMessage) (bool, error) {
+// Arguments decodes the arguments of a call by name.
+func Arguments(raw json.RawMessage) (map[string]json.RawMessage, error) {
+	var args map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &args); err != nil {
+		return nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the arguments are not an object", Err: err}
+	}
+	return args, nil
+}
+
+// Applies reports whether an effect counts for these arguments.
+func Applies(e tool.Effect, args map[string]json.RawMessage) (bool, error) {
 	if e.When != "" {
 		if err := rejectCaseVariants(e.When, args); err != nil || absent(args[e.When]) {
 			return false, err
@@ -77,32 +87,34 @@ func absent(raw json.RawMessage) bool {
 func rejectCaseVariants(name string, args map[string]json.RawMessage) error {
 	for other := range args {
 		if other != name && strings.EqualFold(other, name) {
-			return tool.Errorf(opBind, tool.Invalid,
+			return tool.Errorf(op, tool.Invalid,
 				"the argument %q is not known; it is written %q", tool.Truncate(other), name)
 		}
 	}
 	return nil
 }
 
-// claim adds what one effect template names with these arguments.
-func (c *callState) claim(e tool.Effect, args map[string]json.RawMessage) error {
+// appendClaims adds what one effect template names with these arguments.
+func appendClaims(
+	claims []tool.Claim, workspace string, e tool.Effect, args map[string]json.RawMessage,
+) ([]tool.Claim, error) {
 	kind, rest, _ := strings.Cut(e.Resource, ":")
 	values, err := expand(rest, args)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, value := range values {
 		resource := kind + ":" + value
 		if kind == "file" || kind == "repo" { // both are paths, and one path has one name
-			path, err := canonical(c.caller.place.Workspace, value)
+			path, err := Canonical(workspace, value)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			resource = kind + strings.TrimPrefix(fileResource(path), "file")
+			resource = kind + strings.TrimPrefix(FileResource(path), "file")
 		}
-		c.claims = append(c.claims, tool.Claim{Resource: resource, Mode: e.Mode})
+		claims = append(claims, tool.Claim{Resource: resource, Mode: e.Mode})
 	}
-	return nil
+	return claims, nil
 }
 
 // expand fills the {name} placeholders of a template. A placeholder whose
@@ -115,7 +127,7 @@ func expand(template string, args map[string]json.RawMessage) ([]string, error) 
 	}
 	name, after, ok := strings.Cut(after, "}")
 	if !ok {
-		return nil, tool.Errorf(opBind, tool.Internal, "the effect template %q has an open brace", template)
+		return nil, tool.Errorf(op, tool.Internal, "the effect template %q has an open brace", template)
 	}
 	if err := rejectCaseVariants(name, args); err != nil {
 		return nil, err
@@ -125,7 +137,7 @@ func expand(template string, args map[string]json.RawMessage) ([]string, error) 
 		return nil, err
 	}
 	var values []string
-	for _, text := range argStrings(args[name]) {
+	for _, text := range Names(args[name]) {
 		if before != "" || after != "" {
 			text = url.PathEscape(text) // a part of a name must not add levels to it
 		}
@@ -136,14 +148,14 @@ func expand(template string, args map[string]json.RawMessage) ([]string, error) 
 	return values, nil
 }
 
-// argStrings returns the names in an argument: a text, a number, or a list of
+// Names returns the names in an argument: a text, a number, or a list of
 // them.
-func argStrings(raw json.RawMessage) []string {
+func Names(raw json.RawMessage) []string {
 	var list []json.RawMessage
 	if len(raw) > 0 && raw[0] == '[' && json.Unmarshal(raw, &list) == nil {
 		var all []string
 		for _, item := range list {
-			all = append(all, argStrings(item)...)
+			all = append(all, Names(item)...)
 		}
 		return all
 	}
@@ -160,28 +172,28 @@ func argStrings(raw json.RawMessage) []string {
 	return []string{string(raw)}
 }
 
-// canonical gives a path its one name: absolute, without symlinks in the part
+// Canonical gives a path its one name: absolute, without symlinks in the part
 // that exists, without dots. A path outside the workspace is refused here,
 // before it can become a lock name; the handler's os.Root refuses it again.
-func canonical(workspace, path string) (string, error) {
+func Canonical(workspace, path string) (string, error) {
 	if strings.ContainsRune(path, 0) {
-		return "", tool.Errorf(opBind, tool.Invalid, "the path %q holds a zero byte", tool.Truncate(path))
+		return "", tool.Errorf(op, tool.Invalid, "the path %q holds a zero byte", tool.Truncate(path))
 	}
 	full := path
 	if !filepath.IsAbs(path) {
 		full = filepath.Join(workspace, path)
 	}
 	if full = filepath.Clean(full); len(full) > maxPath {
-		return "", tool.Errorf(opBind, tool.Invalid, "the path %q is longer than the %d bytes that a path may have",
+		return "", tool.Errorf(op, tool.Invalid, "the path %q is longer than the %d bytes that a path may have",
 			tool.Truncate(path), maxPath)
 	}
 	real, err := evalExisting(full)
 	if err != nil {
-		return "", tool.Errorf(opBind, tool.Invalid, "the path %q cannot be resolved: %w", tool.Truncate(path), err)
+		return "", tool.Errorf(op, tool.Invalid, "the path %q cannot be resolved: %w", tool.Truncate(path), err)
 	}
 	rel, err := filepath.Rel(workspace, real)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return "", tool.Errorf(opBind, tool.Denied, "the path %q lies outside the workspace", tool.Truncate(path)).
+		return "", tool.Errorf(op, tool.Denied, "the path %q lies outside the workspace", tool.Truncate(path)).
 			WithHint("the workspace is %s; name a path inside it", workspace)
 	}
 	return real, nil
@@ -221,9 +233,9 @@ func evalExisting(path string) (string, error) {
 	return "", errors.New("too many symbolic links")
 }
 
-// fileResource is the lock name of a canonical path. Where the file system
+// FileResource is the lock name of a canonical path. Where the file system
 // does not tell case apart, neither does the lock.
-func fileResource(path string) string {
+func FileResource(path string) string {
 	path = filepath.ToSlash(path)
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		path = strings.ToLower(path)
