@@ -75,7 +75,8 @@ func (l *list) run(ctx context.Context, _ []string) error {
 		if err != nil {
 			return err
 		}
-		return command.WriteList(l.Env, found, "there are no lasting grants: every approval was for once, or for a session", func() error {
+		const none = "there are no lasting grants: every approval was for once, or for a session"
+		return command.WriteList(l.Env, found, none, func() error {
 			return l.Style(l.Stdout).Grants(l.Stdout, found)
 		})
 	})
