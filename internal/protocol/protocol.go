@@ -20,6 +20,7 @@ const Version = 2
 // The routes, in the form of http.ServeMux.
 const (
 	RouteStatus       = "GET /v1/status"
+	RoutePing         = "GET /v1/ping" // a sign of life, which waits for nothing
 	RouteStop         = "POST /v1/stop"
 	RouteAppSchema    = "GET /v1/app/schema"     // of app files, for editors
 	RouteMCP          = "POST /v1/mcp"           // becomes a stream of MCP messages, one a line

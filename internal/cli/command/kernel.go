@@ -38,12 +38,19 @@ func (e *Env) handshake(ctx context.Context, k *Kernel, o client.Options, key bo
 			return err
 		}
 	}
+	o.Kernel, o.Say = KernelProcess(k.dir), func(text string) { e.Status("callgate: %s", text) }
 	k.Client = client.New(o)
 	if k.inProcess() {
 		return nil
 	}
 	_, err = k.Status(ctx)
 	return err
+}
+
+// KernelProcess is where the kernel of a state directory is found, for a client that
+// asks it for a sign of life.
+func KernelProcess(dir statedir.Dir) client.Process {
+	return client.Process{Socket: dir.Socket, Holder: dir.Holder}
 }
 
 func (k *Kernel) close() error {

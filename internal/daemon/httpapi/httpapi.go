@@ -86,6 +86,7 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 func (a *api) routes() map[string]route {
 	return map[string]route{
 		protocol.RouteStatus:    a.status,
+		protocol.RoutePing:      func(w http.ResponseWriter, _ *http.Request) error { return answer(w, struct{}{}) },
 		protocol.RouteStop:      a.stop,
 		protocol.RouteAppSchema: a.appSchema,
 		protocol.RouteLocks:     a.locks,
