@@ -53,6 +53,7 @@ const (
 	RouteDoubts       = "GET /v1/doubts"
 	RouteResolve      = "POST /v1/doubts/{call}"
 	RoutePrune        = "POST /v1/journal/prune"
+	RouteAcceptLoss   = "POST /v1/journal/accept-loss"
 	RouteArtifact     = "GET /v1/artifacts/{ref}"
 )
 
@@ -74,6 +75,7 @@ type Status struct {
 	// needs it, and a client of another version may end it.
 	Background bool     `json:"background,omitempty"`
 	Problems   []string `json:"problems,omitempty"` // sources that could not bring their tools
+	Warnings   []string `json:"warnings,omitempty"` // what is wrong with the state directory, and what to do
 }
 
 // MCPClient is an MCP client that a bridge speaks for.

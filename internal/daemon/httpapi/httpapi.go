@@ -151,7 +151,7 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 		Protocol: protocol.Version, Version: version.Version, PID: os.Getpid(),
 		State: a.kernel.State().String(), Started: a.started, Background: a.Background,
 		Sessions: a.kernel.Sessions.Len(), Calls: a.kernel.Sessions.Calls(),
-		Tools: snap.View("").Len(), Modules: modules.Names(),
+		Tools: snap.View("").Len(), Modules: modules.Names(), Warnings: a.kernel.Warnings(),
 	}
 	for _, p := range snap.Problems {
 		s.Problems = append(s.Problems, p.String())
