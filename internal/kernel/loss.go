@@ -19,6 +19,9 @@ func (k *Kernel) Warnings() []string {
 	} else if err := k.Journal.Err(); err != nil {
 		list = append(list, sentence(err))
 	}
+	if d, ok := k.database.(interface{ Problem() error }); ok && d.Problem() != nil {
+		list = append(list, sentence(d.Problem()))
+	}
 	return append(list, k.state.Exposed()...)
 }
 
