@@ -187,6 +187,11 @@ type ResolveDoubt struct {
 	By       string `json:"by,omitempty"`
 }
 
+// AcceptLoss says who accepts that records were lost.
+type AcceptLoss struct {
+	By string `json:"by,omitempty"`
+}
+
 // Prune asks that epochs which ended before a time be removed.
 type Prune struct {
 	Before time.Time `json:"before"`
