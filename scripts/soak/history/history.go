@@ -159,7 +159,7 @@ func (c *checker) say(kind Kind, op string, at time.Time, format string, args ..
 func (c *checker) checkOps() {
 	for _, op := range c.Ops {
 		if op.Told == Silent {
-			c.say(Untold, cmp.Or(op.ID, op.File), op.Sent, "%s of %s over %s got no answer and no error: %s", op.Verb, op.Tool, op.Via, op.Text)
+			c.say(Untold, cmp.Or(op.ID, op.File), op.Sent, "%s over %s got no answer and no error: %s", op.Tool, op.Via, op.Text)
 		}
 		if op.Verb == Read {
 			c.checkRead(op)
@@ -176,7 +176,8 @@ func (c *checker) checkOps() {
 			c.say(Lost, op.ID, op.Done, "%s over %s was told success, and no end of it is on record", op.Tool, op.Via)
 		}
 		if op.Verb == Append && happened > 1 {
-			c.say(Doubled, op.ID, c.effects[op.ID][1].At, "%s over %s, told %s, happened %d times", op.Tool, op.Via, op.Told, happened)
+			again := c.effects[op.ID][1].At
+			c.say(Doubled, op.ID, again, "%s over %s, told %s, happened %d times", op.Tool, op.Via, op.Told, happened)
 		}
 	}
 }
@@ -261,7 +262,8 @@ func (c *checker) checkCalls() {
 	for id, calls := range c.calls {
 		for _, call := range calls {
 			if call.Begun && !call.Ended && !call.Doubted && !call.Resolved {
-				c.say(Unaccounted, call.Op, time.Time{}, "call %s of %s began; neither an end nor a doubt is on record", call.Call, call.Tool)
+				const words = "call %s of %s began; neither an end nor a doubt is on record"
+				c.say(Unaccounted, call.Op, time.Time{}, words, call.Call, call.Tool)
 			}
 		}
 		if begun := count(calls); id != "" && begun > Attempts {
