@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -101,8 +102,8 @@ func read(messages []message) (plan Plan, heard []string, ok bool) {
 			if heard == nil {
 				heard = make([]string, len(plan.Calls))
 			}
-			var at int
-			if _, err := fmt.Sscanf(strings.TrimPrefix(m.Call, plan.ID+"_"), "%d", &at); err == nil && at < len(heard) {
+			at, err := strconv.Atoi(strings.TrimPrefix(m.Call, plan.ID+"_"))
+			if err == nil && at >= 0 && at < len(heard) {
 				heard[at] = text(m.Content)
 			}
 		}

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,8 +13,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"bytes"
 
 	"callgate/scripts/soak/history"
 )
@@ -49,8 +48,12 @@ func (g *group) openBridge() (*bridge, error) {
 	g.procs.mu.Lock()
 	b := g.bridge
 	g.procs.mu.Unlock()
-	if b != nil && !b.ended(0) {
+	if b != nil && !b.over() {
 		return b, nil
+	}
+	if b != nil && !b.wasShot() {
+		const words = "it ended by itself while its client was there, with code %d: %s"
+		g.log.problem(history.Untold, "callgate mcp", fmt.Sprintf(words, b.ProcessState.ExitCode(), tail(b.err.String())))
 	}
 	p := &process{Cmd: exec.Command(g.Binary, "mcp", "--builtin", "all", "--mode", "direct"),
 		out: &bytes.Buffer{}, err: &bytes.Buffer{}, done: make(chan struct{})}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,7 +12,6 @@ import (
 
 	"callgate/internal/client"
 	"callgate/internal/protocol"
-	"callgate/internal/statedir"
 	"callgate/scripts/soak/history"
 	"callgate/tool"
 )
@@ -90,6 +88,10 @@ func (g *group) propose(rng *rand.Rand, via string) proposal {
 		p := proposal{g.newOp(history.Write, file, via, "mcp_soak.put"), "mcp_soak.put", nil}
 		p.args = map[string]any{"file": file, "id": p.op.ID, "before": before, "after": after}
 		return p
+	case n < 34:
+		p := proposal{g.newOp(history.Append, "", via, "shell.bash"), "shell.bash", nil}
+		p.args = map[string]any{"command": "echo " + p.op.ID + " >> " + shellLedger}
+		return p
 	case n < 60:
 		p := proposal{g.newOp(history.Append, "", via, "mcp_soak.append"), "mcp_soak.append", nil}
 		p.args = map[string]any{"id": p.op.ID, "before": before, "after": after}
@@ -130,36 +132,9 @@ func toldBy(kind tool.Kind) history.Told {
 	return history.NotBegun
 }
 
-// connections are those of the HTTP clients, so that they can be broken.
-type connections struct {
-	mu  sync.Mutex
-	all []net.Conn
-}
-
-func (c *connections) dial(dial func(context.Context) (net.Conn, error)) func(context.Context) (net.Conn, error) {
-	return func(ctx context.Context) (net.Conn, error) {
-		conn, err := dial(ctx)
-		if err == nil {
-			c.mu.Lock()
-			c.all = append(c.all, conn)
-			c.mu.Unlock()
-		}
-		return conn, err
-	}
-}
-
-func (c *connections) breakAll() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, conn := range c.all {
-		_ = conn.Close() // perhaps closed already
-	}
-	c.all = nil
-}
-
 // overHTTP makes calls over the kernel's HTTP API until the kernel is gone.
 func (g *group) overHTTP(ctx context.Context, rng *rand.Rand) {
-	c := client.New(client.Options{Dial: g.conns.dial(client.UnixAt(statedir.Dir(g.state).Socket))})
+	c := g.client()
 	defer c.Close()
 	var s *client.Session
 	for ctx.Err() == nil {

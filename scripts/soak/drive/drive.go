@@ -96,7 +96,7 @@ func Run(ctx context.Context, c Config) (Report, error) {
 	}
 	all.Wait()
 	stop()
-	report := collect(groups)
+	report := collect(groups, problems)
 	report.Took = time.Since(began)
 	return report, errors.Join(problems...)
 }
@@ -124,10 +124,14 @@ func (r *run) progress() (stop func()) {
 	return func() { close(done) }
 }
 
-func collect(groups []*group) Report {
+// collect judges the groups that came to their end: of another not all is known.
+func collect(groups []*group, problems []error) Report {
 	r := Report{Kills: map[string]int{}, Ops: map[history.Told]int{}}
-	for _, g := range groups {
+	for i, g := range groups {
 		h := g.history()
+		if problems[i] != nil {
+			h = history.History{}
+		}
 		for _, v := range append(history.Check(h), g.log.problems...) {
 			r.Violations = append(r.Violations, Found{g.dir, v, around(h, v)})
 		}

@@ -28,15 +28,15 @@ func (g *group) strike(f fault, rng *rand.Rand) {
 		g.shoot("model", rng)
 		g.startModel()
 	case stopKernel:
-		g.pause([]int{g.kernel()}, rng)
+		pause([]int{g.kernel()}, rng)
 	case stopServer:
-		g.pause(g.servers(), rng)
+		pause(g.servers(), rng)
 	case breakClient:
-		g.conns.breakAll()
+		g.wire.breakAll()
 	case fillDisk:
 		g.fill(rng)
 	case slowDisk:
-		g.slow(rng)
+		slow(g.dir, rng)
 	}
 }
 
@@ -59,7 +59,7 @@ func (g *group) shoot(what string, rng *rand.Rand) {
 }
 
 // pause stops processes for a while.
-func (g *group) pause(pids []int, rng *rand.Rand) {
+func pause(pids []int, rng *rand.Rand) {
 	for _, pid := range pids {
 		if pid != 0 {
 			signal(pid, syscall.SIGSTOP)
@@ -120,9 +120,9 @@ func (g *group) fill(rng *rand.Rand) {
 	}
 }
 
-// slow keeps the disk of the state directory busy with writes that must reach it.
-func (g *group) slow(rng *rand.Rand) {
-	f, err := os.CreateTemp(g.dir, "slow")
+// slow keeps the disk of a folder busy with writes that must reach it.
+func slow(folder string, rng *rand.Rand) {
+	f, err := os.CreateTemp(folder, "slow")
 	if err != nil {
 		return
 	}

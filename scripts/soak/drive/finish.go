@@ -21,6 +21,7 @@ const quietStarts = 5
 
 // finish ends a group in order, and looks at what is left.
 func (g *group) finish() error {
+	g.wire.cut()
 	g.endBridge()
 	if err := g.startKernel(false); err != nil {
 		return err
@@ -132,14 +133,13 @@ func (g *group) lookForOrphans() {
 		}
 	}
 	for _, pid := range left {
-		line, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
-		g.log.problem(Orphan, strconv.Itoa(pid), strings.ReplaceAll(string(line), "\x00", " "))
+		g.log.problem(Orphan, strconv.Itoa(pid), commandLine(pid))
 		signal(pid, syscall.SIGKILL)
 	}
 }
 
 // expected are the files of a workspace that are not a kernel's.
-var expected = regexp.MustCompile(`^(callgate\.yaml|f\d\.txt|own\d+\.txt|served\d+\.txt)$`)
+var expected = regexp.MustCompile(`^(callgate\.yaml|f\d\.txt|own\d+\.txt|served\d+\.txt|shell\.txt)$`)
 
 // lookForLeftovers sees that the workspace and the state directory hold nothing that
 // should have gone.

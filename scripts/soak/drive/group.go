@@ -24,6 +24,9 @@ import (
 // write, and all IDs are of one length.
 var files = []string{"f0.txt", "f1.txt", "f2.txt"}
 
+// shellLedger is where commands write what they did.
+const shellLedger = "shell.txt"
+
 var idPattern = regexp.MustCompile(`T\d{3}-\d{7}`)
 
 // places are where a group keeps what it has.
@@ -48,14 +51,14 @@ type group struct {
 
 	procs  *processes
 	bridge *bridge // lives as long as it can
-	conns  *connections
+	wire   *wire
 }
 
 func (r *run) newGroup(number int) (*group, error) {
 	dir := filepath.Join(r.Folder, fmt.Sprintf("group%d", number))
 	at := func(name string) string { return filepath.Join(dir, name) }
 	g := &group{run: r, number: number, plan: newPlanner(r.Seed, number), log: newLog(), procs: newProcesses(),
-		conns:  &connections{},
+		wire:   &wire{},
 		places: places{dir, at("state"), at("work"), at("home"), at("ledger"), at("heard")}}
 	for _, d := range []string{g.work, g.home, g.state} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
@@ -97,6 +100,7 @@ tools:
   capabilities: {default_policy: auto}
   modules:
     filesystem: {}
+    shell: {}
     mcp:
       config:
         servers:
@@ -175,11 +179,11 @@ func (g *group) live(ctx context.Context, l life) error {
 			return err
 		}
 	}
+	if l.early {
+		g.killWhileStarting(rng)
+	}
 	if l.kind == byHarness {
-		if err := g.startKernel(false); err != nil {
-			return err
-		}
-		if err := g.examine(ctx); err != nil {
+		if err := g.startExamined(ctx, l.wired); err != nil {
 			return err
 		}
 	}
@@ -190,6 +194,20 @@ func (g *group) live(ctx context.Context, l life) error {
 	}
 	crowd.end()
 	return nil
+}
+
+// startExamined starts a kernel, examines its journal, and puts the wire before it.
+func (g *group) startExamined(ctx context.Context, wired bool) error {
+	if err := g.startKernel(false); err != nil {
+		return err
+	}
+	if err := g.examine(ctx); err != nil {
+		return err
+	}
+	if !wired || len(g.procs.pick("kernel")) == 0 {
+		return nil
+	}
+	return g.wire.lay(g.places)
 }
 
 // wait waits in the plan's time.
@@ -253,6 +271,13 @@ func (g *group) readEffects() error {
 	g.effects = nil
 	for _, l := range lines {
 		g.effects = append(g.effects, history.Effect{ID: l.ID, File: l.File, At: time.Unix(0, l.At)})
+	}
+	shell, err := os.ReadFile(filepath.Join(g.work, shellLedger))
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	for _, id := range idPattern.FindAllString(string(shell), -1) {
+		g.effects = append(g.effects, history.Effect{ID: id})
 	}
 	return nil
 }

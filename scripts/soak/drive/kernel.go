@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"strconv"
 	"syscall"
 	"time"
 )
@@ -58,6 +60,7 @@ func (g *group) killKernelNow() {
 	if pid == 0 {
 		return
 	}
+	servers := g.servers()
 	for _, p := range g.procs.everything() {
 		if p.Process.Pid == pid {
 			p.mu.Lock()
@@ -68,9 +71,36 @@ func (g *group) killKernelNow() {
 	if signal(pid, syscall.SIGKILL) {
 		g.died("kernel")
 	}
-	for deadline := time.Now().Add(5 * time.Second); g.ours(pid) && time.Now().Before(deadline); {
-		wait(context.Background(), time.Millisecond)
+	for _, pid := range append(servers, pid) { // what the kernel started goes with it, a moment later
+		if !g.vanished(pid) {
+			g.log.problem(Orphan, strconv.Itoa(pid), "it lives on after its kernel was killed: "+commandLine(pid))
+		}
 	}
+	g.wire.cut()
+}
+
+// vanished waits until a process is gone.
+func (at places) vanished(pid int) bool {
+	for deadline := time.Now().Add(10 * time.Second); at.ours(pid); wait(context.Background(), time.Millisecond) {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
+}
+
+// killWhileStarting kills a kernel before it serves, or when it has just begun to.
+func (g *group) killWhileStarting(rng *rand.Rand) {
+	p, err := g.start("kernel", g.Binary, "up")
+	if err != nil {
+		g.log.problem(Unstartable, g.dir, err.Error())
+		return
+	}
+	wait(context.Background(), time.Duration(5+rng.IntN(120))*time.Millisecond)
+	if p.kill() {
+		g.died("kernel")
+	}
+	p.ended(5 * time.Second)
 }
 
 // died counts a kill.

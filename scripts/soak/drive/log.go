@@ -75,7 +75,7 @@ func (l *log) record(page []protocol.Record) {
 		}
 		switch r.Kind {
 		case protocol.RecordKindBegun:
-			c.Begun = true
+			c.Begun++
 		case protocol.RecordKindEnded:
 			c.Ended, c.Success = true, r.End != nil && r.End.Status == tool.Success
 		case protocol.RecordKindDoubted:

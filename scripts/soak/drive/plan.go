@@ -20,7 +20,7 @@ const (
 	killModel   fault = "kill model"
 	stopKernel  fault = "stop kernel" // SIGSTOP, and SIGCONT later
 	stopServer  fault = "stop server"
-	breakClient fault = "break connections" // of HTTP clients
+	breakClient fault = "break connections" // between clients and the kernel
 	fillDisk    fault = "fill disk"         // of the state directory, and free it
 	slowDisk    fault = "slow disk"
 )
@@ -55,6 +55,8 @@ type life struct {
 	steps  []step
 	person bool // somebody edits a file while no kernel runs
 	talks  bool // a conversation is held
+	early  bool // a kernel is killed while it starts, before the one that serves
+	wired  bool // connections to the kernel can be broken
 	seed   uint64
 }
 
@@ -78,6 +80,7 @@ func (p *planner) next() life {
 		l.kind = byCommand
 	}
 	l.person, l.talks = p.rng.IntN(4) == 0, p.rng.IntN(4) == 0
+	l.early, l.wired = p.rng.IntN(8) == 0, p.rng.IntN(2) == 0
 	for range p.rng.IntN(3) {
 		l.steps = append(l.steps, step{p.delay(250), p.fault()})
 	}
@@ -108,6 +111,9 @@ func (l life) String() string {
 	fmt.Fprintf(&b, "life %d: %s", l.number, l.kind)
 	if l.person {
 		b.WriteString(", after a person's edit")
+	}
+	if l.early {
+		b.WriteString(", after a kernel that is killed while it starts")
 	}
 	if l.talks {
 		b.WriteString(", with a conversation")

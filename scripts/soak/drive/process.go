@@ -81,6 +81,16 @@ func (p *process) ended(within time.Duration) bool {
 	}
 }
 
+// over reports whether a process has ended.
+func (p *process) over() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // pick returns the processes of a kind.
 func (ps *processes) pick(what string) (list []*process) {
 	ps.mu.Lock()
@@ -146,6 +156,12 @@ func (at places) members() (pids []int) {
 		}
 	}
 	return pids
+}
+
+// commandLine is the command line of a process, for people.
+func commandLine(pid int) string {
+	line, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	return strings.ReplaceAll(string(line), "\x00", " ")
 }
 
 // signal sends a signal to a process of the group.

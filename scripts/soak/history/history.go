@@ -78,7 +78,7 @@ type Call struct {
 	Call     string // its ID in the journal
 	Op       string // the ID of the Op that it is an attempt at
 	Tool     string
-	Begun    bool
+	Begun    int // how often
 	Ended    bool
 	Success  bool // of the end
 	Doubted  bool
@@ -248,7 +248,7 @@ func (c *checker) checkEffects() {
 			c.say(Unaccounted, e.ID, e.At, "it happened, and no client sent it")
 			continue
 		}
-		if !slices.ContainsFunc(c.calls[e.ID], func(call Call) bool { return call.Begun }) && !op.Unrecorded {
+		if !slices.ContainsFunc(c.calls[e.ID], func(call Call) bool { return call.Begun > 0 }) && !op.Unrecorded {
 			c.say(Unaccounted, e.ID, e.At, "it happened, and the journal has no call that began")
 		}
 		if e.File != "" {
@@ -261,22 +261,28 @@ func (c *checker) checkEffects() {
 func (c *checker) checkCalls() {
 	for id, calls := range c.calls {
 		for _, call := range calls {
-			if call.Begun && !call.Ended && !call.Doubted && !call.Resolved {
+			if call.Begun > 0 && !call.Ended && !call.Doubted && !call.Resolved {
 				const words = "call %s of %s began; neither an end nor a doubt is on record"
 				c.say(Unaccounted, call.Op, time.Time{}, words, call.Call, call.Tool)
 			}
 		}
-		if begun := count(calls); id != "" && begun > Attempts {
+		begun, open := count(calls)
+		if id != "" && begun > Attempts {
 			c.say(Repeated, id, time.Time{}, "%s was begun %d times", calls[0].Tool, begun)
+		}
+		if id != "" && open > 1 {
+			c.say(Repeated, id, time.Time{}, "%s is in doubt %d times", calls[0].Tool, open)
 		}
 	}
 }
 
-func count(calls []Call) (begun int) {
+// count counts how often the attempts at one call began, and how many are in doubt.
+func count(calls []Call) (begun, open int) {
 	for _, call := range calls {
-		if call.Begun {
-			begun++
+		begun += call.Begun
+		if call.Doubted && !call.Ended && !call.Resolved {
+			open++
 		}
 	}
-	return begun
+	return begun, open
 }

@@ -33,9 +33,9 @@ func effect(id string, t int) Effect { return Effect{ID: id, File: "f", At: at(t
 func line(id string, t int) Effect { return Effect{ID: id, At: at(t)} }
 
 func ended(id string) Call {
-	return Call{Call: "c" + id, Op: id, Begun: true, Ended: true, Success: true}
+	return Call{Call: "c" + id, Op: id, Begun: 1, Ended: true, Success: true}
 }
-func doubted(id string) Call { return Call{Call: "d" + id, Op: id, Begun: true, Doubted: true} }
+func doubted(id string) Call { return Call{Call: "d" + id, Op: id, Begun: 1, Doubted: true} }
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
@@ -90,17 +90,19 @@ func TestCheck(t *testing.T) {
 			Calls: []Call{doubted("a"), ended("a")}, Deaths: []time.Time{at(3)},
 			Effects: []Effect{effect("a", 6)}}, []Kind{Stale}},
 		{"told unavailable, and it happened", History{Ops: []Op{told(appendOp("a", 1, 3), NotBegun)},
-			Calls: []Call{{Op: "a", Begun: true, Ended: true}}, Effects: []Effect{line("a", 2)}}, []Kind{ToldWrong}},
+			Calls: []Call{{Op: "a", Begun: 1, Ended: true}}, Effects: []Effect{line("a", 2)}}, []Kind{ToldWrong}},
 		{"told unavailable, and it is in the file", History{
 			Ops:   []Op{told(unledgered(write("a", 1, 3)), NotBegun), read("a", 4, 5)},
-			Calls: []Call{{Op: "a", Begun: true, Ended: true}}}, []Kind{ToldWrong}},
+			Calls: []Call{{Op: "a", Begun: 1, Ended: true}}}, []Kind{ToldWrong}},
 		{"a client was told nothing", History{Ops: []Op{told(appendOp("a", 1, 3), Silent)}, Calls: []Call{doubted("a")}}, []Kind{Untold}},
-		{"a call has neither end nor doubt", History{Calls: []Call{{Op: "a", Begun: true}}}, []Kind{Unaccounted}},
+		{"a call has neither end nor doubt", History{Calls: []Call{{Op: "a", Begun: 1}}}, []Kind{Unaccounted}},
 		{"something happened that nobody sent", History{Effects: []Effect{line("a", 2)}}, []Kind{Unaccounted}},
 		{"something happened that never began", History{Ops: []Op{told(appendOp("a", 1, 3), InDoubt)},
 			Effects: []Effect{line("a", 2)}}, []Kind{Unaccounted}},
 		{"a call was made again and again", History{Ops: []Op{told(write("a", 1, 3), InDoubt)},
-			Calls: []Call{doubted("a"), doubted("a"), doubted("a"), doubted("a")}}, []Kind{Repeated}},
+			Calls: []Call{{Op: "a", Begun: 4, Doubted: true}}}, []Kind{Repeated}},
+		{"one call is in doubt twice", History{Ops: []Op{told(write("a", 1, 3), InDoubt)},
+			Calls: []Call{doubted("a"), doubted("a")}}, []Kind{Repeated}},
 		{"a read in one answer misses the write before it", History{
 			Ops: []Op{write("a", 1, 3), wanting(read("", 3, 4), "a")}, Calls: []Call{ended("a")},
 			Effects: []Effect{effect("a", 2)}}, []Kind{Order}},
