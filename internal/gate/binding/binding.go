@@ -105,6 +105,10 @@ func appendClaims(
 	}
 	for _, value := range values {
 		resource := kind + ":" + value
+		if e.Resource == "repo:" {
+			claims = append(claims, tool.Claim{Resource: e.Resource, Mode: e.Mode}) // whichever there are
+			continue
+		}
 		if kind == "file" || kind == "repo" { // both are paths, and one path has one name
 			path, err := Canonical(workspace, value)
 			if err != nil {
