@@ -90,25 +90,28 @@ type definition struct {
 // maxTime is longer than the settings allow for a page.
 const maxTime = 330 * time.Second
 
-// effects keep the calls of one answer in order: go to a page, then read it. They are
-// intentions, which stop nobody else: a tab is its session's own, and does one thing at
-// a time (see page.Tab).
+// effects keep the calls of one answer in order: go to a page, then read it. All but
+// the lock of a tool that acts on a named tab are intentions, which stop nobody else: a
+// tab is its session's own, and does one thing at a time (see page.Tab).
 func (d definition) effects() []tool.Effect {
 	mode := tool.IX
 	if d.looks {
 		mode = tool.IS
 	}
-	return []tool.Effect{
+	effects := []tool.Effect{
 		{Resource: "browser_tab:{tab}", Mode: mode},
 		{Resource: "browser_tab:", Mode: mode, Unless: []string{"tab"}}, // the current one, whichever that is
 	}
+	if d.changes {
+		effects[0].Mode = tool.X
+	}
+	return append(effects, d.reads...)
 }
 
 func (d definition) tool(p *pool.Pool) *tool.Tool {
 	r := tool.Runtime{
 		Effects: d.effects(), Risk: tool.Low, SideEffect: tool.Read, Network: true, Timeout: maxTime,
 	}
-	r.Effects = append(r.Effects, d.reads...)
 	if d.changes {
 		r.Risk, r.SideEffect = tool.Medium, tool.External
 	}
