@@ -7,7 +7,8 @@
 //   - Every event is in the conversation's history before the next step begins,
 //     so a turn that was killed can be resumed: see [Loop.Resume].
 //   - The calls of one answer run in parallel, in the model's order where they
-//     touch the same resource, and all of them end before the next request.
+//     touch the same thing (internal/gate/order), and all of them end before the
+//     next request.
 //   - A failed call is a result for the model, never the end of the turn.
 //   - A turn always ends with a turn_ended event that gives the reason, also when
 //     it is cancelled. Then running calls are stopped first, and each has a result
