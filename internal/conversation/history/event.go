@@ -15,6 +15,8 @@
 //     asks the journal what became of each call, and makes none twice.
 //   - Every proposed call has a result in what a model is shown: one that never
 //     came is said to be missing.
+//   - A turn that nobody stopped says so: it ends as interrupted, or has no end if
+//     its process had none. Either is resumed.
 //   - Two writers cannot both append after the same event: the later one gets
 //     a Conflict.
 package history
