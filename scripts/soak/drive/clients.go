@@ -52,7 +52,7 @@ func (g *group) startClients(ctx context.Context, l life, rng *rand.Rand) *crowd
 		}
 	}
 	if l.talks && l.kind != byCommand {
-		client(g.converse)
+		client(agent{g}.converse)
 	}
 	return c
 }

@@ -52,6 +52,7 @@ type group struct {
 	procs  *processes
 	bridge *bridge // lives as long as it can
 	wire   *wire
+	cutOff *turn // the last turn, if it was
 }
 
 func (r *run) newGroup(number int) (*group, error) {

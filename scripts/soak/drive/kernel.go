@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -41,9 +42,16 @@ func (g *group) startKernel(quiet bool) error {
 		}
 		select {
 		case <-p.done:
-			if g.kernel() == 0 {
+			if g.kernel() != 0 {
+				break // another serves, or will
+			}
+			if !strings.Contains(p.err.String(), "already serves") {
 				return fmt.Errorf("callgate up ended: %s%s", p.out, p.err)
 			}
+			if p, err = g.start("kernel", g.Binary, "up"); err != nil { // that one has ended since
+				return err
+			}
+			began = time.Now()
 		default:
 		}
 		if ctx.Err() != nil {
