@@ -122,7 +122,7 @@ tools:
 func (g *group) edit(file string) error {
 	op := g.newOp(history.Write, file, "a person", "an editor")
 	op.Unledgered, op.Unrecorded = true, true
-	err := os.WriteFile(filepath.Join(g.work, file), []byte(op.ID+"\n"), 0o600)
+	err := child.Overwrite(filepath.Join(g.work, file), op.ID+"\n")
 	op.Done, op.Told = time.Now(), history.Success
 	g.log.add(op)
 	return err

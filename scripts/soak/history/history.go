@@ -80,7 +80,7 @@ type Call struct {
 	Tool     string
 	Begun    int // how often
 	Ended    bool
-	Success  bool // of the end
+	Told     Told // what its end says
 	Doubted  bool
 	Resolved bool
 }
@@ -182,7 +182,7 @@ func (c *checker) checkOps() {
 	}
 }
 
-func endedWell(call Call) bool { return call.Ended && call.Success || call.Resolved }
+func endedWell(call Call) bool { return call.Ended && call.Told == Success || call.Resolved }
 
 // checkRead checks what a read saw.
 func (c *checker) checkRead(op Op) {
@@ -265,6 +265,10 @@ func (c *checker) checkCalls() {
 				const words = "call %s of %s began; neither an end nor a doubt is on record"
 				c.say(Unaccounted, call.Op, time.Time{}, words, call.Call, call.Tool)
 			}
+		}
+		if len(calls) == 1 && calls[0].Told == NotBegun && !calls[0].Doubted && len(c.effects[id]) > 0 {
+			const words = "call %s of %s is on record as one that did not happen, and it did"
+			c.say(ToldWrong, id, c.effects[id][0].At, words, calls[0].Call, calls[0].Tool)
 		}
 		begun, open := count(calls)
 		if id != "" && begun > Attempts {
