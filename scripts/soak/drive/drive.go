@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package drive runs the built program the way a hostile day does: kernels, bridges,
 // commands, conversations, MCP servers and models as real processes, several groups of
 // them side by side, each with a state directory of its own; and kills, stops, breaks

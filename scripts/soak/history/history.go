@@ -127,12 +127,19 @@ type checker struct {
 	calls   map[string][]Call
 	acked   map[string]*timeline // by file
 	found   []Violation
+	said    map[said]bool
+}
+
+// said is a violation that has been found: a file shows the same one to each reader.
+type said struct {
+	kind Kind
+	op   string
 }
 
 // Check returns the violations in a history, by time.
 func Check(h History) []Violation {
 	c := &checker{History: h, ops: map[string]*Op{}, effects: map[string][]Effect{},
-		calls: map[string][]Call{}, acked: map[string]*timeline{}}
+		calls: map[string][]Call{}, said: map[said]bool{}}
 	for i := range h.Ops {
 		if op := &h.Ops[i]; op.ID != "" {
 			c.ops[op.ID] = op
@@ -153,6 +160,11 @@ func Check(h History) []Violation {
 }
 
 func (c *checker) say(kind Kind, op string, at time.Time, format string, args ...any) {
+	if key := (said{kind, op}); op == "" || !c.said[key] {
+		c.said[key] = true
+	} else {
+		return
+	}
 	c.found = append(c.found, Violation{kind, op, at, fmt.Sprintf(format, args...)})
 }
 
