@@ -142,7 +142,8 @@ func (g *group) lookForOrphans() {
 
 // expected are the files of a workspace that are not a kernel's. The file server of npm
 // leaves the file that it was writing when it is killed.
-var expected = regexp.MustCompile(`^(callgate\.yaml|f\d\.txt|f\d\.txt\.[0-9a-f]+\.tmp|own\d+\.txt|served\d+\.txt|shell\.txt)$`)
+var expected = regexp.MustCompile(`^(callgate\.yaml|f\d\.txt|f\d\.txt\.[0-9a-f]+\.tmp|` +
+	`own\d+\.txt|served\d+\.txt|shell\.txt)$`)
 
 // lookForLeftovers sees that the workspace and the state directory hold nothing that
 // should have gone.
