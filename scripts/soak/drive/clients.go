@@ -48,7 +48,9 @@ func (g *group) startClients(ctx context.Context, l life, rng *rand.Rand) *crowd
 	default:
 		client(g.overHTTP)
 		client(g.overHTTP)
-		client(g.overBridge)
+		if !l.alone {
+			client(g.overBridge)
+		}
 		if rng.IntN(3) == 0 {
 			client(g.command)
 		}

@@ -121,7 +121,9 @@ func (g *group) endBridge() {
 		if !b.ended(10 * time.Second) {
 			g.log.problem(Orphan, "callgate mcp", "it does not end with its client's messages")
 			b.kill()
+			b.ended(5 * time.Second)
 		}
+		g.bridge = nil
 	}
 }
 

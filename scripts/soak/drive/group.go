@@ -182,6 +182,10 @@ func (g *group) live(ctx context.Context, l life) error {
 			return err
 		}
 	}
+	if l.alone {
+		g.endBridge()
+		g.killKernelNow() // if the bridge had started one
+	}
 	if l.early {
 		g.killWhileStarting(rng)
 	}
@@ -207,7 +211,7 @@ func (g *group) startExamined(ctx context.Context, wired bool) error {
 	if err := g.examine(ctx); err != nil {
 		return err
 	}
-	if !wired || len(g.procs.pick("kernel")) == 0 {
+	if !wired || g.kernel() == 0 {
 		return nil
 	}
 	return g.wire.lay(g.places)
