@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -51,10 +52,11 @@ type group struct {
 	effects []history.Effect
 	last    atomic.Int64 // the number of the last ID
 
-	procs  *processes
-	bridge *bridge // lives as long as it can
-	wire   *wire
-	cutOff *turn // the last turn, if it was
+	procs   *processes
+	bridge  *bridge    // lives as long as it can
+	opening sync.Mutex // held while a bridge is opened
+	wire    *wire
+	cutOff  *turn // the last turn, if it was
 }
 
 func (r *run) newGroup(number int) (*group, error) {
