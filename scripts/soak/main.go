@@ -1,3 +1,5 @@
+//go:build linux
+
 // Soak drives real processes of the built program, kills and hinders them at random,
 // and judges what clients were told against what really happened. It exits with 1 and
 // keeps its folder when it finds a violation. Packages drive and history say what is

@@ -138,7 +138,7 @@ func (s *Server) call(name string, a arguments, ledger *os.File) (string, error)
 		return "", err
 	}
 	if name == "put" {
-		if err := overwrite(path, a.ID+"\n"); err != nil {
+		if err := Overwrite(path, a.ID+"\n"); err != nil {
 			return "", err
 		}
 	}
@@ -146,9 +146,9 @@ func (s *Server) call(name string, a arguments, ledger *os.File) (string, error)
 	return "done", nil
 }
 
-// overwrite puts a text over one of the same length, in one write, so that a kill
+// Overwrite puts a text over one of the same length, in one write, so that a kill
 // leaves the old text or the new, and nothing beside the file.
-func overwrite(path, text string) error {
+func Overwrite(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err

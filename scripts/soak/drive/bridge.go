@@ -1,3 +1,5 @@
+//go:build linux
+
 package drive
 
 import (
@@ -45,9 +47,9 @@ type reply struct {
 
 // openBridge starts a bridge and says hello. Whoever comes second gets the same.
 func (g *group) openBridge() (*bridge, error) {
-	g.procs.mu.Lock()
+	g.opening.Lock()
+	defer g.opening.Unlock()
 	b := g.bridge
-	g.procs.mu.Unlock()
 	if b != nil && !b.over() {
 		return b, nil
 	}
@@ -75,9 +77,7 @@ func (g *group) openBridge() (*bridge, error) {
 	}()
 	b = &bridge{process: p, in: in, waiting: map[int]chan reply{}, eof: make(chan struct{})}
 	go b.listen(out)
-	g.procs.mu.Lock()
 	g.bridge = b
-	g.procs.mu.Unlock()
 	const hello = `"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"soak","version":"1"}`
 	if _, err := b.ask("initialize", json.RawMessage("{"+hello+"}")); err != nil {
 		return nil, err
@@ -141,10 +141,7 @@ func tail(s string) string {
 func (g *group) overBridge(ctx context.Context, rng *rand.Rand) {
 	for ctx.Err() == nil {
 		b, err := g.openBridge()
-		if err != nil {
-			if b != nil && !b.wasShot() && ctx.Err() == nil {
-				g.log.problem(history.Untold, "initialize", err.Error())
-			}
+		if err != nil { // if nobody killed it, the next to open one says so
 			wait(ctx, 5*time.Millisecond)
 			continue
 		}

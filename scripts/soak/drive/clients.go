@@ -1,3 +1,5 @@
+//go:build linux
+
 package drive
 
 import (
@@ -46,13 +48,15 @@ func (g *group) startClients(ctx context.Context, l life, rng *rand.Rand) *crowd
 	default:
 		client(g.overHTTP)
 		client(g.overHTTP)
-		client(g.overBridge)
+		if !l.alone {
+			client(g.overBridge)
+		}
 		if rng.IntN(3) == 0 {
 			client(g.command)
 		}
 	}
 	if l.talks && l.kind != byCommand {
-		client(g.converse)
+		client(agent{g}.converse)
 	}
 	return c
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package drive runs the built program the way a hostile day does: kernels, bridges,
 // commands, conversations, MCP servers and models as real processes, several groups of
 // them side by side, each with a state directory of its own; and kills, stops, breaks
@@ -59,7 +61,8 @@ type Found struct {
 // Start is one start of a kernel.
 type Start struct {
 	Took   time.Duration
-	Doubts int // open ones, found by it
+	CPU    time.Duration // what it cost, whatever else the machine did
+	Doubts int           // open ones, found by it
 	Quiet  bool
 }
 
@@ -233,21 +236,24 @@ var Kinds = []history.Kind{history.Lost, history.Doubled, history.Stale, history
 
 func (r Report) printStarts(w io.Writer) {
 	for _, quiet := range []bool{false, true} {
-		var took []time.Duration
+		var took, cpu []time.Duration
 		doubts := 0
 		for _, s := range r.Starts {
 			if s.Quiet == quiet {
-				took, doubts = append(took, s.Took), max(doubts, s.Doubts)
+				took, cpu, doubts = append(took, s.Took), append(cpu, s.CPU), max(doubts, s.Doubts)
 			}
 		}
 		if len(took) == 0 {
 			continue
 		}
 		slices.Sort(took)
-		at := func(p float64) time.Duration { return took[int(p*float64(len(took)-1))].Round(time.Millisecond) }
+		slices.Sort(cpu)
+		at := func(list []time.Duration, p float64) time.Duration {
+			return list[int(p*float64(len(list)-1))].Round(time.Millisecond)
+		}
 		when := map[bool]string{false: "in the storm", true: "in quiet"}[quiet]
-		fmt.Fprintf(w, "soak: %d starts %s: p50 %s, p99 %s, max %s; up to %d open doubts\n",
-			len(took), when, at(.5), at(.99), at(1), doubts)
+		fmt.Fprintf(w, "soak: %d starts %s: p50 %s, p99 %s, max %s (of processor time %s, %s, %s); up to %d open doubts\n",
+			len(took), when, at(took, .5), at(took, .99), at(took, 1), at(cpu, .5), at(cpu, .99), at(cpu, 1), doubts)
 	}
 }
 

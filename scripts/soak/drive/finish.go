@@ -1,3 +1,5 @@
+//go:build linux
+
 package drive
 
 import (
@@ -119,7 +121,9 @@ func (g *group) endBridge() {
 		if !b.ended(10 * time.Second) {
 			g.log.problem(Orphan, "callgate mcp", "it does not end with its client's messages")
 			b.kill()
+			b.ended(5 * time.Second)
 		}
+		g.bridge = nil
 	}
 }
 
@@ -138,8 +142,10 @@ func (g *group) lookForOrphans() {
 	}
 }
 
-// expected are the files of a workspace that are not a kernel's.
-var expected = regexp.MustCompile(`^(callgate\.yaml|f\d\.txt|own\d+\.txt|served\d+\.txt|shell\.txt)$`)
+// expected are the files of a workspace that are not a kernel's. The file server of npm
+// leaves the file that it was writing when it is killed.
+var expected = regexp.MustCompile(`^(callgate\.yaml|f\d\.txt|f\d\.txt\.[0-9a-f]+\.tmp|` +
+	`own\d+\.txt|served\d+\.txt|shell\.txt)$`)
 
 // lookForLeftovers sees that the workspace and the state directory hold nothing that
 // should have gone.

@@ -1,3 +1,5 @@
+//go:build linux
+
 package drive
 
 import (
@@ -10,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -49,9 +52,11 @@ type group struct {
 	effects []history.Effect
 	last    atomic.Int64 // the number of the last ID
 
-	procs  *processes
-	bridge *bridge // lives as long as it can
-	wire   *wire
+	procs   *processes
+	bridge  *bridge    // lives as long as it can
+	opening sync.Mutex // held while a bridge is opened
+	wire    *wire
+	cutOff  *turn // the last turn, if it was
 }
 
 func (r *run) newGroup(number int) (*group, error) {
@@ -121,7 +126,7 @@ tools:
 func (g *group) edit(file string) error {
 	op := g.newOp(history.Write, file, "a person", "an editor")
 	op.Unledgered, op.Unrecorded = true, true
-	err := os.WriteFile(filepath.Join(g.work, file), []byte(op.ID+"\n"), 0o600)
+	err := child.Overwrite(filepath.Join(g.work, file), op.ID+"\n")
 	op.Done, op.Told = time.Now(), history.Success
 	g.log.add(op)
 	return err
@@ -179,6 +184,10 @@ func (g *group) live(ctx context.Context, l life) error {
 			return err
 		}
 	}
+	if l.alone {
+		g.endBridge()
+		g.killKernelNow() // if the bridge had started one
+	}
 	if l.early {
 		g.killWhileStarting(rng)
 	}
@@ -204,7 +213,7 @@ func (g *group) startExamined(ctx context.Context, wired bool) error {
 	if err := g.examine(ctx); err != nil {
 		return err
 	}
-	if !wired || len(g.procs.pick("kernel")) == 0 {
+	if !wired || g.kernel() == 0 {
 		return nil
 	}
 	return g.wire.lay(g.places)

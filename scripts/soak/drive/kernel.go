@@ -1,3 +1,5 @@
+//go:build linux
+
 package drive
 
 import (
@@ -6,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -29,7 +32,7 @@ func (g *group) startKernel(quiet bool) error {
 		status, err := c.Status(ctx)
 		if err == nil {
 			if status.PID == p.Process.Pid {
-				s := Start{Took: time.Since(began), Quiet: quiet}
+				s := Start{Took: time.Since(began), CPU: processorTime(status.PID), Quiet: quiet}
 				if doubts, err := c.Doubts(ctx); err == nil {
 					s.Doubts = len(doubts)
 				}
@@ -41,9 +44,16 @@ func (g *group) startKernel(quiet bool) error {
 		}
 		select {
 		case <-p.done:
-			if g.kernel() == 0 {
+			if g.kernel() != 0 {
+				break // another serves, or will
+			}
+			if !strings.Contains(p.err.String(), "already serves") {
 				return fmt.Errorf("callgate up ended: %s%s", p.out, p.err)
 			}
+			if p, err = g.start("kernel", g.Binary, "up"); err != nil { // that one has ended since
+				return err
+			}
+			began = time.Now()
 		default:
 		}
 		if ctx.Err() != nil {

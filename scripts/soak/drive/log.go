@@ -1,3 +1,5 @@
+//go:build linux
+
 package drive
 
 import (
@@ -77,7 +79,10 @@ func (l *log) record(page []protocol.Record) {
 		case protocol.RecordKindBegun:
 			c.Begun++
 		case protocol.RecordKindEnded:
-			c.Ended, c.Success = true, r.End != nil && r.End.Status == tool.Success
+			c.Ended, c.Told = true, history.Success
+			if r.End != nil && r.End.Status != tool.Success {
+				c.Told = toldBy(r.End.Error)
+			}
 		case protocol.RecordKindDoubted:
 			c.Doubted = true
 		case protocol.RecordKindResolved:

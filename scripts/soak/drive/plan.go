@@ -1,3 +1,5 @@
+//go:build linux
+
 package drive
 
 import (
@@ -57,6 +59,7 @@ type life struct {
 	talks  bool // a conversation is held
 	early  bool // a kernel is killed while it starts, before the one that serves
 	wired  bool // connections to the kernel can be broken
+	alone  bool // without bridges, which start a kernel before anybody else does
 	seed   uint64
 }
 
@@ -81,6 +84,7 @@ func (p *planner) next() life {
 	}
 	l.person, l.talks = p.rng.IntN(4) == 0, p.rng.IntN(4) == 0
 	l.early, l.wired = p.rng.IntN(8) == 0, p.rng.IntN(2) == 0
+	l.alone = l.kind == byHarness && p.rng.IntN(2) == 0
 	for range p.rng.IntN(3) {
 		l.steps = append(l.steps, step{p.delay(250), p.fault()})
 	}
@@ -114,6 +118,9 @@ func (l life) String() string {
 	}
 	if l.early {
 		b.WriteString(", after a kernel that is killed while it starts")
+	}
+	if l.alone {
+		b.WriteString(", without bridges")
 	}
 	if l.talks {
 		b.WriteString(", with a conversation")

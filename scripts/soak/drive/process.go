@@ -1,3 +1,5 @@
+//go:build linux
+
 package drive
 
 import (
@@ -156,6 +158,18 @@ func (at places) members() (pids []int) {
 		}
 	}
 	return pids
+}
+
+// processorTime is how long a process has run on a processor, on all its threads.
+func processorTime(pid int) (sum time.Duration) {
+	names, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task/*/schedstat"))
+	for _, name := range names {
+		data, _ := os.ReadFile(name)
+		first, _, _ := strings.Cut(string(data), " ")
+		n, _ := strconv.ParseInt(first, 10, 64)
+		sum += time.Duration(n)
+	}
+	return sum
 }
 
 // commandLine is the command line of a process, for people.

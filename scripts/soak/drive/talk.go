@@ -1,7 +1,10 @@
+//go:build linux
+
 package drive
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -25,9 +28,17 @@ func toldByWords(text string) history.Told {
 	return history.NotBegun
 }
 
+// agent is a group's agent, whose conversations the commands hold.
+type agent struct{ *group }
+
 // converse has an agent make several calls in one answer, on files of its own: there,
 // a read that follows a write sees it.
-func (g *group) converse(ctx context.Context, rng *rand.Rand) {
+func (g agent) converse(ctx context.Context, rng *rand.Rand) {
+	if t := g.cutOff; t != nil && rng.IntN(2) == 0 {
+		g.cutOff = nil
+		g.resume(t)
+		return
+	}
 	plan := child.Plan{ID: fmt.Sprintf("P%03d_%d", g.number, g.last.Add(1))}
 	var calls []proposal
 	add := func(verb history.Verb, file, name, want string, args func(id string) map[string]any) string {
@@ -51,28 +62,65 @@ func (g *group) converse(ctx context.Context, rng *rand.Rand) {
 		add(history.Read, served, "mcp_soak.get", id, func(string) map[string]any { return map[string]any{"file": served} })
 		add(history.Append, "", "mcp_soak.append", "", func(id string) map[string]any { return map[string]any{"id": id} })
 	}
-	cmd, err := g.start("client", g.Binary, "run", "-q", "-p", plan.Prompt())
+	t := &turn{plan.ID, calls}
+	if cmd := g.talk(t, "run", "-q", "-p", plan.Prompt()); cmd != nil && cmd.ProcessState.ExitCode() != 0 {
+		g.cutOff = t
+	}
+	g.heardBack(t)
+}
+
+// turn is a turn of a conversation.
+type turn struct {
+	plan  string // its ID
+	calls []proposal
+}
+
+// talk runs a command that speaks with the agent, to its end; nil: it has none.
+func (g agent) talk(t *turn, args ...string) *process {
+	cmd, err := g.start("client", g.Binary, args...)
 	if err != nil {
-		g.log.problem(Unstartable, plan.ID, err.Error())
-		return
+		g.log.problem(Unstartable, t.plan, err.Error())
+		return nil
 	}
 	if !cmd.ended(patience) {
 		cmd.kill()
-		g.log.problem(history.Untold, plan.ID, fmt.Sprintf("callgate run did not end within %s", patience))
+		g.log.problem(history.Untold, t.plan, fmt.Sprintf("callgate %s did not end within %s", args[0], patience))
+		return nil
 	}
-	g.heardBack(plan.ID, calls)
+	return cmd
+}
+
+// resume goes on with a turn that was cut off: no call of it may be made twice.
+func (g agent) resume(t *turn) {
+	cmd := g.talk(t, "sessions", "list", "--json", "-n", "20")
+	if cmd == nil || cmd.ProcessState.ExitCode() != 0 {
+		return
+	}
+	var list []struct{ ID, Title string }
+	if err := json.Unmarshal(cmd.out.Bytes(), &list); err != nil {
+		g.log.problem(history.Untold, t.plan, "callgate sessions list --json: "+err.Error())
+		return
+	}
+	for _, c := range list {
+		if strings.Contains(c.Title, t.plan+`"`) {
+			if g.talk(t, "sessions", "resume", c.ID, "-q") != nil {
+				g.heardBack(t)
+			}
+			return
+		}
+	}
 }
 
 // heardBack puts the calls of a plan on record as the model was told of them. What it
 // was not told, because it, the kernel or the command was killed, is nobody's.
-func (g *group) heardBack(plan string, calls []proposal) {
+func (g agent) heardBack(t *turn) {
 	all, err := child.ReadHeard(g.heard)
 	if err != nil {
-		g.log.problem(history.Untold, plan, err.Error())
+		g.log.problem(history.Untold, t.plan, err.Error())
 	}
-	heard, ok := all[plan]
+	heard, ok := all[t.plan]
 	told := map[string]history.Told{}
-	for i, p := range calls {
+	for i, p := range t.calls {
 		op := p.op
 		op.Told, op.Done = history.Gone, time.Now()
 		if ok && heard.Results[i] != "" {

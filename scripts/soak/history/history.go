@@ -80,7 +80,7 @@ type Call struct {
 	Tool     string
 	Begun    int // how often
 	Ended    bool
-	Success  bool // of the end
+	Told     Told // what its end says
 	Doubted  bool
 	Resolved bool
 }
@@ -127,12 +127,19 @@ type checker struct {
 	calls   map[string][]Call
 	acked   map[string]*timeline // by file
 	found   []Violation
+	said    map[said]bool
+}
+
+// said is a violation that has been found: a file shows the same one to each reader.
+type said struct {
+	kind Kind
+	op   string
 }
 
 // Check returns the violations in a history, by time.
 func Check(h History) []Violation {
 	c := &checker{History: h, ops: map[string]*Op{}, effects: map[string][]Effect{},
-		calls: map[string][]Call{}, acked: map[string]*timeline{}}
+		calls: map[string][]Call{}, said: map[said]bool{}}
 	for i := range h.Ops {
 		if op := &h.Ops[i]; op.ID != "" {
 			c.ops[op.ID] = op
@@ -153,6 +160,11 @@ func Check(h History) []Violation {
 }
 
 func (c *checker) say(kind Kind, op string, at time.Time, format string, args ...any) {
+	if key := (said{kind, op}); op == "" || !c.said[key] {
+		c.said[key] = true
+	} else {
+		return
+	}
 	c.found = append(c.found, Violation{kind, op, at, fmt.Sprintf(format, args...)})
 }
 
@@ -182,7 +194,7 @@ func (c *checker) checkOps() {
 	}
 }
 
-func endedWell(call Call) bool { return call.Ended && call.Success || call.Resolved }
+func endedWell(call Call) bool { return call.Ended && call.Told == Success || call.Resolved }
 
 // checkRead checks what a read saw.
 func (c *checker) checkRead(op Op) {
@@ -265,6 +277,10 @@ func (c *checker) checkCalls() {
 				const words = "call %s of %s began; neither an end nor a doubt is on record"
 				c.say(Unaccounted, call.Op, time.Time{}, words, call.Call, call.Tool)
 			}
+		}
+		if len(calls) == 1 && calls[0].Told == NotBegun && !calls[0].Doubted && len(c.effects[id]) > 0 {
+			const words = "call %s of %s is on record as one that did not happen, and it did"
+			c.say(ToldWrong, id, c.effects[id][0].At, words, calls[0].Call, calls[0].Tool)
 		}
 		begun, open := count(calls)
 		if id != "" && begun > Attempts {

@@ -33,7 +33,7 @@ func effect(id string, t int) Effect { return Effect{ID: id, File: "f", At: at(t
 func line(id string, t int) Effect { return Effect{ID: id, At: at(t)} }
 
 func ended(id string) Call {
-	return Call{Call: "c" + id, Op: id, Begun: 1, Ended: true, Success: true}
+	return Call{Call: "c" + id, Op: id, Begun: 1, Ended: true, Told: Success}
 }
 func doubted(id string) Call { return Call{Call: "d" + id, Op: id, Begun: 1, Doubted: true} }
 
@@ -91,6 +91,8 @@ func TestCheck(t *testing.T) {
 			Effects: []Effect{effect("a", 6)}}, []Kind{Stale}},
 		{"told unavailable, and it happened", History{Ops: []Op{told(appendOp("a", 1, 3), NotBegun)},
 			Calls: []Call{{Op: "a", Begun: 1, Ended: true}}, Effects: []Effect{line("a", 2)}}, []Kind{ToldWrong}},
+		{"on record as unavailable, and it happened", History{Ops: []Op{told(appendOp("a", 1, 3), Gone)},
+			Calls: []Call{{Op: "a", Begun: 1, Ended: true, Told: NotBegun}}, Effects: []Effect{line("a", 2)}}, []Kind{ToldWrong}},
 		{"told unavailable, and it is in the file", History{
 			Ops:   []Op{told(unledgered(write("a", 1, 3)), NotBegun), read("a", 4, 5)},
 			Calls: []Call{{Op: "a", Begun: 1, Ended: true}}}, []Kind{ToldWrong}},
