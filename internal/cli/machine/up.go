@@ -13,6 +13,7 @@ import (
 	"callgate/internal/cli/command"
 	"callgate/internal/client"
 	"callgate/internal/daemon"
+	"callgate/internal/daemon/logfile"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -45,6 +46,14 @@ func (u *up) run(ctx context.Context, _ []string) error {
 	dir, err := u.StateDir()
 	if err != nil {
 		return err
+	}
+	if logfile.Leads(u.Stderr, dir.Log()) { // a kernel in the background
+		file, err := logfile.Open(dir.Log(), 0, os.Stdout, os.Stderr)
+		if err != nil {
+			return &tool.Error{Op: "cli.up", Kind: tool.Unavailable, Message: "the kernel's log cannot be opened", Err: err}
+		}
+		defer file.Close()
+		u.Stderr = file
 	}
 	log := slog.New(slog.NewTextHandler(u.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	start := daemon.Start
