@@ -48,6 +48,9 @@ func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
 		if !isHeld(dir) {
 			left--
 		}
+		if ctx.Err() != nil && isHeld(dir) {
+			return unanswered(dir)
+		}
 		if ctx.Err() != nil || left == 0 {
 			return &tool.Error{
 				Op: op, Kind: tool.Unavailable, Message: "no kernel can be started in the background",

@@ -134,35 +134,3 @@ func waitMessage(kernel *client.Client) string {
 		return fmt.Sprintf("finishing %d calls… (a second signal kills them)", status.Calls)
 	}
 }
-
-// down is down.
-type down struct{ *command.Env }
-
-func newDown(e *command.Env) *cobra.Command {
-	d := &down{e}
-	return e.Leaf(&cobra.Command{
-		Use: "down", Short: "Stop the background kernel",
-		Long: "Stop the kernel in the background after its running calls.", Args: cobra.NoArgs,
-	}, d.run)
-}
-
-func (d *down) run(ctx context.Context, _ []string) error {
-	dir, err := d.StateDir()
-	if err != nil {
-		return err
-	}
-	c := client.New(client.Options{Dial: client.Unix(dir.Socket())})
-	defer c.Close()
-	switch status, err := c.Status(ctx); {
-	case tool.KindOf(err) == tool.Unavailable:
-		d.Status("no kernel is running")
-		return nil
-	case err != nil && !status.Background:
-		return err
-	}
-	if err := c.Stop(ctx); err != nil {
-		return err
-	}
-	d.Status("the kernel is stopping")
-	return nil
-}
