@@ -30,6 +30,8 @@ type executor struct {
 	grace   time.Duration      // for a cancelled handler to return
 	lent    *order.Lent
 	records *recorder
+
+	unfinished func(folder string) (name string)
 }
 
 // runHandler runs the tool inside its grant and its time. A handler that fails,
@@ -176,7 +178,7 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 	grant := tool.Grant{
 		Workspace: at.Workspace, Root: at.Root, Relaxed: at.Relaxed,
 		HiddenFiles: at.HiddenFiles, HiddenPaths: at.HiddenPaths,
-		Network: r.Network, Secrets: secrets, Claims: c.claims, Settings: settings,
+		Network: r.Network, Secrets: secrets, Claims: c.claims, Settings: settings, Unfinished: x.unfinished,
 	}
 	if r.SideEffect.Durable() { // what only reads is given nothing to write
 		grant.ReadOnlyPaths = at.rules().ReadOnly(c.ruleFiles)
