@@ -93,7 +93,7 @@ func (x *executor) setResult(ctx context.Context, c *callState, out handlerResul
 		}
 		c.result = failureResult(c.call.ID, e)
 	case out.err != nil:
-		c.result = failureResult(c.call.ID, settleDoubt(c, asError(name, out.err)))
+		c.result = failureResult(c.call.ID, withSchema(c, settleDoubt(c, asError(name, out.err))))
 	case out.result == nil:
 		e := tool.Errorf(name, tool.Internal, "the tool returned neither a result nor an error")
 		c.result = failureResult(c.call.ID, e)
@@ -116,6 +116,17 @@ func (x *executor) setResult(ctx context.Context, c *callState, out handlerResul
 			succeeded(c.tool)
 		}
 	}
+}
+
+// withSchema adds the schema and an example to a handler's error about arguments: the
+// schema let them pass, and the tool's own type did not.
+func withSchema(c *callState, e *tool.Error) *tool.Error {
+	if e.Kind != tool.Invalid || len(e.Fields) == 0 || e.Schema != nil || c.schema == nil {
+		return e
+	}
+	out := *e
+	out.Schema, out.Example = c.schema.Raw(), c.schema.Example()
+	return &out
 }
 
 // stopReason says why a handler's context ended.
