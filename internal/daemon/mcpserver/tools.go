@@ -104,10 +104,12 @@ func (c *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, 
 	req := calls.NewRequest(r, c.level(), r.Params.InputResponses)
 	req.ProgressToken = r.Params.GetProgressToken()
 	name := s.View().FullName(ctx, c.surface(), r.Params.Name)
-	out, err := c.calls.Do(ctx, req, calls.Call{
+	call := calls.Call{
 		Session: s, Name: name, Args: r.Params.Arguments, State: r.Params.RequestState,
 		Key: func() string { return c.callKey(name, r.Params.Arguments) },
-	})
+	}
+	call.ID, call.Again = c.endpoint.opt.Bridge.number(r.Params.Meta)
+	out, err := c.calls.Do(ctx, req, call)
 	if err != nil {
 		return nil, err
 	}
