@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"callgate/internal/memtrim"
 	"callgate/internal/protocol"
 )
 
@@ -39,6 +40,7 @@ type request struct {
 	tries     int   // how many connections it was sent over that broke
 	cancelled bool
 	own       bool        // the client waits for no answer
+	done      func()      // its memory may be returned
 	answer    func(*line) // takes the answer of an own one; may be nil
 }
 
@@ -53,6 +55,7 @@ type table struct {
 	open  map[uint64]*request
 	byKey map[string]*request // of the client, by its id
 	kept  int
+	large memtrim.Large
 }
 
 func newTable(key protocol.BridgeKey) *table {
@@ -74,6 +77,7 @@ func (t *table) add(l *line, own bool) *request {
 		t.byKey[keyOf(r.id)] = r
 	}
 	t.kept += r.size
+	r.done = t.large.Begin(r.size)
 	return r
 }
 
@@ -105,8 +109,9 @@ func (t *table) sent(r *request, over *link) {
 
 func (t *table) forget(r *request) {
 	if r.line != nil {
-		r.line = nil
+		r.line, r.edits = nil, nil
 		t.kept -= r.size
+		r.done()
 	}
 }
 

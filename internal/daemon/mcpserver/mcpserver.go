@@ -11,6 +11,7 @@ import (
 	"callgate/internal/agent/surface"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/session"
+	"callgate/internal/memtrim"
 	"callgate/internal/source/mcp/stdio"
 	"callgate/tool"
 )
@@ -73,6 +74,7 @@ type Server struct {
 	mu       sync.Mutex
 	handlers map[*handler]bool // nil when closed
 	bridges  bridges
+	large    memtrim.Large
 }
 
 // New makes the server of a kernel. The questions of the kernel's MCP servers

@@ -97,6 +97,7 @@ func structured(t *tool.Tool) bool {
 
 // call makes a call, or resumes a suspended one.
 func (c *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, error) {
+	defer c.endpoint.large.Begin(len(r.Params.Arguments))()
 	s, err := c.open(ctx)
 	if err != nil {
 		return nil, err
