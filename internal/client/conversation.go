@@ -26,7 +26,7 @@ func (c *Client) OpenConversation(ctx context.Context, o protocol.OpenConversati
 	if err := c.do(ctx, http.MethodPost, "/v1/conversations", nil, o, &opened.Conversation); err != nil {
 		return nil, err
 	}
-	opened.session = &Session{Session: opened.Conversation.Session, client: c}
+	opened.session = &Session{Session: opened.Conversation.Session, client: c, current: opened.Conversation.Session.ID}
 	return opened, nil
 }
 
@@ -78,7 +78,7 @@ func (c *Conversation) turnEvents(ctx context.Context, path string, in any) iter
 			switch {
 			case err != nil:
 				yield(m, &tool.Error{
-					Op: "client.Send", Kind: tool.Unavailable, Message: "the kernel went away during the turn", Err: err,
+					Op: "client.Send", Kind: tool.InDoubt, Message: "the kernel went away during the turn", Err: err,
 					Hint: "callgate sessions resume " + c.ID + " goes on where it was",
 				})
 				return

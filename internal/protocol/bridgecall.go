@@ -10,6 +10,15 @@ import (
 	"strings"
 )
 
+// NewCallID makes the ID of a call, for a client that names its calls.
+func NewCallID() string { return BridgeKey(rand.Text()).CallID(0) }
+
+// IsCallID reports whether a text may be the ID of a call.
+func IsCallID(id string) bool {
+	const letters = "0123456789abcdefghijklmnopqrstuvwxyz"
+	return len(id) > 1 && len(id) <= 16 && id[0] == 'c' && strings.Trim(id, letters) == ""
+}
+
 // MetaCall is the field of a request's _meta in which a bridge numbers a call.
 const MetaCall = "callgate/call"
 
