@@ -36,6 +36,7 @@ e2e: deps build cross
 	@scripts/servers.sh
 	@scripts/conformance.sh
 	@scripts/clients.sh
+	@scripts/killed.sh
 
 ## soak: long fuzz, kill and race runs.
 soak: deps build
