@@ -126,8 +126,8 @@ func (c *callState) binder() order.Bind {
 	if len(c.claims) == 0 {
 		return nil
 	}
-	workspace, effects, args := c.caller.place.Workspace, c.tool.Runtime.Effects, c.call.Args
-	return func() ([]tool.Claim, error) { return binding.Claims(workspace, effects, args) }
+	workspace, t, args := c.caller.place.Workspace, c.tool, c.call.Args
+	return func() ([]tool.Claim, error) { return binding.OfCall(workspace, t, args) }
 }
 
 // forwarder is the handler of a control tool that makes one call in its own place.
