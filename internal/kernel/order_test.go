@@ -3,6 +3,7 @@ package kernel_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -176,5 +177,25 @@ func TestAnswerOfAConversationIsInOrder(t *testing.T) {
 	want := `"begin\n00\n01\n02\n03\n04\n05\n06\n07\n08\n09\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19"`
 	if last := model.Last(); !strings.Contains(last, want) {
 		t.Errorf("the model reads …%s", last[max(0, len(last)-1500):])
+	}
+}
+
+// A call that an earlier one of its answer leads to the rules of agents does not run
+// without a human.
+func TestAnswerThatLinksToTheRules(t *testing.T) {
+	t.Parallel()
+	workspace := t.TempDir()
+	rules := filepath.Join(workspace, "callgate.yaml")
+	write(t, rules, freeHand)
+	s := kerneltest.OpenAccepted(t, kerneltest.Open(t, kerneltest.StateDir(t)), workspace)
+	results := s.CallAll(t.Context(), []gate.CallRequest{
+		{Name: "shell.bash", Args: json.RawMessage(`{"command":"ln -s callgate.yaml link.txt"}`)},
+		{Name: "filesystem.write", Args: json.RawMessage(`{"path":"link.txt","content":"mine"}`)},
+	}, nil)
+	if results[0].Status != tool.Success || results[1].Error == nil || results[1].Error.Kind != tool.Conflict {
+		t.Errorf("%+v, %+v", results[0], results[1])
+	}
+	if text, err := os.ReadFile(rules); err != nil || string(text) != freeHand {
+		t.Errorf("the rules are %q, %v", text, err)
 	}
 }
