@@ -160,13 +160,7 @@ func (g *Gate) Outcome(ctx context.Context, call string) (Outcome, *tool.Result,
 		}
 	}
 	if outcome == Pending {
-		open, err := g.Journal.Doubts(ctx)
-		if err != nil {
-			return outcome, nil, err
-		}
-		if slices.ContainsFunc(open, func(r journal.Record) bool { return r.Call == call }) {
-			return InDoubt, nil, nil
-		}
+		return g.doubtOutcome(ctx, call, records)
 	}
 	return outcome, nil, nil
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"callgate/internal/journal"
+	"callgate/internal/journal/outputbus"
 	"callgate/internal/secret"
 	"callgate/tool"
 )
@@ -24,9 +24,9 @@ type handlerResult struct {
 // executor runs the handler of a call.
 type executor struct {
 	secrets *secret.Vault
-	output  *journal.OutputBus // nil: nobody watches
-	timeout time.Duration      // of a handler whose tool names none
-	grace   time.Duration      // for a cancelled handler to return
+	output  *outputbus.Bus // nil: nobody watches
+	timeout time.Duration  // of a handler whose tool names none
+	grace   time.Duration  // for a cancelled handler to return
 	queued  *queueSignals
 	records *recorder
 }

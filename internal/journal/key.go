@@ -19,7 +19,8 @@ func (o Options) signingKey(create bool) (ed25519.PrivateKey, error) {
 	case len(o.Key) > 0:
 		return nil, tool.Errorf("journal.key", tool.Invalid, "the journal's signing key is not an ed25519 private key")
 	case o.KeyFile == "" && create:
-		return nil, tool.Errorf("journal.key", tool.Invalid, "the journal has no signing key, and what is dropped must be signed for")
+		return nil, tool.Errorf("journal.key", tool.Invalid,
+			"the journal has no signing key, and what is dropped must be signed for")
 	case o.KeyFile == "":
 		return nil, nil
 	}

@@ -19,6 +19,8 @@ const (
 	Begun    Kind = "begun"    // write-ahead: the handler is about to run
 	Ended    Kind = "ended"    // how the call ended
 	Doubted  Kind = "doubted"  // begun in an earlier start of the kernel, never ended
+	Judged   Kind = "judged"   // a call in doubt is not made again, and why
+	Told     Kind = "told"     // who asked for a call in doubt was told of it
 	Resolved Kind = "resolved" // a doubt ended: a human looked, or the call was made again
 	Noted    Kind = "noted"    // something about a call worth keeping: a lock released early
 	Dropped  Kind = "dropped"  // older epochs were removed by pruning
@@ -44,6 +46,8 @@ type Record struct {
 	Opening   *Opening        `json:"opening,omitempty"`
 	Summary   *PruneSummary   `json:"summary,omitempty"`
 
+	Files      []FileState `json:"files,omitempty"` // of Begun: the files it claims, before it runs
+	Doubt      *Doubt      `json:"doubt,omitempty"`
 	Resolution *Resolution `json:"resolution,omitempty"`
 }
 

@@ -1,9 +1,11 @@
 package journal_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -109,6 +111,45 @@ func (m *memory) Unended(ctx context.Context, from uint64) ([]journal.Row, error
 		}
 	}
 	return found, nil
+}
+
+func (m *memory) Doubts(ctx context.Context, q journal.DoubtQuery) ([]journal.DoubtRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failRead != nil {
+		return nil, m.failRead
+	}
+	open := map[string]journal.DoubtRow{}
+	for _, row := range m.rows {
+		d, is := open[row.Call]
+		switch {
+		case row.Kind == journal.Doubted:
+			open[row.Call] = journal.DoubtRow{Row: row, State: journal.DoubtNew}
+		case !is:
+		case row.Kind == journal.Resolved:
+			delete(open, row.Call)
+		case row.Kind == journal.Told, row.Kind == journal.Judged && d.State == journal.DoubtNew:
+			d.State = journal.DoubtState(row.Kind)
+			open[row.Call] = d
+		}
+	}
+	found := slices.SortedFunc(maps.Values(open), func(a, b journal.DoubtRow) int { return cmp.Compare(a.Seq, b.Seq) })
+	found = slices.DeleteFunc(found, func(d journal.DoubtRow) bool {
+		return d.Seq <= q.After || q.Call != "" && d.Call != q.Call || q.State != "" && d.State != q.State
+	})
+	if q.Limit > 0 && q.Limit < len(found) {
+		found = found[:q.Limit]
+	}
+	return found, nil
+}
+
+func (m *memory) CountDoubts(ctx context.Context) (map[journal.DoubtState]int, error) {
+	counts := map[journal.DoubtState]int{}
+	open, err := m.Doubts(ctx, journal.DoubtQuery{})
+	for _, d := range open {
+		counts[d.State]++
+	}
+	return counts, err
 }
 
 func (m *memory) Drop(ctx context.Context, s journal.PruneSummary) error {

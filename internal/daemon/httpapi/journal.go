@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/daemon/wire"
 	"callgate/internal/journal"
+	"callgate/internal/journal/outputbus"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -85,7 +86,7 @@ func (a *journalRoutes) follow(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(a.Context, cancel)()
-	var output <-chan journal.Output
+	var output <-chan outputbus.Output
 	if r.FormValue("live") == "true" {
 		output = a.kernel.Output.Subscribe(ctx)
 	}

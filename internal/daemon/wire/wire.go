@@ -10,6 +10,7 @@ import (
 	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/lock"
 	"callgate/internal/journal"
+	"callgate/internal/journal/outputbus"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/trial"
 	"callgate/internal/protocol"
@@ -109,9 +110,21 @@ func Record(r journal.Record) protocol.Record {
 			return protocol.RecordOpening{Kernel: o.Kernel, Start: o.Start, Since: o.Since, Cut: cut}
 		}),
 		Summary: pointer(r.Summary, func(s journal.PruneSummary) protocol.RecordPruned { return protocol.RecordPruned(s) }),
+		Files:   recordFiles(r.Files), Doubt: pointer(r.Doubt, recordDoubt),
 		Resolution: pointer(r.Resolution, func(r journal.Resolution) protocol.RecordResolution {
 			return protocol.RecordResolution(r)
 		}),
+	}
+}
+
+func recordFiles(files []journal.FileState) []protocol.RecordFile {
+	return orNil(files, func(f journal.FileState) protocol.RecordFile { return protocol.RecordFile(f) })
+}
+
+func recordDoubt(d journal.Doubt) protocol.RecordDoubt {
+	return protocol.RecordDoubt{
+		Record: d.Record, Begun: d.Begun, Claims: d.Claims, Workspace: d.Workspace, AppFile: d.AppFile,
+		Files: recordFiles(d.Files),
 	}
 }
 
@@ -125,7 +138,7 @@ func recordAsk(a journal.Ask) protocol.RecordAsk {
 func recordEnd(e journal.End) protocol.RecordEnd { return protocol.RecordEnd(e) }
 
 // Output converts what a running call printed.
-func Output(o journal.Output) protocol.Output { return protocol.Output(o) }
+func Output(o outputbus.Output) protocol.Output { return protocol.Output(o) }
 
 // VerifyReport converts a report on the journal.
 func VerifyReport(r journal.Report) protocol.VerifyReport {

@@ -48,6 +48,34 @@ func TestQueriesUseIndexes(t *testing.T) {
 	}
 }
 
+// TestDoubtQueriesUseIndexes: a start must not read the doubts of all times, nor all
+// that are open.
+func TestDoubtQueriesUseIndexes(t *testing.T) {
+	t.Parallel()
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "state.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for name, tt := range map[string]struct {
+		query journal.DoubtQuery
+		want  string
+	}{
+		"all":       {journal.DoubtQuery{}, "SEARCH d USING INDEX doubts_seq (seq>?)"},
+		"undecided": {journal.DoubtQuery{State: journal.DoubtNew}, "SEARCH d USING COVERING INDEX doubts_state (state=? AND seq>?)"},
+		"of a call": {journal.DoubtQuery{Call: "a"}, "SEARCH d USING PRIMARY KEY (call=?)"},
+	} {
+		where, args := doubtCondition(tt.query)
+		plan := explain(t, db, selectDoubts+where, args)
+		if !strings.Contains(plan, tt.want) || !strings.Contains(plan, "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)") {
+			t.Errorf("%s: %s", name, plan)
+		}
+	}
+	if plan := explain(t, db, countDoubts, nil); !strings.Contains(plan, "COVERING INDEX doubts_state") {
+		t.Errorf("count: %s", plan)
+	}
+}
+
 // TestTaskQueriesUseIndexes: what a runner asks for every second, and what a
 // conversation asks for with every turn, must not walk every task there was.
 func TestTaskQueriesUseIndexes(t *testing.T) {
