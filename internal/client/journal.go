@@ -28,11 +28,19 @@ func (c *Client) Verify(ctx context.Context) (protocol.VerifyReport, error) {
 	return r, err
 }
 
-// Doubts lists the calls that began and whose end was never recorded.
-func (c *Client) Doubts(ctx context.Context) ([]protocol.Record, error) {
-	var list []protocol.Record
-	err := c.get(ctx, "/v1/doubts", nil, &list)
+// Doubts lists the calls that began and whose end was never recorded; with all, those
+// too that are no longer in doubt.
+func (c *Client) Doubts(ctx context.Context, all bool) ([]protocol.Doubt, error) {
+	var list []protocol.Doubt
+	err := c.get(ctx, "/v1/doubts", url.Values{"all": {strconv.FormatBool(all)}}, &list)
 	return list, err
+}
+
+// Doubt returns all that is known of one of them.
+func (c *Client) Doubt(ctx context.Context, call string) (protocol.Doubt, error) {
+	var d protocol.Doubt
+	err := c.get(ctx, "/v1/doubts/"+url.PathEscape(call), nil, &d)
+	return d, err
 }
 
 // Resolve records how a call in doubt ended.

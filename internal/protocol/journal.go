@@ -206,6 +206,24 @@ type VerifyProblem struct {
 	What string `json:"what"`
 }
 
+// Doubt is a call that began and whose end was never recorded: its doubted record,
+// and what is known beyond it.
+type Doubt struct {
+	Record
+	State    string         `json:"state"`              // new, judged, told; of one that is no longer: resolved, closed
+	Changed  string         `json:"changed,omitempty"`  // whether the files that it claims differ: yes, no, unknown
+	Why      string         `json:"why,omitempty"`      // it is not made again
+	Attempts []DoubtAttempt `json:"attempts,omitempty"` // of one doubt that was asked for
+}
+
+// DoubtAttempt is one time that a call in doubt was made.
+type DoubtAttempt struct {
+	Call    string    `json:"call"`
+	Begun   time.Time `json:"begun"`
+	Ended   time.Time `json:"ended,omitzero"` // zero: it was cut off
+	Summary string    `json:"summary,omitempty"`
+}
+
 // ResolveDoubt says what became of a call in doubt.
 type ResolveDoubt struct {
 	Happened bool   `json:"happened"`

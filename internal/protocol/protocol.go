@@ -50,6 +50,7 @@ const (
 	RouteVerify       = "GET /v1/journal/verify"
 	RouteExport       = "GET /v1/journal/export"
 	RouteDoubts       = "GET /v1/doubts"
+	RouteDoubt        = "GET /v1/doubts/{call}"
 	RouteResolve      = "POST /v1/doubts/{call}"
 	RoutePrune        = "POST /v1/journal/prune"
 	RouteArtifact     = "GET /v1/artifacts/{ref}"
@@ -73,6 +74,7 @@ type Status struct {
 	// needs it, and a client of another version may end it.
 	Background bool     `json:"background,omitempty"`
 	Problems   []string `json:"problems,omitempty"` // sources that could not bring their tools
+	Doubts     int      `json:"doubts,omitempty"`   // calls in doubt
 }
 
 // MCPClient is an MCP client that a bridge speaks for.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"callgate/internal/amount"
 	"callgate/internal/cli/command"
 	"callgate/internal/client"
 	"callgate/internal/daemon"
@@ -105,6 +106,9 @@ func (u *up) announce(ctx context.Context, at upInfo, kernel *client.Client) err
 	}
 	for _, problem := range status.Problems {
 		u.Status("callgate: %s", problem)
+	}
+	if status.Doubts > 0 {
+		u.Status("callgate: %s in doubt: callgate log doubts lists them", amount.Of(status.Doubts, "call"))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"callgate/internal/daemon/wire"
 	"callgate/internal/journal"
 	"callgate/internal/journal/outputbus"
+	"callgate/internal/kernel/recovery"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -54,6 +55,7 @@ func (a *journalRoutes) routes() map[string]route {
 		protocol.RouteVerify:   a.verify,
 		protocol.RouteExport:   a.export,
 		protocol.RouteDoubts:   a.doubts,
+		protocol.RouteDoubt:    a.doubt,
 		protocol.RouteResolve:  a.resolve,
 		protocol.RoutePrune:    a.prune,
 		protocol.RouteArtifact: a.artifact,
@@ -65,10 +67,7 @@ func (a *journalRoutes) journal(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	// The answer includes the records that are not written yet.
-	if err := a.kernel.Journal.Flush(r.Context()); err != nil {
-		return err
-	}
+	// The answer includes what can be written yet; a full disk is no reason not to read.
 	list, err := a.kernel.Journal.Read(r.Context(), q)
 	if err != nil {
 		return err
@@ -176,11 +175,19 @@ func (b *begunWriter) Write(p []byte) (int, error) {
 }
 
 func (a *journalRoutes) doubts(w http.ResponseWriter, r *http.Request) error {
-	list, err := a.kernel.Journal.Doubts(r.Context())
+	list, err := recovery.Doubts(r.Context(), a.kernel.Journal, r.FormValue("all") == "true")
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.List(list, wire.Record))
+	return answer(w, wire.List(list, wire.Doubt))
+}
+
+func (a *journalRoutes) doubt(w http.ResponseWriter, r *http.Request) error {
+	d, err := recovery.DoubtOf(r.Context(), a.kernel.Journal, r.PathValue("call"))
+	if err != nil {
+		return err
+	}
+	return answer(w, wire.Doubt(d))
 }
 
 func (a *journalRoutes) resolve(w http.ResponseWriter, r *http.Request) error {

@@ -11,6 +11,7 @@ import (
 	"callgate/internal/gate/lock"
 	"callgate/internal/journal"
 	"callgate/internal/journal/outputbus"
+	"callgate/internal/kernel/recovery"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/trial"
 	"callgate/internal/protocol"
@@ -126,6 +127,19 @@ func recordDoubt(d journal.Doubt) protocol.RecordDoubt {
 		Record: d.Record, Begun: d.Begun, Claims: d.Claims, Workspace: d.Workspace, AppFile: d.AppFile,
 		Files: recordFiles(d.Files),
 	}
+}
+
+// Doubt converts what is known of a call in doubt.
+func Doubt(r recovery.Report) protocol.Doubt {
+	d := protocol.Doubt{
+		Record: Record(r.Doubted), State: r.State, Changed: string(r.Changed), Why: r.Why,
+		Attempts: orNil(r.Attempts, func(a recovery.Attempt) protocol.DoubtAttempt { return protocol.DoubtAttempt(a) }),
+	}
+	if r.Resolved != nil {
+		resolution := protocol.RecordResolution(*r.Resolved)
+		d.Resolution = &resolution
+	}
+	return d
 }
 
 func recordAsk(a journal.Ask) protocol.RecordAsk {
