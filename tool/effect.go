@@ -70,11 +70,16 @@ func (m *Mode) UnmarshalText(text []byte) error {
 // argument is set when it is there and is not null, false, an empty text or an
 // empty list. A call that declares nothing should be taken for the worst, so
 // the widest effect of a tool is the one with Unless.
+//
+// Folder is for a tool that does not work in the workspace: the relative paths
+// of such an effect begin there, and may lead anywhere. It orders calls and is no
+// rule: a call is not refused for such a path, and rules about paths do not see it.
 type Effect struct {
 	Resource string   `json:"resource"`
 	Mode     Mode     `json:"mode"`
 	When     string   `json:"when,omitempty"`
 	Unless   []string `json:"unless,omitempty"`
+	Folder   string   `json:"folder,omitempty"` // absolute
 }
 
 // Claim is an effect bound to one call: a canonical resource and a mode.

@@ -28,24 +28,32 @@ func (c *Client) Verify(ctx context.Context) (protocol.VerifyReport, error) {
 	return r, err
 }
 
-// Doubts lists the calls that began and whose end was never recorded; with all, those
-// too that are no longer in doubt.
-func (c *Client) Doubts(ctx context.Context, all bool) ([]protocol.Doubt, error) {
-	var list []protocol.Doubt
-	err := c.get(ctx, "/v1/doubts", url.Values{"all": {strconv.FormatBool(all)}}, &list)
-	return list, err
+// DoubtQuery selects calls in doubt; its zero value all that are.
+type DoubtQuery struct {
+	All  bool   // also those that are no longer in doubt
+	Call string // this one, with all that is known of it
 }
 
-// Doubt returns all that is known of one of them.
-func (c *Client) Doubt(ctx context.Context, call string) (protocol.Doubt, error) {
-	var d protocol.Doubt
-	err := c.get(ctx, "/v1/doubts/"+url.PathEscape(call), nil, &d)
-	return d, err
+// Doubts lists calls that began and whose end was never recorded.
+func (c *Client) Doubts(ctx context.Context, q DoubtQuery) ([]protocol.Doubt, error) {
+	if q.Call != "" {
+		var d protocol.Doubt
+		err := c.get(ctx, "/v1/doubts/"+url.PathEscape(q.Call), nil, &d)
+		return []protocol.Doubt{d}, err
+	}
+	var list []protocol.Doubt
+	err := c.get(ctx, "/v1/doubts", url.Values{"all": {strconv.FormatBool(q.All)}}, &list)
+	return list, err
 }
 
 // Resolve records how a call in doubt ended.
 func (c *Client) Resolve(ctx context.Context, call string, r protocol.ResolveDoubt) error {
 	return c.do(ctx, http.MethodPost, "/v1/doubts/"+url.PathEscape(call), nil, r, nil)
+}
+
+// AcceptLoss lets the journal go on although records were lost.
+func (c *Client) AcceptLoss(ctx context.Context, r protocol.AcceptLoss) error {
+	return c.do(ctx, http.MethodPost, "/v1/journal/accept-loss", nil, r, nil)
 }
 
 // Prune deletes old epochs of the journal.

@@ -261,6 +261,17 @@ func (c *Connection) InProcess() bool {
 	return c.own != nil
 }
 
+// Warnings says what is wrong with the state directory, if the kernel runs in this
+// process. The status of another kernel says it.
+func (c *Connection) Warnings() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.own == nil {
+		return nil
+	}
+	return c.own.Kernel.Warnings()
+}
+
 // Close stops the kernel if it runs in this process.
 func (c *Connection) Close() error {
 	c.mu.Lock()

@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/lasting"
+	"callgate/internal/gate/notice"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/schema"
 	"callgate/internal/journal"
@@ -46,10 +47,10 @@ type callState struct {
 type callOptions struct {
 	noWait     bool
 	whole      bool
-	background bool       // nobody reads the result: notices for the principal can wait
-	queued     func()     // called once the call waits for its locks or for a human; may be nil
-	retry      *retryPlan // of a call in the place of one in doubt; nil: it is no such call
-	told       []Notice   // of which its caller was told
+	background bool            // nobody reads the result: notices for the principal can wait
+	queued     func()          // called once the call waits for its locks or for a human; may be nil
+	retry      *retryPlan      // of a call in the place of one in doubt; nil: it is no such call
+	told       []notice.Notice // of which its caller was told
 }
 
 // recordStage is how far a call is recorded.

@@ -10,6 +10,7 @@ import (
 	"callgate/internal/gate/lock"
 	"callgate/internal/gate/policy"
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/tool"
 )
 
@@ -73,7 +74,7 @@ func (g *Gate) Reserve(d DoubtfulCall) (Ticket, error) {
 	}
 	return g.locker.locks.Enqueue(lock.Request{
 		Claims: d.Claims, Wait: g.locker.wait,
-		Holder: lock.Holder{Call: journal.RetryID(d.ID), Tool: toolName(d.Tool), Principal: d.Principal.String()},
+		Holder: lock.Holder{Call: doubt.RetryID(d.ID), Tool: toolName(d.Tool), Principal: d.Principal.String()},
 	})
 }
 
@@ -89,7 +90,7 @@ type retryPlan struct {
 func (g *Gate) Retry(
 	ctx context.Context, caller *Caller, d DoubtfulCall, place Ticket, law func(context.Context) error,
 ) *tool.Result {
-	c := g.newCall(caller, CallRequest{ID: journal.RetryID(d.ID), Name: d.Tool, Args: d.Args, Parent: d.ID})
+	c := g.newCall(caller, CallRequest{ID: doubt.RetryID(d.ID), Name: d.Tool, Args: d.Args, Parent: d.ID})
 	c.how.background, c.how.retry = true, &retryPlan{claims: d.Claims, law: law}
 	c.ticket = place
 	return g.run(ctx, c, g.steps)
@@ -123,7 +124,7 @@ func checkLaw(ctx context.Context, c *callState) error {
 
 // fileStates is the state of the files that the call claims, for one that may be
 // made again after a crash; nil for any other.
-func (c *callState) fileStates() []journal.FileState {
+func (c *callState) fileStates() []doubt.FileState {
 	if !c.tool.Runtime.Idempotent || !c.tool.Runtime.SideEffect.Durable() || len(c.claims) == 0 {
 		return nil
 	}

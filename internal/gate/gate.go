@@ -36,6 +36,7 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/lock"
+	"callgate/internal/gate/notice"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/schema"
 	"callgate/internal/journal"
@@ -122,7 +123,7 @@ type Gate struct {
 	executor executor
 	redactor redactor
 	schemas  schema.Cache
-	doubts   doubtNotices
+	doubts   notice.Board
 	queued   queueSignals
 	steps    []step
 	// stepsBeforeApproval counts the steps before a human is asked.

@@ -88,9 +88,12 @@ func (x *executor) setResult(ctx context.Context, c *callState, out handlerResul
 	case out.err != nil && ctx.Err() != nil:
 		e := stopReason(ctx)
 		e.Err = out.err
+		if of := settleDoubt(c, asError(name, out.err)); of.Kind == tool.InDoubt { // it says more than why it was stopped
+			e.Kind, e.Hint = of.Kind, of.Hint
+		}
 		c.result = failureResult(c.call.ID, e)
 	case out.err != nil:
-		c.result = failureResult(c.call.ID, asError(name, out.err))
+		c.result = failureResult(c.call.ID, settleDoubt(c, asError(name, out.err)))
 	case out.result == nil:
 		e := tool.Errorf(name, tool.Internal, "the tool returned neither a result nor an error")
 		c.result = failureResult(c.call.ID, e)
@@ -101,6 +104,12 @@ func (x *executor) setResult(ctx context.Context, c *callState, out handlerResul
 		}
 		if result.Status == "" {
 			result.Status = tool.Success
+		}
+		if e := result.Error; e != nil && e.Kind == tool.InDoubt {
+			result.Error = settleDoubt(c, e)
+			if result.Summary == e.Error() {
+				result.Summary = result.Error.Error()
+			}
 		}
 		c.result = &result
 		if succeeded := c.caller.observer.Succeeded; succeeded != nil && result.Status == tool.Success {

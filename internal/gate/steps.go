@@ -78,7 +78,7 @@ func (g *Gate) rateLimit(_ context.Context, c *callState) error {
 // bindEffects turns the tool's effects into claims on canonical resources, and
 // finds out whether they change rules.
 func bindEffects(_ context.Context, c *callState) error {
-	claims, err := binding.Claims(c.caller.place.Workspace, c.tool.Runtime.Effects, c.call.Args)
+	claims, err := binding.OfCall(c.caller.place.Workspace, c.tool, c.call.Args)
 	if err != nil {
 		return err
 	}

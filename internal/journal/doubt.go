@@ -2,57 +2,23 @@ package journal
 
 import (
 	"context"
-	"time"
 
+	"callgate/internal/journal/doubt"
 	"callgate/tool"
 )
-
-// Doubt is what is known of a call in doubt from before it was cut off.
-type Doubt struct {
-	Record    uint64       `json:"record"` // of its beginning
-	Begun     time.Time    `json:"begun"`
-	Claims    []tool.Claim `json:"claims,omitempty"`
-	Workspace string       `json:"workspace,omitempty"`
-	AppFile   string       `json:"app_file,omitempty"`
-	Files     []FileState  `json:"files,omitempty"`
-}
-
-// FileState is the identity and the times of a file, by which a later look tells
-// whether anybody has touched it.
-type FileState struct {
-	Absent   bool   `json:"absent,omitempty"`
-	Device   uint64 `json:"device,omitempty"`
-	Inode    uint64 `json:"inode,omitempty"`
-	Size     int64  `json:"size,omitempty"`
-	Modified int64  `json:"modified,omitempty"` // nanoseconds
-	Changed  int64  `json:"changed,omitempty"`
-}
-
-// Resolution says how a doubt ended: somebody looked, the call was made again
-// because making it twice is making it once, or it was closed by a rule.
-type Resolution struct {
-	Happened bool   `json:"happened"`
-	By       string `json:"by,omitempty"`
-	Retry    string `json:"retry,omitempty"`  // the call that was made in its place
-	Closed   string `json:"closed,omitempty"` // the rule that closed it: whether it happened is not known
-}
 
 // OpenDoubt is the Doubted record of a call in doubt, and how far that has come.
 type OpenDoubt struct {
 	Record
-	State DoubtState
+	State doubt.State
 }
-
-// RetryID is the ID of the call that is made in the place of one in doubt. There is
-// one at most: a call is attempted twice in all.
-func RetryID(call string) string { return call + ".again" }
 
 // isRetry reports whether the record is of a call that was made in the place of
 // its parent, which is in doubt.
-func (r *Record) isRetry() bool { return r.Parent != "" && r.Call == RetryID(r.Parent) }
+func (r *Record) isRetry() bool { return r.Parent != "" && r.Call == doubt.RetryID(r.Parent) }
 
 // OpenDoubts returns open doubts, oldest first.
-func (j *Journal) OpenDoubts(ctx context.Context, q DoubtQuery) ([]OpenDoubt, error) {
+func (j *Journal) OpenDoubts(ctx context.Context, q doubt.Query) ([]OpenDoubt, error) {
 	if j.queue.waiting() {
 		_ = j.Flush(ctx) // as in Read
 	}
@@ -71,10 +37,12 @@ func (j *Journal) OpenDoubts(ctx context.Context, q DoubtQuery) ([]OpenDoubt, er
 	return open, nil
 }
 
-// Doubts returns the Doubted records that nobody has resolved, oldest first.
+// Doubts returns the Doubted records that nobody has resolved, oldest first: of
+// calls that an earlier start of the kernel never ended, and of calls that ended
+// with the kind in_doubt. An ended record resolves nothing.
 func (j *Journal) Doubts(ctx context.Context) ([]Record, error) {
 	var all []Record
-	for q := (DoubtQuery{}); ; {
+	for q := (doubt.Query{}); ; {
 		page, err := j.OpenDoubts(ctx, q)
 		if err != nil {
 			return nil, err
@@ -94,7 +62,7 @@ func (j *Journal) DoubtOf(ctx context.Context, call string) (OpenDoubt, bool, er
 	if call == "" {
 		return OpenDoubt{}, false, nil
 	}
-	open, err := j.OpenDoubts(ctx, DoubtQuery{Call: call, Limit: 1})
+	open, err := j.OpenDoubts(ctx, doubt.Query{Call: call, Limit: 1})
 	if err != nil || len(open) == 0 {
 		return OpenDoubt{}, false, err
 	}
@@ -102,7 +70,7 @@ func (j *Journal) DoubtOf(ctx context.Context, call string) (OpenDoubt, bool, er
 }
 
 // CountDoubts returns how many calls are in doubt, by state.
-func (j *Journal) CountDoubts(ctx context.Context) (map[DoubtState]int, error) {
+func (j *Journal) CountDoubts(ctx context.Context) (map[doubt.State]int, error) {
 	if j.queue.waiting() {
 		_ = j.Flush(ctx)
 	}
@@ -114,7 +82,7 @@ func (j *Journal) CountDoubts(ctx context.Context) (map[DoubtState]int, error) {
 }
 
 // Resolve ends a doubt, once. The record is on disk when it returns.
-func (j *Journal) Resolve(ctx context.Context, call string, r Resolution) error {
+func (j *Journal) Resolve(ctx context.Context, call string, r doubt.Resolution) error {
 	j.recovering.Lock()
 	defer j.recovering.Unlock()
 	d, open, err := j.DoubtOf(ctx, call)

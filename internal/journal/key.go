@@ -17,10 +17,9 @@ func (o Options) signingKey(create bool) (ed25519.PrivateKey, error) {
 	case len(o.Key) == ed25519.PrivateKeySize:
 		return o.Key, nil
 	case len(o.Key) > 0:
-		return nil, tool.Errorf("journal.key", tool.Invalid, "the journal's signing key is not an ed25519 private key")
+		return nil, keyError(tool.Invalid, nil, "the journal's signing key is not an ed25519 private key")
 	case o.KeyFile == "" && create:
-		return nil, tool.Errorf("journal.key", tool.Invalid,
-			"the journal has no signing key, and what is dropped must be signed for")
+		return nil, keyError(tool.Invalid, nil, "the journal has no signing key, and what is dropped must be signed for")
 	case o.KeyFile == "":
 		return nil, nil
 	}
@@ -32,6 +31,10 @@ func (o Options) signingKey(create bool) (ed25519.PrivateKey, error) {
 		return keyfile.Make(o.KeyFile)
 	}
 	return key, err
+}
+
+func keyError(kind tool.Kind, err error, message string) *tool.Error {
+	return &tool.Error{Op: "journal.key", Kind: kind, Message: message, Err: err}
 }
 
 // signed is what a summary's signature covers: every other field.

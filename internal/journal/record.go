@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"callgate/internal/journal/doubt"
 	"callgate/tool"
 )
 
@@ -18,7 +19,7 @@ const (
 	Answered Kind = "answered" // a human answered an approval
 	Begun    Kind = "begun"    // write-ahead: the handler is about to run
 	Ended    Kind = "ended"    // how the call ended
-	Doubted  Kind = "doubted"  // begun in an earlier start of the kernel, never ended
+	Doubted  Kind = "doubted"  // begun and never ended, or about to end without anybody knowing what it did
 	Judged   Kind = "judged"   // a call in doubt is not made again, and why
 	Told     Kind = "told"     // who asked for a call in doubt was told of it
 	Resolved Kind = "resolved" // a doubt ended: a human looked, or the call was made again
@@ -46,9 +47,9 @@ type Record struct {
 	Opening   *Opening        `json:"opening,omitempty"`
 	Summary   *PruneSummary   `json:"summary,omitempty"`
 
-	Files      []FileState `json:"files,omitempty"` // of Begun: the files it claims, before it runs
-	Doubt      *Doubt      `json:"doubt,omitempty"`
-	Resolution *Resolution `json:"resolution,omitempty"`
+	Files      []doubt.FileState `json:"files,omitempty"` // of Begun: the files it claims, before it runs
+	Doubt      *doubt.Facts      `json:"doubt,omitempty"`
+	Resolution *doubt.Resolution `json:"resolution,omitempty"`
 }
 
 // Opening is what an Opened record says of its epoch.

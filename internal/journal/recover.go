@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"callgate/internal/journal/doubt"
 	"callgate/tool"
 )
 
@@ -72,7 +73,7 @@ func (j *Journal) doubt(ctx context.Context, row Row) (Record, error) {
 		return rec, nil
 	}
 	rec.Note = fmt.Sprintf("begun in record %d before the kernel was started again, and never ended", row.Seq)
-	rec.Doubt = &Doubt{Record: row.Seq, Begun: begun.Time, Files: begun.Files}
+	rec.Doubt = &doubt.Facts{Record: row.Seq, Begun: begun.Time, Files: begun.Files}
 	asked, err := j.store.Rows(ctx, Query{Call: row.Call, Kind: Asked, Before: row.Seq, Newest: true, Limit: 1})
 	if err != nil || len(asked) == 0 || row.Call == "" {
 		return rec, err

@@ -3,6 +3,8 @@ package journal
 import (
 	"context"
 	"encoding/hex"
+
+	"callgate/internal/journal/doubt"
 )
 
 // Hash is the link of the chain: SHA-256 over the hash before and the body.
@@ -37,29 +39,10 @@ type Query struct {
 // MaxRows is the most rows that one Query returns.
 const MaxRows = 10_000
 
-// DoubtState is how far an open doubt has come. It follows from the kinds of the
-// rows of its call.
-type DoubtState string
-
-// The states of a doubt, in their order; a doubt never goes back.
-const (
-	DoubtNew    DoubtState = "new"    // doubted: nobody has decided whether the call is made again
-	DoubtJudged DoubtState = "judged" // judged: it is not made again, and its asker does not know yet
-	DoubtTold   DoubtState = "told"   // told: its asker knows
-)
-
-// DoubtQuery selects open doubts in the order of Seq. Zero fields do not restrict.
-type DoubtQuery struct {
-	After uint64 // doubted rows with a greater Seq
-	Call  string
-	State DoubtState
-	Limit int // 0, or more than 10,000: 10,000
-}
-
 // DoubtRow is the doubted row of a call that is in doubt, and how far that has come.
 type DoubtRow struct {
 	Row
-	State DoubtState
+	State doubt.State
 }
 
 // Store keeps rows. Append, Drop and the reads are atomic; one journal at a time
@@ -77,9 +60,9 @@ type Store interface {
 	// Doubts returns the last doubted row of each call that no resolved row follows,
 	// in order of Seq. What it costs depends on those alone, not on how many
 	// doubts there were.
-	Doubts(ctx context.Context, q DoubtQuery) ([]DoubtRow, error)
+	Doubts(ctx context.Context, q doubt.Query) ([]DoubtRow, error)
 	// CountDoubts returns how many calls are in doubt, by state.
-	CountDoubts(ctx context.Context) (map[DoubtState]int, error)
+	CountDoubts(ctx context.Context) (map[doubt.State]int, error)
 	// Drop removes the rows up to and including s.LastSeq and keeps s in their place.
 	Drop(ctx context.Context, s PruneSummary) error
 	// Drops returns the summaries kept by Drop, oldest first.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/tool"
 )
 
@@ -113,7 +114,7 @@ func (m *memory) Unended(ctx context.Context, from uint64) ([]journal.Row, error
 	return found, nil
 }
 
-func (m *memory) Doubts(ctx context.Context, q journal.DoubtQuery) ([]journal.DoubtRow, error) {
+func (m *memory) Doubts(ctx context.Context, q doubt.Query) ([]journal.DoubtRow, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failRead != nil {
@@ -124,12 +125,12 @@ func (m *memory) Doubts(ctx context.Context, q journal.DoubtQuery) ([]journal.Do
 		d, is := open[row.Call]
 		switch {
 		case row.Kind == journal.Doubted:
-			open[row.Call] = journal.DoubtRow{Row: row, State: journal.DoubtNew}
+			open[row.Call] = journal.DoubtRow{Row: row, State: doubt.New}
 		case !is:
 		case row.Kind == journal.Resolved:
 			delete(open, row.Call)
-		case row.Kind == journal.Told, row.Kind == journal.Judged && d.State == journal.DoubtNew:
-			d.State = journal.DoubtState(row.Kind)
+		case row.Kind == journal.Told, row.Kind == journal.Judged && d.State == doubt.New:
+			d.State = doubt.State(row.Kind)
 			open[row.Call] = d
 		}
 	}
@@ -143,9 +144,9 @@ func (m *memory) Doubts(ctx context.Context, q journal.DoubtQuery) ([]journal.Do
 	return found, nil
 }
 
-func (m *memory) CountDoubts(ctx context.Context) (map[journal.DoubtState]int, error) {
-	counts := map[journal.DoubtState]int{}
-	open, err := m.Doubts(ctx, journal.DoubtQuery{})
+func (m *memory) CountDoubts(ctx context.Context) (map[doubt.State]int, error) {
+	counts := map[doubt.State]int{}
+	open, err := m.Doubts(ctx, doubt.Query{})
 	for _, d := range open {
 		counts[d.State]++
 	}

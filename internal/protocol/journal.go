@@ -60,7 +60,7 @@ const (
 	RecordKindAnswered RecordKind = "answered" // a human answered an approval
 	RecordKindBegun    RecordKind = "begun"    // the handler is about to run
 	RecordKindEnded    RecordKind = "ended"    // how it ended
-	RecordKindDoubted  RecordKind = "doubted"  // it began in an earlier process and never ended
+	RecordKindDoubted  RecordKind = "doubted"  // it began and never ended, or ended in doubt
 	RecordKindJudged   RecordKind = "judged"   // a call in doubt is not made again, and why
 	RecordKindTold     RecordKind = "told"     // who asked for a call in doubt was told of it
 	RecordKindResolved RecordKind = "resolved" // a doubt was resolved
@@ -228,6 +228,11 @@ type DoubtAttempt struct {
 type ResolveDoubt struct {
 	Happened bool   `json:"happened"`
 	By       string `json:"by,omitempty"`
+}
+
+// AcceptLoss says who accepts that records were lost.
+type AcceptLoss struct {
+	By string `json:"by,omitempty"`
 }
 
 // Prune asks that epochs which ended before a time be removed.

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"callgate/internal/cli/command"
+	"callgate/internal/client"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -35,7 +36,7 @@ func (d *doubts) run(ctx context.Context, args []string) error {
 		if len(args) == 1 {
 			return d.show(ctx, k, args[0])
 		}
-		list, err := k.Doubts(ctx, d.all)
+		list, err := k.Doubts(ctx, client.DoubtQuery{All: d.all})
 		switch {
 		case err != nil:
 			return err
@@ -51,14 +52,14 @@ func (d *doubts) run(ctx context.Context, args []string) error {
 
 // show writes all that is known of one call.
 func (d *doubts) show(ctx context.Context, k *command.Kernel, call string) error {
-	doubt, err := k.Doubt(ctx, call)
+	found, err := k.Doubts(ctx, client.DoubtQuery{Call: call})
 	switch {
 	case err != nil:
 		return err
 	case d.JSON:
-		return d.WriteJSON(doubt)
+		return d.WriteJSON(found[0])
 	}
-	return command.WriteError(d.Style(d.Stdout).Doubt(d.Stdout, doubt))
+	return command.WriteError(d.Style(d.Stdout).Doubt(d.Stdout, found[0]))
 }
 
 // resolve is log resolve, and log doubt as it was called before.
@@ -83,7 +84,7 @@ func newResolve(e *command.Env) *cobra.Command {
 func inDoubt(e *command.Env) func(context.Context) []string {
 	return func(ctx context.Context) (found []string) {
 		_ = e.With(ctx, func(k *command.Kernel) error {
-			list, err := k.Doubts(ctx, false)
+			list, err := k.Doubts(ctx, client.DoubtQuery{})
 			for _, r := range list {
 				found = append(found, r.Call+"\t"+r.Name)
 			}

@@ -16,6 +16,7 @@ import (
 	"callgate/internal/cli/command"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/journal"
+	"callgate/internal/journal/keyfile"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -24,7 +25,7 @@ import (
 func Commands(e *command.Env) []*cobra.Command {
 	group := &cobra.Command{Use: "log", Short: "Read, verify and prune the journal"}
 	e.Group(group, newTail(e), newShow(e), newDoubts(e), newResolve(e), newVerify(e), newExport(e),
-		newPrune(e, "prune"), newPrune(e, "retain"), newDoubt(e))
+		newPrune(e, "prune"), newPrune(e, "retain"), newDoubt(e), newAcceptLoss(e))
 	artifacts := &cobra.Command{Use: "artifacts", Short: "Read stored results"}
 	return []*cobra.Command{group, newLocks(e), e.Group(artifacts, newArtifact(e, "get")), newArtifact(e, "artifact")}
 }
@@ -163,7 +164,7 @@ func (v *verify) publicKey() (ed25519.PublicKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return journal.PublicKey(dir.JournalKey())
+	return keyfile.Public(dir.JournalKey())
 }
 
 // export is log export.

@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/daemon/wire"
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/internal/journal/outputbus"
 	"callgate/internal/kernel/recovery"
 	"callgate/internal/protocol"
@@ -59,6 +60,8 @@ func (a *journalRoutes) routes() map[string]route {
 		protocol.RouteResolve:  a.resolve,
 		protocol.RoutePrune:    a.prune,
 		protocol.RouteArtifact: a.artifact,
+
+		protocol.RouteAcceptLoss: a.acceptLoss,
 	}
 }
 
@@ -67,7 +70,9 @@ func (a *journalRoutes) journal(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	// The answer includes what can be written yet; a full disk is no reason not to read.
+	// The answer includes the records that are not written yet, if the disk takes them:
+	// what there is can be read in any case.
+	_ = a.kernel.Journal.Flush(r.Context())
 	list, err := a.kernel.Journal.Read(r.Context(), q)
 	if err != nil {
 		return err
@@ -199,8 +204,23 @@ func (a *journalRoutes) resolve(w http.ResponseWriter, r *http.Request) error {
 	if err := a.kernel.Approvals.HasHumanAuthority(who); err != nil {
 		return err
 	}
-	resolution := journal.Resolution{Happened: in.Happened, By: who.By}
+	resolution := doubt.Resolution{Happened: in.Happened, By: who.By}
 	if err := a.kernel.Journal.Resolve(r.Context(), r.PathValue("call"), resolution); err != nil {
+		return err
+	}
+	return answer(w, struct{}{})
+}
+
+func (a *journalRoutes) acceptLoss(w http.ResponseWriter, r *http.Request) error {
+	var in protocol.AcceptLoss
+	if err := read(r, &in); err != nil {
+		return err
+	}
+	who, err := a.approver(r, in.By)
+	if err != nil {
+		return err
+	}
+	if err := a.kernel.AcceptLoss(r.Context(), who); err != nil {
 		return err
 	}
 	return answer(w, struct{}{})

@@ -10,6 +10,7 @@ import (
 	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/lock"
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/internal/journal/outputbus"
 	"callgate/internal/kernel/recovery"
 	"callgate/internal/kernel/servers"
@@ -112,17 +113,17 @@ func Record(r journal.Record) protocol.Record {
 		}),
 		Summary: pointer(r.Summary, func(s journal.PruneSummary) protocol.RecordPruned { return protocol.RecordPruned(s) }),
 		Files:   recordFiles(r.Files), Doubt: pointer(r.Doubt, recordDoubt),
-		Resolution: pointer(r.Resolution, func(r journal.Resolution) protocol.RecordResolution {
+		Resolution: pointer(r.Resolution, func(r doubt.Resolution) protocol.RecordResolution {
 			return protocol.RecordResolution(r)
 		}),
 	}
 }
 
-func recordFiles(files []journal.FileState) []protocol.RecordFile {
-	return orNil(files, func(f journal.FileState) protocol.RecordFile { return protocol.RecordFile(f) })
+func recordFiles(files []doubt.FileState) []protocol.RecordFile {
+	return orNil(files, func(f doubt.FileState) protocol.RecordFile { return protocol.RecordFile(f) })
 }
 
-func recordDoubt(d journal.Doubt) protocol.RecordDoubt {
+func recordDoubt(d doubt.Facts) protocol.RecordDoubt {
 	return protocol.RecordDoubt{
 		Record: d.Record, Begun: d.Begun, Claims: d.Claims, Workspace: d.Workspace, AppFile: d.AppFile,
 		Files: recordFiles(d.Files),

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/tool"
 )
 
@@ -24,8 +24,8 @@ const maxFiles = 16
 // and false when the call cannot be compared. A claim in an intention mode on a
 // node of another kind, as on a server, says only that something below it is
 // meant: it is passed over where a file says what.
-func Of(claims []tool.Claim) ([]journal.FileState, bool) {
-	var states []journal.FileState
+func Of(claims []tool.Claim) ([]doubt.FileState, bool) {
+	var states []doubt.FileState
 	changes := false
 	for _, c := range claims {
 		path, isFile := strings.CutPrefix(c.Resource, "file:")
@@ -47,14 +47,14 @@ func Of(claims []tool.Claim) ([]journal.FileState, bool) {
 }
 
 // of is the state of one path, which has no links in it.
-func of(path string) (journal.FileState, bool) {
+func of(path string) (doubt.FileState, bool) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return journal.FileState{Absent: true}, true
+		return doubt.FileState{Absent: true}, true
 	}
 	if err != nil || !info.Mode().IsRegular() {
-		return journal.FileState{}, false
+		return doubt.FileState{}, false
 	}
-	state := journal.FileState{Size: info.Size(), Modified: info.ModTime().UnixNano()}
+	state := doubt.FileState{Size: info.Size(), Modified: info.ModTime().UnixNano()}
 	return state, identify(info, &state)
 }

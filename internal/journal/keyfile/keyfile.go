@@ -1,5 +1,4 @@
-// Package keyfile keeps the journal's signing key. Law: the file is for its owner
-// alone, is made once, and is never replaced.
+// Package keyfile keeps the key that signs for a journal in a file of its owner.
 package keyfile
 
 import (
@@ -16,8 +15,7 @@ import (
 	"callgate/tool"
 )
 
-// Read reads a key. A file that does not exist is fs.ErrNotExist; one that others may read is
-// refused.
+// Read reads a key. A file that others can read is Denied.
 func Read(path string) (ed25519.PrivateKey, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -37,6 +35,19 @@ func Read(path string) (ed25519.PrivateKey, error) {
 			WithHint("restore %s from a copy", path)
 	}
 	return ed25519.NewKeyFromSeed(seed), nil
+}
+
+// Public returns the public part of the key in a file; nil when there is no
+// such file.
+func Public(file string) (ed25519.PublicKey, error) {
+	key, err := Read(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return key.Public().(ed25519.PublicKey), nil
 }
 
 // Make makes a key file. Of two makers the first wins.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/recovery"
 	"callgate/internal/storage/sqlite"
@@ -30,7 +31,7 @@ func withDoubts(t testing.TB, state string, n int, isTold func(int) bool) *journ
 			Principal: &tool.Principal{User: "ada", App: "notes", Agent: "main", Session: "s1"},
 			Note:      "begun in record 7 before the kernel was started again, and never ended",
 			End:       &journal.End{Status: tool.Failure, Error: tool.InDoubt, Summary: "it may or may not have happened"},
-			Doubt: &journal.Doubt{
+			Doubt: &doubt.Facts{
 				Record: 7, Begun: time.Now(), Workspace: "/home/ada/notes", AppFile: "/home/ada/notes/callgate.yaml",
 				Claims: []tool.Claim{{Resource: "server:notes/files", Mode: tool.IX}},
 			},

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"callgate/internal/gate"
+	"callgate/internal/gate/notice"
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
@@ -18,7 +20,7 @@ func (r *Recovery) openDoubts(ctx context.Context, noRetries bool) error {
 	if _, err := r.Journal.Recover(ctx); err != nil {
 		return err
 	}
-	undecided, err := r.Journal.OpenDoubts(ctx, journal.DoubtQuery{State: journal.DoubtNew})
+	undecided, err := r.Journal.OpenDoubts(ctx, doubt.Query{State: doubt.New})
 	if err != nil {
 		return err
 	}
@@ -31,13 +33,13 @@ func (r *Recovery) openDoubts(ctx context.Context, noRetries bool) error {
 	if err != nil {
 		return err
 	}
-	total := counts[journal.DoubtNew] + counts[journal.DoubtJudged] + counts[journal.DoubtTold]
+	total := counts[doubt.New] + counts[doubt.Judged] + counts[doubt.Told]
 	if total == 0 {
 		return nil
 	}
 	r.Log.Warn("calls are in doubt: they began, and their ends were never recorded; callgate log doubts lists them",
 		"calls", total)
-	if counts[journal.DoubtNew]+counts[journal.DoubtJudged] > 0 {
+	if counts[doubt.New]+counts[doubt.Judged] > 0 {
 		r.loadNotices(noRetries)
 	}
 	r.Go(r.closeOld)
@@ -74,7 +76,7 @@ func (r *Recovery) openDoubtsLater(ctx context.Context) {
 // decide judges a doubt by its records, and starts the retry of one that may be
 // made again. A kernel that makes none leaves such a one as it is.
 func (r *Recovery) decide(ctx context.Context, d journal.OpenDoubt, noRetries bool) error {
-	attempt, err := r.Journal.Read(ctx, journal.Query{Call: journal.RetryID(d.Call)})
+	attempt, err := r.Journal.Read(ctx, journal.Query{Call: doubt.RetryID(d.Call)})
 	if err != nil {
 		return err
 	}
@@ -86,7 +88,7 @@ func (r *Recovery) decide(ctx context.Context, d journal.OpenDoubt, noRetries bo
 		}
 	}
 	if begun {
-		return r.judge(d.Record, "it was made again, as call "+journal.RetryID(d.Call)+", and that did not end well either")
+		return r.judge(d.Record, "it was made again, as call "+doubt.RetryID(d.Call)+", and that did not end well either")
 	}
 	if d.Doubt == nil || len(d.Doubt.Files) == 0 {
 		return r.judge(d.Record, "its tool does not say that twice is once, "+
@@ -122,8 +124,8 @@ func (r *Recovery) judge(doubted journal.Record, why string) error {
 	return r.Journal.Append(rec)
 }
 
-func madeAgain(call string) journal.Resolution {
-	return journal.Resolution{Happened: true, By: "the kernel", Retry: call}
+func madeAgain(call string) doubt.Resolution {
+	return doubt.Resolution{Happened: true, By: "the kernel", Retry: call}
 }
 
 // retry makes a call in doubt again and resolves the doubt when that went well;
@@ -161,7 +163,7 @@ func (r *Recovery) resolve(ctx context.Context, doubted journal.Record, call gat
 	}
 	const text = "an earlier call of yours, %s (%s), was cut off; nothing had happened to what it touches, " +
 		"so it has been made again, as call %s"
-	r.Gate.Notify(gate.Notice{
+	r.Gate.Notify(notice.Notice{
 		Principal: call.Principal, Workspace: call.Workspace,
 		Text: fmt.Sprintf(text, nameOf(doubted), doubted.Call, again),
 	})

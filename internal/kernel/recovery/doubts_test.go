@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/session"
@@ -171,7 +172,7 @@ func TestCallInDoubtIsMadeAgain(t *testing.T) {
 				t.Errorf("the file holds %q after %d runs", got, p.ran())
 			}
 			resolved := records(t, k, journal.Resolved)[0]
-			if resolved.Resolution.Retry != journal.RetryID(resolved.Call) {
+			if resolved.Resolution.Retry != doubt.RetryID(resolved.Call) {
 				t.Errorf("resolved: %+v", resolved.Resolution)
 			}
 			if open, err := k.Journal.Doubts(t.Context()); err != nil || len(open) > 0 {
@@ -374,12 +375,12 @@ func TestAskerIsToldOnce(t *testing.T) {
 	if told := told(t, k, workspace); len(told) != 0 {
 		t.Errorf("told again after a start: %q", told)
 	}
-	open, err := k.Journal.OpenDoubts(t.Context(), journal.DoubtQuery{})
-	if err != nil || len(open) != 1 || open[0].State != journal.DoubtTold {
+	open, err := k.Journal.OpenDoubts(t.Context(), doubt.Query{})
+	if err != nil || len(open) != 1 || open[0].State != doubt.Told {
 		t.Fatalf("in doubt: %+v, %v", open, err)
 	}
-	ok(t, k.Journal.Resolve(t.Context(), open[0].Call, journal.Resolution{Happened: true, By: "ada"}))
-	if err := k.Journal.Resolve(t.Context(), open[0].Call, journal.Resolution{}); tool.KindOf(err) != tool.NotFound {
+	ok(t, k.Journal.Resolve(t.Context(), open[0].Call, doubt.Resolution{Happened: true, By: "ada"}))
+	if err := k.Journal.Resolve(t.Context(), open[0].Call, doubt.Resolution{}); tool.KindOf(err) != tool.NotFound {
 		t.Errorf("resolved twice: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"callgate/internal/gate/filestate"
 	"callgate/internal/gate/lock"
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/tool"
 )
 
@@ -25,7 +26,7 @@ func (r *Recovery) law(ctx context.Context, doubted journal.Record, call gate.Do
 		return tool.Errorf(op, tool.Conflict, "%s is not as it was when the call began; "+
 			"the call or somebody else has changed it", changed)
 	}
-	if d, open, err := r.Journal.DoubtOf(ctx, call.ID); err != nil || !open || d.State != journal.DoubtNew {
+	if d, open, err := r.Journal.DoubtOf(ctx, call.ID); err != nil || !open || d.State != doubt.New {
 		return tool.Errorf(op, tool.Conflict, "its asker or a human knows of it by now")
 	}
 	if other, err := r.touchedSince(ctx, doubted, call); err != nil || other != "" {
@@ -34,7 +35,7 @@ func (r *Recovery) law(ctx context.Context, doubted journal.Record, call gate.Do
 		}
 		return tool.Errorf(op, tool.Conflict, "call %s touched the same thing since", other)
 	}
-	others, err := r.Journal.OpenDoubts(ctx, journal.DoubtQuery{})
+	others, err := r.Journal.OpenDoubts(ctx, doubt.Query{})
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (r *Recovery) law(ctx context.Context, doubted journal.Record, call gate.Do
 }
 
 // changedFile names the first file that differs; "" for none.
-func changedFile(claims []tool.Claim, then, now []journal.FileState) string {
+func changedFile(claims []tool.Claim, then, now []doubt.FileState) string {
 	i := 0
 	for _, c := range claims {
 		if !strings.HasPrefix(c.Resource, "file:") {
@@ -83,7 +84,7 @@ func (r *Recovery) touchedSince(
 		}
 	}
 	for _, rec := range since {
-		if rec.Call == "" || rec.Call == call.ID || rec.Call == journal.RetryID(call.ID) {
+		if rec.Call == "" || rec.Call == call.ID || rec.Call == doubt.RetryID(call.ID) {
 			continue
 		}
 		if rec.Kind != journal.Begun && rec.Kind != journal.Ended && rec.Kind != journal.Doubted {

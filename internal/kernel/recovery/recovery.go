@@ -20,7 +20,7 @@
 //   - Policy allows it without a human, it would touch the same things, and its
 //     arguments are whole on record: no secret was left out of them.
 //   - It was attempted once. A second attempt is the last, whatever becomes of it;
-//     it is a call of its own in the journal (journal.RetryID), inside the one
+//     it is a call of its own in the journal (doubt.RetryID), inside the one
 //     doubt: cut off, it ends and is no new doubt.
 //   - Its asker has not been told that it is in doubt.
 //   - The kernel stays. One that ends with its command makes nothing again.
@@ -49,6 +49,7 @@ import (
 
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/notice"
 	"callgate/internal/journal"
 	"callgate/internal/kernel/session"
 	"callgate/tool"
@@ -72,7 +73,7 @@ type Retrier interface {
 
 // Teller tells askers of their earlier calls.
 type Teller interface {
-	Notify(n gate.Notice)
+	Notify(n notice.Notice)
 	ExpectNotices() (loaded func())
 }
 

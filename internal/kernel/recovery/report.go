@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/tool"
 )
 
@@ -15,7 +16,7 @@ type Report struct {
 	Changed  Answer // whether the files that it claims differ from how they were
 	Why      string // it is not made again
 	Attempts []Attempt
-	Resolved *journal.Resolution
+	Resolved *doubt.Resolution
 }
 
 // Attempt is one time that the call was made.
@@ -46,7 +47,7 @@ func Doubts(ctx context.Context, j *journal.Journal, all bool) ([]Report, error)
 			reports = append(reports, report)
 		}
 	}
-	for q := (journal.DoubtQuery{}); ; {
+	for q := (doubt.Query{}); ; {
 		open, err := j.OpenDoubts(ctx, q)
 		if err != nil {
 			return nil, err
@@ -78,7 +79,7 @@ func reportOf(ctx context.Context, j *journal.Journal, call string) (Report, err
 	if call == "" {
 		return report, nil
 	}
-	for _, id := range []string{call, journal.RetryID(call)} {
+	for _, id := range []string{call, doubt.RetryID(call)} {
 		records, err := j.Read(ctx, journal.Query{Call: id})
 		if err != nil {
 			return report, err
@@ -99,14 +100,14 @@ func (r *Report) add(rec journal.Record, original bool) {
 	case journal.Begun:
 		r.Attempts = append(r.Attempts, Attempt{Call: rec.Call, Begun: rec.Time, Summary: "cut off"})
 	case journal.Doubted:
-		r.Doubted, r.State = rec, string(journal.DoubtNew)
+		r.Doubted, r.State = rec, string(doubt.New)
 	case journal.Judged:
 		r.Why = rec.Note
-		if r.State == string(journal.DoubtNew) {
-			r.State = string(journal.DoubtJudged)
+		if r.State == string(doubt.New) {
+			r.State = string(doubt.Judged)
 		}
 	case journal.Told:
-		r.State = string(journal.DoubtTold)
+		r.State = string(doubt.Told)
 	case journal.Resolved:
 		r.State, r.Resolved = "resolved", rec.Resolution
 		if rec.Resolution != nil && rec.Resolution.Closed != "" {

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"callgate/internal/gate"
 	"callgate/internal/gate/filestate"
+	"callgate/internal/gate/notice"
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/tool"
 )
 
@@ -22,9 +23,9 @@ const (
 // loadNotices reads, in the background, the doubts of which nobody was told. With
 // undecided it tells those too that a kernel which stays would decide about.
 func (r *Recovery) loadNotices(undecided bool) {
-	states := []journal.DoubtState{journal.DoubtJudged}
+	states := []doubt.State{doubt.Judged}
 	if undecided {
-		states = append(states, journal.DoubtNew)
+		states = append(states, doubt.New)
 	}
 	loaded := r.Gate.ExpectNotices()
 	started := r.Go(func(ctx context.Context) {
@@ -41,8 +42,8 @@ func (r *Recovery) loadNotices(undecided bool) {
 }
 
 // notify adds a notice for each doubt in a state.
-func (r *Recovery) notify(ctx context.Context, state journal.DoubtState) error {
-	for q := (journal.DoubtQuery{State: state, Limit: 1000}); ; {
+func (r *Recovery) notify(ctx context.Context, state doubt.State) error {
+	for q := (doubt.Query{State: state, Limit: 1000}); ; {
 		page, err := r.Journal.OpenDoubts(ctx, q)
 		if err != nil {
 			return err
@@ -58,8 +59,8 @@ func (r *Recovery) notify(ctx context.Context, state journal.DoubtState) error {
 }
 
 // noticeOf is what the asker of a call in doubt is told.
-func noticeOf(d journal.Record) gate.Notice {
-	n := gate.Notice{Doubt: &d}
+func noticeOf(d journal.Record) notice.Notice {
+	n := notice.Notice{Doubt: &d}
 	if d.Principal != nil {
 		n.Principal = *d.Principal
 	}
@@ -115,7 +116,7 @@ const (
 
 // Changed reports whether the files that a call in doubt claims differ from how they
 // were when it began.
-func Changed(d *journal.Doubt) Answer {
+func Changed(d *doubt.Facts) Answer {
 	if d == nil || len(d.Files) == 0 {
 		return Unknown
 	}
@@ -143,7 +144,7 @@ func (r *Recovery) closeAged(ctx context.Context, now time.Time) error {
 		total += n
 	}
 	over, closed := total-maxOpen, 0
-	for q := (journal.DoubtQuery{Limit: 1000}); ctx.Err() == nil; {
+	for q := (doubt.Query{Limit: 1000}); ctx.Err() == nil; {
 		page, err := r.Journal.OpenDoubts(ctx, q)
 		if err != nil || len(page) == 0 {
 			return err
@@ -162,7 +163,7 @@ func (r *Recovery) closeAged(ctx context.Context, now time.Time) error {
 			}
 			closed++
 			rec := d.About(journal.Resolved)
-			rec.Resolution = &journal.Resolution{By: "the kernel", Closed: why}
+			rec.Resolution = &doubt.Resolution{By: "the kernel", Closed: why}
 			if err := r.Journal.Append(rec); err != nil {
 				return err
 			}
@@ -180,7 +181,7 @@ func aged(d journal.OpenDoubt, now time.Time) string {
 	switch {
 	case d.Time.IsZero(): // damaged
 		return ""
-	case d.State == journal.DoubtTold && age > toldAge:
+	case d.State == doubt.Told && age > toldAge:
 		return "closed by age: its asker was told 30 days ago or more, and nobody looked"
 	case age > untoldAge:
 		return "closed by age: after 90 days its asker has not come back, and nobody looked"

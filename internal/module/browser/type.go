@@ -116,7 +116,7 @@ func (c *pageCall) press(ctx context.Context, in typeArgs) (*tool.Result, error)
 	t.SetDialogAnswer(in.Dialog == "accept", in.DialogText)
 	before := t.Document()
 	if err := t.Press(ctx, in.Keys); err != nil {
-		return nil, err
+		return nil, inDoubt(t, "keys were being pressed", err)
 	}
 	return c.settle(ctx, t, before, "pressed "+strings.Join(in.Keys, ", "))
 }

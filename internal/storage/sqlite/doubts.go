@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 )
 
 // The table doubts holds the calls in doubt and nothing else, so that a start
@@ -47,7 +48,7 @@ const selectDoubts = `SELECT r.seq, r.epoch, r.kind, r.call, r.body, r.hash, d.s
 	FROM doubts AS d CROSS JOIN records AS r ON r.seq = d.seq WHERE `
 
 // doubtCondition selects by the index that fits the query.
-func doubtCondition(q journal.DoubtQuery) (where string, args []any) {
+func doubtCondition(q doubt.Query) (where string, args []any) {
 	terms := []string{"d.seq > max(?, " + floor + ")"}
 	args = []any{number(q.After)}
 	if q.Call != "" {
@@ -68,7 +69,7 @@ func limitOf(limit int) int {
 }
 
 // Doubts reads the table, and the row of each doubt.
-func (s *rowStore) Doubts(ctx context.Context, q journal.DoubtQuery) ([]journal.DoubtRow, error) {
+func (s *rowStore) Doubts(ctx context.Context, q doubt.Query) ([]journal.DoubtRow, error) {
 	const op = "sqlite.Doubts"
 	where, args := doubtCondition(q)
 	found, err := s.db.read.QueryContext(ctx, selectDoubts+where, args...)
@@ -92,16 +93,16 @@ func (s *rowStore) Doubts(ctx context.Context, q journal.DoubtQuery) ([]journal.
 const countDoubts = "SELECT state, count(*) FROM doubts GROUP BY state"
 
 // CountDoubts counts by the index of states.
-func (s *rowStore) CountDoubts(ctx context.Context) (map[journal.DoubtState]int, error) {
+func (s *rowStore) CountDoubts(ctx context.Context) (map[doubt.State]int, error) {
 	const op = "sqlite.CountDoubts"
 	found, err := s.db.read.QueryContext(ctx, countDoubts)
 	if err != nil {
 		return nil, convertError(op, err)
 	}
 	defer found.Close()
-	counts := map[journal.DoubtState]int{}
+	counts := map[doubt.State]int{}
 	for found.Next() {
-		var state journal.DoubtState
+		var state doubt.State
 		var n int
 		if err := found.Scan(&state, &n); err != nil {
 			return nil, convertError(op, err)

@@ -11,6 +11,7 @@ import (
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/internal/storage/sqlite"
 	"callgate/internal/task"
 )
@@ -72,8 +73,8 @@ func TestMigrateDoubts(t *testing.T) {
 	old := raw(t, path)
 	run(t, old, string(text))
 	run(t, old, `INSERT INTO records (seq, epoch, kind, call, body, hash) VALUES
-		(101, 9, 'doubted', 'open', '{}', x''), (102, 9, 'doubted', 'closed', '{}', x''),
-		(103, 9, 'resolved', 'closed', '{}', x'')`)
+		(101, 9, 'doubted', 'open', x'7b7d', x''), (102, 9, 'doubted', 'closed', x'7b7d', x''),
+		(103, 9, 'resolved', 'closed', x'7b7d', x'')`)
 	if err := old.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -82,8 +83,8 @@ func TestMigrateDoubts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	open, err := db.Journal().Doubts(t.Context(), journal.DoubtQuery{})
-	if err != nil || len(open) != 1 || open[0].Call != "open" || open[0].Seq != 101 || open[0].State != journal.DoubtJudged {
+	open, err := db.Journal().Doubts(t.Context(), doubt.Query{})
+	if err != nil || len(open) != 1 || open[0].Call != "open" || open[0].Seq != 101 || open[0].State != doubt.Judged {
 		t.Errorf("in doubt: %+v, %v", open, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/internal/task"
 )
 
@@ -58,12 +59,12 @@ func TestDoubtQueriesUseIndexes(t *testing.T) {
 	}
 	defer db.Close()
 	for name, tt := range map[string]struct {
-		query journal.DoubtQuery
+		query doubt.Query
 		want  string
 	}{
-		"all":       {journal.DoubtQuery{}, "SEARCH d USING INDEX doubts_seq (seq>?)"},
-		"undecided": {journal.DoubtQuery{State: journal.DoubtNew}, "SEARCH d USING COVERING INDEX doubts_state (state=? AND seq>?)"},
-		"of a call": {journal.DoubtQuery{Call: "a"}, "SEARCH d USING PRIMARY KEY (call=?)"},
+		"all":       {doubt.Query{}, "SEARCH d USING INDEX doubts_seq (seq>?)"},
+		"undecided": {doubt.Query{State: doubt.New}, "SEARCH d USING COVERING INDEX doubts_state (state=? AND seq>?)"},
+		"of a call": {doubt.Query{Call: "a"}, "SEARCH d USING PRIMARY KEY (call=?)"},
 	} {
 		where, args := doubtCondition(tt.query)
 		plan := explain(t, db, selectDoubts+where, args)

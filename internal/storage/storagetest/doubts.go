@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/internal/storage"
 )
 
@@ -14,7 +15,7 @@ import (
 // is what the rows between them say.
 func doubts(t *testing.T, d storage.Driver) {
 	s := d.Stores().Journal
-	open := func(q journal.DoubtQuery) []string {
+	open := func(q doubt.Query) []string {
 		t.Helper()
 		rows, err := s.Doubts(t.Context(), q)
 		if err != nil {
@@ -37,36 +38,36 @@ func doubts(t *testing.T, d storage.Driver) {
 	mustAppend(t, s,
 		row(12, journal.Doubted, "again"), row(13, journal.Resolved, "again"), row(14, journal.Doubted, "again"))
 	for _, tt := range []struct {
-		query journal.DoubtQuery
+		query doubt.Query
 		want  []string
 	}{
-		{journal.DoubtQuery{}, []string{"1 new new", "2 judged judged", "3 told told", "14 again new"}},
-		{journal.DoubtQuery{Limit: 2}, []string{"1 new new", "2 judged judged"}},
-		{journal.DoubtQuery{After: 2}, []string{"3 told told", "14 again new"}},
-		{journal.DoubtQuery{State: journal.DoubtNew}, []string{"1 new new", "14 again new"}},
-		{journal.DoubtQuery{State: journal.DoubtNew, After: 1}, []string{"14 again new"}},
-		{journal.DoubtQuery{Call: "told"}, []string{"3 told told"}},
-		{journal.DoubtQuery{Call: "resolved"}, []string{}},
+		{doubt.Query{}, []string{"1 new new", "2 judged judged", "3 told told", "14 again new"}},
+		{doubt.Query{Limit: 2}, []string{"1 new new", "2 judged judged"}},
+		{doubt.Query{After: 2}, []string{"3 told told", "14 again new"}},
+		{doubt.Query{State: doubt.New}, []string{"1 new new", "14 again new"}},
+		{doubt.Query{State: doubt.New, After: 1}, []string{"14 again new"}},
+		{doubt.Query{Call: "told"}, []string{"3 told told"}},
+		{doubt.Query{Call: "resolved"}, []string{}},
 	} {
 		if diff := cmp.Diff(tt.want, open(tt.query)); diff != "" {
 			t.Errorf("%+v: %s", tt.query, diff)
 		}
 	}
 	counts, err := s.CountDoubts(t.Context())
-	if diff := cmp.Diff(map[journal.DoubtState]int{"new": 2, "judged": 1, "told": 1}, counts); err != nil || diff != "" {
+	if diff := cmp.Diff(map[doubt.State]int{"new": 2, "judged": 1, "told": 1}, counts); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 	refused := []journal.Row{row(15, journal.Resolved, "new"), row(14, journal.Asked, "a")}
 	if err := s.Append(t.Context(), refused); err == nil {
 		t.Error("a number that is taken was taken again")
 	}
-	if got := open(journal.DoubtQuery{Call: "new"}); len(got) != 1 {
+	if got := open(doubt.Query{Call: "new"}); len(got) != 1 {
 		t.Error("a refused append resolved a doubt")
 	}
 	if err := s.Drop(t.Context(), journal.PruneSummary{FirstSeq: 1, LastSeq: 2}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"3 told told", "14 again new"}, open(journal.DoubtQuery{})); diff != "" {
+	if diff := cmp.Diff([]string{"3 told told", "14 again new"}, open(doubt.Query{})); diff != "" {
 		t.Error(diff)
 	}
 }
