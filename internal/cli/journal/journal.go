@@ -16,6 +16,7 @@ import (
 	"callgate/internal/cli/command"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/journal"
+	"callgate/internal/journal/keyfile"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -163,7 +164,7 @@ func (v *verify) publicKey() (ed25519.PublicKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return journal.PublicKey(dir.JournalKey())
+	return keyfile.Public(dir.JournalKey())
 }
 
 // export is log export.

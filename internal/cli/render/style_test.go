@@ -89,7 +89,9 @@ func TestPages(t *testing.T) {
 			return nil
 		}},
 		{"call", func(b *strings.Builder) error { return style().Call(b, records()[1:6]) }},
-		{"doubts", func(b *strings.Builder) error { return style().Doubts(b, records()[7:8]) }},
+		{"doubts", func(b *strings.Builder) error {
+			return style().Doubts(b, []protocol.Doubt{{Record: records()[7], State: "judged", Changed: "unknown"}})
+		}},
 		{"report", func(b *strings.Builder) error {
 			return style().Report(b, protocol.VerifyReport{First: 3, Last: 9, Records: 7, Epochs: 2, Dropped: 2, Head: "ab12"})
 		}},

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"callgate/internal/client"
 )
 
 // patience bounds how long a start may take, and a call.
@@ -33,7 +35,7 @@ func (g *group) startKernel(quiet bool) error {
 		if err == nil {
 			if status.PID == p.Process.Pid {
 				s := Start{Took: time.Since(began), CPU: processorTime(status.PID), Quiet: quiet}
-				if doubts, err := c.Doubts(ctx); err == nil {
+				if doubts, err := c.Doubts(ctx, client.DoubtQuery{}); err == nil {
 					s.Doubts = len(doubts)
 				}
 				g.log.mu.Lock()
