@@ -109,6 +109,7 @@ type Terms struct {
 	Pinning bool     // nothing is shown before a human accepted it
 	Relaxed bool     // the app accepts a machine that cannot sandbox them
 	Rules   []string // the files and folders that hold its rules, which no server writes
+	AppFile string   // the project's
 }
 
 // Use makes the servers of an app known in its scope, and releases those that
@@ -128,8 +129,12 @@ func (s *Set) Use(scope string, declared []app.Server, t Terms) error {
 			}
 			return hideError(d, err)
 		}
-		one := &source{Server: server, set: s, scope: scope, pin: d.Pin || t.Pinning, fromUser: d.FromUser}
-		same := func(o *source) bool { return o.Server == server && o.pin == one.pin && o.fromUser == one.fromUser }
+		one := &source{
+			Server: server, set: s, scope: scope, pin: d.Pin || t.Pinning, fromUser: d.FromUser, locks: lockTerms(d, t),
+		}
+		same := func(o *source) bool {
+			return o.Server == server && o.pin == one.pin && o.fromUser == one.fromUser && sameLocks(o.locks, one.locks)
+		}
 		if i := slices.IndexFunc(old, same); i >= 0 {
 			server.Release() // the scope holds it already
 			one = old[i]
@@ -259,7 +264,8 @@ func (v Scoped) List(ctx context.Context) ([]Server, error) {
 		if s.Held, err = one.held(); err != nil {
 			return nil, err
 		}
-		for _, p := range one.Problems() {
+		_, problems := one.tools()
+		for _, p := range problems {
 			s.Problems = append(s.Problems, p.String())
 		}
 		list = append(list, s)
