@@ -108,7 +108,9 @@ func (a *toolRoutes) tool(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, a.describe(v))
+	t := a.describe(v)
+	t.Claims = v.Runtime.Effects
+	return answer(w, t)
 }
 
 func (a *toolRoutes) describe(v toolview.Tool) protocol.Tool {

@@ -238,6 +238,7 @@ type Server struct {
 	Accepted bool         // a human let it run
 	Held     []trust.Held // tools that wait for a human
 	Problems []string
+	Locks    string // the package whose ready map says what its calls lock; empty: none
 }
 
 // Any reports whether the scope has servers.
@@ -253,6 +254,9 @@ func (v Scoped) List(ctx context.Context) ([]Server, error) {
 		s := Server{
 			Status: one.Status(), Module: one.Namespace(), Launch: trust.Shell(launchLine(one.Config())),
 			Parts: newLaunch(one.Config()), FromUser: one.fromUser, Accepted: v.set.mayStart(one.Server) == nil,
+		}
+		if one.locks.Ready != nil {
+			s.Locks = one.locks.Ready.Name
 		}
 		if c := one.Config(); c.Command != "" {
 			s.Reach = hide(c, isolation.Describe(c.Isolation))
