@@ -6,6 +6,7 @@ import (
 
 	"callgate/internal/agent/surface"
 	"callgate/internal/daemon/wire"
+	"callgate/internal/gate/binding"
 	"callgate/internal/gate/schema"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/toolview"
@@ -109,7 +110,7 @@ func (a *toolRoutes) tool(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	t := a.describe(v)
-	t.Claims = v.Runtime.Effects
+	t.Claims = binding.Said(v.Tool)
 	return answer(w, t)
 }
 
