@@ -139,7 +139,7 @@ func (k *Kernel) openStores(ctx context.Context, cfg Config) (err error) {
 	}
 	k.Artifacts = artifact.New(k.database.Stores().Blobs)
 	k.Journal, err = journal.Open(ctx, k.database.Stores().Journal, journal.Options{
-		Anchor: k.state.Anchor(), KeyFile: k.state.JournalKey(), Kernel: version.Version,
+		Anchor: k.state.Anchor(), KeyFile: k.state.JournalKey(), Kernel: version.Version, HoldLoss: true,
 	})
 	return err
 }
@@ -245,6 +245,15 @@ func (k *Kernel) recover(ctx context.Context) error {
 		CheckEdit: k.gate.CheckEdit, Settled: k.gate.RecordAnswer, Orphaned: k.recovery.Finish,
 		NewGrant: lasting.NewID, Remember: k.Grants.Remember,
 	})
+	if loss := k.Journal.Loss(); loss != nil {
+		k.log.Error("no call runs", "error", loss)
+		return nil // AcceptLoss goes on here
+	}
+	return k.goOn(ctx)
+}
+
+// goOn goes on with what an earlier process left: calls, approvals and tasks.
+func (k *Kernel) goOn(ctx context.Context) error {
 	if err := k.recovery.Run(ctx); err != nil {
 		return err
 	}

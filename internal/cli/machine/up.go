@@ -65,7 +65,8 @@ func (u *up) run(ctx context.Context, _ []string) error {
 		}()
 	}
 	kernel := client.New(client.Options{Dial: d.Dial})
-	if err := u.announce(ctx, upInfo{version.Version, os.Getpid(), dir.String(), d.Socket}, kernel); err != nil {
+	at := upInfo{version.Version, os.Getpid(), dir.String(), d.Socket}
+	if err := u.announce(ctx, at, d.Kernel.Warnings(), kernel); err != nil {
 		_ = d.Stop()
 		return err
 	}
@@ -88,8 +89,11 @@ type upInfo struct {
 	Socket  string `json:"socket"`
 }
 
-// announce prints where the kernel is, and what is wrong with its sources.
-func (u *up) announce(ctx context.Context, at upInfo, kernel *client.Client) error {
+// announce prints where the kernel is, and what is wrong with its state and its sources.
+func (u *up) announce(ctx context.Context, at upInfo, warnings []string, kernel *client.Client) error {
+	for _, w := range warnings {
+		u.Status("callgate: %s", w)
+	}
 	if u.JSON {
 		return u.WriteJSONLine(at)
 	}

@@ -86,6 +86,7 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 func (a *api) routes() map[string]route {
 	return map[string]route{
 		protocol.RouteStatus:    a.status,
+		protocol.RoutePing:      func(w http.ResponseWriter, _ *http.Request) error { return answer(w, struct{}{}) },
 		protocol.RouteStop:      a.stop,
 		protocol.RouteAppSchema: a.appSchema,
 		protocol.RouteLocks:     a.locks,
@@ -150,7 +151,7 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 		Protocol: protocol.Version, Version: version.Version, PID: os.Getpid(),
 		State: a.kernel.State().String(), Started: a.started, Background: a.Background,
 		Sessions: a.kernel.Sessions.Len(), Calls: a.kernel.Sessions.Calls(),
-		Tools: snap.View("").Len(), Modules: modules.Names(),
+		Tools: snap.View("").Len(), Modules: modules.Names(), Warnings: a.kernel.Warnings(),
 	}
 	for _, p := range snap.Problems {
 		s.Problems = append(s.Problems, p.String())
