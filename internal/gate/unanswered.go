@@ -46,7 +46,7 @@ func changedBy(claims []tool.Claim) string {
 	const most = 3
 	var names []string
 	for _, claim := range claims {
-		if claim.Mode.Writes() {
+		if claim.Mode.Writes() && claim.Mode != tool.IX { // an intention names no one thing
 			names = append(names, claim.Resource)
 		}
 	}

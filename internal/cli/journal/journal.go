@@ -242,7 +242,10 @@ func newLocks(e *command.Env) *cobra.Command {
   update             it writes, and others may read meanwhile
   exclusive          it writes; nobody else may read or write
   shared inside      it reads something inside this resource
-  exclusive inside   it writes something inside this resource`,
+  exclusive inside   it writes something inside this resource
+
+A call of an MCP server is inside its server, and one that names nothing inside its
+module: that is on record, and nobody waits for it.`,
 		Args: cobra.NoArgs,
 	}, l.run)
 }

@@ -218,7 +218,7 @@ func Server(s servers.Server) protocol.Server {
 	return protocol.Server{
 		ServerStatus: ServerStatus(s.Status), Module: s.Module, Level: level(s.FromUser), Launch: s.Launch,
 		Parts: protocol.Launch(s.Parts), Reach: s.Reach, Accepted: s.Accepted,
-		Held: orNil(s.Held, heldTool), Problems: s.Problems,
+		Held: orNil(s.Held, heldTool), Problems: s.Problems, Locks: s.Locks,
 	}
 }
 

@@ -117,7 +117,7 @@ func TestServerThatDiesInACall(t *testing.T) {
 	s := kerneltest.OpenAccepted(t, k, kerneltest.AppWithServers(t, auto, a))
 	kerneltest.AcceptServers(t, k, s)
 	r := s.Call(t.Context(), session.CallRequest{Name: "mcp_frail.die", Args: json.RawMessage(`{}`)})
-	if r.Status != tool.Failure || r.Error.Kind != tool.Unavailable || !strings.Contains(r.Summary, "frail") {
+	if r.Status != tool.Failure || r.Error.Kind != tool.InDoubt || !strings.Contains(r.Summary, "frail") {
 		t.Errorf("got %+v", r)
 	}
 	records, err := k.Journal.Read(t.Context(), journal.Query{Call: r.Call})

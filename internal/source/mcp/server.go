@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"callgate/internal/serverlock"
 	"callgate/internal/source/mcp/connector"
 	"callgate/internal/source/mcp/dial"
 	"callgate/internal/source/mcp/oauth"
@@ -155,15 +156,15 @@ func (s *Server) Tools(context.Context) ([]*tool.Tool, error) {
 }
 
 // VettedTools returns the server's tools, as they are known, without those whose
-// definitions vet leaves out. It starts nothing and waits for nothing.
-func (s *Server) VettedTools(vet func([]Definition) []Definition) []*tool.Tool {
+// definitions vet leaves out, with the claims of these terms; and what a person should
+// know about them. It starts nothing and waits for nothing.
+func (s *Server) VettedTools(terms serverlock.Terms, vet func([]Definition) []Definition) ([]*tool.Tool, []Problem) {
 	listing := s.catalog.known()
 	if listing == nil {
 		s.fetcher.fetchAfter(0)
-		return nil
+		return nil, nil
 	}
-	tools, _ := s.catalog.publisher.publish(listing, vet)
-	return tools
+	return s.catalog.publisher.publish(listing, terms, vet)
 }
 
 // ToolNames returns the names that the server gives its tools, published or not.
