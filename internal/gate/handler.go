@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/gate/order"
 	"callgate/internal/journal"
 	"callgate/internal/secret"
 	"callgate/tool"
@@ -27,7 +28,7 @@ type executor struct {
 	output  *journal.OutputBus // nil: nobody watches
 	timeout time.Duration      // of a handler whose tool names none
 	grace   time.Duration      // for a cancelled handler to return
-	queued  *queueSignals
+	lent    *order.Lent
 	records *recorder
 
 	unfinished func(folder string) (name string)
@@ -48,7 +49,7 @@ func (x *executor) runHandler(ctx context.Context, c *callState) error {
 	ctx, cancel := c.lease.WithExpiry(ctx, x.timeoutOf(c))
 	defer cancel()
 	if c.tool.Runtime.Control {
-		defer x.queued.during(c.call.ID, c.how.queued)()
+		defer x.lent.Lend(c.call.ID, c.how.place)()
 	}
 	defer x.releaseLocksAfter(c)()
 	done := make(chan handlerResult, 1)
@@ -90,9 +91,12 @@ func (x *executor) setResult(ctx context.Context, c *callState, out handlerResul
 	case out.err != nil && ctx.Err() != nil:
 		e := stopReason(ctx)
 		e.Err = out.err
+		if of := settleDoubt(c, asError(name, out.err)); of.Kind == tool.InDoubt { // it says more than why it was stopped
+			e.Kind, e.Hint = of.Kind, of.Hint
+		}
 		c.result = failureResult(c.call.ID, e)
 	case out.err != nil:
-		c.result = failureResult(c.call.ID, asError(name, out.err))
+		c.result = failureResult(c.call.ID, settleDoubt(c, asError(name, out.err)))
 	case out.result == nil:
 		e := tool.Errorf(name, tool.Internal, "the tool returned neither a result nor an error")
 		c.result = failureResult(c.call.ID, e)
@@ -103,6 +107,12 @@ func (x *executor) setResult(ctx context.Context, c *callState, out handlerResul
 		}
 		if result.Status == "" {
 			result.Status = tool.Success
+		}
+		if e := result.Error; e != nil && e.Kind == tool.InDoubt {
+			result.Error = settleDoubt(c, e)
+			if result.Summary == e.Error() {
+				result.Summary = result.Error.Error()
+			}
 		}
 		c.result = &result
 		if succeeded := c.caller.observer.Succeeded; succeeded != nil && result.Status == tool.Success {

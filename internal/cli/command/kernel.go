@@ -91,22 +91,9 @@ func (k *Kernel) FindApproval(ctx context.Context, id string) (protocol.Approval
 		if err != nil {
 			return r, err
 		}
-		var found []protocol.Approval
-		for _, r := range list {
-			if strings.HasPrefix(r.ID, id) {
-				found = append(found, r)
-			}
-		}
-		if len(found) == 1 {
-			return found[0], nil
-		}
-		if len(found) > 1 {
-			e := tool.Errorf("cli.find", tool.Ambiguous, "%d approvals begin with %s", len(found), tool.Truncate(id)).
-				WithHint("write more of the ID")
-			for _, r := range found[:min(len(found), 10)] {
-				e.Similar = append(e.Similar, r.ID)
-			}
-			return r, e
+		found, ok, err := FindByPrefix(list, id, "approvals", func(r protocol.Approval) string { return r.ID })
+		if ok || err != nil {
+			return found, err
 		}
 	}
 	return r, tool.Errorf("cli.find", tool.NotFound, "there is no approval %s", tool.Truncate(id)).

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"callgate/internal/sandbox"
+	"callgate/internal/sandbox/ending"
 	"callgate/internal/sandbox/netproxy"
 	"callgate/tool"
 )
@@ -106,6 +107,10 @@ func (r *run) failure(out, log string) *tool.Error {
 	case r.exit.Signal != "":
 		e.Message = "the command was ended by " + r.exit.Signal
 		e.Hint = signalHints[r.exit.Signal]
+		if ending.CutOff(r.exit.Signal) && !r.in.ReadsOnly {
+			e.Kind, e.Message = tool.InDoubt, e.Message+" in the middle of its work"
+			e.Hint = strings.TrimPrefix(e.Hint+"; see how far it came before you repeat it", "; ")
+		}
 	case r.exit.Code != 0:
 		e.Message = fmt.Sprintf("the command failed with exit code %d", r.exit.Code)
 		e.Hint = cmp.Or(lastLine(log), lastLine(out), "it said nothing")

@@ -174,6 +174,8 @@ func TestMisbehaviour(t *testing.T) {
 		{"fails with words on stdout", "", sh(`echo usage: x; exit 2`), "{}", tool.Failed, "failed with exit code 2; it printed: usage: x"},
 		{"fails without a word", "", sh(`exit 9`), "{}", tool.Failed, "failed with exit code 9 and said nothing"},
 		{"ends itself with a signal", "", sh(`kill -SEGV $$`), "{}", tool.Failed, "was ended by the signal SIGSEGV"},
+		{"is killed while it changes something", `"side_effect": "write"`, sh(`kill -KILL $$`), "{}", tool.InDoubt, "was ended by the signal SIGKILL in the middle of its work"},
+		{"is killed while it reads", `"side_effect": "read"`, sh(`kill -KILL $$`), "{}", tool.Failed, "was ended by the signal SIGKILL"},
 		{"writes to stderr for ever", `"timeout_ms": 20000`, sh(`yes for ever >&2`), "{}", tool.Failed, "printed more than 64 MiB to stderr, so it was stopped; its log ends: … for ever"},
 		{"colours and cursor moves", "", sh(`printf '\033[2J\033]0;title\007bad\r\n' >&2; exit 1`), "{}", tool.Failed, "its log ends: bad"},
 		{"ignores SIGTERM", `"timeout_ms": 200`, sh(`trap '' TERM INT HUP`, `while :; do `+sleep+`; done`), "{}", tool.Timeout, "did not finish within 200ms"},
