@@ -24,7 +24,7 @@ func TestMeter(t *testing.T) {
 		}
 		began := time.Now()
 		for range 10 * throttle.Rate {
-			time.Sleep(m.Take())
+			<-time.After(m.Take())
 		}
 		if took := time.Since(began); took < 9*time.Second || took > 11*time.Second {
 			t.Errorf("ten seconds' messages took %v", took)
@@ -32,7 +32,7 @@ func TestMeter(t *testing.T) {
 		if _, slowed := m.Slowed(); !slowed || told != 1 {
 			t.Errorf("slowed %v, told %d times", slowed, told)
 		}
-		time.Sleep(2 * time.Minute)
+		<-time.After(2 * time.Minute)
 		if _, slowed := m.Slowed(); slowed || m.Take() != 0 {
 			t.Error("quiet for two minutes, and still slowed")
 		}
@@ -48,9 +48,9 @@ func TestPause(t *testing.T) {
 			if got != want {
 				t.Errorf("wait %d is %v, want %v", i, got, want)
 			}
-			time.Sleep(got)
+			<-time.After(got)
 		}
-		time.Sleep(3 * time.Minute)
+		<-time.After(3 * time.Minute)
 		if got := p.Next(); got != 0 {
 			t.Errorf("after a quiet time %v", got)
 		}
