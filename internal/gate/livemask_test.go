@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"callgate/internal/gate"
-	"callgate/internal/journal"
+	"callgate/internal/journal/outputbus"
 	"callgate/tool"
 )
 
