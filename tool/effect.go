@@ -97,7 +97,9 @@ func (e Effect) validate(t *Tool) error {
 	if !e.Mode.Valid() || e.Resource == "" {
 		return Errorf(op, Invalid, "%s has an effect without a resource or with a mode that is not IS, IX, S, U or X", t.ID)
 	}
-	if e.Mode.Writes() && !t.Runtime.SideEffect.Durable() {
+	// What leaves nothing behind may still change something that the calls after it see,
+	// such as the page in a browser. It says so with IX, which keeps no reader out.
+	if e.Mode.Writes() && e.Mode != IX && !t.Runtime.SideEffect.Durable() {
 		return Errorf(op, Invalid, "%s claims %s on %q yet says its side effect is %q",
 			t.ID, e.Mode, Truncate(e.Resource), t.Runtime.SideEffect)
 	}

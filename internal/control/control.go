@@ -57,6 +57,7 @@ const patience = 24 * time.Hour
 func Tools(sessions Sessions) []*tool.Tool {
 	d := &discovery{sessions: sessions}
 	execute := define(Namespace, "execute_tool", executeText, executeSchema, d.execute)
+	execute.Handler = executor{d}
 	execute.Runtime.Idempotent = false // the target decides that
 	return []*tool.Tool{
 		define(Namespace, "search_tools", searchText, searchSchema, d.search),

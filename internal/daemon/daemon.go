@@ -32,6 +32,10 @@ import (
 // stops.
 const drainTimeout = 10 * time.Second
 
+// lastWords is how long what is cancelled when the daemon stops may take to say how
+// it ended.
+const lastWords = 2 * time.Second
+
 // Daemon is a serving kernel.
 type Daemon struct {
 	Kernel *kernel.Kernel
@@ -43,6 +47,7 @@ type Daemon struct {
 	outside net.Listener
 	failed  chan error
 	stopped chan struct{} // closed when a client asks the daemon to stop
+	end     func()        // ends turns and streams
 
 	background bool
 	gc         *gcTuner
@@ -88,6 +93,7 @@ func (d *Daemon) listen() error {
 	}
 	d.Socket = path
 	ending, end := context.WithCancel(context.Background())
+	d.end = end
 	d.api = httpapi.New(d.Kernel, httpapi.Lifecycle{
 		Context: ending, Stop: sync.OnceFunc(func() { close(d.stopped) }),
 		Background: d.background, MCPClients: &d.mcpClients,
@@ -170,13 +176,24 @@ func (d *Daemon) Stop() error {
 	for d.Kernel.Sessions.Busy(os.Getpid()) && ctx.Err() == nil {
 		time.Sleep(5 * time.Millisecond)
 	}
-	err := d.server.Shutdown(ctx)
+	d.end() // a turn says that its kernel closed, as long as its client is connected
+	left, _ := ctx.Deadline()
+	closing, cancel := context.WithDeadline(context.Background(), later(left, time.Now().Add(lastWords)))
+	defer cancel()
+	err := d.server.Shutdown(closing)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = d.server.Close() // cancels what still runs; its end is recorded
 	}
 	d.waitClients()
 	d.api.Close()
 	return errors.Join(err, d.Kernel.Close())
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // waitClients waits until the MCP clients on streams have left. The HTTP server

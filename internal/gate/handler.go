@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/gate/order"
 	"callgate/internal/journal"
 	"callgate/internal/secret"
 	"callgate/tool"
@@ -27,7 +28,7 @@ type executor struct {
 	output  *journal.OutputBus // nil: nobody watches
 	timeout time.Duration      // of a handler whose tool names none
 	grace   time.Duration      // for a cancelled handler to return
-	queued  *queueSignals
+	lent    *order.Lent
 	records *recorder
 }
 
@@ -46,7 +47,7 @@ func (x *executor) runHandler(ctx context.Context, c *callState) error {
 	ctx, cancel := c.lease.WithExpiry(ctx, x.timeoutOf(c))
 	defer cancel()
 	if c.tool.Runtime.Control {
-		defer x.queued.during(c.call.ID, c.how.queued)()
+		defer x.lent.Lend(c.call.ID, c.how.place)()
 	}
 	defer x.releaseLocksAfter(c)()
 	done := make(chan handlerResult, 1)

@@ -80,9 +80,14 @@ func (g *Gate) rateLimit(_ context.Context, c *callState) error {
 func bindEffects(_ context.Context, c *callState) error {
 	claims, err := binding.OfCall(c.caller.place.Workspace, c.tool, c.call.Args)
 	if err != nil {
-		return err
+		return &unboundError{err}
 	}
 	c.claims = claims
 	c.ruleFiles = c.caller.place.rules().Changed(claims)
 	return nil
 }
+
+// unboundError ends a call whose paths lead nowhere.
+type unboundError struct{ error }
+
+func (u *unboundError) Unwrap() error { return u.error }

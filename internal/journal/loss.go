@@ -51,6 +51,6 @@ func lossError(c *Truncation, anchorFile string) error {
 	}
 	return tool.Errorf("journal.Open", tool.Unavailable,
 		"records of the journal are missing: %s; no call runs until a person has seen to it", what).
-		WithHint("restore callgate.db from a copy; if there is none, "+
+		WithHint("restore callgate.db from a copy; if there is none, " +
 			"callgate log accept-loss puts the loss on record and goes on")
 }

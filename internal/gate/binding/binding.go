@@ -132,6 +132,10 @@ func appendClaims(
 	}
 	for _, value := range values {
 		claim := tool.Claim{Resource: kind + ":" + value, Mode: e.Mode}
+		if e.Resource == "repo:" { // whichever there are
+			claims = append(claims, claim)
+			continue
+		}
 		if kind == "file" || kind == "repo" { // both are paths, and one path has one name
 			path, err := resolve(workspace, e, value)
 			if err != nil {

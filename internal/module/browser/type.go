@@ -47,6 +47,7 @@ const typeInput = `{
 func typeTool() definition {
 	return definition{
 		name: "type", doc: typeDoc, input: typeInput, output: stateOutput, changes: true,
+		reads: []tool.Effect{{Resource: "file:{files}", Mode: tool.IS}},
 		examples: []tool.Example{
 			module.Example("search for something", `{"label": "Search", "text": "red shoes", "submit": true}`),
 			module.Example("fill in a field of the tree", `{"ref": "e7", "text": "ada@example.com"}`),
