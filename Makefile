@@ -36,6 +36,7 @@ e2e: deps build cross
 	@scripts/servers.sh
 	@scripts/conformance.sh
 	@scripts/clients.sh
+	@scripts/killed.sh
 
 ## soak: long fuzz, kill and race runs. `scripts/soak.sh kills --kills 2000 --seed N` is the
 ## harness alone, which kills real processes and judges what is left: docs/TESTING.md.

@@ -18,7 +18,7 @@ var rules = house.Rules{
 		{"tool", "internal/nearest", "internal/version", "internal/house", "internal/feed", "internal/durable",
 			"internal/amount", "internal/lazyregexp", "internal/memtrim", "internal/ownership", "internal/visible",
 			"internal/module/filesystem/pathglob"},
-		{"llm", "internal/secret", "internal/statedir", "internal/document", "internal/peer"},
+		{"llm", "internal/secret", "internal/statedir", "internal/document", "internal/peer", "internal/unfinished"},
 		{"internal/protocol"},
 		{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache",
 			"internal/search/eval", "internal/gate/shellcmd"},

@@ -18,7 +18,9 @@ const (
 	maxParallel = 16  // calls that run at a time
 )
 
-// call writes an answer with its calls, and runs them in parallel.
+// call writes an answer with its calls, and runs them in parallel. The refusals of
+// those beyond the limit are written with it, all or none: a call of a turn that was
+// killed is made or refused once the turn is resumed, never both.
 func (t *turn) call(ctx context.Context, answer history.Event, proposed []llm.ToolCall) error {
 	info := t.cfg.Log.Info()
 	events, calls := []history.Event{answer}, make([]history.Call, min(maxCalls, len(proposed)))
@@ -27,16 +29,20 @@ func (t *turn) call(ctx context.Context, answer history.Event, proposed []llm.To
 		calls[i] = history.Call{Model: c.ID, ID: callID(info, i), Name: c.Name, Args: c.Args}
 		events = append(events, history.Event{Type: history.CallMade, Call: &calls[i]})
 	}
+	e := tool.Errorf("agent.call", tool.Limited,
+		"an answer may make at most %d calls, and this one is beyond that", maxCalls).
+		WithHint("make fewer at a time")
+	refused := &tool.Result{Status: tool.Refused, Summary: e.Error(), Error: e}
+	beyond := proposed[len(calls):]
+	for _, c := range beyond {
+		events = append(events, endedEvent(history.Call{Model: c.ID, Name: c.Name}, refused))
+	}
 	if err := t.write(ctx, events...); err != nil {
 		return err
 	}
-	for _, c := range proposed[len(calls):] {
-		e := tool.Errorf("agent.call", tool.Limited,
-			"an answer may make at most %d calls, and this one is beyond that", maxCalls).
-			WithHint("make fewer at a time")
-		refused := &tool.Result{Status: tool.Refused, Summary: e.Error(), Error: e}
-		if err := t.ended(ctx, history.Call{Model: c.ID, Name: c.Name}, refused); err != nil {
-			return err
+	if t.observer.Ended != nil {
+		for _, c := range beyond {
+			t.observer.Ended(history.Call{Model: c.ID, Name: c.Name}, refused)
 		}
 	}
 	return t.perform(ctx, calls)

@@ -202,8 +202,8 @@ func TestNothingStays(t *testing.T) {
 	}
 }
 
-// TestKilledKernel takes the kernel from under two bridges: they end, and what
-// it had started goes with it.
+// TestKilledKernel takes the kernel from under two bridges: what it had started goes
+// with it, and both go on with one new kernel.
 func TestKilledKernel(t *testing.T) {
 	t.Parallel()
 	server, err := exec.LookPath("callgate-fixture")
@@ -222,11 +222,20 @@ func TestKilledKernel(t *testing.T) {
 	if err := syscall.Kill(kernelOf(t, state), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	one.ends()
-	two.ends()
 	untilDead(t, pids...)
+	next := noted(t, one.call("mcp_fixture.note", `{"word":"w3"}`))
+	if again := noted(t, two.call("mcp_fixture.note", `{"word":"w4"}`)); again[0] != next[0] {
+		t.Errorf("two agents have the servers %v and %v", next, again)
+	}
+	for _, a := range []*agent{one, two} {
+		a.in.Close()
+		a.ends()
+		if code := a.ProcessState.ExitCode(); code != 0 {
+			t.Errorf("it ends with %d: %s", code, a.errs.String())
+		}
+	}
 	words, _ := ended(t, state, folder)
-	if words["w1"] != "success" || words["w2"] != "success" {
+	if words["w1"] != "success" || words["w2"] != "success" || words["w3"] != "success" || words["w4"] != "success" {
 		t.Errorf("what was answered ended as %v", words)
 	}
 }

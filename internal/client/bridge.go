@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -21,6 +22,8 @@ func (c *Client) Stop(ctx context.Context) error {
 type Stream struct {
 	net.Conn
 	in *bufio.Reader
+	// ReadsNumbers reports whether the kernel reads the numbers of calls.
+	ReadsNumbers bool
 }
 
 // Read reads messages of the kernel.
@@ -39,6 +42,10 @@ func Bridge(ctx context.Context, conn net.Conn, c protocol.MCPClient) (*Stream, 
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	query := url.Values{"workspace": {c.Workspace}, "app": {c.AppFile}, "mode": {c.Mode}, "builtin": {c.Builtin}}
+	if c.Key != "" {
+		query.Set("bridge", string(c.Key))
+		query.Set("resent", strconv.FormatUint(c.Resent, 10))
+	}
 	path := "/v1/mcp"
 	if c.Profile != "" {
 		path = protocol.MCPProfilePath
@@ -62,5 +69,5 @@ func Bridge(ctx context.Context, conn net.Conn, c protocol.MCPClient) (*Stream, 
 	if !stop() {
 		return nil, &tool.Error{Op: "client.Bridge", Kind: tool.Cancelled, Message: "cancelled", Err: context.Cause(ctx)}
 	}
-	return &Stream{conn, in}, nil
+	return &Stream{conn, in, resp.Header.Get(protocol.BridgeHeader) != ""}, nil
 }

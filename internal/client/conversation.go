@@ -23,7 +23,7 @@ func (c *Client) OpenConversation(ctx context.Context, o protocol.OpenConversati
 	if err := c.do(ctx, http.MethodPost, "/v1/conversations", nil, o, &opened.Conversation); err != nil {
 		return nil, err
 	}
-	opened.session = &Session{Session: opened.Conversation.Session, client: c}
+	opened.session = &Session{Session: opened.Conversation.Session, client: c, current: opened.Conversation.Session.ID}
 	return opened, nil
 }
 

@@ -25,7 +25,7 @@ func ServeMCP(
 			Op: "client.ServeMCP", Kind: tool.Internal, Message: "the settings cannot be written as JSON", Err: err,
 		}
 	}
-	proxy := &httputil.ReverseProxy{
+	proxy := httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(&url.URL{Scheme: "http", Host: "callgate"})
 			profile := r.In.PathValue("profile")
@@ -45,9 +45,6 @@ func ServeMCP(
 			DisableKeepAlives: true,
 		},
 		FlushInterval: -1, // streams
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			http.Error(w, "the kernel cannot be reached: "+err.Error(), http.StatusBadGateway)
-		},
 	}
 	mux := http.NewServeMux()
 	serve := func(w http.ResponseWriter, r *http.Request) {
@@ -55,7 +52,13 @@ func ServeMCP(
 		// Without full duplex the request's body would then be closed, and with it the
 		// connection to the kernel, and the answer would be cut.
 		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/1 supports it, and nothing else is served
-		proxy.ServeHTTP(w, r)
+		f, one := newForwarded(), proxy
+		if r.Body != nil {
+			r.Body = requestReader{r.Body, f}
+		}
+		one.ErrorHandler, one.ModifyResponse = f.failed, f.watch
+		one.Transport = sender{one.Transport, f}
+		one.ServeHTTP(w, r)
 	}
 	mux.HandleFunc("/mcp", serve)
 	mux.HandleFunc("/mcp/p/{profile}", serve)

@@ -7,28 +7,74 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
-// Session makes calls in one workspace, under the rules of one app.
+// Session makes calls in one workspace, under the rules of one app. Its kernel may go
+// away: then it is opened again at the next one, under another ID.
 type Session struct {
 	protocol.Session
 	client *Client
+	spec   *protocol.OpenSession // nil: it cannot be opened again
+
+	mu      sync.Mutex
+	current string // its ID at the kernel that was asked last
 }
 
 // OpenSession opens a session. The caller closes it.
 func (c *Client) OpenSession(ctx context.Context, o protocol.OpenSession) (*Session, error) {
-	s := &Session{client: c}
-	err := retry(ctx, func() error { return c.do(ctx, http.MethodPost, "/v1/sessions", nil, o, &s.Session) })
-	if err != nil {
+	s := &Session{client: c, spec: &o}
+	var err error
+	if s.Session, err = c.openSession(ctx, o); err != nil {
 		return nil, err
 	}
+	s.current = s.ID
 	return s, nil
 }
 
-func (s *Session) path(rest string) string { return "/v1/sessions/" + url.PathEscape(s.ID) + rest }
+func (c *Client) openSession(ctx context.Context, o protocol.OpenSession) (opened protocol.Session, err error) {
+	err = retry(ctx, func() error { return c.do(ctx, http.MethodPost, "/v1/sessions", nil, o, &opened) })
+	return opened, err
+}
+
+func (s *Session) path(rest string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return "/v1/sessions/" + url.PathEscape(s.current) + rest
+}
+
+// again makes a request, and makes it once more in a session that is opened again if
+// the kernel that had the session has gone: then nothing of the request was begun.
+func (s *Session) again(ctx context.Context, request func() error) error {
+	err := request()
+	var e *tool.Error
+	if s.spec == nil || !errors.As(err, &e) || e.Kind != tool.NotFound || e.Op != noSession {
+		return err
+	}
+	if opened := s.reopen(ctx); opened != nil {
+		return opened
+	}
+	return request()
+}
+
+// noSession is the operation of the error of a kernel that does not know a session.
+const noSession = "session.Get"
+
+func (s *Session) reopen(ctx context.Context) error {
+	spec := *s.spec
+	spec.Where = false
+	opened, err := s.client.openSession(ctx, spec)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.current = opened.ID
+	return nil
+}
 
 // Close ends the session.
 func (s *Session) Close(ctx context.Context) error {
@@ -38,28 +84,48 @@ func (s *Session) Close(ctx context.Context) error {
 // Tools lists the tools that the session may call, without schemas.
 func (s *Session) Tools(ctx context.Context) ([]protocol.Tool, error) {
 	var list []protocol.Tool
-	return list, s.client.get(ctx, s.path("/tools"), nil, &list)
+	return list, s.again(ctx, func() error { return s.client.get(ctx, s.path("/tools"), nil, &list) })
 }
 
 // Tool returns a tool, with its schemas, by any of its names.
 func (s *Session) Tool(ctx context.Context, name string) (protocol.Tool, error) {
 	var t protocol.Tool
-	return t, s.client.get(ctx, s.path("/tools/"+url.PathEscape(name)), nil, &t)
+	return t, s.again(ctx, func() error { return s.client.get(ctx, s.path("/tools/"+url.PathEscape(name)), nil, &t) })
 }
 
 // Search searches the tools.
 func (s *Session) Search(ctx context.Context, q protocol.Search) (*protocol.SearchResult, error) {
 	var found protocol.SearchResult
-	return &found, s.client.do(ctx, http.MethodPost, s.path("/search"), nil, q, &found)
+	return &found, s.again(ctx, func() error {
+		return s.client.do(ctx, http.MethodPost, s.path("/search"), nil, q, &found)
+	})
 }
 
-// Call makes a call. If the call fails, the result says so, and there is no error.
+// Call makes a call. If the call fails, the result says so, and there is no error. A
+// kernel that goes away during the call leaves it in doubt; then the next one is asked
+// under the same ID, and answers with what its journal says: the result, that it is in
+// doubt, or, of a call that touched nothing, by making it.
 func (s *Session) Call(ctx context.Context, call protocol.CallRequest) (*tool.Result, error) {
 	if len(call.Args) == 0 {
 		call.Args = json.RawMessage(`{}`)
 	}
+	if call.ID == "" {
+		call.ID = protocol.NewCallID()
+	}
 	var r tool.Result
-	return &r, interruptedError(s.client.do(ctx, http.MethodPost, s.path("/calls"), nil, call, &r))
+	send := func() error { return s.client.do(ctx, http.MethodPost, s.path("/calls"), nil, call, &r) }
+	first := interruptedError(s.again(ctx, send))
+	if tool.KindOf(first) != tool.InDoubt || s.spec == nil || ctx.Err() != nil {
+		return &r, first
+	}
+	r = tool.Result{}
+	if err := s.reopen(ctx); err != nil {
+		return &r, first
+	}
+	if err := send(); err != nil {
+		return &r, first
+	}
+	return &r, nil
 }
 
 // interruptedError makes an error of a kernel that went away during a call InDoubt:
@@ -72,5 +138,5 @@ func interruptedError(err error) error {
 	}
 	return &tool.Error{Op: "client.Call", Kind: tool.InDoubt, Err: e.Err,
 		Message: "the kernel went away during the call, which may or may not have run",
-		Hint:    "do not repeat it before callgate log tail shows how it ended"}
+		Hint:    "do not repeat it before callgate log doubts or log tail shows what became of it"}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"callgate/internal/client"
+	"callgate/internal/peer"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -69,6 +70,15 @@ func signal(t *testing.T, p *os.Process, s os.Signal) {
 	t.Helper()
 	if err := p.Signal(s); err != nil {
 		t.Fatal(err)
+	}
+	tick, late := time.NewTicker(time.Millisecond), time.After(20*time.Second)
+	defer tick.Stop()
+	for s == syscall.SIGSTOP && !peer.Stopped(p.Pid) { // its threads stop one after the other
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatal("the process does not stop")
+		}
 	}
 }
 

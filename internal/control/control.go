@@ -105,9 +105,5 @@ func (d *discovery) parseCall(call tool.Call, into any) (Session, error) {
 }
 
 func parseArgs(call tool.Call, into any) error {
-	err := json.Unmarshal(call.Args, into)
-	if err == nil {
-		return nil
-	}
-	return &tool.Error{Op: call.Tool.Dotted(), Kind: tool.Invalid, Message: "the arguments cannot be read", Err: err}
+	return tool.DecodeArgs(call.Tool.Dotted(), call.Args, into)
 }

@@ -18,7 +18,6 @@ import (
 	"net/http"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"callgate/internal/daemon/httpapi"
@@ -51,7 +50,7 @@ type Daemon struct {
 
 	background bool
 	gc         *gcTuner
-	mcpClients atomic.Int64 // MCP clients on streams
+	mcpClients clientCount // MCP clients on streams
 }
 
 // Start opens a kernel and serves it. A state directory that another process
@@ -173,9 +172,7 @@ func (d *Daemon) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	_ = d.outside.Close() // and the socket file with it
-	for d.Kernel.Sessions.Busy(os.Getpid()) && ctx.Err() == nil {
-		time.Sleep(5 * time.Millisecond)
-	}
+	d.Kernel.Sessions.WaitIdle(ctx, os.Getpid())
 	d.end() // a turn says that its kernel closed, as long as its client is connected
 	left, _ := ctx.Deadline()
 	closing, cancel := context.WithDeadline(context.Background(), later(left, time.Now().Add(lastWords)))
@@ -200,9 +197,9 @@ func later(a, b time.Time) time.Time {
 // does not wait for them, and a client that is still served when the kernel closes
 // would use a closed kernel.
 func (d *Daemon) waitClients() {
-	for limit := time.Now().Add(drainTimeout); d.mcpClients.Load() > 0 && time.Now().Before(limit); {
-		time.Sleep(time.Millisecond)
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	d.mcpClients.waitNone(ctx)
 }
 
 // Connection connects to the kernel of a state directory: the one that runs, or
@@ -245,6 +242,7 @@ func (c *Connection) Dial(ctx context.Context) (net.Conn, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
+	began := time.Now()
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		conn, err := peer.Dial(ctx, c.dir.Socket())
 		if err == nil || tool.KindOf(err) == tool.Denied {
@@ -258,13 +256,13 @@ func (c *Connection) Dial(ctx context.Context) (net.Conn, error) {
 		if tool.KindOf(err) != tool.Conflict {
 			return nil, err
 		}
+		if time.Since(began) > stoppedAfter && peer.Stopped(c.dir.Holder()) {
+			return nil, unanswered(c.dir)
+		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return nil, tool.Errorf("daemon.Dial", tool.Unavailable,
-				"process %d holds the state directory %s, and nothing answers at its socket %s",
-				c.dir.Holder(), c.dir, c.dir.Socket()).
-				WithHint("end that process, or name another state directory with --state or CALLGATE_STATE")
+			return nil, unanswered(c.dir)
 		}
 	}
 }

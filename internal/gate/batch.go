@@ -18,7 +18,7 @@ import (
 // happen in the model's order, and the others side by side. Humans are asked about
 // all of them at once, before any waits for another. done, unless it is nil, is given
 // each result as it comes, from several goroutines; of calls that touch the same
-// thing, the earlier one's first.
+// thing and ran, the earlier one's first.
 func (g *Gate) CallAll(
 	ctx context.Context, caller *Caller, requests []CallRequest, done func(int, *tool.Result),
 ) []*tool.Result {
@@ -126,8 +126,8 @@ func (c *callState) binder() order.Bind {
 	if len(c.claims) == 0 {
 		return nil
 	}
-	workspace, effects, args := c.caller.place.Workspace, c.tool.Runtime.Effects, c.call.Args
-	return func() ([]tool.Claim, error) { return binding.Claims(workspace, effects, args) }
+	workspace, t, args := c.caller.place.Workspace, c.tool, c.call.Args
+	return func() ([]tool.Claim, error) { return binding.OfCall(workspace, t, args) }
 }
 
 // forwarder is the handler of a control tool that makes one call in its own place.

@@ -59,6 +59,8 @@ type Config struct {
 	Lasting   *lasting.Store     // a human's yes that lasts; nil: none does
 	Output    *journal.OutputBus // receives what running calls print
 	Limits    Limits
+	// Unfinished names files that a handler has not completed; nil: handlers do.
+	Unfinished func(folder string) (name string)
 }
 
 // Rates counts calls against rate limits. [policy.Limiter] does it for one
@@ -147,7 +149,7 @@ func New(c Config) *Gate {
 	}
 	g.executor = executor{
 		secrets: c.Secrets, output: c.Output, timeout: c.Limits.Timeout, grace: c.Limits.Grace,
-		lent: &g.lent, records: &g.records,
+		lent: &g.lent, records: &g.records, unfinished: c.Unfinished,
 	}
 	before := []step{
 		g.resolve,      // dotted, wire, short and misspelt names → one tool, or did-you-mean

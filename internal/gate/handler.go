@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/gate/mask"
 	"callgate/internal/gate/order"
 	"callgate/internal/journal"
 	"callgate/internal/secret"
@@ -30,6 +31,8 @@ type executor struct {
 	grace   time.Duration      // for a cancelled handler to return
 	lent    *order.Lent
 	records *recorder
+
+	unfinished func(folder string) (name string)
 }
 
 // runHandler runs the tool inside its grant and its time. A handler that fails,
@@ -94,7 +97,7 @@ func (x *executor) setResult(ctx context.Context, c *callState, out handlerResul
 		}
 		c.result = failureResult(c.call.ID, e)
 	case out.err != nil:
-		c.result = failureResult(c.call.ID, settleDoubt(c, asError(name, out.err)))
+		c.result = failureResult(c.call.ID, withSchema(c, settleDoubt(c, asError(name, out.err))))
 	case out.result == nil:
 		e := tool.Errorf(name, tool.Internal, "the tool returned neither a result nor an error")
 		c.result = failureResult(c.call.ID, e)
@@ -117,6 +120,17 @@ func (x *executor) setResult(ctx context.Context, c *callState, out handlerResul
 			succeeded(c.tool)
 		}
 	}
+}
+
+// withSchema adds the schema and an example to a handler's error about arguments: the
+// schema let them pass, and the tool's own type did not.
+func withSchema(c *callState, e *tool.Error) *tool.Error {
+	if e.Kind != tool.Invalid || len(e.Fields) == 0 || e.Schema != nil || c.schema == nil {
+		return e
+	}
+	out := *e
+	out.Schema, out.Example = c.schema.Raw(), c.schema.Example()
+	return &out
 }
 
 // stopReason says why a handler's context ended.
@@ -176,7 +190,7 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 	grant := tool.Grant{
 		Workspace: at.Workspace, Root: at.Root, Relaxed: at.Relaxed,
 		HiddenFiles: at.HiddenFiles, HiddenPaths: at.HiddenPaths,
-		Network: r.Network, Secrets: secrets, Claims: c.claims, Settings: settings,
+		Network: r.Network, Secrets: secrets, Claims: c.claims, Settings: settings, Unfinished: x.unfinished,
 	}
 	if r.SideEffect.Durable() { // what only reads is given nothing to write
 		grant.ReadOnlyPaths = at.rules().ReadOnly(c.ruleFiles)
@@ -197,23 +211,48 @@ func (x *executor) liveOutput(c *callState) (emit func(stream string, chunk []by
 		return nil, func() {}
 	}
 	var mu sync.Mutex // a handler may print from several goroutines
-	streams := map[string]*secret.Stream{}
+	streams := map[string]*liveStream{}
 	emit = func(name string, chunk []byte) {
 		mu.Lock()
 		s := streams[name]
 		if s == nil {
-			s = x.secrets.Stream(func(text []byte) { x.output.Publish(c.call.ID, name, text) })
+			s = x.liveStream(c, name)
 			streams[name] = s
 		}
 		mu.Unlock()
-		_, _ = s.Write(chunk)
+		_, _ = s.secrets.Write(chunk)
 	}
 	return emit, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, name := range slices.Sorted(maps.Keys(streams)) {
-			_ = streams[name].Close()
+			streams[name].close()
 		}
+	}
+}
+
+// liveStream is one stream of a running call's output: scrubbed of secrets, then
+// masked as the app wants its results.
+type liveStream struct {
+	secrets *secret.Stream
+	mask    *mask.Stream // nil: the app masks nothing
+}
+
+func (x *executor) liveStream(c *callState, name string) *liveStream {
+	publish := func(text []byte) { x.output.Publish(c.call.ID, name, text) }
+	s := &liveStream{}
+	if app := c.caller.modules.Mask; app != nil {
+		s.mask = mask.NewStream(app, publish)
+		publish = func(text []byte) { _, _ = s.mask.Write(text) }
+	}
+	s.secrets = x.secrets.Stream(publish)
+	return s
+}
+
+func (s *liveStream) close() {
+	_ = s.secrets.Close()
+	if s.mask != nil {
+		_ = s.mask.Close()
 	}
 }
 

@@ -40,7 +40,7 @@ func (g *Gate) Outcome(ctx context.Context, call string) (Outcome, *tool.Result,
 			return g.Outcome(ctx, ChildID(call))
 		}
 	}
-	outcome, approval := NotStarted, ""
+	outcome, approval, retry := NotStarted, "", ""
 	for _, r := range records {
 		switch r.Kind {
 		case journal.Asked:
@@ -49,6 +49,12 @@ func (g *Gate) Outcome(ctx context.Context, call string) (Outcome, *tool.Result,
 			}
 		case journal.Begun:
 			outcome = Pending
+		case journal.Doubted:
+			outcome = InDoubt
+		case journal.Resolved:
+			if r.Resolution != nil {
+				retry = r.Resolution.Retry
+			}
 		case journal.Ended:
 			result, err := g.records.result(ctx, r)
 			return Ended, result, err
@@ -59,14 +65,8 @@ func (g *Gate) Outcome(ctx context.Context, call string) (Outcome, *tool.Result,
 			return Pending, nil, nil
 		}
 	}
-	if outcome == Pending {
-		open, err := g.Journal.Doubts(ctx)
-		if err != nil {
-			return outcome, nil, err
-		}
-		if slices.ContainsFunc(open, func(r journal.Record) bool { return r.Call == call }) {
-			return InDoubt, nil, nil
-		}
+	if retry != "" && retry != call { // the kernel has made it again
+		return g.Outcome(ctx, retry)
 	}
 	return outcome, nil, nil
 }

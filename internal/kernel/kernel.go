@@ -39,6 +39,7 @@ import (
 	"callgate/internal/statedir"
 	"callgate/internal/storage"
 	"callgate/internal/token"
+	"callgate/internal/unfinished"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -69,6 +70,7 @@ type parts struct {
 	state      *statedir.Held
 	log        *slog.Logger
 	database   storage.Driver
+	unfinished *unfinished.Notes
 	helpers    *sandbox.Helpers
 	vault      *secret.Vault
 	gate       *gate.Gate
@@ -134,6 +136,9 @@ func (k *Kernel) openStores(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	k.log = slog.New(k.vault.LogHandler(k.log.Handler()))
+	if k.unfinished, err = unfinished.Open(k.state.String()); err != nil {
+		k.log.Warn("unfinished files of an earlier kernel cannot be removed now", "error", err)
+	}
 	if err := k.vault.Problem(); err != nil {
 		k.log.Warn("the secret store cannot be used now", "error", err)
 	}
@@ -168,7 +173,7 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) error {
 	k.gate = gate.New(gate.Config{
 		Tools: k.Tools, Journal: k.Journal, Locks: gate.LocalLocks(k.Locks), Rates: &policy.Limiter{},
 		Approvals: k.Approvals, Artifacts: k.Artifacts, Secrets: k.vault, Output: k.Output, Limits: cfg.Limits,
-		Lasting: k.Grants.Store,
+		Lasting: k.Grants.Store, Unfinished: k.unfinished.Name,
 	})
 	return nil
 }
@@ -377,6 +382,9 @@ func (k *Kernel) close() error {
 	}
 	if k.database != nil {
 		errs = append(errs, k.database.Close())
+	}
+	if k.unfinished != nil {
+		errs = append(errs, k.unfinished.Close())
 	}
 	errs = append(errs, k.state.Release())
 	k.helpers.Close() // no helper waits for a command that will not come

@@ -2,6 +2,8 @@ package kernel_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -154,3 +156,46 @@ func TestLaterCallsOfAnAnswerSeeTheEarlier(t *testing.T) {
 
 // repository makes one in the workspace.
 var repository = []string{bash + `{"command":"git init -q && git config user.name a && git config user.email a@b.c"}`}
+
+// A model's answer in a conversation is such an answer, also when it comes in parts of
+// more calls than run at a time.
+func TestAnswerOfAConversationIsInOrder(t *testing.T) {
+	t.Parallel()
+	var calls []string
+	for i := range 20 {
+		calls = append(calls, fmt.Sprintf(`filesystem__edit {"path":"log.txt","op":"append","new":"%02d"}`, i))
+	}
+	model := kerneltest.NewModel(t, kerneltest.Answer{Calls: append(calls, `filesystem__read {"path":"log.txt"}`)},
+		kerneltest.Answer{Text: "done"})
+	workspace := t.TempDir()
+	kerneltest.Write(t, filepath.Join(workspace, "log.txt"), "begin")
+	kerneltest.Write(t, filepath.Join(workspace, "callgate.yaml"),
+		"agents: [{id: main, brain: "+model.Brain("openai", "gpt-4.1-mini")+"}]\n"+freeHand)
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	c := kerneltest.OpenConversation(t, k, workspace)
+	kerneltest.Send(t, c, "write the log, then read it")
+	want := `"begin\n00\n01\n02\n03\n04\n05\n06\n07\n08\n09\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19"`
+	if last := model.Last(); !strings.Contains(last, want) {
+		t.Errorf("the model reads …%s", last[max(0, len(last)-1500):])
+	}
+}
+
+// A call that an earlier one of its answer leads to the rules of agents does not run
+// without a human.
+func TestAnswerThatLinksToTheRules(t *testing.T) {
+	t.Parallel()
+	workspace := t.TempDir()
+	rules := filepath.Join(workspace, "callgate.yaml")
+	write(t, rules, freeHand)
+	s := kerneltest.OpenAccepted(t, kerneltest.Open(t, kerneltest.StateDir(t)), workspace)
+	results := s.CallAll(t.Context(), []gate.CallRequest{
+		{Name: "shell.bash", Args: json.RawMessage(`{"command":"ln -s callgate.yaml link.txt"}`)},
+		{Name: "filesystem.write", Args: json.RawMessage(`{"path":"link.txt","content":"mine"}`)},
+	}, nil)
+	if results[0].Status != tool.Success || results[1].Error == nil || results[1].Error.Kind != tool.Conflict {
+		t.Errorf("%+v, %+v", results[0], results[1])
+	}
+	if text, err := os.ReadFile(rules); err != nil || string(text) != freeHand {
+		t.Errorf("the rules are %q, %v", text, err)
+	}
+}

@@ -85,6 +85,10 @@ type MCPClient struct {
 	Mode      string // of the surface; empty: as the app says
 	Builtin   string // auto, all, none, or modules with commas between them; empty: as the app says
 	Profile   string `json:",omitempty"` // the part of the app that it is given; empty: all
+	// Key is what the bridge numbers its client's calls with; empty: it does not.
+	Key BridgeKey `json:"-"`
+	// Resent is the last number that an earlier kernel may have seen.
+	Resent uint64 `json:"-"`
 }
 
 // MCPHTTPClient is how MCP clients that come over HTTP are let in, as

@@ -8,6 +8,10 @@ import (
 
 // CallRequest is one proposal.
 type CallRequest struct {
+	// ID names the call, for a client that may have to ask again what became of it:
+	// under an ID that was used before the kernel makes no call, and answers with the
+	// one that it knows. Empty: the kernel makes one.
+	ID     string          `json:"id,omitempty"`
 	Name   string          `json:"name"`
 	Args   json.RawMessage `json:"args,omitempty"`
 	Parent string          `json:"parent,omitempty"`

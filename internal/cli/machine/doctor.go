@@ -101,6 +101,10 @@ func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir) []doctor.Check 
 	})
 	if err != nil {
 		c.State, c.Found = doctor.Broken, "it does not answer: "+err.Error()
+		var silent *client.NoAnswerError
+		if errors.As(err, &silent) {
+			c.Found = silent.Error()
+		}
 		if tool.KindOf(err) == tool.Denied {
 			c.Found = "not used: " + err.Error()
 		}

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"sync/atomic"
 	"time"
 
 	"callgate/internal/daemon/mcpserver"
@@ -40,9 +39,12 @@ type Lifecycle struct {
 	Context      context.Context // done when the daemon stops: streams end
 	Stop         func()          // asks the daemon to stop
 	Background   bool            // a client may stop it
-	MCPClients   *atomic.Int64   // MCP clients on streams: with any, the daemon is in use
+	MCPClients   Counter         // MCP clients on streams: with any, the daemon is in use
 	ApprovalWait time.Duration   // holds a call that a human approves elsewhere; 0: as the MCP server has it
 }
+
+// Counter counts what comes and goes.
+type Counter interface{ Add(delta int64) int64 }
 
 // route answers the requests of one route. An error becomes the answer.
 type route func(http.ResponseWriter, *http.Request) error

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"sync"
@@ -73,19 +74,35 @@ func (a *mcpRoutes) mcpStream(w http.ResponseWriter, r *http.Request) error {
 			Workspace: q.Get("workspace"), AppFile: q.Get("app"), Profile: q.Get("profile"), Requester: requester,
 		},
 	}
+	if o.Bridge, err = bridgeOf(q); err != nil {
+		return err
+	}
 	a.MCPClients.Add(1)
 	defer a.MCPClients.Add(-1)
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return &tool.Error{Op: "httpapi", Kind: tool.Internal, Message: "the connection cannot become a stream", Err: err}
 	}
-	const yes = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + protocol.Upgrade + "\r\n\r\n"
+	const yes = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + protocol.Upgrade + "\r\n" +
+		protocol.BridgeHeader + ": 1\r\n\r\n"
 	if _, err := io.WriteString(conn, yes); err != nil {
 		_ = conn.Close()
 		return nil // the client may have left
 	}
 	_ = a.server.Serve(a.Context, stream{conn, buffered.Reader}, o) // errors were sent to the client
 	return nil
+}
+
+// bridgeOf reads how a bridge numbers the calls of its client.
+func bridgeOf(q url.Values) (b mcpserver.Bridge, err error) {
+	b.Key = protocol.BridgeKey(q.Get("bridge"))
+	if b.Key == "" {
+		return b, nil
+	}
+	if b.Resent, err = strconv.ParseUint(q.Get("resent"), 10, 64); err != nil {
+		return b, tool.Errorf("httpapi", tool.Invalid, "resent is not a number")
+	}
+	return b, nil
 }
 
 // mcpHTTP serves an MCP client over HTTP. A process of the user forwards its

@@ -18,6 +18,7 @@ import (
 type toolRoutes struct {
 	*api
 	schemas schema.Cache
+	named   namedCalls
 }
 
 func (a *toolRoutes) routes() map[string]route {
@@ -133,8 +134,18 @@ func (a *toolRoutes) call(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &c); err != nil {
 		return err
 	}
+	if c.ID != "" {
+		known, leave, err := a.named.enter(r.Context(), s, c.ID)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		if known != nil {
+			return answer(w, known)
+		}
+	}
 	return answer(w, s.Call(r.Context(), session.CallRequest{
-		Name: c.Name, Args: c.Args, Parent: c.Parent, NoWait: c.NoWait,
+		ID: c.ID, Name: c.Name, Args: c.Args, Parent: c.Parent, NoWait: c.NoWait,
 	}))
 }
 

@@ -99,6 +99,9 @@ func (c *client) openLocked(ctx context.Context) (*session.Session, error) {
 	}
 	spec := c.endpoint.opt.Session
 	spec.Agent, spec.NoWait = c.name, true
+	if key := c.endpoint.opt.Bridge.Key; key != "" {
+		spec.ID = key.SessionID() // the same at every kernel: what waits for this client finds it
+	}
 	spec.Client = &surface.Client{Name: c.name, Builtin: c.endpoint.opt.Builtin}
 	s, err := c.endpoint.kernel.OpenSession(ctx, spec)
 	if err != nil {

@@ -1,12 +1,10 @@
 package mcpserver
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -121,13 +119,6 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		e.dispatch(w, r)
 	}
-}
-
-// readBody reads the body of a request, which can be read again.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	return body, err
 }
 
 // protocolOf is the version of the protocol in the body of a request that has no

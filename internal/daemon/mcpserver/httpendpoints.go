@@ -2,7 +2,7 @@ package mcpserver
 
 import (
 	"encoding/json"
-	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -23,10 +23,11 @@ type httpEndpoints struct {
 	toConnected http.Handler
 	toNamed     http.Handler
 	expiry      *time.Timer // nil: never
+	ids         *requestIDs
 }
 
 func (s *Server) newHTTPEndpoints(o Options) *httpEndpoints {
-	e := &httpEndpoints{connected: s.newEndpoint(o, false), named: s.newEndpoint(o, true)}
+	e := &httpEndpoints{connected: s.newEndpoint(o, false), named: s.newEndpoint(o, true), ids: newRequestIDs()}
 	serverOf := func(to *endpoint) func(*http.Request) *sdk.Server {
 		return func(*http.Request) *sdk.Server { return to.sdk }
 	}
@@ -60,21 +61,28 @@ func (e *httpEndpoints) dispatch(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get("Mcp-Session-Id")
 	version := r.Header.Get("Mcp-Protocol-Version")
 	if r.Method == http.MethodPost {
-		body, err := readBody(w, r)
-		if err != nil {
-			status := http.StatusBadRequest
-			if large := new(http.MaxBytesError); errors.As(err, &large) {
-				status = http.StatusRequestEntityTooLarge
-			}
-			http.Error(w, "the request cannot be read: "+err.Error(), status)
+		body, err := readBody(r)
+		switch {
+		case err != nil:
+			http.Error(w, "the request cannot be read: "+err.Error(), http.StatusBadRequest)
+			return
+		case body.tooLong:
+			refuseRequest(w, http.StatusRequestEntityTooLarge, body.id, fmt.Sprintf(
+				"the message has %d bytes or more, and the limit is %d (%d MiB); nothing of it was used",
+				body.size, maxBody, maxBody>>20))
+			return
+		case !json.Valid(body.data): // the SDK would answer in words that are no JSON-RPC
+			refuseBody(w, body.data)
 			return
 		}
-		if !json.Valid(body) { // the SDK would answer in words that are no JSON-RPC
-			refuseBody(w, body)
+		out, leave, ok := e.ids.enter(w, r, body, id)
+		if !ok {
 			return
 		}
+		defer leave()
+		w = out
 		if id == "" && version == "" {
-			version = protocolOf(body)
+			version = protocolOf(body.data)
 		}
 	}
 	if id == "" && mcpresult.Stateless(version) {

@@ -11,6 +11,7 @@ import (
 	"callgate/internal/agent/surface"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/session"
+	"callgate/internal/memtrim"
 	"callgate/internal/source/mcp/stdio"
 	"callgate/tool"
 )
@@ -42,7 +43,9 @@ type Options struct {
 	// automatic: no human reads a form that fast, so there is no human at the
 	// client. Default a quarter of a second.
 	AutoDeclineWithin time.Duration
-	Log               *slog.Logger // default: nothing
+	// Bridge is how a bridge numbers the calls of the client; zero: it does not.
+	Bridge Bridge
+	Log    *slog.Logger // default: nothing
 }
 
 // bareMode ends a mode that also sets BareNames.
@@ -70,6 +73,8 @@ type Server struct {
 
 	mu       sync.Mutex
 	handlers map[*handler]bool // nil when closed
+	bridges  bridges
+	large    memtrim.Large
 }
 
 // New makes the server of a kernel. The questions of the kernel's MCP servers
@@ -96,10 +101,18 @@ func (s *Server) Close() {
 // stream or ctx ends. When it returns, the stream and the client's session are
 // closed, and its calls have ended.
 func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser, o Options) error {
-	e := s.newEndpoint(o, false)
-	defer e.close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	// The client's session has one ID at all connections of its bridge, and a call that
+	// still runs for an earlier one must have ended before it is looked up.
+	leave, err := s.bridges.enter(ctx, o.Bridge.Key)
+	if err != nil {
+		_ = conn.Close()
+		return err
+	}
+	defer leave()
+	e := s.newEndpoint(o, false)
+	defer e.close()
 	out := &lineWriter{w: conn}
 	transport := stdio.New(stdio.Options{
 		In: conn, Out: out,

@@ -97,6 +97,7 @@ func structured(t *tool.Tool) bool {
 
 // call makes a call, or resumes a suspended one.
 func (c *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, error) {
+	defer c.endpoint.large.Begin(len(r.Params.Arguments))()
 	s, err := c.open(ctx)
 	if err != nil {
 		return nil, err
@@ -104,10 +105,12 @@ func (c *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, 
 	req := calls.NewRequest(r, c.level(), r.Params.InputResponses)
 	req.ProgressToken = r.Params.GetProgressToken()
 	name := s.View().FullName(ctx, c.surface(), r.Params.Name)
-	out, err := c.calls.Do(ctx, req, calls.Call{
+	call := calls.Call{
 		Session: s, Name: name, Args: r.Params.Arguments, State: r.Params.RequestState,
 		Key: func() string { return c.callKey(name, r.Params.Arguments) },
-	})
+	}
+	call.ID, call.Again = c.endpoint.opt.Bridge.number(r.Params.Meta)
+	out, err := c.calls.Do(ctx, req, call)
 	if err != nil {
 		return nil, err
 	}

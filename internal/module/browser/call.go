@@ -32,8 +32,8 @@ type runner func(ctx context.Context, c *pageCall, args json.RawMessage) (*tool.
 func decoded[In any](run func(context.Context, *pageCall, In) (*tool.Result, error)) runner {
 	return func(ctx context.Context, c *pageCall, raw json.RawMessage) (*tool.Result, error) {
 		var in In
-		if err := json.Unmarshal(raw, &in); err != nil {
-			return nil, &tool.Error{Kind: tool.Invalid, Message: "the arguments do not fit " + c.op, Err: err}
+		if err := tool.DecodeArgs(c.op, raw, &in); err != nil {
+			return nil, err
 		}
 		return run(ctx, c, in)
 	}

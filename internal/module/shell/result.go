@@ -60,6 +60,13 @@ func (r *run) result() (*tool.Result, error) {
 	for _, missing := range r.exit.Missing {
 		result.Warnings = append(result.Warnings, "it ran although this machine cannot "+missing)
 	}
+	for _, stream := range []*capture{r.out, r.log} {
+		if stream.cut() {
+			result.Warnings = append(result.Warnings, fmt.Sprintf(
+				"the command printed %d bytes to %s; only the first %d and the last %d are kept, and the artifact has no more",
+				stream.total, stream.name, len(stream.head), len(stream.tail)))
+		}
+	}
 	if failed := r.failure(out, log); failed != nil {
 		result.Status, result.Error, result.Summary = tool.Failure, failed, failed.Error()
 		return result, nil

@@ -23,20 +23,38 @@ type Scanner struct {
 	escape bool // after a backslash in it
 	value  bool // after a colon; else a string is a field's name
 	params bool // inside the message's params
+	meta   bool // inside the _meta of those
 	name   Text
 	into   *Text // gets what is read; nil: nothing does
+	at     int   // bytes of the line before the one that is scanned
 }
 
 // Message is what the scanner reports of a message.
 type Message struct {
 	HasMethod bool
-	ID        Text // as it is written; empty if there is none
+	HasID     bool // there is a field for it, whatever it holds
+	ID        Text // as it is written; empty if there is none, or none that is a text or a number
 	Method    Text
-	Cancels   Text // the request that a notification cancels
+	Cancels   Text   // the request that a notification cancels
+	Params    Object // the message's params
+	Meta      Object // the _meta in them
+}
+
+// Object is where an object of a message stands.
+type Object struct {
+	Found bool
+	Empty bool
+	End   int // of its last brace, in bytes from the start of the line
 }
 
 // Text is a text as it is written in a message, or the beginning of a long one.
-type Text struct{ text []byte }
+type Text struct {
+	text       []byte
+	begin, end int
+}
+
+// Span is where the text stands, in bytes from the start of the line.
+func (p *Text) Span() (begin, end int) { return p.begin, p.end }
 
 const maxText = 256
 
@@ -46,8 +64,17 @@ func (p *Text) add(c ...byte) {
 
 // again is the text, to be read anew: of two fields with one name the last counts.
 func (p *Text) again() *Text {
-	p.text = p.text[:0]
+	p.text, p.begin, p.end = p.text[:0], 0, 0
 	return p
+}
+
+// addAt adds what stands at a place of the line.
+func (p *Text) addAt(at int, c ...byte) {
+	if len(p.text) == 0 {
+		p.begin = at
+	}
+	p.add(c...)
+	p.end = at + len(c)
 }
 
 // String is the text as it is written.
@@ -86,12 +113,14 @@ func (s *Scanner) Write(data []byte) {
 	}
 	for i := 0; i < len(data); i++ {
 		if s.text && !s.escape {
-			i += s.inText(data[i:])
+			n := s.inText(data[i:])
+			i, s.at = i+n, s.at+n
 			if i == len(data) {
 				return
 			}
 		}
 		s.next(data[i])
+		s.at++
 	}
 }
 
@@ -102,7 +131,7 @@ func (s *Scanner) inText(data []byte) int {
 		n++
 	}
 	if s.into != nil {
-		s.into.add(data[:n]...)
+		s.into.addAt(s.at, data[:n]...)
 	}
 	return n
 }
@@ -111,6 +140,7 @@ func (s *Scanner) inText(data []byte) int {
 func (s *Scanner) next(c byte) {
 	if c == '\n' { // here a message begins, whatever was read before
 		s.line()
+		s.at = -1 // the next byte is the line's first
 		return
 	}
 	s.fresh = false
@@ -134,7 +164,7 @@ func (s *Scanner) next(c byte) {
 
 func (s *Scanner) keep(c byte) {
 	if s.into != nil {
-		s.into.add(c)
+		s.into.addAt(s.at, c)
 	}
 }
 
@@ -151,26 +181,61 @@ func (s *Scanner) outside(c byte) {
 	case ':':
 		s.value = true
 		s.into = s.wanted()
+		switch { // an object with a field is not empty
+		case s.params && s.depth == s.base+1:
+			s.now.Params.Empty = false
+		case s.meta && s.depth == s.base+2:
+			s.now.Meta.Empty = false
+		}
 	case ',':
 		s.value, s.into = false, nil
 	case '{', '[':
 		if s.depth == 0 && c == '[' {
 			s.base = 2
 		}
-		if s.depth == s.base {
-			s.params = c == '{' && string(s.name.text) == `"params"`
-		}
+		s.opened(c)
 		s.depth++
 		s.value, s.into = false, nil
 	case '}', ']':
 		s.depth--
 		s.value, s.into = false, nil
+		s.closed(c)
 		if s.params = s.params && s.depth > s.base; c == '}' && s.depth == s.base-1 {
 			s.report()
 		}
 	case ' ', '\t', '\r':
 	default:
 		s.keep(c)
+	}
+}
+
+// opened notes the objects whose places are reported.
+func (s *Scanner) opened(c byte) {
+	switch {
+	case s.depth == s.base:
+		s.params = c == '{' && string(s.name.text) == `"params"`
+		if s.params {
+			s.now.Params = Object{Empty: true}
+		}
+	case s.params && s.depth == s.base+1:
+		s.meta = c == '{' && string(s.name.text) == `"_meta"`
+		if s.meta {
+			s.now.Meta = Object{Empty: true}
+		}
+	}
+}
+
+// closed notes where they end.
+func (s *Scanner) closed(c byte) {
+	if c != '}' {
+		return
+	}
+	switch {
+	case s.params && s.depth == s.base:
+		s.now.Params.Found, s.now.Params.End = true, s.at
+	case s.meta && s.depth == s.base+1:
+		s.now.Meta.Found, s.now.Meta.End = true, s.at
+		s.meta = false
 	}
 }
 
@@ -182,6 +247,7 @@ func (s *Scanner) wanted() *Text {
 	name := string(s.name.text)
 	switch {
 	case s.depth == s.base && name == `"id"`:
+		s.now.HasID = true
 		return s.now.ID.again()
 	case s.depth == s.base && name == `"method"`:
 		s.now.HasMethod = true
@@ -203,13 +269,16 @@ func (s *Scanner) report() {
 
 func (s *Scanner) begin() {
 	m := &s.now
-	m.HasMethod = false
-	m.ID.text, m.Method.text, m.Cancels.text = m.ID.text[:0], m.Method.text[:0], m.Cancels.text[:0]
+	m.HasMethod, m.HasID = false, false
+	m.Params, m.Meta = Object{}, Object{}
+	m.ID.again()
+	m.Method.again()
+	m.Cancels.again()
 }
 
 // line starts a line.
 func (s *Scanner) line() {
 	s.begin()
-	s.fresh, s.depth, s.base = true, 0, 1
-	s.text, s.escape, s.value, s.params, s.into = false, false, false, false, nil
+	s.fresh, s.depth, s.base, s.at = true, 0, 1, 0
+	s.text, s.escape, s.value, s.params, s.meta, s.into = false, false, false, false, false, nil
 }

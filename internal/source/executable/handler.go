@@ -290,6 +290,11 @@ func parseAnswer(text []byte) (*tool.Result, error) {
 		return nil, err
 	}
 	result.Call, result.Approval = "", ""
+	if result.ArtifactRef != "" { // an executable has no way to store one
+		result.ArtifactRef = ""
+		result.Warnings = append(result.Warnings,
+			"it names an artifact, which a program cannot store; what it keeps belongs in a file of the workspace")
+	}
 	if result.Error == nil && result.Status != tool.Success {
 		kind := tool.Failed
 		if result.Status == tool.Refused {

@@ -83,7 +83,7 @@ func TestAnswers(t *testing.T) {
 			&tool.Result{Status: tool.Success, Summary: `{"got": {"a":"b c"}, "rest": 0}`, Data: json.RawMessage(`{"got": {"a":"b c"}, "rest": 0}`)}},
 		{"no arguments", sh("cat"), "", &tool.Result{Status: tool.Success, Summary: `{}`, Data: json.RawMessage(`{}`)}},
 		{"envelope", sh(`echo '{"status": "success", "summary": "committed", "artifact_ref": "hash123"}'`), "{}",
-			&tool.Result{Status: tool.Success, Summary: "committed", ArtifactRef: "hash123"}},
+			&tool.Result{Status: tool.Success, Summary: "committed", Warnings: []string{"it names an artifact, which a program cannot store; what it keeps belongs in a file of the workspace"}}},
 		{"envelope of a failure", sh(`echo '{"status": "error", "summary": "nothing to commit"}'`), "{}",
 			&tool.Result{Status: tool.Failure, Summary: "nothing to commit", Error: tool.Errorf("executable.Execute", tool.Failed, "nothing to commit")}},
 		{"envelope of a refusal", sh(`echo '{"status": "denied", "summary": "not on main"}'`), "{}",

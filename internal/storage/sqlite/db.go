@@ -65,6 +65,10 @@ func Open(ctx context.Context, path string) (*DB, error) {
 			db.problem = problem
 		}
 	}
+	var e *tool.Error
+	if errors.As(err, &e) && e.Kind == tool.Internal { // damaged: say which file
+		e.Message = path + ": " + e.Message
+	}
 	return db, err
 }
 

@@ -34,6 +34,8 @@ import (
 // Call describes a call that a client makes.
 type Call struct {
 	Session *session.Session
+	ID      string // empty: a new one
+	Again   bool   // an earlier kernel may have begun the call with this ID
 	Name    string
 	Args    json.RawMessage
 	Whole   bool // the result is not cut
@@ -65,8 +67,14 @@ type pending struct {
 
 // run makes the call.
 func (p *pending) run(c Call) {
-	req := session.CallRequest{ID: p.id, Name: c.Name, Args: c.Args, NoWait: true, Whole: c.Whole}
-	r := c.Session.Call(p.ctx, req)
+	var r *tool.Result
+	if c.Again {
+		r = p.made(c.Session)
+	}
+	if r == nil {
+		req := session.CallRequest{ID: p.id, Name: c.Name, Args: c.Args, NoWait: true, Whole: c.Whole}
+		r = c.Session.Call(p.ctx, req)
+	}
 	if r.Status == tool.Waiting && r.Approval != "" && !p.isPendingElsewhere(r.Call) {
 		p.bind(r.Call)
 		p.mu.Lock()

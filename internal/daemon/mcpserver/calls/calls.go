@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"slices"
@@ -79,7 +80,8 @@ func (c *Calls) Do(ctx context.Context, r *Request, call Call) (Outcome, error) 
 
 // start starts a call, attended by a request.
 func (c *Calls) start(r *Request, call Call) *pending {
-	p := &pending{calls: c, id: session.NewCallID(), key: sync.OnceValue(call.Key), done: make(chan struct{})}
+	id := cmp.Or(call.ID, session.NewCallID())
+	p := &pending{calls: c, id: id, key: sync.OnceValue(call.Key), done: make(chan struct{})}
 	p.link = newLink(r.info(), p.done)
 	p.ctx, p.cancel = context.WithCancel(c.ctx)
 	p.bind(p.id)

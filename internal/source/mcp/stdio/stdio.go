@@ -185,8 +185,8 @@ func (c *Conn) writeAll() {
 func (c *Conn) readAll() {
 	r := bufio.NewReaderSize(c.opt.In, 64<<10)
 	for {
-		line, err := readLine(r)
-		if line = bytes.TrimSpace(line); len(line) > 0 && !c.take(line) {
+		line, own, err := readLine(r)
+		if line = bytes.TrimSpace(line); len(line) > 0 && !c.take(line, own) {
 			return
 		}
 		if err != nil {
@@ -197,27 +197,28 @@ func (c *Conn) readAll() {
 }
 
 // readLine reads up to a line feed, within MaxLine. A line that fits into the
-// reader's buffer is not copied.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	line, err := r.ReadSlice('\n')
+// reader's buffer is not copied; a longer one is the caller's own. Its pieces are
+// joined at the end: while it grew it would be there several times.
+func readLine(r *bufio.Reader) (line []byte, own bool, err error) {
+	line, err = r.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
-		return line, err
+		return line, false, err
 	}
-	long := bytes.Clone(line)
+	pieces, size := [][]byte{bytes.Clone(line)}, len(line)
 	for errors.Is(err, bufio.ErrBufferFull) {
-		if len(long) > MaxLine {
-			return nil, ErrTooLong
+		if size > MaxLine {
+			return nil, true, ErrTooLong
 		}
 		line, err = r.ReadSlice('\n')
-		long = append(long, line...)
+		pieces, size = append(pieces, bytes.Clone(line)), size+len(line)
 	}
-	return long, err
+	return bytes.Join(pieces, nil), true, err
 }
 
 // take passes on the messages of one line, and reports whether the connection
 // is still open. A line that is not a message is stray.
-func (c *Conn) take(line []byte) bool {
-	messages, err := decode(line)
+func (c *Conn) take(line []byte, own bool) bool {
+	messages, err := decode(line, own)
 	if err != nil {
 		if c.opt.OnStray != nil {
 			c.opt.OnStray(line)
@@ -244,13 +245,17 @@ func (c *Conn) take(line []byte) bool {
 }
 
 // decode reads a message, or a batch of them, which old protocols allow.
-// Messages keep parts of the text they are read from, so it is copied first.
-func decode(line []byte) ([]jsonrpc.Message, error) {
+// Messages keep parts of the text they are read from, so it is copied first, unless
+// it is own.
+func decode(line []byte, own bool) ([]jsonrpc.Message, error) {
 	if line[0] != '[' {
 		if line[0] != '{' {
 			return nil, errors.New("not a message")
 		}
-		m, err := jsonrpc.DecodeMessage(bytes.Clone(line))
+		if !own {
+			line = bytes.Clone(line)
+		}
+		m, err := jsonrpc.DecodeMessage(line)
 		return []jsonrpc.Message{m}, err
 	}
 	var batch []json.RawMessage
