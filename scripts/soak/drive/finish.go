@@ -183,8 +183,19 @@ func (g *group) cleanUp() {
 		signal(pid, syscall.SIGKILL)
 	}
 	if g.tmpfs {
-		kept := filepath.Join(g.dir, "state-kept")
-		_ = os.CopyFS(kept, os.DirFS(g.state)) // for who looks at a violation
+		keep(filepath.Join(g.dir, "state-kept"), g.state)
 		_ = syscall.Unmount(g.state, syscall.MNT_DETACH)
 	}
+}
+
+// keep copies a state directory, for who looks at a violation. Callgate uses none that
+// others can read.
+func keep(to, from string) {
+	_ = os.CopyFS(to, os.DirFS(from))
+	_ = filepath.WalkDir(to, func(path string, e os.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			return os.Chmod(path, 0o700)
+		}
+		return os.Chmod(path, 0o600)
+	})
 }

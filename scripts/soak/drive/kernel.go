@@ -11,8 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"callgate/internal/client"
 )
 
 // patience bounds how long a start may take, and a call.
@@ -34,13 +32,7 @@ func (g *group) startKernel(quiet bool) error {
 		status, err := c.Status(ctx)
 		if err == nil {
 			if status.PID == p.Process.Pid {
-				s := Start{Took: time.Since(began), CPU: processorTime(status.PID), Quiet: quiet}
-				if doubts, err := c.Doubts(ctx, client.DoubtQuery{}); err == nil {
-					s.Doubts = len(doubts)
-				}
-				g.log.mu.Lock()
-				g.log.starts = append(g.log.starts, s)
-				g.log.mu.Unlock()
+				g.log.started(Start{Took: time.Since(began), CPU: processorTime(status.PID), Quiet: quiet})
 			}
 			return nil
 		}

@@ -57,6 +57,18 @@ func (l *log) killed(what string) {
 	}
 }
 
+// started counts a start, and the doubts that were open at the last look.
+func (l *log) started(s Start) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.calls {
+		if c.Doubted && !c.Resolved {
+			s.Doubts++
+		}
+	}
+	l.starts = append(l.starts, s)
+}
+
 // record takes in a page of the journal.
 func (l *log) record(page []protocol.Record) {
 	l.mu.Lock()
