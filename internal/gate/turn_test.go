@@ -12,7 +12,7 @@ import (
 
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
-	"callgate/internal/journal"
+	"callgate/internal/journal/outputbus"
 	"callgate/tool"
 )
 
@@ -113,7 +113,7 @@ func TestEditedCallInABatch(t *testing.T) {
 	t.Parallel()
 	h := open(t, gate.Limits{})
 	config := h.Config
-	config.Output = &journal.OutputBus{}
+	config.Output = &outputbus.Bus{}
 	h.Gate = gate.New(config)
 	heard := h.Output.Subscribe(t.Context())
 	var order marked
