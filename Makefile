@@ -38,7 +38,8 @@ e2e: deps build cross
 	@scripts/clients.sh
 	@scripts/killed.sh
 
-## soak: long fuzz, kill and race runs.
+## soak: long fuzz, kill and race runs. `scripts/soak.sh kills --kills 2000 --seed N` is the
+## harness alone, which kills real processes and judges what is left: docs/TESTING.md.
 soak: deps build
 	@scripts/soak.sh full
 

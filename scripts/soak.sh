@@ -2,10 +2,24 @@
 # Fuzzes every parser, repeats the concurrent tests under the race detector,
 # kills kernels and lets agents collide. "short" is part of `make test` and
 # fuzzes the parsers nearest to a model (the ordinary tests run the seeds of
-# all); "full" gives each fuzz target five minutes, kills 1,000 kernels and makes
-# 10,000 parallel edits.
+# all) and the harness of scripts/soak for half a minute; "full" gives each fuzz target
+# five minutes, kills 1,000 kernels in one test and 2,000 processes with the harness,
+# and makes 10,000 parallel edits. "kills [FLAG…]" runs the harness alone:
+#
+#   scripts/soak.sh kills --kills 500 --seed 7
+#
+# docs/TESTING.md says what the harness does, and what must hold.
 set -euo pipefail
 mode=${1:-short}
+
+harness() { # harness FLAG…: kills real processes, and judges what they leave
+  go build -trimpath -ldflags '-s -w' -o bin/callgate ./cmd/callgate
+  go build -o bin/person ./scripts/persontest # a person accepts the servers, at a terminal
+  go build -o bin/soak ./scripts/soak
+  bin/soak --binary bin/callgate --person bin/person "$@"
+}
+if [ "$mode" = kills ]; then harness "${@:2}"; exit; fi
+
 time=2000x # a count, not a time: a deadline can end a run in an error of its own
 [ "$mode" = full ] && time=${FUZZTIME:-5m}
 grep -rl --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do
@@ -18,7 +32,8 @@ grep -rl --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do
     go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 5x "$(dirname "$file")" | tail -1
   done
 done
-[ "$mode" = full ] || exit 0
+if [ "$mode" != full ]; then harness --kills 100 --minutes 0.4 --groups 3; exit; fi
+harness --kills 2000 --minutes 60
 CGO_ENABLED=1 go test -race -count=50 -timeout 60m ./internal/gate/lock ./internal/registry ./internal/journal ./internal/gate/approval
 CALLGATE_KILLS=1000 go test -v -count=1 -timeout 60m -run TestKilledAtAnyMoment ./internal/daemon
 CGO_ENABLED=1 go test -race -count=20 -timeout 60m -run 'NothingStays|KilledKernel|TwoAgents|Front|Heal' ./internal/cli

@@ -71,6 +71,10 @@ type Grant struct {
 	// Emit, when set, passes output on to the watchers of a running call.
 	// It is for watching only: what counts belongs in the result.
 	Emit func(stream string, chunk []byte)
+	// Unfinished, when set, is told of the folder in which a builtin is about to write a
+	// file that is not complete yet, and returns its name: if the kernel is killed, the
+	// next one finds the file and removes it.
+	Unfinished func(folder string) (name string)
 }
 
 // Output emits output, if anybody might watch.

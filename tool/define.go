@@ -90,8 +90,8 @@ func Func[In, Out any](name, description string, r Runtime, fn func(context.Cont
 		Runtime: r,
 		Handler: HandlerFunc(func(ctx context.Context, call Call, _ Grant) (*Result, error) {
 			var in In
-			if err := json.Unmarshal(call.Args, &in); err != nil {
-				return nil, &Error{Op: op, Kind: Invalid, Message: "the arguments do not fit " + name, Err: err}
+			if err := DecodeArgs(name, call.Args, &in); err != nil {
+				return nil, err
 			}
 			out, err := fn(ctx, in)
 			if err != nil {

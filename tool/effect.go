@@ -70,11 +70,16 @@ func (m *Mode) UnmarshalText(text []byte) error {
 // argument is set when it is there and is not null, false, an empty text or an
 // empty list. A call that declares nothing should be taken for the worst, so
 // the widest effect of a tool is the one with Unless.
+//
+// Folder is for a tool that does not work in the workspace: the relative paths
+// of such an effect begin there, and may lead anywhere. It orders calls and is no
+// rule: a call is not refused for such a path, and rules about paths do not see it.
 type Effect struct {
 	Resource string   `json:"resource"`
 	Mode     Mode     `json:"mode"`
 	When     string   `json:"when,omitempty"`
 	Unless   []string `json:"unless,omitempty"`
+	Folder   string   `json:"folder,omitempty"` // absolute
 }
 
 // Claim is an effect bound to one call: a canonical resource and a mode.
@@ -92,7 +97,9 @@ func (e Effect) validate(t *Tool) error {
 	if !e.Mode.Valid() || e.Resource == "" {
 		return Errorf(op, Invalid, "%s has an effect without a resource or with a mode that is not IS, IX, S, U or X", t.ID)
 	}
-	if e.Mode.Writes() && !t.Runtime.SideEffect.Durable() {
+	// What leaves nothing behind may still change something that the calls after it see,
+	// such as the page in a browser. It says so with IX, which keeps no reader out.
+	if e.Mode.Writes() && e.Mode != IX && !t.Runtime.SideEffect.Durable() {
 		return Errorf(op, Invalid, "%s claims %s on %q yet says its side effect is %q",
 			t.ID, e.Mode, Truncate(e.Resource), t.Runtime.SideEffect)
 	}

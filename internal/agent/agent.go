@@ -7,11 +7,13 @@
 //   - Every event is in the conversation's history before the next step begins,
 //     so a turn that was killed can be resumed: see [Loop.Resume].
 //   - The calls of one answer run in parallel, in the model's order where they
-//     touch the same resource, and all of them end before the next request.
+//     touch the same thing (internal/gate/order), and all of them end before the
+//     next request.
 //   - A failed call is a result for the model, never the end of the turn.
 //   - A turn always ends with a turn_ended event that gives the reason, also when
 //     it is cancelled. Then running calls are stopped first, and each has a result
-//     that says so.
+//     that says so. A turn whose context ends with a [history.Interruption] as its
+//     cause was stopped by nobody: it ends as interrupted, and can be resumed.
 //   - Messages are only appended, because a provider may cache the beginning of
 //     the conversation. The exception is a conversation that no longer fits the
 //     model's window: see Config.Compact.
@@ -144,15 +146,17 @@ func (l *Loop) Turn(ctx context.Context, message llm.Message, observer Observer)
 	return t.run(ctx, t.loop)
 }
 
-// Resume continues a turn that was interrupted. A conversation whose last turn
-// ended stays as it is.
+// Resume continues a turn that was interrupted: one that never ended, because its
+// process did, or that ended as interrupted. A conversation whose last turn ended
+// otherwise stays as it is.
 func (l *Loop) Resume(ctx context.Context, observer Observer) (history.End, error) {
 	t := l.turn(observer)
 	var last *history.End
 	var turns int
-	l.cfg.Log.View(func(s *history.State) { last, turns = s.Last, s.Turns })
+	var broken bool
+	l.cfg.Log.View(func(s *history.State) { last, turns, broken = s.Last, s.Turns, s.Broken() })
 	switch {
-	case last != nil:
+	case last != nil && !broken:
 		return *last, nil
 	case turns == 0:
 		return history.End{}, tool.Errorf("agent.Resume", tool.Invalid, "this conversation has no messages yet")
@@ -212,6 +216,10 @@ func (t *turn) run(ctx context.Context, work func(context.Context) (*history.End
 func (t *turn) interruptedEnd(outer context.Context) history.End {
 	if outer.Err() == nil {
 		return history.End{Reason: history.TimedOut, Error: fmt.Sprintf("the turn took longer than %v", t.cfg.Timeout)}
+	}
+	var why history.Interruption
+	if errors.As(context.Cause(outer), &why) {
+		return history.End{Reason: history.Interrupted, Error: string(why)}
 	}
 	return history.End{Reason: history.Cancelled}
 }

@@ -34,10 +34,6 @@ const (
 	levelModule       = "tools.modules.<module>"
 	levelConfig       = "tools.modules.<module>.config"
 	levelStep         = "tools.modules.<module>.setup"
-	levelServer       = "tools.modules.mcp.config.servers.<server>"
-	levelOAuth        = "tools.modules.mcp.config.servers.<server>.oauth"
-	levelServerTool   = "tools.modules.mcp.config.servers.<server>.tools.<tool>"
-	levelEffect       = "tools.modules.mcp.config.servers.<server>.tools.<tool>.effects"
 	levelConstraints  = "tools.modules.<module>.constraints"
 	levelCapabilities = rules.Level
 	levelAgent        = "agents"

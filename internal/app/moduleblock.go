@@ -91,9 +91,7 @@ func (b *moduleBlock) knows(e node.Entry) (KnownModule, bool) {
 	known, ok := b.known[e.Key]
 	switch names := b.known.names(); {
 	case e.Key == mcpModule:
-		servers := serverBlock{Reader: b.Reader}
-		servers.read(e)
-		b.servers = servers.servers
+		b.readServers(e)
 	case isServer(b.servers, e.Key):
 		return KnownModule{}, true
 	case ok && !known.AlwaysOn:

@@ -1,75 +1,36 @@
 package app
 
 import (
-	"slices"
-	"strings"
-	"time"
-
-	"callgate/tool"
+	"callgate/internal/app/node"
+	"callgate/internal/app/servers"
 )
 
-// mcpModule is the module whose config names the MCP servers; the tools of a
-// server are the module mcp_<name>.
+// mcpModule is the module whose config names the MCP servers.
 const mcpModule = "mcp"
 
+// What an app file says of MCP servers.
+type (
+	Server       = servers.Server
+	Isolation    = servers.Isolation
+	OAuth        = servers.OAuth
+	ServerTool   = servers.Tool
+	ServerOrigin = servers.Origin
+)
+
 // ServerModule is the module of a server's tools.
-func ServerModule(server string) string {
-	return mcpModule + "_" + strings.ReplaceAll(server, "-", "_")
-}
+func ServerModule(server string) string { return servers.Module(server) }
 
 // isServer reports whether a module is that of one of these servers.
-func isServer(servers []Server, module string) bool {
-	return slices.ContainsFunc(servers, func(s Server) bool { return ServerModule(s.Name) == module })
-}
+func isServer(all []Server, module string) bool { return servers.Has(all, module) }
 
-// Server is an MCP server behind an app. Texts may hold {{secret.X}}, which is
-// resolved when the server is started.
-type Server struct {
-	Name         string
-	Command      string
-	Args         []string
-	Env          map[string]string
-	Dir          string // of a URL: of the project that names it; the kernel adds it
-	URL          string
-	Transport    string // stdio, http or sse; empty: by command or url
-	Protocol     string // the version of MCP; empty: the newest that it knows
-	Headers      map[string]string
-	OAuth        *OAuth
-	Timeout      time.Duration // of a call; 0: the default
-	StartTimeout time.Duration
-	Concurrency  int
-	EnvAllow     []string // variables of the kernel's environment that it gets
-	Pin          bool     // nothing of it is shown before a human accepted it
-	Tools        map[string]ServerTool
-	FromUser     bool      // it is in the user's own file
-	Everywhere   bool      // Dir is not the file's choice: it works in the folder of each session's project
-	Isolation    Isolation // of a command
-	// Hide takes values of the environment out of texts about it. The kernel adds it.
-	Hide func(text string) string `json:"-"`
-}
-
-// Isolation is what a server that is a command is kept from.
-type Isolation struct {
-	Mode     string   // contained, sandboxed or none; empty: by where the file comes from
-	Network  bool     // a sandboxed one has the network
-	Readable []string // files and folders that it sees too
-	Writable []string // that it may write too
-}
-
-// OAuth is what a login at a remote server needs.
-type OAuth struct {
-	ClientID     string
-	ClientSecret string
-	CallbackPort int
-	Scopes       []string
-}
-
-// ServerTool is what the app says about one tool of a server. It goes before
-// what the server says.
-type ServerTool struct {
-	Risk       tool.Risk
-	SideEffect tool.SideEffect
-	Effects    []tool.Effect
-	Idempotent bool
-	Off        bool
+// readServers reads tools.modules.mcp.
+func (b *moduleBlock) readServers(e node.Entry) {
+	r := b.WithSecrets()
+	b.Mapping(levelModule, e, map[string]node.Read{
+		"config": func(in node.Entry) {
+			r.Mapping(levelConfig, in, map[string]node.Read{
+				"servers": func(in node.Entry) { b.servers = servers.Read(r, in) },
+			})
+		},
+	})
 }

@@ -67,6 +67,7 @@ func (s *Store) PutFrom(ctx context.Context, r io.Reader) (ref string, err error
 	}
 	defer os.Remove(spool.Name())
 	defer spool.Close()
+	_ = os.Remove(spool.Name()) // at once where the system lets it be used on: then no kill leaves it
 	sum, source := sha256.New(), &ctxReader{ctx: ctx, r: r}
 	size, err := io.Copy(io.MultiWriter(spool, sum), source)
 	if source.err != nil {

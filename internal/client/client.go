@@ -25,6 +25,9 @@ type Client struct {
 	key   string
 	token string
 	code  string
+
+	kernel Process
+	say    func(string)
 }
 
 // Options configures how a kernel is reached.
@@ -32,6 +35,8 @@ type Options struct {
 	Dial     func(context.Context) (net.Conn, error) // makes a connection
 	HumanKey string                                  // proves a human's authority; "": there is none
 	Token    string                                  // a token that a human made; "": there is none
+	Kernel   Process                                 // who is asked for a sign of life; zero: nobody
+	Say      func(string)                            // tells a person for whom a request waits; nil: nobody
 }
 
 // New makes a client.
@@ -41,7 +46,7 @@ func New(o Options) *Client {
 		DisableCompression: true,
 		MaxIdleConns:       16, MaxIdleConnsPerHost: 16,
 	}
-	return &Client{http: &http.Client{Transport: transport}, key: o.HumanKey, token: o.Token}
+	return &Client{http: &http.Client{Transport: transport}, key: o.HumanKey, token: o.Token, kernel: o.Kernel, say: o.Say}
 }
 
 // Unix dials the socket of a running kernel. A server of another user is Denied.
@@ -98,6 +103,9 @@ func (c *Client) copy(ctx context.Context, w io.Writer, path string, query url.V
 	}
 	defer resp.Body.Close()
 	if _, err = io.Copy(w, resp.Body); err != nil {
+		if IsNoAnswer(err) {
+			return err
+		}
 		return &tool.Error{Op: "client", Kind: tool.Unavailable, Message: "the answer broke off", Err: err}
 	}
 	return nil
@@ -114,7 +122,7 @@ func retry(ctx context.Context, request func() error) error {
 	const tries = 5
 	for n := 1; ; n++ {
 		err := request()
-		if n == tries || tool.KindOf(err) != tool.Unavailable || ctx.Err() != nil {
+		if n == tries || tool.KindOf(err) != tool.Unavailable || ctx.Err() != nil || IsNoAnswer(err) {
 			return err
 		}
 	}
@@ -131,6 +139,9 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 		return nil
 	}
 	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+		if IsNoAnswer(err) {
+			return err
+		}
 		return &tool.Error{Op: "client", Kind: tool.Unavailable, Message: "the kernel's answer cannot be read", Err: err}
 	}
 	return nil
@@ -150,8 +161,10 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	if len(query) > 0 {
 		target += "?" + query.Encode()
 	}
-	req, err := http.NewRequestWithContext(ctx, method, target, body)
+	watched, w := c.watch(ctx, path)
+	req, err := http.NewRequestWithContext(watched, method, target, body)
 	if err != nil {
+		w.stop()
 		return nil, &tool.Error{Op: "client", Kind: tool.Invalid, Message: "the request cannot be made", Err: err}
 	}
 	for name, value := range map[string]string{
@@ -163,8 +176,14 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
+		defer w.stop()
+		if silent := context.Cause(watched); ctx.Err() == nil && IsNoAnswer(silent) {
+			return nil, silent
+		}
 		return nil, unreachable(ctx, err)
 	}
+	w.progress()
+	resp.Body = &watchedBody{resp.Body, watched, w}
 	if resp.StatusCode < 300 {
 		return resp, nil
 	}

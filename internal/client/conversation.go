@@ -1,16 +1,13 @@
 package client
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
 
 	"callgate/internal/protocol"
-	"callgate/tool"
 )
 
 // Conversation is an open conversation with an agent.
@@ -41,7 +38,8 @@ func (c *Conversation) CallSession() *Session { return c.session }
 func (c *Conversation) Close(ctx context.Context) error { return c.session.Close(ctx) }
 
 // Send sends a message to the agent, and yields the events of its turn. Breaking
-// off the iteration, or ending ctx, stops the turn.
+// off the iteration, or ending ctx, stops the turn: the last event says how it
+// ended. A turn whose client just goes away is interrupted instead.
 func (c *Conversation) Send(ctx context.Context, text string) iter.Seq2[protocol.TurnEvent, error] {
 	return c.turnEvents(ctx, "/messages", protocol.SendMessage{Text: text})
 }
@@ -56,40 +54,6 @@ func (c *Conversation) Prompt(ctx context.Context) (protocol.Prompt, error) {
 	var p protocol.Prompt
 	err := c.client.get(ctx, c.path("/prompt"), nil, &p)
 	return p, err
-}
-
-func (c *Conversation) turnEvents(ctx context.Context, path string, in any) iter.Seq2[protocol.TurnEvent, error] {
-	return func(yield func(protocol.TurnEvent, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		resp, err := c.client.send(ctx, http.MethodPost, c.path(path), nil, in)
-		if err != nil {
-			yield(protocol.TurnEvent{}, err)
-			return
-		}
-		defer resp.Body.Close()
-		lines := bufio.NewReader(resp.Body)
-		for {
-			line, err := lines.ReadBytes('\n')
-			var m protocol.TurnEvent
-			if err == nil {
-				err = json.Unmarshal(line, &m)
-			}
-			switch {
-			case err != nil:
-				yield(m, &tool.Error{
-					Op: "client.Send", Kind: tool.InDoubt, Message: "the kernel went away during the turn", Err: err,
-					Hint: "callgate sessions resume " + c.ID + " goes on where it was",
-				})
-				return
-			case m.Failure != nil:
-				yield(m, m.Failure)
-				return
-			case !yield(m, nil) || m.End != nil:
-				return
-			}
-		}
-	}
 }
 
 // Compact shortens the conversation. It returns what was done, or nil if there was

@@ -40,6 +40,11 @@ func (c *Client) Resolve(ctx context.Context, call string, r protocol.ResolveDou
 	return c.do(ctx, http.MethodPost, "/v1/doubts/"+url.PathEscape(call), nil, r, nil)
 }
 
+// AcceptLoss lets the journal go on although records were lost.
+func (c *Client) AcceptLoss(ctx context.Context, r protocol.AcceptLoss) error {
+	return c.do(ctx, http.MethodPost, "/v1/journal/accept-loss", nil, r, nil)
+}
+
 // Prune deletes old epochs of the journal.
 func (c *Client) Prune(ctx context.Context, r protocol.Prune) (protocol.PruneResult, error) {
 	var got protocol.PruneResult

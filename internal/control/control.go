@@ -57,6 +57,7 @@ const patience = 24 * time.Hour
 func Tools(sessions Sessions) []*tool.Tool {
 	d := &discovery{sessions: sessions}
 	execute := define(Namespace, "execute_tool", executeText, executeSchema, d.execute)
+	execute.Handler = executor{d}
 	execute.Runtime.Idempotent = false // the target decides that
 	return []*tool.Tool{
 		define(Namespace, "search_tools", searchText, searchSchema, d.search),
@@ -104,9 +105,5 @@ func (d *discovery) parseCall(call tool.Call, into any) (Session, error) {
 }
 
 func parseArgs(call tool.Call, into any) error {
-	err := json.Unmarshal(call.Args, into)
-	if err == nil {
-		return nil
-	}
-	return &tool.Error{Op: call.Tool.Dotted(), Kind: tool.Invalid, Message: "the arguments cannot be read", Err: err}
+	return tool.DecodeArgs(call.Tool.Dotted(), call.Args, into)
 }

@@ -18,6 +18,20 @@ var (
 	paramKeys = []string{"params", "arguments", "args", "parameters", "input"}
 )
 
+// executor is the handler of execute_tool.
+type executor struct{ *discovery }
+
+// Execute answers a call of execute_tool.
+func (x executor) Execute(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
+	return x.execute(ctx, call, grant)
+}
+
+// Target reads which call it will make, so that the gate knows what that touches
+// before it is made.
+func (executor) Target(args json.RawMessage) (name string, params json.RawMessage, err error) {
+	return target(args)
+}
+
 // execute answers execute_tool: the target goes through the gate, and its
 // result is the result.
 func (d *discovery) execute(ctx context.Context, call tool.Call, _ tool.Grant) (*tool.Result, error) {

@@ -4,6 +4,12 @@
 // Law: one turn runs at a time. Opening a conversation again takes it over from
 // the client that has it, unless a turn is under way there. The end of a task
 // reaches the conversation that started it once.
+//
+// A turn ends with its client: nobody else would see it, or answer for it. Its
+// calls are stopped and have results; one that waits for a human goes on waiting.
+// What the user stops has ended (cancelled). What nobody stopped, because the
+// client went away, or the kernel closed or died, was interrupted, and Resume goes
+// on with it.
 package conversation
 
 import (
@@ -69,7 +75,7 @@ func (c *Conversation) Find(ctx context.Context, text string) []offline.ToolMatc
 }
 
 // Info is the conversation as a list shows it.
-func (c *Conversation) Info() history.Info { return c.log.Info() }
+func (c *Conversation) Info() history.Info { return c.log.Info().As(c.turn.running()) }
 
 // Follow passes on the events after one, and then each as it comes.
 func (c *Conversation) Follow(ctx context.Context, after int64, seen func(history.Event) bool) error {
@@ -90,7 +96,7 @@ func (c *Conversation) Send(ctx context.Context, message llm.Message, w Watch) (
 	})
 }
 
-// Resume goes on with a turn that was broken off.
+// Resume goes on with a turn that was interrupted.
 func (c *Conversation) Resume(ctx context.Context, w Watch) (history.End, error) {
 	return c.run(ctx, w, func(ctx context.Context) (history.End, error) {
 		return c.loop.Resume(ctx, w.Observer)
@@ -127,9 +133,9 @@ func (c *Conversation) run(
 	if err := c.session.Loaded().Revoked(); err != nil {
 		return history.End{}, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if !c.turn.begin(cancel, w.Asked) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if !c.turn.begin(ctx, cancel, w.Asked) {
 		return history.End{}, runningError(c.ID())
 	}
 	defer c.turn.end()
@@ -143,12 +149,12 @@ func runningError(id string) *tool.Error {
 
 // Cancel stops the turn that is under way and waits until it has stopped. It
 // reports whether there was one.
-func (c *Conversation) Cancel() bool { return c.turn.stop() }
+func (c *Conversation) Cancel() bool { return c.turn.stop(nil) }
 
-// Close ends the conversation's session. The turn that is under way and the
-// tasks of its core lane are cancelled first.
+// Close ends the conversation's session. The turn that is under way is
+// interrupted and the tasks of its core lane are cancelled first.
 func (c *Conversation) Close() {
-	c.Cancel()
+	c.turn.stop(history.ConversationClosed)
 	_ = c.tasks.cancel(context.Background()) // what the store cannot cancel is leased again later
 	c.session.Close()
 }
@@ -156,25 +162,26 @@ func (c *Conversation) Close() {
 // release ends the conversation's session and leaves its tasks: another opening of
 // the conversation has them next.
 func (c *Conversation) release() {
-	c.Cancel()
+	c.turn.stop(history.KernelClosed)
 	c.session.Close()
 }
 
 // turn is the turn that is under way, if any. The zero value is none.
 type turn struct {
-	mu     sync.Mutex
-	cancel context.CancelFunc // nil: none
-	asked  func(approval.Request)
-	ended  chan struct{} // closed when it has ended
+	mu       sync.Mutex
+	cancel   context.CancelCauseFunc // nil: none
+	stopping func() error            // why it is being stopped; nil: it is not
+	asked    func(approval.Request)
+	ended    chan struct{} // closed when it has ended
 }
 
-func (t *turn) begin(cancel context.CancelFunc, asked func(approval.Request)) bool {
+func (t *turn) begin(ctx context.Context, cancel context.CancelCauseFunc, asked func(approval.Request)) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.cancel != nil {
 		return false
 	}
-	t.cancel, t.asked, t.ended = cancel, asked, make(chan struct{})
+	t.cancel, t.stopping, t.asked, t.ended = cancel, ctx.Err, asked, make(chan struct{})
 	return true
 }
 
@@ -182,7 +189,7 @@ func (t *turn) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	close(t.ended)
-	t.cancel, t.asked = nil, nil
+	t.cancel, t.stopping, t.asked = nil, nil, nil
 }
 
 func (t *turn) running() bool {
@@ -191,16 +198,37 @@ func (t *turn) running() bool {
 	return t.cancel != nil
 }
 
-func (t *turn) stop() bool {
+// stop stops the turn, for a reason that is nil if its user asked for it.
+func (t *turn) stop(why error) bool {
 	t.mu.Lock()
 	cancel, ended := t.cancel, t.ended
 	t.mu.Unlock()
 	if cancel == nil {
 		return false
 	}
-	cancel()
+	cancel(why)
 	<-ended
 	return true
+}
+
+// idle reports whether no turn runs. It waits for one that is being stopped,
+// until ctx ends.
+func (t *turn) idle(ctx context.Context) bool {
+	t.mu.Lock()
+	stopping, ended := t.stopping, t.ended
+	t.mu.Unlock()
+	if stopping == nil {
+		return true
+	}
+	if stopping() == nil {
+		return false
+	}
+	select {
+	case <-ended:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // onAsked passes a request for approval on to the turn's watcher.

@@ -10,10 +10,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"callgate/internal/agent"
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
+	"callgate/internal/gate/approval"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/llm"
@@ -64,7 +66,16 @@ func playDoomed(state string) {
 		panic(err)
 	}
 	fmt.Println(talk.ID())
-	_, _ = talk.Send(ctx, llm.TextMessage(llm.User, "leave marks"), conversation.Watch{})
+	asked := func(approval.Request) { fmt.Println("hanging") }
+	_, _ = talk.Send(ctx, llm.TextMessage(llm.User, "leave marks"), conversation.Watch{Asked: asked})
+	if job := os.Getenv("CALLGATE_TEST_JOB"); job != "" {
+		for range time.Tick(5 * time.Millisecond) {
+			if got, err := k.Conversations.Task(ctx, talk.ID(), talk.ID()+job); err == nil && got.Status != "running" {
+				fmt.Println("hanging")
+				select {}
+			}
+		}
+	}
 	fmt.Println("ended")
 }
 
@@ -75,13 +86,16 @@ func TestTurnGoesOnAfterItsKernelWasKilled(t *testing.T) {
 	mark := func(n int, more string) string { return fmt.Sprintf(`demo__mark {"mark":"m%d"%s}`, n, more) }
 	for name, c := range map[string]doomed{
 		"while the model thinks": {
-			nil, 1, []kerneltest.Answer{{Calls: []string{mark(1, "")}}, {Text: "done"}}, "m1", "m1",
+			nil, 1, false, []kerneltest.Answer{{Calls: []string{mark(1, "")}}, {Text: "done"}}, "m1", "m1",
+		},
+		"while the model answers": {
+			[]kerneltest.Answer{{Calls: []string{mark(3, "")}}}, 1, true, []kerneltest.Answer{{Calls: []string{mark(1, "")}}, {Text: "done"}}, "m1", "m1",
 		},
 		"after the calls": {
-			[]kerneltest.Answer{{Calls: []string{mark(1, ""), mark(2, "")}}}, 2, []kerneltest.Answer{{Text: "done"}}, "m1 m2", "m2",
+			[]kerneltest.Answer{{Calls: []string{mark(1, ""), mark(2, "")}}}, 2, false, []kerneltest.Answer{{Text: "done"}}, "m1 m2", "m2",
 		},
 		"in the middle of a call": {
-			[]kerneltest.Answer{{Calls: []string{mark(1, ""), mark(2, `,"hang":true`)}}}, 0, []kerneltest.Answer{{Text: "done"}}, "m1 m2", "may or may not have happened",
+			[]kerneltest.Answer{{Calls: []string{mark(1, ""), mark(2, `,"hang":true`)}}}, 0, false, []kerneltest.Answer{{Text: "done"}}, "m1 m2", "may or may not have happened",
 		},
 	} {
 		for _, through := range []string{"direct", "discovery"} {
@@ -94,6 +108,7 @@ func TestTurnGoesOnAfterItsKernelWasKilled(t *testing.T) {
 type doomed struct {
 	before []kerneltest.Answer // what the model says to the kernel that dies
 	gated  int                 // which request it never answers; 0: all are answered
+	within bool                // it answers that request in part
 	after  []kerneltest.Answer // what it says to the next
 	marks  string
 	told   string // what the model is told of the calls
@@ -119,6 +134,9 @@ func killAndResume(t *testing.T, c doomed, through string) {
 	state, folder := filepath.Join(kerneltest.StateDir(t), "s"), t.TempDir()
 	model := kerneltest.NewModel(t, c.before...)
 	reached := model.StopAt(c.gated)
+	if c.within {
+		reached = model.StopWithin(c.gated)
+	}
 	write(
 		t,
 		filepath.Join(folder, "callgate.yaml"),
@@ -159,10 +177,10 @@ func killAndResume(t *testing.T, c doomed, through string) {
 }
 
 // killIt has another process run a turn, and kills it where it stands still.
-func killIt(t *testing.T, state, folder string, gated int, reached <-chan struct{}) (id string) {
+func killIt(t *testing.T, state, folder string, gated int, reached <-chan struct{}, env ...string) (id string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), doomedVar+"="+state, "CALLGATE_TEST_FOLDER="+folder)
+	cmd.Env = append(append(os.Environ(), doomedVar+"="+state, "CALLGATE_TEST_FOLDER="+folder), env...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	ok(t, err)

@@ -106,7 +106,7 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Conversation, error) {
 	}
 	if log != nil && c.session.Principal().Lane == app.EdgeLane {
 		if err := c.tasks.resume(ctx); err != nil {
-			c.Close()
+			c.release() // its tasks are those of the next opening
 			return nil, err
 		}
 	}
@@ -150,7 +150,7 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 		return nil, err
 	}
 	if log != nil {
-		if err := m.closeOpen(spec.Resume); err != nil {
+		if err := m.closeOpen(ctx, spec.Resume); err != nil {
 			return nil, err
 		}
 		if log, err = history.Open(ctx, m.Store, spec.Resume); err != nil { // its former owner may have added to it
@@ -240,14 +240,14 @@ func (m *Manager) remove(c *Conversation) {
 }
 
 // closeOpen closes a conversation that is open, unless a turn is under way.
-func (m *Manager) closeOpen(id string) error {
+func (m *Manager) closeOpen(ctx context.Context, id string) error {
 	m.mu.Lock()
 	c := m.open[id]
 	m.mu.Unlock()
 	if c == nil {
 		return nil
 	}
-	if c.turn.running() {
+	if !c.turn.idle(ctx) {
 		return runningError(id)
 	}
 	c.release()
@@ -267,7 +267,17 @@ func (m *Manager) Get(id string) (*Conversation, error) {
 
 // List returns conversations, the one last touched first; all when limit is 0.
 func (m *Manager) List(ctx context.Context, limit int) ([]history.Info, error) {
-	return m.Store.List(ctx, limit)
+	list, err := m.Store.List(ctx, limit)
+	for i, info := range list {
+		list[i] = info.As(m.running(info.ID))
+	}
+	return list, err
+}
+
+// running reports whether a turn of a conversation runs.
+func (m *Manager) running(id string) bool {
+	c, err := m.Get(id)
+	return err == nil && c.turn.running()
 }
 
 // History returns a conversation and what happened in it after an event.
@@ -277,14 +287,14 @@ func (m *Manager) History(ctx context.Context, id string, after int64) (history.
 		return info, nil, err
 	}
 	events, err := m.Store.Read(ctx, id, after)
-	return info, events, err
+	return info.As(m.running(id)), events, err
 }
 
 // Delete deletes a conversation, and what modules keep for it. The journal
 // stays.
 func (m *Manager) Delete(ctx context.Context, id string) error {
 	defer m.opening.lock(id)()
-	if err := m.closeOpen(id); err != nil {
+	if err := m.closeOpen(ctx, id); err != nil {
 		return err
 	}
 	info, err := m.Store.Get(ctx, id)

@@ -130,7 +130,7 @@ func (m *Manager) runTask(ctx context.Context, t task.Task) task.Outcome {
 	switch end.Reason {
 	case history.Done:
 		outcome.State = task.Done
-	case history.Cancelled:
+	case history.Cancelled, history.Interrupted:
 		outcome.State = task.Cancelled
 	}
 	return outcome
@@ -170,7 +170,7 @@ func (c *Conversation) work(ctx context.Context, goal string) (history.End, erro
 	switch {
 	case turns == 0:
 		return c.Send(ctx, llm.TextMessage(llm.User, goal), Watch{})
-	case last != nil && last.Reason == history.Cancelled: // by a kernel that closed
+	case last != nil && last.Reason == history.Cancelled: // by a kernel that closed, in an earlier version
 		return c.Send(ctx, llm.TextMessage(llm.User, "You were interrupted. Go on."), Watch{})
 	default:
 		return c.Resume(ctx, Watch{})

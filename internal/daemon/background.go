@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	"callgate/internal/peer"
@@ -28,7 +27,7 @@ func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
 	if err := dir.Make(); err != nil {
 		return err
 	}
-	log, err := os.OpenFile(filepath.Join(dir.String(), "kernel.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := os.OpenFile(dir.Log(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the kernel's log cannot be opened", Err: err}
 	}
@@ -48,6 +47,9 @@ func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
 		}
 		if !isHeld(dir) {
 			left--
+		}
+		if ctx.Err() != nil && isHeld(dir) {
+			return unanswered(dir)
 		}
 		if ctx.Err() != nil || left == 0 {
 			return &tool.Error{

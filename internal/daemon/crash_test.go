@@ -133,6 +133,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			}
 		}
 		wholeFiles(t, workspace)
+		noUnfinished(t, workspace)
 		noStragglers(t)
 	}
 	k, err := kernel.Open(t.Context(), kernel.Config{State: state})
@@ -241,6 +242,14 @@ func eventually(t *testing.T, what string, holds func() bool) {
 		case <-late:
 			t.Fatal("this never came: " + what)
 		}
+	}
+}
+
+// noUnfinished sees that the next start removed what the killed kernel had not finished.
+func noUnfinished(t *testing.T, workspace string) {
+	t.Helper()
+	if left, _ := filepath.Glob(filepath.Join(workspace, ".callgate-*")); len(left) > 0 {
+		t.Errorf("left in the workspace: %q", left)
 	}
 }
 

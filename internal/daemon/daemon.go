@@ -18,7 +18,6 @@ import (
 	"net/http"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"callgate/internal/daemon/httpapi"
@@ -32,6 +31,10 @@ import (
 // stops.
 const drainTimeout = 10 * time.Second
 
+// lastWords is how long what is cancelled when the daemon stops may take to say how
+// it ended.
+const lastWords = 2 * time.Second
+
 // Daemon is a serving kernel.
 type Daemon struct {
 	Kernel *kernel.Kernel
@@ -43,10 +46,11 @@ type Daemon struct {
 	outside net.Listener
 	failed  chan error
 	stopped chan struct{} // closed when a client asks the daemon to stop
+	end     func()        // ends turns and streams
 
 	background bool
 	gc         *gcTuner
-	mcpClients atomic.Int64 // MCP clients on streams
+	mcpClients clientCount // MCP clients on streams
 }
 
 // Start opens a kernel and serves it. A state directory that another process
@@ -88,6 +92,7 @@ func (d *Daemon) listen() error {
 	}
 	d.Socket = path
 	ending, end := context.WithCancel(context.Background())
+	d.end = end
 	d.api = httpapi.New(d.Kernel, httpapi.Lifecycle{
 		Context: ending, Stop: sync.OnceFunc(func() { close(d.stopped) }),
 		Background: d.background, MCPClients: &d.mcpClients,
@@ -167,10 +172,12 @@ func (d *Daemon) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	_ = d.outside.Close() // and the socket file with it
-	for d.Kernel.Sessions.Busy(os.Getpid()) && ctx.Err() == nil {
-		time.Sleep(5 * time.Millisecond)
-	}
-	err := d.server.Shutdown(ctx)
+	d.Kernel.Sessions.WaitIdle(ctx, os.Getpid())
+	d.end() // a turn says that its kernel closed, as long as its client is connected
+	left, _ := ctx.Deadline()
+	closing, cancel := context.WithDeadline(context.Background(), later(left, time.Now().Add(lastWords)))
+	defer cancel()
+	err := d.server.Shutdown(closing)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = d.server.Close() // cancels what still runs; its end is recorded
 	}
@@ -179,13 +186,20 @@ func (d *Daemon) Stop() error {
 	return errors.Join(err, d.Kernel.Close())
 }
 
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 // waitClients waits until the MCP clients on streams have left. The HTTP server
 // does not wait for them, and a client that is still served when the kernel closes
 // would use a closed kernel.
 func (d *Daemon) waitClients() {
-	for limit := time.Now().Add(drainTimeout); d.mcpClients.Load() > 0 && time.Now().Before(limit); {
-		time.Sleep(time.Millisecond)
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	d.mcpClients.waitNone(ctx)
 }
 
 // Connection connects to the kernel of a state directory: the one that runs, or
@@ -228,6 +242,7 @@ func (c *Connection) Dial(ctx context.Context) (net.Conn, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
+	began := time.Now()
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		conn, err := peer.Dial(ctx, c.dir.Socket())
 		if err == nil || tool.KindOf(err) == tool.Denied {
@@ -241,13 +256,13 @@ func (c *Connection) Dial(ctx context.Context) (net.Conn, error) {
 		if tool.KindOf(err) != tool.Conflict {
 			return nil, err
 		}
+		if time.Since(began) > stoppedAfter && peer.Stopped(c.dir.Holder()) {
+			return nil, unanswered(c.dir)
+		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return nil, tool.Errorf("daemon.Dial", tool.Unavailable,
-				"process %d holds the state directory %s, and nothing answers at its socket %s",
-				c.dir.Holder(), c.dir, c.dir.Socket()).
-				WithHint("end that process, or name another state directory with --state or CALLGATE_STATE")
+			return nil, unanswered(c.dir)
 		}
 	}
 }
@@ -257,6 +272,17 @@ func (c *Connection) InProcess() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.own != nil
+}
+
+// Warnings says what is wrong with the state directory, if the kernel runs in this
+// process. The status of another kernel says it.
+func (c *Connection) Warnings() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.own == nil {
+		return nil
+	}
+	return c.own.Kernel.Warnings()
 }
 
 // Close stops the kernel if it runs in this process.

@@ -192,7 +192,6 @@ func (g *Gate) askHuman(ctx context.Context, c *callState) error {
 	if err := g.Approvals.Submit(ctx, *c.request); err != nil {
 		return err
 	}
-	c.signalQueued() // nobody waits behind a person
 	if asked := c.caller.observer.Asked; asked != nil {
 		asked(*c.request)
 	}

@@ -68,11 +68,11 @@ func (c *callState) matchCall() (*match.Call, error) {
 	return call, nil
 }
 
-// pathParam returns the parameter that an effect takes a path from.
+// pathParam returns the parameter that an effect takes a path in the workspace from.
 func pathParam(e tool.Effect) (string, bool) {
 	kind, rest, _ := strings.Cut(e.Resource, ":{")
 	param, after, closed := strings.Cut(rest, "}")
-	return param, (kind == "file" || kind == "repo") && closed && after == "" && param != ""
+	return param, (kind == "file" || kind == "repo") && closed && after == "" && param != "" && e.Folder == ""
 }
 
 func isFolder(path string) bool {

@@ -2,171 +2,199 @@ package gate
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"sync"
 
+	"callgate/internal/gate/binding"
+	"callgate/internal/gate/lock"
+	"callgate/internal/gate/order"
 	"callgate/internal/journal"
 	"callgate/tool"
 )
 
-// CallAll carries the calls of one batch, side by side, and returns their
-// answers in the batch's order. Calls that need no human take their places in
-// the lock queue in that order before any of them starts, so that of two that
-// touch the same thing the first comes first. A call that waits for a human
-// joins the queue when it is approved: nobody waits behind a person. done,
-// unless it is nil, is given each answer as it comes, from several goroutines.
+// CallAll carries the calls of one answer and returns their results in the answer's
+// order. The law is that of internal/gate/order: calls that touch the same thing
+// happen in the model's order, and the others side by side. Humans are asked about
+// all of them at once, before any waits for another. done, unless it is nil, is given
+// each result as it comes, from several goroutines; of calls that touch the same
+// thing, the earlier one's first.
 func (g *Gate) CallAll(
 	ctx context.Context, caller *Caller, requests []CallRequest, done func(int, *tool.Result),
 ) []*tool.Result {
 	results := make([]*tool.Result, len(requests))
-	calls := make([]*callState, len(requests))
 	answer := func(i int, r *tool.Result) {
 		results[i] = r
 		if done != nil {
 			done(i, r)
 		}
 	}
-	rest := g.steps[g.stepsBeforeApproval:]
-	var running sync.WaitGroup
+	if len(requests) == 1 { // there is no order to keep
+		answer(0, g.Call(ctx, caller, requests[0]))
+		return results
+	}
+	b := batch{g, order.NewBatch(g.Limits.LockWait)}
+	calls := make([]*callState, len(requests))
 	for i, request := range requests {
 		c := g.newCall(caller, request)
-		if err := g.prepare(ctx, c); err != nil {
+		if err := b.join(ctx, c); err != nil {
 			answer(i, g.records.refuse(c, err))
 			continue
 		}
-		if !c.tool.Runtime.Control || c.tool.Runtime.Idempotent {
-			calls[i] = c
+		calls[i] = c
+	}
+	var running sync.WaitGroup
+	for i, c := range calls {
+		if c == nil {
 			continue
 		}
-		// The calls that a control tool makes take their places when they get
-		// there: the next call of the batch waits for that, and no longer.
-		queued := make(chan struct{})
-		c.how.queued = sync.OnceFunc(func() { close(queued) })
 		running.Go(func() {
-			defer c.how.queued()
-			answer(i, g.run(ctx, c, rest))
+			defer c.how.place.End()
+			answer(i, b.run(ctx, c))
 		})
-		<-queued
-	}
-	for i, c := range calls {
-		if c != nil {
-			running.Go(func() { answer(i, g.run(ctx, c, rest)) })
-		}
 	}
 	running.Wait()
 	return results
 }
 
-// prepare runs the steps before a human is asked and, where none is, takes the
-// call's place in the lock queue.
-func (g *Gate) prepare(ctx context.Context, c *callState) error {
-	for _, next := range g.steps[:g.stepsBeforeApproval] {
-		if err := next(ctx, c); err != nil {
+// batch is the calls of one answer at the gate.
+type batch struct {
+	gate  *Gate
+	order *order.Batch
+}
+
+// join runs the steps before a human is asked and gives the call its place in the
+// batch. A call whose paths lead nowhere yet, while an earlier one may change that,
+// joins unbound: it is looked at again when its turn comes.
+func (b batch) join(ctx context.Context, c *callState) error {
+	var claims []tool.Claim
+	var bind order.Bind
+	for c.how.next < b.gate.stepsBeforeApproval {
+		err := b.gate.steps[c.how.next](ctx, c)
+		if _, unbound := err.(*unboundError); unbound && b.order.Changes(anyFile()) {
+			claims = anyFile()
+			break
+		}
+		if err != nil {
 			return err
 		}
+		c.how.next++
 	}
-	if c.request != nil || len(c.claims) == 0 {
+	switch {
+	case claims != nil:
+	case c.tool.Runtime.Control:
+		claims, bind = b.bindTarget(ctx, c)
+	default:
+		claims, bind = c.claims, c.binder()
+	}
+	holder := lock.Holder{Call: c.call.ID, Tool: c.tool.ID.Dotted(), Principal: c.call.Principal.String()}
+	c.how.place = b.order.Join(holder, claims, bind)
+	return nil
+}
+
+// anyFile is what a call touches whose paths cannot be resolved.
+func anyFile() []tool.Claim {
+	return []tool.Claim{{Resource: "file:", Mode: tool.IX}, {Resource: "repo:", Mode: tool.IX}}
+}
+
+// run carries a call that has joined.
+func (b batch) run(ctx context.Context, c *callState) *tool.Result {
+	g := b.gate
+	if c.how.next < g.stepsBeforeApproval {
+		if err := g.awaitEarlier(ctx, c); err != nil {
+			return g.records.refuse(c, err)
+		}
+	}
+	return g.run(ctx, c, g.steps[c.how.next:])
+}
+
+// bindInTurn binds the call. One that a control tool makes and whose paths lead nowhere
+// yet is bound when its turn comes.
+func (g *Gate) bindInTurn(ctx context.Context, c *callState) error {
+	err := bindEffects(ctx, c)
+	if err == nil || c.how.place == nil {
+		return err
+	}
+	if err := g.awaitEarlier(ctx, c); err != nil {
+		return err
+	}
+	return bindEffects(ctx, c)
+}
+
+// binder returns the function that says what the call touches as things are then.
+func (c *callState) binder() order.Bind {
+	if len(c.claims) == 0 {
 		return nil
 	}
-	return g.locker.enqueue(c)
+	workspace, effects, args := c.caller.place.Workspace, c.tool.Runtime.Effects, c.call.Args
+	return func() ([]tool.Claim, error) { return binding.Claims(workspace, effects, args) }
 }
 
-// queueSignals lets the calls that a control tool makes tell the batch of that
-// control tool that they wait for their locks or for a human. The zero value is
-// ready.
-type queueSignals struct {
-	mu       sync.Mutex
-	byParent map[string]func()
+// forwarder is the handler of a control tool that makes one call in its own place.
+type forwarder interface {
+	// Target reads from the arguments of the control tool which call that is.
+	Target(args json.RawMessage) (name string, params json.RawMessage, err error)
 }
 
-// of returns the signal for the children of a call; nil when nobody waits.
-func (q *queueSignals) of(parent string) func() {
-	if parent == "" {
-		return nil
+// bindTarget returns what the call that a control tool will make touches: by that it
+// has its place in the order. Where this cannot be known, the call says so itself when
+// it comes to its turn.
+func (b batch) bindTarget(ctx context.Context, c *callState) ([]tool.Claim, order.Bind) {
+	f, forwards := c.tool.Handler.(forwarder)
+	if !forwards {
+		return nil, nil
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.byParent[parent]
-}
-
-// during hands the signal of a control tool's call to its children while it
-// runs. It returns the function that ends that.
-func (q *queueSignals) during(call string, signal func()) (end func()) {
-	if signal == nil {
-		return func() {}
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.byParent == nil {
-		q.byParent = map[string]func(){}
-	}
-	q.byParent[call] = signal
-	return func() {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		delete(q.byParent, call)
-	}
-}
-
-// ChildID is the ID of the call that a control tool makes in another's place.
-func ChildID(parent string) string { return parent + ".1" }
-
-// Outcome is the state of a call after a restart.
-type Outcome uint8
-
-// The outcomes.
-const (
-	NotStarted Outcome = iota // it has not touched anything: it may be made
-	Pending                   // a human has been asked, or it runs: Collect waits for its end
-	Ended                     // its result is known
-	InDoubt                   // it began, in another process, and may or may not have happened
-)
-
-// Outcome returns the state of a call, from the journal, with its result where
-// it has one. It is for callers that choose their own call IDs and come back
-// after a crash.
-func (g *Gate) Outcome(ctx context.Context, call string) (Outcome, *tool.Result, error) {
-	records, err := g.Journal.Read(ctx, journal.Query{Call: call})
+	name, params, err := f.Target(c.call.Args)
 	if err != nil {
-		return NotStarted, nil, err
+		return nil, nil
 	}
-	if !slices.ContainsFunc(records, func(r journal.Record) bool { return r.Kind == journal.Ended }) {
-		// A control tool leaves no trace before its end, but the call that it made does.
-		child, err := g.Journal.Read(ctx, journal.Query{Call: ChildID(call), Limit: 1})
+	target := &callState{caller: c.caller, call: tool.Call{Name: name, Args: params}}
+	for _, next := range []step{b.gate.resolve, b.gate.checkArgs, bindEffects} {
+		err := next(ctx, target)
+		if _, unbound := err.(*unboundError); unbound && b.order.Changes(anyFile()) {
+			return anyFile(), nil
+		}
 		if err != nil {
-			return NotStarted, nil, err
-		}
-		if len(child) > 0 {
-			return g.Outcome(ctx, ChildID(call))
+			return nil, nil // it will be refused with the reason, and touch nothing
 		}
 	}
-	outcome, approval, retry := NotStarted, "", ""
-	for _, r := range records {
-		switch r.Kind {
-		case journal.Asked:
-			if r.Ask != nil && r.Ask.Verdict != journal.Refuse {
-				approval = r.Ask.Approval
-			}
-		case journal.Begun:
-			outcome = Pending
-		case journal.Doubted:
-			outcome = InDoubt
-		case journal.Resolved:
-			if r.Resolution != nil {
-				retry = r.Resolution.Retry
-			}
-		case journal.Ended:
-			result, err := g.records.result(ctx, r)
-			return Ended, result, err
-		}
+	return target.claims, target.binder()
+}
+
+// awaitEarlier waits until the earlier calls of the same answer that touch the same
+// thing have ended. A control tool touches nothing; the call that it makes waits in
+// its place.
+func (g *Gate) awaitEarlier(ctx context.Context, c *callState) error {
+	place := c.how.place
+	if place == nil || c.tool.Runtime.Control {
+		return nil
 	}
-	if outcome == NotStarted && approval != "" {
-		if _, err := g.Approvals.Get(ctx, approval); err == nil {
-			return Pending, nil, nil
-		}
+	// A human may have edited it, or it was not known before.
+	if c.request != nil || c.call.Parent != "" && len(c.claims) > 0 {
+		place.Change(c.claims, c.binder())
 	}
-	if retry != "" && retry != call { // the kernel has made it again
-		return g.Outcome(ctx, retry)
+	defer g.locker.reportEarlier(c)()
+	if err := place.Wait(ctx); err != nil {
+		return err
 	}
-	return outcome, nil, nil
+	if !place.Rebound() || c.request != nil || c.byArguments {
+		return nil // checkBinding and the steps to come look at it
+	}
+	return g.rebind(ctx, c)
+}
+
+// rebind takes over what a call touches now, after an earlier call of its answer led
+// its paths elsewhere. What was decided must hold for that too.
+func (g *Gate) rebind(ctx context.Context, c *callState) error {
+	before := c.claims
+	if err := bindEffects(ctx, c); err != nil {
+		return err
+	}
+	if g.needsHuman(c) {
+		return changedError(c, before, "by an earlier call of the same answer, and a human must be asked about that")
+	}
+	if c.isSingleRecord() || slices.Equal(before, c.claims) {
+		return nil
+	}
+	return g.Journal.Append(g.records.ask(c, journal.Allow, c.decision.Reason))
 }

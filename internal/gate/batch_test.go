@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -69,34 +71,69 @@ func TestBatchKeepsItsOrder(t *testing.T) {
 	}
 }
 
-// Nobody in a batch waits behind a person.
-func TestBatchDoesNotWaitBehindAPerson(t *testing.T) {
+// Humans are asked about the whole batch at once. A call that touches what a call
+// before it waits to be approved for comes after that one; one that touches something
+// else does not wait, nor does anybody outside the batch.
+func TestBatchAndAPerson(t *testing.T) {
 	t.Parallel()
 	h := open(t, gate.Limits{})
-	thing := []tool.Effect{{Resource: "thing:one", Mode: tool.X}}
-	ran := make(chan struct{})
-	asking, plain := asks, writes
-	asking.Effects, plain.Effects = thing, thing
-	h.add(t, "t:asks@1.0.0", anyObject, asking, says("at last"))
-	h.add(t, "t:plain@1.0.0", anyObject, plain, func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) {
-		close(ran)
-		return tool.OK("at once", nil)
-	})
-	go func() {
-		<-ran // only then does the person answer
-		for _, r := range pending(t, h) {
+	thing := func(name string) []tool.Effect { return []tool.Effect{{Resource: "thing:" + name, Mode: tool.X}} }
+	var mu sync.Mutex
+	var order []string
+	add := func(name string, r tool.Runtime, on string, ran chan struct{}) {
+		r.Effects = thing(on)
+		h.add(t, "t:"+name+"@1.0.0", anyObject, r, func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			order = append(order, name)
+			if ran != nil {
+				close(ran)
+			}
+			return tool.OK(name, nil)
+		})
+	}
+	elsewhere, outside := make(chan struct{}), make(chan struct{})
+	add("asks", asks, "one", nil)
+	add("after", writes, "one", nil)
+	add("asks_too", asks, "one", nil)
+	add("elsewhere", writes, "two", elsewhere)
+	add("outside", writes, "one", outside)
+	var answered sync.WaitGroup
+	answered.Go(func() {
+		<-elsewhere // only then do the people answer, the later question first
+		if r := h.call(t, "t.outside", `{}`); r.Status != tool.Success {
+			t.Errorf("outside the batch: %+v", r)
+		}
+		for len(pending(t, h)) < 2 {
+			runtime.Gosched()
+		}
+		list := pending(t, h)
+		slices.SortFunc(list, func(a, b approval.Request) int { return -strings.Compare(a.Call.Name, b.Call.Name) })
+		for _, r := range list {
 			human := approval.Credential{Key: humanKey, By: "ada", PID: approval.Unknown}
 			if err := h.Approvals.Answer(context.WithoutCancel(t.Context()), human, r.ID, approval.Answer{Approve: true}); err != nil {
 				t.Error(err)
 			}
 		}
-	}()
-	results := h.CallAll(t.Context(), h.caller(), []gate.CallRequest{
-		{Name: "t.asks", Args: json.RawMessage(`{}`)}, {Name: "t.plain", Args: json.RawMessage(`{}`)},
-	}, nil)
-	if results[0].Summary != "at last" || results[1].Summary != "at once" {
-		t.Errorf("%q, %q", results[0].Summary, results[1].Summary)
+	})
+	results := h.CallAll(t.Context(), h.caller(), requests("t.asks", "t.after", "t.asks_too", "t.elsewhere"), nil)
+	answered.Wait()
+	for i, r := range results {
+		if r.Status != tool.Success {
+			t.Errorf("%d: %+v", i, r)
+		}
 	}
+	if got := strings.Join(order, " "); got != "elsewhere outside asks after asks_too" {
+		t.Errorf("they ran as %s", got)
+	}
+}
+
+// requests makes requests without arguments.
+func requests(names ...string) (all []gate.CallRequest) {
+	for _, name := range names {
+		all = append(all, gate.CallRequest{Name: name, Args: json.RawMessage(`{}`)})
+	}
+	return all
 }
 
 func pending(t *testing.T, h *harness) []approval.Request {

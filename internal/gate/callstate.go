@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/lasting"
+	"callgate/internal/gate/order"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/schema"
 	"callgate/internal/journal"
@@ -46,8 +47,9 @@ type callState struct {
 type callOptions struct {
 	noWait     bool
 	whole      bool
-	background bool   // nobody reads the result: notices for the principal can wait
-	queued     func() // called once the call waits for its locks or for a human; may be nil
+	background bool         // nobody reads the result: notices for the principal can wait
+	place      *order.Place // in its answer's order; nil: it is in none
+	next       int          // the step that a batch has come to
 }
 
 // recordStage is how far a call is recorded.
@@ -61,22 +63,17 @@ const (
 )
 
 func (g *Gate) newCall(caller *Caller, r CallRequest) *callState {
-	return &callState{
+	c := &callState{
 		caller: caller, start: time.Now(),
 		call: tool.Call{
 			ID: cmp.Or(r.ID, NewID()), Parent: r.Parent, Principal: caller.id.Principal, Name: r.Name, Args: r.Args,
 		},
-		how: callOptions{
-			noWait: r.NoWait || caller.id.NoWait, whole: r.Whole, queued: g.queued.of(r.Parent),
-		},
+		how: callOptions{noWait: r.NoWait || caller.id.NoWait, whole: r.Whole},
 	}
-}
-
-// signalQueued tells a batch that the call waits for its locks or for a human.
-func (c *callState) signalQueued() {
-	if c.how.queued != nil {
-		c.how.queued()
+	if r.Parent != "" && r.ID == ChildID(r.Parent) { // no client names its calls so
+		c.how.place = g.lent.By(r.Parent)
 	}
+	return c
 }
 
 // isSingleRecord reports whether the whole call is one record, written behind:

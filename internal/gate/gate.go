@@ -19,6 +19,8 @@
 //   - A call that changes the rules of agents is approved by itself, whatever is
 //     granted. A yes that lasts turns approve into allow and nothing else: see
 //     internal/gate/lasting.
+//   - Calls of one answer that touch the same thing happen in the model's order: see
+//     [Gate.CallAll] and internal/gate/order.
 //   - Every call that begins ends: the ended record is written whatever was
 //     cancelled, and before the answer leaves when there was an effect.
 //   - Locks are released after the handler has stopped, never before. A handler
@@ -36,6 +38,7 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/lock"
+	"callgate/internal/gate/order"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/schema"
 	"callgate/internal/journal"
@@ -56,6 +59,8 @@ type Config struct {
 	Lasting   *lasting.Store     // a human's yes that lasts; nil: none does
 	Output    *journal.OutputBus // receives what running calls print
 	Limits    Limits
+	// Unfinished names files that a handler has not completed; nil: handlers do.
+	Unfinished func(folder string) (name string)
 }
 
 // Rates counts calls against rate limits. [policy.Limiter] does it for one
@@ -122,7 +127,7 @@ type Gate struct {
 	redactor redactor
 	schemas  schema.Cache
 	doubts   doubtNotices
-	queued   queueSignals
+	lent     order.Lent
 	steps    []step
 	// stepsBeforeApproval counts the steps before a human is asked.
 	stepsBeforeApproval int
@@ -144,13 +149,13 @@ func New(c Config) *Gate {
 	}
 	g.executor = executor{
 		secrets: c.Secrets, output: c.Output, timeout: c.Limits.Timeout, grace: c.Limits.Grace,
-		queued: &g.queued, records: &g.records,
+		lent: &g.lent, records: &g.records, unfinished: c.Unfinished,
 	}
 	before := []step{
 		g.resolve,      // dotted, wire, short and misspelt names → one tool, or did-you-mean
 		authorize,      // deny · approve · allow; hidden tools do not exist
 		g.checkArgs,    // coerce what is safe, validate the rest
-		bindEffects,    // effects from arguments, paths canonical before they become lock names
+		g.bindInTurn,   // effects from arguments, paths canonical before they become lock names
 		authorizeCall,  // the rules about arguments, for those of this call
 		protectRules,   // a change of the rules needs a human, whatever is granted
 		g.applyLasting, // a human's yes that lasts: approve becomes allow
@@ -160,6 +165,7 @@ func New(c Config) *Gate {
 	g.stepsBeforeApproval = len(before)
 	g.steps = append(before,
 		g.awaitApproval,       // a human sees the exact call and may edit it; bound again, asked again if it differs
+		g.awaitEarlier,        // the calls before it in its answer that touch the same thing have ended
 		g.locker.acquireLocks, // every claim, all or none, in line, with a deadline
 		checkBinding,          // an approved call still touches what was approved
 		g.checkLasting,        // and the yes that lasts still counts

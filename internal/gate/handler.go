@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/gate/mask"
+	"callgate/internal/gate/order"
 	"callgate/internal/journal"
 	"callgate/internal/secret"
 	"callgate/tool"
@@ -27,8 +29,10 @@ type executor struct {
 	output  *journal.OutputBus // nil: nobody watches
 	timeout time.Duration      // of a handler whose tool names none
 	grace   time.Duration      // for a cancelled handler to return
-	queued  *queueSignals
+	lent    *order.Lent
 	records *recorder
+
+	unfinished func(folder string) (name string)
 }
 
 // runHandler runs the tool inside its grant and its time. A handler that fails,
@@ -46,7 +50,7 @@ func (x *executor) runHandler(ctx context.Context, c *callState) error {
 	ctx, cancel := c.lease.WithExpiry(ctx, x.timeoutOf(c))
 	defer cancel()
 	if c.tool.Runtime.Control {
-		defer x.queued.during(c.call.ID, c.how.queued)()
+		defer x.lent.Lend(c.call.ID, c.how.place)()
 	}
 	defer x.releaseLocksAfter(c)()
 	done := make(chan handlerResult, 1)
@@ -88,9 +92,12 @@ func (x *executor) setResult(ctx context.Context, c *callState, out handlerResul
 	case out.err != nil && ctx.Err() != nil:
 		e := stopReason(ctx)
 		e.Err = out.err
+		if of := settleDoubt(c, asError(name, out.err)); of.Kind == tool.InDoubt { // it says more than why it was stopped
+			e.Kind, e.Hint = of.Kind, of.Hint
+		}
 		c.result = failureResult(c.call.ID, e)
 	case out.err != nil:
-		c.result = failureResult(c.call.ID, asError(name, out.err))
+		c.result = failureResult(c.call.ID, withSchema(c, settleDoubt(c, asError(name, out.err))))
 	case out.result == nil:
 		e := tool.Errorf(name, tool.Internal, "the tool returned neither a result nor an error")
 		c.result = failureResult(c.call.ID, e)
@@ -102,11 +109,28 @@ func (x *executor) setResult(ctx context.Context, c *callState, out handlerResul
 		if result.Status == "" {
 			result.Status = tool.Success
 		}
+		if e := result.Error; e != nil && e.Kind == tool.InDoubt {
+			result.Error = settleDoubt(c, e)
+			if result.Summary == e.Error() {
+				result.Summary = result.Error.Error()
+			}
+		}
 		c.result = &result
 		if succeeded := c.caller.observer.Succeeded; succeeded != nil && result.Status == tool.Success {
 			succeeded(c.tool)
 		}
 	}
+}
+
+// withSchema adds the schema and an example to a handler's error about arguments: the
+// schema let them pass, and the tool's own type did not.
+func withSchema(c *callState, e *tool.Error) *tool.Error {
+	if e.Kind != tool.Invalid || len(e.Fields) == 0 || e.Schema != nil || c.schema == nil {
+		return e
+	}
+	out := *e
+	out.Schema, out.Example = c.schema.Raw(), c.schema.Example()
+	return &out
 }
 
 // stopReason says why a handler's context ended.
@@ -166,7 +190,7 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 	grant := tool.Grant{
 		Workspace: at.Workspace, Root: at.Root, Relaxed: at.Relaxed,
 		HiddenFiles: at.HiddenFiles, HiddenPaths: at.HiddenPaths,
-		Network: r.Network, Secrets: secrets, Claims: c.claims, Settings: settings,
+		Network: r.Network, Secrets: secrets, Claims: c.claims, Settings: settings, Unfinished: x.unfinished,
 	}
 	if r.SideEffect.Durable() { // what only reads is given nothing to write
 		grant.ReadOnlyPaths = at.rules().ReadOnly(c.ruleFiles)
@@ -187,23 +211,48 @@ func (x *executor) liveOutput(c *callState) (emit func(stream string, chunk []by
 		return nil, func() {}
 	}
 	var mu sync.Mutex // a handler may print from several goroutines
-	streams := map[string]*secret.Stream{}
+	streams := map[string]*liveStream{}
 	emit = func(name string, chunk []byte) {
 		mu.Lock()
 		s := streams[name]
 		if s == nil {
-			s = x.secrets.Stream(func(text []byte) { x.output.Publish(c.call.ID, name, text) })
+			s = x.liveStream(c, name)
 			streams[name] = s
 		}
 		mu.Unlock()
-		_, _ = s.Write(chunk)
+		_, _ = s.secrets.Write(chunk)
 	}
 	return emit, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, name := range slices.Sorted(maps.Keys(streams)) {
-			_ = streams[name].Close()
+			streams[name].close()
 		}
+	}
+}
+
+// liveStream is one stream of a running call's output: scrubbed of secrets, then
+// masked as the app wants its results.
+type liveStream struct {
+	secrets *secret.Stream
+	mask    *mask.Stream // nil: the app masks nothing
+}
+
+func (x *executor) liveStream(c *callState, name string) *liveStream {
+	publish := func(text []byte) { x.output.Publish(c.call.ID, name, text) }
+	s := &liveStream{}
+	if app := c.caller.modules.Mask; app != nil {
+		s.mask = mask.NewStream(app, publish)
+		publish = func(text []byte) { _, _ = s.mask.Write(text) }
+	}
+	s.secrets = x.secrets.Stream(publish)
+	return s
+}
+
+func (s *liveStream) close() {
+	_ = s.secrets.Close()
+	if s.mask != nil {
+		_ = s.mask.Close()
 	}
 }
 

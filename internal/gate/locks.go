@@ -76,9 +76,6 @@ func (l *locker) enqueue(c *callState) (err error) {
 // acquireLocks takes every claim, all or none, in line.
 func (l *locker) acquireLocks(ctx context.Context, c *callState) (err error) {
 	if len(c.claims) == 0 {
-		if !c.tool.Runtime.Control {
-			c.signalQueued()
-		}
 		lease, err := lock.Unlocked(ctx)
 		if err != nil {
 			return err
@@ -91,14 +88,13 @@ func (l *locker) acquireLocks(ctx context.Context, c *callState) (err error) {
 			return err
 		}
 	}
-	c.signalQueued()
 	defer l.reportWait(c)()
 	c.lease, err = c.ticket.Wait(ctx)
 	return err
 }
 
-// lockWaitNotice is how long a call waits for its locks before its watchers
-// learn for whom.
+// lockWaitNotice is how long a call waits for its locks, or for its turn, before its
+// watchers learn for whom.
 const lockWaitNotice = 500 * time.Millisecond
 
 // reportWait publishes who blocks a call that waits for long. It returns
@@ -107,9 +103,7 @@ func (l *locker) reportWait(c *callState) (stop func()) {
 	if _, waits := c.ticket.BlockedBy(); !waits || l.output == nil {
 		return func() {}
 	}
-	reported := make(chan struct{})
-	timer := time.AfterFunc(lockWaitNotice, func() {
-		defer close(reported)
+	return afterNotice(func() {
 		by, waits := c.ticket.BlockedBy()
 		if !waits {
 			return
@@ -121,9 +115,33 @@ func (l *locker) reportWait(c *callState) (stop func()) {
 		text := fmt.Appendf(nil, "waiting for %.200s: %s %s\n", by.Resource, by.Holder, what)
 		l.output.Publish(c.call.ID, "waiting", l.secrets.Scrub(text))
 	})
+}
+
+// reportEarlier publishes for which earlier call of its answer a call waits for long.
+// It returns the function that stops the clock.
+func (l *locker) reportEarlier(c *callState) (stop func()) {
+	if _, waits := c.how.place.Ahead(); !waits || l.output == nil {
+		return func() {}
+	}
+	return afterNotice(func() {
+		if earlier, waits := c.how.place.Ahead(); waits {
+			const text = "waiting for %s, which stands before this call in the same answer and touches the same thing\n"
+			l.output.Publish(c.call.ID, "waiting", l.secrets.Scrub(fmt.Appendf(nil, text, earlier)))
+		}
+	})
+}
+
+// afterNotice tells the watchers of a call, once it has waited for long. It returns
+// the function that stops the clock.
+func afterNotice(tell func()) (stop func()) {
+	told := make(chan struct{})
+	timer := time.AfterFunc(lockWaitNotice, func() {
+		defer close(told)
+		tell()
+	})
 	return func() {
 		if !timer.Stop() {
-			<-reported // it does not block, and nothing is published after the call
+			<-told // it does not block, and nothing is published after the call
 		}
 	}
 }
@@ -138,6 +156,9 @@ func (l *locker) release(c *callState) {
 	case c.handlerDone == nil:
 		c.lease.Release()
 	default:
+		if c.how.place != nil {
+			c.how.place.StillRuns(c.handlerDone)
+		}
 		go func() {
 			<-c.handlerDone
 			c.lease.Release()

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -75,6 +76,7 @@ func (w *recorder) recordEnded(ctx context.Context, c *callState) error {
 	ctx = context.WithoutCancel(ctx)
 	r := c.record(journal.Ended)
 	r.End = w.endSection(c)
+	doubt := w.recordDoubt(c, r.End)
 	c.stage = recordedEnded
 	if c.isSingleRecord() {
 		r.Ask = w.askSection(c, journal.Allow, c.decision.Reason)
@@ -83,7 +85,8 @@ func (w *recorder) recordEnded(ctx context.Context, c *callState) error {
 		}
 		return nil
 	}
-	if _, err := w.journal.Commit(ctx, r); err != nil {
+	_, err := w.journal.Commit(ctx, r)
+	if err = cmp.Or(doubt, err); err != nil {
 		// The journal keeps the record and tries again; until then nobody may
 		// take the effect for recorded.
 		c.result = failureResult(c.call.ID, &tool.Error{

@@ -23,6 +23,7 @@ func (g *Gate) redact(_ context.Context, c *callState) error {
 	if !c.how.background {
 		r.Warnings = append(r.Warnings, g.doubts.take(noticeKeyOf(c.call.Principal, c.caller.place.Workspace))...)
 	}
+	g.redactor.checkArtifact(r)
 	repeated := repeatsPayload(r) // before anything in either is replaced
 	g.redactor.scrub(r)
 	if app := c.caller.modules.Mask; app != nil {
@@ -48,6 +49,21 @@ type redactor struct {
 	artifacts *artifact.Store
 	secrets   *secret.Vault
 	limit     int // bytes of a result whose tool names no limit
+}
+
+// checkArtifact takes back a handler's own ref to an artifact that nobody can read: a
+// model would be told that something was kept which was not.
+func (w *redactor) checkArtifact(r *tool.Result) {
+	if r.ArtifactRef == "" {
+		return
+	}
+	found, err := w.artifacts.Open(context.Background(), r.ArtifactRef)
+	if err == nil {
+		_ = found.Close()
+		return
+	}
+	r.ArtifactRef = ""
+	r.Warnings = append(r.Warnings, "the tool names an artifact that is not here; nothing was kept under that name")
 }
 
 // scrub takes secrets out of everything a model or a log will see.

@@ -78,11 +78,16 @@ func (g *Gate) rateLimit(_ context.Context, c *callState) error {
 // bindEffects turns the tool's effects into claims on canonical resources, and
 // finds out whether they change rules.
 func bindEffects(_ context.Context, c *callState) error {
-	claims, err := binding.Claims(c.caller.place.Workspace, c.tool.Runtime.Effects, c.call.Args)
+	claims, err := binding.OfCall(c.caller.place.Workspace, c.tool, c.call.Args)
 	if err != nil {
-		return err
+		return &unboundError{err}
 	}
 	c.claims = claims
 	c.ruleFiles = c.caller.place.rules().Changed(claims)
 	return nil
 }
+
+// unboundError ends a call whose paths lead nowhere.
+type unboundError struct{ error }
+
+func (u *unboundError) Unwrap() error { return u.error }

@@ -14,7 +14,9 @@ type Resolution struct {
 	Retry    string `json:"retry,omitempty"` // the call that was made in its place
 }
 
-// Doubts returns the Doubted records that nobody has resolved, oldest first.
+// Doubts returns the Doubted records that nobody has resolved, oldest first: of
+// calls that an earlier start of the kernel never ended, and of calls that ended
+// with the kind in_doubt. An ended record resolves nothing.
 func (j *Journal) Doubts(ctx context.Context) ([]Record, error) {
 	resolved := make(map[string]bool)
 	for row, err := range walk(ctx, j.store, Query{Kind: Resolved}) {

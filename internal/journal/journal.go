@@ -23,6 +23,7 @@ type Options struct {
 	MaxEpochRecords uint64             // and one longer than this; 0: 1,000,000
 	Delay           time.Duration      // how long an appended record may wait for others; 0: 20 ms
 	Backlog         int                // bytes of records that may wait in memory; 0: 32 MiB
+	HoldLoss        bool               // a journal that lost records takes none before AcceptLoss
 }
 
 func (o Options) withDefaults() Options {
@@ -73,6 +74,9 @@ func Open(ctx context.Context, store Store, opts Options) (*Journal, error) {
 		waiters: sync.Pool{New: func() any { return newWaiter() }},
 	}
 	j.queue = newQueue(opts, w.head.seq)
+	if opts.HoldLoss && w.cut != nil && w.cut.Anchor > 0 {
+		j.queue.loss = lossError(w.cut, opts.Anchor)
+	}
 	w.queue = j.queue
 	go w.run()
 	return j, nil

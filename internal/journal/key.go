@@ -2,16 +2,11 @@ package journal
 
 import (
 	"crypto/ed25519"
-	"crypto/rand"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
-	"runtime"
-	"strings"
 
-	"callgate/internal/durable"
+	"callgate/internal/journal/keyfile"
 	"callgate/tool"
 )
 
@@ -28,51 +23,14 @@ func (o Options) signingKey(create bool) (ed25519.PrivateKey, error) {
 	case o.KeyFile == "":
 		return nil, nil
 	}
-	key, err := readKey(o.KeyFile)
+	key, err := keyfile.Read(o.KeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		if !create {
 			return nil, nil
 		}
-		return makeKey(o.KeyFile)
+		return keyfile.Make(o.KeyFile)
 	}
 	return key, err
-}
-
-func readKey(path string) (ed25519.PrivateKey, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, keyError(tool.Denied, nil, "the journal's signing key can be read by others").
-			WithHint("chmod 600 %s", path)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, keyError(tool.Unavailable, err, "the journal's signing key cannot be read")
-	}
-	seed, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil || len(seed) != ed25519.SeedSize {
-		return nil, keyError(tool.Invalid, err, "the journal's signing key is damaged").
-			WithHint("restore %s from a copy", path)
-	}
-	return ed25519.NewKeyFromSeed(seed), nil
-}
-
-// makeKey makes a key file. Of two makers the first wins.
-func makeKey(path string) (ed25519.PrivateKey, error) {
-	_, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		return nil, keyError(tool.Internal, err, "no signing key can be made")
-	}
-	err = durable.Create(path, []byte(base64.StdEncoding.EncodeToString(key.Seed())+"\n"), 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return readKey(path)
-	}
-	if err != nil {
-		return nil, keyError(tool.Unavailable, err, "the journal's signing key cannot be written")
-	}
-	return key, nil
 }
 
 func keyError(kind tool.Kind, err error, message string) *tool.Error {

@@ -74,6 +74,7 @@ type queue struct {
 	busy      bool          // the writer has a batch in hand
 	closed    bool          // nothing more is taken
 	finished  bool          // nothing more is written
+	loss      error         // records were lost, and nobody has accepted that
 	recovered bool          // the doubts of earlier starts are in the queue or settled
 	last      uint64        // the Seq of the last record on disk
 	tried     chan struct{} // closed after each attempt; nil until somebody asks
@@ -132,7 +133,7 @@ func (q *queue) put(ctx context.Context, e entry, urgent bool) error {
 func (q *queue) putDoubts(doubts []Record) ([]*waiter, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if err := q.refuses(entry{mark: true}); err != nil {
+	if err := q.refuses(entry{keep: true, wait: &waiter{}}); err != nil {
 		return nil, err
 	}
 	waiters := make([]*waiter, len(doubts))
@@ -157,6 +158,8 @@ func (q *queue) refuses(e entry) error {
 		return &tool.Error{
 			Op: "journal.Append", Kind: tool.Unavailable, Message: "the journal is closed", Hint: "start the kernel again",
 		}
+	case q.loss != nil && !e.mark:
+		return q.loss
 	case q.full(e):
 		return unavailable(q.failing, "the record was not taken: the journal cannot write, and its backlog is full")
 	}

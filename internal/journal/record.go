@@ -18,7 +18,7 @@ const (
 	Answered Kind = "answered" // a human answered an approval
 	Begun    Kind = "begun"    // write-ahead: the handler is about to run
 	Ended    Kind = "ended"    // how the call ended
-	Doubted  Kind = "doubted"  // begun in an earlier start of the kernel, never ended
+	Doubted  Kind = "doubted"  // begun and never ended, or about to end without anybody knowing what it did
 	Resolved Kind = "resolved" // a doubt ended: a human looked, or the call was made again
 	Noted    Kind = "noted"    // something about a call worth keeping: a lock released early
 	Dropped  Kind = "dropped"  // older epochs were removed by pruning

@@ -9,6 +9,8 @@ import (
 	"hash"
 	"io/fs"
 	"time"
+
+	"callgate/internal/journal/keyfile"
 )
 
 // NoTrailer says what is wrong with an export that has no trailer. Exports made
@@ -108,7 +110,7 @@ func (t *tally) finish(key ed25519.PrivateKey) ExportTrailer {
 // PublicKey returns the public part of the key in a file; nil when there is no
 // such file.
 func PublicKey(file string) (ed25519.PublicKey, error) {
-	key, err := readKey(file)
+	key, err := keyfile.Read(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

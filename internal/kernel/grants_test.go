@@ -257,10 +257,18 @@ func TestYesToAToolOfAnApp(t *testing.T) {
 	want(t, kerneltest.OpenAccepted(t, k, elsewhere), tool.Waiting, call)
 }
 
+// noTerminals are processes of which none has a terminal.
+type noTerminals struct{}
+
+func (noTerminals) Descends(pid, from int) bool { return pid == from }
+func (noTerminals) Session(int) (int, bool)     { return 0, false }
+
 // Patterns that a person approved again and again and never denied are proposed.
 func TestSuggestedGrants(t *testing.T) {
 	t.Parallel()
-	k := kerneltest.Open(t, kerneltest.StateDir(t), riskyTools(t)...)
+	k := kerneltest.OpenWith(t, kernel.Config{
+		State: kerneltest.StateDir(t), Tools: riskyTools(t), Lineage: noTerminals{},
+	})
 	s := kerneltest.OpenSession(t, k, folderIn(t, "here"))
 	human := kerneltest.Human(t, k)
 	for _, c := range []struct {
@@ -286,8 +294,12 @@ func TestSuggestedGrants(t *testing.T) {
 	if found[0].Approved != 4 || len(found[0].Examples) != 3 {
 		t.Errorf("the first is %+v", found[0])
 	}
-	if _, err := k.Grants.Keep(t.Context(), approval.Credential{}, found[0].Grant); tool.KindOf(err) != tool.Denied {
-		t.Errorf("somebody without authority kept one: %v", err)
+	for name, who := range map[string]approval.Credential{
+		"nobody": {}, "a program with the key, without a terminal": {Key: human.Key, By: human.By, PID: os.Getppid()},
+	} {
+		if _, err := k.Grants.Keep(t.Context(), who, found[0].Grant); tool.KindOf(err) != tool.Denied {
+			t.Errorf("%s kept one: %v", name, err)
+		}
 	}
 	_, err = k.Grants.Keep(t.Context(), human, found[0].Grant)
 	kerneltest.OK(t, err)

@@ -39,6 +39,7 @@ import (
 	"callgate/internal/statedir"
 	"callgate/internal/storage"
 	"callgate/internal/token"
+	"callgate/internal/unfinished"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -69,6 +70,7 @@ type parts struct {
 	state      *statedir.Held
 	log        *slog.Logger
 	database   storage.Driver
+	unfinished *unfinished.Notes
 	helpers    *sandbox.Helpers
 	vault      *secret.Vault
 	gate       *gate.Gate
@@ -134,12 +136,15 @@ func (k *Kernel) openStores(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	k.log = slog.New(k.vault.LogHandler(k.log.Handler()))
+	if k.unfinished, err = unfinished.Open(k.state.String()); err != nil {
+		k.log.Warn("unfinished files of an earlier kernel cannot be removed now", "error", err)
+	}
 	if err := k.vault.Problem(); err != nil {
 		k.log.Warn("the secret store cannot be used now", "error", err)
 	}
 	k.Artifacts = artifact.New(k.database.Stores().Blobs)
 	k.Journal, err = journal.Open(ctx, k.database.Stores().Journal, journal.Options{
-		Anchor: k.state.Anchor(), KeyFile: k.state.JournalKey(), Kernel: version.Version,
+		Anchor: k.state.Anchor(), KeyFile: k.state.JournalKey(), Kernel: version.Version, HoldLoss: true,
 	})
 	return err
 }
@@ -168,7 +173,7 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) error {
 	k.gate = gate.New(gate.Config{
 		Tools: k.Tools, Journal: k.Journal, Locks: gate.LocalLocks(k.Locks), Rates: &policy.Limiter{},
 		Approvals: k.Approvals, Artifacts: k.Artifacts, Secrets: k.vault, Output: k.Output, Limits: cfg.Limits,
-		Lasting: k.Grants.Store,
+		Lasting: k.Grants.Store, Unfinished: k.unfinished.Name,
 	})
 	return nil
 }
@@ -245,6 +250,15 @@ func (k *Kernel) recover(ctx context.Context) error {
 		CheckEdit: k.gate.CheckEdit, Settled: k.gate.RecordAnswer, Orphaned: k.recovery.Finish,
 		NewGrant: lasting.NewID, Remember: k.Grants.Remember,
 	})
+	if loss := k.Journal.Loss(); loss != nil {
+		k.log.Error("no call runs", "error", loss)
+		return nil // AcceptLoss goes on here
+	}
+	return k.goOn(ctx)
+}
+
+// goOn goes on with what an earlier process left: calls, approvals and tasks.
+func (k *Kernel) goOn(ctx context.Context) error {
 	if err := k.recovery.Run(ctx); err != nil {
 		return err
 	}
@@ -368,6 +382,9 @@ func (k *Kernel) close() error {
 	}
 	if k.database != nil {
 		errs = append(errs, k.database.Close())
+	}
+	if k.unfinished != nil {
+		errs = append(errs, k.unfinished.Close())
 	}
 	errs = append(errs, k.state.Release())
 	k.helpers.Close() // no helper waits for a command that will not come

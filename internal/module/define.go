@@ -42,8 +42,6 @@ func Example(note, args string) tool.Example {
 // Args decodes a call's arguments, which the kernel has already checked against
 // the schema. An error names the operation op.
 func Args[In any](op string, call tool.Call) (in In, err error) {
-	if err := json.Unmarshal(call.Args, &in); err != nil {
-		return in, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the arguments do not fit " + op, Err: err}
-	}
-	return in, nil
+	err = tool.DecodeArgs(op, call.Args, &in)
+	return in, err
 }

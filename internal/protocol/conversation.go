@@ -61,7 +61,7 @@ type ConversationInfo struct {
 	Turns     int       `json:"turns"`
 	ToolCalls int       `json:"tool_calls_count"`
 	Usage     llm.Usage `json:"usage"`
-	Last      EndReason `json:"last,omitempty"` // how the last turn ended; "": it goes on, or was broken off
+	Last      EndReason `json:"last,omitempty"` // how the last turn ended; "": it runs, or there was none
 }
 
 // Skill is a skill of the app, as people choose it.
@@ -163,12 +163,13 @@ type EndReason string
 
 // The reasons.
 const (
-	EndDone      EndReason = "done"      // the model had answered
-	EndMaxTurns  EndReason = "max_turns" // the model had been asked as often as it may
-	EndStuck     EndReason = "stuck"     // the same thing failed over and over
-	EndTimedOut  EndReason = "timeout"   // its time ran out
-	EndCancelled EndReason = "cancelled" // the user stopped it
-	EndFailed    EndReason = "error"     // the model could not be asked
+	EndDone        EndReason = "done"        // the model had answered
+	EndMaxTurns    EndReason = "max_turns"   // the model had been asked as often as it may
+	EndStuck       EndReason = "stuck"       // the same thing failed over and over
+	EndTimedOut    EndReason = "timeout"     // its time ran out
+	EndCancelled   EndReason = "cancelled"   // the user stopped it
+	EndInterrupted EndReason = "interrupted" // its client or its kernel went away; it can be resumed
+	EndFailed      EndReason = "error"       // the model could not be asked
 )
 
 // Compaction is how a conversation was made shorter for its model.

@@ -20,6 +20,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // refactoring cannot change what kernels and clients of one version exchange.
 func TestWire(t *testing.T) {
 	bodies := map[string]any{
+		"accept_loss":       protocol.AcceptLoss{},
 		"agent_surface":     protocol.AgentSurface{},
 		"answer":            protocol.Answer{},
 		"approval":          protocol.Approval{},

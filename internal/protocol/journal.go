@@ -38,7 +38,7 @@ const (
 	RecordKindAnswered RecordKind = "answered" // a human answered an approval
 	RecordKindBegun    RecordKind = "begun"    // the handler is about to run
 	RecordKindEnded    RecordKind = "ended"    // how it ended
-	RecordKindDoubted  RecordKind = "doubted"  // it began in an earlier process and never ended
+	RecordKindDoubted  RecordKind = "doubted"  // it began and never ended, or ended in doubt
 	RecordKindResolved RecordKind = "resolved" // a doubt was resolved
 	RecordKindNoted    RecordKind = "noted"    // a remark about a call
 	RecordKindPruned   RecordKind = "dropped"  // older epochs were removed
@@ -185,6 +185,11 @@ type VerifyProblem struct {
 type ResolveDoubt struct {
 	Happened bool   `json:"happened"`
 	By       string `json:"by,omitempty"`
+}
+
+// AcceptLoss says who accepts that records were lost.
+type AcceptLoss struct {
+	By string `json:"by,omitempty"`
 }
 
 // Prune asks that epochs which ended before a time be removed.

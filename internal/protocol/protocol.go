@@ -20,6 +20,7 @@ const Version = 2
 // The routes, in the form of http.ServeMux.
 const (
 	RouteStatus       = "GET /v1/status"
+	RoutePing         = "GET /v1/ping" // a sign of life, which waits for nothing
 	RouteStop         = "POST /v1/stop"
 	RouteAppSchema    = "GET /v1/app/schema"     // of app files, for editors
 	RouteMCP          = "POST /v1/mcp"           // becomes a stream of MCP messages, one a line
@@ -52,6 +53,7 @@ const (
 	RouteDoubts       = "GET /v1/doubts"
 	RouteResolve      = "POST /v1/doubts/{call}"
 	RoutePrune        = "POST /v1/journal/prune"
+	RouteAcceptLoss   = "POST /v1/journal/accept-loss"
 	RouteArtifact     = "GET /v1/artifacts/{ref}"
 )
 
@@ -73,6 +75,7 @@ type Status struct {
 	// needs it, and a client of another version may end it.
 	Background bool     `json:"background,omitempty"`
 	Problems   []string `json:"problems,omitempty"` // sources that could not bring their tools
+	Warnings   []string `json:"warnings,omitempty"` // what is wrong with the state directory, and what to do
 }
 
 // MCPClient is an MCP client that a bridge speaks for.

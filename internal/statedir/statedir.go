@@ -68,6 +68,7 @@ func (d Dir) JournalKey() string { return filepath.Join(string(d), "journal.key"
 func (d Dir) Secrets() string    { return filepath.Join(string(d), "secrets.box") }
 func (d Dir) Servers() string    { return filepath.Join(string(d), "mcp") }
 func (d Dir) Vectors() string    { return filepath.Join(string(d), "vectors") }
+func (d Dir) Log() string        { return filepath.Join(string(d), "kernel.log") }
 func (d Dir) humanKey() string   { return filepath.Join(string(d), "human.key") }
 func (d Dir) lockFile() string   { return filepath.Join(string(d), "lock") }
 
@@ -131,9 +132,11 @@ func (d Dir) Hold() (*Held, error) {
 		return nil, tool.Errorf(op, tool.Conflict, "process %d already serves %s", holder, d).
 			WithHint("use it as a client, or name another state directory with --state")
 	}
-	// The holder's number is for people; the lock itself decides.
-	if err := f.Truncate(0); err == nil {
-		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	// The holder's number is for people; the lock itself decides. It is written over
+	// the old one: a full disk has no space for a file that was emptied first.
+	number := strconv.Itoa(os.Getpid()) + "\n"
+	if _, err := f.WriteAt([]byte(number), 0); err == nil {
+		_ = f.Truncate(int64(len(number)))
 	}
 	return &Held{d, f}, nil
 }

@@ -117,8 +117,8 @@ func (c *chat) showHistory(m historyMsg) tea.Cmd {
 	for _, text := range c.view.showHistory(m.history.Log) {
 		c.composer.field.Remember(text)
 	}
-	if info := c.conv.About.Info; info.Turns > 0 && info.Last == "" {
-		c.view.note("the last turn was broken off: it goes on")
+	if info := c.conv.About.Info; info.Last == protocol.EndInterrupted {
+		c.view.note("the last turn was interrupted: it goes on")
 		return c.view.begin(c.ctx, c.conv.Resume)
 	}
 	return loadMemory(c.ctx, c.conv)

@@ -133,10 +133,10 @@ func TestResumeEarlierConversation(t *testing.T) {
 
 func TestBrokenTurnIsResumed(t *testing.T) {
 	t.Parallel()
-	resumed := func(k *scriptedKernel, o *Options) { k.history, o.Resume = earlierConversation(""), "t2" }
+	resumed := func(k *scriptedKernel, o *Options) { k.history, o.Resume = earlierConversation(protocol.EndInterrupted), "t2" }
 	runChat(t, resumed, func(h *harness) {
 		h.settle()
-		h.wantShown("> what is here?", "the last turn was broken off: it goes on", "working")
+		h.wantShown("> what is here?", "the last turn was interrupted: it goes on", "working")
 		if h.kernel.resumed != 1 {
 			t.Fatalf("it was taken up %d times", h.kernel.resumed)
 		}

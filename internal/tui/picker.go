@@ -54,7 +54,7 @@ func (p *picker) rows(now time.Time, width, height int) []string {
 	from := max(0, min(p.at-height/2, len(p.list)-height))
 	for i := from; i < len(p.list) && i < from+height; i++ {
 		t := p.list[i]
-		last := string(cmp.Or(t.Last, "broken off"))
+		last := string(cmp.Or(t.Last, "running"))
 		about := termtext.OneLine(t.App + "/" + t.Agent + " " + last + " " + t.ID)
 		line := fmt.Sprintf("%-9s %s  %s", transcript.Duration(now.Sub(t.Updated)), termtext.OneLine(t.Title), about)
 		if i == p.at {

@@ -324,7 +324,7 @@ func TestKilledDuringATurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	p = project.run(t, 90, 24, nil, "chat", "--resume", id)
-	p.want(`> run the command "echo begun; sleep 300"`, "the last turn was broken off: it goes on",
+	p.want(`> run the command "echo begun; sleep 300"`, "the last turn was interrupted: it goes on",
 		"may or may not have happened")
 	p.enter("/quit")
 	p.wantExit(0)

@@ -297,6 +297,8 @@ func (v *turnView) turnEnded(end protocol.TurnEnd) {
 	case protocol.EndDone:
 	case protocol.EndCancelled:
 		v.note("stopped")
+	case protocol.EndInterrupted:
+		v.bad("the turn was interrupted: " + end.Error + "; it goes on when the conversation is opened again")
 	default:
 		v.bad("the turn ended early (" + string(end.Reason) + "): " + end.Error)
 	}

@@ -103,9 +103,9 @@ var full = app.Server{
 	Isolation: app.Isolation{Mode: "sandboxed", Network: true, Readable: []string{"/r"}, Writable: []string{"/w"}},
 	Tools: map[string]app.ServerTool{"t": {
 		Risk: tool.High, SideEffect: tool.Write, Idempotent: true, Off: true,
-		Effects: []tool.Effect{{Resource: "r:{a}", Mode: tool.X, When: "w", Unless: []string{"u"}}},
+		Effects: []tool.Effect{{Resource: "r:{a}", Mode: tool.X, When: "w", Unless: []string{"u"}, Folder: "/f"}},
 	}},
-	FromUser: true, Everywhere: true, Hide: strings.ToUpper,
+	Origin: app.ServerOrigin{FromUser: true, Everywhere: true, Hide: strings.ToUpper},
 }
 
 // Every field of a server is written, in both styles.
@@ -113,6 +113,8 @@ func TestEveryField(t *testing.T) {
 	whole(t, "Server", reflect.ValueOf(full))
 	full := full
 	full.FromUser, full.Everywhere, full.Hide = false, false, nil // where it was read, which no file says
+	effects := full.Tools["t"].Effects
+	effects[0].Folder = "" // nor where a tool works
 	program, remote := full, full
 	program.URL, program.Transport, program.Headers, program.OAuth = "", "stdio", nil, nil
 	remote.Command, remote.Args, remote.Env, remote.Dir = "", nil, nil, ""

@@ -60,16 +60,12 @@ func (l *list) run(ctx context.Context, _ []string) error {
 			state = ""
 		}
 		found, err := k.Approvals(ctx, state)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case l.JSON:
-			return l.WriteJSON(found)
-		case len(found) == 0:
-			l.Status("nothing waits for a human")
-			return nil
 		}
-		return command.WriteError(l.Style(l.Stdout).Approvals(l.Stdout, found))
+		return command.WriteList(l.Env, found, "nothing waits for a human", func() error {
+			return l.Style(l.Stdout).Approvals(l.Stdout, found)
+		})
 	})
 }
 

@@ -124,7 +124,8 @@ func notStarted(dir statedir.Dir, printed, logged string) error {
 		text := strings.TrimSpace(tool.Truncate(printed + logged))
 		return tool.Errorf(op, tool.Unavailable, "the kernel did not start: %s", text).WithHint("see callgate doctor")
 	case said.Error.Kind == tool.Conflict:
-		return tool.Errorf(op, tool.Conflict, "another process holds %s and does not answer", dir)
+		return tool.Errorf(op, tool.Conflict, "process %d holds %s and does not answer", dir.Holder(), dir).
+			WithHint("callgate down --force ends it")
 	}
 	return said.Error
 }

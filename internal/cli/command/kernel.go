@@ -21,7 +21,8 @@ type Kernel struct {
 	dir       statedir.Dir
 	inProcess func() bool
 	end       func() error
-	proved    bool // a person has typed a code
+	warnings  func() []string // of a kernel in this process; nil: its status says them
+	proved    bool            // a person has typed a code
 }
 
 // InProcess reports whether the kernel ends with this command.
@@ -38,12 +39,30 @@ func (e *Env) handshake(ctx context.Context, k *Kernel, o client.Options, key bo
 			return err
 		}
 	}
+	o.Kernel, o.Say = KernelProcess(k.dir), func(text string) { e.Status("callgate: %s", text) }
 	k.Client = client.New(o)
-	if k.inProcess() {
+	if k.inProcess() && k.warnings != nil {
+		e.warn(k.warnings())
 		return nil
 	}
-	_, err = k.Status(ctx)
+	status, err := k.Status(ctx)
+	if err == nil {
+		e.warn(status.Warnings)
+	}
 	return err
+}
+
+// warn says what is wrong with the state directory, whatever the command is.
+func (e *Env) warn(warnings []string) {
+	for _, w := range warnings {
+		e.Status("callgate: %s", w)
+	}
+}
+
+// KernelProcess is where the kernel of a state directory is found, for a client that
+// asks it for a sign of life.
+func KernelProcess(dir statedir.Dir) client.Process {
+	return client.Process{Socket: dir.Socket, Holder: dir.Holder}
 }
 
 func (k *Kernel) close() error {
@@ -72,22 +91,9 @@ func (k *Kernel) FindApproval(ctx context.Context, id string) (protocol.Approval
 		if err != nil {
 			return r, err
 		}
-		var found []protocol.Approval
-		for _, r := range list {
-			if strings.HasPrefix(r.ID, id) {
-				found = append(found, r)
-			}
-		}
-		if len(found) == 1 {
-			return found[0], nil
-		}
-		if len(found) > 1 {
-			e := tool.Errorf("cli.find", tool.Ambiguous, "%d approvals begin with %s", len(found), tool.Truncate(id)).
-				WithHint("write more of the ID")
-			for _, r := range found[:min(len(found), 10)] {
-				e.Similar = append(e.Similar, r.ID)
-			}
-			return r, e
+		found, ok, err := FindByPrefix(list, id, "approvals", func(r protocol.Approval) string { return r.ID })
+		if ok || err != nil {
+			return found, err
 		}
 	}
 	return r, tool.Errorf("cli.find", tool.NotFound, "there is no approval %s", tool.Truncate(id)).
@@ -105,7 +111,7 @@ func (e *Env) connect(ctx context.Context, key bool) (*Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Kernel{dir: dir, inProcess: conn.InProcess, end: conn.Close}
+	k := &Kernel{dir: dir, inProcess: conn.InProcess, warnings: conn.Warnings, end: conn.Close}
 	if err := e.handshake(ctx, k, client.Options{Dial: conn.Dial}, key); err != nil {
 		_ = k.close()
 		return nil, err

@@ -51,11 +51,13 @@ func (o *Output) content(r *tool.Result) error {
 	}
 	_, toTerminal := Terminal(o.Stdout)
 	for _, c := range r.Content {
-		if c.Type != "text" {
-			o.Status("an image (%s, %d bytes) is left out; --json has it", c.MIME, len(c.Data))
-			continue
+		if len(c.Data) > 0 {
+			o.Status("%s (%s, %d bytes) is left out; --json has it", contentNoun(c.Type), c.MIME, len(c.Data))
 		}
 		words := c.Text
+		if words == "" {
+			continue
+		}
 		if toTerminal && !strings.HasSuffix(words, "\n") {
 			words += "\n"
 		}
@@ -84,4 +86,16 @@ func (o *Output) HowToAnswer(id string) {
 	o.Status("  show      %s approvals show %s", o.Self(), id)
 	o.Status("  approve   %s approvals approve %s", o.Self(), id)
 	o.Status("  deny      %s approvals deny %s", o.Self(), id)
+}
+
+// contentNoun says what a piece of content is that cannot be printed.
+func contentNoun(kind string) string {
+	switch kind {
+	case "image":
+		return "an image"
+	case "audio":
+		return "a sound"
+	default:
+		return "a file"
+	}
 }

@@ -77,8 +77,9 @@ func (o opener) with(
 // turns runs the turns of a conversation that a command asks for.
 type turns struct {
 	opener
-	prompt string
-	quiet  bool
+	prompt  string
+	quiet   bool
+	resumed string // the conversation that is resumed; "": a new one
 }
 
 // resume finishes a turn that was interrupted, and goes on.
@@ -86,7 +87,7 @@ func (t turns) resume(ctx context.Context, id string) error {
 	return t.with(ctx, "", id, func(k *command.Kernel, c *client.Conversation) error {
 		p := newTurnPrinter(t.Env, k, c, t.quiet)
 		p.head()
-		if c.Info.Turns > 0 && c.Info.Last == "" {
+		if c.Info.Last == protocol.EndInterrupted {
 			p.note("the last turn was interrupted; it continues")
 			if err := p.run(ctx, c.Resume(ctx)); err != nil {
 				return err
@@ -95,6 +96,7 @@ func (t turns) resume(ctx context.Context, id string) error {
 				return nil
 			}
 		}
+		t.resumed = c.ID
 		prompt, one, err := t.initialPrompt()
 		if err != nil {
 			return err
@@ -127,7 +129,12 @@ func (t turns) initialPrompt() (prompt string, one bool, err error) {
 		return "", true, tool.Errorf(op, tool.Invalid, "standard input is longer than a megabyte").
 			WithHint("put it into a file of the workspace, and name the file")
 	case strings.TrimSpace(string(data)) == "":
-		return "", true, tool.Errorf(op, tool.Invalid, "there is nothing to do").WithHint(`say what: callgate run -p "…"`)
+		if t.resumed != "" {
+			return "", true, tool.Errorf(op, tool.Invalid, "the last turn has ended, and there is nothing new to do").
+				WithHint(`say what: %s sessions resume %s -p "…"`, t.Self(), t.resumed)
+		}
+		return "", true, tool.Errorf(op, tool.Invalid, "there is nothing to do").
+			WithHint(`say what: %s run -p "…"`, t.Self())
 	}
 	return string(data), true, nil
 }

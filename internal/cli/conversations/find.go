@@ -2,9 +2,9 @@ package conversations
 
 import (
 	"context"
-	"strings"
 
 	"callgate/internal/cli/command"
+	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
@@ -18,26 +18,14 @@ func findID(ctx context.Context, k *command.Kernel, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var found []string
-	for _, c := range list {
-		if c.ID == id {
-			return id, nil
-		}
-		if strings.HasPrefix(c.ID, id) {
-			found = append(found, c.ID)
-		}
+	found, ok, err := command.FindByPrefix(list, id, "conversations", idOf)
+	if err != nil || !ok {
+		return id, err
 	}
-	switch len(found) {
-	case 0:
-		return id, nil
-	case 1:
-		return found[0], nil
-	}
-	e := tool.Errorf("cli.find", tool.Ambiguous, "%d conversations begin with %s", len(found), tool.Truncate(id)).
-		WithHint("write more of the ID")
-	e.Similar = found[:min(len(found), 10)]
-	return "", e
+	return found.ID, nil
 }
+
+func idOf(c protocol.ConversationInfo) string { return c.ID }
 
 // completeID completes the IDs of conversations.
 func completeID(e *command.Env) func(context.Context) []string {

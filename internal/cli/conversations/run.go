@@ -16,7 +16,11 @@ error.
 With -p, or with a prompt on standard input, it takes one turn. At a terminal
 without either it asks for the next line until you end it (Ctrl-D). Ctrl-C stops
 what it is doing, and ends the command. The conversation is kept: see callgate
-sessions.
+sessions. A turn whose client or kernel dies was interrupted, and goes on with
+callgate sessions resume.
+
+A call that needs a human waits until one answers. Without a terminal here, standard
+error says at once what waits, and how it is answered from another one.
 
 An app without agents, and one whose brain is "offline", is answered by the
 embedded stand-in, which is no language model: it finds a tool for your words,

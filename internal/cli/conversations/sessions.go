@@ -65,7 +65,13 @@ func (s *show) run(ctx context.Context, args []string) error {
 		if s.JSON {
 			return s.WriteJSON(h)
 		}
-		return s.Style(s.Stdout).Conversation(s.Stdout, h)
+		if err := s.Style(s.Stdout).Conversation(s.Stdout, h); err != nil {
+			return err
+		}
+		if h.Last == protocol.EndInterrupted {
+			s.Status("go on with it: %s sessions resume %s", s.Self(), h.ID)
+		}
+		return nil
 	})
 }
 
@@ -78,13 +84,19 @@ func history(ctx context.Context, k *command.Kernel, id string) (protocol.Histor
 	return k.History(ctx, id)
 }
 
+const resumeLong = `Resume a conversation. A turn that was interrupted, because its client or its
+kernel went away, goes on where it was: what had been called is not called again,
+and a call that may or may not have happened is told to the model as just that.
+Then, or if the last turn has ended, it takes the next prompt: from -p, from
+standard input, or line by line at a terminal.`
+
 // resume is sessions resume.
 type resume struct{ turns }
 
 func newResume(e *command.Env) *cobra.Command {
 	r := &resume{turns{opener: opener{e}}}
 	c := e.Leaf(&cobra.Command{
-		Use: "resume ID", Short: "Resume a conversation",
+		Use: "resume ID", Short: "Resume a conversation", Long: resumeLong,
 		Example: "  callgate sessions resume t1a2b -p \"and now the tests\"", Args: cobra.ExactArgs(1),
 	}, r.run)
 	c.Flags().StringVarP(&r.prompt, "prompt", "p", "", "the next `PROMPT`")

@@ -3,10 +3,12 @@ package conversations
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
 	"sync"
+	"time"
 
 	"callgate/internal/amount"
 	"callgate/internal/cli/command"
@@ -100,6 +102,9 @@ func (p *turnPrinter) run(ctx context.Context, turn iter.Seq2[protocol.TurnEvent
 			if err := json.NewEncoder(p.Stdout).Encode(it.event); err != nil && failed == nil {
 				failed = err
 			}
+			if it.event.Approval != nil { // somebody must know, also where a program reads the events
+				p.sayWaiting(*it.event.Approval)
+			}
 		default:
 			p.show(ctx, it.event)
 		}
@@ -109,7 +114,7 @@ func (p *turnPrinter) run(ctx context.Context, turn iter.Seq2[protocol.TurnEvent
 	}
 	p.endLine()
 	if failed != nil && ctx.Err() == nil {
-		return failed
+		return p.withCommand(failed)
 	}
 	if ctx.Err() != nil && code == 0 {
 		code = command.ExitCancelled
@@ -126,6 +131,8 @@ func codeOfTurn(r protocol.EndReason) int {
 		return command.ExitCancelled
 	case protocol.EndTimedOut:
 		return command.ExitBusy
+	case protocol.EndInterrupted:
+		return command.ExitUnavailable
 	default:
 		return command.ExitFailed
 	}
@@ -193,9 +200,13 @@ func (p *turnPrinter) ended(end *protocol.TurnEnd) {
 			p.Status("(the model gave no answer)")
 		}
 	case protocol.EndCancelled:
-		p.Status("stopped; continue with: callgate sessions resume %s", p.conversation.ID)
+		p.Status("stopped; continue with: %s", p.goOn(`-p "…"`))
+	case protocol.EndInterrupted:
+		p.Status("callgate: the turn was interrupted: %s; what happened so far is kept", end.Error)
+		p.Status("  go on     %s", p.goOn(""))
 	default:
 		p.Status("callgate: the turn ended early (%s): %s", end.Reason, end.Error)
+		p.Status("  go on     %s", p.goOn(`-p "…"`))
 	}
 	if p.quiet {
 		return
@@ -208,12 +219,40 @@ func (p *turnPrinter) ended(end *protocol.TurnEnd) {
 	p.note("%s", line)
 }
 
+// goOn is the command that goes on with the conversation. Without a terminal it
+// needs what words name: where nothing is left to finish, the next prompt.
+func (p *turnPrinter) goOn(words string) string {
+	line := p.Self() + " sessions resume " + p.conversation.ID
+	if words != "" && !p.AtTerminal() {
+		line += " " + words
+	}
+	return line
+}
+
+// withCommand gives the error of a turn whose kernel went away the command that
+// goes on with it.
+func (p *turnPrinter) withCommand(err error) error {
+	var e *tool.Error
+	if kind := tool.KindOf(err); kind != tool.InDoubt && kind != tool.Unavailable || !errors.As(err, &e) {
+		return err
+	}
+	told := *e
+	told.Hint = "go on where it was: " + p.goOn("")
+	return &told
+}
+
+// sayWaiting says what waits for a human, until when, and how it is answered.
+func (p *turnPrinter) sayWaiting(r protocol.Approval) {
+	p.Status("callgate: %s waits for a human, for %s at most: %s",
+		r.Call.Tool.Dotted(), r.Deadline.Sub(r.AskedAt).Round(time.Second), r.Reason)
+	p.HowToAnswer(r.ID)
+}
+
 // answer has a call approved or denied: here, when a person sits here.
 func (p *turnPrinter) answer(ctx context.Context, r protocol.Approval) {
 	p.endLine()
 	if !p.conversation.Human {
-		p.Status("callgate: %s waits for a human: %s", r.Call.Tool.Dotted(), r.Reason)
-		p.HowToAnswer(r.ID)
+		p.sayWaiting(r)
 		return
 	}
 	open, answered := context.WithCancel(ctx)
@@ -224,7 +263,7 @@ func (p *turnPrinter) answer(ctx context.Context, r protocol.Approval) {
 	left, err := p.Dialog(ctx, p.kernel, r.ID).Run(open, r)
 	switch {
 	case left:
-		p.Status("left waiting; approve it with: callgate approvals approve %s", r.ID)
+		p.Status("left waiting; approve it with: %s approvals approve %s", p.Self(), r.ID)
 	case err == nil || ctx.Err() != nil:
 	case open.Err() != nil:
 		p.Status("\nanswered elsewhere")

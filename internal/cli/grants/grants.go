@@ -4,7 +4,6 @@ package grants
 
 import (
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -51,28 +50,12 @@ func known(e *command.Env) func(context.Context) []string {
 
 // find returns the grant with an ID, or the only one whose ID begins with it.
 func find(list []protocol.Grant, id string) (protocol.Grant, error) {
-	var found []protocol.Grant
-	for _, g := range list {
-		if g.ID == id {
-			return g, nil
-		}
-		if id != "" && strings.HasPrefix(g.ID, id) {
-			found = append(found, g)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return protocol.Grant{}, tool.Errorf(op, tool.NotFound, "there is no lasting grant %s", tool.Truncate(id)).
+	found, ok, err := command.FindByPrefix(list, id, "lasting grants", func(g protocol.Grant) string { return g.ID })
+	if err == nil && !ok {
+		err = tool.Errorf(op, tool.NotFound, "there is no lasting grant %s", tool.Truncate(id)).
 			WithHint("callgate grants list shows them")
-	case 1:
-		return found[0], nil
 	}
-	e := tool.Errorf(op, tool.Ambiguous, "%d lasting grants begin with %s", len(found), tool.Truncate(id)).
-		WithHint("write more of the ID")
-	for _, g := range found[:min(len(found), 10)] {
-		e.Similar = append(e.Similar, g.ID)
-	}
-	return protocol.Grant{}, e
+	return found, err
 }
 
 // list is grants list.
@@ -89,16 +72,13 @@ func newList(e *command.Env) *cobra.Command {
 func (l *list) run(ctx context.Context, _ []string) error {
 	return l.With(ctx, func(k *command.Kernel) error {
 		found, err := k.Grants().List(ctx)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case l.JSON:
-			return l.WriteJSON(found)
-		case len(found) == 0:
-			l.Status("there are no lasting grants: every approval was for once, or for a session")
-			return nil
 		}
-		return command.WriteError(l.Style(l.Stdout).Grants(l.Stdout, found))
+		const none = "there are no lasting grants: every approval was for once, or for a session"
+		return command.WriteList(l.Env, found, none, func() error {
+			return l.Style(l.Stdout).Grants(l.Stdout, found)
+		})
 	})
 }
 

@@ -24,7 +24,7 @@ import (
 func Commands(e *command.Env) []*cobra.Command {
 	group := &cobra.Command{Use: "log", Short: "Read, verify and prune the journal"}
 	e.Group(group, newTail(e), newShow(e), newDoubts(e), newResolve(e), newVerify(e), newExport(e),
-		newPrune(e, "prune"), newPrune(e, "retain"), newDoubt(e))
+		newPrune(e, "prune"), newPrune(e, "retain"), newDoubt(e), newAcceptLoss(e))
 	artifacts := &cobra.Command{Use: "artifacts", Short: "Read stored results"}
 	return []*cobra.Command{group, newLocks(e), e.Group(artifacts, newArtifact(e, "get")), newArtifact(e, "artifact")}
 }

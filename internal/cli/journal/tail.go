@@ -122,7 +122,10 @@ func (t *tail) followFrom(ctx context.Context, last uint64) error {
 	if err != nil {
 		return err
 	}
-	c := client.New(client.Options{Dial: client.UnixAt(dir.Socket)})
+	c := client.New(client.Options{
+		Dial: client.UnixAt(dir.Socket), Kernel: command.KernelProcess(dir),
+		Say: func(text string) { t.Status("callgate: %s", text) },
+	})
 	defer c.Close()
 	pause, reported := minPause, false
 	for ctx.Err() == nil {

@@ -89,7 +89,10 @@ func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir) []doctor.Check 
 		if k.InProcess() {
 			c.Found = fmt.Sprintf("not running; it starts, in %s, with %s", text.Duration(time.Since(start)), tools)
 		}
-		if len(status.Problems) > 0 {
+		if len(status.Warnings) > 0 {
+			c.State = doctor.Broken
+			c.Fix = strings.Join(status.Warnings, "\n                     ")
+		} else if len(status.Problems) > 0 {
 			c.State = doctor.Warning
 			c.Fix = fmt.Sprintf("%s without tools: %s", amount.Of(len(status.Problems), "source"), status.Problems[0])
 		}
@@ -98,6 +101,10 @@ func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir) []doctor.Check 
 	})
 	if err != nil {
 		c.State, c.Found = doctor.Broken, "it does not answer: "+err.Error()
+		var silent *client.NoAnswerError
+		if errors.As(err, &silent) {
+			c.Found = silent.Error()
+		}
 		if tool.KindOf(err) == tool.Denied {
 			c.Found = "not used: " + err.Error()
 		}

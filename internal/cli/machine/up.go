@@ -13,6 +13,7 @@ import (
 	"callgate/internal/cli/command"
 	"callgate/internal/client"
 	"callgate/internal/daemon"
+	"callgate/internal/daemon/logfile"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -46,6 +47,14 @@ func (u *up) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
+	if logfile.Leads(u.Stderr, dir.Log()) { // a kernel in the background
+		file, err := logfile.Open(dir.Log(), 0, os.Stdout, os.Stderr)
+		if err != nil {
+			return &tool.Error{Op: "cli.up", Kind: tool.Unavailable, Message: "the kernel's log cannot be opened", Err: err}
+		}
+		defer file.Close()
+		u.Stderr = file
+	}
 	log := slog.New(slog.NewTextHandler(u.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	start := daemon.Start
 	if u.idle > 0 {
@@ -65,7 +74,8 @@ func (u *up) run(ctx context.Context, _ []string) error {
 		}()
 	}
 	kernel := client.New(client.Options{Dial: d.Dial})
-	if err := u.announce(ctx, upInfo{version.Version, os.Getpid(), dir.String(), d.Socket}, kernel); err != nil {
+	at := upInfo{version.Version, os.Getpid(), dir.String(), d.Socket}
+	if err := u.announce(ctx, at, d.Kernel.Warnings(), kernel); err != nil {
 		_ = d.Stop()
 		return err
 	}
@@ -88,8 +98,11 @@ type upInfo struct {
 	Socket  string `json:"socket"`
 }
 
-// announce prints where the kernel is, and what is wrong with its sources.
-func (u *up) announce(ctx context.Context, at upInfo, kernel *client.Client) error {
+// announce prints where the kernel is, and what is wrong with its state and its sources.
+func (u *up) announce(ctx context.Context, at upInfo, warnings []string, kernel *client.Client) error {
+	for _, w := range warnings {
+		u.Status("callgate: %s", w)
+	}
 	if u.JSON {
 		return u.WriteJSONLine(at)
 	}
@@ -120,36 +133,4 @@ func waitMessage(kernel *client.Client) string {
 	default:
 		return fmt.Sprintf("finishing %d calls… (a second signal kills them)", status.Calls)
 	}
-}
-
-// down is down.
-type down struct{ *command.Env }
-
-func newDown(e *command.Env) *cobra.Command {
-	d := &down{e}
-	return e.Leaf(&cobra.Command{
-		Use: "down", Short: "Stop the background kernel",
-		Long: "Stop the kernel in the background after its running calls.", Args: cobra.NoArgs,
-	}, d.run)
-}
-
-func (d *down) run(ctx context.Context, _ []string) error {
-	dir, err := d.StateDir()
-	if err != nil {
-		return err
-	}
-	c := client.New(client.Options{Dial: client.Unix(dir.Socket())})
-	defer c.Close()
-	switch status, err := c.Status(ctx); {
-	case tool.KindOf(err) == tool.Unavailable:
-		d.Status("no kernel is running")
-		return nil
-	case err != nil && !status.Background:
-		return err
-	}
-	if err := c.Stop(ctx); err != nil {
-		return err
-	}
-	d.Status("the kernel is stopping")
-	return nil
 }

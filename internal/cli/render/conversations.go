@@ -20,7 +20,11 @@ func (s Style) Conversations(w io.Writer, list []protocol.ConversationInfo) erro
 		case protocol.EndDone:
 			last.color = ""
 		case "":
-			last = Cell{"open", warn}
+			if last = (Cell{"new", ""}); c.Turns > 0 {
+				last = Cell{"running", warn}
+			}
+		case protocol.EndInterrupted, protocol.EndCancelled:
+			last.color = warn
 		}
 		rows[i] = []Cell{
 			Plain(c.ID), Plain(s.ago(c.Updated)), Plain(c.App + "/" + c.Agent),
@@ -44,6 +48,9 @@ func (s Style) Conversation(w io.Writer, h protocol.History) error {
 	for _, e := range h.Log {
 		p.historyEvent(e)
 	}
+	if n := len(h.Log); n > 0 && h.Last == protocol.EndInterrupted && h.Log[n-1].Type != protocol.EventTurnEnded {
+		p.printf("%s\n", p.Bad("the turn was interrupted: its kernel ended"))
+	}
 	return p.writeTo(w)
 }
 
@@ -63,12 +70,22 @@ func (p *page) historyEvent(e protocol.HistoryEvent) {
 		p.printf("%s\n", p.Faint("→ "+ToolName(e.Call.Name)+" "+args))
 	case protocol.EventCallEnded:
 		mark := "✓ "
-		if e.Result.Status != tool.Success {
+		switch e.Result.Status {
+		case tool.Success:
+		case tool.Waiting:
+			mark = "… "
+		default:
 			mark = "✗ "
 		}
 		p.printf("%s\n", p.Faint(mark+tool.TruncateTo(text.OneLine(e.Result.Summary), 200)))
 	case protocol.EventTurnEnded:
-		if e.End.Reason != protocol.EndDone {
+		switch e.End.Reason {
+		case protocol.EndDone:
+		case protocol.EndCancelled:
+			p.printf("%s\n", p.Bad("the turn was stopped"))
+		case protocol.EndInterrupted:
+			p.printf("%s\n", p.Bad("the turn was interrupted: "+text.Safe(e.End.Error)))
+		default:
 			p.printf("%s\n", p.Bad(fmt.Sprintf("the turn ended early (%s): %s", e.End.Reason, text.Safe(e.End.Error))))
 		}
 	case protocol.EventCompacted:

@@ -161,24 +161,20 @@ func newList(e *command.Env) *cobra.Command {
 func (l *list) run(ctx context.Context, _ []string) error {
 	return l.WithKey(ctx, func(k *command.Kernel) error {
 		found, err := k.Secrets(ctx)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case l.JSON:
-			return l.WriteJSON(found)
-		case len(found) == 0:
-			l.Status("there are no secrets")
-			return nil
 		}
-		rows := make([][]render.Cell, len(found))
-		for i, s := range found {
-			set := ""
-			if !s.Set.IsZero() {
-				set = s.Set.Local().Format("2006-01-02 15:04:05")
+		return command.WriteList(l.Env, found, "there are no secrets", func() error {
+			rows := make([][]render.Cell, len(found))
+			for i, s := range found {
+				set := ""
+				if !s.Set.IsZero() {
+					set = s.Set.Local().Format("2006-01-02 15:04:05")
+				}
+				rows[i] = []render.Cell{render.Plain(s.Name), render.Plain(s.Source), render.Plain(set)}
 			}
-			rows[i] = []render.Cell{render.Plain(s.Name), render.Plain(s.Source), render.Plain(set)}
-		}
-		return command.WriteError(l.Style(l.Stdout).Table(l.Stdout, []string{"NAME", "SOURCE", "SET"}, rows))
+			return l.Style(l.Stdout).Table(l.Stdout, []string{"NAME", "SOURCE", "SET"}, rows)
+		})
 	})
 }
 

@@ -73,16 +73,12 @@ func newList(e *command.Env) *cobra.Command {
 func (l *list) run(ctx context.Context, _ []string) error {
 	return quietly(ctx, l.Env, func(s *client.Session) error {
 		found, err := s.Servers(ctx)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case l.JSON:
-			return l.WriteJSON(found)
-		case len(found) == 0:
-			l.Status("this app has no MCP servers; callgate mcp add adds one")
-			return nil
 		}
-		return command.WriteError(l.Style(l.Stdout).Servers(l.Stdout, found))
+		return command.WriteList(l.Env, found, "this app has no MCP servers; callgate mcp add adds one", func() error {
+			return l.Style(l.Stdout).Servers(l.Stdout, found)
+		})
 	})
 }
 

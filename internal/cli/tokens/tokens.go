@@ -132,24 +132,20 @@ func newList(e *command.Env) *cobra.Command {
 func (l *list) run(ctx context.Context, _ []string) error {
 	return l.WithKey(ctx, func(k *command.Kernel) error {
 		found, err := k.Tokens().List(ctx)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case l.JSON:
-			return l.WriteJSON(found)
-		case len(found) == 0:
-			l.Status("there are no tokens")
-			return nil
 		}
-		rows := make([][]render.Cell, len(found))
-		for i, t := range found {
-			rows[i] = []render.Cell{
-				render.Plain(t.ID), render.Plain(t.Name), render.Plain(t.Role), render.Plain(cmp.Or(t.Profile, "-")),
-				render.Plain(l.end(t)), render.Plain(when(t.LastUsed)),
+		return command.WriteList(l.Env, found, "there are no tokens", func() error {
+			rows := make([][]render.Cell, len(found))
+			for i, t := range found {
+				rows[i] = []render.Cell{
+					render.Plain(t.ID), render.Plain(t.Name), render.Plain(t.Role), render.Plain(cmp.Or(t.Profile, "-")),
+					render.Plain(l.end(t)), render.Plain(when(t.LastUsed)),
+				}
 			}
-		}
-		header := []string{"ID", "NAME", "ROLE", "PROFILE", "EXPIRES", "LAST USE"}
-		return command.WriteError(l.Style(l.Stdout).Table(l.Stdout, header, rows))
+			header := []string{"ID", "NAME", "ROLE", "PROFILE", "EXPIRES", "LAST USE"}
+			return l.Style(l.Stdout).Table(l.Stdout, header, rows)
+		})
 	})
 }
 

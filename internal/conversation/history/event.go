@@ -15,6 +15,8 @@
 //     asks the journal what became of each call, and makes none twice.
 //   - Every proposed call has a result in what a model is shown: one that never
 //     came is said to be missing.
+//   - A turn that nobody stopped says so: it ends as interrupted, or has no end if
+//     its process had none. Either is resumed.
 //   - Two writers cannot both append after the same event: the later one gets
 //     a Conflict.
 package history
@@ -79,13 +81,28 @@ type Reason string
 
 // The reasons.
 const (
-	Done      Reason = "done"      // the model had answered
-	MaxTurns  Reason = "max_turns" // it had asked the model as often as it may
-	Stuck     Reason = "stuck"     // the same thing failed over and over
-	TimedOut  Reason = "timeout"   // its time ran out
-	Cancelled Reason = "cancelled" // the user stopped it
-	Failed    Reason = "error"     // the model could not be asked
+	Done        Reason = "done"        // the model had answered
+	MaxTurns    Reason = "max_turns"   // it had asked the model as often as it may
+	Stuck       Reason = "stuck"       // the same thing failed over and over
+	TimedOut    Reason = "timeout"     // its time ran out
+	Cancelled   Reason = "cancelled"   // the user stopped it
+	Interrupted Reason = "interrupted" // its client or its kernel went away; it can be resumed
+	Failed      Reason = "error"       // the model could not be asked
 )
+
+// Interruption is why a turn ended that nobody stopped: the cause of its
+// context, in words for people.
+type Interruption string
+
+// The interruptions.
+const (
+	ClientGone         Interruption = "its client went away"
+	KernelClosed       Interruption = "its kernel closed"
+	ConversationClosed Interruption = "its conversation was closed"
+)
+
+// Error returns the reason.
+func (i Interruption) Error() string { return string(i) }
 
 // End is how a turn ended.
 type End struct {

@@ -17,7 +17,7 @@ type State struct {
 	Turns    int           // how many times the user spoke
 	Calls    int           // how many calls were made
 	Usage    llm.Usage
-	Last     *End // how the last turn ended; nil: it goes on, or was broken off
+	Last     *End // how the last turn ended; nil: it goes on, or its process ended
 	open     []*pendingCall
 	noted    map[string]bool // tasks whose end a note tells
 }
@@ -105,6 +105,12 @@ func (s *State) note(task string) {
 		s.noted = map[string]bool{}
 	}
 	s.noted[task] = true
+}
+
+// Broken reports whether the last turn can be resumed: it never ended, or ended
+// as Interrupted.
+func (s *State) Broken() bool {
+	return s.Turns > 0 && (s.Last == nil || s.Last.Reason == Interrupted)
 }
 
 // Noted reports whether a note tells the end of a task.

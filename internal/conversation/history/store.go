@@ -23,7 +23,19 @@ type Info struct {
 	Turns     int       `json:"turns"`
 	ToolCalls int       `json:"tool_calls_count"`
 	Usage     llm.Usage `json:"usage"`
-	Last      Reason    `json:"last,omitempty"` // how the last turn ended; "": it goes on, or was broken off
+	Last      Reason    `json:"last,omitempty"` // how the last turn ended; "": it goes on, or its process ended
+}
+
+// As returns the line with the state of the last turn as it is now: "" while a
+// turn runs, and Interrupted if a turn neither runs nor has ended.
+func (i Info) As(running bool) Info {
+	switch {
+	case running:
+		i.Last = ""
+	case i.Turns > 0 && i.Last == "":
+		i.Last = Interrupted
+	}
+	return i
 }
 
 // Store keeps conversations. It is safe for concurrent use.

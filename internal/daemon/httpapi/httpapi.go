@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"sync/atomic"
 	"time"
 
 	"callgate/internal/daemon/mcpserver"
@@ -40,9 +39,12 @@ type Lifecycle struct {
 	Context      context.Context // done when the daemon stops: streams end
 	Stop         func()          // asks the daemon to stop
 	Background   bool            // a client may stop it
-	MCPClients   *atomic.Int64   // MCP clients on streams: with any, the daemon is in use
+	MCPClients   Counter         // MCP clients on streams: with any, the daemon is in use
 	ApprovalWait time.Duration   // holds a call that a human approves elsewhere; 0: as the MCP server has it
 }
+
+// Counter counts what comes and goes.
+type Counter interface{ Add(delta int64) int64 }
 
 // route answers the requests of one route. An error becomes the answer.
 type route func(http.ResponseWriter, *http.Request) error
@@ -86,6 +88,7 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 func (a *api) routes() map[string]route {
 	return map[string]route{
 		protocol.RouteStatus:    a.status,
+		protocol.RoutePing:      func(w http.ResponseWriter, _ *http.Request) error { return answer(w, struct{}{}) },
 		protocol.RouteStop:      a.stop,
 		protocol.RouteAppSchema: a.appSchema,
 		protocol.RouteLocks:     a.locks,
@@ -150,7 +153,7 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 		Protocol: protocol.Version, Version: version.Version, PID: os.Getpid(),
 		State: a.kernel.State().String(), Started: a.started, Background: a.Background,
 		Sessions: a.kernel.Sessions.Len(), Calls: a.kernel.Sessions.Calls(),
-		Tools: snap.View("").Len(), Modules: modules.Names(),
+		Tools: snap.View("").Len(), Modules: modules.Names(), Warnings: a.kernel.Warnings(),
 	}
 	for _, p := range snap.Problems {
 		s.Problems = append(s.Problems, p.String())

@@ -56,6 +56,8 @@ func (a *journalRoutes) routes() map[string]route {
 		protocol.RouteResolve:  a.resolve,
 		protocol.RoutePrune:    a.prune,
 		protocol.RouteArtifact: a.artifact,
+
+		protocol.RouteAcceptLoss: a.acceptLoss,
 	}
 }
 
@@ -64,10 +66,9 @@ func (a *journalRoutes) journal(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	// The answer includes the records that are not written yet.
-	if err := a.kernel.Journal.Flush(r.Context()); err != nil {
-		return err
-	}
+	// The answer includes the records that are not written yet, if the disk takes them:
+	// what there is can be read in any case.
+	_ = a.kernel.Journal.Flush(r.Context())
 	list, err := a.kernel.Journal.Read(r.Context(), q)
 	if err != nil {
 		return err
@@ -193,6 +194,21 @@ func (a *journalRoutes) resolve(w http.ResponseWriter, r *http.Request) error {
 	}
 	resolution := journal.Resolution{Happened: in.Happened, By: who.By}
 	if err := a.kernel.Journal.Resolve(r.Context(), r.PathValue("call"), resolution); err != nil {
+		return err
+	}
+	return answer(w, struct{}{})
+}
+
+func (a *journalRoutes) acceptLoss(w http.ResponseWriter, r *http.Request) error {
+	var in protocol.AcceptLoss
+	if err := read(r, &in); err != nil {
+		return err
+	}
+	who, err := a.approver(r, in.By)
+	if err != nil {
+		return err
+	}
+	if err := a.kernel.AcceptLoss(r.Context(), who); err != nil {
 		return err
 	}
 	return answer(w, struct{}{})

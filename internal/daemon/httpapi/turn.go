@@ -20,19 +20,22 @@ import (
 	"callgate/tool"
 )
 
-// turn runs a turn and streams its events. It stops the turn if the client leaves.
+// turn runs a turn and streams its events. The turn ends with its client: one that
+// leaves, or does not read, interrupts it; who means to stop a turn says so, with
+// RouteCancelTurn.
 func (a *conversationRoutes) turn(
 	w http.ResponseWriter, r *http.Request, c *conversation.Conversation,
 	run func(context.Context, conversation.Watch) (history.End, error),
 ) error {
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	defer context.AfterFunc(a.Context, cancel)()
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
+	defer cancel(nil)
+	defer context.AfterFunc(r.Context(), func() { cancel(history.ClientGone) })()
+	defer context.AfterFunc(a.Context, func() { cancel(history.KernelClosed) })()
 	to := http.NewResponseController(w)
 	s := &turnStream{enc: json.NewEncoder(w), flush: func() error {
 		_ = to.SetWriteDeadline(time.Now().Add(writeTimeout)) // for the next event; not every connection has deadlines
 		return to.Flush()
-	}, broken: cancel}
+	}, broken: func() { cancel(history.ClientGone) }}
 	_ = to.SetWriteDeadline(time.Now().Add(writeTimeout))
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	output := a.kernel.Output.Subscribe(ctx)

@@ -1,7 +1,12 @@
 // Package binding turns what a tool says it touches into claims on canonical
 // resources. Law: one thing has one name, whatever spelling the arguments use; a
 // path is resolved before it becomes a name, and one that leads out of the
-// workspace is refused here already.
+// workspace is refused here already, unless the tool works in a folder of its own
+// ([tool.Effect.Folder]).
+//
+// Every call has a claim, so that it is on record what it may have touched: one
+// whose effects name nothing claims its module (see [Module]). Only a pure tool,
+// which touches nothing, and a control tool, which is the kernel's, have none.
 package binding
 
 import (
@@ -12,12 +17,34 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"callgate/tool"
 )
 
 const op = "binding.Claims"
+
+// OfCall returns the claims of a call: what the tool's effects name with these
+// arguments, or else its module.
+func OfCall(workspace string, t *tool.Tool, rawArgs json.RawMessage) ([]tool.Claim, error) {
+	claims, err := Claims(workspace, t.Runtime.Effects, rawArgs)
+	if err != nil || len(claims) > 0 || t.Runtime.Control || t.Runtime.SideEffect == tool.None {
+		return claims, err
+	}
+	return []tool.Claim{Module(t)}, nil
+}
+
+// Module is the claim of a call that names nothing else: its module, in an
+// intention mode. Such claims go together, so that no call waits for another
+// because of them; yet they tell that the one changed what the other may have read.
+func Module(t *tool.Tool) tool.Claim {
+	mode := tool.IS
+	if t.Runtime.SideEffect.Durable() {
+		mode = tool.IX
+	}
+	return tool.Claim{Resource: "module:" + t.ID.Namespace, Mode: mode}
+}
 
 // Claims returns what effects name with these arguments, in a workspace, which is
 // an absolute folder without links.
@@ -104,17 +131,50 @@ func appendClaims(
 		return nil, err
 	}
 	for _, value := range values {
-		resource := kind + ":" + value
+		claim := tool.Claim{Resource: kind + ":" + value, Mode: e.Mode}
+		if e.Resource == "repo:" { // whichever there are
+			claims = append(claims, claim)
+			continue
+		}
 		if kind == "file" || kind == "repo" { // both are paths, and one path has one name
-			path, err := Canonical(workspace, value)
+			path, err := resolve(workspace, e, value)
 			if err != nil {
 				return nil, err
 			}
-			resource = kind + strings.TrimPrefix(FileResource(path), "file")
+			claim.Resource = kind + strings.TrimPrefix(FileResource(path), "file")
+			if e.Folder != "" && path != workspace && isWithin(path, workspace) {
+				claim.Mode = intention(e.Mode)
+			}
 		}
-		claims = append(claims, tool.Claim{Resource: resource, Mode: e.Mode})
+		if e.Folder == "" || !slices.Contains(claims, claim) {
+			claims = append(claims, claim)
+		}
 	}
 	return claims, nil
+}
+
+// resolve gives a path of a call its one name.
+func resolve(workspace string, e tool.Effect, path string) (string, error) {
+	if e.Folder == "" {
+		return Canonical(workspace, path)
+	}
+	return canonicalIn(e.Folder, path), nil
+}
+
+// intention is the mode that a claim in m has on what lies above it. A path above
+// the workspace is claimed so by a tool with a folder of its own: otherwise one call
+// that is given / would hold up every other on the machine.
+func intention(m tool.Mode) tool.Mode {
+	if m.Writes() {
+		return tool.IX
+	}
+	return tool.IS
+}
+
+// isWithin reports whether a canonical folder or file lies in another folder, or is it.
+func isWithin(folder, path string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // expand fills the {name} placeholders of a template. A placeholder whose
@@ -191,8 +251,7 @@ func Canonical(workspace, path string) (string, error) {
 	if err != nil {
 		return "", tool.Errorf(op, tool.Invalid, "the path %q cannot be resolved: %w", tool.Truncate(path), err)
 	}
-	rel, err := filepath.Rel(workspace, real)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+	if !isWithin(workspace, real) {
 		return "", tool.Errorf(op, tool.Denied, "the path %q lies outside the workspace", tool.Truncate(path)).
 			WithHint("the workspace is %s; name a path inside it", workspace)
 	}

@@ -24,8 +24,9 @@ const maxFields = 20
 type Checked struct {
 	// Args is the input itself, byte for byte, if nothing was changed. It is
 	// encoded again if something was: a coercion, a default, a duplicate name (of
-	// which only the last value is left), bytes that are not UTF-8. So every
-	// reader of Args, in any language, reads the same.
+	// which only the last value is left), bytes that are not UTF-8, an integer that
+	// is written with a fraction or an exponent. So every reader of Args, in any
+	// language, reads the same.
 	Args json.RawMessage
 	// Coercions describes each coercion in a sentence. A default that was filled
 	// in is not a coercion.
@@ -37,7 +38,7 @@ type Checked struct {
 // object if the schema accepts one.
 //
 // Checking the result again changes nothing. A valid value is changed only by
-// defaults, and gets none of them if they would make it invalid.
+// defaults and in how its integers are written, and gets none of them if they would make it invalid.
 func (s *Schema) Check(args json.RawMessage, mode Mode) (out Checked, err error) {
 	const op = "schema.Check"
 	defer recoverPanic(op, &err)
@@ -152,7 +153,11 @@ func (in input) again(r *repairRun) *repairRun {
 
 // accept returns a valid value: the original bytes if nothing was changed.
 func (in input) accept(r *repairRun) (Checked, error) {
-	if !in.changed && r.added == 0 && len(r.steps) == 0 {
+	var rewritten bool
+	if r.mode != Exact {
+		r.value, rewritten = in.schema.writeIntegers(r.value)
+	}
+	if !in.changed && !rewritten && r.added == 0 && len(r.steps) == 0 {
 		return Checked{Args: in.args}, nil
 	}
 	text, err := limits.Encode(r.value)

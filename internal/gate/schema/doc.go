@@ -4,7 +4,8 @@
 // # What a check does
 //
 // [Schema.Check] decodes the arguments once, fills in the schema's defaults and
-// validates. Valid arguments pass unchanged, byte for byte. Otherwise the
+// validates. Valid arguments pass unchanged, byte for byte, except that an integer
+// is written as plain digits: 2.0 as 2. Otherwise the
 // validator reports which values have the wrong type. For those values, and only
 // for those, Check tries a safe coercion: "40" to 40, "true" to true, one value
 // to a list of one, JSON text to the value it spells, null for an optional

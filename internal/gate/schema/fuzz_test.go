@@ -3,6 +3,7 @@ package schema_test
 import (
 	"bytes"
 	"encoding/json"
+	"math/big"
 	"reflect"
 	"testing"
 	"unicode/utf8"
@@ -111,7 +112,8 @@ func decoded(t *testing.T, text []byte) (v any) {
 	return v
 }
 
-// extends reports whether more is less with properties added.
+// extends reports whether more is less with properties added; a number is the same
+// number however it is written.
 func extends(more, less any) bool {
 	switch less := less.(type) {
 	case map[string]any:
@@ -130,6 +132,11 @@ func extends(more, less any) bool {
 			ok = ok && extends(more[i], v)
 		}
 		return ok
+	case json.Number:
+		more, ok := more.(json.Number)
+		x, ok1 := new(big.Rat).SetString(string(more))
+		y, ok2 := new(big.Rat).SetString(string(less))
+		return ok && ok1 && ok2 && x.Cmp(y) == 0
 	default:
 		return more == less
 	}

@@ -30,6 +30,7 @@ type Schema struct {
 	budget   limits.Budget
 	blank    any  // the value of empty arguments: an empty object, or null
 	nullIs   bool // whether null means the same as empty arguments
+	integers bool // whether it wants an integer anywhere
 
 	example   func() json.RawMessage
 	signature func() string
@@ -64,13 +65,15 @@ func Compile(raw json.RawMessage) (compiled *Schema, err error) {
 	if err != nil {
 		return nil, unfit(op, err)
 	}
+	integers := false
 	for _, sub := range walk.Reachable(root, walk.Children) {
+		integers = integers || wantsInteger(sub)
 		if sub.PropertyNames != nil {
 			sub.Extensions = append(sub.Extensions, &propertyNamesRule{sub.PropertyNames})
 			sub.PropertyNames = nil
 		}
 	}
-	s := &Schema{raw: raw, root: root, budget: budget, defaults: planDefaults(root, budget.Trial())}
+	s := &Schema{raw: raw, root: root, budget: budget, defaults: planDefaults(root, budget.Trial()), integers: integers}
 	s.inferEmptyArgs()
 	s.example = sync.OnceValue(func() json.RawMessage { return example.Build(root, budget.Trial()) })
 	s.signature = sync.OnceValue(s.sign)

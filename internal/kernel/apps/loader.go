@@ -374,9 +374,12 @@ func emptyFolder(a *app.App) (string, error) {
 		}
 	}
 	own := filepath.Join(os.TempDir(), "callgate-"+strconv.Itoa(os.Getuid()))
-	err := os.MkdirAll(filepath.Join(own, name), 0o700)
+	err := os.MkdirAll(own, 0o700)
 	if err == nil {
-		err = ownership.Folder(own, 0o077)
+		err = ownership.Folder(own, 0o077) // another user may have made it first
+	}
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(own, name), 0o700)
 	}
 	if err != nil {
 		return "", tool.Errorf("apps.Workdir", tool.Unavailable, "an empty folder cannot be made: %w", err).

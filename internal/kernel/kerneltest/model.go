@@ -29,6 +29,7 @@ type Model struct {
 	script  []Answer
 	asked   []json.RawMessage
 	stopAt  int           // the request that is never answered; 0: none
+	within  bool          // it is answered in part
 	stopped chan struct{} // receives when that request has come
 }
 
@@ -62,7 +63,16 @@ func (m *Model) Play(script ...Answer) {
 func (m *Model) StopAt(request int) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.stopAt, m.stopped = request, make(chan struct{}, 8)
+	m.stopAt, m.within, m.stopped = request, false, make(chan struct{}, 8)
+	return m.stopped
+}
+
+// StopWithin has the answer to one request stop in its middle; the channel
+// receives when it has.
+func (m *Model) StopWithin(request int) <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stopAt, m.within, m.stopped = request, true, make(chan struct{}, 8)
 	return m.stopped
 }
 
@@ -91,6 +101,11 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	after := next.After
 	if m.stopAt > 0 && len(m.asked) == m.stopAt {
 		after = make(chan struct{}) // for ever
+		if m.within {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, halves(inChat(next))[0])
+			_ = http.NewResponseController(w).Flush()
+		}
 		m.stopped <- struct{}{}
 	}
 	m.mu.Unlock()

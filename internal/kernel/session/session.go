@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"callgate/internal/app"
+	"callgate/internal/conversation/history"
 	"callgate/internal/gate"
 	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/consent"
@@ -105,17 +106,17 @@ func (s *Session) Collect(ctx context.Context, call string) (*tool.Result, error
 }
 
 // Enter keeps the session open until release is called. The context that it
-// returns ends with ctx, or with the kernel.
+// returns ends with ctx, or with the kernel, which is then its cause.
 func (s *Session) Enter(ctx context.Context) (entered context.Context, release func(), err *tool.Error) {
 	if !s.use.enter() {
 		return nil, nil, tool.Errorf("session.Call", tool.Unavailable, "session %s has ended", s.id).
 			WithHint("open a new one")
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(s.base, cancel)
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(s.base, func() { cancel(history.KernelClosed) })
 	return ctx, func() {
 		stop()
-		cancel()
+		cancel(nil)
 		s.use.leave()
 	}, nil
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"sync"
@@ -110,12 +111,19 @@ func (t *Table) Requesters() []approval.Requester {
 	return list
 }
 
-// Busy reports whether a session of another process than pid is in the middle
-// of something: a call runs, or its client was here a moment ago and may be
-// about to make one.
-func (t *Table) Busy(pid int) bool {
+// WaitIdle waits until no session of another process than pid is in the middle of
+// something, or ctx ends: until no call runs, and no client was here a moment ago and
+// may be about to make one.
+func (t *Table) WaitIdle(ctx context.Context, pid int) {
 	const lately = 300 * time.Millisecond
-	return slices.ContainsFunc(t.all(), func(s *Session) bool { return s.PID() != pid && s.use.busy(lately) })
+	for ctx.Err() == nil {
+		list := t.all()
+		i := slices.IndexFunc(list, func(s *Session) bool { return s.PID() != pid && s.use.busy(lately) })
+		if i < 0 {
+			return
+		}
+		list[i].use.waitIdle(ctx, lately)
+	}
 }
 
 // Calls returns how many calls are under way.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -17,8 +18,9 @@ type use struct {
 	ended    bool
 	inFlight sync.WaitGroup
 	calls    int
-	active   time.Time   // when something last happened
-	idle     *time.Timer // nil: the session does not end by itself
+	active   time.Time     // when something last happened
+	left     chan struct{} // closed when the next call ends; nil: nobody waits for it
+	idle     *time.Timer   // nil: the session does not end by itself
 }
 
 func newUse(onEnd func()) *use { return &use{onEnd: onEnd, active: time.Now()} }
@@ -52,6 +54,10 @@ func (u *use) leave() {
 	u.inFlight.Done()
 	u.calls--
 	u.active = time.Now()
+	if u.left != nil {
+		close(u.left)
+		u.left = nil
+	}
 	if u.idle != nil && !u.ended {
 		u.idle.Reset(idleTimeout)
 	}
@@ -87,4 +93,34 @@ func (u *use) busy(lately time.Duration) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.calls > 0 || time.Since(u.active) < lately
+}
+
+// waitIdle waits until the session is not busy, or ctx ends.
+func (u *use) waitIdle(ctx context.Context, lately time.Duration) {
+	for u.busy(lately) {
+		left, rest := u.nextChange(lately)
+		timer := time.NewTimer(rest)
+		select {
+		case <-left:
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		timer.Stop()
+	}
+}
+
+// nextChange is when the session may stop being busy: when a call ends, or, if none
+// runs, after a time.
+func (u *use) nextChange(lately time.Duration) (left <-chan struct{}, rest time.Duration) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.calls == 0 {
+		return nil, lately - time.Since(u.active)
+	}
+	if u.left == nil {
+		u.left = make(chan struct{})
+	}
+	return u.left, time.Hour
 }

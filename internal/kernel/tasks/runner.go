@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/conversation/history"
 	"callgate/internal/task"
 	"callgate/tool"
 )
@@ -200,7 +201,7 @@ func (r *Runner) begin(t task.Task) {
 	r.mu.Unlock()
 	began := r.opt.Go(func(kernel context.Context) {
 		defer r.remove(t.ID, one)
-		defer context.AfterFunc(kernel, func() { cancel(kernel.Err()) })()
+		defer context.AfterFunc(kernel, func() { cancel(history.KernelClosed) })()
 		r.run(ctx, kernel, t, cancel)
 	})
 	if !began {

@@ -90,7 +90,7 @@ func (t *Trial) callOf(ctx context.Context, known *tool.Tool, r journal.Record) 
 	for _, e := range known.Runtime.Effects {
 		kind, rest, _ := strings.Cut(e.Resource, ":{")
 		param, after, _ := strings.Cut(rest, "}")
-		if kind != "file" && kind != "repo" || after != "" || call.Paths[param] != nil {
+		if kind != "file" && kind != "repo" || after != "" || e.Folder != "" || call.Paths[param] != nil {
 			continue
 		}
 		for _, text := range texts(call.Args[param]) {

@@ -81,20 +81,39 @@ type definition struct {
 	input, output string
 	examples      []tool.Example
 	aliases, tags []string
-	changes       bool // it acts on the page; otherwise it looks, or goes elsewhere
+	changes       bool          // it acts on the page; otherwise it looks, or goes elsewhere
+	reads         []tool.Effect // what it reads beside the page
+	looks         bool          // it leaves the page as it is, and does not wait for another
 	run           runner
 }
 
 // maxTime is longer than the settings allow for a page.
 const maxTime = 330 * time.Second
 
-func (d definition) tool(p *pool.Pool) *tool.Tool {
-	r := tool.Runtime{
-		Effects: []tool.Effect{{Resource: "browser_tab:{tab}", Mode: tool.S}},
-		Risk:    tool.Low, SideEffect: tool.Read, Network: true, Timeout: maxTime,
+// effects keep the calls of one answer in order: go to a page, then read it. All but
+// the lock of a tool that acts on a named tab are intentions, which stop nobody else: a
+// tab is its session's own, and does one thing at a time (see page.Tab).
+func (d definition) effects() []tool.Effect {
+	mode := tool.IX
+	if d.looks {
+		mode = tool.IS
+	}
+	effects := []tool.Effect{
+		{Resource: "browser_tab:{tab}", Mode: mode},
+		{Resource: "browser_tab:", Mode: mode, Unless: []string{"tab"}}, // the current one, whichever that is
 	}
 	if d.changes {
-		r.Effects[0].Mode, r.Risk, r.SideEffect = tool.X, tool.Medium, tool.External
+		effects[0].Mode = tool.X
+	}
+	return append(effects, d.reads...)
+}
+
+func (d definition) tool(p *pool.Pool) *tool.Tool {
+	r := tool.Runtime{
+		Effects: d.effects(), Risk: tool.Low, SideEffect: tool.Read, Network: true, Timeout: maxTime,
+	}
+	if d.changes {
+		r.Risk, r.SideEffect = tool.Medium, tool.External
 	}
 	return module.Definition{
 		Name: d.name, Doc: d.doc, Input: d.input, Output: d.output, Examples: d.examples, Aliases: d.aliases,

@@ -32,8 +32,8 @@ type runner func(ctx context.Context, c *pageCall, args json.RawMessage) (*tool.
 func decoded[In any](run func(context.Context, *pageCall, In) (*tool.Result, error)) runner {
 	return func(ctx context.Context, c *pageCall, raw json.RawMessage) (*tool.Result, error) {
 		var in In
-		if err := json.Unmarshal(raw, &in); err != nil {
-			return nil, &tool.Error{Kind: tool.Invalid, Message: "the arguments do not fit " + c.op, Err: err}
+		if err := tool.DecodeArgs(c.op, raw, &in); err != nil {
+			return nil, err
 		}
 		return run(ctx, c, in)
 	}
@@ -179,7 +179,7 @@ func (c *pageCall) act(ctx context.Context, a action) (*tool.Result, error) {
 	did, err := a.do(ctx, el)
 	el.Release()
 	if err != nil {
-		return nil, t.Explain(err)
+		return nil, inDoubt(t, "it was being done when the browser stopped answering", t.Explain(err))
 	}
 	if el.Others > 0 {
 		c.warnings = append(c.warnings,
@@ -192,7 +192,7 @@ func (c *pageCall) act(ctx context.Context, a action) (*tool.Result, error) {
 func (c *pageCall) settle(ctx context.Context, t *page.Tab, before int, did string) (*tool.Result, error) {
 	result, left, err := t.Settle(ctx, before, c.patience())
 	if err != nil && !(t.Closed() && tool.KindOf(err) == tool.Failed) {
-		return nil, fmt.Errorf("%s, but: %w", did, err)
+		return nil, inDoubt(t, did, fmt.Errorf("%s, but: %w", did, err))
 	}
 	s := c.state(ctx, t, result)
 	if t.Closed() {

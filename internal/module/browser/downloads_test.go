@@ -124,3 +124,24 @@ func TestUpload(t *testing.T) {
 	s.call("click", args{"text": "Send"})
 	contains(t, s.text(args{}), "Got letter.txt: Dear all")
 }
+
+// A download is known to the session that caused it, and to no other of the browser.
+func TestDownloadsOfOthers(t *testing.T) {
+	t.Parallel()
+	web := serve(t, files)
+	f := sharedModule(t)
+	one, other := f.session("one", nil, local()), f.session("other", nil, local())
+	for _, s := range []*session{one, other} {
+		s.call("navigate", args{"url": web.URL})
+	}
+	for range 5 {
+		one.download("Hidden")
+		one.download("Made")
+	}
+	list := func(s *session) []download {
+		return data[struct{ Downloads []download }](t, s.call("tabs", args{})).Downloads
+	}
+	if mine, others := list(one), list(other); len(mine) != 10 || len(others) != 0 {
+		t.Errorf("one session has %d downloads, the other %+v", len(mine), others)
+	}
+}

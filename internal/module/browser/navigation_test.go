@@ -184,7 +184,7 @@ func TestHang(t *testing.T) {
 
 	hung := data[stateData](t, s.call("navigate", args{"url": web.URL + "/hang"})).Tab
 	s.configure(settings{"timeout_seconds": 1}, local())
-	s.refused(tool.Failed, "click", args{"text": "Hang"}, "does not answer", "web.browse.close")
+	s.refused(tool.InDoubt, "click", args{"text": "Hang"}, "does not answer", "web.browse.close")
 	began := time.Now()
 	s.refused(tool.Failed, "read", args{}, "does not answer")
 	if took := time.Since(began); took > 10*time.Second {

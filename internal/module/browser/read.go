@@ -46,7 +46,7 @@ const readOutput = `{
 
 func readTool() definition {
 	return definition{
-		name: "read", doc: readDoc, input: readInput, output: readOutput,
+		name: "read", doc: readDoc, input: readInput, output: readOutput, looks: true,
 		examples: []tool.Example{
 			module.Example("read the text of the page", `{}`),
 			module.Example("see what can be clicked and typed into", `{"format": "tree", "interactive": true}`),

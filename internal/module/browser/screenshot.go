@@ -38,7 +38,7 @@ const screenshotOutput = `{"type": "object", "properties": {` + stateProperties 
 
 func screenshotTool() definition {
 	return definition{
-		name: "screenshot", doc: screenshotDoc, input: screenshotInput, output: screenshotOutput,
+		name: "screenshot", doc: screenshotDoc, input: screenshotInput, output: screenshotOutput, looks: true,
 		examples: []tool.Example{
 			module.Example("what the window shows", `{}`),
 			module.Example("a chart on the page", `{"selector": "#chart"}`),

@@ -47,6 +47,7 @@ const typeInput = `{
 func typeTool() definition {
 	return definition{
 		name: "type", doc: typeDoc, input: typeInput, output: stateOutput, changes: true,
+		reads: []tool.Effect{{Resource: "file:{files}", Mode: tool.IS}},
 		examples: []tool.Example{
 			module.Example("search for something", `{"label": "Search", "text": "red shoes", "submit": true}`),
 			module.Example("fill in a field of the tree", `{"ref": "e7", "text": "ada@example.com"}`),
@@ -116,7 +117,7 @@ func (c *pageCall) press(ctx context.Context, in typeArgs) (*tool.Result, error)
 	t.SetDialogAnswer(in.Dialog == "accept", in.DialogText)
 	before := t.Document()
 	if err := t.Press(ctx, in.Keys); err != nil {
-		return nil, err
+		return nil, inDoubt(t, "keys were being pressed", err)
 	}
 	return c.settle(ctx, t, before, "pressed "+strings.Join(in.Keys, ", "))
 }

@@ -37,8 +37,11 @@ func (s *service) listConnectionsTool() definition {
 			"list_databases", "open connections", "which databases are connected", "show database connections",
 			"lister les connexions", "quelles bases de données sont ouvertes",
 		},
-		Tags:    []string{"database", "sql", "connection", "list", "base de données", "connexions"},
-		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true},
+		Tags: []string{"database", "sql", "connection", "list", "base de données", "connexions"},
+		Runtime: tool.Runtime{
+			Effects: []tool.Effect{{Resource: "db:", Mode: tool.IS}}, // after a connect of the same answer
+			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true,
+		},
 		Handler: handler(s, "list_connections", listConnections),
 	}
 }

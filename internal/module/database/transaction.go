@@ -105,6 +105,11 @@ func transaction(ctx context.Context, c *call, in transactionArgs) (*tool.Result
 	start := time.Now()
 	t := transactionLog{settings: c.settings, failed: -1}
 	err = conn.Engine.Transact(ctx, in.Isolation, func(exec engine.ExecFunc) error { return t.run(all, exec) })
+	if err != nil && t.ran && engine.IsContextEnd(err) {
+		return nil, engine.Fail(tool.InDoubt, "the call ended while the transaction was being committed (%v); "+
+			"its changes may or may not have been made", context.Cause(ctx)).
+			WithHint("look with database.fetch_results before trying again")
+	}
 	if err != nil {
 		return nil, rolledBackError(t.failed, len(all), withSimilarTables(ctx, conn, withCause(ctx, err)))
 	}
@@ -126,6 +131,7 @@ type transactionLog struct {
 	texts    []string
 	changed  int64 // rows
 	failed   int   // the index of the statement that failed, or -1
+	ran      bool  // all of them: what is left is to commit
 }
 
 // run runs the statements. They share the limit of bytes of one call.
@@ -150,6 +156,7 @@ func (t *transactionLog) run(all []engine.Statement, exec engine.ExecFunc) error
 			t.texts = append(t.texts, out.Table())
 		}
 	}
+	t.ran = true
 	return nil
 }
 

@@ -67,10 +67,9 @@ const branchesOutput = `{
 }`
 
 func branchesTool(g *repo.Runner) module.Definition {
-	r := tool.Runtime{Risk: tool.Medium, SideEffect: tool.Write, Timeout: gittool.MaxTime, Effects: []tool.Effect{
-		{Resource: "repo:{repo}", Mode: tool.S},
-		{Resource: "repo:.", Mode: tool.S, Unless: []string{"repo"}},
-	}}
+	r := tool.Runtime{
+		Risk: tool.Medium, SideEffect: tool.Write, Timeout: gittool.MaxTime, Effects: gittool.ReadRuntime().Effects,
+	}
 	for _, verb := range []string{"create", "rename", "delete"} {
 		r.Effects = append(r.Effects, tool.Effect{Resource: "repo:{repo}", Mode: tool.X, When: verb},
 			tool.Effect{Resource: "repo:.", Mode: tool.X, When: verb, Unless: []string{"repo"}})

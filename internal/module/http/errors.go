@@ -1,8 +1,10 @@
 package http
 
 import (
+	"context"
 	"fmt"
 	nethttp "net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"time"
@@ -11,16 +13,29 @@ import (
 	"callgate/tool"
 )
 
-// failure adds to [fetch.Call.Failure] what to do next in this module.
+// failure adds to [fetch.Call.Failure] what to do next in this module. A request
+// that may change something and may have been sent is in doubt, unless the asker
+// gave it up, or the answer was refused here.
 func (c httpCall) failure(r *nethttp.Request, err error, limit time.Duration) *tool.Error {
 	out := c.Failure(r.Context(), r.URL.Host, err, limit)
 	if out.Kind == tool.Timeout {
 		out.Hint = "raise timeout_seconds, or ask for less"
 	}
-	if changes(r.Method) {
-		out.Hint = strings.TrimPrefix(out.Hint+"; the server may have carried it out: look before you repeat it", "; ")
+	if !changes(r.Method) || !c.sent.Load() {
+		return out
+	}
+	out.Hint = strings.TrimPrefix(out.Hint+"; the server may have carried it out: look before you repeat it", "; ")
+	if out.Kind == tool.Timeout || out.Kind == tool.Failed {
+		out.Kind = tool.InDoubt
 	}
 	return out
+}
+
+// withTrace notes in c.sent when a request is about to be sent.
+func (c httpCall) withTrace(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { c.sent.Store(true) },
+	})
 }
 
 // changes reports whether a method may change something.

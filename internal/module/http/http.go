@@ -30,6 +30,7 @@ package http
 import (
 	"context"
 	nethttp "net/http"
+	"sync/atomic"
 
 	"callgate/internal/module"
 	"callgate/internal/module/fetch"
@@ -86,6 +87,7 @@ type httpCall struct {
 	fetch.Call
 	settings *settings
 	pooled   *nethttp.Client
+	sent     *atomic.Bool // a connection was there to send a request over
 }
 
 func handler[In any](
@@ -95,6 +97,6 @@ func handler[In any](
 		ctx context.Context, l fetch.Lease[settings, *nethttp.Client], in In,
 	) (*tool.Result, error) {
 		call := fetch.Call{Op: l.Op, Grant: l.Grant, Settings: &l.Settings.Settings}
-		return run(ctx, httpCall{call, l.Settings, l.Client}, in)
+		return run(ctx, httpCall{call, l.Settings, l.Client, new(atomic.Bool)}, in)
 	})
 }

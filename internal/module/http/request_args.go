@@ -133,7 +133,7 @@ func (c httpCall) request(ctx context.Context, in requestArgs) (r *nethttp.Reque
 	if content != nil {
 		reader = bytes.NewReader(content)
 	}
-	if r, err = nethttp.NewRequestWithContext(ctx, method, u.String(), reader); err != nil {
+	if r, err = nethttp.NewRequestWithContext(c.withTrace(ctx), method, u.String(), reader); err != nil {
 		return nil, "", tool.Errorf(c.Op, tool.Invalid, "the request cannot be made: %w", err)
 	}
 	warning, err = c.setHeaders(r, in.Headers, contentType)

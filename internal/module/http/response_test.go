@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"compress/zlib"
 	"context"
+	"fmt"
 	"io"
 	nethttp "net/http"
 	"net/http/httptest"
@@ -236,8 +237,39 @@ func TestLimits(t *testing.T) {
 		t.Errorf("slow: %v", err)
 	}
 	_, err = b.Call("post", block{"url": s.URL + "/slow", "timeout_seconds": 0.05})
-	if tool.KindOf(err) != tool.Timeout || !strings.Contains(err.Error(), "look before you repeat it") {
+	if tool.KindOf(err) != tool.InDoubt || !strings.Contains(err.Error(), "look before you repeat it") {
 		t.Errorf("slow post: %v", err)
+	}
+}
+
+// TestRequestsWithoutAnAnswer: a request that may change something and whose
+// answer never came is in doubt; one that was never sent, or only reads, is not.
+func TestRequestsWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	cut := fetchtest.Serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		if r.URL.Path == "/half" {
+			w.Header().Set("Content-Length", "100")
+			_, _ = w.Write([]byte("half"))
+		}
+		panic(nethttp.ErrAbortHandler)
+	})
+	b := open(t, nil, fetchtest.Local())
+	for name, c := range map[string]struct {
+		tool, url string
+		kind      tool.Kind
+	}{
+		"post, cut":               {"post", cut.URL, tool.InDoubt},
+		"post, cut in the answer": {"post", cut.URL + "/half", tool.InDoubt},
+		"put, cut":                {"put", cut.URL, tool.InDoubt},
+		"delete, cut":             {"delete", cut.URL, tool.InDoubt},
+		"get, cut":                {"get", cut.URL, tool.Failed},
+		"post, nobody there":      {"post", "http://127.0.0.1:1/x", tool.Failed},
+	} {
+		_, err := b.Call(c.tool, block{"url": c.url})
+		said := strings.Contains(fmt.Sprint(err), "may have carried it out")
+		if tool.KindOf(err) != c.kind || said != (c.kind == tool.InDoubt) {
+			t.Errorf("%s: %s: %v", name, tool.KindOf(err), err)
+		}
 	}
 }
 

@@ -116,9 +116,14 @@ type definition struct {
 
 func (d definition) tool() *tool.Tool {
 	// Every tool of the module is idempotent: a second call with the same text changes nothing.
-	r := tool.Runtime{Risk: tool.Low, SideEffect: tool.Write, Idempotent: true, MaxResult: d.maxResult}
+	// The claim keeps the calls of one answer in order. In an intention mode it stops
+	// nobody else: the store itself lets no two calls harm each other.
+	r := tool.Runtime{
+		Risk: tool.Low, SideEffect: tool.Write, Idempotent: true, MaxResult: d.maxResult,
+		Effects: []tool.Effect{{Resource: "memory:", Mode: tool.IX}},
+	}
 	if d.reads {
-		r.SideEffect = tool.Read
+		r.SideEffect, r.Effects[0].Mode = tool.Read, tool.IS
 	}
 	return module.Definition{
 		Name: d.name, Short: d.short, Doc: d.doc, Input: d.input, Output: d.output,

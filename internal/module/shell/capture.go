@@ -8,10 +8,12 @@ import (
 	"callgate/tool"
 )
 
-// Bytes that are kept of each stream.
+// Bytes that are kept of each stream, from its start and from its end. What the
+// kernel cuts for a model is in the result's artifact, so what is kept here is what
+// can be read later; a command that prints more is told so, with the numbers.
 const (
-	keptHead = 96 << 10
-	keptTail = 96 << 10
+	keptHead = 4 << 20
+	keptTail = 4 << 20
 )
 
 // capture keeps the head and the tail of a stream, counts the rest, and passes

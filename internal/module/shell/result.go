@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"callgate/internal/sandbox"
+	"callgate/internal/sandbox/ending"
 	"callgate/internal/sandbox/netproxy"
 	"callgate/tool"
 )
@@ -59,6 +60,13 @@ func (r *run) result() (*tool.Result, error) {
 	for _, missing := range r.exit.Missing {
 		result.Warnings = append(result.Warnings, "it ran although this machine cannot "+missing)
 	}
+	for _, stream := range []*capture{r.out, r.log} {
+		if stream.cut() {
+			result.Warnings = append(result.Warnings, fmt.Sprintf(
+				"the command printed %d bytes to %s; only the first %d and the last %d are kept, and the artifact has no more",
+				stream.total, stream.name, len(stream.head), len(stream.tail)))
+		}
+	}
 	if failed := r.failure(out, log); failed != nil {
 		result.Status, result.Error, result.Summary = tool.Failure, failed, failed.Error()
 		return result, nil
@@ -106,6 +114,10 @@ func (r *run) failure(out, log string) *tool.Error {
 	case r.exit.Signal != "":
 		e.Message = "the command was ended by " + r.exit.Signal
 		e.Hint = signalHints[r.exit.Signal]
+		if ending.CutOff(r.exit.Signal) && !r.in.ReadsOnly {
+			e.Kind, e.Message = tool.InDoubt, e.Message+" in the middle of its work"
+			e.Hint = strings.TrimPrefix(e.Hint+"; see how far it came before you repeat it", "; ")
+		}
 	case r.exit.Code != 0:
 		e.Message = fmt.Sprintf("the command failed with exit code %d", r.exit.Code)
 		e.Hint = cmp.Or(lastLine(log), lastLine(out), "it said nothing")

@@ -137,6 +137,12 @@ func Tools(c Config) []*tool.Tool {
 				{Resource: "workspace", Mode: tool.U, Unless: []string{"writes", "reads_only"}},
 				{Resource: "workspace", Mode: tool.S, When: "reads_only"},
 				{Resource: "file:{writes}", Mode: tool.U},
+				// What it reads, and the repositories that it may use: in an intention mode these
+				// stop nobody, and keep the calls of one answer in order.
+				{Resource: "workspace", Mode: tool.IS, When: "writes"},
+				{Resource: "repo:", Mode: tool.IX, Unless: []string{"writes", "reads_only"}},
+				{Resource: "repo:", Mode: tool.IS, When: "writes"},
+				{Resource: "repo:", Mode: tool.IS, When: "reads_only"},
 			},
 			Risk: tool.High, SideEffect: sideEffect, Network: c.Network,
 			Timeout: (maxTimeout + 60) * time.Second,

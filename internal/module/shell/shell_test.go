@@ -171,9 +171,28 @@ func TestLongOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := text(r)
-	if !strings.HasPrefix(out, "first\n") || !strings.HasSuffix(out, "\nlast\n") || len(out) > 256<<10 ||
+	if !strings.HasPrefix(out, "first\n") || !strings.HasSuffix(out, "\nlast\n") || len(out) > 9<<20 ||
 		!strings.Contains(out, "bytes left out") {
 		t.Errorf("%d bytes: %.60q … %.60q", len(out), out, out[len(out)-60:])
+	}
+	const told = "the command printed 300000012 bytes to stdout; only the first 4194304 and the last 4194304 are kept"
+	if len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0], told) {
+		t.Errorf("warnings %q", r.Warnings)
+	}
+}
+
+// TestWholeOutput: what fits is all there, for the artifact that the kernel makes of it.
+func TestWholeOutput(t *testing.T) {
+	t.Parallel()
+	const command = `{"command":"head -c 400000 /dev/zero | tr '\\0' x; echo; head -c 300000 /dev/zero | tr '\\0' y >&2"}`
+	r, err := run(t, workspace(t), command, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Repeat("x", 400_000) + "\n"
+	if len(r.Content) != 2 || r.Content[0].Text != want || r.Content[1].Text != "stderr:\n"+strings.Repeat("y", 300_000) ||
+		len(r.Warnings) != 0 {
+		t.Errorf("%d pieces, %d bytes, warnings %q", len(r.Content), len(text(r)), r.Warnings)
 	}
 }
 

@@ -28,7 +28,9 @@ func (w Workspace) Replace(p Path, was fs.FileInfo, write func(io.Writer) error)
 		return w.Fail(p.Shown, err)
 	}
 	defer dir.Close()
-	t := &Target{w: w, dir: dir, base: filepath.Base(p.Name), shown: p.Shown}
+	t := &Target{
+		w: w, dir: dir, folder: filepath.Join(w.Dir, filepath.Dir(p.Name)), base: filepath.Base(p.Name), shown: p.Shown,
+	}
 	old, err := t.replaceable()
 	if err != nil {
 		return err

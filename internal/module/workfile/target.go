@@ -17,6 +17,7 @@ import (
 type Target struct {
 	w         Workspace
 	dir       *os.Root
+	folder    string // where dir is
 	base      string
 	shown     string
 	overwrite bool
@@ -29,7 +30,10 @@ func (w Workspace) Target(path string, overwrite bool) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{w: w, base: filepath.Base(name), shown: filepath.ToSlash(name), overwrite: overwrite}
+	t := &Target{
+		w: w, folder: filepath.Join(w.Dir, filepath.Dir(name)), base: filepath.Base(name),
+		shown: filepath.ToSlash(name), overwrite: overwrite,
+	}
 	if w.Grant.Forbids(name) {
 		return nil, w.ClosedError(t.shown)
 	}

@@ -28,6 +28,9 @@ func (t *Target) createTemp(old fs.FileInfo) (*TempFile, error) {
 		mode = 0o600
 	}
 	name := ".callgate-" + rand.Text() + ".tmp"
+	if t.w.Grant.Unfinished != nil {
+		name = t.w.Grant.Unfinished(t.folder)
+	}
 	f, err := t.dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return nil, t.w.Fail(t.shown, err)

@@ -13,6 +13,7 @@ import (
 
 	"callgate/internal/netguard"
 	"callgate/internal/sandbox"
+	"callgate/internal/sandbox/ending"
 	"callgate/internal/sandbox/netproxy"
 	"callgate/internal/source/executable/manifest"
 	"callgate/tool"
@@ -172,6 +173,9 @@ func (r run) result() (*tool.Result, error) {
 		return nil, r.startError()
 	case r.exit.Limit != "":
 		return nil, r.failed(tool.Failed, "was stopped, because it took too much: %s", r.exit.Limit)
+	case ending.CutOff(r.exit.Signal) && r.manifest.Runtime.SideEffect.Durable():
+		return nil, r.failed(tool.InDoubt, "was ended by the signal %s in the middle of its work", r.exit.Signal).
+			WithHint("something stopped it, perhaps because memory ran out; see how far it came before you repeat it")
 	case r.exit.Signal != "":
 		return nil, r.failed(tool.Failed, "was ended by the signal %s", r.exit.Signal)
 	case r.exit.Code != 0:
@@ -286,6 +290,11 @@ func parseAnswer(text []byte) (*tool.Result, error) {
 		return nil, err
 	}
 	result.Call, result.Approval = "", ""
+	if result.ArtifactRef != "" { // an executable has no way to store one
+		result.ArtifactRef = ""
+		result.Warnings = append(result.Warnings,
+			"it names an artifact, which a program cannot store; what it keeps belongs in a file of the workspace")
+	}
 	if result.Error == nil && result.Status != tool.Success {
 		kind := tool.Failed
 		if result.Status == tool.Refused {

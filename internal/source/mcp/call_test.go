@@ -27,7 +27,7 @@ func TestTimeoutCancelsAtTheServer(t *testing.T) {
 	s, byName := refreshed(t, cfg, mcp.Options{})
 	file := dir(t)
 	_, err := call(t.Context(), byName["wait"], waiting(file, "a"))
-	expectError(t, err, tool.Timeout, "actor", "mcp_actor.wait", "200ms")
+	expectError(t, err, tool.InDoubt, "actor", "mcp_actor.wait", "200ms")
 	eventually(t, "the cancelling", func() bool { return exists(file("a.cancelled")) })
 	if st := s.Status(); st.State != mcp.Running || !st.NextTry.IsZero() {
 		t.Errorf("a slow call is not a broken server: %+v", st)
@@ -50,7 +50,7 @@ func TestCancelReachesTheServer(t *testing.T) {
 	late, stop := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, tool.Errorf("test", tool.Timeout, "too slow"))
 	defer stop()
 	_, err = call(late, byName["wait"], waiting(file, "b"))
-	expectError(t, err, tool.Timeout)
+	expectError(t, err, tool.InDoubt)
 }
 
 // watcher records the output of a call.
@@ -156,7 +156,7 @@ func TestDeafServers(t *testing.T) {
 	for range 3 {
 		wg.Go(func() {
 			_, err := call(t.Context(), byName["tell"], string(long))
-			expectError(t, err, tool.Timeout, "did not answer")
+			expectError(t, err, tool.InDoubt, "did not answer")
 		})
 	}
 	wg.Wait()
@@ -164,7 +164,7 @@ func TestDeafServers(t *testing.T) {
 	// fresh one.
 	eventually(t, "its end", func() bool { return !alive(pid) })
 	_, err = call(t.Context(), byName["tell"], "")
-	expectError(t, err, tool.Timeout)
+	expectError(t, err, tool.InDoubt)
 	if now := s.Status().Pid; now == pid || now == 0 {
 		t.Errorf("the process was %d and is %d", pid, now)
 	}
@@ -178,9 +178,9 @@ func TestDeafServerEndsLaterCalls(t *testing.T) {
 	cfg.CallTimeout = 2500 * time.Millisecond // longer than the probe
 	_, byName := refreshed(t, cfg, mcp.Options{Grace: 50 * time.Millisecond})
 	_, err := call(t.Context(), byName["tell"], "")
-	expectError(t, err, tool.Timeout, "did not answer", "within")
+	expectError(t, err, tool.InDoubt, "did not answer", "within")
 	_, err = call(t.Context(), byName["tell"], "")
-	expectError(t, err, tool.Timeout, "did not answer", "was stopped")
+	expectError(t, err, tool.InDoubt, "did not answer", "was stopped")
 }
 
 func TestManyCallsAtOnce(t *testing.T) {

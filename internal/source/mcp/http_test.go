@@ -94,7 +94,7 @@ func TestRemoteCallsAreCancelled(t *testing.T) {
 			_, byName := refreshed(t, cfg, mcp.Options{})
 			file := dir(t)
 			_, err := call(t.Context(), byName["wait"], waiting(file, "a"))
-			expectError(t, err, tool.Timeout, "far")
+			expectError(t, err, tool.InDoubt, "far")
 			eventually(t, "the cancelling", func() bool { return exists(file("a.cancelled")) })
 		})
 	}

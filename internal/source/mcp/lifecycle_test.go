@@ -130,12 +130,12 @@ func TestServerDiesInTheMiddleOfCalls(t *testing.T) {
 		wg.Go(func() {
 			args, _ := json.Marshal(map[string]string{"until": file("never"), "started": file(strconv.Itoa(i))})
 			_, err := call(t.Context(), byName["wait"], string(args))
-			expectError(t, err, tool.Unavailable, "mcp_actor.wait", "exit status 7")
+			expectError(t, err, tool.InDoubt, "mcp_actor.wait", "exit status 7", "look")
 		})
 		eventually(t, "the start of a call", func() bool { return exists(file(strconv.Itoa(i))) })
 	}
 	_, err := call(t.Context(), byName["die"], "")
-	expectError(t, err, tool.Unavailable, "the MCP server actor ended during mcp_actor.die", "exit status 7",
+	expectError(t, err, tool.InDoubt, "the MCP server actor ended during mcp_actor.die", "exit status 7",
 		"fatal: out of cheese, [secret K]")
 	wg.Wait()
 	if st := s.Status(); st.Failures != 4 || st.State == mcp.CircuitOpen {
@@ -161,7 +161,7 @@ func TestServerDiesBetweenCalls(t *testing.T) {
 	p.Kill()
 	r, err := call(t.Context(), byName["pid"], "") // at once: it may or may not be known yet
 	if err != nil {
-		expectError(t, err, tool.Unavailable, "ended during")
+		expectError(t, err, tool.InDoubt, "ended during")
 		r, err = call(t.Context(), byName["pid"], "")
 	}
 	if got := textOf(t, r, err); got == strconv.Itoa(pid) {
@@ -463,7 +463,7 @@ func TestCallsInProgressEndWithTheManager(t *testing.T) {
 			}()
 			eventually(t, "the start", func() bool { return exists(file("a.started")) })
 			h.Close()
-			expectError(t, <-ended, tool.Unavailable, "was stopped during")
+			expectError(t, <-ended, tool.InDoubt, "was stopped during")
 			if cfg.URL != "" {
 				eventually(t, "the cancelling", func() bool { return exists(file("a.cancelled")) })
 			}

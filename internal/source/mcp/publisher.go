@@ -121,7 +121,10 @@ func (p *publisher) tool(e toolcache.Entry, name string, cfg ToolConfig) (*tool.
 	if e.Typed {
 		t.Spec.Output = e.Output
 	}
-	t.Handler = &handler{inputs: p.inputs, upstream: e.Name, dotted: t.Spec.Name, storeArtifact: p.storeArtifact}
+	t.Handler = &handler{
+		inputs: p.inputs, upstream: e.Name, dotted: t.Spec.Name, changes: runtime.SideEffect.Durable(),
+		storeArtifact: p.storeArtifact,
+	}
 	return t, notes
 }
 
@@ -137,6 +140,7 @@ type handler struct {
 	inputs        *inputs
 	upstream      string // the server's name for the tool
 	dotted        string
+	changes       bool // it may change something
 	storeArtifact translate.StoreFunc
 }
 
@@ -147,7 +151,9 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 		args = json.RawMessage("{}")
 	}
 	var res *sdk.CallToolResult
-	err := h.inputs.do(ctx, request{method: "tools/call", call: call.ID, grant: grant, tool: h.dotted},
+	err := h.inputs.do(ctx, request{
+		method: "tools/call", call: call.ID, grant: grant, tool: h.dotted, changes: h.changes,
+	},
 		func(ctx context.Context, session *sdk.ClientSession, r round) (_ reply, err error) {
 			params := &sdk.CallToolParams{
 				Meta: r.meta, Name: h.upstream, Arguments: args, InputResponses: r.answers, RequestState: r.state,

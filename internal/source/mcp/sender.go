@@ -27,7 +27,8 @@ import (
 // A request that certainly was not sent, because the connection had ended or the
 // server no longer has the session, is sent once more on a new connection. A
 // request that may have been sent never is: the server may have done what was
-// asked.
+// asked. If it was to change something, it is in doubt; if it only reads, the
+// server was unavailable or too slow, and nothing was changed.
 //
 // A server that answers, even with an error, is well. A server that leaves a
 // request unanswered is probed, and stopped when it answers nothing.
@@ -43,7 +44,9 @@ type request struct {
 	method string
 	tool   string // the dotted name of the tool that is called
 	call   string // the ID of the call that it belongs to; empty: none
-	grant  tool.Grant
+	// changes says that the server may change something by it.
+	changes bool
+	grant   tool.Grant
 }
 
 // name says in errors what was requested.
@@ -94,7 +97,7 @@ func (s *sender) send(ctx context.Context, c *connection, r request, send sendFu
 	if context.Cause(sent) == requests.ErrNoAnswer {
 		err = requests.ErrNoAnswer
 	}
-	return s.failed(ctx, c, r.name(), err)
+	return s.failed(ctx, c, r, err)
 }
 
 // outcome is what is known of a request that failed.
@@ -114,21 +117,21 @@ type failure struct {
 
 // failed classifies the error of a request, and decides what it means for the
 // connection.
-func (s *sender) failed(ctx context.Context, c *connection, name string, err error) failure {
-	server := s.cfg.Name
+func (s *sender) failed(ctx context.Context, c *connection, r request, err error) failure {
+	server, name := s.cfg.Name, r.name()
 	answer := sdkerror.Answer(err)
 	var known *tool.Error
 	switch {
 	case errors.Is(err, requests.ErrNoAnswer):
 		s.background(func() { s.probe(c) })
-		return failure{unanswered, tool.Errorf("mcp.call", tool.Timeout,
+		return r.unanswered(tool.Errorf("mcp.call", tool.Timeout,
 			"the MCP server %s did not answer %s within %v, and was told to stop", server, name, s.cfg.CallTimeout).
-			WithHint("ask it for less; the server's timeout can be raised")}
+			WithHint("ask it for less; the server's timeout can be raised"))
 	case errors.As(err, &known):
 		s.connector.Retire(c)
 		return failure{answered, s.secrets.RedactError(known)}
 	case ctx.Err() != nil:
-		return failure{unanswered, requests.Interrupted(ctx, "while the MCP server "+server+" worked on it")}
+		return r.unanswered(requests.Interrupted(ctx, "while the MCP server "+server+" worked on it"))
 	case errors.Is(err, remote.ErrSessionGone), sdkerror.IsNotSent(err):
 		s.connector.Retire(c)
 		return failure{notSent, tool.Errorf("mcp.call", tool.Unavailable,
@@ -137,22 +140,26 @@ func (s *sender) failed(ctx context.Context, c *connection, name string, err err
 		s.connector.Succeeded()
 		return failure{answered, s.refusal(name, answer)}
 	case !hasEnded(c, err):
-		return failure{answered, s.secrets.RedactError(tool.Errorf("mcp.call", tool.Failed,
-			"the MCP server %s answered %s with something that is no answer: %v", server, name, err).
-			WithHint("this is a defect in the server"))}
+		return s.unreadable(r, err)
 	}
+	return s.broken(c, r, err)
+}
+
+// broken is a request whose connection ended before the answer.
+func (s *sender) broken(c *connection, r request, err error) failure {
+	server, name := s.cfg.Name, r.name()
 	s.connector.Retire(c)
 	if c.deaf.Load() { // another request ran out of time first
-		return failure{unanswered, tool.Errorf("mcp.call", tool.Timeout,
+		return r.unanswered(tool.Errorf("mcp.call", tool.Timeout,
 			"the MCP server %s did not answer %s nor anything else, and was stopped", server, name).
-			WithHint("it may have happened all the same; the next call starts it again")}
+			WithHint("the next call starts it again"))
 	}
 	if context.Cause(c.Context()) == dial.ErrClosed || s.connector.Context().Err() != nil {
-		return failure{unanswered, tool.Errorf("mcp.call", tool.Unavailable,
-			"the MCP server %s was stopped during %s", server, name)}
+		return r.unanswered(tool.Errorf("mcp.call", tool.Unavailable,
+			"the MCP server %s was stopped during %s", server, name))
 	}
 	s.connector.Failed(c)
-	return failure{unanswered, s.secrets.RedactError(s.cutOff(c, name, err))}
+	return r.unanswered(s.secrets.RedactError(s.cutOff(c, name, err)))
 }
 
 // minProbe is the least time that a server has to answer a probe, however short its
@@ -207,7 +214,7 @@ func (s *sender) refusal(name string, answer *jsonrpc.Error) error {
 func (s *sender) cutOff(c *connection, name string, err error) error {
 	if c.Process == nil {
 		return tool.Errorf("mcp.call", tool.Unavailable, "the connection to the MCP server %s broke during %s: %v",
-			s.cfg.Name, name, err).WithHint("it may have happened all the same; the next call connects again")
+			s.cfg.Name, name, err).WithHint("the next call connects again")
 	}
 	exit := "its output is closed, and it is being stopped"
 	timer := time.NewTimer(time.Second)
@@ -222,7 +229,7 @@ func (s *sender) cutOff(c *connection, name string, err error) error {
 	}
 	return tool.Errorf("mcp.call", tool.Unavailable, "the MCP server %s ended during %s: %s%s",
 		s.cfg.Name, name, exit, s.log.Tail(c.Began, s.secrets.Redact)).
-		WithHint("it may have happened all the same; the next call starts it again")
+		WithHint("the next call starts it again")
 }
 
 // hasEnded reports whether an error means that the connection is over. An answer

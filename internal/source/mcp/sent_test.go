@@ -44,7 +44,7 @@ func TestCallsInProgressAreNotRepeatedAfterARestart(t *testing.T) {
 	}
 	touch(file("a.go"))
 	if err := <-ended; err != nil {
-		expectError(t, err, tool.Unavailable)
+		expectError(t, err, tool.InDoubt)
 	}
 	if n := waits.Load(); n != 1 {
 		t.Errorf("the call was sent %d times", n)

@@ -201,7 +201,7 @@ func (s *Server) refetch(ctx context.Context, c *connection) error {
 	defer cancel()
 	listing, err := s.catalog.list(ctx, c.Session)
 	if err != nil {
-		return s.sender.failed(ctx, c, "tools/list", err).err
+		return s.sender.failed(ctx, c, request{method: "tools/list"}, err).err
 	}
 	if known := s.catalog.known(); known != nil {
 		listing.Legacy = known.Legacy

@@ -33,6 +33,7 @@ type DB struct {
 	tasks         *taskStore
 	documents     *documentStore
 	blobs         *artifact.Folder
+	problem       error // why only one connection is open; nil: all are
 }
 
 var _ storage.Driver = (*DB)(nil)
@@ -57,8 +58,23 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if err := makeFile(path); err != nil {
 		return nil, err
 	}
-	return open(ctx, path)
+	db, err := open(ctx, path, false)
+	if err != nil && needsSharedMemory(err) {
+		problem := err
+		if db, err = open(ctx, path, true); err == nil {
+			db.problem = problem
+		}
+	}
+	var e *tool.Error
+	if errors.As(err, &e) && e.Kind == tool.Internal { // damaged: say which file
+		e.Message = path + ": " + e.Message
+	}
+	return db, err
 }
+
+// Problem says why the file was opened in a way that needs nothing of the disk; nil
+// if it was opened as always. It can be read, and written once there is space.
+func (db *DB) Problem() error { return db.problem }
 
 // makeFile makes an empty database file that only its owner can read, so that
 // SQLite gives its other files the same mode.
@@ -78,23 +94,35 @@ func makeFile(path string) error {
 
 // open opens the pools. Full fsync is for macOS, where a plain one stops at the
 // drive's cache; elsewhere it changes nothing.
-func open(ctx context.Context, path string) (db *DB, err error) {
+//
+// With alone there is one connection, for reading too. It holds the file for itself,
+// so SQLite keeps the index of its log in memory and not in a file that all
+// connections share, for which a full disk has no space.
+func open(ctx context.Context, path string, alone bool) (db *DB, err error) {
 	db = &DB{}
 	defer func() {
 		if err != nil {
 			db.Close()
 		}
 	}()
-	if db.write, err = sql.Open("sqlite", source(path, "busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)",
-		"fullfsync(ON)", "foreign_keys(ON)", "journal_size_limit(16777216)", "secure_delete(ON)")); err != nil {
+	pragmas := []string{"busy_timeout(5000)", "synchronous(FULL)", "fullfsync(ON)", "foreign_keys(ON)",
+		"journal_size_limit(16777216)", "secure_delete(ON)"}
+	if alone {
+		pragmas = append(pragmas, "locking_mode(EXCLUSIVE)")
+	}
+	// The driver sets the journal's mode after the pragmas: that first touches the file,
+	// and then it is too late to hold it alone.
+	if db.write, err = sql.Open("sqlite", source(path, pragmas...)+"&_journal_mode=WAL"); err != nil {
 		return db, convertError("sqlite.Open", err)
 	}
 	db.write.SetMaxOpenConns(1)
-	if db.read, err = sql.Open("sqlite", source(path, "busy_timeout(5000)", "query_only(ON)")); err != nil {
-		return db, convertError("sqlite.Open", err)
+	if db.read = db.write; !alone {
+		if db.read, err = sql.Open("sqlite", source(path, "busy_timeout(5000)", "query_only(ON)")); err != nil {
+			return db, convertError("sqlite.Open", err)
+		}
+		db.read.SetMaxOpenConns(readers)
+		db.read.SetMaxIdleConns(readers)
 	}
-	db.read.SetMaxOpenConns(readers)
-	db.read.SetMaxIdleConns(readers)
 	if err = migrate(ctx, db.write); err != nil {
 		return db, err
 	}

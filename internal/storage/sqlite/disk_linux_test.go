@@ -108,20 +108,35 @@ func TestFullDisk(t *testing.T) {
 	t.Logf("%d acknowledged, %d kept", len(told), len(kept))
 }
 
-// TestOpenOnAFullDisk starts on a disk without a byte to spare: reading works,
-// or the refusal says why.
+// TestOpenOnAFullDisk starts on a disk without a byte to spare: everything can be
+// read, it says why, and it can be written as soon as there is space.
 func TestOpenOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	s := openState(t, smallDisk(t))
 	s.fill(t, 10)
 	s.close(t)
 	free := ballast(t, s.dir)
-	if _, err := openAgain(t, s); err != nil && (tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "space")) {
-		t.Fatalf("starting on a full disk: %v (%s)", err, tool.KindOf(err))
+	if n, err := openAgain(t, s); err != nil || n != 21 {
+		t.Fatalf("starting on a full disk: %d rows, %v (%s)", n, err, tool.KindOf(err))
+	}
+	s = openState(t, s.dir)
+	if err := s.db.Problem(); tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "space") {
+		t.Errorf("it says %v", err)
+	}
+	if _, err := s.j.Commit(t.Context(), journal.Record{Kind: journal.Begun, Call: "a"}); tool.KindOf(err) != tool.Unavailable {
+		t.Errorf("beginning a call: %v", err)
 	}
 	free()
+	if _, err := s.j.Commit(t.Context(), journal.Record{Kind: journal.Begun, Call: "a"}); err != nil {
+		t.Errorf("beginning a call when there is space: %v", err)
+	}
+	s.close(t)
 	n, err := openAgain(t, s)
-	if err != nil || n != 21 {
+	if err != nil || n < 22 {
 		t.Fatalf("after space returned: %d rows, %v", n, err)
+	}
+	s = openState(t, s.dir)
+	if err := s.db.Problem(); err != nil {
+		t.Errorf("with space it says %v", err)
 	}
 }

@@ -38,7 +38,11 @@ func convertError(op string, err error) error {
 	if !errors.As(err, &cause) {
 		return e
 	}
-	switch cause.Code() & 0xff {
+	code := cause.Code() & 0xff
+	if cause.Code() == sqlite3.SQLITE_IOERR_SHMSIZE {
+		code = sqlite3.SQLITE_FULL
+	}
+	switch code {
 	case sqlite3.SQLITE_FULL:
 		e.Kind, e.Message = tool.Unavailable, "the disk is full"
 		e.Hint = "free some space; writing goes on by itself when there is room"
@@ -58,4 +62,19 @@ func convertError(op string, err error) error {
 		e.Kind, e.Message = tool.Conflict, "it is already there"
 	}
 	return e
+}
+
+// needsSharedMemory reports an error of the file that connections share: there is no
+// space for it on the disk, or it cannot be made.
+func needsSharedMemory(err error) bool {
+	var cause *sqlite.Error
+	if !errors.As(err, &cause) {
+		return false
+	}
+	switch cause.Code() {
+	case sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMMAP,
+		sqlite3.SQLITE_IOERR_SHMLOCK, sqlite3.SQLITE_FULL:
+		return true
+	}
+	return false
 }

@@ -38,7 +38,8 @@ func readHeader(path string) (int, error) {
 		return 0, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the database cannot be read", Err: err}
 	case n < headerSize || !bytes.HasPrefix(header, magic):
 		return 0, tool.Errorf(op, tool.Invalid, "%s is not an SQLite file", path).
-			WithHint("name another state directory, or move that file away")
+			WithHint("restore it from a copy, or move it away: a kernel then says what is missing; " +
+				"or name another state directory")
 	}
 	version := int32(binary.BigEndian.Uint32(header[versionOffset:]))
 	logged, ok, err := peekLog(path + "-wal")

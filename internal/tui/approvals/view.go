@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"callgate/internal/tui/termtext"
 	"callgate/internal/tui/transcript"
 	"callgate/internal/visible"
+	"callgate/tool"
 )
 
 // How many lines the reason, the claims and an error may take.
@@ -69,7 +71,10 @@ func (it *item) head(width int, now time.Time, more int) []string {
 		}
 		head = append(head, termtext.Faint(line))
 	}
-	for _, claim := range it.Claims[:min(len(it.Claims), maxClaims)] {
+	claims := slices.DeleteFunc(slices.Clone(it.Claims), func(c tool.Claim) bool {
+		return c.Mode == tool.IS || c.Mode == tool.IX // an intention names nothing that the tool's name does not
+	})
+	for _, claim := range claims[:min(len(claims), maxClaims)] {
 		verb := "reads: "
 		if claim.Mode.Writes() {
 			verb = "changes: "
@@ -77,7 +82,7 @@ func (it *item) head(width int, now time.Time, more int) []string {
 		line := verb + visible.Text(claim.Resource)
 		head = append(head, termtext.Faint(termtext.Truncate(line, width)))
 	}
-	if n := len(it.Claims) - maxClaims; n > 0 {
+	if n := len(claims) - maxClaims; n > 0 {
 		line := fmt.Sprintf("and %d more: callgate approvals show %s", n, termtext.OneLine(it.ID))
 		head = append(head, termtext.Faint(termtext.Truncate(line, width)))
 	}

@@ -215,7 +215,7 @@ func (a *approver) form(note string) *sdk.ElicitParams {
 	}
 	fmt.Fprintf(&b, " in %s:\n%s", visible.Text(r.Workspace), args)
 	for _, c := range r.Claims {
-		if c.Mode.Writes() {
+		if c.Mode.Writes() && c.Mode != tool.IX { // an intention names nothing that the tool's name does not
 			fmt.Fprintf(&b, "\nIt changes %s.", visible.Text(c.Resource))
 		}
 	}

@@ -25,6 +25,9 @@ type health struct {
 // isCrashed reports whether the page's process died.
 func (h *health) isCrashed() bool { return isClosed(h.session.Crashed()) }
 
+// lost reports whether the page cannot say any more what became of an action.
+func (h *health) lost() bool { return isClosed(h.browserDone) || h.isCrashed() || h.hung.Load() }
+
 // usable refuses a page that crashed, or that hung and still does.
 func (h *health) usable(ctx context.Context) error {
 	switch {

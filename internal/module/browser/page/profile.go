@@ -37,7 +37,7 @@ type Profile struct {
 	browser *Browser
 	id      cdp.BrowserContextID
 	options Options
-	session *devtools.Session // carries the events of this profile's downloads
+	session *devtools.Session // carries the events of downloads, also those of other profiles
 
 	cond    *condition.Variable // guards the rest
 	tabs    []*Tab
@@ -45,6 +45,7 @@ type Profile struct {
 	opening int // number of tabs that are being set up
 	notes   notes
 	closed  bool
+	unowned map[string]*browser.EventDownloadWillBegin // downloads of frames that no tab is known to have, by GUID
 }
 
 // NewProfile creates a profile.
@@ -83,8 +84,8 @@ func deniedPermissions() []string {
 	}
 }
 
-// setUp attaches to the browser for this profile alone, so that the events of its
-// downloads are its own.
+// setUp attaches to the browser for this profile alone, so that its downloads are put
+// into its folder.
 func (p *Profile) setUp(ctx context.Context) error {
 	root := p.browser.conn.Browser()
 	attached, err := devtools.Call(ctx, root, target.AttachToBrowserTarget, cdp.Empty{})
@@ -104,20 +105,6 @@ func (p *Profile) setUp(ctx context.Context) error {
 		})
 	}
 	return downloads.Wait(ctx, nil)
-}
-
-// downloadEvent passes the events of downloads on, with the tab that caused each.
-func (p *Profile) downloadEvent(e any) {
-	switch e := e.(type) {
-	case *browser.EventDownloadWillBegin:
-		p.cond.Lock()
-		owner := p.find(func(t *Tab) bool { return t.content.HasFrame(e.FrameID) })
-		tab := firstID(owner, p.current)
-		p.cond.Unlock()
-		p.Downloads.begin(tab, e)
-	case *browser.EventDownloadProgress:
-		p.Downloads.progress(e)
-	}
 }
 
 func (p *Profile) cancelDownload(guid string) {

@@ -134,6 +134,10 @@ func (t *Tab) Close(ctx context.Context) error {
 // Explain turns an error of the tab into one that says what to do.
 func (t *Tab) Explain(err error) error { return t.health.explain(err) }
 
+// Lost reports whether the browser ended, or the page crashed or hangs: it cannot
+// say any more what became of an action.
+func (t *Tab) Lost() bool { return t.health.lost() }
+
 // Find finds an element. Where a text matches several, it means those of the given
 // roles.
 func (t *Tab) Find(ctx context.Context, at content.Target, roles ...string) (*element.Element, error) {

@@ -64,9 +64,14 @@ func NetworkRuntime(files bool) tool.Runtime {
 	return r
 }
 
+// repoEffects is what a call touches: the repository, and the files of its working
+// tree, which it reads. The intention on those stops no writer; it keeps the calls of
+// one answer in order, such as a file that is written and then added.
 func repoEffects(mode tool.Mode) []tool.Effect {
 	return []tool.Effect{
 		{Resource: "repo:{repo}", Mode: mode},
 		{Resource: "repo:.", Mode: mode, Unless: []string{"repo"}},
+		{Resource: "file:{repo}", Mode: tool.IS},
+		{Resource: "file:.", Mode: tool.IS, Unless: []string{"repo"}},
 	}
 }

@@ -25,6 +25,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
+	"callgate/internal/source/mcp/sdkerror"
 	"callgate/tool"
 )
 
@@ -38,6 +39,15 @@ const op = "mcp.http"
 // protocol's answer for it is 404. The SDK would report this answer as the end
 // of every request on the connection, also of those that the server has taken.
 var ErrSessionGone = errors.New("the server no longer has the session")
+
+// ErrGateway is the error of a request that somebody in the middle passed on, and
+// to which no answer came back: the server may have carried it out.
+var ErrGateway = errors.New("the server behind the gateway did not answer")
+
+// lostBehind reports whether an answer is that of a gateway which has none.
+func lostBehind(status int) bool {
+	return status == http.StatusBadGateway || status == http.StatusGatewayTimeout
+}
 
 // sessionHeader names the session in requests.
 const sessionHeader = "Mcp-Session-Id"
@@ -146,6 +156,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			drain(resp)
 			return nil, ErrSessionGone
 		}
+		if lostBehind(resp.StatusCode) {
+			drain(resp)
+			return nil, fmt.Errorf("%s: %w", resp.Status, ErrGateway)
+		}
 	}
 	if err := t.refusal(resp, token); err != nil && !t.Plain {
 		drain(resp)
@@ -165,7 +179,12 @@ func (t *Transport) send(req *http.Request, token string) (*http.Response, error
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	return t.Base.RoundTrip(req)
+	resp, err := t.Base.RoundTrip(req)
+	var failed *net.OpError
+	if errors.As(err, &failed) && failed.Op == "dial" { // nobody was reached
+		err = fmt.Errorf("%w: %w", sdkerror.ErrNotSent, err)
+	}
+	return resp, err
 }
 
 // rewound returns a copy of a request whose body is read from its start.

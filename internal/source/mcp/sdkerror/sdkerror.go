@@ -29,10 +29,17 @@ var own = []jsonrpc.Error{
 	{Code: -32005, Message: "rejected by transport"},
 }
 
-// IsNotSent reports whether a request was not sent because the connection was
-// closed before. A server of the same SDK that is closing answers the same to a
+// ErrNotSent is wrapped by our transports where they know that nothing of a
+// request reached the server.
+var ErrNotSent = errors.New("it was not sent")
+
+// IsNotSent reports whether a request was certainly not sent: the connection was
+// closed before, or could not be made. A server of the same SDK that is closing answers the same to a
 // request that it does not take.
 func IsNotSent(err error) bool {
+	if errors.Is(err, ErrNotSent) {
+		return true
+	}
 	text := err.Error()
 	return errors.Is(err, sdk.ErrConnectionClosed) &&
 		(strings.Contains(text, clientClosing) || strings.Contains(text, serverClosing))

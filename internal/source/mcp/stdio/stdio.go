@@ -30,6 +30,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"callgate/internal/source/mcp/sdkerror"
 )
 
 // MaxLine bounds one message.
@@ -140,7 +142,7 @@ func (c *Conn) Write(ctx context.Context, m jsonrpc.Message) error {
 	case c.outgoing <- append(data, '\n'):
 		return nil
 	case <-c.closed:
-		return c.err
+		return fmt.Errorf("%w: %w", sdkerror.ErrNotSent, c.err)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -1,4 +1,4 @@
-package app
+package servers
 
 import (
 	"regexp"
@@ -10,39 +10,44 @@ import (
 
 var serverName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 
-// serverBlock reads the MCP servers.
-type serverBlock struct {
+// The levels of the file.
+const (
+	levelServer = "tools.modules.mcp.config.servers.<server>"
+	levelOAuth  = levelServer + ".oauth"
+	levelTool   = levelServer + ".tools.<tool>"
+	levelEffect = levelTool + ".effects"
+)
+
+// Read reads tools.modules.mcp.config.servers.
+func Read(r *node.Reader, e node.Entry) []Server {
+	b := &block{Reader: r.WithSecrets()}
+	b.list(e)
+	return b.servers
+}
+
+// block reads the MCP servers.
+type block struct {
 	*node.Reader
 	servers []Server
 }
 
-// read reads tools.modules.mcp.
-func (b *serverBlock) read(e node.Entry) {
-	b.Mapping(levelModule, e, map[string]node.Read{
-		"config": func(in node.Entry) {
-			b.Reader = b.WithSecrets()
-			b.Mapping(levelConfig, in, map[string]node.Read{"servers": b.list})
-		},
-	})
-}
-
-func (b *serverBlock) list(e node.Entry) {
+func (b *block) list(e node.Entry) {
 	const form = "write one server on each line, such as files: {command: npx, args: [-y, some-server]}"
 	for _, in := range b.Entries(e, form) {
 		switch {
 		case !serverName.MatchString(in.Key):
 			b.Fail(in.KeyAt, "use lower-case letters, digits, - and _, at most 40",
 				"a server cannot be named %s", node.Quote(in.Key))
-		case isServer(b.servers, ServerModule(in.Key)):
+		case Has(b.servers, Module(in.Key)):
 			b.Fail(in.KeyAt, "rename one of them",
-				"another server's tools are the module %s already", ServerModule(in.Key))
+				"another server's tools are the module %s already", Module(in.Key))
 		default:
 			b.server(in)
 		}
 	}
 }
 
-func (b *serverBlock) server(e node.Entry) {
+func (b *block) server(e node.Entry) {
 	s := Server{Name: e.Key}
 	enabled := true
 	b.Mapping(levelServer, e, map[string]node.Read{
@@ -75,7 +80,7 @@ func (b *serverBlock) server(e node.Entry) {
 }
 
 // check reports keys of a server that do not fit each other.
-func (b *serverBlock) check(e node.Entry, s Server) {
+func (b *block) check(e node.Entry, s Server) {
 	switch {
 	case s.Command == "" && s.URL == "":
 		b.Fail(e.KeyAt, "write command: for a program, or url: for a remote server",
@@ -120,7 +125,7 @@ func isolationText(mode string) string {
 var protocols = []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 // typeKey reports the key by which other programs' files name the transport.
-func (b *serverBlock) typeKey(e node.Entry) {
+func (b *block) typeKey(e node.Entry) {
 	remedy := "delete it: a command is spoken to over stdio, a url over HTTP"
 	if word, _ := e.Plain(); word == "sse" {
 		remedy = "write transport: sse"
@@ -129,7 +134,7 @@ func (b *serverBlock) typeKey(e node.Entry) {
 }
 
 // command reads a program, alone or with its arguments.
-func (b *serverBlock) command(s *Server) node.Read {
+func (b *block) command(s *Server) node.Read {
 	return func(e node.Entry) {
 		if !e.IsList() {
 			if text, ok := b.text(e); ok {
@@ -149,7 +154,7 @@ func (b *serverBlock) command(s *Server) node.Read {
 var foreignVariable = regexp.MustCompile(`\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}`)
 
 // text reads a text, and reports a variable of another program's form.
-func (b *serverBlock) text(e node.Entry) (string, bool) {
+func (b *block) text(e node.Entry) (string, bool) {
 	text, ok := b.Text(e)
 	if !ok {
 		return "", false
@@ -167,7 +172,7 @@ func (b *serverBlock) text(e node.Entry) (string, bool) {
 }
 
 // plainText reads a text that may be empty, or a number.
-func (b *serverBlock) plainText(e node.Entry) (string, bool) {
+func (b *block) plainText(e node.Entry) (string, bool) {
 	if text, ok := e.Scalar(); ok && (text == "" || !e.IsText()) {
 		return text, true
 	}
@@ -175,7 +180,7 @@ func (b *serverBlock) plainText(e node.Entry) (string, bool) {
 }
 
 // plainTexts reads a list of texts that may be empty, or numbers.
-func (b *serverBlock) plainTexts(to *[]string, remedy string) node.Read {
+func (b *block) plainTexts(to *[]string, remedy string) node.Read {
 	return func(e node.Entry) {
 		for _, in := range b.Items(e, "a list", remedy) {
 			if text, ok := b.plainText(in); ok {
@@ -186,7 +191,7 @@ func (b *serverBlock) plainTexts(to *[]string, remedy string) node.Read {
 }
 
 // textMap reads names and texts.
-func (b *serverBlock) textMap(to *map[string]string) node.Read {
+func (b *block) textMap(to *map[string]string) node.Read {
 	return func(e node.Entry) {
 		m := map[string]string{}
 		for _, in := range b.Entries(e, "write one on each line, such as NAME: value") {
@@ -198,7 +203,7 @@ func (b *serverBlock) textMap(to *map[string]string) node.Read {
 	}
 }
 
-func (b *serverBlock) oauth(e node.Entry) *OAuth {
+func (b *block) oauth(e node.Entry) *OAuth {
 	o := &OAuth{}
 	b.Mapping(levelOAuth, e, map[string]node.Read{
 		"client_id":     b.TextInto(&o.ClientID),
@@ -210,17 +215,17 @@ func (b *serverBlock) oauth(e node.Entry) *OAuth {
 }
 
 // tools reads the app's own word on tools of a server.
-func (b *serverBlock) tools(e node.Entry) map[string]ServerTool {
-	tools := map[string]ServerTool{}
+func (b *block) tools(e node.Entry) map[string]Tool {
+	tools := map[string]Tool{}
 	for _, in := range b.Entries(e, "write one tool on each line, such as create_issue: {risk: high}") {
 		tools[in.Key] = b.tool(in)
 	}
 	return tools
 }
 
-func (b *serverBlock) tool(e node.Entry) (t ServerTool) {
+func (b *block) tool(e node.Entry) (t Tool) {
 	enabled := true
-	b.Mapping(levelServerTool, e, map[string]node.Read{
+	b.Mapping(levelTool, e, map[string]node.Read{
 		"risk":        b.Choice((*string)(&t.Risk), "low", "medium", "high"),
 		"side_effect": b.Choice((*string)(&t.SideEffect), "none", "read", "write", "external"),
 		"idempotent":  b.Boolean(&t.Idempotent, "write true when running it twice is running it once"),
@@ -237,7 +242,7 @@ func (b *serverBlock) tool(e node.Entry) (t ServerTool) {
 	return t
 }
 
-func (b *serverBlock) effects(e node.Entry) []tool.Effect {
+func (b *block) effects(e node.Entry) []tool.Effect {
 	const form = "write each effect as {resource: \"repo:{owner}/{repo}\", mode: X}"
 	var list []tool.Effect
 	for _, in := range b.Items(e, "a list of effects", form) {
@@ -257,4 +262,8 @@ func (b *serverBlock) effects(e node.Entry) []tool.Effect {
 		list = append(list, effect)
 	}
 	return list
+}
+
+func isWebAddress(url string) bool {
+	return strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://")
 }

@@ -1,0 +1,125 @@
+package client
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// # Waiting
+//
+// No request waits for a kernel without a word. While nothing arrives, the kernel is
+// probed from time to time on a connection of its own. As long as it answers the
+// probe, it works on the request. If it does not, a request that may rightly take
+// long (a call, a turn, a stream) goes on waiting, and the person is told for whom,
+// once, and told again when the kernel is back; any other request ends, at once if
+// the process is known to be stopped, else when it gave no sign of life for a while.
+
+const (
+	patience     = 3 * time.Second  // how long nothing may arrive before the first probe
+	maxInterval  = 30 * time.Second // between the probes of a kernel that answers them
+	silenceLimit = 30 * time.Second // after which a short request to a silent kernel ends
+)
+
+// mayTakeLong reports whether a request waits for work that has no bound of its own.
+func mayTakeLong(path string) bool {
+	path, _, _ = strings.Cut(path, "?")
+	for _, end := range []string{"/calls", "/messages", "/resume", "/compact", "/result", "/follow", "/login"} {
+		if strings.HasSuffix(path, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// watcher watches one request.
+type watcher struct {
+	kernel  Process
+	say     func(string)
+	long    bool
+	arrived atomic.Int64 // when something last arrived
+	cancel  context.CancelCauseFunc
+}
+
+// watch returns the context of a request, which ends if the kernel is silent for too
+// long, and its watcher, whose stop must be called.
+func (c *Client) watch(ctx context.Context, path string) (context.Context, *watcher) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &watcher{kernel: c.kernel, say: c.say, long: mayTakeLong(path), cancel: cancel}
+	w.progress()
+	if w.kernel.Socket != nil {
+		go w.run(ctx)
+	}
+	return ctx, w
+}
+
+// stop ends the request and its watcher.
+func (w *watcher) stop() { w.cancel(nil) }
+
+func (w *watcher) progress() { w.arrived.Store(time.Now().UnixNano()) }
+
+func (w *watcher) run(ctx context.Context) {
+	var silentSince time.Time
+	for pause := patience; ; pause = min(2*pause, maxInterval) {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+		arrived := time.Unix(0, w.arrived.Load())
+		if time.Since(arrived) < patience {
+			continue
+		}
+		err := w.kernel.Probe(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil && !silentSince.IsZero():
+			silentSince = time.Time{}
+			w.tell("the kernel answers again")
+		case err == nil:
+		case !w.long && (isStopped(err) || !silentSince.IsZero() && time.Since(silentSince) > silenceLimit):
+			w.cancel(err)
+			return
+		default:
+			if silentSince.IsZero() {
+				silentSince = time.Now()
+				w.tell(notice(err))
+			}
+			pause = patience / 2
+		}
+	}
+}
+
+func (w *watcher) tell(text string) {
+	if w.say != nil {
+		w.say(text)
+	}
+}
+
+// watchedBody is the body of a watched answer.
+type watchedBody struct {
+	io.ReadCloser
+	ctx     context.Context
+	watcher *watcher
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.watcher.progress()
+	}
+	if cause := context.Cause(b.ctx); err != nil && IsNoAnswer(cause) {
+		err = cause
+	}
+	return n, err
+}
+
+// Close ends the request.
+func (b *watchedBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.watcher.stop()
+	return err
+}

@@ -1,0 +1,71 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"callgate/internal/journal"
+	"callgate/tool"
+)
+
+// A handler that cannot know whether its effect happened says so with the kind
+// in_doubt: a server died in the middle, a connection broke before the answer.
+//
+// # Law
+//
+// A call that leaves nothing behind is never in doubt: it can be made again, so
+// it was unavailable. A call with an effect that ends in doubt has a doubted
+// record before its ended one: a person can look and resolve it, and its asker
+// has been told, with what to look at. The kernel does not make it again.
+
+// settleDoubt makes a handler's error in doubt what its asker is told: that nothing
+// was changed, where the tool only reads, and else what to look at. A control tool
+// repeats what the call that it made was told.
+func settleDoubt(c *callState, e *tool.Error) *tool.Error {
+	if e.Kind != tool.InDoubt || c.tool.Runtime.Control {
+		return e
+	}
+	out := *e
+	if !c.tool.Runtime.SideEffect.Durable() {
+		out.Kind, out.Hint = tool.Unavailable, "it only reads, so nothing was changed; try again"
+		return &out
+	}
+	if out.Hint == "" {
+		out.Hint = "it may or may not have happened: look before you repeat it"
+	}
+	if changed := changedBy(c.claims); changed != "" {
+		out.Hint += "; look at " + changed
+	}
+	return &out
+}
+
+// changedBy names the resources that a call changes.
+func changedBy(claims []tool.Claim) string {
+	const most = 3
+	var names []string
+	for _, claim := range claims {
+		if claim.Mode.Writes() {
+			names = append(names, claim.Resource)
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if n := len(names) - most; n > 0 {
+		names = append(names[:most], fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(names, ", ")
+}
+
+// recordDoubt puts on record that a call with an effect ended in doubt. The
+// record comes before the ended one: what is on disk of the two never says that
+// the call simply failed.
+func (w *recorder) recordDoubt(c *callState, end *journal.End) error {
+	if end.Error != tool.InDoubt || c.stage < recordedBegun || c.tool.Runtime.Control {
+		return nil
+	}
+	r := c.record(journal.Doubted)
+	r.End = &journal.End{Status: end.Status, Error: end.Error, Summary: end.Summary, Took: end.Took}
+	r.Note = "it ended without an answer: " + end.Summary
+	return w.journal.Append(r)
+}

@@ -1,0 +1,102 @@
+//go:build linux
+
+package drive
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"callgate/internal/statedir"
+)
+
+// wire stands between clients and the kernel: it takes the place of the kernel's
+// socket and carries the bytes, so that connections can break while both ends live.
+type wire struct {
+	mu     sync.Mutex
+	listen net.Listener
+	real   string // the kernel's own socket, under another name
+	conns  []net.Conn
+}
+
+// lay puts the wire in the socket's place.
+func (w *wire) lay(at places) error {
+	w.cut()
+	socket := statedir.Dir(at.state).Socket()
+	real := filepath.Join(at.state, "kernel.real")
+	if err := os.Link(socket, real); err != nil {
+		return err
+	}
+	if err := os.Remove(socket); err != nil {
+		return err
+	}
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		return err
+	}
+	if err := os.Chmod(socket, 0o600); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	w.mu.Lock()
+	w.listen, w.real = l, real
+	w.mu.Unlock()
+	go w.carry(l, real)
+	return nil
+}
+
+// cut takes the wire away. The kernel behind it must be gone.
+func (w *wire) cut() {
+	w.mu.Lock()
+	if w.listen != nil {
+		_ = w.listen.Close() // and the socket with it
+		_ = os.Remove(w.real)
+		w.listen = nil
+	}
+	w.mu.Unlock()
+	w.breakAll()
+}
+
+// breakAll breaks the connections.
+func (w *wire) breakAll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.conns {
+		_ = c.Close() // perhaps closed already
+	}
+	w.conns = nil
+}
+
+func (w *wire) carry(l net.Listener, real string) {
+	for {
+		outside, err := l.Accept()
+		if err != nil {
+			return
+		}
+		inside, err := (&net.Dialer{}).DialContext(context.Background(), "unix", real)
+		if err != nil {
+			_ = outside.Close()
+			continue
+		}
+		w.mu.Lock()
+		w.conns = append(w.conns, outside, inside)
+		w.mu.Unlock()
+		go pump(inside, outside)
+		go pump(outside, inside)
+	}
+}
+
+// pump carries one direction. The end of the messages is passed on; a broken
+// connection breaks the other.
+func pump(to, from net.Conn) {
+	if _, err := io.Copy(to, from); err != nil {
+		_, _ = to.Close(), from.Close()
+		return
+	}
+	if half, ok := to.(*net.UnixConn); ok {
+		_ = half.CloseWrite()
+	}
+}
