@@ -188,7 +188,7 @@ func newLine(text []byte) *line {
 
 // writeTo writes the line with edits.
 func (l *line) writeTo(w io.Writer, edits ...edit) error {
-	slices.SortFunc(edits, func(a, b edit) int { return a.begin - b.begin })
+	edits = slices.SortedFunc(slices.Values(edits), func(a, b edit) int { return a.begin - b.begin }) // a copy: it may be written twice
 	if l.size < joinBelow {
 		_, err := w.Write(edited(l.bytes(), edits))
 		return err
