@@ -28,14 +28,14 @@ type Session struct {
 func (c *Client) OpenSession(ctx context.Context, o protocol.OpenSession) (*Session, error) {
 	s := &Session{client: c, spec: &o}
 	var err error
-	if s.Session, err = c.openSession(ctx, o); err != nil {
+	if s.Session, err = openSession(ctx, c, o); err != nil {
 		return nil, err
 	}
 	s.current = s.ID
 	return s, nil
 }
 
-func (c *Client) openSession(ctx context.Context, o protocol.OpenSession) (opened protocol.Session, err error) {
+func openSession(ctx context.Context, c *Client, o protocol.OpenSession) (opened protocol.Session, err error) {
 	err = retry(ctx, func() error { return c.do(ctx, http.MethodPost, "/v1/sessions", nil, o, &opened) })
 	return opened, err
 }
@@ -66,7 +66,7 @@ const noSession = "session.Get"
 func (s *Session) reopen(ctx context.Context) error {
 	spec := *s.spec
 	spec.Where = false
-	opened, err := s.client.openSession(ctx, spec)
+	opened, err := openSession(ctx, s.client, spec)
 	if err != nil {
 		return err
 	}

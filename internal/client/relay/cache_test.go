@@ -55,12 +55,14 @@ func TestCache(t *testing.T) {
 		k.say(`{"jsonrpc":"2.0","id":3,"result":{"tools":["a","b"]}}`)
 		w.hears(`{"jsonrpc":"2.0","id":2,"result":{"tools":["a","b"]}}`)
 
-		key = "two" // an app file was changed
+		synctest.Wait() // what was kept is on disk
+		key = "two"     // an app file was changed
 		w = newWorld(t, relay.Options{Cache: cache})
 		k = <-w.kernels
 		w.say(introduction)
 		k.hear()
 		k.say(`{"jsonrpc":"2.0","id":1,"result":{"i":2}}`)
 		w.hears(`{"jsonrpc":"2.0","id":0,"result":{"i":2}}`)
+		synctest.Wait()
 	})
 }

@@ -188,7 +188,8 @@ func newLine(text []byte) *line {
 
 // writeTo writes the line with edits.
 func (l *line) writeTo(w io.Writer, edits ...edit) error {
-	slices.SortFunc(edits, func(a, b edit) int { return a.begin - b.begin })
+	// A copy: the line may be written to two kernels at once, of which one is gone.
+	edits = slices.SortedFunc(slices.Values(edits), func(a, b edit) int { return a.begin - b.begin })
 	if l.size < joinBelow {
 		_, err := w.Write(edited(l.bytes(), edits))
 		return err
