@@ -10,6 +10,7 @@ import (
 
 	"callgate/internal/artifact"
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/internal/kernel"
 	"callgate/tool"
 )
@@ -117,7 +118,7 @@ func (j Journal) Doubts(ctx context.Context) ([]Record, error) {
 
 // Resolve says what became of a call in doubt, and who says so.
 func (j Journal) Resolve(ctx context.Context, call string, happened bool, by string) error {
-	return j.k.Journal.Resolve(ctx, call, journal.Resolution{Happened: happened, By: by})
+	return j.k.Journal.Resolve(ctx, call, doubt.Resolution{Happened: happened, By: by})
 }
 
 // Pruned is what was removed.

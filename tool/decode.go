@@ -27,7 +27,10 @@ func DecodeArgs(op string, args json.RawMessage, into any) error {
 	case errors.As(err, &own):
 		e.Message += ": " + own.message()
 	case errors.As(err, &wrong):
-		field := FieldError{Path: pathOf(reflect.TypeOf(into), wrong.Field), Want: wanted(wrong.Type), Got: "a " + TruncateTo(wrong.Value, 100)}
+		field := FieldError{
+			Path: pathOf(reflect.TypeOf(into), wrong.Field), Want: wanted(wrong.Type),
+			Got: "a " + TruncateTo(wrong.Value, 100),
+		}
 		e.Fields = []FieldError{field}
 		where := field.Path
 		if where == "" {

@@ -10,6 +10,7 @@ import (
 	"callgate/internal/agent/surface"
 	"callgate/internal/app"
 	"callgate/internal/gate/policy"
+	"callgate/internal/serverlock"
 	"callgate/tool"
 )
 
@@ -39,7 +40,12 @@ tools:
                 idempotent: true
                 effects: [{resource: "issue:{repo}", mode: X, unless: [dry_run]}]
               noisy: {enabled: false}
+            locks:
+              "write_*": ["file:{path}", {resource: "server:{n}", mode: U}]
+              read_file: "file:{path}"
+              plain: []
           remote:
+            locks: off
             url: https://example.com/mcp
             transport: sse
             protocol: "2024-11-05"
@@ -63,11 +69,17 @@ tools:
 				},
 				"noisy": {Off: true},
 			},
+			Locks: []serverlock.Line{
+				{Tools: "write_*", Locks: []serverlock.Lock{{Resource: "file:{path}"}, {Resource: "server:{n}", Mode: tool.U}}},
+				{Tools: "read_file", Locks: []serverlock.Lock{{Resource: "file:{path}"}}},
+				{Tools: "plain"},
+			},
 		},
 		{
 			Name: "remote", URL: "https://example.com/mcp", Transport: "sse", Protocol: "2024-11-05",
 			Headers: map[string]string{"Authorization": "Bearer {{secret.remote}}"},
 			OAuth:   &app.OAuth{ClientID: "me", CallbackPort: 8765, Scopes: []string{"read"}},
+			Locks:   []serverlock.Line{{Tools: "*"}},
 		},
 	}
 	if diff := cmp.Diff(want, a.Servers); diff != "" {

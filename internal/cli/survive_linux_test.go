@@ -133,3 +133,48 @@ func holder(state string) int {
 	_, _ = fmt.Sscan(string(data), &pid)
 	return pid
 }
+
+// TestToolsOfAStoppedKernel stops the kernel: a client that was here before is
+// introduced and has its tools all the same, and its calls run when the kernel is awake.
+// A client under another app file is shown nothing of them.
+func TestToolsOfAStoppedKernel(t *testing.T) {
+	t.Parallel()
+	state, folder := newState(t), newFolder(t, plainApp)
+	first := newAgent(t, state, folder, "agent")
+	first.ask("tools/list", `{}`)
+	want := fmt.Sprint(first.hear().Result.Tools)
+	if !poll(30*time.Second, func() bool {
+		kept, _ := filepath.Glob(filepath.Join(state, "clients", "*.json"))
+		return len(kept) == 1
+	}) {
+		t.Fatal("nothing is kept")
+	}
+	kernel := kernelOf(t, state)
+	if err := syscall.Kill(kernel, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	wake := func() { _ = syscall.Kill(kernel, syscall.SIGCONT) }
+	t.Cleanup(wake)
+	began := time.Now()
+	second := newAgent(t, state, folder, "agent")
+	second.ask("tools/list", `{}`)
+	if got := fmt.Sprint(second.hear().Result.Tools); got != want {
+		t.Errorf("of a kernel that is stopped it is shown %s; want %s", got, want)
+	}
+	if took := time.Since(began); took > 8*time.Second {
+		t.Errorf("that took %v", took)
+	}
+	call := second.request("filesystem.list", `{"path":"."}`)
+	wake()
+	if r := second.hear(); r.ID != call || r.Result.IsError {
+		t.Errorf("after that: %+v", r)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "callgate.yaml"), []byte(plainApp+"    hidden_modules: [filesystem]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	third := newAgent(t, state, folder, "agent")
+	third.ask("tools/list", `{}`)
+	if got := fmt.Sprint(third.hear().Result.Tools); strings.Contains(got, "filesystem") {
+		t.Errorf("what is hidden now is shown: %s", got)
+	}
+}

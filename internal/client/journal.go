@@ -28,10 +28,21 @@ func (c *Client) Verify(ctx context.Context) (protocol.VerifyReport, error) {
 	return r, err
 }
 
-// Doubts lists the calls that began and whose end was never recorded.
-func (c *Client) Doubts(ctx context.Context) ([]protocol.Record, error) {
-	var list []protocol.Record
-	err := c.get(ctx, "/v1/doubts", nil, &list)
+// DoubtQuery selects calls in doubt; its zero value all that are.
+type DoubtQuery struct {
+	All  bool   // also those that are no longer in doubt
+	Call string // this one, with all that is known of it
+}
+
+// Doubts lists calls that began and whose end was never recorded.
+func (c *Client) Doubts(ctx context.Context, q DoubtQuery) ([]protocol.Doubt, error) {
+	if q.Call != "" {
+		var d protocol.Doubt
+		err := c.get(ctx, "/v1/doubts/"+url.PathEscape(q.Call), nil, &d)
+		return []protocol.Doubt{d}, err
+	}
+	var list []protocol.Doubt
+	err := c.get(ctx, "/v1/doubts", url.Values{"all": {strconv.FormatBool(q.All)}}, &list)
 	return list, err
 }
 

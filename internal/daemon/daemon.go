@@ -248,7 +248,9 @@ func (c *Connection) Dial(ctx context.Context) (net.Conn, error) {
 		if err == nil || tool.KindOf(err) == tool.Denied {
 			return conn, err
 		}
-		own, err := Start(ctx, c.cfg)
+		short := c.cfg
+		short.ShortLived = true // it ends with the command
+		own, err := Start(ctx, short)
 		if err == nil {
 			c.own = own
 			return own.Dial(ctx)

@@ -11,6 +11,7 @@ import (
 
 	"callgate/internal/gate"
 	"callgate/internal/journal"
+	"callgate/internal/journal/outputbus"
 	"callgate/tool"
 )
 
@@ -103,7 +104,7 @@ func TestLiveOutput(t *testing.T) {
 	t.Setenv("LIVE_TEST_TOKEN", "hush-hush-hush")
 	h := open(t, gate.Limits{})
 	config := h.Config
-	config.Output = &journal.OutputBus{}
+	config.Output = &outputbus.Bus{}
 	h.Gate = gate.New(config)
 	heard := h.Output.Subscribe(t.Context())
 	h.add(t, "t:talk@1.0.0", anyObject, reads, func(_ context.Context, _ tool.Call, g tool.Grant) (*tool.Result, error) {

@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/lasting"
+	"callgate/internal/gate/notice"
 	"callgate/internal/gate/order"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/schema"
@@ -47,9 +48,11 @@ type callState struct {
 type callOptions struct {
 	noWait     bool
 	whole      bool
-	background bool         // nobody reads the result: notices for the principal can wait
-	place      *order.Place // in its answer's order; nil: it is in none
-	next       int          // the step that a batch has come to
+	background bool            // nobody reads the result: notices for the principal can wait
+	place      *order.Place    // in its answer's order; nil: it is in none
+	next       int             // the step that a batch has come to
+	retry      *retryPlan      // of a call in the place of one in doubt; nil: it is no such call
+	told       []notice.Notice // of which its caller was told
 }
 
 // recordStage is how far a call is recorded.

@@ -38,10 +38,12 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/lock"
+	"callgate/internal/gate/notice"
 	"callgate/internal/gate/order"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/schema"
 	"callgate/internal/journal"
+	"callgate/internal/journal/outputbus"
 	"callgate/internal/registry"
 	"callgate/internal/secret"
 	"callgate/tool"
@@ -56,8 +58,8 @@ type Config struct {
 	Approvals *approval.Queue
 	Artifacts *artifact.Store
 	Secrets   *secret.Vault
-	Lasting   *lasting.Store     // a human's yes that lasts; nil: none does
-	Output    *journal.OutputBus // receives what running calls print
+	Lasting   *lasting.Store // a human's yes that lasts; nil: none does
+	Output    *outputbus.Bus // receives what running calls print
 	Limits    Limits
 	// Unfinished names files that a handler has not completed; nil: handlers do.
 	Unfinished func(folder string) (name string)
@@ -126,7 +128,7 @@ type Gate struct {
 	executor executor
 	redactor redactor
 	schemas  schema.Cache
-	doubts   doubtNotices
+	doubts   notice.Board
 	lent     order.Lent
 	steps    []step
 	// stepsBeforeApproval counts the steps before a human is asked.
@@ -159,6 +161,7 @@ func New(c Config) *Gate {
 		authorizeCall,  // the rules about arguments, for those of this call
 		protectRules,   // a change of the rules needs a human, whatever is granted
 		g.applyLasting, // a human's yes that lasts: approve becomes allow
+		g.checkRetry,   // a call in the place of one in doubt touches the same, and needs no human
 		g.rateLimit,
 		g.recordAsked, // journal: asked, with the verdict so far
 	}
@@ -169,11 +172,13 @@ func New(c Config) *Gate {
 		g.locker.acquireLocks, // every claim, all or none, in line, with a deadline
 		checkBinding,          // an approved call still touches what was approved
 		g.checkLasting,        // and the yes that lasts still counts
+		checkLaw,              // and nothing has happened to what a call in doubt touches
 		g.recordBegun,         // journal: write-ahead
 		g.executor.runHandler, // the tool itself, inside its grant and its time
 		g.checkResult,         // the result against the output schema
 		g.redact,              // scrubbed, masked, cut to what the caller may see
 		g.records.recordEnded, // journal: durable, whatever was cancelled
+		g.recordTold,          // and of which doubts its caller was told
 	)
 	return g
 }

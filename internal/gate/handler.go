@@ -11,7 +11,7 @@ import (
 
 	"callgate/internal/gate/mask"
 	"callgate/internal/gate/order"
-	"callgate/internal/journal"
+	"callgate/internal/journal/outputbus"
 	"callgate/internal/secret"
 	"callgate/tool"
 )
@@ -26,9 +26,9 @@ type handlerResult struct {
 // executor runs the handler of a call.
 type executor struct {
 	secrets *secret.Vault
-	output  *journal.OutputBus // nil: nobody watches
-	timeout time.Duration      // of a handler whose tool names none
-	grace   time.Duration      // for a cancelled handler to return
+	output  *outputbus.Bus // nil: nobody watches
+	timeout time.Duration  // of a handler whose tool names none
+	grace   time.Duration  // for a cancelled handler to return
 	lent    *order.Lent
 	records *recorder
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"callgate/internal/gate"
-	"callgate/internal/journal"
+	"callgate/internal/journal/outputbus"
 	"callgate/tool"
 )
 
@@ -14,7 +14,7 @@ import (
 func TestLiveOutputIsMasked(t *testing.T) {
 	t.Parallel()
 	h := open(t, gate.Limits{})
-	h.Output = &journal.OutputBus{}
+	h.Output = &outputbus.Bus{}
 	g := gate.New(h.Config)
 	h.modules.Mask = func(text string) string { return strings.ReplaceAll(text, "swordfish", "[masked]") }
 	h.add(t, "t:print@1.0.0", anyObject, reads, func(_ context.Context, _ tool.Call, grant tool.Grant) (*tool.Result, error) {

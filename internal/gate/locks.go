@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"callgate/internal/gate/lock"
-	"callgate/internal/journal"
+	"callgate/internal/journal/outputbus"
 	"callgate/internal/secret"
 )
 
@@ -58,8 +58,8 @@ func (t localTicket) Wait(ctx context.Context) (Lease, error) {
 // locker takes the locks of a call and releases them.
 type locker struct {
 	locks   Locks
-	wait    time.Duration      // in the queue
-	output  *journal.OutputBus // nil: nobody watches
+	wait    time.Duration  // in the queue
+	output  *outputbus.Bus // nil: nobody watches
 	secrets *secret.Vault
 	records *recorder
 }

@@ -40,7 +40,7 @@ func (g *Gate) Outcome(ctx context.Context, call string) (Outcome, *tool.Result,
 			return g.Outcome(ctx, ChildID(call))
 		}
 	}
-	outcome, approval, retry := NotStarted, "", ""
+	outcome, approval := NotStarted, ""
 	for _, r := range records {
 		switch r.Kind {
 		case journal.Asked:
@@ -49,12 +49,6 @@ func (g *Gate) Outcome(ctx context.Context, call string) (Outcome, *tool.Result,
 			}
 		case journal.Begun:
 			outcome = Pending
-		case journal.Doubted:
-			outcome = InDoubt
-		case journal.Resolved:
-			if r.Resolution != nil {
-				retry = r.Resolution.Retry
-			}
 		case journal.Ended:
 			result, err := g.records.result(ctx, r)
 			return Ended, result, err
@@ -65,8 +59,8 @@ func (g *Gate) Outcome(ctx context.Context, call string) (Outcome, *tool.Result,
 			return Pending, nil, nil
 		}
 	}
-	if retry != "" && retry != call { // the kernel has made it again
-		return g.Outcome(ctx, retry)
+	if outcome == Pending {
+		return g.doubtOutcome(ctx, records)
 	}
 	return outcome, nil, nil
 }

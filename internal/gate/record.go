@@ -50,7 +50,9 @@ func (g *Gate) recordBegun(ctx context.Context, c *callState) error {
 	}
 	// Not even a cancelled call returns before it is known whether the record
 	// exists: if it does, the call must be ended.
-	if _, err := g.Journal.Commit(context.WithoutCancel(ctx), c.record(journal.Begun)); err != nil {
+	begun := c.record(journal.Begun)
+	begun.Files = c.fileStates()
+	if _, err := g.Journal.Commit(context.WithoutCancel(ctx), begun); err != nil {
 		return err
 	}
 	c.stage = recordedBegun

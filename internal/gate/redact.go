@@ -15,14 +15,12 @@ import (
 
 // redact makes the result what its caller may see: without secrets, without
 // what its lane is not shown, and no larger than a model should be given.
-func (g *Gate) redact(_ context.Context, c *callState) error {
+func (g *Gate) redact(ctx context.Context, c *callState) error {
 	r := c.result
 	if len(c.coercions) > 0 {
 		r.Warnings = append(c.coercions[:len(c.coercions):len(c.coercions)], r.Warnings...)
 	}
-	if !c.how.background {
-		r.Warnings = append(r.Warnings, g.doubts.take(noticeKeyOf(c.call.Principal, c.caller.place.Workspace))...)
-	}
+	g.tellDoubts(ctx, c)
 	g.redactor.checkArtifact(r)
 	repeated := repeatsPayload(r) // before anything in either is replaced
 	g.redactor.scrub(r)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/tool"
 )
 
@@ -45,7 +46,7 @@ func changedBy(claims []tool.Claim) string {
 	const most = 3
 	var names []string
 	for _, claim := range claims {
-		if claim.Mode.Writes() {
+		if claim.Mode.Writes() && claim.Mode != tool.IX { // an intention names no one thing
 			names = append(names, claim.Resource)
 		}
 	}
@@ -64,8 +65,18 @@ func (w *recorder) recordDoubt(c *callState, end *journal.End) error {
 	if end.Error != tool.InDoubt || c.stage < recordedBegun || c.tool.Runtime.Control {
 		return nil
 	}
+	if c.how.retry != nil { // the doubt that it was made in the place of goes on
+		return nil
+	}
 	r := c.record(journal.Doubted)
 	r.End = &journal.End{Status: end.Status, Error: end.Error, Summary: end.Summary, Took: end.Took}
 	r.Note = "it ended without an answer: " + end.Summary
-	return w.journal.Append(r)
+	ask := w.askSection(c, journal.Allow, "")
+	r.Doubt = &doubt.Facts{Begun: c.start.UTC(), Claims: ask.Claims, Workspace: ask.Workspace, AppFile: ask.AppFile}
+	if err := w.journal.Append(r); err != nil {
+		return err
+	}
+	told := c.record(journal.Told) // this very result says it
+	told.Note = "told with its own result"
+	return w.journal.Append(told)
 }

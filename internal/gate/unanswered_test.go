@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"callgate/internal/gate"
-	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/tool"
 )
 
@@ -44,9 +44,9 @@ func TestUnansweredCallIsInDoubt(t *testing.T) {
 		says    string
 		story   string
 	}{
-		"a change":               {changes, unanswered, tool.InDoubt, "look at file:", "asked allow, begun, doubted error, ended error"},
-		"a change, as a result":  {changes, inside, tool.InDoubt, "look at file:", "asked allow, begun, doubted error, ended error"},
-		"a change, out of time":  {slow, late, tool.InDoubt, "ended during it", "asked allow, begun, doubted error, ended error"},
+		"a change":               {changes, unanswered, tool.InDoubt, "look at file:", "asked allow, begun, doubted error, told, ended error"},
+		"a change, as a result":  {changes, inside, tool.InDoubt, "look at file:", "asked allow, begun, doubted error, told, ended error"},
+		"a change, out of time":  {slow, late, tool.InDoubt, "ended during it", "asked allow, begun, doubted error, told, ended error"},
 		"a read":                 {reads, unanswered, tool.Unavailable, "nothing was changed", "ended allow error"},
 		"a read that is audited": {reads, inside, tool.Unavailable, "nothing was changed", "ended allow error"},
 		"a read, out of time":    {slowRead, late, tool.Timeout, "", "ended allow error"},
@@ -78,7 +78,7 @@ func TestUnansweredCallIsInDoubt(t *testing.T) {
 			if len(again) != 0 {
 				t.Errorf("it was put in doubt twice: %+v", again)
 			}
-			ok(t, h.Journal.Resolve(t.Context(), r.Call, journal.Resolution{By: "ada"}))
+			ok(t, h.Journal.Resolve(t.Context(), r.Call, doubt.Resolution{By: "ada"}))
 			if open, _ = h.Journal.Doubts(t.Context()); len(open) != 0 {
 				t.Errorf("still open: %+v", open)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"callgate/internal/journal"
+	"callgate/internal/journal/keyfile"
 )
 
 // export writes a journal's export.
@@ -24,7 +25,7 @@ func export(t testing.TB, j *journal.Journal, q journal.Query) string {
 // verified reads an export back.
 func verified(t testing.TB, opts journal.Options, text string) journal.Report {
 	t.Helper()
-	key, err := journal.PublicKey(opts.KeyFile)
+	key, err := keyfile.Public(opts.KeyFile)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/tool"
 )
 
@@ -113,7 +114,7 @@ func TestRetainKeepsTheStoryOfADoubt(t *testing.T) {
 		if err != nil || len(dropped) != 1 || dropped[0].ToEpoch != 1 {
 			t.Fatalf("with a doubt that nobody resolved: %+v, %v", dropped, err)
 		}
-		if err := j.Resolve(t.Context(), "x", journal.Resolution{By: "ada"}); err != nil {
+		if err := j.Resolve(t.Context(), "x", doubt.Resolution{By: "ada"}); err != nil {
 			t.Fatal(err)
 		}
 		dropped, err = j.Prune(t.Context(), time.Now())

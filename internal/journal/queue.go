@@ -259,7 +259,7 @@ func (q *queue) fail(b batch, cause error) (kept int) {
 			e.wait = nil
 		}
 		if !late && (e.mark || !e.keep) {
-			q.recovered = q.recovered && e.rec.Kind != Doubted
+			q.recovered = q.recovered && (e.mark || e.rec.Kind == Begun) // else it was one of putDoubts
 			continue
 		}
 		all = append(all, e)

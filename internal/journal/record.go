@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"callgate/internal/journal/doubt"
 	"callgate/tool"
 )
 
@@ -19,6 +20,8 @@ const (
 	Begun    Kind = "begun"    // write-ahead: the handler is about to run
 	Ended    Kind = "ended"    // how the call ended
 	Doubted  Kind = "doubted"  // begun and never ended, or about to end without anybody knowing what it did
+	Judged   Kind = "judged"   // a call in doubt is not made again, and why
+	Told     Kind = "told"     // who asked for a call in doubt was told of it
 	Resolved Kind = "resolved" // a doubt ended: a human looked, or the call was made again
 	Noted    Kind = "noted"    // something about a call worth keeping: a lock released early
 	Dropped  Kind = "dropped"  // older epochs were removed by pruning
@@ -44,7 +47,9 @@ type Record struct {
 	Opening   *Opening        `json:"opening,omitempty"`
 	Summary   *PruneSummary   `json:"summary,omitempty"`
 
-	Resolution *Resolution `json:"resolution,omitempty"`
+	Files      []doubt.FileState `json:"files,omitempty"` // of Begun: the files it claims, before it runs
+	Doubt      *doubt.Facts      `json:"doubt,omitempty"`
+	Resolution *doubt.Resolution `json:"resolution,omitempty"`
 }
 
 // Opening is what an Opened record says of its epoch.

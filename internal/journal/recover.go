@@ -3,7 +3,9 @@ package journal
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"callgate/internal/journal/doubt"
 	"callgate/tool"
 )
 
@@ -12,6 +14,9 @@ import (
 // they are on disk. A kernel calls it before it begins a call. Calling it again,
 // in this start or in a later one, finds only what is new: what could not be
 // written is withdrawn, and found again.
+//
+// A call that was made in the place of one in doubt, and was cut off too, is no
+// doubt of its own: it ends, and the doubt goes on.
 func (j *Journal) Recover(ctx context.Context) ([]Record, error) {
 	const op = "journal.Recover"
 	j.recovering.Lock()
@@ -20,16 +25,20 @@ func (j *Journal) Recover(ctx context.Context) ([]Record, error) {
 	if err != nil {
 		return nil, wrap(op, err, "the calls in doubt cannot be read")
 	}
-	var doubts []Record
+	var found []Record
 	seen := make(map[string]bool)
 	for _, row := range rows {
 		if row.Seq > j.firstSeq || seen[row.Call] {
 			continue
 		}
 		seen[row.Call] = true
-		doubts = append(doubts, doubt(row))
+		rec, err := j.doubt(ctx, row)
+		if err != nil {
+			return nil, wrap(op, err, "the calls in doubt cannot be read")
+		}
+		found = append(found, rec)
 	}
-	waiters, err := j.queue.putDoubts(doubts)
+	waiters, err := j.queue.putDoubts(found)
 	if err != nil {
 		return nil, err
 	}
@@ -38,24 +47,39 @@ func (j *Journal) Recover(ctx context.Context) ([]Record, error) {
 		if out.err != nil {
 			err = out.err
 		}
-		doubts[i].Seq, doubts[i].Epoch = out.seq, out.epoch
+		found[i].Seq, found[i].Epoch = out.seq, out.epoch
 	}
 	if err != nil {
 		return nil, err
 	}
-	return doubts, nil
+	return slices.DeleteFunc(found, func(r Record) bool { return r.Kind != Doubted }), nil
 }
 
-// doubt is the record of a call that was begun in row and never ended.
-func doubt(row Row) Record {
+// IsEarlier reports whether a record was written before this start of the kernel.
+func (j *Journal) IsEarlier(seq uint64) bool { return seq <= j.firstSeq }
+
+// doubt is the record of a call that was begun in row and never ended, with what
+// its records tell.
+func (j *Journal) doubt(ctx context.Context, row Row) (Record, error) {
 	begun, err := decode(row)
 	if err != nil {
 		begun = Record{Call: row.Call} // damaged, and in doubt all the same
 	}
-	return Record{
-		Kind: Doubted, Call: row.Call, Parent: begun.Parent, Principal: begun.Principal,
-		Name: begun.Name, Tool: begun.Tool,
-		End:  &End{Status: tool.Failure, Error: tool.InDoubt, Summary: "it may or may not have happened"},
-		Note: fmt.Sprintf("begun in record %d before the kernel was started again, and never ended", row.Seq),
+	rec := begun.About(Doubted)
+	rec.End = &End{Status: tool.Failure, Error: tool.InDoubt, Summary: "it may or may not have happened"}
+	if begun.isRetry() {
+		rec.Kind = Ended
+		rec.End.Summary = "it was cut off too: call " + begun.Parent + " stays in doubt, and is not made again"
+		return rec, nil
 	}
+	rec.Note = fmt.Sprintf("begun in record %d before the kernel was started again, and never ended", row.Seq)
+	rec.Doubt = &doubt.Facts{Record: row.Seq, Begun: begun.Time, Files: begun.Files}
+	asked, err := j.store.Rows(ctx, Query{Call: row.Call, Kind: Asked, Before: row.Seq, Newest: true, Limit: 1})
+	if err != nil || len(asked) == 0 || row.Call == "" {
+		return rec, err
+	}
+	if ask, err := decode(asked[0]); err == nil && ask.Ask != nil {
+		rec.Doubt.Claims, rec.Doubt.Workspace, rec.Doubt.AppFile = ask.Ask.Claims, ask.Ask.Workspace, ask.Ask.AppFile
+	}
+	return rec, nil
 }

@@ -3,6 +3,8 @@ package journal
 import (
 	"context"
 	"encoding/hex"
+
+	"callgate/internal/journal/doubt"
 )
 
 // Hash is the link of the chain: SHA-256 over the hash before and the body.
@@ -37,6 +39,12 @@ type Query struct {
 // MaxRows is the most rows that one Query returns.
 const MaxRows = 10_000
 
+// DoubtRow is the doubted row of a call that is in doubt, and how far that has come.
+type DoubtRow struct {
+	Row
+	State doubt.State
+}
+
 // Store keeps rows. Append, Drop and the reads are atomic; one journal at a time
 // writes to a store, while any number read.
 type Store interface {
@@ -49,6 +57,12 @@ type Store interface {
 	// Unended returns, in order of Seq, the begun rows with Seq ≥ from that no
 	// ended or doubted row of the same call follows.
 	Unended(ctx context.Context, from uint64) ([]Row, error)
+	// Doubts returns the last doubted row of each call that no resolved row follows,
+	// in order of Seq. What it costs depends on those alone, not on how many
+	// doubts there were.
+	Doubts(ctx context.Context, q doubt.Query) ([]DoubtRow, error)
+	// CountDoubts returns how many calls are in doubt, by state.
+	CountDoubts(ctx context.Context) (map[doubt.State]int, error)
 	// Drop removes the rows up to and including s.LastSeq and keeps s in their place.
 	Drop(ctx context.Context, s PruneSummary) error
 	// Drops returns the summaries kept by Drop, oldest first.

@@ -1,9 +1,11 @@
 package journal_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/tool"
 )
 
@@ -109,6 +112,45 @@ func (m *memory) Unended(ctx context.Context, from uint64) ([]journal.Row, error
 		}
 	}
 	return found, nil
+}
+
+func (m *memory) Doubts(ctx context.Context, q doubt.Query) ([]journal.DoubtRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failRead != nil {
+		return nil, m.failRead
+	}
+	open := map[string]journal.DoubtRow{}
+	for _, row := range m.rows {
+		d, is := open[row.Call]
+		switch {
+		case row.Kind == journal.Doubted:
+			open[row.Call] = journal.DoubtRow{Row: row, State: doubt.New}
+		case !is:
+		case row.Kind == journal.Resolved:
+			delete(open, row.Call)
+		case row.Kind == journal.Told, row.Kind == journal.Judged && d.State == doubt.New:
+			d.State = doubt.State(row.Kind)
+			open[row.Call] = d
+		}
+	}
+	found := slices.SortedFunc(maps.Values(open), func(a, b journal.DoubtRow) int { return cmp.Compare(a.Seq, b.Seq) })
+	found = slices.DeleteFunc(found, func(d journal.DoubtRow) bool {
+		return d.Seq <= q.After || q.Call != "" && d.Call != q.Call || q.State != "" && d.State != q.State
+	})
+	if q.Limit > 0 && q.Limit < len(found) {
+		found = found[:q.Limit]
+	}
+	return found, nil
+}
+
+func (m *memory) CountDoubts(ctx context.Context) (map[doubt.State]int, error) {
+	counts := map[doubt.State]int{}
+	open, err := m.Doubts(ctx, doubt.Query{})
+	for _, d := range open {
+		counts[d.State]++
+	}
+	return counts, err
 }
 
 func (m *memory) Drop(ctx context.Context, s journal.PruneSummary) error {

@@ -5,12 +5,8 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"hash"
-	"io/fs"
 	"time"
-
-	"callgate/internal/journal/keyfile"
 )
 
 // NoTrailer says what is wrong with an export that has no trailer. Exports made
@@ -105,19 +101,6 @@ func (t *tally) finish(key ed25519.PrivateKey) ExportTrailer {
 		t.trailer.sign(key)
 	}
 	return t.trailer
-}
-
-// PublicKey returns the public part of the key in a file; nil when there is no
-// such file.
-func PublicKey(file string) (ed25519.PublicKey, error) {
-	key, err := keyfile.Read(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return key.Public().(ed25519.PublicKey), nil
 }
 
 // ExportOptions say how an export is verified.

@@ -28,6 +28,9 @@ type Config struct {
 	Log *slog.Logger
 	// Limits bounds what a call may take; zero fields mean the defaults.
 	Limits Limits
+	// ShortLived says that the kernel ends with the command that started it: it makes
+	// no call in doubt again, since it may end before that one does.
+	ShortLived bool
 	// Lineage tells which process started which. Without it, an answer to an
 	// approval is checked for its key only.
 	Lineage approval.Lineage

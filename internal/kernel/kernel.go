@@ -21,6 +21,7 @@ import (
 	"callgate/internal/gate/lock"
 	"callgate/internal/gate/policy"
 	"callgate/internal/journal"
+	"callgate/internal/journal/outputbus"
 	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/background"
 	"callgate/internal/kernel/clients"
@@ -51,7 +52,7 @@ type Kernel struct {
 	Conversations *conversation.Manager
 	Approvals     *approval.Queue
 	Journal       *journal.Journal
-	Output        *journal.OutputBus // what running calls print
+	Output        *outputbus.Bus // what running calls print
 	Artifacts     *artifact.Store
 	Locks         *lock.Table
 	Tools         *registry.Registry
@@ -98,7 +99,7 @@ func Open(ctx context.Context, cfg Config) (*Kernel, error) {
 		return nil, err
 	}
 	k := &Kernel{
-		Locks: lock.New(), Output: &journal.OutputBus{}, Tools: &registry.Registry{}, Clients: &clients.Table{},
+		Locks: lock.New(), Output: &outputbus.Bus{}, Tools: &registry.Registry{}, Clients: &clients.Table{},
 		parts: parts{
 			state: held, log: cfg.Log, user: userName(),
 			background: background.New(ctx), helpers: sandbox.NewHelpers(),
@@ -113,7 +114,7 @@ func Open(ctx context.Context, cfg Config) (*Kernel, error) {
 			return nil, errors.Join(err, k.Close())
 		}
 	}
-	if err := k.recover(ctx); err != nil {
+	if err := k.recover(ctx, cfg); err != nil {
 		return nil, errors.Join(err, k.Close())
 	}
 	return k, nil
@@ -242,9 +243,10 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 }
 
 // recover finishes the work of an earlier process.
-func (k *Kernel) recover(ctx context.Context) error {
+func (k *Kernel) recover(ctx context.Context, cfg Config) error {
 	k.recovery = &recovery.Recovery{
 		Journal: k.Journal, Gate: k.gate, Approvals: k.Approvals, Sessions: k.builder, Log: k.log, Go: k.background.Go,
+		ShortLived: cfg.ShortLived,
 	}
 	k.Approvals.SetHooks(approval.Hooks{
 		CheckEdit: k.gate.CheckEdit, Settled: k.gate.RecordAnswer, Orphaned: k.recovery.Finish,

@@ -46,6 +46,7 @@ func TestWire(t *testing.T) {
 		"prune":             protocol.Prune{},
 		"prune_result":      protocol.PruneResult{},
 		"resolve":           protocol.ResolveDoubt{},
+		"doubt":             protocol.Doubt{},
 		"result":            tool.Result{},
 		"revoke_grants":     protocol.RevokeGrants{},
 		"rules_report":      protocol.RulesReport{},

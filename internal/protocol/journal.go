@@ -25,7 +25,29 @@ type Record struct {
 	Opening   *RecordOpening  `json:"opening,omitempty"`
 	Summary   *RecordPruned   `json:"summary,omitempty"`
 
+	Files      []RecordFile      `json:"files,omitempty"` // of begun: the files it claims, before it runs
+	Doubt      *RecordDoubt      `json:"doubt,omitempty"`
 	Resolution *RecordResolution `json:"resolution,omitempty"`
+}
+
+// RecordDoubt is what is known of a call in doubt from before it was cut off.
+type RecordDoubt struct {
+	Record    uint64       `json:"record"` // of its beginning
+	Begun     time.Time    `json:"begun"`
+	Claims    []tool.Claim `json:"claims,omitempty"`
+	Workspace string       `json:"workspace,omitempty"`
+	AppFile   string       `json:"app_file,omitempty"`
+	Files     []RecordFile `json:"files,omitempty"`
+}
+
+// RecordFile is the identity and the times of a file.
+type RecordFile struct {
+	Absent   bool   `json:"absent,omitempty"`
+	Device   uint64 `json:"device,omitempty"`
+	Inode    uint64 `json:"inode,omitempty"`
+	Size     int64  `json:"size,omitempty"`
+	Modified int64  `json:"modified,omitempty"` // nanoseconds
+	Changed  int64  `json:"changed,omitempty"`
 }
 
 // RecordKind is what a record tells.
@@ -39,6 +61,8 @@ const (
 	RecordKindBegun    RecordKind = "begun"    // the handler is about to run
 	RecordKindEnded    RecordKind = "ended"    // how it ended
 	RecordKindDoubted  RecordKind = "doubted"  // it began and never ended, or ended in doubt
+	RecordKindJudged   RecordKind = "judged"   // a call in doubt is not made again, and why
+	RecordKindTold     RecordKind = "told"     // who asked for a call in doubt was told of it
 	RecordKindResolved RecordKind = "resolved" // a doubt was resolved
 	RecordKindNoted    RecordKind = "noted"    // a remark about a call
 	RecordKindPruned   RecordKind = "dropped"  // older epochs were removed
@@ -127,7 +151,8 @@ type RecordPruned struct {
 type RecordResolution struct {
 	Happened bool   `json:"happened"`
 	By       string `json:"by,omitempty"`
-	Retry    string `json:"retry,omitempty"` // the call that was made in its place
+	Retry    string `json:"retry,omitempty"`  // the call that was made in its place
+	Closed   string `json:"closed,omitempty"` // the rule that closed it: whether it happened is not known
 }
 
 // Output is a piece of what a running call prints.
@@ -179,6 +204,24 @@ func (r VerifyReport) OK() bool { return len(r.Problems) == 0 }
 type VerifyProblem struct {
 	Seq  uint64 `json:"seq"` // the record, or the first of those missing; 0: none in particular
 	What string `json:"what"`
+}
+
+// Doubt is a call that began and whose end was never recorded: its doubted record,
+// and what is known beyond it.
+type Doubt struct {
+	Record
+	State    string         `json:"state"`              // new, judged, told; of one that is no longer: resolved, closed
+	Changed  string         `json:"changed,omitempty"`  // whether the files that it claims differ: yes, no, unknown
+	Why      string         `json:"why,omitempty"`      // it is not made again
+	Attempts []DoubtAttempt `json:"attempts,omitempty"` // of one doubt that was asked for
+}
+
+// DoubtAttempt is one time that a call in doubt was made.
+type DoubtAttempt struct {
+	Call    string    `json:"call"`
+	Begun   time.Time `json:"begun"`
+	Ended   time.Time `json:"ended,omitzero"` // zero: it was cut off
+	Summary string    `json:"summary,omitempty"`
 }
 
 // ResolveDoubt says what became of a call in doubt.

@@ -51,6 +51,7 @@ const (
 	RouteVerify       = "GET /v1/journal/verify"
 	RouteExport       = "GET /v1/journal/export"
 	RouteDoubts       = "GET /v1/doubts"
+	RouteDoubt        = "GET /v1/doubts/{call}"
 	RouteResolve      = "POST /v1/doubts/{call}"
 	RoutePrune        = "POST /v1/journal/prune"
 	RouteAcceptLoss   = "POST /v1/journal/accept-loss"
@@ -75,6 +76,7 @@ type Status struct {
 	// needs it, and a client of another version may end it.
 	Background bool     `json:"background,omitempty"`
 	Problems   []string `json:"problems,omitempty"` // sources that could not bring their tools
+	Doubts     int      `json:"doubts,omitempty"`   // calls in doubt
 	Warnings   []string `json:"warnings,omitempty"` // what is wrong with the state directory, and what to do
 }
 

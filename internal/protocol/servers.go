@@ -42,6 +42,7 @@ type Server struct {
 	Accepted bool       `json:"accepted"`        // a human let it run
 	Held     []HeldTool `json:"held,omitempty"`  // tools that wait for a human
 	Problems []string   `json:"problems,omitempty"`
+	Locks    string     `json:"locks,omitempty"` // the package whose ready map says what its calls lock
 }
 
 // Launch is what a server runs, or where it is reached, in its parts. It has the

@@ -29,6 +29,7 @@ type Tool struct {
 	Idempotent bool            `json:"idempotent"`
 	Policy     string          `json:"policy"` // allow, or approve
 	Reason     string          `json:"reason,omitempty"`
+	Claims     []tool.Effect   `json:"claims,omitempty"` // what a call claims; told of one tool, not in lists
 }
 
 // Search asks for tools by what is meant. Several queries are answered one by

@@ -133,7 +133,9 @@ func TestResumeEarlierConversation(t *testing.T) {
 
 func TestBrokenTurnIsResumed(t *testing.T) {
 	t.Parallel()
-	resumed := func(k *scriptedKernel, o *Options) { k.history, o.Resume = earlierConversation(protocol.EndInterrupted), "t2" }
+	resumed := func(k *scriptedKernel, o *Options) {
+		k.history, o.Resume = earlierConversation(protocol.EndInterrupted), "t2"
+	}
 	runChat(t, resumed, func(h *harness) {
 		h.settle()
 		h.wantShown("> what is here?", "the last turn was interrupted: it goes on", "working")

@@ -14,6 +14,7 @@ import (
 
 	"callgate/internal/app"
 	"callgate/internal/lazyregexp"
+	"callgate/internal/serverlock"
 	"callgate/tool"
 )
 
@@ -67,7 +68,24 @@ func fields(s app.Server) []field {
 		}
 		f = append(f, field{"tools", in})
 	}
-	return f
+	return withLocks(f, s.Locks)
+}
+
+func withLocks(f []field, lines []serverlock.Line) []field {
+	var in []field
+	for _, line := range lines {
+		list := make([]any, len(line.Locks))
+		for i, l := range line.Locks {
+			if list[i] = l.Resource; l.Mode != 0 {
+				list[i] = []field{{"resource", l.Resource}, {"mode", l.Mode.String()}}
+			}
+		}
+		in = append(in, field{line.Tools, list})
+	}
+	if len(in) == 0 {
+		return f
+	}
+	return append(f, field{"locks", in})
 }
 
 func toolFields(t app.ServerTool) []field {

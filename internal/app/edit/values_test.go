@@ -12,6 +12,7 @@ import (
 
 	"callgate/internal/app"
 	"callgate/internal/app/edit"
+	"callgate/internal/serverlock"
 	"callgate/tool"
 )
 
@@ -105,6 +106,9 @@ var full = app.Server{
 		Risk: tool.High, SideEffect: tool.Write, Idempotent: true, Off: true,
 		Effects: []tool.Effect{{Resource: "r:{a}", Mode: tool.X, When: "w", Unless: []string{"u"}, Folder: "/f"}},
 	}},
+	Locks: []serverlock.Line{
+		{Tools: "*_file", Locks: []serverlock.Lock{{Resource: "file:{path}", Mode: tool.X}, {Resource: "server"}}}, {Tools: "*"},
+	},
 	Origin: app.ServerOrigin{FromUser: true, Everywhere: true, Hide: strings.ToUpper},
 }
 

@@ -35,6 +35,9 @@ func serverBlock() node {
 		key{"enabled", boolean(true), "false leaves the server out for now."},
 		key{"pin", boolean(false), "Show nothing of it before a human accepted it: callgate mcp trust NAME."},
 		key{"tools", named(serverTool(path + ".tools")), "Your own word on tools of it, which goes before the server's."},
+		key{"locks", serverLocks(path + ".locks"),
+			"What its calls lock while they run, by the name of a tool, or a pattern such as write_*. It goes before the " +
+				"ready map of a well-known server. off: nothing."},
 	)
 	return n.with("type", "object").with("oneOf", []node{{"required": []string{"command"}}, {"required": []string{"url"}}})
 }
@@ -60,4 +63,16 @@ func serverTool(path string) node {
 			key{"unless", list(text()), "The effect counts only where none of these parameters is set."},
 		), "resource", "mode")), "What a call locks while it runs."},
 	).with("title", path)
+}
+
+// serverLocks is what the calls of a server lock.
+func serverLocks(path string) node {
+	resource := pattern(`^(server$|(file|repo|db|server):.)`)
+	one := anyOf(resource, needs(block(path,
+		key{"resource", resource, "What is locked, such as file:{path}, with a parameter of the call in braces. A relative " +
+			"path begins in the server's folder. server: the server itself, or with a name something of its own."},
+		key{"mode", enum("", "IS", "IX", "S", "U", "X"),
+			"How. Left out: X for a tool that changes, alone, and S for one that reads, with others that read."},
+	), "resource"))
+	return anyOf(enum("", "off"), named(anyOf(resource, list(one))))
 }

@@ -16,6 +16,7 @@ const (
 	levelOAuth  = levelServer + ".oauth"
 	levelTool   = levelServer + ".tools.<tool>"
 	levelEffect = levelTool + ".effects"
+	levelLock   = levelServer + ".locks.<tool>"
 )
 
 // Read reads tools.modules.mcp.config.servers.
@@ -72,6 +73,7 @@ func (b *block) server(e node.Entry) {
 		"enabled":       b.Boolean(&enabled, "write false to leave the server out for now"),
 		"pin":           b.Boolean(&s.Pin, "write true to show nothing of it before you accepted it"),
 		"tools":         func(in node.Entry) { s.Tools = b.tools(in) },
+		"locks":         func(in node.Entry) { s.Locks = b.locks(in) },
 	})
 	b.check(e, s)
 	if enabled {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/serverlock"
 	"callgate/tool"
 )
 
@@ -41,7 +42,8 @@ type Server struct {
 	EnvAllow     []string // variables of the kernel's environment that it gets
 	Pin          bool     // nothing of it is shown before a human accepted it
 	Tools        map[string]Tool
-	Isolation    Isolation // of a command
+	Locks        []serverlock.Line // what its calls lock; it goes before a ready map
+	Isolation    Isolation         // of a command
 	Origin
 }
 

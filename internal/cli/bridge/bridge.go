@@ -14,7 +14,6 @@ import (
 	"callgate/internal/cli/command"
 	"callgate/internal/client"
 	"callgate/internal/client/relay"
-	"callgate/internal/peer"
 	"callgate/internal/protocol"
 	"callgate/internal/visible"
 	"callgate/tool"
@@ -124,13 +123,16 @@ func (b *bridge) run(ctx context.Context) error {
 	asClient := protocol.MCPClient{
 		Workspace: workspace, AppFile: appFile, Mode: b.surface(), Builtin: b.builtin, Profile: b.profile,
 	}
-	dial, end, err := b.kernel(ctx)
+	k, err := b.kernel(ctx)
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer k.end()
 	if b.http.address != "" {
-		return b.serveHTTP(ctx, asClient, dial)
+		if err := k.prepare(ctx); err != nil {
+			return err
+		}
+		return b.serveHTTP(ctx, asClient, k.dial)
 	}
 	if b.Trim != nil && !b.private {
 		defer time.AfterFunc(trimAfter, func() { _ = b.Trim() }).Stop() // a failure costs only memory
@@ -138,33 +140,15 @@ func (b *bridge) run(ctx context.Context) error {
 	asClient.Key = protocol.NewBridgeKey()
 	return relay.Run(ctx, b.Stdin, b.Stdout, relay.Options{
 		Connect: func(ctx context.Context, resent uint64) (*relay.Kernel, error) {
+			if err := k.prepare(ctx); err != nil {
+				return nil, err
+			}
 			asClient.Resent = resent
-			return connect(ctx, asClient, dial)
+			return k.connect(ctx, asClient)
 		},
-		Key: asClient.Key, Status: b.Status,
+		Key: asClient.Key, Status: b.Status, Cache: b.cache(k, asClient),
 		Grace: answerTimeout, Gone: func() bool { return peerClosed(b.Stdout) },
 	})
-}
-
-// connect makes a stream of a client's messages to the kernel.
-func connect(ctx context.Context, c protocol.MCPClient, dial dialer) (*relay.Kernel, error) {
-	conn, err := dial(ctx)
-	if err != nil {
-		if tool.KindOf(err) == tool.Denied {
-			return nil, err
-		}
-		return nil, &tool.Error{Op: "cli", Kind: tool.Unavailable, Message: "the kernel cannot be reached", Err: err}
-	}
-	stream, err := client.Bridge(ctx, conn, c)
-	if err != nil {
-		_ = conn.Close()
-		return nil, err
-	}
-	k := &relay.Kernel{Conn: stream, ReadsNumbers: stream.ReadsNumbers}
-	if p, ok := peer.Of(conn); ok {
-		k.PID = p.PID
-	}
-	return k, nil
 }
 
 // readBearer takes the bearer token of clients over HTTP from the environment, if

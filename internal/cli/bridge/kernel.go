@@ -2,11 +2,20 @@ package bridge
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"net"
 	"os"
+	"path/filepath"
+	"time"
 
+	"callgate/internal/app/inforce"
 	"callgate/internal/client"
+	"callgate/internal/client/relay"
 	"callgate/internal/daemon"
+	"callgate/internal/peer"
+	"callgate/internal/protocol"
 	"callgate/internal/statedir"
 	"callgate/internal/version"
 	"callgate/tool"
@@ -18,37 +27,103 @@ const idleFor = "10m"
 // dialer makes connections to a kernel.
 type dialer = func(context.Context) (net.Conn, error)
 
-// kernel finds the kernel that serves a client. It returns how to reach the
-// kernel, and what is to be done at the end.
-func (b *bridge) kernel(ctx context.Context) (dialer, func(), error) {
+// serving is the kernel that serves a client.
+type serving struct {
+	dir     statedir.Dir // "": a kernel in this process
+	dial    dialer
+	prepare func(context.Context) error // to be done before the first connection
+	end     func()
+}
+
+// connectLimit bounds how long a kernel that is there may take to accept a client.
+const connectLimit = 10 * time.Second
+
+// kernel finds the kernel that serves a client.
+func (b *bridge) kernel(ctx context.Context) (*serving, error) {
 	if b.private {
 		return b.privateKernel(ctx)
 	}
 	dir, err := b.StateDir()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil, nil, &tool.Error{Op: "cli", Kind: tool.Internal, Err: err,
+		return nil, &tool.Error{Op: "cli", Kind: tool.Internal, Err: err,
 			Message: "this program cannot find its own file"}
 	}
 	spawn := func() error {
 		return daemon.Spawn(ctx, dir, self, "--state", dir.String(), "up", "--background", idleFor)
 	}
-	if err := spawn(); err != nil {
-		return nil, nil, err
-	}
-	if err := b.replaceOldKernel(ctx, dir, spawn); err != nil {
-		return nil, nil, err
-	}
-	return func(ctx context.Context) (net.Conn, error) {
+	prepared := false
+	return &serving{dir: dir, end: func() {}, prepare: func(ctx context.Context) error {
+		if prepared {
+			return nil
+		}
+		err := spawn()
+		if err == nil {
+			err = b.replaceOldKernel(ctx, dir, spawn)
+		}
+		prepared = err == nil
+		return err
+	}, dial: func(ctx context.Context) (net.Conn, error) {
 		conn, err := client.Unix(dir.Socket())(ctx)
-		if err != nil && spawn() == nil { // it ended after it was idle
+		if err != nil && spawn() == nil { // it ended
 			conn, err = client.Unix(dir.Socket())(ctx)
 		}
 		return conn, err
-	}, func() {}, nil
+	}}, nil
+}
+
+// connect makes a stream of a client's messages to the kernel.
+func (s *serving) connect(ctx context.Context, c protocol.MCPClient) (*relay.Kernel, error) {
+	conn, err := s.dial(ctx)
+	if err != nil {
+		if tool.KindOf(err) == tool.Denied {
+			return nil, err
+		}
+		return nil, &tool.Error{Op: "cli", Kind: tool.Unavailable, Message: "the kernel cannot be reached", Err: err}
+	}
+	limited, cancel := context.WithTimeout(ctx, connectLimit)
+	defer cancel()
+	stream, err := client.Bridge(limited, conn, c)
+	if err != nil {
+		_ = conn.Close()
+		if limited.Err() != nil && ctx.Err() == nil {
+			return nil, s.silent()
+		}
+		return nil, err
+	}
+	k := &relay.Kernel{Conn: stream, ReadsNumbers: stream.ReadsNumbers}
+	if p, ok := peer.Of(conn); ok {
+		k.PID = p.PID
+	}
+	return k, nil
+}
+
+// silent says that the kernel is there and does not answer.
+func (s *serving) silent() error { return silent(s.dir) }
+
+func silent(dir statedir.Dir) error {
+	return tool.Errorf("cli", tool.Timeout, "the kernel (process %d) does not answer; it may be stopped", dir.Holder()).
+		WithHint("kill -CONT %d wakes a process that was stopped", dir.Holder())
+}
+
+// cache is what kernels answered such clients before; nil for a kernel of its own.
+func (b *bridge) cache(s *serving, c protocol.MCPClient) *relay.Cache {
+	if b.private {
+		return nil
+	}
+	return &relay.Cache{Dir: filepath.Join(s.dir.String(), "clients"), Key: func() string {
+		sum := sha256.New()
+		files, err := inforce.Find(c.Workspace, c.AppFile, b.UserFile())
+		fmt.Fprintf(sum, "%q %q %q %q %q %q %v\n", version.Version, c.Workspace, c.AppFile, c.Profile, c.Mode, c.Builtin, err)
+		for _, path := range []string{files.Project, files.User} {
+			data, err := os.ReadFile(path)
+			fmt.Fprintf(sum, "%q %x %v\n", path, sha256.Sum256(data), err != nil)
+		}
+		return hex.EncodeToString(sum.Sum(nil))
+	}}
 }
 
 // replaceOldKernel replaces a kernel in the background that another version of
@@ -56,7 +131,12 @@ func (b *bridge) kernel(ctx context.Context) (dialer, func(), error) {
 func (b *bridge) replaceOldKernel(ctx context.Context, dir statedir.Dir, spawn func() error) error {
 	c := client.New(client.Options{Dial: client.Unix(dir.Socket())})
 	defer c.Close()
-	status, err := c.Status(ctx)
+	limited, cancel := context.WithTimeout(ctx, connectLimit)
+	defer cancel()
+	status, err := c.Status(limited)
+	if limited.Err() != nil && ctx.Err() == nil {
+		return silent(dir)
+	}
 	if err == nil && status.Version == version.Version || !status.Background {
 		return err
 	}
@@ -73,7 +153,7 @@ func (b *bridge) replaceOldKernel(ctx context.Context, dir statedir.Dir, spawn f
 
 // privateKernel runs a kernel in this process. Its state directory is removed at
 // the end, unless one was named.
-func (b *bridge) privateKernel(ctx context.Context) (dialer, func(), error) {
+func (b *bridge) privateKernel(ctx context.Context) (*serving, error) {
 	state, remove := b.State, func() {}
 	if state == "" {
 		state = b.Getenv("CALLGATE_STATE")
@@ -81,7 +161,7 @@ func (b *bridge) privateKernel(ctx context.Context) (dialer, func(), error) {
 	if state == "" {
 		dir, err := os.MkdirTemp("", "callgate-private-")
 		if err != nil {
-			return nil, nil, &tool.Error{Op: "cli", Kind: tool.Failed, Err: err,
+			return nil, &tool.Error{Op: "cli", Kind: tool.Failed, Err: err,
 				Message: "no folder can be made for a private kernel"}
 		}
 		state, remove = dir, func() { _ = os.RemoveAll(dir) }
@@ -89,12 +169,14 @@ func (b *bridge) privateKernel(ctx context.Context) (dialer, func(), error) {
 	d, err := daemon.Start(ctx, daemon.Config{State: state, Tools: b.Tools, UserFile: b.UserFile()})
 	if err != nil {
 		remove()
-		return nil, nil, err
+		return nil, err
 	}
-	return client.Unix(d.Socket), func() { // one end of a unix socket can be closed alone
+	prepare := func(context.Context) error { return nil }
+	// One end of a unix socket can be closed alone.
+	return &serving{dial: client.Unix(d.Socket), prepare: prepare, end: func() {
 		if err := d.Stop(); err != nil {
 			b.Status("callgate: the kernel failed to close: %v", err)
 		}
 		remove()
-	}, nil
+	}}, nil
 }

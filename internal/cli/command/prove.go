@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"callgate/internal/cli/dialog"
+	"callgate/internal/ownership"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -31,7 +32,13 @@ func (e *Env) token() (string, error) {
 		}
 		return "", nil
 	}
-	data, err := os.ReadFile(e.Path(e.tokenFile))
+	path := e.Path(e.tokenFile)
+	if info, err := os.Stat(path); err == nil {
+		if p := ownership.Secret(path, info); p != nil && info.Mode().IsRegular() {
+			e.Status("callgate: the token in %v; whoever reads it can answer as you do: %s", p, p.Fix)
+		}
+	}
+	data, err := os.ReadFile(path)
 	value := strings.TrimSpace(string(data))
 	if err == nil && !strings.HasPrefix(value, protocol.TokenPrefix) {
 		err = errors.New("a token begins with " + protocol.TokenPrefix)

@@ -6,23 +6,37 @@ import (
 	"github.com/spf13/cobra"
 
 	"callgate/internal/cli/command"
+	"callgate/internal/client"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
 // doubts is log doubts: the calls that began and whose end was never recorded.
-type doubts struct{ *command.Env }
-
-func newDoubts(e *command.Env) *cobra.Command {
-	d := &doubts{e}
-	return e.Leaf(&cobra.Command{
-		Use: "doubts", Short: "List calls in doubt: they began, and may or may not have taken effect", Args: cobra.NoArgs,
-	}, d.run)
+type doubts struct {
+	*command.Env
+	all bool
 }
 
-func (d *doubts) run(ctx context.Context, _ []string) error {
+func newDoubts(e *command.Env) *cobra.Command {
+	d := &doubts{Env: e}
+	c := e.Leaf(&cobra.Command{
+		Use: "doubts [CALL]", Short: "List calls in doubt: they began, and may or may not have taken effect",
+		Long: "List the calls that were running when a kernel died, and so may or may not have taken\n" +
+			"effect, or show what is known of one: what it touches, whether that has changed\n" +
+			"since, how often it was attempted, and why it is not made again.",
+		Example: "  callgate log doubts\n  callgate log doubts c1x9z\n  callgate log doubts --all",
+		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFirst(inDoubt(e)),
+	}, d.run)
+	c.Flags().BoolVar(&d.all, "all", false, "also those that were resolved, or closed by their age")
+	return c
+}
+
+func (d *doubts) run(ctx context.Context, args []string) error {
 	return d.With(ctx, func(k *command.Kernel) error {
-		list, err := k.Doubts(ctx)
+		if len(args) == 1 {
+			return d.show(ctx, k, args[0])
+		}
+		list, err := k.Doubts(ctx, client.DoubtQuery{All: d.all})
 		switch {
 		case err != nil:
 			return err
@@ -34,6 +48,18 @@ func (d *doubts) run(ctx context.Context, _ []string) error {
 		}
 		return command.WriteError(d.Style(d.Stdout).Doubts(d.Stdout, list))
 	})
+}
+
+// show writes all that is known of one call.
+func (d *doubts) show(ctx context.Context, k *command.Kernel, call string) error {
+	found, err := k.Doubts(ctx, client.DoubtQuery{Call: call})
+	switch {
+	case err != nil:
+		return err
+	case d.JSON:
+		return d.WriteJSON(found[0])
+	}
+	return command.WriteError(d.Style(d.Stdout).Doubt(d.Stdout, found[0]))
 }
 
 // resolve is log resolve, and log doubt as it was called before.
@@ -58,7 +84,7 @@ func newResolve(e *command.Env) *cobra.Command {
 func inDoubt(e *command.Env) func(context.Context) []string {
 	return func(ctx context.Context) (found []string) {
 		_ = e.With(ctx, func(k *command.Kernel) error {
-			list, err := k.Doubts(ctx)
+			list, err := k.Doubts(ctx, client.DoubtQuery{})
 			for _, r := range list {
 				found = append(found, r.Call+"\t"+r.Name)
 			}
@@ -80,7 +106,7 @@ func newDoubt(e *command.Env) *cobra.Command {
 		case r.happened || r.notHappened:
 			return tool.Errorf("cli.resolve", tool.Invalid, "name the call").WithHint("callgate log doubts lists them")
 		}
-		return (&doubts{e}).run(ctx, nil)
+		return (&doubts{Env: e}).run(ctx, nil)
 	})
 	c.Flags().BoolVar(&r.happened, "it-happened", false, "the call took effect")
 	c.Flags().BoolVar(&r.notHappened, "it-did-not", false, "the call had no effect")
@@ -91,7 +117,8 @@ func (r *resolve) run(ctx context.Context, args []string) error {
 	call := args[0]
 	if r.happened == r.notHappened {
 		return tool.Errorf("cli.resolve", tool.Invalid, "say whether call %s took effect", tool.Truncate(call)).
-			WithHint("callgate log resolve %s --happened, or --not-happened; callgate log show %[1]s shows what is known", call)
+			WithHint("callgate log resolve %s --happened, or --not-happened; "+
+				"callgate log doubts %[1]s shows what is known", call)
 	}
 	return r.WithKey(ctx, func(k *command.Kernel) error {
 		answer := protocol.ResolveDoubt{Happened: r.happened, By: r.UserName()}

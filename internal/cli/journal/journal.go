@@ -16,6 +16,7 @@ import (
 	"callgate/internal/cli/command"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/journal"
+	"callgate/internal/journal/keyfile"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -163,7 +164,7 @@ func (v *verify) publicKey() (ed25519.PublicKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return journal.PublicKey(dir.JournalKey())
+	return keyfile.Public(dir.JournalKey())
 }
 
 // export is log export.
@@ -241,7 +242,10 @@ func newLocks(e *command.Env) *cobra.Command {
   update             it writes, and others may read meanwhile
   exclusive          it writes; nobody else may read or write
   shared inside      it reads something inside this resource
-  exclusive inside   it writes something inside this resource`,
+  exclusive inside   it writes something inside this resource
+
+A call of an MCP server is inside its server, and one that names nothing inside its
+module: that is on record, and nobody waits for it.`,
 		Args: cobra.NoArgs,
 	}, l.run)
 }

@@ -96,6 +96,10 @@ func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir) []doctor.Check 
 			c.State = doctor.Warning
 			c.Fix = fmt.Sprintf("%s without tools: %s", amount.Of(len(status.Problems), "source"), status.Problems[0])
 		}
+		if status.Doubts > 0 && c.State == doctor.OK {
+			c.State = doctor.Warning
+			c.Fix = amount.Of(status.Doubts, "call") + " in doubt: callgate log doubts lists them"
+		}
 		head = d.journal(ctx, k)
 		return nil
 	})

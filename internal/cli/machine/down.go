@@ -30,7 +30,8 @@ answer. It is asked first, and killed after 15 seconds; the calls that it ran ar
 in doubt.`,
 		Args: cobra.NoArgs,
 	}, d.run)
-	c.Flags().BoolVar(&d.force, "force", false, "end the process that holds the state directory, also one that does not answer")
+	c.Flags().BoolVar(&d.force, "force", false,
+		"end the process that holds the state directory, also one that does not answer")
 	return c
 }
 

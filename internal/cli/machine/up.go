@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"callgate/internal/amount"
 	"callgate/internal/cli/command"
 	"callgate/internal/client"
 	"callgate/internal/daemon"
@@ -118,6 +119,9 @@ func (u *up) announce(ctx context.Context, at upInfo, warnings []string, kernel 
 	}
 	for _, problem := range status.Problems {
 		u.Status("callgate: %s", problem)
+	}
+	if status.Doubts > 0 {
+		u.Status("callgate: %s in doubt: callgate log doubts lists them", amount.Of(status.Doubts, "call"))
 	}
 	return nil
 }

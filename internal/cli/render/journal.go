@@ -24,15 +24,6 @@ func (s Style) Record(w io.Writer, r protocol.Record) error {
 	return err
 }
 
-// Doubts writes the table of calls in doubt.
-func (s Style) Doubts(w io.Writer, list []protocol.Record) error {
-	rows := make([][]Cell, len(list))
-	for i, r := range list {
-		rows[i] = []Cell{Plain(r.Call), Plain(toolOf(r)), Plain(who(r)), Plain(stamp(r.Time)), Plain(r.Note)}
-	}
-	return s.Table(w, []string{"CALL", "TOOL", "WHO", "FOUND", "WHAT IS KNOWN"}, rows)
-}
-
 // toolOf is the tool of a record as people call it: dotted, or as it was asked
 // for.
 func toolOf(r protocol.Record) string {
@@ -131,6 +122,8 @@ func resolution(r *protocol.RecordResolution) string {
 	switch {
 	case r.Retry != "":
 		return "retried as call " + r.Retry
+	case r.Closed != "":
+		return r.Closed
 	case r.Happened:
 		return "it happened, according to " + r.By
 	default:

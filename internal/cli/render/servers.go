@@ -27,8 +27,24 @@ func (s Style) Servers(w io.Writer, list []protocol.Server) error {
 			Plain(fmt.Sprint(one.Calls)), Plain(one.Protocol), Plain(what),
 		}
 	}
-	return s.Table(w, []string{"NAME", "STATE", "LEVEL", "TOOLS", "HELD", "CALLS", "PROTOCOL", "WHAT"}, rows)
+	head := []string{"NAME", "STATE", "LEVEL", "TOOLS", "HELD", "CALLS", "PROTOCOL", "WHAT"}
+	if err := s.Table(w, head, rows); err != nil {
+		return err
+	}
+	p := &page{Style: s}
+	for _, one := range list {
+		for _, problem := range one.Problems[:min(len(one.Problems), maxProblems)] {
+			p.printf("%s: %s\n", text.OneLine(one.Name), text.OneLine(problem))
+		}
+		if more := len(one.Problems) - maxProblems; more > 0 {
+			p.printf("%s: and %d more (--json shows all)\n", text.OneLine(one.Name), more)
+		}
+	}
+	return p.writeTo(w)
 }
+
+// maxProblems is how many problems of a server are shown with it.
+const maxProblems = 3
 
 func serverState(one protocol.Server) Cell {
 	switch {

@@ -89,7 +89,9 @@ func TestPages(t *testing.T) {
 			return nil
 		}},
 		{"call", func(b *strings.Builder) error { return style().Call(b, records()[1:6]) }},
-		{"doubts", func(b *strings.Builder) error { return style().Doubts(b, records()[7:8]) }},
+		{"doubts", func(b *strings.Builder) error {
+			return style().Doubts(b, []protocol.Doubt{{Record: records()[7], State: "judged", Changed: "unknown"}})
+		}},
 		{"report", func(b *strings.Builder) error {
 			return style().Report(b, protocol.VerifyReport{First: 3, Last: 9, Records: 7, Epochs: 2, Dropped: 2, Head: "ab12"})
 		}},
@@ -139,6 +141,10 @@ func tools() []protocol.Tool {
 			},
 			ID: tool.ID{Namespace: "files", Name: "read", Version: tool.Version{Major: 1}}, Wire: "files__read",
 			Signature: "path: str, limit?: int", Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Policy: "allow", Reason: "low risk",
+			Claims: []tool.Effect{
+				{Resource: "file:{path}", Mode: tool.S, Folder: "/a"}, {Resource: "file:{path}", Mode: tool.S, Folder: "/b"},
+				{Resource: "server:user/files", Mode: tool.IS, Unless: []string{"kind"}},
+			},
 		},
 		{
 			Spec: tool.Spec{
@@ -188,7 +194,8 @@ func servers() []protocol.Server {
 				Definition: protocol.Definition{Name: "read"}, Reason: protocol.HeldChanged, Diff: "- old\n+ new\n",
 				Findings: []protocol.Finding{{Severity: "high", Where: "description", Why: "it speaks to a model", Excerpt: "ignore"}},
 			}}},
-		{ServerStatus: protocol.ServerStatus{Name: "wiki"}, Level: "user", Launch: "https://example.com/mcp"},
+		{ServerStatus: protocol.ServerStatus{Name: "wiki"}, Level: "user", Launch: "https://example.com/mcp",
+			Problems: []string{"tuch: the app file says what it locks, and the server does not have it", "b", "c", "d"}},
 	}
 }
 

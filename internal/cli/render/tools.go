@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"callgate/internal/cli/argv"
@@ -82,6 +83,7 @@ func (s Style) Tool(w io.Writer, t protocol.Tool, call string) error {
 		field{"risk", s.paint(level.color, level.Text)},
 		field{"policy", s.paint(verdict.color, verdict.Text) + policyReason(t.Reason)},
 		field{"side effect", text.OneLine(string(t.SideEffect)) + idempotence(t.Idempotent)},
+		field{"claims", text.OneLine(claimed(t.Claims))},
 		field{"also called", text.OneLine(strings.Join(names(t), ", "))},
 		field{"tags", text.OneLine(strings.Join(t.Tags, ", "))},
 		field{"wire name", text.OneLine(t.Wire)},
@@ -102,6 +104,25 @@ func (s Style) Usage(w io.Writer, t protocol.Tool, call string) error {
 	p.parameters(params)
 	p.examples(t, params, call)
 	return p.writeTo(w)
+}
+
+// claimed is what a call claims, with the modes in words; callgate locks --help
+// explains them.
+func claimed(list []tool.Effect) string {
+	var all []string
+	for _, e := range list {
+		words := e.Resource + " (" + modeName(e.Mode)
+		if e.When != "" {
+			words += ", with " + e.When
+		}
+		if len(e.Unless) > 0 {
+			words += ", without " + strings.Join(e.Unless, ", ")
+		}
+		if words += ")"; !slices.Contains(all, words) {
+			all = append(all, words)
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // names are the other names of a tool. Aliases of several words only help a

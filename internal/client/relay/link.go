@@ -70,6 +70,11 @@ func (r *relay) connect() {
 		if err == nil || r.ctx.Err() != nil {
 			return
 		}
+		if tool.KindOf(err) == tool.Timeout { // it is there: the next request may find it awake
+			r.Status("callgate: %v", err)
+			r.rest(err)
+			return
+		}
 		if tool.KindOf(err) != tool.Unavailable || n == maxConnects {
 			r.fail(err)
 			return
@@ -165,6 +170,22 @@ func (r *relay) giveUp(of *request, why error) {
 	r.checkEmpty()
 }
 
+// rest gives up the requests that wait for a kernel which does not answer. The next
+// request asks it again.
+func (r *relay) rest(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, of := range r.table.waiting() {
+		r.giveUp(of, err)
+	}
+	for _, of := range r.table.open { // of the bridge's own
+		if of.over == nil {
+			r.table.remove(of)
+		}
+	}
+	r.outbox, r.connecting = nil, false
+}
+
 // fail ends the bridge: no kernel can be reached.
 func (r *relay) fail(err error) {
 	r.mu.Lock()
@@ -197,7 +218,7 @@ func (r *relay) introduce(k *link) error {
 	case <-k.dead:
 		return endedAtOnce(k)
 	case <-ctx.Done():
-		return tool.Errorf("relay.introduce", tool.Unavailable,
+		return tool.Errorf("relay.introduce", tool.Timeout,
 			"the kernel%s does not answer; it may be stopped", process(k))
 	}
 	if c.initialized != nil {

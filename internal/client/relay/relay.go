@@ -63,6 +63,7 @@ type relay struct {
 	table      *table
 	outbox     []outgoing // what waits for a link
 	client     introduction
+	known      *known              // from the cache; nil: nothing
 	asked      map[string]question // of kernels to the client, by the id at the client
 	lastAsked  uint64
 	none       chan struct{} // closed when no request is open; made by waitEmpty

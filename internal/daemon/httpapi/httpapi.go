@@ -155,6 +155,11 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 		Sessions: a.kernel.Sessions.Len(), Calls: a.kernel.Sessions.Calls(),
 		Tools: snap.View("").Len(), Modules: modules.Names(), Warnings: a.kernel.Warnings(),
 	}
+	if counts, err := a.kernel.Journal.CountDoubts(r.Context()); err == nil {
+		for _, n := range counts {
+			s.Doubts += n
+		}
+	}
 	for _, p := range snap.Problems {
 		s.Problems = append(s.Problems, p.String())
 	}

@@ -9,6 +9,9 @@ import (
 
 	"callgate/internal/daemon/wire"
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
+	"callgate/internal/journal/outputbus"
+	"callgate/internal/kernel/recovery"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -53,6 +56,7 @@ func (a *journalRoutes) routes() map[string]route {
 		protocol.RouteVerify:   a.verify,
 		protocol.RouteExport:   a.export,
 		protocol.RouteDoubts:   a.doubts,
+		protocol.RouteDoubt:    a.doubt,
 		protocol.RouteResolve:  a.resolve,
 		protocol.RoutePrune:    a.prune,
 		protocol.RouteArtifact: a.artifact,
@@ -86,7 +90,7 @@ func (a *journalRoutes) follow(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(a.Context, cancel)()
-	var output <-chan journal.Output
+	var output <-chan outputbus.Output
 	if r.FormValue("live") == "true" {
 		output = a.kernel.Output.Subscribe(ctx)
 	}
@@ -176,11 +180,19 @@ func (b *begunWriter) Write(p []byte) (int, error) {
 }
 
 func (a *journalRoutes) doubts(w http.ResponseWriter, r *http.Request) error {
-	list, err := a.kernel.Journal.Doubts(r.Context())
+	list, err := recovery.Doubts(r.Context(), a.kernel.Journal, r.FormValue("all") == "true")
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.List(list, wire.Record))
+	return answer(w, wire.List(list, wire.Doubt))
+}
+
+func (a *journalRoutes) doubt(w http.ResponseWriter, r *http.Request) error {
+	d, err := recovery.DoubtOf(r.Context(), a.kernel.Journal, r.PathValue("call"))
+	if err != nil {
+		return err
+	}
+	return answer(w, wire.Doubt(d))
 }
 
 func (a *journalRoutes) resolve(w http.ResponseWriter, r *http.Request) error {
@@ -192,7 +204,7 @@ func (a *journalRoutes) resolve(w http.ResponseWriter, r *http.Request) error {
 	if err := a.kernel.Approvals.HasHumanAuthority(who); err != nil {
 		return err
 	}
-	resolution := journal.Resolution{Happened: in.Happened, By: who.By}
+	resolution := doubt.Resolution{Happened: in.Happened, By: who.By}
 	if err := a.kernel.Journal.Resolve(r.Context(), r.PathValue("call"), resolution); err != nil {
 		return err
 	}

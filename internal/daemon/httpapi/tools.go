@@ -6,6 +6,7 @@ import (
 
 	"callgate/internal/agent/surface"
 	"callgate/internal/daemon/wire"
+	"callgate/internal/gate/binding"
 	"callgate/internal/gate/schema"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/toolview"
@@ -109,7 +110,9 @@ func (a *toolRoutes) tool(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, a.describe(v))
+	t := a.describe(v)
+	t.Claims = binding.Said(v.Tool)
+	return answer(w, t)
 }
 
 func (a *toolRoutes) describe(v toolview.Tool) protocol.Tool {

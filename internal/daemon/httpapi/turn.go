@@ -14,7 +14,7 @@ import (
 	"callgate/internal/conversation/history"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/gate/approval"
-	"callgate/internal/journal"
+	"callgate/internal/journal/outputbus"
 	"callgate/internal/protocol"
 	"callgate/llm"
 	"callgate/tool"
@@ -119,7 +119,7 @@ func (s *turnStream) watch() agent.Observer {
 }
 
 // outputs sends what the conversation's calls print.
-func (s *turnStream) outputs(output <-chan journal.Output, done <-chan struct{}, calls string) {
+func (s *turnStream) outputs(output <-chan outputbus.Output, done <-chan struct{}, calls string) {
 	for {
 		select {
 		case out := <-output:

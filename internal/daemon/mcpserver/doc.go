@@ -11,7 +11,12 @@
 //
 // The tools that a client is shown are its session's surface. They are listed
 // once and then stay the same, in the same order: no call, and no server that
-// starts or stops, changes them, and no client is notified that they changed.
+// starts or stops, changes them, and no client is notified that they changed. Only a
+// bridge, which may have shown its client the list of an earlier kernel, notifies it.
+//
+// A bridge numbers the calls of its client (protocol.BridgeKey). Their IDs, and that of
+// the client's session, are the same at every kernel: a call that is sent again is looked
+// up in the journal first.
 //
 // # Calls
 //

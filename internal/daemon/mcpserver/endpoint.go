@@ -40,7 +40,7 @@ func (s *Server) newEndpoint(o Options, byName bool) *endpoint {
 	self := &sdk.Implementation{Name: "callgate", Title: "Callgate", Version: version.Version}
 	e.sdk = sdk.NewServer(self, &sdk.ServerOptions{
 		Logger:       e.opt.Log,
-		Capabilities: capabilities(),
+		Capabilities: capabilities(o.Bridge.Key != ""),
 		CompletionHandler: func(context.Context, *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
 			return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}, nil
 		},
@@ -53,10 +53,11 @@ func (s *Server) newEndpoint(o Options, byName bool) *endpoint {
 	return e
 }
 
-// capabilities are what the server offers. No list of it changes by itself.
-func capabilities() *sdk.ServerCapabilities {
+// capabilities are what the server offers. No list of it changes by itself; but a bridge
+// may have shown its client an earlier list, and then says that it has changed.
+func capabilities(bridge bool) *sdk.ServerCapabilities {
 	return &sdk.ServerCapabilities{
-		Tools:       &sdk.ToolCapabilities{},
+		Tools:       &sdk.ToolCapabilities{ListChanged: bridge},
 		Resources:   &sdk.ResourceCapabilities{Subscribe: true},
 		Prompts:     &sdk.PromptCapabilities{},
 		Completions: &sdk.CompletionCapabilities{},

@@ -10,6 +10,9 @@ import (
 	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/lock"
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
+	"callgate/internal/journal/outputbus"
+	"callgate/internal/kernel/recovery"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/trial"
 	"callgate/internal/protocol"
@@ -109,10 +112,35 @@ func Record(r journal.Record) protocol.Record {
 			return protocol.RecordOpening{Kernel: o.Kernel, Start: o.Start, Since: o.Since, Cut: cut}
 		}),
 		Summary: pointer(r.Summary, func(s journal.PruneSummary) protocol.RecordPruned { return protocol.RecordPruned(s) }),
-		Resolution: pointer(r.Resolution, func(r journal.Resolution) protocol.RecordResolution {
+		Files:   recordFiles(r.Files), Doubt: pointer(r.Doubt, recordDoubt),
+		Resolution: pointer(r.Resolution, func(r doubt.Resolution) protocol.RecordResolution {
 			return protocol.RecordResolution(r)
 		}),
 	}
+}
+
+func recordFiles(files []doubt.FileState) []protocol.RecordFile {
+	return orNil(files, func(f doubt.FileState) protocol.RecordFile { return protocol.RecordFile(f) })
+}
+
+func recordDoubt(d doubt.Facts) protocol.RecordDoubt {
+	return protocol.RecordDoubt{
+		Record: d.Record, Begun: d.Begun, Claims: d.Claims, Workspace: d.Workspace, AppFile: d.AppFile,
+		Files: recordFiles(d.Files),
+	}
+}
+
+// Doubt converts what is known of a call in doubt.
+func Doubt(r recovery.Report) protocol.Doubt {
+	d := protocol.Doubt{
+		Record: Record(r.Doubted), State: r.State, Changed: string(r.Changed), Why: r.Why,
+		Attempts: orNil(r.Attempts, func(a recovery.Attempt) protocol.DoubtAttempt { return protocol.DoubtAttempt(a) }),
+	}
+	if r.Resolved != nil {
+		resolution := protocol.RecordResolution(*r.Resolved)
+		d.Resolution = &resolution
+	}
+	return d
 }
 
 func recordAsk(a journal.Ask) protocol.RecordAsk {
@@ -125,7 +153,7 @@ func recordAsk(a journal.Ask) protocol.RecordAsk {
 func recordEnd(e journal.End) protocol.RecordEnd { return protocol.RecordEnd(e) }
 
 // Output converts what a running call printed.
-func Output(o journal.Output) protocol.Output { return protocol.Output(o) }
+func Output(o outputbus.Output) protocol.Output { return protocol.Output(o) }
 
 // VerifyReport converts a report on the journal.
 func VerifyReport(r journal.Report) protocol.VerifyReport {
@@ -190,7 +218,7 @@ func Server(s servers.Server) protocol.Server {
 	return protocol.Server{
 		ServerStatus: ServerStatus(s.Status), Module: s.Module, Level: level(s.FromUser), Launch: s.Launch,
 		Parts: protocol.Launch(s.Parts), Reach: s.Reach, Accepted: s.Accepted,
-		Held: orNil(s.Held, heldTool), Problems: s.Problems,
+		Held: orNil(s.Held, heldTool), Problems: s.Problems, Locks: s.Locks,
 	}
 }
 

@@ -35,6 +35,15 @@ func OfCall(workspace string, t *tool.Tool, rawArgs json.RawMessage) ([]tool.Cla
 	return []tool.Claim{Module(t)}, nil
 }
 
+// Said returns what a tool's calls may claim, before their arguments are known.
+func Said(t *tool.Tool) []tool.Effect {
+	if len(t.Runtime.Effects) > 0 || t.Runtime.Control || t.Runtime.SideEffect == tool.None {
+		return t.Runtime.Effects
+	}
+	m := Module(t)
+	return []tool.Effect{{Resource: m.Resource, Mode: m.Mode}}
+}
+
 // Module is the claim of a call that names nothing else: its module, in an
 // intention mode. Such claims go together, so that no call waits for another
 // because of them; yet they tell that the one changed what the other may have read.

@@ -37,6 +37,19 @@ func Read(path string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
+// Public returns the public part of the key in a file; nil when there is no
+// such file.
+func Public(file string) (ed25519.PublicKey, error) {
+	key, err := Read(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return key.Public().(ed25519.PublicKey), nil
+}
+
 // Make makes a key file. Of two makers the first wins.
 func Make(path string) (ed25519.PrivateKey, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)

@@ -191,7 +191,7 @@ func (l *Loader) read(
 	}
 	accepted := l.opt.Consents.Of(a)
 	relaxed := a.Runtime.Relaxed && accepted.Has(consent.Relaxed(a))
-	terms := servers.Terms{Pinning: a.Pinning, Relaxed: relaxed, Rules: a.RuleFiles()}
+	terms := servers.Terms{Pinning: a.Pinning, Relaxed: relaxed, Rules: a.RuleFiles(), AppFile: files.Project}
 	if err := l.opt.Servers.Use(scope, accepted.Servers(a), terms); err != nil {
 		return nil, nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"callgate/internal/kernel/kerneltest"
 )
 
-func TestMain(m *testing.M) { kerneltest.Main(m, nil) }
+func TestMain(m *testing.M) { kerneltest.Main(m, map[string]func(string){churnVariable: churn}) }
 
 var (
 	ok    = kerneltest.OK

@@ -1,20 +1,55 @@
-// Package recovery finishes what an earlier process left. Law: before anything
-// is served, each call that began and never ended is in doubt, once; it is
-// repeated only if twice is once and policy still allows it, and else its
-// principal learns of it. A call that was approved and never begun runs, unless
-// the approval is too old. A call that was answered and cannot run ends with the
-// reason.
+// Package recovery finishes what an earlier process left.
+//
+// # Calls in doubt
+//
+// Before anything is served, each call that began and never ended is in doubt,
+// once. It is made again only when all of this holds:
+//
+//   - Its tool says that twice is once, as it began and now.
+//   - Everything that it claims is a plain file, or absent, and its Begun record
+//     says how each was. A folder, a server or a database cannot be compared, and
+//     somebody may have changed it while no kernel ran: a call with such a claim
+//     is not made again. (What lies in a folder changes without a trace in the
+//     folder's own times.)
+//   - Each of these files is as it was. One that differs was changed by the call
+//     itself or by somebody else, and nobody can tell which: it is told.
+//   - No call that touches the same thing, reading or changing, began, ended or was
+//     cut off since, whoever made it. One that changes something and claims
+//     nothing touches everything of its source.
+//   - No other call in doubt touches the same thing.
+//   - Policy allows it without a human, it would touch the same things, and its
+//     arguments are whole on record: no secret was left out of them.
+//   - It was attempted once. A second attempt is the last, whatever becomes of it;
+//     it is a call of its own in the journal (doubt.RetryID), inside the one
+//     doubt: cut off, it ends and is no new doubt.
+//   - Its asker has not been told that it is in doubt.
+//   - The kernel stays. One that ends with its command makes nothing again.
+//
+// Its place in the lock queue is taken, in the order of the beginnings, before
+// the kernel serves anybody; the rest is looked at under the locks.
+//
+// Every other call in doubt is told: to its asker with the next result, which is on
+// record (journal.Told) so that it is told once, and to a human, in one line of
+// the log and with callgate log doubts. Doubts age: one that was told is closed
+// after 30 days, one whose asker never came back after 90, and of more than 10,000
+// the oldest are. A closed doubt stays in the journal, with a resolution that says
+// that nobody looked.
+//
+// # Approvals
+//
+// A call that was approved and never begun runs, unless the approval is too old. A
+// call that was answered and cannot run ends with the reason.
 package recovery
 
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/notice"
 	"callgate/internal/journal"
 	"callgate/internal/kernel/session"
 	"callgate/tool"
@@ -22,12 +57,24 @@ import (
 
 // Gate is what recovery does with calls.
 type Gate interface {
-	LoadDoubtful(ctx context.Context, doubted journal.Record) (gate.DoubtfulCall, error)
-	CanRetry(ctx context.Context, c *gate.Caller, d gate.DoubtfulCall) bool
-	Retry(ctx context.Context, c *gate.Caller, d gate.DoubtfulCall) (call string, ok bool)
-	NotifyDoubt(d gate.DoubtfulCall)
+	Retrier
+	Teller
 	Resume(ctx context.Context, c *gate.Caller, r approval.Request) *tool.Result
 	EndUnrun(ctx context.Context, r approval.Request, reason error) *tool.Result
+}
+
+// Retrier makes calls in doubt again.
+type Retrier interface {
+	LoadDoubtful(ctx context.Context, doubted journal.Record) (gate.DoubtfulCall, error)
+	Reserve(d gate.DoubtfulCall) (gate.Ticket, error)
+	Retry(ctx context.Context, c *gate.Caller, d gate.DoubtfulCall, place gate.Ticket,
+		law func(context.Context) error) *tool.Result
+}
+
+// Teller tells askers of their earlier calls.
+type Teller interface {
+	Notify(n notice.Notice)
+	ExpectNotices() (loaded func())
 }
 
 // Approvals is what recovery does with approvals.
@@ -52,6 +99,9 @@ type Recovery struct {
 	Log       *slog.Logger
 	// Go runs work in the background, unless the kernel closes.
 	Go func(func(context.Context)) bool
+	// ShortLived says that the kernel ends with the command that started it: it
+	// makes no call again, since it may end before that one does.
+	ShortLived bool
 
 	detached atomic.Int64
 }
@@ -60,60 +110,21 @@ type Recovery struct {
 func (r *Recovery) Detached() int64 { return r.detached.Load() }
 
 // Run finishes what an earlier process left: calls in doubt, and calls that
-// were approved and never begun.
+// were approved and never begun. A kernel whose journal cannot be written starts
+// all the same, so that what is there can be read; what it could not put on
+// record it tries again until it can.
 func (r *Recovery) Run(ctx context.Context) error {
-	fresh, err := r.Journal.Recover(ctx)
+	err := r.openDoubts(ctx, r.ShortLived)
+	if tool.KindOf(err) == tool.Unavailable {
+		r.Log.Error("calls of an earlier kernel cannot be put in doubt: the journal cannot be written; "+
+			"what only reads works, and the rest is refused until there is room", "error", err)
+		r.Go(r.openDoubtsLater)
+		return nil // an approved call could not begin either: it runs at the next start
+	}
 	if err != nil {
 		return err
-	}
-	open, err := r.Journal.Doubts(ctx)
-	if err != nil {
-		return err
-	}
-	for _, d := range open {
-		r.Log.Warn("a call is in doubt: it began, and its end was never recorded", "call", d.Call, "tool", d.Tool)
-		doubtful, err := r.Gate.LoadDoubtful(ctx, d)
-		if err != nil {
-			return err
-		}
-		isNew := slices.ContainsFunc(fresh, func(f journal.Record) bool { return f.Call == d.Call })
-		if !isNew || !r.retry(ctx, doubtful) {
-			r.Gate.NotifyDoubt(doubtful)
-		}
 	}
 	return r.resumeApproved(ctx)
-}
-
-// retry makes a call in doubt again, in the background, and resolves the doubt
-// when that went well. It reports whether the call may be made again.
-func (r *Recovery) retry(ctx context.Context, d gate.DoubtfulCall) bool {
-	s, err := r.Sessions.Build(ctx, session.Spec{
-		ID: d.Principal.Session, Workspace: d.Workspace, AppFile: d.AppFile,
-		Agent: d.Principal.Agent, Lane: d.Principal.Lane, Again: true,
-	})
-	if err != nil { // its workspace is gone
-		return false
-	}
-	if !r.Gate.CanRetry(ctx, s.Caller(), d) {
-		s.Close()
-		return false
-	}
-	started := r.Go(func(ctx context.Context) {
-		defer s.Close()
-		again, ok := r.Gate.Retry(ctx, s.Caller(), d)
-		if !ok {
-			r.Gate.NotifyDoubt(d)
-			return
-		}
-		resolution := journal.Resolution{Happened: true, By: "the kernel", Retry: again}
-		if err := r.Journal.Resolve(ctx, d.ID, resolution); err != nil {
-			r.Log.Error("a doubt cannot be resolved", "call", d.ID, "error", err)
-		}
-	})
-	if !started {
-		s.Close()
-	}
-	return started
 }
 
 // resumeApproved runs calls that were approved and never begun. A call that did

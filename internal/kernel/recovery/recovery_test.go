@@ -3,11 +3,9 @@ package recovery_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -156,92 +154,5 @@ func TestCallWhoseApprovalIsTooOldIsEnded(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(workspace, "x")); err != nil {
 		t.Error("it ran")
-	}
-}
-
-// The principal of a call in doubt learns of it once; what may be repeated is repeated.
-func TestCallsInDoubtAreRetriedOrReported(t *testing.T) {
-	t.Parallel()
-	state, workspace := kerneltest.StateDir(t), t.TempDir()
-	ran := map[string]int{}
-	var mu sync.Mutex
-	make := func(name string, idempotent, crash bool) *tool.Tool {
-		made, err := tool.Func(
-			"team."+name,
-			"A tool that may be in doubt.",
-			tool.Runtime{Risk: tool.Low, SideEffect: tool.Write, Idempotent: idempotent},
-			func(ctx context.Context, in struct {
-				N int `json:"n"`
-			}) (string, error) {
-				mu.Lock()
-				ran[fmt.Sprint(name, in.N)]++
-				mu.Unlock()
-				if crash {
-					<-ctx.Done()
-				}
-				return "done", nil
-			},
-		)
-		ok(t, err)
-		return made
-	}
-	// The first life begins both calls and never records their end: its state
-	// is copied while they run, as a crash would leave it.
-	k := kerneltest.Open(t, state, make("once", false, true), make("again", true, true))
-	s := kerneltest.OpenSession(t, k, workspace)
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	calls := map[string]bool{}
-	for _, name := range []string{"team.once", "team.again"} {
-		wg.Go(func() { s.Call(ctx, session.CallRequest{Name: name, Args: json.RawMessage(`{"n":7}`)}) })
-	}
-	for r, err := range k.Journal.Follow(ctx, 0) {
-		ok(t, err)
-		if r.Kind == journal.Begun {
-			calls[r.Call] = true
-		}
-		if len(calls) == 2 {
-			break
-		}
-	}
-	crashed := filepath.Join(t.TempDir(), "state")
-	ok(t, os.CopyFS(crashed, os.DirFS(state)))
-	ok(t, os.Chmod(filepath.Join(crashed, "human.key"), 0o600))
-	cancel()
-	wg.Wait()
-	ok(t, k.Close())
-	clear(ran)
-
-	k = kerneltest.Open(t, crashed, make("once", false, false), make("again", true, false))
-	for r, err := range k.Journal.Follow(t.Context(), 0) { // until the retry has resolved its doubt
-		ok(t, err)
-		if r.Kind == journal.Resolved {
-			if r.Tool != "team:again@1.0.0" || r.Resolution.Retry == "" {
-				t.Errorf("resolved: %+v", r)
-			}
-			break
-		}
-	}
-	mu.Lock()
-	if len(ran) != 1 || ran["again7"] != 1 {
-		t.Errorf("ran again: %v", ran)
-	}
-	mu.Unlock()
-	open, err := k.Journal.Doubts(t.Context())
-	ok(t, err)
-	if len(open) != 1 || open[0].Tool != "team:once@1.0.0" {
-		t.Fatalf("in doubt: %+v", open)
-	}
-	s = kerneltest.OpenSession(t, k, workspace)
-	told := s.Call(t.Context(), session.CallRequest{Name: "team.again", Args: json.RawMessage(`{"n":1}`)}).Warnings
-	if len(told) != 2 || !strings.Contains(told[0]+told[1], "team.once") {
-		t.Errorf("told %q", told)
-	}
-	if told := s.Call(t.Context(), session.CallRequest{Name: "team.again", Args: json.RawMessage(`{"n":2}`)}).Warnings; len(told) != 0 {
-		t.Errorf("told again: %q", told)
-	}
-	ok(t, k.Journal.Resolve(t.Context(), open[0].Call, journal.Resolution{Happened: true, By: "ada"}))
-	if err := k.Journal.Resolve(t.Context(), open[0].Call, journal.Resolution{}); tool.KindOf(err) != tool.NotFound {
-		t.Errorf("resolved twice: %v", err)
 	}
 }

@@ -7,7 +7,9 @@ import (
 )
 
 // TestMain lets this program play the MCP servers of its own tests.
-func TestMain(m *testing.M) { kerneltest.Main(m, nil) }
+func TestMain(m *testing.M) {
+	kerneltest.Main(m, map[string]func(string){meetingVariable: playMeeting})
+}
 
 var (
 	ok    = kerneltest.OK

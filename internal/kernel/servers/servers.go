@@ -109,6 +109,7 @@ type Terms struct {
 	Pinning bool     // nothing is shown before a human accepted it
 	Relaxed bool     // the app accepts a machine that cannot sandbox them
 	Rules   []string // the files and folders that hold its rules, which no server writes
+	AppFile string   // the project's
 }
 
 // Use makes the servers of an app known in its scope, and releases those that
@@ -128,8 +129,12 @@ func (s *Set) Use(scope string, declared []app.Server, t Terms) error {
 			}
 			return hideError(d, err)
 		}
-		one := &source{Server: server, set: s, scope: scope, pin: d.Pin || t.Pinning, fromUser: d.FromUser}
-		same := func(o *source) bool { return o.Server == server && o.pin == one.pin && o.fromUser == one.fromUser }
+		one := &source{
+			Server: server, set: s, scope: scope, pin: d.Pin || t.Pinning, fromUser: d.FromUser, locks: lockTerms(d, t),
+		}
+		same := func(o *source) bool {
+			return o.Server == server && o.pin == one.pin && o.fromUser == one.fromUser && sameLocks(o.locks, one.locks)
+		}
 		if i := slices.IndexFunc(old, same); i >= 0 {
 			server.Release() // the scope holds it already
 			one = old[i]
@@ -233,6 +238,7 @@ type Server struct {
 	Accepted bool         // a human let it run
 	Held     []trust.Held // tools that wait for a human
 	Problems []string
+	Locks    string // the package whose ready map says what its calls lock; empty: none
 }
 
 // Any reports whether the scope has servers.
@@ -249,6 +255,9 @@ func (v Scoped) List(ctx context.Context) ([]Server, error) {
 			Status: one.Status(), Module: one.Namespace(), Launch: trust.Shell(launchLine(one.Config())),
 			Parts: newLaunch(one.Config()), FromUser: one.fromUser, Accepted: v.set.mayStart(one.Server) == nil,
 		}
+		if one.locks.Ready != nil {
+			s.Locks = one.locks.Ready.Name
+		}
 		if c := one.Config(); c.Command != "" {
 			s.Reach = hide(c, isolation.Describe(c.Isolation))
 			if text := isolation.Missing(); text != "" && c.Isolation.Mode == mcp.Contained {
@@ -259,7 +268,8 @@ func (v Scoped) List(ctx context.Context) ([]Server, error) {
 		if s.Held, err = one.held(); err != nil {
 			return nil, err
 		}
-		for _, p := range one.Problems() {
+		_, problems := one.tools()
+		for _, p := range problems {
 			s.Problems = append(s.Problems, p.String())
 		}
 		list = append(list, s)

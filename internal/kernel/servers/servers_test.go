@@ -108,8 +108,8 @@ func TestChangedDefinitionsAreHeld(t *testing.T) {
 	}
 }
 
-// TestServerThatDiesInACall kills a server from within a call: a clear error, a
-// record of the end, and the next call works.
+// TestServerThatDiesInACall kills a server from within a call: the call is in doubt and
+// listed as such, its end is on record, and the next call works.
 func TestServerThatDiesInACall(t *testing.T) {
 	t.Parallel()
 	a := kerneltest.NewServer(t, "frail", map[string]string{"die": "Dies.", "greet": "Greets."})
@@ -117,8 +117,13 @@ func TestServerThatDiesInACall(t *testing.T) {
 	s := kerneltest.OpenAccepted(t, k, kerneltest.AppWithServers(t, auto, a))
 	kerneltest.AcceptServers(t, k, s)
 	r := s.Call(t.Context(), session.CallRequest{Name: "mcp_frail.die", Args: json.RawMessage(`{}`)})
-	if r.Status != tool.Failure || r.Error.Kind != tool.Unavailable || !strings.Contains(r.Summary, "frail") {
+	if r.Status != tool.Failure || r.Error.Kind != tool.InDoubt || !strings.Contains(r.Summary, "frail") {
 		t.Errorf("got %+v", r)
+	}
+	doubts, err := k.Journal.Doubts(t.Context())
+	ok(t, err)
+	if len(doubts) != 1 || doubts[0].Call != r.Call {
+		t.Errorf("the doubts are %+v", doubts)
 	}
 	records, err := k.Journal.Read(t.Context(), journal.Query{Call: r.Call})
 	ok(t, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"callgate/internal/registry"
+	"callgate/internal/serverlock"
 	"callgate/internal/source/mcp"
 	"callgate/internal/source/mcp/isolation"
 	"callgate/internal/source/mcp/trust"
@@ -21,6 +22,7 @@ type source struct {
 	set   *Set
 	scope string
 	pin   bool // nothing of it is shown here before a human accepted it
+	locks serverlock.Terms
 
 	fromUser bool // it is in the user's own app file
 }
@@ -33,7 +35,13 @@ func (s *source) Name() string { return s.Server.Name() + " of " + s.scope }
 // Tools returns the server's tools that this app may be shown: its pin is no
 // other app's.
 func (s *source) Tools(context.Context) ([]*tool.Tool, error) {
-	return s.VettedTools(func(now []mcp.Definition) []mcp.Definition { return s.set.vet(s.Server, s.pin, now) }), nil
+	tools, _ := s.tools()
+	return tools, nil
+}
+
+func (s *source) tools() ([]*tool.Tool, []mcp.Problem) {
+	vet := func(now []mcp.Definition) []mcp.Definition { return s.set.vet(s.Server, s.pin, now) }
+	return s.VettedTools(s.locks, vet)
 }
 
 // held returns the tools that wait for a human before this app is shown them.

@@ -78,6 +78,36 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
+// Where ids and objects stand is told exactly, however the text comes.
+func TestPlaces(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"id": 1.5 ,"method":"a","params":{"a":{"b":1}, "_meta":{"x":2} }}`: `1.5|}}|} }}false false`,
+		`{"params":{ "_meta":{ } },"id":"x\"y"}`:                             `"x\"y"|},"id":"x\"y"}|} },"id":"x\"y"}false true`,
+		`{"method":"a","params":{ },"id":12345678901234567890}`:              `12345678901234567890|},"id":12345678901234567890}|true false`,
+	} {
+		for _, size := range []int{1, 3, len(text)} {
+			got := ""
+			s := Scanner{Message: func(m *Message) {
+				begin, end := m.ID.Span()
+				got = text[begin:end] + "|" + text[m.Params.End:] + "|"
+				if m.Meta.Found {
+					got += text[m.Meta.End:]
+				}
+				got += fmt.Sprint(m.Params.Empty, " ", m.Meta.Empty)
+			}}
+			s.Write([]byte("{\"id\":7}\n"))
+			for rest := []byte(text); len(rest) > 0; {
+				n := min(size, len(rest))
+				s.Write(rest[:n])
+				rest = rest[n:]
+			}
+			if got != want {
+				t.Errorf("%s in pieces of %d:\ngot  %s\nwant %s", text, size, got, want)
+			}
+		}
+	}
+}
+
 func BenchmarkScan(b *testing.B) {
 	line := []byte(`{"jsonrpc":"2.0","id":42,"method":"tools/call","params":` +
 		`{"name":"mcp_files.read","arguments":{"path":"a/b/c.txt","limit":10}}}` + "\n")

@@ -10,8 +10,9 @@ import (
 	"callgate/llm"
 )
 
-// MaxResponse bounds the size of one response in bytes.
-const MaxResponse = 64 << 20
+// MaxResponse bounds the size of one response in bytes. The longest that models give is
+// far below it; a stream that has no end is cut here, while what it takes is still small.
+const MaxResponse = 16 << 20
 
 // ErrTooLong ends a response that exceeds the bounds.
 var ErrTooLong = errors.New("the response is too long")

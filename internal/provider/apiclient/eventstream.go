@@ -9,7 +9,7 @@ import (
 
 // MaxEvent bounds one line of an event stream, and the data of one event. No provider sends
 // anything near it; without a bound a server could fill the memory.
-const MaxEvent = 32 << 20
+const MaxEvent = 16 << 20
 
 var errEventTooLarge = fmt.Errorf("an event of the stream is larger than %d MiB", MaxEvent>>20)
 

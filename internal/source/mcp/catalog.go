@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/serverlock"
 	"callgate/internal/source/mcp/list"
 	"callgate/internal/source/mcp/toolcache"
 	"callgate/tool"
@@ -65,7 +66,7 @@ func (c *catalog) tools() []*tool.Tool {
 	if tools != nil && c.vet == nil {
 		return tools
 	}
-	tools, notes := c.publisher.publish(listing, c.vet)
+	tools, notes := c.publisher.publish(listing, serverlock.Terms{}, c.vet)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.listing == listing {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -17,6 +18,7 @@ import (
 	"callgate/internal/source/mcp/dial"
 	"callgate/internal/source/mcp/downstream"
 	"callgate/internal/source/mcp/serverlog"
+	"callgate/internal/source/mcp/throttle"
 	"callgate/internal/source/mcp/toolcache"
 	"callgate/tool"
 )
@@ -28,6 +30,7 @@ type connection struct {
 	connector.Usage
 	listing *toolcache.Listing // what the server listed when the connection was opened
 	changes atomic.Int32       // notifications of changed tools that are not followed yet
+	pause   throttle.Pause     // between the fetches that follow them; of the goroutine that follows
 	probing atomic.Bool        // somebody finds out whether the server still answers
 	deaf    atomic.Bool        // it was found to answer nothing
 }
@@ -138,7 +141,8 @@ func (e *endpoint) notification(r *jsonrpc.Request) bool {
 }
 
 // toolsChanged fetches the tools after a server's notification that they have
-// changed. Several notifications that come meanwhile are followed by one fetch.
+// changed. Several notifications that come meanwhile are followed by one fetch, and a
+// server that sends them again and again is asked less and less often.
 func (e *endpoint) toolsChanged(c *connection) {
 	if c.changes.Add(1) > 1 {
 		return
@@ -149,6 +153,13 @@ func (e *endpoint) toolsChanged(c *connection) {
 		return
 	}
 	for {
+		timer := time.NewTimer(c.pause.Next())
+		select {
+		case <-timer.C:
+		case <-c.Context().Done():
+			timer.Stop()
+			return
+		}
 		seen := c.changes.Load()
 		if err := e.server.refetch(c.Context(), c); err != nil && c.Context().Err() == nil {
 			e.server.warn("its changed tools could not be fetched", err)

@@ -243,7 +243,9 @@ func TestWhatTheAppFileSaysWins(t *testing.T) {
 		"ghost": {Risk: tool.Low},
 	}
 	s, byName := refreshed(t, cfg, mcp.Options{})
-	if r := byName["echo"].Runtime; r.Risk != tool.High || r.SideEffect != tool.Write || len(r.Effects) != 1 || !r.Idempotent {
+	// What the file says comes first, and the server's own claim stays beside it.
+	if r := byName["echo"].Runtime; r.Risk != tool.High || r.SideEffect != tool.Write || !r.Idempotent ||
+		len(r.Effects) != 2 || r.Effects[0].Resource != "workspace" || r.Effects[1].Resource != "server:user/actor" {
 		t.Errorf("echo has %+v", r)
 	}
 	if byName["die"] != nil {

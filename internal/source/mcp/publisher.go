@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/serverlock"
 	"callgate/internal/source/mcp/toolcache"
 	"callgate/internal/source/mcp/translate"
 	"callgate/tool"
@@ -27,8 +28,12 @@ type publisher struct {
 
 // publish makes tools of a listing: of the definitions that vet leaves in, if
 // there is a vet, and that the app file does not turn off; and tools that read
-// the server's resources and prompts, if it has any.
-func (p *publisher) publish(listing *toolcache.Listing, vet func([]Definition) []Definition) ([]*tool.Tool, []Problem) {
+// the server's resources and prompts, if it has any. The terms say what their
+// calls claim.
+func (p *publisher) publish(
+	listing *toolcache.Listing, terms serverlock.Terms, vet func([]Definition) []Definition,
+) ([]*tool.Tool, []Problem) {
+	terms.Name = p.cfg.Name
 	problems := slices.Clone(listing.Notes)
 	entries := listing.Tools
 	if vet != nil {
@@ -42,7 +47,7 @@ func (p *publisher) publish(listing *toolcache.Listing, vet func([]Definition) [
 		if cfg.Off {
 			continue
 		}
-		t, notes := p.tool(e, name, cfg)
+		t, notes := p.tool(e, name, cfg, terms)
 		for _, note := range notes {
 			problems = append(problems, Problem{Tool: e.Name, Message: note})
 		}
@@ -58,7 +63,7 @@ func (p *publisher) publish(listing *toolcache.Listing, vet func([]Definition) [
 			cfg = p.cfg.Tools[r.name]
 		}
 		if known = append(known, r.name); !cfg.Off {
-			tools = append(tools, p.reader(r, cfg))
+			tools = append(tools, p.reader(r, cfg, terms))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.cfg.Tools)) {
@@ -68,7 +73,7 @@ func (p *publisher) publish(listing *toolcache.Listing, vet func([]Definition) [
 			})
 		}
 	}
-	return tools, problems
+	return tools, append(problems, unusedLocks(terms, byUpstream)...)
 }
 
 // names gives each tool of a listing its name, by the server's. All definitions
@@ -108,12 +113,15 @@ func (p *publisher) settings(upstream, name string) ToolConfig {
 }
 
 // tool makes one tool.
-func (p *publisher) tool(e toolcache.Entry, name string, cfg ToolConfig) (*tool.Tool, []string) {
+func (p *publisher) tool(
+	e toolcache.Entry, name string, cfg ToolConfig, terms serverlock.Terms,
+) (*tool.Tool, []string) {
 	runtime, note := e.Runtime(cfg)
-	notes := e.Notes
+	notes := slices.Clone(e.Notes)
 	if note != "" {
-		notes = append(notes[:len(notes):len(notes)], note)
+		notes = append(notes, note)
 	}
+	notes = append(notes, claim(&runtime, terms, e.InputSchema(), e.Name, name)...)
 	t := p.base(name, runtime)
 	t.Spec.Description = e.DescriptionFor(p.cfg.Name)
 	t.Spec.Input = e.InputSchema()

@@ -7,6 +7,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/serverlock"
 	"callgate/internal/source/mcp/toolcache"
 	"callgate/tool"
 )
@@ -86,10 +87,11 @@ var readers = []reader{
 
 // reader makes a tool that reads. Its data is what the server answers, as the
 // protocol writes it.
-func (p *publisher) reader(r reader, cfg ToolConfig) *tool.Tool {
+func (p *publisher) reader(r reader, cfg ToolConfig, terms serverlock.Terms) *tool.Tool {
 	readOnly := Definition{Name: r.name, Annotations: json.RawMessage(`{"readOnlyHint":true}`)}
 	runtime, _ := readOnly.Runtime(cfg)
 	runtime.FoundOnly = true
+	claim(&runtime, terms, json.RawMessage(r.input), r.name)
 	t := p.base(r.name, runtime)
 	t.Spec.Description = fmt.Sprintf(r.description, p.cfg.Name)
 	t.Spec.Input = json.RawMessage(r.input)

@@ -3,16 +3,19 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"time"
 
+	"callgate/internal/serverlock"
 	"callgate/internal/source/mcp/connector"
 	"callgate/internal/source/mcp/dial"
 	"callgate/internal/source/mcp/oauth"
 	"callgate/internal/source/mcp/requests"
 	"callgate/internal/source/mcp/secretref"
 	"callgate/internal/source/mcp/serverlog"
+	"callgate/internal/source/mcp/throttle"
 	"callgate/internal/source/mcp/toolcache"
 	"callgate/internal/source/mcp/translate"
 	"callgate/tool"
@@ -26,7 +29,12 @@ type identity struct {
 	secrets   *secretref.Resolver
 	log       *serverlog.Log
 	logger    *slog.Logger // the kernel's; optional
+	meter     *throttle.Meter
 }
+
+// slowedText says that a server is slowed down.
+var slowedText = fmt.Sprintf("it sends more than %d messages a second that nobody asked for "+
+	"(logs, progress, notices of changes); they are read more slowly, and so are its answers", throttle.Rate)
 
 // warn writes a problem with the server to the kernel's log.
 func (id *identity) warn(what string, err error) {
@@ -79,12 +87,13 @@ func newServer(m *Manager, cfg Config, key string) *Server {
 	id := &identity{
 		cfg: cfg, key: key, namespace: translate.Namespace(cfg.Name),
 		secrets: &secretref.Resolver{Lookup: m.opt.Secret, Scrub: scrub(m.opt.Scrub, cfg.Hide)},
-		log:     &serverlog.Log{}, logger: m.opt.Log,
+		log:     &serverlog.Log{}, logger: m.opt.Log, meter: &throttle.Meter{},
 	}
+	id.meter.OnSlow = func() { id.warn("it sends without end, and is slowed down", errors.New(slowedText)) }
 	s := &Server{identity: id, manager: m, requests: requests.New(cfg.Name, cfg.Concurrency, cfg.CallTimeout)}
 	s.dialer = &dial.Dialer{
 		Config: cfg, Secrets: id.secrets, Log: id.log, Base: m.transport, Watch: m.watch, Grace: m.opt.Grace,
-		Machine: m.opt.Machine,
+		Machine: m.opt.Machine, Meter: id.meter,
 	}
 	if cfg.URL != "" {
 		s.account = oauth.NewAccount(cfg.Name, cfg.AccountKey(), m.logins, m.auth)
@@ -155,15 +164,15 @@ func (s *Server) Tools(context.Context) ([]*tool.Tool, error) {
 }
 
 // VettedTools returns the server's tools, as they are known, without those whose
-// definitions vet leaves out. It starts nothing and waits for nothing.
-func (s *Server) VettedTools(vet func([]Definition) []Definition) []*tool.Tool {
+// definitions vet leaves out, with the claims of these terms; and what a person should
+// know about them. It starts nothing and waits for nothing.
+func (s *Server) VettedTools(terms serverlock.Terms, vet func([]Definition) []Definition) ([]*tool.Tool, []Problem) {
 	listing := s.catalog.known()
 	if listing == nil {
 		s.fetcher.fetchAfter(0)
-		return nil
+		return nil, nil
 	}
-	tools, _ := s.catalog.publisher.publish(listing, vet)
-	return tools
+	return s.catalog.publisher.publish(listing, terms, vet)
 }
 
 // ToolNames returns the names that the server gives its tools, published or not.

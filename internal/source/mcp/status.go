@@ -50,6 +50,9 @@ func (s *Server) Status() Status {
 	if c.Last != nil {
 		st.LastError = c.Last.Error()
 	}
+	if _, slowed := s.meter.Slowed(); slowed && st.LastError == "" {
+		st.LastError = slowedText
+	}
 	switch {
 	case c.Stopped:
 		st.State = Stopped

@@ -30,6 +30,7 @@ var kinds = map[string]func(){
 	"exit":       func() { fmt.Fprintln(os.Stderr, "no licence found for s3cr3t-value"); os.Exit(3) },
 	"garbage":    garbage,
 	"flood":      flood,
+	"noisy":      noisy,
 	"late":       late,
 	"deaf":       deaf,
 	"grandchild": grandchild,

@@ -100,6 +100,7 @@ func TestRemoteNeverReached(t *testing.T) {
 	go server.Serve(l)
 	_, byName := refreshed(t, remote("http://"+l.Addr().String()), mcp.Options{})
 	server.Close()
+	_, _ = call(t.Context(), byName["echo"], `{"text":"x"}`) // over a connection that was open, and is closed now
 	_, err = call(t.Context(), byName["die"], "")
 	expectError(t, err, tool.Unavailable, "far", "refused")
 }

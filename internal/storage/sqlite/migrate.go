@@ -95,6 +95,20 @@ var migrations = [...]string{
 	CREATE INDEX tasks_parent ON tasks (parent, num) WHERE parent <> '';
 	CREATE INDEX tasks_state ON tasks (state, num);
 	CREATE INDEX tasks_owed ON tasks (num) WHERE ` + owed + `;`,
+
+	// 5: the calls in doubt, in a table of their own. Those of before are not made
+	// again, and their askers are told once more.
+	`CREATE TABLE doubts (
+		call  TEXT PRIMARY KEY,
+		seq   INTEGER NOT NULL,
+		state TEXT NOT NULL
+	) STRICT, WITHOUT ROWID;
+	CREATE INDEX doubts_state ON doubts (state, seq);
+	CREATE INDEX doubts_seq ON doubts (seq);
+	INSERT INTO doubts SELECT d.call, max(d.seq), 'judged' FROM records AS d
+		WHERE d.kind = 'doubted' AND ` + rareKind + ` AND d.call <> '' AND NOT EXISTS (
+			SELECT 1 FROM records AS r WHERE r.call = d.call AND r.call <> '' AND r.kind = 'resolved' AND r.seq > d.seq
+		) GROUP BY d.call;`,
 }
 
 // rareKind selects the kinds that are few among many records. A query must say

@@ -11,6 +11,7 @@ import (
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/internal/storage/sqlite"
 	"callgate/internal/task"
 )
@@ -57,6 +58,34 @@ func TestMigrateVersion3(t *testing.T) {
 	}
 	if _, _, err := stores.Tasks.Create(t.Context(), task.Task{ID: "a", Kind: "call"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMigrateDoubts: the calls that were in doubt before there was a table of them
+// still are, and nothing decides about them again.
+func TestMigrateDoubts(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("testdata", "v3.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "state.db")
+	old := raw(t, path)
+	run(t, old, string(text))
+	run(t, old, `INSERT INTO records (seq, epoch, kind, call, body, hash) VALUES
+		(101, 9, 'doubted', 'open', x'7b7d', x''), (102, 9, 'doubted', 'closed', x'7b7d', x''),
+		(103, 9, 'resolved', 'closed', x'7b7d', x'')`)
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	open, err := db.Journal().Doubts(t.Context(), doubt.Query{})
+	if err != nil || len(open) != 1 || open[0].Call != "open" || open[0].Seq != 101 || open[0].State != doubt.Judged {
+		t.Errorf("in doubt: %+v, %v", open, err)
 	}
 }
 

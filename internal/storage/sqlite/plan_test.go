@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"callgate/internal/journal"
+	"callgate/internal/journal/doubt"
 	"callgate/internal/task"
 )
 
@@ -45,6 +46,34 @@ func TestQueriesUseIndexes(t *testing.T) {
 	if !strings.Contains(plan, "SEARCH b USING INDEX records_begun") ||
 		!strings.Contains(plan, "SEARCH e USING INDEX records_call (call=? AND seq>?)") {
 		t.Errorf("unended: %s", plan)
+	}
+}
+
+// TestDoubtQueriesUseIndexes: a start must not read the doubts of all times, nor all
+// that are open.
+func TestDoubtQueriesUseIndexes(t *testing.T) {
+	t.Parallel()
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "state.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for name, tt := range map[string]struct {
+		query doubt.Query
+		want  string
+	}{
+		"all":       {doubt.Query{}, "SEARCH d USING INDEX doubts_seq (seq>?)"},
+		"undecided": {doubt.Query{State: doubt.New}, "SEARCH d USING COVERING INDEX doubts_state (state=? AND seq>?)"},
+		"of a call": {doubt.Query{Call: "a"}, "SEARCH d USING PRIMARY KEY (call=?)"},
+	} {
+		where, args := doubtCondition(tt.query)
+		plan := explain(t, db, selectDoubts+where, args)
+		if !strings.Contains(plan, tt.want) || !strings.Contains(plan, "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)") {
+			t.Errorf("%s: %s", name, plan)
+		}
+	}
+	if plan := explain(t, db, countDoubts, nil); !strings.Contains(plan, "COVERING INDEX doubts_state") {
+		t.Errorf("count: %s", plan)
 	}
 }
 

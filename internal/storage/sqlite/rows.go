@@ -53,6 +53,9 @@ func (s *rowStore) Append(ctx context.Context, rows []journal.Row) error {
 		return convertError(op, err)
 	}
 	err := s.db.transact(ctx, func(tx *sql.Tx) error {
+		if err := updateDoubts(ctx, tx, rows); err != nil {
+			return err
+		}
 		one, many := tx.StmtContext(ctx, s.one), tx.StmtContext(ctx, s.many)
 		for len(rows) >= manyRows {
 			if err := s.insert(ctx, many, rows[:manyRows]); err != nil {
@@ -115,11 +118,7 @@ func (s *rowStore) Rows(ctx context.Context, q journal.Query) ([]journal.Row, er
 	if q.Newest {
 		order += " DESC"
 	}
-	limit := q.Limit
-	if limit <= 0 || limit > journal.MaxRows {
-		limit = journal.MaxRows
-	}
-	rows, err := s.selectRows(ctx, where+order+" LIMIT ?", append(args, limit)...)
+	rows, err := s.selectRows(ctx, where+order+" LIMIT ?", append(args, limitOf(q.Limit))...)
 	if err != nil {
 		return nil, convertError("sqlite.Rows", err)
 	}
@@ -200,6 +199,9 @@ func (s *rowStore) Drop(ctx context.Context, summary journal.PruneSummary) error
 	last := number(summary.LastSeq)
 	const insert = "INSERT INTO drops (last_seq, summary) VALUES (?, ?)"
 	if _, err := s.db.write.ExecContext(ctx, insert, last, text); err != nil {
+		return convertError(op, err)
+	}
+	if _, err := s.db.write.ExecContext(ctx, "DELETE FROM doubts WHERE seq <= ?", last); err != nil {
 		return convertError(op, err)
 	}
 	for {

@@ -25,6 +25,7 @@ func Journal(t *testing.T, open Open) {
 		"Queries":            queries,
 		"ManyRows":           manyRows,
 		"Unended":            unended,
+		"Doubts":             doubts,
 		"Drops":              drops,
 		"ReadsWhileItWrites": readsWhileItWrites,
 		"HeedsContext":       heedsContext,

@@ -8,7 +8,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate/internal/journal"
+	"callgate/internal/journal/outputbus"
 	"callgate/tool"
 )
 
@@ -20,7 +20,7 @@ const maxProgress = 1 << 10
 type progress struct {
 	session *sdk.ServerSession
 	token   any
-	out     <-chan journal.Output
+	out     <-chan outputbus.Output
 	stop    context.CancelFunc
 	last    float64 // the protocol wants it to grow
 	sent    bool    // something was sent
@@ -42,7 +42,7 @@ func (p *progress) close() {
 	}
 }
 
-func (p *progress) output() <-chan journal.Output {
+func (p *progress) output() <-chan outputbus.Output {
 	if p == nil {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (p *progress) output() <-chan journal.Output {
 // send passes on one piece of output and those that came meanwhile. What servers
 // count is sent one by one; what calls print is joined, so that a client that
 // reads slowly gets fewer messages and holds up nothing.
-func (p *progress) send(ctx context.Context, call *pending, first journal.Output) {
+func (p *progress) send(ctx context.Context, call *pending, first outputbus.Output) {
 	var printed strings.Builder
 	for out, more := first, true; more; {
 		if call.includes(out.Call) {

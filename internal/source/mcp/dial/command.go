@@ -65,6 +65,7 @@ func (d *Dialer) launch(ctx context.Context, t Target, version string, h Hooks) 
 		In: proc.Out, Out: proc.In,
 		OnStray:          func(line []byte) { d.Log.Add("stdout", string(line)) },
 		OnMessage:        h.Notification,
+		Meter:            d.Meter,
 		HandshakeTimeout: d.Config.StartTimeout / handshakeShare,
 		OnClose:          func() { go proc.Stop(d.Grace) },
 	})

@@ -28,6 +28,7 @@ import (
 	"callgate/internal/source/mcp/remote"
 	"callgate/internal/source/mcp/secretref"
 	"callgate/internal/source/mcp/serverlog"
+	"callgate/internal/source/mcp/throttle"
 	"callgate/tool"
 )
 
@@ -41,6 +42,7 @@ type Dialer struct {
 	Watch   *process.Watchdog // of a local server; optional
 	Grace   time.Duration     // how long a stopped process may take to end, twice
 	Machine isolation.Machine // what a local server is isolated from
+	Meter   *throttle.Meter   // of what a local server sends unasked; optional
 
 	open sync.WaitGroup // connections and handshakes that are not over
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"callgate/internal/source/mcp/remote"
+	"callgate/internal/source/mcp/sdkerror"
 	"callgate/tool"
 )
 
@@ -170,5 +171,24 @@ func TestSessionsThatAreGone(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 		})
+	}
+}
+
+// TestNotSent: a server that nobody could reach was sent nothing; one that broke the
+// connection may have been.
+func TestNotSent(t *testing.T) {
+	t.Parallel()
+	broken := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer broken.Close()
+	for address, want := range map[string]bool{"http://127.0.0.1:1/": true, broken.URL: false} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := &remote.Transport{Config: remote.Config{Server: "far", URL: u, Base: remote.Dialer()}}
+		_, err = tr.Client().Post(address, "application/json", strings.NewReader("{}"))
+		if got := errors.Is(err, sdkerror.ErrNotSent); err == nil || got != want {
+			t.Errorf("%s: not sent %v: %v", address, got, err)
+		}
 	}
 }

@@ -4,7 +4,8 @@
 // It replaces the SDK's own transport because real servers do what they must
 // not. They print banners to stdout: a line that is not a message is logged and
 // skipped. They stop reading: a write waits without holding up anything else,
-// and gives up with its context. They send lines without end: lines are bounded.
+// and gives up with its context. They send lines without end: lines are bounded, and a
+// server that floods is slowed down (see the package throttle).
 // And servers that know only the old handshake may not answer the new one:
 // after a while this package answers in their place, so that the client falls
 // back to the old one.
@@ -32,6 +33,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/source/mcp/sdkerror"
+	"callgate/internal/source/mcp/throttle"
 )
 
 // MaxLine bounds one message.
@@ -51,8 +53,9 @@ type Options struct {
 	// OnMessage takes a notification before anything after it is read, and
 	// reports whether it did. It must not block.
 	OnMessage        func(*jsonrpc.Request) bool
-	HandshakeTimeout time.Duration // how long the new handshake may go unanswered; 0: without limit
-	OnClose          func()        // called once, when the connection is closed; must not block
+	Meter            *throttle.Meter // slows down a server that sends without end; optional
+	HandshakeTimeout time.Duration   // how long the new handshake may go unanswered; 0: without limit
+	OnClose          func()          // called once, when the connection is closed; must not block
 }
 
 // Conn is a connection to one server. It is also its own transport.
@@ -64,6 +67,7 @@ type Conn struct {
 	once     sync.Once
 	err      error // why it was closed; readable when closed is
 
+	unasked    int         // messages of the line in hand that nobody asked for; the reader's own
 	received   atomic.Bool // a message has arrived
 	unanswered atomic.Bool // the new handshake had no answer
 	probing    atomic.Pointer[handshakeProbe]
@@ -186,13 +190,35 @@ func (c *Conn) readAll() {
 	r := bufio.NewReaderSize(c.opt.In, 64<<10)
 	for {
 		line, own, err := readLine(r)
-		if line = bytes.TrimSpace(line); len(line) > 0 && !c.take(line, own) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && !c.take(line, own) || !c.slowDown() {
 			return
 		}
 		if err != nil {
 			c.fail(err)
 			return
 		}
+	}
+}
+
+// slowDown counts what nobody asked for, and waits where the server sends too much of
+// it. It reports whether the connection is still open.
+func (c *Conn) slowDown() bool {
+	var wait time.Duration
+	for ; c.unasked > 0; c.unasked-- {
+		if c.opt.Meter != nil {
+			wait = c.opt.Meter.Take()
+		}
+	}
+	if wait == 0 {
+		return true
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-c.closed:
+		return false
 	}
 }
 
@@ -223,6 +249,7 @@ func (c *Conn) take(line []byte, own bool) bool {
 		if c.opt.OnStray != nil {
 			c.opt.OnStray(line)
 		}
+		c.unasked++
 		return true
 	}
 	c.received.Store(true)
@@ -231,6 +258,7 @@ func (c *Conn) take(line []byte, own bool) bool {
 		case *jsonrpc.Response:
 			c.endProbe(m)
 		case *jsonrpc.Request:
+			c.unasked++
 			if c.opt.OnMessage != nil && !m.IsCall() && c.opt.OnMessage(m) {
 				continue
 			}

@@ -1,15 +1,15 @@
-package journal_test
+package outputbus_test
 
 import (
 	"context"
 	"fmt"
 	"testing"
 
-	"callgate/internal/journal"
+	"callgate/internal/journal/outputbus"
 )
 
 func TestLiveOutput(t *testing.T) {
-	var l journal.OutputBus
+	var l outputbus.Bus
 	l.Publish("c0", "stdout", []byte("nobody listens"))
 	ctx, cancel := context.WithCancel(t.Context())
 	heard := l.Subscribe(ctx)

@@ -1,4 +1,6 @@
-package journal
+// Package outputbus carries what running calls print to those who watch. It is no
+// part of the journal: what nobody listens to is gone.
+package outputbus
 
 import (
 	"context"
@@ -16,8 +18,8 @@ type Output struct {
 	Text   []byte `json:"text"`
 }
 
-// OutputBus passes output from calls to listeners. The zero value works.
-type OutputBus struct {
+// Bus passes output from calls to listeners. The zero value works.
+type Bus struct {
 	listening atomic.Int64
 	mu        sync.Mutex
 	listeners map[chan Output]bool
@@ -28,7 +30,7 @@ const maxWaiting = 256
 
 // Publish passes a piece of output to all listeners. It never waits, and keeps
 // no part of text.
-func (b *OutputBus) Publish(call, stream string, text []byte) {
+func (b *Bus) Publish(call, stream string, text []byte) {
 	if b.listening.Load() == 0 {
 		return
 	}
@@ -44,7 +46,7 @@ func (b *OutputBus) Publish(call, stream string, text []byte) {
 }
 
 // Subscribe returns a channel of the output that is published until ctx ends.
-func (b *OutputBus) Subscribe(ctx context.Context) <-chan Output {
+func (b *Bus) Subscribe(ctx context.Context) <-chan Output {
 	ch := make(chan Output, maxWaiting)
 	b.mu.Lock()
 	if b.listeners == nil {

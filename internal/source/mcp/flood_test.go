@@ -1,0 +1,79 @@
+package mcp_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"callgate/internal/source/mcp"
+)
+
+const noiseVariable = "CALLGATE_MCP_TEST_NOISE"
+
+// noisy answers like a server of the old protocol, and from the first list on it sends
+// without end what its variable says.
+func noisy() {
+	noise := map[string]string{
+		"log":      `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"noise"}}`,
+		"progress": `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"x","progress":1}}`,
+		"changed":  `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`,
+		"stray":    `noise`,
+		"unknown":  `{"jsonrpc":"2.0","method":"notifications/whatever"}`,
+	}[os.Getenv(noiseVariable)]
+	in := bufio.NewScanner(os.Stdin)
+	lists := 0
+	for in.Scan() {
+		var m message
+		json.Unmarshal(in.Bytes(), &m)
+		if m.Method == "tools/list" {
+			if lists++; lists == 1 {
+				answer(m, old("error"))
+				go func() {
+					for {
+						fmt.Println(noise)
+					}
+				}()
+				continue
+			}
+			fmt.Fprintln(os.Stderr, "listed again")
+		}
+		answer(m, old("error"))
+	}
+}
+
+// TestFloodsAreSlowedDown: a server that sends without end is read slowly, is shown as
+// such, still answers, and is not asked for its tools at each notice.
+func TestFloodsAreSlowedDown(t *testing.T) {
+	t.Parallel()
+	for _, noise := range []string{"log", "progress", "changed", "stray", "unknown"} {
+		t.Run(noise, func(t *testing.T) {
+			t.Parallel()
+			cfg := local("noisy")
+			cfg.Env[noiseVariable] = noise
+			var changes atomic.Int32
+			s, byName := refreshed(t, cfg, mcp.Options{OnToolsChanged: func(*mcp.Server) { changes.Add(1) }})
+			eventually(t, "the slowing down", func() bool {
+				return strings.Contains(s.Status().LastError, "500 messages a second")
+			})
+			if st := s.Status(); st.State != mcp.Running {
+				t.Errorf("status %+v", st)
+			}
+			if _, err := call(t.Context(), byName["tell"], ""); err != nil {
+				t.Errorf("it no longer answers: %v", err)
+			}
+			again := 0
+			for _, line := range s.Logs(-1) {
+				if line.Text == "listed again" {
+					again++
+				}
+			}
+			if again > 10 {
+				t.Errorf("its tools were fetched %d times", again)
+			}
+		})
+	}
+}
