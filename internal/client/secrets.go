@@ -8,22 +8,27 @@ import (
 	"callgate/internal/protocol"
 )
 
-// Secrets lists the names of the secrets. Like SetSecret and DeleteSecret, it needs
-// the human's key.
-func (c *Client) Secrets(ctx context.Context) ([]protocol.Secret, error) {
+// Secrets is what a kernel does with secrets. All of it needs the human's key.
+type Secrets struct{ client *Client }
+
+// Secrets returns the routes of secrets.
+func (c *Client) Secrets() Secrets { return Secrets{c} }
+
+// List lists the names of the secrets.
+func (s Secrets) List(ctx context.Context) ([]protocol.Secret, error) {
 	var list []protocol.Secret
-	err := c.get(ctx, "/v1/secrets", nil, &list)
+	err := s.client.get(ctx, "/v1/secrets", nil, &list)
 	return list, err
 }
 
-// SetSecret stores a value.
-func (c *Client) SetSecret(ctx context.Context, name string, s protocol.SetSecret) error {
-	return retry(ctx, func() error { return c.do(ctx, http.MethodPut, secretPath(name), nil, s, nil) })
+// Set stores a value.
+func (s Secrets) Set(ctx context.Context, name string, v protocol.SetSecret) error {
+	return retry(ctx, func() error { return s.client.do(ctx, http.MethodPut, secretPath(name), nil, v, nil) })
 }
 
-// DeleteSecret deletes a value.
-func (c *Client) DeleteSecret(ctx context.Context, name string, d protocol.DeleteSecret) error {
-	return c.do(ctx, http.MethodDelete, secretPath(name), nil, d, nil)
+// Delete deletes a value.
+func (s Secrets) Delete(ctx context.Context, name string, d protocol.DeleteSecret) error {
+	return s.client.do(ctx, http.MethodDelete, secretPath(name), nil, d, nil)
 }
 
 func secretPath(name string) string { return "/v1/secrets/" + url.PathEscape(name) }

@@ -41,6 +41,7 @@ import (
 	"callgate/internal/gate/notice"
 	"callgate/internal/gate/order"
 	"callgate/internal/gate/policy"
+	"callgate/internal/gate/redaction"
 	"callgate/internal/gate/schema"
 	"callgate/internal/journal"
 	"callgate/internal/journal/outputbus"
@@ -126,7 +127,7 @@ type Gate struct {
 	records  recorder
 	locker   locker
 	executor executor
-	redactor redactor
+	redactor redaction.Redactor
 	schemas  schema.Cache
 	doubts   notice.Board
 	lent     order.Lent
@@ -144,7 +145,7 @@ func New(c Config) *Gate {
 	g := &Gate{
 		Config:   c,
 		records:  recorder{journal: c.Journal, artifacts: c.Artifacts, secrets: c.Secrets, inline: c.Limits.Inline},
-		redactor: redactor{artifacts: c.Artifacts, secrets: c.Secrets, limit: c.Limits.Result},
+		redactor: redaction.Redactor{Artifacts: c.Artifacts, Secrets: c.Secrets, Limit: c.Limits.Result},
 	}
 	g.locker = locker{
 		locks: c.Locks, wait: c.Limits.LockWait, output: c.Output, secrets: c.Secrets, records: &g.records,
@@ -178,7 +179,7 @@ func New(c Config) *Gate {
 		g.checkResult,         // the result against the output schema
 		g.redact,              // scrubbed, masked, cut to what the caller may see
 		g.records.recordEnded, // journal: durable, whatever was cancelled
-		g.recordTold,          // and of which doubts its caller was told
+		g.records.recordTold,  // and of which doubts its caller was told
 	)
 	return g
 }

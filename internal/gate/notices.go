@@ -23,11 +23,11 @@ func (g *Gate) Notify(n notice.Notice) { g.doubts.Add(n) }
 func (g *Gate) ExpectNotices() (loaded func()) { return g.doubts.Expect() }
 
 // tellDoubts adds the notices for the caller to the result.
-func (g *Gate) tellDoubts(ctx context.Context, c *callState) {
+func tellDoubts(ctx context.Context, board *notice.Board, c *callState) {
 	if c.how.background {
 		return
 	}
-	notices := g.doubts.Take(ctx, c.call.Principal, c.caller.place.Workspace)
+	notices := board.Take(ctx, c.call.Principal, c.caller.place.Workspace)
 	c.how.told = notices
 	for i, n := range notices {
 		if i == maxNotices {
@@ -41,14 +41,14 @@ func (g *Gate) tellDoubts(ctx context.Context, c *callState) {
 
 // recordTold puts on record of which doubts the caller was told with this result. A
 // record that cannot be written is lost: then it is told again.
-func (g *Gate) recordTold(_ context.Context, c *callState) error {
+func (w *recorder) recordTold(_ context.Context, c *callState) error {
 	for _, n := range c.how.told {
 		if n.Doubt == nil {
 			continue
 		}
 		r := n.Doubt.About(journal.Told)
 		r.Note = "told with the result of call " + c.call.ID
-		_ = g.Journal.Append(r)
+		_ = w.journal.Append(r)
 	}
 	return nil
 }

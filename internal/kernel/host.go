@@ -3,6 +3,7 @@ package kernel
 import (
 	"cmp"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 
@@ -91,4 +92,11 @@ func rank(last bool) int {
 		return 1
 	}
 	return 0
+}
+
+func userName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return ""
 }

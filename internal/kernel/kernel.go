@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"os/user"
 	"path/filepath"
 	"sync"
 	"time"
@@ -391,11 +390,4 @@ func (k *Kernel) close() error {
 	errs = append(errs, k.state.Release())
 	k.helpers.Close() // no helper waits for a command that will not come
 	return errors.Join(errs...)
-}
-
-func userName() string {
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return ""
 }

@@ -175,7 +175,7 @@ func (i *imports) moveSecrets(ctx context.Context, found, skipped []importer.Fou
 		return err
 	}
 	return i.WithKey(ctx, func(k *command.Kernel) error {
-		kept, err := k.Secrets(ctx)
+		kept, err := k.Secrets().List(ctx)
 		if err != nil {
 			return err
 		}
@@ -188,12 +188,12 @@ func (i *imports) moveSecrets(ctx context.Context, found, skipped []importer.Fou
 				i.Status("callgate: there is a secret %s already, and it stays as it is", s.Name)
 				continue
 			}
-			if err := k.SetSecret(ctx, s.Name, protocol.SetSecret{Value: []byte(s.Value), By: i.UserName()}); err != nil {
+			if err := k.Secrets().Set(ctx, s.Name, protocol.SetSecret{Value: []byte(s.Value), By: i.UserName()}); err != nil {
 				return err
 			}
 			moved = append(moved, s.Name)
 		}
-		if kept, err = k.Secrets(ctx); err != nil {
+		if kept, err = k.Secrets().List(ctx); err != nil {
 			return err
 		}
 		for _, s := range kept {

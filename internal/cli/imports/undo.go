@@ -53,7 +53,7 @@ func (i *imports) undoAll(ctx context.Context) error {
 // set again since is somebody's, and stays unless forced.
 func (i *imports) takeBack(ctx context.Context, b backup.Backup) error {
 	return i.WithKey(ctx, func(k *command.Kernel) error {
-		kept, err := k.Secrets(ctx)
+		kept, err := k.Secrets().List(ctx)
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (i *imports) takeBack(ctx context.Context, b backup.Backup) error {
 			if !s.Set.Equal(b.Set) && !i.force {
 				return tool.Errorf("cli", tool.Conflict, "the secret %s was set again since it was moved", s.Name)
 			}
-			if err := k.DeleteSecret(ctx, s.Name, protocol.DeleteSecret{By: i.UserName()}); err != nil {
+			if err := k.Secrets().Delete(ctx, s.Name, protocol.DeleteSecret{By: i.UserName()}); err != nil {
 				return err
 			}
 		}

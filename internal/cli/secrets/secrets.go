@@ -38,7 +38,7 @@ func Commands(e *command.Env) []*cobra.Command {
 func names(e *command.Env) func(context.Context) []string {
 	return func(ctx context.Context) (found []string) {
 		_ = e.WithKey(ctx, func(k *command.Kernel) error {
-			list, err := k.Secrets(ctx)
+			list, err := k.Secrets().List(ctx)
 			for _, s := range list {
 				found = append(found, s.Name+"\t"+s.Source)
 			}
@@ -85,7 +85,7 @@ func (s *set) run(ctx context.Context, args []string) error {
 		return err
 	}
 	return s.WithKey(ctx, func(k *command.Kernel) error {
-		if err := k.SetSecret(ctx, name, protocol.SetSecret{Value: value, By: s.UserName()}); err != nil {
+		if err := k.Secrets().Set(ctx, name, protocol.SetSecret{Value: value, By: s.UserName()}); err != nil {
 			return err
 		}
 		if s.JSON {
@@ -160,7 +160,7 @@ func newList(e *command.Env) *cobra.Command {
 
 func (l *list) run(ctx context.Context, _ []string) error {
 	return l.WithKey(ctx, func(k *command.Kernel) error {
-		found, err := k.Secrets(ctx)
+		found, err := k.Secrets().List(ctx)
 		if err != nil {
 			return err
 		}
@@ -201,7 +201,7 @@ func (r *remove) run(ctx context.Context, args []string) error {
 		return err
 	}
 	return r.WithKey(ctx, func(k *command.Kernel) error {
-		if err := k.DeleteSecret(ctx, name, protocol.DeleteSecret{By: r.UserName()}); err != nil {
+		if err := k.Secrets().Delete(ctx, name, protocol.DeleteSecret{By: r.UserName()}); err != nil {
 			return err
 		}
 		if r.JSON {

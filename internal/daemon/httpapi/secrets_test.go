@@ -48,11 +48,11 @@ func TestSecrets(t *testing.T) {
 	ctx := t.Context()
 	for _, key := range []string{"", "guessed-key-guessed-key"} {
 		c := client.New(client.Options{Dial: dial, HumanKey: key})
-		_, listed := c.Secrets(ctx)
+		_, listed := c.Secrets().List(ctx)
 		for what, err := range map[string]error{
 			"list":   listed,
-			"set":    c.SetSecret(ctx, "A", protocol.SetSecret{Value: []byte(value)}),
-			"delete": c.DeleteSecret(ctx, "A", protocol.DeleteSecret{}),
+			"set":    c.Secrets().Set(ctx, "A", protocol.SetSecret{Value: []byte(value)}),
+			"delete": c.Secrets().Delete(ctx, "A", protocol.DeleteSecret{}),
 		} {
 			if tool.KindOf(err) != tool.Denied {
 				t.Errorf("%s with the key %q: %v", what, key, err)
@@ -62,22 +62,22 @@ func TestSecrets(t *testing.T) {
 	}
 	c := client.New(client.Options{Dial: dial, HumanKey: key})
 	defer c.Close()
-	if err := c.SetSecret(ctx, "A", protocol.SetSecret{Value: []byte(value), By: "ada"}); err != nil {
+	if err := c.Secrets().Set(ctx, "A", protocol.SetSecret{Value: []byte(value), By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{"no name", "a/b", "..", "%2e"} {
-		if err := c.SetSecret(ctx, bad, protocol.SetSecret{Value: []byte(value)}); err == nil {
+		if err := c.Secrets().Set(ctx, bad, protocol.SetSecret{Value: []byte(value)}); err == nil {
 			t.Errorf("%q was set", bad)
 		}
 	}
-	list, err := c.Secrets(ctx)
+	list, err := c.Secrets().List(ctx)
 	if err != nil || !strings.Contains(names(list), " A ") {
 		t.Errorf("listed %v, %v", list, err)
 	}
-	if err := c.DeleteSecret(ctx, "A", protocol.DeleteSecret{By: "ada"}); err != nil {
+	if err := c.Secrets().Delete(ctx, "A", protocol.DeleteSecret{By: "ada"}); err != nil {
 		t.Error(err)
 	}
-	if err := c.DeleteSecret(ctx, "A", protocol.DeleteSecret{}); tool.KindOf(err) != tool.NotFound {
+	if err := c.Secrets().Delete(ctx, "A", protocol.DeleteSecret{}); tool.KindOf(err) != tool.NotFound {
 		t.Errorf("deleted twice: %v", err)
 	}
 }

@@ -1,0 +1,179 @@
+// Package redaction takes out of a result what its reader may not see, or should
+// not be given whole. Law: nothing that it leaves out is lost: it is stored as an
+// artifact first, and the result says where; what could not be stored is said too.
+package redaction
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"callgate/internal/artifact"
+	"callgate/internal/secret"
+	"callgate/tool"
+)
+
+// Redactor redacts results. All fields are required.
+type Redactor struct {
+	Artifacts *artifact.Store
+	Secrets   *secret.Vault
+	Limit     int // bytes of a result whose tool names no limit
+}
+
+// CheckArtifact takes back a handler's own ref to an artifact that nobody can read: a
+// model would be told that something was kept which was not.
+func (w *Redactor) CheckArtifact(r *tool.Result) {
+	if r.ArtifactRef == "" {
+		return
+	}
+	found, err := w.Artifacts.Open(context.Background(), r.ArtifactRef)
+	if err == nil {
+		_ = found.Close()
+		return
+	}
+	r.ArtifactRef = ""
+	r.Warnings = append(r.Warnings, "the tool names an artifact that is not here; nothing was kept under that name")
+}
+
+// Scrub takes secrets out of everything a model or a log will see.
+func (w *Redactor) Scrub(r *tool.Result) {
+	r.Summary = w.Secrets.ScrubText(r.Summary).String()
+	for i, text := range r.Warnings {
+		r.Warnings[i] = w.Secrets.ScrubText(text).String()
+	}
+	for i := range r.Content {
+		r.Content[i].Text = w.Secrets.ScrubPayloadString(r.Content[i].Text)
+		r.Content[i].Data = w.Secrets.Scrub(r.Content[i].Data)
+		r.Content[i].URI = w.Secrets.ScrubString(r.Content[i].URI)
+	}
+	if len(r.Data) > 0 {
+		if r.Data = w.Secrets.ScrubPayload(r.Data); !json.Valid(r.Data) {
+			r.Data, _ = json.Marshal(string(r.Data))
+		}
+	}
+	if r.Error != nil {
+		r.Error = w.Secrets.ScrubError(r.Error)
+	}
+}
+
+// DropPayload stores the payload as an artifact and leaves only the summary, or
+// less where that repeats the payload. A failure keeps its error.
+func (w *Redactor) DropPayload(r *tool.Result, repeated bool, why string) {
+	if len(r.Data) == 0 && len(r.Content) == 0 {
+		return
+	}
+	w.storePayload(r)
+	r.Data, r.Content = nil, nil
+	r.Warnings = append(r.Warnings, why)
+	if repeated {
+		r.Summary = "done; the answer is not shown"
+		if r.Status != tool.Success {
+			r.Summary = "failed; the answer is not shown"
+		}
+		if r.Error != nil {
+			r.Error = &tool.Error{Op: r.Error.Op, Kind: r.Error.Kind, Message: r.Summary}
+		}
+	}
+}
+
+// RepeatsPayload reports whether the summary only repeats the payload, as the one
+// does that is made for a tool that writes none.
+func RepeatsPayload(r *tool.Result) bool {
+	const telling = 16 // bytes of the payload that are no coincidence
+	summary := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(r.Summary), "…"))
+	repeats := func(payload string) bool {
+		return strings.HasPrefix(strings.TrimSpace(payload), summary) ||
+			len(summary) >= telling && strings.Contains(payload, summary)
+	}
+	if summary == "" {
+		return false
+	}
+	for _, c := range r.Content {
+		if repeats(c.Text) {
+			return true
+		}
+	}
+	return repeats(string(r.Data))
+}
+
+// Truncate keeps a result within a limit: the whole becomes an artifact, and
+// the model is given its head, its tail, and the way to the rest.
+func (w *Redactor) Truncate(r *tool.Result, limit int) {
+	if limit == 0 {
+		limit = w.Limit
+	}
+	size := len(r.Data)
+	for _, c := range r.Content {
+		size += len(c.Text)
+	}
+	if size <= limit {
+		return
+	}
+	kept, text, left := splitContent(r, limit)
+	w.storePayload(r)
+	if len(r.Data) > limit/4 {
+		r.Data = nil
+	}
+	r.Content = kept
+	if text != "" {
+		r.Content = append(r.Content, tool.Text(headTail(text, left-len(r.Data))))
+	}
+	r.Warnings = append(r.Warnings,
+		fmt.Sprintf("the result has %d bytes; this is its head and tail, the whole is %s", size, r.ArtifactRef))
+}
+
+// splitContent separates content that is kept whole from text to truncate, and
+// returns the bytes left for text. Pictures and sounds are no text; of the text
+// of things with an address, half the limit is kept, first come first served.
+func splitContent(r *tool.Result, limit int) (kept []tool.Content, text string, left int) {
+	if len(r.Content) == 0 {
+		return nil, string(r.Data), limit
+	}
+	used, maxUsed := 0, limit/2
+	for _, c := range r.Content {
+		if c.Type == "text" || used+len(c.Text) > maxUsed {
+			text += c.Text
+			if c.Text = ""; len(c.Data) == 0 {
+				continue
+			}
+		}
+		used += len(c.Text)
+		kept = append(kept, c)
+	}
+	return kept, text, limit - used
+}
+
+// storePayload stores the payload: the text when there is any, else the data.
+func (w *Redactor) storePayload(r *tool.Result) {
+	payload := []byte(r.Data)
+	if len(r.Content) > 0 {
+		payload = nil
+		for _, c := range r.Content {
+			payload = append(payload, c.Text...)
+			payload = append(payload, c.Data...)
+		}
+	}
+	ref, err := w.Artifacts.Put(context.Background(), payload)
+	if err != nil {
+		r.Warnings = append(r.Warnings, "the whole result could not be stored: "+err.Error())
+		return
+	}
+	r.ArtifactRef = ref
+}
+
+// headTail keeps two thirds of limit from the start and one third from the end.
+func headTail(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	head, tail := text[:limit*2/3], text[len(text)-limit/3:]
+	for len(head) > 0 && !utf8.ValidString(head[max(0, len(head)-utf8.UTFMax):]) && !utf8.RuneStart(text[len(head)]) {
+		head = head[:len(head)-1]
+	}
+	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
+		tail = tail[1:]
+	}
+	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", head, len(text)-len(head)-len(tail), tail)
+}
