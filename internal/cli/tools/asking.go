@@ -53,10 +53,7 @@ func (a *asking) ask(ctx context.Context, request protocol.CallRequest) (*tool.R
 	}()
 	var asked []string // a call whose effects changed after an approval asks again
 	for {
-		approval, err := a.awaitApproval(ctx, pending, asked)
-		if err != nil {
-			return nil, err
-		}
+		approval := a.awaitApproval(ctx, pending, asked)
 		if approval == nil {
 			return pending.result, pending.err
 		}
@@ -77,24 +74,21 @@ func (a *asking) ask(ctx context.Context, request protocol.CallRequest) (*tool.R
 }
 
 // awaitApproval returns the approval that the session's call waits for, other
-// than those it asked for before, or nil when the call ended without one. The kernel reports approvals only in its
-// list, so the list is read, often at first.
-func (a *asking) awaitApproval(
-	ctx context.Context, pending *pendingCall, asked []string,
-) (*protocol.Approval, error) {
+// than those it asked for before, or nil when the call ended without one. The
+// kernel reports approvals only in its list, so the list is read, often at first.
+// A list that cannot be read says nothing about the call, which may have happened:
+// only the call's own answer does.
+func (a *asking) awaitApproval(ctx context.Context, pending *pendingCall, asked []string) *protocol.Approval {
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		select {
 		case <-pending.done:
-			return nil, nil
+			return nil
 		case <-time.After(pause):
 		}
-		list, err := a.kernel.Approvals(ctx, protocol.ApprovalPending)
-		if err != nil {
-			return nil, err
-		}
+		list, _ := a.kernel.Approvals(ctx, protocol.ApprovalPending)
 		for _, r := range list {
 			if r.Call.Principal.Session == a.session.ID && !slices.Contains(asked, r.ID) {
-				return &r, nil
+				return &r
 			}
 		}
 	}
@@ -123,6 +117,9 @@ func (a *asking) answer(ctx context.Context, pending *pendingCall, r protocol.Ap
 		return false, nil
 	case tool.KindOf(err) == tool.Conflict:
 		a.Status("%s", err)
+		return false, nil
+	case tool.KindOf(err) == tool.Unavailable: // the call itself says what became of it
+		a.Status("callgate: %s", err)
 		return false, nil
 	case tool.KindOf(err) == tool.Denied:
 		a.Status("callgate: %s", err)
