@@ -95,10 +95,10 @@ func TestRuntimes(t *testing.T) {
 		network bool
 		modes   []tool.Mode // of its effects
 	}{
-		{"read", gittool.ReadRuntime(), tool.Read, tool.Low, false, []tool.Mode{tool.S, tool.S}},
-		{"write", gittool.WriteRuntime(tool.Medium, false), tool.Write, tool.Medium, false, []tool.Mode{tool.X, tool.X}},
-		{"write files", gittool.WriteRuntime(tool.Medium, true), tool.Write, tool.Medium, false, []tool.Mode{tool.X, tool.X, tool.U}},
-		{"network", gittool.NetworkRuntime(true), tool.External, tool.High, true, []tool.Mode{tool.X, tool.X, tool.U}},
+		{"read", gittool.ReadRuntime(), tool.Read, tool.Low, false, []tool.Mode{tool.S, tool.S, tool.IS, tool.IS}},
+		{"write", gittool.WriteRuntime(tool.Medium, false), tool.Write, tool.Medium, false, []tool.Mode{tool.X, tool.X, tool.IS, tool.IS}},
+		{"write files", gittool.WriteRuntime(tool.Medium, true), tool.Write, tool.Medium, false, []tool.Mode{tool.X, tool.X, tool.IS, tool.IS, tool.U}},
+		{"network", gittool.NetworkRuntime(true), tool.External, tool.High, true, []tool.Mode{tool.X, tool.X, tool.IS, tool.IS, tool.U}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
