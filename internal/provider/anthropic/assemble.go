@@ -85,7 +85,7 @@ func (a *assembler) end(e *ending) {
 		a.stop = e.StopReason
 	}
 	if why := e.StopDetails.Explanation; why != "" {
-		a.builder.Warnings = append(a.builder.Warnings, why)
+		a.builder.Warn(why)
 	}
 }
 
@@ -113,6 +113,7 @@ func (a *assembler) open(index int, b *responseBlock) {
 		c := openCall{call: a.builder.Call(0, b.ID, b.Name)}
 		if input := string(b.Input); input != "null" {
 			c.input = input
+			a.builder.Hold(len(input))
 		}
 		a.calls[index] = c
 	}
@@ -138,7 +139,7 @@ func (a *assembler) close(index int) {
 	if !ok {
 		return
 	}
-	if a.builder.CallText(c.call) == "" {
+	if !a.builder.HasArgs(c.call) {
 		a.builder.Args(c.call, c.input)
 	}
 	a.builder.End(c.call)

@@ -3,7 +3,8 @@ package apiclient
 import (
 	"cmp"
 	"crypto/rand"
-	"errors"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,8 +15,13 @@ import (
 // far below it; a stream that has no end is cut here, while what it takes is still small.
 const MaxResponse = 16 << 20
 
+// keptOfTooLong is how much is kept of the text of a response that was cut at [MaxResponse]: enough to
+// see what it was. It goes into the conversation and to the model with every turn after it.
+const keptOfTooLong = 64 << 10
+
 // ErrTooLong ends a response that exceeds the bounds.
-var ErrTooLong = errors.New("the response is too long")
+var ErrTooLong = fmt.Errorf("the response is too long: it was cut off at %d MiB, and its beginning is kept",
+	MaxResponse>>20)
 
 // partSize is what a part counts beside its text, so that a stream of empty parts ends too.
 const partSize = 256
@@ -35,7 +41,8 @@ type ResponseBuilder struct {
 
 // part is a part of the message. At most one of call and reasoning is set; with neither it is text.
 type part struct {
-	text      strings.Builder
+	text      longText
+	signature longText // of the reasoning
 	call      *llm.ToolCall
 	reasoning *llm.Reasoning
 	order     int // among the calls
@@ -70,7 +77,10 @@ func (b *ResponseBuilder) Text(s string) {
 }
 
 // BeginReasoning begins a block of reasoning and ends the one before it.
-func (b *ResponseBuilder) BeginReasoning(r llm.Reasoning) { b.add(&part{reasoning: &r}) }
+func (b *ResponseBuilder) BeginReasoning(r llm.Reasoning) {
+	b.add(&part{reasoning: &r})
+	b.Hold(len(r.Text) + len(r.Data) + len(r.Signature))
+}
 
 // AddReasoning adds text to the open block of reasoning. If none is open, it begins one of the provider.
 func (b *ResponseBuilder) AddReasoning(provider, s string) {
@@ -83,8 +93,8 @@ func (b *ResponseBuilder) AddReasoning(provider, s string) {
 
 // AddSignature adds to the signature of the open block of reasoning. If none is open, it begins one.
 func (b *ResponseBuilder) AddSignature(provider, s string) {
-	b.openReasoning(provider).reasoning.Signature += s
-	b.size += len(s)
+	b.openReasoning(provider).signature.add(s)
+	b.Hold(len(s))
 }
 
 func (b *ResponseBuilder) openReasoning(provider string) *part {
@@ -101,6 +111,7 @@ func (b *ResponseBuilder) Call(order int, id, name string) int {
 		id = "call_" + rand.Text()[:16]
 	}
 	b.calls = append(b.calls, b.add(&part{call: &llm.ToolCall{ID: id, Name: name}, order: order}))
+	b.Hold(len(id) + len(name))
 	i := len(b.calls) - 1
 	b.watch(llm.Delta{Kind: llm.DeltaCall, Index: i, ID: id, Name: name})
 	return i
@@ -109,8 +120,23 @@ func (b *ResponseBuilder) Call(order int, id, name string) int {
 // CallID returns the id of a call.
 func (b *ResponseBuilder) CallID(i int) string { return b.calls[i].call.ID }
 
-// CallText returns the arguments of a call so far.
-func (b *ResponseBuilder) CallText(i int) string { return b.calls[i].text.String() }
+// HasArgs reports whether a call has any arguments so far.
+func (b *ResponseBuilder) HasArgs(i int) bool { return b.calls[i].text.size > 0 }
+
+// HasAllArgs reports whether the arguments of a call are a complete JSON object.
+func (b *ResponseBuilder) HasAllArgs(i int) bool {
+	text := &b.calls[i].text
+	return text.endsWith('}') && json.Valid([]byte(text.text()))
+}
+
+// Warn adds a warning to the response.
+func (b *ResponseBuilder) Warn(text string) {
+	b.Warnings = append(b.Warnings, text)
+	b.Hold(len(text) + partSize)
+}
+
+// Hold counts bytes that an [Assembler] keeps by itself, so that they too are bounded.
+func (b *ResponseBuilder) Hold(n int) { b.size += n }
 
 // Args adds to the arguments of a call, unless the call has ended.
 func (b *ResponseBuilder) Args(i int, s string) {
@@ -157,6 +183,21 @@ func (b *ResponseBuilder) Partial() *llm.Response {
 	return b.response("", false)
 }
 
+// beginning is Partial with no more than the beginning of its text.
+func (b *ResponseBuilder) beginning() *llm.Response {
+	left := keptOfTooLong
+	r := &llm.Response{Message: llm.Message{Role: llm.Assistant}, Usage: b.Usage, Model: b.Model}
+	for _, p := range b.parts {
+		if p.call != nil || p.reasoning != nil || left <= 0 {
+			continue
+		}
+		text := strings.ToValidUTF8(p.text.start(left), "")
+		left -= len(text)
+		r.Message.Parts = append(r.Message.Parts, llm.Part{Text: text})
+	}
+	return r
+}
+
 func (b *ResponseBuilder) response(stop llm.Stop, withCalls bool) *llm.Response {
 	sorted := slices.Clone(b.calls)
 	slices.SortStableFunc(sorted, func(x, y *part) int { return cmp.Compare(x.order, y.order) })
@@ -178,14 +219,15 @@ func (p *part) content() llm.Part {
 	switch {
 	case p.call != nil:
 		call := *p.call
-		call.Args = Args(p.text.String())
+		call.Args = Args(p.text.text())
 		return llm.Part{Call: &call}
 	case p.reasoning != nil:
 		reasoning := *p.reasoning
-		reasoning.Text += p.text.String()
+		reasoning.Text += p.text.text()
+		reasoning.Signature += p.signature.text()
 		return llm.Part{Reasoning: &reasoning}
 	default:
-		return llm.Part{Text: p.text.String()}
+		return llm.Part{Text: p.text.text()}
 	}
 }
 
@@ -198,11 +240,11 @@ func (b *ResponseBuilder) last() *part {
 
 func (b *ResponseBuilder) add(p *part) *part {
 	b.parts = append(b.parts, p)
-	b.size += partSize
+	b.Hold(partSize)
 	return p
 }
 
 func (b *ResponseBuilder) grow(p *part, s string) {
-	p.text.WriteString(s)
-	b.size += len(s)
+	p.text.add(s)
+	b.Hold(len(s))
 }

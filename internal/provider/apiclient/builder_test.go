@@ -2,6 +2,7 @@ package apiclient_test
 
 import (
 	"encoding/json"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -64,5 +65,34 @@ func TestBuilderGivesIDs(t *testing.T) {
 	calls := b.Finish(llm.StopTools).Message.Calls()
 	if calls[0].ID == "" || calls[0].ID == calls[1].ID {
 		t.Errorf("ids %q and %q", calls[0].ID, calls[1].ID)
+	}
+}
+
+// TestBuilderHoldsWhatItWasGiven: what a response takes while it grows is its text, not
+// the text several times.
+func TestBuilderHoldsWhatItWasGiven(t *testing.T) {
+	text := strings.Repeat("x", 1000)
+	for _, kind := range []string{"text", "args", "reasoning", "signature"} {
+		b := apiclient.NewResponseBuilder(nil)
+		call := b.Call(0, "c", "n")
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for !b.TooLong() {
+			switch kind {
+			case "text":
+				b.Text(text)
+			case "args":
+				b.Args(call, text)
+			case "reasoning":
+				b.AddReasoning("p", text)
+			case "signature":
+				b.AddSignature("p", text)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		took := after.TotalAlloc - before.TotalAlloc
+		if took > apiclient.MaxResponse*5/4 {
+			t.Errorf("%s: %d MiB were allocated for %d MiB", kind, took>>20, apiclient.MaxResponse>>20)
+		}
 	}
 }

@@ -83,7 +83,7 @@ func (r ErrorReader) Transport(ctx context.Context, err error) *llm.Error {
 }
 
 // Stream reads the failure of a response that had begun; a nil err means that it ended too early. The
-// error's Partial has what arrived. Once the watcher was shown anything, the kind is BrokenStream whatever
+// error's Partial has what arrived, or the beginning of what was too long. Once the watcher was shown anything, the kind is BrokenStream whatever
 // the cause, unless the caller cancelled or the time ran out: the response cannot be begun again.
 func (r ErrorReader) Stream(ctx context.Context, err error, b *ResponseBuilder) *llm.Error {
 	e := &llm.Error{Kind: llm.BrokenStream, Provider: r.Provider, Message: "the response ended too early"}
@@ -107,7 +107,11 @@ func (r ErrorReader) Stream(ctx context.Context, err error, b *ResponseBuilder) 
 		e = &llm.Error{Kind: llm.BrokenStream, Provider: e.Provider, Status: e.Status, Message: e.Message,
 			RetryAfter: e.RetryAfter, RequestID: e.RequestID, Err: e}
 	}
-	e.Partial = b.Partial()
+	if errors.Is(err, ErrTooLong) {
+		e.Partial = b.beginning()
+	} else {
+		e.Partial = b.Partial()
+	}
 	return e
 }
 

@@ -8,8 +8,9 @@ import (
 )
 
 // MaxEvent bounds one line of an event stream, and the data of one event. No provider sends
-// anything near it; without a bound a server could fill the memory.
-const MaxEvent = 16 << 20
+// anything near it; without a bound a server could fill the memory. An event is in memory several times while
+// it is read.
+const MaxEvent = 4 << 20
 
 var errEventTooLarge = fmt.Errorf("an event of the stream is larger than %d MiB", MaxEvent>>20)
 

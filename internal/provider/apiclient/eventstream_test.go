@@ -139,7 +139,7 @@ func TestEventReaderIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			events, err := readEvents(r)
-			if len(events) > 0 || err == nil || !strings.Contains(err.Error(), "larger than 16 MiB") {
+			if len(events) > 0 || err == nil || !strings.Contains(err.Error(), "larger than 4 MiB") {
 				t.Errorf("%d events, error %v", len(events), err)
 			}
 		})

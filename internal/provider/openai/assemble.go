@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"callgate/internal/provider/apiclient"
@@ -11,6 +12,9 @@ import (
 
 // maxCalls bounds the calls of one response.
 const maxCalls = 4096
+
+// maxHeld bounds the arguments of a call whose name has not come.
+const maxHeld = 1 << 20
 
 // assembler puts a response together out of chunks.
 //
@@ -32,7 +36,7 @@ type assembler struct {
 type slot struct {
 	order    int
 	id, name string
-	held     string // arguments that the builder does not have yet
+	held     strings.Builder // arguments that the builder does not have yet
 	extra    json.RawMessage
 	call     int // index in the builder; -1 before it has one
 }
@@ -75,7 +79,7 @@ func (a *assembler) addChunk(data []byte) error {
 	for i := range c.Choices {
 		a.addChoice(&c.Choices[i])
 	}
-	if len(a.slots) > maxCalls {
+	if len(a.slots) > maxCalls || slices.ContainsFunc(a.slots, func(s *slot) bool { return s.held.Len() > maxHeld }) {
 		return apiclient.ErrTooLong
 	}
 	return nil
@@ -132,11 +136,15 @@ func (a *assembler) addCall(d *callDelta) {
 	}
 	if len(d.ExtraContent) > 0 {
 		s.extra = bytes.Clone(d.ExtraContent)
+		a.builder.Hold(len(s.extra))
 	}
-	s.held += string(d.Function.Arguments)
-	if s.name != "" {
-		a.flushSlot(s)
+	if s.name == "" {
+		s.held.WriteString(string(d.Function.Arguments))
+		a.builder.Hold(len(d.Function.Arguments))
+		return
 	}
+	a.flushSlot(s)
+	a.builder.Args(s.call, string(d.Function.Arguments))
 }
 
 // flushSlot passes what a slot holds to the builder.
@@ -144,8 +152,8 @@ func (a *assembler) flushSlot(s *slot) {
 	if s.call < 0 {
 		s.call = a.builder.Call(s.order, s.id, s.name)
 	}
-	a.builder.Args(s.call, s.held)
-	s.held = ""
+	a.builder.Args(s.call, s.held.String())
+	s.held.Reset()
 }
 
 // find returns the slot that a piece belongs to, or nil when the piece begins a call.
@@ -178,7 +186,7 @@ func (a *assembler) guessSlot(d *callDelta) *slot {
 	if d.Function.Name == "" || last.name == "" {
 		return last
 	}
-	if d.Function.Name == last.name && a.args(last) != "" && !a.hasAllArgs(last) {
+	if d.Function.Name == last.name && a.hasArgs(last) && !a.hasAllArgs(last) {
 		return last // the server repeats the name with every piece
 	}
 	return nil
@@ -206,16 +214,16 @@ func (a *assembler) open(d *callDelta) *slot {
 	return s
 }
 
-func (a *assembler) args(s *slot) string {
-	if s.call < 0 {
-		return s.held
-	}
-	return a.builder.CallText(s.call)
+func (a *assembler) hasArgs(s *slot) bool {
+	return s.held.Len() > 0 || s.call >= 0 && a.builder.HasArgs(s.call)
 }
 
 // hasAllArgs reports whether the arguments of a slot are a complete JSON object.
 func (a *assembler) hasAllArgs(s *slot) bool {
-	text := strings.TrimSpace(a.args(s))
+	if s.call >= 0 {
+		return a.builder.HasAllArgs(s.call)
+	}
+	text := strings.TrimSpace(s.held.String())
 	return strings.HasSuffix(text, "}") && json.Valid([]byte(text))
 }
 
@@ -229,7 +237,7 @@ func (a *assembler) Finish() *llm.Response {
 		return nil
 	}
 	for _, s := range a.slots {
-		if s.call < 0 && s.held == "" && s.id == "" {
+		if s.call < 0 && s.held.Len() == 0 && s.id == "" {
 			continue // an empty slot is no call
 		}
 		a.flushSlot(s)

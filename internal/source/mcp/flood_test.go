@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -33,8 +35,12 @@ func noisy() {
 			if lists++; lists == 1 {
 				answer(m, old("error"))
 				go func() {
+					out := os.Stdout
+					if noise == "" {
+						out, noise = os.Stderr, "a line of a log that never ends"
+					}
 					for {
-						fmt.Println(noise)
+						fmt.Fprintln(out, noise)
 					}
 				}()
 				continue
@@ -49,7 +55,7 @@ func noisy() {
 // such, still answers, and is not asked for its tools at each notice.
 func TestFloodsAreSlowedDown(t *testing.T) {
 	t.Parallel()
-	for _, noise := range []string{"log", "progress", "changed", "stray", "unknown"} {
+	for _, noise := range []string{"log", "progress", "changed", "stray", "unknown", "stderr"} {
 		t.Run(noise, func(t *testing.T) {
 			t.Parallel()
 			cfg := local("noisy")
@@ -57,7 +63,11 @@ func TestFloodsAreSlowedDown(t *testing.T) {
 			var changes atomic.Int32
 			s, byName := refreshed(t, cfg, mcp.Options{OnToolsChanged: func(*mcp.Server) { changes.Add(1) }})
 			eventually(t, "the slowing down", func() bool {
-				return strings.Contains(s.Status().LastError, "500 messages a second")
+				want := "500 messages a second"
+				if noise == "stderr" {
+					want = "5000 lines a second to its standard error"
+				}
+				return strings.Contains(s.Status().LastError, want)
 			})
 			if st := s.Status(); st.State != mcp.Running {
 				t.Errorf("status %+v", st)
@@ -73,6 +83,44 @@ func TestFloodsAreSlowedDown(t *testing.T) {
 			}
 			if again > 10 {
 				t.Errorf("its tools were fetched %d times", again)
+			}
+		})
+	}
+}
+
+// TestRemoteFloodsAreSlowedDown: so is a remote server that fills the stream of its
+// events, or the answer to a call, with what nobody asked for.
+func TestRemoteFloodsAreSlowedDown(t *testing.T) {
+	t.Parallel()
+	const event = "event: message\ndata: %s\n\n"
+	for name, noise := range map[string]string{
+		"log": fmt.Sprintf(event, `{"jsonrpc":"2.0","method":"notifications/message",`+
+			`"params":{"level":"info","data":"noise","result":{}}}`),
+		"changed": fmt.Sprintf(event, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`),
+		"answers": fmt.Sprintf(event, `{"jsonrpc":"2.0","id":77777,"result":{}}`),
+		"comment": ": ping\n\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			handler := streamable(false)
+			url := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodGet {
+					handler.ServeHTTP(w, r)
+					return
+				}
+				w.Header().Set("Content-Type", "text/event-stream")
+				var err error
+				for err == nil && r.Context().Err() == nil {
+					_, err = io.WriteString(w, noise)
+				}
+			}))
+			s, byName := refreshed(t, remote(url), mcp.Options{})
+			eventually(t, "the slowing down", func() bool {
+				return strings.Contains(s.Status().LastError, "500 messages a second")
+			})
+			r, err := call(t.Context(), byName["echo"], `{"text":"still here"}`)
+			if got := textOf(t, r, err); got != "still here" {
+				t.Errorf("it said %q", got)
 			}
 		})
 	}

@@ -30,11 +30,16 @@ type identity struct {
 	log       *serverlog.Log
 	logger    *slog.Logger // the kernel's; optional
 	meter     *throttle.Meter
+	lines     *throttle.Meter // of its standard error
 }
 
 // slowedText says that a server is slowed down.
 var slowedText = fmt.Sprintf("it sends more than %d messages a second that nobody asked for "+
 	"(logs, progress, notices of changes); they are read more slowly, and so are its answers", throttle.Rate)
+
+// loggedText says that a server's standard error is slowed down.
+var loggedText = fmt.Sprintf("it writes more than %d lines a second to its standard error; "+
+	"they are read more slowly, and it waits (callgate mcp logs shows the last of them)", throttle.LogRate)
 
 // warn writes a problem with the server to the kernel's log.
 func (id *identity) warn(what string, err error) {
@@ -88,12 +93,14 @@ func newServer(m *Manager, cfg Config, key string) *Server {
 		cfg: cfg, key: key, namespace: translate.Namespace(cfg.Name),
 		secrets: &secretref.Resolver{Lookup: m.opt.Secret, Scrub: scrub(m.opt.Scrub, cfg.Hide)},
 		log:     &serverlog.Log{}, logger: m.opt.Log, meter: &throttle.Meter{},
+		lines: &throttle.Meter{Burst: throttle.LogBurst, Rate: throttle.LogRate},
 	}
 	id.meter.OnSlow = func() { id.warn("it sends without end, and is slowed down", errors.New(slowedText)) }
+	id.lines.OnSlow = func() { id.warn("it logs without end, and is slowed down", errors.New(loggedText)) }
 	s := &Server{identity: id, manager: m, requests: requests.New(cfg.Name, cfg.Concurrency, cfg.CallTimeout)}
 	s.dialer = &dial.Dialer{
 		Config: cfg, Secrets: id.secrets, Log: id.log, Base: m.transport, Watch: m.watch, Grace: m.opt.Grace,
-		Machine: m.opt.Machine, Meter: id.meter,
+		Machine: m.opt.Machine, Meter: id.meter, Lines: id.lines,
 	}
 	if cfg.URL != "" {
 		s.account = oauth.NewAccount(cfg.Name, cfg.AccountKey(), m.logins, m.auth)

@@ -53,6 +53,9 @@ func (s *Server) Status() Status {
 	if _, slowed := s.meter.Slowed(); slowed && st.LastError == "" {
 		st.LastError = slowedText
 	}
+	if _, slowed := s.lines.Slowed(); slowed && st.LastError == "" {
+		st.LastError = loggedText
+	}
 	switch {
 	case c.Stopped:
 		st.State = Stopped

@@ -11,6 +11,7 @@ import (
 	"callgate/internal/source/mcp/process"
 	"callgate/internal/source/mcp/serverlog"
 	"callgate/internal/source/mcp/stdio"
+	"callgate/internal/source/mcp/throttle"
 	"callgate/tool"
 )
 
@@ -53,7 +54,10 @@ func (d *Dialer) dialCommand(ctx context.Context, t Target, legacy time.Time, h 
 func (d *Dialer) launch(ctx context.Context, t Target, version string, h Hooks) (*Conn, *stdio.Conn, error) {
 	began, strays := time.Now(), d.Log.StrayLines()
 	command := t.command
-	command.Log = &serverlog.Writer{Log: d.Log, Stream: "stderr"}
+	lines := &serverlog.Writer{Log: d.Log, Stream: "stderr"}
+	if command.Log = lines; d.Lines != nil {
+		command.Log = &throttle.Lines{To: lines, Meter: d.Lines}
+	}
 	proc, err := process.Start(command)
 	if err != nil {
 		var e *tool.Error

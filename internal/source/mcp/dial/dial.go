@@ -42,7 +42,8 @@ type Dialer struct {
 	Watch   *process.Watchdog // of a local server; optional
 	Grace   time.Duration     // how long a stopped process may take to end, twice
 	Machine isolation.Machine // what a local server is isolated from
-	Meter   *throttle.Meter   // of what a local server sends unasked; optional
+	Meter   *throttle.Meter   // of what a server sends unasked; optional
+	Lines   *throttle.Meter   // of what a local server writes to its standard error; optional
 
 	open sync.WaitGroup // connections and handshakes that are not over
 }
@@ -119,6 +120,7 @@ func (d *Dialer) resolve() (t Target, err error) {
 func (d *Dialer) Transport(t Target) *remote.Transport {
 	return &remote.Transport{Config: remote.Config{
 		Server: d.Config.Name, URL: t.URL, Headers: t.headers, Base: d.Base, Plain: true,
+		Meter: d.Meter,
 	}}
 }
 

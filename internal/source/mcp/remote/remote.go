@@ -5,7 +5,8 @@
 //
 // Headers and tokens go only to the server for which they were given: a
 // redirect to another origin, or a server that names another origin to post to,
-// is refused. Answers are bounded. A server that wants a login is given the
+// is refused. Answers are bounded, and a server that sends events without end is slowed
+// down. A server that wants a login is given the
 // token; when it refuses that, the token is renewed once; after that the error
 // says what to do.
 package remote
@@ -26,6 +27,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"callgate/internal/source/mcp/sdkerror"
+	"callgate/internal/source/mcp/throttle"
 	"callgate/tool"
 )
 
@@ -66,13 +68,15 @@ type Config struct {
 	Headers map[string]string
 	Login   Login // optional
 	Base    http.RoundTripper
-	Plain   bool // a refusal is returned as an answer, not as an error
+	Plain   bool            // a refusal is returned as an answer, not as an error
+	Meter   *throttle.Meter // slows down a server that sends without end; optional
 }
 
 // Transport carries requests to one server.
 type Transport struct {
 	Config
 	posted atomic.Int64 // the status of the last answer to a POST
+	asked  throttle.Asked
 }
 
 // Dialer is a transport for many servers, with bounds on how long connecting
@@ -130,6 +134,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, tool.Errorf(op, tool.Denied, "the MCP server %s names %s to send to, which is refused",
 			t.Server, origin(req.URL)).WithHint("messages go only to the host of its url")
 	}
+	if req.Method == http.MethodPost {
+		t.asked.Add()
+	}
 	token := ""
 	if t.Login != nil {
 		var err error
@@ -165,8 +172,12 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		drain(resp)
 		return nil, err
 	}
-	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/event-stream" {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case kind != "text/event-stream":
 		resp.Body = &limitedBody{resp.Body, MaxBody}
+	case t.Meter != nil:
+		resp.Body = throttle.NewEvents(req.Context(), resp.Body, t.Meter, &t.asked)
 	}
 	return resp, nil
 }

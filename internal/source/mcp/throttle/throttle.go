@@ -3,12 +3,14 @@
 // # Law
 //
 // A server may send a burst of messages that nobody asked for, and then so many a
-// second. What it sends beyond that is read later: its pipe fills, and it waits. So
-// noise costs its server's time and not ours. Answers are not counted, but those that
-// stand behind noise in the pipe come as late as the noise does.
+// second. What it sends beyond that is read later: its pipe or its connection fills,
+// and it waits. So noise costs its server's time and not ours. Answers are not counted,
+// but those that stand behind noise come as late as the noise does. The lines that a
+// command writes to its standard error are bounded in the same way, with more room.
 package throttle
 
 import (
+	"cmp"
 	"sync"
 	"time"
 )
@@ -17,6 +19,9 @@ import (
 const (
 	Burst = 2000 // messages at once
 	Rate  = 500  // messages a second after that
+
+	LogBurst = 20000 // lines of the standard error at once
+	LogRate  = 5000  // lines a second after that
 
 	leastWait = 100 * time.Millisecond // shorter waits are saved up: each costs a wake-up
 
@@ -29,6 +34,9 @@ type Meter struct {
 	// block. It may be nil.
 	OnSlow func()
 
+	// Burst and Rate are the bounds; 0: those of messages.
+	Burst, Rate float64
+
 	mu     sync.Mutex
 	used   float64 // of the burst
 	at     time.Time
@@ -37,14 +45,18 @@ type Meter struct {
 }
 
 // Take counts a message and returns how long to wait before the next is read.
-func (m *Meter) Take() (wait time.Duration) {
+func (m *Meter) Take() (wait time.Duration) { return m.TakeMany(1) }
+
+// TakeMany counts several messages at once, as Take does one.
+func (m *Meter) TakeMany(n float64) (wait time.Duration) {
+	burst, rate := cmp.Or(m.Burst, Burst), cmp.Or(m.Rate, Rate)
 	m.mu.Lock()
 	now := time.Now()
-	m.used = max(0, m.used-now.Sub(m.at).Seconds()*Rate) + 1
+	m.used = min(max(0, m.used-now.Sub(m.at).Seconds()*rate)+n, burst+rate) // no wait is longer than a second
 	m.at = now
 	first := false
-	if over := m.used - Burst; over > 0 {
-		if wait = time.Duration(over / Rate * float64(time.Second)); wait < leastWait {
+	if over := m.used - burst; over > 0 {
+		if wait = time.Duration(over / rate * float64(time.Second)); wait < leastWait {
 			wait = 0
 		}
 		m.slowed = now
