@@ -5,7 +5,10 @@
 // modes go together, so a slow server never becomes a queue; the claim is on record,
 // so that it can be told what happened at the server since. SCOPE tells servers of
 // one name apart, and is the same after a restart: "user" for the user's own file,
-// else app and the path of the app file.
+// else app and the path of the app file. A call whose locks say by arguments what it
+// touches claims that thing in the server, server:SCOPE/NAME/file/PATH, in the same
+// mode: calls of two things touch nothing in common, and one that may touch anything
+// claims the server as a whole and meets both.
 //
 // Real locks come beside it: from the app file's locks, else from the ready map of a
 // well-known server (see [Ready]). A lock only makes calls wait for each other. It

@@ -13,6 +13,9 @@ import (
 
 const schema = `{"type":"object","properties":{"path":{},"source":{},"destination":{},"paths":{}}}`
 
+// requiring is the schema with arguments that no call can leave out.
+const requiring = `{"properties":{"source":{},"destination":{},"path":{}},"required":["source","destination"]}`
+
 // A call claims its server in a mode that stops nobody, and beside it what the file
 // says, or else the ready map, each only where the tool has the arguments.
 func TestClaims(t *testing.T) {
@@ -50,6 +53,26 @@ func TestClaims(t *testing.T) {
 			serverlock.Tool{Names: []string{"x"}}, " db:a:S" + node + "IS", 0},
 		"ready": {serverlock.Terms{Ready: files, Folder: "/f"}, serverlock.Tool{Names: []string{"move_file"}, Changes: true},
 			" file:{source}:X@/f file:{source}:X@/data file:{destination}:X@/f file:{destination}:X@/data" + node + "IX", 0},
+		"ready, and each argument is required": {serverlock.Terms{Ready: files, Folder: "/data"},
+			serverlock.Tool{Names: []string{"move_file"}, Changes: true, Input: json.RawMessage(requiring)},
+			" file:{source}:X@/data file:{destination}:X@/data server:user/files/file/{source}:IX" +
+				" server:user/files/file/{destination}:IX", 0},
+		"a line, and its argument is required": {
+			serverlock.Terms{Lines: line("x", serverlock.Lock{Resource: "server:issue/{source}"})},
+			serverlock.Tool{Names: []string{"x"}, Input: json.RawMessage(requiring)},
+			" server:user/files/issue/{source}:S server:user/files/issue/{source}:IS", 0},
+		"a line, and one argument is not required": {
+			serverlock.Terms{Lines: line("x", serverlock.Lock{Resource: "db:{source}"}, serverlock.Lock{Resource: "db:{path}"})},
+			serverlock.Tool{Names: []string{"x"}, Input: json.RawMessage(requiring)},
+			" db:{source}:S db:{path}:S" + node + "IS", 0},
+		"a line, and one lock without an argument": {
+			serverlock.Terms{Lines: line("x", serverlock.Lock{Resource: "db:{source}"}, serverlock.Lock{Resource: "db:main"})},
+			serverlock.Tool{Names: []string{"x"}, Input: json.RawMessage(requiring)},
+			" db:{source}:S db:main:S" + node + "IS", 0},
+		"a line, and one lock that is not held": {
+			serverlock.Terms{Lines: line("x", serverlock.Lock{Resource: "db:{source}"}, serverlock.Lock{Resource: "db:{pth}"})},
+			serverlock.Tool{Names: []string{"x"}, Input: json.RawMessage(requiring)},
+			" db:{source}:S" + node + "IS", 1},
 		"ready, and said to read": {serverlock.Terms{Ready: files, Folder: "/data"},
 			serverlock.Tool{Names: []string{"edit_file"}}, " file:{path}:S@/data" + node + "IS", 0},
 		"ready, another tool of that name": {serverlock.Terms{Ready: files},

@@ -56,25 +56,28 @@ func escape(name string) string {
 // Of returns what the calls of a tool claim: locks first, then the server itself.
 func (t Terms) Of(of Tool) Claimed {
 	c := Claimed{Effects: slices.Clone(of.Said), Changes: of.Changes}
+	var locks []Lock
 	line, said := find(t.Lines, of.Names...)
 	switch {
 	case said:
-		t.addLine(&c, of, line)
+		locks = t.addLine(&c, of, line)
 	case t.Ready != nil && len(of.Said) == 0:
-		t.addReady(&c, of)
+		locks = t.addReady(&c, of)
 	}
 	mode := tool.IS
 	if c.Changes {
 		mode = tool.IX
 	}
-	c.Effects = append(c.Effects, tool.Effect{Resource: t.Node(), Mode: mode})
+	c.Effects = append(c.Effects, t.serverClaims(locks, of, mode)...)
 	return c
 }
 
 // addLine adds what a line of the file says. A lock whose argument the tool does not
-// have would never be held, so it is left out and told.
-func (t Terms) addLine(c *Claimed, of Tool, line Line) {
+// have would never be held, so it is left out and told. It returns the locks of a line
+// that is held whole.
+func (t Terms) addLine(c *Claimed, of Tool, line Line) []Lock {
 	var known []string
+	held := line.Locks
 	if len(line.Locks) > 0 {
 		known = parameters(of.Input)
 	}
@@ -84,11 +87,13 @@ func (t Terms) addLine(c *Claimed, of Tool, line Line) {
 			if !strings.Contains(line.Tools, "*") || len(known) > 0 && nearest.Name(names[i], known) != "" {
 				c.Notes = append(c.Notes, missing(l, names[i], known))
 			}
+			held = nil
 			continue
 		}
 		c.Changes = c.Changes || l.Mode.Writes()
 		c.Effects = t.add(c.Effects, l.Resource, chosen(l.Mode, c.Changes), t.Folder)
 	}
+	return held
 }
 
 // missing says that a tool does not have the argument of its lock.
@@ -101,18 +106,19 @@ func missing(l Lock, name string, known []string) string {
 }
 
 // addReady adds what a ready map says, if the tool is the one that the map knows. Its
-// modes give way to what the tool is taken for: a map makes no tool a change.
-func (t Terms) addReady(c *Claimed, of Tool) {
+// modes give way to what the tool is taken for: a map makes no tool a change. It
+// returns the locks that it added.
+func (t Terms) addReady(c *Claimed, of Tool) []Lock {
 	locks := t.Ready.locks[of.Names[0]]
 	if len(locks) == 0 {
-		return
+		return nil
 	}
 	known := parameters(of.Input)
 	for _, l := range locks {
 		names, _ := Params(l.Resource)
 		for _, name := range names {
 			if !slices.Contains(known, name) {
-				return
+				return nil
 			}
 		}
 	}
@@ -127,6 +133,7 @@ func (t Terms) addReady(c *Claimed, of Tool) {
 			}
 		}
 	}
+	return locks
 }
 
 func same(e tool.Effect) func(tool.Effect) bool {

@@ -188,7 +188,7 @@ func isWithin(folder, path string) bool {
 
 // expand fills the {name} placeholders of a template. A placeholder whose
 // argument is a list gives one value for each element; an absent argument gives
-// no value at all.
+// no value at all. {name|host} is the host of the URL that the argument holds.
 func expand(template string, args map[string]json.RawMessage) ([]string, error) {
 	before, after, ok := strings.Cut(template, "{")
 	if !ok {
@@ -198,6 +198,7 @@ func expand(template string, args map[string]json.RawMessage) ([]string, error) 
 	if !ok {
 		return nil, tool.Errorf(op, tool.Internal, "the effect template %q has an open brace", template)
 	}
+	name, form, _ := strings.Cut(name, "|")
 	if err := rejectCaseVariants(name, args); err != nil {
 		return nil, err
 	}
@@ -205,9 +206,13 @@ func expand(template string, args map[string]json.RawMessage) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
+	texts, err := inForm(form, Names(args[name]))
+	if err != nil {
+		return nil, err
+	}
 	var values []string
-	for _, text := range Names(args[name]) {
-		if before != "" || after != "" {
+	for _, text := range texts {
+		if before != "" || after != "" || form != "" {
 			text = url.PathEscape(text) // a part of a name must not add levels to it
 		}
 		for _, tail := range tails {

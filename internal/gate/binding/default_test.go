@@ -109,3 +109,50 @@ func TestPathOfAFolderOfItsOwn(t *testing.T) {
 		}
 	}
 }
+
+// A placeholder can take the host of a URL: one host has one name, and adds no levels
+// to the tree, whatever the URL is.
+func TestHostOfAURL(t *testing.T) {
+	t.Parallel()
+	effects := []tool.Effect{{Resource: "host:{url|host}", Mode: tool.IX}}
+	for address, want := range map[string]string{
+		"https://api.example.com/v1":                "host:api.example.com",
+		" HTTP://Ada:secret@API.Example.com.:8443/": "host:api.example.com",
+		"http://[::1]:80/":                          "host:::1",
+		"http://[fe80::1%25a%2Fb]/":                 "",
+		"/no/host":                                  "", "http://": "", "http://a b/": "", "": "", "http://%zz/": "",
+	} {
+		args, _ := json.Marshal(map[string]string{"url": address})
+		claims, err := binding.Claims("/work", effects, args)
+		var got string
+		for _, c := range claims {
+			got += c.Resource
+		}
+		if err != nil || got != want {
+			t.Errorf("%q is %q, %v; want %q", address, got, err, want)
+		}
+	}
+	if _, err := binding.Claims("/work", []tool.Effect{{Resource: "host:{url|port}"}}, []byte(`{"url":"x"}`)); err == nil {
+		t.Error("a form that is not known is taken")
+	}
+}
+
+func FuzzHostOfAURL(f *testing.F) {
+	f.Add("https://api.example.com:8443/v1")
+	f.Add("http://[fe80::1%25a%2Fb]/")
+	f.Fuzz(func(t *testing.T, address string) {
+		args, err := json.Marshal(map[string]string{"url": address})
+		if err != nil {
+			t.Skip()
+		}
+		claims, err := binding.Claims("/work", []tool.Effect{{Resource: "host:{url|host}", Mode: tool.IX}}, args)
+		if err != nil || len(claims) > 1 {
+			t.Fatalf("%v, %v", claims, err)
+		}
+		for _, c := range claims {
+			if strings.Contains(c.Resource, "/") || c.Resource == "host:" {
+				t.Errorf("%q names %q", address, c.Resource)
+			}
+		}
+	})
+}

@@ -6,7 +6,9 @@ import (
 	"callgate/internal/kernel/kerneltest"
 )
 
-func TestMain(m *testing.M) { kerneltest.Main(m, map[string]func(string){churnVariable: churn}) }
+func TestMain(m *testing.M) {
+	kerneltest.Main(m, map[string]func(string){churnVariable: churn, cutVariable: cut})
+}
 
 var (
 	ok    = kerneltest.OK

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 )
@@ -53,12 +54,14 @@ func playMeeting(log string) {
 		case "tools/list":
 			const input = `{"type":"object","properties":{"n":{"type":"integer"},"thing":{"type":"string"}}}`
 			say(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"meet","description":"Meets.","inputSchema":%s},`+
+				`{"name":"meet_at","description":"Meets.","inputSchema":{"type":"object","required":["n","thing"],`+
+				`"properties":{"n":{"type":"integer"},"thing":{"type":"string"}}}},`+
 				`{"name":"touch","description":"Touches.","inputSchema":%[2]s},`+
 				`{"name":"get_thing","description":"Gets.","inputSchema":%[2]s}]}}`, m.ID, input)
 		case "tools/call":
 			go func() {
 				done := make(chan struct{})
-				if n := m.Params.Arguments.N; m.Params.Name == "meet" {
+				if n := m.Params.Arguments.N; strings.HasPrefix(m.Params.Name, "meet") {
 					mu.Lock()
 					if waiting[n] = append(waiting[n], done); len(waiting[n]) == n {
 						for _, one := range waiting[n] {

@@ -31,8 +31,11 @@ func deleteTool(p *clientPool) definition {
 			"send a DELETE request", "delete a resource over an API", "remove a record from a web service",
 			"envoyer une requête DELETE", "supprimer une ressource", "effacer un enregistrement par une API",
 		},
-		Tags:    []string{"http", "web", "api", "rest", "delete", "remove", "network", "requête", "suppression"},
-		Runtime: tool.Runtime{Risk: tool.High, SideEffect: tool.External, Timeout: fetch.RequestTime},
+		Tags: []string{"http", "web", "api", "rest", "delete", "remove", "network", "requête", "suppression"},
+		Runtime: tool.Runtime{
+			Effects: []tool.Effect{fetch.OnHost(tool.IX)},
+			Risk:    tool.High, SideEffect: tool.External, Timeout: fetch.RequestTime,
+		},
 		Handler: handler(p, "delete", sendAs(nethttp.MethodDelete)),
 	}
 }

@@ -55,7 +55,7 @@ func downloadTool(p *clientPool) definition {
 		},
 		Tags: []string{"http", "web", "download", "file", "save", "resume", "network", "téléchargement", "fichier"},
 		Runtime: tool.Runtime{
-			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.U}},
+			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.U}, fetch.OnHost(tool.IS)},
 			Risk:    tool.Medium, SideEffect: tool.Write, Timeout: fetch.TransferTime,
 		},
 		Handler: handler(p, "download", download),

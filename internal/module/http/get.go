@@ -36,8 +36,11 @@ func getTool(p *clientPool) definition {
 			"appeler une API", "envoyer une requête GET", "interroger un service web", "récupérer une URL",
 			"lire une adresse web",
 		},
-		Tags:    []string{"http", "web", "api", "rest", "get", "json", "url", "network", "réseau", "requête"},
-		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: fetch.RequestTime},
+		Tags: []string{"http", "web", "api", "rest", "get", "json", "url", "network", "réseau", "requête"},
+		Runtime: tool.Runtime{
+			Effects: []tool.Effect{fetch.OnHost(tool.IS)},
+			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: fetch.RequestTime,
+		},
 		Handler: handler(p, "get", sendAs(nethttp.MethodGet)),
 	}
 }

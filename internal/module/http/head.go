@@ -32,8 +32,11 @@ func headTool(p *clientPool) definition {
 			"check a URL", "look at response headers", "size of a remote file", "does a URL exist", "where does a link lead",
 			"vérifier une URL", "voir les en-têtes", "taille d'un fichier distant", "envoyer une requête HEAD",
 		},
-		Tags:    []string{"http", "web", "head", "headers", "url", "network", "en-têtes", "réseau"},
-		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: fetch.RequestTime},
+		Tags: []string{"http", "web", "head", "headers", "url", "network", "en-têtes", "réseau"},
+		Runtime: tool.Runtime{
+			Effects: []tool.Effect{fetch.OnHost(tool.IS)},
+			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: fetch.RequestTime,
+		},
 		Handler: handler(p, "head", sendAs(nethttp.MethodHead)),
 	}
 }

@@ -34,8 +34,11 @@ func patchTool(p *clientPool) definition {
 			"send a PATCH request", "update some fields", "change part of a resource", "partial update",
 			"envoyer une requête PATCH", "modifier une ressource", "mise à jour partielle",
 		},
-		Tags:    []string{"http", "web", "api", "rest", "patch", "update", "json", "network", "requête"},
-		Runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Timeout: fetch.RequestTime},
+		Tags: []string{"http", "web", "api", "rest", "patch", "update", "json", "network", "requête"},
+		Runtime: tool.Runtime{
+			Effects: []tool.Effect{fetch.OnHost(tool.IX)},
+			Risk:    tool.Medium, SideEffect: tool.External, Timeout: fetch.RequestTime,
+		},
 		Handler: handler(p, "patch", sendAs(nethttp.MethodPatch)),
 	}
 }

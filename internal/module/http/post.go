@@ -39,7 +39,10 @@ func postTool(p *clientPool) definition {
 		Tags: []string{
 			"http", "web", "api", "rest", "post", "json", "form", "webhook", "network", "requête", "formulaire",
 		},
-		Runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Timeout: fetch.RequestTime},
+		Runtime: tool.Runtime{
+			Effects: []tool.Effect{fetch.OnHost(tool.IX)},
+			Risk:    tool.Medium, SideEffect: tool.External, Timeout: fetch.RequestTime,
+		},
 		Handler: handler(p, "post", sendAs(nethttp.MethodPost)),
 	}
 }

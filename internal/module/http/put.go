@@ -35,8 +35,11 @@ func putTool(p *clientPool) definition {
 			"send a PUT request", "replace a resource", "update a record over an API", "store a value at a URL",
 			"envoyer une requête PUT", "remplacer une ressource", "mettre à jour un enregistrement",
 		},
-		Tags:    []string{"http", "web", "api", "rest", "put", "update", "json", "network", "requête"},
-		Runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Timeout: fetch.RequestTime},
+		Tags: []string{"http", "web", "api", "rest", "put", "update", "json", "network", "requête"},
+		Runtime: tool.Runtime{
+			Effects: []tool.Effect{fetch.OnHost(tool.IX)},
+			Risk:    tool.Medium, SideEffect: tool.External, Timeout: fetch.RequestTime,
+		},
 		Handler: handler(p, "put", sendAs(nethttp.MethodPut)),
 	}
 }

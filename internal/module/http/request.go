@@ -36,8 +36,11 @@ func requestTool(p *clientPool) definition {
 			"send an HTTP request", "any HTTP method", "OPTIONS request", "WebDAV request",
 			"envoyer une requête HTTP", "requête personnalisée", "méthode HTTP quelconque",
 		},
-		Tags:    []string{"http", "web", "api", "rest", "options", "method", "network", "requête"},
-		Runtime: tool.Runtime{Risk: tool.High, SideEffect: tool.External, Timeout: fetch.RequestTime},
+		Tags: []string{"http", "web", "api", "rest", "options", "method", "network", "requête"},
+		Runtime: tool.Runtime{
+			Effects: []tool.Effect{fetch.OnHost(tool.IX)},
+			Risk:    tool.High, SideEffect: tool.External, Timeout: fetch.RequestTime,
+		},
 		Handler: handler(p, "request", send),
 	}
 }

@@ -59,7 +59,7 @@ func uploadTool(p *clientPool) definition {
 		},
 		Tags: []string{"http", "web", "upload", "file", "multipart", "form", "network", "téléversement", "fichier"},
 		Runtime: tool.Runtime{
-			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}},
+			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}, fetch.OnHost(tool.IX)},
 			Risk:    tool.Medium, SideEffect: tool.External, Timeout: fetch.TransferTime,
 		},
 		Handler: handler(p, "upload", upload),

@@ -47,7 +47,7 @@ func downloadTool(k *kernelState) definition {
 		},
 		Tags: []string{"web", "download", "file", "save", "url", "picture", "téléchargement", "fichier"},
 		Runtime: tool.Runtime{
-			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.U}},
+			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.U}, fetch.OnHost(tool.IS)},
 			Risk:    tool.Medium, SideEffect: tool.Write, Timeout: fetch.TransferTime,
 		},
 		Handler: handler(k, "download", download),

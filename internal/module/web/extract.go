@@ -99,7 +99,10 @@ func extractTool(k *kernelState) definition {
 		Tags: []string{
 			"web", "scrape", "extract", "css", "selector", "table", "links", "metadata", "html", "extraction", "tableau",
 		},
-		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: fetch.RequestTime},
+		Runtime: tool.Runtime{
+			Effects: []tool.Effect{fetch.OnHost(tool.IS)},
+			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: fetch.RequestTime,
+		},
 		Handler: handler(k, "extract", extract),
 	}
 }

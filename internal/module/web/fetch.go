@@ -74,8 +74,11 @@ func fetchTool(k *kernelState) definition {
 			"convert a page to markdown", "summarize a page",
 			"lire une page web", "ouvrir un site", "lire un article", "lire un PDF en ligne", "récupérer une page",
 		},
-		Tags:    []string{"web", "page", "read", "html", "markdown", "pdf", "rss", "article", "url", "lecture", "site"},
-		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: fetch.RequestTime},
+		Tags: []string{"web", "page", "read", "html", "markdown", "pdf", "rss", "article", "url", "lecture", "site"},
+		Runtime: tool.Runtime{
+			Effects: []tool.Effect{fetch.OnHost(tool.IS)},
+			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: fetch.RequestTime,
+		},
 		Handler: handler(k, "fetch", fetchPage),
 	}
 }
