@@ -146,7 +146,7 @@ func (b *bridge) run(ctx context.Context) error {
 			asClient.Resent = resent
 			return k.connect(ctx, asClient)
 		},
-		Key: asClient.Key, Status: b.Status, Cache: b.cache(k, asClient),
+		Key: asClient.Key, Status: b.Status, Probe: k.probe(), Cache: b.cache(k, asClient),
 		Grace: answerTimeout, Gone: func() bool { return peerClosed(b.Stdout) },
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"callgate/internal/app/inforce"
+	"callgate/internal/cli/command"
 	"callgate/internal/client"
 	"callgate/internal/client/relay"
 	"callgate/internal/daemon"
@@ -107,6 +109,21 @@ func (s *serving) silent() error { return silent(s.dir) }
 func silent(dir statedir.Dir) error {
 	return tool.Errorf("cli", tool.Timeout, "the kernel (process %d) does not answer; it may be stopped", dir.Holder()).
 		WithHint("kill -CONT %d wakes a process that was stopped", dir.Holder())
+}
+
+// probe asks the kernel for a sign of life; nil for a kernel in this process.
+func (s *serving) probe() func(context.Context) *relay.Silence {
+	if s.dir == "" {
+		return nil
+	}
+	return func(ctx context.Context) *relay.Silence {
+		err := command.KernelProcess(s.dir).Probe(ctx)
+		if err == nil {
+			return nil
+		}
+		var silent *client.NoAnswerError
+		return &relay.Silence{Err: err, Stopped: errors.As(err, &silent) && silent.Stopped}
+	}
 }
 
 // cache is what kernels answered such clients before; nil for a kernel of its own.

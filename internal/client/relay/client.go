@@ -149,7 +149,9 @@ func (r *relay) request(l *line, m message) {
 func (c *introduction) learn(l *line, m message) {
 	switch m.method {
 	case initialize:
-		*c = introduction{initialize: l}
+		if !c.answered { // else the kernel refuses it, and the first one counts
+			*c = introduction{initialize: l}
+		}
 	case setLevel:
 		c.level = l
 	case subscribe, unsubscribe:

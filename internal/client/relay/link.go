@@ -34,6 +34,7 @@ type link struct {
 	answered bool          // a request of the client; guarded by the relay's lock, like the next
 	broken   bool
 	ids      map[string]string // of its questions: ours, by its own
+	progress clock             // when a message last came, or a request was sent
 }
 
 // write sends a message. A failure shows in what is read.
@@ -101,9 +102,11 @@ func (r *relay) attempt() error {
 		return err
 	}
 	k := &link{kernel: kernel, began: time.Now(), dead: make(chan struct{}), ids: map[string]string{}}
+	k.progress.set()
 	k.end = sync.OnceFunc(func() { _ = kernel.Close() })
 	context.AfterFunc(r.ctx, k.end)
 	go r.readKernel(k)
+	go r.watch(k)
 	err = r.introduce(k)
 	if err == nil {
 		err = r.flush(k)
@@ -262,6 +265,7 @@ func (r *relay) readKernel(k *link) {
 		if err != nil {
 			break
 		}
+		k.progress.set()
 		r.fromKernel(k, l)
 	}
 	k.end()

@@ -45,6 +45,8 @@ type Options struct {
 	Grace time.Duration
 	// Gone, if set, reports whether no process reads the answers any more.
 	Gone func() bool
+	// Probe, if set, asks the kernel for a sign of life; nil: it gave one, or is gone.
+	Probe func(ctx context.Context) *Silence
 	// Cache, if set, answers initialize and tools/list while the kernel does not.
 	Cache *Cache
 }

@@ -102,6 +102,7 @@ func number(m message, signed string) []edit {
 // sent notes that a request was sent. What cannot be kept is forgotten.
 func (t *table) sent(r *request, over *link) {
 	r.over = over
+	over.progress.set()
 	if t.kept > maxKept && r.line != nil && r.size > joinBelow {
 		t.forget(r)
 	}
