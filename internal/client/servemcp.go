@@ -15,9 +15,10 @@ import (
 )
 
 // ServeMCP serves MCP clients over HTTP, on a listener, until ctx ends. It forwards
-// all requests to the kernel, which checks them.
+// all requests to the kernel, which checks them. While one waits, the kernel is watched.
 func ServeMCP(
 	ctx context.Context, l net.Listener, c protocol.MCPHTTPClient, dial func(context.Context) (net.Conn, error),
+	watched Watched,
 ) error {
 	settings, err := json.Marshal(c)
 	if err != nil {
@@ -46,7 +47,7 @@ func ServeMCP(
 		},
 		FlushInterval: -1, // streams
 	}
-	mux := http.NewServeMux()
+	mux, told := http.NewServeMux(), &once{say: watched.Say}
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		// The kernel may begin to answer before the whole request was forwarded.
 		// Without full duplex the request's body would then be closed, and with it the
@@ -58,6 +59,7 @@ func ServeMCP(
 		}
 		one.ErrorHandler, one.ModifyResponse = f.failed, f.watch
 		one.Transport = sender{one.Transport, f}
+		defer watchForwarded(r.Context(), watched.Kernel, told)()
 		one.ServeHTTP(w, r)
 	}
 	mux.HandleFunc("/mcp", serve)

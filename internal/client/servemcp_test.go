@@ -37,7 +37,7 @@ func TestFrontAnswersWhileItIsAsked(t *testing.T) {
 	go func() {
 		over <- client.ServeMCP(ctx, l, protocol.MCPHTTPClient{}, func(ctx context.Context) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", kernel.Listener.Addr().String())
-		})
+		}, client.Watched{})
 	}()
 	defer func() {
 		cancel()

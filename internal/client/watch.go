@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -22,6 +23,8 @@ const (
 	maxInterval  = 30 * time.Second // between the probes of a kernel that answers them
 	silenceLimit = 30 * time.Second // after which a short request to a silent kernel ends
 )
+
+const answersAgain = "the kernel answers again"
 
 // mayTakeLong reports whether a request waits for work that has no bound of its own.
 func mayTakeLong(path string) bool {
@@ -55,6 +58,52 @@ func (c *Client) watch(ctx context.Context, path string) (context.Context, *watc
 	return ctx, w
 }
 
+// Watched is the kernel behind a server of clients over HTTP. The zero value is not
+// watched.
+type Watched struct {
+	Kernel Process
+	Say    func(string) // takes what is to be said about the kernel; nil: nobody is told
+}
+
+// once says what many requests find at the same time once.
+type once struct {
+	say    func(string)
+	mu     sync.Mutex
+	silent bool // so it was said of the kernel
+}
+
+func (o *once) tell(text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	silent := text != answersAgain
+	if o.say != nil && silent != o.silent {
+		o.say(text)
+	}
+	o.silent = silent
+}
+
+// reset forgets what was said: a request has ended.
+func (o *once) reset() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.silent = false
+}
+
+// watchForwarded watches a request of a client over HTTP, which has a bound of its own,
+// until the function that is returned is called.
+func watchForwarded(ctx context.Context, kernel Process, o *once) (stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &watcher{kernel: kernel, say: o.tell, long: true, cancel: cancel}
+	w.progress()
+	if kernel.Socket != nil {
+		go w.run(ctx)
+	}
+	return func() {
+		w.stop()
+		o.reset()
+	}
+}
+
 // stop ends the request and its watcher.
 func (w *watcher) stop() { w.cancel(nil) }
 
@@ -78,7 +127,7 @@ func (w *watcher) run(ctx context.Context) {
 			return
 		case err == nil && !silentSince.IsZero():
 			silentSince = time.Time{}
-			w.tell("the kernel answers again")
+			w.tell(answersAgain)
 		case err == nil:
 		case !w.long && (isStopped(err) || !silentSince.IsZero() && time.Since(silentSince) > silenceLimit):
 			w.cancel(err)

@@ -132,7 +132,7 @@ func (b *bridge) run(ctx context.Context) error {
 		if err := k.prepare(ctx); err != nil {
 			return err
 		}
-		return b.serveHTTP(ctx, asClient, k.dial)
+		return b.serveHTTP(ctx, asClient, k)
 	}
 	if b.Trim != nil && !b.private {
 		defer time.AfterFunc(trimAfter, func() { _ = b.Trim() }).Stop() // a failure costs only memory
@@ -173,7 +173,7 @@ func (b *bridge) readBearer() error {
 const trimAfter = time.Second
 
 // serveHTTP serves clients over HTTP.
-func (b *bridge) serveHTTP(ctx context.Context, c protocol.MCPClient, dial dialer) error {
+func (b *bridge) serveHTTP(ctx context.Context, c protocol.MCPClient, k *serving) error {
 	h := b.http
 	l, err := net.Listen("tcp", h.address)
 	if err != nil {
@@ -191,5 +191,5 @@ func (b *bridge) serveHTTP(ctx context.Context, c protocol.MCPClient, dial diale
 	b.Status("serving MCP at http://%s/mcp %s", l.Addr(), what)
 	return client.ServeMCP(ctx, l, protocol.MCPHTTPClient{
 		MCPClient: c, Token: h.token, NoAuth: h.noAuth, Forms: h.forms, Hosts: h.hosts, Origins: h.origins,
-	}, dial)
+	}, k.dial, k.watched(b.Status))
 }

@@ -70,10 +70,13 @@ func (b *bridge) kernel(ctx context.Context) (*serving, error) {
 		return err
 	}, dial: func(ctx context.Context) (net.Conn, error) {
 		conn, err := client.Unix(dir.Socket())(ctx)
-		if err != nil && spawn() == nil { // it ended
-			conn, err = client.Unix(dir.Socket())(ctx)
+		if err == nil {
+			return conn, nil
 		}
-		return conn, err
+		if err := spawn(); err != nil { // it ended, and no other can be started
+			return nil, err
+		}
+		return client.Unix(dir.Socket())(ctx)
 	}}, nil
 }
 
@@ -124,6 +127,14 @@ func (s *serving) probe() func(context.Context) *relay.Silence {
 		var silent *client.NoAnswerError
 		return &relay.Silence{Err: err, Stopped: errors.As(err, &silent) && silent.Stopped}
 	}
+}
+
+// watched is the kernel as a server over HTTP watches it.
+func (s *serving) watched(status func(format string, args ...any)) client.Watched {
+	if s.dir == "" {
+		return client.Watched{}
+	}
+	return client.Watched{Kernel: command.KernelProcess(s.dir), Say: func(text string) { status("callgate: %s", text) }}
 }
 
 // cache is what kernels answered such clients before; nil for a kernel of its own.

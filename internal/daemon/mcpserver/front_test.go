@@ -76,7 +76,7 @@ func TestProfileThroughTheFront(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	settings := protocol.MCPHTTPClient{MCPClient: protocol.MCPClient{Workspace: f.opt.Session.Workspace}, Token: token}
-	go func() { ended <- client.ServeMCP(ctx, l, settings, dialKernel) }()
+	go func() { ended <- client.ServeMCP(ctx, l, settings, dialKernel, client.Watched{}) }()
 	defer func() { cancel(); ok(t, <-ended) }()
 	s := &site{f, "http://" + l.Addr().String()}
 	_, review := s.make(t, tokens.Token{Role: tokens.Client, Profile: "review"})
