@@ -47,4 +47,8 @@ func TestKernelKilledUnderACommand(t *testing.T) {
 	if string(data) != "once\n" {
 		t.Errorf("the file has %q", data)
 	}
+	_, _, said := inProcess(t, state, "", "log", "prune", "--older-than", "0h")
+	if !strings.Contains(said, "first call in doubt") || !strings.Contains(said, "callgate log resolve") {
+		t.Errorf("of the records that a doubt keeps it is said: %s", said)
+	}
 }

@@ -8,12 +8,15 @@ import (
 	"encoding/base64"
 	"io"
 	"os"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"callgate/internal/amount"
 	"callgate/internal/cli/command"
+	"callgate/internal/client"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/journal"
 	"callgate/internal/journal/keyfile"
@@ -225,8 +228,22 @@ func (p *prune) run(ctx context.Context, _ []string) error {
 			return p.WriteJSON(removed)
 		}
 		p.Status("removed %s and %s", amount.Of(removed.Records, "record"), amount.Of(removed.Artifacts, "artifact"))
-		return nil
+		return p.tellKept(ctx, k, p.Now().Add(-age))
 	})
+}
+
+// tellKept says which old records stay, because of calls in doubt.
+func (p *prune) tellKept(ctx context.Context, k *command.Kernel, before time.Time) error {
+	doubts, err := k.Doubts(ctx, client.DoubtQuery{})
+	if err != nil {
+		return err
+	}
+	doubts = slices.DeleteFunc(doubts, func(d protocol.Doubt) bool { return !d.Time.Before(before) })
+	if len(doubts) > 0 {
+		p.Status("records since the first call in doubt (%s) are kept; callgate log doubts lists such calls (%d), "+
+			"and callgate log resolve lets them go", doubts[0].Call, len(doubts))
+	}
+	return nil
 }
 
 // locks is locks.
