@@ -106,7 +106,7 @@ func (r *relay) attempt() error {
 	k.end = sync.OnceFunc(func() { _ = kernel.Close() })
 	context.AfterFunc(r.ctx, k.end)
 	go r.readKernel(k)
-	go r.watch(k)
+	go k.watch(r)
 	err = r.introduce(k)
 	if err == nil {
 		err = r.flush(k)

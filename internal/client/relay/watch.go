@@ -37,7 +37,7 @@ func (c *clock) set()                 { c.at.Store(time.Now().UnixNano()) }
 func (c *clock) since() time.Duration { return time.Since(time.Unix(0, c.at.Load())) }
 
 // watch watches a link for as long as it lasts.
-func (r *relay) watch(k *link) {
+func (k *link) watch(r *relay) {
 	if r.Probe == nil {
 		return
 	}
@@ -48,7 +48,7 @@ func (r *relay) watch(k *link) {
 		case <-k.dead:
 			return
 		}
-		if silentSince.IsZero() && (!r.waitsFor(k) || k.progress.since() < patience) {
+		if silentSince.IsZero() && (!k.isAwaited(r) || k.progress.since() < patience) {
 			pause = patience / 2
 			continue
 		}
@@ -67,14 +67,14 @@ func (r *relay) watch(k *link) {
 				r.tell(sentence(silence.Err))
 			}
 			if silence.Stopped || time.Since(silentSince) > silenceLimit {
-				r.giveUpReads(k, silence.Err)
+				k.giveUpReads(r, silence.Err)
 			}
 		}
 	}
 }
 
-// waitsFor reports whether a request waits for an answer over a link.
-func (r *relay) waitsFor(k *link) bool {
+// isAwaited reports whether a request waits for an answer over a link.
+func (k *link) isAwaited(r *relay) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(r.table.waiting(), func(of *request) bool { return of.over == k })
@@ -82,7 +82,7 @@ func (r *relay) waitsFor(k *link) bool {
 
 // giveUpReads answers the requests to a silent kernel that have no effect. An
 // introduction goes on waiting: the kernel takes only one over a link.
-func (r *relay) giveUpReads(k *link, why error) {
+func (k *link) giveUpReads(r *relay, why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, of := range r.table.waiting() {
