@@ -65,8 +65,8 @@ func (d *discovery) execute(ctx context.Context, call tool.Call, _ tool.Grant) (
 func target(raw json.RawMessage) (name string, args json.RawMessage, err error) {
 	const op = "execute_tool"
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &fields); err != nil {
-		return "", nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the arguments cannot be read", Err: err}
+	if err := tool.DecodeArgs(op, raw, &fields); err != nil {
+		return "", nil, err
 	}
 	rest := maps.Clone(fields)
 	for _, key := range nameKeys {
@@ -124,7 +124,7 @@ func object(key string, value json.RawMessage) (json.RawMessage, error) {
 		at := int(syntax.Offset)
 		from, to := max(0, at-20), min(len(value), at+20)
 		near := strings.ToValidUTF8(string(value[from:to]), "�")
-		e.Message = fmt.Sprintf("%s is text that is not JSON: %v at byte %d, near %q", key, err, at, near)
+		e.Message = fmt.Sprintf("%s is text that is not JSON: see byte %d, near %q", key, at, near)
 	}
 	return nil, e.WithHint(`give an object: {"name":"…","params":{…}}`)
 }

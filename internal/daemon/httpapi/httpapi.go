@@ -3,7 +3,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -181,21 +180,38 @@ func (a *api) appSchema(w http.ResponseWriter, r *http.Request) error {
 }
 
 // read parses a request's JSON body.
+//
+// The body is decoded while it is read: large arguments would otherwise be there once more.
 func read(r *http.Request, into any) error {
-	data, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+	body := &noted{Reader: http.MaxBytesReader(nil, r.Body, maxBody)}
+	dec := json.NewDecoder(body)
+	dec.DisallowUnknownFields()
+	err := dec.Decode(into)
 	var large *http.MaxBytesError
 	switch {
-	case errors.As(err, &large):
+	case err == nil:
+		return nil
+	case errors.As(body.err, &large):
 		return tool.Errorf("httpapi", tool.Invalid, "the request is larger than %d MiB", maxBody>>20)
-	case err != nil:
-		return &tool.Error{Op: "httpapi", Kind: tool.Cancelled, Message: "the request broke off", Err: err}
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
+	case body.err != nil:
+		return &tool.Error{Op: "httpapi", Kind: tool.Cancelled, Message: "the request broke off", Err: body.err}
+	default:
 		return &tool.Error{Op: "httpapi", Kind: tool.Invalid, Message: "the request's body cannot be read", Err: err}
 	}
-	return nil
+}
+
+// noted is a reader that keeps the error with which it failed.
+type noted struct {
+	io.Reader
+	err error
+}
+
+func (n *noted) Read(p []byte) (int, error) {
+	k, err := n.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		n.err = err
+	}
+	return k, err
 }
 
 // answer writes a JSON body.

@@ -10,6 +10,7 @@ import (
 	"callgate/internal/gate/schema"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/toolview"
+	"callgate/internal/memtrim"
 	"callgate/internal/protocol"
 	"callgate/internal/search"
 	"callgate/tool"
@@ -20,6 +21,7 @@ type toolRoutes struct {
 	*api
 	schemas schema.Cache
 	named   namedCalls
+	large   memtrim.Large
 }
 
 func (a *toolRoutes) routes() map[string]route {
@@ -133,6 +135,7 @@ func (a *toolRoutes) call(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	defer a.large.Begin(int(r.ContentLength))()
 	var c protocol.CallRequest
 	if err := read(r, &c); err != nil {
 		return err

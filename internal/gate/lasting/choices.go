@@ -13,6 +13,11 @@ import (
 // maxChoices bounds what a human is offered beside this one call.
 const maxChoices = 7
 
+// maxExact bounds the arguments of a call for which a human is offered this exact call
+// for good. A longer one would be kept, read and compared with every call, and nobody
+// would ever see what it says.
+const maxExact = 64 << 10
+
 const (
 	textHere       = ", in this folder"
 	textEverywhere = ", in every folder"
@@ -24,14 +29,19 @@ const (
 func Choices(c *Call) []approval.Choice {
 	var list []approval.Choice
 	add := func(p *match.Pattern, text string, exact, everywhere bool) {
+		if len(list) == maxChoices || !covers(p, c) {
+			return
+		}
 		m, err := json.Marshal(p.Map())
-		if err != nil || !covers(p, c) || len(list) == maxChoices {
+		if err != nil {
 			return
 		}
 		list = append(list, approval.Choice{Text: text, Match: m, Exact: exact, Everywhere: everywhere})
 	}
-	exact := match.ExactCall(c.Call)
-	add(exact, "this exact call"+textHere, true, false)
+	exact, small := match.ExactCall(c.Call), sizeOf(c.Args) <= maxExact
+	if small {
+		add(exact, "this exact call"+textHere, true, false)
+	}
 	for _, p := range match.Suggest(c.Call) {
 		if _, isCommand := p.Map()["command"]; isCommand && !strings.Contains(p.String(), "*") {
 			continue // it says no more than the exact call
@@ -41,10 +51,32 @@ func Choices(c *Call) []approval.Choice {
 			add(p, "calls like "+p.String()+textEverywhere, false, true)
 		}
 	}
-	if c.AppFile == "" && !hasAbsolutePath(c) {
+	if small && c.AppFile == "" && !hasAbsolutePath(c) {
 		add(exact, "this exact call"+textEverywhere, true, true)
 	}
 	return list
+}
+
+// sizeOf is about how long a value is, in bytes.
+func sizeOf(value any) int {
+	switch value := value.(type) {
+	case string:
+		return len(value)
+	case map[string]any:
+		size := 0
+		for name, v := range value {
+			size += len(name) + sizeOf(v)
+		}
+		return size
+	case []any:
+		size := 0
+		for _, v := range value {
+			size += sizeOf(v)
+		}
+		return size
+	default:
+		return 8
+	}
 }
 
 // hasAbsolutePath reports whether a call names a file by its whole path: it could

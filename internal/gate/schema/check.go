@@ -48,6 +48,7 @@ func (s *Schema) Check(args json.RawMessage, mode Mode) (out Checked, err error)
 	}
 	r := &repairRun{schema: s, mode: mode, size: len(args), value: in.value}
 	if s.defaults != nil {
+		in.names = in.namesOf()
 		var ok bool
 		if r.added, ok = s.fillIn(in.value, len(args)); !ok {
 			in, _ = s.parse(args)
@@ -115,7 +116,8 @@ type input struct {
 	schema  *Schema
 	args    json.RawMessage
 	value   any
-	changed bool // whether the value differs from args
+	changed bool            // whether the value differs from args
+	names   map[string]bool // of a large object
 	notes   []string
 }
 
@@ -159,6 +161,11 @@ func (in input) accept(r *repairRun) (Checked, error) {
 	}
 	if !in.changed && !rewritten && r.added == 0 && len(r.steps) == 0 {
 		return Checked{Args: in.args}, nil
+	}
+	if !in.changed && !rewritten && len(r.steps) == 0 {
+		if text := in.splice(r, in.names); text != nil {
+			return Checked{Args: text}, nil
+		}
 	}
 	text, err := limits.Encode(r.value)
 	if err != nil {

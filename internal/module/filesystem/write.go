@@ -95,7 +95,7 @@ func writeFile(ctx context.Context, w workfile.Workspace, in writeArgs) (*tool.R
 		return nil, err
 	}
 	data := writeData{
-		Path: at.Shown, Bytes: int64(len(in.Content)), Lines: textfile.CountLines([]byte(in.Content)),
+		Path: at.Shown, Bytes: int64(len(in.Content)), Lines: textfile.CountLines(in.Content),
 		Created: at.Info == nil,
 	}
 	switch {
@@ -127,10 +127,21 @@ func writeFile(ctx context.Context, w workfile.Workspace, in writeArgs) (*tool.R
 }
 
 func writeText(content string) func(io.Writer) error {
-	return func(f io.Writer) error {
-		_, err := io.WriteString(f, content)
-		return err
+	return func(f io.Writer) error { return writePieces(f, content) }
+}
+
+// writePieces writes a text piece by piece: a writer that takes only bytes would have
+// all of it copied.
+func writePieces(f io.Writer, content string) error {
+	buffer := make([]byte, min(len(content), 256<<10))
+	for len(content) > 0 {
+		n := copy(buffer, content)
+		if _, err := f.Write(buffer[:n]); err != nil {
+			return err
+		}
+		content = content[n:]
 	}
+	return nil
 }
 
 // maxDiffed limits the old content that is read only to show what changes.
@@ -173,8 +184,7 @@ func appendText(ctx context.Context, w workfile.Workspace, at workfile.Path, con
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		_, err := io.WriteString(f, content)
-		return err
+		return writePieces(f, content)
 	})
 	return info.Size() + int64(len(content)), err
 }

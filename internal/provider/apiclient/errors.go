@@ -83,8 +83,9 @@ func (r ErrorReader) Transport(ctx context.Context, err error) *llm.Error {
 }
 
 // Stream reads the failure of a response that had begun; a nil err means that it ended too early. The
-// error's Partial has what arrived, or the beginning of what was too long. Once the watcher was shown anything, the kind is BrokenStream whatever
-// the cause, unless the caller cancelled or the time ran out: the response cannot be begun again.
+// error's Partial has what arrived, or the beginning of what was too long. Once the watcher was shown
+// anything, the kind is BrokenStream whatever the cause, unless the caller cancelled or the time ran out:
+// the response cannot be begun again.
 func (r ErrorReader) Stream(ctx context.Context, err error, b *ResponseBuilder) *llm.Error {
 	e := &llm.Error{Kind: llm.BrokenStream, Provider: r.Provider, Message: "the response ended too early"}
 	var known *llm.Error

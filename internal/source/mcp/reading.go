@@ -38,7 +38,7 @@ type reader struct {
 	offered     func(*toolcache.Listing) bool
 	description string // with %s for the server's name
 	input       string
-	item        func(args json.RawMessage) (item, error)
+	item        func(op string, args json.RawMessage) (item, error)
 }
 
 // item is what is read.
@@ -57,11 +57,11 @@ var readers = []reader{
 			"results of its tools may name them.",
 		input: `{"type":"object","properties":{"uri":{"type":"string","minLength":1,"description":"URI of the resource"}},` +
 			`"required":["uri"],"additionalProperties":false}`,
-		item: func(args json.RawMessage) (item, error) {
+		item: func(op string, args json.RawMessage) (item, error) {
 			var in struct {
 				URI string `json:"uri"`
 			}
-			err := json.Unmarshal(args, &in)
+			err := tool.DecodeArgs(op, args, &in)
 			return item{method: readResource, name: in.URI}, err
 		},
 	},
@@ -74,12 +74,12 @@ var readers = []reader{
 			`"arguments":{"type":"object","additionalProperties":{"type":"string"},` +
 			`"description":"Values for the prompt's arguments"}},` +
 			`"required":["name"],"additionalProperties":false}`,
-		item: func(args json.RawMessage) (item, error) {
+		item: func(op string, args json.RawMessage) (item, error) {
 			var in struct {
 				Name      string            `json:"name"`
 				Arguments map[string]string `json:"arguments"`
 			}
-			err := json.Unmarshal(args, &in)
+			err := tool.DecodeArgs(op, args, &in)
 			return item{method: getPrompt, name: in.Name, args: in.Arguments}, err
 		},
 	},
@@ -97,8 +97,11 @@ func (p *publisher) reader(r reader, cfg ToolConfig, terms serverlock.Terms) *to
 	t.Spec.Input = json.RawMessage(r.input)
 	t.Spec.Tags = []string{readingTag}
 	t.Handler = tool.HandlerFunc(func(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
-		i, err := r.item(call.Args)
-		if err != nil || i.name == "" {
+		i, err := r.item(t.Spec.Name, call.Args)
+		if err != nil {
+			return nil, err
+		}
+		if i.name == "" {
 			return nil, tool.Errorf("mcp.call", tool.Invalid, "%s does not say what to read", t.Spec.Name)
 		}
 		raw, warning, err := p.guard.read(ctx, i, func() (json.RawMessage, error) {

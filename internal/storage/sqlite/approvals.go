@@ -75,7 +75,7 @@ func (s *approvalStore) list(ctx context.Context, rest string, args ...any) ([]a
 	var all []approval.Request
 	for found.Next() {
 		var state string
-		var request, answer []byte
+		var request, answer sql.RawBytes // not copied: a request may hold large arguments
 		if err := found.Scan(&state, &request, &answer); err != nil {
 			return nil, err
 		}

@@ -36,6 +36,9 @@ func Decode(text []byte) (value any, doubled bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
+	if value, ok := decodeLarge(text); ok {
+		return value, names != countNames(value), nil
+	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	if err := dec.Decode(&value); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -97,4 +98,37 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%q was written as %q and read as %v, %v (doubled %v, first %v)", text, once, again, err, twice, doubled)
 		}
 	})
+}
+
+// TestDecodeLarge: a large object is the same value as a small one, and is in memory
+// not many times while it is decoded.
+func TestDecodeLarge(t *testing.T) {
+	long := strings.Repeat(`é \"x\" \u00e9\n`, 200_000)
+	for _, rest := range []string{
+		``, `,"n":1.50,"l":[1,{"a":null}],"o":{"x":2e3},"z":null,"t":true`, `,"n":1,"n":2`, ` }{`, `,"x":nul`, "} \n ",
+	} {
+		small, large := `{"s":""`+rest+`}`, `{"s":"`+long+`"`+rest+`}`
+		want, wantDoubled, wantErr := limits.Decode([]byte(small))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got, doubled, err := limits.Decode([]byte(large))
+		runtime.ReadMemStats(&after)
+		if (err == nil) != (wantErr == nil) || doubled != wantDoubled {
+			t.Fatalf("%s: %v, %v; a small one %v, %v", rest, doubled, err, wantDoubled, wantErr)
+		}
+		if err != nil {
+			continue
+		}
+		object := got.(map[string]any)
+		if n := len(object["s"].(string)); n < 1<<20 {
+			t.Errorf("its text has %d bytes", n)
+		}
+		object["s"] = ""
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", rest, got, want)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(3*len(large)) {
+			t.Errorf("%d bytes were allocated for %d", took, len(large))
+		}
+	}
 }

@@ -99,8 +99,8 @@ func (in *Insert) row(raw json.RawMessage) (columns []string, values []any, err 
 	raw = bytes.TrimSpace(raw)
 	if len(raw) > 0 && raw[0] == '[' {
 		var list []json.RawMessage
-		if err := json.Unmarshal(raw, &list); err != nil {
-			return nil, nil, err
+		if json.Unmarshal(raw, &list) != nil {
+			return nil, nil, errors.New("it is neither an object nor a list")
 		}
 		if len(list) != len(in.Columns) {
 			return nil, nil, fmt.Errorf("it has %s, and columns has %s",
@@ -123,7 +123,7 @@ func (in *Insert) row(raw json.RawMessage) (columns []string, values []any, err 
 	values = make([]any, len(columns))
 	for i, name := range columns {
 		if values[i], err = sqltext.ParseValue(object[name]); err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("%s: %w", tool.Truncate(name), err)
 		}
 	}
 	return columns, values, nil

@@ -14,6 +14,10 @@ import (
 
 // convertError converts an error of the server or of the connection to one that
 // says what to do next. The error of a cancelled statement is that of its context.
+//
+// writing says that a statement which may change something was sent. What the driver
+// says of that is not used: once it has seen the end of a connection, it calls every
+// statement on it safe to repeat, also the one whose answer was lost.
 func (c *conn) convertError(ctx context.Context, writing bool, err error) error {
 	if err == nil {
 		return nil
@@ -24,7 +28,7 @@ func (c *conn) convertError(ctx context.Context, writing bool, err error) error 
 	case errors.As(err, &done):
 		return err
 	case !errors.As(err, &e):
-		if writing && !pgconn.SafeToRetry(err) {
+		if writing {
 			return engine.ConnectionLost(true, err)
 		}
 		if ctx.Err() != nil {

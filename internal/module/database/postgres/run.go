@@ -84,9 +84,20 @@ func (db *DB) Transact(ctx context.Context, isolation string, f func(engine.Exec
 	if err != nil {
 		return err
 	}
+	return c.commit(ctx)
+}
+
+// mayRun reports whether a statement can be sent. One that fails though it could may
+// have been carried out.
+func (c *conn) mayRun(ctx context.Context) bool { return ctx.Err() == nil && !c.pg.IsClosed() }
+
+// commit ends a transaction. Where its answer is lost, nobody knows whether it was
+// committed.
+func (c *conn) commit(ctx context.Context) error {
+	sent := c.mayRun(ctx)
 	results, err := c.pg.Exec(ctx, "COMMIT").ReadAll()
 	if err != nil {
-		return c.convertError(ctx, true, err)
+		return c.convertError(ctx, sent, err)
 	}
 	if len(results) == 1 && results[0].CommandTag.String() != "COMMIT" {
 		return engine.Fail(tool.Failed, "the server rolled the transaction back instead of committing it")
@@ -112,6 +123,7 @@ func (c *conn) run(ctx context.Context, s engine.Statement, out *rowset.Writer, 
 	}
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
+	sent := c.mayRun(ctx)
 	rows := c.pg.ExecParams(inner, s.SQL, values, nil, nil, nil)
 	writers := setColumns(rows.FieldDescriptions(), c.types, out)
 	stopped := false
@@ -139,7 +151,7 @@ func (c *conn) run(ctx context.Context, s engine.Statement, out *rowset.Writer, 
 		return engine.Outcome{Affected: -1}, nil
 	}
 	if err != nil {
-		return engine.Outcome{}, c.convertError(ctx, all, err)
+		return engine.Outcome{}, c.convertError(ctx, all && sent, err)
 	}
 	c.nameTypes(ctx, fields, out)
 	return engine.Outcome{Affected: affected(tag)}, nil
@@ -174,8 +186,8 @@ func (db *DB) Copy(ctx context.Context, table string, names []string, rows [][]a
 		copyRow(&data, row)
 	}
 	tag, err := c.pg.CopyFrom(ctx, &data, "COPY "+table+" ("+strings.Join(quoted, ", ")+") FROM STDIN")
-	if err == nil {
-		_, err = c.pg.Exec(ctx, "COMMIT").ReadAll()
+	if err != nil {
+		return 0, c.convertError(ctx, false, err) // nothing of it is kept without a COMMIT
 	}
-	return tag.RowsAffected(), c.convertError(ctx, true, err)
+	return tag.RowsAffected(), c.commit(ctx)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 )
 
 // Params holds the values of a statement: a list or an object, not both. A value
@@ -15,6 +16,10 @@ type Params struct {
 	Named map[string]any
 }
 
+// errParams says what the values of a statement may be. What the decoder says is about
+// Go's types.
+var errParams = errors.New(`it must be a list, such as [1, "a"], or an object, such as {"name": "a"}`)
+
 // ParseParams reads the values of a statement from JSON: a list, an object, or
 // null or nothing for no values.
 func ParseParams(raw json.RawMessage) (p Params, err error) {
@@ -24,20 +29,20 @@ func ParseParams(raw json.RawMessage) (p Params, err error) {
 		return p, nil
 	case raw[0] == '[':
 		var list []json.RawMessage
-		if err := json.Unmarshal(raw, &list); err != nil {
-			return p, err
+		if json.Unmarshal(raw, &list) != nil {
+			return p, errParams
 		}
 		p.List, err = ParseValues(list)
 		return p, err
 	default:
 		var named map[string]json.RawMessage
-		if err := json.Unmarshal(raw, &named); err != nil {
-			return p, err
+		if json.Unmarshal(raw, &named) != nil {
+			return p, errParams
 		}
 		p.Named = make(map[string]any, len(named))
 		for name, v := range named {
 			if p.Named[name], err = ParseValue(v); err != nil {
-				return p, err
+				return p, fmt.Errorf("%.60q: %w", name, err)
 			}
 		}
 		return p, nil
@@ -50,7 +55,7 @@ func ParseValues(list []json.RawMessage) ([]any, error) {
 	for i, v := range list {
 		var err error
 		if values[i], err = ParseValue(v); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("value %d: %w", i+1, err)
 		}
 	}
 	return values, nil
@@ -70,11 +75,17 @@ func ParseValue(raw json.RawMessage) (any, error) {
 		return raw[0] == 't', nil
 	case '"':
 		var s string
-		err := json.Unmarshal(raw, &s)
-		return s, err
+		if json.Unmarshal(raw, &s) != nil {
+			return nil, errors.New("it is not a JSON value")
+		}
+		return s, nil
 	case '{':
 		if blob, ok := parseBlob(raw); ok {
-			return base64.StdEncoding.DecodeString(blob)
+			data, err := base64.StdEncoding.DecodeString(blob)
+			if err != nil {
+				return nil, errors.New(`its "base64" is not base64`)
+			}
+			return data, nil
 		}
 		return raw, nil
 	case '[':

@@ -2,6 +2,7 @@ package sqltext_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,8 +38,12 @@ func TestParseParams(t *testing.T) {
 		})
 	}
 	for _, bad := range []string{`[1`, `{"a"`, `7`, `"text"`, `[{"base64": "not base64!"}]`} {
-		if got, err := sqltext.ParseParams(json.RawMessage(bad)); err == nil {
+		got, err := sqltext.ParseParams(json.RawMessage(bad))
+		if err == nil {
 			t.Errorf("%s is %v", bad, got)
+		} else if text := err.Error(); strings.Contains(text, "Go ") || strings.Contains(text, "json:") ||
+			strings.Contains(text, "illegal") || strings.Contains(text, "unexpected end") {
+			t.Errorf("%s: %s; that is the decoder's word", bad, text)
 		}
 	}
 }

@@ -188,8 +188,8 @@ func Text(f io.ReaderAt, size int64, e Encoding) (*io.SectionReader, error) {
 }
 
 // CountLines counts the lines of a text, also a last one without a newline.
-func CountLines(text []byte) int {
-	n := bytes.Count(text, []byte("\n"))
+func CountLines(text string) int {
+	n := strings.Count(text, "\n")
 	if len(text) > 0 && text[len(text)-1] != '\n' {
 		n++
 	}

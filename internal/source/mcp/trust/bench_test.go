@@ -66,3 +66,26 @@ func BenchmarkAcceptLaunch(b *testing.B) {
 		}
 	}
 }
+
+// One server of many: 100 tools, beside 69 servers with 100 tools each.
+func BenchmarkReviewAmongMany(b *testing.B) {
+	var now []trust.Definition
+	for i := range 100 {
+		now = append(now, def(fmt.Sprintf("tool%d: %s", i, strings.Repeat("Does one thing and says so. ", 8))))
+	}
+	for _, servers := range []int{0, 69} {
+		b.Run(fmt.Sprint(servers), func(b *testing.B) {
+			var others []string
+			for i := range servers * 100 {
+				others = append(others, fmt.Sprintf("server%d_action_%d", i/100, i%100))
+			}
+			s := open(b)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.Review("server7", now, trust.Options{Others: others}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
