@@ -147,6 +147,11 @@ func (a *journalRoutes) verify(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	hidden, err := recovery.VerifyDoubts(r.Context(), a.kernel.Journal)
+	if err != nil {
+		return err
+	}
+	report.Problems = append(report.Problems, hidden...)
 	return answer(w, wire.VerifyReport(report))
 }
 

@@ -25,8 +25,8 @@ func inForm(form string, texts []string) ([]string, error) {
 		}
 		return hosts, nil
 	default:
-		return nil, tool.Errorf(op, tool.Internal, "the effect template has a placeholder of the form %q, which is not known; "+
-			"%q is", tool.Truncate(form), hostForm)
+		return nil, tool.Errorf(op, tool.Internal, "the effect template has a placeholder of the form %q; only %q is known",
+			tool.Truncate(form), hostForm)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"callgate/internal/journal"
 	"callgate/internal/journal/doubt"
@@ -89,11 +90,16 @@ func crash(t testing.TB, state string) string {
 	return left
 }
 
-// await returns when n records of a kind are on record.
+// await returns when n records of a kind are on record, and ends the test when they do
+// not come.
 func await(t testing.TB, k *kernel.Kernel, kind journal.Kind, n int) {
 	t.Helper()
-	for r, err := range k.Journal.Follow(t.Context(), 0) {
-		ok(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for r, err := range k.Journal.Follow(ctx, 0) {
+		if err != nil {
+			t.Fatalf("%d more records of the kind %s do not come: %v", n, kind, err)
+		}
 		if r.Kind == kind {
 			n--
 		}
@@ -101,6 +107,7 @@ func await(t testing.TB, k *kernel.Kernel, kind journal.Kind, n int) {
 			return
 		}
 	}
+	t.Fatalf("%d more records of the kind %s do not come", n, kind)
 }
 
 // cutOff makes a call that a crash cuts off, and returns the state that it leaves.
