@@ -125,3 +125,39 @@ func TestRemoteFloodsAreSlowedDown(t *testing.T) {
 		})
 	}
 }
+
+// changing says after each list of its tools that they have changed.
+func changing() {
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		var m message
+		json.Unmarshal(in.Bytes(), &m)
+		answer(m, old("error"))
+		if m.Method == "tools/list" {
+			fmt.Fprintln(os.Stderr, "listed")
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		}
+	}
+}
+
+// TestToolsThatAlwaysChange: a server whose tools change whenever they are fetched is
+// asked for them again at once, after a second, and then ever more seldom.
+func TestToolsThatAlwaysChange(t *testing.T) {
+	t.Parallel()
+	s, byName := refreshed(t, local("changing"), mcp.Options{})
+	lists := func() (n int) {
+		for _, line := range s.Logs(-1) {
+			if line.Text == "listed" {
+				n++
+			}
+		}
+		return n
+	}
+	eventually(t, "the second fetch after a change", func() bool { return lists() >= 3 })
+	if _, err := call(t.Context(), byName["tell"], ""); err != nil {
+		t.Error(err)
+	}
+	if n := lists(); n > 4 {
+		t.Errorf("its tools were fetched %d times", n)
+	}
+}

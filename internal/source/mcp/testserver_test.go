@@ -31,6 +31,7 @@ var kinds = map[string]func(){
 	"garbage":    garbage,
 	"flood":      flood,
 	"noisy":      noisy,
+	"changing":   changing,
 	"late":       late,
 	"deaf":       deaf,
 	"grandchild": grandchild,
