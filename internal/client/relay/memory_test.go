@@ -125,6 +125,11 @@ func TestMemoryIsReturnedInPauses(t *testing.T) {
 		w.say(`{"jsonrpc":"2.0","method":"x","params":{"t":"` + strings.Repeat("x", 2<<20) + `"}}`)
 		k.hear()
 		pause(3)
+		w.say(`{"jsonrpc":"2.0","id":1,"method":"x","params":{"t":"` + strings.Repeat("x", 2<<20) + `"}}`)
+		pause(3) // it is kept, to be sent again if need be
+		k.answer(t)
+		w.hears(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+		pause(4)
 		w.cancel()
 		<-w.ended
 	})

@@ -22,7 +22,8 @@ const (
 // parts of the program that it runs. It is given back in the first pause, and in later
 // ones if enough was carried since.
 type quiet struct {
-	trim func() // nil: nothing is done
+	trim func()      // nil: nothing is done
+	busy func() bool // a large message is kept until its answer: it is not the time yet
 
 	mu              sync.Mutex
 	timer           *time.Timer
@@ -47,6 +48,9 @@ func (q *quiet) carried(bytes int) {
 }
 
 func (q *quiet) rest() {
+	if q.busy() {
+		return // the answer comes, and a pause after it
+	}
 	q.mu.Lock()
 	worth := !q.done || q.messages >= worthMessages || q.bytes >= worthBytes
 	if worth {

@@ -113,6 +113,7 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 		asked: map[string]question{}, ended: make(chan error, 1),
 		settled: make(chan struct{}), quiet: &quiet{trim: o.Trim},
 	}
+	r.quiet.busy = r.keepsLarge
 	r.quiet.carried(0)
 	defer r.quiet.stop()
 	r.settle = sync.OnceFunc(func() { close(r.settled) })
@@ -222,6 +223,13 @@ func (r *relay) checkEmpty() {
 		close(r.none)
 		r.none = nil
 	}
+}
+
+// keepsLarge reports whether much is kept of requests that have no answer yet.
+func (r *relay) keepsLarge() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.table.kept >= worthBytes
 }
 
 // tooLong says how large a message may be.
