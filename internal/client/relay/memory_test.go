@@ -23,7 +23,7 @@ func heap() int64 {
 // A bridge keeps nothing of a large message that it has carried, refused, or that its
 // client gave up. It is not parallel: it looks at the whole heap.
 func TestNothingIsKeptOfALargeMessage(t *testing.T) {
-	const size, most = 8 << 20, 1 << 20
+	const size, most = 3 << 20, 1 << 20
 	call := func() string {
 		return `{"jsonrpc":"2.0","id":"large","method":"tools/call","params":{"arguments":{"t":"` +
 			strings.Repeat("x", size) + `"}}}`
