@@ -57,7 +57,7 @@ func Bridge(ctx context.Context, conn net.Conn, c protocol.MCPClient) (*Stream, 
 	if err != nil {
 		return nil, unreachable(ctx, err)
 	}
-	in := bufio.NewReaderSize(conn, 64<<10)
+	in := bufio.NewReaderSize(conn, 4<<10) // for the head; longer reads of messages pass it by
 	resp, err := http.ReadResponse(in, nil)
 	if err != nil {
 		return nil, unreachable(ctx, err)

@@ -73,7 +73,7 @@ func (c *Client) Status(ctx context.Context) (protocol.Status, error) {
 		return s, tool.Errorf("client.Status", tool.Conflict,
 			"the running kernel (process %d, version %s) speaks protocol %d, this program %d",
 			s.PID, s.Version, s.Protocol, protocol.Version).
-			WithHint("stop that kernel, or use the program it was started from")
+			WithHint("stop that kernel (callgate down, or with --force), or use the program it was started from")
 	}
 	return s, nil
 }

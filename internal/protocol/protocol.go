@@ -15,7 +15,7 @@ import (
 )
 
 // Version is spoken by both sides; a client refuses a kernel of another.
-const Version = 2
+const Version = 3
 
 // The routes, in the form of http.ServeMux.
 const (

@@ -134,8 +134,9 @@ func (b *bridge) run(ctx context.Context) error {
 		}
 		return b.serveHTTP(ctx, asClient, k)
 	}
+	var trim func()
 	if b.Trim != nil && !b.private {
-		defer time.AfterFunc(trimAfter, func() { _ = b.Trim() }).Stop() // a failure costs only memory
+		trim = func() { _ = b.Trim() } // a failure costs only memory
 	}
 	asClient.Key = protocol.NewBridgeKey()
 	return relay.Run(ctx, b.Stdin, b.Stdout, relay.Options{
@@ -147,7 +148,7 @@ func (b *bridge) run(ctx context.Context) error {
 			return k.connect(ctx, asClient)
 		},
 		Key: asClient.Key, Status: b.Status, Probe: k.probe(), Cache: b.cache(k, asClient),
-		Grace: answerTimeout, Gone: func() bool { return peerClosed(b.Stdout) },
+		Grace: answerTimeout, Gone: func() bool { return peerClosed(b.Stdout) }, Trim: trim,
 	})
 }
 
@@ -167,10 +168,6 @@ func (b *bridge) readBearer() error {
 	return tool.Errorf("cli", tool.Denied, "a token of callgate token create cannot be the bearer token of all clients").
 		WithHint("unset CALLGATE_TOKEN, or give another --token; one of the role client is let in beside it")
 }
-
-// trimAfter is the time until a bridge returns the memory that its start needed:
-// the client has its first answers by then.
-const trimAfter = time.Second
 
 // serveHTTP serves clients over HTTP.
 func (b *bridge) serveHTTP(ctx context.Context, c protocol.MCPClient, k *serving) error {

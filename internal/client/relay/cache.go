@@ -174,6 +174,7 @@ func (r *relay) learnAnswer(of *request, l *line) {
 	}
 	known.now.Tools = result
 	copied := *known
+	known.was = known.now // which it need not keep twice
 	r.mu.Unlock()
 	if copied.now.Initialize != nil {
 		go r.Cache.store(&copied) // the client does not wait for a disk

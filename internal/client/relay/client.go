@@ -23,7 +23,7 @@ type introduction struct {
 func (r *relay) fromClient(l *line) {
 	switch {
 	case l.tooLong:
-		r.refuse(l, codeInvalid, tooLong(l.size))
+		r.refuse(l, codeInvalid, r.tooLong(l.size))
 	case bytes.HasPrefix(bytes.TrimLeft(l.pieces[0], " \t\r"), []byte("[")):
 		r.fromBatch(l)
 	case len(l.found) > 1:
@@ -91,6 +91,9 @@ func (r *relay) fromAnswer(l *line, m message) {
 	r.mu.Lock()
 	q, found := r.asked[keyOf(m.id)]
 	delete(r.asked, keyOf(m.id))
+	if found {
+		delete(q.over.ids, keyOf(q.id))
+	}
 	to := r.link
 	r.mu.Unlock()
 	if found && to != nil && q.over == to {
@@ -107,6 +110,7 @@ func (r *relay) cancel(l *line, m message) {
 		return // it has its answer
 	}
 	of.cancelled = true
+	r.table.forget(of) // it is not sent again, and may never be answered
 	delete(r.table.byKey, m.cancels)
 	if of.over == nil {
 		r.table.remove(of) // no kernel has heard of it

@@ -21,7 +21,7 @@ func (r *relay) fromKernel(k *link, l *line) {
 func (r *relay) oversized(l *line) {
 	for _, m := range l.found {
 		if of := r.answeredBy(nil, m); of != nil && !of.own {
-			r.say(errorAnswer(of.id, codeInternal, "the answer is too large: "+tooLong(l.size), ""))
+			r.say(errorAnswer(of.id, codeInternal, "the answer is too large: "+r.tooLong(l.size), ""))
 		}
 	}
 }

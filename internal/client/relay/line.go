@@ -11,7 +11,7 @@ import (
 	"callgate/internal/protocol/messagescan"
 )
 
-// maxMessage bounds one message, in either direction.
+// maxMessage is the default of Options.MaxMessage.
 const maxMessage = 64 << 20
 
 // joinBelow is the size below which a line is written at once.
@@ -48,12 +48,13 @@ type edit struct {
 // lineReader reads the lines of a stream.
 type lineReader struct {
 	in      *bufio.Reader
+	limit   int // bytes of one line
 	scanner messagescan.Scanner
 	found   []message
 }
 
-func newLineReader(in io.Reader) *lineReader {
-	r := &lineReader{in: bufio.NewReaderSize(in, 16<<10)}
+func newLineReader(in io.Reader, limit int) *lineReader {
+	r := &lineReader{in: bufio.NewReaderSize(in, 16<<10), limit: limit}
 	r.scanner.Message = func(m *messagescan.Message) { r.found = append(r.found, parts(m)) }
 	return r
 }
@@ -108,13 +109,13 @@ func (r *lineReader) read() (*line, error) {
 	for {
 		piece, err := r.in.ReadSlice('\n')
 		r.scanner.Write(piece)
-		l.add(piece)
+		l.add(piece, r.limit)
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		if err != nil && l.size > 0 {
 			r.scanner.Write([]byte{'\n'})
-			l.add([]byte{'\n'})
+			l.add([]byte{'\n'}, r.limit)
 		}
 		l.found = r.found
 		l.exactIDs()
@@ -125,9 +126,9 @@ func (r *lineReader) read() (*line, error) {
 	}
 }
 
-func (l *line) add(piece []byte) {
+func (l *line) add(piece []byte, limit int) {
 	l.size += len(piece)
-	if l.size > maxMessage {
+	if l.size > limit {
 		l.pieces, l.tooLong = nil, true
 		return
 	}
@@ -181,7 +182,7 @@ func newLine(text []byte) *line {
 	s := messagescan.Scanner{Message: func(m *messagescan.Message) { l.found = append(l.found, parts(m)) }}
 	text = append(bytes.TrimSpace(text), '\n')
 	s.Write(text)
-	l.add(text)
+	l.add(text, len(text))
 	l.exactIDs()
 	return l
 }

@@ -31,6 +31,7 @@ type link struct {
 	began    time.Time
 	dead     chan struct{} // closed when no message comes any more
 	end      func()        // closes it
+	forget   func() bool   // has the relay's context keep it no longer
 	answered bool          // a request of the client; guarded by the relay's lock, like the next
 	broken   bool
 	ids      map[string]string // of its questions: ours, by its own
@@ -104,7 +105,7 @@ func (r *relay) attempt() error {
 	k := &link{kernel: kernel, began: time.Now(), dead: make(chan struct{}), ids: map[string]string{}}
 	k.progress.set()
 	k.end = sync.OnceFunc(func() { _ = kernel.Close() })
-	context.AfterFunc(r.ctx, k.end)
+	k.forget = context.AfterFunc(r.ctx, k.end)
 	go r.readKernel(k)
 	go k.watch(r)
 	err = r.introduce(k)
@@ -132,7 +133,10 @@ func (r *relay) flush(k *link) error {
 			return nil
 		}
 		next := r.outbox[0]
-		r.outbox = r.outbox[1:]
+		r.outbox[0] = outgoing{} // or the array would keep it
+		if r.outbox = r.outbox[1:]; len(r.outbox) == 0 {
+			r.outbox = nil
+		}
 		if next.of != nil && !r.mayResend(next.of, k) {
 			r.mu.Unlock()
 			continue
@@ -259,16 +263,19 @@ func process(k *link) string {
 
 // readKernel reads the messages of a kernel to their end.
 func (r *relay) readKernel(k *link) {
-	lines := newLineReader(k.kernel)
+	lines := newLineReader(k.kernel, r.MaxMessage)
 	for {
 		l, err := lines.next()
 		if err != nil {
 			break
 		}
 		k.progress.set()
+		size := l.size
 		r.fromKernel(k, l)
+		r.quiet.carried(size)
 	}
 	k.end()
+	k.forget()
 	r.mu.Lock()
 	k.broken = true
 	r.requeue(k)

@@ -21,6 +21,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,10 @@ type Options struct {
 	// Gone, if set, reports whether no process reads the answers any more.
 	Gone func() bool
 	// Probe, if set, asks the kernel for a sign of life; nil: it gave one, or is gone.
-	Probe func(ctx context.Context) *Silence
+	Probe      func(ctx context.Context) *Silence
+	MaxMessage int // bytes of one message, in either direction; 0: 64 MiB
+	// Trim, if set, returns memory to the system. It is called when the client pauses.
+	Trim func()
 	// Cache, if set, answers initialize and tools/list while the kernel does not.
 	Cache *Cache
 }
@@ -54,8 +58,9 @@ type Options struct {
 // relay is the state of one bridge.
 type relay struct {
 	Options
-	ctx context.Context
-	out *output
+	ctx   context.Context
+	out   *output
+	quiet *quiet
 
 	mu         sync.Mutex
 	link       *link // over which messages are sent; nil: none
@@ -104,11 +109,15 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	if o.Status == nil {
 		o.Status = func(string, ...any) {}
 	}
+	o.MaxMessage = cmp.Or(o.MaxMessage, maxMessage)
 	r := &relay{
 		Options: o, ctx: ctx, out: &output{w: out}, table: newTable(o.Key),
 		asked: map[string]question{}, ended: make(chan error, 1),
-		settled: make(chan struct{}),
+		settled: make(chan struct{}), quiet: &quiet{trim: o.Trim},
 	}
+	r.quiet.busy = r.keepsLarge
+	r.quiet.carried(0)
+	defer r.quiet.stop()
 	r.settle = sync.OnceFunc(func() { close(r.settled) })
 	r.mu.Lock()
 	r.startConnecting() // also without a request: what is wrong is told at once
@@ -157,13 +166,15 @@ func (r *relay) sayLine(l *line, edits ...edit) {
 
 // readClient reads the client's messages to their end.
 func (r *relay) readClient(in io.Reader) {
-	lines := newLineReader(in)
+	lines := newLineReader(in, r.MaxMessage)
 	for {
 		l, err := lines.next()
 		if err != nil {
 			break // whatever it was, no message comes any more
 		}
+		size := l.size
 		r.fromClient(l)
+		r.quiet.carried(size)
 	}
 	r.waitEmpty()
 	select {
@@ -216,8 +227,15 @@ func (r *relay) checkEmpty() {
 	}
 }
 
+// keepsLarge reports whether much is kept of requests that have no answer yet.
+func (r *relay) keepsLarge() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.table.kept >= worthBytes
+}
+
 // tooLong says how large a message may be.
-func tooLong(size int) string {
+func (r *relay) tooLong(size int) string {
 	return fmt.Sprintf("the message has %d bytes, and the limit is %d (%d MiB); nothing of it was used",
-		size, maxMessage, maxMessage>>20)
+		size, r.MaxMessage, r.MaxMessage>>20)
 }

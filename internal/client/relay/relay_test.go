@@ -52,7 +52,9 @@ func (s *stream) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n := copy(p, s.data)
-	s.data = s.data[n:]
+	if s.data = s.data[n:]; len(s.data) == 0 {
+		s.data = nil // nothing is kept of what was read
+	}
 	return n, nil
 }
 
@@ -308,11 +310,16 @@ func TestIDs(t *testing.T) {
 // A message beyond the limit is refused under its id, and the next one is heard.
 func TestTooLong(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, relay.Options{})
+	tooLong(t, relay.Options{MaxMessage: 2 << 20}, 2<<20, "2 MiB")
+}
+
+func tooLong(t *testing.T, o relay.Options, size int, limit string) {
+	t.Helper()
+	w := newWorld(t, o)
 	k := <-w.kernels
-	long := strings.Repeat("x", 64<<20)
+	long := strings.Repeat("x", size)
 	w.say(`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"n","arguments":{"t":"` + long + `"}},"id":1.5}`)
-	w.hearsPart(`"id":1.5`, "-32600", "67108864", "64 MiB")
+	w.hearsPart(`"id":1.5`, "-32600", fmt.Sprint(size), limit)
 	w.say(`{"params":"` + long)
 	w.hearsPart(`"id":null`, "-32600")
 	w.say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"arguments":{"t":"` + long[:len(long)-1000] + `"}}}`)
@@ -320,6 +327,10 @@ func TestTooLong(t *testing.T) {
 		t.Errorf("of a large message the kernel heard %d bytes", len(got))
 	}
 	w.hears(`{"jsonrpc":"2.0","id":2,"result":{}}`)
+	w.say(`{"jsonrpc":"2.0","id":3,"method":"ping"}`)
+	k.hear()
+	k.say(`{"jsonrpc":"2.0","result":{"t":"` + long + `"},"id":2}`)
+	w.hearsPart(`"id":3`, "-32603", "too large", limit)
 }
 
 // The next kernel is told what the client told the first, and asked what has no answer.
