@@ -34,7 +34,7 @@ var rules = house.Rules{
 			"internal/module/shell", "internal/module/http", "internal/module/web", "internal/module/browser",
 			"internal/module/database", "internal/module/git", "internal/module/memory", "internal/module/clock"},
 		{"internal/storage", "internal/importer"},
-		{"internal/storage/sqlite", "internal/storage/storagetest"},
+		{"internal/storage/sqlite", "internal/storage/storagetest", "internal/storage/unread"},
 		{"internal/client", "internal/kernel/background", "internal/kernel/consent", "internal/kernel/modules",
 			"internal/kernel/grants", "internal/kernel/modelset", "internal/kernel/clients", "internal/kernel/servers", "internal/kernel/tasks"},
 		{"internal/kernel/apps", "internal/kernel/toolview"},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"callgate/internal/app/inforce"
+	"callgate/internal/cli/command"
 	"callgate/internal/client"
 	"callgate/internal/client/relay"
 	"callgate/internal/daemon"
@@ -129,7 +130,7 @@ func (b *bridge) cache(s *serving, c protocol.MCPClient) *relay.Cache {
 // replaceOldKernel replaces a kernel in the background that another version of
 // this program started. The old kernel finishes its calls first.
 func (b *bridge) replaceOldKernel(ctx context.Context, dir statedir.Dir, spawn func() error) error {
-	c := client.New(client.Options{Dial: client.Unix(dir.Socket())})
+	c := client.New(client.Options{Dial: client.Unix(dir.Socket()), Kernel: command.KernelProcess(dir)})
 	defer c.Close()
 	limited, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
