@@ -134,7 +134,7 @@ func (k *Kernel) openStores(ctx context.Context, cfg Config) (err error) {
 	if err := k.openDatabase(ctx, cfg); err != nil {
 		return err
 	}
-	if err := k.openVault(cfg); err != nil {
+	if err = k.openVault(cfg); err != nil {
 		return err
 	}
 	k.log = slog.New(k.vault.LogHandler(k.log.Handler()))
@@ -260,6 +260,7 @@ func (k *Kernel) recover(ctx context.Context, cfg Config) error {
 
 // goOn goes on with what an earlier process left: calls, approvals and tasks.
 func (k *Kernel) goOn(ctx context.Context) error {
+	k.sweep()
 	if err := k.recovery.Run(ctx); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"callgate/internal/statedir"
 	"callgate/internal/storage/sqlite"
 	"callgate/internal/storage/unread"
+	"callgate/internal/tempdir"
 	"callgate/tool"
 )
 
@@ -89,6 +90,9 @@ func (k *Kernel) holdStores() {
 		d.Hold(k.Journal.Held)
 	}
 }
+
+// sweep removes the temporary folders of processes that were killed.
+func (k *Kernel) sweep() { k.background.Go(func(context.Context) { tempdir.Sweep() }) }
 
 // opened says that everything that is read to open a kernel was read.
 func (k *Kernel) opened() {

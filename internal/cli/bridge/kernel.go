@@ -18,6 +18,7 @@ import (
 	"callgate/internal/peer"
 	"callgate/internal/protocol"
 	"callgate/internal/statedir"
+	"callgate/internal/tempdir"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -160,7 +161,7 @@ func (b *bridge) privateKernel(ctx context.Context) (*serving, error) {
 		state = b.Getenv("CALLGATE_STATE")
 	}
 	if state == "" {
-		dir, err := os.MkdirTemp("", "callgate-private-")
+		dir, err := tempdir.Make("private")
 		if err != nil {
 			return nil, &tool.Error{Op: "cli", Kind: tool.Failed, Err: err,
 				Message: "no folder can be made for a private kernel"}
