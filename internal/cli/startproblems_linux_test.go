@@ -35,39 +35,74 @@ func TestStartProblems(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage func(t *testing.T, state string)
 		says   []string // of every command, on standard error
-		reads  bool     // what there is can be read
+		reads  bool     // the journal and conversations can be read
+		shows  bool     // what needs neither works: tools list, app where
 		calls  bool     // calls run
 	}{
 		"database removed": {
 			damage: func(t *testing.T, state string) { must(t, os.Remove(filepath.Join(state, "callgate.db"))) },
-			says:   []string{"journal.anchor has seen record 4", "accept-loss"}, reads: true,
+			says:   []string{"journal.anchor has seen record 4", "accept-loss"}, reads: true, shows: true,
 		},
 		"database emptied": {
 			damage: func(t *testing.T, state string) { must(t, os.Truncate(filepath.Join(state, "callgate.db"), 0)) },
-			says:   []string{"journal.anchor has seen record 4", "accept-loss"}, reads: true,
+			says:   []string{"journal.anchor has seen record 4", "accept-loss"}, reads: true, shows: true,
 		},
 		"database cut": {
 			damage: func(t *testing.T, state string) { must(t, os.Truncate(filepath.Join(state, "callgate.db"), 8192)) },
-			says:   []string{"the database is damaged", "callgate.db", "restore"},
+			says:   []string{"the database is damaged", "callgate.db", "restore"}, shows: true,
 		},
 		"database of a newer version": {
-			damage: header(60, 99), says: []string{"schema version 99", "callgate.db", "newer Callgate"},
+			damage: header(60, 99), says: []string{"schema version 99", "callgate.db", "newer Callgate"}, shows: true,
 		},
 		"not a database": {
 			damage: func(t *testing.T, state string) {
 				must(t, os.WriteFile(filepath.Join(state, "callgate.db"), bytes.Repeat([]byte("no "), 1000), 0o600))
 			},
-			says: []string{"callgate.db is not an SQLite file", "restore"},
+			says: []string{"callgate.db is not an SQLite file", "restore"}, shows: true,
 		},
 		"a log of another database": {
 			damage: func(t *testing.T, state string) {
 				must(t, os.WriteFile(filepath.Join(state, "callgate.db-wal"), bytes.Repeat([]byte("no "), 20000), 0o600))
 			},
-			reads: true, calls: true, // SQLite knows its own log
+			reads: true, shows: true, calls: true, // SQLite knows its own log
 		},
-		"human.key open to others":   {damage: mode("human.key"), says: []string{"human.key is open to others", "chmod 600"}},
-		"journal.key open to others": {damage: mode("journal.key"), says: []string{"journal.key is open to others", "chmod 600"}, reads: true, calls: true},
-		"callgate.db open to others": {damage: mode("callgate.db"), says: []string{"callgate.db is open to others", "chmod 600"}, reads: true, calls: true},
+		"human.key open to others": {
+			damage: mode("human.key"), says: []string{"human.key is open to others", "chmod 600"}, reads: true, shows: true,
+		},
+		"secrets.box open to others": {
+			damage: mode("secrets.box"), says: []string{"secrets.box", "mode 0644", "chmod 600"}, reads: true, shows: true,
+		},
+		"secrets.key open to others": {
+			damage: mode("secrets.key"), says: []string{"secrets.key is open to others", "chmod 600"},
+			reads: true, shows: true, calls: true,
+		},
+		"secrets.key missing": {
+			damage: func(t *testing.T, state string) {
+				setSecret(t, state)
+				must(t, os.Remove(filepath.Join(state, "secrets.key")))
+			},
+			says: []string{"secrets.key", "is gone", "restore"}, reads: true, shows: true,
+		},
+		"secrets.box missing": { // its key alone opens nothing, and no secret is left to say
+			damage: func(t *testing.T, state string) {
+				setSecret(t, state)
+				must(t, os.Remove(filepath.Join(state, "secrets.box")))
+			},
+			reads: true, shows: true, calls: true,
+		},
+		"database with its log removed": {
+			damage: func(t *testing.T, state string) {
+				killKernel(t, state)
+				must(t, os.Remove(filepath.Join(state, "callgate.db-wal")))
+			},
+			says: []string{"journal.anchor has seen record", "accept-loss"}, reads: true, shows: true,
+		},
+		"read-only with a log": {
+			damage: func(t *testing.T, state string) { killKernel(t, state); readOnly(t, state) },
+			says:   []string{"cannot be used", "read-only", "--state"}, reads: true, shows: true,
+		},
+		"journal.key open to others": {damage: mode("journal.key"), says: []string{"journal.key is open to others", "chmod 600"}, reads: true, shows: true, calls: true},
+		"callgate.db open to others": {damage: mode("callgate.db"), says: []string{"callgate.db is open to others", "chmod 600"}, reads: true, shows: true, calls: true},
 		"the directory is a file": {
 			damage: func(t *testing.T, state string) {
 				must(t, os.RemoveAll(state))
@@ -75,14 +110,14 @@ func TestStartProblems(t *testing.T) {
 			},
 			says: []string{"state directory", "--state"},
 		},
-		"read-only": {damage: readOnly, says: []string{"cannot be used", "read-only", "--state"}},
-		"full":      {damage: full, says: []string{"the disk is full", "free some space"}, reads: true},
+		"read-only": {damage: readOnly, says: []string{"cannot be used", "read-only", "--state"}, reads: true, shows: true},
+		"full":      {damage: full, says: []string{"the disk is full", "free some space"}, reads: true, shows: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			state := filepath.Join(t.TempDir(), "s")
 			must(t, os.Mkdir(state, 0o700))
-			if name == "read-only" || name == "full" {
+			if strings.HasPrefix(name, "read-only") || name == "full" {
 				smallDisk(t, state)
 			}
 			call := []string{"-C", t.TempDir(), "tools", "call", "filesystem.write", "--path", "x", "--content", "y"}
@@ -90,9 +125,13 @@ func TestStartProblems(t *testing.T) {
 				t.Fatalf("%s%s", out, errs)
 			}
 			c.damage(t, state)
-			for _, args := range [][]string{{"log", "tail"}, {"tools", "list"}, {"app", "where"}} {
+			for _, args := range [][]string{{"log", "tail"}, {"log", "doubts"}, {"sessions", "list"}} {
 				code, out, errs := inProcess(t, state, "", args...)
 				expect(t, args, c.reads, code, out, errs, c.says)
+			}
+			for _, args := range [][]string{{"tools", "list"}, {"app", "where"}} {
+				code, out, errs := inProcess(t, state, "", args...)
+				expect(t, args, c.shows, code, out, errs, c.says)
 			}
 			code, out, errs := inProcess(t, state, "", call...)
 			expect(t, call, c.calls, code, out, errs, c.says)
@@ -139,6 +178,27 @@ func change(t *testing.T, path string, f func([]byte) []byte) {
 	data, err := os.ReadFile(path)
 	must(t, err)
 	must(t, os.WriteFile(path, f(data), 0o600))
+}
+
+// killKernel has a kernel make a call, and kills it: the call is in the log of the
+// database, which nobody folded into it.
+func killKernel(t *testing.T, state string) {
+	t.Helper()
+	kernel := up(t, state)
+	code, out, errs := inProcess(t, state, "", "-C", t.TempDir(), "tools", "call", "filesystem.write",
+		"--path", "x", "--content", "y")
+	if code != 0 {
+		t.Fatalf("%s%s", out, errs)
+	}
+	must(t, kernel.Process.Kill())
+	_ = kernel.ends(t)
+}
+
+func setSecret(t *testing.T, state string) {
+	t.Helper()
+	if code, out, errs := inProcess(t, state, "a value", "secrets", "set", "NAME"); code != 0 {
+		t.Fatalf("%s%s", out, errs)
+	}
 }
 
 // smallDisk mounts a disk of a few megabytes.

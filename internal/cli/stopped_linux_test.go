@@ -19,7 +19,10 @@ func TestStoppedKernel(t *testing.T) {
 	kernel := up(t, state)
 	stop(t, kernel)
 	wake := fmt.Sprintf("kill -CONT %d", kernel.Process.Pid)
-	commands := map[string]int{"log tail": 7, "tools list": 7, "app where": 7, "down": 7, "doctor": 1}
+	commands := map[string]int{
+		"log tail": 7, "tools list": 7, "app where": 7, "down": 7, "doctor": 1, "log doubts": 7, "sessions list": 7,
+		"tools call demo.echo --path x": 7, "run -p x": 7, "approvals list": 7, "locks": 7, "up": 7, "mcp": 7,
+	}
 	running := map[string]*process{}
 	for args := range commands {
 		running[args] = start(t, state, strings.Fields(args)...)

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"callgate/internal/peer"
 	"callgate/internal/protocol"
@@ -28,6 +29,7 @@ type Client struct {
 
 	kernel Process
 	say    func(string)
+	limit  time.Duration
 }
 
 // Options configures how a kernel is reached.
@@ -37,6 +39,7 @@ type Options struct {
 	Token    string                                  // a token that a human made; "": there is none
 	Kernel   Process                                 // who is asked for a sign of life; zero: nobody
 	Say      func(string)                            // tells a person for whom a request waits; nil: nobody
+	Limit    time.Duration                           // how long a short request waits for a kernel that lives; 0: 2 min
 }
 
 // New makes a client.
@@ -46,7 +49,10 @@ func New(o Options) *Client {
 		DisableCompression: true,
 		MaxIdleConns:       16, MaxIdleConnsPerHost: 16,
 	}
-	return &Client{http: &http.Client{Transport: transport}, key: o.HumanKey, token: o.Token, kernel: o.Kernel, say: o.Say}
+	return &Client{
+		http: &http.Client{Transport: transport}, key: o.HumanKey, token: o.Token,
+		kernel: o.Kernel, say: o.Say, limit: o.Limit,
+	}
 }
 
 // Unix dials the socket of a running kernel. A server of another user is Denied.

@@ -26,14 +26,18 @@ type Process struct {
 
 // NoAnswerError says that a process serves the socket and does not answer.
 type NoAnswerError struct {
-	PID     int  // 0: the system does not say
-	Stopped bool // it was stopped with a signal, or is held by a debugger
+	PID     int           // 0: the system does not say
+	Stopped bool          // it was stopped with a signal, or is held by a debugger
+	Alive   time.Duration // it gave signs of life for so long, and not the answer; 0: it gives none
 }
 
 func (e *NoAnswerError) Error() string {
 	name := "the kernel"
 	if e.PID > 0 {
 		name = fmt.Sprintf("the kernel (process %d)", e.PID)
+	}
+	if e.Alive > 0 {
+		return fmt.Sprintf("%s lives, and has given no answer for %v", name, e.Alive)
 	}
 	if e.Stopped {
 		return name + " does not answer: it is stopped"
@@ -44,6 +48,8 @@ func (e *NoAnswerError) Error() string {
 // Fix says what a person can do.
 func (e *NoAnswerError) Fix() string {
 	switch {
+	case e.Alive > 0:
+		return "try again; its log may say more; callgate down --force ends it"
 	case e.PID > 0 && e.Stopped:
 		return fmt.Sprintf("kill -CONT %d lets it go on; callgate down --force ends it", e.PID)
 	case e.PID > 0:
@@ -77,6 +83,17 @@ func (p Process) Probe(ctx context.Context) error {
 	silent := &NoAnswerError{PID: pid, Stopped: peer.Stopped(pid)}
 	return &tool.Error{
 		Op: "client.Probe", Kind: tool.Unavailable, Message: silent.Error(), Hint: silent.Fix(), Err: silent,
+	}
+}
+
+// stuck is the error of a short request that a living kernel does not answer.
+func (p Process) stuck(after time.Duration) error {
+	silent := &NoAnswerError{Alive: after}
+	if p.Holder != nil {
+		silent.PID = p.Holder()
+	}
+	return &tool.Error{
+		Op: "client", Kind: tool.Timeout, Message: silent.Error(), Hint: silent.Fix(), Err: silent,
 	}
 }
 

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"strings"
@@ -16,12 +17,15 @@ import (
 // probe, it works on the request. If it does not, a request that may rightly take
 // long (a call, a turn, a stream) goes on waiting, and the person is told for whom,
 // once, and told again when the kernel is back; any other request ends, at once if
-// the process is known to be stopped, else when it gave no sign of life for a while.
+// the process is known to be stopped, else when it gave no sign of life for a while. And
+// no short request waits longer than shortLimit for the next part of its answer, even if
+// the kernel answers every probe: something inside it is stuck.
 
 const (
 	patience     = 3 * time.Second  // how long nothing may arrive before the first probe
 	maxInterval  = 30 * time.Second // between the probes of a kernel that answers them
 	silenceLimit = 30 * time.Second // after which a short request to a silent kernel ends
+	shortLimit   = 2 * time.Minute  // after which a short request ends although the kernel gives signs of life
 )
 
 const answersAgain = "the kernel answers again"
@@ -37,12 +41,24 @@ func mayTakeLong(path string) bool {
 	return false
 }
 
+// readsAll reports whether a request goes through everything that there is, or starts a
+// server: a kernel that lives is waited for.
+func readsAll(path string) bool {
+	for _, end := range []string{"/verify", "/export", "/prune", "/refresh", "/restart", "/trust"} {
+		if strings.HasSuffix(path, end) {
+			return true
+		}
+	}
+	return false
+}
+
 // watcher watches one request.
 type watcher struct {
 	kernel  Process
 	say     func(string)
 	long    bool
-	arrived atomic.Int64 // when something last arrived
+	limit   time.Duration // how long a kernel that lives is waited for; 0: for ever
+	arrived atomic.Int64  // when something last arrived
 	cancel  context.CancelCauseFunc
 }
 
@@ -51,6 +67,9 @@ type watcher struct {
 func (c *Client) watch(ctx context.Context, path string) (context.Context, *watcher) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &watcher{kernel: c.kernel, say: c.say, long: mayTakeLong(path), cancel: cancel}
+	if !w.long && !readsAll(path) {
+		w.limit = cmp.Or(c.limit, shortLimit)
+	}
 	w.progress()
 	if w.kernel.Socket != nil {
 		go w.run(ctx)
@@ -112,18 +131,26 @@ func (w *watcher) progress() { w.arrived.Store(time.Now().UnixNano()) }
 func (w *watcher) run(ctx context.Context) {
 	var silentSince time.Time
 	for pause := patience; ; pause = min(2*pause, maxInterval) {
+		wait := pause
+		if left := w.limit - time.Since(time.Unix(0, w.arrived.Load())); left > 0 {
+			wait = min(pause, left)
+		}
 		select {
-		case <-time.After(pause):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return
 		}
 		arrived := time.Unix(0, w.arrived.Load())
-		if time.Since(arrived) < patience {
+		overdue := w.limit > 0 && time.Since(arrived) >= w.limit
+		if time.Since(arrived) < patience && !overdue {
 			continue
 		}
 		err := w.kernel.Probe(ctx)
 		switch {
 		case ctx.Err() != nil:
+			return
+		case err == nil && overdue:
+			w.cancel(w.kernel.stuck(w.limit))
 			return
 		case err == nil && !silentSince.IsZero():
 			silentSince = time.Time{}

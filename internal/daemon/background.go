@@ -22,6 +22,9 @@ const startTimeout = 15 * time.Second
 func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
 	const op = "daemon.Spawn"
 	if up, err := isServing(dir); up || err != nil {
+		if up && staysStopped(ctx, dir) {
+			return unanswered(dir)
+		}
 		return err
 	}
 	if err := dir.Make(); err != nil {

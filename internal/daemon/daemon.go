@@ -81,6 +81,36 @@ func start(ctx context.Context, cfg kernel.Config, background bool) (*Daemon, er
 }
 
 func (d *Daemon) listen() error {
+	if err := d.listenOutside(); err != nil {
+		return err
+	}
+	ending, end := context.WithCancel(context.Background())
+	d.end = end
+	d.api = httpapi.New(d.Kernel, httpapi.Lifecycle{
+		Context: ending, Stop: sync.OnceFunc(func() { close(d.stopped) }),
+		Background: d.background, MCPClients: &d.mcpClients,
+	})
+	d.server = &http.Server{Handler: d.api, ReadHeaderTimeout: 10 * time.Second, ConnContext: httpapi.WithPeer}
+	d.server.RegisterOnShutdown(end)
+	for _, l := range []net.Listener{d.outside, d.inside} {
+		if l == nil {
+			continue
+		}
+		go func() {
+			if err := d.server.Serve(l); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+				d.failed <- err
+			}
+		}()
+	}
+	return nil
+}
+
+// listenOutside listens on the socket of the state directory. A directory that is only
+// read has none: its kernel serves its own process alone.
+func (d *Daemon) listenOutside() error {
+	if d.Kernel.State().ReadOnly() != nil {
+		return nil
+	}
 	path, err := d.Kernel.State().PrepareSocket()
 	if err != nil {
 		return err
@@ -91,21 +121,6 @@ func (d *Daemon) listen() error {
 		}
 	}
 	d.Socket = path
-	ending, end := context.WithCancel(context.Background())
-	d.end = end
-	d.api = httpapi.New(d.Kernel, httpapi.Lifecycle{
-		Context: ending, Stop: sync.OnceFunc(func() { close(d.stopped) }),
-		Background: d.background, MCPClients: &d.mcpClients,
-	})
-	d.server = &http.Server{Handler: d.api, ReadHeaderTimeout: 10 * time.Second, ConnContext: httpapi.WithPeer}
-	d.server.RegisterOnShutdown(end)
-	for _, l := range []net.Listener{d.outside, d.inside} {
-		go func() {
-			if err := d.server.Serve(l); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
-				d.failed <- err
-			}
-		}()
-	}
 	return nil
 }
 
@@ -171,7 +186,9 @@ func (d *Daemon) Stop() error {
 	defer d.gc.end()
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
-	_ = d.outside.Close() // and the socket file with it
+	if d.outside != nil {
+		_ = d.outside.Close() // and the socket file with it
+	}
 	d.Kernel.Sessions.WaitIdle(ctx, os.Getpid())
 	d.end() // a turn says that its kernel closed, as long as its client is connected
 	left, _ := ctx.Deadline()

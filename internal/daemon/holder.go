@@ -17,6 +17,21 @@ import (
 // be letting it go on.
 const stoppedAfter = 3 * time.Second
 
+// staysStopped reports whether the holder of a directory is stopped, and still is after
+// stoppedAfter.
+func staysStopped(ctx context.Context, dir statedir.Dir) bool {
+	ctx, cancel := context.WithTimeout(ctx, stoppedAfter)
+	defer cancel()
+	for peer.Stopped(dir.Holder()) {
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return true
+		}
+	}
+	return false
+}
+
 // unanswered is the error of a state directory that a process holds and does not serve.
 func unanswered(dir statedir.Dir) error {
 	pid := dir.Holder()

@@ -24,6 +24,7 @@ type Options struct {
 	Delay           time.Duration      // how long an appended record may wait for others; 0: 20 ms
 	Backlog         int                // bytes of records that may wait in memory; 0: 32 MiB
 	HoldLoss        bool               // a journal that lost records takes none before AcceptLoss
+	Hold            error              // why the journal takes no record at all; nil: it takes them
 }
 
 func (o Options) withDefaults() Options {
@@ -74,7 +75,9 @@ func Open(ctx context.Context, store Store, opts Options) (*Journal, error) {
 		waiters: sync.Pool{New: func() any { return newWaiter() }},
 	}
 	j.queue = newQueue(opts, w.head.seq)
-	if opts.HoldLoss && w.cut != nil && w.cut.Anchor > 0 {
+	if opts.Hold != nil {
+		j.queue.loss = opts.Hold
+	} else if opts.HoldLoss && w.cut != nil && w.cut.Anchor > 0 {
 		j.queue.loss = lossError(w.cut, opts.Anchor)
 	}
 	w.queue = j.queue

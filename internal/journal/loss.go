@@ -16,8 +16,9 @@ import (
 // so each start finds the same, and restoring the store ends it. The acceptance is a
 // record of the new epoch, whose opening names the head that the anchor had seen.
 
-// Loss says which records were lost, if nobody has accepted that yet; else nil.
-func (j *Journal) Loss() error {
+// Held says why the journal takes no record: records were lost and nobody has accepted
+// that yet, or Options.Hold. Nil: it takes them.
+func (j *Journal) Held() error {
 	j.queue.mu.Lock()
 	defer j.queue.mu.Unlock()
 	return j.queue.loss
@@ -26,6 +27,9 @@ func (j *Journal) Loss() error {
 // AcceptLoss lets the journal go on after a loss, and returns when note is on disk.
 // If it cannot be written, the loss is not accepted.
 func (j *Journal) AcceptLoss(ctx context.Context, note string) error {
+	if j.opts.Hold != nil {
+		return j.opts.Hold
+	}
 	loss := j.setLoss(nil)
 	if loss == nil {
 		return tool.Errorf("journal.AcceptLoss", tool.Conflict, "no loss of records waits to be accepted")

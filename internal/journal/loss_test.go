@@ -23,7 +23,7 @@ func TestLossIsHeldUntilItIsAccepted(t *testing.T) {
 	empty := &memory{}
 	for range 2 {
 		j = open(t, empty, opts)
-		if err := j.Loss(); err == nil || !strings.Contains(err.Error(), "record 7") {
+		if err := j.Held(); err == nil || !strings.Contains(err.Error(), "record 7") {
 			t.Fatalf("the loss: %v", err)
 		}
 		_, err := j.Commit(t.Context(), begun("d"))
@@ -41,7 +41,7 @@ func TestLossIsHeldUntilItIsAccepted(t *testing.T) {
 		ok(t, j.Close())
 	}
 	j = open(t, store, opts) // restored
-	ok(t, j.Loss())
+	ok(t, j.Held())
 	ok(t, j.Close())
 
 	j = open(t, empty, opts)
@@ -55,7 +55,7 @@ func TestLossIsHeldUntilItIsAccepted(t *testing.T) {
 	}
 	ok(t, j.Close())
 	j = open(t, empty, opts)
-	ok(t, j.Loss())
+	ok(t, j.Held())
 	ok(t, j.Close())
 }
 
@@ -68,7 +68,7 @@ func TestLossIsNotAcceptedWithoutARecord(t *testing.T) {
 	ok(t, j.Close())
 	j = open(t, &memory{failAppend: errFull}, opts)
 	isKind(t, j.AcceptLoss(t.Context(), "anna accepted it"), tool.Unavailable)
-	if j.Loss() == nil {
+	if j.Held() == nil {
 		t.Error("the loss counts as accepted")
 	}
 	_ = j.Close()

@@ -83,6 +83,8 @@ type parts struct {
 	tasks      *tasks.Runner
 	background *background.Group
 	user       string
+	key        string // the human's; "": nobody has a human's authority
+	held       error  // why nothing may be written; nil: all may
 	closeOnce  func() error
 }
 
@@ -93,7 +95,7 @@ func Open(ctx context.Context, cfg Config) (*Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := dir.Hold()
+	held, err := hold(dir, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +130,10 @@ func stateDir(path string) (statedir.Dir, error) {
 
 // openStores opens what keeps things.
 func (k *Kernel) openStores(ctx context.Context, cfg Config) (err error) {
-	// First of all, so that a directory of a newer Callgate is left as it was.
-	if k.database, err = openStorage(ctx, cfg.Storage, k.state.Dir); err != nil {
+	if err := k.openDatabase(ctx, cfg); err != nil {
 		return err
 	}
-	if k.vault, err = secret.Open(k.state.Secrets()); err != nil {
+	if err = k.openVault(cfg); err != nil {
 		return err
 	}
 	k.log = slog.New(k.vault.LogHandler(k.log.Handler()))
@@ -144,19 +145,16 @@ func (k *Kernel) openStores(ctx context.Context, cfg Config) (err error) {
 	}
 	k.Artifacts = artifact.New(k.database.Stores().Blobs)
 	k.Journal, err = journal.Open(ctx, k.database.Stores().Journal, journal.Options{
-		Anchor: k.state.Anchor(), KeyFile: k.state.JournalKey(), Kernel: version.Version, HoldLoss: true,
+		Anchor: k.state.Anchor(), KeyFile: k.state.JournalKey(), Kernel: version.Version, HoldLoss: true, Hold: k.held,
 	})
+	k.holdStores()
 	return err
 }
 
 // openGate makes the path of a call.
-func (k *Kernel) openGate(ctx context.Context, cfg Config) error {
-	key, err := k.state.HumanKey()
-	if err != nil {
-		return err
-	}
+func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 	k.Approvals = approval.New(k.database.Stores().Approvals, approval.Options{
-		Key: key, Kernel: os.Getpid(), Lineage: cfg.Lineage,
+		Key: k.key, Kernel: os.Getpid(), Lineage: cfg.Lineage,
 	})
 	k.Tokens = &Tokens{
 		store: token.NewStore(k.database.Stores().Documents), approvals: k.Approvals, askers: k.askers,
@@ -251,8 +249,9 @@ func (k *Kernel) recover(ctx context.Context, cfg Config) error {
 		CheckEdit: k.gate.CheckEdit, Settled: k.gate.RecordAnswer, Orphaned: k.recovery.Finish,
 		NewGrant: lasting.NewID, Remember: k.Grants.Remember,
 	})
-	if loss := k.Journal.Loss(); loss != nil {
-		k.log.Error("no call runs", "error", loss)
+	if reason := k.Journal.Held(); reason != nil {
+		k.opened()
+		k.log.Error("no call runs", "error", reason)
 		return nil // AcceptLoss goes on here
 	}
 	return k.goOn(ctx)
@@ -260,6 +259,7 @@ func (k *Kernel) recover(ctx context.Context, cfg Config) error {
 
 // goOn goes on with what an earlier process left: calls, approvals and tasks.
 func (k *Kernel) goOn(ctx context.Context) error {
+	k.sweep()
 	if err := k.recovery.Run(ctx); err != nil {
 		return err
 	}

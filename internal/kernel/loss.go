@@ -14,13 +14,17 @@ import (
 // one sentence each, with what to do.
 func (k *Kernel) Warnings() []string {
 	var list []string
-	if loss := k.Journal.Loss(); loss != nil {
-		list = append(list, sentence(loss))
+	if reason := k.Journal.Held(); reason != nil {
+		list = append(list, sentence(reason))
 	} else if err := k.Journal.Err(); err != nil {
 		list = append(list, sentence(err))
 	}
-	if d, ok := k.database.(interface{ Problem() error }); ok && d.Problem() != nil {
+	d, ok := k.database.(interface{ Problem() error })
+	if ok && d.Problem() != nil && !errors.Is(k.held, d.Problem()) {
 		list = append(list, sentence(d.Problem()))
+	}
+	if err := k.vault.Problem(); err != nil && tool.KindOf(err) != tool.Denied { // that one is among the exposed
+		list = append(list, "the secret store cannot be used: "+sentence(err))
 	}
 	return append(list, k.state.Exposed()...)
 }
@@ -45,7 +49,10 @@ func (k *Kernel) AcceptLoss(ctx context.Context, who approval.Credential) error 
 	if err := k.Approvals.HasPersonAuthority(who, k.askers(who)); err != nil {
 		return err
 	}
-	loss := k.Journal.Loss()
+	if k.held != nil {
+		return k.held
+	}
+	loss := k.Journal.Held()
 	if loss == nil {
 		return tool.Errorf("kernel.AcceptLoss", tool.Conflict, "the journal lost no records that nobody has accepted").
 			WithHint("callgate log verify checks all of it")

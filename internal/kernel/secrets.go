@@ -34,6 +34,9 @@ func (s *Secrets) Set(who approval.Credential, name string, value []byte) error 
 	if err := s.approvals.HasHumanAuthority(who); err != nil {
 		return err
 	}
+	if err := s.journal.Held(); err != nil {
+		return err // it could not be put on record
+	}
 	if err := s.vault.Set(name, value); err != nil {
 		return err
 	}
@@ -43,6 +46,9 @@ func (s *Secrets) Set(who approval.Credential, name string, value []byte) error 
 // Delete deletes a value.
 func (s *Secrets) Delete(who approval.Credential, name string) error {
 	if err := s.approvals.HasHumanAuthority(who); err != nil {
+		return err
+	}
+	if err := s.journal.Held(); err != nil {
 		return err
 	}
 	if err := s.vault.Delete(name); err != nil {

@@ -49,7 +49,8 @@ func openStorage(ctx context.Context, place string, dir statedir.Dir) (storage.D
 // openTrust opens what humans accepted of servers and apps.
 func (k *Kernel) openTrust(ctx context.Context) (*trust.Store, error) {
 	docs := k.database.Stores().Documents
-	if err := trust.Import(ctx, docs, filepath.Join(k.state.Servers(), "trust.json")); err != nil {
+	err := trust.Import(ctx, docs, filepath.Join(k.state.Servers(), "trust.json"))
+	if err != nil && k.Journal.Held() == nil { // the next start that may write imports it
 		return nil, err
 	}
 	return trust.NewStore(docs), nil

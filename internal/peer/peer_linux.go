@@ -31,8 +31,10 @@ func of(c *net.UnixConn) (Peer, bool) {
 
 // stat returns the fields of /proc/pid/stat that follow the command's name,
 // which may itself hold spaces and parentheses.
-func stat(pid int) ([][]byte, bool) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+func stat(pid int) ([][]byte, bool) { return statAt(fmt.Sprintf("/proc/%d/stat", pid)) }
+
+func statAt(path string) ([][]byte, bool) {
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, false
 	}

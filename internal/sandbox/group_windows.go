@@ -62,8 +62,5 @@ func (g *group) finish(string) {
 	windows.CloseHandle(g.job)
 }
 
-// isOurs is always true: the temporary folder is the user's own here.
-func isOurs(os.FileInfo) bool { return true }
-
 // groupExit reads how a process ended.
 func groupExit(state *os.ProcessState) Exit { return Exit{Code: state.ExitCode()} }

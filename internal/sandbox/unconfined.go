@@ -4,17 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"io/fs"
 	"os"
 	"os/exec"
-	"path"
-	"path/filepath"
-	"strconv"
-	"strings"
-	"sync"
-	"syscall"
 	"time"
 
+	"callgate/internal/tempdir"
 	"callgate/tool"
 )
 
@@ -72,14 +66,9 @@ func (s *Spec) runUnconfined(ctx context.Context) (Exit, error) {
 	return exit, nil
 }
 
-// tempPrefix begins the name of a run's temporary folder; then come the number
-// of the process that made it, and a number of its own.
-const tempPrefix = "callgate-run-"
-
 // newTemp makes a temporary folder.
 func newTemp() (string, error) {
-	clearOld()
-	dir, err := os.MkdirTemp("", tempPrefix+strconv.Itoa(os.Getpid())+"-")
+	dir, err := tempdir.Make("run")
 	if err != nil {
 		return "", &tool.Error{
 			Op: "sandbox.Run", Kind: tool.Unavailable, Message: "no temporary folder could be made", Err: err,
@@ -89,48 +78,5 @@ func newTemp() (string, error) {
 	return dir, nil
 }
 
-// clearOld removes, once, the temporary folders of processes that were killed
-// before they could remove them. A process in a container of its own looks like
-// one that has ended, so young folders are left alone, and so are those of other
-// users: their names are no proof of who made them.
-var clearOld = sync.OnceFunc(func() {
-	const young = time.Hour
-	names, _ := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*"))
-	for _, name := range names {
-		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(name), tempPrefix), "-")
-		pid, err := strconv.Atoi(number)
-		info, err2 := os.Lstat(name)
-		if err != nil || err2 != nil || !info.IsDir() || !isOurs(info) || time.Since(info.ModTime()) < young {
-			continue
-		}
-		if p, err := os.FindProcess(pid); err != nil || errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
-			removeAll(name)
-		}
-	}
-})
-
-// removeAll removes a folder, whatever modes the run left. It changes modes only
-// inside the folder: a link that somebody puts there leads nowhere else.
-func removeAll(dir string) {
-	if os.RemoveAll(dir) == nil {
-		return
-	}
-	if info, err := os.Lstat(dir); err != nil || !info.IsDir() || os.Chmod(dir, 0o700) != nil {
-		return
-	}
-	if root, err := os.OpenRoot(dir); err == nil {
-		makeRemovable(root, ".")
-		root.Close()
-	}
-	os.RemoveAll(dir)
-}
-
-// makeRemovable gives every folder below one a mode in which it can be emptied.
-func makeRemovable(root *os.Root, dir string) {
-	entries, _ := fs.ReadDir(root.FS(), dir)
-	for _, e := range entries {
-		if sub := path.Join(dir, e.Name()); e.IsDir() && root.Chmod(sub, 0o700) == nil {
-			makeRemovable(root, sub)
-		}
-	}
-}
+// removeAll removes a folder, whatever modes the run left.
+func removeAll(dir string) { tempdir.Remove(dir) }

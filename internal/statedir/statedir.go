@@ -109,7 +109,8 @@ func (d Dir) insideSocket() string { return filepath.Join(string(d), "kernel.soc
 // Held is a state directory that this process holds.
 type Held struct {
 	Dir
-	lock *os.File
+	lock     *os.File // nil: it cannot be written, and has no lock
+	readOnly error    // why it is only read; nil: it is written too
 }
 
 // Hold takes the directory, and makes it when it is absent. If another process
@@ -138,7 +139,7 @@ func (d Dir) Hold() (*Held, error) {
 	if _, err := f.WriteAt([]byte(number), 0); err == nil {
 		_ = f.Truncate(int64(len(number)))
 	}
-	return &Held{d, f}, nil
+	return &Held{Dir: d, lock: f}, nil
 }
 
 // Make makes the directory if it is absent. It is Denied, before anything is
@@ -244,7 +245,12 @@ func (d Dir) Holder() int {
 // Release releases the directory. The lock is given up before its file is closed:
 // a process that is being started has a copy of the file for a moment, which would
 // hold the lock.
-func (h *Held) Release() error { return errors.Join(unlockFile(h.lock), h.lock.Close()) }
+func (h *Held) Release() error {
+	if h.lock == nil {
+		return nil
+	}
+	return errors.Join(unlockFile(h.lock), h.lock.Close())
+}
 
 // Socket returns the path of the socket on which this process listens, or will.
 func (h *Held) Socket() string { return h.newSocket() }

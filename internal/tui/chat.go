@@ -152,6 +152,8 @@ func (c *chat) route(msg tea.Msg) tea.Cmd {
 		}
 	case turnMsg:
 		return c.view.take(msg)
+	case noticeMsg:
+		c.view.note(string(msg))
 	case tickMsg:
 		return c.tick(msg)
 	case locksMsg:

@@ -67,6 +67,9 @@ type Options struct {
 	// ReadFile reads the file that a call would change, for a preview. Nil: the
 	// preview shows the new content only.
 	ReadFile func(path string) ([]byte, error)
+	// Notices is told where notices are shown as long as the screen is: what is written
+	// beside it would garble it. It is told nil when the screen is gone. Nil: there are none.
+	Notices func(show func(text string))
 }
 
 // Screen is the terminal. The zero value is the process's own.
@@ -76,6 +79,9 @@ type Screen struct {
 	Environment []string // default the process's own
 	NoColor     bool
 }
+
+// noticeMsg is a notice that belongs to no turn.
+type noticeMsg string
 
 // closeTimeout bounds how long the chat waits for a conversation to close.
 const closeTimeout = 8 * time.Second
@@ -94,7 +100,12 @@ func Run(ctx context.Context, o Options, s Screen) error {
 		defer cancel()
 		_ = c.conv.Close(closing)
 	}()
-	_, err = tea.NewProgram(c, s.options(running)...).Run()
+	program := tea.NewProgram(c, s.options(running)...)
+	if o.Notices != nil {
+		o.Notices(func(text string) { program.Send(noticeMsg(text)) })
+		defer o.Notices(nil)
+	}
+	_, err = program.Run()
 	switch {
 	case ctx.Err() != nil:
 		return &tool.Error{Op: "tui.Run", Kind: tool.Cancelled, Message: "the chat was ended", Err: context.Cause(ctx)}

@@ -19,6 +19,7 @@ import (
 	"callgate/internal/peer"
 	"callgate/internal/protocol"
 	"callgate/internal/statedir"
+	"callgate/internal/tempdir"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -157,7 +158,7 @@ func (b *bridge) cache(s *serving, c protocol.MCPClient) *relay.Cache {
 // replaceOldKernel replaces a kernel in the background that another version of
 // this program started. The old kernel finishes its calls first.
 func (b *bridge) replaceOldKernel(ctx context.Context, dir statedir.Dir, spawn func() error) error {
-	c := client.New(client.Options{Dial: client.Unix(dir.Socket())})
+	c := client.New(client.Options{Dial: client.Unix(dir.Socket()), Kernel: command.KernelProcess(dir)})
 	defer c.Close()
 	limited, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
@@ -187,7 +188,7 @@ func (b *bridge) privateKernel(ctx context.Context) (*serving, error) {
 		state = b.Getenv("CALLGATE_STATE")
 	}
 	if state == "" {
-		dir, err := os.MkdirTemp("", "callgate-private-")
+		dir, err := tempdir.Make("private")
 		if err != nil {
 			return nil, &tool.Error{Op: "cli", Kind: tool.Failed, Err: err,
 				Message: "no folder can be made for a private kernel"}

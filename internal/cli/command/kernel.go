@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"callgate/internal/client"
@@ -23,6 +24,17 @@ type Kernel struct {
 	end       func() error
 	warnings  func() []string // of a kernel in this process; nil: its status says them
 	proved    bool            // a person has typed a code
+	screen    atomic.Pointer[func(string)]
+}
+
+// ShowNotices has notices shown elsewhere than on standard error: on the screen of a
+// chat, which they would garble. Nil: on standard error again.
+func (k *Kernel) ShowNotices(show func(text string)) {
+	if show == nil {
+		k.screen.Store(nil)
+		return
+	}
+	k.screen.Store(&show)
 }
 
 // InProcess reports whether the kernel ends with this command.
@@ -39,7 +51,13 @@ func (e *Env) handshake(ctx context.Context, k *Kernel, o client.Options, key bo
 			return err
 		}
 	}
-	o.Kernel, o.Say = KernelProcess(k.dir), func(text string) { e.Status("callgate: %s", text) }
+	o.Kernel, o.Say = KernelProcess(k.dir), func(text string) {
+		if show := k.screen.Load(); show != nil {
+			(*show)(text)
+			return
+		}
+		e.Status("callgate: %s", text)
+	}
 	k.Client = client.New(o)
 	if k.inProcess() && k.warnings != nil {
 		e.warn(k.warnings())

@@ -87,6 +87,7 @@ func (c *chat) onScreen(ctx context.Context) error {
 		}
 		return tui.Run(ctx, tui.Options{
 			Kernel: k.Client, Resume: from, By: c.UserName(), Now: c.Now, ReadFile: readSmall,
+			Notices: k.ShowNotices,
 			Open: func(ctx context.Context, resume string) (tui.OpenConversation, error) {
 				t, err := k.OpenConversation(ctx, protocol.OpenConversation{OpenSession: open, Resume: resume})
 				if err != nil {

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 
+	"callgate/internal/tempdir"
 	"callgate/tool"
 )
 
@@ -24,7 +25,7 @@ type Editor struct {
 // that has the text meanwhile, and it is removed afterwards.
 func (e Editor) Edit(ctx context.Context, text []byte) ([]byte, error) {
 	const op = "dialog.Edit"
-	folder, err := os.MkdirTemp("", "callgate-edit-")
+	folder, err := tempdir.Make("edit")
 	if err != nil {
 		return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the file to edit cannot be made", Err: err}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"callgate/internal/sandbox"
+	"callgate/internal/tempdir"
 )
 
 // refused says what a missing sandbox means.
@@ -54,7 +55,7 @@ func Sandbox(ctx context.Context) []Check {
 func tryCommand(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
-	workspace, err := os.MkdirTemp("", "callgate-doctor-")
+	workspace, err := tempdir.Make("doctor")
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"callgate/internal/client"
 	"callgate/internal/daemon"
 	"callgate/internal/daemon/logfile"
+	"callgate/internal/peer"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -62,6 +64,9 @@ func (u *up) run(ctx context.Context, _ []string) error {
 		start = daemon.StartBackground
 	}
 	d, err := start(ctx, daemon.Config{State: dir.String(), Tools: u.Tools, Log: log, UserFile: u.UserFile()})
+	if tool.KindOf(err) == tool.Conflict && peer.Stopped(dir.Holder()) {
+		return cmp.Or(daemon.Unserved(dir), err) // whoever uses it as a client would wait
+	}
 	if err != nil {
 		return err
 	}

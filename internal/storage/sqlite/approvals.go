@@ -27,6 +27,9 @@ func (s *approvalStore) Create(ctx context.Context, r approval.Request) error {
 	if err != nil {
 		return &tool.Error{Op: op, Kind: tool.Invalid, Message: "the request cannot be written", Err: err}
 	}
+	if err := s.db.refuses(); err != nil {
+		return err
+	}
 	const insert = "INSERT INTO approvals (id, state, request) VALUES (?, ?, ?)"
 	_, err = s.db.write.ExecContext(ctx, insert, r.ID, string(r.State), text)
 	if err = convertError(op, err); tool.KindOf(err) == tool.Conflict {
@@ -112,6 +115,9 @@ func (s *approvalStore) Settle(
 		if text, err = json.Marshal(answer); err != nil {
 			return false, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the answer cannot be written", Err: err}
 		}
+	}
+	if err := s.db.refuses(); err != nil {
+		return false, err
 	}
 	const update = "UPDATE approvals SET state = ?, answer = coalesce(?, answer) WHERE id = ? AND state = ?"
 	given := sql.Null[[]byte]{V: text, Valid: text != nil}

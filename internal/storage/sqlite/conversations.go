@@ -27,6 +27,9 @@ func (s *conversationStore) Create(ctx context.Context, info history.Info) error
 	if err != nil {
 		return &tool.Error{Op: op, Kind: tool.Invalid, Message: "the conversation cannot be written", Err: err}
 	}
+	if err := s.db.refuses(); err != nil {
+		return err
+	}
 	const insert = "INSERT INTO conversations (id, updated, last, info) VALUES (?, ?, 0, ?)"
 	_, err = s.db.write.ExecContext(ctx, insert, info.ID, info.Updated.UnixNano(), text)
 	if err = convertError(op, err); tool.KindOf(err) == tool.Conflict {

@@ -33,7 +33,8 @@ type DB struct {
 	tasks         *taskStore
 	documents     *documentStore
 	blobs         *artifact.Folder
-	problem       error // why only one connection is open; nil: all are
+	problem       error        // why only one connection is open; nil: all are
+	held          func() error // why nothing is written; nil: all is
 }
 
 var _ storage.Driver = (*DB)(nil)
@@ -126,13 +127,12 @@ func open(ctx context.Context, path string, alone bool) (db *DB, err error) {
 	if err = migrate(ctx, db.write); err != nil {
 		return db, err
 	}
-	db.rows = &rowStore{db: db}
-	db.approvals = &approvalStore{db: db}
-	db.conversations = &conversationStore{db: db}
-	db.tasks = &taskStore{db: db}
-	db.documents = &documentStore{db: db}
-	db.blobs = artifact.NewFolder(filepath.Join(filepath.Dir(path), "artifacts"))
-	return db, nil
+	return newDB(path, db.read, db.write), nil
+}
+
+// newBlobs is the folder of payloads beside a database.
+func newBlobs(path string) *artifact.Folder {
+	return artifact.NewFolder(filepath.Join(filepath.Dir(path), "artifacts"))
 }
 
 // source is the data source name of the file with these pragmas. Transactions
@@ -179,6 +179,9 @@ func (db *DB) Close() error {
 
 // transact runs f in one transaction of the writer.
 func (db *DB) transact(ctx context.Context, f func(*sql.Tx) error) error {
+	if err := db.refuses(); err != nil {
+		return err
+	}
 	tx, err := db.write.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -195,6 +198,9 @@ func (db *DB) transact(ctx context.Context, f func(*sql.Tx) error) error {
 // order. What is written before a call is therefore as safe as the record that
 // the call began.
 func (db *DB) transactNoSync(ctx context.Context, f func(*sql.Tx) error) (err error) {
+	if err := db.refuses(); err != nil {
+		return err
+	}
 	conn, err := db.write.Conn(ctx)
 	if err != nil {
 		return err

@@ -185,6 +185,9 @@ func notHeld(ctx context.Context, tx *sql.Tx, id string, fence uint64) error {
 // Prune deletes tasks that nobody waits for.
 func (s *taskStore) Prune(ctx context.Context, endedBefore time.Time) (int, error) {
 	const op = "sqlite.Prune"
+	if err := s.db.refuses(); err != nil {
+		return 0, err
+	}
 	const remove = "DELETE FROM tasks WHERE ended > 0 AND ended < ? AND NOT (" + owed + ")"
 	done, err := s.db.write.ExecContext(ctx, remove, endedBefore.UnixNano())
 	if err != nil {

@@ -196,6 +196,9 @@ func (s *rowStore) Drop(ctx context.Context, summary journal.PruneSummary) error
 	if err != nil {
 		return &tool.Error{Op: op, Kind: tool.Invalid, Message: "the summary cannot be written", Err: err}
 	}
+	if err := s.db.refuses(); err != nil {
+		return err
+	}
 	last := number(summary.LastSeq)
 	const insert = "INSERT INTO drops (last_seq, summary) VALUES (?, ?)"
 	if _, err := s.db.write.ExecContext(ctx, insert, last, text); err != nil {

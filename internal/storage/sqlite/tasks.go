@@ -38,6 +38,9 @@ func (s *taskStore) Create(ctx context.Context, t task.Task) (task.Task, bool, e
 	if err != nil {
 		return task.Task{}, false, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the task cannot be written", Err: err}
 	}
+	if err := s.db.refuses(); err != nil {
+		return task.Task{}, false, err
+	}
 	now := time.Now()
 	if t.RunAt.IsZero() {
 		t.RunAt = now

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"callgate/internal/module/git/gitconfig"
+	"callgate/internal/tempdir"
 	"callgate/tool"
 )
 
@@ -80,7 +81,7 @@ func (g *Runner) baseDir() (string, error) {
 	if g.base != "" {
 		return g.base, nil
 	}
-	dir, err := os.MkdirTemp("", "callgate-git-")
+	dir, err := tempdir.Make("git")
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}

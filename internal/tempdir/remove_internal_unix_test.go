@@ -1,6 +1,6 @@
 //go:build unix
 
-package sandbox
+package tempdir
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 
 // A folder is removed whatever modes it was left with, and nothing outside of it
 // changes.
-func TestRemoveAll(t *testing.T) {
+func TestRemove(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	dir := filepath.Join(t.TempDir(), "dir")
 	for _, path := range []string{outside, filepath.Join(dir, "a", "b")} {
@@ -26,7 +26,7 @@ func TestRemoveAll(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	removeAll(dir)
+	Remove(dir)
 	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
 		t.Errorf("it is still there: %v", err)
 	}
