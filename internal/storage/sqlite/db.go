@@ -35,6 +35,7 @@ type DB struct {
 	blobs         *artifact.Folder
 	problem       error        // why only one connection is open; nil: all are
 	held          func() error // why nothing is written; nil: all is
+	place         place
 }
 
 var _ storage.Driver = (*DB)(nil)
@@ -127,7 +128,13 @@ func open(ctx context.Context, path string, alone bool) (db *DB, err error) {
 	if err = migrate(ctx, db.write); err != nil {
 		return db, err
 	}
-	return newDB(path, db.read, db.write), nil
+	place, err := newPlace(path)
+	if err != nil {
+		return db, err
+	}
+	opened := newDB(path, db.read, db.write)
+	opened.place = place
+	return opened, nil
 }
 
 // newBlobs is the folder of payloads beside a database.

@@ -89,8 +89,10 @@ func (db *DB) Hold(reason func() error) { db.held = reason }
 
 // refuses says why nothing may be written now, or nil.
 func (db *DB) refuses() error {
-	if db.held == nil {
-		return nil
+	if db.held != nil {
+		if err := db.held(); err != nil {
+			return err
+		}
 	}
-	return db.held()
+	return db.place.check()
 }
