@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -30,7 +31,14 @@ func inOneAnswer(t *testing.T, s *session.Session, done func(int, *tool.Result),
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
-	results := s.CallAll(ctx, requests, done)
+	var mu sync.Mutex
+	results := s.CallAll(ctx, requests, func(i int, r *tool.Result) {
+		mu.Lock()
+		defer mu.Unlock()
+		if done != nil {
+			done(i, r)
+		}
+	})
 	for i, r := range results {
 		if r.Status != tool.Success {
 			t.Errorf("%s: %s", calls[i], r.Summary)
