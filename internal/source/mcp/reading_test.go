@@ -81,12 +81,15 @@ func withoutFields(t *testing.T, raw json.RawMessage, fields ...string) string {
 func TestReadingNeedsAName(t *testing.T) {
 	t.Parallel()
 	_, byName := refreshed(t, local("normal"), mcp.Options{})
-	for _, c := range []struct{ name, args string }{
-		{"resources", `{}`}, {"resources", `{"uri":7}`}, {"resources", ``}, {"prompts", `{"arguments":{}}`},
-		{"prompts", `{"name":"greet","arguments":{"who":7}}`},
+	for _, c := range []struct{ name, args, says string }{
+		{"resources", `{}`, "mcp_actor.resources does not say what to read"},
+		{"resources", `{"uri":7}`, "uri must be text, and is a number"},
+		{"resources", ``, "do not fit mcp_actor.resources"},
+		{"prompts", `{"arguments":{}}`, "mcp_actor.prompts does not say what to read"},
+		{"prompts", `{"name":"greet","arguments":{"who":7}}`, "must be text, and is a number"},
 	} {
 		_, err := call(t.Context(), byName[c.name], c.args)
-		expectError(t, err, tool.Invalid, "mcp_actor."+c.name, "what to read")
+		expectError(t, err, tool.Invalid, c.says)
 	}
 }
 
