@@ -125,7 +125,7 @@ func TestStartProblems(t *testing.T) {
 				t.Fatalf("%s%s", out, errs)
 			}
 			c.damage(t, state)
-			for _, args := range [][]string{{"log", "tail"}, {"log", "doubts"}, {"sessions", "list"}} {
+			for _, args := range [][]string{{"log", "tail"}, {"log", "doubts"}, {"sessions", "list"}, {"grants", "list"}} {
 				code, out, errs := inProcess(t, state, "", args...)
 				expect(t, args, c.reads, code, out, errs, c.says)
 			}

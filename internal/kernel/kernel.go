@@ -158,12 +158,12 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 	})
 	k.Tokens = &Tokens{
 		store: token.NewStore(k.database.Stores().Documents), approvals: k.Approvals, askers: k.askers,
-		journal: k.Journal, user: k.user,
+		journal: k.Journal, user: k.user, unread: unreadCause(k.database),
 	}
 	k.Secrets = &Secrets{vault: k.vault, approvals: k.Approvals, journal: k.Journal, user: k.user}
 	k.Grants, err = grants.Open(ctx, grants.Options{
 		Documents: k.database.Stores().Documents, Approvals: k.Approvals, Journal: k.Journal, Secrets: k.vault,
-		User: k.user, Log: k.log, Askers: k.askers,
+		User: k.user, Log: k.log, Askers: k.askers, Unread: unreadCause(k.database),
 	})
 	if err != nil {
 		return err

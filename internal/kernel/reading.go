@@ -5,6 +5,7 @@ import (
 
 	"callgate/internal/secret"
 	"callgate/internal/statedir"
+	"callgate/internal/storage"
 	"callgate/internal/storage/sqlite"
 	"callgate/internal/storage/unread"
 	"callgate/internal/tempdir"
@@ -74,8 +75,8 @@ func (k *Kernel) openVault(cfg Config) (err error) {
 	if k.held == nil {
 		k.held = err
 	}
-	k.vault, err = secret.Open("")
-	return err
+	k.vault = secret.Unusable(err)
+	return nil
 }
 
 // openReading opens a database that cannot be written.
@@ -89,6 +90,15 @@ func (k *Kernel) holdStores() {
 	if d, ok := k.database.(interface{ Hold(func() error) }); ok {
 		d.Hold(k.Journal.Held)
 	}
+}
+
+// unreadCause says why the database of a kernel that only reads cannot be read; nil: it
+// can.
+func unreadCause(d storage.Driver) error {
+	if u, ok := d.(*unread.Driver); ok {
+		return u.Problem()
+	}
+	return nil
 }
 
 // sweep removes the temporary folders of processes that were killed.

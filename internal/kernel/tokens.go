@@ -24,6 +24,7 @@ type Tokens struct {
 	askers    func(approval.Credential) []approval.Requester
 	journal   *journal.Journal
 	user      string
+	unread    error // why none can be read; nil: they can
 
 	mu       sync.Mutex
 	onRevoke []func(id string)
@@ -50,6 +51,9 @@ func (t *Tokens) Create(ctx context.Context, who approval.Credential, want token
 func (t *Tokens) List(ctx context.Context, who approval.Credential) ([]token.Token, error) {
 	if err := t.approvals.HasHumanAuthority(who); err != nil {
 		return nil, err
+	}
+	if t.unread != nil {
+		return nil, t.unread
 	}
 	return t.store.List(ctx)
 }

@@ -34,6 +34,8 @@ type Vault struct {
 	store *store   // nil: none
 	ring  keyStore // nil: none
 
+	unusable error // why there is no store
+
 	reading sync.Mutex // one goroutine at a time reads the store; taken before mu
 	mu      sync.RWMutex
 	current *storeSnapshot    // the store, as last read; nil: not yet
@@ -51,6 +53,14 @@ type Vault struct {
 // A store that is damaged, or that others may read, is an error. A store whose
 // keyring is locked is not: its names have no value until the keyring is open.
 func Open(path string) (*Vault, error) { return openWith(path, systemKeyring()) }
+
+// Unusable makes a vault over the environment, in the place of one whose store cannot
+// be used: what was stored is answered with the cause, never with "there is none".
+func Unusable(cause error) *Vault {
+	v, _ := openWith("", nil) // without a store nothing can fail
+	v.unusable = cause
+	return v
+}
 
 func openWith(path string, r keyStore) (*Vault, error) {
 	const op = "secret.Open"
@@ -271,6 +281,9 @@ type Info struct {
 // that are named like one and that the store does not override. A keyring does
 // not list what it holds.
 func (v *Vault) List() ([]Info, error) {
+	if v.unusable != nil {
+		return nil, v.unusable
+	}
 	if err := v.refresh("secret.List"); err != nil {
 		return nil, err
 	}

@@ -23,7 +23,11 @@ func (a *grantRoutes) routes() map[string]route {
 }
 
 func (a *grantRoutes) grants(w http.ResponseWriter, _ *http.Request) error {
-	return answer(w, wire.List(a.kernel.Grants.List(), wire.Grant))
+	all, err := a.kernel.Grants.All()
+	if err != nil {
+		return err
+	}
+	return answer(w, wire.List(all, wire.Grant))
 }
 
 func (a *grantRoutes) grant(w http.ResponseWriter, r *http.Request) error {

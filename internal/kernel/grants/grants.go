@@ -17,7 +17,7 @@ import (
 	"callgate/internal/secret"
 )
 
-// Options is what Grants need of the kernel. All fields are required.
+// Options is what Grants need of the kernel. All fields but Unread are required.
 type Options struct {
 	Documents document.Store
 	Approvals *approval.Queue
@@ -27,6 +27,8 @@ type Options struct {
 	Log       *slog.Logger
 	// Askers are the open sessions that no person opened: none of them may make a grant.
 	Askers func(approval.Credential) []approval.Requester
+	// Unread is why the documents cannot be read; nil: they can.
+	Unread error
 }
 
 // Grants are the kernel's lasting grants. Make them with Open.
@@ -45,6 +47,14 @@ func Open(ctx context.Context, o Options) (*Grants, error) {
 		o.Log.Warn("a lasting grant is left out", "error", problem)
 	}
 	return &Grants{store, o}, nil
+}
+
+// All returns the grants, or why they cannot be read.
+func (g *Grants) All() ([]lasting.Grant, error) {
+	if g.opt.Unread != nil {
+		return nil, g.opt.Unread
+	}
+	return g.List(), nil
 }
 
 // Remember keeps the yes of a request that was just approved; the queue calls it.
