@@ -19,7 +19,8 @@ import (
 type forwarded struct {
 	mu      sync.Mutex // the request may still be sent when its answer comes
 	scanner messagescan.Scanner
-	id      string // of the request; "" if it has none
+	count   int    // of the messages in it
+	id      string // of the request, or of a call among several; "" if it has none
 	method  string
 	sent    []byte // what was sent, if it is not large
 	large   bool
@@ -29,12 +30,14 @@ type forwarded struct {
 // maxAgain bounds a request that is sent again.
 const maxAgain = 64 << 10
 
+const toolsCall = "tools/call"
+
 // mayResend returns the body of a request that may be sent to the next kernel: one
-// that calls no tool only reads.
+// that calls no tool only reads. Several at once are not sent again.
 func (f *forwarded) mayResend() ([]byte, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.sent, f.whole && !f.large && f.method != "" && f.method != `"tools/call"`
+	return f.sent, f.whole && !f.large && f.count == 1 && f.method != "" && f.method != toolsCall
 }
 
 // sender sends a request, and once more if its kernel was just ending.
@@ -61,7 +64,8 @@ func (s sender) RoundTrip(r *http.Request) (*http.Response, error) {
 func (f *forwarded) read(p []byte, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.scanner.Write(p)
+	// The scanner reads lines; a body is one, however it is written.
+	f.scanner.Write(bytes.ReplaceAll(p, []byte("\n"), []byte(" ")))
 	f.whole = f.whole || err == io.EOF
 	if f.large = f.large || len(f.sent)+len(p) > maxAgain; f.large {
 		f.sent = nil
@@ -78,14 +82,19 @@ func (f *forwarded) asked() (id string, isCall bool) {
 	if !json.Valid([]byte(f.id)) {
 		return "null", false
 	}
-	return f.id, f.method == `"tools/call"`
+	return f.id, f.method == toolsCall
 }
 
 func newForwarded() *forwarded {
 	f := &forwarded{}
 	f.scanner.Message = func(m *messagescan.Message) {
-		if m.HasMethod && m.ID.String() != "" {
-			f.id, f.method = m.ID.String(), m.Method.String()
+		f.count++
+		var method string // a name may be written in many ways
+		if !m.HasMethod || m.ID.String() == "" || json.Unmarshal([]byte(m.Method.String()), &method) != nil {
+			return
+		}
+		if f.method != toolsCall {
+			f.id, f.method = m.ID.String(), method
 		}
 	}
 	return f

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"callgate/internal/client"
@@ -67,4 +68,64 @@ func TestFrontAnswersWhileItIsAsked(t *testing.T) {
 	if err != nil || !strings.Contains(string(rest), "data: firstlater <nil>") {
 		t.Errorf("it ends with %q, %v", rest, err)
 	}
+}
+
+// A call that was sent to a kernel which went away is not sent again, however it is
+// written, and is in doubt. What only reads is asked of the next kernel.
+func TestCallIsForwardedOnce(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools\/call","params":{}}`,
+		"{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 1,\n  \"method\": \"tools/call\"\n}",
+		`[{"jsonrpc":"2.0","id":1,"method":"tools/call"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`,
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":\n{\"id\":2,\"method\":\"ping\"}\n}",
+		`{"jsonrpc":"2.0","id":1,"method":"tools\/list"}`,
+	} {
+		var asked atomic.Int32
+		kernel := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			if asked.Add(1) == 1 {
+				panic(http.ErrAbortHandler) // it goes away
+			}
+			fmt.Fprint(w, "the next kernel")
+		}))
+		defer kernel.Close()
+		resp, err := http.Post(front(t, kernel)+"/mcp", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		want, times := "the next kernel", int32(2)
+		if !strings.Contains(body, "list") {
+			want, times = "in_doubt", 1
+		}
+		if n := asked.Load(); n != times || !strings.Contains(string(got), want) {
+			t.Errorf("%s\nis sent %d times, and answered with %s", body, n, got)
+		}
+	}
+}
+
+// front serves clients over HTTP in front of a kernel, and returns its address.
+func front(t *testing.T, kernel *httptest.Server) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan error, 1)
+	go func() {
+		over <- client.ServeMCP(ctx, l, protocol.MCPHTTPClient{}, func(ctx context.Context) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", kernel.Listener.Addr().String())
+		}, client.Watched{})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-over; err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + l.Addr().String()
 }

@@ -107,22 +107,26 @@ func (c *Cache) prune() {
 
 // answerFromCache has a request answered from the cache, if the kernel does not answer
 // it soon.
-func (r *relay) answerFromCache(of *request) {
+func (r *relay) answerFromCache(of *request, l *line) {
 	if r.Cache == nil || of.method != initialize && of.method != toolsList {
 		return
 	}
+	var opened *known
+	if of.method == initialize {
+		opened = r.Cache.open(l)
+	}
 	r.mu.Lock()
 	if of.method == initialize {
-		r.known = r.Cache.open(of.line)
+		r.known = opened
 	}
-	known := r.known
+	var was cached // an answer of the kernel may replace it at any time
+	if r.known != nil {
+		was = r.known.was
+	}
 	r.mu.Unlock()
-	if known == nil {
-		return
-	}
-	result := known.was.Tools
+	result := was.Tools
 	if of.method == initialize {
-		result = known.was.Initialize
+		result = was.Initialize
 	}
 	if len(result) > 0 {
 		time.AfterFunc(cmp.Or(r.Cache.After, cacheAfter), func() { r.fromCache(of, result) })

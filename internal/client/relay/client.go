@@ -144,9 +144,10 @@ func (r *relay) request(l *line, m message) {
 	}
 	r.client.learn(l, m)
 	of := r.table.add(l, false)
+	o := outgoing{line: l, edits: of.edits, of: of}
 	r.mu.Unlock()
-	r.answerFromCache(of)
-	r.send(outgoing{line: l, edits: of.edits, of: of})
+	r.answerFromCache(of, l)
+	r.send(o)
 }
 
 // learn keeps what the next kernel must be told.

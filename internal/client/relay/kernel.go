@@ -10,6 +10,7 @@ func (r *relay) fromKernel(k *link, l *line) {
 	switch {
 	case l.tooLong:
 		r.oversized(l)
+	case l.cut && len(l.found) != 1: // the kernel was killed while it wrote: the next one is asked
 	case len(l.found) != 1:
 		r.sayLine(l)
 	default:

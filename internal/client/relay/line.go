@@ -23,6 +23,7 @@ type line struct {
 	pieces  [][]byte // nothing, if it is too long
 	size    int
 	tooLong bool
+	cut     bool // the stream ended before the line did
 	found   []message
 }
 
@@ -114,6 +115,7 @@ func (r *lineReader) read() (*line, error) {
 			continue
 		}
 		if err != nil && l.size > 0 {
+			l.cut = true
 			r.scanner.Write([]byte{'\n'})
 			l.add([]byte{'\n'}, r.limit)
 		}

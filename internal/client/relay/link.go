@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -208,6 +209,7 @@ func (r *relay) fail(err error) {
 func (r *relay) introduce(k *link) error {
 	r.mu.Lock()
 	c := r.client
+	c.subscriptions = maps.Clone(c.subscriptions) // the client may add to them meanwhile
 	if c.initialize == nil || !c.answered {
 		r.mu.Unlock()
 		return nil // the client introduces itself
@@ -246,8 +248,9 @@ func (r *relay) ask(k *link, l *line, answer func(*line)) {
 	of := r.table.add(l, true)
 	of.answer = answer
 	r.table.sent(of, k)
+	o := outgoing{line: l, edits: of.edits}
 	r.mu.Unlock()
-	k.write(outgoing{line: l, edits: of.edits})
+	k.write(o)
 }
 
 func endedAtOnce(k *link) error {

@@ -77,13 +77,20 @@ type kernel struct {
 // conn is the bridge's end.
 type conn struct {
 	io.Reader
-	to  *stream
-	end func()
+	to     *stream
+	end    func()
+	before func([]byte) // a write; may be nil
 }
 
-func (c conn) Write(p []byte) (int, error) { return c.to.Write(p) }
-func (c conn) CloseWrite() error           { return c.to.Close() }
-func (c conn) Close() error                { c.end(); return nil }
+func (c conn) Write(p []byte) (int, error) {
+	if c.before != nil {
+		c.before(p)
+	}
+	return c.to.Write(p)
+}
+
+func (c conn) CloseWrite() error { return c.to.Close() }
+func (c conn) Close() error      { c.end(); return nil }
 
 // world has a bridge between a test's client and its kernels.
 type world struct {
@@ -99,12 +106,14 @@ type world struct {
 	refuse   error // instead of a connection
 	forgets  bool  // its kernels read no numbers
 	attempts int
+
+	beforeWrite func([]byte) // to the next kernel
 }
 
 func (w *world) connect(_ context.Context, resent uint64) (*relay.Kernel, error) {
 	w.mu.Lock()
 	w.attempts++
-	refuse, forgets := w.refuse, w.forgets
+	refuse, forgets, before := w.refuse, w.forgets, w.beforeWrite
 	w.mu.Unlock()
 	if refuse != nil {
 		return nil, refuse
@@ -112,7 +121,7 @@ func (w *world) connect(_ context.Context, resent uint64) (*relay.Kernel, error)
 	in, out := newStream(), newStream()
 	end := func() { in.Close(); out.Close() }
 	w.kernels <- &kernel{bufio.NewReaderSize(in, 1<<20), out, resent, end}
-	return &relay.Kernel{Conn: conn{out, in, end}, PID: 7, ReadsNumbers: !forgets}, nil
+	return &relay.Kernel{Conn: conn{out, in, end, before}, PID: 7, ReadsNumbers: !forgets}, nil
 }
 
 func newWorld(t *testing.T, o relay.Options) *world {
