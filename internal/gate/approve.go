@@ -74,26 +74,29 @@ func (g *Gate) awaitApproval(ctx context.Context, c *callState) error {
 
 // awaitAnswer returns when the call's request is approved.
 func (g *Gate) awaitAnswer(ctx context.Context, c *callState) error {
-	const op = "gate.awaitApproval"
 	if c.request.State == approval.Pending {
 		if err := g.askHuman(ctx, c); err != nil {
 			return err
 		}
 	}
-	switch c.request.State {
-	case approval.Approved:
+	if c.request.State == approval.Approved {
 		return nil
-	case approval.Expired:
-		waited := c.request.Deadline.Sub(c.request.AskedAt)
-		return tool.Errorf(op, tool.Denied, "nobody approved %s within %s", c.tool.ID.Dotted(), waited).
-			WithHint("ask the user, then try again")
-	default:
-		e := tool.Errorf(op, tool.Denied, "a human refused %s", c.tool.ID.Dotted())
-		if quoted := approval.FenceFeedback(c.request.Answer.Feedback); quoted != "" {
-			return e.WithHint("they said: %s", quoted)
-		}
-		return e
 	}
+	return refusedError(c.request, c.tool.ID.Dotted())
+}
+
+// refusedError is what the asker of a call is told that no human approved.
+func refusedError(r *approval.Request, name string) *tool.Error {
+	const op = "gate.awaitApproval"
+	if r.State == approval.Expired {
+		return tool.Errorf(op, tool.Denied, "nobody approved %s within %s", name, r.Deadline.Sub(r.AskedAt)).
+			WithHint("ask the user, then try again")
+	}
+	e := tool.Errorf(op, tool.Denied, "a human refused %s", name)
+	if quoted := approval.FenceFeedback(r.Answer.Feedback); quoted != "" {
+		return e.WithHint("they said: %s", quoted)
+	}
+	return e
 }
 
 // bindApproved binds an approved call again and returns the claims that the

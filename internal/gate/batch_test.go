@@ -191,6 +191,12 @@ func TestOutcomeOfACall(t *testing.T) {
 	if f, _ := fate("mine-2"); f != gate.Pending {
 		t.Errorf("while a human is asked: %v", f)
 	}
+	waiting, err := h.Approvals.List(t.Context(), approval.Pending, 0)
+	ok(t, err)
+	ok(t, h.Approvals.Answer(t.Context(), human, waiting[0].ID, approval.Answer{Feedback: "not today"}))
+	if f, r := fate("mine-2"); f != gate.Ended || r.Status != tool.Refused || !strings.Contains(r.Summary, "not today") {
+		t.Errorf("after a no whose end was not recorded: %v %+v", f, r)
+	}
 	h.Call(t.Context(), h.caller(), gate.CallRequest{ID: "mine-3", Name: "t.nothing", Args: json.RawMessage(`{}`)})
 	if f, _ := fate("mine-3"); f != gate.NotStarted {
 		t.Errorf("refused: %v", f)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/tool"
 )
@@ -40,12 +41,12 @@ func (g *Gate) Outcome(ctx context.Context, call string) (Outcome, *tool.Result,
 			return g.Outcome(ctx, ChildID(call))
 		}
 	}
-	outcome, approval := NotStarted, ""
+	outcome, asked := NotStarted, ""
 	for _, r := range records {
 		switch r.Kind {
 		case journal.Asked:
 			if r.Ask != nil && r.Ask.Verdict != journal.Refuse {
-				approval = r.Ask.Approval
+				asked = r.Ask.Approval
 			}
 		case journal.Begun:
 			outcome = Pending
@@ -54,8 +55,16 @@ func (g *Gate) Outcome(ctx context.Context, call string) (Outcome, *tool.Result,
 			return Ended, result, err
 		}
 	}
-	if outcome == NotStarted && approval != "" {
-		if _, err := g.Approvals.Get(ctx, approval); err == nil {
+	if outcome == NotStarted && asked != "" {
+		request, err := g.Approvals.Get(ctx, asked)
+		switch {
+		case tool.KindOf(err) == tool.NotFound: // the human was never asked
+		case err != nil:
+			return Pending, nil, err
+		case request.State == approval.Denied || request.State == approval.Expired:
+			// The answer is on disk before the end that follows from it.
+			return Ended, failureResult(call, refusedError(&request, request.Call.Tool.Dotted())), nil
+		default:
 			return Pending, nil, nil
 		}
 	}

@@ -120,8 +120,9 @@ func (r *relay) answerFromCache(of *request, l *line) {
 		r.known = opened
 	}
 	var was cached // an answer of the kernel may replace it at any time
+	var key string
 	if r.known != nil {
-		was = r.known.was
+		was, key = r.known.was, r.known.key
 	}
 	r.mu.Unlock()
 	result := was.Tools
@@ -129,7 +130,11 @@ func (r *relay) answerFromCache(of *request, l *line) {
 		result = was.Initialize
 	}
 	if len(result) > 0 {
-		time.AfterFunc(cmp.Or(r.Cache.After, cacheAfter), func() { r.fromCache(of, result) })
+		time.AfterFunc(cmp.Or(r.Cache.After, cacheAfter), func() {
+			if r.Cache.Key() == key { // a rule may have hidden something since
+				r.fromCache(of, result)
+			}
+		})
 	}
 }
 

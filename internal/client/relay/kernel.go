@@ -25,6 +25,9 @@ func (r *relay) oversized(l *line) {
 			r.say(errorAnswer(of.id, codeInternal, "the answer is too large: "+r.tooLong(l.size), ""))
 		}
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.checkEmpty()
 }
 
 func (r *relay) messageOf(k *link, l *line, m message) {
