@@ -24,7 +24,8 @@
 //   - It was attempted once. A second attempt is the last, whatever becomes of it;
 //     it is a call of its own in the journal (doubt.RetryID), inside the one
 //     doubt: cut off, it ends and is no new doubt.
-//   - Its asker has not been told that it is in doubt.
+//   - Its asker has not been told that it is in doubt: with a result, or by asking
+//     for it again by its ID.
 //   - The kernel stays. One that ends with its command makes nothing again.
 //
 // Its place in the lock queue is taken, in the order of the beginnings, before
