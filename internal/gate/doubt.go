@@ -154,7 +154,12 @@ func (g *Gate) doubtOutcome(ctx context.Context, records []journal.Record) (Outc
 				return g.Outcome(ctx, r.Resolution.Retry)
 			}
 			return Ended, resolvedResult(r), nil
+		case journal.Told:
+			return InDoubt, nil, nil
 		case journal.Doubted:
+			told := r.About(journal.Told) // from here on it is not made again
+			told.Note = "told when it was asked for again"
+			_ = g.Journal.Append(told)
 			return InDoubt, nil, nil
 		case journal.Begun:
 			if g.Journal.IsEarlier(r.Seq) { // a full disk keeps it from being on record

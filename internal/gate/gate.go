@@ -196,7 +196,7 @@ func (g *Gate) Call(ctx context.Context, caller *Caller, r CallRequest) *tool.Re
 func (g *Gate) Resume(ctx context.Context, caller *Caller, r approval.Request) *tool.Result {
 	again := CallRequest{ID: r.Call.ID, Name: r.Call.Tool.String(), Args: r.Call.Args, Parent: r.Call.Parent}
 	c := g.newCall(caller, again)
-	c.call.Name, c.request = r.Call.Name, &r
+	c.call.Name, c.request, c.how.background = r.Call.Name, &r, true
 	return g.run(ctx, c, g.steps)
 }
 

@@ -22,9 +22,10 @@ func (g *Gate) Notify(n notice.Notice) { g.doubts.Add(n) }
 // function that it returns says that they are there.
 func (g *Gate) ExpectNotices() (loaded func()) { return g.doubts.Expect() }
 
-// tellDoubts adds the notices for the caller to the result.
+// tellDoubts adds the notices for the caller to the result, if the caller reads it:
+// nobody reads that of a setup step, or of a call whose caller has gone.
 func tellDoubts(ctx context.Context, board *notice.Board, c *callState) {
-	if c.how.background {
+	if c.how.background || c.call.Principal.Daemon || ctx.Err() != nil {
 		return
 	}
 	notices := board.Take(ctx, c.call.Principal, c.caller.place.Workspace)

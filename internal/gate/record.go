@@ -83,7 +83,7 @@ func (w *recorder) recordEnded(ctx context.Context, c *callState) error {
 	if c.isSingleRecord() {
 		r.Ask = w.askSection(c, journal.Allow, c.decision.Reason)
 		if err := w.journal.Append(r); err != nil { // an answer without a record is not given
-			c.result = failureResult(c.call.ID, asError("gate.recordEnded", err))
+			c.fail(asError("gate.recordEnded", err))
 		}
 		return nil
 	}
@@ -91,13 +91,20 @@ func (w *recorder) recordEnded(ctx context.Context, c *callState) error {
 	if err = cmp.Or(doubt, err); err != nil {
 		// The journal keeps the record and tries again; until then nobody may
 		// take the effect for recorded.
-		c.result = failureResult(c.call.ID, &tool.Error{
+		c.fail(&tool.Error{
 			Op: "gate.recordEnded", Kind: tool.InDoubt, Err: err,
 			Message: "the tool ran, but its record is not on disk yet",
 			Hint:    "do not repeat the call before callgate log shows how it ended",
 		})
 	}
 	return nil
+}
+
+// fail replaces the result by an error. What its caller is told beside it stays.
+func (c *callState) fail(e *tool.Error) {
+	warnings := c.result.Warnings
+	c.result = failureResult(c.call.ID, e)
+	c.result.Warnings = warnings
 }
 
 // refuse answers a call that a step ended. It is recorded as refused when

@@ -50,11 +50,27 @@ func Of(claims []tool.Claim) ([]doubt.FileState, bool) {
 func of(path string) (doubt.FileState, bool) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return doubt.FileState{Absent: true}, true
+		return absentIn(filepath.Dir(path))
 	}
 	if err != nil || !info.Mode().IsRegular() {
 		return doubt.FileState{}, false
 	}
 	state := doubt.FileState{Size: info.Size(), Modified: info.ModTime().UnixNano()}
-	return state, identify(info, &state)
+	ok := identify(info, &state)
+	return state, ok
+}
+
+// absentIn is the state of a path at which nothing is: that of the nearest folder above
+// it. A file that was made there and removed again leaves no other trace.
+func absentIn(folder string) (doubt.FileState, bool) {
+	info, err := os.Lstat(folder)
+	if parent := filepath.Dir(folder); errors.Is(err, fs.ErrNotExist) && parent != folder {
+		return absentIn(parent)
+	}
+	if err != nil || !info.IsDir() {
+		return doubt.FileState{}, false
+	}
+	state := doubt.FileState{Absent: true, Modified: info.ModTime().UnixNano()}
+	ok := identify(info, &state)
+	return state, ok
 }

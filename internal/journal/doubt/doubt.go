@@ -40,7 +40,7 @@ type Facts struct {
 // FileState is the identity and the times of a file, by which a later look tells
 // whether anybody has touched it.
 type FileState struct {
-	Absent   bool   `json:"absent,omitempty"`
+	Absent   bool   `json:"absent,omitempty"` // the rest is of the nearest folder above
 	Device   uint64 `json:"device,omitempty"`
 	Inode    uint64 `json:"inode,omitempty"`
 	Size     int64  `json:"size,omitempty"`

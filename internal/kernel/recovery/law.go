@@ -23,8 +23,8 @@ func (r *Recovery) law(ctx context.Context, doubted journal.Record, call gate.Do
 	const op = "recovery.law"
 	now, _ := filestate.Of(call.Claims)
 	if changed := changedFile(call.Claims, doubted.Doubt.Files, now); changed != "" {
-		return tool.Errorf(op, tool.Conflict, "%s is not as it was when the call began; "+
-			"the call or somebody else has changed it", changed)
+		return tool.Errorf(op, tool.Conflict, "%s, or the folder that it is absent from, "+
+			"is not as it was when the call began; the call or somebody else has changed it", changed)
 	}
 	if d, open, err := r.Journal.DoubtOf(ctx, call.ID); err != nil || !open || d.State != doubt.New {
 		return tool.Errorf(op, tool.Conflict, "its asker or a human knows of it by now")

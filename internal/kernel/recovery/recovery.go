@@ -12,7 +12,9 @@
 //     is not made again. (What lies in a folder changes without a trace in the
 //     folder's own times.)
 //   - Each of these files is as it was. One that differs was changed by the call
-//     itself or by somebody else, and nobody can tell which: it is told.
+//     itself or by somebody else, and nobody can tell which: it is told. Of one that
+//     is absent the nearest folder above is compared, since the call may have made it,
+//     and somebody may have removed it.
 //   - No call that touches the same thing, reading or changing, began, ended or was
 //     cut off since, whoever made it. One that changes something and claims
 //     nothing touches everything of its source.
@@ -22,7 +24,8 @@
 //   - It was attempted once. A second attempt is the last, whatever becomes of it;
 //     it is a call of its own in the journal (doubt.RetryID), inside the one
 //     doubt: cut off, it ends and is no new doubt.
-//   - Its asker has not been told that it is in doubt.
+//   - Its asker has not been told that it is in doubt: with a result, or by asking
+//     for it again by its ID.
 //   - The kernel stays. One that ends with its command makes nothing again.
 //
 // Its place in the lock queue is taken, in the order of the beginnings, before

@@ -3,6 +3,7 @@ package recovery
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,10 +122,14 @@ func Changed(d *doubt.Facts) Answer {
 		return Unknown
 	}
 	now, _ := filestate.Of(d.Claims)
-	if changedFile(d.Claims, d.Files, now) != "" {
-		return Yes
+	bothAbsent := func(a, b doubt.FileState) bool { return a == b || a.Absent && b.Absent }
+	switch {
+	case changedFile(d.Claims, d.Files, now) == "":
+		return No
+	case slices.EqualFunc(d.Files, now, bothAbsent): // only its folder differs
+		return Unknown
 	}
-	return No
+	return Yes
 }
 
 // closeOld closes the doubts that have aged: see the law at the head of the package.
