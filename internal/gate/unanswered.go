@@ -1,10 +1,7 @@
 package gate
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
+	"callgate/internal/gate/binding"
 	"callgate/internal/journal"
 	"callgate/internal/journal/doubt"
 	"callgate/tool"
@@ -35,27 +32,10 @@ func settleDoubt(c *callState, e *tool.Error) *tool.Error {
 	if out.Hint == "" {
 		out.Hint = "it may or may not have happened: look before you repeat it"
 	}
-	if changed := changedBy(c.claims); changed != "" {
+	if changed := binding.Changed(c.claims); changed != "" {
 		out.Hint += "; look at " + changed
 	}
 	return &out
-}
-
-// changedBy names the resources that a call changes.
-func changedBy(claims []tool.Claim) string {
-	const most = 3
-	var names []string
-	for _, claim := range claims {
-		if claim.Mode.Writes() && claim.Mode != tool.IX { // an intention names no one thing
-			names = append(names, claim.Resource)
-		}
-	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	if n := len(names) - most; n > 0 {
-		names = append(names[:most], fmt.Sprintf("%d more", n))
-	}
-	return strings.Join(names, ", ")
 }
 
 // recordDoubt puts on record that a call with an effect ended in doubt. The

@@ -105,6 +105,10 @@ func (r *Recovery) decide(ctx context.Context, d journal.OpenDoubt, noRetries bo
 	if err != nil {
 		return r.judge(d.Record, err.Error())
 	}
+	if r.retried == nil {
+		r.retried = map[string]bool{}
+	}
+	r.retried[d.Call] = true
 	r.detached.Add(1)
 	started := r.Go(func(ctx context.Context) {
 		defer r.detached.Add(-1)

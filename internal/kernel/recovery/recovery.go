@@ -107,6 +107,7 @@ type Recovery struct {
 	ShortLived bool
 
 	detached atomic.Int64
+	retried  map[string]bool // the calls whose retries this kernel began: each tells its asker itself
 }
 
 // Detached returns how many calls run for which nobody waits.

@@ -50,8 +50,9 @@ func (r *Recovery) notify(ctx context.Context, state doubt.State) error {
 			return err
 		}
 		for _, d := range page {
-			r.Gate.Notify(noticeOf(d.Record))
-			q.After = d.Seq
+			if q.After = d.Seq; !r.retried[d.Call] {
+				r.Gate.Notify(noticeOf(d.Record))
+			}
 		}
 		if len(page) < q.Limit {
 			return nil
