@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -57,9 +58,11 @@ func signalContext(signals []os.Signal) (_ context.Context, stop func()) {
 		cancel()
 		second := <-received
 		signal.Reset(signals...)
-		if self, err := os.FindProcess(os.Getpid()); err != nil || self.Signal(second) != nil {
-			os.Exit(int(syscall.SIGINT) + 128)
+		if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(second) == nil {
+			time.Sleep(100 * time.Millisecond) // dying takes a moment
 		}
+		// Whoever started this process may have had the signal ignored.
+		os.Exit(int(syscall.SIGINT) + 128)
 	}()
 	return ctx, func() {
 		signal.Stop(received)
