@@ -10,7 +10,7 @@ if [ "$(id -u)" -ne 0 ]; then
   echo 'users: skipped, making users needs root (the suites ran as an ordinary user already)'
   exit 0
 fi
-for program in useradd setpriv; do
+for program in useradd setpriv flock; do
   command -v "$program" >/dev/null || { echo "users: skipped, $program is not here"; exit 0; }
 done
 user() { # user NAME: an account that can do nothing special
@@ -19,15 +19,21 @@ user() { # user NAME: an account that can do nothing special
 user callgate-tester
 user callgate-hostile
 
-scratch=$(mktemp -d /tmp/callgate-users.XXXXXX)
-end() { pkill -TERM -u callgate-hostile -x otheruser; }
-finish() {
+# The two accounts are the machine's: a second run waits for the first, and clears what
+# one that was killed has left.
+exec 9> /tmp/callgate-users.lock
+flock -n 9 || { echo 'users: waiting for another run of this script'; flock 9; }
+clear_accounts() {
   pkill -KILL -u callgate-hostile 2>/dev/null || true
   pkill -KILL -u callgate-tester 2>/dev/null || true
   find /tmp -maxdepth 1 \( -user callgate-tester -o -user callgate-hostile \) -exec rm -rf {} + 2>/dev/null || true
-  rm -rf "$scratch"
 }
-trap finish EXIT
+clear_accounts
+scratch=$(mktemp -d /tmp/callgate-users.XXXXXX)
+trap 'clear_accounts; rm -rf "$scratch"' EXIT
+end() { # end: the hostile user stops, and is there to be stopped
+  pkill -TERM -u callgate-hostile -x otheruser || { echo 'users: the hostile user had ended by itself:'; cat "$scratch"/{errors,pose} 2>/dev/null; exit 1; }
+}
 
 # A copy that the user may read, with the tests compiled: an ordinary user need not
 # be able to read this folder, nor have Go.
@@ -47,8 +53,8 @@ chmod -R go-w "$scratch/tree"
 
 # as USER COMMAND…: with an environment of its own. contain: where user namespaces are
 # forbidden besides.
-as() { setpriv --reuid "$1" --regid "$1" --clear-groups --inh-caps -all "${clean[@]}" USER="$1" "${@:2}"; }
-contain() { "${clean[@]}" USER="$1" "$scratch/otheruser" contain "$@"; }
+as() { setpriv --reuid "$1" --regid "$1" --clear-groups --inh-caps -all "${clean[@]}" USER="$1" "${@:2}" 9>&-; }
+contain() { "${clean[@]}" USER="$1" "$scratch/otheruser" contain "$@" 9>&-; }
 clean=(env -i HOME="$scratch/home" PATH="$PATH" TMPDIR=/tmp LANG=C.UTF-8)
 run() { # run NAME HOW: every suite, each in its folder
   local name=$1 how=$2 suite
