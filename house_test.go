@@ -28,7 +28,7 @@ var rules = house.Rules{
 			"internal/agent/filter", "internal/conversation/history", "internal/conversation/prompt",
 			"internal/conversation/compact", "internal/gate/schema", "internal/gate/policy", "internal/gate/approval",
 			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock"},
-		{"internal/gate/order", "internal/module"}, // with workfile and fetch, which modules share
+		{"internal/gate/order", "internal/gate/argname", "internal/module"}, // with workfile and fetch, which modules share
 		{"internal/search/bench", "internal/agent", "internal/provider", "internal/control", "internal/source/mcp",
 			"internal/source/executable", "internal/gate", "internal/app", "internal/module/filesystem",
 			"internal/module/shell", "internal/module/http", "internal/module/web", "internal/module/browser",
