@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"callgate/internal/conversation/history"
+	"callgate/internal/resulttext"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -165,14 +166,7 @@ func ResultContent(r *tool.Result) []tool.Content {
 	if r.Error != nil {
 		out = append(out, tool.Text(r.Error.ModelText()))
 	}
-	out = append(out, r.Content...)
-	switch {
-	case len(out) > 0:
-	case len(r.Data) > 0:
-		out = append(out, tool.Text(string(r.Data)))
-	default:
-		out = append(out, tool.Text(r.Summary))
-	}
+	out = append(out, resulttext.Body(r)...)
 	var notes []string
 	if r.ArtifactRef != "" {
 		notes = append(notes, "the whole result is kept as "+r.ArtifactRef)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"callgate/internal/resulttext"
 	"callgate/tool"
 )
 
@@ -41,16 +42,16 @@ func (o *Output) Result(r *tool.Result, example string) error {
 	return Exit(codeOfResult(r))
 }
 
-// content writes a result's text, or else its data.
+// content writes a result's text, or else its data, and what was cut of it.
 func (o *Output) content(r *tool.Result) error {
 	if len(r.Content) == 0 {
 		if len(r.Data) == 0 {
 			return nil
 		}
-		return o.Print(pretty(r.Data) + "\n")
+		return o.Print(pretty(r.Data) + "\n" + lineOf(resulttext.CutLine(r.Cut)))
 	}
 	_, toTerminal := Terminal(o.Stdout)
-	for _, c := range r.Content {
+	for _, c := range resulttext.Body(r) {
 		if len(c.Data) > 0 {
 			o.Status("%s (%s, %d bytes) is left out; --json has it", contentNoun(c.Type), c.MIME, len(c.Data))
 		}
@@ -66,6 +67,14 @@ func (o *Output) content(r *tool.Result) error {
 		}
 	}
 	return nil
+}
+
+// lineOf ends a line that there is.
+func lineOf(line string) string {
+	if line == "" {
+		return ""
+	}
+	return line + "\n"
 }
 
 // pretty writes data for a person: a string as its text, the rest as JSON.

@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/gate/schema"
+	"callgate/internal/resulttext"
 	"callgate/tool"
 )
 
@@ -29,15 +30,8 @@ func (c Call) FromTool(r *tool.Result, link sdk.Content) *sdk.CallToolResult {
 	if r.Error != nil {
 		res.Content = append(res.Content, text(r.Error.ModelText()))
 	}
-	for _, part := range r.Content {
+	for _, part := range resulttext.Body(r) {
 		res.Content = append(res.Content, content(part))
-	}
-	switch {
-	case len(res.Content) > 0:
-	case len(r.Data) > 0:
-		res.Content = append(res.Content, text(string(r.Data)))
-	default:
-		res.Content = append(res.Content, text(r.Summary))
 	}
 	if link != nil {
 		res.Content = append(res.Content, link)
@@ -56,7 +50,7 @@ func (c Call) FromTool(r *tool.Result, link sdk.Content) *sdk.CallToolResult {
 // data, and notes on data that were withheld, cut, or do not match the schema
 // stand among them, under a field of our own.
 func (c Call) addStructured(res *sdk.CallToolResult, r *tool.Result) {
-	notes := len(r.Warnings) > 0 || r.ArtifactRef != ""
+	notes := len(r.Warnings) > 0 || r.ArtifactRef != "" || r.Cut != nil
 	usable := isObject(r.Data) && (c.Output == nil || len(r.Warnings) == 0 || c.matchesOutput(r.Data))
 	switch {
 	case usable && !notes && (c.Output != nil || len(r.Content) == 0):
@@ -65,7 +59,7 @@ func (c Call) addStructured(res *sdk.CallToolResult, r *tool.Result) {
 	case usable:
 		res.StructuredContent = withNotes(r)
 	default:
-		res.StructuredContent = map[string]any{ownField: sideInfo{r.Status, r.Summary, r.ArtifactRef, r.Warnings}}
+		res.StructuredContent = map[string]any{ownField: newSideInfo(r)}
 	}
 }
 
@@ -77,7 +71,7 @@ func (c Call) matchesOutput(data json.RawMessage) bool {
 // withNotes adds the notes on a result to its data.
 func withNotes(r *tool.Result) any {
 	var data map[string]json.RawMessage
-	note, err := json.Marshal(sideInfo{r.Status, r.Summary, r.ArtifactRef, r.Warnings})
+	note, err := json.Marshal(newSideInfo(r))
 	if err != nil || json.Unmarshal(r.Data, &data) != nil || data[ownField] != nil {
 		return r.Data
 	}
@@ -94,6 +88,14 @@ type sideInfo struct {
 	Summary     string      `json:"summary"`
 	ArtifactRef string      `json:"artifact_ref,omitempty"`
 	Notes       []string    `json:"notes,omitempty"`
+}
+
+func newSideInfo(r *tool.Result) sideInfo {
+	s := sideInfo{r.Status, r.Summary, r.ArtifactRef, r.Warnings}
+	if line := resulttext.CutLine(r.Cut); line != "" {
+		s.Notes = append([]string{line}, s.Notes...)
+	}
+	return s
 }
 
 // Waiting says that a human must approve the call elsewhere, and how the client
