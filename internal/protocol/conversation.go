@@ -77,7 +77,8 @@ type Skill struct {
 
 // SendMessage is a message of the user.
 type SendMessage struct {
-	Text string `json:"text"`
+	Text   string      `json:"text"`
+	Images []llm.Image `json:"images,omitempty"` // after the text
 }
 
 // QueuedMessage is what the user says while a turn runs. The turn takes it before its
