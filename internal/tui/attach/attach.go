@@ -15,11 +15,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"callgate/internal/amount"
 	"callgate/internal/protocol"
+	"callgate/internal/tui/mention"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -41,7 +43,8 @@ const ReadTool = "filesystem.read"
 // Message is what is sent, and what the user is told about it.
 type Message struct {
 	protocol.SendMessage
-	Notes []string
+	Notes    []string // what was attached
+	Problems []string // what was not, and why
 }
 
 // Files attaches the files at paths, which are absolute or relative to the
@@ -50,12 +53,12 @@ func Files(ctx context.Context, call Caller, workspace, words string, paths []st
 	m := Message{SendMessage: protocol.SendMessage{Text: words}}
 	for i, path := range paths {
 		if i == maxFiles {
-			m.note("only the first %d files are attached", maxFiles)
+			m.missing("only the first %d files are attached", maxFiles)
 			break
 		}
-		full := path
-		if !filepath.IsAbs(full) {
-			full = filepath.Join(workspace, filepath.FromSlash(path))
+		full := at(workspace, path)
+		if info, err := os.Stat(full); err == nil && info.IsDir() {
+			continue // its name says which; the model lists it
 		}
 		if IsPicture(path) {
 			m.picture(path, full)
@@ -66,16 +69,22 @@ func Files(ctx context.Context, call Caller, workspace, words string, paths []st
 	return m
 }
 
-func (m *Message) note(format string, args ...any) { m.Notes = append(m.Notes, fmt.Sprintf(format, args...)) }
+func (m *Message) attached(format string, args ...any) {
+	m.Notes = append(m.Notes, "attached "+fmt.Sprintf(format, args...))
+}
+
+func (m *Message) missing(format string, args ...any) {
+	m.Problems = append(m.Problems, fmt.Sprintf(format, args...))
+}
 
 func (m *Message) picture(name, path string) {
 	image, err := ReadPicture(path)
 	if err != nil {
-		m.note("%s is not attached: %s", name, err)
+		m.missing("%s is not attached: %s", name, err)
 		return
 	}
 	m.Images = append(m.Images, *image)
-	m.note("attached %s (%s)", name, amount.Bytes(len(image.Data)))
+	m.attached("%s (%s)", name, amount.Bytes(len(image.Data)))
 }
 
 func (m *Message) file(ctx context.Context, call Caller, path string) {
@@ -86,13 +95,13 @@ func (m *Message) file(ctx context.Context, call Caller, path string) {
 	r, err := call.Call(ctx, protocol.CallRequest{Name: ReadTool, Args: args, NoWait: true})
 	switch {
 	case err != nil:
-		m.note("only the name of %s is sent: %s", path, err)
+		m.missing("only the name of %s is sent: %s", path, err)
 		return
 	case r.Status == tool.Waiting:
-		m.note("only the name of %s is sent: reading it waits for a human", path)
+		m.missing("only the name of %s is sent: reading it waits for a human", path)
 		return
 	case r.Status != tool.Success:
-		m.note("only the name of %s is sent: %s", path, r.Summary)
+		m.missing("only the name of %s is sent: %s", path, r.Summary)
 		return
 	}
 	var text strings.Builder
@@ -103,7 +112,29 @@ func (m *Message) file(ctx context.Context, call Caller, path string) {
 		text.WriteString(c.Text)
 	}
 	m.Text += Block("file", "path", path, text.String())
-	m.note("attached %s (%s)", path, amount.Of(strings.Count(strings.TrimRight(text.String(), "\n"), "\n")+1, "line"))
+	m.attached("%s (%s)", path, amount.Of(strings.Count(strings.TrimRight(text.String(), "\n"), "\n")+1, "line"))
+}
+
+// Mentioned returns the paths that a text mentions and that are there.
+func Mentioned(workspace, text string) []string {
+	return mention.Find(text, func(path string) bool { _, err := os.Stat(at(workspace, path)); return err == nil })
+}
+
+// Names writes the files that a text mentions as names alone, for a reader that takes
+// a path as it stands.
+func Names(workspace, text string) string {
+	for _, path := range Mentioned(workspace, text) {
+		text = strings.ReplaceAll(text, mention.Write(path), path)
+	}
+	return text
+}
+
+// at is where a path of a workspace is.
+func at(workspace, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(workspace, filepath.FromSlash(path))
 }
 
 // Block is one attachment after a message: a text in a tag with one attribute.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,7 +50,7 @@ func TestFiles(t *testing.T) {
 	if len(m.Images) != 1 || m.Images[0].MIME != "image/png" || string(m.Images[0].Data) != png {
 		t.Errorf("the pictures are %v", m.Images)
 	}
-	notes := strings.Join(m.Notes, "\n")
+	notes := strings.Join(slices.Concat(m.Notes, m.Problems), "\n")
 	for _, want := range []string{"attached a.txt (2 lines)", "only the name of .env is sent: a rule denies it",
 		"attached shot.png (12 bytes)", "not.png is not attached: it is no PNG"} {
 		if !strings.Contains(notes, want) {
