@@ -20,6 +20,8 @@ const (
 	RouteCompact            = "POST /v1/conversations/{id}/compact" // a Compaction, or null
 	RoutePrompt             = "GET /v1/conversations/{id}/prompt"
 	RouteEvents             = "GET /v1/conversations/{id}/events"
+	RoutePermissions        = "GET /v1/conversations/{id}/permissions"
+	RouteSetPermissions     = "POST /v1/conversations/{id}/permissions"
 )
 
 // OpenConversation asks for a conversation with an agent, or for an earlier one.
@@ -43,6 +45,8 @@ type Conversation struct {
 	OneShot  bool             `json:"one_shot,omitempty"` // the app wants one turn
 	Info     ConversationInfo `json:"info"`
 	Skills   []Skill          `json:"skills,omitempty"`
+	// Permissions are what it may do without asking, beside what the rules say.
+	Permissions Permissions `json:"permissions"`
 }
 
 // ConversationInfo is a conversation as a list shows it.
