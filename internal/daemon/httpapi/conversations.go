@@ -34,6 +34,8 @@ func (a *conversationRoutes) routes() map[string]route {
 		protocol.RoutePrompt:             a.prompt,
 		protocol.RoutePlan:               a.plan,
 		protocol.RouteEvents:             a.conversationEvents,
+		protocol.RoutePermissions:        a.permissions,
+		protocol.RouteSetPermissions:     a.setPermissions,
 	}
 }
 
@@ -58,6 +60,7 @@ func (a *conversationRoutes) openConversation(w http.ResponseWriter, r *http.Req
 		Session: a.sessionDTO(c.Session()), Agent: c.Agent().ID, Provider: model.Provider, Model: model.Model,
 		Offline: model.Offline, Window: model.Window, Native: model.NativeTools,
 		Mode: string(plan.Mode), Tools: len(plan.PerTool), Info: wire.ConversationInfo(c.Info()),
+		Permissions: wire.Permissions(a.kernel.Permissions.Of(c.ID())),
 	}
 	for _, q := range c.Queued() {
 		opened.Queued = append(opened.Queued, wire.QueuedMessage(q))
