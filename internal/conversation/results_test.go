@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"callgate/internal/conversation/history"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
+	"callgate/internal/sandbox"
+	"callgate/llm"
 	"callgate/tool"
 )
 
@@ -81,7 +84,9 @@ func lastTold(t *testing.T, m *kerneltest.Model) string {
 	return all[len(all)-1]
 }
 
-func lastLine(text string) string { return text[strings.LastIndexByte(strings.TrimSuffix(text, "\n"), '\n')+1:] }
+func lastLine(text string) string {
+	return text[strings.LastIndexByte(strings.TrimSuffix(text, "\n"), '\n')+1:]
+}
 
 var refOf = regexp.MustCompile(`continue with artifact__read ref=(\S+) offset=(\d+)\]$`)
 
@@ -190,5 +195,57 @@ func TestReadingBackIsRedacted(t *testing.T) {
 		if said := lastTold(t, model); strings.Contains(said, "kW8q5tB2") || strings.Contains(said, "D4sGh6JQ") {
 			t.Errorf("%s: %q", args, said)
 		}
+	}
+}
+
+// Of a command a model is told its output in order and its exit code; of one that said
+// nothing just that; of one that the user stopped, by whom, after how long, and its
+// output so far.
+func TestModelIsToldHowACommandEnded(t *testing.T) {
+	t.Parallel()
+	if sandbox.Probe().Level != sandbox.Full {
+		t.Skip("this machine cannot confine a command as this test needs it")
+	}
+	model := kerneltest.NewModel(t, kerneltest.Answer{Calls: []string{
+		`shell__bash {"command":"echo one; echo two >&2; echo three; exit 3"}`, `shell__bash {"command":"true"}`,
+		`shell__bash {"command":"seq 100000; echo the end"}`,
+	}}, kerneltest.Answer{Text: "ok"})
+	folder := app(t, model, "")
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	talk := kerneltest.OpenConversation(t, k, folder)
+	kerneltest.Send(t, talk, "go")
+	said := told(t, model)
+	if len(said) != 3 {
+		t.Fatalf("%q", said)
+	}
+	if said[0] != "failed: the command failed with exit code 3\none\ntwo\nthree\nexit code 3\n" {
+		t.Errorf("a failure: %q", said[0])
+	}
+	if !strings.HasPrefix(said[1], "exit code 0 after ") || !strings.HasSuffix(said[1], " (no output)") {
+		t.Errorf("no output: %q", said[1])
+	}
+	if long := said[2]; !strings.Contains(long, "\n1\n2\n3\n") || !strings.Contains(long, "\n100000\nthe end\n[lines 1–") ||
+		!strings.Contains(long, " are left out]\n") || !refOf.MatchString(lastLine(long)) {
+		t.Errorf("long output: %.100q … %q", long, long[len(long)-200:])
+	}
+
+	model.Play(kerneltest.Answer{Calls: []string{`shell__bash {"command":"echo so far; touch began; sleep 600"}`}},
+		kerneltest.Answer{Text: "ok"})
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := talk.Send(ctx, llm.TextMessage(llm.User, "wait"), conversation.Watch{})
+		done <- err
+	}()
+	kerneltest.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(folder, "began"))
+		return err == nil
+	})
+	stop()
+	ok(t, <-done)
+	kerneltest.Send(t, talk, "and now?")
+	stopped := regexp.MustCompile(`^cancelled: stopped by the user after [0-9.m]+s; output so far:\nso far\n`)
+	if said := lastTold(t, model); !stopped.MatchString(said) {
+		t.Errorf("stopped: %q", said)
 	}
 }
