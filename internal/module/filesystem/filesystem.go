@@ -122,6 +122,22 @@ func readAll(w workfile.Workspace, at workfile.Path, maxSize int64) ([]byte, fs.
 	return data, info, err
 }
 
+// maxResult is the result of a tool that bounds its own content, with its data: the
+// content is never cut in its middle.
+const maxResult = 512 << 10
+
+// maxText limits the text of a search or a list.
+const maxText = 40 << 10
+
+// restCut says that more follows what a search or a list gives. offset is the
+// argument that was passed, and total the number of all; 0: not known.
+func restCut(unit string, offset, given, total int, advice string) *tool.Cut {
+	return &tool.Cut{
+		Unit: unit, First: offset + 1, Last: offset + given, Total: total,
+		Next: fmt.Sprintf("offset=%d", offset+given), Advice: advice,
+	}
+}
+
 // fewResults is how many results of a search are so few that what was left out may
 // matter.
 const fewResults = 5

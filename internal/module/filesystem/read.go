@@ -32,7 +32,8 @@ const readInput = `{
     "head": {"type": "integer", "minimum": 0, "description": "Read only this many lines from the start."},
     "tail": {"type": "integer", "minimum": 0, "description": "Read only this many lines from the end."},
     "line_numbers": {
-      "type": "boolean", "default": false, "description": "Write each line's number and a tab before it."
+      "type": "boolean", "default": true,
+      "description": "Write each line's number and a tab before it; neither is part of the file."
     }
   },
   "required": ["path"],
@@ -62,7 +63,7 @@ func readTool() module.Definition {
 		Examples: []tool.Example{
 			module.Example("a whole file", `{"path": "README.md"}`),
 			module.Example("fifty lines from line 120 on",
-				`{"path": "src/main.go", "offset": 120, "limit": 50, "line_numbers": true}`),
+				`{"path": "src/main.go", "offset": 120, "limit": 50}`),
 			module.Example("the end of a log", `{"path": "logs/server.log", "tail": 100}`),
 		},
 		Aliases: []string{
@@ -73,7 +74,7 @@ func readTool() module.Definition {
 		Tags: []string{"file", "text", "image", "read", "fichier", "lecture"},
 		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}},
-			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true,
+			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true, MaxResult: maxResult,
 		},
 		Handler: handler("read", readFile),
 	}
@@ -85,7 +86,7 @@ type readArgs struct {
 	Limit       int    `json:"limit"`
 	Head        int    `json:"head"`
 	Tail        int    `json:"tail"`
-	LineNumbers bool   `json:"line_numbers"`
+	LineNumbers *bool  `json:"line_numbers"` // nil is true
 }
 
 type readData struct {
@@ -144,8 +145,9 @@ func readFile(ctx context.Context, w workfile.Workspace, in readArgs) (*tool.Res
 
 // page reads the lines that the arguments choose.
 func (in readArgs) page(ctx context.Context, src *io.SectionReader) (textfile.Page, error) {
+	numbers := in.LineNumbers == nil || *in.LineNumbers
 	if in.Tail > 0 {
-		return textfile.Last(ctx, src, min(in.Tail, textfile.MaxLines), in.LineNumbers)
+		return textfile.Last(ctx, src, min(in.Tail, textfile.MaxLines), numbers)
 	}
 	limit := in.Limit
 	if in.Head > 0 {
@@ -154,7 +156,7 @@ func (in readArgs) page(ctx context.Context, src *io.SectionReader) (textfile.Pa
 	if limit == 0 {
 		limit = textfile.DefaultLines
 	}
-	return textfile.From(ctx, src, max(1, in.Offset), min(limit, textfile.MaxLines), in.LineNumbers)
+	return textfile.From(ctx, src, max(1, in.Offset), min(limit, textfile.MaxLines), numbers)
 }
 
 func readResult(at workfile.Path, info fs.FileInfo, e textfile.Encoding, p textfile.Page) (*tool.Result, error) {
@@ -173,9 +175,10 @@ func readResult(at workfile.Path, info fs.FileInfo, e textfile.Encoding, p textf
 	if err != nil {
 		return nil, err
 	}
-	if text != "" {
-		r.Content = []tool.Content{tool.Text(text)}
+	if text == "" {
+		text = "(the file is empty)\n"
 	}
+	r.Content, r.Cut = []tool.Content{tool.Text(text)}, pageCut(p)
 	if !valid {
 		r.Warnings = append(r.Warnings,
 			"some bytes are not valid UTF-8; they are shown as �, so do not write this text back whole")
@@ -185,6 +188,20 @@ func readResult(at workfile.Path, info fs.FileInfo, e textfile.Encoding, p textf
 			fmt.Sprintf("%s longer than %d bytes: cut", amount.Of(p.Cut, "line"), textfile.MaxLine))
 	}
 	return r, nil
+}
+
+// pageCut says which lines a page has, if they are not all that were asked for.
+func pageCut(p textfile.Page) *tool.Cut {
+	cut := &tool.Cut{Unit: "lines", First: p.First, Last: p.Next() - 1, Total: max(p.Total, 0)}
+	switch {
+	case p.More:
+		cut.Next = fmt.Sprintf("offset=%d", p.Next())
+	case p.Late && p.First > 0:
+		cut.Advice = "read earlier lines with offset and limit"
+	default:
+		return nil
+	}
+	return cut
 }
 
 // pageSummary writes the page as one line: what it is, and how to continue.
