@@ -5,7 +5,8 @@
 // the workspace and makes every change atomic and durable. Package filewalk walks
 // directories. Packages that need no file system have the rest: textfile (bytes
 // to lines), textedit (edits to changes), pathglob (patterns of paths) and
-// linesearch (expressions to lines).
+// linesearch (expressions to lines), ignorefile (what .gitignore names) and seen
+// (what a conversation has read, so that it overwrites nothing unseen).
 package filesystem
 
 import (
@@ -21,6 +22,7 @@ import (
 	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/filesystem/filewalk"
+	"callgate/internal/module/filesystem/seen"
 	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
@@ -34,6 +36,9 @@ type Config struct {
 	// the PATH; "none" means that grep reads every file itself. The result is
 	// the same either way.
 	Ripgrep string
+	// Seen remembers what conversations read. nil means that a file may be
+	// overwritten by who has not read it.
+	Seen *seen.Files
 }
 
 // Module returns the module for the kernel.
@@ -42,7 +47,11 @@ func Module() module.Module {
 		Name:    Namespace,
 		Summary: "files and folders of the workspace: read, find, write, edit, move, delete",
 		Open: func(module.Host) (*module.Instance, error) {
-			return &module.Instance{Tools: Tools(Config{})}, nil
+			files := &seen.Files{}
+			return &module.Instance{
+				Tools:                Tools(Config{Seen: files}),
+				OnConversationDelete: func(p tool.Principal) error { files.Forget(p.Session); return nil },
+			}, nil
 		},
 	}
 }
@@ -51,14 +60,14 @@ func Module() module.Module {
 // beside it, and a line here.
 func Tools(c Config) []*tool.Tool {
 	definitions := []module.Definition{
-		readTool(),
+		readTool(c.Seen),
 		listTool(),
-		writeTool(),
-		editTool(),
+		writeTool(c.Seen),
+		editTool(c.Seen),
 		globTool(),
 		grepTool(c.ripgrep()),
 		deleteTool(),
-		moveTool(),
+		moveTool(c.Seen),
 	}
 	tools := make([]*tool.Tool, len(definitions))
 	for i, d := range definitions {

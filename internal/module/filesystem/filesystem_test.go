@@ -21,6 +21,7 @@ type fixture struct {
 	dir     string
 	outside string
 	grant   tool.Grant
+	caller  tool.Principal
 	tools   map[string]*tool.Tool
 	schemas map[string]*jsonschema.Schema
 }
@@ -81,7 +82,7 @@ func (g *fixture) try(name string, a args) (*tool.Result, error) {
 	g.t.Helper()
 	raw, err := json.Marshal(a)
 	check(g.t, err)
-	r, err := g.tools[name].Handler.Execute(g.t.Context(), tool.Call{Args: raw}, g.grant)
+	r, err := g.tools[name].Handler.Execute(g.t.Context(), tool.Call{Args: raw, Principal: g.caller}, g.grant)
 	if err != nil {
 		var e *tool.Error
 		if !errors.As(err, &e) || e.Op != "filesystem."+name || e.Message == "" {

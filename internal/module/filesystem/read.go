@@ -11,6 +11,7 @@ import (
 
 	"callgate/internal/amount"
 	"callgate/internal/module"
+	"callgate/internal/module/filesystem/seen"
 	"callgate/internal/module/filesystem/textfile"
 	"callgate/internal/module/workfile"
 	"callgate/tool"
@@ -57,7 +58,7 @@ const readOutput = `{
   "required": ["path", "size", "truncated"]
 }`
 
-func readTool() module.Definition {
+func readTool(files *seen.Files) module.Definition {
 	return module.Definition{
 		Name: "read", Short: "Read", Doc: readDoc, Input: readInput, Output: readOutput,
 		Examples: []tool.Example{
@@ -76,7 +77,7 @@ func readTool() module.Definition {
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}},
 			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true, MaxResult: maxResult,
 		},
-		Handler: handler("read", readFile),
+		Handler: tracked("read", files, readFile),
 	}
 }
 
@@ -102,7 +103,7 @@ type readData struct {
 	MIME       string            `json:"mime,omitempty"`
 }
 
-func readFile(ctx context.Context, w workfile.Workspace, in readArgs) (*tool.Result, error) {
+func readFile(ctx context.Context, w workfile.Workspace, known seenFiles, in readArgs) (*tool.Result, error) {
 	if in.Tail > 0 && (in.Head > 0 || in.Offset > 1 || in.Limit > 0) || in.Head > 0 && (in.Offset > 1 || in.Limit > 0) {
 		return nil, tool.Errorf(w.Op, tool.Invalid,
 			"head, tail and offset with limit are three ways to choose lines; these arguments mix them").
@@ -140,6 +141,7 @@ func readFile(ctx context.Context, w workfile.Workspace, in readArgs) (*tool.Res
 	if err != nil {
 		return nil, w.Fail(at.Shown, err)
 	}
+	known.note(at, info)
 	return readResult(at, info, n.Encoding, p)
 }
 
