@@ -47,11 +47,15 @@ func (c *callState) matchCall() (*match.Call, error) {
 		return nil, tool.Errorf(opAuthorizeCall, tool.Invalid, "the arguments are not an object: %w", err)
 	}
 	for _, e := range c.tool.Runtime.Effects {
-		param, ok := pathParam(e)
-		if applied, err := binding.Applies(e, raw); err != nil || !ok || !applied || call.Paths[param] != nil {
+		param, known, ok := binding.PathParam(e)
+		if applied, err := binding.Applies(e, raw); err != nil || !ok || !applied || call.Paths[known] != nil {
 			continue
 		}
-		for _, text := range binding.Names(raw[param]) {
+		names, err := binding.PathNames(e, raw[param])
+		if err != nil {
+			return nil, err
+		}
+		for _, text := range names {
 			path, err := binding.Canonical(c.caller.place.Workspace, text)
 			if err != nil {
 				return nil, err
@@ -62,17 +66,10 @@ func (c *callState) matchCall() (*match.Call, error) {
 				return nil, tool.Errorf(opAuthorizeCall, tool.Conflict,
 					"%s was not run: %q leads elsewhere now than a moment ago", c.tool.ID.Dotted(), tool.Truncate(text))
 			}
-			call.AddPath(param, path, isFolder(path))
+			call.AddPath(known, path, isFolder(path))
 		}
 	}
 	return call, nil
-}
-
-// pathParam returns the parameter that an effect takes a path in the workspace from.
-func pathParam(e tool.Effect) (string, bool) {
-	kind, rest, _ := strings.Cut(e.Resource, ":{")
-	param, after, closed := strings.Cut(rest, "}")
-	return param, (kind == "file" || kind == "repo") && closed && after == "" && param != "" && e.Folder == ""
 }
 
 func isFolder(path string) bool {

@@ -59,6 +59,23 @@ func (c *Call) AddPath(param, path string, folder bool) {
 	}
 }
 
+// value returns an argument. Paths that the call names in another argument, such as a
+// patch, are one too.
+func (c *Call) value(param string) (any, bool) {
+	if value, ok := c.Args[param]; ok {
+		return value, true
+	}
+	paths, ok := c.Paths[param]
+	if !ok {
+		return nil, false
+	}
+	list := make([]any, len(paths))
+	for i, p := range paths {
+		list[i] = p
+	}
+	return list, true
+}
+
 // isElsewhere reports whether a command runs in another folder than the workspace.
 func (c *Call) isElsewhere() bool {
 	dir, _ := c.Args[paramFolder].(string)
@@ -128,7 +145,7 @@ func (p *Pattern) Fits(c *Call) bool {
 }
 
 func (k *condition) fits(c *Call) bool {
-	value, ok := c.Args[k.param]
+	value, ok := c.value(k.param)
 	return ok && slices.ContainsFunc(k.any, func(t test) bool { return t.fits(c, k.param, value) })
 }
 
@@ -144,7 +161,7 @@ func (p *Pattern) Touches(c *Call) Answer {
 	all := Yes
 	for i := range p.conditions {
 		k := &p.conditions[i]
-		value, ok := c.Args[k.param]
+		value, ok := c.value(k.param)
 		if !ok {
 			return No
 		}

@@ -84,11 +84,11 @@ func editTool(files *seen.Files) module.Definition {
 				`{"path": "notes.txt", "op": "replace_lines", "line": 10, "end_line": 12, "new": ""}`),
 		},
 		Aliases: []string{
-			"edit_file", "str_replace", "replace_in_file", "apply_patch", "patch_file",
-			"edit a file", "replace text in a file", "change a line", "insert a line", "patch a file",
+			"edit_file", "str_replace", "replace_in_file",
+			"edit a file", "replace text in a file", "change a line", "insert a line",
 			"modifier un fichier", "remplacer du texte", "insérer une ligne", "éditer un fichier",
 		},
-		Tags: []string{"file", "text", "edit", "replace", "insert", "patch", "fichier", "modifier"},
+		Tags: []string{"file", "text", "edit", "replace", "insert", "fichier", "modifier"},
 		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.U}},
 			Risk:    tool.Medium, SideEffect: tool.Write,

@@ -1,12 +1,13 @@
 // Package filesystem is the module of file tools: read, list, write, edit,
-// glob, grep, delete and move.
+// apply_patch, glob, grep, delete and move.
 //
 // The tools reach files only through package workfile, which confines them to
 // the workspace and makes every change atomic and durable. Package filewalk walks
 // directories. Packages that need no file system have the rest: textfile (bytes
 // to lines), textedit (edits to changes), pathglob (patterns of paths) and
-// linesearch (expressions to lines), ignorefile (what .gitignore names) and seen
-// (what a conversation has read, so that it overwrites nothing unseen).
+// linesearch (expressions to lines), ignorefile (what .gitignore names), patchfile
+// and hunks (patches to changes) and seen (what a conversation has read, so that it
+// overwrites nothing unseen).
 package filesystem
 
 import (
@@ -64,6 +65,7 @@ func Tools(c Config) []*tool.Tool {
 		listTool(),
 		writeTool(c.Seen),
 		editTool(c.Seen),
+		patchTool(c.Seen),
 		globTool(),
 		grepTool(c.ripgrep()),
 		deleteTool(),

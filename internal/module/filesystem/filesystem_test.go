@@ -239,7 +239,7 @@ func described(t *testing.T, one *tool.Tool) {
 		}
 	}
 	for _, e := range one.Runtime.Effects {
-		name := strings.TrimSuffix(strings.TrimPrefix(e.Resource, "file:{"), "}")
+		name, _, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(e.Resource, "file:{"), "}"), "|")
 		p, known := schema.Properties[name]
 		if !known || p.Default == nil && !strings.Contains(strings.Join(schema.Required, " "), name) {
 			t.Errorf("the claim on %s may find no argument", e.Resource)

@@ -40,7 +40,9 @@ func (s seenFiles) note(at workfile.Path, info fs.FileInfo) {
 }
 
 // state is what the conversation knows of a file.
-func (s seenFiles) state(at workfile.Path, info fs.FileInfo) seen.State { return s.State(s.path(at), info) }
+func (s seenFiles) state(at workfile.Path, info fs.FileInfo) seen.State {
+	return s.State(s.path(at), info)
+}
 
 // checkWhole refuses to replace a file that the conversation does not know as it is.
 func (s seenFiles) checkWhole(at workfile.Path) error {
