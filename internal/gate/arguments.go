@@ -18,8 +18,9 @@ const opAuthorizeCall = "gate.authorizeCall"
 // authorizeCall asks policy about the call with its arguments, once they are
 // bound. Most tools have no rules about arguments.
 func authorizeCall(_ context.Context, c *callState) error {
-	if !c.caller.rules.Policy.HasMatch(c.tool.ID) {
-		return nil
+	parts, err := binding.Parts(c.caller.place.Workspace, c.tool.Runtime.Effects, c.call.Args)
+	if err != nil || len(parts) == 0 && !c.caller.rules.Policy.HasMatch(c.tool.ID) {
+		return err
 	}
 	call, err := c.matchCall()
 	if err != nil {
@@ -27,6 +28,11 @@ func authorizeCall(_ context.Context, c *callState) error {
 	}
 	c.byArguments = true
 	c.decision = c.caller.decideCall(c.tool, call)
+	for _, part := range parts {
+		if t, ok := c.view.Latest(c.tool.ID.Namespace + "." + part.Action); ok {
+			c.decision = c.decision.OrStricter(c.caller.decideCall(t, match.Of(t.ID, call.Workspace, part.Paths)))
+		}
+	}
 	if v := c.decision.Verdict; v == policy.Allow || v == policy.Approve {
 		return nil
 	}

@@ -62,3 +62,49 @@ func TestRulesSeeEveryFileOfAPatch(t *testing.T) {
 		t.Errorf("claimed: %s", got)
 	}
 }
+
+// A patch is judged as what it does: a rule about delete holds for a file that a patch
+// deletes, though it does not name the tool.
+func TestAPatchIsJudgedAsWhatItDoes(t *testing.T) {
+	t.Parallel()
+	only := func(action, glob string) policy.Entry {
+		e := onPath(glob)
+		e.Actions = []string{action}
+		return e
+	}
+	h := openWithRules(t, policy.Capabilities{
+		DefaultPolicy: policy.Auto,
+		Deny: []policy.Entry{
+			{Module: "filesystem", Actions: []string{"delete"}}, only("write", "docs/**"),
+			{Module: "filesystem", Actions: []string{"move"}, Match: map[string]any{"to": "docs/**"}},
+		},
+		Approve: []policy.Entry{{Module: "filesystem", Actions: []string{"edit"}}},
+	})
+	const object = `{"type":"object"}`
+	done := func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) { return tool.OK("it ran", nil) }
+	for _, name := range []string{"edit", "delete", "move"} {
+		h.add(t, "filesystem:"+name+"@1.0.0", object, tool.Runtime{SideEffect: tool.Write}, done)
+	}
+	h.add(t, "filesystem:apply_patch@1.0.0", object, tool.Runtime{
+		SideEffect: tool.Write, Effects: []tool.Effect{{Resource: "file:{patch|files}", Mode: tool.X}},
+	}, done)
+	for _, test := range []struct {
+		files string
+		want  tool.Status
+		words string
+	}{
+		{"*** Add File: src/a\n+x\n", tool.Success, "it ran"},
+		{"*** Add File: docs/a\n+x\n", tool.Refused, "filesystem.write"},
+		{"*** Add File: src/a\n+x\n*** Delete File: b\n", tool.Refused, "filesystem.delete"},
+		{"*** Update File: b\n+x\n", tool.Waiting, "filesystem.edit"},
+		{"*** Update File: b\n*** Move to: c\n", tool.Success, "it ran"},
+		{"*** Update File: b\n*** Move to: docs/c\n", tool.Refused, "filesystem.move"},
+	} {
+		args, err := json.Marshal(map[string]string{"patch": "*** Begin Patch\n" + test.files + "*** End Patch\n"})
+		ok(t, err)
+		r := h.call(t, "filesystem.apply_patch", string(args))
+		if r.Status != test.want || !strings.Contains(r.Summary, test.words) {
+			t.Errorf("%q: %s %q, want %s with %q", test.files, r.Status, r.Summary, test.want, test.words)
+		}
+	}
+}

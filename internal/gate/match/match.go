@@ -32,6 +32,7 @@ import (
 	"unicode"
 
 	"callgate/internal/gate/shellcmd"
+	"callgate/tool"
 )
 
 // Call is one call, as a pattern sees it. It is for one goroutine.
@@ -57,6 +58,16 @@ func (c *Call) AddPath(param, path string, folder bool) {
 	if folder {
 		c.Folders[path] = true
 	}
+}
+
+// Of is a call of a tool with these canonical paths, by parameter, and no other
+// arguments.
+func Of(id tool.ID, workspace string, paths map[string]string) *Call {
+	c := &Call{Module: id.Namespace, Action: id.Name, Workspace: workspace}
+	for param, p := range paths {
+		c.AddPath(param, p, false)
+	}
+	return c
 }
 
 // value returns an argument. Paths that the call names in another argument, such as a

@@ -129,10 +129,9 @@ func (r *reader) readHunk(first bool) (Hunk, error) {
 	named := false
 	for line, ok := r.peek(); ok && strings.HasPrefix(line, "@@"); line, ok = r.peek() {
 		named = true
-		start, above := unifiedStart(line)
-		if start >= 0 {
+		if start, _ := unifiedStart(line); start >= 0 {
 			h.Start = start
-		} else if above = strings.TrimSpace(strings.TrimSuffix(line[2:], "@@")); above != "" {
+		} else if above := strings.TrimSpace(strings.TrimSuffix(line[2:], "@@")); above != "" {
 			h.Above = append(h.Above, above)
 		}
 		r.at++
