@@ -32,6 +32,11 @@ func (b *runtimeBlock) read(e node.Entry) {
 			"write how often a model is asked within one turn, such as 50"),
 		"timeout": b.Seconds(&b.runtime.Timeout, 1, 86_400,
 			"write how many seconds one turn may take, such as 300"),
+		"project_instructions": func(in node.Entry) {
+			read := true
+			b.Boolean(&read, "write false: no AGENTS.md is read, of the project or of the user")(in)
+			b.runtime.NoInstructions = !read
+		},
 		"workdir":      b.TextInto(&b.runtime.Workdir),
 		"workdir_mode": b.Choice(&b.runtime.WorkdirMode, "none", "required", "fixed", "auto"),
 		"middleware":   func(in node.Entry) { b.middleware = middleware.read(in, middleware.ofTexts()) },

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"callgate/internal/agent"
 	"callgate/internal/app"
@@ -47,6 +48,10 @@ type Options struct {
 	Tasks     task.Store
 	Runner    Runner
 	User      string
+
+	Instructions string              // the user's own file of instructions; "": none
+	Scrub        func(string) string // takes secrets out of a text; may be nil
+	Now          func() time.Time    // may be nil
 }
 
 // Manager holds the conversations of a kernel. Make one with NewManager.
@@ -187,19 +192,20 @@ func (m *Manager) openModel(c *Conversation, loaded *apps.Loaded, spec Spec) (*a
 		if c.described != nil {
 			c.model.Window = c.described.Window
 		}
+		c.useWindow(loaded.App)
 		return &agent.ModelConfig{Model: spec.Model}, nil
 	}
 	model, info, err := m.Models.Open(c.described, c)
 	c.model = info
+	c.useWindow(loaded.App)
 	return model, err
 }
 
 // equip gives a conversation its surface, its loop and its history.
 func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.ModelConfig, log *history.Log) (err error) {
-	if c.plan, err = c.session.View().Surface(ctx, surfaceConfig(c.model.Window)); err != nil {
+	if err := m.present(ctx, c); err != nil {
 		return err
 	}
-	c.prompt = &prompter{conversation: c, modules: m.Modules}
 	cfg, err := c.loopConfig(model)
 	if err != nil {
 		return err
@@ -359,39 +365,4 @@ func laneModel(a app.Agent, lane string) *app.Model {
 		return m
 	}
 	return a.Model
-}
-
-// keyedMutex is a mutex for each key. The zero value is ready.
-type keyedMutex struct {
-	mu   sync.Mutex
-	held map[string]*keyedEntry
-}
-
-type keyedEntry struct {
-	sync.Mutex
-	users int
-}
-
-// lock locks a key and returns the function that unlocks it.
-func (k *keyedMutex) lock(key string) (unlock func()) {
-	k.mu.Lock()
-	if k.held == nil {
-		k.held = map[string]*keyedEntry{}
-	}
-	e := k.held[key]
-	if e == nil {
-		e = &keyedEntry{}
-		k.held[key] = e
-	}
-	e.users++
-	k.mu.Unlock()
-	e.Lock()
-	return func() {
-		e.Unlock()
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if e.users--; e.users == 0 {
-			delete(k.held, key)
-		}
-	}
 }
