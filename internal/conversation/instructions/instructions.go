@@ -101,6 +101,10 @@ func readIn(top, path string) (File, bool) {
 		return f, false
 	}
 	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		f.Problem = "it is a link to nothing"
+		return f, true
+	}
 	if err != nil {
 		return f.failed(err), true
 	}

@@ -278,7 +278,7 @@ func HistoryEvent(e history.Event) protocol.HistoryEvent {
 		Seq: e.Seq, At: e.At, Type: protocol.EventType(e.Type), Message: e.Message, Task: e.Task,
 		System: orNil(e.System, func(s history.Section) protocol.SystemSection { return protocol.SystemSection(s) }),
 		Told:   e.Told,
-		Usage: e.Usage, Model: e.Model, Call: pointer(e.Call, AgentCall),
+		Usage:  e.Usage, Model: e.Model, Call: pointer(e.Call, AgentCall),
 		Result: pointer(e.Result, func(r history.Result) protocol.HistoryResult { return protocol.HistoryResult(r) }),
 		End:    pointer(e.End, HistoryEnd), Compaction: pointer(e.Compaction, Compaction),
 	}
