@@ -11,6 +11,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/permission"
 	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modelset"
@@ -43,11 +44,13 @@ type Options struct {
 	Modules   *modules.Set
 	Consents  *consent.Consents
 	Approvals Approvals
-	Store     history.Store
-	Deleter   history.Deleter
-	Tasks     task.Store
-	Runner    Runner
-	User      string
+	// Permissions are those of the sessions; nil: only the rules count.
+	Permissions *permission.Table
+	Store       history.Store
+	Deleter     history.Deleter
+	Tasks       task.Store
+	Runner      Runner
+	User        string
 
 	Instructions string              // the user's own file of instructions; "": none
 	Scrub        func(string) string // takes secrets out of a text; may be nil
@@ -224,7 +227,7 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 		}
 	}
 	c.tasks = startedTasks{parent: c.ID(), log: c.log, app: c.session.App(), store: m.Tasks, runner: m.Runner}
-	cfg.Log, cfg.Tasks = c.log, &c.tasks
+	cfg.Log, cfg.Tasks = c.log, newNotices(&c.tasks, m.Permissions)
 	c.loop = agent.New(cfg)
 	return nil
 }

@@ -88,7 +88,10 @@ func (m *Manager) present(ctx context.Context, c *Conversation) (err error) {
 	c.prompt = &prompter{
 		conversation: c, modules: m.Modules, files: m.Instructions, now: m.Now, scrub: m.Scrub,
 	}
-	c.plan, err = c.session.View().Surface(ctx, c.surface)
+	if c.plan, err = c.session.View().Surface(ctx, c.surface); err != nil {
+		return err
+	}
+	c.names, err = c.session.View().Names(ctx, c.surface)
 	return err
 }
 

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"callgate/internal/agent/surface"
 	"callgate/internal/app"
 	"callgate/internal/conversation/environment"
 	"callgate/internal/conversation/instructions"
@@ -71,11 +70,8 @@ func (p *prompter) input() prompt.Input {
 // callName is the name by which the model calls a tool: its wire name where it is shown,
 // and its dotted name where it is called by another tool.
 func (p *prompter) callName(t *tool.Tool) string {
-	wire := tool.WireName(t.ID.Dotted())
-	if slices.ContainsFunc(p.conversation.plan.Shown, func(e surface.Entry) bool { return e.Name == wire }) {
-		return wire
-	}
-	return t.ID.Dotted()
+	name, _ := p.conversation.names(t.ID.Dotted())
+	return cmp.Or(name, t.ID.Dotted())
 }
 
 // The bytes of all files of instructions together: a share of the model's window, and

@@ -15,11 +15,12 @@ type State struct {
 	Messages []llm.Message // as a model is shown them
 	Origins  []Origin      // where each of them is from
 	System   []Section     // the system text of requests; nil: none was written yet
-	Turns    int           // how many times the user spoke
+	Turns    int           // how many turns the user began
 	Calls    int           // how many calls were made
 	Usage    llm.Usage
 	Last     *End // how the last turn ended; nil: it goes on, or its process ended
 	open     []*pendingCall
+	queued   []QueuedMessage
 	noted    map[string]bool   // tasks whose end a note tells
 	told     map[string]string // what System tells
 }
@@ -63,8 +64,15 @@ func (s *State) Apply(e Event) {
 		if e.System != nil {
 			s.System, s.told = e.System, e.Told
 		}
-		s.Turns++
+		s.unqueue(e.Queued)
+		if e.Queued == 0 {
+			s.Turns++
+		}
 		s.Last = nil
+	case Queued:
+		s.queued = append(slices.Clip(s.queued), QueuedMessage{ID: e.Seq, Message: *e.Message})
+	case Returned:
+		s.unqueue(e.Queued)
 	case Note:
 		if e.Told != nil { // it stands before the user's words, which break off what was open
 			s.settle("the turn was broken off before this call ended")
