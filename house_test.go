@@ -27,6 +27,7 @@ var rules = house.Rules{
 		{"internal/search", "internal/registry", "internal/journal", "internal/artifact", "internal/sandbox",
 			"internal/netguard", "internal/markdown", "internal/task", "internal/token", "internal/agent/surface", "internal/agent/calltext",
 			"internal/agent/filter", "internal/conversation/history", "internal/conversation/prompt",
+			"internal/conversation/instructions", "internal/conversation/environment",
 			"internal/conversation/compact", "internal/gate/schema", "internal/gate/policy", "internal/gate/approval",
 			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock"},
 		{"internal/gate/order", "internal/gate/argname", "internal/module"}, // with workfile and fetch, which modules share

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"callgate/internal/agent"
 	"callgate/internal/app"
@@ -50,6 +51,10 @@ type Options struct {
 	Tasks       task.Store
 	Runner      Runner
 	User        string
+
+	Instructions string              // the user's own file of instructions; "": none
+	Scrub        func(string) string // takes secrets out of a text; may be nil
+	Now          func() time.Time    // may be nil
 }
 
 // Manager holds the conversations of a kernel. Make one with NewManager.
@@ -190,24 +195,22 @@ func (m *Manager) openModel(c *Conversation, loaded *apps.Loaded, spec Spec) (*a
 		if c.described != nil {
 			c.model.Window = c.described.Window
 		}
+		c.useWindow(loaded.App)
 		return &agent.ModelConfig{Model: spec.Model}, nil
 	}
 	model, info, err := m.Models.Open(c.described, c)
 	c.model = info
+	c.useWindow(loaded.App)
 	return model, err
 }
 
 // equip gives a conversation its surface, its loop and its history.
 func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.ModelConfig, log *history.Log) (err error) {
-	if c.plan, err = c.session.View().Surface(ctx, surfaceConfig(c.model.Window)); err != nil {
+	if err := m.present(ctx, c); err != nil {
 		return err
 	}
-	c.prompt = &prompter{conversation: c, modules: m.Modules}
 	cfg, err := c.loopConfig(model)
 	if err != nil {
-		return err
-	}
-	if cfg.Names, err = c.session.View().Names(ctx, surfaceConfig(c.model.Window)); err != nil {
 		return err
 	}
 	if err := m.fit(c, &cfg); err != nil {

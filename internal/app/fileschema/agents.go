@@ -29,6 +29,9 @@ func runtimeBlock(known app.KnownModules) node {
 		key{"primitives", anyOf(enum("", "all", "none"), list(text())),
 			"The kernel's own tools beyond the five that find and call others: all, none, or the names of some."},
 		key{"context", contextBlock("runtime.context"), "The models' context."},
+		key{"project_instructions", boolean(true),
+			"Whether a model is told what AGENTS.md says (CLAUDE.md where there is none), of the project and of the user. " +
+				"false in the user's own file: in no folder."},
 		key{"strict", boolean(false), "One bad manifest in tools.dirs fails the start; calls in the text of a model are refused."},
 		key{"sandbox", enum("full", "full", "relaxed"),
 			"relaxed: commands run even where this machine cannot put up every wall around them."},

@@ -81,6 +81,7 @@ const (
 	UserText             // the user's
 	Note                 // the kernel's
 	Summary              // of an earlier compaction: always the first message
+	Retold               // a note of the kernel's that is told again when it is left out
 )
 
 // Message is a message that a model is shown.
