@@ -59,11 +59,29 @@ type Event struct {
 	Task       string       `json:"task,omitempty"`   // of a note: the task whose end it tells
 	Usage      *llm.Usage   `json:"usage,omitempty"`
 	Model      string       `json:"model,omitempty"`
+	Cut        *Cut         `json:"cut,omitempty"` // of an answer that is not whole
 	Call       *Call        `json:"call,omitempty"`
 	Result     *Result      `json:"result,omitempty"`
 	End        *End         `json:"end,omitempty"`
 	Compaction *Compaction  `json:"compaction,omitempty"`
 }
+
+// Cut says that an answer is not whole.
+type Cut struct {
+	Why CutReason `json:"why"`
+	// Note tells the model to go on, right after the answer; "": it does not.
+	Note string `json:"note,omitempty"`
+}
+
+// CutReason is why an answer is not whole.
+type CutReason string
+
+// The reasons.
+const (
+	CutLength  CutReason = "length"  // the limit of tokens
+	CutStopped CutReason = "stopped" // the turn was stopped, or interrupted
+	CutBroken  CutReason = "broken"  // the provider failed
+)
 
 // Call is a call of the model, as it is made.
 type Call struct {
@@ -90,8 +108,11 @@ type Reason string
 const (
 	Done        Reason = "done"        // the model had answered
 	MaxTurns    Reason = "max_turns"   // it had asked the model as often as it may
-	Stuck       Reason = "stuck"       // the same thing failed over and over
-	TimedOut    Reason = "timeout"     // its time ran out
+	Stuck       Reason = "stuck"       // the same calls had the same results over and over
+	TimedOut    Reason = "timeout"     // the model's time ran out
+	Refused     Reason = "refused"     // the model, or a filter of its provider, declined to answer
+	CutOff      Reason = "cut"         // the limit of tokens cut the answer off, and it did not go on
+	Cost        Reason = "cost"        // it had cost as much as it may
 	Cancelled   Reason = "cancelled"   // the user stopped it
 	Interrupted Reason = "interrupted" // its client or its kernel went away; it can be resumed
 	Failed      Reason = "error"       // the model could not be asked
@@ -115,6 +136,9 @@ func (i Interruption) Error() string { return string(i) }
 type End struct {
 	Reason Reason `json:"reason"`
 	Error  string `json:"error,omitempty"`
+	// Note tells the model, with its next request, that and why the turn ended there;
+	// "": it need not know.
+	Note string `json:"note,omitempty"`
 	// Returned is what the user said during the turn and the model was never told.
 	// Events of the log say so too.
 	Returned []QueuedMessage `json:"-"`
