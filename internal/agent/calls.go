@@ -128,6 +128,7 @@ func endedEvent(c history.Call, r *tool.Result) history.Event {
 		Type: history.CallEnded, Call: &history.Call{Model: c.Model, ID: c.ID, Name: c.Name},
 		Result: &history.Result{
 			Status: r.Status, Summary: tool.TruncateTo(r.Summary, 500), Content: ResultContent(r), Approval: r.Approval,
+			Took: r.Took,
 		},
 	}
 }

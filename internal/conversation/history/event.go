@@ -83,6 +83,28 @@ const (
 	CutBroken  CutReason = "broken"  // the provider failed
 )
 
+// GoesOn reports whether the next answer begins where this one was cut off.
+func (e Event) GoesOn() bool { return e.Cut != nil && e.Cut.Note != "" }
+
+// LastAnswer is the text of the model's last answer, put together where the limit of tokens
+// cut it into several.
+type LastAnswer struct {
+	Text   string
+	goesOn bool
+}
+
+// Add takes the next event.
+func (a *LastAnswer) Add(e Event) {
+	if e.Type != Assistant || e.Message == nil {
+		return
+	}
+	if !a.goesOn {
+		a.Text = ""
+	}
+	a.Text += e.Message.Text()
+	a.goesOn = e.GoesOn()
+}
+
 // Call is a call of the model, as it is made.
 type Call struct {
 	Model string          `json:"model"` // the model's own ID for it
@@ -99,6 +121,8 @@ type Result struct {
 	// Approval is what a call that has not ended waits for: the question that a
 	// human is asked.
 	Approval string `json:"approval,omitempty"`
+	// Took is how long the tool ran, without what the call waited for before.
+	Took time.Duration `json:"took,omitempty"`
 }
 
 // Reason is why a turn ended.

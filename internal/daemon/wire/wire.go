@@ -279,6 +279,9 @@ func HistoryEvent(e history.Event) protocol.HistoryEvent {
 		Task: e.Task, Usage: e.Usage, Model: e.Model, Call: pointer(e.Call, AgentCall),
 		Result: pointer(e.Result, func(r history.Result) protocol.HistoryResult { return protocol.HistoryResult(r) }),
 		End:    pointer(e.End, HistoryEnd), Compaction: pointer(e.Compaction, Compaction),
+		Cut: pointer(e.Cut, func(c history.Cut) protocol.AnswerCut {
+			return protocol.AnswerCut{Why: string(c.Why), GoesOn: c.Note != ""}
+		}),
 	}
 }
 
