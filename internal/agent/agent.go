@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"callgate/internal/conversation/history"
+	"callgate/internal/resulttext"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -109,6 +110,9 @@ type Config struct {
 	// CompactOverflow takes the messages that the provider refused as too long,
 	// once for each request, and returns how to compact them. May be nil.
 	CompactOverflow func(ctx context.Context, system string, messages []llm.Message) (*history.Compaction, error)
+	// Names are the names of the tools as the model calls them, for what it is told of
+	// results; nil: their dotted names.
+	Names resulttext.Names
 }
 
 // Observer follows a turn while it runs; any field may be nil.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -34,7 +33,7 @@ func (t *turn) call(ctx context.Context, answer history.Event, proposed []llm.To
 	for i, c := range proposed {
 		if e := refuse(c, i, cut); e != nil {
 			r := &tool.Result{Status: tool.Refused, Summary: e.Error(), Error: e}
-			refused = append(refused, endedEvent(history.Call{Model: c.ID, Name: c.Name}, r))
+			refused = append(refused, t.endedEvent(history.Call{Model: c.ID, Name: c.Name}, r))
 			refusals = append(refusals, r)
 			continue
 		}
@@ -120,14 +119,15 @@ func (t *turn) ended(ctx context.Context, c history.Call, r *tool.Result) error 
 	if t.observer.Ended != nil {
 		t.observer.Ended(c, r)
 	}
-	return t.write(ctx, endedEvent(c, r))
+	return t.write(ctx, t.endedEvent(c, r))
 }
 
-func endedEvent(c history.Call, r *tool.Result) history.Event {
+func (t *turn) endedEvent(c history.Call, r *tool.Result) history.Event {
 	return history.Event{
 		Type: history.CallEnded, Call: &history.Call{Model: c.Model, ID: c.ID, Name: c.Name},
 		Result: &history.Result{
-			Status: r.Status, Summary: tool.TruncateTo(r.Summary, 500), Content: ResultContent(r), Approval: r.Approval,
+			Status: r.Status, Summary: tool.TruncateTo(r.Summary, 500),
+			Content: resulttext.Content(r, t.cfg.Names), Approval: r.Approval,
 			Took: r.Took,
 		},
 	}
@@ -183,25 +183,4 @@ func (t *turn) resumeCalls(ctx context.Context) error {
 		}
 	}
 	return t.perform(ctx, pending)
-}
-
-// ResultContent returns the content of a result for a model: the error, the tool's
-// content, where the whole result is stored, and the warnings.
-func ResultContent(r *tool.Result) []tool.Content {
-	var out []tool.Content
-	if r.Error != nil {
-		out = append(out, tool.Text(r.Error.ModelText()))
-	}
-	out = append(out, resulttext.Body(r)...)
-	var notes []string
-	if r.ArtifactRef != "" {
-		notes = append(notes, "the whole result is kept as "+r.ArtifactRef)
-	}
-	for _, w := range r.Warnings {
-		notes = append(notes, "note: "+w)
-	}
-	if len(notes) > 0 {
-		out = append(out, tool.Text(strings.Join(notes, "\n")))
-	}
-	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/conversation/history"
 	"callgate/internal/lazyregexp"
+	"callgate/internal/resulttext"
 	"callgate/tool"
 )
 
@@ -120,7 +121,7 @@ func fingerprint(c history.Call, r *tool.Result) [sha256.Size]byte {
 	part(c.Name)
 	part(canonicalArgs(c.Args))
 	part(string(r.Status))
-	for _, content := range ResultContent(r) {
+	for _, content := range resulttext.Body(r, nil) {
 		text := content.Text
 		if r.Status != tool.Success {
 			text = durations.ReplaceAllString(text, "…")

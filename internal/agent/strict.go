@@ -60,7 +60,7 @@ func (t *turn) refuseInText(ctx context.Context, answer history.Event, proposed 
 		if t.observer.Ended != nil {
 			t.observer.Ended(call, r)
 		}
-		events = append(events, endedEvent(call, r))
+		events = append(events, t.endedEvent(call, r))
 		calls, results = append(calls, call), append(results, r)
 	}
 	t.guard.observe(calls, results)

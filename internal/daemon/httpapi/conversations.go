@@ -36,6 +36,8 @@ func (a *conversationRoutes) routes() map[string]route {
 		protocol.RoutePrompt:             a.prompt,
 		protocol.RoutePlan:               a.plan,
 		protocol.RouteEvents:             a.conversationEvents,
+		protocol.RoutePermissions:        a.permissions,
+		protocol.RouteSetPermissions:     a.setPermissions,
 	}
 }
 
@@ -61,6 +63,7 @@ func (a *conversationRoutes) openConversation(w http.ResponseWriter, r *http.Req
 		Session: a.sessionDTO(c.Session()), Agent: c.Agent().ID, Provider: model.Provider, Model: model.Model,
 		Offline: model.Offline, Window: model.Window, Native: model.NativeTools,
 		Mode: string(plan.Mode), Tools: len(plan.PerTool), Info: wire.ConversationInfo(c.Info()),
+		Permissions: wire.Permissions(a.kernel.Permissions.Of(c.ID())),
 	}
 	for _, q := range c.Queued() {
 		opened.Queued = append(opened.Queued, wire.QueuedMessage(q))
@@ -94,7 +97,7 @@ func (a *conversationRoutes) sendMessage(w http.ResponseWriter, r *http.Request)
 		return err
 	}
 	return a.turn(w, r, c, func(ctx context.Context, watch conversation.Watch) (history.End, error) {
-		return c.Send(ctx, llm.TextMessage(llm.User, in.Text), watch)
+		return c.Send(ctx, userMessage(in), watch)
 	})
 }
 
@@ -110,6 +113,15 @@ func message(r *http.Request) (in protocol.SendMessage, err error) {
 	return in, nil
 }
 
+// userMessage is a message of the user as the model gets it.
+func userMessage(in protocol.SendMessage) llm.Message {
+	m := llm.TextMessage(llm.User, in.Text)
+	for _, image := range in.Images {
+		m.Parts = append(m.Parts, llm.Part{Image: &image})
+	}
+	return m
+}
+
 // queueMessage takes a message for the turn that runs.
 func (a *conversationRoutes) queueMessage(w http.ResponseWriter, r *http.Request) error {
 	c, err := a.conversation(r)
@@ -120,7 +132,7 @@ func (a *conversationRoutes) queueMessage(w http.ResponseWriter, r *http.Request
 	if err != nil {
 		return err
 	}
-	q, err := c.Queue(r.Context(), llm.TextMessage(llm.User, in.Text))
+	q, err := c.Queue(r.Context(), userMessage(in))
 	return answerQueued(w, q, err)
 }
 
