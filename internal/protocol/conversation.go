@@ -159,6 +159,20 @@ type AnswerCut struct {
 	GoesOn bool   `json:"goes_on,omitempty"` // the next answer begins where this one ends
 }
 
+// Text says to people that an answer is not whole; "": it is, or goes on.
+func (c *AnswerCut) Text() string {
+	switch {
+	case c == nil || c.GoesOn:
+		return ""
+	case c.Why == "length":
+		return "the limit of tokens cut the answer off here"
+	case c.Why == "stopped":
+		return "the answer was stopped here"
+	default:
+		return "the answer broke off here"
+	}
+}
+
 // EventType says what an event of a history tells.
 type EventType string
 
