@@ -12,8 +12,9 @@
 //   - A failed call is a result for the model, never the end of the turn.
 //   - A turn always ends with a turn_ended event that gives the reason, also when
 //     it is cancelled. Then running calls are stopped first, and each has a result
-//     that says so. The model is told of it with its next request. A turn whose context ends with a [history.Interruption] as its
-//     cause was stopped by nobody: it ends as interrupted, and can be resumed.
+//     that says so. The model is told of it with its next request. A turn whose
+//     context ends with a [history.Interruption] as its cause was stopped by nobody:
+//     it ends as interrupted, and can be resumed.
 //   - What the user says while a turn runs is taken before the next request to the
 //     model, and a turn does not end as done while it waits: see [Loop.Queue].
 //   - An answer that is not whole says so, in the history and to the model: one that was
@@ -343,6 +344,7 @@ func (t *turn) compactIfNeeded(ctx context.Context) error {
 	if c == nil {
 		return nil
 	}
+	t.guard = loopGuard{} // what the model is no longer shown it may well ask for again
 	return t.write(ctx, history.Event{Type: history.Compacted, Compaction: c})
 }
 

@@ -58,6 +58,7 @@ func (t *turn) compactOverflow(ctx context.Context) error {
 	if err != nil {
 		return &errStop{history.End{Reason: history.Failed, Error: err.Error()}}
 	}
+	t.guard = loopGuard{}
 	return t.write(ctx, history.Event{Type: history.Compacted, Compaction: c})
 }
 

@@ -155,14 +155,17 @@ type HistoryEvent struct {
 
 // AnswerCut says that an answer is not whole.
 type AnswerCut struct {
-	Why    string `json:"why"`               // length: the limit of tokens; stopped; broken: the provider failed
-	GoesOn bool   `json:"goes_on,omitempty"` // the next answer begins where this one ends
+	Why  string `json:"why"`            // length: the limit of tokens; stopped; broken: the provider failed
+	Note string `json:"note,omitempty"` // tells the model to go on: the next answer begins where this one ends
 }
+
+// GoesOn reports whether the next answer begins where this one ends.
+func (c *AnswerCut) GoesOn() bool { return c != nil && c.Note != "" }
 
 // Text says to people that an answer is not whole; "": it is, or goes on.
 func (c *AnswerCut) Text() string {
 	switch {
-	case c == nil || c.GoesOn:
+	case c == nil || c.GoesOn():
 		return ""
 	case c.Why == "length":
 		return "the limit of tokens cut the answer off here"
@@ -210,6 +213,7 @@ type HistoryResult struct {
 type HistoryEnd struct {
 	Reason EndReason `json:"reason"`
 	Error  string    `json:"error,omitempty"`
+	Note   string    `json:"note,omitempty"` // tells the model of it, with its next request
 }
 
 // EndReason is why a turn ended.

@@ -49,7 +49,7 @@ func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
 			if text := e.Cut.Text(); text != "" {
 				v.note(text)
 			}
-			if e.Cut == nil || !e.Cut.GoesOn {
+			if !e.Cut.GoesOn() {
 				answer = nil
 			}
 			if e.Usage != nil {

@@ -308,7 +308,7 @@ func (v *turnView) recorded(e protocol.HistoryEvent) {
 		if text := e.Cut.Text(); text != "" {
 			v.note(text)
 		}
-		if goesOn := e.Cut != nil && e.Cut.GoesOn; t.answer != nil && len(e.Message.Calls()) == 0 && !goesOn {
+		if t.answer != nil && len(e.Message.Calls()) == 0 && !e.Cut.GoesOn() {
 			t.answer = nil
 			t.last = nil // an empty line sets the next call apart
 		}

@@ -21,7 +21,7 @@ func TestWaitsAndCutAnswers(t *testing.T) {
 		h.wantHidden("Half of an")
 		said := llm.TextMessage(llm.Assistant, "The answer is fo")
 		h.emit(textEvent("The answer is fo"), protocol.TurnEvent{Event: &protocol.HistoryEvent{
-			Type: protocol.EventAssistant, Message: &said, Cut: &protocol.AnswerCut{Why: "length", GoesOn: true},
+			Type: protocol.EventAssistant, Message: &said, Cut: &protocol.AnswerCut{Why: "length", Note: "go on"},
 		}}, textEvent("rty-two"))
 		h.wantShown("The answer is forty-two")
 		said = llm.TextMessage(llm.Assistant, "rty-two")
