@@ -30,6 +30,7 @@ import (
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/permissions"
 	"callgate/internal/kernel/recovery"
+	"callgate/internal/kernel/results"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/tasks"
@@ -238,6 +239,9 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 	agents := []*tool.Tool{
 		control.SkillTool(k.findSkill),
 		control.TaskTool(k.Conversations.StartTask, k.Conversations.Task),
+		control.ArtifactTool((&results.Reader{
+			Journal: k.Journal, Artifacts: k.Artifacts, Secrets: k.vault, Sessions: k.Sessions,
+		}).Read),
 	}
 	if err := k.Register("agents", agents...); err != nil {
 		return err
