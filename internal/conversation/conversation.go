@@ -15,6 +15,7 @@ package conversation
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"sync"
 
@@ -298,6 +299,10 @@ func (c *Conversation) loopConfig(model *agent.ModelConfig) (agent.Config, error
 	}
 	cfg.Strict = a.Runtime.Strict
 	cfg.MaxTurns, cfg.Timeout = cmp.Or(c.agent.MaxIterations, a.Runtime.MaxTurns), a.Runtime.Timeout
+	cfg.TurnLimit.Tokens = a.Runtime.MaxCostTokens
+	if a.Runtime.MaxCost != nil {
+		cfg.TurnLimit.Cost = int64(math.Round(*a.Runtime.MaxCost * 1e6))
+	}
 	texts, err := filter.New(filterRules(a.Middleware))
 	if texts != nil {
 		cfg.Input, cfg.Output = texts.Input, texts.Output

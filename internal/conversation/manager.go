@@ -82,7 +82,8 @@ type Spec struct {
 	Agent     string
 	Lane      string
 	Requester approval.Requester
-	Model     llm.Model // in place of the app's; may be nil
+	Model     llm.Model   // in place of the app's; may be nil
+	Limit     agent.Limit // of what all turns may cost from now on
 
 	task  bool                   // it works for another conversation, in that one's folder
 	id    string                 // of a task
@@ -176,7 +177,7 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 	if err != nil {
 		return nil, err
 	}
-	if err := m.equip(ctx, c, model, log); err != nil {
+	if err := m.equip(ctx, c, model, log, spec.Limit); err != nil {
 		c.session.Close()
 		return nil, err
 	}
@@ -205,7 +206,9 @@ func (m *Manager) openModel(c *Conversation, loaded *apps.Loaded, spec Spec) (*a
 }
 
 // equip gives a conversation its surface, its loop and its history.
-func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.ModelConfig, log *history.Log) (err error) {
+func (m *Manager) equip(
+	ctx context.Context, c *Conversation, model *agent.ModelConfig, log *history.Log, limit agent.Limit,
+) (err error) {
 	if err := m.present(ctx, c); err != nil {
 		return err
 	}
@@ -227,7 +230,7 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 		}
 	}
 	c.tasks = startedTasks{parent: c.ID(), log: c.log, app: c.session.App(), store: m.Tasks, runner: m.Runner}
-	cfg.Log, cfg.Tasks = c.log, newNotices(&c.tasks, m.Permissions)
+	cfg.Log, cfg.Tasks, cfg.OpenLimit = c.log, newNotices(&c.tasks, m.Permissions), limit
 	c.loop = agent.New(cfg)
 	return nil
 }

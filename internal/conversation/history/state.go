@@ -3,6 +3,7 @@ package history
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"callgate/llm"
 	"callgate/tool"
@@ -89,6 +90,9 @@ func (s *State) Apply(e Event) {
 		for _, c := range e.Message.Calls() {
 			s.open = append(s.open, &pendingCall{proposed: c})
 		}
+		if e.Cut != nil && len(s.open) == 0 {
+			s.tell(e.Cut.Note)
+		}
 	case CallMade:
 		s.Calls++
 		if p := s.find(e.Call.Model); p != nil {
@@ -98,6 +102,7 @@ func (s *State) Apply(e Event) {
 		s.answer(e.Call.Model, *e.Result)
 	case TurnEnded:
 		s.settle("the turn ended before this call did")
+		s.tell(e.End.Note)
 		s.Last = e.End
 	case Compacted:
 		s.compact(*e.Compaction)
@@ -105,6 +110,19 @@ func (s *State) Apply(e Event) {
 			s.Usage = s.Usage.Add(*u)
 		}
 	}
+}
+
+// tell adds a note to the model, unless it is empty.
+func (s *State) tell(note string) {
+	if note != "" {
+		s.addMessage(Note, KernelNote(note))
+	}
+}
+
+// KernelNote returns a message of the kernel to the model, marked so that the model
+// does not take it for the user's.
+func KernelNote(text string) llm.Message {
+	return llm.TextMessage(llm.User, "<note>\n"+strings.ReplaceAll(text, "</note", "<\u200b/note")+"\n</note>")
 }
 
 func (s *State) find(model string) *pendingCall {

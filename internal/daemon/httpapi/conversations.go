@@ -3,9 +3,11 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"net/http"
 	"strings"
 
+	"callgate/internal/agent"
 	"callgate/internal/agent/surface"
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
@@ -51,6 +53,7 @@ func (a *conversationRoutes) openConversation(w http.ResponseWriter, r *http.Req
 	c, err := a.kernel.Conversations.Open(r.Context(), conversation.Spec{
 		Resume: o.Resume, Workspace: spec.Workspace, Named: o.WorkspaceNamed, AppFile: spec.AppFile,
 		Agent: spec.Agent, Lane: spec.Lane, Requester: spec.Requester,
+		Limit: agent.Limit{Cost: int64(math.Round(max(0, o.MaxCost) * 1e6)), Tokens: max(0, o.MaxTokens)},
 	})
 	if err != nil {
 		return err

@@ -283,6 +283,9 @@ func HistoryEvent(e history.Event) protocol.HistoryEvent {
 		Told:   e.Told,
 		Result: pointer(e.Result, func(r history.Result) protocol.HistoryResult { return protocol.HistoryResult(r) }),
 		End:    pointer(e.End, HistoryEnd), Compaction: pointer(e.Compaction, Compaction),
+		Cut: pointer(e.Cut, func(c history.Cut) protocol.AnswerCut {
+			return protocol.AnswerCut{Why: string(c.Why), Note: c.Note}
+		}),
 	}
 }
 
@@ -296,7 +299,7 @@ func AgentCall(c history.Call) protocol.AgentCall { return protocol.AgentCall(c)
 
 // HistoryEnd converts how a turn ended.
 func HistoryEnd(e history.End) protocol.HistoryEnd {
-	return protocol.HistoryEnd{Reason: protocol.EndReason(e.Reason), Error: e.Error}
+	return protocol.HistoryEnd{Reason: protocol.EndReason(e.Reason), Error: e.Error, Note: e.Note}
 }
 
 // Compaction converts how a conversation was made shorter.
