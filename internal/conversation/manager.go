@@ -147,7 +147,7 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 	if len(c.agent.Lanes) > 0 && spec.Lane == "" {
 		spec.Lane = app.EdgeLane
 	}
-	model, err := m.openModel(c, loaded, spec)
+	model, err := m.openModel(c, loaded, spec, log)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,9 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 
 // openModel opens the model of a conversation's lane, if a human accepted where
 // it and its fallbacks are.
-func (m *Manager) openModel(c *Conversation, loaded *apps.Loaded, spec Spec) (*agent.ModelConfig, error) {
+func (m *Manager) openModel(
+	c *Conversation, loaded *apps.Loaded, spec Spec, log *history.Log,
+) (*agent.ModelConfig, error) {
 	if err := loaded.Accepted.Check("conversation.Open", consent.Conversation(loaded.App, c.agent)...); err != nil {
 		return nil, err
 	}
@@ -191,6 +193,9 @@ func (m *Manager) openModel(c *Conversation, loaded *apps.Loaded, spec Spec) (*a
 		}
 		return &agent.ModelConfig{Model: spec.Model}, nil
 	}
+	if model := m.openChosen(c, loaded, log); model != nil {
+		return model, nil
+	}
 	model, info, err := m.Models.Open(c.described, c)
 	c.model = info
 	return model, err
@@ -198,15 +203,12 @@ func (m *Manager) openModel(c *Conversation, loaded *apps.Loaded, spec Spec) (*a
 
 // equip gives a conversation its surface, its loop and its history.
 func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.ModelConfig, log *history.Log) (err error) {
+	c.prompt = &prompter{conversation: c, modules: m.Modules}
 	if c.plan, err = c.session.View().Surface(ctx, surfaceConfig(c.model.Window)); err != nil {
 		return err
 	}
-	c.prompt = &prompter{conversation: c, modules: m.Modules}
-	cfg, err := c.loopConfig(model)
+	cfg, err := m.loopConfig(c, model)
 	if err != nil {
-		return err
-	}
-	if err := m.fit(c, &cfg); err != nil {
 		return err
 	}
 	if c.log = log; log == nil {
@@ -220,9 +222,24 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 		}
 	}
 	c.tasks = startedTasks{parent: c.ID(), log: c.log, app: c.session.App(), store: m.Tasks, runner: m.Runner}
+	c.makeLoop(cfg)
+	return nil
+}
+
+// loopConfig is the configuration of a conversation's loop, for its model and its
+// surface.
+func (m *Manager) loopConfig(c *Conversation, model *agent.ModelConfig) (agent.Config, error) {
+	cfg, err := c.loopConfig(model)
+	if err != nil {
+		return cfg, err
+	}
+	return cfg, m.fit(c, &cfg)
+}
+
+// makeLoop makes the loop, on the conversation's history.
+func (c *Conversation) makeLoop(cfg agent.Config) {
 	cfg.Log, cfg.Tasks = c.log, &c.tasks
 	c.loop = agent.New(cfg)
-	return nil
 }
 
 // publish makes a whole conversation and its session known.
@@ -362,39 +379,4 @@ func laneModel(a app.Agent, lane string) *app.Model {
 		return m
 	}
 	return a.Model
-}
-
-// keyedMutex is a mutex for each key. The zero value is ready.
-type keyedMutex struct {
-	mu   sync.Mutex
-	held map[string]*keyedEntry
-}
-
-type keyedEntry struct {
-	sync.Mutex
-	users int
-}
-
-// lock locks a key and returns the function that unlocks it.
-func (k *keyedMutex) lock(key string) (unlock func()) {
-	k.mu.Lock()
-	if k.held == nil {
-		k.held = map[string]*keyedEntry{}
-	}
-	e := k.held[key]
-	if e == nil {
-		e = &keyedEntry{}
-		k.held[key] = e
-	}
-	e.users++
-	k.mu.Unlock()
-	e.Lock()
-	return func() {
-		e.Unlock()
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if e.users--; e.users == 0 {
-			delete(k.held, key)
-		}
-	}
 }
