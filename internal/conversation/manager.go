@@ -68,6 +68,7 @@ func NewManager(o Options) *Manager {
 // Spec is a conversation to be opened.
 type Spec struct {
 	Resume    string // the ID of an earlier one; it has its own folder, app, agent and lane
+	Continue  bool   // without Resume: the last one with this app in this folder
 	Workspace string
 	Named     bool // the user named the workspace
 	AppFile   string
@@ -86,6 +87,13 @@ type Spec struct {
 // Open begins a conversation with an agent or, with the ID of an earlier one,
 // resumes it where it was left.
 func (m *Manager) Open(ctx context.Context, spec Spec) (*Conversation, error) {
+	if spec.Continue && spec.Resume == "" {
+		last, err := m.last(ctx, spec)
+		if err != nil {
+			return nil, err
+		}
+		spec.Resume = last
+	}
 	if spec.Resume != "" {
 		defer m.opening.lock(spec.Resume)()
 	}

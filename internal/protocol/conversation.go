@@ -30,6 +30,7 @@ const (
 type OpenConversation struct {
 	OpenSession
 	Resume         string `json:"resume,omitempty"`          // the ID of an earlier one
+	Continue       bool   `json:"continue,omitempty"`        // without resume: the last one here, with this app
 	WorkspaceNamed bool   `json:"workspace_named,omitempty"` // the user named the workspace
 	// KeepRunning says that a turn goes on when its client goes away without stopping
 	// it; who opens the conversation again goes on with it. Otherwise it is interrupted.
