@@ -10,6 +10,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/permission"
 	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modelset"
@@ -42,11 +43,13 @@ type Options struct {
 	Modules   *modules.Set
 	Consents  *consent.Consents
 	Approvals Approvals
-	Store     history.Store
-	Deleter   history.Deleter
-	Tasks     task.Store
-	Runner    Runner
-	User      string
+	// Permissions are those of the sessions; nil: only the rules count.
+	Permissions *permission.Table
+	Store       history.Store
+	Deleter     history.Deleter
+	Tasks       task.Store
+	Runner      Runner
+	User        string
 }
 
 // Manager holds the conversations of a kernel. Make one with NewManager.
@@ -215,7 +218,7 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 	if c.plan, err = c.session.View().Surface(ctx, surfaceConfig(c.model.Window)); err != nil {
 		return err
 	}
-	cfg, err := m.loopConfig(c, model)
+	cfg, err := m.loopConfig(ctx, c, model)
 	if err != nil {
 		return err
 	}
@@ -230,23 +233,28 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 		}
 	}
 	c.tasks = startedTasks{parent: c.ID(), log: c.log, app: c.session.App(), store: m.Tasks, runner: m.Runner}
-	c.makeLoop(cfg)
+	m.makeLoop(c, cfg)
 	return nil
 }
 
 // loopConfig is the configuration of a conversation's loop, for its model and its
 // surface.
-func (m *Manager) loopConfig(c *Conversation, model *agent.ModelConfig) (agent.Config, error) {
+func (m *Manager) loopConfig(
+	ctx context.Context, c *Conversation, model *agent.ModelConfig,
+) (agent.Config, error) {
 	cfg, err := c.loopConfig(model)
 	if err != nil {
+		return cfg, err
+	}
+	if cfg.Names, err = c.session.View().Names(ctx, surfaceConfig(c.model.Window)); err != nil {
 		return cfg, err
 	}
 	return cfg, m.fit(c, &cfg)
 }
 
 // makeLoop makes the loop, on the conversation's history.
-func (c *Conversation) makeLoop(cfg agent.Config) {
-	cfg.Log, cfg.Tasks = c.log, &c.tasks
+func (m *Manager) makeLoop(c *Conversation, cfg agent.Config) {
+	cfg.Log, cfg.Tasks = c.log, newNotices(&c.tasks, m.Permissions)
 	c.loop = agent.New(cfg)
 }
 

@@ -113,7 +113,7 @@ func (m *Manager) changeModel(ctx context.Context, c *Conversation, described *a
 			return err
 		}
 	}
-	cfg, err := m.loopConfig(c, model)
+	cfg, err := m.loopConfig(ctx, c, model)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (m *Manager) changeModel(ctx context.Context, c *Conversation, described *a
 	if err := c.log.Append(ctx, changed); err != nil {
 		return err
 	}
-	c.makeLoop(cfg)
+	m.makeLoop(c, cfg)
 	return nil
 }
 

@@ -24,6 +24,8 @@ const (
 	RouteModels             = "GET /v1/conversations/{id}/models"
 	RouteSetModel           = "POST /v1/conversations/{id}/model" // the Conversation, as it is then
 	RouteEvents             = "GET /v1/conversations/{id}/events"
+	RoutePermissions        = "GET /v1/conversations/{id}/permissions"
+	RouteSetPermissions     = "POST /v1/conversations/{id}/permissions"
 )
 
 // OpenConversation asks for a conversation with an agent, or for an earlier one.
@@ -54,6 +56,8 @@ type Conversation struct {
 	// Queued is what the user said during a turn that was interrupted, and the model
 	// was not told: the turn takes it when it goes on.
 	Queued []QueuedMessage `json:"queued,omitempty"`
+	// Permissions are what it may do without asking, beside what the rules say.
+	Permissions Permissions `json:"permissions"`
 }
 
 // ConversationInfo is a conversation as a list shows it.
@@ -99,7 +103,8 @@ type ModelChoice struct {
 
 // SendMessage is a message of the user.
 type SendMessage struct {
-	Text string `json:"text"`
+	Text   string      `json:"text"`
+	Images []llm.Image `json:"images,omitempty"` // after the text
 }
 
 // QueuedMessage is what the user says while a turn runs. The turn takes it before its

@@ -37,6 +37,8 @@ func (a *conversationRoutes) routes() map[string]route {
 		protocol.RouteModels:             a.models,
 		protocol.RouteSetModel:           a.setModel,
 		protocol.RouteEvents:             a.conversationEvents,
+		protocol.RoutePermissions:        a.permissions,
+		protocol.RouteSetPermissions:     a.setPermissions,
 	}
 }
 
@@ -66,6 +68,7 @@ func (a *conversationRoutes) conversationDTO(c *conversation.Conversation) proto
 		Session: a.sessionDTO(c.Session()), Agent: c.Agent().ID, Provider: model.Provider, Model: model.Model,
 		Offline: model.Offline, Window: model.Window, Native: model.NativeTools,
 		Mode: string(plan.Mode), Tools: len(plan.PerTool), Info: wire.ConversationInfo(c.Info()),
+		Permissions: wire.Permissions(a.kernel.Permissions.Of(c.ID())),
 	}
 	for _, q := range c.Queued() {
 		opened.Queued = append(opened.Queued, wire.QueuedMessage(q))
@@ -125,7 +128,7 @@ func (a *conversationRoutes) sendMessage(w http.ResponseWriter, r *http.Request)
 		return err
 	}
 	return a.turn(w, r, c, func(ctx context.Context, watch conversation.Watch) (history.End, error) {
-		return c.Send(ctx, llm.TextMessage(llm.User, in.Text), watch)
+		return c.Send(ctx, userMessage(in), watch)
 	})
 }
 
@@ -141,6 +144,15 @@ func message(r *http.Request) (in protocol.SendMessage, err error) {
 	return in, nil
 }
 
+// userMessage is a message of the user as the model gets it.
+func userMessage(in protocol.SendMessage) llm.Message {
+	m := llm.TextMessage(llm.User, in.Text)
+	for _, image := range in.Images {
+		m.Parts = append(m.Parts, llm.Part{Image: &image})
+	}
+	return m
+}
+
 // queueMessage takes a message for the turn that runs.
 func (a *conversationRoutes) queueMessage(w http.ResponseWriter, r *http.Request) error {
 	c, err := a.conversation(r)
@@ -151,7 +163,7 @@ func (a *conversationRoutes) queueMessage(w http.ResponseWriter, r *http.Request
 	if err != nil {
 		return err
 	}
-	q, err := c.Queue(r.Context(), llm.TextMessage(llm.User, in.Text))
+	q, err := c.Queue(r.Context(), userMessage(in))
 	return answerQueued(w, q, err)
 }
 

@@ -10,6 +10,7 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/lock"
+	"callgate/internal/gate/permission"
 	"callgate/internal/journal"
 	"callgate/internal/journal/doubt"
 	"callgate/internal/journal/outputbus"
@@ -56,6 +57,7 @@ func Approval(r approval.Request) protocol.Approval {
 		Risk: r.Risk, Reason: r.Reason, Claims: r.Claims, AskedAt: r.AskedAt, Deadline: r.Deadline,
 		Asker: protocol.Requester(r.Asker), ToolApp: r.ToolApp,
 		Choices: orNil(r.Choices, func(c approval.Choice) protocol.Choice { return protocol.Choice(c) }),
+		Session: pointer(r.Session, func(c approval.Choice) protocol.Choice { return protocol.Choice(c) }),
 		Answer:  pointer(r.Answer, approvalAnswer),
 	}
 }
@@ -314,4 +316,13 @@ func Compaction(c history.Compaction) protocol.Compaction {
 		Before: c.Before, After: c.After, Usage: c.Usage, Model: c.Model,
 		Shortened: orNil(c.Shortened, func(s history.Shortened) protocol.Shortened { return protocol.Shortened(s) }),
 	}
+}
+
+// Permissions converts the permissions of a session.
+func Permissions(s permission.State) protocol.Permissions {
+	p := protocol.Permissions{Mode: protocol.PermissionMode(s.Mode), By: s.By}
+	for _, e := range s.Allow {
+		p.Allow = append(p.Allow, e.String())
+	}
+	return p
 }
