@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"sync"
@@ -174,6 +175,16 @@ type openChat struct {
 	client *client.Client
 	last   *string     // the last one that had a turn
 	left   func() bool // the terminal was closed
+}
+
+// SendMessage sends a message; its turn outlives the kernel.
+func (c *openChat) SendMessage(ctx context.Context, m protocol.SendMessage) iter.Seq2[protocol.TurnEvent, error] {
+	return c.KeepOn(ctx, &m)
+}
+
+// Resume goes on with a turn that was interrupted.
+func (c *openChat) Resume(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {
+	return c.KeepOn(ctx, nil)
 }
 
 // Close ends the conversation's session.
