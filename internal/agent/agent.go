@@ -151,6 +151,16 @@ func New(cfg Config) *Loop {
 	return &Loop{cfg: cfg, opened: cfg.Log.Info().Usage}
 }
 
+// Replace returns a loop with another configuration in the place of this one. What all
+// turns may cost is counted on.
+func (l *Loop) Replace(cfg Config) *Loop {
+	next := New(cfg)
+	if l != nil {
+		next.opened = l.opened
+	}
+	return next
+}
+
 // Turn runs one turn: from the user's message to the model's last answer. It
 // returns how the turn ended, which is also in the history. An error means that
 // the history could not be written; the outcome is then unknown.

@@ -31,6 +31,8 @@ type Presentation struct {
 
 // Presentation returns what the next request of the conversation is made of.
 func (c *Conversation) Presentation() *Presentation {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
 	made := &Presentation{
 		Agent: c.agent.ID, Model: c.model, Plan: c.plan, System: c.prompt.current(), Warnings: c.session.Warnings(),
 	}
