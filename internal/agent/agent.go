@@ -14,6 +14,8 @@
 //     it is cancelled. Then running calls are stopped first, and each has a result
 //     that says so. A turn whose context ends with a [history.Interruption] as its
 //     cause was stopped by nobody: it ends as interrupted, and can be resumed.
+//   - What the user says while a turn runs is taken before the next request to the
+//     model, and a turn does not end as done while it waits: see [Loop.Queue].
 //   - Messages are only appended, because a provider may cache the beginning of
 //     the conversation. The exception is a conversation that no longer fits the
 //     model's window: see Config.Compact.
@@ -26,6 +28,7 @@ import (
 	"time"
 
 	"callgate/internal/conversation/history"
+	"callgate/internal/resulttext"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -97,6 +100,9 @@ type Config struct {
 	// CompactOverflow takes the messages that the provider refused as too long,
 	// once for each request, and returns how to compact them. May be nil.
 	CompactOverflow func(ctx context.Context, system string, messages []llm.Message) (*history.Compaction, error)
+	// Names are the names of the tools as the model calls them, for what it is told of
+	// results; nil: their dotted names.
+	Names resulttext.Names
 }
 
 // Observer follows a turn while it runs; any field may be nil.
@@ -127,20 +133,11 @@ func New(cfg Config) *Loop {
 // the history could not be written; the outcome is then unknown.
 func (l *Loop) Turn(ctx context.Context, message llm.Message, observer Observer) (history.End, error) {
 	t := l.turn(observer)
-	if l.cfg.Input != nil {
-		for i, p := range message.Parts {
-			if p.Text == "" {
-				continue
-			}
-			text, err := l.cfg.Input(p.Text)
-			if err != nil {
-				return history.End{}, err
-			}
-			message.Parts[i].Text = text
-		}
+	message, err := l.filterInput(message)
+	if err != nil {
+		return history.End{}, err
 	}
-	message.Role = llm.User
-	if err := t.write(ctx, history.Event{Type: history.User, Message: &message}); err != nil {
+	if err := t.begin(ctx, message); err != nil {
 		return history.End{}, err
 	}
 	return t.run(ctx, t.loop)
@@ -198,18 +195,23 @@ func (t *turn) run(ctx context.Context, work func(context.Context) (*history.End
 		defer cancel()
 	}
 	t.system = t.cfg.System()
-	end, err := work(ctx)
-	if err != nil {
-		var stop *errStop
-		if !errors.As(err, &stop) {
-			return history.End{}, err
+	for {
+		end, err := work(ctx)
+		if err != nil {
+			var stop *errStop
+			if !errors.As(err, &stop) {
+				return history.End{}, err
+			}
+			end = &stop.end
 		}
-		end = &stop.end
+		if ctx.Err() != nil && end.Reason != history.Done {
+			*end = t.interruptedEnd(outer)
+		}
+		if ended, err := t.writeEnd(ctx, end); ended || err != nil {
+			return *end, err
+		}
+		work = t.loop // the user has said something: the turn goes on
 	}
-	if ctx.Err() != nil && end.Reason != history.Done {
-		*end = t.interruptedEnd(outer)
-	}
-	return *end, t.write(ctx, append(t.last, history.Event{Type: history.TurnEnded, End: end})...)
 }
 
 // interruptedEnd returns the end of a turn whose context ended.
@@ -232,6 +234,9 @@ func (t *turn) loop(ctx context.Context) (*history.End, error) {
 			return &history.End{Reason: history.Cancelled}, nil
 		}
 		if err := t.addNotices(ctx); err != nil {
+			return nil, err
+		}
+		if err := t.takeQueued(ctx); err != nil {
 			return nil, err
 		}
 		if err := t.compactIfNeeded(ctx); err != nil {
@@ -308,10 +313,6 @@ func (t *turn) write(ctx context.Context, events ...history.Event) error {
 	if err := t.cfg.Log.Append(ctx, events...); err != nil {
 		return err
 	}
-	for _, e := range events { // Append has numbered them
-		if t.observer.Event != nil {
-			t.observer.Event(e)
-		}
-	}
+	t.report(events) // Append has numbered them
 	return nil
 }

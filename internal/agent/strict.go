@@ -58,7 +58,7 @@ func (t *turn) refuseInText(ctx context.Context, answer history.Event, proposed 
 		if t.observer.Ended != nil {
 			t.observer.Ended(call, r)
 		}
-		events = append(events, endedEvent(call, r))
+		events = append(events, t.endedEvent(call, r))
 		t.guard.observe(call, r)
 	}
 	if err := t.write(ctx, events...); err != nil {

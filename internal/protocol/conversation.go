@@ -16,6 +16,8 @@ const (
 	RouteDeleteConversation = "DELETE /v1/conversations/{id}"
 	RouteSendMessage        = "POST /v1/conversations/{id}/messages" // a stream of turn events, one a line
 	RouteResumeTurn         = "POST /v1/conversations/{id}/resume"   // likewise
+	RouteQueueMessage       = "POST /v1/conversations/{id}/queue"    // a QueuedMessage, or null: no turn runs
+	RouteUnqueueMessage     = "DELETE /v1/conversations/{id}/queue"  // the last QueuedMessage, or null
 	RouteCancelTurn         = "POST /v1/conversations/{id}/cancel"
 	RouteCompact            = "POST /v1/conversations/{id}/compact" // a Compaction, or null
 	RoutePrompt             = "GET /v1/conversations/{id}/prompt"
@@ -47,6 +49,9 @@ type Conversation struct {
 	Skills   []Skill          `json:"skills,omitempty"`
 	// Permissions are what it may do without asking, beside what the rules say.
 	Permissions Permissions `json:"permissions"`
+	// Queued is what the user said during a turn that was interrupted, and the model
+	// was not told: the turn takes it when it goes on.
+	Queued []QueuedMessage `json:"queued,omitempty"`
 }
 
 // ConversationInfo is a conversation as a list shows it.
@@ -79,6 +84,14 @@ type SendMessage struct {
 	Text string `json:"text"`
 }
 
+// QueuedMessage is what the user says while a turn runs. The turn takes it before its
+// next request to the model, and says so with a user event of the history whose
+// Queued is its ID; or it comes back with the end of the turn.
+type QueuedMessage struct {
+	ID   int64  `json:"id"`
+	Text string `json:"text"`
+}
+
 // TurnEvent is one thing that happens in a turn. Exactly one field is set; the
 // last event is an End or a Failure.
 type TurnEvent struct {
@@ -103,6 +116,9 @@ type CallEnd struct {
 type TurnEnd struct {
 	HistoryEnd
 	Info ConversationInfo `json:"info"`
+	// Returned is what the user said during the turn and the model was not told, oldest
+	// first. It waits no longer: a client gives it back to the user.
+	Returned []QueuedMessage `json:"returned,omitempty"`
 }
 
 // History is a conversation and what happened in it.
@@ -117,7 +133,8 @@ type HistoryEvent struct {
 	At         time.Time      `json:"at"`
 	Type       EventType      `json:"type"`
 	Message    *llm.Message   `json:"message,omitempty"`
-	Task       string         `json:"task,omitempty"` // of a note: the task whose end it tells
+	Queued     int64          `json:"queued,omitempty"` // the ID of the queued message that it is about
+	Task       string         `json:"task,omitempty"`   // of a note: the task whose end it tells
 	Usage      *llm.Usage     `json:"usage,omitempty"`
 	Model      string         `json:"model,omitempty"`
 	Call       *AgentCall     `json:"call,omitempty"`
@@ -131,7 +148,9 @@ type EventType string
 
 // The types.
 const (
-	EventUser      EventType = "user"       // Message: of the user
+	EventUser      EventType = "user"       // Message: of the user; Queued: it had waited
+	EventQueued    EventType = "queued"     // Message: of the user, while a turn ran; no model is shown it yet
+	EventReturned  EventType = "returned"   // Queued: what had waited was given back to the user
 	EventNote      EventType = "note"       // Message: of the kernel, for the model
 	EventAssistant EventType = "assistant"  // Message, Usage, Model: the model's answer
 	EventCallMade  EventType = "tool_call"  // Call: one of its calls is made now

@@ -27,6 +27,8 @@ func (a *conversationRoutes) routes() map[string]route {
 		protocol.RouteDeleteConversation: a.deleteConversation,
 		protocol.RouteSendMessage:        a.sendMessage,
 		protocol.RouteResumeTurn:         a.resumeTurn,
+		protocol.RouteQueueMessage:       a.queueMessage,
+		protocol.RouteUnqueueMessage:     a.unqueueMessage,
 		protocol.RouteCancelTurn:         a.cancelTurn,
 		protocol.RouteCompact:            a.compact,
 		protocol.RoutePrompt:             a.prompt,
@@ -60,6 +62,9 @@ func (a *conversationRoutes) openConversation(w http.ResponseWriter, r *http.Req
 		Mode: string(plan.Mode), Tools: len(plan.PerTool), Info: wire.ConversationInfo(c.Info()),
 		Permissions: wire.Permissions(a.kernel.Permissions.Of(c.ID())),
 	}
+	for _, q := range c.Queued() {
+		opened.Queued = append(opened.Queued, wire.QueuedMessage(q))
+	}
 	if app := c.Session().App(); app != nil {
 		opened.OneShot = app.Runtime.Mode == "one_shot"
 		for _, s := range c.Session().Loaded().Skills {
@@ -84,16 +89,60 @@ func (a *conversationRoutes) sendMessage(w http.ResponseWriter, r *http.Request)
 	if err != nil {
 		return err
 	}
-	var in protocol.SendMessage
-	if err := read(r, &in); err != nil {
+	in, err := message(r)
+	if err != nil {
 		return err
-	}
-	if strings.TrimSpace(in.Text) == "" {
-		return tool.Errorf("httpapi.say", tool.Invalid, "there is nothing to say").WithHint("write what the agent should do")
 	}
 	return a.turn(w, r, c, func(ctx context.Context, watch conversation.Watch) (history.End, error) {
 		return c.Send(ctx, llm.TextMessage(llm.User, in.Text), watch)
 	})
+}
+
+// message reads the user's message of a request.
+func message(r *http.Request) (in protocol.SendMessage, err error) {
+	if err := read(r, &in); err != nil {
+		return in, err
+	}
+	if strings.TrimSpace(in.Text) == "" {
+		return in, tool.Errorf("httpapi.say", tool.Invalid, "there is nothing to say").
+			WithHint("write what the agent should do")
+	}
+	return in, nil
+}
+
+// queueMessage takes a message for the turn that runs.
+func (a *conversationRoutes) queueMessage(w http.ResponseWriter, r *http.Request) error {
+	c, err := a.conversation(r)
+	if err != nil {
+		return err
+	}
+	in, err := message(r)
+	if err != nil {
+		return err
+	}
+	q, err := c.Queue(r.Context(), llm.TextMessage(llm.User, in.Text))
+	return answerQueued(w, q, err)
+}
+
+// unqueueMessage gives back the last message that waits.
+func (a *conversationRoutes) unqueueMessage(w http.ResponseWriter, r *http.Request) error {
+	c, err := a.conversation(r)
+	if err != nil {
+		return err
+	}
+	q, err := c.Unqueue(r.Context())
+	return answerQueued(w, q, err)
+}
+
+// answerQueued answers with a message that waits, or waited; nil: null.
+func answerQueued(w http.ResponseWriter, q *history.QueuedMessage, err error) error {
+	if err != nil {
+		return err
+	}
+	if q == nil {
+		return answer(w, nil)
+	}
+	return answer(w, wire.QueuedMessage(*q))
 }
 
 func (a *conversationRoutes) resumeTurn(w http.ResponseWriter, r *http.Request) error {

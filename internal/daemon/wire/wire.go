@@ -277,11 +277,16 @@ func ConversationInfo(i history.Info) protocol.ConversationInfo {
 // HistoryEvent converts an event of a conversation.
 func HistoryEvent(e history.Event) protocol.HistoryEvent {
 	return protocol.HistoryEvent{
-		Seq: e.Seq, At: e.At, Type: protocol.EventType(e.Type), Message: e.Message, Task: e.Task,
-		Usage: e.Usage, Model: e.Model, Call: pointer(e.Call, AgentCall),
+		Seq: e.Seq, At: e.At, Type: protocol.EventType(e.Type), Message: e.Message, Queued: e.Queued,
+		Task: e.Task, Usage: e.Usage, Model: e.Model, Call: pointer(e.Call, AgentCall),
 		Result: pointer(e.Result, func(r history.Result) protocol.HistoryResult { return protocol.HistoryResult(r) }),
 		End:    pointer(e.End, HistoryEnd), Compaction: pointer(e.Compaction, Compaction),
 	}
+}
+
+// QueuedMessage converts a message that waits for a model.
+func QueuedMessage(q history.QueuedMessage) protocol.QueuedMessage {
+	return protocol.QueuedMessage{ID: q.ID, Text: q.Message.Text()}
 }
 
 // AgentCall converts a call of a model.
