@@ -27,6 +27,7 @@ type chat struct {
 	agent string
 	from  string // the ID of an earlier conversation
 	plain bool
+	permits
 }
 
 func newChat(e *command.Env) *cobra.Command {
@@ -41,6 +42,7 @@ func newChat(e *command.Env) *cobra.Command {
 	}, c.run)
 	cmd.Flags().StringVar(&c.agent, "agent", "", "talk to `AGENT` (default the app's entry_agent)")
 	cmd.Flags().StringVar(&c.from, "resume", "", "resume the conversation with this `ID`: see callgate sessions list")
+	c.permits.bind(e, cmd)
 	cmd.Flags().BoolVar(&c.plain, "plain", false, "line by line, without using the whole screen")
 	return cmd
 }
@@ -58,7 +60,7 @@ func (c *chat) run(ctx context.Context, args []string) error {
 	case !c.AtTerminal() || !screen:
 		return tool.Errorf("cli.chat", tool.Invalid, "a chat needs a terminal").WithHint(`without one: callgate run -p "…"`)
 	case c.plain || c.Getenv("TERM") == "dumb":
-		t := turns{opener: opener{c.Env}}
+		t := turns{opener: opener{Env: c.Env, permits: c.permits}}
 		if c.from != "" {
 			return t.resume(ctx, origin{id: c.from})
 		}
@@ -90,6 +92,9 @@ func (c *chat) onScreen(ctx context.Context) error {
 			Notices: k.ShowNotices,
 			Open: func(ctx context.Context, resume string) (tui.OpenConversation, error) {
 				t, err := k.OpenConversation(ctx, protocol.OpenConversation{OpenSession: open, Resume: resume})
+				if err == nil {
+					err = c.permits.set(ctx, k, t, false)
+				}
 				if err != nil {
 					return tui.OpenConversation{}, err
 				}

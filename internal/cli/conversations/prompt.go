@@ -19,7 +19,7 @@ type prompt struct {
 
 // Prompt returns the command that prints an agent's system prompt.
 func Prompt(e *command.Env) *cobra.Command {
-	p := &prompt{opener: opener{e}}
+	p := &prompt{opener: opener{Env: e}}
 	c := e.Leaf(&cobra.Command{
 		Use: "prompt [FILE]", Short: "Print an agent's system prompt, with the tokens of each part",
 		Example: "  callgate app prompt app.yaml --agent reviewer",

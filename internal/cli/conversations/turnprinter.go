@@ -32,6 +32,7 @@ type turnPrinter struct {
 	answered     bool            // the model has written something in this turn
 	last         strings.Builder // quiet: the answer since the last call
 	output       outputLines
+	refused      int // calls that needed a human whom nobody could ask
 
 	mu   sync.Mutex
 	open map[string]context.CancelFunc // ends the question about a call
@@ -86,7 +87,7 @@ func (p *turnPrinter) run(ctx context.Context, turn iter.Seq2[protocol.TurnEvent
 		event protocol.TurnEvent
 		err   error
 	}
-	p.answered = false
+	p.answered, p.refused = false, 0
 	p.last.Reset()
 	items := make(chan item, 64)
 	go func() {
@@ -122,6 +123,9 @@ func (p *turnPrinter) run(ctx context.Context, turn iter.Seq2[protocol.TurnEvent
 	}
 	if failed != nil && ctx.Err() == nil {
 		return p.withCommand(failed)
+	}
+	if p.refused > 0 && code == 0 {
+		code = command.ExitNeedsHuman
 	}
 	if ctx.Err() != nil && code == 0 {
 		code = command.ExitCancelled
@@ -267,6 +271,10 @@ func (p *turnPrinter) withCommand(err error) error {
 
 // sayWaiting says what waits for a human, until when, and how it is answered.
 func (p *turnPrinter) sayWaiting(r protocol.Approval) {
+	if p.conversation.Permissions.Unattended {
+		p.sayRefused(r)
+		return
+	}
 	p.Status("callgate: %s waits for a human, for %s at most: %s",
 		r.Call.Tool.Dotted(), r.Deadline.Sub(r.AskedAt).Round(time.Second), r.Reason)
 	p.HowToAnswer(r.ID)
