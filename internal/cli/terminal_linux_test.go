@@ -188,7 +188,7 @@ func TestApprovalAtATerminal(t *testing.T) {
 				p := onTerminal(t, state, c.env, "tools", "call", "demo.risky", "--path", "one")
 				p.sees("A human must decide")
 				p.sees("demo.risky  high risk")
-				p.sees(`"path": "one"`)
+				p.sees("path: one")
 				p.sees(prompt)
 				c.talk(p)
 				p.ends(c.code)

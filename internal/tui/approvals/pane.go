@@ -6,7 +6,8 @@
 //   - No key and no paste approves a call: an answer is a word and enter.
 //   - The arguments on the screen are those that "approve" approves. A draft in
 //     the editor is shown in the editor only.
-//   - A yes lasts only as one of the choices that are on the screen then.
+//   - A yes lasts only as one of the choices that are on the screen then, and for the
+//     conversation only as what the question says.
 package approvals
 
 import (
