@@ -99,6 +99,7 @@ type TurnEvent struct {
 	Call     *AgentCall    `json:"call,omitempty"`     // a call is made
 	Output   *Output       `json:"output,omitempty"`   // a call prints
 	Approval *Approval     `json:"approval,omitempty"` // a call waits for a human
+	Answered *Approval     `json:"answered,omitempty"` // what waited was answered, here or elsewhere
 	Result   *CallEnd      `json:"result,omitempty"`   // a call has ended
 	Event    *HistoryEvent `json:"event,omitempty"`    // it was added to the history
 	Notice   string        `json:"notice,omitempty"`   // what the user should know

@@ -189,6 +189,8 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 		return c.submit(msg.text)
 	case askedMsg:
 		return c.approvals.Add(msg.approval, c.composer.empty() && c.picker == nil)
+	case settledMsg:
+		c.approvals.Settled(msg.approval)
 	case callEndedMsg:
 		c.approvals.CallEnded(msg.call.ID)
 		if usesMemory(msg.call) {

@@ -36,12 +36,14 @@ type turnPrinter struct {
 
 	mu   sync.Mutex
 	open map[string]context.CancelFunc // ends the question about a call
+	// settled are the approvals that were answered: one that waits in line is not asked.
+	settled map[string]bool
 }
 
 func newTurnPrinter(e *command.Env, k *command.Kernel, c *client.Conversation, quiet bool) *turnPrinter {
 	return &turnPrinter{
 		Env: e, kernel: k, conversation: c, quiet: quiet || e.JSON,
-		style: e.Style(e.Stderr), open: map[string]context.CancelFunc{},
+		style: e.Style(e.Stderr), open: map[string]context.CancelFunc{}, settled: map[string]bool{},
 		output: outputLines{bounded: isTerminal(e.Stderr)},
 	}
 }
@@ -151,12 +153,21 @@ func codeOfTurn(r protocol.EndReason) int {
 
 // closeDialog ends the question about a call that has ended meanwhile.
 func (p *turnPrinter) closeDialog(e protocol.TurnEvent) {
-	if e.Result == nil {
+	var call string
+	switch {
+	case e.Result != nil:
+		call = e.Result.Call.ID
+	case e.Answered != nil:
+		call = e.Answered.Call.ID
+	default:
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if cancel := p.open[e.Result.Call.ID]; cancel != nil {
+	if e.Answered != nil {
+		p.settled[e.Answered.ID] = true
+	}
+	if cancel := p.open[call]; cancel != nil {
 		cancel()
 	}
 }
@@ -291,7 +302,11 @@ func (p *turnPrinter) askHuman(ctx context.Context, r protocol.Approval) {
 	defer answered()
 	p.mu.Lock()
 	p.open[r.Call.ID] = answered
+	isSettled := p.settled[r.ID]
 	p.mu.Unlock()
+	if isSettled {
+		return
+	}
 	left, err := p.Dialog(ctx, p.kernel, r.ID).Run(open, r)
 	switch {
 	case left:

@@ -140,6 +140,11 @@ func (p *Pane) CallEnded(call string) {
 	p.remove(func(it *item) bool { return it.Call.ID == call || it.Call.Parent == call })
 }
 
+// Settled removes a call whose approval was answered, here or elsewhere.
+func (p *Pane) Settled(id string) {
+	p.remove(func(it *item) bool { return it.ID == id && !it.sending })
+}
+
 // Expire removes the calls whose deadline has passed.
 func (p *Pane) Expire() {
 	now := p.Now()
