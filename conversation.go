@@ -274,8 +274,9 @@ func watch(events *feed.Feed[Event], answer *history.LastAnswer) conversation.Wa
 			},
 		},
 		Asked: func(r approval.Request) {
-			a := approvalOf(r)
-			push(Event{Kind: EventApproval, Approval: &a})
+			if a := approvalOf(r); r.State == approval.Pending {
+				push(Event{Kind: EventApproval, Approval: &a})
+			}
 		},
 	}
 }

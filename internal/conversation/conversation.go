@@ -119,7 +119,7 @@ func (c *Conversation) Follow(ctx context.Context, after int64, seen func(histor
 // Watch is called as a turn goes on. Its functions must not wait.
 type Watch struct {
 	agent.Observer
-	Asked func(approval.Request) // a human is asked; may be nil
+	Asked func(approval.Request) // a human is asked, or has answered; may be nil
 }
 
 // Send has the agent answer a message. It returns when the turn has ended, and

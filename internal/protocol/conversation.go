@@ -57,11 +57,11 @@ type Conversation struct {
 	OneShot  bool             `json:"one_shot,omitempty"` // the app wants one turn
 	Info     ConversationInfo `json:"info"`
 	Skills   []Skill          `json:"skills,omitempty"`
+	// Permissions are what it may do without asking, beside what the rules say.
+	Permissions Permissions `json:"permissions"`
 	// Queued is what the user said during a turn that was interrupted, and the model
 	// was not told: the turn takes it when it goes on.
 	Queued []QueuedMessage `json:"queued,omitempty"`
-	// Permissions are what it may do without asking, beside what the rules say.
-	Permissions Permissions `json:"permissions"`
 }
 
 // ConversationInfo is a conversation as a list shows it.
@@ -126,6 +126,7 @@ type TurnEvent struct {
 	Call     *AgentCall    `json:"call,omitempty"`     // a call is made
 	Output   *Output       `json:"output,omitempty"`   // a call prints
 	Approval *Approval     `json:"approval,omitempty"` // a call waits for a human
+	Answered *Approval     `json:"answered,omitempty"` // what waited was answered, here or elsewhere
 	Result   *CallEnd      `json:"result,omitempty"`   // a call has ended
 	Event    *HistoryEvent `json:"event,omitempty"`    // it was added to the history
 	Wait     *llm.Retry    `json:"wait,omitempty"`     // the model is asked again after a wait; see WaitText

@@ -227,6 +227,8 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 			c.callUser(msg.approval.Call.Tool.Dotted()+" waits for your answer"))
 	case takenMsg:
 		c.taken(msg)
+	case settledMsg:
+		c.approvals.Settled(msg.approval)
 	case callEndedMsg:
 		c.approvals.CallEnded(msg.call.ID)
 		if usesMemory(msg.call) {

@@ -74,6 +74,8 @@ type turnMsg struct {
 type (
 	// askedMsg says that a call waits for the human here.
 	askedMsg struct{ approval protocol.Approval }
+	// settledMsg says that what a call waited for was answered, here or elsewhere.
+	settledMsg struct{ approval string }
 	// callEndedMsg says that a call ended.
 	callEndedMsg struct{ call protocol.AgentCall }
 	// takenMsg says that the turn took what the user had said meanwhile.
@@ -216,6 +218,8 @@ func (v *turnView) show(e protocol.TurnEvent) {
 		v.showOutput(*e.Output)
 	case e.Approval != nil:
 		v.asked(*e.Approval)
+	case e.Answered != nil:
+		v.post(settledMsg{e.Answered.ID})
 	case e.Result != nil:
 		v.endCall(*e.Result)
 	case e.Event != nil:

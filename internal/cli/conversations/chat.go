@@ -34,6 +34,7 @@ type chat struct {
 	agent string
 	from  string // the ID of an earlier conversation
 	plain bool
+	permits
 }
 
 func newChat(e *command.Env) *cobra.Command {
@@ -48,6 +49,7 @@ func newChat(e *command.Env) *cobra.Command {
 	}, c.run)
 	cmd.Flags().StringVar(&c.agent, "agent", "", "talk to `AGENT` (default the app's entry_agent)")
 	cmd.Flags().StringVar(&c.from, "resume", "", "resume the conversation with this `ID`: see callgate sessions list")
+	c.permits.bind(e, cmd)
 	cmd.Flags().BoolVar(&c.plain, "plain", false, "line by line, without using the whole screen")
 	return cmd
 }
@@ -66,7 +68,7 @@ func (c *chat) run(ctx context.Context, args []string) error {
 	case !c.AtTerminal() || !screen:
 		return tool.Errorf("cli.chat", tool.Invalid, "a chat needs a terminal").WithHint(`without one: callgate run -p "…"`)
 	case c.plain || c.Getenv("TERM") == "dumb":
-		t := turns{opener: opener{c.Env}}
+		t := turns{opener: opener{Env: c.Env, permits: c.permits}}
 		if c.from != "" {
 			return t.resume(ctx, origin{id: c.from})
 		}
@@ -112,6 +114,9 @@ func (c *chat) onScreen(ctx context.Context) error {
 				t, err := k.OpenConversation(ctx, protocol.OpenConversation{
 					OpenSession: open, Resume: resume, KeepRunning: true,
 				})
+				if err == nil {
+					err = c.permits.set(ctx, k, t, false)
+				}
 				if err != nil {
 					return tui.OpenConversation{}, err
 				}

@@ -49,6 +49,10 @@ func (a *conversationRoutes) turn(
 	end, err := run(ctx, conversation.Watch{
 		Observer: s.watch(), Asked: func(q approval.Request) {
 			a := wire.Approval(q)
+			if q.State != approval.Pending {
+				s.send(protocol.TurnEvent{Answered: &a})
+				return
+			}
 			s.send(protocol.TurnEvent{Approval: &a})
 		},
 	})

@@ -65,6 +65,7 @@ func Approval(r approval.Request) protocol.Approval {
 func approvalAnswer(a approval.Answer) protocol.ApprovalAnswer {
 	return protocol.ApprovalAnswer{
 		Approve: a.Approve, Args: a.Args, Claims: a.Claims, Always: a.Always, Feedback: a.Feedback, By: a.By, At: a.At,
+		Unasked:  a.Unasked,
 		Remember: pointer(a.Remember, func(m approval.Remember) protocol.Remember { return protocol.Remember(m) }),
 	}
 }
@@ -325,7 +326,7 @@ func Compaction(c history.Compaction) protocol.Compaction {
 
 // Permissions converts the permissions of a session.
 func Permissions(s permission.State) protocol.Permissions {
-	p := protocol.Permissions{Mode: protocol.PermissionMode(s.Mode), By: s.By}
+	p := protocol.Permissions{Mode: protocol.PermissionMode(s.Mode), By: s.By, Unattended: s.Unattended}
 	for _, e := range s.Allow {
 		p.Allow = append(p.Allow, e.String())
 	}
