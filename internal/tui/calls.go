@@ -70,16 +70,24 @@ func (v *turnView) endCall(end protocol.CallEnd) {
 	if call.Result == nil {
 		call.Result = &tool.Result{Status: tool.Failure, Summary: "the kernel did not say how it ended"}
 	}
-	call.Took = v.now().Sub(call.Began)
+	call.Took = call.took(v.now())
 	call.entry.Touch()
 	v.post(callEndedMsg{end.Call})
+}
+
+// took is how long a call has taken, without the time for which a human was asked.
+func (c *runningCall) took(now time.Time) time.Duration {
+	if !c.asked.IsZero() {
+		now = c.asked
+	}
+	return now.Sub(c.Began)
 }
 
 // updateDurations shows how long the calls under way have taken.
 func (v *turnView) updateDurations() {
 	for _, call := range v.turn.calls {
 		if call.Result == nil {
-			call.Took = v.now().Sub(call.Began)
+			call.Took = call.took(v.now())
 			call.entry.Touch()
 		}
 	}

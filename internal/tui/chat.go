@@ -85,6 +85,7 @@ func (c *chat) setConversation(conv OpenConversation) {
 	c.side.set("")
 	c.status.meter = usageMeter{window: about.Window}
 	c.status.meter.set(about.Info)
+	c.setPermissions(about.Permissions)
 	c.palette = newPalette(about.Skills)
 	c.composer.SetCommands(c.palette.commands())
 	c.view.reset(about.Human)
@@ -189,6 +190,8 @@ func (c *chat) route(msg tea.Msg) tea.Cmd {
 		c.alert.Focus(false)
 	case examplesMsg:
 		c.showExamples(msg)
+	case permissionsMsg:
+		c.showPermissions(msg)
 	case queuedMsg:
 		return c.queueAnswered(msg)
 	case unqueuedMsg:

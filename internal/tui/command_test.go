@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/protocol"
@@ -21,7 +22,11 @@ func TestCommands(t *testing.T) {
 	}{
 		{"help", "/help\n", []string{"/sessions", "enter says it"}},
 		{"model", "/model\n", []string{"test/script; its window is 1k tokens", "counts from the next"}},
-		{"mode", "/mode\n", []string{"3 tools, shown in the mode direct"}},
+		{"mode", "/mode\n", []string{"▸ ask", "3 tools, shown in the mode direct"}},
+		{"no such mode", "/mode yolo\n", []string{"there is no mode yolo"}},
+		{"allow", "/allow\n", []string{"/allow shell: go test *"}},
+		{"notify", "/notify bell\n", []string{"look elsewhere: bell"}},
+		{"no such alert", "/notify loud\n", []string{"there are off, bell and desktop"}},
 		{"compact", "/compact\n", []string{"does not compact a conversation when it is told to"}},
 		{"skills", "/skills\n", []string{"/tone  how we write"}},
 		{"prompt", "/prompt\n", []string{"7 tokens  identity", "9 tokens  in all", "the prompt (1 line"}},
@@ -36,6 +41,7 @@ func TestCommands(t *testing.T) {
 				k.prompt = protocol.Prompt{Text: "You are", Tokens: 9}
 				k.prompt.Sections = []protocol.PromptSection{{Name: "identity", Tokens: 7}}
 			}, func(h *harness) {
+				h.do(tea.WindowSizeMsg{Width: 80, Height: 50})
 				h.typeText(c.typed)
 				h.wantShown(c.want...)
 				if h.kernel.said != nil {
@@ -44,6 +50,17 @@ func TestCommands(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Help is read from its beginning, also where it does not fit.
+func TestHelpIsShownFromItsBeginning(t *testing.T) {
+	t.Parallel()
+	runChat(t, nil, func(h *harness) {
+		h.typeText("/help\n")
+		h.wantShown("/help       what can be done here", "more below: ctrl+end")
+		h.press("ctrl+end")
+		h.wantShown("a question: a, d, e, s, k or q, and enter")
+	})
 }
 
 func TestSkills(t *testing.T) {

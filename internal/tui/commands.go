@@ -10,21 +10,30 @@ import (
 
 	"callgate/internal/amount"
 	"callgate/internal/protocol"
+	"callgate/internal/tui/alert"
 	"callgate/internal/tui/transcript"
 )
 
-const keysHelp = `enter says it · alt+enter, ctrl+j a new line · up, down what was said before
+const keysHelp = `@FILE gives it a file or a picture; a picture's path can be pasted, too
+!COMMAND runs a command of your own, and tells it what came of it
+a long paste is shown as a mark, and sent whole
+
+enter says it; while it works, it is told at its next step
+up, down what was said before, or the last queued words · ctrl+r searches it
+alt+enter, ctrl+j a new line · ctrl+g, or ctrl+x ctrl+e, your editor
 esc, ctrl+c stop what is under way; once more leaves · ctrl+d leaves
+shift+tab changes what it may do unasked: ask, accept-edits, plan
 pgup, pgdown, shift+up, shift+down scroll · ctrl+home, ctrl+end beginning, end
 ctrl+o shows the details of calls, or hides them; a click those of one
-a question: a, d, e, s or q, and enter · tab goes to it, and back`
+tab completes a command or a file; goes to a question, and back
+a question: a, d, e, s, k or q, and enter`
 
 func showHelp(c *chat) tea.Cmd {
 	var b strings.Builder
 	for _, s := range c.palette {
 		fmt.Fprintf(&b, "/%-10s %s\n", s.name, s.about)
 	}
-	c.view.note(b.String() + "\n" + keysHelp)
+	c.view.script.Show(c.view.script.Add(transcript.Note{Text: b.String() + "\n" + keysHelp}, true))
 	return nil
 }
 
@@ -39,18 +48,6 @@ func showModel(c *chat) tea.Cmd {
 	}
 	c.view.note(text + "\nA conversation keeps its model. Another one is named in the app file, under agents, " +
 		"and counts from the next conversation on.")
-	return nil
-}
-
-func showMode(c *chat) tea.Cmd {
-	a := c.conv.About
-	by := "written into its prompt"
-	if a.Native {
-		by = "given by its API"
-	}
-	c.view.note(fmt.Sprintf("%d tools, shown in the mode %s, %s\n", a.Tools, a.Mode, by) +
-		"The mode is chosen when a conversation begins: runtime.tool_injection in the app file; " +
-		"callgate surface explains it.")
 	return nil
 }
 
@@ -73,6 +70,21 @@ func useSkill(c *chat, name, text string) tea.Cmd {
 	}
 	text = "use the skill " + name + ": " + text
 	return c.say(text, text)
+}
+
+// setAlerts is /notify: how a user who looks elsewhere is called.
+func setAlerts(c *chat, text string) tea.Cmd {
+	if text != "" {
+		mode, ok := alert.ParseMode(text)
+		if !ok {
+			c.view.bad("there is no way to call you named " + text + "; there are off, bell and desktop")
+			return nil
+		}
+		c.alert.Mode = mode
+	}
+	c.view.note("when something waits or a long turn ends while you look elsewhere: " +
+		string(cmp.Or(c.alert.Mode, alert.Desktop)) + "\n/notify off, bell or desktop changes it, CALLGATE_NOTIFY for all chats")
+	return nil
 }
 
 func toggleMouse(c *chat) tea.Cmd {
@@ -166,7 +178,7 @@ func showPrompt(c *chat, m promptMsg) {
 	}
 	fmt.Fprintf(&b, "%7d tokens  in all", m.prompt.Tokens)
 	if n := len(m.prompt.Offered); n > 0 {
-		fmt.Fprintf(&b, "; beside it %d tools, about %d tokens", n, m.prompt.Shown)
+		fmt.Fprintf(&b, "; beside it %s, about %d tokens", amount.Of(n, "tool"), m.prompt.Shown)
 	}
 	c.view.note(b.String())
 	c.view.script.Add(&transcript.Collapsible{Head: "the prompt", Text: m.prompt.Text}, false)

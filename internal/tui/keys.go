@@ -20,6 +20,8 @@ func (c *chat) key(k tea.KeyPressMsg) tea.Cmd {
 			c.status.hint = "details are shown; ctrl+o hides them"
 		}
 		return nil
+	case "shift+tab":
+		return c.cycleMode()
 	case "ctrl+l":
 		return tea.ClearScreen
 	case "shift+up":

@@ -17,6 +17,7 @@ type statusBar struct {
 	hint  string // until the next key
 	frame int    // of the spinner
 	meter usageMeter
+	mode  protocol.PermissionMode
 }
 
 // spinner is drawn while a turn runs, a character for each frame.
@@ -54,12 +55,16 @@ func (s *statusBar) bottom(width int, following bool) string {
 	if !following {
 		right = "more below: ctrl+end"
 	}
-	left := s.meter.String()
+	left, painted := s.meter.String(), s.meter.painted()
+	if s.mode != "" && s.mode != protocol.ModeAsk { // a mode that is not the usual one stands first
+		left = string(s.mode) + " · " + left
+		painted = termtext.Accent(string(s.mode)) + termtext.Faint(" · ") + painted
+	}
 	gap := width - termtext.Width(left) - termtext.Width(right)
 	if gap < 1 {
-		return termtext.Faint(termtext.Truncate(left, width))
+		return termtext.Truncate(painted, width)
 	}
-	return s.meter.painted() + strings.Repeat(" ", gap) + termtext.Faint(right)
+	return painted + strings.Repeat(" ", gap) + termtext.Faint(right)
 }
 
 // turnUsage is what a turn has used so far.

@@ -54,6 +54,7 @@ type turnItem struct {
 type runningCall struct {
 	*transcript.Call
 	entry *transcript.Entry
+	asked time.Time // since when a human is asked; zero: nobody is
 }
 
 // thought is the model's reasoning and its place in the transcript.
@@ -258,7 +259,7 @@ func (v *turnView) showDelta(d llm.Delta) {
 // answer.
 func (v *turnView) asked(a protocol.Approval) {
 	if call := v.turn.calls[a.Call.ID]; call != nil {
-		call.Waiting = "waits for a human"
+		call.Waiting, call.asked = "waits for a human", v.now()
 		call.entry.Touch()
 	}
 	if !v.human {
@@ -276,6 +277,10 @@ func (v *turnView) answered(m approvals.Answered) {
 	}
 	if call := v.turn.calls[m.Call]; call != nil {
 		call.Waiting = ""
+		if !call.asked.IsZero() { // what the human took is not the call's
+			call.Began = call.Began.Add(v.now().Sub(call.asked))
+			call.asked = time.Time{}
+		}
 		if len(m.Args) > 0 {
 			call.Args = m.Args
 		}

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"callgate/internal/amount"
 	"callgate/internal/protocol"
 	"callgate/internal/tui/termtext"
 )
@@ -81,7 +82,8 @@ func title(a protocol.Conversation) string {
 	if a.App != "" {
 		app = a.App + "/" + a.Agent
 	}
-	return termtext.OneLine(fmt.Sprintf("callgate · %s · %s · %d tools, %s · %s", app, model, a.Tools, a.Mode, a.ID))
+	return termtext.OneLine(fmt.Sprintf("callgate · %s · %s · %s, %s · %s",
+		app, model, amount.Of(a.Tools, "tool"), a.Mode, a.ID))
 }
 
 // upper is the transcript and, on a wide screen, the sidebar.

@@ -1,0 +1,152 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"callgate/internal/amount"
+	"callgate/internal/protocol"
+)
+
+// permitter is a conversation whose permissions can be changed. *client.Conversation
+// is one.
+type permitter interface {
+	SetPermissions(ctx context.Context, set protocol.SetPermissions) (protocol.Permissions, error)
+}
+
+// permissionsMsg brings what the conversation may do unasked now.
+type permissionsMsg struct {
+	conversation string
+	now          protocol.Permissions
+	said         string // what the user changed
+	err          error
+}
+
+// modes are in the order of shift+tab, with what each means.
+var modes = []struct {
+	mode  protocol.PermissionMode
+	about string
+}{
+	{protocol.ModeAsk, "as the rules say"},
+	{protocol.ModeAcceptEdits, "changes of files in the workspace are not asked about"},
+	{protocol.ModePlan, "nothing that changes anything runs"},
+}
+
+// modeAbout says what a mode means; "": there is no such mode.
+func modeAbout(mode protocol.PermissionMode) string {
+	for _, m := range modes {
+		if m.mode == mode {
+			return m.about
+		}
+	}
+	return ""
+}
+
+// nextMode is the mode after one.
+func nextMode(mode protocol.PermissionMode) protocol.PermissionMode {
+	for i, m := range modes {
+		if m.mode == mode {
+			return modes[(i+1)%len(modes)].mode
+		}
+	}
+	return protocol.ModeAcceptEdits // no mode is as ask
+}
+
+// permit changes what the conversation may do unasked.
+func (c *chat) permit(set protocol.SetPermissions, said string) tea.Cmd {
+	conv, ok := c.conv.Conversation.(permitter)
+	if !ok {
+		c.status.hint = "this kernel has no permission modes"
+		return nil
+	}
+	set.By = c.opt.By
+	id := c.conv.About.ID
+	return func() tea.Msg {
+		now, err := conv.SetPermissions(c.ctx, set)
+		return permissionsMsg{id, now, said, err}
+	}
+}
+
+// showPermissions takes what is permitted now.
+func (c *chat) showPermissions(m permissionsMsg) {
+	switch {
+	case m.conversation != c.conv.About.ID:
+	case m.err != nil:
+		c.view.fail(m.err)
+	default:
+		c.setPermissions(m.now)
+		c.status.hint = m.said
+	}
+}
+
+func (c *chat) setPermissions(now protocol.Permissions) {
+	c.conv.About.Permissions = now
+	c.status.mode = now.Mode
+}
+
+// cycleMode is shift+tab.
+func (c *chat) cycleMode() tea.Cmd {
+	mode := nextMode(c.conv.About.Permissions.Mode)
+	return c.permit(protocol.SetPermissions{Mode: mode}, string(mode)+": "+modeAbout(mode))
+}
+
+// togglePlan is /plan: it plans only or, the next time, asks again.
+func togglePlan(c *chat) tea.Cmd {
+	mode := protocol.ModePlan
+	if c.conv.About.Permissions.Mode == mode {
+		mode = protocol.ModeAsk
+	}
+	return c.permit(protocol.SetPermissions{Mode: mode}, string(mode)+": "+modeAbout(mode))
+}
+
+// setOrShowMode is /mode.
+func setOrShowMode(c *chat, text string) tea.Cmd {
+	mode := protocol.PermissionMode(strings.ToLower(text))
+	switch {
+	case text == "":
+		c.view.note(c.modeText())
+		return nil
+	case modeAbout(mode) == "":
+		c.view.bad("there is no mode " + text + "; there are ask, accept-edits and plan")
+		return nil
+	}
+	return c.permit(protocol.SetPermissions{Mode: mode}, string(mode)+": "+modeAbout(mode))
+}
+
+// modeText says what the conversation may do unasked, and how its tools are shown.
+func (c *chat) modeText() string {
+	a := c.conv.About
+	var b strings.Builder
+	for _, m := range modes {
+		mark := " "
+		if m.mode == a.Permissions.Mode || a.Permissions.Mode == "" && m.mode == protocol.ModeAsk {
+			mark = "▸"
+		}
+		fmt.Fprintf(&b, "%s %-13s %s\n", mark, m.mode, m.about)
+	}
+	for _, allowed := range a.Permissions.Allow {
+		fmt.Fprintf(&b, "  allowed       %s\n", allowed)
+	}
+	b.WriteString("shift+tab changes the mode, /mode NAME sets it, /allow PATTERN lets calls like it run unasked.\n" +
+		"No mode lets a call run that a rule denies.\n\n")
+	by := "written into its prompt"
+	if a.Native {
+		by = "given by its API"
+	}
+	fmt.Fprintf(&b, "%s, shown in the mode %s, %s; runtime.tool_injection in the app file chooses that, "+
+		"and callgate surface explains it.", amount.Of(a.Tools, "tool"), a.Mode, by)
+	return b.String()
+}
+
+// allow is /allow: calls that fit a pattern run unasked in this conversation.
+func allow(c *chat, text string) tea.Cmd {
+	if text == "" {
+		c.view.note("/allow TOOL, or /allow TOOL: PATTERN, lets calls like it run unasked in this conversation:\n" +
+			"/allow shell: go test *\n/allow Write: src/**")
+		return nil
+	}
+	return c.permit(protocol.SetPermissions{Allow: []string{text}}, "allowed in this conversation: "+text)
+}
