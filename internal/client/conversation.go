@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync/atomic"
 
 	"callgate/internal/protocol"
 )
@@ -15,16 +16,37 @@ type Conversation struct {
 	protocol.Conversation
 	session *Session
 	client  *Client
+	spec    protocol.OpenConversation
+	turns   atomic.Int32 // that are read
+	begun   atomic.Int64 // turns of the conversation, as far as was heard
+	events  atomic.Int64 // the Seq of the last event of its history, likewise
 }
 
 // OpenConversation opens a conversation. The caller closes it.
 func (c *Client) OpenConversation(ctx context.Context, o protocol.OpenConversation) (*Conversation, error) {
-	opened := &Conversation{client: c}
-	if err := c.do(ctx, http.MethodPost, "/v1/conversations", nil, o, &opened.Conversation); err != nil {
+	opened := &Conversation{client: c, spec: o}
+	if err := opened.open(ctx, o); err != nil {
 		return nil, err
 	}
-	opened.session = &Session{Session: opened.Conversation.Session, client: c, current: opened.Conversation.Session.ID}
 	return opened, nil
+}
+
+func (c *Conversation) open(ctx context.Context, o protocol.OpenConversation) error {
+	var opened protocol.Conversation
+	err := retry(ctx, func() error { return c.client.do(ctx, http.MethodPost, "/v1/conversations", nil, o, &opened) })
+	if err != nil {
+		return err
+	}
+	c.Conversation = opened
+	c.hear(opened.Info)
+	c.session = &Session{Session: opened.Session, client: c.client, current: opened.Session.ID}
+	return nil
+}
+
+// hear keeps how far the conversation is.
+func (c *Conversation) hear(i protocol.ConversationInfo) {
+	c.begun.Store(int64(i.Turns))
+	c.events.Store(i.Events)
 }
 
 func (c *Conversation) path(rest string) string {

@@ -78,6 +78,8 @@ type Spec struct {
 	Lane      string
 	Requester approval.Requester
 	Model     llm.Model // in place of the app's; may be nil
+	// KeepRunning says that a turn goes on when its client is gone.
+	KeepRunning bool
 
 	task  bool                   // it works for another conversation, in that one's folder
 	id    string                 // of a task
@@ -109,7 +111,7 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Conversation, error) {
 	}
 	if log != nil && c.session.Principal().Lane == app.EdgeLane {
 		if err := c.tasks.resume(ctx); err != nil {
-			c.release() // its tasks are those of the next opening
+			c.release(history.KernelClosed) // its tasks are those of the next opening
 			return nil, err
 		}
 	}
@@ -141,7 +143,7 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 	if err != nil {
 		return nil, err
 	}
-	c := &Conversation{}
+	c := &Conversation{keeps: spec.KeepRunning, approvals: m.Approvals}
 	if c.agent, err = chooseAgent(loaded.App, spec.Agent); err != nil {
 		return nil, err
 	}
@@ -242,7 +244,8 @@ func (m *Manager) remove(c *Conversation) {
 	}
 }
 
-// closeOpen closes a conversation that is open, unless a turn is under way.
+// closeOpen closes a conversation that is open, unless a turn is under way whose
+// client is there.
 func (m *Manager) closeOpen(ctx context.Context, id string) error {
 	m.mu.Lock()
 	c := m.open[id]
@@ -250,10 +253,10 @@ func (m *Manager) closeOpen(ctx context.Context, id string) error {
 	if c == nil {
 		return nil
 	}
-	if !c.turn.idle(ctx) {
+	if !c.turn.abandoned() && !c.turn.idle(ctx) {
 		return runningError(id)
 	}
-	c.release()
+	c.release(history.TakenOver)
 	return nil
 }
 
@@ -323,7 +326,7 @@ func (m *Manager) Close() {
 	}
 	m.mu.Unlock()
 	for _, c := range all {
-		c.release()
+		c.release(history.KernelClosed)
 	}
 }
 

@@ -31,6 +31,9 @@ type OpenConversation struct {
 	OpenSession
 	Resume         string `json:"resume,omitempty"`          // the ID of an earlier one
 	WorkspaceNamed bool   `json:"workspace_named,omitempty"` // the user named the workspace
+	// KeepRunning says that a turn goes on when its client goes away without stopping
+	// it; who opens the conversation again goes on with it. Otherwise it is interrupted.
+	KeepRunning bool `json:"keep_running,omitempty"`
 }
 
 // Conversation is an open conversation.
@@ -195,6 +198,10 @@ const (
 	EndInterrupted EndReason = "interrupted" // its client or its kernel went away; it can be resumed
 	EndFailed      EndReason = "error"       // the model could not be asked
 )
+
+// KernelClosed is the error of a turn that was interrupted because its kernel ended: the
+// next kernel goes on with it.
+const KernelClosed = "its kernel closed"
 
 // Compaction is how a conversation was made shorter for its model.
 type Compaction struct {

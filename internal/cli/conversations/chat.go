@@ -2,6 +2,7 @@ package conversations
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -55,6 +56,7 @@ func (c *chat) run(ctx context.Context, args []string) error {
 	if len(args) == 1 {
 		c.AppFile = args[0]
 	}
+	c.BackgroundKernel = true
 	_, screen := command.Terminal(c.Stdout)
 	switch {
 	case c.JSON:
@@ -88,6 +90,7 @@ func (c *chat) onScreen(ctx context.Context) error {
 	}
 	open := protocol.OpenSession{Workspace: workspace, AppFile: appFile, Agent: c.agent, Human: true}
 	var last string
+	left := func() bool { return errors.Is(context.Cause(ctx), client.ErrLeave) }
 	err = c.WithKey(ctx, func(k *command.Kernel) error {
 		from := c.from
 		if from != "" {
@@ -105,11 +108,13 @@ func (c *chat) onScreen(ctx context.Context) error {
 				return string(edited), err
 			},
 			Open: func(ctx context.Context, resume string) (tui.OpenConversation, error) {
-				t, err := k.OpenConversation(ctx, protocol.OpenConversation{OpenSession: open, Resume: resume})
+				t, err := k.OpenConversation(ctx, protocol.OpenConversation{
+					OpenSession: open, Resume: resume, KeepRunning: true,
+				})
 				if err != nil {
 					return tui.OpenConversation{}, err
 				}
-				return tui.OpenConversation{About: t.Conversation, Conversation: &openChat{t, k.Client, &last}}, nil
+				return tui.OpenConversation{About: t.Conversation, Conversation: &openChat{t, k.Client, &last, left}}, nil
 			},
 		}, tui.Screen{In: c.Stdin, Out: c.Stdout, Environment: os.Environ(), NoColor: !c.Style(c.Stdout).Color})
 	})
@@ -167,7 +172,8 @@ func (o *ownSession) close(ctx context.Context) error {
 type openChat struct {
 	*client.Conversation
 	client *client.Client
-	last   *string // the last one that had a turn
+	last   *string     // the last one that had a turn
+	left   func() bool // the terminal was closed
 }
 
 // Close ends the conversation's session.
@@ -177,6 +183,9 @@ func (c *openChat) Close(ctx context.Context) error {
 		return c.client.DeleteConversation(ctx, c.ID)
 	}
 	*c.last = c.ID
+	if c.left() && h.Last == "" {
+		return nil // its turn goes on, for whoever comes back
+	}
 	return c.Conversation.Close(ctx)
 }
 

@@ -106,6 +106,8 @@ const (
 	ClientGone         Interruption = "its client went away"
 	KernelClosed       Interruption = "its kernel closed"
 	ConversationClosed Interruption = "its conversation was closed"
+	Unanswered         Interruption = "it asked a human, its client was gone, and nobody answered"
+	TakenOver          Interruption = "another client goes on with it"
 )
 
 // Error returns the reason.

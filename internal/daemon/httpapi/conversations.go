@@ -50,7 +50,7 @@ func (a *conversationRoutes) openConversation(w http.ResponseWriter, r *http.Req
 	}
 	c, err := a.kernel.Conversations.Open(r.Context(), conversation.Spec{
 		Resume: o.Resume, Workspace: spec.Workspace, Named: o.WorkspaceNamed, AppFile: spec.AppFile,
-		Agent: spec.Agent, Lane: spec.Lane, Requester: spec.Requester,
+		Agent: spec.Agent, Lane: spec.Lane, Requester: spec.Requester, KeepRunning: o.KeepRunning,
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,140 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"callgate/internal/protocol"
+	"callgate/tool"
+)
+
+// # How a conversation outlives its kernel
+//
+// A kernel may end while clients have conversations open at it. What was said and done
+// is in the history, so a client opens the conversation again at the next kernel
+// (Reconnect), and goes on with the turn that was interrupted (Resume). KeepOn does
+// both.
+
+// IsLost reports whether an error says that the kernel went away, or that it does not
+// have the conversation open: then Reconnect opens it again. A conversation that
+// another process has open now is not lost.
+func IsLost(err error) bool {
+	var e *tool.Error
+	if !errors.As(err, &e) || IsNoAnswer(err) {
+		return false
+	}
+	switch e.Op {
+	case "client", "client.Send":
+		return e.Kind == tool.Unavailable || e.Kind == tool.InDoubt
+	case "conversation.Get", "session.Get":
+		return e.Kind == tool.NotFound
+	case "session.Call":
+		return e.Kind == tool.Unavailable
+	}
+	return false
+}
+
+// Reconnect opens the conversation again, at the kernel that runs now. Its fields are
+// those of the new opening: Info says whether a turn was interrupted, which Resume goes
+// on with, and Queued what waits for it. No turn may be read meanwhile.
+func (c *Conversation) Reconnect(ctx context.Context) error {
+	o := c.spec
+	o.Resume = c.ID
+	return c.open(ctx, o)
+}
+
+// Running reports whether a turn is read.
+func (c *Conversation) Running() bool { return c.turns.Load() > 0 }
+
+// maxLosses bounds how often in a row a turn is taken up again of which nothing more is
+// heard.
+const maxLosses = 3
+
+// KeepOn is Send for a client that outlives its kernel: if the kernel goes away, the
+// conversation is opened again at the next one, and the turn goes on there; a notice
+// says so. A message that no kernel had begun with is sent again. Events of the history
+// that were missed are yielded before the rest. Without a text it goes on with the turn
+// that was interrupted.
+func (c *Conversation) KeepOn(ctx context.Context, text string) iter.Seq2[protocol.TurnEvent, error] {
+	return func(yield func(protocol.TurnEvent, error) bool) {
+		k := &keptTurn{Conversation: c, text: text, turns: c.begun.Load(), seen: c.events.Load(), yield: yield}
+		events := c.Resume(ctx)
+		if text != "" {
+			events = c.Send(ctx, text)
+		}
+		for events != nil {
+			lost := k.untilLost(ctx, events)
+			if lost == nil {
+				return
+			}
+			events = k.again(ctx, lost)
+		}
+	}
+}
+
+// keptTurn is a turn that outlives its kernel.
+type keptTurn struct {
+	*Conversation
+	text   string
+	turns  int64 // of the conversation, before this one
+	seen   int64 // the Seq of the last event of the history
+	losses int   // in a row
+	yield  func(protocol.TurnEvent, error) bool
+}
+
+// untilLost yields events until the kernel is lost, and returns the error that says so;
+// nil if there is no more to yield.
+func (k *keptTurn) untilLost(ctx context.Context, events iter.Seq2[protocol.TurnEvent, error]) error {
+	for e, err := range events {
+		switch {
+		case ctx.Err() != nil:
+		case err != nil && IsLost(err):
+			return err
+		case e.End != nil && e.End.Reason == protocol.EndInterrupted && e.End.Error == protocol.KernelClosed:
+			return underWay{}.lost(k.ID, nil)
+		}
+		if e.Event != nil {
+			k.seen, k.losses = e.Event.Seq, 0
+		}
+		if !k.yield(e, err) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// again opens the conversation again, and returns the events of what goes on there; nil
+// if nothing does.
+func (k *keptTurn) again(ctx context.Context, lost error) iter.Seq2[protocol.TurnEvent, error] {
+	if k.losses++; k.losses > maxLosses || k.Reconnect(ctx) != nil {
+		k.yield(protocol.TurnEvent{}, lost)
+		return nil
+	}
+	if k.text != "" && int64(k.Info.Turns) == k.turns { // no kernel has begun with it
+		return k.Send(ctx, k.text)
+	}
+	h, err := k.client.History(ctx, k.ID)
+	if err != nil {
+		k.yield(protocol.TurnEvent{}, lost)
+		return nil
+	}
+	for _, e := range h.Log {
+		if e.Seq > k.seen {
+			k.seen = e.Seq
+			if !k.yield(protocol.TurnEvent{Event: &e}, nil) {
+				return nil
+			}
+		}
+	}
+	if h.Last != protocol.EndInterrupted {
+		k.yield(protocol.TurnEvent{End: &protocol.TurnEnd{
+			HistoryEnd: protocol.HistoryEnd{Reason: h.Last}, Info: h.ConversationInfo,
+		}}, nil)
+		return nil
+	}
+	if !k.yield(protocol.TurnEvent{Notice: "the kernel went away; the turn goes on at the next one"}, nil) {
+		return nil
+	}
+	return k.Resume(ctx)
+}
