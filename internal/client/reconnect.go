@@ -57,11 +57,18 @@ const maxLosses = 3
 // that were missed are yielded before the rest. Without a text it goes on with the turn
 // that was interrupted.
 func (c *Conversation) KeepOn(ctx context.Context, text string) iter.Seq2[protocol.TurnEvent, error] {
+	return c.KeepOnMessage(ctx, protocol.SendMessage{Text: text})
+}
+
+// KeepOnMessage is KeepOn of a message that may have pictures.
+func (c *Conversation) KeepOnMessage(
+	ctx context.Context, m protocol.SendMessage,
+) iter.Seq2[protocol.TurnEvent, error] {
 	return func(yield func(protocol.TurnEvent, error) bool) {
-		k := &keptTurn{Conversation: c, text: text, turns: c.begun.Load(), seen: c.events.Load(), yield: yield}
+		k := &keptTurn{Conversation: c, message: m, turns: c.begun.Load(), seen: c.events.Load(), yield: yield}
 		events := c.Resume(ctx)
-		if text != "" {
-			events = c.Send(ctx, text)
+		if m.Text != "" {
+			events = c.SendMessage(ctx, m)
 		}
 		for events != nil {
 			lost := k.untilLost(ctx, events)
@@ -76,11 +83,11 @@ func (c *Conversation) KeepOn(ctx context.Context, text string) iter.Seq2[protoc
 // keptTurn is a turn that outlives its kernel.
 type keptTurn struct {
 	*Conversation
-	text   string
-	turns  int64 // of the conversation, before this one
-	seen   int64 // the Seq of the last event of the history
-	losses int   // in a row
-	yield  func(protocol.TurnEvent, error) bool
+	message protocol.SendMessage
+	turns   int64 // of the conversation, before this one
+	seen    int64 // the Seq of the last event of the history
+	losses  int   // in a row
+	yield   func(protocol.TurnEvent, error) bool
 }
 
 // untilLost yields events until the kernel is lost, and returns the error that says so;
@@ -111,8 +118,11 @@ func (k *keptTurn) again(ctx context.Context, lost error) iter.Seq2[protocol.Tur
 		k.yield(protocol.TurnEvent{}, lost)
 		return nil
 	}
-	if k.text != "" && int64(k.Info.Turns) == k.turns { // no kernel has begun with it
-		return k.Send(ctx, k.text)
+	if k.message.Text != "" && int64(k.Info.Turns) == k.turns { // no kernel has begun with it
+		if !k.yield(protocol.TurnEvent{Notice: "the kernel had gone away; the conversation goes on at the next one"}, nil) {
+			return nil
+		}
+		return k.SendMessage(ctx, k.message)
 	}
 	h, err := k.client.History(ctx, k.ID)
 	if err != nil {

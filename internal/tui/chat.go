@@ -240,7 +240,7 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 		c.giveBack(msg.returned)
 	case turnOverMsg:
 		c.approvals.Clear()
-		return tea.Batch(loadMemory(c.ctx, c.conv), c.turnOver(msg))
+		return tea.Batch(loadMemory(c.ctx, c.conv), c.loadPermissions(), c.turnOver(msg))
 	case pickedMsg:
 		c.picker = nil
 		if msg.id != "" {
@@ -248,6 +248,7 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 		}
 	case approvals.Answered:
 		c.view.answered(msg)
+		c.own.answered(msg.Call, c.opt.Now())
 	case approvals.Interrupt:
 		return c.interrupt()
 	case approvals.LeftWaiting:

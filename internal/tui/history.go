@@ -56,7 +56,7 @@ func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
 				call.Took = e.At.Sub(call.Began)
 			}
 		case protocol.EventNote:
-			v.note(e.Message.Text())
+			v.note(noteText(e.Message.Text()))
 		case protocol.EventCompacted:
 			v.note(compactionNote(e.Compaction))
 		case protocol.EventTurnEnded:
@@ -81,4 +81,13 @@ func (v *turnView) showUser(m llm.Message) *transcript.Entry {
 		v.script.Add(transcript.Note{Text: "attached " + name}, false)
 	}
 	return e
+}
+
+// noteText is a note of the kernel without the tag that marks it for the model.
+func noteText(text string) string {
+	inner, ok := strings.CutPrefix(strings.TrimSpace(text), "<note>")
+	if !ok {
+		return text
+	}
+	return strings.TrimSpace(strings.TrimSuffix(inner, "</note>"))
 }

@@ -17,6 +17,28 @@ type permitter interface {
 	SetPermissions(ctx context.Context, set protocol.SetPermissions) (protocol.Permissions, error)
 }
 
+// permissionsReader is a conversation that says what it may do unasked: another kernel
+// may have it now. *client.Conversation is one.
+type permissionsReader interface {
+	CurrentPermissions(ctx context.Context) (protocol.Permissions, error)
+}
+
+// loadPermissions asks what the conversation may do unasked now.
+func (c *chat) loadPermissions() tea.Cmd {
+	conv, ok := c.conv.Conversation.(permissionsReader)
+	if !ok {
+		return nil
+	}
+	id := c.conv.About.ID
+	return func() tea.Msg {
+		now, err := conv.CurrentPermissions(c.ctx)
+		if err != nil {
+			return nil // what was known is shown until the next turn
+		}
+		return permissionsMsg{conversation: id, now: now}
+	}
+}
+
 // permissionsMsg brings what the conversation may do unasked now.
 type permissionsMsg struct {
 	conversation string
@@ -78,7 +100,9 @@ func (c *chat) showPermissions(m permissionsMsg) {
 		c.view.fail(m.err)
 	default:
 		c.setPermissions(m.now)
-		c.status.hint = m.said
+		if m.said != "" {
+			c.status.hint = m.said
+		}
 	}
 }
 

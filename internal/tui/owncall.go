@@ -34,6 +34,7 @@ type userCall struct {
 	cancel context.CancelFunc
 	asking bool            // the kernel is being asked what waits
 	asked  map[string]bool // the approvals that were shown
+	since  time.Time       // when the human was asked; zero: nobody is
 }
 
 // userCallMsg is how a call of the user's ended.
@@ -126,7 +127,7 @@ func (c *chat) userCallUpdate(msg tea.Msg) tea.Cmd {
 		for _, a := range msg.list {
 			if a.Call.ID == msg.call.id && !msg.call.asked[a.ID] && c.own.open[msg.call.id] != nil {
 				msg.call.asked[a.ID] = true
-				msg.call.call.Waiting = "waits for you"
+				msg.call.call.Waiting, msg.call.since = "waits for you", c.opt.Now()
 				msg.call.entry.Touch()
 				c.post(askedMsg{a})
 			}
@@ -135,12 +136,24 @@ func (c *chat) userCallUpdate(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
+// answered shows that the user let a call of theirs run. What they took for it is not
+// the call's time.
+func (u *userCalls) answered(call string, now time.Time) {
+	if c := u.open[call]; c != nil && !c.since.IsZero() {
+		c.call.Began, c.call.Waiting = c.call.Began.Add(now.Sub(c.since)), ""
+		c.since = time.Time{}
+		c.entry.Touch()
+	}
+}
+
 // ownTick shows how long a call takes, and asks whether it waits for a human.
 func (c *chat) ownTick(u *userCall) tea.Cmd {
 	if c.own.open[u.id] == nil {
 		return nil
 	}
-	u.call.Took = c.opt.Now().Sub(u.call.Began)
+	if u.since.IsZero() {
+		u.call.Took = c.opt.Now().Sub(u.call.Began)
+	}
 	u.entry.Touch()
 	lister, ok := c.opt.Kernel.(approvalLister)
 	if !ok || u.asking {

@@ -313,7 +313,7 @@ func (v *turnView) recorded(e protocol.HistoryEvent) {
 			t.last = nil // an empty line sets the next call apart
 		}
 	case protocol.EventNote:
-		v.note(e.Message.Text())
+		v.note(noteText(e.Message.Text()))
 	case protocol.EventCompacted:
 		v.note(compactionNote(e.Compaction))
 	}

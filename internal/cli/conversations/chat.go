@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"sync"
@@ -187,6 +188,19 @@ func (c *openChat) Close(ctx context.Context) error {
 		return nil // its turn goes on, for whoever comes back
 	}
 	return c.Conversation.Close(ctx)
+}
+
+// SendMessage sends a message, and goes on with it at the next kernel if this one goes
+// away.
+func (c *openChat) SendMessage(
+	ctx context.Context, m protocol.SendMessage,
+) iter.Seq2[protocol.TurnEvent, error] {
+	return c.KeepOnMessage(ctx, m)
+}
+
+// Resume goes on with a turn that was interrupted, likewise.
+func (c *openChat) Resume(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {
+	return c.KeepOn(ctx, "")
 }
 
 // Call makes a call in the conversation's own session.
