@@ -18,7 +18,8 @@ var rules = house.Rules{
 		{"tool", "internal/nearest", "internal/version", "internal/house", "internal/feed", "internal/durable",
 			"internal/amount", "internal/lazyregexp", "internal/memtrim", "internal/ownership", "internal/visible",
 			"internal/module/filesystem/pathglob"},
-		{"llm", "internal/secret", "internal/statedir", "internal/document", "internal/peer", "internal/unfinished"},
+		{"llm", "internal/secret", "internal/statedir", "internal/document", "internal/peer", "internal/unfinished",
+			"internal/resulttext"},
 		{"internal/protocol", "internal/tempdir"},
 		{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache",
 			"internal/search/eval", "internal/gate/shellcmd"},
@@ -28,7 +29,7 @@ var rules = house.Rules{
 			"internal/agent/filter", "internal/conversation/history", "internal/conversation/prompt",
 			"internal/conversation/compact", "internal/gate/schema", "internal/gate/policy", "internal/gate/approval",
 			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock"},
-		{"internal/gate/order", "internal/module"}, // with workfile and fetch, which modules share
+		{"internal/gate/order", "internal/gate/argname", "internal/module"}, // with workfile and fetch, which modules share
 		{"internal/search/bench", "internal/agent", "internal/provider", "internal/control", "internal/source/mcp",
 			"internal/source/executable", "internal/gate", "internal/app", "internal/module/filesystem",
 			"internal/module/shell", "internal/module/http", "internal/module/web", "internal/module/browser",

@@ -209,6 +209,9 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 	if err != nil {
 		return err
 	}
+	if cfg.Names, err = c.session.View().Names(ctx, surfaceConfig(c.model.Window)); err != nil {
+		return err
+	}
 	if err := m.fit(c, &cfg); err != nil {
 		return err
 	}

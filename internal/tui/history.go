@@ -18,7 +18,8 @@ func compactionNote(c *protocol.Compaction) string {
 		said = append(said, "what was said before now stands in a summary")
 	}
 	if c != nil && len(c.Shortened) > 0 {
-		said = append(said, amount.As(len(c.Shortened), "long result is", "long results are")+" now shown to the model in part")
+		parts := amount.As(len(c.Shortened), "long result is", "long results are")
+		said = append(said, parts+" now shown to the model in part")
 	}
 	if len(said) == 0 {
 		return "there was nothing to leave out: the conversation stays as it was"

@@ -68,7 +68,7 @@ func (c *chat) run(ctx context.Context, args []string) error {
 	case c.plain || c.Getenv("TERM") == "dumb":
 		t := turns{opener: opener{c.Env}}
 		if c.from != "" {
-			return t.resume(ctx, c.from)
+			return t.resume(ctx, origin{id: c.from})
 		}
 		return (&run{turns: t, agent: c.agent}).run(ctx, nil)
 	}
