@@ -86,6 +86,20 @@ func (c *Conversation) Unqueue(ctx context.Context) (taken *protocol.QueuedMessa
 	return taken, err
 }
 
+// Models lists the models that the conversation may change to.
+func (c *Conversation) Models(ctx context.Context) ([]protocol.ModelChoice, error) {
+	var list []protocol.ModelChoice
+	err := c.client.get(ctx, c.path("/models"), nil, &list)
+	return list, err
+}
+
+// SetModel has another model answer from the next turn on: see protocol.SetModel. It
+// returns the conversation as it is then. No turn may run.
+func (c *Conversation) SetModel(ctx context.Context, model string) (now protocol.Conversation, err error) {
+	err = c.client.do(ctx, http.MethodPost, c.path("/model"), nil, protocol.SetModel{Model: model}, &now)
+	return now, err
+}
+
 // Prompt returns the system prompt of the agent's model.
 func (c *Conversation) Prompt(ctx context.Context) (protocol.Prompt, error) {
 	var p protocol.Prompt

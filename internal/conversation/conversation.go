@@ -40,15 +40,20 @@ import (
 
 // Conversation is one open conversation.
 type Conversation struct {
-	session   *session.Session
-	agent     app.Agent
+	session *session.Session
+	agent   app.Agent
+
+	// mu guards what another model changes, outside of turns.
+	mu        sync.RWMutex
 	model     modelset.Info
 	described *app.Model // the model as the app file describes it; nil: it does not
 	plan      *surface.Plan
-	log       *history.Log
 	loop      *agent.Loop
-	prompt    *prompter
 	fitter    *fitter
+
+	log       *history.Log
+	prompt    *prompter
+	warnings  []string
 	turn      turn
 	keeps     bool // a turn goes on when its client is gone
 	approvals Approvals
@@ -65,13 +70,28 @@ func (c *Conversation) Session() *session.Session { return c.session }
 func (c *Conversation) Agent() app.Agent { return c.agent }
 
 // Model returns what is known of the agent's model.
-func (c *Conversation) Model() modelset.Info { return c.model }
+func (c *Conversation) Model() modelset.Info {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.model
+}
 
 // Plan returns the tools as the model is shown them.
-func (c *Conversation) Plan() *surface.Plan { return c.plan }
+func (c *Conversation) Plan() *surface.Plan {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.plan
+}
 
 // Prompt returns what the model is told first, as it is now.
-func (c *Conversation) Prompt() prompt.Prompt { return c.prompt.build() }
+func (c *Conversation) Prompt() prompt.Prompt {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.prompt.build()
+}
+
+// Warnings is what the conversation's user should know of it, beside its session's.
+func (c *Conversation) Warnings() []string { return c.warnings }
 
 // Known reports whether a name is a tool's: see modelset.Tools.
 func (c *Conversation) Known(name string) bool { return c.session.View().Known(name) }

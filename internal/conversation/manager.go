@@ -71,6 +71,7 @@ func NewManager(o Options) *Manager {
 // Spec is a conversation to be opened.
 type Spec struct {
 	Resume    string // the ID of an earlier one; it has its own folder, app, agent and lane
+	Continue  bool   // without Resume: the last one with this app in this folder
 	Workspace string
 	Named     bool // the user named the workspace
 	AppFile   string
@@ -89,6 +90,13 @@ type Spec struct {
 // Open begins a conversation with an agent or, with the ID of an earlier one,
 // resumes it where it was left.
 func (m *Manager) Open(ctx context.Context, spec Spec) (*Conversation, error) {
+	if spec.Continue && spec.Resume == "" {
+		last, err := m.last(ctx, spec)
+		if err != nil {
+			return nil, err
+		}
+		spec.Resume = last
+	}
 	if spec.Resume != "" {
 		defer m.opening.lock(spec.Resume)()
 	}
@@ -150,7 +158,7 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 	if len(c.agent.Lanes) > 0 && spec.Lane == "" {
 		spec.Lane = app.EdgeLane
 	}
-	model, err := m.openModel(c, loaded, spec)
+	model, err := m.openModel(c, loaded, spec, log)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +190,9 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 
 // openModel opens the model of a conversation's lane, if a human accepted where
 // it and its fallbacks are.
-func (m *Manager) openModel(c *Conversation, loaded *apps.Loaded, spec Spec) (*agent.ModelConfig, error) {
+func (m *Manager) openModel(
+	c *Conversation, loaded *apps.Loaded, spec Spec, log *history.Log,
+) (*agent.ModelConfig, error) {
 	if err := loaded.Accepted.Check("conversation.Open", consent.Conversation(loaded.App, c.agent)...); err != nil {
 		return nil, err
 	}
@@ -194,6 +204,9 @@ func (m *Manager) openModel(c *Conversation, loaded *apps.Loaded, spec Spec) (*a
 		}
 		return &agent.ModelConfig{Model: spec.Model}, nil
 	}
+	if model := m.openChosen(c, loaded, log); model != nil {
+		return model, nil
+	}
 	model, info, err := m.Models.Open(c.described, c)
 	c.model = info
 	return model, err
@@ -201,18 +214,12 @@ func (m *Manager) openModel(c *Conversation, loaded *apps.Loaded, spec Spec) (*a
 
 // equip gives a conversation its surface, its loop and its history.
 func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.ModelConfig, log *history.Log) (err error) {
+	c.prompt = &prompter{conversation: c, modules: m.Modules}
 	if c.plan, err = c.session.View().Surface(ctx, surfaceConfig(c.model.Window)); err != nil {
 		return err
 	}
-	c.prompt = &prompter{conversation: c, modules: m.Modules}
-	cfg, err := c.loopConfig(model)
+	cfg, err := m.loopConfig(ctx, c, model)
 	if err != nil {
-		return err
-	}
-	if cfg.Names, err = c.session.View().Names(ctx, surfaceConfig(c.model.Window)); err != nil {
-		return err
-	}
-	if err := m.fit(c, &cfg); err != nil {
 		return err
 	}
 	if c.log = log; log == nil {
@@ -226,9 +233,29 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 		}
 	}
 	c.tasks = startedTasks{parent: c.ID(), log: c.log, app: c.session.App(), store: m.Tasks, runner: m.Runner}
+	m.makeLoop(c, cfg)
+	return nil
+}
+
+// loopConfig is the configuration of a conversation's loop, for its model and its
+// surface.
+func (m *Manager) loopConfig(
+	ctx context.Context, c *Conversation, model *agent.ModelConfig,
+) (agent.Config, error) {
+	cfg, err := c.loopConfig(model)
+	if err != nil {
+		return cfg, err
+	}
+	if cfg.Names, err = c.session.View().Names(ctx, surfaceConfig(c.model.Window)); err != nil {
+		return cfg, err
+	}
+	return cfg, m.fit(c, &cfg)
+}
+
+// makeLoop makes the loop, on the conversation's history.
+func (m *Manager) makeLoop(c *Conversation, cfg agent.Config) {
 	cfg.Log, cfg.Tasks = c.log, newNotices(&c.tasks, m.Permissions)
 	c.loop = agent.New(cfg)
-	return nil
 }
 
 // publish makes a whole conversation and its session known.

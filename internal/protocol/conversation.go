@@ -21,6 +21,8 @@ const (
 	RouteCancelTurn         = "POST /v1/conversations/{id}/cancel"
 	RouteCompact            = "POST /v1/conversations/{id}/compact" // a Compaction, or null
 	RoutePrompt             = "GET /v1/conversations/{id}/prompt"
+	RouteModels             = "GET /v1/conversations/{id}/models"
+	RouteSetModel           = "POST /v1/conversations/{id}/model" // the Conversation, as it is then
 	RouteEvents             = "GET /v1/conversations/{id}/events"
 	RoutePermissions        = "GET /v1/conversations/{id}/permissions"
 	RouteSetPermissions     = "POST /v1/conversations/{id}/permissions"
@@ -30,6 +32,7 @@ const (
 type OpenConversation struct {
 	OpenSession
 	Resume         string `json:"resume,omitempty"`          // the ID of an earlier one
+	Continue       bool   `json:"continue,omitempty"`        // without resume: the last one here, with this app
 	WorkspaceNamed bool   `json:"workspace_named,omitempty"` // the user named the workspace
 	// KeepRunning says that a turn goes on when its client goes away without stopping
 	// it; who opens the conversation again goes on with it. Otherwise it is interrupted.
@@ -80,6 +83,22 @@ type ConversationInfo struct {
 type Skill struct {
 	Command     string `json:"command"`
 	Description string `json:"description"`
+}
+
+// SetModel asks for another model in a conversation: PROVIDER/NAME, a name of the app's,
+// or another name at the provider that the conversation uses.
+type SetModel struct {
+	Model string `json:"model"`
+}
+
+// ModelChoice is a model that a conversation may change to.
+type ModelChoice struct {
+	Name    string `json:"name"`              // PROVIDER/NAME
+	InApp   bool   `json:"in_app,omitempty"`  // the app file names it
+	Current bool   `json:"current,omitempty"` // it answers now
+	Window  int    `json:"window,omitempty"`  // tokens; 0: not known
+	Native  bool   `json:"native_tools,omitempty"`
+	Problem string `json:"problem,omitempty"` // why it cannot be used
 }
 
 // SendMessage is a message of the user.
@@ -160,6 +179,7 @@ const (
 	EventCallMade  EventType = "tool_call"  // Call: one of its calls is made now
 	EventCallEnded EventType = "tool_ended" // Call.Model and Result: how it ended
 	EventTurnEnded EventType = "turn_ended" // End: how the turn ended
+	EventModel     EventType = "model"      // Model: from now on this model answers, as PROVIDER/NAME
 	EventCompacted EventType = "compacted"  // Compaction: from now on a model is shown less of what was before
 )
 
