@@ -61,7 +61,7 @@ func newChat(ctx context.Context, o Options, conv OpenConversation) *chat {
 	}
 	c.composer = composer.New(ctx, composer.Options{
 		Post: c.post, Edit: o.Edit, Past: o.Past, Files: func(ctx context.Context) []string {
-			return mention.Walk(ctx, conv.About.Workspace, o.Ignored)
+			return mention.Walk(ctx, conv.About.Workspace)
 		},
 	})
 	c.alert.Mode = o.Alerts
@@ -190,6 +190,10 @@ func (c *chat) route(msg tea.Msg) tea.Cmd {
 		c.alert.Focus(false)
 	case examplesMsg:
 		c.showExamples(msg)
+	case modelsMsg:
+		c.pickModel(msg)
+	case modelSetMsg:
+		c.modelWasSet(msg)
 	case permissionsMsg:
 		c.showPermissions(msg)
 	case queuedMsg:
@@ -241,6 +245,9 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 	case turnOverMsg:
 		c.approvals.Clear()
 		return tea.Batch(loadMemory(c.ctx, c.conv), c.loadPermissions(), c.turnOver(msg))
+	case pickedModelMsg:
+		c.picker = nil
+		return c.setModel(msg.name)
 	case pickedMsg:
 		c.picker = nil
 		if msg.id != "" {

@@ -37,20 +37,6 @@ func showHelp(c *chat) tea.Cmd {
 	return nil
 }
 
-func showModel(c *chat) tea.Cmd {
-	a := c.conv.About
-	text := "the offline brain: no language model, it finds tools by your words"
-	if !a.Offline {
-		text = a.Provider + "/" + a.Model
-	}
-	if a.Window > 0 {
-		text += fmt.Sprintf("; its window is %s tokens", tokens(a.Window))
-	}
-	c.view.note(text + "\nA conversation keeps its model. Another one is named in the app file, under agents, " +
-		"and counts from the next conversation on.")
-	return nil
-}
-
 func showSkills(c *chat) tea.Cmd {
 	if len(c.conv.About.Skills) == 0 {
 		c.view.note("the app has no skills; dev.skills in the app file brings them")

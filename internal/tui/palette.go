@@ -24,7 +24,7 @@ type command struct {
 func newPalette(skills []protocol.Skill) palette {
 	p := palette{
 		{"help", "what can be done here", plain(showHelp)},
-		{"model", "which model answers", plain(showModel)},
+		{"model", "which model answers; choose another, or /model PROVIDER/NAME", chooseModel},
 		{"plan", "let it plan only: nothing that changes anything runs; again: ask as before", plain(togglePlan)},
 		{"mode", "what it may do unasked: /mode ask, accept-edits or plan", setOrShowMode},
 		{"allow", "let calls run unasked in this conversation: /allow shell: go test *", allow},
