@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"callgate/internal/protocol"
@@ -20,27 +21,30 @@ type Conversation struct {
 	turns   atomic.Int32 // that are read
 	begun   atomic.Int64 // turns of the conversation, as far as was heard
 	events  atomic.Int64 // the Seq of the last event of its history, likewise
+
+	mu      sync.Mutex
+	granted protocol.SetPermissions // what was set: another kernel does not know it
 }
 
 // OpenConversation opens a conversation. The caller closes it.
 func (c *Client) OpenConversation(ctx context.Context, o protocol.OpenConversation) (*Conversation, error) {
-	opened := &Conversation{client: c, spec: o}
-	if err := opened.open(ctx, o); err != nil {
+	opened, err := openConversation(ctx, c, o)
+	if err != nil {
 		return nil, err
 	}
-	return opened, nil
+	made := &Conversation{
+		Conversation: opened, client: c, spec: o,
+		session: &Session{Session: opened.Session, client: c, current: opened.Session.ID},
+	}
+	made.hear(opened.Info)
+	return made, nil
 }
 
-func (c *Conversation) open(ctx context.Context, o protocol.OpenConversation) error {
-	var opened protocol.Conversation
-	err := retry(ctx, func() error { return c.client.do(ctx, http.MethodPost, "/v1/conversations", nil, o, &opened) })
-	if err != nil {
-		return err
-	}
-	c.Conversation = opened
-	c.hear(opened.Info)
-	c.session = &Session{Session: opened.Session, client: c.client, current: opened.Session.ID}
-	return nil
+func openConversation(
+	ctx context.Context, c *Client, o protocol.OpenConversation,
+) (opened protocol.Conversation, err error) {
+	err = retry(ctx, func() error { return c.do(ctx, http.MethodPost, "/v1/conversations", nil, o, &opened) })
+	return opened, err
 }
 
 // hear keeps how far the conversation is.

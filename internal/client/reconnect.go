@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -35,13 +36,32 @@ func IsLost(err error) bool {
 	return false
 }
 
-// Reconnect opens the conversation again, at the kernel that runs now. Its fields are
-// those of the new opening: Info says whether a turn was interrupted, which Resume goes
-// on with, and Queued what waits for it. No turn may be read meanwhile.
-func (c *Conversation) Reconnect(ctx context.Context) error {
+// Reconnect opens the conversation again, at the kernel that runs now, with the
+// permissions that were set here, and returns it as it is: Info says whether a turn was
+// interrupted, which Resume goes on with, and Queued what waits for it.
+func (c *Conversation) Reconnect(ctx context.Context) (protocol.Conversation, error) {
 	o := c.spec
 	o.Resume = c.ID
-	return c.open(ctx, o)
+	opened, err := openConversation(ctx, c.client, o)
+	if err != nil {
+		return opened, err
+	}
+	c.mu.Lock()
+	granted := c.granted
+	c.mu.Unlock()
+	if granted.Mode == "" && len(granted.Allow) == 0 {
+		return opened, nil
+	}
+	opened.Permissions, err = c.setPermissions(ctx, granted)
+	return opened, err
+}
+
+// keepPermissions keeps what was set, for Reconnect.
+func (c *Conversation) keepPermissions(set protocol.SetPermissions) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.granted.Mode, c.granted.By = cmp.Or(set.Mode, c.granted.Mode), cmp.Or(set.By, c.granted.By)
+	c.granted.Allow = append(c.granted.Allow, set.Allow...)
 }
 
 // Running reports whether a turn is read.
@@ -54,21 +74,16 @@ const maxLosses = 3
 // KeepOn is Send for a client that outlives its kernel: if the kernel goes away, the
 // conversation is opened again at the next one, and the turn goes on there; a notice
 // says so. A message that no kernel had begun with is sent again. Events of the history
-// that were missed are yielded before the rest. Without a text it goes on with the turn
-// that was interrupted.
-func (c *Conversation) KeepOn(ctx context.Context, text string) iter.Seq2[protocol.TurnEvent, error] {
-	return c.KeepOnMessage(ctx, protocol.SendMessage{Text: text})
-}
-
-// KeepOnMessage is KeepOn of a message that may have pictures.
-func (c *Conversation) KeepOnMessage(
-	ctx context.Context, m protocol.SendMessage,
+// that were missed are yielded before the rest. Without a message it goes on with the
+// turn that was interrupted.
+func (c *Conversation) KeepOn(
+	ctx context.Context, message *protocol.SendMessage,
 ) iter.Seq2[protocol.TurnEvent, error] {
 	return func(yield func(protocol.TurnEvent, error) bool) {
-		k := &keptTurn{Conversation: c, message: m, turns: c.begun.Load(), seen: c.events.Load(), yield: yield}
+		k := &keptTurn{Conversation: c, message: message, turns: c.begun.Load(), seen: c.events.Load(), yield: yield}
 		events := c.Resume(ctx)
-		if m.Text != "" {
-			events = c.SendMessage(ctx, m)
+		if message != nil {
+			events = c.SendMessage(ctx, *message)
 		}
 		for events != nil {
 			lost := k.untilLost(ctx, events)
@@ -83,10 +98,11 @@ func (c *Conversation) KeepOnMessage(
 // keptTurn is a turn that outlives its kernel.
 type keptTurn struct {
 	*Conversation
-	message protocol.SendMessage
+	message *protocol.SendMessage
 	turns   int64 // of the conversation, before this one
 	seen    int64 // the Seq of the last event of the history
 	losses  int   // in a row
+	begun   bool  // the message is in the history
 	yield   func(protocol.TurnEvent, error) bool
 }
 
@@ -102,7 +118,7 @@ func (k *keptTurn) untilLost(ctx context.Context, events iter.Seq2[protocol.Turn
 			return underWay{}.lost(k.ID, nil)
 		}
 		if e.Event != nil {
-			k.seen, k.losses = e.Event.Seq, 0
+			k.seen, k.losses, k.begun = e.Event.Seq, 0, true
 		}
 		if !k.yield(e, err) {
 			return nil
@@ -114,16 +130,19 @@ func (k *keptTurn) untilLost(ctx context.Context, events iter.Seq2[protocol.Turn
 // again opens the conversation again, and returns the events of what goes on there; nil
 // if nothing does.
 func (k *keptTurn) again(ctx context.Context, lost error) iter.Seq2[protocol.TurnEvent, error] {
-	if k.losses++; k.losses > maxLosses || k.Reconnect(ctx) != nil {
+	opened, err := k.Reconnect(ctx)
+	if k.losses++; k.losses > maxLosses || err != nil {
 		k.yield(protocol.TurnEvent{}, lost)
 		return nil
 	}
-	if k.message.Text != "" && int64(k.Info.Turns) == k.turns { // no kernel has begun with it
+	refused := tool.KindOf(lost) == tool.NotFound // the kernel did not have the conversation open
+	if k.message != nil && !k.begun && (refused || int64(opened.Info.Turns) == k.turns) {
 		if !k.yield(protocol.TurnEvent{Notice: "the kernel had gone away; the conversation goes on at the next one"}, nil) {
 			return nil
 		}
-		return k.SendMessage(ctx, k.message)
+		return k.SendMessage(ctx, *k.message)
 	}
+	k.begun = true
 	h, err := k.client.History(ctx, k.ID)
 	if err != nil {
 		k.yield(protocol.TurnEvent{}, lost)

@@ -272,7 +272,7 @@ func TestClientOutlivesItsKernel(t *testing.T) {
 			}
 			var notices, users []string
 			var end *protocol.TurnEnd
-			for e, err := range talk.KeepOn(t.Context(), "go") {
+			for e, err := range talk.KeepOn(t.Context(), &protocol.SendMessage{Text: "go"}) {
 				ok(t, err)
 				if e.Notice != "" {
 					notices = append(notices, e.Notice)

@@ -84,3 +84,32 @@ func TestClosedTerminalLeavesTheTurn(t *testing.T) {
 		t.Errorf("the conversations are\n%s", list)
 	}
 }
+
+// The kernel of a chat ends, between two turns and in the middle of one: the chat goes
+// on at the next one, and nothing that was said is lost.
+func TestChatOutlivesItsKernel(t *testing.T) {
+	parallel(t)
+	project := newProject(t)
+	p := project.run(t, 90, 24, nil, "chat")
+	p.conversationID()
+	p.enter("read notes.txt")
+	p.want("✓ filesystem.read", "alpha")
+	project.callgate(t, "down", "--force")
+	p.enter("list the files here")
+	p.want("✓ filesystem.list")
+	p.enter(`run the command "echo begun; sleep 300"`)
+	p.want("│ begun")
+	kernel, err := os.FindProcess(statedir.Dir(project.state).Holder())
+	if err == nil {
+		err = kernel.Kill()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.want("the kernel went away; the turn goes on at the next one", "may or may not have happened")
+	p.enter("/quit")
+	p.wantExit(0)
+	if project.held() {
+		t.Error("a kernel is left when the chat has ended")
+	}
+}

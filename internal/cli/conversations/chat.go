@@ -214,6 +214,16 @@ type openChat struct {
 	left   func() bool // the terminal was closed
 }
 
+// SendMessage sends a message; its turn outlives the kernel.
+func (c *openChat) SendMessage(ctx context.Context, m protocol.SendMessage) iter.Seq2[protocol.TurnEvent, error] {
+	return c.KeepOn(ctx, &m)
+}
+
+// Resume goes on with a turn that was interrupted.
+func (c *openChat) Resume(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {
+	return c.KeepOn(ctx, nil)
+}
+
 // Close ends the conversation's session.
 func (c *openChat) Close(ctx context.Context) error {
 	h, err := c.client.History(ctx, c.ID)
@@ -225,19 +235,6 @@ func (c *openChat) Close(ctx context.Context) error {
 		return nil // its turn goes on, for whoever comes back
 	}
 	return c.Conversation.Close(ctx)
-}
-
-// SendMessage sends a message, and goes on with it at the next kernel if this one goes
-// away.
-func (c *openChat) SendMessage(
-	ctx context.Context, m protocol.SendMessage,
-) iter.Seq2[protocol.TurnEvent, error] {
-	return c.KeepOnMessage(ctx, m)
-}
-
-// Resume goes on with a turn that was interrupted, likewise.
-func (c *openChat) Resume(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {
-	return c.KeepOn(ctx, "")
 }
 
 // Call makes a call in the conversation's own session.
