@@ -69,15 +69,16 @@ func setAlerts(c *chat, text string) tea.Cmd {
 		c.alert.Mode = mode
 	}
 	c.view.note("when something waits or a long turn ends while you look elsewhere: " +
-		string(cmp.Or(c.alert.Mode, alert.Desktop)) + "\n/notify off, bell or desktop changes it, CALLGATE_NOTIFY for all chats")
+		string(cmp.Or(c.alert.Mode, alert.Desktop)) +
+		"\n/notify off, bell or desktop changes it, CALLGATE_NOTIFY for all chats")
 	return nil
 }
 
 func toggleMouse(c *chat) tea.Cmd {
 	c.screen.mouse = !c.screen.mouse
-	c.status.hint = "the terminal has the mouse: text can be marked; /mouse takes it back"
+	c.status.Hint = "the terminal has the mouse: text can be marked; /mouse takes it back"
 	if c.screen.mouse {
-		c.status.hint = "the chat has the mouse: the wheel scrolls"
+		c.status.Hint = "the chat has the mouse: the wheel scrolls"
 	}
 	return nil
 }
@@ -108,11 +109,11 @@ func compact(c *chat) tea.Cmd {
 			"/new begins one with an empty window.")
 		return nil
 	case c.view.busy():
-		c.status.hint = busyHint
+		c.status.Hint = busyHint
 		return nil
 	}
 	id := c.conv.About.ID
-	c.status.hint = "compacting"
+	c.status.Hint = "compacting"
 	return func() tea.Msg {
 		done, err := conv.Compact(c.ctx)
 		return compactedMsg{id, done, err}
@@ -136,7 +137,7 @@ func showCompaction(c *chat, m compactedMsg) {
 			c.view.script.Add(&transcript.Collapsible{Head: "the summary", Text: m.done.Summary}, false)
 		}
 	}
-	c.status.hint = ""
+	c.status.Hint = ""
 }
 
 // promptMsg brings what the model is told.

@@ -44,7 +44,7 @@ func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
 				apart = true
 			}
 			if e.Usage != nil {
-				v.meter.context = e.Usage.Input + e.Usage.Output
+				v.meter.Context = e.Usage.Input + e.Usage.Output
 			}
 		case protocol.EventCallMade:
 			call := &transcript.Call{Name: e.Call.Name, Args: e.Call.Args, Began: e.At}

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"callgate/internal/protocol"
+	"callgate/internal/tui/statusbar"
 	"callgate/internal/tui/termtext"
 )
 
@@ -39,7 +40,7 @@ func chooseModel(c *chat, name string) tea.Cmd {
 		c.view.note(modelText(c.conv.About) + "\nThis kernel does not change the model of a conversation.")
 		return nil
 	case name != "":
-		return c.setModel(name)
+		return setModel(c, name)
 	}
 	id := c.conv.About.ID
 	return func() tea.Msg {
@@ -49,7 +50,7 @@ func chooseModel(c *chat, name string) tea.Cmd {
 }
 
 // setModel has another model answer. A turn that runs keeps its own.
-func (c *chat) setModel(name string) tea.Cmd {
+func setModel(c *chat, name string) tea.Cmd {
 	conv, ok := c.conv.Conversation.(modelChooser)
 	if !ok {
 		return nil
@@ -62,7 +63,7 @@ func (c *chat) setModel(name string) tea.Cmd {
 }
 
 // pickModel lets the user choose among models.
-func (c *chat) pickModel(m modelsMsg) {
+func pickModel(c *chat, m modelsMsg) {
 	switch {
 	case m.conversation != c.conv.About.ID:
 		return
@@ -88,7 +89,7 @@ func (c *chat) pickModel(m modelsMsg) {
 func modelEntry(m protocol.ModelChoice) string {
 	line := m.Name
 	if m.Window > 0 {
-		line += fmt.Sprintf("  %s tokens", tokens(m.Window))
+		line += fmt.Sprintf("  %s tokens", statusbar.Tokens(m.Window))
 	}
 	if m.Current {
 		line += "  answers now"
@@ -100,7 +101,7 @@ func modelEntry(m protocol.ModelChoice) string {
 }
 
 // modelWasSet shows which model answers now.
-func (c *chat) modelWasSet(m modelSetMsg) {
+func modelWasSet(c *chat, m modelSetMsg) {
 	switch {
 	case m.conversation != c.conv.About.ID:
 	case m.err != nil:
@@ -109,7 +110,7 @@ func (c *chat) modelWasSet(m modelSetMsg) {
 		about := m.now
 		about.Info = c.conv.About.Info
 		c.conv.About = about
-		c.status.meter.window = about.Window
+		c.status.Meter.Window = about.Window
 		c.setPermissions(about.Permissions)
 		c.view.note("from the next turn on: " + modelText(about))
 	}
@@ -122,7 +123,7 @@ func modelText(a protocol.Conversation) string {
 		text = "the offline brain: no language model, it finds tools by your words"
 	}
 	if a.Window > 0 {
-		text += fmt.Sprintf("; its window is %s tokens", tokens(a.Window))
+		text += fmt.Sprintf("; its window is %s tokens", statusbar.Tokens(a.Window))
 	}
 	return text
 }

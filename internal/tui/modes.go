@@ -24,7 +24,7 @@ type permissionsReader interface {
 }
 
 // loadPermissions asks what the conversation may do unasked now.
-func (c *chat) loadPermissions() tea.Cmd {
+func loadPermissions(c *chat) tea.Cmd {
 	conv, ok := c.conv.Conversation.(permissionsReader)
 	if !ok {
 		return nil
@@ -78,10 +78,10 @@ func nextMode(mode protocol.PermissionMode) protocol.PermissionMode {
 }
 
 // permit changes what the conversation may do unasked.
-func (c *chat) permit(set protocol.SetPermissions, said string) tea.Cmd {
+func permit(c *chat, set protocol.SetPermissions, said string) tea.Cmd {
 	conv, ok := c.conv.Conversation.(permitter)
 	if !ok {
-		c.status.hint = "this kernel has no permission modes"
+		c.status.Hint = "this kernel has no permission modes"
 		return nil
 	}
 	set.By = c.opt.By
@@ -93,7 +93,7 @@ func (c *chat) permit(set protocol.SetPermissions, said string) tea.Cmd {
 }
 
 // showPermissions takes what is permitted now.
-func (c *chat) showPermissions(m permissionsMsg) {
+func showPermissions(c *chat, m permissionsMsg) {
 	switch {
 	case m.conversation != c.conv.About.ID:
 	case m.err != nil:
@@ -101,20 +101,20 @@ func (c *chat) showPermissions(m permissionsMsg) {
 	default:
 		c.setPermissions(m.now)
 		if m.said != "" {
-			c.status.hint = m.said
+			c.status.Hint = m.said
 		}
 	}
 }
 
 func (c *chat) setPermissions(now protocol.Permissions) {
 	c.conv.About.Permissions = now
-	c.status.mode = now.Mode
+	c.status.Mode = now.Mode
 }
 
 // cycleMode is shift+tab.
-func (c *chat) cycleMode() tea.Cmd {
+func cycleMode(c *chat) tea.Cmd {
 	mode := nextMode(c.conv.About.Permissions.Mode)
-	return c.permit(protocol.SetPermissions{Mode: mode}, string(mode)+": "+modeAbout(mode))
+	return permit(c, protocol.SetPermissions{Mode: mode}, string(mode)+": "+modeAbout(mode))
 }
 
 // togglePlan is /plan: it plans only or, the next time, asks again.
@@ -123,7 +123,7 @@ func togglePlan(c *chat) tea.Cmd {
 	if c.conv.About.Permissions.Mode == mode {
 		mode = protocol.ModeAsk
 	}
-	return c.permit(protocol.SetPermissions{Mode: mode}, string(mode)+": "+modeAbout(mode))
+	return permit(c, protocol.SetPermissions{Mode: mode}, string(mode)+": "+modeAbout(mode))
 }
 
 // setOrShowMode is /mode.
@@ -131,17 +131,17 @@ func setOrShowMode(c *chat, text string) tea.Cmd {
 	mode := protocol.PermissionMode(strings.ToLower(text))
 	switch {
 	case text == "":
-		c.view.note(c.modeText())
+		c.view.note(modeText(c))
 		return nil
 	case modeAbout(mode) == "":
 		c.view.bad("there is no mode " + text + "; there are ask, accept-edits and plan")
 		return nil
 	}
-	return c.permit(protocol.SetPermissions{Mode: mode}, string(mode)+": "+modeAbout(mode))
+	return permit(c, protocol.SetPermissions{Mode: mode}, string(mode)+": "+modeAbout(mode))
 }
 
 // modeText says what the conversation may do unasked, and how its tools are shown.
-func (c *chat) modeText() string {
+func modeText(c *chat) string {
 	a := c.conv.About
 	var b strings.Builder
 	for _, m := range modes {
@@ -172,5 +172,5 @@ func allow(c *chat, text string) tea.Cmd {
 			"/allow shell: go test *\n/allow Write: src/**")
 		return nil
 	}
-	return c.permit(protocol.SetPermissions{Allow: []string{text}}, "allowed in this conversation: "+text)
+	return permit(c, protocol.SetPermissions{Allow: []string{text}}, "allowed in this conversation: "+text)
 }

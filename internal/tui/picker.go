@@ -125,7 +125,7 @@ type openedMsg struct {
 // open closes this conversation and opens another one; "": a new one.
 func (c *chat) open(id string) tea.Cmd {
 	if c.view.busy() {
-		c.status.hint = busyHint
+		c.status.Hint = busyHint
 		return nil
 	}
 	before := c.conv

@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/protocol"
 	"callgate/internal/tui/approvals"
+	"callgate/internal/tui/statusbar"
 	"callgate/internal/tui/transcript"
 	"callgate/llm"
 	"callgate/tool"
@@ -18,7 +19,7 @@ import (
 // under way as its events come.
 type turnView struct {
 	script *transcript.Transcript
-	meter  *usageMeter
+	meter  *statusbar.Meter
 	now    func() time.Time
 	post   func(tea.Msg)
 	human  bool  // the human here may answer approvals
@@ -40,7 +41,7 @@ type turn struct {
 	streams bool // the current answer came in pieces
 
 	began time.Time
-	usage turnUsage
+	usage statusbar.TurnUsage
 	late  []waiting // what came too late for it
 }
 
@@ -238,19 +239,19 @@ func (v *turnView) showDelta(d llm.Delta) {
 			t.answer = v.newAnswer()
 		}
 		t.answer.Write(d.Text)
-		t.usage.written += len(d.Text)
+		t.usage.Written += len(d.Text)
 	case llm.DeltaReasoning:
 		if t.thought == nil {
 			block := &transcript.Collapsible{Head: "thoughts"}
 			t.thought = &thought{block, v.script.Add(block, true)}
 		}
 		t.thought.Text += d.Text
-		t.usage.written += len(d.Text)
+		t.usage.Written += len(d.Text)
 		t.thought.entry.Touch()
 	case llm.DeltaUsage:
 		if d.Usage != nil {
-			v.meter.context = d.Usage.Input + d.Usage.Output
-			t.usage.current = *d.Usage
+			v.meter.Context = d.Usage.Input + d.Usage.Output
+			t.usage.Current = *d.Usage
 		}
 	}
 }
@@ -304,8 +305,8 @@ func (v *turnView) recorded(e protocol.HistoryEvent) {
 			t.answer.Write(text)
 		}
 		if e.Usage != nil {
-			v.meter.count(*e.Usage)
-			t.usage.count(*e.Usage)
+			v.meter.Count(*e.Usage)
+			t.usage.Count(*e.Usage)
 		}
 		t.streams = false
 		if t.answer != nil && len(e.Message.Calls()) == 0 {
@@ -322,7 +323,7 @@ func (v *turnView) recorded(e protocol.HistoryEvent) {
 // turnEnded says how a turn ended, unless it simply ended.
 func (v *turnView) turnEnded(end protocol.TurnEnd) {
 	v.turn.ended = true
-	v.meter.set(end.Info)
+	v.meter.Set(end.Info)
 	v.post(turnEndedMsg{end.Info, end.Returned})
 	switch end.Reason {
 	case protocol.EndDone:

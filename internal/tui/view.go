@@ -117,7 +117,7 @@ func (c *chat) upper(width, height int) []string {
 // lower is everything below the transcript.
 func (c *chat) lower(width, height int) *page {
 	p := &page{}
-	foot := []string{c.status.bottom(width, c.view.script.Following())}
+	foot := []string{c.status.Bottom(width, c.view.script.Following())}
 	if c.picker == nil && c.approvals.Focused() {
 		p.add(c.approvals.View(width, max(height*2/3, 8)))
 		p.add(foot, nil)
@@ -133,7 +133,7 @@ func (c *chat) lower(width, height int) *page {
 		p.add(c.queue.Rows(width, max(height/4, 1)), nil)
 		p.add(c.composer.Above(width, min(maxSuggestions, max(height/3, 1))), nil)
 	}
-	p.add([]string{c.status.top(width, c.view.turn, c.opt.Now())}, nil)
+	p.add([]string{c.status.Top(width, c.view.turn.status(), c.opt.Now())}, nil)
 	rows, cursor := c.composer.Rows(width)
 	if c.picker != nil {
 		cursor = nil

@@ -73,7 +73,7 @@ func (c *chat) run(ctx context.Context, args []string) error {
 		return c.lines(ctx)
 	case !c.AtTerminal() || !screen:
 		return tool.Errorf("cli.chat", tool.Invalid, "a chat needs a terminal").
-			WithHint(`without one: callgate run -p "…", or callgate chat --plain, which takes each line of its input as a message`)
+			WithHint(`without one: callgate run -p "…", or callgate chat --plain with a message on each line`)
 	case c.plain || c.Getenv("TERM") == "dumb":
 		t := turns{opener: opener{c.Env}}
 		if c.from != "" || c.goOn {
@@ -87,7 +87,8 @@ func (c *chat) run(ctx context.Context, args []string) error {
 // lines takes each line of standard input as a message, and answers one after the
 // other. It ends with the code of the last turn that did not end well.
 func (c *chat) lines(ctx context.Context) error {
-	return opener{c.Env}.with(ctx, c.agent, origin{c.from, c.goOn}, func(k *command.Kernel, conv *client.Conversation) error {
+	from := origin{c.from, c.goOn}
+	return opener{c.Env}.with(ctx, c.agent, from, func(k *command.Kernel, conv *client.Conversation) error {
 		p := newTurnPrinter(c.Env, k, conv, false)
 		p.head()
 		var failed error
