@@ -137,6 +137,9 @@ func (k *keptTurn) again(ctx context.Context, lost error) iter.Seq2[protocol.Tur
 	}
 	refused := tool.KindOf(lost) == tool.NotFound // the kernel did not have the conversation open
 	if k.message != nil && !k.begun && (refused || int64(opened.Info.Turns) == k.turns) {
+		if !k.yield(protocol.TurnEvent{Notice: "the kernel had gone away; the conversation goes on at the next one"}, nil) {
+			return nil
+		}
 		return k.SendMessage(ctx, *k.message)
 	}
 	k.begun = true

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"callgate/internal/protocol"
+	"callgate/internal/tui/statusbar"
 	"callgate/internal/tui/transcript"
 	"callgate/tool"
 )
@@ -36,13 +37,21 @@ func (t *turn) openCalls() int {
 	return n
 }
 
+// status is what the status bar says of the turn; nil: there is none.
+func (t *turn) status() *statusbar.Turn {
+	if t == nil {
+		return nil
+	}
+	return &statusbar.Turn{Began: t.began, Stopping: t.stopping, Calls: t.openCalls(), Usage: t.usage}
+}
+
 // startCall shows a call.
 func (v *turnView) startCall(c protocol.AgentCall) {
 	t := v.turn
 	if t.calls[c.ID] != nil {
 		return
 	}
-	v.meter.calls++
+	v.meter.Calls++
 	call := &runningCall{Call: &transcript.Call{Name: c.Name, Args: c.Args, Began: v.now()}}
 	call.entry = v.script.Add(call.Call, t.last == nil || t.answer != nil || t.thought != nil)
 	t.answer, t.thought = nil, nil
@@ -70,16 +79,24 @@ func (v *turnView) endCall(end protocol.CallEnd) {
 	if call.Result == nil {
 		call.Result = &tool.Result{Status: tool.Failure, Summary: "the kernel did not say how it ended"}
 	}
-	call.Took = v.now().Sub(call.Began)
+	call.Took = call.took(v.now())
 	call.entry.Touch()
 	v.post(callEndedMsg{end.Call})
+}
+
+// took is how long a call has taken, without the time for which a human was asked.
+func (c *runningCall) took(now time.Time) time.Duration {
+	if !c.asked.IsZero() {
+		now = c.asked
+	}
+	return now.Sub(c.Began)
 }
 
 // updateDurations shows how long the calls under way have taken.
 func (v *turnView) updateDurations() {
 	for _, call := range v.turn.calls {
 		if call.Result == nil {
-			call.Took = v.now().Sub(call.Began)
+			call.Took = call.took(v.now())
 			call.entry.Touch()
 		}
 	}

@@ -14,7 +14,9 @@ import (
 	"callgate/internal/tui/approvals"
 	"callgate/internal/tui/composer"
 	"callgate/internal/tui/mention"
+	"callgate/internal/tui/owncall"
 	"callgate/internal/tui/queued"
+	"callgate/internal/tui/statusbar"
 	"callgate/internal/tui/transcript"
 	"callgate/internal/tui/welcome"
 )
@@ -35,11 +37,11 @@ type chat struct {
 	composer  *composer.Composer
 	palette   palette
 	picker    *picker // nil: closed
-	status    *statusBar
+	status    *statusbar.Bar
 	side      sidebar
 	welcome   *transcript.Entry // nil: something was said
 	queue     queued.List
-	own       userCalls
+	own       *owncall.Calls
 	alert     alert.Watch
 	screen    screen
 }
@@ -55,13 +57,13 @@ func newChat(ctx context.Context, o Options, conv OpenConversation) *chat {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	c := &chat{opt: o, ctx: ctx, status: &statusBar{}, screen: screen{mouse: true}}
+	c := &chat{opt: o, ctx: ctx, status: &statusbar.Bar{}, screen: screen{mouse: true}}
 	c.view = &turnView{
-		script: &transcript.Transcript{}, meter: &c.status.meter, now: o.Now, post: c.post,
+		script: &transcript.Transcript{}, meter: &c.status.Meter, now: o.Now, post: c.post,
 	}
 	c.composer = composer.New(ctx, composer.Options{
 		Post: c.post, Edit: o.Edit, Past: o.Past, Files: func(ctx context.Context) []string {
-			return mention.Walk(ctx, conv.About.Workspace, o.Ignored)
+			return mention.Walk(ctx, conv.About.Workspace)
 		},
 	})
 	c.alert.Mode = o.Alerts
@@ -70,8 +72,18 @@ func newChat(ctx context.Context, o Options, conv OpenConversation) *chat {
 		po.Answer = o.Kernel.Answer
 	}
 	c.approvals = approvals.New(ctx, po)
+	own := owncall.Options{Open: o.UserCalls, Script: c.view.script, Now: o.Now, Post: c.post}
+	if lister, ok := o.Kernel.(approvalLister); ok {
+		own.Approvals = lister.Approvals
+	}
+	c.own = owncall.New(ctx, own)
 	c.setConversation(conv)
 	return c
+}
+
+// approvalLister is a kernel that lists what waits for a human. *client.Client is one.
+type approvalLister interface {
+	Approvals(ctx context.Context, state protocol.ApprovalState) ([]protocol.Approval, error)
 }
 
 // post takes a message of a part, to be delivered before Update returns.
@@ -83,8 +95,9 @@ func (c *chat) setConversation(conv OpenConversation) {
 	c.conv = conv
 	c.approvals.Clear()
 	c.side.set("")
-	c.status.meter = usageMeter{window: about.Window}
-	c.status.meter.set(about.Info)
+	c.status.Meter = statusbar.Meter{Window: about.Window}
+	c.status.Meter.Set(about.Info)
+	c.setPermissions(about.Permissions)
 	c.palette = newPalette(about.Skills)
 	c.composer.SetCommands(c.palette.commands())
 	c.view.reset(about.Human)
@@ -111,7 +124,7 @@ func (c *chat) Init() tea.Cmd { return c.load() }
 // nothing was said yet.
 func (c *chat) load() tea.Cmd {
 	if c.conv.About.Info.Turns == 0 {
-		return tea.Batch(loadMemory(c.ctx, c.conv), c.loadExamples())
+		return tea.Batch(loadMemory(c.ctx, c.conv), loadExamples(c))
 	}
 	id := c.conv.About.ID
 	return func() tea.Msg {
@@ -187,14 +200,6 @@ func (c *chat) route(msg tea.Msg) tea.Cmd {
 		c.alert.Focus(true)
 	case tea.BlurMsg:
 		c.alert.Focus(false)
-	case examplesMsg:
-		c.showExamples(msg)
-	case queuedMsg:
-		return c.queueAnswered(msg)
-	case unqueuedMsg:
-		c.unqueued(msg)
-	case userCallMsg, userTickMsg, userAskedMsg:
-		return c.userCallUpdate(msg)
 	case historyMsg:
 		return c.showHistory(msg)
 	case memoryMsg:
@@ -210,6 +215,30 @@ func (c *chat) route(msg tea.Msg) tea.Cmd {
 	case openedMsg:
 		return c.switchTo(msg)
 	default:
+		return c.routeToParts(msg)
+	}
+	return nil
+}
+
+// routeToParts gives a message to the part whose command brought it.
+func (c *chat) routeToParts(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case examplesMsg:
+		showExamples(c, msg)
+	case queuedMsg:
+		return c.queueAnswered(msg)
+	case unqueuedMsg:
+		c.unqueued(msg)
+	case modelsMsg:
+		pickModel(c, msg)
+	case modelSetMsg:
+		modelWasSet(c, msg)
+	case permissionsMsg:
+		showPermissions(c, msg)
+	default:
+		if cmd, ok := c.own.Update(msg); ok {
+			return cmd
+		}
 		if !c.composer.Update(msg) {
 			return c.approvals.Update(msg)
 		}
@@ -225,6 +254,10 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 	case askedMsg:
 		return tea.Batch(c.approvals.Add(msg.approval, c.composer.Empty() && c.picker == nil),
 			c.callUser(msg.approval.Call.Tool.Dotted()+" waits for your answer"))
+	case owncall.Asked:
+		c.post(askedMsg{msg.Approval})
+	case owncall.Ended:
+		c.approvals.CallEnded(msg.Call)
 	case takenMsg:
 		c.taken(msg)
 	case settledMsg:
@@ -239,7 +272,10 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 		c.giveBack(msg.returned)
 	case turnOverMsg:
 		c.approvals.Clear()
-		return tea.Batch(loadMemory(c.ctx, c.conv), c.turnOver(msg))
+		return tea.Batch(loadMemory(c.ctx, c.conv), loadPermissions(c), c.turnOver(msg))
+	case pickedModelMsg:
+		c.picker = nil
+		return setModel(c, msg.name)
 	case pickedMsg:
 		c.picker = nil
 		if msg.id != "" {
@@ -247,10 +283,11 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 		}
 	case approvals.Answered:
 		c.view.answered(msg)
+		c.own.Answered(msg.Call, c.opt.Now())
 	case approvals.Interrupt:
 		return c.interrupt()
 	case approvals.LeftWaiting:
-		c.status.hint = "left waiting; tab goes back to it, and callgate approvals answers it elsewhere"
+		c.status.Hint = "left waiting; tab goes back to it, and callgate approvals answers it elsewhere"
 	case transcript.Note:
 		c.view.script.Add(msg, true)
 	}
@@ -260,7 +297,8 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 // submit runs a command, or sends a text to the agent.
 func (c *chat) submit(m composer.Submit) tea.Cmd {
 	if line, ok := strings.CutPrefix(m.Text, "!"); ok {
-		return c.runOwn(strings.TrimSpace(line))
+		c.hideWelcome()
+		return c.own.Run(strings.TrimSpace(line))
 	}
 	run, ok := c.palette.command(m.Text)
 	switch {
@@ -314,7 +352,7 @@ func (c *chat) interrupt() tea.Cmd {
 	t := c.view.turn
 	switch {
 	case t == nil:
-		c.own.stop()
+		c.own.Stop()
 		return nil
 	case t.stopping:
 		return tea.Quit
@@ -332,7 +370,7 @@ func (c *chat) tick(m tickMsg) tea.Cmd {
 	if m.turn != c.view.turn {
 		return nil
 	}
-	c.status.frame++
+	c.status.Frame++
 	c.view.updateDurations()
 	c.approvals.Expire()
 	return tea.Batch(m.turn.tick(), c.view.askLocks(c.ctx, c.opt.Kernel.Locks))

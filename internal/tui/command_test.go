@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/protocol"
@@ -20,8 +21,12 @@ func TestCommands(t *testing.T) {
 		want  []string
 	}{
 		{"help", "/help\n", []string{"/sessions", "enter says it"}},
-		{"model", "/model\n", []string{"test/script; its window is 1k tokens", "counts from the next"}},
-		{"mode", "/mode\n", []string{"3 tools, shown in the mode direct"}},
+		{"model", "/model\n", []string{"test/script; its window is 1k tokens", "does not change the model"}},
+		{"mode", "/mode\n", []string{"▸ ask", "3 tools, shown in the mode direct"}},
+		{"no such mode", "/mode yolo\n", []string{"there is no mode yolo"}},
+		{"allow", "/allow\n", []string{"/allow shell: go test *"}},
+		{"notify", "/notify bell\n", []string{"look elsewhere: bell"}},
+		{"no such alert", "/notify loud\n", []string{"there are off, bell and desktop"}},
 		{"compact", "/compact\n", []string{"does not compact a conversation when it is told to"}},
 		{"skills", "/skills\n", []string{"/tone  how we write"}},
 		{"prompt", "/prompt\n", []string{"7 tokens  identity", "9 tokens  in all", "the prompt (1 line"}},
@@ -36,6 +41,7 @@ func TestCommands(t *testing.T) {
 				k.prompt = protocol.Prompt{Text: "You are", Tokens: 9}
 				k.prompt.Sections = []protocol.PromptSection{{Name: "identity", Tokens: 7}}
 			}, func(h *harness) {
+				h.do(tea.WindowSizeMsg{Width: 80, Height: 50})
 				h.typeText(c.typed)
 				h.wantShown(c.want...)
 				if h.kernel.said != nil {
@@ -44,6 +50,17 @@ func TestCommands(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Help is read from its beginning, also where it does not fit.
+func TestHelpIsShownFromItsBeginning(t *testing.T) {
+	t.Parallel()
+	runChat(t, nil, func(h *harness) {
+		h.typeText("/help\n")
+		h.wantShown("/help       what can be done here", "more below: ctrl+end")
+		h.press("ctrl+end")
+		h.wantShown("a question: a, d, e, s, k or q, and enter")
+	})
 }
 
 func TestSkills(t *testing.T) {
@@ -158,6 +175,45 @@ func TestFailures(t *testing.T) {
 			Message: &llm.Message{Parts: []llm.Part{{Text: "whole at once"}}}, Usage: &llm.Usage{Input: 900}}},
 			endEvent(protocol.EndDone))
 		h.wantShown("whole at once", "900/1k tokens (90 %)")
+	})
+}
+
+// choosy is a conversation with several models.
+type choosy struct {
+	*scriptedKernel
+	set []string
+}
+
+func (c *choosy) Models(context.Context) ([]protocol.ModelChoice, error) {
+	return []protocol.ModelChoice{{Name: "test/script", Current: true, Window: 1000}, {Name: "test/large", Window: 200_000},
+		{Name: "other/x", Problem: "there is no key"}}, nil
+}
+
+func (c *choosy) SetModel(_ context.Context, name string) (protocol.Conversation, error) {
+	if name == "other/x" {
+		return protocol.Conversation{}, tool.Errorf("conversation.SetModel", tool.Unavailable, "there is no key")
+	}
+	c.set = append(c.set, name)
+	now := c.about
+	now.Model, now.Window = "large", 200_000
+	return now, nil
+}
+
+func TestModelIsChosen(t *testing.T) {
+	t.Parallel()
+	runChat(t, nil, func(h *harness) {
+		conv := &choosy{scriptedKernel: h.kernel}
+		h.conv.Conversation = conv
+		h.typeText("/model\n")
+		h.wantShown("which model answers", "▸ test/script 1k tokens answers now", "cannot be used: there is no key")
+		h.press("down", "enter")
+		h.wantShown("from the next turn on: test/large", "0/200k tokens", "· test/large ·")
+		h.typeText("/model other/x\n")
+		h.wantShown("there is no key", "· test/large ·")
+		h.typeText("go\n/model test/large\n") // also during a turn
+		if d := cmp.Diff([]string{"test/large", "test/large"}, conv.set); d != "" {
+			t.Error(d)
+		}
 	})
 }
 

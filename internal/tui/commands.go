@@ -10,47 +10,30 @@ import (
 
 	"callgate/internal/amount"
 	"callgate/internal/protocol"
+	"callgate/internal/tui/alert"
 	"callgate/internal/tui/transcript"
 )
 
-const keysHelp = `enter says it · alt+enter, ctrl+j a new line · up, down what was said before
+const keysHelp = `@FILE gives it a file or a picture; a picture's path can be pasted, too
+!COMMAND runs a command of your own, and tells it what came of it
+a long paste is shown as a mark, and sent whole
+
+enter says it; while it works, it is told at its next step
+up, down what was said before, or the last queued words · ctrl+r searches it
+alt+enter, ctrl+j a new line · ctrl+g, or ctrl+x ctrl+e, your editor
 esc, ctrl+c stop what is under way; once more leaves · ctrl+d leaves
+shift+tab changes what it may do unasked: ask, accept-edits, plan
 pgup, pgdown, shift+up, shift+down scroll · ctrl+home, ctrl+end beginning, end
 ctrl+o shows the details of calls, or hides them; a click those of one
-a question: a, d, e, s or q, and enter · tab goes to it, and back`
+tab completes a command or a file; goes to a question, and back
+a question: a, d, e, s, k or q, and enter`
 
 func showHelp(c *chat) tea.Cmd {
 	var b strings.Builder
 	for _, s := range c.palette {
 		fmt.Fprintf(&b, "/%-10s %s\n", s.name, s.about)
 	}
-	c.view.note(b.String() + "\n" + keysHelp)
-	return nil
-}
-
-func showModel(c *chat) tea.Cmd {
-	a := c.conv.About
-	text := "the offline brain: no language model, it finds tools by your words"
-	if !a.Offline {
-		text = a.Provider + "/" + a.Model
-	}
-	if a.Window > 0 {
-		text += fmt.Sprintf("; its window is %s tokens", tokens(a.Window))
-	}
-	c.view.note(text + "\nA conversation keeps its model. Another one is named in the app file, under agents, " +
-		"and counts from the next conversation on.")
-	return nil
-}
-
-func showMode(c *chat) tea.Cmd {
-	a := c.conv.About
-	by := "written into its prompt"
-	if a.Native {
-		by = "given by its API"
-	}
-	c.view.note(fmt.Sprintf("%d tools, shown in the mode %s, %s\n", a.Tools, a.Mode, by) +
-		"The mode is chosen when a conversation begins: runtime.tool_injection in the app file; " +
-		"callgate surface explains it.")
+	c.view.script.Show(c.view.script.Add(transcript.Note{Text: b.String() + "\n" + keysHelp}, true))
 	return nil
 }
 
@@ -75,11 +58,27 @@ func useSkill(c *chat, name, text string) tea.Cmd {
 	return c.say(text, text)
 }
 
+// setAlerts is /notify: how a user who looks elsewhere is called.
+func setAlerts(c *chat, text string) tea.Cmd {
+	if text != "" {
+		mode, ok := alert.ParseMode(text)
+		if !ok {
+			c.view.bad("there is no way to call you named " + text + "; there are off, bell and desktop")
+			return nil
+		}
+		c.alert.Mode = mode
+	}
+	c.view.note("when something waits or a long turn ends while you look elsewhere: " +
+		string(cmp.Or(c.alert.Mode, alert.Desktop)) +
+		"\n/notify off, bell or desktop changes it, CALLGATE_NOTIFY for all chats")
+	return nil
+}
+
 func toggleMouse(c *chat) tea.Cmd {
 	c.screen.mouse = !c.screen.mouse
-	c.status.hint = "the terminal has the mouse: text can be marked; /mouse takes it back"
+	c.status.Hint = "the terminal has the mouse: text can be marked; /mouse takes it back"
 	if c.screen.mouse {
-		c.status.hint = "the chat has the mouse: the wheel scrolls"
+		c.status.Hint = "the chat has the mouse: the wheel scrolls"
 	}
 	return nil
 }
@@ -110,11 +109,11 @@ func compact(c *chat) tea.Cmd {
 			"/new begins one with an empty window.")
 		return nil
 	case c.view.busy():
-		c.status.hint = busyHint
+		c.status.Hint = busyHint
 		return nil
 	}
 	id := c.conv.About.ID
-	c.status.hint = "compacting"
+	c.status.Hint = "compacting"
 	return func() tea.Msg {
 		done, err := conv.Compact(c.ctx)
 		return compactedMsg{id, done, err}
@@ -138,7 +137,7 @@ func showCompaction(c *chat, m compactedMsg) {
 			c.view.script.Add(&transcript.Collapsible{Head: "the summary", Text: m.done.Summary}, false)
 		}
 	}
-	c.status.hint = ""
+	c.status.Hint = ""
 }
 
 // promptMsg brings what the model is told.
@@ -166,7 +165,7 @@ func showPrompt(c *chat, m promptMsg) {
 	}
 	fmt.Fprintf(&b, "%7d tokens  in all", m.prompt.Tokens)
 	if n := len(m.prompt.Offered); n > 0 {
-		fmt.Fprintf(&b, "; beside it %d tools, about %d tokens", n, m.prompt.Shown)
+		fmt.Fprintf(&b, "; beside it %s, about %d tokens", amount.Of(n, "tool"), m.prompt.Shown)
 	}
 	c.view.note(b.String())
 	c.view.script.Add(&transcript.Collapsible{Head: "the prompt", Text: m.prompt.Text}, false)

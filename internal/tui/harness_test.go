@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -41,6 +42,7 @@ type scriptedKernel struct {
 	deaf    error // the kernel cannot be told
 	images  int   // that were sent
 	pending []protocol.Approval
+	strict  error // permissions cannot be changed
 }
 
 func (k *scriptedKernel) turn(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {
@@ -131,6 +133,20 @@ func (k *scriptedKernel) Answer(_ context.Context, _ string, a protocol.Answer) 
 	}
 	k.answers = append(k.answers, a)
 	return protocol.Approval{}, nil
+}
+
+func (k *scriptedKernel) SetPermissions(
+	_ context.Context, set protocol.SetPermissions,
+) (protocol.Permissions, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.strict != nil {
+		return protocol.Permissions{}, k.strict
+	}
+	p := &k.about.Permissions
+	p.Mode, p.By = cmp.Or(set.Mode, p.Mode), set.By
+	p.Allow = append(p.Allow, set.Allow...)
+	return *p, nil
 }
 
 func (k *scriptedKernel) Approvals(context.Context, protocol.ApprovalState) ([]protocol.Approval, error) {

@@ -54,7 +54,7 @@ func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
 				answer = nil
 			}
 			if e.Usage != nil {
-				v.meter.context = e.Usage.Input + e.Usage.Output
+				v.meter.Context = e.Usage.Input + e.Usage.Output
 			}
 		case protocol.EventCallMade:
 			call := &transcript.Call{Name: e.Call.Name, Args: e.Call.Args, Began: e.At}
@@ -68,7 +68,7 @@ func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
 			}
 		case protocol.EventNote:
 			if e.Told == nil {
-				v.note(e.Message.Text())
+				v.note(noteText(e.Message.Text()))
 			}
 		case protocol.EventCompacted:
 			v.note(compactionNote(e.Compaction))
@@ -94,4 +94,13 @@ func (v *turnView) showUser(m llm.Message) *transcript.Entry {
 		v.script.Add(transcript.Note{Text: "attached " + name}, false)
 	}
 	return e
+}
+
+// noteText is a note of the kernel without the tag that marks it for the model.
+func noteText(text string) string {
+	inner, ok := strings.CutPrefix(strings.TrimSpace(text), "<note>")
+	if !ok {
+		return text
+	}
+	return strings.TrimSpace(strings.TrimSuffix(inner, "</note>"))
 }

@@ -10,16 +10,18 @@ const wheelLines = 3
 func (c *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	leaving := c.screen.leaving
-	c.screen.leaving, c.status.hint = false, ""
+	c.screen.leaving, c.status.Hint = false, ""
 	c.alert.Key(c.opt.Now())
 	switch name {
 	case "ctrl+c":
 		return c.stop(leaving)
 	case "ctrl+o":
 		if c.view.script.OpenAll() {
-			c.status.hint = "details are shown; ctrl+o hides them"
+			c.status.Hint = "details are shown; ctrl+o hides them"
 		}
 		return nil
+	case "shift+tab":
+		return cycleMode(c)
 	case "ctrl+l":
 		return tea.ClearScreen
 	case "shift+up":
@@ -55,13 +57,13 @@ func (c *chat) stop(leaving bool) tea.Cmd {
 		return c.interrupt()
 	case c.picker != nil:
 		c.picker = nil
-	case c.own.stop():
+	case c.own.Stop():
 	case !c.composer.Empty():
 		c.composer.Clear()
 	case leaving:
 		return tea.Quit
 	default:
-		c.screen.leaving, c.status.hint = true, "ctrl+c again leaves"
+		c.screen.leaving, c.status.Hint = true, "ctrl+c again leaves"
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ type examplesMsg struct {
 }
 
 // loadExamples asks for the tools, for the examples of the first screen.
-func (c *chat) loadExamples() tea.Cmd {
+func loadExamples(c *chat) tea.Cmd {
 	conv, ok := c.conv.Conversation.(toolLister)
 	if !ok {
 		return nil
@@ -83,7 +83,7 @@ func (c *chat) loadExamples() tea.Cmd {
 	}
 }
 
-func (c *chat) showExamples(m examplesMsg) {
+func showExamples(c *chat, m examplesMsg) {
 	if c.welcome != nil && m.conversation == c.conv.About.ID {
 		c.welcome.Replace(&welcome.Block{About: c.conv.About, Examples: m.examples})
 	}

@@ -24,13 +24,16 @@ type command struct {
 func newPalette(skills []protocol.Skill) palette {
 	p := palette{
 		{"help", "what can be done here", plain(showHelp)},
-		{"model", "which model answers", plain(showModel)},
-		{"mode", "how the tools are shown to it", plain(showMode)},
+		{"model", "which model answers; choose another, or /model PROVIDER/NAME", chooseModel},
+		{"plan", "let it plan only: nothing that changes anything runs; again: ask as before", plain(togglePlan)},
+		{"mode", "what it may do unasked: /mode ask, accept-edits or plan", setOrShowMode},
+		{"allow", "let calls run unasked in this conversation: /allow shell: go test *", allow},
 		{"compact", "make room in the model's window", plain(compact)},
 		{"sessions", "earlier conversations; choose one to go on with", plain(listConversations)},
 		{"new", "begin a new conversation", plain(func(c *chat) tea.Cmd { return c.open("") })},
 		{"skills", "the skills of the app; /NAME uses one", plain(showSkills)},
 		{"prompt", "what the model is told before everything else", plain(loadPrompt)},
+		{"notify", "how you are called when you look elsewhere: /notify off, bell or desktop", setAlerts},
 		{"mouse", "let the terminal have the mouse, or take it back", plain(toggleMouse)},
 		{"clear", "empty the screen; the conversation stays", plain(clearScreen)},
 		{"quit", "leave; callgate chat --resume comes back", plain(func(*chat) tea.Cmd { return tea.Quit })},

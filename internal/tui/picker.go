@@ -13,15 +13,22 @@ import (
 	"callgate/internal/tui/transcript"
 )
 
-// picker is a list from which the user chooses a conversation.
+// picker is a list from which the user chooses one entry.
 type picker struct {
-	list []protocol.ConversationInfo
-	at   int
-	post func(tea.Msg)
+	title   string
+	entries []string          // a line each
+	picked  func(int) tea.Msg // what choosing an entry posts
+	at      int
+	post    func(tea.Msg)
 }
 
-// pickedMsg is the conversation that the user chose; "": none.
-type pickedMsg struct{ id string }
+// What a picker posts.
+type (
+	// pickedMsg is the conversation that the user chose; "": none.
+	pickedMsg struct{ id string }
+	// pickedModelMsg is the model that the user chose.
+	pickedModelMsg struct{ name string }
+)
 
 // maxListed is how many conversations the kernel is asked for.
 const maxListed = 200
@@ -34,36 +41,38 @@ func (p *picker) key(name string) {
 	case "up", "ctrl+p", "k":
 		p.at = max(p.at-1, 0)
 	case "down", "ctrl+n", "j":
-		p.at = min(p.at+1, len(p.list)-1)
+		p.at = min(p.at+1, len(p.entries)-1)
 	case "pgup":
 		p.at = max(p.at-pageRows, 0)
 	case "pgdown":
-		p.at = min(p.at+pageRows, len(p.list)-1)
+		p.at = min(p.at+pageRows, len(p.entries)-1)
 	case "esc", "q":
 		p.post(pickedMsg{})
 	case "enter":
-		p.post(pickedMsg{p.list[p.at].ID})
+		p.post(p.picked(p.at))
 	}
 }
 
 // rows are the lines of the list that fit.
-func (p *picker) rows(now time.Time, width, height int) []string {
-	const title = "which conversation? up, down, enter; esc goes back"
+func (p *picker) rows(width, height int) []string {
+	title := p.title + " up, down, enter; esc goes back"
 	out := []string{termtext.Accent(termtext.Truncate(title, width))}
 	height = max(height-1, 1)
-	from := max(0, min(p.at-height/2, len(p.list)-height))
-	for i := from; i < len(p.list) && i < from+height; i++ {
-		t := p.list[i]
-		last := string(cmp.Or(t.Last, "running"))
-		about := termtext.OneLine(t.App + "/" + t.Agent + " " + last + " " + t.ID)
-		line := fmt.Sprintf("%-9s %s  %s", transcript.Duration(now.Sub(t.Updated)), termtext.OneLine(t.Title), about)
+	from := max(0, min(p.at-height/2, len(p.entries)-height))
+	for i := from; i < len(p.entries) && i < from+height; i++ {
 		if i == p.at {
-			out = append(out, termtext.Accent(termtext.Truncate("▸ "+line, width)))
+			out = append(out, termtext.Accent(termtext.Truncate("▸ "+p.entries[i], width)))
 		} else {
-			out = append(out, termtext.Faint(termtext.Truncate("  "+line, width)))
+			out = append(out, termtext.Faint(termtext.Truncate("  "+p.entries[i], width)))
 		}
 	}
 	return out
+}
+
+// entryOf is a conversation as a line of a list.
+func entryOf(t protocol.ConversationInfo, now time.Time) string {
+	about := termtext.OneLine(t.App + "/" + t.Agent + " " + string(cmp.Or(t.Last, "running")) + " " + t.ID)
+	return fmt.Sprintf("%-9s %s  %s", transcript.Duration(now.Sub(t.Updated)), termtext.OneLine(t.Title), about)
 }
 
 // conversationsMsg brings the kernel's conversations.
@@ -86,16 +95,23 @@ func (c *chat) pick(m conversationsMsg) {
 		c.view.fail(m.err)
 		return
 	}
-	p := &picker{post: c.post}
+	p := &picker{title: "which conversation?", post: c.post}
+	var ids []string
 	for _, i := range m.list {
 		if i.Turns > 0 && i.ID != c.conv.About.ID {
-			p.list = append(p.list, i)
+			ids, p.entries = append(ids, i.ID), append(p.entries, entryOf(i, c.opt.Now()))
 		}
 	}
-	if len(p.list) == 0 {
+	if len(ids) == 0 {
 		c.view.note("there are no other conversations yet")
 		return
 	}
+	p.picked = func(i int) tea.Msg { return pickedMsg{ids[i]} }
+	c.openPicker(p)
+}
+
+// openPicker shows a list, and gives it the keyboard.
+func (c *chat) openPicker(p *picker) {
 	c.picker = p
 	c.approvals.Blur()
 }
@@ -109,7 +125,7 @@ type openedMsg struct {
 // open closes this conversation and opens another one; "": a new one.
 func (c *chat) open(id string) tea.Cmd {
 	if c.view.busy() {
-		c.status.hint = busyHint
+		c.status.Hint = busyHint
 		return nil
 	}
 	before := c.conv

@@ -32,7 +32,7 @@ type queuedMsg struct {
 func (c *chat) enqueue(shown, text string) tea.Cmd {
 	conv, ok := c.conv.Conversation.(queuer)
 	if !ok || c.view.turn.stopping {
-		c.status.hint = busyHint
+		c.status.Hint = busyHint
 		c.composer.Set(shown)
 		return nil
 	}
@@ -94,7 +94,7 @@ func (c *chat) unqueued(m unqueuedMsg) {
 	case m.err != nil:
 		c.view.fail(m.err)
 	case m.taken == nil:
-		c.status.hint = "too late: the agent has been told"
+		c.status.Hint = "too late: the agent has been told"
 	default:
 		c.giveBack([]protocol.QueuedMessage{*m.taken})
 	}
@@ -150,7 +150,7 @@ func (c *chat) turnOver(m turnOverMsg) tea.Cmd {
 // prepare returns what makes the message of a text: what it mentions, and what the
 // user's own commands printed since the last one, is attached.
 func (c *chat) prepare(text string) func(context.Context) attach.Message {
-	about, printed := c.conv.About, c.own.takePrinted()
+	about, printed := c.conv.About, c.own.TakePrinted()
 	if about.Offline { // it reads names, not texts
 		words := attach.Names(about.Workspace, text)
 		return func(context.Context) attach.Message {

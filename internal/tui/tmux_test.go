@@ -371,7 +371,7 @@ func TestPlain(t *testing.T) {
 	p.want("offline brain (no language model", "\n>")
 	p.typeText("list the files here")
 	p.keys("Enter")
-	p.want("→ filesystem.list", "✓ .: ", "notes.txt")
+	p.want("→ filesystem.list", "✓ filesystem.list: .: ", "notes.txt")
 	p.keys("C-d")
 	p.wantExit(0)
 }

@@ -75,8 +75,6 @@ type Options struct {
 	// UserCalls opens the session of the user's own calls, which !COMMAND makes. Nil:
 	// there are none.
 	UserCalls func(ctx context.Context) (attach.Caller, error)
-	// Ignored leaves paths of the workspace out of what @ completes. Nil: none.
-	Ignored func(path string, folder bool) bool
 	// Edit has a text edited in the user's own editor. Nil: there is none.
 	Edit   func(text string) (string, error)
 	Past   *recall.File // what was said in this folder before; nil: nothing is kept

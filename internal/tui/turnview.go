@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/protocol"
 	"callgate/internal/tui/approvals"
+	"callgate/internal/tui/statusbar"
 	"callgate/internal/tui/transcript"
 	"callgate/llm"
 	"callgate/tool"
@@ -18,7 +19,7 @@ import (
 // under way as its events come.
 type turnView struct {
 	script *transcript.Transcript
-	meter  *usageMeter
+	meter  *statusbar.Meter
 	now    func() time.Time
 	post   func(tea.Msg)
 	human  bool  // the human here may answer approvals
@@ -40,7 +41,7 @@ type turn struct {
 	streams bool // the current answer came in pieces
 
 	began time.Time
-	usage turnUsage
+	usage statusbar.TurnUsage
 	late  []waiting // what came too late for it
 }
 
@@ -54,6 +55,7 @@ type turnItem struct {
 type runningCall struct {
 	*transcript.Call
 	entry *transcript.Entry
+	asked time.Time // since when a human is asked; zero: nobody is
 }
 
 // thought is the model's reasoning and its place in the transcript.
@@ -243,19 +245,19 @@ func (v *turnView) showDelta(d llm.Delta) {
 			t.answer = v.newAnswer()
 		}
 		t.answer.Write(d.Text)
-		t.usage.written += len(d.Text)
+		t.usage.Written += len(d.Text)
 	case llm.DeltaReasoning:
 		if t.thought == nil {
 			block := &transcript.Collapsible{Head: "thoughts"}
 			t.thought = &thought{block, v.script.Add(block, true)}
 		}
 		t.thought.Text += d.Text
-		t.usage.written += len(d.Text)
+		t.usage.Written += len(d.Text)
 		t.thought.entry.Touch()
 	case llm.DeltaUsage:
 		if d.Usage != nil {
-			v.meter.context = d.Usage.Input + d.Usage.Output
-			t.usage.current = *d.Usage
+			v.meter.Context = d.Usage.Input + d.Usage.Output
+			t.usage.Current = *d.Usage
 		}
 	}
 }
@@ -264,7 +266,7 @@ func (v *turnView) showDelta(d llm.Delta) {
 // answer.
 func (v *turnView) asked(a protocol.Approval) {
 	if call := v.turn.calls[a.Call.ID]; call != nil {
-		call.Waiting = "waits for a human"
+		call.Waiting, call.asked = "waits for a human", v.now()
 		call.entry.Touch()
 	}
 	if !v.human {
@@ -282,6 +284,10 @@ func (v *turnView) answered(m approvals.Answered) {
 	}
 	if call := v.turn.calls[m.Call]; call != nil {
 		call.Waiting = ""
+		if !call.asked.IsZero() { // what the human took is not the call's
+			call.Began = call.Began.Add(v.now().Sub(call.asked))
+			call.asked = time.Time{}
+		}
 		if len(m.Args) > 0 {
 			call.Args = m.Args
 		}
@@ -305,8 +311,8 @@ func (v *turnView) recorded(e protocol.HistoryEvent) {
 			t.answer.Write(text)
 		}
 		if e.Usage != nil {
-			v.meter.count(*e.Usage)
-			t.usage.count(*e.Usage)
+			v.meter.Count(*e.Usage)
+			t.usage.Count(*e.Usage)
 		}
 		t.streams = false
 		if text := e.Cut.Text(); text != "" {
@@ -318,7 +324,7 @@ func (v *turnView) recorded(e protocol.HistoryEvent) {
 		}
 	case protocol.EventNote:
 		if e.Told == nil { // what changed around the conversation, the user sees elsewhere
-			v.note(e.Message.Text())
+			v.note(noteText(e.Message.Text()))
 		}
 	case protocol.EventCompacted:
 		v.note(compactionNote(e.Compaction))
@@ -344,7 +350,7 @@ func (v *turnView) waits(r llm.Retry) {
 // turnEnded says how a turn ended, unless it simply ended.
 func (v *turnView) turnEnded(end protocol.TurnEnd) {
 	v.turn.ended = true
-	v.meter.set(end.Info)
+	v.meter.Set(end.Info)
 	v.post(turnEndedMsg{end.Info, end.Returned})
 	switch end.Reason {
 	case protocol.EndDone:

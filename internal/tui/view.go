@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"callgate/internal/amount"
 	"callgate/internal/protocol"
 	"callgate/internal/tui/termtext"
 )
@@ -81,7 +82,8 @@ func title(a protocol.Conversation) string {
 	if a.App != "" {
 		app = a.App + "/" + a.Agent
 	}
-	return termtext.OneLine(fmt.Sprintf("callgate · %s · %s · %d tools, %s · %s", app, model, a.Tools, a.Mode, a.ID))
+	return termtext.OneLine(fmt.Sprintf("callgate · %s · %s · %s, %s · %s",
+		app, model, amount.Of(a.Tools, "tool"), a.Mode, a.ID))
 }
 
 // upper is the transcript and, on a wide screen, the sidebar.
@@ -115,14 +117,14 @@ func (c *chat) upper(width, height int) []string {
 // lower is everything below the transcript.
 func (c *chat) lower(width, height int) *page {
 	p := &page{}
-	foot := []string{c.status.bottom(width, c.view.script.Following())}
+	foot := []string{c.status.Bottom(width, c.view.script.Following())}
 	if c.picker == nil && c.approvals.Focused() {
 		p.add(c.approvals.View(width, max(height*2/3, 8)))
 		p.add(foot, nil)
 		return p
 	}
 	if c.picker != nil {
-		p.add(c.picker.rows(c.opt.Now(), width, max(height/2, 4)), nil)
+		p.add(c.picker.rows(width, max(height/2, 4)), nil)
 	} else {
 		if name, ok := c.approvals.Next(); ok {
 			line := fmt.Sprintf("%s waits for your answer: tab", name)
@@ -131,7 +133,7 @@ func (c *chat) lower(width, height int) *page {
 		p.add(c.queue.Rows(width, max(height/4, 1)), nil)
 		p.add(c.composer.Above(width, min(maxSuggestions, max(height/3, 1))), nil)
 	}
-	p.add([]string{c.status.top(width, c.view.turn, c.opt.Now())}, nil)
+	p.add([]string{c.status.Top(width, c.view.turn.status(), c.opt.Now())}, nil)
 	rows, cursor := c.composer.Rows(width)
 	if c.picker != nil {
 		cursor = nil

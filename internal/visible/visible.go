@@ -50,7 +50,7 @@ func clip(shown string, n int) string {
 }
 
 // JSON writes the characters of a JSON text that Lines would write out as escapes
-// of JSON, so that the text can be edited and keeps its meaning. Line ends and
+// of JSON (an emoji stays whole), so that the text can be edited and keeps its meaning. Line ends and
 // tabs stay; in a JSON text they only lay it out. The characters < > and & are
 // written as themselves, though Go's encoder escapes them.
 func JSON(s string) string {
@@ -59,9 +59,10 @@ func JSON(s string) string {
 		return s
 	}
 	var b strings.Builder
-	for _, r := range s {
+	runes := []rune(s)
+	for i, r := range runes {
 		switch {
-		case r == '\n' || r == '\t' || !Hidden(r):
+		case r == '\n' || r == '\t' || !Hidden(r) || InEmoji(runes, i):
 			b.WriteRune(r)
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)

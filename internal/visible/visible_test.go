@@ -87,6 +87,14 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// An emoji of several characters stays whole; a joiner elsewhere is an escape.
+func TestJSONKeepsEmoji(t *testing.T) {
+	t.Parallel()
+	if got, want := visible.JSON("\"👨\u200d👩\u200d👧 a\u200db ⚠️\""), "\"👨\u200d👩\u200d👧 a\\u200db ⚠️\""; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func FuzzWriter(f *testing.F) {
 	f.Add("a\u200b\n\U000e0041\x1b⚠️", 2)
 	f.Fuzz(func(t *testing.T, s string, size int) {

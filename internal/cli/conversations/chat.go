@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -26,13 +27,15 @@ calls as they run, and the approvals that it needs, with the real arguments,
 which can be edited. Type /help for the rest.
 
 --plain goes line by line, for screen readers and small terminals, as callgate run
-does at a terminal.`
+does at a terminal. Without a terminal it takes each line of standard input as a
+message, in one conversation, and answers one after the other.`
 
 // chat is chat.
 type chat struct {
 	*command.Env
 	agent string
 	from  string // the ID of an earlier conversation
+	goOn  bool   // the last conversation of this folder
 	plain bool
 	permits
 }
@@ -43,6 +46,7 @@ func newChat(e *command.Env) *cobra.Command {
 		Use: "chat [APP.yaml]", Short: "Talk to an agent of an app", Long: chatLong,
 		Example: `  callgate chat
   callgate chat app.yaml --agent reviewer
+  callgate chat --continue                  go on with the last conversation here
   callgate chat --resume t1a2b              resume an earlier conversation
   callgate chat --plain                     line by line, for screen readers`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFiles,
@@ -50,6 +54,8 @@ func newChat(e *command.Env) *cobra.Command {
 	cmd.Flags().StringVar(&c.agent, "agent", "", "talk to `AGENT` (default the app's entry_agent)")
 	cmd.Flags().StringVar(&c.from, "resume", "", "resume the conversation with this `ID`: see callgate sessions list")
 	c.permits.bind(e, cmd)
+	cmd.Flags().BoolVarP(&c.goOn, "continue", "c", false, "go on with the last conversation of this folder and app")
+	cmd.MarkFlagsMutuallyExclusive("resume", "continue", "agent")
 	cmd.Flags().BoolVar(&c.plain, "plain", false, "line by line, without using the whole screen")
 	return cmd
 }
@@ -65,16 +71,50 @@ func (c *chat) run(ctx context.Context, args []string) error {
 	case c.JSON:
 		return tool.Errorf("cli.chat", tool.Invalid, "a chat is for people, and writes no JSON").
 			WithHint("callgate run --json does")
+	case c.plain && !c.AtTerminal():
+		return c.lines(ctx)
 	case !c.AtTerminal() || !screen:
-		return tool.Errorf("cli.chat", tool.Invalid, "a chat needs a terminal").WithHint(`without one: callgate run -p "…"`)
+		return tool.Errorf("cli.chat", tool.Invalid, "a chat needs a terminal").
+			WithHint(`without one: callgate run -p "…", or callgate chat --plain with a message on each line`)
 	case c.plain || c.Getenv("TERM") == "dumb":
 		t := turns{opener: opener{Env: c.Env, permits: c.permits}}
-		if c.from != "" {
-			return t.resume(ctx, origin{id: c.from})
+		if c.from != "" || c.goOn {
+			return t.resume(ctx, origin{c.from, c.goOn})
 		}
 		return (&run{turns: t, agent: c.agent}).run(ctx, nil)
 	}
 	return c.onScreen(ctx)
+}
+
+// lines takes each line of standard input as a message, and answers one after the
+// other. It ends with the code of the last turn that did not end well.
+func (c *chat) lines(ctx context.Context) error {
+	from := origin{c.from, c.goOn}
+	return opener{Env: c.Env, permits: c.permits}.with(ctx, c.agent, from, func(k *command.Kernel, conv *client.Conversation) error {
+		p := newTurnPrinter(c.Env, k, conv, false)
+		p.head()
+		var failed error
+		for {
+			line, end := readLine(ctx, c.Stdin)
+			if text := strings.TrimSpace(line); text != "" && ctx.Err() == nil {
+				p.note("> %s", text)
+				if err := p.run(ctx, conv.Send(ctx, text)); err != nil {
+					failed = err
+				}
+				if failed != nil && !command.IsExit(failed) {
+					return failed
+				}
+			}
+			switch {
+			case ctx.Err() != nil:
+				return command.Exit(command.ExitCancelled)
+			case errors.Is(end, io.EOF):
+				return failed
+			case end != nil:
+				return &tool.Error{Op: "cli.chat", Kind: tool.Invalid, Message: "standard input cannot be read", Err: end}
+			}
+		}
+	})
 }
 
 func (c *chat) onScreen(ctx context.Context) error {
@@ -95,11 +135,9 @@ func (c *chat) onScreen(ctx context.Context) error {
 	var last string
 	left := func() bool { return errors.Is(context.Cause(ctx), client.ErrLeave) }
 	err = c.WithKey(ctx, func(k *command.Kernel) error {
-		from := c.from
-		if from != "" {
-			if from, err = findID(ctx, k, from); err != nil {
-				return err
-			}
+		from, err := opener{Env: c.Env, permits: c.permits}.find(ctx, k, origin{c.from, c.goOn}, workspace, appFile)
+		if err != nil {
+			return err
 		}
 		own := ownSession{client: k.Client, spec: protocol.OpenSession{Workspace: workspace, AppFile: appFile, Human: true}}
 		defer k.CloseSession(ctx, own.close)

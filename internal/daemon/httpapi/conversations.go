@@ -69,7 +69,7 @@ func (a *conversationRoutes) conversationDTO(c *conversation.Conversation) proto
 	model, plan := c.Model(), c.Plan()
 	opened := protocol.Conversation{
 		Session: a.sessionDTO(c.Session()), Agent: c.Agent().ID, Provider: model.Provider, Model: model.Model,
-		Offline: model.Offline, Window: model.Window, Native: model.NativeTools,
+		Offline: model.Offline, Window: c.Window(), Native: model.NativeTools,
 		Mode: string(plan.Mode), Tools: len(plan.PerTool), Info: wire.ConversationInfo(c.Info()),
 		Permissions: wire.Permissions(a.kernel.Permissions.Of(c.ID())),
 	}

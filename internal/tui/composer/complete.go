@@ -1,7 +1,6 @@
 package composer
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -171,9 +170,4 @@ func (c *Composer) Above(width, limit int) []string {
 		}
 	}
 	return rows
-}
-
-// Files lists the files of a folder for a composer.
-func Files(root string, ignored func(path string, folder bool) bool) func(context.Context) []string {
-	return func(ctx context.Context) []string { return mention.Walk(ctx, root, ignored) }
 }

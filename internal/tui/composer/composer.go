@@ -216,14 +216,10 @@ type editedMsg struct {
 func (c *Composer) Rows(width int) ([]string, *tea.Cursor) {
 	c.field.SetWidth(width - 2)
 	rows, cursor := c.field.View()
-	first := "> "
-	if strings.HasPrefix(c.field.Text(), "!") {
-		first = "! "
-	}
 	for i := range rows {
 		mark := "  "
 		if i == 0 {
-			mark = termtext.Accent(first)
+			mark = termtext.Accent("> ")
 		}
 		rows[i] = mark + rows[i]
 	}

@@ -22,10 +22,12 @@ func (p *parser) list(first marker) {
 }
 
 // item reads an item: the lines that are indented as far as its text, and those
-// that go on with its last paragraph.
+// that go on with its last paragraph. Models indent the items below a number by two
+// spaces, which is less than its text: they belong to it all the same.
 func (p *parser) item(m marker) item {
 	var c container
 	first := p.lines[p.next]
+	indent := m.content
 	c.add(first[min(m.content, len(first)):])
 	for p.next++; p.next < len(p.lines); p.next++ {
 		line := p.lines[p.next]
@@ -35,8 +37,11 @@ func (p *parser) item(m marker) item {
 				return item{} // nothing follows an empty line that follows an empty item
 			}
 			c.add("")
-		case indentOf(line) >= m.content:
-			c.add(line[m.content:])
+		case indentOf(line) >= indent:
+			c.add(line[indent:])
+		case !c.fenced && isNested(line, indentOf(first)):
+			indent = indentOf(line)
+			c.add(line[indent:])
 		case c.continuesWith(line):
 			c.add(line)
 		default:
@@ -44,6 +49,12 @@ func (p *parser) item(m marker) item {
 		}
 	}
 	return p.newItem(c.lines)
+}
+
+// isNested reports whether a line begins an item that stands deeper than another.
+func isNested(line string, outer int) bool {
+	_, ok := markerOf(line)
+	return ok && indentOf(line) >= outer+2
 }
 
 func (p *parser) newItem(lines []string) item {

@@ -68,17 +68,18 @@ func TestRank(t *testing.T) {
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	for _, name := range []string{"a.txt", "src/b.go", ".git/config", "node_modules/x/index.js", ".env.example"} {
+	for name, text := range map[string]string{"a.txt": "", "src/b.go": "", ".git/config": "", "node_modules/x/index.js": "",
+		".env.example": "", ".gitignore": "node_modules/\n*.log\n", "src/a.log": ""} {
 		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got := mention.Walk(t.Context(), root, func(path string, folder bool) bool { return folder && path == "node_modules" })
-	if d := cmp.Diff([]string{".env.example", "a.txt", "src/", "src/b.go"}, got); d != "" {
+	want := []string{".env.example", ".gitignore", "a.txt", "src/", "src/b.go"}
+	if d := cmp.Diff(want, mention.Walk(t.Context(), root)); d != "" {
 		t.Error(d)
 	}
 }

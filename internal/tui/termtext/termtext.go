@@ -104,6 +104,50 @@ func Wrap(text string, width int) []string {
 	return lines
 }
 
+// WrapList is Wrap for text as people write it: what goes on with an item of a list,
+// or with an indented line, stands below its beginning.
+func WrapList(text string, width int) []string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		indent := hang(line)
+		if len(line) <= width || indent == 0 || width-indent < minHang {
+			lines = append(lines, Wrap(line, width)...)
+			continue
+		}
+		margin := strings.Repeat(" ", indent)
+		for i, part := range Wrap(line[indent:], width-indent) {
+			if i == 0 {
+				lines = append(lines, line[:indent]+part)
+			} else {
+				lines = append(lines, margin+part)
+			}
+		}
+	}
+	return lines
+}
+
+// minHang is the width that text keeps beside its margin.
+const minHang = 10
+
+// hang is how far the text of a line is indented, with the mark of an item. Marks are
+// of one byte a column.
+func hang(line string) int {
+	text := strings.TrimLeft(line, " ")
+	indent := len(line) - len(text)
+	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
+	mark := ""
+	switch {
+	case digits > 0 && digits < 4 && len(text) > digits && strings.ContainsRune(".)", rune(text[digits])):
+		mark = text[:digits+1]
+	case text != "" && strings.ContainsRune("-*+", rune(text[0])):
+		mark = text[:1]
+	}
+	if rest := text[len(mark):]; mark != "" && strings.HasPrefix(rest, " ") {
+		indent += len(mark) + len(rest) - len(strings.TrimLeft(rest, " "))
+	}
+	return indent
+}
+
 // StripCommands removes from rendered text all terminal commands but colours:
 // links, movement, and whatever hides text.
 func StripCommands(rendered string) string {

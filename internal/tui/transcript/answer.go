@@ -71,7 +71,7 @@ func breaks(text string, from int) (int, bool) {
 		whole := strings.HasSuffix(line, "\n")
 		switch {
 		case isFence(line):
-			if !fenced && empty {
+			if !fenced && empty && !(list && strings.HasPrefix(line, " ")) {
 				return at, true
 			}
 			fenced, empty = !fenced, false

@@ -13,7 +13,7 @@ type UserText string
 
 // Lines lays the text out after a mark.
 func (w UserText) Lines(width int, _ bool) []string {
-	lines := termtext.Wrap(termtext.Safe(strings.TrimRight(string(w), "\n")), width-2)
+	lines := termtext.WrapList(termtext.Safe(strings.TrimRight(string(w), "\n")), width-2)
 	for i, line := range lines {
 		mark := "  "
 		if i == 0 {
@@ -32,7 +32,7 @@ type Note struct {
 
 // Lines lays the note out.
 func (n Note) Lines(width int, _ bool) []string {
-	lines := termtext.Wrap(termtext.Safe(strings.TrimRight(n.Text, "\n")), width)
+	lines := termtext.WrapList(termtext.Safe(strings.TrimRight(n.Text, "\n")), width)
 	for i, line := range lines {
 		if n.Bad {
 			lines[i] = termtext.Bad(line)
@@ -58,7 +58,7 @@ func (f *Collapsible) Lines(width int, open bool) []string {
 		return []string{termtext.Faint(termtext.Truncate(head, width))}
 	}
 	lines := []string{termtext.Faint(termtext.Truncate("▾ "+termtext.OneLine(f.Head), width))}
-	for _, line := range termtext.Wrap(termtext.Safe(text), width-2) {
+	for _, line := range termtext.WrapList(termtext.Safe(text), width-2) {
 		lines = append(lines, termtext.Faint("  "+line))
 	}
 	return lines

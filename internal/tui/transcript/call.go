@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"callgate/internal/amount"
 	"callgate/internal/tui/termtext"
@@ -153,7 +156,7 @@ func target(name string, args json.RawMessage) (string, string) {
 	if b.String() == "{}" || b.String() == "null" {
 		b.Reset()
 	}
-	return name, termtext.OneLine(tool.TruncateTo(b.String(), 2_000))
+	return name, termtext.OneLine(tool.TruncateTo(readable(b.String()), 2_000))
 }
 
 // ToolName is the dotted name of a tool, whichever form the model wrote.
@@ -164,7 +167,49 @@ func pretty(data []byte) string {
 	if json.Indent(&b, data, "", "  ") != nil {
 		return string(data)
 	}
-	return b.String()
+	return readable(b.String())
+}
+
+// readable writes a JSON text as people write it: without escapes that only HTML or
+// ASCII need, so that a shell command and an emoji stand there as they are. What a
+// reader would not see stays an escape.
+func readable(text string) string {
+	if !strings.Contains(text, `\u`) {
+		return termtext.JSON(text)
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		r, n := escaped(text[i:])
+		if utf16.IsSurrogate(r) {
+			low, m := escaped(text[i+n:])
+			r, n = utf16.DecodeRune(r, low), n+m
+		}
+		switch {
+		case n > 0 && (r >= 0x80 && r != utf8.RuneError || strings.ContainsRune("&<>", r)):
+			b.WriteRune(r)
+			i += n
+		case text[i] == '\\' && i+1 < len(text): // with what it escapes, which may be a backslash
+			b.WriteString(text[i : i+2])
+			i += 2
+		default:
+			b.WriteByte(text[i])
+			i++
+		}
+	}
+	return termtext.JSON(b.String())
+}
+
+// escaped reads the escape with which a JSON text begins: its code, and its length; 0:
+// there is none.
+func escaped(text string) (rune, int) {
+	if len(text) < 6 || text[:2] != `\u` {
+		return 0, 0
+	}
+	n, err := strconv.ParseUint(text[2:6], 16, 16)
+	if err != nil {
+		return 0, 0
+	}
+	return rune(n), 6
 }
 
 // visibleOutput is output as a terminal shows it: of a line that was overwritten,

@@ -147,6 +147,12 @@ func (t *Transcript) Scroll(n int) {
 	t.top, t.held = top, top.before(last)
 }
 
+// Show moves the window to the beginning of a block, if there is more than fits.
+func (t *Transcript) Show(e *Entry) {
+	t.top = t.settled(linePos{max(slices.Index(t.entries, e), 0), 0})
+	t.held = t.top.before(t.last())
+}
+
 // Home moves the window to the beginning.
 func (t *Transcript) Home() {
 	t.top = t.settled(linePos{})

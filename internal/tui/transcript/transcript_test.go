@@ -127,6 +127,43 @@ func TestAnswerInPieces(t *testing.T) {
 	}
 }
 
+// What belongs to an item stands below its text, also when the answer comes in pieces.
+func TestItemsKeepTheirIndent(t *testing.T) {
+	t.Parallel()
+	const text = "1. first item of a list\n  - two spaces are enough, and it wraps\n\n   ```\n   code\n   ```\n2. second\n"
+	want := "1. first item of a list\n\n   • two spaces are enough,\n     and it wraps\n\n     code\n\n2. second"
+	for size := 1; size < 60; size += 7 {
+		var tr transcript.Transcript
+		a := transcript.NewAnswer(&tr)
+		for rest := text; rest != ""; {
+			n := min(size, len(rest))
+			a.Write(rest[:n])
+			rest = rest[n:]
+		}
+		if d := cmp.Diff(want, plain(&tr, 30)); d != "" {
+			t.Errorf("in pieces of %d: %s", size, d)
+		}
+	}
+	var tr transcript.Transcript
+	tr.Add(transcript.UserText("- an item of the user that wraps\n- b"), false)
+	tr.Add(transcript.Note{Text: "10. a note that is a list and wraps"}, false)
+	if d := cmp.Diff("> - an item of the user\n    that wraps\n  - b\n10. a note that is a list\n    and wraps", plain(&tr, 26)); d != "" {
+		t.Error(d)
+	}
+}
+
+// Arguments are shown as people write them.
+func TestArgumentsAreReadable(t *testing.T) {
+	t.Parallel()
+	var tr transcript.Transcript
+	args := `{"command":"cd a \u0026\u0026 make 2\u003e\u00261 \\\\u0026 \ud83d\udc68\u200d\ud83d\udc69 \u202e \u0022 \ud83d"}`
+	tr.Add(&transcript.Call{Name: "shell__bash", Args: []byte(args)}, false)
+	want := `→ shell.bash {"command":"cd a && make 2>&1 \\\\u0026 ` + "👨\u200d👩" + ` \u202e \u0022 \ud83d"}`
+	if got := plain(&tr, 200); got != want {
+		t.Errorf("%s\n%s", got, want)
+	}
+}
+
 func FuzzMarkdown(f *testing.F) {
 	f.Add(document, 40, 3)
 	f.Add("a &#27;[2J <b> \\&#27; &amp;#27; `&#x9b;`", 10, 1)

@@ -65,7 +65,7 @@ func (b *Block) Lines(width int, _ bool) []string {
 var hints = []string{
 	"@ names a file · ! runs a command of your own · / lists the commands",
 	"enter while it works: it is told at its next step · esc stops it",
-	"shift+tab: what it may do unasked · ctrl+r: what you said before · /help: the rest",
+	"shift+tab: what it may do unasked · ctrl+r: what you said · /help: the rest",
 }
 
 // example is a request that a tool makes possible.

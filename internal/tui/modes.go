@@ -1,0 +1,176 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"callgate/internal/amount"
+	"callgate/internal/protocol"
+)
+
+// permitter is a conversation whose permissions can be changed. *client.Conversation
+// is one.
+type permitter interface {
+	SetPermissions(ctx context.Context, set protocol.SetPermissions) (protocol.Permissions, error)
+}
+
+// permissionsReader is a conversation that says what it may do unasked: another kernel
+// may have it now. *client.Conversation is one.
+type permissionsReader interface {
+	CurrentPermissions(ctx context.Context) (protocol.Permissions, error)
+}
+
+// loadPermissions asks what the conversation may do unasked now.
+func loadPermissions(c *chat) tea.Cmd {
+	conv, ok := c.conv.Conversation.(permissionsReader)
+	if !ok {
+		return nil
+	}
+	id := c.conv.About.ID
+	return func() tea.Msg {
+		now, err := conv.CurrentPermissions(c.ctx)
+		if err != nil {
+			return nil // what was known is shown until the next turn
+		}
+		return permissionsMsg{conversation: id, now: now}
+	}
+}
+
+// permissionsMsg brings what the conversation may do unasked now.
+type permissionsMsg struct {
+	conversation string
+	now          protocol.Permissions
+	said         string // what the user changed
+	err          error
+}
+
+// modes are in the order of shift+tab, with what each means.
+var modes = []struct {
+	mode  protocol.PermissionMode
+	about string
+}{
+	{protocol.ModeAsk, "as the rules say"},
+	{protocol.ModeAcceptEdits, "changes of files in the workspace are not asked about"},
+	{protocol.ModePlan, "nothing that changes anything runs"},
+}
+
+// modeAbout says what a mode means; "": there is no such mode.
+func modeAbout(mode protocol.PermissionMode) string {
+	for _, m := range modes {
+		if m.mode == mode {
+			return m.about
+		}
+	}
+	return ""
+}
+
+// nextMode is the mode after one.
+func nextMode(mode protocol.PermissionMode) protocol.PermissionMode {
+	for i, m := range modes {
+		if m.mode == mode {
+			return modes[(i+1)%len(modes)].mode
+		}
+	}
+	return protocol.ModeAcceptEdits // no mode is as ask
+}
+
+// permit changes what the conversation may do unasked.
+func permit(c *chat, set protocol.SetPermissions, said string) tea.Cmd {
+	conv, ok := c.conv.Conversation.(permitter)
+	if !ok {
+		c.status.Hint = "this kernel has no permission modes"
+		return nil
+	}
+	set.By = c.opt.By
+	id := c.conv.About.ID
+	return func() tea.Msg {
+		now, err := conv.SetPermissions(c.ctx, set)
+		return permissionsMsg{id, now, said, err}
+	}
+}
+
+// showPermissions takes what is permitted now.
+func showPermissions(c *chat, m permissionsMsg) {
+	switch {
+	case m.conversation != c.conv.About.ID:
+	case m.err != nil:
+		c.view.fail(m.err)
+	default:
+		c.setPermissions(m.now)
+		if m.said != "" {
+			c.status.Hint = m.said
+		}
+	}
+}
+
+func (c *chat) setPermissions(now protocol.Permissions) {
+	c.conv.About.Permissions = now
+	c.status.Mode = now.Mode
+}
+
+// cycleMode is shift+tab.
+func cycleMode(c *chat) tea.Cmd {
+	mode := nextMode(c.conv.About.Permissions.Mode)
+	return permit(c, protocol.SetPermissions{Mode: mode}, string(mode)+": "+modeAbout(mode))
+}
+
+// togglePlan is /plan: it plans only or, the next time, asks again.
+func togglePlan(c *chat) tea.Cmd {
+	mode := protocol.ModePlan
+	if c.conv.About.Permissions.Mode == mode {
+		mode = protocol.ModeAsk
+	}
+	return permit(c, protocol.SetPermissions{Mode: mode}, string(mode)+": "+modeAbout(mode))
+}
+
+// setOrShowMode is /mode.
+func setOrShowMode(c *chat, text string) tea.Cmd {
+	mode := protocol.PermissionMode(strings.ToLower(text))
+	switch {
+	case text == "":
+		c.view.note(modeText(c))
+		return nil
+	case modeAbout(mode) == "":
+		c.view.bad("there is no mode " + text + "; there are ask, accept-edits and plan")
+		return nil
+	}
+	return permit(c, protocol.SetPermissions{Mode: mode}, string(mode)+": "+modeAbout(mode))
+}
+
+// modeText says what the conversation may do unasked, and how its tools are shown.
+func modeText(c *chat) string {
+	a := c.conv.About
+	var b strings.Builder
+	for _, m := range modes {
+		mark := " "
+		if m.mode == a.Permissions.Mode || a.Permissions.Mode == "" && m.mode == protocol.ModeAsk {
+			mark = "▸"
+		}
+		fmt.Fprintf(&b, "%s %-13s %s\n", mark, m.mode, m.about)
+	}
+	for _, allowed := range a.Permissions.Allow {
+		fmt.Fprintf(&b, "  allowed       %s\n", allowed)
+	}
+	b.WriteString("shift+tab changes the mode, /mode NAME sets it, /allow PATTERN lets calls like it run unasked.\n" +
+		"No mode lets a call run that a rule denies.\n\n")
+	by := "written into its prompt"
+	if a.Native {
+		by = "given by its API"
+	}
+	fmt.Fprintf(&b, "%s, shown in the mode %s, %s; runtime.tool_injection in the app file chooses that, "+
+		"and callgate surface explains it.", amount.Of(a.Tools, "tool"), a.Mode, by)
+	return b.String()
+}
+
+// allow is /allow: calls that fit a pattern run unasked in this conversation.
+func allow(c *chat, text string) tea.Cmd {
+	if text == "" {
+		c.view.note("/allow TOOL, or /allow TOOL: PATTERN, lets calls like it run unasked in this conversation:\n" +
+			"/allow shell: go test *\n/allow Write: src/**")
+		return nil
+	}
+	return permit(c, protocol.SetPermissions{Allow: []string{text}}, "allowed in this conversation: "+text)
+}
