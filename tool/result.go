@@ -22,6 +22,7 @@ type Result struct {
 	Summary     string          `json:"summary"`
 	Content     []Content       `json:"content,omitempty"`
 	Data        json.RawMessage `json:"data,omitempty"`
+	Cut         *Cut            `json:"cut,omitempty"` // set when the content is a part of what there is
 	ArtifactRef string          `json:"artifact_ref,omitempty"`
 	Warnings    []string        `json:"warnings,omitempty"`
 	Error       *Error          `json:"error,omitempty"`

@@ -13,7 +13,10 @@ func runtimeBlock(known app.KnownModules) node {
 			"conversation: words and answers, until somebody ends it. one_shot: one task, one answer."},
 		key{"entry_agent", text(), "The id of the agent that is spoken to. Default: the first."},
 		key{"max_turns", integer(1, 10_000).with("default", 50), "How often a model is asked within one turn."},
-		key{"timeout", integer(1, 86_400).with("default", 300), "How many seconds one turn may take."},
+		key{"timeout", integer(1, 86_400).with("default", 3600),
+			"How many seconds of the model's time one turn may take. Calls and questions to a human are not counted."},
+		key{"max_cost", number(0.000001, 1_000_000), "How many dollars one turn may cost, where the price is known."},
+		key{"max_cost_tokens", integer(1, 1_000_000_000), "How many tokens one turn may take, read and written."},
 		key{"workdir", text(), "The folder that workdir_mode: fixed means, relative to the app file."},
 		key{"workdir_mode", enum("auto", "none", "required", "fixed", "auto"),
 			"In which folder agents work. auto: the one they are started in. required: one that is named (callgate -C " +
@@ -145,6 +148,8 @@ func brainBlock() node {
 		key{"top_p", number(0, 1), "From how much of what is likely an answer is taken."},
 		key{"max_tokens", integer(1, 10_000_000), "How many tokens one answer may have."},
 		key{"timeout", integer(1, 86_400), "How many seconds one answer may take."},
+		key{"patience", integer(1, 86_400).with("default", 600),
+			"How many seconds a request waits in all for a provider that limits the rate or is busy."},
 		key{"effort", enum("", "low", "medium", "high"), "How much a model that thinks does so before it answers."},
 		key{"native_tool_use", node{"type": "boolean"},
 			"Whether the model takes tools beside the prompt. Left out: as is known of it. false: it reads of them in " +

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"callgate/internal/resulttext"
 	"callgate/tool"
 )
 
@@ -41,15 +42,16 @@ func (o *Output) Result(r *tool.Result, example string) error {
 	return Exit(codeOfResult(r))
 }
 
-// content writes a result's text, or else its data.
+// content writes a result's text, or else its data, and what was cut of it.
 func (o *Output) content(r *tool.Result) error {
 	if len(r.Content) == 0 {
 		if len(r.Data) == 0 {
 			return nil
 		}
-		return o.Print(pretty(r.Data) + "\n")
+		return o.Print(pretty(r.Data) + "\n" + cutLine(r))
 	}
 	_, toTerminal := Terminal(o.Stdout)
+	cut, open := cutLine(r), false // a line that is not ended is open
 	for _, c := range r.Content {
 		if len(c.Data) > 0 {
 			o.Status("%s (%s, %d bytes) is left out; --json has it", contentNoun(c.Type), c.MIME, len(c.Data))
@@ -64,8 +66,22 @@ func (o *Output) content(r *tool.Result) error {
 		if err := o.Print(words); err != nil {
 			return err
 		}
+		open = !strings.HasSuffix(words, "\n")
 	}
-	return nil
+	if cut != "" && open {
+		cut = "\n" + cut
+	}
+	return o.Print(cut)
+}
+
+// cutLine is the line that tells what was cut. The whole of what a tool calls an
+// artifact is told of as a command.
+func cutLine(r *tool.Result) string {
+	noTools := func(string) (string, bool) { return "", true }
+	if line := resulttext.CutLine(r.Cut, noTools); line != "" {
+		return line + "\n"
+	}
+	return ""
 }
 
 // pretty writes data for a person: a string as its text, the rest as JSON.

@@ -31,6 +31,7 @@ type plannedSurface struct {
 	SurfaceConfig
 	plan *surface.Plan
 	full map[string]string // dotted names, by the bare ones in the plan
+	wire map[string]string // the names for a provider, by the dotted ones
 }
 
 // Surface returns the tools as the session's model is shown them, and why so.
@@ -89,6 +90,10 @@ func (v *View) plan(ctx context.Context, c SurfaceConfig) (plannedSurface, error
 	made := plannedSurface{SurfaceConfig: c}
 	if c.BareNames {
 		made.full = v.useBareNames(snap.View(v.caller.Place().Scope), items, own)
+	}
+	made.wire = make(map[string]string, len(items)+len(own))
+	for _, item := range slices.Concat(items, own) {
+		made.wire[item.Tool.ID.Dotted()] = item.Wire
 	}
 	made.plan = v.maker.planner.Plan(snap.Generation, items, own, cfg)
 	return made, nil
