@@ -2,6 +2,7 @@ package scripted
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,34 +58,61 @@ func (w *work) takeFailure(m *Model, r *Request, res Result, found bool) {
 // Nobody said that there is a rest: then there is none.
 func (w *work) goOn(m *Model, r *Request, res Result) {
 	w.tries++
-	told := more(res.Text)
+	rest := more(res.Text)
+	w.enqueue(rest.next)
 	switch {
-	case w.tries > tries:
+	case w.tries > 2*tries:
 		w.giveUp(m)
-	case m.habits.byShell && w.step.Read != "" && strings.Count(res.Text, "\n") >= linesAtATime-1:
-		w.first += linesAtATime // it asked for so much, and got it: there may be more
-		w.tries--
-		w.intent = reading
-		w.asCommand()
-	case told.cut && told.tool != "" && !sameName(told.tool, w.tool):
-		w.tool, w.exact = told.tool, told.args
-	case told.cut && w.step.Run != "" && w.step.Narrow != "":
+	case rest.cut && w.step.Run != "" && w.step.Narrow != "" && !w.doubted:
+		w.doubted = true
 		w.values[command] = w.step.Run + " | grep -- " + word(w.step.Narrow)
-	case w.step.Search != "" && w.step.Narrow != "" && (told.cut || m.habits.doubts) && !w.doubted:
-		if !told.cut {
+	case w.step.Search != "" && w.step.Narrow != "" && (rest.cut || m.habits.doubts) && !w.doubted:
+		if !rest.cut {
 			m.wasted[w.call.ID] = true
 		}
 		w.narrow()
-	case w.step.Glob != "" && w.step.Narrow != "" && told.cut && !w.doubted && w.intent == globbing:
+	case w.step.Glob != "" && w.step.Narrow != "" && rest.cut && !w.doubted && w.intent == globbing:
 		w.doubted = true
 		w.values[pattern] = w.step.Narrow
-	case told.cut && told.offset > 0:
-		w.values[offset] = told.offset
-	case told.cut && w.intent == reading:
+	case len(w.queue) > 0:
+		w.follows(m)
+	case m.habits.byShell && w.step.Read != "" && strings.Count(res.Text, "\n") >= linesAtATime-1:
+		w.first += linesAtATime // it asked for so much, and got it: there may be more
+		w.tries--
+		w.tool, w.intent = w.own, reading
+		w.asCommand()
+	case rest.cut && w.intent == reading:
 		shown, _, _ := strings.Cut(res.Text, cutInMiddle(res.Text))
 		w.values[offset] = strings.Count(shown, "\n") + 1
 	default:
 		w.giveUp(m)
+	}
+}
+
+// enqueue remembers calls that were told, each once.
+func (w *work) enqueue(calls []told) {
+	if w.queued == nil {
+		w.queued = map[string]bool{}
+	}
+	for _, c := range calls {
+		if key := fmt.Sprint(c.tool, c.args); !w.queued[key] {
+			w.queued[key] = true
+			w.queue = append(w.queue, c)
+		}
+	}
+}
+
+// follows makes the call that a result told to go on with.
+func (w *work) follows(m *Model) {
+	next := w.queue[0]
+	w.queue = w.queue[1:]
+	w.tool, w.exact = next.tool, next.args
+	if next.tool == "" {
+		w.tool, w.exact = w.own, maps.Clone(w.said)
+		maps.Copy(w.exact, next.args)
+	}
+	if at, ok := w.exact["offset"]; ok && m.habits.quotes {
+		w.exact["offset"] = fmt.Sprint(at)
 	}
 }
 

@@ -41,58 +41,66 @@ func edges(text string) string {
 	return text[:500] + "\n" + text[len(text)-700:]
 }
 
-// ending returns the last lines of a text.
-func ending(text string) string {
-	if len(text) > 700 {
-		return text[len(text)-700:]
-	}
-	return text
-}
-
 // rest says how the rest of a result is got.
 type rest struct {
-	cut    bool           // somebody says that there is more
-	offset int            // the next line; 0: not told
-	tool   string         // the tool that gives the rest; empty: the same
-	args   map[string]any // what it is given
+	cut  bool   // somebody says that there is more
+	next []told // calls that give it, in the order in which they are named
+}
+
+// told is a call in words.
+type told struct {
+	tool string         // empty: the same tool again
+	args map[string]any // for the same tool: what changes
 }
 
 // more reads what a result says of what it does not show.
 func more(text string) rest {
-	end := edges(text)
 	var r rest
-	if m := rangeWords.FindStringSubmatch(end); m != nil {
-		last, _ := strconv.Atoi(m[2])
-		all, _ := strconv.Atoi(m[3])
-		if last < all {
-			r = rest{cut: true, offset: last + 1}
+	for _, line := range strings.Split(edges(text)+"\n"+cutInMiddle(text), "\n") {
+		m := rangeWords.FindStringSubmatch(line)
+		follows := m == nil && cutWords.MatchString(line)
+		if m != nil {
+			last, _ := strconv.Atoi(m[2])
+			all, _ := strconv.Atoi(m[3])
+			follows = last < all
+			if follows && offsetWords.FindString(line) == "" {
+				r.next = append(r.next, told{args: map[string]any{"offset": last + 1}})
+			}
 		}
+		if tool, args := toldCall(line); tool != "" && (follows || goesOn.MatchString(line)) {
+			r.cut = true
+			r.next = append(r.next, told{tool, args})
+			continue
+		}
+		if m := offsetWords.FindStringSubmatch(line); m != nil {
+			at, _ := strconv.Atoi(m[1])
+			r.next = append(r.next, told{args: map[string]any{"offset": at}})
+			follows = true
+		}
+		r.cut = r.cut || follows
 	}
-	if m := offsetWords.FindStringSubmatch(ending(text)); m != nil {
-		r.cut = true
-		r.offset, _ = strconv.Atoi(m[1])
-	}
-	middle := cutInMiddle(text)
-	if cutWords.MatchString(end) || middle != "" {
-		r.cut = true
-	}
-	if r.cut {
-		r.tool, r.args = toldCall(end + "\n" + middle)
-	}
+	r.cut = r.cut || cutInMiddle(text) != ""
 	return r
 }
 
-var middleCut = lazyregexp.New(`(?m)^.{0,20}(?:…|\.\.\.|\[).{0,200}(?:omitted|not shown|cut|left out|truncated).*$`)
+var (
+	verbBefore = lazyregexp.New(`(?i)\b(?:with|use|call|by|through|try)\s+$`)
+	goesOn     = lazyregexp.New(`(?i)\b(?:continue|the rest|the whole|read it|go on)\b`)
+)
+
+var middleCut = lazyregexp.New(`(?m)^.{0,20}(?:…|\.\.\.|\[).{0,200}(?:omitted|not shown|cut|left out|truncated|and \d+–).*$`)
 
 // cutInMiddle returns the line that says that the middle is missing.
 func cutInMiddle(text string) string { return middleCut.FindString(text) }
 
-// toldCall finds a call in words: a tool and its arguments, as JSON or as name=value.
+// toldCall finds a call in words: a tool, named after a verb or before its arguments,
+// which are JSON or name=value.
 func toldCall(text string) (string, map[string]any) {
 	for _, m := range toolLike.FindAllStringSubmatchIndex(text, -1) {
-		name, after := text[m[2]:m[3]], text[m[1]:]
-		if line, _, cut := strings.Cut(after, "\n"); cut {
-			after = line
+		name, before, after := text[m[2]:m[3]], text[:m[0]], text[m[1]:]
+		asJSON := strings.HasPrefix(strings.TrimLeft(after, " (:"), "{")
+		if !asJSON && !verbBefore.MatchString(before) {
+			continue
 		}
 		if args := argsIn(after); len(args) > 0 {
 			return name, args

@@ -20,12 +20,19 @@ func TestMore(t *testing.T) {
 		"lines of all lines":     {lines + "[lines 1–2000 of 2500; continue with offset=2001]", true, 2001, ""},
 		"all the lines":          {lines + "[lines 1 to 300 of 300]", false, 0, ""},
 		"that it was cut":        {lines + "[200 of more matches; narrow path or glob]", true, 0, ""},
+		"a file is no tool":      {"a.conf: lines 1 to 2000 of 2500; continue with offset=2001\n" + lines, true, 2001, ""},
+		"a tool after a verb":    {lines + "[lines 1–9 and 20–30 of 30; continue with artifact__read ref=x offset=10]", true, 10, "artifact__read"},
 		"a tool gives the rest":  {lines + `[cut off; the rest: artifact.read {"ref": "a1"}]`, true, 0, "artifact.read"},
 		"the middle is left out": {"a\n[… 9000 bytes omitted …]\n" + lines, true, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := more(c.text); got.cut != c.cut || got.offset != c.offset || got.tool != c.tool {
+			got := more(c.text)
+			var next told
+			if len(got.next) > 0 {
+				next = got.next[0]
+			}
+			if at, _ := next.args["offset"].(int); got.cut != c.cut || at != c.offset || next.tool != c.tool {
 				t.Errorf("%+v, want %+v", got, c)
 			}
 		})

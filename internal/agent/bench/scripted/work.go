@@ -21,6 +21,10 @@ type work struct {
 	values  map[role]any
 	tool    string         // the tool of the next call; empty: to be chosen
 	exact   map[string]any // arguments as an error or a hint wrote them, for the next call
+	own     string         // the tool of its last call of its own, and what it said there
+	said    map[string]any
+	queue   []told // calls that give the rest of what was cut
+	queued  map[string]bool
 	aside   func(m *Model, r *Request, res Result)
 	first   int // the line that a command reads first
 	tries   int
@@ -87,11 +91,6 @@ func patchOf(s Step) string {
 // next makes the next call.
 func (w *work) next(m *Model, r *Request) {
 	w.waiting = true
-	if w.exact != nil {
-		w.call = m.write(w.tool, w.exact)
-		w.exact = nil
-		return
-	}
 	if w.tool == "" {
 		w.choose(m, r)
 		if w.tool == "" { // it looks for one
@@ -103,7 +102,12 @@ func (w *work) next(m *Model, r *Request) {
 	if s, told := m.known[w.tool]; told && len(schema.Properties) == 0 {
 		schema = s
 	}
-	args := w.args(m, schema)
+	args := w.exact
+	if args == nil {
+		args = w.args(m, schema)
+		w.own, w.said = w.tool, args
+	}
+	w.exact = nil
 	if onWire {
 		w.call = m.write(t.Name, args)
 		return
