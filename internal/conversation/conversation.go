@@ -15,6 +15,7 @@ package conversation
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"sync"
 
@@ -23,12 +24,13 @@ import (
 	"callgate/internal/agent/surface"
 	"callgate/internal/app"
 	"callgate/internal/conversation/history"
-	"callgate/internal/conversation/prompt"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/kernel/session"
+	"callgate/internal/kernel/toolview"
 	"callgate/internal/provider/offline"
+	"callgate/internal/resulttext"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -38,8 +40,10 @@ type Conversation struct {
 	session   *session.Session
 	agent     app.Agent
 	model     modelset.Info
-	described *app.Model // the model as the app file describes it; nil: it does not
+	described *app.Model             // the model as the app file describes it; nil: it does not
+	surface   toolview.SurfaceConfig // how its model is shown the tools
 	plan      *surface.Plan
+	names     resulttext.Names // by which its model calls tools
 	log       *history.Log
 	loop      *agent.Loop
 	prompt    *prompter
@@ -63,8 +67,14 @@ func (c *Conversation) Model() modelset.Info { return c.model }
 // Plan returns the tools as the model is shown them.
 func (c *Conversation) Plan() *surface.Plan { return c.plan }
 
-// Prompt returns what the model is told first, as it is now.
-func (c *Conversation) Prompt() prompt.Prompt { return c.prompt.build() }
+// offered returns the tools that the model is shown.
+func (c *Conversation) offered() []llm.ToolDef {
+	var defs []llm.ToolDef
+	for _, e := range c.plan.Shown {
+		defs = append(defs, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
+	}
+	return defs
+}
 
 // Known reports whether a name is a tool's: see modelset.Tools.
 func (c *Conversation) Known(name string) bool { return c.session.View().Known(name) }
@@ -110,7 +120,7 @@ func (c *Conversation) Resume(ctx context.Context, w Watch) (history.End, error)
 func (c *Conversation) Compact(ctx context.Context) (*history.Compaction, error) {
 	var done *history.Compaction
 	_, err := c.run(ctx, Watch{}, func(ctx context.Context) (history.End, error) {
-		made, err := c.fitter.requested(ctx, c.prompt.build().Text())
+		made, err := c.fitter.requested(ctx, c.prompt.system())
 		if made == nil || err != nil {
 			return history.End{}, err
 		}
@@ -280,11 +290,8 @@ func (c calls) CallOutcome(ctx context.Context, id string) (*tool.Result, bool, 
 // loopConfig is the loop's configuration, without its log.
 func (c *Conversation) loopConfig(model *agent.ModelConfig) (agent.Config, error) {
 	cfg := agent.Config{
-		Model: model, Tools: calls{c.session},
-		System: func() string { return c.prompt.build().Text() },
-	}
-	for _, e := range c.plan.Shown {
-		cfg.ToolDefs = append(cfg.ToolDefs, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
+		Model: model, Tools: calls{c.session}, ToolDefs: c.offered(), Names: c.names,
+		System: c.prompt.system, Notes: c.prompt.notes,
 	}
 	a := c.session.App()
 	if a == nil {
@@ -292,6 +299,10 @@ func (c *Conversation) loopConfig(model *agent.ModelConfig) (agent.Config, error
 	}
 	cfg.Strict = a.Runtime.Strict
 	cfg.MaxTurns, cfg.Timeout = cmp.Or(c.agent.MaxIterations, a.Runtime.MaxTurns), a.Runtime.Timeout
+	cfg.TurnLimit.Tokens = a.Runtime.MaxCostTokens
+	if a.Runtime.MaxCost != nil {
+		cfg.TurnLimit.Cost = int64(math.Round(*a.Runtime.MaxCost * 1e6))
+	}
 	texts, err := filter.New(filterRules(a.Middleware))
 	if texts != nil {
 		cfg.Input, cfg.Output = texts.Input, texts.Output

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"callgate/internal/agent"
 	"callgate/internal/app"
@@ -50,6 +51,10 @@ type Options struct {
 	Tasks       task.Store
 	Runner      Runner
 	User        string
+
+	Instructions string              // the user's own file of instructions; "": none
+	Scrub        func(string) string // takes secrets out of a text; may be nil
+	Now          func() time.Time    // may be nil
 }
 
 // Manager holds the conversations of a kernel. Make one with NewManager.
@@ -77,7 +82,8 @@ type Spec struct {
 	Agent     string
 	Lane      string
 	Requester approval.Requester
-	Model     llm.Model // in place of the app's; may be nil
+	Model     llm.Model   // in place of the app's; may be nil
+	Limit     agent.Limit // of what all turns may cost from now on
 
 	task  bool                   // it works for another conversation, in that one's folder
 	id    string                 // of a task
@@ -171,7 +177,7 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 	if err != nil {
 		return nil, err
 	}
-	if err := m.equip(ctx, c, model, log); err != nil {
+	if err := m.equip(ctx, c, model, log, spec.Limit); err != nil {
 		c.session.Close()
 		return nil, err
 	}
@@ -190,24 +196,24 @@ func (m *Manager) openModel(c *Conversation, loaded *apps.Loaded, spec Spec) (*a
 		if c.described != nil {
 			c.model.Window = c.described.Window
 		}
+		c.useWindow(loaded.App)
 		return &agent.ModelConfig{Model: spec.Model}, nil
 	}
 	model, info, err := m.Models.Open(c.described, c)
 	c.model = info
+	c.useWindow(loaded.App)
 	return model, err
 }
 
 // equip gives a conversation its surface, its loop and its history.
-func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.ModelConfig, log *history.Log) (err error) {
-	if c.plan, err = c.session.View().Surface(ctx, surfaceConfig(c.model.Window)); err != nil {
+func (m *Manager) equip(
+	ctx context.Context, c *Conversation, model *agent.ModelConfig, log *history.Log, limit agent.Limit,
+) (err error) {
+	if err := m.present(ctx, c); err != nil {
 		return err
 	}
-	c.prompt = &prompter{conversation: c, modules: m.Modules}
 	cfg, err := c.loopConfig(model)
 	if err != nil {
-		return err
-	}
-	if cfg.Names, err = c.session.View().Names(ctx, surfaceConfig(c.model.Window)); err != nil {
 		return err
 	}
 	if err := m.fit(c, &cfg); err != nil {
@@ -224,7 +230,7 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 		}
 	}
 	c.tasks = startedTasks{parent: c.ID(), log: c.log, app: c.session.App(), store: m.Tasks, runner: m.Runner}
-	cfg.Log, cfg.Tasks = c.log, newNotices(&c.tasks, m.Permissions)
+	cfg.Log, cfg.Tasks, cfg.OpenLimit = c.log, newNotices(&c.tasks, m.Permissions), limit
 	c.loop = agent.New(cfg)
 	return nil
 }

@@ -165,6 +165,13 @@ func (p *turnPrinter) show(ctx context.Context, e protocol.TurnEvent) {
 		p.askHuman(ctx, *e.Approval)
 	case e.Notice != "":
 		p.note("%s", e.Notice)
+	case e.Wait != nil:
+		if e.Wait.Replaces {
+			p.last.Reset()
+		}
+		p.note("%s", protocol.WaitText(*e.Wait, time.Now()))
+	case e.Event != nil && e.Event.Cut.Text() != "":
+		p.note("(%s)", e.Event.Cut.Text())
 	case e.End != nil:
 		p.ended(e.End)
 	case p.quiet:

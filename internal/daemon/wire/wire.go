@@ -279,8 +279,13 @@ func HistoryEvent(e history.Event) protocol.HistoryEvent {
 	return protocol.HistoryEvent{
 		Seq: e.Seq, At: e.At, Type: protocol.EventType(e.Type), Message: e.Message, Queued: e.Queued,
 		Task: e.Task, Usage: e.Usage, Model: e.Model, Call: pointer(e.Call, AgentCall),
+		System: orNil(e.System, func(s history.Section) protocol.SystemSection { return protocol.SystemSection(s) }),
+		Told:   e.Told,
 		Result: pointer(e.Result, func(r history.Result) protocol.HistoryResult { return protocol.HistoryResult(r) }),
 		End:    pointer(e.End, HistoryEnd), Compaction: pointer(e.Compaction, Compaction),
+		Cut: pointer(e.Cut, func(c history.Cut) protocol.AnswerCut {
+			return protocol.AnswerCut{Why: string(c.Why), Note: c.Note}
+		}),
 	}
 }
 
@@ -294,7 +299,7 @@ func AgentCall(c history.Call) protocol.AgentCall { return protocol.AgentCall(c)
 
 // HistoryEnd converts how a turn ended.
 func HistoryEnd(e history.End) protocol.HistoryEnd {
-	return protocol.HistoryEnd{Reason: protocol.EndReason(e.Reason), Error: e.Error}
+	return protocol.HistoryEnd{Reason: protocol.EndReason(e.Reason), Error: e.Error, Note: e.Note}
 }
 
 // Compaction converts how a conversation was made shorter.
