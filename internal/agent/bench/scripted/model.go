@@ -43,7 +43,7 @@ func (m *Model) Wasted() map[string]bool { return m.wasted }
 // Next is what the model says to a request.
 func (m *Model) Next(r *Request) Answer {
 	toSumUp := summarize.MatchString(r.lastWords()) && len(r.results()) == 0
-	if toSumUp || len(r.Tools) == 0 && summarize.MatchString(r.System) {
+	if toSumUp || len(r.Tools) == 0 { // without tools there is only something to write
 		return Answer{Text: m.summary(r)}
 	}
 	if m.ended != "" { // asked again though it had answered: it says so again

@@ -84,6 +84,17 @@ func (r *Request) text() string {
 	return b.String()
 }
 
+// shown returns what results showed.
+func (r *Request) shown() string {
+	var b strings.Builder
+	for _, m := range r.Messages {
+		for _, res := range m.Results {
+			b.WriteString(res.Text + "\n")
+		}
+	}
+	return b.String()
+}
+
 // results returns the results since the model last spoke.
 func (r *Request) results() []Result {
 	var found []Result

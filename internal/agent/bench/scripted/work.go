@@ -44,7 +44,7 @@ func newWork(h Habits, s Step) *work {
 		w.asCommand()
 	}
 	if h.patches && w.intent == editing {
-		w.intent, w.values = patching, map[role]any{patch: patchOf(s)}
+		w.intent, w.values = patching, map[role]any{patch: ""} // written when it is sent
 	}
 	return w
 }
@@ -88,9 +88,27 @@ func patchOf(s Step) string {
 		marked("-", s.Old) + marked("+", s.New) + "*** End Patch\n"
 }
 
+// wholeLines widens a change to the lines that it is in, as the model saw them.
+func wholeLines(s Step, seen string) Step {
+	at := strings.LastIndex(seen, s.Old)
+	if at < 0 || s.Old == "" {
+		return s
+	}
+	start, end := strings.LastIndexByte(seen[:at], '\n')+1, at+len(s.Old)
+	if rest := strings.IndexByte(seen[end:], '\n'); rest > 0 {
+		s.Old, s.New = seen[start:end+rest], seen[start:at]+s.New+seen[end:end+rest]
+	} else {
+		s.Old, s.New = seen[start:end], seen[start:at]+s.New
+	}
+	return s
+}
+
 // next makes the next call.
 func (w *work) next(m *Model, r *Request) {
 	w.waiting = true
+	if w.intent == patching && w.step.Patch == "" {
+		w.values[patch] = patchOf(wholeLines(w.step, r.shown()))
+	}
 	if w.tool == "" {
 		w.choose(m, r)
 		if w.tool == "" { // it looks for one
