@@ -60,7 +60,7 @@ func (g *Gate) checkArgs(_ context.Context, c *callState) error {
 	}
 	checked, err := c.schema.Check(c.call.Args, mode)
 	if err != nil {
-		return err
+		return c.schema.WithExample(err, c.tool.Spec.Examples)
 	}
 	c.call.Args, c.coercions = checked.Args, checked.Coercions
 	return nil

@@ -220,7 +220,7 @@ func (v *View) UnknownError(name string, visible VisibleFunc) error {
 			return err.WithHint("%s has %s", name[:i], phraseList(same))
 		}
 	}
-	return err.WithHint("list the tools to see which there are")
+	return err.WithHint("call one of the tools there are; search_tools finds them by what they do")
 }
 
 // nearest returns the dotted names of the visible tools whose full, short or
