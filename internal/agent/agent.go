@@ -14,6 +14,8 @@
 //     it is cancelled. Then running calls are stopped first, and each has a result
 //     that says so. A turn whose context ends with a [history.Interruption] as its
 //     cause was stopped by nobody: it ends as interrupted, and can be resumed.
+//   - What the user says while a turn runs is taken before the next request to the
+//     model, and a turn does not end as done while it waits: see [Loop.Queue].
 //   - Messages are only appended, because a provider may cache the beginning of
 //     the conversation. The exception is a conversation that no longer fits the
 //     model's window: see Config.Compact.
@@ -87,8 +89,10 @@ type Config struct {
 	System   func() string // the system prompt, computed once for each turn
 	Tasks    TaskNotices   // may be nil
 	MaxTurns int           // requests to the model within one turn; 0: 50
-	Timeout  time.Duration // of one turn; 0: none
-	Strict   bool          // a call that stands in the model's text is refused
+	// Timeout is what one turn may take of the model's time; 0: any. The time of calls, of a
+	// human who is asked, and of waiting for a provider as it asks for is not counted.
+	Timeout time.Duration
+	Strict  bool // a call that stands in the model's text is refused
 	// Input and Output filter the text of the user and of the model. They may
 	// change it, or refuse it with an error. May be nil.
 	Input, Output func(string) (string, error)
@@ -131,20 +135,11 @@ func New(cfg Config) *Loop {
 // the history could not be written; the outcome is then unknown.
 func (l *Loop) Turn(ctx context.Context, message llm.Message, observer Observer) (history.End, error) {
 	t := l.turn(observer)
-	if l.cfg.Input != nil {
-		for i, p := range message.Parts {
-			if p.Text == "" {
-				continue
-			}
-			text, err := l.cfg.Input(p.Text)
-			if err != nil {
-				return history.End{}, err
-			}
-			message.Parts[i].Text = text
-		}
+	message, err := l.filterInput(message)
+	if err != nil {
+		return history.End{}, err
 	}
-	message.Role = llm.User
-	if err := t.write(ctx, history.Event{Type: history.User, Message: &message}); err != nil {
+	if err := t.begin(ctx, message); err != nil {
 		return history.End{}, err
 	}
 	return t.run(ctx, t.loop)
@@ -180,6 +175,7 @@ type turn struct {
 	model    *ModelConfig
 	system   string
 	guard    loopGuard
+	clock    *clock
 	last     []history.Event // written together with the end of the turn
 	inText   bool            // the calls of the last answer stand in its text
 }
@@ -196,30 +192,35 @@ func (e *errStop) Error() string { return string(e.end.Reason) }
 // run does the work of the turn, and writes its end.
 func (t *turn) run(ctx context.Context, work func(context.Context) (*history.End, error)) (history.End, error) {
 	outer := ctx
-	if t.cfg.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, t.cfg.Timeout)
-		defer cancel()
-	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	t.clock = newClock(t.cfg.Timeout, func() { cancel(context.DeadlineExceeded) })
+	defer t.clock.stop()
 	t.system = t.cfg.System()
-	end, err := work(ctx)
-	if err != nil {
-		var stop *errStop
-		if !errors.As(err, &stop) {
-			return history.End{}, err
+	for {
+		end, err := work(ctx)
+		if err != nil {
+			var stop *errStop
+			if !errors.As(err, &stop) {
+				return history.End{}, err
+			}
+			end = &stop.end
 		}
-		end = &stop.end
+		if ctx.Err() != nil && end.Reason != history.Done {
+			*end = t.interruptedEnd(outer)
+		}
+		if ended, err := t.writeEnd(ctx, end); ended || err != nil {
+			return *end, err
+		}
+		work = t.loop // the user has said something: the turn goes on
 	}
-	if ctx.Err() != nil && end.Reason != history.Done {
-		*end = t.interruptedEnd(outer)
-	}
-	return *end, t.write(ctx, append(t.last, history.Event{Type: history.TurnEnded, End: end})...)
 }
 
 // interruptedEnd returns the end of a turn whose context ended.
 func (t *turn) interruptedEnd(outer context.Context) history.End {
 	if outer.Err() == nil {
-		return history.End{Reason: history.TimedOut, Error: fmt.Sprintf("the turn took longer than %v", t.cfg.Timeout)}
+		return history.End{Reason: history.TimedOut, Error: fmt.Sprintf(
+			"the model took longer than %v in this turn; the time of calls and of questions is not counted", t.cfg.Timeout)}
 	}
 	var why history.Interruption
 	if errors.As(context.Cause(outer), &why) {
@@ -238,6 +239,9 @@ func (t *turn) loop(ctx context.Context) (*history.End, error) {
 		if err := t.addNotices(ctx); err != nil {
 			return nil, err
 		}
+		if err := t.takeQueued(ctx); err != nil {
+			return nil, err
+		}
 		if err := t.compactIfNeeded(ctx); err != nil {
 			return nil, err
 		}
@@ -254,7 +258,7 @@ func (t *turn) loop(ctx context.Context) (*history.End, error) {
 			err = t.refuseInText(ctx, event, calls)
 		case len(calls) > 0:
 			err = t.call(ctx, event, calls)
-		case answer.Stop == llm.StopPause, t.cfg.Tasks != nil && t.cfg.Tasks.Await(ctx):
+		case answer.Stop == llm.StopPause, t.awaitTasks(ctx):
 			err = t.write(ctx, event)
 		default:
 			t.last = append(t.last, event)
@@ -266,6 +270,16 @@ func (t *turn) loop(ctx context.Context) (*history.End, error) {
 	}
 	text := fmt.Sprintf("stopped after asking the model %d times", t.cfg.MaxTurns)
 	return &history.End{Reason: history.MaxTurns, Error: text}, nil
+}
+
+// awaitTasks waits for tasks, and reports whether there are new notices. A task has a
+// limit of its own.
+func (t *turn) awaitTasks(ctx context.Context) bool {
+	if t.cfg.Tasks == nil {
+		return false
+	}
+	defer t.clock.pause()()
+	return t.cfg.Tasks.Await(ctx)
 }
 
 // addNotices writes the notices for the model's next request.
@@ -312,10 +326,6 @@ func (t *turn) write(ctx context.Context, events ...history.Event) error {
 	if err := t.cfg.Log.Append(ctx, events...); err != nil {
 		return err
 	}
-	for _, e := range events { // Append has numbered them
-		if t.observer.Event != nil {
-			t.observer.Event(e)
-		}
-	}
+	t.report(events) // Append has numbered them
 	return nil
 }

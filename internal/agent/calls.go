@@ -55,10 +55,16 @@ func callID(info history.Info, n int) string {
 }
 
 // perform runs calls that are in the history, maxParallel at a time, and writes
-// their results as they come.
+// their results as they come. The turn's clock stands meanwhile: a call has a limit of
+// its own, and a human may be asked.
 func (t *turn) perform(ctx context.Context, calls []history.Call) error {
+	if len(calls) > 0 {
+		defer t.clock.pause()()
+	}
 	var mu sync.Mutex
 	var failed error
+	var made []history.Call
+	var ended []*tool.Result
 	for chunk := range slices.Chunk(calls, maxParallel) {
 		if t.observer.Call != nil {
 			for _, c := range chunk {
@@ -75,10 +81,9 @@ func (t *turn) perform(ctx context.Context, calls []history.Call) error {
 		if failed != nil {
 			return failed
 		}
-		for i, r := range results {
-			t.guard.observe(chunk[i], r)
-		}
+		made, ended = append(made, chunk...), append(ended, results...)
 	}
+	t.guard.observe(made, ended)
 	return t.applyGuard(ctx)
 }
 

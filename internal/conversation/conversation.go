@@ -91,6 +91,7 @@ type Watch struct {
 // Send has the agent answer a message. It returns when the turn has ended, and
 // how.
 func (c *Conversation) Send(ctx context.Context, message llm.Message, w Watch) (history.End, error) {
+	w = c.turn.onFirstEvent(w)
 	return c.run(ctx, w, func(ctx context.Context) (history.End, error) {
 		return c.loop.Turn(ctx, message, w.Observer)
 	})
@@ -99,6 +100,7 @@ func (c *Conversation) Send(ctx context.Context, message llm.Message, w Watch) (
 // Resume goes on with a turn that was interrupted.
 func (c *Conversation) Resume(ctx context.Context, w Watch) (history.End, error) {
 	return c.run(ctx, w, func(ctx context.Context) (history.End, error) {
+		c.turn.written.give()
 		return c.loop.Resume(ctx, w.Observer)
 	})
 }
@@ -172,6 +174,7 @@ type turn struct {
 	cancel   context.CancelCauseFunc // nil: none
 	stopping func() error            // why it is being stopped; nil: it is not
 	asked    func(approval.Request)
+	written  *signal       // given when its message is in the history
 	ended    chan struct{} // closed when it has ended
 }
 
@@ -181,15 +184,16 @@ func (t *turn) begin(ctx context.Context, cancel context.CancelCauseFunc, asked 
 	if t.cancel != nil {
 		return false
 	}
-	t.cancel, t.stopping, t.asked, t.ended = cancel, ctx.Err, asked, make(chan struct{})
+	t.cancel, t.stopping, t.asked, t.written, t.ended = cancel, ctx.Err, asked, newSignal(), make(chan struct{})
 	return true
 }
 
 func (t *turn) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.written.give()
 	close(t.ended)
-	t.cancel, t.stopping, t.asked = nil, nil, nil
+	t.cancel, t.stopping, t.asked, t.written = nil, nil, nil, nil
 }
 
 func (t *turn) running() bool {

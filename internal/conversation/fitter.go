@@ -58,7 +58,7 @@ func (m *Manager) fit(c *Conversation, cfg *agent.Config) error {
 // names, or the one that answers. Its text passes the app's filters, as all
 // texts of models do.
 func (m *Manager) openSummarizer(c *Conversation, cfg *agent.Config, how app.Context) (compact.Summarizer, error) {
-	if compact.Strategy(how.Strategy) != compact.Summarize {
+	if compact.Strategy(how.Strategy) == compact.Truncate {
 		return nil, nil
 	}
 	model, info := cfg.Model, c.model

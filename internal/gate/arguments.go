@@ -47,7 +47,7 @@ func (c *callState) matchCall() (*match.Call, error) {
 		return nil, tool.Errorf(opAuthorizeCall, tool.Invalid, "the arguments are not an object: %w", err)
 	}
 	for _, e := range c.tool.Runtime.Effects {
-		param, ok := pathParam(e)
+		param, ok := binding.PathParameter(e)
 		if applied, err := binding.Applies(e, raw); err != nil || !ok || !applied || call.Paths[param] != nil {
 			continue
 		}
@@ -66,13 +66,6 @@ func (c *callState) matchCall() (*match.Call, error) {
 		}
 	}
 	return call, nil
-}
-
-// pathParam returns the parameter that an effect takes a path in the workspace from.
-func pathParam(e tool.Effect) (string, bool) {
-	kind, rest, _ := strings.Cut(e.Resource, ":{")
-	param, after, closed := strings.Cut(rest, "}")
-	return param, (kind == "file" || kind == "repo") && closed && after == "" && param != "" && e.Folder == ""
 }
 
 func isFolder(path string) bool {

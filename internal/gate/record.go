@@ -23,7 +23,7 @@ func (g *Gate) recordAsked(ctx context.Context, c *callState) error {
 	case c.request != nil: // it was recorded when the human was first asked
 		c.stage = recordedAsked
 		return nil
-	case g.needsHuman(c):
+	case c.needsHuman():
 		c.request = g.newRequest(c)
 		if _, err := g.Journal.Commit(ctx, g.records.ask(c, journal.Wait, c.decision.Reason)); err != nil {
 			return err

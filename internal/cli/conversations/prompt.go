@@ -33,7 +33,7 @@ func (p *prompt) run(ctx context.Context, args []string) error {
 	if len(args) == 1 {
 		p.AppFile = args[0]
 	}
-	return p.with(ctx, p.agent, "", func(k *command.Kernel, c *client.Conversation) error {
+	return p.with(ctx, p.agent, origin{}, func(k *command.Kernel, c *client.Conversation) error {
 		made, err := c.Prompt(ctx)
 		// The conversation was opened only to look.
 		if deleted := k.DeleteConversation(context.WithoutCancel(ctx), c.ID); err == nil {

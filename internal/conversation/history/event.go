@@ -15,6 +15,10 @@
 //     asks the journal what became of each call, and makes none twice.
 //   - Every proposed call has a result in what a model is shown: one that never
 //     came is said to be missing.
+//   - What the user says while a turn runs is written before it is accepted, as
+//     queued. Then the turn takes it, as a message of the user, or gives it back
+//     when it ends. A turn that was interrupted keeps it: the turn that goes on, or
+//     the next one, takes it first. So nothing that was accepted is lost unsaid.
 //   - A turn that nobody stopped says so: it ends as interrupted, or has no end if
 //     its process had none. Either is resumed.
 //   - Two writers cannot both append after the same event: the later one gets
@@ -34,7 +38,9 @@ type Type string
 
 // The types.
 const (
-	User      Type = "user"       // Message: what the user said
+	User      Type = "user"       // Message: what the user said; Queued: it had waited
+	Queued    Type = "queued"     // Message: what the user said while a turn ran; no model is shown it yet
+	Returned  Type = "returned"   // Queued: what had waited was given back to the user, and no model is shown it
 	Note      Type = "note"       // Message: what the kernel tells the model between
 	Assistant Type = "assistant"  // Message, Usage, Model: what the model answered
 	CallMade  Type = "tool_call"  // Call: one of its calls is made now
@@ -49,7 +55,8 @@ type Event struct {
 	At         time.Time    `json:"at"`
 	Type       Type         `json:"type"`
 	Message    *llm.Message `json:"message,omitempty"`
-	Task       string       `json:"task,omitempty"` // of a note: the task whose end it tells
+	Queued     int64        `json:"queued,omitempty"` // the Seq of the event by which it was queued
+	Task       string       `json:"task,omitempty"`   // of a note: the task whose end it tells
 	Usage      *llm.Usage   `json:"usage,omitempty"`
 	Model      string       `json:"model,omitempty"`
 	Call       *Call        `json:"call,omitempty"`
@@ -108,6 +115,9 @@ func (i Interruption) Error() string { return string(i) }
 type End struct {
 	Reason Reason `json:"reason"`
 	Error  string `json:"error,omitempty"`
+	// Returned is what the user said during the turn and the model was never told.
+	// Events of the log say so too.
+	Returned []QueuedMessage `json:"-"`
 }
 
 // Compaction changes what a model is shown of what was before it. The log keeps

@@ -14,11 +14,12 @@ type State struct {
 	Seq      int64         // of the last event
 	Messages []llm.Message // as a model is shown them
 	Origins  []Origin      // where each of them is from
-	Turns    int           // how many times the user spoke
+	Turns    int           // how many turns the user began
 	Calls    int           // how many calls were made
 	Usage    llm.Usage
 	Last     *End // how the last turn ended; nil: it goes on, or its process ended
 	open     []*pendingCall
+	queued   []QueuedMessage
 	noted    map[string]bool // tasks whose end a note tells
 }
 
@@ -56,8 +57,15 @@ func (s *State) Apply(e Event) {
 	case User:
 		s.settle("the turn was broken off before this call ended")
 		s.addMessage(User, *e.Message)
-		s.Turns++
+		s.unqueue(e.Queued)
+		if e.Queued == 0 {
+			s.Turns++
+		}
 		s.Last = nil
+	case Queued:
+		s.queued = append(slices.Clip(s.queued), QueuedMessage{ID: e.Seq, Message: *e.Message})
+	case Returned:
+		s.unqueue(e.Queued)
 	case Note:
 		s.addMessage(Note, *e.Message)
 		s.note(e.Task)

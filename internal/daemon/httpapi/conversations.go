@@ -27,11 +27,15 @@ func (a *conversationRoutes) routes() map[string]route {
 		protocol.RouteDeleteConversation: a.deleteConversation,
 		protocol.RouteSendMessage:        a.sendMessage,
 		protocol.RouteResumeTurn:         a.resumeTurn,
+		protocol.RouteQueueMessage:       a.queueMessage,
+		protocol.RouteUnqueueMessage:     a.unqueueMessage,
 		protocol.RouteCancelTurn:         a.cancelTurn,
 		protocol.RouteCompact:            a.compact,
 		protocol.RoutePrompt:             a.prompt,
 		protocol.RoutePlan:               a.plan,
 		protocol.RouteEvents:             a.conversationEvents,
+		protocol.RoutePermissions:        a.permissions,
+		protocol.RouteSetPermissions:     a.setPermissions,
 	}
 }
 
@@ -56,6 +60,10 @@ func (a *conversationRoutes) openConversation(w http.ResponseWriter, r *http.Req
 		Session: a.sessionDTO(c.Session()), Agent: c.Agent().ID, Provider: model.Provider, Model: model.Model,
 		Offline: model.Offline, Window: model.Window, Native: model.NativeTools,
 		Mode: string(plan.Mode), Tools: len(plan.PerTool), Info: wire.ConversationInfo(c.Info()),
+		Permissions: wire.Permissions(a.kernel.Permissions.Of(c.ID())),
+	}
+	for _, q := range c.Queued() {
+		opened.Queued = append(opened.Queued, wire.QueuedMessage(q))
 	}
 	if app := c.Session().App(); app != nil {
 		opened.OneShot = app.Runtime.Mode == "one_shot"
@@ -81,16 +89,69 @@ func (a *conversationRoutes) sendMessage(w http.ResponseWriter, r *http.Request)
 	if err != nil {
 		return err
 	}
-	var in protocol.SendMessage
-	if err := read(r, &in); err != nil {
+	in, err := message(r)
+	if err != nil {
 		return err
 	}
-	if strings.TrimSpace(in.Text) == "" {
-		return tool.Errorf("httpapi.say", tool.Invalid, "there is nothing to say").WithHint("write what the agent should do")
-	}
 	return a.turn(w, r, c, func(ctx context.Context, watch conversation.Watch) (history.End, error) {
-		return c.Send(ctx, llm.TextMessage(llm.User, in.Text), watch)
+		return c.Send(ctx, userMessage(in), watch)
 	})
+}
+
+// message reads the user's message of a request.
+func message(r *http.Request) (in protocol.SendMessage, err error) {
+	if err := read(r, &in); err != nil {
+		return in, err
+	}
+	if strings.TrimSpace(in.Text) == "" {
+		return in, tool.Errorf("httpapi.say", tool.Invalid, "there is nothing to say").
+			WithHint("write what the agent should do")
+	}
+	return in, nil
+}
+
+// userMessage is a message of the user as the model gets it.
+func userMessage(in protocol.SendMessage) llm.Message {
+	m := llm.TextMessage(llm.User, in.Text)
+	for _, image := range in.Images {
+		m.Parts = append(m.Parts, llm.Part{Image: &image})
+	}
+	return m
+}
+
+// queueMessage takes a message for the turn that runs.
+func (a *conversationRoutes) queueMessage(w http.ResponseWriter, r *http.Request) error {
+	c, err := a.conversation(r)
+	if err != nil {
+		return err
+	}
+	in, err := message(r)
+	if err != nil {
+		return err
+	}
+	q, err := c.Queue(r.Context(), userMessage(in))
+	return answerQueued(w, q, err)
+}
+
+// unqueueMessage gives back the last message that waits.
+func (a *conversationRoutes) unqueueMessage(w http.ResponseWriter, r *http.Request) error {
+	c, err := a.conversation(r)
+	if err != nil {
+		return err
+	}
+	q, err := c.Unqueue(r.Context())
+	return answerQueued(w, q, err)
+}
+
+// answerQueued answers with a message that waits, or waited; nil: null.
+func answerQueued(w http.ResponseWriter, q *history.QueuedMessage, err error) error {
+	if err != nil {
+		return err
+	}
+	if q == nil {
+		return answer(w, nil)
+	}
+	return answer(w, wire.QueuedMessage(*q))
 }
 
 func (a *conversationRoutes) resumeTurn(w http.ResponseWriter, r *http.Request) error {

@@ -61,9 +61,11 @@ func (a *conversationRoutes) turn(
 		s.send(protocol.TurnEvent{Failure: e})
 		return nil
 	}
-	s.send(protocol.TurnEvent{End: &protocol.TurnEnd{
-		HistoryEnd: wire.HistoryEnd(end), Info: wire.ConversationInfo(c.Info()),
-	}})
+	last := protocol.TurnEnd{HistoryEnd: wire.HistoryEnd(end), Info: wire.ConversationInfo(c.Info())}
+	for _, q := range end.Returned {
+		last.Returned = append(last.Returned, wire.QueuedMessage(q))
+	}
+	s.send(protocol.TurnEvent{End: &last})
 	return nil
 }
 

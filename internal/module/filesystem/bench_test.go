@@ -126,3 +126,31 @@ func BenchmarkGrepOf50kFiles(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkGlobOf20kFiles compares a walk that heeds ignore files, of the usual
+// length and in several directories, with one that does not.
+func BenchmarkGlobOf20kFiles(b *testing.B) {
+	g := newFixture(b)
+	for i := range 20_000 {
+		sub := filepath.Join(g.dir, fmt.Sprintf("pkg%02d/sub%02d", i%20, i/20%20))
+		if i < 400 {
+			check(b, os.MkdirAll(sub, 0o755))
+		}
+		check(b, os.WriteFile(filepath.Join(sub, fmt.Sprintf("f%05d.go", i)), nil, 0o644))
+	}
+	rules := "node_modules/\n*.log\n*.tmp\n/dist\n/coverage/\n.env*\n!.env.example\nbuild/**/out\n*.py[co]\ndocs/*.pdf\n"
+	g.put(".gitignore", strings.Repeat(rules, 3))
+	for i := range 20 {
+		g.put(fmt.Sprintf("pkg%02d/.gitignore", i), rules)
+	}
+	for name, ignored := range map[string]bool{"heeded": false, "not heeded": true} {
+		b.Run(name, func(b *testing.B) {
+			one := *g
+			one.t = b
+			b.ReportAllocs()
+			for b.Loop() {
+				one.call("glob", args{"pattern": "**/*.none", "ignored": ignored})
+			}
+		})
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os/exec"
 	"strings"
@@ -19,6 +20,7 @@ import (
 
 	"callgate/internal/amount"
 	"callgate/internal/module"
+	"callgate/internal/module/filesystem/filewalk"
 	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
@@ -60,7 +62,7 @@ func Tools(c Config) []*tool.Tool {
 	}
 	tools := make([]*tool.Tool, len(definitions))
 	for i, d := range definitions {
-		tools[i] = d.Tool(Namespace)
+		tools[i] = withOtherNames(d).Tool(Namespace)
 	}
 	return tools
 }
@@ -118,6 +120,23 @@ func readAll(w workfile.Workspace, at workfile.Path, maxSize int64) ([]byte, fs.
 			WithHint("use a program such as sed through a shell tool")
 	}
 	return data, info, err
+}
+
+// fewResults is how many results of a search are so few that what was left out may
+// matter.
+const fewResults = 5
+
+// leftOutLine says what ignore files kept out of a result; "" if that is nothing.
+// done is what would have been done with it.
+func leftOutLine(out filewalk.LeftOut, done string) string {
+	if out.Count == 0 {
+		return ""
+	}
+	names := strings.Join(out.Names, ", ")
+	if more := out.Count - len(out.Names); more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("(not %s, because ignore files name it: %s; ignored=true includes it)\n", done, names)
 }
 
 // unreadWarning is the warning about directories that a walk could not read.

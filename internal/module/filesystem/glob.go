@@ -36,6 +36,10 @@ const globInput = `{
       "description": "By path, or the newest first."
     },
     "hidden": {"type": "boolean", "default": false, "description": "Find hidden names too."},
+    "ignored": {
+      "type": "boolean", "default": false,
+      "description": "Find too what .gitignore and .ignore files name."
+    },
     "limit": {
       "type": "integer", "minimum": 0, "maximum": 20000, "default": 1000,
       "description": "How many paths to give at most."
@@ -51,7 +55,10 @@ const globOutput = `{
     "paths": {
       "type": "array", "items": {"type": "string"}, "description": "What was found, relative to the workspace."
     },
-    "truncated": {"type": "boolean", "description": "Whether there is more than was given."}
+    "truncated": {"type": "boolean", "description": "Whether there is more than was given."},
+    "left_out": {
+      "type": "integer", "description": "Entries that ignore files name and that were left out; absent: none."
+    }
   },
   "required": ["paths", "truncated"]
 }`
@@ -83,12 +90,14 @@ type globArgs struct {
 	Type    string `json:"type"`
 	Sort    string `json:"sort"`
 	Hidden  bool   `json:"hidden"`
+	Ignored bool   `json:"ignored"`
 	Limit   int    `json:"limit"`
 }
 
 type globData struct {
 	Paths     []string `json:"paths"`
 	Truncated bool     `json:"truncated"`
+	LeftOut   int      `json:"left_out,omitempty"`
 }
 
 func globFiles(ctx context.Context, w workfile.Workspace, in globArgs) (*tool.Result, error) {
@@ -107,12 +116,12 @@ func globFiles(ctx context.Context, w workfile.Workspace, in globArgs) (*tool.Re
 	if err != nil {
 		return nil, err
 	}
-	in.Limit = cmp.Or(in.Limit, defaultEntries)
-	found, unread, err := in.search(ctx, w, at, sel)
+	in.Limit, sel.Ignored = cmp.Or(in.Limit, defaultEntries), in.Ignored
+	found, report, err := in.search(ctx, w, at, sel)
 	if err != nil {
 		return nil, err
 	}
-	data := globData{Paths: found, Truncated: len(found) > in.Limit}
+	data := globData{Paths: found, Truncated: len(found) > in.Limit, LeftOut: report.LeftOut.Count}
 	if data.Truncated {
 		data.Paths = found[:in.Limit]
 	}
@@ -124,10 +133,16 @@ func globFiles(ctx context.Context, w workfile.Workspace, in globArgs) (*tool.Re
 	if err != nil {
 		return nil, err
 	}
+	text := "nothing matches " + in.Pattern
 	if len(data.Paths) > 0 {
-		r.Content = []tool.Content{tool.Text(strings.ToValidUTF8(strings.Join(data.Paths, "\n"), "�") + "\n")}
+		text = strings.Join(data.Paths, "\n")
 	}
-	r.Warnings = unreadWarning(unread)
+	text += "\n"
+	if len(data.Paths) <= fewResults {
+		text += leftOutLine(report.LeftOut, "searched")
+	}
+	r.Content = []tool.Content{tool.Text(strings.ToValidUTF8(text, "�"))}
+	r.Warnings = unreadWarning(report.Unread)
 	return r, nil
 }
 
@@ -135,13 +150,13 @@ func globFiles(ctx context.Context, w workfile.Workspace, in globArgs) (*tool.Re
 // there are more.
 func (in globArgs) search(
 	ctx context.Context, w workfile.Workspace, at workfile.Path, sel filewalk.Selector,
-) (paths, unread []string, err error) {
+) (paths []string, report filewalk.Report, err error) {
 	type dated struct {
 		path string
 		time time.Time
 	}
 	var found []dated
-	unread, err = filewalk.Select(ctx, w, at, sel, func(e filewalk.Entry) error {
+	report, err = filewalk.Select(ctx, w, at, sel, func(e filewalk.Entry) error {
 		if in.Type == "dir" && !e.IsDir() || e.IsDir() && (in.Type == "file" || in.Type == "") {
 			return nil
 		}
@@ -166,5 +181,5 @@ func (in globArgs) search(
 	for i, f := range found {
 		paths[i] = f.path
 	}
-	return paths, unread, err
+	return paths, report, err
 }

@@ -47,6 +47,10 @@ const grepInput = `{
       "description": "For content: lines to show before and after each match."
     },
     "hidden": {"type": "boolean", "default": false, "description": "Search hidden files too."},
+    "ignored": {
+      "type": "boolean", "default": false,
+      "description": "Search too what .gitignore and .ignore files name."
+    },
     "limit": {
       "type": "integer", "minimum": 0, "maximum": 10000, "default": 200,
       "description": "How many matching lines (content) or files to give at most."
@@ -73,7 +77,11 @@ const grepOutput = `{
         "required": ["path", "count"]
       }
     },
-    "truncated": {"type": "boolean", "description": "Whether there is more than was given."}
+    "truncated": {"type": "boolean", "description": "Whether there is more than was given."},
+    "left_out": {
+      "type": "integer",
+      "description": "Entries that ignore files name and that were not searched; counted when little was found."
+    }
   },
   "required": ["mode", "files", "truncated"]
 }`
@@ -112,6 +120,7 @@ type grepArgs struct {
 	Mode       linesearch.Mode `json:"mode"`
 	Context    int             `json:"context"`
 	Hidden     bool            `json:"hidden"`
+	Ignored    bool            `json:"ignored"`
 	Limit      int             `json:"limit"`
 }
 
@@ -127,6 +136,7 @@ type grepData struct {
 	Paths     []string        `json:"paths,omitempty"`
 	Counts    []grepCount     `json:"counts,omitempty"`
 	Truncated bool            `json:"truncated"`
+	LeftOut   int             `json:"left_out,omitempty"`
 }
 
 // defaultMatches is the default limit.
@@ -147,9 +157,10 @@ func grepFiles(
 		return nil, err
 	}
 	var files []string
+	var leftOut func() (filewalk.LeftOut, error)
 	top := at.Name
 	if at.Info.IsDir() {
-		files, err = in.candidates(ctx, w, at, m, ripgrep)
+		files, leftOut, err = in.candidates(ctx, w, at, m, ripgrep)
 	} else {
 		top, files = filepath.Dir(at.Name), []string{filepath.Base(at.Name)}
 		err = checkText(w, at)
@@ -172,7 +183,13 @@ func grepFiles(
 			f.Path = at.Shown
 		}
 	}
-	return grepResult(in, found, truncated)
+	var out filewalk.LeftOut
+	if leftOut != nil && len(found) <= fewResults {
+		if out, err = leftOut(); err != nil {
+			return nil, err
+		}
+	}
+	return grepResult(in, found, truncated, out)
 }
 
 // checkText returns an error for a single file that is not text: in a directory,
@@ -194,10 +211,11 @@ func checkText(w workfile.Workspace, at workfile.Path) error {
 }
 
 // candidates lists the files that may match, in the order of a walk: with ripgrep
-// those in which it finds something, otherwise all that are selected.
+// those in which it finds something, otherwise all that are selected. leftOut says
+// what ignore files kept from it, which takes a walk of its own with ripgrep.
 func (in grepArgs) candidates(
 	ctx context.Context, w workfile.Workspace, at workfile.Path, m *linesearch.Matcher, ripgrep func() string,
-) ([]string, error) {
+) (files []string, leftOut func() (filewalk.LeftOut, error), err error) {
 	glob := in.Glob
 	switch {
 	case glob == "":
@@ -207,26 +225,31 @@ func (in grepArgs) candidates(
 	}
 	sel, err := filewalk.NewSelector(w, glob, in.Hidden)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	sel.Ignored = in.Ignored
 	if rg := ripgrep(); rg != "" && m.Ripgrep() != "" && len(w.Grant.HiddenFiles) == 0 {
 		files, ok, err := filewalk.Ripgrep(ctx, w, at, sel, rg, m.Ripgrep(), in.Glob)
 		if ok || err != nil {
-			return files, err
+			return files, func() (filewalk.LeftOut, error) {
+				report, err := filewalk.Select(ctx, w, at, sel, func(filewalk.Entry) error { return nil })
+				return report.LeftOut, err
+			}, err
 		}
 	}
-	var files []string
-	_, err = filewalk.Select(ctx, w, at, sel, func(e filewalk.Entry) error {
+	report, err := filewalk.Select(ctx, w, at, sel, func(e filewalk.Entry) error {
 		if e.Type().IsRegular() {
 			files = append(files, e.Path)
 		}
 		return nil
 	})
-	return files, err
+	return files, func() (filewalk.LeftOut, error) { return report.LeftOut, nil }, err
 }
 
-func grepResult(in grepArgs, found []*linesearch.FileResult, truncated bool) (*tool.Result, error) {
-	data := grepData{Mode: in.Mode, Truncated: truncated}
+func grepResult(
+	in grepArgs, found []*linesearch.FileResult, truncated bool, out filewalk.LeftOut,
+) (*tool.Result, error) {
+	data := grepData{Mode: in.Mode, Truncated: truncated, LeftOut: out.Count}
 	matches := 0
 	var b strings.Builder
 	for _, f := range found {
@@ -254,10 +277,15 @@ func grepResult(in grepArgs, found []*linesearch.FileResult, truncated bool) (*t
 		data.Matches = &matches
 	}
 	r, err := tool.OK(grepSummary(in, data), data)
-	if err == nil && b.Len() > 0 {
-		r.Content = []tool.Content{tool.Text(strings.ToValidUTF8(b.String(), "�"))}
+	if err != nil {
+		return nil, err
 	}
-	return r, err
+	if b.Len() == 0 {
+		b.WriteString(r.Summary + "\n")
+	}
+	b.WriteString(leftOutLine(out, "searched"))
+	r.Content = []tool.Content{tool.Text(strings.ToValidUTF8(b.String(), "�"))}
+	return r, nil
 }
 
 // writeLines writes the lines of one file: its path, then number and text of each

@@ -185,7 +185,8 @@ func TestGrep(t *testing.T) {
 				{"one file", args{"pattern": "func", "path": "b.go"}, "2 matches in 1 file",
 					"b.go\n3:func Open() {}\n4:func Close() {}\n"},
 				{"one hidden file", args{"pattern": "Open", "path": ".hidden/h.go"}, "1 match in 1 file", ".hidden/h.go\n1:Open\n"},
-				{"nothing", args{"pattern": "nowhere"}, `nothing matches "nowhere"`, ""},
+				{"nothing", args{"pattern": "nowhere"}, `nothing matches "nowhere"`,
+					"nothing matches \"nowhere\"\n"},
 				{"glob with a directory", args{"pattern": "Open", "glob": "a/*.go", "mode": "files"}, "1 file with a match",
 					"a/c.go\n"},
 			} {

@@ -30,6 +30,10 @@ const listInput = `{
     "recursive": {"type": "boolean", "default": false, "description": "List everything below it too."},
     "depth": {"type": "integer", "minimum": 0, "description": "How many levels to list; 1 is the directory itself."},
     "all": {"type": "boolean", "default": false, "description": "Show hidden entries too."},
+    "ignored": {
+      "type": "boolean", "default": false,
+      "description": "Show too what .gitignore and .ignore files name."
+    },
     "limit": {
       "type": "integer", "minimum": 0, "maximum": 20000, "default": 1000,
       "description": "How many entries to list at most."
@@ -56,7 +60,10 @@ const listOutput = `{
         "required": ["name", "type"]
       }
     },
-    "truncated": {"type": "boolean", "description": "Whether there is more than was listed."}
+    "truncated": {"type": "boolean", "description": "Whether there is more than was listed."},
+    "left_out": {
+      "type": "integer", "description": "Entries that ignore files name and that were left out; absent: none."
+    }
   },
   "required": ["path", "entries", "truncated"]
 }`
@@ -87,6 +94,7 @@ type listArgs struct {
 	Recursive bool   `json:"recursive"`
 	Depth     int    `json:"depth"`
 	All       bool   `json:"all"`
+	Ignored   bool   `json:"ignored"`
 	Limit     int    `json:"limit"`
 }
 
@@ -102,6 +110,7 @@ type listData struct {
 	Path      string      `json:"path"`
 	Entries   []listEntry `json:"entries"`
 	Truncated bool        `json:"truncated"`
+	LeftOut   int         `json:"left_out,omitempty"`
 }
 
 // defaultEntries is the default limit of list and glob.
@@ -117,9 +126,17 @@ func listDir(ctx context.Context, w workfile.Workspace, in listArgs) (*tool.Resu
 		depth = filewalk.MaxDepth
 	}
 	data := listData{Path: at.Shown, Entries: []listEntry{}}
-	unread, err := filewalk.Walk(ctx, w, at, func(e filewalk.Entry) error {
+	walk := filewalk.WalkIgnores
+	if in.Ignored {
+		walk = filewalk.Walk
+	}
+	var out filewalk.LeftOut
+	unread, err := walk(ctx, w, at, func(e filewalk.Entry) error {
 		switch {
 		case pathglob.Hidden(e.Name()) && !in.All:
+			return fs.SkipDir
+		case e.Ignored:
+			out.Add(e)
 			return fs.SkipDir
 		case len(data.Entries) == limit:
 			data.Truncated = true
@@ -134,13 +151,16 @@ func listDir(ctx context.Context, w workfile.Workspace, in listArgs) (*tool.Resu
 	if err != nil {
 		return nil, err
 	}
+	data.LeftOut = out.Count
 	r, err := tool.OK(listSummary(data), data)
 	if err != nil {
 		return nil, err
 	}
-	if len(data.Entries) > 0 {
-		r.Content = []tool.Content{tool.Text(listText(data.Entries))}
+	text := listText(data.Entries)
+	if text == "" {
+		text = emptyList(at.Shown, in.All)
 	}
+	r.Content = []tool.Content{tool.Text(text + leftOutLine(out, "listed"))}
 	r.Warnings = unreadWarning(unread)
 	return r, nil
 }
@@ -171,6 +191,14 @@ func listSummary(data listData) string {
 			data.Path, amount.Of(len(data.Entries), "entry"))
 	}
 	return fmt.Sprintf("%s: %s", data.Path, amount.Of(len(data.Entries), "entry"))
+}
+
+// emptyList says that there is nothing to list.
+func emptyList(shown string, all bool) string {
+	if all {
+		return shown + " is empty\n"
+	}
+	return shown + " has no entries that are not hidden\n"
 }
 
 // listText writes a line for each entry, and a slash after directories.

@@ -129,7 +129,8 @@ func Tools(c Config) []*tool.Tool {
 			"choir.exec", "exec", "sh", "shell", "run_command", "execute_command", "run_shell_command", "terminal",
 			"run a command", "execute a shell command", "run a script", "run the tests", "command line", "build the project",
 			"exécuter une commande", "lancer une commande", "lancer un script", "lancer les tests", "ligne de commande",
-			"invite de commandes",
+			"invite de commandes", "run_terminal_cmd", "run_in_terminal", "exec_command", "local_shell", "container.exec",
+			"execute_bash", "unified_exec",
 		},
 		Tags: []string{
 			"shell", "bash", "command", "process", "script", "terminal", "test", "build", "git", "commande", "exécution",
@@ -148,7 +149,7 @@ func Tools(c Config) []*tool.Tool {
 			},
 			Risk: tool.High, SideEffect: sideEffect, Network: c.Network, KeepTail: true,
 			Timeout: (maxTimeout + 60) * time.Second,
-			LockFor: max(c.LockFor, 0),
+			LockFor: max(c.LockFor, 0), ParamAliases: otherParams(),
 		},
 		Handler: handler{c},
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path"
 	"slices"
 	"strings"
 
@@ -25,21 +24,37 @@ type Entry struct {
 	Path  string   // from the start of the walk, with slashes
 	Depth int      // 1 for what lies in the start itself
 	Dir   *os.Root // the directory that it lies in
+	// Ignored says that an ignore file names it. A walk that enters such a directory
+	// heeds only the ignore files in it.
+	Ignored bool
 }
 
 // Walk visits everything below a directory in the order of [Compare]. It never
 // follows a symbolic link. visit returns what a fs.WalkDirFunc does: fs.SkipDir
 // skips a directory, fs.SkipAll ends the walk. Walk skips directories that cannot
-// be read, and returns their paths.
+// be read, and returns their paths. It heeds no ignore files.
 func Walk(
 	ctx context.Context, w workfile.Workspace, start workfile.Path, visit func(Entry) error,
+) (unread []string, err error) {
+	return walk(ctx, w, start, nil, visit)
+}
+
+// WalkIgnores is Walk, and says of each entry whether an ignore file names it.
+func WalkIgnores(
+	ctx context.Context, w workfile.Workspace, start workfile.Path, visit func(Entry) error,
+) (unread []string, err error) {
+	return walk(ctx, w, start, ignoresAt(w, start.Name), visit)
+}
+
+func walk(
+	ctx context.Context, w workfile.Workspace, start workfile.Path, in *ignores, visit func(Entry) error,
 ) (unread []string, err error) {
 	dir, err := workfile.OpenDir(w.Root, start.Name)
 	if err != nil {
 		return nil, w.Fail(start.Shown, err)
 	}
 	k := walker{ctx: ctx, visit: visit, grant: w.Grant}
-	err = k.walkDir(dir, "", 1)
+	err = k.walkDir(dir, "", 1, in)
 	if err != nil && !errors.Is(err, fs.SkipAll) {
 		return nil, w.Fail(start.Shown, err)
 	}
@@ -54,7 +69,7 @@ type walker struct {
 }
 
 // walkDir visits what lies in one directory, and closes it.
-func (k *walker) walkDir(dir *os.Root, at string, depth int) error {
+func (k *walker) walkDir(dir *os.Root, at string, depth int, in *ignores) error {
 	defer dir.Close()
 	entries, err := readDir(dir)
 	if err != nil {
@@ -64,6 +79,9 @@ func (k *walker) walkDir(dir *os.Root, at string, depth int) error {
 		k.noteUnread(at, err)
 		return nil
 	}
+	if in != nil && depth > 1 { // of the start it is known already
+		in = in.enter(dir, entries, at)
+	}
 	for _, d := range entries {
 		if err := k.ctx.Err(); err != nil {
 			return err
@@ -71,7 +89,8 @@ func (k *walker) walkDir(dir *os.Root, at string, depth int) error {
 		if k.grant.IsHidden(dir, d.Name()) {
 			continue // the kernel's own, or the user's private files
 		}
-		e := Entry{DirEntry: d, Path: path.Join(at, d.Name()), Depth: depth, Dir: dir}
+		e := Entry{DirEntry: d, Path: join(at, d.Name()), Depth: depth, Dir: dir}
+		e.Ignored = in.ignored(e.Path, d.IsDir())
 		err := k.visit(e)
 		if errors.Is(err, fs.SkipDir) || err == nil && !d.IsDir() {
 			continue
@@ -88,11 +107,22 @@ func (k *walker) walkDir(dir *os.Root, at string, depth int) error {
 			k.noteUnread(e.Path, err)
 			continue
 		}
-		if err := k.walkDir(sub, e.Path, depth+1); err != nil {
+		below := in
+		if e.Ignored {
+			below = in.forget()
+		}
+		if err := k.walkDir(sub, e.Path, depth+1, below); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func join(dir, name string) string {
+	if dir == "" {
+		return name
+	}
+	return dir + "/" + name
 }
 
 // noteUnread records a directory that may not be read. A directory that vanished,

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"slices"
@@ -44,7 +45,8 @@ func Ripgrep(
 		return nil, false, w.Fail(at.Shown, err)
 	}
 	defer handle.Close()
-	files, err = runRipgrep(ctx, handle, sel, program, ripgrepArgs(sel, expression, glob))
+	args := append(excludedDirs(ctx, w, at, sel), ripgrepArgs(sel, expression, glob)...)
+	files, err = runRipgrep(ctx, handle, newSelection(w, at, dir, sel), program, args)
 	if ctx.Err() != nil {
 		return nil, false, w.Fail(at.Shown, ctx.Err())
 	}
@@ -55,7 +57,9 @@ func Ripgrep(
 	return files, true, nil
 }
 
-func runRipgrep(ctx context.Context, dir *os.File, sel Selector, program string, args []string) ([]string, error) {
+func runRipgrep(
+	ctx context.Context, dir *os.File, sel *selection, program string, args []string,
+) ([]string, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = fmt.Sprintf("/proc/self/fd/%d", dir.Fd())
 	cmd.Env = []string{}
@@ -98,10 +102,40 @@ func ripgrepArgs(sel Selector, expression, glob string) []string {
 	return append(args, "--glob=!"+gitDir, "--regexp="+expression, "--", "./")
 }
 
+// excludedDirs keeps rg from directories that ignore files name and that lie near the
+// start. rg's own reading of those files is not Git's in every point, so it heeds
+// none: it may search what is ignored further down, and readNames leaves that out.
+func excludedDirs(ctx context.Context, w workfile.Workspace, at workfile.Path, sel Selector) (args []string) {
+	const maxDepth, maxEntries, maxDirs = 3, 5_000, 100
+	if sel.Ignored {
+		return nil
+	}
+	visited := 0
+	_, _ = WalkIgnores(ctx, w, at, func(e Entry) error {
+		if visited++; visited == maxEntries || len(args) == maxDirs {
+			return fs.SkipAll
+		}
+		switch {
+		case e.Name() == gitDir:
+			return fs.SkipDir
+		case e.Ignored && e.IsDir() && strings.Trim(e.Path, simpleNames+"/") == "" && !sel.Pattern.SpellsAny(e.Path):
+			args = append(args, "--glob=!/"+e.Path+"/")
+			return fs.SkipDir
+		case e.Ignored || e.Depth == maxDepth:
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return args
+}
+
+// simpleNames are the characters that mean themselves in every pattern.
+const simpleNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+
 // simpleGlobs returns the alternatives of a glob, if rg understands all of them
 // as we do. Otherwise it returns none, and readNames filters what rg finds.
 func simpleGlobs(glob string) []string {
-	const simple = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.*"
+	const simple = simpleNames + "*"
 	const maxGlobs = 16
 	all, err := pathglob.Expand(glob)
 	if err != nil || len(all) > maxGlobs {
@@ -117,7 +151,7 @@ func simpleGlobs(glob string) []string {
 
 // readNames reads the names that rg prints, each ended by a zero byte, and
 // returns the selected ones.
-func readNames(out io.Reader, sel Selector) ([]string, error) {
+func readNames(out io.Reader, sel *selection) ([]string, error) {
 	var files []string
 	r := bufio.NewReaderSize(out, 64<<10)
 	for {

@@ -3,8 +3,6 @@ package filewalk
 import (
 	"context"
 	"io/fs"
-	"slices"
-	"strings"
 
 	"callgate/internal/module/filesystem/pathglob"
 	"callgate/internal/module/workfile"
@@ -15,6 +13,7 @@ import (
 type Selector struct {
 	Pattern *pathglob.Pattern
 	Hidden  bool // wildcards match hidden names, too
+	Ignored bool // and those that ignore files name
 }
 
 // gitDir is searched only if the search begins in it.
@@ -27,34 +26,67 @@ func NewSelector(w workfile.Workspace, pattern string, hidden bool) (Selector, e
 		return Selector{}, tool.Errorf(w.Op, tool.Invalid, "the pattern %q cannot be read: %v", tool.Truncate(pattern), err).
 			WithHint("* is any characters, ** any directories, ? one character, [a-z] a set, {a,b} either")
 	}
-	return Selector{p, hidden}, nil
+	return Selector{Pattern: p, Hidden: hidden}, nil
 }
 
-// selects reports whether Select would visit the path.
-func (s Selector) selects(path string) bool {
-	return !slices.Contains(strings.Split(path, "/"), gitDir) && s.Pattern.Matches(path, s.Hidden)
+// maxLeftOut limits the names that LeftOut has.
+const maxLeftOut = 5
+
+// LeftOut is what a walk left out because ignore files name it.
+type LeftOut struct {
+	Count int      // directories count once, whatever is in them
+	Names []string // the first ones, a directory with a slash at its end
+}
+
+// Add adds an entry.
+func (l *LeftOut) Add(e Entry) {
+	if l.Count++; len(l.Names) < maxLeftOut {
+		name := e.Path
+		if e.IsDir() {
+			name += "/"
+		}
+		l.Names = append(l.Names, name)
+	}
+}
+
+// Report says what a walk did not visit.
+type Report struct {
+	Unread  []string // directories that could not be read
+	LeftOut LeftOut
 }
 
 // Select is Walk for the entries that a selector selects. It enters only
-// directories in which something can match.
+// directories in which something can match. What ignore files name is left out
+// unless the selector wants it, or its pattern spells the name.
 func Select(
 	ctx context.Context, w workfile.Workspace, start workfile.Path, sel Selector, visit func(Entry) error,
-) (unread []string, err error) {
+) (r Report, err error) {
+	var in *ignores
+	if !sel.Ignored {
+		in = ignoresAt(w, start.Name)
+	}
 	stack := []pathglob.States{sel.Pattern.Start()}
-	return Walk(ctx, w, start, func(e Entry) error {
+	r.Unread, err = walk(ctx, w, start, in, func(e Entry) error {
 		if e.Name() == gitDir {
 			return fs.SkipDir
 		}
-		stack = append(stack[:e.Depth], sel.Pattern.Step(stack[e.Depth-1], e.Name(), sel.Hidden))
+		from := stack[e.Depth-1]
+		stack = append(stack[:e.Depth], sel.Pattern.Step(from, e.Name(), sel.Hidden))
 		states := stack[e.Depth]
-		if sel.Pattern.Matched(states) {
+		matched, below := sel.Pattern.Matched(states), e.IsDir() && sel.Pattern.CanMatchBelow(states)
+		if e.Ignored && (matched || below) && !sel.Pattern.Spells(from, e.Name()) {
+			r.LeftOut.Add(e)
+			return fs.SkipDir
+		}
+		if matched {
 			if err := visit(e); err != nil {
 				return err
 			}
 		}
-		if !sel.Pattern.CanMatchBelow(states) {
+		if !below {
 			return fs.SkipDir
 		}
 		return nil
 	})
+	return r, err
 }
