@@ -1,6 +1,8 @@
 package tool
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,17 +22,28 @@ func (e *Error) ModelText() string {
 		if path == "" {
 			path = "the arguments"
 		}
-		fmt.Fprintf(&b, "\n- %s: want %s, got %s", path, f.Want, f.Got)
+		if told := fmt.Sprintf("%s: want %s, got %s", path, f.Want, f.Got); !strings.Contains(e.Message, told) {
+			b.WriteString("\n- " + told)
+		}
 	}
 	hinted := func(s string) bool { return strings.Contains(e.Hint, s) }
 	if missing := slices.DeleteFunc(slices.Clone(e.Similar), hinted); len(missing) > 0 {
 		b.WriteString("\nsimilar: " + strings.Join(missing, ", "))
 	}
 	if len(e.Schema) > 0 {
-		b.WriteString("\nschema: " + string(e.Schema))
+		b.WriteString("\nschema: " + oneLine(e.Schema))
 	}
 	if len(e.Example) > 0 {
-		b.WriteString("\nexample: " + string(e.Example))
+		b.WriteString("\nexample: " + oneLine(e.Example))
+	}
+	return b.String()
+}
+
+// oneLine writes JSON without the spaces that its author gave it: they are paid for.
+func oneLine(data json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, data) != nil {
+		return string(data)
 	}
 	return b.String()
 }

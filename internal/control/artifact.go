@@ -22,18 +22,17 @@ const (
 // was cut. read returns the text that is kept of a call's result, if the caller may
 // read it.
 func ArtifactTool(read func(ctx context.Context, call tool.Call, ref string) (string, error)) *tool.Tool {
-	const text = "Read the rest of a result that was cut, by the ref in its last line: numbered lines from offset on, " +
-		"or only those that match pattern."
-	const schema = `{"type":"object","properties":{
-		"ref":{"type":"string","minLength":1,"maxLength":200,"description":"as the cut result gives it"},
-		"offset":{"type":"integer","minimum":1,"default":1,"description":"the first line"},
-		"limit":{"type":"integer","minimum":1,"maximum":2000,"default":2000},
-		"pattern":{"type":"string","maxLength":500,"description":"a regular expression"}},"required":["ref"]}`
+	const text = "Read on in a result that was cut, by the ref in its last line."
+	const schema = `{"type":"object","properties":{"ref":{"type":"string"},` +
+		`"offset":{"type":"integer","minimum":1,"description":"the first line; default 1"},` +
+		`"limit":{"type":"integer","minimum":1,"maximum":2000},` +
+		`"pattern":{"type":"string","description":"regexp: only lines that match"}},"required":["ref"]}`
 	run := func(ctx context.Context, call tool.Call, _ tool.Grant) (*tool.Result, error) {
 		in := readArgs{Offset: 1, Limit: maxReadLines}
 		if err := parseArgs(call, &in); err != nil {
 			return nil, err
 		}
+		in.Offset, in.Limit = max(in.Offset, 1), max(in.Limit, 1)
 		pattern, err := regexp.Compile(in.Pattern)
 		if err != nil {
 			return nil, tool.Errorf(call.Tool.Dotted(), tool.Invalid, "the pattern is not a regular expression: %v", err).

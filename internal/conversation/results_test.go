@@ -249,3 +249,42 @@ func TestModelIsToldHowACommandEnded(t *testing.T) {
 		t.Errorf("stopped: %q", said)
 	}
 }
+
+// Wrong arguments are told once, with the schema once, and an example that could be
+// meant; a hint names the tools that the model has, as it calls them, and no others.
+func TestModelIsToldWhatToMend(t *testing.T) {
+	t.Parallel()
+	reads := tool.Runtime{SideEffect: tool.None, Risk: tool.Low}
+	plain := textTool("demo.open", reads, longText)
+	plain.Spec.Input = json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)
+	own := textTool("demo.kept", reads, longText)
+	own.Spec.Input = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)
+	own.Spec.Examples = []tool.Example{{Args: json.RawMessage(`{"n":"none"}`)}, {Args: json.RawMessage(`{"n":42}`)}}
+	sent := textTool("demo.sent", reads, longText)
+	sent.Handler = tool.HandlerFunc(func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) {
+		return nil, tool.Errorf("demo.sent", tool.Failed, "it is closed").
+			WithHint("open it with demo.open; read it with web.browse.read; see get_tool, or approvals.collect")
+	})
+	model := kerneltest.NewModel(t, kerneltest.Answer{Calls: []string{
+		`demo__open {}`, `demo__kept {}`, `demo__sent {}`, `demo__ope {"path":"x"}`, `nothing_like_it {}`,
+	}}, kerneltest.Answer{Text: "ok"})
+	k := kerneltest.Open(t, kerneltest.StateDir(t), plain, own, sent)
+	kerneltest.Send(t, kerneltest.OpenConversation(t, k, app(t, model, "")), "go")
+	for i, want := range []string{
+		"invalid: the arguments do not fit: path: want a string (required), got nothing\n" +
+			"hint: nothing was changed and nothing was run; mend these and call again\n" +
+			`schema: {"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}` + "\n" +
+			`example: {"path":"notes.txt"}`,
+		"invalid: the arguments do not fit: n: want an integer (required), got nothing\n" +
+			"hint: nothing was changed and nothing was run; mend these and call again\n" +
+			`schema: {"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}` + "\n" +
+			`example: {"n":42}`,
+		"failed: it is closed\nhint: open it with demo__open",
+		"not_found: there is no tool \"demo__ope\"\nhint: did you mean demo__open?",
+		"not_found: there is no tool \"nothing_like_it\"\nhint: call one of the tools there are",
+	} {
+		if got := told(t, model)[i]; got != want {
+			t.Errorf("%d: %q, want %q", i, got, want)
+		}
+	}
+}

@@ -64,7 +64,7 @@ func (g *Gate) checkArgs(_ context.Context, c *callState) error {
 	}
 	checked, err := argname.Check(c.schema, c.tool, c.call.Args, mode)
 	if err != nil {
-		return err
+		return c.schema.WithExample(err, c.tool.Spec.Examples)
 	}
 	c.call.Args, c.coercions = checked.Args, checked.Coercions
 	return nil

@@ -14,6 +14,7 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/results"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/toolview"
@@ -130,6 +131,24 @@ func (s controlSession) owns(ctx context.Context, r approval.Request) bool {
 	}
 	asker.Session = me.Session
 	return asker == me && r.Workspace == s.session.Workspace() && r.AppFile == s.session.Loaded().AppFile()
+}
+
+// openTools registers the kernel's own tools and those of the embedding program.
+func (k *Kernel) openTools(_ context.Context, cfg Config) error {
+	if err := k.Register(control.Namespace, control.Tools(k.controlSession)...); err != nil {
+		return err
+	}
+	agents := []*tool.Tool{
+		control.SkillTool(k.findSkill),
+		control.TaskTool(k.Conversations.StartTask, k.Conversations.Task),
+		control.ArtifactTool((&results.Reader{
+			Journal: k.Journal, Artifacts: k.Artifacts, Secrets: k.vault, Sessions: k.Sessions,
+		}).Read),
+	}
+	if err := k.Register("agents", agents...); err != nil {
+		return err
+	}
+	return k.Register("embedder", cfg.Tools...)
 }
 
 // findSkill finds a skill of a session's app.

@@ -12,7 +12,6 @@ import (
 
 	"callgate/internal/app/inforce"
 	"callgate/internal/artifact"
-	"callgate/internal/control"
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/instructions"
 	"callgate/internal/gate"
@@ -31,7 +30,6 @@ import (
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/permissions"
 	"callgate/internal/kernel/recovery"
-	"callgate/internal/kernel/results"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/tasks"
@@ -230,24 +228,6 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 		Tasks: k.database.Stores().Tasks, Instructions: instructions.UserFile(userFile), Scrub: k.vault.ScrubString,
 	})
 	return nil
-}
-
-// openTools registers the kernel's own tools and those of the embedding program.
-func (k *Kernel) openTools(_ context.Context, cfg Config) error {
-	if err := k.Register(control.Namespace, control.Tools(k.controlSession)...); err != nil {
-		return err
-	}
-	agents := []*tool.Tool{
-		control.SkillTool(k.findSkill),
-		control.TaskTool(k.Conversations.StartTask, k.Conversations.Task),
-		control.ArtifactTool((&results.Reader{
-			Journal: k.Journal, Artifacts: k.Artifacts, Secrets: k.vault, Sessions: k.Sessions,
-		}).Read),
-	}
-	if err := k.Register("agents", agents...); err != nil {
-		return err
-	}
-	return k.Register("embedder", cfg.Tools...)
 }
 
 // recover finishes the work of an earlier process.

@@ -238,7 +238,7 @@ func (v *View) UnknownError(name string, visible VisibleFunc) error {
 	if near := v.byWords(name, visible); len(near) > 0 {
 		return suggest(near)
 	}
-	return err.WithHint("list the tools to see which there are")
+	return err.WithHint("call one of the tools there are; search_tools finds them by what they do")
 }
 
 // nearest returns the dotted names of the visible tools one of whose names is within a

@@ -22,7 +22,7 @@ const nothing = "(no output)"
 
 // countsOnly finds a summary that only counts what the content shows: "a.txt: 3 lines".
 var countsOnly = lazyregexp.New(
-	`^(?:.+: )?\d+ [a-z]+(?: of data)?(?:, \d+ [a-z]+(?: of data)?)*(?:, all of it)?$`)
+	`^(?:\S+: )?\d+ [a-z]+(?: of data)?(?:, \d+ [a-z]+(?: of data)?)*(?:, all of it)?$`)
 
 // Content returns all that a reader is told of a result: its body, where more of it is
 // kept, and its ending as the last lines.
@@ -72,7 +72,7 @@ func Body(r *tool.Result, names Names) []tool.Content {
 		said = append(said, tool.Text(nothing))
 	case len(said) == 0:
 		said = append(said, tool.Text(summary))
-	case summary == "" || countsOnly.MatchString(summary) || repeats(said, summary):
+	case summary == "" || !tellsData && countsOnly.MatchString(summary) || repeats(said, summary):
 	case tellsData: // a program reads the first text as JSON
 		said = append(said, tool.Text(summary))
 	default:

@@ -64,7 +64,7 @@ func TestContentSaysWhatTheReaderMustKnow(t *testing.T) {
 		"the beginning of it":     {tool.Result{Summary: "a long li…", Content: said("a long line")}, "a long line"},
 		"on a line of its own":    {tool.Result{Summary: "exit code 0", Content: said("out\nexit code 0")}, "out\nexit code 0"},
 		"a summary that counts":   {tool.Result{Summary: "mcp_x.y: 3 lines, 1 image", Content: said("a\nb\nc")}, "a\nb\nc"},
-		"all of a file":           {tool.Result{Summary: "a b.txt: 2 lines, all of it", Content: said("a\nb")}, "a\nb"},
+		"all of a file":           {tool.Result{Summary: "a.txt: 2 lines, all of it", Content: said("a\nb")}, "a\nb"},
 		"a failure":               {tool.Result{Summary: "s", Error: tool.Errorf("x", tool.Failed, "broke"), Content: said("so far")}, "failed: broke|so far"},
 		"notes come before a cut": {tool.Result{Content: said("a"), Warnings: []string{"w"}, Cut: &tool.Cut{Unit: "lines", Last: 1, Total: 2}}, "a\nnote: w\n[line 1 of 2]"},
 	} {

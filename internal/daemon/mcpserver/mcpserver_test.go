@@ -130,7 +130,7 @@ func TestCalls(t *testing.T) {
 			t.Errorf("a misspelt name: %s", said)
 		}
 		res, said = call(t, c, "demo.add", `{"a":"many"}`)
-		if !res.IsError || !containsAll(said, "invalid: ", "\n- b: ", "schema: {") {
+		if !res.IsError || !containsAll(said, "invalid: ", "b: want ", "schema: {") {
 			t.Errorf("wrong arguments: %s", said)
 		}
 		if _, err := c.ListTools(t.Context(), &sdk.ListToolsParams{Cursor: "nowhere"}); err == nil {

@@ -330,7 +330,7 @@ func TestErrorCarriesFieldsSchemaAndExample(t *testing.T) {
 			{Path: "limit", Want: "an integer", Got: `text "abc"`},
 		},
 		Schema:  s.Raw(),
-		Example: []byte(`{"path":"{path}"}`),
+		Example: []byte(`{"path":"notes.txt"}`),
 	}
 	if diff := cmp.Diff(want, e); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -209,7 +209,7 @@ func (b *builder) property(
 		schemas = walk.Locate(s, object, []string{name})
 	}
 	if len(schemas) == 0 {
-		object[name] = placeholder(name)
+		object[name] = filled(name)
 		return true
 	}
 	for _, sub := range schemas {

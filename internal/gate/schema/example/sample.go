@@ -61,14 +61,10 @@ func texts(layers []*jsonschema.Schema, name string) []any {
 			sized = append(sized, longer(text), shorter(longer(text)))
 		}
 	}
-	out = append(out, placeholder(name))
-	sized = append(sized, longer(placeholder(name)), shorter(longer(phrase.Truncate(name, phrase.MaxGot))))
+	out = append(out, filled(name))
+	sized = append(sized, longer(filled(name)), shorter(longer(phrase.Truncate(name, phrase.MaxGot))))
 	return append(out, sized...)
 }
-
-// placeholder returns a text for a field of which only the name is known. JSON does
-// not escape its braces.
-func placeholder(name string) string { return "{" + phrase.Truncate(name, phrase.MaxGot) + "}" }
 
 func numbers(layers []*jsonschema.Schema, integer bool) []any {
 	one, half := big.NewRat(1, 1), big.NewRat(1, 2)
