@@ -27,9 +27,10 @@ var rules = house.Rules{
 		{"internal/search", "internal/registry", "internal/journal", "internal/artifact", "internal/sandbox",
 			"internal/netguard", "internal/markdown", "internal/task", "internal/token", "internal/agent/surface", "internal/agent/calltext",
 			"internal/agent/filter", "internal/conversation/history", "internal/conversation/prompt",
+			"internal/conversation/instructions", "internal/conversation/environment",
 			"internal/conversation/compact", "internal/gate/schema", "internal/gate/policy", "internal/gate/approval",
 			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock"},
-		{"internal/gate/order", "internal/module"}, // with workfile and fetch, which modules share
+		{"internal/gate/order", "internal/gate/argname", "internal/module"}, // with workfile and fetch, which modules share
 		{"internal/search/bench", "internal/agent", "internal/provider", "internal/control", "internal/source/mcp",
 			"internal/source/executable", "internal/gate", "internal/app", "internal/module/filesystem",
 			"internal/module/shell", "internal/module/http", "internal/module/web", "internal/module/browser",
@@ -40,7 +41,7 @@ var rules = house.Rules{
 			"internal/kernel/grants", "internal/kernel/modelset", "internal/kernel/clients", "internal/kernel/servers", "internal/kernel/tasks"},
 		{"internal/kernel/apps", "internal/kernel/toolview"},
 		{"internal/kernel/session", "internal/kernel/trial"},
-		{"internal/kernel/recovery", "internal/conversation"},
+		{"internal/kernel/recovery", "internal/kernel/results", "internal/kernel/permissions", "internal/conversation"},
 		{"internal/kernel"},
 		{"internal/kernel/kerneltest"},
 		{"internal/daemon/mcpserver/mcpresult", "internal/daemon/mcpserver/question", "internal/daemon/mcpserver/route",

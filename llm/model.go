@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 // Model answers requests. It is safe for concurrent use.
@@ -74,6 +75,7 @@ const (
 	DeltaCallEnd   DeltaKind = "call_end"  // Index: the call's arguments are complete
 	DeltaUsage     DeltaKind = "usage"     // Usage so far
 	DeltaEnd       DeltaKind = "end"       // Stop: the last delta of a complete response
+	DeltaRetry     DeltaKind = "retry"     // Retry: the request failed, and is sent again after a wait
 )
 
 // Delta is a piece of a growing response. Index tells the calls of one response apart; their order is the one
@@ -86,6 +88,17 @@ type Delta struct {
 	Name  string    `json:"name,omitempty"`
 	Usage *Usage    `json:"usage,omitempty"`
 	Stop  Stop      `json:"stop,omitempty"`
+	Retry *Retry    `json:"retry,omitempty"`
+}
+
+// Retry says that a request is sent again, and when. What came of the response so far counts no more if
+// Replaces says so: the response begins anew.
+type Retry struct {
+	Attempt  int       `json:"attempt"` // the one to come: 2, 3 …
+	At       time.Time `json:"at"`      // when it is made
+	Kind     Kind      `json:"kind"`    // of the failure
+	Why      string    `json:"why"`     // the failure, for people
+	Replaces bool      `json:"replaces,omitempty"`
 }
 
 // Usage has the tokens and the cost of a response. The tokens that a cache read or wrote are part of Input, and

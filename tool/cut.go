@@ -9,8 +9,10 @@ type Cut struct {
 	Last  int    `json:"last"`            // the number of the last one shown
 	Tail  int    `json:"tail,omitempty"`  // from this number on they are shown again, to the end; 0: they are not
 	Total int    `json:"total,omitempty"` // how many there are; 0: more, nobody knows how many
-	// Next is the arguments of the same tool that give what follows: "offset=2001".
+	// Next is the arguments of the same tool, or of Tool where that is set, that give
+	// what follows: "offset=2001".
 	Next string `json:"next,omitempty"`
+	Tool string `json:"tool,omitempty"` // its dotted name
 	// Advice is what else to do, in a few words: "narrow path or glob, or raise limit".
 	Advice string `json:"advice,omitempty"`
 }

@@ -63,9 +63,25 @@ type Runtime struct {
 	Exposure   Exposure      `json:"exposure,omitempty"`    // which lane sees the result
 	PromptMask bool          `json:"prompt_mask,omitempty"` // the model sees the summary, never the data
 	MaxResult  int           `json:"max_result,omitempty"`  // bytes a model is given; 0: the kernel's default
+	KeepTail   bool          `json:"keep_tail,omitempty"`   // of a longer one the end is shown too, not the head alone
 	FoundOnly  bool          `json:"found_only,omitempty"`  // models find it by search; it is on no list of tools
 	Internal   bool          `json:"internal,omitempty"`    // for the daemon only, invisible to models
 	Control    bool          `json:"control,omitempty"`     // the kernel's own tool; set by the kernel alone
+
+	// ParamAliases are what other programs call its parameters.
+	ParamAliases []ParamAlias `json:"-"`
+}
+
+// ParamAlias is a name that another program has for a parameter, and how it writes
+// the value. Models know those programs, and write calls as they do.
+type ParamAlias struct {
+	Name  string
+	Param string // the parameter it means; "": it says nothing that the tool needs, and is dropped
+	In    string // the list of objects whose parameter it is; "": the call's own
+	Weak  bool   // it is dropped where the parameter is given as well
+	// Convert gives the value as the tool takes it, and reports whether it can. Nil: as
+	// it is.
+	Convert func(json.RawMessage) (json.RawMessage, bool)
 }
 
 // Risk is how much harm a call can do.

@@ -14,6 +14,8 @@
 //     it is cancelled. Then running calls are stopped first, and each has a result
 //     that says so. A turn whose context ends with a [history.Interruption] as its
 //     cause was stopped by nobody: it ends as interrupted, and can be resumed.
+//   - What the user says while a turn runs is taken before the next request to the
+//     model, and a turn does not end as done while it waits: see [Loop.Queue].
 //   - Messages are only appended, because a provider may cache the beginning of
 //     the conversation. The exception is a conversation that no longer fits the
 //     model's window: see Config.Compact.
@@ -26,6 +28,7 @@ import (
 	"time"
 
 	"callgate/internal/conversation/history"
+	"callgate/internal/resulttext"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -77,6 +80,12 @@ type Notice struct {
 	Text string
 }
 
+// Note is what a model is told beside the user's words.
+type Note struct {
+	Text string
+	Told map[string]string // what it is about: see history.Event
+}
+
 // Config configures a loop. Model, Tools, Log and System are required.
 type Config struct {
 	Model    *ModelConfig
@@ -84,10 +93,16 @@ type Config struct {
 	ToolDefs []llm.ToolDef // the same for every request
 	Log      *history.Log
 	System   func() string // the system prompt, computed once for each turn
-	Tasks    TaskNotices   // may be nil
-	MaxTurns int           // requests to the model within one turn; 0: 50
-	Timeout  time.Duration // of one turn; 0: none
-	Strict   bool          // a call that stands in the model's text is refused
+	// Notes returns what the model must be told before its next request. It is
+	// called with the user's event before that is written, and may complete it; and
+	// with nil when a turn is resumed and after a compaction. May be nil.
+	Notes    func(user *history.Event) []Note
+	Tasks    TaskNotices // may be nil
+	MaxTurns int         // requests to the model within one turn; 0: 50
+	// Timeout is what one turn may take of the model's time; 0: any. The time of calls, of a
+	// human who is asked, and of waiting for a provider as it asks for is not counted.
+	Timeout time.Duration
+	Strict  bool // a call that stands in the model's text is refused
 	// Input and Output filter the text of the user and of the model. They may
 	// change it, or refuse it with an error. May be nil.
 	Input, Output func(string) (string, error)
@@ -97,6 +112,9 @@ type Config struct {
 	// CompactOverflow takes the messages that the provider refused as too long,
 	// once for each request, and returns how to compact them. May be nil.
 	CompactOverflow func(ctx context.Context, system string, messages []llm.Message) (*history.Compaction, error)
+	// Names are the names of the tools as the model calls them, for what it is told of
+	// results; nil: their dotted names.
+	Names resulttext.Names
 }
 
 // Observer follows a turn while it runs; any field may be nil.
@@ -127,20 +145,11 @@ func New(cfg Config) *Loop {
 // the history could not be written; the outcome is then unknown.
 func (l *Loop) Turn(ctx context.Context, message llm.Message, observer Observer) (history.End, error) {
 	t := l.turn(observer)
-	if l.cfg.Input != nil {
-		for i, p := range message.Parts {
-			if p.Text == "" {
-				continue
-			}
-			text, err := l.cfg.Input(p.Text)
-			if err != nil {
-				return history.End{}, err
-			}
-			message.Parts[i].Text = text
-		}
+	message, err := l.filterInput(message)
+	if err != nil {
+		return history.End{}, err
 	}
-	message.Role = llm.User
-	if err := t.write(ctx, history.Event{Type: history.User, Message: &message}); err != nil {
+	if err := t.begin(ctx, message); err != nil {
 		return history.End{}, err
 	}
 	return t.run(ctx, t.loop)
@@ -165,6 +174,9 @@ func (l *Loop) Resume(ctx context.Context, observer Observer) (history.End, erro
 		if err := t.resumeCalls(ctx); err != nil {
 			return nil, err
 		}
+		if err := t.write(ctx, t.notes(nil)...); err != nil {
+			return nil, err
+		}
 		return t.loop(ctx)
 	})
 }
@@ -176,6 +188,7 @@ type turn struct {
 	model    *ModelConfig
 	system   string
 	guard    loopGuard
+	clock    *clock
 	last     []history.Event // written together with the end of the turn
 	inText   bool            // the calls of the last answer stand in its text
 }
@@ -192,30 +205,35 @@ func (e *errStop) Error() string { return string(e.end.Reason) }
 // run does the work of the turn, and writes its end.
 func (t *turn) run(ctx context.Context, work func(context.Context) (*history.End, error)) (history.End, error) {
 	outer := ctx
-	if t.cfg.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, t.cfg.Timeout)
-		defer cancel()
-	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	t.clock = newClock(t.cfg.Timeout, func() { cancel(context.DeadlineExceeded) })
+	defer t.clock.stop()
 	t.system = t.cfg.System()
-	end, err := work(ctx)
-	if err != nil {
-		var stop *errStop
-		if !errors.As(err, &stop) {
-			return history.End{}, err
+	for {
+		end, err := work(ctx)
+		if err != nil {
+			var stop *errStop
+			if !errors.As(err, &stop) {
+				return history.End{}, err
+			}
+			end = &stop.end
 		}
-		end = &stop.end
+		if ctx.Err() != nil && end.Reason != history.Done {
+			*end = t.interruptedEnd(outer)
+		}
+		if ended, err := t.writeEnd(ctx, end); ended || err != nil {
+			return *end, err
+		}
+		work = t.loop // the user has said something: the turn goes on
 	}
-	if ctx.Err() != nil && end.Reason != history.Done {
-		*end = t.interruptedEnd(outer)
-	}
-	return *end, t.write(ctx, append(t.last, history.Event{Type: history.TurnEnded, End: end})...)
 }
 
 // interruptedEnd returns the end of a turn whose context ended.
 func (t *turn) interruptedEnd(outer context.Context) history.End {
 	if outer.Err() == nil {
-		return history.End{Reason: history.TimedOut, Error: fmt.Sprintf("the turn took longer than %v", t.cfg.Timeout)}
+		return history.End{Reason: history.TimedOut, Error: fmt.Sprintf(
+			"the model took longer than %v in this turn; the time of calls and of questions is not counted", t.cfg.Timeout)}
 	}
 	var why history.Interruption
 	if errors.As(context.Cause(outer), &why) {
@@ -234,6 +252,9 @@ func (t *turn) loop(ctx context.Context) (*history.End, error) {
 		if err := t.addNotices(ctx); err != nil {
 			return nil, err
 		}
+		if err := t.takeQueued(ctx); err != nil {
+			return nil, err
+		}
 		if err := t.compactIfNeeded(ctx); err != nil {
 			return nil, err
 		}
@@ -250,7 +271,7 @@ func (t *turn) loop(ctx context.Context) (*history.End, error) {
 			err = t.refuseInText(ctx, event, calls)
 		case len(calls) > 0:
 			err = t.call(ctx, event, calls)
-		case answer.Stop == llm.StopPause, t.cfg.Tasks != nil && t.cfg.Tasks.Await(ctx):
+		case answer.Stop == llm.StopPause, t.awaitTasks(ctx):
 			err = t.write(ctx, event)
 		default:
 			t.last = append(t.last, event)
@@ -262,6 +283,16 @@ func (t *turn) loop(ctx context.Context) (*history.End, error) {
 	}
 	text := fmt.Sprintf("stopped after asking the model %d times", t.cfg.MaxTurns)
 	return &history.End{Reason: history.MaxTurns, Error: text}, nil
+}
+
+// awaitTasks waits for tasks, and reports whether there are new notices. A task has a
+// limit of its own.
+func (t *turn) awaitTasks(ctx context.Context) bool {
+	if t.cfg.Tasks == nil {
+		return false
+	}
+	defer t.clock.pause()()
+	return t.cfg.Tasks.Await(ctx)
 }
 
 // addNotices writes the notices for the model's next request.
@@ -300,18 +331,38 @@ func (t *turn) compactIfNeeded(ctx context.Context) error {
 	if c == nil {
 		return nil
 	}
-	return t.write(ctx, history.Event{Type: history.Compacted, Compaction: c})
+	return t.writeCompaction(ctx, c)
+}
+
+// writeCompaction writes a compaction, and tells again what it left out.
+func (t *turn) writeCompaction(ctx context.Context, c *history.Compaction) error {
+	if err := t.write(ctx, history.Event{Type: history.Compacted, Compaction: c}); err != nil {
+		return err
+	}
+	return t.write(ctx, t.notes(nil)...)
+}
+
+// notes returns what the model must be told, as events.
+func (t *turn) notes(user *history.Event) []history.Event {
+	if t.cfg.Notes == nil {
+		return nil
+	}
+	var events []history.Event
+	for _, n := range t.cfg.Notes(user) {
+		m := kernelNote(n.Text)
+		events = append(events, history.Event{Type: history.Note, Message: &m, Told: n.Told})
+	}
+	return events
 }
 
 // write appends events to the history, all or none, and reports them.
 func (t *turn) write(ctx context.Context, events ...history.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
 	if err := t.cfg.Log.Append(ctx, events...); err != nil {
 		return err
 	}
-	for _, e := range events { // Append has numbered them
-		if t.observer.Event != nil {
-			t.observer.Event(e)
-		}
-	}
+	t.report(events) // Append has numbered them
 	return nil
 }

@@ -282,42 +282,6 @@ func TestTurnTimesOut(t *testing.T) {
 	}
 }
 
-// A model that loops gets notes, and its turn ends at last.
-func TestLoopGuard(t *testing.T) {
-	t.Parallel()
-	var answers []answer
-	for i := range 40 {
-		answers = append(answers, says("", fmt.Sprintf(`break {"n":%d}`, i)))
-	}
-	f := setup(t, nil, answers...)
-	f.tools.run = func(context.Context, history.Call) *tool.Result {
-		return &tool.Result{Status: tool.Failure, Summary: "no"}
-	}
-	end := f.say(t, "go")
-	noted := strings.Contains(transcript(f.log), "break has failed 8 times in a row")
-	if end.Reason != history.Stuck || len(f.tools.made) != 12 || !noted {
-		t.Errorf("%+v after %d calls\n%s", end, len(f.tools.made), transcript(f.log))
-	}
-	same := make([]answer, 0, 12)
-	for range 10 {
-		same = append(same, says("", `look {}`))
-	}
-	f = setup(t, nil, append(same, says("enough"))...)
-	end = f.say(t, "go")
-	notes := strings.Count(transcript(f.log), "the very same call of look 8 times")
-	if end.Reason != history.Done || notes != 1 {
-		t.Errorf("%+v\n%s", end, transcript(f.log))
-	}
-	row := make([]answer, 0, 40)
-	for i := range 32 {
-		row = append(row, says("", fmt.Sprintf(`write {"n":%d}`, i)))
-	}
-	f = setup(t, nil, append(row, says("enough"))...)
-	if f.say(t, "go"); strings.Count(transcript(f.log), "write 30 times in a row") != 1 {
-		t.Error(transcript(f.log))
-	}
-}
-
 // notices are those of tasks that have ended, until they are noted.
 type notices []agent.Notice
 

@@ -36,7 +36,7 @@ func (t *turn) call(ctx context.Context, answer history.Event, proposed []llm.To
 	refused := &tool.Result{Status: tool.Refused, Summary: e.Error(), Error: e}
 	beyond := proposed[len(calls):]
 	for _, c := range beyond {
-		events = append(events, endedEvent(history.Call{Model: c.ID, Name: c.Name}, refused))
+		events = append(events, t.endedEvent(history.Call{Model: c.ID, Name: c.Name}, refused))
 	}
 	if err := t.write(ctx, events...); err != nil {
 		return err
@@ -55,10 +55,16 @@ func callID(info history.Info, n int) string {
 }
 
 // perform runs calls that are in the history, maxParallel at a time, and writes
-// their results as they come.
+// their results as they come. The turn's clock stands meanwhile: a call has a limit of
+// its own, and a human may be asked.
 func (t *turn) perform(ctx context.Context, calls []history.Call) error {
+	if len(calls) > 0 {
+		defer t.clock.pause()()
+	}
 	var mu sync.Mutex
 	var failed error
+	var made []history.Call
+	var ended []*tool.Result
 	for chunk := range slices.Chunk(calls, maxParallel) {
 		if t.observer.Call != nil {
 			for _, c := range chunk {
@@ -75,10 +81,9 @@ func (t *turn) perform(ctx context.Context, calls []history.Call) error {
 		if failed != nil {
 			return failed
 		}
-		for i, r := range results {
-			t.guard.observe(chunk[i], r)
-		}
+		made, ended = append(made, chunk...), append(ended, results...)
 	}
+	t.guard.observe(made, ended)
 	return t.applyGuard(ctx)
 }
 
@@ -87,14 +92,15 @@ func (t *turn) ended(ctx context.Context, c history.Call, r *tool.Result) error 
 	if t.observer.Ended != nil {
 		t.observer.Ended(c, r)
 	}
-	return t.write(ctx, endedEvent(c, r))
+	return t.write(ctx, t.endedEvent(c, r))
 }
 
-func endedEvent(c history.Call, r *tool.Result) history.Event {
+func (t *turn) endedEvent(c history.Call, r *tool.Result) history.Event {
 	return history.Event{
 		Type: history.CallEnded, Call: &history.Call{Model: c.Model, ID: c.ID, Name: c.Name},
 		Result: &history.Result{
-			Status: r.Status, Summary: tool.TruncateTo(r.Summary, 500), Content: ResultContent(r), Approval: r.Approval,
+			Status: r.Status, Summary: tool.TruncateTo(r.Summary, 500),
+			Content: resulttext.Content(r, t.cfg.Names), Approval: r.Approval,
 		},
 	}
 }
@@ -152,25 +158,4 @@ func (t *turn) resumeCalls(ctx context.Context) error {
 		}
 	}
 	return t.perform(ctx, pending)
-}
-
-// ResultContent returns the content of a result for a model: the error, the tool's
-// content, where the whole result is stored, and the warnings.
-func ResultContent(r *tool.Result) []tool.Content {
-	var out []tool.Content
-	if r.Error != nil {
-		out = append(out, tool.Text(r.Error.ModelText()))
-	}
-	out = append(out, resulttext.Body(r)...)
-	var notes []string
-	if r.ArtifactRef != "" {
-		notes = append(notes, "the whole result is kept as "+r.ArtifactRef)
-	}
-	for _, w := range r.Warnings {
-		notes = append(notes, "note: "+w)
-	}
-	if len(notes) > 0 {
-		out = append(out, tool.Text(strings.Join(notes, "\n")))
-	}
-	return out
 }

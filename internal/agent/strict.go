@@ -49,6 +49,8 @@ func (t *turn) refuseInText(ctx context.Context, answer history.Event, proposed 
 		hint = "answer in plain words; for calls the app needs a model that takes tools, or runtime.strict: false"
 	}
 	events := []history.Event{answer}
+	var calls []history.Call
+	var results []*tool.Result
 	for _, c := range proposed {
 		e := tool.Errorf("agent.call", tool.Denied,
 			"%s was not called: the call stands in the text of the answer, and runtime.strict refuses such calls", c.Name).
@@ -58,9 +60,10 @@ func (t *turn) refuseInText(ctx context.Context, answer history.Event, proposed 
 		if t.observer.Ended != nil {
 			t.observer.Ended(call, r)
 		}
-		events = append(events, endedEvent(call, r))
-		t.guard.observe(call, r)
+		events = append(events, t.endedEvent(call, r))
+		calls, results = append(calls, call), append(results, r)
 	}
+	t.guard.observe(calls, results)
 	if err := t.write(ctx, events...); err != nil {
 		return err
 	}

@@ -31,7 +31,8 @@ type Model struct {
 	Name     string // by which the provider knows it
 	Connection
 	Sampling
-	Timeout     time.Duration
+	Timeout     time.Duration // of one answer
+	Patience    time.Duration // with a provider that limits the rate; 0: 10 minutes
 	NativeTools *bool
 	Window      int // tokens
 	Context     Context
@@ -63,15 +64,20 @@ const Offline = "offline"
 
 // Runtime says how an app's agents run.
 type Runtime struct {
-	Mode        string        // one_shot or conversation
-	Entry       string        // the agent that is spoken to
-	MaxTurns    int           // requests to a model within one turn
-	Timeout     time.Duration // of one turn
-	Workdir     string        // for WorkdirMode fixed
-	WorkdirMode string        // none, required, fixed or auto
-	Context     Context       // of every model, unless it says otherwise
-	Strict      bool          // a bad manifest fails the start; a call in the text of a model is refused
-	Relaxed     bool          // processes run even where the sandbox cannot be complete
+	Mode     string        // one_shot or conversation
+	Entry    string        // the agent that is spoken to
+	MaxTurns int           // requests to a model within one turn
+	Timeout  time.Duration // of a model within one turn
+	MaxCost  *float64      // of one turn, in dollars; nil: any
+	// MaxCostTokens are those that one turn may take, read and written; 0: any.
+	MaxCostTokens int
+	Workdir       string  // for WorkdirMode fixed
+	WorkdirMode   string  // none, required, fixed or auto
+	Context       Context // of every model, unless it says otherwise
+	Strict        bool    // a bad manifest fails the start; a call in the text of a model is refused
+	// NoInstructions keeps AGENTS.md, of the project and of the user, from its models.
+	NoInstructions bool
+	Relaxed        bool // processes run even where the sandbox cannot be complete
 }
 
 // Skill is a text that tells a model how to do something.

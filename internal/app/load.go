@@ -188,7 +188,7 @@ func (f *file) finish() {
 	run.Mode = cmp.Or(run.Mode, "conversation")
 	run.WorkdirMode = cmp.Or(run.WorkdirMode, "auto")
 	run.MaxTurns = cmp.Or(run.MaxTurns, 50)
-	run.Timeout = cmp.Or(run.Timeout, 300*time.Second)
+	run.Timeout = cmp.Or(run.Timeout, time.Hour)
 	builtin := surface.Builtin{Choice: surface.BuiltinAll} // what a file names is meant, whoever is the client
 	if f.isUser {
 		builtin.Choice = surface.BuiltinAuto // it sets modules up, and chooses none

@@ -47,6 +47,8 @@ func (r modelReader) read(e node.Entry) *Model {
 		"max_tokens": r.Number(&m.MaxTokens, 1, 10_000_000,
 			"write how many tokens an answer may have, such as 4096"),
 		"timeout": r.Seconds(&m.Timeout, 1, 86_400, "write how many seconds one answer may take, such as 120"),
+		"patience": r.Seconds(&m.Patience, 1, 86_400,
+			"write how many seconds a request waits for a provider that limits the rate or is busy, such as 600"),
 		"native_tool_use": func(in node.Entry) {
 			m.NativeTools = new(bool)
 			r.Boolean(m.NativeTools, "write false for a model that takes no tools")(in)

@@ -41,10 +41,11 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, ".home")) // the usual one would be made in the root folder
 			e.Setenv("TZ", "UTC")
 			e.Setenv("GORACE", quickRace)
+			e.Values[modelKey{}] = &startedModel{}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"run": s.run, "exits": s.exits, "until": s.until, "person": s.person,
+			"run": s.run, "exits": s.exits, "until": s.until, "person": s.person, "model": s.model,
 			"running": running, "capture": capture, "replace": replace,
 		},
 	})

@@ -49,6 +49,21 @@ func (c *Conversation) Resume(ctx context.Context) iter.Seq2[protocol.TurnEvent,
 	return c.turnEvents(ctx, "/resume", struct{}{})
 }
 
+// Queue says something to the agent while its turn runs: the model is told with its
+// next request, and an event of the turn says when (see protocol.QueuedMessage). It
+// returns nil if no turn runs: then it is for Send. What a turn that ends has not
+// taken comes back with its end.
+func (c *Conversation) Queue(ctx context.Context, text string) (queued *protocol.QueuedMessage, err error) {
+	err = c.client.do(ctx, http.MethodPost, c.path("/queue"), nil, protocol.SendMessage{Text: text}, &queued)
+	return queued, err
+}
+
+// Unqueue takes back the last message that waits. It returns nil if none does.
+func (c *Conversation) Unqueue(ctx context.Context) (taken *protocol.QueuedMessage, err error) {
+	err = c.client.do(ctx, http.MethodDelete, c.path("/queue"), nil, nil, &taken)
+	return taken, err
+}
+
 // Prompt returns the system prompt of the agent's model.
 func (c *Conversation) Prompt(ctx context.Context) (protocol.Prompt, error) {
 	var p protocol.Prompt

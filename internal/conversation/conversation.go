@@ -23,12 +23,13 @@ import (
 	"callgate/internal/agent/surface"
 	"callgate/internal/app"
 	"callgate/internal/conversation/history"
-	"callgate/internal/conversation/prompt"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/kernel/session"
+	"callgate/internal/kernel/toolview"
 	"callgate/internal/provider/offline"
+	"callgate/internal/resulttext"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -38,8 +39,10 @@ type Conversation struct {
 	session   *session.Session
 	agent     app.Agent
 	model     modelset.Info
-	described *app.Model // the model as the app file describes it; nil: it does not
+	described *app.Model             // the model as the app file describes it; nil: it does not
+	surface   toolview.SurfaceConfig // how its model is shown the tools
 	plan      *surface.Plan
+	names     resulttext.Names // by which its model calls tools
 	log       *history.Log
 	loop      *agent.Loop
 	prompt    *prompter
@@ -63,8 +66,14 @@ func (c *Conversation) Model() modelset.Info { return c.model }
 // Plan returns the tools as the model is shown them.
 func (c *Conversation) Plan() *surface.Plan { return c.plan }
 
-// Prompt returns what the model is told first, as it is now.
-func (c *Conversation) Prompt() prompt.Prompt { return c.prompt.build() }
+// offered returns the tools that the model is shown.
+func (c *Conversation) offered() []llm.ToolDef {
+	var defs []llm.ToolDef
+	for _, e := range c.plan.Shown {
+		defs = append(defs, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
+	}
+	return defs
+}
 
 // Known reports whether a name is a tool's: see modelset.Tools.
 func (c *Conversation) Known(name string) bool { return c.session.View().Known(name) }
@@ -91,6 +100,7 @@ type Watch struct {
 // Send has the agent answer a message. It returns when the turn has ended, and
 // how.
 func (c *Conversation) Send(ctx context.Context, message llm.Message, w Watch) (history.End, error) {
+	w = c.turn.onFirstEvent(w)
 	return c.run(ctx, w, func(ctx context.Context) (history.End, error) {
 		return c.loop.Turn(ctx, message, w.Observer)
 	})
@@ -99,6 +109,7 @@ func (c *Conversation) Send(ctx context.Context, message llm.Message, w Watch) (
 // Resume goes on with a turn that was interrupted.
 func (c *Conversation) Resume(ctx context.Context, w Watch) (history.End, error) {
 	return c.run(ctx, w, func(ctx context.Context) (history.End, error) {
+		c.turn.written.give()
 		return c.loop.Resume(ctx, w.Observer)
 	})
 }
@@ -108,7 +119,7 @@ func (c *Conversation) Resume(ctx context.Context, w Watch) (history.End, error)
 func (c *Conversation) Compact(ctx context.Context) (*history.Compaction, error) {
 	var done *history.Compaction
 	_, err := c.run(ctx, Watch{}, func(ctx context.Context) (history.End, error) {
-		made, err := c.fitter.requested(ctx, c.prompt.build().Text())
+		made, err := c.fitter.requested(ctx, c.prompt.system())
 		if made == nil || err != nil {
 			return history.End{}, err
 		}
@@ -172,6 +183,7 @@ type turn struct {
 	cancel   context.CancelCauseFunc // nil: none
 	stopping func() error            // why it is being stopped; nil: it is not
 	asked    func(approval.Request)
+	written  *signal       // given when its message is in the history
 	ended    chan struct{} // closed when it has ended
 }
 
@@ -181,15 +193,16 @@ func (t *turn) begin(ctx context.Context, cancel context.CancelCauseFunc, asked 
 	if t.cancel != nil {
 		return false
 	}
-	t.cancel, t.stopping, t.asked, t.ended = cancel, ctx.Err, asked, make(chan struct{})
+	t.cancel, t.stopping, t.asked, t.written, t.ended = cancel, ctx.Err, asked, newSignal(), make(chan struct{})
 	return true
 }
 
 func (t *turn) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.written.give()
 	close(t.ended)
-	t.cancel, t.stopping, t.asked = nil, nil, nil
+	t.cancel, t.stopping, t.asked, t.written = nil, nil, nil, nil
 }
 
 func (t *turn) running() bool {
@@ -276,11 +289,8 @@ func (c calls) CallOutcome(ctx context.Context, id string) (*tool.Result, bool, 
 // loopConfig is the loop's configuration, without its log.
 func (c *Conversation) loopConfig(model *agent.ModelConfig) (agent.Config, error) {
 	cfg := agent.Config{
-		Model: model, Tools: calls{c.session},
-		System: func() string { return c.prompt.build().Text() },
-	}
-	for _, e := range c.plan.Shown {
-		cfg.ToolDefs = append(cfg.ToolDefs, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
+		Model: model, Tools: calls{c.session}, ToolDefs: c.offered(), Names: c.names,
+		System: c.prompt.system, Notes: c.prompt.notes,
 	}
 	a := c.session.App()
 	if a == nil {

@@ -39,10 +39,11 @@ tools:
 	return own, other, folder
 }
 
-// readings are answers that read a file, one after the other, and an end.
+// readings are answers that read a file, each from a line further on, and an end.
 func readings(n int) (lines []kerneltest.Answer) {
 	for i := range n {
-		lines = append(lines, kerneltest.Answer{Text: fmt.Sprint("step ", i), Calls: []string{`filesystem__read {"path":"big.txt"}`}})
+		call := fmt.Sprintf(`filesystem__read {"path":"big.txt","offset":%d}`, i+1)
+		lines = append(lines, kerneltest.Answer{Text: fmt.Sprint("step ", i), Calls: []string{call}})
 	}
 	return append(lines, kerneltest.Answer{Text: "done"})
 }

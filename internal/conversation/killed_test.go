@@ -66,6 +66,9 @@ func playDoomed(state string) {
 		panic(err)
 	}
 	fmt.Println(talk.ID())
+	if words := os.Getenv("CALLGATE_TEST_QUEUE"); words != "" {
+		go queueWhenItRuns(ctx, talk, words)
+	}
 	asked := func(approval.Request) { fmt.Println("hanging") }
 	_, _ = talk.Send(ctx, llm.TextMessage(llm.User, "leave marks"), conversation.Watch{Asked: asked})
 	if job := os.Getenv("CALLGATE_TEST_JOB"); job != "" {

@@ -5,11 +5,13 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"callgate/internal/agent"
 	"callgate/internal/app"
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/permission"
 	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modelset"
@@ -42,11 +44,17 @@ type Options struct {
 	Modules   *modules.Set
 	Consents  *consent.Consents
 	Approvals Approvals
-	Store     history.Store
-	Deleter   history.Deleter
-	Tasks     task.Store
-	Runner    Runner
-	User      string
+	// Permissions are those of the sessions; nil: only the rules count.
+	Permissions *permission.Table
+	Store       history.Store
+	Deleter     history.Deleter
+	Tasks       task.Store
+	Runner      Runner
+	User        string
+
+	Instructions string              // the user's own file of instructions; "": none
+	Scrub        func(string) string // takes secrets out of a text; may be nil
+	Now          func() time.Time    // may be nil
 }
 
 // Manager holds the conversations of a kernel. Make one with NewManager.
@@ -187,19 +195,20 @@ func (m *Manager) openModel(c *Conversation, loaded *apps.Loaded, spec Spec) (*a
 		if c.described != nil {
 			c.model.Window = c.described.Window
 		}
+		c.useWindow(loaded.App)
 		return &agent.ModelConfig{Model: spec.Model}, nil
 	}
 	model, info, err := m.Models.Open(c.described, c)
 	c.model = info
+	c.useWindow(loaded.App)
 	return model, err
 }
 
 // equip gives a conversation its surface, its loop and its history.
 func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.ModelConfig, log *history.Log) (err error) {
-	if c.plan, err = c.session.View().Surface(ctx, surfaceConfig(c.model.Window)); err != nil {
+	if err := m.present(ctx, c); err != nil {
 		return err
 	}
-	c.prompt = &prompter{conversation: c, modules: m.Modules}
 	cfg, err := c.loopConfig(model)
 	if err != nil {
 		return err
@@ -218,7 +227,7 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 		}
 	}
 	c.tasks = startedTasks{parent: c.ID(), log: c.log, app: c.session.App(), store: m.Tasks, runner: m.Runner}
-	cfg.Log, cfg.Tasks = c.log, &c.tasks
+	cfg.Log, cfg.Tasks = c.log, newNotices(&c.tasks, m.Permissions)
 	c.loop = agent.New(cfg)
 	return nil
 }
@@ -359,39 +368,4 @@ func laneModel(a app.Agent, lane string) *app.Model {
 		return m
 	}
 	return a.Model
-}
-
-// keyedMutex is a mutex for each key. The zero value is ready.
-type keyedMutex struct {
-	mu   sync.Mutex
-	held map[string]*keyedEntry
-}
-
-type keyedEntry struct {
-	sync.Mutex
-	users int
-}
-
-// lock locks a key and returns the function that unlocks it.
-func (k *keyedMutex) lock(key string) (unlock func()) {
-	k.mu.Lock()
-	if k.held == nil {
-		k.held = map[string]*keyedEntry{}
-	}
-	e := k.held[key]
-	if e == nil {
-		e = &keyedEntry{}
-		k.held[key] = e
-	}
-	e.users++
-	k.mu.Unlock()
-	e.Lock()
-	return func() {
-		e.Unlock()
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if e.users--; e.users == 0 {
-			delete(k.held, key)
-		}
-	}
 }

@@ -159,6 +159,7 @@ func (m *Manager) openTask(ctx context.Context, t task.Task) (*Conversation, err
 	case tool.KindOf(err) != tool.NotFound:
 		return nil, err
 	}
+	m.Permissions.Inherit(t.ID, t.Parent)
 	return m.Open(ctx, spec)
 }
 

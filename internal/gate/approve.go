@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/binding"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/rulefiles"
 	"callgate/internal/journal"
@@ -16,13 +16,9 @@ import (
 )
 
 // needsHuman reports whether a human has to approve the call. A call that changes
-// rules, or that a deny rule may be about, is approved by itself, never by an
-// approve-always or a grant.
-func (g *Gate) needsHuman(c *callState) bool {
-	if len(c.ruleFiles) > 0 || c.decision.IsDenyInDoubt() {
-		return true
-	}
-	return c.decision.Verdict == policy.Approve && !g.Approvals.IsAlwaysApproved(c.call.Principal.Session, c.tool.ID)
+// rules is approved by itself, whatever is granted.
+func (c *callState) needsHuman() bool {
+	return len(c.ruleFiles) > 0 || c.decision.Verdict == policy.Approve
 }
 
 // protectRules refuses a call that changes rules where no human can be asked: the
@@ -82,21 +78,7 @@ func (g *Gate) awaitAnswer(ctx context.Context, c *callState) error {
 	if c.request.State == approval.Approved {
 		return nil
 	}
-	return refusedError(c.request, c.tool.ID.Dotted())
-}
-
-// refusedError is what the asker of a call is told that no human approved.
-func refusedError(r *approval.Request, name string) *tool.Error {
-	const op = "gate.awaitApproval"
-	if r.State == approval.Expired {
-		return tool.Errorf(op, tool.Denied, "nobody approved %s within %s", name, r.Deadline.Sub(r.AskedAt)).
-			WithHint("ask the user, then try again")
-	}
-	e := tool.Errorf(op, tool.Denied, "a human refused %s", name)
-	if quoted := approval.FenceFeedback(r.Answer.Feedback); quoted != "" {
-		return e.WithHint("they said: %s", quoted)
-	}
-	return e
+	return c.request.RefusedError()
 }
 
 // bindApproved binds an approved call again and returns the claims that the
@@ -128,7 +110,8 @@ func (g *Gate) askAgain(ctx context.Context, c *callState, shown []tool.Claim) e
 	}
 	next := g.newRequest(c)
 	next.Asker = c.request.Asker
-	next.Reason = fmt.Sprintf("%s was approved, and since then %s", c.tool.ID.Dotted(), describeChange(shown, c.claims))
+	changed := binding.Difference(shown, c.claims)
+	next.Reason = fmt.Sprintf("%s was approved, and since then %s", c.tool.ID.Dotted(), changed)
 	if len(c.ruleFiles) > 0 {
 		next.Reason = rulefiles.Reason(c.ruleFiles) + "; " + next.Reason
 	}
@@ -163,27 +146,8 @@ func checkBinding(ctx context.Context, c *callState) error {
 func changedError(c *callState, shown []tool.Claim, when string) error {
 	const text = "%s was not run: %s, %s"
 	name := c.tool.ID.Dotted()
-	return tool.Errorf("gate.awaitApproval", tool.Conflict, text, name, describeChange(shown, c.claims), when).
+	return tool.Errorf("gate.awaitApproval", tool.Conflict, text, name, binding.Difference(shown, c.claims), when).
 		WithHint("a link or a folder on its way is being replaced; find out by what, then try again")
-}
-
-// describeChange says in which resources two bindings of one call differ.
-func describeChange(before, now []tool.Claim) string {
-	return "what it touches changed from " + listMissing(before, now) + " to " + listMissing(now, before)
-}
-
-// listMissing names the claims of a list that another list lacks.
-func listMissing(list, other []tool.Claim) string {
-	var names []string
-	for _, claim := range list {
-		if !slices.Contains(other, claim) {
-			names = append(names, strings.TrimPrefix(claim.Resource, "file:"))
-		}
-	}
-	if len(names) == 0 {
-		return "nothing"
-	}
-	return tool.TruncateTo(strings.Join(names, ", "), 200)
 }
 
 // askHuman asks, and waits for the answer unless the caller will not.
@@ -192,9 +156,11 @@ func (g *Gate) askHuman(ctx context.Context, c *callState) error {
 	if !c.how.noWait {
 		g.Approvals.Reserve(id) // the one who waits runs it
 	}
+	defer g.Permissions.Await(c.call.Principal.Session, id, g.permissionCall(ctx, c))()
 	if err := g.Approvals.Submit(ctx, *c.request); err != nil {
 		return err
 	}
+	g.Permissions.Settle(ctx) // they may have changed since they were looked at
 	if asked := c.caller.observer.Asked; asked != nil {
 		asked(*c.request)
 	}

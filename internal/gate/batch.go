@@ -190,7 +190,7 @@ func (g *Gate) rebind(ctx context.Context, c *callState) error {
 	if err := bindEffects(ctx, c); err != nil {
 		return err
 	}
-	if g.needsHuman(c) {
+	if c.needsHuman() {
 		return changedError(c, before, "by an earlier call of the same answer, and a human must be asked about that")
 	}
 	if c.isSingleRecord() || slices.Equal(before, c.claims) {

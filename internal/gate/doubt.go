@@ -108,7 +108,7 @@ func (g *Gate) checkRetry(_ context.Context, c *callState) error {
 		return tool.Errorf(op, tool.Denied, "%s does not say that twice is once", c.tool.ID.Dotted())
 	case !slices.Equal(c.claims, plan.claims):
 		return tool.Errorf(op, tool.Conflict, "it would touch something else now")
-	case c.decision.Verdict != policy.Allow || g.needsHuman(c):
+	case c.decision.Verdict != policy.Allow || c.needsHuman():
 		return tool.Errorf(op, tool.Denied, "a human would have to approve it")
 	}
 	return nil

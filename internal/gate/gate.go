@@ -17,8 +17,8 @@
 //   - What a human approved is what runs: an approved call is bound again, and
 //     asked again if it would touch something else.
 //   - A call that changes the rules of agents is approved by itself, whatever is
-//     granted. A yes that lasts turns approve into allow and nothing else: see
-//     internal/gate/lasting.
+//     granted. A yes that lasts, for good or for a session, turns approve into allow
+//     and nothing else: see internal/gate/lasting and internal/gate/permission.
 //   - Calls of one answer that touch the same thing happen in the model's order: see
 //     [Gate.CallAll] and internal/gate/order.
 //   - Every call that begins ends: the ended record is written whatever was
@@ -40,6 +40,7 @@ import (
 	"callgate/internal/gate/lock"
 	"callgate/internal/gate/notice"
 	"callgate/internal/gate/order"
+	"callgate/internal/gate/permission"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/redaction"
 	"callgate/internal/gate/schema"
@@ -62,6 +63,8 @@ type Config struct {
 	Lasting   *lasting.Store // a human's yes that lasts; nil: none does
 	Output    *outputbus.Bus // receives what running calls print
 	Limits    Limits
+	// Permissions are those of the sessions; nil: only the rules count.
+	Permissions *permission.Table
 	// Unfinished names files that a handler has not completed; nil: handlers do.
 	Unfinished func(folder string) (name string)
 }
@@ -155,14 +158,15 @@ func New(c Config) *Gate {
 		lent: &g.lent, records: &g.records, unfinished: c.Unfinished,
 	}
 	before := []step{
-		g.resolve,      // dotted, wire, short and misspelt names → one tool, or did-you-mean
-		authorize,      // deny · approve · allow; hidden tools do not exist
-		g.checkArgs,    // coerce what is safe, validate the rest
-		g.bindInTurn,   // effects from arguments, paths canonical before they become lock names
-		authorizeCall,  // the rules about arguments, for those of this call
-		protectRules,   // a change of the rules needs a human, whatever is granted
-		g.applyLasting, // a human's yes that lasts: approve becomes allow
-		g.checkRetry,   // a call in the place of one in doubt touches the same, and needs no human
+		g.resolve,          // dotted, wire, short and misspelt names → one tool, or did-you-mean
+		authorize,          // deny · approve · allow; hidden tools do not exist
+		g.checkArgs,        // coerce what is safe, validate the rest
+		g.bindInTurn,       // effects from arguments, paths canonical before they become lock names
+		authorizeCall,      // the rules about arguments, for those of this call
+		protectRules,       // a change of the rules needs a human, whatever is granted
+		g.applyPermissions, // the session's mode, and what is allowed there
+		g.applyLasting,     // a human's yes that lasts: approve becomes allow
+		g.checkRetry,       // a call in the place of one in doubt touches the same, and needs no human
 		g.rateLimit,
 		g.recordAsked, // journal: asked, with the verdict so far
 	}

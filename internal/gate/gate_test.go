@@ -17,6 +17,7 @@ import (
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/lock"
+	"callgate/internal/gate/permission"
 	"callgate/internal/gate/policy"
 	"callgate/internal/journal"
 	"callgate/internal/registry"
@@ -62,10 +63,19 @@ func openIn(t testing.TB, state string, limits gate.Limits) *harness {
 	queue := approval.New(db.Approvals(), approval.Options{
 		Key: humanKey, Kernel: os.Getpid(),
 	})
+	permissions := permission.NewTable(func(context.Context, permission.Decided) {})
 	h.Gate = gate.New(gate.Config{
-		Tools: h.tools, Journal: j, Locks: gate.LocalLocks(h.locks), Rates: &policy.Limiter{}, Approvals: queue, Artifacts: artifacts, Secrets: vault, Limits: limits,
+		Permissions: permissions,
+		Tools:       h.tools, Journal: j, Locks: gate.LocalLocks(h.locks), Rates: &policy.Limiter{}, Approvals: queue, Artifacts: artifacts, Secrets: vault, Limits: limits,
 	})
-	queue.SetHooks(approval.Hooks{Settled: h.RecordAnswer, CheckEdit: h.CheckEdit})
+	queue.SetHooks(approval.Hooks{
+		Settled: h.RecordAnswer, CheckEdit: h.CheckEdit,
+		Allowed: func(_ context.Context, r approval.Request) {
+			if e, offered, err := permission.FromAnswer(r); err == nil && offered {
+				permissions.Allow(r.Call.Principal.Session, e)
+			}
+		},
+	})
 	workspace, err := filepath.EvalSymlinks(t.TempDir())
 	ok(t, err)
 	root, err := os.OpenRoot(workspace)
@@ -374,7 +384,8 @@ func TestLargeThingsBecomeArtifacts(t *testing.T) {
 	})
 	r := h.call(t, "t.long", `{"x":"`+long+`"}`)
 	if r.Status != tool.Success || len(r.Content) != 1 || len(r.Content[0].Text) > 1100 || !strings.HasPrefix(r.Content[0].Text, "0123") ||
-		!strings.HasSuffix(r.Content[0].Text, "789") {
+		!strings.HasSuffix(r.Content[0].Text, "789…") || r.Cut == nil || *r.Cut != (tool.Cut{
+		Unit: "bytes", Last: 1000, Total: 10_000, Tool: "artifact.read", Next: "ref=" + r.Call}) {
 		t.Fatalf("result %+v", r)
 	}
 	whole, err := h.Artifacts.Get(t.Context(), r.ArtifactRef)
@@ -597,9 +608,12 @@ func TestApprovalDecidesACall(t *testing.T) {
 			t.Errorf("%+v: story %q", c.answer, got)
 		}
 	}
-	// The last answer was for the rest of the session.
-	if r := h.call(t, "t.risky", `{"n":9}`); r.Status != tool.Success {
-		t.Errorf("after approve-always: %q", r.Summary)
+	// The last answer was for the rest of the session: for what was shown, no other call.
+	for args, want := range map[string]tool.Status{`{"n":1}`: tool.Success, `{"n":9}`: tool.Waiting} {
+		r := h.Call(t.Context(), h.caller(), gate.CallRequest{Name: "t.risky", Args: json.RawMessage(args), NoWait: true})
+		if r.Status != want {
+			t.Errorf("after a yes for the session, %s: %s %q, want %s", args, r.Status, r.Summary, want)
+		}
 	}
 	h.id.Principal.Session = "s2"
 	waiting := h.Call(t.Context(), h.caller(), gate.CallRequest{Name: "t.risky", Args: json.RawMessage(`{"n":"5"}`), NoWait: true})

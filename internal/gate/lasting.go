@@ -6,6 +6,7 @@ import (
 
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/lasting"
+	"callgate/internal/gate/permission"
 	"callgate/internal/gate/policy"
 	"callgate/internal/registry"
 	"callgate/tool"
@@ -14,7 +15,7 @@ import (
 // applyLasting lets a call run that a human said yes to for good. It is bound once
 // more when it holds its locks: the yes is about what it touches.
 func (g *Gate) applyLasting(ctx context.Context, c *callState) error {
-	if c.request != nil || !g.mayLast(c) || g.Lasting.Empty() {
+	if c.request != nil || g.Lasting == nil || !c.mayLast() || g.Lasting.Empty() {
 		return nil
 	}
 	call, err := g.lastingCall(ctx, c)
@@ -29,6 +30,32 @@ func (g *Gate) applyLasting(ctx context.Context, c *callState) error {
 	return nil
 }
 
+// applyPermissions has the permission mode of the session, and what is allowed there,
+// decide: see internal/gate/permission. It runs after the rules and before lasting grants.
+func (g *Gate) applyPermissions(ctx context.Context, c *callState) error {
+	session := c.call.Principal.Session
+	if c.request != nil || c.call.Principal.Daemon || !g.Permissions.Any(session) {
+		return nil
+	}
+	switch d := g.Permissions.Decide(session, g.permissionCall(ctx, c)); d.Verdict {
+	case permission.Refuse:
+		return permission.PlanError(c.tool.ID.Dotted())
+	case permission.Allow:
+		c.decision = policy.Decision{Verdict: policy.Allow, Rule: d.Rule, Reason: d.Reason}
+		c.byArguments = true
+	}
+	return nil
+}
+
+// permissionCall is a call as the permissions of its session see it.
+func (g *Gate) permissionCall(ctx context.Context, c *callState) *permission.Call {
+	p := &permission.Call{Tool: c.tool, Claims: c.claims, MayAllow: c.mayLast() && !c.decision.IsDenyInDoubt()}
+	if call, err := g.lastingCall(ctx, c); err == nil {
+		p.Match = call
+	}
+	return p
+}
+
 // checkLasting refuses a call whose lasting grants were revoked, or ended, while it
 // waited for its locks.
 func (g *Gate) checkLasting(_ context.Context, c *callState) error {
@@ -40,18 +67,23 @@ func (g *Gate) checkLasting(_ context.Context, c *callState) error {
 }
 
 // mayLast reports whether a yes to the call may last: see internal/gate/lasting.
-func (g *Gate) mayLast(c *callState) bool {
-	return g.Lasting != nil && c.decision.Verdict == policy.Approve && len(c.ruleFiles) == 0 &&
-		!c.tool.Runtime.AskFirst
+func (c *callState) mayLast() bool {
+	return c.decision.Verdict == policy.Approve && len(c.ruleFiles) == 0 && !c.tool.Runtime.AskFirst
 }
 
-// offerLasting adds to a request how its yes may last.
+// offerLasting adds to a request how its yes may last: for good, and for the session.
 func (g *Gate) offerLasting(c *callState, r *approval.Request) {
-	if !g.mayLast(c) {
+	if !c.mayLast() {
 		return
 	}
-	if call, err := g.lastingCall(context.Background(), c); err == nil {
-		r.ToolApp, r.Choices = call.AppFile, lasting.Choices(call)
+	call := g.permissionCall(context.Background(), c)
+	if call.Match == nil {
+		return
+	}
+	choices := lasting.Choices(call.Match)
+	r.ToolApp, r.Session = call.Match.AppFile, permission.Offer(call, choices)
+	if g.Lasting != nil {
+		r.Choices = choices
 	}
 }
 

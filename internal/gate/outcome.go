@@ -63,7 +63,7 @@ func (g *Gate) Outcome(ctx context.Context, call string) (Outcome, *tool.Result,
 			return Pending, nil, err
 		case request.State == approval.Denied || request.State == approval.Expired:
 			// The answer is on disk before the end that follows from it.
-			return Ended, failureResult(call, refusedError(&request, request.Call.Tool.Dotted())), nil
+			return Ended, failureResult(call, request.RefusedError()), nil
 		default:
 			return Pending, nil, nil
 		}

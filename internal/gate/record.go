@@ -23,7 +23,7 @@ func (g *Gate) recordAsked(ctx context.Context, c *callState) error {
 	case c.request != nil: // it was recorded when the human was first asked
 		c.stage = recordedAsked
 		return nil
-	case g.needsHuman(c):
+	case c.needsHuman():
 		c.request = g.newRequest(c)
 		if _, err := g.Journal.Commit(ctx, g.records.ask(c, journal.Wait, c.decision.Reason)); err != nil {
 			return err
@@ -175,6 +175,7 @@ func (w *recorder) endSection(c *callState) *journal.End {
 		Status: c.result.Status, Summary: w.secrets.ScrubText(c.result.Summary).Truncate(500),
 		Warnings: c.result.Warnings, ArtifactRef: c.result.ArtifactRef, Took: time.Since(c.start),
 	}
+	end.Readable = end.ArtifactRef != "" && len(c.result.Content)+len(c.result.Data) > 0
 	if c.result.Error != nil {
 		end.Error = c.result.Error.Kind
 	}

@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 
+	"callgate/internal/gate/argname"
 	"callgate/internal/gate/binding"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/schema"
@@ -17,6 +18,9 @@ func (g *Gate) resolve(ctx context.Context, c *callState) error {
 	}
 	c.view = snap.View(c.caller.place.Scope)
 	t, err := c.view.Resolve(c.call.Name, c.caller.Sees)
+	if tool.KindOf(err) == tool.Ambiguous {
+		t, err = argname.Choose(c.view.Candidates(c.call.Name, c.caller.Sees), g.schemas.Get, c.call.Args, err)
+	}
 	if tool.KindOf(err) == tool.NotFound {
 		if denied, ok := c.view.Denied(c.call.Name, c.caller.denies); ok {
 			t, err = denied, nil // authorize refuses it, with the reason
@@ -58,7 +62,7 @@ func (g *Gate) checkArgs(_ context.Context, c *callState) error {
 	if c.tool.Runtime.Risk.Level() >= tool.High.Level() {
 		mode = schema.Strict
 	}
-	checked, err := c.schema.Check(c.call.Args, mode)
+	checked, err := argname.Check(c.schema, c.tool, c.call.Args, mode)
 	if err != nil {
 		return err
 	}

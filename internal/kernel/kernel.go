@@ -14,6 +14,7 @@ import (
 	"callgate/internal/artifact"
 	"callgate/internal/control"
 	"callgate/internal/conversation"
+	"callgate/internal/conversation/instructions"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/lasting"
@@ -28,7 +29,9 @@ import (
 	"callgate/internal/kernel/grants"
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/kernel/modules"
+	"callgate/internal/kernel/permissions"
 	"callgate/internal/kernel/recovery"
+	"callgate/internal/kernel/results"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/tasks"
@@ -59,6 +62,7 @@ type Kernel struct {
 	Clients       *clients.Table
 	Secrets       *Secrets
 	Grants        *grants.Grants
+	Permissions   *permissions.Permissions
 	Tokens        *Tokens
 	Apps          *apps.Loader
 
@@ -168,10 +172,13 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 	if err != nil {
 		return err
 	}
+	k.Permissions = permissions.New(permissions.Options{
+		Approvals: k.Approvals, Journal: k.Journal, Secrets: k.vault, User: k.user,
+	})
 	k.gate = gate.New(gate.Config{
 		Tools: k.Tools, Journal: k.Journal, Locks: gate.LocalLocks(k.Locks), Rates: &policy.Limiter{},
 		Approvals: k.Approvals, Artifacts: k.Artifacts, Secrets: k.vault, Output: k.Output, Limits: cfg.Limits,
-		Lasting: k.Grants.Store, Unfinished: k.unfinished.Name,
+		Lasting: k.Grants.Store, Permissions: k.Permissions.Table, Unfinished: k.unfinished.Name,
 	})
 	return nil
 }
@@ -208,7 +215,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	})
 	k.indexes = toolview.NewIndexes(k.Tools, k.state.Vectors(), k.vault.Expand)
 	k.Sessions = session.NewTable(func(id string) {
-		k.Approvals.EndSession(id)
+		k.Permissions.End(id)
 		k.modules.EndSession(id)
 	})
 	k.builder = &session.Builder{
@@ -218,8 +225,9 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	}
 	k.Conversations = conversation.NewManager(conversation.Options{
 		Apps: k.Apps, Sessions: k.builder, Models: k.models, Modules: k.modules, Consents: k.consents,
-		Approvals: k.Approvals, User: k.user, Tasks: k.database.Stores().Tasks, Runner: k.tasks,
+		Approvals: k.Approvals, Permissions: k.Permissions.Table, User: k.user, Runner: k.tasks,
 		Deleter: k.database.Stores().Deleter, Store: conversation.Scrubbed(k.database.Stores().Conversations, k.vault),
+		Tasks: k.database.Stores().Tasks, Instructions: instructions.UserFile(userFile), Scrub: k.vault.ScrubString,
 	})
 	return nil
 }
@@ -232,6 +240,9 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 	agents := []*tool.Tool{
 		control.SkillTool(k.findSkill),
 		control.TaskTool(k.Conversations.StartTask, k.Conversations.Task),
+		control.ArtifactTool((&results.Reader{
+			Journal: k.Journal, Artifacts: k.Artifacts, Secrets: k.vault, Sessions: k.Sessions,
+		}).Read),
 	}
 	if err := k.Register("agents", agents...); err != nil {
 		return err
@@ -247,7 +258,7 @@ func (k *Kernel) recover(ctx context.Context, cfg Config) error {
 	}
 	k.Approvals.SetHooks(approval.Hooks{
 		CheckEdit: k.gate.CheckEdit, Settled: k.gate.RecordAnswer, Orphaned: k.recovery.Finish,
-		NewGrant: lasting.NewID, Remember: k.Grants.Remember,
+		NewGrant: lasting.NewID, Remember: k.Grants.Remember, Allowed: k.Permissions.Allowed,
 	})
 	if reason := k.Journal.Held(); reason != nil {
 		k.opened()

@@ -22,6 +22,7 @@ type Approval struct {
 	Asker     Requester       `json:"asker,omitzero"`
 	ToolApp   string          `json:"tool_app,omitempty"` // the app file that brings the tool; empty: the kernel has it
 	Choices   []Choice        `json:"choices,omitempty"`  // how the yes may last; none: only this once
+	Session   *Choice         `json:"session,omitempty"`  // what a yes for the session covers; nil: no more than this
 	Answer    *ApprovalAnswer `json:"answer,omitempty"`
 }
 
@@ -53,7 +54,7 @@ type ApprovalAnswer struct {
 	Approve  bool            `json:"approve"`
 	Args     json.RawMessage `json:"args,omitempty"`     // the arguments as edited
 	Claims   []tool.Claim    `json:"claims,omitempty"`   // what the edited call touches
-	Always   bool            `json:"always,omitempty"`   // for this tool, for the rest of the session
+	Always   bool            `json:"always,omitempty"`   // what Session says, for the rest of the session
 	Remember *Remember       `json:"remember,omitempty"` // the yes lasts
 	Feedback string          `json:"feedback,omitempty"` // for the model, as quoted text
 	By       string          `json:"by"`
@@ -64,7 +65,7 @@ type ApprovalAnswer struct {
 type Answer struct {
 	Approve  bool            `json:"approve"`
 	Args     json.RawMessage `json:"args,omitempty"`
-	Always   bool            `json:"always,omitempty"`
+	Always   bool            `json:"always,omitempty"` // what Session says too, for the rest of the session
 	Remember *Remember       `json:"remember,omitempty"`
 	Feedback string          `json:"feedback,omitempty"`
 	By       string          `json:"by,omitempty"`

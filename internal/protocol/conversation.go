@@ -16,10 +16,14 @@ const (
 	RouteDeleteConversation = "DELETE /v1/conversations/{id}"
 	RouteSendMessage        = "POST /v1/conversations/{id}/messages" // a stream of turn events, one a line
 	RouteResumeTurn         = "POST /v1/conversations/{id}/resume"   // likewise
+	RouteQueueMessage       = "POST /v1/conversations/{id}/queue"    // a QueuedMessage, or null: no turn runs
+	RouteUnqueueMessage     = "DELETE /v1/conversations/{id}/queue"  // the last QueuedMessage, or null
 	RouteCancelTurn         = "POST /v1/conversations/{id}/cancel"
 	RouteCompact            = "POST /v1/conversations/{id}/compact" // a Compaction, or null
 	RoutePrompt             = "GET /v1/conversations/{id}/prompt"
 	RouteEvents             = "GET /v1/conversations/{id}/events"
+	RoutePermissions        = "GET /v1/conversations/{id}/permissions"
+	RouteSetPermissions     = "POST /v1/conversations/{id}/permissions"
 )
 
 // OpenConversation asks for a conversation with an agent, or for an earlier one.
@@ -43,6 +47,11 @@ type Conversation struct {
 	OneShot  bool             `json:"one_shot,omitempty"` // the app wants one turn
 	Info     ConversationInfo `json:"info"`
 	Skills   []Skill          `json:"skills,omitempty"`
+	// Queued is what the user said during a turn that was interrupted, and the model
+	// was not told: the turn takes it when it goes on.
+	Queued []QueuedMessage `json:"queued,omitempty"`
+	// Permissions are what it may do without asking, beside what the rules say.
+	Permissions Permissions `json:"permissions"`
 }
 
 // ConversationInfo is a conversation as a list shows it.
@@ -72,6 +81,15 @@ type Skill struct {
 
 // SendMessage is a message of the user.
 type SendMessage struct {
+	Text   string      `json:"text"`
+	Images []llm.Image `json:"images,omitempty"` // after the text
+}
+
+// QueuedMessage is what the user says while a turn runs. The turn takes it before its
+// next request to the model, and says so with a user event of the history whose
+// Queued is its ID; or it comes back with the end of the turn.
+type QueuedMessage struct {
+	ID   int64  `json:"id"`
 	Text string `json:"text"`
 }
 
@@ -99,6 +117,9 @@ type CallEnd struct {
 type TurnEnd struct {
 	HistoryEnd
 	Info ConversationInfo `json:"info"`
+	// Returned is what the user said during the turn and the model was not told, oldest
+	// first. It waits no longer: a client gives it back to the user.
+	Returned []QueuedMessage `json:"returned,omitempty"`
 }
 
 // History is a conversation and what happened in it.
@@ -109,17 +130,28 @@ type History struct {
 
 // HistoryEvent is one thing that happened in a conversation.
 type HistoryEvent struct {
-	Seq        int64          `json:"seq"` // 1, 2, 3 … within its conversation
-	At         time.Time      `json:"at"`
-	Type       EventType      `json:"type"`
-	Message    *llm.Message   `json:"message,omitempty"`
-	Task       string         `json:"task,omitempty"` // of a note: the task whose end it tells
-	Usage      *llm.Usage     `json:"usage,omitempty"`
-	Model      string         `json:"model,omitempty"`
-	Call       *AgentCall     `json:"call,omitempty"`
-	Result     *HistoryResult `json:"result,omitempty"`
-	End        *HistoryEnd    `json:"end,omitempty"`
-	Compaction *Compaction    `json:"compaction,omitempty"`
+	Seq     int64        `json:"seq"` // 1, 2, 3 … within its conversation
+	At      time.Time    `json:"at"`
+	Type    EventType    `json:"type"`
+	Message *llm.Message `json:"message,omitempty"`
+	Queued  int64        `json:"queued,omitempty"` // the ID of the queued message that it is about
+	// System, of the user's words, is the system text that requests have from now on. It
+	// is not in the events of a turn that runs.
+	System     []SystemSection   `json:"system,omitempty"`
+	Told       map[string]string `json:"told,omitempty"` // of a note: what it tells because it changed, by subject
+	Task       string            `json:"task,omitempty"` // of a note: the task whose end it tells
+	Usage      *llm.Usage        `json:"usage,omitempty"`
+	Model      string            `json:"model,omitempty"`
+	Call       *AgentCall        `json:"call,omitempty"`
+	Result     *HistoryResult    `json:"result,omitempty"`
+	End        *HistoryEnd       `json:"end,omitempty"`
+	Compaction *Compaction       `json:"compaction,omitempty"`
+}
+
+// SystemSection is a named part of a system text.
+type SystemSection struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
 }
 
 // EventType says what an event of a history tells.
@@ -127,7 +159,9 @@ type EventType string
 
 // The types.
 const (
-	EventUser      EventType = "user"       // Message: of the user
+	EventUser      EventType = "user"       // Message: of the user; Queued: it had waited
+	EventQueued    EventType = "queued"     // Message: of the user, while a turn ran; no model is shown it yet
+	EventReturned  EventType = "returned"   // Queued: what had waited was given back to the user
 	EventNote      EventType = "note"       // Message: of the kernel, for the model
 	EventAssistant EventType = "assistant"  // Message, Usage, Model: the model's answer
 	EventCallMade  EventType = "tool_call"  // Call: one of its calls is made now
@@ -193,13 +227,17 @@ type Shortened struct {
 	Text    string `json:"text"`    // what is shown of it
 }
 
-// Prompt is what a model is told before everything else.
+// Prompt is what a model is sent beside what is said.
 type Prompt struct {
 	Sections []PromptSection `json:"sections"`
 	Text     string          `json:"text"`
 	Tokens   int             `json:"tokens"`      // of the text, about
 	Offered  []llm.ToolDef   `json:"tools"`       // what the provider is given beside it
 	Shown    int             `json:"tool_tokens"` // about
+	// Note is what it is told beside the user's next words, because it changed.
+	Note       string `json:"note,omitempty"`
+	NoteTokens int    `json:"note_tokens,omitempty"` // about
+	Memory     string `json:"memory,omitempty"`      // what is remembered now, as a note tells it
 }
 
 // PromptSection is one part of it.

@@ -45,6 +45,7 @@ func TestWire(t *testing.T) {
 		"prompt":            protocol.Prompt{},
 		"prune":             protocol.Prune{},
 		"prune_result":      protocol.PruneResult{},
+		"queued_message":    protocol.QueuedMessage{},
 		"resolve":           protocol.ResolveDoubt{},
 		"doubt":             protocol.Doubt{},
 		"result":            tool.Result{},

@@ -3,12 +3,14 @@ package provider_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"callgate/internal/provider"
+	"callgate/internal/provider/apiclient"
 	"callgate/llm"
 )
 
@@ -90,10 +92,14 @@ func TestNotRetried(t *testing.T) {
 		{name: "a timeout", err: of(llm.Timeout), asked: 1},
 		{name: "a cancelled one", err: of(llm.Cancelled), asked: 1},
 		{name: "an error of another sort", err: errors.New("odd"), asked: 1},
-		{name: "a wait beyond the maximum", err: &llm.Error{Kind: llm.RateLimited, RetryAfter: 2 * time.Minute}, asked: 1},
+		{name: "a wait beyond the patience", err: &llm.Error{Kind: llm.RateLimited, RetryAfter: 11 * time.Minute}, asked: 1},
 		{name: "a wait beyond the deadline", err: &llm.Error{Kind: llm.RateLimited, RetryAfter: 20 * time.Second}, limit: 10 * time.Second, asked: 1},
-		{name: "a response that was shown", err: of(llm.BrokenStream), show: true, asked: 1},
-		{name: "an overload without end", err: of(llm.Overloaded), asked: 4},
+		{name: "a server that cannot be reached", err: of(llm.Unavailable), asked: 4},
+		{name: "a response that breaks off again and again", err: of(llm.BrokenStream), show: true, asked: 4},
+		{name: "a server that falls silent", err: &llm.Error{Kind: llm.Timeout, Err: apiclient.ErrIdle}, asked: 2},
+		{name: "a response that is too long", err: &llm.Error{Kind: llm.BrokenStream, Err: apiclient.ErrTooLong}, asked: 1},
+		{name: "a response that broke off for good", show: true,
+			err: &llm.Error{Kind: llm.BrokenStream, Err: of(llm.Billing)}, asked: 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -103,7 +109,7 @@ func TestNotRetried(t *testing.T) {
 					ctx, cancel = context.WithTimeout(ctx, tc.limit)
 					defer cancel()
 				}
-				f := &flaky{errs: []error{tc.err, tc.err, tc.err, tc.err, tc.err}, show: tc.show}
+				f := &flaky{errs: slices.Repeat([]error{tc.err}, 1000), show: tc.show}
 				begun := time.Now()
 				_, err := (provider.Retry{}).Wrap(f).Generate(ctx, ask, nil)
 				if !errors.Is(err, tc.err) || len(f.asked) != tc.asked {
@@ -154,4 +160,53 @@ func TestRetryOverHTTP(t *testing.T) {
 			t.Error("the repeated request differs")
 		}
 	})
+}
+
+// A provider that limits the rate is waited for as it asks, again and again, within the patience; each wait is
+// shown before it begins.
+func TestRateLimitsAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		limit := &llm.Error{Kind: llm.RateLimited, Provider: "p", Message: "slow down", RetryAfter: 32 * time.Second}
+		f := &flaky{errs: slices.Repeat([]error{limit}, 8)}
+		var waits []llm.Retry
+		begun := time.Now()
+		_, err := (provider.Retry{}).Wrap(f).Generate(t.Context(), ask, func(d llm.Delta) {
+			if d.Kind == llm.DeltaRetry {
+				waits = append(waits, *d.Retry)
+				if left := time.Until(d.Retry.At); left < 32*time.Second || left > 34*time.Second {
+					t.Errorf("it is said to wait %v", left)
+				}
+			}
+		})
+		if err != nil || len(f.asked) != 9 || time.Since(begun) < 8*32*time.Second {
+			t.Errorf("%v after %v and %d requests", err, time.Since(begun), len(f.asked))
+		}
+		if len(waits) != 8 || waits[0].Attempt != 2 || waits[7].Attempt != 9 || waits[0].Replaces ||
+			waits[0].Why != "rate limited: slow down" {
+			t.Errorf("shown %+v", waits)
+		}
+	})
+}
+
+// The patience is one for all waits of a request, and can be set.
+func TestPatienceEnds(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		patience, after, most time.Duration
+	}{
+		{0, 3 * time.Minute, 10 * time.Minute},
+		{0, 0, 10 * time.Minute}, // an overload that says nothing
+		{time.Hour, 20 * time.Minute, time.Hour},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			busy := &llm.Error{Kind: llm.Overloaded, RetryAfter: tc.after}
+			f := &flaky{errs: slices.Repeat([]error{busy}, 1000)}
+			begun := time.Now()
+			_, err := provider.Retry{Patience: tc.patience}.Wrap(f).Generate(t.Context(), ask, nil)
+			if took := time.Since(begun); !errors.Is(err, busy) || took > tc.most || took < tc.most/2 {
+				t.Errorf("%+v: %v after %v", tc, err, took)
+			}
+		})
+	}
 }

@@ -179,6 +179,10 @@ func (s *seenDeltas) watch(d llm.Delta) {
 	switch d.Kind {
 	case llm.DeltaText:
 		s.text.WriteString(d.Text)
+	case llm.DeltaRetry:
+		if d.Retry.Replaces {
+			s.text.WriteString("|")
+		}
 	case llm.DeltaArgs:
 		s.args.WriteString(d.Text)
 	}

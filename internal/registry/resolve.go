@@ -40,20 +40,29 @@ func (v *View) Resolve(name string, visible VisibleFunc) (*tool.Tool, error) {
 	if t, ok := v.resolveID(name); ok {
 		return t, nil
 	}
-	names := v.names()
-	if t, ok := names.wire[name]; ok {
+	if t, ok := v.names().wire[name]; ok {
 		return t, nil
 	}
+	switch known := v.Candidates(name, visible); len(known) {
+	case 0:
+		return nil, v.UnknownError(name, visible)
+	case 1:
+		return known[0], nil
+	default:
+		return nil, ambiguous(name, known)
+	}
+}
+
+// Candidates returns the visible tools that a name means which is not exact: those of
+// the first of steps 4 to 6 that answers.
+func (v *View) Candidates(name string, visible VisibleFunc) []*tool.Tool {
+	names := v.names()
 	for _, candidates := range [][]*tool.Tool{names.given[name], names.action[name], names.folded[fold(name)]} {
-		switch known := filter(candidates, visible); len(known) {
-		case 0:
-		case 1:
-			return known[0], nil
-		default:
-			return nil, ambiguous(name, known)
+		if known := filter(candidates, visible); len(known) > 0 {
+			return known
 		}
 	}
-	return nil, v.UnknownError(name, visible)
+	return nil
 }
 
 // Denied finds the tool that a name means among those which denied reports, in
@@ -196,7 +205,10 @@ func dottedNames(tools []*tool.Tool) []string {
 	return slices.Compact(names)
 }
 
-const maxListed = 10
+const (
+	maxListed = 10
+	maxNear   = 3 // names that are suggested in the place of an unknown one
+)
 
 func ambiguous(name string, known []*tool.Tool) error {
 	names := dottedNames(known)
@@ -210,9 +222,12 @@ func ambiguous(name string, known []*tool.Tool) error {
 // names, or the tools of the module it names, or where to look.
 func (v *View) UnknownError(name string, visible VisibleFunc) error {
 	err := tool.Errorf("registry.Resolve", tool.NotFound, "there is no tool %q", tool.Truncate(name))
-	if near := v.nearest(name, visible); len(near) > 0 {
+	suggest := func(near []string) error {
 		err.Similar = near
 		return err.WithHint("did you mean %s?", phraseList(near))
+	}
+	if near := v.nearest(name, visible); len(near) > 0 {
+		return suggest(near)
 	}
 	if i := strings.LastIndexByte(name, '.'); i > 0 {
 		if same := dottedNames(filter(v.Find(Filter{Namespace: name[:i]}), visible)); len(same) > 0 {
@@ -220,13 +235,15 @@ func (v *View) UnknownError(name string, visible VisibleFunc) error {
 			return err.WithHint("%s has %s", name[:i], phraseList(same))
 		}
 	}
+	if near := v.byWords(name, visible); len(near) > 0 {
+		return suggest(near)
+	}
 	return err.WithHint("list the tools to see which there are")
 }
 
-// nearest returns the dotted names of the visible tools whose full, short or
-// action name is within a few typing errors of name, nearest first.
+// nearest returns the dotted names of the visible tools one of whose names is within a
+// few typing errors of name, nearest first.
 func (v *View) nearest(name string, visible VisibleFunc) []string {
-	const most = 3
 	type near struct {
 		name string
 		off  int
@@ -236,18 +253,16 @@ func (v *View) nearest(name string, visible VisibleFunc) []string {
 	var found []near
 	for t := range v.All() {
 		best := allowed + 1
-		for _, form := range [...]string{t.ID.Dotted(), t.ID.Name, t.Spec.Short} {
-			if form != "" {
-				best = min(best, nearest.Distance(want, fold(form), best))
-			}
+		for _, form := range append(givenNames(t), t.ID.Dotted(), t.ID.Name) {
+			best = min(best, nearest.Distance(want, fold(form), best))
 		}
 		if best <= allowed && (visible == nil || visible(t)) {
 			found = append(found, near{t.ID.Dotted(), best})
 		}
 	}
 	slices.SortFunc(found, func(a, b near) int { return cmp.Or(cmp.Compare(a.off, b.off), cmp.Compare(a.name, b.name)) })
-	names := make([]string, 0, most)
-	for _, n := range found[:min(len(found), most)] {
+	names := make([]string, 0, maxNear)
+	for _, n := range found[:min(len(found), maxNear)] {
 		if n.off <= found[0].off+1 { // a far name beside a near one only distracts
 			names = append(names, n.name)
 		}

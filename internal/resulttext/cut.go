@@ -8,8 +8,8 @@ import (
 )
 
 // CutLine returns the line that tells of a cut: which part is shown, of how much,
-// and how to get the rest. It is "" for nil.
-func CutLine(c *tool.Cut) string {
+// and how to get the rest with the tools that the reader has. It is "" for nil.
+func CutLine(c *tool.Cut, names Names) string {
 	if c == nil {
 		return ""
 	}
@@ -33,7 +33,11 @@ func CutLine(c *tool.Cut) string {
 		shown, sep = shown+"; there are more", ": "
 	}
 	var next []string
-	if c.Next != "" {
+	switch name := names.called(c.Tool); {
+	case c.Next == "" || c.Tool != "" && name == "":
+	case c.Tool != "":
+		next = append(next, "continue with "+name+" "+c.Next)
+	default:
 		next = append(next, "continue with "+c.Next)
 	}
 	if c.Advice != "" {

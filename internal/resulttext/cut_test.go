@@ -28,7 +28,7 @@ func TestCutLine(t *testing.T) {
 		"[match 4 of 9]":                        {Unit: "matches", First: 4, Last: 4, Total: 9},
 		"[no lines of 12]":                      {Unit: "lines", First: 13, Last: 12, Total: 12},
 	} {
-		if got := resulttext.CutLine(cut); got != want {
+		if got := resulttext.CutLine(cut, nil); got != want {
 			t.Errorf("%+v: %s, want %s", cut, got, want)
 		}
 	}

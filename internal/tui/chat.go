@@ -3,14 +3,20 @@ package tui
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"callgate/internal/protocol"
+	"callgate/internal/tui/alert"
 	"callgate/internal/tui/approvals"
+	"callgate/internal/tui/composer"
+	"callgate/internal/tui/mention"
+	"callgate/internal/tui/queued"
 	"callgate/internal/tui/transcript"
+	"callgate/internal/tui/welcome"
 )
 
 // chat is the model of the whole screen. It owns the parts, gives each message
@@ -26,10 +32,15 @@ type chat struct {
 
 	view      *turnView
 	approvals *approvals.Pane
-	composer  *composer
+	composer  *composer.Composer
+	palette   palette
 	picker    *picker // nil: closed
 	status    *statusBar
 	side      sidebar
+	welcome   *transcript.Entry // nil: something was said
+	queue     queued.List
+	own       userCalls
+	alert     alert.Watch
 	screen    screen
 }
 
@@ -48,7 +59,12 @@ func newChat(ctx context.Context, o Options, conv OpenConversation) *chat {
 	c.view = &turnView{
 		script: &transcript.Transcript{}, meter: &c.status.meter, now: o.Now, post: c.post,
 	}
-	c.composer = newComposer(c.post)
+	c.composer = composer.New(ctx, composer.Options{
+		Post: c.post, Edit: o.Edit, Past: o.Past, Files: func(ctx context.Context) []string {
+			return mention.Walk(ctx, conv.About.Workspace, o.Ignored)
+		},
+	})
+	c.alert.Mode = o.Alerts
 	po := approvals.Options{By: o.By, Now: o.Now, ReadFile: o.ReadFile, Post: c.post}
 	if o.Kernel != nil {
 		po.Answer = o.Kernel.Answer
@@ -69,8 +85,13 @@ func (c *chat) setConversation(conv OpenConversation) {
 	c.side.set("")
 	c.status.meter = usageMeter{window: about.Window}
 	c.status.meter.set(about.Info)
-	c.composer.palette = newPalette(about.Skills)
+	c.palette = newPalette(about.Skills)
+	c.composer.SetCommands(c.palette.commands())
 	c.view.reset(about.Human)
+	c.welcome = nil
+	if about.Info.Turns == 0 {
+		c.welcome = c.view.script.Add(&welcome.Block{About: about, Examples: welcome.Examples(nil)}, false)
+	}
 	if len(about.AppFiles) > 0 {
 		c.view.note("app: " + strings.Join(about.AppFiles, ", "))
 	}
@@ -90,7 +111,7 @@ func (c *chat) Init() tea.Cmd { return c.load() }
 // nothing was said yet.
 func (c *chat) load() tea.Cmd {
 	if c.conv.About.Info.Turns == 0 {
-		return loadMemory(c.ctx, c.conv)
+		return tea.Batch(loadMemory(c.ctx, c.conv), c.loadExamples())
 	}
 	id := c.conv.About.ID
 	return func() tea.Msg {
@@ -115,7 +136,7 @@ func (c *chat) showHistory(m historyMsg) tea.Cmd {
 		c.view.fail(m.err)
 	}
 	for _, text := range c.view.showHistory(m.history.Log) {
-		c.composer.field.Remember(text)
+		c.composer.Remember(text)
 	}
 	if info := c.conv.About.Info; info.Last == protocol.EndInterrupted {
 		c.view.note("the last turn was interrupted: it goes on")
@@ -159,9 +180,21 @@ func (c *chat) route(msg tea.Msg) tea.Cmd {
 	case locksMsg:
 		c.view.showLocks(msg, c.approvals.Has)
 	case cancelledMsg:
-		if msg.err != nil {
+		if msg.err != nil || !msg.stopped {
 			c.view.abort(msg.turn)
 		}
+	case tea.FocusMsg:
+		c.alert.Focus(true)
+	case tea.BlurMsg:
+		c.alert.Focus(false)
+	case examplesMsg:
+		c.showExamples(msg)
+	case queuedMsg:
+		return c.queueAnswered(msg)
+	case unqueuedMsg:
+		c.unqueued(msg)
+	case userCallMsg, userTickMsg, userAskedMsg:
+		return c.userCallUpdate(msg)
 	case historyMsg:
 		return c.showHistory(msg)
 	case memoryMsg:
@@ -177,7 +210,9 @@ func (c *chat) route(msg tea.Msg) tea.Cmd {
 	case openedMsg:
 		return c.switchTo(msg)
 	default:
-		return c.approvals.Update(msg)
+		if !c.composer.Update(msg) {
+			return c.approvals.Update(msg)
+		}
 	}
 	return nil
 }
@@ -185,10 +220,13 @@ func (c *chat) route(msg tea.Msg) tea.Cmd {
 // deliver handles what a part posted.
 func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case submitMsg:
-		return c.submit(msg.text)
+	case composer.Submit:
+		return c.submit(msg)
 	case askedMsg:
-		return c.approvals.Add(msg.approval, c.composer.empty() && c.picker == nil)
+		return tea.Batch(c.approvals.Add(msg.approval, c.composer.Empty() && c.picker == nil),
+			c.callUser(msg.approval.Call.Tool.Dotted()+" waits for your answer"))
+	case takenMsg:
+		c.taken(msg)
 	case callEndedMsg:
 		c.approvals.CallEnded(msg.call.ID)
 		if usesMemory(msg.call) {
@@ -196,9 +234,10 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 		}
 	case turnEndedMsg:
 		c.conv.About.Info = msg.info
+		c.giveBack(msg.returned)
 	case turnOverMsg:
 		c.approvals.Clear()
-		return loadMemory(c.ctx, c.conv)
+		return tea.Batch(loadMemory(c.ctx, c.conv), c.turnOver(msg))
 	case pickedMsg:
 		c.picker = nil
 		if msg.id != "" {
@@ -217,13 +256,16 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 }
 
 // submit runs a command, or sends a text to the agent.
-func (c *chat) submit(text string) tea.Cmd {
-	run, ok := c.composer.palette.command(text)
+func (c *chat) submit(m composer.Submit) tea.Cmd {
+	if line, ok := strings.CutPrefix(m.Text, "!"); ok {
+		return c.runOwn(strings.TrimSpace(line))
+	}
+	run, ok := c.palette.command(m.Text)
 	switch {
 	case !ok:
-		return c.say(text)
+		return c.say(m.Shown, m.Text)
 	case run == nil:
-		c.view.bad("there is no command /" + commandWord(text) + "; /help shows them")
+		c.view.bad("there is no command /" + commandWord(m.Text) + "; /help shows them")
 		return nil
 	}
 	return run(c)
@@ -232,24 +274,37 @@ func (c *chat) submit(text string) tea.Cmd {
 // busyHint is shown when something cannot be done during a turn.
 const busyHint = "a turn is under way: esc stops it"
 
-// say sends a text to the agent and shows the turn.
-func (c *chat) say(text string) tea.Cmd {
+// say sends a text to the agent and shows the turn; while one is under way, the
+// text is queued for it. shown is the text as the user saw it.
+func (c *chat) say(shown, text string) tea.Cmd {
 	if c.view.busy() {
-		c.status.hint = busyHint
-		c.composer.field.Set(text)
-		return nil
+		return c.enqueue(shown, text)
 	}
-	c.view.script.Add(transcript.UserText(text), true)
-	conv := c.conv
+	c.hideWelcome()
+	c.view.script.Add(transcript.UserText(shown), true)
+	conv, prepare := c.conv, c.prepare(text)
 	return c.view.begin(c.ctx, func(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {
-		return conv.Send(ctx, text)
+		return func(yield func(protocol.TurnEvent, error) bool) {
+			m := prepare(ctx)
+			for _, note := range slices.Concat(m.Notes, m.Problems) {
+				if !yield(protocol.TurnEvent{Notice: note}, nil) {
+					return
+				}
+			}
+			for e, err := range conv.SendMessage(ctx, m.SendMessage) {
+				if !yield(e, err) {
+					return
+				}
+			}
+		}
 	})
 }
 
 // cancelledMsg says that the kernel was asked to stop a turn.
 type cancelledMsg struct {
-	turn *turn
-	err  error
+	turn    *turn
+	stopped bool
+	err     error
 }
 
 // interrupt stops the turn under way; the second time, it ends the chat.
@@ -257,6 +312,7 @@ func (c *chat) interrupt() tea.Cmd {
 	t := c.view.turn
 	switch {
 	case t == nil:
+		c.own.stop()
 		return nil
 	case t.stopping:
 		return tea.Quit
@@ -264,8 +320,8 @@ func (c *chat) interrupt() tea.Cmd {
 	t.stopping = true
 	id := c.conv.About.ID
 	return func() tea.Msg {
-		_, err := c.opt.Kernel.CancelTurn(c.ctx, id)
-		return cancelledMsg{t, err}
+		stopped, err := c.opt.Kernel.CancelTurn(c.ctx, id)
+		return cancelledMsg{t, stopped, err}
 	}
 }
 

@@ -88,7 +88,7 @@ func earlierConversation(last protocol.EndReason) protocol.History {
 		{Seq: 5, Type: protocol.EventCallEnded, Call: &call,
 			Result: &protocol.HistoryResult{Status: tool.Success, Summary: ".: 3 entries"}},
 		{Seq: 6, Type: protocol.EventNote, Message: words(llm.User, "a note")},
-		{Seq: 7, Type: protocol.EventCompacted, Compaction: &protocol.Compaction{}},
+		{Seq: 7, Type: protocol.EventCompacted, Compaction: &protocol.Compaction{Summary: "they met", Dropped: 2}},
 	}}
 	if last != "" {
 		h.Log = append(h.Log, protocol.HistoryEvent{Seq: 8, Type: protocol.EventTurnEnded,
@@ -121,7 +121,7 @@ func TestResumeEarlierConversation(t *testing.T) {
 			t.Error("a turn that had ended was taken up")
 		}
 		h.press("up")
-		if got := h.composer.field.Text(); got != "what is here?" {
+		if got := h.composer.Text(); got != "what is here?" {
 			t.Errorf("the last words are %q", got)
 		}
 		h.press("ctrl+c")
@@ -179,7 +179,9 @@ func TestCompact(t *testing.T) {
 		want []string
 	}{
 		{"done", &protocol.Compaction{Summary: "they said hello", Kept: 4}, nil,
-			[]string{"now stands in a summary; the last 4 messages", "the summary (1 line"}},
+			[]string{"now stands in a summary; the last 4 messages as before", "the summary (1 line"}},
+		{"nothing was left out", &protocol.Compaction{Kept: 1, Shortened: make([]protocol.Shortened, 1)}, nil,
+			[]string{"1 long result is now shown to the model in part; the last 1 message as before"}},
 		{"nothing to do", nil, nil, []string{"nothing to make shorter yet"}},
 		{"it cannot", nil, tool.Errorf("agent", tool.Failed, "the summary would not fit"),
 			[]string{"the summary would not fit"}},

@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"callgate/internal/amount"
 	"callgate/internal/protocol"
 	"callgate/internal/tui/transcript"
 )
@@ -20,7 +21,7 @@ a question: a, d, e, s or q, and enter · tab goes to it, and back`
 
 func showHelp(c *chat) tea.Cmd {
 	var b strings.Builder
-	for _, s := range c.composer.palette {
+	for _, s := range c.palette {
 		fmt.Fprintf(&b, "/%-10s %s\n", s.name, s.about)
 	}
 	c.view.note(b.String() + "\n" + keysHelp)
@@ -68,9 +69,10 @@ func showSkills(c *chat) tea.Cmd {
 
 func useSkill(c *chat, name, text string) tea.Cmd {
 	if text == "" {
-		return c.say("use the skill " + name)
+		return c.say("use the skill "+name, "use the skill "+name)
 	}
-	return c.say("use the skill " + name + ": " + text)
+	text = "use the skill " + name + ": " + text
+	return c.say(text, text)
 }
 
 func toggleMouse(c *chat) tea.Cmd {
@@ -127,7 +129,11 @@ func showCompaction(c *chat, m compactedMsg) {
 	case m.done == nil:
 		c.view.note("there is nothing to make shorter yet")
 	default:
-		c.view.note(fmt.Sprintf("%s; the last %d messages stay as they were", compactedNote, m.done.Kept))
+		note := compactionNote(m.done)
+		if m.done.Kept > 0 {
+			note += "; the last " + amount.Of(m.done.Kept, "message") + " as before"
+		}
+		c.view.note(note)
 		if m.done.Summary != "" {
 			c.view.script.Add(&transcript.Collapsible{Head: "the summary", Text: m.done.Summary}, false)
 		}

@@ -35,6 +35,12 @@ type scriptedKernel struct {
 	prompt  protocol.Prompt
 	opened  []string
 	closed  int
+	queued  []protocol.QueuedMessage
+	ids     int64 // of queued messages
+	tooLate bool  // the turn has ended when words come
+	deaf    error // the kernel cannot be told
+	images  int   // that were sent
+	pending []protocol.Approval
 }
 
 func (k *scriptedKernel) turn(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {
@@ -59,9 +65,42 @@ func (k *scriptedKernel) turn(ctx context.Context) iter.Seq2[protocol.TurnEvent,
 	}
 }
 
-func (k *scriptedKernel) Send(ctx context.Context, text string) iter.Seq2[protocol.TurnEvent, error] {
-	k.said = append(k.said, text)
+func (k *scriptedKernel) SendMessage(
+	ctx context.Context, m protocol.SendMessage,
+) iter.Seq2[protocol.TurnEvent, error] {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.said = append(k.said, m.Text)
+	k.images += len(m.Images)
 	return k.turn(ctx)
+}
+
+// QueueMessage takes words for the turn under way, under the IDs 1, 2, 3 …
+func (k *scriptedKernel) QueueMessage(
+	_ context.Context, m protocol.SendMessage,
+) (*protocol.QueuedMessage, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.deaf != nil {
+		return nil, k.deaf
+	}
+	if k.tooLate {
+		return nil, nil
+	}
+	k.ids++
+	k.queued = append(k.queued, protocol.QueuedMessage{ID: k.ids, Text: m.Text})
+	return &k.queued[len(k.queued)-1], nil
+}
+
+func (k *scriptedKernel) Unqueue(context.Context) (*protocol.QueuedMessage, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.queued) == 0 {
+		return nil, nil
+	}
+	last := k.queued[len(k.queued)-1]
+	k.queued = k.queued[:len(k.queued)-1]
+	return &last, nil
 }
 
 func (k *scriptedKernel) Resume(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {
@@ -92,6 +131,12 @@ func (k *scriptedKernel) Answer(_ context.Context, _ string, a protocol.Answer) 
 	}
 	k.answers = append(k.answers, a)
 	return protocol.Approval{}, nil
+}
+
+func (k *scriptedKernel) Approvals(context.Context, protocol.ApprovalState) ([]protocol.Approval, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.pending, nil
 }
 
 func (k *scriptedKernel) Locks(context.Context) (protocol.Locks, error) {
@@ -136,6 +181,7 @@ type harness struct {
 	events chan protocol.TurnEvent // of the turn that is next, or under way
 	msgs   chan tea.Msg
 	quit   bool
+	rung   int // how often the user was called
 
 	commands sync.WaitGroup
 }
@@ -191,6 +237,8 @@ func (h *harness) do(msg tea.Msg) {
 		}
 	case tea.QuitMsg:
 		h.quit = true
+	case tea.RawMsg:
+		h.rung++
 	default:
 		_, cmd := h.Update(msg)
 		h.run(cmd)

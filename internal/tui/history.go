@@ -3,13 +3,29 @@ package tui
 import (
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/protocol"
+	"callgate/internal/tui/attach"
 	"callgate/internal/tui/transcript"
+	"callgate/llm"
 	"callgate/tool"
 )
 
-// compactedNote says that the model reads a summary from here on.
-const compactedNote = "what was said before now stands in a summary"
+// compactionNote says what the model reads from here on in the place of what was.
+func compactionNote(c *protocol.Compaction) string {
+	var said []string
+	if c != nil && (c.Summary != "" || c.Dropped > 0) {
+		said = append(said, "what was said before now stands in a summary")
+	}
+	if c != nil && len(c.Shortened) > 0 {
+		parts := amount.As(len(c.Shortened), "long result is", "long results are")
+		said = append(said, parts+" now shown to the model in part")
+	}
+	if len(said) == 0 {
+		return "there was nothing to leave out: the conversation stays as it was"
+	}
+	return strings.Join(said, "; ")
+}
 
 // showHistory shows the events of earlier turns, and returns what the user said
 // in them.
@@ -19,9 +35,9 @@ func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
 	for _, e := range log {
 		switch e.Type {
 		case protocol.EventUser:
-			text := e.Message.Text()
-			v.script.Add(transcript.UserText(text), true)
-			said, apart = append(said, strings.TrimSpace(text)), true
+			v.showUser(*e.Message)
+			words, _ := attach.Split(e.Message.Text())
+			said, apart = append(said, strings.TrimSpace(words)), true
 		case protocol.EventAssistant:
 			if text := e.Message.Text(); strings.TrimSpace(text) != "" {
 				v.newAnswer().Write(text)
@@ -41,9 +57,11 @@ func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
 				call.Took = e.At.Sub(call.Began)
 			}
 		case protocol.EventNote:
-			v.note(e.Message.Text())
+			if e.Told == nil {
+				v.note(e.Message.Text())
+			}
 		case protocol.EventCompacted:
-			v.note(compactedNote)
+			v.note(compactionNote(e.Compaction))
 		case protocol.EventTurnEnded:
 			if e.End.Reason != protocol.EndDone {
 				v.note(strings.TrimSpace("the turn ended early: " + string(e.End.Reason) + " " + e.End.Error))
@@ -51,4 +69,19 @@ func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
 		}
 	}
 	return said
+}
+
+// showUser shows a message of the user, and what was attached to it by its name.
+func (v *turnView) showUser(m llm.Message) *transcript.Entry {
+	words, attached := attach.Split(m.Text())
+	for _, p := range m.Parts {
+		if p.Image != nil {
+			attached = append(attached, "a picture ("+amount.Bytes(len(p.Image.Data))+")")
+		}
+	}
+	e := v.script.Add(transcript.UserText(words), true)
+	for _, name := range attached {
+		v.script.Add(transcript.Note{Text: "attached " + name}, false)
+	}
+	return e
 }

@@ -11,6 +11,7 @@ func (c *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	leaving := c.screen.leaving
 	c.screen.leaving, c.status.hint = false, ""
+	c.alert.Key(c.opt.Now())
 	switch name {
 	case "ctrl+c":
 		return c.stop(leaving)
@@ -54,8 +55,9 @@ func (c *chat) stop(leaving bool) tea.Cmd {
 		return c.interrupt()
 	case c.picker != nil:
 		c.picker = nil
-	case !c.composer.empty():
-		c.composer.clear()
+	case c.own.stop():
+	case !c.composer.Empty():
+		c.composer.Clear()
 	case leaving:
 		return tea.Quit
 	default:
@@ -68,9 +70,16 @@ func (c *chat) stop(leaving bool) tea.Cmd {
 func (c *chat) composerKey(k tea.KeyPressMsg) tea.Cmd {
 	switch k.String() {
 	case "esc":
+		if c.composer.Escape() {
+			return nil
+		}
 		return c.interrupt()
+	case "up":
+		if c.composer.Empty() && !c.queue.Empty() {
+			return c.unqueue()
+		}
 	case "ctrl+d":
-		if c.composer.empty() && !c.view.busy() {
+		if c.composer.Empty() && !c.view.busy() {
 			return tea.Quit
 		}
 	case "pgup":
@@ -80,7 +89,7 @@ func (c *chat) composerKey(k tea.KeyPressMsg) tea.Cmd {
 		c.view.script.Scroll(max(c.screen.height/2, 1))
 		return nil
 	}
-	return c.composer.key(k)
+	return c.composer.Key(k)
 }
 
 // paste goes to the part that has the keyboard.
@@ -91,7 +100,7 @@ func (c *chat) paste(p tea.PasteMsg) tea.Cmd {
 	case c.approvals.Focused():
 		return c.approvals.Update(p)
 	}
-	return c.composer.field.Update(p)
+	return c.composer.Paste(p)
 }
 
 func (c *chat) wheel(w tea.MouseWheelMsg) {

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"callgate/internal/protocol"
+	"callgate/internal/tui/composer"
 )
 
 // palette is the list of commands: those of the chat, and one for each skill of
@@ -48,19 +49,13 @@ func plain(run func(*chat) tea.Cmd) func(*chat, string) tea.Cmd {
 
 func skillName(s protocol.Skill) string { return strings.TrimPrefix(s.Command, "/") }
 
-// suggest lists the commands that a text may become.
-func (p palette) suggest(text string) []command {
-	word, ok := strings.CutPrefix(text, "/")
-	if !ok || strings.ContainsAny(word, " \n") {
-		return nil
-	}
-	var fit []command
+// commands are the names and descriptions, for completion.
+func (p palette) commands() []composer.Command {
+	var list []composer.Command
 	for _, s := range p {
-		if strings.HasPrefix(s.name, word) {
-			fit = append(fit, s)
-		}
+		list = append(list, composer.Command{Name: s.name, About: s.about})
 	}
-	return fit
+	return list
 }
 
 // command finds the command that a text means. ok says that the text is meant

@@ -3,7 +3,9 @@ package tui
 import (
 	"fmt"
 	"strings"
+	"time"
 
+	"callgate/internal/amount"
 	"callgate/internal/protocol"
 	"callgate/internal/tui/termtext"
 	"callgate/llm"
@@ -21,7 +23,7 @@ type statusBar struct {
 const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 // top is the line above the composer. t is the turn under way, or nil.
-func (s *statusBar) top(width int, t *turn) string {
+func (s *statusBar) top(width int, t *turn, now time.Time) string {
 	line := ""
 	switch {
 	case t == nil && s.hint != "":
@@ -39,6 +41,7 @@ func (s *statusBar) top(width int, t *turn) string {
 		} else if n > 1 {
 			line = fmt.Sprintf("%d calls run; esc stops them", n)
 		}
+		line += t.spent(now)
 	}
 	marks := []rune(spinner)
 	mark := string(marks[s.frame%len(marks)])
@@ -57,6 +60,51 @@ func (s *statusBar) bottom(width int, following bool) string {
 		return termtext.Faint(termtext.Truncate(left, width))
 	}
 	return s.meter.painted() + strings.Repeat(" ", gap) + termtext.Faint(right)
+}
+
+// turnUsage is what a turn has used so far.
+type turnUsage struct {
+	done    llm.Usage // of the answers that have ended
+	current llm.Usage // of the one that comes, as far as the provider tells
+	written int       // bytes of the one that comes
+}
+
+// count adds an answer that has ended.
+func (u *turnUsage) count(answer llm.Usage) {
+	u.done, u.current, u.written = u.done.Add(answer), llm.Usage{}, 0
+}
+
+// spent says what a turn has taken: time, tokens and, where prices are known, money.
+func (t *turn) spent(now time.Time) string {
+	var parts []string
+	if took := now.Sub(t.began); took >= time.Second {
+		parts = append(parts, seconds(took))
+	}
+	u := t.usage
+	if in := u.done.Input + u.current.Input; in > 0 {
+		parts = append(parts, tokens(in)+" in")
+	}
+	if out := u.done.Output + max(u.current.Output, u.written/bytesPerToken); out > 0 {
+		parts = append(parts, tokens(out)+" out")
+	}
+	if cost := u.done.Cost + u.current.Cost; u.done.Priced && cost > 0 {
+		parts = append(parts, fmt.Sprintf("$%.4f", float64(cost)/1e6))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " · " + strings.Join(parts, " · ")
+}
+
+// bytesPerToken is about what a token of an answer has, until the provider counts.
+const bytesPerToken = 4
+
+// seconds writes how long a turn takes, in whole seconds.
+func seconds(d time.Duration) string {
+	if d < 2*time.Minute {
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	}
+	return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
 }
 
 // usageMeter counts what a conversation has used.
@@ -91,11 +139,7 @@ func (m *usageMeter) String() string {
 	if m.usage.Priced && m.usage.Cost > 0 {
 		parts = append(parts, fmt.Sprintf("$%.4f", float64(m.usage.Cost)/1e6))
 	}
-	calls := "1 call"
-	if m.calls != 1 {
-		calls = fmt.Sprintf("%d calls", m.calls)
-	}
-	return strings.Join(append(parts, calls), " · ")
+	return strings.Join(append(parts, amount.Of(m.calls, "call")), " · ")
 }
 
 // painted warns when the window is nearly full.

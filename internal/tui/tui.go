@@ -11,6 +11,8 @@
 //   - The screen has parts: the turns (turnView), the approvals, the composer,
 //     the picker, the status bar and the sidebar. A part knows no other part; it
 //     posts a message, which the chat delivers before Update returns.
+//   - What the user wrote is never lost: it is in the composer, queued for the turn
+//     that runs (internal/tui/queued), or in the conversation.
 //   - A goroutine reads a turn into a channel, and a command takes all events
 //     that have come. So a slow screen gets fewer, larger pieces, and a model
 //     waits for the screen only while the channel is full.
@@ -30,12 +32,15 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"callgate/internal/protocol"
+	"callgate/internal/tui/alert"
+	"callgate/internal/tui/attach"
+	"callgate/internal/tui/recall"
 	"callgate/tool"
 )
 
 // Conversation is an open conversation. *client.Conversation is one.
 type Conversation interface {
-	Send(ctx context.Context, text string) iter.Seq2[protocol.TurnEvent, error]
+	SendMessage(ctx context.Context, m protocol.SendMessage) iter.Seq2[protocol.TurnEvent, error]
 	Resume(ctx context.Context) iter.Seq2[protocol.TurnEvent, error]
 	Prompt(ctx context.Context) (protocol.Prompt, error)
 	Close(ctx context.Context) error
@@ -67,6 +72,15 @@ type Options struct {
 	// ReadFile reads the file that a call would change, for a preview. Nil: the
 	// preview shows the new content only.
 	ReadFile func(path string) ([]byte, error)
+	// UserCalls opens the session of the user's own calls, which !COMMAND makes. Nil:
+	// there are none.
+	UserCalls func(ctx context.Context) (attach.Caller, error)
+	// Ignored leaves paths of the workspace out of what @ completes. Nil: none.
+	Ignored func(path string, folder bool) bool
+	// Edit has a text edited in the user's own editor. Nil: there is none.
+	Edit   func(text string) (string, error)
+	Past   *recall.File // what was said in this folder before; nil: nothing is kept
+	Alerts alert.Mode   // how a user who looks elsewhere is called; "": as alert.Desktop
 	// Notices is told where notices are shown as long as the screen is: what is written
 	// beside it would garble it. It is told nil when the screen is gone. Nil: there are none.
 	Notices func(show func(text string))
@@ -106,6 +120,9 @@ func Run(ctx context.Context, o Options, s Screen) error {
 		defer o.Notices(nil)
 	}
 	_, err = program.Run()
+	if err == nil {
+		c.leave(s)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return &tool.Error{Op: "tui.Run", Kind: tool.Cancelled, Message: "the chat was ended", Err: context.Cause(ctx)}

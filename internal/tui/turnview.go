@@ -38,6 +38,10 @@ type turn struct {
 	calls   map[string]*runningCall // by the kernel's ID
 	last    *runningCall
 	streams bool // the current answer came in pieces
+
+	began time.Time
+	usage turnUsage
+	late  []waiting // what came too late for it
 }
 
 // turnItem is an event of a turn, or the error that ended it.
@@ -72,10 +76,22 @@ type (
 	askedMsg struct{ approval protocol.Approval }
 	// callEndedMsg says that a call ended.
 	callEndedMsg struct{ call protocol.AgentCall }
-	// turnEndedMsg brings the kernel's summary of a conversation after a turn.
-	turnEndedMsg struct{ info protocol.ConversationInfo }
-	// turnOverMsg says that the turn is over, however it ended.
-	turnOverMsg struct{}
+	// takenMsg says that the turn took what the user had said meanwhile.
+	takenMsg struct {
+		id    int64
+		entry *transcript.Entry // where they stand
+	}
+	// turnEndedMsg brings the kernel's summary of a conversation after a turn, and
+	// what the user said meanwhile and the model was not told.
+	turnEndedMsg struct {
+		info     protocol.ConversationInfo
+		returned []protocol.QueuedMessage
+	}
+	// turnOverMsg says that the turn is over, however it ended, and how long it took.
+	turnOverMsg struct {
+		took time.Duration
+		late []waiting
+	}
 )
 
 // maxItems is how many events one message brings.
@@ -112,6 +128,7 @@ func (v *turnView) toggle(row int) {
 func (v *turnView) begin(ctx context.Context, run func(context.Context) iter.Seq2[protocol.TurnEvent, error]) tea.Cmd {
 	ctx, cancel := context.WithCancel(ctx)
 	t := &turn{items: make(chan turnItem, maxItems), cancel: cancel, calls: map[string]*runningCall{}}
+	t.began = v.now()
 	v.turn = t
 	v.script.Follow()
 	go func() {
@@ -174,7 +191,7 @@ func (v *turnView) take(m turnMsg) tea.Cmd {
 		v.note("stopped")
 	}
 	v.turn = nil
-	v.post(turnOverMsg{})
+	v.post(turnOverMsg{v.now().Sub(t.began), t.late})
 	return nil
 }
 
@@ -220,16 +237,19 @@ func (v *turnView) showDelta(d llm.Delta) {
 			t.answer = v.newAnswer()
 		}
 		t.answer.Write(d.Text)
+		t.usage.written += len(d.Text)
 	case llm.DeltaReasoning:
 		if t.thought == nil {
 			block := &transcript.Collapsible{Head: "thoughts"}
 			t.thought = &thought{block, v.script.Add(block, true)}
 		}
 		t.thought.Text += d.Text
+		t.usage.written += len(d.Text)
 		t.thought.entry.Touch()
 	case llm.DeltaUsage:
 		if d.Usage != nil {
 			v.meter.context = d.Usage.Input + d.Usage.Output
+			t.usage.current = *d.Usage
 		}
 	}
 }
@@ -268,6 +288,11 @@ func (v *turnView) answered(m approvals.Answered) {
 func (v *turnView) recorded(e protocol.HistoryEvent) {
 	t := v.turn
 	switch e.Type {
+	case protocol.EventUser:
+		if e.Queued != 0 {
+			t.answer, t.thought, t.last = nil, nil, nil
+			v.post(takenMsg{e.Queued, v.showUser(*e.Message)})
+		}
 	case protocol.EventAssistant:
 		if text := e.Message.Text(); !t.streams && text != "" {
 			t.answer = v.newAnswer()
@@ -275,6 +300,7 @@ func (v *turnView) recorded(e protocol.HistoryEvent) {
 		}
 		if e.Usage != nil {
 			v.meter.count(*e.Usage)
+			t.usage.count(*e.Usage)
 		}
 		t.streams = false
 		if t.answer != nil && len(e.Message.Calls()) == 0 {
@@ -282,9 +308,11 @@ func (v *turnView) recorded(e protocol.HistoryEvent) {
 			t.last = nil // an empty line sets the next call apart
 		}
 	case protocol.EventNote:
-		v.note(e.Message.Text())
+		if e.Told == nil { // what changed around the conversation, the user sees elsewhere
+			v.note(e.Message.Text())
+		}
 	case protocol.EventCompacted:
-		v.note(compactedNote)
+		v.note(compactionNote(e.Compaction))
 	}
 }
 
@@ -292,7 +320,7 @@ func (v *turnView) recorded(e protocol.HistoryEvent) {
 func (v *turnView) turnEnded(end protocol.TurnEnd) {
 	v.turn.ended = true
 	v.meter.set(end.Info)
-	v.post(turnEndedMsg{end.Info})
+	v.post(turnEndedMsg{end.Info, end.Returned})
 	switch end.Reason {
 	case protocol.EndDone:
 	case protocol.EndCancelled:

@@ -44,7 +44,7 @@ func (s screen) headRows() int {
 // View is the screen.
 func (c *chat) View() tea.View {
 	width, height := c.screen.width, c.screen.height
-	v := tea.View{AltScreen: true, WindowTitle: "callgate"}
+	v := tea.View{AltScreen: true, WindowTitle: "callgate", ReportFocus: true}
 	if c.screen.mouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
@@ -128,10 +128,11 @@ func (c *chat) lower(width, height int) *page {
 			line := fmt.Sprintf("%s waits for your answer: tab", name)
 			p.add([]string{termtext.Warn(termtext.Truncate(line, width))}, nil)
 		}
-		p.add(c.composer.suggestionRows(width, min(maxSuggestions, max(height/3, 1))), nil)
+		p.add(c.queue.Rows(width, max(height/4, 1)), nil)
+		p.add(c.composer.Above(width, min(maxSuggestions, max(height/3, 1))), nil)
 	}
-	p.add([]string{c.status.top(width, c.view.turn)}, nil)
-	rows, cursor := c.composer.rows(width)
+	p.add([]string{c.status.top(width, c.view.turn, c.opt.Now())}, nil)
+	rows, cursor := c.composer.Rows(width)
 	if c.picker != nil {
 		cursor = nil
 	}

@@ -48,10 +48,11 @@ func (o *Output) content(r *tool.Result) error {
 		if len(r.Data) == 0 {
 			return nil
 		}
-		return o.Print(pretty(r.Data) + "\n" + lineOf(resulttext.CutLine(r.Cut)))
+		return o.Print(pretty(r.Data) + "\n" + cutLine(r))
 	}
 	_, toTerminal := Terminal(o.Stdout)
-	for _, c := range resulttext.Body(r) {
+	cut, open := cutLine(r), false // a line that is not ended is open
+	for _, c := range r.Content {
 		if len(c.Data) > 0 {
 			o.Status("%s (%s, %d bytes) is left out; --json has it", contentNoun(c.Type), c.MIME, len(c.Data))
 		}
@@ -65,16 +66,22 @@ func (o *Output) content(r *tool.Result) error {
 		if err := o.Print(words); err != nil {
 			return err
 		}
+		open = !strings.HasSuffix(words, "\n")
 	}
-	return nil
+	if cut != "" && open {
+		cut = "\n" + cut
+	}
+	return o.Print(cut)
 }
 
-// lineOf ends a line that there is.
-func lineOf(line string) string {
-	if line == "" {
-		return ""
+// cutLine is the line that tells what was cut. The whole of what a tool calls an
+// artifact is told of as a command.
+func cutLine(r *tool.Result) string {
+	noTools := func(string) (string, bool) { return "", true }
+	if line := resulttext.CutLine(r.Cut, noTools); line != "" {
+		return line + "\n"
 	}
-	return line + "\n"
+	return ""
 }
 
 // pretty writes data for a person: a string as its text, the rest as JSON.

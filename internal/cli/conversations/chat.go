@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +13,9 @@ import (
 	"callgate/internal/client"
 	"callgate/internal/protocol"
 	"callgate/internal/tui"
+	"callgate/internal/tui/alert"
+	"callgate/internal/tui/attach"
+	"callgate/internal/tui/recall"
 	"callgate/tool"
 )
 
@@ -60,7 +65,7 @@ func (c *chat) run(ctx context.Context, args []string) error {
 	case c.plain || c.Getenv("TERM") == "dumb":
 		t := turns{opener: opener{c.Env}}
 		if c.from != "" {
-			return t.resume(ctx, c.from)
+			return t.resume(ctx, origin{id: c.from})
 		}
 		return (&run{turns: t, agent: c.agent}).run(ctx, nil)
 	}
@@ -76,6 +81,11 @@ func (c *chat) onScreen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	alerts, ok := alert.ParseMode(c.Getenv("CALLGATE_NOTIFY"))
+	if !ok {
+		return tool.Errorf("cli.chat", tool.Invalid, "CALLGATE_NOTIFY is %q", c.Getenv("CALLGATE_NOTIFY")).
+			WithHint("it may be off, bell or desktop")
+	}
 	open := protocol.OpenSession{Workspace: workspace, AppFile: appFile, Agent: c.agent, Human: true}
 	var last string
 	err = c.WithKey(ctx, func(k *command.Kernel) error {
@@ -85,9 +95,15 @@ func (c *chat) onScreen(ctx context.Context) error {
 				return err
 			}
 		}
+		own := ownSession{client: k.Client, spec: protocol.OpenSession{Workspace: workspace, AppFile: appFile, Human: true}}
+		defer k.CloseSession(ctx, own.close)
 		return tui.Run(ctx, tui.Options{
 			Kernel: k.Client, Resume: from, By: c.UserName(), Now: c.Now, ReadFile: readSmall,
-			Notices: k.ShowNotices,
+			Notices: k.ShowNotices, UserCalls: own.open, Past: c.past(workspace), Alerts: alerts,
+			Edit: func(text string) (string, error) {
+				edited, err := c.Editor().Edit(ctx, []byte(text))
+				return string(edited), err
+			},
 			Open: func(ctx context.Context, resume string) (tui.OpenConversation, error) {
 				t, err := k.OpenConversation(ctx, protocol.OpenConversation{OpenSession: open, Resume: resume})
 				if err != nil {
@@ -101,6 +117,49 @@ func (c *chat) onScreen(ctx context.Context) error {
 		c.Status("continue with: %s chat --resume %s", c.Self(), last)
 	}
 	return err
+}
+
+// past is what was said in a workspace before; nil: it cannot be kept.
+func (c *chat) past(workspace string) *recall.File {
+	state, err := c.StateDir()
+	if err != nil {
+		return nil
+	}
+	return recall.Open(filepath.Join(string(state), "chat"), workspace)
+}
+
+// ownSession is the session of the calls that the user makes in a chat. It is opened
+// with the first one.
+type ownSession struct {
+	client *client.Client
+	spec   protocol.OpenSession
+
+	mu      sync.Mutex
+	session *client.Session
+}
+
+// open returns the session.
+func (o *ownSession) open(ctx context.Context) (attach.Caller, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.session == nil {
+		s, err := o.client.OpenSession(ctx, o.spec)
+		if err != nil {
+			return nil, err
+		}
+		o.session = s
+	}
+	return o.session, nil
+}
+
+// close ends the session, if it was opened.
+func (o *ownSession) close(ctx context.Context) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.session == nil {
+		return nil
+	}
+	return o.session.Close(ctx)
 }
 
 // openChat is a conversation on the screen. A conversation without a turn is
@@ -119,6 +178,21 @@ func (c *openChat) Close(ctx context.Context) error {
 	}
 	*c.last = c.ID
 	return c.Conversation.Close(ctx)
+}
+
+// Call makes a call in the conversation's own session.
+func (c *openChat) Call(ctx context.Context, call protocol.CallRequest) (*tool.Result, error) {
+	return c.CallSession().Call(ctx, call)
+}
+
+// ToolNames lists the conversation's tools.
+func (c *openChat) ToolNames(ctx context.Context) ([]string, error) {
+	list, err := c.CallSession().Tools(ctx)
+	var names []string
+	for _, t := range list {
+		names = append(names, t.Name)
+	}
+	return names, err
 }
 
 // readSmall reads a file that a person could look at.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,10 +34,40 @@ func Commands(e *command.Env) []*cobra.Command {
 // opener opens conversations for one command.
 type opener struct{ *command.Env }
 
+// origin is the conversation that a command goes on with. The zero value is a new one.
+type origin struct {
+	id   string // or the first letters of it
+	last bool   // the one of this folder and app that was used last
+}
+
+// find returns the ID of the conversation; "": a new one.
+func (o opener) find(ctx context.Context, k *command.Kernel, from origin, workspace, appFile string) (string, error) {
+	switch {
+	case from.id != "":
+		return findID(ctx, k, from.id)
+	case !from.last:
+		return "", nil
+	}
+	if real, err := filepath.EvalSymlinks(workspace); err == nil {
+		workspace = real
+	}
+	list, err := k.Conversations(ctx, 0)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range list { // the last used first
+		if c.Workspace == workspace && c.Lane == "" && c.Turns > 0 && (appFile == "" || c.AppFile == appFile) {
+			return c.ID, nil
+		}
+	}
+	return "", tool.Errorf(opRequest, tool.NotFound, "there is no conversation in %s to go on with", workspace).
+		WithHint(`begin one: %s run -p "…", or see %s sessions list`, o.Self(), o.Self())
+}
+
 // with opens a conversation with an agent, or resumes an earlier one, does
 // something in it and closes it.
 func (o opener) with(
-	ctx context.Context, agent, resume string, do func(*command.Kernel, *client.Conversation) error,
+	ctx context.Context, agent string, from origin, do func(*command.Kernel, *client.Conversation) error,
 ) error {
 	workspace, err := o.WorkspaceDir()
 	if err != nil {
@@ -52,10 +83,9 @@ func (o opener) with(
 		with = o.WithKey
 	}
 	return with(ctx, func(k *command.Kernel) error {
-		if resume != "" {
-			if resume, err = findID(ctx, k, resume); err != nil {
-				return err
-			}
+		resume, err := o.find(ctx, k, from, workspace, appFile)
+		if err != nil {
+			return err
 		}
 		c, err := k.OpenConversation(ctx, protocol.OpenConversation{
 			OpenSession: protocol.OpenSession{Workspace: workspace, AppFile: appFile, Agent: agent, Human: human},
@@ -80,11 +110,13 @@ type turns struct {
 	prompt  string
 	quiet   bool
 	resumed string // the conversation that is resumed; "": a new one
+	input   string // what standard input says
+	isRead  bool   // it was read already
 }
 
 // resume finishes a turn that was interrupted, and goes on.
-func (t turns) resume(ctx context.Context, id string) error {
-	return t.with(ctx, "", id, func(k *command.Kernel, c *client.Conversation) error {
+func (t *turns) resume(ctx context.Context, from origin) error {
+	return t.with(ctx, "", from, func(k *command.Kernel, c *client.Conversation) error {
 		p := newTurnPrinter(t.Env, k, c, t.quiet)
 		p.head()
 		if c.Info.Last == protocol.EndInterrupted {
@@ -97,7 +129,10 @@ func (t turns) resume(ctx context.Context, id string) error {
 			}
 		}
 		t.resumed = c.ID
-		prompt, one, err := t.initialPrompt()
+		if err := t.read(ctx); err != nil {
+			return err
+		}
+		prompt, one, err := t.request()
 		if err != nil {
 			return err
 		}
@@ -108,40 +143,9 @@ func (t turns) resume(ctx context.Context, id string) error {
 	})
 }
 
-// maxPrompt bounds what standard input may ask for.
-const maxPrompt = 1 << 20
-
-// initialPrompt is what the command line or standard input asks for; one says
-// that it is the only turn.
-func (t turns) initialPrompt() (prompt string, one bool, err error) {
-	const op = "cli.run"
-	if strings.TrimSpace(t.prompt) != "" {
-		return t.prompt, true, nil
-	}
-	if _, ok := command.Terminal(t.Stdin); ok {
-		return "", false, nil
-	}
-	data, err := io.ReadAll(io.LimitReader(t.Stdin, maxPrompt+1))
-	switch {
-	case err != nil:
-		return "", true, &tool.Error{Op: op, Kind: tool.Invalid, Message: "standard input cannot be read", Err: err}
-	case len(data) > maxPrompt:
-		return "", true, tool.Errorf(op, tool.Invalid, "standard input is longer than a megabyte").
-			WithHint("put it into a file of the workspace, and name the file")
-	case strings.TrimSpace(string(data)) == "":
-		if t.resumed != "" {
-			return "", true, tool.Errorf(op, tool.Invalid, "the last turn has ended, and there is nothing new to do").
-				WithHint(`say what: %s sessions resume %s -p "…"`, t.Self(), t.resumed)
-		}
-		return "", true, tool.Errorf(op, tool.Invalid, "there is nothing to do").
-			WithHint(`say what: %s run -p "…"`, t.Self())
-	}
-	return string(data), true, nil
-}
-
 // interactive runs a turn for each line that is typed, until the input ends or
 // a signal comes.
-func (t turns) interactive(ctx context.Context, p *turnPrinter, c *client.Conversation) error {
+func (t *turns) interactive(ctx context.Context, p *turnPrinter, c *client.Conversation) error {
 	for {
 		p.ask()
 		line, err := readLine(ctx, t.Stdin)

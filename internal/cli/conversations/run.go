@@ -2,22 +2,29 @@ package conversations
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
 	"callgate/internal/cli/command"
 	"callgate/internal/client"
+	"callgate/internal/protocol"
+	"callgate/tool"
 )
 
 const runLong = `Run an agent of an app: it reads what you ask for, calls tools through the
 gate, and answers. The answer goes to standard output, what it does to standard
 error.
 
-With -p, or with a prompt on standard input, it takes one turn. At a terminal
-without either it asks for the next line until you end it (Ctrl-D). Ctrl-C stops
-what it is doing, and ends the command. The conversation is kept: see callgate
-sessions. A turn whose client or kernel dies was interrupted, and goes on with
-callgate sessions resume.
+With -p, or with a prompt on standard input, it takes one turn; with both, what
+standard input says is part of the request. At a terminal without either it asks
+for the next line until you end it (Ctrl-D). Ctrl-C stops what it is doing, and
+ends the command. The conversation is kept: see callgate sessions. --continue goes
+on with the last one of this folder, --resume with another one.
+
+-q prints the last answer and nothing else. --json writes one event on each line,
+also for failures: see callgate help and docs/guides/scripts.md. The exit code says
+how the turn ended.
 
 A call that needs a human waits until one answers. Without a terminal here, standard
 error says at once what waits, and how it is answered from another one.
@@ -30,6 +37,8 @@ fills in what is obvious, calls it and reports.`
 type run struct {
 	turns
 	agent string
+	from  string // the ID of an earlier conversation
+	goOn  bool   // the last conversation of this folder
 }
 
 func newRun(e *command.Env) *cobra.Command {
@@ -38,13 +47,18 @@ func newRun(e *command.Env) *cobra.Command {
 		Use: "run [APP.yaml]", Short: "Run an agent of an app", Long: runLong,
 		Example: `  callgate run -p "list the files here"
   callgate run app.yaml -p "what changed in the last commit?"
-  git diff | callgate run reviewer.yaml
+  git diff | callgate run -p "review this" -q
+  callgate run --continue -p "and now the tests"
   callgate run app.yaml --json -p "…"        one event on each line`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFiles,
 	}, r.run)
 	c.Flags().StringVarP(&r.prompt, "prompt", "p", "", "the `PROMPT` of one turn")
 	c.Flags().StringVar(&r.agent, "agent", "", "talk to `AGENT` (default the app's entry_agent)")
-	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "print only the answer")
+	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "print only the last answer")
+	c.Flags().StringVar(&r.from, "resume", "", "go on with the conversation with this `ID`: see callgate sessions list")
+	c.Flags().BoolVarP(&r.goOn, "continue", "c", false, "go on with the last conversation of this folder and app")
+	c.MarkFlagsMutuallyExclusive("resume", "continue", "agent")
+	_ = c.RegisterFlagCompletionFunc("resume", command.CompleteFirst(completeID(e)))
 	return c
 }
 
@@ -52,11 +66,21 @@ func (r *run) run(ctx context.Context, args []string) error {
 	if len(args) == 1 {
 		r.AppFile = args[0]
 	}
-	prompt, one, err := r.initialPrompt() // before a conversation is opened in vain
+	return r.asEvent(r.turn(ctx))
+}
+
+func (r *run) turn(ctx context.Context) error {
+	if err := r.read(ctx); err != nil {
+		return err
+	}
+	if r.goOn || r.from != "" {
+		return r.resume(ctx, origin{r.from, r.goOn})
+	}
+	prompt, one, err := r.request() // before a conversation is opened in vain
 	if err != nil {
 		return err
 	}
-	return r.with(ctx, r.agent, "", func(k *command.Kernel, c *client.Conversation) error {
+	return r.with(ctx, r.agent, origin{}, func(k *command.Kernel, c *client.Conversation) error {
 		p := newTurnPrinter(r.Env, k, c, r.quiet)
 		p.head()
 		if one {
@@ -64,4 +88,20 @@ func (r *run) run(ctx context.Context, args []string) error {
 		}
 		return r.interactive(ctx, p, c)
 	})
+}
+
+// asEvent writes a failure outside a turn as an event, where events are written: who
+// reads them reads line by line.
+func (r *run) asEvent(err error) error {
+	var failure *tool.Error
+	if !r.JSON || err == nil || command.IsExit(err) {
+		return err
+	}
+	if !errors.As(err, &failure) {
+		failure = &tool.Error{Op: opRequest, Kind: tool.Failed, Message: err.Error()}
+	}
+	if err := r.WriteJSONLine(protocol.TurnEvent{Failure: failure}); err != nil {
+		return err
+	}
+	return command.Exit(command.CodeOf(failure.Kind))
 }

@@ -104,7 +104,9 @@ func newResume(e *command.Env) *cobra.Command {
 	return c
 }
 
-func (r *resume) run(ctx context.Context, args []string) error { return r.resume(ctx, args[0]) }
+func (r *resume) run(ctx context.Context, args []string) error {
+	return r.resume(ctx, origin{id: args[0]})
+}
 
 // export is sessions export.
 type export struct {
@@ -184,7 +186,7 @@ func newCompact(e *command.Env) *cobra.Command {
 }
 
 func (c *compact) run(ctx context.Context, args []string) error {
-	return c.with(ctx, "", args[0], func(_ *command.Kernel, t *client.Conversation) error {
+	return c.with(ctx, "", origin{id: args[0]}, func(_ *command.Kernel, t *client.Conversation) error {
 		done, err := t.Compact(ctx)
 		switch {
 		case err != nil:

@@ -28,8 +28,10 @@ type turnPrinter struct {
 	conversation *client.Conversation
 	quiet        bool
 	style        render.Style
-	inLine       bool // the answer's last line has not ended
-	answered     bool // the model has written something in this turn
+	inLine       bool            // the answer's last line has not ended
+	answered     bool            // the model has written something in this turn
+	last         strings.Builder // quiet: the answer since the last call
+	output       outputLines
 
 	mu   sync.Mutex
 	open map[string]context.CancelFunc // ends the question about a call
@@ -39,6 +41,7 @@ func newTurnPrinter(e *command.Env, k *command.Kernel, c *client.Conversation, q
 	return &turnPrinter{
 		Env: e, kernel: k, conversation: c, quiet: quiet || e.JSON,
 		style: e.Style(e.Stderr), open: map[string]context.CancelFunc{},
+		output: outputLines{bounded: isTerminal(e.Stderr)},
 	}
 }
 
@@ -84,6 +87,7 @@ func (p *turnPrinter) run(ctx context.Context, turn iter.Seq2[protocol.TurnEvent
 		err   error
 	}
 	p.answered = false
+	p.last.Reset()
 	items := make(chan item, 64)
 	go func() {
 		defer close(items)
@@ -113,6 +117,9 @@ func (p *turnPrinter) run(ctx context.Context, turn iter.Seq2[protocol.TurnEvent
 		}
 	}
 	p.endLine()
+	if answer := strings.TrimSpace(p.last.String()); answer != "" {
+		fmt.Fprintln(p.Stdout, answer)
+	}
 	if failed != nil && ctx.Err() == nil {
 		return p.withCommand(failed)
 	}
@@ -153,24 +160,38 @@ func (p *turnPrinter) closeDialog(e protocol.TurnEvent) {
 func (p *turnPrinter) show(ctx context.Context, e protocol.TurnEvent) {
 	switch {
 	case e.Delta != nil && e.Delta.Kind == llm.DeltaText && e.Delta.Text != "":
-		text := text.Safe(e.Delta.Text)
-		fmt.Fprint(p.Stdout, text)
-		p.answered = true
-		p.inLine = !strings.HasSuffix(text, "\n")
+		p.answer(text.Safe(e.Delta.Text))
 	case e.Approval != nil:
-		p.answer(ctx, *e.Approval)
+		p.askHuman(ctx, *e.Approval)
 	case e.Notice != "":
 		p.note("%s", e.Notice)
 	case e.End != nil:
 		p.ended(e.End)
 	case p.quiet:
+		if e.Call != nil {
+			p.last.Reset() // words before a call are no answer
+		}
 	case e.Call != nil:
 		p.note("→ %s %s", render.ToolName(e.Call.Name), clipArgs(e.Call.Args))
 	case e.Output != nil:
-		p.note("%s", strings.TrimRight("  │ "+strings.ReplaceAll(string(e.Output.Text), "\n", "\n  │ "), "\n │"))
+		if lines := p.output.take(e.Output.Call, string(e.Output.Text)); lines != "" {
+			p.note("%s", strings.TrimRight("  │ "+strings.ReplaceAll(lines, "\n", "\n  │ "), "\n │"))
+		}
 	case e.Result != nil:
 		p.result(e.Result)
 	}
+}
+
+// answer shows a piece of the answer; quiet, it is kept until the end of the turn,
+// because only the last answer is wanted.
+func (p *turnPrinter) answer(piece string) {
+	p.answered = true
+	if p.quiet {
+		p.last.WriteString(piece)
+		return
+	}
+	fmt.Fprint(p.Stdout, piece)
+	p.inLine = !strings.HasSuffix(piece, "\n")
 }
 
 func clipArgs(args json.RawMessage) string {
@@ -181,14 +202,17 @@ func clipArgs(args json.RawMessage) string {
 }
 
 func (p *turnPrinter) result(end *protocol.CallEnd) {
-	r := end.Result
+	r, name := end.Result, render.ToolName(end.Call.Name)
+	if hidden := p.output.ended(end.Call.ID); hidden > 0 {
+		p.note("  │ … %s; %s log show %s has them", more(hidden, "line"), p.Self(), end.Call.ID)
+	}
 	switch r.Status {
 	case tool.Success:
-		p.note("✓ %s", tool.TruncateTo(r.Summary, 200))
+		p.note("✓ %s: %s", name, tool.TruncateTo(r.Summary, 200))
 	case tool.Waiting:
-		p.note("… %s", r.Summary)
+		p.note("… %s: %s", name, r.Summary)
 	default:
-		p.note("✗ %s", tool.TruncateTo(r.Summary, 400))
+		p.note("✗ %s: %s", name, tool.TruncateTo(r.Summary, 400))
 	}
 }
 
@@ -248,8 +272,8 @@ func (p *turnPrinter) sayWaiting(r protocol.Approval) {
 	p.HowToAnswer(r.ID)
 }
 
-// answer has a call approved or denied: here, when a person sits here.
-func (p *turnPrinter) answer(ctx context.Context, r protocol.Approval) {
+// askHuman has a call approved or denied: here, when a person sits here.
+func (p *turnPrinter) askHuman(ctx context.Context, r protocol.Approval) {
 	p.endLine()
 	if !p.conversation.Human {
 		p.sayWaiting(r)

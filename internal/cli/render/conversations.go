@@ -45,9 +45,12 @@ func (s Style) Conversation(w io.Writer, h protocol.History) error {
 		text.OneLine(h.App), text.OneLine(h.Agent), text.OneLine(h.Workspace))
 	p.printf("%s\n", s.Faint(fmt.Sprintf("%s, %s, %d tokens in, %d out",
 		amount.Of(h.Turns, "turn"), amount.Of(h.ToolCalls, "call"), h.Usage.Input, h.Usage.Output)))
+	var left unsent
 	for _, e := range h.Log {
+		left.see(p, e)
 		p.historyEvent(e)
 	}
+	left.end(p)
 	if n := len(h.Log); n > 0 && h.Last == protocol.EndInterrupted && h.Log[n-1].Type != protocol.EventTurnEnded {
 		p.printf("%s\n", p.Bad("the turn was interrupted: its kernel ended"))
 	}

@@ -171,13 +171,19 @@ func history() protocol.History {
 	ended.End = &protocol.HistoryEnd{Reason: protocol.EndTimedOut, Error: "it took too long"}
 	compacted, cut := event(protocol.EventCompacted), event(protocol.EventCompacted)
 	compacted.Compaction, cut.Compaction = &protocol.Compaction{Summary: "notes were asked for"}, &protocol.Compaction{}
+	taken, back, waits, returned := event(protocol.EventQueued), event(protocol.EventQueued),
+		event(protocol.EventQueued), event(protocol.EventReturned)
+	steered := event(protocol.EventUser)
+	taken.Seq, taken.Message, steered.Queued, steered.Message = 20, message(llm.User, "all of them"), 20, message(llm.User, "all of them")
+	back.Seq, back.Message, returned.Queued = 21, message(llm.User, "or \x1b[2J not"), 21
+	waits.Seq, waits.Message = 22, message(llm.User, "and the tests")
 	return protocol.History{
 		ConversationInfo: protocol.ConversationInfo{
 			ID: "t1", App: "engine", Agent: "coder", Workspace: "/home/ada/engine", Turns: 1, ToolCalls: 1,
 			Updated: noon.Add(-time.Minute), Last: protocol.EndTimedOut, Title: "read the notes",
 			Usage: llm.Usage{Input: 12, Output: 3},
 		},
-		Log: []protocol.HistoryEvent{user, note, made, failed, said, ended, compacted, cut},
+		Log: []protocol.HistoryEvent{user, note, made, failed, taken, steered, said, back, returned, ended, compacted, cut, waits},
 	}
 }
 

@@ -72,6 +72,22 @@ func (l *Log) Messages() []llm.Message {
 func (l *Log) Append(ctx context.Context, events ...Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.append(ctx, events)
+}
+
+// Update writes the events that make returns for the state, and returns them as they
+// were written. Nothing is written in between.
+func (l *Log) Update(ctx context.Context, make func(*State) []Event) ([]Event, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	events := make(l.state)
+	if len(events) == 0 {
+		return nil, nil
+	}
+	return events, l.append(ctx, events)
+}
+
+func (l *Log) append(ctx context.Context, events []Event) error {
 	now := time.Now()
 	next := l.info
 	for i := range events {
@@ -103,7 +119,9 @@ func (i *Info) count(e Event) {
 	i.Events = e.Seq
 	switch e.Type {
 	case User:
-		i.Turns++
+		if e.Queued == 0 {
+			i.Turns++
+		}
 		i.Last = ""
 		if i.Title == "" {
 			i.Title = tool.TruncateTo(strings.Join(strings.Fields(e.Message.Text()), " "), 80)

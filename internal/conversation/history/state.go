@@ -14,12 +14,15 @@ type State struct {
 	Seq      int64         // of the last event
 	Messages []llm.Message // as a model is shown them
 	Origins  []Origin      // where each of them is from
-	Turns    int           // how many times the user spoke
+	System   []Section     // the system text of requests; nil: none was written yet
+	Turns    int           // how many turns the user began
 	Calls    int           // how many calls were made
 	Usage    llm.Usage
 	Last     *End // how the last turn ended; nil: it goes on, or its process ended
 	open     []*pendingCall
-	noted    map[string]bool // tasks whose end a note tells
+	queued   []QueuedMessage
+	noted    map[string]bool   // tasks whose end a note tells
+	told     map[string]string // what System tells
 }
 
 // Origin says where a message is from.
@@ -32,6 +35,8 @@ type Origin struct {
 	WaitsForApproval map[string]string
 	// Calls are the kernel's IDs of the calls whose results it holds.
 	Calls []string
+	// Told is what a note tells: see Event.Told.
+	Told map[string]string
 }
 
 // pendingCall is a proposed call that has no result yet.
@@ -56,10 +61,24 @@ func (s *State) Apply(e Event) {
 	case User:
 		s.settle("the turn was broken off before this call ended")
 		s.addMessage(User, *e.Message)
-		s.Turns++
+		if e.System != nil {
+			s.System, s.told = e.System, e.Told
+		}
+		s.unqueue(e.Queued)
+		if e.Queued == 0 {
+			s.Turns++
+		}
 		s.Last = nil
+	case Queued:
+		s.queued = append(slices.Clip(s.queued), QueuedMessage{ID: e.Seq, Message: *e.Message})
+	case Returned:
+		s.unqueue(e.Queued)
 	case Note:
+		if e.Told != nil { // it stands before the user's words, which break off what was open
+			s.settle("the turn was broken off before this call ended")
+		}
 		s.addMessage(Note, *e.Message)
+		s.Origins[len(s.Origins)-1].Told = e.Told
 		s.note(e.Task)
 	case Assistant:
 		s.settle("the turn was broken off before this call ended")
@@ -115,6 +134,19 @@ func (s *State) Broken() bool {
 
 // Noted reports whether a note tells the end of a task.
 func (s *State) Noted(task string) bool { return s.noted[task] }
+
+// Told returns what a model that is shown this state knows of a subject: what the
+// last note about it says that was not left out by a compaction, or else what the
+// system text says. ok is false if neither is about it.
+func (s *State) Told(subject string) (value string, ok bool) {
+	for i := len(s.Origins) - 1; i >= 0; i-- {
+		if value, ok := s.Origins[i].Told[subject]; ok {
+			return value, true
+		}
+	}
+	value, ok = s.told[subject]
+	return value, ok
+}
 
 // OpenCalls returns the calls that have no result yet, in the model's order; made is
 // nil for one that was only proposed.

@@ -27,11 +27,15 @@ func (a *conversationRoutes) routes() map[string]route {
 		protocol.RouteDeleteConversation: a.deleteConversation,
 		protocol.RouteSendMessage:        a.sendMessage,
 		protocol.RouteResumeTurn:         a.resumeTurn,
+		protocol.RouteQueueMessage:       a.queueMessage,
+		protocol.RouteUnqueueMessage:     a.unqueueMessage,
 		protocol.RouteCancelTurn:         a.cancelTurn,
 		protocol.RouteCompact:            a.compact,
 		protocol.RoutePrompt:             a.prompt,
 		protocol.RoutePlan:               a.plan,
 		protocol.RouteEvents:             a.conversationEvents,
+		protocol.RoutePermissions:        a.permissions,
+		protocol.RouteSetPermissions:     a.setPermissions,
 	}
 }
 
@@ -56,6 +60,10 @@ func (a *conversationRoutes) openConversation(w http.ResponseWriter, r *http.Req
 		Session: a.sessionDTO(c.Session()), Agent: c.Agent().ID, Provider: model.Provider, Model: model.Model,
 		Offline: model.Offline, Window: model.Window, Native: model.NativeTools,
 		Mode: string(plan.Mode), Tools: len(plan.PerTool), Info: wire.ConversationInfo(c.Info()),
+		Permissions: wire.Permissions(a.kernel.Permissions.Of(c.ID())),
+	}
+	for _, q := range c.Queued() {
+		opened.Queued = append(opened.Queued, wire.QueuedMessage(q))
 	}
 	if app := c.Session().App(); app != nil {
 		opened.OneShot = app.Runtime.Mode == "one_shot"
@@ -81,16 +89,69 @@ func (a *conversationRoutes) sendMessage(w http.ResponseWriter, r *http.Request)
 	if err != nil {
 		return err
 	}
-	var in protocol.SendMessage
-	if err := read(r, &in); err != nil {
+	in, err := message(r)
+	if err != nil {
 		return err
 	}
-	if strings.TrimSpace(in.Text) == "" {
-		return tool.Errorf("httpapi.say", tool.Invalid, "there is nothing to say").WithHint("write what the agent should do")
-	}
 	return a.turn(w, r, c, func(ctx context.Context, watch conversation.Watch) (history.End, error) {
-		return c.Send(ctx, llm.TextMessage(llm.User, in.Text), watch)
+		return c.Send(ctx, userMessage(in), watch)
 	})
+}
+
+// message reads the user's message of a request.
+func message(r *http.Request) (in protocol.SendMessage, err error) {
+	if err := read(r, &in); err != nil {
+		return in, err
+	}
+	if strings.TrimSpace(in.Text) == "" {
+		return in, tool.Errorf("httpapi.say", tool.Invalid, "there is nothing to say").
+			WithHint("write what the agent should do")
+	}
+	return in, nil
+}
+
+// userMessage is a message of the user as the model gets it.
+func userMessage(in protocol.SendMessage) llm.Message {
+	m := llm.TextMessage(llm.User, in.Text)
+	for _, image := range in.Images {
+		m.Parts = append(m.Parts, llm.Part{Image: &image})
+	}
+	return m
+}
+
+// queueMessage takes a message for the turn that runs.
+func (a *conversationRoutes) queueMessage(w http.ResponseWriter, r *http.Request) error {
+	c, err := a.conversation(r)
+	if err != nil {
+		return err
+	}
+	in, err := message(r)
+	if err != nil {
+		return err
+	}
+	q, err := c.Queue(r.Context(), userMessage(in))
+	return answerQueued(w, q, err)
+}
+
+// unqueueMessage gives back the last message that waits.
+func (a *conversationRoutes) unqueueMessage(w http.ResponseWriter, r *http.Request) error {
+	c, err := a.conversation(r)
+	if err != nil {
+		return err
+	}
+	q, err := c.Unqueue(r.Context())
+	return answerQueued(w, q, err)
+}
+
+// answerQueued answers with a message that waits, or waited; nil: null.
+func answerQueued(w http.ResponseWriter, q *history.QueuedMessage, err error) error {
+	if err != nil {
+		return err
+	}
+	if q == nil {
+		return answer(w, nil)
+	}
+	return answer(w, wire.QueuedMessage(*q))
 }
 
 func (a *conversationRoutes) resumeTurn(w http.ResponseWriter, r *http.Request) error {
@@ -131,20 +192,23 @@ func (a *conversationRoutes) prompt(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	made := c.Prompt()
-	p := protocol.Prompt{Text: made.Text()}
-	for _, s := range made.Sections {
+	return answer(w, promptDTO(c.Presentation()))
+}
+
+// promptDTO is what a model is sent beside what is said.
+func promptDTO(made *conversation.Presentation) *protocol.Prompt {
+	p := &protocol.Prompt{
+		Text: made.System.Text(), Offered: made.Tools, Note: made.Note, NoteTokens: tokens(made.Note), Memory: made.Memory,
+	}
+	for _, s := range made.System.Sections {
 		n := tokens(s.Text)
 		p.Tokens += n
 		p.Sections = append(p.Sections, protocol.PromptSection{Name: s.Name, Text: s.Text, Tokens: n})
 	}
-	if c.Model().NativeTools {
-		for _, e := range c.Plan().Shown {
-			p.Offered = append(p.Offered, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
-		}
-		p.Shown = c.Plan().ShownTokens
+	if made.Tools != nil {
+		p.Shown = made.Plan.ShownTokens
 	}
-	return answer(w, p)
+	return p
 }
 
 // plan shows the tools as an agent's model would get them.
@@ -163,10 +227,14 @@ func (a *conversationRoutes) plan(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	return answer(w, protocol.AgentSurface{
+	planned := protocol.AgentSurface{
 		Agent: made.Agent, Provider: made.Model.Provider, Model: made.Model.Model, Offline: made.Model.Offline,
 		Native: made.Model.NativeTools, Warnings: made.Warnings, Surface: *wire.Surface(made.Plan),
-	})
+	}
+	if in.Prompt {
+		planned.Prompt = promptDTO(made)
+	}
+	return answer(w, planned)
 }
 
 // tokens estimates the tokens of a text.

@@ -61,9 +61,11 @@ func (a *conversationRoutes) turn(
 		s.send(protocol.TurnEvent{Failure: e})
 		return nil
 	}
-	s.send(protocol.TurnEvent{End: &protocol.TurnEnd{
-		HistoryEnd: wire.HistoryEnd(end), Info: wire.ConversationInfo(c.Info()),
-	}})
+	last := protocol.TurnEnd{HistoryEnd: wire.HistoryEnd(end), Info: wire.ConversationInfo(c.Info())}
+	for _, q := range end.Returned {
+		last.Returned = append(last.Returned, wire.QueuedMessage(q))
+	}
+	s.send(protocol.TurnEvent{End: &last})
 	return nil
 }
 
@@ -100,6 +102,7 @@ func (s *turnStream) watch() agent.Observer {
 		Delta: func(d llm.Delta) { s.send(protocol.TurnEvent{Delta: &d}) },
 		Event: func(e history.Event) {
 			event := wire.HistoryEvent(e)
+			event.System = nil // long, and the history has it
 			s.send(protocol.TurnEvent{Event: &event})
 			if e.Compaction != nil && e.Compaction.Warning != "" {
 				s.send(protocol.TurnEvent{Notice: e.Compaction.Warning})

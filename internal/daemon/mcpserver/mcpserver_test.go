@@ -126,7 +126,7 @@ func TestCalls(t *testing.T) {
 			}
 		}
 		res, said := call(t, c, "demo.ad", `{"a":1,"b":2}`)
-		if !res.IsError || !strings.Contains(said, "did you mean demo.add") {
+		if !res.IsError || !strings.Contains(said, "did you mean demo__add") {
 			t.Errorf("a misspelt name: %s", said)
 		}
 		res, said = call(t, c, "demo.add", `{"a":"many"}`)

@@ -119,7 +119,11 @@ func (c *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, 
 		res.Content, res.InputRequests, res.RequestState = nil, out.Questions, out.State
 		return &res, nil
 	}
-	to := mcpresult.Call{Version: req.Version, Output: c.outputSchema(r.Params.Name)}
+	names, err := s.View().Names(ctx, c.surface())
+	if err != nil {
+		return nil, err
+	}
+	to := mcpresult.Call{Version: req.Version, Output: c.outputSchema(r.Params.Name), Names: names}
 	if out.Waiting != nil {
 		return to.Waiting(out.Waiting), nil
 	}

@@ -9,6 +9,7 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/lock"
+	"callgate/internal/gate/permission"
 	"callgate/internal/journal"
 	"callgate/internal/journal/doubt"
 	"callgate/internal/journal/outputbus"
@@ -55,6 +56,7 @@ func Approval(r approval.Request) protocol.Approval {
 		Risk: r.Risk, Reason: r.Reason, Claims: r.Claims, AskedAt: r.AskedAt, Deadline: r.Deadline,
 		Asker: protocol.Requester(r.Asker), ToolApp: r.ToolApp,
 		Choices: orNil(r.Choices, func(c approval.Choice) protocol.Choice { return protocol.Choice(c) }),
+		Session: pointer(r.Session, func(c approval.Choice) protocol.Choice { return protocol.Choice(c) }),
 		Answer:  pointer(r.Answer, approvalAnswer),
 	}
 }
@@ -275,11 +277,18 @@ func ConversationInfo(i history.Info) protocol.ConversationInfo {
 // HistoryEvent converts an event of a conversation.
 func HistoryEvent(e history.Event) protocol.HistoryEvent {
 	return protocol.HistoryEvent{
-		Seq: e.Seq, At: e.At, Type: protocol.EventType(e.Type), Message: e.Message, Task: e.Task,
-		Usage: e.Usage, Model: e.Model, Call: pointer(e.Call, AgentCall),
+		Seq: e.Seq, At: e.At, Type: protocol.EventType(e.Type), Message: e.Message, Queued: e.Queued,
+		Task: e.Task, Usage: e.Usage, Model: e.Model, Call: pointer(e.Call, AgentCall),
+		System: orNil(e.System, func(s history.Section) protocol.SystemSection { return protocol.SystemSection(s) }),
+		Told:   e.Told,
 		Result: pointer(e.Result, func(r history.Result) protocol.HistoryResult { return protocol.HistoryResult(r) }),
 		End:    pointer(e.End, HistoryEnd), Compaction: pointer(e.Compaction, Compaction),
 	}
+}
+
+// QueuedMessage converts a message that waits for a model.
+func QueuedMessage(q history.QueuedMessage) protocol.QueuedMessage {
+	return protocol.QueuedMessage{ID: q.ID, Text: q.Message.Text()}
 }
 
 // AgentCall converts a call of a model.
@@ -297,4 +306,13 @@ func Compaction(c history.Compaction) protocol.Compaction {
 		Before: c.Before, After: c.After, Usage: c.Usage, Model: c.Model,
 		Shortened: orNil(c.Shortened, func(s history.Shortened) protocol.Shortened { return protocol.Shortened(s) }),
 	}
+}
+
+// Permissions converts the permissions of a session.
+func Permissions(s permission.State) protocol.Permissions {
+	p := protocol.Permissions{Mode: protocol.PermissionMode(s.Mode), By: s.By}
+	for _, e := range s.Allow {
+		p.Allow = append(p.Allow, e.String())
+	}
+	return p
 }

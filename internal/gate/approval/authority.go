@@ -34,7 +34,8 @@ import (
 //
 // Consent to an app or a server, and a new token, need the same as a yes, and there
 // every open session that no person opened counts as the asker. A token makes no
-// token. Secrets, calls in doubt and pruning need the key, from outside the kernel:
+// token. The permissions of a session are loosened by who may say yes to what it asks.
+// Secrets, calls in doubt and pruning need the key, from outside the kernel:
 // scripts do these, and none of them lets a call run.
 //
 // Where the system reports no processes (Unknown), the key alone decides.
@@ -197,6 +198,20 @@ func (a authority) mayConsent(who Credential, askers []Requester) (proof, error)
 		return nothing, err
 	}
 	return a.mustBePerson("approval.HasPersonAuthority", who, askers)
+}
+
+// mayLoosen states who may let a session do more without asking: who could say yes to
+// what it asks, and a token at the command line that is the kernel itself.
+func (a authority) mayLoosen(who Credential, asker Requester) (proof, error) {
+	switch {
+	case who.Token != "" && who.PID == 0:
+		return nothing, nil
+	case who.PID != 0 && a.isKernelProcess(who):
+		return nothing, tool.Errorf("approval.MayLoosen", tool.Denied,
+			"this comes from inside the kernel: a tool cannot change what its session may do").
+			WithHint("the user changes it, in the chat or with the flags of callgate run")
+	}
+	return a.mayAnswer(who, Request{Asker: asker}, true)
 }
 
 // belongs reports whether a process is of an asker's family.

@@ -125,6 +125,17 @@ func (q *Queue) HasPersonAuthority(who Credential, askers []Requester) error {
 	return q.authority.codes.check("approval.HasPersonAuthority", codeKey{consent, who.PID, who.Started}, who.Code)
 }
 
+// MayLoosen returns an error unless the credential could say yes to what a session
+// asks: only then may the session do more without asking. The askers' own processes,
+// and the tools of the kernel, may not.
+func (q *Queue) MayLoosen(who Credential, asker Requester) error {
+	missing, err := q.authority.mayLoosen(who, asker)
+	if err != nil || missing == nothing {
+		return err
+	}
+	return q.authority.codes.check("approval.MayLoosen", codeKey{consent, who.PID, who.Started}, who.Code)
+}
+
 // Belongs reports whether a process is of the family of an asker that is no person.
 func (q *Queue) Belongs(pid int, askers []Requester) bool {
 	for _, asker := range askers {

@@ -3,6 +3,8 @@ package approval
 import (
 	"strings"
 	"unicode"
+
+	"callgate/tool"
 )
 
 // maxFeedback is the most characters of feedback that reach a model.
@@ -29,4 +31,19 @@ func FenceFeedback(feedback string) string {
 		clean = string(runes[:maxFeedback]) + "…"
 	}
 	return "«" + clean + "»"
+}
+
+// RefusedError is what the asker of a call is told that no human approved.
+func (r *Request) RefusedError() *tool.Error {
+	const op = "gate.awaitApproval"
+	name := r.Call.Tool.Dotted()
+	if r.State == Expired {
+		return tool.Errorf(op, tool.Denied, "nobody approved %s within %s", name, r.Deadline.Sub(r.AskedAt)).
+			WithHint("ask the user, then try again")
+	}
+	e := tool.Errorf(op, tool.Denied, "a human refused %s", name)
+	if quoted := FenceFeedback(r.Answer.Feedback); quoted != "" {
+		return e.WithHint("they said: %s", quoted)
+	}
+	return e
 }

@@ -39,6 +39,9 @@ type Hooks struct {
 	// approved request as one. Without them a yes cannot last.
 	NewGrant func() string
 	Remember func(context.Context, Request) error
+	// Allowed is called for an approved request whose yes is for the rest of its
+	// session, before its call runs.
+	Allowed func(context.Context, Request)
 	// Orphaned is called for every settled request whose requester may have
 	// gone. It finishes the call, if Reserve gives it the right to.
 	Orphaned func(Request)
@@ -55,15 +58,8 @@ type Queue struct {
 	waiters  map[string][]chan Request
 	settling map[string]*settling // requests that are being settled
 	reserved map[string]bool
-	always   map[alwaysKey]bool
 	watchers watcherList
 	closed   bool
-}
-
-// alwaysKey is the scope of an approve-always: one tool in one session.
-type alwaysKey struct {
-	session string
-	tool    string
 }
 
 // New returns a queue over a store.
@@ -74,7 +70,6 @@ func New(store Store, opts Options) *Queue {
 		waiters:  map[string][]chan Request{},
 		settling: map[string]*settling{},
 		reserved: map[string]bool{},
-		always:   map[alwaysKey]bool{},
 	}
 }
 
@@ -187,6 +182,9 @@ func (q *Queue) settleWith(ctx context.Context, r Request, a Answer) error {
 	} else {
 		a.Args, a.Always, a.Remember = nil, false, nil
 	}
+	if r.Session == nil || len(a.Args) > 0 { // an edited call was not shown as what the yes covers
+		a.Always = false
+	}
 	if err := q.prepareRemember(r, &a); err != nil {
 		return err
 	}
@@ -214,6 +212,9 @@ func (q *Queue) settle(ctx context.Context, id string, to State, a Answer) error
 		return err
 	}
 	kept := q.remember(ctx, r)
+	if r.Answer.Approve && r.Answer.Always && q.hooks.Allowed != nil {
+		q.hooks.Allowed(ctx, r)
+	}
 	q.notifyWaiters(r)
 	if q.hooks.Orphaned != nil {
 		q.hooks.Orphaned(r)
@@ -226,9 +227,6 @@ func (q *Queue) notifyWaiters(r Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	id := r.ID
-	if r.Answer.Approve && r.Answer.Always {
-		q.always[alwaysKey{r.Call.Principal.Session, r.Call.Tool.String()}] = true
-	}
 	if t := q.timers[id]; t != nil {
 		t.Stop()
 		delete(q.timers, id)
@@ -317,25 +315,6 @@ func (q *Queue) MarkUsed(ctx context.Context, id string) error {
 func (q *Queue) Withdraw(ctx context.Context, id string) error {
 	_, err := q.store.Settle(ctx, id, Approved, Expired, nil)
 	return err
-}
-
-// EndSession drops the approve-always answers of a session.
-func (q *Queue) EndSession(session string) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for k := range q.always {
-		if k.session == session {
-			delete(q.always, k)
-		}
-	}
-}
-
-// IsAlwaysApproved reports whether a human approved this tool for the rest of
-// this session.
-func (q *Queue) IsAlwaysApproved(session string, id tool.ID) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.always) > 0 && q.always[alwaysKey{session, id.String()}]
 }
 
 // Get returns a request, or a NotFound error.

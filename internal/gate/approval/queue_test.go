@@ -438,9 +438,17 @@ func TestWatchYieldsPendingRequestsThenChanges(t *testing.T) {
 
 func TestVouchedAnswerSettlesRequestsOfItsOwnSession(t *testing.T) {
 	t.Parallel()
-	q := open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{}, approval.Hooks{})
-	ok(t, q.Submit(t.Context(), request("a1", time.Hour)))
-	ok(t, q.Submit(t.Context(), request("a2", time.Hour)))
+	var allowed []string
+	q := open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{}, approval.Hooks{
+		Allowed: func(_ context.Context, r approval.Request) { allowed = append(allowed, r.ID) },
+	})
+	for _, id := range []string{"a1", "a2", "a3"} {
+		r := request(id, time.Hour)
+		if id != "a3" {
+			r.Session = &approval.Choice{Text: "any call", Match: []byte("{}")}
+		}
+		ok(t, q.Submit(t.Context(), r))
+	}
 	yes := approval.Answer{Approve: true, Always: true}
 	err := q.AnswerVouched(t.Context(), approval.Voucher{By: "x", Session: "another"}, "a1", yes)
 	if tool.KindOf(err) != tool.Denied {
@@ -453,7 +461,8 @@ func TestVouchedAnswerSettlesRequestsOfItsOwnSession(t *testing.T) {
 		t.Errorf("%+v", r.Answer)
 	}
 	ok(t, q.AnswerVouched(t.Context(), approval.Voucher{By: "the program"}, "a2", yes))
-	if !q.IsAlwaysApproved("s1", r.Call.Tool) {
-		t.Error("the embedding program may approve for the rest of a session")
+	ok(t, q.AnswerVouched(t.Context(), approval.Voucher{By: "the program"}, "a3", yes))
+	if !slices.Equal(allowed, []string{"a2"}) {
+		t.Errorf("for the rest of the session: %q, want what the embedding program approved and the request offers", allowed)
 	}
 }

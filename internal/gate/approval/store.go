@@ -37,6 +37,7 @@ type Request struct {
 	Asker     Requester    `json:"asker,omitzero"`
 	ToolApp   string       `json:"tool_app,omitempty"` // the app file that brings the tool; empty: the kernel has it
 	Choices   []Choice     `json:"choices,omitempty"`  // how the yes may last; none: only this once
+	Session   *Choice      `json:"session,omitempty"`  // what a yes for the session covers; nil: no more than this
 	Answer    *Answer      `json:"answer,omitempty"`
 }
 
@@ -45,7 +46,7 @@ type Answer struct {
 	Approve  bool            `json:"approve"`
 	Args     json.RawMessage `json:"args,omitempty"`     // the edited arguments; empty if unchanged
 	Claims   []tool.Claim    `json:"claims,omitempty"`   // what the edited call touches
-	Always   bool            `json:"always,omitempty"`   // approve this tool for the rest of the session
+	Always   bool            `json:"always,omitempty"`   // for the rest of the session, what the request's Session says
 	Remember *Remember       `json:"remember,omitempty"` // the yes lasts
 	Feedback string          `json:"feedback,omitempty"` // shown to the model as quoted text
 	By       string          `json:"by"`

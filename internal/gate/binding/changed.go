@@ -24,3 +24,22 @@ func Changed(claims []tool.Claim) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// Difference says in which resources two bindings of one call differ.
+func Difference(before, now []tool.Claim) string {
+	return "what it touches changed from " + listMissing(before, now) + " to " + listMissing(now, before)
+}
+
+// listMissing names the claims of a list that another list lacks.
+func listMissing(list, other []tool.Claim) string {
+	var names []string
+	for _, claim := range list {
+		if !slices.Contains(other, claim) {
+			names = append(names, strings.TrimPrefix(claim.Resource, "file:"))
+		}
+	}
+	if len(names) == 0 {
+		return "nothing"
+	}
+	return tool.TruncateTo(strings.Join(names, ", "), 200)
+}

@@ -9,6 +9,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/control"
 	"callgate/internal/registry"
+	"callgate/internal/resulttext"
 	"callgate/tool"
 )
 
@@ -31,6 +32,7 @@ type plannedSurface struct {
 	SurfaceConfig
 	plan *surface.Plan
 	full map[string]string // dotted names, by the bare ones in the plan
+	wire map[string]string // the names for a provider, by the dotted ones
 }
 
 // Surface returns the tools as the session's model is shown them, and why so.
@@ -90,6 +92,10 @@ func (v *View) plan(ctx context.Context, c SurfaceConfig) (plannedSurface, error
 	if c.BareNames {
 		made.full = v.useBareNames(snap.View(v.caller.Place().Scope), items, own)
 	}
+	made.wire = make(map[string]string, len(items)+len(own))
+	for _, item := range slices.Concat(items, own) {
+		made.wire[item.Tool.ID.Dotted()] = item.Wire
+	}
 	made.plan = v.maker.planner.Plan(snap.Generation, items, own, cfg)
 	return made, nil
 }
@@ -138,6 +144,9 @@ func (v *View) items(snap *registry.Snapshot, mcp bool, cfg *surface.Config) (it
 			items = append(items, surface.Item{Tool: t})
 			names = append(names, t.ID.Dotted())
 		}
+	}
+	if len(items) == 0 { // nothing here has a result that is cut
+		own = slices.DeleteFunc(own, func(i surface.Item) bool { return i.Tool.ID.Dotted() == resulttext.ArtifactReader })
 	}
 	wire := tool.NewWireTable(names)
 	for i := range items {

@@ -72,7 +72,7 @@ func Tools(c Config) []*tool.Tool {
 	}
 	tools := make([]*tool.Tool, len(definitions))
 	for i, d := range definitions {
-		tools[i] = d.Tool(Namespace)
+		tools[i] = withOtherNames(d).Tool(Namespace)
 	}
 	return tools
 }

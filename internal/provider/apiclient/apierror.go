@@ -189,22 +189,3 @@ func (a apiError) wait() time.Duration {
 	}
 	return d
 }
-
-// retryAfter reads for how long a response's headers ask to wait: in milliseconds, in seconds, or until a
-// date.
-func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
-	const maxWait = 365 * 24 * time.Hour // a longer one is nonsense, and would overflow
-	for _, in := range []struct {
-		name string
-		unit time.Duration
-	}{{"Retry-After-Ms", time.Millisecond}, {"Retry-After", time.Second}} {
-		n, err := strconv.ParseFloat(h.Get(in.name), 64)
-		if err == nil && n >= 0 && n < float64(maxWait/in.unit) {
-			return time.Duration(n * float64(in.unit)), true
-		}
-	}
-	if at, err := http.ParseTime(h.Get("Retry-After")); err == nil {
-		return max(0, at.Sub(now)), true
-	}
-	return 0, false
-}

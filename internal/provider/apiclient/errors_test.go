@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -123,6 +124,29 @@ func TestRetryAfter(t *testing.T) {
 			{"in details", nil, `[{"error":{"message":"quota","details":[{"@type":"x"},{"retryDelay":"34s"}]}}]`, 34 * time.Second},
 			{"the header goes first", http.Header{"Retry-After": {"2"}}, `{"error":{"message":"try again in 9s"}}`, 2 * time.Second},
 			{"none", nil, `{}`, 0},
+			{"the limit that is used up", http.Header{
+				"X-Ratelimit-Reset-Requests": {"1s"}, "X-Ratelimit-Remaining-Requests": {"59"},
+				"X-Ratelimit-Reset-Tokens": {"6m0s"}, "X-Ratelimit-Remaining-Tokens": {"0"},
+			}, "", 6 * time.Minute},
+			{"the longest of two that are used up", http.Header{
+				"Anthropic-Ratelimit-Requests-Reset":     {time.Now().Add(10 * time.Second).Format(time.RFC3339)},
+				"Anthropic-Ratelimit-Tokens-Reset":       {time.Now().Add(time.Minute).Format(time.RFC3339)},
+				"Anthropic-Ratelimit-Requests-Remaining": {"0"}, "Anthropic-Ratelimit-Tokens-Remaining": {"0"},
+			}, "", time.Minute},
+			{"no count says which", http.Header{
+				"X-Ratelimit-Reset-Requests": {"20ms"}, "X-Ratelimit-Reset-Tokens": {"8s"},
+			}, "", 20 * time.Millisecond},
+			{"milliseconds since 1970", http.Header{
+				"X-Ratelimit-Reset": {fmt.Sprint(time.Now().Add(30 * time.Second).UnixMilli())},
+			}, "", 30 * time.Second},
+			{"seconds since 1970", http.Header{
+				"X-Ratelimit-Reset": {fmt.Sprint(time.Now().Add(40 * time.Second).Unix())},
+			}, "", 40 * time.Second},
+			{"limits that are not used up", http.Header{
+				"X-Ratelimit-Reset-Tokens": {"6m0s"}, "X-Ratelimit-Remaining-Tokens": {"5"},
+			}, "", 0},
+			{"a reset that is nonsense", http.Header{"X-Ratelimit-Reset": {"-1h"}, "X-Ratelimit-Reset-Tokens": {"1e99"}}, "", 0},
+			{"Retry-After goes before resets", http.Header{"Retry-After": {"3"}, "X-Ratelimit-Reset": {"9"}}, "", 3 * time.Second},
 		} {
 			res := &http.Response{StatusCode: 429, Header: tc.header, Body: io.NopCloser(strings.NewReader(tc.body))}
 			if got := (apiclient.ErrorReader{}).Response(res).RetryAfter; got != tc.want {
@@ -172,6 +196,20 @@ func FuzzErrorBody(f *testing.F) {
 		}
 		if bytes.Contains([]byte(e.Error()), []byte("hunter2-secret")) {
 			t.Error("the secret is in the error")
+		}
+	})
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	f.Add("Retry-After", "7", "X-Ratelimit-Reset-Tokens", "6m0s")
+	f.Add("X-Ratelimit-Reset", "1700000000000", "X-Ratelimit-Remaining", "0")
+	f.Add("Anthropic-Ratelimit-Tokens-Reset", "2026-01-01T00:00:00Z", "Anthropic-Ratelimit-Tokens-Remaining", "0")
+	f.Fuzz(func(t *testing.T, name, value, other, also string) {
+		res := &http.Response{StatusCode: 429, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}"))}
+		res.Header.Set(name, value)
+		res.Header.Set(other, also)
+		if d := (apiclient.ErrorReader{}).Response(res).RetryAfter; d < 0 {
+			t.Errorf("a wait of %v", d)
 		}
 	})
 }

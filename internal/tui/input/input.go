@@ -108,6 +108,32 @@ func (f *Field) Set(text string) {
 // Text returns the text.
 func (f *Field) Text() string { return f.area.Value() }
 
+// Past returns the earlier texts, the oldest first.
+func (f *Field) Past() []string { return f.past }
+
+// Recalling reports whether an earlier text is shown as it was.
+func (f *Field) Recalling() bool { return f.at < len(f.past) && f.area.Value() == f.past[f.at] }
+
+// Before returns the text before the cursor.
+func (f *Field) Before() string {
+	lines := strings.Split(f.area.Value(), "\n")
+	row := min(f.area.Line(), len(lines)-1)
+	line := []rune(lines[row])
+	lines[row] = string(line[:min(f.area.Column(), len(line))])
+	return strings.Join(lines[:row+1], "\n")
+}
+
+// Replace puts a text in the place of the last n characters before the cursor.
+func (f *Field) Replace(n int, text string) {
+	for range n {
+		f.area, _ = f.area.Update(tea.KeyPressMsg{Code: tea.KeyBackspace})
+	}
+	f.area.InsertString(text)
+}
+
+// Placeholder sets what is shown while nothing is written.
+func (f *Field) Placeholder(text string) { f.area.Placeholder = text }
+
 // SetWidth sets the width of the field.
 func (f *Field) SetWidth(width int) { f.area.SetWidth(max(width, 1)) }
 

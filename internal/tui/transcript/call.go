@@ -20,6 +20,7 @@ type Call struct {
 	Took    time.Duration // so far, or until it ended; 0: unknown
 	Waiting string        // what the call waits for; "": nothing
 	Result  *tool.Result  // nil while it runs
+	Shown   int           // lines of the result that are shown also when details are not
 	output  string
 }
 
@@ -69,9 +70,13 @@ func (c *Call) Lines(width int, open bool) []string {
 		return lines
 	}
 	lines = append(lines, c.end(width)...)
-	if open && c.Result.Status == tool.Success {
+	most := c.Shown
+	if open {
+		most = maxLines
+	}
+	if most > 0 && (c.Result.Status == tool.Success || c.Shown > 0) {
 		for _, part := range c.Result.Content {
-			add(part.Text, same, maxLines)
+			add(part.Text, same, most)
 		}
 		if len(c.Result.Content) == 0 && len(c.Result.Data) > 2 {
 			add(pretty(c.Result.Data), same, maxLines)

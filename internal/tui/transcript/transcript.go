@@ -9,6 +9,8 @@
 // conversation is.
 package transcript
 
+import "slices"
+
 // Block is a piece of a transcript. Lines returns safe lines of at most width
 // columns; open asks for the details, too.
 type Block interface {
@@ -26,6 +28,12 @@ type Entry struct {
 
 // Touch marks the block as changed.
 func (e *Entry) Touch() { e.width = 0 }
+
+// Replace shows another block in the place of this one.
+func (e *Entry) Replace(b Block) {
+	e.block = b
+	e.Touch()
+}
 
 // Toggle shows the block's details, or hides them.
 func (e *Entry) Toggle() {
@@ -62,6 +70,28 @@ func (t *Transcript) Add(b Block, gap bool) *Entry {
 	e := &Entry{block: b, gap: gap && len(t.entries) > 0, open: t.open}
 	t.entries = append(t.entries, e)
 	return e
+}
+
+// Remove removes a block.
+func (t *Transcript) Remove(e *Entry) {
+	t.entries = slices.DeleteFunc(t.entries, func(other *Entry) bool { return other == e })
+	if len(t.entries) > 0 && t.entries[0].gap {
+		t.entries[0].gap = false
+		t.entries[0].Touch()
+	}
+	t.top = linePos{min(t.top.entry, max(len(t.entries)-1, 0)), 0}
+}
+
+// Last returns the last lines at a width, at most n, and whether there are more.
+func (t *Transcript) Last(width, n int) (lines []string, more bool) {
+	for i := len(t.entries) - 1; i >= 0; i-- {
+		laid := t.entries[i].laid(width)
+		if left := n - len(lines); len(laid) > left {
+			return append(slices.Clone(laid[len(laid)-left:]), lines...), true
+		}
+		lines = append(slices.Clone(laid), lines...)
+	}
+	return lines, false
 }
 
 // Clear removes all blocks.

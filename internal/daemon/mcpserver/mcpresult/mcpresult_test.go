@@ -48,11 +48,11 @@ func TestFromTool(t *testing.T) {
 			`{"content":[{"type":"text","text":"one"}],"structuredContent":{"n":1}}`},
 		{"data with a warning", output,
 			tool.Result{Status: tool.Success, Summary: "s", Data: json.RawMessage(`{"n":1}`), Warnings: []string{"w"}},
-			`{"content":[{"type":"text","text":"{\"n\":1}"},{"type":"text","text":"note: w"}],` +
+			`{"content":[{"type":"text","text":"{\"n\":1}"},{"type":"text","text":"s"},{"type":"text","text":"note: w"}],` +
 				`"structuredContent":{"callgate":{"status":"success","summary":"s","notes":["w"]},"n":1}}`},
 		{"data that do not match the schema", output,
 			tool.Result{Status: tool.Success, Summary: "s", Data: json.RawMessage(`{"n":"x"}`), Warnings: []string{"w"}},
-			`{"content":[{"type":"text","text":"{\"n\":\"x\"}"},{"type":"text","text":"note: w"}],` +
+			`{"content":[{"type":"text","text":"{\"n\":\"x\"}"},{"type":"text","text":"s"},{"type":"text","text":"note: w"}],` +
 				`"structuredContent":{"callgate":{"status":"success","summary":"s","notes":["w"]}}}`},
 		{"no data, with a schema", output, tool.Result{Status: tool.Success, Summary: "s"},
 			`{"content":[{"type":"text","text":"s"}],` +

@@ -19,25 +19,25 @@ type Call struct {
 	// Output is the output schema that the client was shown for the tool; nil for
 	// none.
 	Output json.RawMessage
+	// Names are the names of the tools as the client's model calls them; nil: their
+	// dotted names.
+	Names resulttext.Names
 }
 
 // FromTool writes a result for a client. Its content is what a model reads, in
-// this order: the error, the tool's content, a link to the whole result, and the
-// warnings. link leads to the artifact of a result that has one.
+// this order: the error, the tool's content, a link to the whole result, the
+// warnings, and what was cut. link leads to the artifact of a result that has one.
 func (c Call) FromTool(r *tool.Result, link sdk.Content) *sdk.CallToolResult {
 	res := newResult(c.Version)
 	res.IsError = r.Status != tool.Success && r.Status != tool.Waiting
-	if r.Error != nil {
-		res.Content = append(res.Content, text(r.Error.ModelText()))
-	}
-	for _, part := range resulttext.Body(r) {
+	for _, part := range resulttext.Body(r, c.Names) {
 		res.Content = append(res.Content, content(part))
 	}
 	if link != nil {
 		res.Content = append(res.Content, link)
 	}
-	if len(r.Warnings) > 0 {
-		res.Content = append(res.Content, text("note: "+strings.Join(r.Warnings, "\nnote: ")))
+	if ending := resulttext.Ending(r, c.Names); ending != "" {
+		res.Content = append(res.Content, text(ending))
 	}
 	c.addStructured(res, r)
 	return res
@@ -57,9 +57,9 @@ func (c Call) addStructured(res *sdk.CallToolResult, r *tool.Result) {
 		res.StructuredContent = r.Data
 	case c.Output == nil || res.IsError:
 	case usable:
-		res.StructuredContent = withNotes(r)
+		res.StructuredContent = c.withNotes(r)
 	default:
-		res.StructuredContent = map[string]any{ownField: newSideInfo(r)}
+		res.StructuredContent = map[string]any{ownField: c.newSideInfo(r)}
 	}
 }
 
@@ -69,9 +69,9 @@ func (c Call) matchesOutput(data json.RawMessage) bool {
 }
 
 // withNotes adds the notes on a result to its data.
-func withNotes(r *tool.Result) any {
+func (c Call) withNotes(r *tool.Result) any {
 	var data map[string]json.RawMessage
-	note, err := json.Marshal(newSideInfo(r))
+	note, err := json.Marshal(c.newSideInfo(r))
 	if err != nil || json.Unmarshal(r.Data, &data) != nil || data[ownField] != nil {
 		return r.Data
 	}
@@ -90,9 +90,9 @@ type sideInfo struct {
 	Notes       []string    `json:"notes,omitempty"`
 }
 
-func newSideInfo(r *tool.Result) sideInfo {
+func (c Call) newSideInfo(r *tool.Result) sideInfo {
 	s := sideInfo{r.Status, r.Summary, r.ArtifactRef, r.Warnings}
-	if line := resulttext.CutLine(r.Cut); line != "" {
+	if line := resulttext.CutLine(r.Cut, c.Names); line != "" {
 		s.Notes = append([]string{line}, s.Notes...)
 	}
 	return s

@@ -1,0 +1,28 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"callgate/internal/protocol"
+)
+
+// SetMode changes the permission mode of the conversation. It counts for the next call,
+// and answers the approvals that wait and that it decides.
+func (c *Conversation) SetMode(ctx context.Context, mode protocol.PermissionMode) (protocol.Permissions, error) {
+	return c.SetPermissions(ctx, protocol.SetPermissions{Mode: mode})
+}
+
+// SetPermissions changes what the conversation may do without asking.
+func (c *Conversation) SetPermissions(ctx context.Context, set protocol.SetPermissions) (protocol.Permissions, error) {
+	var now protocol.Permissions
+	err := c.client.do(ctx, http.MethodPost, c.path("/permissions"), nil, set, &now)
+	return now, err
+}
+
+// CurrentPermissions returns what the conversation may do without asking now.
+func (c *Conversation) CurrentPermissions(ctx context.Context) (protocol.Permissions, error) {
+	var now protocol.Permissions
+	err := c.client.get(ctx, c.path("/permissions"), nil, &now)
+	return now, err
+}

@@ -1,0 +1,229 @@
+// Package permission is what a session may do without asking, beside what the rules
+// say: its permission mode, and the calls that a human allowed for as long as it lasts.
+//
+// # Law
+//
+//   - A mode and an allowed call turn approve into allow, and nothing else: what is
+//     denied stays denied, and what is hidden stays hidden. Neither covers a call that
+//     changes the rules of agents, one that a deny rule may be about, a tool that asks
+//     first by itself, or a call of the kernel's own.
+//   - Ask is as the rules say. AcceptEdits allows the changes of files that the module
+//     filesystem makes inside the workspace, but for deleting; never a command. Plan
+//     refuses what changes anything, also what the rules allow.
+//   - They are for one session and end with it. The core lane of an agent has those of
+//     the conversation that it works for.
+//   - Who may loosen them is the authority's to say: internal/kernel/permissions.
+//   - A call that runs by one says so in the journal, with who set it.
+//   - A change counts for the next call, and for the requests that wait: those that it
+//     decides are answered by it.
+package permission
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"callgate/internal/gate/lasting"
+	"callgate/internal/gate/match"
+	"callgate/tool"
+)
+
+// Mode is what a session does about calls that change something.
+type Mode string
+
+// The modes. The zero value is Ask.
+const (
+	Ask         Mode = "ask"          // as the rules say
+	AcceptEdits Mode = "accept-edits" // changes of files inside the workspace are not asked about
+	Plan        Mode = "plan"         // nothing that changes anything runs
+)
+
+// Modes are all modes, the strictest first.
+func Modes() []Mode { return []Mode{Plan, Ask, AcceptEdits} }
+
+// ParseMode reads the name of a mode; empty is Ask.
+func ParseMode(name string) (Mode, error) {
+	if name == "" {
+		return Ask, nil
+	}
+	if m := Mode(name); slices.Contains(Modes(), m) {
+		return m, nil
+	}
+	return "", tool.Errorf("permission.ParseMode", tool.Invalid, "there is no permission mode %q", tool.Truncate(name)).
+		WithHint("the modes are ask, accept-edits and plan")
+}
+
+// PlanError refuses a call in plan mode.
+func PlanError(name string) *tool.Error {
+	return tool.Errorf("gate.applyPermissions", tool.Denied,
+		"%s was not run: the user has this conversation in plan mode, in which nothing that changes anything runs", name).
+		WithHint("look around with tools that only read, then tell the user your plan: what you would change, where, " +
+			"and how it would be checked; the user leaves plan mode to let it happen")
+}
+
+// State is the permissions of a session.
+type State struct {
+	Mode  Mode
+	Allow []Entry
+	By    string // who set the mode
+	Human bool   // the mode was set with a human's authority
+}
+
+// Loosens reports whether a session may do more by the next state than by this one.
+// Plan that nobody with a human's authority set may be left for what the rules say.
+func (s State) Loosens(next State) bool {
+	rank := func(m Mode) int { return slices.Index(Modes(), m) }
+	from, to := rank(s.mode()), rank(next.mode())
+	if s.mode() == Plan && !s.Human {
+		from = rank(Ask)
+	}
+	return to > from || slices.ContainsFunc(next.Allow, func(e Entry) bool {
+		return !slices.ContainsFunc(s.Allow, e.same)
+	})
+}
+
+func (s State) mode() Mode {
+	if s.Mode == "" {
+		return Ask
+	}
+	return s.Mode
+}
+
+// Entry is calls of one tool that a human allowed for a session.
+type Entry struct {
+	Tool    string // dotted
+	Text    string // what of it, as a human reads it
+	By      string // who allowed it
+	pattern *match.Pattern
+}
+
+func (e Entry) String() string { return e.Tool + ": " + e.Text }
+
+func (e Entry) same(o Entry) bool {
+	return e.Tool == o.Tool && e.pattern.String() == o.pattern.String()
+}
+
+// Call is a call that is decided about. It is for one goroutine.
+type Call struct {
+	Tool   *tool.Tool
+	Claims []tool.Claim
+	// Match is the call as patterns see it; nil: none can be compared with it.
+	Match *lasting.Call
+	// MayAllow says that the rules ask a human, and that a yes may be given for more
+	// than this one call.
+	MayAllow bool
+}
+
+// Verdict is what permissions say of a call.
+type Verdict int
+
+// The verdicts.
+const (
+	Nothing Verdict = iota // the rules decide
+	Allow                  // it runs without asking
+	Refuse                 // it does not run
+)
+
+// Decision is a verdict with its reason, for the journal and the human.
+type Decision struct {
+	Verdict Verdict
+	Rule    string
+	Reason  string
+}
+
+// permissions is a state, ready to decide. It never changes.
+type permissions struct {
+	State
+	sets map[string]*entrySet // by the tool's dotted name
+}
+
+type entrySet struct {
+	set     match.Set
+	entries []Entry
+}
+
+func newPermissions(s State) *permissions {
+	p := &permissions{State: s, sets: map[string]*entrySet{}}
+	for _, e := range s.Allow {
+		set := p.sets[e.Tool]
+		if set == nil {
+			set = &entrySet{}
+			p.sets[e.Tool] = set
+		}
+		set.set.Add(e.pattern)
+		set.entries = append(set.entries, e)
+	}
+	return p
+}
+
+func (p *permissions) decide(c *Call) Decision {
+	switch {
+	case p == nil:
+		return Decision{}
+	case p.Mode == Plan:
+		if c.Tool.Runtime.Control || !c.Tool.Runtime.SideEffect.Durable() {
+			return Decision{}
+		}
+		return Decision{Refuse, "permission mode plan", "plan mode" + setBy(p.By) + ": nothing that changes anything runs"}
+	case !c.MayAllow:
+		return Decision{}
+	case p.Mode == AcceptEdits && isEdit(c):
+		const rule = "permission mode accept-edits"
+		return Decision{Allow, rule, rule + setBy(p.By) + ": a change of a file inside the workspace"}
+	}
+	return p.decideByEntries(c)
+}
+
+func setBy(who string) string {
+	if who == "" {
+		return ""
+	}
+	return ", set by " + who
+}
+
+func (p *permissions) decideByEntries(c *Call) Decision {
+	set := p.sets[c.Tool.ID.Dotted()]
+	if set == nil || c.Match == nil {
+		return Decision{}
+	}
+	numbers, ok := set.set.Fits(c.Match.Call)
+	if !ok {
+		return Decision{}
+	}
+	var texts []string
+	for _, n := range numbers {
+		text := set.entries[n].String()
+		if by := set.entries[n].By; by != "" {
+			text += " (" + by + ")"
+		}
+		texts = append(texts, text)
+	}
+	const rule = "allowed for this session"
+	return Decision{Allow, rule, rule + ": " + strings.Join(texts, "; ")}
+}
+
+// isEdit reports whether a call changes files inside the workspace and nothing else,
+// by a tool of the kernel's own module for files. Deleting is no edit.
+func isEdit(c *Call) bool {
+	id, r := c.Tool.ID, c.Tool.Runtime
+	if id.Namespace != "filesystem" || c.Match == nil || c.Match.AppFile != "" ||
+		r.SideEffect != tool.Write || r.Risk.Level() > tool.Medium.Level() {
+		return false
+	}
+	writes := 0
+	for _, claim := range c.Claims {
+		path, isFile := strings.CutPrefix(claim.Resource, "file:")
+		if !isFile || !isBelow(filepath.FromSlash(path), c.Match.Workspace) {
+			return false
+		}
+		if claim.Mode.Writes() {
+			writes++
+		}
+	}
+	return writes > 0
+}
+
+func isBelow(path, folder string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && rel != "." && filepath.IsLocal(rel)
+}

@@ -1,0 +1,167 @@
+package permission
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// Table holds the permissions of the open sessions. Make one with NewTable; nil is a
+// table without any.
+type Table struct {
+	settle func(context.Context, Decided)
+
+	mu       sync.Mutex
+	sessions map[string]*permissions
+	parents  map[string]string // the session whose permissions another one has
+	waiting  []waitingCall     // in the order asked
+}
+
+// NewTable makes an empty table. settle is called for each request that waits and that
+// permissions decide; one that was answered meanwhile is none of its business.
+func NewTable(settle func(context.Context, Decided)) *Table { return &Table{settle: settle} }
+
+// waitingCall is a call that waits for a human.
+type waitingCall struct {
+	session, request string
+	call             *Call
+}
+
+// Of returns the permissions of a session.
+func (t *Table) Of(session string) State {
+	if t == nil {
+		return State{Mode: Ask}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := t.of(session)
+	if p == nil {
+		return State{Mode: Ask}
+	}
+	s := p.State
+	s.Mode, s.Allow = s.mode(), slices.Clone(s.Allow)
+	return s
+}
+
+// of returns what counts for a session; nil: only the rules.
+func (t *Table) of(session string) *permissions {
+	if parent, ok := t.parents[session]; ok {
+		session = parent
+	}
+	return t.sessions[session]
+}
+
+// Any reports whether a session has permissions beside the rules.
+func (t *Table) Any(session string) bool {
+	if t == nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.of(session) != nil
+}
+
+// Decide decides about a call of a session.
+func (t *Table) Decide(session string, c *Call) Decision {
+	if t == nil {
+		return Decision{}
+	}
+	t.mu.Lock()
+	p := t.of(session)
+	t.mu.Unlock()
+	return p.decide(c)
+}
+
+// Change changes the permissions of a session.
+func (t *Table) Change(session string, change func(State) State) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if parent, ok := t.parents[session]; ok {
+		session = parent
+	}
+	var now State
+	if p := t.sessions[session]; p != nil {
+		now = p.State
+	}
+	if t.sessions == nil {
+		t.sessions = map[string]*permissions{}
+	}
+	now.Allow = slices.Clone(now.Allow)
+	t.sessions[session] = newPermissions(change(now))
+}
+
+// Allow lets a session make calls without asking.
+func (t *Table) Allow(session string, e Entry) {
+	t.Change(session, func(s State) State {
+		if !slices.ContainsFunc(s.Allow, e.same) {
+			s.Allow = append(s.Allow, e)
+		}
+		return s
+	})
+}
+
+// Inherit gives a session the permissions of another one, whatever they become.
+func (t *Table) Inherit(session, from string) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.parents == nil {
+		t.parents = map[string]string{}
+	}
+	t.parents[session] = from
+}
+
+// End forgets the permissions of a session.
+func (t *Table) End(session string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.sessions, session)
+	delete(t.parents, session)
+}
+
+// Await registers a call that waits for the answer to a request, until the function
+// that it returns is called. The call is the table's from then on.
+func (t *Table) Await(session, request string, c *Call) (done func()) {
+	if t == nil {
+		return func() {}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.waiting = append(t.waiting, waitingCall{session, request, c})
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.waiting = slices.DeleteFunc(t.waiting, func(w waitingCall) bool { return w.request == request })
+	}
+}
+
+// Decided is a request that waits, and what permissions say of it now.
+type Decided struct {
+	Request string
+	Decision
+}
+
+// Settle has those requests settled that wait and that permissions decide now, in the
+// order asked.
+func (t *Table) Settle(ctx context.Context) {
+	if t == nil {
+		return
+	}
+	for _, d := range t.decided() {
+		t.settle(ctx, d)
+	}
+}
+
+func (t *Table) decided() []Decided {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var list []Decided
+	for _, w := range t.waiting {
+		if d := t.of(w.session).decide(w.call); d.Verdict != Nothing {
+			list = append(list, Decided{w.request, d})
+		}
+	}
+	return list
+}
