@@ -3,7 +3,6 @@ package gate
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 
@@ -72,13 +71,8 @@ func (c *callState) matchCall() (*match.Call, error) {
 				return nil, tool.Errorf(opAuthorizeCall, tool.Conflict,
 					"%s was not run: %q leads elsewhere now than a moment ago", c.tool.ID.Dotted(), tool.Truncate(text))
 			}
-			call.AddPath(known, path, isFolder(path))
+			call.AddPath(known, path, binding.IsFolder(path))
 		}
 	}
 	return call, nil
-}
-
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }

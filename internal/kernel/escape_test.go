@@ -134,12 +134,17 @@ func tryToEscape(t *testing.T, s *session.Session, path string) (tried int) {
 		"grep": `{"path":%s,"pattern":"OUTSIDE|root:"}`, "glob": `{"path":%s,"pattern":"**"}`,
 		"write": `{"path":%s,"content":"x"}`, "edit": `{"path":%s,"op":"append","new":"x"}`,
 		"move": `{"from":%s,"to":"taken"}`, "delete": `{"path":%s,"recursive":true}`,
+		"apply_patch": `{"patch":%s}`, "notebook_edit": `{"path":%s,"cell":1,"mode":"delete"}`,
 	} {
 		if (name == "delete" || name == "move") && !strings.Contains(path, "secret") {
 			continue // the links and folders that later tries need
 		}
 		tried++
 		args := json.RawMessage(fmt.Sprintf(form, quoted))
+		if name == "apply_patch" {
+			patch, _ := json.Marshal("*** Begin Patch\n*** Add File: " + path + "\n+x\n*** End Patch\n")
+			args = json.RawMessage(fmt.Sprintf(form, patch))
+		}
 		r := s.Call(t.Context(), session.CallRequest{Name: "filesystem." + name, Args: args})
 		answer, _ := json.Marshal(r)
 		if strings.Contains(string(answer), outsideSecret) || strings.Contains(string(answer), "root:x:0:0") {

@@ -2,6 +2,7 @@ package binding
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 
 	"callgate/internal/module/filesystem/patchfile"
@@ -66,4 +67,11 @@ func appendParts(parts []Part, workspace string, f *patchfile.File) ([]Part, err
 		return nil, err
 	}
 	return append(parts, Part{"move", map[string]string{"from": path, "to": to}}), nil
+}
+
+// IsFolder reports whether a canonical path is a folder: a call about it is about what
+// is in it.
+func IsFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

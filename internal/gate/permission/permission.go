@@ -27,6 +27,7 @@ import (
 
 	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/match"
+	"callgate/internal/module/filesystem/patchfile"
 	"callgate/tool"
 )
 
@@ -229,6 +230,9 @@ func isEdit(c *Call) bool {
 	id, r := c.Tool.ID, c.Tool.Runtime
 	if id.Namespace != "filesystem" || c.Match == nil || c.Match.AppFile != "" ||
 		r.SideEffect != tool.Write || r.Risk.Level() > tool.Medium.Level() {
+		return false
+	}
+	if patch, ok := c.Match.Args["patch"].(string); ok && patchfile.Deletes(patch) {
 		return false
 	}
 	writes := 0

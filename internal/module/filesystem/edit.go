@@ -12,6 +12,7 @@ import (
 	"callgate/internal/module/filesystem/seen"
 	"callgate/internal/module/filesystem/textedit"
 	"callgate/internal/module/filesystem/textfile"
+	"callgate/internal/module/filesystem/wholefile"
 	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
@@ -111,10 +112,7 @@ type editData struct {
 	*textedit.Change
 }
 
-// maxEdited limits a file that is edited, which is held in memory.
-const maxEdited = 64 << 20
-
-func editFile(ctx context.Context, w workfile.Workspace, known seenFiles, in editArgs) (*tool.Result, error) {
+func editFile(ctx context.Context, w workfile.Workspace, known seen.Workspace, in editArgs) (*tool.Result, error) {
 	edits, err := in.list(w.Op)
 	if err != nil {
 		return nil, err
@@ -123,16 +121,16 @@ func editFile(ctx context.Context, w workfile.Workspace, known seenFiles, in edi
 	if err != nil {
 		return nil, err
 	}
-	raw, was, err := readAll(w, at, maxEdited)
+	raw, was, err := wholefile.Read(w, at, wholefile.MaxSize)
 	if err != nil {
 		return nil, err
 	}
-	if err := known.checkPart(at, was); err != nil {
+	if err := known.CheckPart(at, was); err != nil {
 		return nil, err
 	}
 	n := textfile.Sniff(raw)
 	if n.Binary {
-		return nil, binaryError(w, at, was)
+		return nil, wholefile.BinaryError(w, at, was)
 	}
 	text, ok := n.Encoding.Decode(raw)
 	if !ok {
@@ -158,8 +156,8 @@ func editFile(ctx context.Context, w workfile.Workspace, known seenFiles, in edi
 	if err != nil {
 		return nil, err
 	}
-	if known.state(at, was) == seen.Current {
-		known.note(at, nil)
+	if known.State(at, was) == seen.Current {
+		known.Note(at, nil)
 	}
 	c := textedit.ChangeOf(text, spans)
 	data.Change = &c

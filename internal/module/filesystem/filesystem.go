@@ -1,5 +1,5 @@
 // Package filesystem is the module of file tools: read, list, write, edit,
-// apply_patch, glob, grep, delete and move.
+// apply_patch, notebook_edit, glob, grep, delete and move.
 //
 // The tools reach files only through package workfile, which confines them to
 // the workspace and makes every change atomic and durable. Package filewalk walks
@@ -13,9 +13,7 @@ package filesystem
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os/exec"
 	"strings"
 	"sync"
@@ -66,6 +64,7 @@ func Tools(c Config) []*tool.Tool {
 		writeTool(c.Seen),
 		editTool(c.Seen),
 		patchTool(c.Seen),
+		notebookTool(c.Seen),
 		globTool(),
 		grepTool(c.ripgrep()),
 		deleteTool(),
@@ -113,24 +112,6 @@ func handler[In any](name string, run handlerFunc[In]) tool.Handler {
 		}
 		return run(ctx, w, in)
 	})
-}
-
-// binaryError refuses a file that is not text.
-func binaryError(w workfile.Workspace, at workfile.Path, info fs.FileInfo) error {
-	return tool.Errorf(w.Op, tool.Invalid, "%q is a binary file of %s, not text", at.Shown, amount.Bytes(info.Size())).
-		WithHint("use a program that understands it through a shell tool, for example: file, strings, or xxd -l 256")
-}
-
-// readAll reads a whole file that is to be changed.
-func readAll(w workfile.Workspace, at workfile.Path, maxSize int64) ([]byte, fs.FileInfo, error) {
-	data, info, err := w.ReadAll(at, maxSize)
-	var large *workfile.TooLargeError
-	if errors.As(err, &large) {
-		return nil, nil, tool.Errorf(w.Op, tool.Invalid, "%q has %s; the most that can be changed in one piece is %s",
-			at.Shown, amount.Bytes(large.Size), amount.Bytes(large.Max)).
-			WithHint("use a program such as sed through a shell tool")
-	}
-	return data, info, err
 }
 
 // maxResult is the result of a tool that bounds its own content, with its data: the

@@ -15,6 +15,7 @@ import (
 	"callgate/internal/module/filesystem/filewalk"
 	"callgate/internal/module/filesystem/linesearch"
 	"callgate/internal/module/filesystem/textfile"
+	"callgate/internal/module/filesystem/wholefile"
 	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
@@ -215,7 +216,7 @@ func checkText(w workfile.Workspace, at workfile.Path) error {
 	case err != nil:
 		return w.Fail(at.Shown, err)
 	case n.Binary:
-		return binaryError(w, at, info)
+		return wholefile.BinaryError(w, at, info)
 	}
 	return nil
 }

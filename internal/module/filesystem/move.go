@@ -79,7 +79,7 @@ type moveData struct {
 	Replaced bool   `json:"replaced"`
 }
 
-func movePath(_ context.Context, w workfile.Workspace, known seenFiles, in moveArgs) (*tool.Result, error) {
+func movePath(_ context.Context, w workfile.Workspace, known seen.Workspace, in moveArgs) (*tool.Result, error) {
 	from, err := w.Existing(in.From, false)
 	if err != nil {
 		return nil, err
@@ -118,8 +118,8 @@ func movePath(_ context.Context, w workfile.Workspace, known seenFiles, in moveA
 	case err != nil:
 		return nil, w.Fail(from.Shown, err)
 	}
-	if known.state(from, from.Info) == seen.Current {
-		known.note(to, nil)
+	if known.State(from, from.Info) == seen.Current {
+		known.Note(to, nil)
 	}
 	return tool.OK(fmt.Sprintf("moved the %s %s to %s", data.Type, from.Shown, to.Shown), data)
 }

@@ -13,6 +13,7 @@ import (
 	"callgate/internal/module"
 	"callgate/internal/module/filesystem/seen"
 	"callgate/internal/module/filesystem/textfile"
+	"callgate/internal/module/filesystem/wholefile"
 	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
@@ -35,6 +36,9 @@ const readInput = `{
     "line_numbers": {
       "type": "boolean", "default": true,
       "description": "Write each line's number and a tab before it; neither is part of the file."
+    },
+    "raw": {
+      "type": "boolean", "default": false, "description": "Give a notebook as the JSON that it is, not as its cells."
     }
   },
   "required": ["path"],
@@ -88,6 +92,7 @@ type readArgs struct {
 	Head        int    `json:"head"`
 	Tail        int    `json:"tail"`
 	LineNumbers *bool  `json:"line_numbers"` // nil is true
+	Raw         bool   `json:"raw"`
 }
 
 type readData struct {
@@ -103,7 +108,7 @@ type readData struct {
 	MIME       string            `json:"mime,omitempty"`
 }
 
-func readFile(ctx context.Context, w workfile.Workspace, known seenFiles, in readArgs) (*tool.Result, error) {
+func readFile(ctx context.Context, w workfile.Workspace, known seen.Workspace, in readArgs) (*tool.Result, error) {
 	if in.Tail > 0 && (in.Head > 0 || in.Offset > 1 || in.Limit > 0) || in.Head > 0 && (in.Offset > 1 || in.Limit > 0) {
 		return nil, tool.Errorf(w.Op, tool.Invalid,
 			"head, tail and offset with limit are three ways to choose lines; these arguments mix them").
@@ -125,24 +130,33 @@ func readFile(ctx context.Context, w workfile.Workspace, known seenFiles, in rea
 	case n.Image != "":
 		return imageResult(w, at, f, info, n.Image)
 	case n.Binary:
-		return nil, binaryError(w, at, info)
+		return nil, wholefile.BinaryError(w, at, info)
+	}
+	if r, err := readNotebook(ctx, w, at, info, in); r != nil || err != nil {
+		known.Note(at, info)
+		return r, err
 	}
 	src, err := textfile.Text(f, info.Size(), n.Encoding)
 	if err != nil {
 		return nil, w.Fail(at.Shown, err)
 	}
 	p, err := in.page(ctx, src)
-	var past textfile.PastEndError
-	if errors.As(err, &past) {
-		return nil, tool.Errorf(w.Op, tool.Invalid, "offset %d is past the end of %q, which has %s",
-			in.Offset, at.Shown, amount.Of(past.Lines, "line")).
-			WithHint("use an offset up to %d, or tail", max(1, past.Lines))
-	}
 	if err != nil {
-		return nil, w.Fail(at.Shown, err)
+		return nil, in.pageError(w, at, err)
 	}
-	known.note(at, info)
+	known.Note(at, info)
 	return readResult(at, info, n.Encoding, p)
+}
+
+// pageError explains why there is no page.
+func (in readArgs) pageError(w workfile.Workspace, at workfile.Path, err error) error {
+	var past textfile.PastEndError
+	if !errors.As(err, &past) {
+		return w.Fail(at.Shown, err)
+	}
+	return tool.Errorf(w.Op, tool.Invalid, "offset %d is past the end of %q, which has %s",
+		in.Offset, at.Shown, amount.Of(past.Lines, "line")).
+		WithHint("use an offset up to %d, or tail", max(1, past.Lines))
 }
 
 // page reads the lines that the arguments choose.

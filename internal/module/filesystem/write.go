@@ -13,6 +13,7 @@ import (
 	"callgate/internal/module/filesystem/seen"
 	"callgate/internal/module/filesystem/textedit"
 	"callgate/internal/module/filesystem/textfile"
+	"callgate/internal/module/filesystem/wholefile"
 	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
@@ -90,7 +91,7 @@ type writeData struct {
 	*textedit.Change
 }
 
-func writeFile(ctx context.Context, w workfile.Workspace, known seenFiles, in writeArgs) (*tool.Result, error) {
+func writeFile(ctx context.Context, w workfile.Workspace, known seen.Workspace, in writeArgs) (*tool.Result, error) {
 	at, err := w.Resolve(in.Path, true)
 	if err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func writeFile(ctx context.Context, w workfile.Workspace, known seenFiles, in wr
 		if err := w.CheckRegular(at.Shown, at.Info); err != nil {
 			return nil, err
 		}
-		if err := known.checkWhole(at); err != nil && in.Mode != "append" {
+		if err := known.CheckWhole(at); err != nil && in.Mode != "append" {
 			return nil, err
 		}
 	case strings.HasSuffix(in.Path, "/"), strings.HasSuffix(in.Path, string(os.PathSeparator)):
@@ -115,7 +116,7 @@ func writeFile(ctx context.Context, w workfile.Workspace, known seenFiles, in wr
 			return nil, err
 		}
 	}
-	wasKnown := at.Info == nil || in.Mode != "append" || known.state(at, at.Info) == seen.Current
+	wasKnown := at.Info == nil || in.Mode != "append" || known.State(at, at.Info) == seen.Current
 	switch {
 	case in.Mode == "append" && at.Info != nil:
 		data.Bytes, err = appendText(ctx, w, at, in.Content)
@@ -129,7 +130,7 @@ func writeFile(ctx context.Context, w workfile.Workspace, known seenFiles, in wr
 		return nil, err
 	}
 	if wasKnown {
-		known.note(at, nil)
+		known.Note(at, nil)
 	}
 	return writeResult(data, in.Mode)
 }
@@ -161,7 +162,7 @@ const maxDiffed = 4 << 20
 func overwrite(w workfile.Workspace, at workfile.Path, content string) (*textedit.Change, error) {
 	var change *textedit.Change
 	if at.Info.Size() <= maxDiffed {
-		old, _, err := readAll(w, at, maxDiffed)
+		old, _, err := wholefile.Read(w, at, maxDiffed)
 		if err != nil {
 			return nil, err
 		}

@@ -133,6 +133,12 @@ func Paths(text string) ([]string, error) {
 	return all, nil
 }
 
+// Deletes reports whether a patch deletes a file, or cannot be read.
+func Deletes(text string) bool {
+	p, err := Parse(text)
+	return err != nil || slices.ContainsFunc(p.Files, func(f File) bool { return f.Action == Delete })
+}
+
 // reader goes through the lines of a patch.
 type reader struct {
 	lines []string
