@@ -28,6 +28,7 @@ import (
 	"callgate/internal/cli/servers"
 	"callgate/internal/cli/tokens"
 	"callgate/internal/cli/tools"
+	"callgate/internal/client"
 	"callgate/internal/memtrim"
 	"callgate/tool"
 )
@@ -50,12 +51,14 @@ func Main(args []string, extra ...*tool.Tool) int {
 // signalContext returns a context that the first signal cancels. The second one kills
 // the process, however soon it follows.
 func signalContext(signals []os.Signal) (_ context.Context, stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	received := make(chan os.Signal, 2)
 	signal.Notify(received, signals...)
 	go func() {
-		<-received
-		cancel()
+		if first := <-received; first == syscall.SIGHUP {
+			cancel(client.ErrLeave) // the terminal was closed: nobody said that anything should stop
+		}
+		cancel(nil)
 		second := <-received
 		signal.Reset(signals...)
 		if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(second) == nil {
@@ -66,7 +69,7 @@ func signalContext(signals []os.Signal) (_ context.Context, stop func()) {
 	}()
 	return ctx, func() {
 		signal.Stop(received)
-		cancel()
+		cancel(nil)
 	}
 }
 

@@ -18,6 +18,13 @@ func (c *Client) Stop(ctx context.Context) error {
 	return c.do(ctx, http.MethodPost, "/v1/stop", nil, nil, nil)
 }
 
+// Release tells a kernel that was started for its clients that this one needs it no
+// more. It reports whether nobody else does: then the kernel ends.
+func (c *Client) Release(ctx context.Context) (ends bool, err error) {
+	err = c.do(ctx, http.MethodPost, "/v1/release", nil, nil, &ends)
+	return ends, err
+}
+
 // Stream is a stream of MCP messages to and from a kernel, one per line.
 type Stream struct {
 	net.Conn

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"callgate/internal/protocol"
 )
@@ -15,16 +17,40 @@ type Conversation struct {
 	protocol.Conversation
 	session *Session
 	client  *Client
+	spec    protocol.OpenConversation
+	turns   atomic.Int32 // that are read
+	begun   atomic.Int64 // turns of the conversation, as far as was heard
+	events  atomic.Int64 // the Seq of the last event of its history, likewise
+
+	mu      sync.Mutex
+	granted protocol.SetPermissions // what was set: another kernel does not know it
 }
 
 // OpenConversation opens a conversation. The caller closes it.
 func (c *Client) OpenConversation(ctx context.Context, o protocol.OpenConversation) (*Conversation, error) {
-	opened := &Conversation{client: c}
-	if err := c.do(ctx, http.MethodPost, "/v1/conversations", nil, o, &opened.Conversation); err != nil {
+	opened, err := openConversation(ctx, c, o)
+	if err != nil {
 		return nil, err
 	}
-	opened.session = &Session{Session: opened.Conversation.Session, client: c, current: opened.Conversation.Session.ID}
-	return opened, nil
+	made := &Conversation{
+		Conversation: opened, client: c, spec: o,
+		session: &Session{Session: opened.Session, client: c, current: opened.Session.ID},
+	}
+	made.hear(opened.Info)
+	return made, nil
+}
+
+func openConversation(
+	ctx context.Context, c *Client, o protocol.OpenConversation,
+) (opened protocol.Conversation, err error) {
+	err = retry(ctx, func() error { return c.do(ctx, http.MethodPost, "/v1/conversations", nil, o, &opened) })
+	return opened, err
+}
+
+// hear keeps how far the conversation is.
+func (c *Conversation) hear(i protocol.ConversationInfo) {
+	c.begun.Store(int64(i.Turns))
+	c.events.Store(i.Events)
 }
 
 func (c *Conversation) path(rest string) string {
@@ -62,6 +88,20 @@ func (c *Conversation) Queue(ctx context.Context, text string) (queued *protocol
 func (c *Conversation) Unqueue(ctx context.Context) (taken *protocol.QueuedMessage, err error) {
 	err = c.client.do(ctx, http.MethodDelete, c.path("/queue"), nil, nil, &taken)
 	return taken, err
+}
+
+// Models lists the models that the conversation may change to.
+func (c *Conversation) Models(ctx context.Context) ([]protocol.ModelChoice, error) {
+	var list []protocol.ModelChoice
+	err := c.client.get(ctx, c.path("/models"), nil, &list)
+	return list, err
+}
+
+// SetModel has another model answer from the next turn on: see protocol.SetModel. It
+// returns the conversation as it is then. No turn may run.
+func (c *Conversation) SetModel(ctx context.Context, model string) (now protocol.Conversation, err error) {
+	err = c.client.do(ctx, http.MethodPost, c.path("/model"), nil, protocol.SetModel{Model: model}, &now)
+	return now, err
 }
 
 // Prompt returns the system prompt of the agent's model.

@@ -15,8 +15,17 @@ func (c *Conversation) SetMode(ctx context.Context, mode protocol.PermissionMode
 
 // SetPermissions changes what the conversation may do without asking.
 func (c *Conversation) SetPermissions(ctx context.Context, set protocol.SetPermissions) (protocol.Permissions, error) {
-	var now protocol.Permissions
-	err := c.client.do(ctx, http.MethodPost, c.path("/permissions"), nil, set, &now)
+	now, err := c.setPermissions(ctx, set)
+	if err == nil {
+		c.keepPermissions(set)
+	}
+	return now, err
+}
+
+func (c *Conversation) setPermissions(
+	ctx context.Context, set protocol.SetPermissions,
+) (now protocol.Permissions, err error) {
+	err = c.client.do(ctx, http.MethodPost, c.path("/permissions"), nil, set, &now)
 	return now, err
 }
 

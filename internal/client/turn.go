@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"net/http"
 	"strings"
@@ -21,10 +22,12 @@ const stopTimeout = 8 * time.Second
 // breaks tells the kernel that its client is gone.
 func (c *Conversation) turnEvents(ctx context.Context, path string, in any) iter.Seq2[protocol.TurnEvent, error] {
 	return func(yield func(protocol.TurnEvent, error) bool) {
+		c.turns.Add(1)
+		defer c.turns.Add(-1)
 		stream, end := context.WithCancel(context.WithoutCancel(ctx))
 		defer end()
 		defer context.AfterFunc(ctx, func() {
-			if !c.stopTurn(ctx) {
+			if errors.Is(context.Cause(ctx), ErrLeave) || !c.stopTurn(ctx) {
 				end()
 			}
 		})()
@@ -46,6 +49,9 @@ func (c *Conversation) turnEvents(ctx context.Context, path string, in any) iter
 				err = json.Unmarshal(line, &m)
 			}
 			under.see(m)
+			if m.End != nil {
+				c.hear(m.End.Info)
+			}
 			switch {
 			case err != nil && ctx.Err() != nil:
 				yield(m, unreachable(ctx, err))
@@ -57,7 +63,7 @@ func (c *Conversation) turnEvents(ctx context.Context, path string, in any) iter
 				yield(m, m.Failure)
 				return
 			case !yield(m, nil):
-				if m.End == nil {
+				if m.End == nil && !errors.Is(context.Cause(ctx), ErrLeave) {
 					c.stopTurn(ctx)
 				}
 				return
@@ -67,6 +73,10 @@ func (c *Conversation) turnEvents(ctx context.Context, path string, in any) iter
 		}
 	}
 }
+
+// ErrLeave is the cause of a context whose end does not stop a turn: the client goes
+// away, as when its terminal is closed, and nobody said that the turn should stop.
+var ErrLeave = errors.New("the client goes away")
 
 // stopTurn asks the kernel to stop the turn, and reports whether it has stopped.
 func (c *Conversation) stopTurn(ctx context.Context) bool {

@@ -5,11 +5,16 @@
 // the client that has it, unless a turn is under way there. The end of a task
 // reaches the conversation that started it once.
 //
-// A turn ends with its client: nobody else would see it, or answer for it. Its
-// calls are stopped and have results; one that waits for a human goes on waiting.
-// What the user stops has ended (cancelled). What nobody stopped, because the
-// client went away, or the kernel closed or died, was interrupted, and Resume goes
-// on with it.
+// A turn whose client went away ends with it, unless the conversation was opened to
+// keep running (Spec.KeepRunning: a person's chat, who comes back). Then it goes on
+// by itself, until it ends, or until it needs a human whom nobody is: what it asks
+// can be answered elsewhere, and if its time is over the turn ends. Whoever opens the
+// conversation again takes the turn over where it is.
+//
+// A turn that ends before its model has answered has its calls stopped, and each has
+// a result; one that waits for a human goes on waiting. What the user stops has ended
+// (cancelled). What nobody stopped, because the client went away, or the kernel closed
+// or died, was interrupted, and Resume goes on with it.
 package conversation
 
 import (
@@ -36,16 +41,25 @@ import (
 
 // Conversation is one open conversation.
 type Conversation struct {
-	session   *session.Session
-	agent     app.Agent
+	session *session.Session
+	agent   app.Agent
+
+	// mu guards what another model changes, outside of turns.
+	mu        sync.RWMutex
 	model     modelset.Info
 	described *app.Model // the model as the app file describes it; nil: it does not
 	plan      *surface.Plan
-	log       *history.Log
 	loop      *agent.Loop
-	prompt    *prompter
 	fitter    *fitter
+
+	log       *history.Log
+	prompt    *prompter
+	warnings  []string
 	turn      turn
+	keeps     bool        // a turn goes on when its client is gone
+	limit     agent.Limit // of what its turns may cost since it was opened
+	opened    llm.Usage   // what they had cost then
+	approvals Approvals
 	tasks     startedTasks
 }
 
@@ -59,13 +73,28 @@ func (c *Conversation) Session() *session.Session { return c.session }
 func (c *Conversation) Agent() app.Agent { return c.agent }
 
 // Model returns what is known of the agent's model.
-func (c *Conversation) Model() modelset.Info { return c.model }
+func (c *Conversation) Model() modelset.Info {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.model
+}
 
 // Plan returns the tools as the model is shown them.
-func (c *Conversation) Plan() *surface.Plan { return c.plan }
+func (c *Conversation) Plan() *surface.Plan {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.plan
+}
 
 // Prompt returns what the model is told first, as it is now.
-func (c *Conversation) Prompt() prompt.Prompt { return c.prompt.build() }
+func (c *Conversation) Prompt() prompt.Prompt {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.prompt.build()
+}
+
+// Warnings is what the conversation's user should know of it, beside its session's.
+func (c *Conversation) Warnings() []string { return c.warnings }
 
 // Known reports whether a name is a tool's: see modelset.Tools.
 func (c *Conversation) Known(name string) bool { return c.session.View().Known(name) }
@@ -164,8 +193,8 @@ func (c *Conversation) Close() {
 
 // release ends the conversation's session and leaves its tasks: another opening of
 // the conversation has them next.
-func (c *Conversation) release() {
-	c.turn.stop(history.KernelClosed)
+func (c *Conversation) release(why history.Interruption) {
+	c.turn.stop(why)
 	c.session.Close()
 }
 
@@ -177,6 +206,9 @@ type turn struct {
 	asked    func(approval.Request)
 	written  *signal       // given when its message is in the history
 	ended    chan struct{} // closed when it has ended
+	left     bool          // its client is gone
+
+	questions []string // to a human, of the calls that run
 }
 
 func (t *turn) begin(ctx context.Context, cancel context.CancelCauseFunc, asked func(approval.Request)) bool {
@@ -194,7 +226,7 @@ func (t *turn) end() {
 	defer t.mu.Unlock()
 	t.written.give()
 	close(t.ended)
-	t.cancel, t.stopping, t.asked, t.written = nil, nil, nil, nil
+	t.cancel, t.stopping, t.asked, t.written, t.left, t.questions = nil, nil, nil, nil, false, nil
 }
 
 func (t *turn) running() bool {
@@ -240,6 +272,7 @@ func (t *turn) idle(ctx context.Context) bool {
 func (t *turn) onAsked(r approval.Request) {
 	t.mu.Lock()
 	asked := t.asked
+	t.questions = append(t.questions, r.ID)
 	t.mu.Unlock()
 	if asked != nil {
 		asked(r)
@@ -247,7 +280,11 @@ func (t *turn) onAsked(r approval.Request) {
 }
 
 // calls makes the calls of a model in its session.
-type calls struct{ session *session.Session }
+type calls struct {
+	session   *session.Session
+	turn      *turn
+	approvals Approvals
+}
 
 var _ agent.ToolCaller = calls{}
 
@@ -257,7 +294,9 @@ func (c calls) Call(ctx context.Context, made []history.Call, done func(int, *to
 	for i, call := range made {
 		requests[i] = gate.CallRequest{ID: call.ID, Name: call.Name, Args: call.Args}
 	}
-	return c.session.CallAll(ctx, requests, done)
+	results := c.session.CallAll(ctx, requests, done)
+	c.turn.stopIfUnanswered(ctx, c.approvals)
+	return results
 }
 
 // CallOutcome returns the outcome of a call that was made before a restart.
@@ -281,7 +320,7 @@ func (c calls) CallOutcome(ctx context.Context, id string) (*tool.Result, bool, 
 // loopConfig is the loop's configuration, without its log.
 func (c *Conversation) loopConfig(model *agent.ModelConfig) (agent.Config, error) {
 	cfg := agent.Config{
-		Model: model, Tools: calls{c.session},
+		Model: model, Tools: calls{c.session, &c.turn, c.approvals},
 		System: func() string { return c.prompt.build().Text() },
 	}
 	for _, e := range c.plan.Shown {

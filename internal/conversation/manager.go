@@ -71,6 +71,7 @@ func NewManager(o Options) *Manager {
 // Spec is a conversation to be opened.
 type Spec struct {
 	Resume    string // the ID of an earlier one; it has its own folder, app, agent and lane
+	Continue  bool   // without Resume: the last one with this app in this folder
 	Workspace string
 	Named     bool // the user named the workspace
 	AppFile   string
@@ -79,6 +80,8 @@ type Spec struct {
 	Requester approval.Requester
 	Model     llm.Model   // in place of the app's; may be nil
 	Limit     agent.Limit // of what all turns may cost from now on
+	// KeepRunning says that a turn goes on when its client is gone.
+	KeepRunning bool
 
 	task  bool                   // it works for another conversation, in that one's folder
 	id    string                 // of a task
@@ -88,6 +91,13 @@ type Spec struct {
 // Open begins a conversation with an agent or, with the ID of an earlier one,
 // resumes it where it was left.
 func (m *Manager) Open(ctx context.Context, spec Spec) (*Conversation, error) {
+	if spec.Continue && spec.Resume == "" {
+		last, err := m.last(ctx, spec)
+		if err != nil {
+			return nil, err
+		}
+		spec.Resume = last
+	}
 	if spec.Resume != "" {
 		defer m.opening.lock(spec.Resume)()
 	}
@@ -110,7 +120,7 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Conversation, error) {
 	}
 	if log != nil && c.session.Principal().Lane == app.EdgeLane {
 		if err := c.tasks.resume(ctx); err != nil {
-			c.release() // its tasks are those of the next opening
+			c.release(history.KernelClosed) // its tasks are those of the next opening
 			return nil, err
 		}
 	}
@@ -142,14 +152,14 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 	if err != nil {
 		return nil, err
 	}
-	c := &Conversation{}
+	c := &Conversation{keeps: spec.KeepRunning, approvals: m.Approvals, limit: spec.Limit}
 	if c.agent, err = chooseAgent(loaded.App, spec.Agent); err != nil {
 		return nil, err
 	}
 	if len(c.agent.Lanes) > 0 && spec.Lane == "" {
 		spec.Lane = app.EdgeLane
 	}
-	model, err := m.openModel(c, loaded, spec)
+	model, err := m.openModel(c, loaded, spec, log)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +182,7 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 	if err != nil {
 		return nil, err
 	}
-	if err := m.equip(ctx, c, model, log, spec.Limit); err != nil {
+	if err := m.equip(ctx, c, model, log); err != nil {
 		c.session.Close()
 		return nil, err
 	}
@@ -181,7 +191,9 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 
 // openModel opens the model of a conversation's lane, if a human accepted where
 // it and its fallbacks are.
-func (m *Manager) openModel(c *Conversation, loaded *apps.Loaded, spec Spec) (*agent.ModelConfig, error) {
+func (m *Manager) openModel(
+	c *Conversation, loaded *apps.Loaded, spec Spec, log *history.Log,
+) (*agent.ModelConfig, error) {
 	if err := loaded.Accepted.Check("conversation.Open", consent.Conversation(loaded.App, c.agent)...); err != nil {
 		return nil, err
 	}
@@ -193,27 +205,22 @@ func (m *Manager) openModel(c *Conversation, loaded *apps.Loaded, spec Spec) (*a
 		}
 		return &agent.ModelConfig{Model: spec.Model}, nil
 	}
+	if model := m.openChosen(c, loaded, log); model != nil {
+		return model, nil
+	}
 	model, info, err := m.Models.Open(c.described, c)
 	c.model = info
 	return model, err
 }
 
 // equip gives a conversation its surface, its loop and its history.
-func (m *Manager) equip(
-	ctx context.Context, c *Conversation, model *agent.ModelConfig, log *history.Log, limit agent.Limit,
-) (err error) {
+func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.ModelConfig, log *history.Log) (err error) {
+	c.prompt = &prompter{conversation: c, modules: m.Modules}
 	if c.plan, err = c.session.View().Surface(ctx, surfaceConfig(c.model.Window)); err != nil {
 		return err
 	}
-	c.prompt = &prompter{conversation: c, modules: m.Modules}
-	cfg, err := c.loopConfig(model)
+	cfg, err := m.loopConfig(ctx, c, model)
 	if err != nil {
-		return err
-	}
-	if cfg.Names, err = c.session.View().Names(ctx, surfaceConfig(c.model.Window)); err != nil {
-		return err
-	}
-	if err := m.fit(c, &cfg); err != nil {
 		return err
 	}
 	if c.log = log; log == nil {
@@ -227,9 +234,30 @@ func (m *Manager) equip(
 		}
 	}
 	c.tasks = startedTasks{parent: c.ID(), log: c.log, app: c.session.App(), store: m.Tasks, runner: m.Runner}
-	cfg.Log, cfg.Tasks, cfg.OpenLimit = c.log, newNotices(&c.tasks, m.Permissions), limit
-	c.loop = agent.New(cfg)
+	c.opened = c.log.Info().Usage
+	m.makeLoop(c, cfg)
 	return nil
+}
+
+// loopConfig is the configuration of a conversation's loop, for its model and its
+// surface.
+func (m *Manager) loopConfig(
+	ctx context.Context, c *Conversation, model *agent.ModelConfig,
+) (agent.Config, error) {
+	cfg, err := c.loopConfig(model)
+	if err != nil {
+		return cfg, err
+	}
+	if cfg.Names, err = c.session.View().Names(ctx, surfaceConfig(c.model.Window)); err != nil {
+		return cfg, err
+	}
+	return cfg, m.fit(c, &cfg)
+}
+
+// makeLoop makes the loop, on the conversation's history.
+func (m *Manager) makeLoop(c *Conversation, cfg agent.Config) {
+	cfg.Log, cfg.Tasks, cfg.OpenLimit, cfg.Opened = c.log, newNotices(&c.tasks, m.Permissions), c.limit, c.opened
+	c.loop = agent.New(cfg)
 }
 
 // publish makes a whole conversation and its session known.
@@ -248,7 +276,8 @@ func (m *Manager) remove(c *Conversation) {
 	}
 }
 
-// closeOpen closes a conversation that is open, unless a turn is under way.
+// closeOpen closes a conversation that is open, unless a turn is under way whose
+// client is there.
 func (m *Manager) closeOpen(ctx context.Context, id string) error {
 	m.mu.Lock()
 	c := m.open[id]
@@ -256,10 +285,10 @@ func (m *Manager) closeOpen(ctx context.Context, id string) error {
 	if c == nil {
 		return nil
 	}
-	if !c.turn.idle(ctx) {
+	if !c.turn.abandoned() && !c.turn.idle(ctx) {
 		return runningError(id)
 	}
-	c.release()
+	c.release(history.TakenOver)
 	return nil
 }
 
@@ -329,7 +358,7 @@ func (m *Manager) Close() {
 	}
 	m.mu.Unlock()
 	for _, c := range all {
-		c.release()
+		c.release(history.KernelClosed)
 	}
 }
 

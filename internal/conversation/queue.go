@@ -16,7 +16,10 @@ func (c *Conversation) Queue(ctx context.Context, message llm.Message) (*history
 	if !c.turn.started(ctx) {
 		return nil, nil
 	}
-	return c.loop.Queue(ctx, message)
+	c.mu.RLock()
+	loop := c.loop
+	c.mu.RUnlock()
+	return loop.Queue(ctx, message)
 }
 
 // Unqueue takes back the last message that waits; nil if none does.

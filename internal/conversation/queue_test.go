@@ -3,6 +3,7 @@ package conversation_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,10 +15,16 @@ import (
 	"callgate/llm"
 )
 
-// queueWhenItRuns says something to a turn as soon as it runs, in a kernel that is
-// killed then.
+// askedFile is there when the model was asked, in the folder of a kernel that is killed.
+const askedFile = "asked"
+
+// queueWhenItRuns says something to a turn as soon as its model was asked, in a kernel
+// that is killed then.
 func queueWhenItRuns(ctx context.Context, talk *conversation.Conversation, words string) {
 	for range time.Tick(time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(os.Getenv("CALLGATE_TEST_FOLDER"), askedFile)); err != nil {
+			continue
+		}
 		switch q, err := talk.Queue(ctx, llm.TextMessage(llm.User, words)); {
 		case err != nil:
 			panic(err)
@@ -35,9 +42,13 @@ func TestQueuedMessageSurvivesAKill(t *testing.T) {
 	t.Parallel()
 	state, folder := filepath.Join(kerneltest.StateDir(t), "s"), t.TempDir()
 	model := kerneltest.NewModel(t)
-	model.StopAt(1)
+	reached := model.StopAt(1)
 	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o")+"}]\n")
 	accept(t, state, folder)
+	go func() {
+		<-reached
+		write(t, filepath.Join(folder, askedFile), "")
+	}()
 	id := killIt(t, state, folder, 0, nil, "CALLGATE_TEST_QUEUE=and tell me why")
 
 	model.Play(kerneltest.Answer{Text: "because"})

@@ -146,7 +146,7 @@ func isServing(dir statedir.Dir) (bool, error) {
 }
 
 // WaitIdle returns when ctx ends, when serving fails, when a client asks the
-// kernel to stop, or when the kernel had neither sessions nor calls for the idle
+// kernel to stop, or when the kernel had no client, turn, call or task for the idle
 // time; 0: it may be idle for ever.
 func (d *Daemon) WaitIdle(ctx context.Context, idle time.Duration) error {
 	if idle <= 0 {
@@ -163,7 +163,7 @@ func (d *Daemon) WaitIdle(ctx context.Context, idle time.Duration) error {
 				return
 			case <-tick.C:
 			}
-			if d.Kernel.InUse() || d.mcpClients.Load() > 0 {
+			if d.inUse(0) {
 				last = time.Now()
 			} else if time.Since(last) >= idle {
 				cancel(errIdle)

@@ -3,8 +3,10 @@
 //
 // # Law
 //
-// The process that holds the state directory serves its socket: `callgate up`, or
-// a single command that found no kernel running. It accepts connections only from
+// The process that holds the state directory serves its socket: `callgate up`, a
+// kernel that was started in the background for its clients (MCP clients, chats), or
+// a single command that found no kernel running. A kernel that was started for chats
+// ends with the last client, whoever started it. It accepts connections only from
 // the user who owns the kernel. When it stops, it first closes the socket, so that
 // no client connects any more; then it waits a while for the calls that run; then
 // it closes the kernel. A client that was too late cannot connect, and tries
@@ -18,6 +20,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"callgate/internal/daemon/httpapi"
@@ -47,10 +50,13 @@ type Daemon struct {
 	failed  chan error
 	stopped chan struct{} // closed when a client asks the daemon to stop
 	end     func()        // ends turns and streams
+	stop    func()        // asks the daemon to stop
 
 	background bool
+	transient  atomic.Bool // it ends with its last client
 	gc         *gcTuner
 	mcpClients clientCount // MCP clients on streams
+	requests   clientCount // requests that are served
 }
 
 // Start opens a kernel and serves it. A state directory that another process
@@ -85,12 +91,12 @@ func (d *Daemon) listen() error {
 		return err
 	}
 	ending, end := context.WithCancel(context.Background())
-	d.end = end
+	d.end, d.stop = end, sync.OnceFunc(func() { close(d.stopped) })
 	d.api = httpapi.New(d.Kernel, httpapi.Lifecycle{
-		Context: ending, Stop: sync.OnceFunc(func() { close(d.stopped) }),
-		Background: d.background, MCPClients: &d.mcpClients,
+		Context: ending, Stop: d.stop,
+		Background: d.background, MCPClients: &d.mcpClients, Release: d.release,
 	})
-	d.server = &http.Server{Handler: d.api, ReadHeaderTimeout: 10 * time.Second, ConnContext: httpapi.WithPeer}
+	d.server = &http.Server{Handler: d.counted(d.api), ReadHeaderTimeout: 10 * time.Second, ConnContext: httpapi.WithPeer}
 	d.server.RegisterOnShutdown(end)
 	for _, l := range []net.Listener{d.outside, d.inside} {
 		if l == nil {

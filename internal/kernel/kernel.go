@@ -327,10 +327,10 @@ func (k *Kernel) Collect(ctx context.Context, call string) (*tool.Result, error)
 	return k.gate.Collect(ctx, call)
 }
 
-// InUse reports whether a session is open, a call runs for which nobody waits,
-// or a task runs.
+// InUse reports whether a client has a session open, a call or a turn runs, also one
+// for which nobody waits, or a task runs.
 func (k *Kernel) InUse() bool {
-	return k.Sessions.Len() > 0 || k.recovery.Detached() > 0 || k.tasks.Running() > 0
+	return k.Sessions.InUse(hasEnded) || k.recovery.Detached() > 0 || k.tasks.Running() > 0
 }
 
 // Prune drops the journal's epochs and the tasks that ended before a time, and

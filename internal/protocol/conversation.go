@@ -21,6 +21,8 @@ const (
 	RouteCancelTurn         = "POST /v1/conversations/{id}/cancel"
 	RouteCompact            = "POST /v1/conversations/{id}/compact" // a Compaction, or null
 	RoutePrompt             = "GET /v1/conversations/{id}/prompt"
+	RouteModels             = "GET /v1/conversations/{id}/models"
+	RouteSetModel           = "POST /v1/conversations/{id}/model" // the Conversation, as it is then
 	RouteEvents             = "GET /v1/conversations/{id}/events"
 	RoutePermissions        = "GET /v1/conversations/{id}/permissions"
 	RouteSetPermissions     = "POST /v1/conversations/{id}/permissions"
@@ -30,11 +32,15 @@ const (
 type OpenConversation struct {
 	OpenSession
 	Resume         string `json:"resume,omitempty"`          // the ID of an earlier one
+	Continue       bool   `json:"continue,omitempty"`        // without resume: the last one here, with this app
 	WorkspaceNamed bool   `json:"workspace_named,omitempty"` // the user named the workspace
 	// MaxCost is what all turns may cost from now on, in dollars, where the price is known,
 	// and MaxTokens how many tokens they may take, read and written; 0: any.
 	MaxCost   float64 `json:"max_cost,omitempty"`
 	MaxTokens int     `json:"max_tokens,omitempty"`
+	// KeepRunning says that a turn goes on when its client goes away without stopping
+	// it; who opens the conversation again goes on with it. Otherwise it is interrupted.
+	KeepRunning bool `json:"keep_running,omitempty"`
 }
 
 // Conversation is an open conversation.
@@ -81,6 +87,22 @@ type ConversationInfo struct {
 type Skill struct {
 	Command     string `json:"command"`
 	Description string `json:"description"`
+}
+
+// SetModel asks for another model in a conversation: PROVIDER/NAME, a name of the app's,
+// or another name at the provider that the conversation uses.
+type SetModel struct {
+	Model string `json:"model"`
+}
+
+// ModelChoice is a model that a conversation may change to.
+type ModelChoice struct {
+	Name    string `json:"name"`              // PROVIDER/NAME
+	InApp   bool   `json:"in_app,omitempty"`  // the app file names it
+	Current bool   `json:"current,omitempty"` // it answers now
+	Window  int    `json:"window,omitempty"`  // tokens; 0: not known
+	Native  bool   `json:"native_tools,omitempty"`
+	Problem string `json:"problem,omitempty"` // why it cannot be used
 }
 
 // SendMessage is a message of the user.
@@ -189,6 +211,7 @@ const (
 	EventCallMade  EventType = "tool_call"  // Call: one of its calls is made now
 	EventCallEnded EventType = "tool_ended" // Call.Model and Result: how it ended
 	EventTurnEnded EventType = "turn_ended" // End: how the turn ended
+	EventModel     EventType = "model"      // Model: from now on this model answers, as PROVIDER/NAME
 	EventCompacted EventType = "compacted"  // Compaction: from now on a model is shown less of what was before
 )
 
@@ -232,6 +255,10 @@ const (
 	EndInterrupted EndReason = "interrupted" // its client or its kernel went away; it can be resumed
 	EndFailed      EndReason = "error"       // the model could not be asked
 )
+
+// KernelClosed is the error of a turn that was interrupted because its kernel ended: the
+// next kernel goes on with it.
+const KernelClosed = "its kernel closed"
 
 // Compaction is how a conversation was made shorter for its model.
 type Compaction struct {

@@ -22,6 +22,7 @@ const (
 	RouteStatus       = "GET /v1/status"
 	RoutePing         = "GET /v1/ping" // a sign of life, which waits for nothing
 	RouteStop         = "POST /v1/stop"
+	RouteRelease      = "POST /v1/release"       // true: nobody else needs the kernel, and it ends
 	RouteAppSchema    = "GET /v1/app/schema"     // of app files, for editors
 	RouteMCP          = "POST /v1/mcp"           // becomes a stream of MCP messages, one a line
 	RouteMCPProfile   = "POST " + MCPProfilePath // the same, for a profile

@@ -9,8 +9,9 @@
 //     also when the command fails.
 //   - The exit code tells how a command ended (exit.go).
 //   - A command that finds no running kernel runs one in its own process and
-//     closes it at its end. The first signal cancels the command, the second
-//     kills it.
+//     closes it at its end. A chat, which others may come to use, starts one in the
+//     background, which ends with its last client. The first signal cancels the
+//     command, the second kills it.
 //   - There is no package state: a command line is a value made of its Host, so
 //     any number can run in one process.
 package command
@@ -78,6 +79,10 @@ func (f *Flags) Self() string {
 // Env is what the commands of one command line share.
 type Env struct {
 	Output
+	// BackgroundKernel has a kernel that this command starts outlive it, as long as others
+	// use it.
+	BackgroundKernel bool
+
 	started   bool
 	tokenFile string
 }

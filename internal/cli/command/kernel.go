@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"net"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,7 @@ type Kernel struct {
 	*client.Client
 	dir       statedir.Dir
 	inProcess func() bool
+	dial      func(context.Context) (net.Conn, error)
 	end       func() error
 	warnings  func() []string // of a kernel in this process; nil: its status says them
 	proved    bool            // a person has typed a code
@@ -118,19 +120,25 @@ func (k *Kernel) FindApproval(ctx context.Context, id string) (protocol.Approval
 		WithHint("callgate approvals list shows those that wait")
 }
 
-// connect finds the running kernel, or runs one in this process. With key the
-// client shows the human's key.
+// connect finds the running kernel, or runs one in this process, or in the background
+// for a command that wants it so. With key the client shows the human's key.
 func (e *Env) connect(ctx context.Context, key bool) (*Kernel, error) {
 	dir, err := e.StateDir()
 	if err != nil {
 		return nil, err
 	}
-	conn, err := daemon.Connect(ctx, daemon.Config{State: dir.String(), Tools: e.Tools, UserFile: e.UserFile()})
-	if err != nil {
-		return nil, err
+	var k *Kernel
+	if e.BackgroundKernel {
+		k = e.connectBackground(ctx, dir)
 	}
-	k := &Kernel{dir: dir, inProcess: conn.InProcess, warnings: conn.Warnings, end: conn.Close}
-	if err := e.handshake(ctx, k, client.Options{Dial: conn.Dial}, key); err != nil {
+	if k == nil {
+		conn, err := daemon.Connect(ctx, daemon.Config{State: dir.String(), Tools: e.Tools, UserFile: e.UserFile()})
+		if err != nil {
+			return nil, err
+		}
+		k = &Kernel{dir: dir, inProcess: conn.InProcess, dial: conn.Dial, warnings: conn.Warnings, end: conn.Close}
+	}
+	if err := e.handshake(ctx, k, client.Options{Dial: k.dial}, key); err != nil {
 		_ = k.close()
 		return nil, err
 	}

@@ -2,7 +2,9 @@ package conversations
 
 import (
 	"context"
+	"errors"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"sync"
@@ -55,6 +57,7 @@ func (c *chat) run(ctx context.Context, args []string) error {
 	if len(args) == 1 {
 		c.AppFile = args[0]
 	}
+	c.BackgroundKernel = true
 	_, screen := command.Terminal(c.Stdout)
 	switch {
 	case c.JSON:
@@ -88,6 +91,7 @@ func (c *chat) onScreen(ctx context.Context) error {
 	}
 	open := protocol.OpenSession{Workspace: workspace, AppFile: appFile, Agent: c.agent, Human: true}
 	var last string
+	left := func() bool { return errors.Is(context.Cause(ctx), client.ErrLeave) }
 	err = c.WithKey(ctx, func(k *command.Kernel) error {
 		from := c.from
 		if from != "" {
@@ -105,11 +109,13 @@ func (c *chat) onScreen(ctx context.Context) error {
 				return string(edited), err
 			},
 			Open: func(ctx context.Context, resume string) (tui.OpenConversation, error) {
-				t, err := k.OpenConversation(ctx, protocol.OpenConversation{OpenSession: open, Resume: resume})
+				t, err := k.OpenConversation(ctx, protocol.OpenConversation{
+					OpenSession: open, Resume: resume, KeepRunning: true,
+				})
 				if err != nil {
 					return tui.OpenConversation{}, err
 				}
-				return tui.OpenConversation{About: t.Conversation, Conversation: &openChat{t, k.Client, &last}}, nil
+				return tui.OpenConversation{About: t.Conversation, Conversation: &openChat{t, k.Client, &last, left}}, nil
 			},
 		}, tui.Screen{In: c.Stdin, Out: c.Stdout, Environment: os.Environ(), NoColor: !c.Style(c.Stdout).Color})
 	})
@@ -167,7 +173,18 @@ func (o *ownSession) close(ctx context.Context) error {
 type openChat struct {
 	*client.Conversation
 	client *client.Client
-	last   *string // the last one that had a turn
+	last   *string     // the last one that had a turn
+	left   func() bool // the terminal was closed
+}
+
+// SendMessage sends a message; its turn outlives the kernel.
+func (c *openChat) SendMessage(ctx context.Context, m protocol.SendMessage) iter.Seq2[protocol.TurnEvent, error] {
+	return c.KeepOn(ctx, &m)
+}
+
+// Resume goes on with a turn that was interrupted.
+func (c *openChat) Resume(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {
+	return c.KeepOn(ctx, nil)
 }
 
 // Close ends the conversation's session.
@@ -177,6 +194,9 @@ func (c *openChat) Close(ctx context.Context) error {
 		return c.client.DeleteConversation(ctx, c.ID)
 	}
 	*c.last = c.ID
+	if c.left() && h.Last == "" {
+		return nil // its turn goes on, for whoever comes back
+	}
 	return c.Conversation.Close(ctx)
 }
 

@@ -24,8 +24,9 @@ import (
 // up is up.
 type up struct {
 	*command.Env
-	attached bool
-	idle     time.Duration
+	attached  bool
+	idle      time.Duration
+	transient bool
 }
 
 func newUp(e *command.Env) *cobra.Command {
@@ -41,7 +42,9 @@ it.`,
 	}, u.run)
 	c.Flags().BoolVar(&u.attached, "attached", false, "stop when standard input ends")
 	c.Flags().DurationVar(&u.idle, "background", 0, "run for clients, and stop after this `DURATION` without any")
+	c.Flags().BoolVar(&u.transient, "transient", false, "with --background: stop with the last client")
 	_ = c.Flags().MarkHidden("attached")
+	_ = c.Flags().MarkHidden("transient")
 	return c
 }
 
@@ -60,7 +63,10 @@ func (u *up) run(ctx context.Context, _ []string) error {
 	}
 	log := slog.New(slog.NewTextHandler(u.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	start := daemon.Start
-	if u.idle > 0 {
+	switch {
+	case u.transient:
+		start = daemon.StartTransient
+	case u.idle > 0:
 		start = daemon.StartBackground
 	}
 	d, err := start(ctx, daemon.Config{State: dir.String(), Tools: u.Tools, Log: log, UserFile: u.UserFile()})

@@ -94,6 +94,8 @@ func (p *page) historyEvent(e protocol.HistoryEvent) {
 		default:
 			p.printf("%s\n", p.Bad(fmt.Sprintf("the turn ended early (%s): %s", e.End.Reason, text.Safe(e.End.Error))))
 		}
+	case protocol.EventModel:
+		p.printf("%s\n", p.Faint("from here on "+text.OneLine(e.Model)+" answers"))
 	case protocol.EventCompacted:
 		line := "a summary replaces the messages before this"
 		if e.Compaction.Summary == "" {

@@ -177,13 +177,15 @@ func history() protocol.History {
 	taken.Seq, taken.Message, steered.Queued, steered.Message = 20, message(llm.User, "all of them"), 20, message(llm.User, "all of them")
 	back.Seq, back.Message, returned.Queued = 21, message(llm.User, "or \x1b[2J not"), 21
 	waits.Seq, waits.Message = 22, message(llm.User, "and the tests")
+	model := event(protocol.EventModel)
+	model.Model = "anthropic/claude-sonnet-4-5"
 	return protocol.History{
 		ConversationInfo: protocol.ConversationInfo{
 			ID: "t1", App: "engine", Agent: "coder", Workspace: "/home/ada/engine", Turns: 1, ToolCalls: 1,
 			Updated: noon.Add(-time.Minute), Last: protocol.EndTimedOut, Title: "read the notes",
 			Usage: llm.Usage{Input: 12, Output: 3},
 		},
-		Log: []protocol.HistoryEvent{user, note, made, failed, taken, steered, said, back, returned, ended, compacted, cut, waits},
+		Log: []protocol.HistoryEvent{user, note, made, failed, taken, steered, said, back, returned, ended, compacted, cut, model, waits},
 	}
 }
 

@@ -46,6 +46,7 @@ const (
 	CallMade  Type = "tool_call"  // Call: one of its calls is made now
 	CallEnded Type = "tool_ended" // Call.Model and Result: how it ended
 	TurnEnded Type = "turn_ended" // End: how the turn ended
+	Model     Type = "model"      // Model: from now on this model answers, as PROVIDER/NAME
 	Compacted Type = "compacted"  // Compaction: from now on a model is shown less of what was before
 )
 
@@ -151,6 +152,8 @@ const (
 	ClientGone         Interruption = "its client went away"
 	KernelClosed       Interruption = "its kernel closed"
 	ConversationClosed Interruption = "its conversation was closed"
+	Unanswered         Interruption = "it asked a human, its client was gone, and nobody answered"
+	TakenOver          Interruption = "another client goes on with it"
 )
 
 // Error returns the reason.

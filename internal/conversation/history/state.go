@@ -18,7 +18,8 @@ type State struct {
 	Turns    int           // how many turns the user began
 	Calls    int           // how many calls were made
 	Usage    llm.Usage
-	Last     *End // how the last turn ended; nil: it goes on, or its process ended
+	Model    string // the model that was chosen, as PROVIDER/NAME; "": the agent's own
+	Last     *End   // how the last turn ended; nil: it goes on, or its process ended
 	open     []*pendingCall
 	queued   []QueuedMessage
 	noted    map[string]bool // tasks whose end a note tells
@@ -93,6 +94,8 @@ func (s *State) Apply(e Event) {
 		s.settle("the turn ended before this call did")
 		s.tell(e.End.Note)
 		s.Last = e.End
+	case Model:
+		s.Model = e.Model
 	case Compacted:
 		s.compact(*e.Compaction)
 		if u := e.Compaction.Usage; u != nil {

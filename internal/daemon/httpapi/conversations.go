@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 
 	"callgate/internal/agent"
@@ -35,6 +36,8 @@ func (a *conversationRoutes) routes() map[string]route {
 		protocol.RouteCompact:            a.compact,
 		protocol.RoutePrompt:             a.prompt,
 		protocol.RoutePlan:               a.plan,
+		protocol.RouteModels:             a.models,
+		protocol.RouteSetModel:           a.setModel,
 		protocol.RouteEvents:             a.conversationEvents,
 		protocol.RoutePermissions:        a.permissions,
 		protocol.RouteSetPermissions:     a.setPermissions,
@@ -51,13 +54,18 @@ func (a *conversationRoutes) openConversation(w http.ResponseWriter, r *http.Req
 		return err
 	}
 	c, err := a.kernel.Conversations.Open(r.Context(), conversation.Spec{
-		Resume: o.Resume, Workspace: spec.Workspace, Named: o.WorkspaceNamed, AppFile: spec.AppFile,
-		Agent: spec.Agent, Lane: spec.Lane, Requester: spec.Requester,
+		Resume: o.Resume, Continue: o.Continue, Workspace: spec.Workspace, Named: o.WorkspaceNamed, AppFile: spec.AppFile,
+		Agent: spec.Agent, Lane: spec.Lane, Requester: spec.Requester, KeepRunning: o.KeepRunning,
 		Limit: agent.Limit{Cost: int64(math.Round(max(0, o.MaxCost) * 1e6)), Tokens: max(0, o.MaxTokens)},
 	})
 	if err != nil {
 		return err
 	}
+	return answer(w, a.conversationDTO(c))
+}
+
+// conversationDTO is an open conversation, as it is now.
+func (a *conversationRoutes) conversationDTO(c *conversation.Conversation) protocol.Conversation {
 	model, plan := c.Model(), c.Plan()
 	opened := protocol.Conversation{
 		Session: a.sessionDTO(c.Session()), Agent: c.Agent().ID, Provider: model.Provider, Model: model.Model,
@@ -74,7 +82,33 @@ func (a *conversationRoutes) openConversation(w http.ResponseWriter, r *http.Req
 			opened.Skills = append(opened.Skills, protocol.Skill{Command: s.Command, Description: s.Description})
 		}
 	}
-	return answer(w, opened)
+	opened.Warnings = slices.Concat(opened.Warnings, c.Warnings())
+	return opened
+}
+
+// models lists the models that a conversation may change to.
+func (a *conversationRoutes) models(w http.ResponseWriter, r *http.Request) error {
+	c, err := a.conversation(r)
+	if err != nil {
+		return err
+	}
+	return answer(w, wire.List(a.kernel.Conversations.ModelChoices(c), wire.ModelChoice))
+}
+
+// setModel has another model answer from the next turn on.
+func (a *conversationRoutes) setModel(w http.ResponseWriter, r *http.Request) error {
+	c, err := a.conversation(r)
+	if err != nil {
+		return err
+	}
+	var in protocol.SetModel
+	if err := read(r, &in); err != nil {
+		return err
+	}
+	if err := a.kernel.Conversations.SetModel(r.Context(), c, in.Model); err != nil {
+		return err
+	}
+	return answer(w, a.conversationDTO(c))
 }
 
 // conversation returns the open conversation that a request acts in. Only the

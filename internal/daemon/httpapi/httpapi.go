@@ -37,6 +37,7 @@ type api struct {
 type Lifecycle struct {
 	Context      context.Context // done when the daemon stops: streams end
 	Stop         func()          // asks the daemon to stop
+	Release      func() bool     // has the daemon stop if nobody else needs it; nil: it does not
 	Background   bool            // a client may stop it
 	MCPClients   Counter         // MCP clients on streams: with any, the daemon is in use
 	ApprovalWait time.Duration   // holds a call that a human approves elsewhere; 0: as the MCP server has it
@@ -89,6 +90,7 @@ func (a *api) routes() map[string]route {
 		protocol.RouteStatus:    a.status,
 		protocol.RoutePing:      func(w http.ResponseWriter, _ *http.Request) error { return answer(w, struct{}{}) },
 		protocol.RouteStop:      a.stop,
+		protocol.RouteRelease:   a.release,
 		protocol.RouteAppSchema: a.appSchema,
 		protocol.RouteLocks:     a.locks,
 	}

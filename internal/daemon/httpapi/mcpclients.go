@@ -20,6 +20,11 @@ import (
 	"callgate/tool"
 )
 
+// release has a kernel end that was started for its clients, after the last of them.
+func (a *api) release(w http.ResponseWriter, _ *http.Request) error {
+	return answer(w, a.Release != nil && a.Release())
+}
+
 // stop stops a kernel in the background.
 func (a *api) stop(w http.ResponseWriter, _ *http.Request) error {
 	if !a.Background {

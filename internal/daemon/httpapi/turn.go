@@ -20,22 +20,26 @@ import (
 	"callgate/tool"
 )
 
-// turn runs a turn and streams its events. The turn ends with its client: one that
-// leaves, or does not read, interrupts it; who means to stop a turn says so, with
-// RouteCancelTurn.
+// turn runs a turn and streams its events. A client that leaves, or does not read,
+// interrupts it, or leaves it to itself if the conversation keeps running; who means to
+// stop a turn says so, with RouteCancelTurn.
 func (a *conversationRoutes) turn(
 	w http.ResponseWriter, r *http.Request, c *conversation.Conversation,
 	run func(context.Context, conversation.Watch) (history.End, error),
 ) error {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
 	defer cancel(nil)
-	defer context.AfterFunc(r.Context(), func() { cancel(history.ClientGone) })()
+	gone := func() { cancel(history.ClientGone) }
+	if c.KeepsRunning() {
+		gone = c.Abandon
+	}
+	defer context.AfterFunc(r.Context(), gone)()
 	defer context.AfterFunc(a.Context, func() { cancel(history.KernelClosed) })()
 	to := http.NewResponseController(w)
 	s := &turnStream{enc: json.NewEncoder(w), flush: func() error {
 		_ = to.SetWriteDeadline(time.Now().Add(writeTimeout)) // for the next event; not every connection has deadlines
 		return to.Flush()
-	}, broken: func() { cancel(history.ClientGone) }}
+	}, broken: gone}
 	_ = to.SetWriteDeadline(time.Now().Add(writeTimeout))
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	output := a.kernel.Output.Subscribe(ctx)
@@ -50,6 +54,10 @@ func (a *conversationRoutes) turn(
 	})
 	close(done)
 	printing.Wait()
+	if c.KeepsRunning() && (r.Context().Err() != nil || s.isBroken()) {
+		c.Leave() // nobody else would
+		return nil
+	}
 	if err != nil {
 		var e *tool.Error
 		if !errors.As(err, &e) {
@@ -80,15 +88,26 @@ type turnStream struct {
 	flush   func() error
 	broken  func() // called when an event cannot be written
 	started bool
+	ended   bool // nothing more can be written
 }
 
 func (s *turnStream) send(m protocol.TurnEvent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.started = true
+	if s.ended {
+		return
+	}
 	if s.enc.Encode(m) != nil || s.flush() != nil {
+		s.ended = true
 		s.broken()
 	}
+}
+
+func (s *turnStream) isBroken() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
 }
 
 func (s *turnStream) begun() bool {

@@ -5,6 +5,7 @@ package wire
 
 import (
 	"callgate/internal/agent/surface"
+	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/lasting"
@@ -290,6 +291,17 @@ func HistoryEvent(e history.Event) protocol.HistoryEvent {
 // QueuedMessage converts a message that waits for a model.
 func QueuedMessage(q history.QueuedMessage) protocol.QueuedMessage {
 	return protocol.QueuedMessage{ID: q.ID, Text: q.Message.Text()}
+}
+
+// ModelChoice converts a model that a conversation may change to.
+func ModelChoice(m conversation.ModelChoice) protocol.ModelChoice {
+	choice := protocol.ModelChoice{
+		Name: m.Name(), InApp: m.InApp, Current: m.Current, Window: m.Window, Native: m.NativeTools,
+	}
+	if m.Err != nil {
+		choice.Problem = m.Err.Error()
+	}
+	return choice
 }
 
 // AgentCall converts a call of a model.

@@ -96,6 +96,14 @@ func (t *Table) Len() int {
 	return len(t.open)
 }
 
+// InUse reports whether a session is open whose process has not ended, or that makes a
+// call: a client that was killed leaves its session open.
+func (t *Table) InUse(ended func(approval.Requester) bool) bool {
+	return slices.ContainsFunc(t.all(), func(s *Session) bool {
+		return s.use.running() > 0 || !ended(s.caller.Requester())
+	})
+}
+
 func (t *Table) all() []*Session {
 	t.mu.Lock()
 	defer t.mu.Unlock()

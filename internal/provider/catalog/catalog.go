@@ -14,6 +14,7 @@ import (
 	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -146,6 +147,18 @@ func (c *Catalog) With(over *Catalog) *Catalog {
 		maps.Copy(out.byModel, from.byModel)
 	}
 	return out
+}
+
+// Of returns the models that a provider lists, by name.
+func (c *Catalog) Of(provider string) []Entry {
+	var list []Entry
+	for _, e := range c.entries {
+		if e.Provider == provider {
+			list = append(list, e)
+		}
+	}
+	slices.SortFunc(list, func(a, b Entry) int { return strings.Compare(a.Model, b.Model) })
+	return list
 }
 
 // Find returns the entry of a model. It ignores a date and the like at the end of the name, and the maker's

@@ -1,0 +1,224 @@
+package conversation
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"callgate/internal/agent"
+	"callgate/internal/app"
+	"callgate/internal/conversation/history"
+	"callgate/internal/kernel/apps"
+	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/modelset"
+	"callgate/internal/provider/catalog"
+	"callgate/tool"
+)
+
+// # Another model
+//
+// A conversation's user may have another model answer from the next turn on. It is one
+// that the app file names, for any agent, or one of a provider that is known by name.
+// Where it is decides as everywhere: a human accepted it with the app, or it is the
+// provider's own address, with the user's own key. The history says which model was
+// chosen, so the next opening has it too. If its window or its support of tools is
+// another, the tools are shown anew, and the beginning of what the model is sent changes.
+
+// ModelChoice is a model that a conversation may change to.
+type ModelChoice struct {
+	modelset.Info
+	InApp   bool  // the app file names it
+	Current bool  // it answers now
+	Err     error // why it cannot be used; nil: it can
+}
+
+// Name is the model's name, with its provider's.
+func (m ModelChoice) Name() string { return modelName(m.Provider, m.Model) }
+
+// modelName is a model's name, with its provider's.
+func modelName(provider, model string) string { return provider + "/" + model }
+
+// ModelChoices returns the models that a conversation may change to: those of its app, and
+// those that are known of the providers for which there is a key.
+func (m *Manager) ModelChoices(c *Conversation) []ModelChoice {
+	current, loaded := c.Model(), c.session.Loaded()
+	var list []ModelChoice
+	seen := map[string]bool{}
+	add := func(info modelset.Info, inApp bool, err error) {
+		choice := ModelChoice{Info: info, InApp: inApp, Err: err}
+		choice.Current = choice.Name() == modelName(current.Provider, current.Model)
+		if !seen[choice.Name()] {
+			seen[choice.Name()] = true
+			list = append(list, choice)
+		}
+	}
+	for _, described := range appModels(loaded.App) {
+		_, info, err := m.openAccepted(loaded, c, described)
+		if err != nil {
+			info, _ = modelset.Describe(described) // it may be described all the same
+		}
+		add(info, true, err)
+	}
+	for _, p := range slices.Sorted(maps.Keys(catalog.Default().Sources)) {
+		for i, e := range catalog.Default().Of(p) {
+			described := atProvider(loaded.App, p, e.Model)
+			if i == 0 { // whether there is a key for one says it of all
+				if _, _, err := m.openAccepted(loaded, c, described); err != nil {
+					break
+				}
+			}
+			if info, err := modelset.Describe(described); err == nil {
+				add(info, false, nil)
+			}
+		}
+	}
+	return list
+}
+
+// SetModel has another model answer from the next turn on. No turn may run.
+func (m *Manager) SetModel(ctx context.Context, c *Conversation, name string) error {
+	c.mu.RLock()
+	current := c.described
+	c.mu.RUnlock()
+	described, err := describeModel(c.session.App(), current, name)
+	if err != nil {
+		return err
+	}
+	_, err = c.run(ctx, Watch{}, func(ctx context.Context) (history.End, error) {
+		return history.End{}, m.changeModel(ctx, c, described)
+	})
+	return err
+}
+
+// changeModel changes the model of a conversation in which no turn runs, wholly or not
+// at all.
+func (m *Manager) changeModel(ctx context.Context, c *Conversation, described *app.Model) (err error) {
+	model, info, err := m.openAccepted(c.session.Loaded(), c, described)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was, wasDescribed, plan, fitter := c.model, c.described, c.plan, c.fitter
+	defer func() {
+		if err != nil {
+			c.model, c.described, c.plan, c.fitter = was, wasDescribed, plan, fitter
+		}
+	}()
+	c.model, c.described = info, described
+	if info.Window != was.Window || info.NativeTools != was.NativeTools {
+		if c.plan, err = c.session.View().Surface(ctx, surfaceConfig(info.Window)); err != nil {
+			return err
+		}
+	}
+	cfg, err := m.loopConfig(ctx, c, model)
+	if err != nil {
+		return err
+	}
+	changed := history.Event{Type: history.Model, Model: modelName(info.Provider, info.Model)}
+	if err := c.log.Append(ctx, changed); err != nil {
+		return err
+	}
+	m.makeLoop(c, cfg)
+	return nil
+}
+
+// openChosen opens the model that was chosen for a conversation earlier; nil if none
+// was, or if it cannot be used any more: then the agent's own answers, and a warning
+// says so.
+func (m *Manager) openChosen(c *Conversation, loaded *apps.Loaded, log *history.Log) *agent.ModelConfig {
+	var chosen string
+	if log != nil {
+		log.View(func(s *history.State) { chosen = s.Model })
+	}
+	if chosen == "" {
+		return nil
+	}
+	var model *agent.ModelConfig
+	var info modelset.Info
+	described, err := describeModel(loaded.App, c.described, chosen)
+	if err == nil {
+		model, info, err = m.openAccepted(loaded, c, described)
+	}
+	if err != nil {
+		c.warnings = append(c.warnings, fmt.Sprintf(
+			"the model %s, which was chosen for this conversation, cannot be used, and the agent's own answers: %v", chosen, err))
+		return nil
+	}
+	c.model, c.described = info, described
+	return model
+}
+
+// openAccepted opens a model if a human accepted where it and its fallbacks are.
+func (m *Manager) openAccepted(
+	loaded *apps.Loaded, c *Conversation, described *app.Model,
+) (*agent.ModelConfig, modelset.Info, error) {
+	for one := described; one != nil; one = one.Fallback {
+		if err := loaded.Accepted.Check("conversation.SetModel", consent.Endpoint(loaded.App, one)); err != nil {
+			return nil, modelset.Info{}, err
+		}
+	}
+	return m.Models.Open(described, c)
+}
+
+// describeModel finds the model that a name means: one of the app's, one at a provider
+// that is named, or another one at the provider of the current model.
+func describeModel(a *app.App, current *app.Model, name string) (*app.Model, error) {
+	const op = "conversation.SetModel"
+	name = strings.TrimSpace(name)
+	for _, one := range appModels(a) {
+		if name == modelName(one.Provider, one.Name) || name == one.Name {
+			return one, nil
+		}
+	}
+	provider, model, named := strings.Cut(name, "/")
+	switch {
+	case provider == app.Offline:
+		return &app.Model{Provider: app.Offline, Name: app.Offline}, nil
+	case named && provider != "" && model != "":
+		return atProvider(a, provider, model), nil
+	case named || name == "":
+		return nil, tool.Errorf(op, tool.Invalid, "%q is no model", tool.Truncate(name)).
+			WithHint("name it as PROVIDER/MODEL, such as anthropic/claude-sonnet-4-5")
+	case current == nil || current.Provider == app.Offline:
+		return nil, tool.Errorf(op, tool.Invalid, "%q does not say whose model it is", tool.Truncate(name)).
+			WithHint("name it as PROVIDER/MODEL, such as anthropic/claude-sonnet-4-5")
+	}
+	return another(current, name), nil
+}
+
+// atProvider is a model of a provider, which is reached as the app reaches it.
+func atProvider(a *app.App, provider, model string) *app.Model {
+	for _, one := range appModels(a) {
+		if one.Provider == provider {
+			return another(one, model)
+		}
+	}
+	return &app.Model{Provider: provider, Name: model}
+}
+
+// another is a model beside one, at the same address. What is set for the one need not
+// fit it: its window, and how it makes its answer.
+func another(m *app.Model, name string) *app.Model {
+	return &app.Model{
+		Provider: m.Provider, Name: name, Connection: m.Connection, Timeout: m.Timeout, NativeTools: m.NativeTools,
+		Context: m.Context, FromUser: m.FromUser,
+	}
+}
+
+// appModels are the models that an app names, in its order.
+func appModels(a *app.App) (list []*app.Model) {
+	if a == nil {
+		return nil
+	}
+	for _, agent := range a.Agents {
+		for _, m := range []*app.Model{agent.Model, agent.Lanes[app.EdgeLane], agent.Lanes[app.CoreLane]} {
+			for ; m != nil; m = m.Fallback {
+				list = append(list, m)
+			}
+		}
+	}
+	return list
+}

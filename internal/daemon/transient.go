@@ -1,0 +1,43 @@
+package daemon
+
+import (
+	"context"
+	"net/http"
+
+	"callgate/internal/kernel"
+)
+
+// StartTransient is StartBackground for a kernel that ends with its last client: as
+// soon as one says that it needs the kernel no more (protocol.RouteRelease), and nobody
+// else does. Clients that were killed say nothing: for them there is WaitIdle.
+func StartTransient(ctx context.Context, cfg kernel.Config) (*Daemon, error) {
+	d, err := start(ctx, cfg, true)
+	if err == nil {
+		d.transient.Store(true)
+	}
+	return d, err
+}
+
+// release has a transient kernel stop if nobody but the client that asks needs it.
+func (d *Daemon) release() bool {
+	if !d.transient.Load() || d.inUse(1) {
+		return false
+	}
+	d.stop()
+	return true
+}
+
+// inUse reports whether more requests are served than some, or the kernel has a client,
+// a turn, a call or a task.
+func (d *Daemon) inUse(requests int64) bool {
+	return d.requests.Load() > requests || d.mcpClients.Load() > 0 || d.Kernel.InUse()
+}
+
+// counted counts the requests that are served.
+func (d *Daemon) counted(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.requests.Add(1)
+		defer d.requests.Add(-1)
+		h.ServeHTTP(w, r)
+	})
+}
