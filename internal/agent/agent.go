@@ -109,8 +109,10 @@ type Config struct {
 	// human who is asked, and of waiting for a provider as it asks for is not counted.
 	Timeout time.Duration
 	// TurnLimit bounds what one turn may cost, and OpenLimit what all turns may since the
-	// loop was made. A turn ends before the request that would come after it.
+	// conversation was opened, when its usage was Opened. A turn ends before the request
+	// that would come after it.
 	TurnLimit, OpenLimit Limit
+	Opened               llm.Usage
 	Strict               bool // a call that stands in the model's text is refused
 	// Input and Output filter the text of the user and of the model. They may
 	// change it, or refuse it with an error. May be nil.
@@ -139,8 +141,7 @@ type Observer struct {
 
 // Loop runs the turns of one conversation, one at a time.
 type Loop struct {
-	cfg    Config
-	opened llm.Usage // of the conversation when the loop was made
+	cfg Config
 }
 
 // New returns a loop.
@@ -148,17 +149,7 @@ func New(cfg Config) *Loop {
 	if cfg.MaxTurns == 0 {
 		cfg.MaxTurns = 50
 	}
-	return &Loop{cfg: cfg, opened: cfg.Log.Info().Usage}
-}
-
-// Replace returns a loop with another configuration in the place of this one. What all
-// turns may cost is counted on.
-func (l *Loop) Replace(cfg Config) *Loop {
-	next := New(cfg)
-	if l != nil {
-		next.opened = l.opened
-	}
-	return next
+	return &Loop{cfg: cfg}
 }
 
 // Turn runs one turn: from the user's message to the model's last answer. It

@@ -61,7 +61,8 @@ func (t *turn) asStopped(r *tool.Result, begun time.Time) *tool.Result {
 	const cancelled = "the call was cancelled" // the gate's words
 	e := r.Error
 	if t.outer.Err() == nil || e == nil ||
-		e.Kind != tool.Cancelled && !(e.Kind == tool.InDoubt && strings.HasPrefix(e.Message, cancelled)) {
+		e.Kind != tool.Cancelled && !(e.Kind == tool.InDoubt && strings.HasPrefix(e.Message, cancelled)) ||
+		strings.HasPrefix(e.Message, "stopped ") { // the tool says it itself
 		return r
 	}
 	took := cmp.Or(r.Took, time.Since(begun)).Round(time.Second)

@@ -36,7 +36,7 @@ func (t *turn) costEnd() *history.End {
 	if why := t.cfg.TurnLimit.exceeds(since(t.before)); why != "" {
 		return &history.End{Reason: history.Cost, Error: "this turn " + why + "; the app's runtime.max_cost bounds it"}
 	}
-	if why := t.cfg.OpenLimit.exceeds(since(t.opened)); why != "" {
+	if why := t.cfg.OpenLimit.exceeds(since(t.cfg.Opened)); why != "" {
 		return &history.End{Reason: history.Cost, Error: "this conversation " + why + " since it was opened"}
 	}
 	return nil

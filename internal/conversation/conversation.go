@@ -60,7 +60,8 @@ type Conversation struct {
 	warnings  []string
 	turn      turn
 	keeps     bool        // a turn goes on when its client is gone
-	limit     agent.Limit // of what all turns may cost, since it was opened
+	limit     agent.Limit // of what its turns may cost since it was opened
+	opened    llm.Usage   // what they had cost then
 	approvals Approvals
 	tasks     startedTasks
 }
@@ -325,7 +326,7 @@ func (c calls) CallOutcome(ctx context.Context, id string) (*tool.Result, bool, 
 func (c *Conversation) loopConfig(model *agent.ModelConfig) (agent.Config, error) {
 	cfg := agent.Config{
 		Model: model, Tools: calls{c.session, &c.turn, c.approvals}, ToolDefs: c.offered(), Names: c.names,
-		System: c.prompt.system, Notes: c.prompt.notes, OpenLimit: c.limit,
+		System: c.prompt.system, Notes: c.prompt.notes,
 	}
 	a := c.session.App()
 	if a == nil {

@@ -157,7 +157,7 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 	if err != nil {
 		return nil, err
 	}
-	c := &Conversation{keeps: spec.KeepRunning, limit: spec.Limit, approvals: m.Approvals}
+	c := &Conversation{keeps: spec.KeepRunning, approvals: m.Approvals, limit: spec.Limit}
 	if c.agent, err = chooseAgent(loaded.App, spec.Agent); err != nil {
 		return nil, err
 	}
@@ -240,6 +240,7 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 		}
 	}
 	c.tasks = startedTasks{parent: c.ID(), log: c.log, app: c.session.App(), store: m.Tasks, runner: m.Runner}
+	c.opened = c.log.Info().Usage
 	m.makeLoop(c, cfg)
 	return nil
 }
@@ -256,8 +257,8 @@ func (m *Manager) loopConfig(c *Conversation, model *agent.ModelConfig) (agent.C
 
 // makeLoop makes the loop, on the conversation's history.
 func (m *Manager) makeLoop(c *Conversation, cfg agent.Config) {
-	cfg.Log, cfg.Tasks = c.log, newNotices(&c.tasks, m.Permissions)
-	c.loop = c.loop.Replace(cfg)
+	cfg.Log, cfg.Tasks, cfg.OpenLimit, cfg.Opened = c.log, newNotices(&c.tasks, m.Permissions), c.limit, c.opened
+	c.loop = agent.New(cfg)
 }
 
 // publish makes a whole conversation and its session known.
