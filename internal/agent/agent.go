@@ -80,6 +80,12 @@ type Notice struct {
 	Text string
 }
 
+// Note is what a model is told beside the user's words.
+type Note struct {
+	Text string
+	Told map[string]string // what it is about: see history.Event
+}
+
 // Config configures a loop. Model, Tools, Log and System are required.
 type Config struct {
 	Model    *ModelConfig
@@ -87,8 +93,12 @@ type Config struct {
 	ToolDefs []llm.ToolDef // the same for every request
 	Log      *history.Log
 	System   func() string // the system prompt, computed once for each turn
-	Tasks    TaskNotices   // may be nil
-	MaxTurns int           // requests to the model within one turn; 0: 50
+	// Notes returns what the model must be told before its next request. It is
+	// called with the user's event before that is written, and may complete it; and
+	// with nil when a turn is resumed and after a compaction. May be nil.
+	Notes    func(user *history.Event) []Note
+	Tasks    TaskNotices // may be nil
+	MaxTurns int         // requests to the model within one turn; 0: 50
 	// Timeout is what one turn may take of the model's time; 0: any. The time of calls, of a
 	// human who is asked, and of waiting for a provider as it asks for is not counted.
 	Timeout time.Duration
@@ -162,6 +172,9 @@ func (l *Loop) Resume(ctx context.Context, observer Observer) (history.End, erro
 	}
 	return t.run(ctx, func(ctx context.Context) (*history.End, error) {
 		if err := t.resumeCalls(ctx); err != nil {
+			return nil, err
+		}
+		if err := t.write(ctx, t.notes(nil)...); err != nil {
 			return nil, err
 		}
 		return t.loop(ctx)
@@ -318,11 +331,35 @@ func (t *turn) compactIfNeeded(ctx context.Context) error {
 	if c == nil {
 		return nil
 	}
-	return t.write(ctx, history.Event{Type: history.Compacted, Compaction: c})
+	return t.writeCompaction(ctx, c)
+}
+
+// writeCompaction writes a compaction, and tells again what it left out.
+func (t *turn) writeCompaction(ctx context.Context, c *history.Compaction) error {
+	if err := t.write(ctx, history.Event{Type: history.Compacted, Compaction: c}); err != nil {
+		return err
+	}
+	return t.write(ctx, t.notes(nil)...)
+}
+
+// notes returns what the model must be told, as events.
+func (t *turn) notes(user *history.Event) []history.Event {
+	if t.cfg.Notes == nil {
+		return nil
+	}
+	var events []history.Event
+	for _, n := range t.cfg.Notes(user) {
+		m := kernelNote(n.Text)
+		events = append(events, history.Event{Type: history.Note, Message: &m, Told: n.Told})
+	}
+	return events
 }
 
 // write appends events to the history, all or none, and reports them.
 func (t *turn) write(ctx context.Context, events ...history.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
 	if err := t.cfg.Log.Append(ctx, events...); err != nil {
 		return err
 	}

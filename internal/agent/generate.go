@@ -56,7 +56,7 @@ func (t *turn) compactOverflow(ctx context.Context) error {
 	if err != nil {
 		return &errStop{history.End{Reason: history.Failed, Error: err.Error()}}
 	}
-	return t.write(ctx, history.Event{Type: history.Compacted, Compaction: c})
+	return t.writeCompaction(ctx, c)
 }
 
 // request sends one request.

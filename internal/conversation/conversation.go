@@ -28,12 +28,13 @@ import (
 	"callgate/internal/agent/surface"
 	"callgate/internal/app"
 	"callgate/internal/conversation/history"
-	"callgate/internal/conversation/prompt"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/kernel/session"
+	"callgate/internal/kernel/toolview"
 	"callgate/internal/provider/offline"
+	"callgate/internal/resulttext"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -43,21 +44,27 @@ type Conversation struct {
 	session *session.Session
 	agent   app.Agent
 
-	// mu guards what another model changes, outside of turns.
-	mu        sync.RWMutex
-	model     modelset.Info
-	described *app.Model // the model as the app file describes it; nil: it does not
-	plan      *surface.Plan
-	loop      *agent.Loop
-	fitter    *fitter
+	mu sync.RWMutex // guards what is answering, outside of turns
+	answering
 
 	log       *history.Log
-	prompt    *prompter
 	warnings  []string
 	turn      turn
 	keeps     bool // a turn goes on when its client is gone
 	approvals Approvals
 	tasks     startedTasks
+}
+
+// answering is the model that answers, and all that follows from it.
+type answering struct {
+	model     modelset.Info
+	described *app.Model             // the model as the app file describes it; nil: it does not
+	surface   toolview.SurfaceConfig // how its model is shown the tools
+	plan      *surface.Plan
+	names     resulttext.Names // by which its model calls tools
+	loop      *agent.Loop
+	prompt    *prompter
+	fitter    *fitter
 }
 
 // ID returns the conversation's ID, which is its session's too.
@@ -83,15 +90,17 @@ func (c *Conversation) Plan() *surface.Plan {
 	return c.plan
 }
 
-// Prompt returns what the model is told first, as it is now.
-func (c *Conversation) Prompt() prompt.Prompt {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.prompt.build()
-}
-
 // Warnings is what the conversation's user should know of it, beside its session's.
 func (c *Conversation) Warnings() []string { return c.warnings }
+
+// offered returns the tools that the model is shown.
+func (c *Conversation) offered() []llm.ToolDef {
+	var defs []llm.ToolDef
+	for _, e := range c.plan.Shown {
+		defs = append(defs, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
+	}
+	return defs
+}
 
 // Known reports whether a name is a tool's: see modelset.Tools.
 func (c *Conversation) Known(name string) bool { return c.session.View().Known(name) }
@@ -137,7 +146,7 @@ func (c *Conversation) Resume(ctx context.Context, w Watch) (history.End, error)
 func (c *Conversation) Compact(ctx context.Context) (*history.Compaction, error) {
 	var done *history.Compaction
 	_, err := c.run(ctx, Watch{}, func(ctx context.Context) (history.End, error) {
-		made, err := c.fitter.requested(ctx, c.prompt.build().Text())
+		made, err := c.fitter.requested(ctx, c.prompt.system())
 		if made == nil || err != nil {
 			return history.End{}, err
 		}
@@ -317,11 +326,8 @@ func (c calls) CallOutcome(ctx context.Context, id string) (*tool.Result, bool, 
 // loopConfig is the loop's configuration, without its log.
 func (c *Conversation) loopConfig(model *agent.ModelConfig) (agent.Config, error) {
 	cfg := agent.Config{
-		Model: model, Tools: calls{c.session, &c.turn, c.approvals},
-		System: func() string { return c.prompt.build().Text() },
-	}
-	for _, e := range c.plan.Shown {
-		cfg.ToolDefs = append(cfg.ToolDefs, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
+		Model: model, Tools: calls{c.session, &c.turn, c.approvals}, ToolDefs: c.offered(), Names: c.names,
+		System: c.prompt.system, Notes: c.prompt.notes,
 	}
 	a := c.session.App()
 	if a == nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"callgate/internal/agent"
 	"callgate/internal/app"
@@ -50,6 +51,10 @@ type Options struct {
 	Tasks       task.Store
 	Runner      Runner
 	User        string
+
+	Instructions string              // the user's own file of instructions; "": none
+	Scrub        func(string) string // takes secrets out of a text; may be nil
+	Now          func() time.Time    // may be nil
 }
 
 // Manager holds the conversations of a kernel. Make one with NewManager.
@@ -202,6 +207,7 @@ func (m *Manager) openModel(
 		if c.described != nil {
 			c.model.Window = c.described.Window
 		}
+		c.useWindow(loaded.App)
 		return &agent.ModelConfig{Model: spec.Model}, nil
 	}
 	if model := m.openChosen(c, loaded, log); model != nil {
@@ -209,16 +215,16 @@ func (m *Manager) openModel(
 	}
 	model, info, err := m.Models.Open(c.described, c)
 	c.model = info
+	c.useWindow(loaded.App)
 	return model, err
 }
 
 // equip gives a conversation its surface, its loop and its history.
 func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.ModelConfig, log *history.Log) (err error) {
-	c.prompt = &prompter{conversation: c, modules: m.Modules}
-	if c.plan, err = c.session.View().Surface(ctx, surfaceConfig(c.model.Window)); err != nil {
+	if err := m.present(ctx, c); err != nil {
 		return err
 	}
-	cfg, err := m.loopConfig(ctx, c, model)
+	cfg, err := m.loopConfig(c, model)
 	if err != nil {
 		return err
 	}
@@ -239,14 +245,9 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 
 // loopConfig is the configuration of a conversation's loop, for its model and its
 // surface.
-func (m *Manager) loopConfig(
-	ctx context.Context, c *Conversation, model *agent.ModelConfig,
-) (agent.Config, error) {
+func (m *Manager) loopConfig(c *Conversation, model *agent.ModelConfig) (agent.Config, error) {
 	cfg, err := c.loopConfig(model)
 	if err != nil {
-		return cfg, err
-	}
-	if cfg.Names, err = c.session.View().Names(ctx, surfaceConfig(c.model.Window)); err != nil {
 		return cfg, err
 	}
 	return cfg, m.fit(c, &cfg)

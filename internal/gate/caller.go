@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/mask"
 	"callgate/internal/gate/match"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/rulefiles"
@@ -135,6 +136,14 @@ func (c *Caller) Place() Place { return c.place }
 func (c *Caller) Sees(t *tool.Tool) bool {
 	v := c.Decide(t).Verdict
 	return v == policy.Allow || v == policy.Approve
+}
+
+// Mask takes out of a text what the app's mask_secrets finds.
+func (c *Caller) Mask(text string) string {
+	if c.modules.Mask == nil {
+		return text
+	}
+	return mask.Text(text, c.modules.Mask)
 }
 
 // denies reports whether a tool is refused with a reason, and not hidden.

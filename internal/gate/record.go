@@ -175,6 +175,7 @@ func (w *recorder) endSection(c *callState) *journal.End {
 		Status: c.result.Status, Summary: w.secrets.ScrubText(c.result.Summary).Truncate(500),
 		Warnings: c.result.Warnings, ArtifactRef: c.result.ArtifactRef, Took: time.Since(c.start),
 	}
+	end.Readable = end.ArtifactRef != "" && len(c.result.Content)+len(c.result.Data) > 0
 	if c.result.Error != nil {
 		end.Error = c.result.Error.Kind
 	}

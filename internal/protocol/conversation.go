@@ -152,18 +152,28 @@ type History struct {
 
 // HistoryEvent is one thing that happened in a conversation.
 type HistoryEvent struct {
-	Seq        int64          `json:"seq"` // 1, 2, 3 … within its conversation
-	At         time.Time      `json:"at"`
-	Type       EventType      `json:"type"`
-	Message    *llm.Message   `json:"message,omitempty"`
-	Queued     int64          `json:"queued,omitempty"` // the ID of the queued message that it is about
-	Task       string         `json:"task,omitempty"`   // of a note: the task whose end it tells
-	Usage      *llm.Usage     `json:"usage,omitempty"`
-	Model      string         `json:"model,omitempty"`
-	Call       *AgentCall     `json:"call,omitempty"`
-	Result     *HistoryResult `json:"result,omitempty"`
-	End        *HistoryEnd    `json:"end,omitempty"`
-	Compaction *Compaction    `json:"compaction,omitempty"`
+	Seq     int64        `json:"seq"` // 1, 2, 3 … within its conversation
+	At      time.Time    `json:"at"`
+	Type    EventType    `json:"type"`
+	Message *llm.Message `json:"message,omitempty"`
+	Queued  int64        `json:"queued,omitempty"` // the ID of the queued message that it is about
+	// System, of the user's words, is the system text that requests have from now on. It
+	// is not in the events of a turn that runs.
+	System     []SystemSection   `json:"system,omitempty"`
+	Told       map[string]string `json:"told,omitempty"` // of a note: what it tells because it changed, by subject
+	Task       string            `json:"task,omitempty"` // of a note: the task whose end it tells
+	Usage      *llm.Usage        `json:"usage,omitempty"`
+	Model      string            `json:"model,omitempty"`
+	Call       *AgentCall        `json:"call,omitempty"`
+	Result     *HistoryResult    `json:"result,omitempty"`
+	End        *HistoryEnd       `json:"end,omitempty"`
+	Compaction *Compaction       `json:"compaction,omitempty"`
+}
+
+// SystemSection is a named part of a system text.
+type SystemSection struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
 }
 
 // EventType says what an event of a history tells.
@@ -244,13 +254,17 @@ type Shortened struct {
 	Text    string `json:"text"`    // what is shown of it
 }
 
-// Prompt is what a model is told before everything else.
+// Prompt is what a model is sent beside what is said.
 type Prompt struct {
 	Sections []PromptSection `json:"sections"`
 	Text     string          `json:"text"`
 	Tokens   int             `json:"tokens"`      // of the text, about
 	Offered  []llm.ToolDef   `json:"tools"`       // what the provider is given beside it
 	Shown    int             `json:"tool_tokens"` // about
+	// Note is what it is told beside the user's next words, because it changed.
+	Note       string `json:"note,omitempty"`
+	NoteTokens int    `json:"note_tokens,omitempty"` // about
+	Memory     string `json:"memory,omitempty"`      // what is remembered now, as a note tells it
 }
 
 // PromptSection is one part of it.

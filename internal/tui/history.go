@@ -57,7 +57,9 @@ func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
 				call.Took = e.At.Sub(call.Began)
 			}
 		case protocol.EventNote:
-			v.note(e.Message.Text())
+			if e.Told == nil {
+				v.note(e.Message.Text())
+			}
 		case protocol.EventCompacted:
 			v.note(compactionNote(e.Compaction))
 		case protocol.EventTurnEnded:

@@ -308,7 +308,9 @@ func (v *turnView) recorded(e protocol.HistoryEvent) {
 			t.last = nil // an empty line sets the next call apart
 		}
 	case protocol.EventNote:
-		v.note(e.Message.Text())
+		if e.Told == nil { // what changed around the conversation, the user sees elsewhere
+			v.note(e.Message.Text())
+		}
 	case protocol.EventCompacted:
 		v.note(compactionNote(e.Compaction))
 	}

@@ -15,6 +15,9 @@
 //     asks the journal what became of each call, and makes none twice.
 //   - Every proposed call has a result in what a model is shown: one that never
 //     came is said to be missing.
+//   - The system text that requests begin with stands in the event of the user's
+//     words that it was written for, and stays until a later event has another:
+//     see [Event.System].
 //   - What the user says while a turn runs is written before it is accepted, as
 //     queued. Then the turn takes it, as a message of the user, or gives it back
 //     when it ends. A turn that was interrupted keeps it: the turn that goes on, or
@@ -52,18 +55,30 @@ const (
 
 // Event is one thing that happened.
 type Event struct {
-	Seq        int64        `json:"seq"` // 1, 2, 3 … within its conversation
-	At         time.Time    `json:"at"`
-	Type       Type         `json:"type"`
-	Message    *llm.Message `json:"message,omitempty"`
-	Queued     int64        `json:"queued,omitempty"` // the Seq of the event by which it was queued
-	Task       string       `json:"task,omitempty"`   // of a note: the task whose end it tells
-	Usage      *llm.Usage   `json:"usage,omitempty"`
-	Model      string       `json:"model,omitempty"`
-	Call       *Call        `json:"call,omitempty"`
-	Result     *Result      `json:"result,omitempty"`
-	End        *End         `json:"end,omitempty"`
-	Compaction *Compaction  `json:"compaction,omitempty"`
+	Seq     int64        `json:"seq"` // 1, 2, 3 … within its conversation
+	At      time.Time    `json:"at"`
+	Type    Type         `json:"type"`
+	Message *llm.Message `json:"message,omitempty"`
+	Queued  int64        `json:"queued,omitempty"` // the Seq of the event by which it was queued
+	// System, of the user's words, is the system text of this request and of all
+	// that follow, in sections; nil: it stays as it was.
+	System []Section `json:"system,omitempty"`
+	// Told is what the model knows from a note, or from System, by subject: see
+	// [State.Told]. A value is compared, not read.
+	Told       map[string]string `json:"told,omitempty"`
+	Task       string            `json:"task,omitempty"` // of a note: the task whose end it tells
+	Usage      *llm.Usage        `json:"usage,omitempty"`
+	Model      string            `json:"model,omitempty"`
+	Call       *Call             `json:"call,omitempty"`
+	Result     *Result           `json:"result,omitempty"`
+	End        *End              `json:"end,omitempty"`
+	Compaction *Compaction       `json:"compaction,omitempty"`
+}
+
+// Section is a named part of a system text.
+type Section struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
 }
 
 // Call is a call of the model, as it is made.

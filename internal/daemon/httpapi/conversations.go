@@ -226,20 +226,23 @@ func (a *conversationRoutes) prompt(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	made := c.Prompt()
-	p := protocol.Prompt{Text: made.Text()}
-	for _, s := range made.Sections {
+	return answer(w, promptDTO(c.Presentation()))
+}
+
+// promptDTO is what a model is sent beside what is said.
+func promptDTO(made *conversation.Presentation) *protocol.Prompt {
+	p := &protocol.Prompt{
+		Text: made.System.Text(), Offered: made.Tools, Note: made.Note, NoteTokens: tokens(made.Note), Memory: made.Memory,
+	}
+	for _, s := range made.System.Sections {
 		n := tokens(s.Text)
 		p.Tokens += n
 		p.Sections = append(p.Sections, protocol.PromptSection{Name: s.Name, Text: s.Text, Tokens: n})
 	}
-	if c.Model().NativeTools {
-		for _, e := range c.Plan().Shown {
-			p.Offered = append(p.Offered, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
-		}
-		p.Shown = c.Plan().ShownTokens
+	if made.Tools != nil {
+		p.Shown = made.Plan.ShownTokens
 	}
-	return answer(w, p)
+	return p
 }
 
 // plan shows the tools as an agent's model would get them.
@@ -258,10 +261,14 @@ func (a *conversationRoutes) plan(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	return answer(w, protocol.AgentSurface{
+	planned := protocol.AgentSurface{
 		Agent: made.Agent, Provider: made.Model.Provider, Model: made.Model.Model, Offline: made.Model.Offline,
 		Native: made.Model.NativeTools, Warnings: made.Warnings, Surface: *wire.Surface(made.Plan),
-	})
+	}
+	if in.Prompt {
+		planned.Prompt = promptDTO(made)
+	}
+	return answer(w, planned)
 }
 
 // tokens estimates the tokens of a text.

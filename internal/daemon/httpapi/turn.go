@@ -121,6 +121,7 @@ func (s *turnStream) watch() agent.Observer {
 		Delta: func(d llm.Delta) { s.send(protocol.TurnEvent{Delta: &d}) },
 		Event: func(e history.Event) {
 			event := wire.HistoryEvent(e)
+			event.System = nil // long, and the history has it
 			s.send(protocol.TurnEvent{Event: &event})
 			if e.Compaction != nil && e.Compaction.Warning != "" {
 				s.send(protocol.TurnEvent{Notice: e.Compaction.Warning})

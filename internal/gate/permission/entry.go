@@ -95,7 +95,7 @@ func parameters(t *tool.Tool) map[string]bool {
 // fileParameters are the parameters that name the files which a tool works on.
 func fileParameters(t *tool.Tool) (names []string) {
 	for _, e := range t.Runtime.Effects {
-		if name, ok := binding.PathParameter(e); ok && !slices.Contains(names, name) {
+		if _, name, ok := binding.PathParam(e); ok && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
