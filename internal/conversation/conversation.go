@@ -45,18 +45,10 @@ type Conversation struct {
 	session *session.Session
 	agent   app.Agent
 
-	// mu guards what another model changes, outside of turns.
-	mu        sync.RWMutex
-	model     modelset.Info
-	described *app.Model             // the model as the app file describes it; nil: it does not
-	surface   toolview.SurfaceConfig // how its model is shown the tools
-	plan      *surface.Plan
-	names     resulttext.Names // by which its model calls tools
-	loop      *agent.Loop
-	fitter    *fitter
+	mu sync.RWMutex // guards what is answering, outside of turns
+	answering
 
 	log       *history.Log
-	prompt    *prompter
 	warnings  []string
 	turn      turn
 	keeps     bool        // a turn goes on when its client is gone
@@ -64,6 +56,18 @@ type Conversation struct {
 	opened    llm.Usage   // what they had cost then
 	approvals Approvals
 	tasks     startedTasks
+}
+
+// answering is the model that answers, and all that follows from it.
+type answering struct {
+	model     modelset.Info
+	described *app.Model             // the model as the app file describes it; nil: it does not
+	surface   toolview.SurfaceConfig // how its model is shown the tools
+	plan      *surface.Plan
+	names     resulttext.Names // by which its model calls tools
+	loop      *agent.Loop
+	prompt    *prompter
+	fitter    *fitter
 }
 
 // ID returns the conversation's ID, which is its session's too.
@@ -89,6 +93,9 @@ func (c *Conversation) Plan() *surface.Plan {
 	return c.plan
 }
 
+// Warnings is what the conversation's user should know of it, beside its session's.
+func (c *Conversation) Warnings() []string { return c.warnings }
+
 // offered returns the tools that the model is shown.
 func (c *Conversation) offered() []llm.ToolDef {
 	var defs []llm.ToolDef
@@ -97,9 +104,6 @@ func (c *Conversation) offered() []llm.ToolDef {
 	}
 	return defs
 }
-
-// Warnings is what the conversation's user should know of it, beside its session's.
-func (c *Conversation) Warnings() []string { return c.warnings }
 
 // Known reports whether a name is a tool's: see modelset.Tools.
 func (c *Conversation) Known(name string) bool { return c.session.View().Known(name) }

@@ -101,18 +101,16 @@ func (m *Manager) changeModel(ctx context.Context, c *Conversation, described *a
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	was, wasDescribed, fitter := c.model, c.described, c.fitter
-	shown, plan, names, prompt := c.surface, c.plan, c.names, c.prompt
+	was := c.answering
 	defer func() {
 		if err != nil {
-			c.model, c.described, c.fitter = was, wasDescribed, fitter
-			c.surface, c.plan, c.names, c.prompt = shown, plan, names, prompt
+			c.answering = was
 		}
 	}()
 	c.model, c.described = info, described
 	c.useWindow(c.session.App())
-	if c.surface != shown || info.NativeTools != was.NativeTools {
-		if err := m.present(ctx, c); err != nil {
+	if c.surface != was.surface || info.NativeTools != was.model.NativeTools {
+		if err = m.present(ctx, c); err != nil {
 			return err
 		}
 	}

@@ -62,7 +62,8 @@ func (m *Manager) Preview(ctx context.Context, spec Spec, c toolview.SurfaceConf
 	if len(agent.Lanes) > 0 && spec.Lane == "" {
 		spec.Lane = app.EdgeLane
 	}
-	shown := &Conversation{agent: agent, described: laneModel(agent, spec.Lane)}
+	shown := &Conversation{agent: agent}
+	shown.described = laneModel(agent, spec.Lane)
 	if shown.model, err = modelset.Describe(shown.described); err != nil {
 		return nil, err
 	}
