@@ -260,3 +260,30 @@ func TestCommandIsShownAsTyped(t *testing.T) {
 		h.wantShown("command:", "  go test ./... 2>&1 <<EOF", "  line two", "description: run the tests", "`go test *`")
 	})
 }
+
+// Several calls are answered at once, when all of them are on the screen.
+func TestAllAreAnsweredTogether(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		typed string
+		want  []protocol.Answer
+	}{
+		{"a\n", []protocol.Answer{{Approve: true, By: "me"}, {Approve: true, By: "me"}}},
+		{"d\nnot these\n", []protocol.Answer{{Feedback: "not these", By: "me"}, {Feedback: "not these", By: "me"}}},
+		{"s\n", nil},
+	} {
+		withApproval(t, nil, func(h *harness) {
+			call := agentCall("c2", "filesystem__write", `{"path":"b.txt","content":"x"}`)
+			second := approvalEvent(call, `{"path":"b.txt","content":"x"}`)
+			second.Approval.ID = "a2"
+			h.emit(callEvent(call), second)
+			h.wantShown("and 1 more")
+			h.typeText("all\n")
+			h.wantShown("A human must decide: 2 calls", "path: a.txt", "path: b.txt", "[a]pprove all 2")
+			h.typeText(c.typed)
+			if d := cmp.Diff(c.want, h.kernel.answers); d != "" {
+				t.Errorf("%q: %s", c.typed, d)
+			}
+		})
+	}
+}

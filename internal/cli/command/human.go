@@ -44,15 +44,28 @@ func (e *Env) Editor() dialog.Editor {
 	return ed
 }
 
-// Dialog asks the person at the terminal about an approval. ctx is the
+// Dialog asks the person at the terminal about an approval of a session. ctx is the
 // command's: the call may end before its answer has come back, and an editor is
 // not closed while its user writes, so neither ends with the question.
-func (e *Env) Dialog(ctx context.Context, k *Kernel, approval string) *dialog.Dialog {
+func (e *Env) Dialog(ctx context.Context, k *Kernel, approval, session string) *dialog.Dialog {
 	return &dialog.Dialog{
 		In: e.Stdin, Out: e.Stderr, Style: e.Style(e.Stderr), By: e.UserName(),
 		Edit: func(text []byte) ([]byte, error) { return e.Editor().Edit(ctx, text) },
 		Answer: func(a protocol.Answer) error {
 			_, err := k.Answer(ctx, approval, a)
+			return err
+		},
+		Others: func() (others []protocol.Approval) {
+			list, _ := k.Approvals(ctx, protocol.ApprovalPending) // without a list, this one is answered alone
+			for _, r := range list {
+				if r.ID != approval && r.Call.Principal.Session == session {
+					others = append(others, r)
+				}
+			}
+			return others
+		},
+		AnswerOther: func(id string, a protocol.Answer) error {
+			_, err := k.Answer(ctx, id, a)
 			return err
 		},
 	}

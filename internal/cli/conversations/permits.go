@@ -75,11 +75,15 @@ func (p *turnPrinter) sayRefused(r protocol.Approval) {
 	if r.Call.Tool.Namespace == "filesystem" && r.Risk != tool.High {
 		flags = append(flags, "--mode accept-edits")
 	}
+	var allow []string
 	for _, entry := range allowEntries(r) {
-		flags = append(flags, "--allow "+quoteShell(entry))
+		allow = append(allow, "--allow "+quoteShell(entry))
+	}
+	if len(allow) > 0 { // a line of several commands needs one for each
+		flags = append(flags, strings.Join(allow, " "))
 	}
 	if len(flags) > 0 {
-		p.Status("  allow it  %s", strings.Join(flags, " "))
+		p.Status("  allow it  %s", strings.Join(flags, ", or "))
 	}
 	p.Status("  or wait   --wait, and a human answers with %s approvals", p.Self())
 }

@@ -314,7 +314,7 @@ func (p *turnPrinter) askHuman(ctx context.Context, r protocol.Approval) {
 	if isSettled {
 		return
 	}
-	left, err := p.Dialog(ctx, p.kernel, r.ID).Run(open, r)
+	left, err := p.Dialog(ctx, p.kernel, r.ID, r.Call.Principal.Session).Run(open, r)
 	switch {
 	case left:
 		p.Status("left waiting; approve it with: %s approvals approve %s", p.Self(), r.ID)

@@ -35,12 +35,18 @@ type Dialog struct {
 	// Answer answers the approval. An Invalid answer is explained, and asked for
 	// again.
 	Answer func(protocol.Answer) error
+	// Others returns the other approvals that wait in the same session, in the order
+	// asked, and AnswerOther answers one of them. Nil: there are none.
+	Others      func() []protocol.Approval
+	AnswerOther func(id string, a protocol.Answer) error
 
 	lines lines
 	draft []byte // the arguments as last edited
 }
 
 const choices = "[a]pprove  [d]eny  [e]dit  [q]uit: leave it waiting >"
+
+const askReason = "the reason, for the caller (may be empty) > "
 
 // sessionHint stands before what a yes for the rest of the session covers.
 const sessionHint = "[s]ession: approve, and allow %s in this conversation\n"
@@ -98,6 +104,11 @@ func (d *Dialog) writeLasting(r protocol.Approval) {
 	for i, choice := range r.Choices {
 		fmt.Fprintf(d.Out, "  %d  %s\n", i+1, visible.Text(choice.Text))
 	}
+	if d.Others != nil {
+		if n := len(d.Others()); n > 0 {
+			fmt.Fprintf(d.Out, "[all]: see the %d others that wait, and answer all at once\n", n)
+		}
+	}
 	if r.Session != nil {
 		fmt.Fprintf(d.Out, sessionHint, visible.Text(r.Session.Text))
 	}
@@ -123,17 +134,60 @@ func (d *Dialog) read(ctx context.Context, r protocol.Approval, word string) (*p
 		}
 		a.Approve, a.Always = true, true
 	case "d", "deny", "n", "no":
-		fmt.Fprint(d.Out, "the reason, for the caller (may be empty) > ")
+		fmt.Fprint(d.Out, askReason)
 		var err error
 		if a.Feedback, err = d.lines.next(ctx); err != nil && !errors.Is(err, errEnded) {
 			return nil, err
 		}
+	case "all":
+		return d.all(ctx, a)
 	case "e", "edit":
 		return d.edit(a)
 	case "q", "quit":
 		return nil, errLeave
 	default:
 		return nil, nil
+	}
+	return a, nil
+}
+
+// all shows the other approvals that wait, and answers them as this one is answered,
+// those that were shown and no others. It returns the answer to this one.
+func (d *Dialog) all(ctx context.Context, a *protocol.Answer) (*protocol.Answer, error) {
+	var others []protocol.Approval
+	if d.Others != nil {
+		others = d.Others()
+	}
+	if len(others) == 0 {
+		fmt.Fprintln(d.Out, "nothing else waits here")
+		return nil, nil
+	}
+	for _, r := range others {
+		fmt.Fprintln(d.Out)
+		if err := d.Style.Question(d.Out, r); err != nil {
+			return nil, err
+		}
+	}
+	fmt.Fprintf(d.Out, "[y]es to all %d that are shown  [n]o to all  anything else goes back > ", len(others)+1)
+	word, err := d.lines.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	switch strings.ToLower(strings.TrimSpace(word)) {
+	case "y", "yes":
+		a.Approve = true
+	case "n", "no":
+		fmt.Fprint(d.Out, askReason)
+		if a.Feedback, err = d.lines.next(ctx); err != nil && !errors.Is(err, errEnded) {
+			return nil, err
+		}
+	default:
+		return nil, nil
+	}
+	for _, r := range others {
+		if err := d.AnswerOther(r.ID, *a); err != nil && tool.KindOf(err) != tool.Conflict { // answered elsewhere meanwhile
+			fmt.Fprintln(d.Out, d.Style.Bad(text.Safe(r.Call.Tool.Dotted()+": "+err.Error())))
+		}
 	}
 	return a, nil
 }

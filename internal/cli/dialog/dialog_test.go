@@ -173,3 +173,39 @@ func TestQuestionShowsACommandAsTyped(t *testing.T) {
 		t.Errorf("it says\n%s", out.String())
 	}
 }
+
+// Several approvals are answered at once, each of them shown first.
+func TestAllAreAnsweredAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		typed string
+		want  protocol.Answer
+		left  bool
+	}{
+		{typed: "all\ny\n", want: protocol.Answer{Approve: true, By: "ada"}},
+		{typed: "all\nn\nnot these\n", want: protocol.Answer{Feedback: "not these", By: "ada"}},
+		{typed: "all\nwhat\nq\n", left: true},
+	} {
+		other := request()
+		other.ID, other.Call.Args = "a2", json.RawMessage(`{"path":"other"}`)
+		got := map[string]protocol.Answer{}
+		var out strings.Builder
+		d := dialog.Dialog{
+			In: strings.NewReader(c.typed), Out: &out, By: "ada",
+			Others:      func() []protocol.Approval { return []protocol.Approval{other} },
+			Answer:      func(a protocol.Answer) error { got["a1"] = a; return nil },
+			AnswerOther: func(id string, a protocol.Answer) error { got[id] = a; return nil },
+		}
+		left, err := d.Run(t.Context(), request())
+		if err != nil || left != c.left || !strings.Contains(out.String(), "path: other") {
+			t.Errorf("%q: %v, %v:\n%s", c.typed, left, err, out.String())
+		}
+		want := map[string]protocol.Answer{"a1": c.want, "a2": c.want}
+		if c.left {
+			want = map[string]protocol.Answer{}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q: %s", c.typed, diff)
+		}
+	}
+}

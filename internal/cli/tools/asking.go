@@ -108,7 +108,7 @@ func (a *asking) answer(ctx context.Context, pending *pendingCall, r protocol.Ap
 		<-pending.done
 		answered()
 	}()
-	left, err = a.Dialog(ctx, a.kernel, r.ID).Run(open, r)
+	left, err = a.Dialog(ctx, a.kernel, r.ID, r.Call.Principal.Session).Run(open, r)
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return left, nil

@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -36,10 +37,10 @@ func (p *Pane) key(k tea.KeyPressMsg) tea.Cmd {
 			it.word = it.word[:len(it.word)-1]
 		}
 	case "esc":
-		if it.word == "" && !it.keeping {
+		if it.word == "" && !it.keeping && p.all == nil {
 			p.Post(Interrupt{})
 		}
-		it.word, it.keeping = "", false
+		it.word, it.keeping, p.all = "", false, nil
 	case "up":
 		it.scroll--
 	case "down":
@@ -83,6 +84,8 @@ func choice(word string) string {
 		return "keep"
 	case "q", "quit":
 		return "leave"
+	case "all":
+		return "all"
 	}
 	return ""
 }
@@ -92,6 +95,9 @@ func (p *Pane) decide(it *item, word string) tea.Cmd {
 	it.wrong = ""
 	if it.keeping {
 		return p.keep(it, word)
+	}
+	if p.all != nil {
+		return p.decideAll(it, word)
 	}
 	switch choice(word) {
 	case "approve":
@@ -110,6 +116,12 @@ func (p *Pane) decide(it *item, word string) tea.Cmd {
 		if it.keeping = len(it.Choices) > 0; !it.keeping {
 			it.wrong = "a yes to this cannot be kept: it is asked for each time"
 		}
+	case "all":
+		if len(p.items) < 2 {
+			it.wrong = "nothing else waits here"
+			return nil
+		}
+		p.all, it.scroll = slices.Clone(p.items), 0
 	case "leave":
 		p.focused = false
 		p.Post(LeftWaiting{})
@@ -119,6 +131,37 @@ func (p *Pane) decide(it *item, word string) tea.Cmd {
 		}
 	}
 	return nil
+}
+
+// decideAll answers the calls that are laid out together.
+func (p *Pane) decideAll(it *item, word string) tea.Cmd {
+	switch choice(word) {
+	case "approve":
+		return p.sendAll(protocol.Answer{Approve: true})
+	case "deny":
+		it.why = input.NewField("why, for whoever asked (may be empty)")
+	default:
+		if word != "" {
+			it.wrong = "that is no answer to all: a or d, or esc"
+		}
+	}
+	return nil
+}
+
+// sendAll gives the calls that are laid out together the same answer, one by one.
+func (p *Pane) sendAll(a protocol.Answer) tea.Cmd {
+	var all []tea.Cmd
+	for _, it := range p.all {
+		all = append(all, p.send(it, a))
+	}
+	p.all = nil
+	return func() tea.Msg {
+		var replies answeredAllMsg
+		for _, send := range all { // in the order shown
+			replies = append(replies, send().(answeredMsg))
+		}
+		return replies
+	}
 }
 
 // keep approves a call from now on, as the choice with the number that was typed.
@@ -169,7 +212,11 @@ func (p *Pane) refuseKey(it *item, k tea.KeyPressMsg) tea.Cmd {
 		it.why = nil
 		return nil
 	case "enter":
-		return p.send(it, protocol.Answer{Feedback: strings.TrimSpace(it.why.Text())})
+		a := protocol.Answer{Feedback: strings.TrimSpace(it.why.Text())}
+		if p.all != nil {
+			return p.sendAll(a)
+		}
+		return p.send(it, a)
 	}
 	return it.why.Update(k)
 }

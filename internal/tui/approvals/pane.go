@@ -4,6 +4,7 @@
 // # Law
 //
 //   - No key and no paste approves a call: an answer is a word and enter.
+//   - Several calls are answered at once only if all of them are laid out then.
 //   - The arguments on the screen are those that "approve" approves. A draft in
 //     the editor is shown in the editor only.
 //   - A yes lasts only as one of the choices that are on the screen then, and for the
@@ -57,7 +58,8 @@ type Pane struct {
 	Options
 	ctx     context.Context
 	items   []*item
-	focused bool // the keyboard is the pane's
+	focused bool    // the keyboard is the pane's
+	all     []*item // shown together, to be answered together; nil: one by one
 }
 
 // item is a call that waits, and the state of its answer.
@@ -152,10 +154,13 @@ func (p *Pane) Expire() {
 }
 
 // Clear removes all calls.
-func (p *Pane) Clear() { p.items, p.focused = nil, false }
+func (p *Pane) Clear() { p.items, p.all, p.focused = nil, nil, false }
 
 func (p *Pane) remove(gone func(*item) bool) {
 	p.items = slices.DeleteFunc(p.items, gone)
+	if p.all = slices.DeleteFunc(p.all, gone); len(p.all) < 2 {
+		p.all = nil
+	}
 	if len(p.items) == 0 {
 		p.focused = false
 	}
@@ -176,6 +181,10 @@ func (p *Pane) Update(msg tea.Msg) tea.Cmd {
 		msg.item.preview = msg.lines
 	case answeredMsg:
 		p.answered(msg)
+	case answeredAllMsg:
+		for _, one := range msg {
+			p.answered(one)
+		}
 	case tea.KeyPressMsg:
 		return p.key(msg)
 	case tea.PasteMsg:
@@ -190,6 +199,9 @@ type answeredMsg struct {
 	answer protocol.Answer
 	err    error
 }
+
+// answeredAllMsg is the replies to answers that were given at once.
+type answeredAllMsg []answeredMsg
 
 func (p *Pane) send(it *item, a protocol.Answer) tea.Cmd {
 	a.By = p.By

@@ -31,8 +31,11 @@ func (p *Pane) View(width, height int) ([]string, *tea.Cursor) {
 	if it == nil {
 		return nil, nil
 	}
+	if p.all != nil {
+		return p.viewAll(it, width, height)
+	}
 	head := it.head(width, p.Now(), len(p.items)-1)
-	foot, cursor := it.foot(width)
+	foot, cursor := it.foot(width, it.choices())
 	room := max(height-len(head)-len(foot), 3)
 	var body []string
 	if it.editor == nil {
@@ -63,7 +66,7 @@ func (it *item) head(width int, now time.Time, more int) []string {
 		about += "  " + termtext.Faint(transcript.Duration(max(left, 0))+" left")
 	}
 	if more > 0 {
-		about += termtext.Faint(fmt.Sprintf("  and %d more", more))
+		about += termtext.Faint(fmt.Sprintf("  and %d more: all answers them together", more))
 	}
 	head = append(head, termtext.Truncate(about, width))
 	why := termtext.Wrap("why: "+visible.Text(it.Reason), width)
@@ -91,13 +94,53 @@ func (it *item) head(width int, now time.Time, more int) []string {
 	return head
 }
 
+// viewAll lays out the calls that are answered together.
+func (p *Pane) viewAll(it *item, width, height int) ([]string, *tea.Cursor) {
+	title := fmt.Sprintf("── A human must decide: %d calls ", len(p.all))
+	title += strings.Repeat("─", max(width-termtext.Width(title), 0))
+	head := []string{termtext.Warn(termtext.Truncate(title, width))}
+	foot, cursor := it.foot(width, fmt.Sprintf("[a]pprove all %d  [d]eny all %d · esc goes back", len(p.all), len(p.all)))
+	room := max(height-len(head)-len(foot), 3)
+	var lines []string
+	for i, one := range p.all {
+		about := fmt.Sprintf("%d  %s  %s risk", i+1, visible.Text(one.Call.Tool.Dotted()), termtext.OneLine(string(one.Risk)))
+		lines = append(lines, termtext.Strong(termtext.Truncate(about, width)))
+		lines = append(lines, one.short(width, room/len(p.all)-1)...)
+	}
+	body := it.scrolled(lines, room)
+	if cursor != nil {
+		cursor.Y += len(head) + len(body)
+	}
+	return append(append(head, body...), foot...), cursor
+}
+
 // body is the part of the change and of the arguments that fits into room rows.
-func (it *item) body(width, room int) []string {
+func (it *item) body(width, room int) []string { return it.scrolled(it.lines(width), room) }
+
+// short is the call in about so many rows: its arguments in one, and what it changes.
+func (it *item) short(width, most int) []string {
+	lines := it.lines(width)
+	if len(lines) <= most {
+		return lines
+	}
+	summary := termtext.Truncate(arguments.OneLine(it.Call.Args, 4*width), width)
+	shown := min(max(most-2, 1), len(lines))
+	more := termtext.Truncate(arguments.More(len(lines)-shown, it.ID), width)
+	return append(append([]string{summary}, lines[:shown]...), termtext.Faint(more))
+}
+
+// lines are the change that the call would make, and its arguments.
+func (it *item) lines(width int) []string {
 	lines := it.previewLines(width)
 	if lines != nil {
 		lines = append(lines, termtext.Faint("arguments:"))
 	}
 	lines = append(lines, wrapArguments(it.Call.Args, width)...) // not the draft: see the package's law
+	return lines
+}
+
+// scrolled is the part of the lines that fits into room rows.
+func (it *item) scrolled(lines []string, room int) []string {
 	it.scroll = max(0, min(it.scroll, len(lines)-room))
 	if len(lines) <= room {
 		return lines
@@ -147,7 +190,7 @@ func (it *item) previewLines(width int) []string {
 }
 
 // foot says what was wrong with the last answer, and takes the next one.
-func (it *item) foot(width int) ([]string, *tea.Cursor) {
+func (it *item) foot(width int, choices string) ([]string, *tea.Cursor) {
 	var rows []string
 	for i, line := range termtext.Wrap(termtext.OneLine(it.wrong), width) {
 		if line != "" && i < maxWrong {
@@ -172,7 +215,7 @@ func (it *item) foot(width int) ([]string, *tea.Cursor) {
 	if it.keeping {
 		rows = append(rows, it.lasting(width)...)
 	} else {
-		for _, line := range termtext.Wrap(it.choices(), width) {
+		for _, line := range termtext.Wrap(choices, width) {
 			rows = append(rows, termtext.Strong(line))
 		}
 	}
