@@ -88,7 +88,8 @@ var (
 	goesOn     = lazyregexp.New(`(?i)\b(?:continue|the rest|the whole|read it|go on)\b`)
 )
 
-var middleCut = lazyregexp.New(`(?m)^.{0,20}(?:…|\.\.\.|\[).{0,200}(?:omitted|not shown|cut|left out|truncated|and \d+–).*$`)
+var middleCut = lazyregexp.New(`(?m)^.{0,20}(?:…|\.\.\.|\[).{0,200}` +
+	`(?:omitted|not shown|cut|left out|truncated|and \d+–).*$`)
 
 // cutInMiddle returns the line that says that the middle is missing.
 func cutInMiddle(text string) string { return middleCut.FindString(text) }

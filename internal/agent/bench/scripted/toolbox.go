@@ -38,7 +38,15 @@ func shown(tools []Tool, i intent, values map[role]any) (Tool, bool) {
 			for r := range values {
 				fits = fits && (t.Schema.param(r) != "" || r == offset)
 			}
-			if fits || len(t.Schema.Properties) == 0 && strings.Contains(t.Description, ":") {
+			if fits {
+				return t, true
+			}
+		}
+	}
+	for _, word := range wordsOf(i) { // names without parameters: those about files or the shell
+		for _, t := range tools {
+			about := strings.Contains(t.Name, "file") || strings.Contains(t.Name, "shell")
+			if len(t.Schema.Properties) == 0 && about && slices.Contains(nameWords(t.Name), word) {
 				return t, true
 			}
 		}

@@ -120,6 +120,10 @@ func (w *work) next(m *Model, r *Request) {
 	if s, told := m.known[w.tool]; told && len(schema.Properties) == 0 {
 		schema = s
 	}
+	if get, p, ok := w.unread(m, r, schema); ok {
+		w.waitFor(m, get, map[string]any{p: w.tool})
+		t, onWire = byName(r.Tools, w.tool)
+	}
 	args := w.exact
 	if args == nil {
 		args = w.args(m, schema)
@@ -141,6 +145,20 @@ func (w *work) next(m *Model, r *Request) {
 		inner = string(text)
 	}
 	w.call = m.write(through.Name, map[string]any{p[0]: w.tool, p[1]: inner})
+}
+
+// unread finds the tool that shows the schema of the next one, if nobody showed it
+// and the model is one that looks first.
+func (w *work) unread(m *Model, r *Request, s Schema) (string, string, bool) {
+	if !m.habits.discovers || len(s.Properties) > 0 || w.exact != nil || m.learned[w.tool] {
+		return "", "", false
+	}
+	get, p, ok := helper(r.Tools, []string{"get", "describe", "schema"}, nameParams())
+	if !ok {
+		return "", "", false
+	}
+	m.learned[w.tool] = true
+	return get.Name, p[0], true
 }
 
 // choose picks the tool of the next call: one that is shown, one that was found
