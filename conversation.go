@@ -160,7 +160,7 @@ type Output struct {
 
 // TurnEnd is how a turn ended.
 type TurnEnd struct {
-	Reason string // done, max_turns, stuck, timeout, cancelled, error
+	Reason string // done, max_turns, stuck, timeout, refused, cut, cost, cancelled, interrupted, error
 	Answer string // the model's last text
 	Error  string
 }
@@ -206,8 +206,9 @@ func (c *Conversation) turn(
 		go c.forwardOutput(ctx, events, stopped)
 		go func() {
 			var ended history.End
-			ended, failed = run(ctx, watch(events, &end.Answer))
-			end.Reason, end.Error = string(ended.Reason), ended.Error
+			var answer history.LastAnswer
+			ended, failed = run(ctx, watch(events, &answer))
+			end.Reason, end.Answer, end.Error = string(ended.Reason), answer.Text, ended.Error
 			close(stopped)
 			events.Close()
 		}()
@@ -244,7 +245,7 @@ func (c *Conversation) forwardOutput(ctx context.Context, events *feed.Feed[Even
 }
 
 // watch pushes what happens in a turn, and keeps the last text of the model.
-func watch(events *feed.Feed[Event], answer *string) conversation.Watch {
+func watch(events *feed.Feed[Event], answer *history.LastAnswer) conversation.Watch {
 	push := func(e Event) {
 		e.At = time.Now()
 		events.Push(e)
@@ -253,9 +254,7 @@ func watch(events *feed.Feed[Event], answer *string) conversation.Watch {
 		Observer: agent.Observer{
 			Delta: func(d llm.Delta) { push(Event{Kind: EventDelta, Delta: &d}) },
 			Event: func(e history.Event) {
-				if e.Type == history.Assistant && e.Message != nil {
-					*answer = e.Message.Text()
-				}
+				answer.Add(e)
 				if event, _ := eventOf(e); event.Kind == EventMessage || event.Kind == EventNotice {
 					events.Push(event)
 				}
@@ -266,13 +265,18 @@ func watch(events *feed.Feed[Event], answer *string) conversation.Watch {
 			Ended: func(h history.Call, r *tool.Result) {
 				push(Event{Kind: EventResult, Call: &CallEvent{ID: h.ID, Name: h.Name, Args: h.Args, Result: r}})
 			},
+			Wait: func(r llm.Retry) {
+				push(Event{Kind: EventDelta, Delta: &llm.Delta{Kind: llm.DeltaRetry, Retry: &r}})
+			},
+			Notice: func(text string) { push(Event{Kind: EventNotice, Notice: text}) },
 			Fallback: func(_, _ *agent.ModelConfig, because string) {
 				push(Event{Kind: EventNotice, Notice: "another model is asked for the rest of this turn: " + because})
 			},
 		},
 		Asked: func(r approval.Request) {
-			a := approvalOf(r)
-			push(Event{Kind: EventApproval, Approval: &a})
+			if a := approvalOf(r); r.State == approval.Pending {
+				push(Event{Kind: EventApproval, Approval: &a})
+			}
 		},
 	}
 }

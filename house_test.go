@@ -17,7 +17,7 @@ var rules = house.Rules{
 	Layers: [][]string{
 		{"tool", "internal/nearest", "internal/version", "internal/house", "internal/feed", "internal/durable",
 			"internal/amount", "internal/lazyregexp", "internal/memtrim", "internal/ownership", "internal/visible",
-			"internal/module/filesystem/pathglob"},
+			"internal/module/filesystem/pathglob", "internal/module/filesystem/patchfile"},
 		{"llm", "internal/secret", "internal/statedir", "internal/document", "internal/peer", "internal/unfinished",
 			"internal/resulttext"},
 		{"internal/protocol", "internal/tempdir"},
@@ -27,6 +27,7 @@ var rules = house.Rules{
 		{"internal/search", "internal/registry", "internal/journal", "internal/artifact", "internal/sandbox",
 			"internal/netguard", "internal/markdown", "internal/task", "internal/token", "internal/agent/surface", "internal/agent/calltext",
 			"internal/agent/filter", "internal/conversation/history", "internal/conversation/prompt",
+			"internal/conversation/instructions", "internal/conversation/environment",
 			"internal/conversation/compact", "internal/gate/schema", "internal/gate/policy", "internal/gate/approval",
 			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock"},
 		{"internal/gate/order", "internal/gate/argname", "internal/module"}, // with workfile and fetch, which modules share
@@ -40,7 +41,7 @@ var rules = house.Rules{
 			"internal/kernel/grants", "internal/kernel/modelset", "internal/kernel/clients", "internal/kernel/servers", "internal/kernel/tasks"},
 		{"internal/kernel/apps", "internal/kernel/toolview"},
 		{"internal/kernel/session", "internal/kernel/trial"},
-		{"internal/kernel/recovery", "internal/kernel/permissions", "internal/conversation"},
+		{"internal/kernel/recovery", "internal/kernel/results", "internal/kernel/permissions", "internal/conversation"},
 		{"internal/kernel"},
 		{"internal/kernel/kerneltest"},
 		{"internal/daemon/mcpserver/mcpresult", "internal/daemon/mcpserver/question", "internal/daemon/mcpserver/route",

@@ -36,7 +36,11 @@ func (k *Kernel) OpenSession(ctx context.Context, c SessionConfig) (*Session, er
 		Workspace: c.Workspace, AppFile: c.AppFile, Agent: c.Agent, NoWait: c.NoWait, Requester: requester,
 	}
 	if c.OnApproval != nil {
-		spec.OnAsked = func(r approval.Request) { c.OnApproval(approvalOf(r)) }
+		spec.OnAsked = func(r approval.Request) {
+			if r.State == approval.Pending {
+				c.OnApproval(approvalOf(r))
+			}
+		}
 	}
 	s, err := k.k.OpenSession(ctx, spec)
 	if err != nil {

@@ -64,7 +64,8 @@ func (m *Mode) UnmarshalText(text []byte) error {
 // resource template and a mode. The template "workspace" is the session's own
 // folder; "file:{path}" names the argument path, made canonical. An argument
 // that is a list gives one claim per element; one that is absent gives none.
-// "host:{url|host}" names the host of the URL in the argument url.
+// "host:{url|host}" names the host of the URL in the argument url, and
+// "file:{patch|files}" the files that the patch in the argument patch names.
 //
 // An effect can depend on what the call says of itself: with When it counts
 // only if that argument is set, with Unless only if none of those is. An

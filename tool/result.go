@@ -3,6 +3,7 @@ package tool
 import (
 	"encoding/json"
 	"strings"
+	"time"
 )
 
 // Status is how a call ended, in the one envelope that every tool shares.
@@ -28,6 +29,9 @@ type Result struct {
 	Error       *Error          `json:"error,omitempty"`
 	Call        string          `json:"call,omitempty"`     // the call's id in the journal
 	Approval    string          `json:"approval,omitempty"` // what a waiting call waits for
+	// Took is how long the tool ran, without what the call waited for before; 0: it did not
+	// run, or that is not known.
+	Took time.Duration `json:"-"`
 }
 
 // Err returns the failure inside the result as an error, or nil.

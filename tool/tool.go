@@ -63,6 +63,7 @@ type Runtime struct {
 	Exposure   Exposure      `json:"exposure,omitempty"`    // which lane sees the result
 	PromptMask bool          `json:"prompt_mask,omitempty"` // the model sees the summary, never the data
 	MaxResult  int           `json:"max_result,omitempty"`  // bytes a model is given; 0: the kernel's default
+	KeepTail   bool          `json:"keep_tail,omitempty"`   // of a longer one the end is shown too, not the head alone
 	FoundOnly  bool          `json:"found_only,omitempty"`  // models find it by search; it is on no list of tools
 	Internal   bool          `json:"internal,omitempty"`    // for the daemon only, invisible to models
 	Control    bool          `json:"control,omitempty"`     // the kernel's own tool; set by the kernel alone

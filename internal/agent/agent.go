@@ -12,10 +12,15 @@
 //   - A failed call is a result for the model, never the end of the turn.
 //   - A turn always ends with a turn_ended event that gives the reason, also when
 //     it is cancelled. Then running calls are stopped first, and each has a result
-//     that says so. A turn whose context ends with a [history.Interruption] as its
-//     cause was stopped by nobody: it ends as interrupted, and can be resumed.
+//     that says so. The model is told of it with its next request. A turn whose
+//     context ends with a [history.Interruption] as its cause was stopped by nobody:
+//     it ends as interrupted, and can be resumed.
 //   - What the user says while a turn runs is taken before the next request to the
 //     model, and a turn does not end as done while it waits: see [Loop.Queue].
+//   - An answer that is not whole says so, in the history and to the model: one that was
+//     cut off by the limit of tokens goes on, and a call in it that is not whole is not
+//     made.
+//   - Only the model's time counts against the turn's timeout: see Config.Timeout.
 //   - Messages are only appended, because a provider may cache the beginning of
 //     the conversation. The exception is a conversation that no longer fits the
 //     model's window: see Config.Compact.
@@ -25,6 +30,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"callgate/internal/conversation/history"
@@ -80,6 +86,12 @@ type Notice struct {
 	Text string
 }
 
+// Note is what a model is told beside the user's words.
+type Note struct {
+	Text string
+	Told map[string]string // what it is about: see history.Event
+}
+
 // Config configures a loop. Model, Tools, Log and System are required.
 type Config struct {
 	Model    *ModelConfig
@@ -87,12 +99,19 @@ type Config struct {
 	ToolDefs []llm.ToolDef // the same for every request
 	Log      *history.Log
 	System   func() string // the system prompt, computed once for each turn
-	Tasks    TaskNotices   // may be nil
-	MaxTurns int           // requests to the model within one turn; 0: 50
+	// Notes returns what the model must be told before its next request. It is
+	// called with the user's event before that is written, and may complete it; and
+	// with nil when a turn is resumed and after a compaction. May be nil.
+	Notes    func(user *history.Event) []Note
+	Tasks    TaskNotices // may be nil
+	MaxTurns int         // requests to the model within one turn; 0: 50
 	// Timeout is what one turn may take of the model's time; 0: any. The time of calls, of a
 	// human who is asked, and of waiting for a provider as it asks for is not counted.
 	Timeout time.Duration
-	Strict  bool // a call that stands in the model's text is refused
+	// TurnLimit bounds what one turn may cost, and OpenLimit what all turns may since the
+	// loop was made. A turn ends before the request that would come after it.
+	TurnLimit, OpenLimit Limit
+	Strict               bool // a call that stands in the model's text is refused
 	// Input and Output filter the text of the user and of the model. They may
 	// change it, or refuse it with an error. May be nil.
 	Input, Output func(string) (string, error)
@@ -113,13 +132,15 @@ type Observer struct {
 	Event    func(history.Event)                         // an event, after it was written
 	Call     func(history.Call)                          // a call begins
 	Ended    func(history.Call, *tool.Result)            // a call ends; in the order of the ends
-	Wait     func(attempt int, err error)                // a request is retried after a failure
+	Wait     func(llm.Retry)                             // a request failed, and is sent again after a wait
+	Notice   func(string)                                // what the user should know
 	Fallback func(from, to *ModelConfig, because string) // the turn continues with the fallback model
 }
 
 // Loop runs the turns of one conversation, one at a time.
 type Loop struct {
-	cfg Config
+	cfg    Config
+	opened llm.Usage // of the conversation when the loop was made
 }
 
 // New returns a loop.
@@ -127,7 +148,17 @@ func New(cfg Config) *Loop {
 	if cfg.MaxTurns == 0 {
 		cfg.MaxTurns = 50
 	}
-	return &Loop{cfg: cfg}
+	return &Loop{cfg: cfg, opened: cfg.Log.Info().Usage}
+}
+
+// Replace returns a loop with another configuration in the place of this one. What all
+// turns may cost is counted on.
+func (l *Loop) Replace(cfg Config) *Loop {
+	next := New(cfg)
+	if l != nil {
+		next.opened = l.opened
+	}
+	return next
 }
 
 // Turn runs one turn: from the user's message to the model's last answer. It
@@ -164,6 +195,9 @@ func (l *Loop) Resume(ctx context.Context, observer Observer) (history.End, erro
 		if err := t.resumeCalls(ctx); err != nil {
 			return nil, err
 		}
+		if err := t.write(ctx, t.notes(nil)...); err != nil {
+			return nil, err
+		}
 		return t.loop(ctx)
 	})
 }
@@ -176,12 +210,17 @@ type turn struct {
 	system   string
 	guard    loopGuard
 	clock    *clock
+	outer    context.Context // ends when the turn is stopped, or interrupted
+	before   llm.Usage       // of the conversation when the turn began
 	last     []history.Event // written together with the end of the turn
 	inText   bool            // the calls of the last answer stand in its text
+	cutOff   int             // answers in a row that the limit of tokens cut off
+	partial  bool            // the last answer in the history is not whole, and does not go on
+	unpriced bool            // the user was told that the price is not known
 }
 
 func (l *Loop) turn(observer Observer) *turn {
-	return &turn{Loop: l, observer: observer, model: l.cfg.Model}
+	return &turn{Loop: l, observer: observer, model: l.cfg.Model, before: l.cfg.Log.Info().Usage}
 }
 
 // errStop ends a turn in the middle of a step.
@@ -191,7 +230,7 @@ func (e *errStop) Error() string { return string(e.end.Reason) }
 
 // run does the work of the turn, and writes its end.
 func (t *turn) run(ctx context.Context, work func(context.Context) (*history.End, error)) (history.End, error) {
-	outer := ctx
+	t.outer = ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t.clock = newClock(t.cfg.Timeout, func() { cancel(context.DeadlineExceeded) })
@@ -207,26 +246,14 @@ func (t *turn) run(ctx context.Context, work func(context.Context) (*history.End
 			end = &stop.end
 		}
 		if ctx.Err() != nil && end.Reason != history.Done {
-			*end = t.interruptedEnd(outer)
+			*end = t.interruptedEnd()
 		}
+		end.Note = t.endNote(*end)
 		if ended, err := t.writeEnd(ctx, end); ended || err != nil {
 			return *end, err
 		}
-		work = t.loop // the user has said something: the turn goes on
+		work, t.guard = t.loop, loopGuard{} // the user has said something: the turn goes on
 	}
-}
-
-// interruptedEnd returns the end of a turn whose context ended.
-func (t *turn) interruptedEnd(outer context.Context) history.End {
-	if outer.Err() == nil {
-		return history.End{Reason: history.TimedOut, Error: fmt.Sprintf(
-			"the model took longer than %v in this turn; the time of calls and of questions is not counted", t.cfg.Timeout)}
-	}
-	var why history.Interruption
-	if errors.As(context.Cause(outer), &why) {
-		return history.End{Reason: history.Interrupted, Error: string(why)}
-	}
-	return history.End{Reason: history.Cancelled}
 }
 
 // loop sends requests to the model, with the results of its calls, until it
@@ -245,31 +272,53 @@ func (t *turn) loop(ctx context.Context) (*history.End, error) {
 		if err := t.compactIfNeeded(ctx); err != nil {
 			return nil, err
 		}
+		if end := t.costEnd(); end != nil {
+			return end, nil
+		}
 		answer, err := t.generate(ctx)
 		if err != nil {
 			return nil, err
 		}
-		event := history.Event{
-			Type: history.Assistant, Message: &answer.Message, Usage: &answer.Usage, Model: answer.Model,
-		}
-		calls := answer.Message.Calls()
-		switch {
-		case len(calls) > 0 && t.inText && t.cfg.Strict:
-			err = t.refuseInText(ctx, event, calls)
-		case len(calls) > 0:
-			err = t.call(ctx, event, calls)
-		case answer.Stop == llm.StopPause, t.awaitTasks(ctx):
-			err = t.write(ctx, event)
-		default:
-			t.last = append(t.last, event)
-			return &history.End{Reason: history.Done}, nil
-		}
-		if err != nil {
-			return nil, err
+		if end, err := t.take(ctx, answer); end != nil || err != nil {
+			return end, err
 		}
 	}
 	text := fmt.Sprintf("stopped after asking the model %d times", t.cfg.MaxTurns)
 	return &history.End{Reason: history.MaxTurns, Error: text}, nil
+}
+
+// take writes an answer and makes its calls. It returns the end of the turn, if the
+// answer was the last one.
+func (t *turn) take(ctx context.Context, answer *llm.Response) (*history.End, error) {
+	event := history.Event{
+		Type: history.Assistant, Message: &answer.Message, Usage: &answer.Usage, Model: answer.Model,
+	}
+	t.noticeUnpriced(answer)
+	calls := answer.Message.Calls()
+	cut := answer.Stop == llm.StopLength
+	whole := slices.ContainsFunc(calls, func(c llm.ToolCall) bool { return isObject(c.Args) })
+	if t.cutOff++; !cut || whole {
+		t.cutOff = 0
+	}
+	switch {
+	case len(calls) > 0 && t.inText && t.cfg.Strict:
+		return nil, t.refuseInText(ctx, event, calls)
+	case len(calls) > 0 && t.cutOff > maxCutOff:
+		t.last = append(t.last, event)
+		return t.cutEnd(fmt.Sprintf("the limit of tokens%%s cut %d answers in a row off", t.cutOff)), nil
+	case len(calls) > 0:
+		return nil, t.call(ctx, event, calls, cut)
+	case cut:
+		return t.goOn(ctx, event)
+	case answer.Stop == llm.StopRefusal:
+		t.last = append(t.last, event)
+		return refusedEnd(answer), nil
+	case answer.Stop == llm.StopPause, t.awaitTasks(ctx):
+		return nil, t.write(ctx, event)
+	default:
+		t.last = append(t.last, event)
+		return &history.End{Reason: history.Done}, nil
+	}
 }
 
 // awaitTasks waits for tasks, and reports whether there are new notices. A task has a
@@ -318,11 +367,36 @@ func (t *turn) compactIfNeeded(ctx context.Context) error {
 	if c == nil {
 		return nil
 	}
-	return t.write(ctx, history.Event{Type: history.Compacted, Compaction: c})
+	return t.writeCompaction(ctx, c)
+}
+
+// writeCompaction writes a compaction, and tells again what it left out.
+func (t *turn) writeCompaction(ctx context.Context, c *history.Compaction) error {
+	t.guard = loopGuard{} // what the model is no longer shown it may well ask for again
+	if err := t.write(ctx, history.Event{Type: history.Compacted, Compaction: c}); err != nil {
+		return err
+	}
+	return t.write(ctx, t.notes(nil)...)
+}
+
+// notes returns what the model must be told, as events.
+func (t *turn) notes(user *history.Event) []history.Event {
+	if t.cfg.Notes == nil {
+		return nil
+	}
+	var events []history.Event
+	for _, n := range t.cfg.Notes(user) {
+		m := kernelNote(n.Text)
+		events = append(events, history.Event{Type: history.Note, Message: &m, Told: n.Told})
+	}
+	return events
 }
 
 // write appends events to the history, all or none, and reports them.
 func (t *turn) write(ctx context.Context, events ...history.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
 	if err := t.cfg.Log.Append(ctx, events...); err != nil {
 		return err
 	}

@@ -1,11 +1,13 @@
 package agent
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
+	"time"
 
 	"callgate/internal/conversation/history"
 	"callgate/internal/resulttext"
@@ -20,33 +22,57 @@ const (
 )
 
 // call writes an answer with its calls, and runs them in parallel. The refusals of
-// those beyond the limit are written with it, all or none: a call of a turn that was
-// killed is made or refused once the turn is resumed, never both.
-func (t *turn) call(ctx context.Context, answer history.Event, proposed []llm.ToolCall) error {
+// those beyond the limit, and of those that were cut off, are written with it, all or
+// none: a call of a turn that was killed is made or refused once the turn is resumed,
+// never both.
+func (t *turn) call(ctx context.Context, answer history.Event, proposed []llm.ToolCall, cut bool) error {
 	info := t.cfg.Log.Info()
-	events, calls := []history.Event{answer}, make([]history.Call, min(maxCalls, len(proposed)))
-	for i := range calls {
-		c := proposed[i]
-		calls[i] = history.Call{Model: c.ID, ID: callID(info, i), Name: c.Name, Args: c.Args}
-		events = append(events, history.Event{Type: history.CallMade, Call: &calls[i]})
+	made, refused := []history.Event{answer}, []history.Event{}
+	var calls []history.Call
+	var refusals []*tool.Result
+	for i, c := range proposed {
+		if e := refuse(c, i, cut); e != nil {
+			r := &tool.Result{Status: tool.Refused, Summary: e.Error(), Error: e}
+			refused = append(refused, t.endedEvent(history.Call{Model: c.ID, Name: c.Name}, r))
+			refusals = append(refusals, r)
+			continue
+		}
+		call := history.Call{Model: c.ID, ID: callID(info, i), Name: c.Name, Args: c.Args}
+		calls = append(calls, call)
+		made = append(made, history.Event{Type: history.CallMade, Call: &call})
 	}
-	e := tool.Errorf("agent.call", tool.Limited,
-		"an answer may make at most %d calls, and this one is beyond that", maxCalls).
-		WithHint("make fewer at a time")
-	refused := &tool.Result{Status: tool.Refused, Summary: e.Error(), Error: e}
-	beyond := proposed[len(calls):]
-	for _, c := range beyond {
-		events = append(events, t.endedEvent(history.Call{Model: c.ID, Name: c.Name}, refused))
-	}
-	if err := t.write(ctx, events...); err != nil {
+	if err := t.write(ctx, append(made, refused...)...); err != nil {
 		return err
 	}
 	if t.observer.Ended != nil {
-		for _, c := range beyond {
-			t.observer.Ended(history.Call{Model: c.ID, Name: c.Name}, refused)
+		for i, e := range refused {
+			t.observer.Ended(*e.Call, refusals[i])
 		}
 	}
 	return t.perform(ctx, calls)
+}
+
+// refuse returns why the i-th call of an answer is not made; nil: it is.
+func refuse(c llm.ToolCall, i int, cut bool) *tool.Error {
+	const op = "agent.call"
+	switch {
+	case i >= maxCalls:
+		return tool.Errorf(op, tool.Limited,
+			"an answer may make at most %d calls, and this one is beyond that", maxCalls).
+			WithHint("make fewer at a time")
+	case cut && !isObject(c.Args):
+		return tool.Errorf(op, tool.Limited, "%s was not called: the limit of tokens cut your answer off in the middle "+
+			"of the call's arguments", c.Name).
+			WithHint("make a smaller call: write a long text in several calls, one part in each")
+	}
+	return nil
+}
+
+// isObject reports whether the arguments of a call are whole: those that were cut off
+// are a JSON string.
+func isObject(args json.RawMessage) bool {
+	args = bytes.TrimSpace(args)
+	return len(args) > 0 && args[0] == '{' && json.Valid(args)
 }
 
 // callID returns the kernel's ID of the n-th call after the last event.
@@ -66,6 +92,7 @@ func (t *turn) perform(ctx context.Context, calls []history.Call) error {
 	var made []history.Call
 	var ended []*tool.Result
 	for chunk := range slices.Chunk(calls, maxParallel) {
+		begun := time.Now()
 		if t.observer.Call != nil {
 			for _, c := range chunk {
 				t.observer.Call(c)
@@ -74,7 +101,7 @@ func (t *turn) perform(ctx context.Context, calls []history.Call) error {
 		results := t.cfg.Tools.Call(ctx, chunk, func(i int, r *tool.Result) {
 			mu.Lock()
 			defer mu.Unlock()
-			if err := t.ended(ctx, chunk[i], r); err != nil && failed == nil {
+			if err := t.ended(ctx, chunk[i], t.asStopped(r, begun)); err != nil && failed == nil {
 				failed = err
 			}
 		})
@@ -101,6 +128,7 @@ func (t *turn) endedEvent(c history.Call, r *tool.Result) history.Event {
 		Result: &history.Result{
 			Status: r.Status, Summary: tool.TruncateTo(r.Summary, 500),
 			Content: resulttext.Content(r, t.cfg.Names), Approval: r.Approval,
+			Took: r.Took,
 		},
 	}
 }
@@ -118,11 +146,8 @@ func (t *turn) applyGuard(ctx context.Context) error {
 	return t.write(ctx, history.Event{Type: history.Note, Message: &m})
 }
 
-// kernelNote returns a message of the kernel to the model, marked so that the model
-// does not take it for the user's.
-func kernelNote(text string) llm.Message {
-	return llm.TextMessage(llm.User, "<note>\n"+strings.ReplaceAll(text, "</note", "<\u200b/note")+"\n</note>")
-}
+// kernelNote returns a message of the kernel to the model.
+func kernelNote(text string) llm.Message { return history.KernelNote(text) }
 
 // resumeCalls ends every open call of an interrupted turn: with the result from the
 // kernel's journal if the call was made, by making it if not.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"callgate/internal/conversation/history"
 	"callgate/llm"
@@ -56,7 +58,7 @@ func (t *turn) compactOverflow(ctx context.Context) error {
 	if err != nil {
 		return &errStop{history.End{Reason: history.Failed, Error: err.Error()}}
 	}
-	return t.write(ctx, history.Event{Type: history.Compacted, Compaction: c})
+	return t.writeCompaction(ctx, c)
 }
 
 // request sends one request.
@@ -69,60 +71,86 @@ func (t *turn) request(ctx context.Context) (*llm.Response, error) {
 		return t.readCalls(ctx, req)
 	}
 	req.Tools = t.cfg.ToolDefs
-	answer, err := t.model.Model.Generate(ctx, req, t.deltaFunc())
+	answer, err := t.model.Model.Generate(ctx, req, t.show)
 	if err == nil && t.cfg.Strict {
 		t.detectInText(answer)
 	}
 	return answer, err
 }
 
-// deltaFunc returns the observer of a growing answer. With an output filter, text
-// is shown only as a whole, after the filter has seen it.
-func (t *turn) deltaFunc() func(llm.Delta) {
-	if t.cfg.Output == nil || t.observer.Delta == nil {
-		return t.observer.Delta
-	}
-	return func(d llm.Delta) {
-		if d.Kind != llm.DeltaText && d.Kind != llm.DeltaReasoning {
-			t.observer.Delta(d)
+// show passes a piece of a growing answer on to the observer. With an output filter,
+// text is shown only as a whole, after the filter has seen it.
+func (t *turn) show(d llm.Delta) {
+	hidden := t.cfg.Output != nil
+	switch {
+	case d.Kind == llm.DeltaRetry:
+		wait := *d.Retry
+		wait.Replaces = wait.Replaces && !hidden
+		t.clock.extend(time.Until(wait.At))
+		if t.observer.Wait != nil {
+			t.observer.Wait(wait)
 		}
+	case t.observer.Delta == nil, d.Kind == llm.DeltaText && d.Text == "":
+	case hidden && (d.Kind == llm.DeltaText || d.Kind == llm.DeltaReasoning):
+	default:
+		t.observer.Delta(d)
 	}
 }
 
-// readCalls sends a request to a model that writes its calls into its text.
+// readCalls sends a request to a model that writes its calls into its text. Calls that
+// its server found by itself count too.
 func (t *turn) readCalls(ctx context.Context, req llm.Request) (*llm.Response, error) {
 	write, end := t.model.Parser.Start()
-	onDelta := t.deltaFunc()
-	show := func(d llm.Delta) {
-		if onDelta != nil && (d.Kind != llm.DeltaText || d.Text != "") {
-			onDelta(d)
-		}
-	}
 	var visible strings.Builder
 	answer, err := t.model.Model.Generate(ctx, req, func(d llm.Delta) {
-		if d.Kind == llm.DeltaText {
+		switch {
+		case d.Kind == llm.DeltaText:
 			d.Text = write(d.Text)
 			visible.WriteString(d.Text)
+		case d.Kind == llm.DeltaRetry && d.Retry.Replaces:
+			write, end = t.model.Parser.Start()
+			visible.Reset()
 		}
-		show(d)
+		t.show(d)
 	})
 	var failure *llm.Error
 	switch {
 	case err == nil:
-	case errors.As(err, &failure) && failure.Kind == llm.FailedGeneration && failure.Failed != "":
+	case !errors.As(err, &failure):
+		return nil, err
+	case failure.Kind == llm.FailedGeneration && failure.Failed != "":
 		visible.WriteString(write(failure.Failed)) // the text that the provider could not parse
 		answer = &llm.Response{}
 	default:
+		if failure.Partial != nil { // without the half of a call
+			failure.Partial.Message = llm.TextMessage(llm.Assistant, visible.String())
+		}
 		return nil, err
 	}
 	rest, calls := end()
 	visible.WriteString(rest)
-	show(llm.Delta{Kind: llm.DeltaText, Text: rest})
-	answer.Message = withCalls(answer.Message, visible.String(), calls)
-	if len(calls) > 0 {
+	t.show(llm.Delta{Kind: llm.DeltaText, Text: rest})
+	native := answer.Message.Calls()
+	t.inText = len(calls) > 0 || len(native) == 0
+	answer.Message = withCalls(answer.Message, visible.String(), addNative(calls, native))
+	if len(calls)+len(native) > 0 && answer.Stop != llm.StopLength {
 		answer.Stop = llm.StopTools
 	}
 	return answer, nil
+}
+
+// addNative adds the calls that a server made of a model's text to those that were read
+// from it. One that came in both ways is one.
+func addNative(calls, native []llm.ToolCall) []llm.ToolCall {
+	for _, n := range native {
+		same := func(c llm.ToolCall) bool {
+			return c.Name == n.Name && canonicalArgs(c.ArgsObject()) == canonicalArgs(n.ArgsObject())
+		}
+		if !slices.ContainsFunc(calls, same) {
+			calls = append(calls, n)
+		}
+	}
+	return calls
 }
 
 // withCalls returns a message whose text was divided into visible text and calls.
@@ -177,7 +205,7 @@ func (t *turn) filterOutput(answer *llm.Response) (*llm.Response, error) {
 }
 
 // failed ends the turn with a model's failure. Text that came before the failure
-// is kept.
+// is kept, as an answer that is not whole.
 func (t *turn) failed(ctx context.Context, err error) error {
 	var stop *errStop
 	if errors.As(err, &stop) {
@@ -196,7 +224,12 @@ func (t *turn) failed(ctx context.Context, err error) error {
 		}
 		event := history.Event{
 			Type: history.Assistant, Message: &message, Usage: &usage, Model: failure.Partial.Model,
+			Cut: &history.Cut{Why: history.CutBroken},
 		}
+		if ctx.Err() != nil {
+			event.Cut.Why = history.CutStopped
+		}
+		t.partial = true
 		if err := t.write(ctx, event); err != nil {
 			return err
 		}
@@ -205,5 +238,9 @@ func (t *turn) failed(ctx context.Context, err error) error {
 	if e := (*tool.Error)(nil); errors.As(err, &e) {
 		text = e.Error() // includes the hint
 	}
-	return &errStop{history.End{Reason: history.Failed, Error: text}}
+	reason := history.Failed
+	if failure != nil && failure.Kind == llm.Refused {
+		reason = history.Refused
+	}
+	return &errStop{history.End{Reason: reason, Error: text}}
 }

@@ -40,10 +40,12 @@ func (l *Loop) filterInput(message llm.Message) (llm.Message, error) {
 }
 
 // begin writes the user's message. What waited since an earlier turn, which was
-// never resumed, comes before it.
+// never resumed, comes before it, and then what the model must be told.
 func (t *turn) begin(ctx context.Context, message llm.Message) error {
+	user := history.Event{Type: history.User, Message: &message}
+	notes := t.notes(&user)
 	return t.update(ctx, func(s *history.State) []history.Event {
-		return append(s.Taken(), history.Event{Type: history.User, Message: &message})
+		return slices.Concat(s.Taken(), notes, []history.Event{user})
 	})
 }
 

@@ -75,7 +75,9 @@ type Runtime struct {
 	WorkdirMode   string  // none, required, fixed or auto
 	Context       Context // of every model, unless it says otherwise
 	Strict        bool    // a bad manifest fails the start; a call in the text of a model is refused
-	Relaxed       bool    // processes run even where the sandbox cannot be complete
+	// NoInstructions keeps AGENTS.md, of the project and of the user, from its models.
+	NoInstructions bool
+	Relaxed        bool // processes run even where the sandbox cannot be complete
 }
 
 // Skill is a text that tells a model how to do something.

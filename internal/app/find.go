@@ -24,34 +24,42 @@ func Find(folder string) (string, error) {
 	return t.File, err
 }
 
-// Trace finds the app file that is in force in a folder. It ends at the root of the
-// folder's repository, at the user's home, and where somebody else owns a parent or
-// may write into it: a file that another user can put into a shared folder rules
-// nobody else.
-func Trace(folder string) (Trail, error) {
+// Folders returns the folders whose files count in a folder, the nearest first: the
+// folder and its parents. They end at the root of the folder's repository, at the
+// user's home, and where somebody else owns a parent or may write into it: a file that
+// another user can put into a shared folder counts for nobody else. end says why there
+// are no more.
+func Folders(folder string) (folders []string, end string) {
 	home, _ := os.UserHomeDir() // without one, the other ends hold
 	if real, err := filepath.EvalSymlinks(home); err == nil {
 		home = real
 	}
-	var t Trail
 	for {
-		t.Searched = append(t.Searched, folder)
+		folders = append(folders, folder)
+		if end = searchEnd(folder, home); end != "" {
+			return folders, end
+		}
+		folder = filepath.Dir(folder)
+	}
+}
+
+// Trace finds the app file that is in force in a folder: that of the first of its
+// [Folders] that has one.
+func Trace(folder string) (Trail, error) {
+	folders, end := Folders(folder)
+	for i, folder := range folders {
 		file := filepath.Join(folder, Filename)
 		switch _, err := os.Lstat(file); {
 		case err == nil:
-			t.File = file
-			return t, nil
+			return Trail{File: file, Searched: folders[:i+1]}, nil
 		case !errors.Is(err, fs.ErrNotExist):
 			return Trail{}, &tool.Error{
 				Op: "app.Find", Kind: tool.Unavailable, Err: err,
 				Message: "it cannot be seen whether there is an app file at " + file,
 			}
 		}
-		if t.End = searchEnd(folder, home); t.End != "" {
-			return t, nil
-		}
-		folder = filepath.Dir(folder)
 	}
+	return Trail{Searched: folders, End: end}, nil
 }
 
 // searchEnd says why the folders above one are not searched; "" means that they are.

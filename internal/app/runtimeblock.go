@@ -35,6 +35,11 @@ func (b *runtimeBlock) read(e node.Entry) {
 		"max_cost": b.Decimal(&b.runtime.MaxCost, 0.000001, 1_000_000),
 		"max_cost_tokens": b.Number(&b.runtime.MaxCostTokens, 1, 1_000_000_000,
 			"write how many tokens one turn may take, read and written, such as 2000000"),
+		"project_instructions": func(in node.Entry) {
+			read := true
+			b.Boolean(&read, "write false: no AGENTS.md is read, of the project or of the user")(in)
+			b.runtime.NoInstructions = !read
+		},
 		"workdir":      b.TextInto(&b.runtime.Workdir),
 		"workdir_mode": b.Choice(&b.runtime.WorkdirMode, "none", "required", "fixed", "auto"),
 		"middleware":   func(in node.Entry) { b.middleware = middleware.read(in, middleware.ofTexts()) },

@@ -77,6 +77,9 @@ func playAgent() {
 		{"a terminal of its own", "script -qec '" + approve + "' /dev/null < /dev/null"},
 		{"with --yes", program + " --state " + state + " mcp trust files --yes"},
 		{"a token", program + " --state " + state + " token create --role approver"},
+		{"a run that allows", program + " --state " + state + " run --allow demo.risky -p risky"},
+		{"a run that allows, in a terminal of its own", "script -qec '" + program + " --state " + state +
+			" run --allow demo.risky -p risky' /dev/null < /dev/null"},
 		{"a call of its own", "timeout 2 script -qec '" + program + " --state " + state + " tools call demo.risky --path y' /dev/null < /dev/null"},
 	}
 	for _, try := range tries {
@@ -149,7 +152,8 @@ func TestAgentCannotApproveItsOwnCall(t *testing.T) {
 				}
 				tried++
 				refused := false
-				for _, why := range []string{"the session that asked", "this needs a person at a terminal", "waits for a human"} {
+				for _, why := range []string{"the session that asked", "this needs a person at a terminal", "waits for a human",
+					"is for a human to say"} {
 					refused = refused || strings.Contains(try[1], why)
 				}
 				if !refused {

@@ -188,7 +188,7 @@ func TestApprovalAtATerminal(t *testing.T) {
 				p := onTerminal(t, state, c.env, "tools", "call", "demo.risky", "--path", "one")
 				p.sees("A human must decide")
 				p.sees("demo.risky  high risk")
-				p.sees(`"path": "one"`)
+				p.sees("path: one")
 				p.sees(prompt)
 				c.talk(p)
 				p.ends(c.code)
@@ -285,4 +285,27 @@ func TestAskerCannotAnswerItself(t *testing.T) {
 	p.sees(prompt)
 	p.types("q\n")
 	p.ends(4)
+}
+
+// A person at a terminal lets calls run unasked, also where the command writes for a
+// program.
+func TestPersonAllowsAtATerminal(t *testing.T) {
+	t.Parallel()
+	for _, withKernel := range []bool{false, true} {
+		for _, flags := range [][]string{{"--allow", `demo.risky: path: x*`}, {"--json", "--allow", "demo.risky"}} {
+			t.Run(fmt.Sprint(flags, withKernel), func(t *testing.T) {
+				t.Parallel()
+				state := filepath.Join(t.TempDir(), "s")
+				if withKernel {
+					up(t, state)
+				}
+				p := onTerminal(t, state, nil, append([]string{"run", onlyDemo(t), "-p", `risky, path="x1"`}, flags...)...)
+				p.sees("did x1")
+				p.ends(0)
+				if list := untilSays(t, state, "[]", "approvals", "list", "--all", "--json"); strings.Contains(list, "demo") {
+					t.Errorf("a human was asked: %s", list)
+				}
+			})
+		}
+	}
 }

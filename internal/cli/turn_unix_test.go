@@ -5,6 +5,7 @@ package cli_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -115,7 +116,7 @@ func TestTurnWaitsForAHumanElsewhere(t *testing.T) {
 			t.Parallel()
 			state := filepath.Join(t.TempDir(), "s")
 			up(t, state)
-			client := start(t, state, append([]string{"run", onlyDemo(t), "-p", `risky, path="x"`}, how...)...)
+			client := start(t, state, append([]string{"run", onlyDemo(t), "--wait", "-p", `risky, path="x"`}, how...)...)
 			untilSays(t, state, "pending", "approvals", "list")
 			_, out, _ := inProcess(t, state, "", "approvals", "list", "--json")
 			var list []struct{ ID string }
@@ -134,5 +135,61 @@ func TestTurnWaitsForAHumanElsewhere(t *testing.T) {
 				t.Errorf("it says %s", said)
 			}
 		})
+	}
+}
+
+// A turn that needs a human, where there is none and none is waited for: the call is
+// refused at once, the flag that would allow it is named, and the exit code says so.
+func TestTurnRefusesWhatNobodyCanAnswer(t *testing.T) {
+	t.Parallel()
+	for _, how := range [][]string{nil, {"-q"}, {"--json"}} {
+		t.Run(strings.Join(how, ""), func(t *testing.T) {
+			t.Parallel()
+			state := filepath.Join(t.TempDir(), "s")
+			code, _, errs := inProcess(t, state, "", append([]string{"run", onlyDemo(t), "-p", `risky, path="x"`}, how...)...)
+			if code != 9 || !strings.Contains(errs, "demo.risky was not run: it needs a human, and there is no terminal here") ||
+				!strings.Contains(errs, "--wait") {
+				t.Errorf("exit code %d, it says %s", code, errs)
+			}
+			_, out, _ := inProcess(t, state, "", "approvals", "list", "--all", "--json")
+			if !strings.Contains(out, `"state": "denied"`) || !strings.Contains(out, "nobody is there to answer") {
+				t.Errorf("on record is %s", out)
+			}
+		})
+	}
+}
+
+// What a conversation may do unasked is a human's to say: a script without a terminal
+// has no way but a token.
+func TestScriptCannotLoosenAConversation(t *testing.T) {
+	t.Parallel()
+	state := filepath.Join(t.TempDir(), "s")
+	script := func(args ...string) (int, string) {
+		p := &process{Cmd: exec.Command("callgate", args...)}
+		p.Env = append(os.Environ(), "CALLGATE_STATE="+state, "GORACE="+quickRace)
+		p.Dir, p.Stdout, p.Stderr = t.TempDir(), &p.out, &p.err
+		p.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // whoever runs the test may sit at a terminal
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return p.ends(t), p.out.String() + p.err.String()
+	}
+	for _, flags := range [][]string{{"--allow", "demo.risky"}, {"--mode", "accept-edits"}, {"--allow", "*"}} {
+		code, said := script(append([]string{"run", onlyDemo(t), "-p", `risky, path="x"`}, flags...)...)
+		if flags[1] == "*" {
+			if code != 2 || !strings.Contains(said, "names no tool") {
+				t.Errorf("%v: exit code %d, it says %s", flags, code, said)
+			}
+			continue
+		}
+		if code != 3 || !strings.Contains(said, "is for a human to say") || !strings.Contains(said, "callgate token create --role approver") {
+			t.Errorf("%v: exit code %d, it says %s", flags, code, said)
+		}
+	}
+	if _, said := script("sessions", "list", "--json"); strings.TrimSpace(said) != "[]" {
+		t.Errorf("a conversation was left: %s", said)
+	}
+	if code, said := script("run", onlyDemo(t), "--mode", "plan", "-p", `risky, path="x"`); code != 0 || !strings.Contains(said, "plan mode") {
+		t.Errorf("--mode plan: exit code %d, it says %s", code, said)
 	}
 }

@@ -20,6 +20,7 @@ package conversation
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"sync"
 
@@ -28,12 +29,13 @@ import (
 	"callgate/internal/agent/surface"
 	"callgate/internal/app"
 	"callgate/internal/conversation/history"
-	"callgate/internal/conversation/prompt"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/kernel/session"
+	"callgate/internal/kernel/toolview"
 	"callgate/internal/provider/offline"
+	"callgate/internal/resulttext"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -46,8 +48,10 @@ type Conversation struct {
 	// mu guards what another model changes, outside of turns.
 	mu        sync.RWMutex
 	model     modelset.Info
-	described *app.Model // the model as the app file describes it; nil: it does not
+	described *app.Model             // the model as the app file describes it; nil: it does not
+	surface   toolview.SurfaceConfig // how its model is shown the tools
 	plan      *surface.Plan
+	names     resulttext.Names // by which its model calls tools
 	loop      *agent.Loop
 	fitter    *fitter
 
@@ -55,7 +59,8 @@ type Conversation struct {
 	prompt    *prompter
 	warnings  []string
 	turn      turn
-	keeps     bool // a turn goes on when its client is gone
+	keeps     bool        // a turn goes on when its client is gone
+	limit     agent.Limit // of what all turns may cost, since it was opened
 	approvals Approvals
 	tasks     startedTasks
 }
@@ -83,11 +88,13 @@ func (c *Conversation) Plan() *surface.Plan {
 	return c.plan
 }
 
-// Prompt returns what the model is told first, as it is now.
-func (c *Conversation) Prompt() prompt.Prompt {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.prompt.build()
+// offered returns the tools that the model is shown.
+func (c *Conversation) offered() []llm.ToolDef {
+	var defs []llm.ToolDef
+	for _, e := range c.plan.Shown {
+		defs = append(defs, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
+	}
+	return defs
 }
 
 // Warnings is what the conversation's user should know of it, beside its session's.
@@ -112,7 +119,7 @@ func (c *Conversation) Follow(ctx context.Context, after int64, seen func(histor
 // Watch is called as a turn goes on. Its functions must not wait.
 type Watch struct {
 	agent.Observer
-	Asked func(approval.Request) // a human is asked; may be nil
+	Asked func(approval.Request) // a human is asked, or has answered; may be nil
 }
 
 // Send has the agent answer a message. It returns when the turn has ended, and
@@ -137,7 +144,7 @@ func (c *Conversation) Resume(ctx context.Context, w Watch) (history.End, error)
 func (c *Conversation) Compact(ctx context.Context) (*history.Compaction, error) {
 	var done *history.Compaction
 	_, err := c.run(ctx, Watch{}, func(ctx context.Context) (history.End, error) {
-		made, err := c.fitter.requested(ctx, c.prompt.build().Text())
+		made, err := c.fitter.requested(ctx, c.prompt.system())
 		if made == nil || err != nil {
 			return history.End{}, err
 		}
@@ -317,11 +324,8 @@ func (c calls) CallOutcome(ctx context.Context, id string) (*tool.Result, bool, 
 // loopConfig is the loop's configuration, without its log.
 func (c *Conversation) loopConfig(model *agent.ModelConfig) (agent.Config, error) {
 	cfg := agent.Config{
-		Model: model, Tools: calls{c.session, &c.turn, c.approvals},
-		System: func() string { return c.prompt.build().Text() },
-	}
-	for _, e := range c.plan.Shown {
-		cfg.ToolDefs = append(cfg.ToolDefs, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
+		Model: model, Tools: calls{c.session, &c.turn, c.approvals}, ToolDefs: c.offered(), Names: c.names,
+		System: c.prompt.system, Notes: c.prompt.notes, OpenLimit: c.limit,
 	}
 	a := c.session.App()
 	if a == nil {
@@ -329,6 +333,10 @@ func (c *Conversation) loopConfig(model *agent.ModelConfig) (agent.Config, error
 	}
 	cfg.Strict = a.Runtime.Strict
 	cfg.MaxTurns, cfg.Timeout = cmp.Or(c.agent.MaxIterations, a.Runtime.MaxTurns), a.Runtime.Timeout
+	cfg.TurnLimit.Tokens = a.Runtime.MaxCostTokens
+	if a.Runtime.MaxCost != nil {
+		cfg.TurnLimit.Cost = int64(math.Round(*a.Runtime.MaxCost * 1e6))
+	}
 	texts, err := filter.New(filterRules(a.Middleware))
 	if texts != nil {
 		cfg.Input, cfg.Output = texts.Input, texts.Output

@@ -302,12 +302,15 @@ func TestMemoryLastsAsLongAsItsConversation(t *testing.T) {
 	k = kerneltest.Open(t, state)
 	again, err := k.Conversations.Open(t.Context(), conversation.Spec{Resume: id})
 	ok(t, err)
-	if text := again.Prompt().Text(); !strings.Contains(text, "the door is blue") || !strings.Contains(text, "paint it") ||
-		!strings.Contains(text, "memory.task_create") {
+	told := again.Presentation()
+	if !strings.Contains(told.Note, "the door is blue") || !strings.Contains(told.Note, "paint it") || told.Memory != told.Note {
+		t.Errorf("the note after a restart: %s", told.Note)
+	}
+	if text := told.System.Text(); !strings.Contains(text, "memory__task_create") {
 		t.Errorf("the prompt after a restart: %s", text)
 	}
 	other := kerneltest.OpenConversation(t, k, folder)
-	if text := other.Prompt().Text(); strings.Contains(text, "the door is blue") {
+	if told := other.Presentation(); strings.Contains(told.Note+told.System.Text(), "the door is blue") {
 		t.Error("another conversation has its facts")
 	}
 	session, err := k.Sessions.Get(id)

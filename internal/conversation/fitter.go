@@ -1,7 +1,6 @@
 package conversation
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -25,15 +24,14 @@ type fitter struct {
 // fit gives a conversation its fitter, and has its loop use it.
 func (m *Manager) fit(c *Conversation, cfg *agent.Config) error {
 	var how app.Context
-	window := 0
 	if a := c.session.App(); a != nil {
-		how, window = a.Runtime.Context, a.Surface.Window
+		how = a.Runtime.Context
 	}
 	if d := c.described; d != nil {
-		how, window = d.Context.Over(how), cmp.Or(d.Window, window)
+		how = d.Context.Over(how)
 	}
 	f := &fitter{conversation: c, approvals: m.Approvals, policy: compact.Policy{
-		Window: cmp.Or(window, c.model.Window), OutputReserved: how.OutputReserved,
+		Window: c.model.Window, OutputReserved: how.OutputReserved,
 		Strategy: compact.Strategy(how.Strategy), KeepRecent: how.KeepRecent,
 		Trigger: how.Trigger, SummaryMaxTokens: how.SummaryMaxTokens, Manual: how.Auto != nil && !*how.Auto,
 	}}
@@ -58,7 +56,7 @@ func (m *Manager) fit(c *Conversation, cfg *agent.Config) error {
 // names, or the one that answers. Its text passes the app's filters, as all
 // texts of models do.
 func (m *Manager) openSummarizer(c *Conversation, cfg *agent.Config, how app.Context) (compact.Summarizer, error) {
-	if compact.Strategy(how.Strategy) != compact.Summarize {
+	if compact.Strategy(how.Strategy) == compact.Truncate {
 		return nil, nil
 	}
 	model, info := cfg.Model, c.model
@@ -120,7 +118,11 @@ func (f *fitter) messages(ctx context.Context) ([]compact.Message, error) {
 	var origins []history.Origin
 	f.conversation.log.View(func(s *history.State) {
 		for i, m := range s.Messages {
-			all = append(all, compact.Message{Message: m, Kind: kinds[s.Origins[i].Type]})
+			kind := kinds[s.Origins[i].Type]
+			if s.Origins[i].Told != nil {
+				kind = compact.Retold
+			}
+			all = append(all, compact.Message{Message: m, Kind: kind})
 			origins = append(origins, s.Origins[i])
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"callgate/internal/agent"
 	"callgate/internal/app"
@@ -50,6 +51,10 @@ type Options struct {
 	Tasks       task.Store
 	Runner      Runner
 	User        string
+
+	Instructions string              // the user's own file of instructions; "": none
+	Scrub        func(string) string // takes secrets out of a text; may be nil
+	Now          func() time.Time    // may be nil
 }
 
 // Manager holds the conversations of a kernel. Make one with NewManager.
@@ -78,7 +83,8 @@ type Spec struct {
 	Agent     string
 	Lane      string
 	Requester approval.Requester
-	Model     llm.Model // in place of the app's; may be nil
+	Model     llm.Model   // in place of the app's; may be nil
+	Limit     agent.Limit // of what all turns may cost from now on
 	// KeepRunning says that a turn goes on when its client is gone.
 	KeepRunning bool
 
@@ -151,7 +157,7 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 	if err != nil {
 		return nil, err
 	}
-	c := &Conversation{keeps: spec.KeepRunning, approvals: m.Approvals}
+	c := &Conversation{keeps: spec.KeepRunning, limit: spec.Limit, approvals: m.Approvals}
 	if c.agent, err = chooseAgent(loaded.App, spec.Agent); err != nil {
 		return nil, err
 	}
@@ -202,6 +208,7 @@ func (m *Manager) openModel(
 		if c.described != nil {
 			c.model.Window = c.described.Window
 		}
+		c.useWindow(loaded.App)
 		return &agent.ModelConfig{Model: spec.Model}, nil
 	}
 	if model := m.openChosen(c, loaded, log); model != nil {
@@ -209,16 +216,16 @@ func (m *Manager) openModel(
 	}
 	model, info, err := m.Models.Open(c.described, c)
 	c.model = info
+	c.useWindow(loaded.App)
 	return model, err
 }
 
 // equip gives a conversation its surface, its loop and its history.
 func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.ModelConfig, log *history.Log) (err error) {
-	c.prompt = &prompter{conversation: c, modules: m.Modules}
-	if c.plan, err = c.session.View().Surface(ctx, surfaceConfig(c.model.Window)); err != nil {
+	if err := m.present(ctx, c); err != nil {
 		return err
 	}
-	cfg, err := m.loopConfig(ctx, c, model)
+	cfg, err := m.loopConfig(c, model)
 	if err != nil {
 		return err
 	}
@@ -239,14 +246,9 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 
 // loopConfig is the configuration of a conversation's loop, for its model and its
 // surface.
-func (m *Manager) loopConfig(
-	ctx context.Context, c *Conversation, model *agent.ModelConfig,
-) (agent.Config, error) {
+func (m *Manager) loopConfig(c *Conversation, model *agent.ModelConfig) (agent.Config, error) {
 	cfg, err := c.loopConfig(model)
 	if err != nil {
-		return cfg, err
-	}
-	if cfg.Names, err = c.session.View().Names(ctx, surfaceConfig(c.model.Window)); err != nil {
 		return cfg, err
 	}
 	return cfg, m.fit(c, &cfg)
@@ -255,7 +257,7 @@ func (m *Manager) loopConfig(
 // makeLoop makes the loop, on the conversation's history.
 func (m *Manager) makeLoop(c *Conversation, cfg agent.Config) {
 	cfg.Log, cfg.Tasks = c.log, newNotices(&c.tasks, m.Permissions)
-	c.loop = agent.New(cfg)
+	c.loop = c.loop.Replace(cfg)
 }
 
 // publish makes a whole conversation and its session known.

@@ -101,19 +101,22 @@ func (m *Manager) changeModel(ctx context.Context, c *Conversation, described *a
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	was, wasDescribed, plan, fitter := c.model, c.described, c.plan, c.fitter
+	was, wasDescribed, fitter := c.model, c.described, c.fitter
+	shown, plan, names, prompt := c.surface, c.plan, c.names, c.prompt
 	defer func() {
 		if err != nil {
-			c.model, c.described, c.plan, c.fitter = was, wasDescribed, plan, fitter
+			c.model, c.described, c.fitter = was, wasDescribed, fitter
+			c.surface, c.plan, c.names, c.prompt = shown, plan, names, prompt
 		}
 	}()
 	c.model, c.described = info, described
-	if info.Window != was.Window || info.NativeTools != was.NativeTools {
-		if c.plan, err = c.session.View().Surface(ctx, surfaceConfig(info.Window)); err != nil {
+	c.useWindow(c.session.App())
+	if c.surface != shown || info.NativeTools != was.NativeTools {
+		if err := m.present(ctx, c); err != nil {
 			return err
 		}
 	}
-	cfg, err := m.loopConfig(ctx, c, model)
+	cfg, err := m.loopConfig(c, model)
 	if err != nil {
 		return err
 	}
@@ -148,6 +151,7 @@ func (m *Manager) openChosen(c *Conversation, loaded *apps.Loaded, log *history.
 		return nil
 	}
 	c.model, c.described = info, described
+	c.useWindow(loaded.App)
 	return model
 }
 

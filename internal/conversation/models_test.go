@@ -81,13 +81,13 @@ func TestSetModelWithoutTools(t *testing.T) {
 	_, _, folder := twoModels(t)
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	talk := kerneltest.OpenConversation(t, k, folder)
-	before := talk.Prompt().Text()
+	before := talk.Presentation().System.Text()
 	ok(t, k.Conversations.SetModel(t.Context(), talk, "llamacpp/some-model"))
-	if talk.Model().NativeTools || talk.Prompt().Text() == before {
-		t.Errorf("%+v is told\n%s", talk.Model(), talk.Prompt().Text())
+	if talk.Model().NativeTools || talk.Presentation().System.Text() == before {
+		t.Errorf("%+v is told\n%s", talk.Model(), talk.Presentation().System.Text())
 	}
 	ok(t, k.Conversations.SetModel(t.Context(), talk, "openai/gpt-4o"))
-	if talk.Prompt().Text() != before {
+	if talk.Presentation().System.Text() != before {
 		t.Error("back at the first model, it is told something else")
 	}
 }

@@ -5,23 +5,48 @@ import (
 
 	"callgate/internal/agent/surface"
 	"callgate/internal/app"
+	"callgate/internal/conversation/prompt"
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/toolview"
+	"callgate/llm"
 )
 
-// Preview is what a conversation with an agent would show its model.
-type Preview struct {
-	Agent    string
-	Model    modelset.Info
-	Plan     *surface.Plan
-	Warnings []string // of the app
+// Presentation is what the model of a conversation is sent beside what is said.
+//
+// Law: what a conversation sends, what it says of itself and what a preview of it shows
+// are made by one function of the session, the agent and what is known of the model:
+// present.
+type Presentation struct {
+	Agent  string
+	Model  modelset.Info
+	Plan   *surface.Plan
+	Tools  []llm.ToolDef // that the provider's API is given; nil: they stand in System
+	System prompt.Prompt // the system text of the next request
+	Note   string        // what is told beside the user's next words; "": nothing
+	Memory string        // what is remembered, as a note tells it; "": nothing
+	// Warnings are the app's.
+	Warnings []string
 }
 
-// Preview plans the surface that a conversation would have, without opening it:
-// it needs no key and no consent, runs no setup steps and leaves nothing behind.
-// The config overrides the mode and the window.
-func (m *Manager) Preview(ctx context.Context, spec Spec, c toolview.SurfaceConfig) (*Preview, error) {
+// Presentation returns what the next request of the conversation is made of.
+func (c *Conversation) Presentation() *Presentation {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	made := &Presentation{
+		Agent: c.agent.ID, Model: c.model, Plan: c.plan, System: c.prompt.current(), Warnings: c.session.Warnings(),
+	}
+	made.Note, made.Memory = c.prompt.pending()
+	if c.model.NativeTools {
+		made.Tools = c.offered()
+	}
+	return made
+}
+
+// Preview returns what a conversation would send first, without opening it: it needs
+// no key and no consent, runs no setup steps and leaves nothing behind. The config
+// overrides the mode and the window.
+func (m *Manager) Preview(ctx context.Context, spec Spec, c toolview.SurfaceConfig) (*Presentation, error) {
 	workspace, file, err := m.Apps.Workdir(ctx, spec.Workspace, spec.AppFile, spec.Named)
 	if err != nil {
 		return nil, err
@@ -37,30 +62,51 @@ func (m *Manager) Preview(ctx context.Context, spec Spec, c toolview.SurfaceConf
 	if len(agent.Lanes) > 0 && spec.Lane == "" {
 		spec.Lane = app.EdgeLane
 	}
-	model, err := modelset.Describe(laneModel(agent, spec.Lane))
-	if err != nil {
+	shown := &Conversation{agent: agent, described: laneModel(agent, spec.Lane)}
+	if shown.model, err = modelset.Describe(shown.described); err != nil {
 		return nil, err
 	}
-	s, err := m.Sessions.Build(ctx, session.Spec{
+	shown.useWindow(loaded.App)
+	if shown.session, err = m.Sessions.Build(ctx, session.Spec{
 		Loaded: loaded, Agent: agent.ID, Lane: spec.Lane, Requester: spec.Requester, Only: agentActions(agent),
 		Again: true, // no setup steps
-	})
-	if err != nil {
+	}); err != nil {
 		return nil, err
 	}
-	defer s.Close()
-	if c.Window == 0 {
-		own := surfaceConfig(model.Window)
-		c.Window, c.WindowFrom = own.Window, own.WindowFrom
+	defer shown.session.Close()
+	if c.Window != 0 {
+		shown.model.Window = c.Window
+		shown.surface.Window, shown.surface.WindowFrom = c.Window, c.WindowFrom
 	}
-	plan, err := s.View().Surface(ctx, c)
-	if err != nil {
+	shown.surface.Mode = c.Mode
+	if err := m.present(ctx, shown); err != nil {
 		return nil, err
 	}
-	return &Preview{Agent: agent.ID, Model: model, Plan: plan, Warnings: s.Warnings()}, nil
+	return shown.Presentation(), nil
 }
 
-// surfaceConfig is how a conversation's model is shown the tools.
-func surfaceConfig(window int) toolview.SurfaceConfig {
-	return toolview.SurfaceConfig{Window: window, WindowFrom: surface.FromModel}
+// present plans the tools of a conversation, and readies what its model is told.
+func (m *Manager) present(ctx context.Context, c *Conversation) (err error) {
+	c.prompt = &prompter{
+		conversation: c, modules: m.Modules, files: m.Instructions, now: m.Now, scrub: m.Scrub,
+	}
+	if c.plan, err = c.session.View().Surface(ctx, c.surface); err != nil {
+		return err
+	}
+	c.names, err = c.session.View().Names(ctx, c.surface)
+	return err
+}
+
+// useWindow decides how large the model's context is: as the agent's brain says, else
+// as the app does, else as is known of the model. The offline model reads no tools: it
+// is shown them all.
+func (c *Conversation) useWindow(a *app.App) {
+	c.surface = toolview.SurfaceConfig{Window: c.model.Window, WindowFrom: surface.FromModel}
+	if a == nil || a.Surface.Window == 0 || c.described != nil && c.described.Window > 0 {
+		return
+	}
+	c.model.Window = a.Surface.Window
+	if !c.model.Offline {
+		c.surface.Window, c.surface.WindowFrom = a.Surface.Window, surface.FromApp
+	}
 }

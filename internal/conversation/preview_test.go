@@ -84,3 +84,58 @@ func TestPreviewOpensNothing(t *testing.T) {
 		t.Errorf("an agent that does not exist: %v", err)
 	}
 }
+
+// A preview is what the first request holds, also with the tools of servers: the system
+// text, the tools and the note beside the user's words.
+func TestPreviewIsWhatIsSent(t *testing.T) {
+	t.Parallel()
+	for _, brain := range [][]string{
+		{"anthropic", "claude-sonnet-4-5"}, {"openai", "gpt-4o"}, {"openai", "gpt-4o", "native_tool_use: false"},
+	} {
+		for _, mode := range []string{"direct", "compact_direct", "discovery"} {
+			model := kerneltest.NewModel(t, kerneltest.Answer{Calls: []string{`memory__upsert {"key":"k","content":"c"}`}})
+			hub := kerneltest.NewServer(t, "hub", map[string]string{"get_issue": "One issue.", "set_label": "Labels."})
+			folder := kerneltest.AppWithServers(t, "  capabilities: {default_policy: auto}\nruntime: {tool_injection: "+mode+
+				"}\nagents: [{id: main, brain: "+model.Brain(brain[0], brain[1], brain[2:]...)+"}]\n", hub)
+			k := kerneltest.Open(t, kerneltest.StateDir(t))
+			kerneltest.AcceptServers(t, k, kerneltest.OpenAccepted(t, k, folder))
+			made, err := k.Conversations.Preview(t.Context(), conversation.Spec{Workspace: folder}, toolview.SurfaceConfig{})
+			ok(t, err)
+			talk := kerneltest.OpenConversation(t, k, folder)
+			if diff := cmp.Diff(made.System, talk.Presentation().System); diff != "" {
+				t.Errorf("%s %v (-preview +conversation):\n%s", mode, brain, diff)
+			}
+			kerneltest.Send(t, talk, "go")
+			got := parseSent(t, model.Asked()[0])
+			if diff := cmp.Diff(systemText(t, got.system), made.System.Text()); diff != "" {
+				t.Errorf("%s %v (-sent +preview):\n%s", mode, brain, diff)
+			}
+			for _, def := range made.Tools {
+				if !strings.Contains(got.tools, `"name":"`+def.Name+`"`) {
+					t.Errorf("%s %v: %s is not sent", mode, brain, def.Name)
+				}
+			}
+			if n := strings.Count(got.tools, `"description":`); made.Tools == nil && got.tools != "" || n < len(made.Tools) {
+				t.Errorf("%s %v: %d tools are planned: %s", mode, brain, len(made.Tools), got.tools)
+			}
+			if after := talk.Presentation(); after.System.Text() != made.System.Text() {
+				t.Errorf("%s %v: a conversation says another system text than it sends", mode, brain)
+			}
+			talk.Close()
+		}
+	}
+}
+
+// systemText reads the system text of a request in either form.
+func systemText(t *testing.T, raw string) string {
+	t.Helper()
+	var message struct{ Content string }
+	var blocks []struct{ Text string }
+	if json.Unmarshal([]byte(raw), &message) == nil {
+		return message.Content
+	}
+	if err := json.Unmarshal([]byte(raw), &blocks); err != nil || len(blocks) != 1 {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	return blocks[0].Text
+}

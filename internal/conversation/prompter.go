@@ -9,40 +9,43 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
-	"callgate/internal/agent/surface"
+	"callgate/internal/app"
+	"callgate/internal/conversation/environment"
+	"callgate/internal/conversation/instructions"
 	"callgate/internal/conversation/prompt"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modules"
-	"callgate/llm"
+	"callgate/tool"
 )
 
-// prompter builds the prompt of a conversation.
+// prompter builds the prompt of a conversation, or of one that could be opened.
 type prompter struct {
-	conversation *Conversation
+	conversation *Conversation // its log is nil for one that is not opened
 	modules      *modules.Set
+	files        string           // the user's own file of instructions; "": none
+	now          func() time.Time // nil: the machine's
+	scrub        func(string) string
 
 	once       sync.Once // guards the next two
 	tools      []prompt.Tool
 	categories []prompt.Category
 }
 
-// memoryTools are the tools by which an agent keeps its working memory.
+// memoryTools are the tools by which an agent keeps its working memory, and memorySearch
+// is the one that finds what is not shown of it.
 var memoryTools = []string{"set_goal", "task_create", "task_update", "remember"}
 
-// build makes what the agent's model is told before everything else, as it is
-// now.
-func (p *prompter) build() prompt.Prompt { return prompt.Build(p.input()) }
+const memorySearch = "query"
 
+// input is everything that the prompt depends on, as it is now.
 func (p *prompter) input() prompt.Input {
 	c := p.conversation
 	a, s := c.agent, c.session
 	in := prompt.Input{
 		Agent: a.ID, Role: cmp.Or(a.Role, "assistant"), Specialty: a.Specialty, SystemPrompt: a.SystemPrompt,
-		Mode: string(c.plan.Mode), Native: c.model.NativeTools, PlanFirst: a.PlanFirst, Workspace: s.Workspace(),
-	}
-	for _, e := range c.plan.Shown {
-		in.Offered = append(in.Offered, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
+		Mode: string(c.plan.Mode), Native: c.model.NativeTools, PlanFirst: a.PlanFirst, Offered: c.offered(),
 	}
 	in.Domain, in.Categories = p.describe()
 	for _, section := range p.modules.Sections(s.Principal(), s.Loaded().Off) {
@@ -50,20 +53,82 @@ func (p *prompter) input() prompt.Input {
 			in.Memory = strings.TrimSpace(in.Memory + "\n" + section.Text)
 		}
 		for _, t := range section.Tools {
-			if s.Caller().Sees(t) && slices.Contains(memoryTools, t.ID.Name) {
-				in.MemoryTools = append(in.MemoryTools, t.ID.Dotted())
+			switch {
+			case !s.Caller().Sees(t):
+			case slices.Contains(memoryTools, t.ID.Name):
+				in.MemoryTools = append(in.MemoryTools, p.callName(t))
+			case t.ID.Name == memorySearch:
+				in.MemorySearch = p.callName(t)
 			}
 		}
 	}
 	p.addApp(&in)
+	p.addPlace(&in)
 	return in
+}
+
+// callName is the name by which the model calls a tool: its wire name where it is shown,
+// and its dotted name where it is called by another tool.
+func (p *prompter) callName(t *tool.Tool) string {
+	name, _ := p.conversation.names(t.ID.Dotted())
+	return cmp.Or(name, t.ID.Dotted())
+}
+
+// The bytes of all files of instructions together: a share of the model's window, and
+// no more than a limit.
+const (
+	maxInstructions   = 32 << 10
+	minInstructions   = 2 << 10
+	instructionsShare = 10 // a tenth of the window
+	bytesPerToken     = 4
+)
+
+// addPlace adds where the conversation is held, and the files of instructions there.
+func (p *prompter) addPlace(in *prompt.Input) {
+	s := p.conversation.session
+	now := time.Now
+	if p.now != nil {
+		now = p.now
+	}
+	folders, _ := app.Folders(s.Workspace())
+	in.Place = prompt.Place{
+		Workspace: s.Workspace(), System: environment.System(), Today: environment.Today(now()),
+		Branch: environment.Branch(folders),
+	}
+	if slices.ContainsFunc(in.Domain, func(t prompt.Tool) bool { return t.Module+"."+t.Action == "shell.bash" }) {
+		in.Place.Shell = "bash"
+	}
+	o := instructions.Options{Folders: folders, User: p.files, MaxBytes: maxInstructions}
+	if window := p.conversation.model.Window; window > 0 {
+		o.MaxBytes = min(max(window*bytesPerToken/instructionsShare, minInstructions), maxInstructions)
+	}
+	if a := s.App(); a != nil && a.Runtime.NoInstructions {
+		return
+	} else if a != nil && a.Runtime.WorkdirMode == "none" {
+		o.Folders = nil // it works in no project
+	}
+	for _, f := range instructions.Read(o) {
+		f.Text = p.clean(f.Text)
+		in.Instructions = append(in.Instructions, prompt.Instructions(f))
+	}
+}
+
+// clean takes secrets out of a text, and what the app's filter masks.
+func (p *prompter) clean(text string) string {
+	if p.scrub != nil {
+		text = p.scrub(text)
+	}
+	if mask := p.conversation.session.Loaded().Modules.Mask; mask != nil {
+		text = mask(text)
+	}
+	return text
 }
 
 // addApp adds what the app file says: skills, and setup steps that were run.
 func (p *prompter) addApp(in *prompt.Input) {
 	c := p.conversation
-	app := c.session.App()
-	if app == nil {
+	a := c.session.App()
+	if a == nil {
 		return
 	}
 	loaded := c.session.Loaded()
@@ -74,9 +139,9 @@ func (p *prompter) addApp(in *prompt.Input) {
 		}
 		in.Skills = append(in.Skills, skill)
 	}
-	for _, m := range app.Modules {
+	for _, m := range a.Modules {
 		for _, step := range m.Setup {
-			if loaded.Accepted.Has(consent.Step(app, m, step)) {
+			if loaded.Accepted.Has(consent.Step(a, m, step)) {
 				in.Setup = append(in.Setup, m.Name+"."+step.Action)
 			}
 		}
@@ -94,7 +159,7 @@ func (p *prompter) describe() ([]prompt.Tool, []prompt.Category) {
 		for _, t := range tools {
 			params, asText := parameters(t.Spec.Input)
 			p.tools = append(p.tools, prompt.Tool{
-				Name: t.ID.Dotted(), Module: t.ID.Namespace, Line: surface.OneLine(t.Spec.Description),
+				Name: p.callName(t.Tool), Module: t.ID.Namespace, Action: t.ID.Name,
 				Params: params, JSON: asText, Server: strings.HasPrefix(t.ID.Namespace, "mcp_"),
 			})
 			if n := len(p.categories); n == 0 || p.categories[n-1].ID != t.ID.Namespace {

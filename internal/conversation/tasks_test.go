@@ -192,7 +192,7 @@ func TestAgentReadsASkill(t *testing.T) {
 	if last := edge.Last(); !strings.Contains(last, "Write calmly.") || !strings.Contains(last, "the skills are tone") {
 		t.Errorf("the model was told %s", last)
 	}
-	if text := talk.Prompt().Text(); !strings.Contains(text, "- tone: how we write") {
+	if text := talk.Presentation().System.Text(); !strings.Contains(text, "- tone: how we write") {
 		t.Error(text)
 	}
 	plain := kerneltest.OpenSession(t, k, t.TempDir())

@@ -153,17 +153,10 @@ func changedError(c *callState, shown []tool.Claim, when string) error {
 // askHuman asks, and waits for the answer unless the caller will not.
 func (g *Gate) askHuman(ctx context.Context, c *callState) error {
 	id := c.request.ID
-	if !c.how.noWait {
-		g.Approvals.Reserve(id) // the one who waits runs it
-	}
-	defer g.Permissions.Await(c.call.Principal.Session, id, g.permissionCall(ctx, c))()
-	if err := g.Approvals.Submit(ctx, *c.request); err != nil {
+	if err := submit(ctx, g, c); err != nil {
 		return err
 	}
-	g.Permissions.Settle(ctx) // they may have changed since they were looked at
-	if asked := c.caller.observer.Asked; asked != nil {
-		asked(*c.request)
-	}
+	defer c.how.decided()
 	if c.how.noWait {
 		return &waitingError{id}
 	}
@@ -175,6 +168,32 @@ func (g *Gate) askHuman(ctx context.Context, c *callState) error {
 		return &waitingError{id}
 	}
 	c.request = &settled
+	if asked := c.caller.observer.Asked; asked != nil {
+		asked(settled)
+	}
+	return nil
+}
+
+// submit puts the call before a human, once. The calls of an answer are put before one
+// in the model's order.
+func submit(ctx context.Context, g *Gate, c *callState) error {
+	id := c.request.ID
+	if c.how.submitted == id {
+		return nil
+	}
+	if !c.how.noWait {
+		g.Approvals.Reserve(id) // the one who waits runs it
+	}
+	c.how.decided = g.Permissions.Await(c.call.Principal.Session, id, g.permissionCall(ctx, c))
+	if err := g.Approvals.Submit(ctx, *c.request); err != nil {
+		c.how.decided()
+		return err
+	}
+	c.how.submitted = id
+	if asked := c.caller.observer.Asked; asked != nil {
+		asked(*c.request)
+	}
+	g.Permissions.Settle(ctx) // they may have changed since they were looked at
 	return nil
 }
 

@@ -18,8 +18,9 @@ const opAuthorizeCall = "gate.authorizeCall"
 // authorizeCall asks policy about the call with its arguments, once they are
 // bound. Most tools have no rules about arguments.
 func authorizeCall(_ context.Context, c *callState) error {
-	if !c.caller.rules.Policy.HasMatch(c.tool.ID) {
-		return nil
+	parts, err := binding.Parts(c.caller.place.Workspace, c.tool.Runtime.Effects, c.call.Args)
+	if err != nil || len(parts) == 0 && !c.caller.rules.Policy.HasMatch(c.tool.ID) {
+		return err
 	}
 	call, err := c.matchCall()
 	if err != nil {
@@ -27,6 +28,11 @@ func authorizeCall(_ context.Context, c *callState) error {
 	}
 	c.byArguments = true
 	c.decision = c.caller.decideCall(c.tool, call)
+	for _, part := range parts {
+		if t, ok := c.view.Latest(c.tool.ID.Namespace + "." + part.Action); ok {
+			c.decision = c.decision.OrStricter(c.caller.decideCall(t, match.Of(t.ID, call.Workspace, part.Paths)))
+		}
+	}
 	if v := c.decision.Verdict; v == policy.Allow || v == policy.Approve {
 		return nil
 	}
@@ -47,11 +53,15 @@ func (c *callState) matchCall() (*match.Call, error) {
 		return nil, tool.Errorf(opAuthorizeCall, tool.Invalid, "the arguments are not an object: %w", err)
 	}
 	for _, e := range c.tool.Runtime.Effects {
-		param, ok := binding.PathParameter(e)
-		if applied, err := binding.Applies(e, raw); err != nil || !ok || !applied || call.Paths[param] != nil {
+		param, known, ok := binding.PathParam(e)
+		if applied, err := binding.Applies(e, raw); err != nil || !ok || !applied || call.Paths[known] != nil {
 			continue
 		}
-		for _, text := range binding.Names(raw[param]) {
+		names, err := binding.PathNames(e, raw[param])
+		if err != nil {
+			return nil, err
+		}
+		for _, text := range names {
 			path, err := binding.Canonical(c.caller.place.Workspace, text)
 			if err != nil {
 				return nil, err
@@ -62,7 +72,7 @@ func (c *callState) matchCall() (*match.Call, error) {
 				return nil, tool.Errorf(opAuthorizeCall, tool.Conflict,
 					"%s was not run: %q leads elsewhere now than a moment ago", c.tool.ID.Dotted(), tool.Truncate(text))
 			}
-			call.AddPath(param, path, isFolder(path))
+			call.AddPath(known, path, isFolder(path))
 		}
 	}
 	return call, nil

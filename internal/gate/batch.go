@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"callgate/internal/gate/approval"
 	"callgate/internal/gate/binding"
 	"callgate/internal/gate/lock"
 	"callgate/internal/gate/order"
@@ -42,6 +43,9 @@ func (g *Gate) CallAll(
 			continue
 		}
 		calls[i] = c
+		if c.request != nil && c.request.State == approval.Pending {
+			_ = submit(ctx, g, c) // one that cannot be is tried again, and says why
+		}
 	}
 	var running sync.WaitGroup
 	for i, c := range calls {

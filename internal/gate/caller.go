@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/mask"
 	"callgate/internal/gate/match"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/rulefiles"
@@ -51,23 +52,8 @@ func (at *Place) rules() rulefiles.Set {
 	return rulefiles.Set{Workspace: at.Workspace, Files: at.RuleFiles}
 }
 
-// PinnedFolder is a folder that must stay where it is. Info is its identity when
-// the kernel started.
-type PinnedFolder struct {
-	Path string
-	Info os.FileInfo
-}
-
-// Check returns an error unless the folder at the path is still the same.
-func (f PinnedFolder) Check() error {
-	info, err := os.Stat(f.Path)
-	if err == nil && os.SameFile(info, f.Info) {
-		return nil
-	}
-	const text = "nothing runs here, because the kernel's own folder %s was moved or replaced"
-	return tool.Errorf("gate.grant", tool.Unavailable, text, f.Path).
-		WithHint("put it back, or stop the kernel and start it again")
-}
+// PinnedFolder is a folder that must stay where it is.
+type PinnedFolder = rulefiles.PinnedFolder
 
 // Rules decide which tools exist for a caller, and which need a human.
 type Rules struct {
@@ -97,7 +83,7 @@ type Modules struct {
 // skipped.
 type Observer struct {
 	Succeeded func(*tool.Tool)       // a call went well
-	Asked     func(approval.Request) // a human is asked
+	Asked     func(approval.Request) // a human is asked, or what was asked is answered
 }
 
 // NewCaller makes a caller. It refuses half a one.
@@ -135,6 +121,14 @@ func (c *Caller) Place() Place { return c.place }
 func (c *Caller) Sees(t *tool.Tool) bool {
 	v := c.Decide(t).Verdict
 	return v == policy.Allow || v == policy.Approve
+}
+
+// Mask takes out of a text what the app's mask_secrets finds.
+func (c *Caller) Mask(text string) string {
+	if c.modules.Mask == nil {
+		return text
+	}
+	return mask.Text(text, c.modules.Mask)
 }
 
 // denies reports whether a tool is refused with a reason, and not hidden.

@@ -53,6 +53,8 @@ type callOptions struct {
 	next       int             // the step that a batch has come to
 	retry      *retryPlan      // of a call in the place of one in doubt; nil: it is no such call
 	told       []notice.Notice // of which its caller was told
+	submitted  string          // the request that is before a human
+	decided    func()          // ends that permissions may decide about it
 }
 
 // recordStage is how far a call is recorded.

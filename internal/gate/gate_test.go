@@ -384,7 +384,8 @@ func TestLargeThingsBecomeArtifacts(t *testing.T) {
 	})
 	r := h.call(t, "t.long", `{"x":"`+long+`"}`)
 	if r.Status != tool.Success || len(r.Content) != 1 || len(r.Content[0].Text) > 1100 || !strings.HasPrefix(r.Content[0].Text, "0123") ||
-		!strings.HasSuffix(r.Content[0].Text, "789") {
+		!strings.HasSuffix(r.Content[0].Text, "789…") || r.Cut == nil || *r.Cut != (tool.Cut{
+		Unit: "bytes", Last: 1000, Total: 10_000, Tool: "artifact.read", Next: "ref=" + r.Call}) {
 		t.Fatalf("result %+v", r)
 	}
 	whole, err := h.Artifacts.Get(t.Context(), r.ArtifactRef)

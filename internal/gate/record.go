@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"callgate/internal/artifact"
 	"callgate/internal/gate/approval"
@@ -173,8 +172,9 @@ func (w *recorder) askSection(c *callState, verdict journal.Verdict, reason stri
 func (w *recorder) endSection(c *callState) *journal.End {
 	end := &journal.End{
 		Status: c.result.Status, Summary: w.secrets.ScrubText(c.result.Summary).Truncate(500),
-		Warnings: c.result.Warnings, ArtifactRef: c.result.ArtifactRef, Took: time.Since(c.start),
+		Warnings: c.result.Warnings, ArtifactRef: c.result.ArtifactRef, Took: c.result.Took,
 	}
+	end.Readable = end.ArtifactRef != "" && len(c.result.Content)+len(c.result.Data) > 0
 	if c.result.Error != nil {
 		end.Error = c.result.Error.Kind
 	}

@@ -22,15 +22,16 @@ func (g *Gate) redact(ctx context.Context, c *callState) error {
 		mask.Result(r, app)
 	}
 	runtime := &c.tool.Runtime
+	cutting := redaction.Cutting{Call: c.call.ID, KeepTail: runtime.KeepTail}
 	switch {
 	case !runtime.Exposure.ShownTo(c.call.Principal.Lane):
 		g.redactor.DropPayload(r, repeated, "the result is not shown "+lane(c.call.Principal.Lane))
 	case runtime.PromptMask:
 		g.redactor.DropPayload(r, repeated, "the result is masked; the summary is all that is shown")
 	case c.how.whole:
-		g.redactor.Truncate(r, MaxWhole)
+		g.redactor.Truncate(r, MaxWhole, cutting)
 	default:
-		g.redactor.Truncate(r, runtime.MaxResult)
+		g.redactor.Truncate(r, runtime.MaxResult, cutting)
 	}
 	return nil
 }

@@ -2,6 +2,8 @@ package gate_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -46,8 +48,62 @@ func TestCuttingKeepsWhatIsNoText(t *testing.T) {
 				got = append(got, kind)
 				words += len(p.Text)
 			}
-			if strings.Join(got, " ") != c.want || words > 1100 || r.ArtifactRef == "" || len(r.Warnings) == 0 {
-				t.Errorf("%d bytes of %v, %s, %v", words, got, r.ArtifactRef, r.Warnings)
+			if strings.Join(got, " ") != c.want || words > 1100 || r.ArtifactRef == "" || r.Cut == nil {
+				t.Errorf("%d bytes of %v, %s, %v", words, got, r.ArtifactRef, r.Cut)
+			}
+		})
+	}
+}
+
+// A long text is cut between its lines: the head is shown, of a command's output the
+// tail too, and the cut says which lines these are. The whole is in the artifact, with
+// what the tool itself told of a cut as its last line.
+func TestLongTextsAreCutBetweenLines(t *testing.T) {
+	t.Parallel()
+	var long strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&long, "line %d\n", i+1)
+	}
+	own := &tool.Cut{Unit: "lines", Last: 500, Total: 900, Next: "offset=501"}
+	data, _ := json.Marshal(map[string]string{"a": strings.Repeat("x", 600), "b": strings.Repeat("y", 600)})
+	for name, c := range map[string]struct {
+		result     tool.Result
+		keepTail   bool
+		begin, end string // of what is shown
+		artifact   string
+		cut        tool.Cut
+	}{
+		"head": {tool.Result{Content: []tool.Content{tool.Text(long.String())}}, false,
+			"line 1\n", "line 123\n", long.String(), tool.Cut{Last: 123, Total: 500, Next: "offset=124"}},
+		"head and tail": {tool.Result{Content: []tool.Content{tool.Text(long.String())}}, true,
+			"line 1\n", "line 500\n", long.String(), tool.Cut{Last: 64, Tail: 446, Total: 500, Next: "offset=65"}},
+		"a cut of the tool": {tool.Result{Content: []tool.Content{tool.Text(long.String())}, Cut: own}, false,
+			"line 1\n", "line 123\n", long.String() + "[lines 1–500 of 900; continue with offset=501]\n",
+			tool.Cut{Last: 123, Total: 501, Next: "offset=124"}},
+		"data": {tool.Result{Data: data}, false, "{\n \"a\": \"xxx", "xxx\",\n",
+			"{\n \"a\": \"" + strings.Repeat("x", 600) + "\",\n \"b\": \"" + strings.Repeat("y", 600) + "\"\n}",
+			tool.Cut{Last: 2, Total: 4, Next: "offset=3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t, gate.Limits{Result: 1000})
+			runtime := reads
+			runtime.KeepTail = c.keepTail
+			h.add(t, "t:long@1.0.0", anyObject, runtime, func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) {
+				return &c.result, nil
+			})
+			r := h.call(t, "t.long", `{}`)
+			c.cut.Unit, c.cut.Tool, c.cut.Next = "lines", "artifact.read", "ref="+r.Call+" "+c.cut.Next
+			if r.Cut == nil || *r.Cut != c.cut {
+				t.Errorf("cut %+v, want %+v", r.Cut, c.cut)
+			}
+			shown := r.Content[0].Text
+			if len(r.Content) != 1 || len(shown) > 1050 || !strings.HasPrefix(shown, c.begin) || !strings.HasSuffix(shown, c.end) {
+				t.Errorf("%d bytes: %q … %q", len(shown), shown[:20], shown[len(shown)-20:])
+			}
+			whole, err := h.Artifacts.Get(t.Context(), r.ArtifactRef)
+			ok(t, err)
+			if string(whole) != c.artifact {
+				t.Errorf("the artifact is %.40q … %q", whole, whole[len(whole)-60:])
 			}
 		})
 	}

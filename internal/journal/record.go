@@ -114,6 +114,7 @@ type End struct {
 
 	Result      json.RawMessage `json:"result,omitempty"`       // as it was given, to be collected later
 	ArtifactRef string          `json:"artifact_ref,omitempty"` // the whole of what was cut or withheld
+	Readable    bool            `json:"readable,omitempty"`     // it was cut: who asked may read the artifact
 }
 
 // PruneSummary is what remains of epochs that pruning removed: enough to prove

@@ -14,6 +14,7 @@ import (
 	"callgate/internal/artifact"
 	"callgate/internal/control"
 	"callgate/internal/conversation"
+	"callgate/internal/conversation/instructions"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/lasting"
@@ -30,6 +31,7 @@ import (
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/permissions"
 	"callgate/internal/kernel/recovery"
+	"callgate/internal/kernel/results"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/tasks"
@@ -223,9 +225,9 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	}
 	k.Conversations = conversation.NewManager(conversation.Options{
 		Apps: k.Apps, Sessions: k.builder, Models: k.models, Modules: k.modules, Consents: k.consents,
-		Approvals: k.Approvals, Permissions: k.Permissions.Table, User: k.user,
-		Tasks: k.database.Stores().Tasks, Runner: k.tasks,
+		Approvals: k.Approvals, Permissions: k.Permissions.Table, User: k.user, Runner: k.tasks,
 		Deleter: k.database.Stores().Deleter, Store: conversation.Scrubbed(k.database.Stores().Conversations, k.vault),
+		Tasks: k.database.Stores().Tasks, Instructions: instructions.UserFile(userFile), Scrub: k.vault.ScrubString,
 	})
 	return nil
 }
@@ -238,6 +240,9 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 	agents := []*tool.Tool{
 		control.SkillTool(k.findSkill),
 		control.TaskTool(k.Conversations.StartTask, k.Conversations.Task),
+		control.ArtifactTool((&results.Reader{
+			Journal: k.Journal, Artifacts: k.Artifacts, Secrets: k.vault, Sessions: k.Sessions,
+		}).Read),
 	}
 	if err := k.Register("agents", agents...); err != nil {
 		return err

@@ -165,7 +165,8 @@ func TestAnswerOfAConversationIsInOrder(t *testing.T) {
 	for i := range 20 {
 		calls = append(calls, fmt.Sprintf(`filesystem__edit {"path":"log.txt","op":"append","new":"%02d"}`, i))
 	}
-	model := kerneltest.NewModel(t, kerneltest.Answer{Calls: append(calls, `filesystem__read {"path":"log.txt"}`)},
+	model := kerneltest.NewModel(t, kerneltest.Answer{Calls: append(calls,
+		`filesystem__read {"path":"log.txt","line_numbers":false}`)},
 		kerneltest.Answer{Text: "done"})
 	workspace := t.TempDir()
 	kerneltest.Write(t, filepath.Join(workspace, "log.txt"), "begin")

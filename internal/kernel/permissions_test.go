@@ -2,7 +2,9 @@ package kernel_test
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"callgate/internal/gate/approval"
@@ -229,5 +231,53 @@ func TestYesForTheSessionCoversWhatWasShown(t *testing.T) {
 	permit(t, k, s, permissions.Change{Mode: "plan"})
 	if r := <-done["go build ./a"]; r.Status != tool.Refused || !strings.Contains(r.Error.Hint, "plan") {
 		t.Errorf("%s %q", r.Status, r.Summary)
+	}
+}
+
+// Questions about the calls of one answer come in the model's order, and their asker
+// learns of each answer.
+func TestQuestionsComeInTheModelsOrder(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t), riskyTools(t)...)
+	var mu sync.Mutex
+	var asked, answered []string
+	s, err := k.OpenSession(t.Context(), session.Spec{Workspace: folderIn(t, "here"), OnAsked: func(r approval.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.State == approval.Pending {
+			asked = append(asked, string(r.Call.Args))
+		} else {
+			answered = append(answered, string(r.Call.Args))
+		}
+	}})
+	kerneltest.OK(t, err)
+	var requests []session.CallRequest
+	var want []string
+	for i := range 12 {
+		args := `{"command":"make t` + string(rune('a'+i)) + `"}`
+		want = append(want, args)
+		requests = append(requests, session.CallRequest{Name: "demo.run", Args: []byte(args)})
+	}
+	done := make(chan []*tool.Result, 1)
+	go func() { done <- s.CallAll(t.Context(), requests, nil) }()
+	kerneltest.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return len(asked) == len(want) })
+	if !slices.Equal(asked, want) {
+		t.Errorf("asked in the order %q", asked)
+	}
+	list, err := k.Approvals.List(t.Context(), approval.Pending, 0)
+	kerneltest.OK(t, err)
+	for i, r := range list {
+		if string(r.Call.Args) != want[i] {
+			t.Errorf("the list has %s at %d", r.Call.Args, i)
+		}
+	}
+	permit(t, k, s, permissions.Change{Mode: "plan"})
+	for i, r := range <-done {
+		if r.Status != tool.Refused {
+			t.Errorf("%d: %s %q", i, r.Status, r.Summary)
+		}
+	}
+	if len(answered) != len(want) {
+		t.Errorf("told of %d answers", len(answered))
 	}
 }

@@ -43,8 +43,8 @@ type Instance struct {
 	Tools []*tool.Tool
 	// OnSessionEnd, unless it is nil, closes what the module holds for a session.
 	OnSessionEnd func(session string)
-	// PromptSection, unless it is nil, returns the module's part of an agent's
-	// prompt at the start of a turn; "" adds nothing.
+	// PromptSection, unless it is nil, returns what the module has an agent's model
+	// told beside the user's words, where it changed; "" tells nothing.
 	PromptSection func(tool.Principal) string
 	// OnConversationDelete, unless it is nil, deletes what the module stored for
 	// a conversation.

@@ -57,6 +57,7 @@ type ApprovalAnswer struct {
 	Always   bool            `json:"always,omitempty"`   // what Session says, for the rest of the session
 	Remember *Remember       `json:"remember,omitempty"` // the yes lasts
 	Feedback string          `json:"feedback,omitempty"` // for the model, as quoted text
+	Unasked  bool            `json:"unasked,omitempty"`  // no human was asked: the session's permissions decided it
 	By       string          `json:"by"`
 	At       time.Time       `json:"at"`
 }

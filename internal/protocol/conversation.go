@@ -34,6 +34,10 @@ type OpenConversation struct {
 	Resume         string `json:"resume,omitempty"`          // the ID of an earlier one
 	Continue       bool   `json:"continue,omitempty"`        // without resume: the last one here, with this app
 	WorkspaceNamed bool   `json:"workspace_named,omitempty"` // the user named the workspace
+	// MaxCost is what all turns may cost from now on, in dollars, where the price is known,
+	// and MaxTokens how many tokens they may take, read and written; 0: any.
+	MaxCost   float64 `json:"max_cost,omitempty"`
+	MaxTokens int     `json:"max_tokens,omitempty"`
 	// KeepRunning says that a turn goes on when its client goes away without stopping
 	// it; who opens the conversation again goes on with it. Otherwise it is interrupted.
 	KeepRunning bool `json:"keep_running,omitempty"`
@@ -53,11 +57,11 @@ type Conversation struct {
 	OneShot  bool             `json:"one_shot,omitempty"` // the app wants one turn
 	Info     ConversationInfo `json:"info"`
 	Skills   []Skill          `json:"skills,omitempty"`
+	// Permissions are what it may do without asking, beside what the rules say.
+	Permissions Permissions `json:"permissions"`
 	// Queued is what the user said during a turn that was interrupted, and the model
 	// was not told: the turn takes it when it goes on.
 	Queued []QueuedMessage `json:"queued,omitempty"`
-	// Permissions are what it may do without asking, beside what the rules say.
-	Permissions Permissions `json:"permissions"`
 }
 
 // ConversationInfo is a conversation as a list shows it.
@@ -122,8 +126,10 @@ type TurnEvent struct {
 	Call     *AgentCall    `json:"call,omitempty"`     // a call is made
 	Output   *Output       `json:"output,omitempty"`   // a call prints
 	Approval *Approval     `json:"approval,omitempty"` // a call waits for a human
+	Answered *Approval     `json:"answered,omitempty"` // what waited was answered, here or elsewhere
 	Result   *CallEnd      `json:"result,omitempty"`   // a call has ended
 	Event    *HistoryEvent `json:"event,omitempty"`    // it was added to the history
+	Wait     *llm.Retry    `json:"wait,omitempty"`     // the model is asked again after a wait; see WaitText
 	Notice   string        `json:"notice,omitempty"`   // what the user should know
 	End      *TurnEnd      `json:"end,omitempty"`
 	Failure  *tool.Error   `json:"failure,omitempty"` // the turn could not be run at all
@@ -133,6 +139,9 @@ type TurnEvent struct {
 type CallEnd struct {
 	Call   AgentCall    `json:"call"`
 	Result *tool.Result `json:"result"`
+	// Took is how long the tool ran, without what the call waited for before: a human, a
+	// lock. 0: it did not run.
+	Took time.Duration `json:"took,omitempty"`
 }
 
 // TurnEnd is how a turn ended.
@@ -152,18 +161,52 @@ type History struct {
 
 // HistoryEvent is one thing that happened in a conversation.
 type HistoryEvent struct {
-	Seq        int64          `json:"seq"` // 1, 2, 3 … within its conversation
-	At         time.Time      `json:"at"`
-	Type       EventType      `json:"type"`
-	Message    *llm.Message   `json:"message,omitempty"`
-	Queued     int64          `json:"queued,omitempty"` // the ID of the queued message that it is about
-	Task       string         `json:"task,omitempty"`   // of a note: the task whose end it tells
-	Usage      *llm.Usage     `json:"usage,omitempty"`
-	Model      string         `json:"model,omitempty"`
-	Call       *AgentCall     `json:"call,omitempty"`
-	Result     *HistoryResult `json:"result,omitempty"`
-	End        *HistoryEnd    `json:"end,omitempty"`
-	Compaction *Compaction    `json:"compaction,omitempty"`
+	Seq     int64        `json:"seq"` // 1, 2, 3 … within its conversation
+	At      time.Time    `json:"at"`
+	Type    EventType    `json:"type"`
+	Message *llm.Message `json:"message,omitempty"`
+	Queued  int64        `json:"queued,omitempty"` // the ID of the queued message that it is about
+	// System, of the user's words, is the system text that requests have from now on. It
+	// is not in the events of a turn that runs.
+	System     []SystemSection   `json:"system,omitempty"`
+	Told       map[string]string `json:"told,omitempty"` // of a note: what it tells because it changed, by subject
+	Task       string            `json:"task,omitempty"` // of a note: the task whose end it tells
+	Usage      *llm.Usage        `json:"usage,omitempty"`
+	Model      string            `json:"model,omitempty"`
+	Cut        *AnswerCut        `json:"cut,omitempty"` // of an answer that is not whole
+	Call       *AgentCall        `json:"call,omitempty"`
+	Result     *HistoryResult    `json:"result,omitempty"`
+	End        *HistoryEnd       `json:"end,omitempty"`
+	Compaction *Compaction       `json:"compaction,omitempty"`
+}
+
+// SystemSection is a named part of a system text.
+type SystemSection struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// AnswerCut says that an answer is not whole.
+type AnswerCut struct {
+	Why  string `json:"why"`            // length: the limit of tokens; stopped; broken: the provider failed
+	Note string `json:"note,omitempty"` // tells the model to go on: the next answer begins where this one ends
+}
+
+// GoesOn reports whether the next answer begins where this one ends.
+func (c *AnswerCut) GoesOn() bool { return c != nil && c.Note != "" }
+
+// Text says to people that an answer is not whole; "": it is, or goes on.
+func (c *AnswerCut) Text() string {
+	switch {
+	case c == nil || c.GoesOn():
+		return ""
+	case c.Why == "length":
+		return "the limit of tokens cut the answer off here"
+	case c.Why == "stopped":
+		return "the answer was stopped here"
+	default:
+		return "the answer broke off here"
+	}
 }
 
 // EventType says what an event of a history tells.
@@ -197,12 +240,14 @@ type HistoryResult struct {
 	Summary  string         `json:"summary"`
 	Content  []tool.Content `json:"content,omitempty"`
 	Approval string         `json:"approval,omitempty"` // what a call that has not ended waits for
+	Took     time.Duration  `json:"took,omitempty"`     // how long the tool ran, without what the call waited for
 }
 
 // HistoryEnd is how a turn ended.
 type HistoryEnd struct {
 	Reason EndReason `json:"reason"`
 	Error  string    `json:"error,omitempty"`
+	Note   string    `json:"note,omitempty"` // tells the model of it, with its next request
 }
 
 // EndReason is why a turn ended.
@@ -212,8 +257,11 @@ type EndReason string
 const (
 	EndDone        EndReason = "done"        // the model had answered
 	EndMaxTurns    EndReason = "max_turns"   // the model had been asked as often as it may
-	EndStuck       EndReason = "stuck"       // the same thing failed over and over
-	EndTimedOut    EndReason = "timeout"     // its time ran out
+	EndStuck       EndReason = "stuck"       // the same calls had the same results over and over
+	EndTimedOut    EndReason = "timeout"     // the model's time ran out
+	EndRefused     EndReason = "refused"     // the model, or a filter of its provider, declined to answer
+	EndCut         EndReason = "cut"         // the limit of tokens cut the answer off, and it did not go on
+	EndCost        EndReason = "cost"        // it had cost as much as it may
 	EndCancelled   EndReason = "cancelled"   // the user stopped it
 	EndInterrupted EndReason = "interrupted" // its client or its kernel went away; it can be resumed
 	EndFailed      EndReason = "error"       // the model could not be asked
@@ -244,13 +292,17 @@ type Shortened struct {
 	Text    string `json:"text"`    // what is shown of it
 }
 
-// Prompt is what a model is told before everything else.
+// Prompt is what a model is sent beside what is said.
 type Prompt struct {
 	Sections []PromptSection `json:"sections"`
 	Text     string          `json:"text"`
 	Tokens   int             `json:"tokens"`      // of the text, about
 	Offered  []llm.ToolDef   `json:"tools"`       // what the provider is given beside it
 	Shown    int             `json:"tool_tokens"` // about
+	// Note is what it is told beside the user's next words, because it changed.
+	Note       string `json:"note,omitempty"`
+	NoteTokens int    `json:"note_tokens,omitempty"` // about
+	Memory     string `json:"memory,omitempty"`      // what is remembered now, as a note tells it
 }
 
 // PromptSection is one part of it.

@@ -114,6 +114,7 @@ type RecordEnd struct {
 
 	Result      json.RawMessage `json:"result,omitempty"`
 	ArtifactRef string          `json:"artifact_ref,omitempty"` // the whole of what was cut or withheld
+	Readable    bool            `json:"readable,omitempty"`     // it was cut: who asked may read the artifact
 }
 
 // RecordOpening is what is known of an epoch as it begins.

@@ -15,6 +15,8 @@ type Permissions struct {
 	Mode  PermissionMode `json:"mode"`
 	Allow []string       `json:"allow,omitempty"` // tools and patterns, as people read them
 	By    string         `json:"by,omitempty"`    // who set the mode
+	// Unattended says that nobody answers: what needs a human is refused at once.
+	Unattended bool `json:"unattended,omitempty"`
 }
 
 // SetPermissions changes them. Only who could answer the conversation's approvals may
@@ -22,5 +24,7 @@ type Permissions struct {
 type SetPermissions struct {
 	Mode  PermissionMode `json:"mode,omitempty"`  // empty: it stays
 	Allow []string       `json:"allow,omitempty"` // added: "shell: go test *", "Write: src/**"
-	By    string         `json:"by,omitempty"`
+	// Unattended says that nobody answers: what needs a human is refused at once. Nil: as it was.
+	Unattended *bool  `json:"unattended,omitempty"`
+	By         string `json:"by,omitempty"`
 }

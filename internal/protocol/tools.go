@@ -94,6 +94,7 @@ type PlanRequest struct {
 	WorkspaceNamed bool   `json:"workspace_named,omitempty"`
 	Mode           string `json:"mode,omitempty"`   // default: as the app says, else by the budget
 	Window         int    `json:"window,omitempty"` // tokens; default: the model's
+	Prompt         bool   `json:"prompt,omitempty"` // answer with the prompt too
 }
 
 // AgentSurface is the tools as the model of an agent is shown them.
@@ -104,6 +105,7 @@ type AgentSurface struct {
 	Offline  bool     `json:"offline,omitempty"` // no language model at all
 	Native   bool     `json:"native_tools"`      // false: tools are described in the prompt
 	Warnings []string `json:"warnings,omitempty"`
+	Prompt   *Prompt  `json:"prompt,omitempty"` // if it was asked for
 	Surface
 }
 

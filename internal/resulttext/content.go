@@ -57,7 +57,7 @@ func Body(r *tool.Result, names Names) []tool.Content {
 		out = append(out, tool.Text(ErrorText(r.Error, names)))
 	}
 	said := slices.DeleteFunc(slices.Clone(r.Content), isBlank)
-	tellsData := len(said) == 0 && !isEmpty(r.Data)
+	tellsData := len(r.Content) == 0 && !isEmpty(r.Data) // what has content tells by it, though that is blank
 	if tellsData {
 		said = append(said, tool.Text(string(r.Data)))
 	}

@@ -50,8 +50,11 @@ func TestContentSaysWhatTheReaderMustKnow(t *testing.T) {
 		result tool.Result
 		want   string
 	}{
-		"nothing at all":          {tool.Result{}, "(no output)"},
-		"an empty text":           {tool.Result{Content: said(" \n")}, "(no output)"},
+		"nothing at all": {tool.Result{}, "(no output)"},
+		"an empty text":  {tool.Result{Content: said(" \n")}, "(no output)"},
+		"no output, and data": {tool.Result{
+			Summary: "exit code 0 (no output)", Content: said(""), Data: json.RawMessage(`{"exit_code":0}`),
+		}, "exit code 0 (no output)"},
 		"an empty object":         {tool.Result{Summary: "nothing matches \"x\"", Data: json.RawMessage(`{ }`)}, `nothing matches "x"`},
 		"an empty list":           {tool.Result{Data: json.RawMessage(`[]`)}, "(no output)"},
 		"null":                    {tool.Result{Summary: "moved", Data: json.RawMessage(`null`)}, "moved"},

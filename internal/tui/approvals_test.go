@@ -244,3 +244,19 @@ func TestInterruptDuringAnApproval(t *testing.T) {
 		})
 	}
 }
+
+// A shell command stands on the screen as a person types it, and what a yes for the
+// conversation covers stands beside it.
+func TestCommandIsShownAsTyped(t *testing.T) {
+	t.Parallel()
+	runChat(t, nil, func(h *harness) {
+		h.typeText("test it\n")
+		args := `{"command":"go test ./... 2\u003e\u00261 \u003c\u003cEOF\nline two\nEOF","description":"run the tests"}`
+		call := agentCall("c1", "shell__bash", args)
+		event := approvalEvent(call, args)
+		event.Approval.Call.Tool = tool.ID{Namespace: "shell", Name: "bash", Version: tool.Version{Major: 1}}
+		event.Approval.Session = &protocol.Choice{Text: "`go test *`"}
+		h.emit(callEvent(call), event)
+		h.wantShown("command:", "  go test ./... 2>&1 <<EOF", "  line two", "description: run the tests", "`go test *`")
+	})
+}

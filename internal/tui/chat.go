@@ -260,6 +260,8 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 		c.approvals.CallEnded(msg.Call)
 	case takenMsg:
 		c.taken(msg)
+	case settledMsg:
+		c.approvals.Settled(msg.approval)
 	case callEndedMsg:
 		c.approvals.CallEnded(msg.call.ID)
 		if usesMemory(msg.call) {

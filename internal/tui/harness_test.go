@@ -412,6 +412,7 @@ func approvalEvent(c protocol.AgentCall, args string, claims ...tool.Claim) prot
 	return protocol.TurnEvent{Approval: &protocol.Approval{
 		ID: "a1", State: protocol.ApprovalPending, Risk: tool.Medium, Reason: "a rule says so", Workspace: "/w",
 		Claims: claims, Choices: []protocol.Choice{{Text: "this exact call, in this folder", Exact: true}, {Text: "calls like src/**"}},
+		Session: &protocol.Choice{Text: "filesystem.write with path: a.txt"},
 		Call: tool.Call{ID: c.ID, Name: c.Name,
 			Tool: tool.ID{Namespace: "filesystem", Name: "write", Version: tool.Version{Major: 1}},
 			Args: json.RawMessage(args)},

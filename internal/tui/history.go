@@ -32,6 +32,7 @@ func compactionNote(c *protocol.Compaction) string {
 func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
 	calls := map[string]*transcript.Call{} // by the model's ID
 	apart := true                          // an empty line stands before the next call
+	var answer *transcript.Answer          // it goes on with the next one; nil: none does
 	for _, e := range log {
 		switch e.Type {
 		case protocol.EventUser:
@@ -40,8 +41,17 @@ func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
 			said, apart = append(said, strings.TrimSpace(words)), true
 		case protocol.EventAssistant:
 			if text := e.Message.Text(); strings.TrimSpace(text) != "" {
-				v.newAnswer().Write(text)
+				if answer == nil {
+					answer = v.newAnswer()
+				}
+				answer.Write(text)
 				apart = true
+			}
+			if text := e.Cut.Text(); text != "" {
+				v.note(text)
+			}
+			if !e.Cut.GoesOn() {
+				answer = nil
 			}
 			if e.Usage != nil {
 				v.meter.Context = e.Usage.Input + e.Usage.Output
@@ -54,10 +64,12 @@ func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
 		case protocol.EventCallEnded:
 			if call := calls[e.Call.Model]; call != nil {
 				call.Result = &tool.Result{Status: e.Result.Status, Summary: e.Result.Summary, Content: e.Result.Content}
-				call.Took = e.At.Sub(call.Began)
+				call.Took = e.Result.Took
 			}
 		case protocol.EventNote:
-			v.note(noteText(e.Message.Text()))
+			if e.Told == nil {
+				v.note(noteText(e.Message.Text()))
+			}
 		case protocol.EventCompacted:
 			v.note(compactionNote(e.Compaction))
 		case protocol.EventTurnEnded:

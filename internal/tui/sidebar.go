@@ -33,7 +33,7 @@ func loadMemory(ctx context.Context, conv OpenConversation) tea.Cmd {
 		if err != nil {
 			return nil // the sidebar stays as it is until the next turn
 		}
-		m := memoryMsg{conversation: conv.About.ID}
+		m := memoryMsg{conversation: conv.About.ID, memory: p.Memory}
 		for _, s := range p.Sections {
 			if s.Name == "memory" {
 				m.memory = s.Text

@@ -76,6 +76,8 @@ type turnMsg struct {
 type (
 	// askedMsg says that a call waits for the human here.
 	askedMsg struct{ approval protocol.Approval }
+	// settledMsg says that what a call waited for was answered, here or elsewhere.
+	settledMsg struct{ approval string }
 	// callEndedMsg says that a call ended.
 	callEndedMsg struct{ call protocol.AgentCall }
 	// takenMsg says that the turn took what the user had said meanwhile.
@@ -218,12 +220,16 @@ func (v *turnView) show(e protocol.TurnEvent) {
 		v.showOutput(*e.Output)
 	case e.Approval != nil:
 		v.asked(*e.Approval)
+	case e.Answered != nil:
+		v.post(settledMsg{e.Answered.ID})
 	case e.Result != nil:
 		v.endCall(*e.Result)
 	case e.Event != nil:
 		v.recorded(*e.Event)
 	case e.Notice != "":
 		v.note(e.Notice)
+	case e.Wait != nil:
+		v.waits(*e.Wait)
 	case e.End != nil:
 		v.turnEnded(*e.End)
 	}
@@ -309,15 +315,36 @@ func (v *turnView) recorded(e protocol.HistoryEvent) {
 			t.usage.Count(*e.Usage)
 		}
 		t.streams = false
-		if t.answer != nil && len(e.Message.Calls()) == 0 {
+		if text := e.Cut.Text(); text != "" {
+			v.note(text)
+		}
+		if t.answer != nil && len(e.Message.Calls()) == 0 && !e.Cut.GoesOn() {
 			t.answer = nil
 			t.last = nil // an empty line sets the next call apart
 		}
 	case protocol.EventNote:
-		v.note(noteText(e.Message.Text()))
+		if e.Told == nil { // what changed around the conversation, the user sees elsewhere
+			v.note(noteText(e.Message.Text()))
+		}
 	case protocol.EventCompacted:
 		v.note(compactionNote(e.Compaction))
 	}
+}
+
+// waits shows that the model is asked again, and removes what it had answered if that
+// counts no more.
+func (v *turnView) waits(r llm.Retry) {
+	t := v.turn
+	if r.Replaces && t.answer != nil {
+		t.answer.Remove()
+	}
+	if r.Replaces && t.thought != nil {
+		v.script.Remove(t.thought.entry)
+	}
+	if r.Replaces {
+		t.answer, t.thought, t.streams = nil, nil, false
+	}
+	v.note(protocol.WaitText(r, v.now()))
 }
 
 // turnEnded says how a turn ended, unless it simply ended.

@@ -50,9 +50,12 @@ func clip(shown string, n int) string {
 }
 
 // JSON writes the characters of a JSON text that Lines would write out as escapes
-// of JSON (an emoji stays whole), so that the text can be edited and keeps its meaning. Line ends and
-// tabs stay; in a JSON text they only lay it out.
+// of JSON (an emoji stays whole), so that the text can be edited and keeps its
+// meaning. Line ends and
+// tabs stay; in a JSON text they only lay it out. The characters < > and & are
+// written as themselves, though Go's encoder escapes them.
 func JSON(s string) string {
+	s = plainHTML(s)
 	if !strings.ContainsFunc(s, Hidden) {
 		return s
 	}
@@ -199,4 +202,29 @@ func IsFiller(r rune) bool {
 		return true
 	}
 	return false
+}
+
+// plainHTML writes the escapes of < > and & in a JSON text as the characters.
+func plainHTML(s string) string {
+	if !strings.Contains(s, `\u00`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		if i+6 <= len(s) {
+			switch strings.ToLower(s[i : i+6]) {
+			case `\u003c`, `\u003e`, `\u0026`:
+				b.WriteByte(map[byte]byte{'c': '<', 'e': '>', '6': '&'}[strings.ToLower(s[i+5 : i+6])[0]])
+				i += 5
+				continue
+			}
+		}
+		b.WriteString(s[i : i+2]) // an escape of something else, also of a backslash
+		i++
+	}
+	return b.String()
 }

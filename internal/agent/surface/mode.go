@@ -52,7 +52,7 @@ const (
 const (
 	FromFlag    = "flag"  // the reader's own wish
 	FromModel   = "model" // what is known of the agent's model
-	fromApp     = "app"
+	FromApp     = "app"
 	fromClient  = "client table"
 	fromDefault = "default"
 )
@@ -117,7 +117,7 @@ func clientNamed(name string) (knownClient, bool) {
 func (c *Config) window() (tokens int, from string) {
 	switch {
 	case c.Window > 0:
-		return c.Window, cmp.Or(c.WindowFrom, fromApp)
+		return c.Window, cmp.Or(c.WindowFrom, FromApp)
 	case c.Client == "" && !c.ForMCP:
 		return defaultWindow, fromDefault
 	}

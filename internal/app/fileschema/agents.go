@@ -29,6 +29,9 @@ func runtimeBlock(known app.KnownModules) node {
 		key{"primitives", anyOf(enum("", "all", "none"), list(text())),
 			"The kernel's own tools beyond the five that find and call others: all, none, or the names of some."},
 		key{"context", contextBlock("runtime.context"), "The models' context."},
+		key{"project_instructions", boolean(true),
+			"Whether a model is told what AGENTS.md says (CLAUDE.md where there is none), of the project and of the user. " +
+				"false in the user's own file: in no folder."},
 		key{"strict", boolean(false), "One bad manifest in tools.dirs fails the start; calls in the text of a model are refused."},
 		key{"sandbox", enum("full", "full", "relaxed"),
 			"relaxed: commands run even where this machine cannot put up every wall around them."},
@@ -46,14 +49,15 @@ func contextBlock(path string) node {
 			"The size of the model's context in tokens. Default: as the model is known to have."},
 		key{"output_reserved", integer(1, 10_000_000).with("default", 4096),
 			"How many of these tokens are kept free for the answer."},
-		key{"strategy", enum("truncate", "truncate", "summarize"),
-			"What becomes of old messages when the context is full. truncate: the user's requests are listed, the rest " +
-				"is no longer shown. summarize: a model writes a summary of them."},
+		key{"strategy", enum("summarize", "summarize", "truncate"),
+			"What becomes of old messages when the context is full. summarize: a model writes a summary of them, where " +
+				"there is one. truncate: what was said is listed, a line each."},
 		key{"keep_recent", integer(1, 10_000).with("default", 10),
 			"How many of the last messages always stay as they are, where they fit."},
 		key{"compression_trigger", number(0.1, 1).with("default", 0.75),
 			"The share of the context at which old messages go."},
-		key{"summary_max_tokens", integer(100, 100_000).with("default", 1024), "How many tokens a summary may have."},
+		key{"summary_max_tokens", integer(100, 100_000),
+			"How many tokens a summary may have. Default: a 32nd of the context, from 1024 to 8192."},
 		key{"auto_compact", boolean(true), "false: conversations are shortened by hand only (callgate sessions compact)."},
 		key{"summary_brain", ref("brain"), "The model that writes summaries. Left out: the agent's own."},
 	)

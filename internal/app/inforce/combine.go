@@ -32,6 +32,7 @@ func Combine(project, user *app.App) *app.App {
 	a.Middleware = slices.Concat(user.Middleware, project.Middleware)
 	a.Modules = modules(project, user)
 	a.Runtime.Strict = project.Runtime.Strict || user.Runtime.Strict
+	a.Runtime.NoInstructions = project.Runtime.NoInstructions || user.Runtime.NoInstructions
 	a.Runtime.Context = project.Runtime.Context.Over(user.Runtime.Context)
 	if len(project.Agents) == 0 {
 		a.Agents, a.Runtime.Entry = user.Agents, user.Runtime.Entry

@@ -72,7 +72,7 @@ tools:
     # These wait until a human approves the exact call.
     approve:
       - module: filesystem
-        actions: [write, edit, move, delete]
+        actions: [write, edit, apply_patch, move, delete]
         reason: it changes files in this folder
       - module: shell
         reason: a command may do anything in this folder

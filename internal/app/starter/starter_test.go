@@ -23,7 +23,7 @@ func verdict(t *testing.T, a *app.App, dotted string, r tool.Runtime) policy.Ver
 
 // real are the modules that exist: the file may name no others.
 var real = app.KnownModules{
-	"filesystem": {Actions: []string{"read", "list", "glob", "grep", "write", "edit", "move", "delete"}},
+	"filesystem": {Actions: []string{"read", "list", "glob", "grep", "write", "edit", "apply_patch", "move", "delete"}},
 	"shell":      {Actions: []string{"bash"}, Config: []app.Setting{{Key: "network"}}},
 }
 

@@ -28,7 +28,8 @@ type approve struct {
 }
 
 func (a *approve) bind(c *cobra.Command) {
-	c.Flags().BoolVar(&a.always, "always", false, "also approve this tool for the rest of the caller's session")
+	c.Flags().BoolVar(&a.always, "always", false,
+		"also allow what its question says, such as 'go test *', for the rest of the caller's session")
 	c.Flags().BoolVar(&a.wait, "wait", false, "wait for the call to end, and print its result")
 	a.BindToken(c)
 }
@@ -41,7 +42,7 @@ func newApprove(e *command.Env) *cobra.Command {
 terminal must not be that of the program that asked. A script approves with a
 token: callgate token create --role approver.`,
 		Example: `  callgate approvals approve a3kf
-  callgate approvals approve a3kf --always          and every such call of that session
+  callgate approvals approve a3kf --always          and what its question says, in that session
   callgate approvals approve a3kf --remember exact  and this exact call here from now on
   callgate approvals approve a3kf --remember 2 --until 30d
   callgate approvals approve a3kf --args @mine.json with other arguments
@@ -72,6 +73,10 @@ func (a *approve) run(ctx context.Context, args []string) error {
 		r, err := k.FindApproval(ctx, args[0])
 		if err != nil {
 			return err
+		}
+		if a.always && r.Session == nil && r.State == protocol.ApprovalPending {
+			const once = "a yes to %s is for once: it is asked for each time"
+			return tool.Errorf("cli.approve", tool.Invalid, once, r.Call.Tool.Dotted()).WithHint("approve it without --always")
 		}
 		answer := protocol.Answer{Approve: true, Always: a.always, By: a.UserName()}
 		if answer.Remember, err = a.remember.of(r); err != nil {
@@ -130,8 +135,8 @@ func (a *approve) prove(
 		r.Call.Args, r.Claims = answer.Args, nil
 	}
 	to := "To approve this call"
-	if answer.Always {
-		to = "To approve this call, and this tool for the rest of that session"
+	if answer.Always && r.Session != nil {
+		to = "To approve this call, and " + visible.Text(r.Session.Text) + " for the rest of that session"
 	}
 	if kept := answer.Remember; kept != nil && kept.Choice >= 1 && kept.Choice <= len(r.Choices) {
 		to = "To approve this call, and from now on " + visible.Text(r.Choices[kept.Choice-1].Text)

@@ -17,6 +17,7 @@ const (
 	ExitBusy        = 6
 	ExitUnavailable = 7
 	ExitDoubt       = 8
+	ExitNeedsHuman  = 9
 	ExitCancelled   = 130
 )
 
@@ -32,6 +33,7 @@ const ExitCodes = `The exit code says how a command ended:
     6  busy, rate-limited, or out of time
     7  the kernel is unavailable or in conflict: already running, already answered
     8  in doubt: it may or may not have happened; or log verify found damage
+    9  a turn ended, but calls in it needed a human and nobody was there to ask
   130  cancelled by a signal`
 
 // CodeOf is the exit code for a kind of failure.

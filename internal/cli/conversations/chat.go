@@ -37,6 +37,7 @@ type chat struct {
 	from  string // the ID of an earlier conversation
 	goOn  bool   // the last conversation of this folder
 	plain bool
+	permits
 }
 
 func newChat(e *command.Env) *cobra.Command {
@@ -54,6 +55,7 @@ func newChat(e *command.Env) *cobra.Command {
 	cmd.Flags().StringVar(&c.from, "resume", "", "resume the conversation with this `ID`: see callgate sessions list")
 	cmd.Flags().BoolVarP(&c.goOn, "continue", "c", false, "go on with the last conversation of this folder and app")
 	cmd.MarkFlagsMutuallyExclusive("resume", "continue", "agent")
+	c.permits.bind(e, cmd)
 	cmd.Flags().BoolVar(&c.plain, "plain", false, "line by line, without using the whole screen")
 	return cmd
 }
@@ -75,7 +77,7 @@ func (c *chat) run(ctx context.Context, args []string) error {
 		return tool.Errorf("cli.chat", tool.Invalid, "a chat needs a terminal").
 			WithHint(`without one: callgate run -p "…", or callgate chat --plain with a message on each line`)
 	case c.plain || c.Getenv("TERM") == "dumb":
-		t := turns{opener: opener{c.Env}}
+		t := turns{opener: opener{Env: c.Env, permits: c.permits}}
 		if c.from != "" || c.goOn {
 			return t.resume(ctx, origin{c.from, c.goOn})
 		}
@@ -88,7 +90,7 @@ func (c *chat) run(ctx context.Context, args []string) error {
 // other. It ends with the code of the last turn that did not end well.
 func (c *chat) lines(ctx context.Context) error {
 	from := origin{c.from, c.goOn}
-	return opener{c.Env}.with(ctx, c.agent, from, func(k *command.Kernel, conv *client.Conversation) error {
+	return opener{Env: c.Env, permits: c.permits}.with(ctx, c.agent, from, func(k *command.Kernel, conv *client.Conversation) error {
 		p := newTurnPrinter(c.Env, k, conv, false)
 		p.head()
 		var failed error
@@ -133,7 +135,7 @@ func (c *chat) onScreen(ctx context.Context) error {
 	var last string
 	left := func() bool { return errors.Is(context.Cause(ctx), client.ErrLeave) }
 	err = c.WithKey(ctx, func(k *command.Kernel) error {
-		from, err := opener{c.Env}.find(ctx, k, origin{c.from, c.goOn}, workspace, appFile)
+		from, err := opener{Env: c.Env, permits: c.permits}.find(ctx, k, origin{c.from, c.goOn}, workspace, appFile)
 		if err != nil {
 			return err
 		}
@@ -150,6 +152,9 @@ func (c *chat) onScreen(ctx context.Context) error {
 				t, err := k.OpenConversation(ctx, protocol.OpenConversation{
 					OpenSession: open, Resume: resume, KeepRunning: true,
 				})
+				if err == nil {
+					err = c.permits.set(ctx, k, t, false)
+				}
 				if err != nil {
 					return tui.OpenConversation{}, err
 				}

@@ -32,7 +32,10 @@ func Commands(e *command.Env) []*cobra.Command {
 }
 
 // opener opens conversations for one command.
-type opener struct{ *command.Env }
+type opener struct {
+	*command.Env
+	permits permits
+}
 
 // origin is the conversation that a command goes on with. The zero value is a new one.
 type origin struct {
@@ -79,7 +82,7 @@ func (o opener) with(
 	}
 	human := o.AtTerminal() && !o.JSON
 	with := o.With
-	if human {
+	if human || o.permits.loosens() {
 		with = o.WithKey
 	}
 	return with(ctx, func(k *command.Kernel) error {
@@ -100,6 +103,9 @@ func (o opener) with(
 			}
 		}
 		defer k.CloseSession(ctx, c.Close)
+		if err := o.permits.set(ctx, k, c, !human); err != nil {
+			return err
+		}
 		return do(k, c)
 	})
 }

@@ -24,6 +24,9 @@ func markdown(h protocol.History) string {
 			if words := e.Message.Text(); strings.TrimSpace(words) != "" {
 				fmt.Fprintf(&b, "\n## %s\n\n%s\n", h.Agent, words)
 			}
+			if text := e.Cut.Text(); text != "" {
+				fmt.Fprintf(&b, "\n*%s*\n", text)
+			}
 		case protocol.EventCallMade:
 			fmt.Fprintf(&b, "\n- called `%s` with `%s`\n", render.ToolName(e.Call.Name), e.Call.Args)
 		case protocol.EventCallEnded:

@@ -8,20 +8,23 @@ import (
 
 	"callgate/internal/amount"
 	"callgate/internal/cli/command"
-	"callgate/internal/client"
+	"callgate/internal/protocol"
 )
 
 // prompt is app prompt.
 type prompt struct {
-	opener
+	*command.Env
 	agent string
 }
 
-// Prompt returns the command that prints an agent's system prompt.
+// Prompt returns the command that prints what an agent's model is told.
 func Prompt(e *command.Env) *cobra.Command {
-	p := &prompt{opener: opener{e}}
+	p := &prompt{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "prompt [FILE]", Short: "Print an agent's system prompt, with the tokens of each part",
+		Use: "prompt [FILE]", Short: "Print what an agent's model is told first, with the tokens of each part",
+		Long: `Print the system prompt that callgate run sends the model of an agent, and what it is
+told beside the first words of the user. Standard error says how many tokens each
+part has. It needs no key, and opens no conversation.`,
 		Example: "  callgate app prompt app.yaml --agent reviewer",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFiles,
 	}, p.run)
@@ -29,39 +32,59 @@ func Prompt(e *command.Env) *cobra.Command {
 	return c
 }
 
-func (p *prompt) run(ctx context.Context, args []string) error {
+func (p *prompt) run(ctx context.Context, args []string) (err error) {
 	if len(args) == 1 {
 		p.AppFile = args[0]
 	}
-	return p.with(ctx, p.agent, origin{}, func(k *command.Kernel, c *client.Conversation) error {
-		made, err := c.Prompt(ctx)
-		// The conversation was opened only to look.
-		if deleted := k.DeleteConversation(context.WithoutCancel(ctx), c.ID); err == nil {
-			err = deleted
-		}
-		if err != nil {
-			return err
-		}
-		if p.JSON {
-			return p.WriteJSON(made)
-		}
-		if err := p.Print(made.Text + "\n"); err != nil {
-			return err
-		}
-		s := p.Style(p.Stderr)
-		fmt.Fprintln(p.Stderr)
-		for _, section := range made.Sections {
-			fmt.Fprintf(p.Stderr, "%s\n", s.Faint(fmt.Sprintf("%7d tokens  %s", section.Tokens, section.Name)))
-		}
-		fmt.Fprintln(p.Stderr, s.Faint(fmt.Sprintf("%7d tokens  in all, and %s of about %d tokens (%s, %s)",
-			made.Tokens, amount.Of(len(made.Offered), "tool"), made.Shown, c.Mode, toolsBy(c.Native))))
-		return nil
-	})
+	request := protocol.PlanRequest{Agent: p.agent, WorkspaceNamed: p.Workspace != "", Prompt: true}
+	if request.Workspace, err = p.WorkspaceDir(); err != nil {
+		return err
+	}
+	if request.AppFile, err = p.AppPath(); err != nil {
+		return err
+	}
+	var made *protocol.AgentSurface
+	if err := p.With(ctx, func(k *command.Kernel) error {
+		made, err = k.Plan(ctx, request)
+		return err
+	}); err != nil {
+		return err
+	}
+	if p.JSON {
+		return p.WriteJSON(made.Prompt)
+	}
+	return p.show(made)
 }
 
-func toolsBy(native bool) string {
-	if native {
-		return "given by the provider's API"
+func (p *prompt) show(made *protocol.AgentSurface) error {
+	for _, w := range made.Warnings {
+		p.Status("callgate: %s", w)
 	}
-	return "written into the text"
+	out := made.Prompt.Text + "\n"
+	if made.Prompt.Note != "" {
+		out += "\n--- beside the user's words ---\n\n" + made.Prompt.Note + "\n"
+	}
+	if err := p.Print(out); err != nil {
+		return err
+	}
+	s := p.Style(p.Stderr)
+	line := func(tokens int, what string) {
+		fmt.Fprintf(p.Stderr, "%s\n", s.Faint(fmt.Sprintf("%7d tokens  %s", tokens, what)))
+	}
+	fmt.Fprintln(p.Stderr)
+	for _, section := range made.Prompt.Sections {
+		line(section.Tokens, section.Name)
+	}
+	line(made.Prompt.Tokens, "in all")
+	if made.Prompt.Note != "" {
+		line(made.Prompt.NoteTokens, "beside the user's words")
+	}
+	if made.Native {
+		line(made.Prompt.Shown, fmt.Sprintf("%s given by the provider's API (%s)",
+			amount.Of(len(made.Prompt.Offered), "tool"), made.Mode))
+	} else {
+		fmt.Fprintf(p.Stderr, "%s\n", s.Faint(fmt.Sprintf("%s of it stand in the text (%s)",
+			amount.Of(len(made.Shown), "tool"), made.Mode)))
+	}
+	return nil
 }

@@ -26,8 +26,11 @@ on with the last one of this folder, --resume with another one.
 also for failures: see callgate help and docs/guides/scripts.md. The exit code says
 how the turn ended.
 
-A call that needs a human waits until one answers. Without a terminal here, standard
-error says at once what waits, and how it is answered from another one.
+A call that needs a human asks at the terminal. Without one here it is refused at once,
+standard error says which flag would allow it, and the exit code is 9; with --wait it
+waits until somebody answers elsewhere (callgate approvals). --allow and --mode say what
+runs unasked; they never allow what the rules deny. They are a human's to say: at a
+terminal, or with a token for scripts (callgate token create --role approver).
 
 An app without agents, and one whose brain is "offline", is answered by the
 embedded stand-in, which is no language model: it finds a tool for your words,
@@ -42,13 +45,14 @@ type run struct {
 }
 
 func newRun(e *command.Env) *cobra.Command {
-	r := &run{turns: turns{opener: opener{e}}}
+	r := &run{turns: turns{opener: opener{Env: e}}}
 	c := e.Leaf(&cobra.Command{
 		Use: "run [APP.yaml]", Short: "Run an agent of an app", Long: runLong,
 		Example: `  callgate run -p "list the files here"
   callgate run app.yaml -p "what changed in the last commit?"
   git diff | callgate run -p "review this" -q
   callgate run --continue -p "and now the tests"
+  callgate run --mode accept-edits --allow 'shell: go test *' -p "mend the test"
   callgate run app.yaml --json -p "…"        one event on each line`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFiles,
 	}, r.run)
@@ -57,6 +61,8 @@ func newRun(e *command.Env) *cobra.Command {
 	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "print only the last answer")
 	c.Flags().StringVar(&r.from, "resume", "", "go on with the conversation with this `ID`: see callgate sessions list")
 	c.Flags().BoolVarP(&r.goOn, "continue", "c", false, "go on with the last conversation of this folder and app")
+	r.permits.bind(e, c)
+	r.permits.bindWait(c)
 	c.MarkFlagsMutuallyExclusive("resume", "continue", "agent")
 	_ = c.RegisterFlagCompletionFunc("resume", command.CompleteFirst(completeID(e)))
 	return c

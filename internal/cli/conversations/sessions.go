@@ -94,12 +94,14 @@ standard input, or line by line at a terminal.`
 type resume struct{ turns }
 
 func newResume(e *command.Env) *cobra.Command {
-	r := &resume{turns{opener: opener{e}}}
+	r := &resume{turns{opener: opener{Env: e}}}
 	c := e.Leaf(&cobra.Command{
 		Use: "resume ID", Short: "Resume a conversation", Long: resumeLong,
 		Example: "  callgate sessions resume t1a2b -p \"and now the tests\"", Args: cobra.ExactArgs(1),
 	}, r.run)
 	c.Flags().StringVarP(&r.prompt, "prompt", "p", "", "the next `PROMPT`")
+	r.permits.bind(e, c)
+	r.permits.bindWait(c)
 	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "print only the answer")
 	return c
 }
@@ -178,7 +180,7 @@ func (c *cancel) run(ctx context.Context, args []string) error {
 type compact struct{ opener }
 
 func newCompact(e *command.Env) *cobra.Command {
-	c := &compact{opener{e}}
+	c := &compact{opener{Env: e}}
 	return e.Leaf(&cobra.Command{
 		Use: "compact ID", Short: "Shorten a conversation for its model; its history keeps everything",
 		Args: cobra.ExactArgs(1),

@@ -32,15 +32,18 @@ type turnPrinter struct {
 	answered     bool            // the model has written something in this turn
 	last         strings.Builder // quiet: the answer since the last call
 	output       outputLines
+	refused      int // calls that needed a human whom nobody could ask
 
 	mu   sync.Mutex
 	open map[string]context.CancelFunc // ends the question about a call
+	// settled are the approvals that were answered: one that waits in line is not asked.
+	settled map[string]bool
 }
 
 func newTurnPrinter(e *command.Env, k *command.Kernel, c *client.Conversation, quiet bool) *turnPrinter {
 	return &turnPrinter{
 		Env: e, kernel: k, conversation: c, quiet: quiet || e.JSON,
-		style: e.Style(e.Stderr), open: map[string]context.CancelFunc{},
+		style: e.Style(e.Stderr), open: map[string]context.CancelFunc{}, settled: map[string]bool{},
 		output: outputLines{bounded: isTerminal(e.Stderr)},
 	}
 }
@@ -86,7 +89,7 @@ func (p *turnPrinter) run(ctx context.Context, turn iter.Seq2[protocol.TurnEvent
 		event protocol.TurnEvent
 		err   error
 	}
-	p.answered = false
+	p.answered, p.refused = false, 0
 	p.last.Reset()
 	items := make(chan item, 64)
 	go func() {
@@ -123,6 +126,9 @@ func (p *turnPrinter) run(ctx context.Context, turn iter.Seq2[protocol.TurnEvent
 	if failed != nil && ctx.Err() == nil {
 		return p.withCommand(failed)
 	}
+	if p.refused > 0 && code == 0 {
+		code = command.ExitNeedsHuman
+	}
 	if ctx.Err() != nil && code == 0 {
 		code = command.ExitCancelled
 	}
@@ -147,12 +153,21 @@ func codeOfTurn(r protocol.EndReason) int {
 
 // closeDialog ends the question about a call that has ended meanwhile.
 func (p *turnPrinter) closeDialog(e protocol.TurnEvent) {
-	if e.Result == nil {
+	var call string
+	switch {
+	case e.Result != nil:
+		call = e.Result.Call.ID
+	case e.Answered != nil:
+		call = e.Answered.Call.ID
+	default:
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if cancel := p.open[e.Result.Call.ID]; cancel != nil {
+	if e.Answered != nil {
+		p.settled[e.Answered.ID] = true
+	}
+	if cancel := p.open[call]; cancel != nil {
 		cancel()
 	}
 }
@@ -165,6 +180,13 @@ func (p *turnPrinter) show(ctx context.Context, e protocol.TurnEvent) {
 		p.askHuman(ctx, *e.Approval)
 	case e.Notice != "":
 		p.note("%s", e.Notice)
+	case e.Wait != nil:
+		if e.Wait.Replaces {
+			p.last.Reset()
+		}
+		p.note("%s", protocol.WaitText(*e.Wait, time.Now()))
+	case e.Event != nil && e.Event.Cut.Text() != "":
+		p.note("(%s)", e.Event.Cut.Text())
 	case e.End != nil:
 		p.ended(e.End)
 	case p.quiet:
@@ -267,6 +289,10 @@ func (p *turnPrinter) withCommand(err error) error {
 
 // sayWaiting says what waits for a human, until when, and how it is answered.
 func (p *turnPrinter) sayWaiting(r protocol.Approval) {
+	if p.conversation.Permissions.Unattended {
+		p.sayRefused(r)
+		return
+	}
 	p.Status("callgate: %s waits for a human, for %s at most: %s",
 		r.Call.Tool.Dotted(), r.Deadline.Sub(r.AskedAt).Round(time.Second), r.Reason)
 	p.HowToAnswer(r.ID)
@@ -283,7 +309,11 @@ func (p *turnPrinter) askHuman(ctx context.Context, r protocol.Approval) {
 	defer answered()
 	p.mu.Lock()
 	p.open[r.Call.ID] = answered
+	isSettled := p.settled[r.ID]
 	p.mu.Unlock()
+	if isSettled {
+		return
+	}
 	left, err := p.Dialog(ctx, p.kernel, r.ID).Run(open, r)
 	switch {
 	case left:

@@ -40,7 +40,10 @@ type Dialog struct {
 	draft []byte // the arguments as last edited
 }
 
-const choices = "[a]pprove  [d]eny  [e]dit  [s]ession: approve for all of it  [q]uit: leave it waiting >"
+const choices = "[a]pprove  [d]eny  [e]dit  [q]uit: leave it waiting >"
+
+// sessionHint stands before what a yes for the rest of the session covers.
+const sessionHint = "[s]ession: approve, and allow %s in this conversation\n"
 
 // lastingHint stands above the choices of a yes that lasts.
 const lastingHint = "or approve it from now on, by its number (2), or until a date (2 30d):"
@@ -52,7 +55,7 @@ var errEnded = errors.New("the input has ended")
 // answered elsewhere; left says that the person left it waiting.
 func (d *Dialog) Run(ctx context.Context, r protocol.Approval) (left bool, err error) {
 	fmt.Fprintln(d.Out, d.Style.Strong("A human must decide:"))
-	if err := d.Style.Approval(d.Out, r); err != nil {
+	if err := d.Style.Question(d.Out, r); err != nil {
 		return false, err
 	}
 	if f, ok := d.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -89,12 +92,14 @@ func (d *Dialog) Run(ctx context.Context, r protocol.Approval) (left bool, err e
 
 // writeLasting lists the ways in which a yes may last.
 func (d *Dialog) writeLasting(r protocol.Approval) {
-	if len(r.Choices) == 0 {
-		return
+	if len(r.Choices) > 0 {
+		fmt.Fprintln(d.Out, lastingHint)
 	}
-	fmt.Fprintln(d.Out, lastingHint)
 	for i, choice := range r.Choices {
 		fmt.Fprintf(d.Out, "  %d  %s\n", i+1, visible.Text(choice.Text))
+	}
+	if r.Session != nil {
+		fmt.Fprintf(d.Out, sessionHint, visible.Text(r.Session.Text))
 	}
 }
 
@@ -112,6 +117,10 @@ func (d *Dialog) read(ctx context.Context, r protocol.Approval, word string) (*p
 	case "a", "approve", "y", "yes":
 		a.Approve = true
 	case "s", "session":
+		if r.Session == nil {
+			fmt.Fprintln(d.Out, "a yes to this is for once: it is asked for each time")
+			return nil, nil
+		}
 		a.Approve, a.Always = true, true
 	case "d", "deny", "n", "no":
 		fmt.Fprint(d.Out, "the reason, for the caller (may be empty) > ")

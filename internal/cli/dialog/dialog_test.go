@@ -21,6 +21,7 @@ func request() protocol.Approval {
 		ID: "a1", State: protocol.ApprovalPending, Risk: tool.High, Reason: "it is risky",
 		Call:    tool.Call{Tool: tool.ID{Namespace: "files", Name: "delete"}, Args: json.RawMessage(`{"path":"x"}`)},
 		Choices: []protocol.Choice{{Text: "this exact call, in this folder", Exact: true}, {Text: "calls like x*, in this folder"}},
+		Session: &protocol.Choice{Text: "files.delete with path: x*"},
 	}
 }
 
@@ -35,7 +36,8 @@ func TestRun(t *testing.T) {
 	}{
 		{name: "yes", typed: "a\n", want: []protocol.Answer{{Approve: true, By: "ada"}}},
 		{name: "yes in a word", typed: " Yes \n", want: []protocol.Answer{{Approve: true, By: "ada"}}},
-		{name: "for the session", typed: "s\n", want: []protocol.Answer{{Approve: true, Always: true, By: "ada"}}},
+		{name: "for the session", typed: "s\n", want: []protocol.Answer{{Approve: true, Always: true, By: "ada"}},
+			says: "[s]ession: approve, and allow files.delete with path: x* in this conversation"},
 		{name: "for good", typed: "2\n", want: []protocol.Answer{{Approve: true, Remember: &protocol.Remember{Choice: 2}, By: "ada"}}, says: "2  calls like x*"},
 		{name: "a choice that is not there, then no", typed: "3\nd\n\n", want: []protocol.Answer{{By: "ada"}}, says: "there is no choice 3"},
 		{name: "no, and why", typed: "d\nnot that one\n", want: []protocol.Answer{{By: "ada", Feedback: "not that one"}}},
@@ -80,7 +82,7 @@ func TestRun(t *testing.T) {
 			if left != c.left {
 				t.Errorf("left is %v, want %v", left, c.left)
 			}
-			for _, want := range []string{"files.delete", "high risk", "it is risky", `"path": "x"`, c.says} {
+			for _, want := range []string{"files.delete", "high risk", "it is risky", "path: x", c.says} {
 				if !strings.Contains(out.String(), want) {
 					t.Errorf("it does not say %q:\n%s", want, out.String())
 				}
@@ -143,5 +145,31 @@ func TestEditor(t *testing.T) {
 		if tool.KindOf(err) != c.fails || string(got) != c.want {
 			t.Errorf("%q made %q of it, and ended with %v", c.command, got, err)
 		}
+	}
+}
+
+// A command is shown as a person reads it, a long one in part, with how to see the rest;
+// a call that is asked about each time offers no yes for the session.
+func TestQuestionShowsACommandAsTyped(t *testing.T) {
+	t.Parallel()
+	r := request()
+	r.Session = nil
+	r.Call.Args = json.RawMessage(`{"command":"cat \u003e a \u003c\u003cEOF 2\u003e\u00261\nhello\u001b[2J\nEOF` +
+		strings.Repeat(`\nx`, 200) + `","description":"write"}`)
+	var out strings.Builder
+	d := dialog.Dialog{In: strings.NewReader("s\nq\n"), Out: &out, By: "ada"}
+	if left, err := d.Run(t.Context(), r); err != nil || !left {
+		t.Errorf("%v, %v", left, err)
+	}
+	for _, want := range []string{
+		"    command:\n      cat > a <<EOF 2>&1\n      hello⟨U+001B⟩[2J\n      EOF\n", "more lines: callgate approvals show a1",
+		"a yes to this is for once",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it does not say %q:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "[s]ession") || strings.Contains(out.String(), `\u00`) || strings.Count(out.String(), "\n") > 90 {
+		t.Errorf("it says\n%s", out.String())
 	}
 }

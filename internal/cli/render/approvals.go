@@ -1,14 +1,17 @@
 package render
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 
 	"callgate/internal/cli/text"
 	"callgate/internal/protocol"
 	"callgate/internal/visible"
+	"callgate/internal/visible/arguments"
 	"callgate/tool"
 )
 
@@ -18,7 +21,7 @@ func (s Style) Approvals(w io.Writer, list []protocol.Approval) error {
 	for i, r := range list {
 		rows[i] = []Cell{
 			Bold(r.ID), approvalState(r.State), Plain(r.Call.Tool.Dotted()), risk(r.Risk),
-			Plain(s.ago(r.AskedAt)), Plain(timeLeft(r, s.now())), Plain(text.Compact(r.Call.Args, 60)),
+			Plain(s.ago(r.AskedAt)), Plain(timeLeft(r, s.now())), Plain(arguments.OneLine(r.Call.Args, 60)),
 		}
 	}
 	return s.Table(w, []string{"ID", "STATE", "TOOL", "RISK", "ASKED", "LEFT", "ARGUMENTS"}, rows)
@@ -43,9 +46,25 @@ func timeLeft(r protocol.Approval, now time.Time) string {
 	return text.Duration(r.Deadline.Sub(now).Round(time.Second))
 }
 
-// Approval writes the exact call that a human is asked about.
+// maxQuestion is how many lines of arguments a question shows.
+const maxQuestion = 60
+
+// Question writes the call that a human is asked about: with long arguments, the
+// beginning of them, and how to see the rest.
+func (s Style) Question(w io.Writer, r protocol.Approval) error {
+	p := &page{Style: s}
+	s.approval(p, r, maxQuestion)
+	return p.writeTo(w)
+}
+
+// Approval writes the exact call that a human is asked about, whole.
 func (s Style) Approval(w io.Writer, r protocol.Approval) error {
 	p := &page{Style: s}
+	s.approval(p, r, math.MaxInt)
+	return p.writeTo(w)
+}
+
+func (s Style) approval(p *page, r protocol.Approval, most int) {
 	level, st := risk(r.Risk), approvalState(r.State)
 	p.printf("%s  %s  %s\n", s.Strong(visible.Text(r.Call.Tool.Dotted())),
 		s.paint(level.color, level.Text+" risk"), s.Faint(text.OneLine(r.ID)))
@@ -66,18 +85,34 @@ func (s Style) Approval(w io.Writer, r protocol.Approval) error {
 			field{"answered", fmt.Sprintf("%s by %s", stamp(a.At), text.OneLine(a.By))},
 			field{"they said", text.OneLine(a.Feedback)})
 		if a.Always {
-			fields = append(fields, field{"for", "the rest of the session"})
+			allowed := "the rest of the session"
+			if r.Session != nil {
+				allowed += ": " + visible.Text(r.Session.Text)
+			}
+			fields = append(fields, field{"for", allowed})
 		}
 		if a.Remember != nil {
 			fields = append(fields, field{"kept as", "grant " + text.OneLine(a.Remember.Grant)})
 		}
 	}
 	p.fields(fields...)
-	p.block("arguments", r.Call.Args)
+	p.arguments("arguments", r, r.Call.Args, most)
 	if r.Answer != nil && len(r.Answer.Args) > 0 {
-		p.block("arguments as edited", r.Answer.Args)
+		p.arguments("arguments as edited", r, r.Answer.Args, most)
 	}
-	return p.writeTo(w)
+}
+
+// arguments writes at most so many lines of arguments.
+func (p *page) arguments(name string, r protocol.Approval, args json.RawMessage, most int) {
+	lines, more := arguments.Bounded(args, most)
+	if len(lines) == 0 {
+		return
+	}
+	p.printf("  %s\n", p.Faint(name))
+	p.indent("    ", strings.Join(lines, "\n"))
+	if more > 0 {
+		p.printf("    %s\n", p.Faint(arguments.More(more, r.ID)))
+	}
 }
 
 // Choices writes how a yes to an approval may last.

@@ -68,6 +68,9 @@ func (p *page) historyEvent(e protocol.HistoryEvent) {
 		if words := strings.TrimSpace(e.Message.Text()); words != "" {
 			p.printf("%s\n", text.Safe(words))
 		}
+		if cut := e.Cut.Text(); cut != "" {
+			p.printf("%s\n", p.Faint("("+cut+")"))
+		}
 	case protocol.EventCallMade:
 		args := tool.TruncateTo(text.OneLine(string(e.Call.Args)), 200)
 		p.printf("%s\n", p.Faint("→ "+ToolName(e.Call.Name)+" "+args))

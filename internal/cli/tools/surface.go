@@ -204,7 +204,11 @@ func (s *surface) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	s.Status("%s: %s, %d tokens of a budget of %d",
-		made.Mode, amount.Of(len(made.Shown), "tool"), made.ShownTokens, made.Budget)
+	where := ""
+	if made.Agent != "" && !made.Native {
+		where = ", written into its prompt"
+	}
+	s.Status("%s: %s, %d tokens of a budget of %d%s",
+		made.Mode, amount.Of(len(made.Shown), "tool"), made.ShownTokens, made.Budget, where)
 	return s.WriteJSON(made.Shown)
 }

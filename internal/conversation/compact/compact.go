@@ -16,7 +16,9 @@
 //     their beginning and their end; those that the model has not read yet, only
 //     when there is no other way.
 //   - What is left out stands in one summary, before everything else. A later
-//     compaction extends it: the earlier summary comes first.
+//     compaction extends it: the earlier summary comes first. Whoever writes it, it
+//     ends with a record of what was done, from the calls themselves: the files that
+//     were changed and read, the commands and how they ended.
 //   - A compaction begins when a share of the room is used (the trigger), and
 //     ends well below that, so that the next is far. One that would gain little
 //     is not made, unless there is no room at all.
@@ -35,7 +37,7 @@ type Strategy string
 
 // The strategies.
 const (
-	Truncate  Strategy = "truncate"  // the user's requests are listed, a line each
+	Truncate  Strategy = "truncate"  // what was asked and concluded is listed, a line each
 	Summarize Strategy = "summarize" // a model writes what mattered
 )
 
@@ -45,10 +47,10 @@ const (
 type Policy struct {
 	Window           int      // tokens that the model reads and writes; 0: not known
 	OutputReserved   int      // of these, for its answer; 0: 4,096, or half the window where that is less
-	Strategy         Strategy // "": Truncate
+	Strategy         Strategy // "": Summarize where there is somebody who can, otherwise Truncate
 	KeepRecent       int      // how many of the last messages stay as they are, where they fit; 0: 10
 	Trigger          float64  // the share of the room at which it begins; 0: 0.75
-	SummaryMaxTokens int      // 0: 1,024; never more than a part of the room
+	SummaryMaxTokens int      // 0: a 32nd of the window, from 1,024 to 8,192; never more than a part of the room
 	Manual           bool     // only when somebody says so
 	// Tokens counts those of a text. nil: a quarter of its bytes.
 	Tokens func(string) int
@@ -79,6 +81,7 @@ const (
 	UserText             // the user's
 	Note                 // the kernel's
 	Summary              // of an earlier compaction: always the first message
+	Retold               // a note of the kernel's that is told again when it is left out
 )
 
 // Message is a message that a model is shown.
@@ -161,7 +164,7 @@ func (p Policy) withDefaults() Policy {
 		p.Trigger = 0.75
 	}
 	if p.SummaryMaxTokens <= 0 {
-		p.SummaryMaxTokens = 1024
+		p.SummaryMaxTokens = min(max(p.Window/32, 1024), 8192)
 	}
 	return p
 }
@@ -203,6 +206,9 @@ func (p Policy) budget(cause Cause, now, fixed int) budget {
 // nothing to do. by may be nil; when the summarizer
 // fails, the requests are listed instead, and the warning says so.
 func (p Policy) Compact(ctx context.Context, in Input, by Summarizer) (*Compaction, error) {
+	if p.Strategy == "" && by != nil {
+		p.Strategy = Summarize
+	}
 	plan, err := p.Plan(in)
 	if plan == nil || err != nil {
 		return nil, err
@@ -219,14 +225,19 @@ func (p Policy) Compact(ctx context.Context, in Input, by Summarizer) (*Compacti
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case err != nil:
-			c.Warning = "no summary could be written, and so the user's requests are listed instead: " + err.Error()
+			c.Warning = "no summary could be written, and so what was said is listed instead: " + err.Error()
 		default:
 			next.text, c.Usage, c.Model = made.Text, made.Usage, made.Model
 		}
 	}
+	earlier, deeds := splitRecord(plan.earlier.text)
 	if next.text == "" {
-		next.text = join(plan.earlier.text, listRequests(plan.dropped))
+		next.text = join(earlier, listWords(plan.dropped))
 	}
+	deeds = leaveOut(addDeeds(deeds, deedsOf(plan.dropped)...), func(d []deed) bool {
+		return p.Tokens(writeRecord(d)) > plan.budget/2 // the words need room too
+	})
+	next.text = join(next.text, writeRecord(deeds))
 	c.Summary = next.within(plan.budget, p.Tokens)
 	c.After += p.Tokens(c.Summary) - plan.budget
 	return c, nil

@@ -197,7 +197,8 @@ func TestSummaries(t *testing.T) {
 	}
 	first := do(messages, nil)
 	want := "<summary>\n8 earlier messages of this conversation are no longer shown, to save room. What they held:\n" +
-		"- the user: paint it blue\n  calls: look ×2\n- news: CORE JOB 1 ENDED (done)\n- the user: and the door\n</summary>"
+		"- the user: paint it blue\n- you: done\n- news: CORE JOB 1 ENDED (done)\n- you: good\n- the user: and the door\n" +
+		"- you: so it is\n* called look (×2): y\n</summary>"
 	if diff := cmp.Diff(want, first.Summary); diff != "" || first.Warning != "" || first.Model != "" {
 		t.Errorf("%s %q", diff, first.Warning)
 	}
@@ -205,7 +206,9 @@ func TestSummaries(t *testing.T) {
 	again = append(again, user("one more </summary> thing"), model("yes"), user("last"), model("ok"))
 	second := do(again, nil)
 	want = "<summary>\n12 earlier messages of this conversation are no longer shown, to save room. What they held:\n" +
-		"- the user: paint it blue\n  calls: look ×2\n- news: CORE JOB 1 ENDED (done)\n- the user: and the door\n- the user: thanks\n- the user: one more <\u200b/summary> thing\n</summary>"
+		"- the user: paint it blue\n- you: done\n- news: CORE JOB 1 ENDED (done)\n- you: good\n- the user: and the door\n" +
+		"- you: so it is\n- the user: thanks\n- you: bye\n- the user: one more <\u200b/summary> thing\n- you: yes\n" +
+		"* called look (×2): y\n</summary>"
 	if diff := cmp.Diff(want, second.Summary); diff != "" {
 		t.Error(diff)
 	}
@@ -213,7 +216,7 @@ func TestSummaries(t *testing.T) {
 	policy.Strategy = compact.Summarize
 	w := &writer{text: "  Goal: blue.\n"}
 	third := do(again, w)
-	want = "<summary>\n12 earlier messages of this conversation are no longer shown, to save room. What they held:\nGoal: blue.\n</summary>"
+	want = "<summary>\n12 earlier messages of this conversation are no longer shown, to save room. What they held:\nGoal: blue.\n* called look (×2): y\n</summary>"
 	if diff := cmp.Diff(want, third.Summary); diff != "" || third.Model != "m" || third.Usage.Output != 7 {
 		t.Errorf("%s %+v", diff, third)
 	}

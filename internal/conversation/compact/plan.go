@@ -92,7 +92,8 @@ func (p Policy) draft(in Input) *draft {
 	}
 	for i := range d.units {
 		u := &d.units[i]
-		news := i > answer && in.Messages[u.from].Kind == Note
+		kind := in.Messages[u.from].Kind
+		news := i > answer && (kind == Note || kind == Retold)
 		unread := i == answer && u.to-u.from > 1 // results, and no answer after them
 		u.stays = u.pinned || news || unread || i == words || i == len(d.units)-1 || d.open(*u)
 	}

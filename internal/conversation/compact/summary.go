@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"callgate/internal/lazyregexp"
+	"callgate/llm"
 	"callgate/tool"
 )
 
@@ -106,45 +107,33 @@ func clip(text string, size int) string {
 // join puts what is new below what was.
 func join(was, now string) string { return strings.TrimSpace(was + "\n" + now) }
 
-// listRequests lists what the user asked for, the news that came, and which calls
-// were made.
-func listRequests(messages []Message) string {
-	var lines, names []string
-	made := map[string]int{}
-	calls := func() {
-		var each []string
-		for _, name := range names {
-			each = append(each, fmt.Sprintf("%s ×%d", name, made[name]))
-		}
-		if len(each) > 0 {
-			lines = append(lines, "  calls: "+tool.TruncateTo(strings.Join(each, ", "), 200))
-		}
-		names = nil
-		clear(made)
-	}
+// listWords lists what the user asked for, what the model concluded, and the news that
+// came, a line each.
+func listWords(messages []Message) string {
+	var lines []string
 	for _, m := range messages {
-		for _, c := range m.Calls() {
-			if made[c.Name]++; made[c.Name] == 1 {
-				names = append(names, c.Name)
-			}
-		}
-		if m.Kind == UserText || m.Kind == Note {
-			calls()
-			lines = append(lines, m.line())
+		if line := m.line(); line != "" {
+			lines = append(lines, line)
 		}
 	}
-	calls()
 	return strings.Join(lines, "\n")
 }
 
-// line is what was said, in a line.
+// line is what was said, in a line; "" if it was nothing.
 func (m Message) line() string {
 	words := strings.Join(strings.Fields(m.Text()), " ")
-	if m.Kind == Note {
+	switch {
+	case words == "" || m.Role == llm.Tool:
+		return ""
+	case m.Kind == Note:
 		words = strings.TrimSuffix(strings.TrimPrefix(words, "<note> "), " </note>")
 		return "- news: " + tool.TruncateTo(words, 120)
+	case m.Kind == UserText:
+		return "- the user: " + tool.TruncateTo(words, 300)
+	case m.Role == llm.Assistant:
+		return "- you: " + tool.TruncateTo(words, 240)
 	}
-	return "- the user: " + tool.TruncateTo(words, 200)
+	return ""
 }
 
 // summarize asks the summarizer for a summary.
@@ -154,7 +143,8 @@ func (p Policy) summarize(ctx context.Context, plan *Plan, by Summarizer) (Summa
 		return SummaryResult{}, tool.Errorf(op, tool.Unavailable, "there is no model to write one").
 			WithHint("name one as context.summary_brain")
 	}
-	s := SummaryRequest{Earlier: plan.earlier.text, MaxTokens: plan.budget}
+	earlier, _ := splitRecord(plan.earlier.text)
+	s := SummaryRequest{Earlier: earlier, MaxTokens: plan.budget}
 	for _, m := range plan.dropped {
 		s.Messages = append(s.Messages, m.Message)
 	}

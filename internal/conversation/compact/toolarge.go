@@ -50,7 +50,7 @@ func (d *draft) fixedParts() []part {
 				results.tokens += cost
 			case in.Role == llm.Assistant:
 				calls.tokens += cost
-			case in.Kind == Note:
+			case in.Kind == Note, in.Kind == Retold:
 				notes.tokens += cost
 			default:
 				words.tokens += cost

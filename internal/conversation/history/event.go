@@ -15,6 +15,9 @@
 //     asks the journal what became of each call, and makes none twice.
 //   - Every proposed call has a result in what a model is shown: one that never
 //     came is said to be missing.
+//   - The system text that requests begin with stands in the event of the user's
+//     words that it was written for, and stays until a later event has another:
+//     see [Event.System].
 //   - What the user says while a turn runs is written before it is accepted, as
 //     queued. Then the turn takes it, as a message of the user, or gives it back
 //     when it ends. A turn that was interrupted keeps it: the turn that goes on, or
@@ -52,18 +55,70 @@ const (
 
 // Event is one thing that happened.
 type Event struct {
-	Seq        int64        `json:"seq"` // 1, 2, 3 … within its conversation
-	At         time.Time    `json:"at"`
-	Type       Type         `json:"type"`
-	Message    *llm.Message `json:"message,omitempty"`
-	Queued     int64        `json:"queued,omitempty"` // the Seq of the event by which it was queued
-	Task       string       `json:"task,omitempty"`   // of a note: the task whose end it tells
-	Usage      *llm.Usage   `json:"usage,omitempty"`
-	Model      string       `json:"model,omitempty"`
-	Call       *Call        `json:"call,omitempty"`
-	Result     *Result      `json:"result,omitempty"`
-	End        *End         `json:"end,omitempty"`
-	Compaction *Compaction  `json:"compaction,omitempty"`
+	Seq     int64        `json:"seq"` // 1, 2, 3 … within its conversation
+	At      time.Time    `json:"at"`
+	Type    Type         `json:"type"`
+	Message *llm.Message `json:"message,omitempty"`
+	Queued  int64        `json:"queued,omitempty"` // the Seq of the event by which it was queued
+	// System, of the user's words, is the system text of this request and of all
+	// that follow, in sections; nil: it stays as it was.
+	System []Section `json:"system,omitempty"`
+	// Told is what the model knows from a note, or from System, by subject: see
+	// [State.Told]. A value is compared, not read.
+	Told       map[string]string `json:"told,omitempty"`
+	Task       string            `json:"task,omitempty"` // of a note: the task whose end it tells
+	Usage      *llm.Usage        `json:"usage,omitempty"`
+	Model      string            `json:"model,omitempty"`
+	Cut        *Cut              `json:"cut,omitempty"` // of an answer that is not whole
+	Call       *Call             `json:"call,omitempty"`
+	Result     *Result           `json:"result,omitempty"`
+	End        *End              `json:"end,omitempty"`
+	Compaction *Compaction       `json:"compaction,omitempty"`
+}
+
+// Section is a named part of a system text.
+type Section struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// Cut says that an answer is not whole.
+type Cut struct {
+	Why CutReason `json:"why"`
+	// Note tells the model to go on, right after the answer; "": it does not.
+	Note string `json:"note,omitempty"`
+}
+
+// CutReason is why an answer is not whole.
+type CutReason string
+
+// The reasons.
+const (
+	CutLength  CutReason = "length"  // the limit of tokens
+	CutStopped CutReason = "stopped" // the turn was stopped, or interrupted
+	CutBroken  CutReason = "broken"  // the provider failed
+)
+
+// GoesOn reports whether the next answer begins where this one was cut off.
+func (e Event) GoesOn() bool { return e.Cut != nil && e.Cut.Note != "" }
+
+// LastAnswer is the text of the model's last answer, put together where the limit of tokens
+// cut it into several.
+type LastAnswer struct {
+	Text   string
+	goesOn bool
+}
+
+// Add takes the next event.
+func (a *LastAnswer) Add(e Event) {
+	if e.Type != Assistant || e.Message == nil {
+		return
+	}
+	if !a.goesOn {
+		a.Text = ""
+	}
+	a.Text += e.Message.Text()
+	a.goesOn = e.GoesOn()
 }
 
 // Call is a call of the model, as it is made.
@@ -82,6 +137,8 @@ type Result struct {
 	// Approval is what a call that has not ended waits for: the question that a
 	// human is asked.
 	Approval string `json:"approval,omitempty"`
+	// Took is how long the tool ran, without what the call waited for before.
+	Took time.Duration `json:"took,omitempty"`
 }
 
 // Reason is why a turn ended.
@@ -91,8 +148,11 @@ type Reason string
 const (
 	Done        Reason = "done"        // the model had answered
 	MaxTurns    Reason = "max_turns"   // it had asked the model as often as it may
-	Stuck       Reason = "stuck"       // the same thing failed over and over
-	TimedOut    Reason = "timeout"     // its time ran out
+	Stuck       Reason = "stuck"       // the same calls had the same results over and over
+	TimedOut    Reason = "timeout"     // the model's time ran out
+	Refused     Reason = "refused"     // the model, or a filter of its provider, declined to answer
+	CutOff      Reason = "cut"         // the limit of tokens cut the answer off, and it did not go on
+	Cost        Reason = "cost"        // it had cost as much as it may
 	Cancelled   Reason = "cancelled"   // the user stopped it
 	Interrupted Reason = "interrupted" // its client or its kernel went away; it can be resumed
 	Failed      Reason = "error"       // the model could not be asked
@@ -118,6 +178,9 @@ func (i Interruption) Error() string { return string(i) }
 type End struct {
 	Reason Reason `json:"reason"`
 	Error  string `json:"error,omitempty"`
+	// Note tells the model, with its next request, that and why the turn ended there;
+	// "": it need not know.
+	Note string `json:"note,omitempty"`
 	// Returned is what the user said during the turn and the model was never told.
 	// Events of the log say so too.
 	Returned []QueuedMessage `json:"-"`

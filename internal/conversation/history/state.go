@@ -3,6 +3,7 @@ package history
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"callgate/llm"
 	"callgate/tool"
@@ -14,6 +15,7 @@ type State struct {
 	Seq      int64         // of the last event
 	Messages []llm.Message // as a model is shown them
 	Origins  []Origin      // where each of them is from
+	System   []Section     // the system text of requests; nil: none was written yet
 	Turns    int           // how many turns the user began
 	Calls    int           // how many calls were made
 	Usage    llm.Usage
@@ -21,7 +23,8 @@ type State struct {
 	Last     *End   // how the last turn ended; nil: it goes on, or its process ended
 	open     []*pendingCall
 	queued   []QueuedMessage
-	noted    map[string]bool // tasks whose end a note tells
+	noted    map[string]bool   // tasks whose end a note tells
+	told     map[string]string // what System tells
 }
 
 // Origin says where a message is from.
@@ -34,6 +37,8 @@ type Origin struct {
 	WaitsForApproval map[string]string
 	// Calls are the kernel's IDs of the calls whose results it holds.
 	Calls []string
+	// Told is what a note tells: see Event.Told.
+	Told map[string]string
 }
 
 // pendingCall is a proposed call that has no result yet.
@@ -58,6 +63,9 @@ func (s *State) Apply(e Event) {
 	case User:
 		s.settle("the turn was broken off before this call ended")
 		s.addMessage(User, *e.Message)
+		if e.System != nil {
+			s.System, s.told = e.System, e.Told
+		}
 		s.unqueue(e.Queued)
 		if e.Queued == 0 {
 			s.Turns++
@@ -68,7 +76,11 @@ func (s *State) Apply(e Event) {
 	case Returned:
 		s.unqueue(e.Queued)
 	case Note:
+		if e.Told != nil { // it stands before the user's words, which break off what was open
+			s.settle("the turn was broken off before this call ended")
+		}
 		s.addMessage(Note, *e.Message)
+		s.Origins[len(s.Origins)-1].Told = e.Told
 		s.note(e.Task)
 	case Assistant:
 		s.settle("the turn was broken off before this call ended")
@@ -79,6 +91,9 @@ func (s *State) Apply(e Event) {
 		for _, c := range e.Message.Calls() {
 			s.open = append(s.open, &pendingCall{proposed: c})
 		}
+		if e.Cut != nil && len(s.open) == 0 {
+			s.tell(e.Cut.Note)
+		}
 	case CallMade:
 		s.Calls++
 		if p := s.find(e.Call.Model); p != nil {
@@ -88,6 +103,7 @@ func (s *State) Apply(e Event) {
 		s.answer(e.Call.Model, *e.Result)
 	case TurnEnded:
 		s.settle("the turn ended before this call did")
+		s.tell(e.End.Note)
 		s.Last = e.End
 	case Model:
 		s.Model = e.Model
@@ -97,6 +113,19 @@ func (s *State) Apply(e Event) {
 			s.Usage = s.Usage.Add(*u)
 		}
 	}
+}
+
+// tell adds a note to the model, unless it is empty.
+func (s *State) tell(note string) {
+	if note != "" {
+		s.addMessage(Note, KernelNote(note))
+	}
+}
+
+// KernelNote returns a message of the kernel to the model, marked so that the model
+// does not take it for the user's.
+func KernelNote(text string) llm.Message {
+	return llm.TextMessage(llm.User, "<note>\n"+strings.ReplaceAll(text, "</note", "<\u200b/note")+"\n</note>")
 }
 
 func (s *State) find(model string) *pendingCall {
@@ -126,6 +155,19 @@ func (s *State) Broken() bool {
 
 // Noted reports whether a note tells the end of a task.
 func (s *State) Noted(task string) bool { return s.noted[task] }
+
+// Told returns what a model that is shown this state knows of a subject: what the
+// last note about it says that was not left out by a compaction, or else what the
+// system text says. ok is false if neither is about it.
+func (s *State) Told(subject string) (value string, ok bool) {
+	for i := len(s.Origins) - 1; i >= 0; i-- {
+		if value, ok := s.Origins[i].Told[subject]; ok {
+			return value, true
+		}
+	}
+	value, ok = s.told[subject]
+	return value, ok
+}
 
 // OpenCalls returns the calls that have no result yet, in the model's order; made is
 // nil for one that was only proposed.

@@ -14,13 +14,45 @@ func identity(in Input) string {
 		b.WriteString(" Your specialty: " + oneLine(in.Specialty, 300) + ".")
 	}
 	if n := len(in.Domain); n > 0 {
-		fmt.Fprintf(&b, "\nYou have access to %s across %s.",
-			countPhrase(n, "tool"), countPhrase(len(in.Categories), "domain"))
-	}
-	if in.Workspace != "" {
-		fmt.Fprintf(&b, "\nYour workspace is %s; paths are relative to it.", in.Workspace)
+		fmt.Fprintf(&b, " You have %s in %s.", countPhrase(n, "tool"), countPhrase(len(in.Categories), "module"))
 	}
 	return b.String()
+}
+
+// work is how the model works, as far as its tools let it.
+func work(in Input) string {
+	if len(in.Domain) == 0 && len(in.Offered) == 0 {
+		return ""
+	}
+	var rules []string
+	if in.PlanFirst {
+		rules = append(rules, "When a task takes several steps, say in a line or two what you are going to do "+
+			"before your first call.")
+	}
+	names := map[string]string{}
+	for _, t := range in.Domain {
+		names[t.Module+"."+t.Action] = t.Name
+	}
+	has := func(name string) bool { return names[name] != "" }
+	shell := names["shell.bash"]
+	if has("filesystem.read") && (has("filesystem.edit") || has("filesystem.write")) {
+		rules = append(rules, "Read a file before you change it.")
+	}
+	if grep, glob := names["filesystem.grep"], names["filesystem.glob"]; grep != "" && glob != "" && shell != "" {
+		rules = append(rules,
+			fmt.Sprintf("Search contents with %s and names with %s rather than with %s.", grep, glob, shell))
+	}
+	rules = append(rules, "Make calls that do not need each other's results together, in one answer.")
+	if shell != "" {
+		rules = append(rules, "After a change, run the narrowest test or check that shows that it works.")
+	}
+	rules = append(rules,
+		"If a call fails, its result says why and what to do: mend it. After two failures of the same thing, "+
+			"change the approach.",
+		"A call may wait for a human, or be refused. What is refused is not reached in another way: say so, "+
+			"and go on without it or ask.",
+		"Say that something is done only if a result shows it, and say what is not.")
+	return "How you work:\n- " + strings.Join(rules, "\n- ")
 }
 
 func countPhrase(n int, what string) string {
@@ -32,11 +64,11 @@ func countPhrase(n int, what string) string {
 
 // metaTools are the tools that find and call the others.
 var metaTools = []struct{ name, line string }{
-	{"search_tools", "Keyword + semantic search over the visible tool index"},
-	{"get_tool", "Full schema, metadata, and examples for one tool"},
-	{"execute_tool", "Execute a tool with parameters"},
-	{"list_categories", "List all available tool domains"},
-	{"browse_category", "Browse all tools in a specific domain (paginated)"},
+	{"search_tools", "finds tools by what you want to do, in words"},
+	{"get_tool", "the whole schema of one tool, with examples"},
+	{"execute_tool", "calls a tool"},
+	{"list_categories", "lists the modules"},
+	{"browse_category", "lists the tools of one module, page by page"},
 }
 
 // tools explains how tools are found and called.
@@ -49,20 +81,11 @@ func tools(in Input) string {
 	case "discovery":
 		discovery(&b, in)
 	case "compact_direct":
-		b.WriteString("You see every tool by its name and one line; most parameters are not shown.\n")
-		b.WriteString("Workflow:\n1. Pick a tool by its line\n" +
-			"2. If you do not know its parameters, read them with get_tool\n" +
-			"3. Call it by its name; if the parameters are wrong the answer shows the schema, so mend them and call again")
+		b.WriteString("You see every tool by its name and one line; most parameters are not shown. " +
+			"Pick a tool by its line. If you do not know its parameters, read them with get_tool. " +
+			"Call it by its name; if the parameters are wrong, the result shows the schema.")
 	default:
-		b.WriteString("Call tools by their names with the parameters their schemas ask for. " +
-			"If a call fails, the answer says why and what to do: mend it and call again.")
-	}
-	b.WriteString("\n\nCalls that do not need each other's results may be made together. " +
-		"A call may wait for a human's approval, or be refused: then say so, and do not try to get around it. " +
-		"Never claim that something was done unless a tool's result says so.")
-	if in.PlanFirst {
-		b.WriteString(" When a task takes several steps, " +
-			"say in a line or two what you are going to do before your first call.")
+		b.WriteString("Call tools by their names, with the parameters that their schemas ask for.")
 	}
 	if !in.Native {
 		textCallFormat(&b, in)
@@ -71,25 +94,20 @@ func tools(in Input) string {
 }
 
 func discovery(b *strings.Builder, in Input) {
-	b.WriteString("To find and use tools, you have these meta-tools:\n")
+	b.WriteString("Most tools are not shown; find and call them with these:\n")
 	for _, m := range metaTools {
 		if offered(in, m.name) {
 			fmt.Fprintf(b, "- %s: %s\n", m.name, m.line)
 		}
 	}
-	b.WriteString("\nWorkflow:\n1. Discover what's available (list or search)\n" +
-		"2. Get the exact parameter schema before calling\n" +
-		"3. Execute the tool with the correct parameters\n")
+	b.WriteString("Search or browse, get the exact schema of the tool, then execute it by the name you found it under.")
 	if len(in.Categories) == 0 {
 		return
 	}
-	b.WriteString("\nDomains:\n")
+	b.WriteString("\n\nModules:")
 	for _, c := range in.Categories {
-		b.WriteString(categoryLine(c, len(in.Categories)))
+		b.WriteString("\n" + categoryLine(c, len(in.Categories)))
 	}
-	s := strings.TrimRight(b.String(), "\n")
-	b.Reset()
-	b.WriteString(s)
 }
 
 // categoryLine describes a domain. The more domains there are, the shorter it is.
@@ -106,9 +124,9 @@ func categoryLine(c Category, domains int) string {
 		names = append(names, "…")
 	}
 	if domains > 100 || c.Summary == "" {
-		return fmt.Sprintf("- %s (%d): %s\n", c.ID, len(c.Tools), strings.Join(names, ", "))
+		return fmt.Sprintf("- %s (%d): %s", c.ID, len(c.Tools), strings.Join(names, ", "))
 	}
-	return fmt.Sprintf("- %s (%d): %s [%s]\n", c.ID, len(c.Tools), oneLine(c.Summary, 120), strings.Join(names, ", "))
+	return fmt.Sprintf("- %s (%d): %s [%s]", c.ID, len(c.Tools), oneLine(c.Summary, 120), strings.Join(names, ", "))
 }
 
 func offered(in Input, name string) bool {
@@ -158,9 +176,8 @@ func serverHints(all []Tool) []string {
 		if !t.Server {
 			continue
 		}
-		_, action := splitServers(t)
 		for _, verb := range []string{"get_", "list_", "search_", "find_", "read_", "fetch_"} {
-			if thing, ok := strings.CutPrefix(action, verb); ok {
+			if thing, ok := strings.CutPrefix(t.Action, verb); ok {
 				key := t.Module + "/" + strings.TrimSuffix(thing, "s")
 				if _, known := getters[key]; !known || verb != "get_" {
 					getters[key] = t.Name
@@ -185,9 +202,4 @@ func serverHints(all []Tool) []string {
 		}
 	}
 	return slices.Concat(first[:min(most, len(first))], asText[:min(most, len(asText))])
-}
-
-func splitServers(t Tool) (module, action string) {
-	action = strings.TrimPrefix(t.Name, t.Module+".")
-	return t.Module, action
 }

@@ -3,10 +3,12 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
 
+	"callgate/internal/agent"
 	"callgate/internal/agent/surface"
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
@@ -54,6 +56,7 @@ func (a *conversationRoutes) openConversation(w http.ResponseWriter, r *http.Req
 	c, err := a.kernel.Conversations.Open(r.Context(), conversation.Spec{
 		Resume: o.Resume, Continue: o.Continue, Workspace: spec.Workspace, Named: o.WorkspaceNamed, AppFile: spec.AppFile,
 		Agent: spec.Agent, Lane: spec.Lane, Requester: spec.Requester, KeepRunning: o.KeepRunning,
+		Limit: agent.Limit{Cost: int64(math.Round(max(0, o.MaxCost) * 1e6)), Tokens: max(0, o.MaxTokens)},
 	})
 	if err != nil {
 		return err
@@ -226,20 +229,23 @@ func (a *conversationRoutes) prompt(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	made := c.Prompt()
-	p := protocol.Prompt{Text: made.Text()}
-	for _, s := range made.Sections {
+	return answer(w, promptDTO(c.Presentation()))
+}
+
+// promptDTO is what a model is sent beside what is said.
+func promptDTO(made *conversation.Presentation) *protocol.Prompt {
+	p := &protocol.Prompt{
+		Text: made.System.Text(), Offered: made.Tools, Note: made.Note, NoteTokens: tokens(made.Note), Memory: made.Memory,
+	}
+	for _, s := range made.System.Sections {
 		n := tokens(s.Text)
 		p.Tokens += n
 		p.Sections = append(p.Sections, protocol.PromptSection{Name: s.Name, Text: s.Text, Tokens: n})
 	}
-	if c.Model().NativeTools {
-		for _, e := range c.Plan().Shown {
-			p.Offered = append(p.Offered, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
-		}
-		p.Shown = c.Plan().ShownTokens
+	if made.Tools != nil {
+		p.Shown = made.Plan.ShownTokens
 	}
-	return answer(w, p)
+	return p
 }
 
 // plan shows the tools as an agent's model would get them.
@@ -258,10 +264,14 @@ func (a *conversationRoutes) plan(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	return answer(w, protocol.AgentSurface{
+	planned := protocol.AgentSurface{
 		Agent: made.Agent, Provider: made.Model.Provider, Model: made.Model.Model, Offline: made.Model.Offline,
 		Native: made.Model.NativeTools, Warnings: made.Warnings, Surface: *wire.Surface(made.Plan),
-	})
+	}
+	if in.Prompt {
+		planned.Prompt = promptDTO(made)
+	}
+	return answer(w, planned)
 }
 
 // tokens estimates the tokens of a text.

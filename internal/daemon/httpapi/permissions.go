@@ -34,7 +34,7 @@ func (a *conversationRoutes) setPermissions(w http.ResponseWriter, r *http.Reque
 		return err
 	}
 	asker := a.withPerson(r, c.Session().Caller().Requester())
-	change := permissions.Change{Mode: string(in.Mode), Allow: in.Allow}
+	change := permissions.Change{Mode: string(in.Mode), Allow: in.Allow, Unattended: in.Unattended}
 	state, err := a.kernel.Permissions.Set(r.Context(), who, c.Session(), asker, change)
 	if err != nil {
 		return err

@@ -49,6 +49,10 @@ func (a *conversationRoutes) turn(
 	end, err := run(ctx, conversation.Watch{
 		Observer: s.watch(), Asked: func(q approval.Request) {
 			a := wire.Approval(q)
+			if q.State != approval.Pending {
+				s.send(protocol.TurnEvent{Answered: &a})
+				return
+			}
 			s.send(protocol.TurnEvent{Approval: &a})
 		},
 	})
@@ -121,6 +125,7 @@ func (s *turnStream) watch() agent.Observer {
 		Delta: func(d llm.Delta) { s.send(protocol.TurnEvent{Delta: &d}) },
 		Event: func(e history.Event) {
 			event := wire.HistoryEvent(e)
+			event.System = nil // long, and the history has it
 			s.send(protocol.TurnEvent{Event: &event})
 			if e.Compaction != nil && e.Compaction.Warning != "" {
 				s.send(protocol.TurnEvent{Notice: e.Compaction.Warning})
@@ -131,8 +136,10 @@ func (s *turnStream) watch() agent.Observer {
 			s.send(protocol.TurnEvent{Call: &call})
 		},
 		Ended: func(c history.Call, r *tool.Result) {
-			s.send(protocol.TurnEvent{Result: &protocol.CallEnd{Call: wire.AgentCall(c), Result: r}})
+			s.send(protocol.TurnEvent{Result: &protocol.CallEnd{Call: wire.AgentCall(c), Result: r, Took: r.Took}})
 		},
+		Wait:   func(r llm.Retry) { s.send(protocol.TurnEvent{Wait: &r}) },
+		Notice: func(text string) { s.send(protocol.TurnEvent{Notice: text}) },
 		Fallback: func(_, _ *agent.ModelConfig, because string) {
 			s.send(protocol.TurnEvent{Notice: "another model is asked for the rest of this turn: " + because})
 		},

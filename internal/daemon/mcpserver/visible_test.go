@@ -59,7 +59,7 @@ func TestApprovalFormHidesNothing(t *testing.T) {
 		}
 		hidesNothing(t, h.saw[0])
 		if m := h.saw[0].Message; !containsAll(m, "tester wants", "x⟨U+202E⟩y⟨U+000A⟩z",
-			`"what": "a\u202eb\u200bc\udb40\udc64\udb40\udc6f\u001b[2J"`) {
+			`what: a⟨U+202E⟩b⟨U+200B⟩c⟨U+E0064… tags "do"⟩⟨U+001B⟩[2J`) {
 			t.Errorf("the form says %s", m)
 		}
 	})

@@ -65,6 +65,7 @@ func Approval(r approval.Request) protocol.Approval {
 func approvalAnswer(a approval.Answer) protocol.ApprovalAnswer {
 	return protocol.ApprovalAnswer{
 		Approve: a.Approve, Args: a.Args, Claims: a.Claims, Always: a.Always, Feedback: a.Feedback, By: a.By, At: a.At,
+		Unasked:  a.Unasked,
 		Remember: pointer(a.Remember, func(m approval.Remember) protocol.Remember { return protocol.Remember(m) }),
 	}
 }
@@ -280,8 +281,13 @@ func HistoryEvent(e history.Event) protocol.HistoryEvent {
 	return protocol.HistoryEvent{
 		Seq: e.Seq, At: e.At, Type: protocol.EventType(e.Type), Message: e.Message, Queued: e.Queued,
 		Task: e.Task, Usage: e.Usage, Model: e.Model, Call: pointer(e.Call, AgentCall),
+		System: orNil(e.System, func(s history.Section) protocol.SystemSection { return protocol.SystemSection(s) }),
+		Told:   e.Told,
 		Result: pointer(e.Result, func(r history.Result) protocol.HistoryResult { return protocol.HistoryResult(r) }),
 		End:    pointer(e.End, HistoryEnd), Compaction: pointer(e.Compaction, Compaction),
+		Cut: pointer(e.Cut, func(c history.Cut) protocol.AnswerCut {
+			return protocol.AnswerCut{Why: string(c.Why), Note: c.Note}
+		}),
 	}
 }
 
@@ -306,7 +312,7 @@ func AgentCall(c history.Call) protocol.AgentCall { return protocol.AgentCall(c)
 
 // HistoryEnd converts how a turn ended.
 func HistoryEnd(e history.End) protocol.HistoryEnd {
-	return protocol.HistoryEnd{Reason: protocol.EndReason(e.Reason), Error: e.Error}
+	return protocol.HistoryEnd{Reason: protocol.EndReason(e.Reason), Error: e.Error, Note: e.Note}
 }
 
 // Compaction converts how a conversation was made shorter.
@@ -320,7 +326,7 @@ func Compaction(c history.Compaction) protocol.Compaction {
 
 // Permissions converts the permissions of a session.
 func Permissions(s permission.State) protocol.Permissions {
-	p := protocol.Permissions{Mode: protocol.PermissionMode(s.Mode), By: s.By}
+	p := protocol.Permissions{Mode: protocol.PermissionMode(s.Mode), By: s.By, Unattended: s.Unattended}
 	for _, e := range s.Allow {
 		p.Allow = append(p.Allow, e.String())
 	}

@@ -41,6 +41,10 @@ func (r *Request) RefusedError() *tool.Error {
 		return tool.Errorf(op, tool.Denied, "nobody approved %s within %s", name, r.Deadline.Sub(r.AskedAt)).
 			WithHint("ask the user, then try again")
 	}
+	if r.Answer.Unasked { // the words are the kernel's own
+		why, hint, _ := strings.Cut(r.Answer.Feedback, "; ")
+		return tool.Errorf(op, tool.Denied, "%s was not run: %s", name, why).WithHint("%s", hint)
+	}
 	e := tool.Errorf(op, tool.Denied, "a human refused %s", name)
 	if quoted := FenceFeedback(r.Answer.Feedback); quoted != "" {
 		return e.WithHint("they said: %s", quoted)

@@ -49,6 +49,7 @@ type Answer struct {
 	Always   bool            `json:"always,omitempty"`   // for the rest of the session, what the request's Session says
 	Remember *Remember       `json:"remember,omitempty"` // the yes lasts
 	Feedback string          `json:"feedback,omitempty"` // shown to the model as quoted text
+	Unasked  bool            `json:"unasked,omitempty"`  // no human was asked: what the session may do decided it
 	By       string          `json:"by"`
 	At       time.Time       `json:"at"`
 }

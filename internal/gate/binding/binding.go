@@ -188,7 +188,8 @@ func isWithin(folder, path string) bool {
 
 // expand fills the {name} placeholders of a template. A placeholder whose
 // argument is a list gives one value for each element; an absent argument gives
-// no value at all. {name|host} is the host of the URL that the argument holds.
+// no value at all. {name|host} is the host of the URL that the argument holds, and
+// {name|files} the files that the patch in it names, one value for each.
 func expand(template string, args map[string]json.RawMessage) ([]string, error) {
 	before, after, ok := strings.Cut(template, "{")
 	if !ok {
@@ -212,7 +213,7 @@ func expand(template string, args map[string]json.RawMessage) ([]string, error) 
 	}
 	var values []string
 	for _, text := range texts {
-		if before != "" || after != "" || form != "" {
+		if before != "" || after != "" || form == hostForm {
 			text = url.PathEscape(text) // a part of a name must not add levels to it
 		}
 		for _, tail := range tails {

@@ -43,10 +43,3 @@ func listMissing(list, other []tool.Claim) string {
 	}
 	return tool.TruncateTo(strings.Join(names, ", "), 200)
 }
-
-// PathParameter returns the parameter that an effect takes a path in the workspace from.
-func PathParameter(e tool.Effect) (string, bool) {
-	kind, rest, _ := strings.Cut(e.Resource, ":{")
-	param, after, closed := strings.Cut(rest, "}")
-	return param, (kind == "file" || kind == "repo") && closed && after == "" && param != "" && e.Folder == ""
-}

@@ -1,14 +1,19 @@
 package binding
 
 import (
+	"encoding/json"
 	"net/url"
 	"strings"
 
+	"callgate/internal/module/filesystem/patchfile"
 	"callgate/tool"
 )
 
-// hostForm is the form of a placeholder that takes the host of a URL.
-const hostForm = "host"
+// The forms of a placeholder: the host of a URL, and the files that a patch names.
+const (
+	hostForm  = "host"
+	filesForm = "files"
+)
 
 // inForm returns the part of each text that a placeholder's form asks for. A text
 // that has no such part names nothing.
@@ -24,10 +29,43 @@ func inForm(form string, texts []string) ([]string, error) {
 			}
 		}
 		return hosts, nil
+	case filesForm:
+		var files []string
+		for _, text := range texts {
+			names, err := patchfile.Paths(text)
+			if err != nil {
+				return nil, tool.Errorf(op, tool.Invalid, "the patch cannot be read: %v", err).
+					WithHint("nothing was changed; mend that line and send the whole patch again")
+			}
+			files = append(files, names...)
+		}
+		return files, nil
 	default:
-		return nil, tool.Errorf(op, tool.Internal, "the effect template has a placeholder of the form %q; only %q is known",
-			tool.Truncate(form), hostForm)
+		return nil, tool.Errorf(op, tool.Internal,
+			"the effect template has a placeholder of the form %q; only %q and %q are known",
+			tool.Truncate(form), hostForm, filesForm)
 	}
+}
+
+// PathParam returns the parameter that an effect takes a path in the workspace from,
+// and the name under which rules know it: that of the parameter, or for a patch, which
+// names files in its text, path.
+func PathParam(e tool.Effect) (param, known string, ok bool) {
+	kind, rest, _ := strings.Cut(e.Resource, ":{")
+	inside, after, closed := strings.Cut(rest, "}")
+	param, form, _ := strings.Cut(inside, "|")
+	if known = param; form == filesForm {
+		known = "path"
+	}
+	ok = (kind == "file" || kind == "repo") && closed && after == "" && param != "" && e.Folder == "" && form != hostForm
+	return param, known, ok
+}
+
+// PathNames returns the paths that the argument of an effect names, as it writes them.
+func PathNames(e tool.Effect, raw json.RawMessage) ([]string, error) {
+	_, rest, _ := strings.Cut(e.Resource, "|")
+	form, _, _ := strings.Cut(rest, "}")
+	return inForm(form, Names(raw))
 }
 
 // hostOf returns the one name of a URL's host, and "" for none: without its port,

@@ -14,18 +14,18 @@ const masked = "[masked]"
 
 // Result applies an app's mask to everything in a result that is text.
 func Result(r *tool.Result, mask func(string) string) {
-	r.Summary = maskText(r.Summary, mask)
+	r.Summary = Text(r.Summary, mask)
 	for i, text := range r.Warnings {
 		r.Warnings[i] = mask(text)
 	}
 	for i := range r.Content {
-		r.Content[i].Text = maskText(r.Content[i].Text, mask)
+		r.Content[i].Text = Text(r.Content[i].Text, mask)
 		r.Content[i].URI = mask(r.Content[i].URI)
 	}
 	r.Data = JSON(r.Data, mask)
 	if r.Error != nil {
 		e := *r.Error
-		e.Message, e.Hint, e.Fields = maskText(e.Message, mask), mask(e.Hint), append([]tool.FieldError(nil), e.Fields...)
+		e.Message, e.Hint, e.Fields = Text(e.Message, mask), mask(e.Hint), append([]tool.FieldError(nil), e.Fields...)
 		for i := range e.Fields {
 			e.Fields[i].Got = mask(e.Fields[i].Got)
 		}
@@ -33,8 +33,8 @@ func Result(r *tool.Result, mask func(string) string) {
 	}
 }
 
-// maskText masks a text, which may be JSON.
-func maskText(text string, mask func(string) string) string {
+// Text masks a text, which may be JSON.
+func Text(text string, mask func(string) string) string {
 	if len(text) > 0 && (text[0] == '{' || text[0] == '[') {
 		text = string(JSON(json.RawMessage(text), mask))
 	}

@@ -32,6 +32,7 @@ import (
 	"unicode"
 
 	"callgate/internal/gate/shellcmd"
+	"callgate/tool"
 )
 
 // Call is one call, as a pattern sees it. It is for one goroutine.
@@ -57,6 +58,33 @@ func (c *Call) AddPath(param, path string, folder bool) {
 	if folder {
 		c.Folders[path] = true
 	}
+}
+
+// Of is a call of a tool with these canonical paths, by parameter, and no other
+// arguments.
+func Of(id tool.ID, workspace string, paths map[string]string) *Call {
+	c := &Call{Module: id.Namespace, Action: id.Name, Workspace: workspace}
+	for param, p := range paths {
+		c.AddPath(param, p, false)
+	}
+	return c
+}
+
+// value returns an argument. Paths that the call names in another argument, such as a
+// patch, are one too.
+func (c *Call) value(param string) (any, bool) {
+	if value, ok := c.Args[param]; ok {
+		return value, true
+	}
+	paths, ok := c.Paths[param]
+	if !ok {
+		return nil, false
+	}
+	list := make([]any, len(paths))
+	for i, p := range paths {
+		list[i] = p
+	}
+	return list, true
 }
 
 // isElsewhere reports whether a command runs in another folder than the workspace.
@@ -128,7 +156,7 @@ func (p *Pattern) Fits(c *Call) bool {
 }
 
 func (k *condition) fits(c *Call) bool {
-	value, ok := c.Args[k.param]
+	value, ok := c.value(k.param)
 	return ok && slices.ContainsFunc(k.any, func(t test) bool { return t.fits(c, k.param, value) })
 }
 
@@ -144,7 +172,7 @@ func (p *Pattern) Touches(c *Call) Answer {
 	all := Yes
 	for i := range p.conditions {
 		k := &p.conditions[i]
-		value, ok := c.Args[k.param]
+		value, ok := c.value(k.param)
 		if !ok {
 			return No
 		}

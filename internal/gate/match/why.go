@@ -17,7 +17,7 @@ func (p *Pattern) Why(c *Call) string {
 	}
 	for i := range p.conditions {
 		k := &p.conditions[i]
-		value, ok := c.Args[k.param]
+		value, ok := c.value(k.param)
 		if !ok {
 			return "it has no argument " + k.param
 		}

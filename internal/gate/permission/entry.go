@@ -45,6 +45,8 @@ func ParseEntry(text string, find func(name string) (*tool.Tool, error)) (Entry,
 // entryForm makes the form of a pattern of what stands after a tool's name.
 func entryForm(t *tool.Tool, text string) (map[string]any, error) {
 	params, name := parameters(t), t.ID.Dotted()
+	param, pattern, found := strings.Cut(text, ":")
+	param = strings.TrimSpace(param)
 	switch files := fileParameters(t); {
 	case strings.HasPrefix(text, "{"):
 		var form map[string]any
@@ -63,6 +65,8 @@ func entryForm(t *tool.Tool, text string) (map[string]any, error) {
 		return map[string]any{"command": text}, nil
 	case text == "":
 		return map[string]any{}, nil
+	case found && params[param]:
+		return map[string]any{param: strings.TrimSpace(pattern)}, nil
 	case len(files) > 0:
 		form := make(map[string]any, len(files))
 		for _, param := range files {
@@ -70,12 +74,8 @@ func entryForm(t *tool.Tool, text string) (map[string]any, error) {
 		}
 		return form, nil
 	default:
-		param, pattern, found := strings.Cut(text, ":")
-		if param = strings.TrimSpace(param); !found || !params[param] {
-			return nil, tool.Errorf(opParse, tool.Invalid, "%q names no parameter of %s", tool.Truncate(text), name).
-				WithHint("write '%s: PARAMETER: PATTERN', or '%s' alone for all its calls", name, name)
-		}
-		return map[string]any{param: strings.TrimSpace(pattern)}, nil
+		return nil, tool.Errorf(opParse, tool.Invalid, "%q names no parameter of %s", tool.Truncate(text), name).
+			WithHint("write '%s: PARAMETER: PATTERN', or '%s' alone for all its calls", name, name)
 	}
 }
 
@@ -95,7 +95,7 @@ func parameters(t *tool.Tool) map[string]bool {
 // fileParameters are the parameters that name the files which a tool works on.
 func fileParameters(t *tool.Tool) (names []string) {
 	for _, e := range t.Runtime.Effects {
-		if name, ok := binding.PathParameter(e); ok && !slices.Contains(names, name) {
+		if _, name, ok := binding.PathParam(e); ok && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

@@ -10,6 +10,8 @@
 //   - Ask is as the rules say. AcceptEdits allows the changes of files that the module
 //     filesystem makes inside the workspace, but for deleting; never a command. Plan
 //     refuses what changes anything, also what the rules allow.
+//   - Where nobody would answer (Unattended), what needs a human is refused at once. The
+//     request is on record all the same, with its answer.
 //   - They are for one session and end with it. The core lane of an agent has those of
 //     the conversation that it works for.
 //   - Who may loosen them is the authority's to say: internal/kernel/permissions.
@@ -55,10 +57,8 @@ func ParseMode(name string) (Mode, error) {
 
 // PlanError refuses a call in plan mode.
 func PlanError(name string) *tool.Error {
-	return tool.Errorf("gate.applyPermissions", tool.Denied,
-		"%s was not run: the user has this conversation in plan mode, in which nothing that changes anything runs", name).
-		WithHint("look around with tools that only read, then tell the user your plan: what you would change, where, " +
-			"and how it would be checked; the user leaves plan mode to let it happen")
+	why, hint, _ := strings.Cut(toldPlan, "; ")
+	return tool.Errorf("gate.applyPermissions", tool.Denied, "%s was not run: %s", name, why).WithHint("%s", hint)
 }
 
 // State is the permissions of a session.
@@ -67,6 +67,8 @@ type State struct {
 	Allow []Entry
 	By    string // who set the mode
 	Human bool   // the mode was set with a human's authority
+	// Unattended says that nobody answers what the session asks.
+	Unattended bool
 }
 
 // Loosens reports whether a session may do more by the next state than by this one.
@@ -129,6 +131,7 @@ type Decision struct {
 	Verdict Verdict
 	Rule    string
 	Reason  string
+	Told    string // what the asker of a refused call is told
 }
 
 // permissions is a state, ready to decide. It never changes.
@@ -164,15 +167,33 @@ func (p *permissions) decide(c *Call) Decision {
 		if c.Tool.Runtime.Control || !c.Tool.Runtime.SideEffect.Durable() {
 			return Decision{}
 		}
-		return Decision{Refuse, "permission mode plan", "plan mode" + setBy(p.By) + ": nothing that changes anything runs"}
+		const rule = "permission mode plan"
+		return Decision{Refuse, rule, rule + setBy(p.By) + ": nothing that changes anything runs", toldPlan}
 	case !c.MayAllow:
 		return Decision{}
 	case p.Mode == AcceptEdits && isEdit(c):
 		const rule = "permission mode accept-edits"
-		return Decision{Allow, rule, rule + setBy(p.By) + ": a change of a file inside the workspace"}
+		return Decision{Verdict: Allow, Rule: rule, Reason: rule + setBy(p.By) + ": a change of a file inside the workspace"}
 	}
 	return p.decideByEntries(c)
 }
+
+// decideWaiting decides about a call that waits for a human.
+func (p *permissions) decideWaiting(c *Call) Decision {
+	d := p.decide(c)
+	if p != nil && p.Unattended && d.Verdict == Nothing {
+		return Decision{Refuse, "unattended", "nobody is there to answer", toldUnattended}
+	}
+	return d
+}
+
+const (
+	toldPlan = "the user has this conversation in plan mode, in which nothing that changes anything runs; " +
+		"look around with tools that only read, then tell the user your plan: what you would change, where, " +
+		"and how it would be checked; the user leaves plan mode to let it happen"
+	toldUnattended = "it needs a human's yes, and nobody is there to give it; do what can be done without it, " +
+		"and say at the end what was left and why"
+)
 
 func setBy(who string) string {
 	if who == "" {
@@ -199,7 +220,7 @@ func (p *permissions) decideByEntries(c *Call) Decision {
 		texts = append(texts, text)
 	}
 	const rule = "allowed for this session"
-	return Decision{Allow, rule, rule + ": " + strings.Join(texts, "; ")}
+	return Decision{Verdict: Allow, Rule: rule, Reason: rule + ": " + strings.Join(texts, "; ")}
 }
 
 // isEdit reports whether a call changes files inside the workspace and nothing else,

@@ -159,7 +159,7 @@ func (t *Table) decided() []Decided {
 	defer t.mu.Unlock()
 	var list []Decided
 	for _, w := range t.waiting {
-		if d := t.of(w.session).decide(w.call); d.Verdict != Nothing {
+		if d := t.of(w.session).decideWaiting(w.call); d.Verdict != Nothing {
 			list = append(list, Decided{w.request, d})
 		}
 	}

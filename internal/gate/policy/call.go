@@ -79,6 +79,27 @@ func (d Decision) IsDenyInDoubt() bool {
 	return d.Verdict == Approve && strings.Contains(d.Rule, "tools.capabilities.deny[")
 }
 
+// OrStricter returns what a rule says of a part of a call, if that is stricter than what
+// was decided of the whole. What merely no rule names is no part's to decide.
+func (d Decision) OrStricter(part Decision) Decision {
+	rank := func(v Verdict) int {
+		switch v {
+		case Allow:
+			return 0
+		case Approve:
+			return 1
+		default:
+			return 2
+		}
+	}
+	byRule := strings.Contains(part.Rule, "tools.capabilities.deny[") ||
+		strings.Contains(part.Rule, "tools.capabilities.approve[")
+	if byRule && rank(part.Verdict) > rank(d.Verdict) {
+		return part
+	}
+	return d
+}
+
 // anyMatched reports whether a rule about some arguments, of either file, names the
 // tool and holds.
 func (r *Rules) anyMatched(id tool.ID, holds func(matchedRule) bool) bool {

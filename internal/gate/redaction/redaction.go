@@ -6,9 +6,7 @@ package redaction
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"callgate/internal/artifact"
 	"callgate/internal/secret"
@@ -98,53 +96,6 @@ func RepeatsPayload(r *tool.Result) bool {
 	return repeats(string(r.Data))
 }
 
-// Truncate keeps a result within a limit: the whole becomes an artifact, and
-// the model is given its head, its tail, and the way to the rest.
-func (w *Redactor) Truncate(r *tool.Result, limit int) {
-	if limit == 0 {
-		limit = w.Limit
-	}
-	size := len(r.Data)
-	for _, c := range r.Content {
-		size += len(c.Text)
-	}
-	if size <= limit {
-		return
-	}
-	kept, text, left := splitContent(r, limit)
-	w.storePayload(r)
-	if len(r.Data) > limit/4 {
-		r.Data = nil
-	}
-	r.Content = kept
-	if text != "" {
-		r.Content = append(r.Content, tool.Text(headTail(text, left-len(r.Data))))
-	}
-	r.Warnings = append(r.Warnings,
-		fmt.Sprintf("the result has %d bytes; this is its head and tail, the whole is %s", size, r.ArtifactRef))
-}
-
-// splitContent separates content that is kept whole from text to truncate, and
-// returns the bytes left for text. Pictures and sounds are no text; of the text
-// of things with an address, half the limit is kept, first come first served.
-func splitContent(r *tool.Result, limit int) (kept []tool.Content, text string, left int) {
-	if len(r.Content) == 0 {
-		return nil, string(r.Data), limit
-	}
-	used, maxUsed := 0, limit/2
-	for _, c := range r.Content {
-		if c.Type == "text" || used+len(c.Text) > maxUsed {
-			text += c.Text
-			if c.Text = ""; len(c.Data) == 0 {
-				continue
-			}
-		}
-		used += len(c.Text)
-		kept = append(kept, c)
-	}
-	return kept, text, limit - used
-}
-
 // storePayload stores the payload: the text when there is any, else the data.
 func (w *Redactor) storePayload(r *tool.Result) {
 	payload := []byte(r.Data)
@@ -155,25 +106,15 @@ func (w *Redactor) storePayload(r *tool.Result) {
 			payload = append(payload, c.Data...)
 		}
 	}
+	w.store(r, payload)
+}
+
+// store stores what a result does not show.
+func (w *Redactor) store(r *tool.Result, payload []byte) {
 	ref, err := w.Artifacts.Put(context.Background(), payload)
 	if err != nil {
 		r.Warnings = append(r.Warnings, "the whole result could not be stored: "+err.Error())
 		return
 	}
 	r.ArtifactRef = ref
-}
-
-// headTail keeps two thirds of limit from the start and one third from the end.
-func headTail(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	head, tail := text[:limit*2/3], text[len(text)-limit/3:]
-	for len(head) > 0 && !utf8.ValidString(head[max(0, len(head)-utf8.UTFMax):]) && !utf8.RuneStart(text[len(head)]) {
-		head = head[:len(head)-1]
-	}
-	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
-		tail = tail[1:]
-	}
-	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", head, len(text)-len(head)-len(tail), tail)
 }

@@ -80,7 +80,7 @@ func TestStrangersFileHasNoWayAround(t *testing.T) {
 			if err != nil && strings.Contains(err.Error(), leak) {
 				t.Error(err)
 			}
-			if err == nil && strings.Contains(fmt.Sprintf("%+v", talk.Prompt()), leak) {
+			if err == nil && strings.Contains(fmt.Sprintf("%+v", talk.Presentation()), leak) {
 				t.Error("the value is in the prompt")
 			}
 		})

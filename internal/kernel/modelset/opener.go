@@ -125,6 +125,7 @@ func (o *Opener) dial(m *app.Model) (llm.Model, Info, error) {
 	model, info, err := o.pool.Open(provider.Config{
 		Provider: m.Provider, Backend: provider.Backend(m.Backend), Model: m.Name, BaseURL: m.BaseURL, Key: key,
 		Headers: headers, Timeout: m.Timeout, NativeTools: m.NativeTools, StoredKey: o.storedKey,
+		Retry: provider.Retry{Patience: m.Patience},
 	})
 	if err != nil {
 		return nil, Info{}, err

@@ -48,6 +48,8 @@ const maxAllow = 200
 type Change struct {
 	Mode  string   // empty: it stays
 	Allow []string // added: see permission.ParseEntry
+	// Unattended says that nobody answers what the session asks; nil: it stays as it is.
+	Unattended *bool
 }
 
 // Set changes the permissions of a session. asker is who asks in it, as the one who
@@ -69,6 +71,9 @@ func (p *Permissions) Set(
 		if now.Mode != next.Mode && c.Mode != "" {
 			now.Mode, now.By, now.Human = next.Mode, next.By, authority == nil
 			did = append(did, "set the permission mode "+string(now.Mode))
+		}
+		if c.Unattended != nil {
+			now.Unattended = *c.Unattended
 		}
 		for _, e := range next.Allow {
 			if !slices.ContainsFunc(now.Allow, func(o permission.Entry) bool { return o.String() == e.String() }) {
@@ -139,10 +144,7 @@ func (p *Permissions) Allowed(ctx context.Context, r approval.Request) {
 
 // settle answers a request that permissions decide.
 func (p *Permissions) settle(ctx context.Context, d permission.Decided) {
-	a := approval.Answer{Approve: d.Verdict == permission.Allow}
-	if !a.Approve {
-		a.Feedback = "plan mode: nothing that changes anything runs; tell the user your plan"
-	}
+	a := approval.Answer{Approve: d.Verdict == permission.Allow, Feedback: d.Told, Unasked: true}
 	// One that cannot be answered now waits on; somebody may have been faster.
 	_ = p.opt.Approvals.AnswerVouched(ctx, approval.Voucher{By: d.Reason}, d.Request, a)
 }

@@ -32,7 +32,7 @@ type Spec struct {
 	Profile   string                 // the part of the app that is given; empty: all, or what Only says
 	Client    *surface.Client        // the MCP client that the session is for; nil: none
 	Loaded    *apps.Loaded           // the app, when it was loaded already
-	OnAsked   func(approval.Request) // a human is asked; must not wait; may be nil
+	OnAsked   func(approval.Request) // a human is asked, or has answered; must not wait; may be nil
 	OnEnd     func()                 // the session has ended; may be nil
 	Again     bool                   // for a call of an earlier session: no setup steps
 }

@@ -45,4 +45,9 @@ func TestGrantDoesNotCoverTheRules(t *testing.T) {
 			t.Errorf("%s: %s %q, want %s", name, r.Status, r.Summary, want)
 		}
 	}
+	patch := `{"patch":"*** Begin Patch\n*** Add File: new.txt\n+x\n*** Delete File: prompts/lead.md\n*** End Patch"}`
+	request := session.CallRequest{Name: "filesystem.apply_patch", Args: json.RawMessage(patch), NoWait: true}
+	if r := s.Call(t.Context(), request); r.Status != tool.Waiting {
+		t.Errorf("a patch of one of them: %s %q", r.Status, r.Summary)
+	}
 }

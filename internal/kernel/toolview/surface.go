@@ -9,6 +9,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/control"
 	"callgate/internal/registry"
+	"callgate/internal/resulttext"
 	"callgate/tool"
 )
 
@@ -143,6 +144,9 @@ func (v *View) items(snap *registry.Snapshot, mcp bool, cfg *surface.Config) (it
 			items = append(items, surface.Item{Tool: t})
 			names = append(names, t.ID.Dotted())
 		}
+	}
+	if len(items) == 0 { // nothing here has a result that is cut
+		own = slices.DeleteFunc(own, func(i surface.Item) bool { return i.Tool.ID.Dotted() == resulttext.ArtifactReader })
 	}
 	wire := tool.NewWireTable(names)
 	for i := range items {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/gate/binding"
 	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/match"
 	"callgate/internal/gate/policy"
@@ -87,13 +88,21 @@ func (t *Trial) callOf(ctx context.Context, known *tool.Tool, r journal.Record) 
 	if bytes.Contains(args, []byte("[secret ")) || json.Unmarshal(args, &call.Args) != nil {
 		return nil, unknownArgs
 	}
+	raw, err := binding.Arguments(args)
+	if err != nil {
+		return nil, unknownArgs
+	}
 	for _, e := range known.Runtime.Effects {
-		kind, rest, _ := strings.Cut(e.Resource, ":{")
-		param, after, _ := strings.Cut(rest, "}")
-		if kind != "file" && kind != "repo" || after != "" || e.Folder != "" || call.Paths[param] != nil {
+		param, name, ok := binding.PathParam(e)
+		if !ok || call.Paths[name] != nil {
 			continue
 		}
-		for _, text := range texts(call.Args[param]) {
+		names, err := binding.PathNames(e, raw[param])
+		if err != nil {
+			return nil, unknownPaths
+		}
+		kind, _, _ := strings.Cut(e.Resource, ":")
+		for _, text := range names {
 			path := text
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(t.Folder, path)
@@ -102,23 +111,8 @@ func (t *Trial) callOf(ctx context.Context, known *tool.Tool, r journal.Record) 
 			if !slices.ContainsFunc(r.Ask.Claims, func(c tool.Claim) bool { return c.Resource == resource }) {
 				return nil, unknownPaths
 			}
-			call.AddPath(param, filepath.Clean(path), false)
+			call.AddPath(name, filepath.Clean(path), false)
 		}
 	}
 	return call, ""
-}
-
-// texts are the texts in an argument.
-func texts(v any) []string {
-	switch v := v.(type) {
-	case string:
-		return []string{v}
-	case []any:
-		var all []string
-		for _, item := range v {
-			all = append(all, texts(item)...)
-		}
-		return all
-	}
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/amount"
 	"callgate/internal/module"
+	"callgate/internal/module/filesystem/seen"
 	"callgate/internal/module/filesystem/textedit"
 	"callgate/internal/module/filesystem/textfile"
 	"callgate/internal/module/workfile"
@@ -70,7 +71,7 @@ const editOutput = `{
   "required": ["path", "changes", "bytes"]
 }`
 
-func editTool() module.Definition {
+func editTool(files *seen.Files) module.Definition {
 	return module.Definition{
 		Name: "edit", Short: "Edit", Doc: editDoc, Input: editInput, Output: editOutput,
 		Examples: []tool.Example{
@@ -83,16 +84,16 @@ func editTool() module.Definition {
 				`{"path": "notes.txt", "op": "replace_lines", "line": 10, "end_line": 12, "new": ""}`),
 		},
 		Aliases: []string{
-			"edit_file", "str_replace", "replace_in_file", "apply_patch", "patch_file",
-			"edit a file", "replace text in a file", "change a line", "insert a line", "patch a file",
+			"edit_file", "str_replace", "replace_in_file",
+			"edit a file", "replace text in a file", "change a line", "insert a line",
 			"modifier un fichier", "remplacer du texte", "insérer une ligne", "éditer un fichier",
 		},
-		Tags: []string{"file", "text", "edit", "replace", "insert", "patch", "fichier", "modifier"},
+		Tags: []string{"file", "text", "edit", "replace", "insert", "fichier", "modifier"},
 		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.U}},
 			Risk:    tool.Medium, SideEffect: tool.Write,
 		},
-		Handler: handler("edit", editFile),
+		Handler: tracked("edit", files, editFile),
 	}
 }
 
@@ -113,7 +114,7 @@ type editData struct {
 // maxEdited limits a file that is edited, which is held in memory.
 const maxEdited = 64 << 20
 
-func editFile(ctx context.Context, w workfile.Workspace, in editArgs) (*tool.Result, error) {
+func editFile(ctx context.Context, w workfile.Workspace, known seenFiles, in editArgs) (*tool.Result, error) {
 	edits, err := in.list(w.Op)
 	if err != nil {
 		return nil, err
@@ -124,6 +125,9 @@ func editFile(ctx context.Context, w workfile.Workspace, in editArgs) (*tool.Res
 	}
 	raw, was, err := readAll(w, at, maxEdited)
 	if err != nil {
+		return nil, err
+	}
+	if err := known.checkPart(at, was); err != nil {
 		return nil, err
 	}
 	n := textfile.Sniff(raw)
@@ -153,6 +157,9 @@ func editFile(ctx context.Context, w workfile.Workspace, in editArgs) (*tool.Res
 	err = w.Replace(at, was, func(f io.Writer) error { _, err := f.Write(next); return err })
 	if err != nil {
 		return nil, err
+	}
+	if known.state(at, was) == seen.Current {
+		known.note(at, nil)
 	}
 	c := textedit.ChangeOf(text, spans)
 	data.Change = &c

@@ -1,11 +1,13 @@
 // Package filesystem is the module of file tools: read, list, write, edit,
-// glob, grep, delete and move.
+// apply_patch, glob, grep, delete and move.
 //
 // The tools reach files only through package workfile, which confines them to
 // the workspace and makes every change atomic and durable. Package filewalk walks
 // directories. Packages that need no file system have the rest: textfile (bytes
 // to lines), textedit (edits to changes), pathglob (patterns of paths) and
-// linesearch (expressions to lines).
+// linesearch (expressions to lines), ignorefile (what .gitignore names), patchfile
+// and hunks (patches to changes) and seen (what a conversation has read, so that it
+// overwrites nothing unseen).
 package filesystem
 
 import (
@@ -21,6 +23,7 @@ import (
 	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/filesystem/filewalk"
+	"callgate/internal/module/filesystem/seen"
 	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
@@ -34,6 +37,9 @@ type Config struct {
 	// the PATH; "none" means that grep reads every file itself. The result is
 	// the same either way.
 	Ripgrep string
+	// Seen remembers what conversations read. nil means that a file may be
+	// overwritten by who has not read it.
+	Seen *seen.Files
 }
 
 // Module returns the module for the kernel.
@@ -42,7 +48,11 @@ func Module() module.Module {
 		Name:    Namespace,
 		Summary: "files and folders of the workspace: read, find, write, edit, move, delete",
 		Open: func(module.Host) (*module.Instance, error) {
-			return &module.Instance{Tools: Tools(Config{})}, nil
+			files := &seen.Files{}
+			return &module.Instance{
+				Tools:                Tools(Config{Seen: files}),
+				OnConversationDelete: func(p tool.Principal) error { files.Forget(p.Session); return nil },
+			}, nil
 		},
 	}
 }
@@ -51,14 +61,15 @@ func Module() module.Module {
 // beside it, and a line here.
 func Tools(c Config) []*tool.Tool {
 	definitions := []module.Definition{
-		readTool(),
+		readTool(c.Seen),
 		listTool(),
-		writeTool(),
-		editTool(),
+		writeTool(c.Seen),
+		editTool(c.Seen),
+		patchTool(c.Seen),
 		globTool(),
 		grepTool(c.ripgrep()),
 		deleteTool(),
-		moveTool(),
+		moveTool(c.Seen),
 	}
 	tools := make([]*tool.Tool, len(definitions))
 	for i, d := range definitions {
@@ -120,6 +131,22 @@ func readAll(w workfile.Workspace, at workfile.Path, maxSize int64) ([]byte, fs.
 			WithHint("use a program such as sed through a shell tool")
 	}
 	return data, info, err
+}
+
+// maxResult is the result of a tool that bounds its own content, with its data: the
+// content is never cut in its middle.
+const maxResult = 512 << 10
+
+// maxText limits the text of a search or a list.
+const maxText = 40 << 10
+
+// restCut says that more follows what a search or a list gives. offset is the
+// argument that was passed, and total the number of all; 0: not known.
+func restCut(unit string, offset, given, total int, advice string) *tool.Cut {
+	return &tool.Cut{
+		Unit: unit, First: offset + 1, Last: offset + given, Total: total,
+		Next: fmt.Sprintf("offset=%d", offset+given), Advice: advice,
+	}
 }
 
 // fewResults is how many results of a search are so few that what was left out may

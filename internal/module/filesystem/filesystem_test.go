@@ -22,6 +22,7 @@ type fixture struct {
 	dir     string
 	outside string
 	grant   tool.Grant
+	caller  tool.Principal
 	tools   map[string]*tool.Tool
 	schemas map[string]*jsonschema.Schema
 }
@@ -82,7 +83,7 @@ func (g *fixture) try(name string, a args) (*tool.Result, error) {
 	g.t.Helper()
 	raw, err := json.Marshal(a)
 	check(g.t, err)
-	r, err := g.tools[name].Handler.Execute(g.t.Context(), tool.Call{Args: raw}, g.grant)
+	r, err := g.tools[name].Handler.Execute(g.t.Context(), tool.Call{Args: raw, Principal: g.caller}, g.grant)
 	if err != nil {
 		var e *tool.Error
 		if !errors.As(err, &e) || e.Op != "filesystem."+name || e.Message == "" {
@@ -239,7 +240,7 @@ func described(t *testing.T, one *tool.Tool) {
 		}
 	}
 	for _, e := range one.Runtime.Effects {
-		name := strings.TrimSuffix(strings.TrimPrefix(e.Resource, "file:{"), "}")
+		name, _, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(e.Resource, "file:{"), "}"), "|")
 		p, known := schema.Properties[name]
 		if !known || p.Default == nil && !strings.Contains(strings.Join(schema.Required, " "), name) {
 			t.Errorf("the claim on %s may find no argument", e.Resource)

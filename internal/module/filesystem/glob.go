@@ -40,6 +40,10 @@ const globInput = `{
       "type": "boolean", "default": false,
       "description": "Find too what .gitignore and .ignore files name."
     },
+    "offset": {
+      "type": "integer", "minimum": 0, "maximum": 1000000, "default": 0,
+      "description": "How many paths to pass over, to continue a result that was cut."
+    },
     "limit": {
       "type": "integer", "minimum": 0, "maximum": 20000, "default": 1000,
       "description": "How many paths to give at most."
@@ -78,7 +82,7 @@ func globTool() module.Definition {
 		Tags: []string{"file", "find", "pattern", "search", "name", "fichier", "recherche"},
 		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}},
-			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true,
+			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true, MaxResult: maxResult,
 		},
 		Handler: handler("glob", globFiles),
 	}
@@ -91,6 +95,7 @@ type globArgs struct {
 	Sort    string `json:"sort"`
 	Hidden  bool   `json:"hidden"`
 	Ignored bool   `json:"ignored"`
+	Offset  int    `json:"offset"`
 	Limit   int    `json:"limit"`
 }
 
@@ -121,10 +126,21 @@ func globFiles(ctx context.Context, w workfile.Workspace, in globArgs) (*tool.Re
 	if err != nil {
 		return nil, err
 	}
-	data := globData{Paths: found, Truncated: len(found) > in.Limit, LeftOut: report.LeftOut.Count}
-	if data.Truncated {
-		data.Paths = found[:in.Limit]
+	return globResult(in, found, report)
+}
+
+func globResult(in globArgs, found []string, report filewalk.Report) (*tool.Result, error) {
+	rest := found[min(in.Offset, len(found)):]
+	data := globData{Paths: []string{}, LeftOut: report.LeftOut.Count}
+	var text strings.Builder
+	for _, path := range rest[:min(in.Limit, len(rest))] {
+		if text.Len()+len(path) >= maxText {
+			break
+		}
+		data.Paths = append(data.Paths, path)
+		text.WriteString(strings.ToValidUTF8(path, "�") + "\n")
 	}
+	data.Truncated = len(data.Paths) < len(rest)
 	summary := fmt.Sprintf("%s for %s", amount.Of(len(data.Paths), "match"), in.Pattern)
 	if data.Truncated {
 		summary = fmt.Sprintf("the first %s; there are more: narrow the pattern or raise limit", summary)
@@ -133,20 +149,27 @@ func globFiles(ctx context.Context, w workfile.Workspace, in globArgs) (*tool.Re
 	if err != nil {
 		return nil, err
 	}
-	text := "nothing matches " + in.Pattern
-	if len(data.Paths) > 0 {
-		text = strings.Join(data.Paths, "\n")
+	switch {
+	case len(found) > 0 && len(rest) == 0:
+		fmt.Fprintf(&text, "there are only %s for %s\n", amount.Of(len(found), "match"), in.Pattern)
+	case len(found) == 0:
+		fmt.Fprintf(&text, "nothing matches %s\n", in.Pattern)
+	case data.Truncated:
+		total := 0
+		if in.Sort == "modified" {
+			total = len(found)
+		}
+		r.Cut = restCut("matches", in.Offset, len(data.Paths), total, "narrow pattern or path")
 	}
-	text += "\n"
 	if len(data.Paths) <= fewResults {
-		text += leftOutLine(report.LeftOut, "searched")
+		text.WriteString(leftOutLine(report.LeftOut, "searched"))
 	}
-	r.Content = []tool.Content{tool.Text(strings.ToValidUTF8(text, "�"))}
+	r.Content = []tool.Content{tool.Text(text.String())}
 	r.Warnings = unreadWarning(report.Unread)
 	return r, nil
 }
 
-// search finds one path more than the limit, so that the caller sees whether
+// search finds one path more than offset and limit, so that the caller sees whether
 // there are more.
 func (in globArgs) search(
 	ctx context.Context, w workfile.Workspace, at workfile.Path, sel filewalk.Selector,
@@ -165,7 +188,7 @@ func (in globArgs) search(
 			if info, err := e.Dir.Lstat(e.Name()); err == nil {
 				one.time = info.ModTime()
 			}
-		} else if len(found) == in.Limit {
+		} else if len(found) == in.Offset+in.Limit {
 			found = append(found, one)
 			return fs.SkipAll
 		}

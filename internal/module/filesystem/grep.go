@@ -51,6 +51,10 @@ const grepInput = `{
       "type": "boolean", "default": false,
       "description": "Search too what .gitignore and .ignore files name."
     },
+    "offset": {
+      "type": "integer", "minimum": 0, "maximum": 1000000, "default": 0,
+      "description": "How many matching lines (content) or files to pass over, to continue a result that was cut."
+    },
     "limit": {
       "type": "integer", "minimum": 0, "maximum": 10000, "default": 200,
       "description": "How many matching lines (content) or files to give at most."
@@ -103,7 +107,7 @@ func grepTool(ripgrep func() string) module.Definition {
 		Tags: []string{"file", "text", "search", "regex", "code", "fichier", "recherche"},
 		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}},
-			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true,
+			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true, MaxResult: maxResult,
 		},
 		Handler: handler("grep", func(ctx context.Context, w workfile.Workspace, in grepArgs) (*tool.Result, error) {
 			return grepFiles(ctx, w, in, ripgrep)
@@ -121,6 +125,7 @@ type grepArgs struct {
 	Context    int             `json:"context"`
 	Hidden     bool            `json:"hidden"`
 	Ignored    bool            `json:"ignored"`
+	Offset     int             `json:"offset"`
 	Limit      int             `json:"limit"`
 }
 
@@ -138,6 +143,9 @@ type grepData struct {
 	Truncated bool            `json:"truncated"`
 	LeftOut   int             `json:"left_out,omitempty"`
 }
+
+// grepAdvice is what to do when there is too much.
+const grepAdvice = "narrow pattern, path or glob"
 
 // defaultMatches is the default limit.
 const defaultMatches = 200
@@ -169,13 +177,15 @@ func grepFiles(
 		return nil, err
 	}
 	scan := linesearch.Scan{
-		Matcher: m, Mode: in.Mode, Context: in.Context, Limit: in.Limit,
+		Matcher: m, Mode: in.Mode, Context: in.Context, Limit: in.Offset + in.Limit,
 		Source: func() linesearch.Source { return &fileOpener{root: w.Root, top: top} },
 	}
 	found, truncated, err := scan.Run(ctx, files)
 	if err != nil {
 		return nil, w.Fail(at.Shown, err)
 	}
+	all := len(found)
+	found = linesearch.Skip(found, in.Mode, in.Context, in.Offset)
 	for _, f := range found {
 		if at.Info.IsDir() {
 			f.Path = path.Join(at.Shown, f.Path)
@@ -184,7 +194,7 @@ func grepFiles(
 		}
 	}
 	var out filewalk.LeftOut
-	if leftOut != nil && len(found) <= fewResults {
+	if leftOut != nil && all <= fewResults {
 		if out, err = leftOut(); err != nil {
 			return nil, err
 		}
@@ -253,9 +263,14 @@ func grepResult(
 	matches := 0
 	var b strings.Builder
 	for _, f := range found {
-		if b.Len() > textfile.MaxBytes {
+		if b.Len() >= maxText {
 			data.Truncated = true
 			break
+		}
+		if in.Mode == linesearch.Content {
+			if shown := f.Fit(maxText-b.Len(), in.Context); shown != f {
+				f, data.Truncated = shown, true
+			}
 		}
 		data.Files++
 		matches += f.Count
@@ -280,8 +295,19 @@ func grepResult(
 	if err != nil {
 		return nil, err
 	}
-	if b.Len() == 0 {
+	given := data.Files
+	if in.Mode == linesearch.Content {
+		given = matches
+	}
+	switch {
+	case b.Len() == 0 && in.Offset > 0:
+		b.WriteString("there are no more matches from this offset on\n")
+	case b.Len() == 0:
 		b.WriteString(r.Summary + "\n")
+	case data.Truncated && in.Mode == linesearch.Content:
+		r.Cut = restCut("matches", in.Offset, given, 0, grepAdvice)
+	case data.Truncated:
+		r.Cut = restCut("files", in.Offset, given, 0, grepAdvice)
 	}
 	b.WriteString(leftOutLine(out, "searched"))
 	r.Content = []tool.Content{tool.Text(strings.ToValidUTF8(b.String(), "�"))}

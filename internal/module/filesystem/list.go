@@ -34,6 +34,10 @@ const listInput = `{
       "type": "boolean", "default": false,
       "description": "Show too what .gitignore and .ignore files name."
     },
+    "offset": {
+      "type": "integer", "minimum": 0, "maximum": 1000000, "default": 0,
+      "description": "How many entries to pass over, to continue a result that was cut."
+    },
     "limit": {
       "type": "integer", "minimum": 0, "maximum": 20000, "default": 1000,
       "description": "How many entries to list at most."
@@ -83,7 +87,7 @@ func listTool() module.Definition {
 		Tags: []string{"file", "directory", "folder", "list", "dossier", "répertoire"},
 		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}},
-			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true,
+			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true, MaxResult: maxResult,
 		},
 		Handler: handler("list", listDir),
 	}
@@ -95,6 +99,7 @@ type listArgs struct {
 	Depth     int    `json:"depth"`
 	All       bool   `json:"all"`
 	Ignored   bool   `json:"ignored"`
+	Offset    int    `json:"offset"`
 	Limit     int    `json:"limit"`
 }
 
@@ -131,6 +136,8 @@ func listDir(ctx context.Context, w workfile.Workspace, in listArgs) (*tool.Resu
 		walk = filewalk.Walk
 	}
 	var out filewalk.LeftOut
+	var text strings.Builder
+	skipped := 0
 	unread, err := walk(ctx, w, at, func(e filewalk.Entry) error {
 		switch {
 		case pathglob.Hidden(e.Name()) && !in.All:
@@ -138,11 +145,16 @@ func listDir(ctx context.Context, w workfile.Workspace, in listArgs) (*tool.Resu
 		case e.Ignored:
 			out.Add(e)
 			return fs.SkipDir
-		case len(data.Entries) == limit:
+		case skipped < in.Offset:
+			skipped++
+		case len(data.Entries) == limit || text.Len() >= maxText:
 			data.Truncated = true
 			return fs.SkipAll
+		default:
+			entry := describe(e)
+			data.Entries = append(data.Entries, entry)
+			writeEntry(&text, entry)
 		}
-		data.Entries = append(data.Entries, describe(e))
 		if e.Depth >= depth {
 			return fs.SkipDir
 		}
@@ -156,11 +168,13 @@ func listDir(ctx context.Context, w workfile.Workspace, in listArgs) (*tool.Resu
 	if err != nil {
 		return nil, err
 	}
-	text := listText(data.Entries)
-	if text == "" {
-		text = emptyList(at.Shown, in.All)
+	if text.Len() == 0 {
+		text.WriteString(emptyList(at.Shown, skipped, in.All))
 	}
-	r.Content = []tool.Content{tool.Text(text + leftOutLine(out, "listed"))}
+	if data.Truncated {
+		r.Cut = restCut("entries", in.Offset, len(data.Entries), 0, "list a directory below it")
+	}
+	r.Content = []tool.Content{tool.Text(text.String() + leftOutLine(out, "listed"))}
 	r.Warnings = unreadWarning(unread)
 	return r, nil
 }
@@ -194,31 +208,31 @@ func listSummary(data listData) string {
 }
 
 // emptyList says that there is nothing to list.
-func emptyList(shown string, all bool) string {
-	if all {
+func emptyList(shown string, skipped int, all bool) string {
+	switch {
+	case skipped > 0:
+		return fmt.Sprintf("%s has only %s\n", shown, amount.Of(skipped, "entry"))
+	case all:
 		return shown + " is empty\n"
+	default:
+		return shown + " has no entries that are not hidden\n"
 	}
-	return shown + " has no entries that are not hidden\n"
 }
 
-// listText writes a line for each entry, and a slash after directories.
-func listText(entries []listEntry) string {
-	var b strings.Builder
-	for _, e := range entries {
-		b.WriteString(strings.ToValidUTF8(e.Name, "�"))
-		switch e.Type {
-		case "dir":
-			b.WriteByte('/')
-		case "file":
-			if e.Size != nil {
-				fmt.Fprintf(&b, "  %s", amount.Bytes(*e.Size))
-			}
-		case "link":
-			fmt.Fprintf(&b, " -> %s", e.Target)
-		default:
-			fmt.Fprintf(&b, "  (%s)", e.Type)
+// writeEntry writes the line of an entry, with a slash after a directory.
+func writeEntry(b *strings.Builder, e listEntry) {
+	b.WriteString(strings.ToValidUTF8(e.Name, "�"))
+	switch e.Type {
+	case "dir":
+		b.WriteByte('/')
+	case "file":
+		if e.Size != nil {
+			fmt.Fprintf(b, "  %s", amount.Bytes(*e.Size))
 		}
-		b.WriteByte('\n')
+	case "link":
+		fmt.Fprintf(b, " -> %s", e.Target)
+	default:
+		fmt.Fprintf(b, "  (%s)", e.Type)
 	}
-	return b.String()
+	b.WriteByte('\n')
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"callgate/internal/module"
+	"callgate/internal/module/filesystem/seen"
 	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
@@ -44,7 +45,7 @@ const moveOutput = `{
   "required": ["from", "to", "type", "replaced"]
 }`
 
-func moveTool() module.Definition {
+func moveTool(files *seen.Files) module.Definition {
 	return module.Definition{
 		Name: "move", Short: "Move", Doc: moveDoc, Input: moveInput, Output: moveOutput,
 		Examples: []tool.Example{
@@ -61,7 +62,7 @@ func moveTool() module.Definition {
 			Effects: []tool.Effect{{Resource: "file:{from}", Mode: tool.X}, {Resource: "file:{to}", Mode: tool.X}},
 			Risk:    tool.Medium, SideEffect: tool.Write,
 		},
-		Handler: handler("move", movePath),
+		Handler: tracked("move", files, movePath),
 	}
 }
 
@@ -78,7 +79,7 @@ type moveData struct {
 	Replaced bool   `json:"replaced"`
 }
 
-func movePath(_ context.Context, w workfile.Workspace, in moveArgs) (*tool.Result, error) {
+func movePath(_ context.Context, w workfile.Workspace, known seenFiles, in moveArgs) (*tool.Result, error) {
 	from, err := w.Existing(in.From, false)
 	if err != nil {
 		return nil, err
@@ -116,6 +117,9 @@ func movePath(_ context.Context, w workfile.Workspace, in moveArgs) (*tool.Resul
 			WithHint("copy and delete, through a shell tool")
 	case err != nil:
 		return nil, w.Fail(from.Shown, err)
+	}
+	if known.state(from, from.Info) == seen.Current {
+		known.note(to, nil)
 	}
 	return tool.OK(fmt.Sprintf("moved the %s %s to %s", data.Type, from.Shown, to.Shown), data)
 }

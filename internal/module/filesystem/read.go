@@ -11,6 +11,7 @@ import (
 
 	"callgate/internal/amount"
 	"callgate/internal/module"
+	"callgate/internal/module/filesystem/seen"
 	"callgate/internal/module/filesystem/textfile"
 	"callgate/internal/module/workfile"
 	"callgate/tool"
@@ -32,7 +33,8 @@ const readInput = `{
     "head": {"type": "integer", "minimum": 0, "description": "Read only this many lines from the start."},
     "tail": {"type": "integer", "minimum": 0, "description": "Read only this many lines from the end."},
     "line_numbers": {
-      "type": "boolean", "default": false, "description": "Write each line's number and a tab before it."
+      "type": "boolean", "default": true,
+      "description": "Write each line's number and a tab before it; neither is part of the file."
     }
   },
   "required": ["path"],
@@ -56,13 +58,13 @@ const readOutput = `{
   "required": ["path", "size", "truncated"]
 }`
 
-func readTool() module.Definition {
+func readTool(files *seen.Files) module.Definition {
 	return module.Definition{
 		Name: "read", Short: "Read", Doc: readDoc, Input: readInput, Output: readOutput,
 		Examples: []tool.Example{
 			module.Example("a whole file", `{"path": "README.md"}`),
 			module.Example("fifty lines from line 120 on",
-				`{"path": "src/main.go", "offset": 120, "limit": 50, "line_numbers": true}`),
+				`{"path": "src/main.go", "offset": 120, "limit": 50}`),
 			module.Example("the end of a log", `{"path": "logs/server.log", "tail": 100}`),
 		},
 		Aliases: []string{
@@ -73,9 +75,9 @@ func readTool() module.Definition {
 		Tags: []string{"file", "text", "image", "read", "fichier", "lecture"},
 		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}},
-			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true,
+			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true, MaxResult: maxResult,
 		},
-		Handler: handler("read", readFile),
+		Handler: tracked("read", files, readFile),
 	}
 }
 
@@ -85,7 +87,7 @@ type readArgs struct {
 	Limit       int    `json:"limit"`
 	Head        int    `json:"head"`
 	Tail        int    `json:"tail"`
-	LineNumbers bool   `json:"line_numbers"`
+	LineNumbers *bool  `json:"line_numbers"` // nil is true
 }
 
 type readData struct {
@@ -101,7 +103,7 @@ type readData struct {
 	MIME       string            `json:"mime,omitempty"`
 }
 
-func readFile(ctx context.Context, w workfile.Workspace, in readArgs) (*tool.Result, error) {
+func readFile(ctx context.Context, w workfile.Workspace, known seenFiles, in readArgs) (*tool.Result, error) {
 	if in.Tail > 0 && (in.Head > 0 || in.Offset > 1 || in.Limit > 0) || in.Head > 0 && (in.Offset > 1 || in.Limit > 0) {
 		return nil, tool.Errorf(w.Op, tool.Invalid,
 			"head, tail and offset with limit are three ways to choose lines; these arguments mix them").
@@ -139,13 +141,15 @@ func readFile(ctx context.Context, w workfile.Workspace, in readArgs) (*tool.Res
 	if err != nil {
 		return nil, w.Fail(at.Shown, err)
 	}
+	known.note(at, info)
 	return readResult(at, info, n.Encoding, p)
 }
 
 // page reads the lines that the arguments choose.
 func (in readArgs) page(ctx context.Context, src *io.SectionReader) (textfile.Page, error) {
+	numbers := in.LineNumbers == nil || *in.LineNumbers
 	if in.Tail > 0 {
-		return textfile.Last(ctx, src, min(in.Tail, textfile.MaxLines), in.LineNumbers)
+		return textfile.Last(ctx, src, min(in.Tail, textfile.MaxLines), numbers)
 	}
 	limit := in.Limit
 	if in.Head > 0 {
@@ -154,7 +158,7 @@ func (in readArgs) page(ctx context.Context, src *io.SectionReader) (textfile.Pa
 	if limit == 0 {
 		limit = textfile.DefaultLines
 	}
-	return textfile.From(ctx, src, max(1, in.Offset), min(limit, textfile.MaxLines), in.LineNumbers)
+	return textfile.From(ctx, src, max(1, in.Offset), min(limit, textfile.MaxLines), numbers)
 }
 
 func readResult(at workfile.Path, info fs.FileInfo, e textfile.Encoding, p textfile.Page) (*tool.Result, error) {
@@ -173,9 +177,10 @@ func readResult(at workfile.Path, info fs.FileInfo, e textfile.Encoding, p textf
 	if err != nil {
 		return nil, err
 	}
-	if text != "" {
-		r.Content = []tool.Content{tool.Text(text)}
+	if text == "" {
+		text = "(the file is empty)\n"
 	}
+	r.Content, r.Cut = []tool.Content{tool.Text(text)}, pageCut(p)
 	if !valid {
 		r.Warnings = append(r.Warnings,
 			"some bytes are not valid UTF-8; they are shown as �, so do not write this text back whole")
@@ -185,6 +190,20 @@ func readResult(at workfile.Path, info fs.FileInfo, e textfile.Encoding, p textf
 			fmt.Sprintf("%s longer than %d bytes: cut", amount.Of(p.Cut, "line"), textfile.MaxLine))
 	}
 	return r, nil
+}
+
+// pageCut says which lines a page has, if they are not all that were asked for.
+func pageCut(p textfile.Page) *tool.Cut {
+	cut := &tool.Cut{Unit: "lines", First: p.First, Last: p.Next() - 1, Total: max(p.Total, 0)}
+	switch {
+	case p.More:
+		cut.Next = fmt.Sprintf("offset=%d", p.Next())
+	case p.Late && p.First > 0:
+		cut.Advice = "read earlier lines with offset and limit"
+	default:
+		return nil
+	}
+	return cut
 }
 
 // pageSummary writes the page as one line: what it is, and how to continue.

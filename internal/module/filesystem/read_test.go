@@ -78,8 +78,8 @@ func TestRead(t *testing.T) {
 			readData{Size: 3, FirstLine: 1, Lines: 2, TotalLines: 2}},
 		{"numbers of a tail", args{"path": "open", "line_numbers": true, "tail": 1}, "     2\tb",
 			"open: lines 2 to 2 of 2", readData{Size: 3, FirstLine: 2, Lines: 1, TotalLines: 2}},
-		{"empty", args{"path": "empty"}, "", "empty is empty", readData{FirstLine: 1}},
-		{"empty from its end", args{"path": "empty", "tail": 5}, "", "empty is empty", readData{FirstLine: 1}},
+		{"empty", args{"path": "empty"}, "(the file is empty)\n", "empty is empty", readData{FirstLine: 1}},
+		{"empty from its end", args{"path": "empty", "tail": 5}, "(the file is empty)\n", "empty is empty", readData{FirstLine: 1}},
 		{"CRLF is kept", args{"path": "crlf"}, "a\r\nb\r\n", "crlf: 2 lines, all of it",
 			readData{Size: 6, FirstLine: 1, Lines: 2, TotalLines: 2}},
 		{"mark is not text", args{"path": "mark", "head": 1}, "a\n",
@@ -99,6 +99,9 @@ func TestRead(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g.t = t
+			if _, chosen := test.args["line_numbers"]; !chosen {
+				test.args["line_numbers"] = false
+			}
 			r := g.call("read", test.args)
 			if diff := cmp.Diff(test.text, text(r)); diff != "" {
 				t.Error(diff)
@@ -164,7 +167,7 @@ func TestReadOfLongLines(t *testing.T) {
 	t.Parallel()
 	g := newFixture(t)
 	g.put("long", "short\n"+strings.Repeat("é", 200_000)+"\nend\n")
-	r := g.call("read", args{"path": "long"})
+	r := g.call("read", args{"path": "long", "line_numbers": false})
 	got := text(r)
 	lines := strings.Split(got, "\n")
 	if len(lines) != 4 || lines[0] != "short" || lines[2] != "end" || !utf8.ValidString(got) || len(got) > 3000 ||
@@ -191,24 +194,34 @@ func TestReadIsBoundedInBytes(t *testing.T) {
 	g := newFixture(t)
 	line := strings.Repeat("x", 999) + "\n"
 	g.put("wide", strings.Repeat(line, 1000))
-	r := g.call("read", args{"path": "wide"})
+	r := g.call("read", args{"path": "wide", "line_numbers": false})
 	d := data[readData](t, r)
-	if len(text(r)) > 257<<10 || d.Lines != 263 || d.NextOffset != 264 || d.TotalLines != 1000 {
+	if len(text(r)) > 81<<10 || d.Lines != 82 || d.NextOffset != 83 || d.TotalLines != 1000 {
 		t.Errorf("%d bytes, %+v", len(text(r)), d)
 	}
 	// The pages, one after the other, are the file.
 	var all strings.Builder
 	for offset := 1; offset > 0; {
-		r := g.call("read", args{"path": "wide", "offset": offset})
+		r := g.call("read", args{"path": "wide", "offset": offset, "line_numbers": false})
 		all.WriteString(text(r))
 		offset = data[readData](t, r).NextOffset
 	}
 	if all.String() != g.get("wide") {
 		t.Error("the pages do not make up the file")
 	}
-	d = data[readData](t, g.call("read", args{"path": "wide", "tail": 1000}))
-	if d.Lines != 262 || !d.Truncated || d.FirstLine != 739 {
+	r = g.call("read", args{"path": "wide", "tail": 1000})
+	if d = data[readData](t, r); d.Lines != 81 || !d.Truncated || d.FirstLine != 920 || len(text(r)) > 80<<10 {
 		t.Errorf("from the end: %+v", d)
+	}
+	want := tool.Cut{Unit: "lines", First: 920, Last: 1000, Total: 1000, Advice: "read earlier lines with offset and limit"}
+	if r.Cut == nil || *r.Cut != want {
+		t.Errorf("cut %+v", r.Cut)
+	}
+	// Short lines have more numbers than text, and the end is still there.
+	g.put("short", strings.Repeat("x\n", 20_000))
+	r = g.call("read", args{"path": "short", "tail": 20_000})
+	if got := text(r); len(got) > 80<<10 || !strings.HasSuffix(got, " 20000\tx\n") {
+		t.Errorf("%d bytes, which end in %q", len(got), got[len(got)-20:])
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"callgate/internal/amount"
 	"callgate/internal/module"
+	"callgate/internal/module/filesystem/seen"
 	"callgate/internal/module/filesystem/textedit"
 	"callgate/internal/module/filesystem/textfile"
 	"callgate/internal/module/workfile"
@@ -51,7 +52,7 @@ const writeOutput = `{
   "required": ["path", "bytes", "lines", "created"]
 }`
 
-func writeTool() module.Definition {
+func writeTool(files *seen.Files) module.Definition {
 	return module.Definition{
 		Name: "write", Short: "Write", Doc: writeDoc, Input: writeInput, Output: writeOutput,
 		Examples: []tool.Example{
@@ -69,7 +70,7 @@ func writeTool() module.Definition {
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.U}},
 			Risk:    tool.Medium, SideEffect: tool.Write,
 		},
-		Handler: handler("write", writeFile),
+		Handler: tracked("write", files, writeFile),
 	}
 }
 
@@ -89,7 +90,7 @@ type writeData struct {
 	*textedit.Change
 }
 
-func writeFile(ctx context.Context, w workfile.Workspace, in writeArgs) (*tool.Result, error) {
+func writeFile(ctx context.Context, w workfile.Workspace, known seenFiles, in writeArgs) (*tool.Result, error) {
 	at, err := w.Resolve(in.Path, true)
 	if err != nil {
 		return nil, err
@@ -103,6 +104,9 @@ func writeFile(ctx context.Context, w workfile.Workspace, in writeArgs) (*tool.R
 		if err := w.CheckRegular(at.Shown, at.Info); err != nil {
 			return nil, err
 		}
+		if err := known.checkWhole(at); err != nil && in.Mode != "append" {
+			return nil, err
+		}
 	case strings.HasSuffix(in.Path, "/"), strings.HasSuffix(in.Path, string(os.PathSeparator)):
 		return nil, tool.Errorf(w.Op, tool.Invalid, "%q names a directory, not a file", in.Path).
 			WithHint("omit the slash at the end")
@@ -111,6 +115,7 @@ func writeFile(ctx context.Context, w workfile.Workspace, in writeArgs) (*tool.R
 			return nil, err
 		}
 	}
+	wasKnown := at.Info == nil || in.Mode != "append" || known.state(at, at.Info) == seen.Current
 	switch {
 	case in.Mode == "append" && at.Info != nil:
 		data.Bytes, err = appendText(ctx, w, at, in.Content)
@@ -122,6 +127,9 @@ func writeFile(ctx context.Context, w workfile.Workspace, in writeArgs) (*tool.R
 	}
 	if err != nil {
 		return nil, err
+	}
+	if wasKnown {
+		known.note(at, nil)
 	}
 	return writeResult(data, in.Mode)
 }

@@ -19,8 +19,9 @@ const (
 	shownFact  = 500
 )
 
-// section returns the working memory of a session for the prompt of its agent, at
-// the start of each turn; "" where the memory is empty.
+// section returns the working memory of a session as its agent is told it; "" where
+// the memory is empty. It names no tool: by which name the agent's model calls one is
+// not known here.
 func (s *service) section(p tool.Principal) string {
 	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
 	defer cancel()
@@ -38,12 +39,12 @@ func (s *service) section(p tool.Principal) string {
 	if len(goal) > 0 {
 		b.WriteString("Goal: " + fenceText(goal[0].Text, shownGoal) + "\n")
 	} else if len(tasks) > 0 {
-		b.WriteString("Goal: none. There are tasks but no goal: set one with memory.set_goal.\n")
+		b.WriteString("Goal: none. There are tasks but no goal: set one.\n")
 	}
 	writeTasks(&b, tasks)
 	writeFacts(&b, memstore.Of(entries, memstore.Fact))
 	if len(known) > 0 {
-		fmt.Fprintf(&b, "Knowledge: %s; search it with memory.query.\n", amount.Of(len(known), "entry"))
+		fmt.Fprintf(&b, "Knowledge: %s, found by search.\n", amount.Of(len(known), "entry"))
 	}
 	// A text may contain a secret that the kernel did not know when the text was stored.
 	return strings.TrimSpace(s.scrub(b.String()))
@@ -77,7 +78,7 @@ func writeFacts(b *strings.Builder, facts []*memstore.Entry) {
 	}
 	older := max(0, len(facts)-shownFacts)
 	if older > 0 {
-		fmt.Fprintf(b, "Facts (the last %d of %d; memory.query finds the others):\n", shownFacts, len(facts))
+		fmt.Fprintf(b, "Facts (the last %d of %d; the others are found by search):\n", shownFacts, len(facts))
 	} else {
 		b.WriteString("Facts:\n")
 	}

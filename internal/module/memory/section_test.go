@@ -21,7 +21,7 @@ func TestSection(t *testing.T) {
 	f.call("task_update", `{"task_id": "t2", "status": "in_progress"}`)
 	f.call("remember", `{"content": "the gap\nis wide"}`)
 	want := `# Working memory
-Goal: none. There are tasks but no goal: set one with memory.set_goal.
+Goal: none. There are tasks but no goal: set one.
 Tasks (1 of 5 completed):
 [x] t1 look
 [>] t2 leap  (in progress)
@@ -37,7 +37,7 @@ Facts:
 	f.call("upsert", `{"content": "known"}`)
 	got := f.section()
 	if !strings.HasPrefix(got, "# Working memory\nGoal: get across\nTasks") ||
-		!strings.HasSuffix(got, "Knowledge: 1 entry; search it with memory.query.") {
+		!strings.HasSuffix(got, "Knowledge: 1 entry, found by search.") {
 		t.Error(got)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"callgate/tool"
 )
 
-// Bytes that are kept of each stream, from its start and from its end. What the
+// Bytes that are kept of the output, from its start and from its end. What the
 // kernel cuts for a model is in the result's artifact, so what is kept here is what
 // can be read later; a command that prints more is told so, with the numbers.
 const (

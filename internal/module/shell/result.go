@@ -2,6 +2,7 @@ package shell
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -19,10 +20,9 @@ type run struct {
 	in      bashArgs
 	grant   tool.Grant
 	network bool
-	out     *capture // stdout
-	log     *capture // stderr
+	out     *capture // stdout and stderr, in order
 	exit    sandbox.Exit
-	stopped bool  // the call ended before the command did
+	stopped error // why the call ended before the command did; nil: it did not
 	refused error // what the proxy refused last
 }
 
@@ -31,77 +31,122 @@ type bashData struct {
 	ExitCode   int    `json:"exit_code"`
 	Signal     string `json:"signal,omitempty"`
 	DurationMS int64  `json:"duration_ms"`
-	Stdout     int64  `json:"stdout_bytes"`
-	Stderr     int64  `json:"stderr_bytes"`
+	Output     int64  `json:"output_bytes"`
 	Truncated  bool   `json:"truncated,omitempty"`
 	Sandbox    string `json:"sandbox"`
 	Network    bool   `json:"network"`
 }
 
 // result makes the result of a command. A failure has the output, too: it tells the
-// reasons.
+// reasons; and how the command ended is its last line.
 func (r *run) result() (*tool.Result, error) {
-	out, log := r.out.String(), r.log.String()
-	cut := r.out.cut() || r.log.cut()
+	out := r.out.String()
 	data, err := json.Marshal(bashData{
 		ExitCode: r.exit.Code, Signal: r.exit.Signal, DurationMS: r.exit.Duration.Milliseconds(),
-		Stdout: r.out.total, Stderr: r.log.total, Truncated: cut, Sandbox: r.exit.Level, Network: r.network,
+		Output: r.out.total, Truncated: r.out.cut(), Sandbox: r.exit.Level, Network: r.network,
 	})
 	if err != nil {
 		return nil, &tool.Error{Op: op, Kind: tool.Internal, Message: "the result cannot be written as JSON", Err: err}
 	}
-	result := &tool.Result{Status: tool.Success, Data: data}
-	if out != "" {
-		result.Content = append(result.Content, tool.Text(out))
-	}
-	if log != "" {
-		result.Content = append(result.Content, tool.Text("stderr:\n"+log))
-	}
+	result := &tool.Result{Status: tool.Success, Data: data, Content: []tool.Content{tool.Text(out)}}
 	for _, missing := range r.exit.Missing {
 		result.Warnings = append(result.Warnings, "it ran although this machine cannot "+missing)
 	}
-	for _, stream := range []*capture{r.out, r.log} {
-		if stream.cut() {
-			result.Warnings = append(result.Warnings, fmt.Sprintf(
-				"the command printed %d bytes to %s; only the first %d and the last %d are kept, and the artifact has no more",
-				stream.total, stream.name, len(stream.head), len(stream.tail)))
-		}
+	if r.out.cut() {
+		result.Warnings = append(result.Warnings, fmt.Sprintf(
+			"the command printed %d bytes; only the first %d and the last %d are kept, and the artifact has no more",
+			r.out.total, len(r.out.head), len(r.out.tail)))
 	}
-	if failed := r.failure(out, log); failed != nil {
-		result.Status, result.Error, result.Summary = tool.Failure, failed, failed.Error()
+	if failed := r.failure(out); failed != nil {
+		result.Status, result.Error = tool.Failure, failed
+		result.Summary = failed.Message + " (" + cmp.Or(lastLine(out), "it said nothing") + ")"
+		if failed.Kind != tool.Failed || r.exit.Code <= 0 {
+			result.Summary = failed.Error()
+		} else if failed.Hint != "" {
+			result.Summary = strings.TrimSuffix(result.Summary, ")") + "; " + failed.Hint + ")"
+		}
+		result.Content[0].Text = withEnd(out, r.endLine())
 		return result, nil
 	}
-	result.Summary = fmt.Sprintf("exit code 0 after %v, %s",
-		r.exit.Duration.Round(time.Millisecond), outputSummary(out+log, cut))
+	result.Summary = fmt.Sprintf("exit code 0 after %v%s", r.took(), outputSummary(out, r.out.cut()))
 	return result, nil
 }
+
+// took is how long it ran, for people and models.
+func (r *run) took() time.Duration {
+	if r.exit.Duration >= 10*time.Second {
+		return r.exit.Duration.Round(time.Second)
+	}
+	return r.exit.Duration.Round(time.Millisecond)
+}
+
+// withEnd adds the line that tells how a command ended to what it printed.
+func withEnd(out, end string) string {
+	if out == "" {
+		out = "(no output)"
+	}
+	return strings.TrimSuffix(out, "\n") + "\n" + end + "\n"
+}
+
+// endLine tells how a command ended that failed.
+func (r *run) endLine() string {
+	switch {
+	case r.wasStopped() && r.stopped == context.Canceled:
+		return fmt.Sprintf("stopped by the user after %v", r.took())
+	case r.wasStopped(), r.exit.TimedOut:
+		return fmt.Sprintf("stopped after %v", r.took())
+	case r.exit.Signal != "":
+		return "ended by " + r.exit.Signal
+	default:
+		return fmt.Sprintf("exit code %d", r.exit.Code)
+	}
+}
+
+// wasStopped reports whether the command was stopped because its call ended.
+func (r *run) wasStopped() bool { return r.stopped != nil && (r.exit.Signal != "" || r.exit.Code != 0) }
 
 // outputSummary tells how much output there is.
 func outputSummary(text string, cut bool) string {
 	n := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1
 	switch {
 	case text == "":
-		return "without output"
+		return " (no output)"
 	case cut:
-		return "with more output than is shown"
+		return ", with more output than is shown"
 	case n == 1:
-		return "with 1 line of output"
+		return ", with 1 line of output"
 	default:
-		return fmt.Sprintf("with %d lines of output", n)
+		return fmt.Sprintf(", with %d lines of output", n)
 	}
+}
+
+// stopError says by whom a command was stopped, after how long, and what there is of
+// its output.
+func (r *run) stopError(out string) *tool.Error {
+	e := &tool.Error{Op: op, Kind: tool.Cancelled}
+	switch {
+	case r.stopped == context.Canceled:
+		e.Message = fmt.Sprintf("stopped by the user after %v", r.took())
+	case r.exit.TimedOut || tool.KindOf(r.stopped) == tool.Timeout || r.stopped == context.DeadlineExceeded:
+		e.Kind, e.Message = tool.Timeout, fmt.Sprintf("stopped after %v, because the time of the call was over", r.took())
+	default:
+		e.Message = fmt.Sprintf("stopped after %v: %v", r.took(), r.stopped)
+	}
+	if out == "" {
+		e.Message += "; it had printed nothing"
+	} else {
+		e.Message += "; output so far:"
+	}
+	return e
 }
 
 // failure says why a command failed and what to do about it; nil if it did not
 // fail.
-func (r *run) failure(out, log string) *tool.Error {
+func (r *run) failure(out string) *tool.Error {
 	e := &tool.Error{Op: op, Kind: tool.Failed}
 	switch {
-	case r.stopped && (r.exit.Signal != "" || r.exit.Code != 0):
-		e.Kind, e.Message = tool.Cancelled, "the call ended before the command did, so the command was stopped"
-		if r.exit.TimedOut {
-			e.Kind = tool.Timeout
-		}
-		return e
+	case r.wasStopped():
+		return r.stopError(out)
 	case r.exit.TimedOut:
 		e.Kind = tool.Timeout
 		e.Message = fmt.Sprintf("the command did not end within %ds, so it was stopped with everything it had started",
@@ -120,10 +165,7 @@ func (r *run) failure(out, log string) *tool.Error {
 		}
 	case r.exit.Code != 0:
 		e.Message = fmt.Sprintf("the command failed with exit code %d", r.exit.Code)
-		e.Hint = cmp.Or(lastLine(log), lastLine(out), "it said nothing")
-		if more := r.hint(out[max(0, len(out)-8<<10):] + log[max(0, len(log)-8<<10):]); more != "" {
-			e.Hint += "; " + more
-		}
+		e.Hint = r.hint(out[max(0, len(out)-16<<10):])
 	default:
 		return nil
 	}

@@ -56,7 +56,7 @@ func (h handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) 
 	defer writes.removeUnused()
 	config := module.SettingsOf(grant, defaults)
 	r := &run{in: in, grant: grant, network: grant.Network || config.Network == guarded || config.Network == direct}
-	r.out, r.log = newCapture("stdout", grant), newCapture("stderr", grant)
+	r.out = newCapture("stdout", grant)
 	limited, cancel := context.WithTimeout(ctx, time.Duration(in.Timeout)*time.Second)
 	defer cancel()
 	spec := h.spec(r, config, dir, writes)
@@ -71,7 +71,9 @@ func (h handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) 
 	if err != nil {
 		return nil, err
 	}
-	r.stopped = ctx.Err() != nil
+	if ctx.Err() != nil {
+		r.stopped = context.Cause(ctx)
+	}
 	return r.result()
 }
 
@@ -87,7 +89,7 @@ func (r *run) serveProxy(p *netguard.Proxy) (stop func()) {
 func (h handler) spec(r *run, config *settings, dir string, writes *writePaths) sandbox.Spec {
 	s := sandbox.Spec{
 		Argv: []string{"bash", "-c", r.in.Command}, Dir: dir, Env: h.environ(r, config),
-		Stdout: r.out, Stderr: r.log,
+		Stdout: r.out, Stderr: r.out, // one stream for both: what is printed stays in order
 		Workspace:         r.grant.Workspace,
 		ReadOnlyWorkspace: r.in.ReadsOnly || len(r.in.Writes) > 0,
 		Readable:          slices.Concat(h.Readable, config.Readable), Writable: writes.paths, Hidden: h.Hidden,

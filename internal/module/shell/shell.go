@@ -80,10 +80,13 @@ const bashInput = `{
     },
     "writes": {
       "type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": 50,
-      "description": "The only files and folders it will change, relative to the workspace; a folder that does ` +
-	`not exist yet ends with a slash."
+      "description": "The only files and folders it will change, such as [\"dist/\", \"report.txt\"]; the rest of the ` +
+	`workspace is then read-only for it, and others can write there meanwhile. A folder that does not exist yet ends ` +
+	`with a slash; a program that replaces a file needs its folder."
     },
-    "reads_only": {"type": "boolean", "default": false, "description": "True if it changes nothing in the workspace."}
+    "reads_only": {"type": "boolean", "default": false, "description": "True if it changes nothing in the ` +
+	`workspace (tests, searches, git log): it is held to that, and stops no other call. With neither this nor writes ` +
+	`no other call writes in the workspace meanwhile, for half a minute at most."}
   },
   "required": ["command"],
   "additionalProperties": false
@@ -95,13 +98,12 @@ const bashOutput = `{
     "exit_code": {"type": "integer", "description": "The command's exit code; -1 when a signal ended it."},
     "signal": {"type": "string", "description": "The signal that ended it."},
     "duration_ms": {"type": "integer"},
-    "stdout_bytes": {"type": "integer", "description": "How much it printed, also where not all of it is shown."},
-    "stderr_bytes": {"type": "integer"},
+    "output_bytes": {"type": "integer", "description": "How much it printed, also where not all of it is shown."},
     "truncated": {"type": "boolean", "description": "Whether the middle of its output was left out."},
     "sandbox": {"type": "string", "description": "The walls it ran behind."},
     "network": {"type": "boolean"}
   },
-  "required": ["exit_code", "duration_ms", "stdout_bytes", "stderr_bytes", "sandbox", "network"]
+  "required": ["exit_code", "duration_ms", "output_bytes", "sandbox", "network"]
 }`
 
 // Tools makes the tools of the module.
@@ -145,7 +147,7 @@ func Tools(c Config) []*tool.Tool {
 				{Resource: "repo:", Mode: tool.IS, When: "writes"},
 				{Resource: "repo:", Mode: tool.IS, When: "reads_only"},
 			},
-			Risk: tool.High, SideEffect: sideEffect, Network: c.Network,
+			Risk: tool.High, SideEffect: sideEffect, Network: c.Network, KeepTail: true,
 			Timeout: (maxTimeout + 60) * time.Second,
 			LockFor: max(c.LockFor, 0), ParamAliases: otherParams(),
 		},

@@ -105,15 +105,18 @@ func TestBash(t *testing.T) {
 		text       string
 	}{
 		{"says hello", `{"command":"echo hello"}`, "", "exit code 0", "hello\n"},
-		{"both streams", `{"command":"echo out; echo err >&2"}`, "", "exit code 0", "out\n|stderr:\nerr\n"},
+		{"both streams", `{"command":"echo out; echo err >&2"}`, "", "exit code 0", "out\nerr\n"},
+		{"streams in order", `{"command":"for i in 1 2 3 4 5; do echo out $i; echo err $i >&2; done"}`, "", "exit code 0",
+			"out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\nout 4\nerr 4\nout 5\nerr 5\n"},
+		{"says nothing", `{"command":"true"}`, "", "(no output)", ""},
 		{"runs in a folder", `{"command":"pwd","cwd":"sub"}`, "", "exit code 0", "/sub\n"},
 		{"fails", `{"command":"echo no such branch >&2; exit 3"}`, tool.Failed,
-			"failed with exit code 3 (no such branch)", "stderr:\nno such branch\n"},
-		{"fails silently", `{"command":"exit 9"}`, tool.Failed, "it said nothing", ""},
+			"failed with exit code 3 (no such branch)", "no such branch\nexit code 3\n"},
+		{"fails silently", `{"command":"exit 9"}`, tool.Failed, "it said nothing", "(no output)\nexit code 9\n"},
 		{"no such program", `{"command":"nonesuch-program"}`, tool.Failed, "did not find a program", "nonesuch-program"},
 		{"a signal", `{"command":"kill -SEGV $$"}`, tool.Failed, "SIGSEGV", ""},
 		{"does not end", `{"command":"echo before; sleep 77","timeout":1}`, tool.Timeout,
-			"did not end within 1s", "before\n"},
+			"did not end within 1s", "before\nstopped after "},
 		{"invalid text", `{"command":"printf 'a\\377b'"}`, "", "exit code 0", "a\uFFFDb"},
 		{"may not write", `{"command":"echo x > f","reads_only":true}`, tool.Failed,
 			"with reads_only nothing in the workspace can be written", "f: "},
@@ -175,7 +178,7 @@ func TestLongOutput(t *testing.T) {
 		!strings.Contains(out, "bytes left out") {
 		t.Errorf("%d bytes: %.60q … %.60q", len(out), out, out[len(out)-60:])
 	}
-	const told = "the command printed 300000012 bytes to stdout; only the first 4194304 and the last 4194304 are kept"
+	const told = "the command printed 300000012 bytes; only the first 4194304 and the last 4194304 are kept"
 	if len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0], told) {
 		t.Errorf("warnings %q", r.Warnings)
 	}
@@ -189,9 +192,8 @@ func TestWholeOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := strings.Repeat("x", 400_000) + "\n"
-	if len(r.Content) != 2 || r.Content[0].Text != want || r.Content[1].Text != "stderr:\n"+strings.Repeat("y", 300_000) ||
-		len(r.Warnings) != 0 {
+	want := strings.Repeat("x", 400_000) + "\n" + strings.Repeat("y", 300_000)
+	if len(r.Content) != 1 || r.Content[0].Text != want || len(r.Warnings) != 0 {
 		t.Errorf("%d pieces, %d bytes, warnings %q", len(r.Content), len(text(r)), r.Warnings)
 	}
 }

@@ -70,6 +70,7 @@ func (a *assembler) AddWhole(data []byte) error {
 	a.begin(&r)
 	for i := range r.Content {
 		a.open(i, &r.Content[i])
+		a.close(i)
 	}
 	a.end(&r.ending)
 	return nil
@@ -153,10 +154,13 @@ func (a *assembler) Finish() *llm.Response {
 	if !a.isComplete() {
 		return nil
 	}
+	stop := stopOf(a.stop)
 	for _, index := range slices.Sorted(maps.Keys(a.calls)) {
-		a.close(index) // the blocks that the stream left open
+		if stop != llm.StopLength { // a call that was cut off has not the arguments that it began with
+			a.close(index) // the blocks that the stream left open
+		}
 	}
-	return a.builder.Finish(stopOf(a.stop))
+	return a.builder.Finish(stop)
 }
 
 func stopOf(reason string) llm.Stop {

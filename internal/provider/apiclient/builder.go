@@ -47,6 +47,7 @@ type part struct {
 	reasoning *llm.Reasoning
 	order     int // among the calls
 	ended     bool
+	torn      bool // the limit of tokens cut the call off
 }
 
 // NewResponseBuilder begins a response. watch may be nil.
@@ -156,9 +157,10 @@ func (b *ResponseBuilder) End(i int) {
 }
 
 // Finish ends the response and returns it. Providers disagree about the reason for which a response with
-// calls stopped; here it is always the calls.
+// calls stopped; here it is always the calls, unless the limit of tokens cut the response off.
 func (b *ResponseBuilder) Finish(stop llm.Stop) *llm.Response {
 	for i := range b.calls {
+		b.calls[i].torn = stop == llm.StopLength && !b.HasAllArgs(i)
 		b.End(i)
 	}
 	switch {
@@ -220,6 +222,9 @@ func (p *part) content() llm.Part {
 	case p.call != nil:
 		call := *p.call
 		call.Args = Args(p.text.text())
+		if p.torn && p.text.size == 0 { // of {} nobody would know that something is missing
+			call.Args = json.RawMessage(`""`)
+		}
 		return llm.Part{Call: &call}
 	case p.reasoning != nil:
 		reasoning := *p.reasoning

@@ -97,6 +97,10 @@ func (p *Pane) decide(it *item, word string) tea.Cmd {
 	case "approve":
 		return p.send(it, protocol.Answer{Approve: true})
 	case "session":
+		if it.Session == nil {
+			it.wrong = "a yes to this is for once: it is asked for each time"
+			return nil
+		}
 		return p.send(it, protocol.Answer{Approve: true, Always: true})
 	case "deny":
 		it.why = input.NewField("why, for whoever asked (may be empty)")

@@ -6,7 +6,8 @@
 //   - No key and no paste approves a call: an answer is a word and enter.
 //   - The arguments on the screen are those that "approve" approves. A draft in
 //     the editor is shown in the editor only.
-//   - A yes lasts only as one of the choices that are on the screen then.
+//   - A yes lasts only as one of the choices that are on the screen then, and for the
+//     conversation only as what the question says.
 package approvals
 
 import (
@@ -137,6 +138,11 @@ func (p *Pane) ToggleFocus() bool {
 // CallEnded removes a call that has ended, and the calls that it made.
 func (p *Pane) CallEnded(call string) {
 	p.remove(func(it *item) bool { return it.Call.ID == call || it.Call.Parent == call })
+}
+
+// Settled removes a call whose approval was answered, here or elsewhere.
+func (p *Pane) Settled(id string) {
+	p.remove(func(it *item) bool { return it.ID == id && !it.sending })
 }
 
 // Expire removes the calls whose deadline has passed.

@@ -20,6 +20,9 @@ type previewMsg struct {
 // The file may change again before the call runs.
 func (p *Pane) loadPreview(it *item) tea.Cmd {
 	edit := editOf(it.Approval)
+	if lines := patchLines(it.Approval); lines != nil {
+		return func() tea.Msg { return previewMsg{it, lines} }
+	}
 	if edit == nil {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"callgate/internal/tui/termtext"
 	"callgate/internal/tui/transcript"
 	"callgate/internal/visible"
+	"callgate/internal/visible/arguments"
 	"callgate/tool"
 )
 
@@ -95,7 +97,7 @@ func (it *item) body(width, room int) []string {
 	if lines != nil {
 		lines = append(lines, termtext.Faint("arguments:"))
 	}
-	lines = append(lines, termtext.Wrap(indented(it.Call.Args), width)...) // not the draft: see the package's law
+	lines = append(lines, wrapArguments(it.Call.Args, width)...) // not the draft: see the package's law
 	it.scroll = max(0, min(it.scroll, len(lines)-room))
 	if len(lines) <= room {
 		return lines
@@ -103,6 +105,23 @@ func (it *item) body(width, room int) []string {
 	shown := lines[it.scroll:min(it.scroll+room-1, len(lines))]
 	rest := fmt.Sprintf("… lines %d to %d of %d; up and down", it.scroll+1, it.scroll+len(shown), len(lines))
 	return append(shown[:len(shown):len(shown)], termtext.Faint(rest))
+}
+
+// wrapArguments lays arguments out. What goes on in the next row has a margin there, so
+// that it is not taken for another argument.
+func wrapArguments(args json.RawMessage, width int) []string {
+	var rows []string
+	for _, line := range arguments.Lines(args) {
+		inner := strings.TrimLeft(line, " ")
+		margin := line[:len(line)-len(inner)]
+		for i, part := range termtext.Wrap(inner, max(width-len(margin)-2, 10)) {
+			if i > 0 {
+				part = "  " + part
+			}
+			rows = append(rows, margin+part)
+		}
+	}
+	return rows
 }
 
 func (it *item) previewLines(width int) []string {
@@ -166,7 +185,10 @@ func (it *item) foot(width int) ([]string, *tea.Cursor) {
 
 // choices are the answers that can be given.
 func (it *item) choices() string {
-	text := "[a]pprove  [d]eny  [e]dit  [s]ession: approve for all of it  "
+	text := "[a]pprove  [d]eny  [e]dit  "
+	if it.Session != nil {
+		text += "[s]ession: approve, and allow " + visible.Text(it.Session.Text) + " in this conversation  "
+	}
 	if len(it.Choices) > 0 {
 		text += "[k]eep: approve from now on  "
 	}

@@ -14,6 +14,7 @@ type Answer struct {
 	to    *Transcript
 	grows *piece
 	entry *Entry
+	all   []*Entry
 }
 
 // NewAnswer begins an answer.
@@ -33,6 +34,7 @@ func (a *Answer) Write(text string) {
 			}
 			a.grows = &piece{}
 			a.entry = a.to.Add(a.grows, true)
+			a.all = append(a.all, a.entry)
 		}
 		from := max(strings.LastIndexByte(a.grows.text, '\n'), 0) // a break may begin in the text before
 		a.grows.text += text
@@ -42,6 +44,13 @@ func (a *Answer) Write(text string) {
 			a.grows.text, text = a.grows.text[:end], a.grows.text[end:]
 			a.grows = nil
 		}
+	}
+}
+
+// Remove removes the answer from the transcript.
+func (a *Answer) Remove() {
+	for _, e := range a.all {
+		a.to.Remove(e)
 	}
 }
 

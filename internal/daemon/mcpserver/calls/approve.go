@@ -14,6 +14,7 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/session"
 	"callgate/internal/visible"
+	"callgate/internal/visible/arguments"
 	"callgate/tool"
 )
 
@@ -213,7 +214,7 @@ func (a *approver) form(note string) *sdk.ElicitParams {
 	if r.Reason != "" {
 		fmt.Fprintf(&b, " (%s)", visible.Clip(r.Reason, maxReason))
 	}
-	fmt.Fprintf(&b, " in %s:\n%s", visible.Text(r.Workspace), args)
+	fmt.Fprintf(&b, " in %s:\n%s", visible.Text(r.Workspace), strings.Join(arguments.Lines(r.Call.Args), "\n"))
 	for _, c := range r.Claims {
 		if c.Mode.Writes() && c.Mode != tool.IX { // an intention names nothing that the tool's name does not
 			fmt.Fprintf(&b, "\nIt changes %s.", visible.Text(c.Resource))

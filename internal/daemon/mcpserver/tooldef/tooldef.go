@@ -73,7 +73,7 @@ func Title(t *tool.Tool) string {
 
 // readOnlyNames are the kernel's own tools that only read. Any other may do
 // whatever the tools do that it calls.
-var readOnlyNames = []string{"search_tools", "get_tool", "list_categories", "browse_category", "collect"}
+var readOnlyNames = []string{"search_tools", "get_tool", "list_categories", "browse_category", "collect", "read"}
 
 // Annotations are the hints on a tool's effects.
 func Annotations(t *tool.Tool) *sdk.ToolAnnotations {

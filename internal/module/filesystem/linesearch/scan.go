@@ -206,3 +206,56 @@ func (w *worker) file(name string) *FileResult {
 	}
 	return t.found
 }
+
+// Skip leaves out the first n results: lines that match in mode Content, otherwise
+// files.
+func Skip(found []*FileResult, mode Mode, context, n int) []*FileResult {
+	if mode != Content {
+		return found[min(n, len(found)):]
+	}
+	for i, f := range found {
+		if n == 0 {
+			return found[i:]
+		}
+		if f.Count > n {
+			return append([]*FileResult{f.after(n, context)}, found[i+1:]...)
+		}
+		n -= f.Count
+	}
+	return nil
+}
+
+// after returns the lines without the first n that match, and their context.
+func (f *FileResult) after(n, context int) *FileResult {
+	rest := &FileResult{Path: f.Path, Count: f.Count - n}
+	for i, l := range f.Lines {
+		if l.Match {
+			if n--; n < 0 {
+				for i > 0 && !f.Lines[i-1].Match && f.Lines[i-1].Number >= l.Number-context {
+					i--
+				}
+				rest.Lines = f.Lines[i:]
+				return rest
+			}
+		}
+	}
+	return rest
+}
+
+// Fit returns the first lines that match and fit in room bytes, at least one, with
+// their context; the result itself if all do.
+func (f *FileResult) Fit(room, context int) *FileResult {
+	matches, size := 0, len(f.Path)
+	for _, l := range f.Lines {
+		if l.Match {
+			matches++
+		}
+		if size += len(l.Text) + 8; size > room && matches > 0 {
+			if matches == f.Count {
+				return f
+			}
+			return f.first(matches, context)
+		}
+	}
+	return f
+}

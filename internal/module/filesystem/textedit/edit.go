@@ -7,6 +7,8 @@
 //     any order and may not overlap; no edit sees what another inserts. Text that
 //     is inserted where a replaced range begins comes before it, and insertions at
 //     one place keep the order of the edits.
+//   - Edits that all replace text, and do not all find their place so, are tried one
+//     after the other: then each refers to the text as those before it left it.
 //   - Either every edit finds its place, or none is made.
 //   - In a text whose lines all end in CRLF, newlines in old and new mean CRLF. In
 //     any other, old is searched as it is and then, if it spans lines, with each
@@ -73,6 +75,33 @@ func Apply(old []byte, list []Replacement) []byte {
 // Plan finds the places of all edits in a text. The error names no operation and
 // no file: the caller adds them.
 func Plan(text []byte, edits []Edit) ([]Replacement, *tool.Error) {
+	list, err := planAtOnce(text, edits)
+	if err != nil && len(edits) > 1 {
+		if list, ok := planInOrder(text, edits); ok {
+			return list, nil
+		}
+	}
+	return list, err
+}
+
+// planInOrder makes edits one after the other, and returns the change as one
+// replacement.
+func planInOrder(text []byte, edits []Edit) ([]Replacement, bool) {
+	now := text
+	for _, e := range edits {
+		if e.Op != Replace {
+			return nil, false
+		}
+		found, err := newPlanner(now).find(e)
+		if err != nil {
+			return nil, false
+		}
+		now = Apply(now, found)
+	}
+	return DiffSpan(text, now), true
+}
+
+func planAtOnce(text []byte, edits []Edit) ([]Replacement, *tool.Error) {
 	p := newPlanner(text)
 	var list []Replacement
 	for i, e := range edits {
@@ -115,6 +144,10 @@ func newPlanner(text []byte) *planner {
 }
 
 func (p *planner) find(e Edit) ([]Replacement, *tool.Error) {
+	if e.Op != Replace && hasReadNumbers(e.New) {
+		return nil, invalid("new seems to contain the line numbers that read writes before lines").
+			WithHint("give the lines without the number and the tab before each")
+	}
 	switch e.Op {
 	case Replace:
 		return p.findText(e)
@@ -144,6 +177,9 @@ func (p *planner) findText(e Edit) ([]Replacement, *tool.Error) {
 	switch {
 	case len(found) == 0:
 		return nil, p.notFound(e.Old)
+	case hasReadNumbers(e.New) && !hasReadNumbers(e.Old):
+		return nil, invalid("new seems to contain the line numbers that read writes before lines").
+			WithHint("give new without the number and the tab before each line")
 	case e.Count > 0 && len(found) != e.Count:
 		return nil, tool.Errorf("", tool.Conflict, "old occurs %s, not %d: %s",
 			times(len(found)), e.Count, p.lineNumbers(found)).
@@ -197,7 +233,7 @@ func (p *planner) findLines(e Edit) ([]Replacement, *tool.Error) {
 	n := p.lines()
 	if e.Line < 1 || last < e.Line || last > n {
 		return nil, invalid("lines %d to %d are not in the file, which has %s", e.Line, last, lineCount(n)).
-			WithHint("line numbers begin at 1; read the file with line_numbers to see them")
+			WithHint("line numbers begin at 1; read the file to see them")
 	}
 	start, end := p.start(e.Line), p.start(last+1)
 	text := p.asLines(e.New)

@@ -46,6 +46,9 @@ func lineCount(n int) string {
 
 // notFound suggests lines that resemble the first line of old.
 func (p *planner) notFound(old string) *tool.Error {
+	if plain, ok := withoutNumbers(old); ok {
+		return p.numbered(plain)
+	}
 	e := tool.Errorf("", tool.NotFound, "old does not occur in the file")
 	similar, spacing := p.similar(old)
 	for _, line := range similar {

@@ -7,14 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 )
 
 // Limits of a page.
 const (
 	DefaultLines = 2_000
 	MaxLines     = 20_000
-	MaxBytes     = 256 << 10
-	MaxLine      = 2_000 // bytes of one line
+	MaxBytes     = 80 << 10 // of all lines, with their numbers
+	MaxLine      = 2_000    // bytes of one line
 )
 
 const (
@@ -54,7 +55,7 @@ func From(ctx context.Context, src *io.SectionReader, first, limit int, numbers 
 			return Page{}, err
 		}
 	}
-	p, err := r.take(first, limit, numbers)
+	p, err := r.take(first, limit, MaxBytes, numbers)
 	if err != nil {
 		return Page{}, err
 	}
@@ -80,7 +81,7 @@ func From(ctx context.Context, src *io.SectionReader, first, limit int, numbers 
 // Last reads the last n lines, from the end backwards. It numbers them only if the
 // text before them is short enough to count its lines.
 func Last(ctx context.Context, src *io.SectionReader, n int, numbers bool) (Page, error) {
-	start, late, err := startOfLast(src, n)
+	start, late, err := startOfLast(src, n, numbers)
 	if err != nil {
 		return Page{}, err
 	}
@@ -91,7 +92,7 @@ func Last(ctx context.Context, src *io.SectionReader, n int, numbers bool) (Page
 		}
 	}
 	r := newLineReader(ctx, io.NewSectionReader(src, start, src.Size()-start))
-	p, err := r.take(before+1, n, numbers && before >= 0)
+	p, err := r.take(before+1, n, math.MaxInt64, numbers && before >= 0)
 	if err != nil {
 		return Page{}, err
 	}
@@ -103,12 +104,18 @@ func Last(ctx context.Context, src *io.SectionReader, n int, numbers bool) (Page
 }
 
 // startOfLast finds the start of the last n lines. It goes back no further than
-// MaxBytes; late reports that it found fewer lines.
-func startOfLast(src *io.SectionReader, n int) (start int64, late bool, err error) {
+// what fits in MaxBytes, with numbers or without; late reports that it found fewer
+// lines.
+func startOfLast(src *io.SectionReader, n int, numbers bool) (start int64, late bool, err error) {
+	prefix := int64(0)
+	if numbers {
+		prefix = numberWidth
+	}
 	block := make([]byte, blockSize)
 	end := src.Size()
 	floor := max(0, end-MaxBytes)
 	edge := end // start of the earliest complete line so far
+	taken := int64(0)
 	for pos := end; pos > floor; {
 		size := min(int64(len(block)), pos-floor)
 		pos -= size
@@ -119,6 +126,9 @@ func startOfLast(src *io.SectionReader, n int) (start int64, late bool, err erro
 			at := pos + int64(i) + 1
 			if at == end {
 				continue // no line begins after the newline at the end
+			}
+			if taken += prefix; end-at+taken > MaxBytes && edge < end {
+				return edge, true, nil
 			}
 			edge = at
 			if n--; n == 0 {
@@ -198,10 +208,15 @@ func (l *lineReader) next() (line []byte, size int64, err error) {
 	return line, size, err
 }
 
-// take reads up to limit lines, as many as fit. first is the number of the first.
-func (l *lineReader) take(first, limit int, numbers bool) (Page, error) {
+// numberWidth is the length of a line's number with the tab after it. A longer
+// number takes more.
+const numberWidth = 7
+
+// take reads up to limit lines, and none after room bytes. first is the number of the
+// first.
+func (l *lineReader) take(first, limit int, room int64, numbers bool) (Page, error) {
 	p := Page{First: first}
-	for given := int64(0); p.Lines < limit && given < MaxBytes; p.Lines++ {
+	for ; p.Lines < limit && int64(len(p.Text)) < room; p.Lines++ {
 		line, size, err := l.next()
 		if err == io.EOF {
 			break
@@ -214,13 +229,11 @@ func (l *lineReader) take(first, limit int, numbers bool) (Page, error) {
 		}
 		if size <= MaxLine+2 { // the line ending is not counted
 			p.Text = append(p.Text, line...)
-			given += size
 			continue
 		}
 		p.Cut++
 		p.Text = append(p.Text, Cut(line, MaxLine)...)
 		p.Text = fmt.Appendf(p.Text, "… [cut: the line has %d bytes]\n", size)
-		given += MaxLine
 	}
 	return p, nil
 }
