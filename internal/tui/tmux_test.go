@@ -325,7 +325,7 @@ func TestKilledDuringATurn(t *testing.T) {
 	}
 	p = project.run(t, 90, 24, nil, "chat", "--resume", id)
 	p.want(`> run the command "echo begun; sleep 300"`, "the last turn was interrupted: it goes on",
-		"stopped after")
+		"another client goes on with it")
 	p.enter("/quit")
 	p.wantExit(0)
 }

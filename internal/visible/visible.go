@@ -50,7 +50,8 @@ func clip(shown string, n int) string {
 }
 
 // JSON writes the characters of a JSON text that Lines would write out as escapes
-// of JSON (an emoji stays whole), so that the text can be edited and keeps its meaning. Line ends and
+// of JSON (an emoji stays whole), so that the text can be edited and keeps its
+// meaning. Line ends and
 // tabs stay; in a JSON text they only lay it out. The characters < > and & are
 // written as themselves, though Go's encoder escapes them.
 func JSON(s string) string {
