@@ -20,6 +20,7 @@ func (v *View) byWords(name string, visible VisibleFunc) []string {
 	type match struct {
 		name   string
 		shared int
+		own    int // 1: one of the words is the tool's own name, not only in an alias or a tag
 	}
 	var found []match
 	for t := range v.All() {
@@ -27,15 +28,19 @@ func (v *View) byWords(name string, visible VisibleFunc) []string {
 			continue
 		}
 		if n := shared(want, t); n*2 >= len(want) {
-			found = append(found, match{t.ID.Dotted(), n})
+			m := match{name: t.ID.Dotted(), shared: n}
+			if slices.Contains(want, strings.ToLower(t.ID.Name)) {
+				m.own = 1
+			}
+			found = append(found, m)
 		}
 	}
 	slices.SortFunc(found, func(a, b match) int {
-		return cmp.Or(cmp.Compare(b.shared, a.shared), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(b.shared, a.shared), cmp.Compare(b.own, a.own), cmp.Compare(a.name, b.name))
 	})
 	var names []string
 	for _, m := range found {
-		if m.shared == found[0].shared {
+		if m.shared == found[0].shared && m.own == found[0].own {
 			names = append(names, m.name)
 		}
 	}
