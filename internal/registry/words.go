@@ -20,7 +20,6 @@ func (v *View) byWords(name string, visible VisibleFunc) []string {
 	type match struct {
 		name   string
 		shared int
-		own    int // 1: one of the words is the tool's own name, not only in an alias or a tag
 	}
 	var found []match
 	for t := range v.All() {
@@ -28,19 +27,15 @@ func (v *View) byWords(name string, visible VisibleFunc) []string {
 			continue
 		}
 		if n := shared(want, t); n*2 >= len(want) {
-			m := match{name: t.ID.Dotted(), shared: n}
-			if slices.Contains(want, strings.ToLower(t.ID.Name)) {
-				m.own = 1
-			}
-			found = append(found, m)
+			found = append(found, match{t.ID.Dotted(), 2*n + ownWords(want, t)})
 		}
 	}
 	slices.SortFunc(found, func(a, b match) int {
-		return cmp.Or(cmp.Compare(b.shared, a.shared), cmp.Compare(b.own, a.own), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(b.shared, a.shared), cmp.Compare(a.name, b.name))
 	})
 	var names []string
 	for _, m := range found {
-		if m.shared == found[0].shared && m.own == found[0].own {
+		if m.shared == found[0].shared {
 			names = append(names, m.name)
 		}
 	}
@@ -48,6 +43,17 @@ func (v *View) byWords(name string, visible VisibleFunc) []string {
 		return nil // a word that all of them have
 	}
 	return names
+}
+
+// ownWords counts the words wanted that the tool's own action has, which say more of it
+// than what it is also called.
+func ownWords(want []string, t *tool.Tool) (n int) {
+	for _, w := range wordsOf(t.ID.Name) {
+		if slices.Contains(want, w) {
+			n++
+		}
+	}
+	return n
 }
 
 // shared counts the words that one name of a tool has of those wanted, its tags
