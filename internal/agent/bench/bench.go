@@ -203,10 +203,10 @@ func (t *Task) wrong(ctx context.Context, p place, h *heard) string {
 	if c.Called != "" {
 		fits := false
 		for _, call := range h.calls {
-			fits = fits || fitsPattern(c.Called, call.name+" "+call.args)
+			fits = fits || call.reached() && fitsPattern(c.Called, call.name+" "+call.args)
 		}
 		if !fits {
-			return "no call fits " + c.Called
+			return "no call that reached its tool fits " + c.Called
 		}
 	}
 	if c.Run == "" {
@@ -249,7 +249,7 @@ func ask(p place, w Way, t Task) (*asked, error) {
 		return nil, err
 	}
 	m := scripted.NewModel(habits, t.Ask, t.Plan)
-	server, err := scripted.Serve(scripted.Form(w.Form), m, t.Faults, io.Writer(log))
+	server, err := scripted.Serve(scripted.Form(w.Form), m, p.workspace(), t.Faults, io.Writer(log))
 	if err != nil {
 		return nil, err
 	}
