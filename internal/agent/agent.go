@@ -109,7 +109,7 @@ type Config struct {
 	Tasks    TaskNotices // may be nil
 	MaxTurns int         // requests to the model within one turn; 0: 50
 	// Timeout is what one turn may take of the model's time; 0: any. The time of calls, of a
-	// human who is asked, and of waiting for a provider as it asks for is not counted.
+	// human who is asked, of waiting for a provider as it asks for, and of compacting is not counted.
 	Timeout time.Duration
 	// TurnLimit bounds what one turn may cost, and OpenLimit what all turns may since the
 	// conversation was opened, when its usage was Opened. A turn ends before the request

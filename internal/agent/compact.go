@@ -11,7 +11,7 @@ func (t *turn) compactIfNeeded(ctx context.Context) error {
 	if t.cfg.Compact == nil {
 		return nil
 	}
-	c, err := t.cfg.Compact(ctx, t.system, t.cfg.Log.Messages())
+	c, err := t.compact(ctx, t.cfg.Compact)
 	if err != nil {
 		return &errStop{history.End{Reason: history.Failed, Error: err.Error()}}
 	}

@@ -54,9 +54,19 @@ func (t *turn) generate(ctx context.Context) (*llm.Response, error) {
 	}
 }
 
+// compactFunc is Config.Compact or Config.CompactOverflow.
+type compactFunc func(context.Context, string, []llm.Message) (*history.Compaction, error)
+
+// compact decides how the messages are compacted. How long that may take is its own affair:
+// the turn's clock stands.
+func (t *turn) compact(ctx context.Context, how compactFunc) (*history.Compaction, error) {
+	defer t.clock.pause()()
+	return how(ctx, t.system, t.cfg.Log.Messages())
+}
+
 // compactOverflow compacts a conversation that the provider refused as too long.
 func (t *turn) compactOverflow(ctx context.Context) error {
-	c, err := t.cfg.CompactOverflow(ctx, t.system, t.cfg.Log.Messages())
+	c, err := t.compact(ctx, t.cfg.CompactOverflow)
 	if err == nil && c == nil {
 		err = tool.Errorf("agent.compactOverflow", tool.Invalid,
 			"the model finds the conversation too long, and there is nothing to leave out").

@@ -22,6 +22,7 @@ type scriptedModel struct {
 
 type modelAnswer struct {
 	Text   string `json:"text"`
+	Finish string `json:"finish"` // why it ends; "": as its calls say
 	Status int    `json:"status"` // of the response; 0: 200
 	Calls  []struct {
 		Name string          `json:"name"`
@@ -56,7 +57,11 @@ func (m *scriptedModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		chunk(map[string]any{"tool_calls": []any{map[string]any{"index": i, "id": fmt.Sprint("call", i), "type": "function",
 			"function": map[string]any{"name": c.Name, "arguments": string(c.Args)}}}}, nil)
 	}
+	if a.Finish != "" {
+		finish = a.Finish
+	}
 	chunk(map[string]any{}, finish)
+	fmt.Fprintf(w, "data: %s\n\n", `{"id":"c","model":"m","choices":[],"usage":{"prompt_tokens":1000000,"completion_tokens":10}}`)
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 

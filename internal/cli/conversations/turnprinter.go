@@ -146,6 +146,14 @@ func codeOfTurn(r protocol.EndReason) int {
 		return command.ExitBusy
 	case protocol.EndInterrupted:
 		return command.ExitUnavailable
+	case protocol.EndRefused:
+		return command.ExitDenied
+	case protocol.EndStuck, protocol.EndMaxTurns:
+		return command.ExitStuck
+	case protocol.EndCut:
+		return command.ExitCut
+	case protocol.EndCost:
+		return command.ExitCost
 	default:
 		return command.ExitFailed
 	}
