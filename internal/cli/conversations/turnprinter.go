@@ -31,6 +31,7 @@ type turnPrinter struct {
 	style        render.Style
 	inLine       bool            // the answer's last line has not ended
 	answered     bool            // the model has written something in this turn
+	pieces       int             // of the answer that it writes
 	last         strings.Builder // quiet: the answer since the last call
 	output       outputLines
 	refused      int // calls that needed a human whom nobody could ask
@@ -90,7 +91,7 @@ func (p *turnPrinter) run(ctx context.Context, turn iter.Seq2[protocol.TurnEvent
 		event protocol.TurnEvent
 		err   error
 	}
-	p.answered, p.refused = false, 0
+	p.answered, p.refused, p.pieces = false, 0, 0
 	p.last.Reset()
 	items := make(chan item, 64)
 	go func() {
@@ -188,6 +189,10 @@ func (p *turnPrinter) show(ctx context.Context, e protocol.TurnEvent) {
 	case e.Approval != nil:
 		p.askHuman(ctx, *e.Approval)
 	case e.Notice != "":
+		if e.Notice == client.GoesOn { // the answer that was cut off is written anew
+			p.pieces = 0
+			p.last.Reset()
+		}
 		p.note("%s", e.Notice)
 	case e.Wait != nil:
 		if e.Wait.Replaces {
@@ -196,6 +201,8 @@ func (p *turnPrinter) show(ctx context.Context, e protocol.TurnEvent) {
 		p.note("%s", protocol.WaitText(*e.Wait, time.Now()))
 	case e.Event != nil && e.Event.Cut.Text() != "":
 		p.note("(%s)", e.Event.Cut.Text())
+	case e.Event != nil && e.Event.Type == protocol.EventAssistant:
+		p.whole(e.Event.Message.Text())
 	case e.End != nil:
 		p.ended(e.End)
 	case p.quiet:
@@ -217,12 +224,22 @@ func (p *turnPrinter) show(ctx context.Context, e protocol.TurnEvent) {
 // because only the last answer is wanted.
 func (p *turnPrinter) answer(piece string) {
 	p.answered = true
+	p.pieces++
 	if p.quiet {
 		p.last.WriteString(piece)
 		return
 	}
 	fmt.Fprint(p.Stdout, piece)
 	p.inLine = !strings.HasSuffix(piece, "\n")
+}
+
+// whole takes the words of an answer that has ended. Those of which no piece came,
+// because the kernel went away meanwhile, are shown now.
+func (p *turnPrinter) whole(words string) {
+	if p.pieces == 0 && words != "" {
+		p.answer(text.Safe(words))
+	}
+	p.pieces = 0
 }
 
 func clipArgs(args json.RawMessage) string {
