@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"strings"
 	"sync"
@@ -40,6 +41,8 @@ type turnPrinter struct {
 	open map[string]context.CancelFunc // ends the question about a call
 	// settled are the approvals that were answered: one that waits in line is not asked.
 	settled map[string]bool
+
+	unwritten error // why a part of the answer could not be written
 }
 
 func newTurnPrinter(e *command.Env, k *command.Kernel, c *client.Conversation, quiet bool) *turnPrinter {
@@ -80,8 +83,15 @@ func (p *turnPrinter) ask() {
 
 func (p *turnPrinter) endLine() {
 	if p.inLine {
-		fmt.Fprintln(p.Stdout)
+		p.write("\n")
 		p.inLine = false
+	}
+}
+
+// write writes a part of the answer. One that is not written was not given.
+func (p *turnPrinter) write(words string) {
+	if _, err := io.WriteString(p.Stdout, words); err != nil && p.unwritten == nil {
+		p.unwritten = err
 	}
 }
 
@@ -102,13 +112,13 @@ func (p *turnPrinter) run(ctx context.Context, turn iter.Seq2[protocol.TurnEvent
 		}
 	}()
 	var failed error
-	code := 0
+	code, ended, did := 0, false, false
 	for it := range items { // to the end, so that the goroutine ends too
 		switch {
 		case it.err != nil:
 			failed = it.err
 		case p.JSON:
-			if err := json.NewEncoder(p.Stdout).Encode(it.event); err != nil && failed == nil {
+			if err := p.WriteJSONLine(it.event); err != nil && failed == nil {
 				failed = err
 			}
 			if it.event.Approval != nil { // somebody must know, also where a program reads the events
@@ -117,13 +127,22 @@ func (p *turnPrinter) run(ctx context.Context, turn iter.Seq2[protocol.TurnEvent
 		default:
 			p.show(ctx, it.event)
 		}
-		if it.event.End != nil {
-			code = codeOfTurn(it.event.End.Reason)
+		if did = did || says(it.event); it.event.End != nil {
+			code, ended = codeOfTurn(it.event.End.Reason), true
 		}
 	}
 	p.endLine()
 	if answer := strings.TrimSpace(p.last.String()); answer != "" {
-		fmt.Fprintln(p.Stdout, answer)
+		p.write(answer + "\n")
+	}
+	switch {
+	case failed != nil:
+	case p.unwritten != nil:
+		failed = command.WriteError(p.unwritten)
+	case !ended:
+		failed = tool.Errorf("cli.run", tool.Unavailable, "how the turn ended is not known")
+	case code == 0 && !did: // neither a word nor a call
+		code = command.ExitFailed
 	}
 	if failed != nil && ctx.Err() == nil {
 		return p.withCommand(failed)
@@ -135,6 +154,13 @@ func (p *turnPrinter) run(ctx context.Context, turn iter.Seq2[protocol.TurnEvent
 		code = command.ExitCancelled
 	}
 	return command.Exit(code)
+}
+
+// says reports whether an event tells of words or of a call of the model.
+func says(e protocol.TurnEvent) bool {
+	return e.Call != nil || e.Delta != nil && e.Delta.Kind == llm.DeltaText && e.Delta.Text != "" ||
+		e.Event != nil && e.Event.Message != nil && e.Event.Message.Role == llm.Assistant &&
+			(e.Event.Message.Text() != "" || len(e.Event.Message.Calls()) > 0)
 }
 
 // codeOfTurn is the exit code for the end of a turn.
@@ -229,7 +255,7 @@ func (p *turnPrinter) answer(piece string) {
 		p.last.WriteString(piece)
 		return
 	}
-	fmt.Fprint(p.Stdout, piece)
+	p.write(piece)
 	p.inLine = !strings.HasSuffix(piece, "\n")
 }
 
