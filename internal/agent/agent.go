@@ -59,7 +59,10 @@ type ModelConfig struct {
 	// Detector finds the calls that a model with tools writes into its text instead.
 	// A strict loop refuses them; otherwise they are text. May be nil.
 	Detector CallParser
-	Fallback *ModelConfig // continues the turn when the provider reports a billing error
+	// ToolsRefused is called when the provider refuses the tools of a request; see
+	// Config.InText. nil: the turn fails.
+	ToolsRefused func(context.Context)
+	Fallback     *ModelConfig // continues the turn when the provider reports a billing error
 }
 
 // CallParser finds calls in the text of a model.
@@ -123,6 +126,13 @@ type Config struct {
 	// CompactOverflow takes the messages that the provider refused as too long,
 	// once for each request, and returns how to compact them. May be nil.
 	CompactOverflow func(ctx context.Context, system string, messages []llm.Message) (*history.Compaction, error)
+	// InText is called when Model's provider refused the tools of a request, and its calls
+	// are read from its text from now on. It returns a note that has the system text for
+	// that. nil: a turn whose tools are refused fails.
+	InText func() history.Event
+	// SystemFor is the system text for a fallback that gets its tools another way than
+	// Model does: in the prompt, or not. nil: it is System's.
+	SystemFor func(inText bool) string
 	// Names are the names of the tools as the model calls them, for what it is told of
 	// results; nil: their dotted names.
 	Names resulttext.Names
@@ -296,7 +306,7 @@ func (t *turn) take(ctx context.Context, answer *llm.Response) (*history.End, er
 		return nil, t.refuseInText(ctx, event, calls)
 	case len(calls) > 0 && t.cutOff > maxCutOff:
 		t.last = append(t.last, event)
-		return t.cutEnd(fmt.Sprintf("the limit of tokens%%s cut %d answers in a row off", t.cutOff)), nil
+		return t.model.cutEnd(fmt.Sprintf("the limit of tokens%%s cut %d answers in a row off", t.cutOff)), nil
 	case len(calls) > 0:
 		return nil, t.call(ctx, event, calls, cut)
 	case cut:
@@ -344,30 +354,6 @@ func (t *turn) addNotices(ctx context.Context) error {
 		return &errStop{history.End{Reason: history.Failed, Error: err.Error()}}
 	}
 	return nil
-}
-
-// compactIfNeeded compacts the conversation if it does not fit the model's window.
-func (t *turn) compactIfNeeded(ctx context.Context) error {
-	if t.cfg.Compact == nil {
-		return nil
-	}
-	c, err := t.compact(ctx, t.cfg.Compact)
-	if err != nil {
-		return &errStop{history.End{Reason: history.Failed, Error: err.Error()}}
-	}
-	if c == nil {
-		return nil
-	}
-	return t.writeCompaction(ctx, c)
-}
-
-// writeCompaction writes a compaction, and tells again what it left out.
-func (t *turn) writeCompaction(ctx context.Context, c *history.Compaction) error {
-	t.guard = loopGuard{} // what the model is no longer shown it may well ask for again
-	if err := t.write(ctx, history.Event{Type: history.Compacted, Compaction: c}); err != nil {
-		return err
-	}
-	return t.write(ctx, t.notes(nil)...)
 }
 
 // notes returns what the model must be told, as events.

@@ -15,7 +15,8 @@ import (
 
 // generate gets the next answer. If the provider reports a billing error, the turn
 // continues with the fallback model. A conversation that the provider refuses as
-// too long is compacted, once, and sent again.
+// too long is compacted, once, and sent again. A model whose tools the provider refuses
+// goes on with them in its prompt.
 func (t *turn) generate(ctx context.Context) (*llm.Response, error) {
 	for compacted := false; ; {
 		answer, err := t.request(ctx)
@@ -30,6 +31,12 @@ func (t *turn) generate(ctx context.Context) (*llm.Response, error) {
 				t.observer.Fallback(t.model, t.model.Fallback, failure.Message)
 			}
 			t.model = t.model.Fallback
+			t.system = t.systemText()
+			continue
+		case t.takesText(failure):
+			if err := t.goOnInText(ctx, failure); err != nil {
+				return nil, err
+			}
 			continue
 		case failure.Kind == llm.ContextOverflow && compacted:
 			err = tool.Errorf("agent.generate", tool.Invalid,

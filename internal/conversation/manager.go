@@ -163,7 +163,7 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 	if len(c.agent.Lanes) > 0 && spec.Lane == "" {
 		spec.Lane = app.EdgeLane
 	}
-	model, err := m.openModel(c, loaded, spec, log)
+	model, err := m.openModel(ctx, c, loaded, spec, log)
 	if err != nil {
 		return nil, err
 	}
@@ -191,32 +191,6 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 		return nil, err
 	}
 	return c, nil
-}
-
-// openModel opens the model of a conversation's lane, if a human accepted where
-// it and its fallbacks are.
-func (m *Manager) openModel(
-	c *Conversation, loaded *apps.Loaded, spec Spec, log *history.Log,
-) (*agent.ModelConfig, error) {
-	if err := loaded.Accepted.Check("conversation.Open", consent.Conversation(loaded.App, c.agent)...); err != nil {
-		return nil, err
-	}
-	c.described = laneModel(c.agent, spec.Lane)
-	if spec.Model != nil {
-		c.model = modelset.Info{Provider: "embedded", Model: "embedded", NativeTools: true}
-		if c.described != nil {
-			c.model.Window = c.described.Window
-		}
-		c.useWindow(loaded.App)
-		return &agent.ModelConfig{Model: spec.Model}, nil
-	}
-	if model := m.openChosen(c, loaded, log); model != nil {
-		return model, nil
-	}
-	model, info, err := m.Models.Open(c.described, c)
-	c.model = info
-	c.useWindow(loaded.App)
-	return model, err
 }
 
 // equip gives a conversation its surface, its loop and its history.
@@ -251,6 +225,7 @@ func (m *Manager) loopConfig(c *Conversation, model *agent.ModelConfig) (agent.C
 	if err != nil {
 		return cfg, err
 	}
+	cfg.InText = func() history.Event { return c.toolsRefused(m.Models) }
 	return cfg, m.fit(c, &cfg)
 }
 

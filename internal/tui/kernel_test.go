@@ -57,7 +57,7 @@ func TestChatsOutliveTheFirst(t *testing.T) {
 	third.want("✓ filesystem.read", "alpha")
 	third.enter("/quit")
 	third.wantExit(0)
-	if project.held() {
+	if !poll(func() bool { return !project.held() }) {
 		t.Error("a kernel is left when the last chat has ended")
 	}
 }
