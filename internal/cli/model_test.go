@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,7 +25,6 @@ type modelAnswer struct {
 	Finish string `json:"finish"` // why it ends; "": as its calls say
 	Status int    `json:"status"` // of the response; 0: 200
 	After  string `json:"after"`  // Retry-After of a response that fails
-	Finish string `json:"finish"` // why the answer ends; "": it is whole
 	Breaks bool   `json:"breaks"` // the connection ends after the words
 	Calls  []struct {
 		Name string          `json:"name"`
@@ -61,7 +59,7 @@ func (m *scriptedModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.Breaks {
 		return
 	}
-	finish := cmp.Or(a.Finish, "stop")
+	finish := "stop"
 	for i, c := range a.Calls {
 		finish = "tool_calls"
 		chunk(map[string]any{"tool_calls": []any{map[string]any{"index": i, "id": fmt.Sprint("call", i), "type": "function",
