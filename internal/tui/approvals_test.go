@@ -148,7 +148,7 @@ func TestEditRefusedByTheKernel(t *testing.T) {
 		h.typeText(" ")
 		h.press("ctrl+s")
 		h.wantHidden("A human must decide")
-		h.wantShown(`→ filesystem.write {"path":"a.txt"`)
+		h.wantShown(`→ filesystem.write a.txt, content: `)
 	})
 }
 

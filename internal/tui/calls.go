@@ -42,7 +42,7 @@ func (t *turn) status() *statusbar.Turn {
 	if t == nil {
 		return nil
 	}
-	return &statusbar.Turn{Began: t.began, Stopping: t.stopping, Calls: t.openCalls(), Usage: t.usage}
+	return &statusbar.Turn{Began: t.began, Stopping: t.stopping, Calls: t.openCalls(), Again: t.again, Usage: t.usage}
 }
 
 // startCall shows a call.

@@ -305,9 +305,11 @@ func (c *chat) submit(m composer.Submit) tea.Cmd {
 	case !ok:
 		return c.say(m.Shown, m.Text)
 	case run == nil:
+		c.view.script.Follow()
 		c.view.bad("there is no command /" + commandWord(m.Text) + "; /help shows them")
 		return nil
 	}
+	c.view.script.Follow() // to what the command says
 	return run(c)
 }
 

@@ -37,7 +37,7 @@ func TestCallShowsProgress(t *testing.T) {
 		call := agentCall("c1", "shell__bash", `{"command":"make test"}`)
 		h.typeText("go\n")
 		h.emit(callEvent(call))
-		h.wantShown(`→ shell.bash {"command":"make test"}`, "a call runs")
+		h.wantShown(`→ shell.bash make test`, "a call runs")
 		h.kernel.mu.Lock()
 		h.kernel.locks.Waiting = []protocol.WaitingLock{{Resource: "file:/w/a", Holder: protocol.LockHolder{Call: "c1"},
 			Behind: protocol.LockBlocker{Holder: protocol.LockHolder{Call: "c9", Tool: "filesystem.write"}}}}
@@ -57,7 +57,7 @@ func TestCallShowsProgress(t *testing.T) {
 		h.wantShown("✓ shell.bash", "exit code 0", "3.0 s")
 		h.wantHidden("│ six", "all of it")
 		h.press("ctrl+o")
-		h.wantShown(`"command": "make test"`, "│ one", "│ six", "│ all of it")
+		h.wantShown(`│ command: make test`, "│ one", "│ six", "│ all of it")
 		h.press("ctrl+o")
 		h.wantHidden("│ one")
 		row := strings.Count(strings.Split(h.screenText(), "✓ shell")[0], "\n")
@@ -65,7 +65,7 @@ func TestCallShowsProgress(t *testing.T) {
 		h.wantShown("│ all of it")
 		failed := agentCall("c2", "execute_tool", `{"name":"filesystem.read","params":{"path":"nosuch"}}`)
 		h.emit(callEvent(failed), resultEvent(failed, tool.Failure, "there is no file nosuch"), endEvent(protocol.EndDone))
-		h.wantShown(`✗ filesystem.read {"path":"nosuch"}`, "there is no file nosuch")
+		h.wantShown(`✗ filesystem.read nosuch`, "there is no file nosuch")
 	})
 }
 

@@ -205,7 +205,7 @@ func TestModelIsChosen(t *testing.T) {
 		conv := &choosy{scriptedKernel: h.kernel}
 		h.conv.Conversation = conv
 		h.typeText("/model\n")
-		h.wantShown("which model answers", "▸ test/script 1k tokens answers now", "cannot be used: there is no key")
+		h.wantShown("which model answers", "▸ test/script       1k tokens  answers now", "cannot be used: there is no key")
 		h.press("down", "enter")
 		h.wantShown("from the next turn on: test/large", "0/200k tokens", "· test/large ·")
 		h.typeText("/model other/x\n")

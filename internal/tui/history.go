@@ -102,5 +102,10 @@ func noteText(text string) string {
 	if !ok {
 		return text
 	}
-	return strings.TrimSpace(strings.TrimSuffix(inner, "</note>"))
+	inner = strings.TrimSpace(strings.TrimSuffix(inner, "</note>"))
+	if mode, ok := strings.CutPrefix(inner, "PERMISSION MODE "); ok { // what follows tells the model how to go about it
+		mode, _, _ = strings.Cut(mode, ":")
+		return "permission mode: " + mode
+	}
+	return inner
 }

@@ -46,7 +46,9 @@ func TestChatsOutliveTheFirst(t *testing.T) {
 	first.enter("/quit")
 	first.wantExit(0)
 	second.enter("list the files here")
-	second.want("✓ filesystem.list", "notes.txt")
+	if screen := second.want("✓ filesystem.list", "notes.txt"); strings.Contains(screen, "gone away") {
+		t.Errorf("the kernel ended with the first chat:\n%s", screen)
+	}
 	second.enter("/quit")
 	second.wantExit(0)
 	third.typeText("es.txt")
@@ -55,7 +57,7 @@ func TestChatsOutliveTheFirst(t *testing.T) {
 	third.want("✓ filesystem.read", "alpha")
 	third.enter("/quit")
 	third.wantExit(0)
-	if project.held() {
+	if !poll(func() bool { return !project.held() }) {
 		t.Error("a kernel is left when the last chat has ended")
 	}
 }

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -75,29 +76,37 @@ func pickModel(c *chat, m modelsMsg) {
 		return
 	}
 	p := &picker{title: "which model answers from the next turn on?", post: c.post}
+	longest := 0
+	for _, choice := range m.list {
+		longest = max(longest, termtext.Width(termtext.OneLine(choice.Name)))
+	}
 	for i, choice := range m.list {
 		if choice.Current {
 			p.at = i
 		}
-		p.entries = append(p.entries, modelEntry(choice))
+		p.entries = append(p.entries, modelEntry(choice, min(longest, maxModelName)))
 	}
 	p.picked = func(i int) tea.Msg { return pickedModelMsg{m.list[i].Name} }
 	c.openPicker(p)
 }
 
-// modelEntry is a model as a line of a list.
-func modelEntry(m protocol.ModelChoice) string {
-	line := m.Name
+// maxModelName is how wide the names of models may be and still stand in a column.
+const maxModelName = 40
+
+// modelEntry is a model as a line of a list, its name in a column of a width.
+func modelEntry(m protocol.ModelChoice, width int) string {
+	line := termtext.OneLine(m.Name)
+	line += strings.Repeat(" ", max(width-termtext.Width(line), 0))
 	if m.Window > 0 {
-		line += fmt.Sprintf("  %s tokens", statusbar.Tokens(m.Window))
+		line += fmt.Sprintf("  %7s tokens", statusbar.Tokens(m.Window))
 	}
 	if m.Current {
 		line += "  answers now"
 	}
 	if m.Problem != "" {
-		line += "  cannot be used: " + m.Problem
+		line += "  cannot be used: " + termtext.OneLine(m.Problem)
 	}
-	return termtext.OneLine(line)
+	return line
 }
 
 // modelWasSet shows which model answers now.

@@ -6,6 +6,7 @@ import (
 
 	"callgate/internal/protocol"
 	"callgate/internal/tui/approvals"
+	"callgate/llm"
 	"callgate/tool"
 )
 
@@ -51,5 +52,24 @@ func TestHumansTimeIsNotTheCalls(t *testing.T) {
 		h.advance(2 * time.Second)
 		h.emit(resultEvent(call, tool.Success, "done"), endEvent(protocol.EndDone))
 		h.wantShown("✓ shell.bash 2.0 s")
+	})
+}
+
+// What the model is told of a mode is not what the user needs to read of it. A command's
+// answer is in sight, wherever the transcript stands.
+func TestModeIsToldInShort(t *testing.T) {
+	t.Parallel()
+	runChat(t, nil, func(h *harness) {
+		h.typeText("go\n")
+		note := llm.TextMessage(llm.User, "<note>\nPERMISSION MODE plan: the user wants a plan first.\n</note>")
+		h.emit(protocol.TurnEvent{Event: &protocol.HistoryEvent{Type: protocol.EventNote, Message: &note}},
+			endEvent(protocol.EndDone))
+		h.wantShown("permission mode: plan")
+		h.wantHidden("PERMISSION MODE", "wants a plan first")
+		h.typeText("/help\n")
+		h.wantShown("/help       what can be done here", "more below")
+		h.typeText("/mode\n")
+		h.wantShown("as the rules say", "No mode lets a call run")
+		h.wantHidden("more below")
 	})
 }

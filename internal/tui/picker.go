@@ -56,6 +56,9 @@ func (p *picker) key(name string) {
 // rows are the lines of the list that fit.
 func (p *picker) rows(width, height int) []string {
 	title := p.title + " up, down, enter; esc goes back"
+	if len(p.entries) > height-1 {
+		title = fmt.Sprintf("%s (%d of %d)", title, p.at+1, len(p.entries))
+	}
 	out := []string{termtext.Accent(termtext.Truncate(title, width))}
 	height = max(height-1, 1)
 	from := max(0, min(p.at-height/2, len(p.entries)-height))

@@ -40,6 +40,9 @@ type turn struct {
 	last    *runningCall
 	streams bool // the current answer came in pieces
 
+	again time.Time         // when the model is asked again; past: it was
+	wait  *transcript.Entry // why it is; nil: something came since
+
 	began time.Time
 	usage statusbar.TurnUsage
 	late  []waiting // what came too late for it
@@ -211,6 +214,9 @@ func (v *turnView) turnFailed(err error) {
 
 // show shows one event.
 func (v *turnView) show(e protocol.TurnEvent) {
+	if e.Wait == nil {
+		v.turn.again, v.turn.wait = time.Time{}, nil
+	}
 	switch {
 	case e.Delta != nil:
 		v.showDelta(*e.Delta)
@@ -344,7 +350,13 @@ func (v *turnView) waits(r llm.Retry) {
 	if r.Replaces {
 		t.answer, t.thought, t.streams = nil, nil, false
 	}
-	v.note(protocol.WaitText(r, v.now()))
+	note := transcript.Note{Text: protocol.WaitText(r, v.now())}
+	t.again = r.At
+	if t.wait != nil { // one wait after the other is one thing to know
+		t.wait.Replace(note)
+		return
+	}
+	t.wait = v.script.Add(note, true)
 }
 
 // turnEnded says how a turn ended, unless it simply ended.

@@ -17,6 +17,7 @@ const (
 	sideWidth      = 34
 	minHeight      = 12 // rows of a screen that has room for the title
 	maxSuggestions = 6
+	questionLeaves = 5 // rows of the screen that a question does not take: what is decided must be seen
 )
 
 // page is a screen that is being put together: rows, and the cursor in them.
@@ -119,7 +120,7 @@ func (c *chat) lower(width, height int) *page {
 	p := &page{}
 	foot := []string{c.status.Bottom(width, c.view.script.Following())}
 	if c.picker == nil && c.approvals.Focused() {
-		p.add(c.approvals.View(width, max(height*2/3, 8)))
+		p.add(c.approvals.View(width, max(height-questionLeaves, 8)))
 		p.add(foot, nil)
 		return p
 	}

@@ -16,6 +16,7 @@ import (
 	"callgate/internal/cli/text"
 	"callgate/internal/client"
 	"callgate/internal/protocol"
+	"callgate/internal/visible/arguments"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -228,7 +229,7 @@ func clipArgs(args json.RawMessage) string {
 	if string(args) == "{}" {
 		return ""
 	}
-	return tool.TruncateTo(string(args), 160)
+	return arguments.OneLine(args, 160)
 }
 
 func (p *turnPrinter) result(end *protocol.CallEnd) {

@@ -99,7 +99,10 @@ func (p *Pane) viewAll(it *item, width, height int) ([]string, *tea.Cursor) {
 	title := fmt.Sprintf("── A human must decide: %d calls ", len(p.all))
 	title += strings.Repeat("─", max(width-termtext.Width(title), 0))
 	head := []string{termtext.Warn(termtext.Truncate(title, width))}
-	foot, cursor := it.foot(width, fmt.Sprintf("[a]pprove all %d  [d]eny all %d · esc goes back", len(p.all), len(p.all)))
+	n := len(p.all)
+	foot, cursor := it.foot(width, []string{
+		fmt.Sprintf("[a]pprove all %d", n), fmt.Sprintf("[d]eny all %d", n), "esc goes back",
+	})
 	room := max(height-len(head)-len(foot), 3)
 	var lines []string
 	for i, one := range p.all {
@@ -190,7 +193,7 @@ func (it *item) previewLines(width int) []string {
 }
 
 // foot says what was wrong with the last answer, and takes the next one.
-func (it *item) foot(width int, choices string) ([]string, *tea.Cursor) {
+func (it *item) foot(width int, choices []string) ([]string, *tea.Cursor) {
 	var rows []string
 	for i, line := range termtext.Wrap(termtext.OneLine(it.wrong), width) {
 		if line != "" && i < maxWrong {
@@ -215,9 +218,7 @@ func (it *item) foot(width int, choices string) ([]string, *tea.Cursor) {
 	if it.keeping {
 		rows = append(rows, it.lasting(width)...)
 	} else {
-		for _, line := range termtext.Wrap(choices, width) {
-			rows = append(rows, termtext.Strong(line))
-		}
+		rows = append(rows, inRows(choices, width)...)
 	}
 	line := "> " + it.word
 	if meant := it.meant(); meant != "" {
@@ -227,15 +228,47 @@ func (it *item) foot(width int, choices string) ([]string, *tea.Cursor) {
 }
 
 // choices are the answers that can be given.
-func (it *item) choices() string {
-	text := "[a]pprove  [d]eny  [e]dit  "
-	if it.Session != nil {
-		text += "[s]ession: approve, and allow " + visible.Text(it.Session.Text) + " in this conversation  "
-	}
+func (it *item) choices() []string {
+	list := []string{"[a]pprove", "[d]eny", "[e]dit"}
 	if len(it.Choices) > 0 {
-		text += "[k]eep: approve from now on  "
+		list = append(list, "[k]eep: approve from now on")
 	}
-	return text + "[q]uit: leave it waiting"
+	list = append(list, "[q]uit: leave it waiting")
+	if it.Session != nil {
+		list = append(list, "[s]ession: approve, and allow "+visible.Text(it.Session.Text)+" in this conversation")
+	}
+	return list
+}
+
+// inRows lays choices out side by side. One that does not fit begins a row, so that
+// none is torn while it could stand whole.
+func inRows(choices []string, width int) []string {
+	var rows []string
+	line := ""
+	for _, c := range choices {
+		if line != "" && termtext.Width(line)+2+termtext.Width(c) <= width {
+			line += "  " + c
+			continue
+		}
+		if line != "" {
+			rows = append(rows, line)
+		}
+		line = c
+	}
+	var out []string
+	for _, row := range append(rows, line) {
+		if termtext.Width(row) <= width {
+			out = append(out, termtext.Strong(row))
+			continue
+		}
+		for i, part := range termtext.Wrap(row, max(width-2, 1)) {
+			if i > 0 {
+				part = "  " + part
+			}
+			out = append(out, termtext.Strong(part))
+		}
+	}
+	return out
 }
 
 // maxLasting is how many rows one way to let a yes last may take.

@@ -162,11 +162,10 @@ func (c *Composer) Above(width, limit int) []string {
 		} else {
 			line = "@" + line
 		}
-		line = termtext.Truncate(line, width)
 		if i == at {
-			rows = append(rows, termtext.Accent(line))
+			rows = append(rows, termtext.Accent(termtext.Truncate("▸ "+line, width)))
 		} else {
-			rows = append(rows, termtext.Faint(line))
+			rows = append(rows, termtext.Faint(termtext.Truncate("  "+line, width)))
 		}
 	}
 	return rows

@@ -25,7 +25,8 @@ type Bar struct {
 type Turn struct {
 	Began    time.Time
 	Stopping bool
-	Calls    int // under way
+	Calls    int       // under way
+	Again    time.Time // when the model is asked again; zero: it is not waited for
 	Usage    TurnUsage
 }
 
@@ -50,6 +51,8 @@ func (s *Bar) Top(width int, t *Turn, now time.Time) string {
 			line = "a call runs; esc stops it"
 		} else if n > 1 {
 			line = fmt.Sprintf("%d calls run; esc stops them", n)
+		} else if left := t.Again.Sub(now); left > 0 {
+			line = "the model is asked again in " + seconds(left+time.Second-1) + "; esc stops it"
 		}
 		line += t.spent(now)
 	}

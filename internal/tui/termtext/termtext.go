@@ -105,7 +105,7 @@ func Wrap(text string, width int) []string {
 }
 
 // WrapList is Wrap for text as people write it: what goes on with an item of a list,
-// or with an indented line, stands below its beginning.
+// an indented line or a second column, stands below its beginning.
 func WrapList(text string, width int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -129,8 +129,8 @@ func WrapList(text string, width int) []string {
 // minHang is the width that text keeps beside its margin.
 const minHang = 10
 
-// hang is how far the text of a line is indented, with the mark of an item. Marks are
-// of one byte a column.
+// hang is how far the text of a line is indented, with the mark of an item or the first
+// column. Marks are of one byte a column.
 func hang(line string) int {
 	text := strings.TrimLeft(line, " ")
 	indent := len(line) - len(text)
@@ -142,10 +142,25 @@ func hang(line string) int {
 	case text != "" && strings.ContainsRune("-*+", rune(text[0])):
 		mark = text[:1]
 	}
+	if mark == "" {
+		mark = column(text)
+	}
 	if rest := text[len(mark):]; mark != "" && strings.HasPrefix(rest, " ") {
 		indent += len(mark) + len(rest) - len(strings.TrimLeft(rest, " "))
 	}
 	return indent
+}
+
+// maxColumn is the longest word that a column may begin with.
+const maxColumn = 20
+
+// column is the first word of a line in two columns: at least two spaces follow it.
+func column(text string) string {
+	end := strings.IndexByte(text, ' ')
+	if end <= 0 || end > maxColumn || !strings.HasPrefix(text[end:], "  ") || !plain(text[:end]) {
+		return ""
+	}
+	return text[:end]
 }
 
 // StripCommands removes from rendered text all terminal commands but colours:

@@ -83,3 +83,15 @@ func FuzzNothingIsObeyed(f *testing.F) {
 		}
 	})
 }
+
+func TestWrapListHangsTheSecondColumn(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"/plan       let it plan only, and more": "/plan       let it plan\n            only, and more",
+		"one word after the other, one space":    "one word after the other,\none space",
+	} {
+		if got := strings.Join(termtext.WrapList(text, 26), "\n"); got != want {
+			t.Errorf("%q became\n%s\nwant\n%s", text, got, want)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"callgate/internal/amount"
 	"callgate/internal/tui/termtext"
+	"callgate/internal/visible/arguments"
 	"callgate/tool"
 )
 
@@ -30,6 +31,7 @@ type Call struct {
 const (
 	maxOutput = 64 << 10 // bytes of output that are kept
 	tailLines = 5        // of output that are shown while the call runs
+	diffLines = 12       // of a change that are shown
 	maxLines  = 400      // of each part of the details
 )
 
@@ -44,27 +46,20 @@ func (c *Call) AddOutput(text string) {
 	}
 }
 
-// Lines lays the call out: its head, its output or what it waits for, and its end.
+// Lines lays the call out: its head, its output or what it waits for, its end, and
+// what came of it: the change of a file, the last lines of a command that failed.
 func (c *Call) Lines(width int, open bool) []string {
 	lines := []string{c.head(width)}
-	add := func(text string, paint func(string) string, most int) {
-		wrapped := termtext.Wrap(termtext.Safe(strings.Trim(tool.TruncateTo(text, maxOutput), "\n")), width-4)
-		for i, line := range wrapped {
-			if i == most {
-				lines = append(lines, termtext.Faint(fmt.Sprintf("  │ … %s more", amount.Of(len(wrapped)-most, "line"))))
-				break
-			}
-			lines = append(lines, termtext.Faint("  │ ")+paint(line))
-		}
-	}
 	if open && len(c.Args) > 2 {
-		add(pretty(c.Args), termtext.Faint, maxLines)
+		text := strings.Join(arguments.Lines(innerArgs(c.Name, c.Args)), "\n")
+		lines = append(lines, boxed(text, width, termtext.Faint, maxLines)...)
 	}
+	output := visibleOutput(c.output)
 	switch {
-	case open && c.output != "":
-		add(visibleOutput(c.output), same, maxLines)
-	case c.Result == nil && c.output != "":
-		add(tail(visibleOutput(c.output), tailLines), termtext.Faint, tailLines)
+	case open && output != "" && !c.repeats(output):
+		lines = append(lines, boxed(output, width, same, maxLines)...)
+	case c.Result == nil && output != "":
+		lines = append(lines, boxed(tail(output, tailLines), width, termtext.Faint, tailLines)...)
 	}
 	if c.Result == nil {
 		if c.Waiting != "" {
@@ -72,20 +67,78 @@ func (c *Call) Lines(width int, open bool) []string {
 		}
 		return lines
 	}
-	lines = append(lines, c.end(width)...)
-	most := c.Shown
-	if open {
-		most = maxLines
+	return append(append(lines, c.end(width)...), c.content(width, open)...)
+}
+
+// content is what the result says beside its summary.
+func (c *Call) content(width int, open bool) []string {
+	text, paint := c.resultText(), same
+	isDiff := c.Result.Status == tool.Success && strings.HasPrefix(text, "@@ ")
+	if isDiff {
+		paint = paintDiff
 	}
-	if most > 0 && (c.Result.Status == tool.Success || c.Shown > 0) {
-		for _, part := range c.Result.Content {
-			add(part.Text, same, most)
+	switch {
+	case open && text != "" && !c.printed(text):
+		return boxed(text, width, paint, maxLines)
+	case open && text == "" && len(c.Result.Data) > 2:
+		return boxed(pretty(c.Result.Data), width, same, maxLines)
+	case open:
+		return nil
+	case c.Shown > 0:
+		return boxed(text, width, paint, c.Shown)
+	case isDiff:
+		return boxed(text, width, paint, diffLines)
+	case c.Result.Status != tool.Success && c.output != "":
+		return boxed(tail(visibleOutput(c.output), tailLines), width, termtext.Faint, tailLines)
+	}
+	return nil
+}
+
+// resultText is the text of the result; "" if it only says its summary again.
+func (c *Call) resultText() string {
+	var parts []string
+	for _, part := range c.Result.Content {
+		if text := strings.Trim(part.Text, "\n"); text != "" && text != strings.TrimSpace(c.Result.Summary) {
+			parts = append(parts, text)
 		}
-		if len(c.Result.Content) == 0 && len(c.Result.Data) > 2 {
-			add(pretty(c.Result.Data), same, maxLines)
+	}
+	return strings.Join(parts, "\n")
+}
+
+// repeats reports whether the result holds all of the output.
+func (c *Call) repeats(output string) bool {
+	return c.Result != nil && strings.Contains(c.resultText(), strings.TrimSpace(output))
+}
+
+// printed reports whether the output holds all of a text, and is shown.
+func (c *Call) printed(text string) bool {
+	output := visibleOutput(c.output)
+	return !c.repeats(output) && strings.Contains(output, strings.TrimSpace(text))
+}
+
+// boxed lays a text out below a call, in at most so many lines.
+func boxed(text string, width int, paint func(string) string, most int) []string {
+	var lines []string
+	wrapped := termtext.Wrap(termtext.Safe(strings.Trim(tool.TruncateTo(text, maxOutput), "\n")), width-4)
+	for i, line := range wrapped {
+		if i == most {
+			more := fmt.Sprintf("  │ … %s more", amount.Of(len(wrapped)-most, "line"))
+			return append(lines, termtext.Faint(more))
 		}
+		lines = append(lines, termtext.Faint("  │ ")+paint(line))
 	}
 	return lines
+}
+
+// paintDiff paints a line of a change by its sign.
+func paintDiff(line string) string {
+	switch {
+	case strings.HasPrefix(line, "+"):
+		return termtext.Good(line)
+	case strings.HasPrefix(line, "-"):
+		return termtext.Bad(line)
+	}
+	return termtext.Faint(line)
 }
 
 func same(line string) string { return line }
@@ -140,23 +193,33 @@ func (c *Call) end(width int) []string {
 // target is the tool that is called, and its arguments in one line. A call of
 // execute_tool is shown as a call of the tool that it executes.
 func target(name string, args json.RawMessage) (string, string) {
-	name = ToolName(name)
-	var inner struct {
-		Name   string          `json:"name"`
-		Params json.RawMessage `json:"params"`
+	if inner, ok := executed(name, args); ok {
+		name, args = inner.Name, inner.Params
 	}
-	if strings.HasSuffix(name, "execute_tool") && json.Unmarshal(args, &inner) == nil && inner.Name != "" {
-		name, args = ToolName(inner.Name), inner.Params
+	if string(args) == "null" {
+		args = nil
 	}
-	var b bytes.Buffer
-	if json.Compact(&b, args) != nil {
-		b.Reset()
-		b.Write(args)
+	return ToolName(name), termtext.OneLine(arguments.Brief(args, 2_000))
+}
+
+// innerArgs are the arguments of the tool that is called.
+func innerArgs(name string, args json.RawMessage) json.RawMessage {
+	if inner, ok := executed(name, args); ok {
+		return inner.Params
 	}
-	if b.String() == "{}" || b.String() == "null" {
-		b.Reset()
-	}
-	return name, termtext.OneLine(tool.TruncateTo(readable(b.String()), 2_000))
+	return args
+}
+
+// innerCall is the call that execute_tool makes.
+type innerCall struct {
+	Name   string          `json:"name"`
+	Params json.RawMessage `json:"params"`
+}
+
+func executed(name string, args json.RawMessage) (innerCall, bool) {
+	var inner innerCall
+	ok := strings.HasSuffix(ToolName(name), "execute_tool") && json.Unmarshal(args, &inner) == nil && inner.Name != ""
+	return inner, ok
 }
 
 // ToolName is the dotted name of a tool, whichever form the model wrote.

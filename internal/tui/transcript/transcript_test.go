@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/tui/transcript"
+	"callgate/tool"
 )
 
 // block is some numbered lines.
@@ -158,9 +159,54 @@ func TestArgumentsAreReadable(t *testing.T) {
 	var tr transcript.Transcript
 	args := `{"command":"cd a \u0026\u0026 make 2\u003e\u00261 \\\\u0026 \ud83d\udc68\u200d\ud83d\udc69 \u202e \u0022 \ud83d"}`
 	tr.Add(&transcript.Call{Name: "shell__bash", Args: []byte(args)}, false)
-	want := `→ shell.bash {"command":"cd a && make 2>&1 \\\\u0026 ` + "👨\u200d👩" + ` \u202e \u0022 \ud83d"}`
+	want := `→ shell.bash cd a && make 2>&1 \\u0026 ` + "👨\u200d👩" + ` ⟨U+202E⟩ " ` + "\ufffd"
 	if got := plain(&tr, 200); got != want {
 		t.Errorf("%s\n%s", got, want)
+	}
+}
+
+// What came of a call is shown below it: the change of a file, the last lines of a
+// command that failed. Details show what was printed and came back as the result once.
+func TestWhatCameOfACall(t *testing.T) {
+	t.Parallel()
+	result := func(status tool.Status, summary string, text string) *tool.Result {
+		return &tool.Result{Status: status, Summary: summary, Content: []tool.Content{tool.Text(text)}}
+	}
+	edit := &transcript.Call{Name: "filesystem__edit", Args: []byte(`{"path":"a.go","old":"x","new":"y"}`)}
+	edit.Result = result(tool.Success, "edited a.go", "@@ line 3 @@\n-x\n+y\n")
+	long := &transcript.Call{Name: "filesystem__edit", Args: []byte(`{"path":"b.go"}`)}
+	long.Result = result(tool.Success, "edited b.go", "@@ line 1 @@\n"+strings.Repeat("+y\n", 20))
+	failed := &transcript.Call{Name: "shell__bash", Args: []byte(`{"command":"make"}`)}
+	failed.AddOutput("1\n2\n3\n4\n5\nFAILED\n")
+	failed.Result = result(tool.Failure, "exit code 1", "1\n2\n3\n4\n5\nFAILED\nexit code 1\n")
+	same := &transcript.Call{Name: "shell__bash", Args: []byte(`{"command":"ls"}`)}
+	same.AddOutput("a.go\n")
+	same.Result = result(tool.Success, "exit code 0", "a.go\n")
+	for _, c := range []struct {
+		name       string
+		call       *transcript.Call
+		shut, open string
+	}{
+		{"a change", edit, "✓ filesystem.edit a.go, old: x, new: y\n  edited a.go\n  │ @@ line 3 @@\n  │ -x\n  │ +y",
+			"✓ filesystem.edit a.go, old: x, new: y\n  │ path: a.go\n  │ old: x\n  │ new: y\n  edited a.go\n" +
+				"  │ @@ line 3 @@\n  │ -x\n  │ +y"},
+		{"a long change", long, "✓ filesystem.edit b.go\n  edited b.go\n  │ @@ line 1 @@" +
+			strings.Repeat("\n  │ +y", 11) + "\n  │ … 9 lines more",
+			"✓ filesystem.edit b.go\n  │ path: b.go\n  edited b.go\n  │ @@ line 1 @@" + strings.Repeat("\n  │ +y", 20)},
+		{"a failure", failed, "✗ shell.bash make\n  exit code 1\n  │ 2\n  │ 3\n  │ 4\n  │ 5\n  │ FAILED",
+			"✗ shell.bash make\n  │ command: make\n  exit code 1\n  │ 1\n  │ 2\n  │ 3\n  │ 4\n  │ 5\n  │ FAILED\n  │ exit code 1"},
+		{"printed and returned", same, "✓ shell.bash ls\n  exit code 0",
+			"✓ shell.bash ls\n  │ command: ls\n  exit code 0\n  │ a.go"},
+	} {
+		var tr transcript.Transcript
+		e := tr.Add(c.call, false)
+		if d := cmp.Diff(c.shut, plain(&tr, 80)); d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
+		e.Toggle()
+		if d := cmp.Diff(c.open, plain(&tr, 80)); d != "" {
+			t.Errorf("%s, with details: %s", c.name, d)
+		}
 	}
 }
 

@@ -5,13 +5,14 @@
 //
 // Every character is shown but a last line end, and nothing in a value can pass for another argument: a value
 // of several lines stands below its name with a margin before each line, and what has
-// no shape is written out by internal/visible.
+// no shape is written out by internal/visible. In one line, a tab is a space.
 package arguments
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"callgate/internal/visible"
@@ -57,6 +58,33 @@ func OneLine(args json.RawMessage, n int) string {
 	if !ok {
 		return visible.Clip(string(args), n)
 	}
+	return inOneLine(names, values, slices.Index(names, first), n)
+}
+
+// subjects are the parameters that say what a call is about, the most telling first.
+var subjects = []string{first, "pattern", "query", "url", "path", "file_path"}
+
+// Brief is OneLine for somebody who follows the calls of a known tool: what a call is
+// about, or its only argument, stands first and without its name.
+func Brief(args json.RawMessage, n int) string {
+	names, values, ok := fields(args)
+	if !ok {
+		return visible.Clip(string(args), n)
+	}
+	subject := -1
+	if len(names) == 1 {
+		subject = 0
+	}
+	for _, name := range subjects {
+		if subject < 0 {
+			subject = slices.Index(names, name)
+		}
+	}
+	return inOneLine(names, values, subject, n)
+}
+
+// inOneLine writes arguments in one line; the bare one stands first, without its name.
+func inOneLine(names []string, values []json.RawMessage, bare, n int) string {
 	var parts []string
 	for i, name := range names {
 		text, isText := plainText(values[i])
@@ -64,7 +92,8 @@ func OneLine(args json.RawMessage, n int) string {
 			text = visible.JSON(compact(values[i]))
 		}
 		text = strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", " ⏎ ")
-		if name == first {
+		text = strings.ReplaceAll(text, "\t", " ")
+		if i == bare {
 			parts = append([]string{visible.Text(text)}, parts...)
 			continue
 		}

@@ -38,6 +38,24 @@ func TestLines(t *testing.T) {
 	}
 }
 
+func TestBrief(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		`{"path":"src/a.go"}`:                               "src/a.go",
+		`{"limit":6,"path":"src/a.go","offset":9}`:          "src/a.go, limit: 6, offset: 9",
+		`{"path":"src","pattern":"a\\(b"}`:                  `a\(b, path: src`,
+		`{"goal":"tests pass"}`:                             "tests pass",
+		`{"description":"x","command":"a \u003e b\n\tc\n"}`: "a > b ⏎  c, description: x",
+		`{"a":1,"b":2}`:                                     "a: 1, b: 2",
+		`{}`:                                                "",
+		`[1]`:                                               "[1]",
+	} {
+		if got := arguments.Brief(json.RawMessage(args), 80); got != want {
+			t.Errorf("%s: %q, want %q", args, got, want)
+		}
+	}
+}
+
 // Whatever the arguments are, what is written has no character that acts on a terminal,
 // and a line without a margin begins with a name.
 func FuzzLines(f *testing.F) {
@@ -48,8 +66,12 @@ func FuzzLines(f *testing.F) {
 				t.Errorf("%q is written as %q", args, line)
 			}
 		}
-		if line := arguments.OneLine(json.RawMessage(args), 80); strings.ContainsAny(line, "\x1b\r\n\x00\u202e") {
-			t.Errorf("%q is written as %q", args, line)
+		for _, line := range []string{
+			arguments.OneLine(json.RawMessage(args), 80), arguments.Brief(json.RawMessage(args), 80),
+		} {
+			if strings.ContainsAny(line, "\x1b\r\n\x00\u202e") {
+				t.Errorf("%q is written as %q", args, line)
+			}
 		}
 	})
 }
