@@ -413,3 +413,32 @@ func TestOneQuestionAtATime(t *testing.T) {
 		t.Errorf("asked %d times", len(probes))
 	}
 }
+
+// A fallback that takes no tools reads of them in its prompt, though the model before it
+// was given them by its API; so does one whose server refuses them only then.
+func TestFallbackGetsItsToolsItsOwnWay(t *testing.T) {
+	t.Parallel()
+	for name, probe := range map[string]http.HandlerFunc{"asked": fails(400, noParser), "refused": says("ok")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first, second := newToolServer(t, says("ok")), newToolServer(t, probe)
+			first.refuses = `{"error":{"message":"You are out of credits","code":402}}`
+			second.refuses = noParser
+			folder := first.app(t, "openai", fmt.Sprintf(
+				"fallback: {provider: mine, model: small, config: {base_url: %q, api_key: k}}", second.URL+"/v1"))
+			k := kerneltest.Open(t, kerneltest.StateDir(t))
+			talk := kerneltest.OpenConversation(t, k, folder)
+			if end := kerneltest.Send(t, talk, "go"); end.Reason != history.Done {
+				t.Fatalf("%+v", end)
+			}
+			_, requests := second.seen()
+			last := parseSent(t, []byte(requests[len(requests)-1]))
+			if got := systemText(t, last.system); last.tools != "" || !strings.Contains(got, "## filesystem__read") {
+				t.Errorf("the fallback is told %s", got)
+			}
+			if m := talk.Model(); !m.NativeTools || m.Provider != "openai" {
+				t.Errorf("the agent's own model is %+v", m)
+			}
+		})
+	}
+}
