@@ -53,7 +53,7 @@ type Conversation struct {
 	Window   int              `json:"window,omitempty"`  // tokens
 	Native   bool             `json:"native_tools"`
 	ToolsWhy string           `json:"tools_why,omitempty"` // why the tools are native, or are not
-	Mode     string           `json:"mode"` // how the tools are shown
+	Mode     string           `json:"mode"`                // how the tools are shown
 	Tools    int              `json:"tools"`
 	OneShot  bool             `json:"one_shot,omitempty"` // the app wants one turn
 	Info     ConversationInfo `json:"info"`
