@@ -265,9 +265,7 @@ func watch(events *feed.Feed[Event], answer *history.LastAnswer) conversation.Wa
 			Ended: func(h history.Call, r *tool.Result) {
 				push(Event{Kind: EventResult, Call: &CallEvent{ID: h.ID, Name: h.Name, Args: h.Args, Result: r}})
 			},
-			Wait: func(r llm.Retry) {
-				push(Event{Kind: EventDelta, Delta: &llm.Delta{Kind: llm.DeltaRetry, Retry: &r}})
-			},
+			Wait:   func(r llm.Retry) { push(Event{Kind: EventDelta, Delta: &llm.Delta{Kind: llm.DeltaRetry, Retry: &r}}) },
 			Notice: func(text string) { push(Event{Kind: EventNotice, Notice: text}) },
 			Fallback: func(_, _ *agent.ModelConfig, because string) {
 				push(Event{Kind: EventNotice, Notice: "another model is asked for the rest of this turn: " + because})

@@ -59,7 +59,10 @@ type ModelConfig struct {
 	// Detector finds the calls that a model with tools writes into its text instead.
 	// A strict loop refuses them; otherwise they are text. May be nil.
 	Detector CallParser
-	Fallback *ModelConfig // continues the turn when the provider reports a billing error
+	// ToolsRefused is called when the provider refuses the tools of a request; see
+	// Config.InText. nil: the turn fails.
+	ToolsRefused func(context.Context)
+	Fallback     *ModelConfig // continues the turn when the provider reports a billing error
 }
 
 // CallParser finds calls in the text of a model.
@@ -106,7 +109,7 @@ type Config struct {
 	Tasks    TaskNotices // may be nil
 	MaxTurns int         // requests to the model within one turn; 0: 50
 	// Timeout is what one turn may take of the model's time; 0: any. The time of calls, of a
-	// human who is asked, and of waiting for a provider as it asks for is not counted.
+	// human who is asked, of waiting for a provider as it asks for, and of compacting is not counted.
 	Timeout time.Duration
 	// TurnLimit bounds what one turn may cost, and OpenLimit what all turns may since the
 	// conversation was opened, when its usage was Opened. A turn ends before the request
@@ -123,6 +126,13 @@ type Config struct {
 	// CompactOverflow takes the messages that the provider refused as too long,
 	// once for each request, and returns how to compact them. May be nil.
 	CompactOverflow func(ctx context.Context, system string, messages []llm.Message) (*history.Compaction, error)
+	// InText is called when Model's provider refused the tools of a request, and its calls
+	// are read from its text from now on. It returns a note that has the system text for
+	// that. nil: a turn whose tools are refused fails.
+	InText func() history.Event
+	// SystemFor is the system text for a fallback that gets its tools another way than
+	// Model does: in the prompt, or not. nil: it is System's.
+	SystemFor func(inText bool) string
 	// Names are the names of the tools as the model calls them, for what it is told of
 	// results; nil: their dotted names.
 	Names resulttext.Names
@@ -344,30 +354,6 @@ func (t *turn) addNotices(ctx context.Context) error {
 		return &errStop{history.End{Reason: history.Failed, Error: err.Error()}}
 	}
 	return nil
-}
-
-// compactIfNeeded compacts the conversation if it does not fit the model's window.
-func (t *turn) compactIfNeeded(ctx context.Context) error {
-	if t.cfg.Compact == nil {
-		return nil
-	}
-	c, err := t.cfg.Compact(ctx, t.system, t.cfg.Log.Messages())
-	if err != nil {
-		return &errStop{history.End{Reason: history.Failed, Error: err.Error()}}
-	}
-	if c == nil {
-		return nil
-	}
-	return t.writeCompaction(ctx, c)
-}
-
-// writeCompaction writes a compaction, and tells again what it left out.
-func (t *turn) writeCompaction(ctx context.Context, c *history.Compaction) error {
-	t.guard = loopGuard{} // what the model is no longer shown it may well ask for again
-	if err := t.write(ctx, history.Event{Type: history.Compacted, Compaction: c}); err != nil {
-		return err
-	}
-	return t.write(ctx, t.notes(nil)...)
 }
 
 // notes returns what the model must be told, as events.

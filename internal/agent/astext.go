@@ -27,7 +27,9 @@ func asText(messages []llm.Message) []llm.Message {
 			case p.Call != nil:
 				p = llm.Part{Text: callText(p.Call)}
 			case p.Result != nil:
-				p = llm.Part{Text: resultText(p.Result)}
+				out[i].Parts = append(out[i].Parts, llm.Part{Text: resultText(p.Result)})
+				out[i].Parts = append(out[i].Parts, resultImages(p.Result)...)
+				continue
 			case m.Role == llm.User && p.Text != "":
 				p.Text = escapeMarks(p.Text)
 			}
@@ -52,6 +54,17 @@ func resultText(r *llm.ToolResult) string {
 		text, escaped = safe, ` escaped="html"`
 	}
 	return fmt.Sprintf("<tool_result name=%q%s>\n%s\n</tool_result>\n", escapeMarks(r.Name), escaped, text)
+}
+
+// resultImages are the pictures of a result: they follow its block, as a user's do.
+func resultImages(r *llm.ToolResult) []llm.Part {
+	var parts []llm.Part
+	for _, c := range r.Content {
+		if c.Type == "image" && len(c.Data) > 0 {
+			parts = append(parts, llm.Part{Image: &llm.Image{MIME: c.MIME, Data: c.Data}})
+		}
+	}
+	return parts
 }
 
 // markPattern finds what a model could take for the beginning or the end of a call

@@ -103,3 +103,21 @@ func FuzzEscapeMarks(f *testing.F) {
 		}
 	})
 }
+
+// A picture that a tool returns is shown to a model without tools, too.
+func TestResultsKeepPictures(t *testing.T) {
+	t.Parallel()
+	f := setup(t, func(c *agent.Config) { c.Model.Parser = callParser{} }, says("<call look>"), says("blue"))
+	f.tools.run = func(context.Context, history.Call) *tool.Result {
+		return &tool.Result{Status: tool.Success, Summary: "read", Content: []tool.Content{tool.Image("image/png", []byte{1, 2})}}
+	}
+	if end := f.say(t, "which colour is it?"); end.Reason != history.Done {
+		t.Fatalf("%+v", end)
+	}
+	for _, p := range f.model.asked[1].Messages[2].Parts {
+		if p.Image != nil && p.Image.MIME == "image/png" && len(p.Image.Data) == 2 {
+			return
+		}
+	}
+	t.Errorf("no picture in %+v", f.model.asked[1].Messages[2])
+}

@@ -46,6 +46,31 @@ func TestClockStandsWhileCallsRun(t *testing.T) {
 	})
 }
 
+// A compaction bounds itself, and takes nothing of the turn's time: not before a request, and
+// not after one that the provider found too long.
+func TestClockStandsWhileCompacting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		compact := func(ctx context.Context, _ string, _ []llm.Message) (*history.Compaction, error) {
+			select {
+			case <-time.After(4 * time.Minute):
+				return &history.Compaction{Summary: "so far", Kept: 1}, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		tooLong := func(context.Context, llm.Request) (*llm.Response, error) {
+			return nil, &llm.Error{Kind: llm.ContextOverflow}
+		}
+		f := setup(t, func(c *agent.Config) {
+			c.Timeout, c.Compact, c.CompactOverflow = 5*time.Minute, compact, compact
+		}, after(2*time.Minute, tooLong), after(2*time.Minute, says("done")))
+		if end := f.say(t, "go"); end.Reason != history.Done {
+			t.Errorf("%+v\n%s", end, transcript(f.log))
+		}
+	})
+}
+
 // The model's time adds up over the requests of a turn.
 func TestClockCountsTheModel(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,8 @@ import (
 
 // generate gets the next answer. If the provider reports a billing error, the turn
 // continues with the fallback model. A conversation that the provider refuses as
-// too long is compacted, once, and sent again.
+// too long is compacted, once, and sent again. A model whose tools the provider refuses
+// goes on with them in its prompt.
 func (t *turn) generate(ctx context.Context) (*llm.Response, error) {
 	for compacted := false; ; {
 		answer, err := t.request(ctx)
@@ -30,6 +31,12 @@ func (t *turn) generate(ctx context.Context) (*llm.Response, error) {
 				t.observer.Fallback(t.model, t.model.Fallback, failure.Message)
 			}
 			t.model = t.model.Fallback
+			t.system = t.systemText()
+			continue
+		case t.takesText(failure):
+			if err := t.goOnInText(ctx, failure); err != nil {
+				return nil, err
+			}
 			continue
 		case failure.Kind == llm.ContextOverflow && compacted:
 			err = tool.Errorf("agent.generate", tool.Invalid,
@@ -47,9 +54,19 @@ func (t *turn) generate(ctx context.Context) (*llm.Response, error) {
 	}
 }
 
+// compactFunc is Config.Compact or Config.CompactOverflow.
+type compactFunc func(context.Context, string, []llm.Message) (*history.Compaction, error)
+
+// compact decides how the messages are compacted. How long that may take is its own affair:
+// the turn's clock stands.
+func (t *turn) compact(ctx context.Context, how compactFunc) (*history.Compaction, error) {
+	defer t.clock.pause()()
+	return how(ctx, t.system, t.cfg.Log.Messages())
+}
+
 // compactOverflow compacts a conversation that the provider refused as too long.
 func (t *turn) compactOverflow(ctx context.Context) error {
-	c, err := t.cfg.CompactOverflow(ctx, t.system, t.cfg.Log.Messages())
+	c, err := t.compact(ctx, t.cfg.CompactOverflow)
 	if err == nil && c == nil {
 		err = tool.Errorf("agent.compactOverflow", tool.Invalid,
 			"the model finds the conversation too long, and there is nothing to leave out").

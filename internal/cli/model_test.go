@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,7 +23,11 @@ type scriptedModel struct {
 
 type modelAnswer struct {
 	Text   string `json:"text"`
+	Finish string `json:"finish"` // why it ends; "": as its calls say
 	Status int    `json:"status"` // of the response; 0: 200
+	After  string `json:"after"`  // Retry-After of a response that fails
+	Finish string `json:"finish"` // why the answer ends; "": it is whole
+	Breaks bool   `json:"breaks"` // the connection ends after the words
 	Calls  []struct {
 		Name string          `json:"name"`
 		Args json.RawMessage `json:"args"`
@@ -39,6 +44,9 @@ func (m *scriptedModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := m.answers[min(len(m.bodies), len(m.answers)-1)]
 	m.bodies = append(m.bodies, string(body))
 	m.mu.Unlock()
+	if a.After != "" {
+		w.Header().Set("Retry-After", a.After)
+	}
 	if a.Status != 0 {
 		http.Error(w, `{"error":{"message":"`+a.Text+`"}}`, a.Status)
 		return
@@ -50,13 +58,20 @@ func (m *scriptedModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "data: %s\n\n", line)
 	}
 	chunk(map[string]any{"role": "assistant", "content": a.Text}, nil)
-	finish := "stop"
+	if a.Breaks {
+		return
+	}
+	finish := cmp.Or(a.Finish, "stop")
 	for i, c := range a.Calls {
 		finish = "tool_calls"
 		chunk(map[string]any{"tool_calls": []any{map[string]any{"index": i, "id": fmt.Sprint("call", i), "type": "function",
 			"function": map[string]any{"name": c.Name, "arguments": string(c.Args)}}}}, nil)
 	}
+	if a.Finish != "" {
+		finish = a.Finish
+	}
 	chunk(map[string]any{}, finish)
+	fmt.Fprintf(w, "data: %s\n\n", `{"id":"c","model":"m","choices":[],"usage":{"prompt_tokens":1000000,"completion_tokens":10}}`)
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"callgate/internal/sandbox"
 )
 
 // tty is the program on a pseudo-terminal of its own.
@@ -285,6 +287,25 @@ func TestAskerCannotAnswerItself(t *testing.T) {
 	p.sees(prompt)
 	p.types("q\n")
 	p.ends(4)
+}
+
+// Of what a call prints, the first lines are shown, and which command has the others.
+func TestLongOutputIsCutAtATerminal(t *testing.T) {
+	t.Parallel()
+	if sandbox.Probe().Level != sandbox.Full {
+		t.Skip("this machine cannot confine a command as this test needs it")
+	}
+	state := filepath.Join(t.TempDir(), "s")
+	up(t, state)
+	p := onTerminal(t, state, nil, "run", "-p", `run the command "seq 5000 | sed s/^/row/"`,
+		"--allow", "shell: seq *", "--allow", "shell: sed *")
+	p.sees("│ row12")
+	p.sees(" more lines; callgate log show ") // a slow reader is not shown every piece, so not how many
+	p.sees("✓ shell.bash: exit code 0")
+	p.ends(0)
+	if strings.Contains(p.all.String(), "│ row13\r") {
+		t.Errorf("the terminal shows %.2000s", p.all.String())
+	}
 }
 
 // A person at a terminal lets calls run unasked, also where the command writes for a

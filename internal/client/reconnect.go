@@ -49,7 +49,7 @@ func (c *Conversation) Reconnect(ctx context.Context) (protocol.Conversation, er
 	c.mu.Lock()
 	granted := c.granted
 	c.mu.Unlock()
-	if granted.Mode == "" && len(granted.Allow) == 0 {
+	if granted.Mode == "" && len(granted.Allow) == 0 && granted.Unattended == nil {
 		return opened, nil
 	}
 	opened.Permissions, err = c.setPermissions(ctx, granted)
@@ -62,6 +62,9 @@ func (c *Conversation) keepPermissions(set protocol.SetPermissions) {
 	defer c.mu.Unlock()
 	c.granted.Mode, c.granted.By = cmp.Or(set.Mode, c.granted.Mode), cmp.Or(set.By, c.granted.By)
 	c.granted.Allow = append(c.granted.Allow, set.Allow...)
+	if set.Unattended != nil {
+		c.granted.Unattended = set.Unattended
+	}
 }
 
 // Running reports whether a turn is read.

@@ -169,6 +169,11 @@ func TestGetTool(t *testing.T) {
 			strings.Contains(fmt.Sprint(m["parameters"]), "secret_knob") {
 			t.Errorf("%s: %v", args, m)
 		}
+		for _, unneeded := range []string{"tags", "aliases", "output_schema"} { // of no use for a call, and long
+			if m[unneeded] != nil {
+				t.Errorf("%s: it has %s", args, unneeded)
+			}
+		}
 	}
 	if _, err := s.call(t, "get_tool", `{}`); tool.KindOf(err) != tool.Invalid {
 		t.Errorf("no name: %v", err)

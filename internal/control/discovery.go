@@ -130,7 +130,8 @@ func (d *discovery) brief(t *tool.Tool) toolSummary {
 	}
 }
 
-// get answers get_tool.
+// get answers get_tool with what a caller needs for a call. The words by which a tool
+// is found, and the schema of its data, are not among that: a result shows itself.
 func (d *discovery) get(ctx context.Context, call tool.Call, _ tool.Grant) (*tool.Result, error) {
 	var in struct {
 		Name  string `json:"name"`
@@ -155,18 +156,14 @@ func (d *discovery) get(ctx context.Context, call tool.Call, _ tool.Grant) (*too
 		Description  string          `json:"description"`
 		Module       string          `json:"module"`
 		Risk         tool.Risk       `json:"risk_level"`
-		Tags         []string        `json:"tags,omitempty"`
-		Aliases      []string        `json:"aliases,omitempty"`
 		Parameters   json.RawMessage `json:"parameters"`
-		Output       json.RawMessage `json:"output_schema,omitempty"`
 		Examples     []tool.Example  `json:"examples,omitempty"`
 		SideEffects  tool.SideEffect `json:"side_effects"`
 		Irreversible bool            `json:"irreversible"`
 		Policy       string          `json:"policy"`
 	}{
 		Name: seen.ID.Dotted(), Description: seen.Spec.Description, Module: seen.ID.Namespace,
-		Risk: risk(seen.Tool), Tags: seen.Spec.Tags, Aliases: seen.Spec.Aliases,
-		Parameters: surface.Schema(seen.Tool), Output: seen.Spec.Output, Examples: seen.Spec.Examples,
+		Risk: risk(seen.Tool), Parameters: surface.Schema(seen.Tool), Examples: seen.Spec.Examples,
 		SideEffects: sideEffect(seen.Tool), Irreversible: irreversible(seen.Tool), Policy: seen.Policy,
 	})
 }

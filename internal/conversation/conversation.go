@@ -330,7 +330,7 @@ func (c calls) CallOutcome(ctx context.Context, id string) (*tool.Result, bool, 
 func (c *Conversation) loopConfig(model *agent.ModelConfig) (agent.Config, error) {
 	cfg := agent.Config{
 		Model: model, Tools: calls{c.session, &c.turn, c.approvals}, ToolDefs: c.offered(), Names: c.names,
-		System: c.prompt.system, Notes: c.prompt.notes,
+		System: c.prompt.system, SystemFor: c.prompt.systemFor, Notes: c.prompt.notes,
 	}
 	a := c.session.App()
 	if a == nil {

@@ -168,6 +168,9 @@ tools:
 		t.Context(),
 		llm.TextMessage(llm.User, "go"),
 		conversation.Watch{Observer: agent.Observer{}, Asked: func(r approval.Request) {
+			if r.State != approval.Pending {
+				return // what became of the answer
+			}
 			go func() {
 				if err := k.Approvals.Answer(context.WithoutCancel(t.Context()), human, r.ID, approval.Answer{Approve: true}); err != nil {
 					t.Error(err)

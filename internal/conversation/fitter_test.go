@@ -108,6 +108,10 @@ func TestConversationIsKeptWithinTheWindow(t *testing.T) {
 	}
 }
 
+// tooLong is how a provider refuses a conversation that is too long for it.
+const tooLong = `{"error":{"message":"This model's maximum context length is 9000 tokens.",` +
+	`"type":"invalid_request_error","code":"context_length_exceeded"}}`
+
 // A provider that finds a conversation too long, against what is known of its
 // window, is sent a shorter one.
 func TestConversationThatAProviderFindsTooLongIsShortened(t *testing.T) {
@@ -115,19 +119,44 @@ func TestConversationThatAProviderFindsTooLongIsShortened(t *testing.T) {
 	own, _, folder := compactApp(t, "keep_recent: 2")
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	talk := kerneltest.OpenConversation(t, k, folder)
-	const tooLong = `{"error":{"message":"This model's maximum context length is 9000 tokens.",` +
-		`"type":"invalid_request_error","code":"context_length_exceeded"}}`
-	own.Play(append(readings(6), kerneltest.Answer{Refusal: tooLong}, kerneltest.Answer{Text: "still here"})...)
+	own.Play(append(readings(6), kerneltest.Answer{Refusal: tooLong},
+		kerneltest.Answer{Text: "The user wants big.txt READ."}, kerneltest.Answer{Text: "still here"})...)
 	kerneltest.Send(t, talk, "read it")
 	if end := kerneltest.Send(t, talk, "and NOW?"); end.Reason != history.Done {
 		t.Fatalf("%+v", end)
 	}
 	last, asked := own.Last(), own.Asked()
-	refused := len(asked[len(asked)-2])
-	if made := compactions(t, k, talk.ID()); len(made) != 1 || !strings.Contains(last, "- the user: read it") ||
+	refused := len(asked[len(asked)-3])
+	if made := compactions(t, k, talk.ID()); len(made) != 1 || !strings.Contains(last, "The user wants big.txt READ.") ||
 		!strings.Contains(last, "NOW") ||
 		len(last) > refused*3/4 {
 		t.Errorf("%d compactions; %d bytes became %d", len(made), refused, len(last))
+	}
+	if summary := string(asked[len(asked)-2]); strings.Contains(summary, `"tools"`) || !strings.Contains(summary, "[user] read it") {
+		t.Errorf("the summary is asked for with %.300s", summary)
+	}
+}
+
+// A model that cannot write the summary does not keep the conversation from going on: what
+// was said is listed at once.
+func TestConversationWhoseModelCannotSummarizeGoesOn(t *testing.T) {
+	t.Parallel()
+	own, _, folder := compactApp(t, "keep_recent: 2")
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	talk := kerneltest.OpenConversation(t, k, folder)
+	const refused = `{"error":{"message":"not today","type":"invalid_request_error","code":"x"}}`
+	own.Play(append(readings(6), kerneltest.Answer{Refusal: tooLong}, kerneltest.Answer{Refusal: refused},
+		kerneltest.Answer{Text: "still here"})...)
+	kerneltest.Send(t, talk, "read it")
+	if end := kerneltest.Send(t, talk, "and NOW?"); end.Reason != history.Done {
+		t.Fatalf("%+v", end)
+	}
+	made := compactions(t, k, talk.ID())
+	if len(made) != 1 || !strings.Contains(made[0].Warning, "not today") || made[0].Model != "" {
+		t.Fatalf("%+v", made)
+	}
+	if last := own.Last(); !strings.Contains(last, "- the user: read it") || !strings.Contains(last, "NOW") {
+		t.Errorf("it is asked %s", last)
 	}
 }
 
@@ -140,7 +169,8 @@ func TestUserCompactsAConversation(t *testing.T) {
 		script = append(script, kerneltest.Answer{Text: fmt.Sprint("answer ", i)})
 	}
 	goOn := make(chan struct{})
-	edge.Play(append(script, kerneltest.Answer{Text: "well"}, kerneltest.Answer{Text: "ok", After: goOn})...)
+	edge.Play(append(script, kerneltest.Answer{Text: "They said HI."},
+		kerneltest.Answer{Text: "well"}, kerneltest.Answer{Text: "ok", After: goOn})...)
 	reached := core.StopAt(1)
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	talk := kerneltest.OpenConversation(t, k, folder)
@@ -160,7 +190,7 @@ func TestUserCompactsAConversation(t *testing.T) {
 	}
 	kerneltest.Send(t, talk, "how is it going?")
 	if last := edge.Last(); !strings.Contains(last, "think for ever") || !strings.Contains(last, `\"status\":\"running\"`) ||
-		!strings.Contains(last, "- the user: hi") ||
+		!strings.Contains(last, "They said HI.") ||
 		strings.Contains(last, "answer 1") {
 		t.Errorf("the model is asked %s", last)
 	}

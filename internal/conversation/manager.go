@@ -3,7 +3,6 @@ package conversation
 import (
 	"cmp"
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -164,7 +163,7 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 	if len(c.agent.Lanes) > 0 && spec.Lane == "" {
 		spec.Lane = app.EdgeLane
 	}
-	model, err := m.openModel(c, loaded, spec, log)
+	model, err := m.openModel(ctx, c, loaded, spec, log)
 	if err != nil {
 		return nil, err
 	}
@@ -192,32 +191,6 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 		return nil, err
 	}
 	return c, nil
-}
-
-// openModel opens the model of a conversation's lane, if a human accepted where
-// it and its fallbacks are.
-func (m *Manager) openModel(
-	c *Conversation, loaded *apps.Loaded, spec Spec, log *history.Log,
-) (*agent.ModelConfig, error) {
-	if err := loaded.Accepted.Check("conversation.Open", consent.Conversation(loaded.App, c.agent)...); err != nil {
-		return nil, err
-	}
-	c.described = laneModel(c.agent, spec.Lane)
-	if spec.Model != nil {
-		c.model = modelset.Info{Provider: "embedded", Model: "embedded", NativeTools: true}
-		if c.described != nil {
-			c.model.Window = c.described.Window
-		}
-		c.useWindow(loaded.App)
-		return &agent.ModelConfig{Model: spec.Model}, nil
-	}
-	if model := m.openChosen(c, loaded, log); model != nil {
-		return model, nil
-	}
-	model, info, err := m.Models.Open(c.described, c)
-	c.model = info
-	c.useWindow(loaded.App)
-	return model, err
 }
 
 // equip gives a conversation its surface, its loop and its history.
@@ -252,6 +225,7 @@ func (m *Manager) loopConfig(c *Conversation, model *agent.ModelConfig) (agent.C
 	if err != nil {
 		return cfg, err
 	}
+	cfg.InText = func() history.Event { return c.toolsRefused(m.Models) }
 	return cfg, m.fit(c, &cfg)
 }
 
@@ -361,41 +335,4 @@ func (m *Manager) Close() {
 	for _, c := range all {
 		c.release(history.KernelClosed)
 	}
-}
-
-// chooseAgent finds the agent of a conversation.
-func chooseAgent(a *app.App, name string) (app.Agent, error) {
-	if a == nil || len(a.Agents) == 0 {
-		return app.Agent{ID: "main", Role: "assistant"}, nil
-	}
-	name = cmp.Or(name, a.Runtime.Entry, a.Agents[0].ID)
-	var known []string
-	for _, agent := range a.Agents {
-		if agent.ID == name {
-			return agent, nil
-		}
-		known = append(known, agent.ID)
-	}
-	return app.Agent{}, tool.Errorf("conversation.Open", tool.NotFound, "the app has no agent %q", tool.Truncate(name)).
-		WithHint("its agents are %s", strings.Join(known, ", "))
-}
-
-// agentActions is what an agent may use of its app's modules.
-func agentActions(a app.Agent) map[string][]string {
-	if a.Modules == nil {
-		return nil
-	}
-	only := map[string][]string{}
-	for _, m := range a.Modules {
-		only[m.Name] = m.Actions
-	}
-	return only
-}
-
-// laneModel is the model of an agent's lane.
-func laneModel(a app.Agent, lane string) *app.Model {
-	if m := a.Lanes[lane]; m != nil {
-		return m
-	}
-	return a.Model
 }

@@ -57,7 +57,7 @@ func (m *Manager) ModelChoices(c *Conversation) []ModelChoice {
 	for _, described := range appModels(loaded.App) {
 		_, info, err := m.openAccepted(loaded, c, described)
 		if err != nil {
-			info, _ = modelset.Describe(described) // it may be described all the same
+			info, _ = m.Models.Describe(described) // it may be described all the same
 		}
 		add(info, true, err)
 	}
@@ -69,7 +69,7 @@ func (m *Manager) ModelChoices(c *Conversation) []ModelChoice {
 					break
 				}
 			}
-			if info, err := modelset.Describe(described); err == nil {
+			if info, err := m.Models.Describe(described); err == nil {
 				add(info, false, nil)
 			}
 		}
@@ -95,7 +95,7 @@ func (m *Manager) SetModel(ctx context.Context, c *Conversation, name string) er
 // changeModel changes the model of a conversation in which no turn runs, wholly or not
 // at all.
 func (m *Manager) changeModel(ctx context.Context, c *Conversation, described *app.Model) (err error) {
-	model, info, err := m.openAccepted(c.session.Loaded(), c, described)
+	model, info, err := m.acceptedModel(ctx, c.session.Loaded(), c, described)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,9 @@ func (m *Manager) changeModel(ctx context.Context, c *Conversation, described *a
 // openChosen opens the model that was chosen for a conversation earlier; nil if none
 // was, or if it cannot be used any more: then the agent's own answers, and a warning
 // says so.
-func (m *Manager) openChosen(c *Conversation, loaded *apps.Loaded, log *history.Log) *agent.ModelConfig {
+func (m *Manager) openChosen(
+	ctx context.Context, c *Conversation, loaded *apps.Loaded, log *history.Log,
+) *agent.ModelConfig {
 	var chosen string
 	if log != nil {
 		log.View(func(s *history.State) { chosen = s.Model })
@@ -141,7 +143,7 @@ func (m *Manager) openChosen(c *Conversation, loaded *apps.Loaded, log *history.
 	var info modelset.Info
 	described, err := describeModel(loaded.App, c.described, chosen)
 	if err == nil {
-		model, info, err = m.openAccepted(loaded, c, described)
+		model, info, err = m.acceptedModel(ctx, loaded, c, described)
 	}
 	if err != nil {
 		c.warnings = append(c.warnings, fmt.Sprintf(
@@ -153,16 +155,25 @@ func (m *Manager) openChosen(c *Conversation, loaded *apps.Loaded, log *history.
 	return model
 }
 
-// openAccepted opens a model if a human accepted where it and its fallbacks are.
+// openAccepted opens a model if a human accepted where it and its fallbacks are. It
+// asks nobody.
 func (m *Manager) openAccepted(
 	loaded *apps.Loaded, c *Conversation, described *app.Model,
 ) (*agent.ModelConfig, modelset.Info, error) {
-	for one := described; one != nil; one = one.Fallback {
-		if err := loaded.Accepted.Check("conversation.SetModel", consent.Endpoint(loaded.App, one)); err != nil {
-			return nil, modelset.Info{}, err
-		}
+	if err := accepted(loaded, described); err != nil {
+		return nil, modelset.Info{}, err
 	}
 	return m.Models.Open(described, c)
+}
+
+// accepted reports whether a human accepted where a model and its fallbacks are.
+func accepted(loaded *apps.Loaded, described *app.Model) error {
+	for one := described; one != nil; one = one.Fallback {
+		if err := loaded.Accepted.Check("conversation.SetModel", consent.Endpoint(loaded.App, one)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // describeModel finds the model that a name means: one of the app's, one at a provider

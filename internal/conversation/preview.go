@@ -64,7 +64,7 @@ func (m *Manager) Preview(ctx context.Context, spec Spec, c toolview.SurfaceConf
 	}
 	shown := &Conversation{agent: agent}
 	shown.described = laneModel(agent, spec.Lane)
-	if shown.model, err = modelset.Describe(shown.described); err != nil {
+	if shown.model, err = m.Models.Describe(shown.described); err != nil {
 		return nil, err
 	}
 	shown.useWindow(loaded.App)

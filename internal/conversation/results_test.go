@@ -167,7 +167,7 @@ func TestModelReadsTheRestOfACutResult(t *testing.T) {
 }
 
 // What is secret stays out of what is read back, though it became secret only later and
-// lies across the border of two pieces; and so does what the app masks.
+// lies across the border of two pieces.
 func TestReadingBackIsRedacted(t *testing.T) {
 	const value = "kW8q5tB2mYx7Lp9v\nD4sGh6JQz1Rf3Xc8Nn"
 	var text strings.Builder
@@ -195,6 +195,56 @@ func TestReadingBackIsRedacted(t *testing.T) {
 		if said := lastTold(t, model); strings.Contains(said, "kW8q5tB2") || strings.Contains(said, "D4sGh6JQ") {
 			t.Errorf("%s: %q", args, said)
 		}
+	}
+}
+
+// What the app masks stays out of what is read back, though it lies across the border of two
+// pieces, and though the app masks it only since the result was kept.
+func TestReadingBackIsMasked(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for i := range 4000 {
+		fmt.Fprintf(&text, "row %d of the text\n", i+1)
+		if i == 2999 {
+			text.WriteString("badge BADGE-4711\n0815-END\n")
+		}
+	}
+	reads := tool.Runtime{SideEffect: tool.None, Risk: tool.Low}
+	tools := []*tool.Tool{textTool("demo.long", reads, text.String)}
+	const masks = `, middleware: [{mask_secrets: {patterns: ['BADGE-\d+\s+\d+-END']}}]}`
+	for name, since := range map[string]string{"from the beginning": masks, "since then": "}"} {
+		model := kerneltest.NewModel(t, kerneltest.Answer{Calls: []string{`demo__long {}`}}, kerneltest.Answer{Text: "ok"})
+		state, folder := kerneltest.StateDir(t), app(t, model, "")
+		file := filepath.Join(folder, "callgate.yaml")
+		plain, err := os.ReadFile(file)
+		ok(t, err)
+		with := func(end string) {
+			write(t, file, strings.Replace(string(plain), "tool_injection: direct}", "tool_injection: direct"+end, 1))
+		}
+		with(since)
+		k := kerneltest.OpenWith(t, kernel.Config{State: state, Tools: tools})
+		talk := kerneltest.OpenConversation(t, k, folder)
+		kerneltest.Send(t, talk, "go")
+		ref := refOf.FindStringSubmatch(lastLine(lastTold(t, model)))
+		if ref == nil {
+			t.Fatal(lastLine(lastTold(t, model)))
+		}
+		ok(t, k.Close())
+		with(masks)
+		k = kerneltest.OpenWith(t, kernel.Config{State: state, Tools: tools})
+		talk = kerneltest.Resume(t, k, talk.ID())
+		for _, args := range []string{
+			`"offset":2990,"limit":12`, `"offset":3002`, `"pattern":"badge"`, `"pattern":"0815"`, `"pattern":"4711|0815","offset":2000`,
+		} {
+			model.Play(kerneltest.Answer{Calls: []string{`artifact__read {"ref":"` + ref[1] + `",` + args + `}`}}, kerneltest.Answer{Text: "ok"})
+			kerneltest.Send(t, talk, "go on")
+			// an error quotes the pattern, which the model wrote itself
+			if said := lastTold(t, model); strings.Contains(said, "BADGE-4711") || strings.Contains(said, "0815-END") ||
+				!strings.Contains(said, "row 300") && !strings.Contains(said, "badge") && !strings.Contains(said, "nothing matches") {
+				t.Errorf("%s, %s: %q", name, args, said)
+			}
+		}
+		ok(t, k.Close())
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"callgate/internal/control"
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/permission"
 	"callgate/internal/kernel/tasks"
 	"callgate/internal/task"
 	"callgate/llm"
@@ -27,6 +28,8 @@ const maxTasks = 8
 // coreInput is the input of a core task.
 type coreInput struct {
 	Goal string `json:"goal"`
+	// Mode is the permission mode in which it was begun.
+	Mode permission.Mode `json:"mode,omitempty"`
 }
 
 // coreOutcome is what is known of a core task that has ended.
@@ -55,7 +58,7 @@ func (m *Manager) StartTask(ctx context.Context, call tool.Call, goal string) (c
 		return control.Task{}, tool.Errorf(op, tool.Limited, "%d jobs are under way already", n).
 			WithHint("wait until one has ended")
 	}
-	input, err := json.Marshal(coreInput{Goal: goal})
+	input, err := json.Marshal(coreInput{Goal: goal, Mode: m.Permissions.Of(edge.ID()).Mode})
 	if err != nil {
 		return control.Task{}, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the task cannot be written", Err: err}
 	}
@@ -112,7 +115,7 @@ func (m *Manager) runTask(ctx context.Context, t task.Task) task.Outcome {
 	if err := json.Unmarshal(t.Input, &in); err != nil {
 		return tasks.Failed(err)
 	}
-	core, err := m.openTask(ctx, t)
+	core, err := m.openTask(ctx, t, in.Mode)
 	if err != nil {
 		return tasks.Failed(err)
 	}
@@ -138,7 +141,7 @@ func (m *Manager) runTask(ctx context.Context, t task.Task) task.Outcome {
 
 // openTask opens the conversation of a core task. What a human is asked there is
 // shown where the edge lane's turn is watched.
-func (m *Manager) openTask(ctx context.Context, t task.Task) (*Conversation, error) {
+func (m *Manager) openTask(ctx context.Context, t task.Task, began permission.Mode) (*Conversation, error) {
 	spec := Spec{
 		task: true, id: t.ID, Workspace: t.Asker.Workspace, AppFile: t.Asker.AppFile, Agent: t.Asker.Principal.Agent,
 		Lane: app.CoreLane, Requester: approval.Requester{
@@ -159,7 +162,7 @@ func (m *Manager) openTask(ctx context.Context, t task.Task) (*Conversation, err
 	case tool.KindOf(err) != tool.NotFound:
 		return nil, err
 	}
-	m.Permissions.Inherit(t.ID, t.Parent)
+	m.Permissions.Inherit(t.ID, t.Parent, began)
 	return m.Open(ctx, spec)
 }
 

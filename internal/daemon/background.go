@@ -110,12 +110,14 @@ func await(ctx context.Context, dir statedir.Dir, ended <-chan error) (up bool, 
 	}
 }
 
-// WaitStopped waits until no kernel serves a state directory.
+// WaitStopped waits until the kernel of a state directory is gone: it serves no more,
+// and does not hold the directory, which it does until all is written. Another kernel
+// that came after it is not waited for.
 func WaitStopped(ctx context.Context, dir statedir.Dir) error {
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout+startTimeout)
 	defer cancel()
-	for {
-		if up, err := isServing(dir); !up {
+	for holder := dir.Holder(); ; {
+		if up, err := isServing(dir); err != nil || !up && Unserved(dir) == nil || dir.Holder() != holder {
 			return err
 		}
 		select {

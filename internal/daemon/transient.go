@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"callgate/internal/kernel"
 )
@@ -18,10 +19,21 @@ func StartTransient(ctx context.Context, cfg kernel.Config) (*Daemon, error) {
 	return d, err
 }
 
-// release has a transient kernel stop if nobody but the client that asks needs it.
+// leaveTime is how long a client that leaves may take to be gone: its streams, and the
+// requests that were just answered, are still counted for a moment.
+const leaveTime = time.Second
+
+// release has a transient kernel stop if nobody but the client that asks needs it. It
+// waits for the requests alone: a session, a turn or a call is somebody's use.
 func (d *Daemon) release() bool {
-	if !d.transient.Load() || d.inUse(1) {
+	if !d.transient.Load() {
 		return false
+	}
+	for end := time.Now().Add(leaveTime); d.inUse(1); {
+		if d.mcpClients.Load() > 0 || d.Kernel.InUse() || time.Now().After(end) {
+			return false
+		}
+		time.Sleep(2 * time.Millisecond)
 	}
 	d.stop()
 	return true

@@ -17,7 +17,7 @@ const opAuthorizeCall = "gate.authorizeCall"
 // authorizeCall asks policy about the call with its arguments, once they are
 // bound. Most tools have no rules about arguments.
 func authorizeCall(_ context.Context, c *callState) error {
-	parts, err := binding.Parts(c.caller.place.Workspace, c.tool.Runtime.Effects, c.call.Args)
+	parts, err := binding.Parts(c.caller.place.Workspace, c.tool, c.call.Args)
 	if err != nil || len(parts) == 0 && !c.caller.rules.Policy.HasMatch(c.tool.ID) {
 		return err
 	}

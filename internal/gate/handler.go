@@ -3,13 +3,10 @@ package gate
 import (
 	"context"
 	"fmt"
-	"maps"
 	"runtime/debug"
-	"slices"
-	"sync"
 	"time"
 
-	"callgate/internal/gate/mask"
+	"callgate/internal/gate/liveoutput"
 	"callgate/internal/gate/order"
 	"callgate/internal/journal/outputbus"
 	"callgate/internal/secret"
@@ -45,7 +42,7 @@ func (x *executor) runHandler(ctx context.Context, c *callState) error {
 		return nil
 	}
 	var end func()
-	grant.Emit, end = x.liveOutput(c)
+	grant.Emit, end = liveoutput.Open(x.output, x.secrets, c.caller.modules.Mask, c.call.ID)
 	defer end()
 	ctx, cancel := c.lease.WithExpiry(ctx, x.timeoutOf(c))
 	defer cancel()
@@ -204,59 +201,6 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 		grant.Credential = values[name]
 	}
 	return grant, err
-}
-
-// liveOutput carries a handler's output to its watchers, scrubbed as it comes,
-// so that a secret cut in two is still found. Each stream holds back what may
-// be the beginning of a secret, until end.
-func (x *executor) liveOutput(c *callState) (emit func(stream string, chunk []byte), end func()) {
-	if x.output == nil {
-		return nil, func() {}
-	}
-	var mu sync.Mutex // a handler may print from several goroutines
-	streams := map[string]*liveStream{}
-	emit = func(name string, chunk []byte) {
-		mu.Lock()
-		s := streams[name]
-		if s == nil {
-			s = x.liveStream(c, name)
-			streams[name] = s
-		}
-		mu.Unlock()
-		_, _ = s.secrets.Write(chunk)
-	}
-	return emit, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, name := range slices.Sorted(maps.Keys(streams)) {
-			streams[name].close()
-		}
-	}
-}
-
-// liveStream is one stream of a running call's output: scrubbed of secrets, then
-// masked as the app wants its results.
-type liveStream struct {
-	secrets *secret.Stream
-	mask    *mask.Stream // nil: the app masks nothing
-}
-
-func (x *executor) liveStream(c *callState, name string) *liveStream {
-	publish := func(text []byte) { x.output.Publish(c.call.ID, name, text) }
-	s := &liveStream{}
-	if app := c.caller.modules.Mask; app != nil {
-		s.mask = mask.NewStream(app, publish)
-		publish = func(text []byte) { _, _ = s.mask.Write(text) }
-	}
-	s.secrets = x.secrets.Stream(publish)
-	return s
-}
-
-func (s *liveStream) close() {
-	_ = s.secrets.Close()
-	if s.mask != nil {
-		_ = s.mask.Close()
-	}
 }
 
 // checkResult compares the result with the output schema. The effect has

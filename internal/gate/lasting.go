@@ -5,7 +5,9 @@ import (
 	"context"
 
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/binding"
 	"callgate/internal/gate/lasting"
+	"callgate/internal/gate/match"
 	"callgate/internal/gate/permission"
 	"callgate/internal/gate/policy"
 	"callgate/internal/registry"
@@ -52,6 +54,17 @@ func (g *Gate) permissionCall(ctx context.Context, c *callState) *permission.Cal
 	p := &permission.Call{Tool: c.tool, Claims: c.claims, MayAllow: c.mayLast() && !c.decision.IsDenyInDoubt()}
 	if call, err := g.lastingCall(ctx, c); err == nil {
 		p.Match = call
+	}
+	view, caller := c.view, c.caller
+	p.Denies = func(action, path string) bool {
+		t, ok := view.Latest(p.Tool.ID.Namespace + "." + action)
+		if !ok {
+			return false
+		}
+		on := match.Of(t.ID, caller.place.Workspace, map[string]string{"path": path})
+		on.Folders[path] = binding.IsFolder(path)
+		d := caller.decideCall(t, on)
+		return d.Verdict == policy.Deny || d.IsDenyInDoubt()
 	}
 	return p
 }

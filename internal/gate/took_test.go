@@ -18,12 +18,12 @@ func TestTookIsTheToolsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, gate.Limits{})
 		h.add(t, "t:slow@1.0.0", `{"type":"object"}`, asks, func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) {
-			time.Sleep(3 * time.Second)
+			<-time.After(3 * time.Second)
 			return tool.OK("did it", nil)
 		})
 		done := make(chan *tool.Result)
 		go func() { done <- h.call(t, "t.slow", `{}`) }()
-		time.Sleep(2 * time.Minute)
+		<-time.After(2 * time.Minute)
 		pending, err := h.Approvals.List(t.Context(), approval.Pending, 0)
 		ok(t, err)
 		human := approval.Credential{Key: humanKey, By: "ada", PID: approval.Unknown}

@@ -45,17 +45,17 @@ func TestRevokedWhileACallWaits(t *testing.T) {
 	until(t, "the approved call", func() bool { return ran.Load() == 1 })
 
 	blocked.Store(true)
-	results := make(chan *tool.Result, 2)
-	go func() { results <- kerneltest.Call(t, s, "demo.slow", args) }()
+	running, waiting := make(chan *tool.Result, 1), make(chan *tool.Result, 1)
+	go func() { running <- kerneltest.Call(t, s, "demo.slow", args) }()
 	until(t, "the first call by the grant", func() bool { return ran.Load() == 2 })
-	go func() { results <- kerneltest.Call(t, s, "demo.slow", args) }()
+	go func() { waiting <- kerneltest.Call(t, s, "demo.slow", args) }()
 	until(t, "a call that waits for the lock", func() bool { return len(k.Locks.Snapshot().Waiting) > 0 })
 	kerneltest.OK(t, k.Grants.RevokeAs(t.Context(), kerneltest.Human(t, k), []string{id}))
 	close(release)
-	if first := <-results; first.Status != tool.Success {
+	if first := <-running; first.Status != tool.Success {
 		t.Errorf("the call that ran already: %s %q", first.Status, first.Summary)
 	}
-	if second := <-results; tool.KindOf(second.Err()) != tool.Conflict || ran.Load() != 2 {
+	if second := <-waiting; tool.KindOf(second.Err()) != tool.Conflict || ran.Load() != 2 {
 		t.Errorf("the call that waited: %s %q; %d ran", second.Status, second.Summary, ran.Load())
 	}
 	want(t, s, tool.Waiting, [2]string{"demo.slow", args})

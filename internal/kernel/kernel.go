@@ -199,7 +199,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	if err != nil {
 		return err
 	}
-	k.models = &modelset.Opener{Secrets: k.vault}
+	k.models = &modelset.Opener{Secrets: k.vault, Documents: k.database.Stores().Documents}
 	k.tasks = tasks.New(tasks.Options{
 		Store: k.database.Stores().Tasks, Queue: k.database.Stores().Queue, Log: k.log, Go: k.background.Go,
 		Holder: holderName(k.state.String()),

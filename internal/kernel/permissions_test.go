@@ -216,6 +216,7 @@ func TestYesForTheSessionCoversWhatWasShown(t *testing.T) {
 		t.Fatalf("a yes for the session is shown as %+v", first.Session)
 	}
 	kerneltest.Settle(t, k, first.ID, approval.Answer{Approve: true, Always: true})
+	kerneltest.Eventually(t, func() bool { return len(pending()) == 1 }) // the second is not asked about again
 	for _, command := range []string{"go test ./a", "go test ./b"} {
 		if r := <-done[command]; r.Status != tool.Success {
 			t.Errorf("%s: %s %q", command, r.Status, r.Summary)

@@ -40,6 +40,7 @@ type Info struct {
 	Model       string
 	BaseURL     string
 	NativeTools bool          // tools are offered through the API, not in the prompt
+	AskTools    bool          // whether it takes them is not known of the provider: see [Pool.AskTools]
 	Entry       catalog.Entry // what the catalog knows about the model; Known is false if it has none
 }
 
@@ -98,8 +99,9 @@ func resolve(cfg Config) (*resolved, error) {
 	entry := table.Find(p.name, cfg.Model)
 	r.Info = Info{Provider: p.name, Backend: backend, Model: cfg.Model, BaseURL: base, Entry: entry}
 	r.NativeTools = p.tools == toolsAlways || p.tools == toolsByModel && entry.Tools
+	r.AskTools = p.tools != toolsAlways
 	if cfg.NativeTools != nil {
-		r.NativeTools = *cfg.NativeTools
+		r.NativeTools, r.AskTools = *cfg.NativeTools, false
 	}
 	return r, nil
 }

@@ -34,9 +34,9 @@ type preset struct {
 type toolSupport int
 
 const (
-	toolsByModel toolSupport = iota // as the catalog says
+	toolsByModel toolSupport = iota // as the catalog says, until the server is asked
 	toolsAlways
-	toolsNever
+	toolsAsked // in the prompt, until the server is asked
 )
 
 // presets are the providers that are known by name. An app's own setting goes before what they say about
@@ -66,10 +66,10 @@ var presets = []preset{
 		keyEnv: "GITHUB_COPILOT_TOKEN", tools: toolsAlways, headers: map[string]string{
 			"Copilot-Integration-Id": "vscode-chat", "Editor-Version": "callgate/1.0", "Openai-Intent": "conversation-edits",
 		}},
-	{name: "ollama", baseURL: "http://localhost:11434/v1", tools: toolsNever},
-	{name: "lmstudio", baseURL: "http://localhost:1234/v1", tools: toolsNever},
-	{name: "vllm", baseURL: "http://localhost:8000/v1", tools: toolsNever},
-	{name: "llamacpp", baseURL: "http://localhost:8080/v1", tools: toolsNever},
+	{name: "ollama", baseURL: "http://localhost:11434/v1", tools: toolsAsked},
+	{name: "lmstudio", baseURL: "http://localhost:1234/v1", tools: toolsAsked},
+	{name: "vllm", baseURL: "http://localhost:8000/v1", tools: toolsAsked},
+	{name: "llamacpp", baseURL: "http://localhost:8080/v1", tools: toolsAsked},
 }
 
 // aliases are other names of providers.

@@ -20,7 +20,8 @@ type VisibleFunc func(*tool.Tool) bool
 //  1. the identity, or an identity with a version range
 //  2. the dotted name
 //  3. the wire name; the kernel's own tools are shown by their bare action, and
-//     no other tool can take that from them
+//     no server's tool can take that from them. Where a module's tool has the same
+//     action, the bare name is that tool's
 //  4. a short name, or an alias that has the form of a name
 //  5. the bare action, when only one tool has it
 //  6. any of these with other case or other separators (:: __ _ - or space)
@@ -121,9 +122,11 @@ func indexNames(v *View) *nameIndex {
 		reserved: make(map[string]bool),
 	}
 	dotted := make([]string, 0, len(v.byName))
+	ofModules := make(map[string]bool) // actions
 	for t := range v.All() {
 		dotted = append(dotted, t.ID.Dotted())
 		if !isServers(t) {
+			ofModules[t.ID.Name] = ofModules[t.ID.Name] || !t.Runtime.Control
 			for _, form := range append(givenNames(t), t.ID.Dotted(), t.ID.Name) {
 				n.reserved[fold(form)] = true
 			}
@@ -134,19 +137,21 @@ func indexNames(v *View) *nameIndex {
 		name := t.ID.Dotted()
 		wire, _ := table.Wire(name)
 		n.wire[wire] = t
-		if t.Runtime.Control {
+		bare := !t.Runtime.Control || !ofModules[t.ID.Name]
+		if t.Runtime.Control && bare {
 			n.wire[t.ID.Name] = t // not the wire name of another tool: those have two parts
 		}
-		n.add(t)
+		n.add(t, bare)
 	}
 	return n
 }
 
-// add indexes a tool by the names that it may answer to beside the exact ones.
-func (n *nameIndex) add(t *tool.Tool) {
+// add indexes a tool by the names that it may answer to beside the exact ones; bare: by
+// its action too.
+func (n *nameIndex) add(t *tool.Tool, bare bool) {
 	closed := func(form string) bool { return isServers(t) && n.reserved[fold(form)] }
 	forms := []string{t.ID.Dotted()}
-	if !closed(t.ID.Name) {
+	if bare && !closed(t.ID.Name) {
 		n.action[t.ID.Name] = append(n.action[t.ID.Name], t)
 		forms = append(forms, t.ID.Name)
 	}

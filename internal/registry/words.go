@@ -27,7 +27,7 @@ func (v *View) byWords(name string, visible VisibleFunc) []string {
 			continue
 		}
 		if n := shared(want, t); n*2 >= len(want) {
-			found = append(found, match{t.ID.Dotted(), n})
+			found = append(found, match{t.ID.Dotted(), 2*n + ownWords(want, t)})
 		}
 	}
 	slices.SortFunc(found, func(a, b match) int {
@@ -43,6 +43,17 @@ func (v *View) byWords(name string, visible VisibleFunc) []string {
 		return nil // a word that all of them have
 	}
 	return names
+}
+
+// ownWords counts the words wanted that the tool's own action has, which say more of it
+// than what it is also called.
+func ownWords(want []string, t *tool.Tool) (n int) {
+	for _, w := range wordsOf(t.ID.Name) {
+		if slices.Contains(want, w) {
+			n++
+		}
+	}
+	return n
 }
 
 // shared counts the words that one name of a tool has of those wanted, its tags

@@ -46,7 +46,9 @@ func TestChatsOutliveTheFirst(t *testing.T) {
 	first.enter("/quit")
 	first.wantExit(0)
 	second.enter("list the files here")
-	second.want("✓ filesystem.list", "notes.txt")
+	if screen := second.want("✓ filesystem.list", "notes.txt"); strings.Contains(screen, "gone away") {
+		t.Errorf("the kernel ended with the first chat:\n%s", screen)
+	}
 	second.enter("/quit")
 	second.wantExit(0)
 	third.typeText("es.txt")

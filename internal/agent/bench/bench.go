@@ -203,10 +203,10 @@ func (t *Task) wrong(ctx context.Context, p place, h *heard) string {
 	if c.Called != "" {
 		fits := false
 		for _, call := range h.calls {
-			fits = fits || fitsPattern(c.Called, call.name+" "+call.args)
+			fits = fits || call.reached() && fitsPattern(c.Called, call.name+" "+call.args)
 		}
 		if !fits {
-			return "no call fits " + c.Called
+			return "no call that reached its tool fits " + c.Called
 		}
 	}
 	if c.Run == "" {
@@ -249,7 +249,7 @@ func ask(p place, w Way, t Task) (*asked, error) {
 		return nil, err
 	}
 	m := scripted.NewModel(habits, t.Ask, t.Plan)
-	server, err := scripted.Serve(scripted.Form(w.Form), m, t.Faults, io.Writer(log))
+	server, err := scripted.Serve(scripted.Form(w.Form), m, p.workspace(), t.Faults, io.Writer(log))
 	if err != nil {
 		return nil, err
 	}
@@ -273,12 +273,13 @@ func ask(p place, w Way, t Task) (*asked, error) {
 func usageOf(h *heard) (sent, received int) { return h.usage.Input, h.usage.Output }
 
 // wastedBySigns counts the calls that failed, or that repeat an earlier one and its
-// result. A command that ended with another code than 0 told what it was run for.
+// result. A command that ended with another code than 0 told what it was run for, and a
+// call that only the rules were against had to be tried.
 func wastedBySigns(h *heard) int {
 	wasted, seen := 0, map[string]bool{}
 	for _, c := range h.calls {
 		key := c.name + "\n" + c.args + "\n" + c.text
-		if seen[key] || c.status != "success" && !strings.Contains(c.text, "exit code") {
+		if seen[key] || !c.reached() && !strings.Contains(c.text, "exit code") {
 			wasted++
 		}
 		seen[key] = true

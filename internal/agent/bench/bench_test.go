@@ -162,6 +162,11 @@ func TestTasksAreWhole(t *testing.T) {
 		if task.Ask == "" || task.Kind == "" || len(task.Plan) == 0 {
 			t.Errorf("%s has no request, kind or plan", task.Name)
 		}
+		for _, f := range task.Faults {
+			if kinds := []string{"rate_limit", "broken_stream", "max_tokens", "file_changed"}; !slices.Contains(kinds, f.Kind) {
+				t.Errorf("%s: no fault is called %q", task.Name, f.Kind)
+			}
+		}
 		exprs := []string{task.Check.Answer, task.Check.Told, task.Check.Called}
 		for _, e := range task.Check.Files {
 			exprs = append(exprs, e)

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"callgate/internal/lazyregexp"
 )
 
 // heard is what a run said of itself, event by event.
@@ -27,6 +29,14 @@ type heard struct {
 type made struct {
 	id, name, args, status, kind, text string
 }
+
+// reached reports whether a call was one that its tool takes: it succeeded, or only the
+// rules were against it.
+func (m made) reached() bool {
+	return m.status == "success" || refusal.MatchString(m.text)
+}
+
+var refusal = lazyregexp.New(`(?i)^(?:denied|refused|forbidden|unauthorized|waiting)\b|\bconsent\b|\baccepted\b`)
 
 type usage struct {
 	Input  int `json:"input"`

@@ -1,8 +1,13 @@
 package bench
 
 import (
+	"bytes"
 	"embed"
 	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -46,6 +51,7 @@ type File struct {
 	At     map[int]string // lines that are different
 	Copies int            // so many files; %d in the path and in the text is the number
 	CRLF   bool
+	Colour string // it is a picture in this colour, rrggbb
 }
 
 // UnmarshalYAML takes a text, or how one is made.
@@ -59,6 +65,7 @@ func (f *File) UnmarshalYAML(read func(any) error) error {
 		At     map[int]string `yaml:"at"`
 		Copies int            `yaml:"copies"`
 		CRLF   bool           `yaml:"crlf"`
+		Colour string         `yaml:"colour"`
 	}
 	err := read(&made)
 	*f = File(made)
@@ -72,7 +79,7 @@ type Check struct {
 	Files  map[string]string `yaml:"files"`  // regular expressions that files fit
 	Absent []string          `yaml:"absent"` // files that are not there
 	Run    string            `yaml:"run"`    // a command that ends well in the workspace
-	Called string            `yaml:"called"` // a regular expression that a call fits: its name and arguments
+	Called string            `yaml:"called"` // a regular expression that a call which reached its tool fits: its name and arguments
 }
 
 // Tasks returns the suite, in the order of the names.
@@ -146,6 +153,9 @@ func (t *Task) write(dir string) error {
 
 // content is what the n-th copy of a file holds.
 func (f File) content(n int) []byte {
+	if f.Colour != "" {
+		return picture(f.Colour)
+	}
 	var b strings.Builder
 	if f.Lines == 0 {
 		text := f.Text
@@ -165,6 +175,18 @@ func (f File) content(n int) []byte {
 		return []byte(strings.ReplaceAll(b.String(), "\n", "\r\n"))
 	}
 	return []byte(b.String())
+}
+
+// picture is a small PNG file in one colour.
+func picture(colour string) []byte {
+	var c color.RGBA
+	_, _ = fmt.Sscanf(colour, "%02x%02x%02x", &c.R, &c.G, &c.B)
+	c.A = 0xff
+	p := image.NewRGBA(image.Rect(0, 0, 16, 16))
+	draw.Draw(p, p.Bounds(), image.NewUniform(c), image.Point{}, draw.Src)
+	var b bytes.Buffer
+	_ = png.Encode(&b, p) // into memory
+	return b.Bytes()
 }
 
 // fitsPattern reports whether a text fits an expression; . is also a line's end.

@@ -18,6 +18,9 @@ const (
 	ExitUnavailable = 7
 	ExitDoubt       = 8
 	ExitNeedsHuman  = 9
+	ExitStuck       = 10
+	ExitCut         = 11
+	ExitCost        = 12
 	ExitCancelled   = 130
 )
 
@@ -27,13 +30,16 @@ const ExitCodes = `The exit code says how a command ended:
     0  success
     1  the tool ran and failed, or any failure not named below
     2  a wrong command line, or arguments that do not fit the tool
-    3  denied: by policy, by a human, or because nobody may approve their own call
+    3  denied: by policy, by a human, because nobody may approve their own call, or by the model itself
     4  waiting for a human
     5  not found, or several things answer to that name
     6  busy, rate-limited, or out of time
     7  the kernel is unavailable or in conflict: already running, already answered
     8  in doubt: it may or may not have happened; or log verify found damage
     9  a turn ended, but calls in it needed a human and nobody was there to ask
+   10  a turn was stuck: the same calls over and over, or as many requests as there may be
+   11  a turn ended in the middle of its answer: the model's limit of tokens
+   12  a turn ended because it had cost as much as it may
   130  cancelled by a signal`
 
 // CodeOf is the exit code for a kind of failure.

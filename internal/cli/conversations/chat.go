@@ -89,8 +89,8 @@ func (c *chat) run(ctx context.Context, args []string) error {
 // lines takes each line of standard input as a message, and answers one after the
 // other. It ends with the code of the last turn that did not end well.
 func (c *chat) lines(ctx context.Context) error {
-	from := origin{c.from, c.goOn}
-	return opener{Env: c.Env, permits: c.permits}.with(ctx, c.agent, from, func(k *command.Kernel, conv *client.Conversation) error {
+	o := opener{Env: c.Env, permits: c.permits}
+	return o.with(ctx, c.agent, origin{c.from, c.goOn}, func(k *command.Kernel, conv *client.Conversation) error {
 		p := newTurnPrinter(c.Env, k, conv, false)
 		p.head()
 		var failed error

@@ -35,6 +35,21 @@ func Commands(e *command.Env) []*cobra.Command {
 type opener struct {
 	*command.Env
 	permits permits
+	maxCost float64 // dollars that all turns may cost; 0: any
+}
+
+// bindCost gives a command the limit of what its turns may cost.
+func (o *opener) bindCost(c *cobra.Command) {
+	c.Flags().Float64Var(&o.maxCost, "max-cost", 0,
+		"end a turn before its next request when all turns have cost so many `DOLLARS` (exit code 12)")
+}
+
+// checkCost refuses a limit that is none.
+func (o *opener) checkCost() error {
+	if o.maxCost < 0 || o.maxCost != o.maxCost {
+		return tool.Errorf(opRequest, tool.Invalid, "--max-cost takes a positive number of dollars, not %v", o.maxCost)
+	}
+	return nil
 }
 
 // origin is the conversation that a command goes on with. The zero value is a new one.
@@ -92,7 +107,7 @@ func (o opener) with(
 		}
 		c, err := k.OpenConversation(ctx, protocol.OpenConversation{
 			OpenSession: protocol.OpenSession{Workspace: workspace, AppFile: appFile, Agent: agent, Human: human},
-			Resume:      resume, WorkspaceNamed: o.Workspace != "",
+			Resume:      resume, WorkspaceNamed: o.Workspace != "", MaxCost: o.maxCost,
 		})
 		if err != nil {
 			return err

@@ -64,6 +64,7 @@ func newRun(e *command.Env) *cobra.Command {
 	r.permits.bind(e, c)
 	r.permits.bindWait(c)
 	c.MarkFlagsMutuallyExclusive("resume", "continue", "agent")
+	r.bindCost(c)
 	_ = c.RegisterFlagCompletionFunc("resume", command.CompleteFirst(completeID(e)))
 	return c
 }
@@ -76,6 +77,9 @@ func (r *run) run(ctx context.Context, args []string) error {
 }
 
 func (r *run) turn(ctx context.Context) error {
+	if err := r.checkCost(); err != nil {
+		return err
+	}
 	if err := r.read(ctx); err != nil {
 		return err
 	}

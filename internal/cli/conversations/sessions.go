@@ -102,11 +102,15 @@ func newResume(e *command.Env) *cobra.Command {
 	c.Flags().StringVarP(&r.prompt, "prompt", "p", "", "the next `PROMPT`")
 	r.permits.bind(e, c)
 	r.permits.bindWait(c)
-	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "print only the answer")
+	r.bindCost(c)
+	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "print only the last answer")
 	return c
 }
 
 func (r *resume) run(ctx context.Context, args []string) error {
+	if err := r.checkCost(); err != nil {
+		return err
+	}
 	return r.resume(ctx, origin{id: args[0]})
 }
 

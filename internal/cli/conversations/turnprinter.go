@@ -16,6 +16,7 @@ import (
 	"callgate/internal/cli/text"
 	"callgate/internal/client"
 	"callgate/internal/protocol"
+	"callgate/internal/visible/arguments"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -146,6 +147,14 @@ func codeOfTurn(r protocol.EndReason) int {
 		return command.ExitBusy
 	case protocol.EndInterrupted:
 		return command.ExitUnavailable
+	case protocol.EndRefused:
+		return command.ExitDenied
+	case protocol.EndStuck, protocol.EndMaxTurns:
+		return command.ExitStuck
+	case protocol.EndCut:
+		return command.ExitCut
+	case protocol.EndCost:
+		return command.ExitCost
 	default:
 		return command.ExitFailed
 	}
@@ -220,7 +229,7 @@ func clipArgs(args json.RawMessage) string {
 	if string(args) == "{}" {
 		return ""
 	}
-	return tool.TruncateTo(string(args), 160)
+	return arguments.OneLine(args, 160)
 }
 
 func (p *turnPrinter) result(end *protocol.CallEnd) {

@@ -28,6 +28,7 @@ package compact
 import (
 	"context"
 	"math"
+	"time"
 
 	"callgate/llm"
 )
@@ -52,6 +53,8 @@ type Policy struct {
 	Trigger          float64  // the share of the room at which it begins; 0: 0.75
 	SummaryMaxTokens int      // 0: a 32nd of the window, from 1,024 to 8,192; never more than a part of the room
 	Manual           bool     // only when somebody says so
+	// SummaryTimeout is how long a summary is waited for; 0: 2 minutes.
+	SummaryTimeout time.Duration
 	// Tokens counts those of a text. nil: a quarter of its bytes.
 	Tokens func(string) int
 }
@@ -166,6 +169,9 @@ func (p Policy) withDefaults() Policy {
 	if p.SummaryMaxTokens <= 0 {
 		p.SummaryMaxTokens = min(max(p.Window/32, 1024), 8192)
 	}
+	if p.SummaryTimeout <= 0 {
+		p.SummaryTimeout = 2 * time.Minute
+	}
 	return p
 }
 
@@ -204,7 +210,7 @@ func (p Policy) budget(cause Cause, now, fixed int) budget {
 
 // Compact plans, and has the summary written. It returns nil when there is
 // nothing to do. by may be nil; when the summarizer
-// fails, the requests are listed instead, and the warning says so.
+// fails or takes too long, the requests are listed instead, and the warning says so.
 func (p Policy) Compact(ctx context.Context, in Input, by Summarizer) (*Compaction, error) {
 	if p.Strategy == "" && by != nil {
 		p.Strategy = Summarize

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -244,6 +246,29 @@ func TestSummaries(t *testing.T) {
 		!errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v, %v", c, err)
 	}
+}
+
+// silent is a summarizer that never answers.
+type silent struct{}
+
+func (silent) Summarize(ctx context.Context, _ compact.SummaryRequest) (compact.SummaryResult, error) {
+	<-ctx.Done()
+	return compact.SummaryResult{}, ctx.Err()
+}
+
+// A summary is waited for only so long; then what was said is listed.
+func TestSummaryIsNotWaitedForWithoutEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		c, err := compact.Policy{}.Compact(t.Context(), compact.Input{Messages: chat(20, 10), Cause: compact.Requested}, silent{})
+		if err != nil || c == nil || !strings.Contains(c.Summary, "- the user: question 3") ||
+			!strings.Contains(c.Warning, "took longer than 2m0s") {
+			t.Errorf("%+v, %v", c, err)
+		}
+		if waited := time.Since(begun); waited != 2*time.Minute {
+			t.Errorf("it was waited for %v", waited)
+		}
+	})
 }
 
 // However often it is extended, a summary stays within its bounds, with its

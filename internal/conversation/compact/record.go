@@ -185,7 +185,9 @@ var patchFile = lazyregexp.New(`(?m)^(?:\*\*\* (?:Update|Add|Delete) File: |\*\*
 
 // pathsOf are the files that a call names.
 func pathsOf(args map[string]any) (paths []string) {
-	for _, name := range []string{"path", "file_path", "from", "source", "to", "destination", "absolute_path", "notebook_path"} {
+	for _, name := range []string{
+		"path", "file_path", "from", "source", "to", "destination", "absolute_path", "notebook_path",
+	} {
 		if text, ok := args[name].(string); ok && text != "" && !slices.Contains(paths, text) {
 			paths = append(paths, text)
 		}

@@ -148,8 +148,14 @@ func (p Policy) summarize(ctx context.Context, plan *Plan, by Summarizer) (Summa
 	for _, m := range plan.dropped {
 		s.Messages = append(s.Messages, m.Message)
 	}
-	made, err := by.Summarize(ctx, s)
-	if made.Text = strings.TrimSpace(made.Text); err == nil && made.Text == "" {
+	limited, cancel := context.WithTimeout(ctx, p.SummaryTimeout)
+	defer cancel()
+	made, err := by.Summarize(limited, s)
+	made.Text = strings.TrimSpace(made.Text)
+	switch {
+	case err != nil && limited.Err() != nil:
+		err = tool.Errorf(op, tool.Timeout, "the model took longer than %v", p.SummaryTimeout)
+	case err == nil && made.Text == "":
 		err = tool.Errorf(op, tool.Failed, "the model wrote nothing")
 	}
 	return made, err

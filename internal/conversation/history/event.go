@@ -17,7 +17,7 @@
 //     came is said to be missing.
 //   - The system text that requests begin with stands in the event of the user's
 //     words that it was written for, and stays until a later event has another:
-//     see [Event.System].
+//     see [Event.System]. A note has another where the model's server refuses tools.
 //   - What the user says while a turn runs is written before it is accepted, as
 //     queued. Then the turn takes it, as a message of the user, or gives it back
 //     when it ends. A turn that was interrupted keeps it: the turn that goes on, or
@@ -60,8 +60,8 @@ type Event struct {
 	Type    Type         `json:"type"`
 	Message *llm.Message `json:"message,omitempty"`
 	Queued  int64        `json:"queued,omitempty"` // the Seq of the event by which it was queued
-	// System, of the user's words, is the system text of this request and of all
-	// that follow, in sections; nil: it stays as it was.
+	// System, of the user's words or of a note, is the system text of the next request
+	// and of all that follow, in sections; nil: it stays as it was.
 	System []Section `json:"system,omitempty"`
 	// Told is what the model knows from a note, or from System, by subject: see
 	// [State.Told]. A value is compared, not read.

@@ -79,6 +79,9 @@ func (s *State) Apply(e Event) {
 		if e.Told != nil { // it stands before the user's words, which break off what was open
 			s.settle("the turn was broken off before this call ended")
 		}
+		if e.System != nil {
+			s.System, s.told = e.System, e.Told
+		}
 		s.addMessage(Note, *e.Message)
 		s.Origins[len(s.Origins)-1].Told = e.Told
 		s.note(e.Task)

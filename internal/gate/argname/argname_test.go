@@ -7,6 +7,7 @@ import (
 
 	"callgate/internal/gate/argname"
 	"callgate/internal/gate/schema"
+	"callgate/internal/module"
 	"callgate/internal/module/filesystem"
 	"callgate/internal/module/shell"
 	"callgate/internal/registry"
@@ -89,8 +90,29 @@ var calls = []call{
 	{"MCP", "move_file", `{"source":"a","destination":"b"}`, "filesystem.move", `{"from":"a","to":"b"}`},
 }
 
+// tools are those of the modules, and one of the kernel's own that has the action of one
+// of them.
 func tools() []*tool.Tool {
-	return append(filesystem.Tools(filesystem.Config{}), shell.Tools(shell.Config{})...)
+	own := module.Definition{
+		Name: "read", Doc: "Reads the rest of a result.", Handler: filesystem.Tools(filesystem.Config{})[0].Handler,
+		Input:   `{"type":"object","properties":{"ref":{"type":"string"}},"required":["ref"],"additionalProperties":false}`,
+		Runtime: tool.Runtime{Control: true, SideEffect: tool.Read},
+	}
+	return append(append(filesystem.Tools(filesystem.Config{}), shell.Tools(shell.Config{})...), own.Tool("artifact"))
+}
+
+// The bare name of a module's tool is not taken by the kernel's own of the same action.
+func TestBareNamesAreTheModules(t *testing.T) {
+	t.Parallel()
+	v := view(t)
+	for name, want := range map[string]string{
+		"read": "filesystem.read", "READ": "filesystem.read", "artifact.read": "artifact.read", "artifact__read": "artifact.read",
+	} {
+		found, err := v.Resolve(name, nil)
+		if err != nil || found.ID.Dotted() != want {
+			t.Errorf("%s is %v, %v", name, found, err)
+		}
+	}
 }
 
 func view(t testing.TB) *registry.View {

@@ -9,7 +9,7 @@ import (
 	"callgate/tool"
 )
 
-// Part is a call of another tool of the same module that a patch stands for, with the
+// Part is a call of another tool of the same module that a call stands for, with the
 // canonical paths of its parameters.
 type Part struct {
 	Action string // write, edit, delete or move
@@ -18,10 +18,14 @@ type Part struct {
 
 // Parts returns the calls that a call with a patch stands for, one for each thing that
 // it does to a file: who may not delete a file may not delete it with a patch either.
-// Any other call stands for itself, and has none.
-func Parts(workspace string, effects []tool.Effect, rawArgs json.RawMessage) ([]Part, error) {
+// A change of a notebook stands for an edit of its file. Any other call stands for
+// itself, and has none.
+func Parts(workspace string, t *tool.Tool, rawArgs json.RawMessage) ([]Part, error) {
 	var parts []Part
-	for _, e := range effects {
+	for _, e := range t.Runtime.Effects {
+		if t.ID.Namespace == "filesystem" && t.ID.Name == "notebook_edit" {
+			return editsOf(workspace, e, rawArgs)
+		}
 		if !strings.HasSuffix(e.Resource, "|"+filesForm+"}") {
 			continue
 		}
@@ -41,6 +45,23 @@ func Parts(workspace string, effects []tool.Effect, rawArgs json.RawMessage) ([]
 				}
 			}
 		}
+	}
+	return parts, nil
+}
+
+// editsOf is the edits of the files that an effect names.
+func editsOf(workspace string, e tool.Effect, rawArgs json.RawMessage) (parts []Part, err error) {
+	args, err := Arguments(rawArgs)
+	if err != nil {
+		return nil, err
+	}
+	param, _, _ := PathParam(e)
+	for _, name := range Names(args[param]) {
+		path, err := Canonical(workspace, name)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, Part{"edit", map[string]string{"path": path}})
 	}
 	return parts, nil
 }

@@ -8,12 +8,13 @@
 //     changes the rules of agents, one that a deny rule may be about, a tool that asks
 //     first by itself, or a call of the kernel's own.
 //   - Ask is as the rules say. AcceptEdits allows the changes of files that the module
-//     filesystem makes inside the workspace, but for deleting; never a command. Plan
-//     refuses what changes anything, also what the rules allow.
+//     filesystem makes inside the workspace, but for deleting, for what the rules deny to
+//     write or to edit, and for what other programs run by themselves (runsUnasked);
+//     never a command. Plan refuses what changes anything, also what the rules allow.
 //   - Where nobody would answer (Unattended), what needs a human is refused at once. The
 //     request is on record all the same, with its answer.
 //   - They are for one session and end with it. The core lane of an agent has those of
-//     the conversation that it works for.
+//     the conversation that it works for; if it outlives that, Plan still counts for it.
 //   - Who may loosen them is the authority's to say: internal/kernel/permissions.
 //   - A call that runs by one says so in the journal, with who set it.
 //   - A change counts for the next call, and for the requests that wait: those that it
@@ -115,6 +116,9 @@ type Call struct {
 	// MayAllow says that the rules ask a human, and that a yes may be given for more
 	// than this one call.
 	MayAllow bool
+	// Denies says that a rule denies an action of the tool's module on a canonical path,
+	// or may; nil: none does.
+	Denies func(action, path string) bool
 }
 
 // Verdict is what permissions say of a call.
@@ -241,11 +245,21 @@ func isEdit(c *Call) bool {
 		if !isFile || !isBelow(filepath.FromSlash(path), c.Match.Workspace) {
 			return false
 		}
-		if claim.Mode.Writes() {
-			writes++
+		if !claim.Mode.Writes() {
+			continue
 		}
+		if runsUnasked(c.Match.Workspace, path) || c.denied(path, "write", "edit") {
+			return false
+		}
+		writes++
 	}
 	return writes > 0
+}
+
+// denied reports whether a rule denies one of the actions on a path. Who may not write a
+// file there puts none there by moving it either, unless a human says so.
+func (c *Call) denied(path string, actions ...string) bool {
+	return c.Denies != nil && slices.ContainsFunc(actions, func(a string) bool { return c.Denies(a, path) })
 }
 
 func isBelow(path, folder string) bool {

@@ -45,8 +45,8 @@ func (t *Table) Of(session string) State {
 
 // of returns what counts for a session; nil: only the rules.
 func (t *Table) of(session string) *permissions {
-	if parent, ok := t.parents[session]; ok {
-		session = parent
+	if p := t.sessions[t.parents[session]]; p != nil {
+		return p
 	}
 	return t.sessions[session]
 }
@@ -100,8 +100,9 @@ func (t *Table) Allow(session string, e Entry) {
 	})
 }
 
-// Inherit gives a session the permissions of another one, whatever they become.
-func (t *Table) Inherit(session, from string) {
+// Inherit gives a session the permissions of another one, whatever they become. While
+// the other one has none, the mode counts that the session began in, if that is Plan.
+func (t *Table) Inherit(session, from string, began Mode) {
 	if t == nil {
 		return
 	}
@@ -111,14 +112,40 @@ func (t *Table) Inherit(session, from string) {
 		t.parents = map[string]string{}
 	}
 	t.parents[session] = from
+	t.keepStrict(session, State{Mode: began})
 }
 
-// End forgets the permissions of a session.
+// keepStrict gives a session of its own what of a state lets it do less.
+func (t *Table) keepStrict(session string, s State) {
+	if s.Mode != Plan {
+		s.Mode = Ask
+	}
+	if s.Mode == Ask && !s.Unattended {
+		return
+	}
+	if t.sessions == nil {
+		t.sessions = map[string]*permissions{}
+	}
+	t.sessions[session] = newPermissions(State{Mode: s.Mode, By: s.By, Human: s.Human, Unattended: s.Unattended})
+}
+
+// End forgets the permissions of a session. Those sessions that have them from it and
+// go on keep what lets them do less: nobody has said that they may do more.
 func (t *Table) End(session string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	p := t.sessions[session]
 	delete(t.sessions, session)
 	delete(t.parents, session)
+	if p == nil {
+		return
+	}
+	for other, from := range t.parents {
+		if from == session {
+			delete(t.sessions, other)
+			t.keepStrict(other, p.State)
+		}
+	}
 }
 
 // Await registers a call that waits for the answer to a request, until the function

@@ -94,7 +94,7 @@ func (d Decision) OrStricter(part Decision) Decision {
 	}
 	byRule := strings.Contains(part.Rule, "tools.capabilities.deny[") ||
 		strings.Contains(part.Rule, "tools.capabilities.approve[")
-	if byRule && rank(part.Verdict) > rank(d.Verdict) {
+	if byRule && (rank(part.Verdict) > rank(d.Verdict) || part.IsDenyInDoubt() && d.Verdict == Approve) {
 		return part
 	}
 	return d
@@ -187,6 +187,7 @@ func (m *matches) forbid(rule matchedRule, call *judgedCall) {
 	kind, source := rule.kind, rule.source
 	if answer == match.Unsure && kind == denied && !call.strict {
 		kind, source = approved, &ruleSource{reasonInDoubt + source.reason, source.rule}
+		m.doubted = source
 	}
 	if m.fitting[kind] == nil {
 		m.fitting[kind] = source

@@ -64,6 +64,11 @@ var verdicts = [kinds]Verdict{denied: Deny, approved: Approve, granted: Allow, h
 
 // firstOf returns the narrowest rule of a kind, of the first file that has one.
 func firstOf(sets []ruleSet, kind int) (*ruleSet, *ruleSource) {
+	for i := range sets { // that a call may be denied is said, whatever else asks about it
+		if s := sets[i].found.doubted; s != nil && kind == approved {
+			return &sets[i], s
+		}
+	}
 	for i := range sets {
 		if s := sets[i].found.first(kind); s != nil {
 			return &sets[i], s

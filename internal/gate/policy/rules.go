@@ -120,6 +120,7 @@ type matches struct {
 	// no call is decided. unaccepted says that the grant among them was not accepted.
 	fitting    [kinds]*ruleSource
 	unaccepted bool
+	doubted    *ruleSource // a deny rule of which it cannot be told whether it holds
 }
 
 // lookup returns the rules that name a tool.

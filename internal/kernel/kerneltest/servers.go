@@ -150,6 +150,8 @@ func (m *serverRequest) answer(folder string) {
 		switch m.Params.Name {
 		case "die":
 			os.Exit(3)
+		case "long":
+			said = strings.Repeat("a row of the server\n", 5000)
 		case "where":
 			said, _ = os.Getwd()
 		}

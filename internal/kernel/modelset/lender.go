@@ -37,7 +37,8 @@ func (l *Lender) For(_ context.Context, call tool.Call, want module.Want) (llm.M
 		if err := check(m); err != nil {
 			return nil, err
 		}
-		model, info, err := l.Opener.dial(m)
+		model, at, err := l.Opener.dial(m)
+		info := l.Opener.infoOf(m, at)
 		switch {
 		case err != nil:
 			reasons = append(reasons, name+": "+err.Error())

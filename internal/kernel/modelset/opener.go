@@ -6,10 +6,12 @@ package modelset
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"callgate/internal/agent"
 	"callgate/internal/agent/calltext"
 	"callgate/internal/app"
+	"callgate/internal/document"
 	"callgate/internal/provider"
 	"callgate/internal/provider/offline"
 	"callgate/llm"
@@ -22,8 +24,9 @@ type Info struct {
 	Model       string `json:"model"`
 	Window      int    `json:"window"` // tokens; 0: not known
 	NativeTools bool   `json:"native_tools"`
-	Images      bool   `json:"-"`                 // it is known to read images
-	Offline     bool   `json:"offline,omitempty"` // no language model at all
+	ToolsWhy    string `json:"tools_why,omitempty"` // why they are native, or are not; "": nothing else is possible
+	Images      bool   `json:"-"`                   // it is known to read images
+	Offline     bool   `json:"offline,omitempty"`   // no language model at all
 }
 
 // Secrets gives the values of secrets.
@@ -44,16 +47,21 @@ type Tools interface {
 // Opener opens models. The zero value but for Secrets works.
 type Opener struct {
 	Secrets Secrets
-	pool    provider.Pool
+	// Documents keep what servers said of their models; nil: it is known as long as the opener lives.
+	Documents document.Store
+	Now       func() time.Time // may be nil
+
+	pool     provider.Pool
+	supports supports
 }
 
 // offlineWindow is large enough that the offline model, which reads no prompt,
 // is given whole schemas.
 const offlineWindow = 128_000
 
-// Describe says which model an app file describes. It needs no key, and opens
-// nothing.
-func Describe(m *app.Model) (Info, error) {
+// Describe says which model an app file describes. It needs no key, opens
+// nothing, and asks nobody.
+func (o *Opener) Describe(m *app.Model) (Info, error) {
 	if m == nil || m.Provider == app.Offline {
 		return Info{
 			Provider: app.Offline, Model: app.Offline, Window: offlineWindow, NativeTools: true, Offline: true,
@@ -63,32 +71,38 @@ func Describe(m *app.Model) (Info, error) {
 		Provider: m.Provider, Backend: provider.Backend(m.Backend), Model: m.Name, BaseURL: m.BaseURL,
 		NativeTools: m.NativeTools,
 	})
-	return infoOf(m, info), err
+	if err != nil {
+		return Info{}, err
+	}
+	return o.infoOf(m, info), nil
 }
 
-func infoOf(m *app.Model, info provider.Info) Info {
-	return Info{
-		Provider: info.Provider, Model: info.Model, NativeTools: info.NativeTools,
-		Window: cmp.Or(m.Window, info.Entry.Window), Images: info.Entry.Vision,
+func (o *Opener) infoOf(m *app.Model, info provider.Info) Info {
+	made := Info{
+		Provider: info.Provider, Model: info.Model, Window: cmp.Or(m.Window, info.Entry.Window),
+		Images: info.Entry.Vision,
 	}
+	o.decideTools(m, info, &made)
+	return made
 }
 
 // Open makes the model that an app file describes, with its fallbacks. Nothing
 // is dialled yet.
 func (o *Opener) Open(m *app.Model, tools Tools) (*agent.ModelConfig, Info, error) {
 	if m == nil || m.Provider == app.Offline {
-		info, err := Describe(m)
+		info, err := o.Describe(m)
 		return &agent.ModelConfig{Model: &offline.Model{Find: tools.Find}}, info, err
 	}
-	model, info, err := o.dial(m)
+	model, at, err := o.dial(m)
 	if err != nil {
 		return nil, Info{}, err
 	}
+	info := o.infoOf(m, at)
 	made := &agent.ModelConfig{Model: model, Settings: llm.Request{
 		MaxTokens: m.MaxTokens, Temperature: m.Temperature, TopP: m.TopP, Effort: m.Effort,
 	}}
 	if info.NativeTools {
-		made.Detector = textCalls{tools.Known}
+		made.Detector, made.ToolsRefused = textCalls{tools.Known}, o.refused(m, at)
 	} else {
 		made.Parser = textCalls{tools.Known}
 	}
@@ -111,26 +125,31 @@ func (m missing) Generate(context.Context, llm.Request, func(llm.Delta)) (*llm.R
 }
 
 // dial makes the connection to a model's provider.
-func (o *Opener) dial(m *app.Model) (llm.Model, Info, error) {
+func (o *Opener) dial(m *app.Model) (llm.Model, provider.Info, error) {
+	cfg, err := o.config(m)
+	if err != nil {
+		return nil, provider.Info{}, err
+	}
+	return o.pool.Open(cfg)
+}
+
+// config is how a model's provider is reached, with its key.
+func (o *Opener) config(m *app.Model) (cfg provider.Config, err error) {
 	key, err := o.key(m)
 	if err != nil {
-		return nil, Info{}, err
+		return cfg, err
 	}
 	headers := make(map[string]string, len(m.Headers))
 	for name, value := range m.Headers {
 		if headers[name], err = o.Secrets.Expand(value); err != nil {
-			return nil, Info{}, err
+			return cfg, err
 		}
 	}
-	model, info, err := o.pool.Open(provider.Config{
+	return provider.Config{
 		Provider: m.Provider, Backend: provider.Backend(m.Backend), Model: m.Name, BaseURL: m.BaseURL, Key: key,
 		Headers: headers, Timeout: m.Timeout, NativeTools: m.NativeTools, StoredKey: o.storedKey,
 		Retry: provider.Retry{Patience: m.Patience},
-	})
-	if err != nil {
-		return nil, Info{}, err
-	}
-	return model, infoOf(m, info), nil
+	}, nil
 }
 
 // key returns the key of a model: its credential's value, or what its config
@@ -156,7 +175,7 @@ func (o *Opener) Problems(m *app.Model) []string {
 		return nil
 	}
 	var all []string
-	if _, err := Describe(m); err != nil {
+	if _, err := o.Describe(m); err != nil {
 		all = append(all, err.Error())
 	}
 	if m.Credential != "" {

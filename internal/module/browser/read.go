@@ -109,6 +109,12 @@ func read(ctx context.Context, c *pageCall, in readArgs) (*tool.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if data.Truncated {
+		r.Cut = &tool.Cut{
+			Unit: "characters", First: data.Offset + 1, Last: data.NextOffset, Total: total,
+			Next: fmt.Sprintf("offset=%d", data.NextOffset),
+		}
+	}
 	if cut {
 		r.Warnings = append(r.Warnings, "the page is too large to be read whole; its end is missing")
 	}

@@ -179,6 +179,9 @@ func addRows(r *tool.Result, out *rowset.Writer, took time.Duration) {
 	if out.HasColumns() {
 		r.Content = []tool.Content{tool.Text(out.Table())}
 	}
+	if out.Cut() {
+		r.Cut = &tool.Cut{Unit: "rows", Last: out.Rows(), Advice: "raise limit, or ask for less"}
+	}
 	r.Warnings = append(r.Warnings, clippedWarning(out)...)
 }
 

@@ -87,6 +87,9 @@ func executeQuery(ctx context.Context, c *call, in fetchArgs) (*tool.Result, err
 	if out.HasColumns() {
 		r.Content = []tool.Content{tool.Text(out.Table())}
 	}
+	if out.Cut() {
+		r.Cut = &tool.Cut{Unit: "rows", Last: out.Rows(), Advice: "they were changed too; read them with SELECT"}
+	}
 	return r, nil
 }
 
@@ -116,7 +119,7 @@ func outcomeSummary(did engine.Outcome, out *rowset.Writer) string {
 		s += fmt.Sprintf("; the last id is %d", *did.LastID)
 	}
 	if out.HasColumns() {
-		s += "; " + rowsSummary(out, 0) + " returned"
+		s += "; " + amount.Of(out.Rows(), "row") + " returned"
 	}
 	return s
 }

@@ -93,6 +93,12 @@ func fetchResults(ctx context.Context, c *call, in fetchArgs) (*tool.Result, err
 	}
 	r := &tool.Result{Status: tool.Success, Summary: label(conn) + rowsSummary(out, in.Offset)}
 	addRows(r, out, time.Since(start))
+	if out.Cut() {
+		last := in.Offset + out.Rows()
+		r.Cut = &tool.Cut{
+			Unit: "rows", First: in.Offset + 1, Last: last, Next: fmt.Sprintf("offset=%d", last), Advice: "ask for less",
+		}
+	}
 	return r, nil
 }
 

@@ -126,6 +126,9 @@ func searchData(ctx context.Context, c *call, in searchArgs) (*tool.Result, erro
 	if err == nil && len(found.Matches) > 0 {
 		r.Content = []tool.Content{tool.Text(showMatches(found.Matches))}
 	}
+	if err == nil && len(found.Matches) == in.Limit && found.Truncated {
+		r.Cut = &tool.Cut{Unit: "matches", Last: in.Limit, Advice: "raise limit, or name fewer tables"}
+	}
 	if left := len(tables) - found.Searched; err == nil && found.Truncated && left > 0 {
 		r.Warnings = append(r.Warnings, amount.As(left, "table was", "tables were")+
 			" not searched; name fewer tables, or give a larger limit or timeout_seconds")

@@ -20,7 +20,8 @@ import (
 //go:embed edit.md
 var editDoc string
 
-// editFields are the parameters of one edit, alone or in a list.
+// editFields are the parameters of one edit. Those of a list are the same, and are not
+// described twice.
 const editFields = `
     "op": {
       "type": "string", "enum": ["replace", "replace_lines", "insert", "append"],
@@ -50,8 +51,13 @@ const editInput = `{
       "type": "string", "minLength": 1, "description": "The file, relative to the workspace or absolute inside it."
     },
     "edits": {
-      "type": "array", "maxItems": 1000, "description": "Several edits, in place of one.",
-      "items": {"type": "object", "properties": {` + editFields + `}, "additionalProperties": false}
+      "type": "array", "maxItems": 1000, "description": "Several edits, in place of one, with the same fields.",
+      "items": {"type": "object", "properties": {
+        "op": {"type": "string", "enum": ["replace", "replace_lines", "insert", "append"]},
+        "old": {"type": "string"}, "new": {"type": "string"}, "all": {"type": "boolean"},
+        "count": {"type": "integer", "minimum": 0}, "line": {"type": "integer", "minimum": 0},
+        "end_line": {"type": "integer", "minimum": 0}
+      }, "additionalProperties": false}
     },` + editFields + `
   },
   "required": ["path"],

@@ -172,16 +172,18 @@ func (c *call) listBranches(ctx context.Context, remote bool, limit int) (*tool.
 		text.WriteString(b.line())
 	}
 	summary := amount.Of(len(d.Branches), "branch")
+	var cut *tool.Cut
 	switch {
 	case d.Truncated:
 		summary = fmt.Sprintf("the %d latest branches; raise limit for more", limit)
+		cut = &tool.Cut{Unit: "branches", Last: limit, Advice: "raise limit"}
 	case len(d.Branches) == 0:
 		summary = "there are no branches yet: nothing was committed"
 	}
 	if d.Current != "" {
 		summary += "; on " + d.Current
 	}
-	return gittool.TextResult(summary, d, text.String())
+	return gittool.CutResult(summary, d, text.String(), cut)
 }
 
 func newBranch(r porcelain.Ref) branchData {

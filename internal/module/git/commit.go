@@ -196,7 +196,7 @@ func (c *call) committed(ctx context.Context, branch string) (*tool.Result, erro
 		where = " on " + porcelain.Text(branch)
 	}
 	summary := fmt.Sprintf("committed %s%s: %s; %s", made.Short(), where, tool.Truncate(made.Subject), d.Summary())
-	return gittool.TextResult(summary, commitData{made, porcelain.Text(branch), d}, text)
+	return gittool.CutResult(summary, commitData{made, porcelain.Text(branch), d}, text, d.Cut())
 }
 
 // joinPaths joins the paths of some changes, for an error.

@@ -242,7 +242,7 @@ func (c *call) stashShow(ctx context.Context, in stashArgs, chosen porcelain.Sta
 		return nil, err
 	}
 	summary := fmt.Sprintf("stash %d (%s): %s", chosen.Index, tool.Truncate(chosen.Message), d.Summary())
-	return gittool.TextResult(summary, stashShowData{in.Action, chosen.Commit, d}, text)
+	return gittool.CutResult(summary, stashShowData{in.Action, chosen.Commit, d}, text, d.Cut())
 }
 
 // stashApply applies a stash, and with pop removes it. A conflict leaves its

@@ -131,8 +131,13 @@ func status(ctx context.Context, c *call, in statusArgs) (*tool.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, text := c.describe(s, cmp.Or(in.Limit, 200))
-	return gittool.TextResult(d.summary(), d, text)
+	limit := cmp.Or(in.Limit, 200)
+	d, text := c.describe(s, limit)
+	var cut *tool.Cut
+	if d.Truncated {
+		cut = &tool.Cut{Unit: "files", Last: limit, Total: len(s.Changes), Advice: "give paths, or raise limit"}
+	}
+	return gittool.CutResult(d.summary(), d, text, cut)
 }
 
 // state asks Git for the state of the working tree.

@@ -232,6 +232,7 @@ func (c httpCall) result(resp *response) (*tool.Result, error) {
 	} else {
 		r.Summary = resp.summary()
 	}
+	r.Cut = resp.cut(len(strings.TrimSuffix(resp.text(), "…")))
 	switch text := resp.text(); {
 	case resp.picture != nil:
 		r.Content = []tool.Content{tool.Image(resp.mime(), resp.picture)}
@@ -251,6 +252,17 @@ func (c httpCall) result(resp *response) (*tool.Result, error) {
 	}
 	r.Data = data
 	return r, nil
+}
+
+// cut says that only the first bytes of the body are given; nil: all are, or none.
+func (r *response) cut(shown int) *tool.Cut {
+	switch {
+	case !r.Truncated || r.Binary:
+		return nil
+	case r.Status >= 400 && int64(shown) < r.Bytes: // shortened, because it tells of a failure
+		return &tool.Cut{Unit: "bytes", Last: shown, Total: int(r.Bytes)}
+	}
+	return &tool.Cut{Unit: "bytes", Last: int(r.Bytes), Advice: "raise max_bytes"}
 }
 
 // text returns the body, if it is text.

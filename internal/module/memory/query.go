@@ -334,6 +334,11 @@ func answer(in queryArgs, all []found, rankedBy string, warnings []string) (*too
 	r, err := tool.OK(data.summary(in.Offset), data)
 	if err == nil {
 		r.Warnings = warnings
+		if data.NextOffset > 0 {
+			r.Cut = &tool.Cut{
+				Unit: "entries", First: in.Offset + 1, Last: at, Total: len(all), Next: fmt.Sprintf("offset=%d", at),
+			}
+		}
 		if text.Len() > 0 {
 			r.Content = []tool.Content{tool.Text(text.String())}
 		}
@@ -376,6 +381,9 @@ func (r result) line() string {
 		name += " " + r.Status
 	}
 	text := r.Text
+	if r.Cut {
+		text += " [it goes on: mode=hash query=" + r.Ref + " gives all of it]"
+	}
 	if r.Detail != "" {
 		text += "\n" + r.Detail
 	}

@@ -81,12 +81,10 @@ const bashInput = `{
     "writes": {
       "type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": 50,
       "description": "The only files and folders it will change, such as [\"dist/\", \"report.txt\"]; the rest of the ` +
-	`workspace is then read-only for it, and others can write there meanwhile. A folder that does not exist yet ends ` +
-	`with a slash; a program that replaces a file needs its folder."
+	`workspace is then read-only for it. A new folder ends with a slash; a program that replaces a file needs its folder."
     },
     "reads_only": {"type": "boolean", "default": false, "description": "True if it changes nothing in the ` +
-	`workspace (tests, searches, git log): it is held to that, and stops no other call. With neither this nor writes ` +
-	`no other call writes in the workspace meanwhile, for half a minute at most."}
+	`workspace (tests, searches, git log): it is held to that. With neither this nor writes, other writes wait."}
   },
   "required": ["command"],
   "additionalProperties": false

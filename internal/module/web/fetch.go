@@ -199,6 +199,12 @@ func (c webCall) part(in fetchArgs, doc *document.Document, data fetchData) (*to
 	if part != "" {
 		r.Content = []tool.Content{tool.Text(untrustedNotice(data.URL) + part)}
 	}
+	if data.Truncated {
+		r.Cut = &tool.Cut{
+			Unit: "characters", First: data.Offset + 1, Last: data.NextOffset, Total: total,
+			Next: fmt.Sprintf("offset=%d", data.NextOffset),
+		}
+	}
 	r.Warnings = doc.Notes
 	if doc.Kind == document.Page && doc.Whole && len(doc.Text) > 0 {
 		r.Warnings = append(r.Warnings, "no part of the page stands out as its text; the whole of it is given")

@@ -137,6 +137,25 @@ var (
 	overloadPhrases = []string{"overloaded", "server is busy", "over capacity", "at capacity", "capacity_exceeded"}
 )
 
+// noTools matches how servers say that they take no tools for a model, or not as they were started: of the
+// messages that say that something is not supported, those whose subject is tools as such.
+var noTools = regexp.MustCompile(`(?i)` + strings.Join([]string{
+	`requires? --enable-auto-tool-choice`,                              // vLLM
+	`tools?(?:_choice)? param(?:eter)? requires`,                       // llama.cpp
+	`cannot use tools with stream`,                                     // llama.cpp, older
+	`(?:not|n't) (?:currently )?support (?:the )?(?:use of )?` + tools, // Ollama, Together
+	`no endpoints found that (?:can )?support ` + tools,                // OpenRouter
+	tools + `(?: param(?:eter)?s?| field)? (?:is|are) ` + // Groq, OpenAI
+		`(?:not|n't|un)[ -]?(?:currently |yet )?(?:supported|enabled|available|allowed|permitted|accepted)`,
+	`(?:unsupported|unknown|unrecognized|unexpected)[a-z ]*(?:param\w*|argument|field|key|property)[a-z ]*:? ?` +
+		"[\"'`]?tools\\b", // OpenAI, and proxies
+	`\btools[\"'` + "`" + `]?(?:: |\s+)extra (?:inputs|fields) (?:are )?not (?:permitted|allowed)`, // pydantic
+}, "|"))
+
+// tools are the names of what a server may take no more than text beside.
+const tools = "[\"'`]?\\b(?:tools?(?:[ _-](?:us(?:e|age)|call(?:s|ing)?))?|" +
+	"function[ _-]call(?:s|ing)?|functions)\\b[\"'`]?"
+
 // Statuses that net/http does not name.
 const (
 	statusGroqCapacity        = 498
@@ -155,6 +174,8 @@ func (a apiError) kind(status int) llm.Kind {
 		return llm.FailedGeneration
 	case says(overflowPhrases) || status == http.StatusRequestEntityTooLarge:
 		return llm.ContextOverflow
+	case status != http.StatusTooManyRequests && noTools.MatchString(a.message):
+		return llm.NoTools
 	case says(refusedPhrases):
 		return llm.Refused
 	case status == http.StatusPaymentRequired || says(billingPhrases):

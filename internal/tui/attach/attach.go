@@ -6,7 +6,9 @@
 //   - A file's text is read by the app's own tool for it, as a call of the
 //     conversation: rules decide, the journal has it, and secrets are taken out. A file
 //     that may not be read is sent as its name, and the user is told.
-//   - A picture is read here: it is the user's own, from wherever it lies.
+//   - A picture is read here: it is the user's own, from wherever it lies. One of the
+//     workspace is read only if the rules let the tool for files read it, and if it is no
+//     link that leads out: a stranger's repository does not choose what is sent.
 //   - What is attached stands after the user's words, each in a tag that does not occur
 //     in it, and is bounded.
 package attach
@@ -61,7 +63,9 @@ func Files(ctx context.Context, call Caller, workspace, words string, paths []st
 			continue // its name says which; the model lists it
 		}
 		if IsPicture(path) {
-			m.picture(path, full)
+			if m.mayRead(ctx, call, workspace, path) {
+				m.picture(path, full)
+			}
 			continue
 		}
 		m.file(ctx, call, path)
@@ -75,6 +79,41 @@ func (m *Message) attached(format string, args ...any) {
 
 func (m *Message) missing(format string, args ...any) {
 	m.Problems = append(m.Problems, fmt.Sprintf(format, args...))
+}
+
+// mayRead reports whether a picture may be read here, and tells why not.
+func (m *Message) mayRead(ctx context.Context, call Caller, workspace, path string) bool {
+	rel, err := filepath.Rel(workspace, at(workspace, path))
+	if err != nil || !filepath.IsLocal(rel) {
+		return true // the user named it by where it lies
+	}
+	top, err := filepath.EvalSymlinks(workspace)
+	if err == nil {
+		var real string
+		if real, err = filepath.EvalSymlinks(filepath.Join(workspace, rel)); err == nil {
+			rel, err = filepath.Rel(top, real)
+		}
+	}
+	if err != nil || !filepath.IsLocal(rel) {
+		m.missing("%s is not attached: it is a link to something outside the workspace", path)
+		return false
+	}
+	args, err := json.Marshal(map[string]string{"path": path})
+	if err != nil || call == nil {
+		return true
+	}
+	r, err := call.Call(ctx, protocol.CallRequest{Name: ReadTool, Args: args, NoWait: true})
+	switch {
+	case err != nil:
+		m.missing("only the name of %s is sent: %s", path, err)
+	case r.Status == tool.Waiting:
+		m.missing("only the name of %s is sent: reading it waits for a human", path)
+	case r.Status == tool.Refused:
+		m.missing("only the name of %s is sent: %s", path, r.Summary)
+	default: // what else keeps the tool from reading it is said where it is read
+		return true
+	}
+	return false
 }
 
 func (m *Message) picture(name, path string) {

@@ -99,3 +99,37 @@ func FuzzSplit(f *testing.F) {
 		}
 	})
 }
+
+// denied refuses every call.
+type denied struct{}
+
+func (denied) Call(context.Context, protocol.CallRequest) (*tool.Result, error) {
+	return &tool.Result{Status: tool.Refused, Summary: "a rule denies it"}, nil
+}
+
+// A picture of the workspace is attached only if the rules let it be read, and a link in
+// it does not lead out; one that lies elsewhere is the user's own.
+func TestPicturesThatMayNotBeRead(t *testing.T) {
+	t.Parallel()
+	workspace, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "own.png")
+	for _, path := range []string{elsewhere, filepath.Join(workspace, "secret.png")} {
+		if err := os.WriteFile(path, []byte(png), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(elsewhere, filepath.Join(workspace, "link.png")); err != nil {
+		t.Skip(err)
+	}
+	m := attach.Files(t.Context(), denied{}, workspace, "look", []string{
+		"secret.png", filepath.Join(workspace, "secret.png"), "link.png",
+	})
+	if len(m.Images) != 0 || len(m.Problems) != 3 {
+		t.Errorf("%d pictures were attached; told %q", len(m.Images), m.Problems)
+	}
+	if m := attach.Files(t.Context(), denied{}, workspace, "look", []string{elsewhere}); len(m.Images) != 1 {
+		t.Errorf("the user's own was not attached: %q", m.Problems)
+	}
+	if m := attach.Files(t.Context(), files{"link.png": ""}, workspace, "look", []string{"link.png"}); len(m.Images) != 0 {
+		t.Error("a link chose what is sent")
+	}
+}

@@ -18,9 +18,6 @@ func (w *work) discover(m *Model, r *Request) {
 	t, p, ok := helper(r.Tools, []string{"search", "find"}, []string{"query", "queries", "q", "text", "words"})
 	if !ok {
 		w.failed = "I have no tool for that."
-		w.aside = func(*Model, *Request, Result) {}
-		w.call = m.write(m.nameFor(w.intent), map[string]any{})
-		m.wasted[w.call.ID] = true
 		return
 	}
 	var asked any = query
@@ -29,14 +26,6 @@ func (w *work) discover(m *Model, r *Request) {
 	}
 	w.call = m.write(t.Name, map[string]any{p[0]: asked})
 	w.aside = func(m *Model, r *Request, res Result) { w.found(m, r, res.Text) }
-}
-
-// nameFor is a name that a model would guess.
-func (m *Model) nameFor(i intent) string {
-	if name := m.habits.names[i]; name != "" {
-		return name
-	}
-	return string(i)
 }
 
 // recognized finds a tool that the model knows for the right one.

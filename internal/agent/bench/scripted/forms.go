@@ -86,6 +86,10 @@ func readOpenAI(body []byte) (*Request, error) {
 		case "tool":
 			r.Messages = append(r.Messages, Message{Role: "tool", Results: []Result{{Call: in.Call, Text: text}}})
 		default:
+			if last := len(r.Messages) - 1; in.Role == "user" && last >= 0 && len(r.Messages[last].Results) > 0 {
+				shown := &r.Messages[last].Results[0] // pictures of a result come after it, in a message of their own
+				shown.Text += strings.Join(picture.FindAllString(text, -1), "\n")
+			}
 			r.Messages = append(r.Messages, Message{Role: in.Role, Text: text})
 		}
 	}
@@ -93,6 +97,7 @@ func readOpenAI(body []byte) (*Request, error) {
 }
 
 var (
+	picture    = lazyregexp.New(`a picture in the colour #[0-9a-f]{6}`)
 	textResult = lazyregexp.New(`(?s)<tool_result\b[^>]*>\n?(.*?)\n?</tool_result>`)
 	textTool   = lazyregexp.New(`(?m)^(?:#+ |- |\* )?` + "[`*]*" + `([A-Za-z_][\w.-]*)` + "[`*]*" + `(?:\s*[:—-].*)?$`)
 )
@@ -113,7 +118,7 @@ func readText(body []byte) (*Request, error) {
 			continue
 		}
 		for _, found := range textResult.FindAllStringSubmatch(m.Text, -1) {
-			m.Results = append(m.Results, Result{Text: found[1]})
+			m.Results = append(m.Results, Result{Text: found[1] + strings.Join(picture.FindAllString(m.Text, -1), "\n")})
 		}
 		m.Text = textResult.ReplaceAllString(m.Text, "")
 	}
@@ -129,7 +134,8 @@ func toolsInText(prompt string) []Tool {
 	for line := range strings.Lines(prompt) {
 		at := strings.Index(line, `{"`)
 		var s Schema
-		if at >= 0 && json.Unmarshal([]byte(strings.TrimSpace(line[at:])), &s) == nil && s.Properties != nil {
+		isSchema := strings.HasPrefix(line, "parameters") || strings.Contains(line, `"properties"`)
+		if at >= 0 && isSchema && json.Unmarshal([]byte(strings.TrimSpace(line[at:])), &s) == nil {
 			if name != "" {
 				tools = append(tools, Tool{Name: name, Description: about, Schema: s})
 				name, about = "", ""

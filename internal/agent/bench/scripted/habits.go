@@ -9,15 +9,15 @@ type Habits struct {
 	// name is shown, and at first also where one is, if stubborn.
 	names    map[intent]string
 	stubborn bool
-	// params are parameters as it was trained to write them. It writes them until
-	// an error says otherwise.
+	// params are parameters as it was trained to write them: it writes them where no
+	// schema is shown, and if stubborn until an error says otherwise.
 	params map[role]string
 
 	discovers   bool // it looks for a tool and reads its schema before it calls
 	doubts      bool // it narrows a search that shows only what it does not want, though nobody said that it was cut
 	parallel    bool // it makes calls together that do not need each other
 	byShell     bool // it reads, searches and lists by commands
-	commandList bool // it writes a command as a list of words
+	commandList bool // it writes a command as a list of words, where no schema asks for a text
 	patches     bool // it edits by patches
 	omits       bool // it leaves a required field out, once
 	quotes      bool // it writes arguments as JSON in a string, once, and numbers in quotes
@@ -90,6 +90,8 @@ func namesOf(r role) []string {
 		command: {"command", "cmd", "script"},
 		patch:   {"patch", "input", "diff", "patch_text"},
 		offset:  {"offset", "start_line", "from_line", "start"},
+		limit:   {"limit", "max_lines", "line_count"},
+		several: {"edits", "changes", "replacements"},
 	}[r]
 }
 

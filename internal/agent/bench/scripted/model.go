@@ -186,12 +186,25 @@ func (m *Model) step(r *Request) (Answer, bool) {
 	if s.Say != "" {
 		return Answer{Text: s.Say}, true
 	}
-	for _, part := range s.steps() {
+	plain := m.plan[m.at].steps()
+	parts := s.steps()
+	if len(s.Edits) > 0 && !m.atOnce(r) {
+		parts = s.apart()
+	}
+	for i, part := range parts {
 		w := newWork(m.habits, part)
-		w.again = m.resume > 0
+		w.again, w.plain = m.resume > 0, plain[min(i, len(plain)-1)]
 		m.works = append(m.works, w)
 	}
 	return m.call(r, m.open()), true
+}
+
+// atOnce reports whether the model sees a way to make several changes in one call: a
+// patch, if it is used to them, or a parameter of the tool that it is shown.
+func (m *Model) atOnce(r *Request) bool {
+	t, ok := shown(r.Tools, editing, map[role]any{path: "", several: ""})
+	_, patches := shown(r.Tools, patching, map[role]any{patch: ""})
+	return m.habits.patches && patches || ok && !m.habits.stubborn && t.Schema.param(several) != ""
 }
 
 // skips reports whether a hasty model leaves the step out: a look at a file that it
@@ -223,6 +236,9 @@ func (m *Model) call(r *Request, open []*work) Answer {
 	var a Answer
 	for _, w := range open {
 		w.next(m, r)
+		if w.failed != "" { // it has no tool
+			return Answer{Text: w.failed}
+		}
 		a.Calls = append(a.Calls, w.call)
 	}
 	return a

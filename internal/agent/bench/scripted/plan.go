@@ -21,20 +21,31 @@ type Step struct {
 	Run    string `yaml:"run"`    // a command
 	Tool   string `yaml:"tool"`   // what a tool should do, in the words of the user
 
-	Old     string `yaml:"old"`
-	New     string `yaml:"new"`
-	Content string `yaml:"content"`
+	Old     string   `yaml:"old"`
+	New     string   `yaml:"new"`
+	Edits   []Change `yaml:"edits"` // of Edit: several changes, in place of Old and New
+	Content string   `yaml:"content"`
 	// Narrow is how it would look again: of Search in which folder, of Glob with which
 	// pattern, of Run for which word.
 	Narrow string         `yaml:"narrow"`
 	Is     string         `yaml:"is"`   // of Tool: how it knows the right one among others, a regular expression
 	Args   map[string]any `yaml:"args"` // of Tool: what it would say, under the names it would give
+	// Named is a tool that the request names, and Under the arguments as that tool has them:
+	// how the step is tried first.
+	Named string         `yaml:"named"`
+	Under map[string]any `yaml:"under"`
 
 	Together []Step `yaml:"together"` // steps that do not need each other
 
 	Expected `yaml:",inline"`
 
 	Say string `yaml:"say"` // the answer
+}
+
+// Change is one text that becomes another.
+type Change struct {
+	Old string `yaml:"old"`
+	New string `yaml:"new"`
 }
 
 // Expected is what a model looks for in the result of a step.
@@ -73,6 +84,8 @@ const (
 	command role = "command"
 	patch   role = "patch"
 	offset  role = "offset"
+	limit   role = "limit"
+	several role = "edits"
 )
 
 // intent returns what a step is, and the values it needs.
@@ -100,8 +113,30 @@ func (s *Step) intent() (intent, map[role]any) {
 	return acting, map[role]any{}
 }
 
+// changes returns those of an edit.
+func (s *Step) changes() []Change {
+	if len(s.Edits) > 0 {
+		return s.Edits
+	}
+	return []Change{{s.Old, s.New}}
+}
+
+// apart returns a step with several changes as steps with one each.
+func (s *Step) apart() []Step {
+	var steps []Step
+	for _, c := range s.Edits {
+		one := *s
+		one.Edits, one.Old, one.New = nil, c.Old, c.New
+		steps = append(steps, one)
+	}
+	return steps
+}
+
 // asEdit is a step as a change of one text in one file.
 func (s *Step) asEdit() (intent, map[role]any) {
+	if len(s.Edits) > 0 {
+		return editing, map[role]any{path: s.Edit, several: s.Edits}
+	}
 	return editing, map[role]any{path: s.Edit, old: s.Old, new_: s.New}
 }
 
@@ -118,11 +153,12 @@ func (s *Step) fact(text string) (string, bool) {
 	if s.Find == "" {
 		return "", false
 	}
-	m := regexp.MustCompile(s.Find).FindStringSubmatch(text)
-	if m == nil {
+	all := regexp.MustCompile(s.Find).FindAllStringSubmatch(text, -1)
+	if all == nil {
 		return "", false
 	}
-	return m[len(m)-1], true
+	last := all[len(all)-1] // what was seen last is what is so
+	return last[len(last)-1], true
 }
 
 var braces = lazyregexp.New(`\{(\w+)\}`)

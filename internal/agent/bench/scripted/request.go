@@ -84,12 +84,14 @@ func (r *Request) text() string {
 	return b.String()
 }
 
-// shown returns what results showed.
+// shown returns what results showed, those that failed left out.
 func (r *Request) shown() string {
 	var b strings.Builder
 	for _, m := range r.Messages {
 		for _, res := range m.Results {
-			b.WriteString(res.Text + "\n")
+			if !failed(res) {
+				b.WriteString(res.Text + "\n")
+			}
 		}
 	}
 	return b.String()
@@ -120,11 +122,12 @@ func words(raw json.RawMessage) string {
 	}
 	var parts []struct {
 		Text string `json:"text"`
+		imageOnWire
 	}
 	_ = json.Unmarshal(raw, &parts)
 	texts := make([]string, 0, len(parts))
 	for _, p := range parts {
-		texts = append(texts, p.Text)
+		texts = append(texts, p.Text+p.seen())
 	}
 	return strings.Join(texts, "\n")
 }

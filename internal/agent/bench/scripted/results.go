@@ -60,8 +60,15 @@ func (w *work) goOn(m *Model, r *Request, res Result) {
 	w.tries++
 	rest := more(res.Text)
 	w.enqueue(rest.next)
+	if w.last == w.own {
+		n, inMiddle := headLines(res.Text)
+		w.full = rest.cut || n >= w.piece-1
+		if inMiddle && len(rest.next) == 0 && n > 0 && n < w.piece { // fewer at a time are shown whole
+			w.piece = n
+		}
+	}
 	switch {
-	case w.tries > 2*tries:
+	case w.tries > 3*tries:
 		w.giveUp(m)
 	case rest.cut && w.step.Run != "" && w.step.Narrow != "" && !w.doubted:
 		w.doubted = true
@@ -76,17 +83,44 @@ func (w *work) goOn(m *Model, r *Request, res Result) {
 		w.values[pattern] = w.step.Narrow
 	case len(w.queue) > 0:
 		w.follows(m)
-	case m.habits.byShell && w.step.Read != "" && strings.Count(res.Text, "\n") >= linesAtATime-1:
-		w.first += linesAtATime // it asked for so much, and got it: there may be more
+	case m.habits.byShell && w.step.Read != "" && w.full:
+		w.first += w.piece // it asked for so much, and got it: there may be more
 		w.tries--
 		w.tool, w.intent = w.own, reading
 		w.asCommand()
-	case rest.cut && w.intent == reading:
-		shown, _, _ := strings.Cut(res.Text, cutInMiddle(res.Text))
-		w.values[offset] = strings.Count(shown, "\n") + 1
+	case w.intent == reading && w.nextLines(res.Text, rest.cut):
 	default:
 		w.giveUp(m)
 	}
+}
+
+// nextLines reads on in smaller pieces, where only the beginning and the end of a piece
+// were shown, or where all the lines came that were asked for. False: there is no more.
+func (w *work) nextLines(text string, cut bool) bool {
+	from, _ := w.values[offset].(int)
+	asked, _ := w.values[limit].(int)
+	n, inMiddle := headLines(text)
+	switch {
+	case cut && inMiddle && n > 0:
+		w.values[limit] = n
+	case asked == 0 || n < asked-1:
+		return false
+	default:
+		n = asked
+	}
+	w.values[offset] = max(from, 1) + n
+	return true
+}
+
+// headLines counts the lines before the place where the middle of a text is missing; all
+// of them if none is.
+func headLines(text string) (int, bool) {
+	mark := cutInMiddle(text)
+	if mark == "" {
+		return strings.Count(text, "\n"), false
+	}
+	head, _, _ := strings.Cut(text, mark)
+	return strings.Count(head, "\n"), true
 }
 
 // enqueue remembers calls that were told, each once.
@@ -108,7 +142,7 @@ func (w *work) follows(m *Model) {
 	w.queue = w.queue[1:]
 	w.tool, w.exact = next.tool, next.args
 	if next.tool == "" {
-		w.tool, w.exact = w.own, maps.Clone(w.said)
+		w.tool, w.exact = w.last, maps.Clone(w.said)
 		maps.Copy(w.exact, next.args)
 	}
 	if at, ok := w.exact["offset"]; ok && m.habits.quotes {
@@ -159,7 +193,7 @@ func (w *work) mend(m *Model, r *Request, text string) {
 		w.values[path] = similarPath(text, fmt.Sprint(w.values[path]))
 	case w.values[path] != nil && (w.intent == reading || w.intent == editing) && notThere(text):
 		w.locate(m, r, text)
-	case w.intent == editing:
+	case w.intent == editing || w.intent == patching:
 		w.lookFirst(m, r)
 	default:
 		m.learned[w.tool] = true
@@ -186,18 +220,11 @@ func (w *work) rename(m *Model, r *Request, text string) {
 	}
 }
 
-// follow copies an example as it stands, if the model is one that does so and the
-// example cannot be told from arguments.
+// follow copies an example as it stands, if the model is one that does so: filled in
+// or not, whatever its values are.
 func (w *work) follow(m *Model, example map[string]any) {
-	unfilled := func(v any) bool {
-		text, ok := v.(string)
-		return ok && strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}")
-	}
-	for _, v := range example {
-		if m.habits.copies && unfilled(v) && !w.copied {
-			w.copied, w.exact, w.aside = true, example, w.notThat
-			return
-		}
+	if m.habits.copies && len(example) > 0 && !w.copied {
+		w.copied, w.exact, w.aside = true, example, w.notThat
 	}
 }
 
@@ -253,7 +280,12 @@ func (w *work) lookFirst(m *Model, r *Request) {
 	}
 	change := w.tool
 	w.tool, w.exact = t.Name, map[string]any{t.Schema.param(path): w.values[path]}
-	w.aside = func(*Model, *Request, Result) { w.tool = change }
+	w.aside = func(m *Model, r *Request, _ Result) {
+		w.tool = change
+		if w.intent == writing { // with what is so now
+			w.values[content] = w.plain.filled(m.facts(r)).Content
+		}
+	}
 }
 
 // findByCommand looks for a file that is not where it should be.

@@ -1,12 +1,13 @@
 package scripted
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,15 +18,18 @@ import (
 // sent again because of it is not counted again.
 type Fault struct {
 	Request int    `yaml:"request"`
-	Kind    string `yaml:"kind"`    // rate_limit, broken_stream; max_tokens, at the first answer without calls
-	Seconds int    `yaml:"seconds"` // of rate_limit: how long it lasts
-	Told    int    `yaml:"told"`    // of rate_limit: what Retry-After says, each time; 0: the truth
+	Kind    string `yaml:"kind"`    // rate_limit, broken_stream, file_changed; max_tokens, at the first answer without calls
+	Seconds int    `yaml:"seconds"` // of rate_limit: how long it lasts, as Retry-After says
+	Seen    string `yaml:"seen"`    // of file_changed: it happens when results first show this text, whichever request it is
+	File    string `yaml:"file"`    // of file_changed: what somebody else writes meanwhile
+	Text    string `yaml:"text"`
 }
 
 // Server serves one model on loopback, over the API of its form.
 type Server struct {
 	form  Form
 	model *Model
+	dir   string // the workspace
 	log   io.Writer
 	http  *http.Server
 	addr  string
@@ -33,20 +37,20 @@ type Server struct {
 	mu      sync.Mutex
 	faults  []Fault
 	limited time.Time // until when requests are refused
-	told    int       // with which Retry-After
 	asked   int
 	left    string // the rest of an answer that was cut off
 	sent    int
 	said    int
 }
 
-// Serve starts a server. What is asked and answered goes to log.
-func Serve(form Form, model *Model, faults []Fault, log io.Writer) (*Server, error) {
+// Serve starts a server for a task in the workspace dir. What is asked and answered
+// goes to log.
+func Serve(form Form, model *Model, dir string, faults []Fault, log io.Writer) (*Server, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{form: form, model: model, log: log, addr: ln.Addr().String(), faults: append([]Fault(nil), faults...)}
+	s := &Server{form: form, model: model, dir: dir, log: log, addr: ln.Addr().String(), faults: append([]Fault(nil), faults...)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /", s.answer)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {
@@ -78,7 +82,7 @@ func (s *Server) Tokens() (sent, said int) {
 // due returns the fault of the next request, once.
 func (s *Server) due() Fault {
 	for i, f := range s.faults {
-		if f.Request == s.asked+1 && f.Kind != "max_tokens" {
+		if f.Request == s.asked+1 && f.Kind != "max_tokens" && f.Kind != "file_changed" {
 			s.faults = append(s.faults[:i:i], s.faults[i+1:]...)
 			return f
 		}
@@ -102,11 +106,11 @@ func (s *Server) answer(w http.ResponseWriter, q *http.Request) {
 	s.sent += (len(body) + 3) / 4
 	fault := s.due()
 	if fault.Kind == "rate_limit" {
-		s.limited, s.told = time.Now().Add(time.Duration(fault.Seconds)*time.Second), fault.Told
+		s.limited = time.Now().Add(time.Duration(fault.Seconds) * time.Second)
 	}
 	if left := time.Until(s.limited); left > 0 {
 		fmt.Fprintf(s.log, "\n### refused: rate limit\n")
-		w.Header().Set("Retry-After", fmt.Sprint(cmp.Or(s.told, int(left.Seconds()+0.999))))
+		w.Header().Set("Retry-After", fmt.Sprint(int(left.Seconds()+0.999)))
 		const body = `{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`
 		http.Error(w, body, http.StatusTooManyRequests)
 		return
@@ -115,11 +119,24 @@ func (s *Server) answer(w http.ResponseWriter, q *http.Request) {
 		s.breakOff(w)
 		return
 	}
+	s.change(r)
 	s.asked++
 	a, stop := s.next(r)
 	s.said += received(a)
 	s.note(r, body, a)
 	s.write(w, a, (len(body)+3)/4, stop)
+}
+
+// change writes the files that somebody else writes while the model thinks.
+func (s *Server) change(r *Request) {
+	s.faults = slices.DeleteFunc(s.faults, func(f Fault) bool {
+		if f.Kind != "file_changed" || !strings.Contains(r.shown(), f.Seen) {
+			return false
+		}
+		err := os.WriteFile(filepath.Join(s.dir, filepath.FromSlash(f.File)), []byte(f.Text), 0o644)
+		fmt.Fprintf(s.log, "\n### somebody wrote %s: %v\n", f.File, err)
+		return true
+	})
 }
 
 // next is the model's answer, or the part of it that fits.

@@ -24,7 +24,8 @@ var (
 	rangeWords    = lazyregexp.New(`(?i)lines? (\d+)\s*(?:to|–|-|…)\s*(\d+) of (\d+)`)
 	cutWords      = lazyregexp.New(`(?i)\b(truncated|omitted|cut (?:off|out|here)|not shown|of more|` +
 		`more (?:lines|matches|hits|entries|bytes|results)|the rest|\d+ of \d+\+? (?:matches|lines|entries|bytes))\b`)
-	readFirst = lazyregexp.New(`(?i)\bread (?:it|the file|\S+) (?:first|before)|(?:was|has) not (?:been )?read\b`)
+	readFirst = lazyregexp.New(`(?i)\bread (?:it|the file|\S+) (?:first|before|again)|(?:was|has) not (?:been )?read\b|` +
+		`\bchanged (?:since|on disk|meanwhile)\b`)
 )
 
 // failed reports whether a result says that a call did not do what it should.
@@ -56,7 +57,7 @@ type told struct {
 // more reads what a result says of what it does not show.
 func more(text string) rest {
 	var r rest
-	for _, line := range strings.Split(edges(text)+"\n"+cutInMiddle(text), "\n") {
+	for _, line := range strings.Split(whole.ReplaceAllString(edges(text), "")+"\n"+cutInMiddle(text), "\n") {
 		m := rangeWords.FindStringSubmatch(line)
 		follows := m == nil && cutWords.MatchString(line)
 		if m != nil {
@@ -87,6 +88,9 @@ var (
 	verbBefore = lazyregexp.New(`(?i)\b(?:with|use|call|by|through|try)\s+$`)
 	goesOn     = lazyregexp.New(`(?i)\b(?:continue|the rest|the whole|read it|go on)\b`)
 )
+
+// whole is how data says that it is all there.
+var whole = lazyregexp.New(`(?i)"(?:truncated|cut|more)":\s*false`)
 
 var middleCut = lazyregexp.New(`(?m)^.{0,20}(?:…|\.\.\.|\[).{0,200}` +
 	`(?:omitted|not shown|cut|left out|truncated|and \d+–).*$`)

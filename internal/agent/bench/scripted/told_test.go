@@ -1,6 +1,13 @@
 package scripted
 
 import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +30,8 @@ func TestMore(t *testing.T) {
 		"a file is no tool":      {"a.conf: lines 1 to 2000 of 2500; continue with offset=2001\n" + lines, true, 2001, ""},
 		"a tool after a verb":    {lines + "[lines 1–9 and 20–30 of 30; continue with artifact__read ref=x offset=10]", true, 10, "artifact__read"},
 		"a tool gives the rest":  {lines + `[cut off; the rest: artifact.read {"ref": "a1"}]`, true, 0, "artifact.read"},
+		"data says it is whole":  {lines + `{"matches":3,"truncated":false}`, false, 0, ""},
+		"data says it is cut":    {lines + `{"matches":3,"truncated":true}`, true, 0, ""},
 		"the middle is left out": {"a\n[… 9000 bytes omitted …]\n" + lines, true, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,6 +108,56 @@ func TestStopsWhereNothingIsSaid(t *testing.T) {
 				t.Errorf("it says %q, want %q", said, c.want)
 			}
 		})
+	}
+}
+
+// What a model writes as a patch are lines of the file, not how they were shown.
+func TestPatchHasLinesAsTheyAre(t *testing.T) {
+	t.Parallel()
+	step := Step{Edit: "a.txt", Edits: []Change{{"one", "1"}, {"two", "2"}}}
+	got := patchOf(step, "     1\tand one\n     2\tx\n@@ line 3 @@\n-two\n+so two\n")
+	if want := "@@\n-and one\n+and 1\n@@\n-so two\n+so 2\n*** End"; !strings.Contains(got, want) {
+		t.Errorf("%s", got)
+	}
+}
+
+// A schema that is shown is followed by all but stubborn models.
+func TestParameters(t *testing.T) {
+	t.Parallel()
+	s, _ := schemaIn(`{"properties": {"path": {"type": "string"}}}`)
+	for kind, want := range map[string][2]string{
+		"claude": {"path", "file_path"}, "gemini": {"path", "absolute_path"}, "small": {"filename", "filename"},
+		"careful": {"path", "path"},
+	} {
+		h, _ := HabitsOf(kind)
+		m := NewModel(h, "", nil)
+		w := newWork(h, Step{Read: "a"})
+		if shown, hidden := w.param(m, s, path), w.param(m, Schema{}, path); shown != want[0] || hidden != want[1] {
+			t.Errorf("%s writes %s where a schema is shown, and %s where none is", kind, shown, hidden)
+		}
+	}
+}
+
+// A picture on the wire is looked at.
+func TestPictures(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	p := image.NewRGBA(image.Rect(0, 0, 4, 4))
+	draw.Draw(p, p.Bounds(), image.NewUniform(color.RGBA{0x20, 0x60, 0xc0, 0xff}), image.Point{}, draw.Src)
+	if err := png.Encode(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	data := base64.StdEncoding.EncodeToString(b.Bytes())
+	for name, raw := range map[string]string{
+		"anthropic": `[{"type":"image","source":{"type":"base64","data":"` + data + `"}}]`,
+		"openai":    `[{"type":"image_url","image_url":{"url":"data:image/png;base64,` + data + `"}}]`,
+	} {
+		if got := words(json.RawMessage(raw)); !strings.Contains(got, "#2060c0") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if got := words(json.RawMessage(`[{"type":"text","text":"no picture"}]`)); got != "no picture" {
+		t.Errorf("%q", got)
 	}
 }
 

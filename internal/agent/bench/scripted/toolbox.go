@@ -36,7 +36,7 @@ func shown(tools []Tool, i intent, values map[role]any) (Tool, bool) {
 			}
 			fits := true
 			for r := range values {
-				fits = fits && (t.Schema.param(r) != "" || r == offset)
+				fits = fits && (t.Schema.param(r) != "" || r == offset || r == limit)
 			}
 			if fits {
 				return t, true

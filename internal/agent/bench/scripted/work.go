@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"callgate/internal/lazyregexp"
 )
 
 // tries is how often a model tries one step.
@@ -21,12 +23,16 @@ type work struct {
 	values  map[role]any
 	tool    string         // the tool of the next call; empty: to be chosen
 	exact   map[string]any // arguments as an error or a hint wrote them, for the next call
-	own     string         // the tool of its last call of its own, and what it said there
+	own     string         // the tool of its last call of its own
+	last    string         // the tool of its last call, and what it said there
 	said    map[string]any
+	full    bool   // its command gave as many lines as it asked for
+	plain   Step   // the step with its facts not filled in
 	queue   []told // calls that give the rest of what was cut
 	queued  map[string]bool
 	aside   func(m *Model, r *Request, res Result)
 	first   int // the line that a command reads first
+	piece   int // how many it reads
 	tries   int
 	doubted bool // it looked again, elsewhere
 	copied  bool // it copied an example
@@ -38,8 +44,12 @@ type work struct {
 }
 
 func newWork(h Habits, s Step) *work {
-	w := &work{step: s, first: 1}
+	w := &work{step: s, first: 1, piece: linesAtATime}
 	w.intent, w.values = s.intent()
+	if s.Named != "" {
+		w.tool, w.exact = s.Named, s.Under
+		return w
+	}
 	if h.byShell {
 		w.asCommand()
 	}
@@ -54,7 +64,10 @@ func (w *work) asCommand() {
 	var line string
 	switch w.intent {
 	case reading:
-		line = fmt.Sprintf("sed -n '%d,%dp' %s", w.first, w.first+linesAtATime-1, word(w.step.Read))
+		if filepath.Ext(w.step.Read) == ".png" {
+			return
+		}
+		line = fmt.Sprintf("sed -n '%d,%dp' %s", w.first, w.first+w.piece-1, word(w.step.Read))
 	case searching:
 		line = "grep -rn -- " + word(w.step.Search) + " ."
 	case listing:
@@ -76,7 +89,7 @@ func word(text string) string {
 }
 
 // patchOf is an edit in the form that codex was trained on.
-func patchOf(s Step) string {
+func patchOf(s Step, seen string) string {
 	marked := func(mark, text string) string {
 		var b strings.Builder
 		for line := range strings.Lines(strings.TrimSuffix(text, "\n") + "\n") {
@@ -84,12 +97,22 @@ func patchOf(s Step) string {
 		}
 		return b.String()
 	}
-	return "*** Begin Patch\n*** Update File: " + s.Edit + "\n@@\n" +
-		marked("-", s.Old) + marked("+", s.New) + "*** End Patch\n"
+	var hunks strings.Builder
+	for _, c := range s.changes() {
+		c = wholeLines(c, seen)
+		hunks.WriteString("@@\n" + marked("-", c.Old) + marked("+", c.New))
+	}
+	return "*** Begin Patch\n*** Update File: " + s.Edit + "\n" + hunks.String() + "*** End Patch\n"
 }
 
+var (
+	numbered = lazyregexp.New(`(?m)^ *\d+\t|^\+`)
+	removed  = lazyregexp.New(`(?m)^(?:-|@@).*\n`)
+)
+
 // wholeLines widens a change to the lines that it is in, as the model saw them.
-func wholeLines(s Step, seen string) Step {
+func wholeLines(s Change, seen string) Change {
+	seen = numbered.ReplaceAllString(removed.ReplaceAllString(seen, ""), "")
 	at := strings.LastIndex(seen, s.Old)
 	if at < 0 || s.Old == "" {
 		return s
@@ -107,7 +130,7 @@ func wholeLines(s Step, seen string) Step {
 func (w *work) next(m *Model, r *Request) {
 	w.waiting = true
 	if w.intent == patching && w.step.Patch == "" {
-		w.values[patch] = patchOf(wholeLines(w.step, r.shown()))
+		w.values[patch] = patchOf(w.step, r.shown())
 	}
 	if w.tool == "" {
 		w.choose(m, r)
@@ -127,9 +150,10 @@ func (w *work) next(m *Model, r *Request) {
 	args := w.exact
 	if args == nil {
 		args = w.args(m, schema)
-		w.own, w.said = w.tool, args
+		w.own = w.tool
 	}
 	w.exact = nil
+	w.last, w.said = w.tool, args
 	if onWire {
 		w.call = m.write(t.Name, args)
 		return
@@ -166,7 +190,8 @@ func (w *work) unread(m *Model, r *Request, s Schema) (string, string, bool) {
 func (w *work) choose(m *Model, r *Request) {
 	habit := m.habits.names[w.intent]
 	t, isShown := shown(r.Tools, w.intent, w.values)
-	if w.intent == patching && !isShown && w.step.Edit != "" && (habit == "" || m.refused[patching]) {
+	_, canEdit := shown(r.Tools, editing, map[role]any{path: ""})
+	if w.intent == patching && !isShown && w.step.Edit != "" && (habit == "" || m.refused[patching] || canEdit) {
 		w.intent, w.values = w.step.asEdit() // the change can be made otherwise
 		w.choose(m, r)
 		return
@@ -192,11 +217,14 @@ func (w *work) args(m *Model, s Schema) map[string]any {
 	}
 	args := map[string]any{}
 	for r, value := range w.values {
-		if m.habits.commandList && r == command && !m.learned[w.tool] {
+		if m.habits.commandList && r == command && s.Properties[w.param(m, s, r)].Type != "string" {
 			value = []string{"bash", "-lc", value.(string)}
 		}
 		if m.habits.quotes && r == offset {
 			value = fmt.Sprint(value)
+		}
+		if r == several {
+			value = w.list(m, s)
 		}
 		args[w.param(m, s, r)] = value
 	}
@@ -207,11 +235,20 @@ func (w *work) args(m *Model, s Schema) map[string]any {
 	return args
 }
 
+// list writes several changes of a file, each with the names that one has.
+func (w *work) list(m *Model, s Schema) []map[string]any {
+	var changes []map[string]any
+	for _, c := range w.step.Edits {
+		changes = append(changes, map[string]any{w.param(m, s, old): c.Old, w.param(m, s, new_): c.New})
+	}
+	return changes
+}
+
 // param is how a model calls a parameter.
 func (w *work) param(m *Model, s Schema, r role) string {
 	byHabit, fits := m.habits.params[r], s.param(r)
 	switch {
-	case byHabit != "" && (!m.learned[w.tool] || fits == ""):
+	case byHabit != "" && (fits == "" || m.habits.stubborn && !m.learned[w.tool]):
 		return byHabit
 	case fits != "":
 		return fits

@@ -118,6 +118,15 @@ func (c *Call) UnexpectedOutput(err error) error {
 	return &tool.Error{Op: c.Op, Kind: tool.Internal, Message: "git's output was not understood", Err: err}
 }
 
+// CutResult is TextResult for a part of what there is; cut says which part, nil: it is all.
+func CutResult(summary string, data any, text string, cut *tool.Cut) (*tool.Result, error) {
+	r, err := TextResult(summary, data, text)
+	if err == nil {
+		r.Cut = cut
+	}
+	return r, err
+}
+
 // TextResult makes a result with text for the model.
 func TextResult(summary string, data any, text string) (*tool.Result, error) {
 	r, err := tool.OK(summary, data)

@@ -6,6 +6,7 @@ import (
 
 	"callgate/internal/amount"
 	"callgate/internal/module/git/porcelain"
+	"callgate/tool"
 )
 
 // Page chooses a part of a patch.
@@ -58,6 +59,8 @@ type PatchData struct {
 	Deleted   int              `json:"deleted"`
 	Truncated bool             `json:"truncated"`
 	NextSkip  int              `json:"next_skip,omitempty"`
+	skipped   int              // files before these
+	isPart    bool             // the last file is not shown to its end
 }
 
 // MaxFiles limits the files that a result lists.
@@ -87,7 +90,7 @@ func (c *Call) Patch(text string, p Page, cut bool) (PatchData, string, error) {
 	if err != nil {
 		return PatchData{}, "", c.UnexpectedOutput(err)
 	}
-	d := PatchData{Files: []porcelain.File{}, Total: len(files), Truncated: cut}
+	d := PatchData{Files: []porcelain.File{}, Total: len(files), Truncated: cut, skipped: p.Skip}
 	for i, f := range files {
 		d.Added, d.Deleted = d.Added+f.Added, d.Deleted+f.Deleted
 		if i >= p.Skip && len(d.Files) < MaxFiles {
@@ -100,28 +103,31 @@ func (c *Call) Patch(text string, p Page, cut bool) (PatchData, string, error) {
 		}
 		return d, statLines(d.Files), nil
 	}
-	chosen, shown := chooseSections(porcelain.Sections(body), p.Skip, c.Settings.MaxBytes)
+	chosen, shown, whole := chooseSections(porcelain.Sections(body), p.Skip, c.Settings.MaxBytes)
 	if next := p.Skip + shown; next < len(files) {
 		d.Truncated, d.NextSkip = true, next
-		if len(chosen) == c.Settings.MaxBytes { // one file, and not all of it
-			chosen += "\n… the rest of this file's diff is left out\n"
-		}
+	}
+	if !whole {
+		d.Truncated, d.isPart = true, true
+		chosen += "\n… the rest of this file's diff is left out\n"
 	}
 	return d, porcelain.Text(chosen), nil
 }
 
 // chooseSections returns as many of the sections after the skipped ones as fit,
-// and their number. A section that does not fit alone is cut.
-func chooseSections(sections []string, skip, maxBytes int) (text string, shown int) {
+// and their number. A section that does not fit alone is cut, and is not whole.
+func chooseSections(sections []string, skip, maxBytes int) (text string, shown int, whole bool) {
 	var b strings.Builder
 	for _, s := range sections[min(skip, len(sections)):] {
 		if shown > 0 && b.Len()+len(s) > maxBytes {
 			break
 		}
-		b.WriteString(s[:min(len(s), maxBytes)])
-		shown++
+		if shown++; len(s) > maxBytes {
+			return b.String() + s[:maxBytes], shown, false
+		}
+		b.WriteString(s)
 	}
-	return b.String(), shown
+	return b.String(), shown, true
 }
 
 // statLines writes a line for each file.
@@ -139,6 +145,22 @@ func statLines(files []porcelain.File) string {
 		}
 	}
 	return b.String()
+}
+
+// Cut says which files of the patch are given; nil: all of them, whole.
+func (d *PatchData) Cut() *tool.Cut {
+	cut := &tool.Cut{Unit: "files", First: d.skipped + 1, Last: d.Total, Total: d.Total, Advice: "name paths"}
+	switch {
+	case d.NextSkip > 0:
+		cut.Last, cut.Next = d.NextSkip, fmt.Sprintf("skip=%d", d.NextSkip)
+	case d.isPart: // all files, and the end of the last one is missing
+		cut.Advice = "the end of the last one is left out; with context=0 more of it fits"
+	case d.Truncated:
+		cut.Total = 0
+	default:
+		return nil
+	}
+	return cut
 }
 
 // Summary is the patch in one line.

@@ -151,11 +151,15 @@ func blameResult(name porcelain.Name, in blameArgs, b *porcelain.Blame, cut bool
 	if len(d.Lines) == 0 {
 		summary = name.String() + " has no lines there"
 	}
+	var more *tool.Cut
 	if d.Truncated {
 		d.NextStart = in.Start + len(d.Lines)
+		more = &tool.Cut{
+			Unit: "lines", First: in.Start, Last: d.NextStart - 1, Next: fmt.Sprintf("start=%d", d.NextStart),
+		}
 		summary += fmt.Sprintf("; continue with start=%d", d.NextStart)
 	}
-	return gittool.TextResult(summary, d, text.String())
+	return gittool.CutResult(summary, d, text.String(), more)
 }
 
 var onlyLines = regexp.MustCompile(`has only (\d+) lines?`)

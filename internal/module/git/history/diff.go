@@ -114,5 +114,5 @@ func diff(ctx context.Context, c *call, in diffArgs) (*tool.Result, error) {
 			summary += " that are not staged (staged: true shows those that are; new files show in git.status)"
 		}
 	}
-	return gittool.TextResult(summary, d, text)
+	return gittool.CutResult(summary, d, text, d.Cut())
 }

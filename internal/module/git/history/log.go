@@ -126,8 +126,12 @@ func logCommits(ctx context.Context, c *call, in logArgs) (*tool.Result, error) 
 		d.Commits = []porcelain.Commit{}
 	}
 	summary := amount.Of(len(d.Commits), "commit")
+	var cut *tool.Cut
 	if d.Truncated {
 		d.NextSkip = in.Skip + len(d.Commits)
+		cut = &tool.Cut{
+			Unit: "commits", First: in.Skip + 1, Last: d.NextSkip, Next: fmt.Sprintf("skip=%d", d.NextSkip),
+		}
 		summary += fmt.Sprintf("; older ones follow: continue with skip=%d", d.NextSkip)
 	}
 	if len(d.Commits) == 0 {
@@ -137,7 +141,7 @@ func logCommits(ctx context.Context, c *call, in logArgs) (*tool.Result, error) 
 	for i := range d.Commits {
 		b.WriteString(commitLine(&d.Commits[i]))
 	}
-	return gittool.TextResult(summary, d, b.String())
+	return gittool.CutResult(summary, d, b.String(), cut)
 }
 
 // args are Git's arguments. Texts of the caller are joined to their options, so

@@ -157,7 +157,7 @@ func showResult(commit porcelain.Commit, d gittool.PatchData, patch string) (*to
 		b.WriteString("\n" + patch)
 	}
 	summary := fmt.Sprintf("%s %s: %s", commit.Short(), tool.Truncate(commit.Subject), d.Summary())
-	return gittool.TextResult(summary, showData{&commit, d}, b.String())
+	return gittool.CutResult(summary, showData{&commit, d}, b.String(), d.Cut())
 }
 
 type fileData struct {
@@ -217,10 +217,12 @@ func (c *call) showBlob(d fileData, object porcelain.Object, revision string) (*
 	}
 	text := object.Content[:min(len(object.Content), c.Settings.MaxBytes)]
 	summary := file + ": " + size
+	var cut *tool.Cut
 	if d.Truncated = int64(len(text)) < d.Size; d.Truncated {
 		summary += fmt.Sprintf(", of which the first %d are given", len(text))
+		cut = &tool.Cut{Unit: "bytes", Last: len(text), Total: int(d.Size)}
 	}
-	return gittool.TextResult(summary, d, porcelain.Text(text))
+	return gittool.CutResult(summary, d, porcelain.Text(text), cut)
 }
 
 func (c *call) showFolder(d fileData, object porcelain.Object, cut bool) (*tool.Result, error) {
