@@ -26,7 +26,6 @@ type modelAnswer struct {
 	Finish string `json:"finish"` // why it ends; "": as its calls say
 	Status int    `json:"status"` // of the response; 0: 200
 	After  string `json:"after"`  // Retry-After of a response that fails
-	Finish string `json:"finish"` // why the answer ends; "": it is whole
 	Breaks bool   `json:"breaks"` // the connection ends after the words
 	Calls  []struct {
 		Name string          `json:"name"`

@@ -33,7 +33,8 @@ type turnPrinter struct {
 	answered     bool            // the model has written something in this turn
 	last         strings.Builder // quiet: the answer since the last call
 	output       outputLines
-	refused      int // calls that needed a human whom nobody could ask
+	unwritten    error // why the answer could not be written
+	refused      int   // calls that needed a human whom nobody could ask
 
 	mu   sync.Mutex
 	open map[string]context.CancelFunc // ends the question about a call
@@ -122,7 +123,10 @@ func (p *turnPrinter) run(ctx context.Context, turn iter.Seq2[protocol.TurnEvent
 	}
 	p.endLine()
 	if answer := strings.TrimSpace(p.last.String()); answer != "" {
-		fmt.Fprintln(p.Stdout, answer)
+		p.write(answer + "\n")
+	}
+	if failed == nil {
+		failed = p.unwritten
 	}
 	if failed != nil && ctx.Err() == nil {
 		return p.withCommand(failed)
@@ -203,7 +207,7 @@ func (p *turnPrinter) show(ctx context.Context, e protocol.TurnEvent) {
 			p.last.Reset() // words before a call are no answer
 		}
 	case e.Call != nil:
-		p.note("→ %s %s", render.ToolName(e.Call.Name), clipArgs(e.Call.Args))
+		p.note("→ %s", strings.TrimSpace(render.ToolName(e.Call.Name)+" "+arguments.Brief(e.Call.Args, maxArgs)))
 	case e.Output != nil:
 		if lines := p.output.take(e.Output.Call, string(e.Output.Text)); lines != "" {
 			p.note("%s", strings.TrimRight("  │ "+strings.ReplaceAll(lines, "\n", "\n  │ "), "\n │"))
@@ -221,15 +225,19 @@ func (p *turnPrinter) answer(piece string) {
 		p.last.WriteString(piece)
 		return
 	}
-	fmt.Fprint(p.Stdout, piece)
+	p.write(piece)
 	p.inLine = !strings.HasSuffix(piece, "\n")
 }
 
-func clipArgs(args json.RawMessage) string {
-	if string(args) == "{}" {
-		return ""
+// maxArgs is how many characters of the arguments of a call are shown.
+const maxArgs = 160
+
+// write writes a piece of the answer. One that cannot be written fails the command: a
+// script must not take nothing for the answer.
+func (p *turnPrinter) write(piece string) {
+	if _, err := fmt.Fprint(p.Stdout, piece); err != nil && p.unwritten == nil {
+		p.unwritten = fmt.Errorf("the answer cannot be written: %w", err)
 	}
-	return arguments.OneLine(args, 160)
 }
 
 func (p *turnPrinter) result(end *protocol.CallEnd) {
