@@ -99,7 +99,8 @@ func newRoot(e *command.Env) *cobra.Command {
 	root := e.Group(&cobra.Command{
 		Use: "callgate", Short: "A gate between language models and their tools",
 		Example: `  callgate init                                        write callgate.yaml here
-  callgate run -p "list the files here"                ask an agent
+  callgate chat                                        talk to an agent
+  callgate run -p "list the files here"                ask it one thing
   callgate tools list                                  the tools that may be called
   callgate search "supprimer un dossier"               by meaning, in any language
   callgate tools call filesystem.read --path README.md

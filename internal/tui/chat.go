@@ -16,6 +16,7 @@ import (
 	"callgate/internal/tui/mention"
 	"callgate/internal/tui/owncall"
 	"callgate/internal/tui/queued"
+	"callgate/internal/tui/sidebar"
 	"callgate/internal/tui/statusbar"
 	"callgate/internal/tui/transcript"
 	"callgate/internal/tui/welcome"
@@ -38,7 +39,7 @@ type chat struct {
 	palette   palette
 	picker    *picker // nil: closed
 	status    *statusbar.Bar
-	side      sidebar
+	side      sidebar.Sidebar
 	welcome   *transcript.Entry // nil: something was said
 	queue     queued.List
 	own       *owncall.Calls
@@ -94,7 +95,7 @@ func (c *chat) setConversation(conv OpenConversation) {
 	about := conv.About
 	c.conv = conv
 	c.approvals.Clear()
-	c.side.set("")
+	c.side.Set("")
 	c.status.Meter = statusbar.Meter{Window: about.Window}
 	c.status.Meter.Set(about.Info)
 	c.setPermissions(about.Permissions)
@@ -204,7 +205,7 @@ func (c *chat) route(msg tea.Msg) tea.Cmd {
 		return c.showHistory(msg)
 	case memoryMsg:
 		if msg.conversation == c.conv.About.ID {
-			c.side.set(msg.memory)
+			c.side.Set(msg.memory)
 		}
 	case promptMsg:
 		showPrompt(c, msg)

@@ -51,7 +51,7 @@ func TestHumansTimeIsNotTheCalls(t *testing.T) {
 		h.do(noticeMsg("answered"))
 		h.advance(2 * time.Second)
 		h.emit(resultEvent(call, tool.Success, "done"), endEvent(protocol.EndDone))
-		h.wantShown("✓ shell.bash 2.0 s")
+		h.wantShown("✓ shell.bash · 2.0 s")
 	})
 }
 

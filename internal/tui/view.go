@@ -93,7 +93,7 @@ func (c *chat) upper(width, height int) []string {
 		return nil
 	}
 	main := width
-	if width >= sideFrom && len(c.side.lines) > 0 {
+	if width >= sideFrom && !c.side.Empty() {
 		main = width - sideWidth
 	}
 	c.view.script.Resize(main, height)
@@ -104,7 +104,7 @@ func (c *chat) upper(width, height int) []string {
 	if main == width {
 		return rows
 	}
-	side := c.side.rows(sideWidth-3, height)
+	side := c.side.Rows(sideWidth-3, height)
 	for i := range rows {
 		beside := ""
 		if i < len(side) {

@@ -23,8 +23,8 @@ ends the command. The conversation is kept: see callgate sessions. --continue go
 on with the last one of this folder, --resume with another one.
 
 -q prints the last answer and nothing else. --json writes one event on each line,
-also for failures: see callgate help and docs/guides/scripts.md. The exit code says
-how the turn ended.
+also for failures: docs/guides/scripts.md lists them. The exit code says how the turn
+ended: callgate exit-codes.
 
 A call that needs a human asks at the terminal. Without one here it is refused at once,
 standard error says which flag would allow it, and the exit code is 9; with --wait it

@@ -2,7 +2,6 @@ package conversations
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -236,7 +235,7 @@ func (p *turnPrinter) show(ctx context.Context, e protocol.TurnEvent) {
 			p.last.Reset() // words before a call are no answer
 		}
 	case e.Call != nil:
-		p.note("→ %s %s", render.ToolName(e.Call.Name), clipArgs(e.Call.Args))
+		p.note("→ %s", strings.TrimSpace(render.ToolName(e.Call.Name)+" "+arguments.Brief(e.Call.Args, maxArgs)))
 	case e.Output != nil:
 		if lines := p.output.take(e.Output.Call, string(e.Output.Text)); lines != "" {
 			p.note("%s", strings.TrimRight("  │ "+strings.ReplaceAll(lines, "\n", "\n  │ "), "\n │"))
@@ -268,12 +267,8 @@ func (p *turnPrinter) whole(words string) {
 	p.pieces = 0
 }
 
-func clipArgs(args json.RawMessage) string {
-	if string(args) == "{}" {
-		return ""
-	}
-	return arguments.OneLine(args, 160)
-}
+// maxArgs is how many characters of the arguments of a call are shown.
+const maxArgs = 160
 
 func (p *turnPrinter) result(end *protocol.CallEnd) {
 	r, name := end.Result, render.ToolName(end.Call.Name)

@@ -159,7 +159,7 @@ func (c *Call) head(width int) string {
 	name, args := target(c.Name, c.Args)
 	span := ""
 	if c.Took > 0 {
-		span = " " + Duration(c.Took)
+		span = " · " + Duration(c.Took)
 	}
 	room := width - 2 - termtext.Width(span)
 	line := termtext.Truncate(name, room)
