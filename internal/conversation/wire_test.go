@@ -80,7 +80,7 @@ func TestModelCallsToolsAsElsewhere(t *testing.T) {
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	kerneltest.Send(t, kerneltest.OpenConversation(t, k, folder), "go")
 	said := told(t, model)
-	for i, want := range []string{"1\talpha", "from the terminal", "1\talpha", "or filesystem__read?", "example: {"} {
+	for i, want := range []string{"1\talpha", "from the terminal", "1\talpha", "filesystem__read?", "example: {"} {
 		if i >= len(said) || !strings.Contains(said[i], want) {
 			t.Errorf("%d: the model is told %q, want %q", i, said, want)
 		}
