@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -116,4 +117,38 @@ func TestErrorIsAToolError(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Error("the cause is lost")
 	}
+}
+
+// The arguments of a call have the same bytes before and after they were kept as JSON.
+func FuzzArgsObject(f *testing.F) {
+	for _, args := range []string{
+		`{"path": "a.txt"}`, `{"a":"<b>&\u2028"}`, `{"a":"\\u003c \u003C \"\\"}`, "{\n \"n\": 1.50, \"l\": [1, 2]}", `{`, `"x"`, `{"a":"\\\\u0026"}`,
+	} {
+		f.Add(args)
+	}
+	f.Fuzz(func(t *testing.T, args string) {
+		if !json.Valid([]byte(args)) {
+			return
+		}
+		call := llm.ToolCall{Args: json.RawMessage(args)}
+		before := string(call.ArgsObject())
+		data, err := json.Marshal(call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kept llm.ToolCall
+		if err := json.Unmarshal(data, &kept); err != nil {
+			t.Fatal(err)
+		}
+		if after := string(kept.ArgsObject()); after != before {
+			t.Errorf("%s became %s", before, after)
+		}
+		var was, is any
+		if strings.HasPrefix(strings.TrimSpace(args), "{") {
+			_ = json.Unmarshal([]byte(args), &was)
+			if err := json.Unmarshal([]byte(before), &is); err != nil || !reflect.DeepEqual(was, is) {
+				t.Errorf("%s means something else than %s: %v", before, args, err)
+			}
+		}
+	})
 }

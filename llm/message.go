@@ -52,11 +52,16 @@ type ToolCall struct {
 }
 
 // ArgsObject returns the arguments as a JSON object, the only form that providers accept in a conversation.
-// Arguments of another form are wrapped in an object.
+// Arguments of another form are wrapped in an object. Its bytes are the same however the arguments were kept
+// meanwhile: without white space, and without the escapes that an encoder puts in for web pages. So a
+// conversation that is read back begins with the bytes that were sent before.
 func (c ToolCall) ArgsObject() json.RawMessage {
 	args := bytes.TrimSpace(c.Args)
-	if len(args) > 0 && args[0] == '{' && json.Valid(args) {
-		return args
+	if len(args) > 0 && args[0] == '{' {
+		var plain bytes.Buffer
+		if json.Compact(&plain, args) == nil {
+			return unescape(plain.Bytes())
+		}
 	}
 	if len(args) == 0 || string(args) == "null" {
 		return json.RawMessage("{}")
@@ -67,6 +72,35 @@ func (c ToolCall) ArgsObject() json.RawMessage {
 	}
 	wrapped, _ := json.Marshal(map[string]string{"malformed_arguments": text}) // strings can always be encoded
 	return wrapped
+}
+
+// webEscapes are the escapes of encoding/json that JSON does not ask for.
+var webEscapes = map[string]string{
+	`\u003c`: "<", `\u003e`: ">", `\u0026`: "&", `\u2028`: "\u2028", `\u2029`: "\u2029",
+}
+
+// unescape takes the escapes for web pages out of valid JSON.
+func unescape(data []byte) []byte {
+	if !bytes.Contains(data, []byte(`\u`)) {
+		return data
+	}
+	const length = len(`\u0000`)
+	out := make([]byte, 0, len(data))
+	for i := 0; i < len(data); {
+		if data[i] != '\\' {
+			out = append(out, data[i])
+			i++
+			continue
+		}
+		if plain, ok := webEscapes[strings.ToLower(string(data[i:min(i+length, len(data))]))]; ok {
+			out = append(out, plain...)
+			i += length
+			continue
+		}
+		out = append(out, data[i:i+2]...) // in valid JSON something follows a backslash
+		i += 2
+	}
+	return out
 }
 
 // ToolResult is the result of one call, in a message of role [Tool].

@@ -306,7 +306,7 @@ func (t *turn) take(ctx context.Context, answer *llm.Response) (*history.End, er
 		return nil, t.refuseInText(ctx, event, calls)
 	case len(calls) > 0 && t.cutOff > maxCutOff:
 		t.last = append(t.last, event)
-		return t.cutEnd(fmt.Sprintf("the limit of tokens%%s cut %d answers in a row off", t.cutOff)), nil
+		return t.model.cutEnd(fmt.Sprintf("the limit of tokens%%s cut %d answers in a row off", t.cutOff)), nil
 	case len(calls) > 0:
 		return nil, t.call(ctx, event, calls, cut)
 	case cut:

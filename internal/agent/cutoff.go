@@ -26,20 +26,20 @@ func (t *turn) goOn(ctx context.Context, answer history.Event) (*history.End, er
 	case strings.TrimSpace(answer.Message.Text()) == "":
 		answer.Message = &llm.Message{Role: llm.Assistant} // thoughts that broke off are no use
 		t.last = append(t.last, answer)
-		return t.cutEnd("the limit of tokens%s was used up before the model wrote any answer"), nil
+		return t.model.cutEnd("the limit of tokens%s was used up before the model wrote any answer"), nil
 	case t.cutOff >= maxCutOff:
 		t.partial = true
 		t.last = append(t.last, answer)
-		return t.cutEnd(fmt.Sprintf("the limit of tokens%%s cut the answer off %d times", t.cutOff)), nil
+		return t.model.cutEnd(fmt.Sprintf("the limit of tokens%%s cut the answer off %d times", t.cutOff)), nil
 	}
 	answer.Cut.Note = goOnNote
 	return nil, t.write(ctx, answer)
 }
 
 // cutEnd returns the end of a turn whose answer was cut off.
-func (t *turn) cutEnd(format string) *history.End {
+func (m *ModelConfig) cutEnd(format string) *history.End {
 	limit := ""
-	if n := t.model.Settings.MaxTokens; n > 0 {
+	if n := m.Settings.MaxTokens; n > 0 {
 		limit = fmt.Sprintf(" (max_tokens: %d)", n)
 	}
 	return &history.End{Reason: history.CutOff, Error: fmt.Sprintf(format, limit) +

@@ -31,9 +31,9 @@ func (t *turn) generate(ctx context.Context) (*llm.Response, error) {
 				t.observer.Fallback(t.model, t.model.Fallback, failure.Message)
 			}
 			t.model = t.model.Fallback
-			t.system = t.systemText()
+			t.system = systemText(t)
 			continue
-		case t.takesText(failure):
+		case takesText(t, failure):
 			if err := t.goOnInText(ctx, failure); err != nil {
 				return nil, err
 			}

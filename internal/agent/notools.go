@@ -9,7 +9,7 @@ import (
 
 // takesText reports whether a request that failed can be sent with its tools in the
 // prompt.
-func (t *turn) takesText(failure *llm.Error) bool {
+func takesText(t *turn, failure *llm.Error) bool {
 	return failure.Kind == llm.NoTools && t.model.Parser == nil && t.model.Detector != nil &&
 		t.model.ToolsRefused != nil && t.cfg.InText != nil
 }
@@ -32,13 +32,13 @@ func (t *turn) goOnInText(ctx context.Context, failure *llm.Error) error {
 			return err
 		}
 	}
-	t.system = t.systemText()
+	t.system = systemText(t)
 	return nil
 }
 
 // systemText is the system text for the model that answers: a fallback may get its tools
 // another way than the model before it.
-func (t *turn) systemText() string {
+func systemText(t *turn) string {
 	inText := t.model.Parser != nil
 	if t.cfg.SystemFor == nil || inText == (t.cfg.Model.Parser != nil) {
 		return t.cfg.System()

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"callgate/internal/conversation/history"
@@ -21,7 +22,7 @@ func (t *turn) detectInText(answer *llm.Response) {
 	rest, found := end()
 	var calls []llm.ToolCall
 	for _, c := range found {
-		if c.Name = strings.ReplaceAll(c.Name, ".", "__"); t.offered(c.Name) {
+		if c.Name = strings.ReplaceAll(c.Name, ".", "__"); offered(t.cfg.ToolDefs, c.Name) {
 			calls = append(calls, c)
 		}
 	}
@@ -32,13 +33,8 @@ func (t *turn) detectInText(answer *llm.Response) {
 	answer.Message, answer.Stop = withCalls(answer.Message, shown+rest, calls), llm.StopTools
 }
 
-func (t *turn) offered(name string) bool {
-	for _, def := range t.cfg.ToolDefs {
-		if def.Name == name {
-			return true
-		}
-	}
-	return false
+func offered(defs []llm.ToolDef, name string) bool {
+	return slices.ContainsFunc(defs, func(d llm.ToolDef) bool { return d.Name == name })
 }
 
 // refuseInText writes an answer whose calls stand in its text, with a refusal of

@@ -42,9 +42,10 @@ func Main(args []string, extra ...*tool.Tool) int {
 	}
 	ctx, stop := signalContext(signals)
 	defer stop()
+	program, _ := os.Executable() // unknown: it starts no kernel in the background
 	return Run(ctx, command.Host{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Tools: extra,
-		Trim: memtrim.Trim,
+		Trim: memtrim.Trim, Program: program,
 	}, args)
 }
 

@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -60,7 +59,7 @@ func (m *scriptedModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.Breaks {
 		return
 	}
-	finish := cmp.Or(a.Finish, "stop")
+	finish := "stop"
 	for i, c := range a.Calls {
 		finish = "tool_calls"
 		chunk(map[string]any{"tool_calls": []any{map[string]any{"index": i, "id": fmt.Sprint("call", i), "type": "function",

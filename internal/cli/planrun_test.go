@@ -64,10 +64,16 @@ func readRequest(t *testing.T, body []byte) request {
 	return r
 }
 
-// fakeProvider answers every request in the form it came in, and keeps the last one.
-func fakeProvider(t *testing.T, last *[]byte) string {
+// fakeProvider answers every request in the form it came in, and keeps the last one. One
+// without tools refuses those that carry any.
+func fakeProvider(t *testing.T, last *[]byte, withoutTools bool) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		*last, _ = io.ReadAll(r.Body)
+		if withoutTools && bytes.Contains(*last, []byte(`"tools":[`)) {
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = io.WriteString(w, `{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}`)
+			return
+		}
 		w.Header().Set("Content-Type", "text/event-stream")
 		answer := "data: {\"choices\":[{\"delta\":{\"content\":\"hello\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
 		if strings.HasSuffix(r.URL.Path, "/messages") {
@@ -93,25 +99,28 @@ func TestPlanIsWhatRunSends(t *testing.T) {
 		mode        string
 		window      int
 		text        bool
+		asked       bool // an earlier conversation asked the server
 	}{
-		"direct, openai":       {brain: openai, rest: direct, mode: "direct", window: 128_000},
-		"direct, anthropic":    {brain: claude, mode: "direct", window: 200_000},
-		"compact, openai":      {brain: openai, rest: "runtime: {tool_injection: compact_direct}\n", mode: "compact_direct", window: 128_000},
-		"discovery by mode":    {brain: claude, rest: "runtime: {tool_injection: discovery}\n", mode: "discovery", window: 200_000},
-		"the app's window":     {brain: openai, rest: "runtime: {context: {max_tokens: 9000}}\n", mode: "discovery", window: 9000},
-		"the brain's window":   {brain: openai + ", context: {max_tokens: 9000}", rest: "runtime: {context: {max_tokens: 90000}}\n", mode: "discovery", window: 9000},
-		"a model nobody knows": {brain: "provider: custom, backend: openai_compat, model: nobody-knows, native_tool_use: true", mode: "discovery", window: 8000},
-		"text, direct":         {brain: openai + ", native_tool_use: false", rest: direct, mode: "direct", window: 128_000, text: true},
-		"text, compact":        {brain: openai + ", native_tool_use: false", rest: "runtime: {tool_injection: compact_direct}\n", mode: "compact_direct", window: 128_000, text: true},
-		"text, discovery":      {brain: openai + ", native_tool_use: false", rest: "runtime: {tool_injection: discovery}\n", mode: "discovery", window: 128_000, text: true},
-		"few tools":            {brain: claude, rest: "tools: {modules: {filesystem: {}}}\n", mode: "direct", window: 200_000},
+		"direct, openai":           {brain: openai, rest: direct, mode: "direct", window: 128_000},
+		"direct, anthropic":        {brain: claude, mode: "direct", window: 200_000},
+		"compact, openai":          {brain: openai, rest: "runtime: {tool_injection: compact_direct}\n", mode: "compact_direct", window: 128_000},
+		"discovery by mode":        {brain: claude, rest: "runtime: {tool_injection: discovery}\n", mode: "discovery", window: 200_000},
+		"the app's window":         {brain: openai, rest: "runtime: {context: {max_tokens: 9000}}\n", mode: "discovery", window: 9000},
+		"the brain's window":       {brain: openai + ", context: {max_tokens: 9000}", rest: "runtime: {context: {max_tokens: 90000}}\n", mode: "discovery", window: 9000},
+		"a model nobody knows":     {brain: "provider: custom, backend: openai_compat, model: nobody-knows, native_tool_use: true", mode: "discovery", window: 8000},
+		"text, direct":             {brain: openai + ", native_tool_use: false", rest: direct, mode: "direct", window: 128_000, text: true},
+		"text, compact":            {brain: openai + ", native_tool_use: false", rest: "runtime: {tool_injection: compact_direct}\n", mode: "compact_direct", window: 128_000, text: true},
+		"text, discovery":          {brain: openai + ", native_tool_use: false", rest: "runtime: {tool_injection: discovery}\n", mode: "discovery", window: 128_000, text: true},
+		"a server, asked":          {brain: "provider: vllm, model: m", rest: direct, mode: "direct", window: 8000, asked: true},
+		"a server that takes none": {brain: "provider: llamacpp, model: m", rest: direct, mode: "direct", window: 8000, asked: true, text: true},
+		"few tools":                {brain: claude, rest: "tools: {modules: {filesystem: {}}}\n", mode: "direct", window: 200_000},
 		"a server that nobody accepted": {brain: claude, rest: "tools: {modules: {filesystem: {}, mcp: {config: {servers: {hub: {command: hub-of-nobody}}}}}}\n",
 			mode: "direct", window: 200_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var last []byte
-			url := fakeProvider(t, &last)
+			url := fakeProvider(t, &last, c.text)
 			home, folder, state := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "s")
 			// The user's own file needs no consent.
 			write := func(path, text string) {
@@ -138,6 +147,15 @@ func TestPlanIsWhatRunSends(t *testing.T) {
 					t.Fatalf("%v: exit code %d: %s%s", args, code, out.String(), errs.String())
 				}
 				return out.String()
+			}
+			if c.asked {
+				if before := run("plan"); !strings.Contains(before, "tools      written into its prompt: "+url+" was not asked yet; the first conversation asks\n") {
+					t.Errorf("before the first conversation: %s", before)
+				}
+				run("run", "-q", "-p", "hi")
+				if after := run("plan"); !strings.Contains(after, url+" said it takes ") {
+					t.Errorf("after the first conversation: %s", after)
+				}
 			}
 			plan := run("plan", "--json")
 			if other := run("app", "plan", "--json"); other != plan {

@@ -10,6 +10,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"callgate/internal/client"
+	"callgate/internal/protocol"
+	"callgate/internal/statedir"
 )
 
 // lastConversation is what sessions list says of the newest conversation.
@@ -34,8 +39,10 @@ func onlyDemo(t *testing.T) string {
 }
 
 // A turn that somebody or something ends in the middle of a call: its client or its
-// kernel, asked or killed. The client's exit code and the command that it names are
-// right, the history says why the turn ended, and that command goes on with it.
+// kernel, asked or killed. Without its client the turn ends: the exit code and the
+// command that it names are right, the history says why the turn ended, and that command
+// goes on with it. Without its kernel the client goes on at the next one by itself, as a
+// chat does, and the model is told what became of the call.
 func TestTurnCutOffInItsCall(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -57,36 +64,39 @@ func TestTurnCutOffInItsCall(t *testing.T) {
 			goesOn: 2, told: `callgate sessions resume ID -p "…"`,
 		},
 		"kernel killed": {
-			kernel: syscall.SIGKILL, code: 8,
-			says: []string{"the kernel went away", "kept", "demo__wait may or may not have happened", "callgate sessions resume ID"},
-			last: "interrupted", shows: "the turn was interrupted: its kernel ended", told: "may or may not have happened",
+			kernel: syscall.SIGKILL,
+			says:   []string{client.GoesOn},
+			last:   "done", shows: "it may or may not have happened",
+			goesOn: 2, told: `callgate sessions resume ID -p "…"`,
 		},
 		"kernel asked to stop": {
-			kernel: syscall.SIGTERM, code: 7, says: []string{"its kernel closed", "callgate sessions resume ID"},
-			last: "interrupted", shows: "the turn was interrupted: its kernel closed", told: "demo.wait failed",
+			kernel: syscall.SIGTERM,
+			says:   []string{client.GoesOn},
+			last:   "done", shows: "the turn was interrupted: its kernel closed",
+			goesOn: 2, told: `callgate sessions resume ID -p "…"`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			state := filepath.Join(t.TempDir(), "s")
 			kernel := up(t, state)
-			client := start(t, state, "run", onlyDemo(t), "-p", `wait, path="x"`)
+			cmd := start(t, state, "run", onlyDemo(t), "-p", `wait, path="x"`)
 			untilSays(t, state, "demo.wait", "locks")
 			id, last := lastConversation(t, state)
 			if last != "" {
 				t.Errorf("a running turn is %q", last)
 			}
 			if c.client != 0 {
-				_ = client.Process.Signal(c.client)
+				_ = cmd.Process.Signal(c.client)
 			} else {
 				_ = kernel.Process.Signal(c.kernel)
 			}
-			if code := client.ends(t); code != c.code {
-				t.Errorf("exit code %d, want %d: %s", code, c.code, client.err.String())
+			if code := cmd.ends(t); code != c.code {
+				t.Errorf("exit code %d, want %d: %s", code, c.code, cmd.err.String())
 			}
 			for _, want := range c.says {
-				if want = strings.ReplaceAll(want, "ID", id); !strings.Contains(client.err.String(), want) {
-					t.Errorf("it does not say %q: %s", want, client.err.String())
+				if want = strings.ReplaceAll(want, "ID", id); !strings.Contains(cmd.err.String(), want) {
+					t.Errorf("it does not say %q: %s", want, cmd.err.String())
 				}
 			}
 			if c.kernel != 0 {
@@ -107,6 +117,48 @@ func TestTurnCutOffInItsCall(t *testing.T) {
 	}
 }
 
+// Two commands run at the same time, and the first to end leaves the other's turn alone.
+// No kernel is left when both have ended.
+func TestRunsDoNotEndEachOther(t *testing.T) {
+	t.Parallel()
+	state, app := filepath.Join(t.TempDir(), "s"), onlyDemo(t)
+	pending := func(n int) (list []protocol.Approval) {
+		t.Helper()
+		if !poll(time.Minute, func() bool { // a command would start a kernel of its own, and end it
+			c := client.New(client.Options{Dial: client.Unix(statedir.Dir(state).Socket())})
+			defer c.Close()
+			list, _ = c.Approvals(t.Context(), protocol.ApprovalPending)
+			return len(list) == n
+		}) {
+			t.Fatalf("%d approvals are pending, want %d", len(list), n)
+		}
+		return list
+	}
+	deny := func(id string) {
+		t.Helper()
+		if code, _, errs := inProcess(t, state, "", "approvals", "deny", id); code != 0 {
+			t.Fatal(errs)
+		}
+	}
+	first := start(t, state, "run", app, "--wait", "-p", `risky, path="x"`)
+	id := pending(1)[0].ID
+	second := start(t, state, "run", app, "--wait", "-p", `risky, path="y"`)
+	pending(2)
+	deny(id)
+	if code := first.ends(t); code != 0 {
+		t.Errorf("the first ended with %d: %s", code, first.err.String())
+	}
+	deny(pending(1)[0].ID)
+	if code := second.ends(t); code != 0 || strings.Contains(second.err.String(), client.GoesOn) {
+		t.Errorf("the second ended with %d: %s", code, second.err.String())
+	}
+	held, err := statedir.Dir(state).Hold()
+	if err != nil {
+		t.Fatalf("a kernel is left: %v", err)
+	}
+	_ = held.Release()
+}
+
 // A turn that needs a human, where there is none: it says so at once, and how to
 // answer, and goes on when somebody elsewhere did.
 func TestTurnWaitsForAHumanElsewhere(t *testing.T) {
@@ -116,7 +168,7 @@ func TestTurnWaitsForAHumanElsewhere(t *testing.T) {
 			t.Parallel()
 			state := filepath.Join(t.TempDir(), "s")
 			up(t, state)
-			client := start(t, state, append([]string{"run", onlyDemo(t), "--wait", "-p", `risky, path="x"`}, how...)...)
+			cmd := start(t, state, append([]string{"run", onlyDemo(t), "--wait", "-p", `risky, path="x"`}, how...)...)
 			untilSays(t, state, "pending", "approvals", "list")
 			_, out, _ := inProcess(t, state, "", "approvals", "list", "--json")
 			var list []struct{ ID string }
@@ -126,10 +178,10 @@ func TestTurnWaitsForAHumanElsewhere(t *testing.T) {
 			if code, _, errs := inProcess(t, state, "", "approvals", "deny", list[0].ID); code != 0 {
 				t.Fatal(errs)
 			}
-			if code := client.ends(t); code != 0 {
+			if code := cmd.ends(t); code != 0 {
 				t.Errorf("exit code %d", code)
 			}
-			said := client.err.String()
+			said := cmd.err.String()
 			if !strings.Contains(said, "demo.risky waits for a human, for ") ||
 				!strings.Contains(said, "callgate approvals approve "+list[0].ID) {
 				t.Errorf("it says %s", said)

@@ -61,6 +61,7 @@ func (c *Conversation) keepPermissions(set protocol.SetPermissions) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.granted.Mode, c.granted.By = cmp.Or(set.Mode, c.granted.Mode), cmp.Or(set.By, c.granted.By)
+	c.granted.Unattended = cmp.Or(set.Unattended, c.granted.Unattended)
 	c.granted.Allow = append(c.granted.Allow, set.Allow...)
 	if set.Unattended != nil {
 		c.granted.Unattended = set.Unattended
@@ -73,6 +74,9 @@ func (c *Conversation) Running() bool { return c.turns.Load() > 0 }
 // maxLosses bounds how often in a row a turn is taken up again of which nothing more is
 // heard.
 const maxLosses = 3
+
+// GoesOn is the notice that a turn goes on at the next kernel.
+const GoesOn = "the kernel went away; the turn goes on at the next one"
 
 // KeepOn is Send for a client that outlives its kernel: if the kernel goes away, the
 // conversation is opened again at the next one, and the turn goes on there; a notice
@@ -165,7 +169,7 @@ func (k *keptTurn) again(ctx context.Context, lost error) iter.Seq2[protocol.Tur
 		}}, nil)
 		return nil
 	}
-	if !k.yield(protocol.TurnEvent{Notice: "the kernel went away; the turn goes on at the next one"}, nil) {
+	if !k.yield(protocol.TurnEvent{Notice: GoesOn}, nil) {
 		return nil
 	}
 	return k.Resume(ctx)

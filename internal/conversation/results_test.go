@@ -300,6 +300,44 @@ func TestModelIsToldHowACommandEnded(t *testing.T) {
 	}
 }
 
+// A result says each thing once, in words where words say it all: no data beside them, no
+// summary that says what the line about the cut says, tools by the names that the model calls.
+func TestModelIsToldEachThingOnce(t *testing.T) {
+	t.Parallel()
+	model := kerneltest.NewModel(t)
+	folder := app(t, model, "")
+	write(t, filepath.Join(folder, "a.txt"), "one\ntwo\nthree\n")
+	write(t, filepath.Join(folder, "empty.txt"), "")
+	write(t, filepath.Join(folder, "many", "a"), "x")
+	write(t, filepath.Join(folder, "many", "b"), "x")
+	steps := []struct{ call, want string }{
+		{`filesystem__read {"path":"empty.txt"}`, "empty.txt is empty\n"},
+		{`filesystem__read {"path":"a.txt","offset":2,"limit":1}`, "     2\ttwo\n[line 2 of 3; continue with offset=3]"},
+		{`filesystem__grep {"pattern":"nothinglikeit"}`, "nothing matches \"nothinglikeit\"\n"},
+		{`filesystem__grep {"pattern":"o","path":"a.txt","limit":1}`, "a.txt\n1:one\n" +
+			"[the first match; there are more: continue with offset=1, or narrow pattern, path or glob]"},
+		{`filesystem__glob {"pattern":"**/*.rs"}`, "nothing matches **/*.rs\n"},
+		{`filesystem__glob {"pattern":"many/*","limit":1}`,
+			"many/a\n[the first match; there are more: continue with offset=1, or narrow pattern or path]"},
+		{`filesystem__write {"path":"new.txt","content":"x\n"}`, "created new.txt: 1 line, 2 bytes"},
+		{`filesystem__move {"from":"new.txt","to":"newer.txt"}`, "moved the file new.txt to newer.txt"},
+		{`filesystem__delete {"path":"newer.txt"}`, "deleted the file newer.txt"},
+	}
+	var script []kerneltest.Answer
+	for _, s := range steps {
+		script = append(script, kerneltest.Answer{Calls: []string{s.call}})
+	}
+	model.Play(append(script, kerneltest.Answer{Text: "ok"})...)
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	kerneltest.Send(t, kerneltest.OpenConversation(t, k, folder), "go")
+	said := told(t, model)
+	for i, s := range steps {
+		if i >= len(said) || said[i] != s.want {
+			t.Errorf("%s: %q, want %q", s.call, said[min(i, len(said)-1)], s.want)
+		}
+	}
+}
+
 // Wrong arguments are told once, with the schema once, and an example that could be
 // meant; a hint names the tools that the model has, as it calls them, and no others.
 func TestModelIsToldWhatToMend(t *testing.T) {

@@ -262,7 +262,9 @@ func TestClientOutlivesItsKernel(t *testing.T) {
 			ok(t, err)
 			c := client.New(client.Options{Dial: conn.Dial})
 			talk := open(t, c, folder, "", true)
-			id := talk.ID
+			id, alone := talk.ID, true
+			_, err = talk.SetPermissions(t.Context(), protocol.SetPermissions{Unattended: &alone})
+			ok(t, err)
 			stopped := make(chan struct{})
 			stop := func() { ok(t, d.Stop()); close(stopped) }
 			if how == "between turns" {
@@ -288,6 +290,9 @@ func TestClientOutlivesItsKernel(t *testing.T) {
 			}
 			if how == "during a turn" && (len(notices) != 1 || !strings.Contains(notices[0], "goes on")) {
 				t.Errorf("the notices are %q", notices)
+			}
+			if now, err := talk.CurrentPermissions(t.Context()); err != nil || !now.Unattended {
+				t.Errorf("at the next kernel the conversation may do %+v, %v", now, err)
 			}
 			ok(t, conn.Close())
 		})

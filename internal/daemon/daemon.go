@@ -4,9 +4,9 @@
 // # Law
 //
 // The process that holds the state directory serves its socket: `callgate up`, a
-// kernel that was started in the background for its clients (MCP clients, chats), or
-// a single command that found no kernel running. A kernel that was started for chats
-// ends with the last client, whoever started it. It accepts connections only from
+// kernel that was started in the background for its clients (MCP clients, chats, runs),
+// or a single command that found no kernel running. A kernel that was started for chats
+// and runs ends with the last client, whoever started it. It accepts connections only from
 // the user who owns the kernel. When it stops, it first closes the socket, so that
 // no client connects any more; then it waits a while for the calls that run; then
 // it closes the kernel. A client that was too late cannot connect, and tries

@@ -173,6 +173,12 @@ func TestWhoMayLoosenASession(t *testing.T) {
 	if err := set(nobody, permissions.Change{Mode: "ask"}); tool.KindOf(err) != tool.Denied {
 		t.Errorf("who has no authority left a human's plan mode: %v", err)
 	}
+	kerneltest.OK(t, set(human, permissions.Change{Mode: "ask"}))
+	kerneltest.OK(t, set(nobody, permissions.Change{Mode: "plan"}))
+	kerneltest.OK(t, set(human, permissions.Change{Mode: "plan"}))
+	if err := set(nobody, permissions.Change{Mode: "ask"}); tool.KindOf(err) != tool.Denied {
+		t.Errorf("who has no authority left a plan mode that a human wanted too: %v", err)
+	}
 	kerneltest.OK(t, set(human, permissions.Change{Mode: "accept-edits"}))
 	kerneltest.OK(t, set(nobody, permissions.Change{Mode: "plan"}))
 	if mode := k.Permissions.Of(s.ID()).Mode; mode != permission.Plan {

@@ -52,7 +52,8 @@ type Conversation struct {
 	Offline  bool             `json:"offline,omitempty"` // no language model answers
 	Window   int              `json:"window,omitempty"`  // tokens
 	Native   bool             `json:"native_tools"`
-	Mode     string           `json:"mode"` // how the tools are shown
+	ToolsWhy string           `json:"tools_why,omitempty"` // why the tools are native, or are not
+	Mode     string           `json:"mode"`                // how the tools are shown
 	Tools    int              `json:"tools"`
 	OneShot  bool             `json:"one_shot,omitempty"` // the app wants one turn
 	Info     ConversationInfo `json:"info"`

@@ -104,6 +104,7 @@ type AgentSurface struct {
 	Model    string   `json:"model"`
 	Offline  bool     `json:"offline,omitempty"` // no language model at all
 	Native   bool     `json:"native_tools"`      // false: tools are described in the prompt
+	ToolsWhy string   `json:"tools_why,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 	Prompt   *Prompt  `json:"prompt,omitempty"` // if it was asked for
 	Surface

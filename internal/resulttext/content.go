@@ -72,7 +72,7 @@ func Body(r *tool.Result, names Names) []tool.Content {
 		said = append(said, tool.Text(nothing))
 	case len(said) == 0:
 		said = append(said, tool.Text(summary))
-	case summary == "" || !tellsData && countsOnly.MatchString(summary) || repeats(said, summary):
+	case summary == "" || !tellsData && (countsOnly.MatchString(summary) || tellsCut(r)) || repeats(said, summary):
 	case tellsData: // a program reads the first text as JSON
 		said = append(said, tool.Text(summary))
 	default:
@@ -98,7 +98,7 @@ func waitingText(text, approval string, names Names) string {
 func Ending(r *tool.Result, names Names) string {
 	var lines []string
 	for _, w := range r.Warnings {
-		lines = append(lines, "note: "+w)
+		lines = append(lines, "note: "+rename(w, names))
 	}
 	if line := CutLine(r.Cut, names); line != "" {
 		lines = append(lines, line)
@@ -121,6 +121,10 @@ func addLines(out []tool.Content, lines string) []tool.Content {
 	out[n].Text += lines
 	return out
 }
+
+// tellsCut reports whether the tool has told of a part how to get what follows it: its
+// summary says that too, for a person.
+func tellsCut(r *tool.Result) bool { return r.Cut != nil && r.Cut.Tool == "" && r.Cut.Next != "" }
 
 // isBlank reports whether a piece of content says and shows nothing.
 func isBlank(c tool.Content) bool {

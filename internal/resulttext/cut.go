@@ -18,6 +18,8 @@ func CutLine(c *tool.Cut, names Names) string {
 	switch {
 	case c.Last < first: // nothing is shown from there
 		shown = "no " + c.Unit
+	case c.Total == 0 && first == 1 && c.Last == 1 && c.Tail == 0:
+		shown = "the first " + singular(c.Unit)
 	case c.Total == 0 && first == 1 && c.Tail == 0:
 		shown = fmt.Sprintf("the first %d %s", c.Last, c.Unit)
 	case first == c.Last:

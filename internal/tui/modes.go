@@ -160,6 +160,9 @@ func modeText(c *chat) string {
 	if a.Native {
 		by = "given by its API"
 	}
+	if a.ToolsWhy != "" {
+		by += " (" + a.ToolsWhy + ")"
+	}
 	fmt.Fprintf(&b, "%s, shown in the mode %s, %s; runtime.tool_injection in the app file chooses that, "+
 		"and callgate surface explains it.", amount.Of(a.Tools, "tool"), a.Mode, by)
 	return b.String()

@@ -79,7 +79,7 @@ type Check struct {
 	Files  map[string]string `yaml:"files"`  // regular expressions that files fit
 	Absent []string          `yaml:"absent"` // files that are not there
 	Run    string            `yaml:"run"`    // a command that ends well in the workspace
-	Called string            `yaml:"called"` // a regular expression that a call which reached its tool fits: its name and arguments
+	Called string            `yaml:"called"` // one that a call which reached its tool fits: its name and arguments
 }
 
 // Tasks returns the suite, in the order of the names.

@@ -156,8 +156,8 @@ func brainBlock() node {
 			"How many seconds a request waits in all for a provider that limits the rate or is busy."},
 		key{"effort", enum("", "low", "medium", "high"), "How much a model that thinks does so before it answers."},
 		key{"native_tool_use", node{"type": "boolean"},
-			"Whether the model takes tools beside the prompt. Left out: as is known of it. false: it reads of them in " +
-				"the prompt, and calls in text."},
+			"Whether the model takes tools beside the prompt. Left out: as is known of it, or as its server answers. " +
+				"false: it reads of them in the prompt, and calls in text."},
 		key{"context", contextBlock("brain.context"), "The model's context. It goes before runtime.context."},
 		key{"fallback", ref("brain"), "The model that takes over for the rest of a turn when this one cannot answer."},
 	)

@@ -43,7 +43,7 @@ app:
 #       provider: anthropic
 #       model: claude-sonnet-4-5
 #       credential: ANTHROPIC_API_KEY
-#     modules: [filesystem, shell]
+#     modules: [filesystem, shell, memory, web]
 #     system_prompt: You work in this folder. Be brief, and name files and lines.
 
 tools:
@@ -57,6 +57,10 @@ tools:
       # Commands have no network, unless:
       # config:
       #   network: true # public addresses; direct: this machine's own services too
+    # A goal, a task list and facts, which outlast what a model is shown.
+    memory:
+    # Pages and searches of the web.
+    web:
 
   # Folders of executable tools: manifests in global/ and agent/.
   # dirs: [tools]
@@ -68,6 +72,8 @@ tools:
     grant:
       - module: filesystem
         actions: [read, list, glob, grep]
+      - module: memory
+        actions: [set_goal, task_create, task_update, remember, query]
 
     # These wait until a human approves the exact call.
     approve:
@@ -76,6 +82,8 @@ tools:
         reason: it changes files in this folder
       - module: shell
         reason: a command may do anything in this folder
+      - module: web
+        reason: an address may carry what the agent read here
 
     # These are refused to everyone.
     # deny:

@@ -25,6 +25,8 @@ func verdict(t *testing.T, a *app.App, dotted string, r tool.Runtime) policy.Ver
 var real = app.KnownModules{
 	"filesystem": {Actions: []string{"read", "list", "glob", "grep", "write", "edit", "apply_patch", "notebook_edit", "move", "delete"}},
 	"shell":      {Actions: []string{"bash"}, Config: []app.Setting{{Key: "network"}}},
+	"memory":     {Actions: []string{"set_goal", "task_create", "task_update", "remember", "query", "upsert", "forget", "compact"}},
+	"web":        {Actions: []string{"fetch", "search", "extract", "download"}},
 }
 
 func TestText(t *testing.T) {
@@ -52,6 +54,7 @@ func TestText(t *testing.T) {
 	for name, want := range map[string]policy.Verdict{
 		"filesystem.read": policy.Allow, "filesystem.list": policy.Allow, "filesystem.grep": policy.Allow,
 		"filesystem.write": policy.Approve, "shell.bash": policy.Approve, "web.fetch": policy.Approve,
+		"memory.task_create": policy.Allow, "memory.forget": policy.Approve,
 	} {
 		if got := verdict(t, a, name, tool.Runtime{Risk: tool.High}); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)

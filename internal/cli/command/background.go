@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"net"
-	"os"
 
 	"callgate/internal/client"
 	"callgate/internal/daemon"
@@ -19,12 +18,11 @@ const backgroundIdle = "5s"
 // this process's environment, which outlives this command as long as others use it. It
 // returns nil if none can be started: then this process is the kernel.
 func (e *Env) connectBackground(ctx context.Context, dir statedir.Dir) *Kernel {
-	self, err := os.Executable()
-	if err != nil {
+	if e.Program == "" {
 		return nil
 	}
 	spawn := func(ctx context.Context) error {
-		return daemon.Spawn(ctx, dir, self, "--state", dir.String(), "up", "--background", backgroundIdle, "--transient")
+		return daemon.Spawn(ctx, dir, e.Program, "--state", dir.String(), "up", "--background", backgroundIdle, "--transient")
 	}
 	if spawn(ctx) != nil {
 		return nil

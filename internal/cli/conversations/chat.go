@@ -98,7 +98,7 @@ func (c *chat) lines(ctx context.Context) error {
 			line, end := readLine(ctx, c.Stdin)
 			if text := strings.TrimSpace(line); text != "" && ctx.Err() == nil {
 				p.note("> %s", text)
-				if err := p.run(ctx, conv.Send(ctx, text)); err != nil {
+				if err := p.run(ctx, conv.KeepOn(ctx, say(text))); err != nil {
 					failed = err
 				}
 				if failed != nil && !command.IsExit(failed) {

@@ -83,7 +83,8 @@ func (o opener) find(ctx context.Context, k *command.Kernel, from origin, worksp
 }
 
 // with opens a conversation with an agent, or resumes an earlier one, does
-// something in it and closes it.
+// something in it and closes it. A kernel that it starts is in the background: other
+// commands may come to use it, and their turns do not end with this one.
 func (o opener) with(
 	ctx context.Context, agent string, from origin, do func(*command.Kernel, *client.Conversation) error,
 ) error {
@@ -95,6 +96,7 @@ func (o opener) with(
 	if err != nil {
 		return err
 	}
+	o.BackgroundKernel = true
 	human := o.AtTerminal() && !o.JSON
 	with := o.With
 	if human || o.permits.loosens() {
@@ -135,6 +137,9 @@ type turns struct {
 	isRead  bool   // it was read already
 }
 
+// say is a message of words alone.
+func say(text string) *protocol.SendMessage { return &protocol.SendMessage{Text: text} }
+
 // resume finishes a turn that was interrupted, and goes on.
 func (t *turns) resume(ctx context.Context, from origin) error {
 	return t.with(ctx, "", from, func(k *command.Kernel, c *client.Conversation) error {
@@ -142,7 +147,7 @@ func (t *turns) resume(ctx context.Context, from origin) error {
 		p.head()
 		if c.Info.Last == protocol.EndInterrupted {
 			p.note("the last turn was interrupted; it continues")
-			if err := p.run(ctx, c.Resume(ctx)); err != nil {
+			if err := p.run(ctx, c.KeepOn(ctx, nil)); err != nil {
 				return err
 			}
 			if t.prompt == "" && !t.AtTerminal() {
@@ -158,7 +163,7 @@ func (t *turns) resume(ctx context.Context, from origin) error {
 			return err
 		}
 		if one {
-			return p.run(ctx, c.Send(ctx, prompt))
+			return p.run(ctx, c.KeepOn(ctx, say(prompt)))
 		}
 		return t.interactive(ctx, p, c)
 	})
@@ -177,7 +182,7 @@ func (t *turns) interactive(ctx context.Context, p *turnPrinter, c *client.Conve
 		if text := strings.TrimSpace(line); text == "exit" || text == "quit" {
 			return nil
 		} else if text != "" {
-			turn := p.run(ctx, c.Send(ctx, text))
+			turn := p.run(ctx, c.KeepOn(ctx, say(text)))
 			if ctx.Err() != nil {
 				return command.Exit(command.ExitCancelled)
 			}

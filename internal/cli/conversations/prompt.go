@@ -8,6 +8,7 @@ import (
 
 	"callgate/internal/amount"
 	"callgate/internal/cli/command"
+	"callgate/internal/cli/text"
 	"callgate/internal/protocol"
 )
 
@@ -83,8 +84,12 @@ func (p *prompt) show(made *protocol.AgentSurface) error {
 		line(made.Prompt.Shown, fmt.Sprintf("%s given by the provider's API (%s)",
 			amount.Of(len(made.Prompt.Offered), "tool"), made.Mode))
 	} else {
-		fmt.Fprintf(p.Stderr, "%s\n", s.Faint(fmt.Sprintf("%s of it stand in the text (%s)",
-			amount.Of(len(made.Shown), "tool"), made.Mode)))
+		why := ""
+		if made.ToolsWhy != "" {
+			why = ": " + text.OneLine(made.ToolsWhy)
+		}
+		fmt.Fprintf(p.Stderr, "%s\n", s.Faint(fmt.Sprintf("%s of it stand in the text (%s)%s",
+			amount.Of(len(made.Shown), "tool"), made.Mode, why)))
 	}
 	return nil
 }

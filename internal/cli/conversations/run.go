@@ -94,7 +94,7 @@ func (r *run) turn(ctx context.Context) error {
 		p := newTurnPrinter(r.Env, k, c, r.quiet)
 		p.head()
 		if one {
-			return p.run(ctx, c.Send(ctx, prompt))
+			return p.run(ctx, c.KeepOn(ctx, say(prompt)))
 		}
 		return r.interactive(ctx, p, c)
 	})

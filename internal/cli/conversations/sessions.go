@@ -2,7 +2,6 @@ package conversations
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -140,9 +139,8 @@ func (x *export) run(ctx context.Context, args []string) error {
 		case "json":
 			return x.WriteJSON(h)
 		case "jsonl":
-			enc := json.NewEncoder(x.Stdout)
 			for _, e := range h.Log {
-				if err := enc.Encode(e); err != nil {
+				if err := x.WriteJSONLine(e); err != nil {
 					return err
 				}
 			}

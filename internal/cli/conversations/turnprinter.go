@@ -2,9 +2,9 @@ package conversations
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"strings"
 	"sync"
@@ -31,15 +31,17 @@ type turnPrinter struct {
 	style        render.Style
 	inLine       bool            // the answer's last line has not ended
 	answered     bool            // the model has written something in this turn
+	pieces       int             // of the answer that it writes
 	last         strings.Builder // quiet: the answer since the last call
 	output       outputLines
-	unwritten    error // why the answer could not be written
-	refused      int   // calls that needed a human whom nobody could ask
+	refused      int // calls that needed a human whom nobody could ask
 
 	mu   sync.Mutex
 	open map[string]context.CancelFunc // ends the question about a call
 	// settled are the approvals that were answered: one that waits in line is not asked.
 	settled map[string]bool
+
+	unwritten error // why a part of the answer could not be written
 }
 
 func newTurnPrinter(e *command.Env, k *command.Kernel, c *client.Conversation, quiet bool) *turnPrinter {
@@ -80,8 +82,15 @@ func (p *turnPrinter) ask() {
 
 func (p *turnPrinter) endLine() {
 	if p.inLine {
-		fmt.Fprintln(p.Stdout)
+		p.write("\n")
 		p.inLine = false
+	}
+}
+
+// write writes a part of the answer. One that is not written was not given.
+func (p *turnPrinter) write(words string) {
+	if _, err := io.WriteString(p.Stdout, words); err != nil && p.unwritten == nil {
+		p.unwritten = err
 	}
 }
 
@@ -91,7 +100,7 @@ func (p *turnPrinter) run(ctx context.Context, turn iter.Seq2[protocol.TurnEvent
 		event protocol.TurnEvent
 		err   error
 	}
-	p.answered, p.refused = false, 0
+	p.answered, p.refused, p.pieces = false, 0, 0
 	p.last.Reset()
 	items := make(chan item, 64)
 	go func() {
@@ -102,13 +111,13 @@ func (p *turnPrinter) run(ctx context.Context, turn iter.Seq2[protocol.TurnEvent
 		}
 	}()
 	var failed error
-	code := 0
+	code, ended, did := 0, false, false
 	for it := range items { // to the end, so that the goroutine ends too
 		switch {
 		case it.err != nil:
 			failed = it.err
 		case p.JSON:
-			if err := json.NewEncoder(p.Stdout).Encode(it.event); err != nil && failed == nil {
+			if err := p.WriteJSONLine(it.event); err != nil && failed == nil {
 				failed = err
 			}
 			if it.event.Approval != nil { // somebody must know, also where a program reads the events
@@ -117,16 +126,22 @@ func (p *turnPrinter) run(ctx context.Context, turn iter.Seq2[protocol.TurnEvent
 		default:
 			p.show(ctx, it.event)
 		}
-		if it.event.End != nil {
-			code = codeOfTurn(it.event.End.Reason)
+		if did = did || says(it.event); it.event.End != nil {
+			code, ended = codeOfTurn(it.event.End.Reason), true
 		}
 	}
 	p.endLine()
 	if answer := strings.TrimSpace(p.last.String()); answer != "" {
 		p.write(answer + "\n")
 	}
-	if failed == nil {
-		failed = p.unwritten
+	switch {
+	case failed != nil:
+	case p.unwritten != nil:
+		failed = command.WriteError(p.unwritten)
+	case !ended:
+		failed = tool.Errorf("cli.run", tool.Unavailable, "how the turn ended is not known")
+	case code == 0 && !did: // neither a word nor a call
+		code = command.ExitFailed
 	}
 	if failed != nil && ctx.Err() == nil {
 		return p.withCommand(failed)
@@ -138,6 +153,13 @@ func (p *turnPrinter) run(ctx context.Context, turn iter.Seq2[protocol.TurnEvent
 		code = command.ExitCancelled
 	}
 	return command.Exit(code)
+}
+
+// says reports whether an event tells of words or of a call of the model.
+func says(e protocol.TurnEvent) bool {
+	return e.Call != nil || e.Delta != nil && e.Delta.Kind == llm.DeltaText && e.Delta.Text != "" ||
+		e.Event != nil && e.Event.Message != nil && e.Event.Message.Role == llm.Assistant &&
+			(e.Event.Message.Text() != "" || len(e.Event.Message.Calls()) > 0)
 }
 
 // codeOfTurn is the exit code for the end of a turn.
@@ -192,6 +214,10 @@ func (p *turnPrinter) show(ctx context.Context, e protocol.TurnEvent) {
 	case e.Approval != nil:
 		p.askHuman(ctx, *e.Approval)
 	case e.Notice != "":
+		if e.Notice == client.GoesOn { // the answer that was cut off is written anew
+			p.pieces = 0
+			p.last.Reset()
+		}
 		p.note("%s", e.Notice)
 	case e.Wait != nil:
 		if e.Wait.Replaces {
@@ -200,6 +226,8 @@ func (p *turnPrinter) show(ctx context.Context, e protocol.TurnEvent) {
 		p.note("%s", protocol.WaitText(*e.Wait, time.Now()))
 	case e.Event != nil && e.Event.Cut.Text() != "":
 		p.note("(%s)", e.Event.Cut.Text())
+	case e.Event != nil && e.Event.Type == protocol.EventAssistant:
+		p.whole(e.Event.Message.Text())
 	case e.End != nil:
 		p.ended(e.End)
 	case p.quiet:
@@ -221,6 +249,7 @@ func (p *turnPrinter) show(ctx context.Context, e protocol.TurnEvent) {
 // because only the last answer is wanted.
 func (p *turnPrinter) answer(piece string) {
 	p.answered = true
+	p.pieces++
 	if p.quiet {
 		p.last.WriteString(piece)
 		return
@@ -229,16 +258,17 @@ func (p *turnPrinter) answer(piece string) {
 	p.inLine = !strings.HasSuffix(piece, "\n")
 }
 
+// whole takes the words of an answer that has ended. Those of which no piece came,
+// because the kernel went away meanwhile, are shown now.
+func (p *turnPrinter) whole(words string) {
+	if p.pieces == 0 && words != "" {
+		p.answer(text.Safe(words))
+	}
+	p.pieces = 0
+}
+
 // maxArgs is how many characters of the arguments of a call are shown.
 const maxArgs = 160
-
-// write writes a piece of the answer. One that cannot be written fails the command: a
-// script must not take nothing for the answer.
-func (p *turnPrinter) write(piece string) {
-	if _, err := fmt.Fprint(p.Stdout, piece); err != nil && p.unwritten == nil {
-		p.unwritten = fmt.Errorf("the answer cannot be written: %w", err)
-	}
-}
 
 func (p *turnPrinter) result(end *protocol.CallEnd) {
 	r, name := end.Result, render.ToolName(end.Call.Name)

@@ -138,6 +138,11 @@ func (p *plan) show(made *protocol.AgentSurface) error {
 		if _, err := fmt.Fprintf(p.Stdout, "%-10s %s, %s\n", "agent", made.Agent, modelOf(made)); err != nil {
 			return err
 		}
+		if way := toolsOf(made); way != "" {
+			if _, err := fmt.Fprintf(p.Stdout, "%-10s %s\n", "tools", way); err != nil {
+				return err
+			}
+		}
 	}
 	if err := chart.Table(p.Stdout, &made.Surface); err != nil {
 		return err
@@ -156,16 +161,29 @@ func (p *plan) show(made *protocol.AgentSurface) error {
 	return bars(p.Stdout, &made.Surface, width)
 }
 
-// modelOf names the model of an agent, and how it gets the tools.
+// modelOf names the model of an agent.
 func modelOf(made *protocol.AgentSurface) string {
 	name := made.Provider + "/" + made.Model
 	if made.Offline {
 		name = "the offline model"
 	}
-	if !made.Native {
-		name += ", tools written into its prompt"
-	}
 	return text.OneLine(name)
+}
+
+// toolsOf says how the model of an agent gets the tools, and why; "" where that needs no
+// words.
+func toolsOf(made *protocol.AgentSurface) string {
+	way := "written into its prompt"
+	switch {
+	case made.Offline:
+		return ""
+	case made.Native:
+		way = "given by its API"
+	}
+	if made.ToolsWhy != "" {
+		way += ": " + made.ToolsWhy
+	}
+	return text.OneLine(way)
 }
 
 func draw(path string, made *protocol.Surface) error {
@@ -206,7 +224,7 @@ func (s *surface) run(ctx context.Context, args []string) error {
 	}
 	where := ""
 	if made.Agent != "" && !made.Native {
-		where = ", written into its prompt"
+		where = ", " + toolsOf(made)
 	}
 	s.Status("%s: %s, %d tokens of a budget of %d%s",
 		made.Mode, amount.Of(len(made.Shown), "tool"), made.ShownTokens, made.Budget, where)

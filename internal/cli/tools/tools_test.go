@@ -73,15 +73,21 @@ func TestModelOf(t *testing.T) {
 	tests := []struct {
 		made protocol.AgentSurface
 		want string
+		way  string
 	}{
-		{protocol.AgentSurface{Provider: "openai", Model: "m", Native: true}, "openai/m"},
-		{protocol.AgentSurface{Provider: "openai", Model: "m"}, "openai/m, tools written into its prompt"},
-		{protocol.AgentSurface{Offline: true, Native: true}, "the offline model"},
-		{protocol.AgentSurface{Provider: "openai", Model: "a\nb", Native: true}, "openai/a b"},
+		{protocol.AgentSurface{Provider: "openai", Model: "m", Native: true}, "openai/m", "given by its API"},
+		{protocol.AgentSurface{Provider: "openai", Model: "m"}, "openai/m", "written into its prompt"},
+		{protocol.AgentSurface{Provider: "mine", Model: "m", ToolsWhy: "http://127.0.0.1/v1 said it takes none (asked 2026-11-15)"},
+			"mine/m", "written into its prompt: http://127.0.0.1/v1 said it takes none (asked 2026-11-15)"},
+		{protocol.AgentSurface{Offline: true, Native: true}, "the offline model", ""},
+		{protocol.AgentSurface{Provider: "openai", Model: "a\nb", Native: true, ToolsWhy: "a\nb"}, "openai/a b", "given by its API: a b"},
 	}
 	for _, tt := range tests {
 		if got := modelOf(&tt.made); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
+		}
+		if got := toolsOf(&tt.made); got != tt.way {
+			t.Errorf("got %q, want %q", got, tt.way)
 		}
 	}
 }

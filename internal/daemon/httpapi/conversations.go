@@ -69,7 +69,7 @@ func (a *conversationRoutes) conversationDTO(c *conversation.Conversation) proto
 	model, plan := c.Model(), c.Plan()
 	opened := protocol.Conversation{
 		Session: a.sessionDTO(c.Session()), Agent: c.Agent().ID, Provider: model.Provider, Model: model.Model,
-		Offline: model.Offline, Window: c.Window(), Native: model.NativeTools,
+		Offline: model.Offline, Window: c.Window(), Native: model.NativeTools, ToolsWhy: model.ToolsWhy,
 		Mode: string(plan.Mode), Tools: len(plan.PerTool), Info: wire.ConversationInfo(c.Info()),
 		Permissions: wire.Permissions(a.kernel.Permissions.Of(c.ID())),
 	}
@@ -266,7 +266,8 @@ func (a *conversationRoutes) plan(w http.ResponseWriter, r *http.Request) error 
 	}
 	planned := protocol.AgentSurface{
 		Agent: made.Agent, Provider: made.Model.Provider, Model: made.Model.Model, Offline: made.Model.Offline,
-		Native: made.Model.NativeTools, Warnings: made.Warnings, Surface: *wire.Surface(made.Plan),
+		Native: made.Model.NativeTools, ToolsWhy: made.Model.ToolsWhy, Warnings: made.Warnings,
+		Surface: *wire.Surface(made.Plan),
 	}
 	if in.Prompt {
 		planned.Prompt = promptDTO(made)

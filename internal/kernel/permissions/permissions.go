@@ -67,8 +67,11 @@ func (p *Permissions) Set(
 		return now, withFlag(authority)
 	}
 	var did []string
-	p.Change(s.ID(), func(now permission.State) permission.State { // others may have added to it
-		if now.Mode != next.Mode && c.Mode != "" {
+	refused := false
+	p.Change(s.ID(), func(before permission.State) permission.State { // others may have changed it since
+		now := before
+		wanted := authority == nil && next.Mode == permission.Plan && !now.Human // by a human too
+		if c.Mode != "" && (now.Mode != next.Mode || wanted) {
 			now.Mode, now.By, now.Human = next.Mode, next.By, authority == nil
 			did = append(did, "set the permission mode "+string(now.Mode))
 		}
@@ -81,8 +84,14 @@ func (p *Permissions) Set(
 				did = append(did, "allowed "+e.String())
 			}
 		}
+		if refused = authority != nil && before.Loosens(now); refused {
+			return before
+		}
 		return now
 	})
+	if refused {
+		return p.Of(s.ID()), withFlag(authority)
+	}
 	p.Settle(ctx)
 	if len(did) == 0 {
 		return p.Of(s.ID()), nil

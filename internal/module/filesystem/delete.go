@@ -105,5 +105,5 @@ func deletePath(ctx context.Context, w workfile.Workspace, in deleteArgs) (*tool
 	if data.Entries > 0 {
 		summary += " with " + amount.Of(data.Entries, "entry")
 	}
-	return tool.OK(summary, data)
+	return module.InWords(summary, data)
 }

@@ -142,7 +142,10 @@ func globResult(in globArgs, found []string, report filewalk.Report) (*tool.Resu
 	}
 	data.Truncated = len(data.Paths) < len(rest)
 	summary := fmt.Sprintf("%s for %s", amount.Of(len(data.Paths), "match"), in.Pattern)
-	if data.Truncated {
+	switch {
+	case len(found) == 0:
+		summary = "nothing matches " + in.Pattern
+	case data.Truncated:
 		summary = fmt.Sprintf("the first %s; there are more: narrow the pattern or raise limit", summary)
 	}
 	r, err := tool.OK(summary, data)
@@ -153,7 +156,7 @@ func globResult(in globArgs, found []string, report filewalk.Report) (*tool.Resu
 	case len(found) > 0 && len(rest) == 0:
 		fmt.Fprintf(&text, "there are only %s for %s\n", amount.Of(len(found), "match"), in.Pattern)
 	case len(found) == 0:
-		fmt.Fprintf(&text, "nothing matches %s\n", in.Pattern)
+		text.WriteString(summary + "\n")
 	case data.Truncated:
 		total := 0
 		if in.Sort == "modified" {

@@ -121,7 +121,7 @@ func movePath(_ context.Context, w workfile.Workspace, known seen.Workspace, in 
 	if known.State(from, from.Info) == seen.Current {
 		known.Note(to, nil)
 	}
-	return tool.OK(fmt.Sprintf("moved the %s %s to %s", data.Type, from.Shown, to.Shown), data)
+	return module.InWords(fmt.Sprintf("moved the %s %s to %s", data.Type, from.Shown, to.Shown), data)
 }
 
 // mayReplace reports whether a move replaces the file at to, or returns an error if

@@ -192,7 +192,7 @@ func readResult(at workfile.Path, info fs.FileInfo, e textfile.Encoding, p textf
 		return nil, err
 	}
 	if text == "" {
-		text = "(the file is empty)\n"
+		text = r.Summary + "\n"
 	}
 	r.Content, r.Cut = []tool.Content{tool.Text(text)}, pageCut(p)
 	if !valid {

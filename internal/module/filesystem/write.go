@@ -215,7 +215,7 @@ func writeResult(data writeData, mode string) (*tool.Result, error) {
 	default:
 		summary = fmt.Sprintf("wrote %s: %s", data.Path, written)
 	}
-	r, err := tool.OK(summary, data)
+	r, err := module.InWords(summary, data)
 	if err == nil && data.Change != nil && data.Text != "" {
 		r.Content = []tool.Content{tool.Text(data.Text)}
 	}

@@ -92,7 +92,7 @@ func remember(ctx context.Context, c *memoryCall, in struct{ Content string }) (
 	}
 	switch {
 	case data.Known:
-		return tool.OK("already kept as "+data.ID, data)
+		return module.InWords("already kept as "+data.ID, data)
 	case len(data.Dropped) > 0:
 		facts := amount.Of(data.Facts, "fact")
 		r, err := tool.OK(fmt.Sprintf("kept as %s; the session keeps %s, so the oldest went", data.ID, facts), data)
@@ -102,6 +102,6 @@ func remember(ctx context.Context, c *memoryCall, in struct{ Content string }) (
 		}
 		return r, err
 	default:
-		return tool.OK("kept as "+data.ID, data)
+		return module.InWords("kept as "+data.ID, data)
 	}
 }

@@ -76,5 +76,5 @@ func setGoal(ctx context.Context, c *memoryCall, in struct{ Goal string }) (*too
 	if data.Previous != "" {
 		summary = "the goal is now: "
 	}
-	return tool.OK(summary+oneLine(goal, 200), data)
+	return module.InWords(summary+oneLine(goal, 200), data)
 }

@@ -145,7 +145,7 @@ func taskCreate(ctx context.Context, c *memoryCall, in struct{ Subject, Descript
 	if data.Existed {
 		summary = fmt.Sprintf("task %s is open already: %s", data.ID, oneLine(data.Subject, 200))
 	}
-	return tool.OK(summary, data)
+	return module.InWords(summary, data)
 }
 
 // dropCompleted drops completed tasks, the oldest first, until one more fits.

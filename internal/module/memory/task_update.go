@@ -90,7 +90,7 @@ func taskUpdate(ctx context.Context, c *memoryCall, in taskUpdateArgs) (*tool.Re
 	if data.Next != "" && data.Status == completed {
 		summary += "; next is " + data.Next
 	}
-	return tool.OK(summary, data)
+	return module.InWords(summary, data)
 }
 
 func (c *memoryCall) noTask(id string, tasks []*memstore.Entry) error {

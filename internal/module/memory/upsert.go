@@ -105,10 +105,10 @@ func upsert(ctx context.Context, c *memoryCall, in upsertArgs) (*tool.Result, er
 		name += " (" + oneLine(data.Key, 200) + ")"
 	}
 	if data.Outcome == "unchanged" {
-		return tool.OK(name+" holds just that already", data)
+		return module.InWords(name+" holds just that already", data)
 	}
 	entries := amount.Of(data.Entries, "entry")
-	return tool.OK(fmt.Sprintf("%s %s; the knowledge has %s", data.Outcome, name, entries), data)
+	return module.InWords(fmt.Sprintf("%s %s; the knowledge has %s", data.Outcome, name, entries), data)
 }
 
 // entry returns the entry that a call wants to store.

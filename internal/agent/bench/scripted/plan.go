@@ -21,8 +21,7 @@ type Step struct {
 	Run    string `yaml:"run"`    // a command
 	Tool   string `yaml:"tool"`   // what a tool should do, in the words of the user
 
-	Old     string   `yaml:"old"`
-	New     string   `yaml:"new"`
+	Change  `yaml:",inline"`
 	Edits   []Change `yaml:"edits"` // of Edit: several changes, in place of Old and New
 	Content string   `yaml:"content"`
 	// Narrow is how it would look again: of Search in which folder, of Glob with which
@@ -30,16 +29,20 @@ type Step struct {
 	Narrow string         `yaml:"narrow"`
 	Is     string         `yaml:"is"`   // of Tool: how it knows the right one among others, a regular expression
 	Args   map[string]any `yaml:"args"` // of Tool: what it would say, under the names it would give
-	// Named is a tool that the request names, and Under the arguments as that tool has them:
-	// how the step is tried first.
-	Named string         `yaml:"named"`
-	Under map[string]any `yaml:"under"`
+	Asked  `yaml:",inline"`
 
 	Together []Step `yaml:"together"` // steps that do not need each other
 
 	Expected `yaml:",inline"`
 
 	Say string `yaml:"say"` // the answer
+}
+
+// Asked is how a step is tried first because the request says so: a tool that it names,
+// and the arguments as that tool has them.
+type Asked struct {
+	Named string         `yaml:"named"`
+	Under map[string]any `yaml:"under"`
 }
 
 // Change is one text that becomes another.
@@ -118,7 +121,7 @@ func (s *Step) changes() []Change {
 	if len(s.Edits) > 0 {
 		return s.Edits
 	}
-	return []Change{{s.Old, s.New}}
+	return []Change{s.Change}
 }
 
 // apart returns a step with several changes as steps with one each.
@@ -126,7 +129,7 @@ func (s *Step) apart() []Step {
 	var steps []Step
 	for _, c := range s.Edits {
 		one := *s
-		one.Edits, one.Old, one.New = nil, c.Old, c.New
+		one.Edits, one.Change = nil, c
 		steps = append(steps, one)
 	}
 	return steps

@@ -220,11 +220,14 @@ func (w *work) rename(m *Model, r *Request, text string) {
 	}
 }
 
-// follow copies an example as it stands, if the model is one that does so: filled in
-// or not, whatever its values are.
+// follow copies an example as it stands, if the model is one that does so and the
+// example is a form to fill in: a filled one it can tell from its own arguments.
 func (w *work) follow(m *Model, example map[string]any) {
-	if m.habits.copies && len(example) > 0 && !w.copied {
-		w.copied, w.exact, w.aside = true, example, w.notThat
+	for name, v := range example {
+		if m.habits.copies && v == "{"+name+"}" && !w.copied {
+			w.copied, w.exact, w.aside = true, example, w.notThat
+			return
+		}
 	}
 }
 

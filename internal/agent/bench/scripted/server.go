@@ -18,9 +18,9 @@ import (
 // sent again because of it is not counted again.
 type Fault struct {
 	Request int    `yaml:"request"`
-	Kind    string `yaml:"kind"`    // rate_limit, broken_stream, file_changed; max_tokens, at the first answer without calls
+	Kind    string `yaml:"kind"`    // rate_limit, broken_stream, file_changed; max_tokens: of the first words
 	Seconds int    `yaml:"seconds"` // of rate_limit: how long it lasts, as Retry-After says
-	Seen    string `yaml:"seen"`    // of file_changed: it happens when results first show this text, whichever request it is
+	Seen    string `yaml:"seen"`    // of file_changed: it happens when results first show this text
 	File    string `yaml:"file"`    // of file_changed: what somebody else writes meanwhile
 	Text    string `yaml:"text"`
 }
@@ -50,7 +50,7 @@ func Serve(form Form, model *Model, dir string, faults []Fault, log io.Writer) (
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{form: form, model: model, dir: dir, log: log, addr: ln.Addr().String(), faults: append([]Fault(nil), faults...)}
+	s := &Server{form: form, model: model, dir: dir, log: log, addr: ln.Addr().String(), faults: slices.Clone(faults)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /", s.answer)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {

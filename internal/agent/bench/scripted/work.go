@@ -26,13 +26,8 @@ type work struct {
 	own     string         // the tool of its last call of its own
 	last    string         // the tool of its last call, and what it said there
 	said    map[string]any
-	full    bool   // its command gave as many lines as it asked for
-	plain   Step   // the step with its facts not filled in
-	queue   []told // calls that give the rest of what was cut
-	queued  map[string]bool
+	plain   Step // the step with its facts not filled in
 	aside   func(m *Model, r *Request, res Result)
-	first   int // the line that a command reads first
-	piece   int // how many it reads
 	tries   int
 	doubted bool // it looked again, elsewhere
 	copied  bool // it copied an example
@@ -41,10 +36,25 @@ type work struct {
 	done    bool
 	failed  string // what the model says when it gives up
 	call    Call
+	toldCalls
+	commandLines
+}
+
+// toldCalls are calls that give the rest of what was cut.
+type toldCalls struct {
+	queue  []told
+	queued map[string]bool
+}
+
+// commandLines are the lines of a file that a command reads.
+type commandLines struct {
+	first int
+	piece int  // how many at a time
+	full  bool // it gave as many as it was asked for
 }
 
 func newWork(h Habits, s Step) *work {
-	w := &work{step: s, first: 1, piece: linesAtATime}
+	w := &work{step: s, commandLines: commandLines{first: 1, piece: linesAtATime}}
 	w.intent, w.values = s.intent()
 	if s.Named != "" {
 		w.tool, w.exact = s.Named, s.Under

@@ -80,7 +80,11 @@ func Sentence(start string, fields []tool.FieldError, more int) string {
 			path = "the whole"
 		}
 		want := phrase.Truncate(f.Want, 2*phrase.MaxGot)
-		named = append(named, fmt.Sprintf("%s: want %s, got %s", path, want, f.Got))
+		text := fmt.Sprintf("%s: want %s, got %s", path, want, f.Got)
+		if strings.HasPrefix(want, noSuchField) {
+			text = path + ": " + want // whatever its value is
+		}
+		named = append(named, text)
 	}
 	more += len(fields) - len(named)
 	if more > 0 {
@@ -172,13 +176,16 @@ func (e explainer) propertyNames(p Problem, path []string, location string) []st
 	return slices.Sorted(maps.Keys(names))
 }
 
+// noSuchField begins what is said of a field that there is not.
+const noSuchField = "no such field"
+
 func unknownField(name string, allowed []string) string {
 	if len(allowed) == 0 {
-		return "no such field"
+		return noSuchField
 	}
-	text := "no such field; there are " + phrase.List(allowed, phrase.MaxListed)
+	text := noSuchField + "; there are " + phrase.List(allowed, phrase.MaxListed)
 	if len(allowed) == 1 {
-		text = "no such field; there is only " + allowed[0]
+		text = noSuchField + "; there is only " + allowed[0]
 	}
 	if near := closestName(name, allowed); near != "" {
 		text = phrase.Truncate(text, phrase.MaxWant-100)

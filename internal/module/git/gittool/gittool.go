@@ -129,7 +129,7 @@ func CutResult(summary string, data any, text string, cut *tool.Cut) (*tool.Resu
 
 // TextResult makes a result with text for the model.
 func TextResult(summary string, data any, text string) (*tool.Result, error) {
-	r, err := tool.OK(summary, data)
+	r, err := module.InWords(summary, data)
 	if err == nil && text != "" {
 		r.Content = []tool.Content{tool.Text(text)}
 	}
