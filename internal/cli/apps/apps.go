@@ -78,6 +78,7 @@ func (i *initialize) run(_ context.Context, args []string) error {
 Next:
   read it: it says what runs at once, what asks you first, and what is denied
   callgate tools list                       what agents may call here
+  callgate chat                             talk to an agent in this folder
   callgate tools call filesystem.list       a first call
   callgate log tail                         what happened
   callgate up                               one kernel for all your agents, in its own terminal
