@@ -71,7 +71,7 @@ func TestModelIsToldWhatEveryToolCut(t *testing.T) {
 		{`git__show {"path":"repo/a.txt"}`, `^\[bytes 1–\d+ of 1800\]$`},
 		{`git__blame {"path":"repo/a.txt","rev":"HEAD","limit":3}`, `^\[the first 3 lines; there are more: continue with start=4\]$`},
 		{`git__status {"limit":1}`, `^\[file 1 of \d+; give paths, or raise limit\]$`},
-		{`git__branches {"limit":1}`, `^\[the first 1 branches; there are more: raise limit\]$`},
+		{`git__branches {"limit":1}`, `^\[the first branch; there are more: raise limit\]$`},
 		{`database__fetch_results {"query":"SELECT * FROM t ORDER BY 1","limit":2}`,
 			`^\[the first 2 rows; there are more: continue with offset=2, or ask for less\]$`},
 		{`database__execute_query {"query":"INSERT INTO t SELECT 'more '||a FROM t RETURNING a","limit":2}`,
