@@ -29,6 +29,6 @@ func (m *Manager) last(ctx context.Context, spec Spec) (string, error) {
 			return info.ID, nil
 		}
 	}
-	return "", tool.Errorf("conversation.Open", tool.NotFound, "there is no earlier conversation in %s", loaded.Workspace).
+	return "", tool.Errorf("conversation.Open", tool.NotFound, "there is no conversation in %s to go on with", loaded.Workspace).
 		WithHint("begin one; callgate sessions list shows those of other folders")
 }

@@ -133,9 +133,10 @@ func (c *chat) onScreen(ctx context.Context) error {
 	}
 	open := protocol.OpenSession{Workspace: workspace, AppFile: appFile, Agent: c.agent, Human: true}
 	var last string
+	goOn := c.goOn
 	left := func() bool { return errors.Is(context.Cause(ctx), client.ErrLeave) }
 	err = c.WithKey(ctx, func(k *command.Kernel) error {
-		from, err := opener{Env: c.Env, permits: c.permits}.find(ctx, k, origin{c.from, c.goOn}, workspace, appFile)
+		from, err := origin{id: c.from}.resume(ctx, k)
 		if err != nil {
 			return err
 		}
@@ -150,8 +151,9 @@ func (c *chat) onScreen(ctx context.Context) error {
 			},
 			Open: func(ctx context.Context, resume string) (tui.OpenConversation, error) {
 				t, err := k.OpenConversation(ctx, protocol.OpenConversation{
-					OpenSession: open, Resume: resume, KeepRunning: true,
+					OpenSession: open, Resume: resume, Continue: goOn, KeepRunning: true,
 				})
+				goOn = false // that was the first one
 				if err == nil {
 					err = c.permits.set(ctx, k, t, false)
 				}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,28 +57,12 @@ type origin struct {
 	last bool   // the one of this folder and app that was used last
 }
 
-// find returns the ID of the conversation; "": a new one.
-func (o opener) find(ctx context.Context, k *command.Kernel, from origin, workspace, appFile string) (string, error) {
-	switch {
-	case from.id != "":
-		return findID(ctx, k, from.id)
-	case !from.last:
+// resume returns the ID of the conversation that is named; "": none is.
+func (f origin) resume(ctx context.Context, k *command.Kernel) (string, error) {
+	if f.id == "" {
 		return "", nil
 	}
-	if real, err := filepath.EvalSymlinks(workspace); err == nil {
-		workspace = real
-	}
-	list, err := k.Conversations(ctx, 0)
-	if err != nil {
-		return "", err
-	}
-	for _, c := range list { // the last used first
-		if c.Workspace == workspace && c.Lane == "" && c.Turns > 0 && (appFile == "" || c.AppFile == appFile) {
-			return c.ID, nil
-		}
-	}
-	return "", tool.Errorf(opRequest, tool.NotFound, "there is no conversation in %s to go on with", workspace).
-		WithHint(`begin one: %s run -p "…", or see %s sessions list`, o.Self(), o.Self())
+	return findID(ctx, k, f.id)
 }
 
 // with opens a conversation with an agent, or resumes an earlier one, does
@@ -103,13 +86,13 @@ func (o opener) with(
 		with = o.WithKey
 	}
 	return with(ctx, func(k *command.Kernel) error {
-		resume, err := o.find(ctx, k, from, workspace, appFile)
+		resume, err := from.resume(ctx, k)
 		if err != nil {
 			return err
 		}
 		c, err := k.OpenConversation(ctx, protocol.OpenConversation{
 			OpenSession: protocol.OpenSession{Workspace: workspace, AppFile: appFile, Agent: agent, Human: human},
-			Resume:      resume, WorkspaceNamed: o.Workspace != "", MaxCost: o.maxCost,
+			Resume:      resume, Continue: from.last, WorkspaceNamed: o.Workspace != "", MaxCost: o.maxCost,
 		})
 		if err != nil {
 			return err
