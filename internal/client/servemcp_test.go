@@ -28,26 +28,8 @@ func TestFrontAnswersWhileItIsAsked(t *testing.T) {
 		body, err := io.ReadAll(r.Body)
 		fmt.Fprintf(w, "data: %s %v\n\n", body, err)
 	}))
-	defer kernel.Close()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	over := make(chan error, 1)
-	go func() {
-		over <- client.ServeMCP(ctx, l, protocol.MCPHTTPClient{}, func(ctx context.Context) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "tcp", kernel.Listener.Addr().String())
-		}, client.Watched{})
-	}()
-	defer func() {
-		cancel()
-		if err := <-over; err != nil {
-			t.Error(err)
-		}
-	}()
-
-	conn, err := net.Dial("tcp", l.Addr().String())
+	t.Cleanup(kernel.Close)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(front(t, kernel), "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -142,6 +142,17 @@ func TestTurnWhoseClientIsGone(t *testing.T) {
 	}
 }
 
+// send says a word, and reads the turn to its end, which closes the channel.
+func send(t *testing.T, talk *client.Conversation) <-chan struct{} {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for range talk.Send(t.Context(), "go") {
+		}
+	}()
+	return ended
+}
+
 // Whoever opens a conversation again whose client is gone goes on with its turn.
 func TestAbandonedTurnIsTakenOver(t *testing.T) {
 	t.Parallel()
@@ -152,12 +163,7 @@ func TestAbandonedTurnIsTakenOver(t *testing.T) {
 	defer func() { ok(t, d.Stop()) }()
 	gone, c := newBreakable(state), dial(state, "")
 	talk := open(t, gone.Client, folder, "", true)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for range talk.Send(t.Context(), "go") {
-		}
-	}()
+	ended := send(t, talk)
 	<-reached
 	if _, err := c.OpenConversation(t.Context(), protocol.OpenConversation{Resume: talk.ID}); err == nil {
 		t.Error("a turn whose client is there was taken over")
@@ -210,12 +216,7 @@ func TestAbandonedTurnAsksAHuman(t *testing.T) {
 		}
 		gone, c := newBreakable(state), dial(state, "")
 		talk := open(t, gone.Client, folder, "", true)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			for range talk.Send(t.Context(), "go") {
-			}
-		}()
+		ended := send(t, talk)
 		<-reached
 		gone.cut()
 		<-ended

@@ -273,7 +273,7 @@ func FuzzWriteThenParse(f *testing.F) {
 	})
 }
 
-// unquote parts words as a POSIX shell does, for what shellQuote writes.
+// unquote parts words as a POSIX shell does, for what ShellQuote writes.
 func unquote(text string) (words []string, ok bool) {
 	var word strings.Builder
 	inside, begun, escaped := false, false, false

@@ -35,7 +35,7 @@ func (r *reader) strayWord() error {
 	e := r.invalid("%q stands alone; %s takes its parameters as flags", tool.Truncate(r.token), r.Tool)
 	for _, p := range r.Params {
 		if p.Required && r.values[p.Name] == nil {
-			e.Similar = []string{"--" + p.Flag() + " " + shellQuote(tool.Truncate(r.token))}
+			e.Similar = []string{"--" + p.Flag() + " " + ShellQuote(tool.Truncate(r.token))}
 			break
 		}
 	}

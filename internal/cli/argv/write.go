@@ -39,7 +39,7 @@ func allArgs(args json.RawMessage) string {
 	if json.Compact(&b, args) != nil {
 		return ""
 	}
-	return "--args " + shellQuote(b.String())
+	return "--args " + ShellQuote(b.String())
 }
 
 // write makes the words of one parameter. It returns false when parsing them
@@ -67,7 +67,7 @@ func (p Param) list(flag string, v json.RawMessage) []string {
 	for _, e := range elements(v) {
 		word, ok := p.word(flag, e)
 		if !ok || typeOf(e) == "array" {
-			return []string{flag, shellQuote(string(v))}
+			return []string{flag, ShellQuote(string(v))}
 		}
 		words = append(words, word...)
 	}
@@ -86,9 +86,9 @@ func (p Param) word(flag string, v json.RawMessage) ([]string, bool) {
 		return nil, false
 	}
 	if strings.HasPrefix(text, "-") {
-		return []string{shellQuote(flag + "=" + text)}, true
+		return []string{ShellQuote(flag + "=" + text)}, true
 	}
-	return []string{flag, shellQuote(text)}, true
+	return []string{flag, ShellQuote(text)}, true
 }
 
 // same compares JSON texts by their compact forms.
@@ -104,8 +104,8 @@ func same(a, b json.RawMessage) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// shellQuote quotes a word for a POSIX shell, when it needs it.
-func shellQuote(word string) string {
+// ShellQuote quotes a word for a POSIX shell, when it needs it.
+func ShellQuote(word string) string {
 	plain := word != ""
 	for _, c := range word {
 		switch {

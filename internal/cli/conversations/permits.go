@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"callgate/internal/cli/argv"
 	"callgate/internal/cli/command"
 	"callgate/internal/client"
 	"callgate/internal/protocol"
@@ -77,7 +78,7 @@ func (p *turnPrinter) sayRefused(r protocol.Approval) {
 	}
 	var allow []string
 	for _, entry := range allowEntries(r) {
-		allow = append(allow, "--allow "+quoteShell(entry))
+		allow = append(allow, "--allow "+argv.ShellQuote(entry))
 	}
 	if len(allow) > 0 { // a line of several commands needs one for each
 		flags = append(flags, strings.Join(allow, " "))
@@ -121,6 +122,3 @@ func stringList(v any) (list []string) {
 	}
 	return list
 }
-
-// quoteShell writes a word for a shell.
-func quoteShell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
