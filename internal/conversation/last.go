@@ -29,6 +29,7 @@ func (m *Manager) last(ctx context.Context, spec Spec) (string, error) {
 			return info.ID, nil
 		}
 	}
-	return "", tool.Errorf("conversation.Open", tool.NotFound, "there is no conversation in %s to go on with", loaded.Workspace).
+	const none = "there is no conversation in %s to go on with"
+	return "", tool.Errorf("conversation.Open", tool.NotFound, none, loaded.Workspace).
 		WithHint("begin one; callgate sessions list shows those of other folders")
 }
