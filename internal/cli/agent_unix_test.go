@@ -99,7 +99,7 @@ func newAgent(t *testing.T, state, folder, name string, args ...string) *agent {
 	if err := a.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = a.Process.Kill() })
+	t.Cleanup(func() { killAndWait(a.Process) })
 	go a.listen(a.out)
 	a.ask("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"`+name+`","version":"1"}}`)
 	if r := a.hear(); r.Error != nil {

@@ -26,7 +26,7 @@ func TestKernelKilledUnderACommand(t *testing.T) {
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = c.Process.Kill() })
+		t.Cleanup(func() { killAndWait(c.Process) })
 		return c, said
 	}
 	newAgent(t, state, folder, "agent") // its bridge has started a kernel

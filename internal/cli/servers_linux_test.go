@@ -57,7 +57,9 @@ func TestServerCannotApprove(t *testing.T) {
 				"tools: {modules: {mcp: {config: {servers: {s: {command: sh, args: [server, %q, %q, %s, %q], isolation: %s}}}}}}\n",
 				program, state, id, stays, c.isolation))
 			writeFile(t, filepath.Join(work, "server"), approver)
+			trusted := make(chan struct{})
 			go func() { // it never answers, and ends with the kernel
+				defer close(trusted)
 				_, _ = terminaltest.Try(terminaltest.Program{
 					Args: []string{"callgate", "--state", state, "-C", work, "mcp", "trust", "s", "--yes"}, Dir: work,
 					Types: []terminaltest.Typing{terminaltest.Code()},
@@ -82,6 +84,11 @@ func TestServerCannotApprove(t *testing.T) {
 			}
 			if !poll(time.Minute, func() bool { return !sleeps(stays) }) {
 				t.Error("the orphan outlives the kernel")
+			}
+			select {
+			case <-trusted: // until it has ended it may hold the state folder open
+			case <-time.After(time.Minute):
+				t.Error("the command that trusts the server outlives the kernel")
 			}
 		})
 	}

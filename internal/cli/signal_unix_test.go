@@ -33,7 +33,7 @@ func start(t *testing.T, state string, args ...string) *process {
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.Process.Kill() })
+	t.Cleanup(func() { killAndWait(p.Process) })
 	return p
 }
 
@@ -64,6 +64,13 @@ func untilSays(t *testing.T, state, want string, args ...string) string {
 	return out
 }
 
+// killAndWait ends a process and returns once it is gone: until then it may write into a
+// folder that the test is about to remove.
+func killAndWait(p *os.Process) {
+	_ = p.Kill()
+	_, _ = p.Wait()
+}
+
 // up starts a kernel and returns once it serves.
 func up(t *testing.T, state string) *process {
 	t.Helper()
@@ -77,7 +84,7 @@ func up(t *testing.T, state string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.Process.Kill() })
+	t.Cleanup(func() { killAndWait(p.Process) })
 	lines := bufio.NewReader(out)
 	for {
 		line, err := lines.ReadString('\n')

@@ -53,7 +53,7 @@ func onTerminal(t *testing.T, state string, env []string, args ...string) *tty {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() { killAndWait(cmd.Process) })
 	p := &tty{t: t, cmd: cmd, master: master, heard: make(chan string, 64)}
 	go func() {
 		defer close(p.heard)
