@@ -102,7 +102,7 @@ func TestTokensOfClients(t *testing.T) {
 		{"shared: the app", token, "/mcp", everything, ""},
 		{"shared: a profile", token, "/mcp/p/review", "demo__add", ""},
 		{"an approver", approver, "/mcp", nothing, "has the role approver, and this needs client"},
-		{"a guess", review[:len(review)-1] + "A", "/mcp/p/review", nothing, "not one of this kernel's"},
+		{"a guess", review[:len(review)-1] + "1", "/mcp/p/review", nothing, "not one of this kernel's"},
 		{"none", "", "/mcp/p/review", nothing, "a bearer token is needed"},
 		{"a profile that is gone", lost, "/mcp/p/gone", nothing, "there is no profile \"gone\" here"},
 	} {
