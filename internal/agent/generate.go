@@ -31,9 +31,9 @@ func (t *turn) generate(ctx context.Context) (*llm.Response, error) {
 				t.observer.Fallback(t.model, t.model.Fallback, failure.Message)
 			}
 			t.model = t.model.Fallback
-			t.system = systemText(t)
+			t.system = t.cfg.systemText(t.model)
 			continue
-		case takesText(t, failure):
+		case t.cfg.takesText(t.model, failure):
 			if err := t.goOnInText(ctx, failure); err != nil {
 				return nil, err
 			}

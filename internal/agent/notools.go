@@ -7,11 +7,11 @@ import (
 	"callgate/tool"
 )
 
-// takesText reports whether a request that failed can be sent with its tools in the
-// prompt.
-func takesText(t *turn, failure *llm.Error) bool {
-	return failure.Kind == llm.NoTools && t.model.Parser == nil && t.model.Detector != nil &&
-		t.model.ToolsRefused != nil && t.cfg.InText != nil
+// takesText reports whether a request to a model that failed can be sent with its tools
+// in the prompt.
+func (c *Config) takesText(m *ModelConfig, failure *llm.Error) bool {
+	return failure.Kind == llm.NoTools && m.Parser == nil && m.Detector != nil &&
+		m.ToolsRefused != nil && c.InText != nil
 }
 
 // goOnInText goes on with a model whose server refused its tools: they are written into
@@ -32,16 +32,16 @@ func (t *turn) goOnInText(ctx context.Context, failure *llm.Error) error {
 			return err
 		}
 	}
-	t.system = systemText(t)
+	t.system = t.cfg.systemText(t.model)
 	return nil
 }
 
 // systemText is the system text for the model that answers: a fallback may get its tools
 // another way than the model before it.
-func systemText(t *turn) string {
-	inText := t.model.Parser != nil
-	if t.cfg.SystemFor == nil || inText == (t.cfg.Model.Parser != nil) {
-		return t.cfg.System()
+func (c *Config) systemText(m *ModelConfig) string {
+	inText := m.Parser != nil
+	if c.SystemFor == nil || inText == (c.Model.Parser != nil) {
+		return c.System()
 	}
-	return t.cfg.SystemFor(inText)
+	return c.SystemFor(inText)
 }

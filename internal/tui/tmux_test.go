@@ -238,7 +238,7 @@ func TestConversation(t *testing.T) {
 	p.typeText("Q")
 	p.want(`"Qcontent"`)
 	p.keys("C-s")
-	p.capture("edit", project, p.want("Qcontent", "such field", "did you mean")) // the kernel says what is wrong
+	p.capture("edit", project, p.want("Qcontent: no", "such field", "did you mean")) // the kernel says what is wrong
 	p.keys("BSpace", "C-s")
 	p.want("✓ filesystem.write", "created a.txt", "a human edited the arguments")
 	if got, err := os.ReadFile(filepath.Join(project.folder, "a.txt")); err != nil || string(got) != "y, edited" {

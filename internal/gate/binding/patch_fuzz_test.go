@@ -11,7 +11,7 @@ import (
 	"callgate/internal/gate/binding"
 	"callgate/internal/module/filesystem/patchfile"
 	"callgate/internal/module/workfile"
-	"callgate/tool"
+	"callgate/internal/module/workfile/workfiletest"
 )
 
 // namePieces are what names in patches are made of.
@@ -99,22 +99,8 @@ func linkedWorkspace(t testing.TB) (string, workfile.Workspace) {
 			t.Fatal(err)
 		}
 	}
-	for name, to := range map[string]string{
+	return dir, workfiletest.Open(t, dir, map[string]string{
 		"inside": "a.txt", "absolute": filepath.Join(dir, "a.txt"), "folder": filepath.Join(dir, "sub"), "later": "sub/later.txt",
 		"out": filepath.Join(ground, "outside"), "up": "..", "deep": "sub/in", "sub/in/up": "../..",
-	} {
-		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
-			t.Skipf("no links here: %v", err)
-		}
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = root.Close() })
-	w, err := workfile.New("test", tool.Grant{Root: root, Workspace: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir, w
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"callgate/internal/module/workfile"
+	"callgate/internal/module/workfile/workfiletest"
 	"callgate/tool"
 )
 
@@ -25,25 +26,11 @@ func newWorkspace(t *testing.T) (workfile.Workspace, string) {
 	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, to := range map[string]string{
+	return workfiletest.Open(t, dir, map[string]string{
 		"inside": "a.txt", "absolute": filepath.Join(dir, "a.txt"),
 		"leaves": filepath.Join(outside, "secret"), "out": outside,
 		"loop": "loop", "dangling": "sub/later.txt", "folder": filepath.Join(dir, "sub"),
-	} {
-		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
-			t.Skipf("no links here: %v", err)
-		}
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = root.Close() })
-	w, err := workfile.New("test.do", tool.Grant{Root: root, Workspace: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w, dir
+	}), dir
 }
 
 func realTempDir(t *testing.T) string {
