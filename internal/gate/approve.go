@@ -245,32 +245,3 @@ func (g *Gate) RecordAnswer(_ context.Context, r approval.Request) {
 	// The row is durable already; the record follows it as soon as it can.
 	_ = g.Journal.Append(g.records.answer(r))
 }
-
-// Collect returns the result of a call that was left waiting, once it has
-// ended. It reads the journal, so it works after a restart too.
-func (g *Gate) Collect(ctx context.Context, call string) (*tool.Result, error) {
-	const op = "gate.Collect"
-	records, err := g.Journal.Read(ctx, journal.Query{Call: call})
-	if err != nil {
-		return nil, err
-	}
-	if len(records) == 0 {
-		return nil, tool.Errorf(op, tool.NotFound, "call %s is not in the journal", call)
-	}
-	for _, r := range records {
-		if r.Kind == journal.Ended {
-			return g.records.result(ctx, r)
-		}
-	}
-	for r, err := range g.Journal.Follow(ctx, records[len(records)-1].Seq) {
-		if err != nil {
-			return nil, err
-		}
-		if r.Call == call && r.Kind == journal.Ended {
-			return g.records.result(ctx, r)
-		}
-	}
-	return nil, &tool.Error{
-		Op: op, Kind: tool.Cancelled, Message: "stopped waiting for call " + call, Err: context.Cause(ctx),
-	}
-}

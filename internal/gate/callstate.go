@@ -124,13 +124,3 @@ func asError(op string, err error) *tool.Error {
 	}
 	return &tool.Error{Op: op, Kind: tool.Failed, Message: err.Error(), Err: err}
 }
-
-// failureResult is the answer to a call that a step ended, or whose handler
-// failed.
-func failureResult(callID string, e *tool.Error) *tool.Result {
-	status := tool.Failure
-	if e.Kind == tool.Denied || e.Kind == tool.Limited {
-		status = tool.Refused
-	}
-	return &tool.Result{Status: status, Summary: e.Error(), Error: e, Call: callID}
-}

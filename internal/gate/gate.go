@@ -40,6 +40,7 @@ import (
 	"callgate/internal/gate/lock"
 	"callgate/internal/gate/notice"
 	"callgate/internal/gate/order"
+	"callgate/internal/gate/outcome"
 	"callgate/internal/gate/permission"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/redaction"
@@ -127,6 +128,7 @@ const MaxWhole = 32 << 20
 // Gate carries calls. It is safe for concurrent use.
 type Gate struct {
 	Config
+	*outcome.Reader
 	records  recorder
 	locker   locker
 	executor executor
@@ -147,6 +149,7 @@ func New(c Config) *Gate {
 	c.Limits = c.Limits.withDefaults()
 	g := &Gate{
 		Config:   c,
+		Reader:   outcome.NewReader(c.Journal, c.Artifacts, c.Approvals),
 		records:  recorder{journal: c.Journal, artifacts: c.Artifacts, secrets: c.Secrets, inline: c.Limits.Inline},
 		redactor: redaction.Redactor{Artifacts: c.Artifacts, Secrets: c.Secrets, Limit: c.Limits.Result},
 	}

@@ -8,6 +8,7 @@ import (
 
 	"callgate/internal/gate/liveoutput"
 	"callgate/internal/gate/order"
+	"callgate/internal/gate/outcome"
 	"callgate/internal/journal/outputbus"
 	"callgate/internal/secret"
 	"callgate/tool"
@@ -38,7 +39,7 @@ type executor struct {
 func (x *executor) runHandler(ctx context.Context, c *callState) error {
 	grant, err := x.grant(c)
 	if err != nil {
-		c.result = failureResult(c.call.ID, asError("gate.grant", err))
+		c.result = outcome.Failure(c.call.ID, asError("gate.grant", err))
 		return nil
 	}
 	var end func()
@@ -78,7 +79,7 @@ func (x *executor) awaitCancelled(ctx context.Context, c *callState, done <-chan
 		e := stopReason(ctx)
 		e.Message += ", and it did not stop when told to"
 		e = e.WithHint("what it still holds stays locked until it returns: see callgate locks")
-		c.result = failureResult(c.call.ID, e)
+		c.result = outcome.Failure(c.call.ID, e)
 	}
 }
 
@@ -95,12 +96,12 @@ func (x *executor) setResult(ctx context.Context, c *callState, out handlerResul
 		if of := settleDoubt(c, asError(name, out.err)); of.Kind == tool.InDoubt { // it says more than why it was stopped
 			e.Kind, e.Hint = of.Kind, of.Hint
 		}
-		c.result = failureResult(c.call.ID, e)
+		c.result = outcome.Failure(c.call.ID, e)
 	case out.err != nil:
-		c.result = failureResult(c.call.ID, withSchema(c, settleDoubt(c, asError(name, out.err))))
+		c.result = outcome.Failure(c.call.ID, withSchema(c, settleDoubt(c, asError(name, out.err))))
 	case out.result == nil:
 		e := tool.Errorf(name, tool.Internal, "the tool returned neither a result nor an error")
-		c.result = failureResult(c.call.ID, e)
+		c.result = outcome.Failure(c.call.ID, e)
 	default:
 		result := *out.result                             // the handler may keep its own
 		if !c.tool.Runtime.Control || result.Call == "" { // the call that a control tool made has its own ID

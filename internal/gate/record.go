@@ -8,6 +8,7 @@ import (
 
 	"callgate/internal/artifact"
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/outcome"
 	"callgate/internal/gate/policy"
 	"callgate/internal/journal"
 	"callgate/internal/secret"
@@ -102,7 +103,7 @@ func (w *recorder) recordEnded(ctx context.Context, c *callState) error {
 // fail replaces the result by an error. What its caller is told beside it stays.
 func (c *callState) fail(e *tool.Error) {
 	warnings := c.result.Warnings
-	c.result = failureResult(c.call.ID, e)
+	c.result = outcome.Failure(c.call.ID, e)
 	c.result.Warnings = warnings
 }
 
@@ -113,7 +114,7 @@ func (w *recorder) refuse(c *callState, err error) *tool.Result {
 		return waiting.answer(c)
 	}
 	e := w.secrets.ScrubError(asError("gate", err))
-	c.result = failureResult(c.call.ID, e)
+	c.result = outcome.Failure(c.call.ID, e)
 	c.result.Warnings = c.coercions
 	if c.stage == recordedNone && c.request == nil { // one that was approved before is on record as asked
 		reason := e.Error()
@@ -222,23 +223,4 @@ func (w *recorder) inlineOrStore(data json.RawMessage) (inline json.RawMessage, 
 		return clean, ""
 	}
 	return nil, ref
-}
-
-// result makes a result of an ended record.
-func (w *recorder) result(ctx context.Context, r journal.Record) (*tool.Result, error) {
-	data := r.End.Result
-	if r.End.ResultRef != "" {
-		var err error
-		if data, err = w.artifacts.Get(ctx, r.End.ResultRef); err != nil {
-			return nil, err
-		}
-	}
-	result := &tool.Result{
-		Status: r.End.Status, Summary: r.End.Summary, Call: r.Call,
-		ArtifactRef: r.End.ArtifactRef, Warnings: r.End.Warnings,
-	}
-	if len(data) > 0 && json.Unmarshal(data, result) != nil {
-		result.Warnings = append(result.Warnings, "the full result could not be read back; this is its summary")
-	}
-	return result, nil
 }

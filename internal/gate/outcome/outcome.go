@@ -1,0 +1,152 @@
+// Package outcome tells from the journal what a call asked for and what became of
+// it, also in another process and after a crash.
+//
+// Law: the records decide. A call with an ended record has that end; one that began
+// and has none runs, or is in doubt; one that was only asked for has touched nothing.
+package outcome
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"callgate/internal/artifact"
+	"callgate/internal/gate/approval"
+	"callgate/internal/journal"
+	"callgate/tool"
+)
+
+// State is the state of a call after a restart.
+type State uint8
+
+// The states.
+const (
+	NotStarted State = iota // it has not touched anything: it may be made
+	Pending                 // a human has been asked, or it runs: Collect waits for its end
+	Ended                   // its result is known
+	InDoubt                 // it began, in another process, and may or may not have happened
+)
+
+// ChildID is the ID of the call that a control tool makes in another's place.
+func ChildID(parent string) string { return parent + ".1" }
+
+// Reader reads what became of calls. Make one with NewReader.
+type Reader struct {
+	journal   *journal.Journal
+	artifacts *artifact.Store
+	approvals *approval.Queue
+}
+
+// NewReader makes a reader of a journal, of the artifacts that its records name, and of
+// what waits for a human.
+func NewReader(j *journal.Journal, a *artifact.Store, q *approval.Queue) *Reader {
+	return &Reader{j, a, q}
+}
+
+// Outcome returns the state of a call, from the journal, with its result where
+// it has one. It is for callers that choose their own call IDs and come back
+// after a crash.
+func (o *Reader) Outcome(ctx context.Context, call string) (State, *tool.Result, error) {
+	records, err := o.journal.Read(ctx, journal.Query{Call: call})
+	if err != nil {
+		return NotStarted, nil, err
+	}
+	if !slices.ContainsFunc(records, func(r journal.Record) bool { return r.Kind == journal.Ended }) {
+		// A control tool leaves no trace before its end, but the call that it made does.
+		child, err := o.journal.Read(ctx, journal.Query{Call: ChildID(call), Limit: 1})
+		if err != nil {
+			return NotStarted, nil, err
+		}
+		if len(child) > 0 {
+			return o.Outcome(ctx, ChildID(call))
+		}
+	}
+	state, asked := NotStarted, ""
+	for _, r := range records {
+		switch r.Kind {
+		case journal.Asked:
+			if r.Ask != nil && r.Ask.Verdict != journal.Refuse {
+				asked = r.Ask.Approval
+			}
+		case journal.Begun:
+			state = Pending
+		case journal.Ended:
+			result, err := o.result(ctx, r)
+			return Ended, result, err
+		}
+	}
+	if state == NotStarted && asked != "" {
+		request, err := o.approvals.Get(ctx, asked)
+		switch {
+		case tool.KindOf(err) == tool.NotFound: // the human was never asked
+		case err != nil:
+			return Pending, nil, err
+		case request.State == approval.Denied || request.State == approval.Expired:
+			// The answer is on disk before the end that follows from it.
+			return Ended, Failure(call, request.RefusedError()), nil
+		default:
+			return Pending, nil, nil
+		}
+	}
+	if state == Pending {
+		return o.doubtful(ctx, records)
+	}
+	return state, nil, nil
+}
+
+// Collect returns the result of a call that was left waiting, once it has
+// ended. It reads the journal, so it works after a restart too.
+func (o *Reader) Collect(ctx context.Context, call string) (*tool.Result, error) {
+	const op = "gate.Collect"
+	records, err := o.journal.Read(ctx, journal.Query{Call: call})
+	if err != nil {
+		return nil, err
+	}
+	if len(records) == 0 {
+		return nil, tool.Errorf(op, tool.NotFound, "call %s is not in the journal", call)
+	}
+	for _, r := range records {
+		if r.Kind == journal.Ended {
+			return o.result(ctx, r)
+		}
+	}
+	for r, err := range o.journal.Follow(ctx, records[len(records)-1].Seq) {
+		if err != nil {
+			return nil, err
+		}
+		if r.Call == call && r.Kind == journal.Ended {
+			return o.result(ctx, r)
+		}
+	}
+	return nil, &tool.Error{
+		Op: op, Kind: tool.Cancelled, Message: "stopped waiting for call " + call, Err: context.Cause(ctx),
+	}
+}
+
+// result makes a result of an ended record.
+func (o *Reader) result(ctx context.Context, r journal.Record) (*tool.Result, error) {
+	data := r.End.Result
+	if r.End.ResultRef != "" {
+		var err error
+		if data, err = o.artifacts.Get(ctx, r.End.ResultRef); err != nil {
+			return nil, err
+		}
+	}
+	result := &tool.Result{
+		Status: r.End.Status, Summary: r.End.Summary, Call: r.Call,
+		ArtifactRef: r.End.ArtifactRef, Warnings: r.End.Warnings,
+	}
+	if len(data) > 0 && json.Unmarshal(data, result) != nil {
+		result.Warnings = append(result.Warnings, "the full result could not be read back; this is its summary")
+	}
+	return result, nil
+}
+
+// Failure is the answer to a call that a step ended, or whose handler failed.
+func Failure(call string, e *tool.Error) *tool.Result {
+	status := tool.Failure
+	if e.Kind == tool.Denied || e.Kind == tool.Limited {
+		status = tool.Refused
+	}
+	return &tool.Result{Status: status, Summary: e.Error(), Error: e, Call: call}
+}
