@@ -19,7 +19,7 @@ var rules = house.Rules{
 			"internal/amount", "internal/lazyregexp", "internal/memtrim", "internal/ownership", "internal/visible",
 			"internal/module/filesystem/pathglob", "internal/module/filesystem/patchfile"},
 		{"llm", "internal/secret", "internal/statedir", "internal/document", "internal/peer", "internal/unfinished",
-			"internal/resulttext"},
+			"internal/resulttext", "internal/condition"},
 		{"internal/protocol", "internal/tempdir"},
 		{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache",
 			"internal/search/eval", "internal/gate/shellcmd"},
