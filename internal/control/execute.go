@@ -18,6 +18,9 @@ var (
 	paramKeys = []string{"params", "arguments", "args", "parameters", "input"}
 )
 
+// executeOp is the operation of errors about a call of execute_tool.
+const executeOp = "execute_tool"
+
 // executor is the handler of execute_tool.
 type executor struct{ *discovery }
 
@@ -26,16 +29,20 @@ func (x executor) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 	return x.execute(ctx, call, grant)
 }
 
-// Target reads which call it will make, so that the gate knows what that touches
+// Targets reads which call it will make, so that the gate knows what that touches
 // before it is made.
-func (executor) Target(args json.RawMessage) (name string, params json.RawMessage, err error) {
-	return target(args)
+func (executor) Targets(args json.RawMessage) (calls []tool.Call, inPlace bool) {
+	name, params, err := target(executeOp, args)
+	if err != nil {
+		return nil, true
+	}
+	return []tool.Call{{Name: name, Args: params}}, true
 }
 
 // execute answers execute_tool: the target goes through the gate, and its
 // result is the result.
 func (d *discovery) execute(ctx context.Context, call tool.Call, _ tool.Grant) (*tool.Result, error) {
-	name, args, err := target(call.Args)
+	name, args, err := target(executeOp, call.Args)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +69,7 @@ func (d *discovery) execute(ctx context.Context, call tool.Call, _ tool.Grant) (
 // target reads which tool is meant, and its arguments: in params or a key that
 // models write instead, as an object or as the text of one, or flattened
 // beside the name.
-func target(raw json.RawMessage) (name string, args json.RawMessage, err error) {
-	const op = "execute_tool"
+func target(op string, raw json.RawMessage) (name string, args json.RawMessage, err error) {
 	var fields map[string]json.RawMessage
 	if err := tool.DecodeArgs(op, raw, &fields); err != nil {
 		return "", nil, err
@@ -87,7 +93,7 @@ func target(raw json.RawMessage) (name string, args json.RawMessage, err error) 
 			continue
 		}
 		delete(rest, key)
-		if args, err = object(key, value); err != nil {
+		if args, err = object(op, key, value); err != nil {
 			return "", nil, err
 		}
 		if len(rest) == 0 || len(args) > len("{}") {
@@ -103,7 +109,7 @@ func target(raw json.RawMessage) (name string, args json.RawMessage, err error) 
 }
 
 // object reads parameters that are an object, or the text of one.
-func object(key string, value json.RawMessage) (json.RawMessage, error) {
+func object(op, key string, value json.RawMessage) (json.RawMessage, error) {
 	value = bytes.TrimSpace(value)
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -118,7 +124,7 @@ func object(key string, value json.RawMessage) (json.RawMessage, error) {
 		compact, err := json.Marshal(fields)
 		return compact, err
 	}
-	e := tool.Errorf("execute_tool", tool.Invalid, "%s is not a JSON object", key)
+	e := tool.Errorf(op, tool.Invalid, "%s is not a JSON object", key)
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
 		at := int(syntax.Offset)

@@ -87,7 +87,7 @@ func (b batch) join(ctx context.Context, c *callState) error {
 	switch {
 	case claims != nil:
 	case c.tool.Runtime.Control:
-		claims, bind = b.bindTarget(ctx, c)
+		claims, bind = b.bindTargets(ctx, c)
 	default:
 		claims, bind = c.claims, c.binder()
 	}
@@ -134,25 +134,38 @@ func (c *callState) binder() order.Bind {
 	return func() ([]tool.Claim, error) { return binding.OfCall(workspace, t, args) }
 }
 
-// forwarder is the handler of a control tool that makes one call in its own place.
+// forwarder is the handler of a control tool that makes calls.
 type forwarder interface {
-	// Target reads from the arguments of the control tool which call that is.
-	Target(args json.RawMessage) (name string, params json.RawMessage, err error)
+	// Targets reads from the arguments of the control tool which calls these are, by name
+	// and arguments. One that is made in the place of the control tool's own call takes its
+	// place in the order; several are a batch of their own, before which that call waits.
+	Targets(args json.RawMessage) (calls []tool.Call, inPlace bool)
 }
 
-// bindTarget returns what the call that a control tool will make touches: by that it
-// has its place in the order. Where this cannot be known, the call says so itself when
+// bindTargets returns what the calls that a control tool will make touch: by that it
+// has its place in the order. Where this cannot be known, a call says so itself when
 // it comes to its turn.
-func (b batch) bindTarget(ctx context.Context, c *callState) ([]tool.Claim, order.Bind) {
+func (b batch) bindTargets(ctx context.Context, c *callState) ([]tool.Claim, order.Bind) {
 	f, forwards := c.tool.Handler.(forwarder)
 	if !forwards {
 		return nil, nil
 	}
-	name, params, err := f.Target(c.call.Args)
-	if err != nil {
-		return nil, nil
+	targets, inPlace := f.Targets(c.call.Args)
+	if inPlace && len(targets) == 1 {
+		return b.bindTarget(ctx, c, targets[0])
 	}
-	target := &callState{caller: c.caller, call: tool.Call{Name: name, Args: params}}
+	c.how.waits = true
+	var claims []tool.Claim
+	for _, one := range targets {
+		touched, _ := b.bindTarget(ctx, c, one)
+		claims = append(claims, touched...)
+	}
+	return claims, nil
+}
+
+// bindTarget returns what one call that a control tool will make touches.
+func (b batch) bindTarget(ctx context.Context, c *callState, call tool.Call) ([]tool.Claim, order.Bind) {
+	target := &callState{caller: c.caller, call: call}
 	for _, next := range []step{b.gate.resolve, b.gate.checkArgs, bindEffects} {
 		err := next(ctx, target)
 		if _, unbound := err.(*unboundError); unbound && b.order.Changes(anyFile()) {
@@ -167,11 +180,14 @@ func (b batch) bindTarget(ctx context.Context, c *callState) ([]tool.Claim, orde
 
 // awaitEarlier waits until the earlier calls of the same answer that touch the same
 // thing have ended. A control tool touches nothing; the call that it makes waits in
-// its place.
+// its place. One that makes several waits for all of them.
 func (g *Gate) awaitEarlier(ctx context.Context, c *callState) error {
 	place := c.how.place
-	if place == nil || c.tool.Runtime.Control {
+	if place == nil || c.tool.Runtime.Control && !c.how.waits {
 		return nil
+	}
+	if c.how.waits {
+		return place.WaitEarlier(ctx)
 	}
 	// A human may have edited it, or it was not known before.
 	if c.request != nil || c.call.Parent != "" && len(c.claims) > 0 {

@@ -51,6 +51,7 @@ type callOptions struct {
 	background bool            // nobody reads the result: notices for the principal can wait
 	place      *order.Place    // in its answer's order; nil: it is in none
 	next       int             // the step that a batch has come to
+	waits      bool            // a control tool that makes several calls, and waits before all of them
 	retry      *retryPlan      // of a call in the place of one in doubt; nil: it is no such call
 	told       []notice.Notice // of which its caller was told
 	submitted  string          // the request that is before a human

@@ -31,6 +31,7 @@ type Query struct {
 	After  uint64 // rows with a greater Seq
 	Before uint64 // rows with a lesser Seq
 	Call   string
+	Within string // a call: only rows of the calls that it made
 	Kind   Kind
 	Newest bool // the last Limit rows that match, still in ascending order
 	Limit  int  // 0, or more than 10,000: 10,000

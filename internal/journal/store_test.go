@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -81,6 +82,7 @@ func (m *memory) Rows(ctx context.Context, q journal.Query) ([]journal.Row, erro
 	var found []journal.Row
 	for _, row := range m.rows {
 		if row.Seq > q.After && (q.Before == 0 || row.Seq < q.Before) && (q.Call == "" || row.Call == q.Call) &&
+			(q.Within == "" || strings.HasPrefix(row.Call, q.Within+".")) &&
 			(q.Kind == "" || row.Kind == q.Kind) {
 			found = append(found, row)
 		}

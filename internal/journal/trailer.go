@@ -33,13 +33,14 @@ type ExportFilter struct {
 	After  uint64 `json:"after,omitempty"`
 	Before uint64 `json:"before,omitempty"`
 	Call   string `json:"call,omitempty"`
+	Within string `json:"within,omitempty"`
 	Kind   Kind   `json:"kind,omitempty"`
 	Newest bool   `json:"newest,omitempty"`
 	Limit  int    `json:"limit,omitempty"`
 }
 
 // leavesGaps reports whether the filter leaves out records between others.
-func (f ExportFilter) leavesGaps() bool { return f.Call != "" || f.Kind != "" }
+func (f ExportFilter) leavesGaps() bool { return f.Call+f.Within != "" || f.Kind != "" }
 
 // trailerLine is the trailer as a line of the export.
 type trailerLine struct {

@@ -14,6 +14,7 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/parallelcalls"
 	"callgate/internal/kernel/results"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/session"
@@ -140,6 +141,7 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 	}
 	agents := []*tool.Tool{
 		control.SkillTool(k.findSkill),
+		control.ParallelTool(k.controlSession, parallelcalls.Maker{Sessions: k.Sessions, Journal: k.Journal}.Call),
 		control.TaskTool(k.Conversations.StartTask, k.Conversations.Task),
 		control.ArtifactTool((&results.Reader{
 			Journal: k.Journal, Artifacts: k.Artifacts, Secrets: k.vault, Sessions: k.Sessions,

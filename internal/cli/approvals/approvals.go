@@ -106,28 +106,37 @@ type deny struct {
 func newDeny(e *command.Env) *cobra.Command {
 	d := &deny{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "deny ID", Short: "Deny a call",
-		Example: "  callgate approvals deny a3kf --reason 'use the staging host'", Args: cobra.ExactArgs(1),
+		Use: "deny ID...", Short: "Deny a call, or several",
+		Example: "  callgate approvals deny a3kf --reason 'use the staging host'", Args: cobra.MinimumNArgs(1),
 	}, d.run)
 	c.Flags().StringVar(&d.reason, "reason", "", "the `REASON`, for the caller")
 	d.BindToken(c)
 	return c
 }
 
-func (d *deny) run(ctx context.Context, args []string) error {
+func (d *deny) run(ctx context.Context, ids []string) error {
 	return d.WithExternal(ctx, func(k *command.Kernel) error {
-		r, err := k.FindApproval(ctx, args[0])
-		if err != nil {
-			return err
+		for _, id := range ids {
+			if err := d.one(ctx, k, id); err != nil {
+				return err
+			}
 		}
-		r, err = k.Answer(ctx, r.ID, protocol.Answer{Feedback: d.reason, By: d.UserName()})
-		switch {
-		case err != nil:
-			return err
-		case d.JSON:
-			return d.WriteJSON(r)
-		}
-		d.Status("denied: %s will not run", r.Call.Tool.Dotted())
 		return nil
 	})
+}
+
+func (d *deny) one(ctx context.Context, k *command.Kernel, id string) error {
+	r, err := k.FindApproval(ctx, id)
+	if err != nil {
+		return err
+	}
+	r, err = k.Answer(ctx, r.ID, protocol.Answer{Feedback: d.reason, By: d.UserName()})
+	switch {
+	case err != nil:
+		return err
+	case d.JSON:
+		return d.WriteJSON(r)
+	}
+	d.Status("denied: %s will not run", r.Call.Tool.Dotted())
+	return nil
 }

@@ -37,18 +37,19 @@ func (a *approve) bind(c *cobra.Command) {
 func newApprove(e *command.Env) *cobra.Command {
 	a := &approve{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "approve ID", Short: "Approve a call",
-		Long: `Approve a call. The call is shown, with a code that you type to approve it; the
+		Use: "approve ID...", Short: "Approve a call, or several",
+		Long: `Approve calls, one after the other. Each is shown, with a code that you type to approve it; the
 terminal must not be that of the program that asked. A script approves with a
 token: callgate token create --role approver.`,
 		Example: `  callgate approvals approve a3kf
+  callgate approvals approve a3kf b7qx              two calls, each by itself
   callgate approvals approve a3kf --always          and what its question says, in that session
   callgate approvals approve a3kf --remember exact  and this exact call here from now on
   callgate approvals approve a3kf --remember 2 --until 30d
   callgate approvals approve a3kf --args @mine.json with other arguments
   callgate approvals approve a3kf --wait            and print the result`,
-		Args: cobra.ExactArgs(1),
-	}, a.run)
+		Args: cobra.MinimumNArgs(1),
+	}, a.runAll)
 	a.bind(c)
 	c.Flags().BoolVar(&a.edit, "edit", false, "edit the arguments first, in $VISUAL or $EDITOR")
 	c.Flags().StringVar(&a.args, "args", "", "approve with these `ARGS` instead: '{…}', @file or -")
@@ -66,6 +67,20 @@ func newEdit(e *command.Env) *cobra.Command {
 	}, a.run)
 	a.bind(c)
 	return c
+}
+
+// runAll approves several calls. The first that cannot be answered ends it.
+func (a *approve) runAll(ctx context.Context, ids []string) error {
+	if len(ids) > 1 && (a.args != "" || a.edit) {
+		return tool.Errorf("cli.approve", tool.Invalid, "arguments are given for one call, and %d are named", len(ids)).
+			WithHint("approve that one by itself")
+	}
+	for _, id := range ids {
+		if err := a.run(ctx, []string{id}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *approve) run(ctx context.Context, args []string) error {

@@ -11,7 +11,9 @@
 //     read after a write sees the write, and an edit after a read does not overtake
 //     it. How the earlier one ended does not matter: refused, failed or cancelled,
 //     the later one still runs, as it would in an answer of its own.
-//  2. Calls that touch nothing in common run side by side.
+//  2. Calls that touch nothing in common run side by side, [MaxSideBySide] of them at
+//     once. What waits for a human, for an earlier call or for a lock is not counted,
+//     but for the lock of another answer.
 //  3. A handler that did not stop when told to has not ended. Who waits for it gives
 //     up after a while, and is told for whom it waited.
 //  4. A call that was left waiting for a human has ended, for its answer: the model
@@ -43,16 +45,22 @@ import (
 // the batch, and must not call back.
 type Bind func() ([]tool.Claim, error)
 
+// MaxSideBySide is how many calls of one batch run at once.
+const MaxSideBySide = 16
+
 // Batch is the calls of one answer.
 type Batch struct {
 	patience time.Duration // with a handler that did not stop
+	slots    chan struct{} // holds one for each call that runs
 	mu       sync.Mutex
 	places   []*Place // in the model's order
 }
 
 // NewBatch makes an empty batch. Patience is how long a call waits for an earlier one
 // that was answered and whose handler still runs.
-func NewBatch(patience time.Duration) *Batch { return &Batch{patience: patience} }
+func NewBatch(patience time.Duration) *Batch {
+	return &Batch{patience: patience, slots: make(chan struct{}, MaxSideBySide)}
+}
 
 // state is how far a call is. The mutex of the batch guards it.
 type state uint8
@@ -77,6 +85,7 @@ type Place struct {
 	stale   bool            // an earlier call that it meets has ended since it was bound
 	ready   chan struct{}   // closed when it begins; nil: nobody waits
 	stuck   *Place          // the earlier call that it gave up waiting for
+	slotted bool            // it has one of the batch's slots
 	running <-chan struct{} // closed when a handler that did not stop has returned
 }
 
@@ -122,9 +131,33 @@ func (p *Place) Rebound() bool {
 	return p.rebound
 }
 
-// Wait returns when no earlier call that touches the same thing is left, or with an
-// error when ctx ends first. From then on the call has begun.
+// Wait returns when no earlier call that touches the same thing is left and fewer than
+// MaxSideBySide run, or with an error when ctx ends first. From then on the call has
+// begun.
 func (p *Place) Wait(ctx context.Context) error {
+	if err := p.WaitEarlier(ctx); err != nil {
+		return err
+	}
+	p.batch.mu.Lock()
+	slotted := p.slotted
+	p.batch.mu.Unlock()
+	if slotted {
+		return nil
+	}
+	select {
+	case p.batch.slots <- struct{}{}:
+	case <-ctx.Done():
+		return cancelledError(ctx)
+	}
+	p.batch.mu.Lock()
+	defer p.batch.mu.Unlock()
+	p.slotted = true
+	return nil
+}
+
+// WaitEarlier is Wait for a call that runs nothing itself: it only waits for the earlier
+// ones.
+func (p *Place) WaitEarlier(ctx context.Context) error {
 	p.batch.mu.Lock()
 	p.advance(true)
 	ready := p.ready
@@ -264,6 +297,9 @@ func (p *Place) end(stuck bool) {
 		return
 	}
 	p.state = ended
+	if p.slotted {
+		<-p.batch.slots
+	}
 	behind := p.behind
 	p.behind = nil
 	slices.SortFunc(behind, func(a, b *Place) int { return a.index - b.index })

@@ -145,6 +145,11 @@ func condition(q journal.Query) (where string, args []any) {
 		add("call = ?", q.Call)
 		terms = append(terms, "call <> ''")
 	}
+	if q.Within != "" { // their IDs are its own, a dot, and more
+		add("call > ?", q.Within+".")
+		add("call < ?", q.Within+"/")
+		terms = append(terms, "call <> ''")
+	}
 	switch q.Kind {
 	case "":
 	case journal.Begun:

@@ -130,7 +130,7 @@ func queries(t *testing.T, d storage.Driver) {
 		row(1, journal.Opened, ""),
 		row(2, journal.Asked, "a"), row(3, journal.Begun, "a"), row(4, journal.Asked, "b"),
 		row(5, journal.Ended, "a"), row(6, journal.Opened, ""), row(7, journal.Doubted, "b"),
-		row(8, journal.Begun, "c"), row(9, "strange", ""))
+		row(8, journal.Begun, "c.2"), row(9, "strange", ""))
 	for _, tt := range []struct {
 		name  string
 		query journal.Query
@@ -150,6 +150,9 @@ func queries(t *testing.T, d storage.Driver) {
 		{"call", journal.Query{Call: "a"}, []uint64{2, 3, 5}},
 		{"newest of a call", journal.Query{Call: "a", Newest: true, Limit: 1}, []uint64{5}},
 		{"no such call", journal.Query{Call: "A"}, []uint64{}},
+		{"calls that a call made", journal.Query{Within: "c"}, []uint64{8}},
+		{"not the call itself, nor one like it", journal.Query{Within: "c.2"}, []uint64{}},
+		{"none", journal.Query{Within: "b"}, []uint64{}},
 		{"asked", journal.Query{Kind: journal.Asked}, []uint64{2, 4}},
 		{"begun", journal.Query{Kind: journal.Begun}, []uint64{3, 8}},
 		{"ended", journal.Query{Kind: journal.Ended}, []uint64{5}},
