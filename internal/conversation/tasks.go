@@ -64,7 +64,7 @@ func (m *Manager) StartTask(ctx context.Context, call tool.Call, goal string) (c
 	}
 	requester := edge.session.Caller().Requester()
 	t, err := m.Runner.Start(ctx, task.Task{
-		ID: call.ID + "-core", Kind: coreTask, Parent: edge.ID(), Input: input,
+		ID: call.ID + "-core", Kind: coreTask, Label: tool.TruncateTo(goal, 80), Parent: edge.ID(), Input: input,
 		Asker: task.Asker{
 			Principal: call.Principal, Workspace: edge.session.Workspace(), AppFile: edge.session.Loaded().AppFile(),
 			PID: requester.PID, Human: requester.Human, Root: requester.Root, Sessions: requester.Sessions, Call: call.ID,
@@ -110,7 +110,8 @@ func outcomeOf(t task.Task) coreOutcome {
 
 // runTask runs a core task: a conversation of its own, from its goal to the end
 // of a turn. One that a kernel left goes on where it was.
-func (m *Manager) runTask(ctx context.Context, t task.Task) task.Outcome {
+func (m *Manager) runTask(ctx context.Context, r *tasks.Run) task.Outcome {
+	t := r.Task
 	var in coreInput
 	if err := json.Unmarshal(t.Input, &in); err != nil {
 		return tasks.Failed(err)
@@ -220,15 +221,7 @@ func (t *startedTasks) resume(ctx context.Context) error {
 
 // unfinished returns the core tasks that have not ended.
 func (t *startedTasks) unfinished(ctx context.Context) ([]task.Task, error) {
-	var all []task.Task
-	for _, state := range []task.State{task.Queued, task.Running} {
-		list, err := t.store.List(ctx, task.Query{Parent: t.parent, Kind: coreTask, State: state})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, list...)
-	}
-	return all, nil
+	return t.store.List(ctx, task.Query{Parent: t.parent, Kinds: []string{coreTask}, Active: true})
 }
 
 // owed returns the ended tasks, of any kind, that do not count as told.

@@ -201,8 +201,9 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	}
 	k.models = &modelset.Opener{Secrets: k.vault, Documents: k.database.Stores().Documents}
 	k.tasks = tasks.New(tasks.Options{
-		Store: k.database.Stores().Tasks, Queue: k.database.Stores().Queue, Log: k.log, Go: k.background.Go,
-		Holder: holderName(k.state.String()),
+		Store: k.database.Stores().Tasks, Queue: k.database.Stores().Queue, Leases: k.database.Stores().Leases,
+		Logs: k.database.Stores().TaskLogs, Log: k.log, Go: k.background.Go, Holder: holderName(k.state.String()),
+		ShortLived: cfg.ShortLived,
 	})
 	if k.modules, err = modules.Open(k.vault, k.moduleHost, k.Register); err != nil {
 		return err
@@ -309,9 +310,9 @@ func (k *Kernel) Collect(ctx context.Context, call string) (*tool.Result, error)
 }
 
 // InUse reports whether a client has a session open, a call or a turn runs, also one
-// for which nobody waits, or a task runs.
+// for which nobody waits, or a task runs, or waits for its time to run by itself.
 func (k *Kernel) InUse() bool {
-	return k.Sessions.InUse(hasEnded) || k.recovery.Detached() > 0 || k.tasks.Running() > 0
+	return k.Sessions.InUse(hasEnded) || k.recovery.Detached() > 0 || k.tasks.InUse()
 }
 
 // Prune drops the journal's epochs and the tasks that ended before a time, and

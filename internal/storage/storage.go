@@ -29,6 +29,8 @@ type Stores struct {
 	Blobs         artifact.Blobs
 	Tasks         task.Store
 	Queue         task.Queue
+	Leases        task.Leases
+	TaskLogs      task.Logs
 }
 
 // Driver is a place where everything is kept.
@@ -54,6 +56,8 @@ func (s Stores) Check() error {
 		{"blobs", s.Blobs != nil},
 		{"tasks", s.Tasks != nil},
 		{"queue of tasks", s.Queue != nil},
+		{"leases of tasks", s.Leases != nil},
+		{"logs of tasks", s.TaskLogs != nil},
 	} {
 		if !store.is {
 			missing = append(missing, store.name)

@@ -30,7 +30,7 @@ func TestCheck(t *testing.T) {
 
 func TestCheckOutcome(t *testing.T) {
 	for state, want := range map[task.State]tool.Kind{
-		task.Done: "", task.Failed: "", task.Cancelled: "",
+		task.Done: "", task.Failed: "", task.Cancelled: "", task.InDoubt: "",
 		task.Queued: tool.Invalid, task.Running: tool.Invalid, "": tool.Invalid, "odd": tool.Invalid,
 	} {
 		if err := task.CheckOutcome("a", task.Outcome{State: state}); tool.KindOf(err) != want {
@@ -66,5 +66,43 @@ func TestExhausted(t *testing.T) {
 	}
 	if o := task.Exhausted(1, ""); strings.Contains(o.Summary, ";") {
 		t.Errorf("%+v", o)
+	}
+}
+
+// A task belongs to the session that asked for it; when that is gone, to whoever it was.
+func TestOwnedBy(t *testing.T) {
+	own := tool.Principal{User: "ada", App: "notes", Agent: "main", Session: "s1", Lane: "edge"}
+	asker := task.Asker{Principal: own, Workspace: "/w", AppFile: "/w/callgate.yaml"}
+	change := func(f func(*tool.Principal)) tool.Principal {
+		p := own
+		p.Session = "s2"
+		f(&p)
+		return p
+	}
+	same := change(func(*tool.Principal) {})
+	for name, c := range map[string]struct {
+		p                  tool.Principal
+		workspace, appFile string
+		gone, want         bool
+	}{
+		"itself":                   {own, "/w", "/w/callgate.yaml", false, true},
+		"itself elsewhere":         {own, "/x", "", false, true},
+		"another session":          {same, "/w", "/w/callgate.yaml", false, false},
+		"its next session":         {same, "/w", "/w/callgate.yaml", true, true},
+		"in another workspace":     {same, "/x", "/w/callgate.yaml", true, false},
+		"under another app file":   {same, "/w", "/x/callgate.yaml", true, false},
+		"another user":             {change(func(p *tool.Principal) { p.User = "bob" }), "/w", "/w/callgate.yaml", true, false},
+		"another user's session":   {change(func(p *tool.Principal) { p.User, p.Session = "bob", "s1" }), "/w", "", true, false},
+		"another app":              {change(func(p *tool.Principal) { p.App = "x" }), "/w", "/w/callgate.yaml", true, false},
+		"another agent":            {change(func(p *tool.Principal) { p.Agent = "x" }), "/w", "/w/callgate.yaml", true, false},
+		"another lane":             {change(func(p *tool.Principal) { p.Lane = "core" }), "/w", "/w/callgate.yaml", true, false},
+		"a caller without session": {change(func(p *tool.Principal) { p.Session = "" }), "/w", "/w/callgate.yaml", false, false},
+	} {
+		if got := asker.OwnedBy(c.p, c.workspace, c.appFile, c.gone); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if (task.Asker{}).OwnedBy(tool.Principal{}, "", "", false) {
+		t.Error("nobody owns the tasks of nobody")
 	}
 }

@@ -43,8 +43,8 @@ func (m moduleTasks) Start(
 func (m moduleTasks) Handle(
 	kind string, run func(ctx context.Context, id string, input json.RawMessage) (json.RawMessage, error),
 ) {
-	m.runner.Handle(kind, func(ctx context.Context, t task.Task) task.Outcome {
-		data, err := run(ctx, t.ID, t.Input)
+	m.runner.Handle(kind, func(ctx context.Context, r *Run) task.Outcome {
+		data, err := run(ctx, r.ID, r.Input)
 		if err != nil {
 			return Failed(err)
 		}

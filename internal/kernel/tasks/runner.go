@@ -1,65 +1,78 @@
-// Package tasks runs durable tasks. Law: a task is stored before it runs. It
-// runs under a lease, which its runner renews at a third of its length, so it
-// runs in one place at a time. A runner whose lease was given to another stops
-// and says nothing more of the task. A kernel that closes gives its tasks back,
-// to be run again at the next start. So a task may run twice, and what runs it
-// must allow for that.
+// Package tasks runs durable tasks, by the law of internal/task. It adds:
+//
+//   - A task is stored before it runs. It is due to the instant: the runner sleeps
+//     until the next task is due, and is woken when one is started or given back. It
+//     looks again every few seconds all the same, because the clock may jump.
+//   - One heartbeat renews all leases, at a third of their length. A runner whose
+//     lease was given to another stops the handler and says nothing more of the task.
+//   - An end that cannot be stored, as on a full disk, is stored when it can be; until
+//     then the task counts as running.
+//   - A kernel that closes gives its tasks back, to be run again at the next start,
+//     unless their handlers say that they are done, or in doubt. After a crash the next
+//     kernel runs at once what the dead one held. So a handler may run twice for one
+//     due time, and makes its effects under IDs that come from the task's.
+//   - Kinds that are handled run by themselves. Kinds that are handled when started wait
+//     after a restart until somebody starts them again. A kernel that lives only as long
+//     as a command runs nothing by itself.
 package tasks
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
-	"callgate/internal/conversation/history"
 	"callgate/internal/task"
 	"callgate/tool"
 )
 
 // Handler runs a task. Its context ends when the task is cancelled, when the
 // lease is lost, and when the kernel closes.
-type Handler func(ctx context.Context, t task.Task) task.Outcome
+type Handler func(ctx context.Context, r *Run) task.Outcome
 
 // Options is what a Runner needs of the kernel.
 type Options struct {
 	Store  task.Store
 	Queue  task.Queue
+	Leases task.Leases
+	Logs   task.Logs
 	Holder string // names this kernel
 	Log    *slog.Logger
 	Lease  time.Duration // default 30 seconds
+	Keep   time.Duration // how long tasks that have ended are kept; default 30 days
 	// Go runs work in the background, unless the kernel closes.
 	Go func(func(context.Context)) bool
+	// Ended is called after the end of a task that has a parent, or a notice, is
+	// stored. It must not wait. It may be nil.
+	Ended func(task.Task)
+	// ShortLived says that the kernel ends with the command that started it: it runs
+	// what is started, and nothing by itself.
+	ShortLived bool
 }
 
-// The most tasks that are leased at once, and how often the runner looks for
-// tasks whose time has come.
 const (
-	maxLeased    = 32
-	pollInterval = 10 * time.Second
+	maxLeased    = 32               // tasks that are leased at once
+	pollInterval = 10 * time.Second // between two looks at the clock
+	pruneEvery   = time.Hour
+	keepEntries  = 200 // of a task's log
 )
 
 // Runner runs the tasks of one kernel. Make one with New.
 type Runner struct {
-	opt Options
+	opt  Options
+	wake chan struct{} // something may be due sooner than was known
 
 	leasing sync.Mutex // held while tasks are leased and registered as running
 
 	mu       sync.Mutex
 	handlers map[string]Handler
 	onStart  map[string]bool // kinds that run only when they are started
-	running  map[string]*run
-}
-
-// run is a task that runs here.
-type run struct {
-	cancel context.CancelCauseFunc
-	ended  chan struct{} // closed when its end is stored
+	running  map[string]*Run
+	beat     *heartbeat // nil: nothing runs
+	waiting  bool       // a task that runs by itself waits for its time
 }
 
 // New makes a runner. It runs nothing before Run or Start is called.
@@ -67,14 +80,21 @@ func New(o Options) *Runner {
 	if o.Lease == 0 {
 		o.Lease = 30 * time.Second
 	}
-	return &Runner{opt: o, handlers: map[string]Handler{}, onStart: map[string]bool{}, running: map[string]*run{}}
+	if o.Keep == 0 {
+		o.Keep = 30 * 24 * time.Hour
+	}
+	return &Runner{
+		opt: o, wake: make(chan struct{}, 1),
+		handlers: map[string]Handler{}, onStart: map[string]bool{}, running: map[string]*Run{},
+	}
 }
 
-// Handle sets what runs the tasks of a kind. It is called before Run.
+// Handle sets what runs the tasks of a kind, by themselves.
 func (r *Runner) Handle(kind string, h Handler) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.handlers[kind] = h
+	r.mu.Unlock()
+	r.wakeUp()
 }
 
 // HandleStarted is Handle for a kind whose tasks run only when they are started:
@@ -85,10 +105,10 @@ func (r *Runner) HandleStarted(kind string, h Handler) {
 	r.handlers[kind], r.onStart[kind] = h, true
 }
 
-func (r *Runner) handler(kind string) Handler {
+func (r *Runner) handler(kind string) (h Handler, byItself bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.handlers[kind]
+	return r.handlers[kind], !r.onStart[kind]
 }
 
 // kinds returns the kinds whose tasks run by themselves.
@@ -99,28 +119,100 @@ func (r *Runner) kinds() []string {
 	return slices.DeleteFunc(all, func(kind string) bool { return r.onStart[kind] })
 }
 
-// Start stores a task and runs it, if it is due. A task that is stored already
-// is returned as it stands, and goes on if nobody runs it: starting twice is
-// once.
+// Store returns where the tasks are kept.
+func (r *Runner) Store() task.Store { return r.opt.Store }
+
+// Start stores a task and runs it when it is due. A task that is stored already is
+// returned as it stands, and goes on if nobody runs it: starting twice is once. An ID
+// that another asker's task has, or one of another kind, is a Conflict.
 func (r *Runner) Start(ctx context.Context, t task.Task) (task.Task, error) {
-	if r.handler(t.Kind) == nil {
-		return t, tool.Errorf("tasks.Start", tool.Internal, "nothing runs tasks of the kind %q", t.Kind)
+	const op = "tasks.Start"
+	h, byItself := r.handler(t.Kind)
+	if h == nil {
+		return t, tool.Errorf(op, tool.Internal, "nothing runs tasks of the kind %q", t.Kind)
 	}
-	stored, _, err := r.opt.Store.Create(ctx, t)
-	if err != nil || stored.State.Final() || r.find(stored.ID) != nil {
+	stored, fresh, err := r.opt.Store.Create(ctx, t)
+	if err != nil {
 		return stored, err
 	}
-	return stored, r.lease(ctx, task.Request{ID: stored.ID})
+	if !fresh && (stored.Kind != t.Kind || stored.Asker.Principal.Session != t.Asker.Principal.Session) {
+		return task.Task{}, tool.Errorf(op, tool.Conflict, "there is another task %q", tool.Truncate(t.ID))
+	}
+	if stored.State.Final() {
+		return stored, nil
+	}
+	if stored.RunAt.After(time.Now()) && stored.State == task.Queued {
+		if byItself {
+			r.expect()
+		}
+		return stored, nil
+	}
+	return stored, r.lease(ctx, task.Request{ID: stored.ID, Own: true})
+}
+
+// expect notes that a task waits for its time, and has the runner look when that is.
+func (r *Runner) expect() {
+	r.mu.Lock()
+	r.waiting = true
+	r.mu.Unlock()
+	r.wakeUp()
+}
+
+func (r *Runner) wakeUp() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// Tell stores a notice: news for the conversation that is its parent. The ID says
+// what it is news of; telling twice is once.
+func (r *Runner) Tell(ctx context.Context, notice task.Task) error {
+	const op = "tasks.Tell"
+	notice.Kind = task.Notice
+	switch {
+	case notice.Parent == "":
+		return tool.Errorf(op, tool.Invalid, "the notice %q is for no conversation", notice.ID)
+	case notice.Outcome == nil:
+		return tool.Errorf(op, tool.Invalid, "the notice %q says nothing", notice.ID)
+	}
+	stored, fresh, err := r.opt.Store.Create(ctx, notice)
+	if err != nil {
+		return err
+	}
+	if !fresh && (stored.Kind != task.Notice || stored.Parent != notice.Parent) {
+		return tool.Errorf(op, tool.Conflict, "there is another task %q", tool.Truncate(notice.ID))
+	}
+	if fresh {
+		r.ended(stored)
+	}
+	return nil
+}
+
+// ended tells that the end of a task is stored.
+func (r *Runner) ended(t task.Task) {
+	if r.opt.Ended != nil && t.Parent != "" && t.State.Final() {
+		r.opt.Ended(t)
+	}
 }
 
 // Cancel cancels a task. Wait says when it has stopped.
 func (r *Runner) Cancel(ctx context.Context, id, by string) error {
+	before, err := r.opt.Store.Get(ctx, id)
+	if err != nil {
+		return err
+	}
 	if err := r.opt.Store.Cancel(ctx, id, by); err != nil {
 		return err
 	}
 	if one := r.find(id); one != nil {
 		one.cancel(errCancelled)
+		return nil
 	}
+	if after, err := r.opt.Store.Get(ctx, id); err == nil && !before.State.Final() {
+		r.ended(after)
+	}
+	r.wakeUp() // perhaps nothing waits any more
 	return nil
 }
 
@@ -145,45 +237,94 @@ func (r *Runner) Running() int {
 	return len(r.running)
 }
 
-func (r *Runner) find(id string) *run {
+// InUse reports whether a task runs, or waits for its time to run by itself. News
+// that are owed keep nothing.
+func (r *Runner) InUse() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.running) > 0 || r.waiting && !r.opt.ShortLived
+}
+
+func (r *Runner) find(id string) *Run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.running[id]
 }
 
-// Run runs the tasks that an earlier process left, and each task when its time
-// comes, until the kernel closes. Tasks of kinds that nothing runs are left.
+// Run runs at once the tasks that an earlier process left, and each task when its
+// time comes, until the kernel closes. Tasks of kinds that nothing runs are left.
 func (r *Runner) Run() {
-	if len(r.kinds()) == 0 {
+	if r.opt.ShortLived {
 		return
 	}
 	r.opt.Go(func(ctx context.Context) {
-		tick := time.NewTicker(pollInterval)
-		defer tick.Stop()
+		own := true // what the dead process of this name held
 		for {
-			if err := r.lease(ctx, task.Request{Kinds: r.kinds(), N: maxLeased}); err != nil && ctx.Err() == nil {
+			sleep, err := r.leaseDue(ctx, own)
+			// A lease that was taken and not answered is one of nobody, like those.
+			own = err != nil
+			if err != nil && ctx.Err() == nil {
 				r.opt.Log.Error("tasks cannot be leased", "error", err)
 			}
+			timer := time.NewTimer(sleep)
 			select {
-			case <-tick.C:
+			case <-timer.C:
+			case <-r.wake:
+				timer.Stop()
 			case <-ctx.Done():
+				timer.Stop()
 				return
 			}
 		}
 	})
+	r.opt.Go(r.prune)
+}
+
+// leaseDue leases and runs what is due, and returns how long to sleep.
+func (r *Runner) leaseDue(ctx context.Context, own bool) (time.Duration, error) {
+	kinds := r.kinds()
+	if len(kinds) == 0 {
+		return pollInterval, nil
+	}
+	if own {
+		if err := r.lease(ctx, task.Request{Kinds: kinds, N: maxLeased, Own: true}); err != nil {
+			return pollInterval, err
+		}
+	}
+	next, err := r.opt.Queue.Next(ctx, r.opt.Holder, kinds...)
+	r.mu.Lock()
+	r.waiting = err != nil || !next.IsZero()
+	r.mu.Unlock()
+	switch sleep := time.Until(next); {
+	case err != nil || next.IsZero():
+		return pollInterval, err
+	case sleep > 0:
+		return min(sleep, pollInterval), nil
+	}
+	if err := r.lease(ctx, task.Request{Kinds: kinds, N: maxLeased}); err != nil {
+		return pollInterval, err
+	}
+	return 0, nil
 }
 
 // lease takes tasks and runs them in the background.
 func (r *Runner) lease(ctx context.Context, request task.Request) error {
 	r.leasing.Lock()
 	defer r.leasing.Unlock()
-	r.mu.Lock()
-	request.Own, request.Runs = true, slices.Collect(maps.Keys(r.running))
-	r.mu.Unlock()
+	if request.Own {
+		request.Runs = slices.Collect(maps.Keys(r.runs()))
+	}
+	if slices.Contains(request.Runs, request.ID) {
+		return nil
+	}
 	request.Holder, request.For = r.opt.Holder, r.opt.Lease
-	leased, err := r.opt.Queue.Lease(ctx, request)
+	leased, ended, err := r.opt.Queue.Lease(ctx, request)
 	if err != nil {
 		return err
+	}
+	for _, t := range ended {
+		r.opt.Log.Warn("a task was abandoned", "task", t.ID, "kind", t.Kind, "state", t.State)
+		r.ended(t)
 	}
 	for _, t := range leased {
 		r.begin(t)
@@ -191,134 +332,29 @@ func (r *Runner) lease(ctx context.Context, request task.Request) error {
 	return nil
 }
 
-// begin runs a leased task in the background. It is registered first: who starts a
-// task can wait for it.
-func (r *Runner) begin(t task.Task) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	one := &run{cancel: cancel, ended: make(chan struct{})}
-	r.mu.Lock()
-	r.running[t.ID] = one
-	r.mu.Unlock()
-	began := r.opt.Go(func(kernel context.Context) {
-		defer r.remove(t.ID, one)
-		defer context.AfterFunc(kernel, func() { cancel(history.KernelClosed) })()
-		r.run(ctx, kernel, t, cancel)
-	})
-	if !began {
-		r.giveBack(t)
-		r.remove(t.ID, one)
+// prune removes what ended long ago, now and then.
+func (r *Runner) prune(ctx context.Context) {
+	tick := time.NewTicker(pruneEvery)
+	defer tick.Stop()
+	for {
+		n, err := r.opt.Queue.Prune(ctx, time.Now().Add(-r.opt.Keep))
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			r.opt.Log.Error("tasks that ended long ago cannot be removed", "error", err)
+		case n > 0:
+			r.opt.Log.Info("tasks that ended long ago were removed", "tasks", n)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
 	}
-}
-
-// remove ends the registration of a task that has stopped.
-func (r *Runner) remove(id string, one *run) {
-	one.cancel(nil)
-	r.mu.Lock()
-	if r.running[id] == one { // not one of a later lease
-		delete(r.running, id)
-	}
-	r.mu.Unlock()
-	close(one.ended)
 }
 
 var (
 	errCancelled = errors.New("the task was cancelled")
 	errLost      = errors.New("the lease of the task was given to another")
 )
-
-// run runs one leased task to its end. ctx is the task's own, which cancel ends; it
-// ends with the kernel's too.
-func (r *Runner) run(ctx, kernel context.Context, t task.Task, cancel context.CancelCauseFunc) {
-	renewing := make(chan struct{})
-	go func() {
-		defer close(renewing)
-		r.renew(ctx, t, cancel)
-	}()
-	outcome := r.invoke(ctx, t)
-	cause := context.Cause(ctx)
-	cancel(nil)
-	<-renewing
-	switch {
-	case errors.Is(cause, errLost):
-		r.opt.Log.Warn("a task runs elsewhere now", "task", t.ID, "kind", t.Kind)
-	case kernel.Err() != nil && outcome.State != task.Done:
-		r.giveBack(t)
-	default:
-		if errors.Is(cause, errCancelled) && outcome.State != task.Done {
-			outcome.State = task.Cancelled
-		}
-		if err := r.opt.Queue.End(context.WithoutCancel(kernel), t.ID, t.Lease.Fence, outcome); err != nil {
-			r.opt.Log.Error("the end of a task cannot be stored", "task", t.ID, "kind", t.Kind, "error", err)
-		}
-	}
-}
-
-// renew keeps the lease of a task, and cancels its context when the task is
-// cancelled or the lease is lost.
-func (r *Runner) renew(ctx context.Context, t task.Task, cancel context.CancelCauseFunc) {
-	tick := time.NewTicker(r.opt.Lease / 3)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-		cancelled, err := r.opt.Queue.Renew(ctx, t.ID, t.Lease.Fence, r.opt.Lease, "")
-		switch {
-		case cancelled:
-			cancel(errCancelled)
-		case tool.KindOf(err) == tool.Conflict:
-			cancel(errLost)
-		case err != nil && ctx.Err() == nil: // the lease may still be renewed in time
-			r.opt.Log.Error("the lease of a task cannot be renewed", "task", t.ID, "error", err)
-		}
-	}
-}
-
-// invoke runs the handler. A handler that panics has failed.
-func (r *Runner) invoke(ctx context.Context, t task.Task) (outcome task.Outcome) {
-	defer func() {
-		if p := recover(); p != nil {
-			r.opt.Log.Error("a task panicked", "task", t.ID, "kind", t.Kind, "panic", p, "stack", string(debug.Stack()))
-			outcome = Failed(tool.Errorf("tasks.run", tool.Internal, "the task panicked: %v", p))
-		}
-	}()
-	h := r.handler(t.Kind)
-	if h == nil {
-		return Failed(tool.Errorf("tasks.run", tool.Internal, "nothing runs tasks of the kind %q", t.Kind))
-	}
-	return h(ctx, t)
-}
-
-// giveBack has a task run again at the next start.
-func (r *Runner) giveBack(t task.Task) {
-	err := r.opt.Queue.Retry(context.Background(), t.ID, t.Lease.Fence, time.Time{}, "the kernel stopped")
-	if err != nil {
-		r.opt.Log.Error("a task cannot be given back", "task", t.ID, "error", err)
-	}
-}
-
-// Failed is the outcome of a task that failed.
-func Failed(err error) task.Outcome {
-	var e *tool.Error
-	if !errors.As(err, &e) {
-		e = &tool.Error{Op: "tasks.run", Kind: tool.Failed, Message: err.Error()}
-	}
-	return task.Outcome{State: task.Failed, Summary: e.Error(), Error: e}
-}
-
-// Notice is the text that the parent of an ended task reads.
-func Notice(t task.Task) string {
-	text := fmt.Sprintf("TASK %s ENDED (%s)", t.ID, t.State)
-	if t.Outcome == nil {
-		return text
-	}
-	if t.Outcome.Error != nil {
-		text += ": " + t.Outcome.Error.Error()
-	}
-	if t.Outcome.Summary != "" && t.Outcome.Error == nil {
-		text += "\n" + tool.TruncateTo(t.Outcome.Summary, 8000)
-	}
-	return text
-}

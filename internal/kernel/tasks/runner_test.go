@@ -22,11 +22,16 @@ import (
 // open opens a runner over a real store. Close is the end of its kernel.
 func open(t *testing.T, stores storage.Stores, holder string) (*tasks.Runner, *background.Group) {
 	t.Helper()
+	return openWith(t, stores, tasks.Options{Holder: holder})
+}
+
+func openWith(t *testing.T, stores storage.Stores, o tasks.Options) (*tasks.Runner, *background.Group) {
+	t.Helper()
 	group := background.New(t.Context())
 	t.Cleanup(group.Close)
-	return tasks.New(tasks.Options{
-		Store: stores.Tasks, Queue: stores.Queue, Holder: holder, Log: slog.New(slog.DiscardHandler), Go: group.Go,
-	}), group
+	o.Store, o.Queue, o.Leases, o.Logs = stores.Tasks, stores.Queue, stores.Leases, stores.TaskLogs
+	o.Log, o.Go = slog.New(slog.DiscardHandler), group.Go
+	return tasks.New(o), group
 }
 
 func openStores(t *testing.T) storage.Stores {
@@ -60,7 +65,7 @@ func TestStartingTwiceIsOnce(t *testing.T) {
 		stores := openStores(t)
 		r, _ := open(t, stores, "k")
 		var runs atomic.Int64
-		r.Handle("count", func(context.Context, task.Task) task.Outcome { runs.Add(1); return done(`1`) })
+		r.Handle("count", func(context.Context, *tasks.Run) task.Outcome { runs.Add(1); return done(`1`) })
 		for range 3 {
 			_, err := r.Start(t.Context(), task.Task{ID: "t1", Kind: "count"})
 			ok(t, err)
@@ -79,8 +84,8 @@ func TestFailuresAndPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stores := openStores(t)
 		r, _ := open(t, stores, "k")
-		r.Handle("fail", func(context.Context, task.Task) task.Outcome { return tasks.Failed(errors.New("no luck")) })
-		r.Handle("panic", func(context.Context, task.Task) task.Outcome { panic("oh") })
+		r.Handle("fail", func(context.Context, *tasks.Run) task.Outcome { return tasks.Failed(errors.New("no luck")) })
+		r.Handle("panic", func(context.Context, *tasks.Run) task.Outcome { panic("oh") })
 		for _, kind := range []string{"fail", "panic"} {
 			_, err := r.Start(t.Context(), task.Task{ID: kind, Kind: kind})
 			ok(t, err)
@@ -99,7 +104,7 @@ func TestALongTask(t *testing.T) {
 		stores := openStores(t)
 		r, _ := open(t, stores, "k")
 		var stopped error
-		r.Handle("long", func(ctx context.Context, _ task.Task) task.Outcome {
+		r.Handle("long", func(ctx context.Context, _ *tasks.Run) task.Outcome {
 			<-ctx.Done()
 			stopped = context.Cause(ctx)
 			return task.Outcome{State: task.Failed, Summary: "stopped"}
@@ -108,7 +113,7 @@ func TestALongTask(t *testing.T) {
 		ok(t, err)
 		<-time.After(10 * time.Minute)
 		synctest.Wait()
-		if leased, err := stores.Queue.Lease(t.Context(), task.Request{Holder: "other", For: time.Minute}); err != nil || len(leased) != 0 {
+		if leased, _, err := stores.Queue.Lease(t.Context(), task.Request{Holder: "other", For: time.Minute}); err != nil || len(leased) != 0 {
 			t.Errorf("another took it: %v, %v", leased, err)
 		}
 		ok(t, stores.Tasks.Cancel(t.Context(), "t1", "ada"))
@@ -125,7 +130,7 @@ func TestTasksOutliveTheirKernel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stores := openStores(t)
 		first, kernel := open(t, stores, "k1")
-		first.Handle("long", func(ctx context.Context, _ task.Task) task.Outcome {
+		first.Handle("long", func(ctx context.Context, _ *tasks.Run) task.Outcome {
 			<-ctx.Done()
 			return task.Outcome{State: task.Failed}
 		})
@@ -137,10 +142,10 @@ func TestTasksOutliveTheirKernel(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		second, next := open(t, stores, "k2")
-		second.Handle("long", func(context.Context, task.Task) task.Outcome { return done(`2`) })
+		second.Handle("long", func(context.Context, *tasks.Run) task.Outcome { return done(`2`) })
 		second.Run()
 		synctest.Wait()
-		if got := state(t, stores, "t1"); got.State != task.Done || got.Attempt != 2 {
+		if got := state(t, stores, "t1"); got.State != task.Done || got.Attempt != 1 {
 			t.Errorf("%+v", got)
 		}
 		next.Close()
@@ -153,7 +158,7 @@ func TestCancelStopsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stores := openStores(t)
 		r, _ := open(t, stores, "k")
-		r.Handle("long", func(ctx context.Context, _ task.Task) task.Outcome {
+		r.Handle("long", func(ctx context.Context, _ *tasks.Run) task.Outcome {
 			<-ctx.Done()
 			return task.Outcome{State: task.Failed}
 		})
@@ -187,14 +192,14 @@ func TestKilledKernelsTasksRunAtOnce(t *testing.T) {
 			_, _, err := stores.Tasks.Create(t.Context(), one)
 			ok(t, err)
 		}
-		leased, err := stores.Queue.Lease(t.Context(), task.Request{Holder: "k", For: time.Hour, N: 2})
+		leased, _, err := stores.Queue.Lease(t.Context(), task.Request{Holder: "k", For: time.Hour, N: 2})
 		ok(t, err)
 		if len(leased) != 2 {
 			t.Fatal("the tasks cannot be leased")
 		}
 		r, kernel := open(t, stores, "k")
-		r.Handle("auto", func(context.Context, task.Task) task.Outcome { return done(`1`) })
-		r.HandleStarted("started", func(context.Context, task.Task) task.Outcome { return done(`2`) })
+		r.Handle("auto", func(context.Context, *tasks.Run) task.Outcome { return done(`1`) })
+		r.HandleStarted("started", func(context.Context, *tasks.Run) task.Outcome { return done(`2`) })
 		r.Run()
 		synctest.Wait()
 		if got := state(t, stores, "t1"); got.State != task.Done {
@@ -218,7 +223,7 @@ func TestALostLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stores := openStores(t)
 		r, _ := open(t, stores, "k1")
-		r.Handle("long", func(ctx context.Context, _ task.Task) task.Outcome {
+		r.Handle("long", func(ctx context.Context, _ *tasks.Run) task.Outcome {
 			<-ctx.Done()
 			return done(`"late"`)
 		})
@@ -226,9 +231,10 @@ func TestALostLease(t *testing.T) {
 		ok(t, err)
 		synctest.Wait()
 		// Another kernel believes this one dead: its lease is made to end.
-		_, err = stores.Queue.Renew(t.Context(), "t1", state(t, stores, "t1").Lease.Fence, -time.Second, "")
+		lease := task.Renewal{ID: "t1", Fence: state(t, stores, "t1").Lease.Fence}
+		_, err = stores.Queue.Renew(t.Context(), []task.Renewal{lease}, -time.Second)
 		ok(t, err)
-		leased, err := stores.Queue.Lease(t.Context(), task.Request{Holder: "k2", For: time.Hour})
+		leased, _, err := stores.Queue.Lease(t.Context(), task.Request{Holder: "k2", For: time.Hour})
 		ok(t, err)
 		if len(leased) != 1 {
 			t.Fatal("the task cannot be leased")

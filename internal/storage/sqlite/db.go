@@ -158,6 +158,7 @@ func (db *DB) Stores() storage.Stores {
 	return storage.Stores{
 		Journal: db.rows, Approvals: db.approvals, Conversations: db.conversations, Deleter: db.conversations,
 		Documents: db.documents, Blobs: db.blobs, Tasks: db.tasks, Queue: db.tasks,
+		Leases: db.tasks, TaskLogs: db.tasks,
 	}
 }
 

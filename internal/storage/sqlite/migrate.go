@@ -109,6 +109,34 @@ var migrations = [...]string{
 		WHERE d.kind = 'doubted' AND ` + rareKind + ` AND d.call <> '' AND NOT EXISTS (
 			SELECT 1 FROM records AS r WHERE r.call = d.call AND r.call <> '' AND r.kind = 'resolved' AND r.seq > d.seq
 		) GROUP BY d.call;`,
+
+	// 6: tasks with a label, data and a log; fences that no two leases share; and lists
+	// that cost what is active, or owed, and not what has ended.
+	`ALTER TABLE tasks ADD COLUMN label TEXT NOT NULL DEFAULT '';
+	ALTER TABLE tasks ADD COLUMN data BLOB;
+	ALTER TABLE tasks ADD COLUMN session TEXT NOT NULL DEFAULT ''; -- of the asker
+	UPDATE tasks SET session = coalesce(json_extract(CAST(asker AS TEXT), '$.principal.session'), '')
+		WHERE json_valid(CAST(asker AS TEXT));
+	CREATE TABLE task_fences (last INTEGER NOT NULL) STRICT;
+	INSERT INTO task_fences SELECT coalesce(max(fence), 0) FROM tasks;
+	CREATE TABLE task_logs (
+		task INTEGER NOT NULL REFERENCES tasks (num) ON DELETE CASCADE,
+		seq  INTEGER NOT NULL,
+		at   INTEGER NOT NULL,
+		text TEXT NOT NULL,
+		data BLOB,
+		PRIMARY KEY (task, seq)
+	) STRICT, WITHOUT ROWID;
+	DROP INDEX tasks_due;
+	DROP INDEX tasks_state;
+	CREATE INDEX tasks_due ON tasks (due, kind, holder) WHERE due IS NOT NULL;
+	CREATE INDEX tasks_active ON tasks (num) WHERE ended = 0;
+	CREATE INDEX tasks_active_parent ON tasks (parent, num) WHERE ended = 0;
+	CREATE INDEX tasks_active_session ON tasks (session, num) WHERE ended = 0;
+	CREATE INDEX tasks_session ON tasks (session, num) WHERE session <> '';
+	CREATE INDEX tasks_state ON tasks (state, num) WHERE ended > 0;
+	CREATE INDEX tasks_owed_parent ON tasks (parent, num) WHERE ` + owed + `;
+	CREATE INDEX tasks_settled ON tasks (ended) WHERE ` + settled + `;`,
 }
 
 // rareKind selects the kinds that are few among many records. A query must say

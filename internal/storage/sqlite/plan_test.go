@@ -91,18 +91,49 @@ func TestTaskQueriesUseIndexes(t *testing.T) {
 		want  string
 	}{
 		"what is owed":             {task.Query{Owed: true}, "USING INDEX tasks_owed"},
-		"what is owed to a parent": {task.Query{Owed: true, Parent: "p"}, "USING INDEX tasks_parent (parent=?)"},
+		"what is owed to a parent": {task.Query{Owed: true, Parent: "p"}, "USING INDEX tasks_owed_parent (parent=?)"},
 		"a parent's":               {task.Query{Parent: "p"}, "USING INDEX tasks_parent (parent=?)"},
-		"what runs":                {task.Query{State: task.Running}, "USING INDEX tasks_state (state=?)"},
+		"a session's":              {task.Query{Session: "s", Newest: true}, "USING INDEX tasks_session (session=?)"},
+		"what is active":           {task.Query{Active: true, Kinds: []string{"a", "b"}}, "USING INDEX tasks_active"},
+		"a parent's active":        {task.Query{Active: true, Parent: "p"}, "USING INDEX tasks_active_parent (parent=?)"},
+		"a session's active":       {task.Query{Active: true, Session: "s"}, "USING INDEX tasks_active_session (session=?)"},
+		"what runs":                {task.Query{State: task.Running}, "USING INDEX tasks_active"},
+		"what runs of a session":   {task.Query{State: task.Running, Session: "s"}, "USING INDEX tasks_active_session (session=?)"},
+		"what failed":              {task.Query{State: task.Failed}, "USING INDEX tasks_state (state=?)"},
 	} {
 		where, args := taskCondition(tt.query)
-		plan := explain(t, db, "SELECT * FROM tasks WHERE "+strings.Join(where, " AND ")+" ORDER BY num LIMIT 10", args)
-		if !strings.Contains(plan, tt.want) || strings.Contains(plan, "TEMP B-TREE") {
+		query := "SELECT * FROM tasks" + taskIndex(tt.query) + " WHERE " + strings.Join(where, " AND ")
+		for _, order := range []string{" ORDER BY num LIMIT 10", " ORDER BY num DESC LIMIT 10"} {
+			plan := explain(t, db, query+order, args)
+			if !strings.Contains(plan, tt.want) || strings.Contains(plan, "TEMP B-TREE") {
+				t.Errorf("%s: %s", name, plan)
+			}
+		}
+	}
+	for name, tt := range map[string]struct {
+		query string
+		args  []any
+		want  string
+	}{
+		"what is due":      {"SELECT num FROM tasks WHERE due <= ?", []any{1}, "INDEX tasks_due (due<?)"},
+		"due of some kind": {"SELECT num FROM tasks WHERE due <= ? AND holder <> ? AND kind IN (?, ?)", []any{1, "h", "a", "b"}, "INDEX tasks_due (due<?)"},
+		"what to prune":    {prunable, []any{1, 1}, "USING INDEX tasks_settled (ended"},
+		"a log's end":      {"SELECT * FROM task_logs WHERE task = ? ORDER BY seq DESC LIMIT 1", []any{1}, "PRIMARY KEY (task=?)"},
+	} {
+		if plan := explain(t, db, tt.query, tt.args); !strings.Contains(plan, tt.want) || strings.Contains(plan, "TEMP B-TREE") {
 			t.Errorf("%s: %s", name, plan)
 		}
 	}
-	if plan := explain(t, db, "SELECT num FROM tasks WHERE due <= ?", []any{1}); !strings.Contains(plan, "INDEX tasks_due (due<?)") {
-		t.Errorf("what is due: %s", plan)
+	for _, kinds := range [][]string{nil, {"a"}, {"a", "b"}} {
+		query, args := nextQuery("h", kinds)
+		plan := explain(t, db, query, args)
+		if !strings.Contains(plan, "COVERING INDEX tasks_due") || strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("the next of %v: %s", kinds, plan)
+		}
+	}
+	own := "UPDATE tasks SET due = 1 WHERE holder = 'h' AND state = 'running' AND ended = 0"
+	if plan := explain(t, db, own, nil); !strings.Contains(plan, "INDEX tasks_active") {
+		t.Errorf("a dead process's: %s", plan)
 	}
 	if plan := explain(t, db, selectDocuments+"WHERE collection = ? AND key > ? AND key >= ? AND key < ? ORDER BY key LIMIT 5", []any{"c", "", "a", "b"}); !strings.Contains(
 		plan,

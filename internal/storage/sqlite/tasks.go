@@ -12,21 +12,27 @@ import (
 	"callgate/tool"
 )
 
-// taskStore is task.Store and task.Queue on SQLite. Times are nanoseconds, and
-// 0 where a time has not come.
+// taskStore is the stores of tasks on SQLite. Times are nanoseconds, and 0 where a
+// time has not come.
 type taskStore struct{ db *DB }
 
 var (
-	_ task.Store = (*taskStore)(nil)
-	_ task.Queue = (*taskStore)(nil)
+	_ task.Store  = (*taskStore)(nil)
+	_ task.Queue  = (*taskStore)(nil)
+	_ task.Leases = (*taskStore)(nil)
+	_ task.Logs   = (*taskStore)(nil)
 )
 
-const taskColumns = "id, kind, parent, asker, input, state, run_at, attempt, max_attempts, " +
+const taskColumns = "id, kind, label, parent, asker, input, data, state, run_at, attempt, max_attempts, " +
 	"holder, fence, lease_until, cancelled_by, progress, outcome, created, started, ended, told"
 
-// owed selects the tasks whose parents are to be told. A query must say it in
-// these very words to be given the index.
-const owed = "parent <> '' AND ended > 0 AND told = 0"
+// owed selects the tasks whose parents are to be told, and settled those that have
+// ended and are owed to nobody. A query must say it in these very words to be given
+// the index.
+const (
+	owed    = "parent <> '' AND ended > 0 AND told = 0"
+	settled = "ended > 0 AND (parent = '' OR told > 0)"
+)
 
 // Create inserts a task unless it is there.
 func (s *taskStore) Create(ctx context.Context, t task.Task) (task.Task, bool, error) {
@@ -36,7 +42,7 @@ func (s *taskStore) Create(ctx context.Context, t task.Task) (task.Task, bool, e
 	}
 	asker, err := json.Marshal(t.Asker)
 	if err != nil {
-		return task.Task{}, false, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the task cannot be written", Err: err}
+		return task.Task{}, false, unwritable(op, t.ID, err)
 	}
 	if err := s.db.refuses(); err != nil {
 		return task.Task{}, false, err
@@ -45,11 +51,20 @@ func (s *taskStore) Create(ctx context.Context, t task.Task) (task.Task, bool, e
 	if t.RunAt.IsZero() {
 		t.RunAt = now
 	}
-	const insert = "INSERT INTO tasks (id, kind, parent, asker, input, state, run_at, due, max_attempts, created) " +
-		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING " + taskColumns
-	runAt := t.RunAt.UnixNano()
-	made, err := scanTask(s.db.write.QueryRowContext(ctx, insert, t.ID, t.Kind, t.Parent, asker, []byte(t.Input),
-		task.Queued, runAt, runAt, t.MaxAttempts, now.UnixNano()))
+	state, due, ended := task.Queued, any(t.RunAt.UnixNano()), int64(0)
+	var outcome []byte
+	if t.Outcome != nil {
+		state, due, ended = t.Outcome.State, nil, now.UnixNano()
+		if outcome, err = json.Marshal(t.Outcome); err != nil {
+			return task.Task{}, false, unwritable(op, t.ID, err)
+		}
+	}
+	const insert = "INSERT INTO tasks (id, kind, label, parent, session, asker, input, data, state, run_at, due, " +
+		"max_attempts, outcome, created, ended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) " +
+		"ON CONFLICT (id) DO NOTHING RETURNING " + taskColumns
+	made, err := scanTask(s.db.write.QueryRowContext(ctx, insert, t.ID, t.Kind, t.Label, t.Parent,
+		t.Asker.Principal.Session, asker, nullable(t.Input), nullable(t.Data), state, t.RunAt.UnixNano(), due,
+		t.MaxAttempts, outcome, now.UnixNano(), ended))
 	if errors.Is(err, sql.ErrNoRows) {
 		made, err = s.Get(ctx, t.ID)
 		return made, false, err
@@ -66,26 +81,32 @@ func (s *taskStore) Get(ctx context.Context, id string) (task.Task, error) {
 	return t, convertError("sqlite.Get", err)
 }
 
-// List selects by an index where the query names a parent, a state or a debt.
+// List selects by an index where the query names a parent, a session, a state or a
+// debt, or only what is active.
 func (s *taskStore) List(ctx context.Context, q task.Query) ([]task.Task, error) {
 	const op = "sqlite.List"
 	where, args := taskCondition(q)
+	order, after := " ORDER BY num", "num > ?"
+	if q.Newest {
+		order, after = " ORDER BY num DESC", "num < ?"
+	}
 	if q.After != "" {
-		var after int64
-		err := s.db.read.QueryRowContext(ctx, "SELECT num FROM tasks WHERE id = ?", q.After).Scan(&after)
+		var last int64
+		err := s.db.read.QueryRowContext(ctx, "SELECT num FROM tasks WHERE id = ?", q.After).Scan(&last)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil, task.NotFound(q.After)
 		}
 		if err != nil {
 			return nil, convertError(op, err)
 		}
-		where, args = append(where, "num > ?"), append(args, after)
+		where, args = append(where, after), append(args, last)
 	}
 	limit := q.Limit
 	if limit <= 0 || limit > task.MaxList {
 		limit = task.MaxList
 	}
-	query := "SELECT " + taskColumns + " FROM tasks WHERE " + strings.Join(where, " AND ") + " ORDER BY num LIMIT ?"
+	query := "SELECT " + taskColumns + " FROM tasks" + taskIndex(q) + " WHERE " + strings.Join(where, " AND ") + order +
+		" LIMIT ?"
 	rows, err := s.db.read.QueryContext(ctx, query, append(args, limit)...)
 	if err != nil {
 		return nil, convertError(op, err)
@@ -103,16 +124,65 @@ func taskCondition(q task.Query) (where []string, args []any) {
 		add("parent = ?", q.Parent)
 		where = append(where, "parent <> ''")
 	}
-	if q.Kind != "" {
-		add("kind = ?", q.Kind)
+	if q.Session != "" {
+		add("session = ?", q.Session)
+		where = append(where, "session <> ''")
+	}
+	if len(q.Kinds) > 0 {
+		where = append(where, "kind IN "+oneOf(len(q.Kinds)))
+		args = appendAll(args, q.Kinds)
 	}
 	if q.State != "" {
 		add("state = ?", string(q.State))
+	}
+	switch {
+	case active(q):
+		where = append(where, "ended = 0")
+	case q.State != "":
+		where = append(where, "ended > 0")
 	}
 	if q.Owed {
 		where = append(where, owed)
 	}
 	return where, args
+}
+
+// active reports whether a query is about tasks that have not ended only.
+func active(q task.Query) bool { return q.Active || q.State == task.Queued || q.State == task.Running }
+
+// taskIndex names the index of a query. The database keeps no statistics, and without
+// them it takes what has ended for as rare as what has not.
+func taskIndex(q task.Query) string {
+	switch {
+	case active(q) && q.Parent != "":
+		return " INDEXED BY tasks_active_parent"
+	case active(q) && q.Session != "":
+		return " INDEXED BY tasks_active_session"
+	case active(q):
+		return " INDEXED BY tasks_active"
+	case q.Owed && q.Parent != "":
+		return " INDEXED BY tasks_owed_parent"
+	case q.Owed:
+		return " INDEXED BY tasks_owed"
+	case q.Parent != "":
+		return " INDEXED BY tasks_parent"
+	case q.Session != "":
+		return " INDEXED BY tasks_session"
+	case q.State != "":
+		return " INDEXED BY tasks_state"
+	}
+	return ""
+}
+
+// oneOf is a list of n parameters.
+func oneOf(n int) string { return "(?" + strings.Repeat(", ?", n-1) + ")" }
+
+// appendAll appends the arguments of such a list.
+func appendAll[T any](args []any, list []T) []any {
+	for _, one := range list {
+		args = append(args, one)
+	}
+	return args
 }
 
 // Cancel ends a task that nobody holds, and marks another.
@@ -187,16 +257,15 @@ func scanTasks(rows *sql.Rows) ([]task.Task, error) {
 // scanTask reads a row of taskColumns.
 func scanTask(row interface{ Scan(...any) error }) (task.Task, error) {
 	var t task.Task
-	var asker, input, outcome []byte
+	var asker, input, data, outcome []byte
 	var runAt, until, created, started, ended, told int64
-	err := row.Scan(&t.ID, &t.Kind, &t.Parent, &asker, &input, &t.State, &runAt, &t.Attempt, &t.MaxAttempts,
-		&t.Lease.Holder, &t.Lease.Fence, &until, &t.CancelledBy, &t.Progress, &outcome, &created, &started, &ended, &told)
+	err := row.Scan(&t.ID, &t.Kind, &t.Label, &t.Parent, &asker, &input, &data, &t.State, &runAt, &t.Attempt,
+		&t.MaxAttempts, &t.Lease.Holder, &t.Lease.Fence, &until, &t.CancelledBy, &t.Progress, &outcome,
+		&created, &started, &ended, &told)
 	if err != nil {
 		return task.Task{}, err
 	}
-	if len(input) > 0 {
-		t.Input = input
-	}
+	t.Input, t.Data = nullable(input), nullable(data)
 	t.RunAt, t.Lease.Until = fromNanos(runAt), fromNanos(until)
 	t.Times = task.Times{
 		Created: fromNanos(created), Started: fromNanos(started), Ended: fromNanos(ended), Told: fromNanos(told),
@@ -217,4 +286,17 @@ func fromNanos(n int64) time.Time {
 		return time.Time{}
 	}
 	return time.Unix(0, n).UTC()
+}
+
+// nullable is JSON that may be missing.
+func nullable(data []byte) []byte {
+	if len(data) == 0 {
+		return nil
+	}
+	return data
+}
+
+// unwritable is the error of a task, or a part of one, that is not JSON.
+func unwritable(op, id string, err error) error {
+	return &tool.Error{Op: op, Kind: tool.Invalid, Message: "the task " + id + " cannot be written", Err: err}
 }

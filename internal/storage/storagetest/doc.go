@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"callgate/internal/storage"
+	"callgate/internal/storage/storagetest/tasktest"
 	"callgate/tool"
 )
 
@@ -31,17 +32,15 @@ func Driver(t *testing.T, open Open) {
 	t.Run("Conversations", func(t *testing.T) { Conversations(t, open) })
 	t.Run("Documents", func(t *testing.T) { Documents(t, open) })
 	t.Run("Blobs", func(t *testing.T) { Blobs(t, open) })
-	t.Run("Tasks", func(t *testing.T) { Tasks(t, open) })
+	t.Run("Tasks", func(t *testing.T) { tasktest.Tasks(t, tasktest.Open(open)) })
 }
 
 // Shared tests two handles on one place.
 func Shared(t *testing.T, open Open) {
+	t.Run("Tasks", func(t *testing.T) { tasktest.Shared(t, tasktest.Open(open)) })
 	for name, test := range map[string]func(t *testing.T, a, b storage.Driver){
 		"Documents":   sharedDocuments,
 		"OneWriter":   sharedWriters,
-		"OneHolder":   sharedHolders,
-		"Fences":      sharedFences,
-		"Cancelling":  sharedCancel,
 		"OneApproval": sharedApprovals,
 	} {
 		t.Run(name, func(t *testing.T) {

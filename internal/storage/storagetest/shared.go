@@ -5,12 +5,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"callgate/internal/document"
 	"callgate/internal/gate/approval"
 	"callgate/internal/storage"
-	"callgate/internal/task"
 	"callgate/tool"
 )
 
@@ -26,36 +24,6 @@ func sharedDocuments(t *testing.T, a, b storage.Driver) {
 }
 
 func sharedWriters(t *testing.T, a, b storage.Driver) { countUp(t, a, b) }
-
-func sharedHolders(t *testing.T, a, b storage.Driver) { leaseAtOnce(t, a, b) }
-
-// sharedFences: a holder whose lease another process took over is refused.
-func sharedFences(t *testing.T, a, b storage.Driver) {
-	mustCreateTask(t, a, newTask("a"))
-	first := mustLease(t, a, "one", "a", -time.Second)
-	second := mustLease(t, b, "two", "a", time.Hour)
-	err := a.Stores().Queue.End(t.Context(), "a", first.Lease.Fence, task.Outcome{State: task.Done})
-	isKind(t, "the first holder ends it", err, tool.Conflict)
-	outcome := task.Outcome{State: task.Done, Summary: "two"}
-	if err := b.Stores().Queue.End(t.Context(), "a", second.Lease.Fence, outcome); err != nil {
-		t.Error(err)
-	}
-	if got := mustTask(t, a, "a"); got.Outcome == nil || got.Outcome.Summary != "two" {
-		t.Errorf("it ended as %+v", got.Outcome)
-	}
-}
-
-func sharedCancel(t *testing.T, a, b storage.Driver) {
-	mustCreateTask(t, a, newTask("a"))
-	held := mustLease(t, a, "one", "a", time.Hour)
-	if err := b.Stores().Tasks.Cancel(t.Context(), "a", "ada"); err != nil {
-		t.Fatal(err)
-	}
-	cancelled, err := a.Stores().Queue.Renew(t.Context(), "a", held.Lease.Fence, time.Hour, "")
-	if err != nil || !cancelled {
-		t.Errorf("its holder sees %v, %v", cancelled, err)
-	}
-}
 
 // sharedApprovals: of two processes that answer at once, one is first.
 func sharedApprovals(t *testing.T, a, b storage.Driver) {

@@ -1,4 +1,4 @@
-package storagetest
+package tasktest
 
 import (
 	"context"
@@ -28,16 +28,16 @@ func leasesInOrder(t *testing.T, d storage.Driver) {
 	} {
 		mustCreateTask(t, d, task.Task{ID: made.id, Kind: "call", RunAt: now.Add(-made.ago)})
 	}
-	first, err := d.Stores().Queue.Lease(t.Context(), task.Request{Holder: "h", For: time.Hour})
+	first, _, err := d.Stores().Queue.Lease(t.Context(), task.Request{Holder: "h", For: time.Hour})
 	if err != nil || !slices.Equal(ids(first), []string{"first"}) {
 		t.Fatalf("one: %v, %v", ids(first), err)
 	}
-	rest, err := d.Stores().Queue.Lease(t.Context(), task.Request{Holder: "h", For: time.Hour, N: 10})
+	rest, _, err := d.Stores().Queue.Lease(t.Context(), task.Request{Holder: "h", For: time.Hour, N: 10})
 	if err != nil || !slices.Equal(ids(rest), []string{"second", "third", "fourth"}) {
 		t.Fatalf("the rest that is due: %v, %v", ids(rest), err)
 	}
 	for _, got := range append(first, rest...) {
-		if got.State != task.Running || got.Lease.Holder != "h" || got.Lease.Fence != 1 || got.Attempt != 1 {
+		if got.State != task.Running || got.Lease.Holder != "h" || got.Lease.Fence == 0 || got.Attempt != 1 {
 			t.Errorf("%s is %s, lease %+v, attempt %d", got.ID, got.State, got.Lease, got.Attempt)
 		}
 		isNow(t, "the start", got.Times.Started)
@@ -62,7 +62,7 @@ func leasesByKindAndID(t *testing.T, d storage.Driver) {
 		{task.Request{N: 9}, []string{"watch1"}},
 	} {
 		tt.request.Holder, tt.request.For = "h", time.Hour
-		list, err := d.Stores().Queue.Lease(t.Context(), tt.request)
+		list, _, err := d.Stores().Queue.Lease(t.Context(), tt.request)
 		if diff := cmp.Diff(tt.want, ids(list)); err != nil || diff != "" {
 			t.Errorf("%+v: %v %s", tt.request, err, diff)
 		}
@@ -72,13 +72,13 @@ func leasesByKindAndID(t *testing.T, d storage.Driver) {
 // leasesOwn tests that a holder need not wait for the leases of its former process.
 func leasesOwn(t *testing.T, d storage.Driver) {
 	mustCreateTask(t, d, newTask("mine"), newTask("mine too"), newTask("of another"))
-	mustLease(t, d, "me", "mine", time.Hour)
+	first := mustLease(t, d, "me", "mine", time.Hour)
 	mustLease(t, d, "me", "mine too", time.Hour)
 	mustLease(t, d, "another", "of another", time.Hour)
 	lease := func(r task.Request) []string {
 		t.Helper()
 		r.Holder, r.For, r.N = "me", time.Hour, 10
-		list, err := d.Stores().Queue.Lease(t.Context(), r)
+		list, _, err := d.Stores().Queue.Lease(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func leasesOwn(t *testing.T, d storage.Driver) {
 	if got := lease(task.Request{ID: "mine", Own: true}); !slices.Equal(got, []string{"mine"}) {
 		t.Errorf("leased %v, want only the named one", got)
 	}
-	if got := mustTask(t, d, "mine"); got.Attempt != 2 || got.Lease.Fence != 2 {
+	if got := mustTask(t, d, "mine"); got.Attempt != 2 || got.Lease.Fence <= first.Lease.Fence {
 		t.Errorf("leased again: %+v", got)
 	}
 	if got := lease(task.Request{ID: "of another", Own: true}); len(got) != 0 {
@@ -107,83 +107,127 @@ func leasesOwn(t *testing.T, d storage.Driver) {
 // leaseEnds: a task whose lease has ended is leased again, with the next fence,
 // and by its first holder it can be renewed as long as nobody else has it.
 func leaseEnds(t *testing.T, d storage.Driver) {
-	q := d.Stores().Queue
 	mustCreateTask(t, d, newTask("a"))
 	first := mustLease(t, d, "one", "a", -time.Second)
-	if _, err := q.Renew(t.Context(), "a", first.Lease.Fence, -time.Second, ""); err != nil {
-		t.Errorf("its holder was slow, and nobody else has it: %v", err)
-	}
+	renew(t, d, "a", first.Lease.Fence, -time.Second, "") // its holder was slow, and nobody else has it
 	second := mustLease(t, d, "two", "a", time.Hour)
-	if second.Lease.Fence != first.Lease.Fence+1 || second.Attempt != 2 || second.Lease.Holder != "two" {
+	if second.Lease.Fence <= first.Lease.Fence || second.Attempt != 2 || second.Lease.Holder != "two" {
 		t.Errorf("leased again: %+v, attempt %d", second.Lease, second.Attempt)
 	}
 	if !second.Times.Started.Equal(first.Times.Started) {
 		t.Errorf("it started at %v, and then at %v", first.Times.Started, second.Times.Started)
 	}
-	_, err := q.Renew(t.Context(), "a", first.Lease.Fence, time.Hour, "mine")
-	isKind(t, "the first holder comes back", err, tool.Conflict)
+	lost(t, d, "the first holder comes back", "a", first.Lease.Fence)
 	sameTask(t, "the second holder's", second, mustTask(t, d, "a"))
+}
+
+// leavesOwnAlone: a holder that renews too late, as after the machine slept, still runs
+// its tasks: it is not given them again, and they are not ended.
+func leavesOwnAlone(t *testing.T, d storage.Driver) {
+	once := newTask("once")
+	once.MaxAttempts = 1
+	mustCreateTask(t, d, newTask("a"), once)
+	held := mustLease(t, d, "me", "a", -time.Hour)
+	mustLease(t, d, "me", "once", -time.Hour)
+	for _, r := range []task.Request{{N: 9}, {ID: "a"}, {Own: true, Runs: []string{"once", "a"}}} {
+		r.Holder, r.For = "me", time.Hour
+		if leased, ended, err := d.Stores().Queue.Lease(t.Context(), r); err != nil || len(leased)+len(ended) > 0 {
+			t.Errorf("%+v: leased %v, ended %v, %v", r, ids(leased), ids(ended), err)
+		}
+	}
+	renew(t, d, "a", held.Lease.Fence, time.Hour, "")
+	if got := mustTask(t, d, "once"); got.State != task.Running {
+		t.Errorf("it is %s", got.State)
+	}
+	leased, ended, err := d.Stores().Queue.Lease(t.Context(), task.Request{Holder: "another", For: time.Hour, N: 9})
+	if err != nil || len(leased) != 0 || !slices.Equal(ids(ended), []string{"once"}) {
+		t.Errorf("another: leased %v, ended %v, %v", ids(leased), ids(ended), err)
+	}
 }
 
 // staleFence: a holder that was replaced changes nothing, and neither does one
 // that never held the task, or whose task has ended.
 func staleFence(t *testing.T, d storage.Driver) {
-	q := d.Stores().Queue
+	l, ctx := d.Stores().Leases, t.Context()
 	mustCreateTask(t, d, newTask("queued"), newTask("held"), newTask("ended"))
-	mustLease(t, d, "one", "held", -time.Second)
-	mustLease(t, d, "two", "held", time.Hour)
-	done := mustLease(t, d, "one", "ended", time.Hour)
-	if err := q.End(t.Context(), "ended", done.Lease.Fence, task.Outcome{State: task.Done, Summary: "well"}); err != nil {
+	first := mustLease(t, d, "one", "held", -time.Second).Lease.Fence
+	second := mustLease(t, d, "two", "held", time.Hour).Lease.Fence
+	done := mustLease(t, d, "one", "ended", time.Hour).Lease.Fence
+	if err := l.End(ctx, "ended", done, task.Outcome{State: task.Done, Summary: "well"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
 		id    string
 		fence uint64
-	}{{"queued", 0}, {"queued", 1}, {"held", 1}, {"held", 3}, {"held", 0}, {"ended", 1}, {"ended", 2}} {
+	}{
+		{"queued", 0}, {"queued", first}, {"held", first}, {"held", second + 100}, {"held", 0},
+		{"ended", done}, {"ended", done + 1},
+	} {
 		before := mustTask(t, d, tt.id)
 		what := fmt.Sprintf("%s with fence %d", tt.id, tt.fence)
-		_, err := q.Renew(t.Context(), tt.id, tt.fence, time.Hour, "changed")
-		isKind(t, "renew "+what, err, tool.Conflict)
-		isKind(t, "end "+what, q.End(t.Context(), tt.id, tt.fence, task.Outcome{State: task.Failed}), tool.Conflict)
-		isKind(t, "retry "+what, q.Retry(t.Context(), tt.id, tt.fence, time.Time{}, "changed"), tool.Conflict)
+		lost(t, d, "renew "+what, tt.id, tt.fence)
+		for name, err := range map[string]error{
+			"end":     l.End(ctx, tt.id, tt.fence, task.Outcome{State: task.Failed}),
+			"retry":   l.Retry(ctx, tt.id, tt.fence, time.Time{}, "changed"),
+			"again":   l.Again(ctx, tt.id, tt.fence, time.Time{}, json.RawMessage(`"changed"`)),
+			"save":    l.Save(ctx, tt.id, tt.fence, json.RawMessage(`"changed"`)),
+			"release": l.Release(ctx, tt.id, tt.fence),
+		} {
+			isKind(t, name+" "+what, err, tool.Conflict)
+		}
 		if diff := cmp.Diff(before, mustTask(t, d, tt.id)); diff != "" {
 			t.Errorf("%s changed it: %s", what, diff)
 		}
 	}
 }
 
-func renewsLease(t *testing.T, d storage.Driver) {
+// renewsLeases: all in one go, and one that is lost does not keep the others from it.
+func renewsLeases(t *testing.T, d storage.Driver) {
 	q := d.Stores().Queue
-	mustCreateTask(t, d, newTask("a"))
-	held := mustLease(t, d, "h", "a", -time.Second)
-	if cancelled, err := q.Renew(t.Context(), "a", held.Lease.Fence, time.Hour, "half way"); err != nil || cancelled {
-		t.Fatal(cancelled, err)
+	mustCreateTask(t, d, newTask("a"), newTask("b"), newTask("c"))
+	a := mustLease(t, d, "h", "a", -time.Second)
+	b := mustLease(t, d, "h", "b", time.Hour)
+	if err := d.Stores().Tasks.Cancel(t.Context(), "b", "ada"); err != nil {
+		t.Fatal(err)
+	}
+	found, err := q.Renew(t.Context(), []task.Renewal{
+		{ID: "c", Fence: 1}, {ID: "a", Fence: a.Lease.Fence, Progress: "half way"}, {ID: "none", Fence: 3},
+		{ID: "b", Fence: b.Lease.Fence},
+	}, time.Hour)
+	want := task.Renewed{Cancelled: []string{"b"}, Lost: []string{"c", "none"}}
+	if diff := cmp.Diff(want, found); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
 	}
 	got := mustTask(t, d, "a")
-	if got.Progress != "half way" || got.Lease.Fence != held.Lease.Fence || got.Attempt != 1 {
+	if got.Progress != "half way" || got.Lease.Fence != a.Lease.Fence || got.Attempt != 1 {
 		t.Errorf("renewed: %+v", got)
 	}
 	isNow(t, "an hour before the lease's end", got.Lease.Until.Add(-time.Hour))
-	if _, err := q.Renew(t.Context(), "a", held.Lease.Fence, time.Hour, ""); err != nil {
-		t.Fatal(err)
+	if renew(t, d, "a", a.Lease.Fence, time.Hour, "") {
+		t.Error("it is to be cancelled")
 	}
 	if got := mustTask(t, d, "a").Progress; got != "half way" {
 		t.Errorf("a renewal without progress left %q", got)
 	}
+	if _, err := q.Renew(t.Context(), nil, time.Hour); err != nil {
+		t.Errorf("no lease: %v", err)
+	}
+	mustLease(t, d, "h", "c", time.Hour)
 	nothingDue(t, d, "a renewed task")
 }
 
 func endsTask(t *testing.T, d storage.Driver) {
-	q := d.Stores().Queue
+	l := d.Stores().Leases
 	for i, want := range []task.Outcome{
 		{State: task.Done, Summary: "é", Data: json.RawMessage(`{"n":1}`), ArtifactRef: "sha256:x"},
 		{State: task.Failed, Error: &tool.Error{Op: "x", Kind: tool.Denied, Message: "no", Hint: "ask"}},
 		{State: task.Cancelled, Summary: "stopped"},
+		{State: task.InDoubt, Summary: "who knows"},
 	} {
 		id := fmt.Sprint(i)
 		mustCreateTask(t, d, newTask(id))
 		held := mustLease(t, d, "h", id, -time.Second)
-		if err := q.End(t.Context(), id, held.Lease.Fence, want); err != nil {
+		if err := l.End(t.Context(), id, held.Lease.Fence, want); err != nil {
 			t.Fatal(err)
 		}
 		got := mustTask(t, d, id)
@@ -199,11 +243,11 @@ func endsTask(t *testing.T, d storage.Driver) {
 }
 
 func retriesTask(t *testing.T, d storage.Driver) {
-	q := d.Stores().Queue
+	l := d.Stores().Leases
 	mustCreateTask(t, d, newTask("a"))
 	held := mustLease(t, d, "h", "a", time.Hour)
 	at := time.Now().Add(time.Hour)
-	if err := q.Retry(t.Context(), "a", held.Lease.Fence, at, "no network"); err != nil {
+	if err := l.Retry(t.Context(), "a", held.Lease.Fence, at, "no network"); err != nil {
 		t.Fatal(err)
 	}
 	got := mustTask(t, d, "a")
@@ -213,134 +257,53 @@ func retriesTask(t *testing.T, d storage.Driver) {
 	nothingDue(t, d, "what is to run later")
 	mustCreateTask(t, d, newTask("b"))
 	held = mustLease(t, d, "h", "b", time.Hour)
-	if err := q.Retry(t.Context(), "b", held.Lease.Fence, time.Time{}, ""); err != nil {
+	if err := l.Retry(t.Context(), "b", held.Lease.Fence, time.Time{}, ""); err != nil {
 		t.Fatal(err)
 	}
-	if again := mustLease(t, d, "h", "b", time.Hour); again.Lease.Fence != 2 || again.Attempt != 2 {
+	if again := mustLease(t, d, "h", "b", time.Hour); again.Lease.Fence <= held.Lease.Fence || again.Attempt != 2 {
 		t.Errorf("again: %+v", again)
 	}
 }
 
-// attemptsAreCounted: a task fails when its attempts are used up, be it that
-// its holder gives it back or that its lease ends.
+// attemptsAreCounted: when its attempts are used up, a task that its holder gives back
+// has failed, and one whose holder is lost is in doubt.
 func attemptsAreCounted(t *testing.T, d storage.Driver) {
 	q := d.Stores().Queue
 	made := newTask("back")
 	made.MaxAttempts = 2
-	lost, endless := made, made
-	lost.ID, endless.ID, endless.MaxAttempts = "lost", "endless", 0
-	mustCreateTask(t, d, made, lost, endless)
-	for range 2 {
+	left, endless := made, made
+	left.ID, endless.ID, endless.MaxAttempts = "lost", "endless", 0
+	mustCreateTask(t, d, made, left, endless)
+	for n := range 2 {
 		held := mustLease(t, d, "h", "back", time.Hour)
-		if err := q.Retry(t.Context(), "back", held.Lease.Fence, time.Time{}, "no network"); err != nil {
+		err := d.Stores().Leases.Retry(t.Context(), "back", held.Lease.Fence, time.Time{}, "no network")
+		if err != nil {
 			t.Fatal(err)
 		}
-		mustLease(t, d, "h", "lost", -time.Second)
+		mustLease(t, d, fmt.Sprint("h", n), "lost", -time.Second)
 	}
-	for range 5 {
-		mustLease(t, d, "h", "endless", -time.Second)
+	for n := range 5 {
+		r := task.Request{Holder: fmt.Sprint("h", n%2), ID: "endless", For: -time.Second}
+		leased, ended, err := q.Lease(t.Context(), r)
+		if err != nil || len(leased) != 1 {
+			t.Fatalf("leased %v, %v", ids(leased), err)
+		}
+		for _, one := range ended {
+			sameTask(t, "as it was reported", mustTask(t, d, "lost"), one)
+		}
 	}
-	list, err := q.Lease(t.Context(), task.Request{Holder: "h", For: time.Hour, N: 9})
-	if err != nil || !slices.Equal(ids(list), []string{"endless"}) {
-		t.Errorf("leased %v, %v", ids(list), err)
+	list, ended, err := q.Lease(t.Context(), task.Request{Holder: "h", For: time.Hour, N: 9})
+	if err != nil || !slices.Equal(ids(list), []string{"endless"}) || len(ended) != 0 {
+		t.Errorf("leased %v, ended %v, %v", ids(list), ids(ended), err)
 	}
-	for id, why := range map[string]string{"back": "no network", "lost": "2 attempts"} {
+	for id, want := range map[string]struct {
+		state task.State
+		why   string
+	}{"back": {task.Failed, "no network"}, "lost": {task.InDoubt, "attempt 2 of 2"}} {
 		got := mustTask(t, d, id)
-		if got.State != task.Failed || got.Outcome == nil || !strings.Contains(got.Outcome.Summary, why) || !got.Owed() {
+		if got.State != want.state || got.Outcome == nil || !strings.Contains(got.Outcome.Summary, want.why) || !got.Owed() {
 			t.Errorf("%s is %s: %+v", id, got.State, got.Outcome)
 		}
-	}
-}
-
-func cancelsQueued(t *testing.T, d storage.Driver) {
-	mustCreateTask(t, d, newTask("a"))
-	for range 2 { // a second time changes nothing
-		if err := d.Stores().Tasks.Cancel(t.Context(), "a", "ada"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got := mustTask(t, d, "a")
-	if got.State != task.Cancelled || got.CancelledBy != "ada" || !got.Owed() {
-		t.Errorf("cancelled: %+v", got)
-	}
-	if got.Outcome == nil || got.Outcome.State != task.Cancelled {
-		t.Errorf("the outcome is %+v", got.Outcome)
-	}
-	isNow(t, "the end", got.Times.Ended)
-	nothingDue(t, d, "what was cancelled")
-}
-
-func cancelsRunning(t *testing.T, d storage.Driver) {
-	s, q := d.Stores().Tasks, d.Stores().Queue
-	mustCreateTask(t, d, newTask("stops"), newTask("ends"), newTask("returns"))
-	fence := map[string]uint64{}
-	for _, id := range []string{"stops", "ends", "returns"} {
-		fence[id] = mustLease(t, d, "h", id, time.Hour).Lease.Fence
-		for _, by := range []string{"ada", "bob"} { // the first counts
-			if err := s.Cancel(t.Context(), id, by); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := mustTask(t, d, id); got.State != task.Running || got.CancelledBy != "ada" {
-			t.Errorf("until its holder sees it: %s, cancelled by %q", got.State, got.CancelledBy)
-		}
-		if cancelled, err := q.Renew(t.Context(), id, fence[id], time.Hour, ""); err != nil || !cancelled {
-			t.Errorf("its holder renews: %v, %v", cancelled, err)
-		}
-	}
-	// Its holder may stop it, may have been faster, or may give it back.
-	if err := q.End(t.Context(), "stops", fence["stops"], task.Outcome{State: task.Cancelled}); err != nil {
-		t.Error(err)
-	}
-	if err := q.End(t.Context(), "ends", fence["ends"], task.Outcome{State: task.Done}); err != nil {
-		t.Error(err)
-	}
-	if err := q.Retry(t.Context(), "returns", fence["returns"], time.Time{}, "no network"); err != nil {
-		t.Error(err)
-	}
-	for id, want := range map[string]task.State{"stops": task.Cancelled, "ends": task.Done, "returns": task.Cancelled} {
-		if got := mustTask(t, d, id); got.State != want {
-			t.Errorf("%s is %s, want %s", id, got.State, want)
-		}
-	}
-}
-
-// cancelsAbandoned: nobody runs a task whose lease has ended, so it is
-// cancelled at once; and one that was to be cancelled is not run again.
-func cancelsAbandoned(t *testing.T, d storage.Driver) {
-	s, q := d.Stores().Tasks, d.Stores().Queue
-	mustCreateTask(t, d, newTask("before"), newTask("after"))
-	held := mustLease(t, d, "h", "before", time.Hour)
-	mustLease(t, d, "h", "after", -time.Second)
-	for _, id := range []string{"before", "after"} {
-		if err := s.Cancel(t.Context(), id, "ada"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := mustTask(t, d, "after"); got.State != task.Cancelled {
-		t.Errorf("a lease that had ended: %s", got.State)
-	}
-	if _, err := q.Renew(t.Context(), "before", held.Lease.Fence, -time.Second, ""); err != nil { // and its holder is lost
-		t.Fatal(err)
-	}
-	nothingDue(t, d, "what was to be cancelled")
-	if got := mustTask(t, d, "before"); got.State != task.Cancelled || !got.Owed() {
-		t.Errorf("a lease that ended then: %s", got.State)
-	}
-}
-
-func cancelsEnded(t *testing.T, d storage.Driver) {
-	mustCreateTask(t, d, newTask("a"))
-	held := mustLease(t, d, "h", "a", time.Hour)
-	if err := d.Stores().Queue.End(t.Context(), "a", held.Lease.Fence, task.Outcome{State: task.Done}); err != nil {
-		t.Fatal(err)
-	}
-	before := mustTask(t, d, "a")
-	if err := d.Stores().Tasks.Cancel(t.Context(), "a", "ada"); err != nil {
-		t.Errorf("cancelling what has ended: %v", err)
-	}
-	if diff := cmp.Diff(before, mustTask(t, d, "a")); diff != "" {
-		t.Error(diff)
 	}
 }
 
@@ -357,7 +320,7 @@ func leaseAtOnce(t *testing.T, a, b storage.Driver) {
 		q := []storage.Driver{a, b}[h%2].Stores().Queue
 		wg.Go(func() {
 			for {
-				list, err := q.Lease(context.Background(), task.Request{Holder: fmt.Sprint(h), For: time.Hour, N: 3})
+				list, _, err := q.Lease(context.Background(), task.Request{Holder: fmt.Sprint(h), For: time.Hour, N: 3})
 				if err != nil {
 					t.Error(err)
 				}

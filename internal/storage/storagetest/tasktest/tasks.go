@@ -1,4 +1,4 @@
-package storagetest
+package tasktest
 
 import (
 	"context"
@@ -16,45 +16,17 @@ import (
 	"callgate/tool"
 )
 
-// Tasks tests a driver's task.Store and task.Queue. A lease that is not for a
-// positive time has ended at once, so nothing here waits for a clock.
-func Tasks(t *testing.T, open Open) {
-	each(t, open, map[string]func(*testing.T, storage.Driver){
-		"RoundTrip":       taskRoundTrip,
-		"CreateTwice":     createsTaskOnce,
-		"NotFound":        taskNotFound,
-		"Refuses":         refusesBadTasks,
-		"LeaseOrder":      leasesInOrder,
-		"LeaseFilters":    leasesByKindAndID,
-		"LeaseEnds":       leaseEnds,
-		"LeaseOwn":        leasesOwn,
-		"StaleFence":      staleFence,
-		"Renew":           renewsLease,
-		"End":             endsTask,
-		"Retry":           retriesTask,
-		"Attempts":        attemptsAreCounted,
-		"CancelQueued":    cancelsQueued,
-		"CancelRunning":   cancelsRunning,
-		"CancelAbandoned": cancelsAbandoned,
-		"CancelEnded":     cancelsEnded,
-		"Lists":           listsTasks,
-		"Pages":           listsTasksInPages,
-		"Told":            tellsOnce,
-		"Prune":           prunesTasks,
-		"OneHolder":       func(t *testing.T, d storage.Driver) { leaseAtOnce(t, d, d) },
-	})
-	t.Run("Persists", func(t *testing.T) { tasksPersist(t, open) })
-}
-
 // newTask makes a task with every field that a client sets.
 func newTask(id string) task.Task {
 	return task.Task{
-		ID: id, Kind: "conversation", Parent: "parent",
+		ID: id, Kind: "conversation", Parent: "parent", Label: "a <line>",
 		Asker: task.Asker{
 			Principal: tool.Principal{User: "ada", App: "notes", Agent: "main", Session: "s1", Lane: "core"},
 			Workspace: "/home/ada/notes", AppFile: "callgate.yaml", PID: 42, Human: true, Call: "s1-1-1",
+			Root: 7, Sessions: []int{8, 9}, Profile: "reader", Only: map[string][]string{"fs": {"read"}},
 		},
 		Input: json.RawMessage(`{"prompt":"<é> & \u0000"}`), MaxAttempts: 5,
+		Data: json.RawMessage(`{"n":1}`),
 	}
 }
 
@@ -79,7 +51,7 @@ func mustTask(t *testing.T, d storage.Driver, id string) task.Task {
 // mustLease leases one task, which must be the one of that ID.
 func mustLease(t *testing.T, d storage.Driver, holder, id string, lasts time.Duration) task.Task {
 	t.Helper()
-	list, err := d.Stores().Queue.Lease(t.Context(), task.Request{Holder: holder, ID: id, For: lasts})
+	list, _, err := d.Stores().Queue.Lease(t.Context(), task.Request{Holder: holder, ID: id, For: lasts})
 	if err != nil || len(list) != 1 || list[0].ID != id {
 		t.Fatalf("leasing %s gave %v, %v", id, ids(list), err)
 	}
@@ -89,9 +61,31 @@ func mustLease(t *testing.T, d storage.Driver, holder, id string, lasts time.Dur
 // nothingDue checks that no task can be leased.
 func nothingDue(t *testing.T, d storage.Driver, what string) {
 	t.Helper()
-	list, err := d.Stores().Queue.Lease(t.Context(), task.Request{Holder: "another", For: time.Hour, N: 10})
+	list, _, err := d.Stores().Queue.Lease(t.Context(), task.Request{Holder: "another", For: time.Hour, N: 10})
 	if err != nil || len(list) != 0 {
 		t.Errorf("%s was leased: %v, %v", what, ids(list), err)
+	}
+}
+
+// renew renews one lease, which must not be lost, and returns whether its task is to be
+// cancelled.
+func renew(t *testing.T, d storage.Driver, id string, fence uint64, lasts time.Duration, progress string) bool {
+	t.Helper()
+	lease := task.Renewal{ID: id, Fence: fence, Progress: progress}
+	found, err := d.Stores().Queue.Renew(t.Context(), []task.Renewal{lease}, lasts)
+	if err != nil || len(found.Lost) > 0 {
+		t.Fatalf("renewing %s: %+v, %v", id, found, err)
+	}
+	return len(found.Cancelled) == 1
+}
+
+// lost checks that a lease is over.
+func lost(t *testing.T, d storage.Driver, what, id string, fence uint64) {
+	t.Helper()
+	lease := task.Renewal{ID: id, Fence: fence, Progress: "changed"}
+	found, err := d.Stores().Queue.Renew(t.Context(), []task.Renewal{lease}, time.Hour)
+	if err != nil || len(found.Lost) != 1 {
+		t.Errorf("%s: %+v, %v", what, found, err)
 	}
 }
 
@@ -124,7 +118,7 @@ func isNow(t *testing.T, what string, at time.Time) {
 func taskRoundTrip(t *testing.T, d storage.Driver) {
 	forged := newTask("'; --")
 	forged.State, forged.Attempt, forged.Lease = task.Done, 7, task.Lease{Holder: "x", Fence: 9}
-	forged.Outcome, forged.CancelledBy, forged.Progress = &task.Outcome{State: task.Done}, "x", "x"
+	forged.CancelledBy, forged.Progress = "x", "x"
 	forged.Times = task.Times{Ended: time.Now(), Told: time.Now()}
 	made, fresh, err := d.Stores().Tasks.Create(t.Context(), forged)
 	if err != nil || !fresh {
@@ -180,15 +174,20 @@ func createsTaskOnce(t *testing.T, d storage.Driver) {
 }
 
 func taskNotFound(t *testing.T, d storage.Driver) {
-	s, q, ctx := d.Stores().Tasks, d.Stores().Queue, t.Context()
+	s, l, ctx := d.Stores().Tasks, d.Stores().Leases, t.Context()
 	_, err := s.Get(ctx, "none")
 	isKind(t, "get", err, tool.NotFound)
 	isKind(t, "cancel", s.Cancel(ctx, "none", "ada"), tool.NotFound)
 	isKind(t, "told", s.Told(ctx, "none"), tool.NotFound)
-	_, err = q.Renew(ctx, "none", 1, time.Hour, "")
-	isKind(t, "renew", err, tool.NotFound)
-	isKind(t, "end", q.End(ctx, "none", 1, task.Outcome{State: task.Done}), tool.NotFound)
-	isKind(t, "retry", q.Retry(ctx, "none", 1, time.Time{}, ""), tool.NotFound)
+	lost(t, d, "renew", "none", 1)
+	isKind(t, "save", l.Save(ctx, "none", 1, nil), tool.NotFound)
+	isKind(t, "end", l.End(ctx, "none", 1, task.Outcome{State: task.Done}), tool.NotFound)
+	isKind(t, "retry", l.Retry(ctx, "none", 1, time.Time{}, ""), tool.NotFound)
+	isKind(t, "again", l.Again(ctx, "none", 1, time.Time{}, nil), tool.NotFound)
+	isKind(t, "release", l.Release(ctx, "none", 1), tool.NotFound)
+	isKind(t, "log", d.Stores().TaskLogs.Append(ctx, "none", task.Entry{Text: "x"}, 5), tool.NotFound)
+	_, err = d.Stores().TaskLogs.Entries(ctx, "none", 5)
+	isKind(t, "entries", err, tool.NotFound)
 	_, err = s.List(ctx, task.Query{After: "none"})
 	isKind(t, "list after", err, tool.NotFound)
 	nothingDue(t, d, "nothing")
@@ -197,6 +196,8 @@ func taskNotFound(t *testing.T, d storage.Driver) {
 func refusesBadTasks(t *testing.T, d storage.Driver) {
 	for name, bad := range map[string]task.Task{
 		"no ID": {Kind: "call"}, "no kind": {ID: "a"}, "no JSON": {ID: "a", Kind: "call", Input: json.RawMessage("{")},
+		"no data": {ID: "a", Kind: "call", Data: json.RawMessage("{")},
+		"no end":  {ID: "a", Kind: "call", Outcome: &task.Outcome{State: task.Running}},
 	} {
 		_, _, err := d.Stores().Tasks.Create(t.Context(), bad)
 		isKind(t, name, err, tool.Invalid)
@@ -204,8 +205,12 @@ func refusesBadTasks(t *testing.T, d storage.Driver) {
 	mustCreateTask(t, d, newTask("a"))
 	held := mustLease(t, d, "h", "a", time.Hour)
 	for _, o := range []task.Outcome{{}, {State: task.Running}, {State: task.Done, Data: json.RawMessage("{")}} {
-		isKind(t, "an outcome that is none", d.Stores().Queue.End(t.Context(), "a", held.Lease.Fence, o), tool.Invalid)
+		isKind(t, "an outcome that is none", d.Stores().Leases.End(t.Context(), "a", held.Lease.Fence, o), tool.Invalid)
 	}
+	bad := json.RawMessage("{")
+	isKind(t, "data that is none", d.Stores().Leases.Save(t.Context(), "a", held.Lease.Fence, bad), tool.Invalid)
+	isKind(t, "again with data that is none",
+		d.Stores().Leases.Again(t.Context(), "a", held.Lease.Fence, time.Time{}, bad), tool.Invalid)
 	sameTask(t, "after refused ends", held, mustTask(t, d, "a"))
 }
 
@@ -220,20 +225,22 @@ func endAs(t *testing.T, d storage.Driver, made task.Task, state task.State) {
 	if state == task.Running {
 		return
 	}
-	if err := d.Stores().Queue.End(t.Context(), made.ID, held.Lease.Fence, task.Outcome{State: state}); err != nil {
+	if err := d.Stores().Leases.End(t.Context(), made.ID, held.Lease.Fence, task.Outcome{State: state}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func listsTasks(t *testing.T, d storage.Driver) {
 	for _, made := range []struct {
-		id, kind, parent string
-		state            task.State
+		id, kind, parent, session string
+		state                     task.State
 	}{
-		{"d", "call", "p", task.Done}, {"b", "call", "p", task.Queued}, {"c", "watch", "p", task.Failed},
-		{"a", "call", "q", task.Cancelled}, {"e", "watch", "", task.Done}, {"f", "watch", "q", task.Running},
+		{"d", "call", "p", "s", task.Done}, {"b", "call", "p", "s", task.Queued}, {"c", "watch", "p", "r", task.Failed},
+		{"a", "call", "q", "", task.Cancelled}, {"e", "watch", "", "s", task.Done}, {"f", "watch", "q", "r", task.Running},
+		{"g", "poll", "", "", task.InDoubt},
 	} {
-		endAs(t, d, task.Task{ID: made.id, Kind: made.kind, Parent: made.parent}, made.state)
+		asker := task.Asker{Principal: tool.Principal{Session: made.session}}
+		endAs(t, d, task.Task{ID: made.id, Kind: made.kind, Parent: made.parent, Asker: asker}, made.state)
 	}
 	if err := d.Stores().Tasks.Told(t.Context(), "a"); err != nil {
 		t.Fatal(err)
@@ -242,16 +249,29 @@ func listsTasks(t *testing.T, d storage.Driver) {
 		query task.Query
 		want  []string
 	}{
-		{task.Query{}, []string{"d", "b", "c", "a", "e", "f"}},
+		{task.Query{}, []string{"d", "b", "c", "a", "e", "f", "g"}},
+		{task.Query{Newest: true, Limit: 3}, []string{"g", "f", "e"}},
+		{task.Query{Newest: true, After: "e"}, []string{"a", "c", "b", "d"}},
+		{task.Query{Active: true}, []string{"b", "f"}},
+		{task.Query{Active: true, Newest: true}, []string{"f", "b"}},
+		{task.Query{Active: true, Parent: "p"}, []string{"b"}},
+		{task.Query{Active: true, Session: "r"}, []string{"f"}},
+		{task.Query{Active: true, Session: "r", Parent: "p"}, nil},
+		{task.Query{Active: true, State: task.Done}, nil},
+		{task.Query{Active: true, Owed: true}, nil},
+		{task.Query{Session: "s"}, []string{"d", "b", "e"}},
+		{task.Query{Session: "s", Kinds: []string{"call"}, Newest: true}, []string{"b", "d"}},
+		{task.Query{State: task.InDoubt}, []string{"g"}},
+		{task.Query{Kinds: []string{"poll", "watch"}}, []string{"c", "e", "f", "g"}},
 		{task.Query{Limit: 2}, []string{"d", "b"}},
-		{task.Query{After: "c"}, []string{"a", "e", "f"}},
+		{task.Query{After: "c"}, []string{"a", "e", "f", "g"}},
 		{task.Query{Parent: "p"}, []string{"d", "b", "c"}},
 		{task.Query{Parent: "none"}, nil},
-		{task.Query{Kind: "watch"}, []string{"c", "e", "f"}},
+		{task.Query{Kinds: []string{"watch"}}, []string{"c", "e", "f"}},
 		{task.Query{State: task.Done}, []string{"d", "e"}},
-		{task.Query{State: task.Running, Kind: "watch"}, []string{"f"}},
+		{task.Query{State: task.Running, Kinds: []string{"watch"}}, []string{"f"}},
 		{task.Query{Owed: true}, []string{"d", "c"}},
-		{task.Query{Owed: true, Parent: "p", Kind: "call"}, []string{"d"}},
+		{task.Query{Owed: true, Parent: "p", Kinds: []string{"call"}}, []string{"d"}},
 		{task.Query{Owed: true, Parent: "q"}, nil},
 		{task.Query{Owed: true, After: "d", Limit: 5}, []string{"c"}},
 	} {
@@ -335,7 +355,9 @@ func prunesTasks(t *testing.T, d storage.Driver) {
 
 func tasksPersist(t *testing.T, open Open) {
 	var fence uint64
-	reopen(t, open, func(t *testing.T, n int, d storage.Driver) {
+	place := t.TempDir()
+	for n := range 3 {
+		d := open(t, place)
 		if n == 0 {
 			mustCreateTask(t, d, newTask("runs"), newTask("waits"))
 			endAs(t, d, newTask("ended"), task.Done)
@@ -349,9 +371,12 @@ func tasksPersist(t *testing.T, open Open) {
 			t.Errorf("start %d: %v is owed, %v", n, ids(owed), err)
 		}
 		got := mustLease(t, d, fmt.Sprint("start ", n), "runs", -time.Second)
-		if got.Lease.Fence != fence+1 || got.Attempt != n+1 {
+		if got.Lease.Fence <= fence || got.Attempt != n+1 {
 			t.Errorf("start %d: fence %d after %d, attempt %d", n, got.Lease.Fence, fence, got.Attempt)
 		}
 		fence = got.Lease.Fence
-	})
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

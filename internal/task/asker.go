@@ -1,0 +1,36 @@
+package task
+
+import "callgate/tool"
+
+// Asker is on whose behalf a task runs, as the session that began it was. It is
+// the task's owner.
+type Asker struct {
+	Principal tool.Principal `json:"principal,omitzero"`
+	Workspace string         `json:"workspace,omitempty"`
+	AppFile   string         `json:"app_file,omitempty"`
+	PID       int            `json:"pid,omitempty"`
+	Human     bool           `json:"human,omitempty"`    // a person sat at the session
+	Root      int            `json:"root,omitempty"`     // the process whose descendants are the asker's
+	Sessions  []int          `json:"sessions,omitempty"` // of the operating system, that are the asker's
+	Call      string         `json:"call,omitempty"`     // the call that began the task
+	// Profile and Only are the limits of the session: a part of its app, and the
+	// tools of it that it had.
+	Profile string              `json:"profile,omitempty"`
+	Only    map[string][]string `json:"only,omitempty"`
+}
+
+// OwnedBy reports whether a caller owns the tasks of this asker: it is the same
+// session. When the asker's session is gone, so that nobody could be, it is
+// whoever the asker was: the same user, app, agent and lane, in the same workspace
+// under the same app file. To all others such a task is NotFound, never denied.
+func (a Asker) OwnedBy(p tool.Principal, workspace, appFile string, askerGone bool) bool {
+	own := a.Principal
+	if own.User != p.User {
+		return false
+	}
+	if own.Session != "" && own.Session == p.Session {
+		return true
+	}
+	own.Session, own.Daemon, p.Session, p.Daemon = "", false, "", false
+	return askerGone && own == p && a.Workspace == workspace && a.AppFile == appFile
+}
