@@ -18,7 +18,7 @@ import (
 // needsHuman reports whether a human has to approve the call. A call that changes
 // rules is approved by itself, whatever is granted.
 func (c *callState) needsHuman() bool {
-	return len(c.ruleFiles) > 0 || c.decision.Verdict == policy.Approve
+	return len(c.ruleFiles) > 0 || c.decision.Verdict == policy.Approve || c.asksByHook()
 }
 
 // protectRules refuses a call that changes rules where no human can be asked: the
@@ -89,7 +89,7 @@ func (g *Gate) bindApproved(ctx context.Context, c *callState) (shown []tool.Cla
 	shown = c.request.Claims
 	if len(answer.Args) > 0 {
 		c.call.Args, shown = answer.Args, answer.Claims
-		steps = []step{authorize, g.checkArgs, bindEffects, authorizeCall}
+		steps = []step{authorize, g.checkArgs, bindEffects, authorizeCall, hookSteps{g}.recheck}
 	}
 	for _, again := range steps {
 		if err := again(ctx, c); err != nil {

@@ -63,6 +63,7 @@ type Rules struct {
 	// actions by module, none for all of a module's. Nil: no limit.
 	Only    map[string][]string
 	Profile string // the profile that Only comes from; empty: an agent's modules
+	Hooks   Hooks  // what is done around calls; nil: nothing
 }
 
 // Modules is what the app file says of each module.

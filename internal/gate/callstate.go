@@ -56,6 +56,7 @@ type callOptions struct {
 	told       []notice.Notice // of which its caller was told
 	submitted  string          // the request that is before a human
 	decided    func()          // ends that permissions may decide about it
+	verdict    *HookVerdict    // what the hooks say of it; nil: they were not asked yet
 }
 
 // recordStage is how far a call is recorded.

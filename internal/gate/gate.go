@@ -19,6 +19,7 @@
 //   - A call that changes the rules of agents is approved by itself, whatever is
 //     granted. A yes that lasts, for good or for a session, turns approve into allow
 //     and nothing else: see internal/gate/lasting and internal/gate/permission.
+//   - The app's hooks stand in the path, and may narrow what happens: see [Hooks].
 //   - Calls of one answer that touch the same thing happen in the model's order: see
 //     [Gate.CallAll] and internal/gate/order.
 //   - Every call that begins ends: the ended record is written whatever was
@@ -160,6 +161,7 @@ func New(c Config) *Gate {
 		secrets: c.Secrets, output: c.Output, timeout: c.Limits.Timeout, grace: c.Limits.Grace,
 		lent: &g.lent, records: &g.records, unfinished: c.Unfinished,
 	}
+	hooks := hookSteps{g}
 	before := []step{
 		g.resolve,          // dotted, wire, short and misspelt names → one tool, or did-you-mean
 		authorize,          // deny · approve · allow; hidden tools do not exist
@@ -169,6 +171,7 @@ func New(c Config) *Gate {
 		protectRules,       // a change of the rules needs a human, whatever is granted
 		g.applyPermissions, // the session's mode, and what is allowed there
 		g.applyLasting,     // a human's yes that lasts: approve becomes allow
+		hooks.ask,          // the app's hooks: refuse, have a human asked, change arguments
 		g.checkRetry,       // a call in the place of one in doubt touches the same, and needs no human
 		g.rateLimit,
 		g.recordAsked, // journal: asked, with the verdict so far
@@ -185,8 +188,10 @@ func New(c Config) *Gate {
 		g.executor.runHandler, // the tool itself, inside its grant and its time
 		g.checkResult,         // the result against the output schema
 		g.redact,              // scrubbed, masked, cut to what the caller may see
+		hooks.shape,           // hooks mark or cut it
 		g.records.recordEnded, // journal: durable, whatever was cancelled
 		g.records.recordTold,  // and of which doubts its caller was told
+		hooks.follow,          // what hooks do after a call, when its locks are released
 	)
 	return g
 }

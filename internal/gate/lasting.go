@@ -81,7 +81,8 @@ func (g *Gate) checkLasting(_ context.Context, c *callState) error {
 
 // mayLast reports whether a yes to the call may last: see internal/gate/lasting.
 func (c *callState) mayLast() bool {
-	return c.decision.Verdict == policy.Approve && len(c.ruleFiles) == 0 && !c.tool.Runtime.AskFirst
+	return c.decision.Verdict == policy.Approve && len(c.ruleFiles) == 0 && !c.tool.Runtime.AskFirst &&
+		!c.asksByHook()
 }
 
 // offerLasting adds to a request how its yes may last: for good, and for the session.

@@ -159,9 +159,10 @@ func (l *locker) release(c *callState) {
 		if c.how.place != nil {
 			c.how.place.StillRuns(c.handlerDone)
 		}
+		lease := c.lease
 		go func() {
 			<-c.handlerDone
-			c.lease.Release()
+			lease.Release()
 			l.records.note(c, "the handler has stopped at last, and its locks are released")
 		}()
 	}

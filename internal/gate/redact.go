@@ -14,6 +14,9 @@ func (g *Gate) redact(ctx context.Context, c *callState) error {
 	if len(c.coercions) > 0 {
 		r.Warnings = append(c.coercions[:len(c.coercions):len(c.coercions)], r.Warnings...)
 	}
+	if c.how.verdict != nil {
+		r.Warnings = append(r.Warnings, c.how.verdict.Told...)
+	}
 	tellDoubts(ctx, &g.doubts, c)
 	g.redactor.CheckArtifact(r)
 	repeated := redaction.RepeatsPayload(r) // before anything in either is replaced
