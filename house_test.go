@@ -43,6 +43,7 @@ var rules = house.Rules{
 			"internal/kernel/grants", "internal/kernel/modelset", "internal/kernel/clients", "internal/kernel/servers", "internal/kernel/tasks"},
 		{"internal/kernel/apps", "internal/kernel/toolview"},
 		{"internal/kernel/session", "internal/kernel/trial"},
+		{"internal/kernel/deferred"},
 		{"internal/kernel/recovery", "internal/kernel/results", "internal/kernel/parallelcalls", "internal/kernel/permissions", "internal/conversation"},
 		{"internal/kernel"},
 		{"internal/kernel/kerneltest"},

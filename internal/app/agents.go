@@ -24,6 +24,19 @@ type AgentModule struct {
 	Actions []string // empty: all of them
 }
 
+// Only returns what the agent may use of its app's modules: actions by module, none
+// for all of a module's. Nil is no limit.
+func (a Agent) Only() map[string][]string {
+	if a.Modules == nil {
+		return nil
+	}
+	only := map[string][]string{}
+	for _, m := range a.Modules {
+		only[m.Name] = m.Actions
+	}
+	return only
+}
+
 // Model is a language model, which the file calls a brain, and how it is asked.
 // The provider chooses what a zero field leaves open.
 type Model struct {

@@ -25,18 +25,6 @@ func chooseAgent(a *app.App, name string) (app.Agent, error) {
 		WithHint("its agents are %s", strings.Join(known, ", "))
 }
 
-// agentActions is what an agent may use of its app's modules.
-func agentActions(a app.Agent) map[string][]string {
-	if a.Modules == nil {
-		return nil
-	}
-	only := map[string][]string{}
-	for _, m := range a.Modules {
-		only[m.Name] = m.Actions
-	}
-	return only
-}
-
 // laneModel is the model of an agent's lane.
 func laneModel(a app.Agent, lane string) *app.Model {
 	if m := a.Lanes[lane]; m != nil {

@@ -181,7 +181,7 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 	}
 	c.session, err = m.Sessions.Build(ctx, session.Spec{
 		ID: cmp.Or(spec.Resume, spec.id, session.NewID("t")), Loaded: loaded, Agent: c.agent.ID, Lane: spec.Lane,
-		Requester: spec.Requester, Only: agentActions(c.agent), OnAsked: asked, OnEnd: func() { m.remove(c) },
+		Requester: spec.Requester, Only: c.agent.Only(), OnAsked: asked, OnEnd: func() { m.remove(c) },
 	})
 	if err != nil {
 		return nil, err

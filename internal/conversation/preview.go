@@ -69,7 +69,7 @@ func (m *Manager) Preview(ctx context.Context, spec Spec, c toolview.SurfaceConf
 	}
 	shown.useWindow(loaded.App)
 	if shown.session, err = m.Sessions.Build(ctx, session.Spec{
-		Loaded: loaded, Agent: agent.ID, Lane: spec.Lane, Requester: spec.Requester, Only: agentActions(agent),
+		Loaded: loaded, Agent: agent.ID, Lane: spec.Lane, Requester: spec.Requester, Only: agent.Only(),
 		Again: true, // no setup steps
 	}); err != nil {
 		return nil, err

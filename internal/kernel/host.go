@@ -10,6 +10,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/document"
 	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/deferred"
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/module"
 	"callgate/internal/source/mcp/isolation"
@@ -64,9 +65,7 @@ func (k *Kernel) taskAsker(call tool.Call) (task.Asker, string, error) {
 	if _, err := k.Conversations.Get(s.ID()); err == nil {
 		parent = s.ID()
 	}
-	return task.Asker{
-		Principal: s.Principal(), Workspace: s.Workspace(), AppFile: s.Loaded().AppFile(), PID: s.PID(), Human: s.CanAnswer(),
-	}, parent, nil
+	return deferred.AskerOf(s, call), parent, nil
 }
 
 // modelsOf returns the models that the app of a session may use, and what checks

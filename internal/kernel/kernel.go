@@ -25,6 +25,7 @@ import (
 	"callgate/internal/kernel/background"
 	"callgate/internal/kernel/clients"
 	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/deferred"
 	"callgate/internal/kernel/grants"
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/kernel/modules"
@@ -63,6 +64,7 @@ type Kernel struct {
 	Permissions   *permissions.Permissions
 	Tokens        *Tokens
 	Apps          *apps.Loader
+	Deferred      *deferred.Calls // calls for askers who may be gone
 
 	parts
 }
@@ -222,6 +224,10 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 		Hidden: session.Pin(k.hidden()), Base: k.background.Context(),
 		Views: &toolview.Maker{Tools: k.Tools, Servers: k.Servers, Indexes: k.indexes, Summary: k.modules.Summary},
 	}
+	k.Deferred = deferred.New(deferred.Options{
+		Gate: k.gate, Apps: k.Apps, Sessions: k.builder, Tokens: k.Tokens, Open: k.Sessions.Get,
+		Asked: func(session string, r approval.Request) { k.Conversations.Asked(session, r) },
+	})
 	k.Conversations = conversation.NewManager(conversation.Options{
 		Apps: k.Apps, Sessions: k.builder, Models: k.models, Modules: k.modules, Consents: k.consents,
 		Approvals: k.Approvals, Permissions: k.Permissions.Table, User: k.user, Runner: k.tasks,

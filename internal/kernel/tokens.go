@@ -110,6 +110,9 @@ func (t *Tokens) Use(ctx context.Context, value string, role token.Role) (token.
 	return t.store.Use(ctx, value, role)
 }
 
+// Check returns an error unless the token with an ID still counts.
+func (t *Tokens) Check(ctx context.Context, id string) error { return t.store.Check(ctx, id) }
+
 func (t *Tokens) record(did string, about token.Token, by string) error {
 	note := fmt.Sprintf("%s %s the token %s, role %s", cmp.Or(by, "a human"), did, about.Name, about.Role)
 	if about.Profile != "" {

@@ -12,11 +12,15 @@ type Asker struct {
 	Human     bool           `json:"human,omitempty"`    // a person sat at the session
 	Root      int            `json:"root,omitempty"`     // the process whose descendants are the asker's
 	Sessions  []int          `json:"sessions,omitempty"` // of the operating system, that are the asker's
+	Started   uint64         `json:"started,omitempty"`  // when PID began: see approval.Requester
+	Token     string         `json:"token,omitempty"`    // the token with which an MCP client came in
 	Call      string         `json:"call,omitempty"`     // the call that began the task
-	// Profile and Only are the limits of the session: a part of its app, and the
-	// tools of it that it had.
+
+	// Profile, Only and Off are the limits of the session: a part of its app, the
+	// tools of it that it had, and the modules that it was not given.
 	Profile string              `json:"profile,omitempty"`
-	Only    map[string][]string `json:"only,omitempty"`
+	Only    map[string][]string `json:"only,omitzero"` // actions by module, none for all of a module's; nil: no limit
+	Off     []string            `json:"off,omitempty"`
 }
 
 // OwnedBy reports whether a caller owns the tasks of this asker: it is the same

@@ -190,35 +190,61 @@ func (s *Store) Use(ctx context.Context, value string, role Role) (Token, error)
 	if !ok || id == "" || !strings.HasPrefix(value, Prefix) || len(id) > maxName {
 		return Token{}, unknown(op)
 	}
-	d, err := s.docs.Get(ctx, collection, id)
-	if tool.KindOf(err) == tool.NotFound || tool.KindOf(err) == tool.Invalid {
-		return Token{}, unknown(op)
-	}
+	k, version, err := s.read(ctx, op, id)
 	if err != nil {
 		return Token{}, err
 	}
-	var k kept
-	if err := json.Unmarshal(d.Data, &k); err != nil {
-		return Token{}, unreadable(id, err)
-	}
-	now := time.Now()
-	switch {
-	case subtle.ConstantTimeCompare([]byte(hash(value)), []byte(k.Hash)) != 1:
+	if subtle.ConstantTimeCompare([]byte(hash(value)), []byte(k.Hash)) != 1 {
 		return Token{}, unknown(op)
-	case k.Expired(now):
-		return Token{}, tool.Errorf(op, tool.Denied, "the token %s expired on %s", k.Name, k.Expires.Format(time.DateOnly)).
-			WithHint("a human makes another: callgate token create --role %s", k.Role)
-	case k.Role != role:
+	}
+	if err := k.checkTime(op); err != nil {
+		return Token{}, err
+	}
+	if k.Role != role {
 		return Token{}, tool.Errorf(op, tool.Denied, "the token %s has the role %s, and this needs %s", k.Name, k.Role, role)
 	}
-	if now.Sub(k.LastUsed) >= useInterval {
+	if now := time.Now(); now.Sub(k.LastUsed) >= useInterval {
 		k.LastUsed = now.UTC().Truncate(useInterval)
 		if data, err := json.Marshal(k); err == nil {
 			// Another use may have been faster, which is as good.
-			_, _ = s.docs.Write(ctx, document.Change{Collection: collection, Key: id, If: d.Version, Data: data})
+			_, _ = s.docs.Write(ctx, document.Change{Collection: collection, Key: id, If: version, Data: data})
 		}
 	}
 	return k.Token, nil
+}
+
+// Check returns an error unless the token with an ID still counts.
+func (s *Store) Check(ctx context.Context, id string) error {
+	const op = "token.Check"
+	k, _, err := s.read(ctx, op, id)
+	if err != nil {
+		return err
+	}
+	return k.checkTime(op)
+}
+
+// read returns the token with an ID, and the version of its document.
+func (s *Store) read(ctx context.Context, op, id string) (k kept, version int64, err error) {
+	d, err := s.docs.Get(ctx, collection, id)
+	if tool.KindOf(err) == tool.NotFound || tool.KindOf(err) == tool.Invalid {
+		return k, 0, unknown(op)
+	}
+	if err != nil {
+		return k, 0, err
+	}
+	if err := json.Unmarshal(d.Data, &k); err != nil {
+		return k, 0, unreadable(id, err)
+	}
+	return k, d.Version, nil
+}
+
+// checkTime returns an error if the token has expired.
+func (k *kept) checkTime(op string) error {
+	if !k.Expired(time.Now()) {
+		return nil
+	}
+	return tool.Errorf(op, tool.Denied, "the token %s expired on %s", k.Name, k.Expires.Format(time.DateOnly)).
+		WithHint("a human makes another: callgate token create --role %s", k.Role)
 }
 
 func unknown(op string) error {

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -30,6 +31,7 @@ type Spec struct {
 	NoWait    bool                   // no call waits for a human: it is answered with status waiting
 	Only      map[string][]string    // see gate.Rules
 	Profile   string                 // the part of the app that is given; empty: all, or what Only says
+	Off       []string               // modules that the session is not given
 	Client    *surface.Client        // the MCP client that the session is for; nil: none
 	Loaded    *apps.Loaded           // the app, when it was loaded already
 	OnAsked   func(approval.Request) // a human is asked, or has answered; must not wait; may be nil
@@ -102,7 +104,8 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 	}
 	s := &Session{
 		id: spec.ID, loaded: loaded, warnings: slices.Clone(loaded.Warnings), caller: caller, gate: b.Gate, base: b.Base,
-		view: b.Views.New(caller, usage, how),
+		view:   b.Views.New(caller, usage, how),
+		limits: Limits{Profile: spec.Profile, Only: spec.Only, Off: notGiven(spec, loaded)},
 	}
 	b.Table.hold(s.id)
 	s.use = newUse(func() {
@@ -147,28 +150,44 @@ func (b *Builder) caller(
 	return gate.NewCaller(id, at, rules, l.Modules, gate.Observer{Succeeded: usage.Count, Asked: spec.OnAsked})
 }
 
-// off returns the shipped modules that a session does not have: those that the
-// app leaves out, and those that the session's MCP client is not given. What a
-// profile names is meant, whoever is the client.
+// off returns the modules that a session does not have: those that the app leaves
+// out, and those that the session is not given.
 func off(spec Spec, l *apps.Loaded) map[string]bool {
-	c := spec.Client
-	if c == nil {
+	withheld := notGiven(spec, l)
+	if len(withheld) == 0 {
 		return l.Off
+	}
+	all := map[string]bool{}
+	maps.Copy(all, l.Off)
+	for _, name := range withheld {
+		all[name] = true
+	}
+	return all
+}
+
+// notGiven returns the modules that a session is asked for without, and the shipped
+// ones that its MCP client is not given, by name. What a profile names is meant,
+// whoever is the client.
+func notGiven(spec Spec, l *apps.Loaded) []string {
+	names, c := slices.Clone(spec.Off), spec.Client
+	if c == nil {
+		return names
 	}
 	var says surface.Builtin
 	if l.App != nil {
 		says = l.App.Surface.Builtin
 	}
-	gives, all := c.Builtin.Or(says), map[string]bool{}
+	gives := c.Builtin.Or(says)
 	if spec.Profile != "" && gives.Choice == surface.BuiltinAuto {
 		gives.Choice = surface.BuiltinAll
 	}
 	for _, name := range modules.Names() {
-		if l.Off[name] || !gives.Gives(name, c.Name) {
-			all[name] = true
+		if !gives.Gives(name, c.Name) {
+			names = append(names, name)
 		}
 	}
-	return all
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // how is what the app says of showing and finding its tools. Until a human

@@ -33,6 +33,7 @@ type Session struct {
 	warnings []string
 	caller   *gate.Caller
 	view     *toolview.View
+	limits   Limits
 	gate     Gate
 	base     context.Context // ends with the kernel
 	use      *use
@@ -55,6 +56,16 @@ func (s *Session) Caller() *gate.Caller { return s.caller }
 
 // View returns the tools as the session sees them.
 func (s *Session) View() *toolview.View { return s.view }
+
+// Limits is what a session is given less than its app has.
+type Limits struct {
+	Profile string
+	Only    map[string][]string // see gate.Rules; of an agent, and nil with a profile
+	Off     []string            // modules
+}
+
+// Limits returns what the session is given less than its app has.
+func (s *Session) Limits() Limits { return s.limits }
 
 // Workspace returns the session's folder.
 func (s *Session) Workspace() string { return s.loaded.Workspace }
