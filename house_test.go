@@ -30,7 +30,7 @@ var rules = house.Rules{
 			"internal/agent/filter", "internal/conversation/history", "internal/conversation/prompt",
 			"internal/conversation/instructions", "internal/conversation/environment",
 			"internal/conversation/compact", "internal/gate/schema", "internal/gate/policy", "internal/gate/approval",
-			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock"},
+			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock", "internal/watch"},
 		{"internal/gate/order", "internal/gate/argname", "internal/module"}, // with workfile and fetch, which modules share
 		{"internal/search/bench", "internal/agent/bench", "internal/agent", "internal/provider", "internal/control",
 			"internal/source/mcp",
