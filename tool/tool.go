@@ -67,6 +67,7 @@ type Runtime struct {
 	FoundOnly  bool          `json:"found_only,omitempty"`  // models find it by search; it is on no list of tools
 	Internal   bool          `json:"internal,omitempty"`    // for the daemon only, invisible to models
 	Control    bool          `json:"control,omitempty"`     // the kernel's own tool; set by the kernel alone
+	Feature    string        `json:"-"`                     // of an app that turns it on alone; set by the kernel alone
 
 	// ParamAliases are what other programs call its parameters.
 	ParamAliases []ParamAlias `json:"-"`

@@ -91,6 +91,8 @@ type Runtime struct {
 	// NoInstructions keeps AGENTS.md, of the project and of the user, from its models.
 	NoInstructions bool
 	Relaxed        bool // processes run even where the sandbox cannot be complete
+	// Scheduler is on where it is not nil.
+	Scheduler *Scheduler
 }
 
 // Skill is a text that tells a model how to do something.

@@ -6,7 +6,7 @@ import "callgate/internal/app/rules"
 // they belong to. They are refused by name, never ignored.
 var unbuiltKeys = map[string]string{
 	levelRoot: "ui flow schema_version",
-	levelRuntime: "watchers scheduler hooks modes triggers pipeline session_mode max_sessions_per_user " +
+	levelRuntime: "watchers hooks modes triggers pipeline session_mode max_sessions_per_user " +
 		"default_channel project_memory input output payload_schema",
 	levelContext:      "sections",
 	levelDev:          "allow_user_skills",
@@ -26,6 +26,7 @@ const (
 	levelApp          = "app"
 	levelRuntime      = "runtime"
 	levelContext      = "runtime.context"
+	levelScheduler    = "runtime.scheduler"
 	levelSearch       = "search"
 	levelEndpoint     = "search.endpoint"
 	levelSecurity     = "security"

@@ -111,6 +111,11 @@ var mistakes = []struct{ name, text string }{
 	{"not built: modules", "tools:\n  modules:\n    queue: {}\n"},
 	{"not built: data classification", under("max_data_classification: internal")},
 
+	{"a scheduler that is no switch", "runtime:\n  scheduler: often\n"},
+	{"a scheduler without room", "runtime:\n  scheduler: {max_jobs: 0}\n"},
+	{"a scheduler in no time zone", "runtime:\n  scheduler: {timezone: Berlin}\n"},
+	{"a misspelt key of the scheduler", "runtime:\n  scheduler: {time_zone: UTC}\n"},
+
 	// Variables.
 	{"environment that is not set", "search:\n  model: \"{{env.CALLGATE_NOT_SET}}\"\n"},
 	{"nothing to fall back on", "search:\n  model: \"{{env.CALLGATE_NOT_SET ?? env.CALLGATE_NEITHER}}\"\n"},

@@ -40,6 +40,7 @@ func (b *runtimeBlock) read(e node.Entry) {
 			b.Boolean(&read, "write false: no AGENTS.md is read, of the project or of the user")(in)
 			b.runtime.NoInstructions = !read
 		},
+		"scheduler":    b.scheduler,
 		"workdir":      b.TextInto(&b.runtime.Workdir),
 		"workdir_mode": b.Choice(&b.runtime.WorkdirMode, "none", "required", "fixed", "auto"),
 		"middleware":   func(in node.Entry) { b.middleware = middleware.read(in, middleware.ofTexts()) },

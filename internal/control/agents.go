@@ -16,6 +16,9 @@ type Skill struct {
 	Note        string `json:"note"`
 }
 
+// FeatureSkills is the feature of use_skill: it is shown where there are skills.
+const FeatureSkills = "skills"
+
 const skillNote = "Follow this as the way it is done here, for what the user asked."
 
 // SkillTool makes use_skill. find returns a skill of a session's app, or an
@@ -41,7 +44,9 @@ func SkillTool(find func(session, command string) (Skill, error)) *tool.Tool {
 		}
 		return r, err
 	}
-	return define(Namespace, "use_skill", text, schema, use)
+	t := define(Namespace, "use_skill", text, schema, use)
+	t.Runtime.Feature = FeatureSkills
+	return t
 }
 
 // Task is work that an agent's core lane does.

@@ -32,6 +32,8 @@ func runtimeBlock(known app.KnownModules) node {
 		key{"project_instructions", boolean(true),
 			"Whether a model is told what AGENTS.md says (CLAUDE.md where there is none), of the project and of the user. " +
 				"false in the user's own file: in no folder."},
+		key{"scheduler", schedulerBlock(),
+			"Whether agents may have calls made later and be reminded: true, or settings. It asks for your consent."},
 		key{"strict", boolean(false), "One bad manifest in tools.dirs fails the start; calls in the text of a model are refused."},
 		key{"sandbox", enum("full", "full", "relaxed"),
 			"relaxed: commands run even where this machine cannot put up every wall around them."},
@@ -39,6 +41,14 @@ func runtimeBlock(known app.KnownModules) node {
 	)
 	fixed := node{"properties": node{"workdir_mode": node{"const": "fixed"}}, "required": []string{"workdir_mode"}}
 	return n.with("if", fixed).with("then", node{"required": []string{"workdir"}})
+}
+
+func schedulerBlock() node {
+	return anyOf(boolean(false), block("runtime.scheduler",
+		key{"max_jobs", integer(1, 100_000).with("default", app.DefaultMaxJobs),
+			"How many schedules and reminders of the app may wait at once."},
+		key{"timezone", text(), "In which time zone times are read that name none, such as Europe/Berlin. Default: UTC."},
+	).with("type", "object"))
 }
 
 // contextBlock is the size of a model's context, and what happens when a

@@ -1,6 +1,7 @@
 package inforce
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -34,6 +35,7 @@ func Combine(project, user *app.App) *app.App {
 	a.Runtime.Strict = project.Runtime.Strict || user.Runtime.Strict
 	a.Runtime.NoInstructions = project.Runtime.NoInstructions || user.Runtime.NoInstructions
 	a.Runtime.Context = project.Runtime.Context.Over(user.Runtime.Context)
+	a.Runtime.Scheduler = cmp.Or(project.Runtime.Scheduler, user.Runtime.Scheduler)
 	if len(project.Agents) == 0 {
 		a.Agents, a.Runtime.Entry = user.Agents, user.Runtime.Entry
 	}

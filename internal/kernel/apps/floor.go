@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"callgate/internal/app"
+	"callgate/internal/control"
 	"callgate/internal/gate/policy"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modules"
@@ -21,6 +22,14 @@ func (l *Loaded) floor(consents *consent.Consents) {
 	for _, s := range a.Skills {
 		if l.Accepted.Has(consent.Skill(a, s)) {
 			l.Skills = append(l.Skills, s)
+		}
+	}
+	if len(l.Skills) > 0 {
+		l.Features = append(l.Features, control.FeatureSkills)
+	}
+	for _, name := range a.Features() {
+		if l.Accepted.Has(consent.Feature(a, name)) {
+			l.Features = append(l.Features, name)
 		}
 	}
 }

@@ -68,6 +68,7 @@ type Loaded struct {
 	Modules   gate.Modules
 	Rules     *policy.Rules    // the app's, as far as a human accepted them
 	Skills    []app.Skill      // those that a human accepted
+	Features  []string         // of the kernel, that the app turns on and a human accepted
 	Accepted  consent.Accepted // what a human accepted of the app
 	Pending   []string         // what a human has not accepted yet
 	Warnings  []string         // rules that name nothing, tools that could not be loaded

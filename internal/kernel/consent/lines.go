@@ -47,6 +47,9 @@ func Lines(a *app.App) []string {
 	add(SharedID(a))
 	add(Workdir(a))
 	add(Relaxed(a))
+	for _, name := range a.Features() {
+		add(Feature(a, name))
+	}
 	for _, s := range a.Skills {
 		add(Skill(a, s))
 	}

@@ -197,7 +197,7 @@ func (b *Builder) how(l *apps.Loaded) toolview.How {
 		return toolview.How{Search: func() app.Search { return app.Search{} }}
 	}
 	return toolview.How{
-		Surface: l.App.Surface, Skills: len(l.Skills) > 0,
+		Surface: l.App.Surface, Features: l.Features,
 		Search: func() app.Search {
 			how := l.App.Search
 			if !b.Consents.Of(l.App).Has(consent.Search(l.App)) {

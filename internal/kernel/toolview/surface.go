@@ -158,11 +158,12 @@ func (v *View) items(snap *registry.Snapshot, mcp bool, cfg *surface.Config) (it
 // offersControl reports whether a control tool means anything in this session.
 // An agent of ours waits for a human by itself; a client may not.
 func (v *View) offersControl(t *tool.Tool, mcp bool) bool {
+	if of := t.Runtime.Feature; of != "" && !slices.Contains(v.how.Features, of) {
+		return false
+	}
 	switch t.ID.Name {
 	case "collect":
 		return mcp
-	case "use_skill":
-		return v.how.Skills
 	case "core_job":
 		return v.caller.Principal().Lane == app.EdgeLane
 	}

@@ -71,9 +71,9 @@ type View struct {
 
 // How is what an app says of showing and finding its tools.
 type How struct {
-	Search  func() app.Search // as it is accepted now
-	Surface app.Surface
-	Skills  bool // the app has skills
+	Search   func() app.Search // as it is accepted now
+	Surface  app.Surface
+	Features []string // the parts of the kernel that it turns on: see [tool.Runtime]
 }
 
 // New makes the view of a caller.

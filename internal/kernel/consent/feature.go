@@ -1,0 +1,21 @@
+package consent
+
+import (
+	"slices"
+
+	"callgate/internal/app"
+)
+
+// Feature says what agents may do with a part of the kernel that an app turns on;
+// empty where the user's own file does, or where it needs no consent.
+func Feature(a *app.App, name string) string {
+	project := a.OfProject()
+	if project == nil || !slices.Contains(project.Features(), name) {
+		return ""
+	}
+	switch name {
+	case app.FeatureScheduler:
+		return "let agents have calls made later, also when nobody is there, each judged by the rules of its time"
+	}
+	return ""
+}
