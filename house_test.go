@@ -31,7 +31,7 @@ var rules = house.Rules{
 			"internal/conversation/instructions", "internal/conversation/environment",
 			"internal/conversation/compact", "internal/gate/schema", "internal/gate/policy", "internal/gate/approval",
 			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock", "internal/watch"},
-		{"internal/gate/order", "internal/gate/argname", "internal/module"}, // with workfile and fetch, which modules share
+		{"internal/gate/order", "internal/gate/argname", "internal/module", "internal/channel"}, // with workfile and fetch, which modules share
 		{"internal/search/bench", "internal/agent/bench", "internal/agent", "internal/provider", "internal/control",
 			"internal/source/mcp",
 			"internal/source/executable", "internal/gate", "internal/app", "internal/module/filesystem",
@@ -68,7 +68,9 @@ var rules = house.Rules{
 		{Import: "net/http", Why: "HTTP is the business of the faces, and of what is reached over it", Only: []string{
 			"internal/protocol", "internal/client", "internal/daemon", "internal/search/embedapi", "internal/source/mcp",
 			"internal/netguard", "internal/module/fetch", "internal/module/http", "internal/module/web", "internal/module/browser",
-			"internal/provider", "internal/agent/bench", "internal/kernel/kerneltest", "scripts"}},
+			"internal/provider", "internal/agent/bench", "internal/kernel/kerneltest", "internal/channel", "scripts"}},
+		{Import: "github.com/wneessen/go-mail", Only: []string{"internal/channel/email"}, Why: "one adapter sends mail"},
+		{Import: "github.com/emersion", Only: []string{"internal/channel/mailbox"}, Why: "one adapter reads mailboxes"},
 		{Import: "github.com/modelcontextprotocol", Only: []string{"internal/source/mcp", "internal/daemon/mcpserver"},
 			Why: "MCP is spoken where servers are reached, and where clients are"},
 		{Import: "callgate/internal/gate", Exact: true, Only: []string{"internal/kernel", "internal/conversation"},
