@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"callgate/internal/task"
+	"callgate/tool"
 )
 
 // Lease first ends the tasks that were abandoned for good, and then gives out
@@ -26,7 +27,12 @@ func (s *taskStore) Lease(ctx context.Context, r task.Request) (leased, ended []
 		if ended, err = endAbandoned(ctx, tx, r.Holder, now.UnixNano()); err != nil {
 			return err
 		}
-		leased, err = leaseDue(ctx, tx, r, now)
+		var damaged []task.Task
+		if leased, err = leaseDue(ctx, tx, r, now, &damaged); err != nil {
+			return err
+		}
+		damaged, err = endDamaged(ctx, tx, damaged, now.UnixNano())
+		ended = append(ended, damaged...)
 		return err
 	})
 	if err != nil {
@@ -41,7 +47,9 @@ func (s *taskStore) Lease(ctx context.Context, r task.Request) (leased, ended []
 
 // leaseDue gives out tasks under a new fence. Those of one request share it: a fence
 // tells apart the leases of a task.
-func leaseDue(ctx context.Context, tx *sql.Tx, r task.Request, now time.Time) ([]task.Task, error) {
+func leaseDue(
+	ctx context.Context, tx *sql.Tx, r task.Request, now time.Time, damaged *[]task.Task,
+) ([]task.Task, error) {
 	where, args := []string{"due <= ?", "holder <> ?"}, []any{now.UnixNano(), r.Holder}
 	if r.ID != "" {
 		where, args = append(where, "id = ?"), append(args, r.ID)
@@ -66,7 +74,25 @@ func leaseDue(ctx context.Context, tx *sql.Tx, r task.Request, now time.Time) ([
 	if err != nil {
 		return nil, err
 	}
-	return scanTasks(rows)
+	return scanTasks(rows, damaged)
+}
+
+// endDamaged ends tasks whose rows cannot be read: one of them does not keep the others
+// from being leased, now or ever.
+func endDamaged(ctx context.Context, tx *sql.Tx, damaged []task.Task, now int64) ([]task.Task, error) {
+	for i := range damaged {
+		t := &damaged[i]
+		e := tool.Errorf("sqlite.Lease", tool.Internal, "the record of the task is damaged")
+		o := task.Outcome{State: task.Failed, Summary: e.Message, Error: e}
+		t.State, t.Outcome, t.Times.Ended, t.Asker = o.State, &o, fromNanos(now), task.Asker{}
+		if _, err := tx.ExecContext(ctx, "UPDATE tasks SET asker = CAST('{}' AS BLOB) WHERE id = ?", t.ID); err != nil {
+			return nil, err
+		}
+		if err := endTask(ctx, tx, t.ID, o, now); err != nil {
+			return nil, err
+		}
+	}
+	return damaged, nil
 }
 
 func scanNumbers(rows *sql.Rows, err error) ([]int64, error) {
@@ -107,7 +133,12 @@ func endAbandoned(ctx context.Context, tx *sql.Tx, holder string, now int64) ([]
 	if err != nil {
 		return nil, err
 	}
-	abandoned, err := scanTasks(rows)
+	var damaged []task.Task
+	abandoned, err := scanTasks(rows, &damaged)
+	if err != nil {
+		return nil, err
+	}
+	damaged, err = endDamaged(ctx, tx, damaged, now)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +153,7 @@ func endAbandoned(ctx context.Context, tx *sql.Tx, holder string, now int64) ([]
 		t.State, t.Outcome, t.Times.Ended, t.Lease.Until = o.State, &o, fromNanos(now), time.Time{}
 		abandoned[i] = t
 	}
-	return abandoned, nil
+	return append(abandoned, damaged...), nil
 }
 
 // Renew does not wait for the disk: a renewal that a power cut undoes is one

@@ -111,7 +111,7 @@ func (s *taskStore) List(ctx context.Context, q task.Query) ([]task.Task, error)
 	if err != nil {
 		return nil, convertError(op, err)
 	}
-	all, err := scanTasks(rows)
+	all, err := scanTasks(rows, nil)
 	return all, convertError(op, err)
 }
 
@@ -241,43 +241,62 @@ func endTask(ctx context.Context, tx *sql.Tx, id string, o task.Outcome, now int
 	return err
 }
 
-func scanTasks(rows *sql.Rows) ([]task.Task, error) {
+// scanTasks reads rows of taskColumns. Those that hold something else than they should
+// go to damaged; where that is nil, one is an error.
+func scanTasks(rows *sql.Rows, damaged *[]task.Task) ([]task.Task, error) {
 	defer rows.Close()
 	var all []task.Task
 	for rows.Next() {
-		t, err := scanTask(rows)
-		if err != nil {
+		t, unread, err := scanRow(rows)
+		switch {
+		case err != nil:
 			return nil, err
+		case unread == nil:
+			all = append(all, t)
+		case damaged == nil:
+			return nil, unread
+		default:
+			*damaged = append(*damaged, t)
 		}
-		all = append(all, t)
 	}
 	return all, rows.Err()
 }
 
 // scanTask reads a row of taskColumns.
 func scanTask(row interface{ Scan(...any) error }) (task.Task, error) {
-	var t task.Task
+	t, unread, err := scanRow(row)
+	if err == nil {
+		err = unread
+	}
+	if err != nil {
+		return task.Task{}, err
+	}
+	return t, nil
+}
+
+// scanRow reads a row of taskColumns, and says whether something in it cannot be read.
+func scanRow(row interface{ Scan(...any) error }) (t task.Task, unread, err error) {
 	var asker, input, data, outcome []byte
 	var runAt, until, created, started, ended, told int64
-	err := row.Scan(&t.ID, &t.Kind, &t.Label, &t.Parent, &asker, &input, &data, &t.State, &runAt, &t.Attempt,
+	err = row.Scan(&t.ID, &t.Kind, &t.Label, &t.Parent, &asker, &input, &data, &t.State, &runAt, &t.Attempt,
 		&t.MaxAttempts, &t.Lease.Holder, &t.Lease.Fence, &until, &t.CancelledBy, &t.Progress, &outcome,
 		&created, &started, &ended, &told)
 	if err != nil {
-		return task.Task{}, err
+		return t, nil, err
 	}
 	t.Input, t.Data = nullable(input), nullable(data)
 	t.RunAt, t.Lease.Until = fromNanos(runAt), fromNanos(until)
 	t.Times = task.Times{
 		Created: fromNanos(created), Started: fromNanos(started), Ended: fromNanos(ended), Told: fromNanos(told),
 	}
-	err = json.Unmarshal(asker, &t.Asker)
-	if err == nil && outcome != nil {
-		err = json.Unmarshal(outcome, &t.Outcome)
+	unread = json.Unmarshal(asker, &t.Asker)
+	if unread == nil && outcome != nil {
+		unread = json.Unmarshal(outcome, &t.Outcome)
 	}
-	if err != nil {
-		return task.Task{}, unreadable("sqlite.tasks", "the task "+t.ID, err)
+	if unread != nil {
+		unread = unreadable("sqlite.tasks", "the task "+t.ID, unread)
 	}
-	return t, nil
+	return t, unread, nil
 }
 
 // fromNanos reads a time; 0 is the zero time.

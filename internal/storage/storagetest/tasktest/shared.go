@@ -1,6 +1,10 @@
 package tasktest
 
 import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,5 +37,31 @@ func sharedCancel(t *testing.T, a, b storage.Driver) {
 	}
 	if !renew(t, a, "a", held.Lease.Fence, time.Hour, "") {
 		t.Error("its holder does not see it")
+	}
+}
+
+// sharedCreate: of processes that create the same task at once, one does, and all are
+// given the same.
+func sharedCreate(t *testing.T, a, b storage.Driver) {
+	for n := range 10 {
+		var all sync.WaitGroup
+		var fresh atomic.Int32
+		for who := range 8 {
+			all.Go(func() {
+				made := newTask(fmt.Sprint(n))
+				made.Label = fmt.Sprint(who)
+				got, first, err := []storage.Driver{a, b}[who%2].Stores().Tasks.Create(context.Background(), made)
+				if err != nil || first != (got.Label == made.Label) {
+					t.Errorf("%v, %v: %q was given %q", err, first, made.Label, got.Label)
+				}
+				if first {
+					fresh.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if fresh.Load() != 1 {
+			t.Errorf("%d created it", fresh.Load())
+		}
 	}
 }

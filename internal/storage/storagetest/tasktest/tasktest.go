@@ -17,7 +17,7 @@ type Open func(t *testing.T, place string) storage.Driver
 // Tasks tests a driver's stores of tasks. A lease that is not for a positive time has
 // ended at once, so nothing here waits for a clock.
 func Tasks(t *testing.T, open Open) {
-	for name, test := range map[string]func(*testing.T, storage.Driver){
+	run(t, open, map[string]func(*testing.T, storage.Driver){
 		"RoundTrip":       taskRoundTrip,
 		"CreateTwice":     createsTaskOnce,
 		"CreateEnded":     createsNotices,
@@ -47,13 +47,19 @@ func Tasks(t *testing.T, open Open) {
 		"Prune":           prunesTasks,
 		"Logs":            keepsLogs,
 		"OneHolder":       func(t *testing.T, d storage.Driver) { leaseAtOnce(t, d, d) },
-	} {
+	})
+	t.Run("River", func(t *testing.T) { run(t, open, pitfalls()) })
+	t.Run("Persists", func(t *testing.T) { tasksPersist(t, open) })
+}
+
+// run runs tests by name and in parallel, every one on a driver of its own.
+func run(t *testing.T, open Open, tests map[string]func(*testing.T, storage.Driver)) {
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, openAt(t, open, t.TempDir()))
 		})
 	}
-	t.Run("Persists", func(t *testing.T) { tasksPersist(t, open) })
 }
 
 // Shared tests two handles on one place.
@@ -62,6 +68,7 @@ func Shared(t *testing.T, open Open) {
 		"OneHolder":  leaseAtOnce,
 		"Fences":     sharedFences,
 		"Cancelling": sharedCancel,
+		"UniqueRace": sharedCreate,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
