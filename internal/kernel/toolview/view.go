@@ -118,6 +118,21 @@ func (v *View) Tool(ctx context.Context, name string) (Tool, error) {
 	return v.Of(t), nil
 }
 
+// Denied returns the tool that a name means among those that the session is refused
+// with a reason.
+func (v *View) Denied(ctx context.Context, name string) (Tool, bool) {
+	snap, err := v.maker.Tools.Snapshot(ctx)
+	if err != nil {
+		return Tool{}, false
+	}
+	denied := func(t *tool.Tool) bool { return v.caller.Decide(t).Verdict == policy.Deny }
+	t, ok := snap.View(v.caller.Place().Scope).Denied(name, denied)
+	if !ok {
+		return Tool{}, false
+	}
+	return v.Of(t), true
+}
+
 // Of returns a tool with what the session's rules say of it.
 func (v *View) Of(t *tool.Tool) Tool { return Tool{t, v.caller.Decide(t)} }
 
