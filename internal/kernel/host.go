@@ -24,7 +24,7 @@ func (k *Kernel) moduleHost(name string) module.Host {
 		State: filepath.Join(k.state.String(), "modules", name), Hidden: k.hidden(),
 		Helpers: k.helpers, Log: k.log.With("module", name), Scrub: k.vault.ScrubString, Embedder: builtinEmbedder{},
 		Models:    &modelset.Lender{Opener: k.models, ModelsOf: k.modelsOf},
-		Tasks:     k.tasks.ForModules(k.taskAsker),
+		Tasks:     k.Tasks.ForModules(k.taskAsker),
 		Documents: document.Scoped(document.Scoped(k.database.Stores().Documents, "module"), name),
 	}
 	if cache, err := os.UserCacheDir(); err == nil {

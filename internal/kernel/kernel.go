@@ -64,6 +64,7 @@ type Kernel struct {
 	Permissions   *permissions.Permissions
 	Tokens        *Tokens
 	Apps          *apps.Loader
+	Tasks         *tasks.Runner
 	Deferred      *deferred.Calls // calls for askers who may be gone
 
 	parts
@@ -84,7 +85,6 @@ type parts struct {
 	indexes    *toolview.Indexes
 	builder    *session.Builder
 	recovery   *recovery.Recovery
-	tasks      *tasks.Runner
 	background *background.Group
 	user       string
 	key        string // the human's; "": nobody has a human's authority
@@ -202,7 +202,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	k.models = &modelset.Opener{Secrets: k.vault, Documents: k.database.Stores().Documents}
-	k.tasks = tasks.New(tasks.Options{
+	k.Tasks = tasks.New(tasks.Options{
 		Store: k.database.Stores().Tasks, Queue: k.database.Stores().Queue, Leases: k.database.Stores().Leases,
 		Logs: k.database.Stores().TaskLogs, Log: k.log, Go: k.background.Go, Holder: holderName(k.state.String()),
 		ShortLived: cfg.ShortLived,
@@ -230,7 +230,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	})
 	k.Conversations = conversation.NewManager(conversation.Options{
 		Apps: k.Apps, Sessions: k.builder, Models: k.models, Modules: k.modules, Consents: k.consents,
-		Approvals: k.Approvals, Permissions: k.Permissions.Table, User: k.user, Runner: k.tasks,
+		Approvals: k.Approvals, Permissions: k.Permissions.Table, User: k.user, Runner: k.Tasks,
 		Deleter: k.database.Stores().Deleter, Store: conversation.Scrubbed(k.database.Stores().Conversations, k.vault),
 		Tasks: k.database.Stores().Tasks, Instructions: instructions.UserFile(userFile), Scrub: k.vault.ScrubString,
 	})
@@ -264,7 +264,7 @@ func (k *Kernel) goOn(ctx context.Context) error {
 	if err := k.Approvals.Start(ctx); err != nil {
 		return err
 	}
-	k.tasks.Run()
+	k.Tasks.Run()
 	return nil
 }
 
@@ -318,7 +318,7 @@ func (k *Kernel) Collect(ctx context.Context, call string) (*tool.Result, error)
 // InUse reports whether a client has a session open, a call or a turn runs, also one
 // for which nobody waits, or a task runs, or waits for its time to run by itself.
 func (k *Kernel) InUse() bool {
-	return k.Sessions.InUse(hasEnded) || k.recovery.Detached() > 0 || k.tasks.InUse()
+	return k.Sessions.InUse(hasEnded) || k.recovery.Detached() > 0 || k.Tasks.InUse()
 }
 
 // Prune drops the journal's epochs and the tasks that ended before a time, and

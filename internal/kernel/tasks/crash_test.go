@@ -449,3 +449,22 @@ func TestManyAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// What a dead process held is cancelled at once: nobody runs it.
+func TestCancelOfADeadEpoch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stores := openStores(t)
+		_, _, err := stores.Tasks.Create(t.Context(), task.Task{ID: "t1", Kind: "k", Parent: "p"})
+		ok(t, err)
+		_, _, err = stores.Queue.Lease(t.Context(), task.Request{Holder: "k", For: time.Hour})
+		ok(t, err)
+		told := 0
+		r, _ := openWith(t, stores, tasks.Options{Holder: "k", ShortLived: true, Ended: func(task.Task) { told++ }})
+		r.Handle("k", wait)
+		ok(t, r.Cancel(t.Context(), "t1", "ada"))
+		synctest.Wait()
+		if got := state(t, stores, "t1"); got.State != task.Cancelled || told != 1 || r.Running() != 0 {
+			t.Errorf("%+v, told %d times", got, told)
+		}
+	})
+}

@@ -122,6 +122,9 @@ func (r *Runner) kinds() []string {
 // Store returns where the tasks are kept.
 func (r *Runner) Store() task.Store { return r.opt.Store }
 
+// Logs returns where their logs are kept.
+func (r *Runner) Logs() task.Logs { return r.opt.Logs }
+
 // Start stores a task and runs it when it is due. A task that is stored already is
 // returned as it stands, and goes on if nobody runs it: starting twice is once. An ID
 // that another asker's task has, or one of another kind, is a Conflict.
@@ -208,6 +211,9 @@ func (r *Runner) Cancel(ctx context.Context, id, by string) error {
 	if one := r.find(id); one != nil {
 		one.cancel(errCancelled)
 		return nil
+	}
+	if before.State == task.Running && before.Lease.Holder == r.opt.Holder { // a process of this name, now dead
+		return r.lease(ctx, task.Request{ID: id, Own: true})
 	}
 	if after, err := r.opt.Store.Get(ctx, id); err == nil && !before.State.Final() {
 		r.ended(after)
