@@ -48,6 +48,7 @@ type callState struct {
 type callOptions struct {
 	noWait     bool
 	whole      bool
+	unattended bool
 	background bool            // nobody reads the result: notices for the principal can wait
 	place      *order.Place    // in its answer's order; nil: it is in none
 	next       int             // the step that a batch has come to
@@ -75,7 +76,9 @@ func (g *Gate) newCall(caller *Caller, r CallRequest) *callState {
 		call: tool.Call{
 			ID: cmp.Or(r.ID, NewID()), Parent: r.Parent, Principal: caller.id.Principal, Name: r.Name, Args: r.Args,
 		},
-		how: callOptions{noWait: r.NoWait || caller.id.NoWait, whole: r.Whole},
+		how: callOptions{
+			noWait: r.NoWait || caller.id.NoWait, whole: r.Whole, unattended: r.Unattended, background: r.Unattended,
+		},
 	}
 	if r.Parent != "" && r.ID == ChildID(r.Parent) { // no client names its calls so
 		c.how.place = g.lent.By(r.Parent)

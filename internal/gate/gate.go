@@ -121,6 +121,9 @@ type CallRequest struct {
 	// that reads all of it, up to MaxWhole bytes. It is scrubbed and masked like
 	// any other.
 	Whole bool
+	// Unattended is for a call that comes by itself, as a watcher's check does: where a
+	// human must be asked it is refused, and notices wait for a call that somebody reads.
+	Unattended bool
 }
 
 // MaxWhole bounds a result that is asked for whole.

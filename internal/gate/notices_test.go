@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"callgate/internal/gate"
@@ -28,6 +29,9 @@ func TestNoticeWaitsForAResultThatIsRead(t *testing.T) {
 	for name, unread := range map[string]func(t *testing.T, h *harness){
 		"a setup step": func(t *testing.T, h *harness) {
 			h.Call(t.Context(), h.caller().AsDaemon(), gate.CallRequest{Name: "t.read", Args: json.RawMessage(`{}`)})
+		},
+		"a call that comes by itself": func(t *testing.T, h *harness) {
+			h.Call(t.Context(), h.caller(), gate.CallRequest{Name: "t.read", Args: json.RawMessage(`{}`), Unattended: true})
 		},
 		"a call whose caller goes": func(t *testing.T, h *harness) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -67,6 +71,23 @@ func TestNoticeWaitsForAResultThatIsRead(t *testing.T) {
 				t.Errorf("on record: %q", got)
 			}
 		})
+	}
+}
+
+// A call that comes by itself asks nobody: it is refused, and nothing waits for an answer.
+func TestUnattendedCallAsksNobody(t *testing.T) {
+	t.Parallel()
+	h := open(t, gate.Limits{})
+	h.add(t, "t:asks@1.0.0", anyObject, asks, says("done"))
+	r := h.Call(t.Context(), h.caller(), gate.CallRequest{Name: "t.asks", Args: json.RawMessage(`{}`), Unattended: true})
+	if tool.KindOf(r.Err()) != tool.Denied || !strings.Contains(r.Summary, "needs a human's approval") {
+		t.Errorf("%+v", r)
+	}
+	if pending, err := h.Approvals.List(t.Context(), approval.Pending, 0); err != nil || len(pending) > 0 {
+		t.Errorf("a human is asked: %v, %v", pending, err)
+	}
+	if got := h.story(t, r.Call); got != "asked refuse" {
+		t.Errorf("on record: %q", got)
 	}
 }
 

@@ -23,6 +23,10 @@ func (g *Gate) recordAsked(ctx context.Context, c *callState) error {
 	case c.request != nil: // it was recorded when the human was first asked
 		c.stage = recordedAsked
 		return nil
+	case c.needsHuman() && c.how.unattended:
+		return tool.Errorf("gate.recordAsked", tool.Denied, "%s needs a human's approval (%s), and nobody is asked "+
+			"in a call that is made by itself", c.tool.ID.Dotted(), c.decision.Reason).
+			WithHint("make the call yourself; a human may grant it for good, then it can be made by itself")
 	case c.needsHuman():
 		c.request = g.newRequest(c)
 		if _, err := g.Journal.Commit(ctx, g.records.ask(c, journal.Wait, c.decision.Reason)); err != nil {

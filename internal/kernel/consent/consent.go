@@ -72,6 +72,9 @@ func (a Accepted) Has(line string) bool {
 	return line == "" || slices.ContainsFunc(a.lines, func(one string) bool { return covers(one, line) })
 }
 
+// Equal reports whether the same was accepted.
+func (a Accepted) Equal(b Accepted) bool { return slices.Equal(a.lines, b.lines) }
+
 // Check returns the error for the first line that was not accepted.
 func (a Accepted) Check(op string, lines ...string) error {
 	for _, line := range lines {

@@ -155,10 +155,8 @@ func (c *Calls) enter(ctx context.Context, id string) (leave func(), err error) 
 
 // open builds a session like the asker's, by the rules of now.
 func (c *Calls) open(ctx context.Context, asker task.Asker) (*session.Session, error) {
-	if asker.Token != "" {
-		if err := c.opt.Tokens.Check(ctx, asker.Token); err != nil {
-			return nil, err
-		}
+	if err := c.checkToken(ctx, asker); err != nil {
+		return nil, err
 	}
 	loaded, err := c.opt.Apps.Load(ctx, asker.Workspace, asker.AppFile)
 	if err != nil {
@@ -185,6 +183,14 @@ func (c *Calls) open(ctx context.Context, asker task.Asker) (*session.Session, e
 		spec.OnAsked = func(r approval.Request) { c.opt.Asked(id, r) }
 	}
 	return c.opt.Sessions.Build(ctx, spec)
+}
+
+// checkToken returns an error if the asker's token no longer counts.
+func (c *Calls) checkToken(ctx context.Context, asker task.Asker) error {
+	if asker.Token == "" {
+		return nil
+	}
+	return c.opt.Tokens.Check(ctx, asker.Token)
 }
 
 // onlyNow returns what an asker may use: what it was given, as far as the app gives its

@@ -37,7 +37,7 @@ const free = "tools:\n  capabilities: {default_policy: auto}\n"
 
 // leave opens a session in a folder whose app a human accepts, and returns who it was
 // when it is gone.
-func leave(t *testing.T, k *kernel.Kernel, spec session.Spec) task.Asker {
+func leave(t testing.TB, k *kernel.Kernel, spec session.Spec) task.Asker {
 	t.Helper()
 	accept(t, k, spec.Workspace)
 	s, err := k.OpenSession(t.Context(), spec)
@@ -46,7 +46,7 @@ func leave(t *testing.T, k *kernel.Kernel, spec session.Spec) task.Asker {
 	return kept(t, deferred.AskerOf(s, tool.Call{ID: "c1"}))
 }
 
-func accept(t *testing.T, k *kernel.Kernel, folder string) {
+func accept(t testing.TB, k *kernel.Kernel, folder string) {
 	t.Helper()
 	s := kerneltest.OpenSession(t, k, folder)
 	kerneltest.AcceptApp(t, k, s)
@@ -54,7 +54,7 @@ func accept(t *testing.T, k *kernel.Kernel, folder string) {
 }
 
 // kept is an asker as a store gives it back.
-func kept(t *testing.T, a task.Asker) task.Asker {
+func kept(t testing.TB, a task.Asker) task.Asker {
 	t.Helper()
 	data, err := json.Marshal(a)
 	ok(t, err)
@@ -63,7 +63,7 @@ func kept(t *testing.T, a task.Asker) task.Asker {
 	return back
 }
 
-func inFolder(t *testing.T, app string) string {
+func inFolder(t testing.TB, app string) string {
 	t.Helper()
 	folder, err := filepath.EvalSymlinks(t.TempDir())
 	ok(t, err)
@@ -72,13 +72,13 @@ func inFolder(t *testing.T, app string) string {
 	return folder
 }
 
-func call(t *testing.T, k *kernel.Kernel, a task.Asker, id, name, args string) *tool.Result {
+func call(t testing.TB, k *kernel.Kernel, a task.Asker, id, name, args string) *tool.Result {
 	t.Helper()
 	return k.Deferred.Call(t.Context(), a, gate.CallRequest{ID: id, Name: name, Args: json.RawMessage(args)})
 }
 
 // expect is a call that ends so, and what its error says.
-func expect(t *testing.T, r *tool.Result, status tool.Status, kind tool.Kind) {
+func expect(t testing.TB, r *tool.Result, status tool.Status, kind tool.Kind) {
 	t.Helper()
 	if r.Status != status || tool.KindOf(r.Err()) != kind && status != tool.Success {
 		t.Errorf("%s %q, want %s %s", r.Status, r.Summary, status, kind)
@@ -86,7 +86,7 @@ func expect(t *testing.T, r *tool.Result, status tool.Status, kind tool.Kind) {
 }
 
 // asked waits until a human is asked.
-func asked(t *testing.T, k *kernel.Kernel) approval.Request {
+func asked(t testing.TB, k *kernel.Kernel) approval.Request {
 	t.Helper()
 	var list []approval.Request
 	kerneltest.Eventually(t, func() (found bool) {
