@@ -26,6 +26,7 @@ import (
 	"callgate/internal/cli/rules"
 	"callgate/internal/cli/secrets"
 	"callgate/internal/cli/servers"
+	"callgate/internal/cli/tasks"
 	"callgate/internal/cli/tokens"
 	"callgate/internal/cli/tools"
 	"callgate/internal/client"
@@ -110,7 +111,8 @@ func newRoot(e *command.Env) *cobra.Command {
 	}, slices.Concat(
 		apps.Commands(e, tools.Plan(e), conversations.Prompt(e)), conversations.Commands(e), tools.Commands(e),
 		bridge.Commands(e, servers.Commands(e)...), imports.Commands(e), approvals.Commands(e), grants.Commands(e),
-		rules.Commands(e), secrets.Commands(e), tokens.Commands(e), journal.Commands(e), machine.Commands(e),
+		rules.Commands(e), secrets.Commands(e), tokens.Commands(e), journal.Commands(e), tasks.Commands(e),
+		machine.Commands(e),
 	)...)
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: command.ExitCodes})
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)

@@ -45,7 +45,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"run": s.run, "exits": s.exits, "until": s.until, "person": s.person, "model": s.model,
+			"run": s.run, "exits": s.exits, "until": s.until, "person": s.person, "model": s.model, "store": s.store,
 			"running": running, "capture": capture, "replace": replace,
 		},
 	})

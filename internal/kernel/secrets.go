@@ -9,8 +9,8 @@ import (
 	"callgate/internal/secret"
 )
 
-// Secrets lists and changes the kernel's secrets. Everything here needs the
-// human's key, and nothing returns a value.
+// Secrets lists and changes the kernel's secrets. All of that needs the human's
+// key, and nothing returns a value.
 type Secrets struct {
 	vault     *secret.Vault
 	approvals *approval.Queue
@@ -26,6 +26,9 @@ func (s *Secrets) List(who approval.Credential) ([]secret.Info, error) {
 	}
 	return s.vault.List()
 }
+
+// Scrub takes secrets out of what is about to be shown.
+func (s *Secrets) Scrub(data []byte) []byte { return s.vault.Scrub(data) }
 
 // Set stores a value. Calls made from now on get it, and everything that is
 // written is without it. A running MCP server has the old value until it is

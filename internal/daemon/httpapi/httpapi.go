@@ -66,7 +66,8 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 	for _, routes := range []map[string]route{
 		a.routes(), (&sessionRoutes{a}).routes(), (&toolRoutes{api: a}).routes(), (&serverRoutes{a}).routes(),
 		(&approvalRoutes{a}).routes(), (&journalRoutes{a}).routes(), (&conversationRoutes{a}).routes(),
-		(&secretRoutes{a}).routes(), (&grantRoutes{a}).routes(), (&tokenRoutes{a}).routes(), clients.routes(),
+		(&secretRoutes{a}).routes(), (&grantRoutes{a}).routes(), (&tokenRoutes{a}).routes(), (&taskRoutes{a}).routes(),
+		clients.routes(),
 	} {
 		for pattern, handle := range routes {
 			mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {

@@ -16,6 +16,7 @@ import (
 	"callgate/internal/protocol/protocoltest"
 	"callgate/internal/secret"
 	"callgate/internal/source/mcp/trust"
+	"callgate/internal/task"
 )
 
 // same checks that a body says in JSON what the kernel's type says: a field that
@@ -34,6 +35,29 @@ func same[T, U any](t *testing.T, convert func(T) U) {
 	}
 	if string(got) != string(want) {
 		t.Errorf("%T becomes\n%s\nwant\n%s", from, got, want)
+	}
+}
+
+// A task is shown whole, but for the process of its asker.
+func TestTasksSayWhatTheKernelSays(t *testing.T) {
+	t.Parallel()
+	var from task.Task
+	protocoltest.Fill(reflect.ValueOf(&from).Elem())
+	got, err := json.MarshalIndent(wire.Task(from), "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := from.Asker
+	from.Asker = task.Asker{
+		Principal: a.Principal, Workspace: a.Workspace, AppFile: a.AppFile, Call: a.Call,
+		Profile: a.Profile, Only: a.Only, Off: a.Off,
+	}
+	want, err := json.MarshalIndent(from, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(want) {
+		t.Errorf("a task becomes\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -57,6 +81,7 @@ func TestBodiesSayWhatTheKernelSays(t *testing.T) {
 	same(t, wire.AgentCall)
 	same(t, wire.HistoryEnd)
 	same(t, wire.Compaction)
+	same(t, wire.TaskEntry)
 }
 
 func TestServer(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"callgate/internal/journal"
 	"callgate/internal/journal/doubt"
 	"callgate/internal/storage"
+	"callgate/internal/task"
 )
 
 // Driver is an empty driver in the place of one that cannot be opened.
@@ -22,7 +23,7 @@ type Driver struct {
 }
 
 // New makes a driver of an empty one. While a kernel opens it is empty; from Opened on
-// the journal, the approvals and the conversations answer with the cause.
+// the journal, the approvals, the conversations and the tasks answer with the cause.
 func New(empty storage.Driver, cause error) *Driver { return &Driver{Driver: empty, cause: cause} }
 
 // Opened says that the kernel is open.
@@ -44,6 +45,7 @@ func (d *Driver) Stores() storage.Stores {
 	s.Journal = records{s.Journal, d}
 	s.Approvals = approvals{s.Approvals, d}
 	s.Conversations = conversations{s.Conversations, d}
+	s.Tasks, s.TaskLogs = tasks{s.Tasks, d}, taskLogs{s.TaskLogs, d}
 	return s
 }
 
@@ -114,4 +116,29 @@ func (c conversations) Get(ctx context.Context, id string) (history.Info, error)
 func (c conversations) List(ctx context.Context, limit int) ([]history.Info, error) {
 	list, err := c.Store.List(ctx, limit)
 	return answer(c.d, list, err)
+}
+
+type tasks struct {
+	task.Store
+	d *Driver
+}
+
+func (t tasks) Get(ctx context.Context, id string) (task.Task, error) {
+	one, err := t.Store.Get(ctx, id)
+	return answer(t.d, one, err)
+}
+
+func (t tasks) List(ctx context.Context, q task.Query) ([]task.Task, error) {
+	list, err := t.Store.List(ctx, q)
+	return answer(t.d, list, err)
+}
+
+type taskLogs struct {
+	task.Logs
+	d *Driver
+}
+
+func (l taskLogs) Entries(ctx context.Context, id string, n int) ([]task.Entry, error) {
+	list, err := l.Logs.Entries(ctx, id, n)
+	return answer(l.d, list, err)
 }
