@@ -47,6 +47,7 @@ func newClient(e *endpoint, name string) *client {
 		Approval: calls.Approval{
 			Wait: e.opt.ApprovalWait, NoForms: e.opt.NoElicitation, AutomaticWithin: e.opt.AutoDeclineWithin,
 		},
+		TaskAfter: e.opt.TaskAfter,
 	})
 	c.items = &items.Catalog{Log: e.opt.Log, BareNames: e.opt.BareNames}
 	return c

@@ -7,6 +7,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/daemon/mcpserver/calls"
 	"callgate/internal/daemon/mcpserver/question"
 	"callgate/internal/daemon/mcpserver/subscriptions"
 	"callgate/internal/version"
@@ -48,6 +49,7 @@ func (s *Server) newEndpoint(o Options, byName bool) *endpoint {
 		UnsubscribeHandler: e.unsubscribe,
 		SetCacheable:       func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = private },
 	})
+	addTaskMethods(e.sdk)
 	e.sdk.AddReceivingMiddleware(e.middleware)
 	e.sdk.AddSendingMiddleware(e.asker.Middleware)
 	return e
@@ -61,6 +63,7 @@ func capabilities(bridge bool) *sdk.ServerCapabilities {
 		Resources:   &sdk.ResourceCapabilities{Subscribe: true},
 		Prompts:     &sdk.PromptCapabilities{},
 		Completions: &sdk.CompletionCapabilities{},
+		Extensions:  map[string]any{calls.TasksExtension: map[string]any{}},
 		//lint:ignore SA1019 clients of older protocols look for it
 		Logging: &sdk.LoggingCapabilities{},
 	}

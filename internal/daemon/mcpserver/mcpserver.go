@@ -43,6 +43,9 @@ type Options struct {
 	// automatic: no human reads a form that fast, so there is no human at the
 	// client. Default a quarter of a second.
 	AutoDeclineWithin time.Duration
+	// TaskAfter is how long a call may take before it becomes a task, for a client that
+	// declares the Tasks extension. Default 5 seconds.
+	TaskAfter time.Duration
 	// Bridge is how a bridge numbers the calls of the client; zero: it does not.
 	Bridge Bridge
 	Log    *slog.Logger // default: nothing
@@ -60,6 +63,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.AutoDeclineWithin == 0 {
 		o.AutoDeclineWithin = 250 * time.Millisecond
+	}
+	if o.TaskAfter == 0 {
+		o.TaskAfter = 5 * time.Second
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -41,6 +41,8 @@ func (e *endpoint) middleware(next sdk.MethodHandler) sdk.MethodHandler {
 			return serve(ctx, e, r, (*client).listPrompts)
 		case *sdk.GetPromptRequest:
 			return serve(ctx, e, r, (*client).getPrompt)
+		case *sdk.ServerRequest[*taskParams]:
+			return serve(ctx, e, r, taskMethods()[method])
 		case *setLevelRequest:
 			return serve(ctx, e, r, func(c *client, ctx context.Context, r *setLevelRequest) (sdk.Result, error) {
 				if err := c.setLogLevel(ctx, r.Params.Level); err != nil {

@@ -103,7 +103,7 @@ func (c *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, 
 		return nil, err
 	}
 	req := calls.NewRequest(r, c.level(), r.Params.InputResponses)
-	req.ProgressToken = r.Params.GetProgressToken()
+	req.ProgressToken, req.Tool = r.Params.GetProgressToken(), r.Params.Name
 	name := s.View().FullName(ctx, c.surface(), r.Params.Name)
 	call := calls.Call{
 		Session: s, Name: name, Args: r.Params.Arguments, State: r.Params.RequestState,
@@ -114,16 +114,26 @@ func (c *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, 
 	if err != nil {
 		return nil, err
 	}
+	if out.Task != nil {
+		return newTaskResult("task", out.Task), nil
+	}
 	if out.Questions != nil {
 		res := mcpresult.InputCall()
 		res.Content, res.InputRequests, res.RequestState = nil, out.Questions, out.State
 		return &res, nil
 	}
+	return c.result(ctx, s, r.Params.Name, req.Version, out)
+}
+
+// result writes the result of a call of a tool, which the client calls by that name.
+func (c *client) result(
+	ctx context.Context, s *session.Session, name, version string, out calls.Outcome,
+) (sdk.Result, error) {
 	names, err := s.View().Names(ctx, c.surface())
 	if err != nil {
 		return nil, err
 	}
-	to := mcpresult.Call{Version: req.Version, Output: c.outputSchema(r.Params.Name), Names: names}
+	to := mcpresult.Call{Version: version, Output: c.outputSchema(name), Names: names}
 	if out.Waiting != nil {
 		return to.Waiting(out.Waiting), nil
 	}
@@ -131,7 +141,7 @@ func (c *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, 
 	if result.Status == tool.Waiting && result.Approval != "" {
 		return to.Waiting(result), nil // another call waits, and this one collects it
 	}
-	if out.MissingCapability != nil && mcpresult.Stateless(req.Version) {
+	if out.MissingCapability != nil && mcpresult.Stateless(version) {
 		return nil, out.MissingCapability
 	}
 	var link sdk.Content

@@ -19,6 +19,7 @@ type Request struct {
 	LogLevel      downstream.Level     // the lowest that the client wants
 	Answers       sdk.InputResponseMap // to the questions that it was asked
 	ProgressToken any                  // nil: the client does not want to know
+	Tool          string               // by the client's name for it; "": the call becomes no task
 }
 
 // NewRequest reads what a call needs of a request. level is the log level of the
@@ -52,12 +53,18 @@ type attendance struct {
 	progress *progress
 	replies  chan question.Reply // of a client of the stateful protocol
 	patience <-chan time.Time    // ends the wait for an approval elsewhere
+	long     <-chan time.Time    // has the call become a task; nil: it does not
 }
 
 // wait attends the call until it has ended, or until the client has to do
 // something first. The call is attached, and detached at the end.
 func (a *attendance) wait(ctx context.Context) (Outcome, error) {
-	defer a.link.detach()
+	attended := false // by whoever polls, after this request
+	defer func() {
+		if !attended {
+			a.link.detach()
+		}
+	}()
 	a.link.setInfo(a.request.info())
 	stop := context.AfterFunc(ctx, a.requestCancelled)
 	defer stop()
@@ -87,6 +94,9 @@ func (a *attendance) wait(ctx context.Context) (Outcome, error) {
 				return a.suspendForApproval(), nil
 			}
 			a.patience = nil // it was approved, and runs
+		case <-a.long:
+			attended = true
+			return a.becomeTask(), nil
 		case <-ctx.Done():
 			return Outcome{}, context.Cause(ctx)
 		}

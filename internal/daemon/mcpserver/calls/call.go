@@ -15,6 +15,11 @@
 // that brings the answers resumes it), or because a human must approve it
 // elsewhere (the same call, repeated, resumes it). The request that resumes a call
 // gets its result, once.
+//
+// A call that takes long becomes a task, if its client declares the extension for that
+// with the request: the request is answered, the call goes on, and the client polls it,
+// answers what it asks, or cancels it. It ends with its client, as every call does. Its
+// result can be polled for as long as the journal has it.
 package calls
 
 import (
@@ -48,14 +53,15 @@ type Call struct {
 
 // pending is a call that was started.
 type pending struct {
-	calls  *Calls
-	id     string
-	key    func() string
-	ctx    context.Context
-	cancel context.CancelFunc
-	link   *link
-	done   chan struct{}
-	result *tool.Result // readable when done is closed
+	calls   *Calls
+	id      string
+	session string // in which it is made
+	key     func() string
+	ctx     context.Context
+	cancel  context.CancelFunc
+	link    *link
+	done    chan struct{}
+	result  *tool.Result // readable when done is closed
 
 	mu        sync.Mutex
 	bound     []func()             // each ends the binding of a call to the client
@@ -63,6 +69,7 @@ type pending struct {
 	state     string               // the requestState that resumes it; new for each question
 	asked     []*question.Question // that the client got and has not answered
 	waiting   *tool.Result         // set when a human must approve it
+	task      *taskPart            // set when it became a task
 }
 
 // run makes the call.
@@ -80,7 +87,9 @@ func (p *pending) run(c Call) {
 		p.mu.Lock()
 		p.waiting = r
 		p.mu.Unlock()
+		waiting := r
 		r = (&approver{pending: p, session: c.Session, asked: r}).run()
+		p.refuseStopped(waiting)
 	}
 	p.result = r
 	p.release()

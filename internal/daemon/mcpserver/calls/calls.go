@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/daemon/mcpserver/mcpresult"
 	"callgate/internal/daemon/mcpserver/question"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/session"
@@ -36,6 +37,8 @@ type Config struct {
 	Client   string // its name, for people
 	Approval Approval
 	Asker    *question.Asker
+	// TaskAfter is how long a request waits for its call, if the client can poll instead.
+	TaskAfter time.Duration
 }
 
 // Calls are the calls of one client. Make one with New.
@@ -45,13 +48,14 @@ type Calls struct {
 
 	mu        sync.Mutex
 	suspended []*pending // the oldest first
+	tasks     map[string]*pending
 }
 
 // New makes the calls of a client. They are cancelled when ctx ends.
 func New(ctx context.Context, c Config) *Calls { return &Calls{Config: c, ctx: ctx} }
 
-// Outcome is how far a request came with its call. One of Result, Waiting and
-// Questions is set.
+// Outcome is how far a request came with its call. One of Result, Waiting, Questions and
+// Task is set.
 type Outcome struct {
 	Result *tool.Result // the call has ended
 	// MissingCapability is why a server refused a call that has ended, if it was for
@@ -60,6 +64,7 @@ type Outcome struct {
 	Waiting           *tool.Result        // a human must approve the call elsewhere
 	Questions         sdk.InputRequestMap // the client must answer first, and bring State
 	State             string
+	Task              *Task // the call goes on, and the client polls it
 }
 
 // Do makes a call for a request, or resumes the suspended call that the request
@@ -75,13 +80,20 @@ func (c *Calls) Do(ctx context.Context, r *Request, call Call) (Outcome, error) 
 		p = c.start(r, call)
 	}
 	a := &attendance{pending: p, request: r, progress: progress, replies: make(chan question.Reply)}
+	if mcpresult.Stateless(r.Version) && SupportsTasks(r.Capabilities) && r.Tool != "" {
+		timer := time.NewTimer(c.TaskAfter)
+		defer timer.Stop()
+		a.long = timer.C
+	}
 	return a.wait(ctx)
 }
 
 // start starts a call, attended by a request.
 func (c *Calls) start(r *Request, call Call) *pending {
 	id := cmp.Or(call.ID, session.NewCallID())
-	p := &pending{calls: c, id: id, key: sync.OnceValue(call.Key), done: make(chan struct{})}
+	p := &pending{
+		calls: c, id: id, session: call.Session.ID(), key: sync.OnceValue(call.Key), done: make(chan struct{}),
+	}
 	p.link = newLink(r.info(), p.done)
 	p.ctx, p.cancel = context.WithCancel(c.ctx)
 	p.bind(p.id)
