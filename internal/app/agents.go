@@ -77,7 +77,7 @@ const Offline = "offline"
 
 // Runtime says how an app's agents run.
 type Runtime struct {
-	Mode     string        // one_shot or conversation
+	Mode     string        // one_shot, conversation or background
 	Entry    string        // the agent that is spoken to
 	MaxTurns int           // requests to a model within one turn
 	Timeout  time.Duration // of a model within one turn
@@ -93,6 +93,10 @@ type Runtime struct {
 	Relaxed        bool // processes run even where the sandbox cannot be complete
 	// Scheduler is on where it is not nil.
 	Scheduler *Scheduler
+	// Channels are where messages go, and Triggers what starts turns by itself.
+	Channels       []Channel
+	DefaultChannel string // where a reply goes that answers no event; "": into the conversation
+	Triggers       []Trigger
 }
 
 // Skill is a text that tells a model how to do something.

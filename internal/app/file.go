@@ -100,6 +100,7 @@ func (f *file) identityBlock(e node.Entry) { readIdentity(f.Reader, &f.identity,
 func (f *file) runtimeBlock(e node.Entry) {
 	b := runtimeBlock{Reader: f.Reader, scope: f.scope, surface: f.app.Surface}
 	b.read(e)
+	b.runtime.Channels = f.app.Runtime.Channels // of the block tools
 	f.app.Runtime, f.app.Surface, f.app.Middleware = b.runtime, b.surface, b.middleware
 }
 
@@ -118,6 +119,7 @@ func (f *file) toolsBlock(e node.Entry) {
 		"capabilities": f.capabilitiesBlock,
 		"dirs":         f.Texts(&f.app.Dirs, "write one folder on each line, such as - tools"),
 		"builtin":      f.builtin,
+		"channels":     f.channelsBlock,
 	})
 }
 

@@ -6,13 +6,13 @@ import "callgate/internal/app/rules"
 // they belong to. They are refused by name, never ignored.
 var unbuiltKeys = map[string]string{
 	levelRoot: "ui flow schema_version",
-	levelRuntime: "watchers hooks modes triggers pipeline session_mode max_sessions_per_user " +
-		"default_channel project_memory input output payload_schema",
+	levelRuntime: "watchers hooks modes pipeline session_mode max_sessions_per_user " +
+		"project_memory input output payload_schema",
 	levelContext:      "sections",
 	levelDev:          "allow_user_skills",
 	levelSecurity:     "sandbox content_filter mask_secrets",
 	levelApp:          "short_name author tags icon color category attachments attachments_mode quick_prompts",
-	levelTools:        "channels llm",
+	levelTools:        "llm",
 	levelCapabilities: "max_data_classification",
 	levelAgent:        "delegate_to skills pool coordination instructions hooks",
 	levelBrain:        "vision image_generation image_detail max_images_per_turn",
@@ -63,5 +63,5 @@ var keyHomes = map[string]string{
 	"tool_injection": levelRuntime, "direct_modules": levelRuntime, "variables": levelDev,
 	"system_prompt": levelAgent, "brain": levelAgent, "provider": levelBrain, "model": levelBrain,
 	"api_key": levelBrainConfig, "base_url": levelBrainConfig,
-	"max_turns": levelRuntime, "entry_agent": levelRuntime,
+	"max_turns": levelRuntime, "entry_agent": levelRuntime, "triggers": levelRuntime, "channels": levelTools,
 }

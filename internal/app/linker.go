@@ -76,6 +76,7 @@ func (f *file) link() {
 	}
 	f.linkSkills()
 	f.linkEntry()
+	f.linkTriggers()
 	f.linkModules()
 	f.linkProfiles()
 	f.compile()

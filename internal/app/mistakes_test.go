@@ -34,6 +34,13 @@ func servers(lines ...string) string {
 	return "tools:\n  modules:\n    mcp:\n      config:\n        servers:\n" + at + strings.Join(lines, "\n"+at) + "\n"
 }
 
+// channel puts a line below tools.channels, and trigger some below runtime.triggers.
+func channel(line string) string { return "tools:\n  channels:\n    " + line + "\n" }
+
+func trigger(lines ...string) string {
+	return "runtime:\n  mode: background\n  triggers:\n    " + strings.Join(lines, "\n    ") + "\n"
+}
+
 // agent puts lines below an agent, and brain below its brain.
 func agent(lines ...string) string { return "agents:\n  - " + strings.Join(lines, "\n    ") + "\n" }
 
@@ -104,7 +111,7 @@ var mistakes = []struct{ name, text string }{
 	{"not built: runtime", "runtime:\n  mode: conversation\n  workdir: x\n  context: {sections: []}\n"},
 	{
 		"not built: several",
-		"app: {name: x, icon: y}\nagents: []\nsecurity: {content_filter: x}\ndev: {skills: [], include: {}}\ntools: {channels: {}, llm: {}, dirs: []}\n",
+		"app: {name: x, icon: y}\nagents: []\nsecurity: {content_filter: x}\ndev: {skills: [], include: {}}\ntools: {llm: {}, dirs: []}\n",
 	},
 	{"not built: misspelt", "agnets: []\n"},
 	{"a credential that is not wanted", module("credential: x")},
@@ -115,6 +122,43 @@ var mistakes = []struct{ name, text string }{
 	{"a scheduler without room", "runtime:\n  scheduler: {max_jobs: 0}\n"},
 	{"a scheduler in no time zone", "runtime:\n  scheduler: {timezone: Berlin}\n"},
 	{"a misspelt key of the scheduler", "runtime:\n  scheduler: {time_zone: UTC}\n"},
+
+	{"a channel of no type", channel("log: {path: x}")},
+	{"a channel of a wrong type", channel("log: {type: slack}")},
+	{"the conversation as a channel", channel("conversation: {type: stdout}")},
+	{"a channel's name", channel("My Log: {type: stdout}")},
+	{"a webhook to nowhere", channel("ops: {type: webhook, url: example.com}")},
+	{"a key of another type of channel", channel("ops: {type: webhook, url: 'https://x', to: [a@b.c]}")},
+	{"mail without a server", channel("mail: {type: email, from: a@b.c, to: [d@e.f]}")},
+	{"mail to nobody", channel("mail: {type: email, host: x, from: a@b.c}")},
+	{"half a login", channel("mail: {type: email, host: x, from: a@b.c, to: [d@e.f], username: a}")},
+	{"a file outside", channel("log: {type: file, path: ../log.jsonl}")},
+	{"a header that is none", channel("ops: {type: webhook, url: 'https://x', headers: {'a b': x}}")},
+	{"a private host that is none", channel("ops: {type: webhook, url: 'https://x', private_hosts: ['a b']}")},
+	{"a secret where none is read", channel("log: {type: file, path: '{{secret.a}}'}")},
+	{"a reply to nobody", trigger("a: {type: schedule, when: '@daily', reply_to: lgo}") + channel("log: {type: stdout}")},
+	{"triggers in a conversation", "runtime:\n  triggers:\n    a: {type: schedule, when: '@daily'}\n"},
+	{"triggers at the root", "triggers: {}\n"},
+	{"a trigger of no type", trigger("a: {path: /x}")},
+	{"a trigger's name", trigger("A: {type: webhook}")},
+	{"a webhook without a path", trigger("a: {type: webhook, auth: none}")},
+	{"a webhook for whom", trigger("a: {type: webhook, path: /x}")},
+	{"a webhook for everybody", trigger("a: {type: webhook, path: /x, auth: none, listen: '0.0.0.0:80'}")},
+	{"a webhook without its secret", trigger("a: {type: webhook, path: /x, auth: token}")},
+	{"a secret that is not asked for", trigger("a: {type: webhook, path: /x, auth: none, credential: k}")},
+	{"a webhook nowhere", trigger("a: {type: webhook, path: /x, auth: none, listen: localhost}")},
+	{"a method of no webhook", trigger("a: {type: webhook, path: /x, auth: none, methods: [post]}")},
+	{"two webhooks at one path", trigger("a: {type: webhook, path: /x, auth: none}", "b: {type: webhook, path: /x, auth: none}")},
+	{"a feed of nothing", trigger("a: {type: feed}")},
+	{"a mailbox of nobody", trigger("a: {type: mailbox, host: x}")},
+	{"a time that is none", trigger("a: {type: schedule, when: often}")},
+	{"a time that comes once", trigger("a: {type: schedule, when: in 5m}")},
+	{"a trigger in no time zone", trigger("a: {type: schedule, when: '@daily', timezone: Mars}")},
+	{"a folder outside", trigger("a: {type: folder, path: /tmp}")},
+	{"a pattern that is none", trigger("a: {type: folder, path: in, pattern: '['}")},
+	{"a key of another type of trigger", trigger("a: {type: folder, path: in, url: 'https://x'}")},
+	{"a trigger for nobody", trigger("a: {type: schedule, when: '@daily', agent: mian}") + agent("id: main")},
+	{"too hasty a trigger", trigger("a: {type: feed, url: 'https://x', interval: 1}")},
 
 	// Variables.
 	{"environment that is not set", "search:\n  model: \"{{env.CALLGATE_NOT_SET}}\"\n"},
@@ -348,7 +392,7 @@ var mistakes = []struct{ name, text string }{
 
 	// How agents run.
 	{"a mode that is not there", "runtime: {mode: chat}\n"},
-	{"a mode that is not built", "runtime: {mode: background}\n"},
+	{"a mode that is not built", "runtime: {mode: pipeline}\n"},
 	{"an entry that is not there", "runtime: {entry_agent: mian}\nagents: [{id: main}]\n"},
 	{"turns of nothing", "runtime: {max_turns: 0}\n"},
 	{"timeout of a turn that is text", "runtime: {timeout: 5m}\n"},

@@ -2,6 +2,7 @@ package app
 
 import (
 	"callgate/internal/app/node"
+	"callgate/internal/app/triggers"
 )
 
 // runtimeBlock reads how an app's agents run, and how they are shown their
@@ -40,7 +41,11 @@ func (b *runtimeBlock) read(e node.Entry) {
 			b.Boolean(&read, "write false: no AGENTS.md is read, of the project or of the user")(in)
 			b.runtime.NoInstructions = !read
 		},
-		"scheduler":    b.scheduler,
+		"scheduler":       b.scheduler,
+		"default_channel": b.WithoutEnv().TextInto(&b.runtime.DefaultChannel),
+		"triggers": func(in node.Entry) {
+			b.runtime.Triggers = triggers.Read(b.Reader, in, b.id())
+		},
 		"workdir":      b.TextInto(&b.runtime.Workdir),
 		"workdir_mode": b.Choice(&b.runtime.WorkdirMode, "none", "required", "fixed", "auto"),
 		"middleware":   func(in node.Entry) { b.middleware = middleware.read(in, middleware.ofTexts()) },
@@ -62,11 +67,11 @@ func (b *runtimeBlock) sandbox(e node.Entry) {
 
 // mode reads how an app runs.
 func (b *runtimeBlock) mode(e node.Entry) {
-	if word, ok := e.Scalar(); ok && (word == "background" || word == "pipeline") {
-		b.Fail(e.At, "write conversation or one_shot", "the mode %s is not built yet", word)
+	if word, ok := e.Scalar(); ok && (word == "pipeline") {
+		b.Fail(e.At, "write conversation, one_shot or background", "the mode %s is not built yet", word)
 		return
 	}
-	b.Choice(&b.runtime.Mode, "conversation", "one_shot")(e)
+	b.Choice(&b.runtime.Mode, "conversation", "one_shot", "background")(e)
 }
 
 // injection reads how tools are shown to a model.

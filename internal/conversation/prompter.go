@@ -139,6 +139,13 @@ func (p *prompter) addApp(in *prompt.Input) {
 		}
 		in.Skills = append(in.Skills, skill)
 	}
+	for _, ch := range a.Runtime.Channels {
+		if loaded.Accepted.Has(consent.Channel(a, ch)) {
+			in.Channels = append(in.Channels, prompt.Channel{
+				Name: ch.Name, Type: ch.Type, Default: ch.Name == a.Runtime.DefaultChannel,
+			})
+		}
+	}
 	for _, m := range a.Modules {
 		for _, step := range m.Setup {
 			if loaded.Accepted.Has(consent.Step(a, m, step)) {

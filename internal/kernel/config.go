@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"io"
 	"log/slog"
 
 	"callgate/internal/gate"
@@ -31,6 +32,8 @@ type Config struct {
 	// ShortLived says that the kernel ends with the command that started it: it makes
 	// no call in doubt again, since it may end before that one does.
 	ShortLived bool
+	// Stdout receives the messages of channels of the type stdout. Default: there is none.
+	Stdout io.Writer
 	// Lineage tells which process started which. Without it, an answer to an
 	// approval is checked for its key only.
 	Lineage approval.Lineage

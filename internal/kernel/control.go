@@ -150,6 +150,9 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 	if err := k.Register("agents", agents...); err != nil {
 		return err
 	}
+	if err := openOutside(k, cfg); err != nil {
+		return err
+	}
 	return k.Register("embedder", cfg.Tools...)
 }
 

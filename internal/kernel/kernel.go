@@ -66,6 +66,7 @@ type Kernel struct {
 	Apps          *apps.Loader
 	Tasks         *tasks.Runner
 	Deferred      *deferred.Calls // calls for askers who may be gone
+	Outside       Outside
 
 	parts
 }

@@ -9,8 +9,9 @@ import (
 
 func runtimeBlock(known app.KnownModules) node {
 	n := block("runtime",
-		key{"mode", enum("conversation", "conversation", "one_shot"),
-			"conversation: words and answers, until somebody ends it. one_shot: one task, one answer."},
+		key{"mode", enum("conversation", "conversation", "one_shot", "background"),
+			"conversation: words and answers, until somebody ends it. one_shot: one task, one answer. " +
+				"background: turns that triggers start, without a client: callgate app start."},
 		key{"entry_agent", text(), "The id of the agent that is spoken to. Default: the first."},
 		key{"max_turns", integer(1, 10_000).with("default", 50), "How often a model is asked within one turn."},
 		key{"timeout", integer(1, 86_400).with("default", 3600),
@@ -32,6 +33,10 @@ func runtimeBlock(known app.KnownModules) node {
 		key{"project_instructions", boolean(true),
 			"Whether a model is told what AGENTS.md says (CLAUDE.md where there is none), of the project and of the user. " +
 				"false in the user's own file: in no folder."},
+		key{"default_channel", text(),
+			"The channel of replies that answer no event. Left out: the conversation itself."},
+		key{"triggers", triggersBlock(),
+			"What starts turns of the app by itself, by name. Each needs your consent: callgate app trust."},
 		key{"scheduler", schedulerBlock(),
 			"Whether agents may have calls made later and be reminded: true, or settings. It asks for your consent."},
 		key{"strict", boolean(false), "One bad manifest in tools.dirs fails the start; calls in the text of a model are refused."},

@@ -18,6 +18,8 @@ func toolsBlock(known app.KnownModules) node {
 			"Which of these modules an MCP client is given: auto (none for a coding agent, which has its own), " +
 				"all, none, or some by name. Left out: those that modules names, else auto."},
 		key{"dirs", list(text()), "Folders of executable tools, relative to the app file."},
+		key{"channels", channelsBlock(),
+			"Where agents may send messages, by name. Each needs your consent: callgate app trust."},
 	)
 }
 

@@ -96,6 +96,7 @@ func company(block map[string]any, name string) map[string]any {
 	samples := map[string]any{
 		"id": "a", "command": "x", "path": "skills/tone.md", "module": "*", "resource": "r", "mode": "S", "ref": "r",
 		"url": "http://x", "seconds": 1, "block": []any{"x"}, "action": "x", "provider": "offline", "edge": offline, "core": offline, "workdir": "x",
+		"type": "webhook",
 	}
 	wanted := texts(block["required"])
 	wanted = append(wanted, texts(asMap(block["dependentRequired"])[name])...)

@@ -35,6 +35,8 @@ func Combine(project, user *app.App) *app.App {
 	a.Runtime.Strict = project.Runtime.Strict || user.Runtime.Strict
 	a.Runtime.NoInstructions = project.Runtime.NoInstructions || user.Runtime.NoInstructions
 	a.Runtime.Context = project.Runtime.Context.Over(user.Runtime.Context)
+	a.Runtime.Channels = union(user.Runtime.Channels, project.Runtime.Channels, channelKey)
+	a.Runtime.DefaultChannel = cmp.Or(project.Runtime.DefaultChannel, user.Runtime.DefaultChannel)
 	a.Runtime.Scheduler = cmp.Or(project.Runtime.Scheduler, user.Runtime.Scheduler)
 	if len(project.Agents) == 0 {
 		a.Agents, a.Runtime.Entry = user.Agents, user.Runtime.Entry
@@ -108,6 +110,8 @@ func saysNothing(m app.Module) bool {
 
 func serverKey(s app.Server) string { return app.ServerModule(s.Name) }
 
+func channelKey(c app.Channel) string { return c.Name }
+
 func profileKey(p app.Profile) string { return p.Name }
 
 func skillKey(s app.Skill) string { return strings.ToLower(s.Command) }
@@ -137,6 +141,11 @@ func Replaced(project, user *app.App) []string {
 	for _, s := range project.Servers {
 		if has(user.Servers, s, serverKey) {
 			line("MCP server " + s.Name)
+		}
+	}
+	for _, c := range project.Runtime.Channels {
+		if has(user.Runtime.Channels, c, channelKey) {
+			line("channel " + c.Name)
 		}
 	}
 	for _, s := range project.Skills {

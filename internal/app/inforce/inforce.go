@@ -8,7 +8,7 @@
 //
 //   - rules: see combine.go of package policy. A project widens nothing that the user
 //     denied;
-//   - servers, skills and profiles are those of both. Where two have one name the user's is used,
+//   - servers, channels, skills and profiles are those of both. Where two have one name the user's is used,
 //     and a warning says so: a cloned folder must not put another program behind a
 //     name that the user knows;
 //   - a module is set up as the project says, and where that says nothing of it, as the
@@ -98,6 +98,13 @@ func LoadUser(path string, known app.KnownModules, vars app.Vars) (*app.App, err
 	if len(a.Dirs) > 0 {
 		return nil, tool.Errorf(op, tool.Invalid, "%s: tools.dirs is not read in your own app file", path).
 			WithHint("name the folder in a project's callgate.yaml")
+	}
+	if len(a.Runtime.Triggers) > 0 {
+		return nil, tool.Errorf(op, tool.Invalid, "%s: runtime.triggers is not read in your own app file", path).
+			WithHint("name them in a project's callgate.yaml")
+	}
+	for i := range a.Runtime.Channels {
+		a.Runtime.Channels[i].FromUser = true
 	}
 	if a.Runtime.WorkdirMode != "auto" {
 		a.Warnings = append(a.Warnings, path+": runtime.workdir_mode is for a project's file, and not used here")

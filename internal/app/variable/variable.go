@@ -229,7 +229,7 @@ func secret(at place, name string) (string, state) {
 		return "", invalid
 	case !at.SecretsAllowed():
 		at.fail("secrets may stand in a module's config, in an MCP server's command, env, url and headers, "+
-			"and in search.endpoint.key", "%s may not hold a secret", at.entry.Name())
+			"in url, headers and username of channels and triggers, and in search.endpoint.key", "%s may not hold a secret", at.entry.Name())
 		return "", invalid
 	}
 	return "{{secret." + name + "}}", found

@@ -44,6 +44,7 @@ type Input struct {
 	MemoryTools  []string   // the tools by which it is kept; none: no memory
 	MemorySearch string     // the tool that finds what is not shown of it; "": none
 	Skills       []Skill
+	Channels     []Channel
 	Setup        []string // what was set up before, in a line each
 	SystemPrompt string
 	Place        Place
@@ -130,6 +131,7 @@ func Build(in Input) Prompt {
 	add("hints", usageHints(in))
 	add("memory_instructions", memoryTools(in))
 	add("skills", skills(in))
+	add("channels", channels(in))
 	add("system_prompt", strings.TrimSpace(in.SystemPrompt))
 	p.Fixed = len(p.Sections)
 	add("environment", environment(in.Place))

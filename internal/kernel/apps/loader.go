@@ -106,12 +106,11 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	if err != nil {
 		return loaded, err
 	}
-	loaded.App = a
+	loaded.App, loaded.Off = a, turnedOff(a)
 	loaded.identify(l.opt.Consents)
 	if a == nil {
 		return loaded, nil
 	}
-	loaded.Off = turnedOff(a.OfProject())
 	loaded.floor(l.opt.Consents)
 	loaded.warn(a.Warnings...)
 	l.readModules(loaded)
@@ -265,14 +264,19 @@ func (l *Loader) Schema(ctx context.Context) ([]byte, error) {
 	return fileschema.JSONSchema(known), nil
 }
 
-// turnedOff returns the shipped modules that a project leaves out; without one, none.
+// channelsModule is the module of the tools that send messages.
+const channelsModule = "channels"
+
+// turnedOff returns the shipped modules that a project leaves out; without one, none. An
+// app without channels has no module for them.
 func turnedOff(a *app.App) map[string]bool {
-	off := map[string]bool{}
-	if a == nil {
+	off := map[string]bool{channelsModule: a == nil || len(a.Runtime.Channels) == 0}
+	project := a.OfProject()
+	if project == nil {
 		return off
 	}
 	for _, name := range modules.Names() {
-		if !slices.ContainsFunc(a.Modules, func(m app.Module) bool { return m.Name == name }) {
+		if !slices.ContainsFunc(project.Modules, func(m app.Module) bool { return m.Name == name }) {
 			off[name] = true
 		}
 	}

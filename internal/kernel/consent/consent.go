@@ -2,8 +2,8 @@
 // author could abuse: rules that let more run unasked than the default, secrets,
 // variables of the environment, the network, private addresses, files and folders
 // outside its own, walls of the sandbox that may be missing, programs, setup steps,
-// addresses that receive conversations or the texts of tools, lower risks of
-// servers' tools, skills, and texts that it reads from files beside it. MCP servers
+// addresses that receive conversations or the texts of tools, channels, triggers, lower
+// risks of servers' tools, skills, and texts that it reads from files beside it. MCP servers
 // have a word of their own: see package trust.
 //
 // Law: a folder may come from a stranger, so a human sees and accepts exactly that

@@ -44,6 +44,12 @@ func Lines(a *app.App) []string {
 			add(ServerTool(a, s, name))
 		}
 	}
+	for _, c := range a.Runtime.Channels {
+		add(Channel(a, c))
+	}
+	for _, t := range a.Runtime.Triggers {
+		add(Trigger(a, t))
+	}
 	add(SharedID(a))
 	add(Workdir(a))
 	add(Relaxed(a))
