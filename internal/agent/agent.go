@@ -79,14 +79,24 @@ type TaskNotices interface {
 	// Noted is called when notices are in the history.
 	Noted(ctx context.Context, notices []Notice) error
 	// Await is called when the model proposes no more calls. It may wait for
-	// tasks, and reports whether there are new notices.
-	Await(ctx context.Context) bool
+	// tasks, which it says, and reports whether there are new notices.
+	Await(ctx context.Context, say func(string)) bool
 }
 
-// Notice is the end of a task, in words for a model.
+// Notice is what a model is told beside what is said: ends of tasks, and other news.
 type Notice struct {
-	Task string // its ID
-	Text string
+	Tasks []string // whose ends it tells
+	Text  string
+}
+
+// event is the notice as it stands in the history.
+func (n Notice) event() history.Event {
+	m := kernelNote(n.Text)
+	e := history.Event{Type: history.Note, Message: &m}
+	if len(n.Tasks) > 0 {
+		e.Task, e.Tasks = n.Tasks[0], n.Tasks[1:]
+	}
+	return e
 }
 
 // Note is what a model is told beside the user's words.
@@ -166,15 +176,7 @@ func New(cfg Config) *Loop {
 // returns how the turn ended, which is also in the history. An error means that
 // the history could not be written; the outcome is then unknown.
 func (l *Loop) Turn(ctx context.Context, message llm.Message, observer Observer) (history.End, error) {
-	t := l.turn(observer)
-	message, err := l.filterInput(message)
-	if err != nil {
-		return history.End{}, err
-	}
-	if err := t.begin(ctx, message); err != nil {
-		return history.End{}, err
-	}
-	return t.run(ctx, t.loop)
+	return l.Speak(ctx, Words{Message: message}, observer)
 }
 
 // Resume continues a turn that was interrupted: one that never ended, because its
@@ -329,7 +331,11 @@ func (t *turn) awaitTasks(ctx context.Context) bool {
 		return false
 	}
 	defer t.clock.pause()()
-	return t.cfg.Tasks.Await(ctx)
+	return t.cfg.Tasks.Await(ctx, func(text string) {
+		if t.observer.Notice != nil {
+			t.observer.Notice(text)
+		}
+	})
 }
 
 // addNotices writes the notices for the model's next request.
@@ -345,8 +351,7 @@ func (t *turn) addNotices(ctx context.Context) error {
 		return nil
 	}
 	for _, n := range notices {
-		m := kernelNote(n.Text)
-		if err := t.write(ctx, history.Event{Type: history.Note, Message: &m, Task: n.Task}); err != nil {
+		if err := t.write(ctx, n.event()); err != nil {
 			return err
 		}
 	}

@@ -292,11 +292,11 @@ func (n *notices) Noted(_ context.Context, done []agent.Notice) error {
 	return nil
 }
 
-func (n *notices) Await(context.Context) bool { return len(*n) > 0 }
+func (n *notices) Await(context.Context, func(string)) bool { return len(*n) > 0 }
 
 func TestNoticesComeBeforeTheNextRequest(t *testing.T) {
 	t.Parallel()
-	news := &notices{{Task: "t1", Text: "the build is done"}}
+	news := &notices{{Tasks: []string{"t1"}, Text: "the build is done"}}
 	f := setup(t, func(c *agent.Config) {
 		c.Tasks = news
 	}, says("fine"))

@@ -39,16 +39,6 @@ func (l *Loop) filterInput(message llm.Message) (llm.Message, error) {
 	return message, nil
 }
 
-// begin writes the user's message. What waited since an earlier turn, which was
-// never resumed, comes before it, and then what the model must be told.
-func (t *turn) begin(ctx context.Context, message llm.Message) error {
-	user := history.Event{Type: history.User, Message: &message}
-	notes := t.notes(&user)
-	return t.update(ctx, func(s *history.State) []history.Event {
-		return slices.Concat(s.Taken(), notes, []history.Event{user})
-	})
-}
-
 // takeQueued takes what the user said since the last request.
 func (t *turn) takeQueued(ctx context.Context) error {
 	return t.update(ctx, (*history.State).Taken)

@@ -144,3 +144,14 @@ func notice(err error) string {
 	}
 	return silent.Error() + "; " + silent.Fix()
 }
+
+// runs reports whether a kernel answers. One that is not known of counts as running.
+func (p Process) runs(ctx context.Context) bool {
+	if p.Socket == nil {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	_, err := ping(ctx, p.Socket())
+	return err == nil
+}

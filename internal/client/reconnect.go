@@ -86,13 +86,19 @@ const GoesOn = "the kernel went away; the turn goes on at the next one"
 func (c *Conversation) KeepOn(
 	ctx context.Context, message *protocol.SendMessage,
 ) iter.Seq2[protocol.TurnEvent, error] {
+	if message != nil {
+		return c.keep(ctx, message, c.SendMessage(ctx, *message))
+	}
+	return c.keep(ctx, nil, c.Resume(ctx))
+}
+
+// keep yields the events of a turn, also if its kernel goes away.
+func (c *Conversation) keep(
+	ctx context.Context, message *protocol.SendMessage, events iter.Seq2[protocol.TurnEvent, error],
+) iter.Seq2[protocol.TurnEvent, error] {
 	return func(yield func(protocol.TurnEvent, error) bool) {
 		k := &keptTurn{Conversation: c, message: message, turns: c.begun.Load(), seen: c.events.Load(), yield: yield}
-		events := c.Resume(ctx)
-		if message != nil {
-			events = c.SendMessage(ctx, *message)
-		}
-		for events != nil {
+		for events := events; events != nil; {
 			lost := k.untilLost(ctx, events)
 			if lost == nil {
 				return

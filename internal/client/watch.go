@@ -33,7 +33,9 @@ const answersAgain = "the kernel answers again"
 // mayTakeLong reports whether a request waits for work that has no bound of its own.
 func mayTakeLong(path string) bool {
 	path, _, _ = strings.Cut(path, "?")
-	for _, end := range []string{"/calls", "/messages", "/resume", "/compact", "/result", "/follow", "/login"} {
+	for _, end := range []string{
+		"/calls", "/messages", "/resume", "/wake", "/attend", "/compact", "/result", "/follow", "/login",
+	} {
 		if strings.HasSuffix(path, end) {
 			return true
 		}

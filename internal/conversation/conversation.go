@@ -2,8 +2,9 @@
 // makes the calls, and a history that survives its process.
 //
 // Law: one turn runs at a time. Opening a conversation again takes it over from
-// the client that has it, unless a turn is under way there. The end of a task
-// reaches the conversation that started it once.
+// the client that has it, unless a turn is under way there. What a conversation is
+// owed, such as the end of a task that it started, reaches it once, and may have it
+// go on by itself: internal/conversation/owed.
 //
 // A turn whose client went away ends with it, unless the conversation was opened to
 // keep running (Spec.KeepRunning: a person's chat, who comes back). Then it goes on
@@ -29,6 +30,7 @@ import (
 	"callgate/internal/agent/surface"
 	"callgate/internal/app"
 	"callgate/internal/conversation/history"
+	"callgate/internal/conversation/owed"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/modelset"
@@ -52,10 +54,12 @@ type Conversation struct {
 	warnings  []string
 	turn      turn
 	keeps     bool        // a turn goes on when its client is gone
+	headless  bool        // it has no client
 	limit     agent.Limit // of what its turns may cost since it was opened
 	opened    llm.Usage   // what they had cost then
 	approvals Approvals
-	tasks     startedTasks
+	debts     *owed.Debts
+	over      chan struct{} // closed when its session has ended
 }
 
 // answering is the model that answers, and all that follows from it.
@@ -125,10 +129,13 @@ func (c *Conversation) Follow(ctx context.Context, after int64, seen func(histor
 type Watch struct {
 	agent.Observer
 	Asked func(approval.Request) // a human is asked, or has answered; may be nil
+
+	alone bool // the turn begins by itself
+	left  bool // it has no client
 }
 
 // Send has the agent answer a message. It returns when the turn has ended, and
-// how.
+// how. A turn that began by itself is waited for.
 func (c *Conversation) Send(ctx context.Context, message llm.Message, w Watch) (history.End, error) {
 	w = c.turn.onFirstEvent(w)
 	return c.run(ctx, w, func(ctx context.Context) (history.End, error) {
@@ -162,10 +169,11 @@ func (c *Conversation) Compact(ctx context.Context) (*history.Compaction, error)
 	return done, nil
 }
 
-// run runs a turn, or something else during which no turn may run.
+// run runs a turn, or something else during which no turn may run. Then who attends
+// looks whether the conversation should go on by itself.
 func (c *Conversation) run(
 	ctx context.Context, w Watch, do func(context.Context) (history.End, error),
-) (history.End, error) {
+) (end history.End, err error) {
 	ctx, release, ended := c.session.Enter(ctx)
 	if ended != nil {
 		return history.End{}, ended.WithHint("resume the conversation: callgate sessions resume %s", c.ID())
@@ -176,10 +184,18 @@ func (c *Conversation) run(
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if !c.turn.begin(ctx, cancel, w.Asked) {
-		return history.End{}, runningError(c.ID())
+	w.left = c.headless
+	for !c.turn.begin(ctx, cancel, w) {
+		if w.alone || !c.turn.awaitAlone(ctx) {
+			return history.End{}, runningError(c.ID())
+		}
 	}
-	defer c.turn.end()
+	defer func() {
+		c.turn.end()
+		if err == nil {
+			c.debts.Bell.Ring()
+		}
+	}()
 	return do(ctx)
 }
 
@@ -196,7 +212,7 @@ func (c *Conversation) Cancel() bool { return c.turn.stop(nil) }
 // interrupted and the tasks of its core lane are cancelled first.
 func (c *Conversation) Close() {
 	c.turn.stop(history.ConversationClosed)
-	_ = c.tasks.cancel(context.Background()) // what the store cannot cancel is leased again later
+	_ = c.debts.Cancel(context.Background(), coreTask) // what the store cannot cancel is leased again later
 	c.session.Close()
 }
 
@@ -216,17 +232,19 @@ type turn struct {
 	written  *signal       // given when its message is in the history
 	ended    chan struct{} // closed when it has ended
 	left     bool          // its client is gone
+	alone    bool          // it began by itself
 
 	questions []string // to a human, of the calls that run
 }
 
-func (t *turn) begin(ctx context.Context, cancel context.CancelCauseFunc, asked func(approval.Request)) bool {
+func (t *turn) begin(ctx context.Context, cancel context.CancelCauseFunc, w Watch) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.cancel != nil {
 		return false
 	}
-	t.cancel, t.stopping, t.asked, t.written, t.ended = cancel, ctx.Err, asked, newSignal(), make(chan struct{})
+	t.cancel, t.stopping, t.asked, t.written, t.ended = cancel, ctx.Err, w.Asked, newSignal(), make(chan struct{})
+	t.alone, t.left = w.alone, w.left
 	return true
 }
 
@@ -235,7 +253,8 @@ func (t *turn) end() {
 	defer t.mu.Unlock()
 	t.written.give()
 	close(t.ended)
-	t.cancel, t.stopping, t.asked, t.written, t.left, t.questions = nil, nil, nil, nil, false, nil
+	t.cancel, t.stopping, t.asked, t.written, t.questions = nil, nil, nil, nil, nil
+	t.left, t.alone = false, false
 }
 
 func (t *turn) running() bool {

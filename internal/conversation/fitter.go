@@ -135,7 +135,7 @@ func (f *fitter) messages(ctx context.Context) ([]compact.Message, error) {
 			seen[request] = true
 		}
 	}
-	calls, err := f.conversation.tasks.unreported(ctx)
+	calls, err := f.conversation.debts.Unreported(ctx)
 	if err != nil {
 		return nil, err
 	}

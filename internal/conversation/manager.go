@@ -3,12 +3,15 @@ package conversation
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
 	"callgate/internal/agent"
 	"callgate/internal/app"
 	"callgate/internal/conversation/history"
+	"callgate/internal/conversation/keyedmutex"
+	"callgate/internal/conversation/owed"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/permission"
 	"callgate/internal/kernel/apps"
@@ -54,12 +57,17 @@ type Options struct {
 	Instructions string              // the user's own file of instructions; "": none
 	Scrub        func(string) string // takes secrets out of a text; may be nil
 	Now          func() time.Time    // may be nil
+
+	Go         func(func(context.Context)) bool // runs work in the background, unless the kernel closes
+	ShortLived bool                             // no conversation goes on without a client
+	Log        *slog.Logger
 }
 
 // Manager holds the conversations of a kernel. Make one with NewManager.
 type Manager struct {
 	Options
-	opening keyedMutex // two clients that open one conversation come one after the other
+	opening  keyedmutex.Mutex // two clients that open one conversation come one after the other
+	headless *headless
 
 	mu   sync.Mutex
 	open map[string]*Conversation
@@ -68,6 +76,7 @@ type Manager struct {
 // NewManager makes a manager.
 func NewManager(o Options) *Manager {
 	m := &Manager{Options: o, open: map[string]*Conversation{}}
+	m.headless = &headless{Manager: m, waking: map[string]bool{}}
 	o.Runner.HandleStarted(coreTask, m.runTask)
 	return m
 }
@@ -87,9 +96,10 @@ type Spec struct {
 	// KeepRunning says that a turn goes on when its client is gone.
 	KeepRunning bool
 
-	task  bool                   // it works for another conversation, in that one's folder
-	id    string                 // of a task
-	asked func(approval.Request) // called in place of the turn's watcher; may be nil
+	task     bool                   // it works for another conversation, in that one's folder
+	headless bool                   // it has no client
+	id       string                 // of a new one
+	asked    func(approval.Request) // called in place of the turn's watcher; may be nil
 }
 
 // Open begins a conversation with an agent or, with the ID of an earlier one,
@@ -103,7 +113,7 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Conversation, error) {
 		spec.Resume = last
 	}
 	if spec.Resume != "" {
-		defer m.opening.lock(spec.Resume)()
+		defer m.opening.Lock(spec.Resume)()
 	}
 	log, err := m.resumed(ctx, &spec)
 	if err != nil {
@@ -123,7 +133,7 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Conversation, error) {
 		return nil, err
 	}
 	if log != nil && c.session.Principal().Lane == app.EdgeLane {
-		if err := c.tasks.resume(ctx); err != nil {
+		if err := m.resumeCore(ctx, c); err != nil {
 			c.release(history.KernelClosed) // its tasks are those of the next opening
 			return nil, err
 		}
@@ -156,7 +166,10 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 	if err != nil {
 		return nil, err
 	}
-	c := &Conversation{keeps: spec.KeepRunning, approvals: m.Approvals, limit: spec.Limit}
+	c := &Conversation{
+		keeps: spec.KeepRunning, approvals: m.Approvals, limit: spec.Limit, headless: spec.headless,
+		over: make(chan struct{}),
+	}
 	if c.agent, err = chooseAgent(loaded.App, spec.Agent); err != nil {
 		return nil, err
 	}
@@ -212,7 +225,7 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 			return err
 		}
 	}
-	c.tasks = startedTasks{parent: c.ID(), log: c.log, app: c.session.App(), store: m.Tasks, runner: m.Runner}
+	c.debts = m.debtsOf(c.ID(), c.log, c.session.App())
 	c.opened = c.log.Info().Usage
 	m.makeLoop(c, cfg)
 	return nil
@@ -231,7 +244,7 @@ func (m *Manager) loopConfig(c *Conversation, model *agent.ModelConfig) (agent.C
 
 // makeLoop makes the loop, on the conversation's history.
 func (m *Manager) makeLoop(c *Conversation, cfg agent.Config) {
-	cfg.Log, cfg.Tasks, cfg.OpenLimit, cfg.Opened = c.log, newNotices(&c.tasks, m.Permissions), c.limit, c.opened
+	cfg.Log, cfg.Tasks, cfg.OpenLimit, cfg.Opened = c.log, owed.NewNotices(c.debts, m.Permissions), c.limit, c.opened
 	c.loop = agent.New(cfg)
 }
 
@@ -246,6 +259,7 @@ func (m *Manager) publish(c *Conversation) error {
 func (m *Manager) remove(c *Conversation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	close(c.over)
 	if m.open[c.ID()] == c {
 		delete(m.open, c.ID())
 	}
@@ -306,7 +320,7 @@ func (m *Manager) History(ctx context.Context, id string, after int64) (history.
 // Delete deletes a conversation, and what modules keep for it. The journal
 // stays.
 func (m *Manager) Delete(ctx context.Context, id string) error {
-	defer m.opening.lock(id)()
+	defer m.opening.Lock(id)()
 	if err := m.closeOpen(ctx, id); err != nil {
 		return err
 	}
@@ -314,7 +328,7 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := m.deleteTasks(ctx, id); err != nil {
+	if err := m.debtsOf(id, nil, nil).Forget(ctx); err != nil {
 		return err
 	}
 	if err := m.Modules.DeleteConversation(tool.Principal{User: info.User, App: info.App, Session: id}); err != nil {

@@ -5,11 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
-	"callgate/internal/agent"
 	"callgate/internal/app"
 	"callgate/internal/control"
 	"callgate/internal/conversation/history"
+	"callgate/internal/conversation/owed"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/permission"
 	"callgate/internal/kernel/tasks"
@@ -50,7 +51,7 @@ func (m *Manager) StartTask(ctx context.Context, call tool.Call, goal string) (c
 	if edge.session.Principal().Lane != app.EdgeLane {
 		return control.Task{}, tool.Errorf(op, tool.NotFound, "this agent has no core lane").WithHint("do it yourself")
 	}
-	unfinished, err := edge.tasks.unfinished(ctx)
+	unfinished, err := edge.debts.Active(ctx, coreTask)
 	if err != nil {
 		return control.Task{}, err
 	}
@@ -193,157 +194,45 @@ func (c *Conversation) lastAnswer() string {
 	return ""
 }
 
-// startedTasks are the tasks that a conversation started. Their ends reach its model once: a
-// note of the history names the task, and then the task counts as told.
-type startedTasks struct {
-	parent string // the conversation's ID
-	log    *history.Log
-	app    *app.App // may be nil
-	store  task.Store
-	runner Runner
-}
-
-var _ agent.TaskNotices = (*startedTasks)(nil)
-
-// resume starts the core tasks of an earlier process that have not ended.
-func (t *startedTasks) resume(ctx context.Context) error {
-	unfinished, err := t.unfinished(ctx)
+// resumeCore starts the core tasks of an earlier process that have not ended.
+func (m *Manager) resumeCore(ctx context.Context, c *Conversation) error {
+	active, err := c.debts.Active(ctx, coreTask)
 	if err != nil {
 		return err
 	}
-	for _, one := range unfinished {
-		if _, err := t.runner.Start(ctx, one); err != nil {
+	for _, t := range active {
+		if _, err := m.Runner.Start(ctx, t); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// unfinished returns the core tasks that have not ended.
-func (t *startedTasks) unfinished(ctx context.Context) ([]task.Task, error) {
-	return t.store.List(ctx, task.Query{Parent: t.parent, Kinds: []string{coreTask}, Active: true})
-}
-
-// owed returns the ended tasks, of any kind, that do not count as told.
-func (t *startedTasks) owed(ctx context.Context) ([]task.Task, error) {
-	return t.store.List(ctx, task.Query{Parent: t.parent, Owed: true})
-}
-
-// cancel cancels the core tasks and waits until they have stopped.
-func (t *startedTasks) cancel(ctx context.Context) error {
-	unfinished, err := t.unfinished(ctx)
-	if err != nil {
-		return err
-	}
-	for _, one := range unfinished {
-		if err := t.runner.Cancel(ctx, one.ID, "the end of its conversation"); err != nil {
-			return err
-		}
-	}
-	for _, one := range unfinished {
-		if err := t.runner.Wait(ctx, one.ID); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Notices returns the ends of tasks that the model has not seen.
-func (t *startedTasks) Notices(ctx context.Context) ([]agent.Notice, error) {
-	owed, err := t.owed(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var notices []agent.Notice
-	for _, one := range owed {
-		noted := false
-		t.log.View(func(s *history.State) { noted = s.Noted(one.ID) })
-		if noted { // by a process that ended before it could say so
-			if err := t.store.Told(ctx, one.ID); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		notices = append(notices, agent.Notice{Task: one.ID, Text: noticeOf(one)})
-	}
-	return notices, nil
-}
-
-// noticeOf says how a task ended.
-func noticeOf(t task.Task) string {
-	if t.Kind != coreTask {
-		return tasks.Notice(t)
-	}
+// coreNotice says how a core task ended.
+func coreNotice(t task.Task) string {
 	o := outcomeOf(t)
 	text := fmt.Sprintf("CORE JOB %s ENDED (%s)", t.ID, o.Reason)
 	if o.Error != "" {
 		text += ": " + o.Error
 	}
 	if o.Answer != "" {
-		text += "\n" + tool.TruncateTo(o.Answer, 8000)
+		text += "\n" + o.Answer
 	}
 	return text
 }
 
-// Noted has tasks whose notices are in the history count as told.
-func (t *startedTasks) Noted(ctx context.Context, notices []agent.Notice) error {
-	ids := make([]string, len(notices))
-	for i, n := range notices {
-		ids[i] = n.Task
-	}
-	return t.store.Told(context.WithoutCancel(ctx), ids...)
-}
+// taskPatience is how long an app that takes a single turn waits for tasks that have no
+// limits of their own, such as a command in the background.
+const taskPatience = 10 * time.Minute
 
-// Await waits for the core tasks and reports whether there are notices. Only an
-// app that takes a single turn waits: elsewhere they come with the user's next
-// message.
-func (t *startedTasks) Await(ctx context.Context) bool {
-	if t.app == nil || t.app.Runtime.Mode != "one_shot" {
-		return false
+// debtsOf are what a conversation is owed.
+func (m *Manager) debtsOf(id string, log *history.Log, a *app.App) *owed.Debts {
+	d := &owed.Debts{
+		Parent: id, Log: log, Store: m.Tasks, Runner: m.Runner, Longer: []string{coreTask},
+		Texts: map[string]func(task.Task) string{coreTask: coreNotice},
 	}
-	unfinished, err := t.unfinished(ctx)
-	if err != nil {
-		return false
+	if a != nil && a.Runtime.Mode == "one_shot" {
+		d.Patience = taskPatience
 	}
-	for _, one := range unfinished {
-		if t.runner.Wait(ctx, one.ID) != nil {
-			return false
-		}
-	}
-	notices, err := t.Notices(ctx)
-	return err == nil && len(notices) > 0
-}
-
-// unreported returns the calls that began tasks whose end the model has not seen.
-func (t *startedTasks) unreported(ctx context.Context) (map[string]bool, error) {
-	waiting, err := t.unfinished(ctx)
-	if err != nil {
-		return nil, err
-	}
-	owed, err := t.owed(ctx)
-	if err != nil {
-		return nil, err
-	}
-	calls := map[string]bool{}
-	for _, one := range append(waiting, owed...) {
-		calls[one.Asker.Call] = true
-	}
-	return calls, nil
-}
-
-// deleteTasks cancels what a deleted conversation left, and tells nobody.
-func (m *Manager) deleteTasks(ctx context.Context, id string) error {
-	left := startedTasks{parent: id, store: m.Tasks, runner: m.Runner}
-	if err := left.cancel(ctx); err != nil {
-		return err
-	}
-	owed, err := left.owed(ctx)
-	if err != nil {
-		return err
-	}
-	ids := make([]string, len(owed))
-	for i, one := range owed {
-		ids[i] = one.ID
-	}
-	return m.Tasks.Told(ctx, ids...)
+	return d
 }

@@ -13,6 +13,7 @@ import (
 	"callgate/internal/app/inforce"
 	"callgate/internal/artifact"
 	"callgate/internal/conversation"
+	"callgate/internal/conversation/history"
 	"callgate/internal/conversation/instructions"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
@@ -40,6 +41,7 @@ import (
 	"callgate/internal/secret"
 	"callgate/internal/statedir"
 	"callgate/internal/storage"
+	"callgate/internal/task"
 	"callgate/internal/token"
 	"callgate/internal/unfinished"
 	"callgate/internal/version"
@@ -206,7 +208,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	k.Tasks = tasks.New(tasks.Options{
 		Store: k.database.Stores().Tasks, Queue: k.database.Stores().Queue, Leases: k.database.Stores().Leases,
 		Logs: k.database.Stores().TaskLogs, Log: k.log, Go: k.background.Go, Holder: holderName(k.state.String()),
-		ShortLived: cfg.ShortLived,
+		ShortLived: cfg.ShortLived, Ended: func(t task.Task) { k.Conversations.Wake(t.Parent) },
 	})
 	if k.modules, err = modules.Open(k.vault, k.moduleHost, k.Register); err != nil {
 		return err
@@ -232,8 +234,9 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	k.Conversations = conversation.NewManager(conversation.Options{
 		Apps: k.Apps, Sessions: k.builder, Models: k.models, Modules: k.modules, Consents: k.consents,
 		Approvals: k.Approvals, Permissions: k.Permissions.Table, User: k.user, Runner: k.Tasks,
-		Deleter: k.database.Stores().Deleter, Store: conversation.Scrubbed(k.database.Stores().Conversations, k.vault),
+		Deleter: k.database.Stores().Deleter, Store: history.Scrubbed(k.database.Stores().Conversations, k.vault),
 		Tasks: k.database.Stores().Tasks, Instructions: instructions.UserFile(userFile), Scrub: k.vault.ScrubString,
+		Go: k.background.Go, ShortLived: cfg.ShortLived, Log: k.log,
 	})
 	return nil
 }
@@ -266,6 +269,7 @@ func (k *Kernel) goOn(ctx context.Context) error {
 		return err
 	}
 	k.Tasks.Run()
+	k.Conversations.GoOn()
 	return nil
 }
 

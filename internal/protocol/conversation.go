@@ -16,6 +16,8 @@ const (
 	RouteDeleteConversation = "DELETE /v1/conversations/{id}"
 	RouteSendMessage        = "POST /v1/conversations/{id}/messages" // a stream of turn events, one a line
 	RouteResumeTurn         = "POST /v1/conversations/{id}/resume"   // likewise
+	RouteAttend             = "GET /v1/conversations/{id}/attend"    // a stream of News, one a line
+	RouteWake               = "POST /v1/conversations/{id}/wake"     // a stream of turn events, like a message's
 	RouteQueueMessage       = "POST /v1/conversations/{id}/queue"    // a QueuedMessage, or null: no turn runs
 	RouteUnqueueMessage     = "DELETE /v1/conversations/{id}/queue"  // the last QueuedMessage, or null
 	RouteCancelTurn         = "POST /v1/conversations/{id}/cancel"
@@ -120,6 +122,13 @@ type QueuedMessage struct {
 	Text string `json:"text"`
 }
 
+// News says that a conversation in which no turn runs should go on by itself: who attends
+// it has it do so, with RouteWake. It is said again after each turn, while it is so.
+type News struct {
+	Owed int    `json:"owed"`           // ends of tasks, and notices, that the model has not been told
+	Held string `json:"held,omitempty"` // why it does not go on all the same, for people
+}
+
 // TurnEvent is one thing that happens in a turn. Exactly one field is set; the
 // last event is an End or a Failure.
 type TurnEvent struct {
@@ -145,7 +154,8 @@ type CallEnd struct {
 	Took time.Duration `json:"took,omitempty"`
 }
 
-// TurnEnd is how a turn ended.
+// TurnEnd is how a turn ended. One that was to begin by itself, and did not because the
+// model knows everything, has no reason.
 type TurnEnd struct {
 	HistoryEnd
 	Info ConversationInfo `json:"info"`
@@ -167,18 +177,22 @@ type HistoryEvent struct {
 	Type    EventType    `json:"type"`
 	Message *llm.Message `json:"message,omitempty"`
 	Queued  int64        `json:"queued,omitempty"` // the ID of the queued message that it is about
+	By      string       `json:"by,omitempty"`     // of words that are not the user's: who said them
 	// System, of the user's words, is the system text that requests have from now on. It
 	// is not in the events of a turn that runs.
-	System     []SystemSection   `json:"system,omitempty"`
-	Told       map[string]string `json:"told,omitempty"` // of a note: what it tells because it changed, by subject
-	Task       string            `json:"task,omitempty"` // of a note: the task whose end it tells
-	Usage      *llm.Usage        `json:"usage,omitempty"`
-	Model      string            `json:"model,omitempty"`
-	Cut        *AnswerCut        `json:"cut,omitempty"` // of an answer that is not whole
-	Call       *AgentCall        `json:"call,omitempty"`
-	Result     *HistoryResult    `json:"result,omitempty"`
-	End        *HistoryEnd       `json:"end,omitempty"`
-	Compaction *Compaction       `json:"compaction,omitempty"`
+	System []SystemSection   `json:"system,omitempty"`
+	Told   map[string]string `json:"told,omitempty"` // of a note: what it tells because it changed, by subject
+	// Task, of a note, is the task whose end it tells; of words that are not the user's, what
+	// had them said.
+	Task       string         `json:"task,omitempty"`
+	Tasks      []string       `json:"tasks,omitempty"` // of a note: further tasks whose ends it tells
+	Usage      *llm.Usage     `json:"usage,omitempty"`
+	Model      string         `json:"model,omitempty"`
+	Cut        *AnswerCut     `json:"cut,omitempty"` // of an answer that is not whole
+	Call       *AgentCall     `json:"call,omitempty"`
+	Result     *HistoryResult `json:"result,omitempty"`
+	End        *HistoryEnd    `json:"end,omitempty"`
+	Compaction *Compaction    `json:"compaction,omitempty"`
 }
 
 // SystemSection is a named part of a system text.
@@ -215,7 +229,8 @@ type EventType string
 
 // The types.
 const (
-	EventUser      EventType = "user"       // Message: of the user; Queued: it had waited
+	EventUser      EventType = "user"       // Message: of the user; Queued: it had waited; By: of another
+	EventWoken     EventType = "woken"      // a turn begins by itself, because of what the notes after it tell
 	EventQueued    EventType = "queued"     // Message: of the user, while a turn ran; no model is shown it yet
 	EventReturned  EventType = "returned"   // Queued: what had waited was given back to the user
 	EventNote      EventType = "note"       // Message: of the kernel, for the model

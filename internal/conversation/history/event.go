@@ -24,6 +24,9 @@
 //     the next one, takes it first. So nothing that was accepted is lost unsaid.
 //   - A turn that nobody stopped says so: it ends as interrupted, or has no end if
 //     its process had none. Either is resumed.
+//   - A turn that the user did not begin says so: its first event is woken, and notes
+//     tell why; or By names who spoke in the user's place. No words are put into the
+//     user's mouth.
 //   - Two writers cannot both append after the same event: the later one gets
 //     a Conflict.
 package history
@@ -41,7 +44,8 @@ type Type string
 
 // The types.
 const (
-	User      Type = "user"       // Message: what the user said; Queued: it had waited
+	User      Type = "user"       // Message: what the user said; Queued: it had waited; By: who said it instead
+	Woken     Type = "woken"      // a turn begins by itself, because of what the notes after it tell
 	Queued    Type = "queued"     // Message: what the user said while a turn ran; no model is shown it yet
 	Returned  Type = "returned"   // Queued: what had waited was given back to the user, and no model is shown it
 	Note      Type = "note"       // Message: what the kernel tells the model between
@@ -60,20 +64,25 @@ type Event struct {
 	Type    Type         `json:"type"`
 	Message *llm.Message `json:"message,omitempty"`
 	Queued  int64        `json:"queued,omitempty"` // the Seq of the event by which it was queued
-	// System, of the user's words or of a note, is the system text of the next request
+	// By, of words that are not the user's, is who said them, for people: a trigger.
+	By string `json:"by,omitempty"`
+	// System, of what begins a turn or of a note, is the system text of the next request
 	// and of all that follow, in sections; nil: it stays as it was.
 	System []Section `json:"system,omitempty"`
 	// Told is what the model knows from a note, or from System, by subject: see
 	// [State.Told]. A value is compared, not read.
-	Told       map[string]string `json:"told,omitempty"`
-	Task       string            `json:"task,omitempty"` // of a note: the task whose end it tells
-	Usage      *llm.Usage        `json:"usage,omitempty"`
-	Model      string            `json:"model,omitempty"`
-	Cut        *Cut              `json:"cut,omitempty"` // of an answer that is not whole
-	Call       *Call             `json:"call,omitempty"`
-	Result     *Result           `json:"result,omitempty"`
-	End        *End              `json:"end,omitempty"`
-	Compaction *Compaction       `json:"compaction,omitempty"`
+	Told map[string]string `json:"told,omitempty"`
+	// Task, of a note, is the task whose end it tells; of words that are not the user's, what
+	// had them said.
+	Task       string      `json:"task,omitempty"`
+	Tasks      []string    `json:"tasks,omitempty"` // of a note: further tasks whose ends it tells
+	Usage      *llm.Usage  `json:"usage,omitempty"`
+	Model      string      `json:"model,omitempty"`
+	Cut        *Cut        `json:"cut,omitempty"` // of an answer that is not whole
+	Call       *Call       `json:"call,omitempty"`
+	Result     *Result     `json:"result,omitempty"`
+	End        *End        `json:"end,omitempty"`
+	Compaction *Compaction `json:"compaction,omitempty"`
 }
 
 // Section is a named part of a system text.

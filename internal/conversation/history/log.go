@@ -126,6 +126,9 @@ func (i *Info) count(e Event) {
 		if i.Title == "" {
 			i.Title = tool.TruncateTo(strings.Join(strings.Fields(e.Message.Text()), " "), 80)
 		}
+	case Woken:
+		i.Turns++
+		i.Last = ""
 	case Assistant:
 		if e.Usage != nil {
 			i.Usage = i.Usage.Add(*e.Usage)

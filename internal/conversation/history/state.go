@@ -16,7 +16,8 @@ type State struct {
 	Messages []llm.Message // as a model is shown them
 	Origins  []Origin      // where each of them is from
 	System   []Section     // the system text of requests; nil: none was written yet
-	Turns    int           // how many turns the user began
+	Turns    int           // how many turns were begun
+	Alone    int           // how many of the last turns began by themselves, without a word said between
 	Calls    int           // how many calls were made
 	Usage    llm.Usage
 	Model    string // the model that was chosen, as PROVIDER/NAME; "": the agent's own
@@ -60,17 +61,8 @@ func Replay(events []Event) *State {
 func (s *State) Apply(e Event) {
 	s.Seq = e.Seq
 	switch e.Type {
-	case User:
-		s.settle("the turn was broken off before this call ended")
-		s.addMessage(User, *e.Message)
-		if e.System != nil {
-			s.System, s.told = e.System, e.Told
-		}
-		s.unqueue(e.Queued)
-		if e.Queued == 0 {
-			s.Turns++
-		}
-		s.Last = nil
+	case User, Woken:
+		s.begin(e)
 	case Queued:
 		s.queued = append(slices.Clip(s.queued), QueuedMessage{ID: e.Seq, Message: *e.Message})
 	case Returned:
@@ -85,6 +77,7 @@ func (s *State) Apply(e Event) {
 		s.addMessage(Note, *e.Message)
 		s.Origins[len(s.Origins)-1].Told = e.Told
 		s.note(e.Task)
+		s.note(e.Tasks...)
 	case Assistant:
 		s.settle("the turn was broken off before this call ended")
 		s.addMessage(Assistant, *e.Message)
@@ -118,6 +111,25 @@ func (s *State) Apply(e Event) {
 	}
 }
 
+// begin adds what begins a turn, or what the user said while one ran.
+func (s *State) begin(e Event) {
+	s.settle("the turn was broken off before this call ended")
+	s.Alone++
+	if e.Type == User {
+		s.addMessage(User, *e.Message)
+		s.note(e.Task)
+		s.Alone = 0
+	}
+	if e.System != nil {
+		s.System, s.told = e.System, e.Told
+	}
+	s.unqueue(e.Queued)
+	if e.Queued == 0 {
+		s.Turns++
+	}
+	s.Last = nil
+}
+
 // tell adds a note to the model, unless it is empty.
 func (s *State) tell(note string) {
 	if note != "" {
@@ -140,14 +152,16 @@ func (s *State) find(model string) *pendingCall {
 	return nil
 }
 
-func (s *State) note(task string) {
-	if task == "" {
-		return
+func (s *State) note(tasks ...string) {
+	for _, task := range tasks {
+		if task == "" {
+			continue
+		}
+		if s.noted == nil {
+			s.noted = map[string]bool{}
+		}
+		s.noted[task] = true
 	}
-	if s.noted == nil {
-		s.noted = map[string]bool{}
-	}
-	s.noted[task] = true
 }
 
 // Broken reports whether the last turn can be resumed: it never ended, or ended
@@ -156,7 +170,7 @@ func (s *State) Broken() bool {
 	return s.Turns > 0 && (s.Last == nil || s.Last.Reason == Interrupted)
 }
 
-// Noted reports whether a note tells the end of a task.
+// Noted reports whether a note tells the end of a task, or a task had words said.
 func (s *State) Noted(task string) bool { return s.noted[task] }
 
 // Told returns what a model that is shown this state knows of a subject: what the

@@ -30,6 +30,8 @@ func (a *conversationRoutes) routes() map[string]route {
 		protocol.RouteDeleteConversation: a.deleteConversation,
 		protocol.RouteSendMessage:        a.sendMessage,
 		protocol.RouteResumeTurn:         a.resumeTurn,
+		protocol.RouteAttend:             a.attend,
+		protocol.RouteWake:               a.wake,
 		protocol.RouteQueueMessage:       a.queueMessage,
 		protocol.RouteUnqueueMessage:     a.unqueueMessage,
 		protocol.RouteCancelTurn:         a.cancelTurn,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -280,27 +279,3 @@ func Failed(err error) task.Outcome {
 	}
 	return task.Outcome{State: task.Failed, Summary: e.Error(), Error: e}
 }
-
-// Notice is the text that the parent of an ended task reads.
-func Notice(t task.Task) string {
-	if t.Kind == task.Notice && t.Outcome != nil {
-		return tool.TruncateTo(t.Outcome.Summary, maxNotice)
-	}
-	text := fmt.Sprintf("TASK %s ENDED (%s)", t.ID, t.State)
-	if t.Label != "" {
-		text = fmt.Sprintf("TASK %s (%s) ENDED (%s)", t.ID, t.Label, t.State)
-	}
-	if t.Outcome == nil {
-		return text
-	}
-	if t.Outcome.Error != nil {
-		text += ": " + t.Outcome.Error.Error()
-	}
-	if t.Outcome.Summary != "" && t.Outcome.Error == nil {
-		text += "\n" + tool.TruncateTo(t.Outcome.Summary, maxNotice)
-	}
-	return text
-}
-
-// maxNotice is the most bytes of a summary that a model reads.
-const maxNotice = 8000

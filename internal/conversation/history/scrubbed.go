@@ -1,10 +1,9 @@
-package conversation
+package history
 
 import (
 	"context"
 	"encoding/json"
 
-	"callgate/internal/conversation/history"
 	"callgate/tool"
 )
 
@@ -16,16 +15,16 @@ type Scrubber interface {
 
 // Scrubbed keeps conversations without the values of secrets: what a user typed
 // and a model wrote may hold one.
-func Scrubbed(store history.Store, secrets Scrubber) history.Store { return scrubbed{store, secrets} }
+func Scrubbed(store Store, secrets Scrubber) Store { return scrubbed{store, secrets} }
 
 type scrubbed struct {
-	history.Store
+	Store
 	secrets Scrubber
 }
 
 // Append writes events without secrets.
-func (s scrubbed) Append(ctx context.Context, info history.Info, after int64, events []history.Event) error {
-	clean := make([]history.Event, len(events))
+func (s scrubbed) Append(ctx context.Context, info Info, after int64, events []Event) error {
+	clean := make([]Event, len(events))
 	for i, e := range events {
 		data, err := json.Marshal(e)
 		if err == nil {
@@ -33,7 +32,7 @@ func (s scrubbed) Append(ctx context.Context, info history.Info, after int64, ev
 		}
 		if err != nil {
 			return &tool.Error{
-				Op: "conversation.Append", Kind: tool.Internal, Err: err,
+				Op: "history.Append", Kind: tool.Internal, Err: err,
 				Message: "an event of a conversation cannot be written",
 			}
 		}

@@ -1,4 +1,4 @@
-package conversation
+package owed
 
 import (
 	"context"
@@ -10,20 +10,21 @@ import (
 	"callgate/llm"
 )
 
-// notices are what a model is told before its next request: that the permission mode
-// has changed, and which tasks have ended.
-type notices struct {
-	*startedTasks
+// Notices are what a model is told before its next request: that the permission mode
+// has changed, and what the conversation is owed. Make one with NewNotices.
+type Notices struct {
+	*Debts
 	permissions *permission.Table
 
 	mu   sync.Mutex
 	told permission.Mode // as far as the history says
 }
 
-var _ agent.TaskNotices = (*notices)(nil)
+var _ agent.TaskNotices = (*Notices)(nil)
 
-func newNotices(t *startedTasks, p *permission.Table) *notices {
-	return &notices{startedTasks: t, permissions: p, told: toldMode(t.log.Messages())}
+// NewNotices makes the notices of a conversation, on its history.
+func NewNotices(d *Debts, p *permission.Table) *Notices {
+	return &Notices{Debts: d, permissions: p, told: toldMode(d.Log.Messages())}
 }
 
 // modeNote tells a model of a mode. A conversation that is resumed finds the last one
@@ -60,30 +61,16 @@ func toldMode(messages []llm.Message) permission.Mode {
 }
 
 // Notices returns what the model has not been told.
-func (n *notices) Notices(ctx context.Context) ([]agent.Notice, error) {
-	list, err := n.startedTasks.Notices(ctx)
+func (n *Notices) Notices(ctx context.Context) ([]agent.Notice, error) {
+	list, err := n.Debts.Notices(ctx)
 	if err != nil {
 		return nil, err
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if mode := n.permissions.Of(n.parent).Mode; mode != n.told {
+	if mode := n.permissions.Of(n.Parent).Mode; mode != n.told {
 		n.told = mode
 		list = append(list, agent.Notice{Text: modeNote(mode)})
 	}
 	return list, nil
-}
-
-// Noted has the tasks count as told.
-func (n *notices) Noted(ctx context.Context, told []agent.Notice) error {
-	var ended []agent.Notice
-	for _, one := range told {
-		if one.Task != "" {
-			ended = append(ended, one)
-		}
-	}
-	if len(ended) == 0 {
-		return nil
-	}
-	return n.startedTasks.Noted(ctx, ended)
 }

@@ -1,0 +1,81 @@
+package conversation
+
+import (
+	"context"
+
+	"callgate/internal/conversation/history"
+	"callgate/internal/conversation/owed"
+)
+
+// Attend passes on that the conversation, in which no turn runs, should go on by itself:
+// then the caller has it do so, with Wake. It says so at once if it should already, and
+// returns when ctx or the conversation's session has ended, or news returns false.
+//
+// Only who attends wakes a conversation: the turn is that of a client, who sees it,
+// answers what it asks and can stop it, as one that began with the user's words.
+func (c *Conversation) Attend(ctx context.Context, news func(owed.News) bool) error {
+	ring, stop := c.debts.Bell.Listen()
+	defer stop()
+	held := ""
+	for {
+		if !c.turn.running() {
+			n, err := c.news(ctx)
+			if err != nil {
+				return err
+			}
+			if n.Owed > 0 && (n.Held == "" || n.Held != held) && !news(n) {
+				return nil
+			}
+			held = n.Held
+		}
+		select {
+		case <-ring:
+		case <-c.over:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// news says whether the conversation should go on by itself.
+func (c *Conversation) news(ctx context.Context) (owed.News, error) {
+	c.mu.RLock()
+	loop := c.loop
+	c.mu.RUnlock()
+	return c.debts.News(ctx, loop.Spent)
+}
+
+// Wake has the agent answer what the conversation is owed. It returns no reason if no turn
+// was begun: nothing is owed, or a turn runs, which tells it.
+func (c *Conversation) Wake(ctx context.Context, w Watch) (history.End, error) {
+	w = c.turn.onFirstEvent(w)
+	w.alone = true
+	if c.turn.running() {
+		return history.End{}, nil
+	}
+	return c.run(ctx, w, func(ctx context.Context) (history.End, error) {
+		n, err := c.news(ctx)
+		if err != nil || n.Owed == 0 || n.Held != "" {
+			return history.End{}, err
+		}
+		return c.loop.Wake(ctx, w.Observer)
+	})
+}
+
+// awaitAlone waits for the end of a turn that began by itself, and reports whether there
+// was one.
+func (t *turn) awaitAlone(ctx context.Context) bool {
+	t.mu.Lock()
+	alone, ended := t.alone, t.ended
+	t.mu.Unlock()
+	if !alone {
+		return false
+	}
+	select {
+	case <-ended:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
