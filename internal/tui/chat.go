@@ -15,6 +15,8 @@ import (
 	"callgate/internal/tui/composer"
 	"callgate/internal/tui/mention"
 	"callgate/internal/tui/owncall"
+	"callgate/internal/tui/palette"
+	"callgate/internal/tui/picker"
 	"callgate/internal/tui/queued"
 	"callgate/internal/tui/sidebar"
 	"callgate/internal/tui/statusbar"
@@ -36,8 +38,8 @@ type chat struct {
 	view      *turnView
 	approvals *approvals.Pane
 	composer  *composer.Composer
-	palette   palette
-	picker    *picker // nil: closed
+	palette   commands
+	picker    *picker.List // nil: closed
 	status    *statusbar.Bar
 	side      sidebar.Sidebar
 	welcome   *transcript.Entry // nil: something was said
@@ -45,6 +47,7 @@ type chat struct {
 	own       *owncall.Calls
 	alert     alert.Watch
 	screen    screen
+	leaveConv context.CancelFunc // ends attending the conversation; nil: it is not attended
 }
 
 // screen is the state of the terminal.
@@ -94,13 +97,16 @@ func (c *chat) post(m tea.Msg) { c.posted = append(c.posted, m) }
 func (c *chat) setConversation(conv OpenConversation) {
 	about := conv.About
 	c.conv = conv
+	if c.leaveConv != nil {
+		c.leaveConv()
+	}
 	c.approvals.Clear()
 	c.side.Set("")
 	c.status.Meter = statusbar.Meter{Window: about.Window}
 	c.status.Meter.Set(about.Info)
 	c.setPermissions(about.Permissions)
 	c.palette = newPalette(about.Skills)
-	c.composer.SetCommands(c.palette.commands())
+	c.composer.SetCommands(c.palette.Names())
 	c.view.reset(about.Human)
 	c.welcome = nil
 	if about.Info.Turns == 0 {
@@ -125,7 +131,7 @@ func (c *chat) Init() tea.Cmd { return c.load() }
 // nothing was said yet.
 func (c *chat) load() tea.Cmd {
 	if c.conv.About.Info.Turns == 0 {
-		return tea.Batch(loadMemory(c.ctx, c.conv), loadExamples(c))
+		return tea.Batch(loadMemory(c.ctx, c.conv), loadExamples(c), attend(c))
 	}
 	id := c.conv.About.ID
 	return func() tea.Msg {
@@ -154,9 +160,10 @@ func (c *chat) showHistory(m historyMsg) tea.Cmd {
 	}
 	if info := c.conv.About.Info; info.Last == protocol.EndInterrupted {
 		c.view.note("the last turn was interrupted: it goes on")
-		return c.view.begin(c.ctx, c.conv.Resume)
+		c.view.script.Follow()
+		return tea.Batch(c.view.begin(c.ctx, c.conv.Resume), attend(c))
 	}
-	return loadMemory(c.ctx, c.conv)
+	return tea.Batch(loadMemory(c.ctx, c.conv), attend(c))
 }
 
 // Update handles a message, and then those that the parts posted meanwhile.
@@ -189,6 +196,8 @@ func (c *chat) route(msg tea.Msg) tea.Cmd {
 		return c.view.take(msg)
 	case noticeMsg:
 		c.view.note(string(msg))
+	case newsMsg:
+		return takeNews(c, msg)
 	case tickMsg:
 		return c.tick(msg)
 	case locksMsg:
@@ -301,13 +310,13 @@ func (c *chat) submit(m composer.Submit) tea.Cmd {
 		c.hideWelcome()
 		return c.own.Run(strings.TrimSpace(line))
 	}
-	run, ok := c.palette.command(m.Text)
+	run, ok := c.palette.Find(m.Text)
 	switch {
 	case !ok:
 		return c.say(m.Shown, m.Text)
 	case run == nil:
 		c.view.script.Follow()
-		c.view.bad("there is no command /" + commandWord(m.Text) + "; /help shows them")
+		c.view.bad("there is no command /" + palette.Word(m.Text) + "; /help shows them")
 		return nil
 	}
 	c.view.script.Follow() // to what the command says
@@ -325,6 +334,7 @@ func (c *chat) say(shown, text string) tea.Cmd {
 	}
 	c.hideWelcome()
 	c.view.script.Add(transcript.UserText(shown), true)
+	c.view.script.Follow()
 	conv, prepare := c.conv, c.prepare(text)
 	return c.view.begin(c.ctx, func(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {
 		return func(yield func(protocol.TurnEvent, error) bool) {

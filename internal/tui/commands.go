@@ -14,26 +14,8 @@ import (
 	"callgate/internal/tui/transcript"
 )
 
-const keysHelp = `@FILE gives it a file or a picture; a picture's path can be pasted, too
-!COMMAND runs a command of your own, and tells it what came of it
-a long paste is shown as a mark, and sent whole
-
-enter says it; while it works, it is told at its next step
-up, down what was said before, or the last queued words · ctrl+r searches it
-alt+enter, ctrl+j a new line · ctrl+g, or ctrl+x ctrl+e, your editor
-esc, ctrl+c stop what is under way; once more leaves · ctrl+d leaves
-shift+tab changes what it may do unasked: ask, accept-edits, plan
-pgup, pgdown, shift+up, shift+down scroll · ctrl+home, ctrl+end beginning, end
-ctrl+o shows the details of calls, or hides them; a click those of one
-tab completes a command or a file; goes to a question, and back
-a question: a, d, e, s, k or q, and enter`
-
 func showHelp(c *chat) tea.Cmd {
-	var b strings.Builder
-	for _, s := range c.palette {
-		fmt.Fprintf(&b, "/%-10s %s\n", s.name, s.about)
-	}
-	c.view.script.Show(c.view.script.Add(transcript.Note{Text: b.String() + "\n" + keysHelp}, true))
+	c.view.script.Show(c.view.script.Add(transcript.Note{Text: c.palette.Help()}, true))
 	return nil
 }
 
@@ -128,7 +110,7 @@ func showCompaction(c *chat, m compactedMsg) {
 	case m.done == nil:
 		c.view.note("there is nothing to make shorter yet")
 	default:
-		note := compactionNote(m.done)
+		note := protocol.CompactionText(m.done)
 		if m.done.Kept > 0 {
 			note += "; the last " + amount.Of(m.done.Kept, "message") + " as before"
 		}

@@ -7,25 +7,8 @@ import (
 	"callgate/internal/protocol"
 	"callgate/internal/tui/attach"
 	"callgate/internal/tui/transcript"
-	"callgate/llm"
 	"callgate/tool"
 )
-
-// compactionNote says what the model reads from here on in the place of what was.
-func compactionNote(c *protocol.Compaction) string {
-	var said []string
-	if c != nil && (c.Summary != "" || c.Dropped > 0) {
-		said = append(said, "what was said before now stands in a summary")
-	}
-	if c != nil && len(c.Shortened) > 0 {
-		parts := amount.As(len(c.Shortened), "long result is", "long results are")
-		said = append(said, parts+" now shown to the model in part")
-	}
-	if len(said) == 0 {
-		return "there was nothing to leave out: the conversation stays as it was"
-	}
-	return strings.Join(said, "; ")
-}
 
 // showHistory shows the events of earlier turns, and returns what the user said
 // in them.
@@ -36,7 +19,7 @@ func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
 	for _, e := range log {
 		switch e.Type {
 		case protocol.EventUser:
-			v.showUser(*e.Message)
+			v.showUser(e)
 			words, _ := attach.Split(e.Message.Text())
 			said, apart = append(said, strings.TrimSpace(words)), true
 		case protocol.EventAssistant:
@@ -68,10 +51,10 @@ func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
 			}
 		case protocol.EventNote:
 			if e.Told == nil {
-				v.note(noteText(e.Message.Text()))
+				v.showNote(e)
 			}
 		case protocol.EventCompacted:
-			v.note(compactionNote(e.Compaction))
+			v.note(protocol.CompactionText(e.Compaction))
 		case protocol.EventTurnEnded:
 			if e.End.Reason != protocol.EndDone {
 				v.note(strings.TrimSpace("the turn ended early: " + string(e.End.Reason) + " " + e.End.Error))
@@ -81,9 +64,14 @@ func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
 	return said
 }
 
-// showUser shows a message of the user, and what was attached to it by its name.
-func (v *turnView) showUser(m llm.Message) *transcript.Entry {
+// showUser shows a message of the user, and what was attached to it by its name. Words
+// that are not the user's say whose they are.
+func (v *turnView) showUser(said protocol.HistoryEvent) *transcript.Entry {
+	m := said.Message
 	words, attached := attach.Split(m.Text())
+	if said.By != "" {
+		v.note(said.By + ":")
+	}
 	for _, p := range m.Parts {
 		if p.Image != nil {
 			attached = append(attached, "a picture ("+amount.Bytes(len(p.Image.Data))+")")
@@ -94,18 +82,4 @@ func (v *turnView) showUser(m llm.Message) *transcript.Entry {
 		v.script.Add(transcript.Note{Text: "attached " + name}, false)
 	}
 	return e
-}
-
-// noteText is a note of the kernel without the tag that marks it for the model.
-func noteText(text string) string {
-	inner, ok := strings.CutPrefix(strings.TrimSpace(text), "<note>")
-	if !ok {
-		return text
-	}
-	inner = strings.TrimSpace(strings.TrimSuffix(inner, "</note>"))
-	if mode, ok := strings.CutPrefix(inner, "PERMISSION MODE "); ok { // what follows tells the model how to go about it
-		mode, _, _ = strings.Cut(mode, ":")
-		return "permission mode: " + mode
-	}
-	return inner
 }

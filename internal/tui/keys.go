@@ -39,7 +39,7 @@ func (c *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	}
 	switch {
 	case c.picker != nil:
-		c.picker.key(name)
+		c.picker.Key(name)
 		return nil
 	case name == "tab" && c.approvals.ToggleFocus():
 		return nil

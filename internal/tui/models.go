@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"callgate/internal/protocol"
+	"callgate/internal/tui/picker"
 	"callgate/internal/tui/statusbar"
 	"callgate/internal/tui/termtext"
 )
@@ -75,18 +76,18 @@ func pickModel(c *chat, m modelsMsg) {
 		c.view.note(modelText(c.conv.About) + "\nThe app names no other; /model PROVIDER/NAME asks for one.")
 		return
 	}
-	p := &picker{title: "which model answers from the next turn on?", post: c.post}
+	p := &picker.List{Title: "which model answers from the next turn on?", None: pickedMsg{}, Post: c.post}
 	longest := 0
 	for _, choice := range m.list {
 		longest = max(longest, termtext.Width(termtext.OneLine(choice.Name)))
 	}
 	for i, choice := range m.list {
 		if choice.Current {
-			p.at = i
+			p.At = i
 		}
-		p.entries = append(p.entries, modelEntry(choice, min(longest, maxModelName)))
+		p.Entries = append(p.Entries, modelEntry(choice, min(longest, maxModelName)))
 	}
-	p.picked = func(i int) tea.Msg { return pickedModelMsg{m.list[i].Name} }
+	p.Picked = func(i int) tea.Msg { return pickedModelMsg{m.list[i].Name} }
 	c.openPicker(p)
 }
 

@@ -6,80 +6,42 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"callgate/internal/protocol"
-	"callgate/internal/tui/composer"
+	"callgate/internal/tui/palette"
 )
 
-// palette is the list of commands: those of the chat, and one for each skill of
-// the app.
-type palette []command
+// commands are those of the chat, and one for each skill of the app.
+type commands = palette.List[*chat]
 
-// command is something that the user can enter after a slash. text follows the
-// command's name.
-type command struct {
-	name  string
-	about string
-	run   func(c *chat, text string) tea.Cmd
+func command(name, about string, run func(*chat, string) tea.Cmd) palette.Command[*chat] {
+	return palette.Command[*chat]{Name: name, About: about, Run: run}
 }
 
-func newPalette(skills []protocol.Skill) palette {
-	p := palette{
-		{"help", "what can be done here", plain(showHelp)},
-		{"model", "which model answers; choose another, or /model PROVIDER/NAME", chooseModel},
-		{"plan", "let it plan only: nothing that changes anything runs; again: ask as before", plain(togglePlan)},
-		{"mode", "what it may do unasked: /mode ask, accept-edits or plan", setOrShowMode},
-		{"allow", "let calls run unasked in this conversation: /allow shell: go test *", allow},
-		{"compact", "make room in the model's window", plain(compact)},
-		{"sessions", "earlier conversations; choose one to go on with", plain(listConversations)},
-		{"new", "begin a new conversation", plain(func(c *chat) tea.Cmd { return c.open("") })},
-		{"skills", "the skills of the app; /NAME uses one", plain(showSkills)},
-		{"prompt", "what the model is told before everything else", plain(loadPrompt)},
-		{"notify", "how you are called when you look elsewhere: /notify off, bell or desktop", setAlerts},
-		{"mouse", "let the terminal have the mouse, or take it back", plain(toggleMouse)},
-		{"clear", "empty the screen; the conversation stays", plain(clearScreen)},
-		{"quit", "leave; callgate chat --resume comes back", plain(func(*chat) tea.Cmd { return tea.Quit })},
+// plain is a command that ignores what follows its name.
+func plain(run func(*chat) tea.Cmd) func(*chat, string) tea.Cmd { return palette.Plain(run) }
+
+func newPalette(skills []protocol.Skill) commands {
+	p := commands{
+		command("help", "what can be done here", plain(showHelp)),
+		command("model", "which model answers; choose another, or /model PROVIDER/NAME", chooseModel),
+		command("plan", "let it plan only: nothing that changes anything runs; again: ask as before", plain(togglePlan)),
+		command("mode", "what it may do unasked: /mode ask, accept-edits or plan", setOrShowMode),
+		command("allow", "let calls run unasked in this conversation: /allow shell: go test *", allow),
+		command("compact", "make room in the model's window", plain(compact)),
+		command("sessions", "earlier conversations; choose one to go on with", plain(listConversations)),
+		command("new", "begin a new conversation", plain(func(c *chat) tea.Cmd { return c.open("") })),
+		command("skills", "the skills of the app; /NAME uses one", plain(showSkills)),
+		command("prompt", "what the model is told before everything else", plain(loadPrompt)),
+		command("notify", "how you are called when you look elsewhere: /notify off, bell or desktop", setAlerts),
+		command("mouse", "let the terminal have the mouse, or take it back", plain(toggleMouse)),
+		command("clear", "empty the screen; the conversation stays", plain(clearScreen)),
+		command("quit", "leave; callgate chat --resume comes back", plain(func(*chat) tea.Cmd { return tea.Quit })),
 	}
 	for _, s := range skills {
 		name := skillName(s)
-		p = append(p, command{name, s.Description, func(c *chat, text string) tea.Cmd { return useSkill(c, name, text) }})
+		use := func(c *chat, text string) tea.Cmd { return useSkill(c, name, text) }
+		p = append(p, command(name, s.Description, use))
 	}
 	return p
 }
 
-// plain is a command that ignores what follows its name.
-func plain(run func(*chat) tea.Cmd) func(*chat, string) tea.Cmd {
-	return func(c *chat, _ string) tea.Cmd { return run(c) }
-}
-
 func skillName(s protocol.Skill) string { return strings.TrimPrefix(s.Command, "/") }
-
-// commands are the names and descriptions, for completion.
-func (p palette) commands() []composer.Command {
-	var list []composer.Command
-	for _, s := range p {
-		list = append(list, composer.Command{Name: s.name, About: s.about})
-	}
-	return list
-}
-
-// command finds the command that a text means. ok says that the text is meant
-// as one; run is nil if there is none of that name. A skill that has the name of
-// one of the chat's commands is meant when text follows the name.
-func (p palette) command(text string) (run func(*chat) tea.Cmd, ok bool) {
-	if !strings.HasPrefix(text, "/") {
-		return nil, false
-	}
-	word := commandWord(text)
-	rest := strings.TrimSpace(strings.TrimPrefix(text, "/"+word))
-	for _, s := range p {
-		if s.name == word && (run == nil || rest != "") {
-			run = func(c *chat) tea.Cmd { return s.run(c, rest) }
-		}
-	}
-	return run, true
-}
-
-// commandWord is the name in the text of a command.
-func commandWord(text string) string {
-	word, _, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
-	return word
-}

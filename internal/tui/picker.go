@@ -9,18 +9,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"callgate/internal/protocol"
+	"callgate/internal/tui/picker"
 	"callgate/internal/tui/termtext"
 	"callgate/internal/tui/transcript"
 )
-
-// picker is a list from which the user chooses one entry.
-type picker struct {
-	title   string
-	entries []string          // a line each
-	picked  func(int) tea.Msg // what choosing an entry posts
-	at      int
-	post    func(tea.Msg)
-}
 
 // What a picker posts.
 type (
@@ -32,45 +24,6 @@ type (
 
 // maxListed is how many conversations the kernel is asked for.
 const maxListed = 200
-
-// pageRows is how far a page key moves in the list.
-const pageRows = 8
-
-func (p *picker) key(name string) {
-	switch name {
-	case "up", "ctrl+p", "k":
-		p.at = max(p.at-1, 0)
-	case "down", "ctrl+n", "j":
-		p.at = min(p.at+1, len(p.entries)-1)
-	case "pgup":
-		p.at = max(p.at-pageRows, 0)
-	case "pgdown":
-		p.at = min(p.at+pageRows, len(p.entries)-1)
-	case "esc", "q":
-		p.post(pickedMsg{})
-	case "enter":
-		p.post(p.picked(p.at))
-	}
-}
-
-// rows are the lines of the list that fit.
-func (p *picker) rows(width, height int) []string {
-	title := p.title + " up, down, enter; esc goes back"
-	if len(p.entries) > height-1 {
-		title = fmt.Sprintf("%s (%d of %d)", title, p.at+1, len(p.entries))
-	}
-	out := []string{termtext.Accent(termtext.Truncate(title, width))}
-	height = max(height-1, 1)
-	from := max(0, min(p.at-height/2, len(p.entries)-height))
-	for i := from; i < len(p.entries) && i < from+height; i++ {
-		if i == p.at {
-			out = append(out, termtext.Accent(termtext.Truncate("▸ "+p.entries[i], width)))
-		} else {
-			out = append(out, termtext.Faint(termtext.Truncate("  "+p.entries[i], width)))
-		}
-	}
-	return out
-}
 
 // entryOf is a conversation as a line of a list.
 func entryOf(t protocol.ConversationInfo, now time.Time) string {
@@ -98,23 +51,23 @@ func (c *chat) pick(m conversationsMsg) {
 		c.view.fail(m.err)
 		return
 	}
-	p := &picker{title: "which conversation?", post: c.post}
+	p := &picker.List{Title: "which conversation?", None: pickedMsg{}, Post: c.post}
 	var ids []string
 	for _, i := range m.list {
 		if i.Turns > 0 && i.ID != c.conv.About.ID {
-			ids, p.entries = append(ids, i.ID), append(p.entries, entryOf(i, c.opt.Now()))
+			ids, p.Entries = append(ids, i.ID), append(p.Entries, entryOf(i, c.opt.Now()))
 		}
 	}
 	if len(ids) == 0 {
 		c.view.note("there are no other conversations yet")
 		return
 	}
-	p.picked = func(i int) tea.Msg { return pickedMsg{ids[i]} }
+	p.Picked = func(i int) tea.Msg { return pickedMsg{ids[i]} }
 	c.openPicker(p)
 }
 
 // openPicker shows a list, and gives it the keyboard.
-func (c *chat) openPicker(p *picker) {
+func (c *chat) openPicker(p *picker.List) {
 	c.picker = p
 	c.approvals.Blur()
 }

@@ -141,7 +141,7 @@ func (c *chat) turnOver(m turnOverMsg) tea.Cmd {
 			cmds = append(cmds, c.enqueue(w.shown, w.text))
 		}
 	}
-	if m.took >= longTurn && len(m.late) == 0 {
+	if (m.took >= longTurn || m.alone) && len(m.late) == 0 {
 		cmds = append(cmds, c.callUser("the agent has ended its turn"))
 	}
 	return tea.Batch(cmds...)

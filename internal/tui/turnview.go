@@ -46,6 +46,7 @@ type turn struct {
 	began time.Time
 	usage statusbar.TurnUsage
 	late  []waiting // what came too late for it
+	alone bool      // it began by itself
 }
 
 // turnItem is an event of a turn, or the error that ended it.
@@ -96,8 +97,9 @@ type (
 	}
 	// turnOverMsg says that the turn is over, however it ended, and how long it took.
 	turnOverMsg struct {
-		took time.Duration
-		late []waiting
+		took  time.Duration
+		late  []waiting
+		alone bool
 	}
 )
 
@@ -137,7 +139,6 @@ func (v *turnView) begin(ctx context.Context, run func(context.Context) iter.Seq
 	t := &turn{items: make(chan turnItem, maxItems), cancel: cancel, calls: map[string]*runningCall{}}
 	t.began = v.now()
 	v.turn = t
-	v.script.Follow()
 	go func() {
 		defer close(t.items)
 		defer cancel()
@@ -198,7 +199,7 @@ func (v *turnView) take(m turnMsg) tea.Cmd {
 		v.note("stopped")
 	}
 	v.turn = nil
-	v.post(turnOverMsg{v.now().Sub(t.began), t.late})
+	v.post(turnOverMsg{v.now().Sub(t.began), t.late, t.alone})
 	return nil
 }
 
@@ -309,7 +310,7 @@ func (v *turnView) recorded(e protocol.HistoryEvent) {
 	case protocol.EventUser:
 		if e.Queued != 0 {
 			t.answer, t.thought, t.last = nil, nil, nil
-			v.post(takenMsg{e.Queued, v.showUser(*e.Message)})
+			v.post(takenMsg{e.Queued, v.showUser(e)})
 		}
 	case protocol.EventAssistant:
 		if text := e.Message.Text(); !t.streams && text != "" {
@@ -330,10 +331,11 @@ func (v *turnView) recorded(e protocol.HistoryEvent) {
 		}
 	case protocol.EventNote:
 		if e.Told == nil { // what changed around the conversation, the user sees elsewhere
-			v.note(noteText(e.Message.Text()))
+			t.answer, t.thought, t.last = nil, nil, nil
+			v.showNote(e)
 		}
 	case protocol.EventCompacted:
-		v.note(compactionNote(e.Compaction))
+		v.note(protocol.CompactionText(e.Compaction))
 	}
 }
 
@@ -365,7 +367,7 @@ func (v *turnView) turnEnded(end protocol.TurnEnd) {
 	v.meter.Set(end.Info)
 	v.post(turnEndedMsg{end.Info, end.Returned})
 	switch end.Reason {
-	case protocol.EndDone:
+	case protocol.EndDone, "": // "": nothing was to be told
 	case protocol.EndCancelled:
 		v.note("stopped")
 	case protocol.EndInterrupted:

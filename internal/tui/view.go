@@ -125,7 +125,7 @@ func (c *chat) lower(width, height int) *page {
 		return p
 	}
 	if c.picker != nil {
-		p.add(c.picker.rows(width, max(height/2, 4)), nil)
+		p.add(c.picker.Rows(width, max(height/2, 4)), nil)
 	} else {
 		if name, ok := c.approvals.Next(); ok {
 			line := fmt.Sprintf("%s waits for your answer: tab", name)

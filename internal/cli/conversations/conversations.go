@@ -155,9 +155,15 @@ func (t *turns) resume(ctx context.Context, from origin) error {
 // interactive runs a turn for each line that is typed, until the input ends or
 // a signal comes.
 func (t *turns) interactive(ctx context.Context, p *turnPrinter, c *client.Conversation) error {
+	attending, leave := context.WithCancel(ctx)
+	defer leave()
+	a := attend(attending, p, c)
 	for {
+		if err := a.goOn(ctx); err != nil {
+			return err
+		}
 		p.ask()
-		line, err := readLine(ctx, t.Stdin)
+		line, err := a.readLine(ctx, t.Stdin)
 		if ctx.Err() != nil {
 			t.Status("")
 			return command.Exit(command.ExitCancelled)
@@ -183,30 +189,37 @@ func (t *turns) interactive(ctx context.Context, p *turnPrinter, c *client.Conve
 	}
 }
 
-// readLine reads one line, or returns when ctx ends. It reads byte by byte, so
-// that the lines after it are left for the next reader, such as a dialog.
+// readLine reads one line, or returns when ctx ends.
 func readLine(ctx context.Context, in io.Reader) (string, error) {
-	type read struct {
-		line string
-		err  error
+	select {
+	case r := <-readingLine(in):
+		return r.text, r.err
+	case <-ctx.Done():
+		return "", ctx.Err()
 	}
-	done := make(chan read, 1)
+}
+
+// line is what was read.
+type line struct {
+	text string
+	err  error
+}
+
+// readingLine reads one line. It reads byte by byte, so that the lines after it are left
+// for the next reader, such as a dialog.
+func readingLine(in io.Reader) <-chan line {
+	done := make(chan line, 1)
 	go func() {
 		var b strings.Builder
 		var one [1]byte
 		for {
 			n, err := in.Read(one[:])
 			if n > 0 && one[0] == '\n' || err != nil {
-				done <- read{b.String(), err}
+				done <- line{b.String(), err}
 				return
 			}
 			b.Write(one[:n])
 		}
 	}()
-	select {
-	case r := <-done:
-		return r.line, r.err
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
+	return done
 }

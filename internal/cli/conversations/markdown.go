@@ -17,7 +17,9 @@ func markdown(h protocol.History) string {
 	for _, e := range h.Log {
 		switch e.Type {
 		case protocol.EventUser:
-			fmt.Fprintf(&b, "\n## User\n\n%s\n", e.Message.Text())
+			fmt.Fprintf(&b, "\n## %s\n\n%s\n", cmp.Or(e.By, "User"), e.Message.Text())
+		case protocol.EventWoken:
+			b.WriteString("\n*it went on by itself*\n")
 		case protocol.EventNote:
 			fmt.Fprintf(&b, "\n> %s\n", strings.ReplaceAll(e.Message.Text(), "\n", "\n> "))
 		case protocol.EventAssistant:

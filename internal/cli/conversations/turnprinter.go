@@ -234,6 +234,9 @@ func (p *turnPrinter) show(ctx context.Context, e protocol.TurnEvent) {
 		if e.Call != nil {
 			p.last.Reset() // words before a call are no answer
 		}
+	case e.Event != nil && e.Event.Type == protocol.EventNote && e.Event.Task != "":
+		line, _ := protocol.NoteText(*e.Event)
+		p.note("%s", line)
 	case e.Call != nil:
 		p.note("→ %s", strings.TrimSpace(render.ToolName(e.Call.Name)+" "+arguments.Brief(e.Call.Args, maxArgs)))
 	case e.Output != nil:

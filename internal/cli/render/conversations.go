@@ -61,7 +61,13 @@ func (s Style) Conversation(w io.Writer, h protocol.History) error {
 func (p *page) historyEvent(e protocol.HistoryEvent) {
 	switch e.Type {
 	case protocol.EventUser:
-		p.printf("\n%s %s\n", p.Strong(">"), text.Safe(e.Message.Text()))
+		mark := p.Strong(">")
+		if e.By != "" {
+			mark = p.Faint(text.OneLine(e.By) + ":")
+		}
+		p.printf("\n%s %s\n", mark, text.Safe(e.Message.Text()))
+	case protocol.EventWoken:
+		p.printf("\n%s\n", p.Faint("it went on by itself"))
 	case protocol.EventNote:
 		p.printf("%s\n", p.Faint("note: "+text.Safe(e.Message.Text())))
 	case protocol.EventAssistant:

@@ -1,0 +1,83 @@
+package tui
+
+import (
+	"context"
+	"iter"
+
+	tea "charm.land/bubbletea/v2"
+
+	"callgate/internal/protocol"
+	"callgate/internal/tui/transcript"
+)
+
+// attendant is a conversation that may go on by itself, as long as it is attended.
+// *client.Conversation is one.
+type attendant interface {
+	Attend(ctx context.Context) iter.Seq[protocol.News]
+	Wake(ctx context.Context) iter.Seq2[protocol.TurnEvent, error]
+}
+
+// newsMsg says that a conversation should go on by itself.
+type newsMsg struct {
+	conversation string
+	news         protocol.News
+	next         tea.Cmd // waits for what comes after it
+}
+
+// attend begins to attend the conversation, until another one is shown.
+func attend(c *chat) tea.Cmd {
+	conv, ok := c.conv.Conversation.(attendant)
+	if !ok {
+		return nil
+	}
+	ctx, leave := context.WithCancel(c.ctx)
+	c.leaveConv = leave
+	id, news := c.conv.About.ID, make(chan protocol.News)
+	go func() {
+		defer close(news)
+		for n := range conv.Attend(ctx) {
+			select {
+			case news <- n:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	var next tea.Cmd
+	next = func() tea.Msg {
+		n, ok := <-news
+		if !ok {
+			return nil
+		}
+		return newsMsg{id, n, next}
+	}
+	return next
+}
+
+// takeNews has the conversation go on by itself. A turn that runs is told by itself.
+func takeNews(c *chat, m newsMsg) tea.Cmd {
+	conv, ok := c.conv.Conversation.(attendant)
+	if !ok || m.conversation != c.conv.About.ID {
+		return nil
+	}
+	switch {
+	case m.news.Held != "":
+		c.view.note(m.news.Held)
+	case !c.view.busy():
+		c.hideWelcome()
+		begun := c.view.begin(c.ctx, conv.Wake)
+		c.view.turn.alone = true
+		return tea.Batch(begun, m.next)
+	}
+	return m.next
+}
+
+// showNote shows what the kernel told the model: what is long stands behind its first line.
+func (v *turnView) showNote(e protocol.HistoryEvent) {
+	line, rest := protocol.NoteText(e)
+	if rest == "" {
+		v.note(line)
+		return
+	}
+	v.script.Add(&transcript.Collapsible{Head: line, Text: rest}, true)
+}
