@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"callgate/internal/fileid"
 	"callgate/internal/journal/doubt"
 	"callgate/tool"
 )
@@ -55,9 +56,7 @@ func of(path string) (doubt.FileState, bool) {
 	if err != nil || !info.Mode().IsRegular() {
 		return doubt.FileState{}, false
 	}
-	state := doubt.FileState{Size: info.Size(), Modified: info.ModTime().UnixNano()}
-	ok := identify(info, &state)
-	return state, ok
+	return identified(info, doubt.FileState{Size: info.Size(), Modified: info.ModTime().UnixNano()})
 }
 
 // absentIn is the state of a path at which nothing is: that of the nearest folder above
@@ -70,7 +69,13 @@ func absentIn(folder string) (doubt.FileState, bool) {
 	if err != nil || !info.IsDir() {
 		return doubt.FileState{}, false
 	}
-	state := doubt.FileState{Absent: true, Modified: info.ModTime().UnixNano()}
-	ok := identify(info, &state)
+	return identified(info, doubt.FileState{Absent: true, Modified: info.ModTime().UnixNano()})
+}
+
+// identified adds what tells this file from another of the same name. Where the system
+// does not tell, nothing is compared.
+func identified(info fs.FileInfo, state doubt.FileState) (doubt.FileState, bool) {
+	id, ok := fileid.Of(info)
+	state.Device, state.Inode, state.Changed = id.Device, id.Inode, id.Changed
 	return state, ok
 }
