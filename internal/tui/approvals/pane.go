@@ -20,8 +20,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"callgate/internal/linediff"
 	"callgate/internal/protocol"
-	"callgate/internal/tui/diff"
 	"callgate/internal/tui/input"
 	"callgate/internal/tui/termtext"
 	"callgate/internal/tui/transcript"
@@ -65,13 +65,13 @@ type Pane struct {
 // item is a call that waits, and the state of its answer.
 type item struct {
 	protocol.Approval
-	preview []diff.Line   // the change that the call would make in a file
-	word    string        // being typed
-	editor  *input.Editor // not nil while the arguments are edited
-	draft   string        // the arguments as last edited
-	why     *input.Field  // not nil while a refusal is explained
-	keeping bool          // the ways in which a yes may last are shown
-	wrong   string        // why the last answer was not accepted
+	preview []linediff.Line // the change that the call would make in a file
+	word    string          // being typed
+	editor  *input.Editor   // not nil while the arguments are edited
+	draft   string          // the arguments as last edited
+	why     *input.Field    // not nil while a refusal is explained
+	keeping bool            // the ways in which a yes may last are shown
+	wrong   string          // why the last answer was not accepted
 	sending bool
 	scroll  int
 }

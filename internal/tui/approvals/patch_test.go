@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"callgate/internal/linediff"
 	"callgate/internal/protocol"
-	"callgate/internal/tui/diff"
 	"callgate/tool"
 )
 
@@ -17,7 +17,7 @@ func TestPatchIsShown(t *testing.T) {
 		Tool: tool.ID{Namespace: "filesystem", Name: "apply_patch"},
 		Args: []byte(`{"patch":"*** Begin Patch\n*** Update File: a\n@@ f\n x\n-y\n+z\n*** Delete File: b\n*** End Patch\n"}`),
 	}}
-	want := []diff.Line{
+	want := []linediff.Line{
 		{Sign: '@', Text: "*** Update File: a"}, {Sign: '@', Text: "@@ f"}, {Sign: ' ', Text: "x"}, {Sign: '-', Text: "y"},
 		{Sign: '+', Text: "z"}, {Sign: '@', Text: "*** Delete File: b"},
 	}

@@ -6,14 +6,14 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"callgate/internal/linediff"
 	"callgate/internal/protocol"
-	"callgate/internal/tui/diff"
 )
 
 // previewMsg brings the change that a call would make.
 type previewMsg struct {
 	item  *item
-	lines []diff.Line
+	lines []linediff.Line
 }
 
 // loadPreview computes the change that a call would make in a file as it is now.
@@ -36,7 +36,7 @@ func (p *Pane) loadPreview(it *item) tea.Cmd {
 			}
 		}
 		if new, ok := edit(old, known); ok {
-			return previewMsg{it, diff.Unified(old, new)}
+			return previewMsg{it, linediff.Unified(old, new)}
 		}
 		return nil
 	}

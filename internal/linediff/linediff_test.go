@@ -1,4 +1,4 @@
-package diff_test
+package linediff_test
 
 import (
 	"fmt"
@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"callgate/internal/tui/diff"
+	"callgate/internal/linediff"
 )
 
-func write(lines []diff.Line) string {
+func write(lines []linediff.Line) string {
 	var b strings.Builder
 	for _, l := range lines {
 		if l.Sign == '@' {
@@ -45,7 +45,7 @@ func TestUnified(t *testing.T) {
 			"@@ -2,6 +2,7 @@\n 2\n 3\n 4\n+x\n 5\n 6\n 7\n@@ -22,6 +23,7 @@\n 22\n 23\n 24\n+x\n 25\n 26\n 27\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, write(diff.Unified(c.old, c.new))); d != "" {
+			if d := cmp.Diff(c.want, write(linediff.Unified(c.old, c.new))); d != "" {
 				t.Error(d)
 			}
 		})
@@ -67,7 +67,7 @@ func TestDiffHoldsBothTexts(t *testing.T) {
 		old, new := text(), text()
 		var a, b string
 		changes := 0
-		for _, l := range diff.Unified(old, new) {
+		for _, l := range linediff.Unified(old, new) {
 			if l.Sign == '-' || l.Sign == ' ' {
 				a += l.Text + "\n"
 			}
@@ -94,7 +94,7 @@ func TestHugeDifference(t *testing.T) {
 		fmt.Fprintln(&a, "old", i)
 		fmt.Fprintln(&b, "new", i)
 	}
-	if got := len(diff.Unified(a.String(), b.String())); got != 40_001 {
+	if got := len(linediff.Unified(a.String(), b.String())); got != 40_001 {
 		t.Errorf("%d lines", got)
 	}
 }

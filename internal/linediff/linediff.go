@@ -1,5 +1,5 @@
-// Package diff compares two texts line by line.
-package diff
+// Package linediff compares two texts line by line.
+package linediff
 
 import (
 	"fmt"
