@@ -29,6 +29,9 @@
 //     user's mouth.
 //   - Two writers cannot both append after the same event: the later one gets
 //     a Conflict.
+//   - To go back is an event too: from then on a model is shown what it was shown before
+//     the turn that the event names. What came after stays in the log, and what it cost
+//     stays counted.
 package history
 
 import (
@@ -55,6 +58,7 @@ const (
 	TurnEnded Type = "turn_ended" // End: how the turn ended
 	Model     Type = "model"      // Model: from now on this model answers, as PROVIDER/NAME
 	Compacted Type = "compacted"  // Compaction: from now on a model is shown less of what was before
+	Rewound   Type = "rewound"    // Rewind: from now on a model is not shown a turn and what came after it
 )
 
 // Event is one thing that happened.
@@ -83,6 +87,7 @@ type Event struct {
 	Result     *Result     `json:"result,omitempty"`
 	End        *End        `json:"end,omitempty"`
 	Compaction *Compaction `json:"compaction,omitempty"`
+	Rewind     *Rewind     `json:"rewind,omitempty"`
 }
 
 // Section is a named part of a system text.

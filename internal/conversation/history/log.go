@@ -137,6 +137,8 @@ func (i *Info) count(e Event) {
 		i.ToolCalls++
 	case TurnEnded:
 		i.Last = e.End.Reason
+	case Rewound:
+		i.Last = Done
 	case Compacted:
 		if u := e.Compaction.Usage; u != nil {
 			i.Usage = i.Usage.Add(*u)

@@ -26,6 +26,7 @@ type State struct {
 	queued   []QueuedMessage
 	noted    map[string]bool   // tasks whose end a note tells
 	told     map[string]string // what System tells
+	starts   []turnStart
 }
 
 // Origin says where a message is from.
@@ -103,6 +104,8 @@ func (s *State) Apply(e Event) {
 		s.Last = e.End
 	case Model:
 		s.Model = e.Model
+	case Rewound:
+		s.rewind(*e.Rewind)
 	case Compacted:
 		s.compact(*e.Compaction)
 		if u := e.Compaction.Usage; u != nil {
@@ -114,6 +117,9 @@ func (s *State) Apply(e Event) {
 // begin adds what begins a turn, or what the user said while one ran.
 func (s *State) begin(e Event) {
 	s.settle("the turn was broken off before this call ended")
+	if e.Queued == 0 {
+		s.starts = append(s.starts, s.start(e.Seq))
+	}
 	s.Alone++
 	if e.Type == User {
 		s.addMessage(User, *e.Message)
