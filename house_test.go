@@ -35,7 +35,7 @@ var rules = house.Rules{
 		{"internal/gate/order", "internal/gate/argname", "internal/module", "internal/channel"}, // with workfile and fetch, which modules share
 		{"internal/search/bench", "internal/agent/bench", "internal/agent", "internal/provider", "internal/control",
 			"internal/source/mcp",
-			"internal/source/executable", "internal/gate", "internal/app", "internal/module/filesystem",
+			"internal/source/executable", "internal/gate", "internal/undo", "internal/app", "internal/module/filesystem",
 			"internal/module/shell", "internal/module/http", "internal/module/web", "internal/module/browser",
 			"internal/module/database", "internal/module/git", "internal/module/memory", "internal/module/clock"},
 		{"internal/storage", "internal/importer"},
@@ -46,7 +46,7 @@ var rules = house.Rules{
 		{"internal/kernel/session", "internal/kernel/trial"},
 		{"internal/kernel/deferred"},
 		{"internal/kernel/recovery", "internal/kernel/results", "internal/kernel/parallelcalls", "internal/kernel/permissions", "internal/kernel/channels",
-			"internal/conversation"},
+			"internal/kernel/undoing", "internal/conversation"},
 		{"internal/kernel"},
 		{"internal/kernel/kerneltest"},
 		{"internal/daemon/mcpserver/mcpresult", "internal/daemon/mcpserver/question", "internal/daemon/mcpserver/route",

@@ -8,6 +8,7 @@ package fileid
 
 // ID is the identity of a file. It can be written down.
 type ID struct {
-	Device, Inode uint64
-	Changed       int64 // when it was last changed in any way, in nanoseconds
+	Device  uint64 `json:"device,omitempty"`
+	Inode   uint64 `json:"inode,omitempty"`
+	Changed int64  `json:"changed,omitempty"` // when it was last changed in any way, in nanoseconds
 }

@@ -69,6 +69,8 @@ type Config struct {
 	Permissions *permission.Table
 	// Unfinished names files that a handler has not completed; nil: handlers do.
 	Unfinished func(folder string) (name string)
+	// Images keep files as they were before calls changed them; nil: nothing is kept.
+	Images Images
 }
 
 // Rates counts calls against rate limits. [policy.Limiter] does it for one
@@ -162,7 +164,7 @@ func New(c Config) *Gate {
 	}
 	g.executor = executor{
 		secrets: c.Secrets, output: c.Output, timeout: c.Limits.Timeout, grace: c.Limits.Grace,
-		lent: &g.lent, records: &g.records, unfinished: c.Unfinished,
+		lent: &g.lent, records: &g.records, unfinished: c.Unfinished, images: c.Images,
 	}
 	hooks := hookSteps{g}
 	before := []step{

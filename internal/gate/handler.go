@@ -31,6 +31,14 @@ type executor struct {
 	records *recorder
 
 	unfinished func(folder string) (name string)
+	images     Images // may be nil
+}
+
+// Images keep files as they were before calls changed them: see internal/undo.
+type Images interface {
+	// Before keeps the files of a call, which holds their locks. It never fails the call.
+	// The function that it returns is called once, when the handler has stopped.
+	Before(ctx context.Context, call tool.Call, t *tool.Tool, g tool.Grant) (after func())
 }
 
 // runHandler runs the tool inside its grant and its time. A handler that fails,
@@ -51,8 +59,16 @@ func (x *executor) runHandler(ctx context.Context, c *callState) error {
 		defer x.lent.Lend(c.call.ID, c.how.place)()
 	}
 	defer x.releaseLocksAfter(c)()
+	after := func() {}
+	if x.images != nil && c.tool.Runtime.SideEffect.Durable() {
+		after = x.images.Before(ctx, c.call, c.tool, grant)
+	}
 	done, began := make(chan handlerResult, 1), time.Now()
-	go func() { done <- x.invokeWithRetry(ctx, c, grant) }()
+	go func() {
+		out := x.invokeWithRetry(ctx, c, grant)
+		after()
+		done <- out
+	}()
 	select {
 	case out := <-done:
 		x.setResult(ctx, c, out)

@@ -6,6 +6,7 @@ import (
 
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
+	"callgate/internal/undo"
 	"callgate/tool"
 )
 
@@ -29,6 +30,9 @@ type Config struct {
 	Log *slog.Logger
 	// Limits bounds what a call may take; zero fields mean the defaults.
 	Limits Limits
+	// Undo bounds what is kept of files before calls change them. Default: what
+	// $CALLGATE_UNDO says, else the defaults of undo.Limits.
+	Undo undo.Limits
 	// ShortLived says that the kernel ends with the command that started it: it makes
 	// no call in doubt again, since it may end before that one does.
 	ShortLived bool

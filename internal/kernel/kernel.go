@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"callgate/internal/app/inforce"
 	"callgate/internal/artifact"
@@ -36,6 +35,7 @@ import (
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/tasks"
 	"callgate/internal/kernel/toolview"
+	"callgate/internal/kernel/undoing"
 	"callgate/internal/registry"
 	"callgate/internal/sandbox"
 	"callgate/internal/secret"
@@ -43,6 +43,7 @@ import (
 	"callgate/internal/storage"
 	"callgate/internal/task"
 	"callgate/internal/token"
+	"callgate/internal/undo"
 	"callgate/internal/unfinished"
 	"callgate/internal/version"
 	"callgate/tool"
@@ -66,6 +67,7 @@ type Kernel struct {
 	Permissions   *permissions.Permissions
 	Tokens        *Tokens
 	Apps          *apps.Loader
+	Undo          *undoing.Undoer
 	Tasks         *tasks.Runner
 	Deferred      *deferred.Calls // calls for askers who may be gone
 	Outside       Outside
@@ -79,6 +81,7 @@ type parts struct {
 	log        *slog.Logger
 	database   storage.Driver
 	unfinished *unfinished.Notes
+	images     *undo.Store
 	helpers    *sandbox.Helpers
 	vault      *secret.Vault
 	gate       *gate.Gate
@@ -175,6 +178,9 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 	if err != nil {
 		return err
 	}
+	if k.images, err = openImages(k, cfg); err != nil {
+		return err
+	}
 	k.Permissions = permissions.New(permissions.Options{
 		Approvals: k.Approvals, Journal: k.Journal, Secrets: k.vault, User: k.user,
 	})
@@ -182,6 +188,7 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 		Tools: k.Tools, Journal: k.Journal, Locks: gate.LocalLocks(k.Locks), Rates: &policy.Limiter{},
 		Approvals: k.Approvals, Artifacts: k.Artifacts, Secrets: k.vault, Output: k.Output, Limits: cfg.Limits,
 		Lasting: k.Grants.Store, Permissions: k.Permissions.Table, Unfinished: k.unfinished.Name,
+		Images: k.images,
 	})
 	return nil
 }
@@ -234,11 +241,12 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	k.Conversations = conversation.NewManager(conversation.Options{
 		Apps: k.Apps, Sessions: k.builder, Models: k.models, Modules: k.modules, Consents: k.consents,
 		Approvals: k.Approvals, Permissions: k.Permissions.Table, User: k.user, Runner: k.Tasks,
-		Deleter: k.database.Stores().Deleter, Store: history.Scrubbed(k.database.Stores().Conversations, k.vault),
-		Tasks: k.database.Stores().Tasks, Instructions: instructions.UserFile(userFile), Scrub: k.vault.ScrubString,
+		Deleter: forgetful{k.database.Stores().Deleter, k.images},
+		Store:   history.Scrubbed(k.database.Stores().Conversations, k.vault),
+		Tasks:   k.database.Stores().Tasks, Instructions: instructions.UserFile(userFile), Scrub: k.vault.ScrubString,
 		Go: k.background.Go, ShortLived: cfg.ShortLived, Log: k.log,
 	})
-	return nil
+	return openUndo(k)
 }
 
 // recover finishes the work of an earlier process.
@@ -262,6 +270,7 @@ func (k *Kernel) recover(ctx context.Context, cfg Config) error {
 // goOn goes on with what an earlier process left: calls, approvals and tasks.
 func (k *Kernel) goOn(ctx context.Context) error {
 	k.sweep()
+	k.background.Go(k.images.Keep)
 	if err := k.recovery.Run(ctx); err != nil {
 		return err
 	}
@@ -324,30 +333,6 @@ func (k *Kernel) Collect(ctx context.Context, call string) (*tool.Result, error)
 // for which nobody waits, or a task runs, or waits for its time to run by itself.
 func (k *Kernel) InUse() bool {
 	return k.Sessions.InUse(hasEnded) || k.recovery.Detached() > 0 || k.Tasks.InUse()
-}
-
-// Prune drops the journal's epochs and the tasks that ended before a time, and
-// the artifacts older than that which nothing names any more.
-func (k *Kernel) Prune(ctx context.Context, before time.Time) (records uint64, artifacts artifact.Usage, err error) {
-	pruned, err := k.Journal.Prune(ctx, before)
-	if err != nil {
-		return 0, artifacts, err
-	}
-	for _, p := range pruned {
-		records += p.LastSeq - p.FirstSeq + 1
-	}
-	if _, err := k.database.Stores().Queue.Prune(ctx, before); err != nil {
-		return records, artifacts, err
-	}
-	live := map[string]bool{}
-	for ref, err := range k.Journal.Refs(ctx) {
-		if err != nil {
-			return records, artifacts, err
-		}
-		live[ref] = true
-	}
-	artifacts, err = k.Artifacts.DeleteUnused(ctx, func(ref string) bool { return live[ref] }, before)
-	return records, artifacts, err
 }
 
 // Close cancels what runs, waits until it has stopped and is on record, and

@@ -156,8 +156,8 @@ func clearState(state string) error {
 		return durable.IsPartial(name) && (!strings.HasPrefix(name, ".secrets.") || time.Since(info.ModTime()) > writing)
 	}
 	var errs []error
-	for _, folder := range []string{".", "mcp", "vectors", filepath.Join("artifacts", "partial")} {
-		errs = append(errs, removeFiles(filepath.Join(state, folder), partial))
+	for _, folder := range []string{".", "mcp", "vectors", "artifacts/partial", "undo/calls"} {
+		errs = append(errs, removeFiles(filepath.Join(state, filepath.FromSlash(folder)), partial))
 	}
 	return errors.Join(errs...)
 }

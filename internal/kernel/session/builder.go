@@ -121,6 +121,34 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 	return s, nil
 }
 
+// BareSpec is a caller in a folder that has no app.
+type BareSpec struct {
+	Folder    string
+	Identity  gate.Identity
+	Scope     string   // whose tools it has
+	RuleFiles []string // see gate.Place
+	OnAsked   func(approval.Request)
+}
+
+// Bare makes a caller without an app: no rules, no modules. It is for what the kernel does
+// itself because a human wants it. Who has it calls release after the last call.
+func (b *Builder) Bare(spec BareSpec) (c *gate.Caller, release func(), err error) {
+	root, err := os.OpenRoot(spec.Folder)
+	if err != nil {
+		return nil, nil, tool.Errorf("session.Bare", tool.NotFound,
+			"the folder %s cannot be opened: %w", tool.Truncate(spec.Folder), err)
+	}
+	at := gate.Place{Workspace: spec.Folder, Root: root, Scope: spec.Scope, RuleFiles: spec.RuleFiles}
+	if err = hide(&at, b.Hidden); err == nil {
+		c, err = gate.NewCaller(spec.Identity, at, gate.Rules{}, gate.Modules{}, gate.Observer{Asked: spec.OnAsked})
+	}
+	if err != nil {
+		_ = root.Close()
+		return nil, nil, err
+	}
+	return c, func() { _ = root.Close() }, nil
+}
+
 func (b *Builder) caller(
 	spec Spec, l *apps.Loaded, root *os.Root, usage *toolview.Usage, how *toolview.How,
 ) (*gate.Caller, error) {

@@ -1,0 +1,37 @@
+package kernel
+
+import (
+	"context"
+	"time"
+
+	"callgate/internal/artifact"
+)
+
+// Prune drops the journal's epochs and the tasks that ended before a time, the
+// artifacts older than that which nothing names any more, and what is kept of files
+// for an undo of calls from before that.
+func (k *Kernel) Prune(ctx context.Context, before time.Time) (records uint64, artifacts artifact.Usage, err error) {
+	pruned, err := k.Journal.Prune(ctx, before)
+	if err != nil {
+		return 0, artifacts, err
+	}
+	for _, p := range pruned {
+		records += p.LastSeq - p.FirstSeq + 1
+	}
+	if _, err := k.database.Stores().Queue.Prune(ctx, before); err != nil {
+		return records, artifacts, err
+	}
+	live := map[string]bool{}
+	for ref, err := range k.Journal.Refs(ctx) {
+		if err != nil {
+			return records, artifacts, err
+		}
+		live[ref] = true
+	}
+	artifacts, err = k.Artifacts.DeleteUnused(ctx, func(ref string) bool { return live[ref] }, before)
+	if err != nil {
+		return records, artifacts, err
+	}
+	_, err = k.images.Prune(ctx, before)
+	return records, artifacts, err
+}
