@@ -33,6 +33,7 @@ func attend(c *chat) tea.Cmd {
 	ctx, leave := context.WithCancel(c.ctx)
 	c.leaveConv = leave
 	id, news := c.conv.About.ID, make(chan protocol.News)
+	count := c.tasks.Count()
 	go func() {
 		defer close(news)
 		for n := range conv.Attend(ctx) {
@@ -51,7 +52,7 @@ func attend(c *chat) tea.Cmd {
 		}
 		return newsMsg{id, n, next}
 	}
-	return next
+	return tea.Batch(count, next)
 }
 
 // takeNews has the conversation go on by itself. A turn that runs is told by itself.

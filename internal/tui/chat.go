@@ -20,6 +20,7 @@ import (
 	"callgate/internal/tui/queued"
 	"callgate/internal/tui/sidebar"
 	"callgate/internal/tui/statusbar"
+	"callgate/internal/tui/tasks"
 	"callgate/internal/tui/transcript"
 	"callgate/internal/tui/welcome"
 )
@@ -45,6 +46,7 @@ type chat struct {
 	welcome   *transcript.Entry // nil: something was said
 	queue     queued.List
 	own       *owncall.Calls
+	tasks     *tasks.Tasks
 	alert     alert.Watch
 	screen    screen
 	leaveConv context.CancelFunc // ends attending the conversation; nil: it is not attended
@@ -81,6 +83,7 @@ func newChat(ctx context.Context, o Options, conv OpenConversation) *chat {
 		own.Approvals = lister.Approvals
 	}
 	c.own = owncall.New(ctx, own)
+	c.tasks = tasks.New(ctx, tasks.Options{Client: o.Tasks, Script: c.view.script, Now: o.Now, By: o.By})
 	c.setConversation(conv)
 	return c
 }
@@ -97,6 +100,7 @@ func (c *chat) post(m tea.Msg) { c.posted = append(c.posted, m) }
 func (c *chat) setConversation(conv OpenConversation) {
 	about := conv.About
 	c.conv = conv
+	c.tasks.Show(about.ID)
 	if c.leaveConv != nil {
 		c.leaveConv()
 	}
@@ -245,8 +249,13 @@ func (c *chat) routeToParts(msg tea.Msg) tea.Cmd {
 		modelWasSet(c, msg)
 	case permissionsMsg:
 		showPermissions(c, msg)
+	case movedMsg:
+		return moved(c, msg)
 	default:
 		if cmd, ok := c.own.Update(msg); ok {
+			return cmd
+		}
+		if cmd, ok := c.tasks.Update(msg); ok {
 			return cmd
 		}
 		if !c.composer.Update(msg) {
@@ -275,14 +284,15 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 	case callEndedMsg:
 		c.approvals.CallEnded(msg.call.ID)
 		if usesMemory(msg.call) {
-			return loadMemory(c.ctx, c.conv)
+			return tea.Batch(loadMemory(c.ctx, c.conv), c.tasks.Count())
 		}
+		return c.tasks.Count()
 	case turnEndedMsg:
 		c.conv.About.Info = msg.info
 		c.giveBack(msg.returned)
 	case turnOverMsg:
 		c.approvals.Clear()
-		return tea.Batch(loadMemory(c.ctx, c.conv), loadPermissions(c), c.turnOver(msg))
+		return tea.Batch(loadMemory(c.ctx, c.conv), loadPermissions(c), c.turnOver(msg), c.tasks.Count())
 	case pickedModelMsg:
 		c.picker = nil
 		return setModel(c, msg.name)
@@ -351,31 +361,6 @@ func (c *chat) say(shown, text string) tea.Cmd {
 			}
 		}
 	})
-}
-
-// cancelledMsg says that the kernel was asked to stop a turn.
-type cancelledMsg struct {
-	turn    *turn
-	stopped bool
-	err     error
-}
-
-// interrupt stops the turn under way; the second time, it ends the chat.
-func (c *chat) interrupt() tea.Cmd {
-	t := c.view.turn
-	switch {
-	case t == nil:
-		c.own.Stop()
-		return nil
-	case t.stopping:
-		return tea.Quit
-	}
-	t.stopping = true
-	id := c.conv.About.ID
-	return func() tea.Msg {
-		stopped, err := c.opt.Kernel.CancelTurn(c.ctx, id)
-		return cancelledMsg{t, stopped, err}
-	}
 }
 
 // tick updates what changes with time while a turn runs.

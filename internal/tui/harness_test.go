@@ -43,6 +43,7 @@ type scriptedKernel struct {
 	images  int   // that were sent
 	pending []protocol.Approval
 	strict  error // permissions cannot be changed
+	waking  waking
 }
 
 func (k *scriptedKernel) turn(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {

@@ -22,6 +22,10 @@ func (c *chat) key(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case "shift+tab":
 		return cycleMode(c)
+	case "ctrl+b":
+		if c.view.busy() {
+			return moveToBackground(c)
+		}
 	case "ctrl+l":
 		return tea.ClearScreen
 	case "shift+up":
@@ -66,6 +70,31 @@ func (c *chat) stop(leaving bool) tea.Cmd {
 		c.screen.leaving, c.status.Hint = true, "ctrl+c again leaves"
 	}
 	return nil
+}
+
+// cancelledMsg says that the kernel was asked to stop a turn.
+type cancelledMsg struct {
+	turn    *turn
+	stopped bool
+	err     error
+}
+
+// interrupt stops the turn under way; the second time, it ends the chat.
+func (c *chat) interrupt() tea.Cmd {
+	t := c.view.turn
+	switch {
+	case t == nil:
+		c.own.Stop()
+		return nil
+	case t.stopping:
+		return tea.Quit
+	}
+	t.stopping = true
+	id := c.conv.About.ID
+	return func() tea.Msg {
+		stopped, err := c.opt.Kernel.CancelTurn(c.ctx, id)
+		return cancelledMsg{t, stopped, err}
+	}
 }
 
 // composerKey is a key while the composer has the keyboard.

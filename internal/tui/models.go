@@ -2,15 +2,13 @@ package tui
 
 import (
 	"context"
-	"fmt"
-	"strings"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
 	"callgate/internal/protocol"
+	"callgate/internal/tui/describe"
 	"callgate/internal/tui/picker"
-	"callgate/internal/tui/statusbar"
-	"callgate/internal/tui/termtext"
 )
 
 // modelChooser is a conversation in which another model may answer. *client.Conversation
@@ -39,7 +37,7 @@ func chooseModel(c *chat, name string) tea.Cmd {
 	conv, ok := c.conv.Conversation.(modelChooser)
 	switch {
 	case !ok:
-		c.view.note(modelText(c.conv.About) + "\nThis kernel does not change the model of a conversation.")
+		c.view.note(describe.Model(c.conv.About) + "\nThis kernel does not change the model of a conversation.")
 		return nil
 	case name != "":
 		return setModel(c, name)
@@ -73,41 +71,16 @@ func pickModel(c *chat, m modelsMsg) {
 		c.view.fail(m.err)
 		return
 	case len(m.list) == 0:
-		c.view.note(modelText(c.conv.About) + "\nThe app names no other; /model PROVIDER/NAME asks for one.")
+		c.view.note(describe.Model(c.conv.About) + "\nThe app names no other; /model PROVIDER/NAME asks for one.")
 		return
 	}
-	p := &picker.List{Title: "which model answers from the next turn on?", None: pickedMsg{}, Post: c.post}
-	longest := 0
-	for _, choice := range m.list {
-		longest = max(longest, termtext.Width(termtext.OneLine(choice.Name)))
+	p := &picker.List{
+		Title: "which model answers from the next turn on?", Entries: describe.Choices(m.list),
+		None: pickedMsg{}, Post: c.post,
 	}
-	for i, choice := range m.list {
-		if choice.Current {
-			p.At = i
-		}
-		p.Entries = append(p.Entries, modelEntry(choice, min(longest, maxModelName)))
-	}
+	p.At = max(0, slices.IndexFunc(m.list, func(choice protocol.ModelChoice) bool { return choice.Current }))
 	p.Picked = func(i int) tea.Msg { return pickedModelMsg{m.list[i].Name} }
 	c.openPicker(p)
-}
-
-// maxModelName is how wide the names of models may be and still stand in a column.
-const maxModelName = 40
-
-// modelEntry is a model as a line of a list, its name in a column of a width.
-func modelEntry(m protocol.ModelChoice, width int) string {
-	line := termtext.OneLine(m.Name)
-	line += strings.Repeat(" ", max(width-termtext.Width(line), 0))
-	if m.Window > 0 {
-		line += fmt.Sprintf("  %7s tokens", statusbar.Tokens(m.Window))
-	}
-	if m.Current {
-		line += "  answers now"
-	}
-	if m.Problem != "" {
-		line += "  cannot be used: " + termtext.OneLine(m.Problem)
-	}
-	return line
 }
 
 // modelWasSet shows which model answers now.
@@ -122,18 +95,6 @@ func modelWasSet(c *chat, m modelSetMsg) {
 		c.conv.About = about
 		c.status.Meter.Window = about.Window
 		c.setPermissions(about.Permissions)
-		c.view.note("from the next turn on: " + modelText(about))
+		c.view.note("from the next turn on: " + describe.Model(about))
 	}
-}
-
-// modelText says which model answers.
-func modelText(a protocol.Conversation) string {
-	text := a.Provider + "/" + a.Model
-	if a.Offline {
-		text = "the offline brain: no language model, it finds tools by your words"
-	}
-	if a.Window > 0 {
-		text += fmt.Sprintf("; its window is %s tokens", statusbar.Tokens(a.Window))
-	}
-	return text
 }

@@ -2,13 +2,12 @@ package tui
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
-	"callgate/internal/amount"
 	"callgate/internal/protocol"
+	"callgate/internal/tui/describe"
 )
 
 // permitter is a conversation whose permissions can be changed. *client.Conversation
@@ -47,36 +46,6 @@ type permissionsMsg struct {
 	err          error
 }
 
-// modes are in the order of shift+tab, with what each means.
-var modes = []struct {
-	mode  protocol.PermissionMode
-	about string
-}{
-	{protocol.ModeAsk, "as the rules say"},
-	{protocol.ModeAcceptEdits, "changes of files in the workspace are not asked about"},
-	{protocol.ModePlan, "nothing that changes anything runs"},
-}
-
-// modeAbout says what a mode means; "": there is no such mode.
-func modeAbout(mode protocol.PermissionMode) string {
-	for _, m := range modes {
-		if m.mode == mode {
-			return m.about
-		}
-	}
-	return ""
-}
-
-// nextMode is the mode after one.
-func nextMode(mode protocol.PermissionMode) protocol.PermissionMode {
-	for i, m := range modes {
-		if m.mode == mode {
-			return modes[(i+1)%len(modes)].mode
-		}
-	}
-	return protocol.ModeAcceptEdits // no mode is as ask
-}
-
 // permit changes what the conversation may do unasked.
 func permit(c *chat, set protocol.SetPermissions, said string) tea.Cmd {
 	conv, ok := c.conv.Conversation.(permitter)
@@ -113,8 +82,8 @@ func (c *chat) setPermissions(now protocol.Permissions) {
 
 // cycleMode is shift+tab.
 func cycleMode(c *chat) tea.Cmd {
-	mode := nextMode(c.conv.About.Permissions.Mode)
-	return permit(c, protocol.SetPermissions{Mode: mode}, string(mode)+": "+modeAbout(mode))
+	mode := describe.NextMode(c.conv.About.Permissions.Mode)
+	return permit(c, protocol.SetPermissions{Mode: mode}, string(mode)+": "+describe.ModeAbout(mode))
 }
 
 // togglePlan is /plan: it plans only or, the next time, asks again.
@@ -123,7 +92,7 @@ func togglePlan(c *chat) tea.Cmd {
 	if c.conv.About.Permissions.Mode == mode {
 		mode = protocol.ModeAsk
 	}
-	return permit(c, protocol.SetPermissions{Mode: mode}, string(mode)+": "+modeAbout(mode))
+	return permit(c, protocol.SetPermissions{Mode: mode}, string(mode)+": "+describe.ModeAbout(mode))
 }
 
 // setOrShowMode is /mode.
@@ -131,41 +100,13 @@ func setOrShowMode(c *chat, text string) tea.Cmd {
 	mode := protocol.PermissionMode(strings.ToLower(text))
 	switch {
 	case text == "":
-		c.view.note(modeText(c))
+		c.view.note(describe.Modes(c.conv.About))
 		return nil
-	case modeAbout(mode) == "":
+	case describe.ModeAbout(mode) == "":
 		c.view.bad("there is no mode " + text + "; there are ask, accept-edits and plan")
 		return nil
 	}
-	return permit(c, protocol.SetPermissions{Mode: mode}, string(mode)+": "+modeAbout(mode))
-}
-
-// modeText says what the conversation may do unasked, and how its tools are shown.
-func modeText(c *chat) string {
-	a := c.conv.About
-	var b strings.Builder
-	for _, m := range modes {
-		mark := " "
-		if m.mode == a.Permissions.Mode || a.Permissions.Mode == "" && m.mode == protocol.ModeAsk {
-			mark = "▸"
-		}
-		fmt.Fprintf(&b, "%s %-13s %s\n", mark, m.mode, m.about)
-	}
-	for _, allowed := range a.Permissions.Allow {
-		fmt.Fprintf(&b, "  allowed       %s\n", allowed)
-	}
-	b.WriteString("shift+tab changes the mode, /mode NAME sets it, /allow PATTERN lets calls like it run unasked.\n" +
-		"No mode lets a call run that a rule denies.\n\n")
-	by := "written into its prompt"
-	if a.Native {
-		by = "given by its API"
-	}
-	if a.ToolsWhy != "" {
-		by += " (" + a.ToolsWhy + ")"
-	}
-	fmt.Fprintf(&b, "%s, shown in the mode %s, %s; runtime.tool_injection in the app file chooses that, "+
-		"and callgate surface explains it.", amount.Of(a.Tools, "tool"), a.Mode, by)
-	return b.String()
+	return permit(c, protocol.SetPermissions{Mode: mode}, string(mode)+": "+describe.ModeAbout(mode))
 }
 
 // allow is /allow: calls that fit a pattern run unasked in this conversation.

@@ -35,6 +35,7 @@ import (
 	"callgate/internal/tui/alert"
 	"callgate/internal/tui/attach"
 	"callgate/internal/tui/recall"
+	"callgate/internal/tui/tasks"
 	"callgate/tool"
 )
 
@@ -82,6 +83,7 @@ type Options struct {
 	// Notices is told where notices are shown as long as the screen is: what is written
 	// beside it would garble it. It is told nil when the screen is gone. Nil: there are none.
 	Notices func(show func(text string))
+	Tasks   tasks.Client // shows what works outside of turns; nil: nothing does
 }
 
 // Screen is the terminal. The zero value is the process's own.

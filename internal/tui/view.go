@@ -6,8 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"callgate/internal/amount"
-	"callgate/internal/protocol"
+	"callgate/internal/tui/describe"
 	"callgate/internal/tui/termtext"
 )
 
@@ -62,7 +61,7 @@ func (c *chat) View() tea.View {
 	}
 	all := &page{}
 	if c.screen.headRows() > 0 {
-		all.add([]string{termtext.Faint(termtext.Truncate(title(c.conv.About), width))}, nil)
+		all.add([]string{termtext.Faint(termtext.Truncate(describe.Title(c.conv.About), width))}, nil)
 	}
 	all.add(c.upper(width, height-len(all.rows)-len(low.rows)), nil)
 	all.add(low.rows, low.cursor)
@@ -71,20 +70,6 @@ func (c *chat) View() tea.View {
 	}
 	v.Content = strings.Join(all.rows, "\n")
 	return v
-}
-
-// title names the app, the agent and the model of a conversation.
-func title(a protocol.Conversation) string {
-	model := a.Provider + "/" + a.Model
-	if a.Offline {
-		model = "offline brain"
-	}
-	app := a.Agent
-	if a.App != "" {
-		app = a.App + "/" + a.Agent
-	}
-	return termtext.OneLine(fmt.Sprintf("callgate · %s · %s · %s, %s · %s",
-		app, model, amount.Of(a.Tools, "tool"), a.Mode, a.ID))
 }
 
 // upper is the transcript and, on a wide screen, the sidebar.
@@ -118,6 +103,7 @@ func (c *chat) upper(width, height int) []string {
 // lower is everything below the transcript.
 func (c *chat) lower(width, height int) *page {
 	p := &page{}
+	c.status.Tasks = c.tasks.Active()
 	foot := []string{c.status.Bottom(width, c.view.script.Following())}
 	if c.picker == nil && c.approvals.Focused() {
 		p.add(c.approvals.View(width, max(height-questionLeaves, 8)))

@@ -68,6 +68,7 @@ enter says it; while it works, it is told at its next step
 up, down what was said before, or the last queued words · ctrl+r searches it
 alt+enter, ctrl+j a new line · ctrl+g, or ctrl+x ctrl+e, your editor
 esc, ctrl+c stop what is under way; once more leaves · ctrl+d leaves
+ctrl+b lets the call that runs go on in the background
 shift+tab changes what it may do unasked: ask, accept-edits, plan
 pgup, pgdown, shift+up, shift+down scroll · ctrl+home, ctrl+end beginning, end
 ctrl+o shows the details of calls, or hides them; a click those of one

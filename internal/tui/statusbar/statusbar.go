@@ -19,6 +19,7 @@ type Bar struct {
 	Frame int    // of the spinner
 	Meter Meter
 	Mode  protocol.PermissionMode
+	Tasks int // that have not ended
 }
 
 // Turn is what the bar says of a turn.
@@ -68,6 +69,10 @@ func (s *Bar) Bottom(width int, following bool) string {
 		right = "more below: ctrl+end"
 	}
 	left, painted := s.Meter.String(), s.Meter.painted()
+	if s.Tasks > 0 {
+		running := amount.Of(s.Tasks, "task")
+		left, painted = running+" · "+left, termtext.Accent(running)+termtext.Faint(" · ")+painted
+	}
 	if s.Mode != "" && s.Mode != protocol.ModeAsk { // a mode that is not the usual one stands first
 		left = string(s.Mode) + " · " + left
 		painted = termtext.Accent(string(s.Mode)) + termtext.Faint(" · ") + painted

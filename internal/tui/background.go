@@ -1,0 +1,58 @@
+package tui
+
+import (
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// showTasks is /tasks.
+func showTasks(c *chat, text string) tea.Cmd { return c.tasks.Command(text) }
+
+// mover is a conversation whose running calls can be moved to the background.
+type mover interface {
+	MoveToBackground(ctx context.Context, call string) error
+}
+
+// movedMsg says what became of moving a call to the background.
+type movedMsg struct{ err error }
+
+// moveToBackground has the newest call that runs go on in the background: the turn goes on
+// without it, and is told of its end.
+func moveToBackground(c *chat) tea.Cmd {
+	conv, ok := c.conv.Conversation.(mover)
+	call := ""
+	if t := c.view.turn; t != nil {
+		call = t.newestCall()
+	}
+	switch {
+	case !ok:
+		c.status.Hint = "this kernel does not move calls to the background"
+		return nil
+	case call == "":
+		c.status.Hint = "no call runs that could go on in the background"
+		return nil
+	}
+	return func() tea.Msg { return movedMsg{conv.MoveToBackground(c.ctx, call)} }
+}
+
+// moved says that a call goes on in the background, or why it does not.
+func moved(c *chat, m movedMsg) tea.Cmd {
+	if m.err != nil {
+		c.view.fail(m.err)
+		return nil
+	}
+	c.status.Hint = "it goes on in the background: /tasks shows it"
+	return c.tasks.Count()
+}
+
+// newestCall is the ID of the call that began last of those that run; "": none does.
+func (t *turn) newestCall() (newest string) {
+	for id, call := range t.calls {
+		if call.Result == nil && call.asked.IsZero() &&
+			(newest == "" || !call.Began.Before(t.calls[newest].Began)) {
+			newest = id
+		}
+	}
+	return newest
+}
