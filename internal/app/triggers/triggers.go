@@ -5,7 +5,6 @@ package triggers
 import (
 	"net"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"callgate/internal/app/channels"
 	"callgate/internal/app/credential"
 	"callgate/internal/app/node"
+	"callgate/internal/lazyregexp"
 	"callgate/internal/schedule"
 )
 
@@ -101,8 +101,8 @@ type When struct {
 const Level = "runtime.triggers.<trigger>"
 
 var (
-	triggerName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
-	hookPath    = regexp.MustCompile(`^/[A-Za-z0-9._~/-]{0,200}$`)
+	triggerName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,39}$`)
+	hookPath    = lazyregexp.New(`^/[A-Za-z0-9._~/-]{0,200}$`)
 )
 
 // types are the types, and the keys that each takes beside those of all.

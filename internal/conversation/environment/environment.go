@@ -13,12 +13,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
 	"time"
 
+	"callgate/internal/lazyregexp"
 	"callgate/internal/ownership"
 )
 
@@ -35,7 +35,7 @@ func System() string {
 	return fmt.Sprintf("%s (%s)", name, runtime.GOARCH)
 }
 
-var prettyName = regexp.MustCompile(`(?m)^PRETTY_NAME="?([^"\n]{1,80})"?$`)
+var prettyName = lazyregexp.New(`(?m)^PRETTY_NAME="?([^"\n]{1,80})"?$`)
 
 // releaseName is the name of a Linux distribution.
 func releaseName(text string) string {
@@ -74,8 +74,8 @@ func Branch(folders []string) string {
 var (
 	// branchName is what git allows of a branch's name, and no character that could
 	// end a line or a quotation.
-	branchName = regexp.MustCompile(`^ref: refs/heads/([\pL\pN][\pL\pN\pS_./+@#=!%&(),;'-]{0,199})$`)
-	commit     = regexp.MustCompile(`^[0-9a-f]{40}(?:[0-9a-f]{24})?$`)
+	branchName = lazyregexp.New(`^ref: refs/heads/([\pL\pN][\pL\pN\pS_./+@#=!%&(),;'-]{0,199})$`)
+	commit     = lazyregexp.New(`^[0-9a-f]{40}(?:[0-9a-f]{24})?$`)
 )
 
 // branchOf says in words what a HEAD file says.
