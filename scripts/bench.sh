@@ -9,7 +9,8 @@ run() { go test -run '^$' -bench "$1" -benchtime "${BENCHTIME:-1s}" -count "$cou
   run 'Machine|Read|Write' ./internal/gate
   run 'AcquireRelease3|Drain' ./internal/gate/lock
   run 'Lookup|Register' ./internal/registry
-  run 'Commit|Note|Raw|Open' ./internal/storage/sqlite
+  run 'Commit|Note|Raw|Open|Task|Heartbeat' ./internal/storage/sqlite
+  run 'Idle' ./internal/kernel/tasks
   run 'Program|Proxied' ./internal/cli
   run 'Call|Bare|Proxied' ./internal/daemon/mcpserver
   run 'Query|Index' ./internal/search

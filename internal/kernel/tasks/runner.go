@@ -150,7 +150,7 @@ func (r *Runner) Start(ctx context.Context, t task.Task) (task.Task, error) {
 		}
 		return stored, nil
 	}
-	return stored, r.lease(ctx, task.Request{ID: stored.ID, Own: true})
+	return stored, r.lease(ctx, task.Request{ID: stored.ID, Own: !fresh})
 }
 
 // expect notes that a task waits for its time, and has the runner look when that is.

@@ -17,6 +17,7 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/storage"
+	"callgate/internal/storage/sqlite/fileheader"
 	"callgate/tool"
 )
 
@@ -48,7 +49,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if err != nil {
 		return nil, tool.Errorf("sqlite.Open", tool.Invalid, "the path of the database is not understood: %w", err)
 	}
-	version, err := readHeader(path)
+	version, err := fileheader.Version(path)
 	if err != nil {
 		return nil, err
 	}

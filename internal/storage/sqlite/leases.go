@@ -10,39 +10,60 @@ import (
 	"callgate/internal/task"
 )
 
+// update runs a statement that changes the task a holder holds, in a transaction of its
+// own; otherwise is what to do where it changes none.
+func (s *taskStore) update(
+	ctx context.Context, transact transactFunc, query string, args []any, otherwise func(*sql.Tx) error,
+) error {
+	if err := s.db.refuses(); err != nil {
+		return err
+	}
+	prepared, err := s.statements.prepare(ctx, query)
+	if err != nil {
+		return err
+	}
+	return transact(ctx, func(tx *sql.Tx) error {
+		done, err := tx.StmtContext(ctx, prepared).ExecContext(ctx, args...)
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n > 0 {
+			return err
+		}
+		return otherwise(tx)
+	})
+}
+
+// transactFunc is DB.transact, or DB.transactNoSync.
+type transactFunc func(context.Context, func(*sql.Tx) error) error
+
 // Save keeps the data of a task for its holder.
 func (s *taskStore) Save(ctx context.Context, id string, fence uint64, data json.RawMessage) error {
 	if err := task.CheckData(id, data); err != nil {
 		return err
 	}
-	return convertError("sqlite.Save", s.db.transactNoSync(ctx, func(tx *sql.Tx) error {
-		const update = "UPDATE tasks SET data = ? WHERE id = ? AND fence = ? AND state = 'running'"
-		done, err := tx.ExecContext(ctx, update, nullable(data), id, int64(fence))
-		if err != nil {
-			return err
-		}
-		if n, err := done.RowsAffected(); err != nil || n == 1 {
-			return err
-		}
+	const query = "UPDATE tasks SET data = ? WHERE id = ? AND fence = ? AND state = 'running'"
+	args := []any{nullable(data), id, int64(fence)}
+	return convertError("sqlite.Save", s.update(ctx, s.db.transactNoSync, query, args, func(tx *sql.Tx) error {
 		return notHeld(ctx, tx, id, fence)
 	}))
 }
 
-// Again queues a task for its next run.
+// Again queues a task for its next run. Watches and schedules do little else, so what is
+// not to be cancelled takes one statement.
 func (s *taskStore) Again(ctx context.Context, id string, fence uint64, at time.Time, data json.RawMessage) error {
 	if err := task.CheckData(id, data); err != nil {
 		return err
 	}
-	return convertError("sqlite.Again", s.db.transactNoSync(ctx, func(tx *sql.Tx) error {
+	if at.IsZero() {
+		at = time.Now()
+	}
+	const query = "UPDATE tasks SET state = 'queued', run_at = ?, due = ?, holder = '', lease_until = 0, attempt = 0, " +
+		"progress = '', data = coalesce(?, data) WHERE id = ? AND fence = ? AND state = 'running' AND cancelled_by = ''"
+	args := []any{at.UnixNano(), at.UnixNano(), nullable(data), id, int64(fence)}
+	return convertError("sqlite.Again", s.update(ctx, s.db.transactNoSync, query, args, func(tx *sql.Tx) error {
 		t, err := heldTask(ctx, tx, id, fence)
-		switch {
-		case err != nil:
-			return err
-		case len(data) == 0:
-			data = t.Data
-		}
-		const update = "UPDATE tasks SET data = ?, attempt = 0, progress = '' WHERE id = ?"
-		if _, err := tx.ExecContext(ctx, update, nullable(data), id); err != nil {
+		if err != nil {
 			return err
 		}
 		return queueTask(ctx, tx, t, at)
@@ -101,14 +122,14 @@ func (s *taskStore) End(ctx context.Context, id string, fence uint64, o task.Out
 	if err := task.CheckOutcome(id, o); err != nil {
 		return err
 	}
-	if _, err := json.Marshal(o); err != nil {
+	outcome, err := json.Marshal(o)
+	if err != nil {
 		return unwritable(op, id, err)
 	}
-	return convertError(op, s.db.transact(ctx, func(tx *sql.Tx) error {
-		if _, err := heldTask(ctx, tx, id, fence); err != nil {
-			return err
-		}
-		return endTask(ctx, tx, id, o, time.Now().UnixNano())
+	const query = endUpdate + " AND fence = ? AND state = 'running'"
+	args := []any{string(o.State), outcome, time.Now().UnixNano(), id, int64(fence)}
+	return convertError(op, s.update(ctx, s.db.transact, query, args, func(tx *sql.Tx) error {
+		return notHeld(ctx, tx, id, fence)
 	}))
 }
 
@@ -137,25 +158,40 @@ func notHeld(ctx context.Context, tx *sql.Tx, id string, fence uint64) error {
 
 // Append adds an entry to a task's log, and removes those that are too many.
 func (s *taskStore) Append(ctx context.Context, id string, e task.Entry, keep int) error {
+	const op = "sqlite.Append"
 	if err := task.CheckData(id, e.Data); err != nil {
 		return err
 	}
-	return convertError("sqlite.Append", s.db.transactNoSync(ctx, func(tx *sql.Tx) error {
-		if e.At.IsZero() {
-			e.At = time.Now()
-		}
-		var num, seq int64
-		const insert = "INSERT INTO task_logs (task, seq, at, text, data) SELECT num, " +
+	if e.At.IsZero() {
+		e.At = time.Now()
+	}
+	const (
+		insert = "INSERT INTO task_logs (task, seq, at, text, data) SELECT num, " +
 			"1 + coalesce((SELECT max(seq) FROM task_logs WHERE task = num), 0), ?, ?, ? FROM tasks WHERE id = ? " +
 			"RETURNING task, seq"
-		err := tx.QueryRowContext(ctx, insert, e.At.UnixNano(), e.Text, nullable(e.Data), id).Scan(&num, &seq)
-		if errors.Is(err, sql.ErrNoRows) {
+		remove = "DELETE FROM task_logs WHERE task = ? AND seq <= ?"
+	)
+	if err := s.db.refuses(); err != nil {
+		return err
+	}
+	inserting, err := s.statements.prepare(ctx, insert)
+	if err != nil {
+		return convertError(op, err)
+	}
+	removing, err := s.statements.prepare(ctx, remove)
+	if err != nil {
+		return convertError(op, err)
+	}
+	return convertError(op, s.db.transactNoSync(ctx, func(tx *sql.Tx) error {
+		var num, seq int64
+		row := tx.StmtContext(ctx, inserting).QueryRowContext(ctx, e.At.UnixNano(), e.Text, nullable(e.Data), id)
+		switch err := row.Scan(&num, &seq); {
+		case errors.Is(err, sql.ErrNoRows):
 			return task.NotFound(id)
-		}
-		if err != nil {
+		case err != nil:
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "DELETE FROM task_logs WHERE task = ? AND seq <= ?", num, seq-int64(max(keep, 1)))
+		_, err := tx.StmtContext(ctx, removing).ExecContext(ctx, num, seq-int64(max(keep, 1)))
 		return err
 	}))
 }

@@ -129,13 +129,11 @@ var migrations = [...]string{
 	) STRICT, WITHOUT ROWID;
 	DROP INDEX tasks_due;
 	DROP INDEX tasks_state;
+	DROP INDEX tasks_owed;
 	CREATE INDEX tasks_due ON tasks (due, kind, holder) WHERE due IS NOT NULL;
-	CREATE INDEX tasks_active ON tasks (num) WHERE ended = 0;
-	CREATE INDEX tasks_active_parent ON tasks (parent, num) WHERE ended = 0;
-	CREATE INDEX tasks_active_session ON tasks (session, num) WHERE ended = 0;
+	CREATE INDEX tasks_active ON tasks (num, parent, session) WHERE ended = 0;
 	CREATE INDEX tasks_session ON tasks (session, num) WHERE session <> '';
-	CREATE INDEX tasks_state ON tasks (state, num) WHERE ended > 0;
-	CREATE INDEX tasks_owed_parent ON tasks (parent, num) WHERE ` + owed + `;
+	CREATE INDEX tasks_owed ON tasks (parent, num) WHERE ` + owed + `;
 	CREATE INDEX tasks_settled ON tasks (ended) WHERE ` + settled + `;`,
 }
 

@@ -90,16 +90,13 @@ func TestTaskQueriesUseIndexes(t *testing.T) {
 		query task.Query
 		want  string
 	}{
-		"what is owed":             {task.Query{Owed: true}, "USING INDEX tasks_owed"},
-		"what is owed to a parent": {task.Query{Owed: true, Parent: "p"}, "USING INDEX tasks_owed_parent (parent=?)"},
+		"what is owed to a parent": {task.Query{Owed: true, Parent: "p"}, "USING INDEX tasks_owed (parent=?)"},
 		"a parent's":               {task.Query{Parent: "p"}, "USING INDEX tasks_parent (parent=?)"},
 		"a session's":              {task.Query{Session: "s", Newest: true}, "USING INDEX tasks_session (session=?)"},
 		"what is active":           {task.Query{Active: true, Kinds: []string{"a", "b"}}, "USING INDEX tasks_active"},
-		"a parent's active":        {task.Query{Active: true, Parent: "p"}, "USING INDEX tasks_active_parent (parent=?)"},
-		"a session's active":       {task.Query{Active: true, Session: "s"}, "USING INDEX tasks_active_session (session=?)"},
+		"a parent's active":        {task.Query{Active: true, Parent: "p"}, "USING INDEX tasks_active"},
+		"a session's active":       {task.Query{Active: true, Session: "s"}, "USING INDEX tasks_active"},
 		"what runs":                {task.Query{State: task.Running}, "USING INDEX tasks_active"},
-		"what runs of a session":   {task.Query{State: task.Running, Session: "s"}, "USING INDEX tasks_active_session (session=?)"},
-		"what failed":              {task.Query{State: task.Failed}, "USING INDEX tasks_state (state=?)"},
 	} {
 		where, args := taskCondition(tt.query)
 		query := "SELECT * FROM tasks" + taskIndex(tt.query) + " WHERE " + strings.Join(where, " AND ")
@@ -110,19 +107,28 @@ func TestTaskQueriesUseIndexes(t *testing.T) {
 			}
 		}
 	}
+	// All that is owed is sorted; it is little.
+	if plan := explain(t, db, "SELECT * FROM tasks"+taskIndex(task.Query{Owed: true})+" WHERE "+owed+" ORDER BY num", nil); !strings.Contains(
+		plan, "USING INDEX tasks_owed") {
+		t.Errorf("what is owed: %s", plan)
+	}
 	for name, tt := range map[string]struct {
 		query string
 		args  []any
 		want  string
 	}{
 		"what is due":      {"SELECT num FROM tasks WHERE due <= ?", []any{1}, "INDEX tasks_due (due<?)"},
-		"due of some kind": {"SELECT num FROM tasks WHERE due <= ? AND holder <> ? AND kind IN (?, ?)", []any{1, "h", "a", "b"}, "INDEX tasks_due (due<?)"},
+		"due of some kind": {"SELECT num FROM tasks WHERE due <= ? AND holder <> ? AND kind IN (SELECT value FROM json_each(?))", []any{1, "h", `["a"]`}, "INDEX tasks_due (due<?)"},
 		"what to prune":    {prunable, []any{1, 1}, "USING INDEX tasks_settled (ended"},
 		"a log's end":      {"SELECT * FROM task_logs WHERE task = ? ORDER BY seq DESC LIMIT 1", []any{1}, "PRIMARY KEY (task=?)"},
 	} {
 		if plan := explain(t, db, tt.query, tt.args); !strings.Contains(plan, tt.want) || strings.Contains(plan, "TEMP B-TREE") {
 			t.Errorf("%s: %s", name, plan)
 		}
+	}
+	if plan := explain(t, db, "SELECT num FROM tasks WHERE due <= ? AND holder <> ? AND id = ?", []any{1, "h", "a"}); !strings.Contains(
+		plan, "USING INDEX sqlite_autoindex_tasks_1 (id=?)") {
+		t.Errorf("a task that is due: %s", plan)
 	}
 	for _, kinds := range [][]string{nil, {"a"}, {"a", "b"}} {
 		query, args := nextQuery("h", kinds)

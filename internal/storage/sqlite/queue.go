@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"callgate/internal/task"
@@ -17,6 +17,14 @@ import (
 // those that are due, in one transaction. It does not wait for the disk: a power cut
 // that undoes a lease ends its holder too, before the holder began a call.
 func (s *taskStore) Lease(ctx context.Context, r task.Request) (leased, ended []task.Task, err error) {
+	const op = "sqlite.Lease"
+	if err := s.db.refuses(); err != nil {
+		return nil, nil, err
+	}
+	l, err := s.prepareLease(ctx, r)
+	if err != nil {
+		return nil, nil, convertError(op, err)
+	}
 	err = s.db.transactNoSync(ctx, func(tx *sql.Tx) error {
 		now := time.Now()
 		if r.Own {
@@ -24,11 +32,11 @@ func (s *taskStore) Lease(ctx context.Context, r task.Request) (leased, ended []
 				return err
 			}
 		}
-		if ended, err = endAbandoned(ctx, tx, r.Holder, now.UnixNano()); err != nil {
+		if ended, err = l.endAbandoned(ctx, tx, now.UnixNano()); err != nil {
 			return err
 		}
 		var damaged []task.Task
-		if leased, err = leaseDue(ctx, tx, r, now, &damaged); err != nil {
+		if leased, err = l.take(ctx, tx, now, &damaged); err != nil {
 			return err
 		}
 		damaged, err = endDamaged(ctx, tx, damaged, now.UnixNano())
@@ -36,7 +44,7 @@ func (s *taskStore) Lease(ctx context.Context, r task.Request) (leased, ended []
 		return err
 	})
 	if err != nil {
-		return nil, nil, convertError("sqlite.Lease", err)
+		return nil, nil, convertError(op, err)
 	}
 	// The database returns what it updated in no order.
 	slices.SortStableFunc(leased, func(a, b task.Task) int {
@@ -45,36 +53,81 @@ func (s *taskStore) Lease(ctx context.Context, r task.Request) (leased, ended []
 	return leased, ended, nil
 }
 
-// leaseDue gives out tasks under a new fence. Those of one request share it: a fence
-// tells apart the leases of a task.
-func leaseDue(
-	ctx context.Context, tx *sql.Tx, r task.Request, now time.Time, damaged *[]task.Task,
-) ([]task.Task, error) {
-	where, args := []string{"due <= ?", "holder <> ?"}, []any{now.UnixNano(), r.Holder}
+// leasing is a request for leases with its statements.
+type leasing struct {
+	task.Request
+	abandoned, due, fence, update *sql.Stmt
+}
+
+func (s *taskStore) prepareLease(ctx context.Context, r task.Request) (l leasing, err error) {
+	l.Request = r
+	only := ""
 	if r.ID != "" {
-		where, args = append(where, "id = ?"), append(args, r.ID)
+		only = " AND id = ?"
 	}
+	kinds := ""
 	if len(r.Kinds) > 0 {
-		where, args = append(where, "kind IN "+oneOf(len(r.Kinds))), appendAll(args, r.Kinds)
+		kinds = " AND kind IN (SELECT value FROM json_each(?))"
 	}
-	query := "SELECT num FROM tasks WHERE " + strings.Join(where, " AND ") + " ORDER BY run_at, num LIMIT ?"
-	due, err := scanNumbers(tx.QueryContext(ctx, query, append(args, max(r.N, 1))...))
+	for _, one := range []struct {
+		into  **sql.Stmt
+		query string
+	}{
+		{&l.abandoned, "SELECT " + taskColumns + " FROM tasks WHERE due <= ? AND holder <> ?" + only + " AND " +
+			"state = 'running' AND (cancelled_by <> '' OR max_attempts > 0 AND attempt >= max_attempts)"},
+		{&l.due, "SELECT num FROM tasks WHERE due <= ? AND holder <> ?" + only + kinds + " ORDER BY run_at, num LIMIT ?"},
+		{&l.fence, "UPDATE task_fences SET last = last + 1 RETURNING last"},
+		{&l.update, "UPDATE tasks SET state = 'running', fence = ?, attempt = attempt + 1, " +
+			"holder = ?, lease_until = ?, due = ?, started = CASE WHEN started = 0 THEN ? ELSE started END " +
+			"WHERE num IN (SELECT value FROM json_each(?)) RETURNING " + taskColumns},
+	} {
+		if *one.into, err = s.statements.prepare(ctx, one.query); err != nil {
+			return l, err
+		}
+	}
+	return l, nil
+}
+
+// args are those of a query of what is due.
+func (l *leasing) args(now int64) []any {
+	args := []any{now, l.Holder}
+	if l.ID != "" {
+		args = append(args, l.ID)
+	}
+	return args
+}
+
+// take gives out tasks under a new fence. Those of one request share it: a fence tells
+// apart the leases of a task.
+func (l *leasing) take(
+	ctx context.Context, tx *sql.Tx, now time.Time, damaged *[]task.Task,
+) ([]task.Task, error) {
+	args := l.args(now.UnixNano())
+	if len(l.Kinds) > 0 {
+		args = append(args, jsonList(l.Kinds))
+	}
+	args = append(args, max(l.N, 1))
+	due, err := scanNumbers(tx.StmtContext(ctx, l.due).QueryContext(ctx, args...))
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
 	var fence int64
-	if err := tx.QueryRowContext(ctx, "UPDATE task_fences SET last = last + 1 RETURNING last").Scan(&fence); err != nil {
+	if err := tx.StmtContext(ctx, l.fence).QueryRowContext(ctx).Scan(&fence); err != nil {
 		return nil, err
 	}
-	until := now.Add(r.For).UnixNano()
-	update := "UPDATE tasks SET state = 'running', fence = ?, attempt = attempt + 1, " +
-		"holder = ?, lease_until = ?, due = ?, started = CASE WHEN started = 0 THEN ? ELSE started END " +
-		"WHERE num IN " + oneOf(len(due)) + " RETURNING " + taskColumns
-	rows, err := tx.QueryContext(ctx, update, appendAll([]any{fence, r.Holder, until, until, now.UnixNano()}, due)...)
+	until := now.Add(l.For).UnixNano()
+	update := tx.StmtContext(ctx, l.update)
+	rows, err := update.QueryContext(ctx, fence, l.Holder, until, until, now.UnixNano(), jsonList(due))
 	if err != nil {
 		return nil, err
 	}
 	return scanTasks(rows, damaged)
+}
+
+// jsonList is a list as one argument: a statement with one is prepared once.
+func jsonList[T string | int64](list []T) string {
+	text, _ := json.Marshal(list) // cannot fail
+	return string(text)
 }
 
 // endDamaged ends tasks whose rows cannot be read: one of them does not keep the others
@@ -127,9 +180,8 @@ func releaseOwn(ctx context.Context, tx *sql.Tx, r task.Request, now int64) erro
 
 // endAbandoned ends the tasks whose lease has ended and that are not to be run
 // again, unless the holder that asks has them.
-func endAbandoned(ctx context.Context, tx *sql.Tx, holder string, now int64) ([]task.Task, error) {
-	rows, err := tx.QueryContext(ctx, "SELECT "+taskColumns+" FROM tasks WHERE due <= ? AND holder <> ? AND "+
-		"state = 'running' AND (cancelled_by <> '' OR max_attempts > 0 AND attempt >= max_attempts)", now, holder)
+func (l *leasing) endAbandoned(ctx context.Context, tx *sql.Tx, now int64) ([]task.Task, error) {
+	rows, err := tx.StmtContext(ctx, l.abandoned).QueryContext(ctx, l.args(now)...)
 	if err != nil {
 		return nil, err
 	}
@@ -162,14 +214,17 @@ func (s *taskStore) Renew(ctx context.Context, leases []task.Renewal, d time.Dur
 	if len(leases) == 0 {
 		return found, nil
 	}
+	if err := s.db.refuses(); err != nil {
+		return found, err
+	}
+	prepared, err := s.statements.prepare(ctx, "UPDATE tasks SET lease_until = ?, due = ?, "+
+		"progress = CASE WHEN ? = '' THEN progress ELSE ? END "+
+		"WHERE id = ? AND fence = ? AND state = 'running' RETURNING cancelled_by")
+	if err != nil {
+		return found, convertError("sqlite.Renew", err)
+	}
 	err = s.db.transactNoSync(ctx, func(tx *sql.Tx) error {
-		update, err := tx.PrepareContext(ctx, "UPDATE tasks SET lease_until = ?, due = ?, "+
-			"progress = CASE WHEN ? = '' THEN progress ELSE ? END "+
-			"WHERE id = ? AND fence = ? AND state = 'running' RETURNING cancelled_by")
-		if err != nil {
-			return err
-		}
-		defer update.Close()
+		update := tx.StmtContext(ctx, prepared)
 		until := time.Now().Add(d).UnixNano()
 		for _, l := range leases {
 			var by string
@@ -211,7 +266,7 @@ func nextQuery(holder string, kinds []string) (query string, args []any) {
 }
 
 // pruned is how many tasks one transaction removes: others write between two of them.
-const pruned = 200
+const pruned = 100
 
 const prunable = "SELECT num FROM tasks WHERE " + settled + " AND ended < ? LIMIT ?"
 

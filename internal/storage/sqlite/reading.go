@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"callgate/internal/storage/sqlite/fileheader"
 	"callgate/tool"
 )
 
@@ -18,7 +19,7 @@ func OpenReading(ctx context.Context, path string) (*DB, error) {
 	if err != nil {
 		return nil, tool.Errorf("sqlite.Open", tool.Invalid, "the path of the database is not understood: %w", err)
 	}
-	version, err := readHeader(path)
+	version, err := fileheader.Version(path)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func newDB(path string, read, write *sql.DB) *DB {
 	db.rows = &rowStore{db: db}
 	db.approvals = &approvalStore{db: db}
 	db.conversations = &conversationStore{db: db}
-	db.tasks = &taskStore{db: db}
+	db.tasks = &taskStore{db: db, statements: newStatements(write)}
 	db.documents = &documentStore{db: db}
 	db.blobs = newBlobs(path)
 	return db

@@ -14,7 +14,10 @@ import (
 
 // taskStore is the stores of tasks on SQLite. Times are nanoseconds, and 0 where a
 // time has not come.
-type taskStore struct{ db *DB }
+type taskStore struct {
+	db         *DB
+	statements *statements
+}
 
 var (
 	_ task.Store  = (*taskStore)(nil)
@@ -62,7 +65,11 @@ func (s *taskStore) Create(ctx context.Context, t task.Task) (task.Task, bool, e
 	const insert = "INSERT INTO tasks (id, kind, label, parent, session, asker, input, data, state, run_at, due, " +
 		"max_attempts, outcome, created, ended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) " +
 		"ON CONFLICT (id) DO NOTHING RETURNING " + taskColumns
-	made, err := scanTask(s.db.write.QueryRowContext(ctx, insert, t.ID, t.Kind, t.Label, t.Parent,
+	prepared, err := s.statements.prepare(ctx, insert)
+	if err != nil {
+		return task.Task{}, false, convertError(op, err)
+	}
+	made, err := scanTask(prepared.QueryRowContext(ctx, t.ID, t.Kind, t.Label, t.Parent,
 		t.Asker.Principal.Session, asker, nullable(t.Input), nullable(t.Data), state, t.RunAt.UnixNano(), due,
 		t.MaxAttempts, outcome, now.UnixNano(), ended))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -81,8 +88,8 @@ func (s *taskStore) Get(ctx context.Context, id string) (task.Task, error) {
 	return t, convertError("sqlite.Get", err)
 }
 
-// List selects by an index where the query names a parent, a session, a state or a
-// debt, or only what is active.
+// List selects by an index where the query names a parent, a session or a debt, or
+// only what is active.
 func (s *taskStore) List(ctx context.Context, q task.Query) ([]task.Task, error) {
 	const op = "sqlite.List"
 	where, args := taskCondition(q)
@@ -135,11 +142,8 @@ func taskCondition(q task.Query) (where []string, args []any) {
 	if q.State != "" {
 		add("state = ?", string(q.State))
 	}
-	switch {
-	case active(q):
+	if active(q) {
 		where = append(where, "ended = 0")
-	case q.State != "":
-		where = append(where, "ended > 0")
 	}
 	if q.Owed {
 		where = append(where, owed)
@@ -152,24 +156,19 @@ func active(q task.Query) bool { return q.Active || q.State == task.Queued || q.
 
 // taskIndex names the index of a query. The database keeps no statistics, and without
 // them it takes what has ended for as rare as what has not.
+//
+// What is active is one index, which is read whole, for a parent and a session too: each
+// further index is written with every change of every task.
 func taskIndex(q task.Query) string {
 	switch {
-	case active(q) && q.Parent != "":
-		return " INDEXED BY tasks_active_parent"
-	case active(q) && q.Session != "":
-		return " INDEXED BY tasks_active_session"
 	case active(q):
 		return " INDEXED BY tasks_active"
-	case q.Owed && q.Parent != "":
-		return " INDEXED BY tasks_owed_parent"
 	case q.Owed:
 		return " INDEXED BY tasks_owed"
 	case q.Parent != "":
 		return " INDEXED BY tasks_parent"
 	case q.Session != "":
 		return " INDEXED BY tasks_session"
-	case q.State != "":
-		return " INDEXED BY tasks_state"
 	}
 	return ""
 }
@@ -236,10 +235,11 @@ func endTask(ctx context.Context, tx *sql.Tx, id string, o task.Outcome, now int
 	if err != nil {
 		return err
 	}
-	const update = "UPDATE tasks SET state = ?, outcome = ?, ended = ?, due = NULL, lease_until = 0 WHERE id = ?"
-	_, err = tx.ExecContext(ctx, update, string(o.State), outcome, now, id)
+	_, err = tx.ExecContext(ctx, endUpdate, string(o.State), outcome, now, id)
 	return err
 }
+
+const endUpdate = "UPDATE tasks SET state = ?, outcome = ?, ended = ?, due = NULL, lease_until = 0 WHERE id = ?"
 
 // scanTasks reads rows of taskColumns. Those that hold something else than they should
 // go to damaged; where that is nil, one is an error.

@@ -1,4 +1,4 @@
-package sqlite
+package fileheader
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	_ "modernc.org/sqlite" // the driver named "sqlite"
 )
 
 // aLog is a write-ahead log with two commits: the first, of one frame, says
@@ -88,7 +90,7 @@ func FuzzPeek(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		if version, err := readHeader(path); err == nil && version < 0 {
+		if version, err := Version(path); err == nil && version < 0 {
 			t.Fatalf("version %d", version)
 		}
 	})

@@ -1,4 +1,6 @@
-package sqlite
+// Package fileheader reads the schema version of an SQLite file without opening it as a
+// database. Law: the file and all beside it stay as they are, to the byte.
+package fileheader
 
 import (
 	"bytes"
@@ -23,11 +25,11 @@ const (
 
 var magic = []byte("SQLite format 3\x00")
 
-// readHeader returns the schema version of the file at path without opening it as a
+// Version returns the schema version of the file at path without opening it as a
 // database: SQLite would make files beside it, and fold its log into it when
 // closing. The version stands in the header; a newer one may still be in the
 // log. A file that is absent or empty has version 0.
-func readHeader(path string) (int, error) {
+func Version(path string) (int, error) {
 	const op = "sqlite.Open"
 	header := make([]byte, headerSize)
 	n, err := readStart(path, header)
