@@ -27,7 +27,9 @@ func (h *testHooks) Before(_ context.Context, c *gate.HookedCall) (gate.HookVerd
 	return h.before(c)
 }
 
-func (h *testHooks) Shape(_ *gate.HookedCall, r *tool.Result) bool { return h.shape != nil && h.shape(r) }
+func (h *testHooks) Shape(_ *gate.HookedCall, r *tool.Result) bool {
+	return h.shape != nil && h.shape(r)
+}
 
 func (h *testHooks) After(_ context.Context, c *gate.HookedCall, r *tool.Result) []string {
 	if h.after == nil {
