@@ -107,9 +107,7 @@ func last(t testing.TB, k *kernel.Kernel, workspace string, more ...func(*undoin
 	return done
 }
 
-func redo(r *undoing.Request)  { r.Redo = true }
-func skip(r *undoing.Request)  { r.Skip = true }
-func force(r *undoing.Request) { r.Force = true }
+func redo(r *undoing.Request) { r.Redo = true }
 
 // What each tool does to files is undone, to the byte, and done again.
 func TestUndoOfEachTool(t *testing.T) {
