@@ -193,6 +193,7 @@ type HistoryEvent struct {
 	Result     *HistoryResult `json:"result,omitempty"`
 	End        *HistoryEnd    `json:"end,omitempty"`
 	Compaction *Compaction    `json:"compaction,omitempty"`
+	Rewind     *Rewind        `json:"rewind,omitempty"`
 }
 
 // SystemSection is a named part of a system text.
@@ -286,6 +287,12 @@ const (
 // KernelClosed is the error of a turn that was interrupted because its kernel ended: the
 // next kernel goes on with it.
 const KernelClosed = "its kernel closed"
+
+// Rewind is to which turn a conversation was taken back.
+type Rewind struct {
+	Before int64 `json:"before"` // the Seq of the event that began the turn
+	Turn   int   `json:"turn"`   // its number
+}
 
 // Compaction is how a conversation was made shorter for its model.
 type Compaction struct {

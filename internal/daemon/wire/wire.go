@@ -285,6 +285,7 @@ func HistoryEvent(e history.Event) protocol.HistoryEvent {
 		Told:   e.Told,
 		Result: pointer(e.Result, func(r history.Result) protocol.HistoryResult { return protocol.HistoryResult(r) }),
 		End:    pointer(e.End, HistoryEnd), Compaction: pointer(e.Compaction, Compaction),
+		Rewind: pointer(e.Rewind, func(r history.Rewind) protocol.Rewind { return protocol.Rewind(r) }),
 		Cut: pointer(e.Cut, func(c history.Cut) protocol.AnswerCut {
 			return protocol.AnswerCut{Why: string(c.Why), Note: c.Note}
 		}),
