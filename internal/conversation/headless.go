@@ -72,7 +72,8 @@ type headless struct {
 	turns keyedmutex.Mutex // of one conversation come one after the other
 
 	mu     sync.Mutex
-	waking map[string]bool // conversations that are about to go on
+	waking map[string]bool  // conversations that are about to go on
+	held   map[string]int64 // those that wait for a word, by the last event that they had
 }
 
 // open opens a conversation without a client. What it asks is asked by the kernel's own
@@ -154,6 +155,7 @@ func (h *headless) goOn(ctx, kernel context.Context, id string) error {
 	defer h.turns.Lock(id)()
 	h.mu.Lock()
 	delete(h.waking, id)
+	held, isHeld := h.held[id]
 	h.mu.Unlock()
 	if c, err := h.Get(id); err == nil { // a client came meanwhile
 		c.debts.Bell.Ring()
@@ -163,7 +165,7 @@ func (h *headless) goOn(ctx, kernel context.Context, id string) error {
 	switch {
 	case tool.KindOf(err) == tool.NotFound: // nobody will ever be told
 		return h.debtsOf(id, nil, nil).Forget(ctx)
-	case err != nil || kernel.Err() != nil || !h.needsNoClient(ctx, info):
+	case err != nil || kernel.Err() != nil || isHeld && held == info.Events || !h.needsNoClient(ctx, info):
 		return err
 	}
 	if owed, err := h.Tasks.List(ctx, task.Query{Parent: id, Owed: true, Limit: 1}); err != nil ||
@@ -180,7 +182,24 @@ func (h *headless) goOn(ctx, kernel context.Context, id string) error {
 			return err
 		}
 	}
-	return c.wakeWhileOwed(ctx)
+	if err := c.wakeWhileOwed(ctx); err != nil {
+		return err
+	}
+	return h.noteHeld(ctx, c)
+}
+
+// noteHeld says that a conversation waits for a word, if it does, and lets it rest until
+// somebody has said one.
+func (h *headless) noteHeld(ctx context.Context, c *Conversation) error {
+	n, err := c.news(ctx)
+	if err != nil || n.Held == "" {
+		return err
+	}
+	h.Log.Warn("a conversation does not go on by itself", "conversation", c.ID(), "why", n.Held)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.held[c.ID()] = c.Info().Events
+	return nil
 }
 
 // needsNoClient reports whether a conversation goes on without a client.

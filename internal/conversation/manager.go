@@ -76,7 +76,7 @@ type Manager struct {
 // NewManager makes a manager.
 func NewManager(o Options) *Manager {
 	m := &Manager{Options: o, open: map[string]*Conversation{}}
-	m.headless = &headless{Manager: m, waking: map[string]bool{}}
+	m.headless = &headless{Manager: m, waking: map[string]bool{}, held: map[string]int64{}}
 	o.Runner.HandleStarted(coreTask, m.runTask)
 	return m
 }
