@@ -46,7 +46,7 @@ var rules = house.Rules{
 		{"internal/kernel/session", "internal/kernel/trial"},
 		{"internal/kernel/deferred"},
 		{"internal/kernel/recovery", "internal/kernel/results", "internal/kernel/parallelcalls", "internal/kernel/permissions", "internal/kernel/channels",
-			"internal/kernel/undoing", "internal/conversation"},
+			"internal/kernel/undoing", "internal/kernel/schedules", "internal/conversation"},
 		{"internal/kernel"},
 		{"internal/kernel/kerneltest"},
 		{"internal/daemon/mcpserver/mcpresult", "internal/daemon/mcpserver/question", "internal/daemon/mcpserver/route",

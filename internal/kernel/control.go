@@ -153,6 +153,9 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 	if err := openOutside(k, cfg); err != nil {
 		return err
 	}
+	if err := openScheduler(k); err != nil {
+		return err
+	}
 	return k.Register("embedder", cfg.Tools...)
 }
 

@@ -85,6 +85,8 @@ type TaskLease struct {
 // TaskOutcome is how a task ended.
 type TaskOutcome struct {
 	State       TaskState       `json:"state"`
+	Head        string          `json:"head,omitempty"` // the line under which it is told
+	Own         bool            `json:"own,omitempty"`  // the summary is what the asker said
 	Summary     string          `json:"summary,omitempty"`
 	Data        json.RawMessage `json:"data,omitempty"`
 	ArtifactRef string          `json:"artifact_ref,omitempty"`

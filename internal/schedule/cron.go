@@ -69,16 +69,30 @@ func looksLikeCron(fields []string) bool {
 	return len(fields) > 1 && strings.Trim(fields[0], "0123456789*/,-?") == ""
 }
 
-// cron reads five fields.
+// Cron reads five fields, whenever they come: what Parse has accepted before.
+func Cron(text string, zone *time.Location) (Plan, error) {
+	l, err := readLine(text, strings.Fields(text))
+	return Plan{text: text, line: l, zone: zone}, err
+}
+
+// cron reads five fields that come soon enough.
 func (o Options) cron(text string, words []string) (Plan, error) {
+	l, err := readLine(text, words)
+	if err != nil {
+		return Plan{}, err
+	}
+	return o.repeated(text, l)
+}
+
+func readLine(text string, words []string) (*line, error) {
 	if len(words) != len(fields) {
-		return Plan{}, fieldCount(text, words)
+		return nil, fieldCount(text, words)
 	}
 	var sets [5]uint64
 	for i, word := range words {
 		set, err := fields[i].read(word)
 		if err != nil {
-			return Plan{}, tool.Errorf(op, tool.Invalid, "when is %q: in its %s, %q, %w", text, fields[i].name,
+			return nil, tool.Errorf(op, tool.Invalid, "when is %q: in its %s, %q, %w", text, fields[i].name,
 				tool.TruncateTo(word, 40), err).WithHint("%s", err.hint)
 		}
 		sets[i] = set
@@ -86,10 +100,10 @@ func (o Options) cron(text string, words []string) (Plan, error) {
 	if sunday := uint64(1 << 7); sets[4]&sunday != 0 {
 		sets[4] = sets[4]&^sunday | 1
 	}
-	return o.repeated(text, &line{
+	return &line{
 		minutes: sets[0], hours: sets[1], days: sets[2], months: sets[3], weekdays: sets[4],
 		anyDay: words[2][0] == '*', anyWeekday: words[4][0] == '*',
-	})
+	}, nil
 }
 
 // fieldCount is the error of a line that has not five fields.

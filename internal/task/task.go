@@ -119,7 +119,11 @@ type Lease struct {
 
 // Outcome is how a task ended.
 type Outcome struct {
-	State       State           `json:"state"` // a final one
+	State State `json:"state"` // a final one
+	// Head is the line under which it is told, in the kernel's words; "": one that names
+	// the task. Own says that Summary is what the asker said, and nothing from outside.
+	Head        string          `json:"head,omitempty"`
+	Own         bool            `json:"own,omitempty"`
 	Summary     string          `json:"summary,omitempty"`
 	Data        json.RawMessage `json:"data,omitempty"`
 	ArtifactRef string          `json:"artifact_ref,omitempty"`

@@ -12,7 +12,8 @@
 //     that is open, idle and attended by a client begins a turn for it; one that nobody
 //     attends is told in its next turn.
 //   - What a task brought is from outside: it stands between marks, as data, and cannot
-//     end them. Only the line above it is the kernel's.
+//     end them. Only the line above it is the kernel's. What the conversation itself said,
+//     to be reminded of it, is no data.
 //   - Many debts are few words: the newest are told in full, as far as there is room, and
 //     the others are counted and named in one note.
 //   - No conversation goes on by itself for ever: after some turns in a row that began by

@@ -24,7 +24,8 @@ func taskAsker(a task.Asker) protocol.TaskAsker {
 
 func taskOutcome(o task.Outcome) protocol.TaskOutcome {
 	return protocol.TaskOutcome{
-		State: protocol.TaskState(o.State), Summary: o.Summary, Data: o.Data, ArtifactRef: o.ArtifactRef, Error: o.Error,
+		State: protocol.TaskState(o.State), Head: o.Head, Own: o.Own, Summary: o.Summary, Data: o.Data,
+		ArtifactRef: o.ArtifactRef, Error: o.Error,
 	}
 }
 

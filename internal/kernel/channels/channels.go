@@ -135,7 +135,7 @@ func (c *Channels) Send(ctx context.Context, owner task.Asker, m Message) (task.
 		return task.Task{}, tool.Errorf(op, tool.Invalid, "the message has %d bytes, and %d are the most", len(m.Text),
 			channel.MaxText).WithHint("put the whole into a file, and say where it is")
 	}
-	if err := c.check(ctx, owner, m.Channel); err != nil {
+	if err := c.Check(ctx, owner, m.Channel); err != nil {
 		return task.Task{}, err
 	}
 	if channels.IsConversation(m.Channel) {
@@ -161,8 +161,8 @@ func label(channel, title, text string) string {
 	return channel + ": " + tool.TruncateTo(line, 80)
 }
 
-// check returns why a message to a channel would be given up at once.
-func (c *Channels) check(ctx context.Context, owner task.Asker, name string) error {
+// Check returns why a message to a channel would be given up at once.
+func (c *Channels) Check(ctx context.Context, owner task.Asker, name string) error {
 	loaded, err := c.load(ctx, owner)
 	if err != nil {
 		return err
