@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"callgate/internal/daemon/httpapi"
+	"callgate/internal/daemon/webhooks"
 	"callgate/internal/kernel"
 	"callgate/internal/peer"
 	"callgate/internal/statedir"
@@ -52,6 +53,7 @@ type Daemon struct {
 	end     func()        // ends turns and streams
 	stop    func()        // asks the daemon to stop
 
+	hooks      *webhooks.Server // of background apps; nil: none are served
 	background bool
 	transient  atomic.Bool // it ends with its last client
 	gc         *gcTuner
@@ -82,6 +84,10 @@ func start(ctx context.Context, cfg kernel.Config, background bool) (*Daemon, er
 	if err := d.listen(); err != nil {
 		d.gc.end()
 		return nil, errors.Join(err, kernel.Close())
+	}
+	if !cfg.ShortLived && kernel.State().ReadOnly() == nil {
+		d.hooks = webhooks.New(webhooks.Options{Log: cfg.Log})
+		kernel.Outside.Triggers.Run(d.hooks)
 	}
 	return d, nil
 }
@@ -194,6 +200,9 @@ func (d *Daemon) Stop() error {
 	defer cancel()
 	if d.outside != nil {
 		_ = d.outside.Close() // and the socket file with it
+	}
+	if d.hooks != nil {
+		d.hooks.Close()
 	}
 	d.Kernel.Sessions.WaitIdle(ctx, os.Getpid())
 	d.end() // a turn says that its kernel closed, as long as its client is connected

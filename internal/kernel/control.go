@@ -144,7 +144,7 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 		control.ParallelTool(k.controlSession, parallelcalls.Maker{Sessions: k.Sessions, Journal: k.Journal}.Call),
 		control.TaskTool(k.Conversations.StartTask, k.Conversations.Task),
 		control.ArtifactTool((&results.Reader{
-			Journal: k.Journal, Artifacts: k.Artifacts, Secrets: k.vault, Sessions: k.Sessions,
+			Journal: k.Journal, Artifacts: k.Artifacts, Secrets: k.vault, Sessions: k.Sessions, Events: k.Outside.Payload,
 		}).Read),
 	}
 	if err := k.Register("agents", agents...); err != nil {

@@ -332,7 +332,8 @@ func (k *Kernel) Collect(ctx context.Context, call string) (*tool.Result, error)
 // InUse reports whether a client has a session open, a call or a turn runs, also one
 // for which nobody waits, or a task runs, or waits for its time to run by itself.
 func (k *Kernel) InUse() bool {
-	return k.Sessions.InUse(hasEnded) || k.recovery.Detached() > 0 || k.Tasks.InUse()
+	return k.Sessions.InUse(hasEnded) || k.recovery.Detached() > 0 || k.Tasks.InUse() ||
+		k.Outside.Triggers.Running() > 0
 }
 
 // Close cancels what runs, waits until it has stopped and is on record, and

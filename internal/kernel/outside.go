@@ -1,19 +1,39 @@
 package kernel
 
 import (
+	"context"
+	"strings"
+
+	"callgate/internal/document"
 	"callgate/internal/kernel/channels"
+	"callgate/internal/kernel/triggers"
 )
 
 // Outside is how apps speak with the world.
 type Outside struct {
 	Channels *channels.Channels // where messages go
+	Triggers *triggers.Triggers // what starts turns
 }
 
-// openOutside makes the channels, and registers their tools.
+// Payload returns the body of an event that a conversation was told of; nil for another.
+func (o *Outside) Payload(ctx context.Context, conversation, id string) ([]byte, error) {
+	if !strings.HasPrefix(id, triggers.EventPrefix) {
+		return nil, nil
+	}
+	return o.Triggers.Payload(ctx, conversation, id)
+}
+
+// openOutside makes the channels and the triggers, and registers their tools.
 func openOutside(k *Kernel, cfg Config) error {
 	k.Outside.Channels = channels.New(channels.Options{
 		Apps: k.Apps, Runner: k.Tasks, Secrets: k.vault, Locks: k.Locks, Open: k.Sessions.Get, Hidden: k.hidden(),
-		Stdout: cfg.Stdout,
+		Stdout: cfg.Stdout, ReplyTo: func(ctx context.Context, conversation string) (channel, event string) {
+			return k.Outside.Triggers.ReplyTo(ctx, conversation)
+		},
+	})
+	k.Outside.Triggers = triggers.New(triggers.Options{
+		Apps: k.Apps, Turns: k.Conversations, Runner: k.Tasks, Sender: k.Outside.Channels, Secrets: k.vault,
+		Documents: document.Scoped(k.database.Stores().Documents, "outside"), User: k.user, Log: k.log, Go: k.background.Go,
 	})
 	return k.Register(channels.Module, k.Outside.Channels.Tools()...)
 }

@@ -1,5 +1,6 @@
 // Package channeltest has the other side of channels, for tests: a mail server that
-// takes mails in. Law: it is a real server on this machine, and ends with its test.
+// takes mails in, and one with a mailbox. Law: they are real servers on this machine, and
+// end with their test.
 package channeltest
 
 import (

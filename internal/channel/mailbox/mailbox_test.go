@@ -1,75 +1,21 @@
 package mailbox_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"net"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/emersion/go-imap/v2"
-	"github.com/emersion/go-imap/v2/imapserver"
-	"github.com/emersion/go-imap/v2/imapserver/imapmemserver"
-
 	"callgate/internal/channel"
+	"callgate/internal/channel/channeltest"
 	"callgate/internal/channel/mailbox"
 	"callgate/internal/netguard"
 	"callgate/tool"
 )
-
-// server is a mail server on this machine.
-type server struct {
-	user *imapmemserver.User
-	port int
-}
-
-func serve(t *testing.T, config *tls.Config, insecure bool) *server {
-	t.Helper()
-	user := imapmemserver.NewUser("ann", "pa ss")
-	if err := user.Create("INBOX", nil); err != nil {
-		t.Fatal(err)
-	}
-	memory := imapmemserver.New()
-	memory.AddUser(user)
-	s := imapserver.New(&imapserver.Options{
-		NewSession: func(*imapserver.Conn) (imapserver.Session, *imapserver.GreetingData, error) {
-			return memory.NewSession(), nil, nil
-		},
-		Caps: imap.CapSet{imap.CapIMAP4rev1: {}}, TLSConfig: config, InsecureAuth: insecure,
-	})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = s.Serve(l)
-	}()
-	t.Cleanup(func() {
-		_ = s.Close()
-		<-done
-	})
-	return &server{user, l.Addr().(*net.TCPAddr).Port}
-}
-
-// literal is a mail as the server takes it.
-type literal struct{ *bytes.Reader }
-
-func (l literal) Size() int64 { return l.Reader.Size() }
-
-func (s *server) add(t *testing.T, mail string) {
-	t.Helper()
-	mail = strings.ReplaceAll(mail, "\n", "\r\n")
-	if _, err := s.user.Append("INBOX", literal{bytes.NewReader([]byte(mail))}, &imap.AppendOptions{}); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func guard(t *testing.T, private ...string) *netguard.Guard {
 	t.Helper()
@@ -106,9 +52,9 @@ func look(t *testing.T, o mailbox.Options, keep func(channel.Event) error) ([]ch
 	return events, errors.Join(err, result)
 }
 
-func options(t *testing.T, s *server) mailbox.Options {
+func options(t *testing.T, s *channeltest.IMAP) mailbox.Options {
 	return mailbox.Options{
-		Host: "127.0.0.1", Port: s.port, TLS: mailbox.Plain, Username: "ann", Password: "pa ss", Guard: guard(t, "127.0.0.1"),
+		Host: "127.0.0.1", Port: s.Port, TLS: mailbox.Plain, Username: "ann", Password: "pa ss", Guard: guard(t, "127.0.0.1"),
 	}
 }
 
@@ -116,9 +62,9 @@ const first = "From: Bob <bob@x.test>\nTo: ann@x.test\nSubject: =?utf-8?q?Gr=C3=
 
 func TestUnseenMailsAreEvents(t *testing.T) {
 	t.Parallel()
-	s := serve(t, nil, true)
-	s.add(t, first)
-	s.add(t, "From: eve@x.test\nSubject: second\n\nno ID\n")
+	s := channeltest.NewIMAP(t, nil, true)
+	s.Add(t, first)
+	s.Add(t, "From: eve@x.test\nSubject: second\n\nno ID\n")
 	o := options(t, s)
 	events, err := look(t, o, nil)
 	if err != nil || len(events) != 2 {
@@ -138,9 +84,9 @@ func TestUnseenMailsAreEvents(t *testing.T) {
 // A mail that could not be kept stays unseen, and comes again under the same ID.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
-	s := serve(t, nil, true)
-	s.add(t, "Subject: a\n\none\n")
-	s.add(t, first)
+	s := channeltest.NewIMAP(t, nil, true)
+	s.Add(t, "Subject: a\n\none\n")
+	s.Add(t, first)
 	o := options(t, s)
 	var offered []string
 	_, err := look(t, o, func(e channel.Event) error {
@@ -158,8 +104,8 @@ func TestNothingIsLost(t *testing.T) {
 
 func TestLargeMailIsCut(t *testing.T) {
 	t.Parallel()
-	s := serve(t, nil, true)
-	s.add(t, "Subject: big\n\n"+strings.Repeat("0123456789\n", 1000))
+	s := channeltest.NewIMAP(t, nil, true)
+	s.Add(t, "Subject: big\n\n"+strings.Repeat("0123456789\n", 1000))
 	o := options(t, s)
 	o.MaxBody = 200
 	events, err := look(t, o, nil)
@@ -175,11 +121,11 @@ func TestRefusals(t *testing.T) {
 	defer web.Close()
 	pool := x509.NewCertPool()
 	pool.AddCert(web.Certificate())
-	open := serve(t, nil, true)
-	secure := serve(t, &tls.Config{Certificates: web.TLS.Certificates}, false)
-	secure.add(t, first)
+	open := channeltest.NewIMAP(t, nil, true)
+	secure := channeltest.NewIMAP(t, &tls.Config{Certificates: web.TLS.Certificates}, false)
+	secure.Add(t, first)
 	for name, c := range map[string]struct {
-		server *server
+		server *channeltest.IMAP
 		change func(*mailbox.Options)
 		kind   tool.Kind
 	}{

@@ -3,6 +3,7 @@ package channels
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"callgate/internal/app/channels"
@@ -107,6 +108,18 @@ func (c *Channels) Retry(ctx context.Context, id string) (Letter, error) {
 		Data: json.RawMessage(`{"attempts":1}`), // the file is looked through for it
 	})
 	return letterOf(again), err
+}
+
+// Replied reports whether a conversation has sent an answer to an event.
+func (c *Channels) Replied(ctx context.Context, conversation, event string) (bool, error) {
+	list, err := c.opt.Runner.Store().List(ctx, task.Query{Kinds: []string{Kind}, Session: conversation, Newest: true})
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(list, func(t task.Task) bool {
+		var in delivery
+		return json.Unmarshal(t.Input, &in) == nil && in.Event == event
+	}), nil
 }
 
 // Info is a channel as people see it.

@@ -24,6 +24,9 @@ type Reader struct {
 	Artifacts *artifact.Store
 	Secrets   *secret.Vault
 	Sessions  *session.Table
+	// Events returns the body of an event that a conversation was told of, by the event's
+	// ID; nil for another.
+	Events func(ctx context.Context, conversation, id string) ([]byte, error)
 }
 
 // Read returns the text that is kept of the result of a call, by the call's ID or by
@@ -32,6 +35,9 @@ func (r *Reader) Read(ctx context.Context, call tool.Call, ref string) (string, 
 	s, err := r.Sessions.Get(call.Principal.Session)
 	if err != nil {
 		return "", err
+	}
+	if body, err := r.Events(ctx, s.ID(), ref); err != nil || body != nil {
+		return s.Caller().Mask(r.Secrets.ScrubPayloadString(string(body))), err
 	}
 	rec, err := r.find(ctx, call.Principal, ref)
 	if err != nil {

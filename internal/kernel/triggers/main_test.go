@@ -1,0 +1,13 @@
+package triggers_test
+
+import (
+	"testing"
+
+	"callgate/internal/kernel/kerneltest"
+)
+
+func TestMain(m *testing.M) { kerneltest.Main(m, nil) }
+
+var (
+	ok = kerneltest.OK
+)
