@@ -32,7 +32,7 @@ var rules = house.Rules{
 			"internal/conversation/instructions", "internal/conversation/environment",
 			"internal/conversation/compact", "internal/gate/schema", "internal/gate/policy", "internal/gate/approval",
 			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock", "internal/watch"},
-		{"internal/gate/order", "internal/gate/argname", "internal/module", "internal/channel"}, // with workfile and fetch, which modules share
+		{"internal/gate/order", "internal/gate/detach", "internal/gate/argname", "internal/module", "internal/channel"}, // with workfile and fetch, which modules share
 		{"internal/search/bench", "internal/agent/bench", "internal/agent", "internal/provider", "internal/control",
 			"internal/source/mcp",
 			"internal/source/executable", "internal/gate", "internal/undo", "internal/app", "internal/module/filesystem",
@@ -45,7 +45,7 @@ var rules = house.Rules{
 		{"internal/kernel/apps", "internal/kernel/toolview"},
 		{"internal/kernel/session", "internal/kernel/trial"},
 		{"internal/kernel/deferred"},
-		{"internal/kernel/recovery", "internal/kernel/results", "internal/kernel/parallelcalls", "internal/kernel/permissions", "internal/kernel/channels",
+		{"internal/kernel/recovery", "internal/kernel/results", "internal/kernel/backgroundcalls", "internal/kernel/parallelcalls", "internal/kernel/permissions", "internal/kernel/channels",
 			"internal/kernel/undoing", "internal/kernel/schedules", "internal/conversation"},
 		{"internal/kernel/triggers"},
 		{"internal/kernel"},

@@ -75,6 +75,27 @@ type Grant struct {
 	// file that is not complete yet, and returns its name: if the kernel is killed, the
 	// next one finds the file and removes it.
 	Unfinished func(folder string) (name string)
+	// Background is how the call goes on when nobody waits for it any more; nil: it
+	// always ends with its caller.
+	Background Background
+}
+
+// Background is what a handler knows of a call that can go on in the background.
+type Background interface {
+	// Detached is closed when nobody waits for the call: from then on a time limit
+	// that is there for those who wait does not count.
+	Detached() <-chan struct{}
+	// Attach offers a process of the call to whoever the call belongs to; nil takes it
+	// back.
+	Attach(p Process)
+}
+
+// Process is a running process that takes input and signals.
+type Process interface {
+	// Input writes to its standard input, and closes it if end is set.
+	Input(data []byte, end bool) error
+	// Signal sends it, and what it started, a signal by its name, as SIGINT.
+	Signal(name string) error
 }
 
 // Output emits output, if anybody might watch.

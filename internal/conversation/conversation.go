@@ -320,7 +320,7 @@ var _ agent.ToolCaller = calls{}
 func (c calls) Call(ctx context.Context, made []history.Call, done func(int, *tool.Result)) []*tool.Result {
 	requests := make([]gate.CallRequest, len(made))
 	for i, call := range made {
-		requests[i] = gate.CallRequest{ID: call.ID, Name: call.Name, Args: call.Args}
+		requests[i] = gate.CallRequest{ID: call.ID, Name: call.Name, Args: call.Args, Movable: true}
 	}
 	results := c.session.CallAll(ctx, requests, done)
 	c.turn.stopIfUnanswered(ctx, c.approvals)

@@ -85,6 +85,8 @@ type Modules struct {
 type Observer struct {
 	Succeeded func(*tool.Tool)       // a call went well
 	Asked     func(approval.Request) // a human is asked, or what was asked is answered
+	// Detached keeps what a call needs that goes on in the background, until release.
+	Detached func() (release func())
 }
 
 // NewCaller makes a caller. It refuses half a one.

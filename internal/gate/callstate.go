@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/detach"
 	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/notice"
 	"callgate/internal/gate/order"
@@ -49,7 +50,9 @@ type callOptions struct {
 	noWait     bool
 	whole      bool
 	unattended bool
-	background bool            // nobody reads the result: notices for the principal can wait
+	movable    bool
+	background bool            // nobody waits for the result: notices for the principal can wait
+	detach     *detach.Call    // of one that can go on in the background; nil: it cannot
 	place      *order.Place    // in its answer's order; nil: it is in none
 	next       int             // the step that a batch has come to
 	waits      bool            // a control tool that makes several calls, and waits before all of them
@@ -77,7 +80,8 @@ func (g *Gate) newCall(caller *Caller, r CallRequest) *callState {
 			ID: cmp.Or(r.ID, NewID()), Parent: r.Parent, Principal: caller.id.Principal, Name: r.Name, Args: r.Args,
 		},
 		how: callOptions{
-			noWait: r.NoWait || caller.id.NoWait, whole: r.Whole, unattended: r.Unattended, background: r.Unattended,
+			noWait: r.NoWait || caller.id.NoWait, whole: r.Whole, unattended: r.Unattended,
+			movable: r.Movable, background: r.Background || r.Unattended,
 		},
 	}
 	if r.Parent != "" && r.ID == ChildID(r.Parent) { // no client names its calls so

@@ -37,6 +37,7 @@ import (
 
 	"callgate/internal/artifact"
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/detach"
 	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/lock"
 	"callgate/internal/gate/notice"
@@ -64,6 +65,7 @@ type Config struct {
 	Secrets   *secret.Vault
 	Lasting   *lasting.Store // a human's yes that lasts; nil: none does
 	Output    *outputbus.Bus // receives what running calls print
+	Detach    *detach.Table  // the calls that can go on in the background; nil: none can
 	Limits    Limits
 	// Permissions are those of the sessions; nil: only the rules count.
 	Permissions *permission.Table
@@ -126,6 +128,11 @@ type CallRequest struct {
 	// Unattended is for a call that comes by itself, as a watcher's check does: where a
 	// human must be asked it is refused, and notices wait for a call that somebody reads.
 	Unattended bool
+	// Movable allows that the call goes on in the background when it takes long: then
+	// the answer says as which task. Calls that it makes may do so too.
+	Movable bool
+	// Background says that nobody waits for the result: see tool.Background.
+	Background bool
 }
 
 // MaxWhole bounds a result that is asked for whole.
@@ -155,10 +162,10 @@ func New(c Config) *Gate {
 	c.Limits = c.Limits.withDefaults()
 	g := &Gate{
 		Config:   c,
-		Reader:   outcome.NewReader(c.Journal, c.Artifacts, c.Approvals),
 		records:  recorder{journal: c.Journal, artifacts: c.Artifacts, secrets: c.Secrets, inline: c.Limits.Inline},
 		redactor: redaction.Redactor{Artifacts: c.Artifacts, Secrets: c.Secrets, Limit: c.Limits.Result},
 	}
+	g.Reader = outcome.NewReader(c.Journal, c.Artifacts, c.Approvals, g.doubts.Drop)
 	g.locker = locker{
 		locks: c.Locks, wait: c.Limits.LockWait, output: c.Output, secrets: c.Secrets, records: &g.records,
 	}
@@ -233,14 +240,37 @@ func (g *Gate) EndUnrun(ctx context.Context, r approval.Request, reason error) *
 }
 
 func (g *Gate) run(ctx context.Context, c *callState, steps []step) *tool.Result {
-	defer g.locker.release(c)
+	first := max(0, len(steps)-len(g.steps)+g.stepsBeforeApproval)
+	if refused := g.walk(ctx, c, steps[:first]); refused != nil {
+		g.locker.release(c)
+		return refused
+	}
+	rest := func(ctx context.Context) *tool.Result {
+		defer g.locker.release(c)
+		if refused := g.walk(ctx, c, steps[first:]); refused != nil {
+			return refused
+		}
+		return c.result
+	}
+	keep := c.caller.observer.Detached
+	c.how.detach = g.Detach.Begin(c.call, c.tool, detach.Options{
+		Movable: c.how.movable, Background: c.how.background && !c.how.unattended, Keep: keep,
+	})
+	if c.how.detach == nil {
+		return rest(ctx)
+	}
+	return c.how.detach.Run(ctx, rest)
+}
+
+// walk takes a call through steps. It returns the answer if one of them ends it.
+func (g *Gate) walk(ctx context.Context, c *callState, steps []step) *tool.Result {
 	for _, next := range steps {
 		if err := next(ctx, c); err != nil {
 			g.withdrawApproval(ctx, c)
 			return g.records.refuse(c, err)
 		}
 	}
-	return c.result
+	return nil
 }
 
 // LocalLocks are the locks of one kernel.

@@ -53,7 +53,10 @@ func (x *executor) runHandler(ctx context.Context, c *callState) error {
 	var end func()
 	grant.Emit, end = liveoutput.Open(x.output, x.secrets, c.caller.modules.Mask, c.call.ID)
 	defer end()
-	ctx, cancel := c.lease.WithExpiry(ctx, x.timeoutOf(c))
+	if c.how.detach != nil {
+		grant.Background = c.how.detach
+	}
+	ctx, cancel := x.limit(ctx, c)
 	defer cancel()
 	if c.tool.Runtime.Control {
 		defer x.lent.Lend(c.call.ID, c.how.place)()
@@ -92,7 +95,7 @@ func (x *executor) awaitCancelled(ctx context.Context, c *callState, done <-chan
 		stopped := make(chan struct{})
 		go func() { <-done; close(stopped) }()
 		c.handlerDone = stopped
-		e := stopReason(ctx)
+		e := outcome.Stopped(ctx)
 		e.Message += ", and it did not stop when told to"
 		e = e.WithHint("what it still holds stays locked until it returns: see callgate locks")
 		c.result = outcome.Failure(c.call.ID, e)
@@ -104,17 +107,18 @@ func (x *executor) setResult(ctx context.Context, c *callState, out handlerResul
 	if out.stack != nil { // for the tool's author, never for the model
 		x.records.note(c, string(out.stack))
 	}
-	name := c.tool.ID.Dotted()
+	name, runtime := c.tool.ID.Dotted(), &c.tool.Runtime
 	switch {
 	case out.err != nil && ctx.Err() != nil:
-		e := stopReason(ctx)
+		e := outcome.Stopped(ctx)
 		e.Err = out.err
-		if of := settleDoubt(c, asError(name, out.err)); of.Kind == tool.InDoubt { // it says more than why it was stopped
+		// A doubt says more than why it was stopped.
+		if of := outcome.Unanswered(runtime, c.claims, asError(name, out.err)); of.Kind == tool.InDoubt {
 			e.Kind, e.Hint = of.Kind, of.Hint
 		}
 		c.result = outcome.Failure(c.call.ID, e)
 	case out.err != nil:
-		c.result = outcome.Failure(c.call.ID, withSchema(c, settleDoubt(c, asError(name, out.err))))
+		c.result = outcome.Failure(c.call.ID, withSchema(c, outcome.Unanswered(runtime, c.claims, asError(name, out.err))))
 	case out.result == nil:
 		e := tool.Errorf(name, tool.Internal, "the tool returned neither a result nor an error")
 		c.result = outcome.Failure(c.call.ID, e)
@@ -127,7 +131,7 @@ func (x *executor) setResult(ctx context.Context, c *callState, out handlerResul
 			result.Status = tool.Success
 		}
 		if e := result.Error; e != nil && e.Kind == tool.InDoubt {
-			result.Error = settleDoubt(c, e)
+			result.Error = outcome.Unanswered(runtime, c.claims, e)
 			if result.Summary == e.Error() {
 				result.Summary = result.Error.Error()
 			}
@@ -148,19 +152,6 @@ func withSchema(c *callState, e *tool.Error) *tool.Error {
 	out := *e
 	out.Schema, out.Example = c.schema.Raw(), c.schema.Example()
 	return &out
-}
-
-// stopReason says why a handler's context ended.
-func stopReason(ctx context.Context) *tool.Error {
-	const op = "gate.runHandler"
-	cause := context.Cause(ctx)
-	if kind := tool.KindOf(cause); kind == tool.Timeout {
-		return tool.Errorf(op, tool.Timeout, "%s", cause)
-	}
-	if cause == context.DeadlineExceeded {
-		return tool.Errorf(op, tool.Timeout, "the caller's time for this call ran out")
-	}
-	return tool.Errorf(op, tool.Cancelled, "the call was cancelled")
 }
 
 // invoke is the one place where a handler runs.

@@ -64,3 +64,19 @@ func (x *executor) timeoutOf(c *callState) time.Duration {
 	}
 	return x.timeout
 }
+
+// limit gives a handler its time. In the background a limit of the app's counts, and one
+// that the tool names, unless the tool lets others pass meanwhile.
+func (x *executor) limit(ctx context.Context, c *callState) (context.Context, context.CancelFunc) {
+	limit, runtime := x.timeoutOf(c), &c.tool.Runtime
+	if c.how.detach == nil {
+		return c.lease.WithExpiry(ctx, limit)
+	}
+	settings := c.caller.modules.Settings[c.tool.ID.Namespace]
+	if c.middleware().Timeout > 0 || runtime.Timeout > 0 && runtime.LockFor == 0 {
+		ctx, cancel := c.lease.WithExpiry(ctx, limit)
+		inner, stop := c.how.detach.Within(ctx, 0, settings)
+		return inner, func() { stop(); cancel() }
+	}
+	return c.how.detach.Within(ctx, limit, settings)
+}

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"callgate/internal/gate/binding"
 	"callgate/internal/journal"
 	"callgate/internal/journal/doubt"
 	"callgate/tool"
@@ -16,27 +15,6 @@ import (
 // it was unavailable. A call with an effect that ends in doubt has a doubted
 // record before its ended one: a person can look and resolve it, and its asker
 // has been told, with what to look at. The kernel does not make it again.
-
-// settleDoubt makes a handler's error in doubt what its asker is told: that nothing
-// was changed, where the tool only reads, and else what to look at. A control tool
-// repeats what the call that it made was told.
-func settleDoubt(c *callState, e *tool.Error) *tool.Error {
-	if e.Kind != tool.InDoubt || c.tool.Runtime.Control {
-		return e
-	}
-	out := *e
-	if !c.tool.Runtime.SideEffect.Durable() {
-		out.Kind, out.Hint = tool.Unavailable, "it only reads, so nothing was changed; try again"
-		return &out
-	}
-	if out.Hint == "" {
-		out.Hint = "it may or may not have happened: look before you repeat it"
-	}
-	if changed := binding.Changed(c.claims); changed != "" {
-		out.Hint += "; look at " + changed
-	}
-	return &out
-}
 
 // recordDoubt puts on record that a call with an effect ended in doubt. The
 // record comes before the ended one: what is on disk of the two never says that

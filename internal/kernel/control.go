@@ -142,6 +142,7 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 	agents := []*tool.Tool{
 		control.SkillTool(k.findSkill),
 		control.ParallelTool(k.controlSession, parallelcalls.Maker{Sessions: k.Sessions, Journal: k.Journal}.Call),
+		control.BackgroundTool(k.controlSession, k.Background.Do),
 		control.TaskTool(k.Conversations.StartTask, k.Conversations.Task),
 		control.ArtifactTool((&results.Reader{
 			Journal: k.Journal, Artifacts: k.Artifacts, Secrets: k.vault, Sessions: k.Sessions, Events: k.Outside.Payload,

@@ -16,6 +16,7 @@ import (
 	"callgate/internal/conversation/instructions"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/detach"
 	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/lock"
 	"callgate/internal/gate/policy"
@@ -25,7 +26,6 @@ import (
 	"callgate/internal/kernel/background"
 	"callgate/internal/kernel/clients"
 	"callgate/internal/kernel/consent"
-	"callgate/internal/kernel/deferred"
 	"callgate/internal/kernel/grants"
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/kernel/modules"
@@ -68,9 +68,8 @@ type Kernel struct {
 	Tokens        *Tokens
 	Apps          *apps.Loader
 	Undo          *undoing.Undoer
-	Tasks         *tasks.Runner
-	Deferred      *deferred.Calls // calls for askers who may be gone
 	Outside       Outside
+	Lasting
 
 	parts
 }
@@ -91,6 +90,7 @@ type parts struct {
 	indexes    *toolview.Indexes
 	builder    *session.Builder
 	recovery   *recovery.Recovery
+	detach     *detach.Table
 	background *background.Group
 	user       string
 	key        string // the human's; "": nobody has a human's authority
@@ -184,9 +184,11 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 	k.Permissions = permissions.New(permissions.Options{
 		Approvals: k.Approvals, Journal: k.Journal, Secrets: k.vault, User: k.user,
 	})
+	k.detach = detach.New(k.background.Context(), k.Output)
 	k.gate = gate.New(gate.Config{
 		Tools: k.Tools, Journal: k.Journal, Locks: gate.LocalLocks(k.Locks), Rates: &policy.Limiter{},
 		Approvals: k.Approvals, Artifacts: k.Artifacts, Secrets: k.vault, Output: k.Output, Limits: cfg.Limits,
+		Detach:  k.detach,
 		Lasting: k.Grants.Store, Permissions: k.Permissions.Table, Unfinished: k.unfinished.Name,
 		Images: k.images,
 	})
@@ -234,10 +236,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 		Hidden: session.Pin(k.hidden()), Base: k.background.Context(),
 		Views: &toolview.Maker{Tools: k.Tools, Servers: k.Servers, Indexes: k.indexes, Summary: k.modules.Summary},
 	}
-	k.Deferred = deferred.New(deferred.Options{
-		Gate: k.gate, Apps: k.Apps, Sessions: k.builder, Tokens: k.Tokens, Open: k.Sessions.Get,
-		Asked: func(session string, r approval.Request) { k.Conversations.Asked(session, r) },
-	})
+	openBackground(k, cfg)
 	k.Conversations = conversation.NewManager(conversation.Options{
 		Apps: k.Apps, Sessions: k.builder, Models: k.models, Modules: k.modules, Consents: k.consents,
 		Approvals: k.Approvals, Permissions: k.Permissions.Table, User: k.user, Runner: k.Tasks,

@@ -15,6 +15,7 @@ import (
 	"callgate/internal/sandbox/launcher"
 	"callgate/internal/sandbox/mask"
 	"callgate/internal/sandbox/prefork"
+	"callgate/internal/sandbox/signals"
 	"callgate/tool"
 )
 
@@ -138,6 +139,19 @@ func addBounds(p *launcher.Program) {
 	}
 	p.CallIgnoreError(unix.SYS_PRCTL, launcher.Int(unix.PR_CAP_AMBIENT), launcher.Int(unix.PR_CAP_AMBIENT_CLEAR_ALL),
 		launcher.Int(0), launcher.Int(0), launcher.Int(0))
+}
+
+// runningOf is the command of a helper.
+func runningOf(helper int, init bool) Running {
+	pid := func() int { return commandPID(helper, init) }
+	return Running{PID: pid, Signal: func(name string) error {
+		command := pid()
+		if command == helper { // what is not the command's must not have its signals
+			return tool.Errorf("sandbox.Signal", tool.Conflict, "the command does not run yet, or not any more").
+				WithHint("try again, or see how it stands")
+		}
+		return signals.Send(command, name)
+	}}
 }
 
 // commandPID finds the process of a run by its helper: its child, or with an init

@@ -142,7 +142,7 @@ func (s *Spec) runViaHelper(
 		}
 	}
 	if s.Started != nil {
-		job.Sent = func(helper int) { s.Started(func() int { return commandPID(helper, machine.Namespaces) }) }
+		job.Sent = func(helper int) { s.Started(runningOf(helper, machine.Namespaces)) }
 	}
 	if s.proxied(machine) {
 		stop := func() {}

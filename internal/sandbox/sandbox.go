@@ -81,8 +81,16 @@ type Spec struct {
 	Unconfined bool          // run without isolation
 	Grace      time.Duration // between SIGTERM and SIGKILL; default 2 seconds
 	Helpers    *Helpers      // where the run's helper comes from; nil: the run starts its own
-	// Started is called once the command has its files; pid finds its process.
-	Started func(pid func() int)
+	// Started is called once the command has its files.
+	Started func(Running)
+}
+
+// Running is a command that has its files.
+type Running struct {
+	PID func() int // finds its process, or what started it
+	// Signal sends a signal to the command's group, by its name, as SIGINT. It is of
+	// no use after the run.
+	Signal func(name string) error
 }
 
 // NetworkAccess is what a run has of the network.

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"time"
 
+	"callgate/internal/sandbox/signals"
 	"callgate/internal/tempdir"
 	"callgate/tool"
 )
@@ -37,6 +38,11 @@ func (s *Spec) runUnconfined(ctx context.Context) (Exit, error) {
 			e.Kind = tool.NotFound
 		}
 		return Exit{Level: Process}, e
+	}
+	if s.Started != nil {
+		s.Started(Running{
+			PID: func() int { return g.pid }, Signal: func(name string) error { return signals.Send(g.pid, name) },
+		})
 	}
 	over := make(chan struct{})
 	stopped := make(chan struct{})

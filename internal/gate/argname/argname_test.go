@@ -30,7 +30,7 @@ var calls = []call{
 		`{"old_string":"p","new_string":"q","replace_all":true}]}`,
 		"filesystem.edit", `{"path":"a","edits":[{"old":"x","new":"y"},{"old":"p","new":"q","all":true}]}`},
 	{"Claude Code", "Bash", `{"command":"ls","timeout":120000,"description":"look","run_in_background":false}`,
-		"shell.bash", `{"command":"ls","timeout":120,"description":"look"}`},
+		"shell.bash", `{"command":"ls","timeout":120,"description":"look","run_in_background":false}`},
 	{"Claude Code", "Grep", `{"pattern":"x","path":"src","output_mode":"files_with_matches","-i":true,"-n":true,` +
 		`"head_limit":20,"type":"ts","multiline":false}`,
 		"filesystem.grep", `{"pattern":"x","path":"src","mode":"files","ignore_case":true,"limit":20,` +
@@ -62,8 +62,8 @@ var calls = []call{
 	{"Gemini", "glob", `{"pattern":"*.go","path":"src","case_sensitive":false}`,
 		"filesystem.glob", `{"pattern":"*.go","path":"src"}`},
 	{"Gemini", "list_directory", `{"dir_path":"src","ignore":[]}`, "filesystem.list", `{"path":"src"}`},
-	{"Gemini", "run_shell_command", `{"command":"ls","description":"look","dir_path":"src","is_background":false}`,
-		"shell.bash", `{"command":"ls","description":"look","cwd":"src"}`},
+	{"Gemini", "run_shell_command", `{"command":"ls","description":"look","dir_path":"src","is_background":true}`,
+		"shell.bash", `{"command":"ls","description":"look","cwd":"src","run_in_background":true}`},
 	{"opencode", "read", `{"filePath":"a.go","offset":1}`, "filesystem.read", `{"path":"a.go","offset":1}`},
 	{"opencode", "edit", `{"filePath":"a","oldString":"x","newString":"y","replaceAll":true}`,
 		"filesystem.edit", `{"path":"a","old":"x","new":"y","all":true}`},
@@ -71,7 +71,7 @@ var calls = []call{
 		"shell.bash", `{"command":"ls","timeout":60,"cwd":"src","description":"look"}`},
 	{"opencode", "list", `{"path":"src"}`, "filesystem.list", `{"path":"src"}`},
 	{"Cursor", "run_terminal_cmd", `{"command":"ls","is_background":false,"explanation":"look"}`,
-		"shell.bash", `{"command":"ls","description":"look"}`},
+		"shell.bash", `{"command":"ls","description":"look","run_in_background":false}`},
 	{"Cursor", "read_file", `{"target_file":"a.go","should_read_entire_file":true,"explanation":"look"}`,
 		"filesystem.read", `{"path":"a.go"}`},
 	{"Cursor", "grep_search", `{"query":"x","case_sensitive":true,"include_pattern":"*.go","explanation":"look"}`,
@@ -176,7 +176,7 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 	for _, c := range []struct{ name, args, says, never string }{
 		{"Read", `{"file_path":"a","path":"b"}`, "file_path", ""},         // which of them?
 		{"Edit", `{"file_path":"a","old_string":1}`, "old", "old_string"}, // about our own names
-		{"Bash", `{"command":"ls","run_in_background":true}`, "run_in_background", ""},
+		{"Bash", `{"command":"ls","run_in_background":"later"}`, "run_in_background", ""},
 		{"Bash", `{"command":"ls","with_escalated_permissions":true}`, "with_escalated_permissions", ""},
 		{"Bash", `{"command":[]}`, "command", ""},
 		{"Bash", `{"command":"ls","timeout_ms":-5}`, "timeout_ms", ""},

@@ -4,6 +4,7 @@ package notice
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,7 +30,8 @@ type Board struct {
 	waiting atomic.Int64
 	mu      sync.Mutex
 	notices map[key][]Notice
-	loading chan struct{} // closed when those of earlier kernels are there; nil: they are
+	loading chan struct{}   // closed when those of earlier kernels are there; nil: they are
+	dropped map[string]bool // calls of which their askers know in another way
 }
 
 // key is a principal as it comes back after a restart: its session is another,
@@ -63,12 +65,30 @@ func (b *Board) Expect() (loaded func()) {
 func (b *Board) Add(n Notice) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if n.Doubt != nil && b.dropped[n.Doubt.Call] {
+		return
+	}
 	if b.notices == nil {
 		b.notices = map[key][]Notice{}
 	}
 	to := keyOf(n.Principal, n.Workspace)
 	b.notices[to] = append(b.notices[to], n)
 	b.waiting.Add(1)
+}
+
+// Drop removes what is said of a call in doubt: its asker was told in another way.
+func (b *Board) Drop(call string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.dropped == nil {
+		b.dropped = map[string]bool{}
+	}
+	b.dropped[call] = true
+	for to, list := range b.notices {
+		left := slices.DeleteFunc(list, func(n Notice) bool { return n.Doubt != nil && n.Doubt.Call == call })
+		b.waiting.Add(int64(len(left) - len(list)))
+		b.notices[to] = left
+	}
 }
 
 // Take returns the notices for a principal, once.

@@ -84,6 +84,7 @@ func (o *Reader) doubtful(ctx context.Context, records []journal.Record) (State,
 			told := r.About(journal.Told) // from here on it is not made again
 			told.Note = "told when it was asked for again"
 			_ = o.journal.Append(told)
+			o.told(r.Call)
 			return InDoubt, nil, nil
 		case journal.Begun:
 			if o.journal.IsEarlier(r.Seq) { // a full disk keeps it from being on record

@@ -35,12 +35,13 @@ type Reader struct {
 	journal   *journal.Journal
 	artifacts *artifact.Store
 	approvals *approval.Queue
+	told      func(call string)
 }
 
 // NewReader makes a reader of a journal, of the artifacts that its records name, and of
-// what waits for a human.
-func NewReader(j *journal.Journal, a *artifact.Store, q *approval.Queue) *Reader {
-	return &Reader{j, a, q}
+// what waits for a human. told is called when an asker is told that its call is in doubt.
+func NewReader(j *journal.Journal, a *artifact.Store, q *approval.Queue, told func(call string)) *Reader {
+	return &Reader{j, a, q, told}
 }
 
 // Outcome returns the state of a call, from the journal, with its result where
@@ -149,4 +150,17 @@ func Failure(call string, e *tool.Error) *tool.Result {
 		status = tool.Refused
 	}
 	return &tool.Result{Status: status, Summary: e.Error(), Error: e, Call: call}
+}
+
+// Stopped says why a handler's context ended.
+func Stopped(ctx context.Context) *tool.Error {
+	const op = "gate.runHandler"
+	cause := context.Cause(ctx)
+	if kind := tool.KindOf(cause); kind == tool.Timeout {
+		return tool.Errorf(op, tool.Timeout, "%s", cause)
+	}
+	if cause == context.DeadlineExceeded {
+		return tool.Errorf(op, tool.Timeout, "the caller's time for this call ran out")
+	}
+	return tool.Errorf(op, tool.Cancelled, "the call was cancelled")
 }

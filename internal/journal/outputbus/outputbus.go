@@ -4,6 +4,7 @@ package outputbus
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -23,7 +24,11 @@ type Bus struct {
 	listening atomic.Int64
 	mu        sync.Mutex
 	listeners map[chan Output]bool
+	watchers  map[string][]*watcher // by call
 }
+
+// watcher is given all that one call prints.
+type watcher struct{ see func(text []byte) }
 
 // maxWaiting is how many pieces of output may wait for a listener.
 const maxWaiting = 256
@@ -43,6 +48,31 @@ func (b *Bus) Publish(call, stream string, text []byte) {
 		default: // too slow
 		}
 	}
+	for _, w := range b.watchers[call] {
+		w.see(out.Text)
+	}
+}
+
+// Watch has see called with all that a call prints from now on, without a gap, until
+// stop is called. It must not wait, keep the text or publish.
+func (b *Bus) Watch(call string, see func(text []byte)) (stop func()) {
+	w := &watcher{see}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.watchers == nil {
+		b.watchers = map[string][]*watcher{}
+	}
+	b.watchers[call] = append(b.watchers[call], w)
+	b.listening.Add(1)
+	return sync.OnceFunc(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		left := slices.DeleteFunc(b.watchers[call], func(o *watcher) bool { return o == w })
+		if b.watchers[call] = left; len(left) == 0 {
+			delete(b.watchers, call)
+		}
+		b.listening.Add(-1)
+	})
 }
 
 // Subscribe returns a channel of the output that is published until ctx ends.

@@ -27,3 +27,19 @@ func TestLiveOutput(t *testing.T) {
 	}
 	cancel()
 }
+
+// A watcher of one call misses nothing of it, and sees nothing of others.
+func TestWatch(t *testing.T) {
+	var l outputbus.Bus
+	var seen []byte
+	stop := l.Watch("c1", func(text []byte) { seen = append(seen, text...) })
+	for range 1000 {
+		l.Publish("c1", "stdout", []byte("x"))
+		l.Publish("c2", "stdout", []byte("y"))
+	}
+	stop()
+	l.Publish("c1", "stdout", []byte("z"))
+	if len(seen) != 1000 || seen[0] != 'x' || seen[999] != 'x' {
+		t.Errorf("seen %d: %s", len(seen), seen)
+	}
+}

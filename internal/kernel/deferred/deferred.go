@@ -64,6 +64,9 @@ type Options struct {
 	Tokens   Tokens
 	// Open returns the session with an ID that is open now, or an error.
 	Open func(id string) (*session.Session, error)
+	// Settle waits until it is decided what becomes of a call that an earlier process
+	// left; nil: it is.
+	Settle func(ctx context.Context, call string)
 	// Asked is called when a call of a session asks a human, or a human has answered.
 	// It must not wait; nil: nobody is told.
 	Asked func(session string, r approval.Request)
@@ -93,7 +96,7 @@ func (c *Calls) Call(ctx context.Context, asker task.Asker, r gate.CallRequest) 
 		return failure(r, err)
 	}
 	defer leave()
-	if made := c.made(ctx, r); made != nil {
+	if made := c.Made(ctx, r.ID); made != nil {
 		return made
 	}
 	s, err := c.open(ctx, asker)
@@ -108,8 +111,13 @@ func (c *Calls) Call(ctx context.Context, asker task.Asker, r gate.CallRequest) 
 	return s.Call(ctx, r)
 }
 
-// made returns what became of a call that was made before; nil: it was not.
-func (c *Calls) made(ctx context.Context, r gate.CallRequest) *tool.Result {
+// Made returns what became of a call that was made before, once it has ended; nil: it
+// was not, and has touched nothing.
+func (c *Calls) Made(ctx context.Context, id string) *tool.Result {
+	if c.opt.Settle != nil {
+		c.opt.Settle(ctx, id)
+	}
+	r := gate.CallRequest{ID: id}
 	outcome, result, err := c.opt.Gate.Outcome(ctx, r.ID)
 	switch {
 	case err != nil:

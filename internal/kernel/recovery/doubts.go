@@ -106,19 +106,33 @@ func (r *Recovery) decide(ctx context.Context, d journal.OpenDoubt, noRetries bo
 		return r.judge(d.Record, err.Error())
 	}
 	if r.retried == nil {
-		r.retried = map[string]bool{}
+		r.retried = map[string]chan struct{}{}
 	}
-	r.retried[d.Call] = true
+	ended := make(chan struct{})
+	r.retried[d.Call] = ended
 	r.detached.Add(1)
 	started := r.Go(func(ctx context.Context) {
+		defer close(ended)
 		defer r.detached.Add(-1)
 		r.retry(ctx, d.Record, call, place)
 	})
 	if !started {
+		close(ended)
 		r.detached.Add(-1)
 		place.Cancel()
 	}
 	return nil
+}
+
+// AwaitRetry waits until a call that an earlier kernel left in doubt is not being made
+// again any more. Of one that is, nobody can say what became of it before.
+func (r *Recovery) AwaitRetry(ctx context.Context, call string) {
+	if ended := r.retried[call]; ended != nil {
+		select {
+		case <-ended:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // judge puts on record that a call in doubt is not made again, and why.

@@ -107,7 +107,9 @@ type Recovery struct {
 	ShortLived bool
 
 	detached atomic.Int64
-	retried  map[string]bool // the calls whose retries this kernel began: each tells its asker itself
+	// retried are the calls whose retries this kernel began: each tells its asker itself.
+	// Its channel is closed when the retry has ended.
+	retried map[string]chan struct{}
 }
 
 // Detached returns how many calls run for which nobody waits.

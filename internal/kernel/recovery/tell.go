@@ -50,7 +50,7 @@ func (r *Recovery) notify(ctx context.Context, state doubt.State) error {
 			return err
 		}
 		for _, d := range page {
-			if q.After = d.Seq; !r.retried[d.Call] {
+			if q.After = d.Seq; r.retried[d.Call] == nil {
 				r.Gate.Notify(noticeOf(d.Record))
 			}
 		}

@@ -97,7 +97,11 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 		spec.ID = NewID("s")
 	}
 	usage, how := &toolview.Usage{}, b.how(loaded)
-	caller, err := b.caller(spec, loaded, root, usage, &how)
+	var detached func() (release func()) // of the session, when there is one
+	watch := gate.Observer{
+		Succeeded: usage.Count, Asked: spec.OnAsked, Detached: func() (release func()) { return detached() },
+	}
+	caller, err := b.caller(spec, loaded, root, watch, &how)
 	if err != nil {
 		_ = root.Close()
 		return nil, err
@@ -112,9 +116,12 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 		if spec.OnEnd != nil {
 			spec.OnEnd()
 		}
+		b.Table.unpublish(s)
+	}, func() {
 		b.Table.remove(s)
 		_ = root.Close()
 	})
+	detached = s.use.keep
 	if !spec.Again {
 		s.setUp(ctx, b.Secrets)
 	}
@@ -150,7 +157,7 @@ func (b *Builder) Bare(spec BareSpec) (c *gate.Caller, release func(), err error
 }
 
 func (b *Builder) caller(
-	spec Spec, l *apps.Loaded, root *os.Root, usage *toolview.Usage, how *toolview.How,
+	spec Spec, l *apps.Loaded, root *os.Root, watch gate.Observer, how *toolview.How,
 ) (*gate.Caller, error) {
 	id := gate.Identity{
 		Principal: tool.Principal{
@@ -175,7 +182,7 @@ func (b *Builder) caller(
 	if l.App != nil {
 		at.Relaxed, rules.Policy = l.Relaxed(), l.Rules
 	}
-	return gate.NewCaller(id, at, rules, l.Modules, gate.Observer{Succeeded: usage.Count, Asked: spec.OnAsked})
+	return gate.NewCaller(id, at, rules, l.Modules, watch)
 }
 
 // off returns the modules that a session does not have: those that the app leaves

@@ -56,13 +56,19 @@ func (t *Table) hold(id string) {
 	t.held++
 }
 
-// remove takes a session that has ended out of the table, and ends its ID with
-// the last that bears it.
-func (t *Table) remove(s *Session) {
+// unpublish takes a session that has ended out of the table.
+func (t *Table) unpublish(s *Session) {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.open[s.id] == s {
 		delete(t.open, s.id)
 	}
+}
+
+// remove ends the ID of a session that has ended and makes no call any more, with the
+// last that bears it.
+func (t *Table) remove(s *Session) {
+	t.mu.Lock()
 	t.holders[s.id]--
 	last := t.holders[s.id] == 0
 	if last {

@@ -10,20 +10,44 @@ import (
 const idleTimeout = time.Hour
 
 // use counts the calls of a session, ends it when it is idle for too long, and
-// lets it end once.
+// lets it end once. A call that goes on in the background keeps what the session
+// holds, and not the session.
 type use struct {
-	onEnd func() // called once, after the last call
+	onEnd   func() // called once, after the last call that somebody waits for
+	onEmpty func() // called once, after that and after the last call of all
 
 	mu       sync.Mutex // orders the last call and the end
 	ended    bool
 	inFlight sync.WaitGroup
+	kept     int // calls in the background, and one for the session itself until it has ended
 	calls    int
 	active   time.Time     // when something last happened
 	left     chan struct{} // closed when the next call ends; nil: nobody waits for it
 	idle     *time.Timer   // nil: the session does not end by itself
 }
 
-func newUse(onEnd func()) *use { return &use{onEnd: onEnd, active: time.Now()} }
+func newUse(onEnd, onEmpty func()) *use {
+	return &use{onEnd: onEnd, onEmpty: onEmpty, kept: 1, active: time.Now()}
+}
+
+// keep keeps what the session holds for a call in the background, until release is
+// called. It is called by a call that is under way.
+func (u *use) keep() (release func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.kept++
+	return sync.OnceFunc(u.drop)
+}
+
+func (u *use) drop() {
+	u.mu.Lock()
+	u.kept--
+	empty := u.kept == 0
+	u.mu.Unlock()
+	if empty {
+		u.onEmpty()
+	}
+}
 
 // endWhenIdle calls end when nothing happened for too long.
 func (u *use) endWhenIdle(end func()) {
@@ -78,6 +102,7 @@ func (u *use) end() {
 	u.mu.Unlock()
 	u.inFlight.Wait()
 	u.onEnd()
+	u.drop()
 }
 
 // running returns how many calls are under way.

@@ -18,6 +18,8 @@ type settings struct {
 	AllowedHosts []string      `constraint:"allowed_hosts" help:"the only hosts that commands reach"`
 	DeniedHosts  []string      `constraint:"denied_hosts" help:"hosts that commands never reach"`
 	PrivateHosts []string      `constraint:"private_hosts" help:"hosts, addresses or prefixes that commands reach though they are not public"`
+
+	BackgroundAfter module.Seconds `config:"background_after_seconds" range:"0,1800" help:"when a command goes on in the background; 0: never"`
 }
 
 // The settings of the network.
@@ -26,7 +28,10 @@ const (
 	direct  module.Switch = "direct" // whatever this machine reaches
 )
 
-func defaults() *settings { return &settings{} }
+// backgroundAfter is how many seconds somebody waits for a command.
+const backgroundAfter = 120
+
+func defaults() *settings { return &settings{BackgroundAfter: backgroundAfter} }
 
 // Check reports what is wrong with the settings.
 func (s *settings) Check() error {

@@ -8,8 +8,8 @@ import (
 )
 
 // otherParams are what other agents call the parameters: Claude Code, Codex, the Gemini
-// CLI, opencode, Cursor. What would loosen a wall, or leave something running, is not
-// among what is dropped, unless it says no.
+// CLI, opencode, Cursor. What would loosen a wall is not among what is dropped, unless
+// it says no.
 func otherParams() []tool.ParamAlias {
 	all := []tool.ParamAlias{
 		{Name: "command", Param: "command", Convert: commandLine},
@@ -28,9 +28,10 @@ func otherParams() []tool.ParamAlias {
 	for _, name := range []string{"explanation", "justification", "reason", "rationale"} {
 		all = append(all, tool.ParamAlias{Name: name, Param: "description", Weak: true})
 	}
-	for _, name := range []string{
-		"run_in_background", "is_background", "background", "with_escalated_permissions", "dangerouslyDisableSandbox", "tty",
-	} {
+	for _, name := range []string{"is_background", "background"} {
+		all = append(all, tool.ParamAlias{Name: name, Param: "run_in_background"})
+	}
+	for _, name := range []string{"with_escalated_permissions", "dangerouslyDisableSandbox", "tty"} {
 		all = append(all, tool.ParamAlias{Name: name, Convert: saysNo})
 	}
 	return all

@@ -151,8 +151,7 @@ func (r *run) failure(out string) *tool.Error {
 		e.Kind = tool.Timeout
 		e.Message = fmt.Sprintf("the command did not end within %ds, so it was stopped with everything it had started",
 			r.in.Timeout)
-		e.Hint = "what it printed is kept; do less, or raise timeout (to 1800 at most); " +
-			"a server must be used in the same call that starts it"
+		e.Hint = "what it printed is kept; do less, raise timeout (to 1800 at most), or use run_in_background"
 	case r.exit.Limit != "":
 		e.Message = "the command was stopped, because all its processes together took too much: " + r.exit.Limit
 		e.Hint = "do less at a time, or use fewer parallel jobs"

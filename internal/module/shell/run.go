@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"callgate/internal/module"
 	"callgate/internal/netguard"
@@ -27,6 +25,7 @@ type bashArgs struct {
 	Timeout     int      `json:"timeout"`
 	Writes      []string `json:"writes"`
 	ReadsOnly   bool     `json:"reads_only"`
+	Background  bool     `json:"run_in_background"`
 }
 
 // Execute runs one command.
@@ -42,8 +41,10 @@ func (h handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) 
 	case in.ReadsOnly && len(in.Writes) > 0:
 		return nil, tool.Errorf(op, tool.Invalid, "a command that writes %q does not only read", in.Writes[0]).
 			WithHint("give writes or reads_only, not both")
+	case in.Background && grant.Background == nil:
+		return nil, tool.Errorf(op, tool.Unavailable, "no command can be left running here").
+			WithHint("run it without run_in_background")
 	}
-	in.Timeout = cmp.Or(in.Timeout, defaultTimeout)
 	w := workspace{root: grant.Root, dir: grant.Workspace}
 	dir, err := w.folder(in.Cwd)
 	if err != nil {
@@ -57,9 +58,14 @@ func (h handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) 
 	config := module.SettingsOf(grant, defaults)
 	r := &run{in: in, grant: grant, network: grant.Network || config.Network == guarded || config.Network == direct}
 	r.out = newCapture("stdout", grant)
-	limited, cancel := context.WithTimeout(ctx, time.Duration(in.Timeout)*time.Second)
+	limited, cancel := limit(ctx, &r.in, grant.Background)
 	defer cancel()
 	spec := h.spec(r, config, dir, writes)
+	detach, err := attach(&spec, in, grant.Background)
+	if err != nil {
+		return nil, err
+	}
+	defer detach()
 	if r.network && config.Network != direct {
 		guard, err := config.guard(h.Resolver)
 		if err != nil {

@@ -75,8 +75,12 @@ const bashInput = `{
 	`workspace."
     },
     "timeout": {
-      "type": "integer", "minimum": 1, "maximum": 1800, "default": 300,
-      "description": "Seconds after which it is stopped."
+      "type": "integer", "minimum": 1, "maximum": 1800,
+      "description": "Seconds after which it is stopped. Default: 300, and none in the background."
+    },
+    "run_in_background": {
+      "type": "boolean",
+      "description": "Leave it running and return at once with a task_id for background_run: servers, long builds."
     },
     "writes": {
       "type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": 50,
@@ -99,9 +103,11 @@ const bashOutput = `{
     "output_bytes": {"type": "integer", "description": "How much it printed, also where not all of it is shown."},
     "truncated": {"type": "boolean", "description": "Whether the middle of its output was left out."},
     "sandbox": {"type": "string", "description": "The walls it ran behind."},
-    "network": {"type": "boolean"}
-  },
-  "required": ["exit_code", "duration_ms", "output_bytes", "sandbox", "network"]
+    "network": {"type": "boolean"},
+    "task_id": {"type": "string", "description": "It goes on in the background as this task, and has no exit code yet."},
+    "status": {"type": "string"},
+    "hint": {"type": "string"}
+  }
 }`
 
 // Tools makes the tools of the module.

@@ -20,8 +20,8 @@ func (p *Process) runIn(c Command, path string, pipes *pipes, started chan<- err
 	spec.Grace = c.Grace
 	read := pipes.readErrors(c.Log)
 	running := false
-	spec.Started = func(pid func() int) {
-		p.number, running = pid, true
+	spec.Started = func(r sandbox.Running) {
+		p.number, running = r.PID, true
 		pipes.closeChildEnds() // the command has them now
 		started <- nil
 	}

@@ -1,0 +1,30 @@
+package kernel
+
+import (
+	"context"
+
+	"callgate/internal/gate/approval"
+	"callgate/internal/kernel/backgroundcalls"
+	"callgate/internal/kernel/deferred"
+	"callgate/internal/kernel/tasks"
+)
+
+// Lasting is the work that outlives a turn.
+type Lasting struct {
+	Tasks      *tasks.Runner
+	Deferred   *deferred.Calls        // calls for askers who may be gone
+	Background *backgroundcalls.Calls // calls for which nobody waits
+}
+
+// openBackground makes what makes calls for which nobody waits.
+func openBackground(k *Kernel, cfg Config) {
+	k.Deferred = deferred.New(deferred.Options{
+		Gate: k.gate, Apps: k.Apps, Sessions: k.builder, Tokens: k.Tokens, Open: k.Sessions.Get,
+		Asked:  func(session string, r approval.Request) { k.Conversations.Asked(session, r) },
+		Settle: func(ctx context.Context, call string) { k.recovery.AwaitRetry(ctx, call) },
+	})
+	k.Background = backgroundcalls.New(backgroundcalls.Options{
+		Runner: k.Tasks, Deferred: k.Deferred, Detach: k.detach, Output: k.Output, Journal: k.Journal,
+		Approvals: k.Approvals, Session: k.Sessions.Get, Asker: k.taskAsker, ShortLived: cfg.ShortLived,
+	})
+}

@@ -1,0 +1,140 @@
+package shell
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"callgate/internal/gate/detach"
+	"callgate/internal/sandbox"
+	"callgate/tool"
+)
+
+// A command in the background has no time limit but one that its call names, takes
+// input where it was put there by its call or by background_run, and takes signals. It
+// ends as any other does: with everything that it started.
+
+// settleTime is how long a command that is to run in the background is waited for: one
+// that fails at once is told as failed.
+const settleTime = 300 * time.Millisecond
+
+var _ detach.Mover = handler{}
+
+// MoveAfter is after how long a command goes on in the background: see detach.Mover.
+func (h handler) MoveAfter(args json.RawMessage, given any) (after time.Duration, asked bool) {
+	var in bashArgs
+	if json.Unmarshal(args, &in) == nil && in.Background {
+		return settleTime, true
+	}
+	config, ok := given.(*settings)
+	if !ok || config == nil {
+		config = defaults()
+	}
+	return time.Duration(float64(config.BackgroundAfter) * float64(time.Second)), false
+}
+
+// limit stops a command after the time that its call names. One that names none is
+// stopped after the default, while somebody waits for it.
+func limit(ctx context.Context, in *bashArgs, b tool.Background) (context.Context, context.CancelFunc) {
+	if in.Timeout > 0 || b == nil {
+		in.Timeout = cmp.Or(in.Timeout, defaultTimeout)
+		return context.WithTimeout(ctx, time.Duration(in.Timeout)*time.Second)
+	}
+	in.Timeout = defaultTimeout
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(defaultTimeout*time.Second, func() {
+		select {
+		case <-b.Detached():
+		default:
+			cancel(tool.Errorf(op, tool.Timeout, "the command did not end within %ds", defaultTimeout))
+		}
+	})
+	return ctx, func() {
+		timer.Stop()
+		cancel(nil)
+	}
+}
+
+// attach offers the command to whoever its call belongs to, once it runs. One that runs
+// in the background from the beginning has an input that is open until it is closed.
+func attach(s *sandbox.Spec, in bashArgs, b tool.Background) (end func(), err error) {
+	if b == nil {
+		return func() {}, nil
+	}
+	p := &process{}
+	var theirs *os.File
+	select {
+	case <-b.Detached():
+		in.Background = true
+	default:
+	}
+	if in.Background {
+		if theirs, p.input, err = os.Pipe(); err != nil {
+			return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "no pipe could be made for the command", Err: err}
+		}
+		s.Stdin = theirs
+	}
+	s.Started = func(r sandbox.Running) {
+		p.signal = r.Signal
+		b.Attach(p)
+	}
+	return func() {
+		b.Attach(nil)
+		if theirs != nil {
+			_ = theirs.Close()
+		}
+		_ = p.close()
+	}, nil
+}
+
+// process is a command that runs.
+type process struct {
+	signal func(name string) error
+
+	mu    sync.Mutex
+	input *os.File // nil: it has none
+}
+
+// inputTime is how long a command may take to read what it is given.
+const inputTime = 5 * time.Second
+
+// Input writes to the command's standard input.
+func (p *process) Input(data []byte, end bool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.input == nil {
+		return tool.Errorf(op, tool.Conflict, "the command takes no input: it was closed, or the command did not begin "+
+			"in the background").WithHint("start it with background_run, or with run_in_background")
+	}
+	_ = p.input.SetWriteDeadline(time.Now().Add(inputTime)) // a pipe has deadlines
+	n, err := p.input.Write(data)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return tool.Errorf(op, tool.Timeout, "the command does not read its input: it took %d of %d bytes", n, len(data)).
+			WithHint("see in its output what it does")
+	case err != nil:
+		return tool.Errorf(op, tool.Failed, "the input cannot be written: %w", err)
+	}
+	if end {
+		err, p.input = p.input.Close(), nil
+	}
+	return err
+}
+
+// Signal sends a signal to the command and what it started.
+func (p *process) Signal(name string) error { return p.signal(name) }
+
+func (p *process) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.input == nil {
+		return nil
+	}
+	err := p.input.Close()
+	p.input = nil
+	return err
+}
