@@ -5,16 +5,15 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"callgate/internal/agent"
 	"callgate/internal/app"
 	"callgate/internal/conversation/history"
+	"callgate/internal/conversation/modelchoice"
 	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/provider/catalog"
-	"callgate/tool"
 )
 
 // # Another model
@@ -35,10 +34,7 @@ type ModelChoice struct {
 }
 
 // Name is the model's name, with its provider's.
-func (m ModelChoice) Name() string { return modelName(m.Provider, m.Model) }
-
-// modelName is a model's name, with its provider's.
-func modelName(provider, model string) string { return provider + "/" + model }
+func (m ModelChoice) Name() string { return modelchoice.Name(m.Provider, m.Model) }
 
 // ModelChoices returns the models that a conversation may change to: those of its app, and
 // those that are known of the providers for which there is a key.
@@ -48,13 +44,13 @@ func (m *Manager) ModelChoices(c *Conversation) []ModelChoice {
 	seen := map[string]bool{}
 	add := func(info modelset.Info, inApp bool, err error) {
 		choice := ModelChoice{Info: info, InApp: inApp, Err: err}
-		choice.Current = choice.Name() == modelName(current.Provider, current.Model)
+		choice.Current = choice.Name() == modelchoice.Name(current.Provider, current.Model)
 		if !seen[choice.Name()] {
 			seen[choice.Name()] = true
 			list = append(list, choice)
 		}
 	}
-	for _, described := range appModels(loaded.App) {
+	for _, described := range modelchoice.OfApp(loaded.App) {
 		_, info, err := m.openAccepted(loaded, c, described)
 		if err != nil {
 			info, _ = m.Models.Describe(described) // it may be described all the same
@@ -63,7 +59,7 @@ func (m *Manager) ModelChoices(c *Conversation) []ModelChoice {
 	}
 	for _, p := range slices.Sorted(maps.Keys(catalog.Default().Sources)) {
 		for i, e := range catalog.Default().Of(p) {
-			described := atProvider(loaded.App, p, e.Model)
+			described := modelchoice.AtProvider(loaded.App, p, e.Model)
 			if i == 0 { // whether there is a key for one says it of all
 				if _, _, err := m.openAccepted(loaded, c, described); err != nil {
 					break
@@ -82,7 +78,7 @@ func (m *Manager) SetModel(ctx context.Context, c *Conversation, name string) er
 	c.mu.RLock()
 	current := c.described
 	c.mu.RUnlock()
-	described, err := describeModel(c.session.App(), current, name)
+	described, err := modelchoice.Find(c.session.App(), current, name)
 	if err != nil {
 		return err
 	}
@@ -118,7 +114,7 @@ func (m *Manager) changeModel(ctx context.Context, c *Conversation, described *a
 	if err != nil {
 		return err
 	}
-	changed := history.Event{Type: history.Model, Model: modelName(info.Provider, info.Model)}
+	changed := history.Event{Type: history.Model, Model: modelchoice.Name(info.Provider, info.Model)}
 	if err := c.log.Append(ctx, changed); err != nil {
 		return err
 	}
@@ -141,7 +137,7 @@ func (m *Manager) openChosen(
 	}
 	var model *agent.ModelConfig
 	var info modelset.Info
-	described, err := describeModel(loaded.App, c.described, chosen)
+	described, err := modelchoice.Find(loaded.App, c.described, chosen)
 	if err == nil {
 		model, info, err = m.acceptedModel(ctx, loaded, c, described)
 	}
@@ -174,64 +170,4 @@ func accepted(loaded *apps.Loaded, described *app.Model) error {
 		}
 	}
 	return nil
-}
-
-// describeModel finds the model that a name means: one of the app's, one at a provider
-// that is named, or another one at the provider of the current model.
-func describeModel(a *app.App, current *app.Model, name string) (*app.Model, error) {
-	const op = "conversation.SetModel"
-	name = strings.TrimSpace(name)
-	for _, one := range appModels(a) {
-		if name == modelName(one.Provider, one.Name) || name == one.Name {
-			return one, nil
-		}
-	}
-	provider, model, named := strings.Cut(name, "/")
-	switch {
-	case provider == app.Offline:
-		return &app.Model{Provider: app.Offline, Name: app.Offline}, nil
-	case named && provider != "" && model != "":
-		return atProvider(a, provider, model), nil
-	case named || name == "":
-		return nil, tool.Errorf(op, tool.Invalid, "%q is no model", tool.Truncate(name)).
-			WithHint("name it as PROVIDER/MODEL, such as anthropic/claude-sonnet-4-5")
-	case current == nil || current.Provider == app.Offline:
-		return nil, tool.Errorf(op, tool.Invalid, "%q does not say whose model it is", tool.Truncate(name)).
-			WithHint("name it as PROVIDER/MODEL, such as anthropic/claude-sonnet-4-5")
-	}
-	return another(current, name), nil
-}
-
-// atProvider is a model of a provider, which is reached as the app reaches it.
-func atProvider(a *app.App, provider, model string) *app.Model {
-	for _, one := range appModels(a) {
-		if one.Provider == provider {
-			return another(one, model)
-		}
-	}
-	return &app.Model{Provider: provider, Name: model}
-}
-
-// another is a model beside one, at the same address. What is set for the one need not
-// fit it: its window, and how it makes its answer.
-func another(m *app.Model, name string) *app.Model {
-	return &app.Model{
-		Provider: m.Provider, Name: name, Connection: m.Connection, Timeout: m.Timeout, NativeTools: m.NativeTools,
-		Context: m.Context, FromUser: m.FromUser,
-	}
-}
-
-// appModels are the models that an app names, in its order.
-func appModels(a *app.App) (list []*app.Model) {
-	if a == nil {
-		return nil
-	}
-	for _, agent := range a.Agents {
-		for _, m := range []*app.Model{agent.Model, agent.Lanes[app.EdgeLane], agent.Lanes[app.CoreLane]} {
-			for ; m != nil; m = m.Fallback {
-				list = append(list, m)
-			}
-		}
-	}
-	return list
 }
