@@ -31,6 +31,7 @@ func (b agentBlock) read(e node.Entry) {
 func (b agentBlock) agent(e node.Entry) {
 	a := Agent{Role: "assistant", PlanFirst: true}
 	models := modelReader{b.Reader, b.scope}
+	var hooks node.Entry
 	b.Mapping(levelAgent, e, map[string]node.Read{
 		"id":        b.id(&a.ID),
 		"role":      b.Label(&a.Role),
@@ -44,6 +45,7 @@ func (b agentBlock) agent(e node.Entry) {
 		"lanes":        func(in node.Entry) { a.Lanes = models.lanes(in) },
 		"modules":      func(in node.Entry) { a.Modules = b.modules(in) },
 		"capabilities": b.Texts(&a.Skills, "name skills that dev.skills lists, such as [release]"),
+		"hooks":        func(in node.Entry) { hooks = in },
 		"plan_first":   b.Boolean(&a.PlanFirst, "write true or false"),
 		"max_tool_iterations": b.Number(&a.MaxIterations, 1, 10_000,
 			"write how often its model is asked within one turn, such as 100"),
@@ -57,6 +59,9 @@ func (b agentBlock) agent(e node.Entry) {
 		b.Fail(idAt, "give one of them another id", "there are two agents %s", node.Quote(a.ID))
 	default:
 		*b.agents = append(*b.agents, a)
+	}
+	if hooks != (node.Entry{}) {
+		b.readHooks(b.Reader, hooks, a.ID)
 	}
 }
 

@@ -1,6 +1,10 @@
 package app
 
-import "time"
+import (
+	"time"
+
+	"callgate/internal/hook"
+)
 
 // Agent is one agent of an app.
 type Agent struct {
@@ -97,6 +101,8 @@ type Runtime struct {
 	Channels       []Channel
 	DefaultChannel string // where a reply goes that answers no event; "": into the conversation
 	Triggers       []Trigger
+	// Hooks are those of the app and of its agents, in the order in which they are written.
+	Hooks []hook.Hook
 }
 
 // Skill is a text that tells a model how to do something.

@@ -101,7 +101,8 @@ func Digest(text string) string {
 }
 
 // RuleFiles returns the files and folders that hold what the app says: the file
-// itself, those that it includes, its skills and its folders of tools.
+// itself, those that it includes, its skills, its folders of tools and the scripts of its
+// hooks.
 func (a *App) RuleFiles() []string {
 	if a == nil {
 		return nil
@@ -115,6 +116,14 @@ func (a *App) RuleFiles() []string {
 	}
 	for _, s := range a.Skills {
 		all = append(all, s.Path)
+	}
+	for _, h := range a.Runtime.Hooks {
+		if h.File != "" {
+			all = append(all, h.File)
+		}
+		for _, s := range h.Scripts {
+			all = append(all, s.Path)
+		}
 	}
 	return all
 }

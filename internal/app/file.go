@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"callgate/internal/agent/surface"
+	"callgate/internal/app/hooks"
 	"callgate/internal/app/node"
 	"callgate/internal/app/rules"
 	"callgate/internal/gate/policy"
@@ -65,14 +66,31 @@ func (f *file) devBlock(e node.Entry) {
 	}
 }
 
-// includeBlock reads agents out of other files.
+// includeBlock reads agents and hooks out of other files.
 func (f *file) includeBlock(e node.Entry) {
 	const remedy = "write each file on a line of its own, such as - agents/reviewer.yaml"
-	f.Mapping(levelInclude, e, map[string]node.Read{"agents": func(in node.Entry) {
-		for _, name := range f.Items(in, "a list of files", remedy) {
-			f.includeAgents(name)
+	each := func(read node.Read) node.Read {
+		return func(in node.Entry) {
+			for _, name := range f.Items(in, "a list of files", remedy) {
+				read(name)
+			}
 		}
-	}})
+	}
+	f.Mapping(levelInclude, e, map[string]node.Read{"agents": each(f.includeAgents), "hooks": each(f.includeHooks)})
+}
+
+// includeHooks reads one file of hooks. What they ask for is consented to hook by hook, so
+// the file itself is not.
+func (f *file) includeHooks(e node.Entry) {
+	text, path := f.File(e, f.folder, maxInclude)
+	if path == "" {
+		return
+	}
+	r, root, ok := f.Beside(path, []byte(text))
+	f.included = append(f.included, r.Report)
+	if ok {
+		f.addHooks(r, root, hooks.ReadFile(r, root, f.hookSource("", path)))
+	}
 }
 
 // includeAgents reads one file: an agent, or a list of agents. Its mistakes are
@@ -97,6 +115,7 @@ func (f *file) includeAgents(e node.Entry) {
 
 func (f *file) identityBlock(e node.Entry) { readIdentity(f.Reader, &f.identity, e) }
 
+// runtimeBlock reads how the app's agents run.
 func (f *file) runtimeBlock(e node.Entry) {
 	b := runtimeBlock{Reader: f.Reader, scope: f.scope, surface: f.app.Surface}
 	b.read(e)

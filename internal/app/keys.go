@@ -6,7 +6,7 @@ import "callgate/internal/app/rules"
 // they belong to. They are refused by name, never ignored.
 var unbuiltKeys = map[string]string{
 	levelRoot: "ui flow schema_version",
-	levelRuntime: "watchers hooks modes pipeline session_mode max_sessions_per_user " +
+	levelRuntime: "watchers modes pipeline session_mode max_sessions_per_user " +
 		"project_memory input output payload_schema",
 	levelContext:      "sections",
 	levelDev:          "allow_user_skills",
@@ -14,10 +14,9 @@ var unbuiltKeys = map[string]string{
 	levelApp:          "short_name author tags icon color category attachments attachments_mode quick_prompts",
 	levelTools:        "llm",
 	levelCapabilities: "max_data_classification",
-	levelAgent:        "delegate_to skills pool coordination instructions hooks",
+	levelAgent:        "delegate_to skills pool coordination instructions",
 	levelBrain:        "vision image_generation image_detail max_images_per_turn",
 	levelBrainContext: "sections",
-	levelInclude:      "hooks",
 }
 
 // The levels of the file.

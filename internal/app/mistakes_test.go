@@ -48,6 +48,11 @@ func brain(lines ...string) string {
 	return agent("id: a", "brain:", "  "+strings.Join(lines, "\n      "))
 }
 
+// hooks puts lines below a hook.
+func hooks(lines ...string) string {
+	return "runtime:\n  hooks:\n  - " + strings.Join(lines, "\n    ") + "\n"
+}
+
 var mistakes = []struct{ name, text string }{
 	// The text as a whole.
 	{"empty", ""},
@@ -341,7 +346,7 @@ var mistakes = []struct{ name, text string }{
 	{"agent with an unknown key", agent("id: a", "brian: {}")},
 	{"agent with a key from elsewhere", agent("id: a", "max_turns: 3")},
 	{"agent with a pool", agent("id: a", "pool: {max_workers: 3}")},
-	{"agent with hooks", agent("id: a", "hooks: []")},
+	{"agent with hooks that are text", agent("id: a", "hooks: none")},
 	{"agent that delegates", agent("id: a", "delegate_to: [b]")},
 	{"a prompt that is a number", agent("id: a", "system_prompt: 3")},
 	{"a prompt that is empty", agent("id: a", "system_prompt: \"\"")},
@@ -418,7 +423,7 @@ var mistakes = []struct{ name, text string }{
 	{"a skill with a bad command", "dev: {skills: [{command: \"do it\", path: x.md}]}\n"},
 	{"a skill whose file is not there", "dev: {skills: [{command: x, path: x.md}]}\n"},
 	{"skills that are a mapping", "dev: {skills: {x: x.md}}\n"},
-	{"hooks of other files", "dev: {include: {hooks: [x.yaml]}}\n"},
+	{"hooks of a file that is not there", "dev: {include: {hooks: [x.yaml]}}\n"},
 	{"an included file that is not there", "dev: {include: {agents: [x.yaml]}}\n"},
 	{"includes that are text", "dev: {include: {agents: x.yaml}}\n"},
 
@@ -439,6 +444,51 @@ var mistakes = []struct{ name, text string }{
 	{"a profile with a key of its own", "profiles: {review: {module: [shell]}}\n"},
 	{"a profile with a surface of its own", "profiles: {review: {modules: [shell], surface: small}}\n"},
 	{"profiles that are a list", "profiles: [review]\n"},
+
+	// Hooks.
+	{"a hook without an id", hooks("on: tool_start", "action: {type: block, reason: no}")},
+	{"a hook with a bad id", hooks("id: a b", "on: tool_start", "action: {type: block, reason: no}")},
+	{"two hooks of one id", "runtime:\n  hooks:\n  - {id: a, on: turn_end, action: {type: log, message: x}}\n" +
+		"  - {id: a, on: turn_end, action: {type: log, message: y}}\n"},
+	{"a hook without an event", hooks("id: a", "action: {type: log, message: x}")},
+	{"a hook with a misspelt event", hooks("id: a", "on: tool_strat", "action: {type: log, message: x}")},
+	{"a hook without an action", hooks("id: a", "on: tool_start")},
+	{"a hook with an action without a type", hooks("id: a", "on: tool_start", "action: {reason: no}")},
+	{"a hook with a misspelt action", hooks("id: a", "on: tool_start", "action: {type: blok, reason: no}")},
+	{"a hook with an action that is not built", hooks("id: a", "on: tool_end", "action: {type: chain}")},
+	{"a hook that blocks without a reason", hooks("id: a", "on: tool_start", "action: {type: block}")},
+	{"a hook that allows", hooks("id: a", "on: tool_start", "action: {type: gate, allow: true, reason: x}")},
+	{"a hook that blocks too late", hooks("id: a", "on: tool_end", "action: {type: block, reason: no}")},
+	{"a hook that fails closed too late", hooks("id: a", "on: tool_end", "on_error: block", "action: {type: log, message: x}")},
+	{"a hook with a key of another action", hooks("id: a", "on: tool_end", "action: {type: log, message: x, command: y}")},
+	{"a hook with a misspelt key", hooks("id: a", "on: tool_end", "colldown: 3", "action: {type: log, message: x}")},
+	{"a hook with a misspelt tool", hooks("id: a", "on: tool_end", "action: {type: module_action, tool: filesystem.raed}")},
+	{"a hook with a tool without its module", hooks("id: a", "on: tool_end", "action: {type: module_action, tool: read}")},
+	{"a hook that makes a command of values", hooks("id: a", "on: tool_end",
+		`action: {type: module_action, tool: shell.bash, params: {command: "fmt {{tool.params.path}}"}}`)},
+	{"a hook whose template has no such name", hooks("id: a", "on: tool_start", `action: {type: log, message: "{{tool.nmae}}"}`)},
+	{"a hook whose template comes too early", hooks("id: a", "on: tool_start", `action: {type: log, message: "{{tool.result.x}}"}`)},
+	{"a hook whose variable is not there", hooks("id: a", "on: tool_start", `action: {type: log, message: "{{tol.name}}"}`)},
+	{"a hook with a secret", hooks("id: a", "on: tool_start", `action: {type: log, message: "{{secret.KEY}}"}`)},
+	{"a hook with the environment", hooks("id: a", "on: tool_start", `action: {type: log, message: "{{env.HOME}}"}`)},
+	{"a condition without a type", hooks("id: a", "on: turn_end", "condition: {match: x}", "action: {type: log, message: x}")},
+	{"a condition with a misspelt type", hooks("id: a", "on: turn_end", "condition: {type: tol_name}", "action: {type: log, message: x}")},
+	{"a condition that lacks something", hooks("id: a", "on: tool_end", "condition: {type: tool_name}", "action: {type: log, message: x}")},
+	{"a condition with a key of another", hooks("id: a", "on: tool_end", "condition: {type: tool_failed, match: x}",
+		"action: {type: log, message: x}")},
+	{"a condition with a bad pattern", hooks("id: a", "on: tool_end", `condition: {type: tool_name, match: "["}`,
+		"action: {type: log, message: x}")},
+	{"a condition inside another", hooks("id: a", "on: tool_end", "condition: {type: not, condition: {type: expression}}",
+		"action: {type: log, message: x}")},
+	{"an expression that cannot be", hooks("id: a", "on: turn_end", "condition: {type: expression, expr: turn > many}",
+		"action: {type: log, message: x}")},
+	{"an expression of another event", hooks("id: a", "on: turn_end", "condition: {type: expression, expr: tool.failed}",
+		"action: {type: log, message: x}")},
+	{"Claude Code's hooks with a misspelt event", "runtime: {hooks: {PreToolUs: []}}\n"},
+	{"Claude Code's hooks without commands", "runtime: {hooks: {PreToolUse: [{matcher: Bash}]}}\n"},
+	{"Claude Code's hooks with another type", "runtime: {hooks: {PreToolUse: [{hooks: [{type: prompt, command: x}]}]}}\n"},
+	{"Claude Code's hooks with a bad matcher", "runtime: {hooks: {PreToolUse: [{matcher: \"(\", hooks: []}]}}\n"},
+	{"Claude Code's hooks without a command", "runtime: {hooks: {Stop: [{hooks: [{type: command}]}]}}\n"},
 
 	{
 		"several at once",

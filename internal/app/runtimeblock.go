@@ -48,6 +48,7 @@ func (b *runtimeBlock) read(e node.Entry) {
 		},
 		"workdir":      b.TextInto(&b.runtime.Workdir),
 		"workdir_mode": b.Choice(&b.runtime.WorkdirMode, "none", "required", "fixed", "auto"),
+		"hooks":        func(in node.Entry) { b.readHooks(b.Reader, in, "") },
 		"middleware":   func(in node.Entry) { b.middleware = middleware.read(in, middleware.ofTexts()) },
 	})
 	if b.runtime.WorkdirMode == "fixed" && b.runtime.Workdir == "" {

@@ -5,8 +5,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	"callgate/internal/app/hooks"
 	"callgate/internal/app/node"
 	"callgate/internal/app/variable"
+	"callgate/internal/hook"
 )
 
 // scope is what the blocks of one app file share.
@@ -20,6 +22,7 @@ type scope struct {
 	links     *linker
 	warnings  []string
 	files     []File // what was read beside the app file
+	hooks     []hook.Hook
 }
 
 func newScope(known KnownModules, folder string, vars Vars) *scope {
@@ -40,6 +43,27 @@ func (s *scope) readBeside(r *node.Reader, e node.Entry, most int64) (text, path
 		s.files = append(s.files, File{path, Digest(text)})
 	}
 	return text, path
+}
+
+// readHooks reads the hooks of the app, or of one agent.
+func (s *scope) readHooks(r *node.Reader, e node.Entry, agent string) {
+	s.addHooks(r, e, hooks.Read(r, e, s.hookSource(agent, "")))
+}
+
+// hookSource is where hooks are written.
+func (s *scope) hookSource(agent, file string) hooks.Source {
+	return hooks.Source{Agent: agent, File: file, Folder: s.folder, Workdir: s.variables.Workdir, Names: s.links}
+}
+
+// addHooks takes hooks, and reports those whose id is taken.
+func (s *scope) addHooks(r *node.Reader, e node.Entry, read []hook.Hook) {
+	for _, h := range read {
+		if slices.ContainsFunc(s.hooks, func(o hook.Hook) bool { return o.Key() == h.Key() }) {
+			r.Fail(e.At, "give one of them another id", "there are two hooks %s", node.Quote(h.ID))
+			continue
+		}
+		s.hooks = append(s.hooks, h)
+	}
 }
 
 // warn adds a warning, once.

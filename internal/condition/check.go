@@ -84,7 +84,7 @@ func (c *checker) name(n *node, compared bool) error {
 		return c.unknown(n)
 	}
 	root := &node{kind: name, name: c.env.Implied, pos: n.pos, end: n.end, typ: c.env.Roots[c.env.Implied]}
-	n.kind, n.args = field, []*node{root}
+	n.kind, n.args, n.safe = field, []*node{root}, c.env.Safe
 	return c.stepInto(n, root.typ)
 }
 
@@ -96,6 +96,7 @@ func (c *checker) unknown(n *node) *tool.Error {
 // step types a path.
 func (c *checker) step(n *node) error {
 	base := n.args[0]
+	n.safe = c.env.Safe
 	if err := c.check(base, false); err != nil {
 		return err
 	}

@@ -14,7 +14,8 @@
 //     is refused, with the place and a hint. It is never taken for false.
 //   - What only the values show (a field that is missing, text where a number is
 //     compared) is an error of the evaluation, and not false either. A path that leads
-//     nowhere is null: null equals null, and has no order.
+//     nowhere is null: null equals null, and has no order. Where the Env is Safe, so is a
+//     step into what has no fields.
 //   - A name that is no root belongs to the implied root where it stands for a value
 //     (count > 5 is result.count > 5), and is a text where it is compared with one
 //     (result.state == done). A name that looks like a mistyped root is refused.
@@ -72,6 +73,8 @@ type Type struct {
 type Env struct {
 	Roots   map[string]Type
 	Implied string // the root that a name belongs to which is no root; "": none
+	// Safe makes a step that leads nowhere null, also one into a text or a number.
+	Safe bool
 }
 
 // names lists the roots, for errors.

@@ -123,11 +123,14 @@ func (e *evaluation) step(n *node, base, at any) (any, error) {
 		if n.kind == each {
 			return spread(b), e.count(n, len(b))
 		}
-		if n.kind == field {
+		if n.kind == field && !n.safe {
 			return nil, undecided(e.source, n.args[0].pos, "%s is a list, and has no field %s",
 				n.args[0].text(e.source), n.name)
 		}
 		f, ok := toFloat(at)
+		if n.safe && !ok {
+			return nil, nil
+		}
 		if !ok || f != math.Trunc(f) {
 			return nil, undecided(e.source, n.pos, "%s is no place of a list", show(at))
 		}
@@ -142,6 +145,9 @@ func (e *evaluation) step(n *node, base, at any) (any, error) {
 		if key, ok := at.(string); ok && n.kind != each {
 			return e.normal(n, b[key])
 		}
+	}
+	if n.safe {
+		return nil, nil
 	}
 	what := "field " + show(at)
 	switch {

@@ -29,6 +29,7 @@ type node struct {
 	args     []*node
 	typ      Type
 	match    func(string) bool // of binary "matches"
+	safe     bool              // of field, index, each: what has no such thing has null
 }
 
 // uses reports whether the node or one below it is a root.

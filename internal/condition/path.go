@@ -34,10 +34,13 @@ func (p *parser) path() (*node, error) {
 }
 
 // dot reads a field: a name, also one that is a word of the language, or a place in
-// a list, as in items.0.
+// a list, as in items.0, or items.-1 for the last.
 func (p *parser) dot(n *node) (*node, error) {
 	from := p.tok.end
 	to := from
+	if strings.HasPrefix(p.source[from:], "-") {
+		to++
+	}
 	for to < len(p.source) && p.source[to] >= '0' && p.source[to] <= '9' {
 		to++
 	}

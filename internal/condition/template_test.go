@@ -82,6 +82,26 @@ func TestText(t *testing.T) {
 	}
 }
 
+// Where the Env is Safe, a path that leads nowhere is nothing, whatever it leads through.
+func TestSafePaths(t *testing.T) {
+	env := condition.Env{Roots: map[string]condition.Type{"result": {}}, Safe: true}
+	in := map[string]any{"result": map[string]any{"text": "a", "n": 7, "items": []any{map[string]any{"id": "x"}, "last"}}}
+	for source, want := range map[string]string{
+		"{{result.items.-1}}": "last", "{{result.items.-2.id}}": "x", "{{result.items.0.id}}": "x",
+		"<{{result.text.deeper.still}}>": "<>", "<{{result.n[0]}}>": "<>", "<{{result.items.id}}>": "<>",
+		"<{{result.items.-9.id}}>": "<>", "<{{result.items['x']}}>": "<>", "<{{result.text[*]}}>": "<>",
+	} {
+		c, err := condition.CompileText(source, env)
+		if err != nil {
+			t.Errorf("%s: %v", source, err)
+			continue
+		}
+		if got, err := c.Text(in); err != nil || got != want {
+			t.Errorf("%s: %q, %v", source, got, err)
+		}
+	}
+}
+
 func FuzzTemplate(f *testing.F) {
 	f.Add(`{"a": "{{ result.x }} and {{ '}}' }}"}`)
 	f.Add(`["{{", "}}", "{{{{}}}}"]`)

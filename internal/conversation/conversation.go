@@ -31,6 +31,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/conversation/history"
 	"callgate/internal/conversation/owed"
+	"callgate/internal/conversation/turnhooks"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/modelset"
@@ -51,6 +52,7 @@ type Conversation struct {
 	answering
 
 	log       *history.Log
+	hooks     *turnhooks.Hooks
 	warnings  []string
 	turn      turn
 	keeps     bool        // a turn goes on when its client is gone
@@ -139,7 +141,8 @@ type Watch struct {
 func (c *Conversation) Send(ctx context.Context, message llm.Message, w Watch) (history.End, error) {
 	w = c.turn.onFirstEvent(w)
 	return c.run(ctx, w, func(ctx context.Context) (history.End, error) {
-		return c.loop.Turn(ctx, message, w.Observer)
+		turn := func(ctx context.Context, o agent.Observer) (history.End, error) { return c.loop.Turn(ctx, message, o) }
+		return c.hooks.Turn(ctx, message.Text(), w.Observer, turn)
 	})
 }
 
@@ -147,7 +150,7 @@ func (c *Conversation) Send(ctx context.Context, message llm.Message, w Watch) (
 func (c *Conversation) Resume(ctx context.Context, w Watch) (history.End, error) {
 	return c.run(ctx, w, func(ctx context.Context) (history.End, error) {
 		c.turn.written.give()
-		return c.loop.Resume(ctx, w.Observer)
+		return c.hooks.Resume(ctx, w.Observer, c.loop.Resume)
 	})
 }
 
@@ -212,6 +215,7 @@ func (c *Conversation) Cancel() bool { return c.turn.stop(nil) }
 // interrupted and the tasks of its core lane are cancelled first.
 func (c *Conversation) Close() {
 	c.turn.stop(history.ConversationClosed)
+	c.hooks.Ended()
 	_ = c.debts.Cancel(context.Background(), coreTask) // what the store cannot cancel is leased again later
 	c.session.Close()
 }

@@ -91,6 +91,10 @@ func (f *fitter) compact(ctx context.Context, system string, cause compact.Cause
 		return nil, err
 	}
 	in := compact.Input{System: system, Tools: f.tools, Messages: messages, Cause: cause}
+	f.conversation.hooks.Compacting(ctx, cause == compact.Requested, func() bool {
+		plan, err := f.policy.Plan(in)
+		return plan != nil && err == nil
+	})
 	made, err := f.policy.Compact(ctx, in, f.summarizer)
 	if made == nil || err != nil {
 		return nil, err

@@ -102,7 +102,10 @@ func (c *Conversation) speak(ctx context.Context, words agent.Words) (history.En
 		return *last, nil
 	}
 	w := c.turn.onFirstEvent(Watch{})
-	return c.run(ctx, w, func(ctx context.Context) (history.End, error) { return c.loop.Speak(ctx, words, w.Observer) })
+	speak := func(ctx context.Context, o agent.Observer) (history.End, error) { return c.loop.Speak(ctx, words, o) }
+	return c.run(ctx, w, func(ctx context.Context) (history.End, error) {
+		return c.hooks.Turn(ctx, words.Message.Text(), w.Observer, speak)
+	})
 }
 
 // wakeWhileOwed runs turns as long as the conversation is owed something and may go on.

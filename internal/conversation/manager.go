@@ -12,6 +12,7 @@ import (
 	"callgate/internal/conversation/history"
 	"callgate/internal/conversation/keyedmutex"
 	"callgate/internal/conversation/owed"
+	"callgate/internal/conversation/turnhooks"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/permission"
 	"callgate/internal/kernel/apps"
@@ -132,6 +133,9 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Conversation, error) {
 	if err := m.publish(c); err != nil {
 		return nil, err
 	}
+	if !spec.task {
+		c.hooks.Started(ctx, log != nil)
+	}
 	if log != nil && c.session.Principal().Lane == app.EdgeLane {
 		if err := m.resumeCore(ctx, c); err != nil {
 			c.release(history.KernelClosed) // its tasks are those of the next opening
@@ -195,10 +199,12 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 	c.session, err = m.Sessions.Build(ctx, session.Spec{
 		ID: cmp.Or(spec.Resume, spec.id, session.NewID("t")), Loaded: loaded, Agent: c.agent.ID, Lane: spec.Lane,
 		Requester: spec.Requester, Only: c.agent.Only(), OnAsked: asked, OnEnd: func() { m.remove(c) },
+		Kept: true,
 	})
 	if err != nil {
 		return nil, err
 	}
+	c.hooks = turnhooks.New(c.session.Hooks(), c.session.Caller(), func() *history.Log { return c.log }, c.Window)
 	if err := m.equip(ctx, c, model, log); err != nil {
 		c.session.Close()
 		return nil, err
@@ -244,7 +250,8 @@ func (m *Manager) loopConfig(c *Conversation, model *agent.ModelConfig) (agent.C
 
 // makeLoop makes the loop, on the conversation's history.
 func (m *Manager) makeLoop(c *Conversation, cfg agent.Config) {
-	cfg.Log, cfg.Tasks, cfg.OpenLimit, cfg.Opened = c.log, owed.NewNotices(c.debts, m.Permissions), c.limit, c.opened
+	cfg.Log, cfg.OpenLimit, cfg.Opened = c.log, c.limit, c.opened
+	cfg.Tasks = c.hooks.Notices(owed.NewNotices(c.debts, m.Permissions))
 	c.loop = agent.New(cfg)
 }
 

@@ -19,6 +19,9 @@ func (c *Conversation) Queue(ctx context.Context, message llm.Message) (*history
 	c.mu.RLock()
 	loop := c.loop
 	c.mu.RUnlock()
+	if err := c.hooks.Said(ctx, message.Text()); err != nil {
+		return nil, err
+	}
 	return loop.Queue(ctx, message)
 }
 

@@ -59,7 +59,7 @@ func (c *Conversation) Wake(ctx context.Context, w Watch) (history.End, error) {
 		if err != nil || n.Owed == 0 || n.Held != "" {
 			return history.End{}, err
 		}
-		return c.loop.Wake(ctx, w.Observer)
+		return c.hooks.Turn(ctx, "", w.Observer, c.loop.Wake)
 	})
 }
 

@@ -41,7 +41,6 @@ import (
 	"callgate/internal/secret"
 	"callgate/internal/statedir"
 	"callgate/internal/storage"
-	"callgate/internal/task"
 	"callgate/internal/token"
 	"callgate/internal/undo"
 	"callgate/internal/unfinished"
@@ -217,7 +216,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	k.Tasks = tasks.New(tasks.Options{
 		Store: k.database.Stores().Tasks, Queue: k.database.Stores().Queue, Leases: k.database.Stores().Leases,
 		Logs: k.database.Stores().TaskLogs, Log: k.log, Go: k.background.Go, Holder: holderName(k.state.String()),
-		ShortLived: cfg.ShortLived, Ended: func(t task.Task) { k.Conversations.Wake(t.Parent) },
+		ShortLived: cfg.ShortLived, Started: taskStarted(k), Ended: taskEnded(k),
 	})
 	if k.modules, err = modules.Open(k.vault, k.moduleHost, k.Register); err != nil {
 		return err
@@ -233,14 +232,14 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	})
 	k.builder = &session.Builder{
 		Apps: k.Apps, Gate: k.gate, Consents: k.consents, Secrets: k.vault, Table: k.Sessions, User: k.user,
-		Hidden: session.Pin(k.hidden()), Base: k.background.Context(),
+		Hidden: session.Pin(k.hidden()), Base: k.background.Context(), Hooks: newHooks(k),
 		Views: &toolview.Maker{Tools: k.Tools, Servers: k.Servers, Indexes: k.indexes, Summary: k.modules.Summary},
 	}
 	openBackground(k, cfg)
 	k.Conversations = conversation.NewManager(conversation.Options{
 		Apps: k.Apps, Sessions: k.builder, Models: k.models, Modules: k.modules, Consents: k.consents,
 		Approvals: k.Approvals, Permissions: k.Permissions.Table, User: k.user, Runner: k.Tasks,
-		Deleter: forgetful{k.database.Stores().Deleter, k.images},
+		Deleter: forgetful{k.database.Stores().Deleter, k.images, k.builder.Hooks},
 		Store:   history.Scrubbed(k.database.Stores().Conversations, k.vault),
 		Tasks:   k.database.Stores().Tasks, Instructions: instructions.UserFile(userFile), Scrub: k.vault.ScrubString,
 		Go: k.background.Go, ShortLived: cfg.ShortLived, Log: k.log,
@@ -255,7 +254,7 @@ func (k *Kernel) recover(ctx context.Context, cfg Config) error {
 		ShortLived: cfg.ShortLived,
 	}
 	k.Approvals.SetHooks(approval.Hooks{
-		CheckEdit: k.gate.CheckEdit, Settled: k.gate.RecordAnswer, Orphaned: k.recovery.Finish,
+		CheckEdit: k.gate.CheckEdit, Settled: answered(k), Orphaned: k.recovery.Finish,
 		NewGrant: lasting.NewID, Remember: k.Grants.Remember, Allowed: k.Permissions.Allowed,
 	})
 	if reason := k.Journal.Held(); reason != nil {

@@ -3,11 +3,13 @@ package kernel
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate/approval"
+	"callgate/internal/kernel/hooks"
 	"callgate/internal/kernel/undoing"
 	"callgate/internal/task"
 	"callgate/internal/undo"
@@ -31,10 +33,12 @@ func openImages(k *Kernel, cfg Config) (*undo.Store, error) {
 	}), nil
 }
 
-// forgetful deletes conversations, with what is kept of the files that they changed.
+// forgetful deletes conversations, with what is kept of the files that they changed and of
+// their hooks.
 type forgetful struct {
 	history.Deleter
 	images *undo.Store
+	hooks  *hooks.Engine
 }
 
 // Delete removes a conversation.
@@ -42,7 +46,7 @@ func (f forgetful) Delete(ctx context.Context, id string) error {
 	if err := f.Deleter.Delete(ctx, id); err != nil {
 		return err
 	}
-	return f.images.Forget(id)
+	return errors.Join(f.images.Forget(id), f.hooks.Forget(ctx, id))
 }
 
 // openUndo makes what undoes calls.

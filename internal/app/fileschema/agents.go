@@ -42,6 +42,7 @@ func runtimeBlock(known app.KnownModules) node {
 		key{"strict", boolean(false), "One bad manifest in tools.dirs fails the start; calls in the text of a model are refused."},
 		key{"sandbox", enum("full", "full", "relaxed"),
 			"relaxed: commands run even where this machine cannot put up every wall around them."},
+		key{"hooks", hooksBlock(), "What happens by itself when something happens: docs/guides/hooks.md."},
 		key{"middleware", textMiddleware(), "What stands around all that is said, the first outermost."},
 	)
 	fixed := node{"properties": node{"workdir_mode": node{"const": "fixed"}}, "required": []string{"workdir_mode"}}
@@ -113,6 +114,7 @@ func agentBlock(known app.KnownModules) node {
 			"The modules it may use: - filesystem for all of it, or - filesystem: [read, grep]. Left out: all of the " +
 				"app's."},
 		key{"capabilities", list(text()), "Skills of dev.skills whose text is always in its prompt."},
+		key{"hooks", hooksBlock(), "Hooks of this agent alone, in the form of runtime.hooks."},
 		key{"plan_first", boolean(true), "Whether it plans before it acts."},
 		key{"max_tool_iterations", integer(1, 10_000),
 			"How often its model is asked within one turn. Default: runtime.max_turns."},

@@ -64,6 +64,9 @@ func define(known app.KnownModules) node {
 		"rule":         ruleBlock(known),
 		"server":       serverBlock(),
 		"around_calls": callMiddleware(),
+		"hook":         hookBlock(),
+
+		"hook_condition": conditionBlock(),
 	}
 	for name := range known {
 		if actions := slices.Sorted(slices.Values(known.Actions(name))); len(actions) > 0 {
@@ -119,6 +122,8 @@ func devBlock() node {
 				"in its prompt (agents.capabilities)."},
 		key{"include", block("dev.include",
 			key{"agents", list(text()), "Files in the app's folder, each with one agent or a list of them."},
+			key{"hooks", list(text()),
+				"Files in the app's folder, each with hooks: a list, or a mapping as in .claude/settings.json."},
 		), "Parts of the app in files of their own."},
 	)
 }

@@ -34,6 +34,7 @@ func Combine(project, user *app.App) *app.App {
 	a.Modules = modules(project, user)
 	a.Runtime.Strict = project.Runtime.Strict || user.Runtime.Strict
 	a.Runtime.NoInstructions = project.Runtime.NoInstructions || user.Runtime.NoInstructions
+	a.Runtime.Hooks = slices.Concat(user.Runtime.Hooks, project.Runtime.Hooks)
 	a.Runtime.Context = project.Runtime.Context.Over(user.Runtime.Context)
 	a.Runtime.Channels = union(user.Runtime.Channels, project.Runtime.Channels, channelKey)
 	a.Runtime.DefaultChannel = cmp.Or(project.Runtime.DefaultChannel, user.Runtime.DefaultChannel)

@@ -123,6 +123,9 @@ func LoadUser(path string, known app.KnownModules, vars app.Vars) (*app.App, err
 			markModels(m)
 		}
 	}
+	for i := range a.Runtime.Hooks {
+		a.Runtime.Hooks[i].FromUser = true
+	}
 	markModels(a.Runtime.Context.SummaryModel)
 	a.Search.FromUser = !reflect.ValueOf(a.Search).IsZero()
 	return a, nil

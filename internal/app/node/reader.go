@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -33,6 +34,7 @@ type Reader struct {
 	variables Expander
 	secrets   bool
 	noEnv     bool
+	templates []string            // the names that are filled in later: see WithTemplates
 	positions map[string]Position // of each value, by its path
 }
 
@@ -74,6 +76,30 @@ func (r *Reader) WithoutEnv() *Reader {
 
 // EnvAllowed reports whether the values may refer to the environment.
 func (r *Reader) EnvAllowed() bool { return !r.noEnv }
+
+// WithTemplates is the reader for texts in which some variables are filled in later, when
+// they are used. roots are what those begin with.
+func (r *Reader) WithTemplates(roots []string) *Reader {
+	with := *r
+	with.templates = roots
+	return &with
+}
+
+// IsTemplate reports whether texts hold variables that are filled in later.
+func (r *Reader) IsTemplate() bool { return r.templates != nil }
+
+// IsLater reports whether what stands between {{ and }} is filled in later.
+func (r *Reader) IsLater(inside string) bool {
+	inside = strings.TrimLeft(inside, " (!-")
+	name := inside
+	if i := strings.IndexFunc(inside, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) }); i >= 0 {
+		name = inside[:i]
+		if inside[i] == '(' && r.templates != nil { // a function
+			return r.IsLater(inside[i+1:])
+		}
+	}
+	return slices.Contains(r.templates, name)
+}
 
 // Position is where the value of a path is written; zero if it is not.
 func (r *Reader) Position(path string) Position { return r.positions[path] }

@@ -93,7 +93,7 @@ func (s *Set) expand(at place, text string, chain []string) (string, bool) {
 		case !found:
 			return b.String(), true
 		case strings.HasPrefix(rest, "{{"): // {{{{ is {{ itself
-			b.WriteString("{{")
+			b.WriteString(literalBraces(at))
 			text = rest[2:]
 			continue
 		}
@@ -101,6 +101,11 @@ func (s *Set) expand(at place, text string, chain []string) (string, bool) {
 		if !closed {
 			b.WriteString("{{" + rest)
 			return b.String(), true
+		}
+		if at.IsLater(inside) {
+			b.WriteString("{{" + inside + "}}")
+			text = after
+			continue
 		}
 		value, ok := s.first(at, inside, chain)
 		if !ok {
@@ -113,6 +118,14 @@ func (s *Set) expand(at place, text string, chain []string) (string, bool) {
 		}
 		text = after
 	}
+}
+
+// literalBraces is {{ itself, where a text is a template as that writes it.
+func literalBraces(at place) string {
+	if at.IsTemplate() {
+		return `{{ "{{" }}`
+	}
+	return "{{"
 }
 
 // first is the value of the first alternative that exists: a ?? b.

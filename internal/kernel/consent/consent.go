@@ -3,8 +3,8 @@
 // variables of the environment, the network, private addresses, files and folders
 // outside its own, walls of the sandbox that may be missing, programs, setup steps,
 // addresses that receive conversations or the texts of tools, channels, triggers, lower
-// risks of servers' tools, skills, and texts that it reads from files beside it. MCP servers
-// have a word of their own: see package trust.
+// risks of servers' tools, skills, hooks with the scripts that they run, and texts that it
+// reads from files beside it. MCP servers have a word of their own: see package trust.
 //
 // Law: a folder may come from a stranger, so a human sees and accepts exactly that
 // first; until then the app has the floor, and the session says so. The floor is the
@@ -71,6 +71,9 @@ func (c *Consents) Revoked(a *app.App, before Accepted) bool {
 func (a Accepted) Has(line string) bool {
 	return line == "" || slices.ContainsFunc(a.lines, func(one string) bool { return covers(one, line) })
 }
+
+// Any reports whether something was accepted.
+func (a Accepted) Any() bool { return len(a.lines) > 0 }
 
 // Equal reports whether the same was accepted.
 func (a Accepted) Equal(b Accepted) bool { return slices.Equal(a.lines, b.lines) }

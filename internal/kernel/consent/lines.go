@@ -62,17 +62,25 @@ func Lines(a *app.App) []string {
 	for _, f := range a.Files {
 		add(File(a, f))
 	}
+	for _, h := range a.Runtime.Hooks {
+		add(Hook(a, h))
+	}
 	for _, agent := range a.Agents {
 		add(Prompt(a, agent))
 	}
+	for _, m := range usedModels(a) {
+		add(Endpoint(a, m))
+	}
+	return lines
+}
+
+// usedModels are the models of an app: those of its agents, and those that write summaries.
+func usedModels(a *app.App) []*app.Model {
 	used := summaryModels(a)
 	for _, agent := range a.Agents {
 		used = append(used, agentModels(agent)...)
 	}
-	for _, m := range used {
-		add(Endpoint(a, m))
-	}
-	return lines
+	return used
 }
 
 // shown is a text without values of the environment that the project's file uses.

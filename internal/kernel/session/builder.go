@@ -13,8 +13,10 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
+	"callgate/internal/hook"
 	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/hooks"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/toolview"
 	"callgate/tool"
@@ -36,10 +38,11 @@ type Spec struct {
 	Loaded    *apps.Loaded           // the app, when it was loaded already
 	OnAsked   func(approval.Request) // a human is asked, or has answered; must not wait; may be nil
 	OnEnd     func()                 // the session has ended; may be nil
+	Kept      bool                   // it is a conversation's, and how often its hooks fired is kept
 	Again     bool                   // for a call of an earlier session: no setup steps
 }
 
-// Builder builds sessions. All fields are required.
+// Builder builds sessions. All fields are required, but for Hooks.
 type Builder struct {
 	Apps     *apps.Loader
 	Gate     Gate
@@ -47,6 +50,7 @@ type Builder struct {
 	Consents *consent.Consents
 	Secrets  modules.Secrets
 	Table    *Table
+	Hooks    *hooks.Engine
 	User     string
 	Hidden   []gate.PinnedFolder // the kernel's own folders, which no tool reaches: see Pin
 	Base     context.Context     // ends with the kernel
@@ -101,14 +105,17 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 	watch := gate.Observer{
 		Succeeded: usage.Count, Asked: spec.OnAsked, Detached: func() (release func()) { return detached() },
 	}
-	caller, err := b.caller(spec, loaded, root, watch, &how)
+	set := b.hooks(ctx, &spec, loaded)
+	caller, err := b.caller(spec, loaded, root, watch, &how, set)
 	if err != nil {
+		set.End()
 		_ = root.Close()
 		return nil, err
 	}
 	s := &Session{
 		id: spec.ID, loaded: loaded, warnings: slices.Clone(loaded.Warnings), caller: caller, gate: b.Gate, base: b.Base,
 		view:   b.Views.New(caller, usage, how),
+		hooks:  set,
 		limits: Limits{Profile: spec.Profile, Only: spec.Only, Off: notGiven(spec, loaded)},
 	}
 	b.Table.hold(s.id)
@@ -118,6 +125,7 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 		}
 		b.Table.unpublish(s)
 	}, func() {
+		set.End()
 		b.Table.remove(s)
 		_ = root.Close()
 	})
@@ -157,8 +165,8 @@ func (b *Builder) Bare(spec BareSpec) (c *gate.Caller, release func(), err error
 }
 
 func (b *Builder) caller(
-	spec Spec, l *apps.Loaded, root *os.Root, watch gate.Observer, how *toolview.How,
-) (*gate.Caller, error) {
+	spec Spec, l *apps.Loaded, root *os.Root, watch gate.Observer, how *toolview.How, set *hooks.Set,
+) (caller *gate.Caller, err error) {
 	id := gate.Identity{
 		Principal: tool.Principal{
 			User: b.User, App: l.AppID(), Agent: spec.Agent, Session: spec.ID, Lane: spec.Lane,
@@ -169,7 +177,7 @@ func (b *Builder) caller(
 	if err := hide(&at, b.Hidden); err != nil {
 		return nil, err
 	}
-	rules := gate.Rules{Off: off(spec, l), Only: spec.Only}
+	rules := gate.Rules{Off: off(spec, l), Only: spec.Only, Hooks: set.Calls()}
 	if spec.Profile != "" {
 		profile, err := l.App.Profile(spec.Profile)
 		if err != nil {
@@ -182,7 +190,26 @@ func (b *Builder) caller(
 	if l.App != nil {
 		at.Relaxed, rules.Policy = l.Relaxed(), l.Rules
 	}
-	return gate.NewCaller(id, at, rules, l.Modules, watch)
+	if set.Any(hook.ApprovalRequest) {
+		watch.Asked = func(r approval.Request) {
+			if r.State == approval.Pending { // of an answer the kernel tells
+				set.Asked(caller, r)
+			}
+			if spec.OnAsked != nil {
+				spec.OnAsked(r)
+			}
+		}
+	}
+	caller, err = gate.NewCaller(id, at, rules, l.Modules, watch)
+	return caller, err
+}
+
+// hooks makes the hooks of a session.
+func (b *Builder) hooks(ctx context.Context, spec *Spec, l *apps.Loaded) *hooks.Set {
+	return b.Hooks.For(ctx, hooks.Spec{
+		ID: spec.ID, Agent: spec.Agent, App: l.App, Accepted: l.Accepted, Shell: l.Modules.Settings["shell"], Scope: l.Scope,
+		Kept: spec.Kept,
+	})
 }
 
 // off returns the modules that a session does not have: those that the app leaves

@@ -13,6 +13,7 @@ import (
 	"callgate/internal/gate"
 	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/hooks"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/toolview"
 	"callgate/tool"
@@ -37,6 +38,7 @@ type Session struct {
 	gate     Gate
 	base     context.Context // ends with the kernel
 	use      *use
+	hooks    *hooks.Set // nil: none
 }
 
 // ID returns the session's ID.
@@ -47,6 +49,9 @@ func (s *Session) App() *app.App { return s.loaded.App }
 
 // Loaded returns the app as the session has it.
 func (s *Session) Loaded() *apps.Loaded { return s.loaded }
+
+// Hooks returns the session's hooks; nil: none.
+func (s *Session) Hooks() *hooks.Set { return s.hooks }
 
 // Warnings is what the session's user should know of its app.
 func (s *Session) Warnings() []string { return s.warnings }

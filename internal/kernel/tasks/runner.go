@@ -48,6 +48,9 @@ type Options struct {
 	// Ended is called after the end of a task that has a parent, or a notice, is
 	// stored. It must not wait. It may be nil.
 	Ended func(task.Task)
+	// Started is called after a task that has a parent is stored. It must not wait. It
+	// may be nil.
+	Started func(task.Task)
 	// ShortLived says that the kernel ends with the command that started it: it runs
 	// what is started, and nothing by itself.
 	ShortLived bool
@@ -143,6 +146,9 @@ func (r *Runner) Start(ctx context.Context, t task.Task) (task.Task, error) {
 	}
 	if stored.State.Final() {
 		return stored, nil
+	}
+	if fresh && t.Parent != "" && r.opt.Started != nil {
+		r.opt.Started(stored)
 	}
 	if stored.RunAt.After(time.Now()) && stored.State == task.Queued {
 		if byItself {

@@ -1,0 +1,149 @@
+package hooks
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"callgate/internal/hook"
+)
+
+const maxScript = 4 << 20 // bytes of a script that are read
+
+// interpreters are the programs whose first file is a script, whatever it is called.
+var interpreters = []string{
+	"bash", "sh", "zsh", "dash", "python", "python3", "node", "deno", "bun", "ruby", "perl", "php", "source", ".", "tsx",
+}
+
+// scriptEndings are those of files that are run.
+var scriptEndings = []string{
+	".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php",
+}
+
+// Scripts returns the files of the project that a command line runs, with their content:
+// who accepts the command accepts those. A file that is named and not there is among
+// them: one that is put there later was not accepted.
+func Scripts(line, folder, workdir string) []hook.Script {
+	var found []hook.Script
+	after := ""
+	for _, word := range flatten(words(line), folder, workdir) {
+		path, explicit := projectPath(word, folder, workdir)
+		isFirst := slices.Contains(interpreters, filepath.Base(after))
+		if !strings.HasPrefix(word, "-") {
+			after = word
+		}
+		if path == "" || slices.ContainsFunc(found, func(s hook.Script) bool { return s.Path == path }) {
+			continue
+		}
+		ending := slices.Contains(scriptEndings, filepath.Ext(path))
+		head, digest, executable := examine(path)
+		switch {
+		case digest == "" && (explicit || ending):
+		case digest != "" && (ending || isFirst || executable || bytes.HasPrefix(head, []byte("#!"))):
+		default:
+			continue
+		}
+		found = append(found, hook.Script{Path: path, Digest: digest})
+	}
+	return found
+}
+
+// flatten takes words apart that are command lines themselves, as that of sh -c is.
+func flatten(all []string, folder, workdir string) []string {
+	var flat []string
+	for _, word := range all {
+		if path, _ := projectPath(word, folder, workdir); strings.ContainsAny(word, " \t\n;") && Digest(path) == "" {
+			flat = append(flat, words(word)...)
+			continue
+		}
+		flat = append(flat, word)
+	}
+	return flat
+}
+
+// Digest is the content of a script as it is now; empty: there is none.
+func Digest(path string) string {
+	_, digest, _ := examine(path)
+	return digest
+}
+
+// examine reads a file: how it begins, what it holds, and whether it can be executed.
+func examine(path string) (head []byte, digest string, executable bool) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, "", false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, "", false
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxScript))
+	if err != nil {
+		return nil, "", false
+	}
+	sum := sha256.Sum256(data)
+	return data[:min(len(data), 2)], hex.EncodeToString(sum[:]), info.Mode()&0o111 != 0
+}
+
+// projectPath is the file that a word may name, if that would be in the project. explicit
+// says that the word can be nothing else.
+func projectPath(word, folder, workdir string) (path string, explicit bool) {
+	for _, name := range []string{"${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"} {
+		if rest, ok := strings.CutPrefix(word, name+"/"); ok {
+			word, explicit = filepath.Join(folder, rest), true
+		}
+	}
+	switch {
+	case word == "" || word[0] == '-' || strings.HasSuffix(word, "..."), strings.Contains(word, "://"),
+		strings.ContainsAny(word, "$*?`~\x00"):
+		return "", false
+	case !filepath.IsAbs(word):
+		explicit = strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")
+		word = filepath.Join(workdir, word)
+	}
+	word = filepath.Clean(word)
+	if word == folder || word == workdir || !within(word, folder) && !within(word, workdir) {
+		return "", false
+	}
+	return word, explicit
+}
+
+func within(path, folder string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// words splits a command line where bash would, roughly: a word too many names no file.
+func words(line string) []string {
+	var all []string
+	var word strings.Builder
+	quote := rune(0)
+	end := func() {
+		if word.Len() > 0 {
+			all = append(all, word.String())
+			word.Reset()
+		}
+	}
+	for _, c := range line {
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(c)
+		case c == '\'' || c == '"':
+			quote = c
+		case strings.ContainsRune(" \t\n;|&()<>=\\", c):
+			end()
+		default:
+			word.WriteRune(c)
+		}
+	}
+	end()
+	return all
+}
