@@ -56,10 +56,7 @@ func (b *runtimeBlock) timezone(to *string) node.Read {
 
 // The parts of the kernel that an app turns on. A control tool with such a feature
 // is shown where the app has it.
-const (
-	FeatureScheduler = "scheduler"
-	FeatureWatchers  = "watchers"
-)
+const FeatureScheduler = "scheduler"
 
 // Features are the parts of the kernel that the app file turns on. Skills are not
 // among them: those of the user and the project come to them, once they are accepted.
@@ -67,9 +64,6 @@ func (a *App) Features() []string {
 	var on []string
 	if a.Runtime.Scheduler != nil {
 		on = append(on, FeatureScheduler)
-	}
-	if a.Runtime.Watchers {
-		on = append(on, FeatureWatchers)
 	}
 	return on
 }

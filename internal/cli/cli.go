@@ -29,6 +29,7 @@ import (
 	"callgate/internal/cli/tasks"
 	"callgate/internal/cli/tokens"
 	"callgate/internal/cli/tools"
+	"callgate/internal/cli/undo"
 	"callgate/internal/client"
 	"callgate/internal/memtrim"
 	"callgate/tool"
@@ -109,7 +110,8 @@ func newRoot(e *command.Env) *cobra.Command {
   callgate up                                          keep a kernel running`,
 		SilenceErrors: true, SilenceUsage: true, TraverseChildren: true,
 	}, slices.Concat(
-		apps.Commands(e, tools.Plan(e), conversations.Prompt(e)), conversations.Commands(e), tools.Commands(e),
+		apps.Commands(e, tools.Plan(e), conversations.Prompt(e)), conversations.Commands(e), undo.Commands(e),
+		tools.Commands(e),
 		bridge.Commands(e, servers.Commands(e)...), imports.Commands(e), approvals.Commands(e), grants.Commands(e),
 		rules.Commands(e), secrets.Commands(e), tokens.Commands(e), journal.Commands(e), tasks.Commands(e),
 		machine.Commands(e),

@@ -74,7 +74,8 @@ func (m *scriptedModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // model ANSWERS.json: starts a model on loopback, and sets MODEL to its address.
-// model said PATTERN: the newest request has a text; model never PATTERN: none has it.
+// model said PATTERN: the newest request has a text; model lacks PATTERN: it has not;
+// model never PATTERN: none has it.
 func (s scripts) model(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) == 2 {
 		m := ts.Value(modelKey{}).(*startedModel).model
@@ -83,6 +84,8 @@ func (s scripts) model(ts *testscript.TestScript, _ bool, args []string) {
 		switch last := m.bodies[len(m.bodies)-1]; {
 		case args[0] == "said" && !strings.Contains(last, args[1]):
 			ts.Fatalf("the model was not told %q, but: %s", args[1], last)
+		case args[0] == "lacks" && strings.Contains(last, args[1]):
+			ts.Fatalf("the model was told %q", args[1])
 		case args[0] == "never" && strings.Contains(strings.Join(m.bodies, "\n"), args[1]):
 			ts.Fatalf("the model was told %q", args[1])
 		}

@@ -241,6 +241,7 @@ const (
 	EventTurnEnded EventType = "turn_ended" // End: how the turn ended
 	EventModel     EventType = "model"      // Model: from now on this model answers, as PROVIDER/NAME
 	EventCompacted EventType = "compacted"  // Compaction: from now on a model is shown less of what was before
+	EventRewound   EventType = "rewound"    // Rewind: from now on a model is not shown a turn and what came after it
 )
 
 // AgentCall is a call of an agent's model.

@@ -73,6 +73,10 @@ func TestWire(t *testing.T) {
 		"trust":             protocol.Trust{},
 		"try_rules":         protocol.TryRules{},
 		"turn_event":        protocol.TurnEvent{},
+		"undo":              protocol.Undo{},
+		"undo_item":         protocol.UndoItem{},
+		"undo_preview":      protocol.UndoPreview{},
+		"undone":            protocol.Undone{},
 		"verify_report":     protocol.VerifyReport{},
 	}
 	for name, body := range bodies {

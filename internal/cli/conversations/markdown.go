@@ -33,6 +33,8 @@ func markdown(h protocol.History) string {
 			fmt.Fprintf(&b, "\n- called `%s` with `%s`\n", render.ToolName(e.Call.Name), e.Call.Args)
 		case protocol.EventCallEnded:
 			fmt.Fprintf(&b, "  - %s: %s\n", e.Result.Status, strings.ReplaceAll(e.Result.Summary, "\n", " "))
+		case protocol.EventRewound:
+			fmt.Fprintf(&b, "\n*%s*\n", e.Rewind.Text())
 		case protocol.EventTurnEnded:
 			if e.End.Reason != protocol.EndDone {
 				fmt.Fprintf(&b, "\n*the turn ended early: %s %s*\n", e.End.Reason, e.End.Error)

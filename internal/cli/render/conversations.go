@@ -108,5 +108,7 @@ func (p *page) historyEvent(e protocol.HistoryEvent) {
 			line = "long results before this are cut"
 		}
 		p.printf("%s\n", p.Faint(line))
+	case protocol.EventRewound:
+		p.printf("%s\n", p.Faint(e.Rewind.Text()))
 	}
 }

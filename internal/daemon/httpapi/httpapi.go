@@ -66,7 +66,8 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 	for _, routes := range []map[string]route{
 		a.routes(), (&sessionRoutes{a}).routes(), (&toolRoutes{api: a}).routes(), (&serverRoutes{a}).routes(),
 		(&approvalRoutes{a}).routes(), (&journalRoutes{a}).routes(), (&conversationRoutes{a}).routes(),
-		(&secretRoutes{a}).routes(), (&grantRoutes{a}).routes(), (&tokenRoutes{a}).routes(), (&taskRoutes{a}).routes(),
+		(&secretRoutes{a}).routes(), (&undoRoutes{a}).routes(), (&grantRoutes{a}).routes(), (&tokenRoutes{a}).routes(),
+		(&taskRoutes{a}).routes(),
 		clients.routes(),
 	} {
 		for pattern, handle := range routes {

@@ -71,7 +71,7 @@ func makePlan(
 	ctx context.Context, g tool.Grant, store *undo.Store, all, calls []undo.Entry,
 ) (*plan, error) {
 	paths, order := histories(all, calls)
-	kept := keptContents(calls)
+	kept := keptContents(all, calls)
 	p := &plan{}
 	for _, path := range order {
 		h := paths[path]
@@ -82,7 +82,7 @@ func makePlan(
 		f := &File{Path: path, first: h.first, last: h.last, now: now, Kind: h.first.Kind}
 		f.decide(h, kept)
 		if f.Conflict != nil && f.Conflict.Why == "" {
-			f.Conflict = writtenSince(g, all, calls, path, h.call)
+			f.Conflict = writtenSince(g, all, calls, f, h.call)
 		}
 		p.files = append(p.files, f)
 	}
@@ -117,7 +117,7 @@ func histories(all, calls []undo.Entry) (paths map[string]*pathHistory, order []
 				h = &pathHistory{first: c.Before}
 				paths[c.Path], order = h, append(order, c.Path)
 			} else if h.broken == nil && !h.last.Same(c.Before) && h.last.Known() {
-				h.broken = writtenBetween(all, calls, c.Path, h.call, e)
+				h.broken = writtenBetween(all, calls, c, h.call, e)
 			}
 			h.last, h.call = c.After, e
 		}
@@ -125,28 +125,41 @@ func histories(all, calls []undo.Entry) (paths map[string]*pathHistory, order []
 	return paths, order
 }
 
-// contents are where the contents of files are kept, by the identity of the file.
-type contents []undo.Image
+// contents are the contents that are kept, and the hashes of files that were seen under
+// other names.
+type contents struct {
+	kept   map[string]bool // by hash
+	hashed []undo.Image
+}
 
-func keptContents(calls []undo.Entry) contents {
-	var kept contents
-	for _, e := range calls {
-		for _, c := range e.Files {
-			if c.Before.Kept {
-				kept = append(kept, c.Before)
+func keptContents(all, calls []undo.Entry) contents {
+	c := contents{kept: map[string]bool{}}
+	for _, e := range all {
+		for _, f := range e.Files {
+			if f.Before.Kept {
+				c.kept[f.Before.Ref] = true
 			}
 		}
 	}
-	return kept
+	for _, e := range calls {
+		for _, f := range e.Files {
+			for _, i := range []undo.Image{f.Before, f.After} {
+				if i.Ref != "" {
+					c.hashed = append(c.hashed, i)
+				}
+			}
+		}
+	}
+	return c
 }
 
-// of returns the hash under which the content of an image is kept; "": it is not.
-func (k contents) of(i undo.Image) string {
-	if i.Kept {
+// hash returns the hash of an image's content; "": nobody has read it.
+func (c contents) hash(i undo.Image) string {
+	if i.Ref != "" || i.Kind != undo.File {
 		return i.Ref
 	}
-	for _, o := range k {
-		if i.SameFile(o) || i.Ref != "" && i.Ref == o.Ref {
+	for _, o := range c.hashed {
+		if i.SameFile(o) {
 			return o.Ref
 		}
 	}
@@ -155,13 +168,16 @@ func (k contents) of(i undo.Image) string {
 
 // decide says what is done to the file, and what is in the way.
 func (f *File) decide(h *pathHistory, kept contents) {
-	f.content, f.Size = kept.of(f.first), f.first.Size
+	f.first.Ref, f.Size = kept.hash(f.first), f.first.Size
+	if kept.kept[f.first.Ref] {
+		f.content = f.first.Ref
+	}
 	f.mode = f.first.Mode != f.last.Mode || f.now.Kind != f.first.Kind
 	switch {
 	case f.now.Same(f.first):
 		f.Action = None
 		if f.mode && f.now.Mode != f.first.Mode && f.now.Mode == f.last.Mode && f.first.Kind != undo.Link {
-			f.Action = SetMode
+			f.Action = SetMode // nobody else has changed it
 		}
 		return
 	case !f.first.Known() || f.first.Kind == undo.Other:
@@ -199,7 +215,7 @@ func (p *plan) findMoves() {
 			continue
 		}
 		for _, from := range p.files {
-			if from.Action == Remove && from.Conflict == nil && from.now.SameFile(f.first) {
+			if from.Action == Remove && from.Conflict == nil && !p.takes(from.Path) && from.now.Same(f.first) {
 				f.Action, f.From = MoveBack, from.Path
 				break
 			}
@@ -207,13 +223,18 @@ func (p *plan) findMoves() {
 	}
 }
 
+// takes reports whether a file is moved back from a path already.
+func (p *plan) takes(path string) bool {
+	return slices.ContainsFunc(p.files, func(f *File) bool { return f.From == path })
+}
+
 // writtenSince says who wrote a file after a call.
-func writtenSince(g tool.Grant, all, calls []undo.Entry, path string, last *undo.Entry) *Conflict {
-	if c := writer(all, calls, path, last, last.Begun, time.Time{}); c != nil {
+func writtenSince(g tool.Grant, all, calls []undo.Entry, f *File, last *undo.Entry) *Conflict {
+	if c := writer(all, calls, f.Path, f.now, last, time.Time{}); c != nil {
 		return c
 	}
 	c := &Conflict{Why: "by somebody outside of Callgate"}
-	if info, err := g.Root.Lstat(filepath.FromSlash(path)); err == nil {
+	if info, err := g.Root.Lstat(filepath.FromSlash(f.Path)); err == nil {
 		c.At = info.ModTime()
 		c.Why += ", at " + at(c.At)
 	} else {
@@ -223,8 +244,8 @@ func writtenSince(g tool.Grant, all, calls []undo.Entry, path string, last *undo
 }
 
 // writtenBetween says who wrote a file between two calls.
-func writtenBetween(all, calls []undo.Entry, path string, earlier, later *undo.Entry) *Conflict {
-	if c := writer(all, calls, path, earlier, earlier.Begun, later.Begun); c != nil {
+func writtenBetween(all, calls []undo.Entry, found undo.Change, earlier, later *undo.Entry) *Conflict {
+	if c := writer(all, calls, found.Path, found.Before, earlier, later.Begun); c != nil {
 		return c
 	}
 	return &Conflict{
@@ -233,23 +254,31 @@ func writtenBetween(all, calls []undo.Entry, path string, earlier, later *undo.E
 	}
 }
 
-// writer finds the call that wrote a file in a span of time and is none of the undone
-// ones; or the last that may have written it.
-func writer(all, calls []undo.Entry, path string, of *undo.Entry, after, before time.Time) *Conflict {
+// writer finds the call that left a file in a state, after another call and before a
+// time, and is none of the undone ones; or the last that may have. A call that left it
+// otherwise is not who wrote it last.
+func writer(
+	all, calls []undo.Entry, path string, state undo.Image, of *undo.Entry, before time.Time,
+) (maybe *Conflict) {
 	full := filepath.Join(of.Workspace, filepath.FromSlash(path))
-	var maybe *Conflict
 	for i := len(all) - 1; i >= 0; i-- {
 		e := &all[i]
-		if !e.Begun.After(after) || !before.IsZero() && !e.Begun.Before(before) ||
+		if !e.Begun.After(of.Begun) || !before.IsZero() && !e.Begun.Before(before) ||
 			slices.ContainsFunc(calls, func(c undo.Entry) bool { return c.Call == e.Call }) {
 			continue
 		}
 		by := &Conflict{Call: e.Call, Tool: e.Tool, By: e.Principal.String(), At: e.Begun}
 		text := e.Tool + " of " + by.By + " (call " + e.Call + "), at " + at(e.Begun)
 		for _, c := range e.Changed() {
-			if filepath.Join(e.Workspace, filepath.FromSlash(c.Path)) == full {
+			switch {
+			case filepath.Join(e.Workspace, filepath.FromSlash(c.Path)) != full:
+			case c.After.Same(state):
 				by.Why = "by " + text
 				return by
+			case !c.After.Known() && maybe == nil:
+				by.Why, maybe = "perhaps by "+text, by
+			case maybe == nil:
+				return nil // somebody wrote it after this call
 			}
 		}
 		rel, err := filepath.Rel(e.Workspace, full)

@@ -73,6 +73,7 @@ func (u *Undoer) restore(ctx context.Context, call tool.Call, g tool.Grant) (*to
 	if err != nil {
 		return nil, err
 	}
+	all = slices.DeleteFunc(all, func(e undo.Entry) bool { return e.Call == call.ID }) // it has changed nothing yet
 	var calls []undo.Entry
 	for _, e := range all {
 		if slices.Contains(in.Calls, e.Call) {
@@ -282,14 +283,14 @@ func (r *restorer) write(f *File, was fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	err = r.work.Replace(p, was, func(w io.Writer) error {
+	write := func(w io.Writer) error {
 		_, err := io.Copy(w, from)
 		return err
-	})
-	if err != nil || !f.mode && was != nil {
-		return err
 	}
-	return r.setMode(f)
+	if !f.mode && was != nil {
+		return r.work.Replace(p, was, write)
+	}
+	return r.work.ReplaceMode(p, was, f.first.Mode, write)
 }
 
 // kindOf is the kind of a file by its mode.

@@ -23,6 +23,16 @@ import (
 //
 // A failure before the rename leaves the old file, and no temporary one.
 func (w Workspace) Replace(p Path, was fs.FileInfo, write func(io.Writer) error) error {
+	return w.replace(p, was, nil, write)
+}
+
+// ReplaceMode is Replace for a file that has a mode of its own, and not that of the file
+// it replaces.
+func (w Workspace) ReplaceMode(p Path, was fs.FileInfo, mode fs.FileMode, write func(io.Writer) error) error {
+	return w.replace(p, was, &mode, write)
+}
+
+func (w Workspace) replace(p Path, was fs.FileInfo, mode *fs.FileMode, write func(io.Writer) error) error {
 	dir, err := OpenDir(w.Root, filepath.Dir(p.Name))
 	if err != nil {
 		return w.Fail(p.Shown, err)
@@ -35,7 +45,7 @@ func (w Workspace) Replace(p Path, was fs.FileInfo, write func(io.Writer) error)
 	if err != nil {
 		return err
 	}
-	temp, err := t.createTemp(old)
+	temp, err := t.createTemp(old, mode)
 	if err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ func (t *Target) Partials() []string {
 // if one was kept; without a mark the file is new, and cannot be kept.
 func (t *Target) Create(mark string) (*TempFile, error) {
 	if mark == "" {
-		return t.createTemp(nil)
+		return t.createTemp(nil, nil)
 	}
 	name := t.partialName(mark)
 	f, err := t.dir.OpenFile(name, os.O_RDWR|os.O_CREATE|nonBlocking, 0o666)

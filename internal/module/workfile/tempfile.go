@@ -17,14 +17,16 @@ type TempFile struct {
 	name   string
 	marked bool
 	size   int64
-	old    fs.FileInfo // whose mode and owner it takes; nil: those of a new file
+	old    fs.FileInfo  // whose mode and owner it takes; nil: those of a new file
+	as     *fs.FileMode // the mode that it takes instead; nil: none
 }
 
 // createTemp begins a new file. It takes the mode and the owner of old, if that is
-// not nil, when it is complete; until then nobody else can read it.
-func (t *Target) createTemp(old fs.FileInfo) (*TempFile, error) {
+// not nil, when it is complete, or the mode that is given; until then nobody else can
+// read it.
+func (t *Target) createTemp(old fs.FileInfo, as *fs.FileMode) (*TempFile, error) {
 	mode := fs.FileMode(0o666) // less the umask, as for every new file
-	if old != nil {
+	if old != nil || as != nil {
 		mode = 0o600
 	}
 	name := ".callgate-" + rand.Text() + ".tmp"
@@ -35,7 +37,7 @@ func (t *Target) createTemp(old fs.FileInfo) (*TempFile, error) {
 	if err != nil {
 		return nil, t.w.Fail(t.shown, err)
 	}
-	return &TempFile{target: t, file: f, name: name, old: old}, nil
+	return &TempFile{target: t, file: f, name: name, old: old, as: as}, nil
 }
 
 // Size is the number of bytes so far.
@@ -93,6 +95,9 @@ func (f *TempFile) commit(check func() error) error {
 	if f.old != nil {
 		keepOwner(f.file, f.old)
 		err = f.file.Chmod(f.old.Mode().Perm())
+	}
+	if f.as != nil {
+		err = f.file.Chmod(*f.as)
 	}
 	if err == nil {
 		err = f.file.Sync()
