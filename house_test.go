@@ -46,7 +46,7 @@ var rules = house.Rules{
 		{"internal/kernel/session", "internal/kernel/trial"},
 		{"internal/kernel/deferred"},
 		{"internal/kernel/recovery", "internal/kernel/results", "internal/kernel/backgroundcalls", "internal/kernel/parallelcalls", "internal/kernel/permissions", "internal/kernel/channels",
-			"internal/kernel/undoing", "internal/kernel/schedules", "internal/conversation"},
+			"internal/kernel/undoing", "internal/kernel/schedules", "internal/kernel/watchers", "internal/conversation"},
 		{"internal/kernel/triggers"},
 		{"internal/kernel"},
 		{"internal/kernel/kerneltest"},
@@ -67,6 +67,7 @@ var rules = house.Rules{
 		{Import: "charm.land", Only: []string{"internal/tui"}, Why: "one room draws the terminal"},
 		{Import: "mvdan.cc/sh", Only: []string{"internal/gate/shellcmd"}, Why: "one package reads command lines"},
 		{Import: "github.com/chromedp", Only: []string{"internal/module/browser"}, Why: "one module drives the browser"},
+		{Import: "github.com/fsnotify", Only: []string{"internal/kernel/watchers"}, Why: "one package listens to the file system"},
 		{Import: "github.com/spf13/cobra", Only: []string{"internal/cli"}, Why: "only the command line parses commands"},
 		{Import: "net/http", Why: "HTTP is the business of the faces, and of what is reached over it", Only: []string{
 			"internal/protocol", "internal/client", "internal/daemon", "internal/search/embedapi", "internal/source/mcp",

@@ -97,6 +97,7 @@ type Runtime struct {
 	Relaxed        bool // processes run even where the sandbox cannot be complete
 	// Scheduler is on where it is not nil.
 	Scheduler *Scheduler
+	Watchers  bool // agents may have calls made again and again, and be told when the results change
 	// Channels are where messages go, and Triggers what starts turns by itself.
 	Channels       []Channel
 	DefaultChannel string // where a reply goes that answers no event; "": into the conversation

@@ -6,7 +6,7 @@ import "callgate/internal/app/rules"
 // they belong to. They are refused by name, never ignored.
 var unbuiltKeys = map[string]string{
 	levelRoot: "ui flow schema_version",
-	levelRuntime: "watchers modes pipeline session_mode max_sessions_per_user " +
+	levelRuntime: "modes pipeline session_mode max_sessions_per_user " +
 		"project_memory input output payload_schema",
 	levelContext:      "sections",
 	levelDev:          "allow_user_skills",

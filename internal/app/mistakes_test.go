@@ -123,6 +123,7 @@ var mistakes = []struct{ name, text string }{
 	{"not built: modules", "tools:\n  modules:\n    queue: {}\n"},
 	{"not built: data classification", under("max_data_classification: internal")},
 
+	{"watchers that are no switch", "runtime:\n  watchers: 5\n"},
 	{"a scheduler that is no switch", "runtime:\n  scheduler: often\n"},
 	{"a scheduler without room", "runtime:\n  scheduler: {max_jobs: 0}\n"},
 	{"a scheduler in no time zone", "runtime:\n  scheduler: {timezone: Berlin}\n"},

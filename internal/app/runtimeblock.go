@@ -46,6 +46,7 @@ func (b *runtimeBlock) read(e node.Entry) {
 		"triggers": func(in node.Entry) {
 			b.runtime.Triggers = triggers.Read(b.Reader, in, b.id())
 		},
+		"watchers":     b.Boolean(&b.runtime.Watchers, "write true: agents may start watchers"),
 		"workdir":      b.TextInto(&b.runtime.Workdir),
 		"workdir_mode": b.Choice(&b.runtime.WorkdirMode, "none", "required", "fixed", "auto"),
 		"hooks":        func(in node.Entry) { b.readHooks(b.Reader, in, "") },

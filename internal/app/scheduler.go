@@ -56,7 +56,10 @@ func (b *runtimeBlock) timezone(to *string) node.Read {
 
 // The parts of the kernel that an app turns on. A control tool with such a feature
 // is shown where the app has it.
-const FeatureScheduler = "scheduler"
+const (
+	FeatureScheduler = "scheduler"
+	FeatureWatchers  = "watchers"
+)
 
 // Features are the parts of the kernel that the app file turns on. Skills are not
 // among them: those of the user and the project come to them, once they are accepted.
@@ -64,6 +67,9 @@ func (a *App) Features() []string {
 	var on []string
 	if a.Runtime.Scheduler != nil {
 		on = append(on, FeatureScheduler)
+	}
+	if a.Runtime.Watchers {
+		on = append(on, FeatureWatchers)
 	}
 	return on
 }

@@ -157,6 +157,9 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 	if err := openScheduler(k); err != nil {
 		return err
 	}
+	if err := openWatchers(k); err != nil {
+		return err
+	}
 	return k.Register("embedder", cfg.Tools...)
 }
 

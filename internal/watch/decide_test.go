@@ -195,7 +195,7 @@ func TestViews(t *testing.T) {
 	for i, gave := range []string{"1", "2", "!no", "!no", "3", "3"} {
 		w.Check(checkOf(i, gave))
 	}
-	d := w.Detail(now)
+	d := w.Detail(now, watch.LastEntries)
 	if d.Checks != 6 || d.Notices != 4 || d.Metrics.Changes != 3 || d.Metrics.Failures != 2 || d.Metrics.AverageMS != 2 ||
 		len(d.History) != 5 || d.LastResult != "3" || d.LastError != nil || d.LastNotice == "" {
 		t.Errorf("%+v", d)

@@ -42,7 +42,8 @@ type State struct {
 	// Pending is a notice that was decided, and may or may not have been told: it is
 	// kept before it is told, and told again under the same ID.
 	Pending *Notice `json:"pending,omitempty"`
-	Why     string  `json:"why,omitempty"` // how it ended
+	Why     string  `json:"why,omitempty"`    // how it ended
+	Cursor  uint64  `json:"cursor,omitempty"` // of a watcher of the journal: the last record that it saw
 }
 
 // Last is what the last check gave.
@@ -138,7 +139,7 @@ func (w *Watcher) remember(e Entry) {
 	if next.Same {
 		next.Result, next.Error, next.Same = gone.Result, gone.Error, false
 	}
-	w.History = append(w.History[:0], w.History[1:]...)
+	w.History = w.History[1:] // append moves the rest now and then
 }
 
 // Entries returns the last n checks, the oldest first, each with what it gave.

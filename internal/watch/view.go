@@ -69,11 +69,11 @@ type Numbers struct {
 	LastMS    float64 `json:"last_ms"`
 }
 
-// lastEntries is how many checks a Detail shows.
-const lastEntries = 5
+// LastEntries is how many checks a Detail shows unless it is asked for more.
+const LastEntries = 5
 
-// Detail returns all that is known of the watcher.
-func (w *Watcher) Detail(created time.Time) Detail {
+// Detail returns all that is known of the watcher, with its last n checks.
+func (w *Watcher) Detail(created time.Time, n int) Detail {
 	m := w.Metrics
 	average := 0.0
 	if w.Checks > 0 {
@@ -81,7 +81,7 @@ func (w *Watcher) Detail(created time.Time) Detail {
 	}
 	d := Detail{
 		Overview: w.Overview(created), Params: w.Params, NotifyConfig: w.Notify, Actions: w.Spec.Actions,
-		LastResult: w.Last.Preview, History: w.Entries(lastEntries),
+		LastResult: w.Last.Preview, History: w.Entries(n),
 		Metrics: Numbers{
 			Checks: w.Checks, Failures: m.Failures, Changes: m.Changes, Notices: w.Notices, Missed: m.Missed,
 			Pushed: m.Pushed, AverageMS: average, MaxMS: m.MaxMS, LastMS: m.LastMS,

@@ -39,6 +39,8 @@ func runtimeBlock(known app.KnownModules) node {
 			"What starts turns of the app by itself, by name. Each needs your consent: callgate app trust."},
 		key{"scheduler", schedulerBlock(),
 			"Whether agents may have calls made later and be reminded: true, or settings. It asks for your consent."},
+		key{"watchers", boolean(false),
+			"Whether agents may have calls made again and again, and be told when the results change. It asks for your consent."},
 		key{"strict", boolean(false), "One bad manifest in tools.dirs fails the start; calls in the text of a model are refused."},
 		key{"sandbox", enum("full", "full", "relaxed"),
 			"relaxed: commands run even where this machine cannot put up every wall around them."},

@@ -62,7 +62,7 @@ func busy() *app.App {
 	a.Skills = []app.Skill{{Command: "release", Path: "/home/ada/skills/release.md", Content: "push"}}
 	a.Files = []app.File{{Path: "/home/ada/agents/one.yaml", Digest: app.Digest("id: one")}}
 	a.Runtime.Relaxed, a.Runtime.WorkdirMode, a.Runtime.Workdir = true, "fixed", ".."
-	a.Runtime.Scheduler = &app.Scheduler{MaxJobs: 1}
+	a.Runtime.Scheduler, a.Runtime.Watchers = &app.Scheduler{MaxJobs: 1}, true
 	a.Search.Endpoint = app.Endpoint{URL: "https://search.example.com", Key: "{{secret.SEARCH}}"}
 	a.Runtime.Context.SummaryModel = summary
 	a.Agents = []app.Agent{
@@ -84,6 +84,7 @@ func TestLines(t *testing.T) {
 		"work in the folder /home",
 		"run programs without the parts of the sandbox that this machine lacks",
 		"let agents have calls made later, also when nobody is there, each judged by the rules of its time",
+		"let agents have calls made again and again, also when nobody is there, each judged by the rules of its time",
 		"teach agents the skill release from ./skills/release.md (sha256 " + app.Digest("push")[:40] + ")",
 		"take agents or prompts from ./agents/one.yaml (sha256 " + app.Digest("id: one")[:40] + ")",
 		"send your conversations, and what tools answer in them, to https://summary.example.com",

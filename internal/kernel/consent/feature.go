@@ -16,6 +16,8 @@ func Feature(a *app.App, name string) string {
 	switch name {
 	case app.FeatureScheduler:
 		return "let agents have calls made later, also when nobody is there, each judged by the rules of its time"
+	case app.FeatureWatchers:
+		return "let agents have calls made again and again, also when nobody is there, each judged by the rules of its time"
 	}
 	return ""
 }

@@ -23,7 +23,8 @@ type Keeper struct {
 
 	mu     sync.Mutex
 	closed bool
-	held   *held // nil: none is kept
+	held   *held     // nil: none is kept
+	looked time.Time // when it was last begun to see whether that is still right
 }
 
 // held is a session that is kept, and what it was made from.
@@ -46,21 +47,35 @@ func (c *Calls) Keep(asker task.Asker) *Keeper { return &Keeper{calls: c, asker:
 func (k *Keeper) Call(
 	ctx context.Context, r gate.CallRequest, allowed func(*session.Session) error,
 ) *tool.Result {
-	h, err := k.enter(ctx)
-	if err == nil {
-		defer k.leave(h)
+	var result *tool.Result
+	err := k.Use(ctx, func(s *session.Session) error {
 		if allowed != nil {
-			err = allowed(h.session)
+			if err := allowed(s); err != nil {
+				return err
+			}
 		}
-	}
+		result = s.Call(ctx, r)
+		return nil
+	})
 	if err != nil {
 		return failure(r, err)
 	}
-	return h.session.Call(ctx, r)
+	return result
+}
+
+// Use does something with the session as it is now.
+func (k *Keeper) Use(ctx context.Context, do func(*session.Session) error) error {
+	h, err := k.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer k.leave(h)
+	return do(h.session)
 }
 
 // enter returns the session that is kept, or a new one in its place.
 func (k *Keeper) enter(ctx context.Context) (*held, error) {
+	came := time.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
@@ -69,9 +84,12 @@ func (k *Keeper) enter(ctx context.Context) (*held, error) {
 	if err := k.calls.checkToken(ctx, k.asker); err != nil {
 		return nil, err
 	}
-	if h := k.held; h != nil && (time.Since(h.built) > keepFor || !h.sources.Unchanged()) {
-		k.held = nil
-		k.drop(h)
+	if h := k.held; h != nil && came.After(k.looked) { // else somebody looked while this one waited
+		k.looked = time.Now()
+		if k.looked.Sub(h.built) > keepFor || !h.sources.Unchanged() {
+			k.held = nil
+			k.drop(h)
+		}
 	}
 	if k.held != nil {
 		k.held.uses++
@@ -83,6 +101,7 @@ func (k *Keeper) enter(ctx context.Context) (*held, error) {
 		return nil, err
 	}
 	h := &held{session: s, built: before, uses: 1}
+	k.looked = before
 	var known bool
 	if h.sources, known = apps.SourcesOf(s.Loaded(), before); known {
 		k.held = h

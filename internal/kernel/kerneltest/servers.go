@@ -115,13 +115,15 @@ func AcceptServers(t testing.TB, k *kernel.Kernel, s *session.Session) {
 	ServersByName(t, k, s) // what is seen is pinned
 }
 
-// playServer is a small MCP server on standard input and output.
+// playServer is a small MCP server on standard input and output. One that has the tool
+// touch has a resource besides, test://note, which each call of it changes.
 func playServer(folder string) {
+	var note noteResource
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 1<<20)
 	for in.Scan() {
 		var m serverRequest
-		if json.Unmarshal(in.Bytes(), &m) == nil && m.ID != nil {
+		if json.Unmarshal(in.Bytes(), &m) == nil && m.ID != nil && !note.answer(&m, folder) {
 			m.answer(folder)
 		}
 	}
@@ -134,6 +136,47 @@ type serverRequest struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"params"`
+}
+
+// noteResource is the resource of a server.
+type noteResource struct {
+	touched int
+	watched bool // a client is told when it changes
+}
+
+// answer answers what is about the resource.
+func (r *noteResource) answer(m *serverRequest, folder string) bool {
+	tools, _ := os.ReadFile(filepath.Join(folder, "tools.json"))
+	if !strings.Contains(string(tools), `"touch"`) {
+		return false
+	}
+	result := `{}`
+	switch m.Method {
+	case "initialize":
+		result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{"subscribe":true}},` +
+			`"serverInfo":{"name":"test","version":"1"}}`
+	case "resources/list":
+		result = `{"resources":[{"uri":"test://note","name":"note"}]}`
+	case "resources/templates/list":
+		result = `{"resourceTemplates":[]}`
+	case "resources/read":
+		const read = `{"contents":[{"uri":"test://note","mimeType":"text/plain","text":"touched %d times"}]}`
+		result = fmt.Sprintf(read, r.touched)
+	case "resources/subscribe", "resources/unsubscribe":
+		r.watched = m.Method == "resources/subscribe"
+	case "tools/call":
+		if m.Params.Name != "touch" {
+			return false
+		}
+		if r.touched++; r.watched {
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"test://note"}}`)
+		}
+		result = `{"content":[{"type":"text","text":"touched"}]}`
+	default:
+		return false
+	}
+	fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+	return true
 }
 
 func (m *serverRequest) answer(folder string) {
