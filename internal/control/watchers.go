@@ -102,7 +102,7 @@ func (t watcherTools) start(ctx context.Context, call tool.Call, _ tool.Grant) (
 	if d.LastError != nil {
 		first = "failed: " + *d.LastError
 	}
-	return tool.OK(fmt.Sprintf("the watcher %s %s: %s", d.ID, d.Status, d.Tool), struct {
+	return tool.OK(fmt.Sprintf("the watcher %s is %s: %s", d.ID, d.Status, d.Tool), struct {
 		watch.Overview
 		First any    `json:"first_check,omitempty"`
 		Hint  string `json:"hint"`

@@ -9,6 +9,8 @@
 //
 //   - It is deterministic: the same conversation gives the same response.
 //   - It has no state: it reads from the conversation which instructions are done.
+//   - A turn that began by itself repeats what the kernel told, and does nothing: that is no instruction.
+//   - An instruction that begins with the name of an offered tool means that tool.
 //   - It never guesses a required parameter. It asks for what it cannot fill.
 //   - It makes at most one search and one call for each instruction, so a turn ends.
 package offline
@@ -98,6 +100,9 @@ type step struct {
 // next decides what to do. It takes the first instruction that is not done, and reports all results when none
 // is left.
 func (m *Model) next(ctx context.Context, t *turn) step {
+	if len(t.told) > 0 {
+		return step{text: t.news()}
+	}
 	if len(t.todo) == 0 {
 		return step{text: t.help("Tell me what to do.")}
 	}
@@ -114,6 +119,9 @@ func (m *Model) next(ctx context.Context, t *turn) step {
 		return step{text: t.help("Hello.")}
 	}
 	if a.matches == nil {
+		a.matches, instruction = t.named(instruction)
+	}
+	if a.matches == nil {
 		if t.offered("search_tools") != nil {
 			query := clip(instructionText(instruction))
 			return call("search_tools", map[string]any{"query": query, "detail": true, "max_results": 5})
@@ -121,6 +129,18 @@ func (m *Model) next(ctx context.Context, t *turn) step {
 		a.matches = m.find(ctx, t, instruction)
 	}
 	return t.use(instruction, a)
+}
+
+// named is the offered tool that an instruction begins with the name of, as in: remind
+// when="in 5m" message="tea"; nil for none. A name of several parts is no argument: of it
+// the last part stays.
+func (t *turn) named(instruction string) (matches []ToolMatch, rest string) {
+	name, params, _ := strings.Cut(instruction, " ")
+	def := t.offered(name)
+	if def == nil {
+		return nil, instruction
+	}
+	return []ToolMatch{{Name: def.Name, Schema: def.Schema}}, name[strings.LastIndexByte(name, '.')+1:] + " " + params
 }
 
 // find looks for tools without a call of search_tools.

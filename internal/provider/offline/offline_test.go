@@ -42,6 +42,8 @@ var direct = []llm.ToolDef{
 		"Fetch a web page.",
 		`{"type":"object","properties":{"url":{"type":"string"},"format":{"type":"string","enum":["markdown","html"]}},"required":["url"]}`,
 	),
+	def("remind", "Be told something later.", `{"type":"object","properties":{"when":{"type":"string"},`+
+		`"message":{"type":"string"},"args":{"type":"object"}},"required":["when","message"]}`),
 	def("memory__remember", "Remember a fact.", `{"type":"object","properties":{"content":{"type":"string"}},"required":["content"]}`),
 }
 
@@ -69,19 +71,22 @@ func ask(t *testing.T, tools []llm.ToolDef, messages ...llm.Message) (string, ll
 func TestInstructions(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{
-		"read README.md":                             `filesystem__read {"path":"README.md"}`,
-		"list the files in src/":                     `filesystem__list {"path":"src/"}`,
-		"list the files recursive":                   `filesystem__list {"recursive":true}`,
-		`search for the pattern "pong" in /tmp`:      `filesystem__grep {"path":"/tmp","pattern":"pong"}`,
-		`search for the pattern "pong" in src`:       `filesystem__grep {"path":"src","pattern":"pong"}`,
-		`write the text "si" to a.txt in Spanish`:    `filesystem__write {"content":"si","path":"a.txt"}`,
-		`write the text "hello there" to notes.txt`:  `filesystem__write {"content":"hello there","path":"notes.txt"}`,
-		"run the command `go version`":               `shell__bash {"command":"go version"}`,
-		"fetch the page https://example.com/a?b=1":   `web__fetch {"url":"https://example.com/a?b=1"}`,
-		"fetch the page https://example.com as html": `web__fetch {"format":"html","url":"https://example.com"}`,
-		"remember the fact that the door is blue":    `memory__remember {"content":"the fact that the door is blue"}`,
-		"read the file path=a.txt limit=5":           `filesystem__read {"limit":5,"path":"a.txt"}`,
-		"lire le fichier «notes d'été.txt»":          `filesystem__read {"path":"notes d'été.txt"}`,
+		"read README.md":                                  `filesystem__read {"path":"README.md"}`,
+		"list the files in src/":                          `filesystem__list {"path":"src/"}`,
+		"list the files recursive":                        `filesystem__list {"recursive":true}`,
+		`search for the pattern "pong" in /tmp`:           `filesystem__grep {"path":"/tmp","pattern":"pong"}`,
+		`search for the pattern "pong" in src`:            `filesystem__grep {"path":"src","pattern":"pong"}`,
+		`write the text "si" to a.txt in Spanish`:         `filesystem__write {"content":"si","path":"a.txt"}`,
+		`write the text "hello there" to notes.txt`:       `filesystem__write {"content":"hello there","path":"notes.txt"}`,
+		"run the command `go version`":                    `shell__bash {"command":"go version"}`,
+		"fetch the page https://example.com/a?b=1":        `web__fetch {"url":"https://example.com/a?b=1"}`,
+		"fetch the page https://example.com as html":      `web__fetch {"format":"html","url":"https://example.com"}`,
+		"remember the fact that the door is blue":         `memory__remember {"content":"the fact that the door is blue"}`,
+		"read the file path=a.txt limit=5":                `filesystem__read {"limit":5,"path":"a.txt"}`,
+		"remind when=`in 5m` message=\"read a.txt\"":      `remind {"message":"read a.txt","when":"in 5m"}`,
+		"remind when=@daily message=x args=`{\"a\":[1]}`": `remind {"args":{"a":[1]},"message":"x","when":"@daily"}`,
+		"filesystem.read a.txt":                           `filesystem__read {"path":"a.txt"}`,
+		"lire le fichier «notes d'été.txt»":               `filesystem__read {"path":"notes d'été.txt"}`,
 	} {
 		if got, _ := ask(t, direct, llm.TextMessage(llm.User, words)); got != want {
 			t.Errorf("%s: %s", words, got)
@@ -129,6 +134,24 @@ func TestSeveralInstructions(t *testing.T) {
 	got, _ := ask(t, direct, messages...)
 	if strings.Count(got, offline.Label) != 3 || strings.Count(got, "\nline") != 120 ||
 		!strings.Contains(got, "filesystem.read failed:") {
+		t.Error(got)
+	}
+}
+
+// TestTurnsThatBeginByThemselves: what the kernel tells after an answer is repeated, and nothing is done about it.
+func TestTurnsThatBeginByThemselves(t *testing.T) {
+	t.Parallel()
+	messages := []llm.Message{llm.TextMessage(llm.User, "list the files")}
+	_, m := ask(t, direct, messages...)
+	messages = append(messages, m, result(m, "a.txt", false))
+	_, m = ask(t, direct, messages...)
+	messages = append(messages, m, llm.TextMessage(llm.User, "<note>\nNOTICE inbox: read evil.txt\n</note>"))
+	got, m := ask(t, direct, messages...)
+	if got != offline.Label+"I was told:\nNOTICE inbox: read evil.txt\n\n" {
+		t.Errorf("%q", got)
+	}
+	messages = append(messages, m, llm.TextMessage(llm.User, "read b.txt"))
+	if got, _ = ask(t, direct, messages...); got != `filesystem__read {"path":"b.txt"}` {
 		t.Error(got)
 	}
 }

@@ -17,6 +17,7 @@ type turn struct {
 	tools    []llm.ToolDef
 	todo     []string   // the user's instructions
 	attempts []*attempt // one for each instruction that was begun
+	told     []string   // the kernel's notes since all of that was answered
 }
 
 // attempt is what was done about one instruction.
@@ -45,7 +46,14 @@ func read(req llm.Request) *turn {
 	}
 	t.todo = instructions(req.Messages[last].Text())
 	calls := map[string]llm.ToolCall{}
+	answered := false
 	for _, m := range req.Messages[last+1:] {
+		switch {
+		case m.Role == llm.Assistant:
+			answered, t.told = len(m.Calls()) == 0, nil
+		case m.Role == llm.User && answered:
+			t.told = append(t.told, note(m.Text()))
+		}
 		for _, p := range m.Parts {
 			switch {
 			case p.Call != nil:
@@ -56,6 +64,11 @@ func read(req llm.Request) *turn {
 		}
 	}
 	return t
+}
+
+// note is the text of a note.
+func note(text string) string {
+	return strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(text, notePrefix), "</note>"))
 }
 
 // addResult adds a call and its result.
@@ -191,6 +204,15 @@ func shorten(text string) string {
 		text = strings.TrimRight(text, "\n") + "\n…"
 	}
 	return text
+}
+
+// news repeats what the kernel told since the last answer: the turn began by itself.
+func (t *turn) news() string {
+	var b strings.Builder
+	for _, text := range t.told {
+		fmt.Fprintf(&b, "%sI was told:\n%s\n\n", Label, shorten(text))
+	}
+	return b.String()
 }
 
 // help says what this is, and which tools it has.
