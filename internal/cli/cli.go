@@ -23,6 +23,7 @@ import (
 	"callgate/internal/cli/imports"
 	"callgate/internal/cli/journal"
 	"callgate/internal/cli/machine"
+	"callgate/internal/cli/outside"
 	"callgate/internal/cli/rules"
 	"callgate/internal/cli/secrets"
 	"callgate/internal/cli/servers"
@@ -110,11 +111,11 @@ func newRoot(e *command.Env) *cobra.Command {
   callgate up                                          keep a kernel running`,
 		SilenceErrors: true, SilenceUsage: true, TraverseChildren: true,
 	}, slices.Concat(
-		apps.Commands(e, tools.Plan(e), conversations.Prompt(e)), conversations.Commands(e), undo.Commands(e),
-		tools.Commands(e),
+		apps.Commands(e, append(outside.AppCommands(e), tools.Plan(e), conversations.Prompt(e))...),
+		conversations.Commands(e), undo.Commands(e), tools.Commands(e),
 		bridge.Commands(e, servers.Commands(e)...), imports.Commands(e), approvals.Commands(e), grants.Commands(e),
 		rules.Commands(e), secrets.Commands(e), tokens.Commands(e), journal.Commands(e), tasks.Commands(e),
-		machine.Commands(e),
+		outside.Commands(e), machine.Commands(e),
 	)...)
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: command.ExitCodes})
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)

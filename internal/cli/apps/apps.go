@@ -20,11 +20,12 @@ import (
 	"callgate/tool"
 )
 
-// Commands returns the commands init and app. The commands plan and prompt are
-// children of app that other packages have.
-func Commands(e *command.Env, plan, prompt *cobra.Command) []*cobra.Command {
-	group := &cobra.Command{Use: "app", Short: "Check an app file, and look at its agents and modules"}
-	return []*cobra.Command{newInit(e), e.Group(group, newCheck(e), newWhere(e), plan, prompt, newTrust(e), newSchema(e))}
+// Commands returns the commands init and app. Others are children of app that other
+// packages have.
+func Commands(e *command.Env, others ...*cobra.Command) []*cobra.Command {
+	group := &cobra.Command{Use: "app", Short: "Check an app file, look at its agents and modules, and have it run"}
+	own := []*cobra.Command{newCheck(e), newWhere(e), newTrust(e), newSchema(e)}
+	return []*cobra.Command{newInit(e), e.Group(group, append(own, others...)...)}
 }
 
 // initialize is init.

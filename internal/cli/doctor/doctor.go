@@ -72,7 +72,16 @@ func programs() []program {
 		{[]string{"npm"}, nil, "installing tool servers written for Node.js", "npm", "node", nil},
 		{browsers(), []string{"--version"}, "tools that use a browser", "chromium", "chromium", tryBrowser},
 		{[]string{"psql"}, []string{"--version"}, "looking into a shared state on Postgres", "postgresql-client", "libpq", nil},
+		{[]string{notifier()}, nil, "channels that show messages on the desktop", "libnotify-bin", "", nil},
 	}
+}
+
+// notifier is the program that shows notifications on this system.
+func notifier() string {
+	if runtime.GOOS == "darwin" {
+		return "osascript"
+	}
+	return "notify-send"
 }
 
 func browsers() []string {

@@ -69,7 +69,11 @@ func (u *up) run(ctx context.Context, _ []string) error {
 	case u.idle > 0:
 		start = daemon.StartBackground
 	}
-	d, err := start(ctx, daemon.Config{State: dir.String(), Tools: u.Tools, Log: log, UserFile: u.UserFile()})
+	cfg := daemon.Config{State: dir.String(), Tools: u.Tools, Log: log, UserFile: u.UserFile()}
+	if u.idle == 0 && !u.JSON { // else nobody reads it, or a program does
+		cfg.Stdout = u.Stdout
+	}
+	d, err := start(ctx, cfg)
 	if tool.KindOf(err) == tool.Conflict && peer.Stopped(dir.Holder()) {
 		return cmp.Or(daemon.Unserved(dir), err) // whoever uses it as a client would wait
 	}

@@ -67,8 +67,7 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 		a.routes(), (&sessionRoutes{a}).routes(), (&toolRoutes{api: a}).routes(), (&serverRoutes{a}).routes(),
 		(&approvalRoutes{a}).routes(), (&journalRoutes{a}).routes(), (&conversationRoutes{a}).routes(),
 		(&secretRoutes{a}).routes(), (&undoRoutes{a}).routes(), (&grantRoutes{a}).routes(), (&tokenRoutes{a}).routes(),
-		(&taskRoutes{a}).routes(),
-		clients.routes(),
+		(&taskRoutes{a}).routes(), (&outsideRoutes{a}).routes(), clients.routes(),
 	} {
 		for pattern, handle := range routes {
 			mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {

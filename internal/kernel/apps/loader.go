@@ -120,6 +120,7 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	loaded.warn(problems(f)...)
 	loaded.warn(l.opt.Servers.In(loaded.Scope).Warnings()...)
 	loaded.warn(l.modelProblems(a, loaded.Files)...)
+	loaded.warn(channelProblems(a)...)
 	if len(loaded.Pending) > 0 {
 		loaded.warn("this app file needs your consent (callgate app trust), and until then does not: " +
 			visible.Text(strings.Join(loaded.Pending, "; ")))

@@ -49,6 +49,12 @@ func letterOf(t task.Task) Letter {
 	return l
 }
 
+// Letter returns a delivery.
+func (c *Channels) Letter(ctx context.Context, id string) (Letter, error) {
+	t, err := c.opt.Runner.Store().Get(ctx, id)
+	return letterOf(t), err
+}
+
 // retryMark is at the end of the IDs of deliveries that are tried again.
 const retryMark = "-r"
 

@@ -44,7 +44,7 @@ func read(req llm.Request) *turn {
 	if last < 0 {
 		return t
 	}
-	t.todo = instructions(req.Messages[last].Text())
+	t.todo = instructions(withoutEvent(req.Messages[last].Text()))
 	calls := map[string]llm.ToolCall{}
 	answered := false
 	for _, m := range req.Messages[last+1:] {
@@ -116,6 +116,12 @@ func searchMatches(text string) []ToolMatch {
 
 var separators = regexp.MustCompile(
 	`(?i)\s*(?:;|\n+|,?\s+(?:and then|then|et puis|puis|und dann|danach|y luego|luego)\s+)\s*`)
+
+// event is what a trigger took in, with the words that introduce it, as the kernel writes them.
+var event = regexp.MustCompile(`(?s:<event .*</event>)|(?m:^An event came in through the trigger .*$)`)
+
+// withoutEvent is a message without the event in it: that is data, and never an instruction.
+func withoutEvent(text string) string { return event.ReplaceAllString(text, "") }
 
 // instructions splits the user's message into things to do one after another. Quoted text is not split.
 func instructions(text string) []string {
