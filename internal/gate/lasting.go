@@ -51,7 +51,8 @@ func (g *Gate) applyPermissions(ctx context.Context, c *callState) error {
 
 // permissionCall is a call as the permissions of its session see it.
 func (g *Gate) permissionCall(ctx context.Context, c *callState) *permission.Call {
-	p := &permission.Call{Tool: c.tool, Claims: c.claims, MayAllow: c.mayLast() && !c.decision.IsDenyInDoubt()}
+	p := &permission.Call{Tool: c.tool, Claims: c.claims, Deferred: c.how.background}
+	p.MayAllow = c.mayLast() && !c.decision.IsDenyInDoubt()
 	if call, err := g.lastingCall(ctx, c); err == nil {
 		p.Match = call
 	}

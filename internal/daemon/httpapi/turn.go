@@ -40,6 +40,7 @@ func (a *conversationRoutes) turn(
 		_ = to.SetWriteDeadline(time.Now().Add(writeTimeout)) // for the next event; not every connection has deadlines
 		return to.Flush()
 	}, broken: gone}
+	defer s.close()
 	_ = to.SetWriteDeadline(time.Now().Add(writeTimeout))
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	output := a.kernel.Output.Subscribe(ctx)
@@ -106,6 +107,13 @@ func (s *turnStream) send(m protocol.TurnEvent) {
 		s.ended = true
 		s.broken()
 	}
+}
+
+// close has nothing written any more: what goes on in the background may still ask.
+func (s *turnStream) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
 }
 
 func (s *turnStream) isBroken() bool {

@@ -11,7 +11,8 @@
 //     filesystem makes inside the workspace, but for deleting, for what the rules deny to
 //     write or to edit, and for what other programs run by themselves (runsUnasked);
 //     never a command. Plan refuses what changes anything, also what the rules allow.
-//   - Where nobody would answer (Unattended), what needs a human is refused at once. The
+//   - Where nobody would answer (Unattended), what needs a human is refused at once,
+//     unless nobody waits for it either: then it waits until somebody comes. The
 //     request is on record all the same, with its answer.
 //   - They are for one session and end with it. The core lane of an agent has those of
 //     the conversation that it works for; if it outlives that, Plan still counts for it.
@@ -116,6 +117,8 @@ type Call struct {
 	// MayAllow says that the rules ask a human, and that a yes may be given for more
 	// than this one call.
 	MayAllow bool
+	// Deferred says that nobody waits for its result, so that it can wait for a human.
+	Deferred bool
 	// Denies says that a rule denies an action of the tool's module on a canonical path,
 	// or may; nil: none does.
 	Denies func(action, path string) bool
@@ -186,7 +189,7 @@ func (p *permissions) decide(c *Call) Decision {
 // decideWaiting decides about a call that waits for a human.
 func (p *permissions) decideWaiting(c *Call) Decision {
 	d := p.decide(c)
-	if p != nil && p.Unattended && d.Verdict == Nothing {
+	if p != nil && p.Unattended && !c.Deferred && d.Verdict == Nothing {
 		return Decision{Refuse, "unattended", "nobody is there to answer", toldUnattended}
 	}
 	return d

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/permission"
 	"callgate/internal/journal"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
@@ -177,6 +178,25 @@ func TestWaitsForAHuman(t *testing.T) {
 				t.Errorf("the file: %v", err)
 			}
 		})
+	}
+}
+
+// Where nobody answers, a call of the turn is refused at once (TestTurnRefusesWhatNobodyCanAnswer).
+// One in the background outlives the turn, and waits for whoever comes.
+func TestWaitsForWhoeverComes(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	folder := inFolder(t, "app: {app_id: a}\n")
+	write(t, filepath.Join(folder, "x"), "")
+	s := kerneltest.OpenSession(t, k, folder)
+	k.Permissions.Change(s.ID(), func(now permission.State) permission.State {
+		now.Unattended = true
+		return now
+	})
+	_, begun := run(t, s, `{"name":"filesystem.delete","params":{"path":"x"}}`)
+	kerneltest.Settle(t, k, asked(t, k).ID, approval.Answer{Approve: true})
+	if _, at := run(t, s, of(begun.TaskID, `"wait":true`)); at.Status != "completed" {
+		t.Errorf("%+v", at)
 	}
 }
 

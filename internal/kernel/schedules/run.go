@@ -38,7 +38,9 @@ func (s *Scheduler) run(ctx context.Context, r *tasks.Run) task.Outcome {
 	one := firing{job: &j, id: RunID(r.ID, st.Planned), planned: st.Planned, began: s.opt.Now()}
 	one.status, one.result = reminded, &tool.Result{}
 	if j.Tool != "" {
-		one.result = s.opt.Calls.Call(ctx, r.Asker, gate.CallRequest{ID: one.id, Name: j.Tool, Args: j.Args})
+		one.result = s.opt.Calls.Call(ctx, r.Asker, gate.CallRequest{
+			ID: one.id, Name: j.Tool, Args: j.Args, Background: true,
+		})
 		one.status = statusOf(one.result)
 	}
 	if ctx.Err() != nil { // cancelled, or the kernel closes: the next one asks what became of the call
