@@ -71,8 +71,14 @@ func TestModel(t *testing.T) {
 	}
 	second := map[string]any{"role": "tool", "tool_call_id": "P1_1", "content": []any{map[string]any{"text": "two"}}}
 	first := map[string]any{"role": "tool", "tool_call_id": "P1_0", "content": "one"}
-	if got := ask(user, second, first); !strings.Contains(got, "done") || log.String() != `{"id":"P1","results":["one","two"]}`+"\n" {
+	if got := ask(user, second, first); !strings.Contains(got, "done") || log.String() != `{"id":"P1","conversation":"P1","results":["one","two"],"notes":null}`+"\n" {
 		t.Errorf("the model says %s and notes %q", got, &log)
+	}
+	log.Reset()
+	news := map[string]any{"role": "user", "content": "<note>\nTASK t1 (x T001-0000001) ENDED, x T001-0000001\n</note>"}
+	ask(user, second, news, first, news)
+	if want := `"notes":[{"id":"T001-0000001"},{"id":"T001-0000001"}]`; !strings.Contains(log.String(), want) {
+		t.Errorf("of notes the model notes %q", &log)
 	}
 }
 

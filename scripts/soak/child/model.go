@@ -1,12 +1,14 @@
 package child
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -32,11 +34,22 @@ func (p Plan) Prompt() string {
 var planned = regexp.MustCompile(`PLAN(\{.*?\})END`)
 
 // Heard is one line of a model's log: the results that came back for a plan, in the
-// order of its calls.
+// order of its calls, and the notes of the conversation so far.
 type Heard struct {
-	ID      string   `json:"id"`
-	Results []string `json:"results"`
+	ID           string   `json:"id"`
+	Conversation string   `json:"conversation"` // the ID of its first plan
+	Results      []string `json:"results"`
+	Notes        []Note   `json:"notes"` // that the kernel wrote
 }
+
+// Note is what a note is about.
+type Note struct {
+	ID     string `json:"id"`
+	Update bool   `json:"update,omitempty"` // a watcher saw something; else something ended
+}
+
+// noted finds what a note is about.
+var noted = regexp.MustCompile(`T\d{3}-\d{7}`)
 
 // Model answers like a chat completions API. It keeps nothing: how far a plan is
 // follows from the messages.
@@ -60,10 +73,10 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	plan, heard, ok := read(q.Messages)
 	delta, reason := map[string]any{"role": "assistant", "content": "done"}, "stop"
 	switch {
-	case ok && heard == nil:
+	case ok && heard.Results == nil:
 		delta, reason = map[string]any{"role": "assistant", "content": nil, "tool_calls": calls(plan)}, "tool_calls"
 	case ok:
-		line, _ := json.Marshal(Heard{plan.ID, heard})
+		line, _ := json.Marshal(heard)
 		if _, err := m.Log.Write(append(line, '\n')); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
@@ -89,26 +102,42 @@ func calls(p Plan) (list []any) {
 	return list
 }
 
-// read finds the last plan, and the results that follow it.
-func read(messages []message) (plan Plan, heard []string, ok bool) {
+// read finds the last plan, the results that follow it, and all notes.
+func read(messages []message) (plan Plan, heard Heard, ok bool) {
 	for _, m := range messages {
 		switch m.Role {
 		case "user":
-			if found := planned.FindStringSubmatch(text(m.Content)); found != nil {
-				plan, heard = Plan{}, nil
+			words := text(m.Content)
+			if strings.HasPrefix(words, "<note>") {
+				heard.Notes = append(heard.Notes, notes(words)...)
+				continue
+			}
+			if found := planned.FindStringSubmatch(words); found != nil {
+				plan = Plan{}
 				ok = json.Unmarshal([]byte(found[1]), &plan) == nil
+				heard.ID, heard.Results, heard.Conversation = plan.ID, nil, cmp.Or(heard.Conversation, plan.ID)
 			}
 		case "tool":
-			if heard == nil {
-				heard = make([]string, len(plan.Calls))
+			if heard.Results == nil {
+				heard.Results = make([]string, len(plan.Calls))
 			}
 			at, err := strconv.Atoi(strings.TrimPrefix(m.Call, plan.ID+"_"))
-			if err == nil && at >= 0 && at < len(heard) {
-				heard[at] = text(m.Content)
+			if err == nil && at >= 0 && at < len(heard.Results) {
+				heard.Results[at] = text(m.Content)
 			}
 		}
 	}
 	return plan, heard, ok
+}
+
+// notes reads what one note is about.
+func notes(words string) (list []Note) {
+	about := noted.FindAllString(words, -1)
+	slices.Sort(about)
+	for _, id := range slices.Compact(about) {
+		list = append(list, Note{id, strings.Contains(words, "WATCHER UPDATE")})
+	}
+	return list
 }
 
 // text reads the words of a message, which are a string or a list of parts.
@@ -127,17 +156,17 @@ func text(raw json.RawMessage) string {
 	return words
 }
 
-// ReadHeard reads what a model heard, by plan. Half a last line is passed over.
-func ReadHeard(name string) (map[string]Heard, error) {
+// ReadHeard reads what a model heard, line by line. Half a last line is passed over.
+func ReadHeard(name string) ([]Heard, error) {
 	data, err := os.ReadFile(name)
 	if err != nil && !os.IsNotExist(err) {
 		return nil, err
 	}
-	all := map[string]Heard{}
+	var all []Heard
 	for line := range strings.Lines(string(data)) {
 		var h Heard
 		if json.Unmarshal([]byte(line), &h) == nil {
-			all[h.ID] = h
+			all = append(all, h)
 		}
 	}
 	return all, nil

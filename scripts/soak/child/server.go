@@ -23,7 +23,8 @@ type Line struct {
 }
 
 // Server is an MCP server over standard input and output. It has a tool that may be
-// called twice (put), one that may not (append), and one that reads (get). Each can be
+// called twice (put), two that may not (append, and vouch, for which the group's app asks
+// a human), and one that reads (get). Each can be
 // told to wait before its effect and after it, so that it can be killed on either side.
 type Server struct {
 	Folder string // of the files
@@ -54,7 +55,11 @@ const tools = `{"tools":[
  "inputSchema":{"type":"object","required":["file","id"],"properties":{"file":{"type":"string"},"id":{"type":"string"},
  "before":{"type":"integer"},"after":{"type":"integer"}}}},
 {"name":"append","description":"Add an id to the ledger.","annotations":{"destructiveHint":false,"openWorldHint":false},
- "inputSchema":{"type":"object","required":["id"],"properties":{"id":{"type":"string"},
+ "inputSchema":{"type":"object","required":["id"],"properties":{"id":{"type":"string"},"name":{"type":"string"},
+ "before":{"type":"integer"},"after":{"type":"integer"}}}},
+{"name":"vouch","description":"Add an id to the ledger, if a human agrees.",
+ "annotations":{"destructiveHint":false,"openWorldHint":false},
+ "inputSchema":{"type":"object","required":["id"],"properties":{"id":{"type":"string"},"name":{"type":"string"},
  "before":{"type":"integer"},"after":{"type":"integer"}}}},
 {"name":"get","description":"Read the id in a file.","annotations":{"readOnlyHint":true,"openWorldHint":false},
  "inputSchema":{"type":"object","required":["file"],"properties":{"file":{"type":"string"}}}}]}`

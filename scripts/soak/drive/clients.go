@@ -58,14 +58,20 @@ func (g *group) startClients(ctx context.Context, l life, rng *rand.Rand) *crowd
 	if l.talks && l.kind != byCommand {
 		client(agent{g}.converse)
 	}
+	if l.lasts && l.kind != byCommand {
+		client(agent{g}.defers)
+		client(human{g}.answerApprovals)
+		client(sender{g}.posts)
+	}
 	return c
 }
 
 // proposal is a call that a client is about to make.
 type proposal struct {
-	op   history.Op
-	name string // of the tool, with a dot
-	args map[string]any
+	op    history.Op
+	name  string // of the tool, with a dot
+	args  map[string]any
+	later *deferral // it has something happen later; nil: it does not
 }
 
 // wire is the name of the tool as models see it.
@@ -82,35 +88,35 @@ func (g *group) propose(rng *rand.Rand, via string) proposal {
 	before, after := rng.IntN(80)*rng.IntN(2), rng.IntN(80)*rng.IntN(2)
 	n := rng.IntN(100)
 	if g.npm != "" && n < 20 {
-		p := proposal{g.newOp(history.Write, file, via, "mcp_npm.write_file"), "mcp_npm.write_file", nil}
+		p := proposal{op: g.newOp(history.Write, file, via, "mcp_npm.write_file"), name: "mcp_npm.write_file"}
 		p.op.Unledgered = true
 		p.args = map[string]any{"path": filepath.Join(g.work, file), "content": p.op.ID + "\n"}
 		return p
 	}
 	switch {
 	case n < 30:
-		p := proposal{g.newOp(history.Write, file, via, "mcp_soak.put"), "mcp_soak.put", nil}
+		p := proposal{op: g.newOp(history.Write, file, via, "mcp_soak.put"), name: "mcp_soak.put"}
 		p.args = map[string]any{"file": file, "id": p.op.ID, "before": before, "after": after}
 		return p
 	case n < 34:
-		p := proposal{g.newOp(history.Append, "", via, "shell.bash"), "shell.bash", nil}
+		p := proposal{op: g.newOp(history.Append, "", via, "shell.bash"), name: "shell.bash"}
 		p.args = map[string]any{"command": "echo " + p.op.ID + " >> " + shellLedger}
 		return p
 	case n < 60:
-		p := proposal{g.newOp(history.Append, "", via, "mcp_soak.append"), "mcp_soak.append", nil}
+		p := proposal{op: g.newOp(history.Append, "", via, "mcp_soak.append"), name: "mcp_soak.append"}
 		p.args = map[string]any{"id": p.op.ID, "before": before, "after": after}
 		return p
 	case n < 80:
-		p := proposal{g.newOp(history.Write, file, via, "filesystem.write"), "filesystem.write", nil}
+		p := proposal{op: g.newOp(history.Write, file, via, "filesystem.write"), name: "filesystem.write"}
 		p.op.Unledgered = true
 		p.args = map[string]any{"path": file, "content": p.op.ID + "\n"}
 		return p
 	case n < 90:
-		p := proposal{g.newOp(history.Read, file, via, "filesystem.read"), "filesystem.read", nil}
+		p := proposal{op: g.newOp(history.Read, file, via, "filesystem.read"), name: "filesystem.read"}
 		p.args = map[string]any{"path": file}
 		return p
 	}
-	p := proposal{g.newOp(history.Read, file, via, "mcp_soak.get"), "mcp_soak.get", nil}
+	p := proposal{op: g.newOp(history.Read, file, via, "mcp_soak.get"), name: "mcp_soak.get"}
 	p.args = map[string]any{"file": file}
 	return p
 }

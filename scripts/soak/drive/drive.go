@@ -158,7 +158,7 @@ func collect(groups []*group, problems []error) Report {
 func around(h history.History, v history.Violation) []string {
 	file := ""
 	for _, op := range h.Ops {
-		if op.ID == v.Op {
+		if op.ID == v.Op || op.File == v.Op {
 			file = op.File
 		}
 	}
@@ -232,7 +232,8 @@ func (r Report) Print(w io.Writer, show int) {
 
 // Kinds are all kinds of violation, in the order of a report.
 var Kinds = []history.Kind{history.Lost, history.Doubled, history.Stale, history.ToldWrong, history.Untold,
-	history.Unaccounted, history.Repeated, history.Order, history.Torn, Damaged, Orphan, Leftover, Unstartable}
+	history.Unaccounted, history.Repeated, history.Order, history.Torn, history.Unheard, history.HeardTwice,
+	history.Misdirected, Damaged, Orphan, Leftover, Unstartable}
 
 func (r Report) printStarts(w io.Writer) {
 	for _, quiet := range []bool{false, true} {

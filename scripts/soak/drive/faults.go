@@ -34,7 +34,7 @@ func (g *group) strike(f fault, rng *rand.Rand) {
 	case stopServer:
 		pause(g.servers(), rng)
 	case breakClient:
-		g.wire.breakAll()
+		g.wire.BreakAll()
 	case fillDisk:
 		g.fill(rng)
 	case slowDisk:

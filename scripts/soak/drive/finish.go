@@ -23,12 +23,18 @@ const quietStarts = 5
 
 // finish ends a group in order, and looks at what is left.
 func (g *group) finish() error {
-	g.wire.cut()
+	g.wire.Cut()
 	g.endBridge()
+	if err := g.down(); err != nil { // one that a bridge started ends by itself, some time
+		return err
+	}
 	if err := g.startKernel(false); err != nil {
 		return err
 	}
 	if err := g.settle(); err != nil {
+		return err
+	}
+	if err := (agent{g}).finishLasting(); err != nil {
 		return err
 	}
 	g.observe()

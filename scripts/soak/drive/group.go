@@ -20,6 +20,7 @@ import (
 	"callgate/internal/protocol"
 	"callgate/internal/statedir"
 	"callgate/scripts/soak/child"
+	"callgate/scripts/soak/drive/wire"
 	"callgate/scripts/soak/history"
 )
 
@@ -55,15 +56,16 @@ type group struct {
 	procs   *processes
 	bridge  *bridge    // lives as long as it can
 	opening sync.Mutex // held while a bridge is opened
-	wire    *wire
+	wire    *wire.Wire
 	cutOff  *turn // the last turn, if it was
+	lasting *lasting
 }
 
 func (r *run) newGroup(number int) (*group, error) {
 	dir := filepath.Join(r.Folder, fmt.Sprintf("group%d", number))
 	at := func(name string) string { return filepath.Join(dir, name) }
 	g := &group{run: r, number: number, plan: newPlanner(r.Seed, number), log: newLog(), procs: newProcesses(),
-		wire:   &wire{},
+		wire: &wire.Wire{}, lasting: &lasting{},
 		places: places{dir, at("state"), at("work"), at("home"), at("ledger"), at("heard")}}
 	for _, d := range []string{g.work, g.home, g.state} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
@@ -79,14 +81,21 @@ func (r *run) newGroup(number int) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := g.lasting.listen(); err != nil {
+		return nil, err
+	}
 	g.model = l.Addr().String()
 	if err := l.Close(); err != nil {
+		return nil, err
+	}
+	if g.lasting.inbox, err = g.newInbox(); err != nil {
 		return nil, err
 	}
 	return g, g.writeApp()
 }
 
-// writeApp writes the app of a group. Everything is allowed: here nobody is asked.
+// writeApp writes the app of a group. A human is asked for one tool only, which runs
+// in the background.
 func (g *group) writeApp() error {
 	npm := filepath.Join(g.NPM, "node_modules/.bin/mcp-server-filesystem")
 	server := ""
@@ -100,9 +109,11 @@ func (g *group) writeApp() error {
 	}
 	app := fmt.Sprintf(`app: {app_id: soak}
 agents: [{id: main, brain: {provider: openai, model: soak, config: {api_key: x, base_url: "http://%s/v1"}}}]
-runtime: {sandbox: relaxed, tool_injection: direct}
+runtime: {sandbox: relaxed, tool_injection: direct, watchers: true, scheduler: true}
 tools:
-  capabilities: {default_policy: auto}
+  capabilities: {default_policy: auto, approve: [{module: mcp_soak, actions: [vouch]}]}
+  channels:
+    hook: {type: webhook, url: "http://%s/", private_hosts: [127.0.0.1], max_attempts: 100}
   modules:
     filesystem: {}
     shell: {}
@@ -110,7 +121,7 @@ tools:
       config:
         servers:
           soak: {command: %q, args: [server, %q, %q], isolation: contained}%s
-`, g.model, g.Self, g.work, g.ledger, server)
+`, g.model, g.lasting.address, g.Self, g.work, g.ledger, server)
 	if err := os.WriteFile(filepath.Join(g.work, "callgate.yaml"), []byte(app), 0o600); err != nil {
 		return err
 	}
@@ -143,14 +154,19 @@ func (g *group) newOp(verb history.Verb, file, via, tool string) history.Op {
 
 // accept has a person accept the app and its servers.
 func (g *group) accept() error {
-	for _, command := range [][]string{{"app", "trust"}, {"mcp", "trust", "--all"}, {"mcp", "refresh", "soak"}} {
+	inbox := g.lasting.inbox.dir
+	for _, command := range [][]string{
+		{"app", "trust"}, {"mcp", "trust", "--all"}, {"mcp", "refresh", "soak"},
+		{"-C", inbox, "app", "trust"}, {"-C", inbox, "mcp", "trust", "--all"}, {"-C", inbox, "mcp", "refresh", "soak"},
+		{"-C", inbox, "app", "start"},
+	} {
 		cmd := exec.Command(g.Person, append([]string{g.Binary}, command...)...)
 		cmd.Dir, cmd.Env = g.work, g.env
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("callgate %s: %w: %s", strings.Join(command, " "), err, out)
 		}
 	}
-	return nil
+	return human{g}.makeToken()
 }
 
 // runLives lives one life after another.
@@ -216,7 +232,7 @@ func (g *group) startExamined(ctx context.Context, wired bool) error {
 	if !wired || g.kernel() == 0 {
 		return nil
 	}
-	return g.wire.lay(g.places)
+	return g.wire.Lay(g.state)
 }
 
 // wait waits in the plan's time.
@@ -288,5 +304,6 @@ func (g *group) readEffects() error {
 	for _, id := range idPattern.FindAllString(string(shell), -1) {
 		g.effects = append(g.effects, history.Effect{ID: id})
 	}
+	g.effects = append(g.effects, g.lasting.delivered()...)
 	return nil
 }

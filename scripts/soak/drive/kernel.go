@@ -80,7 +80,7 @@ func (g *group) killKernelNow() {
 			g.log.problem(Orphan, strconv.Itoa(pid), "it lives on after its kernel was killed: "+commandLine(pid))
 		}
 	}
-	g.wire.cut()
+	g.wire.Cut()
 }
 
 // vanished waits until a process is gone.

@@ -84,7 +84,7 @@ func (l *log) record(page []protocol.Record) {
 			l.calls[r.Call] = c
 			l.order = append(l.order, r.Call)
 		}
-		if r.Ask != nil && c.Op == "" {
+		if r.Ask != nil && c.Op == "" && !beginsLater(c.Tool) {
 			c.Op = idPattern.FindString(string(r.Ask.Args))
 		}
 		switch r.Kind {
@@ -108,7 +108,8 @@ func (g *group) history() history.History {
 	l := g.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h := history.History{Ops: slices.Clone(l.ops), Deaths: slices.Clone(l.deaths), Effects: g.effects}
+	h := history.History{Ops: slices.Clone(l.ops), Deaths: slices.Clone(l.deaths), Effects: g.effects,
+		Notices: g.lasting.notices}
 	slices.SortFunc(h.Deaths, time.Time.Compare)
 	for _, id := range l.order {
 		h.Calls = append(h.Calls, *l.calls[id])

@@ -57,6 +57,7 @@ type life struct {
 	steps  []step
 	person bool // somebody edits a file while no kernel runs
 	talks  bool // a conversation is held
+	lasts  bool // work is begun that goes on by itself
 	early  bool // a kernel is killed while it starts, before the one that serves
 	wired  bool // connections to the kernel can be broken
 	alone  bool // without bridges, which start a kernel before anybody else does
@@ -82,13 +83,17 @@ func (p *planner) next() life {
 	case n < 3:
 		l.kind = byCommand
 	}
-	l.person, l.talks = p.rng.IntN(4) == 0, p.rng.IntN(4) == 0
+	l.person, l.talks, l.lasts = p.rng.IntN(4) == 0, p.rng.IntN(4) == 0, p.rng.IntN(2) == 0
 	l.early, l.wired = p.rng.IntN(8) == 0, p.rng.IntN(2) == 0
 	l.alone = l.kind == byHarness && p.rng.IntN(2) == 0
 	for range p.rng.IntN(3) {
 		l.steps = append(l.steps, step{p.delay(250), p.fault()})
 	}
-	l.steps = append(l.steps, step{p.delay(400), killKernel})
+	most := 400
+	if l.lasts {
+		most = 1500 // it begins in a process that takes its time to start
+	}
+	l.steps = append(l.steps, step{p.delay(most), killKernel})
 	return l
 }
 
@@ -124,6 +129,9 @@ func (l life) String() string {
 	}
 	if l.talks {
 		b.WriteString(", with a conversation")
+	}
+	if l.lasts {
+		b.WriteString(", with lasting work")
 	}
 	for _, s := range l.steps {
 		fmt.Fprintf(&b, "; %s %s", s.after, s.fault)

@@ -63,6 +63,11 @@ func (g agent) converse(ctx context.Context, rng *rand.Rand) {
 		add(history.Append, "", "mcp_soak.append", "", func(id string) map[string]any { return map[string]any{"id": id} })
 	}
 	t := &turn{plan.ID, calls}
+	g.take(t, plan)
+}
+
+// take takes a turn, in a conversation of its own.
+func (g agent) take(t *turn, plan child.Plan) {
 	if cmd := g.talk(t, "run", "-q", "-p", plan.Prompt()); cmd != nil && cmd.ProcessState.ExitCode() != 0 {
 		g.cutOff = t
 	}
@@ -114,23 +119,23 @@ func (g agent) resume(t *turn) {
 // heardBack puts the calls of a plan on record as the model was told of them. What it
 // was not told, because it, the kernel or the command was killed, is nobody's.
 func (g agent) heardBack(t *turn) {
-	all, err := child.ReadHeard(g.heard)
-	if err != nil {
-		g.log.problem(history.Untold, t.plan, err.Error())
-	}
-	heard, ok := all[t.plan]
+	results := g.results(t)
 	told := map[string]history.Told{}
 	for i, p := range t.calls {
 		op := p.op
 		op.Told, op.Done = history.Gone, time.Now()
-		if ok && heard.Results[i] != "" {
-			op.Told, op.Text = history.Success, heard.Results[i]
+		if results[i] != "" {
+			op.Told, op.Text = history.Success, results[i]
 			if kindPattern.MatchString(op.Text) {
 				op.Told = toldByWords(op.Text)
 			}
 			op.Saw = idPattern.FindString(op.Text)
 		}
 		told[op.ID] = op.Told
+		if p.later != nil {
+			g.begun(t, p, op)
+			continue
+		}
 		if op.Verb == history.Read {
 			if op.Want == "" || told[op.Want] != history.Success || op.Told != history.Success {
 				continue // nothing is promised
@@ -139,4 +144,19 @@ func (g agent) heardBack(t *turn) {
 		g.ops.Add(1)
 		g.log.add(op)
 	}
+}
+
+// results are what came back for the calls of a turn; "": nothing.
+func (g agent) results(t *turn) []string {
+	all, err := child.ReadHeard(g.heard)
+	if err != nil {
+		g.log.problem(history.Untold, t.plan, err.Error())
+	}
+	results := make([]string, len(t.calls))
+	for _, heard := range all {
+		if heard.ID == t.plan && heard.Results != nil {
+			results = heard.Results
+		}
+	}
+	return results
 }

@@ -5,7 +5,12 @@
 //   - told success: it happened, once, and its end is on record;
 //   - told that it was not begun, or failed: it did not happen;
 //   - told in doubt, or its client was killed: it happened once, or not at all;
+//   - told that it happens later, by itself: it has an end or a doubt on record when
+//     all is over, and happened once where that says so;
 //   - it was told something, unless its own client was the one killed.
+//
+// News of work that went on by itself is in the history of the conversation that began
+// it, once, and in no other.
 //
 // A call whose second time is its first (a file written whole) may happen more than
 // once, but never over something newer: what is in a file is the last acknowledged
@@ -39,6 +44,7 @@ type Told string
 // What clients are told.
 const (
 	Success  Told = "success"
+	Promised Told = "promised"  // it happens later, by itself
 	NotBegun Told = "not begun" // refused, unavailable, failed: it did not happen
 	InDoubt  Told = "in doubt"
 	Stopped  Told = "cancelled" // it may still be under way
@@ -90,7 +96,16 @@ type History struct {
 	Ops     []Op
 	Effects []Effect
 	Calls   []Call
+	Notices []Notice
 	Deaths  []time.Time // of kernels, in order: what a kernel did ends with it
+}
+
+// Notice is news that a conversation was owed.
+type Notice struct {
+	Op   string
+	To   string         // the conversation that began it
+	Owed bool           // it must be there by the end
+	In   map[string]int // how often it is in the history of each conversation
 }
 
 // Kind is what was violated.
@@ -107,6 +122,9 @@ const (
 	Repeated    Kind = "repeated too often"
 	Order       Kind = "out of order"
 	Torn        Kind = "torn"
+	Unheard     Kind = "news never told"
+	HeardTwice  Kind = "news told twice"
+	Misdirected Kind = "news told to another"
 )
 
 // Violation is something that may not happen.
@@ -155,6 +173,7 @@ func Check(h History) []Violation {
 	c.checkOps()
 	c.checkEffects()
 	c.checkCalls()
+	c.checkNotices()
 	slices.SortStableFunc(c.found, func(a, b Violation) int { return a.At.Compare(b.At) })
 	return c.found
 }
@@ -184,12 +203,47 @@ func (c *checker) checkOps() {
 		case op.Told == NotBegun && happened > 0:
 			c.say(ToldWrong, op.ID, op.Done, "%s over %s was told %q, and happened", op.Tool, op.Via, op.Text)
 		}
+		if op.Told == Promised {
+			c.checkPromise(op, happened)
+		}
 		if op.Told == Success && !op.Unrecorded && !slices.ContainsFunc(c.calls[op.ID], endedWell) {
 			c.say(Lost, op.ID, op.Done, "%s over %s was told success, and no end of it is on record", op.Tool, op.Via)
 		}
 		if op.Verb == Append && happened > 1 {
 			again := c.effects[op.ID][1].At
 			c.say(Doubled, op.ID, again, "%s over %s, told %s, happened %d times", op.Tool, op.Via, op.Told, happened)
+		}
+	}
+}
+
+// checkPromise checks a call that was to happen later.
+func (c *checker) checkPromise(op Op, happened int) {
+	calls := c.calls[op.ID]
+	over := slices.ContainsFunc(calls, func(call Call) bool { return call.Ended || call.Doubted || call.Resolved })
+	done := slices.ContainsFunc(calls, func(call Call) bool { return call.Ended && call.Told == Success })
+	switch {
+	case op.Unrecorded && happened == 0:
+		c.say(Lost, op.ID, op.Done, "%s over %s was promised and never happened", op.Tool, op.Via)
+	case !op.Unrecorded && !over:
+		c.say(Lost, op.ID, op.Done, "%s over %s was promised, and neither an end nor a doubt is on record", op.Tool, op.Via)
+	case done && happened == 0:
+		c.say(Lost, op.ID, op.Done, "%s over %s was promised, is on record as done, and never happened", op.Tool, op.Via)
+	}
+}
+
+// checkNotices checks what conversations were told.
+func (c *checker) checkNotices() {
+	for _, n := range c.Notices {
+		for in, times := range n.In {
+			switch {
+			case in != n.To:
+				c.say(Misdirected, n.Op, time.Time{}, "the conversation %s began it, and %s was told", n.To, in)
+			case times > 1:
+				c.say(HeardTwice, n.Op, time.Time{}, "the conversation %s was told %d times", in, times)
+			}
+		}
+		if n.Owed && n.In[n.To] == 0 {
+			c.say(Unheard, n.Op, time.Time{}, "the conversation %s was never told", n.To)
 		}
 	}
 }

@@ -37,6 +37,14 @@ func ended(id string) Call {
 }
 func doubted(id string) Call { return Call{Call: "d" + id, Op: id, Begun: 1, Doubted: true} }
 
+func promised(id string) Op { return told(appendOp(id, 1, 2), Promised) }
+
+func delivery(id string) Op { op := promised(id); op.Unrecorded = true; return op }
+
+func notice(owed bool, in map[string]int) []Notice {
+	return []Notice{{Op: "a", To: "mine", Owed: owed, In: in}}
+}
+
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -108,6 +116,25 @@ func TestCheck(t *testing.T) {
 		{"a read in one answer misses the write before it", History{
 			Ops: []Op{write("a", 1, 3), wanting(read("", 3, 4), "a")}, Calls: []Call{ended("a")},
 			Effects: []Effect{effect("a", 2)}}, []Kind{Order}},
+		{"what was promised happened", History{Ops: []Op{promised("a")}, Calls: []Call{ended("a")},
+			Effects: []Effect{line("a", 9)}}, nil},
+		{"what was promised is in doubt", History{Ops: []Op{promised("a")}, Calls: []Call{doubted("a")}}, nil},
+		{"what was promised was refused", History{Ops: []Op{promised("a")},
+			Calls: []Call{{Op: "a", Ended: true, Told: NotBegun}}}, nil},
+		{"a message was delivered", History{Ops: []Op{delivery("a")}, Effects: []Effect{line("a", 9)}}, nil},
+		{"news was told", History{Notices: notice(true, map[string]int{"mine": 1})}, nil},
+		{"news that nobody was promised", History{Notices: notice(false, nil)}, nil},
+		{"what was promised never began", History{Ops: []Op{promised("a")}}, []Kind{Lost}},
+		{"what was promised is on record, and never happened", History{Ops: []Op{promised("a")},
+			Calls: []Call{ended("a")}}, []Kind{Lost}},
+		{"what was promised happened twice", History{Ops: []Op{promised("a")}, Calls: []Call{ended("a")},
+			Effects: []Effect{line("a", 8), line("a", 9)}}, []Kind{Doubled}},
+		{"a message was never delivered", History{Ops: []Op{delivery("a")}}, []Kind{Lost}},
+		{"a message was delivered under two IDs", History{Ops: []Op{delivery("a")},
+			Effects: []Effect{line("a", 8), line("a", 9)}}, []Kind{Doubled}},
+		{"news was never told", History{Notices: notice(true, map[string]int{})}, []Kind{Unheard}},
+		{"news was told twice", History{Notices: notice(false, map[string]int{"mine": 2})}, []Kind{HeardTwice}},
+		{"news was told to another", History{Notices: notice(true, map[string]int{"mine": 1, "other": 1})}, []Kind{Misdirected}},
 		{"a file holds half a write", History{Ops: []Op{read("half of", 3, 4)}}, []Kind{Torn}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

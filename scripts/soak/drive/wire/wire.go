@@ -1,6 +1,8 @@
 //go:build linux
 
-package drive
+// Package wire carries bytes between the clients of a kernel and the kernel, so that
+// their connections can break while both ends live.
+package wire
 
 import (
 	"context"
@@ -14,20 +16,20 @@ import (
 	"callgate/internal/statedir"
 )
 
-// wire stands between clients and the kernel: it takes the place of the kernel's
+// Wire stands between clients and the kernel: it takes the place of the kernel's
 // socket and carries the bytes, so that connections can break while both ends live.
-type wire struct {
+type Wire struct {
 	mu     sync.Mutex
 	listen net.Listener
 	real   string // the kernel's own socket, under another name
 	conns  []net.Conn
 }
 
-// lay puts the wire in the socket's place.
-func (w *wire) lay(at places) error {
-	w.cut()
-	socket := statedir.Dir(at.state).Socket()
-	real := filepath.Join(at.state, "kernel.real")
+// Lay puts the wire in the place of the socket of a state directory.
+func (w *Wire) Lay(dir string) error {
+	w.Cut()
+	socket := statedir.Dir(dir).Socket()
+	real := filepath.Join(dir, "kernel.real")
 	if err := os.Link(socket, real); err != nil {
 		return err
 	}
@@ -48,8 +50,8 @@ func (w *wire) lay(at places) error {
 	return nil
 }
 
-// cut takes the wire away. The kernel behind it must be gone.
-func (w *wire) cut() {
+// Cut takes the wire away. The kernel behind it must be gone.
+func (w *Wire) Cut() {
 	w.mu.Lock()
 	if w.listen != nil {
 		_ = w.listen.Close() // and the socket with it
@@ -57,11 +59,11 @@ func (w *wire) cut() {
 		w.listen = nil
 	}
 	w.mu.Unlock()
-	w.breakAll()
+	w.BreakAll()
 }
 
-// breakAll breaks the connections.
-func (w *wire) breakAll() {
+// BreakAll breaks the connections.
+func (w *Wire) BreakAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range w.conns {
@@ -70,7 +72,7 @@ func (w *wire) breakAll() {
 	w.conns = nil
 }
 
-func (w *wire) carry(l net.Listener, real string) {
+func (w *Wire) carry(l net.Listener, real string) {
 	for {
 		outside, err := l.Accept()
 		if err != nil {

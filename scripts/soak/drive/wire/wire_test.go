@@ -1,6 +1,6 @@
 //go:build linux
 
-package drive
+package wire
 
 import (
 	"bufio"
@@ -40,8 +40,8 @@ func TestWire(t *testing.T) {
 			}()
 		}
 	}()
-	w := &wire{}
-	if err := w.lay(places{state: dir}); err != nil {
+	w := &Wire{}
+	if err := w.Lay(dir); err != nil {
 		t.Fatal(err)
 	}
 	conn, err := net.Dial("unix", socket)
@@ -53,11 +53,11 @@ func TestWire(t *testing.T) {
 	if line, err := in.ReadString('\n'); err != nil || line != "heard hello\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
-	w.breakAll()
+	w.BreakAll()
 	if line, err := in.ReadString('\n'); err == nil {
 		t.Errorf("a broken connection still says %q", line)
 	}
-	w.cut()
+	w.Cut()
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
 		t.Errorf("the wire leaves %v", left)
 	}
