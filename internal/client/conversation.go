@@ -90,6 +90,12 @@ func (c *Conversation) Unqueue(ctx context.Context) (taken *protocol.QueuedMessa
 	return taken, err
 }
 
+// MoveToBackground lets a call of the turn that runs go on in the background: the turn
+// goes on without it, and is told of its end.
+func (c *Conversation) MoveToBackground(ctx context.Context, call string) error {
+	return c.client.do(ctx, http.MethodPost, c.path("/background"), nil, protocol.MoveCall{Call: call}, nil)
+}
+
 // Models lists the models that the conversation may change to.
 func (c *Conversation) Models(ctx context.Context) ([]protocol.ModelChoice, error) {
 	var list []protocol.ModelChoice

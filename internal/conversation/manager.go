@@ -53,6 +53,7 @@ type Options struct {
 	Deleter     history.Deleter
 	Tasks       task.Store
 	Runner      Runner
+	Texts       map[string]owed.Words // what models are told of the ends of tasks of some kinds; may be nil
 	User        string
 
 	Instructions string              // the user's own file of instructions; "": none

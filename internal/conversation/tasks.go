@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"callgate/internal/app"
@@ -209,7 +210,7 @@ func (m *Manager) resumeCore(ctx context.Context, c *Conversation) error {
 }
 
 // coreNotice says how a core task ended.
-func coreNotice(t task.Task) string {
+func coreNotice(t task.Task, n int) string {
 	o := outcomeOf(t)
 	text := fmt.Sprintf("CORE JOB %s ENDED (%s)", t.ID, o.Reason)
 	if o.Error != "" {
@@ -218,7 +219,7 @@ func coreNotice(t task.Task) string {
 	if o.Answer != "" {
 		text += "\n" + o.Answer
 	}
-	return text
+	return tool.TruncateTo(text, n)
 }
 
 // taskPatience is how long an app that takes a single turn waits for tasks that have no
@@ -229,8 +230,9 @@ const taskPatience = 10 * time.Minute
 func (m *Manager) debtsOf(id string, log *history.Log, a *app.App) *owed.Debts {
 	d := &owed.Debts{
 		Parent: id, Log: log, Store: m.Tasks, Runner: m.Runner, Longer: []string{coreTask},
-		Texts: map[string]func(task.Task) string{coreTask: coreNotice},
+		Texts: map[string]owed.Words{coreTask: coreNotice},
 	}
+	maps.Copy(d.Texts, m.Texts)
 	if a != nil && a.Runtime.Mode == "one_shot" {
 		d.Patience = taskPatience
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"callgate/internal/gate/liveoutput"
@@ -61,11 +62,11 @@ func (x *executor) runHandler(ctx context.Context, c *callState) error {
 	if c.tool.Runtime.Control {
 		defer x.lent.Lend(c.call.ID, c.how.place)()
 	}
-	defer x.releaseLocksAfter(c)()
 	after := func() {}
 	if x.images != nil && c.tool.Runtime.SideEffect.Durable() {
 		after = x.images.Before(ctx, c.call, c.tool, grant)
 	}
+	defer x.releaseLocksAfter(c)()
 	done, began := make(chan handlerResult, 1), time.Now()
 	go func() {
 		out := x.invokeWithRetry(ctx, c, grant)
@@ -168,18 +169,21 @@ func invoke(ctx context.Context, t *tool.Tool, call tool.Call, grant tool.Grant)
 }
 
 // releaseLocksAfter releases the locks while the handler runs on, when it runs
-// longer than its tool may keep others waiting. It returns the function that
-// stops the clock.
+// longer than its tool may keep others waiting, or goes on in the background. It
+// returns the function that stops the clock.
 func (x *executor) releaseLocksAfter(c *callState) (stop func()) {
 	limit := c.tool.Runtime.LockFor
 	if limit <= 0 || len(c.claims) == 0 {
 		return func() {}
 	}
-	timer := time.AfterFunc(limit, func() {
+	began := time.Now()
+	release := sync.OnceFunc(func() {
 		c.lease.Release()
-		x.records.note(c, fmt.Sprintf("it has run for %v: its locks are released, and it runs on without them", limit))
+		x.records.note(c, fmt.Sprintf("it has run for %v: its locks are released, and it runs on without them",
+			time.Since(began).Round(time.Millisecond)))
 	})
-	return func() { timer.Stop() }
+	timer, forget := time.AfterFunc(limit, release), c.how.detach.OnDetach(release)
+	return func() { timer.Stop(); forget() }
 }
 
 // grant is everything this call may reach.

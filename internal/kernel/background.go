@@ -3,10 +3,12 @@ package kernel
 import (
 	"context"
 
+	"callgate/internal/conversation/owed"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/backgroundcalls"
 	"callgate/internal/kernel/deferred"
 	"callgate/internal/kernel/tasks"
+	"callgate/internal/task"
 )
 
 // Lasting is the work that outlives a turn.
@@ -28,3 +30,6 @@ func openBackground(k *Kernel, cfg Config) {
 		Approvals: k.Approvals, Session: k.Sessions.Get, Asker: k.taskAsker, ShortLived: cfg.ShortLived,
 	})
 }
+
+// backgroundNotice tells a model of the end of a call in the background.
+func backgroundNotice(t task.Task, n int) string { return backgroundcalls.Notice(t, n, owed.Fence) }

@@ -14,6 +14,7 @@ import (
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
 	"callgate/internal/conversation/instructions"
+	"callgate/internal/conversation/owed"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/detach"
@@ -24,6 +25,7 @@ import (
 	"callgate/internal/journal/outputbus"
 	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/background"
+	"callgate/internal/kernel/backgroundcalls"
 	"callgate/internal/kernel/clients"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/grants"
@@ -242,7 +244,8 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 		Deleter: forgetful{k.database.Stores().Deleter, k.images, k.builder.Hooks},
 		Store:   history.Scrubbed(k.database.Stores().Conversations, k.vault),
 		Tasks:   k.database.Stores().Tasks, Instructions: instructions.UserFile(userFile), Scrub: k.vault.ScrubString,
-		Go: k.background.Go, ShortLived: cfg.ShortLived, Log: k.log,
+		Texts: map[string]owed.Words{backgroundcalls.Kind: backgroundNotice},
+		Go:    k.background.Go, ShortLived: cfg.ShortLived, Log: k.log,
 	})
 	return openUndo(k)
 }

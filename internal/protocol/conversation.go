@@ -21,7 +21,8 @@ const (
 	RouteQueueMessage       = "POST /v1/conversations/{id}/queue"    // a QueuedMessage, or null: no turn runs
 	RouteUnqueueMessage     = "DELETE /v1/conversations/{id}/queue"  // the last QueuedMessage, or null
 	RouteCancelTurn         = "POST /v1/conversations/{id}/cancel"
-	RouteCompact            = "POST /v1/conversations/{id}/compact" // a Compaction, or null
+	RouteMoveCall           = "POST /v1/conversations/{id}/background" // a MoveCall
+	RouteCompact            = "POST /v1/conversations/{id}/compact"    // a Compaction, or null
 	RoutePrompt             = "GET /v1/conversations/{id}/prompt"
 	RouteModels             = "GET /v1/conversations/{id}/models"
 	RouteSetModel           = "POST /v1/conversations/{id}/model" // the Conversation, as it is then
@@ -96,6 +97,11 @@ type Skill struct {
 // or another name at the provider that the conversation uses.
 type SetModel struct {
 	Model string `json:"model"`
+}
+
+// MoveCall asks that a call of the turn that runs goes on in the background.
+type MoveCall struct {
+	Call string `json:"call"`
 }
 
 // ModelChoice is a model that a conversation may change to.

@@ -40,6 +40,7 @@ func TestWire(t *testing.T) {
 		"locks":             protocol.Locks{},
 		"login":             protocol.Login{},
 		"model_choice":      protocol.ModelChoice{},
+		"move_call":         protocol.MoveCall{},
 		"news":              protocol.News{},
 		"open_conversation": protocol.OpenConversation{},
 		"open_session":      protocol.OpenSession{},

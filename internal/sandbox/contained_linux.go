@@ -141,16 +141,19 @@ func addBounds(p *launcher.Program) {
 		launcher.Int(0), launcher.Int(0), launcher.Int(0))
 }
 
-// runningOf is the command of a helper.
+// runningOf is the command of a helper. Its group is that of its init, which heeds no
+// signal but those that nobody can ignore.
 func runningOf(helper int, init bool) Running {
 	pid := func() int { return commandPID(helper, init) }
 	return Running{PID: pid, Signal: func(name string) error {
 		command := pid()
-		if command == helper { // what is not the command's must not have its signals
+		group, err := unix.Getpgid(command)
+		own, _ := unix.Getpgid(helper)
+		if err != nil || command == helper || group == own { // what is not the command's must not have its signals
 			return tool.Errorf("sandbox.Signal", tool.Conflict, "the command does not run yet, or not any more").
 				WithHint("try again, or see how it stands")
 		}
-		return signals.Send(command, name)
+		return signals.Send(group, name)
 	}}
 }
 

@@ -49,7 +49,7 @@ type Debts struct {
 	Bell   Bell // rings when there may be more
 	// Texts are what is told of tasks of some kinds, in the place of what their outcome
 	// says; may be nil.
-	Texts map[string]func(task.Task) string
+	Texts map[string]Words
 	// Patience says that the conversation takes a single turn, which waits for its tasks:
 	// for so long at most.
 	Patience time.Duration

@@ -25,6 +25,9 @@ const (
 	maxHead  = 300       // bytes of a head
 )
 
+// Words tell a model of the end of a task, with at most n bytes of what it brought.
+type Words func(t task.Task, n int) string
+
 // words are debts in notes for a model: the newest in full, and before them one that
 // counts the others.
 func (d *Debts) words(list []task.Task) []agent.Notice {
@@ -41,7 +44,7 @@ func (d *Debts) words(list []task.Task) []agent.Notice {
 	for _, t := range full {
 		text := Text(t, each)
 		if of := d.Texts[t.Kind]; of != nil {
-			text = tool.TruncateTo(of(t), each)
+			text = of(t, each)
 		}
 		notices = append(notices, agent.Notice{Tasks: []string{t.ID}, Text: text})
 	}

@@ -35,6 +35,7 @@ func (a *conversationRoutes) routes() map[string]route {
 		protocol.RouteQueueMessage:       a.queueMessage,
 		protocol.RouteUnqueueMessage:     a.unqueueMessage,
 		protocol.RouteCancelTurn:         a.cancelTurn,
+		protocol.RouteMoveCall:           a.moveCall,
 		protocol.RouteCompact:            a.compact,
 		protocol.RoutePrompt:             a.prompt,
 		protocol.RoutePlan:               a.plan,
@@ -208,6 +209,22 @@ func (a *conversationRoutes) cancelTurn(w http.ResponseWriter, r *http.Request) 
 		return err
 	}
 	return answer(w, c.Cancel())
+}
+
+// moveCall lets a call of the turn go on in the background.
+func (a *conversationRoutes) moveCall(w http.ResponseWriter, r *http.Request) error {
+	c, err := a.conversation(r)
+	if err != nil {
+		return err
+	}
+	var in protocol.MoveCall
+	if err := read(r, &in); err != nil {
+		return err
+	}
+	if err := a.kernel.Background.Move(r.Context(), c.ID(), in.Call); err != nil {
+		return err
+	}
+	return answer(w, nil)
 }
 
 // compact shortens a conversation in which no turn runs.

@@ -3,6 +3,7 @@ package detach
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"callgate/tool"
@@ -181,6 +182,23 @@ func (c *Call) isDetached() bool {
 
 // Detached is closed when nobody waits for the call: see tool.Background.
 func (c *Call) Detached() <-chan struct{} { return c.detached }
+
+// OnDetach calls f when nobody waits for the call, unless stop is called before. A nil
+// call always has somebody who waits.
+func (c *Call) OnDetach(f func()) (stop func()) {
+	if c == nil {
+		return func() {}
+	}
+	stopped := make(chan struct{})
+	go func() {
+		select {
+		case <-c.detached:
+			f()
+		case <-stopped:
+		}
+	}()
+	return sync.OnceFunc(func() { close(stopped) })
+}
 
 // Attach offers a process of the call: see tool.Background.
 func (c *Call) Attach(p tool.Process) {

@@ -4,8 +4,8 @@
 //
 //   - A call is moved to the background at most once, while it runs: by itself, when
 //     its tool says so (Mover) and its caller allows it, or by hand. It stays the same
-//     call: with its locks, as its tool holds them, and its records, of which the end
-//     is written when it ends.
+//     call: with its records, of which the end is written when it ends, and with its
+//     locks, unless its tool lets others pass while it runs long: then it gives them up.
 //   - What the move leaves behind is stored first (Table.Store): a task that waits for
 //     the call's end. If it cannot be stored the call stays where it is. So whoever
 //     made the call is told either its result or that it goes on, and never both.

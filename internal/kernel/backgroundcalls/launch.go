@@ -18,7 +18,7 @@ func (c *Calls) launch(ctx context.Context, call tool.Call, r control.Background
 	if c.opt.ShortLived {
 		return nil, tool.Errorf(op, tool.Unavailable,
 			"this kernel ends with the command that started it, and so would the task").
-			WithHint("start a kernel that stays (callgate serve), or run %s in the foreground", r.Target.Name)
+			WithHint("start a kernel that stays (callgate up), or run %s in the foreground", r.Target.Name)
 	}
 	asker, parent, err := c.opt.Asker(call)
 	if err != nil {

@@ -80,11 +80,17 @@ func (c *Calls) awaitOutput(
 	if err != nil {
 		return nil, err
 	}
+	in, err := inputOf(t)
+	if err != nil {
+		return nil, err
+	}
 	waited, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
 	seen := false
-	if out := c.output(t.ID); out != nil {
-		found, stop := out.Find(pattern)
+	if !t.State.Final() {
+		one := c.enter(t.ID, in.Call) // it may not have begun
+		defer c.leave(one)
+		found, stop := one.out.Find(pattern)
 		defer stop()
 		ended := make(chan struct{})
 		go func() {
@@ -98,14 +104,15 @@ func (c *Calls) awaitOutput(
 		}
 		cancel()
 		<-ended
-	} else {
-		c.awaitEnd(ctx, t.ID, r.Timeout)
 	}
 	if seen {
 		c.awaitEnd(ctx, t.ID, r.Settle)
 	}
 	if t, err = c.opt.Runner.Store().Get(ctx, t.ID); err != nil {
 		return nil, err
+	}
+	if made := resultOf(t); made != nil && !seen {
+		seen = pattern.In([]byte(resultText(made)))
 	}
 	result, err := c.tell(ctx, call, t, r.Tail)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"callgate/internal/gate/approval"
@@ -16,7 +17,7 @@ import (
 	"callgate/tool"
 )
 
-func TestMain(m *testing.M) { kerneltest.Main(m, nil) }
+func TestMain(m *testing.M) { kerneltest.Main(m, parts) }
 
 var (
 	ok    = kerneltest.OK
@@ -51,6 +52,15 @@ func of(id, more string) string {
 		more = "," + more
 	}
 	return `{"task_id":"` + id + `"` + more + `}`
+}
+
+// text is all that a model reads of a result.
+func text(r *tool.Result) string {
+	var all []string
+	for _, c := range r.Content {
+		all = append(all, c.Text)
+	}
+	return strings.Join(all, "\n")
 }
 
 func stored(t testing.TB, k *kernel.Kernel, id string) task.Task {

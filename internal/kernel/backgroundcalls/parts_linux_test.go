@@ -1,0 +1,4 @@
+package backgroundcalls_test
+
+// parts are what this program plays beside its tests.
+var parts = map[string]func(string){doomedVariable: playDoomed}
