@@ -218,7 +218,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	k.Tasks = tasks.New(tasks.Options{
 		Store: k.database.Stores().Tasks, Queue: k.database.Stores().Queue, Leases: k.database.Stores().Leases,
 		Logs: k.database.Stores().TaskLogs, Log: k.log, Go: k.background.Go, Holder: holderName(k.state.String()),
-		ShortLived: cfg.ShortLived, Started: taskStarted(k), Ended: taskEnded(k),
+		ShortLived: cfg.ShortLived, Started: taskStarted(k), Ended: taskEnded(k), Recorded: k.Journal.Flush,
 	})
 	if k.modules, err = modules.Open(k.vault, k.moduleHost, k.Register); err != nil {
 		return err

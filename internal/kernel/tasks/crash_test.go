@@ -148,6 +148,28 @@ func TestEndOnAFullDisk(t *testing.T) {
 	})
 }
 
+// The end of a task is stored when what is on record of it is on disk.
+func TestEndFollowsTheRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stores := openStores(t)
+		recorded := make(chan struct{})
+		r, _ := openWith(t, stores, tasks.Options{Holder: "k", Recorded: func(context.Context) error { <-recorded; return nil }})
+		r.Handle("k", func(context.Context, *tasks.Run) task.Outcome { return done(`1`) })
+		r.Run()
+		_, err := r.Start(t.Context(), task.Task{ID: "t1", Kind: "k"})
+		ok(t, err)
+		synctest.Wait()
+		if got := state(t, stores, "t1").State; got != task.Running {
+			t.Errorf("before the record is on disk: %s", got)
+		}
+		close(recorded)
+		ok(t, r.Wait(t.Context(), "t1"))
+		if got := state(t, stores, "t1").State; got != task.Done {
+			t.Errorf("after it: %s", got)
+		}
+	})
+}
+
 // A kernel that closes on a full disk does not wait for space: the task runs again.
 func TestCloseOnAFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

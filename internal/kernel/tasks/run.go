@@ -200,6 +200,11 @@ func (r *Runner) end(kernel context.Context, one *Run, o task.Outcome) {
 		o = Failed(err)
 	}
 	r.store(kernel, one, func(ctx context.Context) error {
+		if r.opt.Recorded != nil {
+			if err := r.opt.Recorded(ctx); err != nil {
+				return err
+			}
+		}
 		return r.opt.Leases.End(ctx, one.ID, one.Lease.Fence, o)
 	})
 }

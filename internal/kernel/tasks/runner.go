@@ -5,6 +5,7 @@
 //     looks again every few seconds all the same, because the clock may jump.
 //   - One heartbeat renews all leases, at a third of their length. A runner whose
 //     lease was given to another stops the handler and says nothing more of the task.
+//   - An end is stored after what is on record of the calls that led to it.
 //   - An end that cannot be stored, as on a full disk, is stored when it can be; until
 //     then the task counts as running.
 //   - A kernel that closes gives its tasks back, to be run again at the next start,
@@ -45,6 +46,8 @@ type Options struct {
 	Keep   time.Duration // how long tasks that have ended are kept; default 30 days
 	// Go runs work in the background, unless the kernel closes.
 	Go func(func(context.Context)) bool
+	// Recorded returns when all that was recorded is on disk; nil: it always is.
+	Recorded func(context.Context) error
 	// Ended is called after the end of a task that has a parent, or a notice, is
 	// stored. It must not wait. It may be nil.
 	Ended func(task.Task)
