@@ -50,7 +50,9 @@ func (s *Set) open(r *tasks.Run) (*live, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &live{run: r, w: w, poke: make(chan struct{}, 1), wake: make(chan struct{}, 1), saved: time.Now()}
+	// Those that are started together are not stored together.
+	saved := time.Now().Add(-time.Duration(share(r.ID) * float64(saveEvery)))
+	l := &live{run: r, w: w, poke: make(chan struct{}, 1), wake: make(chan struct{}, 1), saved: saved}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.live[r.ID] = l

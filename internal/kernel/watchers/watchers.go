@@ -56,7 +56,7 @@ const (
 	maxPerOwner = 100              // watchers of one conversation, or client
 	maxChecks   = 32               // checks under way at once
 	grid        = time.Second / 10 // checks are due at multiples of it, and so several together
-	saveEvery   = time.Minute      // what a watcher knows, unless something was told
+	saveEvery   = 2 * time.Minute  // what a watcher knows, unless something was told
 	soon        = 5 * time.Second  // in which one that was started runs
 	keepBelow   = 10 * time.Second // whose interval is below this has its session kept
 )
