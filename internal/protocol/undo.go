@@ -14,6 +14,9 @@ const (
 	RouteUndo        = "POST /v1/undo"
 )
 
+// LastTurn as the turn of a target is the last that the model sees, whatever it changed.
+const LastTurn = -1
+
 // UndoTarget says what is to be undone. Without a call and a conversation, it is the last
 // that changed files in the workspace.
 type UndoTarget struct {

@@ -9,6 +9,20 @@ import (
 // showTasks is /tasks.
 func showTasks(c *chat, text string) tea.Cmd { return c.tasks.Command(text) }
 
+// undoFiles is /undo.
+func undoFiles(c *chat, text string) tea.Cmd { return undoOrRewind(c, text, false) }
+
+// rewind is /rewind.
+func rewind(c *chat, text string) tea.Cmd { return undoOrRewind(c, text, true) }
+
+func undoOrRewind(c *chat, text string, rewind bool) tea.Cmd {
+	if c.view.busy() {
+		c.status.Hint = busyHint
+		return nil
+	}
+	return c.undo.Command(text, rewind)
+}
+
 // mover is a conversation whose running calls can be moved to the background.
 type mover interface {
 	MoveToBackground(ctx context.Context, call string) error

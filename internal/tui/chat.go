@@ -22,6 +22,7 @@ import (
 	"callgate/internal/tui/statusbar"
 	"callgate/internal/tui/tasks"
 	"callgate/internal/tui/transcript"
+	"callgate/internal/tui/undo"
 	"callgate/internal/tui/welcome"
 )
 
@@ -47,6 +48,7 @@ type chat struct {
 	queue     queued.List
 	own       *owncall.Calls
 	tasks     *tasks.Tasks
+	undo      *undo.Undo
 	alert     alert.Watch
 	screen    screen
 	leaveConv context.CancelFunc // ends attending the conversation; nil: it is not attended
@@ -84,6 +86,7 @@ func newChat(ctx context.Context, o Options, conv OpenConversation) *chat {
 	}
 	c.own = owncall.New(ctx, own)
 	c.tasks = tasks.New(ctx, tasks.Options{Client: o.Tasks, Script: c.view.script, Now: o.Now, By: o.By})
+	c.undo = undo.New(ctx, undo.Options{Client: o.Undo, Script: c.view.script, By: o.By})
 	c.setConversation(conv)
 	return c
 }
@@ -101,6 +104,7 @@ func (c *chat) setConversation(conv OpenConversation) {
 	about := conv.About
 	c.conv = conv
 	c.tasks.Show(about.ID)
+	c.undo.Show(about.ID)
 	if c.leaveConv != nil {
 		c.leaveConv()
 	}
@@ -258,7 +262,7 @@ func (c *chat) routeToParts(msg tea.Msg) tea.Cmd {
 		if cmd, ok := c.tasks.Update(msg); ok {
 			return cmd
 		}
-		if !c.composer.Update(msg) {
+		if !c.undo.Update(msg) && !c.composer.Update(msg) {
 			return c.approvals.Update(msg)
 		}
 	}

@@ -55,6 +55,8 @@ func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
 			}
 		case protocol.EventCompacted:
 			v.note(protocol.CompactionText(e.Compaction))
+		case protocol.EventRewound:
+			v.note(e.Rewind.Text())
 		case protocol.EventTurnEnded:
 			if e.End.Reason != protocol.EndDone {
 				v.note(strings.TrimSpace("the turn ended early: " + string(e.End.Reason) + " " + e.End.Error))

@@ -27,6 +27,8 @@ func newPalette(skills []protocol.Skill) commands {
 		command("mode", "what it may do unasked: /mode ask, accept-edits or plan", setOrShowMode),
 		command("allow", "let calls run unasked in this conversation: /allow shell: go test *", allow),
 		command("compact", "make room in the model's window", plain(compact)),
+		command("undo", "put back the files that the last turn changed; /undo N from turn N on, /undo redo", undoFiles),
+		command("rewind", "the same, and the model no longer sees the turn; /rewind N from turn N on", rewind),
 		command("tasks", "what works in the background; /tasks NUMBER shows one, /tasks cancel NUMBER stops it", showTasks),
 		command("background", "let the call that runs go on in the background (ctrl+b)", plain(moveToBackground)),
 		command("sessions", "earlier conversations; choose one to go on with", plain(listConversations)),

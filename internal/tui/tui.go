@@ -36,6 +36,7 @@ import (
 	"callgate/internal/tui/attach"
 	"callgate/internal/tui/recall"
 	"callgate/internal/tui/tasks"
+	"callgate/internal/tui/undo"
 	"callgate/tool"
 )
 
@@ -84,6 +85,7 @@ type Options struct {
 	// beside it would garble it. It is told nil when the screen is gone. Nil: there are none.
 	Notices func(show func(text string))
 	Tasks   tasks.Client // shows what works outside of turns; nil: nothing does
+	Undo    undo.Client  // puts files back; nil: nothing does
 }
 
 // Screen is the terminal. The zero value is the process's own.

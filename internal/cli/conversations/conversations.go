@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"callgate/internal/cli/command"
+	"callgate/internal/cli/undo"
 	"callgate/internal/client"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -170,6 +171,10 @@ func (t *turns) interactive(ctx context.Context, p *turnPrinter, c *client.Conve
 		}
 		if text := strings.TrimSpace(line); text == "exit" || text == "quit" {
 			return nil
+		} else if handled, err := undo.InChat(ctx, t.Env, p.kernel, c.ID, text); handled {
+			if err != nil && !command.IsExit(err) {
+				p.note("%v", err)
+			}
 		} else if text != "" {
 			turn := p.run(ctx, c.KeepOn(ctx, say(text)))
 			if ctx.Err() != nil {

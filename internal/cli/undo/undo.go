@@ -84,23 +84,28 @@ func (u *undo) run(ctx context.Context, args []string) error {
 		if u.list {
 			return u.runList(ctx, k)
 		}
-		p, err := client.NewUndo(k.Client).Preview(ctx, u.target)
-		if err != nil {
-			return err
-		}
-		if u.dryRun && u.JSON {
-			return u.WriteJSON(p)
-		}
-		if !u.JSON {
-			if err := u.Style(u.Stdout).UndoPreview(u.Stdout, p); err != nil {
-				return command.WriteError(err)
-			}
-		}
-		if u.dryRun {
-			return nil
-		}
-		return u.carryOut(ctx, k, p)
+		return u.show(ctx, k)
 	})
+}
+
+// show shows what an undo would do, and does it if it may.
+func (u *undo) show(ctx context.Context, k *command.Kernel) error {
+	p, err := client.NewUndo(k.Client).Preview(ctx, u.target)
+	if err != nil {
+		return err
+	}
+	if u.dryRun && u.JSON {
+		return u.WriteJSON(p)
+	}
+	if !u.JSON {
+		if err := u.Style(u.Stdout).UndoPreview(u.Stdout, p); err != nil {
+			return command.WriteError(err)
+		}
+	}
+	if u.dryRun {
+		return nil
+	}
+	return u.carryOut(ctx, k, p)
 }
 
 // check refuses flags that do not go together.

@@ -141,17 +141,18 @@ func (u *Undoer) chooseTurns(ctx context.Context, t Target, all []undo.Entry) (c
 	}
 	c := choice{workspace: info.Workspace, conversation: t.Conversation, all: all}
 	at := slices.IndexFunc(turns, func(turn Turn) bool { return turn.Number == t.Turn })
-	if t.Turn == 0 {
-		for i := range turns {
-			if turns[i].left {
-				at = i
-			}
+	for i := range turns {
+		if t.Turn == 0 && turns[i].left || t.Turn == LastTurn && !turns[i].Cut {
+			at = i
 		}
 	}
 	if at < 0 {
 		const none = "no turn of conversation %s changed a file that is not undone already"
 		e := tool.Errorf(op, tool.NotFound, none, t.Conversation)
-		if t.Turn != 0 {
+		switch {
+		case t.Turn == LastTurn:
+			e.Message = fmt.Sprintf("conversation %s has no turn that could be taken back", t.Conversation)
+		case t.Turn != 0:
 			e.Message = fmt.Sprintf("conversation %s has no turn %d; it has %d", t.Conversation, t.Turn, len(turns))
 		}
 		return c, e.WithHint("callgate undo --list shows what can be undone")

@@ -171,6 +171,30 @@ func TestRewind(t *testing.T) {
 	}
 }
 
+// Said again and again, the last turn that the model sees goes, whether it changed files or
+// not, until none is left.
+func TestRewindTurnByTurn(t *testing.T) {
+	t.Parallel()
+	workspace := t.TempDir()
+	k, _, c := talk(t, workspace, writes("a.txt", "one"), says("first"), says("second"))
+	kerneltest.Send(t, c, "a file")
+	kerneltest.Send(t, c, "just chatting")
+	r := undoing.Request{Target: undoing.Target{Conversation: c.ID(), Turn: undoing.LastTurn}, Rewind: true}
+	for _, want := range []struct {
+		turn int
+		put  string
+	}{{2, ""}, {1, "a.txt"}} {
+		done, err := k.Undo.Undo(t.Context(), kerneltest.Human(t, k), r)
+		if err != nil || !done.Rewound || done.Turns[0].Number != want.turn || strings.Join(done.Put, " ") != want.put {
+			t.Fatalf("%+v, %v", done, err)
+		}
+	}
+	_, err := k.Undo.Undo(t.Context(), kerneltest.Human(t, k), r)
+	if tool.KindOf(err) != tool.NotFound || !strings.Contains(err.Error(), "no turn that could be taken back") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A conversation can be cut back although nothing is to be put back; a file that is left
 // out is told.
 func TestRewindWithoutFiles(t *testing.T) {

@@ -111,13 +111,16 @@ func New(o Options) (*Undoer, error) {
 	return u, o.Tools.Add(scope, registry.Static{Source: "undo", List: []*tool.Tool{t}})
 }
 
+// LastTurn as the turn of a target is the last that the model sees, whatever it changed.
+const LastTurn = -1
+
 // Target says what is to be undone. Without a call and a conversation, it is the last
 // that changed files in the workspace.
 type Target struct {
 	Workspace    string
 	Call         string // with the calls that it made
 	Conversation string
-	Turn         int  // with all that came after it; 0: the last that changed files
+	Turn         int  // with all that came after it; 0: the last that changed files; or LastTurn
 	Redo         bool // the last undo, in the workspace or of the conversation
 }
 
