@@ -280,3 +280,45 @@ agents: [{id: main, brain: {provider: offline}}]
 		t.Errorf("%d %s", code, errs)
 	}
 }
+
+// TestKilledWhileDelivering kills the kernel while a message is on its way: the next one
+// sends it again under the same ID, and no more often than that.
+func TestKilledWhileDelivering(t *testing.T) {
+	t.Parallel()
+	came, got := make(chan struct{}), make(chan string, 10)
+	var hang sync.Once
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // then the end of the connection is seen
+		got <- r.Header.Get("webhook-id")
+		first := false
+		hang.Do(func() { first = true })
+		if first {
+			close(came)
+			<-r.Context().Done()
+		}
+	}))
+	t.Cleanup(server.Close)
+	state, folder := newState(t), newFolder(t, fmt.Sprintf(`
+app: {app_id: sender}
+tools:
+  channels: {out: {type: webhook, url: "%s", private_hosts: [127.0.0.1]}}
+`, server.URL))
+	first := up(t, state)
+	person(t, state, "-C", folder, "app", "trust", "--yes")
+	sender := start(t, state, "-C", folder, "channels", "test", "out", "is anybody there?")
+	<-came
+	killAndWait(sender.Process) // it would start a kernel
+	killAndWait(first.Process)
+	up(t, state)
+	id := <-got
+	if again := <-got; again != id || id == "" {
+		t.Errorf("it was sent as %q, and then as %q", id, again)
+	}
+	untilSays(t, state, `"state": "done"`, "channels", "sent", "--json")
+	if out := runOK(t, state, folder, "channels", "dead", "--json"); strings.TrimSpace(out) != "[]" {
+		t.Errorf("given up: %s", out)
+	}
+	if len(got) > 0 {
+		t.Errorf("it was sent %d times more", len(got))
+	}
+}
