@@ -241,7 +241,7 @@ func (g *Gate) CheckEdit(ctx context.Context, r approval.Request, args json.RawM
 
 // RecordAnswer puts an answer on record; the queue calls it before anybody goes
 // on.
-func (g *Gate) RecordAnswer(_ context.Context, r approval.Request) {
-	// The row is durable already; the record follows it as soon as it can.
-	_ = g.Journal.Append(g.records.answer(r))
+func (g *Gate) RecordAnswer(ctx context.Context, r approval.Request) {
+	// The row is durable already. A record that cannot be written now is kept, and tried again.
+	_, _ = g.Journal.Commit(ctx, g.records.answer(r))
 }

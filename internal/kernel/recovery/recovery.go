@@ -130,7 +130,35 @@ func (r *Recovery) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := r.recordRefusals(ctx); err != nil {
+		return err
+	}
 	return r.resumeApproved(ctx)
+}
+
+// lastRefusals is how many refusals a kernel that was killed may have left off the record:
+// those of its last moment.
+const lastRefusals = 20
+
+// recordRefusals puts the ends of calls on record that a human refused, where the kernel
+// was killed between the answer and the record.
+func (r *Recovery) recordRefusals(ctx context.Context) error {
+	for _, state := range []approval.State{approval.Denied, approval.Expired} {
+		refused, err := r.Approvals.List(ctx, state, lastRefusals)
+		if err != nil {
+			return err
+		}
+		for _, request := range refused {
+			ended, err := r.Journal.Read(ctx, journal.Query{Call: request.Call.ID, Kind: journal.Ended, Limit: 1})
+			if err != nil {
+				return err
+			}
+			if len(ended) == 0 {
+				r.Gate.EndUnrun(ctx, request, request.RefusedError())
+			}
+		}
+	}
+	return nil
 }
 
 // resumeApproved runs calls that were approved and never begun. A call that did

@@ -69,6 +69,29 @@ func TestRefusedCallThatNobodyWaitsForIsEnded(t *testing.T) {
 	}
 }
 
+// A refusal whose kernel was killed before it was on record is put there at the next
+// start, once.
+func TestRefusedCallOfAKilledKernelIsEnded(t *testing.T) {
+	t.Parallel()
+	state, workspace := kerneltest.StateDir(t), t.TempDir()
+	write(t, filepath.Join(workspace, "x"), "")
+	k := kerneltest.Open(t, state)
+	s := kerneltest.OpenSession(t, k, workspace)
+	r := kerneltest.Call(t, s, "filesystem.delete", `{"path":"x"}`)
+	k.Approvals.Reserve(r.Approval) // as a waiter would that is about to be killed
+	kerneltest.Settle(t, k, r.Approval, approval.Answer{})
+	ok(t, k.Close())
+	for range 2 {
+		k = kerneltest.Open(t, state)
+		ended, err := k.Journal.Read(t.Context(), journal.Query{Call: r.Call, Kind: journal.Ended})
+		ok(t, err)
+		if len(ended) != 1 || ended[0].End.Status != tool.Refused {
+			t.Errorf("%+v", ended)
+		}
+		ok(t, k.Close())
+	}
+}
+
 // An answered call whose session cannot be made any more ends with the reason, so
 // that who collects it does not wait for ever.
 func TestAnsweredCallWithoutASessionIsEnded(t *testing.T) {
