@@ -79,6 +79,16 @@ var deferrals = []deferral{
 	}},
 }
 
+// longCall is a call that takes longer than the lease of its task, and happens once.
+var longCall = deferral{
+	"context_builder.background_run", true, true, true, func(id string, _ *rand.Rand) map[string]any {
+		return map[string]any{"name": "mcp_soak.append", "params": map[string]any{"id": id, "name": id, "before": 40_000}}
+	},
+}
+
+// longRun is a run that has time for it.
+const longRun = 5 * time.Minute
+
 func appendArgs(id string, rng *rand.Rand) map[string]any {
 	return map[string]any{"id": id, "name": id, "before": rng.IntN(300), "after": rng.IntN(100)}
 }
@@ -214,6 +224,12 @@ func (g human) answerAll(ctx context.Context, c *client.Client, rng *rand.Rand) 
 // finishLasting waits for the end of what goes on by itself, has each conversation that
 // began some of it take one more turn, and reads what they were told.
 func (g agent) finishLasting() error {
+	if g.number == 0 && g.Limit >= longRun {
+		plan := child.Plan{ID: fmt.Sprintf("P%03d_%d", g.number, g.last.Add(1))}
+		t := &turn{plan: plan.ID}
+		g.plans(t, &plan, &longCall, nil)
+		g.take(t, plan)
+	}
 	if err := (human{g.group}).awaitTasks(); err != nil {
 		return err
 	}
