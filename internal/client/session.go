@@ -118,15 +118,25 @@ func (s *Session) Call(ctx context.Context, call protocol.CallRequest) (*tool.Re
 	if tool.KindOf(first) != tool.InDoubt || s.spec == nil || ctx.Err() != nil {
 		return &r, first
 	}
-	r = tool.Result{}
-	if err := s.reopen(ctx); err != nil {
-		return &r, first
+	for range maxKernels {
+		r = tool.Result{}
+		err := s.reopen(ctx)
+		if err == nil {
+			err = send()
+		}
+		if err == nil {
+			return &r, nil
+		}
+		if tool.KindOf(err) != tool.Unavailable || ctx.Err() != nil {
+			break
+		}
 	}
-	if err := send(); err != nil {
-		return &r, first
-	}
-	return &r, nil
+	return &r, first
 }
+
+// maxKernels is how many kernels are asked, one after another, what became of a call: the
+// next one may be a command that is the kernel for a moment.
+const maxKernels = 5
 
 // interruptedError makes an error of a kernel that went away during a call InDoubt:
 // the call may have run. An error of a kernel that was not reached stays as it is.

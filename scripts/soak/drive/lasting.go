@@ -230,7 +230,7 @@ func (g agent) finishLasting() error {
 		g.plans(t, &plan, &longCall, nil)
 		g.take(t, plan)
 	}
-	if err := (human{g.group}).awaitTasks(); err != nil {
+	if err := human(g).awaitTasks(); err != nil {
 		return err
 	}
 	sessions := g.sessionIDs()
