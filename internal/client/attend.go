@@ -85,7 +85,18 @@ func (c *Conversation) mayAttendAgain(ctx context.Context, err error) bool {
 
 // Wake has the conversation go on by itself, if it should, and yields the events of its
 // turn: see Send. The last event has no reason if there was none. Like KeepOn it outlives
-// its kernel.
+// its kernel. One that is gone before a turn began leaves nothing to go on with: the next
+// one says again, to who attends, what the conversation is owed.
 func (c *Conversation) Wake(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {
-	return c.keep(ctx, nil, c.turnEvents(ctx, "/wake", struct{}{}))
+	return func(yield func(protocol.TurnEvent, error) bool) {
+		begun := false
+		for e, err := range c.keep(ctx, nil, c.turnEvents(ctx, "/wake", struct{}{})) {
+			if !begun && IsLost(err) {
+				return
+			}
+			if begun = begun || err == nil; !yield(e, err) {
+				return
+			}
+		}
+	}
 }

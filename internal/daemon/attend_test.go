@@ -23,15 +23,14 @@ func tell(t *testing.T, k *kernel.Kernel, conversation, id, text string) {
 	k.Conversations.Wake(conversation)
 }
 
-// attending has a conversation go on whenever it should, and returns how the turns ended. A
-// kernel that goes away meanwhile is no error: the next one says again what is owed.
+// attending has a conversation go on whenever it should, and returns how the turns ended.
 func attending(ctx context.Context, t *testing.T, c *client.Conversation) <-chan protocol.TurnEnd {
 	ends := make(chan protocol.TurnEnd, 8)
 	go func() {
 		defer close(ends)
 		for range c.Attend(ctx) {
 			for e, err := range c.Wake(ctx) {
-				if err != nil && ctx.Err() == nil && !client.IsLost(err) {
+				if err != nil && ctx.Err() == nil {
 					t.Error(err)
 				}
 				if e.End != nil && e.End.Reason != "" {
