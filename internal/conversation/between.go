@@ -26,7 +26,7 @@ func (m *Manager) Between(ctx context.Context, id string, do func(context.Contex
 	defer release()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if !c.turn.begin(ctx, cancel, Watch{}) {
+	if c.turn.begin(ctx, cancel, Watch{}) != nil {
 		return runningError(id)
 	}
 	defer func() {

@@ -188,14 +188,17 @@ func (c *Conversation) run(
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	w.left = c.headless
-	for !c.turn.begin(ctx, cancel, w) {
-		if w.alone || !c.turn.awaitAlone(ctx) {
+	for other := c.turn.begin(ctx, cancel, w); other != nil; other = c.turn.begin(ctx, cancel, w) {
+		switch {
+		case w.alone:
+			return history.End{}, nil // the other turn tells what this one would
+		case !other.alone || !other.awaitEnd(ctx):
 			return history.End{}, runningError(c.ID())
 		}
 	}
 	defer func() {
 		c.turn.end()
-		if err == nil {
+		if err == nil || !w.alone { // one that cannot begin would be woken for ever
 			c.debts.Bell.Ring()
 		}
 	}()
@@ -241,15 +244,32 @@ type turn struct {
 	questions []string // to a human, of the calls that run
 }
 
-func (t *turn) begin(ctx context.Context, cancel context.CancelCauseFunc, w Watch) bool {
+// otherTurn is a turn that another one finds under way.
+type otherTurn struct {
+	alone bool // it began by itself
+	ended <-chan struct{}
+}
+
+// awaitEnd waits for the end of the turn, and reports false if ctx ended first.
+func (o *otherTurn) awaitEnd(ctx context.Context) bool {
+	select {
+	case <-o.ended:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// begin begins the turn, unless another one is under way, which it returns.
+func (t *turn) begin(ctx context.Context, cancel context.CancelCauseFunc, w Watch) *otherTurn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.cancel != nil {
-		return false
+		return &otherTurn{alone: t.alone, ended: t.ended}
 	}
 	t.cancel, t.stopping, t.asked, t.written, t.ended = cancel, ctx.Err, w.Asked, newSignal(), make(chan struct{})
 	t.alone, t.left = w.alone, w.left
-	return true
+	return nil
 }
 
 func (t *turn) end() {

@@ -47,35 +47,33 @@ func (c *Conversation) news(ctx context.Context) (owed.News, error) {
 }
 
 // Wake has the agent answer what the conversation is owed. It returns no reason if no turn
-// was begun: nothing is owed, or a turn runs, which tells it.
+// was begun: nothing is owed, a turn runs, which tells it, or ctx ended before. What is
+// owed stays owed then.
 func (c *Conversation) Wake(ctx context.Context, w Watch) (history.End, error) {
 	w = c.turn.onFirstEvent(w)
 	w.alone = true
-	if c.turn.running() {
-		return history.End{}, nil
+	if should, err := c.shouldWake(ctx); !should || err != nil {
+		return history.End{}, err // without the look of a turn that runs
 	}
 	return c.run(ctx, w, func(ctx context.Context) (history.End, error) {
-		n, err := c.news(ctx)
-		if err != nil || n.Owed == 0 || n.Held != "" {
+		should, err := c.shouldWake(ctx) // another turn may have told it
+		if !should || err != nil {
 			return history.End{}, err
 		}
-		return c.hooks.Turn(ctx, "", w.Observer, c.loop.Wake)
+		end, err := c.hooks.Turn(ctx, "", w.Observer, c.loop.Wake)
+		if end.Reason == "" && ctx.Err() != nil {
+			return history.End{}, nil
+		}
+		return end, err
 	})
 }
 
-// awaitAlone waits for the end of a turn that began by itself, and reports whether there
-// was one.
-func (t *turn) awaitAlone(ctx context.Context) bool {
-	t.mu.Lock()
-	alone, ended := t.alone, t.ended
-	t.mu.Unlock()
-	if !alone {
-		return false
+// shouldWake reports whether the conversation should go on by itself: not for one who has
+// left.
+func (c *Conversation) shouldWake(ctx context.Context) (bool, error) {
+	n, err := c.news(ctx)
+	if ctx.Err() != nil {
+		return false, nil
 	}
-	select {
-	case <-ended:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return n.Owed > 0 && n.Held == "", err
 }

@@ -255,6 +255,27 @@ func TestUserSpeaksWhileItWakes(t *testing.T) {
 	}
 }
 
+// Whoever wakes a conversation and leaves before its turn began learns of no error, and
+// what it was to be told is told to the next one. So it is when its kernel closes.
+func TestLeftBeforeItWakes(t *testing.T) {
+	t.Parallel()
+	model, folder := plainApp(t, kerneltest.Answer{Text: "I see"})
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	talk := kerneltest.OpenConversation(t, k, folder)
+	tell(t, k, talk.ID(), "n1", "the build is done")
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if end, err := talk.Wake(gone, conversation.Watch{}); err != nil || end.Reason != "" || owes(t, k, talk.ID()) != 1 {
+		t.Errorf("%+v, %v; %d owed", end, err, owes(t, k, talk.ID()))
+	}
+	if end, err := talk.Wake(t.Context(), conversation.Watch{}); err != nil || end.Reason != history.Done {
+		t.Errorf("%+v, %v", end, err)
+	}
+	if len(model.Asked()) != 1 {
+		t.Errorf("the models were asked %d times", len(model.Asked()))
+	}
+}
+
 // A message that is sent while a turn runs that began by itself waits for its end; one
 // that is queued is taken by it.
 func TestMessageWaitsForATurnThatBeganByItself(t *testing.T) {
