@@ -5,6 +5,7 @@ import (
 
 	"callgate/internal/conversation/owed"
 	"callgate/internal/gate/approval"
+	"callgate/internal/kernel/answeredcalls"
 	"callgate/internal/kernel/backgroundcalls"
 	"callgate/internal/kernel/deferred"
 	"callgate/internal/kernel/tasks"
@@ -16,6 +17,7 @@ type Lasting struct {
 	Tasks      *tasks.Runner
 	Deferred   *deferred.Calls        // calls for askers who may be gone
 	Background *backgroundcalls.Calls // calls for which nobody waits
+	Answered   *answeredcalls.Calls   // calls that a human answered when nobody waited any more
 }
 
 // openBackground makes what makes calls for which nobody waits.
@@ -28,6 +30,14 @@ func openBackground(k *Kernel, cfg Config) {
 	k.Background = backgroundcalls.New(backgroundcalls.Options{
 		Runner: k.Tasks, Deferred: k.Deferred, Detach: k.detach, Output: k.Output, Journal: k.Journal,
 		Approvals: k.Approvals, Session: k.Sessions.Get, Asker: k.taskAsker, ShortLived: cfg.ShortLived,
+	})
+}
+
+// openAnswered makes what ends the calls that a human answers when nobody waits for them.
+func openAnswered(k *Kernel) {
+	k.Answered = answeredcalls.New(answeredcalls.Options{
+		Runner: k.Tasks, Journal: k.Journal, Gate: k.gate, Approvals: k.Approvals, Sessions: k.builder, Log: k.log,
+		Go: k.background.Go, Settle: k.recovery.AwaitRetry,
 	})
 }
 

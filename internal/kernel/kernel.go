@@ -253,11 +253,11 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 // recover finishes the work of an earlier process.
 func (k *Kernel) recover(ctx context.Context, cfg Config) error {
 	k.recovery = &recovery.Recovery{
-		Journal: k.Journal, Gate: k.gate, Approvals: k.Approvals, Sessions: k.builder, Log: k.log, Go: k.background.Go,
-		ShortLived: cfg.ShortLived,
+		Journal: k.Journal, Gate: k.gate, Sessions: k.builder, Log: k.log, Go: k.background.Go, ShortLived: cfg.ShortLived,
 	}
+	openAnswered(k)
 	k.Approvals.SetHooks(approval.Hooks{
-		CheckEdit: k.gate.CheckEdit, Settled: answered(k), Orphaned: k.recovery.Finish,
+		CheckEdit: k.gate.CheckEdit, Settled: answered(k), Orphaned: k.Answered.Finish,
 		NewGrant: lasting.NewID, Remember: k.Grants.Remember, Allowed: k.Permissions.Allowed,
 	})
 	if reason := k.Journal.Held(); reason != nil {
@@ -272,7 +272,11 @@ func (k *Kernel) recover(ctx context.Context, cfg Config) error {
 func (k *Kernel) goOn(ctx context.Context) error {
 	k.sweep()
 	k.background.Go(k.images.Keep)
-	if err := k.recovery.Run(ctx); err != nil {
+	written, err := k.recovery.Run(ctx)
+	if err == nil && written { // else an approved call could not begin: it runs at the next start
+		err = k.Answered.Resume(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	if err := k.Approvals.Start(ctx); err != nil {

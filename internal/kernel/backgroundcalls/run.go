@@ -101,7 +101,7 @@ func (c *Calls) run(ctx context.Context, r *tasks.Run) task.Outcome {
 	if ctx.Err() != nil {
 		c.withdraw(ctx, r.ID, in.Call)
 	}
-	return outcomeOf(result)
+	return tasks.OutcomeOf(result)
 }
 
 // awaitMoved waits for the end of a call that was moved here, and ends it with the task.
@@ -166,24 +166,6 @@ func (c *Calls) waiting(ctx context.Context, call string) (asked approval.Reques
 	}
 	asked, err = c.opt.Approvals.Get(ctx, id)
 	return asked, err == nil && asked.State == approval.Pending
-}
-
-// outcomeOf is the outcome of a task from the result of its call.
-func outcomeOf(r *tool.Result) task.Outcome {
-	data, err := json.Marshal(r)
-	if err != nil {
-		return tasks.Failed(err)
-	}
-	o := task.Outcome{State: task.Failed, Summary: r.Summary, Data: data, ArtifactRef: r.ArtifactRef, Error: r.Error}
-	switch kind := tool.KindOf(r.Err()); {
-	case r.Status == tool.Success:
-		o.State = task.Done
-	case kind == tool.InDoubt:
-		o.State = task.InDoubt
-	case kind == tool.Cancelled:
-		o.State = task.Cancelled
-	}
-	return o
 }
 
 // resultOf returns the result of a task's call; nil: it has none.

@@ -37,21 +37,14 @@
 // after 30 days, one whose asker never came back after 90, and of more than 10,000
 // the oldest are. A closed doubt stays in the journal, with a resolution that says
 // that nobody looked.
-//
-// # Approvals
-//
-// A call that was approved and never begun runs, unless the approval is too old. A
-// call that was answered and cannot run ends with the reason.
 package recovery
 
 import (
 	"context"
 	"log/slog"
 	"sync/atomic"
-	"time"
 
 	"callgate/internal/gate"
-	"callgate/internal/gate/approval"
 	"callgate/internal/gate/notice"
 	"callgate/internal/journal"
 	"callgate/internal/kernel/session"
@@ -62,8 +55,6 @@ import (
 type Gate interface {
 	Retrier
 	Teller
-	Resume(ctx context.Context, c *gate.Caller, r approval.Request) *tool.Result
-	EndUnrun(ctx context.Context, r approval.Request, reason error) *tool.Result
 }
 
 // Retrier makes calls in doubt again.
@@ -80,14 +71,6 @@ type Teller interface {
 	ExpectNotices() (loaded func())
 }
 
-// Approvals is what recovery does with approvals.
-type Approvals interface {
-	List(ctx context.Context, state approval.State, limit int) ([]approval.Request, error)
-	Reserve(id string) bool
-	MarkUsed(ctx context.Context, id string) error
-	Withdraw(ctx context.Context, id string) error
-}
-
 // Sessions builds sessions that are never published.
 type Sessions interface {
 	Build(ctx context.Context, spec session.Spec) (*session.Session, error)
@@ -95,11 +78,10 @@ type Sessions interface {
 
 // Recovery finishes calls that nobody waits for. All fields are required.
 type Recovery struct {
-	Journal   *journal.Journal
-	Gate      Gate
-	Approvals Approvals
-	Sessions  Sessions
-	Log       *slog.Logger
+	Journal  *journal.Journal
+	Gate     Gate
+	Sessions Sessions
+	Log      *slog.Logger
 	// Go runs work in the background, unless the kernel closes.
 	Go func(func(context.Context)) bool
 	// ShortLived says that the kernel ends with the command that started it: it
@@ -115,120 +97,16 @@ type Recovery struct {
 // Detached returns how many calls run for which nobody waits.
 func (r *Recovery) Detached() int64 { return r.detached.Load() }
 
-// Run finishes what an earlier process left: calls in doubt, and calls that
-// were approved and never begun. A kernel whose journal cannot be written starts
-// all the same, so that what is there can be read; what it could not put on
-// record it tries again until it can.
-func (r *Recovery) Run(ctx context.Context) error {
-	err := r.openDoubts(ctx, r.ShortLived)
+// Run finishes the calls in doubt that an earlier process left. A kernel whose journal
+// cannot be written starts all the same, so that what is there can be read: written is
+// false, and what could not be put on record is tried again until it can.
+func (r *Recovery) Run(ctx context.Context) (written bool, err error) {
+	err = r.openDoubts(ctx, r.ShortLived)
 	if tool.KindOf(err) == tool.Unavailable {
 		r.Log.Error("calls of an earlier kernel cannot be put in doubt: the journal cannot be written; "+
 			"what only reads works, and the rest is refused until there is room", "error", err)
 		r.Go(r.openDoubtsLater)
-		return nil // an approved call could not begin either: it runs at the next start
+		return false, nil
 	}
-	if err != nil {
-		return err
-	}
-	if err := r.recordRefusals(ctx); err != nil {
-		return err
-	}
-	return r.resumeApproved(ctx)
-}
-
-// lastRefusals is how many refusals a kernel that was killed may have left off the record:
-// those of its last moment.
-const lastRefusals = 20
-
-// recordRefusals puts the ends of calls on record that a human refused, where the kernel
-// was killed between the answer and the record.
-func (r *Recovery) recordRefusals(ctx context.Context) error {
-	for _, state := range []approval.State{approval.Denied, approval.Expired} {
-		refused, err := r.Approvals.List(ctx, state, lastRefusals)
-		if err != nil {
-			return err
-		}
-		for _, request := range refused {
-			ended, err := r.Journal.Read(ctx, journal.Query{Call: request.Call.ID, Kind: journal.Ended, Limit: 1})
-			if err != nil {
-				return err
-			}
-			if len(ended) == 0 {
-				r.Gate.EndUnrun(ctx, request, request.RefusedError())
-			}
-		}
-	}
-	return nil
-}
-
-// resumeApproved runs calls that were approved and never begun. A call that did
-// begin is the journal's: it ended, or it is in doubt.
-func (r *Recovery) resumeApproved(ctx context.Context) error {
-	approved, err := r.Approvals.List(ctx, approval.Approved, 0)
-	if err != nil {
-		return err
-	}
-	for _, request := range approved {
-		begun, err := r.Journal.Read(ctx, journal.Query{Call: request.Call.ID, Kind: journal.Begun, Limit: 1})
-		if err != nil {
-			return err
-		}
-		valid := request.Deadline.Sub(request.AskedAt)
-		switch {
-		case len(begun) > 0:
-			err = r.Approvals.MarkUsed(ctx, request.ID)
-		case time.Since(request.Answer.At) > valid: // the yes was to a question of another day
-			if err = r.Approvals.Withdraw(ctx, request.ID); err == nil {
-				r.Gate.EndUnrun(ctx, request, tool.Errorf("recovery.Run", tool.Denied,
-					"%s was approved but never run, and the approval is too old now", request.Call.Tool.Dotted()).
-					WithHint("make the call again if it is still wanted"))
-			}
-		default:
-			r.Finish(request)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Finish ends an answered call that nobody waits for: it runs, in a session
-// like its own, or its refusal is put on record. An approved call that a closing
-// kernel does not start runs at the next start.
-func (r *Recovery) Finish(request approval.Request) {
-	if !r.Approvals.Reserve(request.ID) {
-		return
-	}
-	r.detached.Add(1)
-	started := r.Go(func(ctx context.Context) {
-		defer r.detached.Add(-1)
-		call := request.Call
-		s, err := r.Sessions.Build(ctx, session.Spec{
-			ID: call.Principal.Session, Workspace: request.Workspace, AppFile: request.AppFile,
-			Agent: call.Principal.Agent, Lane: call.Principal.Lane, Requester: request.Asker, Again: true,
-		})
-		switch {
-		case err != nil && ctx.Err() != nil: // the kernel closes
-			return
-		case err != nil: // its folder is gone, or its app file is broken
-			r.Log.Error("an answered call cannot go on", "call", call.ID, "tool", call.Tool, "error", err)
-			r.Gate.EndUnrun(ctx, request, unrun(call, err))
-			return
-		}
-		defer s.Close()
-		r.Gate.Resume(ctx, s.Caller(), request)
-	})
-	if !started {
-		r.detached.Add(-1)
-	}
-}
-
-// unrun is why an answered call did not run.
-func unrun(call tool.Call, err error) error {
-	return &tool.Error{
-		Op: "recovery.Finish", Kind: tool.KindOf(err), Err: err,
-		Message: "a human answered, but " + call.Tool.Dotted() + " cannot go on: its session cannot be opened again",
-		Hint:    "nothing was run; mend that, and make the call again",
-	}
+	return err == nil, err
 }

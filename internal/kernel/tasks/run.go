@@ -284,3 +284,21 @@ func Failed(err error) task.Outcome {
 	}
 	return task.Outcome{State: task.Failed, Summary: e.Error(), Error: e}
 }
+
+// OutcomeOf is the outcome of a task from the result of its call.
+func OutcomeOf(r *tool.Result) task.Outcome {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return Failed(err)
+	}
+	o := task.Outcome{State: task.Failed, Summary: r.Summary, Data: data, ArtifactRef: r.ArtifactRef, Error: r.Error}
+	switch kind := tool.KindOf(r.Err()); {
+	case r.Status == tool.Success:
+		o.State = task.Done
+	case kind == tool.InDoubt:
+		o.State = task.InDoubt
+	case kind == tool.Cancelled:
+		o.State = task.Cancelled
+	}
+	return o
+}

@@ -1,0 +1,14 @@
+package answeredcalls_test
+
+import (
+	"testing"
+
+	"callgate/internal/kernel/kerneltest"
+)
+
+func TestMain(m *testing.M) { kerneltest.Main(m, nil) }
+
+var (
+	ok    = kerneltest.OK
+	write = kerneltest.Write
+)
