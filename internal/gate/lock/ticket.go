@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"callgate/tool"
@@ -140,7 +139,7 @@ func (l *Lease) WithExpiry(ctx context.Context, d time.Duration) (context.Contex
 	}
 	return context.WithTimeoutCause(ctx, d, &tool.Error{
 		Op: "lock.WithExpiry", Kind: tool.Timeout,
-		Message: fmt.Sprintf("the call held its locks for %v, the longest it may", d),
+		Message: "the call held its locks for " + d.String() + ", the longest it may",
 		Hint:    "do less in one call, or let the tool run longer",
 	})
 }

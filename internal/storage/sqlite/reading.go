@@ -75,7 +75,7 @@ func OpenEmpty(ctx context.Context, path string) (*DB, error) {
 // newDB makes the stores.
 func newDB(path string, read, write *sql.DB) *DB {
 	db := &DB{read: read, write: write}
-	db.rows = &rowStore{db: db}
+	db.rows = &rowStore{db: db, reading: newStatements(read)}
 	db.approvals = &approvalStore{db: db}
 	db.conversations = &conversationStore{db: db}
 	db.tasks = &taskStore{db: db, statements: newStatements(write)}

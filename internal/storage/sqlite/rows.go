@@ -34,7 +34,8 @@ const unendedCondition = ` AS b WHERE kind = 'begun' AND seq >= ? AND seq > ` + 
 
 // rowStore is journal.Store on SQLite.
 type rowStore struct {
-	db *DB
+	db      *DB
+	reading *statements
 
 	mu   sync.Mutex // guards what follows
 	one  *sql.Stmt
@@ -174,7 +175,11 @@ func (s *rowStore) Unended(ctx context.Context, from uint64) ([]journal.Row, err
 }
 
 func (s *rowStore) selectRows(ctx context.Context, rest string, args ...any) ([]journal.Row, error) {
-	found, err := s.db.read.QueryContext(ctx, selectRecords+rest, args...)
+	prepared, err := s.reading.prepare(ctx, selectRecords+rest)
+	if err != nil {
+		return nil, err
+	}
+	found, err := prepared.QueryContext(ctx, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// statements keeps what is prepared for the writer: of a small transaction, parsing its
-// text is more than a third.
+// statements keeps what is prepared: of a small transaction, parsing its text is more than
+// a third.
 type statements struct {
 	pool *sql.DB
 
@@ -20,7 +20,8 @@ func newStatements(pool *sql.DB) *statements {
 }
 
 // prepare returns a prepared statement, which ends with the pool. There is one connection
-// for writing, so nobody may prepare inside a transaction: it would wait for itself.
+// for writing, so nobody may prepare inside a transaction: it would wait for itself. The
+// texts are few: what varies is an argument.
 func (s *statements) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
