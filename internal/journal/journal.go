@@ -148,16 +148,10 @@ func (j *Journal) Close() error {
 
 // Read returns the records that match q, with what was appended before.
 func (j *Journal) Read(ctx context.Context, q Query) ([]Record, error) {
-	if j.queue.waiting() {
+	const op = "journal.Read"
+	if !q.Stored && j.queue.waiting() {
 		_ = j.Flush(ctx) // a store that takes no writes may still be read
 	}
-	return j.ReadStored(ctx, q)
-}
-
-// ReadStored is Read without the wait for what was appended a moment ago, which may be
-// missing. What an earlier process wrote is there.
-func (j *Journal) ReadStored(ctx context.Context, q Query) ([]Record, error) {
-	const op = "journal.Read"
 	rows, err := j.store.Rows(ctx, q)
 	if err != nil {
 		return nil, wrap(op, err, "the journal cannot be read")

@@ -34,6 +34,7 @@ type Query struct {
 	Within string // a call: only rows of the calls that it made
 	Kind   Kind
 	Newest bool // the last Limit rows that match, still in ascending order
+	Stored bool // without a wait for what was appended a moment ago, which may be missing
 	Limit  int  // 0, or more than 10,000: 10,000
 }
 

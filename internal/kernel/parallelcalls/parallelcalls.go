@@ -60,7 +60,7 @@ func callID(parent string, i int) string { return parent + ".p" + strconv.Itoa(i
 // that it did not.
 func (m Maker) madeBefore(ctx context.Context, s *session.Session, parent string, n int) ([]*tool.Result, error) {
 	results := make([]*tool.Result, n)
-	before, err := m.Journal.ReadStored(ctx, journal.Query{Within: parent, Limit: 1})
+	before, err := m.Journal.Read(ctx, journal.Query{Within: parent, Limit: 1, Stored: true})
 	if err != nil || len(before) == 0 {
 		return results, err
 	}
