@@ -341,11 +341,11 @@ func (q *queue) health() error {
 	return q.failing
 }
 
-// waiting reports whether anything is queued and not yet on disk.
-func (q *queue) waiting() bool {
+// idle reports whether all that was queued is on disk, and more may be.
+func (q *queue) idle() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return (len(q.entries) > 0 || q.busy) && !q.closed
+	return len(q.entries) == 0 && !q.busy && !q.closed
 }
 
 // length returns how many entries are queued.

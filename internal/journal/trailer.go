@@ -36,6 +36,7 @@ type ExportFilter struct {
 	Within string `json:"within,omitempty"`
 	Kind   Kind   `json:"kind,omitempty"`
 	Newest bool   `json:"newest,omitempty"`
+	Stored bool   `json:"-"` // it always waits
 	Limit  int    `json:"limit,omitempty"`
 }
 
