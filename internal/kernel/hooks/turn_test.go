@@ -82,6 +82,49 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// A conversation that is made shorter, and one that ends, meet their hooks: the model is
+// told what the one says, and the other is on record.
+func TestShortenedAndEnded(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	long := strings.Repeat("a long story ", 2000)
+	script := make([]kerneltest.Answer, 12)
+	for i := range script {
+		script[i].Text = long
+	}
+	c := speak(t, k, `
+  - id: short
+    on: pre_compact
+    action: {type: inject_message, message: "{{source}}: keep the names"}
+  - id: bye
+    on: session_end
+    action: {type: log, message: "bye after {{turn}}"}
+`, script...)
+	if done, err := c.Compact(t.Context()); done != nil || err != nil {
+		t.Fatalf("%+v, %v: there is nothing to leave out", done, err)
+	}
+	if notes := c.notes(t, ""); strings.Contains(notes, "pre_compact") {
+		t.Errorf("nothing is left out, and a hook saw it:\n%s", notes)
+	}
+	for range 10 {
+		kerneltest.Send(t, c.Conversation, "go on")
+	}
+	if done, err := c.Compact(t.Context()); done == nil || err != nil {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	kerneltest.Send(t, c.Conversation, "and then?")
+	if asked := c.model.Last(); !strings.Contains(asked, "hook short: manual: keep the names") {
+		t.Error("the model was not told")
+	}
+	c.Close()
+	notes := c.notes(t, "")
+	for _, want := range []string{"hook short on pre_compact: told the model", "hook bye on session_end: bye after 11"} {
+		if strings.Count(notes, want) != 1 {
+			t.Errorf("%q is not on record once:\n%s", want, notes)
+		}
+	}
+}
+
 // What the user says while a turn runs meets the same hooks.
 func TestQueuedWords(t *testing.T) {
 	t.Parallel()

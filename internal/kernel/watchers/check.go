@@ -1,6 +1,7 @@
 package watchers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -119,7 +120,7 @@ func (s *Set) tellPending(ctx context.Context, l *live) error {
 	if l.run.Parent != "" {
 		notice := task.Task{
 			ID: n.ID, Parent: l.run.Parent, Asker: l.run.Asker, Label: label,
-			Outcome: &task.Outcome{State: task.Done, Summary: n.Text},
+			Outcome: &task.Outcome{State: task.Done, Head: "WATCHER UPDATE " + cmp.Or(label, l.run.ID), Summary: n.Text},
 		}
 		if err := s.opt.Runner.Tell(ctx, notice); err != nil {
 			return err
