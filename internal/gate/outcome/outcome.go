@@ -2,7 +2,8 @@
 // it, also in another process and after a crash.
 //
 // Law: the records decide. A call with an ended record has that end; one that began
-// and has none runs, or is in doubt; one that was only asked for has touched nothing.
+// and has none runs, or is in doubt; one that was only asked for has touched nothing, and
+// neither has one that only read, whose result is not kept.
 package outcome
 
 import (
@@ -46,14 +47,16 @@ func NewReader(j *journal.Journal, a *artifact.Store, q *approval.Queue, told fu
 
 // Outcome returns the state of a call, from the journal, with its result where
 // it has one. It is for callers that choose their own call IDs and come back
-// after a crash.
+// after a crash. A call that only reads keeps no result: it touched nothing, and counts as
+// one that has not started, to be made again.
 func (o *Reader) Outcome(ctx context.Context, call string) (State, *tool.Result, error) {
 	records, err := o.journal.Read(ctx, journal.Query{Call: call})
 	if err != nil {
 		return NotStarted, nil, err
 	}
-	if !slices.ContainsFunc(records, func(r journal.Record) bool { return r.Kind == journal.Ended }) {
-		// A control tool leaves no trace before its end, but the call that it made does.
+	if !slices.ContainsFunc(records, hasResult) {
+		// A control tool leaves no trace before its end, and no result with it, but the
+		// call that it made does.
 		child, err := o.journal.Read(ctx, journal.Query{Call: ChildID(call), Limit: 1})
 		if err != nil {
 			return NotStarted, nil, err
@@ -72,6 +75,9 @@ func (o *Reader) Outcome(ctx context.Context, call string) (State, *tool.Result,
 		case journal.Begun:
 			state = Pending
 		case journal.Ended:
+			if state == NotStarted && !hasResult(r) {
+				continue
+			}
 			result, err := o.result(ctx, r)
 			return Ended, result, err
 		}
@@ -93,6 +99,12 @@ func (o *Reader) Outcome(ctx context.Context, call string) (State, *tool.Result,
 		return o.doubtful(ctx, records)
 	}
 	return state, nil, nil
+}
+
+// hasResult reports whether a record is a call's end, with what came of it. The one record
+// of a call that only reads has none.
+func hasResult(r journal.Record) bool {
+	return r.Kind == journal.Ended && (len(r.End.Result) > 0 || r.End.ResultRef != "")
 }
 
 // Collect returns the result of a call that was left waiting, once it has
