@@ -13,7 +13,8 @@ import (
 )
 
 // Keeper keeps a session for an asker who calls often, such as a watcher: building one
-// costs twenty times a call. Law: a call is judged by the rules of now all the same. The
+// costs twenty times a call. Law: a call is judged by the rules of now all the same, or by
+// those of a moment before, if it was due by then (calls that are due together look once). The
 // session is built again when what it was made from has changed: a file of the app, what
 // a human accepted, the folder; and after a while in any case. While it is kept, the
 // asker's session counts as one that has not ended.
@@ -47,8 +48,15 @@ func (c *Calls) Keep(asker task.Asker) *Keeper { return &Keeper{calls: c, asker:
 func (k *Keeper) Call(
 	ctx context.Context, r gate.CallRequest, allowed func(*session.Session) error,
 ) *tool.Result {
+	return k.CallDue(ctx, time.Now(), r, allowed)
+}
+
+// CallDue is Call for one that was due at a time, which is not long ago.
+func (k *Keeper) CallDue(
+	ctx context.Context, due time.Time, r gate.CallRequest, allowed func(*session.Session) error,
+) *tool.Result {
 	var result *tool.Result
-	err := k.Use(ctx, func(s *session.Session) error {
+	err := k.use(ctx, due, func(s *session.Session) error {
 		if allowed != nil {
 			if err := allowed(s); err != nil {
 				return err
@@ -65,7 +73,11 @@ func (k *Keeper) Call(
 
 // Use does something with the session as it is now.
 func (k *Keeper) Use(ctx context.Context, do func(*session.Session) error) error {
-	h, err := k.enter(ctx)
+	return k.use(ctx, time.Now(), do)
+}
+
+func (k *Keeper) use(ctx context.Context, due time.Time, do func(*session.Session) error) error {
+	h, err := k.enter(ctx, due)
 	if err != nil {
 		return err
 	}
@@ -73,9 +85,9 @@ func (k *Keeper) Use(ctx context.Context, do func(*session.Session) error) error
 	return do(h.session)
 }
 
-// enter returns the session that is kept, or a new one in its place.
-func (k *Keeper) enter(ctx context.Context) (*held, error) {
-	came := time.Now()
+// enter returns the session that is kept, or a new one in its place, as it is right for
+// what is due at a time.
+func (k *Keeper) enter(ctx context.Context, due time.Time) (*held, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
@@ -84,7 +96,7 @@ func (k *Keeper) enter(ctx context.Context) (*held, error) {
 	if err := k.calls.checkToken(ctx, k.asker); err != nil {
 		return nil, err
 	}
-	if h := k.held; h != nil && came.After(k.looked) { // else somebody looked while this one waited
+	if h := k.held; h != nil && due.After(k.looked) { // else somebody looked since
 		k.looked = time.Now()
 		if k.looked.Sub(h.built) > keepFor || !h.sources.Unchanged() {
 			k.held = nil

@@ -19,7 +19,7 @@ import (
 )
 
 // check makes one check and deals with what comes of it.
-func (s *Set) check(ctx context.Context, l *live, kept *shared, pushed bool) {
+func (s *Set) check(ctx context.Context, l *live, kept *shared, due time.Time, pushed bool) {
 	var c watch.Check
 	if l.w.Tool == watch.Journal {
 		var ok bool
@@ -27,7 +27,7 @@ func (s *Set) check(ctx context.Context, l *live, kept *shared, pushed bool) {
 			return
 		}
 	} else {
-		c = s.call(ctx, l, kept)
+		c = s.call(ctx, l, kept, due)
 	}
 	if ctx.Err() != nil { // a check that was cut off says nothing
 		return
@@ -64,9 +64,9 @@ func outcome(c watch.Check) string {
 }
 
 // call makes the call of a check.
-func (s *Set) call(ctx context.Context, l *live, kept *shared) watch.Check {
+func (s *Set) call(ctx context.Context, l *live, kept *shared, due time.Time) watch.Check {
 	began := time.Now()
-	return checkOf(kept.Call(ctx, request(l.w.Spec, l.run.Asker.Call), mayWatch), began)
+	return checkOf(kept.CallDue(ctx, due, request(l.w.Spec, l.run.Asker.Call), mayWatch), began)
 }
 
 // request is the call of a check. It is made by nobody's hand, so it has no ID under

@@ -47,7 +47,7 @@ func startLoop(t *testing.T, args string, change func(*watch.State)) *loopTest {
 	l.stop = cancel
 	go func() {
 		defer close(l.ended)
-		(&Set{}).loop(ctx, l.live, func(_ context.Context, pushed bool) {
+		(&Set{}).loop(ctx, l.live, func(_ context.Context, _ time.Time, pushed bool) {
 			var took time.Duration
 			l.with(func(*watch.Watcher) {
 				l.made, l.push = append(l.made, time.Since(l.began)), append(l.push, pushed)

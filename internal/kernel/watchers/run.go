@@ -32,8 +32,8 @@ func (s *Set) run(ctx context.Context, r *tasks.Run) task.Outcome {
 	}
 	stop := s.listen(ctx, l, kept)
 	defer stop()
-	s.loop(ctx, l, func(c context.Context, pushed bool) {
-		s.pool.do(c, func() { s.check(c, l, kept, pushed) })
+	s.loop(ctx, l, func(c context.Context, due time.Time, pushed bool) {
+		s.pool.do(c, func() { s.check(c, l, kept, due, pushed) })
 		rest()
 	})
 	return s.ended(ctx, l)
@@ -69,7 +69,7 @@ func (s *Set) ended(ctx context.Context, l *live) task.Outcome {
 }
 
 // loop makes the checks when they are due.
-func (s *Set) loop(ctx context.Context, l *live, check func(ctx context.Context, pushed bool)) {
+func (s *Set) loop(ctx context.Context, l *live, check func(ctx context.Context, due time.Time, pushed bool)) {
 	var next, last, expires time.Time
 	var table watch.Timetable
 	l.with(func(w *watch.Watcher) {
@@ -95,14 +95,19 @@ func (s *Set) loop(ctx context.Context, l *live, check func(ctx context.Context,
 			continue
 		case <-timer.C:
 		}
-		if now := time.Now(); now.Before(next) || l.paused() {
+		now := time.Now()
+		if now.Before(next) || l.paused() {
 			if !now.Before(next) { // the time passes without a check
 				next, _ = table.After(now, planned)
 				planned, pushed = next, false
 			}
 			continue
 		}
-		check(ctx, pushed)
+		due := now
+		if late := now.Sub(next); late <= grid {
+			due = now.Add(-late) // of this clock, whatever happens to the wall's
+		}
+		check(ctx, due, pushed)
 		last = time.Now()
 		var missed int
 		next, missed = table.After(last, planned)
