@@ -176,6 +176,10 @@ func (h *headless) goOn(ctx, kernel context.Context, id string) error {
 		return err
 	}
 	c, err := h.open(ctx, Spec{Resume: id})
+	if tool.KindOf(err) == tool.Conflict { // a client came meanwhile: it is told
+		h.Wake(id)
+		return nil
+	}
 	if err != nil {
 		return err
 	}

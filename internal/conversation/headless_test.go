@@ -219,6 +219,44 @@ func TestClientTakesOverAHeadlessTurn(t *testing.T) {
 	<-a.ends
 }
 
+// A client that opened a conversation, and attends it not, is told nothing; when it has
+// left, the conversation goes on without it.
+func TestGoesOnWhenItsClientLeaves(t *testing.T) {
+	t.Parallel()
+	state := kerneltest.StateDir(t)
+	model, folder := backgroundApp(t, state, kerneltest.Answer{Text: "noted"}, kerneltest.Answer{Text: "I see"})
+	k := kerneltest.Open(t, state)
+	_, _, err := k.Conversations.Run(t.Context(), words("d1", folder, "an order came"))
+	ok(t, err)
+	talk := kerneltest.Resume(t, k, "d1")
+	tell(t, k, "d1", "n1", "it was paid")
+	if n := owes(t, k, "d1"); n != 1 {
+		t.Errorf("%d are owed before anybody attends", n)
+	}
+	talk.Close()
+	kerneltest.Eventually(t, func() bool { return owes(t, k, "d1") == 0 && k.Sessions.Len() == 0 })
+	if last := model.Last(); len(model.Asked()) != 2 || !strings.Contains(last, "it was paid") {
+		t.Errorf("asked %d times, at last %s", len(model.Asked()), last)
+	}
+}
+
+// Whoever opens a conversation that is about to go on without a client keeps it.
+func TestClientKeepsWhatItOpened(t *testing.T) {
+	t.Parallel()
+	state := kerneltest.StateDir(t)
+	_, folder := backgroundApp(t, state)
+	k := kerneltest.Open(t, state)
+	_, _, err := k.Conversations.Run(t.Context(), words("d1", folder, "an order came"))
+	ok(t, err)
+	talk := kerneltest.Resume(t, k, "d1")
+	if _, err := conversation.OpenHeadless(t.Context(), k.Conversations, conversation.Spec{Resume: "d1"}); tool.KindOf(err) != tool.Conflict {
+		t.Errorf("it was opened without a client: %v", err)
+	}
+	if end := kerneltest.Send(t, talk, "hi"); end.Reason != history.Done {
+		t.Errorf("%+v", end)
+	}
+}
+
 // A conversation of an app that has clients is not opened without one, and a
 // conversation without a client does not go on for ever either.
 func TestWhatIsNotOpened(t *testing.T) {

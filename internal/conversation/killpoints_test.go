@@ -49,13 +49,18 @@ func resumeTurn(t *testing.T, k *kernel.Kernel, id string) *conversation.Convers
 // whether the human answers before the turn is resumed or after.
 func TestKilledWhileAHumanIsAsked(t *testing.T) {
 	t.Parallel()
-	for _, first := range []string{"the answer", "the turn"} {
-		t.Run(first+" comes first", func(t *testing.T) {
+	for _, c := range []struct{ first, mode, call string }{
+		{"the answer", "direct", `demo__mark {"mark":"m1"}`},
+		{"the turn", "direct", `demo__mark {"mark":"m1"}`},
+		{"the answer", "discovery", `execute_tool {"name":"demo.mark","params":{"mark":"m1"}}`},
+		{"the turn", "discovery", `execute_tool {"name":"demo.mark","params":{"mark":"m1"}}`},
+	} {
+		t.Run(c.mode+", "+c.first+" comes first", func(t *testing.T) {
 			t.Parallel()
 			state, folder := filepath.Join(kerneltest.StateDir(t), "s"), t.TempDir()
-			model := kerneltest.NewModel(t, kerneltest.Answer{Calls: []string{`demo__mark {"mark":"m1"}`}})
+			model := kerneltest.NewModel(t, kerneltest.Answer{Calls: []string{c.call}})
 			write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o")+"}]\n"+
-				"runtime: {tool_injection: direct}\ntools: {capabilities: {default_policy: approve}}\n")
+				"runtime: {tool_injection: "+c.mode+"}\ntools: {capabilities: {default_policy: approve}}\n")
 			accept(t, state, folder)
 			id := killIt(t, state, folder, 0, nil)
 
@@ -72,10 +77,16 @@ func TestKilledWhileAHumanIsAsked(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if first == "the answer" {
+			if c.first == "the answer" {
 				approve()
 			} else {
-				go approve()
+				go func() {
+					kerneltest.Eventually(t, func() bool {
+						info, _, err := k.Conversations.History(t.Context(), id, 0)
+						return err == nil && info.Last == "" // its turn runs, and waits
+					})
+					approve()
+				}()
 			}
 			resumeTurn(t, k, id)
 			data, err := os.ReadFile(filepath.Join(folder, "marks"))

@@ -186,7 +186,7 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 		return nil, err
 	}
 	if log != nil {
-		if err := m.closeOpen(ctx, spec.Resume); err != nil {
+		if err := m.closeOpen(ctx, spec.Resume, spec.headless); err != nil {
 			return nil, err
 		}
 		if log, err = history.Open(ctx, m.Store, spec.Resume); err != nil { // its former owner may have added to it
@@ -264,25 +264,30 @@ func (m *Manager) publish(c *Conversation) error {
 	return m.Sessions.Publish(c.session, c.Close)
 }
 
+// remove forgets a conversation whose session has ended. If it needs no client, what it
+// is owed has it go on.
 func (m *Manager) remove(c *Conversation) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	close(c.over)
 	if m.open[c.ID()] == c {
 		delete(m.open, c.ID())
 	}
+	m.mu.Unlock()
+	if a := c.session.App(); !c.headless && a != nil && a.Runtime.Mode == "background" {
+		m.headless.wake(c.ID())
+	}
 }
 
 // closeOpen closes a conversation that is open, unless a turn is under way whose
-// client is there.
-func (m *Manager) closeOpen(ctx context.Context, id string) error {
+// client is there. One without a client takes nothing from a client.
+func (m *Manager) closeOpen(ctx context.Context, id string, headless bool) error {
 	m.mu.Lock()
 	c := m.open[id]
 	m.mu.Unlock()
 	if c == nil {
 		return nil
 	}
-	if !c.turn.abandoned() && !c.turn.idle(ctx) {
+	if headless && !c.headless || !c.turn.abandoned() && !c.turn.idle(ctx) {
 		return runningError(id)
 	}
 	c.release(history.TakenOver)
@@ -329,7 +334,7 @@ func (m *Manager) History(ctx context.Context, id string, after int64) (history.
 // stays.
 func (m *Manager) Delete(ctx context.Context, id string) error {
 	defer m.opening.Lock(id)()
-	if err := m.closeOpen(ctx, id); err != nil {
+	if err := m.closeOpen(ctx, id, false); err != nil {
 		return err
 	}
 	info, err := m.Store.Get(ctx, id)

@@ -115,6 +115,15 @@ func (o *Reader) Collect(ctx context.Context, call string) (*tool.Result, error)
 	if err != nil {
 		return nil, err
 	}
+	if !slices.ContainsFunc(records, hasResult) { // as in Outcome
+		child, err := o.journal.Read(ctx, journal.Query{Call: ChildID(call), Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(child) > 0 {
+			return o.Collect(ctx, ChildID(call))
+		}
+	}
 	if len(records) == 0 {
 		return nil, tool.Errorf(op, tool.NotFound, "call %s is not in the journal", call)
 	}

@@ -95,20 +95,20 @@ func (c *Calls) Finish(r approval.Request) {
 		c.opt.Go(func(ctx context.Context) { c.opt.Gate.EndUnrun(ctx, r, r.RefusedError()) })
 		return
 	}
-	if err := c.start(context.Background(), r); err != nil {
+	if _, err := c.start(context.Background(), r); err != nil {
 		c.opt.Log.Error("an approved call cannot be begun now; it runs at the next start, if that is soon",
 			"call", r.Call.ID, "tool", r.Call.Tool, "error", err)
 	}
 }
 
 // start stores the task of an approved call, which the caller has reserved, and runs it.
-func (c *Calls) start(ctx context.Context, r approval.Request) error {
+func (c *Calls) start(ctx context.Context, r approval.Request) (task.Task, error) {
 	data, err := json.Marshal(input{r.ID})
 	if err != nil {
-		return err
+		return task.Task{}, err
 	}
 	by := r.Asker
-	_, err = c.opt.Runner.Start(ctx, task.Task{
+	return c.opt.Runner.Start(ctx, task.Task{
 		ID: "answered-" + r.ID, Kind: Kind, Label: r.Call.Tool.Dotted() + ", which a human approved", Input: data,
 		Asker: task.Asker{
 			Principal: r.Call.Principal, Workspace: r.Workspace, AppFile: r.AppFile, Call: r.Call.ID,
@@ -116,7 +116,6 @@ func (c *Calls) start(ctx context.Context, r approval.Request) error {
 			Sessions: slices.Clone(by.Sessions), Token: by.Token,
 		},
 	})
-	return err
 }
 
 // Resume ends what an earlier process left: refusals that are not on record, and calls
@@ -130,10 +129,15 @@ func (c *Calls) Resume(ctx context.Context) error {
 		return err
 	}
 	for _, r := range approved {
-		if c.opt.Approvals.Reserve(r.ID) {
-			if err := c.start(ctx, r); err != nil {
-				return err
-			}
+		if !c.opt.Approvals.Reserve(r.ID) {
+			continue
+		}
+		t, err := c.start(ctx, r)
+		if err != nil {
+			return err
+		}
+		if t.State.Final() { // by a kernel that was killed before it could end the call
+			c.opt.Gate.EndUnrun(ctx, r, cancelled(r.Call))
 		}
 	}
 	return nil
@@ -144,33 +148,19 @@ func (c *Calls) Resume(ctx context.Context) error {
 const lastRefusals = 20
 
 // recordRefusals puts the ends of calls on record that a human refused, where the kernel
-// was killed between the answer and the record. A call of which a human is asked again
-// goes on.
+// was killed between the answer and the record.
 func (c *Calls) recordRefusals(ctx context.Context) error {
-	goOn := map[string]bool{}
-	for _, state := range []approval.State{approval.Pending, approval.Approved} {
-		list, err := c.opt.Approvals.List(ctx, state, 0)
-		if err != nil {
-			return err
-		}
-		for _, r := range list {
-			goOn[r.Call.ID] = true
-		}
-	}
 	for _, state := range []approval.State{approval.Denied, approval.Expired} {
 		refused, err := c.opt.Approvals.List(ctx, state, lastRefusals)
 		if err != nil {
 			return err
 		}
 		for _, r := range refused {
-			if goOn[r.Call.ID] {
-				continue
-			}
-			ended, err := c.opt.Journal.Read(ctx, journal.Query{Call: r.Call.ID, Kind: journal.Ended, Limit: 1})
+			records, err := c.opt.Journal.Read(ctx, journal.Query{Call: r.Call.ID})
 			if err != nil {
 				return err
 			}
-			if len(ended) == 0 {
+			if waitsFor(records, r.ID) {
 				c.opt.Gate.EndUnrun(ctx, r, r.RefusedError())
 			}
 		}
@@ -178,7 +168,23 @@ func (c *Calls) recordRefusals(ctx context.Context) error {
 	return nil
 }
 
-// again is how long a task waits that cannot learn how things stand.
+// waitsFor reports whether a call has not begun and not ended, and an approval is the last
+// one that a human was asked for. A call that would do something else by now is asked for
+// again; then what became of its first approval says nothing.
+func waitsFor(records []journal.Record, asked string) bool {
+	last := ""
+	for _, r := range records {
+		switch {
+		case r.Kind == journal.Begun || r.Kind == journal.Ended:
+			return false
+		case r.Ask != nil && r.Ask.Approval != "":
+			last = r.Ask.Approval
+		}
+	}
+	return last == asked
+}
+
+// again is how long a task waits that cannot learn how things stand, or cannot begin.
 const again = 5 * time.Second
 
 // run runs the task of an approved call.
@@ -187,28 +193,64 @@ func (c *Calls) run(ctx context.Context, t *tasks.Run) task.Outcome {
 	if err := json.Unmarshal(t.Input, &in); err != nil {
 		return tasks.Failed(err)
 	}
-	r, err := c.opt.Approvals.Get(ctx, in.Approval)
+	for {
+		outcome, err := c.attempt(ctx, in.Approval)
+		if err == nil {
+			return outcome
+		}
+		t.Progress("it waits: " + err.Error())
+		select {
+		case <-time.After(again):
+		case <-ctx.Done():
+			c.cancel(ctx, in.Approval)
+			return tasks.Failed(err)
+		}
+	}
+}
+
+// attempt runs an approved call, or says what became of it. An error says that this cannot
+// be known now, or that nothing can begin.
+func (c *Calls) attempt(ctx context.Context, id string) (task.Outcome, error) {
+	r, err := c.opt.Approvals.Get(ctx, id)
 	if tool.KindOf(err) == tool.NotFound {
-		return tasks.Failed(err)
+		return tasks.Failed(err), nil
 	}
-	var result *tool.Result
-	if err == nil {
-		c.opt.Approvals.Reserve(r.ID) // in a kernel that found the task
-		result, err = c.made(ctx, r)
+	if err != nil {
+		return task.Outcome{}, err
 	}
-	if err == nil && result == nil {
-		err = c.opt.Journal.Err() // nothing can begin now
-	}
+	c.opt.Approvals.Reserve(r.ID) // in a kernel that found the task
+	result, err := c.made(ctx, r)
 	switch {
 	case err != nil:
-		t.Retry(time.Now().Add(again), err.Error())
-		return task.Outcome{}
+		return task.Outcome{}, err
 	case result != nil:
-		return tasks.OutcomeOf(result)
+		return tasks.OutcomeOf(result), nil
 	case r.State != approval.Approved:
-		return task.Outcome{State: task.Done, Summary: "the approval does not count any more: a human is asked again, or was"}
+		const summary = "the approval does not count any more: a human is asked again, or was"
+		return task.Outcome{State: task.Done, Summary: summary}, nil
+	case c.opt.Journal.Err() != nil:
+		return task.Outcome{}, c.opt.Journal.Err()
 	}
-	return tasks.OutcomeOf(c.end(ctx, r))
+	if result, err = c.end(ctx, r); err != nil {
+		return task.Outcome{}, err
+	}
+	return tasks.OutcomeOf(result), nil
+}
+
+// cancel ends the call of a task that was cancelled before it began.
+func (c *Calls) cancel(ctx context.Context, id string) {
+	if !tasks.IsCancelled(ctx) {
+		return // the next kernel has it
+	}
+	ctx = context.WithoutCancel(ctx)
+	if r, err := c.opt.Approvals.Get(ctx, id); err == nil && r.State == approval.Approved {
+		c.opt.Gate.EndUnrun(ctx, r, cancelled(r.Call))
+	}
+}
+
+func cancelled(call tool.Call) error {
+	return tool.Errorf("answeredcalls.run", tool.Cancelled,
+		"%s was approved, and cancelled before it began", call.Tool.Dotted())
 }
 
 // made returns what became of a call that began before; nil: it did not.
@@ -222,35 +264,33 @@ func (c *Calls) made(ctx context.Context, r approval.Request) (*tool.Result, err
 		err = c.opt.Approvals.MarkUsed(ctx, r.ID)
 	}
 	if outcome == gate.InDoubt {
-		result = failure(r.Call, session.DoubtError(r.Call.ID))
+		e := session.DoubtError(r.Call.ID)
+		result = &tool.Result{Status: tool.Failure, Summary: e.Error(), Error: e, Call: r.Call.ID}
 	}
 	return result, err
 }
 
-func failure(call tool.Call, e *tool.Error) *tool.Result {
-	return &tool.Result{Status: tool.Failure, Summary: e.Error(), Error: e, Call: call.ID}
-}
-
-// end runs an approved call, or ends it with the reason why it cannot run.
-func (c *Calls) end(ctx context.Context, r approval.Request) *tool.Result {
+// end runs an approved call, or ends it with the reason why it cannot run. An error says
+// that ctx ended before.
+func (c *Calls) end(ctx context.Context, r approval.Request) (*tool.Result, error) {
 	if time.Since(r.Answer.At) > r.Deadline.Sub(r.AskedAt) { // the yes was to a question of another day
 		return c.opt.Gate.EndUnrun(ctx, r, tool.Errorf("answeredcalls.Resume", tool.Denied,
 			"%s was approved but never run, and the approval is too old now", r.Call.Tool.Dotted()).
-			WithHint("make the call again if it is still wanted"))
+			WithHint("make the call again if it is still wanted")), nil
 	}
 	s, err := c.opt.Sessions.Build(ctx, session.Spec{
 		ID: r.Call.Principal.Session, Workspace: r.Workspace, AppFile: r.AppFile,
 		Agent: r.Call.Principal.Agent, Lane: r.Call.Principal.Lane, Requester: r.Asker, Again: true,
 	})
 	switch {
-	case err != nil && ctx.Err() != nil: // the kernel closes
-		return failure(r.Call, unrun(r.Call, err))
+	case err != nil && ctx.Err() != nil:
+		return nil, err
 	case err != nil: // its folder is gone, or its app file is broken
 		c.opt.Log.Error("an answered call cannot go on", "call", r.Call.ID, "tool", r.Call.Tool, "error", err)
-		return c.opt.Gate.EndUnrun(ctx, r, unrun(r.Call, err))
+		return c.opt.Gate.EndUnrun(ctx, r, unrun(r.Call, err)), nil
 	}
 	defer s.Close()
-	return c.opt.Gate.Resume(ctx, s.Caller(), r)
+	return c.opt.Gate.Resume(ctx, s.Caller(), r), nil
 }
 
 // unrun is why an answered call did not run.

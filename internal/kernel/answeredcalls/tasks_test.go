@@ -160,3 +160,60 @@ func TestAskedAgainIsNoRefusal(t *testing.T) {
 		t.Errorf("%+v, %v", result, err)
 	}
 }
+
+// A call that began under its second approval and was cut off is in doubt, whatever became
+// of the first one.
+func TestDoubtIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	state := kerneltest.StateDir(t)
+	var began atomic.Int64
+	k := kerneltest.Open(t, state, begins(t, &began, nil))
+	r := kerneltest.Call(t, kerneltest.OpenSession(t, k, t.TempDir()), "t.ask", `{}`)
+	k.Approvals.Reserve(r.Approval)
+	kerneltest.Settle(t, k, r.Approval, approval.Answer{Approve: true})
+	ok(t, k.Approvals.Withdraw(t.Context(), r.Approval))
+	asked, err := k.Journal.Read(t.Context(), journal.Query{Call: r.Call, Kind: journal.Asked})
+	ok(t, err)
+	again := asked[0].About(journal.Asked)
+	again.Ask = &journal.Ask{Approval: r.Approval + "again", Verdict: journal.Wait}
+	ok(t, k.Journal.Append(again))
+	ok(t, k.Journal.Append(asked[0].About(journal.Begun)))
+	ok(t, k.Close())
+	k = kerneltest.Open(t, state, begins(t, &began, nil))
+	ended, err := k.Journal.Read(t.Context(), journal.Query{Call: r.Call, Kind: journal.Ended})
+	ok(t, err)
+	if len(ended) > 0 {
+		t.Errorf("it ended: %+v", ended[0].End)
+	}
+	doubts, err := k.Journal.Read(t.Context(), journal.Query{Call: r.Call, Kind: journal.Doubted})
+	ok(t, err)
+	if len(doubts) != 1 {
+		t.Errorf("%d doubts", len(doubts))
+	}
+}
+
+// A task that was cancelled before its call began ends the call, at the latest at the next
+// start: nobody waits for it for ever.
+func TestCancelledBeforeItBegan(t *testing.T) {
+	t.Parallel()
+	state := kerneltest.StateDir(t)
+	var began atomic.Int64
+	k := kerneltest.Open(t, state, begins(t, &began, nil))
+	s := kerneltest.OpenSession(t, k, t.TempDir())
+	r := kerneltest.Call(t, s, "t.ask", `{}`)
+	k.Approvals.Reserve(r.Approval) // as one would who is about to be killed
+	kerneltest.Settle(t, k, r.Approval, approval.Answer{Approve: true})
+	_, _, err := k.Tasks.Store().Create(t.Context(), task.Task{
+		ID: "answered-" + r.Approval, Kind: answeredcalls.Kind, Input: []byte(`{"approval":"` + r.Approval + `"}`),
+		Asker: task.Asker{Principal: s.Principal(), Call: r.Call},
+	})
+	ok(t, err)
+	ok(t, k.Tasks.Store().Cancel(t.Context(), "answered-"+r.Approval, "ada"))
+	ok(t, k.Close())
+	k = kerneltest.Open(t, state, begins(t, &began, nil))
+	result, err := k.Collect(t.Context(), r.Call)
+	ok(t, err)
+	if tool.KindOf(result.Err()) != tool.Cancelled || began.Load() != 0 {
+		t.Errorf("%+v, began %d times", result, began.Load())
+	}
+}

@@ -214,10 +214,16 @@ func (r *Runner) Cancel(ctx context.Context, id, by string) error {
 	if err != nil {
 		return err
 	}
+	one := r.find(id)
+	if one != nil { // the machine may have slept: a task that runs here ends by its handler
+		if _, err := r.opt.Queue.Renew(ctx, []task.Renewal{one.renewal()}, r.opt.Lease); err != nil {
+			return err
+		}
+	}
 	if err := r.opt.Store.Cancel(ctx, id, by); err != nil {
 		return err
 	}
-	if one := r.find(id); one != nil {
+	if one != nil {
 		one.cancel(errCancelled)
 		return nil
 	}
@@ -368,6 +374,9 @@ func (r *Runner) prune(ctx context.Context) {
 		}
 	}
 }
+
+// IsCancelled reports whether the context of a handler ended because its task was cancelled.
+func IsCancelled(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errCancelled) }
 
 var (
 	errCancelled = errors.New("the task was cancelled")

@@ -183,6 +183,30 @@ func TestCancelStopsAtOnce(t *testing.T) {
 	})
 }
 
+// A machine that slept has leases that are over before their holder can renew them. What
+// is cancelled just then ends as its handler says, and not behind its back.
+func TestCancelAfterSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stores := openStores(t)
+		r, _ := open(t, stores, "k")
+		r.Handle("long", func(ctx context.Context, _ *tasks.Run) task.Outcome {
+			<-ctx.Done()
+			return done(`"in time"`)
+		})
+		_, err := r.Start(t.Context(), task.Task{ID: "t1", Kind: "long"})
+		ok(t, err)
+		lease := []task.Renewal{{ID: "t1", Fence: state(t, stores, "t1").Lease.Fence}}
+		_, err = stores.Queue.Renew(t.Context(), lease, time.Millisecond)
+		ok(t, err)
+		<-time.After(time.Second)
+		ok(t, r.Cancel(t.Context(), "t1", "ada"))
+		ok(t, r.Wait(t.Context(), "t1"))
+		if got := state(t, stores, "t1"); got.State != task.Done || string(got.Outcome.Data) != `"in time"` {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
 // A kernel that was killed holds leases that nobody renews. The next one of its
 // name runs those tasks at once; of kinds that are started it waits for Start.
 func TestKilledKernelsTasksRunAtOnce(t *testing.T) {
