@@ -25,7 +25,8 @@ type Check struct {
 }
 
 // Check decides about a check: whether it is told, which Pending then says, and whether
-// the watcher has ended, which its status then says.
+// the watcher has ended, which its status then says. A notice that is still pending must
+// be told before: the next one takes its place.
 func (w *Watcher) Check(c Check) (told bool) {
 	digest, raw := w.digest(c)
 	first := w.Last.Digest == ""

@@ -43,7 +43,7 @@ type State struct {
 	// kept before it is told, and told again under the same ID.
 	Pending *Notice `json:"pending,omitempty"`
 	Why     string  `json:"why,omitempty"`    // how it ended
-	Cursor  uint64  `json:"cursor,omitempty"` // of a watcher of the journal: the last record that it saw
+	Cursor  uint64  `json:"cursor,omitempty"` // of a watcher of the journal: the last record that was checked
 }
 
 // Last is what the last check gave.

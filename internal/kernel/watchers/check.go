@@ -18,12 +18,18 @@ import (
 	"callgate/tool"
 )
 
-// check makes one check and deals with what comes of it.
+// check makes one check and deals with what comes of it. While a notice of an earlier one
+// cannot be told there is none: it would take the notice's place.
 func (s *Set) check(ctx context.Context, l *live, kept *shared, due time.Time, pushed bool) {
+	if err := s.tellPending(ctx, l); err != nil {
+		s.logUntold(l, err)
+		return
+	}
 	var c watch.Check
+	var b batch
 	if l.w.Tool == watch.Journal {
 		var ok bool
-		if c, ok = s.checkJournal(ctx, l, kept); !ok {
+		if c, b, ok = s.checkJournal(ctx, l, kept); !ok {
 			return
 		}
 	} else {
@@ -38,6 +44,7 @@ func (s *Set) check(ctx context.Context, l *live, kept *shared, due time.Time, p
 	l.with(func(w *watch.Watcher) {
 		before := w.Last.Error
 		told = w.Check(c)
+		l.checked(b)
 		news, number = before != w.Last.Error, w.Checks
 	})
 	var err error
@@ -139,6 +146,40 @@ func (s *Set) tellPending(ctx context.Context, l *live) error {
 		}
 	})
 	return nil
+}
+
+// tellLast tells a notice that is still to be told when a watcher ends, however long that
+// takes. A kernel that closes leaves it to the next one, and who stops a watcher wants
+// nothing more of it.
+func (s *Set) tellLast(ctx context.Context, l *live) {
+	for wait := tellAgain; ctx.Err() == nil; wait = min(2*wait, maxTellAgain) {
+		err := s.tellPending(ctx, l)
+		if err == nil {
+			return
+		}
+		s.logUntold(l, err)
+		pause(ctx, wait)
+	}
+}
+
+// The times between two attempts to tell the last notice of a watcher.
+const (
+	tellAgain    = time.Second
+	maxTellAgain = time.Minute
+)
+
+func (s *Set) logUntold(l *live, err error) {
+	s.opt.Log.Error("a notice of a watcher cannot be told now", "watcher", l.run.ID, "error", err)
+}
+
+// pause waits. It reports whether the time passed before the context ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // follow begins a call that follows a notice: a task of its own, which may wait for a

@@ -33,6 +33,8 @@ type seen struct {
 	Agent   string      `json:"agent,omitempty"`
 	Session string      `json:"session"`
 	At      time.Time   `json:"at"`
+
+	seq uint64
 }
 
 // maxSeen is how many calls one check shows; count says how many there were.
@@ -81,6 +83,7 @@ func (f filter) matches(r journal.Record, l *live) (seen, bool) {
 	}
 	s := seen{
 		Call: r.Call, Tool: r.Name, Agent: r.Principal.Agent, Session: r.Principal.Session, At: r.Time.UTC(),
+		seq: r.Seq,
 	}
 	if id, err := tool.ParseID(r.Tool); err == nil {
 		s.Tool = id.Dotted()
@@ -102,64 +105,127 @@ func (f filter) matches(r journal.Record, l *live) (seen, bool) {
 	return s, true
 }
 
+// The times between two attempts to read a journal that cannot be read.
+const (
+	readAgain    = time.Second
+	maxReadAgain = time.Minute
+)
+
 // follows reads the journal as it is written, and wakes the watcher for what it is to
-// see. After a restart it goes on where it was.
+// see. After a restart it goes on behind what was checked, and after a failure to read
+// behind what was read.
 func (s *Set) follows(ctx context.Context, l *live) {
 	f, err := parseFilter(l.w.Params)
 	if err != nil {
 		return // it was checked when the watcher was started
 	}
-	var after uint64
-	l.with(func(w *watch.Watcher) { after = w.Cursor })
-	for r, err := range s.opt.Journal.Follow(ctx, after) {
-		one, ok := seen{}, false
-		if err == nil {
-			one, ok = f.matches(r, l)
+	var read uint64
+	l.with(func(w *watch.Watcher) { read, l.read = w.Cursor, w.Cursor })
+	for wait := readAgain; ; wait = min(2*wait, maxReadAgain) {
+		had := read
+		read, err = l.readJournal(ctx, s.opt.Journal, f, had)
+		if err == nil || ctx.Err() != nil {
+			return // with the watcher, or the journal
 		}
-		l.mu.Lock()
-		l.w.Cursor = r.Seq
-		if ok {
-			if l.seen = append(l.seen, one); len(l.seen) > maxSeen {
-				l.seen = l.seen[1:]
-				l.more++
-			}
+		s.opt.Log.Error("a watcher cannot read the journal now", "watcher", l.run.ID, "error", err)
+		if read > had {
+			wait = readAgain
 		}
-		l.mu.Unlock()
-		if ok {
-			signal(l.wake)
+		if !pause(ctx, wait) {
+			return
 		}
 	}
 }
 
-// checkJournal is the check of a watcher of the journal: the calls that came since the
-// last one, of tools that the asker has. Without any there is no check.
-func (s *Set) checkJournal(ctx context.Context, l *live, kept *shared) (watch.Check, bool) {
-	c := watch.Check{At: time.Now()}
+// readJournal reads the records after one until that fails, and returns the last.
+func (l *live) readJournal(ctx context.Context, j *journal.Journal, f filter, after uint64) (uint64, error) {
+	for r, err := range j.Follow(ctx, after) {
+		if err != nil && r.Seq == 0 {
+			return after, err
+		}
+		after = r.Seq
+		one, ok := seen{}, false
+		if err == nil { // else it is damaged, and passed over
+			one, ok = f.matches(r, l)
+		}
+		l.came(after, one, ok)
+	}
+	return after, nil
+}
+
+// came notes that a record was read, and which call it shows, if it shows one.
+func (l *live) came(seq uint64, one seen, shows bool) {
 	l.mu.Lock()
-	came, more := l.seen, l.more
-	l.seen, l.more = nil, 0
-	l.mu.Unlock()
+	defer l.mu.Unlock()
+	l.read = seq
+	switch {
+	case shows:
+		if l.seen = append(l.seen, one); len(l.seen) > maxSeen {
+			l.seen = l.seen[1:]
+			l.more++
+		}
+		signal(l.wake)
+	case len(l.seen) == 0:
+		l.w.Cursor = seq // there is nothing to check before it
+	}
+}
+
+// batch is what a check of the journal is about.
+type batch struct {
+	records []seen
+	count   int
+	last    uint64 // the last record that was read
+}
+
+// unchecked returns the calls that were not checked yet. They stay so until checked.
+func (l *live) unchecked() batch {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return batch{records: slices.Clone(l.seen), count: len(l.seen) + l.more, last: l.read}
+}
+
+// checked forgets the calls that a check was about, and has the next run begin behind
+// them. The lock is held.
+func (l *live) checked(b batch) {
+	if b.count == 0 {
+		return
+	}
+	rest := len(l.seen) + l.more - b.count // they came meanwhile
+	l.seen = slices.DeleteFunc(l.seen, func(one seen) bool { return one.seq <= b.last })
+	l.more = rest - len(l.seen)
+	if l.w.Cursor = b.last; rest == 0 {
+		l.w.Cursor = l.read
+	}
+}
+
+// checkJournal is the check of a watcher of the journal: the calls that came since the
+// last one, of tools that the asker has. Without any there is no check. What was in a
+// check that failed or was cut off is in the next one.
+func (s *Set) checkJournal(ctx context.Context, l *live, kept *shared) (watch.Check, batch, bool) {
+	c, b := watch.Check{At: time.Now()}, l.unchecked()
+	more := b.count - len(b.records)
 	err := kept.Use(ctx, func(in *session.Session) error {
 		if err := mayWatch(in); err != nil {
 			return err
 		}
-		came = slices.DeleteFunc(came, func(one seen) bool {
+		b.records = slices.DeleteFunc(b.records, func(one seen) bool {
 			_, err := in.View().Tool(ctx, one.Tool)
 			return err != nil
 		})
-		return nil
+		return ctx.Err()
 	})
 	if err != nil {
-		return checkOf(&tool.Result{Status: tool.Failure, Error: asError(err)}, c.At), true
+		return checkOf(&tool.Result{Status: tool.Failure, Error: asError(err)}, c.At), batch{}, true
 	}
-	if len(came) == 0 {
-		return c, false
+	if len(b.records) == 0 {
+		l.with(func(*watch.Watcher) { l.checked(b) })
+		return c, b, false
 	}
 	c.Result, err = json.Marshal(struct {
 		Count   int    `json:"count"`
 		Records []seen `json:"records"`
-	}{len(came) + more, came})
-	return c, err == nil
+	}{len(b.records) + more, b.records})
+	return c, b, err == nil
 }
 
 // head is the last record of the journal.

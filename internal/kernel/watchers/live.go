@@ -26,6 +26,7 @@ type live struct {
 	saved time.Time
 	seen  []seen // of a watcher of the journal: records that were not checked yet
 	more  int    // how many there were besides
+	read  uint64 // the last record that was read: those up to Cursor were also checked
 }
 
 // decode reads the watcher of a task.

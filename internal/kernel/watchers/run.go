@@ -28,7 +28,7 @@ func (s *Set) run(ctx context.Context, r *tasks.Run) task.Outcome {
 	kept, rest, release := s.keep(r.Asker, l.w.Interval)
 	defer release()
 	if err := s.tellPending(ctx, l); err != nil && ctx.Err() == nil {
-		s.opt.Log.Error("a notice of a watcher cannot be told now", "watcher", r.ID, "error", err)
+		s.logUntold(l, err)
 	}
 	stop := s.listen(ctx, l, kept)
 	defer stop()
@@ -39,8 +39,9 @@ func (s *Set) run(ctx context.Context, r *tasks.Run) task.Outcome {
 	return s.ended(ctx, l)
 }
 
-// ended is how the run of a watcher ends. What it knows is stored first.
+// ended is how the run of a watcher ends. What it knows is told and stored first.
 func (s *Set) ended(ctx context.Context, l *live) task.Outcome {
+	s.tellLast(ctx, l)
 	closing := errors.Is(context.Cause(ctx), history.KernelClosed)
 	if ctx.Err() != nil && !closing {
 		l.with(func(w *watch.Watcher) {

@@ -14,6 +14,9 @@
 //   - A notice is stored with the watcher before it is told, and told under an ID made
 //     of the watcher's and a count. So it is told once, whenever a kernel ends. What
 //     follows it are tasks of the kind watch.action, under IDs made of the notice's.
+//     While one cannot be stored or told, its watcher checks nothing and does not end.
+//   - A record of the journal is passed when it was checked, and not when it was read: what
+//     a restart, a pause or a check that failed came between is in the next check.
 //   - Other things that a watcher knows are stored now and then: a crash may forget checks
 //     that told nothing.
 //   - Where a source says that something changed, the next check comes sooner. The
