@@ -17,7 +17,7 @@ var rules = house.Rules{
 	Layers: [][]string{
 		{"tool", "internal/nearest", "internal/version", "internal/house", "internal/feed", "internal/durable",
 			"internal/amount", "internal/fileid", "internal/lazyregexp", "internal/linediff", "internal/memtrim",
-			"internal/ownership", "internal/visible",
+			"internal/nofollow", "internal/ownership", "internal/visible",
 			"internal/module/filesystem/pathglob", "internal/module/filesystem/patchfile"},
 		{"llm", "internal/secret", "internal/statedir", "internal/document", "internal/peer", "internal/unfinished",
 			"internal/resulttext", "internal/condition"},

@@ -4,9 +4,10 @@
 // with its time and ID, and is on disk when Send returns. A message that may have been
 // written before is looked for by its ID, and not written twice. A line that somebody
 // left unfinished is ended first, and does not count. The file is reached through its
-// root, so it is never outside of that. Who shares the file with others holds their
-// lock meanwhile: an append loses nobody's lines, but a writer that replaces the file
-// would lose this one.
+// root, so it is never outside of that, and through no link, neither of its own nor of
+// its folders: the path that was judged is the one that is written. Who shares the file
+// with others holds their lock meanwhile: an append loses nobody's lines, but a writer
+// that replaces the file would lose this one.
 package file
 
 import (
@@ -25,6 +26,7 @@ import (
 	"time"
 
 	"callgate/internal/channel"
+	"callgate/internal/nofollow"
 	"callgate/tool"
 )
 
@@ -37,8 +39,10 @@ const (
 // Options is which file a channel writes.
 type Options struct {
 	Root   *os.Root // stays open as long as the sender is used
-	Path   string   // in the root, with slashes
+	Path   string   // in the root, with slashes; no part of it is a link
 	Format string   // "": JSON
+	// Check says whether the path may still be written, once the file is open; nil: it may.
+	Check func() error
 }
 
 // Sender appends to a file.
@@ -88,17 +92,18 @@ func (s *Sender) Send(_ context.Context, m channel.Message) error {
 
 // open opens the file, and makes it and its folders where they are missing.
 func (s *Sender) open() (*os.File, error) {
-	if dir := path.Dir(s.opt.Path); dir != "." {
-		if err := s.opt.Root.MkdirAll(dir, 0o755); err != nil {
-			return nil, err
-		}
-	}
-	f, err := s.opt.Root.OpenFile(s.opt.Path, os.O_RDWR|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o644)
+	dir, err := nofollow.MakeDir(s.opt.Root, path.Dir(s.opt.Path))
 	if err != nil {
 		return nil, err
 	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, errors.New("it is not a regular file"), f.Close())
+	defer dir.Close()
+	f, err := nofollow.Append(dir, path.Base(s.opt.Path))
+	if err != nil || s.opt.Check == nil {
+		return f, err
+	}
+	if err := s.opt.Check(); err != nil {
+		_ = f.Close()
+		return nil, err
 	}
 	return f, nil
 }
@@ -175,10 +180,15 @@ func unfinished(f *os.File) (bool, error) {
 // failed is the error of a file that cannot be used.
 func (s *Sender) failed(what string, err error) error {
 	kind := tool.Failed
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EIO) {
+	var refused *tool.Error
+	switch {
+	case errors.As(err, &refused):
+		return err
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EIO):
 		kind = tool.Unavailable // somebody may make room
-	}
-	if errors.Is(err, fs.ErrPermission) {
+	case errors.Is(err, nofollow.ErrChanged):
+		kind = tool.Unavailable // it may stay next time
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, nofollow.ErrLink), errors.Is(err, nofollow.ErrNames):
 		kind = tool.Denied
 	}
 	return tool.Errorf(op, kind, "the file %s cannot be %s: %w", s.opt.Path, what, err)

@@ -141,3 +141,56 @@ func TestStaysInside(t *testing.T) {
 		t.Errorf("outside there is %v", left)
 	}
 }
+
+// A path is the one that was judged: it leads through no link, and the file has no other
+// name.
+func TestWritesThroughNoLink(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		path     string
+		old, new string // a link
+		hard     bool
+	}{
+		"a link":         {path: "out/log", old: "../rules/hook", new: "out/log"},
+		"a new file":     {path: "out/log", old: "../rules/new", new: "out/log"},
+		"a hard link":    {path: "out/log", old: "rules/hook", new: "out/log", hard: true},
+		"a folder":       {path: "in/hook", old: "rules", new: "in"},
+		"a folder above": {path: "in/new/log", old: "rules", new: "in"},
+	} {
+		dir := t.TempDir()
+		root, err := os.OpenRoot(dir)
+		fatal(t, err)
+		fatal(t, root.Mkdir("rules", 0o755))
+		fatal(t, root.Mkdir("out", 0o755))
+		fatal(t, root.WriteFile("rules/hook", []byte("before"), 0o600))
+		if c.hard {
+			fatal(t, root.Link(c.old, c.new))
+		} else if err := root.Symlink(c.old, c.new); err != nil {
+			t.Skip("there are no links here:", err)
+		}
+		err = file.New(file.Options{Root: root, Path: c.path}).Send(t.Context(), message("a", "x"))
+		data, _ := os.ReadFile(filepath.Join(dir, "rules", "hook"))
+		left, _ := os.ReadDir(filepath.Join(dir, "rules"))
+		if tool.KindOf(err) != tool.Denied || string(data) != "before" || len(left) != 1 {
+			t.Errorf("%s: %v, %q, %v", name, err, data, left)
+		}
+		fatal(t, root.Close())
+	}
+}
+
+func fatal(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The path is judged again when the file is open.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	s, path := open(t, file.Options{Path: "log", Check: func() error { return tool.Errorf("x", tool.Denied, "no") }})
+	err := s.Send(t.Context(), message("a", "x"))
+	if data, _ := os.ReadFile(path); tool.KindOf(err) != tool.Denied || len(data) > 0 {
+		t.Errorf("%v, %q", err, data)
+	}
+}

@@ -3,7 +3,9 @@
 // Law: a file is an event once it is complete, which it is taken to be when two looks
 // in a row find it with the same size and time. It is an event once for each content
 // that it has, by its path, size and time. What is there at the first look is not news,
-// unless the options say so. The folder is reached through its root.
+// unless the options say so. The folder is reached through its root, and neither it nor
+// a file is reached through a link: whoever writes there could have files read that only
+// the kernel may read.
 package folder
 
 import (
@@ -19,10 +21,10 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"callgate/internal/channel"
+	"callgate/internal/nofollow"
 	"callgate/tool"
 )
 
@@ -65,9 +67,18 @@ func (s *source) check(ctx context.Context, keep func(channel.Event) error) (tim
 	if first {
 		seen = map[string]string{}
 	}
-	found, err := s.list()
+	dir, err := s.open()
 	if err != nil {
 		return 0, err
+	}
+	defer dir.Close()
+	infos, err := s.list(dir)
+	if err != nil {
+		return 0, err
+	}
+	found := map[string]string{}
+	for name, info := range infos {
+		found[name] = markOf(info)
 	}
 	changed := first
 	for _, name := range slices.Sorted(maps.Keys(found)) {
@@ -76,7 +87,7 @@ func (s *source) check(ctx context.Context, keep func(channel.Event) error) (tim
 		case first && !s.opt.First:
 			seen[name] = mark
 		case s.before[name] == mark:
-			if err := s.pass(name, mark, keep); err != nil {
+			if err := s.pass(dir, infos[name], keep); err != nil {
 				return 0, err
 			}
 			seen[name], changed = mark, true
@@ -98,12 +109,29 @@ func (s *source) check(ctx context.Context, keep func(channel.Event) error) (tim
 	return 0, s.opt.State.Save(ctx, data)
 }
 
-// list returns the files of the folder, each with a mark that changes with its content.
-func (s *source) list() (map[string]string, error) {
-	dir, err := s.opt.Root.Open(path.Clean(s.opt.Dir))
-	if errors.Is(err, fs.ErrNotExist) {
+// open opens the folder.
+func (s *source) open() (*os.Root, error) {
+	dir, err := nofollow.OpenDir(s.opt.Root, s.opt.Dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, tool.Errorf(op, tool.Unavailable, "there is no folder %s", s.opt.Dir).WithHint("make it")
+	case errors.Is(err, nofollow.ErrLink):
+		return nil, tool.Errorf(op, tool.Denied, "the folder %s is a link, or lies behind one", s.opt.Dir).
+			WithHint("name the folder that it leads to in the app file")
+	case err != nil:
+		return nil, tool.Errorf(op, tool.Failed, "the folder %s cannot be opened: %w", s.opt.Dir, err)
 	}
+	return dir, nil
+}
+
+// markOf changes with the content of a file.
+func markOf(info fs.FileInfo) string {
+	return fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano())
+}
+
+// list returns the files of the folder, by name.
+func (s *source) list(root *os.Root) (map[string]fs.FileInfo, error) {
+	dir, err := root.Open(".")
 	if err != nil {
 		return nil, tool.Errorf(op, tool.Failed, "the folder %s cannot be opened: %w", s.opt.Dir, err)
 	}
@@ -116,13 +144,14 @@ func (s *source) list() (map[string]string, error) {
 		return nil, tool.Errorf(op, tool.Failed, "the folder %s has more than %d files", s.opt.Dir, maxFiles).
 			WithHint("move those away that were seen")
 	}
-	found := map[string]string{}
+	found := map[string]fs.FileInfo{}
 	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() || !s.matches(e.Name()) {
+		if !s.matches(e.Name()) {
 			continue
 		}
-		found[e.Name()] = fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano())
+		if info, err := root.Lstat(e.Name()); err == nil && info.Mode().IsRegular() {
+			found[e.Name()] = info
+		}
 	}
 	return found, nil
 }
@@ -135,24 +164,25 @@ func (s *source) matches(name string) bool {
 	return err == nil && ok
 }
 
-// pass passes a file on.
-func (s *source) pass(name, mark string, keep func(channel.Event) error) error {
+// pass passes on a file that was found.
+func (s *source) pass(dir *os.Root, found fs.FileInfo, keep func(channel.Event) error) error {
+	name := found.Name()
 	at := path.Join(s.opt.Dir, name)
-	f, err := s.opt.Root.OpenFile(at, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := nofollow.Open(dir, name, found)
 	if err != nil {
 		return tool.Errorf(op, tool.Unavailable, "the file %s cannot be opened: %w", at, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return tool.Errorf(op, tool.Unavailable, "the file %s cannot be read", at)
+	if err != nil || markOf(info) != markOf(found) {
+		return tool.Errorf(op, tool.Unavailable, "the file %s is being written", at)
 	}
 	body, err := io.ReadAll(io.LimitReader(f, s.opt.MaxBody))
 	if err != nil {
 		return tool.Errorf(op, tool.Unavailable, "the file %s cannot be read: %w", at, err)
 	}
 	event := channel.Event{
-		ID: channel.HashID(at, mark), At: time.Now(), Title: "a file was put into " + path.Clean(s.opt.Dir),
+		ID: channel.HashID(at, markOf(info)), At: time.Now(), Title: "a file was put into " + path.Clean(s.opt.Dir),
 		Facts: []channel.Fact{{Name: "path", Value: at}, {Name: "changed", Value: info.ModTime().UTC().Format(time.RFC3339)}},
 		Type:  mime.TypeByExtension(path.Ext(name)), Body: body,
 	}

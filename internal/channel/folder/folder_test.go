@@ -24,6 +24,7 @@ type watched struct {
 	ids    map[string]bool
 	errs   []error
 	full   atomic.Bool // nothing can be kept
+	kept   func()      // after each event; nil: nothing
 }
 
 func (w *watched) start(t *testing.T, o folder.Options) (stop func()) {
@@ -47,6 +48,9 @@ func (w *watched) start(t *testing.T, o folder.Options) (stop func()) {
 			w.ids[e.ID] = true
 			w.events = append(w.events, filepath.Base(e.Facts[0].Value)+"="+string(e.Body))
 			w.sizes = append(w.sizes, e.Size)
+			if w.kept != nil {
+				w.kept()
+			}
 			return nil
 		})
 	}()
@@ -137,6 +141,38 @@ func TestNoFolder(t *testing.T) {
 		pass(time.Minute)
 		stop()
 		if len(w.errs) < 2 || w.errs[0] == nil || w.errs[len(w.errs)-1] != nil || len(w.events) != 1 {
+			t.Errorf("%v %v", w.events, w.errs)
+		}
+	})
+}
+
+// A link that comes in the place of a file after it was found, or of the folder, is not
+// read through.
+func TestReadsThroughNoLink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWatched(t)
+		beside := filepath.Join(filepath.Dir(w.dir), "kernel")
+		_ = os.Mkdir(beside, 0o755)
+		if err := os.WriteFile(filepath.Join(beside, "key"), []byte("key"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.write(t, "a", "one")
+		w.write(t, "b", "two")
+		w.kept = func() { // b was found
+			clear(w.ids) // after an error, what was passed on comes again
+			_ = os.Remove(filepath.Join(w.dir, "b"))
+			_ = os.Symlink("../kernel/key", filepath.Join(w.dir, "b"))
+		}
+		stop := w.start(t, folder.Options{First: true, State: &channeltest.State{}})
+		pass(time.Minute)
+		_ = os.RemoveAll(w.dir)
+		if err := os.Symlink("kernel", w.dir); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		stop()
+		if got := strings.Join(w.events, " "); !strings.HasPrefix(got, "a=one") || strings.Contains(got, "key") ||
+			w.errs[len(w.errs)-1] == nil {
 			t.Errorf("%v %v", w.events, w.errs)
 		}
 	})

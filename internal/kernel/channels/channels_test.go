@@ -191,6 +191,49 @@ func TestFilesThatNoMessageIsWrittenTo(t *testing.T) {
 	}
 }
 
+// A command that runs beside the kernel puts links in the place of the file, or of its
+// folder: nothing is written behind them.
+func TestLinksThatComeWhileAFileIsWritten(t *testing.T) {
+	t.Parallel()
+	folder := appWith(t, "log: {type: file, path: out.jsonl}", "deep: {type: file, path: out/pre-commit}")
+	hook := filepath.Join(folder, ".git", "hooks", "pre-commit")
+	write(t, filepath.Join(folder, ".git", "config"), "[core]\n")
+	write(t, hook, "#!/bin/sh\n")
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	s := kerneltest.OpenAccepted(t, k, folder)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		flip := func(name, to string, plain func(string) error) {
+			path, next := filepath.Join(folder, name), filepath.Join(folder, name+".next")
+			_ = os.Symlink(filepath.FromSlash(to), next)
+			_ = os.Rename(next, path)
+			_ = plain(next)
+			_ = os.Remove(path) // a folder takes no link's place
+			_ = os.Rename(next, path)
+		}
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			flip("out.jsonl", ".git/hooks/pre-commit", func(p string) error { return os.WriteFile(p, nil, 0o644) })
+			flip("out", ".git/hooks", func(p string) error { return os.Mkdir(p, 0o755) })
+			_ = os.RemoveAll(filepath.Join(folder, "out"))
+		}
+	}()
+	for i := range 60 {
+		name := []string{"log", "deep"}[i%2]
+		kerneltest.Call(t, s, "send_message", `{"channel":"`+name+`","message":"a message"}`) // some are refused
+	}
+	close(stop)
+	<-stopped
+	if data, err := os.ReadFile(hook); err != nil || string(data) != "#!/bin/sh\n" {
+		t.Errorf("the hook is %q, %v", data, err)
+	}
+}
+
 // Messages and tools that write one file do not lose each other's lines.
 func TestFileIsLocked(t *testing.T) {
 	t.Parallel()

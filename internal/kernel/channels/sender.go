@@ -138,22 +138,18 @@ func (c *Channels) secret(name string) (string, error) {
 // lockWait is how long an attempt waits for the lock of a file.
 const lockWait = time.Minute
 
-// write appends a message to a file of the workspace, under its lock.
+// write appends a message to a file of the workspace, under its lock. Its path is judged
+// before the file is opened, and again before it is written: a command in the sandbox may
+// put links in its place, and the kernel is not in the sandbox.
 func (c *Channels) write(ctx context.Context, l *apps.Loaded, ch app.Channel, m channel.Message) error {
 	path, err := binding.Canonical(l.Workspace, filepath.FromSlash(ch.Path))
 	if err != nil {
 		return err
 	}
-	for _, folder := range c.opt.Hidden {
-		if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) {
-			return tool.Errorf(opSend, tool.Denied, "the channel %s names a file of the kernel itself", ch.Name)
-		}
-	}
 	claims := []tool.Claim{{Resource: binding.FileResource(path), Mode: tool.X}}
-	rules := rulefiles.Set{Workspace: l.Workspace, Files: l.RuleFiles()}
-	if changed := rules.Changed(claims); len(changed) > 0 {
-		return tool.Errorf(opSend, tool.Denied, "the channel %s names %s, which holds rules of agents", ch.Name, ch.Path).
-			WithHint("name another file in the app file")
+	check := func() error { return c.writable(l, ch, path, claims) }
+	if err := check(); err != nil {
+		return err
 	}
 	lease, err := c.opt.Locks.Acquire(ctx, lock.Request{
 		Holder: lock.Holder{Call: m.ID, Tool: Module + ".send_message"}, Claims: claims, Wait: lockWait,
@@ -171,7 +167,24 @@ func (c *Channels) write(ctx context.Context, l *apps.Loaded, ch app.Channel, m 
 	if err != nil {
 		return err
 	}
-	return file.New(file.Options{Root: root, Path: filepath.ToSlash(rel), Format: ch.Format}).Send(ctx, m)
+	return file.New(file.Options{
+		Root: root, Path: filepath.ToSlash(rel), Format: ch.Format, Check: check,
+	}).Send(ctx, m)
+}
+
+// writable returns why a file is not written: it is the kernel's own, or holds rules.
+func (c *Channels) writable(l *apps.Loaded, ch app.Channel, path string, claims []tool.Claim) error {
+	for _, folder := range c.opt.Hidden {
+		if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) {
+			return tool.Errorf(opSend, tool.Denied, "the channel %s names a file of the kernel itself", ch.Name)
+		}
+	}
+	rules := rulefiles.Set{Workspace: l.Workspace, Files: l.RuleFiles()}
+	if changed := rules.Changed(claims); len(changed) > 0 {
+		return tool.Errorf(opSend, tool.Denied, "the channel %s names %s, which holds rules of agents", ch.Name, ch.Path).
+			WithHint("name another file in the app file")
+	}
+	return nil
 }
 
 // Problem says why a channel cannot be used on this machine, as far as that is known
