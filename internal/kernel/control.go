@@ -212,12 +212,17 @@ func (k *Kernel) AcceptApp(who approval.Credential, s *session.Session, shown, b
 	return k.consents.Accept(s.App(), shown, cmp.Or(by, k.user))
 }
 
-// RevokeApp takes back what a human accepted of a session's app.
+// RevokeApp takes back what a human accepted of a session's app. What the app does in the
+// background has ended when it returns.
 func (k *Kernel) RevokeApp(who approval.Credential, s *session.Session, by string) error {
 	if err := k.Approvals.HasHumanAuthority(who); err != nil {
 		return err
 	}
-	return k.consents.Revoke(s.App(), cmp.Or(by, k.user))
+	if err := k.consents.Revoke(s.App(), cmp.Or(by, k.user)); err != nil {
+		return err
+	}
+	k.Outside.Triggers.Look()
+	return nil
 }
 
 // PendingConsent is what a session's app asks for and nobody has accepted yet, as a

@@ -33,7 +33,8 @@ func openOutside(k *Kernel, cfg Config) error {
 	})
 	k.Outside.Triggers = triggers.New(triggers.Options{
 		Apps: k.Apps, Turns: k.Conversations, Runner: k.Tasks, Sender: k.Outside.Channels, Secrets: k.vault,
-		Documents: document.Scoped(k.database.Stores().Documents, "outside"), User: k.user, Log: k.log, Go: k.background.Go,
+		Consents: k.consents, Documents: document.Scoped(k.database.Stores().Documents, "outside"), User: k.user,
+		Log: k.log, Go: k.background.Go,
 	})
 	return k.Register(channels.Module, k.Outside.Channels.Tools()...)
 }

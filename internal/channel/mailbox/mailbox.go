@@ -6,6 +6,7 @@
 package mailbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -35,6 +36,7 @@ type Options struct {
 	Port     int    // 0: 993, 143 for the others than Implicit
 	TLS      string // "": Implicit
 	Username string
+	Account  string // by which the IDs of events tell it from others, without secrets; "": Username
 	Password string
 	Folder   string // "": INBOX
 	Interval time.Duration
@@ -55,6 +57,7 @@ func New(o Options) channel.Receiver {
 	if o.Folder == "" {
 		o.Folder = "INBOX"
 	}
+	o.Account = cmp.Or(o.Account, o.Username)
 	s := &source{o}
 	return &channel.Poller{Interval: o.Interval, Check: s.check, Report: o.Report}
 }
@@ -185,7 +188,7 @@ func (s *source) fetch(c *imapclient.Client, validity uint32, uid imap.UID) (*ch
 	if event.ID == "" {
 		event.ID = fmt.Sprintf("uid-%d-%d", validity, uid)
 	}
-	event.ID = channel.HashID(s.opt.Host, s.opt.Username, event.ID)
+	event.ID = channel.HashID(s.opt.Host, s.opt.Account, event.ID)
 	event.At = time.Now()
 	if size := list[0].RFC822Size; size > int64(len(raw)) {
 		event.Size = int(size)

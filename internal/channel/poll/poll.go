@@ -5,10 +5,12 @@
 // Last-Modified), and left alone as long as it wants. An entry is an event once, by its
 // guid or id; a page is an event whenever its bytes are others than those that were
 // seen last. What is there at the first look is not news, unless the options say so.
-// The next look forgets nothing that was not kept.
+// The next look forgets nothing that was not kept. The URL may hold a secret: events,
+// errors and what is remembered have the name of the source in its place.
 package poll
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,6 +30,7 @@ import (
 // Options is what is asked, and how often.
 type Options struct {
 	URL      string
+	Name     string            // by which the source is known, without secrets; "": the URL
 	Page     bool              // it is no feed: an event is a change of its bytes
 	Headers  map[string]string // sent with every request
 	Interval time.Duration
@@ -47,6 +50,7 @@ const (
 
 // New makes a receiver.
 func New(o Options) channel.Receiver {
+	o.Name = cmp.Or(o.Name, o.URL)
 	s := &source{opt: o, client: o.Guard.Client(5)}
 	return &channel.Poller{Interval: o.Interval, Check: s.check, Report: o.Report}
 }
@@ -58,7 +62,7 @@ type source struct {
 
 // memory is what is remembered of a source.
 type memory struct {
-	URL          string   `json:"url"`
+	URL          string   `json:"url"` // the source's name
 	ETag         string   `json:"etag,omitempty"`
 	LastModified string   `json:"last_modified,omitempty"`
 	Seen         []string `json:"seen,omitempty"` // entries, the newest last
@@ -73,8 +77,8 @@ func (s *source) load(ctx context.Context) (m memory, first bool, err error) {
 	if err != nil {
 		return m, false, err
 	}
-	if json.Unmarshal(data, &m) != nil || m.URL != s.opt.URL {
-		return memory{URL: s.opt.URL}, true, nil // nothing, or of another source
+	if json.Unmarshal(data, &m) != nil || m.URL != s.opt.Name {
+		return memory{URL: s.opt.Name}, true, nil // nothing, or of another source
 	}
 	return m, false, nil
 }
@@ -174,8 +178,8 @@ func (s *source) changed(a *answer, m *memory, quiet bool, keep func(channel.Eve
 		return nil
 	}
 	return keep(channel.Event{
-		ID: channel.HashID(s.opt.URL, strconv.Itoa(m.Changes), now), At: time.Now(), Title: "the page has changed",
-		Facts: []channel.Fact{{Name: "url", Value: s.opt.URL}}, Type: a.kind, Body: a.body,
+		ID: channel.HashID(s.opt.Name, strconv.Itoa(m.Changes), now), At: time.Now(), Title: "the page has changed",
+		Facts: []channel.Fact{{Name: "url", Value: s.opt.Name}}, Type: a.kind, Body: a.body,
 	})
 }
 
@@ -183,7 +187,7 @@ func (s *source) changed(a *answer, m *memory, quiet bool, keep func(channel.Eve
 func (s *source) entries(a *answer, m *memory, quiet bool, keep func(channel.Event) error) error {
 	feed, err := parseFeed(a.body)
 	if err != nil {
-		return tool.Errorf(op, tool.Failed, "%s is no feed: %v", s.opt.URL, err).
+		return tool.Errorf(op, tool.Failed, "%s is no feed: %v", s.opt.Name, err).
 			WithHint("write type: poll for a page that is no feed")
 	}
 	if n := len(feed.Entries); n > maxEntries {
@@ -195,7 +199,7 @@ func (s *source) entries(a *answer, m *memory, quiet bool, keep func(channel.Eve
 			continue
 		}
 		if !quiet {
-			if err := keep(e.event(feed.Title, s.opt.URL)); err != nil {
+			if err := keep(e.event(feed.Title, s.opt.Name)); err != nil {
 				return fmt.Errorf("an entry could not be kept: %w", err)
 			}
 		}
@@ -205,8 +209,8 @@ func (s *source) entries(a *answer, m *memory, quiet bool, keep func(channel.Eve
 	return nil
 }
 
-func (e entry) event(feed, url string) channel.Event {
-	event := channel.Event{ID: channel.HashID(url, e.ID), At: time.Now(), Title: e.Title, Body: []byte(e.Content)}
+func (e entry) event(feed, source string) channel.Event {
+	event := channel.Event{ID: channel.HashID(source, e.ID), At: time.Now(), Title: e.Title, Body: []byte(e.Content)}
 	for _, f := range []channel.Fact{
 		{Name: "feed", Value: feed}, {Name: "link", Value: e.Link}, {Name: "published", Value: e.Published},
 		{Name: "author", Value: e.Author},

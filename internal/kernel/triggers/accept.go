@@ -3,6 +3,7 @@ package triggers
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,8 +22,8 @@ type input struct {
 // EventPrefix is how the IDs of events begin.
 const EventPrefix = "event-"
 
-// accept keeps an event, and has its turn run. An event that was kept before is not kept
-// again.
+// accept keeps an event without the secrets in it, and has its turn run. An event that was
+// kept before is not kept again.
 func (t *Triggers) accept(
 	ctx context.Context, r registration, trigger string, e channel.Event, window time.Duration,
 ) (id string, fresh bool, err error) {
@@ -44,6 +45,7 @@ func (t *Triggers) accept(
 		return "", false, channel.Later(tool.Errorf(op, tool.Limited, "%d events of this app wait already", t.opt.Waiting).
 			WithHint("come again later"), time.Minute)
 	}
+	e = t.scrubbed(e)
 	data, err := json.Marshal(input{Trigger: trigger, ID: id, Event: e})
 	if err != nil {
 		t.ended(r.key())
@@ -59,6 +61,20 @@ func (t *Triggers) accept(
 		return "", false, err
 	}
 	return stored.ID, true, nil
+}
+
+// scrubbed is an event without secrets: what comes from outside may repeat one that went
+// there.
+func (t *Triggers) scrubbed(e channel.Event) channel.Event {
+	clean := t.opt.Secrets.ScrubString
+	e.ID, e.Title, e.Type, e.Facts = clean(e.ID), clean(e.Title), clean(e.Type), slices.Clone(e.Facts)
+	for i, f := range e.Facts {
+		e.Facts[i] = channel.Fact{Name: clean(f.Name), Value: clean(f.Value)}
+	}
+	if e.Body != nil {
+		e.Body = []byte(clean(string(e.Body)))
+	}
+	return e
 }
 
 // eventID is the ID of an event here. fresh is false for an event that is there.

@@ -41,6 +41,8 @@ type background struct {
 	registration
 	problem string // why it does not run; "": it does
 	stamp   string // of its file, when it was read
+	app     *app.App
+	accepts consent.Accepted // what a human accepted of the app when it was begun
 	sources []*source
 	stop    func() // ends its receivers, and waits for them
 }
@@ -179,8 +181,8 @@ func (t *Triggers) Run(l Listener) {
 	})
 }
 
-// lookEvery is how often the files of background apps are looked at, and apps that could
-// not run are tried again.
+// lookEvery is how often the files of background apps and what a human accepts of them are
+// looked at, and apps that could not run are tried again.
 const lookEvery = 5 * time.Second
 
 func (t *Triggers) serves() bool {
@@ -189,7 +191,19 @@ func (t *Triggers) serves() bool {
 	return t.listener != nil
 }
 
-// look has every app that was started run as its file says now.
+// Look has every app run, at once, as its file says and a human accepts it now: it ends
+// what was taken back.
+func (t *Triggers) Look() {
+	done := make(chan struct{})
+	if t.serves() && t.opt.Go(func(ctx context.Context) {
+		defer close(done)
+		t.look(ctx)
+	}) {
+		<-done
+	}
+}
+
+// look has every app that was started run as its file says and a human accepts it now.
 func (t *Triggers) look(ctx context.Context) {
 	t.changing.Lock()
 	defer t.changing.Unlock()
@@ -205,7 +219,7 @@ func (t *Triggers) look(ctx context.Context) {
 		t.mu.Lock()
 		b := t.apps[r.key()]
 		t.mu.Unlock()
-		if b != nil && b.problem == "" && b.stamp == stamp(r.AppFile) {
+		if b != nil && b.problem == "" && b.stamp == stamp(r.AppFile) && b.accepts.Equal(t.opt.Consents.Of(b.app)) {
 			continue
 		}
 		t.activate(ctx, r)
@@ -240,6 +254,7 @@ func (t *Triggers) activate(ctx context.Context, r registration) {
 		b.problem = err.Error()
 		t.opt.Log.Warn("an app does not run in the background", "app", r.AppFile, "error", err)
 	} else {
+		b.app, b.accepts = loaded.App, loaded.Accepted
 		t.begin(b, loaded)
 	}
 	t.mu.Lock()

@@ -36,8 +36,8 @@ func (t *Triggers) receiver(s *source, l *apps.Loaded) (r channel.Receiver, done
 	switch s.Type {
 	case triggers.Feed, triggers.Poll:
 		o := poll.Options{
-			Page: s.Type == triggers.Poll, Interval: s.Source.Interval, MaxBody: s.MaxBody, First: s.Source.First,
-			Guard: guard, State: state, Report: s.report, Headers: map[string]string{},
+			Name: s.Source.URL, Page: s.Type == triggers.Poll, Interval: s.Source.Interval, MaxBody: s.MaxBody,
+			First: s.Source.First, Guard: guard, State: state, Report: s.report, Headers: map[string]string{},
 		}
 		if o.URL, err = t.opt.Secrets.Expand(s.Source.URL); err != nil {
 			return nil, nil, err
@@ -51,6 +51,7 @@ func (t *Triggers) receiver(s *source, l *apps.Loaded) (r channel.Receiver, done
 	case triggers.Mailbox:
 		o := mailbox.Options{
 			Host: s.Mailbox.Host, Port: s.Mailbox.Port, TLS: s.Mailbox.TLS, Folder: s.Mailbox.Box,
+			Account:  s.Mailbox.Username,
 			Interval: s.Source.Interval, MaxBody: s.MaxBody, Guard: guard, Report: s.report,
 		}
 		if o.Username, err = t.opt.Secrets.Expand(s.Mailbox.Username); err != nil {

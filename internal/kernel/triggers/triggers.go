@@ -5,7 +5,10 @@
 //   - An app runs in the background once somebody started it, and until somebody stops
 //     it, whatever kernels come and go: that is kept. Its triggers are active while a
 //     human accepts them as they are in its file now, each one by itself, and the kernel
-//     serves. Nothing runs for a folder that nobody accepted.
+//     serves. Nothing runs for a folder that nobody accepted, and what was taken back
+//     ends at once.
+//   - No secret of an app is stored with an event, or told to a model: what comes from
+//     outside is scrubbed before it is kept.
 //   - An event is a task: it is stored before its source is told that it was taken, and
 //     outlives the kernel. Its ID is made of the source's own, so an event that comes
 //     twice is one.
@@ -77,6 +80,11 @@ type Secrets interface {
 	ScrubString(text string) string
 }
 
+// Consents knows what a human accepts of an app now.
+type Consents interface {
+	Of(a *app.App) consent.Accepted
+}
+
 // Options is what Triggers needs of the kernel.
 type Options struct {
 	Apps      Apps
@@ -84,6 +92,7 @@ type Options struct {
 	Runner    Runner
 	Sender    Sender
 	Secrets   Secrets
+	Consents  Consents
 	Documents document.Store
 	User      string
 	Log       *slog.Logger

@@ -2,6 +2,7 @@ package triggers_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -277,5 +278,91 @@ func TestOtherSources(t *testing.T) {
 		if (info.Problem != "") != (info.Name == "gone") { // which may not reach this machine
 			t.Errorf("%+v", info)
 		}
+	}
+}
+
+// A secret in a URL is sent to its host alone: neither the model nor the storage has it,
+// also where the host repeats it.
+func TestSecretsOfSources(t *testing.T) {
+	t.Parallel()
+	const value = "a-long-secret-path"
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/feed") {
+			fmt.Fprintf(w, "<rss><channel><title>of %[1]s</title><item><guid>1</guid><title>about %[1]s</title>"+
+				"<link>https://x.test%[1]s</link></item></channel></rss>", r.URL.Path)
+			return
+		}
+		fmt.Fprintf(w, "this is %s, the page", r.URL.Path)
+	}))
+	defer page.Close()
+	model := kerneltest.NewModel(t, kerneltest.Answer{Text: "one"}, kerneltest.Answer{Text: "two"})
+	folder := inbox(t, model,
+		"page: {type: poll, url: '"+page.URL+"/page/{{secret.PAGE_PATH}}', first: true, private_hosts: [127.0.0.1]}",
+		"news: {type: feed, url: '"+page.URL+"/feed/{{secret.PAGE_PATH}}', first: true, private_hosts: [127.0.0.1]}")
+	state := kerneltest.StateDir(t)
+	k, _ := open(t, state)
+	ok(t, k.Secrets.Set(kerneltest.Human(t, k), "PAGE_PATH", []byte(value)))
+	start(t, k, folder)
+	kerneltest.Eventually(t, func() bool {
+		list, err := k.Outside.Triggers.Events(t.Context(), false, 0)
+		return err == nil && len(list) == 2 && list[0].State == task.Done && list[1].State == task.Done
+	})
+	var said strings.Builder
+	for _, asked := range model.Asked() {
+		said.Write(asked)
+	}
+	if strings.Contains(said.String(), value) || !strings.Contains(said.String(), "url: "+page.URL+"/page/{{secret.PAGE_PATH}}") ||
+		!strings.Contains(said.String(), ", the page") {
+		t.Errorf("the model is told: %s", said.String())
+	}
+	list, err := k.Tasks.Store().List(t.Context(), task.Query{Kinds: []string{triggers.Kind}})
+	ok(t, err)
+	for _, one := range list {
+		var in struct{ Event channel.Event }
+		ok(t, json.Unmarshal(one.Input, &in))
+		if text := fmt.Sprintf("%s %+v %s", one.Label, in.Event, in.Event.Body); strings.Contains(text, value) {
+			t.Errorf("stored is: %s", text)
+		}
+	}
+	ok(t, k.Close())
+	files, err := filepath.Glob(filepath.Join(state, "*.db*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there is no database: %v", err)
+	}
+	for _, file := range files {
+		if data, err := os.ReadFile(file); err != nil || strings.Contains(string(data), value) {
+			t.Errorf("%s holds the secret (%v)", filepath.Base(file), err)
+		}
+	}
+}
+
+// Consent that is taken back ends a receiver at once, in the middle of what it does.
+func TestRevokedReceiver(t *testing.T) {
+	t.Parallel()
+	asked, left := make(chan struct{}, 10), make(chan struct{}, 10)
+	host := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+		left <- struct{}{}
+	}))
+	defer host.Close()
+	folder := inbox(t, kerneltest.NewModel(t), "page: {type: poll, url: '"+host.URL+"', private_hosts: [127.0.0.1]}")
+	k, e := open(t, kerneltest.StateDir(t))
+	start(t, k, folder)
+	<-asked
+	s := kerneltest.OpenSession(t, k, folder)
+	defer s.Close()
+	ok(t, k.RevokeApp(kerneltest.Human(t, k), s, "ada"))
+	select {
+	case <-left:
+	case <-time.After(10 * time.Second):
+		t.Error("the host is still asked")
+	}
+	e.mu.Lock()
+	hooks := len(e.hooks)
+	e.mu.Unlock()
+	list, err := k.Outside.Triggers.List(t.Context())
+	if err != nil || hooks > 0 || len(list) != 1 || !strings.Contains(list[0].Problem, "needs consent") {
+		t.Errorf("%d hooks, %+v %v", hooks, list, err)
 	}
 }
