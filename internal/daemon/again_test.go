@@ -21,13 +21,14 @@ func TestAskedAgainUnderItsID(t *testing.T) {
 	state, folder := t.TempDir(), t.TempDir()
 	kerneltest.Write(t, filepath.Join(folder, "callgate.yaml"), "tools: {capabilities: {default_policy: auto}}\n")
 	kerneltest.Write(t, filepath.Join(folder, "a.txt"), "the words")
+	kerneltest.Write(t, filepath.Join(folder, "sub", "c.txt"), "more")
 	d := serveAccepted(t, state, folder)
 	defer func() { ok(t, d.Stop()) }()
 	asked := map[string]protocol.CallRequest{}
 	for _, c := range []struct{ name, args string }{
 		{"filesystem.read", `{"path":"a.txt"}`},
 		{"execute_tool", `{"name":"filesystem.read","params":{"path":"a.txt"}}`},
-		{"run_parallel", `{"actions":[{"name":"filesystem.read","params":{"path":"a.txt"}},{"name":"filesystem.list","params":{"path":"."}}]}`},
+		{"run_parallel", `{"actions":[{"name":"filesystem.read","params":{"path":"a.txt"}},{"name":"filesystem.list","params":{"path":"sub"}}]}`},
 		{"filesystem.write", `{"path":"b.txt","content":"once","mode":"append"}`},
 		{"execute_tool", `{"name":"filesystem.write","params":{"path":"c.txt","content":"once","mode":"append"}}`},
 		{"filesystem.read", `{"path":"nowhere"}`},
