@@ -26,10 +26,10 @@ func authorizeCall(_ context.Context, c *callState) error {
 		return err
 	}
 	c.byArguments = true
-	c.decision = c.caller.decideCall(c.tool, call)
+	c.decision = c.caller.DecideCall(c.tool, call)
 	for _, part := range parts {
 		if t, ok := c.view.Latest(c.tool.ID.Namespace + "." + part.Action); ok {
-			c.decision = c.decision.OrStricter(c.caller.decideCall(t, match.Of(t.ID, call.Workspace, part.Paths)))
+			c.decision = c.decision.OrStricter(c.caller.DecideCall(t, match.Of(t.ID, call.Workspace, part.Paths)))
 		}
 	}
 	if v := c.decision.Verdict; v == policy.Allow || v == policy.Approve {

@@ -183,9 +183,9 @@ func (c *Caller) withheld(t *tool.Tool) error {
 	return c.modules.Withheld(t)
 }
 
-// decideCall returns what the rules say of one call of a tool that they do not
+// DecideCall returns what the rules say of one call of a tool that they do not
 // hide.
-func (c *Caller) decideCall(t *tool.Tool, call *match.Call) policy.Decision {
+func (c *Caller) DecideCall(t *tool.Tool, call *match.Call) policy.Decision {
 	return policy.DecideCall(c.rules.Policy, t, c.id.Principal, call)
 }
 

@@ -64,7 +64,7 @@ func (g *Gate) permissionCall(ctx context.Context, c *callState) *permission.Cal
 		}
 		on := match.Of(t.ID, caller.place.Workspace, map[string]string{"path": path})
 		on.Folders[path] = binding.IsFolder(path)
-		d := caller.decideCall(t, on)
+		d := caller.DecideCall(t, on)
 		return d.Verdict == policy.Deny || d.IsDenyInDoubt()
 	}
 	return p

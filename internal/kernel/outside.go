@@ -26,7 +26,7 @@ func (o *Outside) Payload(ctx context.Context, conversation, id string) ([]byte,
 // openOutside makes the channels and the triggers, and registers their tools.
 func openOutside(k *Kernel, cfg Config) error {
 	k.Outside.Channels = channels.New(channels.Options{
-		Apps: k.Apps, Runner: k.Tasks, Secrets: k.vault, Locks: k.Locks, Open: k.Sessions.Get, Hidden: k.hidden(),
+		Apps: k.Apps, Runner: k.Tasks, Secrets: k.vault, Locks: k.Locks, Session: k.Sessions.Bearing, Hidden: k.hidden(),
 		Stdout: cfg.Stdout, ReplyTo: func(ctx context.Context, conversation string) (channel, event string) {
 			return k.Outside.Triggers.ReplyTo(ctx, conversation)
 		},

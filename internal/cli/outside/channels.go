@@ -79,7 +79,8 @@ func (t *test) run(ctx context.Context, args []string) error {
 		words = strings.Join(args[1:], " ")
 	}
 	t.BackgroundKernel = true // what is on its way goes on
-	return t.Session(ctx, command.SessionOptions{Quiet: true}, func(_ *command.Kernel, s *client.Session) error {
+	options := command.SessionOptions{Human: true, Quiet: true}
+	return t.Session(ctx, options, func(_ *command.Kernel, s *client.Session) error {
 		d, err := s.TestChannel(ctx, args[0], words)
 		if err != nil {
 			return err
@@ -152,7 +153,7 @@ func newResend(e *command.Env) *cobra.Command {
 
 func (r *resend) run(ctx context.Context, args []string) error {
 	r.BackgroundKernel = true // what is on its way goes on
-	return r.With(ctx, func(k *command.Kernel) error {
+	return r.WithKey(ctx, func(k *command.Kernel) error {
 		dead, err := client.OutsideOf(k.Client).Deliveries(ctx, true, 0)
 		if err != nil {
 			return err

@@ -94,7 +94,7 @@ func newRetry(e *command.Env) *cobra.Command {
 
 func (r *retry) run(ctx context.Context, args []string) error {
 	r.BackgroundKernel = true // the turn goes on
-	return r.With(ctx, func(k *command.Kernel) error {
+	return r.WithKey(ctx, func(k *command.Kernel) error {
 		dead, err := client.OutsideOf(k.Client).Events(ctx, true, 0)
 		if err != nil {
 			return err

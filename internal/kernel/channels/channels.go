@@ -9,8 +9,12 @@
 //   - An attempt that may help is made again, later each time, as often as the channel
 //     says. What was given up is a dead letter: it is kept and shown, the conversation
 //     that sent it is told, and a human may have it tried again, under the same ID.
+//   - A message that an agent asks for, at once or by a schedule, is a call of
+//     send_message or reply, judged by the gate. What the kernel sends without a call is
+//     what a human accepted as a line of its own: the answer to a trigger's event, and
+//     the words of a hook; and what a human sends to try a channel.
 //   - Each attempt is judged by what holds then: the app file as it is, what a human
-//     accepts of it, its rules, and the secrets. A channel that is gone, or is not
+//     accepts of it, its rules about that message, and the secrets. A channel that is gone, or is not
 //     accepted, or is denied, has nothing delivered.
 //   - A file is written under the lock that the calls of tools take for it, inside the
 //     workspace, and never one that holds rules.
@@ -70,10 +74,11 @@ type Options struct {
 	Runner  Runner
 	Secrets Secrets
 	Locks   *lock.Table
-	// Open returns the session with an ID that is open now, or an error.
-	Open   func(id string) (*session.Session, error)
-	Hidden []string  // the kernel's own folders, which no message is written to
-	Stdout io.Writer // of the kernel; nil: it has none
+	// Session returns a session that bears an ID, in which a call is made: the asker's may
+	// be gone.
+	Session func(id string) (*session.Session, error)
+	Hidden  []string  // the kernel's own folders, which no message is written to
+	Stdout  io.Writer // of the kernel; nil: it has none
 	// ReplyTo returns where the answer to the event goes that a conversation works on;
 	// may be nil, and returns nothing for a conversation that answers no event.
 	ReplyTo func(ctx context.Context, conversation string) (channel, event string)
@@ -167,7 +172,7 @@ func (c *Channels) Check(ctx context.Context, owner task.Asker, name string) err
 	if err != nil {
 		return err
 	}
-	_, err = c.find(loaded, name)
+	_, err = c.find(loaded, channel.Message{Channel: name})
 	return err
 }
 

@@ -103,6 +103,10 @@ func TestRulesHoldForMessages(t *testing.T) {
 			if r := kerneltest.Call(t, s, "channels.send_message", `{"channel":"secrets","message":"x"}`); tool.KindOf(r.Err()) != tool.Denied {
 				t.Errorf("a channel that is denied: %s", r.Summary)
 			}
+			owner := deferred.AskerOf(s, tool.Call{ID: "c"})
+			if err := k.Outside.Channels.Deliver(t.Context(), owner, "secrets", "run-1", "x"); tool.KindOf(err) != tool.Denied {
+				t.Errorf("a channel that is denied, to the kernel: %v", err)
+			}
 		}
 		// What is denied is denied to the kernel too, and nothing else waits for a human.
 		err := k.Outside.Channels.Deliver(t.Context(), deferred.AskerOf(s, tool.Call{ID: "c"}), "log", "run-1", "x")

@@ -54,7 +54,7 @@ func (c *Channels) deliver(ctx context.Context, r *tasks.Run) task.Outcome {
 func (c *Channels) failed(ctx context.Context, r *tasks.Run, in delivery, p progress, err error) task.Outcome {
 	most := channels.DefaultAttempts
 	if loaded, err := c.load(ctx, r.Asker); err == nil {
-		if ch, err := c.find(loaded, in.Channel); err == nil {
+		if ch, err := c.find(loaded, channel.Message{Channel: in.Channel, Title: in.Title, Text: in.Text}); err == nil {
 			most = ch.Attempts()
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"callgate/internal/channel/webhook"
 	"callgate/internal/gate/binding"
 	"callgate/internal/gate/lock"
+	"callgate/internal/gate/match"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/rulefiles"
 	"callgate/internal/kernel/apps"
@@ -43,10 +44,11 @@ func (c *Channels) load(ctx context.Context, owner task.Asker) (*apps.Loaded, er
 	return loaded, loaded.Revoked()
 }
 
-// find returns a channel that a human accepted and the rules do not deny. The name of
-// the conversation itself has no settings.
-func (c *Channels) find(l *apps.Loaded, name string) (app.Channel, error) {
-	if d := policy.Decide(l.Rules, sendTool(nil), tool.Principal{Daemon: true}); d.Verdict == policy.Deny {
+// find returns the channel of a message that a human accepted and the rules do not deny.
+// The name of the conversation itself has no settings.
+func (c *Channels) find(l *apps.Loaded, m channel.Message) (app.Channel, error) {
+	name := m.Channel
+	if d := decide(l, m); d.Verdict == policy.Deny {
 		return app.Channel{}, tool.Errorf(opSend, tool.Denied, "messages are denied: %s", d.Reason)
 	}
 	if channels.IsConversation(name) {
@@ -66,13 +68,31 @@ func (c *Channels) find(l *apps.Loaded, name string) (app.Channel, error) {
 	return ch, l.Accepted.Check(opSend, needs(l, ch))
 }
 
+// decide says what the rules say of a message. Whoever had to be asked was, by now.
+func decide(l *apps.Loaded, m channel.Message) policy.Decision {
+	t, by := sendTool(nil), tool.Principal{Daemon: true}
+	call := &match.Call{
+		Module: t.ID.Namespace, Action: t.ID.Name, Workspace: l.Workspace, Args: map[string]any{"channel": m.Channel},
+	}
+	for param, text := range map[string]string{"message": m.Text, "title": m.Title} {
+		if text != "" {
+			call.Args[param] = text
+		}
+	}
+	d := policy.DecideCall(l.Rules, t, by, call)
+	if m.Text == "" { // it is not known yet: a rule may permit the message that comes
+		return policy.Decide(l.Rules, t, by).OrStricter(d)
+	}
+	return d
+}
+
 // send makes one attempt.
 func (c *Channels) send(ctx context.Context, owner task.Asker, m channel.Message) error {
 	loaded, err := c.load(ctx, owner)
 	if err != nil {
 		return err
 	}
-	ch, err := c.find(loaded, m.Channel)
+	ch, err := c.find(loaded, m)
 	if err != nil {
 		return err
 	}

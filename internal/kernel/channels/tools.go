@@ -77,7 +77,7 @@ func (c *Channels) sendMessage(ctx context.Context, call tool.Call, _ tool.Grant
 	if err := tool.DecodeArgs(call.Tool.Dotted(), call.Args, &in); err != nil {
 		return nil, err
 	}
-	s, err := c.opt.Open(call.Principal.Session)
+	s, err := c.opt.Session(call.Principal.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (c *Channels) reply(ctx context.Context, call tool.Call, _ tool.Grant) (*to
 	if err := tool.DecodeArgs(call.Tool.Dotted(), call.Args, &in); err != nil {
 		return nil, err
 	}
-	s, err := c.opt.Open(call.Principal.Session)
+	s, err := c.opt.Session(call.Principal.Session)
 	if err != nil {
 		return nil, err
 	}

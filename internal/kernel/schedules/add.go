@@ -137,9 +137,14 @@ func (s *Scheduler) aim(
 	ctx context.Context, own *session.Session, j *job, r control.ScheduleRequest, conversation string,
 ) (hint string, err error) {
 	const op = "schedules.Schedule"
+	var hints []string
 	if j.Channel != "" {
-		if err := s.checkChannel(ctx, own, j.Channel); err != nil {
+		asks, err := s.judgeChannel(ctx, own, j.Channel)
+		if err != nil {
 			return "", err
+		}
+		if asks {
+			hints = append(hints, "by the rules of now a human must approve each message to the channel "+j.Channel)
 		}
 	}
 	if r.Action == "" {
@@ -147,7 +152,7 @@ func (s *Scheduler) aim(
 			return "", tool.Errorf(op, tool.Invalid, "nobody is there to be reminded: this is no conversation").
 				WithHint("schedule a call instead, or keep the reminder where you run")
 		}
-		return "", nil
+		return strings.Join(hints, "; "), nil
 	}
 	target, err := deferred.FindTarget(ctx, own, &s.schemas, r.Action, r.Args)
 	if err != nil {
@@ -159,7 +164,6 @@ func (s *Scheduler) aim(
 			WithHint("say in the plan what you would schedule")
 	}
 	j.Tool, j.Args = target.Tool.ID.Dotted(), target.Args
-	var hints []string
 	if target.Asks {
 		hints = append(hints, "by the rules of now a human must approve each run: it waits until they do")
 	}
@@ -167,20 +171,6 @@ func (s *Scheduler) aim(
 		hints = append(hints, "schedule_list shows what the last run brought")
 	}
 	return strings.Join(append(hints, target.Notes...), "; "), nil
-}
-
-// checkChannel checks that results can be delivered.
-func (s *Scheduler) checkChannel(ctx context.Context, own *session.Session, name string) error {
-	if s.opt.Channels == nil {
-		return tool.Errorf("schedules.Schedule", tool.NotFound, "there is no channel %q", tool.Truncate(name)).
-			WithHint("leave output_channel out: this conversation is told")
-	}
-	if c, ok := s.opt.Channels.(interface {
-		Check(ctx context.Context, owner task.Asker, channel string) error
-	}); ok {
-		return c.Check(ctx, deferred.AskerOf(own, tool.Call{}), name)
-	}
-	return nil
 }
 
 // makeRoom cancels the job that has a name, and checks that there is room for another.

@@ -3,13 +3,10 @@ package schedules_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -30,7 +27,7 @@ import (
 )
 
 // room is a scheduler over a store of its own, for what a kernel does not let a test
-// do: set the clock, and put channels up.
+// do: set the clock, and break what calls.
 type room struct {
 	*schedules.Scheduler
 	stores storage.Stores
@@ -66,7 +63,10 @@ func newRoom(t *testing.T, k *kernel.Kernel, db string, o schedules.Options) *ro
 		Store: r.stores.Tasks, Queue: r.sleep, Leases: r.stores.Leases, Logs: r.stores.TaskLogs, Holder: "k",
 		Log: slog.New(slog.DiscardHandler), Go: r.group.Go,
 	})
-	o.Calls, o.Session = k.Deferred, k.Sessions.Get
+	if o.Calls == nil {
+		o.Calls = k.Deferred
+	}
+	o.Channels, o.Session = k.Outside.Channels, k.Sessions.Get
 	o.IsConversation = func(id string) bool { _, err := k.Conversations.Get(id); return err == nil }
 	o.Mode = func(string) permission.Mode { return "" }
 	r.Scheduler = schedules.New(o)
@@ -130,81 +130,6 @@ func TestClockThatIsSetBack(t *testing.T) {
 			t.Errorf("it is %s, and next at %v", got.State, got.RunAt)
 		}
 		same(t, "it ran", len(w.demo.times(time.Now())), 1)
-	})
-}
-
-// channels keeps what is delivered.
-type channels struct {
-	mu   sync.Mutex
-	got  []string
-	fail error
-}
-
-// answer sets the error of what is delivered from now on.
-func (c *channels) answer(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.fail = err
-}
-
-func (c *channels) Deliver(_ context.Context, owner task.Asker, channel, id, text string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.fail != nil {
-		return c.fail
-	}
-	c.got = append(c.got, fmt.Sprintf("%s %s %s %s", owner.Principal.App, channel, id, text))
-	return nil
-}
-
-func (c *channels) Check(_ context.Context, _ task.Asker, channel string) error {
-	if channel != "ops" {
-		return tool.Errorf("test", tool.NotFound, "there is no channel %q", channel)
-	}
-	return nil
-}
-
-// What a run brought goes to its channel and not to the conversation, which learns of a
-// delivery that cannot be. One that cannot be now is made later, and the call is not.
-func TestChannel(t *testing.T) {
-	inBubble(t, "app: {app_id: shop}\n"+free, func(t *testing.T, w *world) {
-		began, s, out := time.Now(), w.conversation(), &channels{}
-		r := newRoom(t, w.k, filepath.Join(t.TempDir(), "db"), schedules.Options{Channels: out})
-		j := r.add(t, s, "c1", control.ScheduleRequest{When: "@hourly", Action: "demo.run", Channel: "ops"})
-		_, err := r.Schedule(t.Context(), tool.Call{ID: "c2", Principal: s.Principal()},
-			control.ScheduleRequest{When: "@hourly", Action: "demo.run", Channel: "nowhere"})
-		if tool.KindOf(err) != tool.NotFound {
-			t.Error(err)
-		}
-		owed := func() (texts []string) {
-			list, err := r.stores.Tasks.List(t.Context(), task.Query{Parent: s.ID(), Owed: true})
-			ok(t, err)
-			for _, one := range list {
-				texts = append(texts, told(one))
-			}
-			return texts
-		}
-		pass(61 * time.Minute)
-		run := schedules.RunID(j.ID, began.Add(time.Hour))
-		if want := "shop ops " + run + " SCHEDULED RUN " + run + " of demo.run: succeeded\n{\"run\":1}"; len(out.got) != 1 || out.got[0] != want {
-			t.Errorf("delivered %q, want %q", out.got, want)
-		}
-		out.answer(tool.Errorf("test", tool.Unavailable, "the disk is full"))
-		pass(time.Hour)
-		if len(out.got) != 1 || len(owed()) != 0 {
-			t.Errorf("delivered %q, told %q", out.got, owed())
-		}
-		out.answer(nil)
-		pass(2 * time.Minute)
-		if len(out.got) != 2 || !strings.Contains(out.got[1], `{"run":2}`) {
-			t.Errorf("delivered %q", out.got)
-		}
-		out.answer(errors.Join(tool.Errorf("test", tool.NotFound, "the channel ops is gone")))
-		pass(time.Hour)
-		if told := owed(); len(told) != 1 || !strings.Contains(told[0], "could not be delivered to the channel ops: the channel ops is gone") {
-			t.Errorf("told %q", told)
-		}
-		same(t, "it ran", w.demo.times(began), hours(1, 2, 3))
 	})
 }
 

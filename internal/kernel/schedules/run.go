@@ -44,7 +44,7 @@ func (s *Scheduler) run(ctx context.Context, r *tasks.Run) task.Outcome {
 		one.status = statusOf(one.result)
 	}
 	if ctx.Err() != nil { // cancelled, or the kernel closes: the next one asks what became of the call
-		return task.Outcome{State: task.Failed, Summary: "it was stopped"}
+		return stopped()
 	}
 	next, again, err := s.next(&j, &one)
 	if err != nil {
@@ -55,6 +55,9 @@ func (s *Scheduler) run(ctx context.Context, r *tasks.Run) task.Outcome {
 	st.Missed += one.missed
 	again = again && (j.MaxRuns == 0 || st.Runs < j.MaxRuns)
 	outcome, err := s.tell(ctx, r, &one, &st, !again)
+	if ctx.Err() != nil { // what was told or sent has an ID: the next one finds it
+		return stopped()
+	}
 	if err != nil {
 		s.opt.Log.Warn("a scheduled run cannot be told yet", "task", r.ID, "run", one.id, "error", err)
 		r.Again(time.Now().Add(retryAfter), r.Data) // the same run: its call is not made again
@@ -69,6 +72,8 @@ func (s *Scheduler) run(ctx context.Context, r *tasks.Run) task.Outcome {
 	s.jobs.remove(r.ID)
 	return outcome
 }
+
+func stopped() task.Outcome { return task.Outcome{State: task.Failed, Summary: "it was stopped"} }
 
 // next returns the time of the run after this one, and counts the times that are left
 // out.
@@ -114,8 +119,8 @@ func (s *Scheduler) tell(
 		outcome.Data = data
 	}
 	if one.job.Channel != "" {
-		err := s.deliver(ctx, r, one)
-		if kind := tool.KindOf(err); kind == tool.Unavailable || kind == tool.Internal {
+		later, err := s.deliver(ctx, r, one)
+		if later || ctx.Err() != nil {
 			return outcome, err
 		}
 		if err == nil {
@@ -129,14 +134,6 @@ func (s *Scheduler) tell(
 		return outcome, nil
 	}
 	return outcome, s.notify(ctx, r, one, st)
-}
-
-// deliver delivers the result of a run to its channel.
-func (s *Scheduler) deliver(ctx context.Context, r *tasks.Run, one *firing) error {
-	if s.opt.Channels == nil {
-		return tool.Errorf("schedules.deliver", tool.NotFound, "there is no such channel")
-	}
-	return s.opt.Channels.Deliver(ctx, r.Asker, one.job.Channel, one.id, one.head()+"\n"+one.text(maxDelivered))
 }
 
 // maxOwed is how many notices of one schedule its conversation is owed.

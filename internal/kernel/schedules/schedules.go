@@ -17,6 +17,10 @@
 //   - A call is judged when it is asked for, so that its mistakes are told to who made
 //     them, and again when it is made. One that needs a human waits for one; until then
 //     its schedule has no other run.
+//   - A channel is reached by a call of send_message that the asker makes: found and
+//     judged when the schedule is asked for, and judged again, with its hooks, for each
+//     run. A schedule sends nothing that its asker could not send. What is refused, or
+//     fails, is told where a schedule without a channel tells.
 //   - What a run brought is stored before the schedule goes on, under an ID that follows
 //     from the run's: it is told once. It goes to the schedule's channel, or to the
 //     conversation that asked, or stays with the schedule, where an MCP client asked.
@@ -52,13 +56,13 @@ const Kind = "schedule"
 // Calls makes calls for askers who may be gone: see internal/kernel/deferred.
 type Calls interface {
 	Call(ctx context.Context, asker task.Asker, r gate.CallRequest) *tool.Result
+	Made(ctx context.Context, id string) *tool.Result
 }
 
-// Channels takes what a run brought to where its schedule says.
+// Channels knows the channels of apps.
 type Channels interface {
-	// Deliver has a text delivered to a channel of the owner's app. What was delivered
-	// under an ID is not delivered again.
-	Deliver(ctx context.Context, owner task.Asker, channel, id, text string) error
+	// Check returns why a message to a channel would be given up at once.
+	Check(ctx context.Context, owner task.Asker, channel string) error
 }
 
 // Options is what a Scheduler needs of the kernel.

@@ -118,7 +118,7 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 		hooks:  set,
 		limits: Limits{Profile: spec.Profile, Only: spec.Only, Off: notGiven(spec, loaded)},
 	}
-	b.Table.hold(s.id)
+	b.Table.hold(s)
 	s.use = newUse(func() {
 		if spec.OnEnd != nil {
 			spec.OnEnd()

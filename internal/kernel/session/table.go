@@ -20,14 +20,14 @@ type Table struct {
 	mu      sync.Mutex
 	closing bool
 	open    map[string]*Session
-	holders map[string]int // sessions by ID, in the table or not
-	held    int            // sessions whose end is not complete
-	ends    sync.Cond      // signals that held has become smaller
+	holders map[string][]*Session // sessions by ID, in the table or not
+	held    int                   // sessions whose end is not complete
+	ends    sync.Cond             // signals that held has become smaller
 }
 
 // NewTable makes an empty table. ended is called when an ID has ended.
 func NewTable(ended func(id string)) *Table {
-	t := &Table{ended: ended, open: map[string]*Session{}, holders: map[string]int{}}
+	t := &Table{ended: ended, open: map[string]*Session{}, holders: map[string][]*Session{}}
 	t.ends.L = &t.mu
 	return t
 }
@@ -49,10 +49,10 @@ func (t *Table) Publish(s *Session) error {
 }
 
 // hold counts a session that bears an ID.
-func (t *Table) hold(id string) {
+func (t *Table) hold(s *Session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.holders[id]++
+	t.holders[s.id] = append(t.holders[s.id], s)
 	t.held++
 }
 
@@ -69,8 +69,9 @@ func (t *Table) unpublish(s *Session) {
 // last that bears it.
 func (t *Table) remove(s *Session) {
 	t.mu.Lock()
-	t.holders[s.id]--
-	last := t.holders[s.id] == 0
+	rest := slices.DeleteFunc(t.holders[s.id], func(other *Session) bool { return other == s })
+	t.holders[s.id] = rest
+	last := len(rest) == 0
 	if last {
 		delete(t.holders, s.id)
 	}
@@ -93,6 +94,20 @@ func (t *Table) Get(id string) (*Session, error) {
 	}
 	return nil, tool.Errorf("session.Get", tool.NotFound, "there is no open session %s", tool.Truncate(id)).
 		WithHint("open a new one")
+}
+
+// Bearing returns a session that bears an ID: the open one, or one that a call is made
+// in without it.
+func (t *Table) Bearing(id string) (*Session, error) {
+	if s, err := t.Get(id); err == nil {
+		return s, nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if all := t.holders[id]; len(all) > 0 {
+		return all[0], nil
+	}
+	return nil, tool.Errorf("session.Bearing", tool.NotFound, "no session %s makes a call", tool.Truncate(id))
 }
 
 // Len returns how many sessions are open.

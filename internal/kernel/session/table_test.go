@@ -11,8 +11,9 @@ func TestCloseWaitsForSessionsThatAreEnding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		table := NewTable(func(string) { <-release })
-		table.hold("one")
-		go table.remove(&Session{id: "one"})
+		one := &Session{id: "one"}
+		table.hold(one)
+		go table.remove(one)
 		synctest.Wait()
 		closed := false
 		go func() {

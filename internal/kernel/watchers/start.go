@@ -42,10 +42,19 @@ func (s *Set) Start(ctx context.Context, call tool.Call) (watch.Detail, error) {
 	if err := s.room(ctx, call); err != nil {
 		return watch.Detail{}, err
 	}
-	if err := s.firstCheck(ctx, in, call, w); err != nil {
+	if err := s.rooms.take(ctx, w.ID, in.Principal()); err != nil {
 		return watch.Detail{}, err
 	}
-	return s.store(ctx, in, call, w)
+	d, err := watch.Detail{}, s.firstCheck(ctx, in, call, w)
+	if err == nil {
+		d, err = s.store(ctx, in, call, w)
+	}
+	if err != nil {
+		s.rooms.giveBack(w.ID)
+		return d, err
+	}
+	s.rooms.stored(w.ID)
+	return d, nil
 }
 
 // session finds the session of a call, which must have watchers.

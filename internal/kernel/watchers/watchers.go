@@ -24,6 +24,8 @@
 //     unseen for longer than an interval.
 //   - A watcher is its conversation's. One that a client without a conversation started
 //     is its owner's when that client has gone: see task.Asker. To others there is none.
+//   - A conversation, or a client, has a limited number of watchers, and so has an app: what
+//     clients leave behind that come and go counts until it has ended.
 package watchers
 
 import (
@@ -57,6 +59,7 @@ const (
 // The bounds of what runs.
 const (
 	maxPerOwner = 100              // watchers of one conversation, or client
+	maxPerApp   = 2000             // watchers of one user in one app, whoever started them
 	maxChecks   = 32               // checks under way at once
 	grid        = time.Second / 10 // checks are due at multiples of it, and so several together
 	saveEvery   = 2 * time.Minute  // what a watcher knows, unless something was told
@@ -85,6 +88,8 @@ type Set struct {
 	schemas schema.Cache
 	files   filewatch.Hub
 
+	rooms rooms
+
 	mu      sync.Mutex
 	live    map[string]*live
 	came    chan struct{} // closed when one becomes live
@@ -94,6 +99,7 @@ type Set struct {
 // New makes the watchers of a kernel, and has its runner run them.
 func New(o Options) *Set {
 	s := &Set{opt: o, pool: newPool(), live: map[string]*live{}, came: make(chan struct{}), keepers: map[string]*shared{}}
+	s.rooms.store = o.Runner.Store()
 	o.Runner.Handle(Kind, s.run)
 	o.Runner.Handle(KindAction, s.act)
 	return s

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"callgate/internal/conversation"
 	"callgate/internal/kernel/kerneltest"
@@ -342,4 +343,43 @@ func TestDeletedConversation(t *testing.T) {
 		t.Errorf("the watcher is %s", made.State)
 	}
 	running(t, p.Kernel, 0)
+}
+
+// What clients leave behind that come and go counts, until it has ended: an app has a
+// limited number of watchers, whichever sessions started them.
+func TestWatchersOfAnAppAreLimited(t *testing.T) {
+	t.Parallel()
+	var g gauge
+	state := kerneltest.StateDir(t)
+	k := kerneltest.Open(t, state, g.tools(t)...)
+	folder := inFolder(t, "app: {app_id: shop}\n"+rules)
+	const args = `{"name":"demo.gauge","interval":60}`
+	first := kerneltest.OpenAccepted(t, k, folder)
+	id := success(t, first, "watch_start", args)["watcher_id"].(string)
+	like, err := k.Tasks.Store().Get(t.Context(), id)
+	ok(t, err)
+	first.Close()
+	var last string
+	for i := range 1999 { // as other sessions would have left them
+		one := like
+		one.ID, one.RunAt = fmt.Sprintf("%s-%d", id, i), time.Now().Add(time.Hour)
+		one.Asker.Principal.Session = fmt.Sprintf("gone-%d", i/100)
+		_, _, err := k.Tasks.Store().Create(t.Context(), one)
+		ok(t, err)
+		last = one.ID
+	}
+	ok(t, k.Close())
+	k = kerneltest.Open(t, state, g.tools(t)...)
+	next := kerneltest.OpenSession(t, k, folder)
+	if e := refuses(t, next, "watch_start", args); e.Kind != tool.Limited || !strings.Contains(e.Error(), "2000 watchers of this app") {
+		t.Error(e)
+	}
+	other := inFolder(t, "app: {app_id: other}\n"+rules)
+	success(t, kerneltest.OpenAccepted(t, k, other), "watch_start", args)
+	ok(t, k.Tasks.Cancel(t.Context(), last, "a test"))
+	ok(t, k.Tasks.Wait(t.Context(), last))
+	success(t, next, "watch_start", args)
+	if e := refuses(t, next, "watch_start", args); e.Kind != tool.Limited {
+		t.Error(e)
+	}
 }
