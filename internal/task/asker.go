@@ -23,12 +23,14 @@ type Asker struct {
 	Off     []string            `json:"off,omitempty"`
 }
 
-// OwnedBy reports whether a caller owns the tasks of this asker: it is the same
-// session. When the asker's session is gone, so that nobody could be, it is
-// whoever the asker was: the same user, app, agent and lane, in the same workspace
-// under the same app file. To all others such a task is NotFound, never denied.
-func (a Asker) OwnedBy(p tool.Principal, workspace, appFile string, askerGone bool) bool {
-	own := a.Principal
+// OwnedBy reports whether a caller, described as the asker of a task that it would
+// begin itself, owns the tasks of this asker: it is the same session. When the asker's
+// session is gone, so that nobody could be, it is whoever the asker was: the same user,
+// app, agent and lane, in the same workspace under the same app file, with the same
+// profile and the same token. What an agent is called counts for little, because an MCP
+// client chooses its name. To all others such a task is NotFound, never denied.
+func (a Asker) OwnedBy(caller Asker, askerGone bool) bool {
+	own, p := a.Principal, caller.Principal
 	if own.User != p.User {
 		return false
 	}
@@ -36,5 +38,6 @@ func (a Asker) OwnedBy(p tool.Principal, workspace, appFile string, askerGone bo
 		return true
 	}
 	own.Session, own.Daemon, p.Session, p.Daemon = "", false, "", false
-	return askerGone && own == p && a.Workspace == workspace && a.AppFile == appFile
+	return askerGone && own == p && a.Workspace == caller.Workspace && a.AppFile == caller.AppFile &&
+		a.Profile == caller.Profile && a.Token == caller.Token
 }

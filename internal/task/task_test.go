@@ -72,7 +72,7 @@ func TestExhausted(t *testing.T) {
 // A task belongs to the session that asked for it; when that is gone, to whoever it was.
 func TestOwnedBy(t *testing.T) {
 	own := tool.Principal{User: "ada", App: "notes", Agent: "main", Session: "s1", Lane: "edge"}
-	asker := task.Asker{Principal: own, Workspace: "/w", AppFile: "/w/callgate.yaml"}
+	asker := task.Asker{Principal: own, Workspace: "/w", AppFile: "/w/callgate.yaml", Profile: "review", Token: "t1"}
 	change := func(f func(*tool.Principal)) tool.Principal {
 		p := own
 		p.Session = "s2"
@@ -98,11 +98,20 @@ func TestOwnedBy(t *testing.T) {
 		"another lane":             {change(func(p *tool.Principal) { p.Lane = "core" }), "/w", "/w/callgate.yaml", true, false},
 		"a caller without session": {change(func(p *tool.Principal) { p.Session = "" }), "/w", "/w/callgate.yaml", false, false},
 	} {
-		if got := asker.OwnedBy(c.p, c.workspace, c.appFile, c.gone); got != c.want {
+		caller := task.Asker{Principal: c.p, Workspace: c.workspace, AppFile: c.appFile, Profile: "review", Token: "t1"}
+		if got := asker.OwnedBy(caller, c.gone); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
+		caller.Token = "t2"
+		if got := asker.OwnedBy(caller, c.gone); got != (c.want && !c.gone) {
+			t.Errorf("%s, with another token: %v", name, got)
+		}
+		caller.Profile, caller.Token = "", "t1"
+		if got := asker.OwnedBy(caller, c.gone); got != (c.want && !c.gone) {
+			t.Errorf("%s, with another profile: %v", name, got)
+		}
 	}
-	if (task.Asker{}).OwnedBy(tool.Principal{}, "", "", false) {
+	if (task.Asker{}).OwnedBy(task.Asker{}, false) {
 		t.Error("nobody owns the tasks of nobody")
 	}
 }

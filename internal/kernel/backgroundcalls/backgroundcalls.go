@@ -13,7 +13,8 @@
 //     one that began and did not end is in doubt: it is told so, once, and never made
 //     again but by the law of package recovery.
 //   - A task belongs to the session that began it. Who comes back as the same after that
-//     session is gone has its tasks; for everybody else they do not exist.
+//     session is gone, with the same profile and token, has its tasks; for everybody else
+//     they do not exist.
 //   - The end of a task is told once: with the result of the call that looks at it, or
 //     else as a notice to its conversation.
 //   - Waiting for a task is not holding it: it goes on when the waiting is over.
@@ -158,7 +159,7 @@ func (c *Calls) owns(ctx context.Context, call tool.Call, t task.Task) bool {
 		return false // it is open, and has its tasks for itself
 	}
 	s, err := c.opt.Session(call.Principal.Session)
-	if err != nil || !t.Asker.OwnedBy(call.Principal, s.Workspace(), s.Loaded().AppFile(), true) {
+	if err != nil || !t.Asker.OwnedBy(deferred.AskerOf(s, call), true) {
 		return false
 	}
 	in, err := inputOf(t)

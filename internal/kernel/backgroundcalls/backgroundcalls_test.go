@@ -203,7 +203,8 @@ func TestWaitsForWhoeverComes(t *testing.T) {
 // Tasks belong to who began them. For others they do not exist.
 func TestOwners(t *testing.T) {
 	t.Parallel()
-	state, folder, other, work := kerneltest.StateDir(t), inFolder(t, free), inFolder(t, free), newGated()
+	const app = free + "profiles: {part: {modules: [demo]}}\n"
+	state, folder, other, work := kerneltest.StateDir(t), inFolder(t, app), inFolder(t, app), newGated()
 	k := kerneltest.Open(t, state, work.tool(t, writes))
 	for _, f := range []string{folder, other} {
 		kerneltest.OpenAccepted(t, k, f).Close()
@@ -220,6 +221,8 @@ func TestOwners(t *testing.T) {
 	strangers := map[string]session.Spec{
 		"another folder": {Workspace: other, Agent: "one"}, "another agent": {Workspace: folder, Agent: "two"},
 		"another lane":     {Workspace: folder, Agent: "one", Lane: "edge"},
+		"another profile":  {Workspace: folder, Agent: "one", Profile: "part"},
+		"another token":    {Workspace: folder, Agent: "one", Requester: approval.Requester{Token: "t2"}},
 		"without the tool": {Workspace: folder, Agent: "one", Only: map[string][]string{"filesystem": nil}},
 	}
 	refused := func(when string, spec session.Spec) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"callgate/internal/control"
+	"callgate/internal/kernel/deferred"
 	"callgate/internal/kernel/session"
 	"callgate/internal/task"
 	"callgate/tool"
@@ -20,8 +21,7 @@ func (s *Scheduler) owns(own *session.Session, e entry) bool {
 		return e.parent == own.ID() && asker.Principal.User == own.Principal().User
 	}
 	_, err := s.opt.Session(asker.Principal.Session)
-	gone := err != nil && asker.Profile == own.Limits().Profile && asker.Token == own.Caller().Requester().Token
-	return asker.OwnedBy(own.Principal(), own.Workspace(), own.Loaded().AppFile(), gone)
+	return asker.OwnedBy(deferred.AskerOf(own, tool.Call{}), err != nil)
 }
 
 // find returns a schedule that a session's owner owns. Those of others are NotFound.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"callgate/internal/control"
+	"callgate/internal/kernel/deferred"
 	"callgate/internal/kernel/session"
 	"callgate/internal/task"
 	"callgate/internal/watch"
@@ -33,9 +34,9 @@ func (s *Set) owns(in *session.Session, t task.Task) bool {
 	gone := false
 	if t.Parent == "" {
 		_, err := s.opt.Sessions.Get(t.Asker.Principal.Session)
-		gone = err != nil && t.Asker.Profile == in.Limits().Profile && t.Asker.Token == in.Caller().Requester().Token
+		gone = err != nil
 	}
-	return t.Asker.OwnedBy(in.Principal(), in.Workspace(), in.Loaded().AppFile(), gone)
+	return t.Asker.OwnedBy(deferred.AskerOf(in, tool.Call{}), gone)
 }
 
 // Stop ends a watcher. Its conversation, which asked for it, is not told of that.
