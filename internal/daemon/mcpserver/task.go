@@ -1,9 +1,11 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -11,7 +13,9 @@ import (
 
 	"callgate/internal/daemon/mcpserver/calls"
 	"callgate/internal/journal"
+	"callgate/internal/kernel/deferred"
 	"callgate/internal/kernel/session"
+	"callgate/internal/task"
 	"callgate/tool"
 )
 
@@ -135,19 +139,67 @@ func (c *client) getTask(ctx context.Context, r *sdk.ServerRequest[*taskParams])
 	return res, nil
 }
 
+// ownerKind is the kind of what is kept of a task's client: who it was. The calls of
+// clients are not run by the kernel's task runner, so it has ended from the beginning.
+const ownerKind = "mcp"
+
+func ownerID(call string) string { return ownerKind + "-" + call }
+
+// keepOwner keeps whose a task is. If it cannot be kept the task is found by the client
+// that has it, while that one is there.
+func (c *client) keepOwner(ctx context.Context, s *session.Session, id string) {
+	_, _, err := c.endpoint.kernel.Tasks.Store().Create(context.WithoutCancel(ctx), task.Task{
+		ID: ownerID(id), Kind: ownerKind, Label: "the client that polls the call " + id,
+		Asker: deferred.AskerOf(s, tool.Call{ID: id}), Outcome: &task.Outcome{State: task.Done},
+	})
+	if err != nil {
+		c.endpoint.opt.Log.Warn("whose an MCP task is cannot be kept", "call", id, "error", err)
+	}
+}
+
+// owns reports whether a task of an earlier kernel, or one that ended long ago, is this
+// client's: of the same session, or of one that is gone and that this one follows within
+// the same limits. Nobody is told the result of a tool that they do not have.
+func (c *client) owns(ctx context.Context, s *session.Session, id string, records []journal.Record) (bool, error) {
+	k := c.endpoint.kernel
+	kept, err := k.Tasks.Store().Get(ctx, ownerID(id))
+	if err != nil {
+		return false, err
+	}
+	_, err = k.Sessions.Get(kept.Asker.Principal.Session)
+	gone := err != nil
+	if kept.Kind != ownerKind || !kept.Asker.OwnedBy(deferred.AskerOf(s, tool.Call{}), gone) {
+		return false, nil
+	}
+	made, err := k.Journal.Read(ctx, journal.Query{Within: id, Kind: journal.Ended})
+	if err != nil {
+		return false, err
+	}
+	made = slices.DeleteFunc(made, func(r journal.Record) bool { // nothing ran, and there is nothing to tell
+		return r.Tool == "" || r.End == nil || r.End.Status == tool.Refused
+	})
+	for _, r := range append(made, records[0]) { // what the call made is in its result
+		if _, err := s.View().Tool(ctx, cmp.Or(r.Tool, r.Name)); err != nil {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
 // earlierTask finds a task of an earlier kernel, or one that ended long ago, in the
-// journal. A call of somebody else is not found.
+// journal. A call of somebody else, or of nobody knows whom, is not found.
 func (c *client) earlierTask(ctx context.Context, s *session.Session, id string) (*calls.Task, error) {
 	records, err := c.endpoint.kernel.Journal.Read(ctx, journal.Query{Call: id})
 	if err != nil {
 		return nil, err
 	}
-	if len(records) == 0 || records[0].Principal == nil {
+	if len(records) == 0 {
 		return nil, noTask(id)
 	}
-	asker := *records[0].Principal
-	asker.Session = s.ID()
-	if asker != s.Principal() {
+	switch owns, err := c.owns(ctx, s, id, records); {
+	case err != nil && tool.KindOf(err) != tool.NotFound:
+		return nil, err
+	case !owns:
 		return nil, noTask(id)
 	}
 	result, err := s.Made(ctx, id)

@@ -216,21 +216,61 @@ func TestTaskWaitsForAHuman(t *testing.T) {
 	})
 }
 
-// Another server, as after a restart of the kernel, finds a task in the journal.
+// Another server, as after a restart of the kernel, finds a task in the journal for the
+// client that began it. For others it does not exist: while the session that began it is
+// open, with another profile or token, in another folder, without the tool.
 func TestTaskOfAnEarlierServer(t *testing.T) {
-	s, p := pollers(t, tasksCapability)
-	id := p.call(t, "demo__hold", `{}`).Result.TaskID
-	<-s.began
-	close(s.finish)
-	p.await(t, id, "completed")
-	next := &poller{h: mcpserver.New(s.kernel).Handler(t.Context(), mcpserver.HTTPOptions{Options: s.opt, Token: token}),
-		name: "poller", caps: tasksCapability}
-	end := next.await(t, id, "completed")
-	if len(end.Result.Result.Content) == 0 || !strings.Contains(end.Result.Result.Content[0].Text, "finished") {
-		t.Errorf("%+v", end)
+	s := newFixture(t, kernel.Config{})
+	s.addProfiles(t)
+	s.opt.TaskAfter = time.Nanosecond
+	serve := func(o mcpserver.Options, name string) *poller {
+		h := mcpserver.New(s.kernel).Handler(t.Context(), mcpserver.HTTPOptions{Options: o, Token: token})
+		return &poller{h: h, name: name, caps: tasksCapability}
 	}
-	other := &poller{h: next.h, name: "other", caps: tasksCapability}
-	if got := other.task(t, "tasks/get", id); got.Error == nil || got.Error.Code != -32602 {
-		t.Errorf("of another client: %+v", got)
+	first := mcpserver.New(s.kernel)
+	p := &poller{h: first.Handler(t.Context(), mcpserver.HTTPOptions{Options: s.opt, Token: token}), name: "poller",
+		caps: tasksCapability}
+	direct := p.call(t, "demo__hold", `{}`).Result.TaskID
+	<-s.began
+	nested := p.call(t, "execute_tool", `{"name":"demo.hold","params":{}}`).Result.TaskID
+	close(s.finish)
+	p.await(t, direct, "completed")
+	p.await(t, nested, "completed")
+	strange := func(change func(*mcpserver.Options)) mcpserver.Options {
+		o := s.opt
+		change(&o)
+		return o
+	}
+	refused := func(when string, p *poller) {
+		t.Helper()
+		for _, id := range []string{direct, nested} {
+			for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
+				unknown := p.task(t, method, "nothing")
+				if got := p.task(t, method, id); got.Error == nil || got.Error.Code != -32602 ||
+					strings.ReplaceAll(got.Error.Message, id, "nothing") != unknown.Error.Message {
+					t.Errorf("%s: %s: %+v", when, method, got)
+				}
+			}
+		}
+	}
+	refused("while its session is open", serve(s.opt, "poller"))
+	first.Close()
+	for when, o := range map[string]mcpserver.Options{
+		"another profile": strange(func(o *mcpserver.Options) { o.Session.Profile = "files" }),
+		"another token":   strange(func(o *mcpserver.Options) { o.Session.Requester.Token = "t2" }),
+		"another folder":  strange(func(o *mcpserver.Options) { o.Session.Workspace = t.TempDir() }),
+		"without the tool": strange(func(o *mcpserver.Options) {
+			o.Session.Only = map[string][]string{"filesystem": nil}
+		}),
+	} {
+		refused(when, serve(o, "poller"))
+	}
+	refused("another client", serve(s.opt, "other"))
+	next := serve(s.opt, "poller")
+	for _, id := range []string{direct, nested} {
+		end := next.await(t, id, "completed")
+		if len(end.Result.Result.Content) == 0 || !strings.Contains(end.Result.Result.Content[0].Text, "finished") {
+			t.Errorf("%+v", end)
+		}
 	}
 }

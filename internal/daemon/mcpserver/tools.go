@@ -115,6 +115,7 @@ func (c *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, 
 		return nil, err
 	}
 	if out.Task != nil {
+		c.keepOwner(ctx, s, out.Task.ID)
 		return newTaskResult("task", out.Task), nil
 	}
 	if out.Questions != nil {
