@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -26,6 +27,9 @@ func (k *Kernel) moduleHost(name string) module.Host {
 		Models:    &modelset.Lender{Opener: k.models, ModelsOf: k.modelsOf},
 		Tasks:     k.Tasks.ForModules(k.taskAsker),
 		Documents: document.Scoped(document.Scoped(k.database.Stores().Documents, "module"), name),
+		Process: func(ctx context.Context, call tool.Call, task string) (tool.Process, error) {
+			return k.Background.Process(ctx, call, task)
+		},
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		host.Cache = filepath.Join(cache, "callgate", name)

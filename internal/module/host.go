@@ -30,6 +30,10 @@ type Host struct {
 	Embedder Embedder // nil: texts are compared by their words alone
 	Models   Models   // nil: no tool of the module can ask a language model
 	Tasks    Tasks    // nil: no work outlives the call that started it
+
+	// Process returns the process of a task that runs in the background and belongs to
+	// the caller; nil: there are none. Others are NotFound.
+	Process func(ctx context.Context, call tool.Call, task string) (tool.Process, error)
 }
 
 // Embedder turns texts into vectors. It is safe for concurrent use.

@@ -19,7 +19,8 @@ const (
 	keyMax    = "max"
 	// paramCommand is the parameter that holds a command line, in every tool.
 	paramCommand = "command"
-	paramFolder  = "cwd" // and the one with the folder that it runs in
+	paramFolder  = "cwd"       // and the one with the folder that it runs in
+	paramInput   = "input_for" // and the one with the task that it is input for
 	maxChoices   = 256
 )
 

@@ -20,7 +20,8 @@
 // A rule that permits must be sure, and a rule that forbids must not be fooled.
 // So [Pattern.Fits] holds only if every part of the call fits (each path of a
 // list, each simple command of a command line), and [Pattern.Touches] if any part
-// does, or answers [Unsure]. An argument that the call lacks fits nothing.
+// does, or answers [Unsure]. An argument that the call lacks fits nothing. A command that
+// is input for a program that runs (input_for) fits no condition on commands.
 package match
 
 import (
@@ -93,6 +94,14 @@ func (c *Call) isElsewhere() bool {
 	return dir != "" && path.Clean(dir) != "." && dir != c.Workspace
 }
 
+// isInput reports whether the command is input for a program that runs already, such as a
+// shell on another machine. What is permitted as a command of its own is not permitted
+// there; what is forbidden, is there too.
+func (c *Call) isInput() bool {
+	task, _ := c.Args[paramInput].(string)
+	return task != ""
+}
+
 // line returns a parsed command line.
 func (c *Call) line(text string) *shellcmd.Line {
 	if l := c.lines[text]; l != nil {
@@ -143,6 +152,9 @@ const (
 func (p *Pattern) Fits(c *Call) bool {
 	if p.exact != nil {
 		return p.exact.fits(c)
+	}
+	if c.isInput() && p.names(paramCommand) {
+		return false
 	}
 	if text, ok := c.Args[paramCommand].(string); ok && p.commands {
 		return c.line(text).Allowed(func(cmd *shellcmd.Command) bool { return p.covers(c, cmd) })

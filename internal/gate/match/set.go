@@ -62,7 +62,7 @@ func (s *Set) Fits(c *Call) (numbers []int, ok bool) {
 		}
 	}
 	text, isText := c.Args[paramCommand].(string)
-	if !isText || len(s.programs) == 0 {
+	if !isText || len(s.programs) == 0 || c.isInput() {
 		return nil, false
 	}
 	ok = c.line(text).Allowed(func(cmd *shellcmd.Command) bool {

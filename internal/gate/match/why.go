@@ -15,6 +15,9 @@ func (p *Pattern) Why(c *Call) string {
 	if p.exact != nil {
 		return "the arguments are not the same"
 	}
+	if c.isInput() && p.names(paramCommand) {
+		return "it is input for a program that runs, not a command of its own"
+	}
 	for i := range p.conditions {
 		k := &p.conditions[i]
 		value, ok := c.value(k.param)

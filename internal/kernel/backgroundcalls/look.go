@@ -21,8 +21,8 @@ func (c *Calls) look(ctx context.Context, call tool.Call, r control.BackgroundRe
 		return nil, err
 	}
 	if r.Stdin != nil || r.EOF || r.Signal != "" {
-		if err := c.reach(t, r); err != nil {
-			return nil, err
+		if refused, err := c.reach(ctx, call, t, r); err != nil || refused != nil {
+			return refused, err
 		}
 		if r.WaitFor == "" && r.Mode == control.BackgroundStatus {
 			if t, err = c.settle(ctx, t.ID, r.Settle); err != nil {
@@ -39,36 +39,6 @@ func (c *Calls) look(ctx context.Context, call tool.Call, r control.BackgroundRe
 		}
 	}
 	return c.tell(ctx, call, t, r.Tail)
-}
-
-// reach writes to the process of a task, and signals it.
-func (c *Calls) reach(t task.Task, r control.BackgroundRequest) error {
-	in, err := inputOf(t)
-	if err != nil {
-		return err
-	}
-	running := c.opt.Detach.Find(in.Call)
-	if running == nil || t.State.Final() {
-		return tool.Errorf(op, tool.Conflict, "the task %s does not run", t.ID).
-			WithHint(`see with {"task_id":%q} how it stands`, t.ID)
-	}
-	process, err := running.Process()
-	if err != nil {
-		return err
-	}
-	if r.Stdin != nil || r.EOF {
-		var text string
-		if r.Stdin != nil {
-			text = *r.Stdin
-		}
-		if err := process.Input([]byte(text), r.EOF); err != nil {
-			return err
-		}
-	}
-	if r.Signal == "" {
-		return nil
-	}
-	return process.Signal(r.Signal)
 }
 
 // awaitOutput waits until the output of a task has what the caller waits for, the task

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -15,7 +16,8 @@ import (
 )
 
 // A command in the background has no time limit but one that its call names, takes
-// input where it was put there by its call or by background_run, and takes signals. It
+// input where it was put there by its call or by background_run, each as a call of its own
+// that the rules judge, and takes signals. It
 // ends as any other does: with everything that it started.
 
 // settleTime is how long a command that is to run in the background is waited for: one
@@ -89,6 +91,22 @@ func attach(s *sandbox.Spec, in bashArgs, b tool.Background) (end func(), err er
 		}
 		_ = p.close()
 	}, nil
+}
+
+// input gives a command that runs in the background the text of a call.
+func (h handler) input(ctx context.Context, call tool.Call, in bashArgs) (*tool.Result, error) {
+	if h.Process == nil {
+		return nil, tool.Errorf(op, tool.Unavailable, "no command takes input here")
+	}
+	p, err := h.Process(ctx, call, in.InputFor)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Input([]byte(in.Command), in.EOF); err != nil {
+		return nil, err
+	}
+	return tool.OK(fmt.Sprintf("%d bytes of input for the task %s", len(in.Command), in.InputFor),
+		map[string]any{"task_id": in.InputFor})
 }
 
 // process is a command that runs.

@@ -61,7 +61,9 @@ func Module() module.Module {
 		Summary:  "commands in the workspace's shell",
 		Settings: func() any { return defaults() },
 		Open: func(h module.Host) (*module.Instance, error) {
-			return &module.Instance{Tools: Tools(Config{Hidden: h.Hidden, Helpers: h.Helpers, Cache: h.Cache})}, nil
+			return &module.Instance{Tools: Tools(Config{
+				Hidden: h.Hidden, Helpers: h.Helpers, Cache: h.Cache, Process: h.Process,
+			})}, nil
 		},
 	}
 }

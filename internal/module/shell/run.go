@@ -26,6 +26,8 @@ type bashArgs struct {
 	Writes      []string `json:"writes"`
 	ReadsOnly   bool     `json:"reads_only"`
 	Background  bool     `json:"run_in_background"`
+	InputFor    string   `json:"input_for"` // the task that Command is input for
+	EOF         bool     `json:"eof"`       // the input ends with it
 }
 
 // Execute runs one command.
@@ -35,6 +37,8 @@ func (h handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) 
 		return nil, err
 	}
 	switch {
+	case in.InputFor != "":
+		return h.input(ctx, call, in)
 	case grant.Root == nil || grant.Workspace == "":
 		return nil, tool.Errorf(op, tool.Denied, "this session has no workspace, so there is nowhere to run a command").
 			WithHint("start the session in a folder")

@@ -11,6 +11,12 @@
 // The claims are released after a while (LockFor) even if the command still runs:
 // a development server or a long test run must not stop every other agent.
 //
+// # Input
+//
+// Text for a command that runs in the background is a call of bash too: what a shell is
+// told to do by its input is judged by the same rules as what it is told at its start.
+// Such a call names the command's task in input_for, and runs nothing of its own.
+//
 // # What it leaves
 //
 // Only the files it wrote: no process, no temporary file, and no empty file that
@@ -18,6 +24,7 @@
 package shell
 
 import (
+	"context"
 	_ "embed"
 	"time"
 
@@ -43,6 +50,10 @@ type Config struct {
 
 	Helpers  *sandbox.Helpers  // start commands sooner; may be nil
 	Resolver netguard.Resolver // resolves the names that commands connect to; nil is the system's
+
+	// Process returns the command of a caller's task, so that it can be given input; nil:
+	// commands are given none.
+	Process func(ctx context.Context, call tool.Call, task string) (tool.Process, error)
 }
 
 const (
@@ -88,7 +99,9 @@ const bashInput = `{
 	`workspace is then read-only for it. A new folder ends with a slash; a program that replaces a file needs its folder."
     },
     "reads_only": {"type": "boolean", "default": false, "description": "True if it changes nothing in the ` +
-	`workspace (tests, searches, git log): it is held to that. With neither this nor writes, other writes wait."}
+	`workspace (tests, searches, git log): it is held to that. With neither this nor writes, other writes wait."},
+    "input_for": {"type": "string", "maxLength": 64, "x-hidden": true},
+    "eof": {"type": "boolean", "x-hidden": true}
   },
   "required": ["command"],
   "additionalProperties": false
@@ -141,15 +154,16 @@ func Tools(c Config) []*tool.Tool {
 		},
 		Runtime: tool.Runtime{
 			Effects: []tool.Effect{
-				{Resource: "workspace", Mode: tool.U, Unless: []string{"writes", "reads_only"}},
+				{Resource: "workspace", Mode: tool.U, Unless: []string{"writes", "reads_only", "input_for"}},
 				{Resource: "workspace", Mode: tool.S, When: "reads_only"},
 				{Resource: "file:{writes}", Mode: tool.U},
 				// What it reads, and the repositories that it may use: in an intention mode these
 				// stop nobody, and keep the calls of one answer in order.
 				{Resource: "workspace", Mode: tool.IS, When: "writes"},
-				{Resource: "repo:", Mode: tool.IX, Unless: []string{"writes", "reads_only"}},
+				{Resource: "repo:", Mode: tool.IX, Unless: []string{"writes", "reads_only", "input_for"}},
 				{Resource: "repo:", Mode: tool.IS, When: "writes"},
 				{Resource: "repo:", Mode: tool.IS, When: "reads_only"},
+				{Resource: "task:{input_for}", Mode: tool.X}, // one after the other
 			},
 			Risk: tool.High, SideEffect: sideEffect, Network: c.Network, KeepTail: true,
 			Timeout: (maxTimeout + 60) * time.Second,
