@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"callgate/internal/lazyregexp"
+	"callgate/internal/fence"
 )
 
 // Event is something that happened outside and starts a turn.
@@ -38,14 +38,6 @@ func HashID(parts ...string) string {
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
-
-// mark finds what could end the fence around an event, or begin something that a model
-// takes for ours, also where it is written with other letters or spaces.
-var mark = lazyregexp.New(`(?i)<(\s*/?\s*(?:event|note|working_memory|project_instructions|user_instructions|` +
-	`tool[_-]?(?:call|result|use)|function[_-]?call|invoke|system)\b)`)
-
-// fence writes the marks of a text as HTML writes them.
-func fence(text string) string { return mark.ReplaceAllString(text, "&lt;$1") }
 
 // The bounds of what a model is shown of the facts.
 const (
@@ -101,7 +93,7 @@ func (e Event) shown(most int) (text string, n int) {
 	for n > 0 && n < len(e.Body) && !utf8.RuneStart(e.Body[n]) {
 		n--
 	}
-	return fence(string(e.Body[:n])), n
+	return fence.Marks(string(e.Body[:n])), n
 }
 
 // oneLine is a text that is data, on one line.
@@ -110,7 +102,7 @@ func oneLine(text string) string {
 	if len(text) > maxFact {
 		text = strings.ToValidUTF8(text[:maxFact], "") + "…"
 	}
-	return fence(text)
+	return fence.Marks(text)
 }
 
 // attribute is a text that stands in quotes.

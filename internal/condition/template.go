@@ -160,6 +160,27 @@ func (t *Template) Text(values map[string]any) (string, error) {
 	return write(v), nil
 }
 
+// TextWith is Text where show writes the value of each place, whose expression it is told.
+func (t *Template) TextWith(values map[string]any, show func(expr, value string) string) (string, error) {
+	p, ok := t.root.(*places)
+	if !ok {
+		return t.Text(values)
+	}
+	var b strings.Builder
+	b.WriteString(p.texts[0])
+	for i, n := range p.exprs {
+		v, err := evaluate(n, p.source[i], values)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(show(p.source[i], write(v)) + p.texts[i+1])
+		if b.Len() > maxText {
+			return "", tooLarge()
+		}
+	}
+	return b.String(), nil
+}
+
 // render copies a value with its places filled in.
 func render(v any, values map[string]any) (any, error) {
 	var err error

@@ -92,7 +92,8 @@ func (a *Action) String() string {
 }
 
 // Command is a command line for bash. The places of its template become variables of the
-// environment, so that no value can be read as a part of the command.
+// environment, so that no value can be read as a part of the command. A place where a
+// program would read the value as code is a mistake: see checkPlaces.
 type Command struct {
 	Line   string                // with $variables in the places
 	Values []*condition.Template // of the variables, in order
@@ -115,7 +116,7 @@ func CompileCommand(text string, env condition.Env) (*Command, error) {
 		quotes.read(before)
 		if !found {
 			c.Line = b.String()
-			return c, nil
+			return c, c.checkPlaces()
 		}
 		inside, after, closed := strings.Cut(rest, "}}")
 		if !closed {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"callgate/internal/condition"
+	"callgate/internal/fence"
 	"callgate/tool"
 )
 
@@ -31,6 +32,35 @@ func Message(t *condition.Template, f *Facts) (string, error) {
 		return "", nil
 	}
 	return t.Text(f.Values())
+}
+
+// ownFacts are the expressions whose values the kernel itself wrote. The others may be
+// what somebody outside wrote.
+var ownFacts = []string{
+	"event", "agent", "hook.id", "session.id", "turn", "tools", "messages", "tokens", "pressure", "source",
+	"tool.name", "tool.fqn", "tool.call", "tool.failed", "error.type", "task.id", "task.kind", "task.state",
+	"approval.id", "approval.state",
+}
+
+// Told renders a text that a model is told as the hook's word. What may come from outside
+// stands in it as data.
+func Told(t *condition.Template, f *Facts) (string, error) {
+	if t == nil {
+		return "", nil
+	}
+	quoted := false
+	text, err := t.TextWith(f.Values(), func(expr, value string) string {
+		if slices.Contains(ownFacts, expr) {
+			return value
+		}
+		shown := fence.Value(value)
+		quoted = quoted || strings.HasPrefix(shown, "«")
+		return shown
+	})
+	if err == nil && quoted {
+		text = strings.TrimSpace(text) + "\n" + fence.Quoted
+	}
+	return text, err
 }
 
 // TransformParams sets and removes arguments, and names those that it changed.
@@ -73,7 +103,7 @@ func (a *Action) TransformResult(r *tool.Result, f *Facts) (did string, err erro
 	if err != nil {
 		return "", err
 	}
-	note, err := Message(a.Note, f)
+	note, err := Told(a.Note, f)
 	if err != nil {
 		return "", err
 	}

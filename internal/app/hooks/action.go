@@ -230,5 +230,7 @@ func (b *block) commandLine(e node.Entry, h *hook.Hook) {
 		return
 	}
 	h.Action.Command, h.Action.Written = c, line
-	h.Scripts = Scripts(line, b.source.Folder, b.source.Workdir)
+	if h.Scripts, err = Scripts(c.Line, b.source.Folder, b.source.Workdir); err != nil {
+		b.wrong(e, err)
+	}
 }

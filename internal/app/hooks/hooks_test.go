@@ -148,19 +148,8 @@ func TestScripts(t *testing.T) {
 		"X=./check.sh; $X":                             "check.sh",
 		filepath.Join(folder, "check.sh") + " ../x.sh": "check.sh",
 	} {
-		var got []string
-		for _, s := range hooks.Scripts(line, folder, folder) {
-			name, err := filepath.Rel(folder, s.Path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if s.Digest == "" {
-				name = "-" + name
-			}
-			got = append(got, name)
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s: %q, want %q", line, got, want)
+		if got, err := pinned(t, line, folder); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", line, got, err, want)
 		}
 	}
 	if hooks.Digest(filepath.Join(folder, "check.sh")) == hooks.Digest(filepath.Join(folder, "run")) || hooks.Digest(folder) != "" {
@@ -170,9 +159,11 @@ func TestScripts(t *testing.T) {
 
 func FuzzScripts(f *testing.F) {
 	f.Add(`"$CLAUDE_PROJECT_DIR"/a.sh 'x y' \; z`)
+	f.Add(`bash -c 'D=$PWD; "$D/a.sh" $(sh -c "$(./b)")' | xargs -I% sh %`)
 	folder := f.TempDir()
 	f.Fuzz(func(t *testing.T, line string) {
-		for _, s := range hooks.Scripts(line, folder, folder) {
+		scripts, _ := hooks.Scripts(line, folder, folder) // most lines are refused
+		for _, s := range scripts {
 			if rel, err := filepath.Rel(folder, s.Path); err != nil || !filepath.IsLocal(rel) {
 				t.Errorf("%q names %s", line, s.Path)
 			}

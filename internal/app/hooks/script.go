@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,7 +14,9 @@ import (
 	"callgate/internal/hook"
 )
 
-const maxScript = 4 << 20 // bytes of a script that are read
+// maxScript is the size of a script in bytes. A larger file counts as not there, so that
+// its hook refuses: there is no digest of a part.
+const maxScript = 64 << 20
 
 // interpreters are the programs whose first file is a script, whatever it is called.
 var interpreters = []string{
@@ -27,30 +30,47 @@ var scriptEndings = []string{
 
 // Scripts returns the files of the project that a command line runs, with their content:
 // who accepts the command accepts those. A file that is named and not there is among
-// them: one that is put there later was not accepted.
-func Scripts(line, folder, workdir string) []hook.Script {
+// them: one that is put there later was not accepted. A line whose scripts cannot be told
+// before it runs is a mistake.
+func Scripts(line, folder, workdir string) ([]hook.Script, error) {
+	p := newProject(folder, workdir)
+	if err := p.check(line, 0); err != nil {
+		return nil, err
+	}
 	var found []hook.Script
+	take := func(path, digest string) {
+		if !slices.ContainsFunc(found, func(s hook.Script) bool { return s.Path == path }) {
+			found = append(found, hook.Script{Path: path, Digest: digest})
+		}
+	}
 	after := ""
-	for _, word := range flatten(words(line), folder, workdir) {
+	for _, word := range flatten(append(words(line), p.words...), folder, workdir) {
 		path, explicit := projectPath(word, folder, workdir)
 		isFirst := slices.Contains(interpreters, filepath.Base(after))
 		if !strings.HasPrefix(word, "-") {
 			after = word
 		}
-		if path == "" || slices.ContainsFunc(found, func(s hook.Script) bool { return s.Path == path }) {
+		if path == "" {
 			continue
 		}
-		ending := slices.Contains(scriptEndings, filepath.Ext(path))
+		ending := isScript(path)
 		head, digest, executable := examine(path)
 		switch {
-		case digest == "" && (explicit || ending):
-		case digest != "" && (ending || isFirst || executable || bytes.HasPrefix(head, []byte("#!"))):
-		default:
-			continue
+		case digest == "" && (explicit || ending),
+			digest != "" && (ending || isFirst || executable || bytes.HasPrefix(head, []byte("#!"))):
+			take(path, digest)
 		}
-		found = append(found, hook.Script{Path: path, Digest: digest})
 	}
-	return found
+	for _, path := range p.scripts {
+		take(path, Digest(path))
+	}
+	return found, nil
+}
+
+// isScript reports whether a file is called as those are that are run.
+func isScript(path string) bool {
+	ending := filepath.Ext(path)
+	return slices.Contains(scriptEndings, ending) && ending != filepath.Base(path)
 }
 
 // flatten takes words apart that are command lines themselves, as that of sh -c is.
@@ -83,12 +103,14 @@ func examine(path string) (head []byte, digest string, executable bool) {
 		return nil, "", false
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxScript))
-	if err != nil {
+	all := bufio.NewReader(f)
+	head, _ = all.Peek(2) // a shorter file has no more
+	head = bytes.Clone(head)
+	sum := sha256.New()
+	if n, err := io.Copy(sum, io.LimitReader(all, maxScript+1)); err != nil || n > maxScript {
 		return nil, "", false
 	}
-	sum := sha256.Sum256(data)
-	return data[:min(len(data), 2)], hex.EncodeToString(sum[:]), info.Mode()&0o111 != 0
+	return head, hex.EncodeToString(sum.Sum(nil)), info.Mode()&0o111 != 0
 }
 
 // projectPath is the file that a word may name, if that would be in the project. explicit

@@ -3,8 +3,8 @@ package history
 import (
 	"maps"
 	"slices"
-	"strings"
 
+	"callgate/internal/fence"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -146,7 +146,7 @@ func (s *State) tell(note string) {
 // KernelNote returns a message of the kernel to the model, marked so that the model
 // does not take it for the user's.
 func KernelNote(text string) llm.Message {
-	return llm.TextMessage(llm.User, "<note>\n"+strings.ReplaceAll(text, "</note", "<\u200b/note")+"\n</note>")
+	return llm.TextMessage(llm.User, fence.Note(text))
 }
 
 func (s *State) find(model string) *pendingCall {

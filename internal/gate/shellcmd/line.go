@@ -44,6 +44,7 @@ type Command struct {
 	Wrapper bool
 	Inner   []*Command
 	Opaque  string
+	Here    []Word // its here-documents; only for Use
 }
 
 // Word is one word of a command.
@@ -55,6 +56,12 @@ type Word struct {
 	// Split says that a word that is not static may become any words, or none. One
 	// that is not split becomes words that begin with Text.
 	Split bool
+
+	// These are only for Use. Shape is the whole word with Unknown for each part that
+	// is not known before it runs, and Vars are the variables in it, also of the
+	// commands in it.
+	Shape string
+	Vars  []string
 }
 
 // Redirect is a redirect that opens a file.
@@ -105,6 +112,8 @@ func unreadable(text string) string {
 type walker struct {
 	line  *Line
 	depth int
+	uses  *Uses             // nil: nobody asks
+	known map[string]string // variables, for uses
 }
 
 const maxDepth = 8
@@ -119,15 +128,16 @@ func (w *walker) doubt(why string) {
 // script reads a text as a script.
 func (w *walker) script(text string) {
 	if w.depth++; w.depth > maxDepth {
-		w.doubt("it is nested too deeply")
+		w.unread("it is nested too deeply")
 		return
 	}
 	defer func() { w.depth-- }()
 	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
 	if err != nil {
-		w.doubt("it cannot be parsed as bash")
+		w.unread("it cannot be parsed as bash")
 		return
 	}
+	w.look(f)
 	w.stmts(f.Stmts)
 }
 
@@ -146,7 +156,7 @@ func (w *walker) stmt(s *syntax.Stmt) {
 	}
 	redirects := w.redirects(s.Redirs)
 	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
-		w.call(call, redirects)
+		w.call(call, redirects, w.here(s.Redirs))
 		return
 	}
 	if len(redirects) > 0 {

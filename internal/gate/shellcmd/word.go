@@ -13,6 +13,7 @@ type wordBuilder struct {
 	// open is set until something that is not static was read; later text is not
 	// what the word begins with.
 	closed bool
+	shape  strings.Builder
 	Word
 }
 
@@ -30,16 +31,26 @@ func (w *walker) word(word *syntax.Word) Word {
 		b.text.Reset() // what it begins with is not known
 	}
 	b.Text = b.text.String()
+	if w.uses != nil {
+		b.Shape = b.shape.String()
+		b.Vars = variables(word)
+	}
 	return b.Word
 }
 
 func (b *wordBuilder) write(s string) {
+	if b.w.uses != nil {
+		b.shape.WriteString(s)
+	}
 	if !b.closed {
 		b.text.WriteString(s)
 	}
 }
 
 func (b *wordBuilder) dynamic(split bool) {
+	if b.w.uses != nil {
+		b.shape.WriteString(Unknown)
+	}
 	b.closed, b.Static = true, false
 	b.Split = b.Split || split
 }
@@ -84,6 +95,10 @@ func (b *wordBuilder) literal(s string, first bool) {
 			}
 			b.write(s[i : i+1])
 		case '*', '?', '[':
+			if s == "[" && b.w.uses != nil { // the program
+				b.write(s)
+				continue
+			}
 			b.dynamic(false) // the names of files begin with what stands before it
 		case '~':
 			// After a colon or an equals sign it may be a home folder too.
@@ -220,8 +235,8 @@ func isDescriptor(s string) bool {
 }
 
 // call reads a simple command.
-func (w *walker) call(call *syntax.CallExpr, redirects []Redirect) {
-	c := &Command{Redirects: redirects}
+func (w *walker) call(call *syntax.CallExpr, redirects []Redirect, here []Word) {
+	c := &Command{Redirects: redirects, Here: here}
 	for _, a := range call.Assigns {
 		c.Assigns = append(c.Assigns, w.assign(a))
 	}

@@ -63,6 +63,7 @@ func (w *walker) unwrap(c *Command) {
 	}
 	if w.depth++; w.depth > maxDepth {
 		c.Wrapper, c.Opaque = true, "it is nested too deeply"
+		w.unread(c.Opaque)
 		return
 	}
 	defer func() { w.depth-- }()
@@ -220,7 +221,7 @@ func (w *walker) unwrapScript(c *Command, words []Word, opaque string) {
 		c.Opaque = "an option of it is not known"
 		return
 	}
-	sub := walker{line: &Line{}, depth: w.depth}
+	sub := walker{line: &Line{}, depth: w.depth, uses: w.uses, known: w.known}
 	sub.script(strings.Join(text, " "))
 	c.Inner = sub.line.Commands
 	if c.Opaque == "" {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/fence"
 	"callgate/internal/gate"
 	"callgate/internal/hook"
 	"callgate/internal/resulttext"
@@ -17,8 +18,10 @@ import (
 )
 
 const (
-	maxDepth = 3        // hooks that lead to each other
-	maxTold  = 16 << 10 // bytes of what one hook tells a model
+	maxDepth = 3 // hooks that lead to each other
+	// projectDir is the variable that tells a command where the app's folder is.
+	projectDir = "CLAUDE_PROJECT_DIR"
+	maxTold    = 16 << 10 // bytes of what one hook tells a model
 )
 
 // run does what a hook says.
@@ -34,7 +37,7 @@ func (o *occurrence) run(ctx context.Context, h *hook.Hook) (effect, error) {
 	case hook.ActionLog:
 		return o.log(ctx, h)
 	case hook.ActionInject:
-		text, err := hook.Message(a.Text, o.facts)
+		text, err := hook.Told(a.Text, o.facts)
 		return effect{told: cut(text), did: "told the model: " + cut(text)}, err
 	case hook.ActionNotify:
 		return o.notify(ctx, h)
@@ -118,18 +121,22 @@ func (o *occurrence) callTool(ctx context.Context, h *hook.Hook) (effect, error)
 	}
 	out := effect{did: "called " + h.Action.Tool + " (" + result.Call + ")"}
 	if h.Action.Type == hook.ActionCallInject {
-		out.told = text(result)
+		out.told = data(result)
 	}
 	return out, nil
 }
 
-// text is what a result says.
-func text(r *tool.Result) string {
+// data is what a result says, as data: whoever wrote it, it was not the kernel.
+func data(r *tool.Result) string {
 	var b strings.Builder
 	for _, c := range resulttext.Body(r, nil) {
 		b.WriteString(c.Text + "\n")
 	}
-	return cut(b.String())
+	text := cut(b.String())
+	if text == "" {
+		return ""
+	}
+	return fence.Follows + fence.Data(text)
 }
 
 // callGate makes a call as the kernel itself, which meets the other hooks. One that was
@@ -185,6 +192,10 @@ func (o *occurrence) runShell(ctx context.Context, h *hook.Hook) (effect, error)
 		name, value, _ := strings.Cut(pair, "=")
 		b.WriteString("export " + name + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'\n")
 	}
+	if strings.Contains(h.Action.Command.Line, projectDir) { // the scripts were found with this folder
+		folder := cmp.Or(o.folder, o.caller.Place().Workspace)
+		b.WriteString("export " + projectDir + "='" + strings.ReplaceAll(folder, "'", `'\''`) + "'\n")
+	}
 	b.WriteString(h.Action.Command.Line)
 	args, err := json.Marshal(map[string]any{
 		"command": b.String(), "description": "the hook " + h.ID,
@@ -199,7 +210,7 @@ func (o *occurrence) runShell(ctx context.Context, h *hook.Hook) (effect, error)
 	}
 	out := effect{did: "ran its command (" + result.Call + ")"}
 	if h.Action.Inject {
-		out.told = text(&tool.Result{Status: result.Status, Content: result.Content})
+		out.told = data(&tool.Result{Status: result.Status, Content: result.Content})
 	}
 	return out, nil
 }

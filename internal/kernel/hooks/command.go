@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	apphooks "callgate/internal/app/hooks"
+	"callgate/internal/fence"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/rulefiles"
 	"callgate/internal/hook"
@@ -70,7 +71,7 @@ func (o *occurrence) runCommand(ctx context.Context, h *hook.Hook) (effect, erro
 	stdout, stderr := &head{most: maxStdout}, &head{most: maxStderr}
 	line := shell.Line{
 		Command: h.Action.Command.Line, Stdin: bytes.NewReader(in), Stdout: stdout, Stderr: stderr,
-		Env: append(env, "CLAUDE_PROJECT_DIR="+cmp.Or(o.folder, at.Workspace), "CALLGATE_HOOK="+h.ID,
+		Env: append(env, projectDir+"="+cmp.Or(o.folder, at.Workspace), "CALLGATE_HOOK="+h.ID,
 			"CALLGATE_SESSION="+o.id),
 	}
 	for _, s := range h.Scripts {
@@ -124,7 +125,8 @@ func differing(before, after json.RawMessage) (names []string) {
 // decided is what a decision wants done.
 func decided(d hook.Decision) effect {
 	out := effect{
-		block: d.Block, ask: d.Ask, reason: cut(d.Reason), told: cut(d.Context), args: d.Input, did: "said nothing",
+		block: d.Block, ask: d.Ask, reason: fence.Marks(cut(d.Reason)), told: fence.Marks(cut(d.Context)),
+		args: d.Input, did: "said nothing",
 	}
 	switch {
 	case d.Block:
