@@ -130,6 +130,9 @@ func (s controlSession) owns(ctx context.Context, r approval.Request) bool {
 	if _, err := s.View.Tool(ctx, r.Call.Tool.Dotted()); err != nil {
 		return false
 	}
+	if r.Asker.Token != s.session.Caller().Requester().Token {
+		return false
+	}
 	asker.Session = me.Session
 	return asker == me && r.Workspace == s.session.Workspace() && r.AppFile == s.session.Loaded().AppFile()
 }

@@ -210,7 +210,12 @@ func (c *client) earlierTask(ctx context.Context, s *session.Session, id string)
 		ID: id, Tool: records[0].Name, Began: records[0].Time, Changed: records[len(records)-1].Time,
 		Message: records[0].Name + " runs",
 	}
-	if result != nil && result.Status != tool.Waiting {
+	if result == nil { // a call that only reads leaves no result
+		e := tool.Errorf("mcpserver.tasks", tool.Unavailable, "the result of this call is gone with the kernel that made it").
+			WithHint("it changed nothing: make the call again")
+		result = &tool.Result{Status: tool.Failure, Summary: e.Error(), Error: e, Call: id}
+	}
+	if result.Status != tool.Waiting {
 		t.Ended = &calls.Outcome{Result: result}
 	}
 	return t, nil

@@ -233,7 +233,9 @@ func TestTaskOfAnEarlierServer(t *testing.T) {
 	direct := p.call(t, "demo__hold", `{}`).Result.TaskID
 	<-s.began
 	nested := p.call(t, "execute_tool", `{"name":"demo.hold","params":{}}`).Result.TaskID
+	reads := p.call(t, "demo__add", `{"a":1,"b":2}`).Result.TaskID
 	close(s.finish)
+	p.await(t, reads, "completed")
 	p.await(t, direct, "completed")
 	p.await(t, nested, "completed")
 	strange := func(change func(*mcpserver.Options)) mcpserver.Options {
@@ -272,5 +274,10 @@ func TestTaskOfAnEarlierServer(t *testing.T) {
 		if len(end.Result.Result.Content) == 0 || !strings.Contains(end.Result.Result.Content[0].Text, "finished") {
 			t.Errorf("%+v", end)
 		}
+	}
+	// What only reads leaves no result: that is said, and no client polls for ever.
+	if end := next.task(t, "tasks/get", reads); end.Error != nil || end.Result.Status == "working" ||
+		!strings.Contains(end.Result.Result.Content[0].Text, "make the call again") {
+		t.Errorf("%+v", end)
 	}
 }

@@ -67,7 +67,8 @@ const hintConversation = "give output_channel: conversation, and the result is t
 // deliver sends the result of a run to its channel, as its asker. The call has an ID of
 // the run, and is made once; later says that it was not made, and that the next try may.
 func (s *Scheduler) deliver(ctx context.Context, r *tasks.Run, one *firing) (later bool, err error) {
-	args, err := json.Marshal(message{one.job.Channel, one.head() + "\n" + one.text(maxDelivered)})
+	text := one.head() + "\n" + one.text(maxDelivered)
+	args, err := json.Marshal(message{one.job.Channel, text})
 	if err != nil {
 		return false, err
 	}
@@ -76,6 +77,9 @@ func (s *Scheduler) deliver(ctx context.Context, r *tasks.Run, one *firing) (lat
 	switch err = result.Err(); {
 	case err == nil && result.Status != tool.Success:
 		err = tool.Errorf("schedules.deliver", tool.Failed, "%s", result.Summary)
+	case tool.KindOf(err) == tool.InDoubt: // it was allowed, and a delivery has the ID of the call: twice is once
+		err = s.opt.Channels.Deliver(ctx, r.Asker, one.job.Channel, id, text)
+		later = err != nil
 	case tool.KindOf(err) == tool.Unavailable || tool.KindOf(err) == tool.Internal:
 		later = s.opt.Calls.Made(ctx, id) == nil
 	}

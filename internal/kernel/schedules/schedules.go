@@ -63,6 +63,8 @@ type Calls interface {
 type Channels interface {
 	// Check returns why a message to a channel would be given up at once.
 	Check(ctx context.Context, owner task.Asker, channel string) error
+	// Deliver has a text delivered, once for its ID.
+	Deliver(ctx context.Context, owner task.Asker, channel, id, text string) error
 }
 
 // Options is what a Scheduler needs of the kernel.
