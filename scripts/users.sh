@@ -40,7 +40,7 @@ end() { # end: the hostile user stops, and is there to be stopped
 chmod 711 "$scratch"
 mkdir "$scratch/tree" "$scratch/home"
 git ls-files -z -- internal/cli internal/daemon internal/sandbox internal/module/shell internal/source/executable \
-  internal/source/mcp/isolation internal/statedir internal/peer internal/ownership docs go.mod | xargs -0 cp --parents -t "$scratch/tree"
+  internal/source/mcp/isolation internal/statedir internal/peer internal/ownership docs examples go.mod | xargs -0 cp --parents -t "$scratch/tree"
 for suite in "${suites[@]}"; do
   go test -c -o "$scratch/tree/internal/$suite/suite" "./internal/$suite" &
   [ "$(jobs -rp | wc -l)" -lt 2 ] || wait -n
