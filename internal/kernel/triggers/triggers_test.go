@@ -113,7 +113,7 @@ func log(t *testing.T, folder string) string {
 	kerneltest.Eventually(t, func() bool {
 		data, err := os.ReadFile(filepath.Join(folder, "log.txt"))
 		text = string(data)
-		return err == nil
+		return err == nil && text != "" // it is made before it is written
 	})
 	return text
 }
