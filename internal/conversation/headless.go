@@ -215,7 +215,7 @@ func (h *headless) needsNoClient(ctx context.Context, info history.Info) bool {
 		return false
 	}
 	mode, err := h.Apps.Mode(ctx, info.Workspace, info.AppFile)
-	return err == nil && mode == "background" // an app that cannot be read has nothing go on by itself
+	return err == nil && mode == app.Background // an app that cannot be read has nothing go on by itself
 }
 
 // maxLeft is how many of the conversations that were touched last are looked at for turns

@@ -273,7 +273,7 @@ func (m *Manager) remove(c *Conversation) {
 		delete(m.open, c.ID())
 	}
 	m.mu.Unlock()
-	if a := c.session.App(); !c.headless && a != nil && a.Runtime.Mode == "background" {
+	if a := c.session.App(); !c.headless && a != nil && a.Runtime.Mode == app.Background {
 		m.headless.wake(c.ID())
 	}
 }

@@ -54,16 +54,11 @@ func (o *Reader) Outcome(ctx context.Context, call string) (State, *tool.Result,
 	if err != nil {
 		return NotStarted, nil, err
 	}
-	if !slices.ContainsFunc(records, hasResult) {
-		// A control tool leaves no trace before its end, and no result with it, but the
-		// call that it made does.
-		child, err := o.journal.Read(ctx, journal.Query{Call: ChildID(call), Limit: 1})
-		if err != nil {
-			return NotStarted, nil, err
-		}
-		if len(child) > 0 {
-			return o.Outcome(ctx, ChildID(call))
-		}
+	switch made, err := o.madeAnother(ctx, call, records); {
+	case err != nil:
+		return NotStarted, nil, err
+	case made:
+		return o.Outcome(ctx, ChildID(call))
 	}
 	state, asked := NotStarted, ""
 	for _, r := range records {
@@ -101,6 +96,17 @@ func (o *Reader) Outcome(ctx context.Context, call string) (State, *tool.Result,
 	return state, nil, nil
 }
 
+// madeAnother reports whether a call made another in its place, which tells what became of
+// it: a control tool leaves no trace before its end, and no result with it, but the call
+// that it made does.
+func (o *Reader) madeAnother(ctx context.Context, call string, records []journal.Record) (bool, error) {
+	if slices.ContainsFunc(records, hasResult) {
+		return false, nil
+	}
+	child, err := o.journal.Read(ctx, journal.Query{Call: ChildID(call), Limit: 1})
+	return len(child) > 0, err
+}
+
 // hasResult reports whether a record is a call's end, with what came of it. The one record
 // of a call that only reads has none.
 func hasResult(r journal.Record) bool {
@@ -115,16 +121,13 @@ func (o *Reader) Collect(ctx context.Context, call string) (*tool.Result, error)
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(records, hasResult) { // as in Outcome
-		child, err := o.journal.Read(ctx, journal.Query{Call: ChildID(call), Limit: 1})
-		if err != nil {
-			return nil, err
-		}
-		if len(child) > 0 {
-			return o.Collect(ctx, ChildID(call))
-		}
-	}
-	if len(records) == 0 {
+	made, err := o.madeAnother(ctx, call, records)
+	switch {
+	case err != nil:
+		return nil, err
+	case made:
+		return o.Collect(ctx, ChildID(call))
+	case len(records) == 0:
 		return nil, tool.Errorf(op, tool.NotFound, "call %s is not in the journal", call)
 	}
 	for _, r := range records {

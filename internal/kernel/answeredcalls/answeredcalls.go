@@ -20,12 +20,12 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"slices"
 	"time"
 
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
+	"callgate/internal/kernel/deferred"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/tasks"
 	"callgate/internal/task"
@@ -107,14 +107,9 @@ func (c *Calls) start(ctx context.Context, r approval.Request) (task.Task, error
 	if err != nil {
 		return task.Task{}, err
 	}
-	by := r.Asker
 	return c.opt.Runner.Start(ctx, task.Task{
-		ID: "answered-" + r.ID, Kind: Kind, Label: r.Call.Tool.Dotted() + ", which a human approved", Input: data,
-		Asker: task.Asker{
-			Principal: r.Call.Principal, Workspace: r.Workspace, AppFile: r.AppFile, Call: r.Call.ID,
-			PID: by.PID, Human: by.Human, Started: by.Started, Root: by.Root,
-			Sessions: slices.Clone(by.Sessions), Token: by.Token,
-		},
+		ID: "answered-" + r.ID, Kind: Kind, Label: r.Call.Tool.Dotted() + ", which a human approved",
+		Asker: deferred.ApprovedFor(r), Input: data,
 	})
 }
 

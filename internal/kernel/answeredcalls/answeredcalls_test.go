@@ -2,7 +2,6 @@ package answeredcalls_test
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/kernel/kerneltest"
-	"callgate/internal/kernel/session"
 	"callgate/internal/storage/sqlite"
 	"callgate/tool"
 )
@@ -25,14 +23,12 @@ func TestApprovedCallThatNeverBeganRunsAtTheNextStart(t *testing.T) {
 	write(t, filepath.Join(workspace, "x"), "")
 	k := kerneltest.Open(t, state)
 	s := kerneltest.OpenSession(t, k, workspace)
-	r := s.Call(t.Context(), session.CallRequest{Name: "filesystem.delete", Args: json.RawMessage(`{"path":"x"}`), NoWait: true})
+	r := kerneltest.Call(t, s, "filesystem.delete", `{"path":"x"}`)
 	if r.Status != tool.Waiting {
 		t.Fatalf("%+v", r)
 	}
 	k.Approvals.Reserve(r.Approval) // as a waiter would that is about to be killed
-	key, err := k.State().HumanKey()
-	ok(t, err)
-	ok(t, k.Approvals.Answer(t.Context(), approval.Credential{Key: key, PID: approval.Unknown}, r.Approval, approval.Answer{Approve: true}))
+	kerneltest.Settle(t, k, r.Approval, approval.Answer{Approve: true})
 	ok(t, k.Close())
 	if _, err := os.Stat(filepath.Join(workspace, "x")); err != nil {
 		t.Fatal("it ran although it was claimed")
@@ -55,13 +51,8 @@ func TestRefusedCallThatNobodyWaitsForIsEnded(t *testing.T) {
 	workspace := t.TempDir()
 	write(t, filepath.Join(workspace, "x"), "")
 	s := kerneltest.OpenSession(t, k, workspace)
-	r := s.Call(t.Context(), session.CallRequest{Name: "filesystem.delete", Args: json.RawMessage(`{"path":"x"}`), NoWait: true})
-	key, err := k.State().HumanKey()
-	ok(t, err)
-	ok(
-		t,
-		k.Approvals.Answer(t.Context(), approval.Credential{Key: key, PID: approval.Unknown}, r.Approval, approval.Answer{Feedback: "keep it"}),
-	)
+	r := kerneltest.Call(t, s, "filesystem.delete", `{"path":"x"}`)
+	kerneltest.Settle(t, k, r.Approval, approval.Answer{Feedback: "keep it"})
 	result, err := k.Collect(t.Context(), r.Call)
 	ok(t, err)
 	if result.Status != tool.Refused || !strings.Contains(result.Summary, "keep it") {
@@ -117,15 +108,13 @@ func TestAnsweredCallWithoutASessionIsEnded(t *testing.T) {
 			write(t, filepath.Join(workspace, "callgate.yaml"), appFile)
 			k := kerneltest.Open(t, state)
 			s := kerneltest.OpenSession(t, k, workspace)
-			r := s.Call(t.Context(), session.CallRequest{Name: "filesystem.delete", Args: json.RawMessage(`{"path":"x"}`), NoWait: true})
+			r := kerneltest.Call(t, s, "filesystem.delete", `{"path":"x"}`)
 			if r.Status != tool.Waiting {
 				t.Fatalf("%+v", r)
 			}
 			s.Close()
 			ok(t, test.spoil(workspace))
-			key, err := k.State().HumanKey()
-			ok(t, err)
-			ok(t, k.Approvals.Answer(t.Context(), approval.Credential{Key: key, PID: approval.Unknown}, r.Approval, test.answer))
+			kerneltest.Settle(t, k, r.Approval, test.answer)
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			result, err := k.Collect(ctx, r.Call)
@@ -156,7 +145,7 @@ func TestCallWhoseApprovalIsTooOldIsEnded(t *testing.T) {
 	write(t, filepath.Join(workspace, "x"), "")
 	k := kerneltest.Open(t, state)
 	s := kerneltest.OpenSession(t, k, workspace)
-	r := s.Call(t.Context(), session.CallRequest{Name: "filesystem.delete", Args: json.RawMessage(`{"path":"x"}`), NoWait: true})
+	r := kerneltest.Call(t, s, "filesystem.delete", `{"path":"x"}`)
 	if r.Status != tool.Waiting {
 		t.Fatalf("%+v", r)
 	}

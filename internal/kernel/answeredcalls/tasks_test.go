@@ -122,14 +122,10 @@ func TestApprovedCallOfAKilledKernelRunsOnce(t *testing.T) {
 	}
 }
 
-// A call of which a human is asked again, because it would do something else by now, goes
-// on after a restart: that its first approval does not count any more is no refusal.
-func TestAskedAgainIsNoRefusal(t *testing.T) {
-	t.Parallel()
-	state, workspace := kerneltest.StateDir(t), t.TempDir()
-	write(t, filepath.Join(workspace, "x"), "")
-	k := kerneltest.Open(t, state)
-	r := kerneltest.Call(t, kerneltest.OpenSession(t, k, workspace), "filesystem.delete", `{"path":"x"}`)
+// askAgain has a call approved, and a human asked again because it would do something else
+// by now. It returns the record of that.
+func askAgain(t *testing.T, k *kernel.Kernel, r *tool.Result) journal.Record {
+	t.Helper()
 	k.Approvals.Reserve(r.Approval)
 	kerneltest.Settle(t, k, r.Approval, approval.Answer{Approve: true})
 	ok(t, k.Approvals.Withdraw(t.Context(), r.Approval))
@@ -138,6 +134,18 @@ func TestAskedAgainIsNoRefusal(t *testing.T) {
 	again := asked[0].About(journal.Asked)
 	again.Ask = &journal.Ask{Approval: r.Approval + "again", Verdict: journal.Wait}
 	ok(t, k.Journal.Append(again))
+	return again
+}
+
+// A call of which a human is asked again, because it would do something else by now, goes
+// on after a restart: that its first approval does not count any more is no refusal.
+func TestAskedAgainIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	state, workspace := kerneltest.StateDir(t), t.TempDir()
+	write(t, filepath.Join(workspace, "x"), "")
+	k := kerneltest.Open(t, state)
+	r := kerneltest.Call(t, kerneltest.OpenSession(t, k, workspace), "filesystem.delete", `{"path":"x"}`)
+	again := askAgain(t, k, r)
 	ok(t, k.Close())
 	db, err := sqlite.Open(t.Context(), filepath.Join(state, "callgate.db"))
 	ok(t, err)
@@ -169,15 +177,8 @@ func TestDoubtIsNoRefusal(t *testing.T) {
 	var began atomic.Int64
 	k := kerneltest.Open(t, state, begins(t, &began, nil))
 	r := kerneltest.Call(t, kerneltest.OpenSession(t, k, t.TempDir()), "t.ask", `{}`)
-	k.Approvals.Reserve(r.Approval)
-	kerneltest.Settle(t, k, r.Approval, approval.Answer{Approve: true})
-	ok(t, k.Approvals.Withdraw(t.Context(), r.Approval))
-	asked, err := k.Journal.Read(t.Context(), journal.Query{Call: r.Call, Kind: journal.Asked})
-	ok(t, err)
-	again := asked[0].About(journal.Asked)
-	again.Ask = &journal.Ask{Approval: r.Approval + "again", Verdict: journal.Wait}
-	ok(t, k.Journal.Append(again))
-	ok(t, k.Journal.Append(asked[0].About(journal.Begun)))
+	again := askAgain(t, k, r)
+	ok(t, k.Journal.Append(again.About(journal.Begun)))
 	ok(t, k.Close())
 	k = kerneltest.Open(t, state, begins(t, &began, nil))
 	ended, err := k.Journal.Read(t.Context(), journal.Query{Call: r.Call, Kind: journal.Ended})

@@ -11,11 +11,23 @@ import (
 
 // AskerOf is on whose behalf what a call of a session begins is done.
 func AskerOf(s *session.Session, call tool.Call) task.Asker {
-	r, limits := s.Caller().Requester(), s.Limits()
+	limits := s.Limits()
+	a := askedBy(s.Caller().Requester())
+	a.Principal, a.Workspace, a.AppFile, a.Call = s.Principal(), s.Workspace(), s.Loaded().AppFile(), call.ID
+	a.Profile, a.Only, a.Off = limits.Profile, limits.Only, limits.Off
+	return a
+}
+
+// ApprovedFor is on whose behalf a call is made that a human was asked about.
+func ApprovedFor(r approval.Request) task.Asker {
+	a := askedBy(r.Asker)
+	a.Principal, a.Workspace, a.AppFile, a.Call = r.Call.Principal, r.Workspace, r.AppFile, r.Call.ID
+	return a
+}
+
+func askedBy(r approval.Requester) task.Asker {
 	return task.Asker{
-		Principal: s.Principal(), Workspace: s.Workspace(), AppFile: s.Loaded().AppFile(),
 		PID: r.PID, Human: r.Human, Started: r.Started, Root: r.Root, Sessions: slices.Clone(r.Sessions), Token: r.Token,
-		Call: call.ID, Profile: limits.Profile, Only: limits.Only, Off: limits.Off,
 	}
 }
 
