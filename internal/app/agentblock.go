@@ -30,7 +30,7 @@ func (b agentBlock) read(e node.Entry) {
 
 func (b agentBlock) agent(e node.Entry) {
 	a := Agent{Role: "assistant", PlanFirst: true}
-	models := modelReader{b.Reader, b.scope}
+	models := b.models(b.Reader)
 	var hooks node.Entry
 	b.Mapping(levelAgent, e, map[string]node.Read{
 		"id":        b.id(&a.ID),
@@ -41,8 +41,8 @@ func (b agentBlock) agent(e node.Entry) {
 			a.SystemPrompt = b.prompt(in)
 			a.PromptEnv = b.variables.Since(mark)
 		},
-		"brain":        func(in node.Entry) { a.Model = models.read(in) },
-		"lanes":        func(in node.Entry) { a.Lanes = models.lanes(in) },
+		"brain":        func(in node.Entry) { a.Model = models.Read(in) },
+		"lanes":        func(in node.Entry) { a.Lanes = models.Lanes(in) },
 		"modules":      func(in node.Entry) { a.Modules = b.modules(in) },
 		"capabilities": b.Texts(&a.Skills, "name skills that dev.skills lists, such as [release]"),
 		"hooks":        func(in node.Entry) { hooks = in },

@@ -3,6 +3,7 @@ package app
 import (
 	"time"
 
+	"callgate/internal/app/brain"
 	"callgate/internal/hook"
 )
 
@@ -41,43 +42,16 @@ func (a Agent) Only() map[string][]string {
 	return only
 }
 
-// Model is a language model, which the file calls a brain, and how it is asked.
-// The provider chooses what a zero field leaves open.
-type Model struct {
-	Provider string // "offline" is the embedded one
-	Name     string // by which the provider knows it
-	Connection
-	Sampling
-	Timeout     time.Duration // of one answer
-	Patience    time.Duration // with a provider that limits the rate; 0: 10 minutes
-	NativeTools *bool
-	Window      int // tokens
-	Context     Context
-	Fallback    *Model
-	FromUser    bool // it is in the user's own file, and needs no consent
-}
-
-// Connection says how a model's provider is reached.
-type Connection struct {
-	Backend    string // the API that the provider speaks; empty: as its name tells
-	BaseURL    string
-	Key        string // may hold {{secret.NAME}}
-	KeyInFile  bool   // the key itself stands in the file
-	Credential string // the secret that is its key; goes before Key
-	Headers    map[string]string
-	DataSent   []string // its key and headers as the file writes them, for a human to see
-}
-
-// Sampling says how a model makes its answer.
-type Sampling struct {
-	Temperature *float64
-	TopP        *float64
-	MaxTokens   int
-	Effort      string
-}
+// What an app file says of models.
+type (
+	Model      = brain.Model
+	Connection = brain.Connection
+	Sampling   = brain.Sampling
+	Context    = brain.Context
+)
 
 // Offline is the provider of the embedded model.
-const Offline = "offline"
+const Offline = brain.Offline
 
 // Runtime says how an app's agents run.
 type Runtime struct {

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/app/middleware"
 	"callgate/internal/app/variable"
 	"callgate/internal/gate/policy"
 )
@@ -137,6 +138,9 @@ type Identity struct {
 	Version     string
 	Description string
 }
+
+// Middleware is applied to the calls of a module, or to the texts of a conversation.
+type Middleware = middleware.Middleware
 
 // Module is a module that is on.
 type Module struct {

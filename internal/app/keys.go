@@ -1,6 +1,9 @@
 package app
 
-import "callgate/internal/app/rules"
+import (
+	"callgate/internal/app/brain"
+	"callgate/internal/app/rules"
+)
 
 // unbuiltKeys are keys whose features are designed and not built, by the level
 // they belong to. They are refused by name, never ignored.
@@ -38,14 +41,11 @@ const (
 	levelCapabilities = rules.Level
 	levelAgent        = "agents"
 	levelPromptFile   = "agents.system_prompt"
-	levelLanes        = "agents.lanes"
-	levelLane         = "agents.lanes.<lane>"
-	levelBrain        = "agents.brain"
-	levelBrainConfig  = "agents.brain.config"
-	levelBrainContext = "agents.brain.context"
+	levelBrain        = brain.Level
+	levelBrainConfig  = brain.ConfigLevel
+	levelBrainContext = brain.ContextLevel
 	levelSkill        = "dev.skills"
 	levelInclude      = "dev.include"
-	levelMiddleware   = "middleware"
 	levelProfile      = "profiles.<profile>"
 )
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"callgate/internal/app/credential"
+	"callgate/internal/app/middleware"
 	"callgate/internal/app/node"
 	"callgate/internal/gate/policy"
 	"callgate/tool"
@@ -58,7 +59,6 @@ func (b *moduleBlock) module(e node.Entry) {
 	}
 	m, constraint := Module{Name: e.Key}, policy.Constraint{}
 	mark := b.variables.Mark()
-	middleware := middlewareReader{b.Reader}
 	b.Mapping(levelModule, e, map[string]node.Read{
 		"config": func(in node.Entry) { m.Config = b.config(in, known.Config) },
 		"setup":  func(in node.Entry) { m.Setup = b.setup(in, e.Key) },
@@ -69,7 +69,7 @@ func (b *moduleBlock) module(e node.Entry) {
 			})
 		},
 		"credential": func(in node.Entry) { m.Credential = credential.Read(b.Reader, in, b.id()) },
-		"middleware": func(in node.Entry) { m.Middleware = middleware.read(in, middleware.ofCalls()) },
+		"middleware": func(in node.Entry) { m.Middleware = middleware.OfCalls(b.Reader, in) },
 	})
 	if m.Credential != "" && !known.Credential {
 		b.Fail(b.Position(e.Below("credential")), "delete it; {{secret.NAME}} may stand in its config or its setup",

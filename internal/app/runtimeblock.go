@@ -1,6 +1,7 @@
 package app
 
 import (
+	"callgate/internal/app/middleware"
 	"callgate/internal/app/node"
 	"callgate/internal/app/triggers"
 )
@@ -16,7 +17,6 @@ type runtimeBlock struct {
 }
 
 func (b *runtimeBlock) read(e node.Entry) {
-	middleware := middlewareReader{b.Reader}
 	b.Mapping(levelRuntime, e, map[string]node.Read{
 		"sandbox":        b.sandbox,
 		"strict":         b.Boolean(&b.runtime.Strict, "write true: one bad manifest fails the start, calls in text are refused"),
@@ -25,7 +25,7 @@ func (b *runtimeBlock) read(e node.Entry) {
 		"pinned_tools":   b.Texts(&b.surface.Pinned, "name the tools, such as [filesystem.read]"),
 		"primitives":     b.primitives,
 		"context": func(in node.Entry) {
-			b.runtime.Context = modelReader{b.Reader, b.scope}.context(levelContext, in, &b.surface.Window)
+			b.runtime.Context = b.models(b.Reader).Context(levelContext, in, &b.surface.Window)
 		},
 		"mode":        b.mode,
 		"entry_agent": b.TextInto(&b.runtime.Entry),
@@ -50,7 +50,7 @@ func (b *runtimeBlock) read(e node.Entry) {
 		"workdir":      b.TextInto(&b.runtime.Workdir),
 		"workdir_mode": b.Choice(&b.runtime.WorkdirMode, "none", "required", "fixed", "auto"),
 		"hooks":        func(in node.Entry) { b.readHooks(b.Reader, in, "") },
-		"middleware":   func(in node.Entry) { b.middleware = middleware.read(in, middleware.ofTexts()) },
+		"middleware":   func(in node.Entry) { b.middleware = middleware.OfTexts(b.Reader, in) },
 	})
 	if b.runtime.WorkdirMode == "fixed" && b.runtime.Workdir == "" {
 		b.Fail(b.Position("runtime.workdir_mode"), "write runtime.workdir: and the folder",

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"callgate/internal/app/brain"
 	"callgate/internal/app/hooks"
 	"callgate/internal/app/node"
 	"callgate/internal/app/variable"
@@ -36,6 +37,16 @@ func newScope(known KnownModules, folder string, vars Vars) *scope {
 
 // id is the app's ID: its own, or its folder's name.
 func (s *scope) id() string { return cmp.Or(s.identity.ID, Slug(filepath.Base(s.folder))) }
+
+// models reads models, and notes the keys that are not set.
+func (s *scope) models(r *node.Reader) brain.Reader {
+	return brain.Reader{
+		Reader: r, Variables: s.variables, AppID: s.id(),
+		Missing: func(r *node.Reader, e node.Entry, m *Model) {
+			s.links.keys = append(s.links.keys, missingKey{r, e, m})
+		},
+	}
+}
 
 // readBeside reads a file that the app file names, and remembers it.
 func (s *scope) readBeside(r *node.Reader, e node.Entry, most int64) (text, path string) {

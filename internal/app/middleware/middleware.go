@@ -1,4 +1,7 @@
-package app
+// Package middleware reads the lists of an app file that stand around the calls of a
+// module, or around the texts of a conversation. A kind that does not exist is a
+// mistake, and so is one that is not built: a filter that is ignored protects nobody.
+package middleware
 
 import (
 	"maps"
@@ -23,17 +26,30 @@ type Middleware struct {
 	Message  string        // content_filter: the text that replaces a refused one
 }
 
-// middlewareReader reads lists of middleware.
-type middlewareReader struct{ *node.Reader }
+// level is the level of the file.
+const level = "middleware"
 
-// readMiddleware reads the settings of one kind.
-type readMiddleware func(e node.Entry, m *Middleware)
+// OfCalls reads the middleware around the calls of a module.
+func OfCalls(r *node.Reader, e node.Entry) []Middleware {
+	return reader{r}.read(e, reader{r}.ofCalls())
+}
 
-// unbuiltMiddleware are kinds that are designed and not built.
-const unbuiltMiddleware = "prompt_inject rag_inject response_filter"
+// OfTexts reads the middleware around the texts of a conversation.
+func OfTexts(r *node.Reader, e node.Entry) []Middleware {
+	return reader{r}.read(e, reader{r}.ofTexts())
+}
+
+// reader reads lists of middleware.
+type reader struct{ *node.Reader }
+
+// readSettings reads the settings of one kind.
+type readSettings func(e node.Entry, m *Middleware)
+
+// unbuilt are kinds that are designed and not built.
+const unbuilt = "prompt_inject rag_inject response_filter"
 
 // read reads a list: each item is a kind, or {kind: {…}}.
-func (r middlewareReader) read(e node.Entry, kinds map[string]readMiddleware) []Middleware {
+func (r reader) read(e node.Entry, kinds map[string]readSettings) []Middleware {
 	known := slices.Sorted(maps.Keys(kinds))
 	form := "write - " + strings.Join(known, ", - ") + ", or with settings - retry: {attempts: 3}"
 	if e.IsNull() {
@@ -47,7 +63,7 @@ func (r middlewareReader) read(e node.Entry, kinds map[string]readMiddleware) []
 			m := Middleware{Kind: kind}
 			read(settings, &m)
 			list = append(list, m)
-		case slices.Contains(strings.Fields(unbuiltMiddleware), kind):
+		case slices.Contains(strings.Fields(unbuilt), kind):
 			r.Fail(at, "delete it for now; there is "+strings.Join(known, ", "),
 				"the middleware %s is not built yet", kind)
 		default:
@@ -69,19 +85,19 @@ func (r middlewareReader) read(e node.Entry, kinds map[string]readMiddleware) []
 }
 
 // ofCalls are the kinds for the calls of a module.
-func (r middlewareReader) ofCalls() map[string]readMiddleware {
-	return map[string]readMiddleware{
-		"audit": func(e node.Entry, _ *Middleware) { r.Mapping(levelMiddleware, e, nil) },
+func (r reader) ofCalls() map[string]readSettings {
+	return map[string]readSettings{
+		"audit": func(e node.Entry, _ *Middleware) { r.Mapping(level, e, nil) },
 		"retry": func(e node.Entry, m *Middleware) {
 			m.Attempts, m.Backoff, m.On = 3, time.Second, []string{"unavailable", "timeout"}
-			r.Mapping(levelMiddleware, e, map[string]node.Read{
+			r.Mapping(level, e, map[string]node.Read{
 				"attempts":        r.Number(&m.Attempts, 1, 5, "write how often it is tried in all, from 1 to 5"),
 				"backoff_seconds": r.Seconds(&m.Backoff, 0, 60, "write how many seconds to wait before the second try"),
 				"on":              r.retryOn(&m.On),
 			})
 		},
 		"timeout": func(e node.Entry, m *Middleware) {
-			r.Mapping(levelMiddleware, e, map[string]node.Read{
+			r.Mapping(level, e, map[string]node.Read{
 				"seconds": r.Seconds(&m.Limit, 1, 86_400, "write how many seconds a call may take"),
 			})
 			if m.Limit == 0 && r.Position(e.Below("seconds")) == (node.Position{}) {
@@ -91,7 +107,7 @@ func (r middlewareReader) ofCalls() map[string]readMiddleware {
 	}
 }
 
-func (r middlewareReader) retryOn(to *[]string) node.Read {
+func (r reader) retryOn(to *[]string) node.Read {
 	known := []string{"unavailable", "timeout", "busy", "limited", "failed"}
 	read := r.Texts(to, "name kinds of failure, such as [unavailable, timeout]")
 	return func(e node.Entry) {
@@ -106,14 +122,14 @@ func (r middlewareReader) retryOn(to *[]string) node.Read {
 }
 
 // ofTexts are the kinds for the texts of a conversation.
-func (r middlewareReader) ofTexts() map[string]readMiddleware {
-	return map[string]readMiddleware{
+func (r reader) ofTexts() map[string]readSettings {
+	return map[string]readSettings{
 		"mask_secrets": func(e node.Entry, m *Middleware) {
-			r.Mapping(levelMiddleware, e, map[string]node.Read{"patterns": r.patterns(&m.Patterns)})
+			r.Mapping(level, e, map[string]node.Read{"patterns": r.patterns(&m.Patterns)})
 		},
 		"content_filter": func(e node.Entry, m *Middleware) {
 			m.Where = "both"
-			r.Mapping(levelMiddleware, e, map[string]node.Read{
+			r.Mapping(level, e, map[string]node.Read{
 				"block":   r.patterns(&m.Patterns),
 				"where":   r.Choice(&m.Where, "input", "output", "both"),
 				"message": r.Label(&m.Message),
@@ -126,7 +142,7 @@ func (r middlewareReader) ofTexts() map[string]readMiddleware {
 }
 
 // patterns reads regular expressions.
-func (r middlewareReader) patterns(to *[]string) node.Read {
+func (r reader) patterns(to *[]string) node.Read {
 	read := r.Texts(to, "write regular expressions in quotes")
 	return func(e node.Entry) {
 		read(e)

@@ -1,47 +1,61 @@
-package app
+package brain
 
 import (
 	"strings"
 
 	"callgate/internal/app/credential"
 	"callgate/internal/app/node"
+	"callgate/internal/app/variable"
 )
 
-// modelReader reads models, which the file calls brains, and how they are asked.
-type modelReader struct {
+// The levels of the file.
+const (
+	Level        = "agents.brain"
+	ConfigLevel  = "agents.brain.config"
+	ContextLevel = "agents.brain.context"
+	lanesLevel   = "agents.lanes"
+	laneLevel    = "agents.lanes.<lane>"
+)
+
+// Reader reads models, and how they are asked.
+type Reader struct {
 	*node.Reader
-	*scope
+	Variables *variable.Set
+	AppID     string
+	// Missing is told of a key whose variable is not set. Whether that matters is known
+	// when the whole model is read.
+	Missing func(r *node.Reader, e node.Entry, m *Model)
 }
 
-// lanes reads the models of an agent's two lanes.
-func (r modelReader) lanes(e node.Entry) map[string]*Model {
+// Lanes reads the models of an agent's two lanes.
+func (r Reader) Lanes(e node.Entry) map[string]*Model {
 	lanes := map[string]*Model{}
 	lane := func(in node.Entry) {
 		if in.Has("brain") {
-			r.Mapping(levelLane, in, map[string]node.Read{
-				"brain": func(of node.Entry) { lanes[in.Key] = r.read(of) },
+			r.Mapping(laneLevel, in, map[string]node.Read{
+				"brain": func(of node.Entry) { lanes[in.Key] = r.Read(of) },
 			})
 			return
 		}
-		lanes[in.Key] = r.read(in)
+		lanes[in.Key] = r.Read(in)
 	}
-	r.Mapping(levelLanes, e, map[string]node.Read{"edge": lane, "core": lane})
+	r.Mapping(lanesLevel, e, map[string]node.Read{"edge": lane, "core": lane})
 	if len(lanes) == 1 {
 		r.Fail(e.At, "write edge: and core:, or leave lanes out and give the agent one brain", "%s has one lane", e.Name())
 	}
 	return lanes
 }
 
-// read reads a model and how it is asked.
-func (r modelReader) read(e node.Entry) *Model {
+// Read reads a model and how it is asked.
+func (r Reader) Read(e node.Entry) *Model {
 	m := &Model{}
-	r.Mapping(levelBrain, e, map[string]node.Read{
+	r.Mapping(Level, e, map[string]node.Read{
 		"provider":    r.TextInto(&m.Provider),
 		"provider_id": r.TextInto(&m.Provider),
 		"model":       r.name(m),
 		"backend":     r.Choice(&m.Backend, "openai_compat", "anthropic", "github_copilot"),
 		"config":      func(in node.Entry) { r.connection(in, m) },
-		"credential":  func(in node.Entry) { m.Credential = credential.Read(r.Reader, in, r.id()) },
+		"credential":  func(in node.Entry) { m.Credential = credential.Read(r.Reader, in, r.AppID) },
 		"temperature": r.Decimal(&m.Temperature, 0, 2),
 		"top_p":       r.Decimal(&m.TopP, 0, 1),
 		"max_tokens": r.Number(&m.MaxTokens, 1, 10_000_000,
@@ -53,7 +67,7 @@ func (r modelReader) read(e node.Entry) *Model {
 			m.NativeTools = new(bool)
 			r.Boolean(m.NativeTools, "write false for a model that takes no tools")(in)
 		},
-		"context":  func(in node.Entry) { m.Context = r.context(levelBrainContext, in, &m.Window) },
+		"context":  func(in node.Entry) { m.Context = r.Context(ContextLevel, in, &m.Window) },
 		"effort":   r.Choice(&m.Effort, "low", "medium", "high"),
 		"fallback": func(in node.Entry) { m.Fallback = r.fallback(in) },
 	})
@@ -69,9 +83,9 @@ func (r modelReader) read(e node.Entry) *Model {
 
 // connection reads where a provider is, and its key. A key whose variable is
 // not set is passed over where the model has a credential too.
-func (r modelReader) connection(e node.Entry, to *Model) {
+func (r Reader) connection(e node.Entry, to *Model) {
 	r.Reader = r.WithSecrets()
-	r.Mapping(levelBrainConfig, e, map[string]node.Read{
+	r.Mapping(ConfigLevel, e, map[string]node.Read{
 		"base_url": func(in node.Entry) {
 			url, ok := r.Text(in)
 			if ok && !isWebAddress(url) {
@@ -81,20 +95,20 @@ func (r modelReader) connection(e node.Entry, to *Model) {
 			to.BaseURL = url
 		},
 		"api_key": func(in node.Entry) {
-			if text, ok := in.Scalar(); ok && r.variables.Unset(text) {
-				r.links.keys = append(r.links.keys, missingKey{r.Reader, in, to})
+			if text, ok := in.Scalar(); ok && r.Variables.Unset(text) {
+				r.Missing(r.Reader, in, to)
 				return
 			}
 			to.Key, _ = r.Text(in)
 			text, _ := in.Scalar()
 			to.KeyInFile = to.Key != "" && !strings.Contains(text, "{{")
-			to.DataSent = append(to.DataSent, r.variables.Sent("a key", in, to.Key))
+			to.DataSent = append(to.DataSent, r.Variables.Sent("a key", in, to.Key))
 		},
 		"headers": func(in node.Entry) {
 			to.Headers = map[string]string{}
 			for _, h := range r.Entries(in, "write one header on each line, such as X-Team: search") {
 				to.Headers[h.Key], _ = r.Text(h)
-				to.DataSent = append(to.DataSent, r.variables.Sent("the header "+h.Key, h, to.Headers[h.Key]))
+				to.DataSent = append(to.DataSent, r.Variables.Sent("the header "+h.Key, h, to.Headers[h.Key]))
 			}
 		},
 	})
@@ -106,18 +120,18 @@ func isWebAddress(url string) bool {
 
 // name reads the name of a model. The provider is sent it, so one with a variable in
 // it is something that the app sends.
-func (r modelReader) name(to *Model) node.Read {
+func (r Reader) name(to *Model) node.Read {
 	return func(e node.Entry) {
-		mark := r.variables.Mark()
+		mark := r.Variables.Mark()
 		to.Name, _ = r.Text(e)
-		if len(r.variables.Since(mark)) > 0 {
-			to.DataSent = append(to.DataSent, r.variables.Sent("the model's name", e, to.Name))
+		if len(r.Variables.Since(mark)) > 0 {
+			to.DataSent = append(to.DataSent, r.Variables.Sent("the model's name", e, to.Name))
 		}
 	}
 }
 
-// context reads how a conversation is kept within its window, and the window.
-func (r modelReader) context(level string, e node.Entry, window *int) Context {
+// Context reads how a conversation is kept within its window, and the window.
+func (r Reader) Context(level string, e node.Entry, window *int) Context {
 	var c Context
 	var trigger *float64
 	r.Mapping(level, e, map[string]node.Read{
@@ -149,7 +163,7 @@ func (r modelReader) context(level string, e node.Entry, window *int) Context {
 }
 
 // summary checks the model that writes summaries against the strategy.
-func (r modelReader) summary(e node.Entry, c *Context) {
+func (r Reader) summary(e node.Entry, c *Context) {
 	at := r.Position(e.Below("summary_brain"))
 	switch {
 	case c.SummaryModel == nil:
@@ -165,8 +179,8 @@ func (r modelReader) summary(e node.Entry, c *Context) {
 
 // fallback reads a model that is asked in the place of another. How the
 // conversation is kept within the window is for the other one to say.
-func (r modelReader) fallback(e node.Entry) *Model {
-	m := r.read(e)
+func (r Reader) fallback(e node.Entry) *Model {
+	m := r.Read(e)
 	if m.Context != (Context{}) {
 		r.Fail(r.Position(e.Below("context")),
 			"keep only max_tokens here, and move the rest to the brain that it stands in for",
