@@ -3,6 +3,7 @@ package conversation
 import (
 	"context"
 
+	"callgate/internal/conversation/fitting"
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate/approval"
 )
@@ -31,7 +32,7 @@ func (t *turn) abandoned() bool {
 
 // stopIfUnanswered ends an abandoned turn one of whose questions nobody answered in
 // time: its model would go on without what it asked for, and nobody would see it.
-func (t *turn) stopIfUnanswered(ctx context.Context, approvals Approvals) {
+func (t *turn) stopIfUnanswered(ctx context.Context, approvals fitting.Approvals) {
 	t.mu.Lock()
 	cancel, left, questions := t.cancel, t.left, t.questions
 	t.questions = nil

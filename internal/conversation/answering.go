@@ -61,8 +61,8 @@ func (c *Conversation) toolsRefused(models *modelset.Opener) history.Event {
 	if info, err := models.Describe(c.described); err == nil && !info.NativeTools {
 		c.model.ToolsWhy = info.ToolsWhy
 	}
-	c.fitter.tools = 0 // the system text has them
-	in := c.prompt.input()
+	c.fitter.Tools = 0 // the system text has them
+	in := c.prompt.Input()
 	message := history.KernelNote("Your server takes no tools beside the text: write each call into your answer, " +
 		"in the form that the system text shows. Calls and results so far are shown in that form too.")
 	note := history.Event{Type: history.Note, Message: &message, Told: prompt.Told(in)}
@@ -70,11 +70,4 @@ func (c *Conversation) toolsRefused(models *modelset.Opener) history.Event {
 		note.System = append(note.System, history.Section(s))
 	}
 	return note
-}
-
-// systemFor is the system text for a fallback, whose tools stand in the text or do not.
-func (p *prompter) systemFor(inText bool) string {
-	in := p.input()
-	in.Native = !inText
-	return prompt.Build(in).Text()
 }

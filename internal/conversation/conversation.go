@@ -29,6 +29,9 @@ import (
 	"callgate/internal/agent/filter"
 	"callgate/internal/agent/surface"
 	"callgate/internal/app"
+	"callgate/internal/conversation/briefing"
+	"callgate/internal/conversation/compact"
+	"callgate/internal/conversation/fitting"
 	"callgate/internal/conversation/history"
 	"callgate/internal/conversation/owed"
 	"callgate/internal/conversation/turnhooks"
@@ -59,7 +62,7 @@ type Conversation struct {
 	headless  bool        // it has no client
 	limit     agent.Limit // of what its turns may cost since it was opened
 	opened    llm.Usage   // what they had cost then
-	approvals Approvals
+	approvals fitting.Approvals
 	debts     *owed.Debts
 	over      chan struct{} // closed when its session has ended
 }
@@ -72,8 +75,8 @@ type answering struct {
 	plan      *surface.Plan
 	names     resulttext.Names // by which its model calls tools
 	loop      *agent.Loop
-	prompt    *prompter
-	fitter    *fitter
+	prompt    *briefing.Prompter
+	fitter    *fitting.Fitter
 }
 
 // ID returns the conversation's ID, which is its session's too.
@@ -159,7 +162,7 @@ func (c *Conversation) Resume(ctx context.Context, w Watch) (history.End, error)
 func (c *Conversation) Compact(ctx context.Context) (*history.Compaction, error) {
 	var done *history.Compaction
 	_, err := c.run(ctx, Watch{}, func(ctx context.Context) (history.End, error) {
-		made, err := c.fitter.requested(ctx, c.prompt.system())
+		made, err := c.fitter.Compact(ctx, c.prompt.System(), compact.Requested)
 		if made == nil || err != nil {
 			return history.End{}, err
 		}
@@ -234,7 +237,7 @@ func (c *Conversation) release(why history.Interruption) {
 type calls struct {
 	session   *session.Session
 	turn      *turn
-	approvals Approvals
+	approvals fitting.Approvals
 }
 
 var _ agent.ToolCaller = calls{}
@@ -272,7 +275,7 @@ func (c calls) CallOutcome(ctx context.Context, id string) (*tool.Result, bool, 
 func (c *Conversation) loopConfig(model *agent.ModelConfig) (agent.Config, error) {
 	cfg := agent.Config{
 		Model: model, Tools: calls{c.session, &c.turn, c.approvals}, ToolDefs: c.offered(), Names: c.names,
-		System: c.prompt.system, SystemFor: c.prompt.systemFor, Notes: c.prompt.notes,
+		System: c.prompt.System, SystemFor: c.prompt.SystemFor, Notes: c.prompt.Notes,
 	}
 	a := c.session.App()
 	if a == nil {

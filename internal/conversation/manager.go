@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/agent"
 	"callgate/internal/app"
+	"callgate/internal/conversation/fitting"
 	"callgate/internal/conversation/history"
 	"callgate/internal/conversation/keyedmutex"
 	"callgate/internal/conversation/owed"
@@ -26,11 +27,6 @@ import (
 	"callgate/tool"
 )
 
-// Approvals tells how a request for approval stands.
-type Approvals interface {
-	Get(ctx context.Context, id string) (approval.Request, error)
-}
-
 // Runner runs durable tasks.
 type Runner interface {
 	HandleStarted(kind string, h tasks.Handler)
@@ -46,7 +42,7 @@ type Options struct {
 	Models    *modelset.Opener
 	Modules   *modules.Set
 	Consents  *consent.Consents
-	Approvals Approvals
+	Approvals fitting.Approvals
 	// Permissions are those of the sessions; nil: only the rules count.
 	Permissions *permission.Table
 	Store       history.Store

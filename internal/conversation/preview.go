@@ -5,6 +5,7 @@ import (
 
 	"callgate/internal/agent/surface"
 	"callgate/internal/app"
+	"callgate/internal/conversation/briefing"
 	"callgate/internal/conversation/prompt"
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/kernel/session"
@@ -34,9 +35,9 @@ func (c *Conversation) Presentation() *Presentation {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	made := &Presentation{
-		Agent: c.agent.ID, Model: c.model, Plan: c.plan, System: c.prompt.current(), Warnings: c.session.Warnings(),
+		Agent: c.agent.ID, Model: c.model, Plan: c.plan, System: c.prompt.Current(), Warnings: c.session.Warnings(),
 	}
-	made.Note, made.Memory = c.prompt.pending()
+	made.Note, made.Memory = c.prompt.Pending()
 	if c.model.NativeTools {
 		made.Tools = c.offered()
 	}
@@ -88,14 +89,22 @@ func (m *Manager) Preview(ctx context.Context, spec Spec, c toolview.SurfaceConf
 
 // present plans the tools of a conversation, and readies what its model is told.
 func (m *Manager) present(ctx context.Context, c *Conversation) (err error) {
-	c.prompt = &prompter{
-		conversation: c, modules: m.Modules, files: m.Instructions, now: m.Now, scrub: m.Scrub,
+	c.prompt = &briefing.Prompter{
+		Subject: c.subject, Modules: m.Modules, Files: m.Instructions, Now: m.Now, Scrub: m.Scrub,
 	}
 	if c.plan, err = c.session.View().Surface(ctx, c.surface); err != nil {
 		return err
 	}
 	c.names, err = c.session.View().Names(ctx, c.surface)
 	return err
+}
+
+// subject is the conversation as what its model is told depends on it.
+func (c *Conversation) subject() briefing.Subject {
+	return briefing.Subject{
+		Agent: c.agent, Session: c.session, Mode: c.plan.Mode, Model: c.model, Names: c.names, Offered: c.offered(),
+		Log: c.log,
+	}
 }
 
 // useWindow decides how large the model's context is: as the agent's brain says, else

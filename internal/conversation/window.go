@@ -5,5 +5,5 @@ package conversation
 func (c *Conversation) Window() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.fitter.policy.Window
+	return c.fitter.Policy.Window
 }

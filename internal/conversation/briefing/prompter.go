@@ -1,4 +1,4 @@
-package conversation
+package briefing
 
 import (
 	"cmp"
@@ -11,22 +11,40 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/agent/surface"
 	"callgate/internal/app"
 	"callgate/internal/conversation/environment"
+	"callgate/internal/conversation/history"
 	"callgate/internal/conversation/instructions"
 	"callgate/internal/conversation/prompt"
 	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/modelset"
 	"callgate/internal/kernel/modules"
+	"callgate/internal/kernel/session"
+	"callgate/internal/resulttext"
+	"callgate/llm"
 	"callgate/tool"
 )
 
-// prompter builds the prompt of a conversation, or of one that could be opened.
-type prompter struct {
-	conversation *Conversation // its log is nil for one that is not opened
-	modules      *modules.Set
-	files        string           // the user's own file of instructions; "": none
-	now          func() time.Time // nil: the machine's
-	scrub        func(string) string
+// Subject is whose prompt is built: a conversation, or one that could be opened, as it is
+// now.
+type Subject struct {
+	Agent   app.Agent
+	Session *session.Session
+	Mode    surface.Mode
+	Model   modelset.Info
+	Names   resulttext.Names // by which the model calls tools
+	Offered []llm.ToolDef
+	Log     *history.Log // nil for one that is not opened
+}
+
+// Prompter builds the prompt of a conversation.
+type Prompter struct {
+	Subject func() Subject
+	Modules *modules.Set
+	Files   string              // the user's own file of instructions; "": none
+	Now     func() time.Time    // nil: the machine's
+	Scrub   func(string) string // takes secrets out of a text; may be nil
 
 	once       sync.Once // guards the next two
 	tools      []prompt.Tool
@@ -39,16 +57,16 @@ var memoryTools = []string{"set_goal", "task_create", "task_update", "remember"}
 
 const memorySearch = "query"
 
-// input is everything that the prompt depends on, as it is now.
-func (p *prompter) input() prompt.Input {
-	c := p.conversation
-	a, s := c.agent, c.session
+// Input is everything that the prompt depends on, as it is now.
+func (p *Prompter) Input() prompt.Input {
+	c := p.Subject()
+	a, s := c.Agent, c.Session
 	in := prompt.Input{
 		Agent: a.ID, Role: cmp.Or(a.Role, "assistant"), Specialty: a.Specialty, SystemPrompt: a.SystemPrompt,
-		Mode: string(c.plan.Mode), Native: c.model.NativeTools, PlanFirst: a.PlanFirst, Offered: c.offered(),
+		Mode: string(c.Mode), Native: c.Model.NativeTools, PlanFirst: a.PlanFirst, Offered: c.Offered,
 	}
 	in.Domain, in.Categories = p.describe()
-	for _, section := range p.modules.Sections(s.Principal(), s.Loaded().Off) {
+	for _, section := range p.Modules.Sections(s.Principal(), s.Loaded().Off) {
 		if section.Text != "" {
 			in.Memory = strings.TrimSpace(in.Memory + "\n" + section.Text)
 		}
@@ -56,9 +74,9 @@ func (p *prompter) input() prompt.Input {
 			switch {
 			case !s.Caller().Sees(t):
 			case slices.Contains(memoryTools, t.ID.Name):
-				in.MemoryTools = append(in.MemoryTools, p.callName(t))
+				in.MemoryTools = append(in.MemoryTools, p.callName(c.Names, t))
 			case t.ID.Name == memorySearch:
-				in.MemorySearch = p.callName(t)
+				in.MemorySearch = p.callName(c.Names, t)
 			}
 		}
 	}
@@ -69,8 +87,8 @@ func (p *prompter) input() prompt.Input {
 
 // callName is the name by which the model calls a tool: its wire name where it is shown,
 // and its dotted name where it is called by another tool.
-func (p *prompter) callName(t *tool.Tool) string {
-	name, _ := p.conversation.names(t.ID.Dotted())
+func (p *Prompter) callName(names resulttext.Names, t *tool.Tool) string {
+	name, _ := names(t.ID.Dotted())
 	return cmp.Or(name, t.ID.Dotted())
 }
 
@@ -84,11 +102,11 @@ const (
 )
 
 // addPlace adds where the conversation is held, and the files of instructions there.
-func (p *prompter) addPlace(in *prompt.Input) {
-	s := p.conversation.session
+func (p *Prompter) addPlace(in *prompt.Input) {
+	s := p.Subject().Session
 	now := time.Now
-	if p.now != nil {
-		now = p.now
+	if p.Now != nil {
+		now = p.Now
 	}
 	folders, _ := app.Folders(s.Workspace())
 	in.Place = prompt.Place{
@@ -98,8 +116,8 @@ func (p *prompter) addPlace(in *prompt.Input) {
 	if slices.ContainsFunc(in.Domain, func(t prompt.Tool) bool { return t.Module+"."+t.Action == "shell.bash" }) {
 		in.Place.Shell = "bash"
 	}
-	o := instructions.Options{Folders: folders, User: p.files, MaxBytes: maxInstructions}
-	if window := p.conversation.model.Window; window > 0 {
+	o := instructions.Options{Folders: folders, User: p.Files, MaxBytes: maxInstructions}
+	if window := p.Subject().Model.Window; window > 0 {
 		o.MaxBytes = min(max(window*bytesPerToken/instructionsShare, minInstructions), maxInstructions)
 	}
 	if a := s.App(); a != nil && a.Runtime.NoInstructions {
@@ -114,27 +132,27 @@ func (p *prompter) addPlace(in *prompt.Input) {
 }
 
 // clean takes secrets out of a text, and what the app's filter masks.
-func (p *prompter) clean(text string) string {
-	if p.scrub != nil {
-		text = p.scrub(text)
+func (p *Prompter) clean(text string) string {
+	if p.Scrub != nil {
+		text = p.Scrub(text)
 	}
-	if mask := p.conversation.session.Loaded().Modules.Mask; mask != nil {
+	if mask := p.Subject().Session.Loaded().Modules.Mask; mask != nil {
 		text = mask(text)
 	}
 	return text
 }
 
 // addApp adds what the app file says: skills, and setup steps that were run.
-func (p *prompter) addApp(in *prompt.Input) {
-	c := p.conversation
-	a := c.session.App()
+func (p *Prompter) addApp(in *prompt.Input) {
+	c := p.Subject()
+	a := c.Session.App()
 	if a == nil {
 		return
 	}
-	loaded := c.session.Loaded()
+	loaded := c.Session.Loaded()
 	for _, s := range loaded.Skills {
 		skill := prompt.Skill{Command: s.Command, Description: s.Description}
-		if slices.Contains(c.agent.Skills, s.Command) {
+		if slices.Contains(c.Agent.Skills, s.Command) {
 			skill.Content = s.Content
 		}
 		in.Skills = append(in.Skills, skill)
@@ -157,21 +175,22 @@ func (p *prompter) addApp(in *prompt.Input) {
 
 // describe returns what the agent may call, as its prompt lists it. It is made
 // once: a prompt whose beginning changes is paid for again.
-func (p *prompter) describe() ([]prompt.Tool, []prompt.Category) {
+func (p *Prompter) describe() ([]prompt.Tool, []prompt.Category) {
 	p.once.Do(func() {
-		tools, err := p.conversation.session.View().List(context.Background())
+		names := p.Subject().Names
+		tools, err := p.Subject().Session.View().List(context.Background())
 		if err != nil {
 			return // the prompt says less
 		}
 		for _, t := range tools {
 			params, asText := parameters(t.Spec.Input)
 			p.tools = append(p.tools, prompt.Tool{
-				Name: p.callName(t.Tool), Module: t.ID.Namespace, Action: t.ID.Name,
+				Name: p.callName(names, t.Tool), Module: t.ID.Namespace, Action: t.ID.Name,
 				Params: params, JSON: asText, Server: strings.HasPrefix(t.ID.Namespace, "mcp_"),
 			})
 			if n := len(p.categories); n == 0 || p.categories[n-1].ID != t.ID.Namespace {
 				p.categories = append(p.categories, prompt.Category{
-					ID: t.ID.Namespace, Summary: p.modules.Summary(t.ID.Namespace),
+					ID: t.ID.Namespace, Summary: p.Modules.Summary(t.ID.Namespace),
 				})
 			}
 			last := &p.categories[len(p.categories)-1]

@@ -1,12 +1,4 @@
-package conversation
-
-import (
-	"callgate/internal/agent"
-	"callgate/internal/conversation/history"
-	"callgate/internal/conversation/prompt"
-)
-
-// What a model is told beside what is said.
+// Package briefing is what the model of a conversation is told beside what is said.
 //
 // # Law
 //
@@ -20,16 +12,23 @@ import (
 // The system text is written anew with the user's next words if the part of it that
 // follows from the app, its tools and the model is another one: after a change of the
 // app file, of a server's tools or of this program.
+package briefing
 
-// system returns the system text of the next request.
-func (p *prompter) system() string { return p.current().Text() }
+import (
+	"callgate/internal/agent"
+	"callgate/internal/conversation/history"
+	"callgate/internal/conversation/prompt"
+)
 
-// current returns the system text that the history has, or else as it would be written
+// System returns the system text of the next request.
+func (p *Prompter) System() string { return p.Current().Text() }
+
+// Current returns the system text that the history has, or else as it would be written
 // now.
-func (p *prompter) current() prompt.Prompt {
+func (p *Prompter) Current() prompt.Prompt {
 	written := p.written()
 	if written == nil {
-		return prompt.Build(p.input())
+		return prompt.Build(p.Input())
 	}
 	var made prompt.Prompt
 	for _, s := range written {
@@ -39,17 +38,17 @@ func (p *prompter) current() prompt.Prompt {
 }
 
 // written returns the system text that the history has; nil: none.
-func (p *prompter) written() (sections []history.Section) {
-	if log := p.conversation.log; log != nil {
+func (p *Prompter) written() (sections []history.Section) {
+	if log := p.Subject().Log; log != nil {
 		log.View(func(s *history.State) { sections = s.System })
 	}
 	return sections
 }
 
-// notes returns what the model must be told before its next request. With the user's
+// Notes returns what the model must be told before its next request. With the user's
 // event, it gives that the system text if the history has none that holds.
-func (p *prompter) notes(user *history.Event) []agent.Note {
-	in := p.input()
+func (p *Prompter) Notes(user *history.Event) []agent.Note {
+	in := p.Input()
 	written, known := p.written(), map[string]string(nil)
 	switch made := prompt.Build(in); {
 	case user != nil && !holds(written, made):
@@ -70,10 +69,10 @@ func (p *prompter) notes(user *history.Event) []agent.Note {
 
 // told returns what the model was told of a subject; known is what a system text tells
 // that is not in the history yet.
-func (p *prompter) told(known map[string]string) func(subject string) string {
+func (p *Prompter) told(known map[string]string) func(subject string) string {
 	return func(subject string) (value string) {
 		ok := false
-		if log := p.conversation.log; log != nil {
+		if log := p.Subject().Log; log != nil {
 			log.View(func(s *history.State) { value, ok = s.Told(subject) })
 		}
 		if !ok {
@@ -101,10 +100,10 @@ func holds(written []history.Section, made prompt.Prompt) bool {
 	return next == "environment" || next == "instructions"
 }
 
-// pending returns the note that the model would be told with the user's next words, and
+// Pending returns the note that the model would be told with the user's next words, and
 // what is remembered, as a note tells it; "" for none.
-func (p *prompter) pending() (note, memory string) {
-	in := p.input()
+func (p *Prompter) Pending() (note, memory string) {
+	in := p.Input()
 	var known map[string]string
 	if p.written() == nil {
 		known = prompt.Told(in)
@@ -114,4 +113,11 @@ func (p *prompter) pending() (note, memory string) {
 		memory = prompt.Memory(in.Memory)
 	}
 	return note, memory
+}
+
+// SystemFor is the system text for a fallback, whose tools stand in the text or do not.
+func (p *Prompter) SystemFor(inText bool) string {
+	in := p.Input()
+	in.Native = !inText
+	return prompt.Build(in).Text()
 }
