@@ -7,7 +7,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"callgate/internal/protocol"
-	"callgate/internal/tui/transcript"
 )
 
 // attendant is a conversation that may go on by itself, as long as it is attended.
@@ -63,22 +62,12 @@ func takeNews(c *chat, m newsMsg) tea.Cmd {
 	}
 	switch {
 	case m.news.Held != "":
-		c.view.note(m.news.Held)
-	case !c.view.busy():
+		c.view.Note(m.news.Held)
+	case !c.view.Busy():
 		c.hideWelcome()
-		begun := c.view.begin(c.ctx, conv.Wake)
-		c.view.turn.alone = true
+		begun := c.view.Begin(c.ctx, conv.Wake)
+		c.view.Turn.Alone = true
 		return tea.Batch(begun, m.next)
 	}
 	return m.next
-}
-
-// showNote shows what the kernel told the model: what is long stands behind its first line.
-func (v *turnView) showNote(e protocol.HistoryEvent) {
-	line, rest := protocol.NoteText(e)
-	if rest == "" {
-		v.note(line)
-		return
-	}
-	v.script.Add(&transcript.Collapsible{Head: line, Text: rest}, true)
 }

@@ -138,7 +138,7 @@ func TestWhenItGoesOnByItself(t *testing.T) {
 		h.kernel.waking.news <- protocol.News{Owed: 1}
 		h.settle()
 		h.emit(endEvent(""))
-		if h.wantHidden("ended early"); h.view.busy() || strings.Count(h.screenText(), "\n") != before {
+		if h.wantHidden("ended early"); h.view.Busy() || strings.Count(h.screenText(), "\n") != before {
 			t.Errorf("a turn that was none is shown:\n%s", h.screenText())
 		}
 		h.kernel.waking.news <- protocol.News{Owed: 3, Held: "3 notices wait for your next message"}

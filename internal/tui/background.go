@@ -16,7 +16,7 @@ func undoFiles(c *chat, text string) tea.Cmd { return undoOrRewind(c, text, fals
 func rewind(c *chat, text string) tea.Cmd { return undoOrRewind(c, text, true) }
 
 func undoOrRewind(c *chat, text string, rewind bool) tea.Cmd {
-	if c.view.busy() {
+	if c.view.Busy() {
 		c.status.Hint = busyHint
 		return nil
 	}
@@ -36,8 +36,8 @@ type movedMsg struct{ err error }
 func moveToBackground(c *chat) tea.Cmd {
 	conv, ok := c.conv.Conversation.(mover)
 	call := ""
-	if t := c.view.turn; t != nil {
-		call = t.newestCall()
+	if t := c.view.Turn; t != nil {
+		call = t.NewestCall()
 	}
 	switch {
 	case !ok:
@@ -53,20 +53,9 @@ func moveToBackground(c *chat) tea.Cmd {
 // moved says that a call goes on in the background, or why it does not.
 func moved(c *chat, m movedMsg) tea.Cmd {
 	if m.err != nil {
-		c.view.fail(m.err)
+		c.view.Fail(m.err)
 		return nil
 	}
 	c.status.Hint = "it goes on in the background: /tasks shows it"
 	return c.tasks.Count()
-}
-
-// newestCall is the ID of the call that began last of those that run; "": none does.
-func (t *turn) newestCall() (newest string) {
-	for id, call := range t.calls {
-		if call.Result == nil && call.asked.IsZero() &&
-			(newest == "" || !call.Began.Before(t.calls[newest].Began)) {
-			newest = id
-		}
-	}
-	return newest
 }

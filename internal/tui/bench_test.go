@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,12 +28,12 @@ func longChat(b *testing.B) *chat {
 	c := newChat(context.Background(), Options{Kernel: k, Open: k.open}, OpenConversation{About: k.about, Conversation: k})
 	c.Update(tea.WindowSizeMsg{Width: 160, Height: 50})
 	for i := range 1_000 {
-		c.view.script.Add(transcript.UserText(fmt.Sprintf("what of %d?", i)), true)
-		c.view.newAnswer().Write(strings.ReplaceAll(answer, "N", strconv.Itoa(i)))
+		c.view.Script.Add(transcript.UserText(fmt.Sprintf("what of %d?", i)), true)
+		c.view.NewAnswer().Write(strings.ReplaceAll(answer, "N", strconv.Itoa(i)))
 	}
 	c.View()
 	lines := 0
-	for c.view.script.Home(); !c.view.script.Following(); c.view.script.Scroll(1) {
+	for c.view.Script.Home(); !c.view.Script.Following(); c.view.Script.Scroll(1) {
 		lines++
 	}
 	if lines < 10_000 {
@@ -50,22 +51,24 @@ func BenchmarkScroll(b *testing.B) {
 		if i/200%2 == 1 {
 			step = 40
 		}
-		c.view.script.Scroll(step)
+		c.view.Script.Scroll(step)
 		c.View()
 	}
 }
 
 func BenchmarkStream(b *testing.B) {
 	c := longChat(b)
-	c.view.script.Follow()
-	c.view.turn = &turn{calls: map[string]*runningCall{}}
+	c.view.Script.Follow()
+	c.view.Begin(b.Context(), func(context.Context) iter.Seq2[protocol.TurnEvent, error] {
+		return func(func(protocol.TurnEvent, error) bool) {}
+	})
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		word := "word "
 		if i%120 == 119 {
 			word = "\n\n"
 		}
-		c.view.show(protocol.TurnEvent{Delta: &llm.Delta{Kind: llm.DeltaText, Text: word}})
+		c.view.Show(protocol.TurnEvent{Delta: &llm.Delta{Kind: llm.DeltaText, Text: word}})
 		c.View()
 	}
 }
@@ -88,10 +91,10 @@ func TestFrameLaysOutVisibleBlocksOnly(t *testing.T) {
 	c := newChat(t.Context(), Options{Now: time.Now}, OpenConversation{})
 	c.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
 	for range 10_000 {
-		c.view.script.Add(counted{&laid}, false)
+		c.view.Script.Add(counted{&laid}, false)
 	}
 	c.View()
-	c.view.script.Scroll(-100)
+	c.view.Script.Scroll(-100)
 	c.View()
 	c.Update(tea.WindowSizeMsg{Width: 70, Height: 24})
 	c.View()

@@ -22,6 +22,7 @@ import (
 	"callgate/internal/tui/statusbar"
 	"callgate/internal/tui/tasks"
 	"callgate/internal/tui/transcript"
+	"callgate/internal/tui/turnview"
 	"callgate/internal/tui/undo"
 	"callgate/internal/tui/welcome"
 )
@@ -37,7 +38,7 @@ type chat struct {
 	conv   OpenConversation
 	posted []tea.Msg // by parts, not yet delivered
 
-	view      *turnView
+	view      *turnview.View
 	approvals *approvals.Pane
 	composer  *composer.Composer
 	palette   commands
@@ -66,8 +67,8 @@ func newChat(ctx context.Context, o Options, conv OpenConversation) *chat {
 		o.Now = time.Now
 	}
 	c := &chat{opt: o, ctx: ctx, status: &statusbar.Bar{}, screen: screen{mouse: true}}
-	c.view = &turnView{
-		script: &transcript.Transcript{}, meter: &c.status.Meter, now: o.Now, post: c.post,
+	c.view = &turnview.View{
+		Script: &transcript.Transcript{}, Meter: &c.status.Meter, Now: o.Now, Post: c.post,
 	}
 	c.composer = composer.New(ctx, composer.Options{
 		Post: c.post, Edit: o.Edit, Past: o.Past, Files: func(ctx context.Context) []string {
@@ -80,13 +81,13 @@ func newChat(ctx context.Context, o Options, conv OpenConversation) *chat {
 		po.Answer = o.Kernel.Answer
 	}
 	c.approvals = approvals.New(ctx, po)
-	own := owncall.Options{Open: o.UserCalls, Script: c.view.script, Now: o.Now, Post: c.post}
+	own := owncall.Options{Open: o.UserCalls, Script: c.view.Script, Now: o.Now, Post: c.post}
 	if lister, ok := o.Kernel.(approvalLister); ok {
 		own.Approvals = lister.Approvals
 	}
 	c.own = owncall.New(ctx, own)
-	c.tasks = tasks.New(ctx, tasks.Options{Client: o.Tasks, Script: c.view.script, Now: o.Now, By: o.By})
-	c.undo = undo.New(ctx, undo.Options{Client: o.Undo, Script: c.view.script, By: o.By})
+	c.tasks = tasks.New(ctx, tasks.Options{Client: o.Tasks, Script: c.view.Script, Now: o.Now, By: o.By})
+	c.undo = undo.New(ctx, undo.Options{Client: o.Undo, Script: c.view.Script, By: o.By})
 	c.setConversation(conv)
 	return c
 }
@@ -115,19 +116,19 @@ func (c *chat) setConversation(conv OpenConversation) {
 	c.setPermissions(about.Permissions)
 	c.palette = newPalette(about.Skills)
 	c.composer.SetCommands(c.palette.Names())
-	c.view.reset(about.Human)
+	c.view.Reset(about.Human)
 	c.welcome = nil
 	if about.Info.Turns == 0 {
-		c.welcome = c.view.script.Add(&welcome.Block{About: about, Examples: welcome.Examples(nil)}, false)
+		c.welcome = c.view.Script.Add(&welcome.Block{About: about, Examples: welcome.Examples(nil)}, false)
 	}
 	if len(about.AppFiles) > 0 {
-		c.view.note("app: " + strings.Join(about.AppFiles, ", "))
+		c.view.Note("app: " + strings.Join(about.AppFiles, ", "))
 	}
 	for _, w := range about.Warnings {
-		c.view.note(w)
+		c.view.Note(w)
 	}
 	if about.PendingConsent != "" {
-		c.view.note("the app file asks for this, and nobody has accepted it yet:\n" + about.PendingConsent +
+		c.view.Note("the app file asks for this, and nobody has accepted it yet:\n" + about.PendingConsent +
 			"\ncallgate app trust lets it")
 	}
 }
@@ -157,19 +158,19 @@ type historyMsg struct {
 
 // showHistory shows an earlier conversation, and resumes a turn that was broken off.
 func (c *chat) showHistory(m historyMsg) tea.Cmd {
-	if m.id != c.conv.About.ID || c.view.busy() {
+	if m.id != c.conv.About.ID || c.view.Busy() {
 		return nil
 	}
 	if m.err != nil {
-		c.view.fail(m.err)
+		c.view.Fail(m.err)
 	}
-	for _, text := range c.view.showHistory(m.history.Log) {
+	for _, text := range c.view.ShowHistory(m.history.Log) {
 		c.composer.Remember(text)
 	}
 	if info := c.conv.About.Info; info.Last == protocol.EndInterrupted {
-		c.view.note("the last turn was interrupted: it goes on")
-		c.view.script.Follow()
-		return tea.Batch(c.view.begin(c.ctx, c.conv.Resume), attend(c))
+		c.view.Note("the last turn was interrupted: it goes on")
+		c.view.Script.Follow()
+		return tea.Batch(c.view.Begin(c.ctx, c.conv.Resume), attend(c))
 	}
 	return tea.Batch(loadMemory(c.ctx, c.conv), attend(c))
 }
@@ -198,21 +199,21 @@ func (c *chat) route(msg tea.Msg) tea.Cmd {
 		c.wheel(msg)
 	case tea.MouseClickMsg:
 		if msg.Button == tea.MouseLeft {
-			c.view.toggle(msg.Y - c.screen.headRows())
+			c.view.Toggle(msg.Y - c.screen.headRows())
 		}
-	case turnMsg:
-		return c.view.take(msg)
+	case turnview.Events:
+		return c.view.Take(msg)
 	case noticeMsg:
-		c.view.note(string(msg))
+		c.view.Note(string(msg))
 	case newsMsg:
 		return takeNews(c, msg)
-	case tickMsg:
+	case turnview.Tick:
 		return c.tick(msg)
-	case locksMsg:
-		c.view.showLocks(msg, c.approvals.Has)
+	case turnview.Locks:
+		c.view.ShowLocks(msg, c.approvals.Has)
 	case cancelledMsg:
 		if msg.err != nil || !msg.stopped {
-			c.view.abort(msg.turn)
+			c.view.Abort(msg.turn)
 		}
 	case tea.FocusMsg:
 		c.alert.Focus(true)
@@ -274,27 +275,27 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case composer.Submit:
 		return c.submit(msg)
-	case askedMsg:
-		return tea.Batch(c.approvals.Add(msg.approval, c.composer.Empty() && c.picker == nil),
-			c.callUser(msg.approval.Call.Tool.Dotted()+" waits for your answer"))
+	case turnview.Asked:
+		return tea.Batch(c.approvals.Add(msg.Approval, c.composer.Empty() && c.picker == nil),
+			c.callUser(msg.Approval.Call.Tool.Dotted()+" waits for your answer"))
 	case owncall.Asked:
-		c.post(askedMsg{msg.Approval})
+		c.post(turnview.Asked{Approval: msg.Approval})
 	case owncall.Ended:
 		c.approvals.CallEnded(msg.Call)
-	case takenMsg:
+	case turnview.Taken:
 		c.taken(msg)
-	case settledMsg:
-		c.approvals.Settled(msg.approval)
-	case callEndedMsg:
-		c.approvals.CallEnded(msg.call.ID)
-		if usesMemory(msg.call) {
+	case turnview.Settled:
+		c.approvals.Settled(msg.Approval)
+	case turnview.CallEnded:
+		c.approvals.CallEnded(msg.Call.ID)
+		if usesMemory(msg.Call) {
 			return tea.Batch(loadMemory(c.ctx, c.conv), c.tasks.Count())
 		}
 		return c.tasks.Count()
-	case turnEndedMsg:
-		c.conv.About.Info = msg.info
-		c.giveBack(msg.returned)
-	case turnOverMsg:
+	case turnview.Ended:
+		c.conv.About.Info = msg.Info
+		c.giveBack(msg.Returned)
+	case turnview.Over:
 		c.approvals.Clear()
 		return tea.Batch(loadMemory(c.ctx, c.conv), loadPermissions(c), c.turnOver(msg), c.tasks.Count())
 	case pickedModelMsg:
@@ -306,14 +307,14 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 			return c.open(msg.id)
 		}
 	case approvals.Answered:
-		c.view.answered(msg)
+		c.view.Answered(msg)
 		c.own.Answered(msg.Call, c.opt.Now())
 	case approvals.Interrupt:
 		return c.interrupt()
 	case approvals.LeftWaiting:
 		c.status.Hint = "left waiting; tab goes back to it, and callgate approvals answers it elsewhere"
 	case transcript.Note:
-		c.view.script.Add(msg, true)
+		c.view.Script.Add(msg, true)
 	}
 	return nil
 }
@@ -329,11 +330,11 @@ func (c *chat) submit(m composer.Submit) tea.Cmd {
 	case !ok:
 		return c.say(m.Shown, m.Text)
 	case run == nil:
-		c.view.script.Follow()
-		c.view.bad("there is no command /" + palette.Word(m.Text) + "; /help shows them")
+		c.view.Script.Follow()
+		c.view.Bad("there is no command /" + palette.Word(m.Text) + "; /help shows them")
 		return nil
 	}
-	c.view.script.Follow() // to what the command says
+	c.view.Script.Follow() // to what the command says
 	return run(c)
 }
 
@@ -343,14 +344,14 @@ const busyHint = "a turn is under way: esc stops it"
 // say sends a text to the agent and shows the turn; while one is under way, the
 // text is queued for it. shown is the text as the user saw it.
 func (c *chat) say(shown, text string) tea.Cmd {
-	if c.view.busy() {
+	if c.view.Busy() {
 		return c.enqueue(shown, text)
 	}
 	c.hideWelcome()
-	c.view.script.Add(transcript.UserText(shown), true)
-	c.view.script.Follow()
+	c.view.Script.Add(transcript.UserText(shown), true)
+	c.view.Script.Follow()
 	conv, prepare := c.conv, c.prepare(text)
-	return c.view.begin(c.ctx, func(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {
+	return c.view.Begin(c.ctx, func(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {
 		return func(yield func(protocol.TurnEvent, error) bool) {
 			m := prepare(ctx)
 			for _, note := range slices.Concat(m.Notes, m.Problems) {
@@ -368,12 +369,12 @@ func (c *chat) say(shown, text string) tea.Cmd {
 }
 
 // tick updates what changes with time while a turn runs.
-func (c *chat) tick(m tickMsg) tea.Cmd {
-	if m.turn != c.view.turn {
+func (c *chat) tick(m turnview.Tick) tea.Cmd {
+	if m.Turn != c.view.Turn {
 		return nil
 	}
 	c.status.Frame++
-	c.view.updateDurations()
+	c.view.UpdateDurations()
 	c.approvals.Expire()
-	return tea.Batch(m.turn.tick(), c.view.askLocks(c.ctx, c.opt.Kernel.Locks))
+	return tea.Batch(m.Turn.Tick(), c.view.AskLocks(c.ctx, c.opt.Kernel.Locks))
 }

@@ -15,20 +15,20 @@ import (
 )
 
 func showHelp(c *chat) tea.Cmd {
-	c.view.script.Show(c.view.script.Add(transcript.Note{Text: c.palette.Help()}, true))
+	c.view.Script.Show(c.view.Script.Add(transcript.Note{Text: c.palette.Help()}, true))
 	return nil
 }
 
 func showSkills(c *chat) tea.Cmd {
 	if len(c.conv.About.Skills) == 0 {
-		c.view.note("the app has no skills; dev.skills in the app file brings them")
+		c.view.Note("the app has no skills; dev.skills in the app file brings them")
 		return nil
 	}
 	var b strings.Builder
 	for _, s := range c.conv.About.Skills {
 		fmt.Fprintf(&b, "/%s  %s\n", skillName(s), s.Description)
 	}
-	c.view.note(b.String())
+	c.view.Note(b.String())
 	return nil
 }
 
@@ -45,12 +45,12 @@ func setAlerts(c *chat, text string) tea.Cmd {
 	if text != "" {
 		mode, ok := alert.ParseMode(text)
 		if !ok {
-			c.view.bad("there is no way to call you named " + text + "; there are off, bell and desktop")
+			c.view.Bad("there is no way to call you named " + text + "; there are off, bell and desktop")
 			return nil
 		}
 		c.alert.Mode = mode
 	}
-	c.view.note("when something waits or a long turn ends while you look elsewhere: " +
+	c.view.Note("when something waits or a long turn ends while you look elsewhere: " +
 		string(cmp.Or(c.alert.Mode, alert.Desktop)) +
 		"\n/notify off, bell or desktop changes it, CALLGATE_NOTIFY for all chats")
 	return nil
@@ -66,7 +66,7 @@ func toggleMouse(c *chat) tea.Cmd {
 }
 
 func clearScreen(c *chat) tea.Cmd {
-	c.view.script.Clear()
+	c.view.Script.Clear()
 	return nil
 }
 
@@ -87,10 +87,10 @@ func compact(c *chat) tea.Cmd {
 	conv, ok := c.conv.Conversation.(compacter)
 	switch {
 	case !ok:
-		c.view.note("this kernel does not compact a conversation when it is told to: nothing was changed.\n" +
+		c.view.Note("this kernel does not compact a conversation when it is told to: nothing was changed.\n" +
 			"/new begins one with an empty window.")
 		return nil
-	case c.view.busy():
+	case c.view.Busy():
 		c.status.Hint = busyHint
 		return nil
 	}
@@ -106,17 +106,17 @@ func showCompaction(c *chat, m compactedMsg) {
 	switch {
 	case m.conversation != c.conv.About.ID:
 	case m.err != nil:
-		c.view.fail(m.err)
+		c.view.Fail(m.err)
 	case m.done == nil:
-		c.view.note("there is nothing to make shorter yet")
+		c.view.Note("there is nothing to make shorter yet")
 	default:
 		note := protocol.CompactionText(m.done)
 		if m.done.Kept > 0 {
 			note += "; the last " + amount.Of(m.done.Kept, "message") + " as before"
 		}
-		c.view.note(note)
+		c.view.Note(note)
 		if m.done.Summary != "" {
-			c.view.script.Add(&transcript.Collapsible{Head: "the summary", Text: m.done.Summary}, false)
+			c.view.Script.Add(&transcript.Collapsible{Head: "the summary", Text: m.done.Summary}, false)
 		}
 	}
 	c.status.Hint = ""
@@ -138,7 +138,7 @@ func loadPrompt(c *chat) tea.Cmd {
 
 func showPrompt(c *chat, m promptMsg) {
 	if m.err != nil {
-		c.view.fail(m.err)
+		c.view.Fail(m.err)
 		return
 	}
 	var b strings.Builder
@@ -149,6 +149,6 @@ func showPrompt(c *chat, m promptMsg) {
 	if n := len(m.prompt.Offered); n > 0 {
 		fmt.Fprintf(&b, "; beside it %s, about %d tokens", amount.Of(n, "tool"), m.prompt.Shown)
 	}
-	c.view.note(b.String())
-	c.view.script.Add(&transcript.Collapsible{Head: "the prompt", Text: m.prompt.Text}, false)
+	c.view.Note(b.String())
+	c.view.Script.Add(&transcript.Collapsible{Head: "the prompt", Text: m.prompt.Text}, false)
 }

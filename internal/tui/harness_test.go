@@ -16,6 +16,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"callgate/internal/protocol"
+	"callgate/internal/tui/turnview"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -280,7 +281,7 @@ func (h *harness) settle() {
 func (h *harness) advance(d time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		h.settle()
-		<-time.After(tickInterval)
+		<-time.After(turnview.TickInterval)
 	}
 	h.settle()
 }

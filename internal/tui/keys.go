@@ -1,6 +1,10 @@
 package tui
 
-import tea "charm.land/bubbletea/v2"
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"callgate/internal/tui/turnview"
+)
 
 // wheelLines is how far the mouse wheel scrolls.
 const wheelLines = 3
@@ -16,29 +20,29 @@ func (c *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+c":
 		return c.stop(leaving)
 	case "ctrl+o":
-		if c.view.script.OpenAll() {
+		if c.view.Script.OpenAll() {
 			c.status.Hint = "details are shown; ctrl+o hides them"
 		}
 		return nil
 	case "shift+tab":
 		return cycleMode(c)
 	case "ctrl+b":
-		if c.view.busy() {
+		if c.view.Busy() {
 			return moveToBackground(c)
 		}
 	case "ctrl+l":
 		return tea.ClearScreen
 	case "shift+up":
-		c.view.script.Scroll(-1)
+		c.view.Script.Scroll(-1)
 		return nil
 	case "shift+down":
-		c.view.script.Scroll(1)
+		c.view.Script.Scroll(1)
 		return nil
 	case "ctrl+home":
-		c.view.script.Home()
+		c.view.Script.Home()
 		return nil
 	case "ctrl+end":
-		c.view.script.Follow()
+		c.view.Script.Follow()
 		return nil
 	}
 	switch {
@@ -57,7 +61,7 @@ func (c *chat) key(k tea.KeyPressMsg) tea.Cmd {
 // clears the field, and then, the second time, ends the chat.
 func (c *chat) stop(leaving bool) tea.Cmd {
 	switch {
-	case c.view.busy():
+	case c.view.Busy():
 		return c.interrupt()
 	case c.picker != nil:
 		c.picker = nil
@@ -74,22 +78,22 @@ func (c *chat) stop(leaving bool) tea.Cmd {
 
 // cancelledMsg says that the kernel was asked to stop a turn.
 type cancelledMsg struct {
-	turn    *turn
+	turn    *turnview.Turn
 	stopped bool
 	err     error
 }
 
 // interrupt stops the turn under way; the second time, it ends the chat.
 func (c *chat) interrupt() tea.Cmd {
-	t := c.view.turn
+	t := c.view.Turn
 	switch {
 	case t == nil:
 		c.own.Stop()
 		return nil
-	case t.stopping:
+	case t.Stopping:
 		return tea.Quit
 	}
-	t.stopping = true
+	t.Stopping = true
 	id := c.conv.About.ID
 	return func() tea.Msg {
 		stopped, err := c.opt.Kernel.CancelTurn(c.ctx, id)
@@ -110,14 +114,14 @@ func (c *chat) composerKey(k tea.KeyPressMsg) tea.Cmd {
 			return c.unqueue()
 		}
 	case "ctrl+d":
-		if c.composer.Empty() && !c.view.busy() {
+		if c.composer.Empty() && !c.view.Busy() {
 			return tea.Quit
 		}
 	case "pgup":
-		c.view.script.Scroll(-max(c.screen.height/2, 1))
+		c.view.Script.Scroll(-max(c.screen.height/2, 1))
 		return nil
 	case "pgdown":
-		c.view.script.Scroll(max(c.screen.height/2, 1))
+		c.view.Script.Scroll(max(c.screen.height/2, 1))
 		return nil
 	}
 	return c.composer.Key(k)
@@ -143,5 +147,5 @@ func (c *chat) wheel(w tea.MouseWheelMsg) {
 		c.approvals.Scroll(n)
 		return
 	}
-	c.view.script.Scroll(n)
+	c.view.Script.Scroll(n)
 }

@@ -35,7 +35,7 @@ func (c *chat) leave(s Screen) {
 	if c.screen.width <= 0 || c.welcome != nil {
 		return
 	}
-	lines, more := c.view.script.Last(c.screen.width, leftLines)
+	lines, more := c.view.Script.Last(c.screen.width, leftLines)
 	if len(lines) == 0 {
 		return
 	}
@@ -92,7 +92,7 @@ func showExamples(c *chat, m examplesMsg) {
 // hideWelcome removes the first screen once something is said.
 func (c *chat) hideWelcome() {
 	if c.welcome != nil {
-		c.view.script.Remove(c.welcome)
+		c.view.Script.Remove(c.welcome)
 		c.welcome = nil
 	}
 }

@@ -37,7 +37,7 @@ func chooseModel(c *chat, name string) tea.Cmd {
 	conv, ok := c.conv.Conversation.(modelChooser)
 	switch {
 	case !ok:
-		c.view.note(describe.Model(c.conv.About) + "\nThis kernel does not change the model of a conversation.")
+		c.view.Note(describe.Model(c.conv.About) + "\nThis kernel does not change the model of a conversation.")
 		return nil
 	case name != "":
 		return setModel(c, name)
@@ -68,10 +68,10 @@ func pickModel(c *chat, m modelsMsg) {
 	case m.conversation != c.conv.About.ID:
 		return
 	case m.err != nil:
-		c.view.fail(m.err)
+		c.view.Fail(m.err)
 		return
 	case len(m.list) == 0:
-		c.view.note(describe.Model(c.conv.About) + "\nThe app names no other; /model PROVIDER/NAME asks for one.")
+		c.view.Note(describe.Model(c.conv.About) + "\nThe app names no other; /model PROVIDER/NAME asks for one.")
 		return
 	}
 	p := &picker.List{
@@ -88,13 +88,13 @@ func modelWasSet(c *chat, m modelSetMsg) {
 	switch {
 	case m.conversation != c.conv.About.ID:
 	case m.err != nil:
-		c.view.fail(m.err)
+		c.view.Fail(m.err)
 	default:
 		about := m.now
 		about.Info = c.conv.About.Info
 		c.conv.About = about
 		c.status.Meter.Window = about.Window
 		c.setPermissions(about.Permissions)
-		c.view.note("from the next turn on: " + describe.Model(about))
+		c.view.Note("from the next turn on: " + describe.Model(about))
 	}
 }

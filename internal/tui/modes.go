@@ -66,7 +66,7 @@ func showPermissions(c *chat, m permissionsMsg) {
 	switch {
 	case m.conversation != c.conv.About.ID:
 	case m.err != nil:
-		c.view.fail(m.err)
+		c.view.Fail(m.err)
 	default:
 		c.setPermissions(m.now)
 		if m.said != "" {
@@ -100,10 +100,10 @@ func setOrShowMode(c *chat, text string) tea.Cmd {
 	mode := protocol.PermissionMode(strings.ToLower(text))
 	switch {
 	case text == "":
-		c.view.note(describe.Modes(c.conv.About))
+		c.view.Note(describe.Modes(c.conv.About))
 		return nil
 	case describe.ModeAbout(mode) == "":
-		c.view.bad("there is no mode " + text + "; there are ask, accept-edits and plan")
+		c.view.Bad("there is no mode " + text + "; there are ask, accept-edits and plan")
 		return nil
 	}
 	return permit(c, protocol.SetPermissions{Mode: mode}, string(mode)+": "+describe.ModeAbout(mode))
@@ -112,7 +112,7 @@ func setOrShowMode(c *chat, text string) tea.Cmd {
 // allow is /allow: calls that fit a pattern run unasked in this conversation.
 func allow(c *chat, text string) tea.Cmd {
 	if text == "" {
-		c.view.note("/allow TOOL, or /allow TOOL: PATTERN, lets calls like it run unasked in this conversation:\n" +
+		c.view.Note("/allow TOOL, or /allow TOOL: PATTERN, lets calls like it run unasked in this conversation:\n" +
 			"/allow shell: go test *\n/allow Write: src/**")
 		return nil
 	}

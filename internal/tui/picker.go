@@ -48,7 +48,7 @@ func listConversations(c *chat) tea.Cmd {
 // was said.
 func (c *chat) pick(m conversationsMsg) {
 	if m.err != nil {
-		c.view.fail(m.err)
+		c.view.Fail(m.err)
 		return
 	}
 	p := &picker.List{Title: "which conversation?", None: pickedMsg{}, Post: c.post}
@@ -59,7 +59,7 @@ func (c *chat) pick(m conversationsMsg) {
 		}
 	}
 	if len(ids) == 0 {
-		c.view.note("there are no other conversations yet")
+		c.view.Note("there are no other conversations yet")
 		return
 	}
 	p.Picked = func(i int) tea.Msg { return pickedMsg{ids[i]} }
@@ -80,7 +80,7 @@ type openedMsg struct {
 
 // open closes this conversation and opens another one; "": a new one.
 func (c *chat) open(id string) tea.Cmd {
-	if c.view.busy() {
+	if c.view.Busy() {
 		c.status.Hint = busyHint
 		return nil
 	}
@@ -99,7 +99,7 @@ func (c *chat) open(id string) tea.Cmd {
 
 func (c *chat) switchTo(m openedMsg) tea.Cmd {
 	if m.err != nil {
-		c.view.fail(m.err)
+		c.view.Fail(m.err)
 		return nil
 	}
 	c.setConversation(m.conv)

@@ -10,6 +10,7 @@ import (
 	"callgate/internal/tui/attach"
 	"callgate/internal/tui/queued"
 	"callgate/internal/tui/transcript"
+	"callgate/internal/tui/turnview"
 )
 
 // queuer is a conversation that takes words while a turn runs. *client.Conversation
@@ -31,7 +32,7 @@ type queuedMsg struct {
 // enqueue says a text to the turn that is under way.
 func (c *chat) enqueue(shown, text string) tea.Cmd {
 	conv, ok := c.conv.Conversation.(queuer)
-	if !ok || c.view.turn.stopping {
+	if !ok || c.view.Turn.Stopping {
 		c.status.Hint = busyHint
 		c.composer.Set(shown)
 		return nil
@@ -48,28 +49,25 @@ func (c *chat) enqueue(shown, text string) tea.Cmd {
 // the next turn's.
 func (c *chat) queueAnswered(m queuedMsg) tea.Cmd {
 	for _, note := range m.problems {
-		c.view.note(note)
+		c.view.Note(note)
 	}
 	switch {
 	case m.err != nil:
 		if c.queue.Remove(m.item) {
 			c.composer.GiveBack(m.item.Shown)
 		}
-		c.view.fail(m.err)
+		c.view.Fail(m.err)
 	case m.taken != nil:
 		c.queue.Accept(m.item, m.taken.ID)
 	case c.queue.Remove(m.item):
-		if c.view.busy() { // its end is on the way
-			c.view.turn.late = append(c.view.turn.late, waiting{m.item.Shown, m.text})
+		if c.view.Busy() { // its end is on the way
+			c.view.Turn.Late = append(c.view.Turn.Late, turnview.Late{Shown: m.item.Shown, Text: m.text})
 			return nil
 		}
 		return c.say(m.item.Shown, m.text)
 	}
 	return nil
 }
-
-// waiting is what is said when the turn is over.
-type waiting struct{ shown, text string }
 
 // unqueuedMsg brings the last words back.
 type unqueuedMsg struct {
@@ -92,7 +90,7 @@ func (c *chat) unqueue() tea.Cmd {
 func (c *chat) unqueued(m unqueuedMsg) {
 	switch {
 	case m.err != nil:
-		c.view.fail(m.err)
+		c.view.Fail(m.err)
 	case m.taken == nil:
 		c.status.Hint = "too late: the agent has been told"
 	default:
@@ -102,9 +100,9 @@ func (c *chat) unqueued(m unqueuedMsg) {
 
 // taken takes words that the model was told out of the queue. Where they stand now,
 // they are shown as the user wrote them, with marks for long pastes.
-func (c *chat) taken(m takenMsg) {
-	if it := c.queue.Take(m.id); it != nil {
-		m.entry.Replace(transcript.UserText(it.Shown))
+func (c *chat) taken(m turnview.Taken) {
+	if it := c.queue.Take(m.ID); it != nil {
+		m.Entry.Replace(transcript.UserText(it.Shown))
 	}
 }
 
@@ -125,7 +123,7 @@ func (c *chat) giveBack(returned []protocol.QueuedMessage) {
 
 // turnOver gives back what the kernel did not: the connection may have been lost.
 // What came too late for the turn is said now.
-func (c *chat) turnOver(m turnOverMsg) tea.Cmd {
+func (c *chat) turnOver(m turnview.Over) tea.Cmd {
 	var texts []string
 	for _, it := range c.queue.TakeAll() {
 		texts = append(texts, it.Shown)
@@ -134,14 +132,14 @@ func (c *chat) turnOver(m turnOverMsg) tea.Cmd {
 		c.composer.GiveBack(strings.Join(texts, "\n"))
 	}
 	var cmds []tea.Cmd
-	for i, w := range m.late {
+	for i, w := range m.Late {
 		if i == 0 {
-			cmds = append(cmds, c.say(w.shown, w.text))
+			cmds = append(cmds, c.say(w.Shown, w.Text))
 		} else {
-			cmds = append(cmds, c.enqueue(w.shown, w.text))
+			cmds = append(cmds, c.enqueue(w.Shown, w.Text))
 		}
 	}
-	if (m.took >= longTurn || m.alone) && len(m.late) == 0 {
+	if (m.Took >= longTurn || m.Alone) && len(m.Late) == 0 {
 		cmds = append(cmds, c.callUser("the agent has ended its turn"))
 	}
 	return tea.Batch(cmds...)

@@ -8,7 +8,7 @@
 //
 //   - One goroutine owns all state: the one that calls Update and View. A turn
 //     or a request to the kernel runs in a command, which returns a message.
-//   - The screen has parts: the turns (turnView), the approvals, the composer,
+//   - The screen has parts: the turns (internal/tui/turnview), the approvals, the composer,
 //     the picker, the status bar and the sidebar. A part knows no other part; it
 //     posts a message, which the chat delivers before Update returns.
 //   - What the user wrote is never lost: it is in the composer, queued for the turn

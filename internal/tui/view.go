@@ -81,8 +81,8 @@ func (c *chat) upper(width, height int) []string {
 	if width >= sideFrom && !c.side.Empty() {
 		main = width - sideWidth
 	}
-	c.view.script.Resize(main, height)
-	rows := c.view.script.Window()
+	c.view.Script.Resize(main, height)
+	rows := c.view.Script.Window()
 	for len(rows) < height {
 		rows = append(rows, "")
 	}
@@ -104,7 +104,7 @@ func (c *chat) upper(width, height int) []string {
 func (c *chat) lower(width, height int) *page {
 	p := &page{}
 	c.status.Tasks = c.tasks.Active()
-	foot := []string{c.status.Bottom(width, c.view.script.Following())}
+	foot := []string{c.status.Bottom(width, c.view.Script.Following())}
 	if c.picker == nil && c.approvals.Focused() {
 		p.add(c.approvals.View(width, max(height-questionLeaves, 8)))
 		p.add(foot, nil)
@@ -120,7 +120,7 @@ func (c *chat) lower(width, height int) *page {
 		p.add(c.queue.Rows(width, max(height/4, 1)), nil)
 		p.add(c.composer.Above(width, min(maxSuggestions, max(height/3, 1))), nil)
 	}
-	p.add([]string{c.status.Top(width, c.view.turn.status(), c.opt.Now())}, nil)
+	p.add([]string{c.status.Top(width, c.view.Turn.Status(), c.opt.Now())}, nil)
 	rows, cursor := c.composer.Rows(width)
 	if c.picker != nil {
 		cursor = nil

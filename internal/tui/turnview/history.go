@@ -1,4 +1,4 @@
-package tui
+package turnview
 
 import (
 	"strings"
@@ -10,9 +10,9 @@ import (
 	"callgate/tool"
 )
 
-// showHistory shows the events of earlier turns, and returns what the user said
+// ShowHistory shows the events of earlier turns, and returns what the user said
 // in them.
-func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
+func (v *View) ShowHistory(log []protocol.HistoryEvent) (said []string) {
 	calls := map[string]*transcript.Call{} // by the model's ID
 	apart := true                          // an empty line stands before the next call
 	var answer *transcript.Answer          // it goes on with the next one; nil: none does
@@ -25,24 +25,24 @@ func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
 		case protocol.EventAssistant:
 			if text := e.Message.Text(); strings.TrimSpace(text) != "" {
 				if answer == nil {
-					answer = v.newAnswer()
+					answer = v.NewAnswer()
 				}
 				answer.Write(text)
 				apart = true
 			}
 			if text := e.Cut.Text(); text != "" {
-				v.note(text)
+				v.Note(text)
 			}
 			if !e.Cut.GoesOn() {
 				answer = nil
 			}
 			if e.Usage != nil {
-				v.meter.Context = e.Usage.Input + e.Usage.Output
+				v.Meter.Context = e.Usage.Input + e.Usage.Output
 			}
 		case protocol.EventCallMade:
 			call := &transcript.Call{Name: e.Call.Name, Args: e.Call.Args, Began: e.At}
 			call.Result = &tool.Result{Status: tool.Failure, Summary: "the turn was broken off before this call ended"}
-			v.script.Add(call, apart)
+			v.Script.Add(call, apart)
 			calls[e.Call.Model], apart = call, false
 		case protocol.EventCallEnded:
 			if call := calls[e.Call.Model]; call != nil {
@@ -54,12 +54,12 @@ func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
 				v.showNote(e)
 			}
 		case protocol.EventCompacted:
-			v.note(protocol.CompactionText(e.Compaction))
+			v.Note(protocol.CompactionText(e.Compaction))
 		case protocol.EventRewound:
-			v.note(e.Rewind.Text())
+			v.Note(e.Rewind.Text())
 		case protocol.EventTurnEnded:
 			if e.End.Reason != protocol.EndDone {
-				v.note(strings.TrimSpace("the turn ended early: " + string(e.End.Reason) + " " + e.End.Error))
+				v.Note(strings.TrimSpace("the turn ended early: " + string(e.End.Reason) + " " + e.End.Error))
 			}
 		}
 	}
@@ -68,20 +68,30 @@ func (v *turnView) showHistory(log []protocol.HistoryEvent) (said []string) {
 
 // showUser shows a message of the user, and what was attached to it by its name. Words
 // that are not the user's say whose they are.
-func (v *turnView) showUser(said protocol.HistoryEvent) *transcript.Entry {
+func (v *View) showUser(said protocol.HistoryEvent) *transcript.Entry {
 	m := said.Message
 	words, attached := attach.Split(m.Text())
 	if said.By != "" {
-		v.note(said.By + ":")
+		v.Note(said.By + ":")
 	}
 	for _, p := range m.Parts {
 		if p.Image != nil {
 			attached = append(attached, "a picture ("+amount.Bytes(len(p.Image.Data))+")")
 		}
 	}
-	e := v.script.Add(transcript.UserText(words), true)
+	e := v.Script.Add(transcript.UserText(words), true)
 	for _, name := range attached {
-		v.script.Add(transcript.Note{Text: "attached " + name}, false)
+		v.Script.Add(transcript.Note{Text: "attached " + name}, false)
 	}
 	return e
+}
+
+// showNote shows what the kernel told the model: what is long stands behind its first line.
+func (v *View) showNote(e protocol.HistoryEvent) {
+	line, rest := protocol.NoteText(e)
+	if rest == "" {
+		v.Note(line)
+		return
+	}
+	v.Script.Add(&transcript.Collapsible{Head: line, Text: rest}, true)
 }
