@@ -77,7 +77,7 @@ func (c *Conversation) mayAttendAgain(ctx context.Context, err error) bool {
 		case <-ctx.Done():
 			return false
 		}
-		if c.client.kernel.runs(ctx) {
+		if c.client.kernel.Runs(ctx) {
 			return true
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/client/liveness"
 	"callgate/internal/peer"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -27,7 +28,7 @@ type Client struct {
 	token string
 	code  string
 
-	kernel Process
+	kernel liveness.Process
 	say    func(string)
 	limit  time.Duration
 }
@@ -37,7 +38,7 @@ type Options struct {
 	Dial     func(context.Context) (net.Conn, error) // makes a connection
 	HumanKey string                                  // proves a human's authority; "": there is none
 	Token    string                                  // a token that a human made; "": there is none
-	Kernel   Process                                 // who is asked for a sign of life; zero: nobody
+	Kernel   liveness.Process                        // who is asked for a sign of life; zero: nobody
 	Say      func(string)                            // tells a person for whom a request waits; nil: nobody
 	Limit    time.Duration                           // how long a short request waits for a kernel that lives; 0: 2 min
 }
@@ -109,7 +110,7 @@ func (c *Client) copy(ctx context.Context, w io.Writer, path string, query url.V
 	}
 	defer resp.Body.Close()
 	if _, err = io.Copy(w, resp.Body); err != nil {
-		if IsNoAnswer(err) {
+		if liveness.IsNoAnswer(err) {
 			return err
 		}
 		return &tool.Error{Op: "client", Kind: tool.Unavailable, Message: "the answer broke off", Err: err}
@@ -128,7 +129,7 @@ func retry(ctx context.Context, request func() error) error {
 	const tries = 5
 	for n := 1; ; n++ {
 		err := request()
-		if n == tries || tool.KindOf(err) != tool.Unavailable || ctx.Err() != nil || IsNoAnswer(err) {
+		if n == tries || tool.KindOf(err) != tool.Unavailable || ctx.Err() != nil || liveness.IsNoAnswer(err) {
 			return err
 		}
 	}
@@ -145,7 +146,7 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 		return nil
 	}
 	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
-		if IsNoAnswer(err) {
+		if liveness.IsNoAnswer(err) {
 			return err
 		}
 		return &tool.Error{Op: "client", Kind: tool.Unavailable, Message: "the kernel's answer cannot be read", Err: err}
@@ -170,7 +171,7 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	watched, w := c.watch(ctx, path)
 	req, err := http.NewRequestWithContext(watched, method, target, body)
 	if err != nil {
-		w.stop()
+		w.Stop()
 		return nil, &tool.Error{Op: "client", Kind: tool.Invalid, Message: "the request cannot be made", Err: err}
 	}
 	for name, value := range map[string]string{
@@ -182,14 +183,14 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		defer w.stop()
-		if silent := context.Cause(watched); ctx.Err() == nil && IsNoAnswer(silent) {
+		defer w.Stop()
+		if silent := context.Cause(watched); ctx.Err() == nil && liveness.IsNoAnswer(silent) {
 			return nil, silent
 		}
 		return nil, unreachable(ctx, err)
 	}
-	w.progress()
-	resp.Body = &watchedBody{resp.Body, watched, w}
+	w.Progress()
+	resp.Body = w.Body(watched, resp.Body)
 	if resp.StatusCode < 300 {
 		return resp, nil
 	}

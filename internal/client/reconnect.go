@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 
+	"callgate/internal/client/liveness"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -22,7 +23,7 @@ import (
 // another process has open now is not lost.
 func IsLost(err error) bool {
 	var e *tool.Error
-	if !errors.As(err, &e) || IsNoAnswer(err) {
+	if !errors.As(err, &e) || liveness.IsNoAnswer(err) {
 		return false
 	}
 	switch e.Op {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"callgate/internal/client"
+	"callgate/internal/client/liveness"
+	"callgate/internal/client/mcphttp"
 	"callgate/internal/protocol"
 )
 
@@ -27,8 +29,8 @@ func TestKernelStoppedUnderHTTP(t *testing.T) {
 	said, over := make(chan string, 100), make(chan error, 1)
 	path := func() string { return socket }
 	go func() {
-		over <- client.ServeMCP(ctx, l, protocol.MCPHTTPClient{}, client.Unix(socket), client.Watched{
-			Kernel: client.Process{Socket: path}, Say: func(text string) { said <- text },
+		over <- mcphttp.Serve(ctx, l, protocol.MCPHTTPClient{}, client.Unix(socket), mcphttp.Watched{
+			Kernel: liveness.Process{Socket: path}, Say: func(text string) { said <- text },
 		})
 	}()
 	defer func() {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"callgate/internal/client"
+	"callgate/internal/client/liveness"
 	"callgate/tool"
 )
 
@@ -36,7 +37,7 @@ func TestStuckKernelEndsAShortRequest(t *testing.T) {
 	go func() { _ = server.Serve(l) }()
 	c := client.New(client.Options{
 		Dial: client.Unix(path), Limit: 200 * time.Millisecond,
-		Kernel: client.Process{Socket: func() string { return path }, Holder: func() int { return 4711 }},
+		Kernel: liveness.Process{Socket: func() string { return path }, Holder: func() int { return 4711 }},
 	})
 	t.Cleanup(c.Close)
 	done := make(chan error, 1)

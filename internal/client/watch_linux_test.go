@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"callgate/internal/client"
+	"callgate/internal/client/liveness"
 	"callgate/internal/peer"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -88,7 +89,7 @@ func stoppedClient(t *testing.T) (*client.Session, *client.Client, *os.Process, 
 	process, path := serving(t)
 	said := make(chan string, 16)
 	c := client.New(client.Options{
-		Dial: client.Unix(path), Kernel: client.Process{Socket: func() string { return path }},
+		Dial: client.Unix(path), Kernel: liveness.Process{Socket: func() string { return path }},
 		Say: func(text string) { said <- text },
 	})
 	t.Cleanup(c.Close)
@@ -161,15 +162,15 @@ func TestStoppedKernelIsNamedWhileACallWaits(t *testing.T) {
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	process, path := serving(t)
-	at := client.Process{Socket: func() string { return path }, Holder: func() int { return process.Pid }}
-	nobody := client.Process{Socket: func() string { return path + "-absent" }}
-	for name, p := range map[string]client.Process{"zero": {}, "nobody": nobody, "alive": at} {
+	at := liveness.Process{Socket: func() string { return path }, Holder: func() int { return process.Pid }}
+	nobody := liveness.Process{Socket: func() string { return path + "-absent" }}
+	for name, p := range map[string]liveness.Process{"zero": {}, "nobody": nobody, "alive": at} {
 		if err := p.Probe(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	signal(t, process, syscall.SIGSTOP)
-	if err := at.Probe(t.Context()); !client.IsNoAnswer(err) || tool.KindOf(err) != tool.Unavailable {
+	if err := at.Probe(t.Context()); !liveness.IsNoAnswer(err) || tool.KindOf(err) != tool.Unavailable {
 		t.Errorf("stopped: %v", err)
 	}
 	for { // fill the queue of the socket
@@ -179,7 +180,7 @@ func TestProbe(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = c.Close() })
 	}
-	if err := at.Probe(t.Context()); !client.IsNoAnswer(err) || !strings.Contains(err.Error(), strconv.Itoa(process.Pid)) {
+	if err := at.Probe(t.Context()); !liveness.IsNoAnswer(err) || !strings.Contains(err.Error(), strconv.Itoa(process.Pid)) {
 		t.Errorf("with a full queue: %v", err)
 	}
 }

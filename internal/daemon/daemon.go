@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"callgate/internal/daemon/httpapi"
+	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/webhooks"
 	"callgate/internal/kernel"
 	"callgate/internal/peer"
@@ -102,7 +103,7 @@ func (d *Daemon) listen() error {
 		Context: ending, Stop: d.stop,
 		Background: d.background, MCPClients: &d.mcpClients, Release: d.release,
 	})
-	d.server = &http.Server{Handler: d.counted(d.api), ReadHeaderTimeout: 10 * time.Second, ConnContext: httpapi.WithPeer}
+	d.server = &http.Server{Handler: d.counted(d.api), ReadHeaderTimeout: 10 * time.Second, ConnContext: route.WithPeer}
 	d.server.RegisterOnShutdown(end)
 	for _, l := range []net.Listener{d.outside, d.inside} {
 		if l == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"callgate/internal/cli/command"
-	"callgate/internal/client"
+	"callgate/internal/client/mcphttp"
 	"callgate/internal/client/relay"
 	"callgate/internal/protocol"
 	"callgate/internal/visible"
@@ -186,7 +186,7 @@ func (b *bridge) serveHTTP(ctx context.Context, c protocol.MCPClient, k *serving
 		what = "for the profile " + visible.Text(c.Profile) + " of " + c.Workspace
 	}
 	b.Status("serving MCP at http://%s/mcp %s", l.Addr(), what)
-	return client.ServeMCP(ctx, l, protocol.MCPHTTPClient{
+	return mcphttp.Serve(ctx, l, protocol.MCPHTTPClient{
 		MCPClient: c, Token: h.token, NoAuth: h.noAuth, Forms: h.forms, Hosts: h.hosts, Origins: h.origins,
 	}, k.dial, k.watched(b.Status))
 }

@@ -14,6 +14,8 @@ import (
 	"callgate/internal/app/inforce"
 	"callgate/internal/cli/command"
 	"callgate/internal/client"
+	"callgate/internal/client/liveness"
+	"callgate/internal/client/mcphttp"
 	"callgate/internal/client/relay"
 	"callgate/internal/daemon"
 	"callgate/internal/peer"
@@ -125,17 +127,17 @@ func (s *serving) probe() func(context.Context) *relay.Silence {
 		if err == nil {
 			return nil
 		}
-		var silent *client.NoAnswerError
+		var silent *liveness.NoAnswerError
 		return &relay.Silence{Err: err, Stopped: errors.As(err, &silent) && silent.Stopped}
 	}
 }
 
 // watched is the kernel as a server over HTTP watches it.
-func (s *serving) watched(status func(format string, args ...any)) client.Watched {
+func (s *serving) watched(status func(format string, args ...any)) mcphttp.Watched {
 	if s.dir == "" {
-		return client.Watched{}
+		return mcphttp.Watched{}
 	}
-	return client.Watched{Kernel: command.KernelProcess(s.dir), Say: func(text string) { status("callgate: %s", text) }}
+	return mcphttp.Watched{Kernel: command.KernelProcess(s.dir), Say: func(text string) { status("callgate: %s", text) }}
 }
 
 // cache is what kernels answered such clients before; nil for a kernel of its own.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"callgate/internal/client"
+	"callgate/internal/client/liveness"
 	"callgate/internal/daemon"
 	"callgate/internal/protocol"
 	"callgate/internal/statedir"
@@ -81,8 +82,8 @@ func (e *Env) warn(warnings []string) {
 
 // KernelProcess is where the kernel of a state directory is found, for a client that
 // asks it for a sign of life.
-func KernelProcess(dir statedir.Dir) client.Process {
-	return client.Process{Socket: dir.Socket, Holder: dir.Holder}
+func KernelProcess(dir statedir.Dir) liveness.Process {
+	return liveness.Process{Socket: dir.Socket, Holder: dir.Holder}
 }
 
 func (k *Kernel) close() error {

@@ -18,6 +18,7 @@ import (
 	"callgate/internal/cli/render"
 	"callgate/internal/cli/text"
 	"callgate/internal/client"
+	"callgate/internal/client/liveness"
 	"callgate/internal/protocol"
 	"callgate/internal/statedir"
 	"callgate/tool"
@@ -105,7 +106,7 @@ func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir) []doctor.Check 
 	})
 	if err != nil {
 		c.State, c.Found = doctor.Broken, "it does not answer: "+err.Error()
-		var silent *client.NoAnswerError
+		var silent *liveness.NoAnswerError
 		if errors.As(err, &silent) {
 			c.Found = silent.Error()
 		}

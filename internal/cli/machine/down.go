@@ -7,6 +7,7 @@ import (
 
 	"callgate/internal/cli/command"
 	"callgate/internal/client"
+	"callgate/internal/client/liveness"
 	"callgate/internal/daemon"
 	"callgate/internal/statedir"
 	"callgate/tool"
@@ -50,7 +51,7 @@ func (d *down) run(ctx context.Context, _ []string) error {
 	c := client.New(client.Options{Dial: client.Unix(dir.Socket()), Kernel: process})
 	defer c.Close()
 	switch status, err := c.Status(ctx); {
-	case client.IsNoAnswer(err):
+	case liveness.IsNoAnswer(err):
 		return err
 	case tool.KindOf(err) == tool.Unavailable:
 		return d.notServed(dir)

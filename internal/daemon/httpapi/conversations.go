@@ -12,6 +12,7 @@ import (
 	"callgate/internal/agent/surface"
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
+	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/kernel/toolview"
 	"callgate/internal/protocol"
@@ -22,8 +23,8 @@ import (
 // conversationRoutes opens conversations and runs their turns.
 type conversationRoutes struct{ *api }
 
-func (a *conversationRoutes) routes() map[string]route {
-	return map[string]route{
+func (a *conversationRoutes) routes() map[string]route.Func {
+	return map[string]route.Func{
 		protocol.RouteOpenConversation:   a.openConversation,
 		protocol.RouteConversations:      a.conversations,
 		protocol.RouteConversation:       a.history,
@@ -49,7 +50,7 @@ func (a *conversationRoutes) routes() map[string]route {
 
 func (a *conversationRoutes) openConversation(w http.ResponseWriter, r *http.Request) error {
 	var o protocol.OpenConversation
-	if err := read(r, &o); err != nil {
+	if err := route.Read(r, &o); err != nil {
 		return err
 	}
 	spec, err := a.sessionSpec(r, o.OpenSession)
@@ -64,7 +65,7 @@ func (a *conversationRoutes) openConversation(w http.ResponseWriter, r *http.Req
 	if err != nil {
 		return err
 	}
-	return answer(w, a.conversationDTO(c))
+	return route.Answer(w, a.conversationDTO(c))
 }
 
 // conversationDTO is an open conversation, as it is now.
@@ -95,7 +96,7 @@ func (a *conversationRoutes) models(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.List(a.kernel.Conversations.ModelChoices(c), wire.ModelChoice))
+	return route.Answer(w, wire.List(a.kernel.Conversations.ModelChoices(c), wire.ModelChoice))
 }
 
 // setModel has another model answer from the next turn on.
@@ -105,13 +106,13 @@ func (a *conversationRoutes) setModel(w http.ResponseWriter, r *http.Request) er
 		return err
 	}
 	var in protocol.SetModel
-	if err := read(r, &in); err != nil {
+	if err := route.Read(r, &in); err != nil {
 		return err
 	}
 	if err := a.kernel.Conversations.SetModel(r.Context(), c, in.Model); err != nil {
 		return err
 	}
-	return answer(w, a.conversationDTO(c))
+	return route.Answer(w, a.conversationDTO(c))
 }
 
 // conversation returns the open conversation that a request acts in. Only the
@@ -121,7 +122,7 @@ func (a *conversationRoutes) conversation(r *http.Request) (*conversation.Conver
 	if err != nil {
 		return nil, err
 	}
-	return c, checkOwner(c.Session(), r)
+	return c, route.CheckOwner(c.Session(), r)
 }
 
 func (a *conversationRoutes) sendMessage(w http.ResponseWriter, r *http.Request) error {
@@ -140,7 +141,7 @@ func (a *conversationRoutes) sendMessage(w http.ResponseWriter, r *http.Request)
 
 // message reads the user's message of a request.
 func message(r *http.Request) (in protocol.SendMessage, err error) {
-	if err := read(r, &in); err != nil {
+	if err := route.Read(r, &in); err != nil {
 		return in, err
 	}
 	if strings.TrimSpace(in.Text) == "" {
@@ -189,9 +190,9 @@ func answerQueued(w http.ResponseWriter, q *history.QueuedMessage, err error) er
 		return err
 	}
 	if q == nil {
-		return answer(w, nil)
+		return route.Answer(w, nil)
 	}
-	return answer(w, wire.QueuedMessage(*q))
+	return route.Answer(w, wire.QueuedMessage(*q))
 }
 
 func (a *conversationRoutes) resumeTurn(w http.ResponseWriter, r *http.Request) error {
@@ -208,7 +209,7 @@ func (a *conversationRoutes) cancelTurn(w http.ResponseWriter, r *http.Request) 
 	if err != nil {
 		return err
 	}
-	return answer(w, c.Cancel())
+	return route.Answer(w, c.Cancel())
 }
 
 // moveCall lets a call of the turn go on in the background.
@@ -218,13 +219,13 @@ func (a *conversationRoutes) moveCall(w http.ResponseWriter, r *http.Request) er
 		return err
 	}
 	var in protocol.MoveCall
-	if err := read(r, &in); err != nil {
+	if err := route.Read(r, &in); err != nil {
 		return err
 	}
 	if err := a.kernel.Background.Move(r.Context(), c.ID(), in.Call); err != nil {
 		return err
 	}
-	return answer(w, nil)
+	return route.Answer(w, nil)
 }
 
 // compact shortens a conversation in which no turn runs.
@@ -238,9 +239,9 @@ func (a *conversationRoutes) compact(w http.ResponseWriter, r *http.Request) err
 		return err
 	}
 	if done == nil {
-		return answer(w, nil)
+		return route.Answer(w, nil)
 	}
-	return answer(w, wire.Compaction(*done))
+	return route.Answer(w, wire.Compaction(*done))
 }
 
 func (a *conversationRoutes) prompt(w http.ResponseWriter, r *http.Request) error {
@@ -248,7 +249,7 @@ func (a *conversationRoutes) prompt(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	return answer(w, promptDTO(c.Presentation()))
+	return route.Answer(w, promptDTO(c.Presentation()))
 }
 
 // promptDTO is what a model is sent beside what is said.
@@ -270,7 +271,7 @@ func promptDTO(made *conversation.Presentation) *protocol.Prompt {
 // plan shows the tools as an agent's model would get them.
 func (a *conversationRoutes) plan(w http.ResponseWriter, r *http.Request) error {
 	var in protocol.PlanRequest
-	if err := read(r, &in); err != nil {
+	if err := route.Read(r, &in); err != nil {
 		return err
 	}
 	if in.Window < 0 {
@@ -291,7 +292,7 @@ func (a *conversationRoutes) plan(w http.ResponseWriter, r *http.Request) error 
 	if in.Prompt {
 		planned.Prompt = promptDTO(made)
 	}
-	return answer(w, planned)
+	return route.Answer(w, planned)
 }
 
 // tokens estimates the tokens of a text.
@@ -299,26 +300,26 @@ func tokens(text string) int { return (len(text) + 3) / 4 }
 
 func (a *conversationRoutes) conversations(w http.ResponseWriter, r *http.Request) error {
 	var limit uint64
-	if err := number(r, "limit", &limit); err != nil {
+	if err := route.Number(r, "limit", &limit); err != nil {
 		return err
 	}
 	list, err := a.kernel.Conversations.List(r.Context(), int(limit))
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.List(list, wire.ConversationInfo))
+	return route.Answer(w, wire.List(list, wire.ConversationInfo))
 }
 
 func (a *conversationRoutes) history(w http.ResponseWriter, r *http.Request) error {
 	var after uint64
-	if err := number(r, "after", &after); err != nil {
+	if err := route.Number(r, "after", &after); err != nil {
 		return err
 	}
 	info, events, err := a.kernel.Conversations.History(r.Context(), r.PathValue("id"), int64(after))
 	if err != nil {
 		return err
 	}
-	return answer(w, protocol.History{
+	return route.Answer(w, protocol.History{
 		ConversationInfo: wire.ConversationInfo(info), Log: wire.List(events, wire.HistoryEvent),
 	})
 }
@@ -326,7 +327,7 @@ func (a *conversationRoutes) history(w http.ResponseWriter, r *http.Request) err
 // conversationEvents follows the history of a conversation, one line per event.
 func (a *conversationRoutes) conversationEvents(w http.ResponseWriter, r *http.Request) error {
 	var after uint64
-	if err := number(r, "after", &after); err != nil {
+	if err := route.Number(r, "after", &after); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(r.Context())
@@ -350,13 +351,13 @@ func (a *conversationRoutes) conversationEvents(w http.ResponseWriter, r *http.R
 func (a *conversationRoutes) deleteConversation(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	// The process that opened it may. Others need a human's authority.
-	if c, err := a.kernel.Conversations.Get(id); err != nil || checkOwner(c.Session(), r) != nil {
-		if err := a.kernel.Approvals.HasHumanAuthority(credential(r, "")); err != nil {
+	if c, err := a.kernel.Conversations.Get(id); err != nil || route.CheckOwner(c.Session(), r) != nil {
+		if err := a.kernel.Approvals.HasHumanAuthority(route.Credential(r, "")); err != nil {
 			return err
 		}
 	}
 	if err := a.kernel.Conversations.Delete(r.Context(), id); err != nil {
 		return err
 	}
-	return answer(w, struct{}{})
+	return route.Answer(w, struct{}{})
 }

@@ -4,27 +4,21 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"io"
-	"net"
 	"net/http"
 	"os"
 	"time"
 
+	"callgate/internal/daemon/httpapi/human"
+	"callgate/internal/daemon/httpapi/outside"
+	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/mcpserver"
 	"callgate/internal/daemon/wire"
-	"callgate/internal/gate/approval"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/modules"
-	"callgate/internal/peer"
 	"callgate/internal/protocol"
 	"callgate/internal/version"
 	"callgate/tool"
 )
-
-// maxBody bounds a request: the largest arguments a call may have.
-const maxBody = 64 << 20
 
 // api is what all routes share.
 type api struct {
@@ -46,9 +40,6 @@ type Lifecycle struct {
 // Counter counts what comes and goes.
 type Counter interface{ Add(delta int64) int64 }
 
-// route answers the requests of one route. An error becomes the answer.
-type route func(http.ResponseWriter, *http.Request) error
-
 // API serves the protocol of a kernel. Close it before the kernel.
 type API struct {
 	http.Handler
@@ -63,16 +54,15 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 	a := &api{kernel: k, Lifecycle: life, started: time.Now()}
 	clients := &mcpRoutes{api: a, server: mcpserver.New(k), web: map[string]http.Handler{}}
 	mux := http.NewServeMux()
-	for _, routes := range []map[string]route{
+	for _, routes := range []map[string]route.Func{
 		a.routes(), (&sessionRoutes{a}).routes(), (&toolRoutes{api: a}).routes(), (&serverRoutes{a}).routes(),
-		(&approvalRoutes{a}).routes(), (&journalRoutes{a}).routes(), (&conversationRoutes{a}).routes(),
-		(&secretRoutes{a}).routes(), (&undoRoutes{a}).routes(), (&grantRoutes{a}).routes(), (&tokenRoutes{a}).routes(),
-		(&taskRoutes{a}).routes(), (&outsideRoutes{a}).routes(), clients.routes(),
+		(&journalRoutes{a}).routes(), (&conversationRoutes{a}).routes(), (&taskRoutes{a}).routes(),
+		human.Routes(k), outside.Routes(k), clients.routes(),
 	} {
 		for pattern, handle := range routes {
 			mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 				if err := handle(w, r); err != nil {
-					fail(w, err)
+					route.Fail(w, err)
 				}
 			})
 		}
@@ -80,69 +70,20 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 	mux.HandleFunc(protocol.MCPHTTPPath, clients.mcpHTTP)
 	mux.HandleFunc(protocol.MCPHTTPProfilePath, clients.mcpHTTP)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		fail(w, tool.Errorf("httpapi", tool.NotFound, "the kernel has no %s %s", r.Method, tool.Truncate(r.URL.Path)).
+		route.Fail(w, tool.Errorf("httpapi", tool.NotFound, "the kernel has no %s %s", r.Method, tool.Truncate(r.URL.Path)).
 			WithHint("this program and the running kernel may be of different versions: see callgate version"))
 	})
 	return &API{mux, clients.server}
 }
 
-func (a *api) routes() map[string]route {
-	return map[string]route{
+func (a *api) routes() map[string]route.Func {
+	return map[string]route.Func{
 		protocol.RouteStatus:    a.status,
-		protocol.RoutePing:      func(w http.ResponseWriter, _ *http.Request) error { return answer(w, struct{}{}) },
+		protocol.RoutePing:      func(w http.ResponseWriter, _ *http.Request) error { return route.Answer(w, struct{}{}) },
 		protocol.RouteStop:      a.stop,
 		protocol.RouteRelease:   a.release,
 		protocol.RouteAppSchema: a.appSchema,
 		protocol.RouteLocks:     a.locks,
-	}
-}
-
-// peerContextKey is the key of a connection's peer in its context: the HTTP server
-// offers no other way from an accepted connection to its requests.
-type peerContextKey struct{}
-
-// WithPeer adds the process at the other end of a connection to its context.
-func WithPeer(ctx context.Context, c net.Conn) context.Context {
-	id := peerID{} // a connection inside this process
-	if _, unix := c.(*net.UnixConn); unix {
-		id.pid = approval.Unknown
-		if p, ok := peer.Of(c); ok && p.PID > 0 {
-			id = peerID{p.PID, peer.Started(p.PID)}
-		} else if peer.Reported {
-			id.pid = approval.Hidden
-		}
-	}
-	return context.WithValue(ctx, peerContextKey{}, id)
-}
-
-// peerID is a process, and when it began: a connection outlives the process that made
-// it where another has inherited it, and then the number may be given to a third.
-type peerID struct {
-	pid     int
-	started uint64
-}
-
-// peerOf is the process that made the connection of a request.
-func peerOf(r *http.Request) peerID {
-	id, ok := r.Context().Value(peerContextKey{}).(peerID)
-	if !ok {
-		return peerID{pid: approval.Unknown}
-	}
-	return id
-}
-
-// peerPID is the process that sent a request: 0 for this one.
-func peerPID(r *http.Request) int { return peerOf(r).pid }
-
-// credential is the proof of a human's authority that a request carries.
-func credential(r *http.Request, by string) approval.Credential {
-	id := peerOf(r)
-	if id.pid > 0 && peer.Started(id.pid) != id.started {
-		id = peerID{pid: approval.Hidden} // it has ended: what its number says now is another's
-	}
-	return approval.Credential{
-		Key: r.Header.Get(protocol.KeyHeader), By: by, PID: id.pid, Started: id.started,
-		Code: r.Header.Get(protocol.CodeHeader),
 	}
 }
 
@@ -165,11 +106,11 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 	for _, p := range snap.Problems {
 		s.Problems = append(s.Problems, p.String())
 	}
-	return answer(w, s)
+	return route.Answer(w, s)
 }
 
 func (a *api) locks(w http.ResponseWriter, _ *http.Request) error {
-	return answer(w, wire.Locks(a.kernel.Locks.Snapshot()))
+	return route.Answer(w, wire.Locks(a.kernel.Locks.Snapshot()))
 }
 
 func (a *api) appSchema(w http.ResponseWriter, r *http.Request) error {
@@ -180,62 +121,4 @@ func (a *api) appSchema(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "application/schema+json")
 	_, _ = w.Write(data)
 	return nil
-}
-
-// read parses a request's JSON body.
-//
-// The body is decoded while it is read: large arguments would otherwise be there once more.
-func read(r *http.Request, into any) error {
-	body := &noted{Reader: http.MaxBytesReader(nil, r.Body, maxBody)}
-	dec := json.NewDecoder(body)
-	dec.DisallowUnknownFields()
-	err := dec.Decode(into)
-	var large *http.MaxBytesError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(body.err, &large):
-		return tool.Errorf("httpapi", tool.Invalid, "the request is larger than %d MiB", maxBody>>20)
-	case body.err != nil:
-		return &tool.Error{Op: "httpapi", Kind: tool.Cancelled, Message: "the request broke off", Err: body.err}
-	default:
-		return &tool.Error{Op: "httpapi", Kind: tool.Invalid, Message: "the request's body cannot be read", Err: err}
-	}
-}
-
-// noted is a reader that keeps the error with which it failed.
-type noted struct {
-	io.Reader
-	err error
-}
-
-func (n *noted) Read(p []byte) (int, error) {
-	k, err := n.Reader.Read(p)
-	if err != nil && err != io.EOF {
-		n.err = err
-	}
-	return k, err
-}
-
-// answer writes a JSON body.
-func answer(w http.ResponseWriter, body any) error {
-	data, err := json.Marshal(body)
-	if err != nil {
-		return &tool.Error{Op: "httpapi", Kind: tool.Internal, Message: "the answer cannot be written as JSON", Err: err}
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(data) // the client may have left
-	return nil
-}
-
-// fail writes an error with the status that fits its kind.
-func fail(w http.ResponseWriter, err error) {
-	var e *tool.Error
-	if !errors.As(err, &e) {
-		e = &tool.Error{Op: "httpapi", Kind: tool.Internal, Message: err.Error()}
-	}
-	data, _ := json.Marshal(e)
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(protocol.HTTPStatus(e.Kind))
-	_, _ = w.Write(data)
 }

@@ -5,15 +5,14 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"strconv"
 
+	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/journal"
 	"callgate/internal/journal/doubt"
 	"callgate/internal/journal/outputbus"
 	"callgate/internal/kernel/recovery"
 	"callgate/internal/protocol"
-	"callgate/tool"
 )
 
 func query(r *http.Request) (journal.Query, error) {
@@ -21,36 +20,23 @@ func query(r *http.Request) (journal.Query, error) {
 		Call: r.FormValue("call"), Kind: journal.Kind(r.FormValue("kind")), Newest: r.FormValue("newest") == "true",
 	}
 	for name, into := range map[string]*uint64{"after": &q.After, "before": &q.Before} {
-		if err := number(r, name, into); err != nil {
+		if err := route.Number(r, name, into); err != nil {
 			return q, err
 		}
 	}
 	var limit uint64
-	if err := number(r, "limit", &limit); err != nil {
+	if err := route.Number(r, "limit", &limit); err != nil {
 		return q, err
 	}
 	q.Limit = int(min(limit, 10_000))
 	return q, nil
 }
 
-func number(r *http.Request, name string, into *uint64) error {
-	text := r.FormValue(name)
-	if text == "" {
-		return nil
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		return tool.Errorf("httpapi", tool.Invalid, "%s must be a whole number, not %q", name, tool.Truncate(text))
-	}
-	*into = n
-	return nil
-}
-
 // journalRoutes reads, follows, verifies and prunes the journal.
 type journalRoutes struct{ *api }
 
-func (a *journalRoutes) routes() map[string]route {
-	return map[string]route{
+func (a *journalRoutes) routes() map[string]route.Func {
+	return map[string]route.Func{
 		protocol.RouteJournal:  a.journal,
 		protocol.RouteFollow:   a.follow,
 		protocol.RouteVerify:   a.verify,
@@ -77,14 +63,14 @@ func (a *journalRoutes) journal(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.List(list, wire.Record))
+	return route.Answer(w, wire.List(list, wire.Record))
 }
 
 // follow streams records as they are written and, with live=true, what calls
 // print while they run.
 func (a *journalRoutes) follow(w http.ResponseWriter, r *http.Request) error {
 	var after uint64
-	if err := number(r, "after", &after); err != nil {
+	if err := route.Number(r, "after", &after); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(r.Context())
@@ -152,7 +138,7 @@ func (a *journalRoutes) verify(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	report.Problems = append(report.Problems, hidden...)
-	return answer(w, wire.VerifyReport(report))
+	return route.Answer(w, wire.VerifyReport(report))
 }
 
 func (a *journalRoutes) export(w http.ResponseWriter, r *http.Request) error {
@@ -189,7 +175,7 @@ func (a *journalRoutes) doubts(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.List(list, wire.Doubt))
+	return route.Answer(w, wire.List(list, wire.Doubt))
 }
 
 func (a *journalRoutes) doubt(w http.ResponseWriter, r *http.Request) error {
@@ -197,15 +183,15 @@ func (a *journalRoutes) doubt(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.Doubt(d))
+	return route.Answer(w, wire.Doubt(d))
 }
 
 func (a *journalRoutes) resolve(w http.ResponseWriter, r *http.Request) error {
 	var in protocol.ResolveDoubt
-	if err := read(r, &in); err != nil {
+	if err := route.Read(r, &in); err != nil {
 		return err
 	}
-	who := credential(r, in.By)
+	who := route.Credential(r, in.By)
 	if err := a.kernel.Approvals.HasHumanAuthority(who); err != nil {
 		return err
 	}
@@ -213,37 +199,37 @@ func (a *journalRoutes) resolve(w http.ResponseWriter, r *http.Request) error {
 	if err := a.kernel.Journal.Resolve(r.Context(), r.PathValue("call"), resolution); err != nil {
 		return err
 	}
-	return answer(w, struct{}{})
+	return route.Answer(w, struct{}{})
 }
 
 func (a *journalRoutes) acceptLoss(w http.ResponseWriter, r *http.Request) error {
 	var in protocol.AcceptLoss
-	if err := read(r, &in); err != nil {
+	if err := route.Read(r, &in); err != nil {
 		return err
 	}
-	who, err := a.approver(r, in.By)
+	who, err := route.Approver(a.kernel, r, in.By)
 	if err != nil {
 		return err
 	}
 	if err := a.kernel.AcceptLoss(r.Context(), who); err != nil {
 		return err
 	}
-	return answer(w, struct{}{})
+	return route.Answer(w, struct{}{})
 }
 
 func (a *journalRoutes) prune(w http.ResponseWriter, r *http.Request) error {
 	var want protocol.Prune
-	if err := read(r, &want); err != nil {
+	if err := route.Read(r, &want); err != nil {
 		return err
 	}
-	if err := a.kernel.Approvals.HasHumanAuthority(credential(r, "")); err != nil {
+	if err := a.kernel.Approvals.HasHumanAuthority(route.Credential(r, "")); err != nil {
 		return err
 	}
 	records, artifacts, err := a.kernel.Prune(r.Context(), want.Before)
 	if err != nil {
 		return err
 	}
-	return answer(w, protocol.PruneResult{Records: records, Artifacts: artifacts.Count})
+	return route.Answer(w, protocol.PruneResult{Records: records, Artifacts: artifacts.Count})
 }
 
 func (a *journalRoutes) artifact(w http.ResponseWriter, r *http.Request) error {

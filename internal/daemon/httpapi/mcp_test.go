@@ -21,6 +21,7 @@ import (
 
 	"callgate/internal/client"
 	"callgate/internal/daemon/httpapi"
+	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/kernel"
 	"callgate/internal/protocol"
 )
@@ -167,7 +168,7 @@ func serve(t *testing.T) (socket string, k *kernel.Kernel) {
 	})
 	server := &http.Server{
 		Handler:     api,
-		ConnContext: httpapi.WithPeer,
+		ConnContext: route.WithPeer,
 	}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() {

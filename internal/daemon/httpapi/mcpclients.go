@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"callgate/internal/agent/surface"
+	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/mcpserver"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/session"
@@ -22,7 +23,7 @@ import (
 
 // release has a kernel end that was started for its clients, after the last of them.
 func (a *api) release(w http.ResponseWriter, _ *http.Request) error {
-	return answer(w, a.Release != nil && a.Release())
+	return route.Answer(w, a.Release != nil && a.Release())
 }
 
 // stop stops a kernel in the background.
@@ -30,7 +31,7 @@ func (a *api) stop(w http.ResponseWriter, _ *http.Request) error {
 	if !a.Background {
 		return tool.Errorf("httpapi", tool.Denied, "this kernel was started by hand").WithHint("end it where it was started")
 	}
-	if err := answer(w, struct{}{}); err != nil {
+	if err := route.Answer(w, struct{}{}); err != nil {
 		return err
 	}
 	a.Stop()
@@ -46,14 +47,14 @@ type mcpRoutes struct {
 	web map[string]http.Handler // handlers of clients over HTTP, by process and settings
 }
 
-func (a *mcpRoutes) routes() map[string]route {
-	return map[string]route{protocol.RouteMCP: a.mcpStream, protocol.RouteMCPProfile: a.mcpStream}
+func (a *mcpRoutes) routes() map[string]route.Func {
+	return map[string]route.Func{protocol.RouteMCP: a.mcpStream, protocol.RouteMCPProfile: a.mcpStream}
 }
 
 // isKernelChild reports whether a request comes from a process that the kernel
 // started. No human uses such a process, whatever its request says.
 func isKernelChild(r *http.Request) bool {
-	pid := peerPID(r)
+	pid := route.PeerPID(r)
 	return pid != 0 && peer.Lineage{}.Descends(pid, os.Getpid())
 }
 
@@ -63,11 +64,11 @@ func (a *mcpRoutes) mcpStream(w http.ResponseWriter, r *http.Request) error {
 		return tool.Errorf("httpapi", tool.Invalid, "this is a stream: it takes Upgrade: %s", protocol.Upgrade)
 	}
 	q := r.URL.Query()
-	requester, err := a.kernel.Requester(peerPID(r), "")
+	requester, err := a.kernel.Requester(route.PeerPID(r), "")
 	if err != nil {
 		return err
 	}
-	requester.Started = peerOf(r).started
+	requester.Started = route.PeerOf(r).Started
 	setFamily(&requester, peer.FamilyBehind(requester.PID)) // the bridge only copies: its client asks
 	builtin, err := surface.ParseBuiltin(q.Get("builtin"), modules.Names())
 	if err != nil {
@@ -116,25 +117,25 @@ func (a *mcpRoutes) mcpHTTP(w http.ResponseWriter, r *http.Request) {
 	settings := r.Header.Get(protocol.MCPClientHeader)
 	var c protocol.MCPHTTPClient
 	if err := json.Unmarshal([]byte(settings), &c); err != nil {
-		fail(w, tool.Errorf("httpapi", tool.Invalid, "this is for callgate mcp --http"))
+		route.Fail(w, tool.Errorf("httpapi", tool.Invalid, "this is for callgate mcp --http"))
 		return
 	}
 	r.Header.Del(protocol.MCPClientHeader)
 	r.SetPathValue("profile", r.Header.Get(protocol.MCPProfileHeader))
 	r.Header.Del(protocol.MCPProfileHeader)
-	requester, err := a.kernel.Requester(peerPID(r), "")
+	requester, err := a.kernel.Requester(route.PeerPID(r), "")
 	if err != nil {
-		fail(w, err)
+		route.Fail(w, err)
 		return
 	}
-	requester.Started = peerOf(r).started
+	requester.Started = route.PeerOf(r).Started
 	setFamily(&requester, peer.FamilyOf(requester.PID)) // who its clients are is not known
 	builtin, err := surface.ParseBuiltin(c.Builtin, modules.Names())
 	if err != nil {
-		fail(w, err)
+		route.Fail(w, err)
 		return
 	}
-	key := strconv.Itoa(peerPID(r)) + " " + settings // each process asks for itself
+	key := strconv.Itoa(route.PeerPID(r)) + " " + settings // each process asks for itself
 	a.mu.Lock()
 	h := a.web[key]
 	if h == nil {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 
+	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/permissions"
@@ -16,7 +17,7 @@ func (a *conversationRoutes) permissions(w http.ResponseWriter, r *http.Request)
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.Permissions(a.kernel.Permissions.Of(c.ID())))
+	return route.Answer(w, wire.Permissions(a.kernel.Permissions.Of(c.ID())))
 }
 
 // setPermissions changes what a conversation may do without asking.
@@ -26,10 +27,10 @@ func (a *conversationRoutes) setPermissions(w http.ResponseWriter, r *http.Reque
 		return err
 	}
 	var in protocol.SetPermissions
-	if err := read(r, &in); err != nil {
+	if err := route.Read(r, &in); err != nil {
 		return err
 	}
-	who, err := a.approver(r, in.By)
+	who, err := route.Approver(a.kernel, r, in.By)
 	if err != nil {
 		return err
 	}
@@ -39,14 +40,14 @@ func (a *conversationRoutes) setPermissions(w http.ResponseWriter, r *http.Reque
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.Permissions(state))
+	return route.Answer(w, wire.Permissions(state))
 }
 
 // withPerson is an asker whose process a person started at a terminal, though its
 // session was opened for a program, as with standard input from a pipe: the same
 // process could have opened one that answers for itself.
 func (a *api) withPerson(r *http.Request, asker approval.Requester) approval.Requester {
-	pid := peerPID(r)
+	pid := route.PeerPID(r)
 	if pid == 0 {
 		pid = os.Getpid()
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/kernel/session"
 	"callgate/internal/protocol"
@@ -17,8 +18,8 @@ import (
 // serverRoutes manages the MCP servers of a session's app.
 type serverRoutes struct{ *api }
 
-func (a *serverRoutes) routes() map[string]route {
-	return map[string]route{
+func (a *serverRoutes) routes() map[string]route.Func {
+	return map[string]route.Func{
 		protocol.RouteServers:     a.servers,
 		protocol.RouteRefresh:     a.refresh,
 		protocol.RouteRestart:     a.restart,
@@ -31,7 +32,7 @@ func (a *serverRoutes) routes() map[string]route {
 }
 
 func (a *serverRoutes) servers(w http.ResponseWriter, r *http.Request) error {
-	s, err := a.session(r)
+	s, err := route.Session(a.kernel, r)
 	if err != nil {
 		return err
 	}
@@ -39,12 +40,12 @@ func (a *serverRoutes) servers(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.List(found, wire.Server))
+	return route.Answer(w, wire.List(found, wire.Server))
 }
 
 // server is the MCP server that a request names.
 func (a *serverRoutes) server(r *http.Request) (*mcp.Server, error) {
-	s, err := a.session(r)
+	s, err := route.Session(a.kernel, r)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func (a *serverRoutes) refresh(w http.ResponseWriter, r *http.Request) error {
 	if err := server.Refresh(r.Context()); err != nil {
 		return err
 	}
-	return answer(w, wire.ServerStatus(server.Status()))
+	return route.Answer(w, wire.ServerStatus(server.Status()))
 }
 
 func (a *serverRoutes) restart(w http.ResponseWriter, r *http.Request) error {
@@ -70,19 +71,19 @@ func (a *serverRoutes) restart(w http.ResponseWriter, r *http.Request) error {
 	if err := server.Restart(r.Context()); err != nil {
 		return err
 	}
-	return answer(w, wire.ServerStatus(server.Status()))
+	return route.Answer(w, wire.ServerStatus(server.Status()))
 }
 
 func (a *serverRoutes) trust(w http.ResponseWriter, r *http.Request) error {
-	s, err := a.session(r)
+	s, err := route.Session(a.kernel, r)
 	if err != nil {
 		return err
 	}
 	var t protocol.Trust
-	if err := read(r, &t); err != nil {
+	if err := route.Read(r, &t); err != nil {
 		return err
 	}
-	who, err := a.approver(r, t.By)
+	who, err := route.Approver(a.kernel, r, t.By)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (a *serverRoutes) trust(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, struct{}{})
+	return route.Answer(w, struct{}{})
 }
 
 // login has a human log in to a remote server. It sends the address of the page
@@ -138,7 +139,7 @@ func (a *serverRoutes) logs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || n <= 0 {
 		n = 200
 	}
-	return answer(w, wire.List(server.Logs(n), wire.ServerLogLine))
+	return route.Answer(w, wire.List(server.Logs(n), wire.ServerLogLine))
 }
 
 // listItems lists the resources, templates or prompts of a server.
@@ -159,12 +160,12 @@ func (a *serverRoutes) listItems(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, append([]json.RawMessage{}, found...))
+	return route.Answer(w, append([]json.RawMessage{}, found...))
 }
 
 // readItem reads a resource or a prompt, with a call like any other.
 func (a *serverRoutes) readItem(w http.ResponseWriter, r *http.Request) error {
-	s, err := a.session(r)
+	s, err := route.Session(a.kernel, r)
 	if err != nil {
 		return err
 	}
@@ -173,7 +174,7 @@ func (a *serverRoutes) readItem(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var item protocol.ServerItem
-	if err := read(r, &item); err != nil {
+	if err := route.Read(r, &item); err != nil {
 		return err
 	}
 	kind := r.PathValue("kind")
@@ -196,7 +197,7 @@ func (a *serverRoutes) readItem(w http.ResponseWriter, r *http.Request) error {
 	if err := result.Err(); err != nil {
 		return err
 	}
-	return answer(w, result.Data)
+	return route.Answer(w, result.Data)
 }
 
 func unknownKind(r *http.Request) error {

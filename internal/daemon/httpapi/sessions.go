@@ -4,19 +4,19 @@ import (
 	"net/http"
 	"os"
 
+	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/session"
 	"callgate/internal/peer"
 	"callgate/internal/protocol"
-	"callgate/tool"
 )
 
 // sessionRoutes opens and closes sessions.
 type sessionRoutes struct{ *api }
 
-func (a *sessionRoutes) routes() map[string]route {
-	return map[string]route{
+func (a *sessionRoutes) routes() map[string]route.Func {
+	return map[string]route.Func{
 		protocol.RouteOpenSession:  a.open,
 		protocol.RouteCloseSession: a.close,
 	}
@@ -24,7 +24,7 @@ func (a *sessionRoutes) routes() map[string]route {
 
 func (a *sessionRoutes) open(w http.ResponseWriter, r *http.Request) error {
 	var o protocol.OpenSession
-	if err := read(r, &o); err != nil {
+	if err := route.Read(r, &o); err != nil {
 		return err
 	}
 	spec, err := a.sessionSpec(r, o)
@@ -43,36 +43,11 @@ func (a *sessionRoutes) open(w http.ResponseWriter, r *http.Request) error {
 		}
 		opened.Where = wire.Where(where)
 	}
-	return answer(w, opened)
-}
-
-// session returns the session that a request is made in. Only the process that
-// opened it may use it: approvals count as asked by that process, and another
-// process could otherwise answer its own question.
-func (a *api) session(r *http.Request) (*session.Session, error) {
-	s, err := a.kernel.Sessions.Get(r.PathValue("session"))
-	if err != nil {
-		return nil, err
-	}
-	return s, checkOwner(s, r)
-}
-
-func checkOwner(s *session.Session, r *http.Request) error {
-	id := peerOf(r)
-	if id.pid == 0 {
-		id.pid = os.Getpid()
-	}
-	owner := s.Caller().Requester()
-	same := id.pid == owner.PID && (id.started == owner.Started || id.started == 0 || owner.Started == 0)
-	if id.pid == approval.Unknown || same {
-		return nil
-	}
-	return tool.Errorf("httpapi.session", tool.Denied, "the session %s belongs to process %d", s.ID(), s.PID()).
-		WithHint("open one of your own; to go on with a conversation, resume it")
+	return route.Answer(w, opened)
 }
 
 func (a *sessionRoutes) close(w http.ResponseWriter, r *http.Request) error {
-	s, err := a.session(r)
+	s, err := route.Session(a.kernel, r)
 	if err != nil {
 		return err
 	}
@@ -81,12 +56,12 @@ func (a *sessionRoutes) close(w http.ResponseWriter, r *http.Request) error {
 	} else {
 		s.Close()
 	}
-	return answer(w, struct{}{})
+	return route.Answer(w, struct{}{})
 }
 
 // sessionSpec is the session that a client asks to open.
 func (a *api) sessionSpec(r *http.Request, o protocol.OpenSession) (session.Spec, error) {
-	pid, key := peerPID(r), ""
+	pid, key := route.PeerPID(r), ""
 	if pid == 0 {
 		pid = os.Getpid()
 	}
@@ -94,7 +69,7 @@ func (a *api) sessionSpec(r *http.Request, o protocol.OpenSession) (session.Spec
 		key = r.Header.Get(protocol.KeyHeader)
 	}
 	requester, err := a.kernel.Requester(pid, key)
-	requester.Started = peerOf(r).started
+	requester.Started = route.PeerOf(r).Started
 	setFamily(&requester, peer.FamilyOf(pid))
 	return session.Spec{
 		Workspace: o.Workspace, AppFile: o.AppFile, Agent: o.Agent, Lane: o.Lane, Requester: requester,

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/protocol"
 	"callgate/internal/task"
@@ -15,8 +16,8 @@ import (
 // taskRoutes lists, shows and cancels durable tasks.
 type taskRoutes struct{ *api }
 
-func (a *taskRoutes) routes() map[string]route {
-	return map[string]route{
+func (a *taskRoutes) routes() map[string]route.Func {
+	return map[string]route.Func{
 		protocol.RouteTasks:      a.tasks,
 		protocol.RouteTask:       a.task,
 		protocol.RouteCancelTask: a.cancel,
@@ -26,7 +27,7 @@ func (a *taskRoutes) routes() map[string]route {
 
 func (a *taskRoutes) tasks(w http.ResponseWriter, r *http.Request) error {
 	var limit uint64
-	if err := number(r, "limit", &limit); err != nil {
+	if err := route.Number(r, "limit", &limit); err != nil {
 		return err
 	}
 	q := task.Query{
@@ -58,7 +59,7 @@ const stopTime = 5 * time.Second
 
 func (a *taskRoutes) cancel(w http.ResponseWriter, r *http.Request) error {
 	var in protocol.CancelTask
-	if err := read(r, &in); err != nil {
+	if err := route.Read(r, &in); err != nil {
 		return err
 	}
 	// Any process of the user may cancel a task, as it may stop a turn.
@@ -74,7 +75,7 @@ func (a *taskRoutes) cancel(w http.ResponseWriter, r *http.Request) error {
 
 func (a *taskRoutes) log(w http.ResponseWriter, r *http.Request) error {
 	var n uint64
-	if err := number(r, "n", &n); err != nil {
+	if err := route.Number(r, "n", &n); err != nil {
 		return err
 	}
 	list, err := a.kernel.Tasks.Logs().Entries(r.Context(), r.PathValue("id"), int(min(n, task.MaxList)))
@@ -90,5 +91,5 @@ func (a *taskRoutes) answerScrubbed(w http.ResponseWriter, body any) error {
 	if err != nil {
 		return &tool.Error{Op: "httpapi", Kind: tool.Internal, Message: "the answer cannot be written as JSON", Err: err}
 	}
-	return answer(w, json.RawMessage(a.kernel.Secrets.Scrub(data)))
+	return route.Answer(w, json.RawMessage(a.kernel.Secrets.Scrub(data)))
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"callgate/internal/agent/surface"
+	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/gate/binding"
 	"callgate/internal/gate/schema"
@@ -24,8 +25,8 @@ type toolRoutes struct {
 	large   memtrim.Large
 }
 
-func (a *toolRoutes) routes() map[string]route {
-	return map[string]route{
+func (a *toolRoutes) routes() map[string]route.Func {
+	return map[string]route.Func{
 		protocol.RouteTools:   a.tools,
 		protocol.RouteTool:    a.tool,
 		protocol.RouteSearch:  a.search,
@@ -36,12 +37,12 @@ func (a *toolRoutes) routes() map[string]route {
 }
 
 func (a *toolRoutes) search(w http.ResponseWriter, r *http.Request) error {
-	s, err := a.session(r)
+	s, err := route.Session(a.kernel, r)
 	if err != nil {
 		return err
 	}
 	var q protocol.Search
-	if err := read(r, &q); err != nil {
+	if err := route.Read(r, &q); err != nil {
 		return err
 	}
 	found, err := s.View().Search(r.Context(), search.Request{
@@ -58,7 +59,7 @@ func (a *toolRoutes) search(w http.ResponseWriter, r *http.Request) error {
 		}
 		return protocol.SearchHit{Tool: t, Score: h.Score, Semantic: h.Semantic, Why: h.Why()}
 	}
-	return answer(w, protocol.SearchResult{
+	return route.Answer(w, protocol.SearchResult{
 		Unmatched: found.Unmatched, Degraded: found.Degraded,
 		Answers: wire.List(found.Answers, func(one search.Answer) protocol.QueryResult {
 			return protocol.QueryResult{Query: one.Query, Total: one.Total, Hits: wire.List(one.Hits, hit)}
@@ -67,7 +68,7 @@ func (a *toolRoutes) search(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *toolRoutes) surface(w http.ResponseWriter, r *http.Request) error {
-	s, err := a.session(r)
+	s, err := route.Session(a.kernel, r)
 	if err != nil {
 		return err
 	}
@@ -83,11 +84,11 @@ func (a *toolRoutes) surface(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.Surface(plan))
+	return route.Answer(w, wire.Surface(plan))
 }
 
 func (a *toolRoutes) tools(w http.ResponseWriter, r *http.Request) error {
-	s, err := a.session(r)
+	s, err := route.Session(a.kernel, r)
 	if err != nil {
 		return err
 	}
@@ -100,11 +101,11 @@ func (a *toolRoutes) tools(w http.ResponseWriter, r *http.Request) error {
 		list[i] = a.describe(v)
 		list[i].Input, list[i].Output = nil, nil
 	}
-	return answer(w, list)
+	return route.Answer(w, list)
 }
 
 func (a *toolRoutes) tool(w http.ResponseWriter, r *http.Request) error {
-	s, err := a.session(r)
+	s, err := route.Session(a.kernel, r)
 	if err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func (a *toolRoutes) tool(w http.ResponseWriter, r *http.Request) error {
 	}
 	t := a.describe(v)
 	t.Claims = binding.Said(v.Tool)
-	return answer(w, t)
+	return route.Answer(w, t)
 }
 
 func (a *toolRoutes) describe(v toolview.Tool) protocol.Tool {
@@ -131,13 +132,13 @@ func (a *toolRoutes) describe(v toolview.Tool) protocol.Tool {
 }
 
 func (a *toolRoutes) call(w http.ResponseWriter, r *http.Request) error {
-	s, err := a.session(r)
+	s, err := route.Session(a.kernel, r)
 	if err != nil {
 		return err
 	}
 	defer a.large.Begin(int(r.ContentLength))()
 	var c protocol.CallRequest
-	if err := read(r, &c); err != nil {
+	if err := route.Read(r, &c); err != nil {
 		return err
 	}
 	if c.ID != "" {
@@ -147,10 +148,10 @@ func (a *toolRoutes) call(w http.ResponseWriter, r *http.Request) error {
 		}
 		defer leave()
 		if known != nil {
-			return answer(w, known)
+			return route.Answer(w, known)
 		}
 	}
-	return answer(w, s.Call(r.Context(), session.CallRequest{
+	return route.Answer(w, s.Call(r.Context(), session.CallRequest{
 		ID: c.ID, Name: c.Name, Args: c.Args, Parent: c.Parent, NoWait: c.NoWait,
 	}))
 }
@@ -160,5 +161,5 @@ func (a *toolRoutes) collect(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, result)
+	return route.Answer(w, result)
 }

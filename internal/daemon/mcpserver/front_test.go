@@ -12,7 +12,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/client"
+	"callgate/internal/client/mcphttp"
 	"callgate/internal/daemon/httpapi"
+	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/kernel"
 	"callgate/internal/protocol"
 	tokens "callgate/internal/token"
@@ -26,7 +28,7 @@ func (s *fixture) serveAPI(t testing.TB) func(context.Context) (net.Conn, error)
 	ctx, cancel := context.WithCancel(context.Background())
 	streams := new(atomic.Int64)
 	api := httpapi.New(s.kernel, httpapi.Lifecycle{Context: ctx, Stop: func() {}, MCPClients: streams})
-	server := &http.Server{Handler: api, ConnContext: httpapi.WithPeer}
+	server := &http.Server{Handler: api, ConnContext: route.WithPeer}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() {
 		cancel()
@@ -76,7 +78,7 @@ func TestProfileThroughTheFront(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	settings := protocol.MCPHTTPClient{MCPClient: protocol.MCPClient{Workspace: f.opt.Session.Workspace}, Token: token}
-	go func() { ended <- client.ServeMCP(ctx, l, settings, dialKernel, client.Watched{}) }()
+	go func() { ended <- mcphttp.Serve(ctx, l, settings, dialKernel, mcphttp.Watched{}) }()
 	defer func() { cancel(); ok(t, <-ended) }()
 	s := &site{f, "http://" + l.Addr().String()}
 	_, review := s.make(t, tokens.Token{Role: tokens.Client, Profile: "review"})

@@ -1,18 +1,20 @@
-package httpapi
+package human
 
 import (
 	"net/http"
 
+	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/wire"
+	"callgate/internal/kernel"
 	"callgate/internal/kernel/undoing"
 	"callgate/internal/protocol"
 )
 
 // undoRoutes shows what can be undone, and undoes it.
-type undoRoutes struct{ *api }
+type undoRoutes struct{ kernel *kernel.Kernel }
 
-func (a *undoRoutes) routes() map[string]route {
-	return map[string]route{
+func (a *undoRoutes) routes() map[string]route.Func {
+	return map[string]route.Func{
 		protocol.RouteUndoList:    a.list,
 		protocol.RouteUndoPreview: a.preview,
 		protocol.RouteUndo:        a.undo,
@@ -20,33 +22,33 @@ func (a *undoRoutes) routes() map[string]route {
 }
 
 func (a *undoRoutes) list(w http.ResponseWriter, r *http.Request) error {
-	list, err := a.kernel.Undo.List(r.Context(), credential(r, ""), undoing.Target{
+	list, err := a.kernel.Undo.List(r.Context(), route.Credential(r, ""), undoing.Target{
 		Workspace: r.FormValue("workspace"), Conversation: r.FormValue("conversation"),
 	})
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.List(list, wire.UndoItem))
+	return route.Answer(w, wire.List(list, wire.UndoItem))
 }
 
 func (a *undoRoutes) preview(w http.ResponseWriter, r *http.Request) error {
 	var in protocol.UndoTarget
-	if err := read(r, &in); err != nil {
+	if err := route.Read(r, &in); err != nil {
 		return err
 	}
-	p, err := a.kernel.Undo.Preview(r.Context(), credential(r, ""), wire.UndoTarget(in))
+	p, err := a.kernel.Undo.Preview(r.Context(), route.Credential(r, ""), wire.UndoTarget(in))
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.UndoPreview(p))
+	return route.Answer(w, wire.UndoPreview(p))
 }
 
 func (a *undoRoutes) undo(w http.ResponseWriter, r *http.Request) error {
 	var in protocol.Undo
-	if err := read(r, &in); err != nil {
+	if err := route.Read(r, &in); err != nil {
 		return err
 	}
-	who, err := a.approver(r, in.By)
+	who, err := route.Approver(a.kernel, r, in.By)
 	if err != nil {
 		return err
 	}
@@ -56,5 +58,5 @@ func (a *undoRoutes) undo(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.Undone(done))
+	return route.Answer(w, wire.Undone(done))
 }

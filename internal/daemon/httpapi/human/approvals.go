@@ -1,18 +1,20 @@
-package httpapi
+package human
 
 import (
 	"net/http"
 
+	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/gate/approval"
+	"callgate/internal/kernel"
 	"callgate/internal/protocol"
 )
 
 // approvalRoutes lists and answers approvals.
-type approvalRoutes struct{ *api }
+type approvalRoutes struct{ kernel *kernel.Kernel }
 
-func (a *approvalRoutes) routes() map[string]route {
-	return map[string]route{
+func (a *approvalRoutes) routes() map[string]route.Func {
+	return map[string]route.Func{
 		protocol.RouteApprovals: a.approvals,
 		protocol.RouteApproval:  a.approval,
 		protocol.RouteAnswer:    a.answer,
@@ -24,7 +26,7 @@ func (a *approvalRoutes) approvals(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.List(list, wire.Approval))
+	return route.Answer(w, wire.List(list, wire.Approval))
 }
 
 func (a *approvalRoutes) approval(w http.ResponseWriter, r *http.Request) error {
@@ -32,15 +34,15 @@ func (a *approvalRoutes) approval(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.Approval(request))
+	return route.Answer(w, wire.Approval(request))
 }
 
 func (a *approvalRoutes) answer(w http.ResponseWriter, r *http.Request) error {
 	var in protocol.Answer
-	if err := read(r, &in); err != nil {
+	if err := route.Read(r, &in); err != nil {
 		return err
 	}
-	who, err := a.approver(r, in.By)
+	who, err := route.Approver(a.kernel, r, in.By)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package client_test
+package mcphttp_test
 
 import (
 	"bufio"
@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"callgate/internal/client"
+	"callgate/internal/client/mcphttp"
 	"callgate/internal/protocol"
 )
 
@@ -99,9 +99,9 @@ func front(t *testing.T, kernel *httptest.Server) string {
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() {
-		over <- client.ServeMCP(ctx, l, protocol.MCPHTTPClient{}, func(ctx context.Context) (net.Conn, error) {
+		over <- mcphttp.Serve(ctx, l, protocol.MCPHTTPClient{}, func(ctx context.Context) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", kernel.Listener.Addr().String())
-		}, client.Watched{})
+		}, mcphttp.Watched{})
 	}()
 	t.Cleanup(func() {
 		cancel()

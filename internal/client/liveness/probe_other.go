@@ -1,6 +1,6 @@
 //go:build !unix
 
-package client
+package liveness
 
 // isQueueFull is not known on this system.
 func isQueueFull(error) bool { return false }

@@ -1,4 +1,8 @@
-package client
+// Package liveness tells a kernel that works from one that does not answer.
+//
+// The law: a kernel is asked for a sign of life on a connection of its own, and what a
+// person is told names the process and what can be done about it.
+package liveness
 
 import (
 	"bufio"
@@ -145,8 +149,8 @@ func notice(err error) string {
 	return silent.Error() + "; " + silent.Fix()
 }
 
-// runs reports whether a kernel answers. One that is not known of counts as running.
-func (p Process) runs(ctx context.Context) bool {
+// Runs reports whether a kernel answers. One that is not known of counts as running.
+func (p Process) Runs(ctx context.Context) bool {
 	if p.Socket == nil {
 		return true
 	}

@@ -1,18 +1,20 @@
-package httpapi
+package human
 
 import (
 	"net/http"
 
+	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/gate/lasting"
+	"callgate/internal/kernel"
 	"callgate/internal/protocol"
 )
 
 // grantRoutes lists, makes and revokes lasting grants, and tries rules.
-type grantRoutes struct{ *api }
+type grantRoutes struct{ kernel *kernel.Kernel }
 
-func (a *grantRoutes) routes() map[string]route {
-	return map[string]route{
+func (a *grantRoutes) routes() map[string]route.Func {
+	return map[string]route.Func{
 		protocol.RouteGrants:           a.grants,
 		protocol.RouteGrant:            a.grant,
 		protocol.RouteKeepGrant:        a.keep,
@@ -27,7 +29,7 @@ func (a *grantRoutes) grants(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.List(all, wire.Grant))
+	return route.Answer(w, wire.List(all, wire.Grant))
 }
 
 func (a *grantRoutes) grant(w http.ResponseWriter, r *http.Request) error {
@@ -35,15 +37,15 @@ func (a *grantRoutes) grant(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.Grant(g))
+	return route.Answer(w, wire.Grant(g))
 }
 
 func (a *grantRoutes) keep(w http.ResponseWriter, r *http.Request) error {
 	var in protocol.KeepGrant
-	if err := read(r, &in); err != nil {
+	if err := route.Read(r, &in); err != nil {
 		return err
 	}
-	who, err := a.approver(r, in.By)
+	who, err := route.Approver(a.kernel, r, in.By)
 	if err != nil {
 		return err
 	}
@@ -54,18 +56,18 @@ func (a *grantRoutes) keep(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.Grant(g))
+	return route.Answer(w, wire.Grant(g))
 }
 
 func (a *grantRoutes) revoke(w http.ResponseWriter, r *http.Request) error {
 	var in protocol.RevokeGrants
-	if err := read(r, &in); err != nil {
+	if err := route.Read(r, &in); err != nil {
 		return err
 	}
-	if err := a.kernel.Grants.RevokeAs(r.Context(), credential(r, in.By), in.IDs); err != nil {
+	if err := a.kernel.Grants.RevokeAs(r.Context(), route.Credential(r, in.By), in.IDs); err != nil {
 		return err
 	}
-	return answer(w, struct{}{})
+	return route.Answer(w, struct{}{})
 }
 
 func (a *grantRoutes) suggestions(w http.ResponseWriter, r *http.Request) error {
@@ -73,17 +75,17 @@ func (a *grantRoutes) suggestions(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.List(list, wire.GrantSuggestion))
+	return route.Answer(w, wire.List(list, wire.GrantSuggestion))
 }
 
 func (a *grantRoutes) tryRules(w http.ResponseWriter, r *http.Request) error {
 	var in protocol.TryRules
-	if err := read(r, &in); err != nil {
+	if err := route.Read(r, &in); err != nil {
 		return err
 	}
 	report, err := a.kernel.TryRules(r.Context(), in.Workspace, in.File, in.Since)
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.RulesReport(report))
+	return route.Answer(w, wire.RulesReport(report))
 }

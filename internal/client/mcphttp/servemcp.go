@@ -1,4 +1,8 @@
-package client
+// Package mcphttp serves MCP clients over HTTP in front of a kernel.
+//
+// The law: it forwards what clients send, and checks nothing: the kernel does. A client
+// whose kernel goes away is answered all the same, and a call that was sent is in doubt.
+package mcphttp
 
 import (
 	"context"
@@ -14,16 +18,16 @@ import (
 	"callgate/tool"
 )
 
-// ServeMCP serves MCP clients over HTTP, on a listener, until ctx ends. It forwards
+// Serve serves MCP clients over HTTP, on a listener, until ctx ends. It forwards
 // all requests to the kernel, which checks them. While one waits, the kernel is watched.
-func ServeMCP(
+func Serve(
 	ctx context.Context, l net.Listener, c protocol.MCPHTTPClient, dial func(context.Context) (net.Conn, error),
 	watched Watched,
 ) error {
 	settings, err := json.Marshal(c)
 	if err != nil {
 		return &tool.Error{
-			Op: "client.ServeMCP", Kind: tool.Internal, Message: "the settings cannot be written as JSON", Err: err,
+			Op: "mcphttp.Serve", Kind: tool.Internal, Message: "the settings cannot be written as JSON", Err: err,
 		}
 	}
 	proxy := httputil.ReverseProxy{
@@ -67,7 +71,7 @@ func ServeMCP(
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return &tool.Error{Op: "client.ServeMCP", Kind: tool.Unavailable, Message: "serving over HTTP ended", Err: err}
+		return &tool.Error{Op: "mcphttp.Serve", Kind: tool.Unavailable, Message: "serving over HTTP ended", Err: err}
 	}
 	return nil
 }

@@ -1,11 +1,17 @@
-package httpapi
+// Package outside serves what an app has to do with the world outside: channels, triggers
+// and background apps.
+//
+// The law: no gate judges what is sent past a session, so sending takes a human's authority.
+package outside
 
 import (
 	"context"
 	"net/http"
 	"time"
 
+	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/wire"
+	"callgate/internal/kernel"
 	"callgate/internal/kernel/channels"
 	"callgate/internal/kernel/deferred"
 	"callgate/internal/kernel/session"
@@ -14,10 +20,13 @@ import (
 )
 
 // outsideRoutes shows channels and triggers, and starts and stops background apps.
-type outsideRoutes struct{ *api }
+type outsideRoutes struct{ kernel *kernel.Kernel }
 
-func (a *outsideRoutes) routes() map[string]route {
-	return map[string]route{
+// Routes are the routes of channels, triggers and background apps.
+func Routes(k *kernel.Kernel) map[string]route.Func { return (&outsideRoutes{k}).routes() }
+
+func (a *outsideRoutes) routes() map[string]route.Func {
+	return map[string]route.Func{
 		protocol.RouteChannels:        a.channels,
 		protocol.RouteTestChannel:     a.test,
 		protocol.RouteDeliveries:      a.deliveries,
@@ -31,7 +40,7 @@ func (a *outsideRoutes) routes() map[string]route {
 }
 
 func (a *outsideRoutes) channels(w http.ResponseWriter, r *http.Request) error {
-	s, err := a.session(r)
+	s, err := route.Session(a.kernel, r)
 	if err != nil {
 		return err
 	}
@@ -39,7 +48,7 @@ func (a *outsideRoutes) channels(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.List(list, wire.Channel))
+	return route.Answer(w, wire.List(list, wire.Channel))
 }
 
 // testTime is how long a request waits for a message that tries a channel to arrive.
@@ -47,13 +56,13 @@ const testTime = 20 * time.Second
 
 func (a *outsideRoutes) test(w http.ResponseWriter, r *http.Request) error {
 	var in protocol.TestChannel
-	err := a.kernel.Approvals.HasHumanAuthority(credential(r, "")) // no gate judges what is sent
+	err := a.kernel.Approvals.HasHumanAuthority(route.Credential(r, "")) // no gate judges what is sent
 	if err != nil {
 		return err
 	}
-	s, err := a.session(r)
+	s, err := route.Session(a.kernel, r)
 	if err == nil {
-		err = read(r, &in)
+		err = route.Read(r, &in)
 	}
 	if err != nil {
 		return err
@@ -71,13 +80,13 @@ func (a *outsideRoutes) test(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.Delivery(letter))
+	return route.Answer(w, wire.Delivery(letter))
 }
 
 // listed are the parameters of a list: how many, and whether of those alone that were
 // given up.
 func listed(r *http.Request) (dead bool, limit uint64, err error) {
-	err = number(r, "limit", &limit)
+	err = route.Number(r, "limit", &limit)
 	return r.FormValue("dead") == "true", min(limit, protocol.MaxTasks), err
 }
 
@@ -90,11 +99,11 @@ func (a *outsideRoutes) deliveries(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.List(list, wire.Delivery))
+	return route.Answer(w, wire.List(list, wire.Delivery))
 }
 
 func (a *outsideRoutes) retryDelivery(w http.ResponseWriter, r *http.Request) error {
-	if err := a.kernel.Approvals.HasHumanAuthority(credential(r, "")); err != nil {
+	if err := a.kernel.Approvals.HasHumanAuthority(route.Credential(r, "")); err != nil {
 		return err
 	}
 	letter, err := a.kernel.Outside.Channels.Retry(r.Context(), r.PathValue("id"))
@@ -107,7 +116,7 @@ func (a *outsideRoutes) retryDelivery(w http.ResponseWriter, r *http.Request) er
 	if letter, err = a.kernel.Outside.Channels.Letter(r.Context(), letter.ID); err != nil {
 		return err
 	}
-	return answer(w, wire.Delivery(letter))
+	return route.Answer(w, wire.Delivery(letter))
 }
 
 func (a *outsideRoutes) apps(w http.ResponseWriter, r *http.Request) error {
@@ -115,31 +124,31 @@ func (a *outsideRoutes) apps(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.List(list, wire.BackgroundApp))
+	return route.Answer(w, wire.List(list, wire.BackgroundApp))
 }
 
 func (a *outsideRoutes) start(w http.ResponseWriter, r *http.Request) error {
 	var in protocol.StartBackground
-	if err := read(r, &in); err != nil {
+	if err := route.Read(r, &in); err != nil {
 		return err
 	}
 	app, err := a.kernel.Outside.Triggers.Start(r.Context(), in.Workspace, in.AppFile, tool.Truncate(in.By))
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.BackgroundApp(app))
+	return route.Answer(w, wire.BackgroundApp(app))
 }
 
 func (a *outsideRoutes) stopApp(w http.ResponseWriter, r *http.Request) error {
 	var in protocol.StartBackground
-	if err := read(r, &in); err != nil {
+	if err := route.Read(r, &in); err != nil {
 		return err
 	}
 	app, err := a.kernel.Outside.Triggers.Stop(r.Context(), in.Workspace, in.AppFile)
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.BackgroundApp(app))
+	return route.Answer(w, wire.BackgroundApp(app))
 }
 
 func (a *outsideRoutes) events(w http.ResponseWriter, r *http.Request) error {
@@ -151,16 +160,16 @@ func (a *outsideRoutes) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.List(list, wire.Event))
+	return route.Answer(w, wire.List(list, wire.Event))
 }
 
 func (a *outsideRoutes) retryEvent(w http.ResponseWriter, r *http.Request) error {
-	if err := a.kernel.Approvals.HasHumanAuthority(credential(r, "")); err != nil {
+	if err := a.kernel.Approvals.HasHumanAuthority(route.Credential(r, "")); err != nil {
 		return err
 	}
 	event, err := a.kernel.Outside.Triggers.Retry(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.Event(event))
+	return route.Answer(w, wire.Event(event))
 }

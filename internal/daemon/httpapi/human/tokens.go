@@ -1,19 +1,20 @@
-package httpapi
+package human
 
 import (
 	"net/http"
 
+	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/wire"
-	"callgate/internal/gate/approval"
+	"callgate/internal/kernel"
 	"callgate/internal/protocol"
 	"callgate/internal/token"
 )
 
 // tokenRoutes keeps tokens, and gives out the codes that a person types.
-type tokenRoutes struct{ *api }
+type tokenRoutes struct{ kernel *kernel.Kernel }
 
-func (a *tokenRoutes) routes() map[string]route {
-	return map[string]route{
+func (a *tokenRoutes) routes() map[string]route.Func {
+	return map[string]route.Func{
 		protocol.RouteTokens:           a.tokens,
 		protocol.RouteCreateToken:      a.create,
 		protocol.RouteRevokeToken:      a.revoke,
@@ -22,22 +23,8 @@ func (a *tokenRoutes) routes() map[string]route {
 	}
 }
 
-// approver is the credential of a request that says yes to something: with the
-// human's key, or with a token for this.
-func (a *api) approver(r *http.Request, by string) (approval.Credential, error) {
-	who := credential(r, by)
-	if value := r.Header.Get(protocol.TokenHeader); value != "" {
-		found, err := a.kernel.Tokens.Use(r.Context(), value, token.Approver)
-		if err != nil {
-			return approval.Credential{}, err
-		}
-		who.Token = found.Name
-	}
-	return who, nil
-}
-
 func (a *tokenRoutes) challenge(w http.ResponseWriter, r *http.Request) error {
-	who, err := a.approver(r, "")
+	who, err := route.Approver(a.kernel, r, "")
 	if err != nil {
 		return err
 	}
@@ -45,11 +32,11 @@ func (a *tokenRoutes) challenge(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, protocol.Challenge{Code: code})
+	return route.Answer(w, protocol.Challenge{Code: code})
 }
 
 func (a *tokenRoutes) consentChallenge(w http.ResponseWriter, r *http.Request) error {
-	who, err := a.approver(r, "")
+	who, err := route.Approver(a.kernel, r, "")
 	if err != nil {
 		return err
 	}
@@ -57,23 +44,23 @@ func (a *tokenRoutes) consentChallenge(w http.ResponseWriter, r *http.Request) e
 	if err != nil {
 		return err
 	}
-	return answer(w, protocol.Challenge{Code: code})
+	return route.Answer(w, protocol.Challenge{Code: code})
 }
 
 func (a *tokenRoutes) tokens(w http.ResponseWriter, r *http.Request) error {
-	list, err := a.kernel.Tokens.List(r.Context(), credential(r, ""))
+	list, err := a.kernel.Tokens.List(r.Context(), route.Credential(r, ""))
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.List(list, wire.Token))
+	return route.Answer(w, wire.List(list, wire.Token))
 }
 
 func (a *tokenRoutes) create(w http.ResponseWriter, r *http.Request) error {
 	var in protocol.CreateToken
-	if err := read(r, &in); err != nil {
+	if err := route.Read(r, &in); err != nil {
 		return err
 	}
-	who, err := a.approver(r, in.By)
+	who, err := route.Approver(a.kernel, r, in.By)
 	if err != nil {
 		return err
 	}
@@ -83,13 +70,13 @@ func (a *tokenRoutes) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, protocol.CreatedToken{Token: wire.Token(made), Value: value})
+	return route.Answer(w, protocol.CreatedToken{Token: wire.Token(made), Value: value})
 }
 
 func (a *tokenRoutes) revoke(w http.ResponseWriter, r *http.Request) error {
-	ended, err := a.kernel.Tokens.Revoke(r.Context(), credential(r, ""), r.PathValue("name"))
+	ended, err := a.kernel.Tokens.Revoke(r.Context(), route.Credential(r, ""), r.PathValue("name"))
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.Token(ended))
+	return route.Answer(w, wire.Token(ended))
 }

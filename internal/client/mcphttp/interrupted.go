@@ -1,4 +1,4 @@
-package client
+package mcphttp
 
 import (
 	"bytes"

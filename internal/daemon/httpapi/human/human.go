@@ -1,0 +1,25 @@
+// Package human serves what a human decides: approvals, lasting grants, tokens, secrets
+// and undo.
+//
+// The law: it translates. Whether a request has a human's authority is judged by the room
+// of the kernel that it goes to.
+package human
+
+import (
+	"maps"
+
+	"callgate/internal/daemon/httpapi/route"
+	"callgate/internal/kernel"
+)
+
+// Routes are the routes of what a human decides.
+func Routes(k *kernel.Kernel) map[string]route.Func {
+	all := map[string]route.Func{}
+	for _, routes := range []map[string]route.Func{
+		(&approvalRoutes{k}).routes(), (&grantRoutes{k}).routes(), (&tokenRoutes{k}).routes(),
+		(&secretRoutes{k}).routes(), (&undoRoutes{k}).routes(),
+	} {
+		maps.Copy(all, routes)
+	}
+	return all
+}

@@ -1,0 +1,105 @@
+package route
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+
+	"callgate/internal/gate/approval"
+	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
+	"callgate/internal/peer"
+	"callgate/internal/protocol"
+	"callgate/internal/token"
+	"callgate/tool"
+)
+
+// peerContextKey is the key of a connection's peer in its context: the HTTP server
+// offers no other way from an accepted connection to its requests.
+type peerContextKey struct{}
+
+// WithPeer adds the process at the other end of a connection to its context.
+func WithPeer(ctx context.Context, c net.Conn) context.Context {
+	id := Peer{} // a connection inside this process
+	if _, unix := c.(*net.UnixConn); unix {
+		id.PID = approval.Unknown
+		if p, ok := peer.Of(c); ok && p.PID > 0 {
+			id = Peer{p.PID, peer.Started(p.PID)}
+		} else if peer.Reported {
+			id.PID = approval.Hidden
+		}
+	}
+	return context.WithValue(ctx, peerContextKey{}, id)
+}
+
+// Peer is a process, and when it began: a connection outlives the process that made
+// it where another has inherited it, and then the number may be given to a third.
+type Peer struct {
+	PID     int
+	Started uint64
+}
+
+// PeerOf is the process that made the connection of a request.
+func PeerOf(r *http.Request) Peer {
+	id, ok := r.Context().Value(peerContextKey{}).(Peer)
+	if !ok {
+		return Peer{PID: approval.Unknown}
+	}
+	return id
+}
+
+// PeerPID is the process that sent a request: 0 for this one.
+func PeerPID(r *http.Request) int { return PeerOf(r).PID }
+
+// Credential is the proof of a human's authority that a request carries.
+func Credential(r *http.Request, by string) approval.Credential {
+	id := PeerOf(r)
+	if id.PID > 0 && peer.Started(id.PID) != id.Started {
+		id = Peer{PID: approval.Hidden} // it has ended: what its number says now is another's
+	}
+	return approval.Credential{
+		Key: r.Header.Get(protocol.KeyHeader), By: by, PID: id.PID, Started: id.Started,
+		Code: r.Header.Get(protocol.CodeHeader),
+	}
+}
+
+// Approver is the credential of a request that says yes to something: with the
+// human's key, or with a token for this.
+func Approver(k *kernel.Kernel, r *http.Request, by string) (approval.Credential, error) {
+	who := Credential(r, by)
+	if value := r.Header.Get(protocol.TokenHeader); value != "" {
+		found, err := k.Tokens.Use(r.Context(), value, token.Approver)
+		if err != nil {
+			return approval.Credential{}, err
+		}
+		who.Token = found.Name
+	}
+	return who, nil
+}
+
+// Session returns the session that a request is made in. Only the process that
+// opened it may use it: approvals count as asked by that process, and another
+// process could otherwise answer its own question.
+func Session(k *kernel.Kernel, r *http.Request) (*session.Session, error) {
+	s, err := k.Sessions.Get(r.PathValue("session"))
+	if err != nil {
+		return nil, err
+	}
+	return s, CheckOwner(s, r)
+}
+
+// CheckOwner refuses a request of a process that did not open the session.
+func CheckOwner(s *session.Session, r *http.Request) error {
+	id := PeerOf(r)
+	if id.PID == 0 {
+		id.PID = os.Getpid()
+	}
+	owner := s.Caller().Requester()
+	same := id.PID == owner.PID && (id.Started == owner.Started || id.Started == 0 || owner.Started == 0)
+	if id.PID == approval.Unknown || same {
+		return nil
+	}
+	return tool.Errorf("httpapi.session", tool.Denied, "the session %s belongs to process %d", s.ID(), s.PID()).
+		WithHint("open one of your own; to go on with a conversation, resume it")
+}
