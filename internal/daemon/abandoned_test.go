@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"callgate/internal/client"
-	"callgate/internal/conversation"
+	"callgate/internal/conversation/fitting"
 	"callgate/internal/conversation/history"
 	"callgate/internal/daemon"
 	"callgate/internal/gate/approval"
@@ -191,7 +191,7 @@ func TestAbandonedTurnIsTakenOver(t *testing.T) {
 
 // unanswered says of every refused question that its time was over: the shortest that
 // an app may give is half a minute.
-type unanswered struct{ conversation.Approvals }
+type unanswered struct{ fitting.Approvals }
 
 func (u unanswered) Get(ctx context.Context, id string) (approval.Request, error) {
 	r, err := u.Approvals.Get(ctx, id)
