@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"callgate/internal/app/brain"
+	"callgate/internal/app/modes"
 	"callgate/internal/hook"
 )
 
@@ -50,6 +51,9 @@ type (
 	Context    = brain.Context
 )
 
+// AppMode is a way of working.
+type AppMode = modes.Mode
+
 // Offline is the provider of the embedded model.
 const Offline = brain.Offline
 
@@ -76,6 +80,8 @@ type Runtime struct {
 	Channels       []Channel
 	DefaultChannel string // where a reply goes that answers no event; "": into the conversation
 	Triggers       []Trigger
+	// Modes are ways of working of which a conversation is in one, the first at its beginning.
+	Modes []AppMode
 	// Hooks are those of the app and of its agents, in the order in which they are written.
 	Hooks []hook.Hook
 }

@@ -9,7 +9,7 @@ import (
 // they belong to. They are refused by name, never ignored.
 var unbuiltKeys = map[string]string{
 	levelRoot: "ui flow schema_version",
-	levelRuntime: "modes pipeline session_mode max_sessions_per_user " +
+	levelRuntime: "pipeline session_mode max_sessions_per_user " +
 		"project_memory input output payload_schema",
 	levelContext:      "sections",
 	levelDev:          "allow_user_skills",

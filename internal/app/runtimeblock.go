@@ -2,6 +2,7 @@ package app
 
 import (
 	"callgate/internal/app/middleware"
+	"callgate/internal/app/modes"
 	"callgate/internal/app/node"
 	"callgate/internal/app/triggers"
 )
@@ -49,6 +50,7 @@ func (b *runtimeBlock) read(e node.Entry) {
 		"watchers":     b.Boolean(&b.runtime.Watchers, "write true: agents may start watchers"),
 		"workdir":      b.TextInto(&b.runtime.Workdir),
 		"workdir_mode": b.Choice(&b.runtime.WorkdirMode, "none", "required", "fixed", "auto"),
+		"modes":        func(in node.Entry) { b.runtime.Modes = modes.Read(b.Reader, in, b.links) },
 		"hooks":        func(in node.Entry) { b.readHooks(b.Reader, in, "") },
 		"middleware":   func(in node.Entry) { b.middleware = middleware.OfTexts(b.Reader, in) },
 	})

@@ -53,6 +53,7 @@ type Conversation struct {
 
 	mu sync.RWMutex // guards what is answering, outside of turns
 	answering
+	workMode
 
 	log       *history.Log
 	hooks     *turnhooks.Hooks
@@ -74,6 +75,7 @@ type answering struct {
 	surface   toolview.SurfaceConfig // how its model is shown the tools
 	plan      *surface.Plan
 	names     resulttext.Names // by which its model calls tools
+	config    *agent.ModelConfig
 	loop      *agent.Loop
 	prompt    *briefing.Prompter
 	fitter    *fitting.Fitter
@@ -282,7 +284,9 @@ func (c *Conversation) loopConfig(model *agent.ModelConfig) (agent.Config, error
 		return cfg, nil
 	}
 	cfg.Strict = a.Runtime.Strict
-	cfg.MaxTurns, cfg.Timeout = cmp.Or(c.agent.MaxIterations, a.Runtime.MaxTurns), a.Runtime.Timeout
+	mode := c.workMode.AppMode
+	cfg.MaxTurns = cmp.Or(mode.MaxTurns, c.agent.MaxIterations, a.Runtime.MaxTurns)
+	cfg.Timeout = cmp.Or(mode.Timeout, a.Runtime.Timeout)
 	cfg.TurnLimit.Tokens = a.Runtime.MaxCostTokens
 	if a.Runtime.MaxCost != nil {
 		cfg.TurnLimit.Cost = int64(math.Round(*a.Runtime.MaxCost * 1e6))

@@ -96,6 +96,7 @@ type Spec struct {
 
 	task     bool                   // it works for another conversation, in that one's folder
 	headless bool                   // it has no client
+	appMode  string                 // of a new one that works for another: that one's
 	id       string                 // of a new one
 	asked    func(approval.Request) // called in place of the turn's watcher; may be nil
 }
@@ -189,14 +190,15 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 			return nil, err
 		}
 	}
+	c.newWorkMode(loaded.App, log, spec.appMode)
 	asked := c.turn.onAsked
 	if spec.asked != nil {
 		asked = spec.asked
 	}
 	c.session, err = m.Sessions.Build(ctx, session.Spec{
 		ID: cmp.Or(spec.Resume, spec.id, session.NewID("t")), Loaded: loaded, Agent: c.agent.ID, Lane: spec.Lane,
-		Requester: spec.Requester, Only: c.agent.Only(), OnAsked: asked, OnEnd: func() { m.remove(c) },
-		Kept: true,
+		Requester: spec.Requester, Only: c.agent.Only(), AppMode: c.leaves, OnAsked: asked,
+		OnEnd: func() { m.remove(c) }, Kept: true,
 	})
 	if err != nil {
 		return nil, err
@@ -241,6 +243,7 @@ func (m *Manager) loopConfig(c *Conversation, model *agent.ModelConfig) (agent.C
 	if err != nil {
 		return cfg, err
 	}
+	c.config = model
 	cfg.InText = func() history.Event { return c.toolsRefused(m.Models) }
 	return cfg, m.fit(c, &cfg)
 }

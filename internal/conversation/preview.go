@@ -69,9 +69,11 @@ func (m *Manager) Preview(ctx context.Context, spec Spec, c toolview.SurfaceConf
 		return nil, err
 	}
 	shown.useWindow(loaded.App)
+	shown.newWorkMode(loaded.App, nil, "")
 	if shown.session, err = m.Sessions.Build(ctx, session.Spec{
 		Loaded: loaded, Agent: agent.ID, Lane: spec.Lane, Requester: spec.Requester, Only: agent.Only(),
-		Again: true, // no setup steps
+		AppMode: shown.leaves,
+		Again:   true, // no setup steps
 	}); err != nil {
 		return nil, err
 	}
@@ -103,7 +105,7 @@ func (m *Manager) present(ctx context.Context, c *Conversation) (err error) {
 func (c *Conversation) subject() briefing.Subject {
 	return briefing.Subject{
 		Agent: c.agent, Session: c.session, Mode: c.plan.Mode, Model: c.model, Names: c.names, Offered: c.offered(),
-		Log: c.log,
+		AppMode: c.workMode.AppMode, Log: c.log,
 	}
 }
 

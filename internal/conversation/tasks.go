@@ -32,6 +32,8 @@ type coreInput struct {
 	Goal string `json:"goal"`
 	// Mode is the permission mode in which it was begun.
 	Mode permission.Mode `json:"mode,omitempty"`
+	// AppMode is the mode of the app in which it was begun.
+	AppMode string `json:"app_mode,omitempty"`
 }
 
 // coreOutcome is what is known of a core task that has ended.
@@ -60,7 +62,7 @@ func (m *Manager) StartTask(ctx context.Context, call tool.Call, goal string) (c
 		return control.Task{}, tool.Errorf(op, tool.Limited, "%d jobs are under way already", n).
 			WithHint("wait until one has ended")
 	}
-	input, err := json.Marshal(coreInput{Goal: goal, Mode: m.Permissions.Of(edge.ID()).Mode})
+	input, err := json.Marshal(coreInput{Goal: goal, Mode: m.Permissions.Of(edge.ID()).Mode, AppMode: edge.AppMode().Name})
 	if err != nil {
 		return control.Task{}, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the task cannot be written", Err: err}
 	}
@@ -118,7 +120,7 @@ func (m *Manager) runTask(ctx context.Context, r *tasks.Run) task.Outcome {
 	if err := json.Unmarshal(t.Input, &in); err != nil {
 		return tasks.Failed(err)
 	}
-	core, err := m.openTask(ctx, t, in.Mode)
+	core, err := m.openTask(ctx, t, in)
 	if err != nil {
 		return tasks.Failed(err)
 	}
@@ -144,9 +146,10 @@ func (m *Manager) runTask(ctx context.Context, r *tasks.Run) task.Outcome {
 
 // openTask opens the conversation of a core task. What a human is asked there is
 // shown where the edge lane's turn is watched.
-func (m *Manager) openTask(ctx context.Context, t task.Task, began permission.Mode) (*Conversation, error) {
+func (m *Manager) openTask(ctx context.Context, t task.Task, in coreInput) (*Conversation, error) {
 	spec := Spec{
-		task: true, id: t.ID, Workspace: t.Asker.Workspace, AppFile: t.Asker.AppFile, Agent: t.Asker.Principal.Agent,
+		task: true, id: t.ID, appMode: in.AppMode,
+		Workspace: t.Asker.Workspace, AppFile: t.Asker.AppFile, Agent: t.Asker.Principal.Agent,
 		Lane: app.CoreLane, Requester: approval.Requester{
 			PID: t.Asker.PID, Human: t.Asker.Human, Root: t.Asker.Root, Sessions: t.Asker.Sessions,
 		},
@@ -165,7 +168,7 @@ func (m *Manager) openTask(ctx context.Context, t task.Task, began permission.Mo
 	case tool.KindOf(err) != tool.NotFound:
 		return nil, err
 	}
-	m.Permissions.Inherit(t.ID, t.Parent, began)
+	m.Permissions.Inherit(t.ID, t.Parent, in.Mode)
 	return m.Open(ctx, spec)
 }
 

@@ -3,8 +3,8 @@ package gate
 import (
 	"os"
 	"path/filepath"
-	"slices"
 
+	"callgate/internal/gate/appmode"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/mask"
 	"callgate/internal/gate/match"
@@ -62,8 +62,9 @@ type Rules struct {
 	// Only limits an agent, or a client with a profile, to some of its app's tools:
 	// actions by module, none for all of a module's. Nil: no limit.
 	Only    map[string][]string
-	Profile string // the profile that Only comes from; empty: an agent's modules
-	Hooks   Hooks  // what is done around calls; nil: nothing
+	Profile string           // the profile that Only comes from; empty: an agent's modules
+	AppMode *appmode.Current // takes more away, and changes; nil: nothing
+	Hooks   Hooks            // what is done around calls; nil: nothing
 }
 
 // Modules is what the app file says of each module.
@@ -145,10 +146,11 @@ func (c *Caller) Decide(t *tool.Tool) policy.Decision {
 			Verdict: policy.Hide, Rule: "tools.modules", Reason: "the module " + module + " is off here",
 		}
 	}
-	if r.Only != nil && !t.Runtime.Control && !c.id.Principal.Daemon {
-		if actions, listed := r.Only[module]; !listed || len(actions) > 0 && !slices.Contains(actions, t.ID.Name) {
-			return r.notGiven(t)
-		}
+	if !t.Runtime.Control && !c.id.Principal.Daemon && !appmode.Gives(r.Only, module, t.ID.Name) {
+		return r.notGiven(t)
+	}
+	if d, taken := r.AppMode.Takes(t, c.id.Principal); taken {
+		return d
 	}
 	return policy.Decide(r.Policy, t, c.id.Principal)
 }

@@ -63,6 +63,7 @@ type Conversation struct {
 	Skills   []Skill          `json:"skills,omitempty"`
 	// Permissions are what it may do without asking, beside what the rules say.
 	Permissions Permissions `json:"permissions"`
+	AppModes    *AppModes   `json:"app_modes,omitempty"`
 	// Queued is what the user said during a turn that was interrupted, and the model
 	// was not told: the turn takes it when it goes on.
 	Queued []QueuedMessage `json:"queued,omitempty"`
@@ -194,6 +195,7 @@ type HistoryEvent struct {
 	Tasks      []string       `json:"tasks,omitempty"` // of a note: further tasks whose ends it tells
 	Usage      *llm.Usage     `json:"usage,omitempty"`
 	Model      string         `json:"model,omitempty"`
+	AppMode    string         `json:"app_mode,omitempty"`
 	Cut        *AnswerCut     `json:"cut,omitempty"` // of an answer that is not whole
 	Call       *AgentCall     `json:"call,omitempty"`
 	Result     *HistoryResult `json:"result,omitempty"`
@@ -246,6 +248,7 @@ const (
 	EventCallEnded EventType = "tool_ended" // Call.Model and Result: how it ended
 	EventTurnEnded EventType = "turn_ended" // End: how the turn ended
 	EventModel     EventType = "model"      // Model: from now on this model answers, as PROVIDER/NAME
+	EventAppMode   EventType = "app_mode"   // AppMode: from now on the app's mode is this one; Message: what is told of it
 	EventCompacted EventType = "compacted"  // Compaction: from now on a model is shown less of what was before
 	EventRewound   EventType = "rewound"    // Rewind: from now on a model is not shown a turn and what came after it
 )

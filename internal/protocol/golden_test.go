@@ -64,6 +64,7 @@ func TestWire(t *testing.T) {
 		"server_status":     protocol.ServerStatus{},
 		"session":           protocol.Session{},
 		"set_model":         protocol.SetModel{},
+		"set_app_mode":      protocol.SetAppMode{},
 		"set_secret":        protocol.SetSecret{},
 		"status":            protocol.Status{},
 		"surface":           protocol.Surface{},

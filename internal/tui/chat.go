@@ -252,6 +252,8 @@ func (c *chat) routeToParts(msg tea.Msg) tea.Cmd {
 		pickModel(c, msg)
 	case modelSetMsg:
 		modelWasSet(c, msg)
+	case appModeMsg:
+		appModeWasSet(c, msg)
 	case permissionsMsg:
 		showPermissions(c, msg)
 	case movedMsg:

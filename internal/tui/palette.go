@@ -25,6 +25,7 @@ func newPalette(skills []protocol.Skill) commands {
 		command("model", "which model answers; choose another, or /model PROVIDER/NAME", chooseModel),
 		command("plan", "let it plan only: nothing that changes anything runs; again: ask as before", plain(togglePlan)),
 		command("mode", "what it may do unasked: /mode ask, accept-edits or plan", setOrShowMode),
+		command("app-mode", "how it works here, as the app names it: /app-mode NAME", setOrShowAppMode),
 		command("allow", "let calls run unasked in this conversation: /allow shell: go test *", allow),
 		command("compact", "make room in the model's window", plain(compact)),
 		command("undo", "put back the files that the last turn changed; /undo N from turn N on, /undo redo", undoFiles),

@@ -44,11 +44,32 @@ func runtimeBlock(known app.KnownModules) node {
 		key{"strict", boolean(false), "One bad manifest in tools.dirs fails the start; calls in the text of a model are refused."},
 		key{"sandbox", enum("full", "full", "relaxed"),
 			"relaxed: commands run even where this machine cannot put up every wall around them."},
+		key{"modes", modesBlock(known),
+			"Ways of working, by name, of which a conversation is in one: auto, or else the first, until you choose another " +
+				"(/app-mode, --app-mode)."},
 		key{"hooks", hooksBlock(), "What happens by itself when something happens: docs/guides/hooks.md."},
 		key{"middleware", textMiddleware(), "What stands around all that is said, the first outermost."},
 	)
 	fixed := node{"properties": node{"workdir_mode": node{"const": "fixed"}}, "required": []string{"workdir_mode"}}
 	return n.with("if", fixed).with("then", node{"required": []string{"workdir"}})
+}
+
+// modesBlock are the modes of the app, by name.
+func modesBlock(known app.KnownModules) node {
+	grant := anyOf(text(), needs(block("runtime.modes.tool_grants",
+		key{"module", suggestions(slices.Sorted(maps.Keys(known))...), "The module whose tools stay."},
+		key{"actions", list(text()), "Some of its actions. Left out: all."},
+		key{"tools", list(text()), "The same as actions."},
+	), "module"))
+	mode := block("runtime.modes",
+		key{"description", label(), "What it is for, in a line."},
+		key{"behavior", text(), "What the model is told as long as the mode lasts."},
+		key{"tool_grants", nullable(list(grant)),
+			"What stays of the agent's tools: filesystem, filesystem.read or {module: …, actions: […]}. Left out: all."},
+		key{"max_turns", integer(1, 10_000), "How often a model is asked within one turn. Default: as the app says."},
+		key{"timeout", integer(1, 86_400), "Seconds of the model's time in one turn. Default: as the app says."},
+	)
+	return named(mode).with("propertyNames", node{"pattern": "^[a-z][a-z0-9_-]{0,39}$"})
 }
 
 func schedulerBlock() node {

@@ -39,6 +39,9 @@ func Combine(project, user *app.App) *app.App {
 	a.Runtime.Channels = union(user.Runtime.Channels, project.Runtime.Channels, channelKey)
 	a.Runtime.DefaultChannel = cmp.Or(project.Runtime.DefaultChannel, user.Runtime.DefaultChannel)
 	a.Runtime.Scheduler = cmp.Or(project.Runtime.Scheduler, user.Runtime.Scheduler)
+	if len(project.Runtime.Modes) == 0 {
+		a.Runtime.Modes = user.Runtime.Modes
+	}
 	a.Runtime.Watchers = project.Runtime.Watchers || user.Runtime.Watchers
 	if len(project.Agents) == 0 {
 		a.Agents, a.Runtime.Entry = user.Agents, user.Runtime.Entry

@@ -33,6 +33,8 @@ func markdown(h protocol.History) string {
 			fmt.Fprintf(&b, "\n- called `%s` with `%s`\n", render.ToolName(e.Call.Name), e.Call.Args)
 		case protocol.EventCallEnded:
 			fmt.Fprintf(&b, "  - %s: %s\n", e.Result.Status, strings.ReplaceAll(e.Result.Summary, "\n", " "))
+		case protocol.EventAppMode:
+			fmt.Fprintf(&b, "\n*from here on the app's mode is %s*\n", e.AppMode)
 		case protocol.EventRewound:
 			fmt.Fprintf(&b, "\n*%s*\n", e.Rewind.Text())
 		case protocol.EventTurnEnded:

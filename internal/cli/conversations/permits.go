@@ -17,6 +17,7 @@ import (
 // permits are the flags that say what a conversation may do without asking.
 type permits struct {
 	mode  string
+	app   string // the mode of the app
 	allow []string
 	turn  bool // the command takes turns, in which a human may be needed
 	wait  bool // for a human elsewhere, where there is none here
@@ -26,6 +27,8 @@ type permits struct {
 func (p *permits) bind(e *command.Env, c *cobra.Command) {
 	c.Flags().StringVar(&p.mode, "mode", "",
 		"the permission `MODE`: ask, accept-edits (changes of files here are not asked about), plan (nothing is changed)")
+	c.Flags().StringVar(&p.app, "app-mode", "",
+		"work in this `MODE` of the app (runtime.modes in its file), from here on; not the permission mode")
 	c.Flags().StringArrayVar(&p.allow, "allow", nil,
 		"let calls run unasked in this conversation: a `TOOL: PATTERN` such as 'shell: go test *'; may be repeated")
 	_ = c.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(
@@ -43,27 +46,34 @@ func (p *permits) bindWait(c *cobra.Command) {
 
 // loosens reports whether the flags let a conversation do more, which a human must say.
 func (p *permits) loosens() bool {
-	return p.mode == string(protocol.ModeAcceptEdits) || len(p.allow) > 0
+	return p.mode == string(protocol.ModeAcceptEdits) || len(p.allow) > 0 || p.app != ""
 }
 
 // set gives a conversation what the flags say. Where no human sits, and none is waited
 // for, what needs one is refused.
 func (p *permits) set(ctx context.Context, k *command.Kernel, c *client.Conversation, unattended bool) error {
-	unattended = unattended && p.turn && !p.wait
+	err := p.setMode(ctx, c, unattended && p.turn && !p.wait)
+	if err == nil && p.app != "" {
+		c.Conversation, err = c.SetAppMode(ctx, protocol.SetAppMode{Mode: p.app})
+	}
+	if err != nil && c.Info.Turns == 0 { // it was opened in vain
+		_ = k.DeleteConversation(context.WithoutCancel(ctx), c.ID)
+	}
+	return err
+}
+
+// setMode sets the permission mode, and what is allowed beside it.
+func (p *permits) setMode(ctx context.Context, c *client.Conversation, unattended bool) error {
 	if p.mode == "" && len(p.allow) == 0 && !unattended {
 		return nil
 	}
 	now, err := c.SetPermissions(ctx, protocol.SetPermissions{
 		Mode: protocol.PermissionMode(p.mode), Allow: p.allow, Unattended: &unattended,
 	})
-	if err != nil {
-		if c.Info.Turns == 0 { // it was opened in vain
-			_ = k.DeleteConversation(context.WithoutCancel(ctx), c.ID)
-		}
-		return err
+	if err == nil {
+		c.Permissions = now
 	}
-	c.Permissions = now
-	return nil
+	return err
 }
 
 // sayRefused says that a call needed a human whom nobody could ask, and what would let

@@ -102,6 +102,8 @@ func (p *page) historyEvent(e protocol.HistoryEvent) {
 		}
 	case protocol.EventModel:
 		p.printf("%s\n", p.Faint("from here on "+text.OneLine(e.Model)+" answers"))
+	case protocol.EventAppMode:
+		p.printf("%s\n", p.Faint("from here on the app's mode is "+text.OneLine(e.AppMode)))
 	case protocol.EventCompacted:
 		line := "a summary replaces the messages before this"
 		if e.Compaction.Summary == "" {

@@ -32,6 +32,7 @@ type Subject struct {
 	Agent   app.Agent
 	Session *session.Session
 	Mode    surface.Mode
+	AppMode app.AppMode // it has no name where the app has no modes
 	Model   modelset.Info
 	Names   resulttext.Names // by which the model calls tools
 	Offered []llm.ToolDef
@@ -64,6 +65,7 @@ func (p *Prompter) Input() prompt.Input {
 	in := prompt.Input{
 		Agent: a.ID, Role: cmp.Or(a.Role, "assistant"), Specialty: a.Specialty, SystemPrompt: a.SystemPrompt,
 		Mode: string(c.Mode), Native: c.Model.NativeTools, PlanFirst: a.PlanFirst, Offered: c.Offered,
+		AppMode: prompt.AppMode{Name: c.AppMode.Name, Description: c.AppMode.Description, Behavior: c.AppMode.Behavior},
 	}
 	in.Domain, in.Categories = p.describe()
 	for _, section := range p.Modules.Sections(s.Principal(), s.Loaded().Off) {

@@ -57,6 +57,7 @@ const (
 	CallEnded Type = "tool_ended" // Call.Model and Result: how it ended
 	TurnEnded Type = "turn_ended" // End: how the turn ended
 	Model     Type = "model"      // Model: from now on this model answers, as PROVIDER/NAME
+	AppMode   Type = "app_mode"   // AppMode: from now on the app's mode is this one; Message: what the model is told of it
 	Compacted Type = "compacted"  // Compaction: from now on a model is shown less of what was before
 	Rewound   Type = "rewound"    // Rewind: from now on a model is not shown a turn and what came after it
 )
@@ -82,6 +83,7 @@ type Event struct {
 	Tasks      []string    `json:"tasks,omitempty"` // of a note: further tasks whose ends it tells
 	Usage      *llm.Usage  `json:"usage,omitempty"`
 	Model      string      `json:"model,omitempty"`
+	AppMode    string      `json:"app_mode,omitempty"`
 	Cut        *Cut        `json:"cut,omitempty"` // of an answer that is not whole
 	Call       *Call       `json:"call,omitempty"`
 	Result     *Result     `json:"result,omitempty"`

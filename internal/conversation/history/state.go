@@ -21,6 +21,7 @@ type State struct {
 	Calls    int           // how many calls were made
 	Usage    llm.Usage
 	Model    string // the model that was chosen, as PROVIDER/NAME; "": the agent's own
+	AppMode  string // the mode of the app that was chosen; "": the one in which it begins
 	Last     *End   // how the last turn ended; nil: it goes on, or its process ended
 	open     []*pendingCall
 	queued   []QueuedMessage
@@ -104,6 +105,9 @@ func (s *State) Apply(e Event) {
 		s.Last = e.End
 	case Model:
 		s.Model = e.Model
+	case AppMode:
+		s.AppMode = e.AppMode
+		s.addMessage(Note, *e.Message)
 	case Rewound:
 		s.rewind(*e.Rewind)
 	case Compacted:

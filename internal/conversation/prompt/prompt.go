@@ -35,8 +35,9 @@ type Input struct {
 	Role         string
 	Specialty    string
 	Mode         string // direct, compact_direct or discovery
-	Native       bool   // the provider's API carries the tools
-	PlanFirst    bool   // it says what it is going to do before it does it
+	AppMode      AppMode
+	Native       bool // the provider's API carries the tools
+	PlanFirst    bool // it says what it is going to do before it does it
 	Offered      []llm.ToolDef
 	Domain       []Tool     // what may be called, by name
 	Categories   []Category // by ID
@@ -50,6 +51,9 @@ type Input struct {
 	Place        Place
 	Instructions []Instructions // the most general first
 }
+
+// AppMode is the mode of the app that the conversation is in. Without a name there is none.
+type AppMode struct{ Name, Description, Behavior string }
 
 // Place is where and when a conversation is held.
 type Place struct {
@@ -132,6 +136,7 @@ func Build(in Input) Prompt {
 	add("memory_instructions", memoryTools(in))
 	add("skills", skills(in))
 	add("channels", channels(in))
+	add("app_mode", appMode(in.AppMode))
 	add("system_prompt", strings.TrimSpace(in.SystemPrompt))
 	p.Fixed = len(p.Sections)
 	add("environment", environment(in.Place))
@@ -162,6 +167,19 @@ func memoryTools(in Input) string {
 		text += " What is not shown there is found with " + in.MemorySearch + "."
 	}
 	return text
+}
+
+// appMode says in which mode of the app the conversation is. Its words are the author's.
+func appMode(m AppMode) string {
+	if m.Name == "" {
+		return ""
+	}
+	text := "The user has this conversation in the mode " + oneLine(m.Name, 64)
+	if m.Description != "" {
+		text += ": " + oneLine(m.Description, 200)
+	}
+	text = strings.TrimSuffix(text, ".") + ". Only the user changes the mode; what it takes away cannot be called."
+	return strings.TrimSpace(text + "\n" + strings.TrimSpace(m.Behavior))
 }
 
 func list(names []string) string {

@@ -45,6 +45,7 @@ func (a *conversationRoutes) routes() map[string]route.Func {
 		protocol.RouteEvents:             a.conversationEvents,
 		protocol.RoutePermissions:        a.permissions,
 		protocol.RouteSetPermissions:     a.setPermissions,
+		protocol.RouteSetAppMode:         a.setAppMode,
 	}
 }
 
@@ -75,7 +76,7 @@ func (a *conversationRoutes) conversationDTO(c *conversation.Conversation) proto
 		Session: a.sessionDTO(c.Session()), Agent: c.Agent().ID, Provider: model.Provider, Model: model.Model,
 		Offline: model.Offline, Window: c.Window(), Native: model.NativeTools, ToolsWhy: model.ToolsWhy,
 		Mode: string(plan.Mode), Tools: len(plan.PerTool), Info: wire.ConversationInfo(c.Info()),
-		Permissions: wire.Permissions(a.kernel.Permissions.Of(c.ID())),
+		Permissions: wire.Permissions(a.kernel.Permissions.Of(c.ID())), AppModes: appModes(c),
 	}
 	for _, q := range c.Queued() {
 		opened.Queued = append(opened.Queued, wire.QueuedMessage(q))

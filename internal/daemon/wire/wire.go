@@ -280,7 +280,8 @@ func ConversationInfo(i history.Info) protocol.ConversationInfo {
 func HistoryEvent(e history.Event) protocol.HistoryEvent {
 	return protocol.HistoryEvent{
 		Seq: e.Seq, At: e.At, Type: protocol.EventType(e.Type), Message: e.Message, Queued: e.Queued,
-		By: e.By, Task: e.Task, Tasks: e.Tasks, Usage: e.Usage, Model: e.Model, Call: pointer(e.Call, AgentCall),
+		By: e.By, Task: e.Task, Tasks: e.Tasks, Usage: e.Usage, Model: e.Model, AppMode: e.AppMode,
+		Call:   pointer(e.Call, AgentCall),
 		System: orNil(e.System, func(s history.Section) protocol.SystemSection { return protocol.SystemSection(s) }),
 		Told:   e.Told,
 		Result: pointer(e.Result, func(r history.Result) protocol.HistoryResult { return protocol.HistoryResult(r) }),

@@ -23,11 +23,11 @@ package deferred
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	"callgate/internal/app"
 	"callgate/internal/gate"
+	"callgate/internal/gate/appmode"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/session"
@@ -210,40 +210,13 @@ func onlyNow(a *app.App, asker task.Asker) (map[string][]string, error) {
 	}
 	for _, agent := range a.Agents {
 		if agent.ID == name {
-			return intersect(asker.Only, agent.Only()), nil
+			return appmode.Intersect(asker.Only, agent.Only()), nil
 		}
 	}
 	if asker.Only != nil && len(a.Agents) > 0 {
 		return nil, tool.Errorf(op, tool.NotFound, "the app has no agent %q any more", tool.Truncate(name))
 	}
 	return asker.Only, nil
-}
-
-// intersect returns what two limits give together: see gate.Rules. Nil is no limit.
-func intersect(a, b map[string][]string) map[string][]string {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	both := map[string][]string{}
-	for module, actions := range a {
-		others, listed := b[module]
-		switch {
-		case !listed:
-		case len(actions) == 0:
-			both[module] = others
-		case len(others) == 0:
-			both[module] = actions
-		default:
-			missing := func(action string) bool { return !slices.Contains(others, action) }
-			if common := slices.DeleteFunc(slices.Clone(actions), missing); len(common) > 0 {
-				both[module] = common
-			}
-		}
-	}
-	return both
 }
 
 func failure(r gate.CallRequest, err error) *tool.Result {

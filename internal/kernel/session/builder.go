@@ -12,6 +12,7 @@ import (
 	"callgate/internal/agent/surface"
 	"callgate/internal/app"
 	"callgate/internal/gate"
+	"callgate/internal/gate/appmode"
 	"callgate/internal/gate/approval"
 	"callgate/internal/hook"
 	"callgate/internal/kernel/apps"
@@ -32,6 +33,7 @@ type Spec struct {
 	Requester approval.Requester
 	NoWait    bool                   // no call waits for a human: it is answered with status waiting
 	Only      map[string][]string    // see gate.Rules
+	AppMode   *appmode.Current       // takes more away; nil: nothing
 	Profile   string                 // the part of the app that is given; empty: all, or what Only says
 	Off       []string               // modules that the session is not given
 	Client    *surface.Client        // the MCP client that the session is for; nil: none
@@ -101,6 +103,7 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 		spec.ID = NewID("s")
 	}
 	usage, how := &toolview.Usage{}, b.how(loaded)
+	how.AppMode = spec.AppMode
 	var detached func() (release func()) // of the session, when there is one
 	watch := gate.Observer{
 		Succeeded: usage.Count, Asked: spec.OnAsked, Detached: func() (release func()) { return detached() },
@@ -116,6 +119,7 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 		id: spec.ID, loaded: loaded, warnings: slices.Clone(loaded.Warnings), caller: caller, gate: b.Gate, base: b.Base,
 		view:   b.Views.New(caller, usage, how),
 		hooks:  set,
+		mode:   spec.AppMode,
 		limits: Limits{Profile: spec.Profile, Only: spec.Only, Off: notGiven(spec, loaded)},
 	}
 	b.Table.hold(s)
@@ -177,7 +181,7 @@ func (b *Builder) caller(
 	if err := hide(&at, b.Hidden); err != nil {
 		return nil, err
 	}
-	rules := gate.Rules{Off: off(spec, l), Only: spec.Only, Hooks: set.Calls()}
+	rules := gate.Rules{Off: off(spec, l), Only: spec.Only, AppMode: spec.AppMode, Hooks: set.Calls()}
 	if spec.Profile != "" {
 		profile, err := l.App.Profile(spec.Profile)
 		if err != nil {

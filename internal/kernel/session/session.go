@@ -11,6 +11,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate"
+	"callgate/internal/gate/appmode"
 	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/hooks"
@@ -35,6 +36,7 @@ type Session struct {
 	caller   *gate.Caller
 	view     *toolview.View
 	limits   Limits
+	mode     *appmode.Current
 	gate     Gate
 	base     context.Context // ends with the kernel
 	use      *use
@@ -69,8 +71,13 @@ type Limits struct {
 	Off     []string            // modules
 }
 
-// Limits returns what the session is given less than its app has.
-func (s *Session) Limits() Limits { return s.limits }
+// Limits returns what the session is given less than its app has, in the mode that it is
+// in now.
+func (s *Session) Limits() Limits {
+	limits := s.limits
+	limits.Only = appmode.Intersect(limits.Only, s.mode.Get().Only)
+	return limits
+}
 
 // Workspace returns the session's folder.
 func (s *Session) Workspace() string { return s.loaded.Workspace }

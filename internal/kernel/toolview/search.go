@@ -18,6 +18,7 @@ import (
 type catalog struct {
 	*search.Catalog
 	generation uint64
+	mode       string // of the app: see How
 }
 
 // Search finds tools that the session may call, by what is meant.
@@ -36,10 +37,11 @@ func (v *View) searchCatalog(ctx context.Context) (*search.Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
+	mode := v.how.AppMode.Get().Name
 	v.mu.Lock()
 	last := v.catalog
 	v.mu.Unlock()
-	if last.Catalog != nil && last.generation == snap.Generation && last.Current() {
+	if last.Catalog != nil && last.generation == snap.Generation && last.mode == mode && last.Current() {
 		return last.Catalog, nil
 	}
 	index, err := v.maker.Indexes.get(ctx, v.how.Search())
@@ -56,7 +58,7 @@ func (v *View) searchCatalog(ctx context.Context) (*search.Catalog, error) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.catalog = catalog{c, snap.Generation}
+	v.catalog = catalog{c, snap.Generation, mode}
 	return c, nil
 }
 

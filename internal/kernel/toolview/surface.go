@@ -30,13 +30,14 @@ type SurfaceConfig struct {
 // plannedSurface is a surface that a session was shown.
 type plannedSurface struct {
 	SurfaceConfig
+	mode string // of the app: see How
 	plan *surface.Plan
 	full map[string]string // dotted names, by the bare ones in the plan
 	wire map[string]string // the names for a provider, by the dotted ones
 }
 
 // Surface returns the tools as the session's model is shown them, and why so.
-// It is made once for each way of asking and then stays the same to the byte,
+// It is made once for each way of asking, and each mode of the app, and then stays the same to the byte,
 // whatever is called and whatever comes and goes: a change at the beginning of
 // a prompt is paid for again. Tools that came later are found by search.
 func (v *View) Surface(ctx context.Context, c SurfaceConfig) (*surface.Plan, error) {
@@ -61,7 +62,8 @@ func (v *View) planned(ctx context.Context, c SurfaceConfig) (plannedSurface, er
 		return plannedSurface{}, tool.Errorf("toolview.Surface", tool.Invalid,
 			"%q is not a way to show tools", tool.Truncate(c.Mode)).WithHint("use direct, compact_direct or discovery")
 	}
-	same := func(p plannedSurface) bool { return p.SurfaceConfig == c }
+	mode := v.how.AppMode.Get().Name
+	same := func(p plannedSurface) bool { return p.SurfaceConfig == c && p.mode == mode }
 	v.mu.Lock()
 	if i := slices.IndexFunc(v.plans, same); i >= 0 {
 		defer v.mu.Unlock()
@@ -72,6 +74,7 @@ func (v *View) planned(ctx context.Context, c SurfaceConfig) (plannedSurface, er
 	if err != nil {
 		return plannedSurface{}, err
 	}
+	made.mode = mode
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if i := slices.IndexFunc(v.plans, same); i >= 0 {

@@ -12,6 +12,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/control"
 	"callgate/internal/gate"
+	"callgate/internal/gate/appmode"
 	"callgate/internal/gate/policy"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/provider/offline"
@@ -73,6 +74,7 @@ type View struct {
 type How struct {
 	Search   func() app.Search // as it is accepted now
 	Surface  app.Surface
+	AppMode  *appmode.Current
 	Features []string // the parts of the kernel that it turns on: see [tool.Runtime]
 }
 

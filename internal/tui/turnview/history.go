@@ -53,6 +53,8 @@ func (v *View) ShowHistory(log []protocol.HistoryEvent) (said []string) {
 			if e.Told == nil {
 				v.showNote(e)
 			}
+		case protocol.EventAppMode:
+			v.Note("from here on the app's mode is " + e.AppMode)
 		case protocol.EventCompacted:
 			v.Note(protocol.CompactionText(e.Compaction))
 		case protocol.EventRewound:
