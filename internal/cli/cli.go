@@ -19,6 +19,7 @@ import (
 	"callgate/internal/cli/bridge"
 	"callgate/internal/cli/command"
 	"callgate/internal/cli/conversations"
+	"callgate/internal/cli/editors"
 	"callgate/internal/cli/grants"
 	"callgate/internal/cli/imports"
 	"callgate/internal/cli/journal"
@@ -112,7 +113,7 @@ func newRoot(e *command.Env) *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true, TraverseChildren: true,
 	}, slices.Concat(
 		apps.Commands(e, append(outside.AppCommands(e), tools.Plan(e), conversations.Prompt(e))...),
-		conversations.Commands(e), undo.Commands(e), tools.Commands(e),
+		conversations.Commands(e), editors.Commands(e), undo.Commands(e), tools.Commands(e),
 		bridge.Commands(e, servers.Commands(e)...), imports.Commands(e), approvals.Commands(e), grants.Commands(e),
 		rules.Commands(e), secrets.Commands(e), tokens.Commands(e), journal.Commands(e), tasks.Commands(e),
 		outside.Commands(e), machine.Commands(e),

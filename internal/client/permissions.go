@@ -35,3 +35,9 @@ func (c *Conversation) CurrentPermissions(ctx context.Context) (protocol.Permiss
 	err := c.client.get(ctx, c.path("/permissions"), nil, &now)
 	return now, err
 }
+
+// AnswerForm answers an approval of the conversation with what a human said in a form that
+// this client showed.
+func (c *Conversation) AnswerForm(ctx context.Context, a protocol.FormAnswer) error {
+	return c.client.do(ctx, http.MethodPost, c.path("/form"), nil, a, nil)
+}

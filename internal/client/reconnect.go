@@ -62,6 +62,7 @@ func (c *Conversation) keepPermissions(set protocol.SetPermissions) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.granted.Mode, c.granted.By = cmp.Or(set.Mode, c.granted.Mode), cmp.Or(set.By, c.granted.By)
+	c.granted.Form = cmp.Or(set.Form, c.granted.Form)
 	c.granted.Unattended = cmp.Or(set.Unattended, c.granted.Unattended)
 	c.granted.Allow = append(c.granted.Allow, set.Allow...)
 	if set.Unattended != nil {

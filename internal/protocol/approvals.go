@@ -62,6 +62,15 @@ type ApprovalAnswer struct {
 	At       time.Time       `json:"at"`
 }
 
+// FormAnswer is what a human said in a form that the client of a conversation showed, such
+// as an editor: it answers approvals of that conversation, and of no other. Who has the
+// conversation open sends it.
+type FormAnswer struct {
+	Client   string `json:"client"` // its name, for the journal
+	Approval string `json:"approval"`
+	Answer
+}
+
 // Answer answers an approval.
 type Answer struct {
 	Approve  bool            `json:"approve"`

@@ -29,6 +29,7 @@ const (
 	RouteEvents             = "GET /v1/conversations/{id}/events"
 	RoutePermissions        = "GET /v1/conversations/{id}/permissions"
 	RouteSetPermissions     = "POST /v1/conversations/{id}/permissions"
+	RouteAnswerForm         = "POST /v1/conversations/{id}/form" // a FormAnswer
 )
 
 // OpenConversation asks for a conversation with an agent, or for an earlier one.

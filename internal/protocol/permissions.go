@@ -27,4 +27,7 @@ type SetPermissions struct {
 	// Unattended says that nobody answers: what needs a human is refused at once. Nil: as it was.
 	Unattended *bool  `json:"unattended,omitempty"`
 	By         string `json:"by,omitempty"`
+	// Form names the client in which the human who owns the conversation chose the mode: see
+	// FormAnswer. Allow needs more.
+	Form string `json:"form,omitempty"`
 }

@@ -46,6 +46,7 @@ func (a *conversationRoutes) routes() map[string]route.Func {
 		protocol.RoutePermissions:        a.permissions,
 		protocol.RouteSetPermissions:     a.setPermissions,
 		protocol.RouteSetAppMode:         a.setAppMode,
+		protocol.RouteAnswerForm:         a.answerForm,
 	}
 }
 

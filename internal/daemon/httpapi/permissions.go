@@ -36,6 +36,11 @@ func (a *conversationRoutes) setPermissions(w http.ResponseWriter, r *http.Reque
 	}
 	asker := a.withPerson(r, c.Session().Caller().Requester())
 	change := permissions.Change{Mode: string(in.Mode), Allow: in.Allow, Unattended: in.Unattended}
+	if in.Form != "" {
+		if change.Form, err = formHuman(r, in.Form); err != nil {
+			return err
+		}
+	}
 	state, err := a.kernel.Permissions.Set(r.Context(), who, c.Session(), asker, change)
 	if err != nil {
 		return err

@@ -50,6 +50,9 @@ type Change struct {
 	Allow []string // added: see permission.ParseEntry
 	// Unattended says that nobody answers what the session asks; nil: it stays as it is.
 	Unattended *bool
+	// Form names the human who chose the mode in a form of the client that has the session,
+	// and could have said yes there to each of its calls. It allows no patterns.
+	Form string
 }
 
 // Set changes the permissions of a session. asker is who asks in it, as the one who
@@ -63,6 +66,9 @@ func (p *Permissions) Set(
 		return now, err
 	}
 	authority := p.opt.Approvals.MayLoosen(who, asker)
+	if c.Form != "" && len(c.Allow) == 0 {
+		authority = nil
+	}
 	if authority != nil && now.Loosens(next) {
 		return now, withFlag(authority)
 	}
@@ -105,8 +111,11 @@ func (p *Permissions) next(
 ) (permission.State, error) {
 	next := now
 	next.By = cmp.Or(who.By, p.opt.User, "its owner")
-	if who.Token != "" {
+	switch {
+	case who.Token != "":
 		next.By = "token " + who.Token
+	case c.Form != "":
+		next.By = c.Form
 	}
 	if c.Mode != "" {
 		mode, err := permission.ParseMode(c.Mode)
