@@ -31,8 +31,8 @@ var rules = house.Rules{
 			"internal/agent/filter", "internal/conversation/history", "internal/conversation/prompt",
 			"internal/conversation/instructions", "internal/conversation/environment",
 			"internal/conversation/compact", "internal/gate/schema", "internal/gate/policy", "internal/gate/approval",
-			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock", "internal/watch"},
-		{"internal/gate/order", "internal/gate/detach", "internal/gate/argname", "internal/module", "internal/channel"}, // with workfile and fetch, which modules share
+			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock", "internal/watch", "internal/app/node"},
+		{"internal/gate/order", "internal/gate/detach", "internal/gate/argname", "internal/skill", "internal/module", "internal/channel"}, // with workfile and fetch, which modules share
 		{"internal/search/bench", "internal/agent/bench", "internal/agent", "internal/provider", "internal/control",
 			"internal/source/mcp",
 			"internal/source/executable", "internal/gate", "internal/undo", "internal/app", "internal/module/filesystem",
@@ -41,7 +41,9 @@ var rules = house.Rules{
 		{"internal/storage", "internal/importer"},
 		{"internal/storage/sqlite", "internal/storage/storagetest", "internal/storage/unread"},
 		{"internal/client", "internal/kernel/background", "internal/kernel/consent", "internal/kernel/modules",
-			"internal/kernel/grants", "internal/kernel/modelset", "internal/kernel/clients", "internal/kernel/servers", "internal/kernel/tasks"},
+			"internal/kernel/grants", "internal/kernel/modelset", "internal/kernel/clients", "internal/kernel/servers", "internal/kernel/tasks",
+			"internal/kernel/skillruns"},
+		{"internal/kernel/skills"},
 		{"internal/kernel/apps", "internal/kernel/toolview", "internal/kernel/hooks"},
 		{"internal/kernel/session", "internal/kernel/trial"},
 		{"internal/kernel/deferred"},

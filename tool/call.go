@@ -67,6 +67,9 @@ type Grant struct {
 	// ReadOnlyPaths are the files and folders with the rules of agents: a process
 	// may not write them, unless a human approved that for this call.
 	ReadOnlyPaths []string
+	// ReadablePaths are folders outside of the workspace that a process may read: those
+	// of skills which a human accepted.
+	ReadablePaths []string
 	Relaxed       bool // a process may run even where not every isolation is available
 	// Emit, when set, passes output on to the watchers of a running call.
 	// It is for watching only: what counts belongs in the result.

@@ -6,6 +6,7 @@ import (
 	"callgate/internal/app/brain"
 	"callgate/internal/app/modes"
 	"callgate/internal/hook"
+	"callgate/internal/skill"
 )
 
 // Agent is one agent of an app.
@@ -90,7 +91,28 @@ type Runtime struct {
 type Skill struct {
 	Command     string // without its slash
 	Description string
-	Path        string // of its file
+	Path        string // of its file, or of its folder
 	Dir         string // its folder, which holds the files that it names
 	Content     string
+	Folder      *skill.Skill // of a folder with a SKILL.md; nil: it is a file
+}
+
+// Whole is the skill as all skills are read.
+func (s Skill) Whole() *skill.Skill {
+	if s.Folder == nil {
+		return &skill.Skill{
+			Name: s.Command, Description: s.Description, Body: s.Content, Path: s.Path, Dir: s.Dir, Digest: s.Digest(),
+		}
+	}
+	whole := *s.Folder
+	whole.Description = s.Description
+	return &whole
+}
+
+// Digest names everything that the skill is made of.
+func (s Skill) Digest() string {
+	if s.Folder != nil {
+		return s.Folder.Digest
+	}
+	return Digest(s.Content)
 }

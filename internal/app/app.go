@@ -30,17 +30,17 @@ const Filename = "callgate.yaml"
 type App struct {
 	Path string // of the file
 	Identity
-	Modules    []Module // the modules that are on, in the file's order
-	Dirs       []string // folders of executable tools; Load makes them absolute
-	Files      []File   // what it names and Load read beside it: agents, prompts
-	Rules      *policy.Rules
-	Servers    []Server // the MCP servers behind this app, in the file's order
-	Pinning    bool     // nothing of a server is shown before a human accepted it
-	Surface    Surface
-	Search     Search
-	Agents     []Agent
-	Runtime    Runtime
-	Skills     []Skill
+	Modules []Module // the modules that are on, in the file's order
+	Dirs    []string // folders of executable tools; Load makes them absolute
+	Files   []File   // what it names and Load read beside it: agents, prompts
+	Rules   *policy.Rules
+	Servers []Server // the MCP servers behind this app, in the file's order
+	Pinning bool     // nothing of a server is shown before a human accepted it
+	Surface Surface
+	Search  Search
+	Agents  []Agent
+	Runtime Runtime
+	SkillSet
 	Profiles   []Profile
 	Middleware []Middleware // around the texts of a conversation
 	Warnings   []string     // what is allowed and probably a mistake
@@ -53,6 +53,12 @@ type App struct {
 	Parts *Parts
 
 	env variable.Used // what of the environment is in it
+}
+
+// SkillSet is what an app teaches its agents.
+type SkillSet struct {
+	Skills     []Skill
+	UserSkills bool // its agents may use the user's own skills too
 }
 
 // Parts are what a project's file says and what the user's own says. Either may be

@@ -54,8 +54,10 @@ func (f *file) devBlock(e node.Entry) {
 	keep := func(in node.Entry) { later = append(later, in) }
 	f.Mapping(levelDev, e, map[string]node.Read{
 		"variables": func(in node.Entry) { f.variables.Define(f.Reader, in) },
-		"skills":    keep,
-		"include":   keep,
+		"allow_user_skills": f.Boolean(&f.app.UserSkills,
+			"write true: agents may use the skills in the user's own folder, which the user accepted"),
+		"skills":  keep,
+		"include": keep,
 	})
 	for _, in := range later {
 		if in.Key == "skills" {

@@ -12,7 +12,6 @@ var unbuiltKeys = map[string]string{
 	levelRuntime: "pipeline session_mode max_sessions_per_user " +
 		"project_memory input output payload_schema",
 	levelContext:      "sections",
-	levelDev:          "allow_user_skills",
 	levelSecurity:     "sandbox content_filter mask_secrets",
 	levelApp:          "short_name author tags icon color category attachments attachments_mode quick_prompts",
 	levelTools:        "llm",

@@ -1,11 +1,14 @@
 package app
 
 import (
+	"cmp"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"callgate/internal/app/node"
+	"callgate/internal/skill"
 )
 
 const maxInclude = 256 << 10 // bytes of a file of agents
@@ -22,7 +25,7 @@ func readSkills(r *node.Reader, folder string, e node.Entry) []Skill {
 		r.Mapping(levelSkill, in, map[string]node.Read{
 			"command":     r.WithoutEnv().TextInto(&s.Command),
 			"description": r.Label(&s.Description),
-			"path":        func(p node.Entry) { s.Content, s.Path = r.File(p, folder, maxPrompt) },
+			"path":        func(p node.Entry) { readSkill(r, p, folder, &s) },
 		})
 		s.Command = strings.TrimPrefix(s.Command, "/")
 		at := r.Position(in.Below("command"))
@@ -36,9 +39,28 @@ func readSkills(r *node.Reader, folder string, e node.Entry) []Skill {
 		case slices.ContainsFunc(skills, func(o Skill) bool { return o.Command == s.Command }):
 			r.Fail(at, "give one of them another command", "there are two skills %s", node.Quote(s.Command))
 		default:
-			s.Dir = filepath.Dir(s.Path)
+			if s.Folder == nil {
+				s.Dir = filepath.Dir(s.Path)
+			}
 			skills = append(skills, s)
 		}
 	}
 	return skills
+}
+
+// readSkill reads the file of a skill, or its folder with everything in it.
+func readSkill(r *node.Reader, e node.Entry, folder string, s *Skill) {
+	name, ok := e.Plain()
+	local := filepath.FromSlash(name)
+	if info, err := os.Stat(filepath.Join(folder, local)); !ok || !filepath.IsLocal(local) || err != nil || !info.IsDir() {
+		s.Content, s.Path = r.File(e, folder, maxPrompt)
+		return
+	}
+	found, err := skill.LoadBelow(folder, local)
+	if err != nil {
+		r.Fail(e.At, "callgate skills check tells more", "the skill %s cannot be read: %v", node.Quote(name), err)
+		return
+	}
+	s.Folder, s.Content, s.Path, s.Dir = found, found.Text(), found.Dir, found.Dir
+	s.Description = cmp.Or(s.Description, found.Description)
 }

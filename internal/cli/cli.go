@@ -28,6 +28,7 @@ import (
 	"callgate/internal/cli/rules"
 	"callgate/internal/cli/secrets"
 	"callgate/internal/cli/servers"
+	"callgate/internal/cli/skills"
 	"callgate/internal/cli/tasks"
 	"callgate/internal/cli/tokens"
 	"callgate/internal/cli/tools"
@@ -115,7 +116,8 @@ func newRoot(e *command.Env) *cobra.Command {
 		apps.Commands(e, append(outside.AppCommands(e), tools.Plan(e), conversations.Prompt(e))...),
 		conversations.Commands(e), editors.Commands(e), undo.Commands(e), tools.Commands(e),
 		bridge.Commands(e, servers.Commands(e)...), imports.Commands(e), approvals.Commands(e), grants.Commands(e),
-		rules.Commands(e), secrets.Commands(e), tokens.Commands(e), journal.Commands(e), tasks.Commands(e),
+		rules.Commands(e), skills.Commands(e),
+		secrets.Commands(e), tokens.Commands(e), journal.Commands(e), tasks.Commands(e),
 		outside.Commands(e), machine.Commands(e),
 	)...)
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: command.ExitCodes})

@@ -7,48 +7,6 @@ import (
 	"callgate/tool"
 )
 
-// Skill is a text that tells how something is done.
-type Skill struct {
-	Command     string `json:"command"`
-	Description string `json:"description"`
-	Dir         string `json:"dir"` // where files that it names are
-	Content     string `json:"content"`
-	Note        string `json:"note"`
-}
-
-// FeatureSkills is the feature of use_skill: it is shown where there are skills.
-const FeatureSkills = "skills"
-
-const skillNote = "Follow this as the way it is done here, for what the user asked."
-
-// SkillTool makes use_skill. find returns a skill of a session's app, or an
-// error that lists the app's skills.
-func SkillTool(find func(session, command string) (Skill, error)) *tool.Tool {
-	const text = "Read how something is done here, before you do it: a skill of this app, by its command. " +
-		"The skills there are stand in your instructions."
-	const schema = `{"type":"object","properties":{"command":{"type":"string","maxLength":80,` +
-		`"description":"the skill's command, such as release"}},"required":["command"]}`
-	use := func(_ context.Context, call tool.Call, _ tool.Grant) (*tool.Result, error) {
-		var in struct{ Command string }
-		if err := parseArgs(call, &in); err != nil {
-			return nil, err
-		}
-		s, err := find(call.Principal.Session, in.Command)
-		if err != nil {
-			return nil, err
-		}
-		s.Note = skillNote
-		r, err := tool.OK("the skill "+s.Command, s)
-		if err == nil {
-			r.Content = []tool.Content{tool.Text(s.Content), tool.Text(skillNote + " Files that it names are in " + s.Dir + ".")}
-		}
-		return r, err
-	}
-	t := define(Namespace, "use_skill", text, schema, use)
-	t.Runtime.Feature = FeatureSkills
-	return t
-}
-
 // Task is work that an agent's core lane does.
 type Task struct {
 	ID     string `json:"job"`

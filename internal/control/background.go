@@ -91,7 +91,7 @@ func BackgroundTool(sessions Sessions, do Background) *tool.Tool {
 			}
 			seen, err := s.Tool(ctx, r.Target.Name)
 			switch {
-			case tool.KindOf(err) == tool.NotFound:
+			case tool.KindOf(err) == tool.NotFound || err == nil && seen.Withheld:
 				// The gate says whether it is denied or does not exist, and records the request.
 				return s.CallChild(ctx, call.ID, r.Target.Name, r.Target.Args), nil
 			case err != nil:

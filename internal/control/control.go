@@ -20,7 +20,8 @@ const (
 // ToolView is a tool as a session sees it.
 type ToolView struct {
 	*tool.Tool
-	Policy string // allow, or approve
+	Policy   string // allow, or approve
+	Withheld bool   // the gate refuses it now, with a reason
 }
 
 // Session is what one session sees and does.

@@ -34,6 +34,7 @@ import (
 	"callgate/internal/conversation/fitting"
 	"callgate/internal/conversation/history"
 	"callgate/internal/conversation/owed"
+	"callgate/internal/conversation/shortcut"
 	"callgate/internal/conversation/turnhooks"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
@@ -57,6 +58,7 @@ type Conversation struct {
 
 	log       *history.Log
 	hooks     *turnhooks.Hooks
+	skills    *shortcut.Skills // that the user's words begin; nil: it has no user
 	warnings  []string
 	turn      turn
 	keeps     bool        // a turn goes on when its client is gone
@@ -146,7 +148,14 @@ type Watch struct {
 func (c *Conversation) Send(ctx context.Context, message llm.Message, w Watch) (history.End, error) {
 	w = c.turn.onFirstEvent(w)
 	return c.run(ctx, w, func(ctx context.Context) (history.End, error) {
-		turn := func(ctx context.Context, o agent.Observer) (history.End, error) { return c.loop.Turn(ctx, message, o) }
+		turn := func(ctx context.Context, o agent.Observer) (end history.End, err error) {
+			if c.skills != nil {
+				if c.prompt.Directive, err = c.skills.Said(ctx, c.session, message.Text()); err != nil {
+					return end, err
+				}
+			}
+			return c.loop.Turn(ctx, message, o)
+		}
 		return c.hooks.Turn(ctx, message.Text(), w.Observer, turn)
 	})
 }

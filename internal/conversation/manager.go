@@ -13,7 +13,9 @@ import (
 	"callgate/internal/conversation/history"
 	"callgate/internal/conversation/keyedmutex"
 	"callgate/internal/conversation/owed"
+	"callgate/internal/conversation/shortcut"
 	"callgate/internal/conversation/turnhooks"
+	"callgate/internal/gate/appmode"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/permission"
 	"callgate/internal/kernel/apps"
@@ -98,6 +100,7 @@ type Spec struct {
 	headless bool                   // it has no client
 	appMode  string                 // of a new one that works for another: that one's
 	id       string                 // of a new one
+	only     map[string][]string    // limits it further: see session.Spec
 	asked    func(approval.Request) // called in place of the turn's watcher; may be nil
 }
 
@@ -197,13 +200,16 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 	}
 	c.session, err = m.Sessions.Build(ctx, session.Spec{
 		ID: cmp.Or(spec.Resume, spec.id, session.NewID("t")), Loaded: loaded, Agent: c.agent.ID, Lane: spec.Lane,
-		Requester: spec.Requester, Only: c.agent.Only(), AppMode: c.leaves, OnAsked: asked,
-		OnEnd: func() { m.remove(c) }, Kept: true,
+		Requester: spec.Requester, Only: appmode.Intersect(c.agent.Only(), spec.only), AppMode: c.leaves,
+		OnAsked: asked, OnEnd: func() { m.remove(c) }, Kept: true,
 	})
 	if err != nil {
 		return nil, err
 	}
 	c.hooks = turnhooks.New(c.session.Hooks(), c.session.Caller(), func() *history.Log { return c.log }, c.Window)
+	if !spec.task && !spec.headless {
+		c.skills = &shortcut.Skills{Finder: m.Apps.Skills(), Runs: m.Sessions.Skills}
+	}
 	if err := m.equip(ctx, c, model, log); err != nil {
 		c.session.Close()
 		return nil, err

@@ -71,7 +71,8 @@ func (m *Manager) StartTask(ctx context.Context, call tool.Call, goal string) (c
 		ID: call.ID + "-core", Kind: coreTask, Label: tool.TruncateTo(goal, 80), Parent: edge.ID(), Input: input,
 		Asker: task.Asker{
 			Principal: call.Principal, Workspace: edge.session.Workspace(), AppFile: edge.session.Loaded().AppFile(),
-			PID: requester.PID, Human: requester.Human, Root: requester.Root, Sessions: requester.Sessions, Call: call.ID,
+			Only: m.Sessions.Skills.Only(edge.ID()),
+			PID:  requester.PID, Human: requester.Human, Root: requester.Root, Sessions: requester.Sessions, Call: call.ID,
 		},
 	})
 	return describeTask(t), err
@@ -150,7 +151,7 @@ func (m *Manager) openTask(ctx context.Context, t task.Task, in coreInput) (*Con
 	spec := Spec{
 		task: true, id: t.ID, appMode: in.AppMode,
 		Workspace: t.Asker.Workspace, AppFile: t.Asker.AppFile, Agent: t.Asker.Principal.Agent,
-		Lane: app.CoreLane, Requester: approval.Requester{
+		Lane: app.CoreLane, only: t.Asker.Only, Requester: approval.Requester{
 			PID: t.Asker.PID, Human: t.Asker.Human, Root: t.Asker.Root, Sessions: t.Asker.Sessions,
 		},
 	}

@@ -46,6 +46,7 @@ type Place struct {
 	// file, what it includes, its skills and its tools. A call that changes one
 	// needs a human, whatever is granted.
 	RuleFiles []string
+	Readable  []string // what processes may read beside the workspace
 }
 
 func (at *Place) rules() rulefiles.Set {
@@ -62,9 +63,10 @@ type Rules struct {
 	// Only limits an agent, or a client with a profile, to some of its app's tools:
 	// actions by module, none for all of a module's. Nil: no limit.
 	Only    map[string][]string
-	Profile string           // the profile that Only comes from; empty: an agent's modules
-	AppMode *appmode.Current // takes more away, and changes; nil: nothing
-	Hooks   Hooks            // what is done around calls; nil: nothing
+	Profile string                 // the profile that Only comes from; empty: an agent's modules
+	AppMode *appmode.Current       // takes more away, and changes; nil: nothing
+	Hooks   Hooks                  // what is done around calls; nil: nothing
+	Narrow  func(*tool.Tool) error // why a tool may not be called now; nil: no tool is narrowed
 }
 
 // Modules is what the app file says of each module.
@@ -107,7 +109,7 @@ func NewCaller(id Identity, at Place, rules Rules, modules Modules, observer Obs
 func (c *Caller) AsDaemon() *Caller {
 	daemon := *c
 	daemon.id.Principal.Daemon = true
-	daemon.observer.Succeeded = nil
+	daemon.observer.Succeeded, daemon.rules.Narrow = nil, nil
 	return &daemon
 }
 
@@ -173,16 +175,17 @@ func (c *Caller) Gives(module string) bool {
 	return c.rules.Only == nil || listed
 }
 
-// withheld returns why a tool cannot be used as the app wants it: its module's
-// settings are of no use, or nobody has accepted what it would be given.
-func (c *Caller) withheld(t *tool.Tool) error {
-	if err, ok := c.modules.Settings[t.ID.Namespace].(error); ok {
-		return err
+// Withheld returns why a tool cannot be used now: its module's settings are of no use,
+// nobody has accepted what it would be given, or the session is narrowed to others.
+func (c *Caller) Withheld(t *tool.Tool) error {
+	err, _ := c.modules.Settings[t.ID.Namespace].(error)
+	if err == nil && c.modules.Withheld != nil {
+		err = c.modules.Withheld(t)
 	}
-	if c.modules.Withheld == nil {
-		return nil
+	if err == nil && c.rules.Narrow != nil {
+		err = c.rules.Narrow(t)
 	}
-	return c.modules.Withheld(t)
+	return err
 }
 
 // DecideCall returns what the rules say of one call of a tool that they do not

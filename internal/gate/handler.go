@@ -190,7 +190,7 @@ func (x *executor) releaseLocksAfter(c *callState) (stop func()) {
 func (x *executor) grant(c *callState) (tool.Grant, error) {
 	r, module, at := &c.tool.Runtime, c.tool.ID.Namespace, &c.caller.place
 	settings := c.caller.modules.Settings[module]
-	if err := c.caller.withheld(c.tool); err != nil {
+	if err := c.caller.Withheld(c.tool); err != nil {
 		return tool.Grant{}, err
 	}
 	for _, folder := range at.Kernel {
@@ -201,7 +201,7 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 	secrets, err := x.secrets.Values(r.Secrets)
 	grant := tool.Grant{
 		Workspace: at.Workspace, Root: at.Root, Relaxed: at.Relaxed,
-		HiddenFiles: at.HiddenFiles, HiddenPaths: at.HiddenPaths,
+		HiddenFiles: at.HiddenFiles, HiddenPaths: at.HiddenPaths, ReadablePaths: at.Readable,
 		Network: r.Network, Secrets: secrets, Claims: c.claims, Settings: settings, Unfinished: x.unfinished,
 	}
 	if r.SideEffect.Durable() { // what only reads is given nothing to write

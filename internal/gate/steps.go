@@ -39,7 +39,7 @@ func authorize(_ context.Context, c *callState) error {
 	c.decision = c.caller.Decide(c.tool)
 	switch c.decision.Verdict {
 	case policy.Allow, policy.Approve:
-		return c.caller.withheld(c.tool)
+		return c.caller.Withheld(c.tool)
 	case policy.Hide:
 		return c.view.UnknownError(c.call.Name, c.caller.Sees)
 	default:

@@ -26,6 +26,9 @@ type Config struct {
 	// need not exist. Default: $XDG_CONFIG_HOME/callgate/callgate.yaml, else
 	// ~/.config/callgate/callgate.yaml.
 	UserFile string
+	// Home is the user's home, in which other agents keep skills. Default: that of the
+	// process; none where UserFile is given.
+	Home string
 	// Log receives what an operator should know. Default: nothing.
 	Log *slog.Logger
 	// Limits bounds what a call may take; zero fields mean the defaults.

@@ -6,14 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"callgate/internal/control"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
-	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/parallelcalls"
 	"callgate/internal/kernel/results"
 	"callgate/internal/kernel/servers"
@@ -46,7 +44,8 @@ func (s controlSession) Tool(ctx context.Context, name string) (control.ToolView
 	if err != nil {
 		return control.ToolView{}, err
 	}
-	return control.ToolView{Tool: t.Tool, Policy: string(t.Decision.Verdict)}, nil
+	withheld := s.session.Caller().Withheld(t.Tool) != nil
+	return control.ToolView{Tool: t.Tool, Policy: string(t.Decision.Verdict), Withheld: withheld}, nil
 }
 
 // CallChild makes a call as the child of another.
@@ -143,7 +142,8 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 		return err
 	}
 	agents := []*tool.Tool{
-		control.SkillTool(k.findSkill),
+		control.SkillTool(useSkill(k)),
+		control.StepTool(stepSkill(k)),
 		control.ParallelTool(k.controlSession, parallelcalls.Maker{Sessions: k.Sessions, Journal: k.Journal}.Call),
 		control.BackgroundTool(k.controlSession, k.Background.Do),
 		control.TaskTool(k.Conversations.StartTask, k.Conversations.Task),
@@ -164,34 +164,6 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 		return err
 	}
 	return k.Register("embedder", cfg.Tools...)
-}
-
-// findSkill finds a skill of a session's app.
-func (k *Kernel) findSkill(id, command string) (control.Skill, error) {
-	s, err := k.Sessions.Get(id)
-	if err != nil {
-		return control.Skill{}, err
-	}
-	command = strings.TrimPrefix(strings.TrimSpace(command), "/")
-	var known []string
-	if a := s.App(); a != nil {
-		for _, skill := range a.Skills {
-			if strings.EqualFold(skill.Command, command) {
-				if err := s.Loaded().Accepted.Check("kernel.findSkill", consent.Skill(a, skill)); err != nil {
-					return control.Skill{}, err
-				}
-				return control.Skill{
-					Command: skill.Command, Description: skill.Description, Dir: skill.Dir, Content: skill.Content,
-				}, nil
-			}
-			known = append(known, skill.Command)
-		}
-	}
-	e := tool.Errorf("kernel.findSkill", tool.NotFound, "there is no skill %q", tool.Truncate(command))
-	if len(known) == 0 {
-		return control.Skill{}, e.WithHint("this app has no skills")
-	}
-	return control.Skill{}, e.WithHint("the skills are %s", strings.Join(known, ", "))
 }
 
 // AcceptServer takes a human's word on a server of a session's app.

@@ -69,6 +69,7 @@ type Kernel struct {
 	Tokens        *Tokens
 	Apps          *apps.Loader
 	Undo          *undoing.Undoer
+	Skills        Skills
 	Outside       Outside
 	Lasting
 
@@ -204,6 +205,9 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	}
 	k.consents = consent.New(trusted)
 	userFile := cmp.Or(cfg.UserFile, inforce.UserFile(os.Getenv))
+	if err := openSkills(k, cfg, trusted, userFile); err != nil {
+		return err
+	}
 	k.Servers, err = servers.Open(servers.Options{
 		Dir: k.state.Servers(), Machine: k.serverMachine(userFile), Trust: trusted, Logins: k.openLogins(ctx),
 		Tools: k.Tools, Secrets: k.vault, Log: k.log, Client: k.Clients.ClientOf, Go: k.background.Go,
@@ -225,23 +229,24 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	}
 	k.Apps = apps.New(apps.Options{
 		Tools: k.Tools, Modules: k.modules, Servers: k.Servers, Consents: k.consents, Hidden: k.hidden(),
-		Helpers: k.helpers, Models: k.models, UserFile: userFile,
+		Helpers: k.helpers, Models: k.models, UserFile: userFile, Skills: k.Skills.Finder,
 	})
 	k.indexes = toolview.NewIndexes(k.Tools, k.state.Vectors(), k.vault.Expand)
 	k.Sessions = session.NewTable(func(id string) {
 		k.Permissions.End(id)
+		k.Skills.Runs.End(id)
 		k.modules.EndSession(id)
 	})
 	k.builder = &session.Builder{
 		Apps: k.Apps, Gate: k.gate, Consents: k.consents, Secrets: k.vault, Table: k.Sessions, User: k.user,
-		Hidden: session.Pin(k.hidden()), Base: k.background.Context(), Hooks: newHooks(k),
+		Hidden: session.Pin(k.hidden()), Base: k.background.Context(), Hooks: newHooks(k), Skills: k.Skills.Runs,
 		Views: &toolview.Maker{Tools: k.Tools, Servers: k.Servers, Indexes: k.indexes, Summary: k.modules.Summary},
 	}
 	openBackground(k, cfg)
 	k.Conversations = conversation.NewManager(conversation.Options{
 		Apps: k.Apps, Sessions: k.builder, Models: k.models, Modules: k.modules, Consents: k.consents,
 		Approvals: k.Approvals, Permissions: k.Permissions.Table, User: k.user, Runner: k.Tasks,
-		Deleter: forgetful{k.database.Stores().Deleter, k.images, k.builder.Hooks},
+		Deleter: forgetful{k.database.Stores().Deleter, k.images, k.builder.Hooks, k.Skills.Runs},
 		Store:   history.Scrubbed(k.database.Stores().Conversations, k.vault),
 		Tasks:   k.database.Stores().Tasks, Instructions: instructions.UserFile(userFile), Scrub: k.vault.ScrubString,
 		Texts: map[string]owed.Words{backgroundcalls.Kind: backgroundNotice},

@@ -10,6 +10,7 @@ import (
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/hooks"
+	"callgate/internal/kernel/skillruns"
 	"callgate/internal/kernel/undoing"
 	"callgate/internal/task"
 	"callgate/internal/undo"
@@ -39,6 +40,7 @@ type forgetful struct {
 	history.Deleter
 	images *undo.Store
 	hooks  *hooks.Engine
+	skills *skillruns.Table
 }
 
 // Delete removes a conversation.
@@ -46,7 +48,7 @@ func (f forgetful) Delete(ctx context.Context, id string) error {
 	if err := f.Deleter.Delete(ctx, id); err != nil {
 		return err
 	}
-	return errors.Join(f.images.Forget(id), f.hooks.Forget(ctx, id))
+	return errors.Join(f.images.Forget(id), f.hooks.Forget(ctx, id), f.skills.Delete(ctx, id))
 }
 
 // openUndo makes what undoes calls.

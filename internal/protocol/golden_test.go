@@ -66,6 +66,8 @@ func TestWire(t *testing.T) {
 		"set_model":         protocol.SetModel{},
 		"set_app_mode":      protocol.SetAppMode{},
 		"set_secret":        protocol.SetSecret{},
+		"skill":             protocol.FoundSkill{},
+		"skill_trust":       protocol.SkillTrust{},
 		"status":            protocol.Status{},
 		"surface":           protocol.Surface{},
 		"task":              protocol.Task{},

@@ -71,7 +71,7 @@ func TestSkills(t *testing.T) {
 			h.press("tab", "enter")
 			h.emit(endEvent(protocol.EndDone))
 			h.typeText("/tone of this page\n")
-			if d := cmp.Diff([]string{"use the skill tone", "use the skill tone: of this page"}, h.kernel.said); d != "" {
+			if d := cmp.Diff([]string{"/tone", "/tone of this page"}, h.kernel.said); d != "" {
 				t.Error(d)
 			}
 		})

@@ -21,7 +21,7 @@ func showHelp(c *chat) tea.Cmd {
 
 func showSkills(c *chat) tea.Cmd {
 	if len(c.conv.About.Skills) == 0 {
-		c.view.Note("the app has no skills; dev.skills in the app file brings them")
+		c.view.Note("there are no skills; callgate skills list shows those that can be accepted")
 		return nil
 	}
 	var b strings.Builder
@@ -33,10 +33,7 @@ func showSkills(c *chat) tea.Cmd {
 }
 
 func useSkill(c *chat, name, text string) tea.Cmd {
-	if text == "" {
-		return c.say("use the skill "+name, "use the skill "+name)
-	}
-	text = "use the skill " + name + ": " + text
+	text = strings.TrimSpace("/" + name + " " + text)
 	return c.say(text, text)
 }
 

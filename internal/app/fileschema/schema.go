@@ -116,10 +116,12 @@ func devBlock() node {
 		key{"skills", nullable(list(needs(block("dev.skills",
 			key{"command", pattern(`^/?[A-Za-z0-9_-]{1,64}$`), "By what it is asked for, with or without a slash."},
 			key{"description", label(), "When it is of use, in one line: this is what a model sees of it at first."},
-			key{"path", text(), "Its text, a file in the app's folder."},
+			key{"path", text(), "Its text, a file in the app's folder, or a folder there with a SKILL.md."},
 		), "command", "path"))),
 			"Texts that tell a model how something is done. An agent reads one when it needs it (use_skill), or has it " +
 				"in its prompt (agents.capabilities)."},
+		key{"allow_user_skills", boolean(false),
+			"Agents may use the skills in the user's own folder, as far as the user accepted them."},
 		key{"include", block("dev.include",
 			key{"agents", list(text()), "Files in the app's folder, each with one agent or a list of them."},
 			key{"hooks", list(text()),

@@ -60,11 +60,15 @@ func (p *Prompter) Notes(user *history.Event) []agent.Note {
 	case written == nil: // a conversation of an earlier version that is resumed
 		known = prompt.Told(in)
 	}
-	text, told := prompt.Changes(in, p.told(known))
-	if text == "" {
-		return nil
+	var notes []agent.Note
+	if text, told := prompt.Changes(in, p.told(known)); text != "" {
+		notes = append(notes, agent.Note{Text: text, Told: told})
 	}
-	return []agent.Note{{Text: text, Told: told}}
+	if user != nil && p.Directive != "" {
+		notes = append(notes, agent.Note{Text: p.Directive})
+		p.Directive = ""
+	}
+	return notes
 }
 
 // told returns what the model was told of a subject; known is what a system text tells

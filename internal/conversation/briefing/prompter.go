@@ -46,6 +46,8 @@ type Prompter struct {
 	Files   string              // the user's own file of instructions; "": none
 	Now     func() time.Time    // nil: the machine's
 	Scrub   func(string) string // takes secrets out of a text; may be nil
+	// Directive is told with what begins the next turn, once.
+	Directive string
 
 	once       sync.Once // guards the next two
 	tools      []prompt.Tool
@@ -148,16 +150,19 @@ func (p *Prompter) clean(text string) string {
 func (p *Prompter) addApp(in *prompt.Input) {
 	c := p.Subject()
 	a := c.Session.App()
-	if a == nil {
-		return
-	}
 	loaded := c.Session.Loaded()
 	for _, s := range loaded.Skills {
+		if s.ForUser {
+			continue
+		}
 		skill := prompt.Skill{Command: s.Command, Description: s.Description}
 		if slices.Contains(c.Agent.Skills, s.Command) {
-			skill.Content = s.Content
+			skill.Content = s.Text()
 		}
 		in.Skills = append(in.Skills, skill)
+	}
+	if a == nil {
+		return
 	}
 	for _, ch := range a.Runtime.Channels {
 		if loaded.Accepted.Has(consent.Channel(a, ch)) {

@@ -84,7 +84,9 @@ func (a *conversationRoutes) conversationDTO(c *conversation.Conversation) proto
 	}
 	if app := c.Session().App(); app != nil {
 		opened.OneShot = app.Runtime.Mode == "one_shot"
-		for _, s := range c.Session().Loaded().Skills {
+	}
+	for _, s := range c.Session().Loaded().Skills {
+		if !s.ForModel {
 			opened.Skills = append(opened.Skills, protocol.Skill{Command: s.Command, Description: s.Description})
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"callgate/internal/gate/policy"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modules"
+	"callgate/internal/kernel/skills"
 	"callgate/internal/source/executable"
 	"callgate/tool"
 )
@@ -19,18 +20,46 @@ func (l *Loaded) floor(consents *consent.Consents) {
 	l.consents = consents
 	l.Accepted, l.Pending = consents.Of(a), consents.Change(a).New
 	l.Rules = a.Rules.Floor(func(g policy.Grant) bool { return l.Accepted.Has(consent.Grant(a, g)) })
-	for _, s := range a.Skills {
-		if l.Accepted.Has(consent.Skill(a, s)) {
-			l.Skills = append(l.Skills, s)
-		}
-	}
-	if len(l.Skills) > 0 {
-		l.Features = append(l.Features, control.FeatureSkills)
-	}
 	for _, name := range a.Features() {
 		if l.Accepted.Has(consent.Feature(a, name)) {
 			l.Features = append(l.Features, name)
 		}
+	}
+}
+
+// Skills returns what finds skills.
+func (l *Loader) Skills() *skills.Finder { return l.opt.Skills }
+
+// Place is where the session's skills are looked for.
+func (l *Loaded) Place() skills.Place {
+	return skills.Place{Workspace: l.Workspace, App: l.App, Accepted: l.Accepted}
+}
+
+// SkillFolders are the folders of the session's skills that lie outside of its workspace.
+func (l *Loaded) SkillFolders() (folders []string) {
+	for _, s := range l.Skills {
+		if len(s.Files) == 0 {
+			continue // nothing lies beside it
+		}
+		if rel, err := filepath.Rel(l.Workspace, s.Dir); err != nil || !filepath.IsLocal(rel) {
+			folders = append(folders, s.Dir)
+		}
+	}
+	return folders
+}
+
+// addSkills adds the skills that a human accepted, and the tools by which they are used.
+func (l *Loaded) addSkills(f *skills.Finder) {
+	var notes []string
+	l.Skills, notes = f.Offered(l.Place())
+	if l.App != nil {
+		l.warn(notes...)
+	}
+	if len(l.Skills) > 0 {
+		l.Features = append(l.Features, control.FeatureSkills)
+	}
+	if slices.ContainsFunc(l.Skills, func(s skills.Skill) bool { return s.Machine != nil }) {
+		l.Features = append(l.Features, control.FeatureStates)
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/servers"
+	"callgate/internal/kernel/skills"
 	"callgate/internal/ownership"
 	"callgate/internal/registry"
 	"callgate/internal/sandbox"
@@ -40,6 +41,7 @@ type Options struct {
 	Hidden   []string         // what no tool may ever see
 	Helpers  *sandbox.Helpers // start executable tools sooner; may be nil
 	Models   ModelChecker
+	Skills   *skills.Finder
 	UserFile string // the user's own app file, which need not exist; "": there is none
 }
 
@@ -67,7 +69,7 @@ type Loaded struct {
 	Off       map[string]bool
 	Modules   gate.Modules
 	Rules     *policy.Rules    // the app's, as far as a human accepted them
-	Skills    []app.Skill      // those that a human accepted
+	Skills    []skills.Skill   // those that a human accepted
 	Features  []string         // of the kernel, that the app turns on and a human accepted
 	Accepted  consent.Accepted // what a human accepted of the app
 	Pending   []string         // what a human has not accepted yet
@@ -109,9 +111,11 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	loaded.App, loaded.Off = a, turnedOff(a)
 	loaded.identify(l.opt.Consents)
 	if a == nil {
+		loaded.addSkills(l.opt.Skills)
 		return loaded, nil
 	}
 	loaded.floor(l.opt.Consents)
+	loaded.addSkills(l.opt.Skills)
 	loaded.warn(a.Warnings...)
 	l.readModules(loaded)
 	if len(a.Dirs) > 0 || len(a.Servers) > 0 {

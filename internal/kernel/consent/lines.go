@@ -137,7 +137,7 @@ func Skill(a *app.App, s app.Skill) string {
 		!slices.ContainsFunc(project.Skills, func(o app.Skill) bool { return o.Path == s.Path }) {
 		return "" // it is in the user's own file
 	}
-	return shown(a, "teach agents the skill "+s.Command+" from "+beside(a, s.Path)+named(app.Digest(s.Content)))
+	return shown(a, "teach agents the skill "+s.Command+" from "+beside(a, s.Path)+named(s.Digest()))
 }
 
 // File says which text beside it an app reads.

@@ -41,6 +41,9 @@ func FindTarget(
 		return Target{}, tool.Errorf(op, tool.Invalid, "%s is one of the kernel's own tools, which are called at once only",
 			found.ID.Name).WithHint("name the tool that is to be called")
 	}
+	if err := s.Caller().Withheld(found.Tool); err != nil {
+		return Target{}, err
+	}
 	in, err := schemas.Get(found.Spec.Input)
 	if err != nil {
 		return Target{}, &tool.Error{

@@ -19,6 +19,7 @@ import (
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/hooks"
 	"callgate/internal/kernel/modules"
+	"callgate/internal/kernel/skillruns"
 	"callgate/internal/kernel/toolview"
 	"callgate/tool"
 )
@@ -53,6 +54,7 @@ type Builder struct {
 	Secrets  modules.Secrets
 	Table    *Table
 	Hooks    *hooks.Engine
+	Skills   *skillruns.Table // the skills with states that are under way
 	User     string
 	Hidden   []gate.PinnedFolder // the kernel's own folders, which no tool reaches: see Pin
 	Base     context.Context     // ends with the kernel
@@ -108,6 +110,12 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 	watch := gate.Observer{
 		Succeeded: usage.Count, Asked: spec.OnAsked, Detached: func() (release func()) { return detached() },
 	}
+	if !spec.Again {
+		if err := b.Skills.Open(ctx, spec.ID, spec.Kept); err != nil {
+			_ = root.Close()
+			return nil, err
+		}
+	}
 	set := b.hooks(ctx, &spec, loaded)
 	caller, err := b.caller(spec, loaded, root, watch, &how, set)
 	if err != nil {
@@ -120,6 +128,7 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 		view:   b.Views.New(caller, usage, how),
 		hooks:  set,
 		mode:   spec.AppMode,
+		skills: b.Skills,
 		limits: Limits{Profile: spec.Profile, Only: spec.Only, Off: notGiven(spec, loaded)},
 	}
 	b.Table.hold(s)
@@ -187,10 +196,13 @@ func (b *Builder) caller(
 		if err != nil {
 			return nil, err
 		}
-		rules.Only, rules.Profile = profile.Only(), profile.Name
+		rules.Only, rules.Profile = appmode.Intersect(profile.Only(), spec.Only), profile.Name
 		how.Surface.Mode = cmp.Or(profile.Surface, how.Surface.Mode)
 	}
-	at.RuleFiles = l.RuleFiles()
+	if !spec.Again { // a call that was asked for earlier has the limit of then
+		rules.Narrow = func(t *tool.Tool) error { return b.Skills.Narrow(spec.ID, t) }
+	}
+	at.RuleFiles, at.Readable = l.RuleFiles(), l.SkillFolders()
 	if l.App != nil {
 		at.Relaxed, rules.Policy = l.Relaxed(), l.Rules
 	}
@@ -260,7 +272,7 @@ func notGiven(spec Spec, l *apps.Loaded) []string {
 // accepts its endpoint or its folder, the built-in model searches in its place.
 func (b *Builder) how(l *apps.Loaded) toolview.How {
 	if l.App == nil {
-		return toolview.How{Search: func() app.Search { return app.Search{} }}
+		return toolview.How{Features: l.Features, Search: func() app.Search { return app.Search{} }}
 	}
 	return toolview.How{
 		Surface: l.App.Surface, Features: l.Features,

@@ -16,6 +16,7 @@ import (
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/hooks"
 	"callgate/internal/kernel/modules"
+	"callgate/internal/kernel/skillruns"
 	"callgate/internal/kernel/toolview"
 	"callgate/tool"
 )
@@ -41,6 +42,7 @@ type Session struct {
 	base     context.Context // ends with the kernel
 	use      *use
 	hooks    *hooks.Set // nil: none
+	skills   *skillruns.Table
 }
 
 // ID returns the session's ID.
@@ -72,10 +74,11 @@ type Limits struct {
 }
 
 // Limits returns what the session is given less than its app has, in the mode that it is
-// in now.
+// in now. What it begins in a state of a skill has that state's limit, too.
 func (s *Session) Limits() Limits {
 	limits := s.limits
 	limits.Only = appmode.Intersect(limits.Only, s.mode.Get().Only)
+	limits.Only = appmode.Intersect(limits.Only, s.skills.Only(s.id))
 	return limits
 }
 

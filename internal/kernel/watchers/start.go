@@ -97,6 +97,9 @@ func (s *Set) resolve(ctx context.Context, in *session.Session, spec *watch.Spec
 			return result, tool.Errorf(startOp, tool.Invalid, "%s is one of the kernel's own tools, and cannot follow",
 				found.ID.Name).WithHint("name the tool that is to be called")
 		}
+		if err := in.Caller().Withheld(found.Tool); err != nil {
+			return result, err
+		}
 		spec.Actions[i].Tool = found.ID.Dotted()
 	}
 	return result, nil

@@ -102,7 +102,8 @@ func (h handler) spec(r *run, config *settings, dir string, writes *writePaths) 
 		Stdout: r.out, Stderr: r.out, // one stream for both: what is printed stays in order
 		Workspace:         r.grant.Workspace,
 		ReadOnlyWorkspace: r.in.ReadsOnly || len(r.in.Writes) > 0,
-		Readable:          slices.Concat(h.Readable, config.Readable), Writable: writes.paths, Hidden: h.Hidden,
+		Readable:          slices.Concat(h.Readable, config.Readable, r.grant.ReadablePaths),
+		Writable:          writes.paths, Hidden: h.Hidden,
 		ReadOnly: r.grant.ReadOnlyPaths, Helpers: h.Helpers,
 		NetworkAccess: sandbox.NetworkAccess{Network: r.network}, Relaxed: h.Relaxed || r.grant.Relaxed,
 		Limits: h.Limits, Grace: grace,
