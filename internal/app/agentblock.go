@@ -45,6 +45,7 @@ func (b agentBlock) agent(e node.Entry) {
 		"lanes":        func(in node.Entry) { a.Lanes = models.Lanes(in) },
 		"modules":      func(in node.Entry) { a.Modules = b.modules(in) },
 		"capabilities": b.Texts(&a.Skills, "name skills that dev.skills lists, such as [release]"),
+		"skills":       func(in node.Entry) { a.SkillText, _ = b.readBeside(b.Reader, in, maxPrompt) },
 		"hooks":        func(in node.Entry) { hooks = in },
 		"plan_first":   b.Boolean(&a.PlanFirst, "write true or false"),
 		"max_tool_iterations": b.Number(&a.MaxIterations, 1, 10_000,

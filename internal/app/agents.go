@@ -20,6 +20,7 @@ type Agent struct {
 	Lanes         map[string]*Model // edge and core; nil: one lane
 	Modules       []AgentModule     // those it may use; nil: all of the app's
 	Skills        []string          // commands of skills whose text is always in its prompt
+	SkillText     string            // of its file of skills, which is always in its prompt; "": none
 	MaxIterations int               // requests to its model within one turn; 0: as the app says
 	PlanFirst     bool
 	FromUser      bool // it is in the user's own file, and needs no consent

@@ -59,7 +59,15 @@ type App struct {
 type SkillSet struct {
 	Skills     []Skill
 	UserSkills bool // its agents may use the user's own skills too
+	// Memory is the file that a project keeps for every agent; see the constants below.
+	Memory string
 }
+
+// The words in the place of a file of project memory.
+const (
+	MemoryAuto = ""     // .callgate.md, where there is one
+	MemoryNone = "none" // none
+)
 
 // Parts are what a project's file says and what the user's own says. Either may be
 // nil.

@@ -123,6 +123,7 @@ func (f *file) runtimeBlock(e node.Entry) {
 	b.read(e)
 	b.runtime.Channels = f.app.Runtime.Channels // of the block tools
 	f.app.Runtime, f.app.Surface, f.app.Middleware = b.runtime, b.surface, b.middleware
+	f.app.Memory = b.memory
 }
 
 func (f *file) searchBlock(e node.Entry) { f.app.Search = readSearch(f.Reader, e) }

@@ -10,13 +10,13 @@ import (
 var unbuiltKeys = map[string]string{
 	levelRoot: "ui flow schema_version",
 	levelRuntime: "pipeline session_mode max_sessions_per_user " +
-		"project_memory input output payload_schema",
+		"input output payload_schema",
 	levelContext:      "sections",
 	levelSecurity:     "sandbox content_filter mask_secrets",
 	levelApp:          "short_name author tags icon color category attachments attachments_mode quick_prompts",
 	levelTools:        "llm",
 	levelCapabilities: "max_data_classification",
-	levelAgent:        "delegate_to skills pool coordination instructions",
+	levelAgent:        "delegate_to pool coordination instructions",
 	levelBrain:        "vision image_generation image_detail max_images_per_turn",
 	levelBrainContext: "sections",
 }

@@ -429,6 +429,8 @@ var mistakes = []struct{ name, text string }{
 	{"a skill without a path", "dev: {skills: [{command: x}]}\n"},
 	{"a skill with a bad command", "dev: {skills: [{command: \"do it\", path: x.md}]}\n"},
 	{"a skill whose file is not there", "dev: {skills: [{command: x, path: x.md}]}\n"},
+	{"a project memory elsewhere", "runtime: {project_memory: ../x.md}\n"},
+	{"an agent whose file of skills is not there", "agents: [{id: a, skills: none.md}]\n"},
 	{"skills that are a mapping", "dev: {skills: {x: x.md}}\n"},
 	{"hooks of a file that is not there", "dev: {include: {hooks: [x.yaml]}}\n"},
 	{"an included file that is not there", "dev: {include: {agents: [x.yaml]}}\n"},

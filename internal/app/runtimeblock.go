@@ -1,6 +1,8 @@
 package app
 
 import (
+	"path/filepath"
+
 	"callgate/internal/app/middleware"
 	"callgate/internal/app/modes"
 	"callgate/internal/app/node"
@@ -15,6 +17,7 @@ type runtimeBlock struct {
 	runtime    Runtime
 	surface    Surface
 	middleware []Middleware
+	memory     string // see SkillSet
 }
 
 func (b *runtimeBlock) read(e node.Entry) {
@@ -42,6 +45,7 @@ func (b *runtimeBlock) read(e node.Entry) {
 			b.Boolean(&read, "write false: no AGENTS.md is read, of the project or of the user")(in)
 			b.runtime.NoInstructions = !read
 		},
+		"project_memory":  b.projectMemory,
 		"scheduler":       b.scheduler,
 		"default_channel": b.WithoutEnv().TextInto(&b.runtime.DefaultChannel),
 		"triggers": func(in node.Entry) {
@@ -57,6 +61,21 @@ func (b *runtimeBlock) read(e node.Entry) {
 	if b.runtime.WorkdirMode == "fixed" && b.runtime.Workdir == "" {
 		b.Fail(b.Position("runtime.workdir_mode"), "write runtime.workdir: and the folder",
 			"runtime.workdir_mode is fixed, and no folder is named")
+	}
+}
+
+// projectMemory reads auto, none, or the name of a file in the app's folder.
+func (b *runtimeBlock) projectMemory(e node.Entry) {
+	const remedy = "write auto, none, or a file in the app's folder such as notes/project.md"
+	word, ok := b.WithoutEnv().Text(e)
+	switch name := filepath.FromSlash(word); {
+	case !ok || word == "auto":
+	case word == "none" || word == "off":
+		b.memory = MemoryNone
+	case !filepath.IsLocal(name):
+		b.Fail(e.At, remedy, "%s is %s, which is not in the app's folder", e.Name(), node.Quote(word))
+	default:
+		b.memory = filepath.Join(b.folder, name)
 	}
 }
 

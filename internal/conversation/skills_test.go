@@ -367,3 +367,25 @@ func TestFilesBesideASkill(t *testing.T) {
 		t.Error("a file that nobody accepted is read")
 	}
 }
+
+// An agent's file of skills stands in its prompt, and so does the project's memory, unless
+// the app wants none.
+func TestPromptHasTheMemoryAndTheAgentsSkills(t *testing.T) {
+	t.Parallel()
+	for setting, want := range map[string]string{"auto": "The door is red.", "notes.md": "The key is blue.", "none": ""} {
+		model, folder := kerneltest.NewModel(t, kerneltest.Answer{Text: "ok"}), t.TempDir()
+		write(t, filepath.Join(folder, ".callgate.md"), "The door is red.\n")
+		write(t, filepath.Join(folder, "notes.md"), "The key is blue.\n")
+		write(t, filepath.Join(folder, "how.md"), "Knock first.\n")
+		write(t, filepath.Join(folder, "callgate.yaml"), "runtime: {project_memory: "+setting+"}\nagents:\n  - id: main\n    skills: how.md\n"+
+			"    brain: "+model.Brain("openai", "gpt-4o")+"\n")
+		k := kerneltest.Open(t, kerneltest.StateDir(t))
+		kerneltest.Send(t, kerneltest.OpenConversation(t, k, folder), "hello")
+		contains(t, model.Last(), "Knock first.", want)
+		for _, other := range []string{"The door is red.", "The key is blue."} {
+			if other != want && strings.Contains(model.Last(), other) {
+				t.Errorf("%s: %s is told", setting, other)
+			}
+		}
+	}
+}

@@ -33,6 +33,9 @@ func runtimeBlock(known app.KnownModules) node {
 		key{"project_instructions", boolean(true),
 			"Whether a model is told what AGENTS.md says (CLAUDE.md where there is none), of the project and of the user. " +
 				"false in the user's own file: in no folder."},
+		key{"project_memory", text(),
+			"The file that the project keeps for every agent, beside AGENTS.md: auto (.callgate.md, where there is one), " +
+				"none, or a file in the app's folder."},
 		key{"default_channel", text(),
 			"The channel of replies that answer no event. Left out: the conversation itself."},
 		key{"triggers", triggersBlock(),
@@ -137,6 +140,8 @@ func agentBlock(known app.KnownModules) node {
 			"The modules it may use: - filesystem for all of it, or - filesystem: [read, grep]. Left out: all of the " +
 				"app's."},
 		key{"capabilities", list(text()), "Skills of dev.skills whose text is always in its prompt."},
+		key{"skills", text(), "A file in the app's folder whose text tells this agent how things are done; it is always " +
+			"in its prompt."},
 		key{"hooks", hooksBlock(), "Hooks of this agent alone, in the form of runtime.hooks."},
 		key{"plan_first", boolean(true), "Whether it plans before it acts."},
 		key{"max_tool_iterations", integer(1, 10_000),

@@ -52,6 +52,7 @@ func Combine(project, user *app.App) *app.App {
 	a.Surface = combineSurface(project.Surface, user.Surface)
 	a.Warnings = append(a.Warnings, Replaced(project, user)...)
 	a.Servers = union(user.Servers, project.Servers, serverKey)
+	a.Memory = cmp.Or(project.Memory, user.Memory)
 	a.UserSkills = project.UserSkills || user.UserSkills
 	a.Skills = union(user.Skills, project.Skills, skillKey)
 	a.Profiles = union(user.Profiles, project.Profiles, profileKey)

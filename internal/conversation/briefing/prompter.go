@@ -128,6 +128,11 @@ func (p *Prompter) addPlace(in *prompt.Input) {
 		return
 	} else if a != nil && a.Runtime.WorkdirMode == "none" {
 		o.Folders = nil // it works in no project
+	} else if a == nil || a.Memory == app.MemoryAuto {
+		o.Memory = instructions.MemoryFile(folders)
+	}
+	if a := s.App(); a != nil && a.Memory != app.MemoryAuto && a.Memory != app.MemoryNone {
+		o.Memory = a.Memory
 	}
 	for _, f := range instructions.Read(o) {
 		f.Text = p.clean(f.Text)
@@ -163,6 +168,9 @@ func (p *Prompter) addApp(in *prompt.Input) {
 	}
 	if a == nil {
 		return
+	}
+	if c.Agent.SkillText != "" {
+		in.Skills = append(in.Skills, prompt.Skill{Command: c.Agent.ID, Content: c.Agent.SkillText})
 	}
 	for _, ch := range a.Runtime.Channels {
 		if loaded.Accepted.Has(consent.Channel(a, ch)) {

@@ -14,6 +14,8 @@
 //   - The files have a number of bytes together. The nearest one is served first, and
 //     one that does not fit is cut at the end of a line. Nothing that they mention or
 //     import is read.
+//   - A project's memory (.callgate.md, or the file that its app names) is one of them, the
+//     nearest. No link leads to it, and its first 4000 bytes are shown.
 //   - Nothing in them is invisible: characters that a human would not see are written
 //     out.
 package instructions
@@ -31,6 +33,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"callgate/internal/nofollow"
 	"callgate/internal/ownership"
 	"callgate/internal/visible"
 )
@@ -54,6 +57,7 @@ const maxRead = 1 << 20
 type Options struct {
 	Folders  []string // of the project, the nearest first; each holds the one before
 	User     string   // the user's own file; "": none
+	Memory   string   // the project's memory; "": none
 	MaxBytes int      // of all texts together; 0: none is shown
 }
 
@@ -71,6 +75,12 @@ type File struct {
 // from the outermost folder to the nearest.
 func Read(o Options) []File {
 	var found []File // the nearest first
+	if o.Memory != "" {
+		if f, ok := readMemory(o.Memory); ok {
+			f.cut(maxMemory)
+			found = append(found, f)
+		}
+	}
 	for _, folder := range o.Folders {
 		for _, name := range names {
 			f, ok := readIn(o.Folders[len(o.Folders)-1], filepath.Join(folder, name))
@@ -120,6 +130,49 @@ func readIn(top, path string) (File, bool) {
 	defer root.Close()
 	// Not to wait for a writer of a named pipe.
 	file, err := root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return f.failed(err), true
+	}
+	defer file.Close()
+	return f.read(file), true
+}
+
+// memoryNames are those of a project's memory: what its people and agents want every
+// agent to know, beside how work is done.
+var memoryNames = []string{".callgate.md", ".digitorn.md"}
+
+const maxMemory = 4000 // bytes that are shown of it
+
+// MemoryFile returns the memory of a project: the first that there is in its folders, the
+// nearest first; "" for none.
+func MemoryFile(folders []string) string {
+	for _, folder := range folders {
+		for _, name := range memoryNames {
+			if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
+				return filepath.Join(folder, name)
+			}
+		}
+	}
+	return ""
+}
+
+// readMemory reads the memory of a project, which is no link. It reports false if there is
+// none.
+func readMemory(path string) (File, bool) {
+	f := File{Path: path}
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, false
+	}
+	var root *os.Root
+	if err == nil {
+		root, err = os.OpenRoot(filepath.Dir(path))
+	}
+	if err != nil {
+		return f.failed(err), true
+	}
+	defer root.Close()
+	file, err := nofollow.Open(root, filepath.Base(path), info)
 	if err != nil {
 		return f.failed(err), true
 	}

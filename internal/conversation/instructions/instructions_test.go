@@ -110,6 +110,36 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// A project's memory is shown last and in part, and no link leads to it.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	root := folder(t)
+	write(t, filepath.Join(root, "AGENTS.md"), "a")
+	write(t, filepath.Join(root, ".digitorn.md"), "old")
+	write(t, filepath.Join(root, "p", "x"), "")
+	read := func() string {
+		memory := instructions.MemoryFile([]string{filepath.Join(root, "p"), root})
+		return told(root, instructions.Read(instructions.Options{Folders: []string{root}, Memory: memory, MaxBytes: 10_000}))
+	}
+	if got := read(); got != "AGENTS.md: a\n.digitorn.md: old" {
+		t.Errorf("%s", got)
+	}
+	write(t, filepath.Join(root, ".callgate.md"), strings.Repeat("fact\n", 1000))
+	if got := read(); !strings.HasSuffix(got, "(cut)") || len(got) > 4100 {
+		t.Errorf("%d bytes", len(got))
+	}
+	write(t, filepath.Join(root, "secret"), "secret")
+	if err := os.Symlink("../secret", filepath.Join(root, "p", ".callgate.md")); err != nil {
+		t.Skip(err)
+	}
+	if got := read(); strings.Contains(got, "secret\n") || !strings.Contains(got, "p/.callgate.md: (it is a link") {
+		t.Errorf("%s", got)
+	}
+	if got := instructions.MemoryFile([]string{filepath.Join(root, "none")}); got != "" {
+		t.Error(got)
+	}
+}
+
 // Whatever a file holds, what is shown of it is text within its bound.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("# Rules\n"), 5)
