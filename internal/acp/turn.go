@@ -21,7 +21,6 @@ type turn struct {
 
 	calls   map[string]*call
 	last    *call // where output goes whose call is not known
-	memory  bool  // a call may have changed the memory
 	asked   map[string]context.CancelFunc
 	asking  sync.WaitGroup
 	askedMu sync.Mutex
