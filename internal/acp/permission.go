@@ -83,10 +83,8 @@ func (t *turn) answer(ctx context.Context, a protocol.Approval, o sdk.RequestPer
 func (t *turn) shownCall(a protocol.Approval) sdk.ToolCallUpdate {
 	name := a.Call.Tool.Dotted()
 	id := a.Call.ID
-	for t.calls[id] == nil && a.Call.Parent != "" { // a child is asked about at the call that was shown
-		if id = a.Call.Parent; t.calls[id] == nil {
-			break
-		}
+	if t.calls[id] == nil && t.calls[a.Call.Parent] != nil { // a child is asked about at the call that was shown
+		id = a.Call.Parent
 	}
 	content := difference(name, a.Call.Args, a.Workspace)
 	var text strings.Builder

@@ -108,7 +108,14 @@ func (s *session) turn(
 ) (sdk.StopReason, error) {
 	running, halt := context.WithCancel(s.ctx)
 	defer halt()
-	defer context.AfterFunc(ctx, halt)()
+	defer context.AfterFunc(ctx, func() {
+		select {
+		case <-s.agent.editor.Done():
+			s.leaving(client.ErrLeave) // the editor is gone: nobody said that the turn should stop
+		default:
+			halt()
+		}
+	})()
 	select {
 	case s.turns <- struct{}{}:
 	case <-running.Done():

@@ -88,6 +88,13 @@ func (e *editor) WaitForTerminalExit(
 // startEditor starts callgate acp as an editor does.
 func startEditor(t *testing.T, state string) *editor {
 	t.Helper()
+	e, _ := startLeavingEditor(t, state)
+	return e
+}
+
+// startLeavingEditor is startEditor for one that goes away when leave is called.
+func startLeavingEditor(t *testing.T, state string) (e *editor, leave func()) {
+	t.Helper()
 	cmd := exec.Command("callgate", "acp")
 	cmd.Env = append(os.Environ(), "CALLGATE_STATE="+state, "CALLGATE_TOKEN=", "GORACE="+quickRace)
 	cmd.Stderr = os.Stderr
@@ -102,21 +109,22 @@ func startEditor(t *testing.T, state string) *editor {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	e := &editor{t: t}
+	e = &editor{t: t}
 	e.ClientSideConnection = acp.NewClientSideConnection(e, in, out)
-	t.Cleanup(func() {
+	leave = sync.OnceFunc(func() {
 		_ = in.Close()
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("callgate acp ends with %v", err)
 		}
 	})
+	t.Cleanup(leave)
 	about, err := e.Initialize(t.Context(), acp.InitializeRequest{
 		ProtocolVersion: acp.ProtocolVersionNumber, ClientInfo: &acp.Implementation{Name: "tester", Version: "1"},
 	})
 	if err != nil || about.AgentInfo == nil || about.AgentInfo.Name != "callgate" || !about.AgentCapabilities.LoadSession {
 		t.Fatalf("%+v %v", about, err)
 	}
-	return e
+	return e, leave
 }
 
 func (e *editor) prompt(id acp.SessionId, text string) acp.StopReason {
@@ -352,5 +360,37 @@ func loadedAgain(t *testing.T, state, folder string, id acp.SessionId) {
 	_, err = again.Prompt(t.Context(), acp.PromptRequest{SessionId: id, Prompt: []acp.ContentBlock{acp.TextBlock("more")}})
 	if err == nil || !strings.Contains(err.Error(), "is not open here") {
 		t.Errorf("a session that was closed: %v", err)
+	}
+}
+
+// An editor that goes away in the middle of a turn leaves it interrupted: nobody said that
+// it should stop, and it can be gone on with.
+func TestEditorGoesAway(t *testing.T) {
+	t.Parallel()
+	state, folder := newState(t), t.TempDir()
+	e, leave := startLeavingEditor(t, state)
+	opened, err := e.NewSession(t.Context(), acp.NewSessionRequest{Cwd: folder, McpServers: []acp.McpServer{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { // it has no answer: its end is that of the connection
+		_, _ = e.Prompt(t.Context(), acp.PromptRequest{
+			SessionId: opened.SessionId, Prompt: []acp.ContentBlock{acp.TextBlock(`run the command "echo hello"`)},
+		})
+	}()
+	if !poll(time.Minute, func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return len(e.asked) == 1
+	}) {
+		t.Fatal("nothing is asked")
+	}
+	leave()
+	last := ""
+	if !poll(time.Minute, func() bool {
+		_, last = lastConversation(t, state)
+		return last != ""
+	}) || last != "interrupted" {
+		t.Errorf("the turn ended as %q", last)
 	}
 }
