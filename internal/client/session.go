@@ -50,8 +50,7 @@ func (s *Session) path(rest string) string {
 // the kernel that had the session has gone: then nothing of the request was begun.
 func (s *Session) again(ctx context.Context, request func() error) error {
 	err := request()
-	var e *tool.Error
-	if s.spec == nil || !errors.As(err, &e) || e.Kind != tool.NotFound || e.Op != noSession {
+	if s.spec == nil || !isNoSession(err) {
 		return err
 	}
 	if opened := s.reopen(ctx); opened != nil {
@@ -60,8 +59,11 @@ func (s *Session) again(ctx context.Context, request func() error) error {
 	return request()
 }
 
-// noSession is the operation of the error of a kernel that does not know a session.
-const noSession = "session.Get"
+// isNoSession reports whether an error is that of a kernel that does not know a session.
+func isNoSession(err error) bool {
+	var e *tool.Error
+	return errors.As(err, &e) && e.Kind == tool.NotFound && e.Op == "session.Get"
+}
 
 func (s *Session) reopen(ctx context.Context) error {
 	spec := *s.spec
@@ -127,7 +129,7 @@ func (s *Session) Call(ctx context.Context, call protocol.CallRequest) (*tool.Re
 		if err == nil {
 			return &r, nil
 		}
-		if tool.KindOf(err) != tool.Unavailable || ctx.Err() != nil {
+		if tool.KindOf(err) != tool.Unavailable && !isNoSession(err) || ctx.Err() != nil {
 			break
 		}
 	}

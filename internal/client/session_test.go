@@ -16,7 +16,8 @@ import (
 )
 
 // A call whose kernel goes away is asked for at the next one, and at the one after that
-// if the next goes away too, under the same ID.
+// if the next goes away too, under the same ID: during the call, or once it had opened
+// the session.
 func TestKernelsThatGoAwayOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
@@ -31,16 +32,20 @@ func TestKernelsThatGoAwayOneAfterAnother(t *testing.T) {
 			t.Error(err)
 		}
 		ids <- string(body)
-		if calls.Add(1) < 3 {
+		switch calls.Add(1) {
+		case 1, 2:
 			conn, _, err := w.(http.Hijacker).Hijack()
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			_ = conn.Close()
-			return
+		case 3:
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, `{"op":"session.Get","kind":"not_found","message":"there is no open session s1"}`)
+		default:
+			_, _ = io.WriteString(w, `{"status":"success","summary":"done"}`)
 		}
-		_, _ = io.WriteString(w, `{"status":"success","summary":"done"}`)
 	}))
 	t.Cleanup(kernel.Close)
 	c := client.New(client.Options{Dial: func(ctx context.Context) (net.Conn, error) {
