@@ -129,6 +129,9 @@ func (s *Skill) readKeys(r *node.Reader, root node.Entry) {
 	}
 	if m.found != nil {
 		s.Machine = m.finish()
+	} else if len(m.keyed) > 0 {
+		r.Fail(m.keyed[0].KeyAt, "write states: too, or delete the key", "%s is of a skill with states, and there are none",
+			m.keyed[0].Key)
 	}
 	if s.ForUser && s.ForModel {
 		r.Fail(r.Position("user-invocable"), "delete one of the two", "nobody could begin this skill")
