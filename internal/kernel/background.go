@@ -8,6 +8,7 @@ import (
 	"callgate/internal/kernel/answeredcalls"
 	"callgate/internal/kernel/backgroundcalls"
 	"callgate/internal/kernel/deferred"
+	"callgate/internal/kernel/questions"
 	"callgate/internal/kernel/tasks"
 	"callgate/internal/task"
 )
@@ -18,6 +19,7 @@ type Lasting struct {
 	Deferred   *deferred.Calls        // calls for askers who may be gone
 	Background *backgroundcalls.Calls // calls for which nobody waits
 	Answered   *answeredcalls.Calls   // calls that a human answered when nobody waited any more
+	Questions  *questions.Queue       // what agents ask their users
 }
 
 // openBackground makes what makes calls for which nobody waits.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"callgate/internal/control"
@@ -17,6 +18,7 @@ import (
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/toolview"
+	"callgate/internal/question"
 	"callgate/tool"
 )
 
@@ -56,6 +58,11 @@ func (s controlSession) CallChild(ctx context.Context, parent, name string, args
 // Collect returns the result of a call that was left waiting for a human.
 func (s controlSession) Collect(ctx context.Context, id string, wait time.Duration) (*tool.Result, error) {
 	const op = "approvals.collect"
+	if strings.HasPrefix(id, question.IDPrefix) {
+		if q, err := s.kernel.Questions.Get(ctx, id); err == nil && s.owns(ctx, approvalOf(q)) {
+			return s.collectAnswer(ctx, q, wait)
+		}
+	}
 	r, err := s.kernel.Approvals.Get(ctx, id)
 	if tool.KindOf(err) == tool.NotFound || err == nil && !s.owns(ctx, r) {
 		return nil, tool.Errorf(op, tool.NotFound, "nothing of yours waits under the approval %q", tool.Truncate(id)).
@@ -152,6 +159,9 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 		}).Read),
 	}
 	if err := k.Register("agents", agents...); err != nil {
+		return err
+	}
+	if err := openQuestions(k); err != nil {
 		return err
 	}
 	if err := openOutside(k, cfg); err != nil {

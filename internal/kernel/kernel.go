@@ -240,7 +240,8 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	k.builder = &session.Builder{
 		Apps: k.Apps, Gate: k.gate, Consents: k.consents, Secrets: k.vault, Table: k.Sessions, User: k.user,
 		Hidden: session.Pin(k.hidden()), Base: k.background.Context(), Hooks: newHooks(k), Skills: k.Skills.Runs,
-		Views: &toolview.Maker{Tools: k.Tools, Servers: k.Servers, Indexes: k.indexes, Summary: k.modules.Summary},
+		Answers: k.key != "",
+		Views:   &toolview.Maker{Tools: k.Tools, Servers: k.Servers, Indexes: k.indexes, Summary: k.modules.Summary},
 	}
 	openBackground(k, cfg)
 	k.Conversations = conversation.NewManager(conversation.Options{
@@ -284,7 +285,7 @@ func (k *Kernel) goOn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := k.Approvals.Start(ctx); err != nil {
+	if err := errors.Join(k.Approvals.Start(ctx), k.Questions.Start(ctx)); err != nil {
 		return err
 	}
 	k.Tasks.Run()
@@ -361,6 +362,9 @@ func (k *Kernel) close() error {
 	}
 	if k.Approvals != nil {
 		k.Approvals.Close()
+	}
+	if k.Questions != nil {
+		k.Questions.Close()
 	}
 	if k.modules != nil {
 		errs = append(errs, k.modules.Close())

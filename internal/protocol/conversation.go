@@ -145,6 +145,7 @@ type TurnEvent struct {
 	Output   *Output       `json:"output,omitempty"`   // a call prints
 	Approval *Approval     `json:"approval,omitempty"` // a call waits for a human
 	Answered *Approval     `json:"answered,omitempty"` // what waited was answered, here or elsewhere
+	Question *Question     `json:"question,omitempty"` // the agent asks, or what it asked was settled
 	Result   *CallEnd      `json:"result,omitempty"`   // a call has ended
 	Event    *HistoryEvent `json:"event,omitempty"`    // it was added to the history
 	Wait     *llm.Retry    `json:"wait,omitempty"`     // the model is asked again after a wait; see WaitText

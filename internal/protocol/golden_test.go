@@ -48,6 +48,8 @@ func TestWire(t *testing.T) {
 		"prompt":            protocol.Prompt{},
 		"prune":             protocol.Prune{},
 		"prune_result":      protocol.PruneResult{},
+		"question":          protocol.Question{},
+		"answer_question":   protocol.AnswerQuestion{},
 		"queued_message":    protocol.QueuedMessage{},
 		"resolve":           protocol.ResolveDoubt{},
 		"doubt":             protocol.Doubt{},

@@ -10,12 +10,13 @@ import (
 	"callgate/internal/cli/dialog"
 	"callgate/internal/cli/text"
 	"callgate/internal/protocol"
+	"callgate/internal/question"
 	"callgate/tool"
 )
 
 // Confirm asks the person at the terminal a question, unless they said yes
 // already.
-func (e *Env) Confirm(already bool, question string) (bool, error) {
+func (e *Env) Confirm(already bool, about string) (bool, error) {
 	if already {
 		return true, nil
 	}
@@ -23,7 +24,7 @@ func (e *Env) Confirm(already bool, question string) (bool, error) {
 		return false, tool.Errorf("cli", tool.Denied, "there is no terminal here to ask a person").
 			WithHint("run this in a terminal, or say --yes once you have read it")
 	}
-	fmt.Fprintf(e.Stderr, "%s [y/N] ", text.Safe(question))
+	fmt.Fprintf(e.Stderr, "%s [y/N] ", text.Safe(about))
 	line, err := bufio.NewReader(e.Stdin).ReadString('\n')
 	if err != nil {
 		return false, &tool.Error{Op: "cli", Kind: tool.Cancelled, Message: "nobody answered", Err: err}
@@ -69,4 +70,18 @@ func (e *Env) Dialog(ctx context.Context, k *Kernel, approval, session string) *
 			return err
 		},
 	}
+}
+
+// Questioner puts what an agent asks to the person at the terminal.
+func (e *Env) Questioner(ctx context.Context, answer func(question.Reply) error) *dialog.Questioner {
+	return &dialog.Questioner{
+		In: e.Stdin, Out: e.Stderr, Style: e.Style(e.Stderr), Answer: answer,
+		Edit: func(text []byte) ([]byte, error) { return e.Editor().Edit(ctx, text) },
+	}
+}
+
+// HowToAnswerQuestion prints the commands that answer a question.
+func (o *Output) HowToAnswerQuestion(id string) {
+	o.Status("  show      %s questions show %s", o.Self(), id)
+	o.Status("  answer    %s questions answer %s", o.Self(), id)
 }

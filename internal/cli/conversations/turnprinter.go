@@ -120,9 +120,7 @@ func (p *turnPrinter) run(ctx context.Context, turn iter.Seq2[protocol.TurnEvent
 			if err := p.WriteJSONLine(it.event); err != nil && failed == nil {
 				failed = err
 			}
-			if it.event.Approval != nil { // somebody must know, also where a program reads the events
-				p.sayWaiting(*it.event.Approval)
-			}
+			p.sayPending(it.event) // somebody must know, also where a program reads the events
 		default:
 			p.show(ctx, it.event)
 		}
@@ -194,6 +192,8 @@ func (p *turnPrinter) closeDialog(e protocol.TurnEvent) {
 		call = e.Result.Call.ID
 	case e.Answered != nil:
 		call = e.Answered.Call.ID
+	case e.Question != nil && e.Question.State != protocol.QuestionPending:
+		call = e.Question.Call
 	default:
 		return
 	}
@@ -201,6 +201,9 @@ func (p *turnPrinter) closeDialog(e protocol.TurnEvent) {
 	defer p.mu.Unlock()
 	if e.Answered != nil {
 		p.settled[e.Answered.ID] = true
+	}
+	if e.Question != nil {
+		p.settled[e.Question.ID] = true
 	}
 	if cancel := p.open[call]; cancel != nil {
 		cancel()
@@ -213,6 +216,8 @@ func (p *turnPrinter) show(ctx context.Context, e protocol.TurnEvent) {
 		p.answer(text.Safe(e.Delta.Text))
 	case e.Approval != nil:
 		p.askHuman(ctx, *e.Approval)
+	case e.Question != nil:
+		p.askQuestion(ctx, *e.Question)
 	case e.Notice != "":
 		if e.Notice == client.GoesOn { // the answer that was cut off is written anew
 			p.pieces = 0

@@ -15,6 +15,7 @@ import (
 	"callgate/internal/daemon/wire"
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal/outputbus"
+	"callgate/internal/kernel/questions"
 	"callgate/internal/protocol"
 	"callgate/llm"
 	"callgate/tool"
@@ -47,6 +48,7 @@ func (a *conversationRoutes) turn(
 	var printing sync.WaitGroup
 	done := make(chan struct{})
 	printing.Go(func() { s.outputs(output, done, c.ID()+"-") })
+	printing.Go(func() { s.questions(ctx, done, a.kernel.Questions, c.ID()) })
 	end, err := run(ctx, conversation.Watch{
 		Observer: s.watch(), Asked: func(q approval.Request) {
 			a := wire.Approval(q)
@@ -165,6 +167,32 @@ func (s *turnStream) outputs(output <-chan outputbus.Output, done <-chan struct{
 			}
 		case <-done:
 			return
+		}
+	}
+}
+
+// questions sends what the conversation's agent asks, and how that is settled.
+func (s *turnStream) questions(
+	ctx context.Context, done <-chan struct{}, all *questions.Queue, conversation string,
+) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-done:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	sent := map[string]questions.State{}
+	for r, err := range all.Watch(ctx) {
+		if err != nil {
+			return // it can be answered elsewhere
+		}
+		if r.Principal.Session == conversation && sent[r.ID] != r.State {
+			sent[r.ID] = r.State
+			asked := wire.Question(r)
+			s.send(protocol.TurnEvent{Question: &asked})
 		}
 	}
 }

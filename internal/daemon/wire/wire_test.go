@@ -64,6 +64,7 @@ func TestTasksSayWhatTheKernelSays(t *testing.T) {
 func TestBodiesSayWhatTheKernelSays(t *testing.T) {
 	t.Parallel()
 	same(t, wire.Approval)
+	same(t, wire.Question)
 	same(t, wire.Grant)
 	same(t, wire.GrantSuggestion)
 	same(t, wire.RulesReport)

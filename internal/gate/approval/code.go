@@ -136,6 +136,26 @@ func (q *Queue) MayLoosen(who Credential, asker Requester) error {
 	return q.authority.codes.check("approval.MayLoosen", codeKey{consent, who.PID, who.Started}, who.Code)
 }
 
+// MayReply returns an error unless the credential could answer a request of an asker's: a
+// question of an agent is answered by who may answer its approvals. id is what the code
+// was made for, by ChallengeReply; yes is false for a no, which needs less.
+func (q *Queue) MayReply(who Credential, asker Requester, id string, yes bool) error {
+	missing, err := q.authority.mayAnswer(who, Request{Asker: asker}, yes)
+	if err != nil || missing == nothing {
+		return err
+	}
+	return q.authority.codes.check("approval.MayReply", codeKey{id, who.PID, who.Started}, who.Code)
+}
+
+// ChallengeReply is Challenge for what MayReply guards.
+func (q *Queue) ChallengeReply(who Credential, asker Requester, id string) (string, error) {
+	missing, err := q.authority.mayAnswer(who, Request{Asker: asker}, true)
+	if err != nil || missing == nothing {
+		return "", err
+	}
+	return q.authority.codes.make(codeKey{id, who.PID, who.Started}), nil
+}
+
 // Belongs reports whether a process is of the family of an asker that is no person.
 func (q *Queue) Belongs(pid int, askers []Requester) bool {
 	for _, asker := range askers {

@@ -11,6 +11,7 @@ import (
 
 	"callgate/internal/agent/surface"
 	"callgate/internal/app"
+	"callgate/internal/control"
 	"callgate/internal/gate"
 	"callgate/internal/gate/appmode"
 	"callgate/internal/gate/approval"
@@ -58,6 +59,7 @@ type Builder struct {
 	User     string
 	Hidden   []gate.PinnedFolder // the kernel's own folders, which no tool reaches: see Pin
 	Base     context.Context     // ends with the kernel
+	Answers  bool                // a human can answer what agents ask
 }
 
 // NewID makes the ID of a session.
@@ -271,11 +273,15 @@ func notGiven(spec Spec, l *apps.Loaded) []string {
 // how is what the app says of showing and finding its tools. Until a human
 // accepts its endpoint or its folder, the built-in model searches in its place.
 func (b *Builder) how(l *apps.Loaded) toolview.How {
+	var features []string
+	if b.Answers {
+		features = append(features, control.FeatureQuestions)
+	}
 	if l.App == nil {
-		return toolview.How{Features: l.Features, Search: func() app.Search { return app.Search{} }}
+		return toolview.How{Features: append(features, l.Features...), Search: func() app.Search { return app.Search{} }}
 	}
 	return toolview.How{
-		Surface: l.App.Surface, Features: l.Features,
+		Surface: l.App.Surface, Features: append(features, l.Features...),
 		Search: func() app.Search {
 			how := l.App.Search
 			if !b.Consents.Of(l.App).Has(consent.Search(l.App)) {

@@ -12,6 +12,7 @@ import (
 	"callgate/internal/daemon/mcpserver/mcpresult"
 	"callgate/internal/daemon/mcpserver/question"
 	"callgate/internal/gate/approval"
+	"callgate/internal/kernel/questions"
 	"callgate/internal/kernel/session"
 	"callgate/internal/visible"
 	"callgate/internal/visible/arguments"
@@ -131,6 +132,13 @@ func (p *pending) approvalPending() bool {
 	p.mu.Lock()
 	asked := p.waiting
 	p.mu.Unlock()
+	if asked == nil {
+		return false
+	}
+	if isQuestion(asked) {
+		r, err := p.calls.Kernel.Questions.Get(p.ctx, asked.Approval)
+		return err == nil && r.State == questions.Pending
+	}
 	r, err := p.calls.Kernel.Approvals.Get(p.ctx, asked.Approval)
 	return err == nil && r.State == approval.Pending
 }

@@ -70,6 +70,7 @@ type pending struct {
 	asked     []*question.Question // that the client got and has not answered
 	waiting   *tool.Result         // set when a human must approve it
 	task      *taskPart            // set when it became a task
+	questions map[string]bool      // of the user, that were put to the client
 }
 
 // run makes the call.

@@ -52,7 +52,13 @@ type Calls struct {
 }
 
 // New makes the calls of a client. They are cancelled when ctx ends.
-func New(ctx context.Context, c Config) *Calls { return &Calls{Config: c, ctx: ctx} }
+func New(ctx context.Context, c Config) *Calls {
+	all := &Calls{Config: c, ctx: ctx}
+	if c.Kernel != nil {
+		go all.watchQuestions()
+	}
+	return all
+}
 
 // Outcome is how far a request came with its call. One of Result, Waiting, Questions and
 // Task is set.
@@ -95,6 +101,7 @@ func (c *Calls) start(r *Request, call Call) *pending {
 		calls: c, id: id, session: call.Session.ID(), key: sync.OnceValue(call.Key), done: make(chan struct{}),
 	}
 	p.link = newLink(r.info(), p.done)
+	p.link.of = p
 	p.ctx, p.cancel = context.WithCancel(c.ctx)
 	p.bind(p.id)
 	go p.run(call)

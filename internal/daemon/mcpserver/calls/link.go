@@ -23,6 +23,7 @@ type link struct {
 	logs      chan *downstream.Log
 	done      <-chan struct{} // the end of the call
 	attached  atomic.Bool     // a request attends the call
+	of        *pending        // the call
 
 	mu      sync.Mutex
 	info    downstream.ClientInfo     // as the last request had it

@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/gate/schema"
+	"callgate/internal/question"
 	"callgate/internal/resulttext"
 	"callgate/tool"
 )
@@ -102,7 +103,11 @@ func (c Call) newSideInfo(r *tool.Result) sideInfo {
 // gets its result then.
 func (c Call) Waiting(r *tool.Result) *sdk.CallToolResult {
 	res := newResult(c.Version)
-	message := fmt.Sprintf("waiting for approval: %s. Nothing has run yet. "+
+	why := "approval"
+	if strings.HasPrefix(r.Approval, question.IDPrefix) {
+		why = "an answer"
+	}
+	message := fmt.Sprintf("waiting for "+why+": %s. Nothing has run yet. "+
 		"A human must answer it, outside this conversation: tell the user that it waits, as %s. "+
 		"Then call approvals.collect with {\"approval\":\"%s\"} to get its result, "+
 		"or repeat the same call with the same arguments.",

@@ -1,0 +1,9 @@
+package questions_test
+
+import (
+	"testing"
+
+	"callgate/internal/kernel/kerneltest"
+)
+
+func TestMain(m *testing.M) { kerneltest.Main(m, map[string]func(string){askingVariable: askAndWait}) }
