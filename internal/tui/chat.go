@@ -17,6 +17,7 @@ import (
 	"callgate/internal/tui/owncall"
 	"callgate/internal/tui/palette"
 	"callgate/internal/tui/picker"
+	"callgate/internal/tui/questions"
 	"callgate/internal/tui/queued"
 	"callgate/internal/tui/sidebar"
 	"callgate/internal/tui/statusbar"
@@ -40,6 +41,7 @@ type chat struct {
 
 	view      *turnview.View
 	approvals *approvals.Pane
+	questions *questions.Pane
 	composer  *composer.Composer
 	palette   commands
 	picker    *picker.List // nil: closed
@@ -81,6 +83,7 @@ func newChat(ctx context.Context, o Options, conv OpenConversation) *chat {
 		po.Answer = o.Kernel.Answer
 	}
 	c.approvals = approvals.New(ctx, po)
+	c.questions = questions.New(ctx, questions.Options{Answer: o.AnswerQuestion, By: o.By, Now: o.Now, Post: c.post})
 	own := owncall.Options{Open: o.UserCalls, Script: c.view.Script, Now: o.Now, Post: c.post}
 	if lister, ok := o.Kernel.(approvalLister); ok {
 		own.Approvals = lister.Approvals
@@ -110,6 +113,7 @@ func (c *chat) setConversation(conv OpenConversation) {
 		c.leaveConv()
 	}
 	c.approvals.Clear()
+	c.questions.Clear()
 	c.side.Set("")
 	c.status.Meter = statusbar.Meter{Window: about.Window}
 	c.status.Meter.Set(about.Info)
@@ -265,6 +269,9 @@ func (c *chat) routeToParts(msg tea.Msg) tea.Cmd {
 		if cmd, ok := c.tasks.Update(msg); ok {
 			return cmd
 		}
+		if cmd, ok := c.questions.Update(msg); ok {
+			return cmd
+		}
 		if !c.undo.Update(msg) && !c.composer.Update(msg) {
 			return c.approvals.Update(msg)
 		}
@@ -280,6 +287,8 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 	case turnview.Asked:
 		return tea.Batch(c.approvals.Add(msg.Approval, c.composer.Empty() && c.picker == nil),
 			c.callUser(msg.Approval.Call.Tool.Dotted()+" waits for your answer"))
+	case turnview.Questioned:
+		return c.questioned(msg.Question)
 	case owncall.Asked:
 		c.post(turnview.Asked{Approval: msg.Approval})
 	case owncall.Ended:
@@ -290,6 +299,7 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 		c.approvals.Settled(msg.Approval)
 	case turnview.CallEnded:
 		c.approvals.CallEnded(msg.Call.ID)
+		c.questions.CallEnded(msg.Call.ID)
 		if usesMemory(msg.Call) {
 			return tea.Batch(loadMemory(c.ctx, c.conv), c.tasks.Count())
 		}
@@ -299,6 +309,7 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 		c.giveBack(msg.Returned)
 	case turnview.Over:
 		c.approvals.Clear()
+		c.questions.Clear()
 		return tea.Batch(loadMemory(c.ctx, c.conv), loadPermissions(c), c.turnOver(msg), c.tasks.Count())
 	case pickedModelMsg:
 		c.picker = nil
@@ -315,6 +326,8 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 		return c.interrupt()
 	case approvals.LeftWaiting:
 		c.status.Hint = "left waiting; tab goes back to it, and callgate approvals answers it elsewhere"
+	case questions.Left:
+		c.status.Hint = "left waiting; tab goes back to it, and callgate questions answers it elsewhere"
 	case transcript.Note:
 		c.view.Script.Add(msg, true)
 	}

@@ -53,6 +53,11 @@ func (c *chat) key(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case c.approvals.Focused():
 		return c.approvals.Update(k)
+	case name == "tab" && c.questions.Focus():
+		return nil
+	case c.questions.Focused():
+		cmd, _ := c.questions.Update(k)
+		return cmd
 	}
 	return c.composerKey(k)
 }
@@ -134,6 +139,9 @@ func (c *chat) paste(p tea.PasteMsg) tea.Cmd {
 		return nil
 	case c.approvals.Focused():
 		return c.approvals.Update(p)
+	case c.questions.Focused():
+		cmd, _ := c.questions.Update(p)
+		return cmd
 	}
 	return c.composer.Paste(p)
 }
@@ -145,6 +153,10 @@ func (c *chat) wheel(w tea.MouseWheelMsg) {
 	}
 	if c.approvals.Focused() {
 		c.approvals.Scroll(n)
+		return
+	}
+	if c.questions.Focused() {
+		c.questions.Scroll(n)
 		return
 	}
 	c.view.Script.Scroll(n)

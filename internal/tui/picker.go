@@ -70,6 +70,7 @@ func (c *chat) pick(m conversationsMsg) {
 func (c *chat) openPicker(p *picker.List) {
 	c.picker = p
 	c.approvals.Blur()
+	c.questions.Blur()
 }
 
 // openedMsg brings another conversation.

@@ -86,6 +86,8 @@ type Options struct {
 	Notices func(show func(text string))
 	Tasks   tasks.Client // shows what works outside of turns; nil: nothing does
 	Undo    undo.Client  // puts files back; nil: nothing does
+	// AnswerQuestion answers what the agent asks.
+	AnswerQuestion func(ctx context.Context, id string, a protocol.AnswerQuestion) (protocol.Question, error)
 }
 
 // Screen is the terminal. The zero value is the process's own.

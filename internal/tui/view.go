@@ -110,11 +110,20 @@ func (c *chat) lower(width, height int) *page {
 		p.add(foot, nil)
 		return p
 	}
+	if c.picker == nil && c.questions.Focused() {
+		p.add(c.questions.View(width, max(height-questionLeaves, 8)))
+		p.add(foot, nil)
+		return p
+	}
 	if c.picker != nil {
 		p.add(c.picker.Rows(width, max(height/2, 4)), nil)
 	} else {
 		if name, ok := c.approvals.Next(); ok {
 			line := fmt.Sprintf("%s waits for your answer: tab", name)
+			p.add([]string{termtext.Warn(termtext.Truncate(line, width))}, nil)
+		}
+		if text, ok := c.questions.Next(); ok {
+			line := "the agent asks: tab answers it: " + termtext.OneLine(text)
 			p.add([]string{termtext.Warn(termtext.Truncate(line, width))}, nil)
 		}
 		p.add(c.queue.Rows(width, max(height/4, 1)), nil)

@@ -94,6 +94,8 @@ type (
 	Asked struct{ Approval protocol.Approval }
 	// Settled says that what a call waited for was answered, here or elsewhere.
 	Settled struct{ Approval string }
+	// Questioned says that the agent asks the human here, or that what it asked was settled.
+	Questioned struct{ Question protocol.Question }
 	// CallEnded says that a call ended.
 	CallEnded struct{ Call protocol.AgentCall }
 	// Taken says that the turn took what the user had said meanwhile.
@@ -245,6 +247,8 @@ func (v *View) Show(e protocol.TurnEvent) {
 		v.asked(*e.Approval)
 	case e.Answered != nil:
 		v.Post(Settled{e.Answered.ID})
+	case e.Question != nil:
+		v.questioned(*e.Question)
 	case e.Result != nil:
 		v.endCall(*e.Result)
 	case e.Event != nil:
