@@ -31,6 +31,7 @@ type Request struct {
 	TopP        *float64
 	Stop        []string // the response ends before any of these
 	Effort      string   // how much to think: low, medium, high
+	ImageDetail string   // of pictures: low, high; "": the provider decides
 	CacheKey    string   // the same for requests with a common beginning: a conversation's id
 	NoCache     bool     // no other request will begin like this one: write no cache
 }

@@ -62,6 +62,7 @@ type ModelConfig struct {
 	// ToolsRefused is called when the provider refuses the tools of a request; see
 	// Config.InText. nil: the turn fails.
 	ToolsRefused func(context.Context)
+	Pictures     Pictures
 	Fallback     *ModelConfig // continues the turn when the provider reports a billing error
 }
 

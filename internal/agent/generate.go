@@ -81,7 +81,7 @@ func (t *turn) compactOverflow(ctx context.Context) error {
 // request sends one request.
 func (t *turn) request(ctx context.Context) (*llm.Response, error) {
 	req := t.model.Settings
-	req.System, req.Messages = t.system, t.cfg.Log.Messages()
+	req.System, req.Messages = t.system, t.model.Pictures.apply(t.cfg.Log.Messages())
 	req.CacheKey = t.cfg.Log.Info().ID
 	if t.inText = t.model.Parser != nil; t.inText {
 		req.Messages = asText(req.Messages)
@@ -89,6 +89,10 @@ func (t *turn) request(ctx context.Context) (*llm.Response, error) {
 	}
 	req.Tools = t.cfg.ToolDefs
 	answer, err := t.model.Model.Generate(ctx, req, t.show)
+	recovered := t.recoverFailed(err)
+	if recovered != nil {
+		answer, err = recovered, nil
+	}
 	if err == nil && t.cfg.Strict {
 		t.detectInText(answer)
 	}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -31,6 +32,26 @@ func (t *turn) detectInText(answer *llm.Response) {
 	}
 	t.inText = true
 	answer.Message, answer.Stop = withCalls(answer.Message, shown+rest, calls), llm.StopTools
+}
+
+// recoverFailed makes an answer of what a model with tools wrote and its provider could not
+// read as a call: the calls that are found in it, of tools that were offered. It is nil if
+// there is none, or the error is another one. A strict loop refuses them afterwards.
+func (t *turn) recoverFailed(err error) *llm.Response {
+	var failure *llm.Error
+	if !errors.As(err, &failure) || failure.Kind != llm.FailedGeneration || failure.Failed == "" {
+		return nil
+	}
+	answer := &llm.Response{Message: llm.TextMessage(llm.Assistant, failure.Failed), Stop: llm.StopEnd}
+	if failure.Partial != nil {
+		answer.Usage, answer.Model = failure.Partial.Usage, failure.Partial.Model
+	}
+	t.detectInText(answer)
+	if len(answer.Message.Calls()) == 0 {
+		return nil
+	}
+	t.inText = t.cfg.Strict
+	return answer
 }
 
 func offered(defs []llm.ToolDef, name string) bool {

@@ -32,6 +32,8 @@ func (b agentBlock) agent(e node.Entry) {
 	a := Agent{Role: "assistant", PlanFirst: true}
 	models := b.models(b.Reader)
 	var hooks node.Entry
+	var instructions string
+	var env []string
 	b.Mapping(levelAgent, e, map[string]node.Read{
 		"id":        b.id(&a.ID),
 		"role":      b.Label(&a.Role),
@@ -40,6 +42,11 @@ func (b agentBlock) agent(e node.Entry) {
 			mark := b.variables.Mark()
 			a.SystemPrompt = b.prompt(in)
 			a.PromptEnv = b.variables.Since(mark)
+		},
+		"instructions": func(in node.Entry) {
+			mark := b.variables.Mark()
+			instructions = b.prompt(in)
+			env = b.variables.Since(mark)
 		},
 		"brain":        func(in node.Entry) { a.Model = models.Read(in) },
 		"lanes":        func(in node.Entry) { a.Lanes = models.Lanes(in) },
@@ -51,6 +58,10 @@ func (b agentBlock) agent(e node.Entry) {
 		"max_tool_iterations": b.Number(&a.MaxIterations, 1, 10_000,
 			"write how often its model is asked within one turn, such as 100"),
 	})
+	if instructions != "" {
+		a.SystemPrompt = strings.TrimSpace(a.SystemPrompt + "\n\n" + instructions)
+		a.PromptEnv = slices.Compact(slices.Sorted(slices.Values(append(a.PromptEnv, env...))))
+	}
 	b.skills(e, a.Skills)
 	idAt := b.Position(e.Below("id"))
 	switch {

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/app/identity"
 	"callgate/internal/app/middleware"
 	"callgate/internal/app/variable"
 	"callgate/internal/gate/policy"
@@ -151,7 +152,15 @@ type Identity struct {
 	Name        string // for people; the ID unless the file says otherwise
 	Version     string
 	Description string
+	About
 }
+
+// About is what a file says of its app for people who choose among apps. Nothing follows
+// from it but what they are shown.
+type About = identity.About
+
+// QuickPrompt is something to say that people are offered.
+type QuickPrompt = identity.QuickPrompt
 
 // Middleware is applied to the calls of a module, or to the texts of a conversation.
 type Middleware = middleware.Middleware

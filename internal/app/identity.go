@@ -1,9 +1,11 @@
 package app
 
 import (
+	"maps"
 	"regexp"
 	"strings"
 
+	"callgate/internal/app/identity"
 	"callgate/internal/app/node"
 )
 
@@ -13,12 +15,14 @@ const maxID = 64
 // a later key may use {{app.id}}.
 func readIdentity(r *node.Reader, to *Identity, e node.Entry) {
 	r = r.WithoutEnv() // other places write {{app.name}}
-	r.Mapping(levelApp, e, map[string]node.Read{
+	keys := map[string]node.Read{
 		"app_id":      readID(r, &to.ID),
 		"name":        r.Label(&to.Name),
 		"version":     r.Label(&to.Version),
 		"description": r.TextInto(&to.Description),
-	})
+	}
+	maps.Copy(keys, identity.Keys(r, &to.About))
+	r.Mapping(levelApp, e, keys)
 }
 
 func readID(r *node.Reader, to *string) node.Read {

@@ -8,16 +8,16 @@ import (
 // unbuiltKeys are keys whose features are designed and not built, by the level
 // they belong to. They are refused by name, never ignored.
 var unbuiltKeys = map[string]string{
-	levelRoot: "ui flow schema_version",
+	levelRoot: "ui flow",
 	levelRuntime: "pipeline session_mode max_sessions_per_user " +
 		"input output payload_schema",
 	levelContext:      "sections",
 	levelSecurity:     "sandbox content_filter mask_secrets",
-	levelApp:          "short_name author tags icon color category attachments attachments_mode quick_prompts",
+	levelApp:          "attachments attachments_mode",
 	levelTools:        "llm",
 	levelCapabilities: "max_data_classification",
-	levelAgent:        "delegate_to pool coordination instructions",
-	levelBrain:        "vision image_generation image_detail max_images_per_turn",
+	levelAgent:        "delegate_to pool coordination",
+	levelBrain:        "image_generation",
 	levelBrainContext: "sections",
 }
 

@@ -27,6 +27,7 @@ type moduleRef struct {
 	at             node.Position
 	module, action string
 	permits        bool // the place would permit something
+	blocked        bool // the place takes the action away, which is harmless for one that nobody has
 }
 
 // skillRef is where an agent names a skill.
@@ -46,7 +47,9 @@ type missingKey struct {
 
 // Mention notes that a module is named at a path.
 func (l *linker) Mention(r *node.Reader, path, module, action string, permits bool) {
-	l.modules = append(l.modules, moduleRef{r, r.Position(path), module, action, permits})
+	l.modules = append(l.modules, moduleRef{
+		Reader: r, at: r.Position(path), module: module, action: action, permits: permits,
+	})
 }
 
 // IsModule reports whether a module exists.
@@ -62,6 +65,18 @@ func (l *linker) actions(r *node.Reader, module string, to *[]string) node.Read 
 		read(e)
 		for i, action := range *to {
 			l.Mention(r, e.Item(i), module, action, true)
+		}
+	}
+}
+
+// blocked reads a list of actions of one module that are taken away.
+func (l *linker) blocked(r *node.Reader, module string, to *[]string) node.Read {
+	read := l.actions(r, module, to)
+	return func(e node.Entry) {
+		from := len(l.modules)
+		read(e)
+		for i := range l.modules[from:] {
+			l.modules[from+i].blocked = true
 		}
 	}
 }
@@ -145,7 +160,14 @@ func (f *file) lookup(ref moduleRef) {
 	case ref.action == "" && ref.permits && listed && !known.AlwaysOn && !f.isOn(ref.module):
 		f.warn(ref.Reader, ref.at, "the module "+ref.module+" is off, because tools.modules does not list it")
 	case ref.action != "" && ref.action != "*" && len(known.Actions) > 0:
-		lookupAction(ref, f.known.Actions(ref.module))
+		actions := f.known.Actions(ref.module)
+		_, _, err := tool.ParseDotted(ref.action)
+		if ref.blocked && err != nil && !slices.Contains(actions, ref.action) && node.Closest(ref.action, actions) == "" {
+			f.warn(ref.Reader, ref.at, "the module "+ref.module+" has no action "+node.Quote(ref.action)+
+				", so there is nothing to block")
+			return
+		}
+		lookupAction(ref, actions)
 	}
 }
 

@@ -65,7 +65,7 @@ func (b *moduleBlock) module(e node.Entry) {
 		"constraints": func(in node.Entry) {
 			m.Constraints = readSettings(b.Reader, levelConstraints, in, known.Constraints, map[string]node.Read{
 				"allowed_actions": b.links.actions(b.Reader, e.Key, &constraint.Allowed),
-				"blocked_actions": b.links.actions(b.Reader, e.Key, &constraint.Blocked),
+				"blocked_actions": b.links.blocked(b.Reader, e.Key, &constraint.Blocked),
 			})
 		},
 		"credential": func(in node.Entry) { m.Credential = credential.Read(b.Reader, in, b.id()) },

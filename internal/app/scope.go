@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"callgate/internal/app/brain"
 	"callgate/internal/app/hooks"
@@ -30,7 +31,7 @@ func newScope(known KnownModules, folder string, vars Vars) *scope {
 	s := &scope{known: known, folder: folder, isUser: vars.IsUser, partial: vars.Partial, links: &linker{known: known}}
 	vars = vars.withDefaults(folder)
 	s.variables = &variable.Set{
-		Env: vars.Env, Workdir: vars.Workdir, AppID: &s.identity.ID, AppName: &s.identity.Name,
+		Env: vars.Env, Workdir: vars.Workdir, AppID: &s.identity.ID, AppName: &s.identity.Name, File: s.variableFile,
 	}
 	return s
 }
@@ -54,6 +55,23 @@ func (s *scope) readBeside(r *node.Reader, e node.Entry, most int64) (text, path
 		s.files = append(s.files, File{path, Digest(text)})
 	}
 	return text, path
+}
+
+// variableFile reads the file that a variable such as {{prompt.main}} names, and remembers
+// it: in the folder of its kind, by its name, or by its name with .md.
+func (s *scope) variableFile(r *node.Reader, e node.Entry, kind, name string) (string, bool) {
+	path := variable.Folders[kind] + "/" + name
+	if filepath.Ext(name) == "" {
+		path += ".md"
+	}
+	text, at := r.FileAt(e, s.folder, path, maxPrompt)
+	if at == "" {
+		return "", false
+	}
+	if f := (File{at, Digest(text)}); !slices.Contains(s.files, f) {
+		s.files = append(s.files, f)
+	}
+	return strings.TrimSpace(text), true
 }
 
 // readHooks reads the hooks of the app, or of one agent.

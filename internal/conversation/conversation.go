@@ -319,6 +319,8 @@ func filterRules(all []app.Middleware) []filter.Rule {
 			rules = append(rules, filter.Rule{
 				Block: m.Patterns, Input: m.Where != "output", Output: m.Where != "input", Message: m.Message,
 			})
+		case "response_filter":
+			rules = append(rules, filter.Rule{Mask: m.Patterns, Instead: &m.Text, Output: true})
 		}
 	}
 	return rules

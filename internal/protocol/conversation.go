@@ -65,6 +65,7 @@ type Conversation struct {
 	// Permissions are what it may do without asking, beside what the rules say.
 	Permissions Permissions `json:"permissions"`
 	AppModes    *AppModes   `json:"app_modes,omitempty"`
+	AppAbout    *AppAbout   `json:"app_about,omitempty"`
 	// Queued is what the user said during a turn that was interrupted, and the model
 	// was not told: the turn takes it when it goes on.
 	Queued []QueuedMessage `json:"queued,omitempty"`

@@ -118,7 +118,7 @@ func (c *chat) setConversation(conv OpenConversation) {
 	c.status.Meter = statusbar.Meter{Window: about.Window}
 	c.status.Meter.Set(about.Info)
 	c.setPermissions(about.Permissions)
-	c.palette = newPalette(about.Skills)
+	c.palette = withQuickPrompts(newPalette(about.Skills), about.AppAbout)
 	c.composer.SetCommands(c.palette.Names())
 	c.view.Reset(about.Human)
 	c.welcome = nil

@@ -10,7 +10,8 @@ import (
 
 // Rule masks or blocks text. Patterns are regular expressions.
 type Rule struct {
-	Mask    []string // a match is replaced by [masked]
+	Mask    []string // a match is replaced by [masked], or by Instead
+	Instead *string  // nil: [masked]
 	Block   []string // text with a match is refused
 	Input   bool     // applies to the user's text
 	Output  bool     // applies to the model's text
@@ -88,8 +89,12 @@ func (f *Filter) apply(text, whose string, applies func(Rule) bool) (string, err
 			return "", tool.Errorf("filter.apply", tool.Denied, "%s is refused by the app's content filter", whose).
 				WithHint("say it differently")
 		}
+		instead := "[masked]"
+		if r.Instead != nil {
+			instead = *r.Instead
+		}
 		for _, re := range r.mask {
-			text = re.ReplaceAllString(text, "[masked]")
+			text = re.ReplaceAllLiteralString(text, instead)
 		}
 	}
 	return text, nil

@@ -41,6 +41,14 @@ func TestFilterMasksAndBlocks(t *testing.T) {
 			}
 		}
 	}
+	nothing := ""
+	f, err = filter.New([]filter.Rule{{Mask: []string{`(?i)as an ai model, `}, Instead: &nothing, Output: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := f.Output("As an AI model, I see $1"); got != "I see $1" {
+		t.Errorf("%q", got)
+	}
 	if _, err := filter.New([]filter.Rule{{Mask: []string{"("}}}); tool.KindOf(err) != tool.Invalid {
 		t.Errorf("a bad pattern: %v", err)
 	}

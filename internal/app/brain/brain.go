@@ -20,10 +20,18 @@ type Model struct {
 	Timeout     time.Duration // of one answer
 	Patience    time.Duration // with a provider that limits the rate; 0: 10 minutes
 	NativeTools *bool
+	Vision      Vision
 	Window      int // tokens
 	Context     Context
 	Fallback    *Model
 	FromUser    bool // it is in the user's own file, and needs no consent
+}
+
+// Vision says how a model is sent pictures.
+type Vision struct {
+	Reads  *bool  // nil: as is known of the model
+	Detail string // low or high, where the provider has it; "": the provider decides
+	Most   int    // pictures of one turn; 0: all of them
 }
 
 // Connection says how a model's provider is reached.

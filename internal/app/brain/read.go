@@ -67,6 +67,16 @@ func (r Reader) Read(e node.Entry) *Model {
 			m.NativeTools = new(bool)
 			r.Boolean(m.NativeTools, "write false for a model that takes no tools")(in)
 		},
+		"vision": func(in node.Entry) {
+			m.Vision.Reads = new(bool)
+			r.Boolean(m.Vision.Reads, "write false for a model that reads no pictures")(in)
+		},
+		"image_detail": func(in node.Entry) {
+			r.Choice(&m.Vision.Detail, "auto", "low", "high")(in)
+			m.Vision.Detail = strings.TrimPrefix(m.Vision.Detail, "auto")
+		},
+		"max_images_per_turn": r.Number(&m.Vision.Most, 1, 100,
+			"write how many pictures of one turn the model is sent, such as 5"),
 		"context":  func(in node.Entry) { m.Context = r.Context(ContextLevel, in, &m.Window) },
 		"effort":   r.Choice(&m.Effort, "low", "medium", "high"),
 		"fallback": func(in node.Entry) { m.Fallback = r.fallback(in) },
@@ -135,8 +145,7 @@ func (r Reader) Context(level string, e node.Entry, window *int) Context {
 	var c Context
 	var trigger *float64
 	r.Mapping(level, e, map[string]node.Read{
-		"max_tokens": r.Number(window, 1000, 100_000_000,
-			"write the size of the model's context in tokens, such as 128000"),
+		"max_tokens": r.window(window),
 		"output_reserved": r.Number(&c.OutputReserved, 1, 10_000_000,
 			"write how many tokens are kept free for the answer, such as 4096"),
 		"strategy": r.Choice(&c.Strategy, "truncate", "summarize"),
@@ -160,6 +169,17 @@ func (r Reader) Context(level string, e node.Entry, window *int) Context {
 	}
 	r.summary(e, &c)
 	return c
+}
+
+// window reads the size of a model's context; 0 is as the model is known to have.
+func (r Reader) window(to *int) node.Read {
+	read := r.Number(to, 1000, 100_000_000,
+		"write the size of the model's context in tokens, such as 128000, or 0: as the model is known to have")
+	return func(e node.Entry) {
+		if text, _ := e.Scalar(); text != "0" {
+			read(e)
+		}
+	}
 }
 
 // summary checks the model that writes summaries against the strategy.

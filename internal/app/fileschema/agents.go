@@ -87,8 +87,8 @@ func schedulerBlock() node {
 // conversation no longer fits into it.
 func contextBlock(path string) node {
 	return block(path,
-		key{"max_tokens", integer(1000, 100_000_000),
-			"The size of the model's context in tokens. Default: as the model is known to have."},
+		key{"max_tokens", node{"type": "integer", "anyOf": []node{{"const": 0}, integer(1000, 100_000_000)}},
+			"The size of the model's context in tokens. 0, or left out: as the model is known to have."},
 		key{"output_reserved", integer(1, 10_000_000).with("default", 4096),
 			"How many of these tokens are kept free for the answer."},
 		key{"strategy", enum("summarize", "summarize", "truncate"),
@@ -115,6 +115,13 @@ func textMiddleware() node {
 			key{"where", enum("both", "input", "output", "both"), "input: what the user says. output: what the model says."},
 			key{"message", label(), "What is said in its place."},
 		), "block"), "Refuses what may not be said."},
+		key{"prompt_inject", needs(block("middleware.prompt_inject",
+			key{"text", text(), "What every agent is told, after its own system_prompt."},
+		), "text"), "Adds to what the model is told."},
+		key{"response_filter", needs(block("middleware.response_filter",
+			key{"remove", list(text()).with("minItems", 1), "What is taken out of the model's answers, as regular expressions."},
+			key{"replace_with", label(), "What stands in its place. Left out: nothing."},
+		), "remove"), "Takes something out of what the model says."},
 	)
 }
 
@@ -132,6 +139,9 @@ func agentBlock(known app.KnownModules) node {
 		key{"system_prompt", anyOf(text(), block("agents.system_prompt",
 			key{"file", text(), "A file in the app's folder."},
 		).with("type", "object")), "What it is told: the text, or {file: prompts/main.md}."},
+		key{"instructions", anyOf(text(), block("agents.instructions",
+			key{"file", text(), "A file in the app's folder."},
+		).with("type", "object")), "What it is told after its system_prompt: the text, or {file: prompts/more.md}."},
 		key{"brain", ref("brain"),
 			"Its model, and how that is asked. Left out: the embedded stand-in, which is no language model."},
 		key{"lanes", lanesBlock(),
@@ -203,6 +213,10 @@ func brainBlock() node {
 		key{"native_tool_use", node{"type": "boolean"},
 			"Whether the model takes tools beside the prompt. Left out: as is known of it, or as its server answers. " +
 				"false: it reads of them in the prompt, and calls in text."},
+		key{"vision", node{"type": "boolean"},
+			"Whether the model reads pictures. Left out: as is known of it. false: it is told of each in a line."},
+		key{"image_detail", enum("auto", "auto", "low", "high"), "How closely pictures are read, where the provider has that."},
+		key{"max_images_per_turn", integer(1, 100), "How many pictures of one turn the model is sent. Default: all."},
 		key{"context", contextBlock("brain.context"), "The model's context. It goes before runtime.context."},
 		key{"fallback", ref("brain"), "The model that takes over for the rest of a turn when this one cannot answer."},
 	)

@@ -27,6 +27,7 @@ import (
 // are known.
 func JSONSchema(known app.KnownModules) []byte {
 	file := block("",
+		key{"schema_version", node{"enum": []any{2, "2"}}, "The version of the form of this file. There is one."},
 		key{"app", appBlock(), "What the app is called."},
 		key{"runtime", runtimeBlock(known), "How the app's agents run, and how their tools are shown to them."},
 		key{"agents", nullable(list(ref("agent"))),
@@ -83,6 +84,17 @@ func appBlock() node {
 		key{"name", label(), "What people call it. Default: its app_id."},
 		key{"version", label(), "Its version, in quotes, such as \"1.0\"."},
 		key{"description", text(), "What it is for."},
+		key{"short_name", label(), "A shorter name, for where there is little room."},
+		key{"author", label(), "Who made it."},
+		key{"tags", list(text()).with("maxItems", 50), "Words by which people find it."},
+		key{"icon", label(), "A sign for it, such as an emoji."},
+		key{"color", pattern(`^(#[0-9A-Fa-f]{3}|#[0-9A-Fa-f]{6}|[a-z]{3,20})$`), "Its color: \"#3366cc\" or a name."},
+		key{"category", label(), "What kind of app it is."},
+		key{"quick_prompts", nullable(list(needs(block("app.quick_prompts",
+			key{"label", label(), "What people choose; in the chat a command of that name."},
+			key{"message", text(), "What is said then."},
+			key{"icon", label(), "A sign before the label."},
+		), "label", "message")).with("maxItems", 20)), "What the first screen of the chat offers to say."},
 	)
 }
 

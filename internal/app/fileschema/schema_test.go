@@ -200,7 +200,7 @@ func TestFilesThatAreWrong(t *testing.T) {
 		{"a setting of the wrong kind", "tools: {modules: {shell: {config: {network: 'yes'}}}}", "network"},
 		{"a setting that is none of the words", "tools: {modules: {open: {config: {engine: three}}}}", "engine"},
 		{"a credential for who takes none", "tools: {modules: {filesystem: {credential: x}}}", "credential"},
-		{"an action that is blocked in vain", "tools: {modules: {filesystem: {constraints: {blocked_actions: [dlete]}}}}", "blocked_actions/0"},
+		{"an action that is allowed in vain", "tools: {modules: {filesystem: {constraints: {allowed_actions: [dlete]}}}}", "allowed_actions/0"},
 		{"a limit that says nothing", "tools: {modules: {filesystem: {middleware: [timeout]}}}", "middleware/0"},
 		{"a failure that does not pass", "tools: {modules: {filesystem: {middleware: [{retry: {on: [denied]}}]}}}", "middleware/0"},
 		{"a rule with no module", "tools: {capabilities: {grant: [{actions: [read]}]}}", "grant/0"},

@@ -45,7 +45,7 @@ func moduleBlock(name string, m app.KnownModule) node {
 	path := "tools.modules." + name
 	constraints := []key{
 		{"allowed_actions", list(action(name, m)), "Models see only these actions."},
-		{"blocked_actions", list(action(name, m)), "Models do not see these actions."},
+		{"blocked_actions", list(anyOf(action(name, m), text())), "Models do not see these actions."},
 	}
 	keys := []key{
 		{"config", block(path+".config", settings(m.Config)...), "How the module works. Texts may hold {{secret.NAME}}."},

@@ -16,14 +16,15 @@ import (
 // Middleware is applied to the calls of a module, or to the texts of a
 // conversation.
 type Middleware struct {
-	Kind     string        // audit, retry, timeout; mask_secrets, content_filter
+	Kind     string        // audit, retry, timeout; mask_secrets, content_filter, prompt_inject, response_filter
 	Attempts int           // retry: the number of attempts in all
 	Backoff  time.Duration // retry: the wait before the second attempt; it doubles
 	On       []string      // retry: the kinds of failure
 	Limit    time.Duration // timeout
-	Patterns []string      // mask_secrets, content_filter: regular expressions
+	Patterns []string      // mask_secrets, content_filter, response_filter: regular expressions
 	Where    string        // content_filter: input, output or both
 	Message  string        // content_filter: the text that replaces a refused one
+	Text     string        // prompt_inject: what is added; response_filter: what replaces a match
 }
 
 // level is the level of the file.
@@ -46,7 +47,7 @@ type reader struct{ *node.Reader }
 type readSettings func(e node.Entry, m *Middleware)
 
 // unbuilt are kinds that are designed and not built.
-const unbuilt = "prompt_inject rag_inject response_filter"
+const unbuilt = "rag_inject"
 
 // read reads a list: each item is a kind, or {kind: {…}}.
 func (r reader) read(e node.Entry, kinds map[string]readSettings) []Middleware {
@@ -136,6 +137,21 @@ func (r reader) ofTexts() map[string]readSettings {
 			})
 			if len(m.Patterns) == 0 {
 				r.Fail(e.At, "write block: [\"a regular expression\"]", "%s blocks nothing", e.Name())
+			}
+		},
+		"prompt_inject": func(e node.Entry, m *Middleware) {
+			plain := r.WithoutEnv() // it goes to the model as it is
+			r.Mapping(level, e, map[string]node.Read{"text": plain.TextInto(&m.Text)})
+			if r.Position(e.Below("text")) == (node.Position{}) {
+				r.Fail(e.At, "write - prompt_inject: {text: what the model is told}", "%s adds nothing", e.Name())
+			}
+		},
+		"response_filter": func(e node.Entry, m *Middleware) {
+			r.Mapping(level, e, map[string]node.Read{
+				"remove": r.patterns(&m.Patterns), "replace_with": r.WithoutEnv().Label(&m.Text),
+			})
+			if len(m.Patterns) == 0 {
+				r.Fail(e.At, "write remove: [\"a regular expression\"]", "%s removes nothing", e.Name())
 			}
 		},
 	}

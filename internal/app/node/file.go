@@ -15,11 +15,16 @@ import (
 // that folder, wherever links lead, and nobody but the user and root may own or
 // write it. Both results are empty if it cannot be read.
 func (r *Reader) File(e Entry, folder string, most int64) (text, path string) {
-	const remedy = "name a file in the app's own folder, relative to the app file"
 	name, ok := r.Text(e)
 	if !ok {
 		return "", ""
 	}
+	return r.FileAt(e, folder, name, most)
+}
+
+// FileAt is File for a file that an entry names in another way.
+func (r *Reader) FileAt(e Entry, folder, name string, most int64) (text, path string) {
+	const remedy = "name a file in the app's own folder, relative to the app file"
 	local := filepath.FromSlash(name)
 	if filepath.IsAbs(name) || !filepath.IsLocal(local) {
 		r.Fail(e.At, remedy, "%s is %s, which is not in the app's folder", e.Name(), Quote(name))

@@ -1,5 +1,7 @@
 // Package variable fills in the variables of an app file: {{env.NAME}},
-// {{workdir}}, {{app.id}}, {{app.name}} and those that the file defines itself.
+// {{workdir}}, {{app.id}}, {{app.name}}, {{sys.os}}, {{sys.arch}}, the app's own files
+// ({{prompt.NAME}} and others) and those that the file defines itself.
+// What a file holds is put in as it is: its own {{ }} are text.
 // A reference to a secret stays as it is written, because its value is put in
 // only where it is used.
 package variable
@@ -7,6 +9,7 @@ package variable
 import (
 	"maps"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -29,6 +32,8 @@ type Set struct {
 	Workdir string
 	// AppID and AppName are the app's own, empty as long as they are not read.
 	AppID, AppName *string
+	// File reads a file of the app by its kind and its name: see Folders; nil: there are none.
+	File func(r *node.Reader, e node.Entry, kind, name string) (string, bool)
 
 	file *node.Reader          // where own is written
 	own  map[string]node.Entry // defined by the file, as they are written
@@ -43,7 +48,7 @@ func (s *Set) Define(r *node.Reader, e node.Entry) {
 		switch _, ok := in.Scalar(); {
 		case !variableName.MatchString(in.Key):
 			r.Fail(in.KeyAt, "use letters, digits and _", "a variable cannot be named %s", node.Quote(in.Key))
-		case slices.Contains([]string{"workdir", "env", "secret", "app", "var"}, in.Key):
+		case in.Key == "workdir" || isKind(in.Key):
 			r.Fail(in.KeyAt, "choose another name", "%s is a variable of its own", in.Key)
 		case !ok:
 			r.TypeError(in, "text or a number", "write one value")
@@ -165,7 +170,7 @@ func quoted(s string) (string, bool) {
 // no plain text.
 func mustExist(name string) bool {
 	kind, _, dotted := strings.Cut(name, ".")
-	return dotted && slices.Contains([]string{"env", "secret", "var", "app"}, kind) || name == "workdir"
+	return dotted && isKind(kind) || name == "workdir"
 }
 
 type state int
@@ -193,6 +198,15 @@ func (s *Set) lookUp(at place, name string, chain []string) (string, state) {
 		return *s.AppID, stateOf(*s.AppID != "")
 	case name == "app.name":
 		return *s.AppName, stateOf(*s.AppName != "")
+	case kind == "sys":
+		value, ok := system[rest]
+		return value, stateOf(ok)
+	case isFile(kind) && rest != "" && s.File != nil:
+		text, ok := s.File(at.Reader, at.entry, kind, rest)
+		if !ok {
+			return "", invalid // and reported
+		}
+		return text, found
 	case kind == "env" && rest != "" && !at.EnvAllowed():
 		at.fail("write the text itself; the environment may be used in the settings of modules, MCP servers and brains, "+
 			"and in prompts", "%s may not hold a variable of the environment where it is shown to models and people",
@@ -205,7 +219,7 @@ func (s *Set) lookUp(at place, name string, chain []string) (string, state) {
 	case kind == "secret" && rest != "":
 		return secret(at, rest)
 	}
-	own := strings.TrimPrefix(name, "var.")
+	own := ownName(name)
 	in, ok := s.own[own]
 	if !ok {
 		return "", missing
@@ -233,6 +247,28 @@ func (s *Set) lookUp(at place, name string, chain []string) (string, state) {
 	return value, found
 }
 
+// system is what is known of this machine, and tells nothing of its user.
+var system = map[string]string{
+	"os": runtime.GOOS, "arch": runtime.GOARCH, "platform": runtime.GOOS + "/" + runtime.GOARCH,
+}
+
+// ownName is the name of a variable of the file, which user. or var. may stand before.
+func ownName(name string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(name, "var."), "user.")
+}
+
+// isKind reports whether a word stands before the dot of variables that the file does not
+// define.
+func isKind(word string) bool {
+	return isFile(word) || slices.Contains([]string{"env", "secret", "app", "var", "user", "sys"}, word)
+}
+
+// isFile reports whether a kind of variable is a file of the app.
+func isFile(kind string) bool { return Folders[kind] != "" }
+
+// Folders are where the files of the app lie, by the kind of variable that names one.
+var Folders = map[string]string{"prompt": "prompts", "skill": "skills", "behavior": "behaviors", "asset": "assets"}
+
 // secret keeps a reference to a secret as it is written.
 func secret(at place, name string) (string, state) {
 	switch {
@@ -258,9 +294,10 @@ func (s *Set) reportMissing(at place, name string) {
 	case name == "":
 		at.fail("name a variable, such as {{env.HOME}}; {{{{ is a plain {{", "%s holds an empty {{}}", at.entry.Name())
 	default:
-		remedy := "the variables are env.NAME, secret.NAME, workdir, app.id, app.name and those of dev.variables"
+		remedy := "the variables are env.NAME, secret.NAME, workdir, app.id, app.name, sys.os, sys.arch, " +
+			"prompt.NAME, skill.NAME, behavior.NAME, asset.NAME and those of dev.variables"
 		known := append(slices.Sorted(maps.Keys(s.own)), "workdir", "app.id", "app.name")
-		if close := node.Closest(strings.TrimPrefix(name, "var."), known); close != "" {
+		if close := node.Closest(ownName(name), known); close != "" {
 			remedy = "did you mean {{" + close + "}}? " + remedy
 		}
 		at.fail(remedy+"; {{{{ is a plain {{", "there is no variable %s", node.Quote(name))

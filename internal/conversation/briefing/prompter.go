@@ -172,6 +172,11 @@ func (p *Prompter) addApp(in *prompt.Input) {
 	if c.Agent.SkillText != "" {
 		in.Skills = append(in.Skills, prompt.Skill{Command: c.Agent.ID, Content: c.Agent.SkillText})
 	}
+	for _, m := range a.Middleware {
+		if m.Kind == "prompt_inject" {
+			in.SystemPrompt = strings.TrimSpace(in.SystemPrompt + "\n\n" + m.Text)
+		}
+	}
 	for _, ch := range a.Runtime.Channels {
 		if loaded.Accepted.Has(consent.Channel(a, ch)) {
 			in.Channels = append(in.Channels, prompt.Channel{

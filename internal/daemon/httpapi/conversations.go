@@ -83,7 +83,7 @@ func (a *conversationRoutes) conversationDTO(c *conversation.Conversation) proto
 		opened.Queued = append(opened.Queued, wire.QueuedMessage(q))
 	}
 	if app := c.Session().App(); app != nil {
-		opened.OneShot = app.Runtime.Mode == "one_shot"
+		opened.OneShot, opened.AppAbout = app.Runtime.Mode == "one_shot", wire.AppAbout(app)
 	}
 	for _, s := range c.Session().Loaded().Skills {
 		if !s.ForModel {

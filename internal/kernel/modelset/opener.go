@@ -82,6 +82,9 @@ func (o *Opener) infoOf(m *app.Model, info provider.Info) Info {
 		Provider: info.Provider, Model: info.Model, Window: cmp.Or(m.Window, info.Entry.Window),
 		Images: info.Entry.Vision,
 	}
+	if m.Vision.Reads != nil {
+		made.Images = *m.Vision.Reads
+	}
 	o.decideTools(m, info, &made)
 	return made
 }
@@ -99,8 +102,9 @@ func (o *Opener) Open(m *app.Model, tools Tools) (*agent.ModelConfig, Info, erro
 	}
 	info := o.infoOf(m, at)
 	made := &agent.ModelConfig{Model: model, Settings: llm.Request{
-		MaxTokens: m.MaxTokens, Temperature: m.Temperature, TopP: m.TopP, Effort: m.Effort,
+		MaxTokens: m.MaxTokens, Temperature: m.Temperature, TopP: m.TopP, Effort: m.Effort, ImageDetail: m.Vision.Detail,
 	}}
+	made.Pictures = agent.Pictures{Most: m.Vision.Most, None: !info.Images && (at.Entry.Known || m.Vision.Reads != nil)}
 	if info.NativeTools {
 		made.Detector, made.ToolsRefused = textCalls{tools.Known}, o.refused(m, at)
 	} else {

@@ -68,7 +68,8 @@ type part struct {
 }
 
 type imageURL struct {
-	URL string `json:"url"`
+	URL    string `json:"url"`
+	Detail string `json:"detail,omitempty"`
 }
 
 // encode writes a request as the API's JSON.
@@ -150,11 +151,11 @@ func (c *Client) messages(req llm.Request) []message {
 			for _, p := range m.Parts {
 				if p.Result != nil {
 					out = append(out, c.result(*p.Result))
-					images = append(images, resultImages(*p.Result)...)
+					images = append(images, resultImages(*p.Result, req.ImageDetail)...)
 				}
 			}
 		default:
-			out = append(out, message{Role: string(m.Role), Content: content(m)})
+			out = append(out, message{Role: string(m.Role), Content: content(m, req.ImageDetail)})
 		}
 	}
 	if len(images) > 0 {
@@ -205,30 +206,30 @@ func (c *Client) result(r llm.ToolResult) message {
 }
 
 // resultImages returns the images of a result, each with a line that says where it is from.
-func resultImages(r llm.ToolResult) []part {
+func resultImages(r llm.ToolResult, detail string) []part {
 	var parts []part
 	for _, content := range r.Content {
 		if content.Type == "image" {
 			parts = append(parts, part{Type: "text", Text: "A picture from the result of " + r.Name + ":"},
-				imagePart(content.MIME, content.Data))
+				imagePart(content.MIME, content.Data, detail))
 		}
 	}
 	return parts
 }
 
-func imagePart(mime string, data []byte) part {
+func imagePart(mime string, data []byte, detail string) part {
 	url := "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data)
-	return part{Type: "image_url", ImageURL: &imageURL{url}}
+	return part{Type: "image_url", ImageURL: &imageURL{url, detail}}
 }
 
 // content writes a message as a string if it holds only text, else as parts.
-func content(m llm.Message) any {
+func content(m llm.Message, detail string) any {
 	var parts []part
 	onlyText := true
 	for _, p := range m.Parts {
 		switch {
 		case p.Image != nil:
-			parts, onlyText = append(parts, imagePart(p.Image.MIME, p.Image.Data)), false
+			parts, onlyText = append(parts, imagePart(p.Image.MIME, p.Image.Data, detail)), false
 		case p.Text != "":
 			parts = append(parts, part{Type: "text", Text: p.Text})
 		}

@@ -29,6 +29,9 @@ func (b *Block) Lines(width int, _ bool) []string {
 	if a.App != "" {
 		agent += " of the app " + a.App
 	}
+	if words := aboutApp(a.AppAbout); words != "" {
+		agent += ", " + words
+	}
 	lines := []string{termtext.Strong("An agent whose every call goes through your rules."), ""}
 	row := func(name, text string) {
 		for i, part := range termtext.Wrap(termtext.OneLine(text), max(width-14, 10)) {
@@ -46,7 +49,7 @@ func (b *Block) Lines(width int, _ bool) []string {
 		row("in", a.Workspace)
 	}
 	lines = append(lines, "", "Say what you want in your own words, and press enter. For example:")
-	for _, e := range b.Examples {
+	for _, e := range b.examples() {
 		lines = append(lines, termtext.Accent("  > ")+termtext.Truncate(termtext.OneLine(e), max(width-4, 1)))
 	}
 	lines = append(lines, "")
@@ -59,6 +62,46 @@ func (b *Block) Lines(width int, _ bool) []string {
 		lines[i] = termtext.Truncate(line, width)
 	}
 	return lines
+}
+
+// aboutApp is what an app says of itself, in a line.
+func aboutApp(a *protocol.AppAbout) string {
+	if a == nil {
+		return ""
+	}
+	var words []string
+	add := func(before, text string) {
+		if text != "" {
+			words = append(words, before+text)
+		}
+	}
+	if a.Author+a.Description+a.Icon+a.Category+a.ShortName+strings.Join(a.Tags, "") == "" {
+		return ""
+	}
+	add("", strings.TrimSpace(a.Icon+" "+cmp.Or(a.ShortName, a.Name)))
+	add("version ", a.Version)
+	add("by ", a.Author)
+	add("", a.Category)
+	for _, tag := range a.Tags {
+		add("#", tag)
+	}
+	text := strings.Join(words, " · ")
+	if a.Description != "" {
+		text += ": " + a.Description
+	}
+	return text
+}
+
+// examples are what the app offers to say, or else what its tools make possible.
+func (b *Block) examples() []string {
+	if b.About.AppAbout == nil || len(b.About.AppAbout.QuickPrompts) == 0 {
+		return b.Examples
+	}
+	var out []string
+	for _, p := range b.About.AppAbout.QuickPrompts {
+		out = append(out, strings.TrimSpace(p.Icon+" "+p.Label)+": "+p.Message)
+	}
+	return out
 }
 
 // hints are the keys that a beginner needs.
