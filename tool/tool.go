@@ -68,6 +68,7 @@ type Runtime struct {
 	Internal   bool          `json:"internal,omitempty"`    // for the daemon only, invisible to models
 	Control    bool          `json:"control,omitempty"`     // the kernel's own tool; set by the kernel alone
 	Feature    string        `json:"-"`                     // of an app that turns it on alone; set by the kernel alone
+	Occasional bool          `json:"-"`                     // of Control; searched tools do not show it unpinned
 
 	// ParamAliases are what other programs call its parameters.
 	ParamAliases []ParamAlias `json:"-"`

@@ -28,6 +28,8 @@ type Vars struct {
 	// Partial says that not all modules and servers are known yet, so what profiles
 	// name is not looked up.
 	Partial bool
+	// Text is what the file would say; nil: what it says.
+	Text []byte
 }
 
 func (v Vars) withDefaults(folder string) Vars {
@@ -53,7 +55,10 @@ func LoadWith(path string, known KnownModules, vars Vars) (*App, error) {
 	if err != nil {
 		return fail("the path "+path+" cannot be made absolute", err)
 	}
-	data, err := readFile(abs)
+	data := vars.Text
+	if data == nil {
+		data, err = readFile(abs)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, tool.Errorf(op, tool.NotFound, "there is no app file at %s", path).

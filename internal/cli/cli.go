@@ -25,6 +25,7 @@ import (
 	"callgate/internal/cli/journal"
 	"callgate/internal/cli/machine"
 	"callgate/internal/cli/outside"
+	"callgate/internal/cli/proposals"
 	"callgate/internal/cli/questions"
 	"callgate/internal/cli/rules"
 	"callgate/internal/cli/secrets"
@@ -117,7 +118,7 @@ func newRoot(e *command.Env) *cobra.Command {
 		apps.Commands(e, append(outside.AppCommands(e), tools.Plan(e), conversations.Prompt(e))...),
 		conversations.Commands(e), editors.Commands(e), undo.Commands(e), tools.Commands(e),
 		bridge.Commands(e, servers.Commands(e)...), imports.Commands(e), approvals.Commands(e),
-		questions.Commands(e), grants.Commands(e), rules.Commands(e), skills.Commands(e),
+		questions.Commands(e), grants.Commands(e), proposals.Commands(e), rules.Commands(e), skills.Commands(e),
 		secrets.Commands(e), tokens.Commands(e), journal.Commands(e), tasks.Commands(e),
 		outside.Commands(e), machine.Commands(e),
 	)...)

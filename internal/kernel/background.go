@@ -8,6 +8,7 @@ import (
 	"callgate/internal/kernel/answeredcalls"
 	"callgate/internal/kernel/backgroundcalls"
 	"callgate/internal/kernel/deferred"
+	"callgate/internal/kernel/proposals"
 	"callgate/internal/kernel/questions"
 	"callgate/internal/kernel/tasks"
 	"callgate/internal/task"
@@ -20,6 +21,7 @@ type Lasting struct {
 	Background *backgroundcalls.Calls // calls for which nobody waits
 	Answered   *answeredcalls.Calls   // calls that a human answered when nobody waited any more
 	Questions  *questions.Queue       // what agents ask their users
+	Proposals  *proposals.Proposals   // what agents would have changed
 }
 
 // openBackground makes what makes calls for which nobody waits.

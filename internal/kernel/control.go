@@ -173,6 +173,9 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 	if err := openWatchers(k); err != nil {
 		return err
 	}
+	if err := openProposals(k, cfg); err != nil {
+		return err
+	}
 	return k.Register("embedder", cfg.Tools...)
 }
 

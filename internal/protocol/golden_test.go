@@ -21,6 +21,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func TestWire(t *testing.T) {
 	bodies := map[string]any{
 		"accept_loss":       protocol.AcceptLoss{},
+		"accept_proposal":   protocol.AcceptProposal{},
 		"agent_surface":     protocol.AgentSurface{},
 		"answer":            protocol.Answer{},
 		"approval":          protocol.Approval{},
@@ -46,11 +47,13 @@ func TestWire(t *testing.T) {
 		"open_session":      protocol.OpenSession{},
 		"plan_request":      protocol.PlanRequest{},
 		"prompt":            protocol.Prompt{},
+		"proposal":          protocol.Proposal{},
 		"prune":             protocol.Prune{},
 		"prune_result":      protocol.PruneResult{},
 		"question":          protocol.Question{},
 		"answer_question":   protocol.AnswerQuestion{},
 		"queued_message":    protocol.QueuedMessage{},
+		"refuse_proposal":   protocol.RefuseProposal{},
 		"resolve":           protocol.ResolveDoubt{},
 		"doubt":             protocol.Doubt{},
 		"result":            tool.Result{},

@@ -9,6 +9,9 @@ import (
 // showTasks is /tasks.
 func showTasks(c *chat, text string) tea.Cmd { return c.tasks.Command(text) }
 
+// showProposals is /proposals.
+func showProposals(c *chat, text string) tea.Cmd { return c.proposals.Command(text) }
+
 // undoFiles is /undo.
 func undoFiles(c *chat, text string) tea.Cmd { return undoOrRewind(c, text, false) }
 

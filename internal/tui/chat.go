@@ -21,10 +21,8 @@ import (
 	"callgate/internal/tui/queued"
 	"callgate/internal/tui/sidebar"
 	"callgate/internal/tui/statusbar"
-	"callgate/internal/tui/tasks"
 	"callgate/internal/tui/transcript"
 	"callgate/internal/tui/turnview"
-	"callgate/internal/tui/undo"
 	"callgate/internal/tui/welcome"
 )
 
@@ -50,9 +48,8 @@ type chat struct {
 	welcome   *transcript.Entry // nil: something was said
 	queue     queued.List
 	own       *owncall.Calls
-	tasks     *tasks.Tasks
-	undo      *undo.Undo
 	alert     alert.Watch
+	lists
 	screen    screen
 	leaveConv context.CancelFunc // ends attending the conversation; nil: it is not attended
 }
@@ -89,8 +86,7 @@ func newChat(ctx context.Context, o Options, conv OpenConversation) *chat {
 		own.Approvals = lister.Approvals
 	}
 	c.own = owncall.New(ctx, own)
-	c.tasks = tasks.New(ctx, tasks.Options{Client: o.Tasks, Script: c.view.Script, Now: o.Now, By: o.By})
-	c.undo = undo.New(ctx, undo.Options{Client: o.Undo, Script: c.view.Script, By: o.By})
+	c.lists = newLists(ctx, o, c.view.Script)
 	c.setConversation(conv)
 	return c
 }
@@ -272,7 +268,7 @@ func (c *chat) routeToParts(msg tea.Msg) tea.Cmd {
 		if cmd, ok := c.questions.Update(msg); ok {
 			return cmd
 		}
-		if !c.undo.Update(msg) && !c.composer.Update(msg) {
+		if !c.undo.Update(msg) && !c.proposals.Update(msg) && !c.composer.Update(msg) {
 			return c.approvals.Update(msg)
 		}
 	}
@@ -300,6 +296,9 @@ func (c *chat) deliver(msg tea.Msg) tea.Cmd {
 	case turnview.CallEnded:
 		c.approvals.CallEnded(msg.Call.ID)
 		c.questions.CallEnded(msg.Call.ID)
+		if strings.Contains(msg.Call.Name, "propose_") {
+			c.status.Hint = "a proposal waits for you: /proposals"
+		}
 		if usesMemory(msg.Call) {
 			return tea.Batch(loadMemory(c.ctx, c.conv), c.tasks.Count())
 		}

@@ -34,6 +34,7 @@ import (
 	"callgate/internal/protocol"
 	"callgate/internal/tui/alert"
 	"callgate/internal/tui/attach"
+	"callgate/internal/tui/proposals"
 	"callgate/internal/tui/recall"
 	"callgate/internal/tui/tasks"
 	"callgate/internal/tui/undo"
@@ -88,6 +89,8 @@ type Options struct {
 	Undo    undo.Client  // puts files back; nil: nothing does
 	// AnswerQuestion answers what the agent asks.
 	AnswerQuestion func(ctx context.Context, id string, a protocol.AnswerQuestion) (protocol.Question, error)
+	// Proposals shows what agents propose to change; nil: nothing does.
+	Proposals proposals.Client
 }
 
 // Screen is the terminal. The zero value is the process's own.

@@ -219,6 +219,9 @@ func (b *planBuilder) controls(needed ...string) []Item {
 		if item.Tool == nil || slices.Contains(discoveryTools[:], item.Tool.ID.Name) {
 			continue
 		}
+		if item.Tool.Runtime.Occasional && len(needed) > 0 && !namesControl(item, b.cfg.Pinned) {
+			continue // tools are few or pinned where it is shown
+		}
 		if namesControl(item, b.cfg.Primitives) {
 			out = append(out, item)
 		}

@@ -1,5 +1,5 @@
-// Package edit changes the MCP servers in an app file's text, and nothing
-// else in it.
+// Package edit changes the MCP servers in an app file's text, or keys that are named
+// ([Set]), and nothing else in it.
 //
 // The file belongs to its user: comments, blank lines, order, quotes,
 // indentation and line ends stay byte for byte, because the text is spliced

@@ -145,7 +145,7 @@ func (c *chat) onScreen(ctx context.Context) error {
 		return tui.Run(ctx, tui.Options{
 			Kernel: k.Client, Resume: from, By: c.UserName(), Now: c.Now, ReadFile: readSmall,
 			Notices: k.ShowNotices, UserCalls: own.open, Past: c.past(workspace), Alerts: alerts,
-			Tasks: k.Tasks(), Undo: client.NewUndo(k.Client),
+			Tasks: k.Tasks(), Undo: client.NewUndo(k.Client), Proposals: client.NewProposals(k.Client),
 			AnswerQuestion: client.QuestionsOf(k.Client).Answer,
 			Edit: func(text string) (string, error) {
 				edited, err := c.Editor().Edit(ctx, []byte(text))

@@ -27,16 +27,24 @@ func fileOf(f inforce.Files, a app.Agent) string {
 // loadFiles reads the files in force. It is partial before all of their modules are
 // known.
 func loadFiles(f inforce.Files, workspace string, known app.KnownModules, partial bool) (*app.App, error) {
+	return loadText(f, workspace, known, partial, nil)
+}
+
+// loadText is loadFiles with a text in the place of the project's; nil: what the file says.
+func loadText(
+	f inforce.Files, workspace string, known app.KnownModules, partial bool, text []byte,
+) (*app.App, error) {
 	var project, user *app.App
 	var err error
 	vars := app.Vars{Workdir: workspace, Partial: partial}
 	if f.Project != "" {
+		vars.Text = text
 		if project, err = app.LoadWith(f.Project, known, vars); err != nil {
 			return nil, err
 		}
 	}
 	if f.User != "" {
-		vars.ServerDir = workspace
+		vars.Text, vars.ServerDir = nil, workspace
 		if project != nil {
 			vars.ServerDir = filepath.Dir(project.Path)
 		}

@@ -20,6 +20,9 @@ func (l *Loaded) floor(consents *consent.Consents) {
 	l.consents = consents
 	l.Accepted, l.Pending = consents.Of(a), consents.Change(a).New
 	l.Rules = a.Rules.Floor(func(g policy.Grant) bool { return l.Accepted.Has(consent.Grant(a, g)) })
+	if a.OfProject() != nil {
+		l.Features = append(l.Features, control.FeatureProposals)
+	}
 	for _, name := range a.Features() {
 		if l.Accepted.Has(consent.Feature(a, name)) {
 			l.Features = append(l.Features, name)

@@ -30,5 +30,27 @@ func (l *Loader) Try(ctx context.Context, workspace, file string) (inForce *Load
 	return inForce, tried, err
 }
 
+// TryText reads a text as it would be in the place of the project's app file, over the
+// user's own, without making anything of it known. What only the folders and servers that
+// the text adds would tell is not part of it.
+func (l *Loader) TryText(ctx context.Context, inForce *Loaded, text []byte) (*app.App, error) {
+	known, err := l.known(ctx, inForce.Scope)
+	if err != nil {
+		return nil, err
+	}
+	if text == nil {
+		text = []byte{} // a file without a word
+	}
+	tried, err := loadText(inForce.Files, inForce.Workspace, known, true, text)
+	if err != nil {
+		return nil, err
+	}
+	addServers(known, tried.Servers)
+	if tried, err = loadText(inForce.Files, inForce.Workspace, known, false, text); err != nil {
+		return nil, err
+	}
+	return tried, l.learn(ctx, tried, inForce.Scope)
+}
+
 // Off returns the shipped modules that an app leaves out.
 func Off(a *app.App) map[string]bool { return turnedOff(a.OfProject()) }

@@ -167,6 +167,8 @@ func (v *View) offersControl(t *tool.Tool, mcp bool) bool {
 	switch t.ID.Name {
 	case "collect":
 		return mcp
+	case "propose_tool", "propose_skill", "propose_config_change": // a client is not told how they end
+		return !mcp
 	case "core_job":
 		return v.caller.Principal().Lane == app.EdgeLane
 	}
