@@ -3,6 +3,7 @@ package kernel
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -13,7 +14,9 @@ import (
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/deferred"
 	"callgate/internal/kernel/modelset"
+	"callgate/internal/kernel/session"
 	"callgate/internal/module"
+	"callgate/internal/source/executable"
 	"callgate/internal/source/mcp/isolation"
 	"callgate/internal/task"
 	"callgate/tool"
@@ -35,6 +38,27 @@ func (k *Kernel) moduleHost(name string) module.Host {
 		host.Cache = filepath.Join(cache, "callgate", name)
 	}
 	return host
+}
+
+// hostTools has tools run for a program in the sandbox: each is a call of the session for
+// which the program runs, under its rules, as a child of its call.
+func hostTools(k *Kernel) executable.Host {
+	return func(ctx context.Context, call tool.Call, name string, args json.RawMessage) *tool.Result {
+		s, err := k.Sessions.Get(call.Principal.Session)
+		if err != nil {
+			e := tool.Errorf("kernel.hostTools", tool.Unavailable, "the session of %s cannot be found: %w",
+				call.Tool.Dotted(), err)
+			return &tool.Result{Status: tool.Failure, Summary: e.Error(), Error: e}
+		}
+		// A tool is named by its own name: another one could be that of a tool that makes calls.
+		seen, err := s.View().Tool(ctx, name)
+		if err == nil && (seen.Runtime.Control || seen.ID.Dotted() != name) {
+			e := tool.Errorf("kernel.hostTools", tool.Denied, "a program cannot have %s run", name).
+				WithHint("let its manifest name the tool itself: %s", seen.ID.Dotted())
+			return &tool.Result{Status: tool.Refused, Summary: e.Error(), Error: e}
+		}
+		return s.Call(ctx, session.CallRequest{Name: name, Args: args, Parent: call.ID})
+	}
 }
 
 // serverMachine is what MCP servers are isolated from, and where those in a sandbox

@@ -95,7 +95,7 @@ func (s *Spec) privatePaths() []string {
 func (s *Spec) openProgram(machine Report, disk *mask.Disk) *launcher.Program {
 	p := &launcher.Program{Init: machine.Namespaces}
 	std := s.given()
-	std.addFiles(p)
+	std.addFiles(p, false)
 	p.Step("begin a session")
 	p.Call(unix.SYS_SETSID)
 	if machine.Namespaces {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -37,6 +38,12 @@ func (s *Spec) openFiles() (*files, error) {
 		f.given = append(f.given, f.given[len(f.given)-1])
 	default:
 		err = f.add(s.Stderr, func(end *os.File) { io.Copy(s.Stderr, end) }, true)
+	}
+	if s.Host != nil && s.Mode == Confined && err == nil {
+		if len(f.given) < HostFD {
+			err = errors.New("a run that speaks with its host needs all three standard files")
+		}
+		f.given = append(f.given, s.Host)
 	}
 	if err != nil {
 		f.close()

@@ -23,7 +23,7 @@ func (s *Spec) program(machine Report, l *layout, env []string) *launcher.Progra
 		Init: machine.Namespaces, Processes: positive(s.Limits.Processes), Memory: positive(s.Limits.Memory),
 	}
 	std := s.given()
-	std.addFiles(p)
+	std.addFiles(p, s.Host != nil)
 	if s.proxied(machine) {
 		netproxy.Add(p)
 	}
@@ -47,7 +47,11 @@ func (s *Spec) program(machine Report, l *layout, env []string) *launcher.Progra
 		p.Call(unix.SYS_PRCTL, launcher.Int(unix.PR_SET_DUMPABLE), launcher.Int(0))
 	}
 	p.Fork = p.Calls()
-	const setMask, maskSize, closeFrom = 2, 8, 3
+	const setMask, maskSize = 2, 8
+	closeFrom := HostFD
+	if s.Host != nil {
+		closeFrom++
+	}
 	p.Step(runStep, s.Argv[0])
 	p.Call(unix.SYS_RT_SIGPROCMASK, launcher.Int(setMask), p.Bytes(words(0)), launcher.Int(0), launcher.Int(maskSize))
 	std.addNull(p)
@@ -65,8 +69,9 @@ func (s *Spec) given() standardFiles {
 }
 
 // addFiles receives the standard files that were sent. The lowest free
-// descriptors are used first, so they replace the null device.
-func (f standardFiles) addFiles(p *launcher.Program) {
+// descriptors are used first, so they replace the null device. One more, with all three of
+// them, takes the place of the control socket, which the child does not use.
+func (f standardFiles) addFiles(p *launcher.Program, host bool) {
 	p.Step("take the standard files")
 	last, count := 0, 0
 	for fd, given := range f {
@@ -74,6 +79,10 @@ func (f standardFiles) addFiles(p *launcher.Program) {
 			p.Call(unix.SYS_CLOSE, launcher.Int(fd))
 			last, count = fd, count+1
 		}
+	}
+	if host {
+		p.Call(unix.SYS_CLOSE, launcher.Int(HostFD))
+		last, count = HostFD, count+1
 	}
 	if count == 0 {
 		return

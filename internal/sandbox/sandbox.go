@@ -51,6 +51,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -93,14 +94,20 @@ type Running struct {
 	Signal func(name string) error
 }
 
-// NetworkAccess is what a run has of the network.
+// NetworkAccess is with whom a run can speak: what it has of the network, and of who runs it.
 type NetworkAccess struct {
 	Network bool
 	// Proxy, of a confined run with the network, keeps it off the machine's own:
 	// the run connects only through what Proxy serves on a listener of the run's,
 	// until stop. Where there are no namespaces the exit says that it is missing.
 	Proxy func(net.Listener) (stop func())
+	// Host, of a Confined run with all three standard files, is a file that the command has
+	// as [HostFD]: one end of a socket pair. Nothing but the run has it.
+	Host *os.File
 }
+
+// HostFD is the number of NetworkAccess.Host in the command.
+const HostFD = 3
 
 // Mode is how much a run is kept from. In each the Law holds.
 type Mode int

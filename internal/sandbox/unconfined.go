@@ -31,6 +31,9 @@ func (s *Spec) runUnconfined(ctx context.Context) (Exit, error) {
 		Path: s.Argv[0], Args: s.Argv, Dir: s.Dir, Env: s.environ(temp, marker),
 		Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr, WaitDelay: openDelay,
 	}
+	if s.Host != nil {
+		cmd.ExtraFiles = []*os.File{s.Host}
+	}
 	g, err := startGroup(cmd, s)
 	if err != nil {
 		e := tool.Errorf(op, tool.Failed, "%s cannot be run: %w", s.Argv[0], err)

@@ -28,7 +28,7 @@ func (l *Loader) addFolders(a *app.App, scope string) (*executable.Layers, error
 	fresh := executable.NewLayers(executable.LayersOptions{
 		Name: "the folders of " + scope, Dirs: a.Dirs, Root: filepath.Dir(a.Path),
 		Strict: a.Runtime.Strict, Relaxed: a.Runtime.Relaxed && l.opt.Consents.Of(a).Has(consent.Relaxed(a)),
-		Hidden: l.opt.Hidden, Helpers: l.opt.Helpers,
+		Hidden: l.opt.Hidden, Helpers: l.opt.Helpers, Host: l.opt.Host,
 		Check: func(raw json.RawMessage) error { _, err := schema.Compile(raw); return err },
 	})
 	l.mu.Lock()

@@ -42,7 +42,8 @@ type Options struct {
 	Helpers  *sandbox.Helpers // start executable tools sooner; may be nil
 	Models   ModelChecker
 	Skills   *skills.Finder
-	UserFile string // the user's own app file, which need not exist; "": there is none
+	Host     executable.Host // runs tools for executables that ask for them; nil: nobody does
+	UserFile string          // the user's own app file, which need not exist; "": there is none
 }
 
 // ModelChecker says what is wrong with the models of an app.

@@ -36,6 +36,9 @@ func Given(t *tool.Tool, root string) string {
 	case h.manifest.Runtime.Network:
 		with = append(with, "the network (public addresses)")
 	}
+	if names := h.manifest.HostTools; len(names) > 0 {
+		with = append(with, "calls of "+strings.Join(names, ", ")+" in the caller's name")
+	}
 	text := "run " + path
 	if len(h.manifest.Args) > 0 {
 		text += fmt.Sprintf(" %q", h.manifest.Args)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -69,6 +70,14 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 	if err != nil {
 		return nil, err
 	}
+	host, ended, err := h.openHost(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	defer ended()
+	if host != nil {
+		env = set(env, manifest.Reserved+"HOST_FD", strconv.Itoa(sandbox.HostFD))
+	}
 	r.exit, r.err = sandbox.Run(ctx, sandbox.Spec{
 		Argv:  append([]string{h.program.path}, h.manifest.Args...),
 		Dir:   grant.Workspace,
@@ -80,10 +89,13 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 		ReadOnly:          grant.ReadOnlyPaths,
 		Hidden:            h.Hidden,
 		Helpers:           h.Helpers,
-		NetworkAccess:     sandbox.NetworkAccess{Network: h.manifest.Runtime.Network && grant.Network, Proxy: proxy},
-		Relaxed:           h.Relaxed && grant.Relaxed,
-		Unconfined:        h.Unconfined,
+		NetworkAccess: sandbox.NetworkAccess{
+			Network: h.manifest.Runtime.Network && grant.Network, Proxy: proxy, Host: host,
+		},
+		Relaxed:    h.Relaxed && grant.Relaxed,
+		Unconfined: h.Unconfined,
 	})
+	ended()
 	r.cause = context.Cause(ctx)
 	return r.result()
 }

@@ -26,6 +26,7 @@ type LayersOptions struct {
 	Hidden  []string
 	Helpers *sandbox.Helpers
 	Check   func(json.RawMessage) error
+	Host    Host
 }
 
 // Layers is the tools of several tools folders as one source of tools.
@@ -59,7 +60,7 @@ func NewLayers(opt LayersOptions) *Layers {
 			}
 			l.sources = append(l.sources, New(Options{
 				Dir: folder, Root: opt.Root, Strict: opt.Strict, Relaxed: opt.Relaxed,
-				Hidden: opt.Hidden, Helpers: opt.Helpers, Check: opt.Check,
+				Hidden: opt.Hidden, Helpers: opt.Helpers, Check: opt.Check, Host: opt.Host,
 			}))
 		}
 	}

@@ -31,6 +31,8 @@
 //	CALLGATE_CALL       the call's ID in the journal
 //	CALLGATE_TOOL       the tool's dotted name
 //	CALLGATE_WORKSPACE  the session's folder, which is also the working directory
+//	CALLGATE_HOST_FD    the descriptor of its connection to the kernel, if its manifest has
+//	                    host_tools: see package hosttools
 //
 // Secrets are environment variables with the names that the manifest gives in
 // secret_resources. Nothing that the executable starts outlives the call.
@@ -70,9 +72,13 @@ type Options struct {
 	Helpers    *sandbox.Helpers            // start tools sooner; may be nil
 	Relaxed    bool                        // run with as much of the sandbox as this machine can
 	Unconfined bool                        // run without a sandbox
+	Host       Host                        // runs the tools that manifests name in host_tools; nil: nobody does
 	Lock       string                      // what a build recorded; default: tools.lock.json beside Dir
 	Cache      string                      // where a build keeps artifacts; default: .cache beside Dir
 }
+
+// Host has the kernel run a tool for a program: as a child of the program's call.
+type Host func(ctx context.Context, call tool.Call, name string, args json.RawMessage) *tool.Result
 
 // Problem is one reason why a manifest does not load: where it is, what it is,
 // and how to correct it.

@@ -46,6 +46,7 @@ type Manifest struct {
 	Env       []string // variables of the kernel's environment that the executable gets
 	MaxOutput int      // bytes of stdout
 	Direct    bool     // its network is the machine's own, not through the guard
+	HostTools []string // tools that it may have the kernel run, by their dotted names
 
 	execAt [2]int // line and column of exec_path
 }
@@ -141,6 +142,7 @@ func (d *decoder) runtime(n *node, path string) {
 		"prompt_mask":      d.yesNo(&r.PromptMask),
 		"ask_first":        d.yesNo(&r.AskFirst),
 		"env":              d.texts(&d.m.Env, d.variable),
+		"host_tools":       d.texts(&d.m.HostTools, d.hostTool),
 		"max_output":       func(n *node, path string) { d.integer(n, path, maxOutput, &d.m.MaxOutput) },
 	})
 	if env := n.get("env"); env != nil {
@@ -184,6 +186,19 @@ func (d *decoder) name(n *node, path string) {
 		return
 	}
 	d.m.ID.Namespace, d.m.ID.Name, d.m.Spec.Name = namespace, name, dotted
+}
+
+// hostTool checks the name of a tool that the executable may have the kernel run. The
+// kernel's own tools are none of them: they would make other calls.
+func (d *decoder) hostTool(n *node, path string) {
+	namespace, _, err := tool.ParseDotted(n.text)
+	if err != nil || strings.Contains(n.text, "*") {
+		d.fail(n.at, "write a module and an action, such as memory.query", "%s names no tool: %s", path, quote(n.text))
+		return
+	}
+	if isReserved(namespace) && !strings.HasPrefix(namespace, "mcp_") {
+		d.fail(n.at, "name the tool itself", "%s: a program cannot have %s run", path, n.text)
+	}
 }
 
 func (d *decoder) shortName(n *node, path string) {
