@@ -88,12 +88,13 @@ type TaskNotices interface {
 type Notice struct {
 	Tasks []string // whose ends it tells
 	Text  string
+	Usage *llm.Usage // what they cost, where models were asked; may be nil
 }
 
 // event is the notice as it stands in the history.
 func (n Notice) event() history.Event {
 	m := kernelNote(n.Text)
-	e := history.Event{Type: history.Note, Message: &m}
+	e := history.Event{Type: history.Note, Message: &m, Usage: n.Usage}
 	if len(n.Tasks) > 0 {
 		e.Task, e.Tasks = n.Tasks[0], n.Tasks[1:]
 	}

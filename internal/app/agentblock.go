@@ -1,6 +1,7 @@
 package app
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,11 +31,12 @@ func (b agentBlock) read(e node.Entry) {
 
 func (b agentBlock) agent(e node.Entry) {
 	a := Agent{Role: "assistant", PlanFirst: true}
+	reads := b.team(&a.Team)
 	models := b.models(b.Reader)
 	var hooks node.Entry
 	var instructions string
 	var env []string
-	b.Mapping(levelAgent, e, map[string]node.Read{
+	maps.Copy(reads, map[string]node.Read{
 		"id":        b.id(&a.ID),
 		"role":      b.Label(&a.Role),
 		"specialty": b.Label(&a.Specialty),
@@ -58,6 +60,7 @@ func (b agentBlock) agent(e node.Entry) {
 		"max_tool_iterations": b.Number(&a.MaxIterations, 1, 10_000,
 			"write how often its model is asked within one turn, such as 100"),
 	})
+	b.Mapping(levelAgent, e, reads)
 	if instructions != "" {
 		a.SystemPrompt = strings.TrimSpace(a.SystemPrompt + "\n\n" + instructions)
 		a.PromptEnv = slices.Compact(slices.Sorted(slices.Values(append(a.PromptEnv, env...))))

@@ -23,6 +23,7 @@ type Agent struct {
 	SkillText     string            // of its file of skills, which is always in its prompt; "": none
 	MaxIterations int               // requests to its model within one turn; 0: as the app says
 	PlanFirst     bool
+	Team          Team // the agents that it may start
 	FromUser      bool // it is in the user's own file, and needs no consent
 }
 
@@ -41,6 +42,9 @@ func (a Agent) Only() map[string][]string {
 	only := map[string][]string{}
 	for _, m := range a.Modules {
 		only[m.Name] = m.Actions
+	}
+	if _, listed := only[SpawnModule]; a.Role == Coordinator && !listed {
+		only[SpawnModule] = nil
 	}
 	return only
 }

@@ -16,7 +16,6 @@ var unbuiltKeys = map[string]string{
 	levelApp:          "attachments attachments_mode",
 	levelTools:        "llm",
 	levelCapabilities: "max_data_classification",
-	levelAgent:        "delegate_to pool coordination",
 	levelBrain:        "image_generation",
 	levelBrainContext: "sections",
 }
@@ -40,6 +39,7 @@ const (
 	levelCapabilities = rules.Level
 	levelAgent        = "agents"
 	levelPromptFile   = "agents.system_prompt"
+	levelPool         = "agents.pool"
 	levelBrain        = brain.Level
 	levelBrainConfig  = brain.ConfigLevel
 	levelBrainContext = brain.ContextLevel

@@ -18,6 +18,7 @@ type linker struct {
 	modules  []moduleRef
 	profiles []profileRef
 	skills   []skillRef
+	agents   []agentRef
 	keys     []missingKey
 }
 
@@ -90,6 +91,7 @@ func (f *file) link() {
 		}
 	}
 	f.linkSkills()
+	f.linkAgents()
 	f.linkEntry()
 	f.linkTriggers()
 	f.linkModules()

@@ -202,7 +202,9 @@ func (f *file) finish() {
 	if f.constraints == nil {
 		builtin.Choice = surface.BuiltinAuto
 		for _, name := range f.known.names() {
-			a.Modules = append(a.Modules, Module{Name: name})
+			if name != SpawnModule { // who may start agents is said
+				a.Modules = append(a.Modules, Module{Name: name})
+			}
 		}
 	}
 	a.Surface.Builtin = a.Surface.Builtin.Or(builtin)

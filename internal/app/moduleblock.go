@@ -14,7 +14,7 @@ import (
 
 // unbuiltModules are modules that are designed and not built. A module that the
 // caller knows is built, whatever this list says.
-const unbuiltModules = "agent_spawn behavior rag vector index workspace preview " +
+const unbuiltModules = "behavior rag vector index workspace preview " +
 	"web_preview widget lsp queue cron_native dev_tools"
 
 // systemModules are part of every app.

@@ -59,6 +59,7 @@ func (b *runtimeBlock) timezone(to *string) node.Read {
 const (
 	FeatureScheduler = "scheduler"
 	FeatureWatchers  = "watchers"
+	FeatureAgents    = "agents"
 )
 
 // Features are the parts of the kernel that the app file turns on. Skills are not
@@ -70,6 +71,9 @@ func (a *App) Features() []string {
 	}
 	if a.Runtime.Watchers {
 		on = append(on, FeatureWatchers)
+	}
+	if a.GivesAgents("") {
+		on = append(on, FeatureAgents)
 	}
 	return on
 }

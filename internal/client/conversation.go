@@ -47,6 +47,14 @@ func openConversation(
 	return opened, err
 }
 
+// Agents returns the agents that work for a conversation, each before those that work for
+// it.
+func Agents(ctx context.Context, c *Client, conversation string) (list []protocol.Agent, err error) {
+	path := "/v1/conversations/" + url.PathEscape(conversation) + "/agents"
+	err = retry(ctx, func() error { return c.do(ctx, http.MethodGet, path, nil, nil, &list) })
+	return list, err
+}
+
 // hear keeps how far the conversation is.
 func (c *Conversation) hear(i protocol.ConversationInfo) {
 	c.begun.Store(int64(i.Turns))

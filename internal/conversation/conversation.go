@@ -63,6 +63,8 @@ type Conversation struct {
 	turn      turn
 	keeps     bool        // a turn goes on when its client is gone
 	headless  bool        // it has no client
+	child     *Child      // nil: it works for its user
+	closes    []string    // kinds of tasks that end with it
 	limit     agent.Limit // of what its turns may cost since it was opened
 	opened    llm.Usage   // what they had cost then
 	approvals fitting.Approvals
@@ -229,11 +231,11 @@ func runningError(id string) *tool.Error {
 func (c *Conversation) Cancel() bool { return c.turn.stop(nil) }
 
 // Close ends the conversation's session. The turn that is under way is
-// interrupted and the tasks of its core lane are cancelled first.
+// interrupted, and the tasks of its core lane and its agents are cancelled first.
 func (c *Conversation) Close() {
 	c.turn.stop(history.ConversationClosed)
 	c.hooks.Ended()
-	_ = c.debts.Cancel(context.Background(), coreTask) // what the store cannot cancel is leased again later
+	_ = c.debts.Cancel(context.Background(), c.closes...) // what the store cannot cancel is leased again later
 	c.session.Close()
 }
 
@@ -294,8 +296,11 @@ func (c *Conversation) loopConfig(model *agent.ModelConfig) (agent.Config, error
 	}
 	cfg.Strict = a.Runtime.Strict
 	mode := c.workMode.AppMode
-	cfg.MaxTurns = cmp.Or(mode.MaxTurns, c.agent.MaxIterations, a.Runtime.MaxTurns)
+	cfg.MaxTurns = cmp.Or(c.child.maxTurns(), mode.MaxTurns, c.agent.MaxIterations, a.Runtime.MaxTurns)
 	cfg.Timeout = cmp.Or(mode.Timeout, a.Runtime.Timeout)
+	if c.child != nil {
+		cfg.Timeout = 0 // its task has one
+	}
 	cfg.TurnLimit.Tokens = a.Runtime.MaxCostTokens
 	if a.Runtime.MaxCost != nil {
 		cfg.TurnLimit.Cost = int64(math.Round(*a.Runtime.MaxCost * 1e6))

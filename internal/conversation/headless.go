@@ -30,6 +30,8 @@ type Headless struct {
 	ID      string // of what has the turn run: running it twice is once
 	By      string // who speaks, for people: "trigger orders"
 	Message llm.Message
+	// Event is called with each event of its turns, and must not wait; may be nil.
+	Event func(history.Event)
 }
 
 // Run runs a turn without a client, and returns how it ended and in which conversation. A
@@ -60,7 +62,7 @@ func (m *Manager) Run(ctx context.Context, h Headless) (id string, end history.E
 	}
 	defer c.Leave()
 	words := agent.Words{Message: h.Message, By: h.By, Task: h.ID}
-	if end, err = c.speak(ctx, words); err == nil && end.Reason == history.Done {
+	if end, err = c.speak(ctx, words, h.Event); err == nil && end.Reason == history.Done && spec.Child == nil {
 		err = c.wakeWhileOwed(ctx)
 	}
 	return id, end, err
@@ -80,20 +82,24 @@ type headless struct {
 // process, which cannot answer.
 func (h *headless) open(ctx context.Context, spec Spec) (*Conversation, error) {
 	spec.headless, spec.KeepRunning = true, true
-	spec.Requester = approval.Requester{PID: os.Getpid()}
+	if spec.Child == nil {
+		spec.Requester = approval.Requester{PID: os.Getpid()}
+	}
 	return h.Open(ctx, spec)
 }
 
 // speak runs the turn of some words, or the rest of it, after a turn that was
 // interrupted before.
-func (c *Conversation) speak(ctx context.Context, words agent.Words) (history.End, error) {
+func (c *Conversation) speak(
+	ctx context.Context, words agent.Words, seen func(history.Event),
+) (history.End, error) {
 	var said, broken bool
 	var last *history.End
 	look := func() {
 		c.log.View(func(s *history.State) { said, broken, last = s.Noted(words.Task), s.Broken(), s.Last })
 	}
 	if look(); broken {
-		end, err := c.Resume(ctx, Watch{})
+		end, err := c.Resume(ctx, Watch{Observer: agent.Observer{Event: seen}})
 		if err != nil || said || ctx.Err() != nil {
 			return end, err
 		}
@@ -101,7 +107,7 @@ func (c *Conversation) speak(ctx context.Context, words agent.Words) (history.En
 	if look(); said && last != nil {
 		return *last, nil
 	}
-	w := c.turn.onFirstEvent(Watch{})
+	w := c.turn.onFirstEvent(Watch{Observer: agent.Observer{Event: seen}})
 	speak := func(ctx context.Context, o agent.Observer) (history.End, error) { return c.loop.Speak(ctx, words, o) }
 	return c.run(ctx, w, func(ctx context.Context) (history.End, error) {
 		return c.hooks.Turn(ctx, words.Message.Text(), w.Observer, speak)
@@ -211,7 +217,7 @@ func (h *headless) noteHeld(ctx context.Context, c *Conversation) error {
 
 // needsNoClient reports whether a conversation goes on without a client.
 func (h *headless) needsNoClient(ctx context.Context, info history.Info) bool {
-	if info.AppFile == "" || info.Lane == app.CoreLane {
+	if info.AppFile == "" || info.Lane == app.CoreLane || info.Parent != "" {
 		return false
 	}
 	mode, err := h.Apps.Mode(ctx, info.Workspace, info.AppFile)

@@ -25,7 +25,7 @@ func (m *Manager) last(ctx context.Context, spec Spec) (string, error) {
 	}
 	for _, info := range list {
 		if info.Workspace == loaded.Workspace && info.AppFile == loaded.AppFile() && info.Turns > 0 &&
-			info.Lane != app.CoreLane && (spec.Agent == "" || spec.Agent == info.Agent) {
+			info.Lane != app.CoreLane && info.Parent == "" && (spec.Agent == "" || spec.Agent == info.Agent) {
 			return info.ID, nil
 		}
 	}

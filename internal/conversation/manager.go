@@ -51,7 +51,7 @@ type Options struct {
 	Deleter     history.Deleter
 	Tasks       task.Store
 	Runner      Runner
-	Texts       map[string]owed.Words // what models are told of the ends of tasks of some kinds; may be nil
+	Told        Told // of the ends of tasks of some kinds
 	User        string
 
 	Instructions string              // the user's own file of instructions; "": none
@@ -61,6 +61,15 @@ type Options struct {
 	Go         func(func(context.Context)) bool // runs work in the background, unless the kernel closes
 	ShortLived bool                             // no conversation goes on without a client
 	Log        *slog.Logger
+}
+
+// Told is how models are told of the ends of tasks of some kinds, and what those are. Its
+// maps may be nil.
+type Told struct {
+	Texts map[string]owed.Words
+	Spent map[string]owed.Spent
+	// Closed are kinds whose tasks end with the conversation when its client closes it.
+	Closed []string
 }
 
 // Manager holds the conversations of a kernel. Make one with NewManager.
@@ -95,6 +104,8 @@ type Spec struct {
 	Limit     agent.Limit // of what all turns may cost from now on
 	// KeepRunning says that a turn goes on when its client is gone.
 	KeepRunning bool
+	// Child says that it works for another conversation; nil: for its user.
+	Child *Child
 
 	task     bool                   // it works for another conversation, in that one's folder
 	headless bool                   // it has no client
@@ -157,6 +168,9 @@ func (m *Manager) resumed(ctx context.Context, spec *Spec) (*history.Log, error)
 		return nil, err
 	}
 	info := log.Info()
+	if info.Parent != "" && spec.Child == nil {
+		return nil, childError(info)
+	}
 	spec.Workspace, spec.AppFile, spec.Agent, spec.Lane = info.Workspace, info.AppFile, info.Agent, info.Lane
 	return log, nil
 }
@@ -173,13 +187,16 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 	}
 	c := &Conversation{
 		keeps: spec.KeepRunning, approvals: m.Approvals, limit: spec.Limit, headless: spec.headless,
-		over: make(chan struct{}),
+		child: spec.Child, closes: append([]string{coreTask}, m.Told.Closed...), over: make(chan struct{}),
 	}
 	if c.agent, err = chooseAgent(loaded.App, spec.Agent); err != nil {
 		return nil, err
 	}
 	if len(c.agent.Lanes) > 0 && spec.Lane == "" {
 		spec.Lane = app.EdgeLane
+		if c.child != nil {
+			spec.Lane = app.CoreLane // nobody waits for its answer, and it hands on nothing
+		}
 	}
 	model, err := m.openModel(ctx, c, loaded, spec, log)
 	if err != nil {
@@ -193,17 +210,22 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 			return nil, err
 		}
 	}
+	if c.child != nil {
+		spec.appMode = c.child.AppMode
+	}
 	c.newWorkMode(loaded.App, log, spec.appMode)
 	asked := c.turn.onAsked
 	if spec.asked != nil {
 		asked = spec.asked
 	}
-	c.session, err = m.Sessions.Build(ctx, session.Spec{
+	asked = c.child.passOn(asked)
+	built := session.Spec{
 		ID: cmp.Or(spec.Resume, spec.id, session.NewID("t")), Loaded: loaded, Agent: c.agent.ID, Lane: spec.Lane,
 		Requester: spec.Requester, Only: appmode.Intersect(c.agent.Only(), spec.only), AppMode: c.leaves,
 		OnAsked: asked, OnEnd: func() { m.remove(c) }, Kept: true,
-	})
-	if err != nil {
+	}
+	c.child.limit(&built)
+	if c.session, err = m.Sessions.Build(ctx, built); err != nil {
 		return nil, err
 	}
 	c.hooks = turnhooks.New(c.session.Hooks(), c.session.Caller(), func() *history.Log { return c.log }, c.Window)
@@ -230,13 +252,16 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 		p := c.session.Principal()
 		c.log, err = history.Create(ctx, m.Store, history.Info{
 			ID: c.ID(), App: p.App, AppFile: c.session.Loaded().AppFile(), Agent: c.agent.ID, Lane: p.Lane,
-			Workspace: c.session.Workspace(), User: m.User,
+			Workspace: c.session.Workspace(), User: m.User, Parent: c.child.parent(),
 		})
 		if err != nil {
 			return err
 		}
 	}
 	c.debts = m.debtsOf(c.ID(), c.log, c.session.App())
+	if c.child != nil {
+		c.debts.Patience = taskPatience // it takes a single turn, and its answer is of all that it began
+	}
 	c.opened = c.log.Info().Usage
 	m.makeLoop(c, cfg)
 	return nil
@@ -278,7 +303,7 @@ func (m *Manager) remove(c *Conversation) {
 		delete(m.open, c.ID())
 	}
 	m.mu.Unlock()
-	if a := c.session.App(); !c.headless && a != nil && a.Runtime.Mode == app.Background {
+	if a := c.session.App(); !c.headless && c.child == nil && a != nil && a.Runtime.Mode == app.Background {
 		m.headless.wake(c.ID())
 	}
 }
@@ -347,6 +372,9 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 		return err
 	}
 	if err := m.debtsOf(id, nil, nil).Forget(ctx); err != nil {
+		return err
+	}
+	if err := deleteChildren(ctx, m, id); err != nil {
 		return err
 	}
 	if err := m.Modules.DeleteConversation(tool.Principal{User: info.User, App: info.App, Session: id}); err != nil {

@@ -103,9 +103,14 @@ func (m *Manager) present(ctx context.Context, c *Conversation) (err error) {
 
 // subject is the conversation as what its model is told depends on it.
 func (c *Conversation) subject() briefing.Subject {
+	remembers := c.session.Principal()
+	if c.child != nil {
+		remembers.Session = c.child.Memory
+	}
 	return briefing.Subject{
 		Agent: c.agent, Session: c.session, Mode: c.plan.Mode, Model: c.model, Names: c.names, Offered: c.offered(),
 		AppMode: c.workMode.AppMode, Log: c.log,
+		Remembers: remembers,
 	}
 }
 

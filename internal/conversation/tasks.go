@@ -236,7 +236,8 @@ func (m *Manager) debtsOf(id string, log *history.Log, a *app.App) *owed.Debts {
 		Parent: id, Log: log, Store: m.Tasks, Runner: m.Runner, Longer: []string{coreTask},
 		Texts: map[string]owed.Words{coreTask: coreNotice},
 	}
-	maps.Copy(d.Texts, m.Texts)
+	maps.Copy(d.Texts, m.Told.Texts)
+	d.Spent, d.Longer = m.Told.Spent, append(d.Longer, m.Told.Closed...)
 	if a != nil && a.Runtime.Mode == "one_shot" {
 		d.Patience = taskPatience
 	}

@@ -12,6 +12,7 @@ import (
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/rulefiles"
 	"callgate/internal/journal"
+	"callgate/internal/registry"
 	"callgate/tool"
 )
 
@@ -228,7 +229,7 @@ func (w *waitingError) answer(c *callState) *tool.Result {
 // answer, and returns what the edited call claims.
 func (g *Gate) CheckEdit(ctx context.Context, r approval.Request, args json.RawMessage) ([]tool.Claim, error) {
 	// An app's own tools are in a scope that bears its file's name.
-	at := Place{Workspace: r.Workspace, Scope: Scope(r.AppFile, r.Workspace)}
+	at := Place{Workspace: r.Workspace, Scope: registry.Scope(r.AppFile, r.Workspace)}
 	c := &callState{caller: &Caller{place: at}, call: r.Call}
 	c.call.Name, c.call.Args = r.Call.Tool.String(), args
 	for _, next := range []step{g.resolve, g.checkArgs, bindEffects} {

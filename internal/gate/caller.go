@@ -35,7 +35,7 @@ type Place struct {
 	Workspace string   // canonical absolute folder
 	Root      *os.Root // the same folder
 	AppFile   string
-	Scope     string // whose tools override the global ones: see Scope
+	Scope     string // whose tools override the global ones: see registry.Scope
 	// HiddenFiles and HiddenPaths are the kernel's own folders and the user's
 	// private ones where they lie in the workspace: no tool reaches them.
 	HiddenFiles []os.FileInfo
@@ -67,6 +67,7 @@ type Rules struct {
 	AppMode *appmode.Current       // takes more away, and changes; nil: nothing
 	Hooks   Hooks                  // what is done around calls; nil: nothing
 	Narrow  func(*tool.Tool) error // why a tool may not be called now; nil: no tool is narrowed
+	Within  policy.Narrower        // whom the caller works for: the stricter decision counts; nil: nobody
 }
 
 // Modules is what the app file says of each module.
@@ -109,7 +110,7 @@ func NewCaller(id Identity, at Place, rules Rules, modules Modules, observer Obs
 func (c *Caller) AsDaemon() *Caller {
 	daemon := *c
 	daemon.id.Principal.Daemon = true
-	daemon.observer.Succeeded, daemon.rules.Narrow = nil, nil
+	daemon.observer.Succeeded, daemon.rules.Narrow, daemon.rules.Within = nil, nil, nil
 	return &daemon
 }
 
@@ -140,8 +141,12 @@ func (c *Caller) Mask(text string) string {
 // denies reports whether a tool is refused with a reason, and not hidden.
 func (c *Caller) denies(t *tool.Tool) bool { return c.Decide(t).Verdict == policy.Deny }
 
-// Decide returns what the rules say of a tool.
+// Decide returns what the rules say of a tool, or of whom the caller works for, if that is stricter.
 func (c *Caller) Decide(t *tool.Tool) policy.Decision {
+	return policy.Within(c.rules.Within, c.decide(t), t, nil)
+}
+
+func (c *Caller) decide(t *tool.Tool) policy.Decision {
 	r, module := &c.rules, t.ID.Namespace
 	if r.Off[module] {
 		return policy.Decision{
@@ -191,14 +196,5 @@ func (c *Caller) Withheld(t *tool.Tool) error {
 // DecideCall returns what the rules say of one call of a tool that they do not
 // hide.
 func (c *Caller) DecideCall(t *tool.Tool, call *match.Call) policy.Decision {
-	return policy.DecideCall(c.rules.Policy, t, c.id.Principal, call)
-}
-
-// Scope names what an app brings with it: one file used in several folders is
-// several apps, because its variables may say where it is used.
-func Scope(appFile, workspace string) string {
-	if appFile == "" || filepath.Dir(appFile) == workspace {
-		return appFile
-	}
-	return appFile + " in " + workspace
+	return policy.Within(c.rules.Within, policy.DecideCall(c.rules.Policy, t, c.id.Principal, call), t, call)
 }

@@ -5,6 +5,7 @@ import (
 
 	"callgate/internal/conversation/owed"
 	"callgate/internal/gate/approval"
+	"callgate/internal/kernel/agents"
 	"callgate/internal/kernel/answeredcalls"
 	"callgate/internal/kernel/backgroundcalls"
 	"callgate/internal/kernel/deferred"
@@ -22,6 +23,7 @@ type Lasting struct {
 	Answered   *answeredcalls.Calls   // calls that a human answered when nobody waited any more
 	Questions  *questions.Queue       // what agents ask their users
 	Proposals  *proposals.Proposals   // what agents would have changed
+	Agents     *agents.Agents         // that work for others
 }
 
 // openBackground makes what makes calls for which nobody waits.

@@ -164,6 +164,7 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 	if err := openQuestions(k); err != nil {
 		return err
 	}
+	openAgents(k)
 	if err := openOutside(k, cfg); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"callgate/internal/gate/approval"
 	"callgate/internal/hook"
+	"callgate/internal/kernel/agents"
 	"callgate/internal/kernel/channels"
 	"callgate/internal/kernel/deferred"
 	"callgate/internal/kernel/hooks"
@@ -51,6 +52,9 @@ func taskStarted(k *Kernel) func(task.Task) {
 func taskEnded(k *Kernel) func(task.Task) {
 	return func(t task.Task) {
 		taskEvent(k, hook.TaskEnd, t)
+		if t.Kind == agents.Kind {
+			k.Agents.Ended()
+		}
 		k.Conversations.Wake(t.Parent)
 	}
 }

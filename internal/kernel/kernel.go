@@ -14,7 +14,6 @@ import (
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
 	"callgate/internal/conversation/instructions"
-	"callgate/internal/conversation/owed"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/detach"
@@ -25,7 +24,6 @@ import (
 	"callgate/internal/journal/outputbus"
 	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/background"
-	"callgate/internal/kernel/backgroundcalls"
 	"callgate/internal/kernel/clients"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/grants"
@@ -250,8 +248,8 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 		Deleter: forgetful{k.database.Stores().Deleter, k.images, k.builder.Hooks, k.Skills.Runs},
 		Store:   history.Scrubbed(k.database.Stores().Conversations, k.vault),
 		Tasks:   k.database.Stores().Tasks, Instructions: instructions.UserFile(userFile), Scrub: k.vault.ScrubString,
-		Texts: map[string]owed.Words{backgroundcalls.Kind: backgroundNotice},
-		Go:    k.background.Go, ShortLived: cfg.ShortLived, Log: k.log,
+		Told: told(k),
+		Go:   k.background.Go, ShortLived: cfg.ShortLived, Log: k.log,
 	})
 	return openUndo(k)
 }

@@ -31,6 +31,9 @@ type Host struct {
 	Models   Models   // nil: no tool of the module can ask a language model
 	Tasks    Tasks    // nil: no work outlives the call that started it
 
+	// Agents does what a call asks of agents that work for its caller; nil: there are none.
+	Agents func(ctx context.Context, call tool.Call, r AgentRequest) (*tool.Result, error)
+
 	// Process returns the process of a task that runs in the background and belongs to
 	// the caller; nil: there are none. Others are NotFound.
 	Process func(ctx context.Context, call tool.Call, task string) (tool.Process, error)

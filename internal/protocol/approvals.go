@@ -47,6 +47,7 @@ type Requester struct {
 	Root     int    `json:"root,omitempty"`     // its descendants are the asker's
 	Sessions []int  `json:"sessions,omitempty"` // of the operating system, that are the asker's
 	Token    string `json:"token,omitempty"`    // the ID of the token with which an MCP client came in
+	Path     string `json:"path,omitempty"`     // the agent that asks, and those for which it works
 }
 
 // ApprovalAnswer is the answer that an approval was given.

@@ -27,6 +27,7 @@ const (
 	RouteModels             = "GET /v1/conversations/{id}/models"
 	RouteSetModel           = "POST /v1/conversations/{id}/model" // the Conversation, as it is then
 	RouteEvents             = "GET /v1/conversations/{id}/events"
+	RouteAgents             = "GET /v1/conversations/{id}/agents" // a list of Agent: those that work for it
 	RoutePermissions        = "GET /v1/conversations/{id}/permissions"
 	RouteSetPermissions     = "POST /v1/conversations/{id}/permissions"
 	RouteAnswerForm         = "POST /v1/conversations/{id}/form" // a FormAnswer
@@ -80,15 +81,44 @@ type ConversationInfo struct {
 	Lane      string    `json:"lane,omitempty"`
 	Workspace string    `json:"workspace"`
 	User      string    `json:"user"`
-	Title     string    `json:"title"` // the user's first words
+	Parent    string    `json:"parent,omitempty"` // the conversation that it works for
+	Title     string    `json:"title"`            // the user's first words
 	Created   time.Time `json:"created"`
 	Updated   time.Time `json:"updated"`
 	Events    int64     `json:"events"` // the Seq of the last one
 	Turns     int       `json:"turns"`
 	ToolCalls int       `json:"tool_calls_count"`
-	Usage     llm.Usage `json:"usage"`
-	Last      EndReason `json:"last,omitempty"` // how the last turn ended; "": it runs, or there was none
+	Usage     llm.Usage `json:"usage"`              // with the agents that worked for it, once it was told
+	Own       llm.Usage `json:"own_usage,omitzero"` // without them
+	Last      EndReason `json:"last,omitempty"`     // how the last turn ended; "": it runs, or there was none
 }
+
+// Agent is an agent that works for a conversation, or for one that does.
+type Agent struct {
+	ID        string      `json:"agent_id"` // of its conversation, too
+	Parent    string      `json:"parent"`   // the conversation that started it
+	Name      string      `json:"name"`     // an agent of the app
+	Depth     int         `json:"depth"`    // 1: a user's conversation started it
+	Label     string      `json:"label,omitempty"`
+	Task      string      `json:"task"` // its work, or the last of it
+	Status    AgentStatus `json:"status"`
+	Seconds   float64     `json:"duration_seconds"`
+	ToolCalls int         `json:"tool_calls_count"`
+	Usage     llm.Usage   `json:"usage"`           // with those that work for it
+	Error     string      `json:"error,omitempty"` // why it failed
+}
+
+// AgentStatus is where an agent stands.
+type AgentStatus string
+
+// The statuses of an agent. The last three are final.
+const (
+	AgentQueued    AgentStatus = "queued"
+	AgentRunning   AgentStatus = "running"
+	AgentCompleted AgentStatus = "completed"
+	AgentFailed    AgentStatus = "failed"
+	AgentCancelled AgentStatus = "cancelled"
+)
 
 // Skill is a skill of the app, as people choose it.
 type Skill struct {

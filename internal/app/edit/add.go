@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"callgate/internal/agent/surface"
+	"callgate/internal/app"
 )
 
 // add writes a server into the deepest level that is there.
@@ -61,7 +62,7 @@ func (e *editor) missing(depth int, name string, want []field) []field {
 		}
 		var modules []field
 		for _, module := range e.builtin {
-			if module != mcp {
+			if module != mcp && module != app.SpawnModule { // that one is on where the file says so
 				modules = append(modules, field{module, nil})
 			}
 		}

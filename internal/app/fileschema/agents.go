@@ -156,7 +156,25 @@ func agentBlock(known app.KnownModules) node {
 		key{"plan_first", boolean(true), "Whether it plans before it acts."},
 		key{"max_tool_iterations", integer(1, 10_000),
 			"How often its model is asked within one turn. Default: runtime.max_turns."},
+		key{"delegate_to", list(text()), "Agents of this file that it may start. Left out: all."},
+		key{"coordination", text(), "How it is to work with the agents that it starts; stands in its prompt."},
+		key{"pool", poolBlock(), "Limits of the agents that it starts."},
 	), "id")
+}
+
+func poolBlock() node {
+	d := app.DefaultPool()
+	return nullable(block("agents.pool",
+		key{"max_workers", integer(1, 100).with("default", d.MaxWorkers), "How many work at once; the others wait."},
+		key{"progress", boolean(false), "Whether it is told how far they are."},
+		key{"auto_retry", integer(0, 5).with("default", 0), "How often one that failed is tried again."},
+		key{"max_depth", integer(1, 10).with("default", d.MaxDepth), "How deep agents may start agents."},
+		key{"max_agents", integer(1, 1000).with("default", d.MaxAgents),
+			"How many agents may work for one conversation, of whatever depth."},
+		key{"max_tokens", integer(1, 1_000_000_000),
+			"Tokens that all agents of one conversation may take together. Left out: any."},
+		key{"max_cost", number(0.0001, 100_000), "US dollars that they may cost together. Left out: any."},
+	).with("type", "object"))
 }
 
 // agentModule is a module by its name, or with the actions of it.

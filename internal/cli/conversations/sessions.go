@@ -8,6 +8,7 @@ import (
 
 	"callgate/internal/amount"
 	"callgate/internal/cli/command"
+	"callgate/internal/cli/render"
 	"callgate/internal/client"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -71,6 +72,37 @@ func (s *show) run(ctx context.Context, args []string) error {
 			s.Status("go on with it: %s sessions resume %s", s.Self(), h.ID)
 		}
 		return nil
+	})
+}
+
+// tree is sessions tree.
+type tree struct{ *command.Env }
+
+func newTree(e *command.Env) *cobra.Command {
+	t := &tree{e}
+	return e.Leaf(&cobra.Command{
+		Use: "tree ID", Short: "Show the agents that work for a conversation", Args: cobra.ExactArgs(1),
+	}, t.run)
+}
+
+func (t *tree) run(ctx context.Context, args []string) error {
+	return t.With(ctx, func(k *command.Kernel) error {
+		id, err := findID(ctx, k, args[0])
+		if err != nil {
+			return err
+		}
+		list, err := client.Agents(ctx, k.Client, id)
+		if err != nil {
+			return err
+		}
+		if t.JSON {
+			return t.WriteJSON(list)
+		}
+		if len(list) == 0 {
+			t.Status("no agent works, or worked, for this conversation")
+			return nil
+		}
+		return render.Agents(t.Style(t.Stdout), t.Stdout, list)
 	})
 }
 

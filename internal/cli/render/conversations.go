@@ -14,6 +14,7 @@ import (
 // Conversations writes the table of conversations.
 func (s Style) Conversations(w io.Writer, list []protocol.ConversationInfo) error {
 	rows := make([][]Cell, len(list))
+	depths := underParents(list)
 	for i, c := range list {
 		last := Cell{string(c.Last), bad}
 		switch c.Last {
@@ -27,11 +28,69 @@ func (s Style) Conversations(w io.Writer, list []protocol.ConversationInfo) erro
 			last.color = warn
 		}
 		rows[i] = []Cell{
-			Plain(c.ID), Plain(s.ago(c.Updated)), Plain(c.App + "/" + c.Agent),
+			Plain(indent(depths[i]) + c.ID), Plain(s.ago(c.Updated)), Plain(c.App + "/" + c.Agent),
 			Plain(fmt.Sprint(c.Turns)), Plain(fmt.Sprint(c.ToolCalls)), last, Plain(c.Title),
 		}
 	}
 	return s.Table(w, []string{"ID", "AGE", "AGENT", "TURNS", "CALLS", "LAST", "TITLE"}, rows)
+}
+
+// underParents puts conversations that work for others behind those, and returns how deep
+// each is. One whose parent is not in the list stays where it is.
+func underParents(list []protocol.ConversationInfo) []int {
+	known, below := map[string]bool{}, map[string][]protocol.ConversationInfo{}
+	for _, c := range list {
+		known[c.ID] = true
+	}
+	var tops []protocol.ConversationInfo
+	for _, c := range list {
+		if c.Parent != "" && known[c.Parent] {
+			below[c.Parent] = append(below[c.Parent], c)
+		} else {
+			tops = append(tops, c)
+		}
+	}
+	depths, next := make([]int, len(list)), 0
+	var put func(all []protocol.ConversationInfo, depth int)
+	put = func(all []protocol.ConversationInfo, depth int) {
+		for _, c := range all {
+			list[next], depths[next] = c, depth
+			next++
+			put(below[c.ID], depth+1)
+		}
+	}
+	put(tops, 0)
+	return depths
+}
+
+func indent(depth int) string {
+	if depth == 0 {
+		return ""
+	}
+	return strings.Repeat("  ", depth-1) + "└ "
+}
+
+// Agents writes the tree of agents that work for a conversation.
+func Agents(s Style, w io.Writer, list []protocol.Agent) error {
+	rows := make([][]Cell, len(list))
+	for i, a := range list {
+		status := Cell{string(a.Status), ""}
+		switch a.Status {
+		case protocol.AgentFailed:
+			status.color = bad
+		case protocol.AgentRunning, protocol.AgentQueued, protocol.AgentCancelled:
+			status.color = warn
+		}
+		label := text.OneLine(a.Label)
+		if a.Error != "" {
+			label = text.OneLine(a.Error)
+		}
+		rows[i] = []Cell{
+			Plain(indent(a.Depth) + text.OneLine(a.Name)), status, Plain(fmt.Sprintf("%.0f s", a.Seconds)),
+			Plain(fmt.Sprint(a.ToolCalls)), Plain(fmt.Sprint(a.Usage.Input + a.Usage.Output)), Plain(a.ID), Plain(label),
+		}
+	}
+	return s.Table(w, []string{"AGENT", "STATUS", "TIME", "CALLS", "TOKENS", "ID", "WORK"}, rows)
 }
 
 // ToolName is a tool's name as people know it, in whichever form a model wrote

@@ -37,6 +37,8 @@ type Subject struct {
 	Names   resulttext.Names // by which the model calls tools
 	Offered []llm.ToolDef
 	Log     *history.Log // nil for one that is not opened
+	// Remembers is whose memory the model is shown.
+	Remembers tool.Principal
 }
 
 // Prompter builds the prompt of a conversation.
@@ -70,7 +72,7 @@ func (p *Prompter) Input() prompt.Input {
 		AppMode: prompt.AppMode{Name: c.AppMode.Name, Description: c.AppMode.Description, Behavior: c.AppMode.Behavior},
 	}
 	in.Domain, in.Categories = p.describe()
-	for _, section := range p.Modules.Sections(s.Principal(), s.Loaded().Off) {
+	for _, section := range p.Modules.Sections(c.Remembers, s.Loaded().Off) {
 		if section.Text != "" {
 			in.Memory = strings.TrimSpace(in.Memory + "\n" + section.Text)
 		}
@@ -176,6 +178,11 @@ func (p *Prompter) addApp(in *prompt.Input) {
 		if m.Kind == "prompt_inject" {
 			in.SystemPrompt = strings.TrimSpace(in.SystemPrompt + "\n\n" + m.Text)
 		}
+	}
+	in.Team.Coordination = c.Agent.Team.Coordination
+	for _, s := range a.Specialists(c.Agent) {
+		one := prompt.Specialist{Name: s.ID, Role: s.Role, Specialty: s.Specialty}
+		in.Team.Specialists = append(in.Team.Specialists, one)
 	}
 	for _, ch := range a.Runtime.Channels {
 		if loaded.Accepted.Has(consent.Channel(a, ch)) {

@@ -81,7 +81,7 @@ type Event struct {
 	// had them said.
 	Task       string      `json:"task,omitempty"`
 	Tasks      []string    `json:"tasks,omitempty"` // of a note: further tasks whose ends it tells
-	Usage      *llm.Usage  `json:"usage,omitempty"`
+	Usage      *llm.Usage  `json:"usage,omitempty"` // of a note: what the tasks that it tells of have cost
 	Model      string      `json:"model,omitempty"`
 	AppMode    string      `json:"app_mode,omitempty"`
 	Cut        *Cut        `json:"cut,omitempty"` // of an answer that is not whole

@@ -129,9 +129,9 @@ func (i *Info) count(e Event) {
 	case Woken:
 		i.Turns++
 		i.Last = ""
-	case Assistant:
+	case Assistant, Note:
 		if e.Usage != nil {
-			i.Usage = i.Usage.Add(*e.Usage)
+			i.spend(*e.Usage, e.Type == Assistant)
 		}
 	case CallMade:
 		i.ToolCalls++
@@ -141,8 +141,16 @@ func (i *Info) count(e Event) {
 		i.Last = Done
 	case Compacted:
 		if u := e.Compaction.Usage; u != nil {
-			i.Usage = i.Usage.Add(*u)
+			i.spend(*u, true)
 		}
+	}
+}
+
+// spend adds what was spent: by its own models, or by agents that worked for it.
+func (i *Info) spend(u llm.Usage, own bool) {
+	i.Usage = i.Usage.Add(u)
+	if own {
+		i.Own = i.Own.Add(u)
 	}
 }
 

@@ -78,6 +78,9 @@ func (s *State) Apply(e Event) {
 		}
 		s.addMessage(Note, *e.Message)
 		s.Origins[len(s.Origins)-1].Told = e.Told
+		if e.Usage != nil {
+			s.Usage = s.Usage.Add(*e.Usage)
+		}
 		s.note(e.Task)
 		s.note(e.Tasks...)
 	case Assistant:

@@ -16,14 +16,16 @@ type Info struct {
 	Lane      string    `json:"lane,omitempty"`
 	Workspace string    `json:"workspace"`
 	User      string    `json:"user"`
-	Title     string    `json:"title"` // the user's first words
+	Parent    string    `json:"parent,omitempty"` // the conversation that it works for; "": none
+	Title     string    `json:"title"`            // the user's first words
 	Created   time.Time `json:"created"`
 	Updated   time.Time `json:"updated"`
 	Events    int64     `json:"events"` // the Seq of the last one
 	Turns     int       `json:"turns"`
 	ToolCalls int       `json:"tool_calls_count"`
-	Usage     llm.Usage `json:"usage"`
-	Last      Reason    `json:"last,omitempty"` // how the last turn ended; "": it goes on, or its process ended
+	Usage     llm.Usage `json:"usage"`              // also of the agents that worked for it, once it was told
+	Own       llm.Usage `json:"own_usage,omitzero"` // its own models' alone
+	Last      Reason    `json:"last,omitempty"`     // how the last turn ended; "": it goes on, or its process ended
 }
 
 // As returns the line with the state of the last turn as it is now: "" while a

@@ -50,6 +50,8 @@ type Debts struct {
 	// Texts are what is told of tasks of some kinds, in the place of what their outcome
 	// says; may be nil.
 	Texts map[string]Words
+	// Spent is what tasks of some kinds have cost; may be nil.
+	Spent map[string]Spent
 	// Patience says that the conversation takes a single turn, which waits for its tasks:
 	// for so long at most.
 	Patience time.Duration

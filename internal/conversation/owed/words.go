@@ -11,6 +11,7 @@ import (
 	"callgate/internal/amount"
 	"callgate/internal/fence"
 	"callgate/internal/task"
+	"callgate/llm"
 	"callgate/tool"
 )
 
@@ -28,6 +29,27 @@ const (
 // Words tell a model of the end of a task, with at most n bytes of what it brought.
 type Words func(t task.Task, n int) string
 
+// Spent is what a task has cost that asked models; nil: nothing.
+type Spent func(t task.Task) *llm.Usage
+
+// spent is what tasks have cost together; nil: nothing.
+func (d *Debts) spent(list ...task.Task) (all *llm.Usage) {
+	for _, t := range list {
+		of := d.Spent[t.Kind]
+		if of == nil {
+			continue
+		}
+		if u := of(t); u != nil {
+			sum := *u
+			if all != nil {
+				sum = all.Add(*u)
+			}
+			all = &sum
+		}
+	}
+	return all
+}
+
 // words are debts in notes for a model: the newest in full, and before them one that
 // counts the others.
 func (d *Debts) words(list []task.Task) []agent.Notice {
@@ -38,7 +60,9 @@ func (d *Debts) words(list []task.Task) []agent.Notice {
 	full := list[len(counted):]
 	var notices []agent.Notice
 	if len(counted) > 0 {
-		notices = append(notices, count(counted))
+		one := count(counted)
+		one.Usage = d.spent(counted...)
+		notices = append(notices, one)
 	}
 	each := min(max(maxBytes/len(full), minEach), maxEach)
 	for _, t := range full {
@@ -46,7 +70,7 @@ func (d *Debts) words(list []task.Task) []agent.Notice {
 		if of := d.Texts[t.Kind]; of != nil {
 			text = of(t, each)
 		}
-		notices = append(notices, agent.Notice{Tasks: []string{t.ID}, Text: text})
+		notices = append(notices, agent.Notice{Tasks: []string{t.ID}, Text: text, Usage: d.spent(t)})
 	}
 	return notices
 }

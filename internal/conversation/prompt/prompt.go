@@ -46,6 +46,7 @@ type Input struct {
 	MemorySearch string     // the tool that finds what is not shown of it; "": none
 	Skills       []Skill
 	Channels     []Channel
+	Team         Team     // the agents that it may start
 	Setup        []string // what was set up before, in a line each
 	SystemPrompt string
 	Place        Place
@@ -135,6 +136,7 @@ func Build(in Input) Prompt {
 	add("hints", usageHints(in))
 	add("memory_instructions", memoryTools(in))
 	add("skills", skills(in))
+	add("agents", agents(in))
 	add("channels", channels(in))
 	add("app_mode", appMode(in.AppMode))
 	add("system_prompt", strings.TrimSpace(in.SystemPrompt))

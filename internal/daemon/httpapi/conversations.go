@@ -43,6 +43,7 @@ func (a *conversationRoutes) routes() map[string]route.Func {
 		protocol.RouteModels:             a.models,
 		protocol.RouteSetModel:           a.setModel,
 		protocol.RouteEvents:             a.conversationEvents,
+		protocol.RouteAgents:             a.agents,
 		protocol.RoutePermissions:        a.permissions,
 		protocol.RouteSetPermissions:     a.setPermissions,
 		protocol.RouteSetAppMode:         a.setAppMode,
@@ -312,6 +313,19 @@ func (a *conversationRoutes) conversations(w http.ResponseWriter, r *http.Reques
 		return err
 	}
 	return route.Answer(w, wire.List(list, wire.ConversationInfo))
+}
+
+// agents lists those that work for a conversation, of whatever depth.
+func (a *conversationRoutes) agents(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	if _, err := a.kernel.Conversations.Store.Get(r.Context(), id); err != nil {
+		return err
+	}
+	list, err := a.kernel.Agents.Tree(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return (&taskRoutes{a.api}).answerScrubbed(w, wire.List(list, wire.Agent))
 }
 
 func (a *conversationRoutes) history(w http.ResponseWriter, r *http.Request) error {

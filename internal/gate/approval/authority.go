@@ -90,6 +90,9 @@ type Requester struct {
 	Sessions []int `json:"sessions,omitempty"`
 	// Token is the ID of the token with which an MCP client came in; empty: none.
 	Token string `json:"token,omitempty"`
+	// Path names the agent that asks, and those for which it works, as in "main > tests";
+	// empty: a conversation of the user's, or no agent.
+	Path string `json:"path,omitempty"`
 }
 
 // authority decides who may answer.

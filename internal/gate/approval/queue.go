@@ -93,6 +93,9 @@ func (q *Queue) Start(ctx context.Context) error {
 // Submit stores a request and shows it to those who watch the queue.
 func (q *Queue) Submit(ctx context.Context, r Request) error {
 	r.State = Pending
+	if r.Asker.Path != "" {
+		r.Reason = "the agent " + r.Asker.Path + " asks: " + r.Reason
+	}
 	if err := q.store.Create(ctx, r); err != nil {
 		return err
 	}

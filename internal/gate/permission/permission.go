@@ -16,6 +16,8 @@
 //     request is on record all the same, with its answer.
 //   - They are for one session and end with it. The core lane of an agent has those of
 //     the conversation that it works for; if it outlives that, Plan still counts for it.
+//   - An agent that works for another has at most that one's mode, and none of the calls
+//     that were allowed there.
 //   - Who may loosen them is the authority's to say: internal/kernel/permissions.
 //   - A call that runs by one says so in the journal, with who set it.
 //   - A change counts for the next call, and for the requests that wait: those that it

@@ -14,6 +14,7 @@ type Table struct {
 	mu       sync.Mutex
 	sessions map[string]*permissions
 	parents  map[string]string // the session whose permissions another one has
+	above    map[string]origin // the session whose mode bounds that of another one
 	waiting  []waitingCall     // in the order asked
 }
 
@@ -25,6 +26,12 @@ func NewTable(settle func(context.Context, Decided)) *Table { return &Table{sett
 type waitingCall struct {
 	session, request string
 	call             *Call
+}
+
+// origin is the session that another one works for, and in which mode that began.
+type origin struct {
+	session string
+	began   Mode
 }
 
 // Of returns the permissions of a session.
@@ -48,7 +55,11 @@ func (t *Table) of(session string) *permissions {
 	if p := t.sessions[t.parents[session]]; p != nil {
 		return p
 	}
-	return t.sessions[session]
+	own := t.sessions[session]
+	if from, bounded := t.above[session]; bounded {
+		return own.within(t.of(from.session), from.began)
+	}
+	return own
 }
 
 // Any reports whether a session has permissions beside the rules.
@@ -115,6 +126,46 @@ func (t *Table) Inherit(session, from string, began Mode) {
 	t.keepStrict(session, State{Mode: began})
 }
 
+// Bound gives a session the mode of another one, for which it works, whatever that becomes.
+// What a human allowed the other one does not count for it: a yes for a session is about
+// that session's calls. It may have a mode of its own that lets it do less, and calls that
+// a human allowed it. While the other one has no permissions, the mode counts in which the
+// work began, if that is Plan.
+func (t *Table) Bound(session, by string, began Mode) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.above == nil {
+		t.above = map[string]origin{}
+	}
+	t.above[session] = origin{by, began}
+}
+
+// within is what counts for a session that works for another one.
+func (p *permissions) within(above *permissions, began Mode) *permissions {
+	bound := State{Mode: Ask}
+	switch {
+	case above != nil:
+		bound = above.State
+	case began == Plan:
+		bound.Mode = Plan
+	}
+	made := State{Mode: bound.mode(), By: bound.By, Human: bound.Human, Unattended: bound.Unattended}
+	if p != nil {
+		rank := func(m Mode) int { return slices.Index(Modes(), m) }
+		if p.Mode != "" && rank(p.Mode) < rank(made.Mode) {
+			made.Mode, made.By, made.Human = p.Mode, p.By, p.Human
+		}
+		made.Allow, made.Unattended = p.Allow, made.Unattended || p.Unattended
+	}
+	if made.Mode == Ask && !made.Unattended && len(made.Allow) == 0 {
+		return nil
+	}
+	return newPermissions(made)
+}
+
 // keepStrict gives a session of its own what of a state lets it do less.
 func (t *Table) keepStrict(session string, s State) {
 	if s.Mode != Plan {
@@ -134,11 +185,17 @@ func (t *Table) keepStrict(session string, s State) {
 func (t *Table) End(session string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p := t.sessions[session]
+	p := t.of(session)
 	delete(t.sessions, session)
 	delete(t.parents, session)
+	delete(t.above, session)
 	if p == nil {
 		return
+	}
+	for other, from := range t.above {
+		if from.session == session && p.mode() == Plan { // nobody has said that it may do more
+			t.above[other] = origin{session, Plan}
+		}
 	}
 	for other, from := range t.parents {
 		if from == session {

@@ -154,3 +154,30 @@ func (m *matches) hidden(action string) *ruleSource {
 	}
 	return m.first(hiddenRule)
 }
+
+// Grants reports whether a rule grants a module by its name, or something of it.
+func (r *Rules) Grants(name string) bool {
+	if r == nil {
+		return false
+	}
+	if m := r.modules[name]; m != nil {
+		if m.all.grants() {
+			return true
+		}
+		for _, one := range m.actions {
+			if one.grants() {
+				return true
+			}
+		}
+	}
+	return r.user.Grants(name)
+}
+
+func (c *rule) grants() bool {
+	for _, m := range c.matched {
+		if m.kind == granted {
+			return true
+		}
+	}
+	return c.sources[granted] != nil
+}

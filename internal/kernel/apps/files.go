@@ -7,13 +7,13 @@ import (
 
 	"callgate/internal/app"
 	"callgate/internal/app/inforce"
-	"callgate/internal/gate"
 	"callgate/internal/kernel/consent"
+	"callgate/internal/registry"
 )
 
 // scopeOf names what the files bring to a workspace.
 func scopeOf(f inforce.Files, workspace string) string {
-	return gate.Scope(cmp.Or(f.Project, f.User), workspace)
+	return registry.Scope(cmp.Or(f.Project, f.User), workspace)
 }
 
 // fileOf returns the file that an agent is in.

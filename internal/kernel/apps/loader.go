@@ -270,25 +270,6 @@ func (l *Loader) Schema(ctx context.Context) ([]byte, error) {
 	return fileschema.JSONSchema(known), nil
 }
 
-// channelsModule is the module of the tools that send messages.
-const channelsModule = "channels"
-
-// turnedOff returns the shipped modules that a project leaves out; without one, none. An
-// app without channels has no module for them.
-func turnedOff(a *app.App) map[string]bool {
-	off := map[string]bool{channelsModule: a == nil || len(a.Runtime.Channels) == 0}
-	project := a.OfProject()
-	if project == nil {
-		return off
-	}
-	for _, name := range modules.Names() {
-		if !slices.ContainsFunc(project.Modules, func(m app.Module) bool { return m.Name == name }) {
-			off[name] = true
-		}
-	}
-	return off
-}
-
 // readModules reads what the app says of each module. Where that cannot be used
 // (a secret has no value), the module's calls say why, and so do the session's
 // warnings; the rest of the app works.

@@ -18,6 +18,9 @@ func Feature(a *app.App, name string) string {
 		return "let agents have calls made later, also when nobody is there, each judged by the rules of its time"
 	case app.FeatureWatchers:
 		return "let agents have calls made again and again, also when nobody is there, each judged by the rules of its time"
+	case app.FeatureAgents:
+		return "let agents start agents of their own, which work in the background with at most their rights, " +
+			"and cost what their models do"
 	}
 	return ""
 }

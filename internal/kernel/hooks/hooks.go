@@ -8,7 +8,8 @@
 //     accepted something of the app, a hook that guards calls and was not accepted refuses
 //     those that it would look at: a changed script takes no guard away.
 //   - The hooks of a session are those of its app and of its agent, made once, when the
-//     session is. Every call of the session meets them, whoever makes it.
+//     session is. One that works for other agents has what guards their calls as well.
+//     Every call of the session meets them, whoever makes it.
 //   - A call that a hook makes is the kernel's own in that session: it passes what is
 //     hidden or waits for a human, never what is denied. It meets the other hooks, never
 //     the one that made it, and hooks lead to hooks only so far.
@@ -22,6 +23,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"callgate/internal/app"
@@ -92,6 +94,8 @@ type Spec struct {
 	Accepted consent.Accepted
 	Shell    any // the settings of the module shell
 	Scope    string
+	// Above are the agents for which it works: what guards their calls guards its own too.
+	Above []string
 	// Kept says that the session is a conversation: how often its hooks fired is kept.
 	Kept bool
 }
@@ -114,7 +118,8 @@ func (e *Engine) For(ctx context.Context, spec Spec) *Set {
 	}
 	for i := range spec.App.Runtime.Hooks {
 		h := &spec.App.Runtime.Hooks[i]
-		if h.Disabled || h.Agent != "" && h.Agent != spec.Agent {
+		guards := h.On == hook.ToolStart && slices.Contains(spec.Above, h.Agent)
+		if h.Disabled || h.Agent != "" && h.Agent != spec.Agent && !guards {
 			continue
 		}
 		if !spec.Accepted.Has(consent.Hook(spec.App, *h)) {

@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/app"
 	"callgate/internal/module"
+	"callgate/internal/module/agentspawn"
 	"callgate/internal/module/browser"
 	"callgate/internal/module/database"
 	"callgate/internal/module/filesystem"
@@ -32,6 +33,7 @@ func shipped() []module.Module {
 		database.Module(),
 		git.Module(),
 		memory.Module(memory.Config{}),
+		agentspawn.Module(),
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"callgate/internal/gate"
 	"callgate/internal/gate/appmode"
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/policy"
 	"callgate/internal/hook"
 	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/consent"
@@ -42,6 +43,8 @@ type Spec struct {
 	Loaded    *apps.Loaded           // the app, when it was loaded already
 	OnAsked   func(approval.Request) // a human is asked, or has answered; must not wait; may be nil
 	OnEnd     func()                 // the session has ended; may be nil
+	Above     []string               // agents for which it works: their guards hold for it
+	Within    policy.Narrower        // whom it works for: see gate.Rules; nil: nobody
 	Kept      bool                   // it is a conversation's, and how often its hooks fired is kept
 	Again     bool                   // for a call of an earlier session: no setup steps
 }
@@ -192,7 +195,9 @@ func (b *Builder) caller(
 	if err := hide(&at, b.Hidden); err != nil {
 		return nil, err
 	}
-	rules := gate.Rules{Off: off(spec, l), Only: spec.Only, AppMode: spec.AppMode, Hooks: set.Calls()}
+	rules := gate.Rules{
+		Off: off(spec, l), Only: spec.Only, AppMode: spec.AppMode, Hooks: set.Calls(), Within: spec.Within,
+	}
 	if spec.Profile != "" {
 		profile, err := l.App.Profile(spec.Profile)
 		if err != nil {
@@ -226,7 +231,7 @@ func (b *Builder) caller(
 func (b *Builder) hooks(ctx context.Context, spec *Spec, l *apps.Loaded) *hooks.Set {
 	return b.Hooks.For(ctx, hooks.Spec{
 		ID: spec.ID, Agent: spec.Agent, App: l.App, Accepted: l.Accepted, Shell: l.Modules.Settings["shell"], Scope: l.Scope,
-		Kept: spec.Kept,
+		Kept: spec.Kept, Above: spec.Above,
 	})
 }
 
@@ -234,6 +239,9 @@ func (b *Builder) hooks(ctx context.Context, spec *Spec, l *apps.Loaded) *hooks.
 // out, and those that the session is not given.
 func off(spec Spec, l *apps.Loaded) map[string]bool {
 	withheld := notGiven(spec, l)
+	if spec.Client != nil || !l.App.GivesAgents(cmp.Or(spec.Agent, " ")) { // no agent has no name
+		withheld = append(withheld, app.SpawnModule)
+	}
 	if len(withheld) == 0 {
 		return l.Off
 	}

@@ -1,0 +1,92 @@
+package conversation
+
+import (
+	"context"
+	"slices"
+
+	"callgate/internal/conversation/history"
+	"callgate/internal/gate/appmode"
+	"callgate/internal/gate/approval"
+	"callgate/internal/gate/policy"
+	"callgate/internal/kernel/session"
+	"callgate/tool"
+)
+
+// # Conversations that work for others
+//
+// A child is the conversation of an agent that another one started: internal/kernel/agents.
+// It has no client, takes turns that its parent gives it, and waits in each for what it
+// began. It is given at most what its parent is, and nobody opens it but for its parent: a
+// client that did would give it more.
+
+// Child says for whom a conversation works, and what it is given less for that.
+type Child struct {
+	Parent   string              // the conversation it works for
+	Above    []string            // the agents for which it works, its parent's first
+	Only     map[string][]string // what its parent may use: see gate.Rules
+	Off      []string            // modules that its parent is not given
+	Within   policy.Narrower     // asked with each of its calls
+	MaxTurns int                 // requests to its model within one turn
+	AppMode  string              // the mode of the app in which its parent began it
+	Memory   string              // the conversation whose memory it is shown
+	// Asked is told of what it asks a human, and what is answered; it must not wait.
+	Asked func(approval.Request)
+}
+
+// passOn has somebody else be told of what is asked, too.
+func (c *Child) passOn(asked func(approval.Request)) func(approval.Request) {
+	if c == nil || c.Asked == nil {
+		return asked
+	}
+	return func(r approval.Request) {
+		asked(r)
+		c.Asked(r)
+	}
+}
+
+// limit gives the session of a child no more than it may have; nil changes nothing.
+func (c *Child) limit(s *session.Spec) {
+	if c == nil {
+		return
+	}
+	s.Only, s.Off = appmode.Intersect(c.Only, s.Only), slices.Clone(c.Off)
+	s.Above, s.Within = c.Above, c.Within
+}
+
+func (c *Child) parent() string {
+	if c == nil {
+		return ""
+	}
+	return c.Parent
+}
+
+func (c *Child) maxTurns() int {
+	if c == nil {
+		return 0
+	}
+	return c.MaxTurns
+}
+
+// childError refuses to open a conversation that works for another one.
+func childError(info history.Info) error {
+	return tool.Errorf("conversation.Open", tool.Denied, "conversation %s works for %s", info.ID, info.Parent).
+		WithHint("callgate sessions show %s shows it, and callgate sessions cancel %s stops it; open %s to have it go on",
+			info.ID, info.ID, info.Parent)
+}
+
+// deleteChildren deletes the conversations that worked for another one, which is deleted.
+// Their tasks have ended.
+func deleteChildren(ctx context.Context, m *Manager, id string) error {
+	list, err := m.Store.List(ctx, 0)
+	if err != nil {
+		return err
+	}
+	for _, info := range list {
+		if info.Parent == id {
+			if err := m.Delete(ctx, info.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

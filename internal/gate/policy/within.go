@@ -1,0 +1,46 @@
+package policy
+
+import (
+	"callgate/internal/gate/match"
+	"callgate/tool"
+)
+
+// Narrower decides about the calls of somebody who works for somebody else. It is asked
+// with every call, and only narrows: see [Stricter].
+type Narrower interface {
+	Decide(t *tool.Tool) Decision
+	DecideCall(t *tool.Tool, call *match.Call) Decision
+}
+
+// Within returns the stricter of a decision and of what a Narrower says of the same tool,
+// or of one call of it; a nil Narrower says nothing.
+func Within(n Narrower, d Decision, t *tool.Tool, call *match.Call) Decision {
+	switch {
+	case n == nil:
+		return d
+	case call == nil:
+		return Stricter(d, n.Decide(t))
+	}
+	return Stricter(d, n.DecideCall(t, call))
+}
+
+// Stricter returns the stricter of two decisions, the first where they are alike: hide,
+// deny, approve, allow. An unknown verdict is a deny.
+func Stricter(a, b Decision) Decision {
+	if strictness(b.Verdict) > strictness(a.Verdict) {
+		return b
+	}
+	return a
+}
+
+func strictness(v Verdict) int {
+	switch v {
+	case Allow:
+		return 0
+	case Approve:
+		return 1
+	case Hide:
+		return 3
+	}
+	return 2
+}

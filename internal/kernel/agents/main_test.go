@@ -1,0 +1,9 @@
+package agents_test
+
+import (
+	"testing"
+
+	"callgate/internal/kernel/kerneltest"
+)
+
+func TestMain(m *testing.M) { kerneltest.Main(m, nil) }

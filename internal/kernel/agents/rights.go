@@ -1,0 +1,84 @@
+package agents
+
+import (
+	"slices"
+
+	"callgate/internal/conversation"
+	"callgate/internal/gate/approval"
+	"callgate/internal/gate/match"
+	"callgate/internal/gate/policy"
+	"callgate/internal/kernel/deferred"
+	"callgate/internal/task"
+	"callgate/tool"
+)
+
+// # The rights of an agent
+//
+// An agent that works for another has the same user, folder, app file, rules and lasting
+// grants. It is given what both its specialist's modules and its parent's give, and not
+// what its parent's client was not given. Its permission mode is at most its parent's, and
+// follows it; what a human allowed its parent for a session does not count for it. What
+// guards the calls of those above it guards its own. While its parent is open, the parent
+// is asked about each of its calls as if it were the parent's, and the stricter decision
+// counts: so whatever narrows the parent meanwhile narrows it.
+//
+// It never sets goals or makes lists of work: those are its parent's.
+
+// goals are the tools that an agent which works for another does not have.
+var goals = []string{"memory.set_goal", "memory.task_create", "memory.task_update"}
+
+// within asks the session that an agent works for about its calls.
+type within struct {
+	agents *Agents
+	parent string // a session
+}
+
+var _ policy.Narrower = within{}
+
+// nothing is the decision of one who narrows nothing.
+func nothing() policy.Decision { return policy.Decision{Verdict: policy.Allow} }
+
+// Decide returns what the parent is told of a tool.
+func (w within) Decide(t *tool.Tool) policy.Decision {
+	if slices.Contains(goals, t.ID.Dotted()) {
+		return policy.Decision{
+			Verdict: policy.Hide, Rule: "kernel.agents", Reason: "goals and lists of work are those of whom an agent works for",
+		}
+	}
+	s, err := w.agents.opt.Sessions.Get(w.parent)
+	if err != nil { // it is closed: what it was given stands in the agent's own limits
+		return nothing()
+	}
+	if err := s.Caller().Withheld(t); err != nil {
+		return policy.Decision{Verdict: policy.Deny, Rule: "kernel.agents", Reason: "for whom you work: " + err.Error()}
+	}
+	return s.Caller().Decide(t)
+}
+
+// DecideCall returns what the parent is told of one call.
+func (w within) DecideCall(t *tool.Tool, call *match.Call) policy.Decision {
+	s, err := w.agents.opt.Sessions.Get(w.parent)
+	if err != nil {
+		return nothing()
+	}
+	return s.Caller().DecideCall(t, call)
+}
+
+// spec is the conversation of an agent: no more than its parent's.
+func (a *Agents) spec(t task.Task, o order) conversation.Spec {
+	spec := conversation.Spec{
+		Workspace: t.Asker.Workspace, Named: true, AppFile: t.Asker.AppFile, Agent: o.Specialist,
+		Requester: deferred.RequesterOf(t.Asker),
+		Child: &conversation.Child{
+			Parent: t.Parent, Above: o.Above, Only: t.Asker.Only, Off: t.Asker.Off, MaxTurns: o.MaxTurns, Memory: o.Root,
+			AppMode: o.AppMode,
+			Within:  within{a, t.Parent},
+			Asked:   func(r approval.Request) { a.opt.Conversations.Asked(o.Root, r) },
+		},
+	}
+	if root, err := a.opt.Conversations.Get(o.Root); err == nil { // it may have been opened again, by another process
+		spec.Requester = root.Session().Caller().Requester()
+	}
+	spec.Requester.Path = o.path()
+	return spec
+}

@@ -1,0 +1,31 @@
+package apps
+
+import (
+	"slices"
+
+	"callgate/internal/app"
+	"callgate/internal/kernel/modules"
+)
+
+// channelsModule is the module of the tools that send messages.
+const channelsModule = "channels"
+
+// turnedOff returns the shipped modules that a project leaves out; without one, none. An
+// app without channels has no module for them, and one that says nothing of agents that
+// start others has none for that.
+func turnedOff(a *app.App) map[string]bool {
+	off := map[string]bool{
+		channelsModule: a == nil || len(a.Runtime.Channels) == 0, app.SpawnModule: !a.GivesAgents(""),
+	}
+	project := a.OfProject()
+	if project == nil {
+		return off
+	}
+	for _, name := range modules.Names() {
+		listed := slices.ContainsFunc(project.Modules, func(m app.Module) bool { return m.Name == name })
+		if !listed && name != app.SpawnModule {
+			off[name] = true
+		}
+	}
+	return off
+}
