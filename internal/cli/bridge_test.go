@@ -65,7 +65,7 @@ func TestBridge(t *testing.T) {
 	for _, tool := range ask(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)["tools"].([]any) {
 		names = append(names, tool.(map[string]any)["name"].(string))
 	}
-	if got := strings.Join(names, " "); got != "search_tools get_tool execute_tool list_categories browse_category approvals__collect artifact__read ask_user background_run run_parallel" {
+	if got := strings.Join(names, " "); got != "search_tools get_tool execute_tool list_categories browse_category approvals__collect artifact__read ask_user background_run run_parallel run_script" {
 		t.Errorf("in mode discovery: %s", got)
 	}
 	text, _ := json.Marshal(

@@ -205,7 +205,7 @@ func (g *Gate) newRequest(c *callState) *approval.Request {
 		Workspace: c.caller.place.Workspace, AppFile: c.caller.place.AppFile,
 		Risk: c.tool.Runtime.Risk, Reason: c.decision.Reason, Claims: c.claims,
 		AskedAt: now, Deadline: now.Add(c.caller.rules.Policy.ApprovalTimeout()),
-		Asker: c.caller.id.Requester,
+		Asker: c.caller.id.Requester, Script: c.how.script,
 	}
 	g.offerLasting(c, r)
 	return r

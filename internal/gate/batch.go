@@ -35,6 +35,9 @@ func (g *Gate) CallAll(
 		return results
 	}
 	b := batch{g, order.NewBatch(g.Limits.LockWait)}
+	if len(requests) > 0 {
+		b.order.InTurn(requests[0].Turn)
+	}
 	calls := make([]*callState, len(requests))
 	for i, request := range requests {
 		c := g.newCall(caller, request)

@@ -61,6 +61,7 @@ type callOptions struct {
 	submitted  string          // the request that is before a human
 	decided    func()          // ends that permissions may decide about it
 	verdict    *HookVerdict    // what the hooks say of it; nil: they were not asked yet
+	script     *approval.Script
 }
 
 // recordStage is how far a call is recorded.
@@ -82,6 +83,7 @@ func (g *Gate) newCall(caller *Caller, r CallRequest) *callState {
 		how: callOptions{
 			noWait: r.NoWait || caller.id.NoWait, whole: r.Whole, unattended: r.Unattended,
 			movable: r.Movable, background: r.Background || r.Unattended,
+			script: r.Script,
 		},
 	}
 	if r.Parent != "" && r.ID == ChildID(r.Parent) { // no client names its calls so

@@ -33,12 +33,12 @@ package gate
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"callgate/internal/artifact"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/detach"
 	"callgate/internal/gate/lasting"
+	"callgate/internal/gate/limits"
 	"callgate/internal/gate/lock"
 	"callgate/internal/gate/notice"
 	"callgate/internal/gate/order"
@@ -82,32 +82,8 @@ type Rates interface {
 	Take(rules *policy.Rules, t *tool.Tool, p tool.Principal) error
 }
 
-// Limits bounds what one call may take; zero fields mean the defaults.
-type Limits struct {
-	Timeout  time.Duration // of a handler whose tool names none; default 2 minutes
-	LockWait time.Duration // in the lock queue; default 1 minute
-	Grace    time.Duration // for a cancelled handler to return; default 5 seconds
-	Result   int           // bytes of a result given to a model; default 48 KiB
-	Inline   int           // bytes of arguments or result kept in a record; default 8 KiB
-}
-
-func (l Limits) withDefaults() Limits {
-	pick := func(d *time.Duration, def time.Duration) {
-		if *d == 0 {
-			*d = def
-		}
-	}
-	pick(&l.Timeout, 2*time.Minute)
-	pick(&l.LockWait, time.Minute)
-	pick(&l.Grace, 5*time.Second)
-	if l.Result == 0 {
-		l.Result = 48 << 10
-	}
-	if l.Inline == 0 {
-		l.Inline = 8 << 10
-	}
-	return l
-}
+// Limits bounds what one call may take.
+type Limits = limits.Limits
 
 // CallRequest is one proposal.
 type CallRequest struct {
@@ -133,6 +109,10 @@ type CallRequest struct {
 	Movable bool
 	// Background says that nobody waits for the result: see tool.Background.
 	Background bool
+	// Script is the place in a script at which the call stands; nil: in none.
+	Script *approval.Script
+	// Turn has the calls of a batch made one after the other; nil: side by side.
+	Turn *order.Turn
 }
 
 // MaxWhole bounds a result that is asked for whole.
@@ -159,7 +139,7 @@ type step func(context.Context, *callState) error
 
 // New makes a gate.
 func New(c Config) *Gate {
-	c.Limits = c.Limits.withDefaults()
+	c.Limits = c.Limits.WithDefaults()
 	g := &Gate{
 		Config:   c,
 		records:  recorder{journal: c.Journal, artifacts: c.Artifacts, secrets: c.Secrets, inline: c.Limits.Inline},

@@ -52,6 +52,9 @@ func (g *Gate) applyPermissions(ctx context.Context, c *callState) error {
 // permissionCall is a call as the permissions of its session see it.
 func (g *Gate) permissionCall(ctx context.Context, c *callState) *permission.Call {
 	p := &permission.Call{Tool: c.tool, Claims: c.claims, Deferred: c.how.background}
+	if c.how.script != nil {
+		p.Script = c.how.script.Call
+	}
 	p.MayAllow = c.mayLast() && !c.decision.IsDenyInDoubt()
 	if call, err := g.lastingCall(ctx, c); err == nil {
 		p.Match = call
@@ -97,6 +100,9 @@ func (g *Gate) offerLasting(c *callState, r *approval.Request) {
 	}
 	choices := lasting.Choices(call.Match)
 	r.ToolApp, r.Session = call.Match.AppFile, permission.Offer(call, choices)
+	if r.Script != nil {
+		r.Script.Offer = permission.OfferScript(call, choices)
+	}
 	if g.Lasting != nil {
 		r.Choices = choices
 	}

@@ -15,6 +15,7 @@ import (
 	"callgate/internal/journal"
 	"callgate/internal/kernel/parallelcalls"
 	"callgate/internal/kernel/results"
+	"callgate/internal/kernel/scripts"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/toolview"
@@ -152,6 +153,9 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 		control.SkillTool(useSkill(k)),
 		control.StepTool(stepSkill(k)),
 		control.ParallelTool(k.controlSession, parallelcalls.Maker{Sessions: k.Sessions, Journal: k.Journal}.Call),
+		control.ScriptTool(scripts.New(scripts.Options{
+			Sessions: k.Sessions, Journal: k.Journal, Approvals: k.Approvals, Permissions: k.Permissions.Table,
+		}).Run),
 		control.BackgroundTool(k.controlSession, k.Background.Do),
 		control.TaskTool(k.Conversations.StartTask, k.Conversations.Task),
 		control.ArtifactTool((&results.Reader{

@@ -263,6 +263,7 @@ func (k *Kernel) recover(ctx context.Context, cfg Config) error {
 	k.Approvals.SetHooks(approval.Hooks{
 		CheckEdit: k.gate.CheckEdit, Settled: answered(k), Orphaned: k.Answered.Finish,
 		NewGrant: lasting.NewID, Remember: k.Grants.Remember, Allowed: k.Permissions.Allowed,
+		Scripted: k.Permissions.Scripted,
 	})
 	if reason := k.Journal.Held(); reason != nil {
 		k.opened()

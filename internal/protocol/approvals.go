@@ -23,7 +23,18 @@ type Approval struct {
 	ToolApp   string          `json:"tool_app,omitempty"` // the app file that brings the tool; empty: the kernel has it
 	Choices   []Choice        `json:"choices,omitempty"`  // how the yes may last; none: only this once
 	Session   *Choice         `json:"session,omitempty"`  // what a yes for the session covers; nil: no more than this
+	Script    *ScriptPlace    `json:"script,omitempty"`   // where in a script the call stands; nil: in none
 	Answer    *ApprovalAnswer `json:"answer,omitempty"`
+}
+
+// ScriptPlace is the place in a script at which a call stands. Approvals with one Call and
+// one Batch are asked about together.
+type ScriptPlace struct {
+	Call    string  `json:"call"` // the script's own
+	Program string  `json:"program"`
+	Line    int     `json:"line"`
+	Batch   int     `json:"batch"`
+	Offer   *Choice `json:"offer,omitempty"` // what a yes for the rest of the script covers; nil: no more than this
 }
 
 // ApprovalState is how an approval stands.
@@ -58,6 +69,8 @@ type ApprovalAnswer struct {
 	Always   bool            `json:"always,omitempty"`   // what Session says, for the rest of the session
 	Remember *Remember       `json:"remember,omitempty"` // the yes lasts
 	Feedback string          `json:"feedback,omitempty"` // for the model, as quoted text
+	With     []string        `json:"with,omitempty"`     // other approvals of the batch that were answered so
+	Script   bool            `json:"script,omitempty"`   // for the rest of the script
 	Unasked  bool            `json:"unasked,omitempty"`  // no human was asked: the session's permissions decided it
 	By       string          `json:"by"`
 	At       time.Time       `json:"at"`
@@ -79,5 +92,7 @@ type Answer struct {
 	Always   bool            `json:"always,omitempty"` // what Session says too, for the rest of the session
 	Remember *Remember       `json:"remember,omitempty"`
 	Feedback string          `json:"feedback,omitempty"`
+	With     []string        `json:"with,omitempty"`   // other approvals of the same batch of a script: the same answer
+	Script   bool            `json:"script,omitempty"` // a yes: what the script's offer says too; a no: the script stops
 	By       string          `json:"by,omitempty"`
 }

@@ -23,6 +23,7 @@ import (
 type approve struct {
 	*command.Env
 	always, wait, edit bool
+	script             bool
 	args               string
 	remember           remember
 }
@@ -51,11 +52,13 @@ token: callgate token create --role approver.`,
 		Args: cobra.MinimumNArgs(1),
 	}, a.runAll)
 	a.bind(c)
+	c.Flags().BoolVar(&a.script, "script", false,
+		"also allow what its question says, such as 'out/*.txt', for the rest of the script that calls")
 	c.Flags().BoolVar(&a.edit, "edit", false, "edit the arguments first, in $VISUAL or $EDITOR")
 	c.Flags().StringVar(&a.args, "args", "", "approve with these `ARGS` instead: '{…}', @file or -")
 	a.remember.bind(c.Flags())
 	c.MarkFlagsMutuallyExclusive("edit", "args", "remember")
-	c.MarkFlagsMutuallyExclusive("always", "remember")
+	c.MarkFlagsMutuallyExclusive("always", "remember", "script")
 	return c
 }
 
@@ -93,7 +96,11 @@ func (a *approve) run(ctx context.Context, args []string) error {
 			const once = "a yes to %s is for once: it is asked for each time"
 			return tool.Errorf("cli.approve", tool.Invalid, once, r.Call.Tool.Dotted()).WithHint("approve it without --always")
 		}
-		answer := protocol.Answer{Approve: true, Always: a.always, By: a.UserName()}
+		if a.script && (r.Script == nil || r.Script.Offer == nil) && r.State == protocol.ApprovalPending {
+			return tool.Errorf("cli.approve", tool.Invalid, "%s is not a call of a script whose kind can be allowed",
+				r.Call.Tool.Dotted()).WithHint("approve it without --script")
+		}
+		answer := protocol.Answer{Approve: true, Always: a.always, Script: a.script, By: a.UserName()}
 		if answer.Remember, err = a.remember.of(r); err != nil {
 			return err
 		}
@@ -152,6 +159,9 @@ func (a *approve) prove(
 	to := "To approve this call"
 	if answer.Always && r.Session != nil {
 		to = "To approve this call, and " + visible.Text(r.Session.Text) + " for the rest of that session"
+	}
+	if answer.Script && r.Script != nil && r.Script.Offer != nil {
+		to = "To approve this call, and " + visible.Text(r.Script.Offer.Text) + " for the rest of that script"
 	}
 	if kept := answer.Remember; kept != nil && kept.Choice >= 1 && kept.Choice <= len(r.Choices) {
 		to = "To approve this call, and from now on " + visible.Text(r.Choices[kept.Choice-1].Text)

@@ -109,6 +109,12 @@ func (d *Dialog) writeLasting(r protocol.Approval) {
 			fmt.Fprintf(d.Out, "[all]: see the %d others that wait, and answer all at once\n", n)
 		}
 	}
+	if s := r.Script; s != nil {
+		if s.Offer != nil {
+			fmt.Fprintf(d.Out, "[script]: approve, and allow %s for the rest of this script\n", visible.Text(s.Offer.Text))
+		}
+		fmt.Fprintln(d.Out, "[stop]: deny, and end the script")
+	}
 	if r.Session != nil {
 		fmt.Fprintf(d.Out, sessionHint, visible.Text(r.Session.Text))
 	}
@@ -133,6 +139,14 @@ func (d *Dialog) read(ctx context.Context, r protocol.Approval, word string) (*p
 			return nil, nil
 		}
 		a.Approve, a.Always = true, true
+	case "script":
+		if r.Script == nil || r.Script.Offer == nil {
+			fmt.Fprintln(d.Out, "a yes to this is for once: it is asked for each time")
+			return nil, nil
+		}
+		a.Approve, a.Script = true, true
+	case "stop":
+		a.Script = r.Script != nil
 	case "d", "deny", "n", "no":
 		fmt.Fprint(d.Out, askReason)
 		var err error

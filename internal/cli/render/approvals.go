@@ -77,6 +77,12 @@ func (s Style) approval(p *page, r protocol.Approval, most int) {
 		{"call", text.OneLine(r.Call.ID)},
 		{"asked", stamp(r.AskedAt)},
 	}
+	if sc := r.Script; sc != nil {
+		fields = append(fields, field{"script", fmt.Sprintf("line %d of %s", sc.Line, text.OneLine(sc.Call))})
+		if sc.Offer != nil {
+			fields = append(fields, field{"of the rest", visible.Text(sc.Offer.Text)})
+		}
+	}
 	if r.State == protocol.ApprovalPending {
 		fields = append(fields, field{"time left", timeLeft(r, s.now())})
 	}
@@ -96,9 +102,28 @@ func (s Style) approval(p *page, r protocol.Approval, most int) {
 		}
 	}
 	p.fields(fields...)
+	if r.Script != nil {
+		p.program(r.Script, most)
+	}
 	p.arguments("arguments", r, r.Call.Args, most)
 	if r.Answer != nil && len(r.Answer.Args) > 0 {
 		p.arguments("arguments as edited", r, r.Answer.Args, most)
+	}
+}
+
+// program writes a script with the numbers of its lines, and a mark at the call.
+func (p *page) program(s *protocol.ScriptPlace, most int) {
+	p.printf("  %s\n", p.Faint("program"))
+	for i, line := range strings.Split(s.Program, "\n") {
+		if i == most {
+			p.printf("    %s\n", p.Faint("…"))
+			break
+		}
+		mark := " "
+		if i+1 == s.Line {
+			mark = ">"
+		}
+		p.printf("   %s%3d  %s\n", mark, i+1, visible.Text(line))
 	}
 }
 

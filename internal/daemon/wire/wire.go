@@ -58,14 +58,22 @@ func Approval(r approval.Request) protocol.Approval {
 		Asker: protocol.Requester(r.Asker), ToolApp: r.ToolApp,
 		Choices: orNil(r.Choices, func(c approval.Choice) protocol.Choice { return protocol.Choice(c) }),
 		Session: pointer(r.Session, func(c approval.Choice) protocol.Choice { return protocol.Choice(c) }),
+		Script:  pointer(r.Script, scriptPlace),
 		Answer:  pointer(r.Answer, approvalAnswer),
+	}
+}
+
+func scriptPlace(s approval.Script) protocol.ScriptPlace {
+	return protocol.ScriptPlace{
+		Call: s.Call, Program: s.Program, Line: s.Line, Batch: s.Batch,
+		Offer: pointer(s.Offer, func(c approval.Choice) protocol.Choice { return protocol.Choice(c) }),
 	}
 }
 
 func approvalAnswer(a approval.Answer) protocol.ApprovalAnswer {
 	return protocol.ApprovalAnswer{
 		Approve: a.Approve, Args: a.Args, Claims: a.Claims, Always: a.Always, Feedback: a.Feedback, By: a.By, At: a.At,
-		Unasked:  a.Unasked,
+		Unasked: a.Unasked, With: a.With, Script: a.Script,
 		Remember: pointer(a.Remember, func(m approval.Remember) protocol.Remember { return protocol.Remember(m) }),
 	}
 }

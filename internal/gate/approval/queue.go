@@ -42,6 +42,9 @@ type Hooks struct {
 	// Allowed is called for an approved request whose yes is for the rest of its
 	// session, before its call runs.
 	Allowed func(context.Context, Request)
+	// Scripted is called for a request whose answer is for the rest of its script, before
+	// its call runs.
+	Scripted func(context.Context, Request)
 	// Orphaned is called for every settled request whose requester may have
 	// gone. It finishes the call, if Reserve gives it the right to.
 	Orphaned func(Request)
@@ -188,6 +191,7 @@ func (q *Queue) settleWith(ctx context.Context, r Request, a Answer) error {
 	if r.Session == nil || len(a.Args) > 0 { // an edited call was not shown as what the yes covers
 		a.Always = false
 	}
+	a.Script = a.Script && r.Script.mayLast(&a)
 	if err := q.prepareRemember(r, &a); err != nil {
 		return err
 	}
@@ -198,7 +202,11 @@ func (q *Queue) settleWith(ctx context.Context, r Request, a Answer) error {
 		}
 		a.Claims = claims
 	}
-	return q.settle(ctx, r.ID, state, a)
+	others, err := q.checkWith(ctx, r, &a)
+	if err != nil {
+		return err
+	}
+	return q.settleAll(ctx, r, others, state, a)
 }
 
 // HasHumanAuthority returns an error unless the credential carries a human's
@@ -217,6 +225,9 @@ func (q *Queue) settle(ctx context.Context, id string, to State, a Answer) error
 	kept := q.remember(ctx, r)
 	if r.Answer.Approve && r.Answer.Always && q.hooks.Allowed != nil {
 		q.hooks.Allowed(ctx, r)
+	}
+	if r.Answer.Script && q.hooks.Scripted != nil {
+		q.hooks.Scripted(ctx, r)
 	}
 	q.notifyWaiters(r)
 	if q.hooks.Orphaned != nil {

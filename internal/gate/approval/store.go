@@ -38,6 +38,7 @@ type Request struct {
 	ToolApp   string       `json:"tool_app,omitempty"` // the app file that brings the tool; empty: the kernel has it
 	Choices   []Choice     `json:"choices,omitempty"`  // how the yes may last; none: only this once
 	Session   *Choice      `json:"session,omitempty"`  // what a yes for the session covers; nil: no more than this
+	Script    *Script      `json:"script,omitempty"`   // where in a script the call stands; nil: in none
 	Answer    *Answer      `json:"answer,omitempty"`
 }
 
@@ -49,6 +50,8 @@ type Answer struct {
 	Always   bool            `json:"always,omitempty"`   // for the rest of the session, what the request's Session says
 	Remember *Remember       `json:"remember,omitempty"` // the yes lasts
 	Feedback string          `json:"feedback,omitempty"` // shown to the model as quoted text
+	With     []string        `json:"with,omitempty"`     // other requests of the same batch of a script: the same answer
+	Script   bool            `json:"script,omitempty"`   // for the rest of the script: its offer, or that it stops
 	Unasked  bool            `json:"unasked,omitempty"`  // no human was asked: what the session may do decided it
 	By       string          `json:"by"`
 	At       time.Time       `json:"at"`

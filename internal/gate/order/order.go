@@ -51,6 +51,7 @@ const MaxSideBySide = 16
 // Batch is the calls of one answer.
 type Batch struct {
 	patience time.Duration // with a handler that did not stop
+	turn     *Turn         // nil: calls that touch nothing in common run side by side
 	slots    chan struct{} // holds one for each call that runs
 	mu       sync.Mutex
 	places   []*Place // in the model's order
@@ -169,6 +170,9 @@ func (p *Place) WaitEarlier(ctx context.Context) error {
 			return cancelledError(ctx)
 		}
 	}
+	if err := p.batch.turn.stopped(p.holder.Call); err != nil {
+		return err
+	}
 	return p.stuckError()
 }
 
@@ -224,7 +228,7 @@ func (p *Place) End() {
 // line lines the call up behind the earlier ones that it meets.
 func (p *Place) line() {
 	for _, q := range p.batch.places[:p.index] {
-		if q.state != ended && lock.Meets(q.claims, p.claims) {
+		if q.state != ended && p.batch.meets(q.claims, p.claims) {
 			q.behind = append(q.behind, p)
 			p.ahead++
 		}
@@ -247,7 +251,7 @@ func (p *Place) setClaims(claims []tool.Claim) {
 	p.behind = nil
 	for _, later := range p.batch.places[p.index+1:] {
 		waited := slices.Contains(before, later)
-		meets := later.state == joined && lock.Meets(claims, later.claims)
+		meets := later.state == joined && p.batch.meets(claims, later.claims)
 		switch {
 		case meets && !waited:
 			later.ahead++

@@ -18,6 +18,7 @@
 //     the conversation that it works for; if it outlives that, Plan still counts for it.
 //   - An agent that works for another has at most that one's mode, and none of the calls
 //     that were allowed there.
+//   - What is allowed for a script is for the calls of that script, and ends with it.
 //   - Who may loosen them is the authority's to say: internal/kernel/permissions.
 //   - A call that runs by one says so in the journal, with who set it.
 //   - A change counts for the next call, and for the requests that wait: those that it
@@ -119,6 +120,8 @@ type Call struct {
 	// MayAllow says that the rules ask a human, and that a yes may be given for more
 	// than this one call.
 	MayAllow bool
+	// Script is the script that makes the call; empty: none does.
+	Script string
 	// Deferred says that nobody waits for its result, so that it can wait for a human.
 	Deferred bool
 	// Denies says that a rule denies an action of the tool's module on a canonical path,

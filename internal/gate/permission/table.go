@@ -16,6 +16,7 @@ type Table struct {
 	parents  map[string]string // the session whose permissions another one has
 	above    map[string]origin // the session whose mode bounds that of another one
 	waiting  []waitingCall     // in the order asked
+	scripts  map[string]*scriptState
 }
 
 // NewTable makes an empty table. settle is called for each request that waits and that
@@ -69,7 +70,7 @@ func (t *Table) Any(session string) bool {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.of(session) != nil
+	return t.of(session) != nil || len(t.scripts) > 0
 }
 
 // Decide decides about a call of a session.
@@ -78,9 +79,12 @@ func (t *Table) Decide(session string, c *Call) Decision {
 		return Decision{}
 	}
 	t.mu.Lock()
-	p := t.of(session)
+	p, s := t.of(session), t.scripts[c.Script]
 	t.mu.Unlock()
-	return p.decide(c)
+	if d := p.decide(c); d.Verdict != Nothing {
+		return d
+	}
+	return s.decide(session, c)
 }
 
 // Change changes the permissions of a session.
@@ -243,7 +247,11 @@ func (t *Table) decided() []Decided {
 	defer t.mu.Unlock()
 	var list []Decided
 	for _, w := range t.waiting {
-		if d := t.of(w.session).decideWaiting(w.call); d.Verdict != Nothing {
+		d := t.of(w.session).decideWaiting(w.call)
+		if s := t.scripts[w.call.Script]; d.Verdict == Nothing {
+			d = s.decide(w.session, w.call)
+		}
+		if d.Verdict != Nothing {
 			list = append(list, Decided{w.request, d})
 		}
 	}

@@ -23,10 +23,17 @@ const maxSigned = 100
 // first; each group keeps the order of the schema's text.
 func (s *Schema) Signature() string { return s.signature() }
 
-func (s *Schema) sign() string {
-	types := map[string]string{}
+// Param is a parameter in a signature.
+type Param struct {
+	Name     string
+	Type     string // a short name, or several with | between
+	Required bool
+}
+
+// Params returns the parameters in the order of the signature.
+func (s *Schema) Params() []Param {
 	required := map[string]bool{}
-	var order []string
+	var all []Param
 	for _, sub := range walk.Reachable(s.root, walk.Unconditional) {
 		for _, name := range sub.Required {
 			required[name] = true
@@ -34,29 +41,32 @@ func (s *Schema) sign() string {
 	}
 	for _, sub := range walk.Reachable(s.root, walk.SameValue) {
 		for _, name := range s.inOrder(sub) {
-			if types[name] == "" {
-				types[name] = shortType(sub.Properties[name])
-				order = append(order, name)
+			if !slices.ContainsFunc(all, func(p Param) bool { return p.Name == name }) {
+				all = append(all, Param{name, shortType(sub.Properties[name]), required[name]})
 			}
 		}
 	}
-	slices.SortStableFunc(order, func(a, b string) int {
+	slices.SortStableFunc(all, func(a, b Param) int {
 		switch {
-		case required[a] == required[b]:
+		case a.Required == b.Required:
 			return 0
-		case required[a]:
+		case a.Required:
 			return -1
 		default:
 			return 1
 		}
 	})
+	return all
+}
+
+func (s *Schema) sign() string {
 	var all []string
-	for _, name := range order {
+	for _, p := range s.Params() {
 		mark := "?: "
-		if required[name] {
+		if p.Required {
 			mark = ": "
 		}
-		all = append(all, phrase.Truncate(name, phrase.MaxGot)+mark+types[name])
+		all = append(all, phrase.Truncate(p.Name, phrase.MaxGot)+mark+p.Type)
 	}
 	if len(all) == 0 {
 		return "(none)"

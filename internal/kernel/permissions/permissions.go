@@ -160,6 +160,14 @@ func (p *Permissions) Allowed(ctx context.Context, r approval.Request) {
 	p.Settle(context.WithoutCancel(ctx))
 }
 
+// Scripted keeps an answer for the rest of its script, and answers those that wait and
+// that it decides; the queue calls it.
+func (p *Permissions) Scripted(ctx context.Context, r approval.Request) {
+	if p.Table.Scripted(r) {
+		p.Settle(context.WithoutCancel(ctx))
+	}
+}
+
 // settle answers a request that permissions decide.
 func (p *Permissions) settle(ctx context.Context, d permission.Decided) {
 	a := approval.Answer{Approve: d.Verdict == permission.Allow, Feedback: d.Told, Unasked: true}

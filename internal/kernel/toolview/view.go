@@ -103,6 +103,27 @@ func (v *View) List(ctx context.Context) ([]Tool, error) {
 	return list, nil
 }
 
+// Callable returns the tools that a program of the session may name, by name: those that
+// it may call, the kernel's own that mean something here, and those that are refused with
+// a reason.
+func (v *View) Callable(ctx context.Context) ([]Tool, error) {
+	snap, err := v.maker.Tools.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []Tool
+	for t := range snap.View(v.caller.Place().Scope).All() {
+		seen := v.Of(t)
+		switch {
+		case seen.Decision.Verdict == policy.Hide:
+		case t.Runtime.Control && (!v.offersControl(t, false) || !v.caller.Sees(t)):
+		default:
+			list = append(list, seen)
+		}
+	}
+	return list, nil
+}
+
 // Tool returns the one tool that a name means to the session.
 func (v *View) Tool(ctx context.Context, name string) (Tool, error) {
 	snap, err := v.maker.Tools.Snapshot(ctx)

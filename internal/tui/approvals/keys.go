@@ -76,6 +76,8 @@ func choice(word string) string {
 		return "approve"
 	case "s", "session":
 		return "session"
+	case "script", "stop":
+		return strings.ToLower(strings.TrimSpace(word))
 	case "d", "deny", "n", "no":
 		return "deny"
 	case "e", "edit":
@@ -108,6 +110,14 @@ func (p *Pane) decide(it *item, word string) tea.Cmd {
 			return nil
 		}
 		return p.send(it, protocol.Answer{Approve: true, Always: true})
+	case "script":
+		if it.Script == nil || it.Script.Offer == nil {
+			it.wrong = "a yes to this is for once: it is asked for each time"
+			return nil
+		}
+		return p.send(it, protocol.Answer{Approve: true, Script: true})
+	case "stop":
+		return p.send(it, protocol.Answer{Script: it.Script != nil})
 	case "deny":
 		it.why = input.NewField("why, for whoever asked (may be empty)")
 	case "edit":

@@ -234,6 +234,12 @@ func (it *item) choices() []string {
 		list = append(list, "[k]eep: approve from now on")
 	}
 	list = append(list, "[q]uit: leave it waiting")
+	if s := it.Script; s != nil {
+		if s.Offer != nil {
+			list = append(list, "[script]: approve, and allow "+visible.Text(s.Offer.Text)+" for the rest of this script")
+		}
+		list = append(list, "[stop]: deny, and end the script")
+	}
 	if it.Session != nil {
 		list = append(list, "[s]ession: approve, and allow "+visible.Text(it.Session.Text)+" in this conversation")
 	}

@@ -47,7 +47,8 @@ func (a *approvalRoutes) answer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := r.PathValue("id")
-	given := approval.Answer{Approve: in.Approve, Args: in.Args, Always: in.Always, Feedback: in.Feedback}
+	given := approval.Answer{Approve: in.Approve, Args: in.Args, Always: in.Always, Feedback: in.Feedback,
+		With: in.With, Script: in.Script}
 	if in.Remember != nil {
 		given.Remember = &approval.Remember{Choice: in.Remember.Choice, Until: in.Remember.Until}
 	}
