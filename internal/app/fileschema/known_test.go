@@ -32,7 +32,7 @@ func known(t testing.TB) app.KnownModules {
 		"open": {
 			Config: []app.Setting{{Key: "anything"}, {Key: "engine", Type: "string", OneOf: []string{"one", "two"}, Validate: oneOrTwo}},
 		},
-		"context_builder": {Actions: []string{"search_tools", "ask_user", "propose_tool"}, AlwaysOn: true},
+		"context_builder": {Actions: []string{"search_tools", "ask_user", "propose_tool", "run_script"}, AlwaysOn: true},
 	}
 	for _, m := range []module.Module{
 		browser.Module(), database.Module(), filesystem.Module(), git.Module(), http.Module(), memory.Module(memory.Config{}), shell.Module(), web.Module(), clock.Module(),
