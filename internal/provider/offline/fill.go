@@ -143,6 +143,11 @@ func fill(instruction string, schema json.RawMessage) (args map[string]any, miss
 	p := splitInstruction(instruction)
 	p.alone = len(s.Required) == 1
 	args = map[string]any{}
+	if schema == nil { // nothing is known of the tool but its name
+		for name, value := range p.named {
+			args[name] = value
+		}
+	}
 	names := make([]string, 0, len(s.Properties))
 	for name := range s.Properties {
 		names = append(names, name)

@@ -10,7 +10,8 @@
 //   - It is deterministic: the same conversation gives the same response.
 //   - It has no state: it reads from the conversation which instructions are done.
 //   - A turn that began by itself repeats what the kernel told, and does nothing: that is no instruction.
-//   - An instruction that begins with the name of an offered tool means that tool.
+//   - An instruction that begins with the name of an offered tool means that tool. One that begins with the
+//     name of another tool of a module that is offered means that one, and no other: the gate answers for it.
 //   - It never guesses a required parameter. It asks for what it cannot fill.
 //   - It makes at most one search and one call for each instruction, so a turn ends.
 package offline
@@ -137,6 +138,9 @@ func (m *Model) next(ctx context.Context, t *turn) step {
 func (t *turn) named(instruction string) (matches []ToolMatch, rest string) {
 	name, params, _ := strings.Cut(instruction, " ")
 	def := t.offered(name)
+	if def == nil && t.isOfOfferedModule(name) {
+		def = &llm.ToolDef{Name: name}
+	}
 	if def == nil {
 		return nil, instruction
 	}

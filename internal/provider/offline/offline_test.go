@@ -72,6 +72,7 @@ func TestInstructions(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{
 		"read README.md":                                  `filesystem__read {"path":"README.md"}`,
+		`filesystem.delete path="a.txt"`:                  `filesystem.delete {"path":"a.txt"}`,
 		"list the files in src/":                          `filesystem__list {"path":"src/"}`,
 		"list the files recursive":                        `filesystem__list {"recursive":true}`,
 		`search for the pattern "pong" in /tmp`:           `filesystem__grep {"path":"/tmp","pattern":"pong"}`,

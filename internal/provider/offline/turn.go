@@ -159,6 +159,14 @@ func (t *turn) offered(name string) *llm.ToolDef {
 	return nil
 }
 
+// isOfOfferedModule reports whether a name is that of a tool of a module of which tools are offered.
+func (t *turn) isOfOfferedModule(name string) bool {
+	module, action, dotted := strings.Cut(name, ".")
+	return dotted && action != "" && slices.ContainsFunc(t.tools, func(d llm.ToolDef) bool {
+		return strings.HasPrefix(d.Name, module+"__")
+	})
+}
+
 // rank returns the offered tools that share words with a text, the best first.
 func (t *turn) rank(text string) []ToolMatch {
 	docs := make([]lexical.Doc, len(t.tools))
