@@ -13,8 +13,8 @@ type Limit struct {
 	Tokens int   // read and written
 }
 
-// exceeds says how usage is at or above the limit; "": it is not.
-func (l Limit) exceeds(u llm.Usage) string {
+// Exceeds says how usage is at or above the limit; "": it is not.
+func (l Limit) Exceeds(u llm.Usage) string {
 	dollars := func(cost int64) string { return fmt.Sprintf("$%.4g", float64(cost)/1e6) }
 	switch {
 	case l.Cost > 0 && u.Cost >= l.Cost:
@@ -33,10 +33,10 @@ func (t *turn) costEnd() *history.End {
 			Input: now.Input - then.Input, Output: now.Output - then.Output, Cost: now.Cost - then.Cost,
 		}
 	}
-	if why := t.cfg.TurnLimit.exceeds(since(t.before)); why != "" {
+	if why := t.cfg.TurnLimit.Exceeds(since(t.before)); why != "" {
 		return &history.End{Reason: history.Cost, Error: "this turn " + why + "; the app's runtime.max_cost bounds it"}
 	}
-	if why := t.cfg.OpenLimit.exceeds(since(t.cfg.Opened)); why != "" {
+	if why := t.cfg.OpenLimit.Exceeds(since(t.cfg.Opened)); why != "" {
 		return &history.End{Reason: history.Cost, Error: "this conversation " + why + " since it was opened"}
 	}
 	return nil

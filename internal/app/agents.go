@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"callgate/internal/app/brain"
+	"callgate/internal/app/contract"
 	"callgate/internal/app/modes"
 	"callgate/internal/hook"
 	"callgate/internal/skill"
@@ -88,6 +89,8 @@ type Runtime struct {
 	Triggers       []Trigger
 	// Modes are ways of working of which a conversation is in one, the first at its beginning.
 	Modes []AppMode
+	// Contract is what it takes and gives, and which apps it calls.
+	Contract contract.Contract
 	// Hooks are those of the app and of its agents, in the order in which they are written.
 	Hooks []hook.Hook
 }

@@ -133,6 +133,9 @@ func (a *App) RuleFiles() []string {
 	for _, s := range a.Skills {
 		all = append(all, s.Path)
 	}
+	for _, c := range a.Runtime.Contract.Apps {
+		all = append(all, c.File)
+	}
 	for _, h := range a.Runtime.Hooks {
 		if h.File != "" {
 			all = append(all, h.File)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"callgate/internal/agent/surface"
+	"callgate/internal/app/contract"
 	"callgate/internal/app/hooks"
 	"callgate/internal/app/node"
 	"callgate/internal/app/rules"
@@ -122,7 +123,7 @@ func (f *file) identityBlock(e node.Entry) { readIdentity(f.Reader, &f.identity,
 func (f *file) runtimeBlock(e node.Entry) {
 	b := runtimeBlock{Reader: f.Reader, scope: f.scope, surface: f.app.Surface}
 	b.read(e)
-	b.runtime.Channels = f.app.Runtime.Channels // of the block tools
+	b.runtime.Channels, b.runtime.Contract.Apps = f.app.Runtime.Channels, f.app.Runtime.Contract.Apps // of the block tools
 	f.app.Runtime, f.app.Surface, f.app.Middleware = b.runtime, b.surface, b.middleware
 	f.app.Memory = b.memory
 }
@@ -151,6 +152,9 @@ func (f *file) toolsBlock(e node.Entry) {
 		"dirs":         f.Texts(&f.app.Dirs, "write one folder on each line, such as - tools"),
 		"builtin":      f.builtin,
 		"channels":     f.channelsBlock,
+		"apps": func(in node.Entry) {
+			f.app.Runtime.Contract.Apps = contract.Apps(f.Reader, in, f.folder)
+		},
 	})
 }
 

@@ -8,9 +8,8 @@ import (
 // unbuiltKeys are keys whose features are designed and not built, by the level
 // they belong to. They are refused by name, never ignored.
 var unbuiltKeys = map[string]string{
-	levelRoot: "ui flow",
-	levelRuntime: "pipeline session_mode max_sessions_per_user " +
-		"input output payload_schema",
+	levelRoot:         "ui flow",
+	levelRuntime:      "pipeline session_mode max_sessions_per_user payload_schema",
 	levelContext:      "sections",
 	levelSecurity:     "sandbox content_filter mask_secrets",
 	levelApp:          "attachments attachments_mode",

@@ -423,6 +423,11 @@ var mistakes = []struct{ name, text string }{
 	// How agents run.
 	{"a mode that is not there", "runtime: {mode: chat}\n"},
 	{"a mode that is not built", "runtime: {mode: pipeline}\n"},
+	{"an app that is no file", "tools: {apps: {lint: ../lint}}\n"},
+	{"an app with a bad name", "tools: {apps: {Lint It: ../lint/callgate.yaml}}\n"},
+	{"apps in a list", "tools: {apps: [../lint/callgate.yaml]}\n"},
+	{"an input that is no schema", "runtime: {input: {type: objekt}}\n"},
+	{"an output that is a word", "runtime: {output: text}\n"},
 	{"an entry that is not there", "runtime: {entry_agent: mian}\nagents: [{id: main}]\n"},
 	{"turns of nothing", "runtime: {max_turns: 0}\n"},
 	{"timeout of a turn that is text", "runtime: {timeout: 5m}\n"},

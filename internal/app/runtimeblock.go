@@ -3,6 +3,7 @@ package app
 import (
 	"path/filepath"
 
+	"callgate/internal/app/contract"
 	"callgate/internal/app/middleware"
 	"callgate/internal/app/modes"
 	"callgate/internal/app/node"
@@ -32,6 +33,8 @@ func (b *runtimeBlock) read(e node.Entry) {
 			b.runtime.Context = b.models(b.Reader).Context(levelContext, in, &b.surface.Window)
 		},
 		"mode":        b.mode,
+		"input":       contract.Schema(b.Reader, &b.runtime.Contract.Input),
+		"output":      contract.Schema(b.Reader, &b.runtime.Contract.Output),
 		"entry_agent": b.TextInto(&b.runtime.Entry),
 		"max_turns": b.Number(&b.runtime.MaxTurns, 1, 10_000,
 			"write how often a model is asked within one turn, such as 50"),

@@ -2,13 +2,18 @@ package conversation
 
 import (
 	"context"
+	"math"
 	"slices"
 
+	"callgate/internal/agent"
+	"callgate/internal/app"
 	"callgate/internal/conversation/history"
+	"callgate/internal/gate"
 	"callgate/internal/gate/appmode"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/policy"
 	"callgate/internal/kernel/session"
+	"callgate/llm"
 	"callgate/tool"
 )
 
@@ -26,6 +31,7 @@ type Child struct {
 	Only     map[string][]string // what its parent may use: see gate.Rules
 	Off      []string            // modules that its parent is not given
 	Within   policy.Narrower     // asked with each of its calls
+	Guards   func() gate.Hooks   // see session.Spec; nil: none
 	MaxTurns int                 // requests to its model within one turn
 	AppMode  string              // the mode of the app in which its parent began it
 	Memory   string              // the conversation whose memory it is shown
@@ -50,7 +56,7 @@ func (c *Child) limit(s *session.Spec) {
 		return
 	}
 	s.Only, s.Off = appmode.Intersect(c.Only, s.Only), slices.Clone(c.Off)
-	s.Above, s.Within = c.Above, c.Within
+	s.Above, s.Within, s.Guards = c.Above, c.Within, c.Guards
 }
 
 func (c *Child) parent() string {
@@ -89,4 +95,38 @@ func deleteChildren(ctx context.Context, m *Manager, id string) error {
 		}
 	}
 	return nil
+}
+
+// Exceeds says how the turn of a conversation that runs is over what it may cost, with what those who work
+// for it have spent and it was not told yet; "": it is not.
+func Exceeds(c *Conversation, more llm.Usage) string {
+	if c.log == nil {
+		return ""
+	}
+	now, began := c.log.Info().Usage, c.turn.began()
+	since := func(then llm.Usage) llm.Usage {
+		return llm.Usage{
+			Input: now.Input - then.Input + more.Input, Output: now.Output - then.Output + more.Output,
+			Cost: now.Cost - then.Cost + more.Cost,
+		}
+	}
+	if why := turnLimit(c.session.App()).Exceeds(since(began)); why != "" {
+		return "the turn of whom it works for " + why
+	}
+	if why := c.limit.Exceeds(since(c.opened)); why != "" {
+		return "the conversation of whom it works for " + why
+	}
+	return ""
+}
+
+// turnLimit is what an app says that one turn may cost.
+func turnLimit(a *app.App) (l agent.Limit) {
+	if a == nil {
+		return l
+	}
+	l.Tokens = a.Runtime.MaxCostTokens
+	if a.Runtime.MaxCost != nil {
+		l.Cost = int64(math.Round(*a.Runtime.MaxCost * 1e6))
+	}
+	return l
 }

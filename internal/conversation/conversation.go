@@ -21,7 +21,6 @@ package conversation
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"sync"
 
@@ -212,6 +211,7 @@ func (c *Conversation) run(
 			return history.End{}, runningError(c.ID())
 		}
 	}
+	c.turn.note(c.log.Info().Usage)
 	defer func() {
 		c.turn.end()
 		if err == nil || !w.alone { // one that cannot begin would be woken for ever
@@ -301,10 +301,7 @@ func (c *Conversation) loopConfig(model *agent.ModelConfig) (agent.Config, error
 	if c.child != nil {
 		cfg.Timeout = 0 // its task has one
 	}
-	cfg.TurnLimit.Tokens = a.Runtime.MaxCostTokens
-	if a.Runtime.MaxCost != nil {
-		cfg.TurnLimit.Cost = int64(math.Round(*a.Runtime.MaxCost * 1e6))
-	}
+	cfg.TurnLimit = turnLimit(a)
 	texts, err := filter.New(filterRules(a.Middleware))
 	if texts != nil {
 		cfg.Input, cfg.Output = texts.Input, texts.Output

@@ -132,7 +132,7 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if log == nil && !spec.task {
+	if log == nil && !spec.task && spec.Child == nil { // who works for another does so in its folder
 		spec.Workspace, spec.AppFile, err = m.Apps.Workdir(ctx, spec.Workspace, spec.AppFile, spec.Named)
 		if err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"callgate/internal/gate/approval"
+	"callgate/llm"
 )
 
 // turn is the turn that is under way, if any. The zero value is none.
@@ -17,6 +18,7 @@ type turn struct {
 	ended    chan struct{} // closed when it has ended
 	left     bool          // its client is gone
 	alone    bool          // it began by itself
+	before   llm.Usage     // what the conversation had cost when it began
 
 	questions []string // to a human, of the calls that run
 }
@@ -56,6 +58,20 @@ func (t *turn) end() {
 	close(t.ended)
 	t.cancel, t.stopping, t.asked, t.written, t.questions = nil, nil, nil, nil, nil
 	t.left, t.alone = false, false
+}
+
+// note notes what the conversation has cost as the turn begins.
+func (t *turn) note(u llm.Usage) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.before = u
+}
+
+// began returns what the conversation had cost when the turn began.
+func (t *turn) began() llm.Usage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.before
 }
 
 func (t *turn) running() bool {

@@ -198,3 +198,13 @@ func (c *Caller) Withheld(t *tool.Tool) error {
 func (c *Caller) DecideCall(t *tool.Tool, call *match.Call) policy.Decision {
 	return policy.Within(c.rules.Within, policy.DecideCall(c.rules.Policy, t, c.id.Principal, call), t, call)
 }
+
+// TakeRate counts a call against the rate limits of the caller, and of whom it works for.
+func (c *Caller) TakeRate(t *tool.Tool, take func(*policy.Rules, *tool.Tool, tool.Principal) error) error {
+	if n, ok := c.rules.Within.(policy.Rated); ok {
+		if err := n.TakeRate(t, take); err != nil {
+			return err
+		}
+	}
+	return take(c.rules.Policy, t, c.id.Principal)
+}

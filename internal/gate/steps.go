@@ -76,7 +76,7 @@ func (g *Gate) rateLimit(_ context.Context, c *callState) error {
 	if c.request != nil {
 		return nil // it was counted when the human was asked
 	}
-	return g.Rates.Take(c.caller.rules.Policy, c.tool, c.call.Principal)
+	return c.caller.TakeRate(c.tool, g.Rates.Take)
 }
 
 // bindEffects turns the tool's effects into claims on canonical resources, and

@@ -12,7 +12,7 @@ import (
 func openAgents(k *Kernel) {
 	k.Agents = agents.New(agents.Options{
 		Runner: k.Tasks, Conversations: k.Conversations, Infos: k.Conversations.Store, Sessions: k.Sessions,
-		Permissions: k.Permissions.Table, Tokens: k.Tokens, Log: k.log,
+		Permissions: k.Permissions.Table, Apps: k.Apps, Narrow: k.Skills.Runs.Narrow, Tokens: k.Tokens, Log: k.log,
 	})
 }
 

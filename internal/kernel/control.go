@@ -158,6 +158,9 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 		}).Run),
 		control.BackgroundTool(k.controlSession, k.Background.Do),
 		control.TaskTool(k.Conversations.StartTask, k.Conversations.Task),
+		control.AppTool(func(ctx context.Context, call tool.Call, r control.AppRequest) (*tool.Result, error) {
+			return k.Agents.CallApp(ctx, call, r)
+		}),
 		control.ArtifactTool((&results.Reader{
 			Journal: k.Journal, Artifacts: k.Artifacts, Secrets: k.vault, Sessions: k.Sessions, Events: k.Outside.Payload,
 		}).Read),

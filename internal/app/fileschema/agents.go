@@ -12,6 +12,8 @@ func runtimeBlock(known app.KnownModules) node {
 		key{"mode", enum("conversation", "conversation", "one_shot", "background"),
 			"conversation: words and answers, until somebody ends it. one_shot: one task, one answer. " +
 				"background: turns that triggers start, without a client: callgate app start."},
+		key{"input", node{"type": "object"}, "The JSON Schema of what the app is given when another one calls it."},
+		key{"output", node{"type": "object"}, "The JSON Schema of what the app gives to another one that calls it."},
 		key{"entry_agent", text(), "The id of the agent that is spoken to. Default: the first."},
 		key{"max_turns", integer(1, 10_000).with("default", 50), "How often a model is asked within one turn."},
 		key{"timeout", integer(1, 86_400).with("default", 3600),

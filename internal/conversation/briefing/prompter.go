@@ -184,6 +184,9 @@ func (p *Prompter) addApp(in *prompt.Input) {
 		one := prompt.Specialist{Name: s.ID, Role: s.Role, Specialty: s.Specialty}
 		in.Team.Specialists = append(in.Team.Specialists, one)
 	}
+	for _, c := range loaded.Called {
+		in.Team.Apps = append(in.Team.Apps, prompt.App{ID: c.ID, Description: c.Description, Input: c.Input})
+	}
 	for _, ch := range a.Runtime.Channels {
 		if loaded.Accepted.Has(consent.Channel(a, ch)) {
 			in.Channels = append(in.Channels, prompt.Channel{

@@ -5,9 +5,10 @@ import "strings"
 // Specialist is an agent that another one may start.
 type Specialist struct{ Name, Role, Specialty string }
 
-// Team is the agents that an agent may start.
+// Team is the agents that an agent may start, and the apps that it may call.
 type Team struct {
 	Specialists  []Specialist
+	Apps         []App
 	Coordination string // how it is to work with them, in the words of the app
 }
 

@@ -46,7 +46,7 @@ type Input struct {
 	MemorySearch string     // the tool that finds what is not shown of it; "": none
 	Skills       []Skill
 	Channels     []Channel
-	Team         Team     // the agents that it may start
+	Team         Team     // the agents that it may start, and the apps that it may call
 	Setup        []string // what was set up before, in a line each
 	SystemPrompt string
 	Place        Place
@@ -137,6 +137,7 @@ func Build(in Input) Prompt {
 	add("memory_instructions", memoryTools(in))
 	add("skills", skills(in))
 	add("agents", agents(in))
+	add("apps", apps(in))
 	add("channels", channels(in))
 	add("app_mode", appMode(in.AppMode))
 	add("system_prompt", strings.TrimSpace(in.SystemPrompt))

@@ -12,6 +12,11 @@ type Narrower interface {
 	DecideCall(t *tool.Tool, call *match.Call) Decision
 }
 
+// Rated is a Narrower whose rate limits hold too. take counts a call against rules.
+type Rated interface {
+	TakeRate(t *tool.Tool, take func(*Rules, *tool.Tool, tool.Principal) error) error
+}
+
 // Within returns the stricter of a decision and of what a Narrower says of the same tool,
 // or of one call of it; a nil Narrower says nothing.
 func Within(n Narrower, d Decision, t *tool.Tool, call *match.Call) Decision {

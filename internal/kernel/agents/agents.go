@@ -18,6 +18,7 @@
 //     and says why.
 //   - Who is stopped stops those that work for it, and what they began. Nothing of them runs
 //     when its end is told.
+//   - Another app that is called works as an agent does, in its own file's name: apps.go.
 //   - A turn that its user stops takes the agents with it that it waits for. Others go on,
 //     until they have ended, their conversation is closed by its client or deleted, or
 //     somebody stops them.
@@ -35,6 +36,7 @@ import (
 	"callgate/internal/conversation/keyedmutex"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/permission"
+	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/tasks"
 	"callgate/internal/module"
@@ -62,8 +64,16 @@ type Options struct {
 	Infos         history.Store
 	Sessions      *session.Table
 	Permissions   *permission.Table
-	Tokens        Tokens
-	Log           *slog.Logger
+	Apps          Apps
+	// Narrow returns why a tool may not be called in a session now; nil: it may.
+	Narrow func(session string, t *tool.Tool) error
+	Tokens Tokens
+	Log    *slog.Logger
+}
+
+// Apps loads the app file of a folder.
+type Apps interface {
+	Load(ctx context.Context, workspace, file string) (*apps.Loaded, error)
 }
 
 // Tokens tells whether a token still counts.
@@ -124,6 +134,8 @@ type order struct {
 	Progress bool            `json:"progress,omitempty"`
 	Retries  int             `json:"retries,omitempty"`
 	Limits   limits          `json:"limits"`
+	App      *appOrder       `json:"app,omitempty"`   // it is another app that was called; nil: an agent of the same
+	Under    bool            `json:"under,omitempty"` // it works for an app that was called
 }
 
 // limits are those of all agents that work for one conversation.

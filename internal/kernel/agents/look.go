@@ -274,7 +274,7 @@ func (a *Agents) Notice(t task.Task, n int) string {
 	}
 	g := Agent{ID: o.Agent, order: o, last: t}
 	made := outcomeOf(t)
-	head := fmt.Sprintf("AGENT %s (%s) ENDED: %s", g.ID, g.Name(), g.Status())
+	head := fmt.Sprintf("%s %s (%s) ENDED: %s", strings.ToUpper(o.kind()), g.ID, g.Name(), g.Status())
 	if took := g.Took().Round(time.Second); took > 0 {
 		head += " after " + took.String()
 	}

@@ -6,4 +6,4 @@ import (
 	"callgate/internal/kernel/kerneltest"
 )
 
-func TestMain(m *testing.M) { kerneltest.Main(m, nil) }
+func TestMain(m *testing.M) { kerneltest.Main(m, map[string]func(string){doomedVar: playDoomed}) }

@@ -22,6 +22,9 @@ import (
 // is asked about each of its calls as if it were the parent's, and the stricter decision
 // counts: so whatever narrows the parent meanwhile narrows it.
 //
+// Where an app was called there is another app's rules in what its caller is asked: who works
+// for it does nothing while its caller is closed.
+//
 // It never sets goals or makes lists of work: those are its parent's.
 
 // goals are the tools that an agent which works for another does not have.
@@ -31,12 +34,34 @@ var goals = []string{"memory.set_goal", "memory.task_create", "memory.task_updat
 type within struct {
 	agents *Agents
 	parent string // a session
+	under  bool   // it works for an app that was called, within whose caller's rights it stays
 }
 
 var _ policy.Narrower = within{}
 
-// nothing is the decision of one who narrows nothing.
-func nothing() policy.Decision { return policy.Decision{Verdict: policy.Allow} }
+// alone is the decision where whom an agent works for is closed: what that was given stands
+// in the agent's own limits, unless another app's rules are in it.
+func (w within) alone() policy.Decision {
+	if w.under {
+		return goneDecision()
+	}
+	return policy.Decision{Verdict: policy.Allow}
+}
+
+// TakeRate counts a call against the limits of an app that called theirs. Those of its own
+// app are counted with the call itself.
+func (w within) TakeRate(t *tool.Tool, take func(*policy.Rules, *tool.Tool, tool.Principal) error) error {
+	s, err := w.agents.opt.Sessions.Get(w.parent)
+	if err != nil {
+		return nil // and it was refused
+	}
+	return s.Caller().TakeRate(t, func(r *policy.Rules, t *tool.Tool, p tool.Principal) error {
+		if r == s.Loaded().Rules {
+			return nil
+		}
+		return take(r, t, p)
+	})
+}
 
 // Decide returns what the parent is told of a tool.
 func (w within) Decide(t *tool.Tool) policy.Decision {
@@ -46,8 +71,8 @@ func (w within) Decide(t *tool.Tool) policy.Decision {
 		}
 	}
 	s, err := w.agents.opt.Sessions.Get(w.parent)
-	if err != nil { // it is closed: what it was given stands in the agent's own limits
-		return nothing()
+	if err != nil {
+		return w.alone()
 	}
 	if err := s.Caller().Withheld(t); err != nil {
 		return policy.Decision{Verdict: policy.Deny, Rule: "kernel.agents", Reason: "for whom you work: " + err.Error()}
@@ -59,7 +84,7 @@ func (w within) Decide(t *tool.Tool) policy.Decision {
 func (w within) DecideCall(t *tool.Tool, call *match.Call) policy.Decision {
 	s, err := w.agents.opt.Sessions.Get(w.parent)
 	if err != nil {
-		return nothing()
+		return w.alone()
 	}
 	return s.Caller().DecideCall(t, call)
 }
@@ -72,7 +97,7 @@ func (a *Agents) spec(t task.Task, o order) conversation.Spec {
 		Child: &conversation.Child{
 			Parent: t.Parent, Above: o.Above, Only: t.Asker.Only, Off: t.Asker.Off, MaxTurns: o.MaxTurns, Memory: o.Root,
 			AppMode: o.AppMode,
-			Within:  within{a, t.Parent},
+			Within:  within{a, t.Parent, o.Under},
 			Asked:   func(r approval.Request) { a.opt.Conversations.Asked(o.Root, r) },
 		},
 	}
@@ -80,5 +105,8 @@ func (a *Agents) spec(t task.Task, o order) conversation.Spec {
 		spec.Requester = root.Session().Caller().Requester()
 	}
 	spec.Requester.Path = o.path()
+	if o.Under || o.App != nil {
+		spec.Child.Guards = guards{a, t.Parent, o.App == nil}.hooks
+	}
 	return spec
 }

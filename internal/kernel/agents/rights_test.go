@@ -1,6 +1,7 @@
 package agents_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -182,4 +183,8 @@ func spawned(t *testing.T, k *kernel.Kernel, parent *session.Session) *session.S
 func make1(t *testing.T, s *session.Session, name, args string) *tool.Result {
 	t.Helper()
 	return s.Call(t.Context(), gate.CallRequest{Name: name, Args: []byte(args), NoWait: true})
+}
+
+func make2(ctx context.Context, s *session.Session, name, args string) *tool.Result {
+	return s.Call(ctx, gate.CallRequest{Name: name, Args: []byte(args), NoWait: true})
 }

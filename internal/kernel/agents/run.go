@@ -24,6 +24,8 @@ type progress struct {
 	Before llm.Usage `json:"before,omitzero"` // what its conversation had cost then
 	Tries  int       `json:"tries,omitempty"` // that failed
 	Error  string    `json:"error,omitempty"` // of the last of them
+	// Corrected is what an app was told whose output did not fit; "": it fits, or was not seen.
+	Corrected string `json:"corrected,omitempty"`
 }
 
 func progressOf(t task.Task) (p progress) {
@@ -69,6 +71,9 @@ func (a *Agents) run(kernel context.Context, r *tasks.Run) task.Outcome {
 		return a.ended(kernel, ctx, r, o, p, history.End{}, err)
 	}
 	left := o.Timeout - time.Since(p.Begun)
+	if o.App != nil {
+		left = o.Timeout // the time in which its caller was closed does not count
+	}
 	timer := time.AfterFunc(left, func() {
 		cancel(tool.Errorf(op, tool.Timeout, "it was stopped: it may take %v", o.Timeout))
 	})
@@ -85,6 +90,9 @@ func (a *Agents) begin(ctx context.Context, r *tasks.Run, o order, p *progress) 
 		}
 	}
 	if err := a.awaitTurn(ctx, r, o); err != nil {
+		return err
+	}
+	if err := a.awaitCaller(ctx, r, o); err != nil {
 		return err
 	}
 	all, err := a.Tree(ctx, o.Root)
@@ -136,6 +144,13 @@ func (a *Agents) work(ctx context.Context, r *tasks.Run, o order, p *progress) (
 	a.opt.Permissions.Bound(o.Agent, r.Parent, o.Mode)
 	for {
 		end, err := a.turn(ctx, r, o, *p)
+		if o.App != nil && err == nil && end.Reason == history.Done {
+			again, err := checkOutput(ctx, a, r, o, p)
+			if again {
+				continue
+			}
+			return end, err
+		}
 		if ctx.Err() != nil || p.Tries >= o.Retries || !passes(end, err) {
 			return end, err
 		}
@@ -166,9 +181,17 @@ func passes(end history.End, err error) bool {
 
 // turn runs the turn of an agent, or what is left of it.
 func (a *Agents) turn(ctx context.Context, r *tasks.Run, o order, p progress) (history.End, error) {
+	spec, err := a.specOf(ctx, r.Task, o)
+	if err != nil {
+		return history.End{}, err
+	}
 	h := conversation.Headless{
-		Spec: a.spec(r.Task, o), ID: r.ID, By: "agent " + o.Above[0],
+		Spec: spec, ID: r.ID, By: "agent " + o.Above[0],
 		Message: llm.TextMessage(llm.User, words(o)), Event: a.follow(ctx, r, o),
+	}
+	if p.Corrected != "" {
+		h.ID = r.ID + "-output"
+		h.Message = llm.TextMessage(llm.User, p.Corrected)
 	}
 	if p.Tries > 0 {
 		h.ID = fmt.Sprintf("%s-try%d", r.ID, p.Tries+1)
@@ -203,6 +226,8 @@ func (a *Agents) follow(ctx context.Context, r *tasks.Run, o order) func(history
 				told, last = told+1, time.Now()
 				a.tell(ctx, r, o, told, fmt.Sprintf("has made %d calls", calls))
 			}
+		case e.Usage != nil && o.App != nil && a.overCaller(ctx, r.Task) != nil:
+			a.halt([]*Agent{{last: r.Task}}, a.overCaller(ctx, r.Task))
 		case e.Usage != nil && (o.Limits.Tokens > 0 || o.Limits.Cost > 0):
 			all, err := a.Tree(ctx, o.Root)
 			if err != nil {

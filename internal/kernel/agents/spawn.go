@@ -76,6 +76,7 @@ func (a *Agents) newOrder(
 	if isAgent { // the limits are those of the user's conversation
 		o.Root, o.Depth, o.Limits = above.Root, above.Depth+1, above.Limits
 		o.Above = append(o.Above, above.Above...)
+		o.Under = above.Under || above.App != nil
 	}
 	return o, nil
 }

@@ -51,7 +51,7 @@ func (g *Agent) Status() Status {
 }
 
 // Name is what it is: an agent of the app.
-func (g *Agent) Name() string { return g.order.Specialist }
+func (g *Agent) Name() string { return g.order.name() }
 
 // Depth is how deep it is: 1 for one that a user's conversation started.
 func (g *Agent) Depth() int { return g.order.Depth }
@@ -79,7 +79,7 @@ func (g *Agent) Took() time.Duration {
 
 // path names the agent and those for which it works, the user's first.
 func (o order) path() string {
-	names := append([]string{o.Specialist}, o.Above...)
+	names := append([]string{o.name()}, o.Above...)
 	slices.Reverse(names)
 	return strings.Join(names, " > ")
 }

@@ -17,6 +17,9 @@ const directive = "You work for the agent %s, which reads your last answer and n
 
 // words are what an agent is told.
 func words(o order) string {
+	if o.App != nil {
+		return o.App.words()
+	}
 	return fmt.Sprintf(directive, o.Above[0]) + "\n\n" + o.Prompt
 }
 

@@ -28,6 +28,9 @@ func (l *Loaded) floor(consents *consent.Consents) {
 			l.Features = append(l.Features, name)
 		}
 	}
+	if len(l.Calls()) > 0 {
+		l.Features = append(l.Features, control.FeatureApps)
+	}
 	if !slices.Contains(l.Features, app.FeatureAgents) {
 		l.Off[app.SpawnModule] = true
 	}

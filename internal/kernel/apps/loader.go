@@ -71,6 +71,7 @@ type Loaded struct {
 	Modules   gate.Modules
 	Rules     *policy.Rules    // the app's, as far as a human accepted them
 	Skills    []skills.Skill   // those that a human accepted
+	Called    []Called         // apps that agents may call
 	Features  []string         // of the kernel, that the app turns on and a human accepted
 	Accepted  consent.Accepted // what a human accepted of the app
 	Pending   []string         // what a human has not accepted yet
@@ -116,6 +117,9 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 		return loaded, nil
 	}
 	loaded.floor(l.opt.Consents)
+	if err := l.addCalled(ctx, loaded); err != nil {
+		return loaded, err
+	}
 	loaded.addSkills(l.opt.Skills)
 	loaded.warn(a.Warnings...)
 	l.readModules(loaded)

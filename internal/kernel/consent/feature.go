@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"callgate/internal/app"
+	"callgate/internal/app/contract"
 )
 
 // Feature says what agents may do with a part of the kernel that an app turns on;
@@ -23,4 +24,14 @@ func Feature(a *app.App, name string) string {
 			"and cost what their models do"
 	}
 	return ""
+}
+
+// AppCall says which other app agents may call; empty where the user's own file names it.
+func AppCall(a *app.App, c contract.App) string {
+	project := a.OfProject()
+	if project == nil || !slices.Contains(project.Runtime.Contract.Apps, c) {
+		return ""
+	}
+	return shown(a, "let agents call the app "+c.ID+" ("+beside(project, c.File)+
+		"), which works for them with at most their rights, and costs what its models do")
 }

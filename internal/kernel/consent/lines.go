@@ -56,6 +56,9 @@ func Lines(a *app.App) []string {
 	for _, name := range a.Features() {
 		add(Feature(a, name))
 	}
+	for _, c := range a.Runtime.Contract.Apps {
+		add(AppCall(a, c))
+	}
 	for _, s := range a.Skills {
 		add(Skill(a, s))
 	}

@@ -45,6 +45,7 @@ type Spec struct {
 	OnEnd     func()                 // the session has ended; may be nil
 	Above     []string               // agents for which it works: their guards hold for it
 	Within    policy.Narrower        // whom it works for: see gate.Rules; nil: nobody
+	Guards    func() gate.Hooks      // of whom it works for: they may refuse its calls, and have a human asked; nil: none
 	Kept      bool                   // it is a conversation's, and how often its hooks fired is kept
 	Again     bool                   // for a call of an earlier session: no setup steps
 }
@@ -130,8 +131,8 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 	}
 	s := &Session{
 		id: spec.ID, loaded: loaded, warnings: slices.Clone(loaded.Warnings), caller: caller, gate: b.Gate, base: b.Base,
-		view:   b.Views.New(caller, usage, how),
-		hooks:  set,
+		view:  b.Views.New(caller, usage, how),
+		hooks: set, guards: spec.Guards,
 		mode:   spec.AppMode,
 		skills: b.Skills,
 		limits: Limits{Profile: spec.Profile, Only: spec.Only, Off: notGiven(spec, loaded)},
@@ -196,7 +197,8 @@ func (b *Builder) caller(
 		return nil, err
 	}
 	rules := gate.Rules{
-		Off: off(spec, l), Only: spec.Only, AppMode: spec.AppMode, Hooks: set.Calls(), Within: spec.Within,
+		Off: off(spec, l), Only: spec.Only, AppMode: spec.AppMode, Within: spec.Within,
+		Hooks: guarded(set.Calls(), spec.Guards),
 	}
 	if spec.Profile != "" {
 		profile, err := l.App.Profile(spec.Profile)

@@ -41,7 +41,8 @@ type Session struct {
 	gate     Gate
 	base     context.Context // ends with the kernel
 	use      *use
-	hooks    *hooks.Set // nil: none
+	hooks    *hooks.Set        // nil: none
+	guards   func() gate.Hooks // of whom it works for; nil: none
 	skills   *skillruns.Table
 }
 
@@ -56,6 +57,16 @@ func (s *Session) Loaded() *apps.Loaded { return s.loaded }
 
 // Hooks returns the session's hooks; nil: none.
 func (s *Session) Hooks() *hooks.Set { return s.hooks }
+
+// Guards are the hooks around the session's calls: its own, and those of whom it works for;
+// above leaves its own out. Nil: none.
+func (s *Session) Guards(above bool) gate.Hooks {
+	own := s.hooks.Calls()
+	if above {
+		own = nil
+	}
+	return guarded(own, s.guards)
+}
 
 // Warnings is what the session's user should know of its app.
 func (s *Session) Warnings() []string { return s.warnings }
