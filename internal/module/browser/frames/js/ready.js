@@ -1,9 +1,9 @@
 async function (still) {
   // Scrolls the element into view and returns whether it can be acted on: ok, or what is
   // in the way. Unless still is true, it may move and be covered.
-  const frame = () => new Promise(done => {
-    const timer = setTimeout(done, 100);
-    requestAnimationFrame(() => { clearTimeout(timer); done(); });
+  const frame = () => new Promise(done => { // whether one was drawn
+    const timer = setTimeout(done, 100, false);
+    requestAnimationFrame(() => { clearTimeout(timer); done(true); });
   });
   if (!this.isConnected) return 'stale';
   if (this.matches(':disabled') || this.closest('[aria-disabled="true"]')) return 'disabled';
@@ -13,14 +13,18 @@ async function (still) {
   if (!still) return 'ok';
   this.scrollIntoViewIfNeeded(true);
   const before = written(place());
-  await frame();
-  await frame();
+  const drawn = [await frame(), await frame()].every(Boolean);
   const r = place();
   if (written(r) !== before) return 'moving';
 
-  // What a click in its middle would meet.
+  // Without a frame nothing has moved yet that an animation is about to move.
   const around = n => n.parentNode || n.host;
   const inside = (n, el) => { for (; n; n = around(n)) if (n === el) return true; return false; };
+  const moves = a => a.playState === 'running' && a.effect && inside(this, a.effect.target) &&
+    isFinite(a.effect.getComputedTiming().endTime);
+  if (!drawn && !document.hidden && document.getAnimations().some(moves)) return 'moving';
+
+  // What a click in its middle would meet.
   const x = r.x + r.width / 2, y = r.y + r.height / 2;
   let hit = document.elementFromPoint(x, y);
   while (hit && hit.shadowRoot) {
