@@ -34,7 +34,7 @@ func (m *Manager) openModel(
 		return model, nil
 	}
 	m.Models.AskTools(ctx, c.described)
-	model, info, err := m.Models.Open(c.described, c)
+	model, info, err := m.Models.Open(c.described, tools{c})
 	c.model = info
 	c.useWindow(loaded.App)
 	return model, err
@@ -49,7 +49,7 @@ func (m *Manager) acceptedModel(
 		return nil, modelset.Info{}, err
 	}
 	m.Models.AskTools(ctx, described)
-	return m.Models.Open(described, c)
+	return m.Models.Open(described, tools{c})
 }
 
 // toolsRefused takes it that the server of the conversation's model refuses tools: from

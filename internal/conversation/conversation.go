@@ -40,7 +40,6 @@ import (
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/toolview"
-	"callgate/internal/provider/offline"
 	"callgate/internal/resulttext"
 	"callgate/llm"
 	"callgate/tool"
@@ -117,14 +116,6 @@ func (c *Conversation) offered() []llm.ToolDef {
 		defs = append(defs, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
 	}
 	return defs
-}
-
-// Known reports whether a name is a tool's: see modelset.Tools.
-func (c *Conversation) Known(name string) bool { return c.session.View().Known(name) }
-
-// Find returns the tools that a text means: see modelset.Tools.
-func (c *Conversation) Find(ctx context.Context, text string) []offline.ToolMatch {
-	return c.session.View().Find(ctx, text)
 }
 
 // Info is the conversation as a list shows it.

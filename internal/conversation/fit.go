@@ -56,7 +56,7 @@ func (m *Manager) openSummarizer(c *Conversation, cfg *agent.Config, how app.Con
 	model, info := cfg.Model, c.model
 	if other := how.SummaryModel; other != nil {
 		var err error
-		if model, info, err = m.Models.Open(other, c); err != nil {
+		if model, info, err = m.Models.Open(other, tools{c}); err != nil {
 			return nil, err
 		}
 	}

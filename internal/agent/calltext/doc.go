@@ -12,8 +12,8 @@
 // A format with marks of its own (<tool_call>, [TOOL_CALLS], an invoke element, a
 // special token) is a call whatever its name, so that a misspelt name can be
 // answered with the right one. A format without marks (a JSON object on its own
-// lines, a fenced block, a list of Python calls, a name above an object) is a call
-// only if every name in it was offered. The only exception is a fenced block that
+// lines, a fenced block, a Python call or a list of them, a name above an object) is a
+// call only if every name in it was offered. The only exception is a fenced block that
 // is the whole message.
 //
 // Quoted markup is not a call: inside `code`, in a block quote, between quotation

@@ -16,6 +16,10 @@ type Parser struct {
 	// Known reports whether a tool of this name was offered. If it is nil, every
 	// name is known.
 	Known func(name string) bool
+	// Required returns the required parameters of an offered tool, in their order. It is for
+	// models that have no other way to call: if it is nil, a Python call that stands alone
+	// on its line is not one.
+	Required func(name string) []string
 
 	depth int // of failed generations inside one another
 	state
@@ -110,7 +114,9 @@ func (p *Parser) join(piece string) {
 func (p *Parser) run(final bool) string {
 	out := visibleText{s: p.buf}
 	in := &p.in
-	*in = callformat.Input{Text: laxjson.Text{S: p.buf, Final: final}, Known: p.Known, Nested: nestedCalls}
+	*in = callformat.Input{
+		Text: laxjson.Text{S: p.buf, Final: final}, Known: p.Known, Required: p.Required, Nested: nestedCalls,
+	}
 	i := 0
 	for i < len(in.S) {
 		if k := p.next(in.S, i); k > i {

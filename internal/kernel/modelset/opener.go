@@ -40,6 +40,8 @@ type Tools interface {
 	// Known reports whether a name, as a model may write it, is a tool's: calls
 	// are read out of the text of a model that gets no tools from its provider.
 	Known(name string) bool
+	// Required returns the required parameters of a tool, in their order.
+	Required(name string) []string
 	// Find returns the tools that a text means, for the offline model.
 	Find(ctx context.Context, text string) []offline.ToolMatch
 }
@@ -106,9 +108,9 @@ func (o *Opener) Open(m *app.Model, tools Tools) (*agent.ModelConfig, Info, erro
 	}}
 	made.Pictures = agent.Pictures{Most: m.Vision.Most, None: !info.Images && (at.Entry.Known || m.Vision.Reads != nil)}
 	if info.NativeTools {
-		made.Detector, made.ToolsRefused = textCalls{tools.Known}, o.refused(m, at)
+		made.Detector, made.ToolsRefused = textCalls{known: tools.Known}, o.refused(m, at)
 	} else {
-		made.Parser = textCalls{tools.Known}
+		made.Parser = textCalls{tools.Known, tools.Required}
 	}
 	if m.Fallback != nil {
 		if made.Fallback, _, err = o.Open(m.Fallback, tools); err != nil {
@@ -209,10 +211,13 @@ func (o *Opener) Close() { o.pool.Close() }
 
 // textCalls reads calls out of the text of a model that gets no tools from its
 // provider.
-type textCalls struct{ known func(string) bool }
+type textCalls struct {
+	known    func(string) bool
+	required func(string) []string
+}
 
 // Start begins an answer.
 func (t textCalls) Start() (func(string) string, func() (string, []llm.ToolCall)) {
-	p := &calltext.Parser{Known: t.known}
+	p := &calltext.Parser{Known: t.known, Required: t.required}
 	return p.Write, p.Close
 }

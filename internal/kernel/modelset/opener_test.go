@@ -35,6 +35,8 @@ func (s secrets) Values(names []string) (map[string]string, error) {
 // noTools is a session without tools.
 type noTools struct{}
 
+func (noTools) Required(string) []string { return nil }
+
 func (noTools) Known(string) bool { return false }
 
 func (noTools) Find(context.Context, string) []offline.ToolMatch { return nil }

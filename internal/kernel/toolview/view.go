@@ -5,6 +5,7 @@ package toolview
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"sync"
 
@@ -217,6 +218,16 @@ func (v *View) summary(m control.Module) string {
 func (v *View) Known(name string) bool {
 	_, err := v.Tool(context.Background(), name)
 	return err == nil
+}
+
+// Required returns the required parameters of a tool, in their order.
+func (v *View) Required(name string) []string {
+	t, err := v.Tool(context.Background(), name)
+	var schema struct{ Required []string }
+	if err != nil || json.Unmarshal(t.Spec.Input, &schema) != nil {
+		return nil
+	}
+	return schema.Required
 }
 
 // Find finds tools for the offline model: those that a text means, and none

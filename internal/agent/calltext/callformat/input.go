@@ -24,7 +24,10 @@ import (
 type Input struct {
 	laxjson.Text
 	Known func(name string) bool // whether a tool was offered; nil: every name is known
-	Depth int                    // how deep markup is nested at the position
+	// Required returns the required parameters of an offered tool, in their order; nil: a
+	// Python call that stands alone is no call.
+	Required func(name string) []string
+	Depth    int // how deep markup is nested at the position
 	// Nested finds the calls in a text that is the value of a string.
 	Nested func(text string, known func(string) bool, depth int) []llm.ToolCall
 }

@@ -88,6 +88,68 @@ func readKeywords(in *Input, i int, ends []string) (json.RawMessage, int, bool) 
 	}
 }
 
+// readAloneCall reads a Python call of an offered tool that stands alone: Read("a.txt").
+// Arguments without a name are the required ones, in their order. One that has no quotes
+// must look like a path, since a word alone may be an example.
+func readAloneCall(in *Input, i int) ([]llm.ToolCall, int) {
+	open := in.Word(i)
+	if in.Known == nil || in.Required == nil || open == i || in.At(open) != '(' {
+		return nil, i
+	}
+	name := in.name(in.S[i:open])
+	if name == "" || !in.offered(name) {
+		return nil, i
+	}
+	args, end, ok := readKeywords(in, open+1, nil)
+	if !ok {
+		args, end, ok = readPositional(in, name, open+1)
+	}
+	if !ok {
+		return nil, i
+	}
+	return []llm.ToolCall{{Name: name, Args: args}}, end
+}
+
+// readPositional reads arguments without names up to the closing bracket.
+func readPositional(in *Input, name string, i int) (json.RawMessage, int, bool) {
+	args := &laxjson.Node{Kind: '{'}
+	r := &laxjson.Reader{In: &in.Text, Round: true}
+	for k, required := in.Space(i), in.Required(name); len(required) > 0; required = required[1:] {
+		if c := in.At(k); len(args.Keys) == 0 && c != '"' && c != '\'' && c != '[' && c != '{' {
+			text, end := barePath(in, k)
+			data, err := json.Marshal(map[string]string{required[0]: text})
+			return data, end, text != "" && err == nil
+		}
+		n, ok := r.Value(k)
+		if !ok {
+			return nil, k, false
+		}
+		args.Keys, args.Children = append(args.Keys, required[0]), append(args.Children, n)
+		switch k = in.Space(n.To); in.At(k) {
+		case ',':
+			k = in.Space(k + 1)
+		case ')':
+			return args.JSON(in.S), k + 1, true
+		default:
+			return nil, k, false
+		}
+	}
+	return nil, i, false
+}
+
+// barePath reads a path without quotes up to the closing bracket on its line. It is "" if
+// there is none.
+func barePath(in *Input, i int) (path string, end int) {
+	k := i
+	for !in.End(k) && in.S[k] != ')' && strings.IndexByte("\n(,\"'`=", in.S[k]) < 0 {
+		k++
+	}
+	if in.At(k) != ')' || !strings.ContainsAny(in.S[i:k], "./~") {
+		return "", i
+	}
+	return strings.TrimSpace(in.S[i:k]), k + 1
+}
+
 // wrappers are functions that models invent to call several tools at once.
 var wrappers = []string{
 	"run_parallel", "parallel_tool_use", "parallel_tools", "batch_tools", "execute_tools", "invoke_tools",

@@ -71,6 +71,9 @@ func ReadLine(in *Input, i int) ([]llm.ToolCall, int) {
 	if len(calls) == 0 {
 		calls, end = readNameAbove(in, i)
 	}
+	if len(calls) == 0 {
+		calls, end = readAloneCall(in, i)
+	}
 	if len(calls) == 0 || !in.AllOffered(calls) {
 		return nil, i
 	}
