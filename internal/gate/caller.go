@@ -27,7 +27,7 @@ type Caller struct {
 type Identity struct {
 	Principal tool.Principal
 	Requester approval.Requester // the process that asks, and whether its human may answer there
-	NoWait    bool               // no call waits for a human, nor do the calls that it makes: see CallRequest
+	NoWait    bool               // no call waits for a human, but those of a script: see CallRequest
 }
 
 // Place is where calls happen.

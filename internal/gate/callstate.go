@@ -81,7 +81,7 @@ func (g *Gate) newCall(caller *Caller, r CallRequest) *callState {
 			ID: cmp.Or(r.ID, NewID()), Parent: r.Parent, Principal: caller.id.Principal, Name: r.Name, Args: r.Args,
 		},
 		how: callOptions{
-			noWait: r.NoWait || caller.id.NoWait, whole: r.Whole, unattended: r.Unattended,
+			noWait: r.NoWait || caller.id.NoWait && r.Script == nil, whole: r.Whole, unattended: r.Unattended,
 			movable: r.Movable, background: r.Background || r.Unattended,
 			script: r.Script,
 		},

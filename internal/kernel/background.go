@@ -11,6 +11,7 @@ import (
 	"callgate/internal/kernel/deferred"
 	"callgate/internal/kernel/proposals"
 	"callgate/internal/kernel/questions"
+	"callgate/internal/kernel/scripts"
 	"callgate/internal/kernel/tasks"
 	"callgate/internal/task"
 )
@@ -24,6 +25,7 @@ type Lasting struct {
 	Questions  *questions.Queue       // what agents ask their users
 	Proposals  *proposals.Proposals   // what agents would have changed
 	Agents     *agents.Agents         // that work for others
+	Scripts    *scripts.Runner        // programs over tools
 }
 
 // openBackground makes what makes calls for which nobody waits.

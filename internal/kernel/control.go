@@ -149,13 +149,14 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 	if err := k.Register(control.Namespace, control.Tools(k.controlSession)...); err != nil {
 		return err
 	}
+	k.Scripts = scripts.New(scripts.Options{
+		Sessions: k.Sessions, Journal: k.Journal, Approvals: k.Approvals, Permissions: k.Permissions.Table, Output: k.Output,
+	})
 	agents := []*tool.Tool{
 		control.SkillTool(useSkill(k)),
 		control.StepTool(stepSkill(k)),
 		control.ParallelTool(k.controlSession, parallelcalls.Maker{Sessions: k.Sessions, Journal: k.Journal}.Call),
-		control.ScriptTool(scripts.New(scripts.Options{
-			Sessions: k.Sessions, Journal: k.Journal, Approvals: k.Approvals, Permissions: k.Permissions.Table,
-		}).Run),
+		control.ScriptTool(k.Scripts.Run),
 		control.BackgroundTool(k.controlSession, k.Background.Do),
 		control.TaskTool(k.Conversations.StartTask, k.Conversations.Task),
 		control.AppTool(func(ctx context.Context, call tool.Call, r control.AppRequest) (*tool.Result, error) {

@@ -96,3 +96,16 @@ type Answer struct {
 	Script   bool            `json:"script,omitempty"` // a yes: what the script's offer says too; a no: the script stops
 	By       string          `json:"by,omitempty"`
 }
+
+// ScriptCall is a call that a script makes, as people follow it.
+type ScriptCall struct {
+	Script  string        `json:"script"` // the call of run_script
+	Call    string        `json:"call"`   // its own ID
+	Number  int           `json:"number"` // in the program's order, from 1
+	Line    int           `json:"line"`   // of the program
+	Name    string        `json:"name"`
+	Args    string        `json:"args,omitempty"`   // in short
+	Status  tool.Status   `json:"status,omitempty"` // "": it runs
+	Summary string        `json:"summary,omitempty"`
+	Took    time.Duration `json:"took,omitempty"` // how long the tool ran
+}

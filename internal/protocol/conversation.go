@@ -174,6 +174,7 @@ type TurnEvent struct {
 	Delta    *llm.Delta    `json:"delta,omitempty"`    // a piece of the model's answer
 	Call     *AgentCall    `json:"call,omitempty"`     // a call is made
 	Output   *Output       `json:"output,omitempty"`   // a call prints
+	Script   *ScriptCall   `json:"script,omitempty"`   // a script makes a call, or one has ended
 	Approval *Approval     `json:"approval,omitempty"` // a call waits for a human
 	Answered *Approval     `json:"answered,omitempty"` // what waited was answered, here or elsewhere
 	Question *Question     `json:"question,omitempty"` // the agent asks, or what it asked was settled

@@ -12,6 +12,7 @@ import (
 
 	"callgate/internal/nearest"
 	"callgate/internal/script/rewrite"
+	"callgate/internal/visible"
 	"callgate/tool"
 )
 
@@ -33,15 +34,26 @@ type Param struct {
 	Required bool
 }
 
-// Signature is the function in a line.
+// What a signature shows of a function: parameters, and characters of a name. A stranger
+// may have named them.
+const (
+	maxSigned = 100
+	maxName   = 100
+)
+
+// Signature is the function in a line. What could not be seen in it is written out.
 func (f *Function) Signature() string {
 	var all []string
-	for _, p := range f.Params {
+	for i, p := range f.Params {
+		if i == maxSigned {
+			all = append(all, "…")
+			break
+		}
 		mark := "?: "
 		if p.Required {
 			mark = ": "
 		}
-		all = append(all, p.Name+mark+p.Type)
+		all = append(all, visible.Clip(p.Name, maxName)+mark+p.Type)
 	}
 	if f.Open {
 		all = append(all, "…")

@@ -287,3 +287,33 @@ func TestAllAreAnsweredTogether(t *testing.T) {
 		})
 	}
 }
+
+// The calls of a script are answered together, for its rest too, or end it.
+func TestScriptIsAnsweredTogether(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]protocol.Answer{
+		"script\n":      {Approve: true, Script: true, By: "me"},
+		"all\nscript\n": {Approve: true, Script: true, With: []string{"a2"}, By: "me"},
+		"all\nstop\n":   {Script: true, By: "me"},
+		"stop\n":        {Script: true, By: "me"},
+	} {
+		runChat(t, nil, func(h *harness) {
+			h.typeText("go\n")
+			for i, id := range []string{"a1", "a2"} {
+				call := agentCall("c1.s"+id, "filesystem__write", `{"path":"out/1.txt"}`)
+				asked := approvalEvent(call, `{"path":"out/1.txt"}`)
+				asked.Approval.ID = id
+				asked.Approval.Script = &protocol.ScriptPlace{
+					Call: "c1", Program: "a\nb", Line: i + 1, Batch: 1, Offer: &protocol.Choice{Text: "path: out/*.txt"},
+				}
+				h.emit(asked)
+			}
+			h.wantShown("line 1 of a script: a", "[script]: approve, and allow path: out/*.txt for the rest", "[stop]")
+			h.typeText(typed)
+			if d := cmp.Diff([]protocol.Answer{want}, h.kernel.answers); d != "" {
+				t.Errorf("%q: %s", typed, d)
+			}
+			h.emit(endEvent(protocol.EndDone))
+		})
+	}
+}

@@ -69,6 +69,36 @@ func TestCallShowsProgress(t *testing.T) {
 	})
 }
 
+// The calls of a script stand below it, by the line of the program that made them.
+func TestScriptShowsItsCalls(t *testing.T) {
+	t.Parallel()
+	runChat(t, nil, func(h *harness) {
+		call := agentCall("c1", "run_script", `{"program":"for i in range(3):\n    filesystem.write(path=str(i), content='x')"}`)
+		step := func(id string, line int, name, args string, status tool.Status) protocol.TurnEvent {
+			return protocol.TurnEvent{Script: &protocol.ScriptCall{
+				Script: "c1", Call: id, Line: line, Name: name, Args: args, Status: status, Summary: "it is " + string(status),
+			}}
+		}
+		h.typeText("go\n")
+		h.emit(step("c1.s1", 1, "filesystem.glob", "pattern: *", ""), callEvent(call)) // in any order
+		h.emit(step("c1.s1", 1, "filesystem.glob", "pattern: *", tool.Success))
+		asked := approvalEvent(agentCall("c1.s3", "filesystem__write", `{"path":"1"}`), `{"path":"1"}`)
+		asked.Approval.Script = &protocol.ScriptPlace{Call: "c1", Line: 2, Program: "one\n  two"}
+		h.emit(step("c1.s2", 2, "filesystem.write", "path: 0", ""), asked, step("c1.s3", 2, "filesystem.write", "path: 1", ""))
+		h.wantShown("1 of the 3 calls made so far have ended, 1 wait for you",
+			"✓ line 1   filesystem.glob pattern: *", "… line 2   filesystem.write ×2 path: 1 · waits for you", "line 2 of a script: two")
+		h.typeText("a\n")
+		h.wantHidden("waits for you", "A human must decide")
+		h.emit(step("c1.s2", 2, "filesystem.write", "path: 0", tool.Success), step("c1.s3", 2, "filesystem.write", "path: 1", tool.Failure))
+		h.wantShown("3 of the 3 calls", "✗ line 2   filesystem.write ×2 it is error · 1 failed")
+		h.emit(resultEvent(call, tool.Success, "3 calls"))
+		h.wantHidden("made so far")
+		h.press("ctrl+o")
+		h.wantShown("✓ line 2   filesystem.write path: 0", "✗ line 2   filesystem.write it is error")
+		h.emit(endEvent(protocol.EndDone))
+	})
+}
+
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"esc", "ctrl+c"} {

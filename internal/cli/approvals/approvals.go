@@ -8,6 +8,7 @@ import (
 
 	"callgate/internal/cli/command"
 	"callgate/internal/protocol"
+	"callgate/tool"
 )
 
 // Commands returns the command approvals.
@@ -101,15 +102,19 @@ func (s *show) run(ctx context.Context, args []string) error {
 type deny struct {
 	*command.Env
 	reason string
+	stop   bool
 }
 
 func newDeny(e *command.Env) *cobra.Command {
 	d := &deny{Env: e}
 	c := e.Leaf(&cobra.Command{
 		Use: "deny ID...", Short: "Deny a call, or several",
-		Example: "  callgate approvals deny a3kf --reason 'use the staging host'", Args: cobra.MinimumNArgs(1),
+		Example: "  callgate approvals deny a3kf --reason 'use the staging host'\n" +
+			"  callgate approvals deny a3kf --stop               and end the script that calls",
+		Args: cobra.MinimumNArgs(1),
 	}, d.run)
 	c.Flags().StringVar(&d.reason, "reason", "", "the `REASON`, for the caller")
+	c.Flags().BoolVar(&d.stop, "stop", false, "also end the script that calls, with all that waits in it")
 	d.BindToken(c)
 	return c
 }
@@ -130,12 +135,20 @@ func (d *deny) one(ctx context.Context, k *command.Kernel, id string) error {
 	if err != nil {
 		return err
 	}
-	r, err = k.Answer(ctx, r.ID, protocol.Answer{Feedback: d.reason, By: d.UserName()})
+	if d.stop && r.Script == nil {
+		return tool.Errorf("cli.deny", tool.Invalid, "%s is not a call of a script", r.Call.Tool.Dotted()).
+			WithHint("deny it without --stop")
+	}
+	r, err = k.Answer(ctx, r.ID, protocol.Answer{Feedback: d.reason, Script: d.stop, By: d.UserName()})
 	switch {
 	case err != nil:
 		return err
 	case d.JSON:
 		return d.WriteJSON(r)
+	}
+	if d.stop {
+		d.Status("denied: %s will not run, and its script ends", r.Call.Tool.Dotted())
+		return nil
 	}
 	d.Status("denied: %s will not run", r.Call.Tool.Dotted())
 	return nil

@@ -248,9 +248,21 @@ func (p *turnPrinter) show(ctx context.Context, e protocol.TurnEvent) {
 		if lines := p.output.take(e.Output.Call, string(e.Output.Text)); lines != "" {
 			p.note("%s", strings.TrimRight("  │ "+strings.ReplaceAll(lines, "\n", "\n  │ "), "\n │"))
 		}
+	case e.Script != nil && e.Script.Status != "":
+		p.scriptCall(e.Script)
 	case e.Result != nil:
 		p.result(e.Result)
 	}
+}
+
+// scriptCall shows how a call of a script ended.
+func (p *turnPrinter) scriptCall(c *protocol.ScriptCall) {
+	mark, rest := "✓", c.Args
+	if c.Status != tool.Success {
+		mark, rest = "✗", c.Summary
+	}
+	p.note("  │ %s line %d: %s", mark, c.Line,
+		strings.TrimSpace(render.ToolName(c.Name)+" "+tool.TruncateTo(text.OneLine(rest), maxArgs)))
 }
 
 // answer shows a piece of the answer; quiet, it is kept until the end of the turn,

@@ -146,7 +146,11 @@ func (d *Dialog) read(ctx context.Context, r protocol.Approval, word string) (*p
 		}
 		a.Approve, a.Script = true, true
 	case "stop":
-		a.Script = r.Script != nil
+		if r.Script == nil {
+			fmt.Fprintln(d.Out, "this is not a call of a script: d denies it")
+			return nil, nil
+		}
+		a.Script = true
 	case "d", "deny", "n", "no":
 		fmt.Fprint(d.Out, askReason)
 		var err error

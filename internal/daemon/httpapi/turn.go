@@ -16,6 +16,7 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal/outputbus"
 	"callgate/internal/kernel/questions"
+	"callgate/internal/kernel/scripts"
 	"callgate/internal/protocol"
 	"callgate/llm"
 	"callgate/tool"
@@ -49,6 +50,7 @@ func (a *conversationRoutes) turn(
 	done := make(chan struct{})
 	printing.Go(func() { s.outputs(output, done, c.ID()+"-") })
 	printing.Go(func() { s.questions(ctx, done, a.kernel.Questions, c.ID()) })
+	printing.Go(func() { s.scripts(a.kernel.Scripts, done, c.ID()) })
 	end, err := run(ctx, conversation.Watch{
 		Observer: s.watch(), Asked: func(q approval.Request) {
 			a := wire.Approval(q)
@@ -161,13 +163,26 @@ func (s *turnStream) outputs(output <-chan outputbus.Output, done <-chan struct{
 	for {
 		select {
 		case out := <-output:
-			if strings.HasPrefix(out.Call, calls) {
+			if strings.HasPrefix(out.Call, calls) && out.Stream != scripts.OutputStream { // see scripts
 				output := wire.Output(out)
 				s.send(protocol.TurnEvent{Output: &output})
 			}
 		case <-done:
 			return
 		}
+	}
+}
+
+// scripts sends the calls that the conversation's scripts make.
+func (s *turnStream) scripts(all *scripts.Runner, done <-chan struct{}, conversation string) {
+	steps, stop := all.Follow(conversation)
+	go func() {
+		<-done
+		stop()
+	}()
+	for step := range steps {
+		call := wire.ScriptCall(step)
+		s.send(protocol.TurnEvent{Script: &call})
 	}
 }
 

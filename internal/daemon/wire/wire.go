@@ -15,6 +15,7 @@ import (
 	"callgate/internal/journal/doubt"
 	"callgate/internal/journal/outputbus"
 	"callgate/internal/kernel/recovery"
+	"callgate/internal/kernel/scripts"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/trial"
 	"callgate/internal/protocol"
@@ -62,6 +63,9 @@ func Approval(r approval.Request) protocol.Approval {
 		Answer:  pointer(r.Answer, approvalAnswer),
 	}
 }
+
+// ScriptCall says how far a call of a script is.
+func ScriptCall(s scripts.Step) protocol.ScriptCall { return protocol.ScriptCall(s) }
 
 func scriptPlace(s approval.Script) protocol.ScriptPlace {
 	return protocol.ScriptPlace{

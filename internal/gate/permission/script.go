@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -13,6 +14,8 @@ type scriptState struct {
 	session string
 	allowed *permissions
 	stopped string // who stopped it; empty: nobody
+	why     string // what they said
+	stop    func() // ends it
 }
 
 const toldStopped = "the user stopped the script; ask what they want instead"
@@ -49,14 +52,14 @@ func (p *permissions) texts() string {
 }
 
 // BeginScript says that a script of a session runs, until end is called. What a human
-// allows for it counts until then.
-func (t *Table) BeginScript(session, call string) (end func()) {
+// allows for it counts until then. stop is called when a human stops it.
+func (t *Table) BeginScript(session, call string, stop func()) (end func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.scripts == nil {
 		t.scripts = map[string]*scriptState{}
 	}
-	t.scripts[call] = &scriptState{session: session, allowed: newPermissions(State{})}
+	t.scripts[call] = &scriptState{session: session, allowed: newPermissions(State{}), stop: stop}
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -79,7 +82,7 @@ func (t *Table) Scripted(r approval.Request) bool {
 	}
 	next := *now
 	if !r.Answer.Approve {
-		next.stopped = r.Answer.By
+		next.stopped, next.why = cmp.Or(r.Answer.By, "a human"), r.Answer.Feedback
 	} else if e, ok := scriptEntry(r); ok {
 		state := now.allowed.State
 		state.Allow = append(state.Allow[:len(state.Allow):len(state.Allow)], e)
@@ -123,12 +126,25 @@ func scriptEntry(r approval.Request) (Entry, bool) {
 	return Entry{Tool: r.Call.Tool.Dotted(), Text: p.String(), By: r.Answer.By, pattern: p}, true
 }
 
-// Stopped reports whether a human stopped a script.
-func (t *Table) Stopped(call string) bool {
+// Stopped reports whether a human stopped a script, and what they said.
+func (t *Table) Stopped(call string) (why string, stopped bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.scripts[call]
-	return s != nil && s.stopped != ""
+	if s == nil || s.stopped == "" {
+		return "", false
+	}
+	return s.why, true
+}
+
+// EndStopped ends a script that a human stopped. What waited in it was settled before.
+func (t *Table) EndStopped(call string) {
+	t.mu.Lock()
+	s := t.scripts[call]
+	t.mu.Unlock()
+	if s != nil && s.stopped != "" && s.stop != nil {
+		s.stop()
+	}
 }
 
 // Asking reports whether a call of a script waits for a human.

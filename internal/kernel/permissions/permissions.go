@@ -165,6 +165,7 @@ func (p *Permissions) Allowed(ctx context.Context, r approval.Request) {
 func (p *Permissions) Scripted(ctx context.Context, r approval.Request) {
 	if p.Table.Scripted(r) {
 		p.Settle(context.WithoutCancel(ctx))
+		p.EndStopped(r.Script.Call)
 	}
 }
 

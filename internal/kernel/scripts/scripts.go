@@ -33,6 +33,7 @@ import (
 	"callgate/internal/gate/permission"
 	"callgate/internal/gate/schema"
 	"callgate/internal/journal"
+	"callgate/internal/journal/outputbus"
 	"callgate/internal/kernel/session"
 	"callgate/internal/script"
 	"callgate/tool"
@@ -49,12 +50,14 @@ type Options struct {
 	Journal     *journal.Journal
 	Approvals   *approval.Queue
 	Permissions *permission.Table
+	Output      *outputbus.Bus
 }
 
 // Runner runs scripts. Make one with New.
 type Runner struct {
 	opt     Options
 	schemas schema.Cache
+	steps   steps
 }
 
 // New makes a runner.
@@ -77,15 +80,30 @@ func (r *Runner) Run(ctx context.Context, call tool.Call, req control.ScriptRequ
 	if err != nil {
 		return nil, err
 	}
-	defer r.opt.Permissions.BeginScript(s.ID(), call.ID)()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	defer r.opt.Permissions.BeginScript(s.ID(), call.ID, func() { cancel(script.ErrStopped) })()
+	defer r.steps.begin(s.ID(), call.ID)()
 	go r.keepTime(ctx, cancel, call.ID, req.Timeout)
 	done, err := script.Run(ctx, req.Program, script.Options{Caller: c, Functions: functions})
+	if why, stopped := r.opt.Permissions.Stopped(call.ID); stopped && err != nil {
+		err = r.stopError(call.ID, why)
+	}
 	if err != nil {
 		return nil, withLog(err, done)
 	}
 	return tell(done), nil
+}
+
+// stopError tells the model that the user stopped a script, why, and what of it was done.
+func (r *Runner) stopError(call, why string) error {
+	text := "the user stopped the script"
+	if why = strings.TrimSpace(why); why != "" {
+		text += ": " + tool.Truncate(why)
+	}
+	made := r.steps.succeeded(call)
+	return tool.Errorf("run_script", tool.Denied, "%s; before that %s", text, made).
+		WithHint("do not run it again; ask what they want instead")
 }
 
 // keepTime ends a script whose time is over. While a human is asked it does not run.
@@ -111,8 +129,7 @@ func withLog(err error, done *script.Result) error {
 	if log == "" {
 		return err
 	}
-	e := tool.Errorf("run_script", tool.KindOf(err), "%s\nprinted:\n%s", err, log)
-	return e
+	return tool.Errorf("run_script", tool.KindOf(err), "%s\nprinted:\n%s", err, log)
 }
 
 // tell makes the result. What was printed is told only where nothing else is.
@@ -174,14 +191,14 @@ type caller struct {
 	call    tool.Call
 	program string
 	before  map[int]string // calls that an earlier process began; nil: none
-	batch   int
+	batches int
 }
 
 var _ script.Caller = (*caller)(nil)
 
 // Call makes calls: see script.Caller.
 func (c *caller) Call(ctx context.Context, calls []script.Call, inTurn bool) []*tool.Result {
-	c.batch++
+	c.batches++
 	results := make([]*tool.Result, len(calls))
 	var requests []gate.CallRequest
 	var places []int
@@ -190,6 +207,8 @@ func (c *caller) Call(ctx context.Context, calls []script.Call, inTurn bool) []*
 		turn = &order.Turn{}
 	}
 	for i, one := range calls {
+		id := callID(c.call.ID, one)
+		c.began(id, one)
 		made, err := c.made(ctx, one)
 		if err == nil && made == nil {
 			err = c.refuses(ctx, one)
@@ -199,18 +218,19 @@ func (c *caller) Call(ctx context.Context, calls []script.Call, inTurn bool) []*
 		}
 		if made != nil {
 			results[i] = made
+			c.ended(id, one, made)
 			if inTurn && made.Status != tool.Success {
 				return results // those before it were made by the earlier process too
 			}
 			continue
 		}
 		requests = append(requests, gate.CallRequest{
-			ID: callID(c.call.ID, one), Name: one.Name, Args: one.Args, Parent: c.call.ID, Whole: true, Turn: turn,
-			Script: &approval.Script{Call: c.call.ID, Program: c.program, Line: one.At.Line, Batch: c.batch},
+			ID: id, Name: one.Name, Args: one.Args, Parent: c.call.ID, Whole: true, Turn: turn,
+			Script: &approval.Script{Call: c.call.ID, Program: c.program, Line: one.At.Line, Batch: c.batches},
 		})
 		places = append(places, i)
 	}
-	c.makeAll(ctx, requests, places, results, turn)
+	c.makeAll(ctx, batch{calls, requests, places, turn}, results)
 	return results
 }
 
@@ -218,11 +238,19 @@ func errEarlier() error {
 	return tool.Errorf("run_script", tool.Cancelled, "an earlier call of the script failed, so this one was not made")
 }
 
+// batch is calls that are made together.
+type batch struct {
+	calls    []script.Call
+	requests []gate.CallRequest // of those that no earlier process made
+	places   []int              // of each request: which call it is
+	turn     *order.Turn        // nil: side by side
+}
+
 // makeAll makes the calls that no earlier process made.
-func (c *caller) makeAll(
-	ctx context.Context, requests []gate.CallRequest, places []int, results []*tool.Result, turn *order.Turn,
-) {
+func (c *caller) makeAll(ctx context.Context, b batch, results []*tool.Result) {
+	requests, turn := b.requests, b.turn
 	done := func(i int, r *tool.Result) {
+		c.ended(requests[i].ID, b.calls[b.places[i]], r)
 		if turn == nil || r.Status == tool.Success {
 			return
 		}
@@ -234,7 +262,7 @@ func (c *caller) makeAll(
 		c.withdraw(ctx, later)
 	}
 	for i, r := range c.session.CallAll(ctx, requests, done) {
-		results[places[i]] = r
+		results[b.places[i]] = r
 	}
 	failed := false
 	for i, r := range results {
@@ -243,7 +271,7 @@ func (c *caller) makeAll(
 			results[i] = nil // it was not made
 		case r.Status != tool.Success:
 			failed = true
-			if c.runner.opt.Permissions.Stopped(c.call.ID) {
+			if _, stopped := c.runner.opt.Permissions.Stopped(c.call.ID); stopped {
 				results[i] = failure(tool.Errorf("run_script", tool.Denied, "%s: %w", r.Summary, script.ErrStopped))
 			}
 		}
@@ -300,7 +328,7 @@ var notInScripts = map[string]bool{
 
 // refuses returns why a call is not made from a script.
 func (c *caller) refuses(ctx context.Context, one script.Call) error {
-	if c.runner.opt.Permissions.Stopped(c.call.ID) {
+	if _, stopped := c.runner.opt.Permissions.Stopped(c.call.ID); stopped {
 		return tool.Errorf("run_script", tool.Denied, "the user stopped the script: %w", script.ErrStopped)
 	}
 	seen, err := c.session.View().Tool(ctx, one.Name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"callgate/internal/journal"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
+	"callgate/internal/kernel/scripts"
 	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
@@ -376,5 +378,86 @@ func TestTime(t *testing.T) {
 	kerneltest.Settle(t, k, request.ID, approval.Answer{Approve: true}) // more than a second later
 	if r := <-asked; text(r) != "1" {
 		t.Errorf("%s %s", r.Status, r.Summary)
+	}
+}
+
+// A stop ends the script at once, whichever of its calls it is said to: what waits beside
+// that call is withdrawn, what runs beside it is cancelled, and the model is told why.
+func TestStopEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	began := make(chan struct{}, 1)
+	k, s, folder := open(t, asks, &tool.Tool{
+		ID:      tool.ID{Namespace: "test", Name: "hang", Version: tool.Version{Major: 1}},
+		Spec:    tool.Spec{Description: "Hangs.", Input: json.RawMessage(`{"type":"object"}`)},
+		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read},
+		Handler: tool.HandlerFunc(func(ctx context.Context, _ tool.Call, _ tool.Grant) (*tool.Result, error) {
+			began <- struct{}{}
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		}),
+	})
+	for name, test := range map[string]struct {
+		program  string
+		asked, n int
+	}{
+		"the last of a loop": {loop, 6, 5},
+		"side by side": {"parallel([lambda: test.hang(), lambda: filesystem.write(\"out/a\", \"x\"),\n" +
+			"    lambda: attempt(lambda: filesystem.write(\"out/b\", \"x\"))])\nfilesystem.write(\"out/c\", \"x\")", 2, 1},
+	} {
+		ended := start(t, s, test.program)
+		asked := pending(t, k, test.asked)
+		if name == "side by side" {
+			<-began
+		}
+		kerneltest.Settle(t, k, asked[test.n].ID, approval.Answer{Script: true, Feedback: "write to staging"})
+		r := <-ended
+		if r.Status == tool.Success || r.Error.Kind != tool.Denied ||
+			!strings.Contains(r.Summary, "the user stopped the script") || !strings.Contains(r.Summary, "write to staging") {
+			t.Errorf("%s: %v %s", name, r.Status, r.Summary)
+		}
+		pending(t, k, 0)
+		if made, err := os.ReadDir(filepath.Join(folder, "out")); err == nil && len(made) > 0 {
+			t.Errorf("%s: %v were made", name, made)
+		}
+	}
+}
+
+// Who follows a session's scripts is told of each call, its line and how it ended; who
+// comes later is told of those so far.
+func TestCallsAreFollowed(t *testing.T) {
+	t.Parallel()
+	k, s, _ := open(t, asks)
+	all, stop := k.Scripts.Follow(s.ID())
+	other, stopOther := k.Scripts.Follow("another session")
+	ended := start(t, s, loop)
+	asked := pending(t, k, 6)
+	late, stopLate := k.Scripts.Follow(s.ID())
+	var with []string
+	for _, r := range asked[1:] {
+		with = append(with, r.ID)
+	}
+	kerneltest.Settle(t, k, asked[0].ID, approval.Answer{Approve: true, With: with})
+	<-ended
+	for _, stop := range []func(){stop, stopOther, stopLate} {
+		stop()
+	}
+	for step := range other {
+		t.Errorf("another session is told of %+v", step)
+	}
+	for name, steps := range map[string]iter.Seq[scripts.Step]{"from the beginning": all, "late": late} {
+		last := map[int]scripts.Step{}
+		for step := range steps {
+			last[step.Number] = step
+		}
+		var got []string
+		for n := range len(last) {
+			one := last[n+1]
+			got = append(got, fmt.Sprintf("%d %s %s", one.Line, one.Name, one.Status))
+		}
+		want := "2 filesystem.read success;3 filesystem.write success;" // the loop's first time
+		if text := strings.Join(got, ";"); len(got) != 11 || !strings.HasPrefix(text, want) ||
+			!strings.HasSuffix(text, "6 filesystem.glob success") || !strings.Contains(last[2].Args, "out/0.txt") {
+			t.Errorf("%s: %s; %q", name, text, last[2].Args)
+		}
 	}
 }

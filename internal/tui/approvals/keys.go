@@ -117,7 +117,11 @@ func (p *Pane) decide(it *item, word string) tea.Cmd {
 		}
 		return p.send(it, protocol.Answer{Approve: true, Script: true})
 	case "stop":
-		return p.send(it, protocol.Answer{Script: it.Script != nil})
+		if it.Script == nil {
+			it.wrong = "this is not a call of a script: d denies it"
+			return nil
+		}
+		return p.send(it, protocol.Answer{Script: true})
 	case "deny":
 		it.why = input.NewField("why, for whoever asked (may be empty)")
 	case "edit":
@@ -150,12 +154,32 @@ func (p *Pane) decideAll(it *item, word string) tea.Cmd {
 		return p.sendAll(protocol.Answer{Approve: true})
 	case "deny":
 		it.why = input.NewField("why, for whoever asked (may be empty)")
+	case "script", "stop":
+		if word = choice(word); it.Script == nil || word == "script" && it.Script.Offer == nil {
+			it.wrong = "these are not calls of a script whose rest can be answered"
+			return nil
+		}
+		return p.sendScript(it, word == "script")
 	default:
 		if word != "" {
 			it.wrong = "that is no answer to all: a or d, or esc"
 		}
 	}
 	return nil
+}
+
+// sendScript answers a script: yes to the calls that are laid out together, and to those
+// like the first that are still to come; or the end of it.
+func (p *Pane) sendScript(it *item, approve bool) tea.Cmd {
+	a := protocol.Answer{Approve: approve, Script: true}
+	for _, other := range p.all {
+		if approve && other != it && other.Script != nil && other.Script.Batch == it.Script.Batch &&
+			other.Script.Call == it.Script.Call {
+			a.With = append(a.With, other.ID)
+		}
+	}
+	p.all = nil
+	return p.send(it, a)
 }
 
 // sendAll gives the calls that are laid out together the same answer, one by one.

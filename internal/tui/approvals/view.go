@@ -69,6 +69,10 @@ func (it *item) head(width int, now time.Time, more int) []string {
 		about += termtext.Faint(fmt.Sprintf("  and %d more: all answers them together", more))
 	}
 	head = append(head, termtext.Truncate(about, width))
+	if s := it.Script; s != nil {
+		line := fmt.Sprintf("line %d of a script: %s", s.Line, it.scriptLine())
+		head = append(head, termtext.Faint(termtext.Truncate(line, width)))
+	}
 	why := termtext.Wrap("why: "+visible.Text(it.Reason), width)
 	for i, line := range why[:min(len(why), maxReason)] {
 		if i == maxReason-1 && len(why) > maxReason {
@@ -100,13 +104,15 @@ func (p *Pane) viewAll(it *item, width, height int) ([]string, *tea.Cursor) {
 	title += strings.Repeat("─", max(width-termtext.Width(title), 0))
 	head := []string{termtext.Warn(termtext.Truncate(title, width))}
 	n := len(p.all)
-	foot, cursor := it.foot(width, []string{
-		fmt.Sprintf("[a]pprove all %d", n), fmt.Sprintf("[d]eny all %d", n), "esc goes back",
-	})
+	choices := []string{fmt.Sprintf("[a]pprove all %d", n), fmt.Sprintf("[d]eny all %d", n)}
+	foot, cursor := it.foot(width, append(append(choices, it.scriptChoices(n)...), "esc goes back"))
 	room := max(height-len(head)-len(foot), 3)
 	var lines []string
 	for i, one := range p.all {
 		about := fmt.Sprintf("%d  %s  %s risk", i+1, visible.Text(one.Call.Tool.Dotted()), termtext.OneLine(string(one.Risk)))
+		if one.Script != nil {
+			about += fmt.Sprintf("  line %d", one.Script.Line)
+		}
 		lines = append(lines, termtext.Strong(termtext.Truncate(about, width)))
 		lines = append(lines, one.short(width, room/len(p.all)-1)...)
 	}
@@ -234,16 +240,36 @@ func (it *item) choices() []string {
 		list = append(list, "[k]eep: approve from now on")
 	}
 	list = append(list, "[q]uit: leave it waiting")
-	if s := it.Script; s != nil {
-		if s.Offer != nil {
-			list = append(list, "[script]: approve, and allow "+visible.Text(s.Offer.Text)+" for the rest of this script")
-		}
-		list = append(list, "[stop]: deny, and end the script")
-	}
+	list = append(list, it.scriptChoices(1)...)
 	if it.Session != nil {
 		list = append(list, "[s]ession: approve, and allow "+visible.Text(it.Session.Text)+" in this conversation")
 	}
 	return list
+}
+
+// scriptLine is the line of the program that makes the call.
+func (it *item) scriptLine() string {
+	lines := strings.Split(it.Script.Program, "\n")
+	if n := it.Script.Line; n >= 1 && n <= len(lines) {
+		return visible.Text(strings.TrimSpace(lines[n-1]))
+	}
+	return ""
+}
+
+// scriptChoices are the answers to so many calls of a script that are for its rest, too.
+func (it *item) scriptChoices(n int) (list []string) {
+	s := it.Script
+	if s == nil {
+		return nil
+	}
+	if s.Offer != nil {
+		yes := "approve"
+		if n > 1 {
+			yes = fmt.Sprintf("approve all %d", n)
+		}
+		list = append(list, "[script]: "+yes+", and allow "+visible.Text(s.Offer.Text)+" for the rest of this script")
+	}
+	return append(list, "[stop]: deny, and end the script")
 }
 
 // inRows lays choices out side by side. One that does not fit begins a row, so that

@@ -26,6 +26,7 @@ type Call struct {
 	Result  *tool.Result  // nil while it runs
 	Shown   int           // lines of the result that are shown also when details are not
 	output  string
+	inner   []Inner // of a script: the calls that it made
 }
 
 const (
@@ -54,6 +55,7 @@ func (c *Call) Lines(width int, open bool) []string {
 		text := strings.Join(arguments.Lines(innerArgs(c.Name, c.Args)), "\n")
 		lines = append(lines, boxed(text, width, termtext.Faint, maxLines)...)
 	}
+	lines = append(lines, c.innerLines(width, open)...)
 	output := visibleOutput(c.output)
 	switch {
 	case open && output != "" && !c.repeats(output):

@@ -57,6 +57,7 @@ func (v *View) startCall(c protocol.AgentCall) {
 	call.entry = v.Script.Add(call.Call, t.last == nil || t.answer != nil || t.thought != nil)
 	t.answer, t.thought = nil, nil
 	t.calls[c.ID], t.last = call, call
+	v.showEarly()
 }
 
 // showOutput shows what a call printed. Output of an unknown call is shown at the

@@ -14,7 +14,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"callgate/internal/protocol"
-	"callgate/internal/tui/approvals"
 	"callgate/internal/tui/statusbar"
 	"callgate/internal/tui/transcript"
 	"callgate/llm"
@@ -48,7 +47,9 @@ type Turn struct {
 	thought *thought
 	calls   map[string]*runningCall // by the kernel's ID
 	last    *runningCall
-	streams bool // the current answer came in pieces
+	early   []protocol.ScriptCall // whose scripts are not shown yet
+	waiting map[string]bool       // calls of scripts that wait for a human
+	streams bool                  // the current answer came in pieces
 
 	again time.Time         // when the model is asked again; past: it was
 	wait  *transcript.Entry // why it is; nil: something came since
@@ -155,6 +156,7 @@ func (v *View) Toggle(row int) {
 func (v *View) Begin(ctx context.Context, run func(context.Context) iter.Seq2[protocol.TurnEvent, error]) tea.Cmd {
 	ctx, cancel := context.WithCancel(ctx)
 	t := &Turn{items: make(chan turnItem, maxItems), cancel: cancel, calls: map[string]*runningCall{}}
+	t.waiting = map[string]bool{}
 	t.began = v.Now()
 	v.Turn = t
 	go func() {
@@ -243,9 +245,12 @@ func (v *View) Show(e protocol.TurnEvent) {
 		v.startCall(*e.Call)
 	case e.Output != nil:
 		v.showOutput(*e.Output)
+	case e.Script != nil:
+		v.scriptCall(*e.Script)
 	case e.Approval != nil:
 		v.asked(*e.Approval)
 	case e.Answered != nil:
+		v.Turn.innerWaits(e.Answered.Call.ID, false)
 		v.Post(Settled{e.Answered.ID})
 	case e.Question != nil:
 		v.questioned(*e.Question)
@@ -286,39 +291,6 @@ func (v *View) showDelta(d llm.Delta) {
 			v.Meter.Context = d.Usage.Input + d.Usage.Output
 			t.usage.Current = *d.Usage
 		}
-	}
-}
-
-// asked shows that a call waits for a human, and posts it if the human here may
-// answer.
-func (v *View) asked(a protocol.Approval) {
-	if call := v.Turn.calls[a.Call.ID]; call != nil {
-		call.Waiting, call.asked = "waits for a human", v.Now()
-		call.entry.Touch()
-	}
-	if !v.human {
-		v.Note(a.Call.Tool.Dotted() + " waits for a human: " + a.Reason +
-			"\nIt cannot be answered here; elsewhere: callgate approvals approve " + a.ID)
-		return
-	}
-	v.Post(Asked{a})
-}
-
-// Answered shows that a human let a call run, with the arguments that they gave it.
-func (v *View) Answered(m approvals.Answered) {
-	if v.Turn == nil {
-		return
-	}
-	if call := v.Turn.calls[m.Call]; call != nil {
-		call.Waiting = ""
-		if !call.asked.IsZero() { // what the human took is not the call's
-			call.Began = call.Began.Add(v.Now().Sub(call.asked))
-			call.asked = time.Time{}
-		}
-		if len(m.Args) > 0 {
-			call.Args = m.Args
-		}
-		call.entry.Touch()
 	}
 }
 

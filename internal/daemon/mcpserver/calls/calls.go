@@ -56,6 +56,7 @@ func New(ctx context.Context, c Config) *Calls {
 	all := &Calls{Config: c, ctx: ctx}
 	if c.Kernel != nil {
 		go all.watchQuestions()
+		go all.watchScripts()
 	}
 	return all
 }

@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/journal/outputbus"
+	"callgate/internal/kernel/scripts"
 	"callgate/tool"
 )
 
@@ -103,10 +104,10 @@ func (p *progress) notify(ctx context.Context, at, total float64, text string) {
 	}) // the client may have left
 }
 
-// parseCount reads a line of the stream on which servers report progress:
+// parseCount reads a line of the stream on which servers report progress, or scripts:
 // "3/10 text".
 func parseCount(stream, line string) (at, total float64, rest string, ok bool) {
-	if stream != "progress" {
+	if stream != "progress" && stream != scripts.OutputStream {
 		return 0, 0, line, false
 	}
 	number, rest, _ := strings.Cut(strings.TrimSpace(line), " ")

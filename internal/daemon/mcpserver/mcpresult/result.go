@@ -99,6 +99,9 @@ func (c Call) newSideInfo(r *tool.Result) sideInfo {
 	return s
 }
 
+// ScriptWaits begins the summary of a script that waits for a human.
+const ScriptWaits = "the script waits for a human, for "
+
 // Waiting says that a human must approve the call elsewhere, and how the client
 // gets its result then.
 func (c Call) Waiting(r *tool.Result) *sdk.CallToolResult {
@@ -112,6 +115,12 @@ func (c Call) Waiting(r *tool.Result) *sdk.CallToolResult {
 		"Then call approvals.collect with {\"approval\":\"%s\"} to get its result, "+
 		"or repeat the same call with the same arguments.",
 		strings.TrimSpace(cutHowToGoOn(r.Summary)), r.Approval, r.Approval)
+	if strings.HasPrefix(r.Summary, ScriptWaits) {
+		message = fmt.Sprintf("waiting for approval: %s. What the script did before that stays done. "+
+			"A human must answer, outside this conversation: tell the user that it waits, as %s. "+
+			"Then repeat the same call with the same arguments: it goes on where it is, and gives its result.",
+			r.Summary, r.Approval)
+	}
 	res.Content = append(res.Content, text(message))
 	if c.Output != nil {
 		res.StructuredContent = map[string]any{ownField: sideInfo{Status: tool.Waiting, Summary: message}}
