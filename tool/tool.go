@@ -64,11 +64,14 @@ type Runtime struct {
 	PromptMask bool          `json:"prompt_mask,omitempty"` // the model sees the summary, never the data
 	MaxResult  int           `json:"max_result,omitempty"`  // bytes a model is given; 0: the kernel's default
 	KeepTail   bool          `json:"keep_tail,omitempty"`   // of a longer one the end is shown too, not the head alone
-	FoundOnly  bool          `json:"found_only,omitempty"`  // models find it by search; it is on no list of tools
+	FoundOnly  bool          `json:"found_only,omitempty"`  // models find it by search; no list has it
 	Internal   bool          `json:"internal,omitempty"`    // for the daemon only, invisible to models
 	Control    bool          `json:"control,omitempty"`     // the kernel's own tool; set by the kernel alone
-	Feature    string        `json:"-"`                     // of an app that turns it on alone; set by the kernel alone
-	Occasional bool          `json:"-"`                     // of Control; searched tools do not show it unpinned
+	Feature    string        `json:"-"`                     // of apps that turn it on; set by the kernel alone
+	Occasional bool          `json:"-"`                     // of Control: not on short lists, unless pinned
+
+	// Data is how closely the data is kept that its results may hold.
+	Data DataClass `json:"data_classification,omitempty"`
 
 	// ParamAliases are what other programs call its parameters.
 	ParamAliases []ParamAlias `json:"-"`
@@ -105,6 +108,32 @@ func (r Risk) Level() int {
 		return 2
 	default:
 		return 3
+	}
+}
+
+// DataClass is how closely data is kept.
+type DataClass string
+
+// The classes. The zero value counts as internal.
+const (
+	DataPublic     DataClass = "public"
+	DataInternal   DataClass = "internal"
+	DataSensitive  DataClass = "sensitive"
+	DataRestricted DataClass = "restricted"
+)
+
+// Level orders classes: 1 public, 2 internal or unset, 3 sensitive, 4 restricted; an
+// unknown class is restricted.
+func (d DataClass) Level() int {
+	switch d {
+	case DataPublic:
+		return 1
+	case DataInternal, "":
+		return 2
+	case DataSensitive:
+		return 3
+	default:
+		return 4
 	}
 }
 
@@ -182,6 +211,12 @@ func (r *Runtime) validate(id ID) error {
 	case "", Low, Medium, High:
 	default:
 		return Errorf(op, Invalid, "%s has risk %q; use low, medium or high", id, Truncate(string(r.Risk)))
+	}
+	switch r.Data {
+	case "", DataPublic, DataInternal, DataSensitive, DataRestricted:
+	default:
+		return Errorf(op, Invalid, "%s has data classification %q; use public, internal, sensitive or restricted",
+			id, Truncate(string(r.Data)))
 	}
 	switch r.SideEffect {
 	case "", None, Read, Write, External:

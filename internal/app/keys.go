@@ -14,7 +14,6 @@ var unbuiltKeys = map[string]string{
 	levelSecurity:     "sandbox content_filter mask_secrets",
 	levelApp:          "attachments attachments_mode",
 	levelTools:        "llm",
-	levelCapabilities: "max_data_classification",
 	levelBrain:        "image_generation",
 	levelBrainContext: "sections",
 }

@@ -121,7 +121,7 @@ var mistakes = []struct{ name, text string }{
 	{"not built: misspelt", "agnets: []\n"},
 	{"a credential that is not wanted", module("credential: x")},
 	{"not built: modules", "tools:\n  modules:\n    queue: {}\n"},
-	{"not built: data classification", under("max_data_classification: internal")},
+	{"no data classification", under("max_data_classification: secret")},
 
 	{"watchers that are no switch", "runtime:\n  watchers: 5\n"},
 	{"a scheduler that is no switch", "runtime:\n  scheduler: often\n"},

@@ -129,6 +129,8 @@ func capabilitiesBlock(known app.KnownModules) node {
 			"What no rule names. auto: it runs. approve: a human is asked. block: it is refused."},
 		key{"max_risk_level", enum("high", "low", "medium", "high"),
 			"Riskier calls than this are refused unless a rule under grant or approve names them."},
+		key{"max_data_classification", enum("restricted", "public", "internal", "sensitive", "restricted"),
+			"Tools whose results may hold data of a higher class are refused, whatever grants them."},
 		key{"grant", rules(), "What runs at once."},
 		key{"approve", rules(), "What waits until a human approves the exact call."},
 		key{"deny", rules(), "What is refused to everyone."},

@@ -32,15 +32,16 @@ func Read(r *node.Reader, e node.Entry, names Names) *policy.Capabilities {
 	b := &block{Reader: r, names: names}
 	c := &b.rules
 	b.Mapping(Level, e, map[string]node.Read{
-		"default_policy":   b.TextInto((*string)(&c.DefaultPolicy)),
-		"max_risk_level":   b.TextInto((*string)(&c.MaxRisk)),
-		"grant":            b.list(&c.Grant, true),
-		"approve":          b.list(&c.Approve, true),
-		"deny":             b.list(&c.Deny, false),
-		"hidden_modules":   b.hiddenModules,
-		"hidden_actions":   b.hiddenActions,
-		"rate_limits":      b.rateLimits,
-		"approval_timeout": b.approvalTimeout,
+		"default_policy":          b.TextInto((*string)(&c.DefaultPolicy)),
+		"max_risk_level":          b.TextInto((*string)(&c.MaxRisk)),
+		"max_data_classification": b.TextInto((*string)(&c.MaxData)),
+		"grant":                   b.list(&c.Grant, true),
+		"approve":                 b.list(&c.Approve, true),
+		"deny":                    b.list(&c.Deny, false),
+		"hidden_modules":          b.hiddenModules,
+		"hidden_actions":          b.hiddenActions,
+		"rate_limits":             b.rateLimits,
+		"approval_timeout":        b.approvalTimeout,
 	})
 	return c
 }

@@ -68,6 +68,12 @@ func (b *builder) capabilities(c *Capabilities) {
 	default:
 		b.fail("capabilities.max_risk_level", quote(string(c.MaxRisk)), "low, medium or high")
 	}
+	switch c.MaxData {
+	case "", tool.DataPublic, tool.DataInternal, tool.DataSensitive, tool.DataRestricted:
+		r.data = c.MaxData
+	default:
+		b.fail("capabilities.max_data_classification", quote(string(c.MaxData)), "public, internal, sensitive or restricted")
+	}
 	b.entries("grant", granted, c.Grant)
 	b.entries("approve", approved, c.Approve)
 	b.entries("deny", denied, c.Deny)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -39,6 +40,7 @@ const (
 
 	ruleServersRead = "kernel.servers_read"
 	ruleCeiling     = "tools.capabilities.max_risk_level"
+	ruleData        = "tools.capabilities.max_data_classification"
 	ruleFallback    = "tools.capabilities.default_policy"
 )
 
@@ -47,6 +49,7 @@ const (
 	reasonAskFirst   = "%s asks a human before each call, whatever the app file grants; wait for the answer"
 	reasonNoBlock    = "%s %s and the app file has no tools.capabilities, so a human must approve this call first"
 	reasonAboveLevel = "%s is of %s risk, above max_risk_level %s in tools.capabilities; " + reasonPermit
+	reasonAboveClass = "%s gives %s data, above max_data_classification %s in tools.capabilities, which no grant passes"
 	reasonUnnamed    = "default_policy approve in tools.capabilities: no rule names %s, " +
 		"so a human must approve this call first"
 	reasonBlocked = "default_policy block in tools.capabilities: no rule names %s; " + reasonPermit
@@ -67,6 +70,14 @@ func decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
 	for i := range sets {
 		if s := sets[i].found.hidden(t.ID.Name); s != nil {
 			return sets[i].decision(Hide, s)
+		}
+	}
+	for i := range sets {
+		set := &sets[i]
+		if set.data != "" && t.Runtime.Data.Level() > set.data.Level() && !t.Runtime.Control {
+			class := cmp.Or(t.Runtime.Data, tool.DataInternal)
+			reason := fmt.Sprintf(reasonAboveClass, t.ID.Dotted(), class, set.data)
+			return set.decision(Deny, &ruleSource{reason, ruleData})
 		}
 	}
 	for _, kind := range []int{denied, approved} {

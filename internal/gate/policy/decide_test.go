@@ -342,3 +342,44 @@ func BenchmarkDecide(b *testing.B) {
 		}
 	})
 }
+
+// Data of a class above the limit of either file is denied to models, whatever grants the
+// tool. The kernel's own tools and calls pass.
+func TestDataAboveTheLimitIsDenied(t *testing.T) {
+	t.Parallel()
+	classes := []tool.DataClass{tool.DataPublic, tool.DataInternal, tool.DataSensitive, tool.DataRestricted}
+	limited := func(most tool.DataClass) *policy.Rules {
+		return compiled(t, &policy.Capabilities{DefaultPolicy: policy.Auto, MaxData: most, Grant: bash}, nil)
+	}
+	for _, most := range classes {
+		for _, class := range append(classes, "") {
+			want := policy.Allow
+			if class.Level() > most.Level() {
+				want = policy.Deny
+			}
+			x := made(t, "shell.bash", tool.Runtime{Risk: tool.Low, Data: class})
+			user := compiled(t, &policy.Capabilities{DefaultPolicy: policy.Auto, Grant: bash}, nil)
+			for name, rules := range map[string]*policy.Rules{
+				"the app's": limited(most), "the user's": user.Over(limited(most), "callgate.yaml", "user.yaml"),
+			} {
+				d := policy.Decide(rules, x, model)
+				if d.Verdict != want {
+					t.Errorf("%s data under %s limit %s: %s", class, name, most, d.Verdict)
+				}
+				if want == policy.Deny && !strings.Contains(d.Reason, "above max_data_classification "+string(most)) {
+					t.Errorf("the reason is %s", d.Reason)
+				}
+			}
+			if d := policy.Decide(limited(most), x, daemon); d.Verdict != policy.Allow {
+				t.Errorf("the daemon's call: %s", d.Verdict)
+			}
+		}
+	}
+	own := made(t, "context_builder.search_tools", tool.Runtime{Control: true})
+	if d := policy.Decide(limited(tool.DataPublic), own, model); d.Verdict != policy.Allow {
+		t.Errorf("the kernel's own tool: %s", d.Reason)
+	}
+	if _, err := policy.Compile(&policy.Capabilities{MaxData: "secret"}, nil); err == nil {
+		t.Error("a class that there is not is taken")
+	}
+}

@@ -61,6 +61,9 @@ func (r *Rules) Lines() []string {
 	if r.block && r.ceiling < tool.High.Level() {
 		lines = append(lines, "max_risk_level "+string(riskName(r.ceiling)))
 	}
+	if r.data != "" {
+		lines = append(lines, "max_data_classification "+string(r.data))
+	}
 	if r.block && !r.implied {
 		lines = append(lines, "default_policy "+string(r.fallback))
 	}

@@ -9,8 +9,9 @@ import (
 // Capabilities is the block tools.capabilities of an app file, as written.
 // Zero fields take their defaults; [Compile] checks the others.
 type Capabilities struct {
-	DefaultPolicy DefaultPolicy // "": Ask
-	MaxRisk       tool.Risk     // "": high
+	DefaultPolicy DefaultPolicy  // "": Ask
+	MaxRisk       tool.Risk      // "": high
+	MaxData       tool.DataClass // "": restricted
 	Grant         []Entry
 	Approve       []Entry
 	Deny          []Entry
@@ -63,8 +64,9 @@ const (
 type Rules struct {
 	block    bool // whether the app file has a capabilities block
 	fallback DefaultPolicy
-	implied  bool // the block does not say default_policy
-	ceiling  int  // the highest risk level that the default policy applies to
+	implied  bool           // the block does not say default_policy
+	ceiling  int            // the highest risk level that the default policy applies to
+	data     tool.DataClass // the highest class of data that a model may be given; "": any
 	timeout  time.Duration
 	modules  map[string]*module
 	every    module         // the rules of module "*"

@@ -134,6 +134,7 @@ func lockEffects(m tool.Mode) []tool.Effect {
 func reads() tool.Runtime {
 	return tool.Runtime{
 		Effects: lockEffects(tool.S), Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Network: true,
+		Data: tool.DataSensitive,
 	}
 }
 

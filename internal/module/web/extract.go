@@ -101,7 +101,7 @@ func extractTool(k *kernelState) definition {
 		},
 		Runtime: tool.Runtime{
 			Effects: []tool.Effect{fetch.OnHost(tool.IS)},
-			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: fetch.RequestTime,
+			Risk:    tool.Low, SideEffect: tool.Read, Data: tool.DataPublic, Idempotent: true, Timeout: fetch.RequestTime,
 		},
 		Handler: handler(k, "extract", extract),
 	}

@@ -77,7 +77,7 @@ func fetchTool(k *kernelState) definition {
 		Tags: []string{"web", "page", "read", "html", "markdown", "pdf", "rss", "article", "url", "lecture", "site"},
 		Runtime: tool.Runtime{
 			Effects: []tool.Effect{fetch.OnHost(tool.IS)},
-			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: fetch.RequestTime,
+			Risk:    tool.Low, SideEffect: tool.Read, Data: tool.DataPublic, Idempotent: true, Timeout: fetch.RequestTime,
 		},
 		Handler: handler(k, "fetch", fetchPage),
 	}

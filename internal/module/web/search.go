@@ -68,7 +68,7 @@ func searchTool(k *kernelState) definition {
 			"chercher sur le web", "rechercher sur internet", "trouver un site", "trouver des actualités",
 		},
 		Tags:    []string{"web", "search", "internet", "news", "research", "find", "recherche", "actualités"},
-		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: fetch.RequestTime},
+		Runtime: tool.Runtime{Data: tool.DataPublic, Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: fetch.RequestTime},
 		Handler: handler(k, "search", search),
 	}
 }

@@ -62,7 +62,7 @@ var parents = map[string]string{
 	"exec_path": "runtime", "args": "runtime", "timeout_ms": "runtime", "locks": "runtime", "network": "runtime",
 	"secret_resources": "runtime", "side_effect": "runtime", "idempotent": "runtime", "version": "runtime",
 	"risk": "runtime", "exposure": "runtime", "prompt_mask": "runtime", "ask_first": "runtime", "env": "runtime",
-	"max_output": "runtime",
+	"max_output": "runtime", "data_classification": "runtime",
 }
 
 // title names a value in messages.

@@ -138,12 +138,14 @@ func (d *decoder) runtime(n *node, path string) {
 		"idempotent":       d.yesNo(&r.Idempotent),
 		"version":          d.version,
 		"risk":             choice(d, &r.Risk, tool.Low, tool.Medium, tool.High),
-		"exposure":         choice(d, &r.Exposure, tool.Edge, tool.Core, tool.Both, tool.Nobody),
-		"prompt_mask":      d.yesNo(&r.PromptMask),
-		"ask_first":        d.yesNo(&r.AskFirst),
-		"env":              d.texts(&d.m.Env, d.variable),
-		"host_tools":       d.texts(&d.m.HostTools, d.hostTool),
-		"max_output":       func(n *node, path string) { d.integer(n, path, maxOutput, &d.m.MaxOutput) },
+		"data_classification": choice(
+			d, &r.Data, tool.DataPublic, tool.DataInternal, tool.DataSensitive, tool.DataRestricted),
+		"exposure":    choice(d, &r.Exposure, tool.Edge, tool.Core, tool.Both, tool.Nobody),
+		"prompt_mask": d.yesNo(&r.PromptMask),
+		"ask_first":   d.yesNo(&r.AskFirst),
+		"env":         d.texts(&d.m.Env, d.variable),
+		"host_tools":  d.texts(&d.m.HostTools, d.hostTool),
+		"max_output":  func(n *node, path string) { d.integer(n, path, maxOutput, &d.m.MaxOutput) },
 	})
 	if env := n.get("env"); env != nil {
 		for i, name := range d.m.Env {
