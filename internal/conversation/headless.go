@@ -132,9 +132,11 @@ func (c *Conversation) wakeWhileOwed(ctx context.Context) error {
 // Wake has a conversation learn of what it is owed: who attends it does so now, and
 // one that needs no client is opened. Others are told when they go on. It does not wait.
 func (m *Manager) Wake(id string) {
-	if c, err := m.Get(id); err == nil && !c.headless {
-		c.debts.Bell.Ring()
-		return
+	if c, err := m.Get(id); err == nil {
+		c.debts.Bell.Ring() // its turn may wait for it
+		if !c.headless {
+			return
+		}
 	}
 	m.headless.wake(id)
 }

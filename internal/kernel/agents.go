@@ -6,6 +6,7 @@ import (
 	"callgate/internal/kernel/agents"
 	"callgate/internal/kernel/backgroundcalls"
 	"callgate/internal/task"
+	"callgate/llm"
 )
 
 // openAgents makes what has agents start others.
@@ -23,7 +24,7 @@ func told(k *Kernel) conversation.Told {
 			backgroundcalls.Kind: backgroundNotice,
 			agents.Kind:          func(t task.Task, n int) string { return k.Agents.Notice(t, n) },
 		},
-		Spent:  map[string]owed.Spent{agents.Kind: agents.Spent},
+		Spent:  map[string]owed.Spent{agents.Kind: func(t task.Task) *llm.Usage { return k.Agents.Spent(t) }},
 		Closed: []string{agents.Kind},
 	}
 }

@@ -17,7 +17,8 @@
 //     together: how deep, how many, and what they may cost. Who goes over that is stopped,
 //     and says why.
 //   - Who is stopped stops those that work for it, and what they began. Nothing of them runs
-//     when its end is told.
+//     when its end is told. Those of one that was stopped by a kernel which was killed then
+//     stop when they would go on.
 //   - Another app that is called works as an agent does, in its own file's name: apps.go.
 //   - A turn that its user stops takes the agents with it that it waits for. Others go on,
 //     until they have ended, their conversation is closed by its client or deleted, or
@@ -88,6 +89,7 @@ type Agents struct {
 
 	mu      sync.Mutex
 	working map[string]context.CancelCauseFunc // the tasks that run or wait here
+	doing   map[string]string                  // agents that run or wait here, and their tasks
 	changed chan struct{}                      // closed when a task has ended
 	given   map[string]bool                    // tasks whose result a call has told their parent
 }
@@ -95,7 +97,8 @@ type Agents struct {
 // New makes it, and has it run the agents that an earlier kernel left.
 func New(o Options) *Agents {
 	a := &Agents{
-		opt: o, working: map[string]context.CancelCauseFunc{}, changed: make(chan struct{}), given: map[string]bool{},
+		opt: o, working: map[string]context.CancelCauseFunc{}, doing: map[string]string{},
+		changed: make(chan struct{}), given: map[string]bool{},
 	}
 	o.Runner.Handle(Kind, a.run)
 	return a
@@ -125,6 +128,7 @@ type order struct {
 	Root       string   `json:"root"`            // the conversation of the user's for which all of them work
 	Depth      int      `json:"depth"`           // 1 for an agent that Root's agent started
 	Above      []string `json:"above"`           // the agents for which it works, the nearest first
+	For        string   `json:"for,omitempty"`   // the task of the agent that started it; "": a user's conversation did
 
 	MaxTurns int             `json:"max_turns"`
 	Timeout  time.Duration   `json:"timeout"`

@@ -3,6 +3,7 @@ package agents_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -89,4 +90,13 @@ func data[T any](t *testing.T, raw json.RawMessage) (v T) {
 	t.Helper()
 	kerneltest.OK(t, json.Unmarshal(raw, &v))
 	return v
+}
+
+// grantSpawn lets all agents of a folder's app start others.
+func grantSpawn(t *testing.T, folder string) {
+	t.Helper()
+	file := filepath.Join(folder, "callgate.yaml")
+	text, err := os.ReadFile(file)
+	kerneltest.OK(t, err)
+	kerneltest.Write(t, file, strings.Replace(string(text), "memory: {}}", "memory: {}, agent_spawn: {}}", 1))
 }

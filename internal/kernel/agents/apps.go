@@ -372,7 +372,7 @@ func (a *Agents) overCaller(ctx context.Context, t task.Task) error {
 	var spent llm.Usage
 	for _, one := range list {
 		if !one.last.State.Final() || one.last.Owed() {
-			spent = spent.Add(since(one.info.Usage, progressOf(one.last).Before))
+			spent = spent.Add(spentOn(ctx, a, one.ID, progressOf(one.last)))
 		}
 	}
 	if why := conversation.Exceeds(parent, spent); why != "" {

@@ -296,12 +296,3 @@ func (a *Agents) Notice(t task.Task, n int) string {
 	}
 	return head + "\n" + fence.Follows + fence.Data(tool.TruncateTo(made.Answer, n))
 }
-
-// Spent is what an agent's work has cost, with those that worked for it.
-func Spent(t task.Task) *llm.Usage {
-	u := outcomeOf(t).Usage
-	if u == (llm.Usage{}) {
-		return nil
-	}
-	return &u
-}

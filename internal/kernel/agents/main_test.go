@@ -6,4 +6,6 @@ import (
 	"callgate/internal/kernel/kerneltest"
 )
 
-func TestMain(m *testing.M) { kerneltest.Main(m, map[string]func(string){doomedVar: playDoomed}) }
+func TestMain(m *testing.M) {
+	kerneltest.Main(m, map[string]func(string){doomedVar: playDoomed, treeVariable: growTree})
+}

@@ -21,7 +21,7 @@ import (
 // progress is what a task keeps between its runs.
 type progress struct {
 	Begun  time.Time `json:"begun,omitzero"`  // when it first worked; zero: it waits for others
-	Before llm.Usage `json:"before,omitzero"` // what its conversation had cost then
+	Before llm.Usage `json:"before,omitzero"` // what its own requests had cost then
 	Tries  int       `json:"tries,omitempty"` // that failed
 	Error  string    `json:"error,omitempty"` // of the last of them
 	// Corrected is what an app was told whose output did not fit; "": it fits, or was not seen.
@@ -59,11 +59,14 @@ func (a *Agents) run(kernel context.Context, r *tasks.Run) task.Outcome {
 	ctx, cancel := context.WithCancelCause(kernel)
 	defer cancel(nil)
 	a.mu.Lock()
-	a.working[r.ID] = cancel
+	a.working[r.ID], a.doing[o.Agent] = cancel, r.ID
 	a.mu.Unlock()
 	defer func() {
 		a.mu.Lock()
 		delete(a.working, r.ID)
+		if a.doing[o.Agent] == r.ID {
+			delete(a.doing, o.Agent)
+		}
 		a.mu.Unlock()
 	}()
 	p := progressOf(r.Task)
@@ -89,6 +92,9 @@ func (a *Agents) begin(ctx context.Context, r *tasks.Run, o order, p *progress) 
 			return err
 		}
 	}
+	if err := wanted(ctx, a.opt.Runner.Store(), o); err != nil {
+		return err
+	}
 	if err := a.awaitTurn(ctx, r, o); err != nil {
 		return err
 	}
@@ -104,13 +110,33 @@ func (a *Agents) begin(ctx context.Context, r *tasks.Run, o order, p *progress) 
 	}
 	p.Begun = time.Now()
 	if info, err := a.opt.Infos.Get(ctx, o.Agent); err == nil {
-		p.Before = info.Usage
+		p.Before = info.Own
 	}
 	if err := r.Save(ctx, p); err != nil {
 		return err
 	}
 	if o.Progress {
 		a.tell(ctx, r, o, 0, "began")
+	}
+	return nil
+}
+
+// wanted returns an error if an agent for which this one works has ended: a kernel that was
+// killed may have noted that it was stopped, and nothing more.
+func wanted(ctx context.Context, store task.Store, o order) error {
+	for i := 0; o.For != "" && i < len(o.Above); i++ {
+		above, err := store.Get(ctx, o.For)
+		switch {
+		case tool.KindOf(err) == tool.NotFound || err == nil && above.State.Final():
+			return tool.Errorf(op, tool.Cancelled, "an agent for which it works has ended")
+		case err != nil:
+			return err
+		}
+		next, err := orderOf(above)
+		if err != nil {
+			return err
+		}
+		o.For = next.For
 	}
 	return nil
 }
@@ -268,9 +294,9 @@ func (a *Agents) ended(
 	if err := began.Cancel(within); err != nil {
 		a.opt.Log.Warn("what an agent began does not end", "agent", o.Agent, "error", err)
 	}
-	made := Outcome{Reason: end.Reason}
+	made := Outcome{Reason: end.Reason, Usage: spentOn(within, a, o.Agent, p)}
 	if info, events, err := a.opt.Conversations.History(within, o.Agent, 0); err == nil {
-		made.ToolCalls, made.Usage = info.ToolCalls, since(info.Usage, p.Before)
+		made.ToolCalls = info.ToolCalls
 		var last history.LastAnswer
 		for _, e := range events {
 			last.Add(e)
@@ -284,6 +310,8 @@ func (a *Agents) ended(
 		outcome.State = task.Cancelled
 	case errors.As(context.Cause(ctx), &limit):
 		outcome.Error = limit
+	case tool.KindOf(err) == tool.Cancelled:
+		outcome.State, outcome.Error = task.Cancelled, tasks.Failed(err).Error
 	case err != nil:
 		outcome.Error = tasks.Failed(err).Error
 	case end.Reason == history.Done:
@@ -299,13 +327,4 @@ func (a *Agents) ended(
 	}
 	outcome.Data, outcome.Summary = data, tool.TruncateTo(made.Answer, 2000)
 	return outcome
-}
-
-// since is what was spent after an earlier moment.
-func since(now, then llm.Usage) llm.Usage {
-	return llm.Usage{
-		Input: now.Input - then.Input, CachedInput: now.CachedInput - then.CachedInput,
-		CacheWrite: now.CacheWrite - then.CacheWrite, Output: now.Output - then.Output,
-		Reasoning: now.Reasoning - then.Reasoning, Cost: now.Cost - then.Cost, Priced: now.Priced,
-	}
 }

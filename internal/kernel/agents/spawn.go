@@ -77,6 +77,9 @@ func (a *Agents) newOrder(
 		o.Root, o.Depth, o.Limits = above.Root, above.Depth+1, above.Limits
 		o.Above = append(o.Above, above.Above...)
 		o.Under = above.Under || above.App != nil
+		a.mu.Lock()
+		o.For = a.doing[parent.ID()]
+		a.mu.Unlock()
 	}
 	return o, nil
 }

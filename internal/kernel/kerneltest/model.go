@@ -27,6 +27,7 @@ type Model struct {
 
 	mu      sync.Mutex
 	script  []Answer
+	decide  func(request json.RawMessage) Answer // in place of a script; may be nil
 	asked   []json.RawMessage
 	stopAt  int           // the request that is never answered; 0: none
 	within  bool          // it is answered in part
@@ -38,6 +39,14 @@ func NewModel(t testing.TB, script ...Answer) *Model {
 	m := &Model{script: script}
 	m.Server = httptest.NewServer(http.HandlerFunc(m.ServeHTTP))
 	t.Cleanup(m.Close)
+	return m
+}
+
+// NewModelOf starts a model that answers each request as decide says, whatever came before:
+// one that is asked again after a kill answers the same. It ends with the test.
+func NewModelOf(t testing.TB, decide func(request json.RawMessage) Answer) *Model {
+	m := NewModel(t)
+	m.decide = decide
 	return m
 }
 
@@ -97,6 +106,9 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	next := Answer{Text: "the script is over"}
 	if len(m.script) > 0 {
 		next, m.script = m.script[0], m.script[1:]
+	}
+	if m.decide != nil {
+		next = m.decide(body)
 	}
 	after := next.After
 	if m.stopAt > 0 && len(m.asked) == m.stopAt {
