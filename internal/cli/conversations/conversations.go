@@ -116,9 +116,10 @@ type turns struct {
 	opener
 	prompt  string
 	quiet   bool
-	resumed string // the conversation that is resumed; "": a new one
-	input   string // what standard input says
-	isRead  bool   // it was read already
+	resumed string   // the conversation that is resumed; "": a new one
+	images  []string // files of pictures, for the first turn
+	input   string   // what standard input says
+	isRead  bool     // it was read already
 }
 
 // say is a message of words alone.
@@ -147,10 +148,20 @@ func (t *turns) resume(ctx context.Context, from origin) error {
 			return err
 		}
 		if one {
-			return p.run(ctx, c.KeepOn(ctx, say(prompt)))
+			return t.one(ctx, p, c, prompt)
 		}
 		return t.interactive(ctx, p, c)
 	})
+}
+
+// one runs one turn, with the pictures that go with it.
+func (t *turns) one(ctx context.Context, p *turnPrinter, c *client.Conversation, prompt string) error {
+	message := say(prompt)
+	var err error
+	if message.Images, err = t.readPictures(); err != nil {
+		return err
+	}
+	return p.run(ctx, c.KeepOn(ctx, message))
 }
 
 // interactive runs a turn for each line that is typed, until the input ends or

@@ -22,6 +22,9 @@ for the next line until you end it (Ctrl-D). Ctrl-C stops what it is doing, and
 ends the command. The conversation is kept: see callgate sessions. --continue goes
 on with the last one of this folder, --resume with another one.
 
+--image gives the model a picture, with what is asked for: PNG, JPEG, GIF or WebP, up
+to 5 MiB each, 10 of them and 25 MiB together.
+
 -q prints the last answer and nothing else. --json writes one event on each line,
 also for failures: docs/guides/scripts.md lists them. The exit code says how the turn
 ended: callgate exit-codes.
@@ -51,12 +54,14 @@ func newRun(e *command.Env) *cobra.Command {
 		Example: `  callgate run -p "list the files here"
   callgate run app.yaml -p "what changed in the last commit?"
   git diff | callgate run -p "review this" -q
+  callgate run --image shot.png -p "what is wrong with this page?"
   callgate run --continue -p "and now the tests"
   callgate run --mode accept-edits --allow 'shell: go test *' -p "mend the test"
   callgate run app.yaml --json -p "…"        one event on each line`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFiles,
 	}, r.run)
 	c.Flags().StringVarP(&r.prompt, "prompt", "p", "", "the `PROMPT` of one turn")
+	c.Flags().StringArrayVar(&r.images, "image", nil, "a picture `FILE` that goes with -p; again for several")
 	c.Flags().StringVar(&r.agent, "agent", "", "talk to `AGENT` (default the app's entry_agent)")
 	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "print only the last answer")
 	c.Flags().StringVar(&r.from, "resume", "", "go on with the conversation with this `ID`: see callgate sessions list")
@@ -83,6 +88,9 @@ func (r *run) turn(ctx context.Context) error {
 	if err := r.read(ctx); err != nil {
 		return err
 	}
+	if _, err := r.readPictures(); err != nil {
+		return err
+	}
 	if r.goOn || r.from != "" {
 		return r.resume(ctx, origin{r.from, r.goOn})
 	}
@@ -90,11 +98,15 @@ func (r *run) turn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if !one && len(r.images) > 0 {
+		return tool.Errorf(opRequest, tool.Invalid, "--image goes with a request").
+			WithHint(`say what: callgate run --image FILE -p "…"`)
+	}
 	return r.with(ctx, r.agent, origin{}, func(k *command.Kernel, c *client.Conversation) error {
 		p := newTurnPrinter(r.Env, k, c, r.quiet)
 		p.head()
 		if one {
-			return p.run(ctx, c.KeepOn(ctx, say(prompt)))
+			return r.one(ctx, p, c, prompt)
 		}
 		return r.interactive(ctx, p, c)
 	})
