@@ -9,6 +9,9 @@ import (
 // showTasks is /tasks.
 func showTasks(c *chat, text string) tea.Cmd { return c.tasks.Command(text) }
 
+// showWaiting is /waiting.
+func showWaiting(c *chat) tea.Cmd { return c.waiting.Command(c.conv.About.ID) }
+
 // showProposals is /proposals.
 func showProposals(c *chat, text string) tea.Cmd { return c.proposals.Command(text) }
 

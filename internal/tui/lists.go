@@ -7,6 +7,7 @@ import (
 	"callgate/internal/tui/tasks"
 	"callgate/internal/tui/transcript"
 	"callgate/internal/tui/undo"
+	"callgate/internal/tui/waiting"
 )
 
 // lists are the parts that commands show.
@@ -14,10 +15,22 @@ type lists struct {
 	tasks     *tasks.Tasks
 	undo      *undo.Undo
 	proposals *proposals.Proposals
+	waiting   *waiting.List
 }
 
 func newLists(ctx context.Context, o Options, script *transcript.Transcript) lists {
+	waits := waiting.Options{Questions: o.Questions, Script: script, Now: o.Now}
+	if lister, ok := o.Kernel.(approvalLister); ok {
+		waits.Approvals = lister.Approvals
+	}
+	if o.Proposals != nil {
+		waits.Proposals = o.Proposals.List
+	}
+	if o.Tasks != nil {
+		waits.Tasks = o.Tasks.List
+	}
 	return lists{
+		waiting:   waiting.New(ctx, waits),
 		tasks:     tasks.New(ctx, tasks.Options{Client: o.Tasks, Script: script, Now: o.Now, By: o.By}),
 		undo:      undo.New(ctx, undo.Options{Client: o.Undo, Script: script, By: o.By}),
 		proposals: proposals.New(ctx, proposals.Options{Client: o.Proposals, Script: script, By: o.By}),

@@ -30,6 +30,7 @@ func newPalette(skills []protocol.Skill) commands {
 		command("compact", "make room in the model's window", plain(compact)),
 		command("undo", "put back the files that the last turn changed; /undo N from turn N on, /undo redo", undoFiles),
 		command("rewind", "the same, and the model no longer sees the turn; /rewind N from turn N on", rewind),
+		command("waiting", "what waits for you, and what works in the background, with how to open it", plain(showWaiting)),
 		command("tasks", "what works in the background; /tasks NUMBER shows one, /tasks cancel NUMBER stops it", showTasks),
 		command("proposals", "what agents propose to change; /proposals NUMBER shows one", showProposals),
 		command("background", "let the call that runs go on in the background (ctrl+b)", plain(moveToBackground)),

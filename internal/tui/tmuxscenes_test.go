@@ -92,11 +92,11 @@ func serveAnswers(t *testing.T, answers []answer) string {
 	return server.URL
 }
 
-// newScene is a project whose model gives answers.
-func newScene(t *testing.T, answers []answer) project {
+// newScene is a project whose model gives answers; more is added to its app file.
+func newScene(t *testing.T, answers []answer, more ...string) project {
 	t.Helper()
 	p := project{filepath.Join(t.TempDir(), "shop"), filepath.Join(t.TempDir(), "s")}
-	files := map[string]string{"callgate.yaml": fmt.Sprintf(sceneApp, serveAnswers(t, answers))}
+	files := map[string]string{"callgate.yaml": fmt.Sprintf(sceneApp, serveAnswers(t, answers)) + strings.Join(more, "")}
 	for name, text := range sceneFiles {
 		files[name] = text
 	}

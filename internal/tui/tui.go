@@ -89,6 +89,8 @@ type Options struct {
 	Undo    undo.Client  // puts files back; nil: nothing does
 	// AnswerQuestion answers what the agent asks.
 	AnswerQuestion func(ctx context.Context, id string, a protocol.AnswerQuestion) (protocol.Question, error)
+	// Questions lists what agents ask; nil: nothing does.
+	Questions func(ctx context.Context, state protocol.QuestionState) ([]protocol.Question, error)
 	// Proposals shows what agents propose to change; nil: nothing does.
 	Proposals proposals.Client
 }

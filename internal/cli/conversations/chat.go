@@ -146,7 +146,7 @@ func (c *chat) onScreen(ctx context.Context) error {
 			Kernel: k.Client, Resume: from, By: c.UserName(), Now: c.Now, ReadFile: readSmall,
 			Notices: k.ShowNotices, UserCalls: own.open, Past: c.past(workspace), Alerts: alerts,
 			Tasks: k.Tasks(), Undo: client.NewUndo(k.Client), Proposals: client.NewProposals(k.Client),
-			AnswerQuestion: client.QuestionsOf(k.Client).Answer,
+			AnswerQuestion: client.QuestionsOf(k.Client).Answer, Questions: client.QuestionsOf(k.Client).List,
 			Edit: func(text string) (string, error) {
 				edited, err := c.Editor().Edit(ctx, []byte(text))
 				return string(edited), err

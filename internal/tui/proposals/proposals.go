@@ -164,7 +164,7 @@ func (p *Proposals) listed(m listedMsg) {
 		p.shown = append(p.shown, one.ID)
 		fmt.Fprintf(&b, "%2d  %-13s %s\n    %s\n", i+1, one.Kind, termtext.OneLine(one.Title), termtext.OneLine(one.Reason))
 	}
-	p.say(b.String() + "/proposals NUMBER shows what it would change; nothing changes before you accept it")
+	p.say(b.String() + "/proposals NUMBER shows one; nothing changes before you accept it")
 }
 
 // showOne shows a proposal, and how it is answered.
