@@ -90,9 +90,6 @@ func (pl *planner) edit(ctx context.Context, edits []edit.Change, consents bool)
 	if err != nil {
 		return err
 	}
-	if string(after) == string(before) {
-		return tool.Errorf(op, tool.Invalid, "the app file says that already").WithHint("nothing is to be changed")
-	}
 	tried, err := pl.opt.Apps.TryText(ctx, pl.loaded, after)
 	if err != nil {
 		return &tool.Error{Op: op, Kind: tool.Invalid, Err: err, Message: "the app file could not be read after it"}
@@ -219,9 +216,6 @@ func (pl *planner) skill(body json.RawMessage) error {
 	var err error
 	if f.Before, err = pl.read(f.Base, f.Name, proposal.MaxBody); err != nil {
 		return err
-	}
-	if f.Before != nil && !f.Changes() {
-		return tool.Errorf(op, tool.Invalid, "there is such a skill already").WithHint("use_skill uses it")
 	}
 	pl.add(f)
 	pl.note("no agent has it before you accept it as it is then: callgate skills accept " + b.Name)

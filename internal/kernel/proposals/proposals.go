@@ -131,7 +131,11 @@ func (p *Proposals) Propose(ctx context.Context, call tool.Call, kind string) (c
 	if err := p.room(ctx, all, made); err != nil {
 		return out, err
 	}
-	if _, err := p.plan(ctx, made, false); err != nil {
+	plan, err := p.plan(ctx, made, false)
+	if err == nil {
+		err = needless(made.Kind, plan)
+	}
+	if err != nil {
 		return out, err
 	}
 	if err := p.put(ctx, made, 0); err != nil {
@@ -139,6 +143,20 @@ func (p *Proposals) Propose(ctx context.Context, call tool.Call, kind string) (c
 	}
 	who := cmp.Or(made.Asker.Principal.Agent, made.Asker.Principal.App, "a client")
 	return proposed(made), p.record(fmt.Sprintf("%s proposed %s %s (%s)", who, made.Kind, made.Title, made.ID))
+}
+
+// needless refuses to propose what is there already. It can still be accepted: a kernel may
+// have ended after it did what a human accepted, and before that was on record.
+func needless(kind proposal.Kind, plan *proposal.Plan) error {
+	switch {
+	case slices.ContainsFunc(plan.Files, proposal.File.Changes):
+		return nil
+	case kind == proposal.Config:
+		return tool.Errorf(op, tool.Invalid, "the app file says that already").WithHint("nothing is to be changed")
+	case kind == proposal.Skill:
+		return tool.Errorf(op, tool.Invalid, "there is such a skill already").WithHint("use_skill uses it")
+	}
+	return nil
 }
 
 // make checks what a call proposes.

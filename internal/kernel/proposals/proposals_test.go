@@ -323,6 +323,25 @@ func TestCannotBeDone(t *testing.T) {
 	kerneltest.OK(t, w.accept(id, shown.Digest))
 }
 
+// A kernel that ended after it did what was accepted, and before that was on record, leaves
+// a proposal that can be accepted again.
+func TestDoneBeforeItWasOnRecord(t *testing.T) {
+	t.Parallel()
+	const skill = `{"name":"x","description":"d","content":"c","reason":"r"}`
+	for _, test := range []struct{ name, args string }{{"propose_config_change", wider}, {"propose_skill", skill}} {
+		w := newWorld(t, appText)
+		first, second := w.propose(test.name, test.args), w.propose(test.name, test.args)
+		kerneltest.OK(t, w.accept(first, w.show(first).Digest))
+		if r := kerneltest.Call(w, w.Session, test.name, test.args); tool.KindOf(r.Err()) != tool.Invalid {
+			t.Errorf("%s: proposed what is there already: %s %s", test.name, r.Status, r.Summary)
+		}
+		shown := w.show(second) // as if it had been the one
+		if err := w.accept(second, shown.Digest); err != nil {
+			t.Errorf("%s: %q, %v", test.name, shown.Problem, err)
+		}
+	}
+}
+
 // A rule that denies the tool holds, and where there is no app file nothing is proposed to
 // be changed in one.
 func TestDeniedAndNoApp(t *testing.T) {
