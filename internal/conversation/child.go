@@ -26,15 +26,16 @@ import (
 
 // Child says for whom a conversation works, and what it is given less for that.
 type Child struct {
-	Parent   string              // the conversation it works for
-	Above    []string            // the agents for which it works, its parent's first
-	Only     map[string][]string // what its parent may use: see gate.Rules
-	Off      []string            // modules that its parent is not given
-	Within   policy.Narrower     // asked with each of its calls
-	Guards   func() gate.Hooks   // see session.Spec; nil: none
-	MaxTurns int                 // requests to its model within one turn
-	AppMode  string              // the mode of the app in which its parent began it
-	Memory   string              // the conversation whose memory it is shown
+	Parent    string              // the conversation it works for
+	Above     []string            // the agents for which it works, its parent's first
+	Only      map[string][]string // what its parent may use: see gate.Rules
+	Off       []string            // modules that its parent is not given
+	Within    policy.Narrower     // asked with each of its calls
+	Guards    func() gate.Hooks   // see session.Spec; nil: none
+	RuleFiles []string            // those of whom it works for: see gate.Place
+	MaxTurns  int                 // requests to its model within one turn
+	AppMode   string              // the mode of the app in which its parent began it
+	Memory    string              // the conversation whose memory it is shown
 	// Asked is told of what it asks a human, and what is answered; it must not wait.
 	Asked func(approval.Request)
 }
@@ -56,7 +57,7 @@ func (c *Child) limit(s *session.Spec) {
 		return
 	}
 	s.Only, s.Off = appmode.Intersect(c.Only, s.Only), slices.Clone(c.Off)
-	s.Above, s.Within, s.Guards = c.Above, c.Within, c.Guards
+	s.Above, s.Within, s.Guards, s.RuleFiles = c.Above, c.Within, c.Guards, c.RuleFiles
 }
 
 func (c *Child) parent() string {

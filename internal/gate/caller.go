@@ -110,7 +110,8 @@ func NewCaller(id Identity, at Place, rules Rules, modules Modules, observer Obs
 func (c *Caller) AsDaemon() *Caller {
 	daemon := *c
 	daemon.id.Principal.Daemon = true
-	daemon.observer.Succeeded, daemon.rules.Narrow, daemon.rules.Within = nil, nil, nil
+	daemon.observer.Succeeded, daemon.rules.Narrow = nil, nil
+	daemon.rules.Within = policy.AsDaemon(c.rules.Within)
 	return &daemon
 }
 

@@ -12,6 +12,7 @@ import (
 	"callgate/internal/kernel/proposals"
 	"callgate/internal/kernel/questions"
 	"callgate/internal/kernel/scripts"
+	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/tasks"
 	"callgate/internal/task"
 )
@@ -33,6 +34,7 @@ func openBackground(k *Kernel, cfg Config) {
 	k.Deferred = deferred.New(deferred.Options{
 		Gate: k.gate, Apps: k.Apps, Sessions: k.builder, Tokens: k.Tokens, Open: k.Sessions.Get,
 		Asked:  func(session string, r approval.Request) { k.Conversations.Asked(session, r) },
+		Limit:  func(ctx context.Context, s *session.Spec) error { return k.Agents.Limit(ctx, s) },
 		Settle: func(ctx context.Context, call string) { k.recovery.AwaitRetry(ctx, call) },
 	})
 	k.Background = backgroundcalls.New(backgroundcalls.Options{

@@ -10,6 +10,16 @@ import (
 type Narrower interface {
 	Decide(t *tool.Tool) Decision
 	DecideCall(t *tool.Tool, call *match.Call) Decision
+	// AsDaemon decides about the kernel's own calls for that somebody.
+	AsDaemon() Narrower
+}
+
+// AsDaemon returns what a Narrower is for the kernel's own calls; nil stays nil.
+func AsDaemon(n Narrower) Narrower {
+	if n == nil {
+		return nil
+	}
+	return n.AsDaemon()
 }
 
 // Rated is a Narrower whose rate limits hold too. take counts a call against rules.

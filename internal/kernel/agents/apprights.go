@@ -42,13 +42,19 @@ func goneDecision() policy.Decision {
 	}
 }
 
+// AsDaemon asks as the kernel itself: see within.
+func (w withinApp) AsDaemon() policy.Narrower {
+	w.daemon = true
+	return w
+}
+
 // Decide returns what the caller is told of a tool.
 func (w withinApp) Decide(t *tool.Tool) policy.Decision {
 	s, err := w.agents.opt.Sessions.Get(w.parent)
 	if err != nil {
 		return goneDecision()
 	}
-	if err := w.agents.opt.Narrow(w.parent, t); err != nil {
+	if err := w.agents.opt.Narrow(w.parent, t); err != nil && !w.daemon {
 		return policy.Decision{Verdict: policy.Deny, Rule: "kernel.call_app", Reason: "for whom you work: " + err.Error()}
 	}
 	if name := t.ID.Namespace; !alike(moduleOf(s.App(), name), moduleOf(w.app, name)) {
@@ -58,7 +64,7 @@ func (w withinApp) Decide(t *tool.Tool) policy.Decision {
 				"write the same under tools.modules." + name + " in both files",
 		}
 	}
-	return s.Caller().Decide(t)
+	return w.caller(s).Decide(t)
 }
 
 // DecideCall returns what the caller is told of one call.
@@ -67,7 +73,7 @@ func (w withinApp) DecideCall(t *tool.Tool, call *match.Call) policy.Decision {
 	if err != nil {
 		return goneDecision()
 	}
-	return s.Caller().DecideCall(t, call)
+	return w.caller(s).DecideCall(t, call)
 }
 
 // TakeRate counts a call against the limits of the caller.
@@ -130,7 +136,7 @@ func (a *Agents) specOf(ctx context.Context, t task.Task, o order) (conversation
 	}
 	spec.AppFile, spec.Agent = o.App.File, ""
 	spec.Child.Above, spec.Child.Memory = nil, o.Agent
-	spec.Child.Within = withinApp{within{a, t.Parent, true}, loaded.App}
+	spec.Child.Within = withinApp{within{agents: a, parent: t.Parent, under: true}, loaded.App}
 	return spec, nil
 }
 

@@ -1,13 +1,16 @@
 package agents
 
 import (
+	"context"
 	"slices"
 
 	"callgate/internal/conversation"
+	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/match"
 	"callgate/internal/gate/policy"
 	"callgate/internal/kernel/deferred"
+	"callgate/internal/kernel/session"
 	"callgate/internal/task"
 	"callgate/tool"
 )
@@ -35,9 +38,24 @@ type within struct {
 	agents *Agents
 	parent string // a session
 	under  bool   // it works for an app that was called, within whose caller's rights it stays
+	daemon bool   // asked about the kernel's own calls
 }
 
 var _ policy.Narrower = within{}
+
+// AsDaemon asks as the kernel itself: about setup steps, and what hooks do.
+func (w within) AsDaemon() policy.Narrower {
+	w.daemon = true
+	return w
+}
+
+// caller is whom the session is asked as.
+func (w within) caller(s *session.Session) *gate.Caller {
+	if w.daemon {
+		return s.Caller().AsDaemon()
+	}
+	return s.Caller()
+}
 
 // alone is the decision where whom an agent works for is closed: what that was given stands
 // in the agent's own limits, unless another app's rules are in it.
@@ -65,7 +83,7 @@ func (w within) TakeRate(t *tool.Tool, take func(*policy.Rules, *tool.Tool, tool
 
 // Decide returns what the parent is told of a tool.
 func (w within) Decide(t *tool.Tool) policy.Decision {
-	if slices.Contains(goals, t.ID.Dotted()) {
+	if !w.daemon && slices.Contains(goals, t.ID.Dotted()) {
 		return policy.Decision{
 			Verdict: policy.Hide, Rule: "kernel.agents", Reason: "goals and lists of work are those of whom an agent works for",
 		}
@@ -74,10 +92,10 @@ func (w within) Decide(t *tool.Tool) policy.Decision {
 	if err != nil {
 		return w.alone()
 	}
-	if err := s.Caller().Withheld(t); err != nil {
+	if err := w.caller(s).Withheld(t); err != nil {
 		return policy.Decision{Verdict: policy.Deny, Rule: "kernel.agents", Reason: "for whom you work: " + err.Error()}
 	}
-	return s.Caller().Decide(t)
+	return w.caller(s).Decide(t)
 }
 
 // DecideCall returns what the parent is told of one call.
@@ -86,7 +104,30 @@ func (w within) DecideCall(t *tool.Tool, call *match.Call) policy.Decision {
 	if err != nil {
 		return w.alone()
 	}
-	return s.Caller().DecideCall(t, call)
+	return w.caller(s).DecideCall(t, call)
+}
+
+// Limit gives what is called later for an agent no more than the agent itself has. A
+// session that works for nobody is left as it is.
+func (a *Agents) Limit(ctx context.Context, s *session.Spec) error {
+	t, err := a.opt.Runner.Store().Get(ctx, s.ID)
+	if tool.KindOf(err) == tool.NotFound || err == nil && t.Kind != Kind {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	o, err := orderOf(t)
+	if err != nil {
+		return err
+	}
+	spec, err := a.specOf(ctx, t, o)
+	if err != nil {
+		return err
+	}
+	c := spec.Child
+	s.Above, s.Within, s.Guards, s.RuleFiles = c.Above, c.Within, c.Guards, c.RuleFiles
+	return nil
 }
 
 // spec is the conversation of an agent: no more than its parent's.
@@ -97,7 +138,7 @@ func (a *Agents) spec(t task.Task, o order) conversation.Spec {
 		Child: &conversation.Child{
 			Parent: t.Parent, Above: o.Above, Only: t.Asker.Only, Off: t.Asker.Off, MaxTurns: o.MaxTurns, Memory: o.Root,
 			AppMode: o.AppMode,
-			Within:  within{a, t.Parent, o.Under},
+			Within:  within{agents: a, parent: t.Parent, under: o.Under},
 			Asked:   func(r approval.Request) { a.opt.Conversations.Asked(o.Root, r) },
 		},
 	}
@@ -107,6 +148,9 @@ func (a *Agents) spec(t task.Task, o order) conversation.Spec {
 	spec.Requester.Path = o.path()
 	if o.Under || o.App != nil {
 		spec.Child.Guards = guards{a, t.Parent, o.App == nil}.hooks
+		if s, err := a.opt.Sessions.Get(t.Parent); err == nil { // else nothing is allowed
+			spec.Child.RuleFiles = s.Caller().Place().RuleFiles
+		}
 	}
 	return spec
 }

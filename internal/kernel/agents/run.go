@@ -103,7 +103,7 @@ func (a *Agents) begin(ctx context.Context, r *tasks.Run, o order, p *progress) 
 	}
 	all, err := a.Tree(ctx, o.Root)
 	if err == nil {
-		err = a.overBudget(all, o.Limits)
+		err = overBudget(all, o.Limits)
 	}
 	if err != nil || !p.Begun.IsZero() {
 		return err
@@ -259,7 +259,7 @@ func (a *Agents) follow(ctx context.Context, r *tasks.Run, o order) func(history
 			if err != nil {
 				return // the next event looks again
 			}
-			if err := a.overBudget(all, o.Limits); err != nil {
+			if err := overBudget(all, o.Limits); err != nil {
 				a.halt(all, err)
 			}
 		}

@@ -159,7 +159,7 @@ func (a *Agents) mayStart(ctx context.Context, o order) error {
 		return tool.Errorf(op, tool.Limited, "%d agents were started for this conversation, and no more may be", n).
 			WithHint("give new work to one that has ended (reassign), or do it yourself")
 	}
-	return a.overBudget(all, o.Limits)
+	return overBudget(all, o.Limits)
 }
 
 // reassign gives an agent new work. What it does now is stopped first.

@@ -153,7 +153,7 @@ func (a *Agents) find(ctx context.Context, parent, id string) (*Agent, error) {
 }
 
 // overBudget returns an error if agents have cost what they may together.
-func (a *Agents) overBudget(all []*Agent, l limits) error {
+func overBudget(all []*Agent, l limits) error {
 	var spent llm.Usage
 	for _, one := range all {
 		spent = spent.Add(one.info.Own)

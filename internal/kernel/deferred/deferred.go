@@ -8,7 +8,8 @@
 //     is now and from what a human accepts now. One that is denied by now is refused.
 //   - It is given no more than its asker had. The profile, the agent's modules and the
 //     modules that the asker's client was not given limit it, and so does what the app
-//     gives that agent now.
+//     gives that agent now. Whom the asker works for is asked about it, as about the
+//     asker's own calls.
 //   - It happens in the asker's folder. A folder that is gone, or whose path leads
 //     elsewhere now, is none.
 //   - A token that no longer counts has nothing called.
@@ -64,6 +65,9 @@ type Options struct {
 	Tokens   Tokens
 	// Open returns the session with an ID that is open now, or an error.
 	Open func(id string) (*session.Session, error)
+	// Limit gives the session of one who works for another no more than it had; nil: nobody
+	// does.
+	Limit func(ctx context.Context, s *session.Spec) error
 	// Settle waits until it is decided what becomes of a call that an earlier process
 	// left; nil: it is.
 	Settle func(ctx context.Context, call string)
@@ -186,6 +190,11 @@ func (c *Calls) open(ctx context.Context, asker task.Asker) (*session.Session, e
 	}
 	if now, err := c.opt.Open(id); err == nil { // it may have been opened again, by another process
 		spec.Requester = now.Caller().Requester()
+	}
+	if c.opt.Limit != nil {
+		if err := c.opt.Limit(ctx, &spec); err != nil {
+			return nil, err
+		}
 	}
 	if c.opt.Asked != nil {
 		spec.OnAsked = func(r approval.Request) { c.opt.Asked(id, r) }

@@ -43,11 +43,18 @@ type Spec struct {
 	Loaded    *apps.Loaded           // the app, when it was loaded already
 	OnAsked   func(approval.Request) // a human is asked, or has answered; must not wait; may be nil
 	OnEnd     func()                 // the session has ended; may be nil
-	Above     []string               // agents for which it works: their guards hold for it
-	Within    policy.Narrower        // whom it works for: see gate.Rules; nil: nobody
-	Guards    func() gate.Hooks      // of whom it works for: they may refuse its calls, and have a human asked; nil: none
-	Kept      bool                   // it is a conversation's, and how often its hooks fired is kept
-	Again     bool                   // for a call of an earlier session: no setup steps
+	Bounds
+	Kept  bool // it is a conversation's, and how often its hooks fired is kept
+	Again bool // for a call of an earlier session: no setup steps
+}
+
+// Bounds are what a session has of whom it works for. The zero value is of one that works
+// for nobody.
+type Bounds struct {
+	Above     []string          // agents for which it works: their guards hold for it
+	Within    policy.Narrower   // whom it works for: see gate.Rules; nil: nobody
+	Guards    func() gate.Hooks // of whom it works for: they may refuse its calls, and have a human asked; nil: none
+	RuleFiles []string          // of whom it works for: see gate.Place
 }
 
 // Builder builds sessions. All fields are required, but for Hooks.
@@ -211,7 +218,7 @@ func (b *Builder) caller(
 	if !spec.Again { // a call that was asked for earlier has the limit of then
 		rules.Narrow = func(t *tool.Tool) error { return b.Skills.Narrow(spec.ID, t) }
 	}
-	at.RuleFiles, at.Readable = l.RuleFiles(), l.SkillFolders()
+	at.RuleFiles, at.Readable = append(l.RuleFiles(), spec.RuleFiles...), l.SkillFolders()
 	if l.App != nil {
 		at.Relaxed, rules.Policy = l.Relaxed(), l.Rules
 	}
