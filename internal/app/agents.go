@@ -6,6 +6,7 @@ import (
 	"callgate/internal/app/brain"
 	"callgate/internal/app/contract"
 	"callgate/internal/app/modes"
+	"callgate/internal/app/pipeline"
 	"callgate/internal/hook"
 	"callgate/internal/skill"
 )
@@ -66,7 +67,7 @@ const Offline = brain.Offline
 
 // Runtime says how an app's agents run.
 type Runtime struct {
-	Mode     string        // one_shot, conversation or background
+	Mode     string        // one_shot, conversation, background or pipeline
 	Entry    string        // the agent that is spoken to
 	MaxTurns int           // requests to a model within one turn
 	Timeout  time.Duration // of a model within one turn
@@ -90,9 +91,15 @@ type Runtime struct {
 	// Modes are ways of working of which a conversation is in one, the first at its beginning.
 	Modes []AppMode
 	// Contract is what it takes and gives, and which apps it calls.
-	Contract contract.Contract
+	Contract Contract
 	// Hooks are those of the app and of its agents, in the order in which they are written.
 	Hooks []hook.Hook
+}
+
+// Contract is what an app takes and gives, which apps it calls, and its steps.
+type Contract struct {
+	contract.Contract
+	Steps []pipeline.Step // of an app whose mode is pipeline
 }
 
 // Skill is a text that tells a model how to do something.

@@ -7,6 +7,7 @@ import (
 	"callgate/internal/app/middleware"
 	"callgate/internal/app/modes"
 	"callgate/internal/app/node"
+	"callgate/internal/app/pipeline"
 	"callgate/internal/app/triggers"
 )
 
@@ -32,7 +33,12 @@ func (b *runtimeBlock) read(e node.Entry) {
 		"context": func(in node.Entry) {
 			b.runtime.Context = b.models(b.Reader).Context(levelContext, in, &b.surface.Window)
 		},
-		"mode":        b.mode,
+		"mode": b.Choice(&b.runtime.Mode, "conversation", "one_shot", "background", pipeline.Mode),
+		"pipeline": func(in node.Entry) {
+			b.runtime.Contract.Steps = pipeline.Read(b.Reader, in, b.links, func(path, id string) {
+				b.links.agents = append(b.links.agents, agentRef{b.Reader, b.Position(path), id})
+			})
+		},
 		"input":       contract.Schema(b.Reader, &b.runtime.Contract.Input),
 		"output":      contract.Schema(b.Reader, &b.runtime.Contract.Output),
 		"entry_agent": b.TextInto(&b.runtime.Entry),
@@ -61,10 +67,24 @@ func (b *runtimeBlock) read(e node.Entry) {
 		"hooks":        func(in node.Entry) { b.readHooks(b.Reader, in, "") },
 		"middleware":   func(in node.Entry) { b.middleware = middleware.OfTexts(b.Reader, in) },
 	})
+	b.checkSteps()
 	if b.runtime.WorkdirMode == "fixed" && b.runtime.Workdir == "" {
 		b.Fail(b.Position("runtime.workdir_mode"), "write runtime.workdir: and the folder",
 			"runtime.workdir_mode is fixed, and no folder is named")
 	}
+}
+
+// checkSteps checks that an app has steps if its mode says so, and what they refer to.
+func (b *runtimeBlock) checkSteps() {
+	steps, runs := b.runtime.Contract.Steps, b.runtime.Mode == pipeline.Mode
+	switch at := b.Nearest("runtime.pipeline"); {
+	case runs && len(steps) == 0 && at == b.Nearest("runtime"):
+		b.Fail(b.Position("runtime.mode"), "write runtime.pipeline: and its steps",
+			"runtime.mode is pipeline, and there are no steps")
+	case !runs && len(steps) > 0:
+		b.Fail(at, "write runtime.mode: pipeline", "there are steps, and runtime.mode is not pipeline")
+	}
+	pipeline.Check(b.Reader, steps, b.runtime.Contract.Input)
 }
 
 // projectMemory reads auto, none, or the name of a file in the app's folder.
@@ -89,15 +109,6 @@ func (b *runtimeBlock) sandbox(e node.Entry) {
 			"runtime.sandbox is %s", node.Quote(word))
 	}
 	b.runtime.Relaxed = word == "relaxed"
-}
-
-// mode reads how an app runs.
-func (b *runtimeBlock) mode(e node.Entry) {
-	if word, ok := e.Scalar(); ok && (word == "pipeline") {
-		b.Fail(e.At, "write conversation, one_shot or background", "the mode %s is not built yet", word)
-		return
-	}
-	b.Choice(&b.runtime.Mode, "conversation", "one_shot", "background")(e)
 }
 
 // injection reads how tools are shown to a model.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"callgate/internal/app/node"
+	"callgate/internal/app/pipeline"
 )
 
 // Team is what an app says of the agents that an agent starts.
@@ -45,6 +46,10 @@ func (a *App) GivesAgents(agent string) bool {
 	}
 	listed := slices.ContainsFunc(a.Modules, func(m Module) bool { return m.Name == SpawnModule })
 	if listed || a.Rules.Grants(SpawnModule) {
+		return true
+	}
+	if steps := a.Runtime.Contract.Steps; (agent == "" || agent == pipeline.Agent) &&
+		slices.ContainsFunc(steps, func(s pipeline.Step) bool { return s.Agent != "" }) {
 		return true
 	}
 	return slices.ContainsFunc(a.Agents, func(one Agent) bool {

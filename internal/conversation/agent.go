@@ -5,11 +5,15 @@ import (
 	"strings"
 
 	"callgate/internal/app"
+	"callgate/internal/app/pipeline"
 	"callgate/tool"
 )
 
 // chooseAgent finds the agent of a conversation.
 func chooseAgent(a *app.App, name string) (app.Agent, error) {
+	if runsSteps(a, name) {
+		return app.Agent{ID: pipeline.Agent, Role: "steps"}, nil
+	}
 	if a == nil || len(a.Agents) == 0 {
 		return app.Agent{ID: "main", Role: "assistant"}, nil
 	}

@@ -21,6 +21,9 @@ func (m *Manager) openModel(
 	if err := loaded.Accepted.Check("conversation.Open", consent.Conversation(loaded.App, c.agent)...); err != nil {
 		return nil, err
 	}
+	if isPipeline(c) {
+		return stepsModel(m.Store, c, loaded.App), nil
+	}
 	c.described = laneModel(c.agent, spec.Lane)
 	if spec.Model != nil {
 		c.model = modelset.Info{Provider: "embedded", Model: "embedded", NativeTools: true}

@@ -81,6 +81,7 @@ type answering struct {
 	loop      *agent.Loop
 	prompt    *briefing.Prompter
 	fitter    *fitting.Fitter
+	kept      *kept // what its steps gave; nil: it has none
 }
 
 // ID returns the conversation's ID, which is its session's too.
@@ -242,6 +243,7 @@ type calls struct {
 	session   *session.Session
 	turn      *turn
 	approvals fitting.Approvals
+	kept      *kept // what they give, for steps; nil: it is for a model
 }
 
 var _ agent.ToolCaller = calls{}
@@ -250,9 +252,12 @@ var _ agent.ToolCaller = calls{}
 func (c calls) Call(ctx context.Context, made []history.Call, done func(int, *tool.Result)) []*tool.Result {
 	requests := make([]gate.CallRequest, len(made))
 	for i, call := range made {
-		requests[i] = gate.CallRequest{ID: call.ID, Name: call.Name, Args: call.Args, Movable: true}
+		requests[i] = gate.CallRequest{
+			ID: call.ID, Name: call.Name, Args: call.Args, Movable: c.kept == nil, Whole: c.kept != nil,
+		}
 	}
 	results := c.session.CallAll(ctx, requests, done)
+	c.kept.keep(made, results)
 	c.turn.stopIfUnanswered(ctx, c.approvals)
 	return results
 }
@@ -278,7 +283,7 @@ func (c calls) CallOutcome(ctx context.Context, id string) (*tool.Result, bool, 
 // loopConfig is the loop's configuration, without its log.
 func (c *Conversation) loopConfig(model *agent.ModelConfig) (agent.Config, error) {
 	cfg := agent.Config{
-		Model: model, Tools: calls{c.session, &c.turn, c.approvals}, ToolDefs: c.offered(), Names: c.names,
+		Model: model, Tools: calls{c.session, &c.turn, c.approvals, c.kept}, ToolDefs: c.offered(), Names: c.names,
 		System: c.prompt.System, SystemFor: c.prompt.SystemFor, Notes: c.prompt.Notes,
 	}
 	a := c.session.App()
@@ -289,6 +294,9 @@ func (c *Conversation) loopConfig(model *agent.ModelConfig) (agent.Config, error
 	mode := c.workMode.AppMode
 	cfg.MaxTurns = cmp.Or(c.child.maxTurns(), mode.MaxTurns, c.agent.MaxIterations, a.Runtime.MaxTurns)
 	cfg.Timeout = cmp.Or(mode.Timeout, a.Runtime.Timeout)
+	if isPipeline(c) {
+		cfg.MaxTurns = 2*len(a.Runtime.Contract.Steps) + 1 // an agent may have to answer again
+	}
 	if c.child != nil {
 		cfg.Timeout = 0 // its task has one
 	}

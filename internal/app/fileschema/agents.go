@@ -9,9 +9,10 @@ import (
 
 func runtimeBlock(known app.KnownModules) node {
 	n := block("runtime",
-		key{"mode", enum("conversation", "conversation", "one_shot", "background"),
+		key{"mode", enum("conversation", "conversation", "one_shot", "background", "pipeline"),
 			"conversation: words and answers, until somebody ends it. one_shot: one task, one answer. " +
-				"background: turns that triggers start, without a client: callgate app start."},
+				"background: turns that triggers start, without a client: callgate app start. pipeline: the steps of pipeline."},
+		key{"pipeline", list(stepBlock()), "The steps of an app whose mode is pipeline, in their order: docs/guides/pipelines.md."},
 		key{"input", node{"type": "object"}, "The JSON Schema of what the app is given when another one calls it."},
 		key{"output", node{"type": "object"}, "The JSON Schema of what the app gives to another one that calls it."},
 		key{"entry_agent", text(), "The id of the agent that is spoken to. Default: the first."},
@@ -55,8 +56,24 @@ func runtimeBlock(known app.KnownModules) node {
 		key{"hooks", hooksBlock(), "What happens by itself when something happens: docs/guides/hooks.md."},
 		key{"middleware", textMiddleware(), "What stands around all that is said, the first outermost."},
 	)
-	fixed := node{"properties": node{"workdir_mode": node{"const": "fixed"}}, "required": []string{"workdir_mode"}}
-	return n.with("if", fixed).with("then", node{"required": []string{"workdir"}})
+	with := func(key, word, needs string) node {
+		is := node{"properties": node{key: node{"const": word}}, "required": []string{key}}
+		return node{"if": is, "then": node{"required": []string{needs}}}
+	}
+	return n.with("allOf", []node{with("workdir_mode", "fixed", "workdir"), with("mode", "pipeline", "pipeline")})
+}
+
+// stepBlock is a step of a pipeline.
+func stepBlock() node {
+	return needs(block("runtime.pipeline",
+		key{"id", text().with("pattern", "^[a-z][a-z0-9_]{0,39}$"), "Its name, by which later steps refer to what it gave."},
+		key{"action", text(), "The tool that it calls, such as filesystem.read."},
+		key{"params", node{"type": []string{"object", "null"}},
+			"The parameters of the call. {{input.KEY}}, {{steps.ID.output.KEY}} and {{steps.ID.text}} are filled in."},
+		key{"agent", text(), "The agent of this file that works, in the place of a call."},
+		key{"prompt", text(), "What the agent is to do. The same is filled in."},
+		key{"output", node{"type": "object"}, "The JSON Schema of what the agent gives. Left out: a text."},
+	), "id")
 }
 
 // modesBlock are the modes of the app, by name.

@@ -251,8 +251,10 @@ func TestWordsAreThoseThatAreRead(t *testing.T) {
 			return
 		}
 		count++
+		// What goes with these words is written beside them.
+		incomplete := map[string]bool{"runtime.workdir_mode: fixed": true, "runtime.mode: pipeline": true}
 		for _, word := range append(texts(asMap(forms[0])["enum"]), bogus) {
-			if got := complains(t, known, s, word); got != (word == bogus) && !(word == "fixed" && s.path == "runtime.workdir_mode") {
+			if got := complains(t, known, s, word); got != (word == bogus) && !incomplete[s.path+": "+word] {
 				t.Errorf("%s: %s: %v\n%s", s.path, word, got, told(t, known, s.wrap(word)))
 			}
 		}

@@ -3,7 +3,6 @@ package agents
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,11 +11,11 @@ import (
 
 	"callgate/internal/app"
 	"callgate/internal/app/contract"
+	"callgate/internal/app/pipeline"
 	"callgate/internal/control"
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate/policy"
-	"callgate/internal/gate/schema"
 	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/tasks"
@@ -52,6 +51,7 @@ type appOrder struct {
 	File   string          `json:"file"`
 	Input  string          `json:"input"` // as its model is told it
 	Output json.RawMessage `json:"output,omitempty"`
+	Steps  bool            `json:"steps,omitempty"` // no model reads its input
 }
 
 // kind and name say what works: an agent, or an app.
@@ -121,6 +121,7 @@ func newAppOrder(
 	}
 	o, err := a.newOrder(ctx, parent, module.AgentWork{Prompt: called.ID + ": " + input, Timeout: r.Timeout})
 	o.App = &appOrder{ID: called.ID, File: called.File, Input: input, Output: wants.Output}
+	o.App.Steps = loaded.App.Runtime.Mode == pipeline.Mode
 	o.Specialist, o.AppMode, o.Retries, o.Progress = called.ID, "", 0, false
 	return o, err
 }
@@ -215,70 +216,27 @@ func inputText(wants, given json.RawMessage) (string, error) {
 		}
 		return string(given), nil
 	}
-	s, err := schema.Compile(wants)
-	if err != nil {
-		return "", err
-	}
 	if given == nil {
 		given = json.RawMessage("{}")
 	}
-	err = s.CheckResult(given)
-	if err != nil && isText && json.Valid([]byte(text)) && s.CheckResult(json.RawMessage(text)) == nil {
+	err := contract.Fit("the input", wants, given)
+	if err != nil && isText && json.Valid([]byte(text)) && contract.Fit("the input", wants, json.RawMessage(text)) == nil {
 		return text, nil // the model wrote JSON as a text
 	}
-	if err != nil {
-		var e *tool.Error
-		if errors.As(err, &e) {
-			e = tool.Errorf(appOp, tool.Invalid, "the input does not fit: %s", strings.TrimPrefix(e.Message, "the result "))
-			return "", e.WithHint("its schema is %s", tool.TruncateTo(string(wants), 1000))
-		}
-		return "", err
-	}
-	return string(given), nil
+	return string(given), err
 }
 
 // words are what an app that is called is told.
 func (o *appOrder) words() string {
-	if o.Output == nil {
+	if o.Steps {
 		return o.Input
 	}
-	return o.Input + "\n\n(Your last answer is read by a program: it is JSON and nothing else, and fits this schema: " +
-		string(o.Output) + ")"
+	return o.Input + contract.Words(o.Output)
 }
 
 // outputOf is what an app gave, read by its schema.
 func (o *appOrder) outputOf(answer string) (json.RawMessage, error) {
-	if o.Output == nil {
-		return json.Marshal(answer)
-	}
-	s, err := schema.Compile(o.Output)
-	if err != nil {
-		return nil, err
-	}
-	text := strings.TrimSpace(answer)
-	if inner, ok := strings.CutPrefix(text, "```"); ok {
-		inner = strings.TrimPrefix(inner, "json")
-		text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(inner), "```"))
-	}
-	value := json.RawMessage(text)
-	if !json.Valid(value) {
-		if value, err = json.Marshal(answer); err != nil { // a schema may want a text
-			return nil, err
-		}
-		if s.CheckResult(value) != nil {
-			return nil, tool.Errorf(appOp, tool.Invalid, "the output of the app %s is not JSON: %s", o.ID, tool.Truncate(answer))
-		}
-		return value, nil
-	}
-	if err := s.CheckResult(value); err != nil {
-		var e *tool.Error
-		if errors.As(err, &e) {
-			err = tool.Errorf(appOp, tool.Invalid, "the output of the app %s does not fit: %s", o.ID,
-				strings.TrimPrefix(e.Message, "the result "))
-		}
-		return nil, err
-	}
-	return value, nil
+	return contract.Typed("the output of the app "+o.ID, o.Output, answer)
 }
 
 // checkOutput reports whether an app is to answer again, because what it gave does not fit.
@@ -292,10 +250,10 @@ func checkOutput(ctx context.Context, a *Agents, r *tasks.Run, o order, p *progr
 		last.Add(e)
 	}
 	_, bad := o.App.outputOf(last.Text)
-	if bad == nil || p.Corrected != "" {
+	if bad == nil || p.Corrected != "" || o.App.Steps {
 		return false, bad
 	}
-	p.Corrected = bad.Error() + "\nAnswer again: with JSON that fits the schema, and nothing else."
+	p.Corrected = contract.Again(bad)
 	return true, r.Save(ctx, p)
 }
 
