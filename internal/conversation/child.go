@@ -40,6 +40,9 @@ type Child struct {
 	Asked func(approval.Request)
 }
 
+// WorksFor reports whether the conversation works for one of the user's, also through others.
+func (c *Conversation) WorksFor(id string) bool { return c.child != nil && c.child.Memory == id }
+
 // passOn has somebody else be told of what is asked, too.
 func (c *Child) passOn(asked func(approval.Request)) func(approval.Request) {
 	if c == nil || c.Asked == nil {

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 
 	"callgate/internal/protocol"
@@ -13,5 +15,6 @@ func (c *chat) questioned(q protocol.Question) tea.Cmd {
 	if q.State != protocol.QuestionPending {
 		return nil
 	}
-	return c.callUser("the agent asks: " + termtext.OneLine(q.Question.Text))
+	who := strings.TrimSpace("the agent " + termtext.OneLine(q.Asker.Path))
+	return c.callUser(who + " asks: " + termtext.OneLine(q.Question.Text))
 }

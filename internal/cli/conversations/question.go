@@ -2,6 +2,7 @@ package conversations
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"callgate/internal/client"
@@ -22,7 +23,7 @@ func (p *turnPrinter) sayPending(e protocol.TurnEvent) {
 
 // sayAsked says what the agent asks, until when it waits, and how it is answered.
 func (p *turnPrinter) sayAsked(r protocol.Question) {
-	p.Status("callgate: the agent asks, and waits for %s at most: %s",
+	p.Status("callgate: %s asks, and waits for %s at most: %s", strings.TrimSpace("the agent "+r.Asker.Path),
 		r.Deadline.Sub(r.AskedAt).Round(time.Second), tool.Truncate(r.Question.Text))
 	p.HowToAnswerQuestion(r.ID)
 }

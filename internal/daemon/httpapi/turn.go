@@ -15,6 +15,7 @@ import (
 	"callgate/internal/daemon/wire"
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal/outputbus"
+	"callgate/internal/kernel"
 	"callgate/internal/kernel/questions"
 	"callgate/internal/kernel/scripts"
 	"callgate/internal/protocol"
@@ -49,7 +50,7 @@ func (a *conversationRoutes) turn(
 	var printing sync.WaitGroup
 	done := make(chan struct{})
 	printing.Go(func() { s.outputs(output, done, c.ID()+"-") })
-	printing.Go(func() { s.questions(ctx, done, a.kernel.Questions, c.ID()) })
+	printing.Go(func() { s.questions(ctx, done, a.kernel, c.ID()) })
 	printing.Go(func() { s.scripts(a.kernel.Scripts, done, c.ID()) })
 	end, err := run(ctx, conversation.Watch{
 		Observer: s.watch(), Asked: func(q approval.Request) {
@@ -186,10 +187,9 @@ func (s *turnStream) scripts(all *scripts.Runner, done <-chan struct{}, conversa
 	}
 }
 
-// questions sends what the conversation's agent asks, and how that is settled.
-func (s *turnStream) questions(
-	ctx context.Context, done <-chan struct{}, all *questions.Queue, conversation string,
-) {
+// questions sends what the conversation's agent asks, and those that work for it, and how
+// that is settled.
+func (s *turnStream) questions(ctx context.Context, done <-chan struct{}, k *kernel.Kernel, conversation string) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
@@ -200,11 +200,13 @@ func (s *turnStream) questions(
 		}
 	}()
 	sent := map[string]questions.State{}
-	for r, err := range all.Watch(ctx) {
+	for r, err := range k.Questions.Watch(ctx) {
 		if err != nil {
 			return // it can be answered elsewhere
 		}
-		if r.Principal.Session == conversation && sent[r.ID] != r.State {
+		asker, err := k.Conversations.Get(r.Principal.Session)
+		concerns := r.Principal.Session == conversation || err == nil && asker.WorksFor(conversation)
+		if _, told := sent[r.ID]; sent[r.ID] != r.State && (concerns || told) {
 			sent[r.ID] = r.State
 			asked := wire.Question(r)
 			s.send(protocol.TurnEvent{Question: &asked})

@@ -55,6 +55,9 @@ func (p *Pane) View(width, height int) ([]string, *tea.Cursor) {
 
 func (it *item) head(width int, now time.Time, more int) []string {
 	title := "── The agent asks "
+	if it.Asker.Path != "" {
+		title = "── The agent " + termtext.OneLine(it.Asker.Path) + " asks "
+	}
 	if left := it.Deadline.Sub(now).Round(time.Second); !it.Deadline.IsZero() {
 		title += "· " + transcript.Duration(max(left, 0)) + " left "
 	}
