@@ -29,7 +29,6 @@ func (m *Manager) last(ctx context.Context, spec Spec) (string, error) {
 			return info.ID, nil
 		}
 	}
-	const none = "there is no conversation in %s to go on with"
-	return "", tool.Errorf("conversation.Open", tool.NotFound, none, loaded.Workspace).
-		WithHint("begin one; callgate sessions list shows those of other folders")
+	return "", tool.Errorf("conversation.Open", tool.NotFound, "there is no conversation in %s to go on with",
+		loaded.Workspace).WithHint("begin one; callgate sessions list shows those of other folders")
 }

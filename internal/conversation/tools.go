@@ -16,4 +16,6 @@ func (t tools) Known(name string) bool { return t.session.View().Known(name) }
 func (t tools) Required(name string) []string { return t.session.View().Required(name) }
 
 // Find returns the tools that a text means.
-func (t tools) Find(ctx context.Context, text string) []offline.ToolMatch { return t.session.View().Find(ctx, text) }
+func (t tools) Find(ctx context.Context, text string) []offline.ToolMatch {
+	return t.session.View().Find(ctx, text)
+}

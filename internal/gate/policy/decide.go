@@ -72,13 +72,8 @@ func decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
 			return sets[i].decision(Hide, s)
 		}
 	}
-	for i := range sets {
-		set := &sets[i]
-		if set.data != "" && t.Runtime.Data.Level() > set.data.Level() && !t.Runtime.Control {
-			class := cmp.Or(t.Runtime.Data, tool.DataInternal)
-			reason := fmt.Sprintf(reasonAboveClass, t.ID.Dotted(), class, set.data)
-			return set.decision(Deny, &ruleSource{reason, ruleData})
-		}
+	if d, above := decideByClass(sets, t); above {
+		return d
 	}
 	for _, kind := range []int{denied, approved} {
 		if set, s := firstOf(sets, kind); s != nil {
@@ -92,8 +87,25 @@ func decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
 	return d
 }
 
+// decideByClass denies a tool whose results may hold data of a higher class than models
+// may be given. What the kernel calls by itself, a model may be told of.
+func decideByClass(sets []ruleSet, t *tool.Tool) (d Decision, above bool) {
+	for i := range sets {
+		set := &sets[i]
+		if set.data != "" && t.Runtime.Data.Level() > set.data.Level() && !t.Runtime.Control {
+			class := cmp.Or(t.Runtime.Data, tool.DataInternal)
+			reason := fmt.Sprintf(reasonAboveClass, t.ID.Dotted(), class, set.data)
+			return set.decision(Deny, &ruleSource{reason, ruleData}), true
+		}
+	}
+	return d, false
+}
+
 // decideForDaemon decides the kernel's own calls.
 func decideForDaemon(sets []ruleSet, t *tool.Tool) Decision {
+	if d, above := decideByClass(sets, t); above {
+		return d
+	}
 	if set, s := firstOf(sets, denied); s != nil {
 		return set.decision(Deny, s)
 	}

@@ -344,7 +344,7 @@ func BenchmarkDecide(b *testing.B) {
 }
 
 // Data of a class above the limit of either file is denied to models, whatever grants the
-// tool. The kernel's own tools and calls pass.
+// tool, and to the daemon, of whose calls models are told. The kernel's own tools pass.
 func TestDataAboveTheLimitIsDenied(t *testing.T) {
 	t.Parallel()
 	classes := []tool.DataClass{tool.DataPublic, tool.DataInternal, tool.DataSensitive, tool.DataRestricted}
@@ -370,8 +370,8 @@ func TestDataAboveTheLimitIsDenied(t *testing.T) {
 					t.Errorf("the reason is %s", d.Reason)
 				}
 			}
-			if d := policy.Decide(limited(most), x, daemon); d.Verdict != policy.Allow {
-				t.Errorf("the daemon's call: %s", d.Verdict)
+			if d := policy.Decide(limited(most), x, daemon); d.Verdict != want {
+				t.Errorf("the daemon's call of %s data under limit %s: %s", class, most, d.Verdict)
 			}
 		}
 	}

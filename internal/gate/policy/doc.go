@@ -15,7 +15,8 @@
 // a rule for choir does not cover it.
 //
 //   - A tool whose results may hold data of a class above max_data_classification is
-//     denied to models, whatever grants it. One that says no class counts as internal.
+//     denied, whatever grants it, to the daemon too: models are told of what hooks
+//     call. One that says no class counts as internal.
 //   - A tool above the ceiling that no grant or approve rule names is denied.
 //   - Without a capabilities block, low risk runs, medium risk runs unless it
 //     reaches past the workspace, and the rest needs approval. An unknown risk or
@@ -27,7 +28,7 @@
 //     a model, even if a deny rule names them too: a refusal would reveal them.
 //   - The kernel's own tools (Runtime.Control) pass the ceiling and the default
 //     policy, but not a rule that names them; a rule for "*" names them.
-//   - The daemon passes hidden tools, approve rules, the ceiling and the class of data. It never
+//   - The daemon passes hidden tools, approve rules and the ceiling. It never
 //     passes a deny rule, nor default_policy block, which denies every tool that
 //     no grant or approve rule names.
 //
