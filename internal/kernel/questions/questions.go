@@ -133,7 +133,7 @@ func (q *Queue) Start(ctx context.Context) error {
 	}
 	for _, r := range old {
 		if time.Since(r.At) > keepFor {
-			_, _ = q.opt.Documents.Write(ctx, document.Change{Collection: done, Key: r.ID, If: r.version})
+			q.drop(ctx, r)
 		}
 	}
 	return nil
@@ -155,6 +155,9 @@ func (q *Queue) Ask(ctx context.Context, r Request) (Request, error) {
 			err = q.sameAsker(old, r)
 		}
 		return old, err
+	}
+	if err := q.mayAsk(ctx, r); err != nil {
+		return r, err
 	}
 	version, err := q.write(ctx, r, document.Change{Collection: open, Key: r.ID})
 	if tool.KindOf(err) == tool.Conflict { // the same call, made twice at once

@@ -3,6 +3,7 @@ package questions_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -278,4 +279,45 @@ func TestWatchAndWithdraw(t *testing.T) {
 	if list, err := w.List(t.Context(), questions.Pending); err != nil || len(list) != 0 {
 		t.Errorf("%v, %v", list, err)
 	}
+}
+
+// Only so many questions of a session wait at once. One that was asked already is no other.
+func TestTooManyQuestions(t *testing.T) {
+	w := open(t)
+	for i := range 20 {
+		w.ask(t, fmt.Sprint("c", i), `{"question":"x"}`)
+	}
+	request := questions.Request{
+		Question: question.Question{Text: "x", Timeout: time.Minute}, Call: "more", Principal: tool.Principal{Session: "s1"},
+	}
+	if _, err := w.Ask(t.Context(), request); tool.KindOf(err) != tool.Limited {
+		t.Errorf("the next: %v", err)
+	}
+	w.ask(t, "c3", `{"question":"x"}`)
+	request.Principal.Session = "s2"
+	_, err := w.Ask(t.Context(), request)
+	kerneltest.OK(t, err)
+	kerneltest.OK(t, w.Withdraw(t.Context(), questions.IDOf("c1")))
+	w.ask(t, "again", `{"question":"x"}`)
+}
+
+// What a form kept secret is forgotten with its question.
+func TestSecretsAreForgottenWithTheirQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t)
+		r := w.ask(t, "c1", `{"question":"x","form":[{"type":"password","name":"pw"}]}`)
+		reply := question.Reply{Approve: true, Fields: map[string]any{"pw": "s3cret"}}
+		_, err := w.AnswerVouched(t.Context(), approval.Voucher{By: "x", Session: "s1"}, r.ID, reply)
+		kerneltest.OK(t, err)
+		<-time.After(29 * 24 * time.Hour)
+		w.restart(t)
+		if len(w.secrets.kept) != 1 {
+			t.Fatalf("kept is %v", w.secrets.kept)
+		}
+		<-time.After(2 * 24 * time.Hour)
+		w.restart(t)
+		if _, err := w.Get(t.Context(), r.ID); tool.KindOf(err) != tool.NotFound || len(w.secrets.kept) != 0 {
+			t.Errorf("%v, kept is %v", err, w.secrets.kept)
+		}
+	})
 }
