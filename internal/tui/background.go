@@ -9,6 +9,9 @@ import (
 // showTasks is /tasks.
 func showTasks(c *chat, text string) tea.Cmd { return c.tasks.Command(text) }
 
+// showAgents is /agents.
+func showAgents(c *chat) tea.Cmd { return c.agents.Command(c.conv.About.ID) }
+
 // showWaiting is /waiting.
 func showWaiting(c *chat) tea.Cmd { return c.waiting.Command(c.conv.About.ID) }
 

@@ -3,6 +3,9 @@ package tui
 import (
 	"context"
 
+	tea "charm.land/bubbletea/v2"
+
+	"callgate/internal/tui/agents"
 	"callgate/internal/tui/proposals"
 	"callgate/internal/tui/tasks"
 	"callgate/internal/tui/transcript"
@@ -16,6 +19,12 @@ type lists struct {
 	undo      *undo.Undo
 	proposals *proposals.Proposals
 	waiting   *waiting.List
+	agents    *agents.Agents
+}
+
+// listed has the parts that only show handle what the kernel answers.
+func (l *lists) listed(msg tea.Msg) (handled bool) {
+	return l.waiting.Update(msg) || l.agents.Update(msg)
 }
 
 func newLists(ctx context.Context, o Options, script *transcript.Transcript) lists {
@@ -31,6 +40,7 @@ func newLists(ctx context.Context, o Options, script *transcript.Transcript) lis
 	}
 	return lists{
 		waiting:   waiting.New(ctx, waits),
+		agents:    agents.New(ctx, agents.Options{List: o.Agents, Script: script}),
 		tasks:     tasks.New(ctx, tasks.Options{Client: o.Tasks, Script: script, Now: o.Now, By: o.By}),
 		undo:      undo.New(ctx, undo.Options{Client: o.Undo, Script: script, By: o.By}),
 		proposals: proposals.New(ctx, proposals.Options{Client: o.Proposals, Script: script, By: o.By}),

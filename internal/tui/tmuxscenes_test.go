@@ -95,8 +95,14 @@ func serveAnswers(t *testing.T, answers []answer) string {
 // newScene is a project whose model gives answers; more is added to its app file.
 func newScene(t *testing.T, answers []answer, more ...string) project {
 	t.Helper()
+	return newSceneOf(t, fmt.Sprintf(sceneApp, serveAnswers(t, answers))+strings.Join(more, ""))
+}
+
+// newSceneOf is a project with an app file, which is accepted.
+func newSceneOf(t *testing.T, app string) project {
+	t.Helper()
 	p := project{filepath.Join(t.TempDir(), "shop"), filepath.Join(t.TempDir(), "s")}
-	files := map[string]string{"callgate.yaml": fmt.Sprintf(sceneApp, serveAnswers(t, answers)) + strings.Join(more, "")}
+	files := map[string]string{"callgate.yaml": app}
 	for name, text := range sceneFiles {
 		files[name] = text
 	}

@@ -91,6 +91,8 @@ type Options struct {
 	AnswerQuestion func(ctx context.Context, id string, a protocol.AnswerQuestion) (protocol.Question, error)
 	// Questions lists what agents ask; nil: nothing does.
 	Questions func(ctx context.Context, state protocol.QuestionState) ([]protocol.Question, error)
+	// Agents lists the agents that work for a conversation; nil: there are none.
+	Agents func(ctx context.Context, conversation string) ([]protocol.Agent, error)
 	// Proposals shows what agents propose to change; nil: nothing does.
 	Proposals proposals.Client
 }

@@ -147,6 +147,9 @@ func (c *chat) onScreen(ctx context.Context) error {
 			Notices: k.ShowNotices, UserCalls: own.open, Past: c.past(workspace), Alerts: alerts,
 			Tasks: k.Tasks(), Undo: client.NewUndo(k.Client), Proposals: client.NewProposals(k.Client),
 			AnswerQuestion: client.QuestionsOf(k.Client).Answer, Questions: client.QuestionsOf(k.Client).List,
+			Agents: func(ctx context.Context, id string) ([]protocol.Agent, error) {
+				return client.Agents(ctx, k.Client, id)
+			},
 			Edit: func(text string) (string, error) {
 				edited, err := c.Editor().Edit(ctx, []byte(text))
 				return string(edited), err
