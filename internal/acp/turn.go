@@ -58,6 +58,8 @@ func (t *turn) show(e protocol.TurnEvent) {
 		t.ask(*e.Approval)
 	case e.Answered != nil:
 		t.takeBack(e.Answered.ID)
+	case e.Question != nil:
+		t.question(*e.Question)
 	case e.Result != nil:
 		t.endCall(*e.Result)
 	case e.Wait != nil:

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -393,4 +394,35 @@ func TestEditorGoesAway(t *testing.T) {
 	}) || last != "interrupted" {
 		t.Errorf("the turn ended as %q", last)
 	}
+}
+
+// What the agent asks is answered at the editor where options can, and else it says how.
+func TestEditorAnswersQuestions(t *testing.T) {
+	t.Parallel()
+	state, folder := newState(t), t.TempDir()
+	e := startEditor(t, state)
+	opened, err := e.NewSession(t.Context(), acp.NewSessionRequest{Cwd: folder, McpServers: []acp.McpServer{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for answer, want := range map[string]string{"Yes": `"status":"approved"`, "No": `"status":"denied"`} {
+		e.answers(answer)
+		e.prompt(opened.SessionId, `ask_user question="Shall it be so?" content="the plan"`)
+		wantIn(t, jsonOf(e.asked), "Shall it be so?", "the plan", `"name":"Yes"`, `"name":"No"`)
+		wantIn(t, e.shown(), want)
+	}
+	go func() { // a person elsewhere
+		id := regexp.MustCompile(`callgate questions answer (q\w+)`)
+		if !poll(time.Minute, func() bool {
+			found := id.FindStringSubmatch(e.shown())
+			if found != nil {
+				person(t, state, "questions", "answer", found[1], "Ada")
+			}
+			return found != nil
+		}) {
+			t.Errorf("it is not said how a question is answered: %s", e.shown())
+		}
+	}()
+	e.prompt(opened.SessionId, `ask_user question="Who are you?"`)
+	wantIn(t, e.shown(), "The agent asks: Who are you?", "Ada")
 }

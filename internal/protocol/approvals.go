@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"callgate/internal/question"
 	"callgate/tool"
 )
 
@@ -77,12 +78,14 @@ type ApprovalAnswer struct {
 }
 
 // FormAnswer is what a human said in a form that the client of a conversation showed, such
-// as an editor: it answers approvals of that conversation, and of no other. Who has the
-// conversation open sends it.
+// as an editor: it answers an approval or a question of that conversation, and of no other.
+// Who has the conversation open sends it.
 type FormAnswer struct {
 	Client   string `json:"client"` // its name, for the journal
-	Approval string `json:"approval"`
+	Approval string `json:"approval,omitempty"`
 	Answer
+	Question string          `json:"question,omitempty"` // in place of an approval, with Reply
+	Reply    *question.Reply `json:"reply,omitempty"`
 }
 
 // Answer answers an approval.

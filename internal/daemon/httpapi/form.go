@@ -25,12 +25,21 @@ func (a *conversationRoutes) answerForm(w http.ResponseWriter, r *http.Request) 
 	if err != nil {
 		return err
 	}
+	ctx := context.WithoutCancel(r.Context()) // an answer outlives the request that brought it
+	voucher := approval.Voucher{By: by, Session: c.Session().ID()}
+	if in.Question != "" {
+		if in.Reply == nil {
+			return tool.Errorf("httpapi.form", tool.Invalid, "the reply to the question is missing")
+		}
+		if _, err := a.kernel.Questions.AnswerVouched(ctx, voucher, in.Question, *in.Reply); err != nil {
+			return err
+		}
+		return route.Answer(w, struct{}{})
+	}
 	given := approval.Answer{Approve: in.Approve, Args: in.Args, Feedback: in.Feedback}
 	if in.Remember != nil {
 		given.Remember = &approval.Remember{Choice: in.Remember.Choice, Until: in.Remember.Until}
 	}
-	ctx := context.WithoutCancel(r.Context()) // an answer outlives the request that brought it
-	voucher := approval.Voucher{By: by, Session: c.Session().ID()}
 	if err := a.kernel.Approvals.AnswerVouched(ctx, voucher, in.Approval, given); err != nil {
 		return err
 	}
