@@ -350,6 +350,31 @@ func TestShortLivedKernel(t *testing.T) {
 	}
 }
 
+// A call whose kernel ended before it answered is made again, perhaps at a kernel that ends
+// with its command: that one tells of the task that is there, and never that nothing began.
+func TestShortLivedKernelTellsOfWhatWasBegun(t *testing.T) {
+	t.Parallel()
+	state, folder, work := kerneltest.StateDir(t), inFolder(t, free), newGated()
+	launch := session.CallRequest{ID: "c1", Name: "background_run", Args: []byte(`{"name":"demo.work"}`)}
+	k := kerneltest.Open(t, state, work.tool(t, writes))
+	close(work.leave)
+	s := kerneltest.OpenAccepted(t, k, folder)
+	first := s.Call(t.Context(), launch)
+	ok(t, first.Err())
+	ended(t, k, listed(t, k)[0].ID)
+	ok(t, k.Close())
+	k = kerneltest.OpenWith(t, kernel.Config{State: state, ShortLived: true, Tools: []*tool.Tool{work.tool(t, writes)}})
+	s = kerneltest.OpenAccepted(t, k, folder)
+	r := s.Call(t.Context(), launch)
+	if r.Err() != nil || !strings.Contains(string(r.Data), listed(t, k)[0].ID) || len(work.began) != 1 {
+		t.Errorf("%v %s; it ran %d times", r.Err(), r.Data, len(work.began))
+	}
+	launch.ID = "c2"
+	if r := s.Call(t.Context(), launch); tool.KindOf(r.Err()) != tool.Unavailable {
+		t.Errorf("another one: %+v", r)
+	}
+}
+
 // The list has those that run first, then by when they began.
 func TestList(t *testing.T) {
 	t.Parallel()

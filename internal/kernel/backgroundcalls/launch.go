@@ -16,8 +16,7 @@ import (
 // launch begins a task, and looks for a moment whether it ends at once.
 func (c *Calls) launch(ctx context.Context, call tool.Call, r control.BackgroundRequest) (*tool.Result, error) {
 	if c.opt.ShortLived {
-		t, err := c.opt.Runner.Store().Get(ctx, taskID(call.ID))
-		if err == nil && t.Asker.Principal.Session == call.Principal.Session { // the kernel before had begun it
+		if t, err := c.find(ctx, call, taskID(call.ID)); err == nil { // an earlier kernel had begun it
 			return c.tellLaunch(ctx, call, t, r)
 		}
 		return nil, tool.Errorf(op, tool.Unavailable,
