@@ -1,10 +1,13 @@
 package kernel
 
 import (
+	"context"
+
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/owed"
 	"callgate/internal/kernel/agents"
 	"callgate/internal/kernel/backgroundcalls"
+	"callgate/internal/kernel/session"
 	"callgate/internal/task"
 	"callgate/llm"
 )
@@ -15,6 +18,17 @@ func openAgents(k *Kernel) {
 		Runner: k.Tasks, Conversations: k.Conversations, Infos: k.Conversations.Store, Sessions: k.Sessions,
 		Permissions: k.Permissions.Table, Apps: k.Apps, Narrow: k.Skills.Runs.Narrow, Tokens: k.Tokens, Log: k.log,
 	})
+}
+
+// bounded builds the sessions of calls that earlier sessions asked for: of those that worked
+// for others, with no more than they had.
+type bounded struct{ k *Kernel }
+
+func (b bounded) Build(ctx context.Context, spec session.Spec) (*session.Session, error) {
+	if err := b.k.Agents.Limit(ctx, &spec); err != nil {
+		return nil, err
+	}
+	return b.k.builder.Build(ctx, spec)
 }
 
 // told is how models are told of the ends of tasks.

@@ -12,7 +12,6 @@ import (
 	"callgate/internal/kernel/proposals"
 	"callgate/internal/kernel/questions"
 	"callgate/internal/kernel/scripts"
-	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/tasks"
 	"callgate/internal/task"
 )
@@ -32,9 +31,8 @@ type Lasting struct {
 // openBackground makes what makes calls for which nobody waits.
 func openBackground(k *Kernel, cfg Config) {
 	k.Deferred = deferred.New(deferred.Options{
-		Gate: k.gate, Apps: k.Apps, Sessions: k.builder, Tokens: k.Tokens, Open: k.Sessions.Get,
+		Gate: k.gate, Apps: k.Apps, Sessions: bounded{k}, Tokens: k.Tokens, Open: k.Sessions.Get,
 		Asked:  func(session string, r approval.Request) { k.Conversations.Asked(session, r) },
-		Limit:  func(ctx context.Context, s *session.Spec) error { return k.Agents.Limit(ctx, s) },
 		Settle: func(ctx context.Context, call string) { k.recovery.AwaitRetry(ctx, call) },
 	})
 	k.Background = backgroundcalls.New(backgroundcalls.Options{
@@ -46,7 +44,7 @@ func openBackground(k *Kernel, cfg Config) {
 // openAnswered makes what ends the calls that a human answers when nobody waits for them.
 func openAnswered(k *Kernel) {
 	k.Answered = answeredcalls.New(answeredcalls.Options{
-		Runner: k.Tasks, Journal: k.Journal, Gate: k.gate, Approvals: k.Approvals, Sessions: k.builder, Log: k.log,
+		Runner: k.Tasks, Journal: k.Journal, Gate: k.gate, Approvals: k.Approvals, Sessions: bounded{k}, Log: k.log,
 		Go: k.background.Go, Settle: k.recovery.AwaitRetry,
 	})
 }

@@ -257,7 +257,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 // recover finishes the work of an earlier process.
 func (k *Kernel) recover(ctx context.Context, cfg Config) error {
 	k.recovery = &recovery.Recovery{
-		Journal: k.Journal, Gate: k.gate, Sessions: k.builder, Log: k.log, Go: k.background.Go, ShortLived: cfg.ShortLived,
+		Journal: k.Journal, Gate: k.gate, Sessions: bounded{k}, Log: k.log, Go: k.background.Go, ShortLived: cfg.ShortLived,
 	}
 	openAnswered(k)
 	k.Approvals.SetHooks(approval.Hooks{

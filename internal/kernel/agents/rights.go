@@ -6,6 +6,7 @@ import (
 
 	"callgate/internal/conversation"
 	"callgate/internal/gate"
+	"callgate/internal/gate/appmode"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/match"
 	"callgate/internal/gate/policy"
@@ -126,6 +127,7 @@ func (a *Agents) Limit(ctx context.Context, s *session.Spec) error {
 		return err
 	}
 	c := spec.Child
+	s.Only, s.Off = appmode.Intersect(c.Only, s.Only), slices.Concat(s.Off, c.Off)
 	s.Above, s.Within, s.Guards, s.RuleFiles = c.Above, c.Within, c.Guards, c.RuleFiles
 	return nil
 }

@@ -7,7 +7,8 @@
 //     old. It is a task of the store from the moment of the answer: it can be seen and
 //     cancelled there, and a kernel that is killed leaves it to the next one. An approval
 //     whose kernel was killed before the task was stored becomes one at the next start.
-//   - It is judged by the rules of now, in a session like its asker's.
+//   - It is judged by the rules of now, in a session like its asker's. Whom the asker works
+//     for is asked about it, also about what a human made of its arguments.
 //   - What became of a call that did begin is the journal's to say: it ended, or it is in
 //     doubt, and is not made here.
 //   - A call that was answered and cannot run ends with the reason, on record. So does one
@@ -51,7 +52,8 @@ type Approvals interface {
 	Withdraw(ctx context.Context, id string) error
 }
 
-// Sessions builds sessions that are never published.
+// Sessions builds sessions that are never published, of one who works for another with no
+// more than it had.
 type Sessions interface {
 	Build(ctx context.Context, spec session.Spec) (*session.Session, error)
 }

@@ -218,3 +218,26 @@ func TestCancelledBeforeItBegan(t *testing.T) {
 		t.Errorf("%+v, began %d times", result, began.Load())
 	}
 }
+
+// What the app takes from an agent between the question and the answer is refused.
+func TestApprovedCallHasTheAgentsModulesOfNow(t *testing.T) {
+	t.Parallel()
+	workspace := t.TempDir()
+	app := func(modules string) {
+		write(t, filepath.Join(workspace, "callgate.yaml"), `
+agents: [{id: a, brain: {provider: offline}, modules: [`+modules+`]}]
+tools: {modules: {filesystem: {}}}
+`)
+	}
+	app("filesystem")
+	write(t, filepath.Join(workspace, "x"), "")
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	r := kerneltest.Call(t, kerneltest.OpenConversation(t, k, workspace).Session(), "filesystem.delete", `{"path":"x"}`)
+	app("filesystem: [read]")
+	kerneltest.Settle(t, k, r.Approval, approval.Answer{Approve: true})
+	result, err := k.Collect(t.Context(), r.Call)
+	ok(t, err)
+	if _, err := os.Stat(filepath.Join(workspace, "x")); tool.KindOf(result.Err()) != tool.NotFound || err != nil {
+		t.Errorf("%+v, %v", result, err)
+	}
+}

@@ -47,7 +47,8 @@ type Apps interface {
 	Load(ctx context.Context, workspace, file string) (*apps.Loaded, error)
 }
 
-// Sessions builds sessions that are never published.
+// Sessions builds sessions that are never published, of one who works for another with no
+// more than it had.
 type Sessions interface {
 	Build(ctx context.Context, spec session.Spec) (*session.Session, error)
 }
@@ -65,9 +66,6 @@ type Options struct {
 	Tokens   Tokens
 	// Open returns the session with an ID that is open now, or an error.
 	Open func(id string) (*session.Session, error)
-	// Limit gives the session of one who works for another no more than it had; nil: nobody
-	// does.
-	Limit func(ctx context.Context, s *session.Spec) error
 	// Settle waits until it is decided what becomes of a call that an earlier process
 	// left; nil: it is.
 	Settle func(ctx context.Context, call string)
@@ -190,11 +188,6 @@ func (c *Calls) open(ctx context.Context, asker task.Asker) (*session.Session, e
 	}
 	if now, err := c.opt.Open(id); err == nil { // it may have been opened again, by another process
 		spec.Requester = now.Caller().Requester()
-	}
-	if c.opt.Limit != nil {
-		if err := c.opt.Limit(ctx, &spec); err != nil {
-			return nil, err
-		}
 	}
 	if c.opt.Asked != nil {
 		spec.OnAsked = func(r approval.Request) { c.opt.Asked(id, r) }

@@ -19,7 +19,7 @@
 //     cut off since, whoever made it. One that changes something and claims
 //     nothing touches everything of its source.
 //   - No other call in doubt touches the same thing.
-//   - Policy allows it without a human, it would touch the same things, and its
+//   - Policy allows it without a human, also that of whom its asker works for, it would touch the same things, and its
 //     arguments are whole on record: no secret was left out of them.
 //   - It was attempted once. A second attempt is the last, whatever becomes of it;
 //     it is a call of its own in the journal (doubt.RetryID), inside the one
@@ -71,7 +71,8 @@ type Teller interface {
 	ExpectNotices() (loaded func())
 }
 
-// Sessions builds sessions that are never published.
+// Sessions builds sessions that are never published, of one who works for another with no
+// more than it had.
 type Sessions interface {
 	Build(ctx context.Context, spec session.Spec) (*session.Session, error)
 }

@@ -45,7 +45,7 @@ type Spec struct {
 	OnEnd     func()                 // the session has ended; may be nil
 	Bounds
 	Kept  bool // it is a conversation's, and how often its hooks fired is kept
-	Again bool // for a call of an earlier session: no setup steps
+	Again bool // for a call of an earlier session: no setup steps, and only what the app gives its agent now
 }
 
 // Bounds are what a session has of whom it works for. The zero value is of one that works
@@ -114,9 +114,7 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 		return nil, tool.Errorf("session.Build", tool.Invalid,
 			"the workspace %s cannot be opened: %w", tool.Truncate(loaded.Workspace), err)
 	}
-	if spec.ID == "" {
-		spec.ID = NewID("s")
-	}
+	spec = spec.in(loaded)
 	usage, how := &toolview.Usage{}, b.how(loaded)
 	how.AppMode = spec.AppMode
 	var detached func() (release func()) // of the session, when there is one
@@ -160,6 +158,23 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 		s.setUp(ctx, b.Secrets)
 	}
 	return s, nil
+}
+
+// in returns the spec with an ID, and that of a call of an earlier session within what its
+// app gives its agent now.
+func (s Spec) in(l *apps.Loaded) Spec {
+	if s.ID == "" {
+		s.ID = NewID("s")
+	}
+	if !s.Again || l.App == nil {
+		return s
+	}
+	for _, a := range l.App.Agents {
+		if a.ID == s.Agent {
+			s.Only = appmode.Intersect(s.Only, a.Only())
+		}
+	}
+	return s
 }
 
 // BareSpec is a caller in a folder that has no app.
