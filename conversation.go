@@ -125,6 +125,7 @@ const (
 	EventResult   EventKind = "result"   // Call with its Result: a call has ended
 	EventOutput   EventKind = "output"   // Output: a running call prints
 	EventApproval EventKind = "approval" // Approval: a call waits for a human
+	EventQuestion EventKind = "question" // Question: the agent asks its user
 	EventNotice   EventKind = "notice"   // Notice: what the user should know
 	EventEnd      EventKind = "end"      // End: the turn has ended
 )
@@ -139,6 +140,7 @@ type Event struct {
 	Call     *CallEvent
 	Output   *Output
 	Approval *Approval
+	Question *Question
 	Notice   string
 	End      *TurnEnd
 }
@@ -168,7 +170,8 @@ type TurnEnd struct {
 // Send has the agent answer a message. It yields what happens; the last event is
 // the end of the turn. The turn is stopped when the loop over it is left.
 //
-// Approvals are answered while the turn goes on: Kernel.Approvals.
+// Approvals and questions are answered while the turn goes on: Kernel.Approvals,
+// Kernel.Questions.
 func (c *Conversation) Send(ctx context.Context, text string) iter.Seq2[Event, error] {
 	return c.turn(ctx, func(ctx context.Context, w conversation.Watch) (history.End, error) {
 		return c.c.Send(ctx, llm.TextMessage(llm.User, text), w)
@@ -204,6 +207,7 @@ func (c *Conversation) turn(
 		var end TurnEnd
 		var failed error
 		go c.forwardOutput(ctx, events, stopped)
+		go c.forwardQuestions(ctx, events, stopped)
 		go func() {
 			var ended history.End
 			var answer history.LastAnswer

@@ -8,8 +8,9 @@
 // A [Kernel] holds its state directory alone; every other process of the same
 // user is a client of the one that holds it. A [Session] makes calls in one
 // folder, under one app's rules. A [Conversation] has a session in which an
-// agent's model makes the calls. Calls that need a human wait in [Approvals],
-// and everything that happens is in the [Journal].
+// agent's model makes the calls. Calls that need a human wait in [Approvals], what an
+// agent asks its user waits in [Questions], and everything that happens is in the
+// [Journal].
 //
 // The words of a tool are in package callgate/tool, those of a model in
 // callgate/llm. The directory examples/embed holds a whole program.

@@ -1,6 +1,6 @@
 // Command embed uses Callgate as a library, in a module of its own: it registers
 // a Go function as a tool, calls it, is asked for an approval and answers it,
-// finds a tool by what is meant, and talks to an agent.
+// finds a tool by what is meant, talks to an agent, and answers what it asks.
 package main
 
 import (
@@ -43,7 +43,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer kernel.Close()
-	for _, step := range []func(context.Context, *callgate.Kernel, string) error{call, approve, search, talk} {
+	for _, step := range []func(context.Context, *callgate.Kernel, string) error{call, approve, search, talk, answer} {
 		if err := step(ctx, kernel, workspace); err != nil {
 			return err
 		}
@@ -141,6 +141,34 @@ func talk(ctx context.Context, k *callgate.Kernel, workspace string) error {
 		switch event.Kind {
 		case callgate.EventResult:
 			fmt.Println("agent called:", event.Call.Name, event.Call.Result.Status)
+		case callgate.EventEnd:
+			fmt.Println("agent said:", event.End.Answer)
+		}
+	}
+	return nil
+}
+
+// answer has an agent ask its user, and answers as that user: a form, field by field.
+func answer(ctx context.Context, k *callgate.Kernel, workspace string) error {
+	conversation, err := k.OpenConversation(ctx, callgate.ConversationConfig{Workspace: workspace, Model: asker{}})
+	if err != nil {
+		return err
+	}
+	defer conversation.Close()
+	for event, err := range conversation.Send(ctx, "serve my pages, please") {
+		if err != nil {
+			return err
+		}
+		switch event.Kind {
+		case callgate.EventQuestion:
+			q := event.Question
+			for _, f := range q.Form {
+				fmt.Printf("question: %s %s (%s)\n", q.Text, f.Label, f.Type)
+			}
+			reply := callgate.Reply{Fields: map[string]any{"port": "8080"}, By: "ada"}
+			if err := k.Questions().Answer(ctx, q.ID, reply); err != nil {
+				return err
+			}
 		case callgate.EventEnd:
 			fmt.Println("agent said:", event.End.Answer)
 		}

@@ -16,4 +16,6 @@ func Example() {
 	// search: filesystem.read
 	// agent called: demo__greet success
 	// agent said: The tool answered "hello Grace ×1"
+	// question: How is it served? Port (integer)
+	// agent said: It is served at port 8080
 }

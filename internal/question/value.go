@@ -201,7 +201,10 @@ func readNumber(v any) (n float64, ok bool, err error) {
 	if v == nil {
 		return 0, false, nil
 	}
-	if i, is := v.(int64); is {
+	switch i := v.(type) {
+	case int64:
+		return float64(i), true, nil
+	case int: // of a program
 		return float64(i), true, nil
 	}
 	text, isText := plainText(v)

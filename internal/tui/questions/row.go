@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/question"
 	"callgate/internal/tui/input"
+	"callgate/internal/visible"
 )
 
 // kind is how a row is answered.
@@ -59,13 +60,13 @@ func rowsOf(q question.Question) []row {
 		}
 	}
 	if len(q.Choices) == 0 || q.AllowCustom {
-		own := row{kind: words, label: "answer", field: input.NewField(q.Placeholder)}
+		own := row{kind: words, label: "answer", field: input.NewField(inBrackets(q.Placeholder))}
 		if len(q.Choices) > 0 {
 			own.label = "or in your own words"
 		} else if q.Default != "" {
 			own.field.Set(q.Default)
 		} else if q.Content != "" && q.Placeholder == "" {
-			own.field.Placeholder("empty: approved as it is")
+			own.field.Placeholder("(empty: approved as it is)")
 		}
 		rows = append(rows, own)
 	}
@@ -113,21 +114,28 @@ func fieldRows(f question.Field) []row {
 	return []row{r}
 }
 
+// fieldPlaceholder says in an empty field what fits, in brackets: it is no answer.
 func fieldPlaceholder(f question.Field) string {
-	if f.Placeholder != "" {
-		return f.Placeholder
+	hint := f.Placeholder
+	switch {
+	case hint != "":
+	case f.Type == question.Date:
+		hint = "a date, as 2025-01-31"
+	case f.Type == question.Text, f.Type == question.TextArea:
+		hint = f.Description
+	case f.Min != nil && f.Max != nil:
+		hint = string(f.Type) + ", " + question.ValueText(*f.Min) + " to " + question.ValueText(*f.Max)
+	default:
+		hint = string(f.Type)
 	}
-	switch f.Type {
-	case question.Date:
-		return "2025-01-31"
-	case question.Text, question.TextArea:
+	return inBrackets(hint)
+}
+
+func inBrackets(hint string) string {
+	if hint == "" {
 		return ""
 	}
-	hint := string(f.Type)
-	if f.Min != nil && f.Max != nil {
-		hint += ", " + question.ValueText(*f.Min) + " to " + question.ValueText(*f.Max)
-	}
-	return hint
+	return "(" + visible.Text(hint) + ")"
 }
 
 // key handles a key that is the row's own.

@@ -42,7 +42,7 @@ func (p *Pane) View(width, height int) ([]string, *tea.Cursor) {
 	shown := min(len(answers), max(room-min(len(it.text(width)), max(room/3, 2)), 3))
 	from := max(0, min(at-shown/2, len(answers)-shown))
 	body := it.scrolled(it.text(width), room-shown)
-	rows := slices.Concat(head, body, answers[from:from+shown])
+	rows := slices.Concat(head, body, part(answers, from, shown))
 	switch {
 	case footCursor != nil:
 		footCursor.Y += len(rows)
@@ -51,6 +51,19 @@ func (p *Pane) View(width, height int) ([]string, *tea.Cursor) {
 		cursor.Y += len(head) + len(body) - from
 	}
 	return append(rows, foot...), cursor
+}
+
+// part is so many of the rows of an answer. Where there are more, the first or the last
+// says so: it never is the one with the keyboard.
+func part(rows []string, from, shown int) []string {
+	part := slices.Clone(rows[from : from+shown])
+	if from > 0 {
+		part[0] = termtext.Faint(fmt.Sprintf("  ↑ %d more", from+1))
+	}
+	if below := len(rows) - from - shown; below > 0 {
+		part[shown-1] = termtext.Faint(fmt.Sprintf("  ↓ %d more", below+1))
+	}
+	return part
 }
 
 func (it *item) head(width int, now time.Time, more int) []string {
@@ -132,7 +145,11 @@ func (it *item) answers(width int) (lines []string, cursor *tea.Cursor, at int) 
 		case hidden:
 			label := visible.Text(r.label) + ": "
 			dots := strings.Repeat("•", min(len([]rune(r.secret)), 20))
-			lines = append(lines, mark+termtext.Strong(label)+dots+r.hinted(width))
+			if dots == "" && r.hint == "" {
+				lines = append(lines, mark+termtext.Strong(label)+termtext.Faint("(not shown)"))
+			} else {
+				lines = append(lines, mark+termtext.Strong(label)+dots+r.hinted(width))
+			}
 			if here {
 				cursor = tea.NewCursor(2+termtext.Width(label)+termtext.Width(dots), len(lines)-1)
 			}
@@ -192,6 +209,9 @@ func (it *item) foot(width int) ([]string, *tea.Cursor) {
 			cursor.X, cursor.Y = cursor.X+4, cursor.Y+len(rows)
 		}
 		return append(rows, termtext.Strong("no: ")+field[0]), cursor
+	}
+	if r := it.rows[max(it.at, 0)]; r.kind == words && r.hint != "" {
+		rows = append(rows, termtext.Faint(termtext.Truncate(termtext.OneLine(visible.Text(r.hint)), width)))
 	}
 	keys := it.keys()
 	if it.Question.Question.Content != "" {

@@ -5,7 +5,8 @@
 //
 // Every character is shown but a last line end, and nothing in a value can pass for another argument: a value
 // of several lines stands below its name with a margin before each line, and what has
-// no shape is written out by internal/visible. In one line, a tab is a space.
+// no shape is written out by internal/visible. In one line, a tab is a space. Brief alone
+// leaves something out: what stands in a long list or object.
 package arguments
 
 import (
@@ -58,11 +59,11 @@ func OneLine(args json.RawMessage, n int) string {
 	if !ok {
 		return visible.Clip(string(args), n)
 	}
-	return inOneLine(names, values, slices.Index(names, first), n)
+	return inOneLine(names, values, slices.Index(names, first), n, n)
 }
 
 // subjects are the parameters that say what a call is about, the most telling first.
-var subjects = []string{first, "pattern", "query", "url", "path", "file_path"}
+var subjects = []string{first, "pattern", "query", "url", "path", "file_path", "question"}
 
 // Brief is OneLine for somebody who follows the calls of a known tool: what a call is
 // about, or its only argument, stands first and without its name.
@@ -80,16 +81,19 @@ func Brief(args json.RawMessage, n int) string {
 			subject = slices.Index(names, name)
 		}
 	}
-	return inOneLine(names, values, subject, n)
+	return inOneLine(names, values, subject, n, longest/2)
 }
 
-// inOneLine writes arguments in one line; the bare one stands first, without its name.
-func inOneLine(names []string, values []json.RawMessage, bare, n int) string {
+// inOneLine writes arguments in one line; the bare one stands first, without its name. Of
+// a list or an object with more than most characters only that it is one is said.
+func inOneLine(names []string, values []json.RawMessage, bare, n, most int) string {
 	var parts []string
 	for i, name := range names {
 		text, isText := plainText(values[i])
 		if !isText {
-			text = visible.JSON(compact(values[i]))
+			if text = visible.JSON(compact(values[i])); len(text) > most {
+				text = text[:1] + "…" + text[len(text)-1:]
+			}
 		}
 		text = strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", " ⏎ ")
 		text = strings.ReplaceAll(text, "\t", " ")

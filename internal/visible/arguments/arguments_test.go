@@ -49,6 +49,8 @@ func TestBrief(t *testing.T) {
 		`{"a":1,"b":2}`:                                     "a: 1, b: 2",
 		`{}`:                                                "",
 		`[1]`:                                               "[1]",
+		`{"form":[{"name":"port","type":"integer","label":"The port"}],"question":"Where?"}`: "Where?, form: […]",
+		`{"form":[{"name":"port"}],"question":"Where?"}`:                                     `Where?, form: [{"name":"port"}]`,
 	} {
 		if got := arguments.Brief(json.RawMessage(args), 80); got != want {
 			t.Errorf("%s: %q, want %q", args, got, want)
