@@ -67,17 +67,13 @@ const Offline = brain.Offline
 
 // Runtime says how an app's agents run.
 type Runtime struct {
-	Mode     string        // one_shot, conversation, background or pipeline
-	Entry    string        // the agent that is spoken to
-	MaxTurns int           // requests to a model within one turn
-	Timeout  time.Duration // of a model within one turn
-	MaxCost  *float64      // of one turn, in dollars; nil: any
-	// MaxCostTokens are those that one turn may take, read and written; 0: any.
-	MaxCostTokens int
-	Workdir       string  // for WorkdirMode fixed
-	WorkdirMode   string  // none, required, fixed or auto
-	Context       Context // of every model, unless it says otherwise
-	Strict        bool    // a bad manifest fails the start; a call in the text of a model is refused
+	Mode  string // one_shot, conversation, background or pipeline
+	Entry string // the agent that is spoken to
+	TurnLimits
+	Workdir     string  // for WorkdirMode fixed
+	WorkdirMode string  // none, required, fixed or auto
+	Context     Context // of every model, unless it says otherwise
+	Strict      bool    // a bad manifest fails the start; a call in the text of a model is refused
 	// NoInstructions keeps AGENTS.md, of the project and of the user, from its models.
 	NoInstructions bool
 	Relaxed        bool // processes run even where the sandbox cannot be complete
@@ -94,6 +90,15 @@ type Runtime struct {
 	Contract Contract
 	// Hooks are those of the app and of its agents, in the order in which they are written.
 	Hooks []hook.Hook
+}
+
+// TurnLimits are what one turn may take.
+type TurnLimits struct {
+	MaxTurns int           // requests to a model
+	Timeout  time.Duration // of a model
+	MaxCost  *float64      // in dollars; nil: any
+	// MaxCostTokens are those that it may take, read and written; 0: any.
+	MaxCostTokens int
 }
 
 // Contract is what an app takes and gives, which apps it calls, and its steps.

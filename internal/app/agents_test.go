@@ -37,7 +37,7 @@ func TestDiscoveryBot(t *testing.T) {
 	if diff := cmp.Diff(want, a.Agents[0].Model); diff != "" {
 		t.Error(diff)
 	}
-	if !reflect.DeepEqual(a.Runtime, app.Runtime{Mode: "conversation", Entry: "main", MaxTurns: 10, Timeout: 3 * time.Minute, WorkdirMode: "auto"}) ||
+	if !reflect.DeepEqual(a.Runtime, app.Runtime{Mode: "conversation", Entry: "main", TurnLimits: app.TurnLimits{MaxTurns: 10, Timeout: 3 * time.Minute}, WorkdirMode: "auto"}) ||
 		a.Surface.Mode != "discovery" {
 		t.Errorf("%+v %+v", a.Runtime, a.Surface)
 	}
@@ -106,7 +106,7 @@ func TestTeam(t *testing.T) {
 	if diff := cmp.Diff([]app.Middleware{{Kind: "audit"}, {Kind: "retry", Attempts: 2, On: []string{"busy"}}, {Kind: "timeout", Limit: 5 * time.Second}}, a.Modules[0].Middleware); diff != "" {
 		t.Error(diff)
 	}
-	if !reflect.DeepEqual(a.Runtime, app.Runtime{Mode: "one_shot", Entry: "lead", MaxTurns: 7, Timeout: time.Minute, WorkdirMode: "required"}) {
+	if !reflect.DeepEqual(a.Runtime, app.Runtime{Mode: "one_shot", Entry: "lead", TurnLimits: app.TurnLimits{MaxTurns: 7, Timeout: time.Minute}, WorkdirMode: "required"}) {
 		t.Errorf("%+v", a.Runtime)
 	}
 }

@@ -88,7 +88,7 @@ tools:
 			}},
 			{Name: "plain"},
 		},
-		Runtime: app.Runtime{Mode: "conversation", MaxTurns: 50, Timeout: time.Hour, WorkdirMode: "auto"},
+		Runtime: app.Runtime{Mode: "conversation", TurnLimits: app.TurnLimits{MaxTurns: 50, Timeout: time.Hour}, WorkdirMode: "auto"},
 		Surface: app.Surface{Builtin: surface.Builtin{Choice: surface.BuiltinAll}},
 	}
 	got := *a
