@@ -117,7 +117,8 @@ type Config struct {
 	// Notes returns what the model must be told before its next request. It is
 	// called with the user's event before that is written, and may complete it; and
 	// with nil when a turn is resumed and after a compaction. May be nil.
-	Notes    func(user *history.Event) []Note
+	// Its error keeps a turn from beginning, and nothing is written.
+	Notes    func(user *history.Event) ([]Note, error)
 	Tasks    TaskNotices // may be nil
 	MaxTurns int         // requests to the model within one turn; 0: 50
 	// Timeout is what one turn may take of the model's time; 0: any. The time of calls, of a
@@ -200,7 +201,7 @@ func (l *Loop) Resume(ctx context.Context, observer Observer) (history.End, erro
 		if err := t.resumeCalls(ctx); err != nil {
 			return nil, err
 		}
-		if err := t.write(ctx, t.notes(nil)...); err != nil {
+		if err := t.tellAgain(ctx); err != nil {
 			return nil, err
 		}
 		return t.loop(ctx)
@@ -361,19 +362,6 @@ func (t *turn) addNotices(ctx context.Context) error {
 		return &errStop{history.End{Reason: history.Failed, Error: err.Error()}}
 	}
 	return nil
-}
-
-// notes returns what the model must be told, as events.
-func (t *turn) notes(user *history.Event) []history.Event {
-	if t.cfg.Notes == nil {
-		return nil
-	}
-	var events []history.Event
-	for _, n := range t.cfg.Notes(user) {
-		m := kernelNote(n.Text)
-		events = append(events, history.Event{Type: history.Note, Message: &m, Told: n.Told})
-	}
-	return events
 }
 
 // write appends events to the history, all or none, and reports them.

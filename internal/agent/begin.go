@@ -31,7 +31,10 @@ func (l *Loop) Speak(ctx context.Context, w Words, observer Observer) (history.E
 		return history.End{}, err
 	}
 	begins := history.Event{Type: history.User, Message: &message, By: w.By, Task: w.Task}
-	notes := t.notes(&begins)
+	notes, err := t.notes(&begins)
+	if err != nil {
+		return history.End{}, err
+	}
 	// What waited since an earlier turn, which was never resumed, comes first, and then
 	// what the model must be told.
 	err = t.update(ctx, func(s *history.State) []history.Event {
@@ -52,7 +55,10 @@ func (l *Loop) Wake(ctx context.Context, observer Observer) (history.End, error)
 		return history.End{}, err
 	}
 	begins := history.Event{Type: history.Woken}
-	told := t.notes(&begins)
+	told, err := t.notes(&begins)
+	if err != nil {
+		return history.End{}, err
+	}
 	for _, n := range notices {
 		told = append(told, n.event())
 	}
@@ -75,6 +81,32 @@ func (l *Loop) Wake(ctx context.Context, observer Observer) (history.End, error)
 		}
 		return t.loop(ctx)
 	})
+}
+
+// notes returns what the model must be told, as events.
+func (t *turn) notes(user *history.Event) ([]history.Event, error) {
+	if t.cfg.Notes == nil {
+		return nil, nil
+	}
+	notes, err := t.cfg.Notes(user)
+	if err != nil {
+		return nil, err
+	}
+	var events []history.Event
+	for _, n := range notes {
+		m := kernelNote(n.Text)
+		events = append(events, history.Event{Type: history.Note, Message: &m, Told: n.Told})
+	}
+	return events, nil
+}
+
+// tellAgain tells the model within a turn what it must know before its next request.
+func (t *turn) tellAgain(ctx context.Context) error {
+	notes, err := t.notes(nil)
+	if err != nil {
+		return &errStop{history.End{Reason: history.Failed, Error: err.Error()}}
+	}
+	return t.write(ctx, notes...)
 }
 
 // Spent says why no request may be made any more since the conversation was opened; "":

@@ -27,5 +27,5 @@ func (t *turn) writeCompaction(ctx context.Context, c *history.Compaction) error
 	if err := t.write(ctx, history.Event{Type: history.Compacted, Compaction: c}); err != nil {
 		return err
 	}
-	return t.write(ctx, t.notes(nil)...)
+	return t.tellAgain(ctx)
 }

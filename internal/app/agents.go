@@ -7,6 +7,7 @@ import (
 	"callgate/internal/app/contract"
 	"callgate/internal/app/modes"
 	"callgate/internal/app/pipeline"
+	"callgate/internal/app/sections"
 	"callgate/internal/hook"
 	"callgate/internal/skill"
 )
@@ -73,7 +74,9 @@ type Runtime struct {
 	Workdir     string  // for WorkdirMode fixed
 	WorkdirMode string  // none, required, fixed or auto
 	Context     Context // of every model, unless it says otherwise
-	Strict      bool    // a bad manifest fails the start; a call in the text of a model is refused
+	// Sections are what every model is told anew with each turn, in the order of the telling.
+	Sections []Section
+	Strict   bool // a bad manifest fails the start; a call in the text of a model is refused
 	// NoInstructions keeps AGENTS.md, of the project and of the user, from its models.
 	NoInstructions bool
 	Relaxed        bool // processes run even where the sandbox cannot be complete
@@ -91,6 +94,9 @@ type Runtime struct {
 	// Hooks are those of the app and of its agents, in the order in which they are written.
 	Hooks []hook.Hook
 }
+
+// Section is a part of what a model is told with every turn.
+type Section = sections.Section
 
 // TurnLimits are what one turn may take.
 type TurnLimits struct {

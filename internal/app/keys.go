@@ -8,14 +8,12 @@ import (
 // unbuiltKeys are keys whose features are designed and not built, by the level
 // they belong to. They are refused by name, never ignored.
 var unbuiltKeys = map[string]string{
-	levelRoot:         "ui flow",
-	levelRuntime:      "session_mode max_sessions_per_user payload_schema",
-	levelContext:      "sections",
-	levelSecurity:     "sandbox content_filter mask_secrets",
-	levelApp:          "attachments attachments_mode",
-	levelTools:        "llm",
-	levelBrain:        "image_generation",
-	levelBrainContext: "sections",
+	levelRoot:     "ui flow",
+	levelRuntime:  "session_mode max_sessions_per_user payload_schema",
+	levelSecurity: "sandbox content_filter mask_secrets",
+	levelApp:      "attachments attachments_mode",
+	levelTools:    "llm",
+	levelBrain:    "image_generation",
 }
 
 // The levels of the file.
@@ -40,7 +38,6 @@ const (
 	levelPool         = "agents.pool"
 	levelBrain        = brain.Level
 	levelBrainConfig  = brain.ConfigLevel
-	levelBrainContext = brain.ContextLevel
 	levelSkill        = "dev.skills"
 	levelInclude      = "dev.include"
 	levelProfile      = "profiles.<profile>"
@@ -60,4 +57,5 @@ var keyHomes = map[string]string{
 	"system_prompt": levelAgent, "brain": levelAgent, "provider": levelBrain, "model": levelBrain,
 	"api_key": levelBrainConfig, "base_url": levelBrainConfig,
 	"max_turns": levelRuntime, "entry_agent": levelRuntime, "triggers": levelRuntime, "channels": levelTools,
+	"sections": levelContext,
 }

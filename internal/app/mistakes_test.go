@@ -48,6 +48,11 @@ func brain(lines ...string) string {
 	return agent("id: a", "brain:", "  "+strings.Join(lines, "\n      "))
 }
 
+// section puts lines below a section of the context.
+func section(lines ...string) string {
+	return "runtime:\n  context:\n    sections:\n    - " + strings.Join(lines, "\n      ") + "\n"
+}
+
 // hooks puts lines below a hook.
 func hooks(lines ...string) string {
 	return "runtime:\n  hooks:\n  - " + strings.Join(lines, "\n    ") + "\n"
@@ -113,7 +118,22 @@ var mistakes = []struct{ name, text string }{
 	{"misplaced block", "capabilities:\n  default_policy: auto\n"},
 	{"misplaced key", "tools:\n  deny:\n  - module: shell\n"},
 	{"misplaced constraint", module("allowed_actions: [read]")},
-	{"not built: runtime", "runtime:\n  mode: conversation\n  workdir: x\n  context: {sections: []}\n"},
+	{"not built: a block", "runtime:\n  mode: conversation\n  workdir: x\nui: {}\n"},
+	{"sections of one brain", "agents: [{id: a, brain: {provider: offline, context: {sections: []}}}]\n"},
+	{"sections that are no list", "runtime: {context: {sections: {id: a}}}\n"},
+	{"a section without anything", section("title: x")},
+	{"a section with two sources", section("id: a", "text: x", "file: y")},
+	{"two sections of one name", section("id: a", "text: x") + "    - {id: a, text: y}\n"},
+	{"a section with a name that is none", section("id: a b", "text: x")},
+	{"a section of the code", section("id: a", "builtin: code_index")},
+	{"a section of an unknown kind", section("id: a", "builtin: dattime")},
+	{"a section that may be written", section("id: a", "file: x", "writable: true")},
+	{"a section outside", section("id: a", "files: [../x, /etc/passwd]")},
+	{"a section of no files", section("id: a", "files: []")},
+	{"a section of the environment", section("id: a", "text: \"{{env.HOME}}\"")},
+	{"a section with a template that is wrong", section("id: a", "template: \"{{session.turns}} of {{place.os}}\"")},
+	{"a section with a condition that is wrong", section("id: a", "text: x", "when: place.gti")},
+	{"a section with half a condition", section("id: a", "text: x", "when: session.turn >")},
 	{
 		"not built: several",
 		"app: {name: x, attachments: y}\nagents: []\nsecurity: {content_filter: x}\ndev: {skills: [], include: {}}\ntools: {llm: {}, dirs: []}\n",

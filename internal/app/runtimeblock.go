@@ -8,6 +8,7 @@ import (
 	"callgate/internal/app/modes"
 	"callgate/internal/app/node"
 	"callgate/internal/app/pipeline"
+	"callgate/internal/app/sections"
 	"callgate/internal/app/triggers"
 )
 
@@ -31,7 +32,12 @@ func (b *runtimeBlock) read(e node.Entry) {
 		"pinned_tools":   b.Texts(&b.surface.Pinned, "name the tools, such as [filesystem.read]"),
 		"primitives":     b.primitives,
 		"context": func(in node.Entry) {
-			b.runtime.Context = b.models(b.Reader).Context(levelContext, in, &b.surface.Window)
+			models := b.models(b.Reader)
+			models.Sections = func(of node.Entry) {
+				at := sections.Place{Folder: b.folder, Workdir: b.variables.Workdir, FromUser: b.isUser}
+				b.runtime.Sections = sections.Read(b.Reader, of, at)
+			}
+			b.runtime.Context = models.Context(levelContext, in, &b.surface.Window)
 		},
 		"mode": b.Choice(&b.runtime.Mode, "conversation", "one_shot", "background", pipeline.Mode),
 		"pipeline": func(in node.Entry) {

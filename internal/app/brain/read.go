@@ -25,6 +25,9 @@ type Reader struct {
 	// Missing is told of a key whose variable is not set. Whether that matters is known
 	// when the whole model is read.
 	Missing func(r *node.Reader, e node.Entry, m *Model)
+	// Sections reads what every model of the app is told anew with each turn; nil: the
+	// key is not one of this level.
+	Sections node.Read
 }
 
 // Lanes reads the models of an agent's two lanes.
@@ -144,7 +147,7 @@ func (r Reader) name(to *Model) node.Read {
 func (r Reader) Context(level string, e node.Entry, window *int) Context {
 	var c Context
 	var trigger *float64
-	r.Mapping(level, e, map[string]node.Read{
+	keys := map[string]node.Read{
 		"max_tokens": r.window(window),
 		"output_reserved": r.Number(&c.OutputReserved, 1, 10_000_000,
 			"write how many tokens are kept free for the answer, such as 4096"),
@@ -159,7 +162,11 @@ func (r Reader) Context(level string, e node.Entry, window *int) Context {
 			r.Boolean(c.Auto, "write false to have conversations shortened by hand only")(in)
 		},
 		"summary_brain": func(in node.Entry) { c.SummaryModel = r.fallback(in) },
-	})
+	}
+	if r.Sections != nil {
+		keys["sections"], r.Sections = r.Sections, nil // the brains in it have none
+	}
+	r.Mapping(level, e, keys)
 	if trigger != nil {
 		c.Trigger = *trigger
 	}

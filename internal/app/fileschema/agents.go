@@ -32,7 +32,8 @@ func runtimeBlock(known app.KnownModules) node {
 		key{"pinned_tools", list(text()), "Tools that are shown whole in every mode, such as [filesystem.read]."},
 		key{"primitives", anyOf(enum("", "all", "none"), list(text())),
 			"The kernel's own tools beyond the five that find and call others: all, none, or the names of some."},
-		key{"context", contextBlock("runtime.context"), "The models' context."},
+		key{"context", contextBlock("runtime.context", key{"sections", nullable(list(sectionBlock()).with("maxItems", 50)),
+			"What every model is told anew with each turn: docs/guides/context-sections.md."}), "The models' context."},
 		key{"project_instructions", boolean(true),
 			"Whether a model is told what AGENTS.md says (CLAUDE.md where there is none), of the project and of the user. " +
 				"false in the user's own file: in no folder."},
@@ -104,24 +105,24 @@ func schedulerBlock() node {
 
 // contextBlock is the size of a model's context, and what happens when a
 // conversation no longer fits into it.
-func contextBlock(path string) node {
-	return block(path,
-		key{"max_tokens", node{"type": "integer", "anyOf": []node{{"const": 0}, integer(1000, 100_000_000)}},
+func contextBlock(path string, more ...key) node {
+	return block(path, append([]key{
+		{"max_tokens", node{"type": "integer", "anyOf": []node{{"const": 0}, integer(1000, 100_000_000)}},
 			"The size of the model's context in tokens. 0, or left out: as the model is known to have."},
-		key{"output_reserved", integer(1, 10_000_000).with("default", 4096),
+		{"output_reserved", integer(1, 10_000_000).with("default", 4096),
 			"How many of these tokens are kept free for the answer."},
-		key{"strategy", enum("summarize", "summarize", "truncate"),
+		{"strategy", enum("summarize", "summarize", "truncate"),
 			"What becomes of old messages when the context is full. summarize: a model writes a summary of them, where " +
 				"there is one. truncate: what was said is listed, a line each."},
-		key{"keep_recent", integer(1, 10_000).with("default", 10),
+		{"keep_recent", integer(1, 10_000).with("default", 10),
 			"How many of the last messages always stay as they are, where they fit."},
-		key{"compression_trigger", number(0.1, 1).with("default", 0.75),
+		{"compression_trigger", number(0.1, 1).with("default", 0.75),
 			"The share of the context at which old messages go."},
-		key{"summary_max_tokens", integer(100, 100_000),
+		{"summary_max_tokens", integer(100, 100_000),
 			"How many tokens a summary may have. Default: a 32nd of the context, from 1024 to 8192."},
-		key{"auto_compact", boolean(true), "false: conversations are shortened by hand only (callgate sessions compact)."},
-		key{"summary_brain", ref("brain"), "The model that writes summaries. Left out: the agent's own."},
-	)
+		{"auto_compact", boolean(true), "false: conversations are shortened by hand only (callgate sessions compact)."},
+		{"summary_brain", ref("brain"), "The model that writes summaries. Left out: the agent's own."},
+	}, more...)...)
 }
 
 func textMiddleware() node {

@@ -8,6 +8,7 @@ import (
 
 	"callgate/internal/agent/surface"
 	"callgate/internal/app"
+	"callgate/internal/app/sections"
 	"callgate/internal/gate/policy"
 )
 
@@ -36,6 +37,8 @@ func Combine(project, user *app.App) *app.App {
 	a.Runtime.NoInstructions = project.Runtime.NoInstructions || user.Runtime.NoInstructions
 	a.Runtime.Hooks = slices.Concat(user.Runtime.Hooks, project.Runtime.Hooks)
 	a.Runtime.Context = project.Runtime.Context.Over(user.Runtime.Context)
+	a.Runtime.Sections = union(user.Runtime.Sections, project.Runtime.Sections, sectionKey)
+	sections.Sort(a.Runtime.Sections)
 	a.Runtime.Channels = union(user.Runtime.Channels, project.Runtime.Channels, channelKey)
 	a.Runtime.DefaultChannel = cmp.Or(project.Runtime.DefaultChannel, user.Runtime.DefaultChannel)
 	a.Runtime.Scheduler = cmp.Or(project.Runtime.Scheduler, user.Runtime.Scheduler)
@@ -119,6 +122,8 @@ func serverKey(s app.Server) string { return app.ServerModule(s.Name) }
 
 func channelKey(c app.Channel) string { return c.Name }
 
+func sectionKey(s app.Section) string { return s.ID }
+
 func profileKey(p app.Profile) string { return p.Name }
 
 func skillKey(s app.Skill) string { return strings.ToLower(s.Command) }
@@ -153,6 +158,11 @@ func Replaced(project, user *app.App) []string {
 	for _, c := range project.Runtime.Channels {
 		if has(user.Runtime.Channels, c, channelKey) {
 			line("channel " + c.Name)
+		}
+	}
+	for _, s := range project.Runtime.Sections {
+		if has(user.Runtime.Sections, s, sectionKey) {
+			line("section " + s.ID + " of the context")
 		}
 	}
 	for _, s := range project.Skills {

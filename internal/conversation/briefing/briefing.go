@@ -46,9 +46,13 @@ func (p *Prompter) written() (sections []history.Section) {
 }
 
 // Notes returns what the model must be told before its next request. With the user's
-// event, it gives that the system text if the history has none that holds.
-func (p *Prompter) Notes(user *history.Event) []agent.Note {
-	in := p.Input()
+// event, it gives that the system text if the history has none that holds. No turn begins
+// without a file that the app tells its models of; within a turn they are told of that.
+func (p *Prompter) Notes(user *history.Event) ([]agent.Note, error) {
+	in, err := p.input()
+	if err != nil && user != nil {
+		return nil, err
+	}
 	written, known := p.written(), map[string]string(nil)
 	switch made := prompt.Build(in); {
 	case user != nil && !holds(written, made):
@@ -68,7 +72,7 @@ func (p *Prompter) Notes(user *history.Event) []agent.Note {
 		notes = append(notes, agent.Note{Text: p.Directive})
 		p.Directive = ""
 	}
-	return notes
+	return notes, nil
 }
 
 // told returns what the model was told of a subject; known is what a system text tells

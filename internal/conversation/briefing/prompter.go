@@ -62,8 +62,15 @@ var memoryTools = []string{"set_goal", "task_create", "task_update", "remember"}
 
 const memorySearch = "query"
 
-// Input is everything that the prompt depends on, as it is now.
+// Input is everything that the prompt depends on, as it is now. What is wrong with the
+// sections stands in them.
 func (p *Prompter) Input() prompt.Input {
+	in, _ := p.input()
+	return in
+}
+
+// input is Input, with what is wrong with the sections.
+func (p *Prompter) input() (prompt.Input, error) {
 	c := p.Subject()
 	a, s := c.Agent, c.Session
 	in := prompt.Input{
@@ -88,7 +95,7 @@ func (p *Prompter) Input() prompt.Input {
 	}
 	p.addApp(&in)
 	p.addPlace(&in)
-	return in
+	return in, p.addSections(&in)
 }
 
 // callName is the name by which the model calls a tool: its wire name where it is shown,
@@ -122,10 +129,7 @@ func (p *Prompter) addPlace(in *prompt.Input) {
 	if slices.ContainsFunc(in.Domain, func(t prompt.Tool) bool { return t.Module+"."+t.Action == "shell.bash" }) {
 		in.Place.Shell = "bash"
 	}
-	o := instructions.Options{Folders: folders, User: p.Files, MaxBytes: maxInstructions}
-	if window := p.Subject().Model.Window; window > 0 {
-		o.MaxBytes = min(max(window*bytesPerToken/instructionsShare, minInstructions), maxInstructions)
-	}
+	o := instructions.Options{Folders: folders, User: p.Files, MaxBytes: p.maxFound()}
 	if a := s.App(); a != nil && a.Runtime.NoInstructions {
 		return
 	} else if a != nil && a.Runtime.WorkdirMode == "none" {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"callgate/internal/amount"
@@ -137,8 +138,14 @@ func Changes(in Input, told func(subject string) string) (note string, knows map
 		}
 		parts = append(parts, text)
 	}
+	for _, s := range in.Sections {
+		if before := told(s.subject()); differs(s.subject(), digest(s.Text)) {
+			parts = append(parts, s.change(before != ""))
+		}
+	}
 	memory := strings.TrimSpace(in.Memory)
-	if differs(subjectMemory, digest(memory)) {
+	inSection := slices.ContainsFunc(in.Sections, func(s AppSection) bool { return s.Memory && s.Text != "" })
+	if !inSection && differs(subjectMemory, digest(memory)) {
 		if memory == "" {
 			parts = append(parts, "Your working memory is empty now.")
 		} else {
@@ -146,6 +153,24 @@ func Changes(in Input, told func(subject string) string) (note string, knows map
 		}
 	}
 	return strings.Join(parts, "\n"), knows
+}
+
+// subject is that of a section of the app's context.
+func (s AppSection) subject() string { return "section:" + s.ID }
+
+// change is a section as it is now. It may have been told before.
+func (s AppSection) change(again bool) string {
+	title, text := "# "+oneLine(s.Title, 200), strings.TrimSpace(s.Text)
+	switch {
+	case text == "":
+		return title + "\nThis no longer counts."
+	case again:
+		title += " (as it is now)"
+	}
+	if s.Memory {
+		text = Memory(text)
+	}
+	return title + "\n" + text
 }
 
 // Memory is what is remembered, as a model reads it.

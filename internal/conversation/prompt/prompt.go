@@ -11,7 +11,8 @@
 //   - What is remembered never stands in it. It changes from turn to turn, and a
 //     change at the beginning of a request costs everything after it in the
 //     provider's cache: it is told in a note beside the user's newest words, and so
-//     is every other change ([Changes]).
+//     is every other change ([Changes]). The sections of the app's context, which are
+//     written anew with every turn, are told there too, each when it changed.
 //   - The same input gives the same bytes: no time, no chance, no order of a map.
 //   - A tool goes by the name that the model calls it by: its wire name where it is
 //     shown, and its dotted name where it is called through execute_tool.
@@ -49,8 +50,20 @@ type Input struct {
 	Team         Team     // the agents that it may start, and the apps that it may call
 	Setup        []string // what was set up before, in a line each
 	SystemPrompt string
+	Around
+}
+
+// Around is what is found around a conversation, and what its app tells of it.
+type Around struct {
 	Place        Place
 	Instructions []Instructions // the most general first
+	Sections     []AppSection   // of the app's context, in their order
+}
+
+// AppSection is a section of the app's context as it is now. Without a text it is not told.
+type AppSection struct {
+	ID, Title, Text string
+	Memory          bool // it is what is remembered
 }
 
 // AppMode is the mode of the app that the conversation is in. Without a name there is none.

@@ -62,8 +62,8 @@ func Lines(a *app.App) []string {
 	for _, s := range a.Skills {
 		add(Skill(a, s))
 	}
-	for _, f := range a.Files {
-		add(File(a, f))
+	for _, text := range texts(a) {
+		add(text)
 	}
 	for _, h := range a.Runtime.Hooks {
 		add(Hook(a, h))
