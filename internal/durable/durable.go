@@ -2,7 +2,7 @@
 //
 // # Promise
 //
-//   - When [Write], [WriteFrom], [Create] or [File.Commit] returns nil, the
+//   - When [Write], [WriteFrom], [WriteIn], [Create], [CreateIn] or [File.Commit] returns nil, the
 //     file has its new content and mode, and both, with its name, are on disk.
 //     The end of the process or of the machine does not undo that.
 //   - Until then a reader finds the old file, whole. After a crash it finds the

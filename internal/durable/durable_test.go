@@ -247,3 +247,36 @@ func TestMove(t *testing.T) {
 		t.Errorf("moving a folder that is absent: %v", err)
 	}
 }
+
+// A folder that is open is written to, not what was put in its place.
+func TestInAnOpenFolder(t *testing.T) {
+	base := t.TempDir()
+	folder, elsewhere := filepath.Join(base, "folder"), filepath.Join(base, "elsewhere")
+	ok(t, os.Mkdir(folder, 0o700))
+	ok(t, os.Mkdir(elsewhere, 0o700))
+	ok(t, os.WriteFile(filepath.Join(folder, "a"), []byte("old"), 0o600))
+	dir, err := os.OpenRoot(folder)
+	ok(t, err)
+	defer dir.Close()
+	if runtime.GOOS != "windows" { // which keeps an open folder where it is
+		moved := filepath.Join(base, "moved")
+		ok(t, os.Rename(folder, moved))
+		ok(t, os.Symlink(elsewhere, folder))
+		folder = moved
+	}
+	ok(t, durable.WriteIn(dir, "a", []byte("new"), 0o640))
+	ok(t, durable.CreateIn(dir, "b", []byte("made"), 0o755))
+	if err := durable.CreateIn(dir, "b", []byte("again"), 0o755); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("made twice: %v", err)
+	}
+	want(t, filepath.Join(folder, "a"), "new", 0o640)
+	want(t, filepath.Join(folder, "b"), "made", 0o755)
+	if got := append(names(t, folder), names(t, elsewhere)...); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("the folders hold %q", got)
+	}
+	for _, name := range []string{"../a", "x/a", ""} {
+		if durable.WriteIn(dir, name, nil, 0o600) == nil {
+			t.Errorf("%q was written", name)
+		}
+	}
+}

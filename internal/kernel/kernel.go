@@ -284,7 +284,7 @@ func (k *Kernel) goOn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(k.Approvals.Start(ctx), k.Questions.Start(ctx)); err != nil {
+	if err := errors.Join(k.Approvals.Start(ctx), k.Questions.Start(ctx), k.Proposals.Start(ctx)); err != nil {
 		return err
 	}
 	k.Tasks.Run()

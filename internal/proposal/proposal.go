@@ -55,6 +55,7 @@ type Proposal struct {
 	Made         time.Time       `json:"made"`
 	State        State           `json:"state"`
 	Answer       *Answer         `json:"answer,omitempty"` // nil: nobody has answered
+	Untold       bool            `json:"untold,omitempty"` // it was answered, and that is not on record or told yet
 }
 
 // Answer is how a proposal ended.

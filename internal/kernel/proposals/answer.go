@@ -79,15 +79,47 @@ func (p *Proposals) answered(ctx context.Context, s stored, state proposal.State
 ) {
 	ctx = context.WithoutCancel(ctx) // what was done is on record, whoever has left
 	a.At, a.Feedback = p.opt.Now().UTC(), tool.TruncateTo(p.opt.Scrub(a.Feedback), maxFeedback)
-	s.State, s.Answer = state, &a
-	if err := p.put(ctx, s.Proposal, s.version); err != nil {
+	s.State, s.Answer, s.Untold = state, &a, true
+	version, err := p.put(ctx, s.Proposal, s.version)
+	if err != nil {
 		return s.Proposal, err
 	}
-	note := fmt.Sprintf("%s %s the proposal %s: %s %s", a.By, state, s.ID, s.Kind, s.Title)
+	s.version = version
+	return p.announce(ctx, s)
+}
+
+// announce puts an answer on record, tells the conversation that asked, and marks the
+// proposal as told. A kernel that ends in between does it again at its next start: the
+// record may then stand there twice, and the conversation is told once.
+func (p *Proposals) announce(ctx context.Context, s stored) (proposal.Proposal, error) {
+	note := fmt.Sprintf("%s %s the proposal %s: %s %s", s.Answer.By, s.State, s.ID, s.Kind, s.Title)
 	if err := p.record(note); err != nil {
 		return s.Proposal, err
 	}
-	return s.Proposal, p.tell(ctx, s.Proposal)
+	if err := p.tell(ctx, s.Proposal); err != nil {
+		return s.Proposal, err
+	}
+	s.Untold = false
+	_, err := p.put(ctx, s.Proposal, s.version)
+	return s.Proposal, err
+}
+
+// Start tells of the answers that an earlier process had stored and not told.
+func (p *Proposals) Start(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all, err := p.list(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		if s.Untold && s.Answer != nil {
+			if _, err := p.announce(ctx, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // tell tells the conversation that asked how its proposal ended.

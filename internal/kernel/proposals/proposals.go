@@ -15,7 +15,8 @@
 //     through a link, each whole or not at all. An accepted proposal that cannot be done
 //     stays pending, and says why; done again, what is there already is left alone.
 //   - Asked, accepted and refused are in the journal, with who. The conversation that asked
-//     is told, and a human's feedback is data to it.
+//     is told, and a human's feedback is data to it. What a kernel that was killed has
+//     answered and not told, the next one tells as it starts.
 package proposals
 
 import (
@@ -138,7 +139,7 @@ func (p *Proposals) Propose(ctx context.Context, call tool.Call, kind string) (c
 	if err != nil {
 		return out, err
 	}
-	if err := p.put(ctx, made, 0); err != nil {
+	if _, err := p.put(ctx, made, 0); err != nil {
 		return out, err
 	}
 	who := cmp.Or(made.Asker.Principal.Agent, made.Asker.Principal.App, "a client")

@@ -2,6 +2,7 @@ package proposals_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -380,5 +381,67 @@ func TestConversationIsTold(t *testing.T) {
 	}
 	if last := model.Last(); !strings.Contains(last, "refused your proposal "+all[0].ID) || strings.Contains(last, "<system>") {
 		t.Errorf("the model was told %s (%v)", last, told)
+	}
+}
+
+// A kernel is killed after an answer was stored and before it was told. The next one tells
+// it, and later ones do not tell it again.
+func TestToldAfterAKill(t *testing.T) {
+	t.Parallel()
+	state, folder := kerneltest.StateDir(t), t.TempDir()
+	k := kerneltest.Open(t, state)
+	model := kerneltest.NewModel(t, kerneltest.Answer{Calls: []string{"propose_config_change " + wider}},
+		kerneltest.Answer{Text: "proposed"}, kerneltest.Answer{Text: "I see"})
+	kerneltest.Write(t, filepath.Join(folder, "callgate.yaml"), appText+"agents:\n  - id: a\n    brain: "+model.Brain("openai", "m")+"\n")
+	c := kerneltest.OpenConversation(t, k, folder)
+	kerneltest.Send(t, c, "propose it")
+	all, err := k.Proposals.List(t.Context(), proposal.Pending)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%+v %v", all, err)
+	}
+	killed := errors.New("killed")
+	k.Proposals.FailTelling(killed)
+	if _, err := k.Proposals.Refuse(t.Context(), kerneltest.Human(t, k), all[0].ID, "not here"); !errors.Is(err, killed) {
+		t.Fatal(err)
+	}
+	kerneltest.OK(t, k.Close())
+
+	for range 2 {
+		k = kerneltest.Open(t, state)
+		kerneltest.Send(t, kerneltest.Resume(t, k, c.ID()), "and now?")
+		if refused, err := k.Proposals.List(t.Context(), proposal.Refused); err != nil || len(refused) != 1 || refused[0].Untold {
+			t.Errorf("%v %+v", err, refused)
+		}
+		kerneltest.OK(t, k.Close())
+	}
+	if last := model.Last(); strings.Count(last, "refused your proposal "+all[0].ID) != 1 || !strings.Contains(last, "not here") {
+		t.Errorf("the model was told %s", last)
+	}
+}
+
+// The folder of a file is replaced by a link while it is written: what the link leads to
+// stays as it is, and that is said.
+func TestLinkPutInBetween(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string][]byte{"new": nil, "changed": []byte("old")} {
+		base, elsewhere := t.TempDir(), t.TempDir()
+		folder := filepath.Join(base, "tools", "agent")
+		kerneltest.OK(t, os.MkdirAll(folder, 0o700))
+		for _, dir := range []string{folder, elsewhere} {
+			if before != nil {
+				kerneltest.Write(t, filepath.Join(dir, "x.json"), string(before))
+			}
+		}
+		f := proposal.File{Base: base, Name: "tools/agent/x.json", Before: before, After: []byte("planted"), Mode: 0o644}
+		err := proposals.WriteBelow(f, func() {
+			kerneltest.OK(t, os.Rename(folder, folder+".moved"))
+			kerneltest.OK(t, os.Symlink(elsewhere, folder))
+		})
+		if err == nil {
+			t.Errorf("%s: nobody is told", name)
+		}
+		if got, _ := os.ReadFile(filepath.Join(elsewhere, "x.json")); string(got) != string(before) {
+			t.Errorf("%s: behind the link is %q", name, got)
+		}
 	}
 }

@@ -73,14 +73,14 @@ func decode(d document.Document) (stored, error) {
 	return s, nil
 }
 
-// put stores a proposal in the place of a version of it; 0: there is none.
-func (p *Proposals) put(ctx context.Context, made proposal.Proposal, version int64) error {
+// put stores a proposal in the place of a version of it (0: there is none), and returns its
+// version now.
+func (p *Proposals) put(ctx context.Context, made proposal.Proposal, version int64) (int64, error) {
 	data, err := json.Marshal(made)
 	if err != nil {
-		return &tool.Error{Op: op, Kind: tool.Internal, Message: "the proposal cannot be written", Err: err}
+		return 0, &tool.Error{Op: op, Kind: tool.Internal, Message: "the proposal cannot be written", Err: err}
 	}
-	_, err = p.opt.Documents.Write(ctx, document.Change{Collection: collection, Key: made.ID, If: version, Data: data})
-	return err
+	return p.opt.Documents.Write(ctx, document.Change{Collection: collection, Key: made.ID, If: version, Data: data})
 }
 
 // forget removes a proposal that was answered.
