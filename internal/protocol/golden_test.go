@@ -22,6 +22,7 @@ func TestWire(t *testing.T) {
 	bodies := map[string]any{
 		"accept_loss":       protocol.AcceptLoss{},
 		"accept_proposal":   protocol.AcceptProposal{},
+		"agent":             protocol.Agent{},
 		"agent_surface":     protocol.AgentSurface{},
 		"answer":            protocol.Answer{},
 		"approval":          protocol.Approval{},

@@ -1,7 +1,9 @@
 package agentspawn
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"callgate/internal/module"
@@ -54,10 +56,12 @@ func Parse(call tool.Call) (module.AgentRequest, error) {
 		ids = in.RunIDs
 	}
 	switch {
-	case in.AgentID != "" && ids != nil:
+	case in.AgentID != "" && ids != nil, in.AgentIDs != nil && in.RunIDs != nil:
 		return r, invalid("agent_id and agent_ids exclude each other", "name one agent, or several")
 	case in.AgentID != "":
 		r.IDs = []string{in.AgentID}
+	case ids != nil && slices.Contains(*ids, ""):
+		return r, invalid("there is an empty agent_id among the agent_ids", "list_agents shows yours; [] is all that run")
 	case ids != nil:
 		r.IDs, r.All = slices.Compact(slices.Sorted(slices.Values(*ids))), len(*ids) == 0
 	}
@@ -66,10 +70,11 @@ func Parse(call tool.Call) (module.AgentRequest, error) {
 
 // decide finds out what a call asks for, and refuses what contradicts itself.
 func (in *arguments) decide(r *module.AgentRequest) error {
-	named, begins := len(r.IDs) > 0 || r.All, in.Prompt != "" || len(in.Agents) > 0
+	prompt := !blank(in.Prompt)
+	named, begins := len(r.IDs) > 0 || r.All, prompt || len(in.Agents) > 0
 	switch {
-	case in.List && (named || begins || in.Cancel):
-		return invalid("list_agents goes alone", "leave the others out")
+	case in.List && (named || begins || in.Cancel || in.Reassign || in.Wait):
+		return invalid("list_agents goes alone", "leave the others out; agent_ids [] with wait waits for all that run")
 	case in.List:
 		r.Mode = module.AgentList
 	case in.Cancel && (in.Reassign || begins):
@@ -78,7 +83,7 @@ func (in *arguments) decide(r *module.AgentRequest) error {
 		return invalid("it is not said which agent", "name it with agent_id; list_agents shows yours")
 	case in.Cancel:
 		r.Mode = module.AgentCancel
-	case in.Reassign && (len(r.IDs) != 1 || in.Prompt == ""):
+	case in.Reassign && (len(r.IDs) != 1 || !prompt || len(in.Agents) > 0):
 		return invalid("reassign takes one agent_id and a prompt", "say which agent, and what it is to do")
 	case in.Reassign:
 		r.Mode, r.Work = module.AgentReassign, []module.AgentWork{in.work()}
@@ -87,9 +92,9 @@ func (in *arguments) decide(r *module.AgentRequest) error {
 			"leave one of them out, or add reassign to give that agent new work")
 	case named:
 		r.Mode = module.AgentStatus
-	case in.Prompt != "" && len(in.Agents) > 0:
+	case prompt && len(in.Agents) > 0:
 		return invalid("prompt begins one agent, and agents several", "leave one of them out")
-	case in.Prompt != "":
+	case prompt:
 		r.Mode, r.Work = module.AgentSpawn, []module.AgentWork{in.work()}
 	case len(in.Agents) > 0:
 		return in.several(r)
@@ -103,20 +108,14 @@ func (in *arguments) decide(r *module.AgentRequest) error {
 func (in *arguments) several(r *module.AgentRequest) error {
 	r.Mode = module.AgentSpawn
 	for _, a := range in.Agents {
-		each := arguments{Prompt: a.Prompt, Specialist: a.Specialist, MaxTurns: a.MaxTurns, Timeout: a.Timeout}
-		if each.MaxTurns == 0 {
-			each.MaxTurns = in.MaxTurns
+		each := arguments{
+			Prompt: a.Prompt, Specialist: cmp.Or(a.Specialist, a.Agent, in.Specialist),
+			MaxTurns: cmp.Or(a.MaxTurns, in.MaxTurns), Timeout: cmp.Or(a.Timeout, in.Timeout),
 		}
-		if each.Prompt == "" {
+		if blank(each.Prompt) {
 			each.Prompt = a.Task
 		}
-		if each.Specialist == "" {
-			each.Specialist = a.Agent
-		}
-		if each.Timeout == 0 {
-			each.Timeout = in.Timeout
-		}
-		if each.Prompt == "" {
+		if blank(each.Prompt) {
 			return invalid("one of the agents has no prompt", "say in each prompt what it is to do")
 		}
 		r.Work = append(r.Work, each.work())
@@ -140,6 +139,8 @@ func seconds(n float64) time.Duration {
 	}
 	return time.Duration(n * float64(time.Second))
 }
+
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
 func invalid(text, hint string) error {
 	return tool.Errorf(op, tool.Invalid, "%s", text).WithHint("%s", hint)
