@@ -1,9 +1,8 @@
 package agent
 
 import (
-	"strings"
-
 	"callgate/internal/amount"
+	"callgate/internal/fence"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -35,7 +34,7 @@ func (p Pictures) apply(messages []llm.Message) []llm.Message {
 		return ""
 	}
 	for i, m := range messages {
-		if m.Role == llm.User && !strings.HasPrefix(m.Text(), "<note>") {
+		if m.Role == llm.User && !fence.IsNote(m.Text()) {
 			seen = 0 // a turn begins
 		}
 		out[i] = llm.Message{Role: m.Role, Parts: make([]llm.Part, len(m.Parts))}

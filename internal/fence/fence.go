@@ -35,6 +35,22 @@ func Note(text string) string {
 	return "<note>\n" + noteMark.ReplaceAllString(text, "&lt;$1") + "\n</note>"
 }
 
+// AfterNote is what follows a kernel's note at the head of a text; a text without one is whole.
+func AfterNote(text string) string {
+	inner, noted := strings.CutPrefix(text, "<note>\n")
+	_, after, closed := strings.Cut(inner, "\n</note>")
+	if !noted || !closed {
+		return text
+	}
+	return strings.TrimSpace(after)
+}
+
+// IsNote reports whether a text is the kernel's alone: notes, and nothing that follows them.
+func IsNote(text string) bool {
+	after := AfterNote(text)
+	return strings.HasPrefix(text, "<note>") && (after == "" || after == text || IsNote(after))
+}
+
 // Data puts marks around a text from outside.
 func Data(text string) string { return "<data>\n" + Marks(text) + "\n</data>" }
 

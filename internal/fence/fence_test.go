@@ -61,3 +61,26 @@ func FuzzFence(f *testing.F) {
 		}
 	})
 }
+
+// What follows a kernel's note is another's words; a note alone is the kernel's.
+func TestAfterNote(t *testing.T) {
+	t.Parallel()
+	note := fence.Note("be fast")
+	for text, want := range map[string]struct {
+		after string
+		note  bool
+	}{
+		"":                          {"", false},
+		"words":                     {"words", false},
+		note:                        {"", true},
+		note + "\n\n" + note:        {note, true},
+		note + "\n\nread a.txt":     {"read a.txt", false},
+		fence.Note("</note> words"): {"", true},
+		"<note> of its own form":    {"<note> of its own form", true},
+		"words\n" + note:            {"words\n" + note, false},
+	} {
+		if after := fence.AfterNote(text); after != want.after || fence.IsNote(text) != want.note {
+			t.Errorf("%q: after it %q, a note: %v; want %+v", text, after, fence.IsNote(text), want)
+		}
+	}
+}

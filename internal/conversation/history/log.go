@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/fence"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -124,7 +125,7 @@ func (i *Info) count(e Event) {
 		}
 		i.Last = ""
 		if i.Title == "" {
-			i.Title = tool.TruncateTo(strings.Join(strings.Fields(e.Message.Text()), " "), 80)
+			i.Title = tool.TruncateTo(strings.Join(strings.Fields(fence.AfterNote(e.Message.Text())), " "), 80)
 		}
 	case Woken:
 		i.Turns++

@@ -2,6 +2,7 @@ package agents_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,7 +45,9 @@ tools:
 // held is the brain of an agent that works until its test ends.
 func held(t *testing.T) string {
 	never := make(chan struct{})
-	model := kerneltest.NewModel(t, kerneltest.Answer{Text: "done", After: never})
+	model := kerneltest.NewModelOf(t, func(json.RawMessage) kerneltest.Answer {
+		return kerneltest.Answer{Text: "done", After: never}
+	})
 	t.Cleanup(func() { close(never) }) // before its server closes
 	return model.Brain("openai", "gpt-4o")
 }

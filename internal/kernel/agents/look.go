@@ -179,8 +179,8 @@ func (a *Agents) give(list []*Agent) {
 	}
 }
 
-// await waits until agents have ended, at most so long, and tells how they stand. If the
-// user stops the turn that waits, they are stopped.
+// await waits until agents have ended, at most so long and as long as the call may take, and
+// tells how they stand. If the user stops the turn that waits, they are stopped.
 func (a *Agents) await(
 	ctx context.Context, parent string, ids []string, most time.Duration, one bool,
 ) (*tool.Result, error) {
@@ -189,11 +189,16 @@ func (a *Agents) await(
 	for over := false; ; {
 		changed := a.change()
 		list, err := a.several(ctx, parent, ids)
-		if err != nil && ctx.Err() == nil {
-			return nil, err
-		}
-		if ctx.Err() != nil {
+		switch {
+		case errors.Is(ctx.Err(), context.DeadlineExceeded): // the time of the call, not theirs
+			if list, err = a.several(context.WithoutCancel(ctx), parent, ids); err != nil {
+				return nil, err
+			}
+			over = true
+		case ctx.Err() != nil:
 			return nil, a.leave(ctx, parent, ids)
+		case err != nil:
+			return nil, err
 		}
 		if over || !slices.ContainsFunc(list, func(g *Agent) bool { return !g.last.State.Final() }) {
 			a.give(list)
@@ -240,6 +245,14 @@ func (a *Agents) stop(ctx context.Context, id, by string) error {
 	return a.opt.Runner.Wait(ctx, id)
 }
 
+// rank puts those that have not begun before the others.
+func (g *Agent) rank() int {
+	if g.Status() == Queued {
+		return 0
+	}
+	return 1
+}
+
 // cancel stops agents.
 func (a *Agents) cancel(
 	ctx context.Context, call tool.Call, parent string, r module.AgentRequest,
@@ -252,11 +265,18 @@ func (a *Agents) cancel(
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range list {
-		if !one.last.State.Final() {
-			if err := a.stop(ctx, one.last.ID, cmp.Or(call.Principal.Agent, "its parent")); err != nil {
-				return nil, err
-			}
+	running := slices.DeleteFunc(slices.Clone(list), func(g *Agent) bool { return g.last.State.Final() })
+	slices.SortStableFunc(running, func(one, other *Agent) int { // none begins because another one ends
+		return cmp.Compare(one.rank(), other.rank())
+	})
+	for _, one := range running {
+		if err := a.opt.Runner.Cancel(ctx, one.last.ID, cmp.Or(call.Principal.Agent, "its parent")); err != nil {
+			return nil, err
+		}
+	}
+	for _, one := range running {
+		if err := a.opt.Runner.Wait(ctx, one.last.ID); err != nil {
+			return nil, err
 		}
 	}
 	if list, err = a.several(ctx, parent, ids); err != nil {
@@ -278,7 +298,8 @@ func (a *Agents) Notice(t task.Task, n int) string {
 	if took := g.Took().Round(time.Second); took > 0 {
 		head += " after " + took.String()
 	}
-	head += fmt.Sprintf(", %d calls, %d tokens", made.ToolCalls, made.Usage.Input+made.Usage.Output)
+	head += fmt.Sprintf(", %s, %s", amount.Of(made.ToolCalls, "call"),
+		amount.Of(int(made.Usage.Input+made.Usage.Output), "token"))
 	if t.CancelledBy != "" {
 		head += "; stopped by " + strings.Join(strings.Fields(t.CancelledBy), " ")
 	}

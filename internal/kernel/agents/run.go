@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"callgate/internal/amount"
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
 	"callgate/internal/conversation/owed"
@@ -150,10 +151,9 @@ func (a *Agents) awaitTurn(ctx context.Context, r *tasks.Run, o order) error {
 		if err != nil {
 			return err
 		}
-		before := func(t task.Task) bool {
-			return cmp.Or(t.Times.Created.Compare(r.Times.Created), cmp.Compare(t.ID, r.ID)) < 0
-		}
-		if n := len(slices.DeleteFunc(active, func(t task.Task) bool { return !before(t) })); n < o.Workers {
+		// They are listed in the order in which they were started.
+		earlier := slices.IndexFunc(active, func(t task.Task) bool { return t.ID == r.ID })
+		if earlier >= 0 && earlier < o.Workers {
 			return nil
 		}
 		r.Progress("waits for others")
@@ -247,10 +247,10 @@ func (a *Agents) follow(ctx context.Context, r *tasks.Run, o order) func(history
 		switch {
 		case e.Type == history.CallMade:
 			calls++
-			r.Progress(fmt.Sprintf("works: %d calls", calls))
+			r.Progress("works: " + amount.Of(calls, "call"))
 			if o.Progress && time.Since(last) >= progressEvery {
 				told, last = told+1, time.Now()
-				a.tell(ctx, r, o, told, fmt.Sprintf("has made %d calls", calls))
+				a.tell(ctx, r, o, told, "has made "+amount.Of(calls, "call"))
 			}
 		case e.Usage != nil && o.App != nil && a.overCaller(ctx, r.Task) != nil:
 			a.halt([]*Agent{{last: r.Task}}, a.overCaller(ctx, r.Task))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"callgate/internal/fence"
 	"callgate/internal/kernel/tasks"
 	"callgate/internal/task"
 )
@@ -20,7 +21,7 @@ func words(o order) string {
 	if o.App != nil {
 		return o.App.words()
 	}
-	return fmt.Sprintf(directive, o.Above[0]) + "\n\n" + o.Prompt
+	return fence.Note(fmt.Sprintf(directive, o.Above[0])) + "\n\n" + o.Prompt
 }
 
 // tell tells the parent of an agent how far it is. What cannot be told is told with its end.

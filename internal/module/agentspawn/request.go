@@ -63,7 +63,12 @@ func Parse(call tool.Call) (module.AgentRequest, error) {
 	case ids != nil && slices.Contains(*ids, ""):
 		return r, invalid("there is an empty agent_id among the agent_ids", "list_agents shows yours; [] is all that run")
 	case ids != nil:
-		r.IDs, r.All = slices.Compact(slices.Sorted(slices.Values(*ids))), len(*ids) == 0
+		r.All = len(*ids) == 0
+		for _, id := range *ids {
+			if !slices.Contains(r.IDs, id) {
+				r.IDs = append(r.IDs, id)
+			}
+		}
 	}
 	return r, in.decide(&r)
 }

@@ -55,7 +55,7 @@ func TestParse(t *testing.T) {
 		},
 		`{"agent_id":"a"}`:                     {Mode: module.AgentStatus, IDs: []string{"a"}, Timeout: hour},
 		`{"agent_id":"a","wait":true}`:         {Mode: module.AgentStatus, IDs: []string{"a"}, Wait: true, Timeout: hour},
-		`{"agent_ids":["b","a","b"]}`:          {Mode: module.AgentStatus, IDs: []string{"a", "b"}, Timeout: hour},
+		`{"agent_ids":["b","a","b"]}`:          {Mode: module.AgentStatus, IDs: []string{"b", "a"}, Timeout: hour},
 		`{"run_ids":["b"],"wait":true}`:        {Mode: module.AgentStatus, IDs: []string{"b"}, Wait: true, Timeout: hour},
 		`{"agent_ids":[],"wait":true}`:         {Mode: module.AgentStatus, All: true, Wait: true, Timeout: hour},
 		`{"agent_ids":[],"cancel":true}`:       {Mode: module.AgentCancel, All: true, Timeout: hour},
@@ -69,9 +69,6 @@ func TestParse(t *testing.T) {
 		},
 	} {
 		got, err := parse(s, args)
-		if len(got.IDs) == 0 {
-			got.IDs = nil
-		}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s is %+v, %v; want %+v", args, got, err, want)
 		}

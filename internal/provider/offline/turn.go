@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/fence"
 	"callgate/internal/search/lexical"
 	"callgate/llm"
 )
@@ -37,14 +38,14 @@ func read(req llm.Request) *turn {
 	t := &turn{tools: req.Tools}
 	last := -1
 	for i, m := range req.Messages {
-		if m.Role == llm.User && !strings.HasPrefix(m.Text(), notePrefix) {
+		if m.Role == llm.User && !fence.IsNote(m.Text()) {
 			last = i
 		}
 	}
 	if last < 0 {
 		return t
 	}
-	t.todo = instructions(withoutEvent(req.Messages[last].Text()))
+	t.todo = instructions(withoutEvent(fence.AfterNote(req.Messages[last].Text())))
 	calls := map[string]llm.ToolCall{}
 	answered := false
 	for _, m := range req.Messages[last+1:] {
