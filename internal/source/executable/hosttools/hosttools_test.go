@@ -156,6 +156,39 @@ func TestAfterItsEnd(t *testing.T) {
 	}
 }
 
+// What a program of the run asks with Ask, in the run and after its end.
+func TestAsk(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	conn, err := w.theirs.(*net.UnixConn).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(w.theirs, `{"id":1,"tool":"memory.query"}`+"\n"); err != nil { // and does not wait
+		t.Fatal(err)
+	}
+	r, err := hosttools.Ask(conn, "memory.query", json.RawMessage(`{"query":"apples"}`))
+	if err != nil || r.Status != tool.Success || r.Summary != `memory.query {"query":"apples"}` {
+		t.Errorf("%v %+v", err, r)
+	}
+	if r, err := hosttools.Ask(conn, "shell.bash", nil); err != nil || r.Status != tool.Refused {
+		t.Errorf("a tool that is not named: %v %+v", err, r)
+	}
+	if _, err := hosttools.Ask(conn, "memory.query", json.RawMessage(strings.Repeat("9", 1<<20))); tool.KindOf(err) != tool.Invalid {
+		t.Errorf("too much: %v", err)
+	}
+	w.end()
+	if r, err := hosttools.Ask(conn, "memory.query", nil); tool.KindOf(err) != tool.Unavailable {
+		t.Errorf("after its end: %v %+v", err, r)
+	}
+	for _, number := range []string{"", "x", "-1", "0", "2", "999999"} {
+		if _, err := hosttools.Inherited(number); tool.KindOf(err) != tool.Unavailable {
+			t.Errorf("%q is a connection: %v", number, err)
+		}
+	}
+}
+
 func FuzzServe(f *testing.F) {
 	f.Add(`{"id":1,"tool":"memory.query","args":{}}` + "\n{}\n[]\n\x00\n")
 	f.Fuzz(func(t *testing.T, text string) {
