@@ -68,6 +68,9 @@ func (a *agent) open(ctx context.Context, folder, resume string) (*session, erro
 		return nil, protocolError(tool.Errorf("acp", tool.Invalid, "the folder %q is not an absolute path",
 			tool.Truncate(folder)))
 	}
+	if s := a.single(folder); s != nil && resume == "" {
+		return s, nil
+	}
 	opened, err := a.opt.Client.OpenConversation(ctx, protocol.OpenConversation{
 		OpenSession: protocol.OpenSession{Workspace: folder, AppFile: a.opt.AppFile, Agent: a.opt.Agent},
 		Resume:      resume, WorkspaceNamed: true,
@@ -82,8 +85,21 @@ func (a *agent) open(ctx context.Context, folder, resume string) (*session, erro
 		return nil, protocolError(tool.Errorf("acp", tool.Cancelled, "the editor has gone"))
 	}
 	s := newSession(a, opened)
+	s.folder = folder
 	a.sessions[s.id] = s
 	return s, nil
+}
+
+// single is the conversation of a folder that is open here and is the only one of its app.
+func (a *agent) single(folder string) *session {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range a.sessions {
+		if s.conversation.Single && s.folder == folder {
+			return s
+		}
+	}
+	return nil
 }
 
 // NewSession opens a conversation.

@@ -18,6 +18,7 @@ import (
 type session struct {
 	agent        *agent
 	id           sdk.SessionId
+	folder       string // that the editor named
 	conversation *client.Conversation
 	ctx          context.Context // ends when the conversation is left
 	leaving      context.CancelCauseFunc

@@ -76,6 +76,7 @@ type Runtime struct {
 	Context     Context // of every model, unless it says otherwise
 	// Sections are what every model is told anew with each turn, in the order of the telling.
 	Sections []Section
+	Sessions Sessions
 	Strict   bool // a bad manifest fails the start; a call in the text of a model is refused
 	// NoInstructions keeps AGENTS.md, of the project and of the user, from its models.
 	NoInstructions bool
@@ -97,6 +98,15 @@ type Runtime struct {
 
 // Section is a part of what a model is told with every turn.
 type Section = sections.Section
+
+// Sessions are the conversations that a user may have with an app.
+type Sessions struct {
+	Mode string // mono: there is one, which goes on; multi, or "": as many as are begun
+	Max  int    // of those that are open at once; 0: any number
+}
+
+// OneConversation reports whether a user has a single conversation with the app.
+func (a *App) OneConversation() bool { return a != nil && a.Runtime.Sessions.Mode == "mono" }
 
 // TurnLimits are what one turn may take.
 type TurnLimits struct {

@@ -9,7 +9,7 @@ import (
 // they belong to. They are refused by name, never ignored.
 var unbuiltKeys = map[string]string{
 	levelRoot:     "ui flow",
-	levelRuntime:  "session_mode max_sessions_per_user payload_schema",
+	levelRuntime:  "payload_schema",
 	levelSecurity: "sandbox content_filter mask_secrets",
 	levelApp:      "attachments attachments_mode",
 	levelTools:    "llm",

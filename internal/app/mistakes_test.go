@@ -120,6 +120,8 @@ var mistakes = []struct{ name, text string }{
 	{"misplaced constraint", module("allowed_actions: [read]")},
 	{"not built: a block", "runtime:\n  mode: conversation\n  workdir: x\nui: {}\n"},
 	{"sections of one brain", "agents: [{id: a, brain: {provider: offline, context: {sections: []}}}]\n"},
+	{"one conversation of an app that answers once", "runtime: {mode: one_shot, session_mode: mono}\n"},
+	{"conversations by an unknown word", "runtime: {session_mode: single, max_sessions_per_user: 0}\n"},
 	{"sections that are no list", "runtime: {context: {sections: {id: a}}}\n"},
 	{"a section without anything", section("title: x")},
 	{"a section with two sources", section("id: a", "text: x", "file: y")},

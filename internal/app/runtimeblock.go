@@ -66,12 +66,14 @@ func (b *runtimeBlock) read(e node.Entry) {
 		"triggers": func(in node.Entry) {
 			b.runtime.Triggers = triggers.Read(b.Reader, in, b.id())
 		},
-		"watchers":     b.Boolean(&b.runtime.Watchers, "write true: agents may start watchers"),
-		"workdir":      b.TextInto(&b.runtime.Workdir),
-		"workdir_mode": b.Choice(&b.runtime.WorkdirMode, "none", "required", "fixed", "auto"),
-		"modes":        func(in node.Entry) { b.runtime.Modes = modes.Read(b.Reader, in, b.links) },
-		"hooks":        func(in node.Entry) { b.readHooks(b.Reader, in, "") },
-		"middleware":   func(in node.Entry) { b.middleware = middleware.OfTexts(b.Reader, in) },
+		"watchers":              b.Boolean(&b.runtime.Watchers, "write true: agents may start watchers"),
+		"workdir":               b.TextInto(&b.runtime.Workdir),
+		"workdir_mode":          b.Choice(&b.runtime.WorkdirMode, "none", "required", "fixed", "auto"),
+		"session_mode":          b.Choice(&b.runtime.Sessions.Mode, "multi", "mono"),
+		"max_sessions_per_user": b.Number(&b.runtime.Sessions.Max, 1, 10_000, "write how many may be open at once, such as 10"),
+		"modes":                 func(in node.Entry) { b.runtime.Modes = modes.Read(b.Reader, in, b.links) },
+		"hooks":                 func(in node.Entry) { b.readHooks(b.Reader, in, "") },
+		"middleware":            func(in node.Entry) { b.middleware = middleware.OfTexts(b.Reader, in) },
 	})
 	b.checkSteps()
 	if b.runtime.WorkdirMode == "fixed" && b.runtime.Workdir == "" {
@@ -80,7 +82,8 @@ func (b *runtimeBlock) read(e node.Entry) {
 	}
 }
 
-// checkSteps checks that an app has steps if its mode says so, and what they refer to.
+// checkSteps checks that an app has steps if its mode says so, what they refer to, and that
+// its conversations can go on if they are to.
 func (b *runtimeBlock) checkSteps() {
 	steps, runs := b.runtime.Contract.Steps, b.runtime.Mode == pipeline.Mode
 	switch at := b.Nearest("runtime.pipeline"); {
@@ -91,6 +94,10 @@ func (b *runtimeBlock) checkSteps() {
 		b.Fail(at, "write runtime.mode: pipeline", "there are steps, and runtime.mode is not pipeline")
 	}
 	pipeline.Check(b.Reader, steps, b.runtime.Contract.Input)
+	if mode := b.runtime.Mode; b.runtime.Sessions.Mode == "mono" && (mode == "one_shot" || runs) {
+		b.Fail(b.Position("runtime.session_mode"), "delete one of the two",
+			"runtime.session_mode is mono, and with runtime.mode %s nothing goes on", mode)
+	}
 }
 
 // projectMemory reads auto, none, or the name of a file in the app's folder.

@@ -396,6 +396,31 @@ func TestEditorGoesAway(t *testing.T) {
 	}
 }
 
+// An app with one conversation has one, however often the editor begins one.
+func TestEditorHasOneConversation(t *testing.T) {
+	t.Parallel()
+	state, folder := newState(t), t.TempDir()
+	app := "runtime: {session_mode: mono}\nagents: [{id: main, brain: {provider: offline}}]\n"
+	if err := os.WriteFile(filepath.Join(folder, "callgate.yaml"), []byte(app), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := startEditor(t, state)
+	var id acp.SessionId
+	for range 3 {
+		opened, err := e.NewSession(t.Context(), acp.NewSessionRequest{Cwd: folder, McpServers: []acp.McpServer{}})
+		if err != nil || id != "" && opened.SessionId != id {
+			t.Fatalf("%+v beside %s, %v", opened, id, err)
+		}
+		id = opened.SessionId
+		answer, err := e.Prompt(t.Context(), acp.PromptRequest{
+			SessionId: id, Prompt: []acp.ContentBlock{acp.TextBlock("hello")},
+		})
+		if err != nil || answer.StopReason != acp.StopReasonEndTurn {
+			t.Fatalf("%+v %v", answer, err)
+		}
+	}
+}
+
 // What the agent asks is answered at the editor where options can, and else it says how.
 func TestEditorAnswersQuestions(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/agent"
 	"callgate/internal/app"
+	"callgate/internal/conversation/admission"
 	"callgate/internal/conversation/fitting"
 	"callgate/internal/conversation/history"
 	"callgate/internal/conversation/keyedmutex"
@@ -75,6 +76,7 @@ type Told struct {
 // Manager holds the conversations of a kernel. Make one with NewManager.
 type Manager struct {
 	Options
+	admitter *admission.Admitter
 	opening  keyedmutex.Mutex // two clients that open one conversation come one after the other
 	headless *headless
 
@@ -85,6 +87,7 @@ type Manager struct {
 // NewManager makes a manager.
 func NewManager(o Options) *Manager {
 	m := &Manager{Options: o, open: map[string]*Conversation{}}
+	m.admitter = &admission.Admitter{Apps: o.Apps, Store: o.Store, User: o.User, Open: m.attended}
 	m.headless = &headless{Manager: m, waking: map[string]bool{}, held: map[string]int64{}}
 	o.Runner.HandleStarted(coreTask, m.runTask)
 	return m
@@ -94,6 +97,7 @@ func NewManager(o Options) *Manager {
 type Spec struct {
 	Resume    string // the ID of an earlier one; it has its own folder, app, agent and lane
 	Continue  bool   // without Resume: the last one with this app in this folder
+	Leaves    string // the ID of one that its client then closes: it counts no more
 	Workspace string
 	Named     bool // the user named the workspace
 	AppFile   string
@@ -107,6 +111,7 @@ type Spec struct {
 	// Child says that it works for another conversation; nil: for its user.
 	Child *Child
 
+	loaded   *apps.Loaded           // its app
 	task     bool                   // it works for another conversation, in that one's folder
 	headless bool                   // it has no client
 	appMode  string                 // of a new one that works for another: that one's
@@ -118,25 +123,35 @@ type Spec struct {
 // Open begins a conversation with an agent or, with the ID of an earlier one,
 // resumes it where it was left.
 func (m *Manager) Open(ctx context.Context, spec Spec) (*Conversation, error) {
-	if spec.Continue && spec.Resume == "" {
-		last, err := m.last(ctx, spec)
+	ofUser := !spec.task && spec.Child == nil // who works for another does so in its folder
+	if spec.Resume == "" && ofUser {
+		r := admission.Request{
+			Continue: spec.Continue, Workspace: spec.Workspace, Named: spec.Named, AppFile: spec.AppFile, Agent: spec.Agent,
+			Headless: spec.headless,
+		}
+		loaded, release, err := m.admitter.Place(ctx, &r)
 		if err != nil {
 			return nil, err
 		}
-		spec.Resume = last
+		defer release()
+		spec.loaded, spec.Workspace, spec.AppFile, spec.Resume = loaded, r.Workspace, r.AppFile, r.Resume
 	}
 	if spec.Resume != "" {
 		defer m.opening.Lock(spec.Resume)()
 	}
 	log, err := m.resumed(ctx, &spec)
+	if err == nil && spec.loaded == nil {
+		spec.loaded, err = m.Apps.Load(ctx, spec.Workspace, spec.AppFile)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if log == nil && !spec.task && spec.Child == nil { // who works for another does so in its folder
-		spec.Workspace, spec.AppFile, err = m.Apps.Workdir(ctx, spec.Workspace, spec.AppFile, spec.Named)
+	if ofUser && !spec.headless {
+		release, err := m.admitter.Admit(spec.loaded, spec.Lane, spec.Resume, spec.Leaves)
 		if err != nil {
 			return nil, err
 		}
+		defer release()
 	}
 	c, err := m.build(ctx, spec, log)
 	if err != nil {
@@ -181,15 +196,13 @@ func (m *Manager) resumed(ctx context.Context, spec *Spec) (*history.Log, error)
 // session's ID; then the session is built and its setup steps run. The history
 // of a new conversation is created last.
 func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conversation, error) {
-	loaded, err := m.Apps.Load(ctx, spec.Workspace, spec.AppFile)
-	if err != nil {
-		return nil, err
-	}
+	loaded := spec.loaded
 	c := &Conversation{
 		keeps: spec.KeepRunning, approvals: m.Approvals, limit: spec.Limit, headless: spec.headless,
 		child: spec.Child, closes: append([]string{coreTask}, m.Told.Closed...), over: make(chan struct{}),
 	}
-	if c.agent, err = chooseAgent(loaded.App, spec.Agent); err != nil {
+	var err error
+	if c.agent, err = admission.Agent(loaded.App, spec.Agent); err != nil {
 		return nil, err
 	}
 	if len(c.agent.Lanes) > 0 && spec.Lane == "" {
@@ -333,31 +346,6 @@ func (m *Manager) Get(id string) (*Conversation, error) {
 	}
 	return nil, tool.Errorf("conversation.Get", tool.NotFound, "there is no open conversation %s", tool.Truncate(id)).
 		WithHint("callgate sessions list shows all; callgate sessions resume opens one again")
-}
-
-// List returns conversations, the one last touched first; all when limit is 0.
-func (m *Manager) List(ctx context.Context, limit int) ([]history.Info, error) {
-	list, err := m.Store.List(ctx, limit)
-	for i, info := range list {
-		list[i] = info.As(m.running(info.ID))
-	}
-	return list, err
-}
-
-// running reports whether a turn of a conversation runs.
-func (m *Manager) running(id string) bool {
-	c, err := m.Get(id)
-	return err == nil && c.turn.running()
-}
-
-// History returns a conversation and what happened in it after an event.
-func (m *Manager) History(ctx context.Context, id string, after int64) (history.Info, []history.Event, error) {
-	info, err := m.Store.Get(ctx, id)
-	if err != nil {
-		return info, nil, err
-	}
-	events, err := m.Store.Read(ctx, id, after)
-	return info.As(m.running(id)), events, err
 }
 
 // Delete deletes a conversation, and what modules keep for it. The journal

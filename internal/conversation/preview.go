@@ -5,6 +5,7 @@ import (
 
 	"callgate/internal/agent/surface"
 	"callgate/internal/app"
+	"callgate/internal/conversation/admission"
 	"callgate/internal/conversation/briefing"
 	"callgate/internal/conversation/prompt"
 	"callgate/internal/kernel/modelset"
@@ -56,7 +57,7 @@ func (m *Manager) Preview(ctx context.Context, spec Spec, c toolview.SurfaceConf
 	if err != nil {
 		return nil, err
 	}
-	agent, err := chooseAgent(loaded.App, spec.Agent)
+	agent, err := admission.Agent(loaded.App, spec.Agent)
 	if err != nil {
 		return nil, err
 	}

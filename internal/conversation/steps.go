@@ -16,12 +16,6 @@ import (
 // isPipeline reports whether the steps of the app answer, in the place of a model.
 func isPipeline(c *Conversation) bool { return c.agent.ID == steps.Agent }
 
-// runsSteps reports whether a conversation with an agent of an app runs its steps: one that
-// names none does.
-func runsSteps(a *app.App, name string) bool {
-	return a != nil && a.Runtime.Mode == steps.Mode && (name == "" || name == steps.Agent)
-}
-
 // kept are the results of the steps of this process. Those of an earlier one are on record;
 // a call that only read may not be, and is made again.
 type kept struct {

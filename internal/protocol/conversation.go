@@ -38,6 +38,7 @@ type OpenConversation struct {
 	OpenSession
 	Resume         string `json:"resume,omitempty"`          // the ID of an earlier one
 	Continue       bool   `json:"continue,omitempty"`        // without resume: the last one here, with this app
+	Leaves         string `json:"leaves,omitempty"`          // one that the client then closes, and that no longer counts
 	WorkspaceNamed bool   `json:"workspace_named,omitempty"` // the user named the workspace
 	// MaxCost is what all turns may cost from now on, in dollars, where the price is known,
 	// and MaxTokens how many tokens they may take, read and written; 0: any.
@@ -61,6 +62,7 @@ type Conversation struct {
 	Mode     string           `json:"mode"`                // how the tools are shown
 	Tools    int              `json:"tools"`
 	OneShot  bool             `json:"one_shot,omitempty"` // the app wants one turn
+	Single   bool             `json:"single,omitempty"`   // the app has one conversation, which goes on
 	Info     ConversationInfo `json:"info"`
 	Skills   []Skill          `json:"skills,omitempty"`
 	// Permissions are what it may do without asking, beside what the rules say.

@@ -86,6 +86,10 @@ func (c *chat) open(id string) tea.Cmd {
 		return nil
 	}
 	before := c.conv
+	if id == "" && before.About.Single {
+		c.status.Hint = "the app has one conversation with you here, and this is it; /compact makes room in it"
+		return nil
+	}
 	return func() tea.Msg {
 		conv, err := c.opt.Open(c.ctx, id)
 		if err != nil {

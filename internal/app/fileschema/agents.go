@@ -54,6 +54,10 @@ func runtimeBlock(known app.KnownModules) node {
 		key{"modes", modesBlock(known),
 			"Ways of working, by name, of which a conversation is in one: auto, or else the first, until you choose another " +
 				"(/app-mode, --app-mode)."},
+		key{"session_mode", enum("multi", "multi", "mono"),
+			"mono: a user has one conversation with each agent of the app in a folder, and beginning another goes on with it."},
+		key{"max_sessions_per_user", integer(1, 10_000),
+			"How many conversations a user may have open with the app at once. Left out: any number."},
 		key{"hooks", hooksBlock(), "What happens by itself when something happens: docs/guides/hooks.md."},
 		key{"middleware", textMiddleware(), "What stands around all that is said, the first outermost."},
 	)

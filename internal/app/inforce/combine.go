@@ -37,6 +37,8 @@ func Combine(project, user *app.App) *app.App {
 	a.Runtime.NoInstructions = project.Runtime.NoInstructions || user.Runtime.NoInstructions
 	a.Runtime.Hooks = slices.Concat(user.Runtime.Hooks, project.Runtime.Hooks)
 	a.Runtime.Context = project.Runtime.Context.Over(user.Runtime.Context)
+	a.Runtime.Sessions.Mode = cmp.Or(project.Runtime.Sessions.Mode, user.Runtime.Sessions.Mode)
+	a.Runtime.Sessions.Max = least(project.Runtime.Sessions.Max, user.Runtime.Sessions.Max)
 	a.Runtime.Sections = union(user.Runtime.Sections, project.Runtime.Sections, sectionKey)
 	sections.Sort(a.Runtime.Sections)
 	a.Runtime.Channels = union(user.Runtime.Channels, project.Runtime.Channels, channelKey)
@@ -60,6 +62,14 @@ func Combine(project, user *app.App) *app.App {
 	a.Skills = union(user.Skills, project.Skills, skillKey)
 	a.Profiles = union(user.Profiles, project.Profiles, profileKey)
 	return &a
+}
+
+// least is the stricter of two bounds, of which 0 is none.
+func least(a, b int) int {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }
 
 // combineSurface is how tools are shown: as the project says, and where it says

@@ -132,7 +132,7 @@ func (c *chat) onScreen(ctx context.Context) error {
 			WithHint("it may be off, bell or desktop")
 	}
 	open := protocol.OpenSession{Workspace: workspace, AppFile: appFile, Agent: c.agent, Human: true}
-	var last string
+	var last, current string
 	goOn := c.goOn
 	left := func() bool { return errors.Is(context.Cause(ctx), client.ErrLeave) }
 	err = c.WithKey(ctx, func(k *command.Kernel) error {
@@ -156,7 +156,7 @@ func (c *chat) onScreen(ctx context.Context) error {
 			},
 			Open: func(ctx context.Context, resume string) (tui.OpenConversation, error) {
 				t, err := k.OpenConversation(ctx, protocol.OpenConversation{
-					OpenSession: open, Resume: resume, Continue: goOn, KeepRunning: true,
+					OpenSession: open, Resume: resume, Continue: goOn, Leaves: current, KeepRunning: true,
 				})
 				goOn = false // that was the first one
 				if err == nil {
@@ -165,6 +165,7 @@ func (c *chat) onScreen(ctx context.Context) error {
 				if err != nil {
 					return tui.OpenConversation{}, err
 				}
+				current = t.ID
 				return tui.OpenConversation{About: t.Conversation, Conversation: &openChat{t, k.Client, &last, left}}, nil
 			},
 		}, tui.Screen{In: c.Stdin, Out: c.Stdout, Environment: os.Environ(), NoColor: !c.Style(c.Stdout).Color})

@@ -61,7 +61,8 @@ func (a *conversationRoutes) openConversation(w http.ResponseWriter, r *http.Req
 		return err
 	}
 	c, err := a.kernel.Conversations.Open(r.Context(), conversation.Spec{
-		Resume: o.Resume, Continue: o.Continue, Workspace: spec.Workspace, Named: o.WorkspaceNamed, AppFile: spec.AppFile,
+		Resume: o.Resume, Continue: o.Continue, Leaves: o.Leaves,
+		Workspace: spec.Workspace, Named: o.WorkspaceNamed, AppFile: spec.AppFile,
 		Agent: spec.Agent, Lane: spec.Lane, Requester: spec.Requester, KeepRunning: o.KeepRunning,
 		Limit: agent.Limit{Cost: int64(math.Round(max(0, o.MaxCost) * 1e6)), Tokens: max(0, o.MaxTokens)},
 	})
@@ -85,6 +86,7 @@ func (a *conversationRoutes) conversationDTO(c *conversation.Conversation) proto
 	}
 	if app := c.Session().App(); app != nil {
 		opened.OneShot, opened.AppAbout = app.Runtime.Mode == "one_shot", wire.AppAbout(app)
+		opened.Single = app.OneConversation()
 	}
 	for _, s := range c.Session().Loaded().Skills {
 		if !s.ForModel {
