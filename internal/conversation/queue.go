@@ -11,10 +11,16 @@ import (
 // Queue has the turn that runs tell its model what the user says meanwhile: with
 // the next request. It returns the message as it waits, or nil if no turn runs: then
 // it is for Send. A turn that is stopped gives back what it has not taken (see
-// history.End), and one that is resumed takes what it had not.
+// history.End), and one that is resumed takes what it had not. Words that begin a skill
+// are for Send, when the turn has ended.
 func (c *Conversation) Queue(ctx context.Context, message llm.Message) (*history.QueuedMessage, error) {
 	if !c.turn.started(ctx) {
 		return nil, nil
+	}
+	if c.skills != nil {
+		if waits, err := c.skills.Waits(ctx, c.session, message.Text()); waits || err != nil {
+			return nil, err
+		}
 	}
 	c.mu.RLock()
 	loop := c.loop

@@ -13,6 +13,7 @@ import (
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/session"
+	"callgate/internal/kernel/undoing"
 	"callgate/internal/task"
 	"callgate/llm"
 	"callgate/tool"
@@ -387,5 +388,101 @@ func TestPromptHasTheMemoryAndTheAgentsSkills(t *testing.T) {
 				t.Errorf("%s: %s is told", setting, other)
 			}
 		}
+	}
+}
+
+// A shortcut that is typed while a turn runs is for the turn after it; a name that no skill
+// has is said at once, and the word that stops a skill counts at once.
+func TestShortcutsWhileATurnRuns(t *testing.T) {
+	t.Parallel()
+	model, folder := skillApp(t, "false", "")
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	c := kerneltest.OpenConversation(t, k, folder)
+	model.Play(kerneltest.Answer{Text: "ok"})
+	kerneltest.Send(t, c, "/fix the build")
+	if k.Skills.Runs.Of(c.ID()) == nil {
+		t.Fatal("the skill is not under way")
+	}
+	reached := model.StopAt(len(model.Asked()) + 1)
+	ended := make(chan history.End, 1)
+	go func() { ended <- kerneltest.Send(t, c, "go on") }()
+	<-reached
+	say := func(words string) (*history.QueuedMessage, error) {
+		return c.Queue(t.Context(), llm.TextMessage(llm.User, words))
+	}
+	if q, err := say("/tone write to Ada"); q != nil || err != nil {
+		t.Errorf("a skill's words wait in the turn: %+v %v", q, err)
+	}
+	if q, err := say("/tune write"); q != nil || tool.KindOf(err) != tool.NotFound {
+		t.Errorf("a name that no skill has: %+v %v", q, err)
+	}
+	if q, err := say("/etc/hosts is odd"); q == nil || err != nil {
+		t.Errorf("a path: %+v %v", q, err)
+	}
+	if q, err := say("/skill_stop"); q == nil || err != nil || k.Skills.Runs.Of(c.ID()) != nil {
+		t.Errorf("the skill goes on: %+v %v", q, err)
+	}
+	c.Cancel()
+	<-ended
+	model.Play(kerneltest.Answer{Text: "ok"})
+	kerneltest.Send(t, c, "/tone write to Ada")
+	contains(t, model.Last(), "The user begins the skill tone", "Write calmly.")
+}
+
+// A user who goes back in the conversation goes back to the state that a skill was in then,
+// also in a conversation that is not open, and as another kernel reads it.
+func TestStateIsRewound(t *testing.T) {
+	t.Parallel()
+	model, folder := skillApp(t, "false", "",
+		kerneltest.Answer{Text: "hello"},
+		kerneltest.Answer{Calls: []string{`use_skill {"command":"fix"}`}}, kerneltest.Answer{Text: "begun"},
+		kerneltest.Answer{Calls: []string{`skill_step {"on":"understood"}`}}, kerneltest.Answer{Text: "understood"},
+		kerneltest.Answer{Calls: []string{`skill_step {"on":"modified","output":{"summary":"beta"}}`}},
+		kerneltest.Answer{Calls: []string{`use_skill {"command":"fix"}`}}, kerneltest.Answer{Text: "again"},
+	)
+	state := kerneltest.StateDir(t)
+	k := kerneltest.Open(t, state)
+	c := kerneltest.OpenConversation(t, k, folder)
+	for _, words := range []string{"hello", "mend it", "go on", "and once more"} {
+		kerneltest.Send(t, c, words)
+	}
+	rewind := func() {
+		t.Helper()
+		r := undoing.Request{Target: undoing.Target{Conversation: c.ID(), Turn: undoing.LastTurn}, Rewind: true}
+		done, err := k.Undo.Undo(t.Context(), kerneltest.Human(t, k), r)
+		if err != nil || !done.Rewound {
+			t.Fatalf("%+v %v", done, err)
+		}
+	}
+	is := func(state string, step int) {
+		t.Helper()
+		if run := k.Skills.Runs.Of(c.ID()); run == nil || run.State != state || run.Step != step || run.Machine == nil {
+			t.Errorf("want %s at step %d, it is %+v", state, step, run)
+		}
+	}
+	is("understand", 1)
+	rewind()
+	is("modify", 2)
+	model.Play(kerneltest.Answer{Calls: []string{`skill_step {"on":"unclear"}`}}, kerneltest.Answer{Text: "unclear"})
+	kerneltest.Send(t, c, "look again")
+	is("understand", 3)
+	c.Close()
+	rewind() // it is not open now
+	ok(t, k.Close())
+	k = kerneltest.Open(t, state)
+	c = kerneltest.Resume(t, k, c.ID())
+	is("modify", 2)
+	rewind()
+	is("understand", 1)
+	rewind()
+	if run := k.Skills.Runs.Of(c.ID()); run != nil {
+		t.Errorf("before it began it is %+v", run)
+	}
+	model.Play(kerneltest.Answer{Text: "ok"})
+	kerneltest.Send(t, c, "/fix the build")
+	is("understand", 1)
+	rewind() // the words that began it go too
+	if run := k.Skills.Runs.Of(c.ID()); run != nil {
+		t.Errorf("before the words it is %+v", run)
 	}
 }

@@ -39,7 +39,14 @@ func openSkills(k *Kernel, cfg Config, store consent.Store, userFile string) (er
 		o.UserDir = filepath.Join(filepath.Dir(userFile), "skills")
 	}
 	k.Skills = Skills{approvals: k.Approvals, askers: k.askers, user: k.user}
-	k.Skills.Runs = skillruns.New(document.Scoped(k.database.Stores().Documents, "skills"), k.Journal)
+	position := func(session string) int64 {
+		c, err := k.Conversations.Get(session)
+		if err != nil {
+			return 0
+		}
+		return c.Info().Events
+	}
+	k.Skills.Runs = skillruns.New(document.Scoped(k.database.Stores().Documents, "skills"), k.Journal, position)
 	k.Skills.Finder, err = skills.New(o)
 	return err
 }

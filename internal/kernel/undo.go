@@ -56,7 +56,7 @@ func openUndo(k *Kernel) (err error) {
 	tasks := k.database.Stores().Tasks
 	k.Undo, err = undoing.New(undoing.Options{
 		Store: k.images, Gate: k.gate, Tools: k.Tools, Conversations: k.Conversations, Authority: k.Approvals,
-		Caller: k.builder.Bare, Askers: k.askers, User: k.user,
+		Caller: k.builder.Bare, Askers: k.askers, User: k.user, Rewind: k.Skills.Runs.Rewind,
 		Folder: func(_ context.Context, folder string) (string, error) {
 			full, err := filepath.Abs(folder)
 			if err == nil {

@@ -7,7 +7,8 @@
 // what a trigger, a tool or a model says does not. The skill's text is told to the model
 // for that one turn, in a note before the words, which stay as they were written. A name
 // that no skill has is an error and never reaches the model. Words that begin no skill end
-// the one with states that is under way, if that is interruptible.
+// the one with states that is under way, if that is interruptible. Words that begin a skill
+// while a turn runs are for the turn after it: see [Skills.Waits].
 package shortcut
 
 import (
@@ -52,37 +53,61 @@ type Skills struct {
 // Said takes the user's words of a turn, and returns what its model is told with them; ""
 // for nothing.
 func (k Skills) Said(ctx context.Context, s *session.Session, text string) (told string, err error) {
-	const op = "shortcut.Said"
 	w, ok := Parse(text)
 	if !ok {
 		return k.goOn(ctx, s)
 	}
-	switch w.Name {
-	case stopSkill:
+	if w.Name == stopSkill {
 		run, err := k.Runs.Stop(ctx, s.ID())
 		if err != nil || run == nil {
 			return "No skill with states was under way.", err
 		}
 		return fmt.Sprintf("The user has stopped the skill %s. Its limits no longer hold.", run.Skill), nil
-	case useSkill:
+	}
+	w, found, err := k.find(s, w)
+	if err != nil {
+		return "", err
+	}
+	return k.begin(ctx, s, found, w)
+}
+
+// Waits takes the user's words while a turn runs, and reports whether they are for the turn
+// after it, as those that begin a skill are: a turn keeps the way in which it works. The
+// word that stops a skill counts at once.
+func (k Skills) Waits(ctx context.Context, s *session.Session, text string) (bool, error) {
+	w, ok := Parse(text)
+	switch {
+	case !ok:
+		return false, nil
+	case w.Name == stopSkill:
+		_, err := k.Runs.Stop(ctx, s.ID())
+		return false, err
+	}
+	_, _, err := k.find(s, w)
+	return err == nil, err
+}
+
+// find finds the skill that words begin.
+func (k Skills) find(s *session.Session, w Words) (Words, skills.Skill, error) {
+	const op = "shortcut.Said"
+	if w.Name == useSkill {
 		name, rest, _ := strings.Cut(w.Prompt, " ")
 		w = Words{strings.TrimPrefix(name, "/"), strings.TrimSpace(rest)}
 	}
 	found, err := skills.Choose(s.Loaded().Skills, w.Name)
 	switch {
 	case tool.KindOf(err) == tool.NotFound:
-		return "", tool.Errorf(op, tool.NotFound, "%v", err).
+		err = tool.Errorf(op, tool.NotFound, "%v", err).
 			WithHint("to say it as it is, begin with a space; callgate skills list shows what can be accepted")
 	case err != nil:
-		return "", err
 	case found.ForModel:
-		return "", tool.Errorf(op, tool.Invalid, "the skill %s is for the model to begin", found.Command).
+		err = tool.Errorf(op, tool.Invalid, "the skill %s is for the model to begin", found.Command).
 			WithHint("say what is to be done")
 	case !k.Finder.Holds(found):
-		return "", tool.Errorf(op, tool.Denied, "the skill %s is no longer accepted", found.Command).
+		err = tool.Errorf(op, tool.Denied, "the skill %s is no longer accepted", found.Command).
 			WithHint("callgate skills accept %s", found.Command)
 	}
-	return k.begin(ctx, s, found, w)
+	return w, found, err
 }
 
 // goOn takes words that begin no skill.

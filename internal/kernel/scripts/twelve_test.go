@@ -160,6 +160,14 @@ result = [n for n in names if filesystem.read(path="old/" + n) != filesystem.rea
 result = "written"`, `written`},
 }
 
+// asScript is the work done with one script.
+func (one work) asScript(t testing.TB, w *workshop) [][]string {
+	t.Helper()
+	args, err := json.Marshal(map[string]string{"program": strings.ReplaceAll(one.script, "{{url}}", w.url)})
+	kerneltest.OK(t, err)
+	return [][]string{{"run_script " + string(args)}}
+}
+
 // cost is what a way of doing the work cost.
 type cost struct {
 	trips int           // requests to the model
@@ -220,9 +228,7 @@ func TestTwelveScripts(t *testing.T) {
 		w := newWorkshop(t)
 		calls := w.do(t, k, one.calls(w))
 		v := newWorkshop(t)
-		args, err := json.Marshal(map[string]string{"program": strings.ReplaceAll(one.script, "{{url}}", v.url)})
-		kerneltest.OK(t, err)
-		script := v.do(t, k, [][]string{{"run_script " + string(args)}})
+		script := v.do(t, k, one.asScript(t, v))
 		t.Logf("| %s | %d | %d | %d | %d | %d | %d | %d | %d |", one.name, calls.trips, script.trips, calls.fresh, script.fresh,
 			calls.total, script.total, calls.took.Milliseconds(), script.took.Milliseconds())
 		if !strings.Contains(v.last, one.want) {
@@ -243,5 +249,32 @@ func TestTwelveScripts(t *testing.T) {
 	t.Logf("| all | %d | %d | %d | %d | %d | %d |", all[0].trips, all[1].trips, all[0].fresh, all[1].fresh, all[0].total, all[1].total)
 	if saved < 9 || all[1].fresh*3 > all[0].fresh || all[1].total > all[0].total {
 		t.Errorf("scripts saved tokens in %d of 12: %+v", saved, all)
+	}
+}
+
+// BenchmarkTwelveScripts times the work of TestTwelveScripts in both ways, turn by turn, and
+// says how the times compare: calls-ms and script-ms are those of one turn, script/calls is
+// below 1 where the script is faster. The model answers at once, so what a round trip to a
+// real one takes is not in it: trips says how many there are.
+func BenchmarkTwelveScripts(b *testing.B) {
+	k := kerneltest.Open(b, kerneltest.StateDir(b))
+	for _, one := range twelve {
+		b.Run(strings.ReplaceAll(one.name, " ", "_"), func(b *testing.B) {
+			var calls, script cost
+			for b.Loop() {
+				b.StopTimer() // the files of the work are made
+				w, v := newWorkshop(b), newWorkshop(b)
+				b.StartTimer()
+				c, s := w.do(b, k, one.calls(w)), v.do(b, k, one.asScript(b, v))
+				calls.took, script.took = calls.took+c.took, script.took+s.took
+				calls.trips, script.trips = c.trips, s.trips
+			}
+			n := float64(b.N)
+			b.ReportMetric(calls.took.Seconds()*1000/n, "calls-ms")
+			b.ReportMetric(script.took.Seconds()*1000/n, "script-ms")
+			b.ReportMetric(script.took.Seconds()/calls.took.Seconds(), "script/calls")
+			b.ReportMetric(float64(calls.trips), "calls-trips")
+			b.ReportMetric(float64(script.trips), "script-trips")
+		})
 	}
 }

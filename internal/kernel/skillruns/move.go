@@ -122,6 +122,7 @@ func (t *Table) change(
 	}
 	next.Call, next.Told = call, next.Tell()
 	if e.kept {
+		next.Past = now.replaced(next, t.position(session))
 		if err := t.write(ctx, session, next); err != nil {
 			return "", err
 		}

@@ -16,7 +16,8 @@
 //   - The run of a conversation is a document, written before its state counts, and it holds
 //     the skill as it was when it began. So a kernel that was killed goes on in the same
 //     state, and a changed file changes nothing that runs. A call moves it once, however
-//     often it is made.
+//     often it is made. A user who goes back in the conversation goes back to the state
+//     of then.
 package skillruns
 
 import (
@@ -44,6 +45,7 @@ type Run struct {
 	Ended   End             `json:"ended,omitempty"` // "": it is under way
 	Call    string          `json:"call"`            // the last one that moved it
 	Told    string          `json:"told"`            // what that call was answered
+	Past    []past          `json:"past,omitempty"`  // what it was before, and the runs before it
 }
 
 // End is why a run has ended.
@@ -81,8 +83,9 @@ const collection = "skill-runs"
 
 // Table holds the runs of the open sessions. Make one with New.
 type Table struct {
-	docs    document.Store
-	journal *journal.Journal
+	docs     document.Store
+	journal  *journal.Journal
+	position func(session string) int64
 
 	mu   sync.Mutex
 	open map[string]*entry
@@ -95,9 +98,10 @@ type entry struct {
 	kept    bool       // it outlives the session
 }
 
-// New makes a table.
-func New(docs document.Store, j *journal.Journal) *Table {
-	return &Table{docs: docs, journal: j, open: map[string]*entry{}}
+// New makes a table. position is the last event of a session's conversation, 0 if it has
+// none.
+func New(docs document.Store, j *journal.Journal, position func(session string) int64) *Table {
+	return &Table{docs: docs, journal: j, position: position, open: map[string]*entry{}}
 }
 
 // Open makes a session known. kept says that its run outlives it, as a conversation's does.
@@ -114,21 +118,11 @@ func (t *Table) Open(ctx context.Context, session string, kept bool) error {
 	}
 	e.writing.Lock()
 	defer e.writing.Unlock()
-	doc, err := t.docs.Get(ctx, collection, session)
-	if tool.KindOf(err) == tool.NotFound {
-		return nil
+	run, err := t.load(ctx, session)
+	if err != nil || run == nil {
+		return err
 	}
-	var run Run
-	if err == nil {
-		err = json.Unmarshal(doc.Data, &run)
-	}
-	if err != nil {
-		return &tool.Error{
-			Op: "skillruns.Open", Kind: tool.KindOf(err), Err: err,
-			Message: "it cannot be read which skill " + session + " is in the middle of",
-		}
-	}
-	t.set(e, &run)
+	t.set(e, run)
 	return nil
 }
 

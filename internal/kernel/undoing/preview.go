@@ -225,7 +225,14 @@ func (u *Undoer) rewind(ctx context.Context, log *history.Log, c choice, done *D
 		return tool.Errorf(op, tool.NotFound, "there is no turn to go back to")
 	}
 	first := c.turns[at]
-	_, err := log.Update(ctx, func(s *history.State) []history.Event {
+	before, err := u.endBefore(ctx, c.conversation, first.Seq)
+	if err == nil {
+		err = u.opt.Rewind(ctx, c.conversation, before) // first: who is cut off here goes back again
+	}
+	if err != nil {
+		return err
+	}
+	_, err = log.Update(ctx, func(s *history.State) []history.Event {
 		if !s.Starts(first.Seq) {
 			return nil
 		}

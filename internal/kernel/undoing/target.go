@@ -228,3 +228,15 @@ func (u *Undoer) turns(ctx context.Context, id string, all []undo.Entry) ([]Turn
 	}
 	return turns, info, nil
 }
+
+// endBefore is the event with which the last turn before another ended; 0: there is none.
+// What a turn does begins after it, also what happens before its own first event.
+func (u *Undoer) endBefore(ctx context.Context, conversation string, turn int64) (end int64, err error) {
+	_, events, err := u.opt.Conversations.History(ctx, conversation, 0)
+	for _, e := range events {
+		if e.Type == history.TurnEnded && e.Seq < turn {
+			end = e.Seq
+		}
+	}
+	return end, err
+}

@@ -95,7 +95,9 @@ type Options struct {
 	Requester func(conversation string) (approval.Requester, bool)
 	// RuleFiles are the files and folders in a workspace that hold rules of agents.
 	RuleFiles func(ctx context.Context, workspace string) []string
-	User      string
+	// Rewind takes back what else a conversation has done after an event.
+	Rewind func(ctx context.Context, conversation string, event int64) error
+	User   string
 }
 
 // Undoer undoes calls. Make one with New.
