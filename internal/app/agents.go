@@ -103,6 +103,8 @@ type Section = sections.Section
 type Sessions struct {
 	Mode string // mono: there is one, which goes on; multi, or "": as many as are begun
 	Max  int    // of those that are open at once; 0: any number
+	// Activations are the turns that events start which run at a time; 0: as many as are usual.
+	Activations int
 }
 
 // OneConversation reports whether a user has a single conversation with the app.

@@ -44,13 +44,25 @@ func (f *file) linkTriggers() {
 		}
 	}
 	lookup("runtime.default_channel", run.DefaultChannel)
-	for _, t := range run.Triggers {
+	for i, t := range run.Triggers {
+		if run.Triggers[i].Takes.AtOnce = run.Sessions.Activations; t.Brings() {
+			run.Triggers[i].Takes.Payload = run.Contract.Payload
+		}
 		at := "runtime.triggers." + t.Name
 		lookup(at+".reply_to", t.ReplyTo)
 		if t.Agent != "" && len(agents) > 0 && !slices.Contains(agents, t.Agent) {
 			f.Fail(f.Position(at+".agent"), node.DidYouMean(t.Agent, agents, "the agents are"),
 				"there is no agent %s", node.Quote(t.Agent))
 		}
+	}
+	brings := slices.ContainsFunc(run.Triggers, Trigger.Brings)
+	if run.Contract.Payload != nil && !brings {
+		f.Fail(f.Position("runtime.payload_schema"), "name a trigger that brings something, such as a webhook; "+
+			"what other apps give is runtime.input", "runtime.payload_schema is for what triggers bring, and none does")
+	}
+	if run.Sessions.Activations > 0 && len(run.Triggers) == 0 {
+		f.warn(f.Reader, f.Position("runtime.max_concurrent_activations"),
+			"runtime.max_concurrent_activations is for turns that triggers start, and there are none")
 	}
 	if len(run.Triggers) > 0 && run.Mode != Background {
 		f.Fail(f.Position("runtime.triggers"), "write runtime.mode: background",

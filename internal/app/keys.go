@@ -9,7 +9,6 @@ import (
 // they belong to. They are refused by name, never ignored.
 var unbuiltKeys = map[string]string{
 	levelRoot:     "ui flow",
-	levelRuntime:  "payload_schema",
 	levelSecurity: "sandbox content_filter mask_secrets",
 	levelApp:      "attachments attachments_mode",
 	levelTools:    "llm",

@@ -122,6 +122,9 @@ var mistakes = []struct{ name, text string }{
 	{"sections of one brain", "agents: [{id: a, brain: {provider: offline, context: {sections: []}}}]\n"},
 	{"one conversation of an app that answers once", "runtime: {mode: one_shot, session_mode: mono}\n"},
 	{"conversations by an unknown word", "runtime: {session_mode: single, max_sessions_per_user: 0}\n"},
+	{"a schema of what nothing brings", "runtime:\n  mode: background\n  payload_schema: {type: object}\n" +
+		"  triggers: {daily: {type: schedule, when: \"@daily\"}}\n"},
+	{"a schema that is none", trigger("a: {type: webhook, path: /a, auth: none}") + "  payload_schema: {type: objct}\n"},
 	{"sections that are no list", "runtime: {context: {sections: {id: a}}}\n"},
 	{"a section without anything", section("title: x")},
 	{"a section with two sources", section("id: a", "text: x", "file: y")},

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"maps"
 	"path/filepath"
 
 	"callgate/internal/app/contract"
@@ -24,7 +25,7 @@ type runtimeBlock struct {
 }
 
 func (b *runtimeBlock) read(e node.Entry) {
-	b.Mapping(levelRuntime, e, map[string]node.Read{
+	keys := map[string]node.Read{
 		"sandbox":        b.sandbox,
 		"strict":         b.Boolean(&b.runtime.Strict, "write true: one bad manifest fails the start, calls in text are refused"),
 		"tool_injection": b.injection,
@@ -39,14 +40,6 @@ func (b *runtimeBlock) read(e node.Entry) {
 			}
 			b.runtime.Context = models.Context(levelContext, in, &b.surface.Window)
 		},
-		"mode": b.Choice(&b.runtime.Mode, "conversation", "one_shot", "background", pipeline.Mode),
-		"pipeline": func(in node.Entry) {
-			b.runtime.Contract.Steps = pipeline.Read(b.Reader, in, b.links, func(path, id string) {
-				b.links.agents = append(b.links.agents, agentRef{b.Reader, b.Position(path), id})
-			})
-		},
-		"input":       contract.Schema(b.Reader, &b.runtime.Contract.Input),
-		"output":      contract.Schema(b.Reader, &b.runtime.Contract.Output),
 		"entry_agent": b.TextInto(&b.runtime.Entry),
 		"max_turns": b.Number(&b.runtime.MaxTurns, 1, 10_000,
 			"write how often a model is asked within one turn, such as 50"),
@@ -60,12 +53,9 @@ func (b *runtimeBlock) read(e node.Entry) {
 			b.Boolean(&read, "write false: no AGENTS.md is read, of the project or of the user")(in)
 			b.runtime.NoInstructions = !read
 		},
-		"project_memory":  b.projectMemory,
-		"scheduler":       b.scheduler,
-		"default_channel": b.WithoutEnv().TextInto(&b.runtime.DefaultChannel),
-		"triggers": func(in node.Entry) {
-			b.runtime.Triggers = triggers.Read(b.Reader, in, b.id())
-		},
+		"project_memory":        b.projectMemory,
+		"scheduler":             b.scheduler,
+		"default_channel":       b.WithoutEnv().TextInto(&b.runtime.DefaultChannel),
 		"watchers":              b.Boolean(&b.runtime.Watchers, "write true: agents may start watchers"),
 		"workdir":               b.TextInto(&b.runtime.Workdir),
 		"workdir_mode":          b.Choice(&b.runtime.WorkdirMode, "none", "required", "fixed", "auto"),
@@ -74,11 +64,33 @@ func (b *runtimeBlock) read(e node.Entry) {
 		"modes":                 func(in node.Entry) { b.runtime.Modes = modes.Read(b.Reader, in, b.links) },
 		"hooks":                 func(in node.Entry) { b.readHooks(b.Reader, in, "") },
 		"middleware":            func(in node.Entry) { b.middleware = middleware.OfTexts(b.Reader, in) },
-	})
+	}
+	maps.Copy(keys, b.starts())
+	b.Mapping(levelRuntime, e, keys)
 	b.checkSteps()
 	if b.runtime.WorkdirMode == "fixed" && b.runtime.Workdir == "" {
 		b.Fail(b.Position("runtime.workdir_mode"), "write runtime.workdir: and the folder",
 			"runtime.workdir_mode is fixed, and no folder is named")
+	}
+}
+
+// starts are the keys that say how a turn starts, and with what.
+func (b *runtimeBlock) starts() map[string]node.Read {
+	return map[string]node.Read{
+		"mode": b.Choice(&b.runtime.Mode, "conversation", "one_shot", "background", pipeline.Mode),
+		"pipeline": func(in node.Entry) {
+			b.runtime.Contract.Steps = pipeline.Read(b.Reader, in, b.links, func(path, id string) {
+				b.links.agents = append(b.links.agents, agentRef{b.Reader, b.Position(path), id})
+			})
+		},
+		"input":          contract.Schema(b.Reader, &b.runtime.Contract.Input),
+		"payload_schema": contract.Schema(b.Reader, &b.runtime.Contract.Payload),
+		"max_concurrent_activations": b.Number(&b.runtime.Sessions.Activations, 1, 1000,
+			"write how many turns that events start may run at a time, such as 4"),
+		"output": contract.Schema(b.Reader, &b.runtime.Contract.Output),
+		"triggers": func(in node.Entry) {
+			b.runtime.Triggers = triggers.Read(b.Reader, in, b.id())
+		},
 	}
 }
 

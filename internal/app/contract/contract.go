@@ -17,7 +17,9 @@ import (
 type Contract struct {
 	Input  json.RawMessage // the schema of what it is given; nil: any text
 	Output json.RawMessage // the schema of what it gives; nil: any text
-	Apps   []App           // that it calls, in the file's order
+	// Payload is the schema of what its triggers bring it; nil: anything.
+	Payload json.RawMessage
+	Apps    []App // that it calls, in the file's order
 }
 
 // App is an app that another one calls.

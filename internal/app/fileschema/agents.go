@@ -8,13 +8,7 @@ import (
 )
 
 func runtimeBlock(known app.KnownModules) node {
-	n := block("runtime",
-		key{"mode", enum("conversation", "conversation", "one_shot", "background", "pipeline"),
-			"conversation: words and answers, until somebody ends it. one_shot: one task, one answer. " +
-				"background: turns that triggers start, without a client: callgate app start. pipeline: the steps of pipeline."},
-		key{"pipeline", list(stepBlock()), "The steps of an app whose mode is pipeline, in their order: docs/guides/pipelines.md."},
-		key{"input", node{"type": "object"}, "The JSON Schema of what the app is given when another one calls it."},
-		key{"output", node{"type": "object"}, "The JSON Schema of what the app gives to another one that calls it."},
+	n := block("runtime", append(startKeys(),
 		key{"entry_agent", text(), "The id of the agent that is spoken to. Default: the first."},
 		key{"max_turns", integer(1, 10_000).with("default", 50), "How often a model is asked within one turn."},
 		key{"timeout", integer(1, 86_400).with("default", 3600),
@@ -60,12 +54,28 @@ func runtimeBlock(known app.KnownModules) node {
 			"How many conversations a user may have open with the app at once. Left out: any number."},
 		key{"hooks", hooksBlock(), "What happens by itself when something happens: docs/guides/hooks.md."},
 		key{"middleware", textMiddleware(), "What stands around all that is said, the first outermost."},
-	)
+	)...)
 	with := func(key, word, needs string) node {
 		is := node{"properties": node{key: node{"const": word}}, "required": []string{key}}
 		return node{"if": is, "then": node{"required": []string{needs}}}
 	}
 	return n.with("allOf", []node{with("workdir_mode", "fixed", "workdir"), with("mode", "pipeline", "pipeline")})
+}
+
+// startKeys say how a turn starts, and with what.
+func startKeys() []key {
+	return []key{
+		{"mode", enum("conversation", "conversation", "one_shot", "background", "pipeline"),
+			"conversation: words and answers, until somebody ends it. one_shot: one task, one answer. " +
+				"background: turns that triggers start, without a client: callgate app start. pipeline: the steps of pipeline."},
+		{"pipeline", list(stepBlock()), "The steps of an app whose mode is pipeline, in their order: docs/guides/pipelines.md."},
+		{"input", node{"type": "object"}, "The JSON Schema of what the app is given when another one calls it."},
+		{"output", node{"type": "object"}, "The JSON Schema of what the app gives to another one that calls it."},
+		{"payload_schema", node{"type": "object"},
+			"The JSON Schema of what triggers bring. What does not fit starts no turn: a webhook is answered with 422."},
+		{"max_concurrent_activations", integer(1, 1000).with("default", 4),
+			"How many turns that events start run at a time. More wait."},
+	}
 }
 
 // stepBlock is a step of a pipeline.

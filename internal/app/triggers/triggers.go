@@ -3,6 +3,7 @@
 package triggers
 
 import (
+	"encoding/json"
 	"net"
 	"path"
 	"slices"
@@ -56,12 +57,22 @@ type Trigger struct {
 	MaxAttempts int    // turns that may fail before an event is given up
 	Credential  string // the secret of a webhook, or the password of a mailbox
 
+	Takes   Takes
 	Webhook Hook
 	Source  Source
 	Mailbox Mail
 	Folder  Files
 	When    When
 }
+
+// Takes is what an app takes of its triggers: the same for all of them.
+type Takes struct {
+	Payload json.RawMessage // the schema of an event's body; nil: anything
+	AtOnce  int             // turns of the app's events that run at a time; 0: as many as are usual
+}
+
+// Brings reports whether the events of a trigger have a body.
+func (t Trigger) Brings() bool { return t.Type != Schedule }
 
 // Hook is where a webhook is reached, and how it knows its senders.
 type Hook struct {

@@ -80,9 +80,12 @@ type status struct {
 func refuse(w http.ResponseWriter, hook kernel.Hook, err error) {
 	var s status
 	var k kept
+	var r kernel.Refused
 	a := answer{Status: "refused", Error: err.Error()}
 	code := http.StatusUnauthorized
 	switch {
+	case errors.As(err, &r):
+		code, a.Error = http.StatusUnprocessableEntity, r.Error()
 	case errors.As(err, &k):
 		code, a.Error = http.StatusServiceUnavailable, "the event could not be kept; send it again later"
 		if tool.KindOf(err) == tool.Denied || tool.KindOf(err) == tool.NotFound {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"callgate/internal/app"
+	"callgate/internal/app/contract"
 	"callgate/internal/app/triggers"
 	"callgate/internal/channel"
 	"callgate/internal/channel/webhook"
@@ -242,6 +243,7 @@ func TestRefusals(t *testing.T) {
 		{errors.New("the disk with /home/ada is full"), 503, "30"},
 		{channel.Later(tool.Errorf("x", tool.Limited, "too many"), time.Minute), 429, "60"},
 		{tool.Errorf("x", tool.Denied, "the app needs consent to /home/ada"), 403, ""},
+		{tool.Errorf("x", tool.Invalid, "the app file of ada is wrong"), 503, "30"},
 	} {
 		in.mu.Lock()
 		in.err = c.err
@@ -249,6 +251,17 @@ func TestRefusals(t *testing.T) {
 		if got := send(t, "POST", url, "new", nil); got.code != c.code || got.retry != c.retry || strings.Contains(got.reason, "ada") {
 			t.Errorf("%v: %+v", c.err, got)
 		}
+	}
+}
+
+// What is not what the app takes is refused with the reason.
+func TestPayloadThatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	_, wrong := contract.Payload(json.RawMessage(`{"type":"object","required":["item"]}`), []byte(`{}`))
+	in := inbox{err: kernel.Refuse(wrong)}
+	url := serve(t, webhooks.Options{}, in.hook("open", anywhere, triggers.AuthNone))
+	if got := send(t, "POST", url, `{}`, nil); got.code != 422 || got.retry != "" || !strings.Contains(got.reason, "item") {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"time"
 
+	"callgate/internal/app"
+	"callgate/internal/app/contract"
+	"callgate/internal/app/triggers"
 	"callgate/internal/channel"
 	"callgate/internal/task"
 	"callgate/tool"
@@ -22,6 +25,24 @@ type input struct {
 // EventPrefix is how the IDs of events begin.
 const EventPrefix = "event-"
 
+// Refused is the error of an event that is not what the app takes. It may be told to the
+// sender.
+type Refused struct{ error }
+
+// Refuse makes an error one that may be told to the sender.
+func Refuse(err error) error { return Refused{err} }
+
+// Unwrap returns what is wrong.
+func (r Refused) Unwrap() error { return r.error }
+
+// payload is the body of an event as the app takes it.
+func payload(tr app.Trigger, e channel.Event) ([]byte, error) {
+	if tr.Takes.Payload == nil {
+		return e.Body, nil
+	}
+	return contract.Payload(tr.Takes.Payload, e.Body)
+}
+
 // accept keeps an event without the secrets in it, and has its turn run. An event that was
 // kept before is not kept again.
 func (t *Triggers) accept(
@@ -35,6 +56,11 @@ func (t *Triggers) accept(
 	tr, err := find(loaded, trigger)
 	if err != nil {
 		return "", false, err
+	}
+	if tr.Type == triggers.Webhook { // who else sends it learns nothing from an error: see work
+		if _, err := payload(tr, e); err != nil {
+			return "", false, Refuse(err)
+		}
 	}
 	t.keeping.Lock() // of two that are the same, one is new
 	defer t.keeping.Unlock()

@@ -9,6 +9,9 @@
 //     ends at once.
 //   - No secret of an app is stored with an event, or told to a model: what comes from
 //     outside is scrubbed before it is kept.
+//   - What does not fit the schema of the app (runtime.payload_schema) starts no turn. A
+//     webhook's sender is told so and nothing is kept; from other sources it is a dead
+//     letter.
 //   - An event is a task: it is stored before its source is told that it was taken, and
 //     outlives the kernel. Its ID is made of the source's own, so an event that comes
 //     twice is one.

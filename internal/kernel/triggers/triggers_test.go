@@ -3,6 +3,7 @@ package triggers_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -149,6 +150,62 @@ func TestAnEventStartsATurn(t *testing.T) {
 }
 
 // An agent that replied itself is not repeated.
+// What does not fit the app's schema starts no turn, and the sender is told where it is
+// wrong; what fits once it is read as calls are is told as the app wants it.
+func TestPayload(t *testing.T) {
+	t.Parallel()
+	model := kerneltest.NewModel(t, kerneltest.Answer{Text: "it is ordered"})
+	folder := inbox(t, model, "scans: {type: folder, path: scans, interval: 5, first: true}", "daily: {type: schedule, when: \"@daily\"}")
+	file := filepath.Join(folder, "callgate.yaml")
+	text, err := os.ReadFile(file)
+	ok(t, err)
+	kerneltest.Write(t, file, strings.Replace(string(text), "  mode: background\n", `  mode: background
+  payload_schema:
+    type: object
+    properties: {item: {type: string}, count: {type: integer, minimum: 1}, note: {type: string, default: none}}
+    required: [item, count]
+`, 1))
+	kerneltest.Write(t, filepath.Join(folder, "scans", "a.txt"), "no JSON at all")
+	k, e := open(t, kerneltest.StateDir(t))
+	start(t, k, folder)
+	var h triggers.Hook
+	kerneltest.Eventually(t, func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		h = e.hooks["inbox"]
+		return h.Accept != nil
+	})
+	for body, want := range map[string]string{
+		`{"item":"pen"}`:               "count",
+		`{"item":"pen","count":0}`:     "count",
+		`{"item":["pen"],"count":"x"}`: "count",
+		`[1]`:                          "object",
+		`two pens`:                     "not JSON",
+		``:                             "item",
+	} {
+		_, fresh, err := h.Accept(t.Context(), channel.Event{ID: "wrong" + body, At: time.Now(), Body: []byte(body)}, 0)
+		var refused triggers.Refused
+		if fresh || !errors.As(err, &refused) || tool.KindOf(err) != tool.Invalid || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v", body, fresh, err)
+		}
+	}
+	// A file of the folder is no order either: a dead letter, which says why.
+	kerneltest.Eventually(t, func() bool {
+		dead, err := k.Outside.Triggers.Events(t.Context(), true, 10)
+		return err == nil && len(dead) == 1 && dead[0].Trigger == "scans" && strings.Contains(dead[0].Error, "payload")
+	})
+	if asked := model.Asked(); len(asked) != 0 {
+		t.Fatalf("a model was asked: %s", asked[0])
+	}
+	one := ended(t, k, e.send(t, "inbox", "1", `{"item":"pen","count":"3"}`))
+	if one.State != task.Done || one.Outcome.Summary != "it is ordered" {
+		t.Fatalf("%+v", one.Outcome)
+	}
+	if asked := model.Last(); !strings.Contains(asked, `\"count\":3`) || !strings.Contains(asked, `\"note\":\"none\"`) {
+		t.Errorf("%s", asked)
+	}
+}
+
 func TestReply(t *testing.T) {
 	t.Parallel()
 	model := kerneltest.NewModel(t, kerneltest.Answer{Calls: []string{`channels__reply {"message":"by hand"}`}}, kerneltest.Answer{Text: "done"})

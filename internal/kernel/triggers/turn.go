@@ -1,6 +1,7 @@
 package triggers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,7 +21,7 @@ import (
 	"callgate/tool"
 )
 
-// maxTurns is how many turns of one app run at a time.
+// maxTurns is how many turns of one app run at a time, unless it says otherwise.
 const maxTurns = 4
 
 // maxPreview is how much of an event's body stands in the conversation, in bytes.
@@ -56,7 +57,11 @@ func (t *Triggers) work(ctx context.Context, r *tasks.Run, key string, in input,
 	if err != nil {
 		return t.failed(ctx, r, p, math.MaxInt, err)
 	}
-	leave, err := enter(ctx, t.slot(t.turns, key, maxTurns))
+	if in.Event.Body, err = payload(tr, in.Event); err != nil {
+		return t.failed(ctx, r, p, math.MaxInt, err)
+	}
+	most := cmp.Or(tr.Takes.AtOnce, maxTurns)
+	leave, err := enter(ctx, t.slot(t.turns, fmt.Sprintf("%d %s", most, key), most))
 	if err != nil {
 		return tasks.Failed(err)
 	}
