@@ -9,6 +9,7 @@ import (
 	"callgate/internal/module/web/pdftext"
 	_ "callgate/internal/sandbox/selfstart" // a program with a kernel in it is its own sandbox helper
 	"callgate/internal/version"
+	"callgate/llmtool"
 	"callgate/tool"
 )
 
@@ -24,6 +25,8 @@ type Config struct {
 	// Tools are the program's own. They are known before calls that an earlier
 	// process left are finished; Register adds more later.
 	Tools []*tool.Tool
+	// LLMHooks are told what LLM-backed tools do: which models they ask, and what comes of it.
+	LLMHooks llmtool.Hooks
 	// Log receives what an operator should know. Default: nothing.
 	Log *slog.Logger
 	// Limits bounds what one call may take.
@@ -45,7 +48,9 @@ type Kernel struct{ k *kernel.Kernel }
 // Open takes the state directory and starts a kernel in it. A directory that
 // another process holds is an error of kind tool.Conflict.
 func Open(ctx context.Context, c Config) (*Kernel, error) {
-	k, err := kernel.Open(ctx, kernel.Config{State: c.State, Tools: c.Tools, Log: c.Log, Limits: kernel.Limits(c.Limits)})
+	k, err := kernel.Open(ctx, kernel.Config{
+		State: c.State, Tools: c.Tools, LLMHooks: c.LLMHooks, Log: c.Log, Limits: kernel.Limits(c.Limits),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -18,8 +18,9 @@ var rules = house.Rules{
 		{"tool", "internal/nearest", "internal/version", "internal/house", "internal/feed", "internal/durable",
 			"internal/amount", "internal/fileid", "internal/lazyregexp", "internal/linediff", "internal/memtrim",
 			"internal/nofollow", "internal/ownership", "internal/visible",
-			"internal/module/filesystem/pathglob", "internal/module/filesystem/patchfile"},
-		{"llm", "internal/secret", "internal/statedir", "internal/document", "internal/peer", "internal/unfinished",
+			"internal/module/filesystem/pathglob", "internal/module/filesystem/patchfile",
+			"internal/source/prompted/template"},
+		{"llm", "llmtool", "internal/source/prompted/answer", "internal/secret", "internal/statedir", "internal/document", "internal/peer", "internal/unfinished",
 			"internal/resulttext", "internal/condition", "internal/fence", "internal/question", "internal/gate/shellcmd",
 			"internal/script"},
 		{"internal/protocol", "internal/tempdir", "internal/hook"},
@@ -35,7 +36,7 @@ var rules = house.Rules{
 			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock", "internal/watch", "internal/app/node"},
 		{"internal/gate/order", "internal/gate/detach", "internal/gate/argname", "internal/skill", "internal/module", "internal/channel"}, // with workfile and fetch, which modules share
 		{"internal/search/bench", "internal/agent/bench", "internal/agent", "internal/provider", "internal/control",
-			"internal/source/mcp",
+			"internal/source/mcp", "internal/source/prompted",
 			"internal/source/executable", "internal/gate", "internal/undo", "internal/app", "internal/module/filesystem",
 			"internal/module/shell", "internal/module/http", "internal/module/web", "internal/module/browser",
 			"internal/module/database", "internal/module/git", "internal/module/memory", "internal/module/clock", "internal/module/agentspawn"},
@@ -44,7 +45,7 @@ var rules = house.Rules{
 		{"internal/client", "internal/kernel/background", "internal/kernel/consent", "internal/kernel/modules",
 			"internal/kernel/grants", "internal/kernel/modelset", "internal/kernel/clients", "internal/kernel/servers", "internal/kernel/tasks",
 			"internal/kernel/skillruns", "internal/kernel/questions"},
-		{"internal/kernel/skills"},
+		{"internal/kernel/skills", "internal/kernel/llmtools"},
 		{"internal/kernel/apps", "internal/kernel/toolview", "internal/kernel/hooks"},
 		{"internal/kernel/session", "internal/kernel/trial"},
 		{"internal/kernel/deferred"},
@@ -96,7 +97,7 @@ var rules = house.Rules{
 			Why: "bodies are made where they are sent"},
 		{Import: "callgate/internal/house", Only: []string{"scripts"}, Why: "nothing that ships measures itself"},
 	},
-	Public: []string{".", "tool", "llm"},
+	Public: []string{".", "tool", "llm", "llmtool"},
 	TestsNeed: []house.TestsNeed{
 		{Import: "callgate/internal/sandbox", Needs: "callgate/internal/sandbox/selfstart",
 			Except: "internal/sandbox/launcher", // whose tests are those of a program without a helper
@@ -135,7 +136,7 @@ func TestRules(t *testing.T) {
 }
 
 var (
-	namedPath = regexp.MustCompile("`((?:internal|tool|llm|cmd|docs|scripts|model|examples)/[A-Za-z0-9_./*-]*|[a-z_]+\\.go|Makefile)`")
+	namedPath = regexp.MustCompile("`((?:internal|tool|llm|llmtool|cmd|docs|scripts|model|examples)/[A-Za-z0-9_./*-]*|[a-z_]+\\.go|Makefile)`")
 	linked    = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
 	code      = regexp.MustCompile("(?ms)^```.*?^```$")
 )

@@ -25,8 +25,9 @@ type Request struct {
 	System      string
 	Messages    []Message
 	Tools       []ToolDef
-	ToolChoice  string // "", "none", "required", or the name of one tool
-	MaxTokens   int    // of the response
+	ToolChoice  string          // "", "none", "required", or the name of one tool
+	MaxTokens   int             // of the response
+	Output      json.RawMessage // the JSON Schema of the response, where the provider can hold a model to one; nil: any
 	Temperature *float64
 	TopP        *float64
 	Stop        []string // the response ends before any of these

@@ -29,9 +29,28 @@ type Result struct {
 	Error       *Error          `json:"error,omitempty"`
 	Call        string          `json:"call,omitempty"`     // the call's id in the journal
 	Approval    string          `json:"approval,omitempty"` // what a waiting call waits for
+	// Attempts are what an LLM-backed tool asked of models, in order, the failed ones too.
+	Attempts []Attempt `json:"attempts,omitempty"`
 	// Took is how long the tool ran, without what the call waited for before; 0: it did not
 	// run, or that is not known.
 	Took time.Duration `json:"-"`
+}
+
+// Attempt is one request that a tool sent to a language model.
+type Attempt struct {
+	Model   string `json:"model"`            // provider/model
+	Outcome string `json:"outcome"`          // ok, or what went wrong in one word
+	Repair  int    `json:"repair,omitempty"` // the model was shown a mistake of its answer: how often
+	Error   string `json:"error,omitempty"`
+	// The tokens, and the cost in millionths of a US dollar where it is known. What a cache
+	// read or wrote is part of Input.
+	Input       int           `json:"input,omitempty"`
+	CachedInput int           `json:"cached_input,omitempty"`
+	CacheWrite  int           `json:"cache_write,omitempty"`
+	Output      int           `json:"output,omitempty"`
+	Cost        int64         `json:"cost,omitempty"`
+	Priced      bool          `json:"priced,omitempty"`
+	Took        time.Duration `json:"took,omitempty"`
 }
 
 // Err returns the failure inside the result as an error, or nil.

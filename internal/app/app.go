@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"callgate/internal/app/identity"
+	"callgate/internal/app/llmtools"
 	"callgate/internal/app/middleware"
 	"callgate/internal/app/variable"
 	"callgate/internal/gate/policy"
@@ -32,8 +33,8 @@ type App struct {
 	Path string // of the file
 	Identity
 	Modules []Module // the modules that are on, in the file's order
-	Dirs    []string // folders of executable tools; Load makes them absolute
-	Files   []File   // what it names and Load read beside it: agents, prompts
+	Sources
+	Files   []File // what it names and Load read beside it: agents, prompts
 	Rules   *policy.Rules
 	Servers []Server // the MCP servers behind this app, in the file's order
 	Pinning bool     // nothing of a server is shown before a human accepted it
@@ -54,6 +55,12 @@ type App struct {
 	Parts *Parts
 
 	env variable.Used // what of the environment is in it
+}
+
+// Sources are where an app has tools of its own from.
+type Sources struct {
+	Dirs []string // folders of executable tools; Load makes them absolute
+	LLM  llmtools.Block
 }
 
 // SkillSet is what an app teaches its agents.
@@ -126,7 +133,7 @@ func (a *App) RuleFiles() []string {
 	if a.Parts != nil {
 		return append(a.Parts.Project.RuleFiles(), a.Parts.User.RuleFiles()...)
 	}
-	all := append([]string{a.Path}, a.Dirs...)
+	all := slices.Concat([]string{a.Path}, a.Dirs, a.LLM.Dirs)
 	for _, f := range a.Files {
 		all = append(all, f.Path)
 	}

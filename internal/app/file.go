@@ -8,6 +8,7 @@ import (
 	"callgate/internal/agent/surface"
 	"callgate/internal/app/contract"
 	"callgate/internal/app/hooks"
+	"callgate/internal/app/llmtools"
 	"callgate/internal/app/node"
 	"callgate/internal/app/rules"
 	"callgate/internal/gate/policy"
@@ -150,8 +151,11 @@ func (f *file) toolsBlock(e node.Entry) {
 		"modules":      f.modulesBlock,
 		"capabilities": f.capabilitiesBlock,
 		"dirs":         f.Texts(&f.app.Dirs, "write one folder on each line, such as - tools"),
-		"builtin":      f.builtin,
-		"channels":     f.channelsBlock,
+		"llm": func(in node.Entry) {
+			f.app.LLM = llmtools.Read(f.Reader, in, f.folder, func(r *node.Report) { f.included = append(f.included, r) })
+		},
+		"builtin":  f.builtin,
+		"channels": f.channelsBlock,
 		"apps": func(in node.Entry) {
 			f.app.Runtime.Contract.Apps = contract.Apps(f.Reader, in, f.folder)
 		},

@@ -11,7 +11,6 @@ var unbuiltKeys = map[string]string{
 	levelRoot:     "ui flow",
 	levelSecurity: "sandbox content_filter mask_secrets",
 	levelApp:      "attachments attachments_mode",
-	levelTools:    "llm",
 	levelBrain:    "image_generation",
 }
 

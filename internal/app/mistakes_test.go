@@ -141,7 +141,7 @@ var mistakes = []struct{ name, text string }{
 	{"a section with half a condition", section("id: a", "text: x", "when: session.turn >")},
 	{
 		"not built: several",
-		"app: {name: x, attachments: y}\nagents: []\nsecurity: {content_filter: x}\ndev: {skills: [], include: {}}\ntools: {llm: {}, dirs: []}\n",
+		"app: {name: x, attachments: y}\nagents: []\nsecurity: {content_filter: x}\ndev: {skills: [], include: {}}\n",
 	},
 	{"not built: misspelt", "agnets: []\n"},
 	{"a credential that is not wanted", module("credential: x")},

@@ -177,7 +177,7 @@ func (w *recorder) askSection(c *callState, verdict journal.Verdict, reason stri
 func (w *recorder) endSection(c *callState) *journal.End {
 	end := &journal.End{
 		Status: c.result.Status, Summary: w.secrets.ScrubText(c.result.Summary).Truncate(500),
-		Warnings: c.result.Warnings, ArtifactRef: c.result.ArtifactRef, Took: c.result.Took,
+		Warnings: c.result.Warnings, ArtifactRef: c.result.ArtifactRef, Took: c.result.Took, Attempts: c.result.Attempts,
 	}
 	end.Readable = end.ArtifactRef != "" && len(c.result.Content)+len(c.result.Data) > 0
 	if c.result.Error != nil {

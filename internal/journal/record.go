@@ -105,12 +105,13 @@ type Answer struct {
 
 // End is how a call ended.
 type End struct {
-	Status    tool.Status   `json:"status"`
-	Error     tool.Kind     `json:"error,omitempty"`
-	Summary   string        `json:"summary,omitempty"`
-	ResultRef string        `json:"result_ref,omitempty"`
-	Warnings  []string      `json:"warnings,omitempty"`
-	Took      time.Duration `json:"took"`
+	Status    tool.Status    `json:"status"`
+	Error     tool.Kind      `json:"error,omitempty"`
+	Summary   string         `json:"summary,omitempty"`
+	ResultRef string         `json:"result_ref,omitempty"`
+	Warnings  []string       `json:"warnings,omitempty"`
+	Took      time.Duration  `json:"took"`
+	Attempts  []tool.Attempt `json:"attempts,omitempty"` // what an LLM-backed tool asked of models
 
 	Result      json.RawMessage `json:"result,omitempty"`       // as it was given, to be collected later
 	ArtifactRef string          `json:"artifact_ref,omitempty"` // the whole of what was cut or withheld

@@ -7,6 +7,7 @@ import (
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/undo"
+	"callgate/llmtool"
 	"callgate/tool"
 )
 
@@ -29,6 +30,8 @@ type Config struct {
 	// Home is the user's home, in which other agents keep skills. Default: that of the
 	// process; none where UserFile is given.
 	Home string
+	// LLMHooks are told what LLM-backed tools do.
+	LLMHooks llmtool.Hooks
 	// Log receives what an operator should know. Default: nothing.
 	Log *slog.Logger
 	// Limits bounds what a call may take; zero fields mean the defaults.

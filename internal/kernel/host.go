@@ -27,7 +27,7 @@ func (k *Kernel) moduleHost(name string) module.Host {
 	host := module.Host{
 		State: filepath.Join(k.state.String(), "modules", name), Hidden: k.hidden(),
 		Helpers: k.helpers, Log: k.log.With("module", name), Scrub: k.vault.ScrubString, Embedder: builtinEmbedder{},
-		Models:    &modelset.Lender{Opener: k.models, ModelsOf: k.modelsOf},
+		Models:    &modelset.Lender{Opener: k.models, AppOf: k.appOf},
 		Tasks:     k.Tasks.ForModules(k.taskAsker),
 		Documents: document.Scoped(document.Scoped(k.database.Stores().Documents, "module"), name),
 		Agents: func(ctx context.Context, call tool.Call, r module.AgentRequest) (*tool.Result, error) {
@@ -99,12 +99,12 @@ func (k *Kernel) taskAsker(call tool.Call) (task.Asker, string, error) {
 	return deferred.AskerOf(s, call), parent, nil
 }
 
-// modelsOf returns the models that the app of a session may use, and what checks
-// that a human accepted where one of them is.
-func (k *Kernel) modelsOf(id string) (models []*app.Model, check func(*app.Model) error, err error) {
+// appOf returns the app of a session, the models that it may use, its agent's own first, and what
+// checks that a human accepted where one of them is. All are nil for a session without an app.
+func (k *Kernel) appOf(id string) (a *app.App, models []*app.Model, check func(*app.Model) error, err error) {
 	s, err := k.Sessions.Get(id)
 	if err != nil || s.App() == nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	a, own := s.App(), s.Principal().Agent
 	agents := slices.Clone(a.Agents)
@@ -112,8 +112,8 @@ func (k *Kernel) modelsOf(id string) (models []*app.Model, check func(*app.Model
 	for _, agent := range agents {
 		models = append(models, consent.Models(a, agent)...)
 	}
-	return models, func(m *app.Model) error {
-		return k.consents.Of(a).Check("kernel.modelsOf", consent.Endpoint(a, m))
+	return a, models, func(m *app.Model) error {
+		return k.consents.Of(a).Check("kernel.appOf", consent.Endpoint(a, m))
 	}, nil
 }
 

@@ -27,6 +27,7 @@ import (
 	"callgate/internal/kernel/clients"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/grants"
+	"callgate/internal/kernel/llmtools"
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/permissions"
@@ -222,12 +223,13 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 		Logs: k.database.Stores().TaskLogs, Log: k.log, Go: k.background.Go, Holder: holderName(k.state.String()),
 		ShortLived: cfg.ShortLived, Started: taskStarted(k), Ended: taskEnded(k), Recorded: k.Journal.Flush,
 	})
-	if k.modules, err = modules.Open(k.vault, k.moduleHost, k.Register); err != nil {
+	if k.modules, err = modules.Open(k.vault, k.moduleHost, publisher(k.Tools)); err != nil {
 		return err
 	}
 	k.Apps = apps.New(apps.Options{
 		Tools: k.Tools, Modules: k.modules, Servers: k.Servers, Consents: k.consents, Hidden: k.hidden(),
 		Helpers: k.helpers, Models: k.models, UserFile: userFile, Skills: k.Skills.Finder, Host: hostTools(k),
+		LLM: llmtools.New(llmtools.Options{Opener: k.models, AppOf: k.appOf, Hooks: cfg.LLMHooks}),
 	})
 	k.indexes = toolview.NewIndexes(k.Tools, k.state.Vectors(), k.vault.Expand)
 	k.Sessions = session.NewTable(func(id string) {
@@ -300,20 +302,6 @@ func (k *Kernel) hidden() []string {
 
 // State returns the state directory, which the kernel holds.
 func (k *Kernel) State() *statedir.Held { return k.state }
-
-// Register adds tools under a source's name. A name that is taken is a
-// Conflict; a tool that is not fit to publish is reported, not added.
-func (k *Kernel) Register(source string, tools ...*tool.Tool) error {
-	for _, t := range tools {
-		if err := t.Validate(); err != nil {
-			return err
-		}
-	}
-	return k.Tools.Add(registry.Global, registry.Static{Source: source, List: tools})
-}
-
-// Unregister removes a source and its tools.
-func (k *Kernel) Unregister(source string) bool { return k.Tools.Remove(source) }
 
 // OpenSession opens a session on behalf of a process.
 func (k *Kernel) OpenSession(ctx context.Context, spec session.Spec) (*session.Session, error) {

@@ -111,6 +111,8 @@ type RecordEnd struct {
 	ResultRef string        `json:"result_ref,omitempty"`
 	Warnings  []string      `json:"warnings,omitempty"`
 	Took      time.Duration `json:"took"`
+	// Attempts are what an LLM-backed tool asked of models.
+	Attempts []tool.Attempt `json:"attempts,omitempty"`
 
 	Result      json.RawMessage `json:"result,omitempty"`
 	ArtifactRef string          `json:"artifact_ref,omitempty"` // the whole of what was cut or withheld

@@ -92,7 +92,7 @@ func (r *Reader) IsTemplate() bool { return r.templates != nil }
 func (r *Reader) IsLater(inside string) bool {
 	inside = strings.TrimLeft(inside, " (!-")
 	name := inside
-	if i := strings.IndexFunc(inside, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) }); i >= 0 {
+	if i := strings.IndexFunc(inside, isOther); i >= 0 {
 		name = inside[:i]
 		if inside[i] == '(' && r.templates != nil { // a function
 			return r.IsLater(inside[i+1:])
@@ -100,6 +100,9 @@ func (r *Reader) IsLater(inside string) bool {
 	}
 	return slices.Contains(r.templates, name)
 }
+
+// isOther reports whether a character does not belong to a name.
+func isOther(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }
 
 // Position is where the value of a path is written; zero if it is not.
 func (r *Reader) Position(path string) Position { return r.positions[path] }

@@ -189,11 +189,27 @@ func (p *page) record(r protocol.Record) {
 			field{"result", text.OneLine(e.Summary)}, field{"kind", text.OneLine(string(e.Error))},
 			field{"took", text.Duration(e.Took)}, field{"warnings", text.OneLine(strings.Join(e.Warnings, "; "))},
 			field{"result in", text.OneLine(e.ResultRef)}, field{"artifact", text.OneLine(e.ArtifactRef)})
+		for _, a := range e.Attempts {
+			p.fields(field{"asked", text.OneLine(attempt(a))})
+		}
 		p.result(e.Result)
 	}
 	if r.Kind == protocol.RecordKindDoubted || r.Ask == nil && r.Answer == nil && r.End == nil {
 		p.fields(field{"note", text.OneLine(recordSummary(r))})
 	}
+}
+
+// attempt is one request of a tool to a model, in a line.
+func attempt(a tool.Attempt) string {
+	line := fmt.Sprintf("%s: %s, %d tokens in, %d out", a.Model, a.Outcome, a.Input, a.Output)
+	if a.Priced && a.Cost > 0 {
+		line += fmt.Sprintf(", $%.6f", float64(a.Cost)/1e6)
+	}
+	line += ", " + text.Duration(a.Took)
+	if a.Error != "" {
+		line += ": " + a.Error
+	}
+	return line
 }
 
 // result writes the content of a result, as far as its record has it.

@@ -28,6 +28,7 @@ import (
 	"callgate/internal/registry"
 	"callgate/internal/sandbox"
 	"callgate/internal/source/executable"
+	"callgate/internal/source/prompted"
 	"callgate/internal/visible"
 	"callgate/tool"
 )
@@ -42,8 +43,9 @@ type Options struct {
 	Helpers  *sandbox.Helpers // start executable tools sooner; may be nil
 	Models   ModelChecker
 	Skills   *skills.Finder
-	Host     executable.Host // runs tools for executables that ask for them; nil: nobody does
-	UserFile string          // the user's own app file, which need not exist; "": there is none
+	LLM      *prompted.Runner // runs LLM-backed tools
+	Host     executable.Host  // runs tools for executables that ask for them; nil: nobody does
+	UserFile string           // the user's own app file, which need not exist; "": there is none
 }
 
 // ModelChecker says what is wrong with the models of an app.
@@ -57,10 +59,13 @@ type Loader struct {
 
 	mu      sync.Mutex
 	folders map[string]*executable.Layers // by scope
+	llm     map[string]string             // the digests of the LLM-backed tools, by scope
 }
 
 // New makes a loader.
-func New(o Options) *Loader { return &Loader{opt: o, folders: map[string]*executable.Layers{}} }
+func New(o Options) *Loader {
+	return &Loader{opt: o, folders: map[string]*executable.Layers{}, llm: map[string]string{}}
+}
 
 // Loaded is an app as one session has it.
 type Loaded struct {
@@ -123,7 +128,7 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	loaded.addSkills(l.opt.Skills)
 	loaded.warn(a.Warnings...)
 	l.readModules(loaded)
-	if len(a.Dirs) > 0 || len(a.Servers) > 0 {
+	if len(a.Dirs) > 0 || len(a.Servers) > 0 || len(a.LLM.Tools) > 0 {
 		loaded.Scope = scopeOf(loaded.Files, workspace)
 	}
 	loaded.warn(problems(f)...)
@@ -191,7 +196,7 @@ func (l *Loader) read(
 		return nil, nil, err
 	}
 	scope := scopeOf(files, workspace)
-	if len(a.Dirs) == 0 && len(a.Servers) == 0 && !l.opt.Servers.In(scope).Any() {
+	if len(a.Dirs) == 0 && len(a.Servers) == 0 && len(a.LLM.Tools) == 0 && !l.opt.Servers.In(scope).Any() {
 		if len(a.Profiles) > 0 { // nothing more will be known
 			if a, err = loadFiles(files, workspace, known, false); err != nil {
 				return nil, nil, err
@@ -207,6 +212,9 @@ func (l *Loader) read(
 	}
 	f, err := l.addFolders(a, scope)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := l.addLLMTools(a, scope, accepted); err != nil {
 		return nil, nil, err
 	}
 	if known, err = l.known(ctx, scope); err != nil {

@@ -68,11 +68,8 @@ func Lines(a *app.App) []string {
 	for _, h := range a.Runtime.Hooks {
 		add(Hook(a, h))
 	}
-	for _, agent := range a.Agents {
-		add(Prompt(a, agent))
-	}
-	for _, m := range usedModels(a) {
-		add(Endpoint(a, m))
+	for _, line := range modelLines(a) {
+		add(line)
 	}
 	return lines
 }

@@ -122,6 +122,16 @@ func (o *Opener) Open(m *app.Model, tools Tools) (*agent.ModelConfig, Info, erro
 	return made, info, nil
 }
 
+// Sizes is how much a model reads and writes, in tokens; 0: not known.
+type Sizes struct{ Window, MaxOutput int }
+
+// Connect makes the model that an app file describes, without its fallbacks and without tools.
+// Nothing is dialled yet.
+func (o *Opener) Connect(m *app.Model) (llm.Model, Sizes, error) {
+	model, at, err := o.dial(m)
+	return model, Sizes{Window: cmp.Or(m.Window, at.Entry.Window), MaxOutput: at.Entry.MaxOutput}, err
+}
+
 // missing is a model that could not be opened.
 type missing struct{ err error }
 

@@ -26,6 +26,7 @@ type Config struct {
 type Quirks struct {
 	CompletionTokens bool   // the limit is called max_completion_tokens, not max_tokens
 	CacheKey         bool   // accepts prompt_cache_key
+	JSONSchema       bool   // accepts response_format with a JSON Schema
 	ToolNames        bool   // wants the tool's name on its result
 	Reasoning        string // the field in which it wants its reasoning back; "" for not at all
 	ExtraContent     bool   // puts extra_content on calls and wants it back

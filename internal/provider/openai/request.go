@@ -13,19 +13,20 @@ import (
 // request is the body of a request. What stays the same from turn to turn comes first and the messages last,
 // so that the body of the next turn begins with the bytes of this one.
 type request struct {
-	Model               string         `json:"model"`
-	Stream              bool           `json:"stream"`
-	StreamOptions       *streamOptions `json:"stream_options,omitempty"`
-	MaxTokens           int            `json:"max_tokens,omitempty"`
-	MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
-	Temperature         *float64       `json:"temperature,omitempty"`
-	TopP                *float64       `json:"top_p,omitempty"`
-	Stop                []string       `json:"stop,omitempty"`
-	ReasoningEffort     string         `json:"reasoning_effort,omitempty"`
-	PromptCacheKey      string         `json:"prompt_cache_key,omitempty"`
-	ToolChoice          any            `json:"tool_choice,omitempty"`
-	Tools               []function     `json:"tools,omitempty"`
-	Messages            []message      `json:"messages"`
+	Model               string          `json:"model"`
+	Stream              bool            `json:"stream"`
+	StreamOptions       *streamOptions  `json:"stream_options,omitempty"`
+	MaxTokens           int             `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int             `json:"max_completion_tokens,omitempty"`
+	Temperature         *float64        `json:"temperature,omitempty"`
+	TopP                *float64        `json:"top_p,omitempty"`
+	Stop                []string        `json:"stop,omitempty"`
+	ReasoningEffort     string          `json:"reasoning_effort,omitempty"`
+	PromptCacheKey      string          `json:"prompt_cache_key,omitempty"`
+	ResponseFormat      *responseFormat `json:"response_format,omitempty"`
+	ToolChoice          any             `json:"tool_choice,omitempty"`
+	Tools               []function      `json:"tools,omitempty"`
+	Messages            []message       `json:"messages"`
 }
 
 type streamOptions struct {
@@ -89,6 +90,9 @@ func (c *Client) encode(req llm.Request, p *apiclient.Params) request {
 	}
 	if c.cfg.Quirks.CacheKey && req.CacheKey != "" && !req.NoCache && p.Accepts("prompt_cache_key", "") {
 		out.PromptCacheKey = req.CacheKey
+	}
+	if format := formatOf(req.Output); format != nil && c.cfg.Quirks.JSONSchema && p.Accepts("response_format", "") {
+		out.ResponseFormat = format
 	}
 	if req.MaxTokens > 0 {
 		c.setLimit(&out, p, req.MaxTokens)

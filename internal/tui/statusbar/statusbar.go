@@ -19,8 +19,7 @@ type Bar struct {
 	Frame int    // of the spinner
 	Meter Meter
 	Mode  protocol.PermissionMode
-	// Agents and Tasks are those that have not ended.
-	Agents, Tasks int
+	Tasks int // that have not ended
 }
 
 // Turn is what the bar says of a turn.
@@ -70,14 +69,9 @@ func (s *Bar) Bottom(width int, following bool) string {
 		right = "more below: ctrl+end"
 	}
 	left, painted := s.Meter.String(), s.Meter.painted()
-	for _, n := range []struct {
-		n    int
-		noun string
-	}{{s.Tasks, "task"}, {s.Agents, "agent"}} {
-		if n.n > 0 {
-			running := amount.Of(n.n, n.noun)
-			left, painted = running+" · "+left, termtext.Accent(running)+termtext.Faint(" · ")+painted
-		}
+	if s.Tasks > 0 {
+		running := amount.Of(s.Tasks, "task")
+		left, painted = running+" · "+left, termtext.Accent(running)+termtext.Faint(" · ")+painted
 	}
 	if s.Mode != "" && s.Mode != protocol.ModeAsk { // a mode that is not the usual one stands first
 		left = string(s.Mode) + " · " + left

@@ -1,0 +1,41 @@
+package apps
+
+import (
+	"strings"
+
+	"callgate/internal/app"
+	"callgate/internal/kernel/consent"
+	"callgate/internal/registry"
+	"callgate/tool"
+)
+
+// addLLMTools makes the LLM-backed tools of an app known, those that a human accepted.
+func (l *Loader) addLLMTools(a *app.App, scope string, accepted consent.Accepted) error {
+	var list []*tool.Tool
+	var digests strings.Builder
+	for _, t := range a.LLM.Tools {
+		if accepted.Has(consent.LLMTool(a, t)) {
+			list = append(list, l.opt.LLM.Bind(t.Tool))
+			digests.WriteString(t.Digest)
+		}
+	}
+	source := "the LLM-backed tools of " + scope
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if known, ok := l.llm[scope]; ok {
+		if known == digests.String() {
+			return nil
+		}
+		l.opt.Tools.Remove(source)
+		delete(l.llm, scope)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	l.llm[scope] = digests.String()
+	return l.opt.Tools.Add(scope, registry.Static{Source: source, List: list})
+}
+
+// BindLLM makes an LLM-backed tool of an embedding program one that runs; any other tool stays
+// as it is.
+func (l *Loader) BindLLM(t *tool.Tool) *tool.Tool { return l.opt.LLM.Bind(t) }

@@ -1,0 +1,41 @@
+package consent
+
+import (
+	"slices"
+	"strings"
+
+	"callgate/internal/app"
+	"callgate/internal/app/llmtools"
+)
+
+// modelLines say what an app sends to models.
+func modelLines(a *app.App) (lines []string) {
+	for _, agent := range a.Agents {
+		lines = append(lines, Prompt(a, agent))
+	}
+	for _, m := range usedModels(a) {
+		lines = append(lines, Endpoint(a, m))
+	}
+	for _, t := range a.LLM.Tools {
+		lines = append(lines, LLMTool(a, t))
+	}
+	return lines
+}
+
+// LLMTool says which models an LLM-backed tool of an app asks, with which prompt.
+func LLMTool(a *app.App, t llmtools.Tool) string {
+	if t.FromUser {
+		return ""
+	}
+	p := t.Definition.ModelPreference
+	names := slices.Concat(p.Models(), p.TooLong, p.Refused)
+	if len(names) == 0 && a.LLM.DefaultModel != "" {
+		names = []string{a.LLM.DefaultModel}
+	}
+	asks := "the model of the agent that calls it"
+	if len(names) > 0 {
+		slices.Sort(names)
+		asks = strings.Join(slices.Compact(names), ", ")
+	}
+	return shown(a, "send what the tool "+t.ID.Dotted()+" is given, with its prompt"+named(t.Digest)+", to "+asks)
+}

@@ -1,0 +1,97 @@
+package prompted
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"callgate/internal/source/prompted/template"
+	"callgate/llm"
+	"callgate/llmtool"
+	"callgate/tool"
+)
+
+// jsonRules tell a model how to answer with JSON. The schema and the example below them stand
+// between tags and not in code fences, for the rules ask for an answer without any.
+const jsonRules = "Answer with one JSON value and nothing else: no words before or after it, no comments, " +
+	"and no code fence around it."
+
+// request is what a model is sent for a definition, as it is for that model.
+func request(d llmtool.Definition, values map[string]any, target llmtool.Target) (llm.Request, error) {
+	system, err := render(d, "system prompt", d.SystemPrompt, values)
+	if err != nil {
+		return llm.Request{}, err
+	}
+	user, err := render(d, "user template", d.UserTemplate, values)
+	if err != nil {
+		return llm.Request{}, err
+	}
+	req := llm.Request{
+		System: system, Messages: []llm.Message{llm.TextMessage(llm.User, user)},
+		MaxTokens: d.ModelPreference.MaxTokens, Temperature: d.ModelPreference.Temperature,
+		CacheKey: d.ID, // calls of one tool begin alike
+	}
+	if d.Format() == llmtool.JSON {
+		req.System = strings.TrimSpace(system + "\n\n" + structure(d))
+		req.Output = d.OutputSchema
+	}
+	if d.ResolveMaxTokens != nil {
+		if n := d.ResolveMaxTokens(values, target); n > 0 {
+			req.MaxTokens = n
+		}
+	}
+	return req, nil
+}
+
+// variables are the values of a definition's templates.
+func variables(d llmtool.Definition, input map[string]any) (map[string]any, error) {
+	if d.PrepareInput == nil {
+		return input, nil
+	}
+	values, err := d.PrepareInput(input)
+	if err != nil {
+		return nil, tool.Errorf("prompted.prepare", tool.Invalid, "the tool %s cannot use its input: %w", d.ID, err)
+	}
+	return values, nil
+}
+
+func render(d llmtool.Definition, of, text string, values map[string]any) (string, error) {
+	parsed, err := template.Parse(text)
+	if err == nil {
+		text, err = parsed.Render(values)
+	}
+	if err != nil {
+		return "", tool.Errorf("prompted.render", tool.Invalid, "the %s of %s: %w", of, d.ID, err).
+			WithHint("give the argument, or give it a default in the input schema")
+	}
+	return text, nil
+}
+
+// structure tells a model which JSON to write.
+func structure(d llmtool.Definition) string {
+	var out strings.Builder
+	out.WriteString(jsonRules)
+	if len(d.OutputSchema) > 0 {
+		out.WriteString("\nIt must be valid under this JSON Schema:\n<schema>\n" + compact(d.OutputSchema) + "\n</schema>")
+	}
+	if len(d.OutputExample) > 0 {
+		out.WriteString("\nThis is an example of its form, not of its content:\n<example>\n" +
+			compact(d.OutputExample) + "\n</example>")
+	}
+	return out.String()
+}
+
+// compact takes the white space out of JSON, which costs tokens.
+func compact(raw json.RawMessage) string {
+	var out bytes.Buffer
+	if json.Compact(&out, raw) != nil {
+		return string(raw)
+	}
+	return out.String()
+}
+
+// repair is the message that shows a model what is wrong with its answer.
+func repair(err error) llm.Message {
+	return llm.TextMessage(llm.User, "Your answer cannot be used: "+tool.TruncateTo(err.Error(), 2000)+
+		"\n\nWrite the whole answer again, mended. "+jsonRules)
+}
