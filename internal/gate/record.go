@@ -156,7 +156,7 @@ func (w *recorder) ask(c *callState, verdict journal.Verdict, reason string) jou
 func (w *recorder) askSection(c *callState, verdict journal.Verdict, reason string) *journal.Ask {
 	ask := &journal.Ask{
 		Verdict: verdict, Reason: w.secrets.ScrubText(reason).Truncate(500),
-		Coercions: slices.Clone(c.coercions), Claims: slices.Clone(c.claims),
+		Coercions: slices.Clone(c.coercions), Claims: slices.Clone(c.claims), Line: c.how.script.AtLine(),
 	}
 	for i, text := range ask.Coercions {
 		ask.Coercions[i] = w.secrets.ScrubString(text)

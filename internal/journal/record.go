@@ -89,6 +89,7 @@ type Ask struct {
 	Approval  string          `json:"approval,omitempty"`
 	Workspace string          `json:"workspace,omitempty"` // with AppFile: of a call that may have to be made again
 	AppFile   string          `json:"app_file,omitempty"`
+	Line      int             `json:"line,omitempty"` // of the script that makes it
 }
 
 // Answer is what a human said.
@@ -118,9 +119,8 @@ type End struct {
 	Readable    bool            `json:"readable,omitempty"`     // it was cut: who asked may read the artifact
 }
 
-// PruneSummary is what remains of epochs that pruning removed: enough to prove
-// that what follows links to what went before. Signature covers every other
-// field.
+// PruneSummary is what remains of epochs that pruning removed: enough to prove that what
+// follows links to what went before. Signature covers every other field.
 type PruneSummary struct {
 	FromEpoch uint64    `json:"from_epoch"`
 	ToEpoch   uint64    `json:"to_epoch"`

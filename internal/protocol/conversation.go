@@ -210,7 +210,8 @@ type TurnEnd struct {
 // History is a conversation and what happened in it.
 type History struct {
 	ConversationInfo
-	Log []HistoryEvent `json:"log"`
+	Log     []HistoryEvent `json:"log"`
+	Scripts []ScriptCall   `json:"scripts,omitempty"` // the calls that scripts made in it
 }
 
 // HistoryEvent is one thing that happened in a conversation.

@@ -89,6 +89,7 @@ type RecordAsk struct {
 	Approval  string          `json:"approval,omitempty"`
 	Workspace string          `json:"workspace,omitempty"`
 	AppFile   string          `json:"app_file,omitempty"`
+	Line      int             `json:"line,omitempty"` // of the script that makes the call
 }
 
 // RecordAnswer is a human's answer.

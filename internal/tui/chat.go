@@ -164,7 +164,7 @@ func (c *chat) showHistory(m historyMsg) tea.Cmd {
 	if m.err != nil {
 		c.view.Fail(m.err)
 	}
-	for _, text := range c.view.ShowHistory(m.history.Log) {
+	for _, text := range c.view.ShowHistory(m.history) {
 		c.composer.Remember(text)
 	}
 	if info := c.conv.About.Info; info.Last == protocol.EndInterrupted {

@@ -14,6 +14,7 @@ import (
 	"callgate/internal/conversation/history"
 	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/wire"
+	"callgate/internal/kernel/scripts"
 	"callgate/internal/kernel/toolview"
 	"callgate/internal/protocol"
 	"callgate/llm"
@@ -339,9 +340,18 @@ func (a *conversationRoutes) history(w http.ResponseWriter, r *http.Request) err
 	if err != nil {
 		return err
 	}
-	return route.Answer(w, protocol.History{
-		ConversationInfo: wire.ConversationInfo(info), Log: wire.List(events, wire.HistoryEvent),
-	})
+	h := protocol.History{ConversationInfo: wire.ConversationInfo(info), Log: wire.List(events, wire.HistoryEvent)}
+	for _, e := range events {
+		if e.Type != history.CallMade || e.Call == nil || !scripts.IsScript(e.Call.Name, e.Call.Args) {
+			continue
+		}
+		made, err := a.kernel.Scripts.Past(r.Context(), e.Call.ID)
+		if err != nil {
+			return err
+		}
+		h.Scripts = append(h.Scripts, wire.List(made, wire.ScriptCall)...)
+	}
+	return route.Answer(w, h)
 }
 
 // conversationEvents follows the history of a conversation, one line per event.

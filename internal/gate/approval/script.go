@@ -17,6 +17,14 @@ type Script struct {
 	Offer *Choice `json:"offer,omitempty"`
 }
 
+// AtLine is the line of the program; 0: there is no script.
+func (s *Script) AtLine() int {
+	if s == nil {
+		return 0
+	}
+	return s.Line
+}
+
 // mayLast reports whether an answer to a request may be for the rest of its script.
 func (s *Script) mayLast(a *Answer) bool {
 	return s != nil && (!a.Approve || s.Offer != nil && len(a.Args) == 0)

@@ -461,3 +461,45 @@ func TestCallsAreFollowed(t *testing.T) {
 		}
 	}
 }
+
+// The calls of a script that has ended are on record as they were followed: by its own ID, and
+// by that of the call which had it run.
+func TestCallsAreOnRecord(t *testing.T) {
+	t.Parallel()
+	k, s, _ := open(t, auto+"    deny: [{module: filesystem, actions: [delete]}]\n")
+	program := `paths = filesystem.glob(pattern="in/*.txt")["paths"]
+texts = parallel(filesystem.read, paths)
+filesystem.write(path="out.txt", content="x")
+attempt(lambda: filesystem.delete(path="in/1.txt"))
+attempt(lambda: filesystem.read(path="none.txt"))
+result = len(texts)`
+	args, err := json.Marshal(map[string]any{"name": "run_script", "params": map[string]string{"program": program}})
+	kerneltest.OK(t, err)
+	steps, stop := k.Scripts.Follow(s.ID())
+	r := s.Call(t.Context(), session.CallRequest{Name: "execute_tool", Args: args})
+	stop()
+	if r.Status != tool.Success {
+		t.Fatalf("%s %s", r.Status, r.Summary)
+	}
+	followed := map[string]scripts.Step{}
+	for step := range steps {
+		followed[step.Call] = step
+	}
+	made, err := k.Scripts.Past(t.Context(), r.Call)
+	if err != nil || len(made) != 7 || len(followed) != 7 {
+		t.Fatalf("%v: %d on record, %d followed", err, len(made), len(followed))
+	}
+	for i, got := range made {
+		want := followed[got.Call]
+		if got.Number != i+1 || got.Script != want.Script || got.Line != want.Line || got.Name != want.Name ||
+			got.Status != want.Status || got.Took != want.Took {
+			t.Errorf("on record as %+v\nfollowed as  %+v", got, want)
+		}
+	}
+	if last := made[6]; last.Line != 5 || last.Status != tool.Failure || !strings.Contains(last.Args, "none.txt") {
+		t.Errorf("%+v", last)
+	}
+	if again, err := k.Scripts.Past(t.Context(), made[0].Script); err != nil || len(again) != len(made) {
+		t.Errorf("%v: %+v", err, again)
+	}
+}

@@ -12,11 +12,11 @@ import (
 
 // ShowHistory shows the events of earlier turns, and returns what the user said
 // in them.
-func (v *View) ShowHistory(log []protocol.HistoryEvent) (said []string) {
+func (v *View) ShowHistory(h protocol.History) (said []string) {
 	calls := map[string]*transcript.Call{} // by the model's ID
 	apart := true                          // an empty line stands before the next call
 	var answer *transcript.Answer          // it goes on with the next one; nil: none does
-	for _, e := range log {
+	for _, e := range h.Log {
 		switch e.Type {
 		case protocol.EventUser:
 			v.showUser(e)
@@ -42,6 +42,11 @@ func (v *View) ShowHistory(log []protocol.HistoryEvent) (said []string) {
 		case protocol.EventCallMade:
 			call := &transcript.Call{Name: e.Call.Name, Args: e.Call.Args, Began: e.At}
 			call.Result = &tool.Result{Status: tool.Failure, Summary: "the turn was broken off before this call ended"}
+			for _, s := range h.Scripts {
+				if ranBy(s.Script, e.Call.ID) {
+					call.SetInner(innerOf(s))
+				}
+			}
 			v.Script.Add(call, apart)
 			calls[e.Call.Model], apart = call, false
 		case protocol.EventCallEnded:

@@ -15,17 +15,25 @@ func (v *View) scriptCall(s protocol.ScriptCall) {
 		v.Turn.early = append(v.Turn.early, s)
 		return
 	}
-	call.SetInner(transcript.Inner{
-		ID: s.Call, Line: s.Line, Name: s.Name, Args: s.Args, Status: s.Status, Summary: s.Summary, Took: s.Took,
-		Waits: s.Status == "" && v.Turn.waiting[s.Call],
-	})
+	inner := innerOf(s)
+	inner.Waits = s.Status == "" && v.Turn.waiting[s.Call]
+	call.SetInner(inner)
 	call.entry.Touch()
 }
+
+func innerOf(s protocol.ScriptCall) transcript.Inner {
+	return transcript.Inner{
+		ID: s.Call, Line: s.Line, Name: s.Name, Args: s.Args, Status: s.Status, Summary: s.Summary, Took: s.Took,
+	}
+}
+
+// ranBy reports whether a script is a call, or was run in its place.
+func ranBy(script, call string) bool { return script == call || strings.HasPrefix(script, call+".") }
 
 // scriptOf is the call that is a script, or that has one run in its place.
 func (t *Turn) scriptOf(script string) *runningCall {
 	for id, call := range t.calls {
-		if script == id || strings.HasPrefix(script, id+".") {
+		if ranBy(script, id) {
 			return call
 		}
 	}
