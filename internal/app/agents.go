@@ -3,6 +3,7 @@ package app
 import (
 	"time"
 
+	"callgate/internal/app/attachments"
 	"callgate/internal/app/brain"
 	"callgate/internal/app/contract"
 	"callgate/internal/app/modes"
@@ -77,7 +78,9 @@ type Runtime struct {
 	// Sections are what every model is told anew with each turn, in the order of the telling.
 	Sections []Section
 	Sessions Sessions
-	Strict   bool // a bad manifest fails the start; a call in the text of a model is refused
+	// Attachments are what users may put into their messages.
+	Attachments attachments.Rules
+	Strict      bool // a bad manifest fails the start; a call in the text of a model is refused
 	// NoInstructions keeps AGENTS.md, of the project and of the user, from its models.
 	NoInstructions bool
 	Relaxed        bool // processes run even where the sandbox cannot be complete

@@ -118,7 +118,7 @@ func (f *file) includeAgents(e node.Entry) {
 	agents.read(root)
 }
 
-func (f *file) identityBlock(e node.Entry) { readIdentity(f.Reader, &f.identity, e) }
+func (f *file) identityBlock(e node.Entry) { readIdentity(f.Reader, &f.identity, &f.takes, e) }
 
 // runtimeBlock reads how the app's agents run.
 func (f *file) runtimeBlock(e node.Entry) {

@@ -5,15 +5,16 @@ import (
 	"regexp"
 	"strings"
 
+	"callgate/internal/app/attachments"
 	"callgate/internal/app/identity"
 	"callgate/internal/app/node"
 )
 
 const maxID = 64
 
-// readIdentity reads the block app. It fills in the identity as it goes, since
+// readIdentity reads the block app: its identity, and what users may attach. It fills in the identity as it goes, since
 // a later key may use {{app.id}}.
-func readIdentity(r *node.Reader, to *Identity, e node.Entry) {
+func readIdentity(r *node.Reader, to *Identity, takes *attachments.Rules, e node.Entry) {
 	r = r.WithoutEnv() // other places write {{app.name}}
 	keys := map[string]node.Read{
 		"app_id":      readID(r, &to.ID),
@@ -22,6 +23,7 @@ func readIdentity(r *node.Reader, to *Identity, e node.Entry) {
 		"description": r.TextInto(&to.Description),
 	}
 	maps.Copy(keys, identity.Keys(r, &to.About))
+	maps.Copy(keys, attachments.Keys(r, takes))
 	r.Mapping(levelApp, e, keys)
 }
 

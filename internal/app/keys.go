@@ -8,10 +8,8 @@ import (
 // unbuiltKeys are keys whose features are designed and not built, by the level
 // they belong to. They are refused by name, never ignored.
 var unbuiltKeys = map[string]string{
-	levelRoot:     "ui flow",
-	levelSecurity: "sandbox content_filter mask_secrets",
-	levelApp:      "attachments attachments_mode",
-	levelBrain:    "image_generation",
+	levelRoot:  "ui flow",
+	levelBrain: "image_generation",
 }
 
 // The levels of the file.
@@ -21,6 +19,7 @@ const (
 	levelRuntime      = "runtime"
 	levelContext      = "runtime.context"
 	levelScheduler    = "runtime.scheduler"
+	levelMiddleware   = "runtime.middleware"
 	levelSearch       = "search"
 	levelEndpoint     = "search.endpoint"
 	levelSecurity     = "security"
@@ -55,5 +54,6 @@ var keyHomes = map[string]string{
 	"system_prompt": levelAgent, "brain": levelAgent, "provider": levelBrain, "model": levelBrain,
 	"api_key": levelBrainConfig, "base_url": levelBrainConfig,
 	"max_turns": levelRuntime, "entry_agent": levelRuntime, "triggers": levelRuntime, "channels": levelTools,
-	"sections": levelContext,
+	"sections": levelContext, "content_filter": levelMiddleware, "mask_secrets": levelMiddleware, "sandbox": levelRuntime,
+	"max_data_classification": levelCapabilities,
 }

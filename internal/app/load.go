@@ -190,7 +190,7 @@ func (f *file) finish() {
 	a.ID = f.id()
 	a.Name = cmp.Or(a.Name, a.ID)
 	run := &a.Runtime
-	run.Hooks = f.hooks
+	run.Hooks, run.Attachments = f.hooks, f.takes
 	run.Mode = cmp.Or(run.Mode, "conversation")
 	run.WorkdirMode = cmp.Or(run.WorkdirMode, "auto")
 	run.MaxTurns = cmp.Or(run.MaxTurns, 50)

@@ -125,6 +125,8 @@ var mistakes = []struct{ name, text string }{
 	{"a schema of what nothing brings", "runtime:\n  mode: background\n  payload_schema: {type: object}\n" +
 		"  triggers: {daily: {type: schedule, when: \"@daily\"}}\n"},
 	{"a schema that is none", trigger("a: {type: webhook, path: /a, auth: none}") + "  payload_schema: {type: objct}\n"},
+	{"attachments of other kinds", "app: {attachments: [image, document, audio, movie], attachments_mode: tool}\n"},
+	{"attachments in an unknown way", "app: {attachments: 3, attachments_mode: inline}\n"},
 	{"sections that are no list", "runtime: {context: {sections: {id: a}}}\n"},
 	{"a section without anything", section("title: x")},
 	{"a section with two sources", section("id: a", "text: x", "file: y")},
@@ -141,7 +143,7 @@ var mistakes = []struct{ name, text string }{
 	{"a section with half a condition", section("id: a", "text: x", "when: session.turn >")},
 	{
 		"not built: several",
-		"app: {name: x, attachments: y}\nagents: []\nsecurity: {content_filter: x}\ndev: {skills: [], include: {}}\n",
+		"app: {name: x, attachments: y}\nagents: []\nsecurity: {content_filter: x, mask_secrets: true, sandbox: x, max_data_classification: x}\ndev: {skills: [], include: {}}\n",
 	},
 	{"not built: misspelt", "agnets: []\n"},
 	{"a credential that is not wanted", module("credential: x")},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/app/attachments"
 	"callgate/internal/app/brain"
 	"callgate/internal/app/hooks"
 	"callgate/internal/app/node"
@@ -20,6 +21,7 @@ type scope struct {
 	isUser    bool     // see Vars
 	partial   bool     // see Vars
 	identity  Identity // as far as it has been read
+	takes     attachments.Rules
 	variables *variable.Set
 	links     *linker
 	warnings  []string

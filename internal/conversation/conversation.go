@@ -139,6 +139,9 @@ type Watch struct {
 // Send has the agent answer a message. It returns when the turn has ended, and
 // how. A turn that began by itself is waited for.
 func (c *Conversation) Send(ctx context.Context, message llm.Message, w Watch) (history.End, error) {
+	if err := c.takes(message); err != nil {
+		return history.End{}, err
+	}
 	w = c.turn.onFirstEvent(w)
 	return c.run(ctx, w, func(ctx context.Context) (history.End, error) {
 		turn := func(ctx context.Context, o agent.Observer) (end history.End, err error) {
@@ -151,6 +154,14 @@ func (c *Conversation) Send(ctx context.Context, message llm.Message, w Watch) (
 		}
 		return c.hooks.Turn(ctx, message.Text(), w.Observer, turn)
 	})
+}
+
+// takes says why the app does not take a message of the user's.
+func (c *Conversation) takes(message llm.Message) error {
+	if a := c.session.App(); a != nil {
+		return a.Runtime.Attachments.Check(message)
+	}
+	return nil
 }
 
 // Resume goes on with a turn that was interrupted.

@@ -17,6 +17,9 @@ func (c *Conversation) Queue(ctx context.Context, message llm.Message) (*history
 	if !c.turn.started(ctx) {
 		return nil, nil
 	}
+	if err := c.takes(message); err != nil {
+		return nil, err
+	}
 	if c.skills != nil {
 		if waits, err := c.skills.Waits(ctx, c.session, message.Text()); waits || err != nil {
 			return nil, err

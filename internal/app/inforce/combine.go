@@ -37,6 +37,7 @@ func Combine(project, user *app.App) *app.App {
 	a.Runtime.NoInstructions = project.Runtime.NoInstructions || user.Runtime.NoInstructions
 	a.Runtime.Hooks = slices.Concat(user.Runtime.Hooks, project.Runtime.Hooks)
 	a.Runtime.Context = project.Runtime.Context.Over(user.Runtime.Context)
+	a.Runtime.Attachments = project.Runtime.Attachments.And(user.Runtime.Attachments)
 	a.Runtime.Sessions.Mode = cmp.Or(project.Runtime.Sessions.Mode, user.Runtime.Sessions.Mode)
 	a.Runtime.Sessions.Max = least(project.Runtime.Sessions.Max, user.Runtime.Sessions.Max)
 	a.Runtime.Sections = union(user.Runtime.Sections, project.Runtime.Sections, sectionKey)
