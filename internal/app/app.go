@@ -134,6 +134,9 @@ func (a *App) RuleFiles() []string {
 		return append(a.Parts.Project.RuleFiles(), a.Parts.User.RuleFiles()...)
 	}
 	all := slices.Concat([]string{a.Path}, a.Dirs, a.LLM.Dirs)
+	if a.LLM.Compat != "" {
+		all = append(all, a.LLM.Compat)
+	}
 	for _, f := range a.Files {
 		all = append(all, f.Path)
 	}

@@ -1,13 +1,11 @@
 package kernel
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"os"
 	"os/user"
 	"path/filepath"
-	"slices"
 
 	"callgate/internal/app"
 	"callgate/internal/document"
@@ -27,7 +25,7 @@ func (k *Kernel) moduleHost(name string) module.Host {
 	host := module.Host{
 		State: filepath.Join(k.state.String(), "modules", name), Hidden: k.hidden(),
 		Helpers: k.helpers, Log: k.log.With("module", name), Scrub: k.vault.ScrubString, Embedder: builtinEmbedder{},
-		Models:    &modelset.Lender{Opener: k.models, AppOf: k.appOf},
+		Models:    &modelset.Lender{Opener: k.models, ModelsOf: k.modelsOf},
 		Tasks:     k.Tasks.ForModules(k.taskAsker),
 		Documents: document.Scoped(document.Scoped(k.database.Stores().Documents, "module"), name),
 		Agents: func(ctx context.Context, call tool.Call, r module.AgentRequest) (*tool.Result, error) {
@@ -99,29 +97,22 @@ func (k *Kernel) taskAsker(call tool.Call) (task.Asker, string, error) {
 	return deferred.AskerOf(s, call), parent, nil
 }
 
-// appOf returns the app of a session, the models that it may use, its agent's own first, and what
-// checks that a human accepted where one of them is. All are nil for a session without an app.
-func (k *Kernel) appOf(id string) (a *app.App, models []*app.Model, check func(*app.Model) error, err error) {
+// modelsOf returns the models that the app of a session may use, and what checks
+// that a human accepted where one of them is.
+func (k *Kernel) modelsOf(id string) (models []*app.Model, check func(*app.Model) error, err error) {
 	s, err := k.Sessions.Get(id)
 	if err != nil || s.App() == nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	a, own := s.App(), s.Principal().Agent
-	agents := slices.Clone(a.Agents)
-	slices.SortStableFunc(agents, func(x, y app.Agent) int { return cmp.Compare(rank(x.ID != own), rank(y.ID != own)) })
-	for _, agent := range agents {
-		models = append(models, consent.Models(a, agent)...)
-	}
-	return a, models, func(m *app.Model) error {
-		return k.consents.Of(a).Check("kernel.appOf", consent.Endpoint(a, m))
-	}, nil
+	a := s.App()
+	return consent.AppModels(a, s.Principal().Agent), func(m *app.Model) error { return checkModel(k)(a, m) }, nil
 }
 
-func rank(last bool) int {
-	if last {
-		return 1
+// checkModel returns why a model of an app may not be asked: nobody accepted where it is.
+func checkModel(k *Kernel) func(*app.App, *app.Model) error {
+	return func(a *app.App, m *app.Model) error {
+		return k.consents.Of(a).Check("kernel.checkModel", consent.Endpoint(a, m))
 	}
-	return 0
 }
 
 func userName() string {

@@ -20,7 +20,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -35,12 +34,15 @@ import (
 
 // Block is what an app says of LLM-backed tools.
 type Block struct {
-	DefaultModel string        // of tools that name none, provider/model; "": the entry agent's
-	Compat       string        // the file with what was measured; "": none
-	Dirs         []string      // folders of definitions
-	FirstToken   time.Duration // until an answer begins; 0: no limit
-	Timeout      time.Duration // of one request; 0: no limit
-	Tools        []Tool
+	DefaultModel string // of tools that name none, provider/model; "": the entry agent's
+	Compat       string // the file with what was measured; "": none
+	// Recommended are the models that were measured to be good at a tool, the cheapest first, by
+	// the tool's ID. They are asked before those that the tool names.
+	Recommended map[string][]string
+	Dirs        []string      // folders of definitions
+	FirstToken  time.Duration // until an answer begins; 0: no limit
+	Timeout     time.Duration // of one request; 0: no limit
+	Tools       []Tool
 }
 
 // Tool is one tool, and where it is written.
@@ -56,7 +58,9 @@ type Tool struct {
 // both, and where one says nothing what the other says.
 func (b Block) Over(user Block) Block {
 	b.DefaultModel = cmp.Or(b.DefaultModel, user.DefaultModel)
-	b.Compat = cmp.Or(b.Compat, user.Compat)
+	if b.Compat == "" {
+		b.Compat, b.Recommended = user.Compat, user.Recommended
+	}
 	b.FirstToken = cmp.Or(b.FirstToken, user.FirstToken)
 	b.Timeout = cmp.Or(b.Timeout, user.Timeout)
 	tools := slices.Clone(user.Tools)
@@ -69,23 +73,17 @@ func (b Block) Over(user Block) Block {
 	return b
 }
 
-// Models lists the models that the block names, each once.
-func (b Block) Models() (all []string) {
-	seen := map[string]bool{"": true}
-	add := func(names ...string) {
-		for _, name := range names {
-			if !seen[name] {
-				seen[name] = true
-				all = append(all, name)
-			}
-		}
+// Models lists the models that a tool may ask, each once; none: that of the agent that calls it.
+func (b Block) Models(t Tool) (all []string) {
+	p := t.Definition.ModelPreference
+	first := slices.Concat(b.Recommended[t.ID.String()], p.Models())
+	if len(first) == 0 && b.DefaultModel != "" {
+		first = []string{b.DefaultModel}
 	}
-	add(b.DefaultModel)
-	for _, t := range b.Tools {
-		p := t.Definition.ModelPreference
-		add(p.Models()...)
-		add(p.TooLong...)
-		add(p.Refused...)
+	for _, name := range slices.Concat(first, p.TooLong, p.Refused) {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
 	}
 	return all
 }
@@ -106,7 +104,7 @@ func Read(r *node.Reader, e node.Entry, folder string, include func(*node.Report
 	b := reading{ids: map[tool.ID]bool{}}
 	r.Mapping(Level, e, map[string]node.Read{
 		"default_model": model(r, &b.DefaultModel),
-		"compat":        r.TextInto(&b.Compat),
+		"compat":        func(in node.Entry) { b.Compat, b.Recommended = readCompat(r, in, folder) },
 		"dirs": func(in node.Entry) {
 			for _, one := range r.Items(in, "a list of folders", "write one folder on each line, such as - prompts") {
 				b.readDir(r, one, folder, include)
@@ -122,9 +120,6 @@ func Read(r *node.Reader, e node.Entry, folder string, include func(*node.Report
 			}
 		},
 	})
-	if b.Compat != "" && !filepath.IsAbs(b.Compat) {
-		b.Compat = filepath.Join(folder, filepath.FromSlash(b.Compat))
-	}
 	return b.Block
 }
 

@@ -1,10 +1,12 @@
 package apps
 
 import (
+	"slices"
 	"strings"
 
 	"callgate/internal/app"
 	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/modules"
 	"callgate/internal/registry"
 	"callgate/tool"
 )
@@ -14,6 +16,10 @@ func (l *Loader) addLLMTools(a *app.App, scope string, accepted consent.Accepted
 	var list []*tool.Tool
 	var digests strings.Builder
 	for _, t := range a.LLM.Tools {
+		if slices.Contains(modules.Names(), t.ID.Namespace) {
+			return tool.Errorf("apps.Load", tool.Invalid, "%s: tools.llm: the tool %s is in the module %s, which is built in",
+				a.Path, t.ID, t.ID.Namespace).WithHint("give it a namespace of its own")
+		}
 		if accepted.Has(consent.LLMTool(a, t)) {
 			list = append(list, l.opt.LLM.Bind(t.Tool))
 			digests.WriteString(t.Digest)

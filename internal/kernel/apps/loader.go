@@ -303,6 +303,9 @@ func (l *Loader) readModules(loaded *Loaded) {
 			m.Settings[from.Name] = settings
 		}
 	}
+	for _, t := range loaded.App.LLM.Tools { // it is all that they need of the app
+		m.Settings[t.ID.Namespace] = loaded.App
+	}
 	m.Withheld = loaded.withheld
 	m.Mask = mask(loaded.App.Middleware)
 	loaded.Modules = m

@@ -27,15 +27,22 @@ func LLMTool(a *app.App, t llmtools.Tool) string {
 	if t.FromUser {
 		return ""
 	}
-	p := t.Definition.ModelPreference
-	names := slices.Concat(p.Models(), p.TooLong, p.Refused)
-	if len(names) == 0 && a.LLM.DefaultModel != "" {
-		names = []string{a.LLM.DefaultModel}
-	}
 	asks := "the model of the agent that calls it"
-	if len(names) > 0 {
+	if names := a.LLM.Models(t); len(names) > 0 {
 		slices.Sort(names)
-		asks = strings.Join(slices.Compact(names), ", ")
+		asks = strings.Join(names, ", ")
 	}
 	return shown(a, "send what the tool "+t.ID.Dotted()+" is given, with its prompt"+named(t.Digest)+", to "+asks)
+}
+
+// AppModels returns the models of an app's agents, those of one agent first.
+func AppModels(a *app.App, own string) (models []*app.Model) {
+	for _, isOwn := range []bool{true, false} {
+		for _, agent := range a.Agents {
+			if (agent.ID == own) == isOwn {
+				models = append(models, Models(a, agent)...)
+			}
+		}
+	}
+	return models
 }

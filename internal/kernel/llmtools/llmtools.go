@@ -9,6 +9,7 @@ import (
 	"context"
 
 	"callgate/internal/app"
+	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/source/prompted"
 	"callgate/llmtool"
@@ -18,35 +19,40 @@ import (
 // Options is what LLM-backed tools need of the kernel.
 type Options struct {
 	Opener *modelset.Opener
-	AppOf  modelset.AppOf
-	Hooks  llmtool.Hooks
+	// Check returns why a model of an app may not be asked: nobody accepted where it is.
+	Check func(a *app.App, m *app.Model) error
+	Hooks llmtool.Hooks
 }
 
 // New makes what runs LLM-backed tools.
 func New(o Options) *prompted.Runner {
-	return &prompted.Runner{Models: &models{o}, Hooks: o.Hooks}
+	return &prompted.Runner{Hooks: o.Hooks, Models: func(call tool.Call, grant tool.Grant) prompted.Models {
+		m := &models{Options: o, app: &app.App{}}
+		if a, ok := grant.Settings.(*app.App); ok {
+			m.app, m.known = a, consent.AppModels(a, call.Principal.Agent)
+		}
+		return m
+	}}
 }
 
-// models opens models for calls.
-type models struct{ Options }
+// models are those of one call.
+type models struct {
+	Options
+	app   *app.App // an empty one: the tool is of no app
+	known []*app.Model
+}
 
 var _ prompted.Models = (*models)(nil)
 
 // Open returns a model by its name.
-func (m *models) Open(_ context.Context, call tool.Call, name string) (prompted.Opened, error) {
+func (m *models) Open(_ context.Context, name string) (prompted.Opened, error) {
 	provider, model, err := llmtool.SplitModel(name)
 	if err != nil {
 		return prompted.Opened{}, err
 	}
-	_, known, check, err := m.AppOf(call.Principal.Session)
-	if err != nil {
+	at := find(m.known, provider, model)
+	if err := m.Check(m.app, at); err != nil {
 		return prompted.Opened{}, err
-	}
-	at := find(known, provider, model)
-	if check != nil {
-		if err := check(at); err != nil {
-			return prompted.Opened{}, err
-		}
 	}
 	target := llmtool.Target{Provider: provider, Model: model, Count: count}
 	if provider == app.Offline {
@@ -61,12 +67,22 @@ func (m *models) Open(_ context.Context, call tool.Call, name string) (prompted.
 }
 
 // Limits are those that the app sets.
-func (m *models) Limits(call tool.Call) prompted.Limits {
-	a, _, _, err := m.AppOf(call.Principal.Session)
-	if err != nil || a == nil {
-		return prompted.Limits{}
+func (m *models) Limits() prompted.Limits {
+	return prompted.Limits{FirstToken: m.app.LLM.FirstToken, Total: m.app.LLM.Timeout}
+}
+
+// Recommended returns the models that were measured to be good at a tool.
+func (m *models) Recommended(id tool.ID) []string { return m.app.LLM.Recommended[id.String()] }
+
+// Default is the app's default model, or its agent's own.
+func (m *models) Default() string {
+	switch {
+	case m.app.LLM.DefaultModel != "":
+		return m.app.LLM.DefaultModel
+	case len(m.known) > 0:
+		return m.known[0].Provider + "/" + cmp.Or(m.known[0].Name, m.known[0].Provider) // the offline one has no name
 	}
-	return prompted.Limits{FirstToken: a.LLM.FirstToken, Total: a.LLM.Timeout}
+	return ""
 }
 
 // find returns how a model is reached: as an agent's model of its name, as the models of an
@@ -85,23 +101,6 @@ func find(known []*app.Model, provider, name string) *app.Model {
 		}
 	}
 	return &app.Model{Provider: provider, Name: name}
-}
-
-// Recommended returns the models that were measured to be good at a tool.
-func (m *models) Recommended(tool.Call, tool.ID) []string { return nil }
-
-// Default is the app's default model, or its agent's own.
-func (m *models) Default(call tool.Call) string {
-	a, known, _, err := m.AppOf(call.Principal.Session)
-	switch {
-	case err != nil || a == nil:
-		return ""
-	case a.LLM.DefaultModel != "":
-		return a.LLM.DefaultModel
-	case len(known) > 0:
-		return known[0].Provider + "/" + cmp.Or(known[0].Name, known[0].Provider) // the offline one has no name
-	}
-	return ""
 }
 
 // count estimates the tokens of a text: four bytes each.

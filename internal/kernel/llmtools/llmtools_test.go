@@ -132,3 +132,25 @@ func TestOtherModelOfAProvider(t *testing.T) {
 		t.Errorf("the result is %+v", r)
 	}
 }
+
+// TestMeasuredModelsGoFirst asks what the app's file of measurements recommends. A human accepts the
+// models that it names.
+func TestMeasuredModelsGoFirst(t *testing.T) {
+	m := kerneltest.NewModel(t, kerneltest.Answer{Text: `{"urgent": true}`})
+	workspace := t.TempDir()
+	app := strings.Replace(triage, "    tools:\n", "    compat: compat.json\n    tools:\n", 1) + chain +
+		"agents: [{id: main, brain: " + m.Brain("openai", "gpt-4.1") + "}]\n"
+	kerneltest.Write(t, filepath.Join(workspace, "callgate.yaml"), app)
+	kerneltest.Write(t, filepath.Join(workspace, "compat.json"), `{"acme:triage@1.0.0": {"recommended": ["openai/gpt-4.1"]}}`)
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	s := kerneltest.OpenAccepted(t, k, workspace)
+	r := kerneltest.Call(t, s, "acme.triage", `{"ticket": "x"}`)
+	if r.Status != tool.Success || len(r.Attempts) != 1 || r.Attempts[0].Model != "openai/gpt-4.1" {
+		t.Errorf("the result is %+v", r)
+	}
+	kerneltest.Write(t, filepath.Join(workspace, "compat.json"), `{"acme:triage@1.0.0": {"recommended": ["xai/grok-4"]}}`)
+	s = kerneltest.OpenSession(t, k, workspace)
+	if r := kerneltest.Call(t, s, "acme.triage", `{"ticket": "x"}`); r.Status == tool.Success {
+		t.Errorf("models that nobody accepted were asked: %+v", r)
+	}
+}

@@ -14,19 +14,17 @@ import (
 // Lender lends models to modules, for one call each: see module.Models.
 type Lender struct {
 	Opener *Opener
-	AppOf  AppOf
+	// ModelsOf returns the models that the app of a session may use, its agent's
+	// own first, and what checks that a human accepted where one of them is.
+	ModelsOf func(session string) (models []*app.Model, check func(*app.Model) error, err error)
 }
-
-// AppOf returns the app of a session, the models that it may use, its agent's own first, and what
-// checks that a human accepted where one of them is.
-type AppOf func(session string) (a *app.App, models []*app.Model, check func(*app.Model) error, err error)
 
 var _ module.Models = (*Lender)(nil)
 
 // For returns a model for one call.
 func (l *Lender) For(_ context.Context, call tool.Call, want module.Want) (llm.Model, error) {
 	const op = "modelset.For"
-	_, models, check, err := l.AppOf(call.Principal.Session)
+	models, check, err := l.ModelsOf(call.Principal.Session)
 	if err != nil {
 		return nil, err
 	}

@@ -131,8 +131,8 @@ func TestLender(t *testing.T) {
 			defer o.Close()
 			l := &modelset.Lender{
 				Opener: o,
-				AppOf: func(string) (*app.App, []*app.Model, func(*app.Model) error, error) {
-					return nil, c.models, func(m *app.Model) error {
+				ModelsOf: func(string) ([]*app.Model, func(*app.Model) error, error) {
+					return c.models, func(m *app.Model) error {
 						if text := consent.Endpoint(&app.App{}, m); text != "" && !c.accepted {
 							return consent.Needed("test", text)
 						}

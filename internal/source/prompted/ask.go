@@ -89,7 +89,7 @@ func (r *run) send(
 	ctx context.Context, c candidate, d llmtool.Definition, req llm.Request, repaired int,
 ) (*llm.Response, json.RawMessage, error) {
 	began := time.Now()
-	res, err := generate(ctx, c.Model, req, r.runner.Models.Limits(r.call))
+	res, err := generate(ctx, c.Model, req, r.from.Limits())
 	var out json.RawMessage
 	if err == nil {
 		out, err = r.read(d, res)

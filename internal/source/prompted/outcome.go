@@ -95,7 +95,7 @@ func failure(id string, err error) *tool.Error {
 	case Invalid:
 		kind = cmp.Or(kindOf(err), tool.Failed)
 	}
-	e := tool.Errorf("prompted.Run", kind, "%s: %w", id, err)
+	e := tool.Errorf("prompted.run", kind, "%s: %w", id, err)
 	if hint != "" {
 		return e.WithHint("%s", hint)
 	}

@@ -14,17 +14,17 @@ import (
 	"callgate/tool"
 )
 
-// Models opens models for the calls of LLM-backed tools. It is safe for concurrent use.
+// Models are those that one call may ask.
 type Models interface {
 	// Open returns a model by its name, provider/model. Its error says why it cannot be used: there
 	// is no key, nobody knows the provider, a human has not accepted it. Nothing is sent.
-	Open(ctx context.Context, call tool.Call, name string) (Opened, error)
+	Open(ctx context.Context, name string) (Opened, error)
 	// Recommended returns the models that a benchmark recommends for a tool, the cheapest first.
-	Recommended(call tool.Call, id tool.ID) []string
+	Recommended(id tool.ID) []string
 	// Default returns the model of tools that name none; "": there is none.
-	Default(call tool.Call) string
+	Default() string
 	// Limits returns the limits of each request.
-	Limits(call tool.Call) Limits
+	Limits() Limits
 }
 
 // Opened is a model that can be asked.
@@ -43,7 +43,8 @@ type Limits struct {
 
 // Runner runs LLM-backed tools. It is safe for concurrent use.
 type Runner struct {
-	Models Models
+	// Models returns the models of a call. It is safe for concurrent use.
+	Models func(call tool.Call, grant tool.Grant) Models
 	// Hooks are told what happens; they must not block.
 	Hooks llmtool.Hooks
 
@@ -71,15 +72,17 @@ type handler struct {
 func (h *handler) Definition() llmtool.Definition { return h.definition }
 
 // Execute has a model do the work.
-func (h *handler) Execute(ctx context.Context, call tool.Call, _ tool.Grant) (*tool.Result, error) {
-	return h.runner.Run(ctx, h.definition, call)
+func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
+	return h.runner.run(ctx, h.definition, call, h.runner.Models(call, grant))
 }
 
-// Run has a model do the work of a definition. A failure is in the result, with what was asked of
+// run has a model do the work of a definition. A failure is in the result, with what was asked of
 // which model.
-func (r *Runner) Run(ctx context.Context, d llmtool.Definition, call tool.Call) (*tool.Result, error) {
+func (r *Runner) run(
+	ctx context.Context, d llmtool.Definition, call tool.Call, models Models,
+) (*tool.Result, error) {
 	var input map[string]any
-	if err := tool.DecodeArgs("prompted.Run", call.Args, &input); err != nil {
+	if err := tool.DecodeArgs("prompted.run", call.Args, &input); err != nil {
 		return nil, err
 	}
 	if input == nil {
@@ -97,7 +100,9 @@ func (r *Runner) Run(ctx context.Context, d llmtool.Definition, call tool.Call) 
 	if err != nil {
 		return nil, err
 	}
-	run := &run{runner: r, definition: d, call: call, values: values, mode: mode, tried: map[string]bool{}}
+	run := &run{
+		runner: r, definition: d, call: call, from: models, values: values, mode: mode, tried: map[string]bool{},
+	}
 	if err := run.open(ctx); err != nil {
 		return nil, err
 	}
@@ -114,6 +119,7 @@ type run struct {
 	runner     *Runner
 	definition llmtool.Definition
 	call       tool.Call
+	from       Models
 	values     map[string]any
 	mode       string
 
@@ -139,14 +145,14 @@ type modelError struct {
 
 // open finds the models that can be asked, before anything is sent.
 func (r *run) open(ctx context.Context) error {
-	names := r.runner.order(r.definition, r.call)
+	names := r.order()
 	if len(names) == 0 {
-		return tool.Errorf("prompted.Run", tool.Unavailable, "no model is named for the tool %s", r.definition.ID).
+		return tool.Errorf("prompted.run", tool.Unavailable, "no model is named for the tool %s", r.definition.ID).
 			WithHint("name one in its model_preference, or set tools.llm.default_model in callgate.yaml")
 	}
 	var reasons []string
 	for _, name := range names {
-		opened, err := r.runner.Models.Open(ctx, r.call, name)
+		opened, err := r.from.Open(ctx, name)
 		if tool.KindOf(err) == tool.Denied {
 			return err // a human must say yes first; another model is no way around it
 		}
@@ -158,7 +164,7 @@ func (r *run) open(ctx context.Context) error {
 		r.models = append(r.models, candidate{name, opened})
 	}
 	if len(r.models) == 0 {
-		return tool.Errorf("prompted.Run", tool.Unavailable, "none of the models of %s can be asked: %s",
+		return tool.Errorf("prompted.run", tool.Unavailable, "none of the models of %s can be asked: %s",
 			r.definition.ID, strings.Join(reasons, "; ")).
 			WithHint("store a key with callgate secrets set NAME, or name another model in tools.llm.default_model")
 	}
@@ -166,11 +172,11 @@ func (r *run) open(ctx context.Context) error {
 }
 
 // order lists the models of a tool.
-func (r *Runner) order(d llmtool.Definition, call tool.Call) []string {
-	id, _ := tool.TryParseID(d.ID)
-	names := slices.Concat(r.Models.Recommended(call, id), d.ModelPreference.Models())
+func (r *run) order() []string {
+	id, _ := tool.TryParseID(r.definition.ID)
+	names := slices.Concat(r.from.Recommended(id), r.definition.ModelPreference.Models())
 	if len(names) == 0 {
-		if name := r.Models.Default(call); name != "" {
+		if name := r.from.Default(); name != "" {
 			names = []string{name}
 		}
 	}
@@ -249,7 +255,7 @@ func (r *run) named(ctx context.Context, names []string) (list []candidate) {
 		if r.tried[name] {
 			continue
 		}
-		opened, err := r.runner.Models.Open(ctx, r.call, name)
+		opened, err := r.from.Open(ctx, name)
 		if err != nil {
 			r.failed = append(r.failed, modelError{name, err})
 			continue

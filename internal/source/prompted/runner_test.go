@@ -79,7 +79,7 @@ type world struct {
 	opened      []string
 }
 
-func (w *world) Open(_ context.Context, _ tool.Call, name string) (prompted.Opened, error) {
+func (w *world) Open(_ context.Context, name string) (prompted.Opened, error) {
 	w.opened = append(w.opened, name)
 	if name == w.denied {
 		return prompted.Opened{}, tool.Errorf("test", tool.Denied, "nobody accepted %s", name)
@@ -98,14 +98,17 @@ func (w *world) Open(_ context.Context, _ tool.Call, name string) (prompted.Open
 	}, nil
 }
 
-func (w *world) Recommended(tool.Call, tool.ID) []string { return w.recommended }
-func (w *world) Default(tool.Call) string                { return w.byDefault }
-func (w *world) Limits(tool.Call) prompted.Limits        { return w.limits }
+func (w *world) Recommended(tool.ID) []string { return w.recommended }
+func (w *world) Default() string              { return w.byDefault }
+func (w *world) Limits() prompted.Limits      { return w.limits }
+
+// lent are the models of every call.
+func (w *world) lent(tool.Call, tool.Grant) prompted.Models { return w }
 
 // run runs a definition with arguments.
 func (w *world) run(t *testing.T, d llmtool.Definition, args string) *tool.Result {
 	t.Helper()
-	return w.runWith(t, &prompted.Runner{Models: w}, d, args)
+	return w.runWith(t, &prompted.Runner{Models: w.lent}, d, args)
 }
 
 func (w *world) runWith(t *testing.T, r *prompted.Runner, d llmtool.Definition, args string) *tool.Result {
@@ -325,7 +328,7 @@ func TestUsageIsOfAllAttempts(t *testing.T) {
 	w := &world{models: map[string]*scripted{
 		"a/a": {answers: []reply{{text: "no"}, {err: partial}}}, "b/b": says(good),
 	}}
-	r := &prompted.Runner{Models: w, Hooks: llmtool.Hooks{Complete: func(c llmtool.CallComplete) { done = c }}}
+	r := &prompted.Runner{Models: w.lent, Hooks: llmtool.Hooks{Complete: func(c llmtool.CallComplete) { done = c }}}
 	w.runWith(t, r, triage("a/a", "b/b"), args)
 	want := llmtool.Usage{Input: 250, Output: 25, Cost: 17, Priced: true}
 	if done.Usage != want || done.Attempts != 2 || done.ChosenModel != "b/b" || string(done.Output) != good {
@@ -336,7 +339,7 @@ func TestUsageIsOfAllAttempts(t *testing.T) {
 func TestHooks(t *testing.T) {
 	var seen []string
 	w := &world{models: map[string]*scripted{"a/a": says(`{}`, `{}`), "c/c": says(good)}}
-	r := &prompted.Runner{Models: w, Hooks: llmtool.Hooks{
+	r := &prompted.Runner{Models: w.lent, Hooks: llmtool.Hooks{
 		Start:    func(s llmtool.CallStart) { seen = append(seen, fmt.Sprintf("start %s %d", s.ChosenModel, s.Attempt)) },
 		Complete: func(c llmtool.CallComplete) { seen = append(seen, "complete "+c.ChosenModel) },
 		Error: func(e llmtool.CallError) {
@@ -420,7 +423,7 @@ func TestCancel(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		r := &prompted.Runner{Models: w}
+		r := &prompted.Runner{Models: w.lent}
 		res, err := r.Bind(made).Handler.Execute(ctx, tool.Call{Args: json.RawMessage(args)}, tool.Grant{})
 		if err != nil || res.Error == nil || res.Error.Kind != tool.Cancelled || len(w.models["b/b"].requests) != 0 {
 			t.Errorf("the result is %+v, %v", res, err)
