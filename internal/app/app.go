@@ -133,10 +133,7 @@ func (a *App) RuleFiles() []string {
 	if a.Parts != nil {
 		return append(a.Parts.Project.RuleFiles(), a.Parts.User.RuleFiles()...)
 	}
-	all := slices.Concat([]string{a.Path}, a.Dirs, a.LLM.Dirs)
-	if a.LLM.Compat != "" {
-		all = append(all, a.LLM.Compat)
-	}
+	all := slices.Concat([]string{a.Path}, a.Dirs, a.LLM.Files())
 	for _, f := range a.Files {
 		all = append(all, f.Path)
 	}

@@ -73,6 +73,14 @@ func (b Block) Over(user Block) Block {
 	return b
 }
 
+// Files lists the files and folders that the block is read from, beside the app file.
+func (b Block) Files() []string {
+	if b.Compat == "" {
+		return b.Dirs
+	}
+	return append(slices.Clone(b.Dirs), b.Compat)
+}
+
 // Models lists the models that a tool may ask, each once; none: that of the agent that calls it.
 func (b Block) Models(t Tool) (all []string) {
 	p := t.Definition.ModelPreference
