@@ -4,8 +4,8 @@
 # (scripts/scriptedllm) that calls a server's tool with a wrong type, hits approvals
 # which a person answers in a terminal of their own (scripts/persontest), one of them for
 # ever, and finishes; then each once more, which nobody is asked about; before them one
-# that answers in the client's own form; and the inspector's command line in the place
-# of the editors.
+# that answers in the client's own form; the inspector's command line in the place of the
+# editors; and a client of the agent client protocol (acpx).
 # They share one kernel, which the first of them starts. Clients that cannot be
 # installed are passed over, and the line at the end says which; without npm all are.
 set -euo pipefail
@@ -16,7 +16,7 @@ command -v npm >/dev/null || { echo 'clients: skipped, npm is not here'; exit 0;
 
 # Versions are named, so that a client's next one cannot fail a test of ours.
 declare -A package=([inspector]=@modelcontextprotocol/inspector@2.12 [codex]=@openai/codex@0.166
-  [claude]=@anthropic-ai/claude-code@2.1 [opencode]=opencode-ai@1.18)
+  [claude]=@anthropic-ai/claude-code@2.1 [opencode]=opencode-ai@1.18 [acpx]=acpx@0.19)
 install() { # install NAME: a client with a Node that it runs on
   [ -e "$cache/$1/done" ] && return
   mkdir -p "$cache/$1"
@@ -237,6 +237,20 @@ if here inspector; then
   editor 'VS Code' vscode
 fi
 
+# A client of the agent client protocol drives an agent of ours: it is shown a call, and its
+# human's no and yes count.
+if here acpx; then
+  workspace acpx
+  printf 'tools: {capabilities: {default_policy: approve}}\n' > callgate.yaml
+  drive() { (client acpx acpx --cwd "$scratch/acpx" --agent 'callgate acp' "$@"); }
+  expect 'hello' drive --approve-all exec 'read greeting.txt'
+  drive --deny-all exec 'write "beta" to b.txt' >/dev/null 2>&1 || true
+  [ ! -e b.txt ] || fail 'acpx: what its human refused was done'
+  expect 'created b.txt' drive --approve-all exec 'write "beta" to b.txt'
+  [ -e b.txt ] || fail 'acpx: what its human allowed was not done'
+  editors=acpx
+fi
+
 # The journal has it all: the call as it was mended, the question, the answer,
 # and the end, of each client.
 journal=$(callgate log tail -n 500 --json)
@@ -255,4 +269,4 @@ for name in "${!package[@]}"; do here "$name" || echo "clients: $name was passed
 [ $((${#terminal[@]} + ${#entries[@]})) -gt 0 ] || { echo 'clients: skipped, none can be installed from npm here'; exit 0; }
 expect 'intact' callgate log verify
 echo "clients: passed; answered in the client's form: ${form[*]}; from another terminal: ${terminal[*]};" \
-  "remembered: ${remembered[*]}; entries of editors: ${entries[*]}"
+  "remembered: ${remembered[*]}; entries of editors: ${entries[*]}; over ACP: ${editors:-none}"
