@@ -2,7 +2,6 @@ package provider
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,7 +25,7 @@ func (p *Pool) AskTools(ctx context.Context, cfg Config) (takes bool, err error)
 	if err != nil {
 		return false, err
 	}
-	asked := &toolQuestion{resolved: r, client: p.client(r, cmp.Or(cfg.IdleTimeout, defaultIdleTimeout)).http}
+	asked := &toolQuestion{resolved: r, client: p.client(r, cfg).http}
 	var known bool
 	switch r.Provider {
 	case "ollama":

@@ -22,10 +22,13 @@ type Config struct {
 	Headers     map[string]string
 	Timeout     time.Duration // of one attempt; 0: no limit while data arrives
 	IdleTimeout time.Duration // aborts an attempt after this time without data; 0: 5 minutes
-	NativeTools *bool         // nil: what is known about the provider and the model
-	Retry       Retry
-	Catalog     *catalog.Catalog    // nil: the embedded one
-	Env         func(string) string // nil: os.Getenv
+	// MaxConcurrent bounds the requests that run at once to the same model with the same key, of those
+	// that say the same number; 0: the pool's.
+	MaxConcurrent int
+	NativeTools   *bool // nil: what is known about the provider and the model
+	Retry         Retry
+	Catalog       *catalog.Catalog    // nil: the embedded one
+	Env           func(string) string // nil: os.Getenv
 	// StoredKey returns a stored key by its usual name, such as
 	// ANTHROPIC_API_KEY; nil, or an empty result: the environment's.
 	StoredKey func(name string) string

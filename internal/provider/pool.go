@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -19,7 +20,8 @@ import (
 //
 // The law: requests to the same model at the same address with the same key share an HTTP client and its
 // slots, and no other requests do. Two keys of one provider never share a client, and neither do two models:
-// one cannot use up the slots of the other, nor send on its connection. A request takes a slot before it is
+// one cannot use up the slots of the other, nor send on its connection. Where two of a model say different
+// numbers of requests at once, they are two. A request takes a slot before it is
 // sent and releases it when its response has ended; it holds none while it waits to be retried. A request that
 // waits for a slot gives up when its context ends.
 type Pool struct {
@@ -37,6 +39,7 @@ type clientKey struct {
 	backend                  Backend
 	keyHash                  [sha256.Size]byte
 	idleTimeout              time.Duration
+	slots                    int
 }
 
 // sharedClient is an HTTP client with a slot for each request that may run on it.
@@ -55,10 +58,7 @@ func (p *Pool) Open(cfg Config) (llm.Model, Info, error) {
 	if err != nil {
 		return nil, Info{}, err
 	}
-	if cfg.IdleTimeout <= 0 {
-		cfg.IdleTimeout = defaultIdleTimeout
-	}
-	shared := p.client(r, cfg.IdleTimeout)
+	shared := p.client(r, cfg)
 	m := &metered{inner: adapter(r, shared.http), shared: shared, info: r.Info, timeout: cfg.Timeout}
 	return cfg.Retry.Wrap(m), r.Info, nil
 }
@@ -72,18 +72,16 @@ func (p *Pool) Close() {
 	}
 }
 
-func (p *Pool) client(r *resolved, idleTimeout time.Duration) *sharedClient {
-	k := clientKey{r.Provider, r.Model, r.BaseURL, r.Backend, sha256.Sum256([]byte(r.key)), idleTimeout}
+func (p *Pool) client(r *resolved, cfg Config) *sharedClient {
+	idle := cmp.Or(max(0, cfg.IdleTimeout), defaultIdleTimeout)
+	slots := cmp.Or(max(0, cfg.MaxConcurrent), max(0, p.MaxConcurrent), defaultMaxConcurrent)
+	k := clientKey{r.Provider, r.Model, r.BaseURL, r.Backend, sha256.Sum256([]byte(r.key)), idle, slots}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c := p.clients[k]; c != nil {
 		return c
 	}
-	slots := p.MaxConcurrent
-	if slots <= 0 {
-		slots = defaultMaxConcurrent
-	}
-	c := &sharedClient{http: newHTTPClient(slots, idleTimeout), slots: make(chan struct{}, slots)}
+	c := &sharedClient{http: newHTTPClient(slots, idle), slots: make(chan struct{}, slots)}
 	if p.clients == nil {
 		p.clients = map[clientKey]*sharedClient{}
 	}

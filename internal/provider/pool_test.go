@@ -54,6 +54,40 @@ func (b *busy) handler(events string) http.HandlerFunc {
 	}
 }
 
+// A model says how many requests run at once, before its pool; eight unless somebody does.
+func TestModelSaysHowManyAtOnce(t *testing.T) {
+	t.Parallel()
+	d := dialects[0]
+	for _, test := range []struct{ pool, model, want int }{{0, 0, 8}, {3, 0, 3}, {3, 5, 5}, {0, 1, 1}} {
+		b := &busy{arrived: make(chan struct{}, 100), release: make(chan struct{})}
+		s := serve(t, b.handler(d.events(d.hello...)))
+		pool := &provider.Pool{MaxConcurrent: test.pool}
+		var all sync.WaitGroup
+		for range 12 {
+			m, _, err := pool.Open(provider.Config{
+				Provider: "openai", Model: "gpt-4o", Key: "k", BaseURL: s.URL + "/v1", Env: env(), MaxConcurrent: test.model,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.Go(func() {
+				if _, err := m.Generate(context.Background(), ask, nil); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for range test.want {
+			<-b.arrived
+		}
+		close(b.release)
+		all.Wait()
+		if most := int(b.max.Load()); most != test.want {
+			t.Errorf("%+v: %d at once", test, most)
+		}
+		pool.Close()
+	}
+}
+
 func TestMaxConcurrent(t *testing.T) {
 	t.Parallel()
 	d := dialects[0]

@@ -19,6 +19,7 @@ type Model struct {
 	Sampling
 	Timeout     time.Duration // of one answer
 	Patience    time.Duration // with a provider that limits the rate; 0: 10 minutes
+	AtOnce      int           // requests that run at once, of all agents with the same brain; 0: 8
 	NativeTools *bool
 	Vision      Vision
 	Window      int // tokens

@@ -66,6 +66,8 @@ func (r Reader) Read(e node.Entry) *Model {
 		"timeout": r.Seconds(&m.Timeout, 1, 86_400, "write how many seconds one answer may take, such as 120"),
 		"patience": r.Seconds(&m.Patience, 1, 86_400,
 			"write how many seconds a request waits for a provider that limits the rate or is busy, such as 600"),
+		"max_concurrent": r.Number(&m.AtOnce, 1, 100,
+			"write how many requests to this model may run at once, of all agents together, such as 8"),
 		"native_tool_use": func(in node.Entry) {
 			m.NativeTools = new(bool)
 			r.Boolean(m.NativeTools, "write false for a model that takes no tools")(in)

@@ -261,6 +261,8 @@ func brainBlock() node {
 		key{"timeout", integer(1, 86_400), "How many seconds one answer may take."},
 		key{"patience", integer(1, 86_400).with("default", 600),
 			"How many seconds a request waits in all for a provider that limits the rate or is busy."},
+		key{"max_concurrent", integer(1, 100).with("default", 8),
+			"How many requests to the model run at once, of all agents together; the others wait."},
 		key{"effort", enum("", "low", "medium", "high"), "How much a model that thinks does so before it answers."},
 		key{"native_tool_use", node{"type": "boolean"},
 			"Whether the model takes tools beside the prompt. Left out: as is known of it, or as its server answers. " +

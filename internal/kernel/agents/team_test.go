@@ -2,6 +2,7 @@ package agents_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -232,5 +233,37 @@ func TestAgentSetsNoGoal(t *testing.T) {
 	}
 	if r := make1(t, child, "memory.remember", `{"content":"found by an agent"}`); r.Err() != nil {
 		t.Errorf("remembering: %v", r.Err())
+	}
+}
+
+// However many agents work, so many requests to their model run at once as its brain says.
+func TestAgentsShareTheirModel(t *testing.T) {
+	t.Parallel()
+	goOn := make(chan struct{})
+	model := kerneltest.NewModelOf(t, func(json.RawMessage) kerneltest.Answer {
+		return kerneltest.Answer{Text: "done", After: goOn}
+	})
+	folder := helped(t, model.Brain("openai", "gpt-4o", "max_concurrent: 2"), "\n  pool: {max_workers: 5}", "")
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	kerneltest.OpenAccepted(t, k, folder).Close()
+	parent := kerneltest.OpenConversation(t, k, folder).Session()
+	work := strings.TrimSuffix(strings.Repeat(`{"prompt":"p","specialist":"helper"},`, 5), ",")
+	kerneltest.OK(t, make1(t, parent, "agent_spawn.agent", `{"agents":[`+work+`]}`).Err())
+	kerneltest.Eventually(t, func() bool {
+		running := 0
+		for _, one := range tree(t, k, parent.ID()) {
+			if _, err := k.Sessions.Get(one.ID); err == nil && one.Status() == agents.Running {
+				running++
+			}
+		}
+		return running == 5 && len(model.Asked()) >= 2
+	})
+	if n := len(model.Asked()); n != 2 {
+		t.Errorf("%d requests run at once", n)
+	}
+	close(goOn)
+	make1(t, parent, "agent_spawn.agent", `{"agent_ids":[],"wait":true}`)
+	if n := len(model.Asked()); n != 5 {
+		t.Errorf("%d requests were made", n)
 	}
 }

@@ -164,7 +164,7 @@ func (o *Opener) config(m *app.Model) (cfg provider.Config, err error) {
 	return provider.Config{
 		Provider: m.Provider, Backend: provider.Backend(m.Backend), Model: m.Name, BaseURL: m.BaseURL, Key: key,
 		Headers: headers, Timeout: m.Timeout, NativeTools: m.NativeTools, StoredKey: o.storedKey,
-		Retry: provider.Retry{Patience: m.Patience},
+		Retry: provider.Retry{Patience: m.Patience}, MaxConcurrent: m.AtOnce,
 	}, nil
 }
 
