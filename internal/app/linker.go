@@ -145,7 +145,7 @@ func (f *file) linkModules() {
 // the executables of tools.dirs.
 func (f *file) lookup(ref moduleRef) {
 	known, ok := f.known[ref.module]
-	listed := f.constraints != nil && !f.isUser
+	listed := f.constraints != nil && !f.isUser && ref.module != SpawnModule // which a grant turns on
 	switch {
 	case ref.module == "" || ref.module == "*" || !ok && isServer(f.app.Servers, ref.module):
 	case !ok:

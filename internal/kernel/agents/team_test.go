@@ -267,3 +267,21 @@ func TestAgentsShareTheirModel(t *testing.T) {
 		t.Errorf("%d requests were made", n)
 	}
 }
+
+// A file that grants the module, and lists it nowhere, gives its agents the tool and no warning.
+func TestGrantTurnsAgentsOn(t *testing.T) {
+	t.Parallel()
+	k, folder := kerneltest.Open(t, kerneltest.StateDir(t)), t.TempDir()
+	kerneltest.Write(t, filepath.Join(folder, "callgate.yaml"), `
+agents: [{id: a, brain: {provider: offline}}]
+tools:
+  modules: {filesystem: {}}
+  capabilities: {default_policy: block, grant: [{module: agent_spawn}]}
+`)
+	kerneltest.OpenAccepted(t, k, folder).Close()
+	s := kerneltest.OpenConversation(t, k, folder).Session()
+	if warned := strings.Join(s.Warnings(), " "); strings.Contains(warned, "agent_spawn") {
+		t.Errorf("warned: %s", warned)
+	}
+	kerneltest.OK(t, make1(t, s, "agent_spawn.agent", `{"list_agents":true}`).Err())
+}
