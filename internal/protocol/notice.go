@@ -31,7 +31,7 @@ func NoteText(e HistoryEvent) (line, rest string) {
 			break
 		}
 	}
-	line = strings.Replace(line, " ENDED (", " ended (", 1)
+	line = strings.Replace(strings.Replace(line, " ENDED (", " ended (", 1), " ENDED: ", " ended: ", 1)
 	if _, data, ok := strings.Cut(rest, "<data>\n"); ok { // what stands before tells the model how to read it
 		rest = strings.TrimSuffix(data, "\n</data>")
 	}
@@ -40,7 +40,7 @@ func NoteText(e HistoryEvent) (line, rest string) {
 
 // noticeWords are the first words of notices, for models and for people.
 var noticeWords = []struct{ model, people string }{
-	{"TASK ", "task "}, {"CORE JOB ", "core job "}, {"NOTICE ", ""},
+	{"TASK ", "task "}, {"CORE JOB ", "core job "}, {"NOTICE ", ""}, {"AGENT ", "agent "}, {"APP ", "app "},
 }
 
 // CompactionText says what the model reads from here on in the place of what was.

@@ -224,6 +224,37 @@ func TestTasks(t *testing.T) {
 	})
 }
 
+// The last line counts agents of any depth, apart from other tasks.
+func TestAgentsAreCounted(t *testing.T) {
+	t.Parallel()
+	runChat(t, func(k *scriptedKernel, o *Options) {
+		withTasks(k, o)
+		k.waking.tasks = []protocol.Task{
+			{ID: "a1", Kind: "agent", Label: "reader: look", State: protocol.TaskRunning},
+			{ID: "a2", Kind: "agent", State: protocol.TaskDone},
+			{ID: "b1", Kind: "background", State: protocol.TaskRunning},
+		}
+		o.Agents = func(context.Context, string) ([]protocol.Agent, error) {
+			return []protocol.Agent{
+				{ID: "a1", Task: "a1", Name: "reader", Depth: 1, Status: protocol.AgentRunning},
+				{ID: "a3", Name: "helper", Depth: 2, Status: protocol.AgentQueued},
+				{ID: "a2", Name: "reader", Depth: 1, Status: protocol.AgentCompleted},
+			}, nil
+		}
+	}, func(h *harness) {
+		h.settle()
+		h.wantShown("2 agents · 1 task · ")
+		h.typeText("/agents\n")
+		h.wantShown(" 1  → reader  running", " 2    … helper  queued", " 3  ✓ reader  completed", "/agents cancel NUMBER")
+		h.typeText("/agents cancel 1\n")
+		h.wantShown("agent reader is stopped, with those that worked for it", "1 task · ")
+		h.wantHidden("agents · 1 task")
+		if by := h.kernel.waking.tasks[0].CancelledBy; by != "me" {
+			t.Errorf("it was stopped by %q", by)
+		}
+	})
+}
+
 // ctrl+b and /background have the newest call that runs go on in the background.
 func TestMoveToBackground(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 func showTasks(c *chat, text string) tea.Cmd { return c.tasks.Command(text) }
 
 // showAgents is /agents.
-func showAgents(c *chat) tea.Cmd { return c.agents.Command(c.conv.About.ID) }
+func showAgents(c *chat, text string) tea.Cmd { return c.agents.Command(c.conv.About.ID, text) }
 
 // showWaiting is /waiting.
 func showWaiting(c *chat) tea.Cmd { return c.waiting.Command(c.conv.About.ID) }

@@ -268,7 +268,10 @@ func (c *chat) routeToParts(msg tea.Msg) tea.Cmd {
 		if cmd, ok := c.questions.Update(msg); ok {
 			return cmd
 		}
-		if !c.undo.Update(msg) && !c.proposals.Update(msg) && !c.lists.listed(msg) && !c.composer.Update(msg) {
+		if c.lists.listed(msg) {
+			return c.tasks.Count()
+		}
+		if !c.undo.Update(msg) && !c.proposals.Update(msg) && !c.composer.Update(msg) {
 			return c.approvals.Update(msg)
 		}
 	}

@@ -35,13 +35,16 @@ func newLists(ctx context.Context, o Options, script *transcript.Transcript) lis
 	if o.Proposals != nil {
 		waits.Proposals = o.Proposals.List
 	}
+	team := agents.Options{List: o.Agents, Script: script, By: o.By}
 	if o.Tasks != nil {
-		waits.Tasks = o.Tasks.List
+		waits.Tasks, team.Cancel = o.Tasks.List, o.Tasks.Cancel
 	}
 	return lists{
-		waiting:   waiting.New(ctx, waits),
-		agents:    agents.New(ctx, agents.Options{List: o.Agents, Script: script}),
-		tasks:     tasks.New(ctx, tasks.Options{Client: o.Tasks, Script: script, Now: o.Now, By: o.By}),
+		waiting: waiting.New(ctx, waits),
+		agents:  agents.New(ctx, team),
+		tasks: tasks.New(ctx, tasks.Options{
+			Client: o.Tasks, Agents: o.Agents, Script: script, Now: o.Now, By: o.By,
+		}),
 		undo:      undo.New(ctx, undo.Options{Client: o.Undo, Script: script, By: o.By}),
 		proposals: proposals.New(ctx, proposals.Options{Client: o.Proposals, Script: script, By: o.By}),
 	}

@@ -32,7 +32,7 @@ func newPalette(skills []protocol.Skill) commands {
 		command("rewind", "the same, and the model no longer sees the turn; /rewind N from turn N on", rewind),
 		command("waiting", "what waits for you, and what works in the background, with how to open it", plain(showWaiting)),
 		command("tasks", "what works in the background; /tasks NUMBER shows one, /tasks cancel NUMBER stops it", showTasks),
-		command("agents", "the agents that work for this conversation, as a tree", plain(showAgents)),
+		command("agents", "the agents that work for this conversation, as a tree; /agents cancel NUMBER", showAgents),
 		command("proposals", "what agents propose to change; /proposals NUMBER shows one", showProposals),
 		command("background", "let the call that runs go on in the background (ctrl+b)", plain(moveToBackground)),
 		command("sessions", "earlier conversations; choose one to go on with", plain(listConversations)),

@@ -103,7 +103,8 @@ func (c *chat) upper(width, height int) []string {
 // lower is everything below the transcript.
 func (c *chat) lower(width, height int) *page {
 	p := &page{}
-	c.status.Tasks = c.tasks.Active()
+	active := c.tasks.Active()
+	c.status.Agents, c.status.Tasks = active.Agents, active.Tasks
 	foot := []string{c.status.Bottom(width, c.view.Script.Following())}
 	if c.picker == nil && c.approvals.Focused() {
 		p.add(c.approvals.View(width, max(height-questionLeaves, 8)))

@@ -28,7 +28,7 @@ func (s Style) Conversations(w io.Writer, list []protocol.ConversationInfo) erro
 			last.color = warn
 		}
 		rows[i] = []Cell{
-			Plain(indent(depths[i]) + c.ID), Plain(s.ago(c.Updated)), Plain(c.App + "/" + c.Agent),
+			branch(depths[i], c.ID), Plain(s.ago(c.Updated)), Plain(c.App + "/" + c.Agent),
 			Plain(fmt.Sprint(c.Turns)), Plain(fmt.Sprint(c.ToolCalls)), last, Plain(c.Title),
 		}
 	}
@@ -63,11 +63,13 @@ func underParents(list []protocol.ConversationInfo) []int {
 	return depths
 }
 
-func indent(depth int) string {
-	if depth == 0 {
-		return ""
+// branch is a cell of a tree.
+func branch(depth int, words string) Cell {
+	c := Plain(words)
+	if depth > 0 {
+		c.Text = strings.Repeat("  ", depth-1) + "└ " + c.Text
 	}
-	return strings.Repeat("  ", depth-1) + "└ "
+	return c
 }
 
 // Agents writes the tree of agents that work for a conversation.
@@ -86,7 +88,7 @@ func Agents(s Style, w io.Writer, list []protocol.Agent) error {
 			label = text.OneLine(a.Error)
 		}
 		rows[i] = []Cell{
-			Plain(indent(a.Depth) + text.OneLine(a.Name)), status, Plain(fmt.Sprintf("%.0f s", a.Seconds)),
+			branch(a.Depth, a.Name), status, Plain(fmt.Sprintf("%.0f s", a.Seconds)),
 			Plain(fmt.Sprint(a.ToolCalls)), Plain(fmt.Sprint(a.Usage.Input + a.Usage.Output)), Plain(a.ID), Plain(label),
 		}
 	}

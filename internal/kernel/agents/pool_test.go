@@ -177,6 +177,9 @@ func TestPoolQueues(t *testing.T) {
 			t.Parallel()
 			inPool(t, settings, "", func(p *pool) {
 				begun := p.all(several(5, 30, ""))
+				if got := p.statuses(); got != want.after1 {
+					p.Errorf("at once they are %s", got)
+				}
 				p.at(1)
 				if got := p.statuses(); got != want.after1 {
 					p.Errorf("after a second they are %s", got)
@@ -383,7 +386,6 @@ func TestPoolIsOnesOwn(t *testing.T) {
 		if list := data[struct{ Total int }](p.T, r.Data); list.Total != 0 {
 			p.Errorf("a stranger is shown %s", r.Data)
 		}
-		p.at(1)
 		if got := p.statuses(); got != "running" {
 			p.Errorf("it is %s", got)
 		}

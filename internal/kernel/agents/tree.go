@@ -20,6 +20,7 @@ type Agent struct {
 	order  order
 	last   task.Task // its work, or the last of it
 	info   history.Info
+	first  bool // fewer of its parent's were started before it and have not ended than may work at once
 }
 
 // Status is where an agent stands.
@@ -44,7 +45,7 @@ func (g *Agent) Status() Status {
 	case task.Cancelled:
 		return Cancelled
 	}
-	if progressOf(g.last).Begun.IsZero() {
+	if !g.first && progressOf(g.last).Begun.IsZero() {
 		return Queued
 	}
 	return Running
@@ -87,7 +88,7 @@ func (o order) path() string {
 // Of returns the agents that a conversation started, in the order in which it did.
 func (a *Agents) Of(ctx context.Context, parent string) ([]*Agent, error) {
 	var list []*Agent
-	byID := map[string]*Agent{}
+	byID, active := map[string]*Agent{}, 0
 	for q := (task.Query{Parent: parent, Kinds: []string{Kind}}); ; {
 		found, err := a.opt.Runner.Store().List(ctx, q)
 		if err != nil {
@@ -103,7 +104,10 @@ func (a *Agents) Of(ctx context.Context, parent string) ([]*Agent, error) {
 				one = &Agent{ID: o.Agent, Parent: parent}
 				byID[o.Agent], list = one, append(list, one)
 			}
-			one.order, one.last = o, t
+			one.order, one.last, one.first = o, t, active < o.Workers
+			if !t.State.Final() {
+				active++
+			}
 		}
 		if len(found) < task.MaxList {
 			break

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // paramSchema is the part of a JSON Schema that matters here.
@@ -63,7 +64,7 @@ func splitInstruction(text string) *instructionParts {
 		return " \x00" + strconv.Itoa(len(held)-1) + "\x00 "
 	}
 	text = quoted.ReplaceAllStringFunc(strings.ReplaceAll(text, "\x00", " "), func(q string) string {
-		return hold(strings.Trim(strings.TrimSpace(q), "\"“”«»„`' "))
+		return hold(unquoted(q))
 	})
 	inQuotes := len(held)
 	text = links.ReplaceAllStringFunc(text, func(s string) string { return hold(strings.TrimRight(s, ".,;:!?)")) })
@@ -104,6 +105,14 @@ func splitInstruction(text string) *instructionParts {
 		p.rest = strings.Join(fields[1:], " ")
 	}
 	return p
+}
+
+// unquoted is a quoted text without its quotes. Those that are in it stay.
+func unquoted(q string) string {
+	q = strings.TrimSpace(q)
+	_, first := utf8.DecodeRuneInString(q)
+	_, last := utf8.DecodeLastRuneInString(q)
+	return strings.TrimSpace(q[first : len(q)-last])
 }
 
 // instructionText returns an instruction with its arguments replaced by what they are: the text that is

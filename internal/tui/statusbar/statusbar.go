@@ -19,7 +19,8 @@ type Bar struct {
 	Frame int    // of the spinner
 	Meter Meter
 	Mode  protocol.PermissionMode
-	Tasks int // that have not ended
+	// Agents and Tasks are those that have not ended.
+	Agents, Tasks int
 }
 
 // Turn is what the bar says of a turn.
@@ -69,9 +70,14 @@ func (s *Bar) Bottom(width int, following bool) string {
 		right = "more below: ctrl+end"
 	}
 	left, painted := s.Meter.String(), s.Meter.painted()
-	if s.Tasks > 0 {
-		running := amount.Of(s.Tasks, "task")
-		left, painted = running+" · "+left, termtext.Accent(running)+termtext.Faint(" · ")+painted
+	for _, n := range []struct {
+		n    int
+		noun string
+	}{{s.Tasks, "task"}, {s.Agents, "agent"}} {
+		if n.n > 0 {
+			running := amount.Of(n.n, n.noun)
+			left, painted = running+" · "+left, termtext.Accent(running)+termtext.Faint(" · ")+painted
+		}
 	}
 	if s.Mode != "" && s.Mode != protocol.ModeAsk { // a mode that is not the usual one stands first
 		left = string(s.Mode) + " · " + left

@@ -33,7 +33,9 @@ type Client interface {
 
 // Options are what the tasks need of their screen. Script and Now are required.
 type Options struct {
-	Client Client                 // nil: there are none
+	Client Client // nil: there are none
+	// Agents lists the agents of a conversation, of any depth; nil: those of the first are counted.
+	Agents func(ctx context.Context, conversation string) ([]protocol.Agent, error)
 	Script *transcript.Transcript // where they are shown
 	Now    func() time.Time
 	By     string // the user's name
@@ -44,7 +46,8 @@ type Tasks struct {
 	Options
 	ctx          context.Context
 	conversation string
-	active       int      // that have not ended, when the kernel was asked last
+	active       Active   // when the kernel was asked last
+	again        bool     // they will be counted again
 	shown        []string // IDs, as they were numbered last
 }
 
@@ -53,17 +56,41 @@ func New(ctx context.Context, o Options) *Tasks { return &Tasks{Options: o, ctx:
 
 // Show changes to another conversation.
 func (t *Tasks) Show(conversation string) {
-	t.conversation, t.active, t.shown = conversation, 0, nil
+	t.conversation, t.active, t.shown = conversation, Active{}, nil
 }
 
-// Active is how many tasks have not ended.
-func (t *Tasks) Active() int { return t.active }
+// Active is how many have not ended.
+type Active struct {
+	Agents int // of any depth
+	Tasks  int // others
+}
+
+// Active returns how many have not ended.
+func (t *Tasks) Active() Active { return t.active }
+
+// agentKind is the kind of the tasks of agents.
+const agentKind = "agent"
+
+// activeOf counts the tasks that have not ended.
+func activeOf(list []protocol.Task) (n Active) {
+	for _, one := range list {
+		switch {
+		case one.State.Final():
+		case one.Kind == agentKind:
+			n.Agents++
+		default:
+			n.Tasks++
+		}
+	}
+	return n
+}
 
 // Messages of the commands.
 type (
+	againMsg   struct{}
 	countedMsg struct {
 		conversation string
-		active       int
+		active       Active
 	}
 	listedMsg struct {
 		conversation string
@@ -100,8 +127,37 @@ func (t *Tasks) Count() tea.Cmd {
 		if err != nil {
 			return nil // the bar stays as it is
 		}
-		return countedMsg{id, len(list)}
+		n := activeOf(list)
+		if n.Agents > 0 && t.Agents != nil {
+			if all, err := t.Agents(t.ctx, id); err == nil {
+				n.Agents = notEnded(all)
+			}
+		}
+		return countedMsg{id, n}
 	}
+}
+
+// countEvery is how often agents are counted while some work: of those that start others nothing
+// is told here.
+const countEvery = 3 * time.Second
+
+// countAgain counts again later, while agents work.
+func (t *Tasks) countAgain() tea.Cmd {
+	if t.active.Agents == 0 || t.again {
+		return nil
+	}
+	t.again = true
+	return tea.Tick(countEvery, func(time.Time) tea.Msg { return againMsg{} })
+}
+
+// notEnded counts the agents that work, or wait for others.
+func notEnded(all []protocol.Agent) (n int) {
+	for _, one := range all {
+		if one.Status == protocol.AgentQueued || one.Status == protocol.AgentRunning {
+			n++
+		}
+	}
+	return n
 }
 
 // Command is /tasks: alone it lists them; with a number or an ID it shows one, and after
@@ -185,10 +241,15 @@ func (t *Tasks) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	case countedMsg:
 		if msg.conversation == t.conversation {
 			t.active = msg.active
+			return t.countAgain(), true
 		}
+	case againMsg:
+		t.again = false
+		return t.Count(), true
 	case listedMsg:
 		if msg.conversation == t.conversation {
 			t.listed(msg)
+			return t.Count(), true
 		}
 	case logMsg:
 		t.showOne(msg)
@@ -219,13 +280,10 @@ func (t *Tasks) listed(m listedMsg) {
 		return
 	}
 	slices.SortStableFunc(m.list, func(a, b protocol.Task) int { return cmp.Compare(rank(a.State), rank(b.State)) })
-	t.shown, t.active = nil, 0
+	t.shown = nil
 	var b strings.Builder
 	for i, one := range m.list {
 		t.shown = append(t.shown, one.ID)
-		if !one.State.Final() {
-			t.active++
-		}
 		fmt.Fprintf(&b, "%2d  %-9s %7s  %s\n", i+1, one.State, t.elapsed(one), name(one))
 		if said := lastLine(one); said != "" {
 			fmt.Fprintf(&b, "    %s\n", said)
