@@ -45,11 +45,8 @@ func (a *App) GivesAgents(agent string) bool {
 		return false
 	}
 	listed := slices.ContainsFunc(a.Modules, func(m Module) bool { return m.Name == SpawnModule })
-	if listed || a.Rules.Grants(SpawnModule) {
-		return true
-	}
-	if steps := a.Runtime.Contract.Steps; (agent == "" || agent == pipeline.Agent) &&
-		slices.ContainsFunc(steps, func(s pipeline.Step) bool { return s.Agent != "" }) {
+	if listed || a.Rules.Grants(SpawnModule) || (agent == "" || agent == pipeline.Agent) &&
+		slices.ContainsFunc(a.Runtime.Contract.Steps, func(s pipeline.Step) bool { return s.Agent != "" }) {
 		return true
 	}
 	return slices.ContainsFunc(a.Agents, func(one Agent) bool {
