@@ -22,6 +22,7 @@ type file struct {
 	agents       agentBlock
 	capabilities *policy.Capabilities         // nil: the file has no such block
 	constraints  map[string]policy.Constraint // nil: the file lists no modules
+	maxData      string                       // of the block security
 	included     []*node.Report               // of the files that were read beside this one
 }
 
@@ -143,6 +144,7 @@ func (f *file) securityBlock(e node.Entry) {
 	f.Mapping(levelSecurity, e, map[string]node.Read{
 		"require_pinning": f.Boolean(&f.app.Pinning,
 			"write true to show nothing of an MCP server before a human accepted it"),
+		"max_data_classification": f.Choice(&f.maxData, "public", "internal", "sensitive", "restricted"),
 	})
 }
 
@@ -151,11 +153,9 @@ func (f *file) toolsBlock(e node.Entry) {
 		"modules":      f.modulesBlock,
 		"capabilities": f.capabilitiesBlock,
 		"dirs":         f.Texts(&f.app.Dirs, "write one folder on each line, such as - tools"),
-		"llm": func(in node.Entry) {
-			f.app.LLM = llmtools.Read(f.Reader, in, f.folder, func(r *node.Report) { f.included = append(f.included, r) })
-		},
-		"builtin":  f.builtin,
-		"channels": f.channelsBlock,
+		"llm":          llmtools.Into(&f.app.LLM, f.Reader, f.folder, &f.included),
+		"builtin":      f.builtin,
+		"channels":     f.channelsBlock,
 		"apps": func(in node.Entry) {
 			f.app.Runtime.Contract.Apps = contract.Apps(f.Reader, in, f.folder)
 		},

@@ -197,7 +197,7 @@ func (f *file) compile() {
 	var e *tool.Error
 	switch {
 	case err == nil:
-		f.app.Rules = rules
+		f.app.Rules = rules.LimitData(tool.DataClass(f.maxData))
 	case errors.As(err, &e) && len(e.Fields) > 0:
 		for _, field := range e.Fields {
 			path := "tools." + field.Path

@@ -143,7 +143,7 @@ var mistakes = []struct{ name, text string }{
 	{"a section with half a condition", section("id: a", "text: x", "when: session.turn >")},
 	{
 		"not built: several",
-		"app: {name: x, attachments: y}\nagents: []\nsecurity: {content_filter: x, mask_secrets: true, sandbox: x, max_data_classification: x}\ndev: {skills: [], include: {}}\n",
+		"app: {name: x, attachments: y}\nagents: []\nsecurity: {content_filter: x, mask_secrets: true, sandbox: x}\nruntime: {max_data_classification: x}\ndev: {skills: [], include: {}}\n",
 	},
 	{"not built: misspelt", "agnets: []\n"},
 	{"a credential that is not wanted", module("credential: x")},

@@ -119,6 +119,8 @@ func searchBlock() node {
 func securityBlock() node {
 	return block("security",
 		key{"require_pinning", boolean(false), "Show nothing of an MCP server before a human accepted it."},
+		key{"max_data_classification", enum("restricted", "public", "internal", "sensitive", "restricted"),
+			"No tool whose results may hold data of a higher class runs. The same as in tools.capabilities; the stricter counts."},
 	)
 }
 

@@ -107,8 +107,14 @@ const (
 const form = "write each tool as {id: acme:sum@1.0.0, description: …, input_schema: {…}, " +
 	"user_template: 'Sum up {{text}}'}"
 
-// Read reads the block of an app in a folder. It passes on the reports of the files of definitions.
-func Read(r *node.Reader, e node.Entry, folder string, include func(*node.Report)) Block {
+// Into reads the block of an app in a folder, and adds the reports of the files of definitions.
+func Into(to *Block, r *node.Reader, folder string, included *[]*node.Report) node.Read {
+	return func(e node.Entry) {
+		*to = read(r, e, folder, func(of *node.Report) { *included = append(*included, of) })
+	}
+}
+
+func read(r *node.Reader, e node.Entry, folder string, include func(*node.Report)) Block {
 	b := reading{ids: map[tool.ID]bool{}}
 	r.Mapping(Level, e, map[string]node.Read{
 		"default_model": model(r, &b.DefaultModel),
