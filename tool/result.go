@@ -31,6 +31,9 @@ type Result struct {
 	Approval    string          `json:"approval,omitempty"` // what a waiting call waits for
 	// Attempts are what an LLM-backed tool asked of models, in order, the failed ones too.
 	Attempts []Attempt `json:"attempts,omitempty"`
+	// Again says that the call was cut off and goes on when it is made again under its ID: it is
+	// not over for who asked.
+	Again bool `json:"-"`
 	// Took is how long the tool ran, without what the call waited for before; 0: it did not
 	// run, or that is not known.
 	Took time.Duration `json:"-"`

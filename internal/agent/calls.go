@@ -101,6 +101,9 @@ func (t *turn) perform(ctx context.Context, calls []history.Call) error {
 		results := t.cfg.Tools.Call(ctx, chunk, func(i int, r *tool.Result) {
 			mu.Lock()
 			defer mu.Unlock()
+			if r.Again {
+				return // by the turn that is resumed
+			}
 			if err := t.ended(ctx, chunk[i], t.asStopped(r, begun)); err != nil && failed == nil {
 				failed = err
 			}

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"callgate/internal/question"
 	"callgate/tool"
@@ -32,6 +33,10 @@ func AskTool(ask func(ctx context.Context, call tool.Call, q question.Question) 
 		told, err := ask(ctx, call, q)
 		if tool.KindOf(err) == tool.Unavailable {
 			return nobodyAnswers(q, err)
+		}
+		if errors.Is(err, question.ErrKept) {
+			e := tool.Errorf("context_builder.ask_user", tool.Cancelled, "%w", err)
+			return &tool.Result{Status: tool.Failure, Summary: e.Message, Error: e, Again: true}, nil
 		}
 		if err != nil {
 			return nil, err

@@ -50,21 +50,23 @@ func (k asking) ask(ctx context.Context, call tool.Call, q question.Question) (q
 		asked, err = k.Questions.Wait(ctx, asked.ID)
 	}
 	if err != nil {
-		k.stopped(ctx, call, asked.ID)
-		return question.Result{}, err
+		return question.Result{}, k.stopped(ctx, call, asked.ID, err)
 	}
 	return asked.Outcome(), nil
 }
 
 // stopped withdraws the question of a conversation whose user stopped the turn. A
 // turn that was cut off is resumed, and a client may come back for the answer.
-func (k asking) stopped(ctx context.Context, call tool.Call, id string) {
+func (k asking) stopped(ctx context.Context, call tool.Call, id string, why error) error {
 	var cutOff history.Interruption
 	_, err := k.Conversations.Get(call.Principal.Session)
-	if id == "" || err != nil || ctx.Err() == nil || errors.As(context.Cause(ctx), &cutOff) {
-		return
+	switch {
+	case errors.As(context.Cause(ctx), &cutOff):
+		return errors.Join(why, question.ErrKept)
+	case id != "" && ctx.Err() != nil && err == nil:
+		_ = k.Questions.Withdraw(context.WithoutCancel(ctx), id) // else it expires
 	}
-	_ = k.Questions.Withdraw(context.WithoutCancel(ctx), id) // else it expires
+	return why
 }
 
 // approvalOf is who asked a question, as an approval says it.

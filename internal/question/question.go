@@ -10,6 +10,7 @@ package question
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -278,3 +279,7 @@ func scalarText(raw json.RawMessage) (string, error) {
 	}
 	return "", fmt.Errorf("it is an object")
 }
+
+// ErrKept is of a call whose question stays though the call was cut off: made again under its ID, it
+// finds the question, and the answer to it.
+var ErrKept = errors.New("the question stays")

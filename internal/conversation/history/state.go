@@ -103,9 +103,7 @@ func (s *State) Apply(e Event) {
 	case CallEnded:
 		s.answer(e.Call.Model, *e.Result)
 	case TurnEnded:
-		s.settle("the turn ended before this call did")
-		s.tell(e.End.Note)
-		s.Last = e.End
+		s.end(e.End)
 	case Model:
 		s.Model = e.Model
 	case AppMode:
@@ -141,6 +139,15 @@ func (s *State) begin(e Event) {
 		s.Turns++
 	}
 	s.Last = nil
+}
+
+// end ends a turn. The calls of one that was interrupted go on when it is resumed.
+func (s *State) end(e *End) {
+	if e.Reason != Interrupted || e.Note != "" {
+		s.settle("the turn ended before this call did")
+	}
+	s.tell(e.Note)
+	s.Last = e
 }
 
 // tell adds a note to the model, unless it is empty.

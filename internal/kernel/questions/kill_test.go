@@ -101,3 +101,47 @@ func TestKilledBetweenQuestionAndAnswer(t *testing.T) {
 		t.Errorf("the calls are %q", made)
 	}
 }
+
+// A kernel is closed in order while its agent waits for an answer: the question stays, is answered
+// at the next kernel, and the resumed turn gets that answer.
+func TestClosedBetweenQuestionAndAnswer(t *testing.T) {
+	t.Parallel()
+	model := kerneltest.NewModel(t, kerneltest.Answer{Calls: []string{`ask_user {"question":"Which way?","choices":["left","right"]}`}},
+		kerneltest.Answer{Text: "so be it"})
+	folder, err := filepath.EvalSymlinks(t.TempDir())
+	kerneltest.OK(t, err)
+	kerneltest.Write(t, filepath.Join(folder, "callgate.yaml"),
+		"agents: [{id: a, brain: "+model.Brain("openai", "gpt-4o")+"}]\n")
+	state := kerneltest.StateDir(t)
+	first := kerneltest.Open(t, state)
+	talk := kerneltest.OpenConversation(t, first, folder)
+	ended := make(chan history.End, 1)
+	go func() {
+		end, _ := talk.Send(t.Context(), llm.TextMessage(llm.User, "go"), conversation.Watch{})
+		ended <- end
+	}()
+	var id string
+	for r, err := range first.Questions.Watch(t.Context()) {
+		kerneltest.OK(t, err)
+		id = r.ID
+		break
+	}
+	kerneltest.OK(t, first.Close())
+	if end := <-ended; end.Reason != history.Interrupted {
+		t.Fatalf("the turn ended with %+v", end)
+	}
+
+	k := kerneltest.Open(t, state)
+	_, err = k.Questions.AnswerVouched(t.Context(), approval.Voucher{By: "ann"}, id,
+		question.Reply{Approve: true, Choices: []string{"right"}})
+	kerneltest.OK(t, err)
+	end, err := kerneltest.Resume(t, k, talk.ID()).Resume(t.Context(), conversation.Watch{})
+	kerneltest.OK(t, err)
+	if last := model.Last(); end.Reason != history.Done || len(model.Asked()) != 2 || strings.Count(last, `user_response`) != 1 ||
+		!strings.Contains(last, "right") {
+		t.Errorf("the turn ended with %+v after %d requests; the last is %s", end, len(model.Asked()), last)
+	}
+	if all, err := k.Questions.List(t.Context(), ""); err != nil || len(all) != 1 {
+		t.Errorf("%d questions were asked, %v", len(all), err)
+	}
+}
