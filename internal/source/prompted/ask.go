@@ -130,7 +130,7 @@ func (r *run) read(d llmtool.Definition, res *llm.Response) (json.RawMessage, er
 	if d.Format() == llmtool.Text {
 		return json.Marshal(text)
 	}
-	value, err := answer.Read(text, r.check(d.OutputSchema))
+	value, err := answer.Read(text, r.check(d))
 	var mismatched *answer.Mismatched
 	switch {
 	case errors.As(err, &mismatched):
@@ -143,12 +143,16 @@ func (r *run) read(d llmtool.Definition, res *llm.Response) (json.RawMessage, er
 }
 
 // check validates a value against the whole output schema.
-func (r *run) check(raw json.RawMessage) func(json.RawMessage) (json.RawMessage, error) {
-	if len(raw) == 0 {
+func (r *run) check(d llmtool.Definition) func(json.RawMessage) (json.RawMessage, error) {
+	if len(d.OutputSchema) == 0 {
 		return nil
 	}
+	compile := r.runner.schemas.Get
+	if d.OutputSchemaFrom != "" {
+		compile = schema.Compile // a cache would keep every caller's
+	}
 	return func(value json.RawMessage) (json.RawMessage, error) {
-		s, err := r.runner.schemas.Get(raw)
+		s, err := compile(d.OutputSchema)
 		if err != nil {
 			return nil, err
 		}

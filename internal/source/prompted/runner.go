@@ -89,12 +89,8 @@ func (r *Runner) run(
 		input = map[string]any{}
 	}
 	mode, _ := input["mode"].(string)
-	if d.OutputSchemaFrom != "" {
-		raw, err := json.Marshal(input[d.OutputSchemaFrom])
-		if err != nil {
-			return nil, err
-		}
-		d.OutputSchema = raw
+	if err := takeSchema(&d, input); err != nil {
+		return nil, err
 	}
 	values, err := variables(d, input)
 	if err != nil {
@@ -112,6 +108,23 @@ func (r *Runner) run(
 		return &tool.Result{Status: tool.Failure, Summary: failed.Message, Error: failed, Attempts: run.attempts}, nil
 	}
 	return run.result(out)
+}
+
+// takeSchema takes the schema of the answer from the argument that is it, if one is.
+func takeSchema(d *llmtool.Definition, input map[string]any) error {
+	if d.OutputSchemaFrom == "" {
+		return nil
+	}
+	raw, err := json.Marshal(input[d.OutputSchemaFrom])
+	if err == nil {
+		_, err = schema.Compile(raw)
+	}
+	if err != nil {
+		return tool.Errorf("prompted.run", tool.Invalid, "the argument %s is no JSON Schema: %w", d.OutputSchemaFrom, err).
+			WithHint("give the schema of the answer, such as {\"type\": \"object\"}")
+	}
+	d.OutputSchema = raw
+	return nil
 }
 
 // run is one call.

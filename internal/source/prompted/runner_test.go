@@ -430,3 +430,26 @@ func TestCancel(t *testing.T) {
 		}
 	})
 }
+
+// TestSchemaOfTheCaller holds an answer to the schema that the call gives.
+func TestSchemaOfTheCaller(t *testing.T) {
+	d := llmtool.Definition{
+		ID: "acme:structure@1.0.0", Description: "Gives a text a structure.", UserTemplate: "{{text}}", OutputSchemaFrom: "schema",
+		InputSchema:     json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"},"schema":{"type":"object"}}}`),
+		ModelPreference: llmtool.Preference{Preferred: "a/a"},
+	}
+	w := &world{models: map[string]*scripted{"a/a": says(`{"n": "one"}`, `{"n": 1}`)}}
+	res := w.run(t, d, `{"text": "one", "schema": {"type": "object", "properties": {"n": {"type": "integer"}}}}`)
+	if got := outcomes(res); !slices.Equal(got, []string{"a/a mismatched", "a/a ok"}) || string(res.Data) != `{"n": 1}` {
+		t.Errorf("the attempts are %q, the result %s", got, res.Data)
+	}
+	if sent := w.models["a/a"].requests[0]; !strings.Contains(sent.System, `"n":{"type":"integer"}`) || len(sent.Output) == 0 {
+		t.Errorf("the model was asked %+v", sent)
+	}
+	for _, args := range []string{`{"text": "x"}`, `{"text": "x", "schema": {"type": "objekt"}}`} {
+		res := w.run(t, d, args)
+		if res.Error == nil || res.Error.Kind != tool.Invalid || !strings.Contains(res.Error.Error(), "schema is no JSON Schema") {
+			t.Errorf("%s: %+v", args, res.Error)
+		}
+	}
+}
