@@ -14,11 +14,19 @@ import (
 )
 
 // How often the limits are checked. A check costs in proportion to the number of
-// processes on the machine, so the pause grows with the time that it took.
+// processes on the machine, so the pause grows with the time that it took. It stays
+// short all the same: a check takes long where a run has made many processes, or the
+// machine is busy, and there the next one matters most.
 const (
-	watchEvery = 100 * time.Millisecond
-	watchShare = 50 // a check takes at most 1/50 of a processor
+	watchEvery  = 100 * time.Millisecond
+	watchShare  = 50 // a check takes at most 1/50 of a processor, as long as the pause allows
+	watchAtMost = 2 * time.Second
 )
+
+// nextPause is how long nothing is checked after a check that took so long.
+func nextPause(first, took time.Duration) time.Duration {
+	return max(first, min(watchShare*took, watchAtMost))
+}
 
 // expect waits until something comes through the control socket, and reports
 // whether the child is still there.
@@ -50,7 +58,7 @@ func (h *helper) supervise() {
 		case n == 0:
 			start := time.Now()
 			h.checkLimits()
-			pause = max(h.firstPause(), watchShare*time.Since(start))
+			pause = nextPause(h.firstPause(), time.Since(start))
 		}
 	}
 }
