@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"callgate"
+	"callgate/llmtool"
 	"callgate/tool"
 )
 
@@ -45,4 +46,46 @@ func Example() {
 	// Output:
 	// success "hello Ada ×2"
 	// [times: "2" (text) taken as the number 2]
+}
+
+// A tool whose work a language model does. Here there is none: the offline substitute answers in the
+// right form, and says that it means nothing.
+func ExampleDefineLLMTool() {
+	state, _ := os.MkdirTemp("", "callgate")
+	defer os.RemoveAll(state)
+	workspace, _ := os.MkdirTemp("", "workspace")
+	defer os.RemoveAll(workspace)
+	ctx := context.Background()
+
+	triage, err := callgate.DefineLLMTool(llmtool.Definition{
+		ID:              "desk:triage@1.0.0",
+		Description:     "Decides how urgent a ticket is.",
+		InputSchema:     json.RawMessage(`{"type":"object","required":["ticket"],"properties":{"ticket":{"type":"string"}}}`),
+		OutputSchema:    json.RawMessage(`{"type":"object","required":["urgent"],"properties":{"urgent":{"type":"boolean"}}}`),
+		UserTemplate:    "Is this urgent? {{ticket}}",
+		ModelPreference: llmtool.Preference{Preferred: "offline/offline"},
+	})
+	if err != nil {
+		panic(err)
+	}
+	kernel, err := callgate.Open(ctx, callgate.Config{
+		State: state, Tools: []*tool.Tool{triage},
+		LLMHooks: llmtool.Hooks{Start: func(s llmtool.CallStart) { fmt.Println("asks", s.ChosenModel) }},
+	})
+	if err != nil {
+		panic(err)
+	}
+	defer kernel.Close()
+	session, err := kernel.OpenSession(ctx, callgate.SessionConfig{Workspace: workspace})
+	if err != nil {
+		panic(err)
+	}
+	result := session.Call(ctx, "desk.triage", json.RawMessage(`{"ticket":"it burns"}`))
+	fmt.Println(result.Status, string(result.Data), result.Attempts[0].Outcome)
+	definition, _ := callgate.LLMToolDefinition(triage)
+	fmt.Println(definition.UserTemplate)
+	// Output:
+	// asks offline/offline
+	// success {"urgent":true} ok
+	// Is this urgent? {{ticket}}
 }

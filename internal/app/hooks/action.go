@@ -195,7 +195,7 @@ func (b *block) text(e node.Entry, on hook.Event) *condition.Template {
 	}
 	t, err := condition.CompileText(text, hook.Env(on))
 	if err != nil {
-		b.wrong(e, err)
+		b.FailExpression(e, err)
 	}
 	return t
 }
@@ -208,12 +208,12 @@ func (b *block) object(e node.Entry, on hook.Event) *condition.Template {
 	}
 	data, err := json.Marshal(b.Value(e))
 	if err != nil {
-		b.wrong(e, err)
+		b.FailExpression(e, err)
 		return nil
 	}
 	t, err := condition.CompileTemplate(data, hook.Env(on))
 	if err != nil {
-		b.wrong(e, err)
+		b.FailExpression(e, err)
 	}
 	return t
 }
@@ -226,11 +226,11 @@ func (b *block) commandLine(e node.Entry, h *hook.Hook) {
 	}
 	c, err := hook.CompileCommand(line, hook.Env(h.On))
 	if err != nil {
-		b.wrong(e, err)
+		b.FailExpression(e, err)
 		return
 	}
 	h.Action.Command, h.Action.Written = c, line
 	if h.Scripts, err = Scripts(c.Line, b.source.Folder, b.source.Workdir); err != nil {
-		b.wrong(e, err)
+		b.FailExpression(e, err)
 	}
 }

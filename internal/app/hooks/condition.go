@@ -130,7 +130,7 @@ func (b *block) expression(e node.Entry, on hook.Event) *condition.Condition {
 	}
 	c, err := condition.Compile(text, hook.Env(on))
 	if err != nil {
-		b.wrong(e, err)
+		b.FailExpression(e, err)
 	}
 	return c
 }

@@ -6,7 +6,6 @@
 package hooks
 
 import (
-	"errors"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 
 	"callgate/internal/app/node"
 	"callgate/internal/hook"
-	"callgate/tool"
 )
 
 // The levels of the file that are read here.
@@ -253,15 +251,4 @@ func (b *block) command(e node.Entry, h *hook.Hook) {
 	if h.Action.Command == nil && b.Position(e.Below("command")) == (node.Position{}) {
 		b.Fail(e.At, "write command: and what bash shall run", "%s has no command", e.Name())
 	}
-}
-
-// wrong reports what is wrong with an expression or a template.
-func (b *block) wrong(e node.Entry, err error) {
-	var t *tool.Error
-	if errors.As(err, &t) {
-		message, _, _ := strings.Cut(t.Message, "\n") // the file's own lines show the place
-		b.Fail(e.At, t.Hint, "%s: %s", e.Name(), message)
-		return
-	}
-	b.Fail(e.At, "", "%s: %v", e.Name(), err)
 }

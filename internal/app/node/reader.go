@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"callgate/internal/nearest"
+	"callgate/tool"
 )
 
 // Keys is what is known of keys that a mapping does not take.
@@ -245,4 +247,15 @@ func Closest(name string, among []string) string {
 		}
 	}
 	return nearest.Name(strings.ReplaceAll(name, "-", "_"), among)
+}
+
+// FailExpression reports what is wrong with an expression or a template that a value holds.
+func (r *Reader) FailExpression(e Entry, err error) {
+	var t *tool.Error
+	if errors.As(err, &t) {
+		message, _, _ := strings.Cut(t.Message, "\n") // the file's own lines show the place
+		r.Fail(e.At, t.Hint, "%s: %s", e.Name(), message)
+		return
+	}
+	r.Fail(e.At, "", "%s: %v", e.Name(), err)
 }

@@ -7,7 +7,6 @@
 package sections
 
 import (
-	"errors"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,7 +14,6 @@ import (
 
 	"callgate/internal/app/node"
 	"callgate/internal/condition"
-	"callgate/tool"
 )
 
 // Level is the level of the file.
@@ -266,7 +264,7 @@ func (r reader) template(s *Section) node.Read {
 		r.bound(e, text)
 		t, err := condition.CompileText(text, env)
 		if err != nil {
-			r.wrong(e, err)
+			r.FailExpression(e, err)
 		}
 		s.Template = t
 	}
@@ -280,7 +278,7 @@ func (r reader) when(s *Section) node.Read {
 		}
 		w, err := CompileWhen(text)
 		if err != nil {
-			r.wrong(e, err)
+			r.FailExpression(e, err)
 			return
 		}
 		s.When = w
@@ -296,15 +294,4 @@ func (r reader) writable(e node.Entry) {
 		r.Fail(e.At, "grant it: tools.capabilities.grant: [{module: filesystem, actions: [write, edit], match: {path: …}}]",
 			"%s: a section gives no right to write; the rules do", e.Name())
 	}
-}
-
-// wrong reports what is wrong with an expression.
-func (r reader) wrong(e node.Entry, err error) {
-	var t *tool.Error
-	if errors.As(err, &t) {
-		message, _, _ := strings.Cut(t.Message, "\n") // the file's own lines show the place
-		r.Fail(e.At, t.Hint, "%s: %s", e.Name(), message)
-		return
-	}
-	r.Fail(e.At, "", "%s: %v", e.Name(), err)
 }
