@@ -64,14 +64,18 @@ func TestStops(t *testing.T) {
 	t.Run("cancelled", func(t *testing.T) {
 		t.Parallel()
 		g := onRepository(t)
-		pipe := filepath.Join(g.Dir, ".git/index")
+		// Git reads this file to its end: it waits for as long as the pipe is open.
+		pipe := filepath.Join(g.Dir, ".git/refs/heads/main")
 		replaceByPipe(t, pipe)
 		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		defer close(ended)
 		go func() {
 			if f, err := os.OpenFile(pipe, os.O_WRONLY, 0); err == nil { // opens once Git waits at the other end
 				defer f.Close()
 			}
 			cancel()
+			<-ended
 		}()
 		_, err := g.ByName["status"].Handler.Execute(ctx, tool.Call{Args: json.RawMessage(`{}`)}, g.Grant)
 		if tool.KindOf(err) != tool.Cancelled {
