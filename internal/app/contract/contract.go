@@ -68,7 +68,7 @@ func Schema(r *node.Reader, to *json.RawMessage) node.Read {
 		}
 		raw, err := json.Marshal(r.WithoutEnv().Value(e))
 		if err == nil {
-			_, err = schema.Compile(raw)
+			err = schema.Usable(raw)
 		}
 		if err != nil {
 			r.Fail(e.At, remedy, "%s is no JSON Schema: %v", e.Name(), err)

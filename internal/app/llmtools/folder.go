@@ -3,7 +3,9 @@ package llmtools
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"sync"
 
 	"callgate/internal/app/node"
 )
@@ -15,6 +17,7 @@ const maxFile = 256 << 10
 const maxFiles = 10_000
 
 // readDir reads a folder of definitions, each in a file of its own: YAML, or JSON, which is YAML.
+// Files are read at the same time, and what they hold is taken in the order of their names.
 func (b *reading) readDir(r *node.Reader, e node.Entry, folder string, include func(*node.Report)) {
 	name, ok := r.WithoutEnv().Text(e)
 	if !ok {
@@ -38,21 +41,54 @@ func (b *reading) readDir(r *node.Reader, e node.Entry, folder string, include f
 		return
 	}
 	b.Dirs = append(b.Dirs, path)
-	for _, f := range files {
-		if f.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(f.Name())) {
-			continue
+	definitions := make([]definition, len(files))
+	var group sync.WaitGroup
+	next := make(chan int)
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			for i := range next {
+				definitions[i].read(r.Apart(), e, folder, filepath.ToSlash(filepath.Join(local, files[i].Name())))
+			}
+		})
+	}
+	for i, f := range files {
+		if !f.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(f.Name())) {
+			next <- i
 		}
-		text, at := r.FileAt(e, folder, filepath.ToSlash(filepath.Join(local, f.Name())), maxFile)
-		if at == "" {
-			continue
+	}
+	close(next)
+	group.Wait()
+	for _, d := range definitions {
+		if d.folder != nil {
+			r.Take(d.folder)
 		}
-		in, root, ok := r.Beside(at, []byte(text))
-		include(in.Report)
-		if !ok {
-			continue
+		if d.in != nil {
+			include(d.in.Report)
 		}
-		if t, ok := ReadTool(in, root); ok {
-			b.add(in, t)
+		if d.ok {
+			b.add(d.in, d.tool)
 		}
+	}
+}
+
+// definition is a file of one definition.
+type definition struct {
+	folder *node.Report // what is wrong with the file as one of its folder
+	in     *node.Reader // of the file
+	tool   Tool
+	ok     bool
+}
+
+// read reads the file of a name, which an entry's folder has.
+func (d *definition) read(r *node.Reader, e node.Entry, folder, name string) {
+	d.folder = r.Report
+	text, at := r.FileAt(e, folder, name, maxFile)
+	if at == "" {
+		return
+	}
+	in, root, ok := r.Beside(at, []byte(text))
+	d.in = in
+	if ok {
+		d.tool, d.ok = ReadTool(in, root)
 	}
 }

@@ -58,6 +58,14 @@ func (r *Reader) Beside(file string, data []byte) (*Reader, Entry, bool) {
 	return Open(file, data, r.keys, r.variables)
 }
 
+// Apart is the reader of the same file with a report of its own, so that several can read at once.
+func (r *Reader) Apart() *Reader {
+	apart := *r
+	apart.Report = &Report{file: r.file, lines: r.lines}
+	apart.positions = make(map[string]Position)
+	return &apart
+}
+
 // WithSecrets is the reader for values that may refer to secrets.
 func (r *Reader) WithSecrets() *Reader {
 	with := *r

@@ -50,6 +50,14 @@ func (r *Report) Fail(at Position, remedy, format string, args ...any) {
 	r.problems = append(r.problems, problem{at, fmt.Sprintf(format, args...), remedy})
 }
 
+// Take adds the mistakes of a reader that read apart.
+func (r *Report) Take(of *Report) {
+	for _, p := range of.problems {
+		r.Fail(p.at, p.remedy, "%s", p.what)
+	}
+	r.dropped += of.dropped
+}
+
 // Err returns the mistakes of several files as one error, or nil.
 func Err(reports ...*Report) error {
 	var texts []string

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"callgate/internal/app/node"
 )
@@ -26,7 +27,7 @@ var (
 	secretName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
 )
 
-// Set is the variables of one app file.
+// Set is the variables of one app file. Files beside it may be read at the same time.
 type Set struct {
 	Env     func(name string) (string, bool)
 	Workdir string
@@ -35,6 +36,7 @@ type Set struct {
 	// File reads a file of the app by its kind and its name: see Folders; nil: there are none.
 	File func(r *node.Reader, e node.Entry, kind, name string) (string, bool)
 
+	mu   sync.Mutex            // held while values are put in
 	file *node.Reader          // where own is written
 	own  map[string]node.Entry // defined by the file, as they are written
 	used Used                  // values of the environment that were filled in, with their names
@@ -74,6 +76,11 @@ func (s *Set) Unset(text string) bool {
 // Expand puts values in the place of a text's variables. It reports whether
 // all could be found.
 func (s *Set) Expand(r *node.Reader, e node.Entry, text string) (string, bool) {
+	if !strings.Contains(text, "{{") {
+		return text, true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.expand(place{r, e}, text, nil)
 }
 
@@ -87,9 +94,6 @@ func (p place) fail(remedy, format string, args ...any) { p.Fail(p.entry.At, rem
 
 // expand fills in a text that the variables of the chain led to.
 func (s *Set) expand(at place, text string, chain []string) (string, bool) {
-	if !strings.Contains(text, "{{") {
-		return text, true
-	}
 	var b strings.Builder
 	for {
 		before, rest, found := strings.Cut(text, "{{")
