@@ -34,6 +34,7 @@ type Request struct {
 	Effort      string   // how much to think: low, medium, high
 	ImageDetail string   // of pictures: low, high; "": the provider decides
 	CacheKey    string   // the same for requests with a common beginning: a conversation's id
+	Once        bool     // no turn follows: other requests have only the tools and the system prompt in common with it
 	NoCache     bool     // no other request will begin like this one: write no cache
 }
 

@@ -32,7 +32,14 @@ type thinking struct {
 }
 
 type outputConfig struct {
-	Effort string `json:"effort"`
+	Effort string  `json:"effort,omitempty"`
+	Format *format `json:"format,omitempty"`
+}
+
+// format holds a model to a JSON Schema.
+type format struct {
+	Type   string          `json:"type"`
+	Schema json.RawMessage `json:"schema"`
 }
 
 type toolChoice struct {
@@ -63,6 +70,7 @@ func (c *Client) encode(req llm.Request, p *apiclient.Params) *request {
 	if req.Effort != "" {
 		out.setThinking(req.Effort, p)
 	}
+	out.setFormat(req.Output, p)
 	if req.Temperature != nil && out.acceptsSampling("temperature", p) {
 		out.Temperature = req.Temperature
 	}
@@ -82,7 +90,7 @@ func (c *Client) encode(req llm.Request, p *apiclient.Params) *request {
 	}
 	out.Messages = c.messages(req.Messages, out.Model)
 	if !req.NoCache {
-		out.markCache()
+		out.markCache(req.Once)
 	}
 	return out
 }
@@ -120,8 +128,22 @@ func (r *request) setThinking(effort string, p *apiclient.Params) {
 	}
 	if p.Accepts("effort", "effort") {
 		r.Thinking = &thinking{Type: "adaptive", Display: "summarized"}
-		r.OutputConfig = &outputConfig{effort}
+		r.OutputConfig = &outputConfig{Effort: effort}
 	}
+}
+
+// setFormat holds the model to a schema, if it is one that the API takes. Older models refuse every
+// one, and then are asked without.
+func (r *request) setFormat(schema json.RawMessage, p *apiclient.Params) {
+	var s map[string]any
+	if json.Unmarshal(schema, &s) != nil || s["type"] != "object" ||
+		!apiclient.HoldsExactly(s, apiclient.OptionalProperties) || !p.Accepts("format", "") {
+		return
+	}
+	if r.OutputConfig == nil {
+		r.OutputConfig = &outputConfig{}
+	}
+	r.OutputConfig.Format = &format{Type: "json_schema", Schema: schema}
 }
 
 func choose(name string) *toolChoice {
@@ -139,13 +161,17 @@ func choose(name string) *toolChoice {
 
 // markCache marks the ends of what the next turn repeats: the tools, the system prompt, and the last two
 // messages of the user. The next turn looks at the last one. The one before it is where the turn before had
-// its mark, which the API would not find by itself after a turn with many calls.
-func (r *request) markCache() {
+// its mark, which the API would not find by itself after a turn with many calls. Where no turn follows, the
+// messages are not marked: to write the cache costs more than to read them once.
+func (r *request) markCache(once bool) {
 	if n := len(r.Tools); n > 0 {
 		r.Tools[n-1].CacheControl = cacheMark()
 	}
 	if n := len(r.System); n > 0 {
 		r.System[n-1].CacheControl = cacheMark()
+	}
+	if once {
+		return
 	}
 	for i, left := len(r.Messages)-1, 2; i >= 0 && left > 0; i-- {
 		m := &r.Messages[i]

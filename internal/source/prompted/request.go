@@ -29,7 +29,7 @@ func request(d llmtool.Definition, values map[string]any, target llmtool.Target)
 	req := llm.Request{
 		System: system, Messages: []llm.Message{llm.TextMessage(llm.User, user)},
 		MaxTokens: d.ModelPreference.MaxTokens, Temperature: d.ModelPreference.Temperature,
-		CacheKey: d.ID, // calls of one tool begin alike
+		CacheKey: d.ID, Once: true, // calls of one tool begin alike, and differ in what they are given
 	}
 	if d.Format() == llmtool.JSON {
 		req.System = strings.TrimSpace(system + "\n\n" + structure(d))
