@@ -11,6 +11,7 @@ import (
 	"callgate/internal/version"
 	"callgate/llmtool"
 	"callgate/tool"
+	"callgate/toolcatalog"
 )
 
 // Version is the version of the engine.
@@ -22,9 +23,10 @@ type Config struct {
 	// State is the state directory. Default: $CALLGATE_STATE, else
 	// $XDG_STATE_HOME/callgate, else ~/.local/state/callgate.
 	State string
-	// Tools are the program's own. They are known before calls that an earlier
-	// process left are finished; Register adds more later.
-	Tools []*tool.Tool
+	// Tools are the program's own, known before calls that an earlier process left are
+	// finished; Register adds more later. Backends list more, which may change meanwhile.
+	Tools    []*tool.Tool
+	Backends []toolcatalog.Backend
 	// LLMHooks are told what LLM-backed tools do: which models they ask, and what comes of it.
 	LLMHooks llmtool.Hooks
 	// Log receives what an operator should know. Default: nothing.
@@ -48,9 +50,8 @@ type Kernel struct{ k *kernel.Kernel }
 // Open takes the state directory and starts a kernel in it. A directory that
 // another process holds is an error of kind tool.Conflict.
 func Open(ctx context.Context, c Config) (*Kernel, error) {
-	k, err := kernel.Open(ctx, kernel.Config{
-		State: c.State, Tools: c.Tools, LLMHooks: c.LLMHooks, Log: c.Log, Limits: kernel.Limits(c.Limits),
-	})
+	k, err := kernel.Open(ctx, kernel.Config{State: c.State, Tools: c.Tools, Backends: c.Backends, Log: c.Log,
+		LLMHooks: c.LLMHooks, Limits: kernel.Limits(c.Limits)})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"callgate"
 	"callgate/llmtool"
 	"callgate/tool"
+	"callgate/toolcatalog"
 )
 
 // A plain Go function becomes a tool, and is called through the gate: with a
@@ -88,4 +89,44 @@ func ExampleDefineLLMTool() {
 	// asks offline/offline
 	// success {"urgent":true} ok
 	// Is this urgent? {{ticket}}
+}
+
+// Tools that a program keeps in a backend come and go while the kernel runs.
+func ExampleConfig_backends() {
+	state, _ := os.MkdirTemp("", "callgate")
+	defer os.RemoveAll(state)
+	workspace, _ := os.MkdirTemp("", "workspace")
+	defer os.RemoveAll(workspace)
+	ctx := context.Background()
+
+	greet, err := tool.Func("demo.greet", "Greets a person.", tool.Runtime{Risk: tool.Low, SideEffect: tool.None},
+		func(_ context.Context, in struct {
+			Name string `json:"name"`
+		}) (string, error) {
+			return "hello " + in.Name, nil
+		})
+	if err != nil {
+		panic(err)
+	}
+	local := toolcatalog.NewLocal("desk")
+	kernel, err := callgate.Open(ctx, callgate.Config{State: state, Backends: []toolcatalog.Backend{local}})
+	if err != nil {
+		panic(err)
+	}
+	defer kernel.Close()
+	session, err := kernel.OpenSession(ctx, callgate.SessionConfig{Workspace: workspace})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(session.Call(ctx, "demo.greet", json.RawMessage(`{"name":"Ada"}`)).Status)
+	if err := local.Register(greet); err != nil {
+		panic(err)
+	}
+	fmt.Println(session.Call(ctx, "demo.greet", json.RawMessage(`{"name":"Ada"}`)).Status)
+	local.Unregister(greet.ID)
+	fmt.Println(session.Call(ctx, "demo.greet", json.RawMessage(`{"name":"Ada"}`)).Status)
+	// Output:
+	// error
+	// success
+	// error
 }

@@ -34,7 +34,7 @@ var rules = house.Rules{
 			"internal/conversation/instructions", "internal/conversation/environment",
 			"internal/conversation/compact", "internal/gate/schema", "internal/gate/policy", "internal/gate/approval",
 			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock", "internal/watch", "internal/app/node"},
-		{"internal/gate/order", "internal/gate/detach", "internal/gate/argname", "internal/skill", "internal/module", "internal/channel"}, // with workfile and fetch, which modules share
+		{"internal/gate/order", "internal/gate/detach", "internal/gate/argname", "internal/skill", "internal/module", "internal/channel", "toolcatalog"}, // with workfile and fetch, which modules share
 		{"internal/search/bench", "internal/agent/bench", "internal/agent", "internal/provider", "internal/control",
 			"internal/source/mcp", "internal/source/prompted",
 			"internal/source/executable", "internal/gate", "internal/undo", "internal/app", "internal/module/filesystem",
@@ -97,7 +97,7 @@ var rules = house.Rules{
 			Why: "bodies are made where they are sent"},
 		{Import: "callgate/internal/house", Only: []string{"scripts"}, Why: "nothing that ships measures itself"},
 	},
-	Public: []string{".", "tool", "llm", "llmtool"},
+	Public: []string{".", "tool", "llm", "llmtool", "toolcatalog"},
 	TestsNeed: []house.TestsNeed{
 		{Import: "callgate/internal/sandbox", Needs: "callgate/internal/sandbox/selfstart",
 			Except: "internal/sandbox/launcher", // whose tests are those of a program without a helper
@@ -136,7 +136,7 @@ func TestRules(t *testing.T) {
 }
 
 var (
-	namedPath = regexp.MustCompile("`((?:internal|tool|llm|llmtool|cmd|docs|scripts|model|examples)/[A-Za-z0-9_./*-]*|[a-z_]+\\.go|Makefile)`")
+	namedPath = regexp.MustCompile("`((?:internal|tool|llm|llmtool|toolcatalog|cmd|docs|scripts|model|examples)/[A-Za-z0-9_./*-]*|[a-z_]+\\.go|Makefile)`")
 	linked    = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
 	code      = regexp.MustCompile("(?ms)^```.*?^```$")
 )

@@ -9,6 +9,7 @@ import (
 	"callgate/internal/undo"
 	"callgate/llmtool"
 	"callgate/tool"
+	"callgate/toolcatalog"
 )
 
 // Config is how a kernel is opened. The zero value opens the user's own state
@@ -23,6 +24,8 @@ type Config struct {
 	// Tools are an embedding program's own, known before recovery; Register adds
 	// more later.
 	Tools []*tool.Tool
+	// Backends are an embedding program's own too; they are listed when tools are first asked for.
+	Backends []toolcatalog.Backend
 	// UserFile is the user's own app file, which stands behind those of all projects. It
 	// need not exist. Default: $XDG_CONFIG_HOME/callgate/callgate.yaml, else
 	// ~/.config/callgate/callgate.yaml.

@@ -1,8 +1,15 @@
 package kernel
 
 import (
+	"context"
+	"slices"
+	"strings"
+
+	"callgate/internal/control"
+	"callgate/internal/kernel/modules"
 	"callgate/internal/registry"
 	"callgate/tool"
+	"callgate/toolcatalog"
 )
 
 // Register adds tools under a source's name. A name that is taken is a
@@ -28,4 +35,44 @@ func publisher(r *registry.Registry) func(source string, tools ...*tool.Tool) er
 		}
 		return r.Add(registry.Global, registry.Static{Source: source, List: tools})
 	}
+}
+
+// addBackend adds a backend of an embedding program to the sources.
+func addBackend(k *Kernel, b toolcatalog.Backend) error {
+	if b == nil || b.Name() == "" {
+		return tool.Errorf("kernel.Open", tool.Invalid, "a backend needs a name")
+	}
+	if err := k.Tools.Add(registry.Global, backend{b, k.Apps.BindLLM}); err != nil {
+		return err
+	}
+	if n, ok := b.(toolcatalog.Notifier); ok {
+		n.Notify(func() { k.Tools.Invalidate(b.Name()) })
+	}
+	return nil
+}
+
+// backend is a backend as the registry has it: it lists what comes from elsewhere, so no tool of
+// it stands in the place of the kernel's own, of a module's or of a server's.
+type backend struct {
+	toolcatalog.Backend
+	bind func(*tool.Tool) *tool.Tool
+}
+
+// Tools lists the backend.
+func (b backend) Tools(ctx context.Context) ([]*tool.Tool, error) {
+	list, err := b.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	bound := make([]*tool.Tool, len(list))
+	for i, t := range list {
+		name := t.ID.Namespace
+		if name == control.Namespace || strings.HasPrefix(name, "mcp_") || slices.Contains(modules.Names(), name) {
+			return nil, tool.Errorf("kernel.backend", tool.Denied,
+				"the tool %s is in the namespace %s, which is not a backend's", t.ID, name).
+				WithHint("give it a namespace of its own")
+		}
+		bound[i] = b.bind(t)
+	}
+	return bound, nil
 }
