@@ -42,6 +42,11 @@ func (m *scriptedModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := m.answers[min(len(m.bodies), len(m.answers)-1)]
 	m.bodies = append(m.bodies, string(body))
 	m.mu.Unlock()
+	a.write(w)
+}
+
+// write answers a request.
+func (a modelAnswer) write(w http.ResponseWriter) {
 	if a.After != "" {
 		w.Header().Set("Retry-After", a.After)
 	}
