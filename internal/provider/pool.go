@@ -149,6 +149,9 @@ func (m *metered) Generate(ctx context.Context, req llm.Request, watch func(llm.
 			watch(d)
 		}
 	}
+	if s := m.info.Entry.Structured; s != nil && !*s {
+		req.Output = nil // the prompt still says what the answer must be
+	}
 	res, err := m.inner.Generate(ctx, req, priced)
 	if res != nil {
 		res.Usage = m.price(res.Usage)

@@ -8,7 +8,11 @@
 // sends.
 package brain
 
-import "time"
+import (
+	"time"
+
+	"callgate/internal/provider/catalog"
+)
 
 // Model is a language model, which the file calls a brain, and how it is asked.
 // The provider chooses what a zero field leaves open.
@@ -44,6 +48,8 @@ type Connection struct {
 	Credential string // the secret that is its key; goes before Key
 	Headers    map[string]string
 	DataSent   []string // its key and headers as the file writes them, for a human to see
+	// Catalog is what the app knows of models; nil: the embedded table.
+	Catalog *catalog.Catalog
 }
 
 // Sampling says how a model makes its answer.

@@ -5,6 +5,7 @@ func llmBlock() node {
 	return block("tools.llm",
 		key{"default_model", modelName(), "The model of tools that name none. Left out: the agent's own."},
 		key{"compat", text(), "The file with what was measured of models, relative to the app file."},
+		key{"model_catalog", text(), "A file of models, their prices, windows and scores, relative to the app file."},
 		key{"dirs", list(text()), "Folders of definitions, each in a file of its own, relative to the app file."},
 		key{"timeout", duration(), "How long a request to a model may take, such as 60s. Left out: no limit."},
 		key{"first_token_timeout", duration(), "How long it may take until an answer begins. Left out: no limit."},

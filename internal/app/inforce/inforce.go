@@ -106,6 +106,9 @@ func LoadUser(path string, known app.KnownModules, vars app.Vars) (*app.App, err
 	for i := range a.LLM.Tools {
 		a.LLM.Tools[i].FromUser = true
 	}
+	for i := range a.LLM.Catalogs {
+		a.LLM.Catalogs[i].FromUser = true
+	}
 	if len(a.Runtime.Triggers) > 0 {
 		return nil, tool.Errorf(op, tool.Invalid, "%s: runtime.triggers is not read in your own app file", path).
 			WithHint("name them in a project's callgate.yaml")

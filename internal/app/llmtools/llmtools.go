@@ -39,10 +39,12 @@ type Block struct {
 	// Recommended are the models that were measured to be good at a tool, the cheapest first, by
 	// the tool's ID. They are asked before those that the tool names.
 	Recommended map[string][]string
-	Dirs        []string      // folders of definitions
-	FirstToken  time.Duration // until an answer begins; 0: no limit
-	Timeout     time.Duration // of one request; 0: no limit
-	Tools       []Tool
+	// Catalogs are files of models: what they cost, how much they read, how they did at tools.
+	Catalogs   []Catalog
+	Dirs       []string      // folders of definitions
+	FirstToken time.Duration // until an answer begins; 0: no limit
+	Timeout    time.Duration // of one request; 0: no limit
+	Tools      []Tool
 }
 
 // Tool is one tool, and where it is written.
@@ -61,6 +63,7 @@ func (b Block) Over(user Block) Block {
 	if b.Compat == "" {
 		b.Compat, b.Recommended = user.Compat, user.Recommended
 	}
+	b.Catalogs = slices.Concat(user.Catalogs, b.Catalogs)
 	b.FirstToken = cmp.Or(b.FirstToken, user.FirstToken)
 	b.Timeout = cmp.Or(b.Timeout, user.Timeout)
 	tools := slices.Clone(user.Tools)
@@ -75,10 +78,14 @@ func (b Block) Over(user Block) Block {
 
 // Files lists the files and folders that the block is read from, beside the app file.
 func (b Block) Files() []string {
-	if b.Compat == "" {
-		return b.Dirs
+	files := slices.Clone(b.Dirs)
+	if b.Compat != "" {
+		files = append(files, b.Compat)
 	}
-	return append(slices.Clone(b.Dirs), b.Compat)
+	for _, c := range b.Catalogs {
+		files = append(files, c.Path)
+	}
+	return files
 }
 
 // Models lists the models that a tool may ask, each once; none: that of the agent that calls it.
@@ -119,6 +126,11 @@ func read(r *node.Reader, e node.Entry, folder string, include func(*node.Report
 	r.Mapping(Level, e, map[string]node.Read{
 		"default_model": model(r, &b.DefaultModel),
 		"compat":        func(in node.Entry) { b.Compat, b.Recommended = readCompat(r, in, folder) },
+		"model_catalog": func(in node.Entry) {
+			if c, ok := readCatalog(r, in, folder); ok {
+				b.Catalogs = []Catalog{c}
+			}
+		},
 		"dirs": func(in node.Entry) {
 			for _, one := range r.Items(in, "a list of folders", "write one folder on each line, such as - prompts") {
 				b.readDir(r, one, folder, include)

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"callgate/internal/app"
 	"callgate/internal/app/llmtools"
 	"callgate/llmtool"
+	"callgate/tool"
 )
 
 // load reads an app file with a block tools.llm, and files beside it.
@@ -145,6 +147,9 @@ func TestMistakes(t *testing.T) {
 		{"no measurements", "compat: nowhere.json", "there is no file"},
 		{"measurements elsewhere", "compat: ../x.json", "which is not in the app's folder"},
 		{"measurements that are none", "compat: callgate.yaml", "holds no measurements"},
+		{"no models", "model_catalog: nowhere.json", "there is no file"},
+		{"models elsewhere", "model_catalog: ../x.json", "which is not in the app's folder"},
+		{"models that are none", "model_catalog: callgate.yaml", "is no file of models"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := load(t, test.block, nil)
@@ -163,6 +168,37 @@ func TestMistakeOfAFile(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "bad.yaml:3") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestModelCatalog reads a file of models; the app's is laid over the user's own.
+func TestModelCatalog(t *testing.T) {
+	read := func(text string) llmtools.Block {
+		t.Helper()
+		b, err := load(t, "model_catalog: models.json", map[string]string{"models.json": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	id, err := tool.ParseID("acme:triage@1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	project := read(`{"models": [{"provider": "openai", "model": "gpt-4o", "price": {"in": 0, "out": 500},
+		"toolCompat": {"acme:triage@1.0.0": {"score": 91}}}]}`)
+	user := read(`{"models": [{"provider": "openai", "model": "gpt-4o", "price": {"in": 7, "out": 0}},
+		{"provider": "mine", "model": "m", "toolCompat": {"acme:triage@1.0.0": {"score": 80}}}]}`)
+	user.Catalogs[0].FromUser = true
+	table := project.Over(user).Table()
+	if p := table.Find("openai", "gpt-4o").Price; p.Input != 7 || p.Output != 500 {
+		t.Errorf("the price is %+v: the user's own, and what the app makes dearer", p)
+	}
+	if got := table.ModelsFor(id, 0); !slices.Equal(got, []string{"openai/gpt-4o", "mine/m"}) {
+		t.Errorf("the models for the tool are %q", got)
+	}
+	if files := project.Files(); len(files) != 1 || filepath.Base(files[0]) != "models.json" {
+		t.Errorf("the block is read from %q", files)
 	}
 }
 

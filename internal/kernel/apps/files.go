@@ -56,6 +56,10 @@ func loadText(
 	if project == nil {
 		a.ID, a.Name = filepath.Base(workspace), filepath.Base(workspace) // a folder is an app of its own
 	}
+	table := a.LLM.Table()
+	for _, m := range consent.AppModels(a, "") {
+		m.Catalog = table
+	}
 	return a, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modelset"
+	"callgate/internal/provider/catalog"
 	"callgate/internal/source/prompted"
 	"callgate/llmtool"
 	"callgate/tool"
@@ -50,7 +51,7 @@ func (m *models) Open(_ context.Context, name string) (prompted.Opened, error) {
 	if err != nil {
 		return prompted.Opened{}, err
 	}
-	at := find(m.known, provider, model)
+	at := find(m.known, m.app.LLM.Table(), provider, model)
 	if err := m.Check(m.app, at); err != nil {
 		return prompted.Opened{}, err
 	}
@@ -87,7 +88,7 @@ func (m *models) Default() string {
 
 // find returns how a model is reached: as an agent's model of its name, as the models of an
 // agent's provider, or in the provider's usual way.
-func find(known []*app.Model, provider, name string) *app.Model {
+func find(known []*app.Model, table *catalog.Catalog, provider, name string) *app.Model {
 	for _, m := range known {
 		if m.Provider == provider && m.Name == name {
 			return m
@@ -100,7 +101,9 @@ func find(known []*app.Model, provider, name string) *app.Model {
 			return &other
 		}
 	}
-	return &app.Model{Provider: provider, Name: name}
+	m := &app.Model{Provider: provider, Name: name}
+	m.Catalog = table
+	return m
 }
 
 // count estimates the tokens of a text: four bytes each.

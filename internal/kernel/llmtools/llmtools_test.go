@@ -133,6 +133,28 @@ func TestOtherModelOfAProvider(t *testing.T) {
 	}
 }
 
+// TestPricesOfTheApp are those of the file of models that the app names.
+func TestPricesOfTheApp(t *testing.T) {
+	m := kerneltest.NewModel(t, kerneltest.Answer{Text: `{"urgent": true}`})
+	workspace := t.TempDir()
+	kerneltest.Write(t, filepath.Join(workspace, "callgate.yaml"),
+		strings.Replace(triage, "    tools:\n", "    model_catalog: models.json\n    tools:\n", 1)+
+			"agents: [{id: main, brain: "+m.Brain("openai", "of-the-house")+"}]\n")
+	kerneltest.Write(t, filepath.Join(workspace, "models.json"), `{"models": [
+		{"provider": "openai", "model": "of-the-house", "price": {"in": 1000, "out": 1000}, "structured": false}]}`)
+	s := kerneltest.OpenAccepted(t, kerneltest.Open(t, kerneltest.StateDir(t)), workspace)
+	r := kerneltest.Call(t, s, "acme.triage", `{"ticket": "x"}`)
+	if r.Status != tool.Success || len(r.Attempts) != 1 {
+		t.Fatalf("the result is %+v", r)
+	}
+	if a := r.Attempts[0]; !a.Priced || a.Cost != int64(1000*(a.Input+a.Output)) || a.Cost == 0 {
+		t.Errorf("the attempt is %+v", a)
+	}
+	if strings.Contains(m.Last(), "response_format") || !strings.Contains(m.Last(), "JSON Schema") {
+		t.Errorf("a model that is held to no schema was asked %s", m.Last())
+	}
+}
+
 // TestMeasuredModelsGoFirst asks what the app's file of measurements recommends. A human accepts the
 // models that it names.
 func TestMeasuredModelsGoFirst(t *testing.T) {

@@ -71,7 +71,7 @@ func (o *Opener) Describe(m *app.Model) (Info, error) {
 	}
 	info, err := provider.Describe(provider.Config{
 		Provider: m.Provider, Backend: provider.Backend(m.Backend), Model: m.Name, BaseURL: m.BaseURL,
-		NativeTools: m.NativeTools,
+		NativeTools: m.NativeTools, Catalog: m.Catalog,
 	})
 	if err != nil {
 		return Info{}, err
@@ -163,7 +163,7 @@ func (o *Opener) config(m *app.Model) (cfg provider.Config, err error) {
 	}
 	return provider.Config{
 		Provider: m.Provider, Backend: provider.Backend(m.Backend), Model: m.Name, BaseURL: m.BaseURL, Key: key,
-		Headers: headers, Timeout: m.Timeout, NativeTools: m.NativeTools, StoredKey: o.storedKey,
+		Headers: headers, Timeout: m.Timeout, NativeTools: m.NativeTools, StoredKey: o.storedKey, Catalog: m.Catalog,
 		Retry: provider.Retry{Patience: m.Patience}, MaxConcurrent: m.AtOnce,
 	}, nil
 }

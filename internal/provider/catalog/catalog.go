@@ -3,6 +3,13 @@
 //
 // The table is embedded, with its date and, for each provider, the source of its numbers. Prices change without
 // notice: a cost from the table is an estimate, and a model that is not in it has none.
+//
+// # Law
+//
+// A file in the form of the table is laid over it: what the file says of a model counts, and what it leaves
+// out stays. A file that no human wrote for themselves, as one beside an app file, makes no model cheaper than
+// it is known to be: budgets count what the table says. Scores of models at tools are from 0 to 100 inside; a
+// file that counts from 0 to 1 is converted where it is read.
 package catalog
 
 import (
@@ -11,7 +18,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -33,6 +39,10 @@ type Entry struct {
 	LongOver  int    `json:"long_over"`
 	Tools     bool   `json:"tools"`  // accepts tools through the API
 	Vision    bool   `json:"vision"` // accepts images
+	// Structured says whether the API holds the model to a schema; nil: as its provider does.
+	Structured *bool `json:"structured,omitempty"`
+	// ToolCompat is how well it did at LLM-backed tools, by their IDs.
+	ToolCompat map[string]Compat `json:"toolCompat,omitempty"`
 
 	Known  bool `json:"-"`
 	Priced bool `json:"-"` // the price is this provider's own
@@ -100,35 +110,30 @@ func Parse(data []byte) (*Catalog, error) {
 			return nil, tool.Errorf(op, tool.Invalid, "model %d of the table: %w", i+1, err)
 		}
 		e.Known, e.Priced = true, true
-		k := key(e.Model)
-		if _, twice := c.entries[e.Provider+"/"+k]; twice {
+		if _, twice := c.entries[e.Provider+"/"+key(e.Model)]; twice {
 			return nil, tool.Errorf(op, tool.Invalid, "model %d of the table: %s %s is in it twice", i+1, e.Provider, e.Model)
 		}
-		c.entries[e.Provider+"/"+k] = e
-		for _, name := range []string{k, k[strings.LastIndexByte(k, '/')+1:]} {
-			if _, there := c.byModel[name]; !there {
-				c.byModel[name] = e
-			}
-		}
+		c.add(e)
 	}
 	return c, nil
 }
 
-func (e Entry) validate() error {
-	prices := []Price{e.Price}
-	if e.Long != nil {
-		prices = append(prices, *e.Long)
-	}
-	for _, p := range prices {
-		for _, n := range []float64{p.Input, p.Output, p.Cached, p.CacheWrite} {
-			if n < 0 || n > 10_000 {
-				return fmt.Errorf("%s has a price of %v", e.Model, n)
-			}
+// add adds an entry, or replaces the one of its model.
+func (c *Catalog) add(e Entry) {
+	k := key(e.Model)
+	c.entries[e.Provider+"/"+k] = e
+	for _, name := range []string{k, k[strings.LastIndexByte(k, '/')+1:]} {
+		if was, there := c.byModel[name]; !there || was.Provider == e.Provider && key(was.Model) == k {
+			c.byModel[name] = e
 		}
 	}
+}
+
+func (e Entry) validate() error {
+	if err := e.validateGiven(); err != nil {
+		return err
+	}
 	switch {
-	case e.Provider == "" || e.Model == "":
-		return errors.New("it has no provider or no name")
 	case e.Window <= 0 || e.MaxOutput < 0 || e.MaxOutput > e.Window:
 		return fmt.Errorf("%s has a window of %d and an output of %d", e.Model, e.Window, e.MaxOutput)
 	case (e.Long != nil) != (e.LongOver > 0):
@@ -137,17 +142,38 @@ func (e Entry) validate() error {
 	return nil
 }
 
-// With returns a catalog of both tables, in which the entries of the other one win.
-func (c *Catalog) With(over *Catalog) *Catalog {
-	out := &Catalog{Date: over.Date, Sources: map[string]string{}}
-	out.entries, out.byModel = map[string]Entry{}, map[string]Entry{}
-	for _, from := range []*Catalog{c, over} {
-		maps.Copy(out.Sources, from.Sources)
-		maps.Copy(out.entries, from.entries)
-		maps.Copy(out.byModel, from.byModel)
+// validateGiven checks what an entry says, which may be little.
+func (e Entry) validateGiven() error {
+	prices := []Price{e.Price}
+	if e.Long != nil {
+		prices = append(prices, *e.Long)
 	}
-	return out
+	for _, p := range prices {
+		for _, n := range []float64{p.Input, p.Output, p.Cached, p.CacheWrite} {
+			if n < 0 || n > maxPrice {
+				return fmt.Errorf("%s has a price of %v", e.Model, n)
+			}
+		}
+	}
+	for id, c := range e.ToolCompat {
+		if _, err := tool.ParseID(id); err != nil {
+			return fmt.Errorf("the toolCompat of %s: %w", e.Model, err)
+		}
+		if !(c.Score >= 0 && c.Score <= 100) {
+			return fmt.Errorf("%s has a score of %v at %s, which is not from 0 to 100", e.Model, c.Score, id)
+		}
+	}
+	switch {
+	case e.Provider == "" || e.Model == "":
+		return errors.New("it has no provider or no name")
+	case e.Window < 0 || e.MaxOutput < 0 || e.LongOver < 0:
+		return fmt.Errorf("%s has a window of %d and an output of %d", e.Model, e.Window, e.MaxOutput)
+	}
+	return nil
 }
+
+// maxPrice is the highest price that is believed.
+const maxPrice = 10_000
 
 // Of returns the models that a provider lists, by name.
 func (c *Catalog) Of(provider string) []Entry {

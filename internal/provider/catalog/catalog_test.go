@@ -118,28 +118,6 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestWith(t *testing.T) {
-	t.Parallel()
-	over, err := catalog.Parse([]byte(`{"date":"later","models":[
-		{"provider":"openai","model":"gpt-4o","window":5,"price":{"in":1}},{"provider":"mine","model":"m","window":7}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := catalog.Default().With(over)
-	if e := c.Find("openai", "gpt-4o"); e.Window != 5 || e.Price.Input != 1 {
-		t.Errorf("gpt-4o is %+v, want it replaced", e)
-	}
-	if e := c.Find("mine", "m"); !e.Known {
-		t.Error("the new model is not found")
-	}
-	if e := c.Find("openai", "gpt-4o-mini"); !e.Known {
-		t.Error("the old models are gone")
-	}
-	if catalog.Default().Find("openai", "gpt-4o").Window == 5 {
-		t.Error("the default table was changed")
-	}
-}
-
 func FuzzFind(f *testing.F) {
 	f.Add("openai", "gpt-4o-2024-08-06")
 	f.Add("openrouter", "a/b/c:d-latest-latest")
