@@ -5,8 +5,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"mvdan.cc/sh/v3/shell"
 
 	"callgate/internal/provider/offline"
 )
@@ -58,6 +62,40 @@ func TestExampleHelpDeskWithAModel(t *testing.T) {
 	} {
 		if !strings.Contains(strings.ReplaceAll(tc.said, " ", ""), strings.ReplaceAll(tc.want, " ", "")) {
 			t.Errorf("%s: %q is not in\n%s", tc.way, tc.want, tc.said)
+		}
+	}
+}
+
+// TestGuideLLMTools: the app of the guide to LLM-backed tools is what it says, and its commands run.
+func TestGuideLLMTools(t *testing.T) {
+	t.Parallel()
+	page := readFile(t, filepath.Join("..", "..", "docs", "guides"), "llm-tools.md")
+	state, folder := newState(t), newFolder(t, "")
+	files := []string{"callgate.yaml", "prompts/sum.yaml", "prompts/summarize.yaml"}
+	blocks := strings.Split(page, "```yaml\n")[1:]
+	if err := os.Mkdir(filepath.Join(folder, "prompts"), 0o700); err != nil || len(blocks) < len(files) {
+		t.Fatal(len(blocks), err)
+	}
+	for i, name := range files {
+		block, _, _ := strings.Cut(blocks[i], "\n```")
+		write(t, filepath.Join(folder, filepath.FromSlash(name)), block+"\n")
+	}
+	person(t, state, "-C", folder, "app", "trust", "--yes")
+	_, first, _ := strings.Cut(page, "\n    callgate app trust\n")
+	commands, _, _ := strings.Cut(first, "\n\n")
+	for line := range strings.SplitSeq(commands, "\n") {
+		args, err := shell.Fields(line, nil)
+		if err != nil || len(args) < 3 || args[0] != "callgate" {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if said := runOK(t, state, folder, args[1:]...); !strings.Contains(said, "urgent") {
+			t.Errorf("%s\nsays\n%s", line, said)
+		}
+	}
+	for _, call := range [][]string{{"desk.sum", "--text", "a b c"}, {"desk.summarize", "--ticket", "A B C"}} {
+		said := runOK(t, state, folder, append([]string{"tools", "call"}, call...)...)
+		if !strings.Contains(said, "answered by offline/offline") {
+			t.Errorf("%s says\n%s", call, said)
 		}
 	}
 }
