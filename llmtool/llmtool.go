@@ -74,6 +74,18 @@ type Definition struct {
 	PrepareInput func(input map[string]any) (map[string]any, error)
 	// ResolveMaxTokens bounds the answer; nil, or a result of 0: as ModelPreference says.
 	ResolveMaxTokens func(input map[string]any, target Target) int
+	// ResolveOutput says what must be true of the answer to one input; nil: what OutputSchema says.
+	ResolveOutput func(input map[string]any) (Output, error)
+}
+
+// Output is what must be true of the answer to one input, and what is made of it.
+type Output struct {
+	// Schema is what the model is told to answer with; empty: the definition's OutputSchema.
+	Schema json.RawMessage
+	// Finish makes the result out of an answer that matches the schema, or says what is wrong with
+	// it, which the model is shown; nil: the answer is the result. The result must match the
+	// definition's OutputSchema.
+	Finish func(answer json.RawMessage) (json.RawMessage, error)
 }
 
 // Preference is which models to ask, in order. A model is named provider/model.
@@ -85,6 +97,8 @@ type Preference struct {
 	// model, and where a model or its filter declined. Empty: Fallbacks.
 	TooLong []string
 	Refused []string
+	// OrDefault has the default model asked where none of these can be: there is no key for them.
+	OrDefault bool
 	// MaxTokens bounds the answer; 0: the model does.
 	MaxTokens   int
 	Temperature *float64

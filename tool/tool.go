@@ -77,6 +77,10 @@ type Runtime struct {
 	ParamAliases []ParamAlias `json:"-"`
 }
 
+// Unlisted reports whether a tool is called by its exact names alone: no list, no search and no
+// suggestion has it, and it takes no short name from another.
+func (r Runtime) Unlisted() bool { return r.Feature != "" && !r.Control }
+
 // ParamAlias is a name that another program has for a parameter, and how it writes
 // the value. Models know those programs, and write calls as they do.
 type ParamAlias struct {

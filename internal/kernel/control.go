@@ -185,6 +185,9 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 	if err := openProposals(k, cfg); err != nil {
 		return err
 	}
+	if err := openBuiltins(k); err != nil {
+		return err
+	}
 	for _, b := range cfg.Backends {
 		if err := addBackend(k, b); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"callgate/internal/control"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/registry"
+	"callgate/internal/source/prompted/builtin"
 	"callgate/tool"
 	"callgate/toolcatalog"
 )
@@ -20,6 +21,15 @@ func (k *Kernel) Register(source string, tools ...*tool.Tool) error {
 		bound[i] = k.Apps.BindLLM(t)
 	}
 	return publisher(k.Tools)(source, bound...)
+}
+
+// openBuiltins registers the LLM-backed tools that come with the kernel.
+func openBuiltins(k *Kernel) error {
+	tools, err := builtin.Tools()
+	if err != nil {
+		return err
+	}
+	return k.Register("the built-in LLM-backed tools", tools...)
 }
 
 // Unregister removes a source and its tools.

@@ -125,7 +125,7 @@ func indexNames(v *View) *nameIndex {
 	ofModules := make(map[string]bool) // actions
 	for t := range v.All() {
 		dotted = append(dotted, t.ID.Dotted())
-		if !isServers(t) {
+		if !isServers(t) && !t.Runtime.Unlisted() {
 			ofModules[t.ID.Name] = ofModules[t.ID.Name] || !t.Runtime.Control
 			for _, form := range append(givenNames(t), t.ID.Dotted(), t.ID.Name) {
 				n.reserved[fold(form)] = true
@@ -137,6 +137,12 @@ func indexNames(v *View) *nameIndex {
 		name := t.ID.Dotted()
 		wire, _ := table.Wire(name)
 		n.wire[wire] = t
+		if t.Runtime.Unlisted() {
+			for _, given := range givenNames(t) {
+				n.given[given] = append(n.given[given], t)
+			}
+			continue
+		}
 		bare := !t.Runtime.Control || !ofModules[t.ID.Name]
 		if t.Runtime.Control && bare {
 			n.wire[t.ID.Name] = t // not the wire name of another tool: those have two parts
@@ -257,6 +263,9 @@ func (v *View) nearest(name string, visible VisibleFunc) []string {
 	allowed := nearest.Allowed(len(want))
 	var found []near
 	for t := range v.All() {
+		if t.Runtime.Unlisted() && !strings.HasPrefix(name, t.ID.Namespace+".") {
+			continue
+		}
 		best := allowed + 1
 		for _, form := range append(givenNames(t), t.ID.Dotted(), t.ID.Name) {
 			best = min(best, nearest.Distance(want, fold(form), best))

@@ -23,7 +23,7 @@ func (v *View) byWords(name string, visible VisibleFunc) []string {
 	}
 	var found []match
 	for t := range v.All() {
-		if visible != nil && !visible(t) {
+		if t.Runtime.Unlisted() || visible != nil && !visible(t) {
 			continue
 		}
 		if n := shared(want, t); n*2 >= len(want) {

@@ -1,5 +1,7 @@
 package fileschema
 
+import "callgate/internal/source/prompted/builtin"
+
 // llmBlock is the LLM-backed tools of an app.
 func llmBlock() node {
 	return block("tools.llm",
@@ -7,6 +9,8 @@ func llmBlock() node {
 		key{"compat", text(), "The file with what was measured of models, relative to the app file."},
 		key{"model_catalog", text(), "A file of models, their prices, windows and scores, relative to the app file."},
 		key{"dirs", list(text()), "Folders of definitions, each in a file of its own, relative to the app file."},
+		key{"builtins", anyOf(list(enum("", builtin.Names()...)), named(llmPreference())),
+			"The kernel's own tools that are turned on: a list, or each with the models that it asks."},
 		key{"timeout", duration(), "How long a request to a model may take, such as 60s. Left out: no limit."},
 		key{"first_token_timeout", duration(), "How long it may take until an answer begins. Left out: no limit."},
 		key{"tools", list(llmTool()), "The tools. Each needs your consent: callgate app trust."},

@@ -53,6 +53,7 @@ type Tool struct {
 	Definition llmtool.Definition
 	Digest     string // of what is written: SHA-256, in hex
 	FromUser   bool   // it is in the user's own file
+	Builtin    bool   // it is one of the kernel's own, which the app turns on
 	At         node.Position
 }
 
@@ -92,8 +93,8 @@ func (b Block) Files() []string {
 func (b Block) Models(t Tool) (all []string) {
 	p := t.Definition.ModelPreference
 	first := slices.Concat(b.Recommended[t.ID.String()], p.Models())
-	if len(first) == 0 && b.DefaultModel != "" {
-		first = []string{b.DefaultModel}
+	if (len(first) == 0 || p.OrDefault) && b.DefaultModel != "" {
+		first = append(first, b.DefaultModel)
 	}
 	for _, name := range slices.Concat(first, p.TooLong, p.Refused) {
 		if !slices.Contains(all, name) {
@@ -136,6 +137,7 @@ func read(r *node.Reader, e node.Entry, folder string, include func(*node.Report
 				b.readDir(r, one, folder, include)
 			}
 		},
+		"builtins":            func(in node.Entry) { b.builtins(r, in) },
 		"timeout":             r.Duration(&b.Timeout),
 		"first_token_timeout": r.Duration(&b.FirstToken),
 		"tools": func(in node.Entry) {
@@ -146,6 +148,7 @@ func read(r *node.Reader, e node.Entry, folder string, include func(*node.Report
 			}
 		},
 	})
+	b.finishBuiltins(r)
 	return b.Block
 }
 

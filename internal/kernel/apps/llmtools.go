@@ -8,6 +8,7 @@ import (
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/registry"
+	"callgate/internal/source/prompted/builtin"
 	"callgate/tool"
 )
 
@@ -16,7 +17,7 @@ func (l *Loader) addLLMTools(a *app.App, scope string, accepted consent.Accepted
 	var list []*tool.Tool
 	var digests strings.Builder
 	for _, t := range a.LLM.Tools {
-		if slices.Contains(modules.Names(), t.ID.Namespace) {
+		if !t.Builtin && slices.Contains(append(modules.Names(), builtin.Namespace), t.ID.Namespace) {
 			return tool.Errorf("apps.Load", tool.Invalid, "%s: tools.llm: the tool %s is in the module %s, which is built in",
 				a.Path, t.ID, t.ID.Namespace).WithHint("give it a namespace of its own")
 		}

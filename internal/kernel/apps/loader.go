@@ -21,6 +21,7 @@ import (
 	"callgate/internal/gate"
 	"callgate/internal/gate/policy"
 	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/llmtools"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/skills"
@@ -29,6 +30,7 @@ import (
 	"callgate/internal/sandbox"
 	"callgate/internal/source/executable"
 	"callgate/internal/source/prompted"
+	"callgate/internal/source/prompted/builtin"
 	"callgate/internal/visible"
 	"callgate/tool"
 )
@@ -303,8 +305,10 @@ func (l *Loader) readModules(loaded *Loaded) {
 			m.Settings[from.Name] = settings
 		}
 	}
-	for _, t := range loaded.App.LLM.Tools { // it is all that they need of the app
-		m.Settings[t.ID.Namespace] = loaded.App
+	of := llmtools.AppOf(func() *app.App { return loaded.App })
+	m.Settings[builtin.Namespace] = of
+	for _, t := range loaded.App.LLM.Tools {
+		m.Settings[t.ID.Namespace] = of
 	}
 	m.Withheld = loaded.withheld
 	m.Mask = mask(loaded.App.Middleware)

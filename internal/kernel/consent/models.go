@@ -27,10 +27,17 @@ func LLMTool(a *app.App, t llmtools.Tool) string {
 	if t.FromUser {
 		return ""
 	}
-	asks := "the model of the agent that calls it"
+	const own = "the model of the agent that calls it"
+	asks := own
 	if names := a.LLM.Models(t); len(names) > 0 {
 		slices.Sort(names)
 		asks = strings.Join(names, ", ")
+		if t.Definition.ModelPreference.OrDefault && a.LLM.DefaultModel == "" {
+			asks += ", or else " + own
+		}
+	}
+	if t.Builtin { // its prompt is the kernel's own
+		return shown(a, "send what the built-in tool "+t.ID.Dotted()+" is given to "+asks)
 	}
 	return shown(a, "send what the tool "+t.ID.Dotted()+" is given, with its prompt"+named(t.Digest)+", to "+asks)
 }

@@ -7,12 +7,15 @@ package llmtools
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"callgate/internal/app"
+	appllm "callgate/internal/app/llmtools"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/provider/catalog"
 	"callgate/internal/source/prompted"
+	"callgate/internal/source/prompted/builtin"
 	"callgate/llmtool"
 	"callgate/tool"
 )
@@ -25,12 +28,18 @@ type Options struct {
 	Hooks llmtool.Hooks
 }
 
+// AppOf is what LLM-backed tools are given as the settings of their module: the app that they are
+// called in. It is a function so that nothing that writes settings down writes the app down.
+type AppOf func() *app.App
+
 // New makes what runs LLM-backed tools.
 func New(o Options) *prompted.Runner {
 	return &prompted.Runner{Hooks: o.Hooks, Models: func(call tool.Call, grant tool.Grant) prompted.Models {
 		m := &models{Options: o, app: &app.App{}}
-		if a, ok := grant.Settings.(*app.App); ok {
+		if of, ok := grant.Settings.(AppOf); ok {
+			a := of()
 			m.app, m.known = a, consent.AppModels(a, call.Principal.Agent)
+			m.ownOnly = call.Tool.Namespace == builtin.Namespace && !turnsOn(a, call.Tool)
 		}
 		return m
 	}}
@@ -41,6 +50,14 @@ type models struct {
 	Options
 	app   *app.App // an empty one: the tool is of no app
 	known []*app.Model
+	// ownOnly: the tool is a built-in that the app does not turn on, so nobody accepted that it asks
+	// other models than the app does.
+	ownOnly bool
+}
+
+// turnsOn reports whether an app turns a built-in tool on.
+func turnsOn(a *app.App, id tool.ID) bool {
+	return slices.ContainsFunc(a.LLM.Tools, func(t appllm.Tool) bool { return t.Builtin && t.ID == id })
 }
 
 var _ prompted.Models = (*models)(nil)
@@ -50,6 +67,11 @@ func (m *models) Open(_ context.Context, name string) (prompted.Opened, error) {
 	provider, model, err := llmtool.SplitModel(name)
 	if err != nil {
 		return prompted.Opened{}, err
+	}
+	if m.ownOnly && name != m.Default() {
+		return prompted.Opened{}, tool.Errorf("llmtools.Open", tool.Unavailable,
+			"the app does not turn this tool on, so it asks the app's own model alone").
+			WithHint("name it in tools.llm.builtins of callgate.yaml")
 	}
 	at := find(m.known, m.app.LLM.Table(), provider, model)
 	if err := m.Check(m.app, at); err != nil {

@@ -131,7 +131,7 @@ func (v *View) items(snap *registry.Snapshot, mcp bool, cfg *surface.Config) (it
 	var names []string
 	for t := range snap.View(v.caller.Place().Scope).All() {
 		switch {
-		case !v.caller.Sees(t), t.Runtime.FoundOnly:
+		case !v.caller.Sees(t), t.Runtime.FoundOnly, t.Runtime.Unlisted():
 		case t.Runtime.Control && !v.offersControl(t, mcp):
 		case t.Runtime.Control:
 			name := t.ID.Name

@@ -169,7 +169,7 @@ func (v *View) visible(ctx context.Context) ([]*tool.Tool, error) {
 	}
 	var list []*tool.Tool
 	for t := range snap.View(v.caller.Place().Scope).All() {
-		if !t.Runtime.Control && v.caller.Sees(t) {
+		if !t.Runtime.Control && !t.Runtime.Unlisted() && v.caller.Sees(t) {
 			list = append(list, t)
 		}
 	}

@@ -145,10 +145,10 @@ func (r *run) read(d llmtool.Definition, res *llm.Response) (json.RawMessage, er
 // check validates a value against the whole output schema.
 func (r *run) check(d llmtool.Definition) func(json.RawMessage) (json.RawMessage, error) {
 	if len(d.OutputSchema) == 0 {
-		return nil
+		return r.finish
 	}
 	compile := r.runner.schemas.Get
-	if d.OutputSchemaFrom != "" {
+	if d.OutputSchemaFrom != "" || d.ResolveOutput != nil {
 		compile = schema.Compile // a cache would keep every caller's
 	}
 	return func(value json.RawMessage) (json.RawMessage, error) {
@@ -159,6 +159,9 @@ func (r *run) check(d llmtool.Definition) func(json.RawMessage) (json.RawMessage
 		checked, err := s.Check(value, schema.Exact)
 		if err != nil {
 			return nil, mistakes(err)
+		}
+		if r.finish != nil {
+			return r.finish(checked.Args)
 		}
 		return checked.Args, nil
 	}

@@ -89,7 +89,8 @@ func (r *Runner) run(
 		input = map[string]any{}
 	}
 	mode, _ := input["mode"].(string)
-	if err := takeSchema(&d, input); err != nil {
+	finish, err := takeSchema(&d, input)
+	if err != nil {
 		return nil, err
 	}
 	values, err := variables(d, input)
@@ -97,7 +98,8 @@ func (r *Runner) run(
 		return nil, err
 	}
 	run := &run{
-		runner: r, definition: d, call: call, from: models, values: values, mode: mode, tried: map[string]bool{},
+		runner: r, definition: d, call: call, from: models, values: values, mode: mode, finish: finish,
+		tried: map[string]bool{},
 	}
 	if err := run.open(ctx); err != nil {
 		return nil, err
@@ -110,21 +112,35 @@ func (r *Runner) run(
 	return run.result(out)
 }
 
-// takeSchema takes the schema of the answer from the argument that is it, if one is.
-func takeSchema(d *llmtool.Definition, input map[string]any) error {
+// takeSchema takes the schema of the answer from the argument that is it, if one is, or has the
+// definition make it. It returns what makes the result out of an answer; nil: the answer is it.
+func takeSchema(
+	d *llmtool.Definition, input map[string]any,
+) (finish func(json.RawMessage) (json.RawMessage, error), err error) {
+	if d.ResolveOutput != nil {
+		out, err := d.ResolveOutput(input)
+		if err != nil {
+			return nil, tool.Errorf("prompted.run", tool.Invalid, "the tool %s cannot use its input: %w", d.ID, err)
+		}
+		if len(out.Schema) > 0 {
+			d.OutputSchema = out.Schema
+		}
+		return out.Finish, nil
+	}
 	if d.OutputSchemaFrom == "" {
-		return nil
+		return nil, nil
 	}
 	raw, err := json.Marshal(input[d.OutputSchemaFrom])
 	if err == nil {
 		_, err = schema.Compile(raw)
 	}
 	if err != nil {
-		return tool.Errorf("prompted.run", tool.Invalid, "the argument %s is no JSON Schema: %w", d.OutputSchemaFrom, err).
+		return nil, tool.Errorf("prompted.run", tool.Invalid,
+			"the argument %s is no JSON Schema: %w", d.OutputSchemaFrom, err).
 			WithHint("give the schema of the answer, such as {\"type\": \"object\"}")
 	}
 	d.OutputSchema = raw
-	return nil
+	return nil, nil
 }
 
 // run is one call.
@@ -135,6 +151,7 @@ type run struct {
 	from       Models
 	values     map[string]any
 	mode       string
+	finish     func(json.RawMessage) (json.RawMessage, error) // see llmtool.Output; may be nil
 
 	began    time.Time
 	models   []candidate
@@ -175,6 +192,13 @@ func (r *run) open(ctx context.Context) error {
 			continue
 		}
 		r.models = append(r.models, candidate{name, opened})
+	}
+	if name := r.from.Default(); len(r.models) == 0 && r.definition.ModelPreference.OrDefault && name != "" {
+		if opened, err := r.from.Open(ctx, name); err == nil {
+			r.models = append(r.models, candidate{name, opened})
+		} else {
+			reasons = append(reasons, name+": "+err.Error())
+		}
 	}
 	if len(r.models) == 0 {
 		return tool.Errorf("prompted.run", tool.Unavailable, "none of the models of %s can be asked: %s",
