@@ -36,7 +36,19 @@ type Request struct {
 	CacheKey    string   // the same for requests with a common beginning: a conversation's id
 	Once        bool     // no turn follows: other requests have only the tools and the system prompt in common with it
 	NoCache     bool     // no other request will begin like this one: write no cache
+	Priority    Priority // how urgent it is where requests wait for their turn; "": as the model was opened
 }
+
+// Priority says how urgent a request is. The more urgent is sent first, where requests wait for their turn.
+type Priority string
+
+// The priorities, the most urgent first.
+const (
+	PriorityRetry       Priority = "retry"       // an interactive one that is sent again
+	PriorityInteractive Priority = "interactive" // somebody waits for the response
+	PriorityBackground  Priority = "background"  // nobody does
+	PriorityLow         Priority = "low"         // it may wait for all others
+)
 
 // ToolDef is the definition of a tool that is offered to a model.
 type ToolDef struct {

@@ -157,3 +157,9 @@ func (s Skill) Digest() string {
 	}
 	return Digest(s.Content)
 }
+
+// The lanes of an agent: edge answers the user at once, core does the deep work.
+const (
+	EdgeLane = "edge"
+	CoreLane = "core"
+)

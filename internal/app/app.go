@@ -21,6 +21,7 @@ import (
 	"callgate/internal/app/identity"
 	"callgate/internal/app/llmtools"
 	"callgate/internal/app/middleware"
+	"callgate/internal/app/providers"
 	"callgate/internal/app/variable"
 	"callgate/internal/gate/policy"
 )
@@ -57,10 +58,11 @@ type App struct {
 	env variable.Used // what of the environment is in it
 }
 
-// Sources are where an app has tools of its own from.
+// Sources are where an app has tools of its own from, and how much it asks of models' providers.
 type Sources struct {
-	Dirs []string // folders of executable tools; Load makes them absolute
-	LLM  llmtools.Block
+	Dirs      []string // folders of executable tools; Load makes them absolute
+	LLM       llmtools.Block
+	Providers providers.All
 }
 
 // SkillSet is what an app teaches its agents.

@@ -8,8 +8,10 @@ import (
 	"callgate/internal/agent/surface"
 	"callgate/internal/app/contract"
 	"callgate/internal/app/hooks"
+	"callgate/internal/app/identity"
 	"callgate/internal/app/llmtools"
 	"callgate/internal/app/node"
+	"callgate/internal/app/providers"
 	"callgate/internal/app/rules"
 	"callgate/internal/gate/policy"
 )
@@ -38,7 +40,7 @@ func (f *file) read(e node.Entry) {
 	blocks := map[string]node.Read{
 		"app": f.identityBlock, "tools": f.toolsBlock, "runtime": f.runtimeBlock, "search": f.searchBlock,
 		"security": f.securityBlock, "dev": f.devBlock, "agents": f.agents.read, "profiles": f.profilesBlock,
-		"schema_version": f.schemaVersion,
+		"schema_version": identity.SchemaVersion(f.Reader), "providers": providers.Into(&f.app.Providers, f.Reader),
 	}
 	for _, first := range []string{"dev", "app"} {
 		for _, in := range f.Entries(e, "its keys are "+strings.Join(slices.Sorted(maps.Keys(blocks)), ", ")) {
@@ -128,14 +130,6 @@ func (f *file) runtimeBlock(e node.Entry) {
 	b.runtime.Channels, b.runtime.Contract.Apps = f.app.Runtime.Channels, f.app.Runtime.Contract.Apps // of the block tools
 	f.app.Runtime, f.app.Surface, f.app.Middleware = b.runtime, b.surface, b.middleware
 	f.app.Memory = b.memory
-}
-
-// schemaVersion reads the version of the file's form, of which there is one.
-func (f *file) schemaVersion(e node.Entry) {
-	if version, _ := e.Scalar(); version != "2" {
-		f.Fail(e.At, "write schema_version: 2, or leave it out; an older file is brought to this form by hand",
-			"schema_version is %s, and the form of this file is 2", node.Quote(version))
-	}
 }
 
 func (f *file) searchBlock(e node.Entry) { f.app.Search = readSearch(f.Reader, e) }

@@ -562,6 +562,13 @@ var mistakes = []struct{ name, text string }{
 	{"Claude Code's hooks with a bad matcher", "runtime: {hooks: {PreToolUse: [{matcher: \"(\", hooks: []}]}}\n"},
 	{"Claude Code's hooks without a command", "runtime: {hooks: {Stop: [{hooks: [{type: command}]}]}}\n"},
 
+	{"providers as a list", "providers: [openai]\n"},
+	{"a provider's limit misspelt", "providers:\n  openai: {rpn: 500}\n"},
+	{"a provider's limit of zero", "providers:\n  openai: {rpm: 0}\n"},
+	{"a provider's limit as a word", "providers:\n  openai: {tpm: many}\n"},
+	{"a provider's cool-down of a year", "providers:\n  openai: {cool_down: 9000h}\n"},
+	{"a model's limit that is its provider's", "providers:\n  openai: {models: {gpt-4o: {max_queue: 3}}}\n"},
+
 	{
 		"several at once",
 		"app:\n  nam: x\ntools:\n  modules:\n    shell:\n      config: {time: 3}\n  capabilities:\n    default_policy: maybe\n    deny:\n    - {module: shell, actions: [bash, zsh], why: no}\n",

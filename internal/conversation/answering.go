@@ -37,7 +37,7 @@ func (m *Manager) openModel(
 		return model, nil
 	}
 	m.Models.AskTools(ctx, c.described)
-	model, info, err := m.Models.Open(c.described, tools{c})
+	model, info, err := m.Models.Open(modelset.UseFor(loaded.App, unattended(c)), c.described, tools{c})
 	c.model = info
 	c.useWindow(loaded.App)
 	return model, err
@@ -52,7 +52,7 @@ func (m *Manager) acceptedModel(
 		return nil, modelset.Info{}, err
 	}
 	m.Models.AskTools(ctx, described)
-	return m.Models.Open(described, tools{c})
+	return m.Models.Open(modelset.UseFor(loaded.App, unattended(c)), described, tools{c})
 }
 
 // toolsRefused takes it that the server of the conversation's model refuses tools: from
@@ -74,3 +74,11 @@ func (c *Conversation) toolsRefused(models *modelset.Opener) history.Event {
 	}
 	return note
 }
+
+// Unattended reports whether nobody waits for the conversation of a session, if it is one's.
+func Unattended(m *Manager, session string) bool {
+	c, err := m.Get(session)
+	return err == nil && unattended(c)
+}
+
+func unattended(c *Conversation) bool { return c.headless || c.child != nil }

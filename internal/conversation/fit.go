@@ -9,6 +9,7 @@ import (
 	"callgate/internal/conversation/fitting"
 	"callgate/internal/conversation/history"
 	"callgate/internal/conversation/owed"
+	"callgate/internal/kernel/modelset"
 	"callgate/llm"
 )
 
@@ -56,7 +57,8 @@ func (m *Manager) openSummarizer(c *Conversation, cfg *agent.Config, how app.Con
 	model, info := cfg.Model, c.model
 	if other := how.SummaryModel; other != nil {
 		var err error
-		if model, info, err = m.Models.Open(other, tools{c}); err != nil {
+		use := modelset.UseFor(c.session.App(), unattended(c))
+		if model, info, err = m.Models.Open(use, other, tools{c}); err != nil {
 			return nil, err
 		}
 	}

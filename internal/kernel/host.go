@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"callgate/internal/app"
+	"callgate/internal/conversation"
 	"callgate/internal/document"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/deferred"
@@ -97,15 +98,25 @@ func (k *Kernel) taskAsker(call tool.Call) (task.Asker, string, error) {
 	return deferred.AskerOf(s, call), parent, nil
 }
 
-// modelsOf returns the models that the app of a session may use, and what checks
+// modelsOf returns the app of a session and the models that it may use, and what checks
 // that a human accepted where one of them is.
-func (k *Kernel) modelsOf(id string) (models []*app.Model, check func(*app.Model) error, err error) {
+func (k *Kernel) modelsOf(id string) (
+	a *app.App, models []*app.Model, check func(*app.Model) error, err error,
+) {
 	s, err := k.Sessions.Get(id)
 	if err != nil || s.App() == nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	a := s.App()
-	return consent.AppModels(a, s.Principal().Agent), func(m *app.Model) error { return checkModel(k)(a, m) }, nil
+	a = s.App()
+	return a, consent.AppModels(a, s.Principal().Agent), func(m *app.Model) error { return checkModel(k)(a, m) }, nil
+}
+
+// modelOpener makes what opens models.
+func modelOpener(k *Kernel) *modelset.Opener {
+	return &modelset.Opener{
+		Secrets: k.vault, Documents: k.database.Stores().Documents,
+		Unattended: func(session string) bool { return conversation.Unattended(k.Conversations, session) },
+	}
 }
 
 // checkModel returns why a model of an app may not be asked: nobody accepted where it is.

@@ -217,7 +217,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	if err != nil {
 		return err
 	}
-	k.models = &modelset.Opener{Secrets: k.vault, Documents: k.database.Stores().Documents}
+	k.models = modelOpener(k)
 	k.Tasks = tasks.New(tasks.Options{
 		Store: k.database.Stores().Tasks, Queue: k.database.Stores().Queue, Leases: k.database.Stores().Leases,
 		Logs: k.database.Stores().TaskLogs, Log: k.log, Go: k.background.Go, Holder: holderName(k.state.String()),

@@ -25,6 +25,7 @@ type Config struct {
 	// MaxConcurrent bounds the requests that run at once to the same model with the same key, of those
 	// that say the same number; 0: the pool's.
 	MaxConcurrent int
+	Turns         Turns
 	NativeTools   *bool // nil: what is known about the provider and the model
 	Retry         Retry
 	Catalog       *catalog.Catalog    // nil: the embedded one

@@ -12,40 +12,60 @@ import (
 	"callgate/internal/provider/anthropic"
 	"callgate/internal/provider/apiclient"
 	"callgate/internal/provider/openai"
+	"callgate/internal/provider/queue"
 	"callgate/llm"
 )
 
-// Pool shares connections, and limits how many requests run at once. The zero value is ready; it is safe for
+// Pool shares connections, and has requests wait for their turn. The zero value is ready; it is safe for
 // concurrent use.
 //
 // The law: requests to the same model at the same address with the same key share an HTTP client and its
 // slots, and no other requests do. Two keys of one provider never share a client, and neither do two models:
 // one cannot use up the slots of the other, nor send on its connection. Where two of a model say different
-// numbers of requests at once, they are two. A request takes a slot before it is
-// sent and releases it when its response has ended; it holds none while it waits to be retried. A request that
-// waits for a slot gives up when its context ends.
+// numbers of requests at once, they are two. Requests with the same key to the same address share a queue,
+// whatever their model: package queue has its law. So the limits of a key, the pauses that its provider asks
+// for and its cool-down are those of all its models, and of no other key; where two say different limits of a
+// key, each counts its own. A request takes its turn before it is
+// sent and ends it when its response has ended; it has none while it waits to be retried. A request that
+// waits for its turn gives up when its context ends.
 type Pool struct {
-	MaxConcurrent int // requests that run at once on each client; 0: 8
+	MaxConcurrent int               // requests that run at once on each client; 0: 8
+	Transport     http.RoundTripper // sends the requests of all clients; nil: each has connections of its own
 
 	mu      sync.Mutex
 	clients map[clientKey]*sharedClient
+	queues  map[queueKey]*queue.Queue
+	meters  map[meterKey]*queue.Meter
 }
 
 const defaultMaxConcurrent = 8
 
-// clientKey identifies a shared client. It holds a hash of the provider's key, not the key.
-type clientKey struct {
-	provider, model, baseURL string
-	backend                  Backend
-	keyHash                  [sha256.Size]byte
-	idleTimeout              time.Duration
-	slots                    int
+// queueKey identifies the requests that wait together. It holds a hash of the provider's key, not the key.
+type queueKey struct {
+	provider, baseURL string
+	keyHash           [sha256.Size]byte
 }
 
-// sharedClient is an HTTP client with a slot for each request that may run on it.
+// meterKey identifies the requests that are counted together: those of a key, or of one of its models.
+type meterKey struct {
+	queueKey
+	model  string // "": all
+	limits queue.Limits
+}
+
+// clientKey identifies a shared client.
+type clientKey struct {
+	queueKey
+	model       string
+	backend     Backend
+	idleTimeout time.Duration
+	slots       int
+}
+
+// sharedClient is an HTTP client, with what counts the requests that run on it.
 type sharedClient struct {
 	http  *http.Client
-	slots chan struct{}
+	meter *queue.Meter
 }
 
 // New makes a model with a pool of its own; see [Pool.Open].
@@ -59,8 +79,10 @@ func (p *Pool) Open(cfg Config) (llm.Model, Info, error) {
 		return nil, Info{}, err
 	}
 	shared := p.client(r, cfg)
-	m := &metered{inner: adapter(r, shared.http), shared: shared, info: r.Info, timeout: cfg.Timeout}
-	return cfg.Retry.Wrap(m), r.Info, nil
+	m := &metered{inner: adapter(r, shared.http), turn: p.turn(r, cfg, shared), info: r.Info, timeout: cfg.Timeout}
+	retry := cfg.Retry
+	retry.priority = cfg.Turns.Priority
+	return retry.Wrap(m), r.Info, nil
 }
 
 // Close closes the idle connections. Running requests continue.
@@ -75,13 +97,14 @@ func (p *Pool) Close() {
 func (p *Pool) client(r *resolved, cfg Config) *sharedClient {
 	idle := cmp.Or(max(0, cfg.IdleTimeout), defaultIdleTimeout)
 	slots := cmp.Or(max(0, cfg.MaxConcurrent), max(0, p.MaxConcurrent), defaultMaxConcurrent)
-	k := clientKey{r.Provider, r.Model, r.BaseURL, r.Backend, sha256.Sum256([]byte(r.key)), idle, slots}
+	k := clientKey{r.queueKey(), r.Model, r.Backend, idle, slots}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c := p.clients[k]; c != nil {
 		return c
 	}
-	c := &sharedClient{http: newHTTPClient(slots, idle), slots: make(chan struct{}, slots)}
+	c := &sharedClient{http: newHTTPClient(p.Transport, slots, idle)}
+	c.meter = queue.NewMeter(queue.Limits{MaxConcurrent: slots})
 	if p.clients == nil {
 		p.clients = map[clientKey]*sharedClient{}
 	}
@@ -89,7 +112,10 @@ func (p *Pool) client(r *resolved, cfg Config) *sharedClient {
 	return c
 }
 
-func newHTTPClient(slots int, idleTimeout time.Duration) *http.Client {
+func newHTTPClient(given http.RoundTripper, slots int, idleTimeout time.Duration) *http.Client {
+	if given != nil {
+		return &http.Client{Transport: apiclient.WithIdleTimeout(given, idleTimeout)}
+	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = slots
 	return &http.Client{Transport: idleTransport{apiclient.WithIdleTimeout(t, idleTimeout), t}}
@@ -118,22 +144,22 @@ func adapter(r *resolved, client *http.Client) llm.Model {
 	return anthropic.New(anthropic.Config{Endpoint: e, Model: r.Model, MaxTokens: min(r.Entry.MaxOutput, maxTokens)})
 }
 
-// metered takes a slot for each request, bounds its time, and prices its usage.
+// metered has each request wait for its turn, bounds its time, and prices its usage.
 type metered struct {
 	inner   llm.Model
-	shared  *sharedClient
+	turn    turn
 	info    Info
 	timeout time.Duration
 }
 
 // Generate asks the model once.
 func (m *metered) Generate(ctx context.Context, req llm.Request, watch func(llm.Delta)) (*llm.Response, error) {
-	select {
-	case m.shared.slots <- struct{}{}:
-		defer func() { <-m.shared.slots }()
-	case <-ctx.Done():
-		return nil, contextError(ctx, m.info.Provider, "while waiting for other requests to the model to end")
+	ticket, err := m.turn.wait(ctx, req)
+	if err != nil {
+		return nil, notSent(ctx, m.info.Provider, err)
 	}
+	end, caller := queue.End{Tokens: -1}, ctx
+	defer func() { ticket.Done(end) }() // also when the watcher panics
 	if m.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, m.timeout)
@@ -160,6 +186,7 @@ func (m *metered) Generate(ctx context.Context, req llm.Request, watch func(llm.
 	if errors.As(err, &failure) && failure.Partial != nil {
 		failure.Partial.Usage = m.price(failure.Partial.Usage)
 	}
+	end = endOf(caller, res, err)
 	return res, err
 }
 

@@ -89,6 +89,14 @@ func plainName(name string) string {
 	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(name))
 }
 
+// CanonicalName is the one name of a provider that is known by several; any other name stays as it is.
+func CanonicalName(name string) string {
+	if p, err := find(Config{Provider: name}); err == nil {
+		return p.name
+	}
+	return name
+}
+
 // find returns the preset of a name. A name that is not known is the user's own provider, if it comes with an
 // address.
 func find(cfg Config) (preset, error) {

@@ -31,6 +31,8 @@ type Retry struct {
 	Base     time.Duration // the first wait that we choose, doubled each time; 0: 500 ms
 	MaxDelay time.Duration // bounds the waits that we choose; 0: 30 s
 	Patience time.Duration // bounds the waits of one request together; 0: 10 min
+
+	priority llm.Priority // of requests that say none
 }
 
 // defaultPatience is enough for the limit of a minute to pass several times, and for an overload to end.
@@ -64,7 +66,7 @@ func (r *retrying) Generate(ctx context.Context, req llm.Request, watch func(llm
 			}
 		})
 		cause := causeOf(err)
-		if err == nil || cause == nil || r.Attempts == 1 {
+		if err == nil || cause == nil || r.Attempts == 1 || isRefusal(cause) {
 			return res, err
 		}
 		if !isWaitedFor(cause.Kind) {
@@ -84,6 +86,9 @@ func (r *retrying) Generate(ctx context.Context, req llm.Request, watch func(llm
 		}
 		if stopped := sleepFor(ctx, wait, cause); stopped != nil {
 			return nil, stopped
+		}
+		if attempt == 1 {
+			req.Priority = moreUrgent(cmp.Or(req.Priority, r.priority))
 		}
 	}
 }

@@ -79,3 +79,13 @@ func prompts(r *node.Reader, e node.Entry) []QuickPrompt {
 	}
 	return all
 }
+
+// SchemaVersion reads the version of the file's form, of which there is one.
+func SchemaVersion(r *node.Reader) node.Read {
+	return func(e node.Entry) {
+		if version, _ := e.Scalar(); version != "2" {
+			r.Fail(e.At, "write schema_version: 2, or leave it out; an older file is brought to this form by hand",
+				"schema_version is %s, and the form of this file is 2", node.Quote(version))
+		}
+	}
+}

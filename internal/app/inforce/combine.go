@@ -59,6 +59,7 @@ func Combine(project, user *app.App) *app.App {
 	a.Warnings = append(a.Warnings, Replaced(project, user)...)
 	a.Servers = union(user.Servers, project.Servers, serverKey)
 	a.LLM = project.LLM.Over(user.LLM)
+	a.Providers = slices.Concat(user.Providers, project.Providers)
 	a.Memory = cmp.Or(project.Memory, user.Memory)
 	a.UserSkills = project.UserSkills || user.UserSkills
 	a.Skills = union(user.Skills, project.Skills, skillKey)

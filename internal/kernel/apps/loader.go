@@ -153,18 +153,6 @@ func (l *Loaded) warn(texts ...string) {
 	}
 }
 
-// modelProblems says what is wrong with the models of an app.
-func (l *Loader) modelProblems(a *app.App, files inforce.Files) (all []string) {
-	for _, agent := range a.Agents {
-		for _, m := range consent.Models(a, agent) {
-			for _, text := range l.opt.Models.Problems(m) {
-				all = append(all, fileOf(files, agent)+": "+text)
-			}
-		}
-	}
-	return all
-}
-
 // canonical gives a folder its one name.
 func canonical(path string) (string, error) {
 	const op = "apps.Load"

@@ -35,7 +35,7 @@ type AppOf func() *app.App
 // New makes what runs LLM-backed tools.
 func New(o Options) *prompted.Runner {
 	return &prompted.Runner{Hooks: o.Hooks, Models: func(call tool.Call, grant tool.Grant) prompted.Models {
-		m := &models{Options: o, app: &app.App{}}
+		m := &models{Options: o, app: &app.App{}, call: call}
 		if of, ok := grant.Settings.(AppOf); ok {
 			a := of()
 			m.app, m.known = a, consent.AppModels(a, call.Principal.Agent)
@@ -49,6 +49,7 @@ func New(o Options) *prompted.Runner {
 type models struct {
 	Options
 	app   *app.App // an empty one: the tool is of no app
+	call  tool.Call
 	known []*app.Model
 	// ownOnly: the tool is a built-in that the app does not turn on, so nobody accepted that it asks
 	// other models than the app does.
@@ -81,7 +82,7 @@ func (m *models) Open(_ context.Context, name string) (prompted.Opened, error) {
 	if provider == app.Offline {
 		return prompted.Opened{Model: substitute{}, Target: target, Note: offlineNote}, nil
 	}
-	opened, info, err := m.Opener.Connect(at)
+	opened, info, err := m.Opener.Connect(m.Opener.UseIn(m.app, m.call), at)
 	if err != nil {
 		return prompted.Opened{}, err
 	}

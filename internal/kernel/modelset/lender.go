@@ -14,9 +14,9 @@ import (
 // Lender lends models to modules, for one call each: see module.Models.
 type Lender struct {
 	Opener *Opener
-	// ModelsOf returns the models that the app of a session may use, its agent's
-	// own first, and what checks that a human accepted where one of them is.
-	ModelsOf func(session string) (models []*app.Model, check func(*app.Model) error, err error)
+	// ModelsOf returns the app of a session and the models that it may use, its
+	// agent's own first, and what checks that a human accepted where one of them is.
+	ModelsOf func(session string) (a *app.App, models []*app.Model, check func(*app.Model) error, err error)
 }
 
 var _ module.Models = (*Lender)(nil)
@@ -24,7 +24,7 @@ var _ module.Models = (*Lender)(nil)
 // For returns a model for one call.
 func (l *Lender) For(_ context.Context, call tool.Call, want module.Want) (llm.Model, error) {
 	const op = "modelset.For"
-	models, check, err := l.ModelsOf(call.Principal.Session)
+	a, models, check, err := l.ModelsOf(call.Principal.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (l *Lender) For(_ context.Context, call tool.Call, want module.Want) (llm.M
 		if err := check(m); err != nil {
 			return nil, err
 		}
-		model, at, err := l.Opener.dial(m)
+		model, at, err := l.Opener.dial(l.Opener.UseIn(a, call), m)
 		info := l.Opener.infoOf(m, at)
 		switch {
 		case err != nil:

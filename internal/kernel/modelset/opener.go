@@ -1,6 +1,7 @@
 // Package modelset opens the models that an app file names. Law: a model is
 // opened with its address, key and headers known; connections are shared by
-// provider and model; nothing is dialled before it is asked.
+// provider and model; its requests wait for their turn within the limits of the
+// app for which it is opened; nothing is dialled before it is asked.
 package modelset
 
 import (
@@ -50,8 +51,9 @@ type Tools interface {
 type Opener struct {
 	Secrets Secrets
 	// Documents keep what servers said of their models; nil: it is known as long as the opener lives.
-	Documents document.Store
-	Now       func() time.Time // may be nil
+	Documents  document.Store
+	Now        func() time.Time          // may be nil
+	Unattended func(session string) bool // nobody waits for its conversation; may be nil
 
 	pool     provider.Pool
 	supports supports
@@ -91,14 +93,33 @@ func (o *Opener) infoOf(m *app.Model, info provider.Info) Info {
 	return made
 }
 
+// Use says for what models are opened.
+type Use struct {
+	App      *app.App     // whose limits count; nil: none's
+	Priority llm.Priority // of the requests; "": interactive
+}
+
+// UseFor is what somebody of an app waits for, or nobody.
+func UseFor(a *app.App, unattended bool) Use {
+	if unattended {
+		return Use{App: a, Priority: llm.PriorityBackground}
+	}
+	return Use{App: a, Priority: llm.PriorityInteractive}
+}
+
+// UseIn is for what a call of a session with an app opens models.
+func (o *Opener) UseIn(a *app.App, call tool.Call) Use {
+	return UseFor(a, call.Principal.Daemon || o.Unattended != nil && o.Unattended(call.Principal.Session))
+}
+
 // Open makes the model that an app file describes, with its fallbacks. Nothing
 // is dialled yet.
-func (o *Opener) Open(m *app.Model, tools Tools) (*agent.ModelConfig, Info, error) {
+func (o *Opener) Open(u Use, m *app.Model, tools Tools) (*agent.ModelConfig, Info, error) {
 	if m == nil || m.Provider == app.Offline {
 		info, err := o.Describe(m)
 		return &agent.ModelConfig{Model: &offline.Model{Find: tools.Find}}, info, err
 	}
-	model, at, err := o.dial(m)
+	model, at, err := o.dial(u, m)
 	if err != nil {
 		return nil, Info{}, err
 	}
@@ -113,7 +134,7 @@ func (o *Opener) Open(m *app.Model, tools Tools) (*agent.ModelConfig, Info, erro
 		made.Parser = textCalls{tools.Known, tools.Required}
 	}
 	if m.Fallback != nil {
-		if made.Fallback, _, err = o.Open(m.Fallback, tools); err != nil {
+		if made.Fallback, _, err = o.Open(u, m.Fallback, tools); err != nil {
 			// A fallback is asked rarely: one without a key does not keep its model
 			// from answering, and says why when it is asked.
 			made.Fallback = &agent.ModelConfig{Model: missing{err}}
@@ -127,8 +148,8 @@ type Sizes struct{ Window, MaxOutput int }
 
 // Connect makes the model that an app file describes, without its fallbacks and without tools.
 // Nothing is dialled yet.
-func (o *Opener) Connect(m *app.Model) (llm.Model, Sizes, error) {
-	model, at, err := o.dial(m)
+func (o *Opener) Connect(u Use, m *app.Model) (llm.Model, Sizes, error) {
+	model, at, err := o.dial(u, m)
 	return model, Sizes{Window: cmp.Or(m.Window, at.Entry.Window), MaxOutput: at.Entry.MaxOutput}, err
 }
 
@@ -141,10 +162,15 @@ func (m missing) Generate(context.Context, llm.Request, func(llm.Delta)) (*llm.R
 }
 
 // dial makes the connection to a model's provider.
-func (o *Opener) dial(m *app.Model) (llm.Model, provider.Info, error) {
+func (o *Opener) dial(u Use, m *app.Model) (llm.Model, provider.Info, error) {
 	cfg, err := o.config(m)
 	if err != nil {
 		return nil, provider.Info{}, err
+	}
+	cfg.Turns.Priority = u.Priority
+	if u.App != nil {
+		t := &cfg.Turns
+		t.Key, t.Model, t.Bounds = u.App.Providers.Of(provider.CanonicalName, m.Provider, m.Name)
 	}
 	return o.pool.Open(cfg)
 }

@@ -60,7 +60,7 @@ func TestKeys(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := &modelset.Opener{Secrets: c.have}
 			defer o.Close()
-			_, info, err := o.Open(&c.model, noTools{})
+			_, info, err := o.Open(modelset.Use{}, &c.model, noTools{})
 			if c.want == "" {
 				if err != nil || info.Provider != c.model.Provider {
 					t.Errorf("%+v, %v", info, err)
@@ -78,7 +78,7 @@ func TestFallbackWithoutAKey(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	o := &modelset.Opener{Secrets: secrets{"ANTHROPIC_API_KEY": "k"}}
 	defer o.Close()
-	model, _, err := o.Open(&app.Model{
+	model, _, err := o.Open(modelset.Use{}, &app.Model{
 		Provider: "anthropic", Name: "m", Fallback: &app.Model{Provider: "openai", Name: "n"},
 	}, noTools{})
 	if err != nil {
@@ -94,7 +94,7 @@ func TestWithoutAModel(t *testing.T) {
 	t.Parallel()
 	o := &modelset.Opener{Secrets: secrets{}}
 	for _, m := range []*app.Model{nil, {Provider: app.Offline}} {
-		model, info, err := o.Open(m, noTools{})
+		model, info, err := o.Open(modelset.Use{}, m, noTools{})
 		if err != nil || !info.Offline || info.Provider != app.Offline || model.Model == nil {
 			t.Errorf("%+v: %+v, %v", m, info, err)
 		}
@@ -131,8 +131,8 @@ func TestLender(t *testing.T) {
 			defer o.Close()
 			l := &modelset.Lender{
 				Opener: o,
-				ModelsOf: func(string) ([]*app.Model, func(*app.Model) error, error) {
-					return c.models, func(m *app.Model) error {
+				ModelsOf: func(string) (*app.App, []*app.Model, func(*app.Model) error, error) {
+					return nil, c.models, func(m *app.Model) error {
 						if text := consent.Endpoint(&app.App{}, m); text != "" && !c.accepted {
 							return consent.Needed("test", text)
 						}
