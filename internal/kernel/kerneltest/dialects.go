@@ -1,6 +1,7 @@
 package kerneltest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -35,9 +36,10 @@ func inChat(a Answer) string {
 	if len(a.Calls) > 0 {
 		reason = "tool_calls"
 	}
-	choice(`{}`, reason)
-	event(`{"id":"x","model":"m","choices":[],` +
-		`"usage":{"prompt_tokens":100,"completion_tokens":10,"total_tokens":110}}`)
+	choice(`{}`, cmp.Or(a.Stop, reason))
+	u := cmp.Or(a.Usage, Usage{Input: 100, Output: 10})
+	event(`{"id":"x","model":"m","choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,`+
+		`"prompt_tokens_details":{"cached_tokens":%d}}}`, u.Input, u.Output, u.Input+u.Output, u.Cached)
 	return b.String() + "data: [DONE]\n\n"
 }
 
@@ -56,8 +58,10 @@ func inMessages(a Answer) string {
 		event("content_block_stop", `,"index":%d`, blocks)
 		blocks++
 	}
+	u := cmp.Or(a.Usage, Usage{Input: 100, Output: 10})
 	event("message_start", `,"message":{"id":"m","type":"message","role":"assistant","model":"m","content":[],`+
-		`"stop_reason":null,"usage":{"input_tokens":100,"output_tokens":1}}`)
+		`"stop_reason":null,"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":1}}`,
+		u.Input-u.Cached, u.Cached)
 	if a.Text != "" {
 		block(`{"type":"text","text":""}`, `{"type":"text_delta","text":`+quoteJSON(a.Text)+`}`)
 	}
@@ -73,7 +77,8 @@ func inMessages(a Answer) string {
 	if len(a.Calls) > 0 {
 		reason = "tool_use"
 	}
-	event("message_delta", `,"delta":{"stop_reason":"%s","stop_sequence":null},"usage":{"output_tokens":10}`, reason)
+	event("message_delta", `,"delta":{"stop_reason":"%s","stop_sequence":null},"usage":{"output_tokens":%d}`,
+		cmp.Or(a.Stop, reason), u.Output)
 	event("message_stop", ``)
 	return b.String()
 }

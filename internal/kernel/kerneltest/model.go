@@ -1,6 +1,7 @@
 package kerneltest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -18,7 +19,14 @@ type Answer struct {
 	Reached chan<- struct{} // closed when the request comes; may be nil
 	After   <-chan struct{} // the answer waits for it; may be nil
 	Refusal string          // the request is refused with this as the body; empty: it is answered
+	Status  int             // of a refusal; 0: 400
+	Wait    string          // a refusal asks to be asked again after so many seconds; empty: it does not say
+	Stop    string          // why the answer ends, in the provider's word; empty: it is whole
+	Usage   Usage           // zero: a hundred tokens read, ten written
 }
+
+// Usage is what an answer says it took, in tokens.
+type Usage struct{ Input, Cached, Output int }
 
 // Model plays a provider on loopback, in both dialects: each request is answered
 // by the next answer of its script. It keeps what it was asked.
@@ -133,7 +141,10 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if next.Refusal != "" {
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusBadRequest)
+		if next.Wait != "" {
+			w.Header().Set("Retry-After", next.Wait)
+		}
+		w.WriteHeader(cmp.Or(next.Status, http.StatusBadRequest))
 		_, _ = io.WriteString(w, next.Refusal)
 		return
 	}
