@@ -24,6 +24,7 @@ import (
 	"callgate/internal/cli/imports"
 	"callgate/internal/cli/journal"
 	"callgate/internal/cli/machine"
+	"callgate/internal/cli/modeluse"
 	"callgate/internal/cli/outside"
 	"callgate/internal/cli/proposals"
 	"callgate/internal/cli/questions"
@@ -119,7 +120,7 @@ func newRoot(e *command.Env) *cobra.Command {
 		conversations.Commands(e), editors.Commands(e), undo.Commands(e), tools.Commands(e),
 		bridge.Commands(e, servers.Commands(e)...), imports.Commands(e), approvals.Commands(e),
 		questions.Commands(e), grants.Commands(e), proposals.Commands(e), rules.Commands(e), skills.Commands(e),
-		secrets.Commands(e), tokens.Commands(e), journal.Commands(e), tasks.Commands(e),
+		secrets.Commands(e), tokens.Commands(e), journal.Commands(e), modeluse.Commands(e), tasks.Commands(e),
 		outside.Commands(e), machine.Commands(e),
 	)...)
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: command.ExitCodes})

@@ -9,6 +9,7 @@ func llmBlock() node {
 		key{"compat", text(), "The file with what was measured of models, relative to the app file."},
 		key{"model_catalog", text(), "A file of models, their prices, windows and scores, relative to the app file."},
 		key{"dirs", list(text()), "Folders of definitions, each in a file of its own, relative to the app file."},
+		key{"models", named(list(modelName())), "The models that a tool asks first, in order, by its ID."},
 		key{"builtins", anyOf(list(enum("", builtin.Names()...)), named(llmPreference())),
 			"The kernel's own tools that are turned on: a list, or each with the models that it asks."},
 		key{"timeout", duration(), "How long a request to a model may take, such as 60s. Left out: no limit."},

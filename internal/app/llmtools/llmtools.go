@@ -39,6 +39,9 @@ type Block struct {
 	// Recommended are the models that were measured to be good at a tool, the cheapest first, by
 	// the tool's ID. They are asked before those that the tool names.
 	Recommended map[string][]string
+	// Chosen are the models that the app has a tool ask first, by the tool's ID. They go before
+	// those that are recommended.
+	Chosen map[string][]string
 	// Catalogs are files of models: what they cost, how much they read, how they did at tools.
 	Catalogs   []Catalog
 	Dirs       []string      // folders of definitions
@@ -64,6 +67,7 @@ func (b Block) Over(user Block) Block {
 	if b.Compat == "" {
 		b.Compat, b.Recommended = user.Compat, user.Recommended
 	}
+	b.Chosen = choose(b.Chosen, user.Chosen)
 	b.Catalogs = slices.Concat(user.Catalogs, b.Catalogs)
 	b.FirstToken = cmp.Or(b.FirstToken, user.FirstToken)
 	b.Timeout = cmp.Or(b.Timeout, user.Timeout)
@@ -92,7 +96,7 @@ func (b Block) Files() []string {
 // Models lists the models that a tool may ask, each once; none: that of the agent that calls it.
 func (b Block) Models(t Tool) (all []string) {
 	p := t.Definition.ModelPreference
-	first := slices.Concat(b.Recommended[t.ID.String()], p.Models())
+	first := slices.Concat(b.First(t.ID), p.Models())
 	if (len(first) == 0 || p.OrDefault) && b.DefaultModel != "" {
 		first = append(first, b.DefaultModel)
 	}
@@ -137,6 +141,7 @@ func read(r *node.Reader, e node.Entry, folder string, include func(*node.Report
 				b.readDir(r, one, folder, include)
 			}
 		},
+		"models":              func(in node.Entry) { b.Chosen = chosen(r, in) },
 		"builtins":            func(in node.Entry) { b.builtins(r, in) },
 		"timeout":             r.Duration(&b.Timeout),
 		"first_token_timeout": r.Duration(&b.FirstToken),

@@ -57,7 +57,7 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 	for _, routes := range []map[string]route.Func{
 		a.routes(), (&sessionRoutes{a}).routes(), (&toolRoutes{api: a}).routes(), (&serverRoutes{a}).routes(),
 		(&journalRoutes{a}).routes(), (&conversationRoutes{a}).routes(), (&taskRoutes{a}).routes(),
-		human.Routes(k), outside.Routes(k), clients.routes(),
+		(&modelRoutes{a}).routes(), human.Routes(k), outside.Routes(k), clients.routes(),
 	} {
 		for pattern, handle := range routes {
 			mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {

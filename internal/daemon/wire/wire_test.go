@@ -83,6 +83,7 @@ func TestBodiesSayWhatTheKernelSays(t *testing.T) {
 	same(t, wire.HistoryEnd)
 	same(t, wire.Compaction)
 	same(t, wire.TaskEntry)
+	same(t, wire.ModelUse)
 }
 
 func TestServer(t *testing.T) {

@@ -95,8 +95,9 @@ func (m *models) Limits() prompted.Limits {
 	return prompted.Limits{FirstToken: m.app.LLM.FirstToken, Total: m.app.LLM.Timeout}
 }
 
-// Recommended returns the models that were measured to be good at a tool.
-func (m *models) Recommended(id tool.ID) []string { return m.app.LLM.Recommended[id.String()] }
+// Recommended returns the models that the app has a tool ask first, and those that were measured to
+// be good at it.
+func (m *models) Recommended(id tool.ID) []string { return m.app.LLM.First(id) }
 
 // Default is the app's default model, or its agent's own.
 func (m *models) Default() string {
