@@ -39,6 +39,7 @@ var rules = house.Rules{
 		{"internal/gate/order", "internal/gate/detach", "internal/gate/argname", "internal/skill", "internal/module", "internal/channel", "toolcatalog", "internal/modeluse"}, // with workfile and fetch, which modules share
 		{"internal/search/bench", "internal/agent/bench", "internal/agent", "internal/provider", "internal/control",
 			"internal/source/mcp", "internal/source/prompted",
+			"internal/llmbench",
 			"internal/source/executable", "internal/gate", "internal/undo", "internal/app", "internal/module/filesystem",
 			"internal/module/shell", "internal/module/http", "internal/module/web", "internal/module/browser",
 			"internal/module/database", "internal/module/git", "internal/module/memory", "internal/module/clock", "internal/module/agentspawn"},

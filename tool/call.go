@@ -46,6 +46,9 @@ type Call struct {
 	Name      string          `json:"name"` // as it was asked for
 	Tool      ID              `json:"tool"` // as it was resolved
 	Args      json.RawMessage `json:"args,omitempty"`
+	// Model is the one model, provider/model, that an LLM-backed tool is to ask for this call, as a
+	// benchmark does; "": as its definition says.
+	Model string `json:"model,omitempty"`
 }
 
 // Grant is everything a handler may reach.

@@ -79,11 +79,11 @@ func (g *Gate) newCall(caller *Caller, r CallRequest) *callState {
 		caller: caller, start: time.Now(),
 		call: tool.Call{
 			ID: cmp.Or(r.ID, NewID()), Parent: r.Parent, Principal: caller.id.Principal, Name: r.Name, Args: r.Args,
+			Model: r.Model,
 		},
 		how: callOptions{
 			noWait: r.NoWait || caller.id.NoWait && r.Script == nil, whole: r.Whole, unattended: r.Unattended,
-			movable: r.Movable, background: r.Background || r.Unattended,
-			script: r.Script,
+			movable: r.Movable, background: r.Background || r.Unattended, script: r.Script,
 		},
 	}
 	if r.Parent != "" && r.ID == ChildID(r.Parent) { // no client names its calls so

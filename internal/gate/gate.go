@@ -90,10 +90,10 @@ type CallRequest struct {
 	// ID is the call's own, for a caller that must find the call again after a
 	// crash (see Outcome), or must be known by it before it starts. It must be
 	// used once. Empty: the gate makes one.
-	ID     string
-	Name   string
-	Args   json.RawMessage
-	Parent string
+	ID           string
+	Name, Parent string
+	Args         json.RawMessage
+	Model        string // the one model that an LLM-backed tool is to ask; "": as its definition says
 	// NoWait answers at once with status waiting when a human must be asked; the
 	// call then runs when it is approved, and Collect returns its result.
 	NoWait bool

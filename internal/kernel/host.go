@@ -126,6 +126,11 @@ func checkModel(k *Kernel) func(*app.App, *app.Model) error {
 	}
 }
 
+// checkLine returns what checks that a human accepted a line of an app.
+func checkLine(k *Kernel) func(a *app.App, line string) error {
+	return func(a *app.App, line string) error { return k.consents.Of(a).Check("kernel.checkLine", line) }
+}
+
 func userName() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username

@@ -229,7 +229,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	k.Apps = apps.New(apps.Options{
 		Tools: k.Tools, Modules: k.modules, Servers: k.Servers, Consents: k.consents, Hidden: k.hidden(),
 		Helpers: k.helpers, Models: k.models, UserFile: userFile, Skills: k.Skills.Finder, Host: hostTools(k),
-		LLM: llmtools.New(llmtools.Options{Opener: k.models, Check: checkModel(k), Hooks: cfg.LLMHooks}),
+		LLM: llmtools.New(llmtools.Options{Opener: k.models, Check: checkModel(k), Line: checkLine(k), Hooks: cfg.LLMHooks}),
 	})
 	k.indexes = toolview.NewIndexes(k.Tools, k.state.Vectors(), k.vault.Expand)
 	k.Sessions = session.NewTable(func(id string) {

@@ -16,6 +16,9 @@ type CallRequest struct {
 	Args   json.RawMessage `json:"args,omitempty"`
 	Parent string          `json:"parent,omitempty"`
 	NoWait bool            `json:"no_wait,omitempty"`
+	// Model is the one model, provider/model, that an LLM-backed tool is to ask: one that its
+	// definition or its app names. Empty: as the definition says.
+	Model string `json:"model,omitempty"`
 }
 
 // Tool is a tool as a session sees it, with what its user should know.
@@ -30,6 +33,16 @@ type Tool struct {
 	Policy     string          `json:"policy"` // allow, or approve
 	Reason     string          `json:"reason,omitempty"`
 	Claims     []tool.Effect   `json:"claims,omitempty"` // what a call claims; told of one tool, not in lists
+	LLM        *LLMTool        `json:"llm,omitempty"`    // of an LLM-backed tool; told of one tool, not in lists
+}
+
+// LLMTool is what a benchmark must know of an LLM-backed tool.
+type LLMTool struct {
+	Digest    string   `json:"digest"`            // of its definition: what is measured of another one tells nothing of it
+	Threshold float64  `json:"threshold"`         // the score, of 100, that a model must reach to be recommended
+	Models    []string `json:"models"`            // that may be asked, as provider/model
+	Compat    string   `json:"compat,omitempty"`  // the file with what was measured
+	Catalog   string   `json:"catalog,omitempty"` // the app's file of models
 }
 
 // Search asks for tools by what is meant. Several queries are answered one by

@@ -7,6 +7,7 @@ func llmBlock() node {
 	return block("tools.llm",
 		key{"default_model", modelName(), "The model of tools that name none. Left out: the agent's own."},
 		key{"compat", text(), "The file with what was measured of models, relative to the app file."},
+		key{"bench_models", list(modelName()), "Models that callgate bench llm measures, beside those that tools name."},
 		key{"model_catalog", text(), "A file of models, their prices, windows and scores, relative to the app file."},
 		key{"dirs", list(text()), "Folders of definitions, each in a file of its own, relative to the app file."},
 		key{"models", named(list(modelName())), "The models that a tool asks first, in order, by its ID."},

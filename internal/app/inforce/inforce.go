@@ -106,6 +106,7 @@ func LoadUser(path string, known app.KnownModules, vars app.Vars) (*app.App, err
 	for i := range a.LLM.Tools {
 		a.LLM.Tools[i].FromUser = true
 	}
+	a.LLM.BenchModels, a.LLM.OwnBenchModels = nil, a.LLM.BenchModels
 	for i := range a.LLM.Catalogs {
 		a.LLM.Catalogs[i].FromUser = true
 	}

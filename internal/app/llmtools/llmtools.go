@@ -42,6 +42,10 @@ type Block struct {
 	// Chosen are the models that the app has a tool ask first, by the tool's ID. They go before
 	// those that are recommended.
 	Chosen map[string][]string
+	// BenchModels are measured by benchmarks, beside those that tools name; OwnBenchModels are those of
+	// the user's own file.
+	BenchModels    []string
+	OwnBenchModels []string
 	// Catalogs are files of models: what they cost, how much they read, how they did at tools.
 	Catalogs   []Catalog
 	Dirs       []string      // folders of definitions
@@ -68,6 +72,7 @@ func (b Block) Over(user Block) Block {
 		b.Compat, b.Recommended = user.Compat, user.Recommended
 	}
 	b.Chosen = choose(b.Chosen, user.Chosen)
+	b.OwnBenchModels = user.OwnBenchModels
 	b.Catalogs = slices.Concat(user.Catalogs, b.Catalogs)
 	b.FirstToken = cmp.Or(b.FirstToken, user.FirstToken)
 	b.Timeout = cmp.Or(b.Timeout, user.Timeout)
@@ -131,6 +136,7 @@ func read(r *node.Reader, e node.Entry, folder string, include func(*node.Report
 	r.Mapping(Level, e, map[string]node.Read{
 		"default_model": model(r, &b.DefaultModel),
 		"compat":        func(in node.Entry) { b.Compat, b.Recommended = readCompat(r, in, folder) },
+		"bench_models":  models(r, &b.BenchModels),
 		"model_catalog": func(in node.Entry) {
 			if c, ok := readCatalog(r, in, folder); ok {
 				b.Catalogs = []Catalog{c}

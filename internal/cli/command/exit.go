@@ -21,6 +21,7 @@ const (
 	ExitStuck       = 10
 	ExitCut         = 11
 	ExitCost        = 12
+	ExitChecks      = 13
 	ExitCancelled   = 130
 )
 
@@ -39,7 +40,8 @@ const ExitCodes = `The exit code says how a command ended:
     9  a turn ended, but calls in it needed a human and nobody was there to ask
    10  a turn was stuck: the same calls over and over, or as many requests as there may be
    11  a turn ended in the middle of its answer: the model's limit of tokens
-   12  a turn ended because it had cost as much as it may
+   12  a turn, or a benchmark, ended because it had cost as much as it may
+   13  a benchmark ended, and no model of a tool reached its threshold
   130  cancelled by a signal`
 
 // CodeOf is the exit code for a kind of failure.

@@ -34,7 +34,8 @@ object on each line.`,
 	f := c.Flags()
 	f.StringVar(&b.model, "model", "", "use the static model in `DIR` (default the built-in one)")
 	f.BoolVar(&b.languages, "languages", false, "write a row for each language of a dataset")
-	return e.Group(&cobra.Command{Use: "bench", Short: "Measure how well Callgate works here"}, newBenchAgent(e), c)
+	return e.Group(&cobra.Command{Use: "bench", Short: "Measure how well Callgate works here"},
+		newBenchAgent(e), newBenchLLM(e), c)
 }
 
 func (b *searchBench) run(ctx context.Context, dirs []string) error {

@@ -9,6 +9,7 @@ import (
 	"callgate/internal/daemon/wire"
 	"callgate/internal/gate/binding"
 	"callgate/internal/gate/schema"
+	"callgate/internal/kernel/llmtools"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/toolview"
 	"callgate/internal/memtrim"
@@ -115,6 +116,9 @@ func (a *toolRoutes) tool(w http.ResponseWriter, r *http.Request) error {
 	}
 	t := a.describe(v)
 	t.Claims = binding.Said(v.Tool)
+	if d, ok := llmtools.Describe(s.App(), v.Tool); ok {
+		t.LLM = &d
+	}
 	return route.Answer(w, t)
 }
 
@@ -152,7 +156,7 @@ func (a *toolRoutes) call(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return route.Answer(w, s.Call(r.Context(), session.CallRequest{
-		ID: c.ID, Name: c.Name, Args: c.Args, Parent: c.Parent, NoWait: c.NoWait,
+		ID: c.ID, Name: c.Name, Args: c.Args, Parent: c.Parent, NoWait: c.NoWait, Model: c.Model,
 	}))
 }
 

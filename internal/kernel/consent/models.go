@@ -19,7 +19,16 @@ func modelLines(a *app.App) (lines []string) {
 	for _, t := range a.LLM.Tools {
 		lines = append(lines, LLMTool(a, t))
 	}
-	return lines
+	return append(lines, BenchModels(a))
+}
+
+// BenchModels says which models benchmarks of an app's tools ask.
+func BenchModels(a *app.App) string {
+	if len(a.LLM.BenchModels) == 0 {
+		return ""
+	}
+	names := slices.Sorted(slices.Values(a.LLM.BenchModels))
+	return shown(a, "send the cases of benchmarks, with the prompts of LLM-backed tools, to "+strings.Join(names, ", "))
 }
 
 // LLMTool says which models an LLM-backed tool of an app asks, with which prompt.

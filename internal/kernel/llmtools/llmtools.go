@@ -25,6 +25,8 @@ type Options struct {
 	Opener *modelset.Opener
 	// Check returns why a model of an app may not be asked: nobody accepted where it is.
 	Check func(a *app.App, m *app.Model) error
+	// Line returns why a line of an app does not count: nobody accepted it.
+	Line  func(a *app.App, line string) error
 	Hooks llmtool.Hooks
 }
 

@@ -27,6 +27,9 @@ func (r *run) ask(ctx context.Context, c candidate) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.call.Model != "" {
+		req.Priority = llm.PriorityLow // a benchmark may wait for everybody else
+	}
 	repairs := defaultRepairs
 	if d.Repairs != nil {
 		repairs = *d.Repairs

@@ -8,6 +8,9 @@
 // without a key is left out, and if that leaves none, nothing is sent. Input that is too long for
 // a model and input that a model refuses have fallbacks of their own.
 //
+// A call may choose one model, as a benchmark does: then that one is asked and no other. It may choose
+// only what the tool or its app names, which a human accepted.
+//
 // An answer is a result only if it is whole, is JSON where JSON was asked for, and matches its
 // schema. One that was cut off is truncated, one without JSON malformed, one of another shape
 // mismatched; these are three failures. The model is shown its mistake and asked again, as often

@@ -25,6 +25,8 @@ type Models interface {
 	Default() string
 	// Limits returns the limits of each request.
 	Limits() Limits
+	// Choose returns why a call may not choose a model that its tool does not name; nil: it may.
+	Choose(name string) error
 }
 
 // Opened is a model that can be asked.
@@ -176,6 +178,14 @@ type modelError struct {
 // open finds the models that can be asked, before anything is sent.
 func (r *run) open(ctx context.Context) error {
 	names := r.order()
+	if chosen := r.call.Model; chosen != "" {
+		if !slices.Contains(names, chosen) {
+			if err := r.from.Choose(chosen); err != nil {
+				return err
+			}
+		}
+		names = []string{chosen}
+	}
 	if len(names) == 0 {
 		return tool.Errorf("prompted.run", tool.Unavailable, "no model is named for the tool %s", r.definition.ID).
 			WithHint("name one in its model_preference, or set tools.llm.default_model in callgate.yaml")
@@ -265,6 +275,9 @@ func (r *run) askAll(ctx context.Context) (json.RawMessage, error) {
 
 // next says which models are left after a failure.
 func (r *run) next(ctx context.Context, c candidate, err error, queue []candidate) []candidate {
+	if r.call.Model != "" {
+		return nil
+	}
 	queue = slices.DeleteFunc(slices.Clone(queue), func(o candidate) bool { return r.tried[o.name] })
 	p := r.definition.ModelPreference
 	switch outcomeOf(err) {

@@ -101,6 +101,12 @@ func (w *world) Open(_ context.Context, name string) (prompted.Opened, error) {
 func (w *world) Recommended(tool.ID) []string { return w.recommended }
 func (w *world) Default() string              { return w.byDefault }
 func (w *world) Limits() prompted.Limits      { return w.limits }
+func (w *world) Choose(name string) error {
+	if name == w.denied {
+		return tool.Errorf("test", tool.Denied, "nobody accepted %s", name)
+	}
+	return nil
+}
 
 // lent are the models of every call.
 func (w *world) lent(tool.Call, tool.Grant) prompted.Models { return w }
@@ -451,5 +457,27 @@ func TestSchemaOfTheCaller(t *testing.T) {
 		if res.Error == nil || res.Error.Kind != tool.Invalid || !strings.Contains(res.Error.Error(), "schema is no JSON Schema") {
 			t.Errorf("%s: %+v", args, res.Error)
 		}
+	}
+}
+
+// TestChosenModel asks the model that a call chooses and no other, behind everybody else's requests.
+func TestChosenModel(t *testing.T) {
+	t.Parallel()
+	w := &world{models: map[string]*scripted{"a/x": {}, "b/y": {}}, denied: "c/z"}
+	made, err := llmtool.Define(llmtool.Definition{
+		ID: "acme:say@1.0.0", Description: "Says.", UserTemplate: "Say it.",
+		ModelPreference: llmtool.Preference{Preferred: "a/x", Fallbacks: []string{"b/y"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := (&prompted.Runner{Models: w.lent}).Bind(made).Handler
+	_, _ = h.Execute(t.Context(), tool.Call{Args: json.RawMessage(`{}`), Model: "b/y"}, tool.Grant{})
+	if len(w.models["a/x"].requests) != 0 || len(w.models["b/y"].requests) != 1 ||
+		w.models["b/y"].requests[0].Priority != llm.PriorityLow {
+		t.Errorf("asked were %+v and %+v", w.models["a/x"].requests, w.models["b/y"].requests)
+	}
+	if _, err := h.Execute(t.Context(), tool.Call{Args: json.RawMessage(`{}`), Model: "c/z"}, tool.Grant{}); tool.KindOf(err) != tool.Denied {
+		t.Errorf("one that may not be chosen: %v", err)
 	}
 }

@@ -46,6 +46,7 @@ func (m *models) Open(_ context.Context, name string) (prompted.Opened, error) {
 func (m *models) Recommended(tool.ID) []string { return nil }
 func (m *models) Default() string              { return "own/model" }
 func (m *models) Limits() prompted.Limits      { return prompted.Limits{} }
+func (m *models) Choose(string) error          { return nil }
 
 // run runs a tool as the gate does: its arguments are checked, and its defaults filled in.
 func (m *models) run(t *testing.T, name, args string) *tool.Result {

@@ -1,0 +1,93 @@
+package llmtools
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"callgate/internal/app"
+	"callgate/internal/kernel/consent"
+	"callgate/internal/protocol"
+	"callgate/llmtool"
+	"callgate/tool"
+)
+
+// Choose lets a call choose a model of an agent, which a human accepts before it is asked, or one
+// that the app names for benchmarks.
+func (m *models) Choose(name string) error {
+	if slices.Contains(agentModels(m.known), name) || slices.Contains(m.app.LLM.OwnBenchModels, name) {
+		return nil
+	}
+	if slices.Contains(m.app.LLM.BenchModels, name) {
+		return m.Line(m.app, consent.BenchModels(m.app))
+	}
+	return tool.Errorf("llmtools.Choose", tool.Denied, "the app does not name the model %s", tool.Truncate(name)).
+		WithHint("add it to tools.llm.bench_models in callgate.yaml, and accept it with callgate app trust")
+}
+
+// agentModels are the names of models that agents have.
+func agentModels(known []*app.Model) (names []string) {
+	for _, m := range known {
+		if m.Provider != app.Offline {
+			names = append(names, m.Provider+"/"+m.Name)
+		}
+	}
+	return names
+}
+
+// Describe says what a benchmark must know of an LLM-backed tool of an app, which may be nil.
+func Describe(a *app.App, t *tool.Tool) (protocol.LLMTool, bool) {
+	d, ok := llmtool.DefinitionOf(t)
+	if !ok {
+		return protocol.LLMTool{}, false
+	}
+	if a == nil {
+		a = &app.App{}
+	}
+	out := protocol.LLMTool{Digest: digest(a, t.ID, d), Threshold: d.RecommendedThreshold, Compat: a.LLM.Compat}
+	if out.Threshold == 0 {
+		out.Threshold = 100
+	}
+	for _, c := range a.LLM.Catalogs {
+		if !c.FromUser {
+			out.Catalog = c.Path
+		}
+	}
+	id := t.ID.String()
+	for _, name := range slices.Concat(d.ModelPreference.Models(), a.LLM.Chosen[id], a.LLM.Recommended[id],
+		a.LLM.BenchModels, a.LLM.OwnBenchModels, agentModels(consent.AppModels(a, ""))) {
+		if !slices.Contains(out.Models, name) {
+			out.Models = append(out.Models, name)
+		}
+	}
+	if len(out.Models) == 0 && a.LLM.DefaultModel != "" {
+		out.Models = []string{a.LLM.DefaultModel}
+	}
+	return out, true
+}
+
+// digest is that of what is written of a tool, or of what its definition says; functions of a Go program have
+// none.
+func digest(a *app.App, id tool.ID, d llmtool.Definition) string {
+	for _, t := range a.LLM.Tools {
+		if t.ID == id && t.Digest != "" {
+			return t.Digest
+		}
+	}
+	h := sha256.New()
+	write := func(parts ...any) {
+		raw, err := json.Marshal(parts)
+		if err == nil {
+			h.Write(raw)
+		}
+	}
+	write(d.ID, d.InputSchema, d.OutputSchema, d.OutputSchemaFrom, d.SystemPrompt, d.UserTemplate, d.OutputFormat,
+		d.OutputExample, d.ModelPreference.MaxTokens, d.ModelPreference.Temperature, d.Repairs)
+	for _, v := range d.Variants {
+		write(v.ID, v.SystemPrompt, v.UserTemplate, v.OutputExample, v.OutputSchema, v.Modes, v.Models, v.Providers, v.Match,
+			v.Default)
+	}
+	sum := h.Sum(nil)
+	return hex.EncodeToString(sum)
+}
