@@ -34,7 +34,7 @@ var rules = house.Rules{
 			"internal/conversation/instructions", "internal/conversation/environment",
 			"internal/conversation/compact", "internal/gate/schema", "internal/gate/policy", "internal/gate/approval",
 			"internal/provider/catalog",
-			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock", "internal/watch", "internal/app/node",
+			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock", "internal/watch", "internal/app/node", "internal/provider/budget",
 			"internal/source/prompted/builtin"},
 		{"internal/gate/order", "internal/gate/detach", "internal/gate/argname", "internal/skill", "internal/module", "internal/channel", "toolcatalog", "internal/modeluse"}, // with workfile and fetch, which modules share
 		{"internal/search/bench", "internal/agent/bench", "internal/agent", "internal/provider", "internal/control",

@@ -25,6 +25,7 @@ const (
 	BadRequest       Kind = "bad_request"       // the provider does not accept the request as it is
 	Refused          Kind = "refused"           // a filter declined the request
 	FailedGeneration Kind = "failed_generation" // the model wrote a call that the provider could not read
+	OverBudget       Kind = "over_budget"       // the request was not sent: the budget of the day is used up
 	NoTools          Kind = "no_tools"          // the server takes no tools for this model: describe them in the prompt
 )
 
@@ -100,6 +101,8 @@ func (e *Error) ToolError() *tool.Error {
 		kind, hint = tool.Invalid, "check the model's name and the brain's settings"
 	case Refused:
 		kind, hint = tool.Denied, "say it differently"
+	case OverBudget:
+		kind, hint = tool.Limited, "wait for the next day, or raise the budget in callgate.yaml"
 	case NoTools:
 		kind, hint = tool.Invalid, "write native_tool_use: false into the brain: its tools then stand in the prompt"
 	case FailedGeneration:

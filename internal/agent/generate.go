@@ -13,8 +13,8 @@ import (
 	"callgate/tool"
 )
 
-// generate gets the next answer. If the provider reports a billing error, the turn
-// continues with the fallback model. A conversation that the provider refuses as
+// generate gets the next answer. If the provider reports a billing error, or the budget for it
+// is used up, the turn continues with the fallback model. A conversation that the provider refuses as
 // too long is compacted, once, and sent again. A model whose tools the provider refuses
 // goes on with them in its prompt.
 func (t *turn) generate(ctx context.Context) (*llm.Response, error) {
@@ -26,7 +26,7 @@ func (t *turn) generate(ctx context.Context) (*llm.Response, error) {
 		var failure *llm.Error
 		switch errors.As(err, &failure); {
 		case failure == nil:
-		case failure.Kind == llm.Billing && t.model.Fallback != nil:
+		case (failure.Kind == llm.Billing || failure.Kind == llm.OverBudget) && t.model.Fallback != nil:
 			if t.observer.Fallback != nil {
 				t.observer.Fallback(t.model, t.model.Fallback, failure.Message)
 			}

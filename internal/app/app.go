@@ -24,6 +24,7 @@ import (
 	"callgate/internal/app/providers"
 	"callgate/internal/app/variable"
 	"callgate/internal/gate/policy"
+	"callgate/internal/provider/budget"
 )
 
 // Filename is what an app file is called in its folder.
@@ -63,6 +64,7 @@ type Sources struct {
 	Dirs      []string // folders of executable tools; Load makes them absolute
 	LLM       llmtools.Block
 	Providers providers.All
+	Budget    budget.Budget // of the file alone: see [App.Parts] for what several say
 }
 
 // SkillSet is what an app teaches its agents.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"callgate/internal/agent/surface"
+	"callgate/internal/app/budget"
 	"callgate/internal/app/contract"
 	"callgate/internal/app/hooks"
 	"callgate/internal/app/identity"
@@ -40,7 +41,8 @@ func (f *file) read(e node.Entry) {
 	blocks := map[string]node.Read{
 		"app": f.identityBlock, "tools": f.toolsBlock, "runtime": f.runtimeBlock, "search": f.searchBlock,
 		"security": f.securityBlock, "dev": f.devBlock, "agents": f.agents.read, "profiles": f.profilesBlock,
-		"schema_version": identity.SchemaVersion(f.Reader), "providers": providers.Into(&f.app.Providers, f.Reader),
+		"schema_version": identity.SchemaVersion(f.Reader), "budget": budget.Into(&f.app.Budget, f.Reader),
+		"providers": providers.Into(&f.app.Providers, f.Reader),
 	}
 	for _, first := range []string{"dev", "app"} {
 		for _, in := range f.Entries(e, "its keys are "+strings.Join(slices.Sorted(maps.Keys(blocks)), ", ")) {

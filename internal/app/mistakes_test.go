@@ -568,6 +568,12 @@ var mistakes = []struct{ name, text string }{
 	{"a provider's limit as a word", "providers:\n  openai: {tpm: many}\n"},
 	{"a provider's cool-down of a year", "providers:\n  openai: {cool_down: 9000h}\n"},
 	{"a model's limit that is its provider's", "providers:\n  openai: {models: {gpt-4o: {max_queue: 3}}}\n"},
+	{"a budget as a number", "budget: 5\n"},
+	{"a budget of a month", "budget: {usd_per_month: 5}\n"},
+	{"a budget of nothing", "budget: {usd_per_day: 0}\n"},
+	{"a budget of part of a token", "budget: {tokens_per_day: 0.5}\n"},
+	{"a budget with another way for unpriced models", "budget: {usd_per_day: 1, unpriced: guess}\n"},
+	{"a provider's budget misspelt", "budget: {providers: {openai: {usd: 3}}}\n"},
 
 	{
 		"several at once",

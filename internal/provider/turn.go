@@ -147,13 +147,18 @@ func isRefusal(e *llm.Error) bool {
 	return errors.As(e.Err, &refusal)
 }
 
-// EstimateTokens estimates what a request will take: four bytes of text to a token, and all that the response
-// may have. It is more than most requests take, as what providers reserve is.
+// EstimateTokens estimates what a request will take, read and written.
 func EstimateTokens(req llm.Request) int {
+	u := Estimate(req)
+	return u.Input + u.Output
+}
+
+// Estimate estimates what a request will take: four bytes of text to a token, and all that the response may
+// have. It is more than most requests take, as what providers reserve is.
+func Estimate(req llm.Request) llm.Usage {
 	const image = 1500 // tokens, more or less
 	const response = 1000
-	bytes := len(req.System) + len(req.Output)
-	tokens := cmp.Or(req.MaxTokens, response)
+	bytes, tokens := len(req.System)+len(req.Output), 0
 	for _, t := range req.Tools {
 		bytes += len(t.Name) + len(t.Description) + len(t.Schema)
 	}
@@ -174,5 +179,5 @@ func EstimateTokens(req llm.Request) int {
 			}
 		}
 	}
-	return tokens + (bytes+3)/4
+	return llm.Usage{Input: tokens + (bytes+3)/4, Output: cmp.Or(req.MaxTokens, response)}
 }

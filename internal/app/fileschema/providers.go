@@ -17,3 +17,18 @@ func providersBlock() node {
 		key{"models", named(limits("providers.<provider>.models.<model>")), "Limits of single models, by their names."},
 	))
 }
+
+// budgetBlock is what models may cost.
+func budgetBlock() node {
+	limits := func(path string, more ...key) node {
+		return block(path, append([]key{
+			{"usd_per_day", number(0.0001, 1_000_000), "US dollars in a day at most."},
+			{"tokens_per_day", integer(1, 1_000_000_000), "Tokens in a day at most, read and written."},
+		}, more...)...)
+	}
+	return limits("budget",
+		key{"unpriced", enum("refuse", "refuse", "count_tokens"),
+			"What becomes of a model whose price nobody knows, where dollars are limited."},
+		key{"providers", named(limits("budget.providers.<provider>")), "What the models of one provider may cost."},
+	)
+}

@@ -37,6 +37,7 @@ func JSONSchema(known app.KnownModules) []byte {
 			"Parts of the app, each given to the MCP clients that come by its name: callgate mcp --profile NAME, " +
 				"or /mcp/p/NAME over HTTP."},
 		key{"providers", providersBlock(), "How much is asked of the providers of models. Left out: no limits."},
+		key{"budget", budgetBlock(), "What models may cost in a day: of this app, or in the user's own file of all apps."},
 		key{"search", searchBlock(), "How tools are found by what is meant. Left out: with the model that is built in."},
 		key{"security", securityBlock(), "What is trusted, and when."},
 		key{"dev", devBlock(), "What the app file is made of: variables, skills, agents in other files."},

@@ -1,12 +1,14 @@
 // Package modelset opens the models that an app file names. Law: a model is
 // opened with its address, key and headers known; connections are shared by
 // provider and model; its requests wait for their turn within the limits of the
-// app for which it is opened; nothing is dialled before it is asked.
+// app for which it is opened, and are charged to its budget; nothing is dialled
+// before it is asked.
 package modelset
 
 import (
 	"cmp"
 	"context"
+	"sync"
 	"time"
 
 	"callgate/internal/agent"
@@ -14,6 +16,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/document"
 	"callgate/internal/provider"
+	"callgate/internal/provider/budget"
 	"callgate/internal/provider/offline"
 	"callgate/llm"
 	"callgate/tool"
@@ -55,8 +58,10 @@ type Opener struct {
 	Now        func() time.Time          // may be nil
 	Unattended func(session string) bool // nobody waits for its conversation; may be nil
 
-	pool     provider.Pool
-	supports supports
+	pool       provider.Pool
+	supports   supports
+	spent      budget.Ledger
+	openLedger sync.Once
 }
 
 // offlineWindow is large enough that the offline model, which reads no prompt,
@@ -172,7 +177,11 @@ func (o *Opener) dial(u Use, m *app.Model) (llm.Model, provider.Info, error) {
 		t := &cfg.Turns
 		t.Key, t.Model, t.Bounds = u.App.Providers.Of(provider.CanonicalName, m.Provider, m.Name)
 	}
-	return o.pool.Open(cfg)
+	model, at, err := o.pool.Open(cfg)
+	if err != nil {
+		return nil, at, err
+	}
+	return o.charged(u, model, at), at, nil
 }
 
 // config is how a model's provider is reached, with its key.

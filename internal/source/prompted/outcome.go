@@ -23,6 +23,7 @@ const (
 	Cancelled  Outcome = "cancelled"
 	NoKey      Outcome = "no_key"      // the key is missing or wrong, or the account has no credit
 	Limited    Outcome = "limited"     // the provider limits the rate
+	OverBudget Outcome = "over_budget" // the budget of the day is used up
 	Failed     Outcome = "unavailable" // the provider failed, or cannot be reached
 	Invalid    Outcome = "invalid"     // the request could not be made as it is
 )
@@ -61,6 +62,8 @@ func outcomeOf(err error) Outcome {
 		return Cancelled
 	case llm.Auth, llm.Billing:
 		return NoKey
+	case llm.OverBudget:
+		return OverBudget
 	case llm.RateLimited, llm.Overloaded:
 		return Limited
 	case llm.Unavailable, llm.BrokenStream:
@@ -90,6 +93,8 @@ func failure(id string, err error) *tool.Error {
 		kind, hint = tool.Unavailable, "store a key with callgate secrets set NAME"
 	case Limited:
 		kind, hint = tool.Limited, "try again later"
+	case OverBudget:
+		kind, hint = tool.Limited, "wait for the next day, or raise the budget in callgate.yaml"
 	case Failed:
 		kind, hint = tool.Unavailable, "try again later"
 	case Invalid:

@@ -1,0 +1,57 @@
+package modelset
+
+import (
+	"callgate/internal/app"
+	"callgate/internal/provider"
+	"callgate/internal/provider/budget"
+	"callgate/llm"
+)
+
+// charged has the requests of a model be charged to the accounts of the app for which it is opened.
+func (o *Opener) charged(u Use, m llm.Model, at provider.Info) llm.Model {
+	accounts := accountsOf(u.App)
+	if len(accounts) == 0 {
+		return m
+	}
+	return &budget.Model{
+		Model: m, Ledger: o.ledger(), Accounts: accounts, Provider: at.Provider, Name: at.Model,
+		Estimate: func(req llm.Request) llm.Usage {
+			usage := provider.Estimate(req)
+			usage.Cost, usage.Priced = at.Entry.Cost(usage)
+			return usage
+		},
+	}
+}
+
+// ledger is that of all models.
+func (o *Opener) ledger() *budget.Ledger {
+	o.openLedger.Do(func() { o.spent.Documents, o.spent.Now = o.Documents, o.Now })
+	return &o.spent
+}
+
+// accountsOf are the accounts of an app: its own, and the user's, which is that of all apps.
+func accountsOf(a *app.App) (all []budget.Account) {
+	add := func(name, label string, of *app.App) {
+		if of == nil || of.Budget.IsZero() {
+			return
+		}
+		b := of.Budget
+		b.Providers = make(map[string]budget.Limit, len(of.Budget.Providers))
+		for name, limit := range of.Budget.Providers {
+			name = provider.CanonicalName(name)
+			b.Providers[name] = b.Providers[name].And(limit) // two names of one
+		}
+		all = append(all, budget.Account{Name: name, Label: label, Budget: b})
+	}
+	switch {
+	case a == nil:
+	case a.Parts == nil:
+		add("app/"+app.Digest(a.Path), "this app", a)
+	default:
+		add("user", "all apps", a.Parts.User)
+		if p := a.Parts.Project; p != nil {
+			add("app/"+app.Digest(p.Path), "this app", p)
+		}
+	}
+	return all
+}

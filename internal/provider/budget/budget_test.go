@@ -1,0 +1,210 @@
+package budget_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"callgate/internal/provider/budget"
+	"callgate/internal/provider/queue"
+	"callgate/llm"
+	"callgate/tool"
+)
+
+// clock is a time that a test sets.
+type clock struct{ now time.Time }
+
+func (c *clock) Now() time.Time { return c.now }
+
+func noon() *clock { return &clock{time.Date(2026, 11, 17, 12, 0, 0, 0, time.FixedZone("CET", 3600))} }
+
+// scripted is a model that answers as its function does.
+type scripted func() (*llm.Response, error)
+
+func (s scripted) Generate(context.Context, llm.Request, func(llm.Delta)) (*llm.Response, error) { return s() }
+
+// answers says what each answer took.
+func answers(u llm.Usage) scripted {
+	return func() (*llm.Response, error) { return &llm.Response{Usage: u}, nil }
+}
+
+// model is a model whose requests may take a hundred tokens and ten cents.
+func model(l *budget.Ledger, inner llm.Model, accounts ...budget.Account) *budget.Model {
+	return &budget.Model{
+		Model: inner, Ledger: l, Accounts: accounts, Provider: "openai", Name: "m",
+		Estimate: func(llm.Request) llm.Usage { return llm.Usage{Input: 60, Output: 40, Cost: 100_000, Priced: true} },
+	}
+}
+
+func account(name string, b budget.Budget) budget.Account {
+	return budget.Account{Name: name, Label: name, Budget: b}
+}
+
+func dollars(n int64) budget.Budget { return budget.Budget{Total: budget.Limit{Cost: n * 1_000_000}} }
+
+// ask asks until it is refused, and returns how often that went well.
+func ask(t *testing.T, m llm.Model) (n int, refusal *budget.Refusal) {
+	t.Helper()
+	for range 1000 {
+		_, err := m.Generate(t.Context(), llm.Request{}, nil)
+		if errors.As(err, &refusal) {
+			return n, refusal
+		}
+		n++
+	}
+	t.Fatal("nothing was refused")
+	return n, nil
+}
+
+// TestRefusal refuses what does not fit into what is left, and says what was spent, what is left and
+// when it begins anew.
+func TestRefusal(t *testing.T) {
+	t.Parallel()
+	c := noon()
+	l := &budget.Ledger{Now: c.Now}
+	m := model(l, answers(llm.Usage{Input: 30, Output: 10, Cost: 70_000, Priced: true}), account("this app", dollars(1)))
+	n, _ := ask(t, m)
+	if n != 13 { // thirteen cost 91 cents, and the next may take ten
+		t.Errorf("%d requests were sent", n)
+	}
+	_, err := m.Generate(t.Context(), llm.Request{}, nil)
+	var failure *llm.Error
+	if !errors.As(err, &failure) || failure.Kind != llm.OverBudget || tool.KindOf(err) != tool.Limited {
+		t.Fatalf("error %#v", err)
+	}
+	const want = "openai: over budget: the budget of this app for today is used up: $0.91 of $1.00 are spent, " +
+		"$0.09 are left and the request may take $0.10; it begins anew at 2026-11-18 00:00"
+	if err.Error() != want {
+		t.Errorf("got  %s\nwant %s", err, want)
+	}
+	c.now = time.Date(2026, 11, 18, 0, 0, 0, 0, c.now.Location())
+	if n, _ := ask(t, m); n != 13 {
+		t.Errorf("on the next day %d requests were sent", n)
+	}
+}
+
+// TestTokens counts tokens, also those of a model without a price.
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	l := &budget.Ledger{Now: noon().Now}
+	m := model(l, answers(llm.Usage{Input: 90, Output: 10}), account("a", budget.Budget{Total: budget.Limit{Tokens: 1000}}))
+	m.Estimate = func(llm.Request) llm.Usage { return llm.Usage{Input: 60, Output: 40} }
+	n, refusal := ask(t, m)
+	if n != 10 || !strings.Contains(refusal.Error(), "1000 of 1000 tokens are spent, 0 are left") {
+		t.Errorf("%d requests, then %v", n, refusal)
+	}
+}
+
+// TestUnpriced refuses a model by name whose price nobody knows, where dollars are limited.
+func TestUnpriced(t *testing.T) {
+	t.Parallel()
+	l := &budget.Ledger{Now: noon().Now}
+	b := dollars(1)
+	m := model(l, answers(llm.Usage{Input: 1}), account("this app", b))
+	m.Estimate = func(llm.Request) llm.Usage { return llm.Usage{Input: 1} }
+	if n, refusal := ask(t, m); n != 0 || !strings.Contains(refusal.Error(), "nobody knows the price of openai/m") {
+		t.Errorf("%d requests, then %v", n, refusal)
+	}
+	b.Unpriced, b.Total.Tokens = true, 5
+	m.Accounts = []budget.Account{account("this app", b)}
+	if n, _ := ask(t, m); n != 5 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
+// TestProviders limits one provider by itself.
+func TestProviders(t *testing.T) {
+	t.Parallel()
+	l := &budget.Ledger{Now: noon().Now}
+	b := dollars(1)
+	b.Providers = map[string]budget.Limit{"openai": {Cost: 300_000}}
+	m := model(l, answers(llm.Usage{Cost: 100_000, Input: 1, Priced: true}), account("this app", b))
+	other := *m
+	other.Provider = "anthropic"
+	if n, refusal := ask(t, m); n != 3 || !strings.Contains(refusal.Error(), "this app for openai") {
+		t.Errorf("%d requests, then %v", n, refusal)
+	}
+	if n, _ := ask(t, &other); n != 7 {
+		t.Errorf("of the other provider %d requests were sent", n)
+	}
+}
+
+// TestAccountsTogether charges all accounts or none: what one refuses is not spent in the other.
+func TestAccountsTogether(t *testing.T) {
+	t.Parallel()
+	l := &budget.Ledger{Now: noon().Now}
+	inner := answers(llm.Usage{Cost: 100_000, Input: 1, Priced: true})
+	user, first, second := account("user", dollars(1)), account("first", dollars(9)), account("second", dollars(9))
+	second.Total.Cost = 300_000
+	if n, refusal := ask(t, model(l, inner, user, second)); n != 3 || refusal.Account != "second" {
+		t.Errorf("%d requests, then %v", n, refusal)
+	}
+	if n, refusal := ask(t, model(l, inner, user, first)); n != 7 || refusal.Account != "user" {
+		t.Errorf("%d requests, then %v", n, refusal)
+	}
+}
+
+// TestManyAtOnce lets no more run than fit: each holds its estimate while it runs.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	l := &budget.Ledger{Now: noon().Now}
+	release := make(chan struct{})
+	var sent, refused atomic.Int32
+	arrived := make(chan struct{}, 100)
+	m := model(l, scripted(func() (*llm.Response, error) {
+		sent.Add(1)
+		arrived <- struct{}{}
+		<-release
+		return &llm.Response{Usage: llm.Usage{Input: 1, Cost: 1, Priced: true}}, nil
+	}), account("a", dollars(1)))
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() {
+			if _, err := m.Generate(context.Background(), llm.Request{}, nil); err != nil {
+				refused.Add(1)
+				arrived <- struct{}{}
+			}
+		})
+	}
+	for range 100 {
+		<-arrived
+	}
+	if sent.Load() != 10 || refused.Load() != 90 {
+		t.Errorf("%d were sent and %d refused", sent.Load(), refused.Load())
+	}
+	close(release)
+	all.Wait()
+}
+
+// TestFailures charges what is known: nothing for what was not answered, and the estimate where
+// nobody knows.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	partial := &llm.Response{Usage: llm.Usage{Input: 5, Cost: 500_000, Priced: true}}
+	for name, c := range map[string]struct {
+		err  *llm.Error
+		want int // requests until two dollars are spent
+	}{
+		"not answered":    {&llm.Error{Kind: llm.RateLimited, Status: 429}, 1000},
+		"not sent":        {&llm.Error{Kind: llm.RateLimited, Err: &queue.Refusal{}}, 1000},
+		"broken off":      {&llm.Error{Kind: llm.BrokenStream, Partial: partial}, 4},
+		"nobody knows it": {&llm.Error{Kind: llm.Timeout}, 20},
+	} {
+		l := &budget.Ledger{Now: noon().Now}
+		m := model(l, scripted(func() (*llm.Response, error) { return nil, c.err }), account("a", dollars(2)))
+		n := 0
+		for ; n < 1000; n++ {
+			_, err := m.Generate(t.Context(), llm.Request{}, nil)
+			if errors.As(err, new(*budget.Refusal)) {
+				break
+			}
+		}
+		if n != c.want {
+			t.Errorf("%s: %d requests were sent, want %d", name, n, c.want)
+		}
+	}
+}
