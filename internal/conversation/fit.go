@@ -9,6 +9,7 @@ import (
 	"callgate/internal/conversation/fitting"
 	"callgate/internal/conversation/history"
 	"callgate/internal/conversation/owed"
+	"callgate/internal/conversation/summarizing"
 	"callgate/internal/kernel/modelset"
 	"callgate/llm"
 )
@@ -65,7 +66,7 @@ func (m *Manager) openSummarizer(c *Conversation, cfg *agent.Config, how app.Con
 	if info.Offline {
 		return nil, nil
 	}
-	var s compact.Summarizer = compact.ModelSummarizer{
+	var s compact.Summarizer = summarizing.Model{
 		Model: model.Model, Settings: model.Settings, Window: info.Window,
 	}
 	if cfg.Output != nil {

@@ -232,6 +232,7 @@ func (p Policy) Compact(ctx context.Context, in Input, by Summarizer) (*Compacti
 			return nil, context.Cause(ctx)
 		case err != nil:
 			c.Warning = "no summary could be written, and so what was said is listed instead: " + err.Error()
+			c.Usage = made.Usage // it was paid for
 		default:
 			next.text, c.Usage, c.Model = made.Text, made.Usage, made.Model
 		}

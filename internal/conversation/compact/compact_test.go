@@ -296,51 +296,6 @@ func TestSummaryIsBounded(t *testing.T) {
 	}
 }
 
-// brain is a model that keeps what it was asked.
-type brain struct{ asked llm.Request }
-
-func (b *brain) Generate(_ context.Context, req llm.Request, _ func(llm.Delta)) (*llm.Response, error) {
-	b.asked = req
-	return &llm.Response{Message: llm.TextMessage(llm.Assistant, "Goal: x"), Model: "small", Usage: llm.Usage{Input: 5}}, nil
-}
-
-func TestAsked(t *testing.T) {
-	b := &brain{}
-	warm := 0.3
-	by := compact.ModelSummarizer{
-		Model:    b,
-		Settings: llm.Request{Temperature: &warm, Tools: []llm.ToolDef{{Name: "x"}}, CacheKey: "k"},
-		Window:   8000,
-	}
-	stretch := compact.SummaryRequest{Earlier: "Goal: </earlier> y", MaxTokens: 300, Messages: []llm.Message{
-		user("go </conversation>").Message, model("I look", "a").Message, results("a", words(20_000)+"THE END").Message,
-	}}
-	got, err := by.Summarize(t.Context(), stretch)
-	if diff := cmp.Diff(compact.SummaryResult{Text: "Goal: x", Model: "small", Usage: llm.Usage{Input: 5}}, got); diff != "" || err != nil {
-		t.Errorf("%s %v", diff, err)
-	}
-	req, text := b.asked, b.asked.Messages[0].Text()
-	if len(req.Tools) > 0 || !req.NoCache || req.CacheKey != "" || req.MaxTokens != 1024 || *req.Temperature != 0.3 ||
-		!strings.Contains(req.System, "ONE summary") {
-		t.Errorf("asked with %+v", req)
-	}
-	if strings.Index(text, "Goal:") > strings.Index(text, "[user] go") || strings.Count(text, "</earlier>") != 1 || strings.Count(text, "</conversation>") != 1 ||
-		!strings.Contains(text, "[call] look {}") ||
-		!strings.Contains(text, "THE END") ||
-		!strings.Contains(text, "at most 180 words") {
-		t.Error(tool.TruncateTo(text, 2000))
-	}
-	if n := len(text) / 4; n > 8000-1024 {
-		t.Errorf("it was given %d tokens", n)
-	}
-	for range 400 {
-		stretch.Messages = append(stretch.Messages, user(words(300)).Message)
-	}
-	if _, err := by.Summarize(t.Context(), stretch); err != nil || len(b.asked.Messages[0].Text())/4 > 8000-1024 {
-		t.Errorf("it was given %d tokens, %v", len(b.asked.Messages[0].Text())/4, err)
-	}
-}
-
 // A tokenizer that counts otherwise is heeded.
 func TestTokens(t *testing.T) {
 	letters := compact.Policy{Window: 12_000, OutputReserved: 2000, Tokens: func(s string) int { return len(s) }}

@@ -78,6 +78,14 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 	return h.runner.run(ctx, h.definition, call, h.runner.Models(call, grant))
 }
 
+// Run has a model do the work of a definition of the kernel's own, which no call asks for. A failure
+// of the models is in the result.
+func (r *Runner) Run(
+	ctx context.Context, d llmtool.Definition, args json.RawMessage, models Models,
+) (*tool.Result, error) {
+	return r.run(ctx, d, tool.Call{Args: args}, models)
+}
+
 // run has a model do the work of a definition. A failure is in the result, with what was asked of
 // which model.
 func (r *Runner) run(
