@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,8 +15,10 @@ import (
 
 	"callgate/internal/cli/command"
 	"callgate/internal/client"
+	"callgate/internal/durable"
 	"callgate/internal/llmbench"
 	"callgate/internal/llmbench/cases"
+	"callgate/internal/llmbench/page"
 	"callgate/internal/protocol"
 	"callgate/internal/provider/catalog"
 	"callgate/tool"
@@ -49,6 +52,7 @@ type llmBench struct {
 	write    bool
 	out      string
 	catalog  string
+	html     string
 	every    bool
 }
 
@@ -70,6 +74,7 @@ func newBenchLLM(e *command.Env) *cobra.Command {
 	f.BoolVar(&b.write, "write", false, "write the recommended models and the scores into the app's files")
 	f.StringVar(&b.out, "out", "", "write the recommended models into `FILE`")
 	f.StringVar(&b.catalog, "catalog", "", "write the scores into `FILE`, in the form of tools.llm.model_catalog")
+	f.StringVar(&b.html, "html", "", "write a page with plots into `FILE`")
 	f.BoolVar(&b.every, "every-model", false, "exit with code 13 unless every model reached the threshold")
 	return c
 }
@@ -249,6 +254,13 @@ func (b *llmBench) save(s *client.Session, r *llmbench.Report, jobs []llmbench.J
 		if b.write && known.Compat == "" {
 			b.Status("write compat: %s in tools.llm of the app file, so that they are asked first", filepath.Base(compat))
 		}
+	}
+	if b.html != "" {
+		err := durable.WriteFrom(b.Path(b.html), 0o644, func(w io.Writer) error { return page.Write(w, r) })
+		if err != nil {
+			return &tool.Error{Op: "cli.bench", Kind: tool.Failed, Message: "the page cannot be written to " + b.html, Err: err}
+		}
+		b.Status("the page is %s", b.html)
 	}
 	if scores != "" {
 		if err := catalog.WriteScores(b.Path(scores), r.Scores(jobs)); err != nil {

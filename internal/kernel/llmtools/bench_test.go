@@ -251,3 +251,33 @@ func TestBenchModels(t *testing.T) {
 		t.Errorf("a model that nobody accepted: %+v", r)
 	}
 }
+
+// TestJudgedByScore has the built-in score judge answers, which the app turns on.
+func TestJudgedByScore(t *testing.T) {
+	m := kerneltest.NewModelOf(t, func(request json.RawMessage) kerneltest.Answer {
+		text := string(request)
+		switch {
+		case !strings.Contains(text, "Say why it is urgent"):
+			return kerneltest.Answer{Text: `{"urgent": true}`}
+		case strings.Contains(text, `urgent\\\":true`) || strings.Contains(text, `urgent\":true`):
+			return kerneltest.Answer{Text: `{"breakdown": {"accuracy": 70}, "feedback": "fair"}`}
+		}
+		return kerneltest.Answer{Text: `{"breakdown": {"accuracy": 1}, "feedback": "the answer is not shown"}`}
+	})
+	workspace := t.TempDir()
+	kerneltest.Write(t, filepath.Join(workspace, "callgate.yaml"),
+		strings.Replace(triage, "    tools:\n", "    builtins: [score]\n    tools:\n", 1)+
+			"  capabilities: {default_policy: auto}\nagents: [{id: main, brain: "+m.Brain("openai", "gpt-4o-mini")+"}]\n")
+	s := kerneltest.OpenAccepted(t, kerneltest.Open(t, kerneltest.StateDir(t)), workspace)
+	job := jobOf(t, s, []byte(`tool: acme:triage@1.0.0
+repeats: 1
+cases: [{input: {ticket: it burns}, checks: [{judged: {task: Say why it is urgent, criteria: [accuracy]}}]}]
+`))
+	r, err := llmbench.Run(t.Context(), []llmbench.Job{job}, llmbench.Options{
+		Call: callsOf(s), Cache: openCache(t, t.TempDir()),
+	})
+	kerneltest.OK(t, err)
+	if got := r.Tools[0].Models[0]; got.Score != 70 || !r.Complete() || len(m.Asked()) != 2 {
+		t.Errorf("after %d requests the model is %+v; the last was %s", len(m.Asked()), got, m.Last())
+	}
+}
