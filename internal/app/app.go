@@ -61,10 +61,11 @@ type App struct {
 
 // Sources are where an app has tools of its own from, and how much it asks of models' providers.
 type Sources struct {
-	Dirs      []string // folders of executable tools; Load makes them absolute
-	LLM       llmtools.Block
-	Providers providers.All
-	Budget    budget.Budget // of the file alone: see [App.Parts] for what several say
+	Dirs       []string // folders of executable tools; Load makes them absolute
+	SignedDirs bool     // the manifests in them must be signed
+	LLM        llmtools.Block
+	Providers  providers.All
+	Budget     budget.Budget // of the file alone: see [App.Parts] for what several say
 }
 
 // SkillSet is what an app teaches its agents.

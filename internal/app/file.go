@@ -149,9 +149,11 @@ func (f *file) toolsBlock(e node.Entry) {
 		"modules":      f.modulesBlock,
 		"capabilities": f.capabilitiesBlock,
 		"dirs":         f.Texts(&f.app.Dirs, "write one folder on each line, such as - tools"),
-		"llm":          llmtools.Into(&f.app.LLM, f.Reader, f.folder, &f.included),
-		"builtin":      f.builtin,
-		"channels":     f.channelsBlock,
+		"require_signed": f.Boolean(&f.app.SignedDirs,
+			"write true to load no manifest that none of the keys signed that you trust"),
+		"llm":      llmtools.Into(&f.app.LLM, f.Reader, f.folder, &f.included),
+		"builtin":  f.builtin,
+		"channels": f.channelsBlock,
 		"apps": func(in node.Entry) {
 			f.app.Runtime.Contract.Apps = contract.Apps(f.Reader, in, f.folder)
 		},

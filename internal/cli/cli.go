@@ -23,6 +23,7 @@ import (
 	"callgate/internal/cli/grants"
 	"callgate/internal/cli/imports"
 	"callgate/internal/cli/journal"
+	"callgate/internal/cli/keys"
 	"callgate/internal/cli/machine"
 	"callgate/internal/cli/modeluse"
 	"callgate/internal/cli/outside"
@@ -120,8 +121,8 @@ func newRoot(e *command.Env) *cobra.Command {
 		conversations.Commands(e), editors.Commands(e), undo.Commands(e), tools.Commands(e),
 		bridge.Commands(e, servers.Commands(e)...), imports.Commands(e), approvals.Commands(e),
 		questions.Commands(e), grants.Commands(e), proposals.Commands(e), rules.Commands(e), skills.Commands(e),
-		secrets.Commands(e), tokens.Commands(e), journal.Commands(e), modeluse.Commands(e), tasks.Commands(e),
-		outside.Commands(e), machine.Commands(e),
+		secrets.Commands(e), keys.Commands(e), tokens.Commands(e), journal.Commands(e), modeluse.Commands(e),
+		tasks.Commands(e), outside.Commands(e), machine.Commands(e),
 	)...)
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: command.ExitCodes})
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)

@@ -171,7 +171,7 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 		store: token.NewStore(k.database.Stores().Documents), approvals: k.Approvals, askers: k.askers,
 		journal: k.Journal, user: k.user, unread: unreadCause(k.database),
 	}
-	k.Secrets = &Secrets{vault: k.vault, approvals: k.Approvals, journal: k.Journal, user: k.user}
+	k.Secrets = newSecrets(k)
 	k.Grants, err = grants.Open(ctx, grants.Options{
 		Documents: k.database.Stores().Documents, Approvals: k.Approvals, Journal: k.Journal, Secrets: k.vault,
 		User: k.user, Log: k.log, Askers: k.askers, Unread: unreadCause(k.database),
@@ -227,8 +227,9 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	k.Apps = apps.New(apps.Options{
-		Tools: k.Tools, Modules: k.modules, Servers: k.Servers, Consents: k.consents, Hidden: k.hidden(),
+		Tools: k.Tools, Servers: k.Servers, Consents: k.consents, Hidden: k.hidden(),
 		Helpers: k.helpers, Models: k.models, UserFile: userFile, Skills: k.Skills.Finder, Host: hostTools(k),
+		Signatures: k.Secrets.Keys, Modules: k.modules,
 		LLM: llmtools.New(llmtools.Options{Opener: k.models, Check: checkModel(k), Line: checkLine(k), Hooks: cfg.LLMHooks}),
 	})
 	k.indexes = toolview.NewIndexes(k.Tools, k.state.Vectors(), k.vault.Expand)

@@ -6,16 +6,29 @@ import (
 
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
+	"callgate/internal/kernel/signatures"
 	"callgate/internal/secret"
 )
 
 // Secrets lists and changes the kernel's secrets. All of that needs the human's
 // key, and nothing returns a value.
 type Secrets struct {
+	Keys *signatures.Keys // to sign with, and those whose signatures count
+
 	vault     *secret.Vault
 	approvals *approval.Queue
 	journal   *journal.Journal
 	user      string
+}
+
+func newSecrets(k *Kernel) *Secrets {
+	return &Secrets{
+		vault: k.vault, approvals: k.Approvals, journal: k.Journal, user: k.user,
+		Keys: signatures.New(signatures.Options{
+			Documents: k.database.Stores().Documents, Sealer: k.vault, Approvals: k.Approvals, Askers: k.askers,
+			Journal: k.Journal, User: k.user,
+		}),
+	}
 }
 
 // List describes the secrets that the kernel knows by name: where each is, and

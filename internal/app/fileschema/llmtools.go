@@ -13,6 +13,7 @@ func llmBlock() node {
 		key{"models", named(list(modelName())), "The models that a tool asks first, in order, by its ID."},
 		key{"builtins", anyOf(list(enum("", builtin.Names()...)), named(llmPreference())),
 			"The kernel's own tools that are turned on: a list, or each with the models that it asks."},
+		key{"require_signed", boolean(false), "No tool but those that a key signed which you trust: callgate keys trust."},
 		key{"timeout", duration(), "How long a request to a model may take, such as 60s. Left out: no limit."},
 		key{"first_token_timeout", duration(), "How long it may take until an answer begins. Left out: no limit."},
 		key{"tools", list(llmTool()), "The tools. Each needs your consent: callgate app trust."},

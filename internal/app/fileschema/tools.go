@@ -18,6 +18,7 @@ func toolsBlock(known app.KnownModules) node {
 			"Which of these modules an MCP client is given: auto (none for a coding agent, which has its own), " +
 				"all, none, or some by name. Left out: those that modules names, else auto."},
 		key{"dirs", list(text()), "Folders of executable tools, relative to the app file."},
+		key{"require_signed", boolean(false), "No manifest of dirs but those that a key signed which you trust."},
 		key{"llm", llmBlock(), "Tools whose work a language model does: docs/guides/llm-tools.md."},
 		key{"apps", named(text()).with("propertyNames", node{"pattern": "^[a-z][a-z0-9_-]{0,63}$"}),
 			"Apps that agents call with call_app, each by its ID and its file, relative to this one. Each needs your consent: " +

@@ -31,6 +31,7 @@ func Combine(project, user *app.App) *app.App {
 	a.Rules = project.Rules.Over(user.Rules, Short(project.Path), Short(user.Path))
 	a.Warnings = slices.Concat(user.Warnings, project.Warnings)
 	a.Pinning = project.Pinning || user.Pinning
+	a.SignedDirs = project.SignedDirs || user.SignedDirs
 	a.Middleware = slices.Concat(user.Middleware, project.Middleware)
 	a.Modules = modules(project, user)
 	a.Runtime.Strict = project.Runtime.Strict || user.Runtime.Strict

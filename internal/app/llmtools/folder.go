@@ -90,5 +90,7 @@ func (d *definition) read(r *node.Reader, e node.Entry, folder, name string) {
 	d.in = in
 	if ok {
 		d.tool, d.ok = ReadTool(in, root)
+		dir, base := filepath.Split(at)
+		d.tool.File = &File{Name: base, Text: text, Signature: node.Signature(dir, base)}
 	}
 }

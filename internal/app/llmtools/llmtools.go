@@ -49,6 +49,7 @@ type Block struct {
 	// Catalogs are files of models: what they cost, how much they read, how they did at tools.
 	Catalogs   []Catalog
 	Dirs       []string      // folders of definitions
+	Signed     bool          // definitions must be signed
 	FirstToken time.Duration // until an answer begins; 0: no limit
 	Timeout    time.Duration // of one request; 0: no limit
 	Tools      []Tool
@@ -59,6 +60,7 @@ type Tool struct {
 	*tool.Tool
 	Definition llmtool.Definition
 	Digest     string // of what is written: SHA-256, in hex
+	File       *File  // what it was read from
 	FromUser   bool   // it is in the user's own file
 	Builtin    bool   // it is one of the kernel's own, which the app turns on
 	At         node.Position
@@ -76,6 +78,7 @@ func (b Block) Over(user Block) Block {
 	b.Catalogs = slices.Concat(user.Catalogs, b.Catalogs)
 	b.FirstToken = cmp.Or(b.FirstToken, user.FirstToken)
 	b.Timeout = cmp.Or(b.Timeout, user.Timeout)
+	b.Signed = b.Signed || user.Signed
 	tools := slices.Clone(user.Tools)
 	for _, t := range b.Tools {
 		if !slices.ContainsFunc(tools, func(o Tool) bool { return o.ID == t.ID }) { // the user's own counts
@@ -133,6 +136,7 @@ func Into(to *Block, r *node.Reader, folder string, included *[]*node.Report) no
 
 func read(r *node.Reader, e node.Entry, folder string, include func(*node.Report)) Block {
 	b := reading{ids: map[tool.ID]bool{}}
+	own := appFile(r, folder)
 	r.Mapping(Level, e, map[string]node.Read{
 		"default_model": model(r, &b.DefaultModel),
 		"compat":        func(in node.Entry) { b.Compat, b.Recommended = readCompat(r, in, folder) },
@@ -149,11 +153,13 @@ func read(r *node.Reader, e node.Entry, folder string, include func(*node.Report
 		},
 		"models":              func(in node.Entry) { b.Chosen = chosen(r, in) },
 		"builtins":            func(in node.Entry) { b.builtins(r, in) },
+		"require_signed":      r.Boolean(&b.Signed, "write true to have no tool but those that a key signed which you trust"),
 		"timeout":             r.Duration(&b.Timeout),
 		"first_token_timeout": r.Duration(&b.FirstToken),
 		"tools": func(in node.Entry) {
 			for _, one := range r.Items(in, "a list of tools", form) {
 				if t, ok := ReadTool(r, one); ok {
+					t.File = own()
 					b.add(r, t)
 				}
 			}

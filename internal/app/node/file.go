@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"callgate/internal/ownership"
+	"callgate/internal/signing"
 )
 
 // File reads the file that an entry names, below a folder. The file must lie in
@@ -75,4 +76,13 @@ func readBelow(folder, name string, most int64) ([]byte, error) {
 		return nil, &ownership.Problem{What: w.Who + " may change it (" + w.How + ")", Fix: w.Hint(name)}
 	}
 	return io.ReadAll(io.LimitReader(f, most+1))
+}
+
+// Signature returns the signature beside a file of a folder; nil: there is none that can be read.
+func Signature(folder, name string) []byte {
+	data, err := readBelow(folder, name+signing.Suffix, signing.MaxSignature)
+	if err != nil {
+		return nil
+	}
+	return data
 }

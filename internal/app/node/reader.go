@@ -38,6 +38,7 @@ type Reader struct {
 	noEnv     bool
 	templates []string            // the names that are filled in later: see WithTemplates
 	positions map[string]Position // of each value, by its path
+	data      []byte              // of the file
 }
 
 // Open parses a file's text. It reports false, with the reasons in the Reader's
@@ -45,6 +46,7 @@ type Reader struct {
 func Open(file string, data []byte, keys Keys, variables Expander) (*Reader, Entry, bool) {
 	r := &Reader{
 		Report: &Report{file: file}, keys: keys, variables: variables, positions: make(map[string]Position),
+		data: data,
 	}
 	root := r.parse(data)
 	if root == nil {
@@ -52,6 +54,9 @@ func Open(file string, data []byte, keys Keys, variables Expander) (*Reader, Ent
 	}
 	return r, Entry{value: root, At: start(root)}, true
 }
+
+// Written returns the file, and its text as it was read.
+func (r *Reader) Written() (file, text string) { return r.file, string(r.data) }
 
 // Beside parses the text of another file, which has a report of its own.
 func (r *Reader) Beside(file string, data []byte) (*Reader, Entry, bool) {

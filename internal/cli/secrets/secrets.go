@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"callgate/internal/cli/command"
 	"callgate/internal/cli/render"
@@ -104,7 +103,7 @@ func (s *set) run(ctx context.Context, args []string) error {
 func (s *set) value(ctx context.Context, name string) ([]byte, error) {
 	if fd, ok := command.Terminal(s.Stdin); ok {
 		fmt.Fprintf(s.Stderr, "the value of %s (it is not shown): ", visible.Text(name))
-		value, err := readHidden(ctx, fd)
+		value, err := command.ReadHidden(ctx, fd)
 		s.Status("")
 		return value, err
 	}
@@ -117,34 +116,6 @@ func (s *set) value(ctx context.Context, name string) ([]byte, error) {
 		return nil, tool.Errorf(op, tool.Invalid, "the value has more than %d bytes", protocol.MaxSecret)
 	}
 	return value, nil
-}
-
-// readHidden reads a line from a terminal that does not show it. When ctx ends,
-// the terminal is restored.
-func readHidden(ctx context.Context, fd int) ([]byte, error) {
-	before, err := term.GetState(fd)
-	if err != nil {
-		return nil, &tool.Error{Op: op, Kind: tool.Failed, Message: "the terminal cannot be read", Err: err}
-	}
-	type line struct {
-		text []byte
-		err  error
-	}
-	typed := make(chan line, 1)
-	go func() {
-		text, err := term.ReadPassword(fd)
-		typed <- line{text, err}
-	}()
-	select {
-	case l := <-typed:
-		if l.err != nil {
-			return nil, &tool.Error{Op: op, Kind: tool.Cancelled, Message: "nothing was typed", Err: l.err}
-		}
-		return l.text, nil
-	case <-ctx.Done():
-		_ = term.Restore(fd, before)
-		return nil, &tool.Error{Op: op, Kind: tool.Cancelled, Message: "cancelled: nothing was set"}
-	}
 }
 
 // list is secrets list.

@@ -1,6 +1,7 @@
 package apps
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -14,7 +15,7 @@ import (
 
 // addFolders makes an app's folders of executable tools known, or has them
 // looked at again, and returns them; nil when the app has none.
-func (l *Loader) addFolders(a *app.App, scope string) (*executable.Layers, error) {
+func (l *Loader) addFolders(ctx context.Context, a *app.App, scope string) (*executable.Layers, error) {
 	if len(a.Dirs) == 0 {
 		return nil, nil
 	}
@@ -25,10 +26,14 @@ func (l *Loader) addFolders(a *app.App, scope string) (*executable.Layers, error
 				WithHint("make it, with global/ or agent/ in it, or take it out of tools.dirs")
 		}
 	}
+	check, keys, err := l.signed(ctx, a)
+	if err != nil {
+		return nil, err
+	}
 	fresh := executable.NewLayers(executable.LayersOptions{
 		Name: "the folders of " + scope, Dirs: a.Dirs, Root: filepath.Dir(a.Path),
 		Strict: a.Runtime.Strict, Relaxed: a.Runtime.Relaxed && l.opt.Consents.Of(a).Has(consent.Relaxed(a)),
-		Hidden: l.opt.Hidden, Helpers: l.opt.Helpers, Host: l.opt.Host,
+		Hidden: l.opt.Hidden, Helpers: l.opt.Helpers, Host: l.opt.Host, Signed: check, Keys: keys,
 		Check: func(raw json.RawMessage) error { _, err := schema.Compile(raw); return err },
 	})
 	l.mu.Lock()

@@ -24,6 +24,7 @@ import (
 	"callgate/internal/kernel/llmtools"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/servers"
+	"callgate/internal/kernel/signatures"
 	"callgate/internal/kernel/skills"
 	"callgate/internal/ownership"
 	"callgate/internal/registry"
@@ -46,8 +47,10 @@ type Options struct {
 	Models   ModelChecker
 	Skills   *skills.Finder
 	LLM      *prompted.Runner // runs LLM-backed tools
-	Host     executable.Host  // runs tools for executables that ask for them; nil: nobody does
-	UserFile string           // the user's own app file, which need not exist; "": there is none
+	// Signatures are whose signatures count.
+	Signatures *signatures.Keys
+	Host       executable.Host // runs tools for executables that ask for them; nil: nobody does
+	UserFile   string          // the user's own app file, which need not exist; "": there is none
 }
 
 // ModelChecker says what is wrong with the models of an app.
@@ -181,14 +184,14 @@ func (l *Loader) read(
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := loadFiles(files, workspace, known, true)
+	a, err := l.loadSigned(ctx, files, workspace, known, true)
 	if err != nil {
 		return nil, nil, err
 	}
 	scope := scopeOf(files, workspace)
 	if len(a.Dirs) == 0 && len(a.Servers) == 0 && len(a.LLM.Tools) == 0 && !l.opt.Servers.In(scope).Any() {
 		if len(a.Profiles) > 0 { // nothing more will be known
-			if a, err = loadFiles(files, workspace, known, false); err != nil {
+			if a, err = l.loadSigned(ctx, files, workspace, known, false); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -200,7 +203,7 @@ func (l *Loader) read(
 	if err := l.opt.Servers.Use(scope, accepted.Servers(a), terms); err != nil {
 		return nil, nil, err
 	}
-	f, err := l.addFolders(a, scope)
+	f, err := l.addFolders(ctx, a, scope)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -214,7 +217,7 @@ func (l *Loader) read(
 		return nil, nil, tool.Errorf("apps.Load", tool.Invalid, "%s: runtime.strict: invalid tool: %s", a.Path, bad[0])
 	}
 	addServers(known, a.Servers)
-	if a, err = loadFiles(files, workspace, known, false); err != nil {
+	if a, err = l.loadSigned(ctx, files, workspace, known, false); err != nil {
 		return nil, nil, err
 	}
 	return a, f, l.learn(ctx, a, scope)

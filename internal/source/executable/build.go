@@ -142,7 +142,7 @@ func (b *builder) layer(ctx context.Context, layer string) (found int, _ error) 
 				Message: "the build was stopped", Err: context.Cause(ctx)}
 		}
 		file, path := filepath.Join(dir, name), filepath.Join(folder, name)
-		m, digest, problems := readManifest(file, path, folder, topFolder("", folder), b.Check)
+		m, data, problems := readManifest(file, path, folder, topFolder("", folder), b.Check)
 		if len(problems) > 0 {
 			b.fail(problems...)
 			continue
@@ -153,7 +153,7 @@ func (b *builder) layer(ctx context.Context, layer string) (found int, _ error) 
 		}
 		e := Entry{
 			Name: m.ID.Dotted(), Version: m.ID.Version.String(), Layer: layer,
-			Manifest: named(layer, name), ManifestDigest: digestOf(digest),
+			Manifest: named(layer, name), ManifestDigest: digestOf(digestOfBytes(data)),
 		}
 		if err := b.tool(ctx, m, folder, &e); err != nil {
 			b.fail(at(m, err))

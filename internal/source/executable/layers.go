@@ -27,6 +27,8 @@ type LayersOptions struct {
 	Helpers *sandbox.Helpers
 	Check   func(json.RawMessage) error
 	Host    Host
+	Signed  SignedFunc
+	Keys    string // those by which Signed judges
 }
 
 // Layers is the tools of several tools folders as one source of tools.
@@ -60,7 +62,7 @@ func NewLayers(opt LayersOptions) *Layers {
 			}
 			l.sources = append(l.sources, New(Options{
 				Dir: folder, Root: opt.Root, Strict: opt.Strict, Relaxed: opt.Relaxed,
-				Hidden: opt.Hidden, Helpers: opt.Helpers, Check: opt.Check, Host: opt.Host,
+				Hidden: opt.Hidden, Helpers: opt.Helpers, Check: opt.Check, Host: opt.Host, Signed: opt.Signed,
 			}))
 		}
 	}
@@ -134,7 +136,8 @@ func (l *Layers) look() string {
 
 // Same reports whether another Layers loads the same layers in the same way.
 func (l *Layers) Same(other *Layers) bool {
-	return l.opt.Strict == other.opt.Strict && l.opt.Relaxed == other.opt.Relaxed && l.opt.Root == other.opt.Root &&
+	return (l.opt.Signed == nil) == (other.opt.Signed == nil) && l.opt.Keys == other.opt.Keys &&
+		l.opt.Strict == other.opt.Strict && l.opt.Relaxed == other.opt.Relaxed && l.opt.Root == other.opt.Root &&
 		slices.Equal(l.opt.Dirs, other.opt.Dirs) && slices.Equal(l.opt.Hidden, other.opt.Hidden) &&
 		slices.EqualFunc(l.sources, other.sources, func(a, b *Source) bool { return a.opt.Dir == b.opt.Dir })
 }

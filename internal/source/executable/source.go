@@ -40,8 +40,6 @@ package executable
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,6 +73,7 @@ type Options struct {
 	Host       Host                        // runs the tools that manifests name in host_tools; nil: nobody does
 	Lock       string                      // what a build recorded; default: tools.lock.json beside Dir
 	Cache      string                      // where a build keeps artifacts; default: .cache beside Dir
+	Signed     SignedFunc                  // checks that a manifest is signed; nil: it need not be
 }
 
 // Host has the kernel run a tool for a program: as a child of the program's call.
@@ -210,16 +209,20 @@ func manifests(dir string) (folder string, names []string, _ *tool.Error) {
 // load makes a tool of a manifest, or reports why it cannot.
 func (l *loader) load(name string) (*tool.Tool, []Problem) {
 	file, path := filepath.Join(l.Dir, name), filepath.Join(l.folder, name)
-	m, digest, problems := readManifest(file, path, l.folder, l.top(), l.Check)
+	m, data, problems := readManifest(file, path, l.folder, l.top(), l.Check)
 	if len(problems) > 0 {
 		return nil, problems
 	}
+	digest := digestOfBytes(data)
 	if p, twice := l.declared.reserve(m, name); twice {
 		return nil, []Problem{p}
 	}
 	p, err := l.program(m, name, digest)
 	if err != nil {
 		return nil, []Problem{at(m, err)}
+	}
+	if err := l.checkSigned(m, path, data, p); err != nil {
+		return nil, []Problem{problemOf(m.File, err)}
 	}
 	h := &handler{Options: &l.Options, manifest: m, digest: digest, program: p}
 	if inside(l.folder, p.path) { // an executable elsewhere sees nothing beside it
@@ -323,15 +326,15 @@ func (l *loader) missing() {
 	}
 }
 
-// readManifest reads and checks one manifest, and returns its digest too. The
+// readManifest reads and checks one manifest, and returns its bytes too. The
 // file is its name for people, and path its place; a link may not lead out of
 // the folder.
 func readManifest(
 	file, path, folder, top string, check func(json.RawMessage) error,
-) (*manifest.Manifest, string, []Problem) {
+) (*manifest.Manifest, []byte, []Problem) {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil && !inside(folder, real) {
-		return nil, "", []Problem{{
+		return nil, nil, []Problem{{
 			File: file, What: "the manifest is a link that leads out of the tool folder", Hint: "copy it into the folder",
 		}}
 	}
@@ -340,16 +343,15 @@ func readManifest(
 		data, err = readSmall(real, manifest.MaxBytes)
 	}
 	if err != nil {
-		return nil, "", []Problem{{File: file, What: "the manifest cannot be read: " + err.Error()}}
+		return nil, nil, []Problem{{File: file, What: "the manifest cannot be read: " + err.Error()}}
 	}
 	if info, err := os.Stat(real); err == nil {
 		if e := checkPrivate(real, info, top); e != nil {
-			return nil, "", []Problem{problemOf(file, e)}
+			return nil, nil, []Problem{problemOf(file, e)}
 		}
 	}
 	m, problems := manifest.Parse(file, data, check)
-	sum := sha256.Sum256(data)
-	return m, hex.EncodeToString(sum[:]), problems
+	return m, data, problems
 }
 
 // readSmall reads a regular file, up to one byte more than a limit.

@@ -1,5 +1,5 @@
 // Package human serves what a human decides: approvals, questions of agents, proposals,
-// lasting grants, tokens, secrets, skills and undo.
+// lasting grants, tokens, secrets, signing keys, skills and undo.
 //
 // The law: it translates. Whether a request has a human's authority is judged by the room
 // of the kernel that it goes to.
@@ -18,7 +18,7 @@ func Routes(k *kernel.Kernel) map[string]route.Func {
 	for _, routes := range []map[string]route.Func{
 		(&approvalRoutes{k}).routes(), (&grantRoutes{k}).routes(), (&tokenRoutes{k}).routes(),
 		(&secretRoutes{k}).routes(), (&undoRoutes{k}).routes(), (&skillRoutes{k}).routes(),
-		(&questionRoutes{k}).routes(), (&proposalRoutes{k}).routes(),
+		(&questionRoutes{k}).routes(), (&proposalRoutes{k}).routes(), (&keyRoutes{k}).routes(),
 	} {
 		maps.Copy(all, routes)
 	}
