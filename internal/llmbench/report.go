@@ -78,7 +78,7 @@ func (r *runner) report() *Report {
 		}
 		for _, model := range job.Models {
 			m := r.model(j, model)
-			m.Reached = m.Runs > 0 && m.Unmeasured == 0 && m.Score >= job.Threshold-1e-9
+			m.Reached = m.Runs > 0 && m.Runs == t.Cases*t.Repeats && m.Score >= job.Threshold-1e-9
 			t.Complete = t.Complete && m.Unmeasured == 0 && m.Runs == t.Cases*t.Repeats
 			t.Models = append(t.Models, m)
 		}
@@ -142,7 +142,13 @@ func (r *runner) model(job int, name string) ModelReport {
 		n := float64(m.Runs)
 		m.Input, m.Output, m.Cost = m.Input/n, m.Output/n, m.Cost/n
 	}
-	low, high := stats.Interval(samples)
+	var perCase []stats.Sample // answers to one case are alike, and tell little more than one of them
+	for _, c := range r.jobs[job].Suite.Cases {
+		if of := byCase[c.Name]; len(of) > 0 {
+			perCase = append(perCase, stats.Sample{Value: mean(of), Weight: c.Weight})
+		}
+	}
+	low, high := stats.Interval(perCase)
 	m.Score, m.Low, m.High = percent(stats.Mean(samples)), percent(low), percent(high)
 	m.Median, m.P95 = stats.Quantile(took, 0.5), stats.Quantile(took, 0.95)
 	for _, c := range r.jobs[job].Suite.Cases {

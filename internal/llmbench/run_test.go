@@ -201,7 +201,7 @@ func TestCancelled(t *testing.T) {
 			}
 			return r, time.Since(began)
 		}
-		if r, took := run(10 * time.Second); r.Stopped != llmbench.StoppedByUser || r.Calls != 1 || took != 10*time.Second ||
+		if r, took := run(10 * time.Second); r.Stopped != llmbench.StoppedByUser || r.Calls != 1 || took != 10*time.Second || len(r.Tools[0].Recommended) != 0 ||
 			r.Tools[0].Models[0].Runs != 1 {
 			t.Errorf("after %v the report is %+v", took, r)
 		}

@@ -175,6 +175,10 @@ func (b *llmBench) jobs(
 		if len(tools) > 0 && !slices.ContainsFunc(tools, func(name string) bool { return named(t.ID, name) }) {
 			continue
 		}
+		if slices.ContainsFunc(jobs, func(j llmbench.Job) bool { return j.ID == t.ID }) {
+			return nil, known, tool.Errorf("cli.bench", tool.Invalid, "%s: two files have cases of %s", suite.File, t.ID).
+				WithHint("put the cases of a tool into one file")
+		}
 		known = *t.LLM
 		models := t.LLM.Models
 		if len(b.models) > 0 {
