@@ -28,6 +28,7 @@ import (
 	"callgate/internal/app/contract"
 	"callgate/internal/app/node"
 	"callgate/internal/condition"
+	"callgate/internal/provider/catalog"
 	"callgate/llmtool"
 	"callgate/tool"
 )
@@ -47,7 +48,9 @@ type Block struct {
 	BenchModels    []string
 	OwnBenchModels []string
 	// Catalogs are files of models: what they cost, how much they read, how they did at tools.
-	Catalogs   []Catalog
+	Catalogs []Catalog
+	// Known is what is known of models, once the app is in force; nil: the embedded table.
+	Known      *catalog.Catalog
 	Dirs       []string      // folders of definitions
 	Signed     bool          // definitions must be signed
 	FirstToken time.Duration // until an answer begins; 0: no limit

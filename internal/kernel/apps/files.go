@@ -56,9 +56,9 @@ func loadText(
 	if project == nil {
 		a.ID, a.Name = filepath.Base(workspace), filepath.Base(workspace) // a folder is an app of its own
 	}
-	table := a.LLM.Table()
+	a.LLM.Known = a.LLM.Table()
 	for _, m := range consent.AppModels(a, "") {
-		m.Catalog = table
+		m.Catalog = a.LLM.Known
 	}
 	return a, nil
 }

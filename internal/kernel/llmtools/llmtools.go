@@ -76,7 +76,7 @@ func (m *models) Open(_ context.Context, name string) (prompted.Opened, error) {
 			"the app does not turn this tool on, so it asks the app's own model alone").
 			WithHint("name it in tools.llm.builtins of callgate.yaml")
 	}
-	at := find(m.known, m.app.LLM.Table(), provider, model)
+	at := find(m.known, m.app.LLM.Known, provider, model)
 	if err := m.Check(m.app, at); err != nil {
 		return prompted.Opened{}, err
 	}
