@@ -103,6 +103,20 @@ func (s *Session) Search(ctx context.Context, q protocol.Search) (*protocol.Sear
 	})
 }
 
+// FindTools finds tools by what is exactly known of them.
+func (s *Session) FindTools(ctx context.Context, f protocol.FindTools) ([]protocol.Tool, error) {
+	var list []protocol.Tool
+	return list, s.again(ctx, func() error { return s.client.do(ctx, http.MethodPost, s.path("/find"), nil, f, &list) })
+}
+
+// ToolModels returns the models that were measured to be good at a tool.
+func (s *Session) ToolModels(ctx context.Context, f protocol.FindModels) (protocol.ToolModels, error) {
+	var found protocol.ToolModels
+	return found, s.again(ctx, func() error {
+		return s.client.do(ctx, http.MethodPost, s.path("/models"), nil, f, &found)
+	})
+}
+
 // Call makes a call. If the call fails, the result says so, and there is no error. A
 // kernel that goes away during the call leaves it in doubt; then the next one is asked
 // under the same ID, and answers with what its journal says: the result, that it is in

@@ -56,6 +56,7 @@ type Search struct {
 	Limit       int               `json:"limit,omitempty"`
 	Offset      int               `json:"offset,omitempty"`
 	Schemas     bool              `json:"schemas,omitempty"` // the tools whole
+	Exact       bool              `json:"exact,omitempty"`   // by words, not by meaning; of one module at most
 }
 
 // SearchResult is the answer to a Search.

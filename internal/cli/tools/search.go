@@ -36,6 +36,7 @@ func newSearch(e *command.Env) *cobra.Command {
 	f.StringSliceVar(&s.effects, "side-effect", nil, "only tools with one of these `EFFECTS`: none, read, write, external")
 	f.IntVarP(&s.query.Limit, "limit", "n", 10, "print at most `N` results for each query")
 	f.IntVar(&s.query.Offset, "offset", 0, "skip the first `N` results")
+	f.BoolVar(&s.query.Exact, "exact", false, "compare words with names, tags and descriptions, not meanings")
 	f.BoolVar(&s.query.Schemas, "schemas", false, "with --json: also the tools' schemas")
 	return c
 }
@@ -48,6 +49,10 @@ func (s *search) run(ctx context.Context, args []string) error {
 	q.MaxRisk = tool.Risk(s.risk)
 	for _, effect := range s.effects {
 		q.SideEffects = append(q.SideEffects, tool.SideEffect(effect))
+	}
+	if q.Exact && (len(q.Modules) > 1 || len(q.Tags) > 0 || s.risk != "" || len(s.effects) > 0 || q.Offset != 0) {
+		return tool.Errorf("cli.search", tool.Invalid, "--exact searches all modules, or one module").
+			WithHint("leave the other filters out, or search without --exact")
 	}
 	return s.Session(ctx, command.SessionOptions{}, func(_ *command.Kernel, session *client.Session) error {
 		found, err := session.Search(ctx, q)

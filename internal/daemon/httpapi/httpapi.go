@@ -53,9 +53,10 @@ func (a *API) Close() { a.clients.Close() }
 func New(k *kernel.Kernel, life Lifecycle) *API {
 	a := &api{kernel: k, Lifecycle: life, started: time.Now()}
 	clients := &mcpRoutes{api: a, server: mcpserver.New(k), web: map[string]http.Handler{}}
+	tools := &toolRoutes{api: a}
 	mux := http.NewServeMux()
 	for _, routes := range []map[string]route.Func{
-		a.routes(), (&sessionRoutes{a}).routes(), (&toolRoutes{api: a}).routes(), (&serverRoutes{a}).routes(),
+		a.routes(), (&sessionRoutes{a}).routes(), tools.routes(), (&findRoutes{tools}).routes(), (&serverRoutes{a}).routes(),
 		(&journalRoutes{a}).routes(), (&conversationRoutes{a}).routes(), (&taskRoutes{a}).routes(),
 		(&modelRoutes{a}).routes(), human.Routes(k), outside.Routes(k), clients.routes(),
 	} {

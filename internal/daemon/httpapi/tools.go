@@ -46,6 +46,13 @@ func (a *toolRoutes) search(w http.ResponseWriter, r *http.Request) error {
 	if err := route.Read(r, &q); err != nil {
 		return err
 	}
+	if q.Exact {
+		found, err := a.searchWords(r, s, q)
+		if err != nil {
+			return err
+		}
+		return route.Answer(w, found)
+	}
 	found, err := s.View().Search(r.Context(), search.Request{
 		Queries: q.Queries, Limit: q.Limit, Offset: q.Offset,
 		Filter: search.Filter{Modules: q.Modules, Tags: q.Tags, MaxRisk: q.MaxRisk, SideEffects: q.SideEffects},
