@@ -43,7 +43,7 @@ var rules = house.Rules{
 			"internal/source/executable", "internal/gate", "internal/undo", "internal/app", "internal/module/filesystem",
 			"internal/module/shell", "internal/module/http", "internal/module/web", "internal/module/browser",
 			"internal/module/database", "internal/module/git", "internal/module/memory", "internal/module/clock", "internal/module/agentspawn"},
-		{"internal/storage", "internal/importer", "internal/proposal"},
+		{"internal/storage", "internal/importer", "toolcatalog/remote", "internal/proposal"},
 		{"internal/storage/sqlite", "internal/storage/storagetest", "internal/storage/unread"},
 		{"internal/client", "internal/kernel/background", "internal/kernel/consent", "internal/kernel/modules",
 			"internal/kernel/grants", "internal/kernel/modelset", "internal/kernel/clients", "internal/kernel/servers", "internal/kernel/tasks",
@@ -81,7 +81,7 @@ var rules = house.Rules{
 		{Import: "net/http", Why: "HTTP is the business of the faces, and of what is reached over it", Only: []string{
 			"internal/protocol", "internal/client", "internal/daemon", "internal/search/embedapi", "internal/source/mcp",
 			"internal/netguard", "internal/module/fetch", "internal/module/http", "internal/module/web", "internal/module/browser",
-			"internal/provider", "internal/agent/bench", "internal/kernel/kerneltest", "internal/channel", "scripts"}},
+			"internal/provider", "internal/agent/bench", "internal/kernel/kerneltest", "internal/channel", "toolcatalog/remote", "scripts"}},
 		{Import: "github.com/wneessen/go-mail", Only: []string{"internal/channel/email"}, Why: "one adapter sends mail"},
 		{Import: "github.com/emersion", Only: []string{"internal/channel/mailbox", "internal/channel/channeltest"},
 			Why: "one adapter reads mailboxes"},
@@ -101,7 +101,7 @@ var rules = house.Rules{
 			Why: "bodies are made where they are sent"},
 		{Import: "callgate/internal/house", Only: []string{"scripts"}, Why: "nothing that ships measures itself"},
 	},
-	Public: []string{".", "tool", "llm", "llmtool", "toolcatalog"},
+	Public: []string{".", "tool", "llm", "llmtool", "toolcatalog", "toolcatalog/remote"},
 	TestsNeed: []house.TestsNeed{
 		{Import: "callgate/internal/sandbox", Needs: "callgate/internal/sandbox/selfstart",
 			Except: "internal/sandbox/launcher", // whose tests are those of a program without a helper

@@ -21,6 +21,9 @@ package toolcatalog
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"sync"
 
 	"callgate/internal/registry"
 	"callgate/tool"
@@ -40,6 +43,12 @@ type Notifier interface {
 	Notify(changed func())
 }
 
+// Warner is a backend that may list something older than it should.
+type Warner interface {
+	// Warning says why what was listed last may be out of date; nil: it is not.
+	Warning() error
+}
+
 // Options is how a catalog is made. The zero value works.
 type Options struct {
 	// Scores are what was measured of models; nil: nothing was.
@@ -56,10 +65,13 @@ type Problem struct {
 type Catalog struct {
 	scores Scores
 	tools  registry.Registry
+
+	mu      sync.Mutex
+	warners map[string]Warner // by the names of the backends
 }
 
 // New makes a catalog without backends.
-func New(o Options) *Catalog { return &Catalog{scores: o.Scores} }
+func New(o Options) *Catalog { return &Catalog{scores: o.Scores, warners: map[string]Warner{}} }
 
 // Add adds a backend behind those that are there. A name that is taken is a Conflict.
 func (c *Catalog) Add(b Backend) error {
@@ -70,6 +82,11 @@ func (c *Catalog) Add(b Backend) error {
 		return tool.Errorf("toolcatalog.Add", tool.Conflict, "a backend named %q is already there", tool.Truncate(b.Name())).
 			WithHint("remove it first, or give this one another name")
 	}
+	if w, ok := b.(Warner); ok {
+		c.mu.Lock()
+		c.warners[b.Name()] = w
+		c.mu.Unlock()
+	}
 	if n, ok := b.(Notifier); ok {
 		n.Notify(func() { c.tools.Invalidate(b.Name()) })
 	}
@@ -77,7 +94,12 @@ func (c *Catalog) Add(b Backend) error {
 }
 
 // Remove removes a backend and its tools, and reports whether it was there.
-func (c *Catalog) Remove(name string) bool { return c.tools.Remove(name) }
+func (c *Catalog) Remove(name string) bool {
+	c.mu.Lock()
+	delete(c.warners, name)
+	c.mu.Unlock()
+	return c.tools.Remove(name)
+}
 
 // Invalidate has the named backends listed again, or all of them when none is named.
 func (c *Catalog) Invalidate(names ...string) { c.tools.Invalidate(names...) }
@@ -92,7 +114,21 @@ func (c *Catalog) List(ctx context.Context) ([]*tool.Tool, []Problem, error) {
 	for _, p := range snap.Problems {
 		problems = append(problems, Problem{p.Source, p.Err})
 	}
+	problems = append(problems, c.warnings()...)
 	return snap.View(registry.Global).Find(registry.Filter{}), problems, nil
+}
+
+// warnings are those of backends whose listing may be out of date, by name.
+func (c *Catalog) warnings() (all []Problem) {
+	c.mu.Lock()
+	warners := maps.Clone(c.warners)
+	c.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(warners)) {
+		if err := warners[name].Warning(); err != nil {
+			all = append(all, Problem{name, err})
+		}
+	}
+	return all
 }
 
 // Get returns the newest tool that a reference asks for: desk:triage, desk:triage@1.2.0,
