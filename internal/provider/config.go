@@ -14,14 +14,17 @@ import (
 
 // Config says which model to ask, and how. Provider and Model are required; everything else has a default.
 type Config struct {
-	Provider    string
-	Backend     Backend // "": the provider's own
-	Model       string
-	BaseURL     string // "": the provider's own
-	Key         string // "": the one in the environment, if the address is the provider's own
-	Headers     map[string]string
-	Timeout     time.Duration // of one attempt; 0: no limit while data arrives
-	IdleTimeout time.Duration // aborts an attempt after this time without data; 0: 5 minutes
+	Provider string
+	Backend  Backend // "": the provider's own
+	Model    string
+	BaseURL  string // "": the provider's own
+	Key      string // "": the one in the environment, if the address is the provider's own
+	Headers  map[string]string
+	Timeout  time.Duration // of one attempt; 0: no limit while data arrives
+	// ConnectTimeout is how long a connection may take; a request that has none then is not retried. 0: as long
+	// as Go's own client waits, and it is retried.
+	ConnectTimeout time.Duration
+	IdleTimeout    time.Duration // aborts an attempt after this time without data; 0: 5 minutes
 	// MaxConcurrent bounds the requests that run at once to the same model with the same key, of those
 	// that say the same number; 0: the pool's.
 	MaxConcurrent int

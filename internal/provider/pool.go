@@ -59,6 +59,7 @@ type clientKey struct {
 	model       string
 	backend     Backend
 	idleTimeout time.Duration
+	connect     time.Duration
 	slots       int
 }
 
@@ -97,13 +98,13 @@ func (p *Pool) Close() {
 func (p *Pool) client(r *resolved, cfg Config) *sharedClient {
 	idle := cmp.Or(max(0, cfg.IdleTimeout), defaultIdleTimeout)
 	slots := cmp.Or(max(0, cfg.MaxConcurrent), max(0, p.MaxConcurrent), defaultMaxConcurrent)
-	k := clientKey{r.queueKey(), r.Model, r.Backend, idle, slots}
+	k := clientKey{r.queueKey(), r.Model, r.Backend, idle, max(0, cfg.ConnectTimeout), slots}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c := p.clients[k]; c != nil {
 		return c
 	}
-	c := &sharedClient{http: newHTTPClient(p.Transport, slots, idle)}
+	c := &sharedClient{http: newHTTPClient(p.Transport, k)}
 	c.meter = queue.NewMeter(queue.Limits{MaxConcurrent: slots})
 	if p.clients == nil {
 		p.clients = map[clientKey]*sharedClient{}
@@ -112,13 +113,17 @@ func (p *Pool) client(r *resolved, cfg Config) *sharedClient {
 	return c
 }
 
-func newHTTPClient(given http.RoundTripper, slots int, idleTimeout time.Duration) *http.Client {
+func newHTTPClient(given http.RoundTripper, k clientKey) *http.Client {
 	if given != nil {
-		return &http.Client{Transport: apiclient.WithIdleTimeout(given, idleTimeout)}
+		return &http.Client{Transport: apiclient.WithIdleTimeout(given, k.idleTimeout)}
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConnsPerHost = slots
-	return &http.Client{Transport: idleTransport{apiclient.WithIdleTimeout(t, idleTimeout), t}}
+	t.MaxIdleConnsPerHost = k.slots
+	var connected http.RoundTripper = t
+	if k.connect > 0 {
+		connected = apiclient.WithConnectTimeout(t, k.connect)
+	}
+	return &http.Client{Transport: idleTransport{apiclient.WithIdleTimeout(connected, k.idleTimeout), t}}
 }
 
 // idleTransport is a transport with an idle timeout that http.Client.CloseIdleConnections can reach.

@@ -15,6 +15,7 @@ func llmBlock() node {
 			"The kernel's own tools that are turned on: a list, or each with the models that it asks."},
 		key{"require_signed", boolean(false), "No tool but those that a key signed which you trust: callgate keys trust."},
 		key{"timeout", duration(), "How long a request to a model may take, such as 60s. Left out: no limit."},
+		key{"connect_timeout", duration(), "How long a connection to a provider may take. Left out: 30 seconds, and again."},
 		key{"first_token_timeout", duration(), "How long it may take until an answer begins. Left out: no limit."},
 		key{"tools", list(llmTool()), "The tools. Each needs your consent: callgate app trust."},
 	)

@@ -21,9 +21,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"callgate/internal/app/contract"
 	"callgate/internal/app/node"
@@ -53,6 +51,7 @@ type Block struct {
 	Known      *catalog.Catalog
 	Dirs       []string      // folders of definitions
 	Signed     bool          // definitions must be signed
+	Connect    time.Duration // until there is a connection; 0: no limit
 	FirstToken time.Duration // until an answer begins; 0: no limit
 	Timeout    time.Duration // of one request; 0: no limit
 	Tools      []Tool
@@ -79,6 +78,7 @@ func (b Block) Over(user Block) Block {
 	b.Chosen = choose(b.Chosen, user.Chosen)
 	b.OwnBenchModels = user.OwnBenchModels
 	b.Catalogs = slices.Concat(user.Catalogs, b.Catalogs)
+	b.Connect = cmp.Or(b.Connect, user.Connect)
 	b.FirstToken = cmp.Or(b.FirstToken, user.FirstToken)
 	b.Timeout = cmp.Or(b.Timeout, user.Timeout)
 	b.Signed = b.Signed || user.Signed
@@ -159,6 +159,7 @@ func read(r *node.Reader, e node.Entry, folder string, include func(*node.Report
 		"require_signed":      r.Boolean(&b.Signed, "write true to have no tool but those that a key signed which you trust"),
 		"timeout":             r.Duration(&b.Timeout),
 		"first_token_timeout": r.Duration(&b.FirstToken),
+		"connect_timeout":     r.Duration(&b.Connect),
 		"tools": func(in node.Entry) {
 			for _, one := range r.Items(in, "a list of tools", form) {
 				if t, ok := ReadTool(r, one); ok {
@@ -295,24 +296,6 @@ func mapping(r *node.Reader, level string, e node.Entry, reads map[string]node.R
 		}
 	}
 	r.Mapping(level, e, folded)
-}
-
-// otherNames are what other programs call the keys of a definition.
-var otherNames = map[string]string{
-	"preferred_model": "preferred", "fallback_models": "fallbacks", "supported_models": "models",
-	"supported_providers": "providers", "provider_match": "match", "is_default": "default",
-}
-
-// snake writes userTemplate as user_template.
-func snake(key string) string {
-	var out strings.Builder
-	for _, c := range key {
-		if unicode.IsUpper(c) {
-			out.WriteByte('_')
-		}
-		out.WriteRune(unicode.ToLower(c))
-	}
-	return out.String()
 }
 
 // argumentsOf are the names with which variables begin.

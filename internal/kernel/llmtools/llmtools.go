@@ -84,7 +84,9 @@ func (m *models) Open(_ context.Context, name string) (prompted.Opened, error) {
 	if provider == app.Offline {
 		return prompted.Opened{Model: substitute{}, Target: target, Note: offlineNote}, nil
 	}
-	opened, info, err := m.Opener.Connect(m.Opener.UseIn(m.app, m.call), at)
+	use := m.Opener.UseIn(m.app, m.call)
+	use.Connect = m.app.LLM.Connect
+	opened, info, err := m.Opener.Connect(use, at)
 	if err != nil {
 		return prompted.Opened{}, err
 	}

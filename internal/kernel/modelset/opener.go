@@ -102,6 +102,8 @@ func (o *Opener) infoOf(m *app.Model, info provider.Info) Info {
 type Use struct {
 	App      *app.App     // whose limits count; nil: none's
 	Priority llm.Priority // of the requests; "": interactive
+	// Connect is how long a connection may take; 0: as long as it does.
+	Connect time.Duration
 }
 
 // UseFor is what somebody of an app waits for, or nobody.
@@ -172,7 +174,7 @@ func (o *Opener) dial(u Use, m *app.Model) (llm.Model, provider.Info, error) {
 	if err != nil {
 		return nil, provider.Info{}, err
 	}
-	cfg.Turns.Priority = u.Priority
+	cfg.Turns.Priority, cfg.ConnectTimeout = u.Priority, u.Connect
 	if u.App != nil {
 		t := &cfg.Turns
 		t.Key, t.Model, t.Bounds = u.App.Providers.Of(provider.CanonicalName, m.Provider, m.Name)

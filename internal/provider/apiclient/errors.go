@@ -74,7 +74,7 @@ func (r ErrorReader) Transport(ctx context.Context, err error) *llm.Error {
 		e.Kind, e.Message, e.Err = llm.Cancelled, "the request was cancelled", ctx.Err()
 	case ctx.Err() != nil:
 		e.Kind, e.Message, e.Err = llm.Timeout, "the time for the request ran out", ctx.Err()
-	case errors.Is(err, ErrIdle):
+	case errors.Is(err, ErrIdle), errors.Is(err, ErrConnect):
 		e.Kind = llm.Timeout
 	case errors.As(err, &cert):
 		e.Kind = llm.BadRequest // waiting does not repair a certificate

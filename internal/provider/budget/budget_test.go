@@ -25,7 +25,9 @@ func noon() *clock { return &clock{time.Date(2026, 11, 17, 12, 0, 0, 0, time.Fix
 // scripted is a model that answers as its function does.
 type scripted func() (*llm.Response, error)
 
-func (s scripted) Generate(context.Context, llm.Request, func(llm.Delta)) (*llm.Response, error) { return s() }
+func (s scripted) Generate(context.Context, llm.Request, func(llm.Delta)) (*llm.Response, error) {
+	return s()
+}
 
 // answers says what each answer took.
 func answers(u llm.Usage) scripted {

@@ -14,7 +14,8 @@
 // that it has waited, so none starves; among equals the older goes first. A request that a meter
 // lets wait is not overtaken there by a later one, however small, but does not keep back requests of
 // other meters. Requests for which nobody waits, of the levels Background and Low, are spread evenly
-// over the minute, so that one for which somebody waits finds a place soon.
+// over the minute until they have grown as urgent as others, so that one for which somebody waits
+// finds a place soon.
 //
 // When a provider asks to wait, all requests of the key wait. One whose time would be over by then is
 // refused at once, with how long the wait is. After as many failures in a row as its bounds say, a
@@ -218,14 +219,24 @@ func (q *Queue) admit(now time.Time, w *waiter) (at time.Time, ok bool) {
 			continue
 		case !free:
 			m.blocked, ok = q.scan, false
-		case w.Level >= Background && now.Before(m.paced): // keeps back none for which somebody waits
-			when, ok = m.paced, false
+		case now.Before(m.paced) && now.Before(w.urgent()): // keeps back none for which somebody waits
+			when, ok = earlier(m.paced, w.urgent()), false
 		}
 		if when.After(at) {
 			at = when
 		}
 	}
 	return at, ok
+}
+
+// urgent is when a request counts as one for which somebody waits.
+func (w *waiter) urgent() time.Time { return w.turn.Add(-time.Duration(Interactive) * ageStep) }
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // isCooling reports whether the provider has failed too often for a request.

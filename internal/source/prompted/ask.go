@@ -23,7 +23,7 @@ func (r *run) ask(ctx context.Context, c candidate) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	req, err := request(d, r.values, c.Target)
+	req, err := r.templates.request(d, r.values, c.Target)
 	if err != nil {
 		return nil, err
 	}

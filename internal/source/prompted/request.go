@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"sync"
 
 	"callgate/internal/source/prompted/template"
 	"callgate/llm"
@@ -17,12 +18,12 @@ const jsonRules = "Answer with one JSON value and nothing else: no words before 
 	"and no code fence around it."
 
 // request is what a model is sent for a definition, as it is for that model.
-func request(d llmtool.Definition, values map[string]any, target llmtool.Target) (llm.Request, error) {
-	system, err := render(d, "system prompt", d.SystemPrompt, values)
+func (t *templates) request(d llmtool.Definition, values map[string]any, target llmtool.Target) (llm.Request, error) {
+	system, err := t.render(d, "system prompt", d.SystemPrompt, values)
 	if err != nil {
 		return llm.Request{}, err
 	}
-	user, err := render(d, "user template", d.UserTemplate, values)
+	user, err := t.render(d, "user template", d.UserTemplate, values)
 	if err != nil {
 		return llm.Request{}, err
 	}
@@ -55,8 +56,22 @@ func variables(d llmtool.Definition, input map[string]any) (map[string]any, erro
 	return values, nil
 }
 
-func render(d llmtool.Definition, of, text string, values map[string]any) (string, error) {
+// templates are the parsed templates of one definition and its variants, by their texts.
+type templates struct{ parsed sync.Map }
+
+func (t *templates) parse(text string) (*template.Template, error) {
+	if known, ok := t.parsed.Load(text); ok {
+		return known.(*template.Template), nil
+	}
 	parsed, err := template.Parse(text)
+	if err == nil {
+		t.parsed.Store(text, parsed)
+	}
+	return parsed, err
+}
+
+func (t *templates) render(d llmtool.Definition, of, text string, values map[string]any) (string, error) {
+	parsed, err := t.parse(text)
 	if err == nil {
 		text, err = parsed.Render(values)
 	}

@@ -68,6 +68,7 @@ func (r *Runner) Bind(t *tool.Tool) *tool.Tool {
 type handler struct {
 	runner     *Runner
 	definition llmtool.Definition
+	templates  templates
 }
 
 // Definition returns what the tool was made of.
@@ -75,7 +76,7 @@ func (h *handler) Definition() llmtool.Definition { return h.definition }
 
 // Execute has a model do the work.
 func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
-	return h.runner.run(ctx, h.definition, call, h.runner.Models(call, grant))
+	return h.runner.run(ctx, h.definition, &h.templates, call, h.runner.Models(call, grant))
 }
 
 // Run has a model do the work of a definition of the kernel's own, which no call asks for. A failure
@@ -83,13 +84,13 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 func (r *Runner) Run(
 	ctx context.Context, d llmtool.Definition, args json.RawMessage, models Models,
 ) (*tool.Result, error) {
-	return r.run(ctx, d, tool.Call{Args: args}, models)
+	return r.run(ctx, d, new(templates), tool.Call{Args: args}, models)
 }
 
 // run has a model do the work of a definition. A failure is in the result, with what was asked of
 // which model.
 func (r *Runner) run(
-	ctx context.Context, d llmtool.Definition, call tool.Call, models Models,
+	ctx context.Context, d llmtool.Definition, parsed *templates, call tool.Call, models Models,
 ) (*tool.Result, error) {
 	var input map[string]any
 	if err := tool.DecodeArgs("prompted.run", call.Args, &input); err != nil {
@@ -109,7 +110,7 @@ func (r *Runner) run(
 	}
 	run := &run{
 		runner: r, definition: d, call: call, from: models, values: values, mode: mode, finish: finish,
-		tried: map[string]bool{},
+		tried: map[string]bool{}, templates: parsed,
 	}
 	if err := run.open(ctx); err != nil {
 		return nil, err
@@ -156,6 +157,7 @@ func takeSchema(
 // run is one call.
 type run struct {
 	runner     *Runner
+	templates  *templates
 	definition llmtool.Definition
 	call       tool.Call
 	from       Models
