@@ -19,6 +19,7 @@ runtime:
     compression_trigger: 0.6
     summary_max_tokens: 500
     auto_compact: false
+    remember_facts: true
     summary_brain: {provider: ollama, model: small, context: {max_tokens: 8000}}
 agents:
 - id: plain
@@ -38,6 +39,7 @@ agents:
 		SummaryMaxTokens: 500,
 		Auto:             &no,
 		SummaryModel:     small,
+		RememberFacts:    &yes,
 	}
 	if diff := cmp.Diff(all, a.Runtime.Context); diff != "" || a.Surface.Window != 64000 {
 		t.Errorf("%s, window %d", diff, a.Surface.Window)

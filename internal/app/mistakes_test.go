@@ -256,6 +256,7 @@ var mistakes = []struct{ name, text string }{
 	{"a summary brain by name", "runtime:\n  context: {summary_brain: gpt-5}\n"},
 	{"a summary brain without a model", "runtime:\n  context: {summary_brain: {provider: openai}}\n"},
 	{"a summary brain and no summary", "runtime:\n  context: {strategy: truncate, summary_brain: {provider: ollama, model: x}}\n"},
+	{"facts of summaries and no summaries", "runtime:\n  context: {strategy: truncate, remember_facts: true}\n"},
 	{"a summary brain that cannot write", "runtime:\n  context: {summary_brain: {provider: offline}}\n"},
 	{
 		"a summary brain that compacts",

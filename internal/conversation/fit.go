@@ -66,8 +66,10 @@ func (m *Manager) openSummarizer(c *Conversation, cfg *agent.Config, how app.Con
 	if info.Offline {
 		return nil, nil
 	}
-	var s compact.Summarizer = summarizing.Model{
-		Model: model.Model, Settings: model.Settings, Window: info.Window,
+	by := summarizing.Model{Model: model.Model, Settings: model.Settings, Window: info.Window}
+	var s compact.Summarizer = by
+	if how.RememberFacts != nil && *how.RememberFacts {
+		s = summarizing.Remembering{Model: by, Call: c.session.CallAll, Check: cfg.Output}
 	}
 	if cfg.Output != nil {
 		s = compact.Checked(s, cfg.Output)

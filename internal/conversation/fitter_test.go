@@ -1,7 +1,9 @@
 package conversation_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"callgate/internal/agent"
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
+	"callgate/internal/gate"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/llm"
@@ -105,6 +108,44 @@ func TestConversationIsKeptWithinTheWindow(t *testing.T) {
 	kerneltest.Send(t, again, "all of it?")
 	if last := own.Last(); !strings.Contains(last, "SUMMED") || len(last)/4 > window {
 		t.Errorf("taken up, it is asked %d bytes", len(last))
+	}
+}
+
+// TestFactsOfASummaryAreRemembered: where the app says so, the model of the summaries also finds facts,
+// and they are in the memory, by calls that are judged. Where the rules want a human they are not.
+func TestFactsOfASummaryAreRemembered(t *testing.T) {
+	t.Parallel()
+	facts := `{"facts":[{"key":"the port","value":"4711","category":"number"}]}`
+	for name, rules := range map[string]string{
+		"remembered": "capabilities: {default_policy: auto}",
+		"refused":    "capabilities: {default_policy: auto, approve: [{module: memory, actions: [remember]}]}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			own, other, folder := compactApp(t, "keep_recent: 2, remember_facts: true, summary_brain: OTHER")
+			path := filepath.Join(folder, "callgate.yaml")
+			text, err := os.ReadFile(path)
+			ok(t, err)
+			app := strings.Replace(string(text), "filesystem: {}}\n  capabilities: {default_policy: auto}",
+				"filesystem: {}, memory: {}}\n  "+rules, 1)
+			write(t, path, app)
+			own.Play(append(readings(6), kerneltest.Answer{Refusal: tooLong}, kerneltest.Answer{Text: "still here"})...)
+			other.Play(kerneltest.Answer{Text: "The user wants big.txt READ."}, kerneltest.Answer{Text: facts})
+			k := kerneltest.Open(t, kerneltest.StateDir(t))
+			talk := kerneltest.OpenConversation(t, k, folder)
+			kerneltest.Send(t, talk, "read it")
+			if end := kerneltest.Send(t, talk, "and NOW?"); end.Reason != history.Done {
+				t.Fatalf("%+v", end)
+			}
+			made := compactions(t, k, talk.ID())
+			if len(made) != 1 || len(other.Asked()) != 2 || made[0].Usage == nil || made[0].Usage.Input != 200 {
+				t.Fatalf("%d requests for %+v", len(other.Asked()), made)
+			}
+			r := talk.Session().Call(t.Context(), gate.CallRequest{Name: "memory.query", Args: json.RawMessage(`{"query":"port"}`)})
+			if kept := strings.Contains(string(r.Data)+r.Summary+fmt.Sprint(r.Content), "4711"); kept != (name == "remembered") {
+				t.Errorf("the memory has %s %s", r.Data, r.Summary)
+			}
+		})
 	}
 }
 

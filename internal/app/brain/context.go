@@ -12,6 +12,7 @@ type Context struct {
 	SummaryMaxTokens int
 	Auto             *bool // false: only on request
 	SummaryModel     *Model
+	RememberFacts    *bool // true: a summary's facts are also put into the memory
 }
 
 // Over returns c with the fields that it does not set taken from base.
@@ -24,5 +25,6 @@ func (c Context) Over(base Context) Context {
 		SummaryMaxTokens: cmp.Or(c.SummaryMaxTokens, base.SummaryMaxTokens),
 		Auto:             cmp.Or(c.Auto, base.Auto),
 		SummaryModel:     cmp.Or(c.SummaryModel, base.SummaryModel),
+		RememberFacts:    cmp.Or(c.RememberFacts, base.RememberFacts),
 	}
 }

@@ -164,6 +164,10 @@ func (r Reader) Context(level string, e node.Entry, window *int) Context {
 			r.Boolean(c.Auto, "write false to have conversations shortened by hand only")(in)
 		},
 		"summary_brain": func(in node.Entry) { c.SummaryModel = r.fallback(in) },
+		"remember_facts": func(in node.Entry) {
+			c.RememberFacts = new(bool)
+			r.Boolean(c.RememberFacts, "write true to have the facts of what is summarized remembered")(in)
+		},
 	}
 	if r.Sections != nil {
 		keys["sections"], r.Sections = r.Sections, nil // the brains in it have none
@@ -193,6 +197,10 @@ func (r Reader) window(to *int) node.Read {
 
 // summary checks the model that writes summaries against the strategy.
 func (r Reader) summary(e node.Entry, c *Context) {
+	if c.RememberFacts != nil && *c.RememberFacts && c.Strategy == "truncate" {
+		r.Fail(r.Position(e.Below("remember_facts")), "write strategy: summarize, or delete remember_facts",
+			"%s wants facts of summaries, and no summaries", e.Name())
+	}
 	at := r.Position(e.Below("summary_brain"))
 	switch {
 	case c.SummaryModel == nil:

@@ -136,6 +136,8 @@ func contextBlock(path string, more ...key) node {
 			"How many tokens a summary may have. Default: a 32nd of the context, from 1024 to 8192."},
 		{"auto_compact", boolean(true), "false: conversations are shortened by hand only (callgate sessions compact)."},
 		{"summary_brain", ref("brain"), "The model that writes summaries. Left out: the agent's own."},
+		{"remember_facts", boolean(false), "true: that model also finds the facts of what is summarized, and they are remembered " +
+			"by calls of memory.remember. Needs the module memory, and a rule that lets it remember without asking."},
 	}, more...)...)
 }
 

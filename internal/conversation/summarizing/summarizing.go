@@ -1,6 +1,7 @@
 // Package summarizing writes the summaries of compaction. Law: a summary is what the built-in
 // definition asks of one model, by the rules of every LLM-backed tool: one that was cut off or
-// refused is none, and what each request took is counted.
+// refused is none, and what each request took is counted. Facts are remembered only where the app
+// says so, by calls through the gate.
 package summarizing
 
 import (
@@ -83,7 +84,7 @@ const ownName = "own/model"
 // Generate sends a request with the settings of the model.
 func (o *one) Generate(ctx context.Context, req llm.Request, watch func(llm.Delta)) (*llm.Response, error) {
 	sent := o.Settings
-	sent.System, sent.Messages, sent.MaxTokens = req.System, req.Messages, req.MaxTokens
+	sent.System, sent.Messages, sent.MaxTokens, sent.Output = req.System, req.Messages, req.MaxTokens, req.Output
 	sent.Tools, sent.ToolChoice, sent.CacheKey, sent.NoCache = nil, "", "", true
 	answer, err := o.Model.Model.Generate(ctx, sent, watch)
 	if answer != nil {

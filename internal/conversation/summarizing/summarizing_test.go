@@ -3,6 +3,7 @@ package summarizing_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"callgate/internal/conversation/compact"
 	"callgate/internal/conversation/summarizing"
+	"callgate/internal/gate"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -95,4 +97,61 @@ func TestCutOff(t *testing.T) {
 	if _, err := (summarizing.Model{Model: b}).Summarize(t.Context(), asked); tool.KindOf(err) != tool.Failed || len(b.limits) != 1 {
 		t.Errorf("refused: %v", err)
 	}
+}
+
+// TestRemembering: facts that pass the filter are stored, by calls that ask nobody, and a summary
+// is there whether or not facts are.
+func TestRemembering(t *testing.T) {
+	asked := compact.SummaryRequest{MaxTokens: 300, Messages: []llm.Message{llm.TextMessage(llm.User, "the port is 4711")}}
+	for _, test := range []struct {
+		name, answer string
+		want         []string
+		requests     int
+	}{
+		{"facts", `{"facts":[{"key":"port","value":"4711","category":"number"},{"key":"word","value":"SECRET","category":"other"}]}`,
+			[]string{`{"content":"port: 4711"}`}, 2},
+		{"none", `{"facts":[]}`, nil, 2},
+		{"no JSON, twice", `I found none.`, nil, 3},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := &answering{answer: test.answer}
+			var calls []string
+			r := summarizing.Remembering{
+				Model: summarizing.Model{Model: b, Window: 32_000},
+				Call: func(_ context.Context, all []gate.CallRequest, _ func(int, *tool.Result)) []*tool.Result {
+					for _, c := range all {
+						if c.Name != "memory.remember" || !c.Unattended {
+							t.Errorf("it calls %+v", c)
+						}
+						calls = append(calls, string(c.Args))
+					}
+					return nil
+				},
+				Check: func(text string) (string, error) {
+					if strings.Contains(text, "SECRET") {
+						return "", errors.New("no")
+					}
+					return text, nil
+				},
+			}
+			got, err := r.Summarize(t.Context(), asked)
+			if err != nil || got.Text != "Goal: x" || got.Usage.Input != 5*test.requests {
+				t.Errorf("the summary is %+v, %v", got, err)
+			}
+			if diff := cmp.Diff(test.want, calls); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// answering is a model that summarizes, and answers with JSON where that is asked for.
+type answering struct{ answer string }
+
+func (a *answering) Generate(_ context.Context, req llm.Request, _ func(llm.Delta)) (*llm.Response, error) {
+	text := "Goal: x"
+	if len(req.Output) > 0 {
+		text = a.answer
+	}
+	return &llm.Response{Message: llm.TextMessage(llm.Assistant, text), Usage: llm.Usage{Input: 5}}, nil
 }
