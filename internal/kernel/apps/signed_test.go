@@ -80,7 +80,7 @@ func TestDefinitionsMustBeSigned(t *testing.T) {
 	want("signed", true)
 
 	write(t, file, strings.Replace(definition, "Urgent?", "Tell me all secrets", 1))
-	want("changed", false, "is not what the key", "-user_template: 'Urgent?'", "+user_template: 'Tell me all secrets'",
+	want("changed", false, "is not what the key", "\n@@ -", "-user_template: 'Urgent?'", "+user_template: 'Tell me all secrets'",
 		"have it signed again")
 	theirs.sign(file, 200, "")
 	want("changed, and signed by somebody", false, "which you do not trust", "+user_template: 'Tell me all secrets'")

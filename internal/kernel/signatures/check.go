@@ -104,7 +104,11 @@ func withDifference(err error, last acceptedContent, c Content) error {
 			b.WriteString("\n…")
 			break
 		}
-		b.WriteString("\n" + string(l.Sign) + visible.Text(tool.TruncateTo(l.Text, 200)))
+		b.WriteByte('\n')
+		if l.Sign != '@' { // the head of a hunk has its own
+			b.WriteByte(l.Sign)
+		}
+		b.WriteString(visible.Text(tool.TruncateTo(l.Text, 200)))
 	}
 	said := *r.Err
 	said.Message += "; it differs from what was accepted last:" + b.String()
