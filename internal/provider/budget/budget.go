@@ -4,7 +4,8 @@
 //
 // A request is charged its estimate, durably, before it is sent, and what it took when that is known:
 // requests that run at once do not all fit under one limit, and what a killed kernel was asking for
-// stays charged. One that the provider did not answer is charged nothing; of one of which nobody
+// stays charged. No estimate makes an account richer: numbers that nobody can mean are the most. One
+// that the provider did not answer is charged nothing; of one of which nobody
 // knows what it took, the estimate stays. What is charged for a request is charged in all its
 // accounts or in none.
 //
@@ -66,7 +67,45 @@ type Spent struct {
 	Tokens int   `json:"tokens,omitempty"`
 }
 
-func (s Spent) add(o Spent) Spent { return Spent{max(0, s.Cost+o.Cost), max(0, s.Tokens+o.Tokens)} }
+func (s Spent) add(o Spent) Spent { return Spent{sum(s.Cost, o.Cost), sum(s.Tokens, o.Tokens)} }
+
+// sum adds b to what was spent. What does not fit stays above every limit.
+func sum[N int | int64](a, b N) N {
+	if a > 0 && b > 0 && a+b < 0 {
+		return max(a, b)
+	}
+	return max(0, a+b)
+}
+
+// No request takes as much, and no limit has room for it.
+const (
+	mostCost   = 1 << 50
+	mostTokens = 1 << 30
+)
+
+// estimated is what is charged for an estimate. One with numbers that nobody can mean takes the most.
+func estimated(u llm.Usage) Spent {
+	s := Spent{Cost: min(u.Cost, mostCost), Tokens: min(u.Input, mostTokens/2) + min(u.Output, mostTokens/2)}
+	if u.Cost < 0 {
+		s.Cost = mostCost
+	}
+	if u.Input < 0 || u.Output < 0 || u.Input > mostTokens/2 || u.Output > mostTokens/2 {
+		s.Tokens = mostTokens
+	}
+	return s
+}
+
+// measured is what a request took. A provider that says that it took less than nothing does not know it.
+func measured(u llm.Usage, estimate Spent) Spent {
+	s := estimated(u)
+	if u.Cost < 0 {
+		s.Cost = estimate.Cost
+	}
+	if u.Input < 0 || u.Output < 0 {
+		s.Tokens = estimate.Tokens
+	}
+	return s
+}
 
 // day is what an account has spent on a day.
 type day struct {
@@ -176,7 +215,7 @@ func (l *Ledger) write(
 func (l *Ledger) Charge(ctx context.Context, accounts []Account, r Request) (correct func(llm.Usage), err error) {
 	now := l.now()
 	today := now.Format(time.DateOnly)
-	estimate := Spent{Cost: r.Estimate.Cost, Tokens: r.Estimate.Input + r.Estimate.Output}
+	estimate := estimated(r.Estimate)
 	err = l.write(ctx, accounts, today, r.Provider, estimate, func(a Account, d day) error {
 		return r.check(a, d, estimate, now)
 	})
@@ -187,7 +226,8 @@ func (l *Ledger) Charge(ctx context.Context, accounts []Account, r Request) (cor
 		if l.now().Format(time.DateOnly) != today {
 			return // that day is over
 		}
-		more := Spent{Cost: took.Cost - estimate.Cost, Tokens: took.Input + took.Output - estimate.Tokens}
+		taken := measured(took, estimate)
+		more := Spent{Cost: taken.Cost - estimate.Cost, Tokens: taken.Tokens - estimate.Tokens}
 		if more == (Spent{}) {
 			return
 		}
@@ -214,8 +254,8 @@ func (r Request) check(a Account, d day, estimate Spent, now time.Time) error {
 		if l.limit.Cost > 0 && !r.Estimate.Priced && !a.Unpriced {
 			return &Refusal{Model: r.Provider + "/" + r.Model, Account: a.Label, Unpriced: true}
 		}
-		over := l.limit.Cost > 0 && l.spent.Cost+estimate.Cost > l.limit.Cost
-		if over || l.limit.Tokens > 0 && l.spent.Tokens+estimate.Tokens > l.limit.Tokens {
+		over := l.limit.Cost > 0 && estimate.Cost > l.limit.Cost-l.spent.Cost
+		if over || l.limit.Tokens > 0 && estimate.Tokens > l.limit.Tokens-l.spent.Tokens {
 			return &Refusal{
 				Model: r.Provider + "/" + r.Model, Account: a.Label + l.of, Limit: l.limit, Spent: l.spent, Needs: estimate,
 				Until: time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, now.Location()),

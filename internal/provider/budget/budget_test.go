@@ -3,6 +3,7 @@ package budget_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -207,6 +208,52 @@ func TestFailures(t *testing.T) {
 		}
 		if n != c.want {
 			t.Errorf("%s: %d requests were sent, want %d", name, n, c.want)
+		}
+	}
+}
+
+// TestHugeEstimates refuses what no budget has room for, also where the numbers do not fit into what
+// counts them, and never writes an account down for it.
+func TestHugeEstimates(t *testing.T) {
+	t.Parallel()
+	tokens := budget.Budget{Total: budget.Limit{Tokens: 100}}
+	for name, c := range map[string]struct {
+		limit    budget.Budget
+		estimate llm.Usage
+	}{
+		"a negative cost":      {dollars(1), llm.Usage{Input: 1, Cost: math.MinInt64, Priced: true}},
+		"the highest cost":     {dollars(1), llm.Usage{Input: 1, Cost: math.MaxInt64, Priced: true}},
+		"tokens that overflow": {tokens, llm.Usage{Input: 10, Output: math.MaxInt - 5}},
+		"negative tokens":      {tokens, llm.Usage{Input: 10, Output: math.MinInt}},
+	} {
+		l := &budget.Ledger{Now: noon().Now}
+		usual := model(l, answers(llm.Usage{Input: 60, Output: 40, Cost: 1_000_000, Priced: true}), account("a", c.limit))
+		if _, err := usual.Generate(t.Context(), llm.Request{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		huge := *usual
+		huge.Estimate = func(llm.Request) llm.Usage { return c.estimate }
+		if _, err := huge.Generate(t.Context(), llm.Request{}, nil); !errors.As(err, new(*budget.Refusal)) {
+			t.Errorf("%s: %v, want it refused", name, err)
+		}
+		if n, _ := ask(t, usual); n != 0 {
+			t.Errorf("%s: after it %d requests are sent, and all was spent before", name, n)
+		}
+	}
+}
+
+// TestStrangeUsage does not believe a provider that says that it gave something back.
+func TestStrangeUsage(t *testing.T) {
+	t.Parallel()
+	for _, u := range []llm.Usage{
+		{Input: 1, Cost: -9_000_000, Priced: true}, {Input: -9_000_000, Cost: 100_000, Priced: true},
+		{Input: math.MaxInt, Output: math.MaxInt, Cost: 100_000, Priced: true},
+	} {
+		l := &budget.Ledger{Now: noon().Now}
+		b := dollars(1)
+		b.Total.Tokens = 1000
+		if n, _ := ask(t, model(l, answers(u), account("a", b))); n > 10 {
+			t.Errorf("%+v: %d requests were sent", u, n)
 		}
 	}
 }

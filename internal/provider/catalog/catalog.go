@@ -56,7 +56,8 @@ type Price struct {
 	CacheWrite float64 `json:"cache_write"` // input written to the cache; 0: as Input
 }
 
-// Cost returns the cost of a usage in millionths of a dollar, and whether it is known.
+// Cost returns the cost of a usage in millionths of a dollar, and whether it is known. Numbers that do not fit
+// cost the most that there is, and none costs less than nothing: budgets count by it.
 func (e Entry) Cost(u llm.Usage) (int64, bool) {
 	if !e.Priced {
 		return 0, false
@@ -65,10 +66,15 @@ func (e Entry) Cost(u llm.Usage) (int64, bool) {
 	if e.Long != nil && u.Input > e.LongOver {
 		p = *e.Long
 	}
-	uncached := max(0, u.Input-u.CachedInput-u.CacheWrite)
-	cost := float64(uncached)*p.Input + float64(u.Output)*p.Output +
-		float64(u.CachedInput)*cmp.Or(p.Cached, p.Input) + float64(u.CacheWrite)*cmp.Or(p.CacheWrite, p.Input)
-	return int64(math.Round(cost)), true
+	of := func(tokens int, price float64) float64 { return max(0, float64(tokens)) * price }
+	cached, written := max(0, u.CachedInput), max(0, u.CacheWrite)
+	uncached := max(0, float64(u.Input)-float64(cached)-float64(written))
+	cost := math.Round(uncached*p.Input + of(u.Output, p.Output) +
+		of(cached, cmp.Or(p.Cached, p.Input)) + of(written, cmp.Or(p.CacheWrite, p.Input)))
+	if cost >= math.MaxInt64 {
+		return math.MaxInt64, true
+	}
+	return int64(cost), true
 }
 
 // Catalog is a table of models. It is immutable.

@@ -81,6 +81,22 @@ func TestOthersFileMakesNothingCheaper(t *testing.T) {
 	}
 }
 
+// TestCostSaturates has numbers that do not fit cost the most, and never less than nothing.
+func TestCostSaturates(t *testing.T) {
+	t.Parallel()
+	e := catalog.Default().Find("openai", "gpt-4o")
+	for _, u := range []llm.Usage{
+		{Output: math.MaxInt}, {Input: math.MaxInt}, {Input: math.MaxInt, Output: math.MaxInt, CachedInput: math.MaxInt},
+	} {
+		if cost, _ := e.Cost(u); cost != math.MaxInt64 {
+			t.Errorf("%+v costs %d", u, cost)
+		}
+	}
+	if cost, _ := e.Cost(llm.Usage{Input: -5, Output: -1000, CachedInput: -7}); cost != 0 {
+		t.Errorf("less than nothing costs %d", cost)
+	}
+}
+
 // TestScoresLoadBack writes what was measured and finds it again, which other programs do not.
 func TestScoresLoadBack(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ func (r *run) ask(ctx context.Context, c candidate) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	req, err := r.templates.request(d, r.values, c.Target)
+	req, err := r.templates.request(d, r.values, c)
 	if err != nil {
 		return nil, err
 	}
@@ -42,11 +42,11 @@ func (r *run) ask(ctx context.Context, c candidate) (json.RawMessage, error) {
 		}
 		switch outcomeOf(err) {
 		case Truncated:
-			room := moreRoom(req.MaxTokens, c.MaxOutput)
-			if wider || room == 0 {
+			more := moreRoom(req.MaxTokens, c.MaxOutput)
+			if wider || more == 0 {
 				return nil, err
 			}
-			wider, req.MaxTokens = true, room
+			wider, req.MaxTokens = true, more
 		case Malformed, Mismatched:
 			if repaired >= repairs || ctx.Err() != nil {
 				return nil, err
@@ -68,14 +68,10 @@ func moreRoom(limit, most int) int {
 	if limit == 0 {
 		return 0 // the model wrote all that it can
 	}
-	room := 4 * limit
-	if most > 0 {
-		room = min(room, most)
+	if more := room(4*limit, most); more > limit {
+		return more
 	}
-	if room <= limit {
-		return 0
-	}
-	return room
+	return 0
 }
 
 // shown is the model's answer as it is shown to it again.

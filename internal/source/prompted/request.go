@@ -2,6 +2,7 @@ package prompted
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 	"sync"
@@ -17,8 +18,16 @@ import (
 const jsonRules = "Answer with one JSON value and nothing else: no words before or after it, no comments, " +
 	"and no code fence around it."
 
+// mostTokens is what an answer may have where nobody knows what a model can write.
+const mostTokens = 1_000_000
+
+// room is how much a model is asked for: no more than it can write, whatever a definition or its input says.
+func room(tokens, maxOutput int) int {
+	return min(tokens, cmp.Or(max(0, maxOutput), mostTokens), mostTokens)
+}
+
 // request is what a model is sent for a definition, as it is for that model.
-func (t *templates) request(d llmtool.Definition, values map[string]any, target llmtool.Target) (llm.Request, error) {
+func (t *templates) request(d llmtool.Definition, values map[string]any, c candidate) (llm.Request, error) {
 	system, err := t.render(d, "system prompt", d.SystemPrompt, values)
 	if err != nil {
 		return llm.Request{}, err
@@ -37,10 +46,11 @@ func (t *templates) request(d llmtool.Definition, values map[string]any, target 
 		req.Output = d.OutputSchema
 	}
 	if d.ResolveMaxTokens != nil {
-		if n := d.ResolveMaxTokens(values, target); n > 0 {
+		if n := d.ResolveMaxTokens(values, c.Target); n > 0 {
 			req.MaxTokens = n
 		}
 	}
+	req.MaxTokens = room(req.MaxTokens, c.MaxOutput)
 	return req, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -301,6 +302,30 @@ func TestTruncated(t *testing.T) {
 	res = w.run(t, triage("a/a"), args)
 	if res.Error == nil || !strings.Contains(res.Error.Error(), "cut off") || strings.Contains(res.Error.Error(), "JSON") {
 		t.Errorf("the error is %v", res.Error)
+	}
+}
+
+// TestRoom asks no model for more than it can write, or than any can, whatever a definition says.
+func TestRoom(t *testing.T) {
+	d := triage("a/known", "b/unknown")
+	d.ModelPreference.MaxTokens = math.MaxInt
+	resolved := d
+	resolved.ModelPreference.MaxTokens = 0
+	resolved.ResolveMaxTokens = func(map[string]any, llmtool.Target) int { return math.MaxInt }
+	for _, d := range []llmtool.Definition{d, resolved} {
+		cut := reply{text: `{`, stop: llm.StopLength}
+		w := &world{
+			models:  map[string]*scripted{"a/known": fails(llm.Unavailable), "b/unknown": {answers: []reply{cut, cut}}},
+			outputs: map[string]int{"a/known": 300},
+		}
+		w.run(t, d, args)
+		known, unknown := w.models["a/known"].requests, w.models["b/unknown"].requests
+		if len(known) != 1 || known[0].MaxTokens != 300 {
+			t.Errorf("a model that writes 300 tokens was sent %+v", known)
+		}
+		if len(unknown) != 1 || unknown[0].MaxTokens != 1_000_000 {
+			t.Errorf("a model of which nothing is known was sent %+v", unknown)
+		}
 	}
 }
 

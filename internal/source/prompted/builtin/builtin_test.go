@@ -103,6 +103,8 @@ func TestResults(t *testing.T) {
 			[]string{`{"summary": "one two three four five six", "keyPoints": []}`},
 			`{"summary":"one two three four…","keyPoints":[]}`, 1},
 		{"a limit that is too small", "summarize", `{"content": "x", "maxLength": 19}`, nil, "", 0},
+		{"a limit that nobody writes", "summarize", `{"content": "x", "maxLength": 100000000000}`, nil, "", 0},
+		{"a number of tokens that no model writes", "summarize", `{"content": "x", "maxTokens": 9223372036854774784}`, nil, "", 0},
 		{"a choice", "classify", inputs["classify"], []string{`{"selectedIndex": 2, "confidence": 0.4, "reasoning": "r"}`},
 			`{"selectedIndex": 2, "confidence": 0.4, "reasoning": "r"}`, 1},
 		{"an index behind the last is mended", "classify", inputs["classify"],
@@ -232,6 +234,7 @@ func TestLimits(t *testing.T) {
 		{"summarize", inputs["summarize"], 800, 0.3},
 		{"summarize", `{"content": "x", "maxLength": 1000}`, 800, 0.3}, // 250 × 1.6 + 400
 		{"summarize", `{"content": "x", "maxLength": 1000, "maxTokens": 90}`, 90, 0.3},
+		{"summarize", `{"content": "x", "maxLength": 1000000}`, 400_400, 0.3},
 		{"classify", inputs["classify"], 300, 0},
 		{"score", inputs["score"], 2000, 0},
 		{"structure", inputs["structure"], 600, 0},

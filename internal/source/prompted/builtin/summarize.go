@@ -24,10 +24,11 @@ func Summarize() llmtool.Definition {
 		InputSchema: object(map[string]any{
 			"content": described("string", "the text"),
 			"maxLength": map[string]any{
-				"type": "integer", "minimum": 20, "description": "characters of the summary at most",
+				"type": "integer", "minimum": 20, "maximum": 1_000_000, "description": "characters of the summary at most",
 			},
 			"maxTokens": map[string]any{
-				"type": "integer", "minimum": 20, "description": "tokens of the whole answer at most; goes before maxLength",
+				"type": "integer", "minimum": 20, "maximum": 200_000,
+				"description": "tokens of the whole answer at most; goes before maxLength",
 			},
 			"focus": map[string]any{"type": "string", "default": "", "description": "what to look at above all"},
 		}, "content"),
@@ -40,12 +41,12 @@ func Summarize() llmtool.Definition {
 			{ID: "balanced", Default: true, SystemPrompt: balanced},
 		},
 		PrepareInput: prepareSummary,
-		ResolveMaxTokens: func(input map[string]any, target llmtool.Target) int {
+		ResolveMaxTokens: func(input map[string]any, _ llmtool.Target) int {
 			if n := number(input["maxTokens"]); n > 0 {
 				return n
 			}
 			if n := number(input["maxLength"]); n > 0 { // it is written as JSON, and has its key points beside it
-				return target.Count(strings.Repeat("x", n))*16/10 + 400
+				return (n+3)/4*16/10 + 400
 			}
 			return 0
 		},
@@ -98,7 +99,7 @@ func shorten(answer json.RawMessage, limit int) (json.RawMessage, error) {
 	return json.Marshal(out)
 }
 
-// number reads a whole number of the arguments; 0: there is none.
+// number reads a whole number of the arguments; 0: there is none. The schemas bound it.
 func number(value any) int {
 	switch n := value.(type) {
 	case float64:
