@@ -288,6 +288,11 @@ func (r *runner) ask(ctx context.Context, it item, job Job) kept {
 	res, err := r.Call(ctx, Call{Tool: job.ID.String(), Model: it.model, Args: it.Case.Input})
 	a := keep(res, err)
 	a.At = r.Now()
+	if n := len(a.Attempts); n > 0 {
+		if by := a.Attempts[n-1].Model; by != "" && by != it.model {
+			a = kept{Unmeasured: "another model answered: " + by, At: a.At}
+		}
+	}
 	return a
 }
 

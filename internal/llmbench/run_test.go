@@ -278,6 +278,49 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestAnswersOfOthersDoNotCount: what another model answered says nothing of the one that was asked.
+func TestAnswersOfOthersDoNotCount(t *testing.T) {
+	t.Parallel()
+	c := &calls{answer: func(c llmbench.Call) (*tool.Result, error) {
+		r := ok(string(c.Args), 5)
+		r.Attempts[0].Model = "a/good"
+		return r, nil
+	}}
+	r, err := llmbench.Run(t.Context(), []llmbench.Job{job(t, two)}, llmbench.Options{
+		Call: c.call, Cache: cache(t, t.TempDir(), false), Parallel: 1,
+	})
+	if err != nil || r.Tools[0].Complete || slices.Contains(r.Tools[0].Recommended, "a/bad") {
+		t.Errorf("the report is %+v, %v", r, err)
+	}
+}
+
+// TestWriteCompatOfSomeModels: what was recommended before and is not measured now stays.
+func TestWriteCompatOfSomeModels(t *testing.T) {
+	t.Parallel()
+	for was, want := range map[string]string{
+		`{"acme:triage@1.0.0":{"recommended":["b/before","a/bad"]},"acme:other@1.0.0":{"recommended":["c/d"]}}`: `{"acme:other@1.0.0":{"recommended":["c/d"]},"acme:triage@1.0.0":{"recommended":["b/before"]}}`,
+		`null`: `{"acme:triage@1.0.0":{"recommended":[]}}`,
+	} {
+		path := filepath.Join(t.TempDir(), "compat.json")
+		if err := os.WriteFile(path, []byte(was), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		j := job(t, two)
+		j.Models = []string{"a/bad"}
+		r, err := llmbench.Run(t.Context(), []llmbench.Job{j}, llmbench.Options{
+			Call: (&calls{answer: echo}).call, Cache: cache(t, t.TempDir(), false), Parallel: 1,
+		})
+		if err == nil {
+			err = r.WriteCompat(path)
+		}
+		data, _ := os.ReadFile(path)
+		var got bytes.Buffer
+		if err != nil || json.Compact(&got, data) != nil || got.String() != want {
+			t.Errorf("%s becomes %s, %v", was, data, err)
+		}
+	}
+}
+
 func TestWriteCompatKeepsWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "compat.json")

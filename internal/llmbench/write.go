@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"callgate/internal/durable"
@@ -58,11 +59,22 @@ func (r *Report) WriteCompat(path string) error {
 	case err == nil:
 		err = json.Unmarshal(data, &file)
 	}
+	if file == nil { // it says null
+		file = map[string]json.RawMessage{}
+	}
 	for _, t := range r.Tools {
 		if err != nil || !t.Complete {
 			continue
 		}
-		file[t.Tool], err = json.Marshal(map[string]any{"recommended": t.Recommended})
+		var before struct {
+			Recommended []string `json:"recommended"`
+		}
+		if was := file[t.Tool]; len(was) > 0 {
+			err = json.Unmarshal(was, &before)
+		}
+		if err == nil {
+			file[t.Tool], err = json.Marshal(map[string]any{"recommended": t.with(before.Recommended)})
+		}
 	}
 	var out []byte
 	if err == nil {
@@ -81,6 +93,19 @@ func (r *Report) WriteCompat(path string) error {
 			WithHint("name another file with --out")
 	}
 	return nil
+}
+
+// with returns the recommended models, and behind them those that were recommended before and were not
+// measured now: nothing new is known of them.
+func (t ToolReport) with(before []string) []string {
+	all := append([]string{}, t.Recommended...) // an empty list is written, and not null
+	for _, name := range before {
+		now := slices.ContainsFunc(t.Models, func(m ModelReport) bool { return m.Model == name })
+		if !now && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // Table writes the report for a terminal, in 80 columns.

@@ -1,9 +1,6 @@
 package llmtools
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -91,7 +88,6 @@ func (b *reading) finishBuiltins(r *node.Reader) {
 		}
 		made.Spec.Aliases = t.Spec.Aliases
 		t.Tool = made
-		sum := sha256.Sum256(fmt.Appendf(nil, "%s %+v", t.ID, t.Definition.ModelPreference.Models()))
-		t.Digest = hex.EncodeToString(sum[:])
+		t.Digest = DigestOf(t.Definition)
 	}
 }

@@ -11,7 +11,19 @@ import (
 // First lists the models that a tool asks before those that it names: the app's choice, then what
 // was measured.
 func (b Block) First(id tool.ID) []string {
+	b = b.of(id)
 	return slices.Concat(b.Chosen[id.String()], b.Recommended[id.String()])
+}
+
+// Default is the model of a tool that names none; "": that of the agent that calls it.
+func (b Block) Default(id tool.ID) string { return b.of(id).DefaultModel }
+
+// of returns the block that says which models a tool asks.
+func (b Block) of(id tool.ID) Block {
+	if b.user != nil && slices.ContainsFunc(b.user.Tools, func(t Tool) bool { return t.ID == id }) {
+		return *b.user
+	}
+	return b
 }
 
 // chosen reads which models tools ask first:

@@ -55,6 +55,9 @@ type Block struct {
 	FirstToken time.Duration // until an answer begins; 0: no limit
 	Timeout    time.Duration // of one request; 0: no limit
 	Tools      []Tool
+
+	// user is the user's own block under that of a project; nil: there is none.
+	user *Block
 }
 
 // Tool is one tool, and where it is written.
@@ -69,8 +72,10 @@ type Tool struct {
 }
 
 // Over returns what two files say together, of which the other is the user's own: the tools of
-// both, and where one says nothing what the other says.
+// both, and where one says nothing what the other says. Which models the user's own tools ask is for the
+// user's file alone to say: nobody accepts what a project says of them.
 func (b Block) Over(user Block) Block {
+	b.user = &user
 	b.DefaultModel = cmp.Or(b.DefaultModel, user.DefaultModel)
 	if b.Compat == "" {
 		b.Compat, b.Recommended = user.Compat, user.Recommended
@@ -108,8 +113,8 @@ func (b Block) Files() []string {
 func (b Block) Models(t Tool) (all []string) {
 	p := t.Definition.ModelPreference
 	first := slices.Concat(b.First(t.ID), p.Models())
-	if (len(first) == 0 || p.OrDefault) && b.DefaultModel != "" {
-		first = append(first, b.DefaultModel)
+	if name := b.Default(t.ID); (len(first) == 0 || p.OrDefault) && name != "" {
+		first = append(first, name)
 	}
 	for _, name := range slices.Concat(first, p.TooLong, p.Refused) {
 		if !slices.Contains(all, name) {

@@ -195,6 +195,49 @@ func TestMistakeOfAFile(t *testing.T) {
 	}
 }
 
+// TestProjectsDoNotChooseForTheUser: which models the user's own tools ask is not for a project to say,
+// since nobody is asked to accept that.
+func TestProjectsDoNotChooseForTheUser(t *testing.T) {
+	read := func(block string, files map[string]string) llmtools.Block {
+		t.Helper()
+		b, err := load(t, block, files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	const own = `
+    tools:
+      - {id: acme:triage@1.0.0, description: x, user_template: hello}`
+	user := read(strings.TrimSpace(own), nil)
+	const compat = `{"acme:triage@1.0.0": {"recommended": ["openai/measured"]}}`
+	project := read("{default_model: openai/other, compat: c.json, models: {'acme:triage@1.0.0': [openai/chosen]}}",
+		map[string]string{"c.json": compat})
+	both := project.Over(user)
+	id := user.Tools[0].ID
+	if names := both.Models(user.Tools[0]); len(names) > 0 || len(both.First(id)) > 0 || both.Default(id) != "" {
+		t.Errorf("the user's tool asks %q, %q, %q", names, both.First(id), both.Default(id))
+	}
+	if other := (tool.ID{Namespace: "acme", Name: "other"}); both.Default(other) != "openai/other" {
+		t.Errorf("the project's own ask %q", both.Default(other))
+	}
+}
+
+// TestDigestOfABuiltin changes with every limit that the app sets.
+func TestDigestOfABuiltin(t *testing.T) {
+	seen := map[string]string{}
+	for _, says := range []string{"{}", "{max_tokens: 100}", "{temperature: 1}", "{too_long: [a/b]}", "{refused: [a/b]}", "{preferred: a/b}"} {
+		b, err := load(t, "builtins: {summarize: "+says+"}", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other := seen[b.Tools[0].Digest]; other != "" {
+			t.Errorf("%s and %s have one digest", says, other)
+		}
+		seen[b.Tools[0].Digest] = says
+	}
+}
+
 // TestModelCatalog reads a file of models; the app's is laid over the user's own.
 func TestModelCatalog(t *testing.T) {
 	read := func(text string) llmtools.Block {

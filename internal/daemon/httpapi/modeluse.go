@@ -78,8 +78,8 @@ func askedNow(s *session.Session, id tool.ID, d llmtool.Definition) []string {
 	if a := s.App(); a != nil {
 		p.Fallbacks = slices.Concat(a.LLM.First(id), []string{p.Preferred}, p.Fallbacks)
 		p.Preferred = ""
-		if names := p.Models(); len(names) == 0 && a.LLM.DefaultModel != "" {
-			return []string{a.LLM.DefaultModel}
+		if name := a.LLM.Default(id); len(p.Models()) == 0 && name != "" {
+			return []string{name}
 		}
 	}
 	return p.Models()

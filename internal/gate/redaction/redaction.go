@@ -6,6 +6,7 @@ package redaction
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"callgate/internal/artifact"
@@ -53,6 +54,10 @@ func (w *Redactor) Scrub(r *tool.Result) {
 	}
 	if r.Error != nil {
 		r.Error = w.Secrets.ScrubError(r.Error)
+	}
+	r.Attempts = slices.Clone(r.Attempts)
+	for i := range r.Attempts { // they hold words of models and of providers
+		r.Attempts[i].Error = w.Secrets.ScrubText(r.Attempts[i].Error).String()
 	}
 }
 

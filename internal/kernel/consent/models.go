@@ -41,7 +41,7 @@ func LLMTool(a *app.App, t llmtools.Tool) string {
 	if names := a.LLM.Models(t); len(names) > 0 {
 		slices.Sort(names)
 		asks = strings.Join(names, ", ")
-		if t.Definition.ModelPreference.OrDefault && a.LLM.DefaultModel == "" {
+		if t.Definition.ModelPreference.OrDefault && a.LLM.Default(t.ID) == "" {
 			asks += ", or else " + own
 		}
 	}

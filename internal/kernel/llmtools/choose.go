@@ -1,12 +1,10 @@
 package llmtools
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"slices"
 
 	"callgate/internal/app"
+	appllm "callgate/internal/app/llmtools"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/protocol"
 	"callgate/llmtool"
@@ -54,15 +52,14 @@ func Describe(a *app.App, t *tool.Tool) (protocol.LLMTool, bool) {
 			out.Catalog = c.Path
 		}
 	}
-	id := t.ID.String()
-	for _, name := range slices.Concat(d.ModelPreference.Models(), a.LLM.Chosen[id], a.LLM.Recommended[id],
+	for _, name := range slices.Concat(d.ModelPreference.Models(), a.LLM.First(t.ID),
 		a.LLM.BenchModels, a.LLM.OwnBenchModels, agentModels(consent.AppModels(a, ""))) {
 		if !slices.Contains(out.Models, name) {
 			out.Models = append(out.Models, name)
 		}
 	}
-	if len(out.Models) == 0 && a.LLM.DefaultModel != "" {
-		out.Models = []string{a.LLM.DefaultModel}
+	if name := a.LLM.Default(t.ID); len(out.Models) == 0 && name != "" {
+		out.Models = []string{name}
 	}
 	return out, true
 }
@@ -75,19 +72,5 @@ func digest(a *app.App, id tool.ID, d llmtool.Definition) string {
 			return t.Digest
 		}
 	}
-	h := sha256.New()
-	write := func(parts ...any) {
-		raw, err := json.Marshal(parts)
-		if err == nil {
-			h.Write(raw)
-		}
-	}
-	write(d.ID, d.InputSchema, d.OutputSchema, d.OutputSchemaFrom, d.SystemPrompt, d.UserTemplate, d.OutputFormat,
-		d.OutputExample, d.ModelPreference.MaxTokens, d.ModelPreference.Temperature, d.Repairs)
-	for _, v := range d.Variants {
-		write(v.ID, v.SystemPrompt, v.UserTemplate, v.OutputExample, v.OutputSchema, v.Modes, v.Models, v.Providers, v.Match,
-			v.Default)
-	}
-	sum := h.Sum(nil)
-	return hex.EncodeToString(sum)
+	return appllm.DigestOf(d)
 }

@@ -106,8 +106,8 @@ func (m *models) Recommended(id tool.ID) []string { return m.app.LLM.First(id) }
 // Default is the app's default model, or its agent's own.
 func (m *models) Default() string {
 	switch {
-	case m.app.LLM.DefaultModel != "":
-		return m.app.LLM.DefaultModel
+	case m.app.LLM.Default(m.call.Tool) != "":
+		return m.app.LLM.Default(m.call.Tool)
 	case len(m.known) > 0:
 		return m.known[0].Provider + "/" + cmp.Or(m.known[0].Name, m.known[0].Provider) // the offline one has no name
 	}

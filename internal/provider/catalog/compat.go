@@ -100,6 +100,9 @@ func addScores(data []byte, scores []Score) ([]byte, error) {
 	if err := json.Unmarshal(data, &top); err != nil {
 		return nil, err
 	}
+	if top == nil { // it says null
+		top = map[string]json.RawMessage{}
+	}
 	models := make([]map[string]json.RawMessage, len(known.models))
 	compats := make([]map[string]Compat, len(known.models))
 	names := make([]string, len(known.models))

@@ -141,6 +141,17 @@ func TestScoresLoadBack(t *testing.T) {
 	}
 }
 
+func TestWriteScoresIntoNull(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "models.json")
+	if err := os.WriteFile(path, []byte("null"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := catalog.WriteScores(path, []catalog.Score{{Tool: triage, Model: "openai/gpt-4o", Compat: catalog.Compat{Score: 1}}}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestWriteScoresKeepsTheFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "models.json")

@@ -213,7 +213,8 @@ func (r *run) open(ctx context.Context) error {
 		}
 		r.models = append(r.models, candidate{name, opened})
 	}
-	if name := r.from.Default(); len(r.models) == 0 && r.definition.ModelPreference.OrDefault && name != "" {
+	orDefault := r.definition.ModelPreference.OrDefault && r.call.Model == ""
+	if name := r.from.Default(); len(r.models) == 0 && orDefault && name != "" {
 		if opened, err := r.from.Open(ctx, name); err == nil {
 			r.models = append(r.models, candidate{name, opened})
 		} else {
@@ -285,6 +286,9 @@ func (r *run) askAll(ctx context.Context) (json.RawMessage, error) {
 
 // next says which models are left after a failure.
 func (r *run) next(ctx context.Context, c candidate, err error, queue []candidate) []candidate {
+	if r.call.Model != "" {
+		return nil // the caller chose one, and no other
+	}
 	if r.call.Model != "" {
 		return nil
 	}

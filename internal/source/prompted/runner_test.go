@@ -506,3 +506,31 @@ func TestChosenModel(t *testing.T) {
 		t.Errorf("one that may not be chosen: %v", err)
 	}
 }
+
+// TestChosenModelAlone: a call that chooses a model has that one answer, or none.
+func TestChosenModelAlone(t *testing.T) {
+	d := triage("a/first", "a/second")
+	d.ModelPreference.TooLong, d.ModelPreference.OrDefault = []string{"a/large"}, true
+	for name, first := range map[string]*scripted{"no key": nil, "too long": fails(llm.ContextOverflow)} {
+		w := &world{byDefault: "a/own", models: map[string]*scripted{
+			"a/second": says(good), "a/large": says(good), "a/own": says(good),
+		}}
+		if first != nil {
+			w.models["a/first"] = first
+		}
+		made, err := llmtool.Define(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bound := (&prompted.Runner{Models: w.lent}).Bind(made)
+		res, err := bound.Handler.Execute(t.Context(), tool.Call{Args: json.RawMessage(args), Model: "a/first"}, tool.Grant{})
+		if err == nil && res.Status == tool.Success {
+			t.Errorf("%s: %s", name, res.Summary)
+		}
+		for other, m := range w.models {
+			if other != "a/first" && len(m.requests) > 0 {
+				t.Errorf("%s: %s was asked", name, other)
+			}
+		}
+	}
+}
