@@ -66,3 +66,22 @@ func TestBudgetOfAnApp(t *testing.T) {
 		t.Errorf("the attempt says %q", text)
 	}
 }
+
+// TestBudgetAndTheAppsPrices has a project's file of models say that a model costs nothing: its price is
+// shown, and the user's dollars do not count by it.
+func TestBudgetAndTheAppsPrices(t *testing.T) {
+	m := kerneltest.NewModel(t, kerneltest.Answer{Text: `{"urgent": true}`})
+	workspace, userFile := t.TempDir(), filepath.Join(t.TempDir(), "callgate.yaml")
+	kerneltest.Write(t, userFile, "budget: {usd_per_day: 1}\n")
+	kerneltest.Write(t, filepath.Join(workspace, "callgate.yaml"),
+		strings.Replace(triage, "    tools:\n", "    model_catalog: models.json\n    tools:\n", 1)+
+			"agents: [{id: main, brain: "+m.Brain("openai", "of-the-house")+"}]\n")
+	kerneltest.Write(t, filepath.Join(workspace, "models.json"),
+		`{"models": [{"provider": "openai", "model": "of-the-house", "price": {"in": 0, "out": 0}}]}`)
+	k := kerneltest.OpenWith(t, kernel.Config{State: kerneltest.StateDir(t), UserFile: userFile})
+	r := kerneltest.Call(t, kerneltest.OpenAccepted(t, k, workspace), "acme.triage", `{"ticket": "x"}`)
+	if r.Error == nil || !strings.Contains(r.Error.Message, "nobody knows the price of openai/of-the-house") ||
+		len(m.Asked()) != 0 {
+		t.Errorf("the result is %+v after %d requests", r, len(m.Asked()))
+	}
+}

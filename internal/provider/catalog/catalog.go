@@ -8,7 +8,8 @@
 //
 // A file in the form of the table is laid over it: what the file says of a model counts, and what it leaves
 // out stays. A file that no human wrote for themselves, as one beside an app file, makes no model cheaper than
-// it is known to be: budgets count what the table says. Scores of models at tools are from 0 to 100 inside; a
+// it is known to be, and the price that it gives to one that has none is shown and no more: budgets count
+// what the table says. Scores of models at tools are from 0 to 100 inside; a
 // file that counts from 0 to 1 is converted where it is read.
 package catalog
 
@@ -44,8 +45,9 @@ type Entry struct {
 	// ToolCompat is how well it did at LLM-backed tools, by their IDs.
 	ToolCompat map[string]Compat `json:"toolCompat,omitempty"`
 
-	Known  bool `json:"-"`
-	Priced bool `json:"-"` // the price is this provider's own
+	Known   bool `json:"-"`
+	Priced  bool `json:"-"` // the price is this provider's own
+	Claimed bool `json:"-"` // and only a file says so that the user did not write: no budget counts by it
 }
 
 // Price is in US dollars for a million tokens, which equals millionths of a dollar for one token.
@@ -204,7 +206,7 @@ func (c *Catalog) Find(provider, model string) Entry {
 	}
 	for _, name := range forms(model) {
 		if e, ok := c.byModel[name]; ok {
-			e.Provider, e.Priced = provider, false
+			e.Provider, e.Priced, e.Claimed = provider, false, false
 			return e
 		}
 	}

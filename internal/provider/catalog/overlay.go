@@ -112,7 +112,8 @@ func (o *Overlay) factor(scale float64) (float64, error) {
 }
 
 // With returns the catalog with what a file says laid over it. own says that the user wrote the file for
-// themselves; one of somebody else makes no model cheaper than it is known to be.
+// themselves; one of somebody else makes no model cheaper than it is known to be, and what it says of
+// one without a price is shown, and no budget counts by it.
 func (c *Catalog) With(o *Overlay, own bool) *Catalog {
 	if o == nil {
 		return c
@@ -140,8 +141,11 @@ func (o overlaid) over(base Entry, own bool) Entry {
 		e.ToolCompat = map[string]Compat{}
 	}
 	maps.Copy(e.ToolCompat, o.ToolCompat)
+	if own && o.priced && base.Claimed {
+		base.Priced, e.Claimed = false, false
+	}
 	if !base.Priced && o.priced { // what is left out is not the price of another provider
-		e.Price, e.Long, e.LongOver = o.Price, o.Long, o.LongOver
+		e.Price, e.Long, e.LongOver, e.Claimed = o.Price, o.Long, o.LongOver, !own
 	}
 	if base.Priced && !own {
 		e.Price, e.Long, e.LongOver = atLeast(base.Price, e.Price), base.Long, base.LongOver

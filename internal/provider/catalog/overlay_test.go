@@ -81,6 +81,33 @@ func TestOthersFileMakesNothingCheaper(t *testing.T) {
 	}
 }
 
+// TestOthersFilePricesNothing lays a file over the table that would have models without a price cost nothing,
+// so that no budget in dollars refuses them.
+func TestOthersFilePricesNothing(t *testing.T) {
+	t.Parallel()
+	free := overlay(t, `{"models":[{"provider":"openai","model":"unheard-of","window":1000,"price":{"in":0,"out":0}},
+		{"provider":"my-gateway","model":"gpt-4o","price":{"in":0}},
+		{"provider":"mine","model":"m","price":{"in":2,"out":3}}]}`)
+	theirs := catalog.Default().With(free, false)
+	for _, m := range [][2]string{{"openai", "unheard-of"}, {"my-gateway", "gpt-4o"}, {"mine", "m"}} {
+		if e := theirs.Find(m[0], m[1]); !e.Claimed {
+			t.Errorf("%s has a price because somebody says so: %+v", m, e)
+		}
+	}
+	if e := theirs.Find("openai", "unheard-of"); !e.Known || e.Window != 1000 {
+		t.Errorf("what else the file says is lost: %+v", e)
+	}
+	mine := overlay(t, `{"models":[{"provider":"mine","model":"m","price":{"in":4}}]}`)
+	for name, c := range map[string]*catalog.Catalog{
+		"before": catalog.Default().With(mine, true).With(free, false), "after": theirs.With(mine, true),
+	} {
+		e := c.Find("mine", "m")
+		if cost, priced := e.Cost(llm.Usage{Input: 1000}); cost != 4000 || !priced || e.Claimed {
+			t.Errorf("with the user's own price laid %s theirs it costs %d, %v: %+v", name, cost, priced, e)
+		}
+	}
+}
+
 // TestCostSaturates has numbers that do not fit cost the most, and never less than nothing.
 func TestCostSaturates(t *testing.T) {
 	t.Parallel()
@@ -252,6 +279,9 @@ func FuzzOverlay(f *testing.F) {
 			}
 			usage := llm.Usage{Input: 100_000, Output: 1000, CachedInput: 10}
 			was, known := catalog.Default().Find(m.Provider, m.Model).Cost(usage)
+			if !known && e.Priced && !e.Claimed {
+				t.Errorf("%s/%s has a price that nobody knew: %+v", m.Provider, m.Model, e)
+			}
 			if now, _ := e.Cost(usage); known && now < was {
 				t.Errorf("%s/%s costs %d, and cost %d", m.Provider, m.Model, now, was)
 			}
