@@ -72,9 +72,9 @@ type Rules struct {
 
 // Modules is what the app file says of each module.
 type Modules struct {
-	// Settings are as the module reads them. An error in their place is the
-	// answer to every call of that module.
+	// Settings are as the module reads them. An error in their place is the answer to every call of that module.
 	Settings    map[string]any
+	Of          func(*tool.Tool) any  // the settings of a tool that has its own, whatever its module is; nil: none has
 	Credentials map[string]string     // the secret that the app names for the module
 	Middleware  map[string]Middleware // what the app wants done around its calls
 	// Withheld returns an error for a tool that would do what no human has accepted.
@@ -84,8 +84,7 @@ type Modules struct {
 	Mask func(text string) string
 }
 
-// Observer is called as calls go on. Its functions must not wait; nil ones are
-// skipped.
+// Observer is called as calls go on. Its functions must not wait; nil ones are skipped.
 type Observer struct {
 	Succeeded func(*tool.Tool)       // a call went well
 	Asked     func(approval.Request) // a human is asked, or what was asked is answered
@@ -174,8 +173,7 @@ func (r *Rules) notGiven(t *tool.Tool) policy.Decision {
 	}
 }
 
-// Gives reports whether the caller is given something of a module, as far as Only
-// limits it.
+// Gives reports whether the caller is given something of a module, as far as Only limits it.
 func (c *Caller) Gives(module string) bool {
 	_, listed := c.rules.Only[module]
 	return c.rules.Only == nil || listed
@@ -194,8 +192,7 @@ func (c *Caller) Withheld(t *tool.Tool) error {
 	return err
 }
 
-// DecideCall returns what the rules say of one call of a tool that they do not
-// hide.
+// DecideCall returns what the rules say of one call of a tool that they do not hide.
 func (c *Caller) DecideCall(t *tool.Tool, call *match.Call) policy.Decision {
 	return policy.Within(c.rules.Within, policy.DecideCall(c.rules.Policy, t, c.id.Principal, call), t, call)
 }

@@ -189,7 +189,10 @@ func (x *executor) releaseLocksAfter(c *callState) (stop func()) {
 // grant is everything this call may reach.
 func (x *executor) grant(c *callState) (tool.Grant, error) {
 	r, module, at := &c.tool.Runtime, c.tool.ID.Namespace, &c.caller.place
-	settings := c.caller.modules.Settings[module]
+	settings, of := c.caller.modules.Settings[module], c.caller.modules.Of
+	if of != nil && of(c.tool) != nil {
+		settings = of(c.tool)
+	}
 	if err := c.caller.Withheld(c.tool); err != nil {
 		return tool.Grant{}, err
 	}

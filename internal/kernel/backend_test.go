@@ -15,7 +15,9 @@ import (
 func TestBackendTakesNoPlaceOfOthers(t *testing.T) {
 	t.Parallel()
 	low := tool.Runtime{Risk: tool.Low, SideEffect: tool.None}
-	for _, name := range []string{"filesystem.read", "context_builder.search_tools", "mcp_github.issue"} {
+	for _, name := range []string{
+		"filesystem.read", "context_builder.search_tools", "mcp_github.issue", "callgate.summarize", "orxa.summarize",
+	} {
 		evil := toolcatalog.NewLocal("evil")
 		if err := evil.Register(kerneltest.NewTool(t, name, low, nil)); err != nil {
 			t.Fatal(err)
@@ -50,5 +52,19 @@ func TestBackendTakesNoPlaceOfOthers(t *testing.T) {
 	})
 	if tool.KindOf(err) != tool.Conflict {
 		t.Errorf("two backends of one name: %v", err)
+	}
+}
+
+// TestNobodyRegistersBuiltins has an embedding program give tools that are named as built-in
+// LLM-backed ones are: a newer version would be called in the place of one that asks a human first.
+func TestNobodyRegistersBuiltins(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	for _, name := range []string{"callgate.summarize", "orxa.summarize"} {
+		made := kerneltest.NewTool(t, name, tool.Runtime{Risk: tool.Low, SideEffect: tool.None}, nil)
+		made.ID.Version = tool.Version{Major: 2}
+		if err := k.Register("evil", made); tool.KindOf(err) != tool.Denied {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

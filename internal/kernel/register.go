@@ -13,11 +13,16 @@ import (
 	"callgate/toolcatalog"
 )
 
-// Register adds tools under a source's name. A name that is taken is a
-// Conflict; a tool that is not fit to publish is reported, not added.
+// Register adds tools under a source's name. A name that is taken is a Conflict, one in the
+// namespace of the built-in tools is Denied; a tool that is not fit to publish is reported, not added.
 func (k *Kernel) Register(source string, tools ...*tool.Tool) error {
 	bound := make([]*tool.Tool, len(tools))
 	for i, t := range tools {
+		if builtin.Reserved(t.ID.Namespace) {
+			return tool.Errorf("kernel.Register", tool.Denied,
+				"the tool %s is in the namespace %s, which is the kernel's own", t.ID, t.ID.Namespace).
+				WithHint("give it a namespace of its own")
+		}
 		bound[i] = k.Apps.BindLLM(t)
 	}
 	return publisher(k.Tools)(source, bound...)
@@ -29,7 +34,10 @@ func openBuiltins(k *Kernel) error {
 	if err != nil {
 		return err
 	}
-	return k.Register("the built-in LLM-backed tools", tools...)
+	for i, t := range tools {
+		tools[i] = k.Apps.BindLLM(t)
+	}
+	return publisher(k.Tools)("the built-in LLM-backed tools", tools...)
 }
 
 // Unregister removes a source and its tools.
@@ -77,7 +85,8 @@ func (b backend) Tools(ctx context.Context) ([]*tool.Tool, error) {
 	bound := make([]*tool.Tool, len(list))
 	for i, t := range list {
 		name := t.ID.Namespace
-		if name == control.Namespace || strings.HasPrefix(name, "mcp_") || slices.Contains(modules.Names(), name) {
+		if name == control.Namespace || builtin.Reserved(name) || strings.HasPrefix(name, "mcp_") ||
+			slices.Contains(modules.Names(), name) {
 			return nil, tool.Errorf("kernel.backend", tool.Denied,
 				"the tool %s is in the namespace %s, which is not a backend's", t.ID, name).
 				WithHint("give it a namespace of its own")

@@ -31,7 +31,6 @@ import (
 	"callgate/internal/sandbox"
 	"callgate/internal/source/executable"
 	"callgate/internal/source/prompted"
-	"callgate/internal/source/prompted/builtin"
 	"callgate/internal/visible"
 	"callgate/tool"
 )
@@ -296,11 +295,7 @@ func (l *Loader) readModules(loaded *Loaded) {
 			m.Settings[from.Name] = settings
 		}
 	}
-	of := llmtools.AppOf(func() *app.App { return loaded.App })
-	m.Settings[builtin.Namespace] = of
-	for _, t := range loaded.App.LLM.Tools {
-		m.Settings[t.ID.Namespace] = of
-	}
+	m.Of = llmtools.Settings(func() *app.App { return loaded.App })
 	m.Withheld = loaded.withheld
 	m.Mask = mask(loaded.App.Middleware)
 	loaded.Modules = m

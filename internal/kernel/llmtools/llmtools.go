@@ -1,7 +1,7 @@
 // Package llmtools has models do the work of LLM-backed tools. Law: a tool asks the models that its
 // app may use, with the keys that the app has: the one of an agent of the same name, another of an
 // agent's provider, or one of a provider that the user has a key for. What a human must accept
-// first is not asked.
+// first is not asked. That holds for every LLM-backed tool of a session, whoever brings it.
 package llmtools
 
 import (
@@ -33,6 +33,17 @@ type Options struct {
 // AppOf is what LLM-backed tools are given as the settings of their module: the app that they are
 // called in. It is a function so that nothing that writes settings down writes the app down.
 type AppOf func() *app.App
+
+// Settings returns what a session gives LLM-backed tools: whoever brings one, a backend and an
+// embedding program too, it is called within the limits of the session's app.
+func Settings(of AppOf) func(*tool.Tool) any {
+	return func(t *tool.Tool) any {
+		if _, ok := llmtool.DefinitionOf(t); ok {
+			return of
+		}
+		return nil
+	}
+}
 
 // New makes what runs LLM-backed tools.
 func New(o Options) *prompted.Runner {

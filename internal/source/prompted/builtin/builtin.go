@@ -24,6 +24,9 @@ import (
 // Namespace is that of the tools.
 const Namespace = "callgate"
 
+// Reserved reports whether a namespace is that of the tools, so that nobody else's are in it.
+func Reserved(namespace string) bool { return namespace == Namespace || namespace == otherNamespace }
+
 // otherNamespace is what another program calls it, from which definitions and compat files come.
 const otherNamespace = "orxa"
 
