@@ -10,6 +10,7 @@ import (
 // File is a file as it was read, and the signature that stands beside it.
 type File struct {
 	Name      string // without its folder
+	Folder    string // "": that of the app file itself
 	Text      string
 	Signature []byte // nil: there is none
 	IsApp     bool   // it is the app file itself, which holds more than a tool

@@ -91,6 +91,6 @@ func (d *definition) read(r *node.Reader, e node.Entry, folder, name string) {
 	if ok {
 		d.tool, d.ok = ReadTool(in, root)
 		dir, base := filepath.Split(at)
-		d.tool.File = &File{Name: base, Text: text, Signature: node.Signature(dir, base)}
+		d.tool.File = &File{Name: base, Folder: dir, Text: text, Signature: node.Signature(dir, base)}
 	}
 }

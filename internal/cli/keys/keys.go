@@ -50,7 +50,8 @@ the kernel's store, which never gives it away: the kernel signs. With --file it 
 written as minisign does, into a file with a password, which is asked for or read
 from standard input; the public half stands in FILE.pub.
 
-Nothing that the key signs counts before somebody trusts it: callgate keys trust.`,
+Nothing that the key signs counts before somebody trusts it: callgate keys trust. A
+person makes and trusts keys, at a terminal.`,
 		Example: "  callgate keys new acme\n  callgate keys new acme --file acme.key",
 		Args:    cobra.ExactArgs(1),
 	}, c.run)
@@ -63,6 +64,10 @@ func (c *create) run(ctx context.Context, args []string) error {
 		return c.intoFile(ctx, args[0])
 	}
 	return c.WithKey(ctx, func(k *command.Kernel) error {
+		question := fmt.Sprintf("Make the key %s?", visible.Text(args[0]))
+		if ok, err := c.Consent(ctx, k, true, question); err != nil || !ok {
+			return err
+		}
 		made, err := client.NewKeys(k.Client).Create(ctx, args[0])
 		switch {
 		case err != nil:
@@ -157,13 +162,12 @@ func newTrust(e *command.Env) *cobra.Command {
 		Use: "trust NAME [KEY]", Short: "Trust what a key signs",
 		Long: `Trust what a key signs, from now on and in every app. KEY is a public key, or a
 file that holds one; left out, it is your own key of that name. A person does this:
-no app file and no agent can.`,
+no app file, no agent and no token can.`,
 		Example: "  callgate keys trust acme\n  callgate keys trust acme acme.key.pub\n" +
 			"  callgate keys trust acme RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3",
 		Args: cobra.RangeArgs(1, 2),
 	}, t.run)
 	c.Flags().BoolVar(&t.yes, "yes", false, "trust it without asking")
-	e.BindToken(c)
 	return c
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,8 @@ func newSign(e *command.Env) *cobra.Command {
 	c := e.Leaf(&cobra.Command{
 		Use: "sign FILE ...", Short: "Sign manifests, tools and catalogs",
 		Long: `Sign files: each gets a signature in a file beside it, FILE.minisig. The signature of
-a manifest is one of its executable too.`,
+a manifest is one of its executable too. With a key of the kernel's, a person signs, at
+a terminal: what a trusted key signed is loaded.`,
 		Example: "  callgate sign prompts/triage.yaml\n  callgate sign --key acme tools/global/*.json\n" +
 			"  callgate sign --key-file acme.key catalog.json",
 		Args: cobra.MinimumNArgs(1), ValidArgsFunction: command.CompleteFiles,
@@ -53,6 +55,10 @@ type signed struct {
 func (s *sign) run(ctx context.Context, args []string) error {
 	if s.keyFile == "" {
 		return s.WithKey(ctx, func(k *command.Kernel) error {
+			question := fmt.Sprintf("Sign %s?", text.OneLine(strings.Join(args, ", ")))
+			if ok, err := s.Consent(ctx, k, true, question); err != nil || !ok {
+				return err
+			}
 			return s.each(args, func(data []byte, c signing.Comment) ([]byte, error) {
 				return client.NewKeys(k.Client).Sign(ctx, protocol.Sign{
 					Key: s.key, File: c.File, Data: data, Program: c.Program, By: s.UserName(),
@@ -60,17 +66,17 @@ func (s *sign) run(ctx context.Context, args []string) error {
 			})
 		})
 	}
-	text, err := readFile(s.Path(s.keyFile), 1<<10)
+	secretText, err := readFile(s.Path(s.keyFile), 1<<10)
 	if err != nil {
 		return err
 	}
 	password := ""
-	if signing.NeedsPassword(text) {
+	if signing.NeedsPassword(secretText) {
 		if password, err = readPassword(ctx, s.Env, "the password of "+s.keyFile); err != nil {
 			return err
 		}
 	}
-	secret, err := signing.ParseSecret(text, password)
+	secret, err := signing.ParseSecret(secretText, password)
 	if err != nil {
 		return err
 	}

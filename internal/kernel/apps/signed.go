@@ -84,7 +84,8 @@ func (l *Loader) judge(ctx context.Context, a *app.App, t llmtools.Tool, keys []
 		place = "your own app file"
 	}
 	return l.opt.Signatures.Check(ctx, signatures.Content{
-		Place: place, ID: id, File: t.File.Name, Data: []byte(t.File.Text), Signature: t.File.Signature,
+		Place: place, ID: id, File: t.File.Name, Folder: t.File.Folder, Data: []byte(t.File.Text),
+		Signature: t.File.Signature,
 	}, keys)
 }
 
@@ -100,8 +101,8 @@ func (l *Loader) signed(ctx context.Context, a *app.App) (check executable.Signe
 	}
 	return func(m executable.Signed) error {
 		return l.opt.Signatures.Check(context.WithoutCancel(ctx), signatures.Content{
-			Place: a.Path, ID: "manifest " + m.ID.String(), File: m.File, Data: m.Data, Signature: m.Signature,
-			Program: m.Program,
+			Place: a.Path, ID: "manifest " + m.ID.String(), File: m.File, Folder: m.Folder, Data: m.Data,
+			Signature: m.Signature, Program: m.Program,
 		}, keys)
 	}, fmt.Sprint(keys), nil
 }

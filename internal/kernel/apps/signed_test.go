@@ -167,6 +167,49 @@ func TestManifestsMustBeSigned(t *testing.T) {
 	want("signed", true, "")
 	kerneltest.WriteExecutable(t, dir, "greet", kerneltest.GreetManifest, `read line; echo '{"evil": true}'`)
 	want("another executable", false, "the executable of greet.json is not the one")
+	newer := strings.Replace(kerneltest.GreetManifest, `"version": "1.0"`, `"version": "1.1"`, 1)
+	kerneltest.WriteExecutable(t, dir, "greet", newer, `read line; echo '{}'`)
+	mine.sign(manifest, 200, program)
+	want("a newer version", true, "")
+	kerneltest.WriteExecutable(t, dir, "greet", kerneltest.GreetManifest, `read line; echo '{}'`)
+	mine.sign(manifest, 100, program)
+	want("back to the old version", false, "was accepted before")
+}
+
+// TestNoOlderVersion puts an older signed version back into its file: it says another version of the
+// tool, so that nothing newer was accepted under its ID, and is refused all the same.
+func TestNoOlderVersion(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "callgate.yaml"), "tools: {llm: {dirs: [a, b], require_signed: true}}\n")
+	mine := newSigner(t)
+	_, err := k.Secrets.Keys.Trust(t.Context(), kerneltest.Human(t, k), "mine", mine.Key().String())
+	ok(t, err)
+	want := func(step string, has bool, says string) {
+		t.Helper()
+		if got, warnings := warned(t, k, folder, "desk.triage"); got != has || !strings.Contains(warnings, says) {
+			t.Errorf("%s: the tool is there: %v, %s", step, got, warnings)
+		}
+	}
+	put := func(file, text string, at int64) {
+		t.Helper()
+		ok(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		write(t, file, text)
+		mine.sign(file, at, "")
+	}
+	file, newer := filepath.Join(folder, "a", "triage.yaml"), strings.Replace(definition, "1.0.0", "1.1.0", 1)
+	put(filepath.Join(folder, "b", "triage.yaml"), strings.Replace(definition, "desk:triage", "shop:triage", 1), 500)
+	put(file, definition, 100)
+	want("a file of the name of a newer one, in another folder", true, "")
+	put(file, newer, 200)
+	want("a newer version", true, "")
+	put(file, definition, 100)
+	want("back to the old version", false, "was accepted before; it differs")
+	put(file, newer, 200)
+	want("as it was", true, "")
+	put(file, definition, 300)
+	want("the old version, signed anew", true, "")
 }
 
 // TestWhoTrusts has everybody else try to trust a key, to make one and to sign: an app file, and a
@@ -215,3 +258,31 @@ func TestWhoTrusts(t *testing.T) {
 		t.Errorf("an app that trusts its own key: %v", err)
 	}
 }
+
+// TestWhoSigns has programs that have the human's key try what a person does: one without a terminal,
+// as an agent's shell is, and one with a token that approves calls.
+func TestWhoSigns(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.OpenWith(t, kernel.Config{State: kerneltest.StateDir(t), Lineage: noTerminals{}})
+	keys, mine, human := k.Secrets.Keys, newSigner(t), kerneltest.Human(t, k)
+	_, err := keys.Create(t.Context(), human, "own")
+	ok(t, err)
+	shell, token := human, human
+	shell.PID, token.Token = 1, "ci"
+	for name, who := range map[string]approval.Credential{"a shell": shell, "a token": token} {
+		_, signed := keys.Sign(t.Context(), who, "own", []byte("x"), signing.Comment{File: "x"})
+		_, made := keys.Create(t.Context(), who, "other")
+		_, trusted := keys.Trust(t.Context(), who, "theirs", mine.Key().String())
+		for what, err := range map[string]error{"sign": signed, "create": made, "trust": trusted} {
+			if tool.KindOf(err) != tool.Denied {
+				t.Errorf("%s, %s: %v", name, what, err)
+			}
+		}
+	}
+}
+
+// noTerminals are processes of which none has a terminal.
+type noTerminals struct{}
+
+func (noTerminals) Descends(pid, from int) bool { return pid == from }
+func (noTerminals) Session(int) (int, bool)     { return 0, false }

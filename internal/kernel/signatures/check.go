@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -23,9 +24,11 @@ const maxDiff = 40
 // Content is something that must be signed, as it was loaded.
 type Content struct {
 	Place string // the app file, or the catalog, that it belongs to
-	ID    string // what it is in that place: a tool
+	ID    string // what it is in that place: a tool, in its version
 	File  string // the name that its signature must be of
-	Data  []byte
+	// Folder is where the file is; "": the ID says it.
+	Folder string
+	Data   []byte
 	// Signature is what stands beside it; empty: nothing does.
 	Signature []byte
 	// Program is the digest of the executable that its signature must name too, sha256:…; "": none.
@@ -42,34 +45,53 @@ type acceptedContent struct {
 // Check reports why a content does not count as signed by one of the keys, as a *signing.Refusal, or
 // keeps it as what was accepted last.
 func (k *Keys) Check(ctx context.Context, c Content, keys []signing.Key) error {
-	key := document.Join(c.Place, c.ID)
-	last, version, err := k.last(ctx, key)
-	if err != nil {
-		return err
-	}
 	v, err := signing.Verify(c.File, c.Data, c.Signature, keys)
 	if err == nil && v.Program != c.Program {
 		err = signing.Refuse(signing.Other, "if the change is meant, have it signed again: callgate sign "+c.File,
 			"the executable of %s is not the one that was signed with it", c.File)
 	}
-	if err == nil && version != 0 {
-		err = v.CheckNewer(last.Time)
+	data, failed := json.Marshal(acceptedContent{v.Time, v.Key.ID(), text(c)})
+	if failed != nil {
+		return failed
+	}
+	var latest acceptedContent
+	var changes []document.Change
+	for _, key := range c.records() {
+		last, version, failed := k.last(ctx, key)
+		if failed != nil {
+			return failed
+		}
+		if version != 0 {
+			latest = last
+			if err == nil {
+				err = v.CheckNewer(last.Time)
+			}
+		}
+		if version == 0 || !last.Time.Equal(v.Time) || last.Text != text(c) {
+			changes = append(changes, document.Change{Collection: accepted, Key: key, If: version, Data: data})
+		}
 	}
 	if err != nil {
-		return withDifference(err, last, c)
+		return withDifference(err, latest, c)
 	}
-	if version != 0 && last.Time.Equal(v.Time) && last.Text == text(c) {
+	if len(changes) == 0 {
 		return nil
 	}
-	data, err := json.Marshal(acceptedContent{v.Time, v.Key.ID(), text(c)})
-	if err != nil {
-		return err
-	}
-	_, err = k.opt.Documents.Write(ctx, document.Change{Collection: accepted, Key: key, If: version, Data: data})
+	_, err = k.opt.Documents.Write(ctx, changes...)
 	if tool.KindOf(err) == tool.Conflict {
 		return k.Check(ctx, c, keys) // another session accepted one meanwhile
 	}
 	return err
+}
+
+// records are the keys of what was accepted last: as what a content is, and in its file. An older
+// version of a tool is another one, and is refused where the file held a newer one.
+func (c *Content) records() []string {
+	keys := []string{document.Join(c.Place, c.ID)}
+	if c.Folder != "" {
+		keys = append(keys, document.Join(c.Place, "file "+filepath.Join(c.Folder, c.File)))
+	}
+	return keys
 }
 
 // last returns what was accepted last of something; version 0: nothing was.

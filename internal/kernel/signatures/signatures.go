@@ -3,12 +3,14 @@
 //
 // # Law
 //
-// A person trusts a key; no app, no tool and no token of a role does. A secret key is sealed in the
-// kernel's store and never leaves it: the kernel signs, when a person has it sign.
+// A person trusts a key, makes one and has it sign, as they would approve a call: at a terminal that
+// is not of whoever asks. No app, no tool and no token of a role does. A secret key is sealed in the
+// kernel's store and never leaves it: the kernel signs.
 //
 // What must be signed is checked over the bytes that were loaded, never over a file that is read
 // again. It is refused where it is not signed by a trusted key, was changed since, is the signed
-// content of another file, or is older than what was accepted before in that place. A refusal of
+// content of another file, or is older than what was accepted before of that tool or in that file,
+// whatever version it says that it is. A refusal of
 // something that was accepted before says how it differs from that.
 package signatures
 
@@ -118,9 +120,19 @@ func (k *Keys) List(ctx context.Context) ([]Info, error) {
 	return list, nil
 }
 
+// mustBePerson reports who may not say what counts as signed. A token approves calls; what it could
+// sign or trust would be loaded with no call to approve.
+func (k *Keys) mustBePerson(who approval.Credential) error {
+	if who.Token != "" {
+		return tool.Errorf("signatures", tool.Denied, "a token neither trusts keys nor signs").
+			WithHint("a human does it at a terminal, without CALLGATE_TOKEN")
+	}
+	return k.opt.Approvals.HasPersonAuthority(who, k.opt.Askers(who))
+}
+
 // Trust takes a person's word that what a key signs counts.
 func (k *Keys) Trust(ctx context.Context, who approval.Credential, name, text string) (Info, error) {
-	if err := k.opt.Approvals.HasPersonAuthority(who, k.opt.Askers(who)); err != nil {
+	if err := k.mustBePerson(who); err != nil {
 		return Info{}, err
 	}
 	key, err := signing.ParseKey(text)
@@ -136,7 +148,7 @@ func (k *Keys) Trust(ctx context.Context, who approval.Credential, name, text st
 
 // Create makes a key to sign with. Nothing that it signs counts before somebody trusts it.
 func (k *Keys) Create(ctx context.Context, who approval.Credential, name string) (Info, error) {
-	if err := k.opt.Approvals.HasHumanAuthority(who); err != nil {
+	if err := k.mustBePerson(who); err != nil {
 		return Info{}, err
 	}
 	if err := checkName(name); err != nil {
@@ -218,7 +230,7 @@ func (k *Keys) Sign(
 	ctx context.Context, who approval.Credential, name string, data []byte, c signing.Comment,
 ) ([]byte, error) {
 	const op = "signatures.Sign"
-	if err := k.opt.Approvals.HasHumanAuthority(who); err != nil {
+	if err := k.mustBePerson(who); err != nil {
 		return nil, err
 	}
 	docs, err := k.opt.Documents.List(ctx, own, "", "", MaxKeys)

@@ -17,6 +17,7 @@ type SignedFunc func(m Signed) error
 type Signed struct {
 	ID        tool.ID
 	File      string // its name, without the folder
+	Folder    string // as the app names it
 	Data      []byte
 	Signature []byte // what stands beside it; nil: nothing does
 	Program   string // the digest of the executable, sha256:…
@@ -34,7 +35,8 @@ func (l *loader) checkSigned(m *manifest.Manifest, path string, data []byte, p *
 	}
 	signature, _ := readSmall(path+signing.Suffix, signing.MaxSignature) // none, where it cannot be read
 	return l.Signed(Signed{
-		ID: m.ID, File: filepath.Base(path), Data: data, Signature: signature, Program: digestOf(p.digest),
+		ID: m.ID, File: filepath.Base(path), Folder: filepath.Clean(l.Dir), Data: data, Signature: signature,
+		Program: digestOf(p.digest),
 	})
 }
 

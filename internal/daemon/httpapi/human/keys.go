@@ -32,7 +32,11 @@ func (a *keyRoutes) list(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *keyRoutes) create(w http.ResponseWriter, r *http.Request) error {
-	made, err := a.kernel.Secrets.Keys.Create(r.Context(), route.Credential(r, ""), r.PathValue("name"))
+	who, err := route.Approver(a.kernel, r, "")
+	if err != nil {
+		return err
+	}
+	made, err := a.kernel.Secrets.Keys.Create(r.Context(), who, r.PathValue("name"))
 	if err != nil {
 		return err
 	}
@@ -67,7 +71,11 @@ func (a *keyRoutes) sign(w http.ResponseWriter, r *http.Request) error {
 	if err := route.Read(r, &in); err != nil {
 		return err
 	}
-	made, err := a.kernel.Secrets.Keys.Sign(r.Context(), route.Credential(r, in.By), in.Key, in.Data,
+	who, err := route.Approver(a.kernel, r, in.By)
+	if err != nil {
+		return err
+	}
+	made, err := a.kernel.Secrets.Keys.Sign(r.Context(), who, in.Key, in.Data,
 		signing.Comment{File: in.File, Program: in.Program})
 	if err != nil {
 		return err
