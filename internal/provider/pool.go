@@ -143,10 +143,14 @@ func adapter(r *resolved, client *http.Client) llm.Model {
 	if r.Backend != Anthropic {
 		return openai.New(openai.Config{Endpoint: e, Model: r.Model, Quirks: r.preset.quirks})
 	}
-	// Most responses need fewer tokens than a model can write, and providers reserve the limit while a
-	// request runs.
+	return anthropic.New(anthropic.Config{Endpoint: e, Model: r.Model, MaxTokens: r.answerLimit()})
+}
+
+// answerLimit is what an answer may have where the API wants a limit and a request has none. Most responses
+// need fewer tokens than a model can write, and providers reserve the limit while a request runs.
+func (i Info) answerLimit() int {
 	const maxTokens = 32_000
-	return anthropic.New(anthropic.Config{Endpoint: e, Model: r.Model, MaxTokens: min(r.Entry.MaxOutput, maxTokens)})
+	return cmp.Or(min(i.Entry.MaxOutput, maxTokens), anthropic.DefaultMaxTokens)
 }
 
 // metered has each request wait for its turn, bounds its time, and prices its usage.
@@ -190,6 +194,8 @@ func (m *metered) Generate(ctx context.Context, req llm.Request, watch func(llm.
 	var failure *llm.Error
 	if errors.As(err, &failure) && failure.Partial != nil {
 		failure.Partial.Usage = m.price(failure.Partial.Usage)
+	} else if failure != nil && failure.Status == 0 && neverLeft(failure.Err) {
+		failure.Err = &queue.NotSent{Err: failure.Err}
 	}
 	end = endOf(caller, res, err)
 	return res, err

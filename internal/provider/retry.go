@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"callgate/internal/provider/apiclient"
+	"callgate/internal/provider/queue"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -163,9 +164,9 @@ func sleepFor(ctx context.Context, d time.Duration, after *llm.Error) error {
 	}
 }
 
-// contextError is the error of a context that has ended.
+// contextError is the error of a context that has ended while its request waited to be sent.
 func contextError(ctx context.Context, provider, message string) *llm.Error {
-	e := &llm.Error{Kind: llm.Cancelled, Provider: provider, Message: message, Err: ctx.Err()}
+	e := &llm.Error{Kind: llm.Cancelled, Provider: provider, Message: message, Err: &queue.NotSent{Err: ctx.Err()}}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		e.Kind = llm.Timeout
 	}

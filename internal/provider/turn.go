@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"errors"
+	"net"
 
+	"callgate/internal/provider/anthropic"
+	"callgate/internal/provider/apiclient"
 	"callgate/internal/provider/queue"
 	"callgate/llm"
 )
@@ -180,4 +184,25 @@ func Estimate(req llm.Request) llm.Usage {
 		}
 	}
 	return llm.Usage{Input: tokens + (bytes+3)/4, Output: cmp.Or(req.MaxTokens, response)}
+}
+
+// Estimate estimates what a request to the model will take, with the limit that its API is sent where the
+// request has none.
+func (i Info) Estimate(req llm.Request) llm.Usage {
+	if i.Backend != Anthropic {
+		return Estimate(req)
+	}
+	if req.MaxTokens <= 0 {
+		req.MaxTokens = i.answerLimit()
+	}
+	usage := Estimate(req)
+	usage.Output += anthropic.Thinking(cmp.Or(req.Model, i.Model), req.Effort)
+	return usage
+}
+
+// neverLeft reports whether a request failed before anything of it was sent: there was no connection.
+func neverLeft(err error) bool {
+	var op *net.OpError
+	return errors.Is(err, apiclient.ErrConnect) || errors.As(err, new(*net.DNSError)) ||
+		errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, &op) && op.Op == "dial"
 }

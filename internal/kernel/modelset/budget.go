@@ -16,7 +16,7 @@ func (o *Opener) charged(u Use, m llm.Model, at provider.Info) llm.Model {
 	return &budget.Model{
 		Model: m, Ledger: o.ledger(), Accounts: accounts, Provider: at.Provider, Name: at.Model,
 		Estimate: func(req llm.Request) llm.Usage {
-			usage := provider.Estimate(req)
+			usage := at.Estimate(req)
 			if !at.Entry.Claimed { // a project does not say what the user's dollars count
 				usage.Cost, usage.Priced = at.Entry.Cost(usage)
 			}

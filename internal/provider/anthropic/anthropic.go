@@ -22,7 +22,8 @@ type Config struct {
 	MaxTokens int    // for requests that set no limit, because the API wants one; 0: 8192
 }
 
-const defaultMaxTokens = 8192
+// DefaultMaxTokens is the limit of a request where nobody sets one.
+const DefaultMaxTokens = 8192
 
 // apiVersion is the version of the Messages API that this adapter speaks.
 const apiVersion = "2023-06-01"
@@ -38,7 +39,7 @@ var _ llm.Model = (*Client)(nil)
 // New returns a client. It opens no connection.
 func New(cfg Config) *Client {
 	if cfg.MaxTokens <= 0 {
-		cfg.MaxTokens = defaultMaxTokens
+		cfg.MaxTokens = DefaultMaxTokens
 	}
 	cfg.BaseURL = strings.TrimSuffix(strings.TrimRight(cfg.BaseURL, "/"), "/v1")
 	header := http.Header{"Anthropic-Version": {apiVersion}}

@@ -5,11 +5,12 @@
 // A request is charged its estimate, durably, before it is sent, and what it took when that is known:
 // requests that run at once do not all fit under one limit, and what a killed kernel was asking for
 // stays charged. No estimate makes an account richer: numbers that nobody can mean are the most. One
-// that the provider did not answer is charged nothing; of one of which nobody
-// knows what it took, the estimate stays. What is charged for a request is charged in all its
-// accounts or in none.
+// that was not sent, or that the provider did not answer, is charged nothing; of one of which nobody
+// knows what it took, the estimate stays. An answer that broke off and was begun again is charged too.
+// What is charged for a request is charged in all its accounts or in none.
 //
-// A day is the local day. An account begins each anew. A request goes ahead if its estimate fits
+// A day is the local day. An account begins each anew, and none that is before the last one it counted: a
+// clock that goes back gives nothing back. A request goes ahead if its estimate fits
 // into what is left of every limit; else it is refused with what was spent, what is left and when
 // the account begins anew, and nothing is charged. A model whose price nobody knows is refused where
 // dollars are limited, unless the budget says that its tokens alone count.
@@ -120,6 +121,12 @@ func (d day) total() (sum Spent) {
 	return sum
 }
 
+// end is when the next day begins.
+func (d day) end(zone *time.Location) time.Time {
+	begin, _ := time.Parse(time.DateOnly, d.Day)
+	return time.Date(begin.Year(), begin.Month(), begin.Day()+1, 0, 0, 0, 0, zone)
+}
+
 const collection = "budget"
 
 // Ledger keeps what accounts have spent. The zero value keeps it as long as it lives; it is safe for
@@ -157,16 +164,16 @@ func (l *Ledger) read(ctx context.Context, account, today string) (d day, versio
 		}
 		version = kept.Version
 	}
-	if d.Day != today || d.Providers == nil {
+	if d.Day < today || d.Providers == nil {
 		return fresh, version, nil
 	}
 	return d, version, nil
 }
 
-// write adds to what accounts have spent at a provider today, in all of them or in none, if check
-// lets each.
+// write adds to what accounts have spent at a provider today, in all of them or in none. more says what
+// is added to each.
 func (l *Ledger) write(
-	ctx context.Context, accounts []Account, today, provider string, s Spent, check func(Account, day) error,
+	ctx context.Context, accounts []Account, today, provider string, more func(Account, day) (Spent, error),
 ) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,13 +185,14 @@ func (l *Ledger) write(
 		var changes []document.Change
 		for _, a := range accounts {
 			d, version, err := l.read(ctx, a.Name, today)
+			var s Spent
 			if err == nil {
-				err = check(a, d)
+				s, err = more(a, d)
 			}
 			if err != nil {
 				return nil, err
 			}
-			next := day{Day: today, Providers: map[string]Spent{}}
+			next := day{Day: d.Day, Providers: map[string]Spent{}}
 			for name, spent := range d.Providers {
 				next.Providers[name] = spent
 			}
@@ -211,29 +219,36 @@ func (l *Ledger) write(
 	return nil
 }
 
-// Charge charges a request its estimate. correct puts what it took in the place of that.
-func (l *Ledger) Charge(ctx context.Context, accounts []Account, r Request) (correct func(llm.Usage), err error) {
+// Charge charges a request its estimate. correct puts what its attempts took in the place of that.
+func (l *Ledger) Charge(ctx context.Context, accounts []Account, r Request) (correct func(...llm.Usage), err error) {
 	now := l.now()
 	today := now.Format(time.DateOnly)
 	estimate := estimated(r.Estimate)
-	err = l.write(ctx, accounts, today, r.Provider, estimate, func(a Account, d day) error {
-		return r.check(a, d, estimate, now)
+	days := map[string]string{} // on which it is charged, by account
+	err = l.write(ctx, accounts, today, r.Provider, func(a Account, d day) (Spent, error) {
+		days[a.Name] = d.Day
+		return estimate, r.check(a, d, estimate, now)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return func(took llm.Usage) {
-		if l.now().Format(time.DateOnly) != today {
-			return // that day is over
+	return func(took ...llm.Usage) {
+		today := l.now().Format(time.DateOnly)
+		more := Spent{Cost: -estimate.Cost, Tokens: -estimate.Tokens}
+		for _, u := range took {
+			s := measured(u, estimate)
+			more.Cost, more.Tokens = more.Cost+s.Cost, more.Tokens+s.Tokens
 		}
-		taken := measured(took, estimate)
-		more := Spent{Cost: taken.Cost - estimate.Cost, Tokens: taken.Tokens - estimate.Tokens}
 		if more == (Spent{}) {
 			return
 		}
-		every := func(Account, day) error { return nil }
 		// What cannot be corrected stays charged as it was estimated.
-		_ = l.write(context.WithoutCancel(ctx), accounts, today, r.Provider, more, every)
+		_ = l.write(context.WithoutCancel(ctx), accounts, today, r.Provider, func(a Account, d day) (Spent, error) {
+			if d.Day != days[a.Name] {
+				return Spent{}, nil // that day is over
+			}
+			return more, nil
+		})
 	}, nil
 }
 
@@ -258,7 +273,7 @@ func (r Request) check(a Account, d day, estimate Spent, now time.Time) error {
 		if over || l.limit.Tokens > 0 && estimate.Tokens > l.limit.Tokens-l.spent.Tokens {
 			return &Refusal{
 				Model: r.Provider + "/" + r.Model, Account: a.Label + l.of, Limit: l.limit, Spent: l.spent, Needs: estimate,
-				Until: time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, now.Location()),
+				Until: d.end(now.Location()),
 			}
 		}
 	}

@@ -257,3 +257,63 @@ func TestStrangeUsage(t *testing.T) {
 		}
 	}
 }
+
+// TestClockGoesBack begins no day anew, and forgets none, when the clock or the zone goes back over midnight.
+func TestClockGoesBack(t *testing.T) {
+	t.Parallel()
+	c := noon()
+	l := &budget.Ledger{Now: c.Now}
+	m := model(l, answers(llm.Usage{Input: 1, Cost: 100_000, Priced: true}), account("a", dollars(1)))
+	if n, _ := ask(t, m); n != 10 {
+		t.Fatalf("%d requests were sent", n)
+	}
+	today := c.now
+	c.now = today.AddDate(0, 0, -1)
+	n, refusal := ask(t, m)
+	if n != 0 {
+		t.Errorf("on the day before %d requests were sent", n)
+	}
+	if until := time.Date(2026, 11, 18, 0, 0, 0, 0, today.Location()); !refusal.Until.Equal(until) {
+		t.Errorf("it begins anew at %v, want %v", refusal.Until, until)
+	}
+	c.now = today
+	if n, _ := ask(t, m); n != 0 {
+		t.Errorf("back on its day %d requests were sent", n)
+	}
+	c.now = today.AddDate(0, 0, 1)
+	if n, _ := ask(t, m); n != 10 {
+		t.Errorf("on the next day %d requests were sent", n)
+	}
+}
+
+// broken is a model whose first answers break off and are begun again.
+type broken []*llm.Usage // what each says that it took
+
+func (b broken) Generate(_ context.Context, _ llm.Request, watch func(llm.Delta)) (*llm.Response, error) {
+	for i, usage := range b {
+		watch(llm.Delta{Kind: llm.DeltaText, Text: "half", Usage: usage})
+		watch(llm.Delta{Kind: llm.DeltaRetry, Retry: &llm.Retry{Attempt: i + 2, Kind: llm.BrokenStream, Replaces: true}})
+	}
+	watch(llm.Delta{Kind: llm.DeltaRetry, Retry: &llm.Retry{Attempt: len(b) + 2, Kind: llm.Overloaded}})
+	return &llm.Response{Usage: llm.Usage{Input: 1, Cost: 100_000, Priced: true}}, nil
+}
+
+// TestEveryAttempt charges also what broke off and was begun again, as far as it is known, and nothing for
+// what the provider did not begin to answer.
+func TestEveryAttempt(t *testing.T) {
+	t.Parallel()
+	known := &llm.Usage{Input: 60, Output: 1, Cost: 300_000, Priced: true}
+	for name, c := range map[string]struct {
+		inner broken
+		want  int
+	}{
+		"none":             {nil, 20},
+		"one":              {broken{known}, 5},
+		"two, one unknown": {broken{known, nil}, 4}, // of which the estimate is ten cents
+	} {
+		l := &budget.Ledger{Now: noon().Now}
+		if n, _ := ask(t, model(l, c.inner, account("a", dollars(2)))); n != c.want {
+			t.Errorf("%s: %d requests were sent, want %d", name, n, c.want)
+		}
+	}
+}

@@ -27,9 +27,41 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, watch func(llm.De
 	if err != nil {
 		return nil, asError(ctx, m.Provider, err)
 	}
-	res, err := m.Model.Generate(ctx, req, watch)
-	correct(took(res, err, estimate))
+	lost := lostAttempts{watch: watch}
+	lost.unknown = func() llm.Usage {
+		read := req
+		read.MaxTokens = 1
+		return m.Estimate(read)
+	}
+	res, err := m.Model.Generate(ctx, req, lost.see)
+	correct(append(lost.took, took(res, err, estimate))...)
 	return res, err
+}
+
+// lostAttempts is what answers took that broke off and were begun again.
+type lostAttempts struct {
+	watch   func(llm.Delta)
+	unknown func() llm.Usage // what is read at least, where an answer did not say
+	said    llm.Usage        // by the answer that comes now
+	took    []llm.Usage
+}
+
+func (l *lostAttempts) see(d llm.Delta) {
+	if d.Usage != nil {
+		l.said = *d.Usage
+	}
+	if r := d.Retry; d.Kind == llm.DeltaRetry && r != nil {
+		switch {
+		case l.said != (llm.Usage{}):
+			l.took = append(l.took, l.said)
+		case r.Replaces || r.Kind == llm.BrokenStream || r.Kind == llm.Timeout:
+			l.took = append(l.took, l.unknown())
+		}
+		l.said = llm.Usage{}
+	}
+	if l.watch != nil {
+		l.watch(d)
+	}
 }
 
 // took is what a request took, as far as somebody knows.
@@ -42,7 +74,7 @@ func took(res *llm.Response, err error, estimate llm.Usage) llm.Usage {
 		return estimate
 	case failure.Partial != nil && failure.Partial.Usage != (llm.Usage{}):
 		return failure.Partial.Usage
-	case failure.Status >= 400 || errors.As(failure.Err, new(*queue.Refusal)):
+	case failure.Status >= 400, errors.As(failure.Err, new(*queue.Refusal)), errors.As(failure.Err, new(*queue.NotSent)):
 		return llm.Usage{} // it was not answered
 	}
 	return estimate

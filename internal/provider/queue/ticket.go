@@ -111,3 +111,13 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("the request was not sent: the provider asked to wait, for another %v",
 		r.Wait.Round(time.Millisecond))
 }
+
+// NotSent wraps why nobody was sent a request: its caller went away while it waited, or there was no
+// connection. It has spent nothing.
+type NotSent struct{ Err error }
+
+// Error is that of what it wraps.
+func (n *NotSent) Error() string { return n.Err.Error() }
+
+// Unwrap returns what it wraps.
+func (n *NotSent) Unwrap() error { return n.Err }
