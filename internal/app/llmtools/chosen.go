@@ -20,8 +20,8 @@ func (b Block) Default(id tool.ID) string { return b.of(id).DefaultModel }
 
 // of returns the block that says which models a tool asks.
 func (b Block) of(id tool.ID) Block {
-	if b.user != nil && slices.ContainsFunc(b.user.Tools, func(t Tool) bool { return t.ID == id }) {
-		return *b.user
+	if b.Own != nil && slices.ContainsFunc(b.Own.Tools, func(t Tool) bool { return t.ID == id }) {
+		return *b.Own
 	}
 	return b
 }

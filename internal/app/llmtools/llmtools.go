@@ -56,8 +56,8 @@ type Block struct {
 	Timeout    time.Duration // of one request; 0: no limit
 	Tools      []Tool
 
-	// user is the user's own block under that of a project; nil: there is none.
-	user *Block
+	// Own is the user's own block under that of a project; nil: there is none.
+	Own *Block
 }
 
 // Tool is one tool, and where it is written.
@@ -75,7 +75,7 @@ type Tool struct {
 // both, and where one says nothing what the other says. Which models the user's own tools ask is for the
 // user's file alone to say: nobody accepts what a project says of them.
 func (b Block) Over(user Block) Block {
-	b.user = &user
+	b.Own = &user
 	b.DefaultModel = cmp.Or(b.DefaultModel, user.DefaultModel)
 	if b.Compat == "" {
 		b.Compat, b.Recommended = user.Compat, user.Recommended
