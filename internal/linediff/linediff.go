@@ -13,6 +13,14 @@ type Line struct {
 	Text string
 }
 
+// String writes the line as a unified diff has it. The head of a hunk has its sign in its text.
+func (l Line) String() string {
+	if l.Sign == '@' {
+		return l.Text
+	}
+	return string(rune(l.Sign)) + l.Text
+}
+
 // context is the number of equal lines shown around a change.
 const context = 3
 

@@ -70,11 +70,7 @@ func (r Remembering) arguments(f builtin.Fact) (json.RawMessage, bool) {
 func (r Remembering) facts(ctx context.Context, messages []llm.Message) ([]builtin.Fact, llm.Usage) {
 	d := builtin.FactExtract()
 	d.ModelPreference = llmtool.Preference{MaxTokens: factsTokens}
-	window := r.Window
-	if window <= 0 {
-		window = unknownWindow
-	}
-	tokens := window - 2*factsTokens - count(d.SystemPrompt) - count(string(d.OutputSchema)) - 500
+	tokens := r.window() - 2*factsTokens - count(d.SystemPrompt) - count(string(d.OutputSchema)) - 500
 	asked := &one{Model: r.Model, most: 2 * factsTokens}
 	args, err := json.Marshal(map[string]any{
 		"content": compact.Transcript(messages, max(tokens, 500)*3), "maxFacts": mostFacts,

@@ -33,10 +33,7 @@ const (
 // Summarize asks for a summary.
 func (m Model) Summarize(ctx context.Context, s compact.SummaryRequest) (compact.SummaryResult, error) {
 	d := builtin.Conversation()
-	window := m.Window
-	if window <= 0 {
-		window = unknownWindow
-	}
+	window := m.window()
 	d.ModelPreference.MaxTokens = max(3*s.MaxTokens, 1024) // some think before they write
 	most := d.ModelPreference.MaxTokens
 	if window >= roomy {
@@ -60,6 +57,14 @@ func (m Model) Summarize(ctx context.Context, s compact.SummaryRequest) (compact
 		return compact.SummaryResult{Usage: asked.usage, Model: asked.answered}, err
 	}
 	return compact.SummaryResult{Text: result.Content[0].Text, Usage: asked.usage, Model: asked.answered}, nil
+}
+
+// window is the model's own, or what is taken for it.
+func (m Model) window() int {
+	if m.Window <= 0 {
+		return unknownWindow
+	}
+	return m.Window
 }
 
 // count estimates the tokens of a text.

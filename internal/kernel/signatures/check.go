@@ -126,11 +126,7 @@ func withDifference(err error, last acceptedContent, c Content) error {
 			b.WriteString("\n…")
 			break
 		}
-		b.WriteByte('\n')
-		if l.Sign != '@' { // the head of a hunk has its own
-			b.WriteByte(l.Sign)
-		}
-		b.WriteString(visible.Text(tool.TruncateTo(l.Text, 200)))
+		b.WriteString("\n" + visible.Text(tool.TruncateTo(l.String(), 200)))
 	}
 	said := *r.Err
 	said.Message += "; it differs from what was accepted last:" + b.String()

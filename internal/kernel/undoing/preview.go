@@ -115,11 +115,7 @@ func (u *Undoer) diff(f *File, g tool.Grant) Diff {
 			d.Cut = true
 			continue
 		}
-		if line.Sign != '@' {
-			b.WriteByte(line.Sign)
-		}
-		b.WriteString(line.Text)
-		b.WriteByte('\n')
+		b.WriteString(line.String() + "\n")
 	}
 	d.Text = b.String()
 	return d

@@ -9,10 +9,10 @@
 // knows what it took, the estimate stays. An answer that broke off and was begun again is charged too.
 // What is charged for a request is charged in all its accounts or in none.
 //
-// A day is the local day. An account begins each anew, and none that is before the last one it counted: a
-// clock that goes back gives nothing back. A request goes ahead if its estimate fits
-// into what is left of every limit; else it is refused with what was spent, what is left and when
-// the account begins anew, and nothing is charged. A model whose price nobody knows is refused where
+// A day is the local day. An account begins each anew, and none that is before the last one it
+// counted: a clock that goes back gives nothing back. A request goes ahead if its estimate fits into
+// what is left of every limit; else it is refused with what was spent, what is left and when the
+// account begins anew, and nothing is charged. A model whose price nobody knows is refused where
 // dollars are limited, unless the budget says that its tokens alone count.
 package budget
 
