@@ -1,6 +1,7 @@
 package llmtool
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -152,8 +153,7 @@ func (d Definition) everyVariantHasTemplate() bool {
 }
 
 func isObject(raw json.RawMessage) bool {
-	var m map[string]json.RawMessage
-	return json.Unmarshal(raw, &m) == nil && m != nil
+	return bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) && json.Valid(raw)
 }
 
 // checkTemplates parses the templates, and looks their variables up where it is known which there are.

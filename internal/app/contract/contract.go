@@ -66,7 +66,7 @@ func Schema(r *node.Reader, to *json.RawMessage) node.Read {
 			r.TypeError(e, "a JSON Schema", remedy)
 			return
 		}
-		raw, err := json.Marshal(r.WithoutEnv().Value(e))
+		raw, err := r.WithoutEnv().JSON(e)
 		if err == nil {
 			err = schema.Usable(raw)
 		}

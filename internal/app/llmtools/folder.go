@@ -5,9 +5,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"callgate/internal/app/node"
+	"callgate/internal/signing"
 )
 
 // maxFile is the size of a file of one definition at most.
@@ -40,14 +42,22 @@ func (b *reading) readDir(r *node.Reader, e node.Entry, folder string, include f
 			node.Quote(name), len(files), maxFiles)
 		return
 	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		r.Fail(e.At, "let this user read it", "the app's folder cannot be read: %v", err)
+		return
+	}
+	defer root.Close()
 	b.Dirs = append(b.Dirs, path)
+	signed := signedNames(files)
 	definitions := make([]definition, len(files))
 	var group sync.WaitGroup
 	next := make(chan int)
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() {
 			for i := range next {
-				definitions[i].read(r.Apart(), e, folder, filepath.ToSlash(filepath.Join(local, files[i].Name())))
+				name := files[i].Name()
+				definitions[i].read(r.Apart(), root, e, filepath.Join(local, name), signed[name])
 			}
 		})
 	}
@@ -71,6 +81,17 @@ func (b *reading) readDir(r *node.Reader, e node.Entry, folder string, include f
 	}
 }
 
+// signedNames are the names of files beside which a signature stands.
+func signedNames(files []os.DirEntry) map[string]bool {
+	signed := make(map[string]bool)
+	for _, f := range files {
+		if name, ok := strings.CutSuffix(f.Name(), signing.Suffix); ok {
+			signed[name] = true
+		}
+	}
+	return signed
+}
+
 // definition is a file of one definition.
 type definition struct {
 	folder *node.Report // what is wrong with the file as one of its folder
@@ -79,18 +100,23 @@ type definition struct {
 	ok     bool
 }
 
-// read reads the file of a name, which an entry's folder has.
-func (d *definition) read(r *node.Reader, e node.Entry, folder, name string) {
+// read reads the file of a local name below the app's folder, which an entry names, and its signature.
+func (d *definition) read(r *node.Reader, root *os.Root, e node.Entry, name string, signed bool) {
 	d.folder = r.Report
-	text, at := r.FileAt(e, folder, name, maxFile)
-	if at == "" {
+	text, ok := r.FileIn(root, e, name, maxFile)
+	if !ok {
 		return
 	}
-	in, root, ok := r.Beside(at, []byte(text))
+	at := filepath.Join(root.Name(), name)
+	in, top, ok := r.Beside(at, []byte(text))
 	d.in = in
-	if ok {
-		d.tool, d.ok = ReadTool(in, root)
-		dir, base := filepath.Split(at)
-		d.tool.File = &File{Name: base, Folder: dir, Text: text, Signature: node.Signature(dir, base)}
+	if !ok {
+		return
+	}
+	d.tool, d.ok = ReadTool(in, top)
+	dir, base := filepath.Split(at)
+	d.tool.File = &File{Name: base, Folder: dir, Text: text}
+	if signed {
+		d.tool.File.Signature = node.SignatureIn(root, name)
 	}
 }

@@ -223,13 +223,14 @@ func models(r *node.Reader, to *[]string) node.Read {
 
 // ReadTool reads one definition.
 func ReadTool(r *node.Reader, e node.Entry) (Tool, bool) {
-	input, names := inputOf(r, e)
+	entries := r.Entries(e, form)
+	input, names := inputOf(r, entries)
 	d := llmtool.Definition{InputSchema: input}
 	later := r.WithoutEnv().WithTemplates(names)
 	var format, maxTokens string
 	var prepare map[string]*condition.Template
 	threshold := new(float64)
-	mapping(r, LevelTool, e, map[string]node.Read{
+	known(r, LevelTool, e, entries, map[string]node.Read{
 		"id":                    r.TextInto(&d.ID),
 		"description":           r.TextInto(&d.Description),
 		"input_schema":          func(node.Entry) {},
@@ -263,7 +264,7 @@ func ReadTool(r *node.Reader, e node.Entry) (Tool, bool) {
 		r.Fail(e.At, form, "%v", err)
 		return Tool{}, false
 	}
-	written, err := json.Marshal(later.Value(e))
+	written, err := later.JSON(e)
 	if err != nil {
 		r.Fail(e.At, form, "%s cannot be written as JSON: %v", e.Name(), err)
 		return Tool{}, false
@@ -274,8 +275,8 @@ func ReadTool(r *node.Reader, e node.Entry) (Tool, bool) {
 
 // inputOf reads what the templates of a definition may name: the arguments, and the variables that
 // prepare_input makes. It is read before the templates, wherever it is written.
-func inputOf(r *node.Reader, e node.Entry) (schema json.RawMessage, names []string) {
-	for _, in := range r.Entries(e, form) {
+func inputOf(r *node.Reader, entries []node.Entry) (schema json.RawMessage, names []string) {
+	for _, in := range entries {
 		switch snake(in.Key) {
 		case "input_schema":
 			contract.Schema(r, &schema)(in)
@@ -290,17 +291,18 @@ func inputOf(r *node.Reader, e node.Entry) (schema json.RawMessage, names []stri
 
 // mapping reads a mapping whose keys may be written as other programs do: userTemplate.
 func mapping(r *node.Reader, level string, e node.Entry, reads map[string]node.Read) {
-	folded := make(map[string]node.Read, len(reads))
-	for key, read := range reads {
-		folded[key] = read
-	}
-	for _, in := range r.Entries(e, form) {
+	known(r, level, e, r.Entries(e, form), reads)
+}
+
+// known is mapping for entries that were read before.
+func known(r *node.Reader, level string, e node.Entry, entries []node.Entry, reads map[string]node.Read) {
+	for _, in := range entries {
 		key := snake(in.Key)
 		if read, ok := reads[cmp.Or(otherNames[key], key)]; ok {
-			folded[in.Key] = read
+			reads[in.Key] = read
 		}
 	}
-	r.Mapping(level, e, folded)
+	r.Known(level, e, entries, reads)
 }
 
 // argumentsOf are the names with which variables begin.
@@ -320,7 +322,7 @@ func argumentsOf(schema json.RawMessage) []string {
 // value reads any value.
 func value(r *node.Reader, to *json.RawMessage) node.Read {
 	return func(e node.Entry) {
-		raw, err := json.Marshal(r.WithoutEnv().Value(e))
+		raw, err := r.WithoutEnv().JSON(e)
 		if err != nil {
 			r.Fail(e.At, "write it as JSON", "%s cannot be written as JSON: %v", e.Name(), err)
 			return

@@ -76,7 +76,7 @@ func (g *tokenGuard) open(t *token.Token) {
 // colon for the end of a key; in YAML a colon ends a plain key only before
 // white space.
 func JoinColons(tokens token.Tokens) token.Tokens {
-	var joined token.Tokens
+	joined := make(token.Tokens, 0, len(tokens))
 	var open []token.Type // brackets and braces
 	for i := 0; i < len(tokens); i++ {
 		t := tokens[i]
@@ -87,7 +87,10 @@ func JoinColons(tokens token.Tokens) token.Tokens {
 			open = open[:max(len(open)-1, 0)]
 		default:
 			inList := len(open) > 0 && open[len(open)-1] == token.SequenceStartType
-			if n := plainLength(tokens[i:]); inList && n > 1 {
+			if !inList {
+				break
+			}
+			if n := plainLength(tokens[i:]); n > 1 {
 				t = join(tokens[i : i+n])
 				i += n - 1
 			}

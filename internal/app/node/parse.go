@@ -76,7 +76,10 @@ func (r *Report) checked(data []byte) (string, bool) {
 		return "", false
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(data))
+	text := string(data)
+	if strings.Contains(text, "\r") {
+		text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	}
 	r.lines = strings.Split(text, "\n")
 	blank, tabs := 0, 0
 	for i, line := range r.lines {

@@ -152,8 +152,8 @@ func (r *Reader) Entries(e Entry, remedy string) []Entry {
 		r.TypeError(e, "a mapping of keys to values", remedy)
 		return nil
 	}
-	var found []Entry
-	first := make(map[string]Position)
+	found := make([]Entry, 0, e.Len())
+	first := make(map[string]Position, e.Len())
 	for i := m.MapRange(); i.Next(); {
 		keyAt := start(i.Key())
 		key, ok := keyText(i.Key())
@@ -181,13 +181,21 @@ func (r *Reader) Entries(e Entry, remedy string) []Entry {
 // Mapping reads a mapping whose keys are all known. The level names it in the
 // tables of keys that it does not take.
 func (r *Reader) Mapping(level string, e Entry, reads map[string]Read) {
-	keys := slices.Sorted(maps.Keys(reads))
-	for _, in := range r.Entries(e, "its keys are "+strings.Join(keys, ", ")) {
+	remedy := "" // is for what is no mapping
+	if !e.IsMapping() {
+		remedy = "its keys are " + strings.Join(slices.Sorted(maps.Keys(reads)), ", ")
+	}
+	r.Known(level, e, r.Entries(e, remedy), reads)
+}
+
+// Known is Mapping for the entries of a mapping that were read before.
+func (r *Reader) Known(level string, e Entry, entries []Entry, reads map[string]Read) {
+	for _, in := range entries {
 		if read, ok := reads[in.Key]; ok {
 			read(in)
 			continue
 		}
-		r.unknownKey(level, e, in, keys)
+		r.unknownKey(level, e, in, slices.Sorted(maps.Keys(reads)))
 	}
 }
 

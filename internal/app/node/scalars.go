@@ -222,38 +222,3 @@ func (r *Reader) Duration(to *time.Duration) Read {
 		*to = t
 	}
 }
-
-// Value reads anything, as JSON would hold it.
-func (r *Reader) Value(e Entry) any {
-	switch n := e.value.(type) {
-	case *ast.NullNode:
-		return nil
-	case *ast.BoolNode:
-		return n.Value
-	case *ast.IntegerNode:
-		return n.Value
-	case *ast.FloatNode:
-		return n.Value
-	case *ast.StringNode:
-		s, _ := r.expand(e, n.Value)
-		return s
-	case *ast.LiteralNode:
-		s, _ := r.expand(e, n.Value.Value)
-		return s
-	case *ast.SequenceNode:
-		list := []any{}
-		for _, in := range r.Items(e, "a list", "") {
-			list = append(list, r.Value(in))
-		}
-		return list
-	case *ast.MappingNode, *ast.MappingValueNode:
-		m := make(map[string]any)
-		for _, in := range r.Entries(e, "") {
-			m[in.Key] = r.Value(in)
-		}
-		return m
-	default:
-		r.Fail(e.At, "write a plain number", "%s is not a number that can be used", e.Name())
-		return nil
-	}
-}
