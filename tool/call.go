@@ -46,9 +46,15 @@ type Call struct {
 	Name      string          `json:"name"` // as it was asked for
 	Tool      ID              `json:"tool"` // as it was resolved
 	Args      json.RawMessage `json:"args,omitempty"`
-	// Model is the one model, provider/model, that an LLM-backed tool is to ask for this call, as a
-	// benchmark does; "": as its definition says.
+	ModelChoice
+}
+
+// ModelChoice is what a caller says of the models that an LLM-backed tool asks.
+type ModelChoice struct {
+	// Model is the one model, provider/model, that is to be asked; "": as the tool's definition says.
 	Model string `json:"model,omitempty"`
+	// Bench marks a call of a benchmark: it may wait for everybody else, and it counts as no use of the tool.
+	Bench bool `json:"bench,omitempty"`
 }
 
 // Grant is everything a handler may reach.

@@ -79,7 +79,7 @@ func (g *Gate) newCall(caller *Caller, r CallRequest) *callState {
 		caller: caller, start: time.Now(),
 		call: tool.Call{
 			ID: cmp.Or(r.ID, NewID()), Parent: r.Parent, Principal: caller.id.Principal, Name: r.Name, Args: r.Args,
-			Model: r.Model,
+			ModelChoice: r.ModelChoice,
 		},
 		how: callOptions{
 			noWait: r.NoWait || caller.id.NoWait && r.Script == nil, whole: r.Whole, unattended: r.Unattended,
@@ -107,7 +107,7 @@ func (c *callState) middleware() Middleware {
 func (c *callState) record(kind journal.Kind) journal.Record {
 	r := journal.Record{
 		Kind: kind, Call: c.call.ID, Parent: c.call.Parent,
-		Principal: &c.call.Principal, Name: c.call.Name,
+		Principal: &c.call.Principal, Name: c.call.Name, ModelChoice: c.call.ModelChoice,
 	}
 	if c.tool != nil {
 		r.Tool = c.tool.ID.String()

@@ -42,9 +42,9 @@ type retryPlan struct {
 func (g *Gate) Retry(
 	ctx context.Context, caller *Caller, d DoubtfulCall, place Ticket, law func(context.Context) error,
 ) *tool.Result {
-	c := g.newCall(caller, CallRequest{ID: doubt.RetryID(d.ID), Name: d.Tool, Args: d.Args, Parent: d.ID})
-	c.how.background, c.how.retry = true, &retryPlan{claims: d.Claims, law: law}
-	c.ticket = place
+	c := g.newCall(caller, CallRequest{ID: doubt.RetryID(d.ID), Name: d.Tool, Args: d.Args, Parent: d.ID,
+		ModelChoice: d.ModelChoice})
+	c.ticket, c.how.background, c.how.retry = place, true, &retryPlan{claims: d.Claims, law: law}
 	return g.run(ctx, c, g.steps)
 }
 

@@ -93,7 +93,7 @@ type CallRequest struct {
 	ID           string
 	Name, Parent string
 	Args         json.RawMessage
-	Model        string // the one model that an LLM-backed tool is to ask; "": as its definition says
+	tool.ModelChoice
 	// NoWait answers at once with status waiting when a human must be asked; the
 	// call then runs when it is approved, and Collect returns its result.
 	NoWait bool
@@ -198,8 +198,8 @@ func (g *Gate) Call(ctx context.Context, caller *Caller, r CallRequest) *tool.Re
 // The whole path is run again, so a deferred call is authorized when it fires;
 // only the human is not asked twice. The request is reserved for this.
 func (g *Gate) Resume(ctx context.Context, caller *Caller, r approval.Request) *tool.Result {
-	again := CallRequest{ID: r.Call.ID, Name: r.Call.Tool.String(), Args: r.Call.Args, Parent: r.Call.Parent}
-	c := g.newCall(caller, again)
+	c := g.newCall(caller, CallRequest{ID: r.Call.ID, Name: r.Call.Tool.String(), Args: r.Call.Args,
+		Parent: r.Call.Parent, ModelChoice: r.Call.ModelChoice})
 	c.call.Name, c.request, c.how.background = r.Call.Name, &r, true
 	return g.run(ctx, c, g.steps)
 }

@@ -27,9 +27,8 @@ const (
 	Dropped  Kind = "dropped"  // older epochs were removed by pruning
 )
 
-// Record is one line of the journal. The journal sets Seq, Epoch and Time; the
-// sections are present as the kind says. What a record points to belongs to the
-// journal once it is handed over, and is not changed again.
+// Record is one line of the journal. The journal sets Seq, Epoch and Time; the sections are present as the kind says.
+// What a record points to belongs to the journal once it is handed over, and is not changed again.
 type Record struct {
 	Seq       uint64          `json:"seq"`
 	Epoch     uint64          `json:"epoch"`
@@ -50,6 +49,7 @@ type Record struct {
 	Files      []doubt.FileState `json:"files,omitempty"` // of Begun: the files it claims, before it runs
 	Doubt      *doubt.Facts      `json:"doubt,omitempty"`
 	Resolution *doubt.Resolution `json:"resolution,omitempty"`
+	tool.ModelChoice
 }
 
 // Opening is what an Opened record says of its epoch.

@@ -5,7 +5,8 @@
 //
 // The journal is read a page at a time, the newest first, and nothing of it is kept but counts:
 // memory does not grow with the number of calls. A call counts once for each model that it asked.
-// What a model could not help, a cancelled call or a missing key, is not held against it.
+// What a model could not help, a cancelled call or a missing key, is not held against it. Calls of a
+// benchmark are no use of a tool, and do not count.
 //
 // A proposal is made only out of enough calls, and only where they show that it is right: another
 // model is cheaper and not worse, or better. It is words; a human applies it or does not.
@@ -93,7 +94,7 @@ func Collect(ctx context.Context, from Reader, q Query) ([]Row, error) {
 			if r.Time.Before(q.Since) {
 				return c.result(), nil
 			}
-			if r.End != nil && len(r.End.Attempts) > 0 && q.wants(r) {
+			if r.End != nil && len(r.End.Attempts) > 0 && !r.Bench && q.wants(r) {
 				c.add(r.Tool, r.End.Attempts)
 			}
 		}

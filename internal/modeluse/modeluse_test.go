@@ -61,7 +61,9 @@ func TestCollect(t *testing.T) {
 			tool.Attempt{Model: "b/b", Outcome: "ok", Input: 10, Took: 2 * time.Second}),
 		ended(triage, 5*time.Hour, tool.Attempt{Model: "a/a", Outcome: "cancelled", Took: time.Second}),
 		ended("desk:sum@1.0.0", 6*time.Hour, tool.Attempt{Model: "a/a", Outcome: "refused"}),
+		ended("desk:sum@1.0.0", 7*time.Hour, tool.Attempt{Model: "a/a", Outcome: "ok"}),
 	}
+	list[len(list)-1].Bench = true
 	from := &pages{records: len(list), made: func(seq uint64) journal.Record { return list[seq-1] }}
 	for _, test := range []struct {
 		name string

@@ -28,6 +28,7 @@ type Record struct {
 	Files      []RecordFile      `json:"files,omitempty"` // of begun: the files it claims, before it runs
 	Doubt      *RecordDoubt      `json:"doubt,omitempty"`
 	Resolution *RecordResolution `json:"resolution,omitempty"`
+	tool.ModelChoice
 }
 
 // RecordDoubt is what is known of a call in doubt from before it was cut off.

@@ -16,9 +16,9 @@ type CallRequest struct {
 	Args   json.RawMessage `json:"args,omitempty"`
 	Parent string          `json:"parent,omitempty"`
 	NoWait bool            `json:"no_wait,omitempty"`
-	// Model is the one model, provider/model, that an LLM-backed tool is to ask: one that its
-	// definition or its app names. Empty: as the definition says.
-	Model string `json:"model,omitempty"`
+	// ModelChoice names the one model that an LLM-backed tool is to ask, which its definition or its app
+	// names, and marks the calls of benchmarks.
+	tool.ModelChoice
 }
 
 // Tool is a tool as a session sees it, with what its user should know.

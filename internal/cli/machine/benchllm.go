@@ -113,7 +113,9 @@ func (b *llmBench) run(ctx context.Context, tools []string) error {
 // caller makes calls of a session. Nobody is there to approve one.
 func caller(s *client.Session) llmbench.Caller {
 	return func(ctx context.Context, c llmbench.Call) (*tool.Result, error) {
-		return s.Call(ctx, protocol.CallRequest{Name: c.Tool, Args: c.Args, Model: c.Model, NoWait: true})
+		return s.Call(ctx, protocol.CallRequest{
+			Name: c.Tool, Args: c.Args, NoWait: true, ModelChoice: tool.ModelChoice{Model: c.Model, Bench: true},
+		})
 	}
 }
 

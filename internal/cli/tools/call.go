@@ -36,10 +36,12 @@ the call then runs once it is approved.`
 type callFlags struct {
 	noWait bool
 	help   bool
+	model  string
 }
 
 func (f *callFlags) bind(set *pflag.FlagSet) {
 	set.BoolVar(&f.noWait, "no-wait", f.noWait, "do not wait for a human: exit with code 4")
+	set.StringVar(&f.model, "model", f.model, "have an LLM-backed tool ask `PROVIDER/MODEL` and no other")
 	set.BoolVarP(&f.help, "help", "h", f.help, "list the tool's parameters")
 }
 
@@ -117,7 +119,9 @@ func (c *call) run(ctx context.Context, args []string) error {
 		// The kernel is asked for an unknown tool too: it says whether the tool is
 		// denied or does not exist, and records the request.
 		a := &asking{Env: c.Env, kernel: k, session: s, tool: t}
-		result, err := a.call(ctx, protocol.CallRequest{Name: name, Args: parsed.Args, NoWait: c.flags.noWait})
+		result, err := a.call(ctx, protocol.CallRequest{
+			Name: name, Args: parsed.Args, NoWait: c.flags.noWait, ModelChoice: tool.ModelChoice{Model: c.flags.model},
+		})
 		if err != nil {
 			return err
 		}

@@ -163,7 +163,7 @@ func (a *toolRoutes) call(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return route.Answer(w, s.Call(r.Context(), session.CallRequest{
-		ID: c.ID, Name: c.Name, Args: c.Args, Parent: c.Parent, NoWait: c.NoWait, Model: c.Model,
+		ID: c.ID, Name: c.Name, Args: c.Args, Parent: c.Parent, NoWait: c.NoWait, ModelChoice: c.ModelChoice,
 	}))
 }
 

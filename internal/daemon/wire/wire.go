@@ -119,7 +119,7 @@ func Token(t token.Token) protocol.Token {
 func Record(r journal.Record) protocol.Record {
 	return protocol.Record{
 		Seq: r.Seq, Epoch: r.Epoch, Time: r.Time, Kind: protocol.RecordKind(r.Kind), Call: r.Call, Parent: r.Parent,
-		Principal: r.Principal, Name: r.Name, Tool: r.Tool, Note: r.Note,
+		Principal: r.Principal, Name: r.Name, Tool: r.Tool, ModelChoice: r.ModelChoice, Note: r.Note,
 		Ask:    pointer(r.Ask, recordAsk),
 		Answer: pointer(r.Answer, func(a journal.Answer) protocol.RecordAnswer { return protocol.RecordAnswer(a) }),
 		End:    pointer(r.End, recordEnd),

@@ -19,6 +19,7 @@ type Doubtful struct {
 	AppFile   string
 	Principal tool.Principal
 	Claims    []tool.Claim
+	tool.ModelChoice
 }
 
 // LoadDoubtful reads what a call in doubt asked for.
@@ -35,7 +36,7 @@ func (o *Reader) LoadDoubtful(ctx context.Context, doubted journal.Record) (Doub
 		args, ref := json.RawMessage(nil), ""
 		switch {
 		case r.Ask != nil:
-			d.Workspace, d.AppFile, d.Claims = r.Ask.Workspace, r.Ask.AppFile, r.Ask.Claims
+			d.Workspace, d.AppFile, d.Claims, d.ModelChoice = r.Ask.Workspace, r.Ask.AppFile, r.Ask.Claims, r.ModelChoice
 			args, ref = r.Ask.Args, r.Ask.ArgsRef
 		case r.Answer != nil:
 			args, ref = r.Answer.Args, r.Answer.ArgsRef

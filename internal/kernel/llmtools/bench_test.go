@@ -90,7 +90,9 @@ func jobOf(t *testing.T, s *session.Session, file []byte) llmbench.Job {
 
 func callsOf(s *session.Session) llmbench.Caller {
 	return func(ctx context.Context, c llmbench.Call) (*tool.Result, error) {
-		return s.Call(ctx, session.CallRequest{Name: c.Tool, Args: c.Args, Model: c.Model, NoWait: true}), nil
+		return s.Call(ctx, session.CallRequest{
+			Name: c.Tool, Args: c.Args, NoWait: true, ModelChoice: tool.ModelChoice{Model: c.Model, Bench: true},
+		}), nil
 	}
 }
 
@@ -206,7 +208,8 @@ func TestChosenModel(t *testing.T) {
 	s, _ := open(t, first, second, "      model_preference: {preferred: openai/gpt-4o-mini}\n")
 	call := func(model string) *tool.Result {
 		return s.Session.Call(t.Context(), session.CallRequest{
-			Name: "acme.triage", Args: json.RawMessage(`{"ticket": "x"}`), Model: model,
+			Name: "acme.triage", Args: json.RawMessage(`{"ticket": "x"}`),
+			ModelChoice: tool.ModelChoice{Model: model},
 		})
 	}
 	second.Play(kerneltest.Answer{Text: `{"urgent": true}`})
@@ -239,7 +242,8 @@ func TestBenchModels(t *testing.T) {
 	s := kerneltest.OpenAccepted(t, k, workspace)
 	call := func(model string) *tool.Result {
 		return s.Call(t.Context(), session.CallRequest{
-			Name: "acme.triage", Args: json.RawMessage(`{"ticket": "x"}`), Model: model,
+			Name: "acme.triage", Args: json.RawMessage(`{"ticket": "x"}`),
+			ModelChoice: tool.ModelChoice{Model: model},
 		})
 	}
 	if r := call("openai/gpt-4.1"); r.Status != tool.Success || !strings.Contains(m.Last(), `"gpt-4.1"`) {

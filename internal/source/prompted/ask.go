@@ -27,8 +27,8 @@ func (r *run) ask(ctx context.Context, c candidate) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.call.Model != "" {
-		req.Priority = llm.PriorityLow // a benchmark may wait for everybody else
+	if r.call.Bench {
+		req.Priority = llm.PriorityLow // it may wait for everybody else
 	}
 	repairs := defaultRepairs
 	if d.Repairs != nil {

@@ -289,9 +289,6 @@ func (r *run) next(ctx context.Context, c candidate, err error, queue []candidat
 	if r.call.Model != "" {
 		return nil // the caller chose one, and no other
 	}
-	if r.call.Model != "" {
-		return nil
-	}
 	queue = slices.DeleteFunc(slices.Clone(queue), func(o candidate) bool { return r.tried[o.name] })
 	p := r.definition.ModelPreference
 	switch outcomeOf(err) {

@@ -497,12 +497,15 @@ func TestChosenModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := (&prompted.Runner{Models: w.lent}).Bind(made).Handler
-	_, _ = h.Execute(t.Context(), tool.Call{Args: json.RawMessage(`{}`), Model: "b/y"}, tool.Grant{})
+	chosen := func(name string, bench bool) tool.Call {
+		return tool.Call{Args: json.RawMessage(`{}`), ModelChoice: tool.ModelChoice{Model: name, Bench: bench}}
+	}
+	_, _ = h.Execute(t.Context(), chosen("b/y", true), tool.Grant{})
 	if len(w.models["a/x"].requests) != 0 || len(w.models["b/y"].requests) != 1 ||
 		w.models["b/y"].requests[0].Priority != llm.PriorityLow {
 		t.Errorf("asked were %+v and %+v", w.models["a/x"].requests, w.models["b/y"].requests)
 	}
-	if _, err := h.Execute(t.Context(), tool.Call{Args: json.RawMessage(`{}`), Model: "c/z"}, tool.Grant{}); tool.KindOf(err) != tool.Denied {
+	if _, err := h.Execute(t.Context(), chosen("c/z", false), tool.Grant{}); tool.KindOf(err) != tool.Denied {
 		t.Errorf("one that may not be chosen: %v", err)
 	}
 }
@@ -523,7 +526,8 @@ func TestChosenModelAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		bound := (&prompted.Runner{Models: w.lent}).Bind(made)
-		res, err := bound.Handler.Execute(t.Context(), tool.Call{Args: json.RawMessage(args), Model: "a/first"}, tool.Grant{})
+		call := tool.Call{Args: json.RawMessage(args), ModelChoice: tool.ModelChoice{Model: "a/first"}}
+		res, err := bound.Handler.Execute(t.Context(), call, tool.Grant{})
 		if err == nil && res.Status == tool.Success {
 			t.Errorf("%s: %s", name, res.Summary)
 		}
