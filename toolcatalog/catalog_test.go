@@ -218,10 +218,13 @@ func TestChangeWhileListed(t *testing.T) {
 func TestFind(t *testing.T) {
 	tools := local(t, "l", newTool(t, "desk:triage@1.0.0", "x", "tickets"), newTool(t, "desk:triage@2.0.0", "x"),
 		newTool(t, "desk:reply@1.0.0", "x", "tickets", "mail"), newTool(t, "text:sum@1.0.0", "x"))
+	other := newTool(t, "aaa:words@1.0.0", "x")
+	other.Spec.Aliases = []string{"words", "theirs:words@1.0.0"}
 	measured := toolcatalog.ScoresFunc(func(id tool.ID) map[string]float64 {
 		return map[string]map[string]float64{
 			"desk:triage@1.0.0": {"openai/a": 95, "openai/b": 79.9}, "desk:triage@2.0.0": {"openai/a": 60, "openai/b": 80},
-			"text:sum@1.0.0": {"openai/a": 100},
+			"text:sum@1.0.0": {"openai/a": 100}, "aaa:words@1.0.0": {"openai/own": 70},
+			"theirs:words@1.0.0": {"openai/theirs": 90, "openai/own": 99},
 		}[id.String()]
 	})
 	c := catalog(t, measured, tools)
@@ -243,6 +246,11 @@ func TestFind(t *testing.T) {
 		if got, err := c.Find(t.Context(), test.filter); err != nil || ids(got) != test.want {
 			t.Errorf("%+v finds %s, %v; want %s", test.filter, ids(got), err, test.want)
 		}
+	}
+	// What was measured under an alias holds, and the tool's own ID goes first.
+	models, err := toolcatalog.ModelsFor(other, measured, 60)
+	if err != nil || fmt.Sprint(models) != "[{openai/theirs 90} {openai/own 70}]" {
+		t.Errorf("the models are %v, %v", models, err)
 	}
 	for _, bad := range []toolcatalog.Filter{
 		{Model: "gpt"}, {Model: "openai/a", MinScore: 101}, {Model: "openai/a", MinScore: -1}, {MinScore: 50},

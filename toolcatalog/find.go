@@ -2,6 +2,7 @@ package toolcatalog
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -80,8 +81,30 @@ func (f Filter) selects(t *tool.Tool) bool {
 }
 
 func reaches(t *tool.Tool, model string, min float64, s Scores) bool {
-	score, measured := s.Scores(t.ID)[model]
+	score, measured := scoresOf(t, s)[model]
 	return measured && score >= cmp.Or(min, DefaultScore)
+}
+
+// scoresOf returns what was measured of models at a tool, under its ID or an ID that is an alias of it. What is
+// said of its own ID goes first.
+func scoresOf(t *tool.Tool, s Scores) map[string]float64 {
+	all := maps.Clone(s.Scores(t.ID))
+	for _, alias := range t.Spec.Aliases {
+		id, ok := tool.TryParseID(alias)
+		if !ok {
+			continue
+		}
+		for model, score := range s.Scores(id) {
+			if _, known := all[model]; known {
+				continue
+			}
+			if all == nil {
+				all = map[string]float64{}
+			}
+			all[model] = score
+		}
+	}
+	return all
 }
 
 // ModelScore is a model, and how good it was measured to be.
@@ -100,7 +123,7 @@ func ModelsFor(t *tool.Tool, s Scores, min float64) ([]ModelScore, error) {
 		return nil, noScores(op)
 	}
 	all := []ModelScore{}
-	for model, score := range s.Scores(t.ID) {
+	for model, score := range scoresOf(t, s) {
 		if score >= cmp.Or(min, DefaultScore) {
 			all = append(all, ModelScore{model, score})
 		}

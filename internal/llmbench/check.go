@@ -2,6 +2,7 @@ package llmbench
 
 import (
 	"context"
+	"strings"
 
 	"callgate/internal/llmbench/cases"
 	"callgate/internal/llmbench/stats"
@@ -50,7 +51,10 @@ func (r *runner) judge(ctx context.Context, c cases.Check, a cases.Answer, repea
 	if err != nil {
 		return 0, err
 	}
-	k := key{Tool: c.Judge.By, Input: args, Repeat: repeat}
+	by := r.Judges[c.Judge.By]
+	k := key{
+		Definition: by.Digest, Tool: c.Judge.By, Input: args, Model: strings.Join(by.Models, ", "), Repeat: repeat,
+	}
 	judged, cached := r.Cache.get(k)
 	if !cached {
 		res, err := r.Call(ctx, Call{Tool: c.Judge.By, Args: args})

@@ -6,7 +6,8 @@
 // Each case is asked of each model as often as is said, through the calls that everybody makes, with
 // that one model. What a model answered is kept under a hash of what decides it: the definition, the
 // input, the model, and which time it is. So nothing is asked twice, also after a run that ended early;
-// and checks that change are checked anew on the same answers.
+// and checks that change are checked anew on the same answers. What a judge said is kept likewise, under
+// its definition and the models that it asks.
 //
 // An answer that a model could not give (cut off, of another shape, declined) has a score of 0. One that
 // did not come for another reason (no key, no connection, a limit) is not measured, is not kept, and its
@@ -49,13 +50,20 @@ type Job struct {
 	Repeats   int // of a suite that does not say
 }
 
+// Judge is what decides how a tool judges answers, beside what it is asked.
+type Judge struct {
+	Digest string   // of its definition
+	Models []string // that it asks, one after the other
+}
+
 // Options say how a run is made. Call and Cache are required.
 type Options struct {
 	Call     Caller
 	Cache    *Cache
-	Parallel int           // calls at a time; 0: 4
-	MaxCost  float64       // US dollars; 0: no limit
-	Grace    time.Duration // for calls that are under way when the run is cancelled; 0: a minute
+	Judges   map[string]Judge // by the names that cases have for them
+	Parallel int              // calls at a time; 0: 4
+	MaxCost  float64          // US dollars; 0: no limit
+	Grace    time.Duration    // for calls that are under way when the run is cancelled; 0: a minute
 	Progress func(Progress)
 	Now      func() time.Time // nil: time.Now
 }

@@ -240,6 +240,16 @@ func TestJudged(t *testing.T) {
 	if _, err := llmbench.Run(t.Context(), []llmbench.Job{job(t, file)}, o); err != nil || judges != 4 {
 		t.Errorf("the same answers were judged again: %d, %v", judges, err)
 	}
+	// Another definition of the judge, and another model of it, judge again.
+	for i, by := range []llmbench.Judge{{Digest: "d1"}, {Digest: "d2"}, {Digest: "d2", Models: []string{"a/judge"}},
+		{Digest: "d2", Models: []string{"a/judge"}}} {
+		o.Judges = map[string]llmbench.Judge{"acme.judge": by}
+		_, err := llmbench.Run(t.Context(), []llmbench.Job{job(t, file)}, o)
+		if want := []int{8, 12, 16, 16}[i]; err != nil || judges != want {
+			t.Errorf("%+v: %d judgements, want %d, %v", by, judges, want, err)
+		}
+	}
+	o.Judges = nil
 	// A judge that fails measures nothing.
 	c.answer = func(c llmbench.Call) (*tool.Result, error) {
 		if c.Tool == "acme.judge" {
@@ -318,6 +328,27 @@ func TestWriteCompatOfSomeModels(t *testing.T) {
 		if err != nil || json.Compact(&got, data) != nil || got.String() != want {
 			t.Errorf("%s becomes %s, %v", was, data, err)
 		}
+	}
+}
+
+// TestWriteCompatUnderAnotherID keeps what a file says of a built-in tool under the ID of another program.
+func TestWriteCompatUnderAnotherID(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "compat.json")
+	if err := os.WriteFile(path, []byte(`{"orxa:score@1.0.0": {"recommended": ["b/before"]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := llmbench.Report{Tools: []llmbench.ToolReport{{
+		Tool: "callgate:score@1.0.0", Complete: true, Recommended: []string{"a/good"},
+	}}}
+	if err := r.WriteCompat(path); err != nil {
+		t.Fatal(err)
+	}
+	data, _ := os.ReadFile(path)
+	var got map[string]struct{ Recommended []string }
+	if err := json.Unmarshal(data, &got); err != nil ||
+		!slices.Equal(got["callgate:score@1.0.0"].Recommended, []string{"a/good", "b/before"}) {
+		t.Errorf("the file is %s, %v", data, err)
 	}
 }
 

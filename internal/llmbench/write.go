@@ -17,6 +17,7 @@ import (
 	"callgate/internal/durable"
 	"callgate/internal/llmbench/cases"
 	"callgate/internal/provider/catalog"
+	"callgate/internal/source/prompted/builtin"
 	"callgate/tool"
 )
 
@@ -69,7 +70,7 @@ func (r *Report) WriteCompat(path string) error {
 		var before struct {
 			Recommended []string `json:"recommended"`
 		}
-		if was := file[t.Tool]; len(was) > 0 {
+		if was := entryOf(file, t.Tool); len(was) > 0 {
 			err = json.Unmarshal(was, &before)
 		}
 		if err == nil {
@@ -91,6 +92,19 @@ func (r *Report) WriteCompat(path string) error {
 		return (&tool.Error{Op: "llmbench.WriteCompat", Kind: cmp.Or(tool.KindOf(err), tool.Failed), Err: err,
 			Message: "the recommended models cannot be written to " + path + ": " + err.Error()}).
 			WithHint("name another file with --out")
+	}
+	return nil
+}
+
+// entryOf returns what a file says of a tool, under its ID or, of a built-in one, that of another program.
+func entryOf(file map[string]json.RawMessage, id string) json.RawMessage {
+	if was, ok := file[id]; ok {
+		return was
+	}
+	for other, was := range file {
+		if parsed, ok := tool.TryParseID(other); ok && builtin.OwnID(parsed).String() == id {
+			return was
+		}
 	}
 	return nil
 }

@@ -41,6 +41,7 @@ type LLMTool struct {
 	Digest    string   `json:"digest"`            // of its definition: what is measured of another one tells nothing of it
 	Threshold float64  `json:"threshold"`         // the score, of 100, that a model must reach to be recommended
 	Models    []string `json:"models"`            // that may be asked, as provider/model
+	Order     []string `json:"order,omitempty"`   // that are asked for a call which chooses none, one after the other
 	Compat    string   `json:"compat,omitempty"`  // the file with what was measured
 	Catalog   string   `json:"catalog,omitempty"` // the app's file of models
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"callgate/internal/app/node"
+	"callgate/internal/source/prompted/builtin"
 	"callgate/tool"
 )
 
@@ -41,7 +42,10 @@ func chosen(r *node.Reader, e node.Entry) map[string][]string {
 		}
 		var names []string
 		models(r, &names)(in)
-		all[id.String()] = names
+		own := builtin.OwnID(id)
+		if _, known := all[own.String()]; own == id || !known { // its own ID goes before another program's
+			all[own.String()] = names
+		}
 	}
 	return all
 }

@@ -124,6 +124,28 @@ func TestBuiltins(t *testing.T) {
 	}
 }
 
+// TestBuiltinsUnderOtherIDs: what is said of a built-in tool under the ID that another program has for it holds
+// for the tool here, unless its own ID is there too. Tools of others are nobody's aliases.
+func TestBuiltinsUnderOtherIDs(t *testing.T) {
+	const orxa, own = "'orxa:score@1.0.0': ", "'callgate:score@1.0.0': "
+	for _, test := range []struct{ block, compat, want string }{
+		{"compat: c.json", `{"orxa:score@1.0.0": {"recommended": ["a/b"]}}`, "a/b c/d"},
+		{"compat: c.json", `{"orxa:score@1.0.0": {"recommended": ["a/b"]}, "callgate:score@1.0.0": {"recommended": ["e/f"]}}`, "e/f c/d"},
+		{"models: {" + orxa + "[a/b]}", "", "a/b c/d"},
+		{"models: {" + orxa + "[a/b], " + own + "[e/f]}", "", "e/f c/d"},
+		{"models: {" + own + "[e/f], " + orxa + "[a/b]}", "", "e/f c/d"},
+		{"models: {'orxa:other@1.0.0': [a/b]}", "", "c/d"},
+	} {
+		b, err := load(t, test.block+"\nbuiltins: {score: {preferred: c/d}}", map[string]string{"c.json": test.compat})
+		if err != nil || len(b.Tools) != 1 {
+			t.Fatal(b, err)
+		}
+		if got := strings.Join(b.Models(b.Tools[0]), " "); got != test.want {
+			t.Errorf("%s %s: the models are %s, want %s", test.block, test.compat, got, test.want)
+		}
+	}
+}
+
 // TestOtherNames reads a definition as another program writes it.
 func TestOtherNames(t *testing.T) {
 	b, err := load(t, "dirs: [prompts]", map[string]string{"prompts/sum.json": `{

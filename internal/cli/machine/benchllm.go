@@ -97,8 +97,12 @@ func (b *llmBench) run(ctx context.Context, tools []string) error {
 		if err != nil {
 			return err
 		}
+		judges, err := judges(ctx, s, jobs)
+		if err != nil {
+			return err
+		}
 		report, err := llmbench.Run(ctx, jobs, llmbench.Options{
-			Call: caller(s), Cache: cache, Parallel: b.parallel, MaxCost: b.maxCost, Progress: b.progress(),
+			Call: caller(s), Cache: cache, Judges: judges, Parallel: b.parallel, MaxCost: b.maxCost, Progress: b.progress(),
 		})
 		if err != nil {
 			return err
@@ -198,7 +202,7 @@ func (b *llmBench) jobs(
 		return nil, known, tool.Errorf("cli.bench", tool.NotFound, "there are no cases of %s", strings.Join(tools, ", ")).
 			WithHint("a file of cases names its tool: tool: desk:triage@1.0.0")
 	}
-	return jobs, known, b.checkJudges(ctx, s, jobs)
+	return jobs, known, nil
 }
 
 // named reports whether a name, with or without its version, is a tool's.
@@ -206,25 +210,33 @@ func named(id tool.ID, name string) bool {
 	return name == id.String() || name == id.Dotted() || name == id.Namespace+":"+id.Name
 }
 
-// checkJudges sees that the tools that judge are there, before anything is paid for.
-func (b *llmBench) checkJudges(ctx context.Context, s *client.Session, jobs []llmbench.Job) error {
-	seen := map[string]bool{}
+// judges finds the tools that judge, before anything is paid for.
+func judges(ctx context.Context, s *client.Session, jobs []llmbench.Job) (map[string]llmbench.Judge, error) {
+	found := map[string]llmbench.Judge{}
 	for _, j := range jobs {
 		for _, c := range j.Suite.Cases {
 			for _, check := range c.Checks {
-				if check.Judge == nil || seen[check.Judge.By] {
+				if check.Judge == nil {
 					continue
 				}
-				seen[check.Judge.By] = true
-				if _, err := s.Tool(ctx, check.Judge.By); err != nil {
-					return tool.Errorf("cli.bench", tool.KindOf(err), "%s: the case %s is judged by %s: %w",
+				if _, ok := found[check.Judge.By]; ok {
+					continue
+				}
+				t, err := s.Tool(ctx, check.Judge.By)
+				if err != nil {
+					return nil, tool.Errorf("cli.bench", tool.KindOf(err), "%s: the case %s is judged by %s: %w",
 						j.Suite.File, c.Name, check.Judge.By, err).
 						WithHint("turn that tool on in the app, or name another: judged: {by: desk:judge@1.0.0, task: …}")
 				}
+				var by llmbench.Judge
+				if t.LLM != nil {
+					by = llmbench.Judge{Digest: t.LLM.Digest, Models: t.LLM.Order}
+				}
+				found[check.Judge.By] = by
 			}
 		}
 	}
-	return nil
+	return found, nil
 }
 
 // progress writes how far the run is on a line of the terminal; nil where there is none.

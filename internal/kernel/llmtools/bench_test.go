@@ -256,7 +256,8 @@ func TestBenchModels(t *testing.T) {
 	}
 }
 
-// TestJudgedByScore has the built-in score judge answers, which the app turns on.
+// TestJudgedByScore has the built-in score judge answers, which the app turns on. What it said is kept, until
+// the judge asks another model or is defined otherwise.
 func TestJudgedByScore(t *testing.T) {
 	m := kerneltest.NewModelOf(t, func(request json.RawMessage) kerneltest.Answer {
 		text := string(request)
@@ -268,20 +269,33 @@ func TestJudgedByScore(t *testing.T) {
 		}
 		return kerneltest.Answer{Text: `{"breakdown": {"accuracy": 1}, "feedback": "the answer is not shown"}`}
 	})
-	workspace := t.TempDir()
-	kerneltest.Write(t, filepath.Join(workspace, "callgate.yaml"),
-		strings.Replace(triage, "    tools:\n", "    builtins: [score]\n    tools:\n", 1)+
-			"  capabilities: {default_policy: auto}\nagents: [{id: main, brain: "+m.Brain("openai", "gpt-4o-mini")+"}]\n")
-	s := kerneltest.OpenAccepted(t, kerneltest.Open(t, kerneltest.StateDir(t)), workspace)
-	job := jobOf(t, s, []byte(`tool: acme:triage@1.0.0
+	k, answers := kerneltest.Open(t, kerneltest.StateDir(t)), t.TempDir()
+	for _, step := range []struct {
+		judge string
+		asked int
+	}{
+		{"[score]", 2}, {"[score]", 2}, {"{score: {preferred: openai/gpt-4.1}}", 3},
+		{"{score: {preferred: openai/gpt-4.1, max_tokens: 300}}", 4}, {"[score]", 4},
+	} {
+		workspace := t.TempDir()
+		kerneltest.Write(t, filepath.Join(workspace, "callgate.yaml"),
+			strings.Replace(triage, "    tools:\n", "    builtins: "+step.judge+"\n    tools:\n", 1)+
+				"  capabilities: {default_policy: auto}\nagents: [{id: main, brain: "+m.Brain("openai", "gpt-4o-mini")+"}]\n")
+		s := kerneltest.OpenAccepted(t, k, workspace)
+		job := jobOf(t, s, []byte(`tool: acme:triage@1.0.0
 repeats: 1
 cases: [{input: {ticket: it burns}, checks: [{judged: {task: Say why it is urgent, criteria: [accuracy]}}]}]
 `))
-	r, err := llmbench.Run(t.Context(), []llmbench.Job{job}, llmbench.Options{
-		Call: callsOf(s), Cache: openCache(t, t.TempDir()),
-	})
-	kerneltest.OK(t, err)
-	if got := r.Tools[0].Models[0]; got.Score != 70 || !r.Complete() || len(m.Asked()) != 2 {
-		t.Errorf("after %d requests the model is %+v; the last was %s", len(m.Asked()), got, m.Last())
+		v, err := s.View().Tool(t.Context(), "callgate:score@1.0.0")
+		kerneltest.OK(t, err)
+		judge, _ := llmtools.Describe(s.App(), v.Tool)
+		r, err := llmbench.Run(t.Context(), []llmbench.Job{job}, llmbench.Options{
+			Call: callsOf(s), Cache: openCache(t, answers),
+			Judges: map[string]llmbench.Judge{"callgate:score@1.0.0": {Digest: judge.Digest, Models: judge.Order}},
+		})
+		kerneltest.OK(t, err)
+		if got := r.Tools[0].Models[0]; got.Score != 70 || !r.Complete() || len(m.Asked()) != step.asked {
+			t.Errorf("%s: after %d requests the model is %+v; the last was %s", step.judge, len(m.Asked()), got, m.Last())
+		}
 	}
 }

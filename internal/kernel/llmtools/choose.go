@@ -7,6 +7,7 @@ import (
 	appllm "callgate/internal/app/llmtools"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/protocol"
+	"callgate/internal/source/prompted/builtin"
 	"callgate/llmtool"
 	"callgate/tool"
 )
@@ -43,7 +44,9 @@ func Describe(a *app.App, t *tool.Tool) (protocol.LLMTool, bool) {
 	if a == nil {
 		a = &app.App{}
 	}
-	out := protocol.LLMTool{Digest: digest(a, t.ID, d), Threshold: d.RecommendedThreshold, Compat: a.LLM.Compat}
+	out := protocol.LLMTool{
+		Digest: digest(a, t.ID, d), Threshold: d.RecommendedThreshold, Compat: a.LLM.Compat, Order: order(a, t.ID, d),
+	}
 	if out.Threshold == 0 {
 		out.Threshold = 100
 	}
@@ -62,6 +65,24 @@ func Describe(a *app.App, t *tool.Tool) (protocol.LLMTool, bool) {
 		out.Models = []string{name}
 	}
 	return out, true
+}
+
+// order lists the models that a tool asks one after the other, as far as they can be asked.
+func order(a *app.App, id tool.ID, d llmtool.Definition) (names []string) {
+	m := &models{app: a, call: tool.Call{Tool: id}, known: consent.AppModels(a, "")}
+	named := slices.Concat(a.LLM.First(id), d.ModelPreference.Models())
+	if id.Namespace == builtin.Namespace && !turnsOn(a, id) {
+		named = nil // it asks the app's own model alone
+	}
+	if len(named) == 0 || d.ModelPreference.OrDefault {
+		named = append(named, m.Default())
+	}
+	for _, name := range named {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // digest is that of what is written of a tool, or of what its definition says; functions of a Go program have

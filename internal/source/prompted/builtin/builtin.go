@@ -30,6 +30,15 @@ func Reserved(namespace string) bool { return namespace == Namespace || namespac
 // otherNamespace is what another program calls it, from which definitions and compat files come.
 const otherNamespace = "orxa"
 
+// OwnID returns the ID that a built-in tool has here, for the one that another program has for it. Any other ID
+// stays as it is.
+func OwnID(id tool.ID) tool.ID {
+	if id.Namespace == otherNamespace && slices.Contains(Names(), id.Name) {
+		id.Namespace = Namespace
+	}
+	return id
+}
+
 // Feature marks the tools where no app turned them on: they are called by their names, and
 // nobody is shown them.
 const Feature = "tools.llm.builtins"
