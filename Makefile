@@ -5,9 +5,11 @@ export CGO_ENABLED ?= 0
 # these tests start many.
 export GORACE = atexit_sleep_ms=0
 GO ?= go
+export PREFIX ?= /usr/local
+export DESTDIR ?=
 BIN := bin/callgate
 
-.PHONY: run test e2e soak build lint house bench weight cross windows deps clean
+.PHONY: run test e2e soak build install uninstall packages lint house bench weight cross windows deps clean
 
 ## run: start a kernel on a scratch workspace and say what to try.
 run: build
@@ -45,6 +47,13 @@ soak: deps build
 
 build:
 	$(GO) build -trimpath -ldflags '-s -w' -o $(BIN) ./cmd/callgate
+
+## install: the program, completions for bash, zsh and fish, manual pages; PREFIX, DESTDIR.
+install: build
+	@GO=$(GO) scripts/install.sh install $(BIN)
+
+uninstall:
+	@scripts/install.sh uninstall
 
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'gofmt would change these files'; exit 1; }

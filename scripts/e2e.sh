@@ -98,7 +98,7 @@ bridges() {
     wait "$pid" 2>/dev/null || true
   done
   expect 'success' callgate log tail
-  expect 'the kernel is stopping' callgate down
+  expect 'has ended' callgate down
   for _ in $(seq 100); do [ -S "$CALLGATE_STATE/kernel.sock" ] || break; sleep 0.1; done
   [ ! -S "$CALLGATE_STATE/kernel.sock" ] || { echo 'e2e: the kernel in the background does not end' >&2; exit 1; }
   expect 'intact' callgate log verify

@@ -6,9 +6,11 @@ package cli
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -32,6 +34,7 @@ import (
 	"callgate/internal/cli/rules"
 	"callgate/internal/cli/secrets"
 	"callgate/internal/cli/servers"
+	"callgate/internal/cli/setup"
 	"callgate/internal/cli/skills"
 	"callgate/internal/cli/tasks"
 	"callgate/internal/cli/tokens"
@@ -104,6 +107,15 @@ func Run(ctx context.Context, h command.Host, args []string) int {
 	return e.Fail(err)
 }
 
+// Root is the tree of all commands, to be described: none of them can be run.
+func Root(getenv func(string) string) *cobra.Command {
+	root := newRoot(command.New(command.Host{
+		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Getenv: getenv,
+	}))
+	root.InitDefaultCompletionCmd()
+	return root
+}
+
 func newRoot(e *command.Env) *cobra.Command {
 	root := e.Group(&cobra.Command{
 		Use: "callgate", Short: "A gate between language models and their tools",
@@ -122,7 +134,7 @@ func newRoot(e *command.Env) *cobra.Command {
 		bridge.Commands(e, servers.Commands(e)...), imports.Commands(e), approvals.Commands(e),
 		questions.Commands(e), grants.Commands(e), proposals.Commands(e), rules.Commands(e), skills.Commands(e),
 		secrets.Commands(e), keys.Commands(e), tokens.Commands(e), journal.Commands(e), modeluse.Commands(e),
-		tasks.Commands(e), outside.Commands(e), machine.Commands(e),
+		tasks.Commands(e), outside.Commands(e), machine.Commands(e), setup.Commands(e),
 	)...)
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: command.ExitCodes})
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)

@@ -120,7 +120,7 @@ func (s scripts) person(ts *testscript.TestScript, _ bool, args []string) {
 		args = args[1:]
 	}
 	env := []string{"CALLGATE_STATE=" + ts.Getenv("CALLGATE_STATE"), "NO_COLOR=1"}
-	for _, name := range []string{"VISUAL", "EDITOR", "CALLGATE_TOKEN", "CALLGATE_KEYRING", "HOME", "TZ"} {
+	for _, name := range []string{"VISUAL", "EDITOR", "CALLGATE_TOKEN", "CALLGATE_KEYRING", "HOME", "TZ", "PATH"} {
 		env = append(env, name+"="+ts.Getenv(name))
 	}
 	p, err := terminaltest.Try(terminaltest.Program{

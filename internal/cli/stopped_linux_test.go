@@ -2,6 +2,9 @@ package cli_test
 
 import (
 	"fmt"
+	"net"
+	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -12,7 +15,7 @@ import (
 )
 
 // A kernel that was stopped keeps nobody waiting without a word: commands that read end
-// and name the process, a call says for whom it waits, and down --force ends the kernel.
+// and name the process, a call says for whom it waits, and down ends the kernel.
 func TestStoppedKernel(t *testing.T) {
 	t.Parallel()
 	state := filepath.Join(t.TempDir(), "s")
@@ -20,7 +23,7 @@ func TestStoppedKernel(t *testing.T) {
 	stop(t, kernel)
 	wake := fmt.Sprintf("kill -CONT %d", kernel.Process.Pid)
 	commands := map[string]int{
-		"log tail": 7, "tools list": 7, "app where": 7, "down": 7, "doctor": 1, "log doubts": 7, "sessions list": 7,
+		"log tail": 7, "tools list": 7, "app where": 7, "doctor": 1, "log doubts": 7, "sessions list": 7,
 		"tools call demo.echo --path x": 7, "run -p x": 7, "approvals list": 7, "locks": 7, "up": 7, "mcp": 7,
 	}
 	running := map[string]*process{}
@@ -32,7 +35,7 @@ func TestStoppedKernel(t *testing.T) {
 			t.Errorf("callgate %s ends with %d and says %s%s", args, got, p.out.String(), p.err.String())
 		}
 	}
-	p := start(t, state, "down", "--force")
+	p := start(t, state, "down")
 	if got := p.ends(t); got != 0 || !strings.Contains(p.err.String(), "has ended") {
 		t.Errorf("it ends with %d and says %s%s", got, p.out.String(), p.err.String())
 	}
@@ -61,8 +64,48 @@ func TestHolderThatNeverServes(t *testing.T) {
 		t.Errorf("after %v it ends with %d and says %s", time.Since(began), code, p.err.String())
 	}
 	p = start(t, state, "down")
-	if code := p.ends(t); code != 7 || !strings.Contains(p.err.String(), want) {
+	if code := p.ends(t); code != 0 || !strings.Contains(p.err.String(), "has ended") {
 		t.Errorf("down ends with %d and says %s", code, p.err.String())
+	}
+	kernel.ends(t)
+}
+
+// down ends a kernel that was started by hand, after which there is none.
+func TestDownEndsAKernelStartedByHand(t *testing.T) {
+	t.Parallel()
+	state := filepath.Join(t.TempDir(), "s")
+	kernel := up(t, state)
+	p := start(t, state, "down")
+	if code := p.ends(t); code != 0 || !strings.Contains(p.err.String(), fmt.Sprintf("process %d, has ended", kernel.Process.Pid)) {
+		t.Errorf("down ends with %d and says %s", code, p.err.String())
+	}
+	if code := kernel.ends(t); code != 0 {
+		t.Errorf("the kernel ended with %d: %s", code, kernel.err.String())
+	}
+}
+
+// down ends a kernel that speaks none of our requests, as one of another version may.
+func TestDownEndsAKernelOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	state := filepath.Join(t.TempDir(), "s")
+	kernel := up(t, state)
+	socket := filepath.Join(state, "kernel.sock")
+	if err := os.Remove(socket); err != nil {
+		t.Fatal(err)
+	}
+	other, err := net.Listen("unix", socket) // in its place: it answers every request with 404
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: http.NotFoundHandler()}
+	go func() { _ = server.Serve(other) }()
+	t.Cleanup(func() { _ = server.Close() })
+	p := start(t, state, "down")
+	if code := p.ends(t); code != 0 || !strings.Contains(p.err.String(), "has ended") {
+		t.Errorf("down ends with %d and says %s", code, p.err.String())
+	}
+	if code := kernel.ends(t); code != 0 {
+		t.Errorf("the kernel ended with %d: %s", code, kernel.err.String())
 	}
 }
 

@@ -59,9 +59,9 @@ func Unserved(dir statedir.Dir) error {
 const endGrace = drainTimeout + 5*time.Second
 
 // End ends the process that holds a state directory, whatever state it is in: it is
-// asked to end, and killed if it does not within a while. It returns the process, or 0
-// if none holds the directory. What a killed kernel ran is in doubt.
-func End(ctx context.Context, dir statedir.Dir) (pid int, killed bool, err error) {
+// asked to end, and with kill it is killed if it does not within a while. It returns the
+// process, or 0 if none holds the directory. What a killed kernel ran is in doubt.
+func End(ctx context.Context, dir statedir.Dir, kill bool) (pid int, killed bool, err error) {
 	const op = "daemon.End"
 	if _, err := os.Stat(dir.String()); err != nil {
 		return 0, false, nil // no kernel ever ran here
@@ -80,6 +80,10 @@ func End(ctx context.Context, dir statedir.Dir) (pid int, killed bool, err error
 	}
 	if waitFree(ctx, dir, endGrace) {
 		return pid, false, nil
+	}
+	if !kill {
+		return pid, false, tool.Errorf(op, tool.Unavailable, "process %d was asked to end, and goes on", pid).
+			WithHint("callgate down --force kills it; the calls that it runs are then in doubt")
 	}
 	if err := process.Kill(); err != nil && ctx.Err() == nil {
 		return pid, false, &tool.Error{Op: op, Kind: tool.Unavailable, Err: err,

@@ -48,6 +48,7 @@ type Check struct {
 // The groups, in the order in which they are shown.
 const (
 	GroupCallgate = "callgate"
+	GroupInstall  = "installation"
 	GroupState    = "state"
 	GroupPrograms = "programs"
 	GroupSandbox  = "sandbox"

@@ -16,6 +16,7 @@ import (
 	"callgate/internal/cli/command"
 	"callgate/internal/cli/doctor"
 	"callgate/internal/cli/render"
+	"callgate/internal/cli/setup"
 	"callgate/internal/cli/text"
 	"callgate/internal/client"
 	"callgate/internal/client/liveness"
@@ -50,7 +51,8 @@ func (d *diagnose) run(ctx context.Context, _ []string) error {
 	}
 	report := doctorReport{Healthy: true, Checks: slices.Concat(
 		[]doctor.Check{{Group: doctor.GroupCallgate, Name: "version", State: doctor.OK, Found: thisBuild().String()}},
-		d.kernel(ctx, dir), d.appFiles(), doctor.Directory(dir), doctor.Programs(ctx), doctor.Sandbox(ctx),
+		d.kernel(ctx, dir), d.appFiles(), setup.Checks(ctx, d.Env),
+		doctor.Directory(dir), doctor.Programs(ctx), doctor.Sandbox(ctx),
 	)}
 	for _, c := range report.Checks {
 		report.Healthy = report.Healthy && c.State != doctor.Broken
