@@ -14,29 +14,32 @@ import (
 	"callgate/toolcatalog"
 )
 
-// TestGuideCode: the Go code of the guide to LLM-backed tools is code of these examples, which run.
+// TestGuideCode: the Go code of the guides to LLM-backed tools and to signed ones is code of these
+// examples, which run.
 func TestGuideCode(t *testing.T) {
 	words := func(text string) string { return strings.Join(strings.Fields(text), " ") }
 	var code string
-	for _, name := range []string{"example_test.go", "example_llmtools_test.go"} {
+	for _, name := range []string{"example_test.go", "example_llmtools_test.go", "example_catalog_test.go"} {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		code += words(string(data)) + " "
 	}
-	page, err := os.ReadFile("docs/guides/llm-tools.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := strings.Split(string(page), "```go\n")[1:]
-	if len(blocks) < 7 {
-		t.Errorf("the guide has %d blocks of Go", len(blocks))
-	}
-	for _, b := range blocks {
-		block, _, _ := strings.Cut(b, "\n```")
-		if !strings.Contains(code, words(block)) {
-			t.Errorf("no example runs this code of the guide:\n%s", block)
+	for name, least := range map[string]int{"llm-tools": 7, "signing": 1} {
+		page, err := os.ReadFile("docs/guides/" + name + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := strings.Split(string(page), "```go\n")[1:]
+		if len(blocks) < least {
+			t.Errorf("the guide %s has %d blocks of Go", name, len(blocks))
+		}
+		for _, b := range blocks {
+			block, _, _ := strings.Cut(b, "\n```")
+			if !strings.Contains(code, words(block)) {
+				t.Errorf("no example runs this code of the guide %s:\n%s", name, block)
+			}
 		}
 	}
 }

@@ -230,6 +230,9 @@ func FuzzVerify(f *testing.F) {
 		if err != nil && reason(err) == "" {
 			t.Errorf("the error is %T", err)
 		}
+		if at := signing.Claimed(signature); err == nil && !at.Equal(v.Time) {
+			t.Errorf("it claims %s, and was made on %s", at, v.Time)
+		}
 	})
 }
 

@@ -88,6 +88,20 @@ func Verify(file string, data, signature []byte, keys []Key) (Verified, error) {
 	return Verified{*key, c}, nil
 }
 
+// Claimed is the time that a signature says it was made at, which nobody checked: by it signatures
+// are put in order, and nothing is decided. Zero: it says none.
+func Claimed(signature []byte) time.Time {
+	var s minisign.Signature
+	if len(signature) == 0 || len(signature) > MaxSignature || s.UnmarshalText(signature) != nil {
+		return time.Time{}
+	}
+	c, err := parseComment(s.TrustedComment)
+	if err != nil {
+		return time.Time{}
+	}
+	return c.Time
+}
+
 // signer returns which of the keys signed the data; known: one of them has the number.
 func signer(data, signature []byte, id uint64, keys []Key) (key *Key, known bool) {
 	for _, k := range keys {

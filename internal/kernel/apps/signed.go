@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"time"
 
 	"callgate/internal/app"
 	"callgate/internal/app/inforce"
@@ -38,7 +40,7 @@ func (l *Loader) sift(ctx context.Context, a *app.App) error {
 	}
 	judged := map[*llmtools.File]error{}
 	refused := map[tool.ID]bool{}
-	for _, t := range a.LLM.Tools {
+	for _, t := range oldestFirst(a.LLM.Tools) {
 		why, known := judged[t.File]
 		if !known {
 			why = l.judge(ctx, a, t, keys)
@@ -67,6 +69,20 @@ func (l *Loader) sift(ctx context.Context, a *app.App) error {
 	return nil
 }
 
+// oldestFirst puts tools in the order in which they were signed: of two versions that come together,
+// the older one comes first.
+func oldestFirst(tools []llmtools.Tool) []llmtools.Tool {
+	times := make(map[*llmtools.File]time.Time, len(tools))
+	for _, t := range tools {
+		if _, known := times[t.File]; !known && t.File != nil {
+			times[t.File] = signing.Claimed(t.File.Signature)
+		}
+	}
+	return slices.SortedStableFunc(slices.Values(tools), func(a, b llmtools.Tool) int {
+		return times[a.File].Compare(times[b.File])
+	})
+}
+
 // judge says why a tool does not count as signed.
 func (l *Loader) judge(ctx context.Context, a *app.App, t llmtools.Tool, keys []signing.Key) error {
 	if t.Builtin {
@@ -75,16 +91,16 @@ func (l *Loader) judge(ctx context.Context, a *app.App, t llmtools.Tool, keys []
 	if t.File == nil {
 		return signing.Refuse(signing.Unsigned, "write it into a file of a folder in tools.llm.dirs", "nobody knows its file")
 	}
-	id := t.ID.String()
+	id, any := t.ID.String(), t.ID.Dotted()
 	if t.File.IsApp {
-		id = "the app file"
+		id, any = "the app file", ""
 	}
 	place := cmp.Or(a.Path, "your own app file")
 	if t.FromUser {
 		place = "your own app file"
 	}
 	return l.opt.Signatures.Check(ctx, signatures.Content{
-		Place: place, ID: id, File: t.File.Name, Folder: t.File.Folder, Data: []byte(t.File.Text),
+		Place: place, ID: id, Tool: any, File: t.File.Name, Folder: t.File.Folder, Data: []byte(t.File.Text),
 		Signature: t.File.Signature,
 	}, keys)
 }
@@ -102,6 +118,7 @@ func (l *Loader) signed(ctx context.Context, a *app.App) (check executable.Signe
 	return func(m executable.Signed) error {
 		return l.opt.Signatures.Check(context.WithoutCancel(ctx), signatures.Content{
 			Place: a.Path, ID: "manifest " + m.ID.String(), File: m.File, Folder: m.Folder, Data: m.Data,
+			Tool:      "manifest " + m.ID.Dotted() + " of " + filepath.Base(m.Folder), // a layer stands over another
 			Signature: m.Signature, Program: m.Program,
 		}, keys)
 	}, fmt.Sprint(keys), nil

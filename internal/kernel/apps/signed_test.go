@@ -212,6 +212,64 @@ func TestNoOlderVersion(t *testing.T) {
 	want("the old version, signed anew", true, "")
 }
 
+// TestNoOlderVersionElsewhere puts an older signed version of a tool into another listed folder, under the
+// name of its file, the only one that its signature counts under.
+func TestNoOlderVersionElsewhere(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	mine := newSigner(t)
+	_, err := k.Secrets.Keys.Trust(t.Context(), kerneltest.Human(t, k), "mine", mine.Key().String())
+	ok(t, err)
+	newer := strings.Replace(definition, "1.0.0", "1.1.0", 1)
+	app := func(dirs string) string {
+		folder := t.TempDir()
+		for _, dir := range []string{"a", "b"} {
+			ok(t, os.MkdirAll(filepath.Join(folder, dir), 0o755))
+		}
+		write(t, filepath.Join(folder, "callgate.yaml"), "tools: {llm: {dirs: ["+dirs+"], require_signed: true}}\n")
+		return folder
+	}
+	put := func(folder, dir, text string, at int64) {
+		t.Helper()
+		write(t, filepath.Join(folder, dir, "triage.yaml"), text)
+		mine.sign(filepath.Join(folder, dir, "triage.yaml"), at, "")
+	}
+	for _, seen := range []bool{true, false} { // whether the older one was accepted before, where it stood
+		folder := app("a, b")
+		if seen {
+			put(folder, "a", definition, 100)
+			if has, warnings := warned(t, k, folder, "desk.triage"); !has {
+				t.Fatal(warnings)
+			}
+		}
+		put(folder, "a", newer, 200)
+		if has, warnings := warned(t, k, folder, "desk.triage"); !has {
+			t.Fatal(warnings)
+		}
+		put(folder, "b", definition, 100)
+		for range 2 {
+			if _, warnings := warned(t, k, folder, "desk.triage"); !strings.Contains(warnings,
+				"the tool desk:triage@1.0.0 is left out: ") || !strings.Contains(warnings, "was accepted before; it differs") {
+				t.Errorf("an older version in another folder, seen before: %v: %s", seen, warnings)
+			}
+		}
+		put(folder, "b", definition, 300)
+		if _, warnings := warned(t, k, folder, "desk.triage"); strings.Contains(warnings, "left out") {
+			t.Errorf("signed anew: %s", warnings)
+		}
+	}
+	for _, dirs := range []string{"a, b", "b, a"} { // versions that come together stand beside each other
+		folder := app(dirs)
+		put(folder, "a", newer, 200)
+		put(folder, "b", definition, 100)
+		for range 2 {
+			if _, warnings := warned(t, k, folder, "desk.triage"); strings.Contains(warnings, "left out") {
+				t.Errorf("two versions from the folders %s: %s", dirs, warnings)
+			}
+		}
+	}
+}
+
 // TestWhoTrusts has everybody else try to trust a key, to make one and to sign: an app file, and a
 // process without the human's key.
 func TestWhoTrusts(t *testing.T) {

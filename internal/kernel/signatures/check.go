@@ -25,6 +25,9 @@ const maxDiff = 40
 type Content struct {
 	Place string // the app file, or the catalog, that it belongs to
 	ID    string // what it is in that place: a tool, in its version
+	// Tool is what it is in any version: in another folder, a file of the same name that holds it is
+	// another version of it. "": it has no versions.
+	Tool string
 	File  string // the name that its signature must be of
 	// Folder is where the file is; "": the ID says it.
 	Folder string
@@ -56,10 +59,16 @@ func (k *Keys) Check(ctx context.Context, c Content, keys []signing.Key) error {
 	}
 	var latest acceptedContent
 	var changes []document.Change
-	for _, key := range c.records() {
-		last, version, failed := k.last(ctx, key)
+	stood := false // this content was accepted in this file before
+	for _, r := range c.records() {
+		last, version, failed := k.last(ctx, r.key)
 		if failed != nil {
 			return failed
+		}
+		same := version != 0 && last.Time.Equal(v.Time) && last.Text == text(c)
+		stood = stood || r.ofFile && same
+		if r.anywhere && stood && v.Time.Before(last.Time) {
+			continue // it stands beside the newer one
 		}
 		if version != 0 {
 			latest = last
@@ -67,8 +76,8 @@ func (k *Keys) Check(ctx context.Context, c Content, keys []signing.Key) error {
 				err = v.CheckNewer(last.Time)
 			}
 		}
-		if version == 0 || !last.Time.Equal(v.Time) || last.Text != text(c) {
-			changes = append(changes, document.Change{Collection: accepted, Key: key, If: version, Data: data})
+		if !same {
+			changes = append(changes, document.Change{Collection: accepted, Key: r.key, If: version, Data: data})
 		}
 	}
 	if err != nil {
@@ -84,14 +93,25 @@ func (k *Keys) Check(ctx context.Context, c Content, keys []signing.Key) error {
 	return err
 }
 
-// records are the keys of what was accepted last: as what a content is, and in its file. An older
-// version of a tool is another one, and is refused where the file held a newer one.
-func (c *Content) records() []string {
-	keys := []string{document.Join(c.Place, c.ID)}
+// record is what was accepted last of something.
+type record struct {
+	key      string
+	ofFile   bool // of one file in its folder
+	anywhere bool // of a tool in the files of a name, whatever folder they are in
+}
+
+// records are what was accepted last as what a content is, in its file, and of its tool in a file of
+// that name. An older version of a tool is another one, and is refused where the file held a newer
+// one, and in another folder where none held it before.
+func (c *Content) records() []record {
+	all := []record{{key: document.Join(c.Place, c.ID)}}
 	if c.Folder != "" {
-		keys = append(keys, document.Join(c.Place, "file "+filepath.Join(c.Folder, c.File)))
+		all = append(all, record{key: document.Join(c.Place, "file "+filepath.Join(c.Folder, c.File)), ofFile: true})
 	}
-	return keys
+	if c.Tool != "" {
+		all = append(all, record{key: document.Join(c.Place, "tool "+c.Tool+" in "+c.File), anywhere: true})
+	}
+	return all
 }
 
 // last returns what was accepted last of something; version 0: nothing was.

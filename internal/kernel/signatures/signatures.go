@@ -10,8 +10,9 @@
 // What must be signed is checked over the bytes that were loaded, never over a file that is read
 // again. It is refused where it is not signed by a trusted key, was changed since, is the signed
 // content of another file, or is older than what was accepted before of that tool or in that file,
-// whatever version it says that it is. A refusal of something that was accepted before says how it
-// differs from that.
+// whatever version it says that it is. That holds for a file of the same name in another folder too,
+// unless just that stood there before: two versions may stand beside each other, and none comes back.
+// A refusal of something that was accepted before says how it differs from that.
 package signatures
 
 import (
