@@ -48,7 +48,7 @@ var rules = house.Rules{
 		{"internal/client", "internal/kernel/background", "internal/kernel/consent", "internal/kernel/modules",
 			"internal/kernel/grants", "internal/kernel/modelset", "internal/kernel/clients", "internal/kernel/servers", "internal/kernel/tasks",
 			"internal/kernel/skillruns", "internal/kernel/questions", "internal/kernel/signatures"},
-		{"internal/kernel/skills", "internal/kernel/llmtools"},
+		{"internal/kernel/skills", "internal/kernel/llmtools", "internal/kernel/catalogs"},
 		{"internal/kernel/apps", "internal/kernel/toolview", "internal/kernel/hooks"},
 		{"internal/kernel/session", "internal/kernel/trial"},
 		{"internal/kernel/deferred"},
@@ -82,7 +82,8 @@ var rules = house.Rules{
 		{Import: "net/http", Why: "HTTP is the business of the faces, and of what is reached over it", Only: []string{
 			"internal/protocol", "internal/client", "internal/daemon", "internal/search/embedapi", "internal/source/mcp",
 			"internal/netguard", "internal/module/fetch", "internal/module/http", "internal/module/web", "internal/module/browser",
-			"internal/provider", "internal/agent/bench", "internal/kernel/kerneltest", "internal/channel", "toolcatalog/remote", "scripts"}},
+			"internal/provider", "internal/agent/bench", "internal/kernel/kerneltest", "internal/channel", "internal/signing/signingtest",
+			"toolcatalog/remote", "scripts"}},
 		{Import: "github.com/wneessen/go-mail", Only: []string{"internal/channel/email"}, Why: "one adapter sends mail"},
 		{Import: "github.com/emersion", Only: []string{"internal/channel/mailbox", "internal/channel/channeltest"},
 			Why: "one adapter reads mailboxes"},

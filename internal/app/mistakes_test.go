@@ -34,6 +34,11 @@ func servers(lines ...string) string {
 	return "tools:\n  modules:\n    mcp:\n      config:\n        servers:\n" + at + strings.Join(lines, "\n"+at) + "\n"
 }
 
+// toolCatalog puts catalogs below tools.llm.
+func toolCatalog(lines ...string) string {
+	return "tools:\n  llm:\n    catalogs:\n    - {" + strings.Join(lines, "}\n    - {") + "}\n"
+}
+
 // channel puts a line below tools.channels, and trigger some below runtime.triggers.
 func channel(line string) string { return "tools:\n  channels:\n    " + line + "\n" }
 
@@ -192,6 +197,20 @@ var mistakes = []struct{ name, text string }{
 	{"a key of another type of trigger", trigger("a: {type: folder, path: in, url: 'https://x'}")},
 	{"a trigger for nobody", trigger("a: {type: schedule, when: '@daily', agent: mian}") + agent("id: main")},
 	{"too hasty a trigger", trigger("a: {type: feed, url: 'https://x', interval: 1}")},
+
+	// Remote catalogs of tools.
+	{"a catalog of nobody", toolCatalog("url: 'https://x/c.json'")},
+	{"a catalog nowhere", toolCatalog("key: acme")},
+	{"a key that is none", toolCatalog("url: 'https://x/c.json', key: 'RW secret'")},
+	{"a catalog in the open", toolCatalog("url: 'http://x/c.json', key: acme")},
+	{"a password in an address", toolCatalog("url: 'https://me:secret@x/c.json', key: acme")},
+	{"a token in an address", toolCatalog("url: 'https://x/c.json?token=abc', key: acme")},
+	{"a secret in an address", toolCatalog("url: 'https://x/{{secret.a}}.json', key: acme")},
+	{"a folder for a catalog", toolCatalog("url: 'https://x/', key: acme")},
+	{"too hasty a catalog", toolCatalog("url: 'https://x/c.json', key: acme, refresh: 30s")},
+	{"a catalog twice", toolCatalog("url: 'https://x/c.json', key: acme", "url: 'https://x/c.json', key: other")},
+	{"a key that no catalog has", toolCatalog("url: 'https://x/c.json', key: acme, token: x")},
+	{"a catalog that is a text", "tools: {llm: {catalogs: [https://x/c.json]}}\n"},
 
 	// Variables.
 	{"environment that is not set", "search:\n  model: \"{{env.CALLGATE_NOT_SET}}\"\n"},

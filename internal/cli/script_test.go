@@ -46,7 +46,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"run": s.run, "exits": s.exits, "until": s.until, "person": s.person, "model": s.model, "store": s.store,
-			"running": running, "capture": capture, "replace": replace,
+			"running": running, "serve": serve, "capture": capture, "replace": replace,
 		},
 	})
 }

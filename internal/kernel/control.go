@@ -227,7 +227,7 @@ func (k *Kernel) RevokeApp(who approval.Credential, s *session.Session, by strin
 		return err
 	}
 	k.Outside.Triggers.Look()
-	return nil
+	return k.Apps.Withdraw(s.Loaded().Scope)
 }
 
 // PendingConsent is what a session's app asks for and nobody has accepted yet, as a

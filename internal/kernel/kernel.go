@@ -229,7 +229,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	k.Apps = apps.New(apps.Options{
 		Tools: k.Tools, Servers: k.Servers, Consents: k.consents, Hidden: k.hidden(),
 		Helpers: k.helpers, Models: k.models, UserFile: userFile, Skills: k.Skills.Finder, Host: hostTools(k),
-		Signatures: k.Secrets.Keys, Modules: k.modules,
+		Signatures: k.Secrets.Keys, Modules: k.modules, Catalogs: newCatalogs(k),
 		LLM: llmtools.New(llmtools.Options{Opener: k.models, Check: checkModel(k), Line: checkLine(k), Hooks: cfg.LLMHooks}),
 	})
 	k.indexes = toolview.NewIndexes(k.Tools, k.state.Vectors(), k.vault.Expand)

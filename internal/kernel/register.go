@@ -2,11 +2,8 @@ package kernel
 
 import (
 	"context"
-	"slices"
-	"strings"
 
-	"callgate/internal/control"
-	"callgate/internal/kernel/modules"
+	"callgate/internal/kernel/catalogs"
 	"callgate/internal/registry"
 	"callgate/internal/source/prompted/builtin"
 	"callgate/tool"
@@ -55,6 +52,13 @@ func publisher(r *registry.Registry) func(source string, tools ...*tool.Tool) er
 	}
 }
 
+// newCatalogs makes the set of the remote catalogs that apps name.
+func newCatalogs(k *Kernel) *catalogs.Set {
+	return catalogs.New(catalogs.Options{
+		Dir: k.state.Catalogs(), Check: k.Secrets.Keys.Check, Go: k.background.Go, Log: k.log,
+	})
+}
+
 // addBackend adds a backend of an embedding program to the sources.
 func addBackend(k *Kernel, b toolcatalog.Backend) error {
 	if b == nil || b.Name() == "" {
@@ -62,6 +66,9 @@ func addBackend(k *Kernel, b toolcatalog.Backend) error {
 	}
 	if err := k.Tools.Add(registry.Global, backend{b, k.Apps.BindLLM}); err != nil {
 		return err
+	}
+	if w, ok := b.(toolcatalog.Warner); ok {
+		k.Apps.Catalogs().AddWarner(b.Name(), w)
 	}
 	if n, ok := b.(toolcatalog.Notifier); ok {
 		n.Notify(func() { k.Tools.Invalidate(b.Name()) })
@@ -85,8 +92,7 @@ func (b backend) Tools(ctx context.Context) ([]*tool.Tool, error) {
 	bound := make([]*tool.Tool, len(list))
 	for i, t := range list {
 		name := t.ID.Namespace
-		if name == control.Namespace || builtin.Reserved(name) || strings.HasPrefix(name, "mcp_") ||
-			slices.Contains(modules.Names(), name) {
+		if catalogs.Reserved(name) {
 			return nil, tool.Errorf("kernel.backend", tool.Denied,
 				"the tool %s is in the namespace %s, which is not a backend's", t.ID, name).
 				WithHint("give it a namespace of its own")

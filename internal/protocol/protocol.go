@@ -76,7 +76,7 @@ type Status struct {
 	// Background says that it was started for its clients: it ends when nobody
 	// needs it, and a client of another version may end it.
 	Background bool     `json:"background,omitempty"`
-	Problems   []string `json:"problems,omitempty"` // sources that could not bring their tools
+	Problems   []string `json:"problems,omitempty"` // sources whose tools are missing or old
 	Doubts     int      `json:"doubts,omitempty"`   // calls in doubt
 	Warnings   []string `json:"warnings,omitempty"` // what is wrong with the state directory, and what to do
 }

@@ -68,6 +68,7 @@ func (d Dir) JournalKey() string { return filepath.Join(string(d), "journal.key"
 func (d Dir) Secrets() string    { return filepath.Join(string(d), "secrets.box") }
 func (d Dir) Servers() string    { return filepath.Join(string(d), "mcp") }
 func (d Dir) Vectors() string    { return filepath.Join(string(d), "vectors") }
+func (d Dir) Catalogs() string   { return filepath.Join(string(d), "catalogs") }
 func (d Dir) Undo() string       { return filepath.Join(string(d), "undo") }
 func (d Dir) Log() string        { return filepath.Join(string(d), "kernel.log") }
 func (d Dir) humanKey() string   { return filepath.Join(string(d), "human.key") }

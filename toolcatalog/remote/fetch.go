@@ -27,33 +27,39 @@ type kept struct {
 // accepted is a catalog that counts.
 type accepted struct {
 	kept
-	signed time.Time
-	tools  []*tool.Tool
+	signed  time.Time
+	tools   []*tool.Tool
+	digests map[tool.ID]string
 }
 
-// accept checks a catalog, and only then reads it.
-func (c *Catalog) accept(k kept) (*accepted, error) {
+// accept checks a catalog, and only then reads it. last is what was accepted before; nil: nothing.
+func (c *Catalog) accept(ctx context.Context, k kept, last *accepted) (*accepted, error) {
 	v, err := signing.Verify(c.file(), k.Data, k.Signature, c.keys)
 	if err != nil {
 		return nil, err
 	}
-	if c.last != nil {
-		if err := v.CheckNewer(c.last.signed); err != nil {
+	if last != nil {
+		if err := v.CheckNewer(last.signed); err != nil {
 			return nil, err
 		}
 	}
-	tools, err := parse(c.file(), k.Data)
+	tools, digests, err := parse(c.file(), k.Data)
 	if err != nil {
 		return nil, err
 	}
-	return &accepted{k, v.Time, tools}, nil
+	if c.opt.Accept != nil {
+		if err := c.opt.Accept(ctx, Sent{c.file(), k.Data, k.Signature}); err != nil {
+			return nil, err
+		}
+	}
+	return &accepted{k, v.Time, tools, digests}, nil
 }
 
 // fetch asks the server; nil: it has what was accepted last.
-func (c *Catalog) fetch(ctx context.Context) (*accepted, error) {
+func (c *Catalog) fetch(ctx context.Context, last *accepted) (*accepted, error) {
 	etag := ""
-	if c.last != nil {
-		etag = c.last.ETag
+	if last != nil {
+		etag = last.ETag
 	}
 	data, now, err := c.get(ctx, c.url.String(), etag, maxCatalog)
 	if err != nil || data == nil {
@@ -63,7 +69,7 @@ func (c *Catalog) fetch(ctx context.Context) (*accepted, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.accept(kept{URL: c.url.String(), ETag: now, Data: data, Signature: signature})
+	return c.accept(ctx, kept{URL: c.url.String(), ETag: now, Data: data, Signature: signature}, last)
 }
 
 // get fetches an address; no data: it is still what the ETag says.
@@ -109,10 +115,33 @@ func (c *Catalog) path() string {
 	return filepath.Join(c.opt.Cache, hex.EncodeToString(sum[:12])+".json")
 }
 
-// load returns what was kept, if it counts: whoever can write the folder signs nothing.
-func (c *Catalog) load() *accepted {
+// touch says that what is kept is what the server has now. Where it cannot, the server is asked sooner.
+func (c *Catalog) touch() {
+	if c.opt.Cache != "" {
+		now := time.Now()
+		_ = os.Chtimes(c.path(), now, now)
+	}
+}
+
+// touched is when the server was last asked for what is kept.
+func (c *Catalog) touched() (asked time.Time) {
 	if c.opt.Cache == "" {
-		return nil
+		return asked
+	}
+	if info, err := os.Stat(c.path()); err == nil {
+		asked = info.ModTime()
+	}
+	return asked
+}
+
+// load returns what was accepted last, or else what was kept, if it counts: whoever can write the
+// folder signs nothing.
+func (c *Catalog) load(ctx context.Context) *accepted {
+	c.mu.Lock()
+	last := c.last
+	c.mu.Unlock()
+	if last != nil || c.opt.Cache == "" {
+		return last
 	}
 	f, err := os.Open(c.path())
 	if err != nil {
@@ -123,7 +152,7 @@ func (c *Catalog) load() *accepted {
 	if err := json.NewDecoder(io.LimitReader(f, 2*maxCatalog)).Decode(&k); err != nil || k.URL != c.url.String() {
 		return nil
 	}
-	a, err := c.accept(k)
+	a, err := c.accept(ctx, k, nil)
 	if err != nil {
 		return nil
 	}

@@ -12,15 +12,15 @@ type asWritten struct{}
 // Expand returns the text.
 func (asWritten) Expand(_ *node.Reader, _ node.Entry, text string) (string, bool) { return text, true }
 
-// parse reads the definitions of a catalog. One that cannot be used is an error of the whole.
-func parse(file string, data []byte) ([]*tool.Tool, error) {
+// parse reads the definitions of a catalog, with the digest of each. One that cannot be used is an error
+// of the whole.
+func parse(file string, data []byte) ([]*tool.Tool, map[tool.ID]string, error) {
 	const form = `write {"tools": [{"id": "acme:triage@1.0.0", "description": …, "user_template": …}]}`
 	r, root, ok := node.Open(file, data, node.Keys{}, asWritten{})
 	if !ok {
-		return nil, node.Err(r.Report)
+		return nil, nil, node.Err(r.Report)
 	}
-	var tools []*tool.Tool
-	seen := map[tool.ID]bool{}
+	tools, digests := []*tool.Tool{}, map[tool.ID]string{}
 	r.Mapping("catalog", root, map[string]node.Read{
 		"name": func(node.Entry) {},
 		"tools": func(in node.Entry) {
@@ -33,14 +33,14 @@ func parse(file string, data []byte) ([]*tool.Tool, error) {
 				t, ok := llmtools.ReadTool(r, one)
 				switch {
 				case !ok:
-				case seen[t.ID]:
+				case digests[t.ID] != "":
 					r.Fail(one.At, "give one of them another version", "there are two tools %s", t.ID)
 				default:
-					seen[t.ID] = true
+					digests[t.ID] = t.Digest
 					tools = append(tools, t.Tool)
 				}
 			}
 		},
 	})
-	return tools, node.Err(r.Report)
+	return tools, digests, node.Err(r.Report)
 }

@@ -50,6 +50,14 @@ type Options struct {
 	Cache string
 	// Private are hosts that may be reached although they are not public, such as localhost:8080.
 	Private []string
+	// Accept is asked last, of a catalog whose signature counts; an error refuses it. Nil: it counts.
+	Accept func(ctx context.Context, sent Sent) error
+}
+
+// Sent is a catalog with its signature.
+type Sent struct {
+	File            string // the name that the signature is of
+	Data, Signature []byte
 }
 
 // Catalog is the backend. Make one with New.
@@ -59,7 +67,9 @@ type Catalog struct {
 	keys   []signing.Key
 	client *http.Client
 
-	mu      sync.Mutex // held while it is listed
+	listing sync.Mutex // held while it is listed
+
+	mu      sync.Mutex // guards the fields below
 	last    *accepted  // nil: nothing was accepted yet
 	changed func()
 	warning error
@@ -141,25 +151,55 @@ func (c *Catalog) Warning() error {
 func (c *Catalog) List(ctx context.Context) ([]*tool.Tool, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	c.listing.Lock()
+	defer c.listing.Unlock()
+	last := c.load(ctx)
+	fresh, err := c.fetch(ctx, last)
+	var warning error
+	switch {
+	case err == nil && fresh != nil:
+		last, warning = fresh, c.keep(fresh)
+	case err == nil:
+		c.touch()
+	case last == nil:
+		return nil, err
+	default:
+		warning = tool.Errorf("remote.List", tool.Unavailable, "the catalog %s is as it was signed on %s: %w",
+			tool.Truncate(c.opt.Name), last.signed.Format(time.DateTime), err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last, c.warning = last, warning
+	return last.tools, nil
+}
+
+// Kept returns the tools of what was accepted last, also before a restart, and when the server was last
+// asked for it. It asks nobody. Nil: nothing was accepted yet.
+func (c *Catalog) Kept(ctx context.Context) (tools []*tool.Tool, asked time.Time) {
+	c.listing.Lock()
+	defer c.listing.Unlock()
+	last := c.load(ctx)
+	if last == nil {
+		return nil, time.Time{}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = last
+	return last.tools, c.touched()
+}
+
+// Digest is that of what the catalog says of a tool that it listed last: SHA-256, in hex.
+func (c *Catalog) Digest(id tool.ID) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.last == nil {
-		c.last = c.load()
+		return ""
 	}
-	fresh, err := c.fetch(ctx)
-	switch {
-	case err == nil && fresh != nil:
-		c.last, c.warning = fresh, c.keep(fresh)
-	case err == nil:
-		c.warning = nil
-	case c.last == nil:
-		return nil, err
-	default:
-		c.warning = tool.Errorf("remote.List", tool.Unavailable, "the catalog %s is as it was signed on %s: %w",
-			tool.Truncate(c.opt.Name), c.last.signed.Format(time.DateTime), err)
-	}
-	return c.last.tools, nil
+	return c.last.digests[id]
 }
+
+// Close closes the connections to the server. Another request opens new ones.
+func (c *Catalog) Close() { c.client.CloseIdleConnections() }
 
 // file is the name that a signature of the catalog must have in it.
 func (c *Catalog) file() string { return path.Base(c.url.Path) }

@@ -255,10 +255,13 @@ func FuzzCatalog(f *testing.F) {
 	f.Add([]byte(`{"tools": [{"id": "a:b@1.0.0", "description": "x", "user_template": "{{y}}"}]}`))
 	f.Add([]byte(`{"name": "x", "tools": []}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		tools, err := remote.Parse(data)
+		tools, digests, err := remote.Parse(data)
 		for _, one := range tools {
 			if err == nil && one.Validate() != nil {
 				t.Errorf("%q gives a tool that is none: %v", data, one.Validate())
+			}
+			if err == nil && len(digests[one.ID]) != 64 {
+				t.Errorf("%q gives a tool with the digest %q", data, digests[one.ID])
 			}
 		}
 	})

@@ -10,6 +10,7 @@ func llmBlock() node {
 		key{"bench_models", list(modelName()), "Models that callgate bench llm measures, beside those that tools name."},
 		key{"model_catalog", text(), "A file of models, their prices, windows and scores, relative to the app file."},
 		key{"dirs", list(text()), "Folders of definitions, each in a file of its own, relative to the app file."},
+		key{"catalogs", list(toolCatalog()), "Signed catalogs of tools on servers. Each needs your consent: callgate app trust."},
 		key{"models", named(list(modelName())), "The models that a tool asks first, in order, by its ID."},
 		key{"builtins", anyOf(list(enum("", builtin.Names()...)), named(llmPreference())),
 			"The kernel's own tools that are turned on: a list, or each with the models that it asks."},
@@ -19,6 +20,16 @@ func llmBlock() node {
 		key{"first_token_timeout", duration(), "How long it may take until an answer begins. Left out: no limit."},
 		key{"tools", list(llmTool()), "The tools. Each needs your consent: callgate app trust."},
 	)
+}
+
+// toolCatalog is a remote catalog of tools.
+func toolCatalog() node {
+	return needs(block("tools.llm.catalogs",
+		key{"url", pattern("^https?://"), "Where it is, without a query: https, or http where private_hosts lists the host."},
+		key{"key", text(), "The public key, of minisign, of who signs it, or the name of a key that you trust."},
+		key{"refresh", durationFrom(60), "How often the server is asked whether it changed, 1m to 24h. Left out: 1h."},
+		key{"private_hosts", list(text()), "Hosts that may be reached although they are not public, such as localhost:8080."},
+	), "url", "key")
 }
 
 // modelName is the name of a model.

@@ -45,8 +45,11 @@ func serverBlock() node {
 var protocols = []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 // duration is a time such as 30s, or a number of seconds.
-func duration() node {
-	return anyOf(integer(1, 86_400), pattern(`^([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)`))
+func duration() node { return durationFrom(1) }
+
+// durationFrom is a time of so many seconds at least.
+func durationFrom(least int) node {
+	return anyOf(integer(least, 86_400), pattern(`^([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)`))
 }
 
 func serverTool(path string) node {

@@ -103,13 +103,7 @@ func LoadUser(path string, known app.KnownModules, vars app.Vars) (*app.App, err
 		return nil, tool.Errorf(op, tool.Invalid, "%s: tools.llm.dirs is not read in your own app file", path).
 			WithHint("write the tools in tools.llm.tools, or name the folder in a project's callgate.yaml")
 	}
-	for i := range a.LLM.Tools {
-		a.LLM.Tools[i].FromUser = true
-	}
-	a.LLM.BenchModels, a.LLM.OwnBenchModels = nil, a.LLM.BenchModels
-	for i := range a.LLM.Catalogs {
-		a.LLM.Catalogs[i].FromUser = true
-	}
+	a.LLM.MarkOwn()
 	if len(a.Runtime.Triggers) > 0 {
 		return nil, tool.Errorf(op, tool.Invalid, "%s: runtime.triggers is not read in your own app file", path).
 			WithHint("name them in a project's callgate.yaml")

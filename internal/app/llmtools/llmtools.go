@@ -48,13 +48,15 @@ type Block struct {
 	// Catalogs are files of models: what they cost, how much they read, how they did at tools.
 	Catalogs []Catalog
 	// Known is what is known of models, once the app is in force; nil: the embedded table.
-	Known      *catalog.Catalog
-	Dirs       []string      // folders of definitions
-	Signed     bool          // definitions must be signed
-	Connect    time.Duration // until there is a connection; 0: no limit
-	FirstToken time.Duration // until an answer begins; 0: no limit
-	Timeout    time.Duration // of one request; 0: no limit
-	Tools      []Tool
+	Known *catalog.Catalog
+	// ToolCatalogs are remote catalogs of tools.
+	ToolCatalogs []ToolCatalog
+	Dirs         []string      // folders of definitions
+	Signed       bool          // definitions must be signed
+	Connect      time.Duration // until there is a connection; 0: no limit
+	FirstToken   time.Duration // until an answer begins; 0: no limit
+	Timeout      time.Duration // of one request; 0: no limit
+	Tools        []Tool
 
 	// Own is the user's own block under that of a project; nil: there is none.
 	Own *Block
@@ -67,6 +69,7 @@ type Tool struct {
 	Digest     string // of what is written: SHA-256, in hex
 	File       *File  // what it was read from
 	FromUser   bool   // it is in the user's own file
+	Catalog    string // the address of the remote catalog that lists it; "": none does
 	Builtin    bool   // it is one of the kernel's own, which the app turns on
 	At         node.Position
 }
@@ -83,6 +86,7 @@ func (b Block) Over(user Block) Block {
 	b.Chosen = choose(b.Chosen, user.Chosen)
 	b.OwnBenchModels = user.OwnBenchModels
 	b.Catalogs = slices.Concat(user.Catalogs, b.Catalogs)
+	b.ToolCatalogs = slices.Concat(user.ToolCatalogs, b.ToolCatalogs)
 	b.Connect = cmp.Or(b.Connect, user.Connect)
 	b.FirstToken = cmp.Or(b.FirstToken, user.FirstToken)
 	b.Timeout = cmp.Or(b.Timeout, user.Timeout)
@@ -159,6 +163,7 @@ func read(r *node.Reader, e node.Entry, folder string, include func(*node.Report
 				b.readDir(r, one, folder, include)
 			}
 		},
+		"catalogs":            func(in node.Entry) { b.ToolCatalogs = readCatalogs(r, in) },
 		"models":              func(in node.Entry) { b.Chosen = chosen(r, in) },
 		"builtins":            func(in node.Entry) { b.builtins(r, in) },
 		"require_signed":      r.Boolean(&b.Signed, "write true to have no tool but those that a key signed which you trust"),

@@ -97,7 +97,8 @@ func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir) []doctor.Check 
 			c.Fix = strings.Join(status.Warnings, "\n                     ")
 		} else if len(status.Problems) > 0 {
 			c.State = doctor.Warning
-			c.Fix = fmt.Sprintf("%s without tools: %s", amount.Of(len(status.Problems), "source"), status.Problems[0])
+			c.Fix = fmt.Sprintf("%s with tools that are missing or old: %s",
+				amount.Of(len(status.Problems), "source"), status.Problems[0])
 		}
 		if status.Doubts > 0 && c.State == doctor.OK {
 			c.State = doctor.Warning

@@ -107,6 +107,7 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 	for _, p := range snap.Problems {
 		s.Problems = append(s.Problems, p.String())
 	}
+	s.Problems = append(s.Problems, a.kernel.Apps.Catalogs().Problems()...)
 	return route.Answer(w, s)
 }
 

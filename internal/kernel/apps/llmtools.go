@@ -13,7 +13,17 @@ import (
 )
 
 // addLLMTools makes the LLM-backed tools of an app known, those that a human accepted.
-func (l *Loader) addLLMTools(a *app.App, scope string, accepted consent.Accepted) error {
+func (l *Loader) addLLMTools(a *app.App, scope string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.showLLMTools(a, scope)
+}
+
+// showLLMTools has the tools of an app, and those that its catalogs list now, in the place of those that
+// were there; l.mu is held.
+func (l *Loader) showLLMTools(a *app.App, scope string) error {
+	a = withListed(a, l.listed[scope].tools())
+	accepted := l.opt.Consents.Of(a)
 	var list []*tool.Tool
 	var digests strings.Builder
 	for _, t := range a.LLM.Tools {
@@ -23,12 +33,10 @@ func (l *Loader) addLLMTools(a *app.App, scope string, accepted consent.Accepted
 		}
 		if accepted.Has(consent.LLMTool(a, t)) {
 			list = append(list, l.opt.LLM.Bind(t.Tool))
-			digests.WriteString(t.Digest)
+			digests.WriteString(t.ID.String() + t.Digest)
 		}
 	}
 	source := "the LLM-backed tools of " + scope
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if known, ok := l.llm[scope]; ok {
 		if known == digests.String() {
 			return nil

@@ -20,6 +20,7 @@ import (
 	"callgate/internal/app/inforce"
 	"callgate/internal/gate"
 	"callgate/internal/gate/policy"
+	"callgate/internal/kernel/catalogs"
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/llmtools"
 	"callgate/internal/kernel/modules"
@@ -48,6 +49,7 @@ type Options struct {
 	LLM      *prompted.Runner // runs LLM-backed tools
 	// Signatures are whose signatures count.
 	Signatures *signatures.Keys
+	Catalogs   *catalogs.Set   // of LLM-backed tools, on servers
 	Host       executable.Host // runs tools for executables that ask for them; nil: nobody does
 	UserFile   string          // the user's own app file, which need not exist; "": there is none
 }
@@ -64,11 +66,16 @@ type Loader struct {
 	mu      sync.Mutex
 	folders map[string]*executable.Layers // by scope
 	llm     map[string]string             // the digests of the LLM-backed tools, by scope
+	listed  map[string]*listedApp         // the apps that name catalogs of tools, by scope
 }
 
 // New makes a loader.
 func New(o Options) *Loader {
-	return &Loader{opt: o, folders: map[string]*executable.Layers{}, llm: map[string]string{}}
+	l := &Loader{
+		opt: o, folders: map[string]*executable.Layers{}, llm: map[string]string{}, listed: map[string]*listedApp{},
+	}
+	o.Catalogs.Notify(l.relist)
+	return l
 }
 
 // Loaded is an app as one session has it.
@@ -132,7 +139,7 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	loaded.addSkills(l.opt.Skills)
 	loaded.warn(a.Warnings...)
 	l.readModules(loaded)
-	if len(a.Dirs) > 0 || len(a.Servers) > 0 || len(a.LLM.Tools) > 0 {
+	if len(a.Dirs) > 0 || len(a.Servers) > 0 || a.LLM.HasTools() {
 		loaded.Scope = scopeOf(loaded.Files, workspace)
 	}
 	loaded.warn(problems(f)...)
@@ -188,7 +195,7 @@ func (l *Loader) read(
 		return nil, nil, err
 	}
 	scope := scopeOf(files, workspace)
-	if len(a.Dirs) == 0 && len(a.Servers) == 0 && len(a.LLM.Tools) == 0 && !l.opt.Servers.In(scope).Any() {
+	if len(a.Dirs) == 0 && len(a.Servers) == 0 && !a.LLM.HasTools() && !l.opt.Servers.In(scope).Any() {
 		if len(a.Profiles) > 0 { // nothing more will be known
 			if a, err = l.loadSigned(ctx, files, workspace, known, false); err != nil {
 				return nil, nil, err
@@ -206,7 +213,7 @@ func (l *Loader) read(
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := l.addLLMTools(a, scope, accepted); err != nil {
+	if err := l.addLLMTools(a, scope); err != nil {
 		return nil, nil, err
 	}
 	if known, err = l.known(ctx, scope); err != nil {
@@ -295,7 +302,7 @@ func (l *Loader) readModules(loaded *Loaded) {
 			m.Settings[from.Name] = settings
 		}
 	}
-	m.Of = llmtools.Settings(func() *app.App { return loaded.App })
+	m.Of = llmtools.Settings(l.nowListed(loaded.App, scopeOf(loaded.Files, loaded.Workspace)))
 	m.Withheld = loaded.withheld
 	m.Mask = mask(loaded.App.Middleware)
 	loaded.Modules = m

@@ -25,7 +25,10 @@ func (l *Loader) loadSigned(
 	if err != nil {
 		return nil, err
 	}
-	return a, l.sift(ctx, a)
+	if err := l.sift(ctx, a); err != nil {
+		return nil, err
+	}
+	return a, l.takeCatalogs(ctx, a, scopeOf(files, workspace))
 }
 
 // sift takes those LLM-backed tools out of an app that must be signed and do not count as that, and

@@ -16,6 +16,9 @@ func modelLines(a *app.App) (lines []string) {
 	for _, m := range usedModels(a) {
 		lines = append(lines, Endpoint(a, m))
 	}
+	for _, c := range a.LLM.ToolCatalogs {
+		lines = append(lines, ToolCatalog(a, c))
+	}
 	for _, t := range a.LLM.Tools {
 		lines = append(lines, LLMTool(a, t))
 	}
@@ -29,6 +32,15 @@ func BenchModels(a *app.App) string {
 	}
 	names := slices.Sorted(slices.Values(a.LLM.BenchModels))
 	return shown(a, "send the cases of benchmarks, with the prompts of LLM-backed tools, to "+strings.Join(names, ", "))
+}
+
+// ToolCatalog says where an app finds LLM-backed tools, and by whose word. What each tool sends is a line of
+// its own, once it is listed.
+func ToolCatalog(a *app.App, c llmtools.ToolCatalog) string {
+	if c.FromUser {
+		return ""
+	}
+	return shown(a, "look for LLM-backed tools at "+c.URL+", signed with the key "+c.Key+privateText(c.PrivateHosts))
 }
 
 // LLMTool says which models an LLM-backed tool of an app asks, with which prompt.

@@ -28,7 +28,7 @@ type Content struct {
 	// Tool is what it is in any version: in another folder, a file of the same name that holds it is
 	// another version of it. "": it has no versions.
 	Tool string
-	File  string // the name that its signature must be of
+	File string // the name that its signature must be of
 	// Folder is where the file is; "": the ID says it.
 	Folder string
 	Data   []byte
