@@ -1,6 +1,12 @@
 package remote
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
 	"callgate/internal/app/llmtools"
 	"callgate/internal/app/node"
 	"callgate/tool"
@@ -13,34 +19,43 @@ type asWritten struct{}
 func (asWritten) Expand(_ *node.Reader, _ node.Entry, text string) (string, bool) { return text, true }
 
 // parse reads the definitions of a catalog, with the digest of each. One that cannot be used is an error
-// of the whole.
+// of the whole. Each is read as a file of its own, so a catalog is larger than an app file may be.
 func parse(file string, data []byte) ([]*tool.Tool, map[tool.ID]string, error) {
-	const form = `write {"tools": [{"id": "acme:triage@1.0.0", "description": …, "user_template": …}]}`
-	r, root, ok := node.Open(file, data, node.Keys{}, asWritten{})
-	if !ok {
-		return nil, nil, node.Err(r.Report)
+	const op, form = "remote.parse", `write {"tools": [{"id": "acme:triage@1.0.0", "description": …, "user_template": …}]}`
+	var in struct {
+		Name  string            `json:"name"`
+		Tools []json.RawMessage `json:"tools"`
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	err := d.Decode(&in)
+	if err == nil {
+		if _, more := d.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("there is more behind it")
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, nil, tool.Errorf(op, tool.Invalid, "%s is no catalog: %v", file, err).WithHint("%s", form)
+	case len(in.Tools) > maxTools:
+		return nil, nil, tool.Errorf(op, tool.Invalid, "%s has %d tools, of at most %d", file, len(in.Tools), maxTools).
+			WithHint("make several catalogs of it")
 	}
 	tools, digests := []*tool.Tool{}, map[tool.ID]string{}
-	r.Mapping("catalog", root, map[string]node.Read{
-		"name": func(node.Entry) {},
-		"tools": func(in node.Entry) {
-			items := r.Items(in, "a list of tools", form)
-			if len(items) > maxTools {
-				r.Fail(in.At, "make several catalogs of it", "there are %d tools, of at most %d", len(items), maxTools)
-				return
-			}
-			for _, one := range items {
-				t, ok := llmtools.ReadTool(r, one)
-				switch {
-				case !ok:
-				case digests[t.ID] != "":
-					r.Fail(one.At, "give one of them another version", "there are two tools %s", t.ID)
-				default:
-					digests[t.ID] = t.Digest
-					tools = append(tools, t.Tool)
-				}
-			}
-		},
-	})
-	return tools, digests, node.Err(r.Report)
+	for i, raw := range in.Tools {
+		r, root, ok := node.Open(fmt.Sprintf("%s: tools[%d]", file, i), raw, node.Keys{}, asWritten{})
+		if !ok {
+			return nil, nil, node.Err(r.Report)
+		}
+		t, ok := llmtools.ReadTool(r, root)
+		switch {
+		case !ok || node.Err(r.Report) != nil:
+			return nil, nil, node.Err(r.Report)
+		case digests[t.ID] != "":
+			return nil, nil, tool.Errorf(op, tool.Invalid, "%s has two tools %s", file, t.ID).
+				WithHint("give one of them another version")
+		}
+		tools, digests[t.ID] = append(tools, t.Tool), t.Digest
+	}
+	return tools, digests, nil
 }

@@ -251,6 +251,25 @@ func TestWhatIsReached(t *testing.T) {
 	}
 }
 
+// TestLargeCatalog lists more tools than an app file could hold, each as large as a file of one may be.
+func TestLargeCatalog(t *testing.T) {
+	t.Parallel()
+	s, key := newServer(t), secret(t)
+	var ids []string
+	for i := range 2000 {
+		ids = append(ids, fmt.Sprintf("acme:tool%d@1.0.0", i))
+	}
+	s.put(t, key, 100, ids...)
+	if got := list(t, open(t, s, t.TempDir(), key)); got != strings.Join(ids, " ") {
+		t.Errorf("%d bytes: %s", len(got), tool.Truncate(got))
+	}
+	for _, text := range []string{`{"tools": [{"id": "a:b@1.0.0"}]}`, `{"tools": {}}`, `{"tolls": []}`, `{"tools": []} {}`, `x`} {
+		if _, _, err := remote.Parse([]byte(text)); err == nil {
+			t.Errorf("%s is a catalog", text)
+		}
+	}
+}
+
 func FuzzCatalog(f *testing.F) {
 	f.Add([]byte(`{"tools": [{"id": "a:b@1.0.0", "description": "x", "user_template": "{{y}}"}]}`))
 	f.Add([]byte(`{"name": "x", "tools": []}`))

@@ -3,6 +3,8 @@ package apps
 import (
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"callgate/internal/app"
 	"callgate/internal/control"
@@ -34,6 +36,15 @@ func (l *Loaded) floor(consents *consent.Consents) {
 	if !slices.Contains(l.Features, app.FeatureAgents) {
 		l.Off[app.SpawnModule] = true
 	}
+}
+
+// shortened is a list in a sentence, the beginning of a long one.
+func shortened(lines []string) string {
+	const most = 30
+	if n := len(lines) - most; n > 0 {
+		return strings.Join(lines[:most], "; ") + "; and " + strconv.Itoa(n) + " more"
+	}
+	return strings.Join(lines, "; ")
 }
 
 // Skills returns what finds skills.

@@ -148,7 +148,7 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	loaded.warn(channelProblems(a)...)
 	if len(loaded.Pending) > 0 {
 		loaded.warn("this app file needs your consent (callgate app trust), and until then does not: " +
-			visible.Text(strings.Join(loaded.Pending, "; ")))
+			visible.Text(shortened(loaded.Pending)))
 	}
 	return loaded, nil
 }

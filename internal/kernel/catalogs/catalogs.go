@@ -21,6 +21,7 @@
 package catalogs
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -98,24 +99,25 @@ func (s *Set) Notify(changed func(scope string)) {
 func (s *Set) Use(scope string, named []Config) ([]*Catalog, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := make([]*Catalog, len(named))
+	next, fresh := make([]*Catalog, len(named)), map[string]*Catalog{}
 	for i, cfg := range named {
-		c := s.byID[cfg.id()]
-		if c == nil {
-			var err error
-			if c, err = s.open(cfg); err != nil {
-				return nil, err
-			}
+		id := cfg.id()
+		if next[i] = cmp.Or(s.byID[id], fresh[id]); next[i] != nil {
+			continue
 		}
-		next[i] = c
+		c, err := s.open(cfg)
+		if err != nil {
+			return nil, err
+		}
+		next[i], fresh[id] = c, c
 	}
-	for i, c := range next {
-		if s.byID[named[i].id()] == nil {
-			s.byID[named[i].id()] = c
-			if !s.opt.Go(c.run) {
-				close(c.ready) // the kernel closes
-			}
+	maps.Copy(s.byID, fresh)
+	for _, c := range fresh {
+		if !s.opt.Go(c.run) {
+			close(c.ready) // the kernel closes
 		}
+	}
+	for _, c := range next {
 		c.scopes[scope] = true
 	}
 	old := s.byScope[scope]

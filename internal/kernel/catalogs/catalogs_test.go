@@ -174,6 +174,22 @@ func TestFailing(t *testing.T) {
 	})
 }
 
+// TestNamedTwice has an app name a catalog that its user's own file names too: it is one.
+func TestNamedTwice(t *testing.T) {
+	t.Parallel()
+	s, g := signingtest.New(t), background.New(t.Context())
+	defer g.Close()
+	put(t, s, 100, "acme:triage@1.0.0")
+	set := open(t.TempDir(), g)
+	both := use(t, set, "a", config(s, time.Hour), config(s, time.Hour))
+	if both[0] != both[1] || ids(both[1]) != "acme:triage@1.0.0" || s.Asked() != 1 {
+		t.Errorf("%v, %s, asked %d times", both[0] == both[1], ids(both[1]), s.Asked())
+	}
+	if use(t, set, "a"); set.Any("a") || len(set.Problems()) > 0 {
+		t.Error("it is still there")
+	}
+}
+
 // TestKept has another kernel begin: it asks nobody while the copy on disk is new enough.
 func TestKept(t *testing.T) {
 	t.Parallel()

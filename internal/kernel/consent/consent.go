@@ -47,7 +47,10 @@ func New(s Store) *Consents { return &Consents{store: s} }
 
 // Accepted is what a human had accepted of an app when it was asked for. The zero
 // value is nothing.
-type Accepted struct{ lines []string }
+type Accepted struct {
+	lines []string
+	each  map[string]bool // the lines
+}
 
 // Of returns what a human accepted of an app. What cannot be read counts as not
 // accepted.
@@ -59,7 +62,11 @@ func (c *Consents) Of(a *app.App) Accepted {
 	if err != nil {
 		return Accepted{}
 	}
-	return Accepted{lines}
+	each := make(map[string]bool, len(lines))
+	for _, line := range lines {
+		each[line] = true
+	}
+	return Accepted{lines, each}
 }
 
 // Revoked reports that a human took back all that had been accepted of an app.
@@ -69,7 +76,11 @@ func (c *Consents) Revoked(a *app.App, before Accepted) bool {
 
 // Has reports whether a line was accepted. An empty line asks for nothing.
 func (a Accepted) Has(line string) bool {
-	return line == "" || slices.ContainsFunc(a.lines, func(one string) bool { return covers(one, line) })
+	if line == "" || a.each[line] {
+		return true
+	}
+	return strings.HasPrefix(line, grantStart) &&
+		slices.ContainsFunc(a.lines, func(one string) bool { return covers(one, line) })
 }
 
 // Any reports whether something was accepted.
@@ -108,8 +119,12 @@ func (c *Consents) Change(a *app.App) Change {
 			change.New = append(change.New, line)
 		}
 	}
+	asked := make(map[string]bool, len(lines))
+	for _, line := range lines {
+		asked[line] = true
+	}
 	for _, line := range before.lines {
-		if !slices.Contains(lines, line) {
+		if !asked[line] {
 			change.Gone = append(change.Gone, line)
 		}
 	}

@@ -21,8 +21,10 @@ func Lines(a *app.App) []string {
 		return nil // the user's own file needs no consent
 	}
 	var lines []string
+	added := map[string]bool{"": true}
 	add := func(text string) {
-		if text != "" && !slices.Contains(lines, text) {
+		if !added[text] {
+			added[text] = true
 			lines = append(lines, text)
 		}
 	}

@@ -2,6 +2,7 @@
 package signingtest
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -59,13 +60,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.asked++
 	}
 	data, ok := s.files[r.URL.Path]
-	tag := fmt.Sprintf(`"%x"`, data)
+	tag := fmt.Sprintf(`"%x"`, sha256.Sum256(data))
 	switch {
 	case s.down:
 		http.Error(w, "down", http.StatusBadGateway)
 	case !ok:
 		http.NotFound(w, r)
-	case !isSignature && len(tag) < 200 && r.Header.Get("If-None-Match") == tag:
+	case !isSignature && r.Header.Get("If-None-Match") == tag:
 		w.WriteHeader(http.StatusNotModified)
 	default:
 		w.Header().Set("ETag", tag)
