@@ -99,7 +99,7 @@ func catalogAddress(c ToolCatalog) string {
 	switch {
 	case err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" || strings.Contains(c.URL, "{{"):
 		return "that is no address"
-	case at.User != nil || at.RawQuery != "" || at.ForceQuery || at.Fragment != "":
+	case at.User != nil || at.RawQuery != "" || at.ForceQuery || strings.Contains(c.URL, "#"):
 		return "a catalog is asked for without a name, a password or a query in its address"
 	case strings.HasSuffix(at.Path, "/") || at.Path == "":
 		return "it names no file"
