@@ -48,9 +48,8 @@ func (m *Manager) fit(c *Conversation, cfg *agent.Config) error {
 	return nil
 }
 
-// openSummarizer opens the model that writes summaries: the one that the app
-// names, or the one that answers. Its text passes the app's filters, as all
-// texts of models do.
+// openSummarizer opens the model that writes summaries: the one that the app names, or the one that answers. Its
+// text passes the app's filters, as all texts of models do.
 func (m *Manager) openSummarizer(c *Conversation, cfg *agent.Config, how app.Context) (compact.Summarizer, error) {
 	if compact.Strategy(how.Strategy) == compact.Truncate {
 		return nil, nil
@@ -66,7 +65,8 @@ func (m *Manager) openSummarizer(c *Conversation, cfg *agent.Config, how app.Con
 	if info.Offline {
 		return nil, nil
 	}
-	by := summarizing.Model{Model: model.Model, Settings: model.Settings, Window: info.Window}
+	by := summarizing.Model{Model: model.Model, Settings: model.Settings, Window: info.Window,
+		Name: info.Provider + "/" + info.Model, By: c.session.Principal(), Record: m.Record}
 	var s compact.Summarizer = by
 	if how.RememberFacts != nil && *how.RememberFacts {
 		s = summarizing.Remembering{Model: by, Call: c.session.CallAll, Check: cfg.Output}

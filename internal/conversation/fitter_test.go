@@ -13,8 +13,10 @@ import (
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate"
+	"callgate/internal/journal"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
+	"callgate/internal/modeluse"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -108,6 +110,48 @@ func TestConversationIsKeptWithinTheWindow(t *testing.T) {
 	kerneltest.Send(t, again, "all of it?")
 	if last := own.Last(); !strings.Contains(last, "SUMMED") || len(last)/4 > window {
 		t.Errorf("taken up, it is asked %d bytes", len(last))
+	}
+}
+
+// TestCompactionIsOnRecord: what compaction asks of models is in the journal as what LLM-backed tools ask is, with
+// what it took, and the budget has paid for it.
+func TestCompactionIsOnRecord(t *testing.T) {
+	t.Parallel()
+	own, other, folder := compactApp(t, "keep_recent: 2, remember_facts: true, summary_brain: OTHER")
+	path := filepath.Join(folder, "callgate.yaml")
+	text, err := os.ReadFile(path)
+	ok(t, err)
+	write(t, path, string(text)+"budget: {tokens_per_day: 1000000}\n")
+	for i := range 6 {
+		own.Play(kerneltest.Answer{Text: fmt.Sprint("answer ", i)})
+	}
+	other.Play(kerneltest.Answer{Text: "They spoke.", Usage: kerneltest.Usage{Input: 999_900, Output: 40}},
+		kerneltest.Answer{Text: `{"facts":[]}`})
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	kerneltest.OpenAccepted(t, k, folder)
+	talk := kerneltest.OpenConversation(t, k, folder)
+	for i := range 6 {
+		kerneltest.Send(t, talk, fmt.Sprint("question ", i))
+	}
+	made, err := talk.Compact(t.Context())
+	if err != nil || made == nil || made.Summary == "" {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	ok(t, k.Journal.Flush(t.Context()))
+	rows, err := modeluse.Collect(t.Context(), k.Journal, modeluse.Query{})
+	ok(t, err)
+	const model = "anthropic/claude-sonnet-4-5"
+	if len(rows) != 2 || rows[0].Tool != "callgate:fact-extract@1.0.0" || rows[0].Outcomes["over_budget"] != 1 ||
+		rows[1].Tool != "callgate:summarize-conversation@1.0.0" || rows[1].Model != model || rows[1].Calls != 1 ||
+		rows[1].Input != 999_900 || rows[1].Output != 40 || rows[1].Cost == 0 || !rows[1].Priced {
+		t.Errorf("on record is %+v", rows)
+	}
+	records, err := k.Journal.Read(t.Context(), journal.Query{Kind: journal.Ended})
+	ok(t, err)
+	for _, r := range records {
+		if p := r.Principal; !p.Daemon || p.Session != talk.ID() || r.Ask == nil || len(r.End.Attempts) != 1 {
+			t.Errorf("the record is %+v", r)
+		}
 	}
 }
 

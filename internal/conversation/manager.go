@@ -15,6 +15,7 @@ import (
 	"callgate/internal/conversation/keyedmutex"
 	"callgate/internal/conversation/owed"
 	"callgate/internal/conversation/shortcut"
+	"callgate/internal/conversation/summarizing"
 	"callgate/internal/conversation/turnhooks"
 	"callgate/internal/gate/appmode"
 	"callgate/internal/gate/approval"
@@ -53,6 +54,7 @@ type Options struct {
 	Tasks       task.Store
 	Runner      Runner
 	Told        Told // of the ends of tasks of some kinds
+	Record      summarizing.Record
 	User        string
 
 	Instructions string              // the user's own file of instructions; "": none
@@ -64,8 +66,7 @@ type Options struct {
 	Log        *slog.Logger
 }
 
-// Told is how models are told of the ends of tasks of some kinds, and what those are. Its
-// maps may be nil.
+// Told is how models are told of the ends of tasks of some kinds, and what those are. Its maps may be nil.
 type Told struct {
 	Texts map[string]owed.Words
 	Spent map[string]owed.Spent

@@ -14,6 +14,7 @@ import (
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
 	"callgate/internal/conversation/instructions"
+	"callgate/internal/conversation/summarizing"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/detach"
@@ -251,8 +252,8 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 		Deleter: forgetful{k.database.Stores().Deleter, k.images, k.builder.Hooks, k.Skills.Runs},
 		Store:   history.Scrubbed(k.database.Stores().Conversations, k.vault),
 		Tasks:   k.database.Stores().Tasks, Instructions: instructions.UserFile(userFile), Scrub: k.vault.ScrubString,
-		Told: told(k),
-		Go:   k.background.Go, ShortLived: cfg.ShortLived, Log: k.log,
+		Told: told(k), Record: summarizing.Recorder(k.Journal, k.vault.ScrubString),
+		Go: k.background.Go, ShortLived: cfg.ShortLived, Log: k.log,
 	})
 	return openUndo(k)
 }

@@ -6,7 +6,6 @@ import (
 
 	"callgate/internal/conversation/compact"
 	"callgate/internal/gate"
-	"callgate/internal/source/prompted"
 	"callgate/internal/source/prompted/builtin"
 	"callgate/llm"
 	"callgate/llmtool"
@@ -78,7 +77,7 @@ func (r Remembering) facts(ctx context.Context, messages []llm.Message) ([]built
 	if err != nil {
 		return nil, llm.Usage{}
 	}
-	result, err := new(prompted.Runner).Run(ctx, d, args, asked)
+	result, err := asked.run(ctx, d, args)
 	var found struct {
 		Facts []builtin.Fact `json:"facts"`
 	}

@@ -1,12 +1,14 @@
 // Package summarizing writes the summaries of compaction. Law: a summary is what the built-in
 // definition asks of one model, by the rules of every LLM-backed tool: one that was cut off or
-// refused is none, and what each request took is counted. Facts are remembered only where the app
-// says so, by calls through the gate.
+// refused is none, and what each request took is counted, and on record as those of LLM-backed tools
+// are. Facts are remembered only where the app says so, by calls through the gate.
 package summarizing
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"time"
 
 	"callgate/internal/conversation/compact"
 	"callgate/internal/source/prompted"
@@ -21,6 +23,10 @@ type Model struct {
 	Model    llm.Model
 	Settings llm.Request // what every request has
 	Window   int         // tokens that the model reads and writes; 0: not known
+
+	Name   string         // provider/model, as it is on record; "": it is not known
+	By     tool.Principal // whose conversation it is
+	Record Record         // may be nil
 }
 
 var _ compact.Summarizer = Model{}
@@ -49,7 +55,7 @@ func (m Model) Summarize(ctx context.Context, s compact.SummaryRequest) (compact
 		return compact.SummaryResult{}, err
 	}
 	asked := &one{Model: m, most: most}
-	result, err := new(prompted.Runner).Run(ctx, d, args, asked)
+	result, err := asked.run(ctx, d, args)
 	if err == nil {
 		err = result.Err()
 	}
@@ -83,8 +89,15 @@ var (
 	_ llm.Model       = (*one)(nil)
 )
 
-// ownName stands for the model, whose name matters to nobody here.
-const ownName = "own/model"
+// run has the model do the work of a definition, and puts that on record.
+func (o *one) run(ctx context.Context, d llmtool.Definition, args json.RawMessage) (*tool.Result, error) {
+	began := time.Now()
+	result, err := new(prompted.Runner).Run(ctx, d, args, o)
+	if o.Record != nil {
+		o.Record(o.By, d, time.Since(began), result)
+	}
+	return result, err
+}
 
 // Generate sends a request with the settings of the model.
 func (o *one) Generate(ctx context.Context, req llm.Request, watch func(llm.Delta)) (*llm.Response, error) {
@@ -108,7 +121,7 @@ func (o *one) Open(context.Context, string) (prompted.Opened, error) {
 func (o *one) Recommended(tool.ID) []string { return nil }
 
 // Default is the model.
-func (o *one) Default() string { return ownName }
+func (o *one) Default() string { return cmp.Or(o.Name, "own/model") }
 
 // Limits are those of the compaction.
 func (o *one) Limits() prompted.Limits { return prompted.Limits{} }
