@@ -111,6 +111,17 @@ func (k *Kernel) modelsOf(id string) (
 	return a, consent.AppModels(a, s.Principal().Agent), func(m *app.Model) error { return checkModel(k)(a, m) }, nil
 }
 
+// appOf finds the app of a session; nil: it has none.
+func appOf(k *Kernel) func(session string) (*app.App, error) {
+	return func(session string) (*app.App, error) {
+		s, err := k.Sessions.Get(session)
+		if err != nil {
+			return nil, err
+		}
+		return s.App(), nil
+	}
+}
+
 // modelOpener makes what opens models.
 func modelOpener(k *Kernel) *modelset.Opener {
 	return &modelset.Opener{

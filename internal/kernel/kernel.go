@@ -224,14 +224,14 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 		Logs: k.database.Stores().TaskLogs, Log: k.log, Go: k.background.Go, Holder: holderName(k.state.String()),
 		ShortLived: cfg.ShortLived, Started: taskStarted(k), Ended: taskEnded(k), Recorded: k.Journal.Flush,
 	})
-	if k.modules, err = modules.Open(k.vault, k.moduleHost, publisher(k.Tools)); err != nil {
+	llm := llmtools.Options{Opener: k.models, Check: checkModel(k), Line: checkLine(k), Hooks: cfg.LLMHooks}
+	if k.modules, err = modules.Open(k.vault, llm.ForMemory(appOf(k)), k.moduleHost, publisher(k.Tools)); err != nil {
 		return err
 	}
 	k.Apps = apps.New(apps.Options{
 		Tools: k.Tools, Servers: k.Servers, Consents: k.consents, Hidden: k.hidden(),
 		Helpers: k.helpers, Models: k.models, UserFile: userFile, Skills: k.Skills.Finder, Host: hostTools(k),
-		Signatures: k.Secrets.Keys, Modules: k.modules, Catalogs: newCatalogs(k),
-		LLM: llmtools.New(llmtools.Options{Opener: k.models, Check: checkModel(k), Line: checkLine(k), Hooks: cfg.LLMHooks}),
+		Signatures: k.Secrets.Keys, Modules: k.modules, Catalogs: newCatalogs(k), LLM: llmtools.New(llm),
 	})
 	k.indexes = toolview.NewIndexes(k.Tools, k.state.Vectors(), k.vault.Expand)
 	k.Sessions = session.NewTable(func(id string) {

@@ -10,6 +10,7 @@ import (
 	"callgate/internal/gate/schema"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/module"
+	"callgate/internal/module/memory"
 	"callgate/tool"
 )
 
@@ -17,7 +18,7 @@ import (
 func shippedTools(t testing.TB) []*tool.Tool {
 	t.Helper()
 	var all []*tool.Tool
-	set, err := modules.Open(nil, func(string) module.Host { return module.Host{} },
+	set, err := modules.Open(nil, memory.Config{}, func(string) module.Host { return module.Host{} },
 		func(_ string, tools ...*tool.Tool) error {
 			all = append(all, tools...)
 			return nil

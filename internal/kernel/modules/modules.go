@@ -23,7 +23,7 @@ import (
 
 // shipped lists the modules that come with the kernel. A new one is a folder
 // and a line here.
-func shipped() []module.Module {
+func shipped(memories memory.Config) []module.Module {
 	return []module.Module{
 		filesystem.Module(),
 		shell.Module(),
@@ -32,7 +32,7 @@ func shipped() []module.Module {
 		browser.Module(),
 		database.Module(),
 		git.Module(),
-		memory.Module(memory.Config{}),
+		memory.Module(memories),
 		agentspawn.Module(),
 	}
 }
@@ -40,7 +40,7 @@ func shipped() []module.Module {
 // Names returns the modules that an app file turns on and off.
 func Names() []string {
 	var names []string
-	for _, m := range shipped() {
+	for _, m := range shipped(memory.Config{}) {
 		names = append(names, m.Name)
 	}
 	return names
@@ -64,10 +64,11 @@ type opened struct {
 
 // Open opens the modules and publishes their tools.
 func Open(
-	secrets Secrets, host func(module string) module.Host, publish func(source string, tools ...*tool.Tool) error,
+	secrets Secrets, memories memory.Config, host func(module string) module.Host,
+	publish func(source string, tools ...*tool.Tool) error,
 ) (*Set, error) {
 	s := &Set{secrets: secrets}
-	for _, m := range shipped() {
+	for _, m := range shipped(memories) {
 		instance, err := m.Open(host(m.Name))
 		if err != nil {
 			return nil, errors.Join(err, s.Close())

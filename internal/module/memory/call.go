@@ -26,9 +26,12 @@ type service struct {
 type memoryCall struct {
 	*service
 	op            string
+	call          tool.Call
 	by            tool.Principal
 	settings      *settings
-	redactedCount int // secrets that were removed
+	redactedCount int            // secrets that were removed
+	attempts      []tool.Attempt // what was asked of models
+	warnings      []string
 }
 
 // The collections that a call may write.
@@ -79,8 +82,9 @@ func (c *memoryCall) optional(what, text string) (string, error) {
 	return c.cleanText(what, text)
 }
 
-// warn adds a warning to a result if secrets were removed.
+// warn adds to a result what its reader should know, if secrets were removed or something was left undone.
 func (c *memoryCall) warn(r *tool.Result) {
+	r.Attempts, r.Warnings = c.attempts, append(r.Warnings, c.warnings...)
 	if c.redactedCount > 0 {
 		parts := amount.As(c.redactedCount, "part that looks like a secret was", "parts that look like secrets were")
 		r.Warnings = append(r.Warnings, parts+" taken out before this was kept: memory holds no secrets")

@@ -209,8 +209,8 @@ func (c *memoryCall) similar(entries []*memstore.Entry, stale []dropped) (pairs 
 	return pairs
 }
 
-// summarize replaces the old facts by one, where there is a summarizer. The
-// session is not locked meanwhile; if the facts change, summarize does nothing.
+// summarize replaces the old facts by one, where a model can write it. The session
+// is not locked meanwhile; if the facts change, summarize does nothing.
 func (c *memoryCall) summarize(ctx context.Context, data *compactData) error {
 	if c.summarizer == nil {
 		return nil
@@ -225,15 +225,16 @@ func (c *memoryCall) summarize(ctx context.Context, data *compactData) error {
 	for _, f := range facts {
 		texts = append(texts, f.Text)
 	}
-	text, err := c.summarizer.Summarize(ctx, texts)
-	if err != nil {
-		return &tool.Error{
-			Op: c.op, Kind: tool.Unavailable, Message: "old facts cannot be summarized",
-			Hint: "they are kept as they were; the rest is done", Err: err,
-		}
+	made, err := c.summarizer.Summarize(ctx, c.call, texts)
+	c.attempts = append(c.attempts, made.Attempts...)
+	var text string
+	if err == nil {
+		text, err = c.cleanText("summary", made.Text)
 	}
-	if text, err = c.cleanText("summary", text); err != nil {
-		return err
+	if err != nil {
+		c.warnings = append(c.warnings, fmt.Sprintf("the %d oldest facts are kept as they were, not summed up: %v",
+			len(facts), err))
+		return nil
 	}
 	return c.store.Change(ctx, c.session(), func(edit *memstore.Edit) error {
 		data.Summarized = 0

@@ -24,6 +24,8 @@
 //     changes by itself, so the prompt stays the same from turn to turn.
 //   - Only certain duplicates are dropped. Texts that mean nearly the same are
 //     listed for the agent, which can tell them apart; a vector cannot.
+//   - The oldest facts of a session become one that a model wrote, or stay as they
+//     are: where there is no model, or none that answers, compact says so.
 package memory
 
 import (
@@ -41,7 +43,15 @@ const Namespace = "memory"
 
 // Summarizer summarizes several texts in one.
 type Summarizer interface {
-	Summarize(ctx context.Context, texts []string) (string, error)
+	// Summarize does so for a call of the module. An error says why there is no summary; what was asked of
+	// models is there all the same.
+	Summarize(ctx context.Context, call tool.Call, texts []string) (Summary, error)
+}
+
+// Summary is what several texts say.
+type Summary struct {
+	Text     string
+	Attempts []tool.Attempt // what was asked of models
 }
 
 // Config configures the module; the zero value works.
@@ -145,7 +155,9 @@ func handler[In any](
 		if err != nil {
 			return nil, err
 		}
-		c := &memoryCall{service: s, op: op, by: call.Principal, settings: module.SettingsOf(grant, defaults)}
+		c := &memoryCall{
+			service: s, op: op, call: call, by: call.Principal, settings: module.SettingsOf(grant, defaults),
+		}
 		r, err := run(ctx, c, in)
 		if err == nil {
 			c.warn(r)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/module"
+	"callgate/internal/module/memory"
 	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
 )
@@ -310,11 +312,14 @@ type summarizer struct {
 	during func()
 }
 
-func (w *summarizer) Summarize(_ context.Context, texts []string) (string, error) {
+func (w *summarizer) Summarize(_ context.Context, call tool.Call, texts []string) (memory.Summary, error) {
 	if w.during != nil {
 		w.during()
 	}
-	return fmt.Sprintf("%s of %d, from %s", w.text, len(texts), texts[0]), w.err
+	return memory.Summary{
+		Text:     fmt.Sprintf("%s of %d, from %s", w.text, len(texts), texts[0]),
+		Attempts: []tool.Attempt{{Model: "a/b", Input: 7, Error: call.Principal.User}},
+	}, w.err
 }
 
 func TestSummarizer(t *testing.T) {
@@ -324,7 +329,15 @@ func TestSummarizer(t *testing.T) {
 		f.call("remember", fmt.Sprintf(`{"content": "fact %d"}`, i))
 	}
 	w.err = errors.New("no model today")
-	f.fails("compact", `{}`, tool.Unavailable, "kept as they were")
+	f.call("forget", `{"refs": ["f1"]}`)
+	r := f.call("compact", `{}`)
+	const kept = "the 4 oldest facts are kept as they were, not summed up: no model today"
+	if !slices.Contains(r.Warnings, kept) || len(f.texts(`{"mode": "range", "limit": 50}`)) != 24 {
+		t.Errorf("without a model the result is %+v", r)
+	}
+	if len(r.Attempts) != 1 || r.Attempts[0].Input != 7 || r.Attempts[0].Error != "ada" {
+		t.Errorf("what was asked is not in the result: %+v", r.Attempts)
+	}
 	w.err, w.during = nil, func() { f.call("forget", `{"refs": ["f2"]}`) }
 	var data struct{ Summarized int }
 	if f.call("compact", `{}`, &data); data.Summarized != 0 {
@@ -332,11 +345,11 @@ func TestSummarizer(t *testing.T) {
 	}
 	w.during = nil
 	f.call("compact", `{"dry_run": true}`)
-	if f.call("compact", `{}`, &data); data.Summarized != 4 {
+	if f.call("compact", `{}`, &data); data.Summarized != 3 {
 		t.Errorf("%d summarized", data.Summarized)
 	}
 	got := f.texts(`{"mode": "range", "limit": 50}`)
-	if len(got) != 21 || got[0] != "f26: a summary with password=[redacted] of 4, from fact 0" {
+	if len(got) != 21 || got[0] != "f26: a summary with password=[redacted] of 3, from fact 2" {
 		t.Errorf("%d: %q", len(got), got[0])
 	}
 }
