@@ -27,7 +27,7 @@ type Config struct {
 	// finished; Register adds more later. Backends list more, which may change meanwhile.
 	Tools    []*tool.Tool
 	Backends []toolcatalog.Backend
-	// LLMHooks are told what LLM-backed tools do: which models they ask, and what comes of it.
+	// LLMHooks are told what LLM-backed tools and your own do: which models they ask, and what comes of it.
 	LLMHooks llmtool.Hooks
 	// Log receives what an operator should know. Default: nothing.
 	Log *slog.Logger

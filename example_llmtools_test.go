@@ -210,10 +210,14 @@ func Example_backend() {
 		State:    state,
 		Backends: []toolcatalog.Backend{desk{}},
 		LLMHooks: llmtool.Hooks{
-			Start:    func(e llmtool.CallStart) { fmt.Println("start", e.ToolID, e.ChosenModel, e.Attempt) },
-			Complete: func(e llmtool.CallComplete) { fmt.Println("complete", e.Attempts, e.Usage.Output > 0) },
-			Error:    func(e llmtool.CallError) { fmt.Println("error", e.Error, e.WillRetry) },
-			Warning:  func(w llmtool.Warning) { fmt.Println("warning", w.Code) },
+			OnInternalToolCallStart: func(e llmtool.CallStart) {
+				fmt.Println("start", e.ToolID, e.ChosenModel, e.Attempt)
+			},
+			OnInternalToolCallComplete: func(e llmtool.CallComplete) {
+				fmt.Println("complete", e.Attempts, e.Usage.Output > 0)
+			},
+			OnInternalToolCallError: func(e llmtool.CallError) { fmt.Println("error", e.Error, e.WillRetry) },
+			OnWarning:               func(w llmtool.Warning) { fmt.Println("warning", w.Code) },
 		},
 	})
 	if err != nil {

@@ -71,7 +71,9 @@ func ExampleDefineLLMTool() {
 	}
 	kernel, err := callgate.Open(ctx, callgate.Config{
 		State: state, Tools: []*tool.Tool{triage},
-		LLMHooks: llmtool.Hooks{Start: func(s llmtool.CallStart) { fmt.Println("asks", s.ChosenModel) }},
+		LLMHooks: llmtool.Hooks{
+			OnInternalToolCallStart: func(s llmtool.CallStart) { fmt.Println("asks", s.ChosenModel) },
+		},
 	})
 	if err != nil {
 		panic(err)

@@ -18,8 +18,7 @@ import (
 // DoubtfulCall is what a call in doubt asked for: see internal/gate/outcome.
 type DoubtfulCall = outcome.Doubtful
 
-// Reserve takes the place of a call in doubt in the lock queue, before anybody else
-// is served.
+// Reserve takes the place of a call in doubt in the lock queue, before anybody else is served.
 func (g *Gate) Reserve(d DoubtfulCall) (Ticket, error) {
 	if !d.Whole() {
 		return nil, tool.Errorf("gate.Reserve", tool.Denied, "what the call asked for is not whole on record")
@@ -36,9 +35,8 @@ type retryPlan struct {
 	law    func(context.Context) error // asked under its locks, before it begins
 }
 
-// Retry makes a call in doubt again, once, with the place that was reserved for it.
-// law has the last word: it is asked when everything is locked, right before
-// the handler runs.
+// Retry makes a call in doubt again, once, with the place that was reserved for it. law has the last word: it is asked
+// when everything is locked, right before the handler runs.
 func (g *Gate) Retry(
 	ctx context.Context, caller *Caller, d DoubtfulCall, place Ticket, law func(context.Context) error,
 ) *tool.Result {
@@ -48,9 +46,8 @@ func (g *Gate) Retry(
 	return g.run(ctx, c, g.steps)
 }
 
-// checkRetry ends a call in the place of one in doubt that would touch something
-// else now, whose tool no longer says that twice is once, or that a human would
-// have to approve.
+// checkRetry ends a call in the place of one in doubt that would touch something else now, whose tool no longer says
+// that twice is once, or that a human would have to approve.
 func (g *Gate) checkRetry(_ context.Context, c *callState) error {
 	const op = "gate.Retry"
 	switch plan := c.how.retry; {

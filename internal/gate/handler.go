@@ -42,9 +42,8 @@ type Images interface {
 	Before(ctx context.Context, call tool.Call, t *tool.Tool, g tool.Grant) (after func())
 }
 
-// runHandler runs the tool inside its grant and its time. A handler that fails,
-// panics or must be stopped gives an answer, not an error of the path: its
-// record still has to be written.
+// runHandler runs the tool inside its grant and its time. A handler that fails, panics or must be stopped gives an
+// answer, not an error of the path: its record still has to be written.
 func (x *executor) runHandler(ctx context.Context, c *callState) error {
 	grant, err := x.grant(c)
 	if err != nil {
@@ -155,8 +154,17 @@ func withSchema(c *callState, e *tool.Error) *tool.Error {
 	return &out
 }
 
+// watched is a handler with somebody who is told when it runs, and what comes of it.
+type watched interface {
+	Watch(call tool.Call) (ended func(*tool.Result, error))
+}
+
 // invoke is the one place where a handler runs.
 func invoke(ctx context.Context, t *tool.Tool, call tool.Call, grant tool.Grant) (out handlerResult) {
+	if w, ok := t.Handler.(watched); ok {
+		ended := w.Watch(call)
+		defer func() { ended(out.result, out.err) }()
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			err := tool.Errorf(t.ID.Dotted(), tool.Internal, "the tool panicked: %v", p).
@@ -168,9 +176,8 @@ func invoke(ctx context.Context, t *tool.Tool, call tool.Call, grant tool.Grant)
 	return handlerResult{result: result, err: err}
 }
 
-// releaseLocksAfter releases the locks while the handler runs on, when it runs
-// longer than its tool may keep others waiting, or goes on in the background. It
-// returns the function that stops the clock.
+// releaseLocksAfter releases the locks while the handler runs on, when it runs longer than its tool may keep others
+// waiting, or goes on in the background. It returns the function that stops the clock.
 func (x *executor) releaseLocksAfter(c *callState) (stop func()) {
 	limit := c.tool.Runtime.LockFor
 	if limit <= 0 || len(c.claims) == 0 {
@@ -218,8 +225,7 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 	return grant, err
 }
 
-// checkResult compares the result with the output schema. The effect has
-// happened, so a mismatch is a warning.
+// checkResult compares the result with the output schema. The effect has happened, so a mismatch is a warning.
 func (g *Gate) checkResult(_ context.Context, c *callState) error {
 	if len(c.tool.Spec.Output) == 0 || c.result.Status != tool.Success || len(c.result.Data) == 0 {
 		return nil

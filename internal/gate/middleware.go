@@ -15,24 +15,21 @@ type Middleware struct {
 	Retry   Retry
 }
 
-// Retry repeats a failed call. Only read-only and idempotent tools are
-// repeated.
+// Retry repeats a failed call. Only read-only and idempotent tools are repeated.
 type Retry struct {
 	Attempts int           // in all; less than two: none
 	Backoff  time.Duration // before the second; it doubles
 	On       []tool.Kind   // the failures that may pass
 }
 
-// covers reports whether a failure may pass. No answer is what a server that is
-// unavailable or too slow gives: of a tool for which twice is once, it is retried
-// like them.
+// covers reports whether a failure may pass. No answer is what a server that is unavailable or too slow gives: of a
+// tool for which twice is once, it is retried like them.
 func (r Retry) covers(kind tool.Kind) bool {
 	return slices.Contains(r.On, kind) || kind == tool.InDoubt &&
 		(slices.Contains(r.On, tool.Unavailable) || slices.Contains(r.On, tool.Timeout))
 }
 
-// invokeWithRetry runs the handler and retries it if the app allows that and the
-// tool is safe to repeat.
+// invokeWithRetry runs the handler and retries it if the app allows that and the tool is safe to repeat.
 func (x *executor) invokeWithRetry(ctx context.Context, c *callState, grant tool.Grant) handlerResult {
 	runtime, retry := &c.tool.Runtime, c.middleware().Retry
 	safe := !runtime.SideEffect.Durable() || runtime.Idempotent

@@ -33,7 +33,7 @@ type Config struct {
 	// Home is the user's home, in which other agents keep skills. Default: that of the
 	// process; none where UserFile is given.
 	Home string
-	// LLMHooks are told what LLM-backed tools do.
+	// LLMHooks are told what LLM-backed tools and those of the embedding program do.
 	LLMHooks llmtool.Hooks
 	// Log receives what an operator should know. Default: nothing.
 	Log *slog.Logger

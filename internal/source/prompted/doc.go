@@ -17,5 +17,8 @@
 // as the definition says, before the next model is asked. A truncated answer is asked for again
 // once with more room, and never of a model that has no more room than the one that failed.
 //
+// The hooks are told of every model that is asked, and of the tools of an embedding program that ask none: these
+// have an empty model and one attempt.
+//
 // Every request is in the result as an attempt, the failed ones too, with its tokens and its cost.
 package prompted

@@ -10,29 +10,29 @@ import (
 
 // start tells that a model is about to be asked.
 func (r *run) start(c candidate) {
-	if hook := r.runner.Hooks.Start; hook != nil {
+	if hook := r.runner.Hooks.OnInternalToolCallStart; hook != nil {
 		hook(llmtool.CallStart{
-			ToolID: r.definition.ID, Input: r.call.Args, ChosenModel: c.name, Attempt: len(r.tried),
+			ToolID: r.definition.ID, Input: r.call.Args, ChosenModel: c.name, Attempt: max(1, len(r.tried)),
 		})
 	}
 }
 
 // complete tells that a model gave the result.
 func (r *run) complete(c candidate, out json.RawMessage) {
-	if hook := r.runner.Hooks.Complete; hook != nil {
+	if hook := r.runner.Hooks.OnInternalToolCallComplete; hook != nil {
 		hook(llmtool.CallComplete{
 			ToolID: r.definition.ID, Input: r.call.Args, Output: out, ChosenModel: c.name,
-			Latency: time.Since(r.began), Attempts: len(r.tried), Usage: sum(r.attempts),
+			LatencyMs: time.Since(r.began).Milliseconds(), Attempts: len(r.tried), Usage: sum(r.attempts),
 		})
 	}
 }
 
 // fail tells that a model failed, and whether another is asked.
 func (r *run) fail(c candidate, err error, more bool) {
-	if hook := r.runner.Hooks.Error; hook != nil {
+	if hook := r.runner.Hooks.OnInternalToolCallError; hook != nil {
 		hook(llmtool.CallError{
 			ToolID: r.definition.ID, Input: r.call.Args, ChosenModel: c.name, Error: err.Error(),
-			Attempt: len(r.tried), WillRetry: more,
+			Attempt: max(1, len(r.tried)), WillRetry: more,
 		})
 	}
 	if more {
@@ -42,15 +42,18 @@ func (r *run) fail(c candidate, err error, more bool) {
 
 // warn tells a warning.
 func (r *run) warn(w llmtool.Warning) {
-	if hook := r.runner.Hooks.Warning; hook != nil {
+	if hook := r.runner.Hooks.OnWarning; hook != nil {
 		w.ToolID = r.definition.ID
 		hook(w)
 	}
 }
 
-// sum adds up what requests took. The cost is known if that of each is.
-func sum(attempts []tool.Attempt) llmtool.Usage {
-	total := llmtool.Usage{Priced: true}
+// sum adds up what requests took; nil: there were none. The cost is known if that of each is.
+func sum(attempts []tool.Attempt) *llmtool.Usage {
+	if len(attempts) == 0 {
+		return nil
+	}
+	total := &llmtool.Usage{Priced: true}
 	for _, a := range attempts {
 		total.Input += a.Input
 		total.Output += a.Output

@@ -53,11 +53,11 @@ type Runner struct {
 	schemas schema.Cache
 }
 
-// Bind makes the tool of a definition one that runs.
+// Bind makes the tool of a definition one that runs. Any other tool runs as it is, and the hooks are told of it.
 func (r *Runner) Bind(t *tool.Tool) *tool.Tool {
 	d, ok := llmtool.DefinitionOf(t)
 	if !ok {
-		return t
+		return r.watched(t)
 	}
 	bound := *t
 	bound.Handler = &handler{runner: r, definition: d}
@@ -197,8 +197,11 @@ func (r *run) open(ctx context.Context) error {
 		names = []string{chosen}
 	}
 	if len(names) == 0 {
-		return tool.Errorf("prompted.run", tool.Unavailable, "no model is named for the tool %s", r.definition.ID).
+		err := tool.Errorf("prompted.run", tool.Unavailable, "no model is named for the tool %s", r.definition.ID).
 			WithHint("name one in its model_preference, or set tools.llm.default_model in callgate.yaml")
+		r.start(candidate{})
+		r.fail(candidate{}, err, false)
+		return err
 	}
 	var reasons []string
 	for _, name := range names {

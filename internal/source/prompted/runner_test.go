@@ -359,10 +359,12 @@ func TestUsageIsOfAllAttempts(t *testing.T) {
 	w := &world{models: map[string]*scripted{
 		"a/a": {answers: []reply{{text: "no"}, {err: partial}}}, "b/b": says(good),
 	}}
-	r := &prompted.Runner{Models: w.lent, Hooks: llmtool.Hooks{Complete: func(c llmtool.CallComplete) { done = c }}}
+	r := &prompted.Runner{Models: w.lent, Hooks: llmtool.Hooks{
+		OnInternalToolCallComplete: func(c llmtool.CallComplete) { done = c },
+	}}
 	w.runWith(t, r, triage("a/a", "b/b"), args)
 	want := llmtool.Usage{Input: 250, Output: 25, Cost: 17, Priced: true}
-	if done.Usage != want || done.Attempts != 2 || done.ChosenModel != "b/b" || string(done.Output) != good {
+	if done.Usage == nil || *done.Usage != want || done.Attempts != 2 || done.ChosenModel != "b/b" || string(done.Output) != good {
 		t.Errorf("complete says %+v, want usage %+v", done, want)
 	}
 }
@@ -371,12 +373,14 @@ func TestHooks(t *testing.T) {
 	var seen []string
 	w := &world{models: map[string]*scripted{"a/a": says(`{}`, `{}`), "c/c": says(good)}}
 	r := &prompted.Runner{Models: w.lent, Hooks: llmtool.Hooks{
-		Start:    func(s llmtool.CallStart) { seen = append(seen, fmt.Sprintf("start %s %d", s.ChosenModel, s.Attempt)) },
-		Complete: func(c llmtool.CallComplete) { seen = append(seen, "complete "+c.ChosenModel) },
-		Error: func(e llmtool.CallError) {
+		OnInternalToolCallStart: func(s llmtool.CallStart) {
+			seen = append(seen, fmt.Sprintf("start %s %d", s.ChosenModel, s.Attempt))
+		},
+		OnInternalToolCallComplete: func(c llmtool.CallComplete) { seen = append(seen, "complete "+c.ChosenModel) },
+		OnInternalToolCallError: func(e llmtool.CallError) {
 			seen = append(seen, fmt.Sprintf("error %s %d %t", e.ChosenModel, e.Attempt, e.WillRetry))
 		},
-		Warning: func(w llmtool.Warning) { seen = append(seen, w.Code+" "+w.FailedModel) },
+		OnWarning: func(w llmtool.Warning) { seen = append(seen, w.Code+" "+w.FailedModel) },
 	}}
 	w.runWith(t, r, triage("a/a", "b/nokey", "c/c"), args)
 	want := []string{
@@ -391,6 +395,11 @@ func TestHooks(t *testing.T) {
 	w.runWith(t, r, triage("a/a", "b/nokey"), args)
 	if !slices.Equal(seen, []string{"start a/a 1", "error a/a 1 false"}) {
 		t.Errorf("the rest has no key, and the hooks saw %q", seen)
+	}
+	seen = nil
+	w.runWith(t, r, triage(), args)
+	if !slices.Equal(seen, []string{"start  1", "error  1 false"}) {
+		t.Errorf("without a model the hooks saw %q", seen)
 	}
 }
 
