@@ -74,6 +74,7 @@ func (s Style) approval(p *page, r protocol.Approval, most int) {
 		{"asked by", visible.Text(r.Call.Principal.String())},
 		{"workspace", visible.Text(r.Workspace)},
 		{"touches", claims(r.Claims)},
+		{"asks model", visible.Text(r.Call.Model)},
 		{"call", text.OneLine(r.Call.ID)},
 		{"asked", stamp(r.AskedAt)},
 	}

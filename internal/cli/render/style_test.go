@@ -55,7 +55,7 @@ func request() protocol.Approval {
 
 func TestPages(t *testing.T) {
 	answered := request()
-	answered.ID, answered.State = "a7", protocol.ApprovalDenied
+	answered.ID, answered.State, answered.Call.Model = "a7", protocol.ApprovalDenied, "openai/gpt-5.4-nano"
 	answered.Answer = &protocol.ApprovalAnswer{By: "ada", At: noon, Feedback: "not today", Args: json.RawMessage(`{"path":"y"}`)}
 	holder := func(call string) protocol.LockHolder { return protocol.LockHolder{Call: call, Tool: "files.write"} }
 	for _, c := range []struct {

@@ -62,6 +62,9 @@ func (it *item) head(width int, now time.Time, more int) []string {
 	title += strings.Repeat("─", max(width-termtext.Width(title), 0))
 	head := []string{termtext.Warn(termtext.Truncate(title, width))}
 	about := termtext.Strong(visible.Text(it.Call.Tool.Dotted())) + "  " + termtext.OneLine(string(it.Risk)) + " risk"
+	if it.Call.Model != "" {
+		about += "  asks " + visible.Text(it.Call.Model)
+	}
 	if left := it.Deadline.Sub(now).Round(time.Second); !it.Deadline.IsZero() {
 		about += "  " + termtext.Faint(transcript.Duration(max(left, 0))+" left")
 	}
