@@ -36,6 +36,7 @@ type Client struct {
 // Options configures how a kernel is reached.
 type Options struct {
 	Dial     func(context.Context) (net.Conn, error) // makes a connection
+	Carry    http.RoundTripper                       // carries requests in the place of connections; nil: Dial does
 	HumanKey string                                  // proves a human's authority; "": there is none
 	Token    string                                  // a token that a human made; "": there is none
 	Kernel   liveness.Process                        // who is asked for a sign of life; zero: nobody
@@ -45,10 +46,13 @@ type Options struct {
 
 // New makes a client.
 func New(o Options) *Client {
-	transport := &http.Transport{
-		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return o.Dial(ctx) },
-		DisableCompression: true,
-		MaxIdleConns:       16, MaxIdleConnsPerHost: 16,
+	transport := o.Carry
+	if transport == nil {
+		transport = &http.Transport{
+			DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return o.Dial(ctx) },
+			DisableCompression: true,
+			MaxIdleConns:       16, MaxIdleConnsPerHost: 16,
+		}
 	}
 	return &Client{
 		http: &http.Client{Transport: transport}, key: o.HumanKey, token: o.Token,

@@ -53,3 +53,10 @@ func (t Tokens) Revoke(ctx context.Context, name string) (protocol.Token, error)
 	err := t.client.do(ctx, http.MethodDelete, "/v1/tokens/"+url.PathEscape(name), nil, nil, &ended)
 	return ended, err
 }
+
+// OpenConsole returns a link to the console, which lets a browser in once.
+func (t Tokens) OpenConsole(ctx context.Context, want protocol.OpenConsole) (protocol.ConsoleLink, error) {
+	var link protocol.ConsoleLink
+	err := t.client.do(ctx, http.MethodPost, "/v1/console", nil, want, &link)
+	return link, err
+}

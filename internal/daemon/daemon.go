@@ -16,6 +16,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -55,6 +56,8 @@ type Daemon struct {
 	stop    func()        // asks the daemon to stop
 
 	hooks      *webhooks.Server // of background apps; nil: none are served
+	web        webFace
+	log        *slog.Logger
 	background bool
 	transient  atomic.Bool // it ends with its last client
 	gc         *gcTuner
@@ -80,7 +83,7 @@ func start(ctx context.Context, cfg kernel.Config, background bool) (*Daemon, er
 	}
 	d := &Daemon{
 		Kernel: kernel, background: background, gc: startGCTuner(), inside: newPipeListener(),
-		failed: make(chan error, 2), stopped: make(chan struct{}),
+		failed: make(chan error, 2), stopped: make(chan struct{}), log: logOf(cfg.Log),
 	}
 	if err := d.listen(); err != nil {
 		d.gc.end()
@@ -101,7 +104,7 @@ func (d *Daemon) listen() error {
 	d.end, d.stop = end, sync.OnceFunc(func() { close(d.stopped) })
 	d.api = httpapi.New(d.Kernel, httpapi.Lifecycle{
 		Context: ending, Stop: d.stop,
-		Background: d.background, MCPClients: &d.mcpClients, Release: d.release,
+		Background: d.background, MCPClients: &d.mcpClients, Release: d.release, LoginURL: d.loginURL,
 	})
 	d.server = &http.Server{Handler: d.counted(d.api), ReadHeaderTimeout: 10 * time.Second, ConnContext: route.WithPeer}
 	d.server.RegisterOnShutdown(end)
@@ -210,7 +213,7 @@ func (d *Daemon) Stop() error {
 	left, _ := ctx.Deadline()
 	closing, cancel := context.WithDeadline(context.Background(), later(left, time.Now().Add(lastWords)))
 	defer cancel()
-	err := d.server.Shutdown(closing)
+	err := errors.Join(d.web.close(closing), d.server.Shutdown(closing))
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = d.server.Close() // cancels what still runs; its end is recorded
 	}

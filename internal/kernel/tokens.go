@@ -25,6 +25,7 @@ type Tokens struct {
 	journal   *journal.Journal
 	user      string
 	unread    error // why none can be read; nil: they can
+	logins    logins
 
 	mu       sync.Mutex
 	onRevoke []func(id string)
@@ -63,6 +64,11 @@ func (t *Tokens) Revoke(ctx context.Context, who approval.Credential, name strin
 	if err := t.approvals.HasHumanAuthority(who); err != nil {
 		return token.Token{}, err
 	}
+	return t.end(ctx, name, cmp.Or(who.By, t.user))
+}
+
+// end ends a token, and what was asked with it.
+func (t *Tokens) end(ctx context.Context, name, by string) (token.Token, error) {
 	ended, err := t.store.Revoke(ctx, name)
 	if err != nil {
 		return ended, err
@@ -73,7 +79,6 @@ func (t *Tokens) Revoke(ctx context.Context, who approval.Credential, name strin
 	for _, f := range tell {
 		f(ended.ID)
 	}
-	by := cmp.Or(who.By, t.user)
 	return ended, errors.Join(t.denyPending(ctx, ended, by), t.record("revoked", ended, by))
 }
 

@@ -10,6 +10,7 @@ const (
 	RouteRevokeToken      = "DELETE /v1/tokens/{name}"
 	RouteChallenge        = "POST /v1/approvals/{id}/challenge"
 	RouteConsentChallenge = "POST /v1/challenge"
+	RouteConsole          = "POST /v1/console" // a ConsoleLink, for a person at a terminal
 )
 
 // Headers of requests that need a person's word.
@@ -24,6 +25,16 @@ const TokenPrefix = "cgt_"
 // Challenge is what a person must do before their yes counts.
 type Challenge struct {
 	Code string `json:"code,omitempty"` // to be typed at the terminal; empty: nothing
+}
+
+// OpenConsole asks for a link to the console.
+type OpenConsole struct {
+	By string `json:"by,omitempty"`
+}
+
+// ConsoleLink is a link with which a browser is let in, once.
+type ConsoleLink struct {
+	URL string `json:"url"`
 }
 
 // Token is what is known of a token.

@@ -3,8 +3,10 @@
 // # Law
 //
 // A token has a role, which is all that it may do, and for some roles a profile,
-// which is where. Its value is shown once, when it is made; the store has only a
-// hash of it. It counts until it expires or is revoked, and its last use is kept.
+// which is where. An administrator's has the roles of the others, but for that of an MCP
+// client; whoever may say yes, or have calls made, may also look. Its value is shown
+// once, when it is made; the store has only a hash of it. It counts until it expires or
+// is revoked, and its last use is kept.
 package token
 
 import (
@@ -29,12 +31,28 @@ type Role string
 
 // The roles.
 const (
+	Viewer   Role = "viewer"   // may look at everything but secrets, and changes nothing
+	Operator Role = "operator" // may have calls made and talk to agents, and says yes to nothing
 	Approver Role = "approver" // may say yes: answer approvals, and accept apps and servers
+	Admin    Role = "admin"    // may do all of that, and what the human's key does
 	Client   Role = "client"   // is let in as an MCP client over HTTP, and says yes to nothing
 )
 
 // Roles lists the roles.
-func Roles() []Role { return []Role{Approver, Client} }
+func Roles() []Role { return []Role{Viewer, Operator, Approver, Admin, Client} }
+
+// Includes reports whether a role may do what another may.
+func (r Role) Includes(other Role) bool {
+	switch r {
+	case other:
+		return true
+	case Admin:
+		return other != Client
+	case Operator, Approver:
+		return other == Viewer
+	}
+	return false
+}
 
 // Prefix begins the value of every token.
 const Prefix = "cgt_"
@@ -46,6 +64,7 @@ type Token struct {
 	Role     Role      `json:"role"`
 	Profile  string    `json:"profile,omitempty"` // empty: everywhere
 	By       string    `json:"by,omitempty"`      // who made it
+	Login    bool      `json:"login,omitempty"`   // it stands for a person who logged in, and is removed when it has ended
 	Created  time.Time `json:"created"`
 	Expires  time.Time `json:"expires,omitzero"`   // zero: never
 	LastUsed time.Time `json:"last_used,omitzero"` // to the minute
@@ -90,6 +109,9 @@ func (s *Store) Create(ctx context.Context, t Token) (Token, string, error) {
 	if err != nil {
 		return Token{}, "", err
 	}
+	if list, err = s.withoutEnded(ctx, list); err != nil {
+		return Token{}, "", err
+	}
 	if len(list) >= maxTokens {
 		return Token{}, "", tool.Errorf("token.Create", tool.Limited, "there are %d tokens", len(list)).
 			WithHint("revoke those that nobody uses: callgate token list")
@@ -113,15 +135,30 @@ func (s *Store) Create(ctx context.Context, t Token) (Token, string, error) {
 	return t, value, nil
 }
 
+// withoutEnded removes the logins that have ended.
+func (s *Store) withoutEnded(ctx context.Context, list []Token) (left []Token, err error) {
+	now := time.Now()
+	for _, t := range list {
+		if !t.Login || !t.Expired(now) {
+			left = append(left, t)
+			continue
+		}
+		if _, err := s.Revoke(ctx, t.ID); err != nil && tool.KindOf(err) != tool.NotFound {
+			return nil, err
+		}
+	}
+	return left, nil
+}
+
 func check(t Token) error {
 	const op = "token.Create"
 	switch {
 	case !slices.Contains(Roles(), t.Role):
 		return tool.Errorf(op, tool.Invalid, "there is no role %q", tool.Truncate(string(t.Role))).
-			WithHint("the roles are: approver, client")
-	case t.Profile != "" && t.Role != Client:
+			WithHint("the roles are: viewer, operator, approver, admin, client")
+	case t.Profile != "" && t.Role != Client && t.Role != Operator:
 		return tool.Errorf(op, tool.Invalid, "a token of the role %s has no profile", t.Role).
-			WithHint("a profile limits what a client is given: --role client")
+			WithHint("a profile limits what a client or an operator is given: --role client")
 	case len(t.Profile) > maxProfile || strings.Trim(t.Profile, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "":
 		return tool.Errorf(op, tool.Invalid, "%q cannot name a profile", tool.Truncate(t.Profile)).
 			WithHint("write the name of a profile of the app file: callgate app where shows them")
@@ -200,7 +237,7 @@ func (s *Store) Use(ctx context.Context, value string, role Role) (Token, error)
 	if err := k.checkTime(op); err != nil {
 		return Token{}, err
 	}
-	if k.Role != role {
+	if !k.Role.Includes(role) {
 		return Token{}, tool.Errorf(op, tool.Denied, "the token %s has the role %s, and this needs %s", k.Name, k.Role, role)
 	}
 	if now := time.Now(); now.Sub(k.LastUsed) >= useInterval {

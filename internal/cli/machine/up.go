@@ -27,6 +27,8 @@ type up struct {
 	attached  bool
 	idle      time.Duration
 	transient bool
+	web       daemon.Web
+	noWeb     bool
 }
 
 func newUp(e *command.Env) *cobra.Command {
@@ -36,13 +38,23 @@ func newUp(e *command.Env) *cobra.Command {
 		Long: `Run the kernel in the foreground. Every other command of this user is then its
 client, so that all of them share one set of locks, approvals and records.
 
+It also serves the console and the HTTP API, on 127.0.0.1:7420 or the next free port.
+Beyond this machine it serves only with TLS. A browser is let in by a link that works
+once (callgate console), a program by a token (callgate token create).
+
 The first SIGINT or SIGTERM stops it after its running calls; a second one kills
 it.`,
-		Example: "  callgate up\n  callgate up --state /var/lib/callgate", Args: cobra.NoArgs,
+		Example: "  callgate up\n  callgate up --state /var/lib/callgate\n" +
+			"  callgate up --listen 0.0.0.0:7420 --host gate.example.org --tls-cert cert.pem --tls-key key.pem", Args: cobra.NoArgs,
 	}, u.run)
 	c.Flags().BoolVar(&u.attached, "attached", false, "stop when standard input ends")
 	c.Flags().DurationVar(&u.idle, "background", 0, "run for clients, and stop after this `DURATION` without any")
 	c.Flags().BoolVar(&u.transient, "transient", false, "with --background: stop with the last client")
+	c.Flags().StringVar(&u.web.Address, "listen", "", "serve the console and the HTTP API on this `ADDRESS`")
+	c.Flags().StringVar(&u.web.Cert, "tls-cert", "", "the `FILE` of its TLS certificate")
+	c.Flags().StringVar(&u.web.Key, "tls-key", "", "the `FILE` of the certificate's key")
+	c.Flags().StringSliceVar(&u.web.Hosts, "host", nil, "a `NAME` by which it may be called")
+	c.Flags().BoolVar(&u.noWeb, "no-listen", false, "serve this user's own commands alone")
 	_ = c.Flags().MarkHidden("attached")
 	_ = c.Flags().MarkHidden("transient")
 	return c
@@ -82,15 +94,15 @@ func (u *up) run(ctx context.Context, _ []string) error {
 	}
 	if u.attached {
 		var stop context.CancelFunc
-		ctx, stop = context.WithCancel(ctx)
+		ctx, stop = u.untilInputEnds(ctx)
 		defer stop()
-		go func() {
-			_, _ = io.Copy(io.Discard, u.Stdin)
-			stop()
-		}()
 	}
 	kernel := client.New(client.Options{Dial: d.Dial})
-	at := upInfo{version.Version, os.Getpid(), dir.String(), d.Socket}
+	at := upInfo{version.Version, os.Getpid(), dir.String(), d.Socket, ""}
+	if at.Console, err = u.serveWeb(d); err != nil {
+		_ = d.Stop()
+		return err
+	}
 	if err := u.announce(ctx, at, d.Kernel.Warnings(), kernel); err != nil {
 		_ = d.Stop()
 		return err
@@ -106,12 +118,41 @@ func (u *up) run(ctx context.Context, _ []string) error {
 	return err
 }
 
+// untilInputEnds is a context that ends with standard input.
+func (u *up) untilInputEnds(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, u.Stdin)
+		stop()
+	}()
+	return ctx, stop
+}
+
 // upInfo is what up writes with --json, in one line.
 type upInfo struct {
 	Version string `json:"version"`
 	PID     int    `json:"pid"`
 	State   string `json:"state"`
 	Socket  string `json:"socket"`
+	Console string `json:"console,omitempty"`
+}
+
+// serveWeb serves the console and the API, and returns where. A person who starts the kernel at a terminal is let
+// in at once: it is a link then.
+func (u *up) serveWeb(d *daemon.Daemon) (string, error) {
+	if u.noWeb || u.idle > 0 || d.Socket == "" {
+		return "", nil
+	}
+	var err error
+	if u.web.Workspace, err = os.Getwd(); err != nil {
+		return "", &tool.Error{Op: "cli.up", Kind: tool.Unavailable, Message: "this folder cannot be named", Err: err}
+	}
+	at, err := d.ServeWeb(u.web)
+	_, terminal := command.Terminal(u.Stdout)
+	if err != nil || u.JSON || !terminal || d.Kernel.IsAskers(os.Getpid()) {
+		return at, err
+	}
+	return d.OwnLogin()
 }
 
 // announce prints where the kernel is, and what is wrong with its state and its sources.
@@ -123,8 +164,12 @@ func (u *up) announce(ctx context.Context, at upInfo, warnings []string, kernel 
 		return u.WriteJSONLine(at)
 	}
 	s := u.Style(u.Stdout)
-	_, err := fmt.Fprintf(u.Stdout, "%s %s, process %d\n  state   %s\n  socket  %s\n%s\n",
-		s.Strong("callgate"), at.Version, at.PID, at.State, at.Socket, s.Faint("Ctrl-C stops it."))
+	console := ""
+	if at.Console != "" {
+		console = "  console " + at.Console + "\n"
+	}
+	_, err := fmt.Fprintf(u.Stdout, "%s %s, process %d\n  state   %s\n  socket  %s\n%s%s\n",
+		s.Strong("callgate"), at.Version, at.PID, at.State, at.Socket, console, s.Faint("Ctrl-C stops it."))
 	if err != nil {
 		return command.WriteError(err)
 	}

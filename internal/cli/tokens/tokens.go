@@ -20,10 +20,14 @@ func Commands(e *command.Env) []*cobra.Command {
 	revoke.ValidArgsFunction = command.CompleteFirst(names(e))
 	group := &cobra.Command{
 		Use: "token", Aliases: []string{"tokens"},
-		Short: "Make the tokens with which scripts say yes, and clients come in over HTTP",
+		Short: "Make the tokens with which programs come in over HTTP, and scripts say yes",
 		Long: `A token stands for a human's word where there is no terminal. Whoever holds one
 of the role approver can answer every approval and accept apps and servers, so
 give it to no agent. Commands take it from CALLGATE_TOKEN or --token-file.
+
+Over the network the other roles count too (callgate up --listen): a viewer looks at
+everything but secrets, an operator has calls made and talks to agents, of one profile
+or of all, an admin does what all of them and you may, but makes no token.
 
 A token of the role client lets an MCP client in at callgate mcp --http, to one
 profile of the app or to all of it. It says yes to nothing.`,
@@ -59,11 +63,12 @@ a hash of it. A person makes tokens: you type a code at the terminal, and no
 token makes another.`,
 		Example: `  callgate token create --role approver --name ci --expires 30d > ci.token
   callgate approvals approve a3kf --token-file ci.token
+  callgate token create --role operator --name nightly > nightly.token
   callgate token create --role client --profile review --name laptop`,
 		Args: cobra.NoArgs,
 	}, c.run)
-	cmd.Flags().StringVar(&c.role, "role", "", "what it may do: approver, client")
-	cmd.Flags().StringVar(&c.profile, "profile", "", "the one `PROFILE` that a client is given (default all)")
+	cmd.Flags().StringVar(&c.role, "role", "", "what it may do: viewer, operator, approver, admin, client")
+	cmd.Flags().StringVar(&c.profile, "profile", "", "the one `PROFILE` that a client or operator is given (default all)")
 	cmd.Flags().StringVar(&c.name, "name", "", "its `NAME`, for the record (default its ID)")
 	cmd.Flags().StringVar(&c.expires, "expires", "90d", "its `AGE` at its end: 30d, 2w, 12h, or never")
 	_ = cmd.MarkFlagRequired("role")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"callgate/internal/daemon/httpapi/human"
@@ -34,8 +35,13 @@ type Lifecycle struct {
 	Release      func() bool     // has the daemon stop if nobody else needs it; nil: it does not
 	Background   bool            // a client may stop it
 	MCPClients   Counter         // MCP clients on streams: with any, the daemon is in use
+	LoginURL     LoginURL        // nil: nobody logs in over the network
 	ApprovalWait time.Duration   // holds a call that a human approves elsewhere; 0: as the MCP server has it
 }
+
+// LoginURL is the link with which somebody who has a code logs in over the network. Where nothing listens
+// there, it begins to.
+type LoginURL func(code string) (string, error)
 
 // Counter counts what comes and goes.
 type Counter interface{ Add(delta int64) int64 }
@@ -44,7 +50,11 @@ type Counter interface{ Add(delta int64) int64 }
 type API struct {
 	http.Handler
 	clients *mcpserver.Server
+	routes  []string
 }
+
+// Routes lists the routes of the protocol that are served, in order.
+func (a *API) Routes() []string { return slices.Sorted(slices.Values(a.routes)) }
 
 // Close closes the sessions of MCP clients over HTTP.
 func (a *API) Close() { a.clients.Close() }
@@ -55,12 +65,14 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 	clients := &mcpRoutes{api: a, server: mcpserver.New(k), web: map[string]http.Handler{}}
 	tools := &toolRoutes{api: a}
 	mux := http.NewServeMux()
+	var served []string
 	for _, routes := range []map[string]route.Func{
 		a.routes(), (&sessionRoutes{a}).routes(), tools.routes(), (&findRoutes{tools}).routes(), (&serverRoutes{a}).routes(),
 		(&journalRoutes{a}).routes(), (&conversationRoutes{a}).routes(), (&taskRoutes{a}).routes(),
 		(&modelRoutes{a}).routes(), human.Routes(k), outside.Routes(k), clients.routes(),
 	} {
 		for pattern, handle := range routes {
+			served = append(served, pattern)
 			mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 				if err := handle(w, r); err != nil {
 					route.Fail(w, err)
@@ -74,7 +86,7 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 		route.Fail(w, tool.Errorf("httpapi", tool.NotFound, "the kernel has no %s %s", r.Method, tool.Truncate(r.URL.Path)).
 			WithHint("this program and the running kernel may be of different versions: see callgate version"))
 	})
-	return &API{mux, clients.server}
+	return &API{mux, clients.server, served}
 }
 
 func (a *api) routes() map[string]route.Func {
@@ -85,6 +97,7 @@ func (a *api) routes() map[string]route.Func {
 		protocol.RouteRelease:   a.release,
 		protocol.RouteAppSchema: a.appSchema,
 		protocol.RouteLocks:     a.locks,
+		protocol.RouteConsole:   a.console,
 	}
 }
 
@@ -113,6 +126,26 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 
 func (a *api) locks(w http.ResponseWriter, _ *http.Request) error {
 	return route.Answer(w, wire.Locks(a.kernel.Locks.Snapshot()))
+}
+
+// console gives a person a link to the console, which works once.
+func (a *api) console(w http.ResponseWriter, r *http.Request) error {
+	var in protocol.OpenConsole
+	if err := route.Read(r, &in); err != nil {
+		return err
+	}
+	if a.LoginURL == nil {
+		return tool.Errorf("httpapi", tool.Unavailable, "this kernel has no console")
+	}
+	code, err := a.kernel.Tokens.OfferLogin(route.Credential(r, in.By))
+	if err != nil {
+		return err
+	}
+	link, err := a.LoginURL(code)
+	if err != nil {
+		return err
+	}
+	return route.Answer(w, protocol.ConsoleLink{URL: link})
 }
 
 func (a *api) appSchema(w http.ResponseWriter, r *http.Request) error {

@@ -2,9 +2,9 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
+	"strconv"
 
 	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/wire"
@@ -73,6 +73,9 @@ func (a *journalRoutes) follow(w http.ResponseWriter, r *http.Request) error {
 	if err := route.Number(r, "after", &after); err != nil {
 		return err
 	}
+	if last, err := strconv.ParseUint(r.Header.Get("Last-Event-ID"), 10, 64); err == nil {
+		after = max(after, last) // a browser that was cut off goes on where it was
+	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(a.Context, cancel)()
@@ -80,12 +83,10 @@ func (a *journalRoutes) follow(w http.ResponseWriter, r *http.Request) error {
 	if r.FormValue("live") == "true" {
 		output = a.kernel.Output.Subscribe(ctx)
 	}
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	flush := http.NewResponseController(w).Flush
-	if err := flush(); err != nil {
+	events := newEventStream(w, r)
+	if events == nil {
 		return nil
 	}
-	enc := json.NewEncoder(w)
 	records := a.records(ctx, after)
 	for {
 		var e protocol.Event
@@ -100,7 +101,7 @@ func (a *journalRoutes) follow(w http.ResponseWriter, r *http.Request) error {
 			output := wire.Output(out)
 			e.Output = &output
 		}
-		if enc.Encode(e) != nil || flush() != nil {
+		if !events.send(e) {
 			return nil
 		}
 	}

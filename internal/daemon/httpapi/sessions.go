@@ -61,6 +61,12 @@ func (a *sessionRoutes) close(w http.ResponseWriter, r *http.Request) error {
 
 // sessionSpec is the session that a client asks to open.
 func (a *api) sessionSpec(r *http.Request, o protocol.OpenSession) (session.Spec, error) {
+	if l, ok := route.LoginOf(r); ok {
+		return session.Spec{
+			Workspace: o.Workspace, AppFile: o.AppFile, Agent: o.Agent, Lane: o.Lane, Profile: l.Profile,
+			Requester: approval.Requester{PID: approval.Hidden, Token: l.ID},
+		}, nil
+	}
 	pid, key := route.PeerPID(r), ""
 	if pid == 0 {
 		pid = os.Getpid()

@@ -5,15 +5,15 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"callgate/internal/daemon/hosts"
 )
 
 // HTTPOptions configures how clients are served over HTTP. The zero value refuses
@@ -103,7 +103,7 @@ const unknownHost = "this server is not known by the name in the Host header; " 
 // token, and serves the others.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case !h.allowedHost(r.Host):
+	case !hosts.Allowed(r.Host, h.opt.Hosts):
 		http.Error(w, unknownHost, http.StatusForbidden)
 	case !h.allowedOrigin(r.Header.Values("Origin")):
 		http.Error(w, "pages of this origin may not call this server", http.StatusForbidden)
@@ -136,31 +136,12 @@ func protocolOf(body []byte) string {
 	return version
 }
 
-// allowedHost reports whether requests may be sent to a host name.
-func (h *handler) allowedHost(hostport string) bool {
-	name := hostport
-	if host, _, err := net.SplitHostPort(hostport); err == nil {
-		name = host
-	}
-	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
-	listed := func(s string) bool { return strings.EqualFold(s, name) }
-	return loopback(name) || name != "" && slices.ContainsFunc(h.opt.Hosts, listed)
-}
-
-func loopback(name string) bool {
-	if name == "localhost" {
-		return true
-	}
-	addr, err := netip.ParseAddr(name)
-	return err == nil && addr.Unmap().IsLoopback()
-}
-
 // allowedOrigin reports whether a request comes from no page, or from one that
 // may send requests.
 func (h *handler) allowedOrigin(origins []string) bool {
 	for _, origin := range origins {
 		u, err := url.Parse(origin)
-		own := err == nil && (u.Scheme == "http" || u.Scheme == "https") && loopback(strings.ToLower(u.Hostname()))
+		own := err == nil && (u.Scheme == "http" || u.Scheme == "https") && hosts.IsLoopback(strings.ToLower(u.Hostname()))
 		listed := func(s string) bool { return strings.EqualFold(s, origin) }
 		if !own && !slices.ContainsFunc(h.opt.Origins, listed) {
 			return false

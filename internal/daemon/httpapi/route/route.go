@@ -69,14 +69,23 @@ func Answer(w http.ResponseWriter, body any) error {
 }
 
 // Fail writes an error with the status that fits its kind.
-func Fail(w http.ResponseWriter, err error) {
+func Fail(w http.ResponseWriter, err error) { FailWith(w, protocol.HTTPStatus(tool.KindOf(err)), err) }
+
+// FailWith writes an error with a status: the problem details of RFC 9457, which have the members of a
+// tool.Error beside their own.
+func FailWith(w http.ResponseWriter, status int, err error) {
 	var e *tool.Error
 	if !errors.As(err, &e) {
 		e = &tool.Error{Op: "httpapi", Kind: tool.Internal, Message: err.Error()}
 	}
-	data, _ := json.Marshal(e)
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(protocol.HTTPStatus(e.Kind))
+	problem := map[string]any{}
+	data, _ := json.Marshal(e) // an error's message holds the one below it, so it is written first
+	_ = json.Unmarshal(data, &problem)
+	problem["type"], problem["title"] = "urn:callgate:"+string(e.Kind), string(e.Kind)
+	problem["status"], problem["detail"] = status, problem["message"]
+	data, _ = json.Marshal(problem)
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
 	_, _ = w.Write(data)
 }
 

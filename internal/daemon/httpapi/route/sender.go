@@ -40,8 +40,31 @@ type Peer struct {
 	Started uint64
 }
 
+// loginContextKey is the key of a request's login in its context.
+type loginContextKey struct{}
+
+// Login is whose token came with a request over the network.
+type Login struct {
+	token.Token
+}
+
+// WithLogin adds to a request whose token came with it. Only the web face does so, when it has found that the
+// token counts and may do what is asked.
+func WithLogin(r *http.Request, l Login) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), loginContextKey{}, l))
+}
+
+// LoginOf returns whose token came with a request; false: it did not come over the network.
+func LoginOf(r *http.Request) (Login, bool) {
+	l, ok := r.Context().Value(loginContextKey{}).(Login)
+	return l, ok
+}
+
 // PeerOf is the process that made the connection of a request.
 func PeerOf(r *http.Request) Peer {
+	if _, ok := LoginOf(r); ok {
+		return Peer{PID: approval.Hidden}
+	}
 	id, ok := r.Context().Value(peerContextKey{}).(Peer)
 	if !ok {
 		return Peer{PID: approval.Unknown}
@@ -54,6 +77,13 @@ func PeerPID(r *http.Request) int { return PeerOf(r).PID }
 
 // Credential is the proof of a human's authority that a request carries.
 func Credential(r *http.Request, by string) approval.Credential {
+	if l, ok := LoginOf(r); ok { // whatever the request says of keys and names
+		who := approval.Credential{By: l.Name, PID: approval.Hidden}
+		if l.Role.Includes(token.Approver) {
+			who.Token, who.LoggedIn = l.Name, true
+		}
+		return who
+	}
 	id := PeerOf(r)
 	if id.PID > 0 && peer.Started(id.PID) != id.Started {
 		id = Peer{PID: approval.Hidden} // it has ended: what its number says now is another's
@@ -68,6 +98,13 @@ func Credential(r *http.Request, by string) approval.Credential {
 // human's key, or with a token for this.
 func Approver(k *kernel.Kernel, r *http.Request, by string) (approval.Credential, error) {
 	who := Credential(r, by)
+	if l, ok := LoginOf(r); ok {
+		if who.Token == "" {
+			return who, tool.Errorf("httpapi", tool.Denied, "the token %s has the role %s, and this needs %s",
+				l.Name, l.Role, token.Approver)
+		}
+		return who, nil
+	}
 	if value := r.Header.Get(protocol.TokenHeader); value != "" {
 		found, err := k.Tokens.Use(r.Context(), value, token.Approver)
 		if err != nil {
@@ -91,13 +128,20 @@ func Session(k *kernel.Kernel, r *http.Request) (*session.Session, error) {
 
 // CheckOwner refuses a request of a process that did not open the session.
 func CheckOwner(s *session.Session, r *http.Request) error {
+	if l, ok := LoginOf(r); ok {
+		if s.Caller().Requester().Token == l.ID {
+			return nil
+		}
+		return tool.Errorf("httpapi.session", tool.Denied, "the session %s is not one of the token %s", s.ID(), l.Name).
+			WithHint("open one of your own; to go on with a conversation, resume it")
+	}
 	id := PeerOf(r)
 	if id.PID == 0 {
 		id.PID = os.Getpid()
 	}
 	owner := s.Caller().Requester()
 	same := id.PID == owner.PID && (id.Started == owner.Started || id.Started == 0 || owner.Started == 0)
-	if id.PID == approval.Unknown || same {
+	if id.PID == approval.Unknown || same && owner.PID != approval.Hidden {
 		return nil
 	}
 	return tool.Errorf("httpapi.session", tool.Denied, "the session %s belongs to process %d", s.ID(), s.PID()).

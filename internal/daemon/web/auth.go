@@ -1,0 +1,150 @@
+package web
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"callgate/internal/daemon/httpapi/route"
+	"callgate/internal/protocol"
+	"callgate/internal/token"
+	"callgate/tool"
+)
+
+// CSRFHeader carries the CSRF token of a request that a page makes; CSRFField is the field of its
+// forms.
+const (
+	CSRFHeader = "Callgate-CSRF"
+	CSRFField  = "csrf"
+)
+
+// whoIs is authenticate, also for requests that a page makes for the person who looks at it: they have
+// their login already, and were checked when the page was asked for.
+func (s *Server) whoIs(r *http.Request, role token.Role) (token.Token, error) {
+	login, ok := route.LoginOf(r)
+	if !ok {
+		return s.authenticate(r, role)
+	}
+	if !login.Role.Includes(role) {
+		return login.Token, tool.Errorf("web", tool.Denied, "the token %s has the role %s, and this needs %s",
+			login.Name, login.Role, role)
+	}
+	return login.Token, nil
+}
+
+// authenticate returns the token that a request brings, if it may do what a role may.
+func (s *Server) authenticate(r *http.Request, role token.Role) (token.Token, error) {
+	value, isCookie := s.valueOf(r)
+	if value == "" {
+		return token.Token{}, missing()
+	}
+	who, err := s.opt.Tokens.Use(r.Context(), value, role)
+	if err != nil {
+		return token.Token{}, err
+	}
+	if isCookie && !isSafe(r.Method) && !hmac.Equal([]byte(csrfOf(r)), []byte(csrfFor(value))) {
+		return token.Token{}, tool.Errorf("web", tool.Denied, "the request does not carry the CSRF token of its page").
+			WithHint("load the page again")
+	}
+	return who, nil
+}
+
+func missing() error {
+	return tool.Errorf("web", tool.Denied, "this needs a token").
+		WithHint("send Authorization: Bearer TOKEN; a human makes one: callgate token create --role operator")
+}
+
+// valueOf returns the token's value that a request brings, and whether it is a browser's cookie.
+func (s *Server) valueOf(r *http.Request) (value string, isCookie bool) {
+	if header := r.Header.Get("Authorization"); header != "" {
+		scheme, value, _ := strings.Cut(header, " ")
+		if strings.EqualFold(scheme, "Bearer") {
+			return strings.TrimSpace(value), false
+		}
+		return "", false
+	}
+	if c, err := r.Cookie(s.cookieName()); err == nil {
+		return c.Value, true
+	}
+	return "", false
+}
+
+func isSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
+
+// csrfFor is the CSRF token of a login: only who has the cookie, or was sent a page for it, has it.
+func csrfFor(value string) string {
+	mac := hmac.New(sha256.New, []byte(value))
+	mac.Write([]byte("callgate console forms"))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// csrfOf is the CSRF token that a request carries. Only forms are read for it: their bodies are small.
+func csrfOf(r *http.Request) string {
+	if header := r.Header.Get(CSRFHeader); header != "" {
+		return header
+	}
+	if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
+		return ""
+	}
+	r.Body = http.MaxBytesReader(nil, r.Body, maxForm)
+	return r.PostFormValue(CSRFField)
+}
+
+// maxForm is the size of a form at most.
+const maxForm = 8 << 20
+
+// refuse answers a request that may not have what it asks for.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if tool.KindOf(err) == tool.Denied {
+		s.refusals.add(r, err)
+	}
+	if _, cookie := s.valueOf(r); !cookie && r.Header.Get("Authorization") == "" && tool.KindOf(err) == tool.Denied {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="callgate"`)
+		route.FailWith(w, http.StatusUnauthorized, err)
+		return
+	}
+	route.Fail(w, err)
+}
+
+// refusals puts refusals on record, and does not let a stranger fill the journal: one in a while, with
+// how many there were since the last.
+type refusals struct {
+	note func(string)
+
+	mu    sync.Mutex
+	next  time.Time
+	since int
+}
+
+const refusalPause = 5 * time.Second
+
+func (f *refusals) add(r *http.Request, err error) {
+	if f.note == nil {
+		return
+	}
+	f.mu.Lock()
+	now := time.Now()
+	if f.since++; now.Before(f.next) {
+		f.mu.Unlock()
+		return
+	}
+	others := f.since - 1
+	f.next, f.since = now.Add(refusalPause), 0
+	f.mu.Unlock()
+	from, _, _ := net.SplitHostPort(r.RemoteAddr)
+	text := fmt.Sprintf("refused over the network: %s %s from %s: %s",
+		r.Method, tool.Truncate(r.URL.Path), from, tool.Truncate(err.Error()))
+	if others > 0 {
+		text += fmt.Sprintf(" (and %d more since the last of these)", others)
+	}
+	f.note(text)
+}
+
+// hasToken reports whether a text could be the value of a token: nothing else is put into a cookie.
+func hasToken(value string) bool { return strings.HasPrefix(value, protocol.TokenPrefix) }

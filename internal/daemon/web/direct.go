@@ -1,0 +1,108 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+
+	"callgate/internal/daemon/httpapi/route"
+	"callgate/internal/protocol"
+	"callgate/internal/token"
+	"callgate/tool"
+)
+
+// The routes of tools for clients that open no session: theirs is one for each folder and app file that
+// they name, with ?workspace= and ?app=.
+const (
+	RouteDirectTools   = "GET /v1/tools"
+	RouteDirectTool    = "GET /v1/tools/{name}"
+	RouteDirectSearch  = "POST /v1/tools/search"
+	RouteDirectFind    = "POST /v1/tools/find"
+	RouteDirectCall    = "POST /v1/tools/{name}/call"
+	RouteDirectSurface = "GET /v1/surface"
+	RouteDirectServers = "GET /v1/servers"
+)
+
+// direct is a route that stands for one of a session.
+type direct struct {
+	role token.Role
+	path func(*http.Request) string // below that of the session, escaped
+	call bool                       // the tool's name is in the path
+}
+
+func directRoutes() map[string]direct {
+	at := func(path string) func(*http.Request) string { return func(*http.Request) string { return path } }
+	return map[string]direct{
+		RouteDirectTools:   {token.Viewer, at("/tools"), false},
+		RouteDirectSearch:  {token.Viewer, at("/search"), false},
+		RouteDirectFind:    {token.Viewer, at("/find"), false},
+		RouteDirectSurface: {token.Viewer, at("/surface"), false},
+		RouteDirectServers: {token.Viewer, at("/servers"), false},
+		RouteDirectTool: {token.Viewer, func(r *http.Request) string {
+			return "/tools/" + url.PathEscape(r.PathValue("name"))
+		}, false},
+		RouteDirectCall: {token.Operator, at("/calls"), true},
+	}
+}
+
+// serveDirect serves a request in the session that belongs to it.
+func (s *Server) serveDirect(d direct) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := s.direct(w, r, d); err != nil {
+			route.Fail(w, err)
+		}
+	})
+}
+
+func (s *Server) direct(w http.ResponseWriter, r *http.Request, d direct) error {
+	workspace := r.URL.Query().Get("workspace")
+	if workspace == "" {
+		workspace = s.opt.Workspace
+	}
+	if workspace == "" {
+		return tool.Errorf("web", tool.Invalid, "no folder is named").WithHint("add ?workspace=/path/of/the/folder")
+	}
+	id, err := s.sessions.in(r, workspace)
+	if err != nil {
+		return err
+	}
+	defer s.sessions.use(id)()
+	at, err := url.Parse("/v1/sessions/" + url.PathEscape(id) + d.path(r))
+	if err != nil {
+		return &tool.Error{Op: "web", Kind: tool.Invalid, Message: "the path cannot be read", Err: err}
+	}
+	at.RawQuery = r.URL.RawQuery
+	inside := r.Clone(r.Context())
+	inside.URL = at
+	if d.call {
+		body, err := callOf(r)
+		if err != nil {
+			return err
+		}
+		inside.Body, inside.ContentLength = readCloser{body}, body.Size()
+	}
+	s.opt.API.ServeHTTP(w, inside)
+	return nil
+}
+
+// callOf is the call that a request with the tool's name in its path asks for.
+func callOf(r *http.Request) (*bytes.Reader, error) {
+	var c protocol.CallRequest
+	if r.ContentLength != 0 {
+		if err := route.Read(r, &c); err != nil {
+			return nil, err
+		}
+	}
+	name := r.PathValue("name")
+	if c.Name != "" && c.Name != name {
+		return nil, tool.Errorf("web", tool.Invalid, "the path names the tool %s, and the body another", tool.Truncate(name)).
+			WithHint("leave name out of the body")
+	}
+	c.Name = name
+	data, err := json.Marshal(c)
+	if err != nil {
+		return nil, &tool.Error{Op: "web", Kind: tool.Invalid, Message: "the call cannot be written as JSON", Err: err}
+	}
+	return bytes.NewReader(data), nil
+}

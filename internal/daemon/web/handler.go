@@ -1,0 +1,152 @@
+package web
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"callgate/internal/daemon/hosts"
+	"callgate/internal/daemon/httpapi/route"
+	"callgate/internal/protocol"
+	"callgate/internal/token"
+	"callgate/tool"
+)
+
+// handler is all that the server serves: each request comes through the doors in this order.
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	small := profiled()
+	for pattern, role := range roles() {
+		mux.Handle(pattern, s.withRole(role, slices.Contains(small, pattern), s.sessions.wrap(pattern)))
+	}
+	for pattern, d := range directRoutes() {
+		mux.Handle(pattern, s.withRole(d.role, pattern != RouteDirectServers && pattern != RouteDirectFind, s.serveDirect(d)))
+	}
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+	mux.HandleFunc("GET "+loginPath, s.login)
+	if s.opt.Console != nil {
+		console := s.opt.Console(Console{server: s})
+		mux.HandleFunc("POST "+logoutPath, s.logout)
+		mux.Handle("/", s.withLogin(console))
+	} else {
+		mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { route.Fail(w, noRoute(r)) })
+	}
+	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
+		if _, err := s.authenticate(r, token.Viewer); err != nil {
+			s.refuse(w, r, err)
+			return
+		}
+		route.Fail(w, noRoute(r))
+	})
+	s.routes = mux
+	return s.doors(mux)
+}
+
+func noRoute(r *http.Request) error {
+	return tool.Errorf("web", tool.NotFound, "there is no %s %s", r.Method, tool.Truncate(r.URL.Path)).
+		WithHint("GET /v1/openapi.json lists what there is")
+}
+
+// doors are what every request must come through, whoever sends it.
+func (s *Server) doors(next http.Handler) http.Handler {
+	origin := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("X-Frame-Options", "DENY")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		header.Set("Cache-Control", "no-store")
+		header.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; "+
+			"img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+		if s.opt.TLS != nil {
+			header.Set("Strict-Transport-Security", "max-age=31536000")
+		}
+		switch {
+		case !hosts.Allowed(r.Host, s.opt.Hosts):
+			s.refuse(w, r, tool.Errorf("web", tool.Denied, "this server is not known by the name in the Host header").
+				WithHint("if it is right, start the kernel with --host NAME"))
+			return
+		case origin.Check(r) != nil:
+			s.refuse(w, r, tool.Errorf("web", tool.Denied, "pages of other origins may not have anything done here"))
+			return
+		}
+		for _, name := range []string{
+			protocol.KeyHeader, protocol.TokenHeader, protocol.CodeHeader, protocol.MCPClientHeader, protocol.MCPProfileHeader,
+		} {
+			r.Header.Del(name) // what these say is said by processes of this machine alone
+		}
+		r.Body = s.timed(w, r)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// bodyTime is how long a request's body may take.
+const bodyTime = 2 * time.Minute
+
+// timed is the body of a request, which must be there in time: a client that sends it slowly holds its
+// connection no longer. When it was read the limit ends, for the answer may take long.
+func (s *Server) timed(w http.ResponseWriter, r *http.Request) io.ReadCloser {
+	if r.Body == nil || r.Body == http.NoBody {
+		return r.Body
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // without it, only slow clients are better off
+	return &timedBody{ReadCloser: r.Body, end: func() { _ = control.SetReadDeadline(time.Time{}) }}
+}
+
+type timedBody struct {
+	io.ReadCloser
+	end func()
+}
+
+// Read reads the body, and ends its time with it.
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		b.end()
+	}
+	return n, err
+}
+
+// Close closes the body, and ends its time.
+func (b *timedBody) Close() error {
+	defer b.end()
+	return b.ReadCloser.Close()
+}
+
+// withRole serves those whose token has a role; those of one profile only where there is no more than that.
+func (s *Server) withRole(role token.Role, profiled bool, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who, err := s.whoIs(r, role)
+		if err == nil && who.Profile != "" && !profiled {
+			err = tool.Errorf("web", tool.Denied, "the token %s is for the profile %s, and this is about more", who.Name,
+				who.Profile)
+		}
+		if err != nil {
+			s.refuse(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, route.WithLogin(r, route.Login{Token: who}))
+	})
+}
+
+// withLogin serves those who logged in, and asks the others to.
+func (s *Server) withLogin(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/static/") { // there is nothing of the kernel in them
+			next.ServeHTTP(w, r)
+			return
+		}
+		who, err := s.authenticate(r, token.Viewer)
+		if err != nil {
+			s.askToLogIn(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, route.WithLogin(r, route.Login{Token: who}))
+	})
+}

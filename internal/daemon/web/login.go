@@ -1,0 +1,102 @@
+package web
+
+import (
+	"embed"
+	"html/template"
+	"net"
+	"net/http"
+	"time"
+
+	"callgate/internal/daemon/httpapi/route"
+	"callgate/tool"
+)
+
+const (
+	loginPath  = "/login"
+	logoutPath = "/logout"
+)
+
+//go:embed login.html
+var pages embed.FS
+
+// cookieName has the port in it: cookies are of a host, and several kernels may share it.
+func (s *Server) cookieName() string {
+	_, port, _ := net.SplitHostPort(s.listener.Addr().String())
+	name := "callgate_" + port
+	if s.opt.TLS != nil {
+		return "__Host-" + name
+	}
+	return name
+}
+
+func (s *Server) cookie(value string, age time.Duration) *http.Cookie {
+	return &http.Cookie{
+		Name: s.cookieName(), Value: value, Path: "/", HttpOnly: true, Secure: s.opt.TLS != nil,
+		SameSite: http.SameSiteStrictMode, MaxAge: int(age.Seconds()),
+	}
+}
+
+// login lets in whoever has a link that was not used.
+func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	made, value, err := s.opt.Tokens.Login(r.Context(), r.URL.Query().Get("code"))
+	if err != nil {
+		s.refusals.add(r, err)
+		s.askToLogIn(w, r, err)
+		return
+	}
+	http.SetCookie(w, s.cookie(value, time.Until(made.Expires)))
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// logout ends a login.
+func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
+	who, err := s.authenticate(r, "viewer")
+	if err == nil {
+		err = s.opt.Tokens.Logout(r.Context(), who)
+	}
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	http.SetCookie(w, s.cookie("", -time.Second))
+	http.Redirect(w, r, loginPath, http.StatusSeeOther)
+}
+
+// askToLogIn answers a browser with the page that says how to log in, and a program with the error.
+func (s *Server) askToLogIn(w http.ResponseWriter, r *http.Request, why error) {
+	if !isSafe(r.Method) || r.Header.Get("Authorization") != "" || r.Header.Get(CSRFHeader) != "" {
+		s.refuse(w, r, why)
+		return
+	}
+	page, err := template.ParseFS(pages, "login.html")
+	if err != nil {
+		route.Fail(w, &tool.Error{Op: "web", Kind: tool.Internal, Message: "the page cannot be made", Err: err})
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(http.StatusUnauthorized)
+	said := ""
+	if r.URL.Query().Has("code") || hasCookie(r, s.cookieName()) {
+		said = why.Error()
+	}
+	_ = page.Execute(w, said)
+}
+
+func hasCookie(r *http.Request, name string) bool {
+	c, err := r.Cookie(name)
+	return err == nil && hasToken(c.Value)
+}
+
+// Console is what the pages know of who looks at them.
+type Console struct{ server *Server }
+
+// Name, Role and CSRF are those of the person who is logged in.
+func (c Console) Person(r *http.Request) (name, role, csrf string) {
+	login, _ := route.LoginOf(r)
+	value, _ := c.server.valueOf(r)
+	return login.Name, string(login.Role), csrfFor(value)
+}
+
+// Transport makes requests of the protocol as the person who sent a request, and with no more than their
+// role allows.
+func (c Console) Transport(r *http.Request) http.RoundTripper { return c.server.transport(r) }
