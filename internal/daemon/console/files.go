@@ -44,6 +44,10 @@ func (f *files) address(name string) string { return "/static/" + f.named[name] 
 // ServeHTTP serves a file. Its name says what is in it, so it may be kept for good.
 func (f *files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/static/")
+	lasting := "public, max-age=31536000, immutable"
+	if named, plain := f.named[name]; plain { // the page for logging in, which knows no hashes
+		name, lasting = named, "no-cache"
+	}
 	data, ok := f.bytes[name]
 	if !ok {
 		http.NotFound(w, r)
@@ -53,6 +57,6 @@ func (f *files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
 	}
 	w.Header().Set("Content-Type", kinds[path.Ext(name)])
-	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	w.Header().Set("Cache-Control", lasting)
 	_, _ = w.Write(data)
 }

@@ -27,13 +27,8 @@ func (s *Server) handler() http.Handler {
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET "+loginPath, s.login)
-	if s.opt.Console != nil {
-		console := s.opt.Console(Console{server: s})
-		mux.HandleFunc("POST "+logoutPath, s.logout)
-		mux.Handle("/", s.withLogin(console))
-	} else {
-		mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { route.Fail(w, noRoute(r)) })
-	}
+	mux.HandleFunc("POST "+logoutPath, s.logout)
+	mux.Handle("/", s.withLogin(s.console))
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
 		if _, err := s.authenticate(r, token.Viewer); err != nil {
 			s.refuse(w, r, err)
@@ -131,8 +126,15 @@ func (s *Server) withRole(role token.Role, profiled bool, next http.Handler) htt
 			s.refuse(w, r, err)
 			return
 		}
-		next.ServeHTTP(w, route.WithLogin(r, route.Login{Token: who}))
+		s.serveAs(w, r, who, next)
 	})
+}
+
+// serveAs serves a request of a token, until that ends.
+func (s *Server) serveAs(w http.ResponseWriter, r *http.Request, who token.Token, next http.Handler) {
+	ctx, done := s.requests.begin(r.Context(), who)
+	defer done()
+	next.ServeHTTP(w, route.WithLogin(r.WithContext(ctx), route.Login{Token: who}))
 }
 
 // withLogin serves those who logged in, and asks the others to.
@@ -147,6 +149,6 @@ func (s *Server) withLogin(next http.Handler) http.Handler {
 			s.askToLogIn(w, r, err)
 			return
 		}
-		next.ServeHTTP(w, route.WithLogin(r, route.Login{Token: who}))
+		s.serveAs(w, r, who, next)
 	})
 }

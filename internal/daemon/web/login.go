@@ -86,17 +86,3 @@ func hasCookie(r *http.Request, name string) bool {
 	c, err := r.Cookie(name)
 	return err == nil && hasToken(c.Value)
 }
-
-// Console is what the pages know of who looks at them.
-type Console struct{ server *Server }
-
-// Name, Role and CSRF are those of the person who is logged in.
-func (c Console) Person(r *http.Request) (name, role, csrf string) {
-	login, _ := route.LoginOf(r)
-	value, _ := c.server.valueOf(r)
-	return login.Name, string(login.Role), csrfFor(value)
-}
-
-// Transport makes requests of the protocol as the person who sent a request, and with no more than their
-// role allows.
-func (c Console) Transport(r *http.Request) http.RoundTripper { return c.server.transport(r) }

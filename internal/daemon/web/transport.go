@@ -10,13 +10,8 @@ import (
 	"callgate/internal/daemon/httpapi/route"
 )
 
-// transport makes requests as the person who sent another one: they come through the same roles, and no
+// roundTripper makes requests as somebody who is logged in: they come through the same roles, and no
 // connection is made for them.
-func (s *Server) transport(r *http.Request) http.RoundTripper {
-	login, _ := route.LoginOf(r)
-	return roundTripper{s, login}
-}
-
 type roundTripper struct {
 	server *Server
 	login  route.Login

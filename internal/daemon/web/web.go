@@ -25,6 +25,8 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/client"
+	"callgate/internal/daemon/console"
 	"callgate/internal/daemon/hosts"
 	"callgate/internal/token"
 	"callgate/tool"
@@ -41,7 +43,6 @@ type Tokens interface {
 // Options are what a server serves.
 type Options struct {
 	API       http.Handler                    // of the kernel's protocol
-	Console   func(Console) http.Handler      // makes the pages; nil: there are none
 	Tokens    Tokens                          // who may come in
 	Note      func(text string)               // puts a refusal on record
 	Workspace string                          // where calls are made that name no folder
@@ -58,6 +59,9 @@ type Server struct {
 	server   *http.Server
 	routes   *http.ServeMux
 	sessions *sessions
+	people   *people
+	console  *console.Console
+	requests requests
 	refusals refusals
 	streams  context.CancelFunc
 	closing  sync.Once
@@ -92,7 +96,13 @@ func serve(l net.Listener, o Options) *Server {
 	s := &Server{opt: o, listener: l, streams: cancel}
 	s.sessions = newSessions(o.API)
 	s.refusals.note = o.Note
-	o.Tokens.OnRevoke(s.sessions.endOf)
+	s.people = &people{server: s, clients: map[string]*client.Client{}}
+	s.console = console.New(console.Options{Client: s.people.client, Person: s.people.person, Workspace: o.Workspace})
+	o.Tokens.OnRevoke(func(id string) {
+		s.requests.end(id)
+		s.sessions.endOf(id)
+		s.people.forget(id)
+	})
 	handler := s.handler()
 	if o.Counted != nil {
 		handler = o.Counted(handler)
@@ -135,6 +145,7 @@ func (s *Server) Close(ctx context.Context) error {
 	var err error
 	s.closing.Do(func() {
 		s.streams()
+		s.console.Close()
 		if err = s.server.Shutdown(ctx); err != nil {
 			err = errors.Join(err, s.server.Close())
 		}
