@@ -202,7 +202,7 @@ func TestLightDarkAndAPhone(t *testing.T) {
 	if light := ground(); light == dark {
 		t.Errorf("it stays %s", dark)
 	}
-	for _, page := range []string{"/", "/approvals", "/tools", "/tools/filesystem.edit", "/journal", "/plan"} {
+	for _, page := range []string{"/", "/approvals", "/tools", "/tools/filesystem.edit", "/journal", "/plan", "/servers", "/work", "/rules", "/models"} {
 		b.open(page)
 		over, err := chromedp.Run(b.ctx, chromedp.Evaluate[int]("document.documentElement.scrollWidth - innerWidth"))
 		kerneltest.OK(t, err)

@@ -103,7 +103,8 @@ func (c *Console) routes() map[string]serve {
 	all := map[string]serve{"GET /{$}": c.now, "GET /live/{part}": c.live, "/": c.missing}
 	for _, routes := range []map[string]serve{
 		(&approvalPages{c}).routes(), (&questionPages{c}).routes(), (&proposalPages{c}).routes(), (&toolPages{c}).routes(),
-		(&journalPages{c}).routes(),
+		(&journalPages{c}).routes(), (&serverPages{c}).routes(), (&workPages{c}).routes(), (&rulePages{c}).routes(),
+		(&modelPages{c}).routes(),
 	} {
 		for pattern, serve := range routes {
 			all[pattern] = serve

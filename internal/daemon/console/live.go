@@ -63,7 +63,7 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	defer context.AfterFunc(c.ended, cancel)()
 	k, part := c.Client(r), r.PathValue("part")
-	if !slices.Contains([]string{"waits", "now", "approvals", "journal", "call"}, part) {
+	if !slices.Contains([]string{"waits", "now", "approvals", "journal", "work", "call"}, part) {
 		return tool.Errorf("console.live", tool.NotFound, "no part %s is live", tool.Truncate(part))
 	}
 	head, err := k.Journal(ctx, protocol.JournalQuery{Newest: true, Limit: 1})
@@ -150,6 +150,8 @@ func (c *Console) liveData(
 		return c.nowData(ctx, k, c.workspace(r))
 	case "approvals":
 		return readApprovals(ctx, k, waiting, false)
+	case "work":
+		return readWork(ctx, k)
 	case "journal":
 		filter, err := readFilter(r, time.Now())
 		if err != nil {

@@ -85,3 +85,13 @@ func closeAll(list []*keptSession) {
 		}
 	}
 }
+
+// forget has the next page open a session anew: what the folder's app may do has changed.
+func (s *sessions) forget(c *client.Client, workspace string) {
+	key := sessionKey{c, workspace, ""}
+	s.mu.Lock()
+	old := s.byKey[key]
+	delete(s.byKey, key)
+	s.mu.Unlock()
+	closeAll([]*keptSession{old})
+}

@@ -49,7 +49,7 @@
   function followPage() {
     const at = location.pathname;
     const call = at.match(/^\/calls\/([^/]+)$/);
-    const live = at === "/" ? "now" : at === "/approvals" && !location.search ? "approvals"
+    const live = at === "/" ? "now" : at === "/work" ? "work" : at === "/approvals" && !location.search ? "approvals"
       : call ? "call?id=" + encodeURIComponent(decodeURIComponent(call[1]))
       : at === "/journal" && !location.search.includes("before") ? "journal" + location.search : "";
     if (live !== document.body.dataset.live) { document.body.dataset.live = live; listen(); }
