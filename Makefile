@@ -27,6 +27,7 @@ test: deps lint windows
 	cd examples/embed && $(GO) vet . && $(GO) test .
 	@scripts/e2e.sh short
 	@scripts/users.sh
+	@scripts/installguide.sh
 	@scripts/servers.sh
 	@scripts/conformance.sh
 	@scripts/soak.sh short
@@ -54,6 +55,10 @@ install: build
 
 uninstall:
 	@scripts/install.sh uninstall
+
+## packages: .deb, .rpm and .tar.gz in dist/, with SHA256SUMS and what each is made of.
+packages:
+	$(GO) run ./scripts/packages $(if $(TARGETS),-targets $(TARGETS))
 
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'gofmt would change these files'; exit 1; }
@@ -83,4 +88,4 @@ deps:
 	@scripts/deps.sh
 
 clean:
-	rm -rf bin .scratch
+	rm -rf bin dist .scratch

@@ -33,7 +33,7 @@ install)
   "$program" completion fish | put "$fish_" 644
   new=$(mktemp -d); trap 'rm -rf "$new"' EXIT
   SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)} \
-    "${GO:-go}" run ./scripts/manual "$new"
+    "${GO:-go}" run -trimpath ./scripts/manual "$new"
   pages | xargs -0 rm -f # those of commands that are no more
   for page in "$new"/*.1; do put "$man_/$(basename "$page")" 644 < "$page"; done
   echo "installed $to/bin/callgate, completions for bash, zsh and fish, and $(ls "$new" | wc -l | tr -d ' ') manual pages"

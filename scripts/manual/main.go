@@ -1,14 +1,16 @@
 // Manual writes the manual pages of all commands into a folder, from the commands as the
-// code has them.
+// code has them, and the completions for shells into another.
 //
-//	manual FOLDER
+//	manual FOLDER [COMPLETIONS]
 //
 // The same code gives the same bytes: the date of the pages is SOURCE_DATE_EPOCH's.
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -20,11 +22,15 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: manual FOLDER")
+	if len(os.Args) < 2 || len(os.Args) > 3 {
+		fmt.Fprintln(os.Stderr, "usage: manual FOLDER [COMPLETIONS]")
 		os.Exit(2)
 	}
-	if err := write(os.Args[1], os.Getenv("SOURCE_DATE_EPOCH")); err != nil {
+	err := write(os.Args[1], os.Getenv("SOURCE_DATE_EPOCH"))
+	if err == nil && len(os.Args) == 3 {
+		err = complete(os.Args[2])
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "manual:", err)
 		os.Exit(1)
 	}
@@ -49,6 +55,19 @@ func write(folder, epoch string) error {
 	return doc.GenManTree(root, &doc.GenManHeader{
 		Section: "1", Date: &date, Source: "callgate " + version.Version, Manual: "Callgate",
 	}, folder)
+}
+
+// complete writes the completions under the names that shells look for.
+func complete(folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	root := cli.Root(os.Getenv)
+	return errors.Join(
+		root.GenBashCompletionFileV2(filepath.Join(folder, "callgate"), true),
+		root.GenZshCompletionFile(filepath.Join(folder, "_callgate")),
+		root.GenFishCompletionFile(filepath.Join(folder, "callgate.fish"), true),
+	)
 }
 
 // plain has the pages say nothing of when and by what they were made.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"callgate/internal/cli"
+	"callgate/internal/cli/command"
 )
 
 // Every command that a person is shown has a page, twice the same, which groff reads
@@ -61,6 +62,24 @@ func TestPages(t *testing.T) {
 		cmd := exec.Command(groff, append([]string{"-k", "-man", "-Tutf8", "-ww", "-z"}, pages...)...)
 		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 			t.Errorf("groff says %v: %.2000s", err, out)
+		}
+	}
+}
+
+// The completions are what callgate completion prints.
+func TestCompletions(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if err := complete(folder); err != nil {
+		t.Fatal(err)
+	}
+	for shell, name := range map[string]string{"bash": "callgate", "zsh": "_callgate", "fish": "callgate.fish"} {
+		var out bytes.Buffer
+		code := cli.Run(t.Context(), command.Host{
+			Stdin: strings.NewReader(""), Stdout: &out, Stderr: os.Stderr, Getenv: func(string) string { return "" },
+		}, []string{"completion", shell})
+		if file, err := os.ReadFile(filepath.Join(folder, name)); err != nil || code != 0 || !bytes.Equal(file, out.Bytes()) {
+			t.Errorf("%s: %v", shell, err)
 		}
 	}
 }

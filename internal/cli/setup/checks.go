@@ -78,7 +78,7 @@ func (h *host) fileChecks() []doctor.Check {
 				shells = append(shells, f.Shell)
 			}
 		case layout.Manual:
-			if filepath.Base(f.Path) == "callgate.1" {
+			if strings.TrimSuffix(filepath.Base(f.Path), ".gz") == "callgate.1" {
 				manual.State, manual.Found, manual.Fix = doctor.OK, f.Path, ""
 			}
 		}

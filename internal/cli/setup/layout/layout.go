@@ -10,6 +10,7 @@ package layout
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"io"
 	"io/fs"
@@ -28,6 +29,7 @@ const (
 	Program    Kind = "program"
 	Completion Kind = "completion"
 	Manual     Kind = "manual page"
+	Words      Kind = "document" // the licence, the changelog
 	Origin     Kind = "package mark"
 )
 
@@ -80,8 +82,8 @@ func Find(program, home string) []File {
 	var found []File
 	add := func(kind Kind, shell, path, begin string) {
 		info, err := os.Lstat(path)
-		if err != nil || !info.Mode().IsRegular() {
-			return
+		if err != nil || !info.Mode().IsRegular() || slices.ContainsFunc(found, func(f File) bool { return f.Path == path }) {
+			return // a home may be the prefix
 		}
 		if begin != "" {
 			if data, err := head(path); err != nil || !bytes.Contains(data, []byte(begin)) {
@@ -99,6 +101,9 @@ func Find(program, home string) []File {
 		for _, name := range manualPages(pages) {
 			add(Manual, "", filepath.Join(pages, name), `.TH "CALLGATE`)
 		}
+		for _, name := range []string{"copyright", "changelog", "changelog.gz", "README.md"} {
+			add(Words, "", filepath.Join(prefix, "share", "doc", "callgate", name), "")
+		}
 		add(Origin, "", filepath.Join(prefix, "share", "callgate", "package"), "")
 	}
 	if home != "" {
@@ -106,7 +111,7 @@ func Find(program, home string) []File {
 			add(Completion, p.Shell, filepath.Join(home, filepath.FromSlash(p.Path)), p.Begin)
 		}
 	}
-	return slices.CompactFunc(found, func(a, b File) bool { return a.Path == b.Path })
+	return found
 }
 
 // homePlaces are where users put completions.
@@ -123,22 +128,29 @@ func manualPages(folder string) (names []string) {
 	entries, _ := os.ReadDir(folder) // without the folder there are none
 	for _, e := range entries {
 		name := e.Name()
-		if name == "callgate.1" || strings.HasPrefix(name, "callgate-") && strings.HasSuffix(name, ".1") {
+		page := strings.TrimSuffix(name, ".gz") // as packages have them
+		if page == "callgate.1" || strings.HasPrefix(page, "callgate-") && strings.HasSuffix(page, ".1") {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// head is the beginning of a file.
+// head is the beginning of a file, unpacked.
 func head(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, 512))
-	return data, err
+	if strings.HasSuffix(path, ".gz") {
+		unpacked, err := gzip.NewReader(f)
+		if err != nil {
+			return nil, err
+		}
+		return io.ReadAll(io.LimitReader(unpacked, 512))
+	}
+	return io.ReadAll(io.LimitReader(f, 512))
 }
 
 // OnPath lists the programs called callgate in a search path, in its order, each file once

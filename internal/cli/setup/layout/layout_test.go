@@ -1,6 +1,8 @@
 package layout_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -83,6 +85,49 @@ func TestOnPath(t *testing.T) {
 	path := strings.Join([]string{none, a, "", ".", link, b, a}, string(filepath.ListSeparator))
 	if got := layout.OnPath(path); len(got) != 2 || got[0] != first || got[1] != second {
 		t.Errorf("found %q", got)
+	}
+}
+
+// A program under ~/.local has its completions where a user puts theirs: each is found once,
+// and so are the documents of an archive.
+func TestPrefixInAHome(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	program := write(t, filepath.Join(home, ".local/bin/callgate"), "program", 0o755)
+	write(t, filepath.Join(home, ".local/share/bash-completion/completions/callgate"), "# bash completion V2 for callgate", 0o644)
+	write(t, filepath.Join(home, ".local/share/man/man1/callgate.1"), ".TH \"CALLGATE\" \"1\"\n", 0o644)
+	words := write(t, filepath.Join(home, ".local/share/doc/callgate/copyright"), "Apache-2.0", 0o644)
+	found := layout.Find(program, home)
+	if len(found) != 4 {
+		t.Errorf("found %+v", found)
+	}
+	for _, f := range found {
+		if err := layout.Remove(f); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Dir(words)); err == nil {
+		t.Error("the empty folder of the documents stays")
+	}
+}
+
+// Packages have their pages packed.
+func TestPackedPages(t *testing.T) {
+	t.Parallel()
+	prefix := t.TempDir()
+	program := write(t, filepath.Join(prefix, "bin", "callgate"), "program", 0o755)
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write([]byte(".nh\n.TH \"CALLGATE\" \"1\"\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(prefix, "share/man/man1/callgate.1.gz"), packed.String(), 0o644)
+	write(t, filepath.Join(prefix, "share/man/man1/callgate-up.1.gz"), "not packed", 0o644)
+	if found := layout.Find(program, ""); len(found) != 2 || found[1].Kind != layout.Manual {
+		t.Errorf("found %+v", found)
 	}
 }
 
