@@ -31,8 +31,8 @@ APP
 export CALLGATE_STATE="$scratch/state"
 cat <<MSG
 
-An agent waits in a scratch folder. No key is needed: the brain that answers is
-the embedded stand-in, which is no language model. Try:
+An agent waits in a scratch folder, in this terminal and in your browser. No key is
+needed: the brain that answers is the embedded stand-in, which is no language model. Try:
 
   list the files here
   search for "door" in hello.txt
@@ -45,6 +45,14 @@ The same from another terminal:
 
 MSG
 if [ -t 0 ] && [ -t 1 ]; then
-  exec "$bin" chat
+  # The kernel runs as long as this script, and prints a link that opens the console in
+  # a browser. Its log is of no use to somebody who looks for the first time.
+  "$bin" up 2>/dev/null &
+  kernel=$!
+  trap 'kill "$kernel" 2>/dev/null; wait "$kernel" 2>/dev/null' EXIT
+  echo 'Open the link in a browser, or press Enter for the chat in this terminal.'
+  read -r || true
+  "$bin" chat
+  exit
 fi
 exec "$bin" run -p 'list the files here then search for "door" in hello.txt'

@@ -2,6 +2,7 @@ package web
 
 import (
 	"embed"
+	"errors"
 	"html/template"
 	"net"
 	"net/http"
@@ -76,8 +77,9 @@ func (s *Server) askToLogIn(w http.ResponseWriter, r *http.Request, why error) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(http.StatusUnauthorized)
 	said := ""
-	if r.URL.Query().Has("code") || hasCookie(r, s.cookieName()) {
-		said = why.Error()
+	var e *tool.Error
+	if (r.URL.Query().Has("code") || hasCookie(r, s.cookieName())) && errors.As(why, &e) {
+		said = e.Message
 	}
 	_ = page.Execute(w, said)
 }
