@@ -33,6 +33,7 @@ func TestWire(t *testing.T) {
 		"create_token":      protocol.CreateToken{},
 		"created_token":     protocol.CreatedToken{},
 		"delete_secret":     protocol.DeleteSecret{},
+		"direct_call":       protocol.DirectCall{},
 		"error":             tool.Error{},
 		"event":             protocol.Event{},
 		"grant":             protocol.Grant{},

@@ -1,5 +1,5 @@
 // Package machine has the commands about this machine and the kernel that runs
-// on it: up, console, down, doctor, bench, build and version.
+// on it: up, console, down, doctor, bench, build, api and version.
 package machine
 
 import (
@@ -15,9 +15,11 @@ import (
 	"callgate/internal/version"
 )
 
-// Commands returns the commands up, console, down, doctor, bench, build and version.
+// Commands returns the commands up, console, down, doctor, bench, build, api and version.
 func Commands(e *command.Env) []*cobra.Command {
-	return []*cobra.Command{newUp(e), newConsole(e), newDown(e), newBuild(e), newDoctor(e), newBench(e), newVersion(e)}
+	return []*cobra.Command{
+		newUp(e), newConsole(e), newDown(e), newBuild(e), newDoctor(e), newBench(e), newAPI(e), newVersion(e),
+	}
 }
 
 // buildInfo is what this program knows of itself.

@@ -12,18 +12,6 @@ import (
 	"callgate/tool"
 )
 
-// The routes of tools for clients that open no session: theirs is one for each folder and app file that
-// they name, with ?workspace= and ?app=.
-const (
-	RouteDirectTools   = "GET /v1/tools"
-	RouteDirectTool    = "GET /v1/tools/{name}"
-	RouteDirectSearch  = "POST /v1/tools/search"
-	RouteDirectFind    = "POST /v1/tools/find"
-	RouteDirectCall    = "POST /v1/tools/{name}/call"
-	RouteDirectSurface = "GET /v1/surface"
-	RouteDirectServers = "GET /v1/servers"
-)
-
 // direct is a route that stands for one of a session.
 type direct struct {
 	role token.Role
@@ -34,15 +22,15 @@ type direct struct {
 func directRoutes() map[string]direct {
 	at := func(path string) func(*http.Request) string { return func(*http.Request) string { return path } }
 	return map[string]direct{
-		RouteDirectTools:   {token.Viewer, at("/tools"), false},
-		RouteDirectSearch:  {token.Viewer, at("/search"), false},
-		RouteDirectFind:    {token.Viewer, at("/find"), false},
-		RouteDirectSurface: {token.Viewer, at("/surface"), false},
-		RouteDirectServers: {token.Viewer, at("/servers"), false},
-		RouteDirectTool: {token.Viewer, func(r *http.Request) string {
+		protocol.RouteDirectTools:   {token.Viewer, at("/tools"), false},
+		protocol.RouteDirectSearch:  {token.Viewer, at("/search"), false},
+		protocol.RouteDirectFind:    {token.Viewer, at("/find"), false},
+		protocol.RouteDirectSurface: {token.Viewer, at("/surface"), false},
+		protocol.RouteDirectServers: {token.Viewer, at("/servers"), false},
+		protocol.RouteDirectTool: {token.Viewer, func(r *http.Request) string {
 			return "/tools/" + url.PathEscape(r.PathValue("name"))
 		}, false},
-		RouteDirectCall: {token.Operator, at("/calls"), true},
+		protocol.RouteDirectCall: {token.Operator, at("/calls"), true},
 	}
 }
 
@@ -88,7 +76,7 @@ func (s *Server) direct(w http.ResponseWriter, r *http.Request, d direct) error 
 
 // callOf is the call that a request with the tool's name in its path asks for.
 func callOf(r *http.Request) (*bytes.Reader, error) {
-	var c protocol.CallRequest
+	var c protocol.DirectCall
 	if r.ContentLength != 0 {
 		if err := route.Read(r, &c); err != nil {
 			return nil, err
@@ -100,7 +88,7 @@ func callOf(r *http.Request) (*bytes.Reader, error) {
 			WithHint("leave name out of the body")
 	}
 	c.Name = name
-	data, err := json.Marshal(c)
+	data, err := json.Marshal(protocol.CallRequest(c))
 	if err != nil {
 		return nil, &tool.Error{Op: "web", Kind: tool.Invalid, Message: "the call cannot be written as JSON", Err: err}
 	}

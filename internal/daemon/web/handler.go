@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/daemon/apidoc"
 	"callgate/internal/daemon/hosts"
 	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/protocol"
@@ -23,9 +24,12 @@ func (s *Server) handler() http.Handler {
 		mux.Handle(pattern, s.withRole(role, slices.Contains(small, pattern), s.sessions.wrap(pattern)))
 	}
 	for pattern, d := range directRoutes() {
-		mux.Handle(pattern, s.withRole(d.role, pattern != RouteDirectServers && pattern != RouteDirectFind, s.serveDirect(d)))
+		isPart := pattern != protocol.RouteDirectServers && pattern != protocol.RouteDirectFind
+		mux.Handle(pattern, s.withRole(d.role, isPart, s.serveDirect(d)))
 	}
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+	mux.Handle(protocol.RouteDocument, s.withRole(token.Viewer, true, http.HandlerFunc(s.serveDocument)))
+	mux.HandleFunc(apidoc.RouteHealth, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+	mux.HandleFunc(apidoc.RouteReady, s.ready)
 	mux.HandleFunc("GET "+loginPath, s.login)
 	mux.HandleFunc("POST "+logoutPath, s.logout)
 	mux.Handle("/", s.withLogin(s.console))

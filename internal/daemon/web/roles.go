@@ -84,3 +84,6 @@ func profiled() []string {
 
 // Routes lists what of the protocol is served over the network.
 func Routes() []string { return slices.Sorted(maps.Keys(roles())) }
+
+// DirectRoutes lists the routes that stand for those of a session.
+func DirectRoutes() []string { return slices.Sorted(maps.Keys(directRoutes())) }

@@ -65,6 +65,7 @@ type Server struct {
 	refusals refusals
 	streams  context.CancelFunc
 	closing  sync.Once
+	document func() ([]byte, error)
 }
 
 // maxConnections bounds who is served at once: a connection takes memory before it has shown a token.
@@ -93,7 +94,7 @@ func Listen(address string, o Options) (*Server, error) {
 
 func serve(l net.Listener, o Options) *Server {
 	streams, cancel := context.WithCancel(context.Background())
-	s := &Server{opt: o, listener: l, streams: cancel}
+	s := &Server{opt: o, listener: l, streams: cancel, document: sync.OnceValues(Document)}
 	s.sessions = newSessions(o.API)
 	s.refusals.note = o.Note
 	s.people = &people{server: s, clients: map[string]*client.Client{}}
