@@ -2,13 +2,8 @@ package httpapi
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base32"
-	"net/http"
-	"strings"
 	"sync"
 
-	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/kernel/session"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -64,12 +59,4 @@ func (n *namedCalls) enter(ctx context.Context, s *session.Session, id string) (
 		return nil, nil, err
 	}
 	return known, leave, nil
-}
-
-// idempotentID is the ID of the call that a client names with an Idempotency-Key: the same for the same
-// key of the same token in the same folder, whatever session it comes in.
-func idempotentID(r *http.Request, s *session.Session, key string) string {
-	login, _ := route.LoginOf(r)
-	sum := sha256.Sum256([]byte(login.ID + "\x00" + s.Workspace() + "\x00" + key))
-	return "c" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:15])
 }

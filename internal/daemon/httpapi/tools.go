@@ -23,6 +23,7 @@ type toolRoutes struct {
 	*api
 	schemas schema.Cache
 	named   namedCalls
+	sent    sentCalls
 	large   memtrim.Large
 }
 
@@ -154,6 +155,9 @@ func (a *toolRoutes) call(w http.ResponseWriter, r *http.Request) error {
 	}
 	if key := r.Header.Get("Idempotency-Key"); key != "" && c.ID == "" {
 		c.ID = idempotentID(r, s, key)
+		if err := a.checkSame(r.Context(), c); err != nil {
+			return err
+		}
 	}
 	if c.ID != "" {
 		known, leave, err := a.named.enter(r.Context(), s, c.ID)

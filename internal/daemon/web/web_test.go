@@ -350,6 +350,9 @@ func TestIdempotencyKey(t *testing.T) {
 	if first == others {
 		t.Errorf("another token's key had the same answer: %s", others)
 	}
+	if changed := write(operator, "c"); !strings.Contains(changed, "was used for another call") {
+		t.Errorf("another call under the same key: %s", changed)
+	}
 }
 
 // The journal is followed by server-sent events, from where one was.
