@@ -27,16 +27,16 @@ import (
 
 // face is a kernel that is served over the network.
 type face struct {
-	*testing.T
+	testing.TB
 	kernel    *kernel.Kernel
 	api       *httpapi.API
 	server    *web.Server
 	workspace string
 }
 
-func serve(t *testing.T) *face {
+func serve(t testing.TB) *face {
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
-	f := &face{T: t, kernel: k, workspace: t.TempDir()}
+	f := &face{TB: t, kernel: k, workspace: t.TempDir()}
 	kerneltest.Write(t, filepath.Join(f.workspace, "hello.txt"), "hello")
 	f.api = httpapi.New(k, httpapi.Lifecycle{Context: t.Context()})
 	t.Cleanup(f.api.Close)
