@@ -56,13 +56,14 @@ type Console struct {
 	pages    map[string]*template.Template
 	files    *files
 	sessions *sessions
+	turns    *turns
 	ended    context.Context
 	end      context.CancelFunc
 }
 
 // New makes the console. It serves / and what is below.
 func New(o Options) *Console {
-	c := &Console{Options: o, mux: http.NewServeMux(), files: readFiles(), sessions: newSessions()}
+	c := &Console{Options: o, mux: http.NewServeMux(), files: readFiles(), sessions: newSessions(), turns: newTurns()}
 	c.ended, c.end = context.WithCancel(context.Background())
 	c.pages = readPages(c.files)
 	for pattern, serve := range c.routes() {
@@ -79,6 +80,7 @@ func New(o Options) *Console {
 // Close ends the streams and the sessions that the console has open.
 func (c *Console) Close() {
 	c.end()
+	c.turns.wait()
 	c.sessions.close()
 }
 
@@ -104,7 +106,7 @@ func (c *Console) routes() map[string]serve {
 	for _, routes := range []map[string]serve{
 		(&approvalPages{c}).routes(), (&questionPages{c}).routes(), (&proposalPages{c}).routes(), (&toolPages{c}).routes(),
 		(&journalPages{c}).routes(), (&serverPages{c}).routes(), (&workPages{c}).routes(), (&rulePages{c}).routes(),
-		(&modelPages{c}).routes(),
+		(&modelPages{c}).routes(), (&conversationPages{c}).routes(),
 	} {
 		for pattern, serve := range routes {
 			all[pattern] = serve

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"callgate/internal/client"
+	"callgate/internal/daemon/console/calls"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -63,7 +64,7 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	defer context.AfterFunc(c.ended, cancel)()
 	k, part := c.Client(r), r.PathValue("part")
-	if !slices.Contains([]string{"waits", "now", "approvals", "journal", "work", "call"}, part) {
+	if !slices.Contains([]string{"waits", "now", "approvals", "journal", "work", "conversations", "call"}, part) {
 		return tool.Errorf("console.live", tool.NotFound, "no part %s is live", tool.Truncate(part))
 	}
 	head, err := k.Journal(ctx, protocol.JournalQuery{Newest: true, Limit: 1})
@@ -150,14 +151,16 @@ func (c *Console) liveData(
 		return c.nowData(ctx, k, c.workspace(r))
 	case "approvals":
 		return readApprovals(ctx, k, waiting, false)
+	case "conversations":
+		return k.Conversations(ctx, conversationsShown)
 	case "work":
 		return readWork(ctx, k)
 	case "journal":
-		filter, err := readFilter(r, time.Now())
+		filter, err := calls.ReadFilter(r.URL.Query(), time.Now())
 		if err != nil {
 			return nil, err
 		}
-		return readCalls(ctx, k, filter, 0, callsOnPage)
+		return calls.Read(ctx, k, filter, 0, calls.OnPage)
 	}
-	return readStory(ctx, k, r.FormValue("id"))
+	return calls.ReadStory(ctx, k, r.FormValue("id"))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"callgate/internal/client"
+	"callgate/internal/daemon/console/calls"
 	"callgate/internal/protocol"
 )
 
@@ -18,7 +19,7 @@ type nowData struct {
 	Running []runningCall
 	Servers []protocol.Server
 	Doubts  []protocol.Doubt
-	Recent  []callRow
+	Recent  []calls.Row
 	Notes   []string // what is wrong, in words
 }
 
@@ -56,7 +57,7 @@ func (c *Console) nowData(ctx context.Context, k *client.Client, workspace strin
 	d.Running = runningCalls(locks)
 	d.Doubts, err = k.Doubts(ctx, client.DoubtQuery{})
 	note(err)
-	found, err := readCalls(ctx, k, journalFilter{}, 0, 8)
+	found, err := calls.Read(ctx, k, calls.Filter{}, 0, 8)
 	note(err)
 	d.Recent = found.Rows
 	s, err := c.sessions.open(ctx, k, workspace, "", time.Now())

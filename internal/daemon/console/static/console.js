@@ -49,10 +49,11 @@
   function followPage() {
     const at = location.pathname;
     const call = at.match(/^\/calls\/([^/]+)$/);
-    const live = at === "/" ? "now" : at === "/work" ? "work" : at === "/approvals" && !location.search ? "approvals"
+    const own = $("[data-live-part]")?.dataset.livePart;
+    const live = own ? own : at === "/conversations" ? "conversations" : at === "/" ? "now" : at === "/work" ? "work" : at === "/approvals" && !location.search ? "approvals"
       : call ? "call?id=" + encodeURIComponent(decodeURIComponent(call[1]))
       : at === "/journal" && !location.search.includes("before") ? "journal" + location.search : "";
-    if (live !== document.body.dataset.live) { document.body.dataset.live = live; listen(); }
+    if (own || live !== document.body.dataset.live) { document.body.dataset.live = live; listen(); }
     $$("header nav a").forEach((a) => {
       const here = a.pathname === "/" ? at === "/" : at.startsWith(a.pathname);
       if (here) a.setAttribute("aria-current", "page"); else a.removeAttribute("aria-current");
@@ -65,7 +66,7 @@
     if (!form.dataset.swap || e.defaultPrevented) return;
     e.preventDefault();
     const body = new URLSearchParams(new FormData(form, e.submitter));
-    const url = new URL(e.submitter?.formAction || form.action, location.href);
+    const url = new URL(form.getAttribute("action"), location.href);
     if (form.method === "post") {
       $$("button", form).forEach((b) => (b.disabled = true));
       swap(form.dataset.swap, url, { method: "POST", body }).finally(() => $$("button", form).forEach((b) => (b.disabled = false)));
@@ -116,9 +117,16 @@
       if (held) $$("a, button, input", part)[heldAt]?.focus({ preventScroll: true });
     });
     source.addEventListener("turn", (e) => turn(JSON.parse(e.data)));
-    source.addEventListener("over", () => { source.close(); swap("#main", location.href, { keep: true }); });
+    source.addEventListener("over", () => {
+      source.close();
+      const words = $("textarea[data-say]")?.value;
+      swap("#main", location.href, { keep: true }).then(() => {
+        if (words && $("textarea[data-say]")) $("textarea[data-say]").value = words;
+        followPage();
+      });
+    });
     source.onerror = () => say("Not live: the kernel is away. Trying again.");
-    source.onopen = () => say("");
+    source.onopen = () => { say(""); $("#turn")?.replaceChildren(); }; // a stream begins with the turn
   }
   // A turn of a conversation: pieces of text are added as they come, rows are put in.
   function turn(piece) {
@@ -148,6 +156,7 @@
     known = new Set(list.map((w) => w.id));
     fresh.forEach((w) => {
       say(w.text);
+      setTimeout(() => say(""), 8000);
       if (!("Notification" in window) || Notification.permission !== "granted" || document.hasFocus()) return;
       const shown = new Notification("Callgate", { body: w.text, tag: w.id });
       shown.onclick = () => { window.focus(); location.href = w.page; };
