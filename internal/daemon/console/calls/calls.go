@@ -25,8 +25,8 @@ import (
 // The bounds of a page of the journal.
 const (
 	OnPage  = 50
-	batch   = 400  // records that are read at once
-	maxRead = 8000 // records that one page reads at most
+	batch   = 200  // records that are read at once
+	maxRead = 3000 // records that one page reads at most
 )
 
 // Filter says which calls a page lists. Its zero value is all.
