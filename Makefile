@@ -39,6 +39,7 @@ e2e: deps build cross
 	@scripts/servers.sh
 	@scripts/conformance.sh
 	@scripts/clients.sh
+	@scripts/apiclient.sh
 	@scripts/killed.sh
 
 ## soak: long fuzz, kill and race runs. `scripts/soak.sh kills --kills 2000 --seed N` is the
