@@ -79,7 +79,7 @@ func TestExitCodesAreDocumented(t *testing.T) {
 	}
 	text := strings.ReplaceAll(string(page), "`", "")
 	codes := regexp.MustCompile(`(?m)^ +(\d+)  (.+)$`).FindAllStringSubmatch(out, -1)
-	if len(codes) != 15 {
+	if len(codes) != 18 {
 		t.Fatalf("%d exit codes in %s", len(codes), out)
 	}
 	for _, c := range codes {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/operations"
 	"callgate/tool"
 )
 
@@ -165,4 +166,12 @@ func interruptedError(err error) error {
 	return &tool.Error{Op: "client.Call", Kind: tool.InDoubt, Err: e.Err,
 		Message: "the kernel went away during the call, which may or may not have run",
 		Hint:    "do not repeat it before callgate log doubts or log tail shows what became of it"}
+}
+
+// Preflight says what would become of calls, and makes none.
+func (s *Session) Preflight(ctx context.Context, in operations.Preflight) (operations.PreflightReport, error) {
+	var report operations.PreflightReport
+	return report, s.again(ctx, func() error {
+		return s.client.do(ctx, http.MethodPost, s.path("/preflight"), nil, in, &report)
+	})
 }

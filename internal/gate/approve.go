@@ -232,12 +232,30 @@ func (g *Gate) CheckEdit(ctx context.Context, r approval.Request, args json.RawM
 	at := Place{Workspace: r.Workspace, Scope: registry.Scope(r.AppFile, r.Workspace)}
 	c := &callState{caller: &Caller{place: at}, call: r.Call}
 	c.call.Name, c.call.Args = r.Call.Tool.String(), args
-	for _, next := range []step{g.resolve, g.checkArgs, bindEffects} {
-		if err := next(ctx, c); err != nil {
-			return nil, err
-		}
+	err := judge(ctx, c, []step{g.resolve, g.checkArgs, bindEffects})
+	return c.claims, err
+}
+
+func judge(ctx context.Context, c *callState, steps []step) (err error) {
+	for i := 0; i < len(steps) && err == nil; i++ {
+		err = steps[i](ctx, c)
 	}
-	return c.claims, nil
+	return err
+}
+
+// Judge says what would become of a call as far as rules decide it, and makes none: hooks and humans are not
+// asked. Without arguments it is about the tool alone, which is nil if nothing answers to the name.
+func Judge(ctx context.Context, g *Gate, by *Caller, r CallRequest) (*tool.Tool, policy.Decision, error) {
+	c := g.newCall(by, r)
+	steps := []step{g.resolve, authorize}
+	if r.Args != nil {
+		steps = append(steps, g.checkArgs, bindEffects, authorizeCall, protectRules, g.applyPermissions, g.applyLasting)
+	}
+	err := judge(ctx, c, steps)
+	if err == nil && c.needsHuman() {
+		c.decision.Verdict = policy.Approve
+	}
+	return c.tool, c.decision, err
 }
 
 // RecordAnswer puts an answer on record; the queue calls it before anybody goes

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"cmp"
-	"errors"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -125,13 +124,4 @@ func newID(prefix string) string {
 	buf := make([]byte, 0, 16)
 	buf = append(buf, prefix...)
 	return string(strconv.AppendUint(buf, rand.Uint64(), 36))
-}
-
-// asError makes any error one that can be answered.
-func asError(op string, err error) *tool.Error {
-	var e *tool.Error
-	if errors.As(err, &e) {
-		return e
-	}
-	return &tool.Error{Op: op, Kind: tool.Failed, Message: err.Error(), Err: err}
 }

@@ -47,7 +47,7 @@ type Images interface {
 func (x *executor) runHandler(ctx context.Context, c *callState) error {
 	grant, err := x.grant(c)
 	if err != nil {
-		c.result = outcome.Failure(c.call.ID, asError("gate.grant", err))
+		c.result = outcome.Failure(c.call.ID, outcome.AsError("gate.grant", err))
 		return nil
 	}
 	var end func()
@@ -113,12 +113,13 @@ func (x *executor) setResult(ctx context.Context, c *callState, out handlerResul
 		e := outcome.Stopped(ctx)
 		e.Err = out.err
 		// A doubt says more than why it was stopped.
-		if of := outcome.Unanswered(runtime, c.claims, asError(name, out.err)); of.Kind == tool.InDoubt {
+		if of := outcome.Unanswered(runtime, c.claims, outcome.AsError(name, out.err)); of.Kind == tool.InDoubt {
 			e.Kind, e.Hint = of.Kind, of.Hint
 		}
 		c.result = outcome.Failure(c.call.ID, e)
 	case out.err != nil:
-		c.result = outcome.Failure(c.call.ID, withSchema(c, outcome.Unanswered(runtime, c.claims, asError(name, out.err))))
+		e := outcome.Unanswered(runtime, c.claims, outcome.AsError(name, out.err))
+		c.result = outcome.Failure(c.call.ID, withSchema(c, e))
 	case out.result == nil:
 		e := tool.Errorf(name, tool.Internal, "the tool returned neither a result nor an error")
 		c.result = outcome.Failure(c.call.ID, e)

@@ -87,7 +87,7 @@ func (w *recorder) recordEnded(ctx context.Context, c *callState) error {
 	if c.isSingleRecord() {
 		r.Ask = w.askSection(c, journal.Allow, c.decision.Reason)
 		if err := w.journal.Append(r); err != nil { // an answer without a record is not given
-			c.fail(asError("gate.recordEnded", err))
+			c.fail(outcome.AsError("gate.recordEnded", err))
 		}
 		return nil
 	}
@@ -117,7 +117,7 @@ func (w *recorder) refuse(c *callState, err error) *tool.Result {
 	if waiting, ok := err.(*waitingError); ok {
 		return waiting.answer(c)
 	}
-	e := w.secrets.ScrubError(asError("gate", err))
+	e := w.secrets.ScrubError(outcome.AsError("gate", err))
 	c.result = outcome.Failure(c.call.ID, e)
 	c.result.Warnings = c.coercions
 	if c.stage == recordedNone && c.request == nil { // one that was approved before is on record as asked

@@ -28,7 +28,7 @@ func (g *Gate) redact(ctx context.Context, c *callState) error {
 	cutting := redaction.Cutting{Call: c.call.ID, KeepTail: runtime.KeepTail}
 	switch {
 	case !runtime.Exposure.ShownTo(c.call.Principal.Lane):
-		g.redactor.DropPayload(r, repeated, "the result is not shown "+lane(c.call.Principal.Lane))
+		g.redactor.DropPayload(r, repeated, "the result is not shown "+redaction.Lane(c.call.Principal.Lane))
 	case runtime.PromptMask:
 		g.redactor.DropPayload(r, repeated, "the result is masked; the summary is all that is shown")
 	case c.how.whole:
@@ -37,12 +37,4 @@ func (g *Gate) redact(ctx context.Context, c *callState) error {
 		g.redactor.Truncate(r, runtime.MaxResult, cutting)
 	}
 	return nil
-}
-
-// lane names who is not shown a result.
-func lane(name string) string {
-	if name == "" {
-		return "to anybody"
-	}
-	return "to the " + name + " lane"
 }

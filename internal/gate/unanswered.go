@@ -20,10 +20,8 @@ import (
 // record comes before the ended one: what is on disk of the two never says that
 // the call simply failed.
 func (w *recorder) recordDoubt(c *callState, end *journal.End) error {
-	if end.Error != tool.InDoubt || c.stage < recordedBegun || c.tool.Runtime.Control {
-		return nil
-	}
-	if c.how.retry != nil { // the doubt that it was made in the place of goes on
+	if end.Error != tool.InDoubt || c.stage < recordedBegun || c.tool.Runtime.Control ||
+		c.how.retry != nil { // the doubt that it was made in the place of goes on
 		return nil
 	}
 	r := c.record(journal.Doubted)

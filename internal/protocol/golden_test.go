@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/operations"
 	"callgate/internal/protocol/protocoltest"
 	"callgate/tool"
 )
@@ -57,6 +58,8 @@ func TestWire(t *testing.T) {
 		"open_conversation": protocol.OpenConversation{},
 		"open_session":      protocol.OpenSession{},
 		"plan_request":      protocol.PlanRequest{},
+		"preflight":         operations.Preflight{},
+		"preflight_report":  operations.PreflightReport{},
 		"prompt":            protocol.Prompt{},
 		"proposal":          protocol.Proposal{},
 		"prune":             protocol.Prune{},

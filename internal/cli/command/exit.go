@@ -22,6 +22,9 @@ const (
 	ExitCut         = 11
 	ExitCost        = 12
 	ExitChecks      = 13
+	ExitAsks        = 20
+	ExitRefused     = 21
+	ExitBroken      = 22
 	ExitCancelled   = 130
 )
 
@@ -42,6 +45,9 @@ const ExitCodes = `The exit code says how a command ended:
    11  a turn ended in the middle of its answer: the model's limit of tokens
    12  a turn, or a benchmark, ended because it had cost as much as it may
    13  a benchmark ended, and no model of a tool reached its threshold
+   20  tools preflight: everything is there, and something would ask a human first
+   21  tools preflight: something would be refused
+   22  tools preflight: something is missing or broken
   130  cancelled by a signal`
 
 // CodeOf is the exit code for a kind of failure.

@@ -102,6 +102,16 @@ func Programs(ctx context.Context) []Check {
 	return checks
 }
 
+// Program looks for one of the programs that parts of Callgate can use, by its usual name.
+func Program(ctx context.Context, name string) (c Check, known bool) {
+	for _, p := range programs() {
+		if p.names[0] == name {
+			return p.check(ctx), true
+		}
+	}
+	return Check{}, false
+}
+
 func (p program) check(ctx context.Context) Check {
 	c := Check{Group: GroupPrograms, Name: p.names[0], State: Missing, Purpose: p.why}
 	for _, name := range p.names {

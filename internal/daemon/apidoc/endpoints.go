@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/operations"
 	"callgate/tool"
 )
 
@@ -80,6 +81,8 @@ func aboutSessions() group {
 			protocol.SearchResult{}, More{}},
 		{protocol.RouteFindTools, "findSessionTools", "Find tools of a session by what is exactly known", protocol.FindTools{},
 			[]protocol.Tool{}, More{}},
+		{operations.RoutePreflight, "preflight", "What would become of calls, without making them", operations.Preflight{},
+			operations.PreflightReport{}, More{}},
 		{protocol.RouteToolModels, "findToolModels", "Models that are good at a tool", protocol.FindModels{},
 			protocol.ToolModels{}, More{}},
 		{protocol.RouteModelAdvice, "getModelAdvice", "Which models a tool should ask, by its calls", nil,

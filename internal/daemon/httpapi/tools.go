@@ -14,6 +14,7 @@ import (
 	"callgate/internal/kernel/toolview"
 	"callgate/internal/memtrim"
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/operations"
 	"callgate/internal/search"
 	"callgate/tool"
 )
@@ -35,6 +36,8 @@ func (a *toolRoutes) routes() map[string]route.Func {
 		protocol.RouteSurface: a.surface,
 		protocol.RouteCall:    a.call,
 		protocol.RouteCollect: a.collect,
+
+		operations.RoutePreflight: a.preflight,
 	}
 }
 

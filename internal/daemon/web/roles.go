@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/operations"
 	"callgate/internal/token"
 )
 
@@ -50,6 +51,7 @@ func operatorRoutes() []string {
 		protocol.RouteCancelTurn, protocol.RouteMoveCall, protocol.RouteCompact, protocol.RoutePrompt,
 		protocol.RouteModels, protocol.RouteSetModel, protocol.RouteEvents, protocol.RoutePermissions,
 		protocol.RouteSetPermissions, protocol.RouteSetAppMode, protocol.RouteAnswerForm, protocol.RouteDeleteConversation,
+		operations.RoutePreflight,
 	}
 }
 

@@ -9,6 +9,7 @@ package outcome
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"callgate/internal/artifact"
@@ -187,4 +188,13 @@ func Stopped(ctx context.Context) *tool.Error {
 		return tool.Errorf(op, tool.Timeout, "the caller's time for this call ran out")
 	}
 	return tool.Errorf(op, tool.Cancelled, "the call was cancelled")
+}
+
+// AsError makes any error one that can be answered.
+func AsError(op string, err error) *tool.Error {
+	var e *tool.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &tool.Error{Op: op, Kind: tool.Failed, Message: err.Error(), Err: err}
 }

@@ -123,3 +123,11 @@ func (w *Redactor) store(r *tool.Result, payload []byte) {
 	}
 	r.ArtifactRef = ref
 }
+
+// Lane names who is not shown a result.
+func Lane(name string) string {
+	if name == "" {
+		return "to anybody"
+	}
+	return "to the " + name + " lane"
+}
