@@ -40,8 +40,7 @@ func (c *Conversation) newWorkMode(a *app.App, log *history.Log, parent string) 
 	c.leaves.Set(modechoice.Leaves(mode))
 }
 
-// AppMode returns the mode of the app in which the conversation works; it has no name
-// where the app has no modes.
+// AppMode returns the mode of the app in which the conversation works; it has no name where the app has no modes.
 func (c *Conversation) AppMode() app.AppMode {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -70,8 +69,7 @@ func (m *Manager) SetAppMode(ctx context.Context, c *Conversation, name string, 
 	return err
 }
 
-// changeAppMode changes the mode of a conversation in which no turn runs, wholly or not
-// at all.
+// changeAppMode changes the mode of a conversation in which no turn runs, wholly or not at all.
 func (m *Manager) changeAppMode(ctx context.Context, c *Conversation, mode app.AppMode) (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -84,8 +84,7 @@ func childError(info history.Info) error {
 			info.ID, info.ID, info.Parent)
 }
 
-// deleteChildren deletes the conversations that worked for another one, which is deleted.
-// Their tasks have ended.
+// deleteChildren deletes the conversations that worked for another one, which is deleted. Their tasks have ended.
 func deleteChildren(ctx context.Context, m *Manager, id string) error {
 	list, err := m.Store.List(ctx, 0)
 	if err != nil {

@@ -229,8 +229,7 @@ func runningError(id string) *tool.Error {
 		WithHint("wait for it, or stop it: callgate sessions cancel %s", id)
 }
 
-// Cancel stops the turn that is under way and waits until it has stopped. It
-// reports whether there was one.
+// Cancel stops the turn that is under way and waits until it has stopped. It reports whether there was one.
 func (c *Conversation) Cancel() bool { return c.turn.stop(nil) }
 
 // Close ends the conversation's session. The turn that is under way is
@@ -242,8 +241,7 @@ func (c *Conversation) Close() {
 	c.session.Close()
 }
 
-// release ends the conversation's session and leaves its tasks: another opening of
-// the conversation has them next.
+// release ends the conversation's session and leaves its tasks: another opening of the conversation has them next.
 func (c *Conversation) release(why history.Interruption) {
 	c.turn.stop(why)
 	c.session.Close()

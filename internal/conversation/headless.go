@@ -78,8 +78,7 @@ type headless struct {
 	held   map[string]int64 // those that wait for a word, by the last event that they had
 }
 
-// open opens a conversation without a client. What it asks is asked by the kernel's own
-// process, which cannot answer.
+// open opens a conversation without a client. What it asks is asked by the kernel's own process, which cannot answer.
 func (h *headless) open(ctx context.Context, spec Spec) (*Conversation, error) {
 	spec.headless, spec.KeepRunning = true, true
 	if spec.Child == nil {
@@ -88,8 +87,7 @@ func (h *headless) open(ctx context.Context, spec Spec) (*Conversation, error) {
 	return h.Open(ctx, spec)
 }
 
-// speak runs the turn of some words, or the rest of it, after a turn that was
-// interrupted before.
+// speak runs the turn of some words, or the rest of it, after a turn that was interrupted before.
 func (c *Conversation) speak(
 	ctx context.Context, words agent.Words, seen func(history.Event),
 ) (history.End, error) {
@@ -203,18 +201,22 @@ func (h *headless) goOn(ctx, kernel context.Context, id string) error {
 	return h.noteHeld(ctx, c)
 }
 
-// noteHeld says that a conversation waits for a word, if it does, and lets it rest until
-// somebody has said one.
+// noteHeld says that a conversation waits for a word, if it does, and lets it rest until somebody has said one.
 func (h *headless) noteHeld(ctx context.Context, c *Conversation) error {
 	n, err := c.news(ctx)
 	if err != nil || n.Held == "" {
 		return err
 	}
 	h.Log.Warn("a conversation does not go on by itself", "conversation", c.ID(), "why", n.Held)
+	h.hold(c)
+	return nil
+}
+
+// hold lets a conversation rest until somebody has said a word.
+func (h *headless) hold(c *Conversation) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.held[c.ID()] = c.Info().Events
-	return nil
 }
 
 // needsNoClient reports whether a conversation goes on without a client.

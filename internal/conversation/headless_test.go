@@ -16,6 +16,7 @@ import (
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/task"
+	"callgate/internal/token"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -237,6 +238,38 @@ func TestGoesOnWhenItsClientLeaves(t *testing.T) {
 	kerneltest.Eventually(t, func() bool { return owes(t, k, "d1") == 0 && k.Sessions.Len() == 0 })
 	if last := model.Last(); len(model.Asked()) != 2 || !strings.Contains(last, "it was paid") {
 		t.Errorf("asked %d times, at last %s", len(model.Asked()), last)
+	}
+}
+
+// What was said with a token that was revoked is not gone on with by the kernel itself.
+func TestRestsWhenItsTokenIsRevoked(t *testing.T) {
+	t.Parallel()
+	state := kerneltest.StateDir(t)
+	model, folder := backgroundApp(t, state, kerneltest.Answer{Text: "noted"}, kerneltest.Answer{Text: "I see"})
+	k := kerneltest.Open(t, state)
+	_, _, err := k.Conversations.Run(t.Context(), words("d1", folder, "an order came"))
+	ok(t, err)
+	made, _, err := k.Tokens.Create(t.Context(), kerneltest.Human(t, k), token.Token{Role: token.Operator})
+	ok(t, err)
+	talk, err := k.Conversations.Open(t.Context(), conversation.Spec{
+		Resume: "d1", Requester: approval.Requester{PID: approval.Hidden, Token: made.ID},
+	})
+	ok(t, err)
+	tell(t, k, "d1", "n1", "it was paid")
+	_, err = k.Tokens.Revoke(t.Context(), kerneltest.Human(t, k), made.ID)
+	ok(t, err)
+	talk.Close()
+	tell(t, k, "d1", "n2", "it was sent")
+	idle(t, k)
+	if n, asked := owes(t, k, "d1"), len(model.Asked()); n != 2 || asked != 1 {
+		t.Errorf("%d are owed, and the model was asked %d times", n, asked)
+	}
+	next := words("d2", folder, "another order")
+	next.Spec = conversation.Spec{Resume: "d1"}
+	_, _, err = k.Conversations.Run(t.Context(), next)
+	ok(t, err)
+	if n := owes(t, k, "d1"); n != 0 {
+		t.Errorf("%d are owed when somebody has spoken", n)
 	}
 }
 

@@ -121,8 +121,7 @@ type Spec struct {
 	asked    func(approval.Request) // called in place of the turn's watcher; may be nil
 }
 
-// Open begins a conversation with an agent or, with the ID of an earlier one,
-// resumes it where it was left.
+// Open begins a conversation with an agent or, with the ID of an earlier one, resumes it where it was left.
 func (m *Manager) Open(ctx context.Context, spec Spec) (*Conversation, error) {
 	ofUser := !spec.task && spec.Child == nil // who works for another does so in its folder
 	if spec.Resume == "" && ofUser {
@@ -281,8 +280,7 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 	return nil
 }
 
-// loopConfig is the configuration of a conversation's loop, for its model and its
-// surface.
+// loopConfig is the configuration of a conversation's loop, for its model and its surface.
 func (m *Manager) loopConfig(c *Conversation, model *agent.ModelConfig) (agent.Config, error) {
 	cfg, err := c.loopConfig(model)
 	if err != nil {
@@ -317,9 +315,15 @@ func (m *Manager) remove(c *Conversation) {
 		delete(m.open, c.ID())
 	}
 	m.mu.Unlock()
-	if a := c.session.App(); !c.headless && c.child == nil && a != nil && a.Runtime.Mode == app.Background {
-		m.headless.wake(c.ID())
+	a := c.session.App()
+	if c.headless || c.child != nil || a == nil || a.Runtime.Mode != app.Background {
+		return
 	}
+	if token := c.session.Caller().Requester().Token; token != "" && m.Sessions.Token(context.Background(), token) != nil {
+		m.headless.hold(c) // what was said with a token that was revoked is not gone on with
+		return
+	}
+	m.headless.wake(c.ID())
 }
 
 // closeOpen closes a conversation that is open, unless a turn is under way whose

@@ -68,8 +68,7 @@ func (c *Conversation) Wake(ctx context.Context, w Watch) (history.End, error) {
 	})
 }
 
-// shouldWake reports whether the conversation should go on by itself: not for one who has
-// left.
+// shouldWake reports whether the conversation should go on by itself: not for one who has left.
 func (c *Conversation) shouldWake(ctx context.Context) (bool, error) {
 	n, err := c.news(ctx)
 	if ctx.Err() != nil {

@@ -170,7 +170,7 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 	})
 	k.Tokens = &Tokens{
 		store: token.NewStore(k.database.Stores().Documents), approvals: k.Approvals, askers: k.askers,
-		journal: k.Journal, user: k.user, unread: unreadCause(k.database),
+		journal: k.Journal, user: k.user, key: k.key, unread: unreadCause(k.database),
 	}
 	k.Secrets = newSecrets(k)
 	k.Grants, err = grants.Open(ctx, grants.Options{
@@ -242,8 +242,8 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	k.builder = &session.Builder{
 		Apps: k.Apps, Gate: k.gate, Consents: k.consents, Secrets: k.vault, Table: k.Sessions, User: k.user,
 		Hidden: session.Pin(k.hidden()), Base: k.background.Context(), Hooks: newHooks(k), Skills: k.Skills.Runs,
-		Answers: k.key != "",
-		Views:   &toolview.Maker{Tools: k.Tools, Servers: k.Servers, Indexes: k.indexes, Summary: k.modules.Summary},
+		Answers: k.key != "", Token: k.Tokens.Check,
+		Views: &toolview.Maker{Tools: k.Tools, Servers: k.Servers, Indexes: k.indexes, Summary: k.modules.Summary},
 	}
 	openBackground(k, cfg)
 	k.Conversations = conversation.NewManager(conversation.Options{

@@ -3,10 +3,15 @@ package kernel
 import (
 	"cmp"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"callgate/internal/gate/approval"
@@ -24,7 +29,8 @@ type Tokens struct {
 	askers    func(approval.Credential) []approval.Requester
 	journal   *journal.Journal
 	user      string
-	unread    error // why none can be read; nil: they can
+	key       string // the human's; empty: there is none
+	unread    error  // why none can be read; nil: they can
 	logins    logins
 
 	mu       sync.Mutex
@@ -110,13 +116,39 @@ func (t *Tokens) OnRevoke(f func(id string)) {
 	t.onRevoke = append(t.onRevoke, f)
 }
 
-// Use returns the token with a value, if it has a role and still counts.
+// Use returns the token with a value, if it has a role and still counts. What a browser was given is none.
 func (t *Tokens) Use(ctx context.Context, value string, role token.Role) (token.Token, error) {
-	return t.store.Use(ctx, value, role)
+	return t.use(ctx, value, role, false)
+}
+
+// UseLogin is Use for what a browser was given, and for nothing else.
+func (t *Tokens) UseLogin(ctx context.Context, value string, role token.Role) (token.Token, error) {
+	return t.use(ctx, value, role, true)
+}
+
+func (t *Tokens) use(ctx context.Context, value string, role token.Role, login bool) (token.Token, error) {
+	found, err := t.store.Use(ctx, value, role)
+	if err == nil && found.Login != login {
+		return token.Token{}, tool.Errorf("kernel.UseToken", tool.Denied,
+			"the login of a browser counts in that browser alone, and a token of a program never there").
+			WithHint("a program has a token of its own: callgate token create; a browser a link: callgate console")
+	}
+	return found, err
 }
 
 // Check returns an error unless the token with an ID still counts.
 func (t *Tokens) Check(ctx context.Context, id string) error { return t.store.Check(ctx, id) }
+
+// Derive is a text of letters and digits that stays the same for what it is made of, and that only this kernel and
+// the next ones in its state can make.
+func (t *Tokens) Derive(parts ...string) string {
+	mac := hmac.New(sha256.New, []byte(t.key))
+	for _, p := range parts {
+		mac.Write(binary.AppendUvarint(nil, uint64(len(p))))
+		mac.Write([]byte(p))
+	}
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(mac.Sum(nil)))
+}
 
 func (t *Tokens) record(did string, about token.Token, by string) error {
 	note := fmt.Sprintf("%s %s the token %s, role %s", cmp.Or(by, "a human"), did, about.Name, about.Role)

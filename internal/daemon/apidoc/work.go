@@ -37,8 +37,6 @@ func aboutConversations() group {
 		{protocol.RouteSetPermissions, "setPermissions", "Change what a conversation may do without asking",
 			protocol.SetPermissions{}, protocol.Permissions{}, More{}},
 		{protocol.RouteSetAppMode, "setAppMode", "Change the app's mode", protocol.SetAppMode{}, protocol.Conversation{}, More{}},
-		{protocol.RouteAnswerForm, "answerForm", "What a human said in a form of this client", protocol.FormAnswer{},
-			Empty{}, More{}},
 	}}
 }
 

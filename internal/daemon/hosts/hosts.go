@@ -13,13 +13,22 @@ import (
 
 // Allowed reports whether requests may be sent to a host, with or without a port.
 func Allowed(hostport string, listed []string) bool {
+	return IsLoopback(nameOf(hostport)) || IsListed(hostport, listed)
+}
+
+// IsListed is Allowed for the names that were listed, and for none of this machine's own.
+func IsListed(hostport string, listed []string) bool {
+	name := nameOf(hostport)
+	is := func(s string) bool { return strings.EqualFold(s, name) }
+	return name != "" && !IsLoopback(name) && slices.ContainsFunc(listed, is)
+}
+
+func nameOf(hostport string) string {
 	name := hostport
 	if host, _, err := net.SplitHostPort(hostport); err == nil {
 		name = host
 	}
-	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
-	is := func(s string) bool { return strings.EqualFold(s, name) }
-	return IsLoopback(name) || name != "" && slices.ContainsFunc(listed, is)
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
 }
 
 // IsLoopback reports whether a name or an address is one of this machine's own, which no other can be

@@ -19,7 +19,7 @@ func (a *conversationRoutes) setAppMode(w http.ResponseWriter, r *http.Request) 
 	if err := route.Read(r, &in); err != nil {
 		return err
 	}
-	who, err := route.Approver(a.kernel, r, in.By)
+	who, err := route.Owner(a.kernel, r, in.By)
 	if err != nil {
 		return err
 	}

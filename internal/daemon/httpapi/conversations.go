@@ -58,6 +58,9 @@ func (a *conversationRoutes) openConversation(w http.ResponseWriter, r *http.Req
 		return err
 	}
 	spec, err := a.sessionSpec(r, o.OpenSession)
+	if err == nil {
+		err = a.checkResumed(r, o.Resume)
+	}
 	if err != nil {
 		return err
 	}
@@ -280,6 +283,9 @@ func promptDTO(made *conversation.Presentation) *protocol.Prompt {
 func (a *conversationRoutes) plan(w http.ResponseWriter, r *http.Request) error {
 	var in protocol.PlanRequest
 	if err := route.Read(r, &in); err != nil {
+		return err
+	}
+	if err := route.CheckPlace(r, in.Workspace, in.AppFile); err != nil {
 		return err
 	}
 	if in.Window < 0 {

@@ -52,7 +52,11 @@ const maxClientName = 100
 // formHuman names the human at a client that shows forms. No human uses a process that the
 // kernel started.
 func formHuman(r *http.Request, client string) (string, error) {
+	_, overNetwork := route.LoginOf(r)
 	switch {
+	case overNetwork:
+		return "", tool.Errorf("httpapi.form", tool.Denied, "a token says yes for itself, and not for a human at a form").
+			WithHint("answer with a token of the role approver")
 	case client == "":
 		return "", tool.Errorf("httpapi.form", tool.Invalid, "the name of the client that showed the form is missing")
 	case isKernelChild(r):

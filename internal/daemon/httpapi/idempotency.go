@@ -3,9 +3,7 @@ package httpapi
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base32"
 	"net/http"
-	"strings"
 	"sync"
 
 	"callgate/internal/daemon/httpapi/route"
@@ -15,12 +13,23 @@ import (
 	"callgate/tool"
 )
 
-// idempotentID is the ID of the call that a client names with an Idempotency-Key: the same for the same
-// key of the same token in the same folder, whatever session it comes in.
-func idempotentID(r *http.Request, s *session.Session, key string) string {
-	login, _ := route.LoginOf(r)
-	sum := sha256.Sum256([]byte(login.ID + "\x00" + s.Workspace() + "\x00" + key))
-	return "c" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:15])
+// identify gives a call its ID, if the client names it: the same for the same Idempotency-Key, or the same ID, of the
+// same token in the same folder, whatever session it comes in. What a token names is its own, so the ID
+// that it says is never that of a call of somebody else.
+func (a *toolRoutes) identify(r *http.Request, s *session.Session, c *protocol.CallRequest) error {
+	login, overNetwork := route.LoginOf(r)
+	kind, name := "key", r.Header.Get("Idempotency-Key")
+	if c.ID != "" {
+		if !overNetwork {
+			return nil
+		}
+		kind, name = "id", c.ID
+	}
+	if name == "" {
+		return nil
+	}
+	c.ID = "c" + a.kernel.Tokens.Derive("call", login.ID, s.Workspace(), kind, name)[:15]
+	return a.checkSame(r.Context(), *c)
 }
 
 // sentCalls is what clients sent with their Idempotency-Keys.

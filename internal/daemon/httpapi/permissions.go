@@ -30,7 +30,7 @@ func (a *conversationRoutes) setPermissions(w http.ResponseWriter, r *http.Reque
 	if err := route.Read(r, &in); err != nil {
 		return err
 	}
-	who, err := route.Approver(a.kernel, r, in.By)
+	who, err := route.Owner(a.kernel, r, in.By)
 	if err != nil {
 		return err
 	}

@@ -88,6 +88,7 @@ func (a *serverRoutes) trust(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	name := r.PathValue("server")
+	t.By = who.By
 	if name == protocol.AppConsent && t.Revoke { // no server has that name
 		err = a.kernel.RevokeApp(who, s, t.By)
 	} else if name == protocol.AppConsent {

@@ -10,6 +10,7 @@ import (
 	"callgate/internal/kernel/session"
 	"callgate/internal/peer"
 	"callgate/internal/protocol"
+	"callgate/internal/token"
 )
 
 // sessionRoutes opens and closes sessions.
@@ -36,7 +37,7 @@ func (a *sessionRoutes) open(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	opened := a.sessionDTO(s)
-	if o.Where {
+	if o.Where && s.Limits().Profile == "" { // of more than the part of an app that a profile is
 		where, err := a.kernel.Apps.Where(r.Context(), s.Loaded())
 		if err != nil {
 			return err
@@ -62,10 +63,14 @@ func (a *sessionRoutes) close(w http.ResponseWriter, r *http.Request) error {
 // sessionSpec is the session that a client asks to open.
 func (a *api) sessionSpec(r *http.Request, o protocol.OpenSession) (session.Spec, error) {
 	if l, ok := route.LoginOf(r); ok {
+		if o.Workspace == "" {
+			o.Workspace = l.Workspace
+		}
 		return session.Spec{
 			Workspace: o.Workspace, AppFile: o.AppFile, Agent: o.Agent, Lane: o.Lane, Profile: l.Profile,
 			Requester: approval.Requester{PID: approval.Hidden, Token: l.ID},
-		}, nil
+			Again:     !l.Role.Includes(token.Operator), // setup steps are calls, and a viewer has none made
+		}, route.CheckPlace(r, o.Workspace, o.AppFile)
 	}
 	pid, key := route.PeerPID(r), ""
 	if pid == 0 {

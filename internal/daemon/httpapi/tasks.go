@@ -64,7 +64,7 @@ func (a *taskRoutes) cancel(w http.ResponseWriter, r *http.Request) error {
 	}
 	// Any process of the user may cancel a task, as it may stop a turn.
 	id := r.PathValue("id")
-	if err := a.kernel.Tasks.Cancel(r.Context(), id, tool.Truncate(in.By)); err != nil {
+	if err := a.kernel.Tasks.Cancel(r.Context(), id, tool.Truncate(route.Credential(r, in.By).By)); err != nil {
 		return err
 	}
 	ctx, done := context.WithTimeout(r.Context(), stopTime)

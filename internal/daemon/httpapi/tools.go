@@ -156,11 +156,8 @@ func (a *toolRoutes) call(w http.ResponseWriter, r *http.Request) error {
 	if err := route.Read(r, &c); err != nil {
 		return err
 	}
-	if key := r.Header.Get("Idempotency-Key"); key != "" && c.ID == "" {
-		c.ID = idempotentID(r, s, key)
-		if err := a.checkSame(r.Context(), c); err != nil {
-			return err
-		}
+	if err := a.identify(r, s, &c); err != nil {
+		return err
 	}
 	if c.ID != "" {
 		known, leave, err := a.named.enter(r.Context(), s, c.ID)

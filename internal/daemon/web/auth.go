@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/daemon/hosts"
 	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/protocol"
 	"callgate/internal/token"
@@ -44,7 +45,11 @@ func (s *Server) authenticate(r *http.Request, role token.Role) (token.Token, er
 	if value == "" {
 		return token.Token{}, missing()
 	}
-	who, err := s.opt.Tokens.Use(r.Context(), value, role)
+	use := s.opt.Tokens.Use
+	if isCookie {
+		use = s.opt.Tokens.UseLogin
+	}
+	who, err := use(r.Context(), value, role)
 	if err != nil {
 		return token.Token{}, err
 	}
@@ -69,10 +74,18 @@ func (s *Server) valueOf(r *http.Request) (value string, isCookie bool) {
 		}
 		return "", false
 	}
-	if c, err := r.Cookie(s.cookieName()); err == nil {
+	if c, err := r.Cookie(s.cookieName()); err == nil && s.isOwnName(r.Host) {
 		return c.Value, true
 	}
 	return "", false
+}
+
+// isOwnName reports whether a browser that calls this server by a name calls no other by it. A cookie is
+// sent to every port of its host: whatever else listens on this machine, such as a page that an agent
+// serves, would be given it at 127.0.0.1 or localhost. So a browser comes by a name that nobody else knows,
+// and which is this machine's as every name below localhost is, or by one that the kernel's user has listed.
+func (s *Server) isOwnName(host string) bool {
+	return s.opt.TLS != nil || hosts.IsListed(host, append([]string{s.name}, s.opt.Hosts...))
 }
 
 func isSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }

@@ -51,11 +51,11 @@ func (s *Server) direct(w http.ResponseWriter, r *http.Request, d direct) error 
 	if workspace == "" {
 		return tool.Errorf("web", tool.Invalid, "no folder is named").WithHint("add ?workspace=/path/of/the/folder")
 	}
-	id, err := s.sessions.in(r, workspace)
+	id, done, err := s.sessions.in(r, workspace)
 	if err != nil {
 		return err
 	}
-	defer s.sessions.use(id)()
+	defer done()
 	at, err := url.Parse("/v1/sessions/" + url.PathEscape(id) + d.path(r))
 	if err != nil {
 		return &tool.Error{Op: "web", Kind: tool.Invalid, Message: "the path cannot be read", Err: err}

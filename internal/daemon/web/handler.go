@@ -1,12 +1,10 @@
 package web
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"callgate/internal/daemon/apidoc"
 	"callgate/internal/daemon/hosts"
@@ -66,7 +64,7 @@ func (s *Server) doors(next http.Handler) http.Handler {
 			header.Set("Strict-Transport-Security", "max-age=31536000")
 		}
 		switch {
-		case !hosts.Allowed(r.Host, s.opt.Hosts):
+		case !hosts.Allowed(r.Host, append([]string{s.name}, s.opt.Hosts...)):
 			s.refuse(w, r, tool.Errorf("web", tool.Denied, "this server is not known by the name in the Host header").
 				WithHint("if it is right, start the kernel with --host NAME"))
 			return
@@ -80,42 +78,8 @@ func (s *Server) doors(next http.Handler) http.Handler {
 			r.Header.Del(name) // what these say is said by processes of this machine alone
 		}
 		r.Body = s.timed(w, r)
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(&timedWriter{w, http.NewResponseController(w)}, r)
 	})
-}
-
-// bodyTime is how long a request's body may take.
-const bodyTime = 2 * time.Minute
-
-// timed is the body of a request, which must be there in time: a client that sends it slowly holds its
-// connection no longer. When it was read the limit ends, for the answer may take long.
-func (s *Server) timed(w http.ResponseWriter, r *http.Request) io.ReadCloser {
-	if r.Body == nil || r.Body == http.NoBody {
-		return r.Body
-	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // without it, only slow clients are better off
-	return &timedBody{ReadCloser: r.Body, end: func() { _ = control.SetReadDeadline(time.Time{}) }}
-}
-
-type timedBody struct {
-	io.ReadCloser
-	end func()
-}
-
-// Read reads the body, and ends its time with it.
-func (b *timedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) {
-		b.end()
-	}
-	return n, err
-}
-
-// Close closes the body, and ends its time.
-func (b *timedBody) Close() error {
-	defer b.end()
-	return b.ReadCloser.Close()
 }
 
 // withRole serves those whose token has a role; those of one profile only where there is no more than that.
@@ -138,7 +102,7 @@ func (s *Server) withRole(role token.Role, profiled bool, next http.Handler) htt
 func (s *Server) serveAs(w http.ResponseWriter, r *http.Request, who token.Token, next http.Handler) {
 	ctx, done := s.requests.begin(r.Context(), who)
 	defer done()
-	next.ServeHTTP(w, route.WithLogin(r.WithContext(ctx), route.Login{Token: who}))
+	next.ServeHTTP(w, route.WithLogin(r.WithContext(ctx), route.Login{Token: who, Workspace: s.opt.Workspace}))
 }
 
 // withLogin serves those who logged in, and asks the others to.

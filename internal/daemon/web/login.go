@@ -39,6 +39,15 @@ func (s *Server) cookie(value string, age time.Duration) *http.Cookie {
 
 // login lets in whoever has a link that was not used.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodHead || r.Header.Get("Sec-Purpose") != "" { // a program looks at what a link leads to
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	if !s.isOwnName(r.Host) { // which the answer does not tell: whoever asks is a stranger
+		s.askToLogIn(w, r, tool.Errorf("web", tool.Denied, "the link was opened under another name").
+			WithHint("open it as it was printed, from callgate- on"))
+		return
+	}
 	made, value, err := s.opt.Tokens.Login(r.Context(), r.URL.Query().Get("code"))
 	if err != nil {
 		s.refusals.add(r, err)

@@ -9,8 +9,9 @@ import (
 
 // requests are those under way, by their tokens: a stream ends with the token that it was opened with.
 type requests struct {
-	mu   sync.Mutex
-	open map[string]*ofToken
+	mu    sync.Mutex
+	open  map[string]*ofToken
+	ended map[string]bool // tokens that were revoked: a request may have been let in just before
 }
 
 type ofToken struct {
@@ -31,7 +32,9 @@ func (q *requests) begin(ctx context.Context, who token.Token) (_ context.Contex
 		all.ctx, all.cancel = context.WithCancel(context.Background())
 		q.open[who.ID] = all
 	}
-	all.count++
+	if all.count++; q.ended[who.ID] {
+		all.cancel()
+	}
 	q.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	if !who.Expires.IsZero() {
@@ -54,6 +57,10 @@ func (q *requests) begin(ctx context.Context, who token.Token) (_ context.Contex
 func (q *requests) end(id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.ended == nil {
+		q.ended = map[string]bool{}
+	}
+	q.ended[id] = true
 	if all := q.open[id]; all != nil {
 		all.cancel()
 		delete(q.open, id)

@@ -11,7 +11,8 @@ import (
 
 // roles are the routes of the protocol that are served over the network, and who may use them. What is
 // not here is for processes of this machine: streams of bridges, codes that a person types at a
-// terminal, and whatever ends or releases the kernel.
+// terminal, what a human said in a form of an editor (whose word for it nobody over the network can give), and
+// whatever ends or releases the kernel.
 func roles() map[string]token.Role {
 	all := map[string]token.Role{}
 	for role, routes := range map[token.Role][]string{
@@ -37,7 +38,7 @@ func viewerRoutes() []string {
 		protocol.RouteTasks, protocol.RouteTask, protocol.RouteTaskLog, protocol.RouteDeliveries,
 		protocol.RouteBackgroundApps, protocol.RouteTriggerEvents, protocol.RouteQuestions, protocol.RouteQuestion,
 		protocol.RouteModelUse, protocol.RouteConversations, protocol.RouteConversation, protocol.RouteAgents,
-		protocol.RouteGrants, protocol.RouteGrant, protocol.RouteGrantSuggestions, protocol.RouteTryRules,
+		protocol.RouteGrants, protocol.RouteGrant, protocol.RouteGrantSuggestions,
 		protocol.RouteKeys, protocol.RouteProposals, protocol.RouteProposal,
 	}
 }
@@ -50,8 +51,7 @@ func operatorRoutes() []string {
 		protocol.RouteAttend, protocol.RouteWake, protocol.RouteQueueMessage, protocol.RouteUnqueueMessage,
 		protocol.RouteCancelTurn, protocol.RouteMoveCall, protocol.RouteCompact, protocol.RoutePrompt,
 		protocol.RouteModels, protocol.RouteSetModel, protocol.RouteEvents, protocol.RoutePermissions,
-		protocol.RouteSetPermissions, protocol.RouteSetAppMode, protocol.RouteAnswerForm, protocol.RouteDeleteConversation,
-		operations.RoutePreflight,
+		protocol.RouteSetPermissions, protocol.RouteSetAppMode, protocol.RouteDeleteConversation, operations.RoutePreflight,
 	}
 }
 
@@ -71,7 +71,7 @@ func adminRoutes() []string {
 	return []string{
 		protocol.RouteTokens, protocol.RouteRevokeToken, protocol.RouteSecrets, protocol.RouteSetSecret,
 		protocol.RouteDeleteSecret, protocol.RouteResolve, protocol.RoutePrune, protocol.RouteAcceptLoss,
-		protocol.RouteRemoveKey,
+		protocol.RouteRemoveKey, protocol.RouteTryRules,
 	}
 }
 

@@ -35,6 +35,8 @@ import (
 // Tokens is what a kernel knows of tokens and logins.
 type Tokens interface {
 	Use(ctx context.Context, value string, role token.Role) (token.Token, error)
+	UseLogin(ctx context.Context, value string, role token.Role) (token.Token, error)
+	Derive(parts ...string) string
 	Login(ctx context.Context, code string) (token.Token, string, error)
 	Logout(ctx context.Context, login token.Token) error
 	OnRevoke(f func(id string))
@@ -45,6 +47,7 @@ type Options struct {
 	API       http.Handler                    // of the kernel's protocol
 	Tokens    Tokens                          // who may come in
 	Note      func(text string)               // puts a refusal on record
+	Alive     func(session string) bool       // a session is open
 	Workspace string                          // where calls are made that name no folder
 	Hosts     []string                        // names of this server, beside those of this machine
 	TLS       *tls.Config                     // nil: plain HTTP, on this machine alone
@@ -66,6 +69,7 @@ type Server struct {
 	streams  context.CancelFunc
 	closing  sync.Once
 	document func() ([]byte, error)
+	name     string // of this server alone on this machine: see isOwnName
 }
 
 // maxConnections bounds who is served at once: a connection takes memory before it has shown a token.
@@ -95,7 +99,8 @@ func Listen(address string, o Options) (*Server, error) {
 func serve(l net.Listener, o Options) *Server {
 	streams, cancel := context.WithCancel(context.Background())
 	s := &Server{opt: o, listener: l, streams: cancel, document: sync.OnceValues(Document)}
-	s.sessions = newSessions(o.API)
+	s.name = "callgate-" + o.Tokens.Derive("name of the console")[:20] + ".localhost"
+	s.sessions = newSessions(o)
 	s.refusals.note = o.Note
 	s.people = &people{server: s, clients: map[string]*client.Client{}}
 	s.console = console.New(console.Options{Client: s.people.client, Person: s.people.person, Workspace: o.Workspace})
@@ -138,7 +143,14 @@ func (s *Server) URL() string {
 }
 
 // LoginURL is the link for a code.
-func (s *Server) LoginURL(code string) string { return s.URL() + loginPath + "?code=" + code }
+func (s *Server) LoginURL(code string) string {
+	at := s.URL()
+	if s.opt.TLS == nil {
+		_, port, _ := net.SplitHostPort(s.listener.Addr().String())
+		at = "http://" + net.JoinHostPort(s.name, port)
+	}
+	return at + loginPath + "?code=" + code
+}
 
 // Close ends the server: streams at once, and other requests when they are answered or their time is
 // over.

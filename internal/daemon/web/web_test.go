@@ -43,7 +43,8 @@ func serve(t testing.TB) *face {
 	var err error
 	f.server, err = web.Listen("127.0.0.1:0", web.Options{
 		API: f.api, Tokens: k.Tokens, Workspace: f.workspace, Log: slog.New(slog.DiscardHandler),
-		Note: func(text string) { kerneltest.OK(t, k.Journal.Append(journal.Record{Kind: journal.Noted, Note: text})) },
+		Alive: func(id string) bool { _, err := k.Sessions.Get(id); return err == nil },
+		Note:  func(text string) { kerneltest.OK(t, k.Journal.Append(journal.Record{Kind: journal.Noted, Note: text})) },
 	})
 	kerneltest.OK(t, err)
 	t.Cleanup(func() { kerneltest.OK(t, f.server.Close(context.Background())) })
@@ -91,6 +92,7 @@ func TestEveryRouteHasARole(t *testing.T) {
 		protocol.RouteStop, protocol.RouteRelease, protocol.RouteMCP, protocol.RouteMCPProfile, protocol.RouteLogin,
 		protocol.RouteCreateToken, protocol.RouteChallenge, protocol.RouteConsentChallenge, protocol.RouteConsole,
 		protocol.RouteQuestionChallenge, protocol.RouteCreateKey, protocol.RouteTrustKey, protocol.RouteSign,
+		protocol.RouteAnswerForm,
 	}
 	over := web.Routes()
 	for _, r := range f.api.Routes() {
@@ -244,7 +246,8 @@ func TestLogin(t *testing.T) {
 	kerneltest.OK(t, err)
 	jar, err := cookiejar.New(nil)
 	kerneltest.OK(t, err)
-	browser := &http.Client{Jar: jar}
+	stranger := browserOf(t)
+	browser := &http.Client{Jar: jar, Transport: stranger.Transport}
 	get := func(c *http.Client, url string) (int, string) {
 		t.Helper()
 		answer, err := c.Get(url)
@@ -263,12 +266,13 @@ func TestLogin(t *testing.T) {
 	if status != 200 || csrf == "" {
 		t.Fatalf("the link leads to %d %s", status, page)
 	}
-	if status, body := get(http.DefaultClient, f.server.LoginURL(code)); status != 401 {
+	if status, body := get(stranger, f.server.LoginURL(code)); status != 401 {
 		t.Errorf("the link worked twice: %d %s", status, body)
 	}
+	own, _, _ := strings.Cut(f.server.LoginURL(""), "/login")
 	post := func(change func(*http.Request)) int {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), "POST", f.server.URL()+"/v1/sessions",
+		r, err := http.NewRequestWithContext(t.Context(), "POST", own+"/v1/sessions",
 			strings.NewReader(`{"workspace":"`+f.workspace+`"}`))
 		kerneltest.OK(t, err)
 		change(r)
@@ -286,7 +290,7 @@ func TestLogin(t *testing.T) {
 	if status := post(header(web.CSRFHeader, csrf)); status != 200 {
 		t.Errorf("a request of the page: %d", status)
 	}
-	r, err := http.NewRequestWithContext(t.Context(), "POST", f.server.URL()+"/logout", nil)
+	r, err := http.NewRequestWithContext(t.Context(), "POST", own+"/logout", nil)
 	kerneltest.OK(t, err)
 	r.Header.Set(web.CSRFHeader, csrf)
 	answer, err := browser.Do(r)

@@ -68,9 +68,10 @@ type Builder struct {
 	Hooks    *hooks.Engine
 	Skills   *skillruns.Table // the skills with states that are under way
 	User     string
-	Hidden   []gate.PinnedFolder // the kernel's own folders, which no tool reaches: see Pin
-	Base     context.Context     // ends with the kernel
-	Answers  bool                // a human can answer what agents ask
+	Hidden   []gate.PinnedFolder                        // the kernel's own folders, which no tool reaches: see Pin
+	Base     context.Context                            // ends with the kernel
+	Answers  bool                                       // a human can answer what agents ask
+	Token    func(ctx context.Context, id string) error // an error unless the token with an ID still counts
 }
 
 // NewID makes the ID of a session.
@@ -139,7 +140,7 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 		view:  b.Views.New(caller, usage, how),
 		hooks: set, guards: spec.Guards,
 		mode:   spec.AppMode,
-		skills: b.Skills,
+		skills: b.Skills, token: b.Token,
 		limits: Limits{Profile: spec.Profile, Only: spec.Only, Off: notGiven(spec, loaded)},
 	}
 	b.Table.hold(s)

@@ -6,6 +6,7 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"callgate/internal/app"
@@ -44,6 +45,7 @@ type Session struct {
 	hooks    *hooks.Set        // nil: none
 	guards   func() gate.Hooks // of whom it works for; nil: none
 	skills   *skillruns.Table
+	token    func(ctx context.Context, id string) error // see Builder
 }
 
 // ID returns the session's ID.
@@ -149,6 +151,10 @@ func (s *Session) Enter(ctx context.Context) (entered context.Context, release f
 		return nil, nil, tool.Errorf("session.Call", tool.Unavailable, "session %s has ended", s.id).
 			WithHint("open a new one")
 	}
+	if err := s.checkToken(ctx); err != nil {
+		s.use.leave()
+		return nil, nil, err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.base, func() { cancel(history.KernelClosed) })
 	return ctx, func() {
@@ -156,6 +162,20 @@ func (s *Session) Enter(ctx context.Context) (entered context.Context, release f
 		cancel(nil)
 		s.use.leave()
 	}, nil
+}
+
+// checkToken refuses what is asked with a token that counts no more: it may have expired, or been revoked, while
+// a turn was under way.
+func (s *Session) checkToken(ctx context.Context) *tool.Error {
+	id := s.caller.Requester().Token
+	if id == "" || s.token == nil {
+		return nil
+	}
+	err := s.token(ctx, id)
+	if e := (*tool.Error)(nil); err == nil || errors.As(err, &e) {
+		return e
+	}
+	return &tool.Error{Op: "session.Call", Kind: tool.Internal, Message: "the token cannot be checked", Err: err}
 }
 
 // Close ends the session once its calls have ended. Calls that wait for a human

@@ -40,9 +40,9 @@ func (a *skillRoutes) trust(w http.ResponseWriter, r *http.Request) error {
 	}
 	name := skills.Name{Command: r.PathValue("skill"), Source: skills.Source(t.Source)}
 	if t.Revoke {
-		err = a.kernel.Skills.Revoke(who, s, name, t.By)
+		err = a.kernel.Skills.Revoke(who, s, name, who.By)
 	} else {
-		err = a.kernel.Skills.Accept(who, s, name, t.Digest, t.By)
+		err = a.kernel.Skills.Accept(who, s, name, t.Digest, who.By)
 	}
 	if err != nil {
 		return err

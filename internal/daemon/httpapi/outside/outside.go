@@ -132,7 +132,11 @@ func (a *outsideRoutes) start(w http.ResponseWriter, r *http.Request) error {
 	if err := route.Read(r, &in); err != nil {
 		return err
 	}
-	app, err := a.kernel.Outside.Triggers.Start(r.Context(), in.Workspace, in.AppFile, tool.Truncate(in.By))
+	if err := route.CheckPlace(r, in.Workspace, in.AppFile); err != nil {
+		return err
+	}
+	by := route.Credential(r, in.By).By
+	app, err := a.kernel.Outside.Triggers.Start(r.Context(), in.Workspace, in.AppFile, tool.Truncate(by))
 	if err != nil {
 		return err
 	}
@@ -142,6 +146,9 @@ func (a *outsideRoutes) start(w http.ResponseWriter, r *http.Request) error {
 func (a *outsideRoutes) stopApp(w http.ResponseWriter, r *http.Request) error {
 	var in protocol.StartBackground
 	if err := route.Read(r, &in); err != nil {
+		return err
+	}
+	if err := route.CheckPlace(r, in.Workspace, in.AppFile); err != nil {
 		return err
 	}
 	app, err := a.kernel.Outside.Triggers.Stop(r.Context(), in.Workspace, in.AppFile)

@@ -46,6 +46,7 @@ type loginContextKey struct{}
 // Login is whose token came with a request over the network.
 type Login struct {
 	token.Token
+	Workspace string // the folder that is served; empty: none
 }
 
 // WithLogin adds to a request whose token came with it. Only the web face does so, when it has found that the
@@ -113,6 +114,15 @@ func Approver(k *kernel.Kernel, r *http.Request, by string) (approval.Credential
 		who.Token = found.Name
 	}
 	return who, nil
+}
+
+// Owner is Approver for what the owner of a session may do, too: without the role of an approver it is the token
+// itself that asks.
+func Owner(k *kernel.Kernel, r *http.Request, by string) (approval.Credential, error) {
+	if _, ok := LoginOf(r); ok {
+		return Credential(r, by), nil
+	}
+	return Approver(k, r, by)
 }
 
 // Session returns the session that a request is made in. Only the process that
