@@ -19,7 +19,7 @@ var rules = house.Rules{
 			"internal/amount", "internal/fileid", "internal/lazyregexp", "internal/linediff", "internal/memtrim",
 			"internal/nofollow", "internal/ownership", "internal/visible",
 			"internal/module/filesystem/pathglob", "internal/module/filesystem/patchfile",
-			"internal/source/prompted/template", "internal/provider/queue"},
+			"internal/source/prompted/template", "internal/provider/queue", "internal/observe/metric"},
 		{"llm", "llmtool", "internal/signing", "internal/source/prompted/answer", "internal/secret", "internal/statedir", "internal/document", "internal/peer", "internal/unfinished",
 			"internal/resulttext", "internal/condition", "internal/fence", "internal/question", "internal/gate/shellcmd",
 			"internal/script"},
@@ -36,7 +36,7 @@ var rules = house.Rules{
 			"internal/provider/catalog",
 			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock", "internal/watch", "internal/app/node", "internal/provider/budget",
 			"internal/source/prompted/builtin"},
-		{"internal/gate/order", "internal/gate/detach", "internal/gate/argname", "internal/skill", "internal/module", "internal/channel", "toolcatalog", "internal/modeluse"}, // with workfile and fetch, which modules share
+		{"internal/gate/order", "internal/gate/detach", "internal/gate/argname", "internal/skill", "internal/module", "internal/channel", "toolcatalog", "internal/modeluse", "internal/observe/callcount"}, // with workfile and fetch, which modules share
 		{"internal/search/bench", "internal/agent/bench", "internal/agent", "internal/provider", "internal/control",
 			"internal/source/mcp", "internal/source/prompted",
 			"internal/llmbench",

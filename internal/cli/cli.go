@@ -39,6 +39,7 @@ import (
 	"callgate/internal/cli/tasks"
 	"callgate/internal/cli/tokens"
 	"callgate/internal/cli/tools"
+	"callgate/internal/cli/top"
 	"callgate/internal/cli/undo"
 	"callgate/internal/client"
 	"callgate/internal/memtrim"
@@ -134,7 +135,7 @@ func newRoot(e *command.Env) *cobra.Command {
 		bridge.Commands(e, servers.Commands(e)...), imports.Commands(e), approvals.Commands(e),
 		questions.Commands(e), grants.Commands(e), proposals.Commands(e), rules.Commands(e), skills.Commands(e),
 		secrets.Commands(e), keys.Commands(e), tokens.Commands(e), journal.Commands(e), modeluse.Commands(e),
-		tasks.Commands(e), outside.Commands(e), machine.Commands(e), setup.Commands(e),
+		tasks.Commands(e), outside.Commands(e), machine.Commands(e), top.Commands(e), setup.Commands(e),
 	)...)
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: command.ExitCodes})
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)

@@ -126,7 +126,7 @@ type Gate struct {
 	locker   locker
 	executor executor
 	redactor redaction.Redactor
-	schemas  schema.Cache
+	Schemas  schema.Cache
 	doubts   notice.Board
 	lent     order.Lent
 	steps    []step
@@ -194,9 +194,8 @@ func (g *Gate) Call(ctx context.Context, caller *Caller, r CallRequest) *tool.Re
 	return g.run(ctx, g.newCall(caller, r), g.steps)
 }
 
-// Resume carries a call whose request was approved after its caller had gone.
-// The whole path is run again, so a deferred call is authorized when it fires;
-// only the human is not asked twice. The request is reserved for this.
+// Resume carries a call whose request was approved after its caller had gone. The whole path is run again, so a
+// deferred call is authorized when it fires; only the human is not asked twice. The request is reserved for this.
 func (g *Gate) Resume(ctx context.Context, caller *Caller, r approval.Request) *tool.Result {
 	c := g.newCall(caller, CallRequest{ID: r.Call.ID, Name: r.Call.Tool.String(), Args: r.Call.Args,
 		Parent: r.Call.Parent, ModelChoice: r.Call.ModelChoice})

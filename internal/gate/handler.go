@@ -231,7 +231,7 @@ func (g *Gate) checkResult(_ context.Context, c *callState) error {
 	if len(c.tool.Spec.Output) == 0 || c.result.Status != tool.Success || len(c.result.Data) == 0 {
 		return nil
 	}
-	s, err := g.schemas.Get(c.tool.Spec.Output)
+	s, err := g.Schemas.Get(c.tool.Spec.Output)
 	if err == nil {
 		err = s.CheckResult(c.result.Data)
 	}

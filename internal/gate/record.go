@@ -15,9 +15,8 @@ import (
 	"callgate/tool"
 )
 
-// recordAsked records the proposal with the verdict so far. A read that needs
-// no human is recorded later, whole; a call that waits for a human is on disk
-// before the human is asked.
+// recordAsked records the proposal with the verdict so far. A read that needs no human is recorded later, whole; a call
+// that waits for a human is on disk before the human is asked.
 func (g *Gate) recordAsked(ctx context.Context, c *callState) error {
 	switch {
 	case c.request != nil: // it was recorded when the human was first asked
@@ -126,7 +125,9 @@ func (w *recorder) refuse(c *callState, err error) *tool.Result {
 			reason = "hidden: " + c.decision.Reason // the caller learns only that there is no such tool
 		}
 		// Nothing happened; the answer is right without the record.
-		_ = w.journal.Append(w.ask(c, journal.Refuse, reason))
+		r := w.ask(c, journal.Refuse, reason)
+		r.Ask.Error = e.Kind
+		_ = w.journal.Append(r)
 		return c.result
 	}
 	r := c.record(journal.Ended)

@@ -19,7 +19,7 @@ func (g *Gate) resolve(ctx context.Context, c *callState) error {
 	c.view = snap.View(c.caller.place.Scope)
 	t, err := c.view.Resolve(c.call.Name, c.caller.Sees)
 	if tool.KindOf(err) == tool.Ambiguous {
-		t, err = argname.Choose(c.view.Candidates(c.call.Name, c.caller.Sees), g.schemas.Get, c.call.Args, err)
+		t, err = argname.Choose(c.view.Candidates(c.call.Name, c.caller.Sees), g.Schemas.Get, c.call.Args, err)
 	}
 	if tool.KindOf(err) == tool.NotFound {
 		if denied, ok := c.view.Denied(c.call.Name, c.caller.denies); ok {
@@ -52,7 +52,7 @@ func authorize(_ context.Context, c *callState) error {
 // strict mode.
 func (g *Gate) checkArgs(_ context.Context, c *callState) error {
 	var err error
-	if c.schema, err = g.schemas.Get(c.tool.Spec.Input); err != nil {
+	if c.schema, err = g.Schemas.Get(c.tool.Spec.Input); err != nil {
 		return &tool.Error{
 			Op: "gate.checkArgs", Kind: tool.Internal, Err: err,
 			Message: "the input schema of " + c.tool.ID.Dotted() + " is broken",

@@ -8,14 +8,12 @@ import (
 // followPage is how many rows a follower reads at a time.
 const followPage = 512
 
-// Follow yields the records with a Seq greater than after, in order and
-// without a gap, first those in the store, then each as it is committed, until
-// ctx ends or the journal closes. A follower that remembers the Seq of the last
-// record it dealt with misses nothing and sees nothing twice, also across
-// restarts. What pruning has dropped is passed over.
+// Follow yields the records with a Seq greater than after, in order and without a gap, first those in the store, then
+// each as it is committed, until ctx ends or the journal closes. A follower that remembers the Seq of the last record
+// it dealt with misses nothing and sees nothing twice, also across restarts. What pruning has dropped is passed over.
 //
-// A record that cannot be read is yielded as an error, with its Seq, and
-// passed over; a store that cannot be read ends the sequence after its error.
+// A record that cannot be read is yielded as an error, with its Seq, and passed over; a store that cannot be read ends
+// the sequence after its error.
 func (j *Journal) Follow(ctx context.Context, after uint64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for ctx.Err() == nil {

@@ -58,9 +58,8 @@ type Journal struct {
 	pruning    sync.RWMutex // held by Prune alone, and shared by those who read everything
 }
 
-// Open reads where the chain ends and makes ready to continue it. Nothing is
-// written until the first record is: a process that only reads leaves the
-// store and the anchor as they were.
+// Open reads where the chain ends and makes ready to continue it. Nothing is written until the first record is: a
+// process that only reads leaves the store and the anchor as they were.
 func Open(ctx context.Context, store Store, opts Options) (*Journal, error) {
 	opts = opts.withDefaults()
 	w := &writer{
@@ -85,23 +84,20 @@ func Open(ctx context.Context, store Store, opts Options) (*Journal, error) {
 	return j, nil
 }
 
-// Append queues a record and returns at once; it is written in its place within
-// Options.Delay, and lost only if the process dies before. When more waits than
-// Options.Backlog allows, Append waits for the write under way: if that succeeds
-// there is room, and if it fails Append refuses. A refused record is not kept:
-// the caller must not go on as though it had been.
+// Append queues a record and returns at once; it is written in its place within Options.Delay, and lost only if the
+// process dies before. When more waits than Options.Backlog allows, Append waits for the write under way: if that
+// succeeds there is room, and if it fails Append refuses. A refused record is not kept: the caller must not go on as
+// though it had been.
 func (j *Journal) Append(rec Record) error {
 	return j.queue.put(context.Background(), entry{rec: rec, keep: true}, false)
 }
 
-// Commit returns rec's Seq when rec and everything queued before it is on
-// disk. When the store fails the error says why, and its kind is Unavailable.
-// A Begun record is then withdrawn, since its handler will not run; any other
-// record says what happened, so it is kept in its place and tried again until
-// the store works.
+// Commit returns rec's Seq when rec and everything queued before it is on disk. When the store fails the error says
+// why, and its kind is Unavailable. A Begun record is then withdrawn, since its handler will not run; any other record
+// says what happened, so it is kept in its place and tried again until the store works.
 //
-// If ctx ends first, Commit returns and the record is written all the same. A
-// call whose Begun record was left so must still be ended.
+// If ctx ends first, Commit returns and the record is written all the same. A call whose Begun record was left so must
+// still be ended.
 func (j *Journal) Commit(ctx context.Context, rec Record) (uint64, error) {
 	return j.await(ctx, entry{rec: rec, keep: rec.Kind != Begun})
 }
@@ -137,8 +133,13 @@ func (j *Journal) await(ctx context.Context, e entry) (uint64, error) {
 // call that must be recorded can be.
 func (j *Journal) Err() error { return j.queue.health() }
 
-// Close writes what is queued and stops. Records that the store still refuses
-// are lost with the process, and the error says how many. The store stays open.
+// Progress returns the last Seq on disk, and how many records wait to be written.
+func (j *Journal) Progress() (last uint64, waiting int) {
+	last, _, _ = j.queue.progress()
+	return last, j.queue.length()
+}
+
+// Close writes what is queued and stops. Records that the store still refuses are lost; the error says how many.
 func (j *Journal) Close() error {
 	j.queue.close()
 	<-j.writer.stopped

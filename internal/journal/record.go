@@ -82,6 +82,7 @@ const (
 type Ask struct {
 	Verdict   Verdict         `json:"verdict"`
 	Reason    string          `json:"reason,omitempty"`
+	Error     tool.Kind       `json:"error,omitempty"`    // of a refused call
 	Args      json.RawMessage `json:"args,omitempty"`     // as the handler will see them
 	ArgsRef   string          `json:"args_ref,omitempty"` // in place of Args when they are large
 	Coercions []string        `json:"coercions,omitempty"`

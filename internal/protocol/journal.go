@@ -83,6 +83,7 @@ const (
 type RecordAsk struct {
 	Verdict   Verdict         `json:"verdict"`
 	Reason    string          `json:"reason,omitempty"`
+	Error     tool.Kind       `json:"error,omitempty"` // of a refused call
 	Args      json.RawMessage `json:"args,omitempty"`
 	ArgsRef   string          `json:"args_ref,omitempty"` // in place of Args when they are large
 	Coercions []string        `json:"coercions,omitempty"`

@@ -20,7 +20,9 @@ const Version = 3
 // The routes, in the form of http.ServeMux.
 const (
 	RouteStatus       = "GET /v1/status"
-	RoutePing         = "GET /v1/ping" // a sign of life, which waits for nothing
+	RoutePing         = "GET /v1/ping"     // a sign of life, which waits for nothing
+	RouteActivity     = "GET /v1/activity" // what the kernel does now
+	RouteMetrics      = "GET /metrics"     // the same for Prometheus
 	RouteStop         = "POST /v1/stop"
 	RouteRelease      = "POST /v1/release"       // true: nobody else needs the kernel, and it ends
 	RouteAppSchema    = "GET /v1/app/schema"     // of app files, for editors

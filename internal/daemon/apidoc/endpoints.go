@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/activity"
 	"callgate/internal/protocol/operations"
 	"callgate/tool"
 )
@@ -32,6 +33,10 @@ func aboutKernel() group {
 		{protocol.RouteDocument, "getDocument", "This document", nil, json.RawMessage{}, More{}},
 		{protocol.RouteAppSchema, "getAppSchema", "The JSON Schema of app files", nil, json.RawMessage{},
 			More{Content: "application/schema+json"}},
+		{protocol.RouteActivity, "getActivity", "What the kernel does now: calls, waits, tools, models, servers", nil,
+			activity.Activity{}, More{}},
+		{protocol.RouteMetrics, "getMetrics", "The kernel's numbers, in the text format of Prometheus", nil, nil,
+			More{Content: "text/plain"}},
 		{protocol.RouteLocks, "listLocks", "Who holds what, and who waits for it", nil, protocol.Locks{}, More{}},
 	}}
 }

@@ -13,9 +13,11 @@ import (
 	"callgate/internal/daemon/httpapi/outside"
 	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/mcpserver"
+	"callgate/internal/daemon/telemetry"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/modules"
+	"callgate/internal/observe/metric"
 	"callgate/internal/protocol"
 	"callgate/internal/version"
 	"callgate/tool"
@@ -26,6 +28,7 @@ type api struct {
 	kernel *kernel.Kernel
 	Lifecycle
 	started time.Time
+	numbers *telemetry.Source
 }
 
 // Lifecycle connects the API to the daemon's shutdown and its client count.
@@ -61,7 +64,7 @@ func (a *API) Close() { a.clients.Close() }
 
 // New makes the API of a kernel.
 func New(k *kernel.Kernel, life Lifecycle) *API {
-	a := &api{kernel: k, Lifecycle: life, started: time.Now()}
+	a := &api{kernel: k, Lifecycle: life, started: time.Now(), numbers: telemetry.New(k)}
 	clients := &mcpRoutes{api: a, server: mcpserver.New(k), web: map[string]http.Handler{}}
 	tools := &toolRoutes{api: a}
 	mux := http.NewServeMux()
@@ -98,6 +101,10 @@ func (a *api) routes() map[string]route.Func {
 		protocol.RouteAppSchema: a.appSchema,
 		protocol.RouteLocks:     a.locks,
 		protocol.RouteConsole:   a.console,
+		protocol.RouteActivity: func(w http.ResponseWriter, r *http.Request) error {
+			return route.Answer(w, a.numbers.Activity(r.Context()))
+		},
+		protocol.RouteMetrics: a.metrics,
 	}
 }
 
@@ -122,6 +129,14 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.Problems = append(s.Problems, a.kernel.Apps.Catalogs().Problems()...)
 	return route.Answer(w, s)
+}
+
+// metrics writes the kernel's numbers for Prometheus.
+func (a *api) metrics(w http.ResponseWriter, r *http.Request) error {
+	families := a.numbers.Families(r.Context())
+	w.Header().Set("Content-Type", metric.ContentType)
+	_ = metric.WriteText(w, families) // else the client has left
+	return nil
 }
 
 func (a *api) locks(w http.ResponseWriter, _ *http.Request) error {

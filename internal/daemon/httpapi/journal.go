@@ -87,6 +87,8 @@ func (a *journalRoutes) follow(w http.ResponseWriter, r *http.Request) error {
 	if events == nil {
 		return nil
 	}
+	a.numbers.Followers.Add(1)
+	defer a.numbers.Followers.Add(-1)
 	records := a.records(ctx, after)
 	for {
 		var e protocol.Event

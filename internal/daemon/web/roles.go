@@ -40,6 +40,7 @@ func viewerRoutes() []string {
 		protocol.RouteModelUse, protocol.RouteConversations, protocol.RouteConversation, protocol.RouteAgents,
 		protocol.RouteGrants, protocol.RouteGrant, protocol.RouteGrantSuggestions,
 		protocol.RouteKeys, protocol.RouteProposals, protocol.RouteProposal,
+		protocol.RouteActivity, protocol.RouteMetrics,
 	}
 }
 

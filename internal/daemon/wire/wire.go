@@ -161,8 +161,9 @@ func Doubt(r recovery.Report) protocol.Doubt {
 
 func recordAsk(a journal.Ask) protocol.RecordAsk {
 	return protocol.RecordAsk{
-		Verdict: protocol.Verdict(a.Verdict), Reason: a.Reason, Args: a.Args, ArgsRef: a.ArgsRef, Coercions: a.Coercions,
-		Claims: a.Claims, Approval: a.Approval, Workspace: a.Workspace, AppFile: a.AppFile, Line: a.Line,
+		Verdict: protocol.Verdict(a.Verdict), Reason: a.Reason, Error: a.Error, Args: a.Args, ArgsRef: a.ArgsRef,
+		Coercions: a.Coercions, Claims: a.Claims, Approval: a.Approval, Workspace: a.Workspace, AppFile: a.AppFile,
+		Line: a.Line,
 	}
 }
 

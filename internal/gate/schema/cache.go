@@ -69,6 +69,13 @@ func (c *Cache) Get(raw json.RawMessage) (*Schema, error) {
 	return nil, e.err
 }
 
+// Len returns how many schemas are kept.
+func (c *Cache) Len() int {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return len(c.texts)
+}
+
 // entryFor finds or creates the entry of a text, and remembers its address.
 func (c *Cache) entryFor(key textKey, raw json.RawMessage) *entry {
 	c.mu.Lock()

@@ -62,6 +62,7 @@ type Opener struct {
 	supports   supports
 	spent      budget.Ledger
 	openLedger sync.Once
+	asked      asked
 }
 
 // offlineWindow is large enough that the offline model, which reads no prompt,
@@ -183,7 +184,7 @@ func (o *Opener) dial(u Use, m *app.Model) (llm.Model, provider.Info, error) {
 	if err != nil {
 		return nil, at, err
 	}
-	return o.charged(u, model, at), at, nil
+	return &countedModel{o.charged(u, model, at), at, &o.asked}, at, nil
 }
 
 // config is how a model's provider is reached, with its key.

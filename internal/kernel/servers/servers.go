@@ -170,6 +170,15 @@ func hideError(s app.Server, err error) error {
 // In returns the servers of one scope.
 func (s *Set) In(scope string) Scoped { return Scoped{s, scope} }
 
+// Status describes the servers of all scopes.
+func (s *Set) Status() []mcp.Status {
+	list := []mcp.Status{}
+	for _, server := range s.manager.Servers() {
+		list = append(list, server.Status())
+	}
+	return list
+}
+
 func (s *Set) sources(scope string) []*source {
 	s.mu.Lock()
 	defer s.mu.Unlock()

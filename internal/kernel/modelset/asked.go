@@ -1,0 +1,106 @@
+package modelset
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"callgate/internal/observe/metric"
+	"callgate/internal/provider"
+	"callgate/llm"
+)
+
+// Asked counts what one model was asked since the kernel started: by agents and by tools.
+type Asked struct {
+	Provider, Model string
+	Outcomes        map[string]uint64 // requests by how they ended: ok, or the kind of the error
+	Usage           llm.Usage         // as far as answers told it
+	Unpriced        uint64            // answers whose cost is not known
+	Took            metric.Histogram
+}
+
+// maxAsked bounds the models that count under their own names: who asks may name any. The others are together.
+const maxAsked = 64
+
+// asked is the counts of all models.
+type asked struct {
+	mu      sync.Mutex
+	byModel map[[2]string]*Asked
+}
+
+// Asked returns the counts, ordered by provider and model.
+func (o *Opener) Asked() []Asked {
+	o.asked.mu.Lock()
+	defer o.asked.mu.Unlock()
+	list := make([]Asked, 0, len(o.asked.byModel))
+	for _, a := range o.asked.byModel {
+		one := *a
+		one.Outcomes = maps.Clone(a.Outcomes)
+		list = append(list, one)
+	}
+	slices.SortFunc(list, func(a, b Asked) int {
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Model, b.Model))
+	})
+	return list
+}
+
+func (a *asked) add(at provider.Info, usage llm.Usage, err error, took time.Duration) {
+	outcome := "ok"
+	if err != nil {
+		outcome = "failed"
+		if failure := new(llm.Error); errors.As(err, &failure) && failure.Kind != "" {
+			outcome = string(failure.Kind)
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	key := [2]string{at.Provider, at.Model}
+	if a.byModel[key] == nil && len(a.byModel) >= maxAsked {
+		key = [2]string{"other", "other"}
+	}
+	one := a.byModel[key]
+	if one == nil {
+		one = &Asked{Provider: key[0], Model: key[1], Outcomes: map[string]uint64{}}
+		if a.byModel == nil {
+			a.byModel = map[[2]string]*Asked{}
+		}
+		a.byModel[key] = one
+	}
+	one.Outcomes[outcome]++
+	one.Took.Add(took)
+	if err == nil && !usage.Priced {
+		one.Unpriced++
+	}
+	one.Usage = one.Usage.Add(usage)
+}
+
+// countedModel is a model whose requests are counted.
+type countedModel struct {
+	llm.Model
+	at    provider.Info
+	asked *asked
+}
+
+// Generate sends a request, and counts it.
+func (m *countedModel) Generate(ctx context.Context, req llm.Request, watch func(llm.Delta)) (*llm.Response, error) {
+	began := time.Now()
+	res, err := m.Model.Generate(ctx, req, watch)
+	m.asked.add(m.at, usageOf(res, err), err, time.Since(began))
+	return res, err
+}
+
+// usageOf is what a request took, as far as its answer told.
+func usageOf(res *llm.Response, err error) llm.Usage {
+	var failure *llm.Error
+	switch {
+	case res != nil:
+		return res.Usage
+	case errors.As(err, &failure) && failure.Partial != nil:
+		return failure.Partial.Usage
+	}
+	return llm.Usage{}
+}
