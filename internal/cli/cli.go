@@ -53,23 +53,29 @@ func Main(args []string, extra ...*tool.Tool) int {
 	if !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
 	}
-	ctx, stop := signalContext(signals)
+	hangup := &command.Hangups{}
+	ctx, stop := signalContext(signals, hangup)
 	defer stop()
 	program, _ := os.Executable() // unknown: it starts no kernel in the background
 	return Run(ctx, command.Host{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Tools: extra,
-		Trim: memtrim.Trim, Program: program,
+		Trim: memtrim.Trim, Program: program, Hangup: hangup,
 	}, args)
 }
 
 // signalContext returns a context that the first signal cancels. The second one kills
 // the process, however soon it follows.
-func signalContext(signals []os.Signal) (_ context.Context, stop func()) {
+// A SIGHUP that a command takes is neither.
+func signalContext(signals []os.Signal, hangup *command.Hangups) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	received := make(chan os.Signal, 2)
 	signal.Notify(received, signals...)
 	go func() {
-		if first := <-received; first == syscall.SIGHUP {
+		first := <-received
+		for first == syscall.SIGHUP && hangup.Taken() {
+			first = <-received
+		}
+		if first == syscall.SIGHUP {
 			cancel(client.ErrLeave) // the terminal was closed: nobody said that anything should stop
 		}
 		cancel(nil)

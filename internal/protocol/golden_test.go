@@ -68,6 +68,8 @@ func TestWire(t *testing.T) {
 		"answer_question":   protocol.AnswerQuestion{},
 		"queued_message":    protocol.QueuedMessage{},
 		"refuse_proposal":   protocol.RefuseProposal{},
+		"reload":            operations.Reload{},
+		"reloaded":          operations.Reloaded{},
 		"resolve":           protocol.ResolveDoubt{},
 		"doubt":             protocol.Doubt{},
 		"result":            tool.Result{},

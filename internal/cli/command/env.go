@@ -46,6 +46,8 @@ type Host struct {
 	// nil: it keeps the memory.
 	Trim  func() error
 	Tools []*tool.Tool // for kernels started here, beside the built-in ones
+	// Hangup receives SIGHUP for a command that wants it: see Hangups. Nil: none is received.
+	Hangup *Hangups
 	// Program is the file that starts a kernel in the background, with the process's
 	// environment and these tools; "": such a kernel runs in this process.
 	Program string

@@ -18,7 +18,7 @@ import (
 // Commands returns the commands up, console, down, doctor, bench, build, api and version.
 func Commands(e *command.Env) []*cobra.Command {
 	return []*cobra.Command{
-		newUp(e), newConsole(e), newDown(e), newBuild(e), newDoctor(e), newBench(e), newAPI(e), newVersion(e),
+		newUp(e), newReload(e), newConsole(e), newDown(e), newBuild(e), newDoctor(e), newBench(e), newAPI(e), newVersion(e),
 	}
 }
 

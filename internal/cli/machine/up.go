@@ -42,8 +42,9 @@ It also serves the console and the HTTP API, on 127.0.0.1:7420 or the next free 
 Beyond this machine it serves only with TLS. A browser is let in by a link that works
 once (callgate console), a program by a token (callgate token create).
 
-The first SIGINT or SIGTERM stops it after its running calls; a second one kills
-it.`,
+SIGHUP has it read the app files again, as callgate reload does; when its terminal is
+closed, it stops. The first SIGINT or SIGTERM stops it after its running calls; a second
+one kills it.`,
 		Example: "  callgate up\n  callgate up --state /var/lib/callgate\n" +
 			"  callgate up --listen 0.0.0.0:7420 --host gate.example.org --tls-cert cert.pem --tls-key key.pem", Args: cobra.NoArgs,
 	}, u.run)
@@ -107,7 +108,9 @@ func (u *up) run(ctx context.Context, _ []string) error {
 		_ = d.Stop()
 		return err
 	}
+	endReloads := u.reloadOnHangup(ctx, d)
 	err = d.WaitIdle(ctx, u.idle)
+	endReloads()
 	if err == nil && !u.JSON {
 		u.Status("\n%s", waitMessage(kernel))
 	}

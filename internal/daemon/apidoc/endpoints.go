@@ -37,6 +37,8 @@ func aboutKernel() group {
 			activity.Activity{}, More{}},
 		{protocol.RouteMetrics, "getMetrics", "The kernel's numbers, in the text format of Prometheus", nil, nil,
 			More{Content: "text/plain"}},
+		{operations.RouteReload, "reload", "Have open sessions work by their app files as they are now", operations.Reload{},
+			operations.Reloaded{}, More{}},
 		{protocol.RouteLocks, "listLocks", "Who holds what, and who waits for it", nil, protocol.Locks{}, More{}},
 	}}
 }

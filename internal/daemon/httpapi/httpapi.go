@@ -19,6 +19,7 @@ import (
 	"callgate/internal/kernel/modules"
 	"callgate/internal/observe/metric"
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/operations"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -104,7 +105,8 @@ func (a *api) routes() map[string]route.Func {
 		protocol.RouteActivity: func(w http.ResponseWriter, r *http.Request) error {
 			return route.Answer(w, a.numbers.Activity(r.Context()))
 		},
-		protocol.RouteMetrics: a.metrics,
+		protocol.RouteMetrics:  a.metrics,
+		operations.RouteReload: a.reload,
 	}
 }
 

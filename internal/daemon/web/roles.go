@@ -72,7 +72,7 @@ func adminRoutes() []string {
 	return []string{
 		protocol.RouteTokens, protocol.RouteRevokeToken, protocol.RouteSecrets, protocol.RouteSetSecret,
 		protocol.RouteDeleteSecret, protocol.RouteResolve, protocol.RoutePrune, protocol.RouteAcceptLoss,
-		protocol.RouteRemoveKey, protocol.RouteTryRules,
+		protocol.RouteRemoveKey, protocol.RouteTryRules, operations.RouteReload,
 	}
 }
 

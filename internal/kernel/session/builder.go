@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 
 	"callgate/internal/agent/surface"
 	"callgate/internal/app"
@@ -72,6 +73,8 @@ type Builder struct {
 	Base     context.Context                            // ends with the kernel
 	Answers  bool                                       // a human can answer what agents ask
 	Token    func(ctx context.Context, id string) error // an error unless the token with an ID still counts
+
+	reloading sync.Mutex // held while app files are read again
 }
 
 // NewID makes the ID of a session.
@@ -116,8 +119,7 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 			"the workspace %s cannot be opened: %w", tool.Truncate(loaded.Workspace), err)
 	}
 	spec = spec.in(loaded)
-	usage, how := &toolview.Usage{}, b.how(loaded)
-	how.AppMode = spec.AppMode
+	usage := &toolview.Usage{}
 	var detached func() (release func()) // of the session, when there is one
 	watch := gate.Observer{
 		Succeeded: usage.Count, Asked: spec.OnAsked, Detached: func() (release func()) { return detached() },
@@ -128,20 +130,18 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 			return nil, err
 		}
 	}
-	set := b.hooks(ctx, &spec, loaded)
-	caller, err := b.caller(spec, loaded, root, watch, &how, set)
+	first, err := b.state(ctx, spec, loaded, root, watch, usage)
 	if err != nil {
-		set.End()
 		_ = root.Close()
 		return nil, err
 	}
 	s := &Session{
-		id: spec.ID, loaded: loaded, warnings: slices.Clone(loaded.Warnings), caller: caller, gate: b.Gate, base: b.Base,
-		view:  b.Views.New(caller, usage, how),
-		hooks: set, guards: spec.Guards,
-		mode:   spec.AppMode,
-		skills: b.Skills, token: b.Token,
-		limits: Limits{Profile: spec.Profile, Only: spec.Only, Off: notGiven(spec, loaded)},
+		id: spec.ID, gate: b.Gate, base: b.Base, guards: spec.Guards, mode: spec.AppMode, skills: b.Skills,
+		token: b.Token,
+	}
+	s.now.Store(first)
+	s.again = func(ctx context.Context, l *apps.Loaded) (*state, error) {
+		return b.state(ctx, spec.within(loaded, l), l, root, watch, usage)
 	}
 	b.Table.hold(s)
 	s.use = newUse(func() {
@@ -150,7 +150,7 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 		}
 		b.Table.unpublish(s)
 	}, func() {
-		set.End()
+		s.Hooks().End()
 		b.Table.remove(s)
 		_ = root.Close()
 	})
@@ -159,6 +159,24 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 		s.setUp(ctx, b.Secrets)
 	}
 	return s, nil
+}
+
+// state makes what a session has of its app files.
+func (b *Builder) state(
+	ctx context.Context, spec Spec, l *apps.Loaded, root *os.Root, watch gate.Observer, usage *toolview.Usage,
+) (*state, error) {
+	how := b.how(l)
+	how.AppMode = spec.AppMode
+	set := b.hooks(ctx, &spec, l)
+	caller, err := b.caller(spec, l, root, watch, &how, set)
+	if err != nil {
+		set.End()
+		return nil, err
+	}
+	return &state{
+		loaded: l, warnings: slices.Clone(l.Warnings), caller: caller, view: b.Views.New(caller, usage, how), hooks: set,
+		limits: Limits{Profile: spec.Profile, Only: spec.Only, Off: notGiven(spec, l)},
+	}, nil
 }
 
 // in returns the spec with an ID, and that of a call of an earlier session within what its

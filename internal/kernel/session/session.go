@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"callgate/internal/app"
 	"callgate/internal/conversation/history"
@@ -32,38 +33,45 @@ type Gate interface {
 
 // Session makes calls in one workspace, under one app's rules.
 type Session struct {
-	id       string
+	id     string
+	now    atomic.Pointer[state]
+	again  func(context.Context, *apps.Loaded) (*state, error) // makes the state of an app that was read again
+	mode   *appmode.Current
+	gate   Gate
+	base   context.Context // ends with the kernel
+	use    *use
+	guards func() gate.Hooks // of whom it works for; nil: none
+	skills *skillruns.Table
+	token  func(ctx context.Context, id string) error // see Builder
+}
+
+// state is what a session has of its app files. It never changes: a reload puts another in its place, and calls
+// that have begun go on with theirs.
+type state struct {
 	loaded   *apps.Loaded
 	warnings []string
 	caller   *gate.Caller
 	view     *toolview.View
 	limits   Limits
-	mode     *appmode.Current
-	gate     Gate
-	base     context.Context // ends with the kernel
-	use      *use
-	hooks    *hooks.Set        // nil: none
-	guards   func() gate.Hooks // of whom it works for; nil: none
-	skills   *skillruns.Table
-	token    func(ctx context.Context, id string) error // see Builder
+	hooks    *hooks.Set // nil: none
 }
 
 // ID returns the session's ID.
 func (s *Session) ID() string { return s.id }
 
 // App returns the session's app; nil without an app file.
-func (s *Session) App() *app.App { return s.loaded.App }
+func (s *Session) App() *app.App { return s.Loaded().App }
 
 // Loaded returns the app as the session has it.
-func (s *Session) Loaded() *apps.Loaded { return s.loaded }
+func (s *Session) Loaded() *apps.Loaded { return s.now.Load().loaded }
 
 // Hooks returns the session's hooks; nil: none.
-func (s *Session) Hooks() *hooks.Set { return s.hooks }
+func (s *Session) Hooks() *hooks.Set { return s.now.Load().hooks }
 
 // Guards are the hooks around the session's calls: its own, and those of whom it works for;
 // above leaves its own out. Nil: none.
 func (s *Session) Guards(above bool) gate.Hooks {
-	own := s.hooks.Calls()
+	own := s.Hooks().Calls()
 	if above {
 		own = nil
 	}
@@ -71,13 +79,13 @@ func (s *Session) Guards(above bool) gate.Hooks {
 }
 
 // Warnings is what the session's user should know of its app.
-func (s *Session) Warnings() []string { return s.warnings }
+func (s *Session) Warnings() []string { return s.now.Load().warnings }
 
 // Caller returns on whose behalf the session calls.
-func (s *Session) Caller() *gate.Caller { return s.caller }
+func (s *Session) Caller() *gate.Caller { return s.now.Load().caller }
 
 // View returns the tools as the session sees them.
-func (s *Session) View() *toolview.View { return s.view }
+func (s *Session) View() *toolview.View { return s.now.Load().view }
 
 // Limits is what a session is given less than its app has.
 type Limits struct {
@@ -89,23 +97,23 @@ type Limits struct {
 // Limits returns what the session is given less than its app has, in the mode that it is
 // in now. What it begins in a state of a skill has that state's limit, too.
 func (s *Session) Limits() Limits {
-	limits := s.limits
+	limits := s.now.Load().limits
 	limits.Only = appmode.Intersect(limits.Only, s.mode.Get().Only)
 	limits.Only = appmode.Intersect(limits.Only, s.skills.Only(s.id))
 	return limits
 }
 
 // Workspace returns the session's folder.
-func (s *Session) Workspace() string { return s.loaded.Workspace }
+func (s *Session) Workspace() string { return s.Loaded().Workspace }
 
 // Principal returns who calls.
-func (s *Session) Principal() tool.Principal { return s.caller.Principal() }
+func (s *Session) Principal() tool.Principal { return s.Caller().Principal() }
 
 // PID is the process on whose behalf calls are made.
-func (s *Session) PID() int { return s.caller.Requester().PID }
+func (s *Session) PID() int { return s.Caller().Requester().PID }
 
 // CanAnswer reports whether the session's own process may answer what it asks.
-func (s *Session) CanAnswer() bool { return s.caller.Requester().Human }
+func (s *Session) CanAnswer() bool { return s.Caller().Requester().Human }
 
 // Call makes a call and waits for its end, and for a human where one is asked.
 // What goes wrong is part of the result. The call ends with ctx, or with the
@@ -116,7 +124,7 @@ func (s *Session) Call(ctx context.Context, r CallRequest) *tool.Result {
 		return &tool.Result{Status: tool.Failure, Summary: err.Error(), Error: err}
 	}
 	defer release()
-	return s.gate.Call(ctx, s.caller, r)
+	return s.gate.Call(ctx, s.Caller(), r)
 }
 
 // CallAll makes the calls of one batch: see gate.CallAll. It ends with ctx, or
@@ -131,7 +139,7 @@ func (s *Session) CallAll(ctx context.Context, requests []CallRequest, done func
 		return results
 	}
 	defer release()
-	return s.gate.CallAll(ctx, s.caller, requests, done)
+	return s.gate.CallAll(ctx, s.Caller(), requests, done)
 }
 
 // Outcome returns the state of a call after a restart.
@@ -167,7 +175,7 @@ func (s *Session) Enter(ctx context.Context) (entered context.Context, release f
 // checkToken refuses what is asked with a token that counts no more: it may have expired, or been revoked, while
 // a turn was under way.
 func (s *Session) checkToken(ctx context.Context) *tool.Error {
-	id := s.caller.Requester().Token
+	id := s.Caller().Requester().Token
 	if id == "" || s.token == nil {
 		return nil
 	}
@@ -186,16 +194,17 @@ func (s *Session) Close() { s.use.end() }
 // human has accepted them. The kernel makes them itself. A step that fails is a
 // warning for the session's user, and the rest goes on.
 func (s *Session) setUp(ctx context.Context, secrets modules.Secrets) {
-	if s.loaded.App == nil {
+	st := s.now.Load()
+	if st.loaded.App == nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.base, cancel)()
-	daemon := s.caller.AsDaemon()
-	for _, m := range s.loaded.App.Modules {
+	daemon := st.caller.AsDaemon()
+	for _, m := range st.loaded.App.Modules {
 		for _, step := range m.Setup {
-			if !s.loaded.Accepted.Has(consent.Step(s.loaded.App, m, step)) {
+			if !st.loaded.Accepted.Has(consent.Step(st.loaded.App, m, step)) {
 				continue
 			}
 			name := m.Name + "." + step.Action
@@ -208,7 +217,8 @@ func (s *Session) setUp(ctx context.Context, secrets modules.Secrets) {
 				err = s.gate.Call(ctx, daemon, gate.CallRequest{Name: name, Args: args}).Err()
 			}
 			if err != nil {
-				s.warnings = append(s.warnings, fmt.Sprintf("the setup step %s failed: %s", name, s.loaded.App.Hide(err.Error())))
+				text := st.loaded.App.Hide(err.Error())
+				st.warnings = append(st.warnings, fmt.Sprintf("the setup step %s failed: %s", name, text))
 			}
 		}
 	}

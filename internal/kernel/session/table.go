@@ -121,7 +121,7 @@ func (t *Table) Len() int {
 // call: a client that was killed leaves its session open.
 func (t *Table) InUse(ended func(approval.Requester) bool) bool {
 	return slices.ContainsFunc(t.all(), func(s *Session) bool {
-		return s.use.running() > 0 || !ended(s.caller.Requester())
+		return s.use.running() > 0 || !ended(s.Caller().Requester())
 	})
 }
 
@@ -135,7 +135,7 @@ func (t *Table) all() []*Session {
 func (t *Table) Requesters() []approval.Requester {
 	var list []approval.Requester
 	for _, s := range t.all() {
-		list = append(list, s.caller.Requester())
+		list = append(list, s.Caller().Requester())
 	}
 	return list
 }

@@ -1,0 +1,76 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"callgate/internal/client"
+	"callgate/internal/protocol"
+	"callgate/internal/statedir"
+	"callgate/tool"
+)
+
+// SIGHUP has a kernel read the app files of its open sessions again, and a file with a mistake changes nothing.
+func TestHangupReloads(t *testing.T) {
+	t.Parallel()
+	state, folder := filepath.Join(t.TempDir(), "s"), t.TempDir()
+	file := filepath.Join(folder, "callgate.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("app: {app_id: a}\n")
+	kernel := up(t, state)
+	dir, err := statedir.At(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client.New(client.Options{Dial: client.Unix(dir.Socket())})
+	defer c.Close()
+	s, err := c.OpenSession(t.Context(), protocol.OpenSession{Workspace: folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := func() tool.Status {
+		r, err := s.Call(t.Context(), protocol.CallRequest{Name: "filesystem.list", Args: []byte(`{}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Status
+	}
+	if got := list(); got != tool.Success {
+		t.Fatalf("before: %s", got)
+	}
+	write("app: {app_id: a}\ntools: {capabilities: {deny: [{module: filesystem, actions: [list]}]}}\n")
+	if err := kernel.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if !poll(time.Minute, func() bool { return list() == tool.Refused }) {
+		t.Fatalf("SIGHUP changed nothing: %s", untilSays(t, state, "", "log", "tail"))
+	}
+	if out := untilSays(t, state, "read again by SIGHUP", "log", "tail"); !strings.Contains(out, "for 1 session") {
+		t.Errorf("on record: %s", out)
+	}
+	write("app: {app_id: a}\ntolls: {}\n")
+	if err := kernel.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	untilSays(t, state, "callgate.yaml:2:", "log", "tail")
+	if got := list(); got != tool.Refused {
+		t.Errorf("after a broken file: %s", got)
+	}
+	if err := kernel.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := kernel.ends(t); code != 0 {
+		t.Errorf("the kernel ended with %d: %s", code, kernel.err.String())
+	}
+}

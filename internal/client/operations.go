@@ -1,0 +1,14 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"callgate/internal/protocol/operations"
+)
+
+// Reload has the open sessions of a kernel work by their app files as they are now.
+func Reload(ctx context.Context, c *Client, in operations.Reload) (operations.Reloaded, error) {
+	var got operations.Reloaded
+	return got, c.do(ctx, http.MethodPost, "/v1/reload", nil, in, &got)
+}

@@ -1,0 +1,201 @@
+package kernel_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"callgate/internal/journal"
+	"callgate/internal/kernel"
+	"callgate/internal/kernel/kerneltest"
+	"callgate/internal/protocol/operations"
+	"callgate/tool"
+)
+
+const (
+	appAsks = "app: {app_id: a}\ntools: {capabilities: {approve: [{module: demo}]}}\n"
+	appDeny = "app: {app_id: a}\ntools: {capabilities: {approve: [{module: demo}], deny: [{module: demo, actions: [look]}]}}\n"
+	appGive = "app: {app_id: a}\nruntime: {max_turns: 7}\ntools: {capabilities: {grant: [{module: demo, actions: [risky]}]}}\n"
+)
+
+// look is a tool that only reads; risky is one that asks.
+func reloadKernel(t *testing.T) (*kernel.Kernel, string) {
+	t.Helper()
+	read := tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}
+	risky := tool.Runtime{Risk: tool.High, SideEffect: tool.Write}
+	done := func(context.Context) (any, error) { return "done", nil }
+	k := kerneltest.Open(t, kerneltest.StateDir(t),
+		kerneltest.NewTool(t, "demo.look", read, done), kerneltest.NewTool(t, "demo.risky", risky, done))
+	return k, folderIn(t, "reload")
+}
+
+func reloadNote(t *testing.T, k *kernel.Kernel) string {
+	t.Helper()
+	records, err := k.Journal.Read(t.Context(), journal.Query{Newest: true, Limit: 1})
+	kerneltest.OK(t, err)
+	if len(records) == 0 || records[0].Kind != journal.Noted {
+		return ""
+	}
+	return records[0].Note
+}
+
+// An open session works by the file as it is after a reload, and by the old one before.
+func TestReload(t *testing.T) {
+	t.Parallel()
+	k, folder := reloadKernel(t)
+	file := filepath.Join(folder, "callgate.yaml")
+	kerneltest.Write(t, file, "app: {app_id: a}\ntools: {capabilities: {approve: [{module: demo, actions: [risky]}]}}\n")
+	s := kerneltest.OpenSession(t, k, folder)
+	if r := kerneltest.Call(t, s, "demo.look", `{}`); r.Status != tool.Waiting && r.Status != tool.Success {
+		t.Fatalf("before: %+v", r)
+	}
+	kerneltest.Write(t, file, appDeny)
+	if r := kerneltest.Call(t, s, "demo.look", `{}`); r.Status == tool.Refused {
+		t.Fatalf("without a reload: %+v", r)
+	}
+	dry, err := kernel.Reload(t.Context(), k, operations.Reload{DryRun: true})
+	kerneltest.OK(t, err)
+	if dry.Applied || dry.Sessions != 1 || len(dry.Changes) == 0 {
+		t.Errorf("dry run: %+v", dry)
+	}
+	if r := kerneltest.Call(t, s, "demo.look", `{}`); r.Status == tool.Refused {
+		t.Fatalf("after a dry run: %+v", r)
+	}
+	got, err := kernel.Reload(t.Context(), k, operations.Reload{By: "tester"})
+	kerneltest.OK(t, err)
+	var text []string
+	for _, c := range got.Changes {
+		text = append(text, c.Part+" "+c.Text)
+		if c.Wider {
+			t.Errorf("%s is called wider", c.Text)
+		}
+	}
+	if all := strings.Join(text, "\n"); !got.Applied || !strings.Contains(all, "tools demo.look: deny, was") {
+		t.Errorf("reload: %+v", got)
+	}
+	if note := reloadNote(t, k); !strings.Contains(note, "app files read again by tester for 1 session") {
+		t.Errorf("on record: %q", note)
+	}
+	if r := kerneltest.Call(t, s, "demo.look", `{}`); r.Status != tool.Refused {
+		t.Errorf("after the reload: %+v", r)
+	}
+}
+
+// A file with a mistake leaves everything as it is, and the error names file and line.
+func TestReloadBroken(t *testing.T) {
+	t.Parallel()
+	k, folder := reloadKernel(t)
+	other := folderIn(t, "other")
+	file := filepath.Join(folder, "callgate.yaml")
+	kerneltest.Write(t, file, appAsks)
+	kerneltest.Write(t, filepath.Join(other, "callgate.yaml"), appAsks)
+	s, also := kerneltest.OpenSession(t, k, folder), kerneltest.OpenSession(t, k, other)
+	kerneltest.Write(t, filepath.Join(other, "callgate.yaml"), appDeny) // this one is right
+	kerneltest.Write(t, file, "app: {app_id: a}\ntolls: {}\n")
+	_, err := kernel.Reload(t.Context(), k, operations.Reload{})
+	if err == nil || !strings.Contains(err.Error(), "callgate.yaml:2:") {
+		t.Fatalf("a broken file: %v", err)
+	}
+	for _, one := range []struct {
+		name   string
+		status tool.Status
+	}{{"", kerneltest.Call(t, s, "demo.look", `{}`).Status},
+		{"other", kerneltest.Call(t, also, "demo.look", `{}`).Status}} {
+		if one.status == tool.Refused {
+			t.Errorf("%s: half of the reload was applied", one.name)
+		}
+	}
+	if note := reloadNote(t, k); note != "" && !strings.Contains(note, "changed nothing") {
+		t.Errorf("on record: %q", note)
+	}
+	if _, err := kernel.Reload(t.Context(), k, operations.Reload{DryRun: true, Workspace: folder}); err == nil {
+		t.Error("a dry run finds no mistake")
+	}
+}
+
+// What a first start needs a human's consent for, a reload needs it for too.
+func TestReloadWider(t *testing.T) {
+	t.Parallel()
+	k, folder := reloadKernel(t)
+	file := filepath.Join(folder, "callgate.yaml")
+	kerneltest.Write(t, file, appAsks)
+	s := kerneltest.OpenSession(t, k, folder)
+	kerneltest.Write(t, file, appGive)
+	dry, err := kernel.Reload(t.Context(), k, operations.Reload{DryRun: true})
+	kerneltest.OK(t, err)
+	wider := false
+	for _, c := range dry.Changes {
+		wider = wider || c.Wider && strings.HasPrefix(c.Text, "demo.risky: allow, was approve")
+	}
+	if !wider || len(dry.Waits) == 0 {
+		t.Errorf("dry run: %+v", dry)
+	}
+	if _, err := kernel.Reload(t.Context(), k, operations.Reload{}); tool.KindOf(err) != tool.Denied {
+		t.Fatalf("wider without consent: %v", err)
+	}
+	if s.App().Runtime.MaxTurns == 7 {
+		t.Error("a part of the file counts")
+	}
+	kerneltest.AcceptApp(t, k, kerneltest.OpenSession(t, k, folder))
+	got, err := kernel.Reload(t.Context(), k, operations.Reload{})
+	kerneltest.OK(t, err)
+	if r := kerneltest.Call(t, s, "demo.risky", `{}`); !got.Applied || r.Status != tool.Success {
+		t.Errorf("accepted: %+v, %+v", got, r)
+	}
+}
+
+// Calls are made while files are read again: each is judged by one file, whole, and one that runs goes on.
+func TestReloadDuringCalls(t *testing.T) {
+	t.Parallel()
+	var running atomic.Int32
+	begun, release := make(chan struct{}), make(chan struct{})
+	slow := kerneltest.NewTool(t, "demo.slow", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read},
+		func(context.Context) (any, error) {
+			if running.Add(1) == 1 {
+				close(begun)
+				<-release
+			}
+			return "done", nil
+		})
+	k := kerneltest.Open(t, kerneltest.StateDir(t), slow)
+	folder := folderIn(t, "busy")
+	file := filepath.Join(folder, "callgate.yaml")
+	give := "app: {app_id: b}\n"
+	deny := "app: {app_id: b}\ntools: {capabilities: {default_policy: auto, deny: [{module: demo, actions: [slow]}]}}\n"
+	kerneltest.Write(t, file, give)
+	s := kerneltest.OpenSession(t, k, folder)
+	first := make(chan *tool.Result)
+	go func() { first <- kerneltest.Call(t, s, "demo.slow", `{}`) }()
+	<-begun
+	kerneltest.Write(t, file, deny)
+	kerneltest.AcceptApp(t, k, kerneltest.OpenSession(t, k, folder))
+	_, err := kernel.Reload(t.Context(), k, operations.Reload{})
+	kerneltest.OK(t, err)
+	if r := kerneltest.Call(t, s, "demo.slow", `{}`); r.Status != tool.Refused {
+		t.Errorf("the next call: %+v", r)
+	}
+	close(release)
+	if r := <-first; r.Status != tool.Success {
+		t.Errorf("the call that ran: %+v", r)
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 25 {
+				if r := kerneltest.Call(t, s, "demo.slow", `{}`); r.Status != tool.Success && r.Status != tool.Refused {
+					t.Errorf("during reloads: %+v", r)
+				}
+			}
+		})
+	}
+	for i := range 10 {
+		kerneltest.Write(t, file, []string{give, deny}[i%2])
+		if _, err := kernel.Reload(t.Context(), k, operations.Reload{}); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+}
