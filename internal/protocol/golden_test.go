@@ -60,6 +60,7 @@ func TestWire(t *testing.T) {
 		"plan_request":      protocol.PlanRequest{},
 		"preflight":         operations.Preflight{},
 		"preflight_report":  operations.PreflightReport{},
+		"stats":             operations.Stats{},
 		"prompt":            protocol.Prompt{},
 		"proposal":          protocol.Proposal{},
 		"prune":             protocol.Prune{},

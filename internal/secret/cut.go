@@ -24,6 +24,9 @@ func (v *Vault) ScrubText(text string) Scrubbed {
 	return Scrubbed{v.scrubber().fragments(v.ScrubString(text), true)}
 }
 
+// TakenOut is the warning of a result out of which secrets were taken.
+const TakenOut = "secrets were taken out of this result"
+
 // ScrubPayload scrubs what a tool returned. As ScrubText, it takes out parts of
 // secrets beside the marks of a cut, but its end is no mark.
 func (v *Vault) ScrubPayload(payload []byte) []byte {

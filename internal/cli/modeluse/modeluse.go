@@ -1,5 +1,5 @@
-// Package modeluse has the commands that show how models did at LLM-backed tools, and propose which
-// one a tool should ask first.
+// Package modeluse has the commands that show what the gate did, how models did at LLM-backed tools, and
+// which one a tool should ask first.
 package modeluse
 
 import (
@@ -23,7 +23,7 @@ import (
 
 const op = "cli.models"
 
-// Commands returns the command models.
+// Commands returns the commands models and stats.
 func Commands(e *command.Env) []*cobra.Command {
 	s := &show{Env: e}
 	c := e.Leaf(&cobra.Command{
@@ -40,7 +40,7 @@ harder calls.`,
 	s.bind(c)
 	c.Flags().StringVar(&s.tool, "tool", "", "only the `TOOL` with this name or ID")
 	c.AddCommand(newPropose(e))
-	return []*cobra.Command{c}
+	return []*cobra.Command{c, newStats(e)}
 }
 
 // span is the flag --since.

@@ -1,6 +1,9 @@
 package apidoc
 
-import "callgate/internal/protocol"
+import (
+	"callgate/internal/protocol"
+	"callgate/internal/protocol/operations"
+)
 
 func aboutConversations() group {
 	after := []Parameter{{Name: "after", About: "only events with a greater number", Type: "integer"}}
@@ -117,8 +120,12 @@ func aboutUndo() group {
 
 func aboutModels() group {
 	use := More{Query: []Parameter{{Name: "tool"}, {Name: "since", About: "a time, RFC 3339"}}}
-	return group{"models", "How models did.", []Endpoint{
+	since := More{Query: []Parameter{
+		{Name: "since", About: "a time, RFC 3339"}, {Name: "limit", About: "how many records are looked at; without it, all"},
+	}}
+	return group{"models", "How models did, and the gate.", []Endpoint{
 		{protocol.RouteModelUse, "getModelUse", "What LLM-backed tools asked of models", nil, []protocol.ModelUse{}, use},
+		{operations.RouteStats, "getStats", "What the gate did", nil, operations.Stats{}, since},
 	}}
 }
 

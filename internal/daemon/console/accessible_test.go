@@ -29,7 +29,7 @@ func TestPagesAreAccessible(t *testing.T) {
 		b.size(1100, 700, dark)
 		for _, page := range []string{
 			"/", "/approvals", "/approvals/" + asked.Approval, "/tools", "/tools/filesystem.edit", "/journal",
-			"/calls/" + asked.Call, "/plan", "/servers", "/work", "/rules", "/models", "/conversations",
+			"/calls/" + asked.Call, "/plan", "/servers", "/work", "/rules", "/models", "/stats", "/conversations",
 		} {
 			b.open(page)
 			b.sees("Callgate")

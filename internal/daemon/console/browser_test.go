@@ -183,6 +183,9 @@ func TestAPersonAtABrowser(t *testing.T) {
 	b.capture("journal")
 	b.open("/plan")
 	b.capture("plan")
+	b.open("/stats")
+	b.sees("Put right")
+	b.capture("stats")
 }
 
 // The theme is that of the system until the person changes it, and no page is wider than a phone.
@@ -202,7 +205,7 @@ func TestLightDarkAndAPhone(t *testing.T) {
 	if light := ground(); light == dark {
 		t.Errorf("it stays %s", dark)
 	}
-	for _, page := range []string{"/", "/approvals", "/tools", "/tools/filesystem.edit", "/journal", "/plan", "/servers", "/work", "/rules", "/models"} {
+	for _, page := range []string{"/", "/approvals", "/tools", "/tools/filesystem.edit", "/journal", "/plan", "/servers", "/work", "/rules", "/models", "/stats"} {
 		b.open(page)
 		over, err := chromedp.Run(b.ctx, chromedp.Evaluate[int]("document.documentElement.scrollWidth - innerWidth"))
 		kerneltest.OK(t, err)

@@ -10,10 +10,12 @@ import (
 	"callgate/tool"
 )
 
-// modelPages shows how models did.
+// modelPages shows how models did, and the gate.
 type modelPages struct{ *Console }
 
-func (c *modelPages) routes() map[string]serve { return map[string]serve{"GET /models": c.models} }
+func (c *modelPages) routes() map[string]serve {
+	return map[string]serve{"GET /models": c.models, "GET /stats": c.stats}
+}
 
 // modelsData is how each model did at each LLM-backed tool, out of the journal.
 type modelsData struct {

@@ -69,6 +69,8 @@ func TestWorkAndModelsTeachWhenThereIsNone(t *testing.T) {
 	s := open(t, folder(t, nil))
 	s.wants(s.get("/work"), "Nothing is watched", "Nothing is scheduled", "No task is queued", "No message and no event")
 	s.wants(s.get("/models"), "No LLM-backed tool was called")
+	s.wants(s.get("/stats"), "What it did for you", "No call was made")
+	s.fails("/stats?since=long", http.StatusBadRequest)
 	s.wants(s.get("/servers"), "No server is behind this app", "callgate.yaml")
 	s.wants(s.get("/rules"), "No app file is in force here")
 	s.fails("/models?since=long", http.StatusBadRequest)

@@ -11,6 +11,7 @@ import (
 	"callgate/internal/kernel/session"
 	"callgate/internal/modeluse"
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/operations"
 	"callgate/llmtool"
 	"callgate/tool"
 )
@@ -19,7 +20,9 @@ import (
 type modelRoutes struct{ *api }
 
 func (a *modelRoutes) routes() map[string]route.Func {
-	return map[string]route.Func{protocol.RouteModelUse: a.use, protocol.RouteModelAdvice: a.advice}
+	return map[string]route.Func{
+		protocol.RouteModelUse: a.use, protocol.RouteModelAdvice: a.advice, operations.RouteStats: a.stats,
+	}
 }
 
 func (a *modelRoutes) use(w http.ResponseWriter, r *http.Request) error {

@@ -4,6 +4,7 @@
 package redaction
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -36,19 +37,29 @@ func (w *Redactor) CheckArtifact(r *tool.Result) {
 	r.Warnings = append(r.Warnings, "the tool names an artifact that is not here; nothing was kept under that name")
 }
 
-// Scrub takes secrets out of everything a model or a log will see.
+// Scrub takes secrets out of everything a model or a log will see, and says so.
 func (w *Redactor) Scrub(r *tool.Result) {
-	r.Summary = w.Secrets.ScrubText(r.Summary).String()
+	found := false
+	clean := func(text, by string) string {
+		found = found || text != by
+		return by
+	}
+	r.Summary = clean(r.Summary, w.Secrets.ScrubText(r.Summary).String())
 	for i, text := range r.Warnings {
-		r.Warnings[i] = w.Secrets.ScrubText(text).String()
+		r.Warnings[i] = clean(text, w.Secrets.ScrubText(text).String())
 	}
 	for i := range r.Content {
-		r.Content[i].Text = w.Secrets.ScrubPayloadString(r.Content[i].Text)
-		r.Content[i].Data = w.Secrets.Scrub(r.Content[i].Data)
-		r.Content[i].URI = w.Secrets.ScrubString(r.Content[i].URI)
+		c := &r.Content[i]
+		c.Text = clean(c.Text, w.Secrets.ScrubPayloadString(c.Text))
+		c.URI = clean(c.URI, w.Secrets.ScrubString(c.URI))
+		data := w.Secrets.Scrub(c.Data)
+		found = found || !bytes.Equal(data, c.Data)
+		c.Data = data
 	}
 	if len(r.Data) > 0 {
-		if r.Data = w.Secrets.ScrubPayload(r.Data); !json.Valid(r.Data) {
+		data := w.Secrets.ScrubPayload(r.Data)
+		found = found || !bytes.Equal(data, r.Data)
+		if r.Data = data; !json.Valid(r.Data) {
 			r.Data, _ = json.Marshal(string(r.Data))
 		}
 	}
@@ -58,6 +69,9 @@ func (w *Redactor) Scrub(r *tool.Result) {
 	r.Attempts = slices.Clone(r.Attempts)
 	for i := range r.Attempts { // they hold words of models and of providers
 		r.Attempts[i].Error = w.Secrets.ScrubText(r.Attempts[i].Error).String()
+	}
+	if found {
+		r.Warnings = append(r.Warnings, secret.TakenOut)
 	}
 }
 
