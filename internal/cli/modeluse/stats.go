@@ -75,14 +75,16 @@ func statsText(s operations.Stats, span string) string {
 		{s.Scrubbed, "results out of which secrets were taken"},
 		{s.Cut, "results too large for a model, kept whole beside it"},
 		{s.Doubted, "calls whose end nobody saw: callgate log doubts"},
-		{s.Surface.Tokens, fmt.Sprintf("tokens of definitions at least that models were not sent in %d turns", s.Surface.Turns)},
+		{s.Surface.Tokens,
+			fmt.Sprintf("tokens of definitions, at least, that models were not sent in %d turns", s.Surface.Turns)},
 	} {
 		if line.n > 0 {
 			fmt.Fprintf(&b, "%9d  %s\n", line.n, line.text)
 		}
 	}
 	if s.Partial {
-		fmt.Fprintf(&b, "only the last %d records were looked at, since %s\n", s.Records, s.From.Local().Format(time.DateTime))
+		fmt.Fprintf(&b, "only the last %d records were looked at, since %s\n", s.Records,
+			s.From.Local().Format(time.DateTime))
 	}
 	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"callgate/internal/daemon/httpapi/figures"
 	"callgate/internal/daemon/httpapi/human"
 	"callgate/internal/daemon/httpapi/outside"
 	"callgate/internal/daemon/httpapi/route"
@@ -73,7 +74,7 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 	for _, routes := range []map[string]route.Func{
 		a.routes(), (&sessionRoutes{a}).routes(), tools.routes(), (&findRoutes{tools}).routes(), (&serverRoutes{a}).routes(),
 		(&journalRoutes{a}).routes(), (&conversationRoutes{a}).routes(), (&taskRoutes{a}).routes(),
-		(&modelRoutes{a}).routes(), human.Routes(k), outside.Routes(k), clients.routes(),
+		figures.Routes(k), human.Routes(k), outside.Routes(k), clients.routes(),
 	} {
 		for pattern, handle := range routes {
 			served = append(served, pattern)

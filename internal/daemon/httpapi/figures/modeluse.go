@@ -1,4 +1,4 @@
-package httpapi
+package figures
 
 import (
 	"maps"
@@ -11,21 +11,11 @@ import (
 	"callgate/internal/kernel/session"
 	"callgate/internal/modeluse"
 	"callgate/internal/protocol"
-	"callgate/internal/protocol/operations"
 	"callgate/llmtool"
 	"callgate/tool"
 )
 
-// modelRoutes say how models did at LLM-backed tools.
-type modelRoutes struct{ *api }
-
-func (a *modelRoutes) routes() map[string]route.Func {
-	return map[string]route.Func{
-		protocol.RouteModelUse: a.use, protocol.RouteModelAdvice: a.advice, operations.RouteStats: a.stats,
-	}
-}
-
-func (a *modelRoutes) use(w http.ResponseWriter, r *http.Request) error {
+func (a *figureRoutes) use(w http.ResponseWriter, r *http.Request) error {
 	since, err := timeOf(r)
 	if err != nil {
 		return err
@@ -39,7 +29,7 @@ func (a *modelRoutes) use(w http.ResponseWriter, r *http.Request) error {
 }
 
 // advice says which models a tool of a session should ask, by the calls of its app.
-func (a *modelRoutes) advice(w http.ResponseWriter, r *http.Request) error {
+func (a *figureRoutes) advice(w http.ResponseWriter, r *http.Request) error {
 	s, err := route.Session(a.kernel, r)
 	if err != nil {
 		return err
