@@ -38,7 +38,7 @@ var rules = house.Rules{
 			"internal/source/prompted/builtin"},
 		{"internal/gate/order", "internal/gate/detach", "internal/gate/argname", "internal/skill", "internal/module", "internal/channel", "toolcatalog", "internal/modeluse", "internal/observe/callcount", "internal/stats"}, // with workfile and fetch, which modules share
 		{"internal/search/bench", "internal/agent/bench", "internal/agent", "internal/provider", "internal/control",
-			"internal/source/mcp", "internal/source/prompted",
+			"internal/source/mcp", "internal/source/openapi", "internal/source/prompted",
 			"internal/llmbench",
 			"internal/source/executable", "internal/gate", "internal/undo", "internal/app", "internal/module/filesystem",
 			"internal/module/shell", "internal/module/http", "internal/module/web", "internal/module/browser",
@@ -77,11 +77,12 @@ var rules = house.Rules{
 		{Import: "aead.dev/minisign", Only: []string{"internal/signing"}, Why: "one package signs and checks signatures"},
 		{Import: "github.com/chromedp", Only: []string{"internal/module/browser", "internal/daemon/console"},
 			Why: "one module drives the browser, and the tests of the console look at its pages"},
+		{Import: "github.com/getkin/kin-openapi", Only: []string{"internal/source/openapi"}, Why: "one room reads OpenAPI documents"},
 		{Import: "github.com/fsnotify", Only: []string{"internal/kernel/watchers"}, Why: "one package listens to the file system"},
 		{Import: "github.com/spf13/cobra", Only: []string{"internal/cli", "scripts/manual"},
 			Why: "only the command line parses commands; its manual is made from them"},
 		{Import: "net/http", Why: "HTTP is the business of the faces, and of what is reached over it", Only: []string{
-			"internal/protocol", "internal/client", "internal/daemon", "internal/search/embedapi", "internal/source/mcp",
+			"internal/protocol", "internal/client", "internal/daemon", "internal/search/embedapi", "internal/source/mcp", "internal/source/openapi",
 			"internal/netguard", "internal/module/fetch", "internal/module/http", "internal/module/web", "internal/module/browser",
 			"internal/provider", "internal/agent/bench", "internal/kernel/kerneltest", "internal/channel", "internal/signing/signingtest",
 			"toolcatalog/remote", "scripts"}},

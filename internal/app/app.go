@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/app/apis"
 	"callgate/internal/app/identity"
 	"callgate/internal/app/llmtools"
 	"callgate/internal/app/middleware"
@@ -63,6 +64,7 @@ type App struct {
 type Sources struct {
 	Dirs       []string // folders of executable tools; Load makes them absolute
 	SignedDirs bool     // the manifests in them must be signed
+	APIs       []API
 	LLM        llmtools.Block
 	Providers  providers.All
 	Budget     budget.Budget // of the file alone: see [App.Parts] for what several say
@@ -138,7 +140,7 @@ func (a *App) RuleFiles() []string {
 	if a.Parts != nil {
 		return append(a.Parts.Project.RuleFiles(), a.Parts.User.RuleFiles()...)
 	}
-	all := slices.Concat([]string{a.Path}, a.Dirs, a.LLM.Files())
+	all := slices.Concat([]string{a.Path}, a.Dirs, a.LLM.Files(), apis.Files(a.APIs))
 	for _, f := range a.Files {
 		all = append(all, f.Path)
 	}

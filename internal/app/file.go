@@ -178,7 +178,7 @@ func (f *file) builtin(e node.Entry) {
 func (f *file) modulesBlock(e node.Entry) {
 	b := moduleBlock{Reader: f.Reader, scope: f.scope, constraints: make(map[string]policy.Constraint)}
 	b.read(e)
-	f.app.Modules, f.app.Servers, f.constraints = b.modules, b.servers, b.constraints
+	f.app.Modules, f.app.Servers, f.app.APIs, f.constraints = b.modules, b.servers, b.apis, b.constraints
 }
 
 func (f *file) capabilitiesBlock(e node.Entry) {

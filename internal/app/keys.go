@@ -49,7 +49,7 @@ var keyHomes = map[string]string{
 	"rate_limits": levelCapabilities, "approval_timeout": levelCapabilities,
 	"dirs": levelTools, "builtin": levelTools, "constraints": levelModule, "config": levelModule,
 	"allowed_actions": levelConstraints, "blocked_actions": levelConstraints,
-	"servers": "tools.modules.mcp.config", "mcpServers": "tools.modules.mcp.config.servers",
+	"servers": "tools.modules.mcp.config", "mcpServers": "tools.modules.mcp.config.servers", "apis": "tools.modules.openapi.config",
 	"tool_injection": levelRuntime, "direct_modules": levelRuntime, "variables": levelDev,
 	"system_prompt": levelAgent, "brain": levelAgent, "provider": levelBrain, "model": levelBrain,
 	"api_key": levelBrainConfig, "base_url": levelBrainConfig,

@@ -147,7 +147,7 @@ func (f *file) lookup(ref moduleRef) {
 	known, ok := f.known[ref.module]
 	listed := f.constraints != nil && !f.isUser && ref.module != SpawnModule // which a grant turns on
 	switch {
-	case ref.module == "" || ref.module == "*" || !ok && isServer(f.app.Servers, ref.module):
+	case ref.module == "" || ref.module == "*" || !ok && isOutside(f.app, ref.module):
 	case !ok:
 		near := node.Closest(ref.module, slices.Sorted(maps.Keys(f.known)))
 		if near != "" && len(f.app.Dirs) == 0 && !strings.HasPrefix(ref.module, mcpModule+"_") {

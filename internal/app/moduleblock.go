@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/app/apis"
 	"callgate/internal/app/credential"
 	"callgate/internal/app/middleware"
 	"callgate/internal/app/node"
+	"callgate/internal/app/servers"
 	"callgate/internal/gate/policy"
 	"callgate/tool"
 )
@@ -29,6 +31,7 @@ type moduleBlock struct {
 	*scope
 	modules     []Module
 	servers     []Server
+	apis        []apis.API
 	constraints map[string]policy.Constraint
 }
 
@@ -91,8 +94,10 @@ func (b *moduleBlock) knows(e node.Entry) (KnownModule, bool) {
 	known, ok := b.known[e.Key]
 	switch names := b.known.names(); {
 	case e.Key == mcpModule:
-		b.readServers(e)
-	case isServer(b.servers, e.Key):
+		b.readConfig(e, "servers", func(in node.Entry) { b.servers = servers.Read(b.Reader, in) })
+	case e.Key == apis.Module:
+		b.readConfig(e, "apis", func(in node.Entry) { b.apis = apis.Read(b.Reader, in, b.folder, b.id()) })
+	case servers.Has(b.servers, e.Key):
 		return KnownModule{}, true
 	case ok && !known.AlwaysOn:
 		return known, true

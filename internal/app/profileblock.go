@@ -90,7 +90,7 @@ func (f *file) linkProfiles() {
 		case ref.action == "" && strings.HasPrefix(ref.module, mcpModule+"_"):
 			ref.Fail(ref.at, "write servers: ["+strings.TrimPrefix(ref.module, mcpModule+"_")+"]",
 				"a profile names the servers that it gives in servers, and this is %s", node.Quote(ref.module))
-		case !ok && !isServer(f.app.Servers, ref.module):
+		case !ok && !isOutside(f.app, ref.module):
 			f.linkModule(ref)
 		case ref.action != "" && len(known.Actions) > 0:
 			lookupAction(ref.moduleRef, f.known.Actions(ref.module))
@@ -134,7 +134,7 @@ func (f *file) serverNames() []string {
 	}
 	for name := range f.known {
 		server, ok := strings.CutPrefix(name, mcpModule+"_")
-		if ok && !isServer(f.app.Servers, name) {
+		if ok && !isOutside(f.app, name) {
 			names = append(names, server)
 		}
 	}

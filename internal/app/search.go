@@ -4,8 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 
 	"callgate/internal/agent/surface"
+	"callgate/internal/app/node"
 )
 
 // Surface says how an agent is shown its tools.
@@ -41,4 +43,47 @@ func (s Search) Key() string {
 	data, _ := json.Marshal(s) // of strings and numbers
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
+}
+
+// readSearch reads how tools are found by meaning.
+func readSearch(r *node.Reader, e node.Entry) Search {
+	var s Search
+	r.Mapping(levelSearch, e, map[string]node.Read{
+		"model":    r.TextInto(&s.Model),
+		"endpoint": func(in node.Entry) { s.Endpoint = readEndpoint(r.WithSecrets(), in) },
+		"synonyms": func(in node.Entry) { s.Synonyms = readSynonyms(r.WithoutEnv(), in) },
+	})
+	if s.Model != "" && s.Endpoint.URL != "" {
+		r.Fail(e.At, "keep one of the two", "search names a model and an endpoint, and only one can be asked")
+	}
+	return s
+}
+
+func readEndpoint(r *node.Reader, e node.Entry) Endpoint {
+	var p Endpoint
+	r.Mapping(levelEndpoint, e, map[string]node.Read{
+		"url":        r.TextInto(&p.URL),
+		"model":      r.TextInto(&p.Model),
+		"key":        r.TextInto(&p.Key),
+		"dimensions": r.Number(&p.Dimensions, 1, 65536, "write how many numbers a vector has, such as 768"),
+	})
+	if p.URL == "" || strings.Contains(p.URL, "{{") {
+		r.Fail(e.At, "write url: and its address, such as http://127.0.0.1:11434",
+			"search.endpoint has no url that can be used")
+	}
+	return p
+}
+
+func readSynonyms(r *node.Reader, e node.Entry) [][]string {
+	const form = "write each group as a list of words that mean the same: - [refund, reimburse]"
+	var groups [][]string
+	for _, in := range r.Items(e, "a list of groups", form) {
+		var group []string
+		r.Texts(&group, form)(in)
+		if len(group) == 1 {
+			r.Fail(in.At, form, "%s has one word, which needs no group", in.Name())
+		}
+		groups = append(groups, group)
+	}
+	return groups
 }

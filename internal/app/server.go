@@ -1,6 +1,7 @@
 package app
 
 import (
+	"callgate/internal/app/apis"
 	"callgate/internal/app/node"
 	"callgate/internal/app/servers"
 )
@@ -15,22 +16,20 @@ type (
 	OAuth        = servers.OAuth
 	ServerTool   = servers.Tool
 	ServerOrigin = servers.Origin
+	API          = apis.API // whose OpenAPI document becomes tools
 )
 
 // ServerModule is the module of a server's tools.
 func ServerModule(server string) string { return servers.Module(server) }
 
-// isServer reports whether a module is that of one of these servers.
-func isServer(all []Server, module string) bool { return servers.Has(all, module) }
+// isOutside reports whether a module is that of a server or an API of an app.
+func isOutside(a *App, module string) bool {
+	return servers.Has(a.Servers, module) || apis.Has(a.APIs, module)
+}
 
-// readServers reads tools.modules.mcp.
-func (b *moduleBlock) readServers(e node.Entry) {
-	r := b.WithSecrets()
+// readConfig reads a module whose config has one key.
+func (b *moduleBlock) readConfig(e node.Entry, key string, read node.Read) {
 	b.Mapping(levelModule, e, map[string]node.Read{
-		"config": func(in node.Entry) {
-			r.Mapping(levelConfig, in, map[string]node.Read{
-				"servers": func(in node.Entry) { b.servers = servers.Read(r, in) },
-			})
-		},
+		"config": func(in node.Entry) { b.Mapping(levelConfig, in, map[string]node.Read{key: read}) },
 	})
 }

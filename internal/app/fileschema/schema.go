@@ -66,6 +66,7 @@ func define(known app.KnownModules) node {
 		"credential":   credentialBlock(),
 		"rule":         ruleBlock(known),
 		"server":       serverBlock(),
+		"api":          apiBlock(),
 		"around_calls": callMiddleware(),
 		"hook":         hookBlock(),
 

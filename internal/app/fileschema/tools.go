@@ -34,7 +34,12 @@ func modulesBlock(known app.KnownModules) node {
 			key{"servers", named(ref("server")).with("propertyNames", node{"pattern": "^[a-z0-9][a-z0-9_-]{0,39}$"}),
 				"MCP servers by name. The tools of the server files are the module mcp_files."},
 		), "The servers."},
-	), "The MCP servers behind this app."}}
+	), "The MCP servers behind this app."}, {"openapi", block("tools.modules.openapi",
+		key{"config", block("tools.modules.openapi.config",
+			key{"apis", named(ref("api")).with("propertyNames", node{"pattern": "^[a-z][a-z0-9_]{0,39}$"}),
+				"APIs by name. The operations of the API petstore are the tools of the module petstore."},
+		), "The APIs of this app."},
+	), "The APIs whose OpenAPI documents become tools: docs/guides/openapi.md."}}
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		if !known[name].AlwaysOn {
 			keys = append(keys, key{name, moduleBlock(name, known[name]), "The module " + name + "."})

@@ -157,7 +157,7 @@ var listed = regexp.MustCompile(
 func TestKeysAreThoseThatAreRead(t *testing.T) {
 	known := known(t)
 	apart := map[string][]string{ // what package app reads in order to refuse it, or does not list
-		"tools.modules":                         {"mcp"},
+		"tools.modules":                         {"mcp", "openapi"},
 		"tools.modules.mcp.config.servers.demo": {"type"},
 		"tools.modules.mcp_demo":                {"credential"},
 	}

@@ -8,6 +8,7 @@ import (
 
 	"callgate/internal/agent/surface"
 	"callgate/internal/app"
+	"callgate/internal/app/apis"
 	"callgate/internal/app/sections"
 	"callgate/internal/gate/policy"
 )
@@ -59,6 +60,7 @@ func Combine(project, user *app.App) *app.App {
 	a.Surface = combineSurface(project.Surface, user.Surface)
 	a.Warnings = append(a.Warnings, Replaced(project, user)...)
 	a.Servers = union(user.Servers, project.Servers, serverKey)
+	a.APIs = union(user.APIs, project.APIs, apiKey)
 	a.LLM = project.LLM.Over(user.LLM)
 	a.Providers = slices.Concat(user.Providers, project.Providers)
 	a.Memory = cmp.Or(project.Memory, user.Memory)
@@ -134,6 +136,8 @@ func saysNothing(m app.Module) bool {
 
 func serverKey(s app.Server) string { return app.ServerModule(s.Name) }
 
+func apiKey(a apis.API) string { return a.Name }
+
 func channelKey(c app.Channel) string { return c.Name }
 
 func sectionKey(s app.Section) string { return s.ID }
@@ -167,6 +171,11 @@ func Replaced(project, user *app.App) []string {
 	for _, s := range project.Servers {
 		if has(user.Servers, s, serverKey) {
 			line("MCP server " + s.Name)
+		}
+	}
+	for _, one := range project.APIs {
+		if has(user.APIs, one, apiKey) {
+			line("API " + one.Name)
 		}
 	}
 	for _, c := range project.Runtime.Channels {

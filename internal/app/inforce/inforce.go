@@ -120,6 +120,9 @@ func LoadUser(path string, known app.KnownModules, vars app.Vars) (*app.App, err
 	for i := range a.Servers {
 		a.Servers[i].FromUser = true
 	}
+	for i := range a.APIs {
+		a.APIs[i].FromUser = true
+	}
 	for i := range a.Agents {
 		agent := &a.Agents[i]
 		agent.FromUser = true

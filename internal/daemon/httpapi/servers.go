@@ -36,7 +36,7 @@ func (a *serverRoutes) servers(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	found, err := a.kernel.Servers.In(s.Loaded().Scope).List(r.Context())
+	found, err := a.kernel.Servers.In(s.Loaded().Scope).All(r.Context())
 	if err != nil {
 		return err
 	}
@@ -53,14 +53,15 @@ func (a *serverRoutes) server(r *http.Request) (*mcp.Server, error) {
 }
 
 func (a *serverRoutes) refresh(w http.ResponseWriter, r *http.Request) error {
-	server, err := a.server(r)
+	s, err := route.Session(a.kernel, r)
 	if err != nil {
 		return err
 	}
-	if err := server.Refresh(r.Context()); err != nil {
+	status, err := a.kernel.Servers.In(s.Loaded().Scope).Refresh(r.Context(), r.PathValue("server"))
+	if err != nil {
 		return err
 	}
-	return route.Answer(w, wire.ServerStatus(server.Status()))
+	return route.Answer(w, wire.ServerStatus(status))
 }
 
 func (a *serverRoutes) restart(w http.ResponseWriter, r *http.Request) error {

@@ -76,10 +76,15 @@ func keepPlace(f inforce.Files, workspace string) {
 	}
 }
 
-// addServers adds the modules of servers whose tools are not known yet: each file may
-// name the servers of the other.
-func addServers(known app.KnownModules, servers []app.Server) {
-	for _, s := range servers {
+// addModules adds the modules of servers and APIs whose tools are not known yet: each file may
+// name those of the other.
+func addModules(known app.KnownModules, a *app.App) {
+	for _, one := range a.APIs { // an operation that is held is a tool all the same
+		if m, taken := known[one.Name]; !taken || m.AlwaysOn {
+			known[one.Name] = app.KnownModule{AlwaysOn: true}
+		}
+	}
+	for _, s := range a.Servers {
 		if name := app.ServerModule(s.Name); known[name].Actions == nil {
 			known[name] = app.KnownModule{AlwaysOn: true}
 		}

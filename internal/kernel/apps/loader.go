@@ -139,13 +139,14 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	loaded.addSkills(l.opt.Skills)
 	loaded.warn(a.Warnings...)
 	l.readModules(loaded)
-	if len(a.Dirs) > 0 || len(a.Servers) > 0 || a.LLM.HasTools() {
+	if hasTools(a) {
 		loaded.Scope = scopeOf(loaded.Files, workspace)
 	}
 	loaded.warn(problems(f)...)
 	loaded.warn(l.opt.Servers.In(loaded.Scope).Warnings()...)
 	loaded.warn(l.modelProblems(a, loaded.Files)...)
 	loaded.warn(channelProblems(a)...)
+	loaded.warn(takenNames(a)...)
 	if len(loaded.Pending) > 0 {
 		loaded.warn("this app file needs your consent (callgate app trust), and until then does not: " +
 			visible.Text(shortened(loaded.Pending)))
@@ -195,7 +196,7 @@ func (l *Loader) read(
 		return nil, nil, err
 	}
 	scope := scopeOf(files, workspace)
-	if len(a.Dirs) == 0 && len(a.Servers) == 0 && !a.LLM.HasTools() && !l.opt.Servers.In(scope).Any() {
+	if !hasTools(a) && !l.opt.Servers.In(scope).Any() {
 		if len(a.Profiles) > 0 { // nothing more will be known
 			if a, err = l.loadSigned(ctx, files, workspace, known, false); err != nil {
 				return nil, nil, err
@@ -207,6 +208,9 @@ func (l *Loader) read(
 	relaxed := a.Runtime.Relaxed && accepted.Has(consent.Relaxed(a))
 	terms := servers.Terms{Pinning: a.Pinning, Relaxed: relaxed, Rules: a.RuleFiles(), AppFile: files.Project}
 	if err := l.opt.Servers.Use(scope, accepted.Servers(a), terms); err != nil {
+		return nil, nil, err
+	}
+	if err := l.addAPIs(ctx, a, scope, terms); err != nil {
 		return nil, nil, err
 	}
 	f, err := l.addFolders(ctx, a, scope)
@@ -222,7 +226,7 @@ func (l *Loader) read(
 	if bad := problems(f); a.Runtime.Strict && len(bad) > 0 {
 		return nil, nil, tool.Errorf("apps.Load", tool.Invalid, "%s: runtime.strict: invalid tool: %s", a.Path, bad[0])
 	}
-	addServers(known, a.Servers)
+	addModules(known, a)
 	if a, err = l.loadSigned(ctx, files, workspace, known, false); err != nil {
 		return nil, nil, err
 	}

@@ -24,7 +24,7 @@ func (l *Loader) Try(ctx context.Context, workspace, file string) (inForce *Load
 		return nil, nil, err
 	}
 	if inForce.App != nil {
-		addServers(known, inForce.App.Servers)
+		addModules(known, inForce.App)
 	}
 	tried, err = loadFiles(files, inForce.Workspace, known, true)
 	return inForce, tried, err
@@ -45,7 +45,7 @@ func (l *Loader) TryText(ctx context.Context, inForce *Loaded, text []byte) (*ap
 	if err != nil {
 		return nil, err
 	}
-	addServers(known, tried.Servers)
+	addModules(known, tried)
 	if tried, err = loadText(inForce.Files, inForce.Workspace, known, false, text); err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func Lines(a *app.App) []string {
 	for _, s := range a.Skills {
 		add(Skill(a, s))
 	}
-	for _, text := range texts(a) {
+	for _, text := range append(texts(a), apiLines(a)...) {
 		add(text)
 	}
 	for _, h := range a.Runtime.Hooks {

@@ -19,6 +19,7 @@ import (
 
 	"callgate/internal/app"
 	"callgate/internal/gate/schema"
+	"callgate/internal/kernel/servers/apis"
 	"callgate/internal/registry"
 	"callgate/internal/source/mcp"
 	"callgate/internal/source/mcp/isolation"
@@ -54,6 +55,7 @@ type Secrets interface {
 type Set struct {
 	opt     Options
 	manager *mcp.Manager
+	apis    *apis.Set
 
 	mu      sync.Mutex
 	byScope map[string][]*source
@@ -77,6 +79,10 @@ func Open(o Options) (*Set, error) {
 		MayStart:       s.mayStart,
 		Items:          itemGuard{s},
 		ClientFor:      o.Client,
+	})
+	s.apis = apis.New(apis.Options{
+		Dir: filepath.Join(o.Dir, "openapi"), Trust: o.Trust, Tools: o.Tools, Log: o.Log, Go: o.Go,
+		Check: func(raw json.RawMessage) error { _, err := schema.Compile(raw); return err },
 	})
 	return s, nil
 }
@@ -250,8 +256,8 @@ type Server struct {
 	Locks    string // the package whose ready map says what its calls lock; empty: none
 }
 
-// Any reports whether the scope has servers.
-func (v Scoped) Any() bool { return len(v.set.sources(v.scope)) > 0 }
+// Any reports whether the scope has servers or APIs.
+func (v Scoped) Any() bool { return len(v.set.sources(v.scope)) > 0 || v.set.apis.Has(v.scope, "") }
 
 // List describes the servers.
 func (v Scoped) List(ctx context.Context) ([]Server, error) {

@@ -190,6 +190,9 @@ type Word struct {
 // Accept takes a human's word on a server. The caller has checked that it is a
 // human's.
 func (v Scoped) Accept(name string, w Word) error {
+	if v.isAPI(name) {
+		return v.set.apis.Accept(v.scope, name, w.By, w.Accept, w.Reject)
+	}
 	server, err := v.Get(name)
 	if err != nil {
 		return err
@@ -243,5 +246,5 @@ func (v Scoped) Warnings() []string {
 			list = append(list, fmt.Sprintf(w.text, strings.Join(w.names, ", ")))
 		}
 	}
-	return list
+	return append(list, v.set.apis.Warnings(v.scope)...)
 }
