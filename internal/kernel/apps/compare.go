@@ -14,7 +14,7 @@ import (
 
 // Change is one thing that app files say otherwise than before.
 type Change struct {
-	Part  string // rules, tools, servers, agents, modules, skills, profiles, or runtime
+	Part  string // rules, tools, servers, apis, agents, modules, skills, profiles, or runtime
 	Text  string
 	Wider bool // more runs, or runs unasked
 }
@@ -46,7 +46,7 @@ func (l *Loader) Reread(ctx context.Context, old *Loaded) (*app.App, error) {
 		return nil, err
 	}
 	if was := old.App; len(a.Dirs) == 0 && !a.LLM.HasTools() || was != nil && slices.Equal(was.Dirs, a.Dirs) {
-		addServers(known, a.Servers)
+		addModules(known, a)
 		if a, err = loadFiles(files, old.Workspace, known, false); err != nil {
 			return nil, err
 		}
@@ -76,6 +76,7 @@ func (l *Loader) Compare(ctx context.Context, old *Loaded, now *app.App) ([]Chan
 	all := slices.Concat(
 		compareNames("rules", lines(before), lines(after)),
 		compareItems("servers", before.Servers, after.Servers, func(s app.Server) string { return s.Name }),
+		compareItems("apis", before.APIs, after.APIs, func(a app.API) string { return a.Name }),
 		compareItems("agents", before.Agents, after.Agents, func(a app.Agent) string { return a.ID }),
 		compareItems("modules", before.Modules, after.Modules, func(m app.Module) string { return m.Name }),
 		compareItems("skills", before.Skills, after.Skills, func(s app.Skill) string { return s.Command }),
