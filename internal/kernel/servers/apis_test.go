@@ -117,6 +117,9 @@ func TestAPIOfAFile(t *testing.T) {
 		if told := strings.Join(s.Warnings(), "\n"); !strings.Contains(told, want) || !strings.Contains(told, "pets.yaml") {
 			t.Errorf("%q: %s", text, told)
 		}
+		if _, err := kerneltest.ServersOf(k, s).Refresh(t.Context(), "petstore"); tool.KindOf(err) != tool.Invalid {
+			t.Errorf("%q: refreshing it: %v", text, err)
+		}
 		s.Close()
 	}
 	missing := kerneltest.OpenSession(t, k, appWithAPI(t, "document: none.yaml"))

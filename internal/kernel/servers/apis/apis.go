@@ -324,10 +324,13 @@ func (s *Set) Refresh(ctx context.Context, scope, name string) error {
 	if one == nil {
 		return tool.Errorf("apis.Refresh", tool.NotFound, "this app has no API %q", tool.Truncate(name))
 	}
-	if !one.api.IsRemote() {
-		return nil // it was read with the app file
+	if one.api.IsRemote() {
+		return one.refresh(ctx)
 	}
-	return one.refresh(ctx)
+	if now := one.now(); now.problem != "" { // it was read with the app file
+		return tool.Errorf("apis.Refresh", tool.Invalid, "%s", now.problem)
+	}
+	return nil
 }
 
 // Warnings is what a session's user should know of its APIs.
