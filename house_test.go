@@ -22,7 +22,7 @@ var rules = house.Rules{
 			"internal/source/prompted/template", "internal/provider/queue", "internal/observe/metric"},
 		{"llm", "llmtool", "internal/signing", "internal/source/prompted/answer", "internal/secret", "internal/statedir", "internal/document", "internal/peer", "internal/unfinished",
 			"internal/resulttext", "internal/condition", "internal/fence", "internal/question", "internal/gate/shellcmd",
-			"internal/script"},
+			"internal/script", "internal/observe"},
 		{"internal/protocol", "internal/tempdir", "internal/hook"},
 		{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache",
 			"internal/search/eval"},
@@ -85,7 +85,9 @@ var rules = house.Rules{
 			"internal/protocol", "internal/client", "internal/daemon", "internal/search/embedapi", "internal/source/mcp", "internal/source/openapi",
 			"internal/netguard", "internal/module/fetch", "internal/module/http", "internal/module/web", "internal/module/browser",
 			"internal/provider", "internal/agent/bench", "internal/kernel/kerneltest", "internal/channel", "internal/signing/signingtest",
-			"toolcatalog/remote", "scripts"}},
+			"toolcatalog/remote", "scripts", "internal/observe/otlp"}},
+		{Import: "go.opentelemetry.io", Only: []string{"internal/observe/otlp"}, Why: "one package speaks to collectors"},
+		{Import: "google.golang.org/protobuf", Only: []string{"internal/observe/otlp"}, Why: "one package speaks to collectors"},
 		{Import: "github.com/wneessen/go-mail", Only: []string{"internal/channel/email"}, Why: "one adapter sends mail"},
 		{Import: "github.com/emersion", Only: []string{"internal/channel/mailbox", "internal/channel/channeltest"},
 			Why: "one adapter reads mailboxes"},
@@ -115,7 +117,8 @@ var rules = house.Rules{
 		{Import: "os", Name: "Rename", Why: "a file is replaced by internal/durable, which says what survives a crash",
 			Only: []string{"internal/durable", "internal/module/web/pagecache"}}, // a cache need not survive one
 		{Import: "context", Name: "WithValue", Why: "what a function needs stands in its signature",
-			Only: []string{"internal/daemon/httpapi", "internal/source/mcp/oauth"}}, // net/http and oauth2 offer nothing else
+			Only: []string{"internal/daemon/httpapi", "internal/source/mcp/oauth", // net/http and oauth2 offer nothing else
+				"internal/observe"}}, // a trace goes where a context goes
 	},
 	ForbiddenInTests: []house.ForbiddenCall{
 		{Import: "time", Name: "Sleep", Why: "a test waits for what happens: a channel, a bubble's clock, a condition"},

@@ -236,6 +236,7 @@ func (e *errStop) Error() string { return string(e.end.Reason) }
 
 // run does the work of the turn, and writes its end.
 func (t *turn) run(ctx context.Context, work func(context.Context) (*history.End, error)) (history.End, error) {
+	ctx, ended := t.span(ctx)
 	t.outer = ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -247,6 +248,7 @@ func (t *turn) run(ctx context.Context, work func(context.Context) (*history.End
 		if err != nil {
 			var stop *errStop
 			if !errors.As(err, &stop) {
+				ended(nil)
 				return history.End{}, err
 			}
 			end = &stop.end
@@ -255,7 +257,8 @@ func (t *turn) run(ctx context.Context, work func(context.Context) (*history.End
 			*end = t.interruptedEnd()
 		}
 		end.Note = t.endNote(*end)
-		if ended, err := t.writeEnd(ctx, end); ended || err != nil {
+		if written, err := t.writeEnd(ctx, end); written || err != nil {
+			ended(end)
 			return *end, err
 		}
 		work, t.guard = t.loop, loopGuard{} // the user has said something: the turn goes on

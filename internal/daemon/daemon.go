@@ -28,6 +28,7 @@ import (
 	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/webhooks"
 	"callgate/internal/kernel"
+	"callgate/internal/observe"
 	"callgate/internal/peer"
 	"callgate/internal/statedir"
 	"callgate/tool"
@@ -63,10 +64,12 @@ type Daemon struct {
 	gc         *gcTuner
 	mcpClients clientCount // MCP clients on streams
 	requests   clientCount // requests that are served
+	recorder   observe.Recorder
 }
 
 // Start opens a kernel and serves it. A state directory that another process
-// holds is a Conflict.
+// holds is a Conflict. Where the context has a recorder of spans, what the kernel does
+// is recorded.
 func Start(ctx context.Context, cfg kernel.Config) (*Daemon, error) { return start(ctx, cfg, false) }
 
 // StartBackground is Start for a kernel in the background: its status says so,
@@ -83,7 +86,7 @@ func start(ctx context.Context, cfg kernel.Config, background bool) (*Daemon, er
 	}
 	d := &Daemon{
 		Kernel: kernel, background: background, gc: startGCTuner(), inside: newPipeListener(),
-		failed: make(chan error, 2), stopped: make(chan struct{}), log: logOf(cfg.Log),
+		failed: make(chan error, 2), stopped: make(chan struct{}), log: logOf(cfg.Log), recorder: observe.From(ctx),
 	}
 	if err := d.listen(); err != nil {
 		d.gc.end()
@@ -100,7 +103,7 @@ func (d *Daemon) listen() error {
 	if err := d.listenOutside(); err != nil {
 		return err
 	}
-	ending, end := context.WithCancel(context.Background())
+	ending, end := context.WithCancel(observe.With(context.Background(), d.recorder))
 	d.end, d.stop = end, sync.OnceFunc(func() { close(d.stopped) })
 	d.api = httpapi.New(d.Kernel, httpapi.Lifecycle{
 		Context: ending, Stop: d.stop,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"callgate/internal/kernel"
+	"callgate/internal/observe"
 )
 
 // StartTransient is StartBackground for a kernel that ends with its last client: as
@@ -45,11 +46,14 @@ func (d *Daemon) inUse(requests int64) bool {
 	return d.requests.Load() > requests || d.mcpClients.Load() > 0 || d.Kernel.InUse()
 }
 
-// counted counts the requests that are served.
+// counted counts the requests that are served, and has them recorded, within the trace of their client.
 func (d *Daemon) counted(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d.requests.Add(1)
 		defer d.requests.Add(-1)
+		if d.recorder != nil {
+			r = r.WithContext(observe.Within(observe.With(r.Context(), d.recorder), r.Header.Get("Traceparent")))
+		}
 		h.ServeHTTP(w, r)
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/daemon/web"
 	"callgate/internal/journal"
+	"callgate/internal/observe/metric"
 	"callgate/tool"
 )
 
@@ -74,6 +75,9 @@ func (d *Daemon) webOptions(w Web) (web.Options, error) {
 	o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	return o, nil
 }
+
+// Families are the kernel's numbers, as metrics.
+func (d *Daemon) Families(ctx context.Context) []metric.Family { return d.api.Families(ctx) }
 
 // OwnLogin returns a link for the person who started this process at a terminal.
 func (d *Daemon) OwnLogin() (string, error) {

@@ -18,6 +18,7 @@ import (
 
 	"callgate/internal/gate"
 	"callgate/internal/journal"
+	"callgate/internal/observe"
 	"callgate/internal/storage/sqlite"
 	"callgate/tool"
 )
@@ -76,20 +77,31 @@ func BenchmarkRead(b *testing.B) {
 			}
 		}
 	})
-	b.Run("door", func(b *testing.B) {
-		h := open(b, gate.Limits{})
-		h.add(b, "bench:read@1.0.0", typical, reads, noop)
-		ask := gate.CallRequest{Name: "bench.read", Args: json.RawMessage(typicalArgs)}
-		b.ReportAllocs()
-		defer processTime(b)()
-		for b.Loop() {
-			if r := h.Call(b.Context(), h.caller(), ask); r.Status != tool.Success {
-				b.Fatal(r.Summary)
-			}
+	for name, ctx := range map[string]context.Context{
+		"door": b.Context(), "door with its span recorded": observe.With(b.Context(), noRecorder{}),
+	} {
+		b.Run(name, func(b *testing.B) { benchmarkDoor(b, ctx) })
+	}
+}
+
+// noRecorder takes spans, and does nothing with them.
+type noRecorder struct{}
+
+func (noRecorder) Ended(*observe.Span) {}
+
+func benchmarkDoor(b *testing.B, ctx context.Context) {
+	h := open(b, gate.Limits{})
+	h.add(b, "bench:read@1.0.0", typical, reads, noop)
+	ask := gate.CallRequest{Name: "bench.read", Args: json.RawMessage(typicalArgs)}
+	b.ReportAllocs()
+	defer processTime(b)()
+	for b.Loop() {
+		if r := h.Call(ctx, h.caller(), ask); r.Status != tool.Success {
+			b.Fatal(r.Summary)
 		}
-		b.StopTimer()
-		ok(b, h.Journal.Flush(b.Context()))
-	})
+	}
+	b.StopTimer()
+	ok(b, h.Journal.Flush(b.Context()))
 }
 
 // BenchmarkWrite is durable calls per second, and the rows they write, beside

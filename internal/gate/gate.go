@@ -49,6 +49,7 @@ import (
 	"callgate/internal/gate/schema"
 	"callgate/internal/journal"
 	"callgate/internal/journal/outputbus"
+	"callgate/internal/observe"
 	"callgate/internal/registry"
 	"callgate/internal/secret"
 	"callgate/tool"
@@ -87,9 +88,8 @@ type Limits = limits.Limits
 
 // CallRequest is one proposal.
 type CallRequest struct {
-	// ID is the call's own, for a caller that must find the call again after a
-	// crash (see Outcome), or must be known by it before it starts. It must be
-	// used once. Empty: the gate makes one.
+	// ID is the call's own, for a caller that must find the call again after a crash (see Outcome), or must be known by
+	// it before it starts. It must be used once. Empty: the gate makes one.
 	ID           string
 	Name, Parent string
 	Args         json.RawMessage
@@ -97,9 +97,8 @@ type CallRequest struct {
 	// NoWait answers at once with status waiting when a human must be asked; the
 	// call then runs when it is approved, and Collect returns its result.
 	NoWait bool
-	// Whole asks for a result that is not cut to a model's size: for a program
-	// that reads all of it, up to MaxWhole bytes. It is scrubbed and masked like
-	// any other.
+	// Whole asks for a result that is not cut to a model's size: for a program that reads all of it, up to MaxWhole
+	// bytes. It is scrubbed and masked like any other.
 	Whole bool
 	// Unattended is for a call that comes by itself, as a watcher's check does: where a
 	// human must be asked it is refused, and notices wait for a call that somebody reads.
@@ -188,8 +187,7 @@ func New(c Config) *Gate {
 	return g
 }
 
-// Call carries one proposal and returns its answer, which is never nil: what
-// goes wrong, in the tool or in the kernel, is part of it.
+// Call carries one proposal and returns its answer, which is never nil: what goes wrong is part of it.
 func (g *Gate) Call(ctx context.Context, caller *Caller, r CallRequest) *tool.Result {
 	return g.run(ctx, g.newCall(caller, r), g.steps)
 }
@@ -220,11 +218,14 @@ func (g *Gate) EndUnrun(ctx context.Context, r approval.Request, reason error) *
 
 func (g *Gate) run(ctx context.Context, c *callState, steps []step) *tool.Result {
 	first := max(0, len(steps)-len(g.steps)+g.stepsBeforeApproval)
+	ctx, ended := observe.ToolCall(ctx, c.call)
 	if refused := g.walk(ctx, c, steps[:first]); refused != nil {
 		g.locker.release(c)
+		ended(c.tool, refused)
 		return refused
 	}
 	rest := func(ctx context.Context) *tool.Result {
+		defer func() { ended(c.tool, c.result) }()
 		defer g.locker.release(c)
 		if refused := g.walk(ctx, c, steps[first:]); refused != nil {
 			return refused

@@ -16,7 +16,10 @@ import (
 	"callgate/internal/client"
 	"callgate/internal/daemon"
 	"callgate/internal/daemon/logfile"
+	"callgate/internal/observe"
+	"callgate/internal/observe/otlp"
 	"callgate/internal/peer"
+	"callgate/internal/statedir"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -29,6 +32,8 @@ type up struct {
 	transient bool
 	web       daemon.Web
 	noWeb     bool
+	otlp      string
+	logFormat string
 }
 
 func newUp(e *command.Env) *cobra.Command {
@@ -56,6 +61,9 @@ one kills it.`,
 	c.Flags().StringVar(&u.web.Key, "tls-key", "", "the `FILE` of the certificate's key")
 	c.Flags().StringSliceVar(&u.web.Hosts, "host", nil, "a `NAME` by which it may be called")
 	c.Flags().BoolVar(&u.noWeb, "no-listen", false, "serve this user's own commands alone")
+	c.Flags().StringVar(&u.otlp, "otlp", "", "send traces and metrics to the OpenTelemetry collector at this `URL`")
+	c.Flags().StringVar(&u.logFormat, "log-format", "",
+		"write the log as text or json (default $CALLGATE_LOG_FORMAT or text)")
 	_ = c.Flags().MarkHidden("attached")
 	_ = c.Flags().MarkHidden("transient")
 	return c
@@ -66,33 +74,28 @@ func (u *up) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if logfile.Leads(u.Stderr, dir.Log()) { // a kernel in the background
-		file, err := logfile.Open(dir.Log(), 0, os.Stdout, os.Stderr)
-		if err != nil {
-			return &tool.Error{Op: "cli.up", Kind: tool.Unavailable, Message: "the kernel's log cannot be opened", Err: err}
-		}
-		defer file.Close()
-		u.Stderr = file
+	log, closeLog, err := u.openLog(dir)
+	if err != nil {
+		return err
 	}
-	log := slog.New(slog.NewTextHandler(u.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	start := daemon.Start
-	switch {
-	case u.transient:
-		start = daemon.StartTransient
-	case u.idle > 0:
-		start = daemon.StartBackground
+	defer closeLog()
+	ctx, exporter, err := u.startExporter(ctx, log)
+	if err != nil {
+		return err
 	}
+	defer exporter.Close()
 	cfg := daemon.Config{State: dir.String(), Tools: u.Tools, Log: log, UserFile: u.UserFile()}
 	if u.idle == 0 && !u.JSON { // else nobody reads it, or a program does
 		cfg.Stdout = u.Stdout
 	}
-	d, err := start(ctx, cfg)
+	d, err := u.start(ctx, cfg)
 	if tool.KindOf(err) == tool.Conflict && peer.Stopped(dir.Holder()) {
 		return cmp.Or(daemon.Unserved(dir), err) // whoever uses it as a client would wait
 	}
 	if err != nil {
 		return err
 	}
+	exporter.Metrics(d.Families)
 	if u.attached {
 		var stop context.CancelFunc
 		ctx, stop = u.untilInputEnds(ctx)
@@ -119,6 +122,51 @@ func (u *up) run(ctx context.Context, _ []string) error {
 		err = stopped
 	}
 	return err
+}
+
+// start starts the kernel that the flags say.
+func (u *up) start(ctx context.Context, cfg daemon.Config) (*daemon.Daemon, error) {
+	switch {
+	case u.transient:
+		return daemon.StartTransient(ctx, cfg)
+	case u.idle > 0:
+		return daemon.StartBackground(ctx, cfg)
+	}
+	return daemon.Start(ctx, cfg)
+}
+
+// openLog is the kernel's log: standard error, or the file of one in the background.
+func (u *up) openLog(dir statedir.Dir) (log *slog.Logger, end func(), err error) {
+	end = func() {}
+	if logfile.Leads(u.Stderr, dir.Log()) {
+		file, err := logfile.Open(dir.Log(), logfile.Options{}, os.Stdout, os.Stderr)
+		if err != nil {
+			return nil, end, &tool.Error{
+				Op: "cli.up", Kind: tool.Unavailable, Message: "the kernel's log cannot be opened", Err: err,
+			}
+		}
+		u.Stderr, end = file, func() { _ = file.Close() }
+	}
+	o := &slog.HandlerOptions{Level: slog.LevelWarn}
+	switch format := cmp.Or(u.logFormat, u.Getenv("CALLGATE_LOG_FORMAT"), "text"); format {
+	case "text":
+		return slog.New(slog.NewTextHandler(u.Stderr, o)), end, nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(u.Stderr, o)), end, nil
+	default:
+		return nil, end, tool.Errorf("cli.up", tool.Invalid, "a log is not written as %q", tool.Truncate(format)).
+			WithHint("--log-format and CALLGATE_LOG_FORMAT are text or json")
+	}
+}
+
+// startExporter sends what the kernel does to a collector; nil: nobody said where.
+func (u *up) startExporter(ctx context.Context, log *slog.Logger) (context.Context, *otlp.Exporter, error) {
+	settings, err := otlp.Read(u.otlp, u.Getenv)
+	if err != nil || !settings.On() {
+		return ctx, nil, err
+	}
+	exporter := otlp.Start(settings, log)
+	return observe.With(ctx, exporter), exporter, nil
 }
 
 // untilInputEnds is a context that ends with standard input.

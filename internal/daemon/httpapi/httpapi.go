@@ -18,6 +18,7 @@ import (
 	"callgate/internal/daemon/wire"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/modules"
+	"callgate/internal/observe"
 	"callgate/internal/observe/metric"
 	"callgate/internal/protocol"
 	"callgate/internal/protocol/operations"
@@ -56,7 +57,11 @@ type API struct {
 	http.Handler
 	clients *mcpserver.Server
 	routes  []string
+	numbers *telemetry.Source
 }
+
+// Families are the kernel's numbers, as metrics.
+func (a *API) Families(ctx context.Context) []metric.Family { return a.numbers.Families(ctx) }
 
 // Routes lists the routes of the protocol that are served, in order.
 func (a *API) Routes() []string { return slices.Sorted(slices.Values(a.routes)) }
@@ -66,7 +71,7 @@ func (a *API) Close() { a.clients.Close() }
 
 // New makes the API of a kernel.
 func New(k *kernel.Kernel, life Lifecycle) *API {
-	a := &api{kernel: k, Lifecycle: life, started: time.Now(), numbers: telemetry.New(k)}
+	a := &api{kernel: k, Lifecycle: life, started: time.Now(), numbers: telemetry.New(k, observe.From(life.Context))}
 	clients := &mcpRoutes{api: a, server: mcpserver.New(k), web: map[string]http.Handler{}}
 	tools := &toolRoutes{api: a}
 	mux := http.NewServeMux()
@@ -91,7 +96,7 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 		route.Fail(w, tool.Errorf("httpapi", tool.NotFound, "the kernel has no %s %s", r.Method, tool.Truncate(r.URL.Path)).
 			WithHint("this program and the running kernel may be of different versions: see callgate version"))
 	})
-	return &API{mux, clients.server, served}
+	return &API{mux, clients.server, served, a.numbers}
 }
 
 func (a *api) routes() map[string]route.Func {

@@ -3,8 +3,9 @@
 //
 // # Law
 //
-// When the file would grow beyond its size, it is renamed to NAME.1, the one before to
-// NAME.2, and so on; the oldest is removed, and a new file begins. A reader that has
+// When the file would grow beyond its size, or its first line is older than its age, it is
+// renamed to NAME.1, the one before to NAME.2, and so on; the oldest is removed, and a new
+// file begins. A crash in between leaves a gap in the names, and loses no line. A reader that has
 // the file open reads it to its end, whatever happens to its name. The standard streams
 // of the process are turned to the new file too, if they led to the old one, so that
 // what the runtime prints when the process crashes is in it. A file that cannot be
@@ -14,37 +15,59 @@ package logfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"regexp"
 	"sync"
+	"time"
 
 	"callgate/internal/durable"
 )
 
-// The bounds of the log: that of one file, and how many old ones are kept beside it.
+// The bounds of the log: those of one file, and how many old ones are kept beside it.
 const (
 	MaxSize = 8 << 20
+	MaxAge  = 30 * 24 * time.Hour
 	Kept    = 2
 )
+
+// Options are the bounds of a log; zero fields are the defaults.
+type Options struct {
+	MaxSize int64
+	MaxAge  time.Duration
+	Now     func() time.Time
+}
+
+func (o Options) withDefaults() Options {
+	if o.MaxSize <= 0 {
+		o.MaxSize = MaxSize
+	}
+	if o.MaxAge <= 0 {
+		o.MaxAge = MaxAge
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
 
 // File is an open log. It is safe for concurrent use.
 type File struct {
 	path    string
-	maxSize int64
+	opt     Options
 	streams []*os.File // standard streams that lead to the file, and follow it
 
-	mu   sync.Mutex
-	file *os.File
-	size int64
+	mu    sync.Mutex
+	file  *os.File
+	size  int64
+	began time.Time // when its first line was written
 }
 
-// Open opens the log at a path, and makes it when it is absent. A maxSize of 0 is
-// MaxSize. streams are those of this process that follow the log, if they lead to it.
-func Open(path string, maxSize int64, streams ...*os.File) (*File, error) {
-	if maxSize <= 0 {
-		maxSize = MaxSize
-	}
-	f := &File{path: path, maxSize: maxSize}
+// Open opens the log at a path, and makes it when it is absent. streams are those of
+// this process that follow the log, if they lead to it.
+func Open(path string, o Options, streams ...*os.File) (*File, error) {
+	f := &File{path: path, opt: o.withDefaults()}
 	if err := f.open(); err != nil {
 		return nil, err
 	}
@@ -53,7 +76,7 @@ func Open(path string, maxSize int64, streams ...*os.File) (*File, error) {
 			f.streams = append(f.streams, s)
 		}
 	}
-	if f.size >= f.maxSize {
+	if f.size >= f.opt.MaxSize || f.isOld() {
 		f.rotate()
 	}
 	return f, nil
@@ -79,16 +102,45 @@ func (f *File) open() error {
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}
-	f.file, f.size = file, info.Size()
+	f.file, f.size, f.began = file, info.Size(), f.opt.Now()
+	if f.size > 0 {
+		f.began = firstTime(f.path, info.ModTime())
+	}
 	return nil
 }
+
+// firstTime is the time that the first line of a log tells, as text or as JSON, and otherwise when the file was last
+// changed.
+func firstTime(path string, otherwise time.Time) time.Time {
+	file, err := os.Open(path)
+	if err != nil {
+		return otherwise
+	}
+	defer file.Close()
+	head := make([]byte, 128)
+	n, _ := io.ReadFull(file, head)
+	if m := lineTime.FindSubmatch(head[:n]); m != nil {
+		if t, err := time.Parse(time.RFC3339Nano, string(m[1])); err == nil {
+			return t
+		}
+	}
+	return otherwise
+}
+
+var lineTime = regexp.MustCompile(`^(?:time=|\{"time":")([0-9T:.+Z-]+)`)
+
+// isOld reports whether the file is older than it may be. An empty one has no age.
+func (f *File) isOld() bool { return f.size > 0 && f.opt.Now().Sub(f.began) >= f.opt.MaxAge }
 
 // Write appends to the log. It never fails: nobody could be told.
 func (f *File) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.size > 0 && f.size+int64(len(p)) > f.maxSize {
+	if f.size > 0 && f.size+int64(len(p)) > f.opt.MaxSize || f.isOld() {
 		f.rotate()
+	}
+	if f.size == 0 {
+		f.began = f.opt.Now()
 	}
 	n, _ := f.file.Write(p)
 	f.size += int64(n)

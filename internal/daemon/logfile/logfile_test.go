@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"callgate/internal/daemon/logfile"
 )
@@ -26,7 +27,7 @@ func TestLogStaysBounded(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	path := filepath.Join(folder, "kernel.log")
-	log, err := logfile.Open(path, 10_000)
+	log, err := logfile.Open(path, logfile.Options{MaxSize: 10_000})
 	ok(t, err)
 	var writers sync.WaitGroup
 	for w := range 4 {
@@ -70,7 +71,7 @@ func TestLogOfManyProcessesStaysBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "kernel.log")
 	ok(t, os.WriteFile(path, bytes.Repeat([]byte("x"), 50_000), 0o600)) // as an older version left it
 	for range 50 {
-		log, err := logfile.Open(path, 1000)
+		log, err := logfile.Open(path, logfile.Options{MaxSize: 1000})
 		ok(t, err)
 		fmt.Fprintln(log, strings.Repeat("y", 99))
 		ok(t, log.Close())
@@ -85,7 +86,7 @@ func TestLogOfManyProcessesStaysBounded(t *testing.T) {
 func TestReaderKeepsItsFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kernel.log")
-	log, err := logfile.Open(path, 100)
+	log, err := logfile.Open(path, logfile.Options{MaxSize: 100})
 	ok(t, err)
 	defer log.Close()
 	fmt.Fprintln(log, "first")
@@ -107,7 +108,7 @@ func TestStreamFollows(t *testing.T) {
 	stream, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	ok(t, err)
 	defer stream.Close()
-	log, err := logfile.Open(path, 100, stream)
+	log, err := logfile.Open(path, logfile.Options{MaxSize: 100}, stream)
 	ok(t, err)
 	defer log.Close()
 	fmt.Fprintln(log, strings.Repeat("a", 90))
@@ -116,5 +117,69 @@ func TestStreamFollows(t *testing.T) {
 	data, err := os.ReadFile(path)
 	if err != nil || !strings.Contains(string(data), "a crash") {
 		t.Errorf("the new file holds %q, %v", data, err)
+	}
+}
+
+// A log begins anew when it is too old or too large, by the time that its own first line tells.
+func TestRotation(t *testing.T) {
+	t.Parallel()
+	day := time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
+	line := func(at time.Time, text string) string {
+		return "time=" + at.Format(time.RFC3339) + " msg=" + text + "\n"
+	}
+	asJSON := func(at time.Time, text string) string {
+		return `{"time":"` + at.Format(time.RFC3339Nano) + `","msg":"` + text + `"}` + "\n"
+	}
+	for _, c := range []struct {
+		name   string
+		before map[string]string // files that lie there
+		write  []string
+		after  time.Duration // between two lines
+		files  map[string]string
+	}{
+		{"a new log", nil, []string{"a\n", "b\n"}, time.Hour, map[string]string{"kernel.log": "a\nb\n"}},
+		{"it grows old while it is open", nil, []string{"a\n", "b\n", "c\n"}, 36 * time.Hour,
+			map[string]string{"kernel.log": "c\n", "kernel.log.1": "a\nb\n"}},
+		{"an old one, by its first line", map[string]string{"kernel.log": line(day.Add(-72*time.Hour), "x")},
+			[]string{"a\n"}, 0, map[string]string{"kernel.log": "a\n", "kernel.log.1": line(day.Add(-72*time.Hour), "x")}},
+		{"an old one, as JSON", map[string]string{"kernel.log": asJSON(day.Add(-72*time.Hour), "x")},
+			[]string{"a\n"}, 0, map[string]string{"kernel.log": "a\n", "kernel.log.1": asJSON(day.Add(-72*time.Hour), "x")}},
+		{"a young one goes on", map[string]string{"kernel.log": line(day.Add(-time.Hour), "x")}, []string{"a\n"}, 0,
+			map[string]string{"kernel.log": line(day.Add(-time.Hour), "x") + "a\n"}},
+		{"too large", nil, []string{strings.Repeat("a", 60), strings.Repeat("b", 60), strings.Repeat("c", 60), "d"}, 0,
+			map[string]string{"kernel.log": strings.Repeat("c", 60) + "d", "kernel.log.1": strings.Repeat("b", 60),
+				"kernel.log.2": strings.Repeat("a", 60)}},
+		{"the oldest goes", map[string]string{"kernel.log": strings.Repeat("z", 100), "kernel.log.1": "y", "kernel.log.2": "x"},
+			[]string{"a\n"}, 0, map[string]string{"kernel.log": "a\n", "kernel.log.1": strings.Repeat("z", 100), "kernel.log.2": "y"}},
+		{"killed after the rename, before the new file", map[string]string{"kernel.log.1": "y", "kernel.log.2": "x"},
+			[]string{"a\n"}, 0, map[string]string{"kernel.log": "a\n", "kernel.log.1": "y", "kernel.log.2": "x"}},
+		{"killed between two renames", map[string]string{"kernel.log": strings.Repeat("z", 100), "kernel.log.2": "x"},
+			[]string{"a\n"}, 0, map[string]string{"kernel.log": "a\n", "kernel.log.1": strings.Repeat("z", 100), "kernel.log.2": "x"}},
+	} {
+		folder, now := t.TempDir(), day
+		for name, text := range c.before {
+			ok(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+			ok(t, os.Chtimes(filepath.Join(folder, name), day, day))
+		}
+		log, err := logfile.Open(filepath.Join(folder, "kernel.log"), logfile.Options{
+			MaxSize: 100, MaxAge: 48 * time.Hour, Now: func() time.Time { return now },
+		})
+		ok(t, err)
+		for _, text := range c.write {
+			_, _ = log.Write([]byte(text))
+			now = now.Add(c.after)
+		}
+		ok(t, log.Close())
+		entries, err := os.ReadDir(folder)
+		ok(t, err)
+		for _, e := range entries {
+			got, err := os.ReadFile(filepath.Join(folder, e.Name()))
+			if want, kept := c.files[e.Name()]; err != nil || !kept || string(got) != want {
+				t.Errorf("%s: %s is %q, want %q, %v", c.name, e.Name(), got, want, err)
+			}
+		}
+		if len(entries) != len(c.files) {
+			t.Errorf("%s: %d files, want %d", c.name, len(entries), len(c.files))
+		}
 	}
 }

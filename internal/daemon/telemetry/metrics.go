@@ -15,7 +15,18 @@ import (
 func (s *Source) Families(ctx context.Context) []metric.Family {
 	n := s.gather(ctx)
 	return slices.Concat(callFamilies(n.calls), s.nowFamilies(n), modelFamilies(n), s.serverFamilies(),
-		s.journalFamilies(n), processFamilies())
+		s.journalFamilies(n), s.spanFamilies(), processFamilies())
+}
+
+// spanFamilies tell what became of spans, where they are recorded.
+func (s *Source) spanFamilies() []metric.Family {
+	if s.spans == nil {
+		return nil
+	}
+	return []metric.Family{{
+		Name: "callgate_otlp_spans_total", Type: metric.Counter, Samples: counts("outcome", s.spans.Counts()),
+		Help: "Spans that were sent, dropped because the queue was full, or not taken by the collector.",
+	}}
 }
 
 func callFamilies(c callcount.Counts) []metric.Family {

@@ -21,6 +21,7 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/questions"
+	"callgate/internal/observe"
 	"callgate/internal/observe/callcount"
 	"callgate/internal/protocol/activity"
 	"callgate/internal/task"
@@ -33,11 +34,17 @@ type Source struct {
 	kernel    *kernel.Kernel
 	calls     *callcount.Counter
 	started   time.Time
+	spans     spanCounter // nil: no spans are recorded
 }
 
-// New makes the source of a kernel's numbers; counts begin now.
-func New(k *kernel.Kernel) *Source {
-	return &Source{kernel: k, calls: callcount.New(k.Journal, time.Now), started: time.Now()}
+// spanCounter knows what became of spans.
+type spanCounter interface{ Counts() map[string]uint64 }
+
+// New makes the source of a kernel's numbers; counts begin now. The recorder of spans may be nil.
+func New(k *kernel.Kernel, spans observe.Recorder) *Source {
+	s := &Source{kernel: k, calls: callcount.New(k.Journal, time.Now), started: time.Now()}
+	s.spans, _ = spans.(spanCounter)
+	return s
 }
 
 // numbers is everything, as it is at one moment.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/observe"
 	"callgate/internal/observe/metric"
 	"callgate/internal/provider"
 	"callgate/llm"
@@ -49,13 +50,7 @@ func (o *Opener) Asked() []Asked {
 }
 
 func (a *asked) add(at provider.Info, usage llm.Usage, err error, took time.Duration) {
-	outcome := "ok"
-	if err != nil {
-		outcome = "failed"
-		if failure := new(llm.Error); errors.As(err, &failure) && failure.Kind != "" {
-			outcome = string(failure.Kind)
-		}
-	}
+	outcome := cmp.Or(failureOf(err), "ok")
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	key := [2]string{at.Provider, at.Model}
@@ -88,9 +83,48 @@ type countedModel struct {
 // Generate sends a request, and counts it.
 func (m *countedModel) Generate(ctx context.Context, req llm.Request, watch func(llm.Delta)) (*llm.Response, error) {
 	began := time.Now()
+	ctx, span := observe.Start(ctx, observe.Client, "chat "+m.at.Model)
 	res, err := m.Model.Generate(ctx, req, watch)
-	m.asked.add(m.at, usageOf(res, err), err, time.Since(began))
+	usage := usageOf(res, err)
+	m.asked.add(m.at, usage, err, time.Since(began))
+	if span != nil {
+		m.describe(span, req, res, usage)
+		failure := failureOf(err)
+		span.Set("error.type", failure)
+		span.Finish(failure)
+	}
 	return res, err
+}
+
+// describe says of a span what OpenTelemetry's conventions for generative AI name, without any content.
+func (m *countedModel) describe(s *observe.Span, req llm.Request, res *llm.Response, usage llm.Usage) {
+	s.Set("gen_ai.operation.name", "chat")
+	s.Set("gen_ai.provider.name", m.at.Provider)
+	s.Set("gen_ai.request.model", cmp.Or(req.Model, m.at.Model))
+	s.SetInt("gen_ai.usage.input_tokens", int64(usage.Input))
+	s.SetInt("gen_ai.usage.output_tokens", int64(usage.Output))
+	s.SetInt("gen_ai.usage.cache_read.input_tokens", int64(usage.CachedInput))
+	if req.MaxTokens > 0 {
+		s.SetInt("gen_ai.request.max_tokens", int64(req.MaxTokens))
+	}
+	if usage.Priced {
+		s.SetInt("callgate.usage.cost_microdollars", usage.Cost)
+	}
+	if res != nil {
+		s.Set("gen_ai.response.model", res.Model)
+		s.Set("gen_ai.response.finish_reasons", string(res.Stop))
+	}
+}
+
+// failureOf is the kind of the error of a request; "": it went well.
+func failureOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	if failure := new(llm.Error); errors.As(err, &failure) && failure.Kind != "" {
+		return string(failure.Kind)
+	}
+	return "failed"
 }
 
 // usageOf is what a request took, as far as its answer told.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 
+	"callgate/internal/observe"
 	"callgate/llm"
 )
 
@@ -106,6 +107,9 @@ func (c *Client) post(ctx context.Context, body []byte) (*http.Response, *llm.Er
 			Message: "the base URL is not a URL"} // the cause would repeat it
 	}
 	req.Header = c.header.Clone()
+	if place := observe.Traceparent(ctx); place != "" {
+		req.Header.Set("Traceparent", place)
+	}
 	res, err := c.http.Do(req)
 	if err != nil {
 		return nil, c.errors.Transport(ctx, err)

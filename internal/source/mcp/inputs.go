@@ -5,11 +5,13 @@ package mcp
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/observe"
 	"callgate/internal/source/mcp/config"
 	"callgate/internal/source/mcp/downstream"
 	"callgate/internal/source/mcp/requests"
@@ -58,7 +60,11 @@ type reply struct {
 type roundFunc func(context.Context, *sdk.ClientSession, round) (reply, error)
 
 // do makes a request until it is answered.
-func (in *inputs) do(ctx context.Context, r request, send roundFunc) error {
+func (in *inputs) do(ctx context.Context, r request, send roundFunc) (err error) {
+	ctx, span := observe.Start(ctx, observe.Client, r.method+" "+in.cfg.Name)
+	if span != nil {
+		defer func() { in.finish(span, r, err) }()
+	}
 	var calls []string
 	if r.call != "" {
 		calls = []string{r.call}
@@ -73,6 +79,7 @@ func (in *inputs) do(ctx context.Context, r request, send roundFunc) error {
 			if session.InitializeResult().ProtocolVersion > config.LegacyProtocol {
 				next.meta = downstream.Meta(client)
 			}
+			next.meta = traced(ctx, next.meta)
 			got, err = send(ctx, session, next)
 			return err
 		})
@@ -94,6 +101,30 @@ func (in *inputs) do(ctx context.Context, r request, send roundFunc) error {
 			return err
 		}
 	}
+}
+
+// traced adds the place in the trace to what a request says beside its arguments, as MCP has it.
+func traced(ctx context.Context, meta sdk.Meta) sdk.Meta {
+	place := observe.Traceparent(ctx)
+	if place == "" {
+		return meta
+	}
+	with := sdk.Meta{"traceparent": place}
+	maps.Copy(with, meta)
+	return with
+}
+
+// finish ends the span of a request.
+func (in *inputs) finish(s *observe.Span, r request, err error) {
+	s.Set("mcp.method.name", r.method)
+	s.Set("gen_ai.tool.name", r.tool)
+	s.Set("callgate.server", in.cfg.Name)
+	failure := ""
+	if err != nil {
+		failure = string(tool.KindOf(err))
+	}
+	s.Set("error.type", failure)
+	s.Finish(failure)
 }
 
 // nextRound puts the server's questions to the client. A server that neither

@@ -26,6 +26,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
+	"callgate/internal/observe"
 	"callgate/internal/source/mcp/sdkerror"
 	"callgate/internal/source/mcp/throttle"
 	"callgate/tool"
@@ -184,6 +185,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (t *Transport) send(req *http.Request, token string) (*http.Response, error) {
 	req = req.Clone(req.Context())
+	if place := observe.Traceparent(req.Context()); place != "" {
+		req.Header.Set("Traceparent", place)
+	}
 	for name, value := range t.Headers {
 		req.Header.Set(name, value)
 	}
