@@ -15,7 +15,7 @@ import (
 // means, and its tests prove that each fires.
 var rules = house.Rules{
 	Layers: [][]string{
-		{"tool", "internal/nearest", "internal/version", "internal/house", "internal/feed", "internal/durable",
+		{"tool", "docs", "internal/nearest", "internal/version", "internal/house", "internal/feed", "internal/durable",
 			"internal/amount", "internal/fileid", "internal/lazyregexp", "internal/linediff", "internal/memtrim",
 			"internal/nofollow", "internal/ownership", "internal/visible",
 			"internal/module/filesystem/pathglob", "internal/module/filesystem/patchfile",

@@ -29,6 +29,7 @@ import (
 	"callgate/internal/cli/machine"
 	"callgate/internal/cli/modeluse"
 	"callgate/internal/cli/outside"
+	"callgate/internal/cli/pages"
 	"callgate/internal/cli/proposals"
 	"callgate/internal/cli/questions"
 	"callgate/internal/cli/rules"
@@ -144,6 +145,7 @@ func newRoot(e *command.Env) *cobra.Command {
 		tasks.Commands(e), outside.Commands(e), machine.Commands(e), top.Commands(e), setup.Commands(e),
 	)...)
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: command.ExitCodes})
+	root.SetHelpCommand(pages.Help(e, root))
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.SetIn(e.Stdin)
 	root.SetOut(e.Stdout)

@@ -26,19 +26,27 @@ type tail struct {
 	follow bool
 	live   bool
 	after  uint64
+	since  string
+	until  string
 }
 
 func newTail(e *command.Env) *cobra.Command {
 	t := &tail{Env: e}
 	c := e.Leaf(&cobra.Command{
 		Use: "tail", Short: "Show the newest records",
-		Example: "  callgate log tail -n 50\n  callgate log tail -f\n  callgate log tail --after 120 --json",
-		Args:    cobra.NoArgs,
+		Example: "  callgate log tail -n 50\n  callgate log tail --since yesterday --until today\n" +
+			"  callgate log tail -f\n  callgate log tail --after 120 --json",
+		Args: cobra.NoArgs,
 	}, t.run)
 	c.Flags().IntVarP(&t.count, "lines", "n", 20, "print `N` records")
 	c.Flags().BoolVarP(&t.follow, "follow", "f", false, "wait for new records, also after a restart of the kernel")
 	c.Flags().BoolVar(&t.live, "live", false, "with -f: also print the output of running calls")
 	c.Flags().Uint64Var(&t.after, "after", 0, "print all records after number `SEQ` instead")
+	c.Flags().StringVar(&t.since, "since", "",
+		"print all records from `TIME` on instead: yesterday, 12h, 7d, 2026-01-31T09:00")
+	c.Flags().StringVar(&t.until, "until", "", "leave out records at `TIME` or later: today, 2h, 2026-01-31")
+	c.MarkFlagsMutuallyExclusive("after", "since")
+	c.MarkFlagsMutuallyExclusive("until", "follow")
 	return c
 }
 
@@ -57,10 +65,20 @@ func (t *tail) run(ctx context.Context, _ []string) error {
 // newest shows the records that there are, and returns the number of the last.
 func (t *tail) newest(ctx context.Context, k *command.Kernel) (last uint64, err error) {
 	last = t.after
+	since, until, err := t.within()
+	if err != nil {
+		return last, err
+	}
 	q := protocol.JournalQuery{Newest: true, Limit: t.count}
-	if t.after > 0 {
+	switch {
+	case !since.IsZero() || !until.IsZero():
+		if last, err = firstSince(ctx, k, since); err != nil {
+			return last, err
+		}
+		q = protocol.JournalQuery{After: last}
+	case t.after > 0:
 		q = protocol.JournalQuery{After: t.after}
-	} else if t.count <= 0 {
+	case t.count <= 0:
 		q.Limit = 1
 	}
 	for {
@@ -69,8 +87,11 @@ func (t *tail) newest(ctx context.Context, k *command.Kernel) (last uint64, err 
 			return last, err
 		}
 		for _, r := range records {
+			if !until.IsZero() && !r.Time.Before(until) {
+				return last, nil
+			}
 			last = r.Seq
-			if t.after == 0 && t.count <= 0 {
+			if q.Newest && t.count <= 0 {
 				break // only where to go on from
 			}
 			if err := t.record(r); err != nil {
