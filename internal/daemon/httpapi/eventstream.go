@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"strings"
 
+	"callgate/internal/daemon/httpapi/feed"
+	"callgate/internal/daemon/wire"
+	"callgate/internal/journal/outputbus"
 	"callgate/internal/protocol"
 )
 
@@ -31,19 +34,33 @@ func newEventStream(w http.ResponseWriter, r *http.Request) *eventStream {
 	return s
 }
 
-// send writes an event, and reports whether the client is still there.
-func (s *eventStream) send(e protocol.Event) bool {
-	data, err := json.Marshal(e)
+// sendRecords writes records, and reports whether the client is still there.
+func (s *eventStream) sendRecords(entries []feed.Entry) bool {
+	var b []byte
+	for _, e := range entries {
+		if s.sse {
+			b = fmt.Appendf(b, "id: %d\nevent: record\ndata: %s\n\n", e.Seq, e.Data)
+		} else {
+			b = append(append(b, e.Data...), '\n')
+		}
+	}
+	return s.write(b)
+}
+
+// sendOutput writes what a call printed, and reports whether the client is still there.
+func (s *eventStream) sendOutput(out outputbus.Output) bool {
+	output := wire.Output(out)
+	data, err := json.Marshal(protocol.Event{Output: &output})
 	if err != nil {
 		return false
 	}
-	switch {
-	case !s.sse:
-		_, err = fmt.Fprintf(s.w, "%s\n", data)
-	case e.Record != nil:
-		_, err = fmt.Fprintf(s.w, "id: %d\nevent: record\ndata: %s\n\n", e.Record.Seq, data)
-	default:
-		_, err = fmt.Fprintf(s.w, "event: output\ndata: %s\n\n", data)
+	if s.sse {
+		return s.write(fmt.Appendf(nil, "event: output\ndata: %s\n\n", data))
 	}
+	return s.write(append(data, '\n'))
+}
+
+func (s *eventStream) write(b []byte) bool {
+	_, err := s.w.Write(b)
 	return err == nil && s.flush() == nil
 }

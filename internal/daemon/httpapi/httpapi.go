@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"callgate/internal/daemon/httpapi/feed"
 	"callgate/internal/daemon/httpapi/figures"
 	"callgate/internal/daemon/httpapi/human"
 	"callgate/internal/daemon/httpapi/outside"
@@ -78,7 +79,7 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 	var served []string
 	for _, routes := range []map[string]route.Func{
 		a.routes(), (&sessionRoutes{a}).routes(), tools.routes(), (&findRoutes{tools}).routes(), (&serverRoutes{a}).routes(),
-		(&journalRoutes{a}).routes(), (&conversationRoutes{a}).routes(), (&taskRoutes{a}).routes(),
+		(&journalRoutes{a, feed.New(k.Journal)}).routes(), (&conversationRoutes{a}).routes(), (&taskRoutes{a}).routes(),
 		figures.Routes(k), human.Routes(k), outside.Routes(k), clients.routes(),
 	} {
 		for pattern, handle := range routes {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"callgate/internal/daemon/httpapi/feed"
 	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/journal"
@@ -33,7 +34,10 @@ func query(r *http.Request) (journal.Query, error) {
 }
 
 // journalRoutes reads, follows, verifies and prunes the journal.
-type journalRoutes struct{ *api }
+type journalRoutes struct {
+	*api
+	feed *feed.Feed
+}
 
 func (a *journalRoutes) routes() map[string]route.Func {
 	return map[string]route.Func{
@@ -89,46 +93,30 @@ func (a *journalRoutes) follow(w http.ResponseWriter, r *http.Request) error {
 	}
 	a.numbers.Followers.Add(1)
 	defer a.numbers.Followers.Add(-1)
-	records := a.records(ctx, after)
-	for {
-		var e protocol.Event
-		select {
-		case rec, more := <-records:
-			if !more {
-				return nil // the answer has begun, so its end is the only sign of an error
+	records := make(chan []feed.Entry)
+	go func() {
+		defer close(records)
+		a.feed.Follow(ctx, after, func(entries []feed.Entry) bool {
+			select {
+			case records <- entries:
+				return true
+			case <-ctx.Done():
+				return false
 			}
-			record := wire.Record(rec)
-			e.Record = &record
+		})
+	}()
+	for {
+		var there bool
+		select {
+		case entries, more := <-records:
+			there = more && events.sendRecords(entries) // the answer has begun: its end is the only sign of an error
 		case out := <-output:
-			output := wire.Output(out)
-			e.Output = &output
+			there = events.sendOutput(out)
 		}
-		if !events.send(e) {
+		if !there {
 			return nil
 		}
 	}
-}
-
-// records delivers the records of the journal as they are written, until ctx ends.
-func (a *journalRoutes) records(ctx context.Context, after uint64) <-chan journal.Record {
-	records := make(chan journal.Record)
-	go func() {
-		defer close(records)
-		for rec, err := range a.kernel.Journal.Follow(ctx, after) {
-			if err != nil && rec.Seq > 0 {
-				continue // a damaged record: verify reports it, and the next ones are read
-			}
-			if err != nil {
-				return
-			}
-			select {
-			case records <- rec:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return records
 }
 
 func (a *journalRoutes) verify(w http.ResponseWriter, r *http.Request) error {
