@@ -18,6 +18,13 @@ harness() { # harness FLAG…: kills real processes, and judges what they leave
   go build -o bin/soak ./scripts/soak
   bin/soak --binary bin/callgate --person bin/person "$@"
 }
+if [ "$mode" = load ]; then
+  go build -trimpath -ldflags '-s -w' -o bin/callgate ./cmd/callgate
+  go build -o bin/person ./scripts/persontest
+  go build -o bin/load ./scripts/load
+  bin/load "${@:2}"
+  exit
+fi
 if [ "$mode" = kills ]; then harness "${@:2}"; exit; fi
 
 time=2000x # a count, not a time: a deadline can end a run in an error of its own

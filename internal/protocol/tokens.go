@@ -44,6 +44,7 @@ type Token struct {
 	Role     string    `json:"role"`
 	Profile  string    `json:"profile,omitempty"`
 	By       string    `json:"by,omitempty"`
+	Login    bool      `json:"login,omitempty"` // it is the login of a browser
 	Created  time.Time `json:"created"`
 	Expires  time.Time `json:"expires,omitzero"`
 	LastUsed time.Time `json:"last_used,omitzero"`

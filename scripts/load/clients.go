@@ -218,7 +218,9 @@ func (c *clients) took(kind string, d time.Duration) {
 // print says how long the requests took.
 func (c *clients) print() {
 	fmt.Printf("%-20s %9s %10s %10s %10s\n", "", "requests", "median", "p99", "longest")
-	for _, kind := range []string{"open a conversation", "close a conversation", "a turn", "read", "write", "search", "the journal"} {
+	for _, kind := range []string{
+		"open a conversation", "close a conversation", "a turn", "read", "write", "search", "the journal",
+	} {
 		t := c.times[kind]
 		if t == nil {
 			continue
