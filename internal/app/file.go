@@ -13,6 +13,7 @@ import (
 	"callgate/internal/app/llmtools"
 	"callgate/internal/app/node"
 	"callgate/internal/app/providers"
+	"callgate/internal/app/retain"
 	"callgate/internal/app/rules"
 	"callgate/internal/gate/policy"
 )
@@ -42,7 +43,7 @@ func (f *file) read(e node.Entry) {
 		"app": f.identityBlock, "tools": f.toolsBlock, "runtime": f.runtimeBlock, "search": f.searchBlock,
 		"security": f.securityBlock, "dev": f.devBlock, "agents": f.agents.read, "profiles": f.profilesBlock,
 		"schema_version": identity.SchemaVersion(f.Reader), "budget": budget.Into(&f.app.Budget, f.Reader),
-		"providers": providers.Into(&f.app.Providers, f.Reader),
+		"providers": providers.Into(&f.app.Providers, f.Reader), "retain": retain.Block(f.Reader, f.isUser),
 	}
 	for _, first := range []string{"dev", "app"} {
 		for _, in := range f.Entries(e, "its keys are "+strings.Join(slices.Sorted(maps.Keys(blocks)), ", ")) {

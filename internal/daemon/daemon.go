@@ -93,10 +93,16 @@ func start(ctx context.Context, cfg kernel.Config, background bool) (*Daemon, er
 		return nil, errors.Join(err, kernel.Close())
 	}
 	if !cfg.ShortLived && kernel.State().ReadOnly() == nil {
-		d.hooks = webhooks.New(webhooks.Options{Log: cfg.Log})
-		kernel.Outside.Triggers.Run(d.hooks)
+		d.work(cfg.Log)
 	}
 	return d, nil
+}
+
+// work begins what a kernel does by itself, where it lasts and may write.
+func (d *Daemon) work(log *slog.Logger) {
+	d.hooks = webhooks.New(webhooks.Options{Log: log})
+	d.Kernel.Outside.Triggers.Run(d.hooks)
+	kernel.Retain(d.Kernel)
 }
 
 func (d *Daemon) listen() error {

@@ -21,17 +21,21 @@ func (k *Kernel) Prune(ctx context.Context, before time.Time) (records uint64, a
 	if _, err := k.database.Stores().Queue.Prune(ctx, before); err != nil {
 		return records, artifacts, err
 	}
-	live := map[string]bool{}
-	for ref, err := range k.Journal.Refs(ctx) {
-		if err != nil {
-			return records, artifacts, err
-		}
-		live[ref] = true
-	}
-	artifacts, err = k.Artifacts.DeleteUnused(ctx, func(ref string) bool { return live[ref] }, before)
-	if err != nil {
+	if artifacts, err = deleteUnused(ctx, k, before); err != nil {
 		return records, artifacts, err
 	}
 	_, err = k.images.Prune(ctx, before)
 	return records, artifacts, err
+}
+
+// deleteUnused removes the artifacts from before a time that the journal does not name.
+func deleteUnused(ctx context.Context, k *Kernel, before time.Time) (removed artifact.Usage, err error) {
+	live := map[string]bool{}
+	for ref, err := range k.Journal.Refs(ctx) {
+		if err != nil {
+			return removed, err
+		}
+		live[ref] = true
+	}
+	return k.Artifacts.DeleteUnused(ctx, func(ref string) bool { return live[ref] }, before)
 }

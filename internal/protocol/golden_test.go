@@ -74,6 +74,8 @@ func TestWire(t *testing.T) {
 		"resolve":           protocol.ResolveDoubt{},
 		"doubt":             protocol.Doubt{},
 		"result":            tool.Result{},
+		"retain":            operations.Retain{},
+		"retained":          operations.Retained{},
 		"revoke_grants":     protocol.RevokeGrants{},
 		"rules_report":      protocol.RulesReport{},
 		"search":            protocol.Search{},

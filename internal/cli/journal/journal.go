@@ -21,6 +21,7 @@ import (
 	"callgate/internal/journal"
 	"callgate/internal/journal/keyfile"
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/operations"
 	"callgate/tool"
 )
 
@@ -200,21 +201,30 @@ func (x *export) run(ctx context.Context, _ []string) error {
 // prune is log prune, and log retain as it was called before.
 type prune struct {
 	*command.Env
-	olderThan string
+	olderThan      string
+	byRule, dryRun bool
 }
 
 func newPrune(e *command.Env, name string) *cobra.Command {
 	p := &prune{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: name + " --older-than AGE", Short: "Remove old records, and leave a signed summary",
-		Example: "  callgate log prune --older-than 30d", Args: cobra.NoArgs, Hidden: name == "retain",
+		Use: name + " --older-than AGE | --by-rule", Short: "Remove old records, and leave a signed summary",
+		Example: "  callgate log prune --older-than 30d\n  callgate log prune --by-rule --dry-run",
+		Args:    cobra.NoArgs, Hidden: name == "retain",
 	}, p.run)
 	c.Flags().StringVar(&p.olderThan, "older-than", "", "the `AGE` of the records to remove: 30d, 2w, 12h")
-	_ = c.MarkFlagRequired("older-than")
+	c.Flags().BoolVar(&p.byRule, "by-rule", false, "remove what the block retain of your own app file no longer keeps")
+	c.Flags().BoolVar(&p.dryRun, "dry-run", false, "with --by-rule: say what would go, and remove nothing")
+	c.MarkFlagsOneRequired("older-than", "by-rule")
+	c.MarkFlagsMutuallyExclusive("older-than", "by-rule")
+	c.MarkFlagsMutuallyExclusive("older-than", "dry-run")
 	return c
 }
 
 func (p *prune) run(ctx context.Context, _ []string) error {
+	if p.byRule {
+		return p.WithKey(ctx, func(k *command.Kernel) error { return p.retain(ctx, k) })
+	}
 	age, err := command.ParseAge(p.olderThan)
 	if err != nil {
 		return err
@@ -230,6 +240,25 @@ func (p *prune) run(ctx context.Context, _ []string) error {
 		p.Status("removed %s and %s", amount.Of(removed.Records, "record"), amount.Of(removed.Artifacts, "artifact"))
 		return p.tellKept(ctx, k, p.Now().Add(-age))
 	})
+}
+
+// retain removes by the rules of the user's own file.
+func (p *prune) retain(ctx context.Context, k *command.Kernel) error {
+	r, err := client.Retain(ctx, k.Client, operations.Retain{DryRun: p.dryRun})
+	switch {
+	case err != nil:
+		return err
+	case p.JSON:
+		return p.WriteJSON(r)
+	}
+	did := "removed"
+	if p.dryRun {
+		did = "would remove, beside old tasks and artifacts that nothing names,"
+	}
+	p.Status("%s %s, %s, %s, %s and %s", did, amount.Of(r.Records, "record"),
+		amount.Of(len(r.Conversations), "conversation"), amount.Of(r.Tasks, "task"), amount.Of(r.Artifacts, "artifact"),
+		amount.Of(len(r.Logs), "old log"))
+	return nil
 }
 
 // tellKept says which old records stay, because of calls in doubt.

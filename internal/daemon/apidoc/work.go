@@ -103,6 +103,8 @@ func aboutJournal() group {
 		{protocol.RouteDoubt, "getDoubt", "Show a call in doubt", nil, protocol.Doubt{}, More{}},
 		{protocol.RouteResolve, "resolveDoubt", "Say what became of a call in doubt", protocol.ResolveDoubt{}, Empty{}, More{}},
 		{protocol.RoutePrune, "pruneJournal", "Remove old records", protocol.Prune{}, protocol.PruneResult{}, More{}},
+		{operations.RouteRetain, "retain", "Remove what the rules of retain no longer keep", operations.Retain{},
+			operations.Retained{}, More{}},
 		{protocol.RouteAcceptLoss, "acceptLoss", "Accept that records were lost", protocol.AcceptLoss{}, Empty{}, More{}},
 		{protocol.RouteArtifact, "getArtifact", "A large payload, by its hash", nil, nil,
 			More{Content: "application/octet-stream"}},

@@ -12,8 +12,10 @@ import (
 	"callgate/internal/journal"
 	"callgate/internal/journal/doubt"
 	"callgate/internal/journal/outputbus"
+	"callgate/internal/kernel"
 	"callgate/internal/kernel/recovery"
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/operations"
 )
 
 func query(r *http.Request) (journal.Query, error) {
@@ -49,6 +51,7 @@ func (a *journalRoutes) routes() map[string]route.Func {
 		protocol.RouteDoubt:    a.doubt,
 		protocol.RouteResolve:  a.resolve,
 		protocol.RoutePrune:    a.prune,
+		operations.RouteRetain: a.retain,
 		protocol.RouteArtifact: a.artifact,
 
 		protocol.RouteAcceptLoss: a.acceptLoss,
@@ -221,6 +224,22 @@ func (a *journalRoutes) prune(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return route.Answer(w, protocol.PruneResult{Records: records, Artifacts: artifacts.Count})
+}
+
+// retain removes what the rules of retain no longer keep.
+func (a *journalRoutes) retain(w http.ResponseWriter, r *http.Request) error {
+	var in operations.Retain
+	if err := route.Read(r, &in); err != nil {
+		return err
+	}
+	if err := a.kernel.Approvals.HasHumanAuthority(route.Credential(r, "")); err != nil && !in.DryRun {
+		return err
+	}
+	removed, err := kernel.RetainNow(r.Context(), a.kernel, in.DryRun)
+	if err != nil {
+		return err
+	}
+	return route.Answer(w, removed)
 }
 
 func (a *journalRoutes) artifact(w http.ResponseWriter, r *http.Request) error {

@@ -73,7 +73,7 @@ func adminRoutes() []string {
 	return []string{
 		protocol.RouteTokens, protocol.RouteRevokeToken, protocol.RouteSecrets, protocol.RouteSetSecret,
 		protocol.RouteDeleteSecret, protocol.RouteResolve, protocol.RoutePrune, protocol.RouteAcceptLoss,
-		protocol.RouteRemoveKey, protocol.RouteTryRules, operations.RouteReload,
+		protocol.RouteRemoveKey, protocol.RouteTryRules, operations.RouteReload, operations.RouteRetain,
 	}
 }
 

@@ -182,6 +182,9 @@ func compareFields(part string, before, after reflect.Value) (all []Change) {
 	return all
 }
 
+// UserFile is where the user's own app file is, or would be; "": nowhere.
+func (l *Loader) UserFile() string { return l.opt.UserFile }
+
 // Place is a workspace with the app files that are in force there, which are not read.
 func (l *Loader) Place(workspace, file string) (*Loaded, error) {
 	workspace, err := canonical(workspace)

@@ -1,0 +1,124 @@
+// Package retain reads what is kept for how long: the block retain of the user's own app file.
+//
+//	retain:
+//	  journal: {days: 90, records: 1000000}
+//	  conversations: {days: 180, count: 500}
+//	  tasks: {days: 30}
+//	  artifacts: {days: 30, megabytes: 2048}
+//	  logs: {days: 14}
+//
+// Law: only the user's own file says it. A project's file that did could have the record of what its agents did
+// removed.
+package retain
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"callgate/internal/app/node"
+	"callgate/tool"
+)
+
+// The levels of the block.
+const (
+	Level              = "retain"
+	LevelJournal       = "retain.journal"
+	LevelConversations = "retain.conversations"
+	LevelTasks         = "retain.tasks"
+	LevelArtifacts     = "retain.artifacts"
+	LevelLogs          = "retain.logs"
+)
+
+// Rules are what is kept for how long. The zero value keeps everything.
+type Rules struct {
+	Journal       Limit // Most counts records
+	Conversations Limit // Most counts those that have ended
+	Tasks         Limit // that have ended
+	Artifacts     Limit // that nothing names any more; Most counts bytes of all artifacts
+	Logs          Limit // old files of the kernel's log
+}
+
+// Limit is when something is removed: when it is older, or when there is more of it. Zero is no limit.
+type Limit struct {
+	Age  time.Duration
+	Most int64
+}
+
+// Any reports whether something is ever removed.
+func (r Rules) Any() bool { return r != Rules{} }
+
+// Block reads the block of an app file, to check it. Load is for who uses it.
+func Block(r *node.Reader, isUser bool) node.Read { return into(&Rules{}, r, isUser) }
+
+func into(to *Rules, r *node.Reader, isUser bool) node.Read {
+	return func(e node.Entry) {
+		one := func(level string, l *Limit, most string, unit int64) node.Read {
+			return func(in node.Entry) {
+				days, count := 0, 0
+				keys := map[string]node.Read{"days": r.Number(&days, 1, 36_500, "write after how many days, such as 90")}
+				if most != "" {
+					keys[most] = r.Number(&count, 1, 1_000_000_000, "write how many at most, such as 1000")
+				}
+				r.Mapping(level, in, keys)
+				*l = Limit{time.Duration(days) * 24 * time.Hour, int64(count) * unit}
+			}
+		}
+		r.Mapping(Level, e, map[string]node.Read{
+			"journal":       one(LevelJournal, &to.Journal, "records", 1),
+			"conversations": one(LevelConversations, &to.Conversations, "count", 1),
+			"tasks":         one(LevelTasks, &to.Tasks, "", 1),
+			"artifacts":     one(LevelArtifacts, &to.Artifacts, "megabytes", 1<<20),
+			"logs":          one(LevelLogs, &to.Logs, "", 1),
+		})
+		if !isUser {
+			r.Fail(e.At, "write it in your own app file; callgate app where says where that is",
+				"%s is not read in a project's file: a project does not say how long your records are kept", e.Name())
+		}
+	}
+}
+
+// maxFile bounds the file that is read.
+const maxFile = 4 << 20
+
+// Load reads the block of the user's own app file. A file that is not there keeps everything; one with a mistake is
+// an error, and nothing should be removed by it.
+func Load(path string) (Rules, error) {
+	const op = "retain.Load"
+	if path == "" {
+		return Rules{}, nil
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Rules{}, nil
+	}
+	if err == nil && info.Size() > maxFile {
+		return Rules{}, tool.Errorf(op, tool.Invalid, "%s is too large for an app file", path)
+	}
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return Rules{}, &tool.Error{Op: op, Kind: tool.Unavailable, Message: path + " cannot be read", Err: err}
+	}
+	r, root, ok := node.Open(path, data, node.Keys{}, plain{})
+	var rules Rules
+	if ok && root.IsMapping() {
+		for _, e := range r.Entries(root, "") {
+			if e.Key == Level {
+				into(&rules, r, true)(e)
+			}
+		}
+	}
+	if err := node.Err(r.Report); err != nil {
+		return Rules{}, err
+	}
+	return rules, nil
+}
+
+// plain leaves texts as they are: the block has numbers only.
+type plain struct{}
+
+func (plain) Expand(_ *node.Reader, _ node.Entry, text string) (string, bool) { return text, true }
