@@ -22,7 +22,7 @@ import (
 func Commands(e *command.Env) []*cobra.Command {
 	one := oneServer{e}
 	all := []*cobra.Command{
-		newList(e), newAdd(e), newRemove(e), newTrust(e),
+		newList(e), newSearch(e), newInstall(e), newAdd(e), newRemove(e), newTrust(e),
 		one.command("refresh NAME", "Start a server and read its tools", one.refresh),
 		one.command("restart NAME", "Restart a server", one.restart),
 		one.command("login NAME", "Log in to a remote server in your browser", one.login),
@@ -31,7 +31,7 @@ func Commands(e *command.Env) []*cobra.Command {
 		newItems(e, "prompts", "prompts NAME [PROMPT [KEY=VALUE ...]]", "List a server's prompts, or fill one in"),
 	}
 	for _, c := range all {
-		if strings.Contains(c.Use, "NAME") && c.Name() != "add" {
+		if strings.Contains(c.Use, "NAME") && c.Name() != "add" && c.Name() != "install" {
 			c.ValidArgsFunction = command.CompleteFirst(names(e))
 		}
 	}

@@ -1,0 +1,168 @@
+package catalogue_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"callgate/internal/source/mcp/catalogue"
+	"callgate/tool"
+)
+
+const good = `{"name":"io.example/files","description":"Read files","version":"1.2.0","packages":[{
+	"registryType":"npm","identifier":"@example/files","version":"1.2.3","transport":{"type":"stdio"},
+	"runtimeArguments":[{"type":"named","name":"-y"}],
+	"packageArguments":[{"type":"named","name":"--root","default":"."},{"type":"positional","valueHint":"mode","value":"ro"}],
+	"environmentVariables":[{"name":"API_KEY","isRequired":true,"isSecret":true},{"name":"LEVEL","default":"info"}]}]}`
+
+func entry(t *testing.T, text string) catalogue.Entry {
+	t.Helper()
+	list, bad, err := catalogue.Read(strings.NewReader(text))
+	if err != nil || bad != 0 || len(list) != 1 {
+		t.Fatalf("%d entries, %d bad: %v", len(list), bad, err)
+	}
+	return list[0]
+}
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	plan, err := entry(t, good).Make("files", map[string]string{"LEVEL": "debug"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := plan.Server
+	want := []string{"-y", "@example/files@1.2.3", "--root", ".", "ro"}
+	if s.Command != "npx" || !slices.Equal(s.Args, want) || s.Env["API_KEY"] != "{{secret.files_api_key}}" ||
+		s.Env["LEVEL"] != "debug" || !slices.Equal(plan.Secrets, []string{"files_api_key"}) {
+		t.Errorf("%+v, secrets %v", s, plan.Secrets)
+	}
+	for kind, command := range map[string]string{
+		"pypi": "uvx [files@1.2.3]", "oci": "docker [run -i --rm files:1.2.3]", "npm": "npx [-y files@1.2.3]",
+	} {
+		text := fmt.Sprintf(`{"name":"a/b","version":"1","packages":[{"registryType":%q,"identifier":"files","version":"1.2.3"}]}`, kind)
+		plan, err := entry(t, text).Make("b", nil)
+		if got := fmt.Sprint(plan.Server.Command, " ", plan.Server.Args); err != nil || got != command {
+			t.Errorf("%s: %s, %v", kind, got, err)
+		}
+	}
+	remote := `{"name":"a/b","version":"1","remotes":[{"type":"streamable-http","url":"https://example.com/mcp",
+		"headers":[{"name":"Authorization","isRequired":true,"isSecret":true}]}]}`
+	if plan, err = entry(t, remote).Make("b", nil); err != nil || plan.Server.URL == "" || plan.Server.Transport != "http" ||
+		plan.Server.Headers["Authorization"] != "{{secret.b_authorization}}" {
+		t.Errorf("%+v, %v", plan, err)
+	}
+}
+
+// What a catalogue could abuse is refused.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	with := func(old, new string) string { return strings.Replace(good, old, new, 1) }
+	for name, text := range map[string]string{
+		"a shell in the name":      with("@example/files", "files;id"),
+		"an option as the name":    with("@example/files", "--help"),
+		"a path as the name":       with("@example/files", "../../evil"),
+		"no version":               with(`"version":"1.2.3"`, `"version":""`),
+		"the latest version":       with("1.2.3", "latest"),
+		"a range of versions":      with("1.2.3", "^1.2"),
+		"another type":             with(`"registryType":"npm"`, `"registryType":"sh"`),
+		"options of the runner":    with(`"name":"-y"`, `"name":"--node-options=--require=/tmp/x"`),
+		"a template of ours":       with(`"default":"."`, `"default":"{{secret.other}}"`),
+		"the environment":          with(`"default":"info"`, `"default":"${HOME}"`),
+		"a shell in an argument":   with(`"value":"ro"`, `"value":"$(id)"`),
+		"a line break":             with(`"value":"ro"`, `"value":"a\nb"`),
+		"what programs load":       with(`"name":"LEVEL"`, `"name":"NODE_OPTIONS"`),
+		"LD_PRELOAD":               with(`"name":"LEVEL"`, `"name":"LD_PRELOAD"`),
+		"no name of a variable":    with(`"name":"LEVEL"`, `"name":"A=B"`),
+		"an odd option":            with(`"name":"--root"`, `"name":"--root x"`),
+		"plain http":               `{"name":"a/b","version":"1","remotes":[{"type":"sse","url":"http://example.com/"}]}`,
+		"a password in the URL":    `{"name":"a/b","version":"1","remotes":[{"type":"sse","url":"https://u:p@example.com/"}]}`,
+		"a placeholder in the URL": `{"name":"a/b","version":"1","remotes":[{"type":"sse","url":"https://{host}/"}]}`,
+		"a file":                   `{"name":"a/b","version":"1","remotes":[{"type":"sse","url":"file:///etc/passwd"}]}`,
+		"nothing":                  `{"name":"a/b","version":"1"}`,
+	} {
+		if plan, err := entry(t, text).Make("files", nil); tool.KindOf(err) != tool.Denied {
+			t.Errorf("%s: %+v, %v", name, plan, err)
+		}
+	}
+	for name, text := range map[string]string{
+		"control characters": `[{"name":"a/b","version":"1","description":"\u001b[2J"}]`,
+		"hidden characters":  `[{"name":"a/b","version":"1","description":"\u202e"}]`,
+		"no name":            `[{"version":"1"}]`,
+		"a path as a name":   `[{"name":"../b","version":"1"}]`,
+		"wrong types":        `[{"name":5}]`,
+		"not an object":      `[5]`,
+	} {
+		if list, bad, err := catalogue.Read(strings.NewReader(text)); err != nil || bad != 1 || len(list) != 0 {
+			t.Errorf("%s: %v, %d, %v", name, list, bad, err)
+		}
+	}
+	for name, text := range map[string]string{"no JSON": "<html>", "a number": "5", "empty": "", "servers is a text": `{"servers":"x"}`,
+		"huge": `["` + strings.Repeat("a", 17<<20) + `"]`} {
+		if _, _, err := catalogue.Read(strings.NewReader(text)); tool.KindOf(err) != tool.Invalid {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A registry is asked page by page; one that cannot be reached is unavailable.
+func TestRegistry(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path+"?"+r.URL.RawQuery)
+		if r.URL.Query().Get("cursor") == "" {
+			fmt.Fprintf(w, `{"servers":[{"server":%s,"_meta":{}}],"metadata":{"nextCursor":"n"}}`, good)
+			return
+		}
+		fmt.Fprint(w, `{"servers":[{"server":{"name":"io.example/notes","version":"2"}}],"metadata":{}}`)
+	}))
+	list, bad, err := catalogue.Open(t.Context(), registry.URL, "files")
+	if err != nil || bad != 0 || len(list) != 2 {
+		t.Fatalf("%v, %d, %v", list, bad, err)
+	}
+	if want := "/v0/servers?limit=100&search=files"; len(asked) != 2 || asked[0] != want {
+		t.Errorf("asked %v", asked)
+	}
+	if found := catalogue.Search(list, []string{"READ", "files"}); len(found) != 1 || found[0].Name != "io.example/files" {
+		t.Errorf("found %v", found)
+	}
+	if _, err := catalogue.Find(list, "notes"); err != nil {
+		t.Error(err)
+	}
+	if _, err := catalogue.Find(list, "nobody"); tool.KindOf(err) != tool.NotFound {
+		t.Error(err)
+	}
+	registry.Close()
+	if _, _, err := catalogue.Open(t.Context(), registry.URL, ""); tool.KindOf(err) != tool.Unavailable {
+		t.Errorf("offline: %v", err)
+	}
+	if _, _, err := catalogue.Open(t.Context(), "http://registry.example/", ""); tool.KindOf(err) != tool.Invalid {
+		t.Errorf("plain http: %v", err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(good)
+	f.Add(`{"servers":[{"server":{"name":"a/b","version":"1","remotes":[{"type":"sse","url":"https://e.com"}]}}]}`)
+	f.Add(`[{"name":"a/b","version":"1","packages":[{"registryType":"oci","identifier":"x/y","version":"1"}]}]`)
+	f.Fuzz(func(t *testing.T, text string) {
+		list, _, err := catalogue.Read(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		for _, e := range list {
+			plan, err := e.Make("x", nil)
+			if err != nil {
+				continue
+			}
+			shown := strings.Join(plan.Server.Args, " ")
+			if strings.ContainsAny(shown, "`$;|&\n\x1b") || plan.Server.Command == "" && plan.Server.URL == "" ||
+				!slices.Contains([]string{"", "npx", "uvx", "docker"}, plan.Server.Command) {
+				t.Errorf("would run %s %s", plan.Server.Command, shown)
+			}
+		}
+	})
+}

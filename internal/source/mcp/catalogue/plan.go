@@ -1,0 +1,250 @@
+package catalogue
+
+import (
+	"net"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"callgate/tool"
+)
+
+// Server is how a server is run, or where it is called.
+type Server struct {
+	Name           string
+	Command        string
+	Args           []string
+	Env            map[string]string
+	URL, Transport string
+	Headers        map[string]string
+}
+
+// Plan is what installing a server would have run or called.
+type Plan struct {
+	Server  Server
+	Secrets []string // that must be stored for it
+}
+
+// Make makes the plan of an entry. values are those that the person gives, by the names of variables, arguments and
+// headers; id is what the server is called here.
+func (e Entry) Make(id string, values map[string]string) (Plan, error) {
+	var refused error
+	for _, p := range e.Packages {
+		plan, err := p.plan(id, values)
+		if err == nil {
+			return plan, nil
+		}
+		refused = first(refused, err)
+	}
+	for _, r := range e.Remotes {
+		plan, err := r.plan(id, values)
+		if err == nil {
+			return plan, nil
+		}
+		refused = first(refused, err)
+	}
+	if refused == nil {
+		refused = refuse("%s names no package and no address", e.Name)
+	}
+	return Plan{}, refused
+}
+
+func first(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func refuse(format string, args ...any) *tool.Error {
+	return tool.Errorf(op, tool.Denied, "not installed: "+format, args...).
+		WithHint("callgate mcp add writes a server by hand, when you know what it runs")
+}
+
+// identifiers are the forms of packages' names, by the registry's type.
+func identifiers() map[string]*regexp.Regexp {
+	return map[string]*regexp.Regexp{
+		"npm":  regexp.MustCompile(`^(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9._-]*$`),
+		"pypi": regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`),
+		"oci":  regexp.MustCompile(`^[a-z0-9][a-z0-9.:-]*(/[a-z0-9][a-z0-9._-]*)+$|^[a-z0-9][a-z0-9._-]*$`),
+	}
+}
+
+func (p Package) plan(id string, values map[string]string) (Plan, error) {
+	form, known := identifiers()[p.Type]
+	switch {
+	case !known:
+		return Plan{}, refuse("packages of the type %s are not run", tool.Truncate(quote(p.Type)))
+	case !form.MatchString(p.ID) || strings.Contains(p.ID, "..") || len(p.ID) > 214:
+		return Plan{}, refuse("%s is no name of a package", quote(p.ID))
+	case !regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._+-]{0,127}$`).MatchString(p.Version) || p.Version == "latest":
+		return Plan{}, refuse("the version %s of %s is not one exact version", quote(p.Version), p.ID)
+	case p.Transport.Type != "" && p.Transport.Type != "stdio":
+		return Plan{}, refuse("%s does not speak over its standard streams", p.ID)
+	case len(p.Arguments) > maxItems || len(p.Env) > maxItems:
+		return Plan{}, refuse("%s has more than %d arguments or variables", p.ID, maxItems)
+	}
+	for _, a := range p.RuntimeArguments {
+		if text := a.Name + a.Value; text != "-y" && text != "-i" && text != "--rm" {
+			return Plan{}, refuse("%s wants options of the program that runs it: %s", p.ID, quote(text))
+		}
+	}
+	plan := Plan{Server: Server{Name: id, Env: map[string]string{}}}
+	for _, v := range p.Env {
+		if err := plan.take(plan.Server.Env, v, values, envName); err != nil {
+			return Plan{}, err
+		}
+	}
+	args, err := arguments(p.Arguments, values)
+	if err != nil {
+		return Plan{}, err
+	}
+	s := &plan.Server
+	switch p.Type {
+	case "npm":
+		s.Command, s.Args = "npx", []string{"-y", p.ID + "@" + p.Version}
+	case "pypi":
+		s.Command, s.Args = "uvx", []string{p.ID + "@" + p.Version}
+	case "oci":
+		s.Command, s.Args = "docker", []string{"run", "-i", "--rm"}
+		for _, v := range p.Env {
+			if _, given := s.Env[v.Name]; given {
+				s.Args = append(s.Args, "-e", v.Name)
+			}
+		}
+		s.Args = append(s.Args, p.ID+":"+p.Version)
+	}
+	s.Args = append(s.Args, args...)
+	return plan, nil
+}
+
+func (r Remote) plan(id string, values map[string]string) (Plan, error) {
+	u, err := url.Parse(r.URL)
+	if err != nil || u.Host == "" || u.User != nil || len(r.Variables) > 0 || !safe(r.URL) ||
+		u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
+		return Plan{}, refuse("%s is no address that is called: https, without a name or placeholders in it", quote(r.URL))
+	}
+	plan := Plan{Server: Server{Name: id, URL: r.URL, Headers: map[string]string{}}}
+	switch r.Type {
+	case "streamable-http", "http":
+		plan.Server.Transport = "http"
+	case "sse":
+		plan.Server.Transport = "sse"
+	default:
+		return Plan{}, refuse("the transport %s is not known", quote(r.Type))
+	}
+	if len(r.Headers) > maxItems {
+		return Plan{}, refuse("more than %d headers", maxItems)
+	}
+	for _, h := range r.Headers {
+		if err := plan.take(plan.Server.Headers, h, values, headerName); err != nil {
+			return Plan{}, err
+		}
+	}
+	return plan, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func headerName(name string) bool {
+	return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,63}$`).MatchString(name)
+}
+
+// envName reports whether a variable may be set: none that changes which code a program loads.
+func envName(name string) bool {
+	if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`).MatchString(name) {
+		return false
+	}
+	upper := strings.ToUpper(name)
+	for _, begin := range strings.Fields("LD_ DYLD_ NODE_ NPM_ PYTHON UV_ DOCKER_ BASH_ CALLGATE_ GIT_") {
+		if strings.HasPrefix(upper, begin) {
+			return false
+		}
+	}
+	return upper != "PATH" && upper != "HOME" && upper != "ENV" && upper != "SHELL" && upper != "IFS"
+}
+
+// take puts a value where a server has it: what the person gave, a reference to a secret, or what the catalogue says.
+func (p *Plan) take(to map[string]string, in Input, values map[string]string, named func(string) bool) error {
+	if !named(in.Name) {
+		return refuse("%s is not set for a server", quote(in.Name))
+	}
+	if given, ok := values[in.Name]; ok {
+		to[in.Name] = given
+		return nil
+	}
+	text, said := said(in)
+	switch {
+	case in.Secret && (in.Required || said):
+		name := regexp.MustCompile(`[^a-z0-9_]`).ReplaceAllString(strings.ToLower(p.Server.Name+"_"+in.Name), "_")
+		to[in.Name], p.Secrets = "{{secret."+name+"}}", append(p.Secrets, name)
+	case !said && in.Required:
+		return missing(in.Name)
+	case said && !safe(text):
+		return refuse("the value of %s is not taken over: %s", in.Name, quote(text))
+	case said:
+		to[in.Name] = text
+	}
+	return nil
+}
+
+func missing(name string) error {
+	return tool.Errorf(op, tool.Invalid, "the server needs a value for %s", quote(name)).
+		WithHint("give it with --set %s=VALUE", tool.Truncate(name))
+}
+
+// said is what a catalogue says of a value.
+func said(in Input) (string, bool) {
+	if in.Value != "" {
+		return in.Value, true
+	}
+	return in.Default, in.Default != ""
+}
+
+func arguments(list []Argument, values map[string]string) (all []string, err error) {
+	for _, a := range list {
+		name := a.Name
+		if a.Type == "positional" {
+			name = a.ValueHint
+		}
+		text, known := values[name]
+		if !known {
+			if text, known = said(a.Input); known && !safe(text) || a.Secret {
+				return nil, refuse("the argument %s is not taken over: %s", quote(name), quote(text))
+			}
+		}
+		switch {
+		case !known && a.Required && (a.Type == "positional" || len(a.Choices) > 0):
+			return nil, missing(name)
+		case a.Type == "positional" && known:
+			all = append(all, text)
+		case a.Type == "named" && (known || a.Required):
+			if !regexp.MustCompile(`^--?[A-Za-z0-9][A-Za-z0-9_.-]*$`).MatchString(a.Name) {
+				return nil, refuse("%s is no name of an option", quote(a.Name))
+			}
+			if all = append(all, a.Name); known {
+				all = append(all, text)
+			}
+		case a.Type != "positional" && a.Type != "named":
+			return nil, refuse("%s is no kind of argument", quote(a.Type))
+		}
+	}
+	return all, nil
+}
+
+// safe reports whether a text means the same to everybody: nothing to a shell, to our templates, or to a terminal.
+func safe(text string) bool {
+	return plain(text) && !strings.ContainsAny(text, "`$;|&<>{}\\\"'")
+}
+
+func quote(text string) string { return `"` + strings.Map(visibleRune, tool.Truncate(text)) + `"` }
+
+func visibleRune(r rune) rune {
+	if plain(string(r)) {
+		return r
+	}
+	return '�'
+}
