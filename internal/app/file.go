@@ -56,8 +56,7 @@ func (f *file) read(e node.Entry) {
 	f.Mapping(levelRoot, e, blocks)
 }
 
-// devBlock reads the variables before the skills and the included files, which
-// may use them.
+// devBlock reads the variables before the skills and the included files, which may use them.
 func (f *file) devBlock(e node.Entry) {
 	var later []node.Entry
 	keep := func(in node.Entry) { later = append(later, in) }
@@ -90,8 +89,7 @@ func (f *file) includeBlock(e node.Entry) {
 	f.Mapping(levelInclude, e, map[string]node.Read{"agents": each(f.includeAgents), "hooks": each(f.includeHooks)})
 }
 
-// includeHooks reads one file of hooks. What they ask for is consented to hook by hook, so
-// the file itself is not.
+// includeHooks reads one file of hooks. What they ask for is consented to hook by hook, so the file itself is not.
 func (f *file) includeHooks(e node.Entry) {
 	text, path := f.File(e, f.folder, maxInclude)
 	if path == "" {

@@ -12,17 +12,14 @@ import (
 	"callgate/toolcatalog"
 )
 
-// Config is how a kernel is opened. The zero value opens the user's own state
-// directory with the built-in modules.
+// Config is how a kernel is opened. The zero value opens the user's own state directory with the built-in modules.
 type Config struct {
 	// State is the state directory. Default: $CALLGATE_STATE, else
 	// $XDG_STATE_HOME/callgate, else ~/.local/state/callgate.
 	State string
-	// Storage is where everything is kept: a file for SQLite. Default: the one in
-	// the state directory.
+	// Storage is where everything is kept: a file for SQLite. Default: the one in the state directory.
 	Storage string
-	// Tools are an embedding program's own, known before recovery; Register adds
-	// more later.
+	// Tools are an embedding program's own, known before recovery; Register adds more later.
 	Tools []*tool.Tool
 	// Backends are an embedding program's own too; they are listed when tools are first asked for.
 	Backends []toolcatalog.Backend
@@ -47,8 +44,7 @@ type Config struct {
 	ShortLived bool
 	// Stdout receives the messages of channels of the type stdout. Default: there is none.
 	Stdout io.Writer
-	// Lineage tells which process started which. Without it, an answer to an
-	// approval is checked for its key only.
+	// Lineage tells which process started which. Without it, an answer to an approval is checked for its key only.
 	Lineage approval.Lineage
 }
 

@@ -97,8 +97,7 @@ func (s controlSession) Collect(ctx context.Context, id string, wait time.Durati
 	return s.awaitEnd(ctx, r, wait)
 }
 
-// awaitEnd waits at most so long for the call to end, then answers with status
-// waiting.
+// awaitEnd waits at most so long for the call to end, then answers with status waiting.
 func (s controlSession) awaitEnd(ctx context.Context, r approval.Request, wait time.Duration) (*tool.Result, error) {
 	within, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

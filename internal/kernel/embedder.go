@@ -2,8 +2,7 @@ package kernel
 
 import "callgate/internal/search/embed"
 
-// builtinEmbedder reads texts with the embedding model that is built in. The
-// model is loaded when it is first used.
+// builtinEmbedder reads texts with the embedding model that is built in. The model is loaded when it is first used.
 type builtinEmbedder struct{}
 
 // Vectors returns the meaning of each text.

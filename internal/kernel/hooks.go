@@ -59,8 +59,7 @@ func taskEnded(k *Kernel) func(task.Task) {
 	}
 }
 
-// taskEvent has the hooks of a task's conversation look at it, if that is open. News and
-// messages are no work.
+// taskEvent has the hooks of a task's conversation look at it, if that is open. News and messages are no work.
 func taskEvent(k *Kernel, e hook.Event, t task.Task) {
 	s, err := k.Sessions.Get(t.Parent)
 	if err != nil || t.Kind == task.Notice || t.Kind == channels.Kind {

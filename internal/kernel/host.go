@@ -63,8 +63,7 @@ func hostTools(k *Kernel) executable.Host {
 	}
 }
 
-// serverMachine is what MCP servers are isolated from, and where those in a sandbox
-// keep their packages.
+// serverMachine is what MCP servers are isolated from, and where those in a sandbox keep their packages.
 func (k *Kernel) serverMachine(userFile string) isolation.Machine {
 	m := isolation.Machine{Hidden: k.hidden()}
 	if userFile != "" {
@@ -84,8 +83,7 @@ func holderName(state string) string {
 	return host + ":" + state
 }
 
-// taskAsker tells on whose behalf the tasks of a call run, and which
-// conversation learns of their end.
+// taskAsker tells on whose behalf the tasks of a call run, and which conversation learns of their end.
 func (k *Kernel) taskAsker(call tool.Call) (task.Asker, string, error) {
 	s, err := k.Sessions.Get(call.Principal.Session)
 	if err != nil {

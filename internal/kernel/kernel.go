@@ -50,8 +50,7 @@ import (
 	"callgate/tool"
 )
 
-// Kernel is the running engine. Its exported fields are set by Open and do not
-// change; the faces use them.
+// Kernel is the running engine. Its exported fields are set by Open and do not change; the faces use them.
 type Kernel struct {
 	Sessions      *session.Table
 	Conversations *conversation.Manager

@@ -31,8 +31,7 @@ func hold(dir statedir.Dir, cfg Config) (*statedir.Held, error) {
 	return held, err
 }
 
-// openDatabase opens the database and the human's key, and finds out why nothing may be
-// written, if that is so.
+// openDatabase opens the database and the human's key, and finds out why nothing may be written, if that is so.
 func (k *Kernel) openDatabase(ctx context.Context, cfg Config) (err error) {
 	readOnly := k.state.ReadOnly()
 	if readOnly == nil {
@@ -66,8 +65,7 @@ func (k *Kernel) openDatabase(ctx context.Context, cfg Config) (err error) {
 	return err
 }
 
-// openVault opens the secrets. A kernel that only reads does without a store that
-// cannot be used.
+// openVault opens the secrets. A kernel that only reads does without a store that cannot be used.
 func (k *Kernel) openVault(cfg Config) (err error) {
 	if k.vault, err = secret.Open(k.state.Secrets()); err == nil || !cfg.ShortLived {
 		return err
@@ -92,8 +90,7 @@ func (k *Kernel) holdStores() {
 	}
 }
 
-// unreadCause says why the database of a kernel that only reads cannot be read; nil: it
-// can.
+// unreadCause says why the database of a kernel that only reads cannot be read; nil: it can.
 func unreadCause(d storage.Driver) error {
 	if u, ok := d.(*unread.Driver); ok {
 		return u.Problem()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 
-	"callgate/internal/amount"
 	"callgate/internal/journal"
 	"callgate/internal/kernel/apps"
 	"callgate/internal/protocol/operations"
@@ -41,14 +40,7 @@ func Reload(ctx context.Context, k *Kernel, in operations.Reload) (operations.Re
 		_ = k.Journal.Append(journal.Record{Kind: journal.Noted, Note: k.vault.ScrubString(note)})
 		return out, err
 	}
-	note := fmt.Sprintf("app files read again by %s for %s: %s", by, amount.Of(out.Sessions, "session"),
-		amount.Of(len(out.Changes), "change"))
-	for _, c := range out.Changes {
-		note += "; " + c.Part + ": " + visible.Text(c.Text)
-		if c.Wider {
-			note += " (wider)"
-		}
-	}
+	note := out.Note(by)
 	note = k.vault.ScrubString(tool.TruncateTo(note, 8000))
 	return out, k.Journal.Append(journal.Record{Kind: journal.Noted, Note: note})
 }

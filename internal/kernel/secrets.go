@@ -10,8 +10,7 @@ import (
 	"callgate/internal/secret"
 )
 
-// Secrets lists and changes the kernel's secrets. All of that needs the human's
-// key, and nothing returns a value.
+// Secrets lists and changes the kernel's secrets. All of that needs the human's key, and nothing returns a value.
 type Secrets struct {
 	Keys *signatures.Keys // to sign with, and those whose signatures count
 
@@ -31,8 +30,7 @@ func newSecrets(k *Kernel) *Secrets {
 	}
 }
 
-// List describes the secrets that the kernel knows by name: where each is, and
-// when it was set.
+// List describes the secrets that the kernel knows by name: where each is, and when it was set.
 func (s *Secrets) List(who approval.Credential) ([]secret.Info, error) {
 	if err := s.approvals.HasHumanAuthority(who); err != nil {
 		return nil, err

@@ -21,8 +21,7 @@ import (
 	"callgate/tool"
 )
 
-// Tokens makes, lists and revokes tokens. A person makes them; no token makes
-// another.
+// Tokens makes, lists and revokes tokens. A person makes them; no token makes another.
 type Tokens struct {
 	store     *token.Store
 	approvals *approval.Queue
@@ -108,8 +107,7 @@ func (t *Tokens) denyPending(ctx context.Context, ended token.Token, by string) 
 	return nil
 }
 
-// OnRevoke has f called with the ID of each token that is revoked, when it no longer
-// counts.
+// OnRevoke has f called with the ID of each token that is revoked, when it no longer counts.
 func (t *Tokens) OnRevoke(f func(id string)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -183,8 +181,7 @@ func (k *Kernel) ChallengeConsent(who approval.Credential) (string, error) {
 	return k.Approvals.ChallengeConsent(who, k.askers(who))
 }
 
-// IsAskers reports whether a process is of the family of an open session that no
-// person opened.
+// IsAskers reports whether a process is of the family of an open session that no person opened.
 func (k *Kernel) IsAskers(pid int) bool {
 	return k.Approvals.Belongs(pid, k.askers(approval.Credential{PID: pid}))
 }

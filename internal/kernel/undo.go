@@ -34,8 +34,7 @@ func openImages(k *Kernel, cfg Config) (*undo.Store, error) {
 	}), nil
 }
 
-// forgetful deletes conversations, with what is kept of the files that they changed and of
-// their hooks.
+// forgetful deletes conversations, with what is kept of the files that they changed and of their hooks.
 type forgetful struct {
 	history.Deleter
 	images *undo.Store

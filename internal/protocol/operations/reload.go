@@ -1,5 +1,12 @@
 package operations
 
+import (
+	"fmt"
+
+	"callgate/internal/amount"
+	"callgate/internal/visible"
+)
+
 // RouteReload has the open sessions work by their app files as they are now: the body is a Reload, the answer a
 // Reloaded.
 const RouteReload = "POST /v1/reload"
@@ -27,4 +34,17 @@ type ReloadChange struct {
 	Part  string `json:"part"` // rules, tools, servers, agents, modules, skills, profiles or runtime
 	Text  string `json:"text"`
 	Wider bool   `json:"wider,omitempty"` // more runs, or runs unasked
+}
+
+// Note is what the journal says of a reload that somebody asked for.
+func (r Reloaded) Note(by string) string {
+	note := fmt.Sprintf("app files read again by %s for %s: %s", by, amount.Of(r.Sessions, "session"),
+		amount.Of(len(r.Changes), "change"))
+	for _, c := range r.Changes {
+		note += "; " + c.Part + ": " + visible.Text(c.Text)
+		if c.Wider {
+			note += " (wider)"
+		}
+	}
+	return note
 }
