@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -82,10 +83,33 @@ type kept struct {
 // Store keeps tokens in documents.
 type Store struct {
 	docs document.Store
+
+	mu      sync.Mutex
+	recent  map[string]recent // what was read a moment ago, by ID
+	changes int               // what was read before the last of them is not kept
 }
 
+// recent is a token that was read, for whoever asks again at once: every call over the network does, twice.
+type recent struct {
+	kept
+	version int64
+	until   time.Time
+}
+
+// recentTime is how long a token is not read again. What is revoked here counts no more at once; what another process
+// revokes, when this is over.
+const recentTime = time.Second
+
 // NewStore returns the tokens in a store of documents.
-func NewStore(docs document.Store) *Store { return &Store{docs} }
+func NewStore(docs document.Store) *Store { return &Store{docs: docs, recent: map[string]recent{}} }
+
+// forget has every token read again.
+func (s *Store) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changes++
+	clear(s.recent)
+}
 
 const collection = "tokens"
 
@@ -216,6 +240,7 @@ func (s *Store) Revoke(ctx context.Context, name string) (Token, error) {
 		}
 		return []document.Change{{Collection: collection, Key: d.Key, If: d.Version}}, err
 	})
+	s.forget()
 	return list[at], err
 }
 
@@ -245,6 +270,7 @@ func (s *Store) Use(ctx context.Context, value string, role Role) (Token, error)
 		if data, err := json.Marshal(k); err == nil {
 			// Another use may have been faster, which is as good.
 			_, _ = s.docs.Write(ctx, document.Change{Collection: collection, Key: id, If: version, Data: data})
+			s.forget()
 		}
 	}
 	return k.Token, nil
@@ -262,6 +288,12 @@ func (s *Store) Check(ctx context.Context, id string) error {
 
 // read returns the token with an ID, and the version of its document.
 func (s *Store) read(ctx context.Context, op, id string) (k kept, version int64, err error) {
+	s.mu.Lock()
+	r, known, changes := s.recent[id], time.Now().Before(s.recent[id].until), s.changes
+	s.mu.Unlock()
+	if known {
+		return r.kept, r.version, nil
+	}
 	d, err := s.docs.Get(ctx, collection, id)
 	if tool.KindOf(err) == tool.NotFound || tool.KindOf(err) == tool.Invalid {
 		return k, 0, unknown(op)
@@ -271,6 +303,11 @@ func (s *Store) read(ctx context.Context, op, id string) (k kept, version int64,
 	}
 	if err := json.Unmarshal(d.Data, &k); err != nil {
 		return k, 0, unreadable(id, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changes == changes {
+		s.recent[id] = recent{k, d.Version, time.Now().Add(recentTime)}
 	}
 	return k, d.Version, nil
 }

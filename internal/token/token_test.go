@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -140,4 +141,40 @@ func FuzzUse(f *testing.F) {
 			t.Errorf("%q: %v", value, err)
 		}
 	})
+}
+
+// A token that was just used counts no more once it is revoked, whoever reads it at that moment.
+func TestRevokedAtOnce(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	for range 50 {
+		made, value, err := s.Create(t.Context(), token.Token{Role: token.Viewer})
+		ok(t, err)
+		stop := make(chan struct{})
+		var group sync.WaitGroup
+		for range 4 {
+			group.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						_, _ = s.Use(t.Context(), value, token.Viewer)
+					}
+				}
+			})
+		}
+		_, err = s.Use(t.Context(), value, token.Viewer)
+		ok(t, err)
+		_, err = s.Revoke(t.Context(), made.ID)
+		ok(t, err)
+		if _, err := s.Use(t.Context(), value, token.Viewer); tool.KindOf(err) != tool.Denied {
+			t.Errorf("it counts after it was revoked: %v", err)
+		}
+		if err := s.Check(t.Context(), made.ID); tool.KindOf(err) != tool.Denied {
+			t.Errorf("its ID counts after it was revoked: %v", err)
+		}
+		close(stop)
+		group.Wait()
+	}
 }
