@@ -23,6 +23,7 @@ const (
 	RouteCancelTurn         = "POST /v1/conversations/{id}/cancel"
 	RouteMoveCall           = "POST /v1/conversations/{id}/background" // a MoveCall
 	RouteCompact            = "POST /v1/conversations/{id}/compact"    // a Compaction, or null
+	RouteFork               = "POST /v1/conversations/{id}/fork"       // a Fork; the answer is a ConversationInfo
 	RoutePrompt             = "GET /v1/conversations/{id}/prompt"
 	RouteModels             = "GET /v1/conversations/{id}/models"
 	RouteSetModel           = "POST /v1/conversations/{id}/model" // the Conversation, as it is then
@@ -83,8 +84,9 @@ type ConversationInfo struct {
 	Lane      string    `json:"lane,omitempty"`
 	Workspace string    `json:"workspace"`
 	User      string    `json:"user"`
-	Parent    string    `json:"parent,omitempty"` // the conversation that it works for
-	Title     string    `json:"title"`            // the user's first words
+	Parent    string    `json:"parent,omitempty"`      // the conversation that it works for
+	Forked    string    `json:"forked_from,omitempty"` // the conversation whose turns it begins with
+	Title     string    `json:"title"`                 // the user's first words
 	Created   time.Time `json:"created"`
 	Updated   time.Time `json:"updated"`
 	Events    int64     `json:"events"` // the Seq of the last one
@@ -93,6 +95,11 @@ type ConversationInfo struct {
 	Usage     llm.Usage `json:"usage"`              // with the agents that worked for it, once it was told
 	Own       llm.Usage `json:"own_usage,omitzero"` // without them
 	Last      EndReason `json:"last,omitempty"`     // how the last turn ended; "": it runs, or there was none
+}
+
+// Fork asks for a conversation that begins with the turns of another.
+type Fork struct {
+	Turns int `json:"turns,omitempty"` // how many of them; 0: all that have ended
 }
 
 // Agent is an agent that works for a conversation, or for one that does.

@@ -30,6 +30,7 @@ func TestWire(t *testing.T) {
 		"call":              protocol.CallRequest{},
 		"challenge":         protocol.Challenge{},
 		"compaction":        protocol.Compaction{},
+		"fork":              protocol.Fork{},
 		"conversation":      protocol.Conversation{},
 		"create_token":      protocol.CreateToken{},
 		"created_token":     protocol.CreatedToken{},

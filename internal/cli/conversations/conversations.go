@@ -23,7 +23,9 @@ func Commands(e *command.Env) []*cobra.Command {
 		Use: "sessions", Aliases: []string{"conversations"}, Short: "List, show and resume conversations with agents",
 		Example: "  callgate sessions list\n  callgate sessions resume t1a2b        the first letters of an ID are enough",
 	}
-	one := []*cobra.Command{newShow(e), newTree(e), newResume(e), newExport(e), newCancel(e), newCompact(e), newDelete(e)}
+	one := []*cobra.Command{
+		newShow(e), newTree(e), newResume(e), newFork(e), newExport(e), newCancel(e), newCompact(e), newDelete(e),
+	}
 	for _, c := range one {
 		c.ValidArgsFunction = command.CompleteFirst(completeID(e))
 	}

@@ -16,8 +16,9 @@ type Info struct {
 	Lane      string    `json:"lane,omitempty"`
 	Workspace string    `json:"workspace"`
 	User      string    `json:"user"`
-	Parent    string    `json:"parent,omitempty"` // the conversation that it works for; "": none
-	Title     string    `json:"title"`            // the user's first words
+	Parent    string    `json:"parent,omitempty"`      // the conversation that it works for; "": none
+	Forked    string    `json:"forked_from,omitempty"` // the conversation whose turns it begins with; "": none
+	Title     string    `json:"title"`                 // the user's first words
 	Created   time.Time `json:"created"`
 	Updated   time.Time `json:"updated"`
 	Events    int64     `json:"events"` // the Seq of the last one

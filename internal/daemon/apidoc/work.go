@@ -27,6 +27,8 @@ func aboutConversations() group {
 			(*protocol.QueuedMessage)(nil), More{}},
 		{protocol.RouteCancelTurn, "cancelTurn", "Stop the turn; false: none ran", nil, false, More{}},
 		{protocol.RouteMoveCall, "moveCall", "Let a call go on in the background", protocol.MoveCall{}, nil, More{}},
+		{protocol.RouteFork, "forkConversation", "Begin a conversation with the turns of another", protocol.Fork{},
+			protocol.ConversationInfo{}, More{}},
 		{protocol.RouteCompact, "compactConversation", "Shorten a conversation; null: there was nothing to shorten", nil,
 			(*protocol.Compaction)(nil), More{}},
 		{protocol.RoutePrompt, "getPrompt", "What the model is told beside what is said", nil, protocol.Prompt{}, More{}},

@@ -39,6 +39,7 @@ func (a *conversationRoutes) routes() map[string]route.Func {
 		protocol.RouteCancelTurn:         a.cancelTurn,
 		protocol.RouteMoveCall:           a.moveCall,
 		protocol.RouteCompact:            a.compact,
+		protocol.RouteFork:               a.fork,
 		protocol.RoutePrompt:             a.prompt,
 		protocol.RoutePlan:               a.plan,
 		protocol.RouteModels:             a.models,

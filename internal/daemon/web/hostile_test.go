@@ -88,6 +88,10 @@ func TestResumedElsewhere(t *testing.T) {
 	if status, body := f.ask(f.token(token.Operator), "POST", "/v1/conversations", resume); status != http.StatusForbidden {
 		t.Errorf("an operator goes on with it: %d %s", status, body)
 	}
+	fork := "/v1/conversations/" + opened.ID + "/fork"
+	if status, body := f.ask(f.token(token.Operator), "POST", fork, "{}"); status != http.StatusForbidden {
+		t.Errorf("an operator forks it: %d %s", status, body)
+	}
 	if status, body := f.ask(admin, "POST", "/v1/conversations", resume); status != http.StatusOK {
 		t.Errorf("an administrator does not: %d %s", status, body)
 	}

@@ -51,7 +51,7 @@ func operatorRoutes() []string {
 		protocol.RouteCall, protocol.RouteCollect, protocol.RouteServerItem, protocol.RouteRefresh, protocol.RouteRestart,
 		protocol.RouteCancelTask, protocol.RouteOpenConversation, protocol.RouteSendMessage, protocol.RouteResumeTurn,
 		protocol.RouteAttend, protocol.RouteWake, protocol.RouteQueueMessage, protocol.RouteUnqueueMessage,
-		protocol.RouteCancelTurn, protocol.RouteMoveCall, protocol.RouteCompact, protocol.RoutePrompt,
+		protocol.RouteCancelTurn, protocol.RouteMoveCall, protocol.RouteCompact, protocol.RouteFork, protocol.RoutePrompt,
 		protocol.RouteModels, protocol.RouteSetModel, protocol.RouteEvents, protocol.RoutePermissions,
 		protocol.RouteSetPermissions, protocol.RouteSetAppMode, protocol.RouteDeleteConversation, operations.RoutePreflight,
 	}

@@ -426,3 +426,27 @@ func TestExpired(t *testing.T) {
 		return status == http.StatusForbidden
 	})
 }
+
+// A conversation is forked, and the fork gone on with.
+func TestFork(t *testing.T) {
+	f := serve(t)
+	operator := f.token(token.Operator)
+	_, body := f.ask(operator, "POST", "/v1/conversations", "{}")
+	var opened protocol.Conversation
+	kerneltest.OK(t, json.Unmarshal([]byte(body), &opened))
+	f.ask(operator, "POST", "/v1/conversations/"+opened.ID+"/messages", `{"text":"filesystem.read path=hello.txt"}`)
+	var made protocol.ConversationInfo
+	_, body = f.ask(operator, "POST", "/v1/conversations/"+opened.ID+"/fork", "{}")
+	kerneltest.OK(t, json.Unmarshal([]byte(body), &made))
+	if made.Forked != opened.ID || made.Turns != 1 || made.ID == opened.ID {
+		t.Fatalf("the fork is %s", body)
+	}
+	status, body := f.ask(operator, "POST", "/v1/conversations", `{"resume":"`+made.ID+`"}`)
+	if status != http.StatusOK {
+		t.Fatalf("it is not gone on with: %d %s", status, body)
+	}
+	_, body = f.ask(operator, "POST", "/v1/conversations/"+made.ID+"/messages", `{"text":"filesystem.read path=hello.txt"}`)
+	if !strings.Contains(body, "hello") {
+		t.Errorf("its next turn is %s", body)
+	}
+}

@@ -284,8 +284,8 @@ func Word(t protocol.Trust) (servers.Word, error) {
 func ConversationInfo(i history.Info) protocol.ConversationInfo {
 	return protocol.ConversationInfo{
 		ID: i.ID, App: i.App, AppFile: i.AppFile, Agent: i.Agent, Lane: i.Lane, Workspace: i.Workspace, User: i.User,
-		Parent: i.Parent, Title: i.Title, Created: i.Created, Updated: i.Updated, Events: i.Events, Turns: i.Turns,
-		ToolCalls: i.ToolCalls, Usage: i.Usage, Own: i.Own, Last: protocol.EndReason(i.Last),
+		Parent: i.Parent, Forked: i.Forked, Title: i.Title, Created: i.Created, Updated: i.Updated, Events: i.Events,
+		Turns: i.Turns, ToolCalls: i.ToolCalls, Usage: i.Usage, Own: i.Own, Last: protocol.EndReason(i.Last),
 	}
 }
 
