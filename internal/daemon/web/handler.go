@@ -25,6 +25,9 @@ func (s *Server) handler() http.Handler {
 		isPart := pattern != protocol.RouteDirectServers && pattern != protocol.RouteDirectFind
 		mux.Handle(pattern, s.withRole(d.role, isPart, s.serveDirect(d)))
 	}
+	for pattern, o := range otherNames() {
+		mux.Handle(pattern, s.serveOther(o))
+	}
 	mux.Handle(protocol.RouteDocument, s.withRole(token.Viewer, true, http.HandlerFunc(s.serveDocument)))
 	mux.HandleFunc(apidoc.RouteHealth, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	mux.HandleFunc(apidoc.RouteReady, s.ready)

@@ -44,15 +44,16 @@ type Tokens interface {
 
 // Options are what a server serves.
 type Options struct {
-	API       http.Handler                    // of the kernel's protocol
-	Tokens    Tokens                          // who may come in
-	Note      func(text string)               // puts a refusal on record
-	Alive     func(session string) bool       // a session is open
-	Workspace string                          // where calls are made that name no folder
-	Hosts     []string                        // names of this server, beside those of this machine
-	TLS       *tls.Config                     // nil: plain HTTP, on this machine alone
-	Log       *slog.Logger                    // never nil
-	Counted   func(http.Handler) http.Handler // counts what is served; nil: nobody does
+	API       http.Handler                              // of the kernel's protocol
+	Tokens    Tokens                                    // who may come in
+	Note      func(text string)                         // puts a refusal on record
+	Alive     func(session string) bool                 // a session is open
+	AppID     func(ctx context.Context) (string, error) // of the app that is served
+	Workspace string                                    // where calls are made that name no folder
+	Hosts     []string                                  // names of this server, beside those of this machine
+	TLS       *tls.Config                               // nil: plain HTTP, on this machine alone
+	Log       *slog.Logger                              // never nil
+	Counted   func(http.Handler) http.Handler           // counts what is served; nil: nobody does
 }
 
 // Server is a listening server.

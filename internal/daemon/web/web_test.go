@@ -43,6 +43,13 @@ func serve(t testing.TB) *face {
 	var err error
 	f.server, err = web.Listen("127.0.0.1:0", web.Options{
 		API: f.api, Tokens: k.Tokens, Workspace: f.workspace, Log: slog.New(slog.DiscardHandler),
+		AppID: func(ctx context.Context) (string, error) {
+			l, err := k.Apps.Load(ctx, f.workspace, "")
+			if err != nil {
+				return "", err
+			}
+			return l.AppID(), nil
+		},
 		Alive: func(id string) bool { _, err := k.Sessions.Get(id); return err == nil },
 		Note:  func(text string) { kerneltest.OK(t, k.Journal.Append(journal.Record{Kind: journal.Noted, Note: text})) },
 	})
