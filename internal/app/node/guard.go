@@ -9,9 +9,7 @@ import (
 // tokenGuard checks the tokens of a file in order.
 type tokenGuard struct {
 	count   int
-	flow    int   // open brackets and braces
-	columns []int // where the open blocks start
-	last    *token.Token
+	nesting Nesting
 }
 
 const ifText = "; if it is meant as text, put it in quotes"
@@ -34,41 +32,20 @@ func (g *tokenGuard) refuse(t *token.Token) (what, remedy string) {
 		return "keys that start with ? are not allowed in an app file", "write key: value" + ifText
 	case token.DirectiveType:
 		return "directives (%NAME) are not allowed in an app file", "delete the line" + ifText
-	case token.SequenceStartType, token.MappingStartType:
-		g.flow++
-	case token.SequenceEndType, token.MappingEndType:
-		g.flow--
-	case token.SequenceEntryType:
-		g.open(t)
 	case token.MappingValueType:
-		if g.last != nil && len(g.last.Value) > maxKey {
+		if key := g.nesting.last; key != nil && len(key.Value) > maxKey {
 			return "the key before this colon is too long", "shorten it" + ifText
-		}
-		if g.last != nil {
-			g.open(g.last)
 		}
 	}
 	g.count++
-	g.last = t
+	g.nesting.Add(t)
 	switch {
-	case g.flow+len(g.columns) > maxDepth:
+	case g.nesting.Depth() > maxDepth:
 		return "lists and mappings are nested too deep here", "an app file needs no more than a few levels"
 	case g.count > maxTokens:
 		return "the file has too many keys and values", "an app file is a page of settings; keep data in files of its own"
 	}
 	return "", ""
-}
-
-// open notes that a block starts at a token's column, which ends the blocks
-// that start further in.
-func (g *tokenGuard) open(t *token.Token) {
-	if g.flow > 0 {
-		return
-	}
-	for len(g.columns) > 0 && g.columns[len(g.columns)-1] >= t.Position.Column {
-		g.columns = g.columns[:len(g.columns)-1]
-	}
-	g.columns = append(g.columns, t.Position.Column)
 }
 
 // JoinColons gives the items of flow lists that hold a colon, such as

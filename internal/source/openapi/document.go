@@ -17,6 +17,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"callgate/tool"
 )
@@ -54,7 +55,7 @@ func readDocument(place string, data []byte) (doc *document, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseOutside(place, plain, "", 0); err != nil {
+	if err := (&outside{place: place}).refuse(plain, false); err != nil {
 		return nil, err
 	}
 	compact, err := json.Marshal(plain)
@@ -109,12 +110,17 @@ func readPlain(place string, data []byte) (map[string]any, error) {
 	var err error
 	trimmed := bytes.TrimSpace(data)
 	if len(trimmed) > 0 && trimmed[0] == '{' {
+		if err := limitJSON(place, data); err != nil {
+			return nil, err
+		}
 		d := json.NewDecoder(bytes.NewReader(data))
 		d.UseNumber()
 		if err = d.Decode(&root); err != nil {
 			return nil, wrong(place, jsonLine(data, err), "it is not JSON: %v", err).WithHint("correct it there")
 		}
-	} else if root, err = readYAML(data); err != nil {
+	} else if tokens, err := scanYAML(place, data); err != nil {
+		return nil, err
+	} else if root, err = readYAML(tokens); err != nil {
 		return nil, wrong(place, yamlLine(err), "it is not YAML: %s", yamlText(err)).WithHint("correct it there")
 	}
 	m, ok := root.(map[string]any)
@@ -129,8 +135,8 @@ func readPlain(place string, data []byte) (map[string]any, error) {
 // lines could otherwise be gigabytes.
 const maxRepeated = 200_000
 
-func readYAML(data []byte) (root any, err error) {
-	file, err := parser.ParseBytes(data, 0)
+func readYAML(tokens token.Tokens) (root any, err error) {
+	file, err := parser.Parse(tokens, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -138,23 +144,26 @@ func readYAML(data []byte) (root any, err error) {
 		return nil, errors.New("it is empty")
 	}
 	body := file.Docs[0].Body
-	a := &aliasCounter{anchors: map[string]int{}}
+	a := &aliasCounter{anchors: map[string]size{}}
 	if a.count(body); a.nested {
 		return nil, errors.New("a part that an anchor (&name) names holds an alias (*name) itself; write it out")
 	}
-	if a.repeated > maxRepeated {
+	if a.repeated.nodes > maxRepeated || a.repeated.bytes > MaxDocument {
 		return nil, errors.New("its aliases (*name) repeat too much of it; use $ref in their place")
 	}
 	err = yaml.NodeToValue(body, &root)
 	return plainYAML(root), err
 }
 
+// size is how much of a document something is.
+type size struct{ nodes, bytes int }
+
 // aliasCounter counts what the aliases of a document repeat.
 type aliasCounter struct {
-	anchors  map[string]int // nodes of what an anchor names
+	anchors  map[string]size // of what an anchor names
 	inAnchor bool
-	seen     int
-	repeated int
+	seen     size
+	repeated size
 	nested   bool // an anchor names something with an alias in it
 }
 
@@ -166,18 +175,22 @@ func (a *aliasCounter) count(n ast.Node) {
 
 // Visit counts one node.
 func (a *aliasCounter) Visit(n ast.Node) ast.Visitor {
-	a.seen++
+	a.seen.nodes++
+	if t := n.GetToken(); t != nil {
+		a.seen.bytes += len(t.Value)
+	}
 	switch n := n.(type) {
 	case *ast.AnchorNode:
 		before, inAnchor := a.seen, a.inAnchor
 		a.inAnchor = true
 		a.count(n.Value)
 		a.inAnchor = inAnchor
-		a.anchors[n.Name.String()] = a.seen - before
+		a.anchors[n.Name.String()] = size{a.seen.nodes - before.nodes, a.seen.bytes - before.bytes}
 		return nil
 	case *ast.AliasNode:
 		a.nested = a.nested || a.inAnchor
-		a.repeated += a.anchors[n.Value.String()]
+		of := a.anchors[n.Value.String()]
+		a.repeated = size{a.repeated.nodes + of.nodes, a.repeated.bytes + of.bytes}
 		return nil
 	}
 	return a
@@ -246,38 +259,6 @@ func version(m map[string]any) int {
 		return 2
 	}
 	return 0
-}
-
-const maxDepth = 200 // of a document
-
-// refuseOutside refuses a document that refers to another one, and one that is too deep.
-func refuseOutside(place string, v any, at string, depth int) error {
-	if depth > maxDepth {
-		return wrong(place, tool.TruncateTo(at, 200), "it is nested more than %d levels deep", maxDepth).
-			WithHint("use $ref to a component in place of nesting")
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		if ref, ok := v["$ref"].(string); ok && !strings.HasPrefix(ref, "#") {
-			return wrong(place, at, "it refers to another document, %q, which is not read", tool.Truncate(ref)).
-				WithHint("make one document of them first; the tools of OpenAPI call that bundling")
-		}
-		for key, one := range v {
-			if key == "example" || key == "examples" || key == "default" || key == "enum" || key == "const" {
-				continue // data, in which $ref is a word
-			}
-			if err := refuseOutside(place, one, at+"/"+escapePointer(key), depth+1); err != nil {
-				return err
-			}
-		}
-	case []any:
-		for i, one := range v {
-			if err := refuseOutside(place, one, fmt.Sprintf("%s/%d", at, i), depth+1); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 func escapePointer(key string) string {

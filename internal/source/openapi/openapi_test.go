@@ -339,15 +339,22 @@ paths:
 	for _, args := range []string{
 		`{"x":"..","y":"a","z":"b"}`, `{"x":".","y":"a","z":"b"}`, `{"x":"a","y":".","z":"."}`, `{"x":"","y":"a","z":"b"}`,
 		`{"x":"a","y":"b"}`, `{"x":[],"y":"b","z":"c"}`,
+		`{"x":"../../admin/users","y":"b","z":"c"}`, `{"x":"..\\admin","y":"b","z":"c"}`, `{"x":"a/./b","y":"b","z":"c"}`,
+		`{"x":"a/.","y":"./","z":"c"}`, `{"x":"a","y":".","z":"./x"}`, `{"x":"%2e%2e/x","y":"b","z":"c"}`,
+		`{"x":"%252e%252e%252fx","y":"b","z":"c"}`, `{"x":"..;a/x","y":"b","z":"c"}`,
 	} {
 		last.URL = ""
 		if _, err := call(t.Context(), find(t, api, "get"), args, nil); tool.KindOf(err) != tool.Invalid || last.URL != "" {
 			t.Errorf("%s: %v, sent %q", args, err, last.URL)
 		}
 	}
-	mustCall(t, find(t, api, "get"), `{"x":"../..","y":"@evil.example","z":"c"}`, nil)
-	if last.URL != "/a/..%2F../%40evil.examplec" {
-		t.Errorf("sent %s", last.URL)
+	for args, want := range map[string]string{
+		`{"x":"b/c","y":"@evil.example","z":"c"}`:   "/a/b%2Fc/%40evil.examplec",
+		`{"x":"..a/b..","y":"100%","z":"...;v=.."}`: "/a/..a%2Fb../100%25...%3Bv%3D..",
+	} {
+		if mustCall(t, find(t, api, "get"), args, nil); last.URL != want {
+			t.Errorf("%s sent %s", args, last.URL)
+		}
 	}
 }
 

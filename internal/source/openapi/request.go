@@ -192,11 +192,9 @@ func (r *request) url(args map[string]any) (*url.URL, error) {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}
-	for segment := range strings.SplitSeq(path, "/") {
-		if plain, err := url.PathUnescape(segment); err != nil || plain == "." || plain == ".." {
-			return nil, tool.Errorf(r.op, tool.Invalid, "a part of the path would be %q, which leads elsewhere",
-				tool.Truncate(segment))
-		}
+	if step := stepElsewhere(path); step != "" {
+		return nil, tool.Errorf(r.op, tool.Invalid, "a part of the path would be %q, which leads elsewhere",
+			tool.Truncate(step)).WithHint("give the value without . and .. between slashes")
 	}
 	u, err := url.Parse(r.base.String() + path)
 	if err != nil || u.Host != r.base.Host {
@@ -209,6 +207,29 @@ func (r *request) url(args map[string]any) (*url.URL, error) {
 		u.RawQuery += encodePairs(query)
 	}
 	return u, nil
+}
+
+// stepElsewhere finds a part of an encoded path that leads out of its place, or that cannot be read; "":
+// there is none. Servers differ in how often they decode a path, in whether they take \ for a slash, and in
+// whether they cut off what follows a semicolon, so every reading counts.
+func stepElsewhere(path string) string {
+	const readings = 3
+	for i := range readings {
+		plain, err := url.PathUnescape(path)
+		if err != nil && i == 0 {
+			return path
+		}
+		if err != nil {
+			break
+		}
+		path = plain
+		for _, step := range strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' }) {
+			if name, _, _ := strings.Cut(step, ";"); name == "." || name == ".." {
+				return step
+			}
+		}
+	}
+	return ""
 }
 
 // content is the body of a call and its type; nil is no body.
