@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"callgate/internal/daemon/web"
+	"callgate/internal/daemon/web/oidclogin"
 	"callgate/internal/journal"
 	"callgate/internal/observe/metric"
 	"callgate/tool"
@@ -22,6 +23,7 @@ type Web struct {
 	Cert, Key string   // files of the TLS certificate and its key; "": plain HTTP, on this machine alone
 	Hosts     []string // names of this server, beside those of this machine
 	Workspace string   // where calls are made that name no folder
+	OIDC      string   // the file that says how people log in by a provider; "": they do not
 }
 
 // webFace is the web server of a daemon, which is there once somebody wanted it.
@@ -69,6 +71,12 @@ func (d *Daemon) webOptions(w Web) (web.Options, error) {
 		},
 		Alive: func(id string) bool { _, err := d.Kernel.Sessions.Get(id); return err == nil },
 		Note:  func(text string) { _ = d.Kernel.Journal.Append(journal.Record{Kind: journal.Noted, Note: text}) },
+	}
+	if w.OIDC != "" {
+		var err error
+		if o.OIDC, err = oidclogin.Read(w.OIDC); err != nil {
+			return o, err
+		}
 	}
 	if w.Cert == "" && w.Key == "" {
 		return o, nil

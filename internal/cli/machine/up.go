@@ -60,6 +60,8 @@ one kills it.`,
 	c.Flags().StringVar(&u.web.Cert, "tls-cert", "", "the `FILE` of its TLS certificate")
 	c.Flags().StringVar(&u.web.Key, "tls-key", "", "the `FILE` of the certificate's key")
 	c.Flags().StringSliceVar(&u.web.Hosts, "host", nil, "a `NAME` by which it may be called")
+	c.Flags().StringVar(&u.web.OIDC, "oidc", "",
+		"have people log in by the OpenID Connect provider that this `FILE` names")
 	c.Flags().BoolVar(&u.noWeb, "no-listen", false, "serve this user's own commands alone")
 	c.Flags().StringVar(&u.otlp, "otlp", "", "send traces and metrics to the OpenTelemetry collector at this `URL`")
 	c.Flags().StringVar(&u.logFormat, "log-format", "",

@@ -32,6 +32,8 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc(apidoc.RouteHealth, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	mux.HandleFunc(apidoc.RouteReady, s.ready)
 	mux.HandleFunc("GET "+loginPath, s.login)
+	mux.HandleFunc("GET "+oidcPath, s.beginOIDC)
+	mux.HandleFunc("GET "+backPath, s.endOIDC)
 	mux.HandleFunc("POST "+logoutPath, s.logout)
 	mux.Handle("/", s.withLogin(s.console))
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {

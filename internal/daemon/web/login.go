@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"callgate/internal/daemon/httpapi/route"
@@ -85,12 +86,16 @@ func (s *Server) askToLogIn(w http.ResponseWriter, r *http.Request, why error) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(http.StatusUnauthorized)
-	said := ""
+	var shown struct{ Said, Provider string }
 	var e *tool.Error
-	if (r.URL.Query().Has("code") || hasCookie(r, s.cookieName())) && errors.As(why, &e) {
-		said = e.Message
+	isLogin := strings.HasPrefix(r.URL.Path, loginPath)
+	if (isLogin || hasCookie(r, s.cookieName())) && errors.As(why, &e) {
+		shown.Said = e.Message
 	}
-	_ = page.Execute(w, said)
+	if s.opt.OIDC != nil {
+		shown.Provider = s.opt.OIDC.Host()
+	}
+	_ = page.Execute(w, shown)
 }
 
 func hasCookie(r *http.Request, name string) bool {

@@ -28,6 +28,7 @@ import (
 	"callgate/internal/client"
 	"callgate/internal/daemon/console"
 	"callgate/internal/daemon/hosts"
+	"callgate/internal/daemon/web/oidclogin"
 	"callgate/internal/token"
 	"callgate/tool"
 )
@@ -38,6 +39,7 @@ type Tokens interface {
 	UseLogin(ctx context.Context, value string, role token.Role) (token.Token, error)
 	Derive(parts ...string) string
 	Login(ctx context.Context, code string) (token.Token, string, error)
+	LoginBy(ctx context.Context, by string, role token.Role) (token.Token, string, error)
 	Logout(ctx context.Context, login token.Token) error
 	OnRevoke(f func(id string))
 }
@@ -52,6 +54,7 @@ type Options struct {
 	Workspace string                                    // where calls are made that name no folder
 	Hosts     []string                                  // names of this server, beside those of this machine
 	TLS       *tls.Config                               // nil: plain HTTP, on this machine alone
+	OIDC      *oidclogin.Provider                       // lets people in; nil: none does
 	Log       *slog.Logger                              // never nil
 	Counted   func(http.Handler) http.Handler           // counts what is served; nil: nobody does
 }

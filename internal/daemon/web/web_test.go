@@ -34,14 +34,14 @@ type face struct {
 	workspace string
 }
 
-func serve(t testing.TB) *face {
+func serve(t testing.TB, change ...func(*web.Options)) *face {
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	f := &face{TB: t, kernel: k, workspace: t.TempDir()}
 	kerneltest.Write(t, filepath.Join(f.workspace, "hello.txt"), "hello")
 	f.api = httpapi.New(k, httpapi.Lifecycle{Context: t.Context()})
 	t.Cleanup(f.api.Close)
 	var err error
-	f.server, err = web.Listen("127.0.0.1:0", web.Options{
+	o := web.Options{
 		API: f.api, Tokens: k.Tokens, Workspace: f.workspace, Log: slog.New(slog.DiscardHandler),
 		AppID: func(ctx context.Context) (string, error) {
 			l, err := k.Apps.Load(ctx, f.workspace, "")
@@ -52,7 +52,11 @@ func serve(t testing.TB) *face {
 		},
 		Alive: func(id string) bool { _, err := k.Sessions.Get(id); return err == nil },
 		Note:  func(text string) { kerneltest.OK(t, k.Journal.Append(journal.Record{Kind: journal.Noted, Note: text})) },
-	})
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	f.server, err = web.Listen("127.0.0.1:0", o)
 	kerneltest.OK(t, err)
 	t.Cleanup(func() { kerneltest.OK(t, f.server.Close(context.Background())) })
 	return f
