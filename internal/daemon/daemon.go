@@ -30,6 +30,7 @@ import (
 	"callgate/internal/kernel"
 	"callgate/internal/observe"
 	"callgate/internal/peer"
+	"callgate/internal/protocol/operations"
 	"callgate/internal/statedir"
 	"callgate/tool"
 )
@@ -192,6 +193,12 @@ func (l *ownerListener) Accept() (net.Conn, error) {
 
 // Dial makes a connection that never leaves this process.
 func (d *Daemon) Dial(ctx context.Context) (net.Conn, error) { return d.inside.dial(ctx) }
+
+// Reload has the open sessions work by their app files as they are now. It is for who runs this process; over the API
+// it needs a person's authority.
+func (d *Daemon) Reload(ctx context.Context, by string) (operations.Reloaded, error) {
+	return kernel.Reload(ctx, d.Kernel, operations.Reload{By: by})
+}
 
 // Wait returns when ctx ends, when a client asks the daemon to stop, or with the
 // error that ended serving.

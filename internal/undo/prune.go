@@ -103,11 +103,14 @@ func (s *Store) dropped(entries []Entry, before time.Time) map[string]bool {
 	for i := len(entries) - 1; i >= 0; i-- { // the newest first
 		e := &entries[i]
 		n, session := e.bytes(), e.Principal.Session
+		if e.Ended.IsZero() && time.Since(e.Begun) < s.limits.Age {
+			continue
+		}
 		if e.Begun.Before(before) || !e.Ended.IsZero() && e.Empty() {
 			drop[e.Call] = true
 			continue
 		}
-		if runs := e.Ended.IsZero() && time.Since(e.Begun) < s.limits.Age; runs || n == 0 {
+		if n == 0 {
 			continue
 		}
 		if sessions[session] += n; sessions[session] <= s.limits.Session {

@@ -141,6 +141,21 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
+// A call that still runs can be undone when it has ended, whatever is pruned meanwhile.
+func TestPruningKeepsRunningCalls(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, undo.Limits{Age: 24 * time.Hour})
+	p.write(t, "a", "one")()
+	p.call(t.Context(), t, "s", func() {
+		p.write(t, "a", "two")()
+		_, err := p.store.Prune(t.Context(), time.Now().Add(time.Second))
+		ok(t, err)
+	}, "a")
+	if all := p.entries(t); len(all) != 1 || len(all[0].Files) != 1 {
+		t.Errorf("kept: %+v", all)
+	}
+}
+
 // Of what is too much, the oldest goes: of a session first, then of all.
 func TestBounds(t *testing.T) {
 	t.Parallel()

@@ -48,7 +48,11 @@ func (r *reload) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	return r.With(ctx, func(k *command.Kernel) error {
+	with := r.WithKey
+	if r.dryRun {
+		with = r.With
+	}
+	return with(ctx, func(k *command.Kernel) error {
 		ask := operations.Reload{DryRun: true, Workspace: workspace, AppFile: file, By: r.UserName()}
 		report, err := client.Reload(ctx, k.Client, ask)
 		if err != nil {
@@ -103,7 +107,6 @@ func (r *reload) show(report operations.Reloaded) error {
 // it goes to standard error.
 func (u *up) reloadOnHangup(ctx context.Context, d *daemon.Daemon) (end func()) {
 	asked := make(chan struct{}, 1) // one more that waits stands for all that come meanwhile
-	kernel := client.New(client.Options{Dial: d.Dial})
 	untake := u.Hangup.Take(func() {
 		select {
 		case asked <- struct{}{}:
@@ -119,7 +122,7 @@ func (u *up) reloadOnHangup(ctx context.Context, d *daemon.Daemon) (end func()) 
 			case <-ctx.Done():
 				return
 			case <-asked:
-				u.Status("callgate: %s", reloadNow(ctx, kernel))
+				u.Status("callgate: %s", reloadNow(ctx, d))
 			}
 		}
 	}()
@@ -127,13 +130,12 @@ func (u *up) reloadOnHangup(ctx context.Context, d *daemon.Daemon) (end func()) 
 		untake()
 		cancel()
 		<-done
-		kernel.Close()
 	}
 }
 
 // reloadNow reads the app files again, and says what came of it in a line.
-func reloadNow(ctx context.Context, kernel *client.Client) string {
-	report, err := client.Reload(ctx, kernel, operations.Reload{By: "SIGHUP"})
+func reloadNow(ctx context.Context, d *daemon.Daemon) string {
+	report, err := d.Reload(ctx, "SIGHUP")
 	if err != nil {
 		return "SIGHUP: " + text.OneLine(err.Error())
 	}

@@ -14,6 +14,11 @@ func (a *api) reload(w http.ResponseWriter, r *http.Request) error {
 	if err := route.Read(r, &in); err != nil {
 		return err
 	}
+	who := route.Credential(r, in.By)
+	if err := a.kernel.Approvals.HasHumanAuthority(who); err != nil && !in.DryRun {
+		return err
+	}
+	in.By = who.By
 	report, err := kernel.Reload(r.Context(), a.kernel, in)
 	if err != nil {
 		return err

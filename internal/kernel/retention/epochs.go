@@ -11,15 +11,16 @@ import (
 type Epochs struct{ *journal.Journal }
 
 // Drop is of Journal.
-func (j Epochs) Drop(ctx context.Context, before time.Time, dry bool) (records uint64, err error) {
+func (j Epochs) Drop(ctx context.Context, before time.Time, dry bool) (records uint64, last time.Time, err error) {
 	if dry {
-		return j.droppable(ctx, before)
+		records, err = j.droppable(ctx, before)
+		return records, last, err
 	}
 	pruned, err := j.Prune(ctx, before)
 	for _, p := range pruned {
-		records += p.LastSeq - p.FirstSeq + 1
+		records, last = records+p.LastSeq-p.FirstSeq+1, p.To
 	}
-	return records, err
+	return records, last, err
 }
 
 // droppable counts the records of epochs that ended before a time, up to the first call in doubt.

@@ -3,6 +3,8 @@
 // # Law
 //
 //   - Nothing is removed without a rule, and nothing by a file with a mistake.
+//   - A rule that counts removes nothing of the last day, and what is kept for an undo goes with the records of its
+//     call: nobody gets rid of a trace by making many more.
 //   - What is in use stays: open conversations and running turns, tasks that have not ended, calls that are open or
 //     in doubt, artifacts that the journal names. The journal stays verifiable: whole epochs go, and leave a signed
 //     summary.
@@ -42,9 +44,9 @@ type Options struct {
 
 // Journal is what is kept of the records.
 type Journal interface {
-	// Drop removes what may go from before a time, and returns how many records went. With dry nothing goes, and the
-	// number is that of those that may.
-	Drop(ctx context.Context, before time.Time, dry bool) (uint64, error)
+	// Drop removes what may go from before a time, and returns how many records went, and when the last of them was
+	// written. With dry nothing goes, and the number is that of those that may.
+	Drop(ctx context.Context, before time.Time, dry bool) (records uint64, last time.Time, err error)
 	// TimeOf returns when the record was written before which all but the newest n are; false if there are not more.
 	TimeOf(ctx context.Context, n int64) (time.Time, bool, error)
 }
@@ -83,6 +85,9 @@ const (
 	first            = time.Minute // after the start, when there is more to do
 	maxConversations = 200         // that one run removes
 	young            = time.Hour   // an artifact may be about to be named
+	// counted is the age from which on what is too many goes: otherwise an agent that makes many calls could push out
+	// the records of what it did before, and with them its undo, before anybody has looked.
+	counted = 24 * time.Hour
 )
 
 // Keeper removes by rule. It is safe for concurrent use, as its parts are.
@@ -143,6 +148,9 @@ func (k *Keeper) journal(ctx context.Context, rules retain.Rules, now time.Time,
 		if err != nil {
 			return err
 		}
+		if grown := now.Add(-counted); at.After(grown) {
+			at = grown
+		}
 		if more && at.After(before) {
 			before = at
 		}
@@ -150,11 +158,11 @@ func (k *Keeper) journal(ctx context.Context, rules retain.Rules, now time.Time,
 	if before.IsZero() {
 		return nil
 	}
-	var err error
-	if r.Records, err = k.opt.Journal.Drop(ctx, before, dry); err != nil || dry {
+	records, last, err := k.opt.Journal.Drop(ctx, before, dry)
+	if r.Records = records; err != nil || last.IsZero() {
 		return err
 	}
-	return k.opt.Images(ctx, before)
+	return k.opt.Images(ctx, last) // a call whose records stay can be undone
 }
 
 func (k *Keeper) conversations(ctx context.Context, rules retain.Rules, now time.Time, dry bool, r *Report) error {
@@ -172,7 +180,8 @@ func (k *Keeper) conversations(ctx context.Context, rules retain.Rules, now time
 			continue // it goes with whom it works for; or somebody has it
 		}
 		old := limit.Age > 0 && info.Updated.Before(now.Add(-limit.Age))
-		if many := limit.Most > 0 && kept >= limit.Most; !old && !many {
+		many := limit.Most > 0 && kept >= limit.Most && info.Updated.Before(now.Add(-counted))
+		if !old && !many {
 			kept++
 			continue
 		}

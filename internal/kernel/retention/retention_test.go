@@ -34,13 +34,18 @@ type parts struct {
 	artifacts []time.Time
 	size      int64
 	notes     []string
+	images    []time.Time
+	live      bool // all records are of the epoch that goes on
 }
 
-func (p *parts) Drop(_ context.Context, before time.Time, dry bool) (uint64, error) {
+func (p *parts) Drop(_ context.Context, before time.Time, dry bool) (uint64, time.Time, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dropped, p.dry = append(p.dropped, before), dry
-	return 7, nil
+	if dry || p.live {
+		return 7, time.Time{}, nil
+	}
+	return 7, before.Add(-time.Minute), nil
 }
 
 // runs are the times from before which records were dropped, and how many notes there are.
@@ -78,7 +83,7 @@ func (p *parts) keeper(log string) *retention.Keeper {
 			return artifact.Usage{Count: 2}, nil
 		},
 		ArtifactSize: func(context.Context) (int64, error) { return p.size, nil },
-		Images:       func(context.Context, time.Time) error { return nil },
+		Images:       func(_ context.Context, before time.Time) error { p.images = append(p.images, before); return nil },
 		Log:          log, Warn: slog.New(slog.DiscardHandler),
 		Record: func(note string) error {
 			p.mu.Lock()
@@ -199,5 +204,27 @@ func TestLimits(t *testing.T) {
 	}
 	if _, err := os.Stat(log + ".1"); err == nil {
 		t.Error("an old log is still there")
+	}
+}
+
+// A rule that counts touches nothing of the last day, however much was written since, and what is kept for an undo goes
+// no further than the records that went.
+func TestManyRecordsPushOutNothingNew(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "kernel.log")
+	now := time.Now()
+	p := &parts{overMany: now.Add(-time.Minute), rules: retain.Rules{
+		Journal: retain.Limit{Most: 10}, Conversations: retain.Limit{Most: 1},
+	}, list: []history.Info{{ID: "a", Updated: now, Last: "done"}, {ID: "b", Updated: now.Add(-time.Hour), Last: "done"}}}
+	r, err := p.keeper(log).Once(t.Context(), false)
+	if err != nil || len(r.Conversations) != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if age := time.Since(p.dropped[0]); age < day || len(p.images) != 1 || !p.images[0].Equal(p.dropped[0].Add(-time.Minute)) {
+		t.Errorf("records from before %v, images from before %v", p.dropped, p.images)
+	}
+	p.live, p.images = true, nil
+	if _, err := p.keeper(log).Once(t.Context(), false); err != nil || p.images != nil {
+		t.Errorf("no epoch went, and images from before %v did: %v", p.images, err)
 	}
 }
