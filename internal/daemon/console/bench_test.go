@@ -1,10 +1,12 @@
 package console_test
 
 import (
+	"net/url"
 	"strconv"
 	"testing"
 
 	"callgate/internal/journal"
+	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/tool"
 )
@@ -31,4 +33,26 @@ func BenchmarkPages(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkType is a letter of a search as one types, over 13,000 tools: the page as the script asks for it.
+func BenchmarkType(b *testing.B) {
+	things := []string{"invoice", "customer", "ticket", "order", "calendar", "message", "contact", "backup", "branch", "report"}
+	acts := []string{"create", "delete", "list", "update", "export", "archive", "share", "approve", "search", "restore"}
+	var tools []*tool.Tool
+	for i := range 13_000 {
+		thing, act := things[i%len(things)], acts[i/len(things)%len(acts)]
+		t := kerneltest.NewTool(b, "service"+strconv.Itoa(i/100)+"."+act+"_"+thing, tool.Runtime{SideEffect: tool.Read}, nil)
+		t.Spec.Description = "To " + act + " an " + thing + " of the customer's account number " + strconv.Itoa(i) + "."
+		tools = append(tools, t)
+	}
+	s := openWith(b, folder(b, nil), kernel.Config{State: kerneltest.StateDir(b), Tools: tools})
+	const words = "supprimer une facture du client"
+	s.get("/tools?q=" + url.QueryEscape(words)) // the index is made with the first search
+	for b.Loop() {
+		for n := range len(words) {
+			s.get("/tools?q=" + url.QueryEscape(words[:n+1]))
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N*len(words)), "ms/letter")
 }
