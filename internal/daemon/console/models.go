@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -24,18 +25,24 @@ type modelsData struct {
 }
 
 func (c *modelPages) models(w http.ResponseWriter, r *http.Request) error {
-	d := modelsData{Since: r.FormValue("since")}
-	if d.Since == "" {
-		d.Since = "30d"
+	text, since, err := sinceOf(r)
+	if err != nil {
+		return err
 	}
-	span, ok := amount.ParseSpan(d.Since)
-	if !ok {
-		return tool.Errorf("console.models", tool.Invalid, "since is %q", tool.Truncate(d.Since)).
-			WithHint("write it as 30d, 2w or 12h")
-	}
-	var err error
-	if d.Use, err = client.NewModelUse(c.Client(r)).List(r.Context(), time.Now().Add(-span), ""); err != nil {
+	d := modelsData{Since: text}
+	if d.Use, err = client.NewModelUse(c.Client(r)).List(r.Context(), since, ""); err != nil {
 		return err
 	}
 	return c.show(w, r, "models", page{Title: "Models", Nav: "models", Data: d})
+}
+
+// sinceOf is since when the page of a request shows things, as the person wrote it and as a time.
+func sinceOf(r *http.Request) (text string, since time.Time, err error) {
+	text = cmp.Or(r.FormValue("since"), "30d")
+	span, ok := amount.ParseSpan(text)
+	if !ok {
+		return text, since, tool.Errorf("console", tool.Invalid, "since is %q", tool.Truncate(text)).
+			WithHint("write it as 30d, 2w or 12h")
+	}
+	return text, time.Now().Add(-span), nil
 }
