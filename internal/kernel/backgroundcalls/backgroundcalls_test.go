@@ -16,6 +16,7 @@ import (
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/session"
 	"callgate/internal/task"
+	"callgate/internal/token"
 	"callgate/tool"
 )
 
@@ -218,11 +219,13 @@ func TestOwners(t *testing.T) {
 	owner := session.Spec{Workspace: folder, Agent: "one"}
 	s := open(owner)
 	_, begun := run(t, s, `{"name":"demo.work"}`)
+	made, _, err := k.Tokens.Create(t.Context(), kerneltest.Human(t, k), token.Token{Role: token.Operator})
+	ok(t, err)
 	strangers := map[string]session.Spec{
 		"another folder": {Workspace: other, Agent: "one"}, "another agent": {Workspace: folder, Agent: "two"},
 		"another lane":     {Workspace: folder, Agent: "one", Lane: "edge"},
 		"another profile":  {Workspace: folder, Agent: "one", Profile: "part"},
-		"another token":    {Workspace: folder, Agent: "one", Requester: approval.Requester{Token: "t2"}},
+		"another token":    {Workspace: folder, Agent: "one", Requester: approval.Requester{Token: made.ID}},
 		"without the tool": {Workspace: folder, Agent: "one", Only: map[string][]string{"filesystem": nil}},
 	}
 	refused := func(when string, spec session.Spec) {

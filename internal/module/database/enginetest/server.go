@@ -165,7 +165,8 @@ func (s *Servers) startMariaDB() (*Server, error) {
 		return nil, err
 	}
 	data, socket, pidFile := filepath.Join(dir, "data"), filepath.Join(dir, "s"), filepath.Join(dir, "pid")
-	if err := run("mysql", install, "--no-defaults", "--datadir="+data,
+	own := "--tmpdir=" + dir // one that starts deletes the temporary tables of others in a folder that they share
+	if err := run("mysql", install, "--no-defaults", "--datadir="+data, own,
 		"--auth-root-authentication-method=normal", "--skip-test-db"); err != nil {
 		return nil, err
 	}
@@ -173,7 +174,7 @@ func (s *Servers) startMariaDB() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	server := command("mysql", daemon, "--no-defaults", "--datadir="+data, "--socket="+socket,
+	server := command("mysql", daemon, "--no-defaults", "--datadir="+data, own, "--socket="+socket,
 		"--port="+strconv.Itoa(port), "--bind-address=127.0.0.1", "--pid-file="+pidFile,
 		"--innodb-flush-log-at-trx-commit=0", "--secure-file-priv=", "--character-set-server=utf8mb4")
 	if err := server.Start(); err != nil {
