@@ -161,9 +161,18 @@ func (u *up) openLog(dir statedir.Dir) (log *slog.Logger, end func(), err error)
 	}
 }
 
-// startExporter sends what the kernel does to a collector; nil: nobody said where.
+// startExporter sends what the kernel does to a collector; nil: nobody said where. A kernel in the background has the
+// environment of the client that happened to start it, which a project's files may have set, and serves all folders: the
+// flag alone counts for it.
 func (u *up) startExporter(ctx context.Context, log *slog.Logger) (context.Context, *otlp.Exporter, error) {
-	settings, err := otlp.Read(u.otlp, u.Getenv)
+	getenv := u.Getenv
+	if u.idle > 0 || u.attached {
+		getenv = func(string) string { return "" }
+	}
+	settings, err := otlp.Read(u.otlp, getenv)
+	if settings.Warning != "" {
+		log.Warn(settings.Warning)
+	}
 	if err != nil || !settings.On() {
 		return ctx, nil, err
 	}

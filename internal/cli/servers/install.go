@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -146,7 +148,7 @@ func (i *install) run(ctx context.Context, args []string) error {
 	if i.JSON && i.dryRun {
 		return i.WriteJSON(map[string]any{"entry": entry.Name, "version": entry.Version, "name": plan.Server.Name,
 			"command": plan.Server.Command, "args": plan.Server.Args, "env": plan.Server.Env, "url": plan.Server.URL,
-			"headers": plan.Server.Headers, "secrets": plan.Secrets})
+			"headers": plan.Server.Headers, "secrets": plan.Secrets, "note": plan.Note})
 	}
 	i.show(entry, plan)
 	if i.dryRun {
@@ -182,10 +184,62 @@ func (i *install) show(e catalogue.Entry, p catalogue.Plan) {
 	for _, name := range p.Secrets {
 		line("secret", name+" (callgate secrets set "+name+")")
 	}
+	for _, name := range secretsIn(p.Server) {
+		line("sends", "the secret "+name+" to "+receiver(p.Server))
+	}
+	if p.Note != "" {
+		line("note", p.Note)
+	}
 }
 
-// write puts the server into the app file and has a person accept it. Refused, the file is as it was.
+// secretsIn are the names of the secrets that a server is given, by the catalogue or by the person.
+func secretsIn(s catalogue.Server) (names []string) {
+	for _, values := range []map[string]string{s.Env, s.Headers} {
+		for _, value := range values {
+			for _, found := range regexp.MustCompile(`\{\{\s*secret\.([^}\s]+)\s*\}\}`).FindAllStringSubmatch(value, -1) {
+				names = append(names, found[1])
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// receiver is who is sent a server's secrets.
+func receiver(s catalogue.Server) string {
+	if at, err := url.Parse(s.URL); err == nil && at.Host != "" {
+		return "the host " + at.Host
+	}
+	return "the program above"
+}
+
+// unknown refuses a plan that asks for a secret which is stored already: the catalogue chose its name, and the person
+// has not said that the server may have it.
+func (i *install) unknown(ctx context.Context, plan catalogue.Plan) error {
+	if len(plan.Secrets) == 0 {
+		return nil
+	}
+	return i.WithKey(ctx, func(k *command.Kernel) error {
+		stored, err := k.Secrets().List(ctx)
+		if err != nil {
+			return err
+		}
+		for _, one := range stored {
+			if slices.Contains(plan.Secrets, one.Name) {
+				return tool.Errorf("cli.mcp", tool.Denied, "not installed: the secret %s is stored already, and would be sent to %s",
+					one.Name, receiver(plan.Server)).
+					WithHint("if it is to have it, say so: --set NAME='{{secret.%s}}'", one.Name)
+			}
+		}
+		return nil
+	})
+}
+
+// write puts the server into the app file and has a person accept it. Unless they do, the file is as it was.
 func (i *install) write(ctx context.Context, plan catalogue.Plan) error {
+	if err := i.unknown(ctx, plan); err != nil {
+		return err
+	}
 	read, write := levelOf(i.user)
 	path, before, err := read(i.Env)
 	if err != nil {
@@ -214,17 +268,20 @@ func (i *install) write(ctx context.Context, plan catalogue.Plan) error {
 	if !i.user {
 		i.AppFile = path
 	}
-	err = (&trust{Env: i.Env, yes: i.yes}).run(ctx, []string{plan.Server.Name})
-	if kind := tool.KindOf(err); kind == tool.Denied && len(before) > 0 {
-		i.Status("%s is as it was", path)
-		return firstError(write(path, before), err)
+	asked := &trust{Env: i.Env, yes: i.yes}
+	if err = asked.run(ctx, []string{plan.Server.Name}); asked.accepted {
+		return err
 	}
+	if before == nil {
+		if err := os.Remove(path); err != nil {
+			return tool.Errorf("cli.mcp", tool.Failed, "nobody accepted %s, and %s cannot be removed again: %w", p.Name, path, err)
+		}
+	} else if err := write(path, before); err != nil {
+		return err
+	}
+	if err == nil {
+		err = tool.Errorf("cli.mcp", tool.Denied, "not installed: %s was not accepted", p.Name)
+	}
+	i.Status("%s is as it was", path)
 	return err
-}
-
-func firstError(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }

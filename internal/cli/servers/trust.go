@@ -19,6 +19,7 @@ type trust struct {
 	*command.Env
 	yes, reject, all bool
 	only             []string
+	accepted         bool // its command is, by now or before
 }
 
 func newTrust(e *command.Env) *cobra.Command {
@@ -73,6 +74,7 @@ func (t *trust) run(ctx context.Context, args []string) error {
 				return err
 			}
 		}
+		t.accepted = true
 		if _, err := s.Refresh(ctx, name); err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ var _ observe.Recorder = (*Exporter)(nil)
 // Start makes an exporter, which sends until it is closed.
 func Start(set Settings, log *slog.Logger) *Exporter {
 	e := &Exporter{
-		set: set, log: log, http: &http.Client{Timeout: set.Timeout}, queue: make(chan *observe.Span, queueLength),
+		set: set, log: log, http: newClient(set.Timeout), queue: make(chan *observe.Span, queueLength),
 		began: time.Now(), closing: make(chan struct{}), closed: make(chan struct{}),
 	}
 	go e.run()
@@ -197,6 +197,13 @@ func (e *Exporter) note(err error) {
 		e.log.Warn("the OpenTelemetry collector takes spans and metrics again")
 	}
 	e.failing = err != nil
+}
+
+// newClient follows no redirect: the headers, which may hold a key, are for the collector that was named.
+func newClient(timeout time.Duration) *http.Client {
+	return &http.Client{
+		Timeout: timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 func (e *Exporter) post(ctx context.Context, url string, m proto.Message) error {

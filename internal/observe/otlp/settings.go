@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ type Settings struct {
 	Timeout  time.Duration     // of one request
 	Interval time.Duration     // between two requests with metrics
 	Resource map[string]string // what is said of this process
+	Warning  string            // why nothing is sent, although an endpoint is named
 }
 
 // On reports whether anything is sent.
@@ -61,11 +63,12 @@ func Read(endpoint string, getenv func(string) string) (Settings, error) {
 	}
 	switch protocol := getenv("OTEL_EXPORTER_OTLP_PROTOCOL"); protocol {
 	case "", "http/protobuf":
-		return s, nil
 	default:
-		return s, tool.Errorf("otlp.Read", tool.Invalid, "OTEL_EXPORTER_OTLP_PROTOCOL is %q, and only http/protobuf is "+
-			"spoken", tool.Truncate(protocol)).WithHint("set it to http/protobuf; collectors take that on port 4318")
+		s.Traces, s.Metrics = "", ""
+		s.Warning = fmt.Sprintf("nothing is sent to the OpenTelemetry collector: OTEL_EXPORTER_OTLP_PROTOCOL is %q, and "+
+			"only http/protobuf is spoken, which collectors take on port 4318", tool.Truncate(protocol))
 	}
+	return s, nil
 }
 
 // endpoints finds out where each signal goes: to its own endpoint, or below that of all.

@@ -1,10 +1,16 @@
 package otlp_test
 
 import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"callgate/internal/observe/metric"
 	"callgate/internal/observe/otlp"
 )
 
@@ -24,7 +30,6 @@ func TestRead(t *testing.T) {
 		{"disabled", "", "OTEL_SDK_DISABLED=true\nOTEL_EXPORTER_OTLP_ENDPOINT=" + at, "", "", ""},
 		{"no URL", "localhost:4318", "", "", "", "--otlp is no URL"},
 		{"no URL in the variable", "", "OTEL_EXPORTER_OTLP_ENDPOINT=x", "", "", "OTEL_EXPORTER_OTLP_ENDPOINT is no URL"},
-		{"gRPC", at, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "", "", "http/protobuf"},
 		{"no time", at, "OTEL_EXPORTER_OTLP_TIMEOUT=soon", "", "", "milliseconds"},
 		{"no header", at, "OTEL_EXPORTER_OTLP_HEADERS=secret", "", "", "OTEL_EXPORTER_OTLP_HEADERS cannot be read"},
 		{"a header that is two", at, "OTEL_EXPORTER_OTLP_HEADERS=a=b%0d%0ac: d", "", "", "cannot be read"},
@@ -55,6 +60,43 @@ func TestReadMore(t *testing.T) {
 	if err != nil || s.Headers["authorization"] != "Bearer x" || s.Headers["b"] != "c" ||
 		s.Resource["service.name"] != "gate" || s.Resource["team"] != "a" || s.Interval != 500*time.Millisecond {
 		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// A protocol that is not spoken keeps no kernel from starting: nothing is sent, and why is said.
+func TestReadProtocol(t *testing.T) {
+	s, err := otlp.Read("http://x", func(name string) string {
+		return map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}[name]
+	})
+	if err != nil || s.On() || !strings.Contains(s.Warning, "http/protobuf") {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// The headers go to the collector that was named, and to nobody it sends us to.
+func TestNoRedirect(t *testing.T) {
+	var followed atomic.Int32
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { followed.Add(1) }))
+	defer elsewhere.Close()
+	asked := make(chan struct{}, 1)
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+	}))
+	defer collector.Close()
+	s, err := otlp.Read(collector.URL, func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	exporter := otlp.Start(s, slog.New(slog.DiscardHandler))
+	exporter.Metrics(func(context.Context) []metric.Family { return nil })
+	exporter.Close()
+	<-asked
+	if followed.Load() != 0 {
+		t.Error("a redirect was followed")
 	}
 }
 

@@ -35,8 +35,8 @@ func TestPlan(t *testing.T) {
 	}
 	s := plan.Server
 	want := []string{"-y", "@example/files@1.2.3", "--root", ".", "ro"}
-	if s.Command != "npx" || !slices.Equal(s.Args, want) || s.Env["API_KEY"] != "{{secret.files_api_key}}" ||
-		s.Env["LEVEL"] != "debug" || !slices.Equal(plan.Secrets, []string{"files_api_key"}) {
+	if s.Command != "npx" || !slices.Equal(s.Args, want) || s.Env["API_KEY"] != "{{secret.mcp_io_example_files_api_key}}" ||
+		s.Env["LEVEL"] != "debug" || !slices.Equal(plan.Secrets, []string{"mcp_io_example_files_api_key"}) {
 		t.Errorf("%+v, secrets %v", s, plan.Secrets)
 	}
 	for kind, command := range map[string]string{
@@ -51,7 +51,7 @@ func TestPlan(t *testing.T) {
 	remote := `{"name":"a/b","version":"1","remotes":[{"type":"streamable-http","url":"https://example.com/mcp",
 		"headers":[{"name":"Authorization","isRequired":true,"isSecret":true}]}]}`
 	if plan, err = entry(t, remote).Make("b", nil); err != nil || plan.Server.URL == "" || plan.Server.Transport != "http" ||
-		plan.Server.Headers["Authorization"] != "{{secret.b_authorization}}" {
+		plan.Server.Headers["Authorization"] != "{{secret.mcp_a_b_authorization}}" {
 		t.Errorf("%+v, %v", plan, err)
 	}
 }
@@ -67,6 +67,12 @@ func TestHostile(t *testing.T) {
 		"no version":               with(`"version":"1.2.3"`, `"version":""`),
 		"the latest version":       with("1.2.3", "latest"),
 		"a range of versions":      with("1.2.3", "^1.2"),
+		"a tag of npm":             with("1.2.3", "next"),
+		"a part of a version":      with("1.2.3", "1"),
+		"a wildcard":               with("1.2.3", "1.x"),
+		"a name for PyPI":          strings.Replace(with("1.2.3", "next"), `"npm"`, `"pypi"`, 1),
+		"a wildcard of PyPI":       strings.Replace(with("1.2.3", "1.x"), `"npm"`, `"pypi"`, 1),
+		"half a digest":            strings.Replace(with("1.2.3", "sha256:12"), `"npm"`, `"oci"`, 1),
 		"another type":             with(`"registryType":"npm"`, `"registryType":"sh"`),
 		"options of the runner":    with(`"name":"-y"`, `"name":"--node-options=--require=/tmp/x"`),
 		"a template of ours":       with(`"default":"."`, `"default":"{{secret.other}}"`),
@@ -103,6 +109,29 @@ func TestHostile(t *testing.T) {
 		"huge": `["` + strings.Repeat("a", 17<<20) + `"]`} {
 		if _, _, err := catalogue.Read(strings.NewReader(text)); tool.KindOf(err) != tool.Invalid {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A catalogue cannot have a secret sent to it that somebody else's tools use: the name of one is its whole name's.
+func TestSecretOfAnother(t *testing.T) {
+	t.Parallel()
+	plan, err := entry(t, `{"name":"x/github","version":"1","remotes":[{"type":"sse","url":"https://evil.example/",
+		"headers":[{"name":"TOKEN","isRequired":true,"isSecret":true}]}]}`).Make("github", nil)
+	if got := plan.Server.Headers["TOKEN"]; err != nil || got != "{{secret.mcp_x_github_token}}" {
+		t.Errorf("the header is %s, %v", got, err)
+	}
+}
+
+// An image of a digest is one exact image; of one with a tag the plan says that it is not.
+func TestImages(t *testing.T) {
+	t.Parallel()
+	digest := "sha256:" + strings.Repeat("0a", 32)
+	for version, want := range map[string]string{digest: "x/y@" + digest, "1.2": "x/y:1.2"} {
+		text := fmt.Sprintf(`{"name":"a/b","version":"1","packages":[{"registryType":"oci","identifier":"x/y","version":%q}]}`, version)
+		plan, err := entry(t, text).Make("b", nil)
+		if err != nil || !slices.Contains(plan.Server.Args, want) || strings.Contains(plan.Note, "floats") != (version == "1.2") {
+			t.Errorf("%s: %+v, %v", version, plan, err)
 		}
 	}
 }

@@ -23,6 +23,9 @@ type Server struct {
 type Plan struct {
 	Server  Server
 	Secrets []string // that must be stored for it
+	Note    string   // what a person should know of it; empty: nothing
+
+	entry string // its whole name
 }
 
 // Make makes the plan of an entry. values are those that the person gives, by the names of variables, arguments and
@@ -30,14 +33,14 @@ type Plan struct {
 func (e Entry) Make(id string, values map[string]string) (Plan, error) {
 	var refused error
 	for _, p := range e.Packages {
-		plan, err := p.plan(id, values)
+		plan, err := p.plan(Plan{entry: e.Name, Server: Server{Name: id}}, values)
 		if err == nil {
 			return plan, nil
 		}
 		refused = first(refused, err)
 	}
 	for _, r := range e.Remotes {
-		plan, err := r.plan(id, values)
+		plan, err := r.plan(Plan{entry: e.Name, Server: Server{Name: id}}, values)
 		if err == nil {
 			return plan, nil
 		}
@@ -70,14 +73,27 @@ func identifiers() map[string]*regexp.Regexp {
 	}
 }
 
-func (p Package) plan(id string, values map[string]string) (Plan, error) {
+// versions are the forms of one exact version, by the registry's type. That of an OCI image is a digest, or a tag, of
+// which the plan says that it is none.
+func versions() map[string]*regexp.Regexp {
+	return map[string]*regexp.Regexp{
+		"npm": regexp.MustCompile(`^(0|[1-9]\d{0,15})(\.(0|[1-9]\d{0,15})){2}` +
+			`(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z.-]+)?$`),
+		"pypi": regexp.MustCompile(`^\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?(\+[0-9A-Za-z.]+)?$`),
+		"oci":  regexp.MustCompile(`^sha256:[0-9a-f]{64}$|^[0-9A-Za-z][0-9A-Za-z._-]{0,127}$`),
+	}
+}
+
+func (p Package) plan(plan Plan, values map[string]string) (Plan, error) {
 	form, known := identifiers()[p.Type]
 	switch {
 	case !known:
 		return Plan{}, refuse("packages of the type %s are not run", tool.Truncate(quote(p.Type)))
+	case len(p.Version) > 128:
+		return Plan{}, refuse("the version of %s is too long", quote(p.ID))
 	case !form.MatchString(p.ID) || strings.Contains(p.ID, "..") || len(p.ID) > 214:
 		return Plan{}, refuse("%s is no name of a package", quote(p.ID))
-	case !regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._+-]{0,127}$`).MatchString(p.Version) || p.Version == "latest":
+	case !versions()[p.Type].MatchString(p.Version) || p.Version == "latest":
 		return Plan{}, refuse("the version %s of %s is not one exact version", quote(p.Version), p.ID)
 	case p.Transport.Type != "" && p.Transport.Type != "stdio":
 		return Plan{}, refuse("%s does not speak over its standard streams", p.ID)
@@ -89,7 +105,7 @@ func (p Package) plan(id string, values map[string]string) (Plan, error) {
 			return Plan{}, refuse("%s wants options of the program that runs it: %s", p.ID, quote(text))
 		}
 	}
-	plan := Plan{Server: Server{Name: id, Env: map[string]string{}}}
+	plan.Server.Env = map[string]string{}
 	for _, v := range p.Env {
 		if err := plan.take(plan.Server.Env, v, values, envName); err != nil {
 			return Plan{}, err
@@ -112,19 +128,24 @@ func (p Package) plan(id string, values map[string]string) (Plan, error) {
 				s.Args = append(s.Args, "-e", v.Name)
 			}
 		}
+		if strings.HasPrefix(p.Version, "sha256:") {
+			s.Args = append(s.Args, p.ID+"@"+p.Version)
+			break
+		}
 		s.Args = append(s.Args, p.ID+":"+p.Version)
+		plan.Note = "the tag " + p.Version + " floats: whoever owns the image can move it; a digest cannot be moved"
 	}
 	s.Args = append(s.Args, args...)
 	return plan, nil
 }
 
-func (r Remote) plan(id string, values map[string]string) (Plan, error) {
+func (r Remote) plan(plan Plan, values map[string]string) (Plan, error) {
 	u, err := url.Parse(r.URL)
 	if err != nil || u.Host == "" || u.User != nil || len(r.Variables) > 0 || !safe(r.URL) ||
 		u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
 		return Plan{}, refuse("%s is no address that is called: https, without a name or placeholders in it", quote(r.URL))
 	}
-	plan := Plan{Server: Server{Name: id, URL: r.URL, Headers: map[string]string{}}}
+	plan.Server.URL, plan.Server.Headers = r.URL, map[string]string{}
 	switch r.Type {
 	case "streamable-http", "http":
 		plan.Server.Transport = "http"
@@ -179,7 +200,10 @@ func (p *Plan) take(to map[string]string, in Input, values map[string]string, na
 	text, said := said(in)
 	switch {
 	case in.Secret && (in.Required || said):
-		name := regexp.MustCompile(`[^a-z0-9_]`).ReplaceAllString(strings.ToLower(p.Server.Name+"_"+in.Name), "_")
+		name := p.secretName(in.Name)
+		if len(name) > maxSecretName {
+			return refuse("the secret for %s would have a name of more than %d characters", in.Name, maxSecretName)
+		}
 		to[in.Name], p.Secrets = "{{secret."+name+"}}", append(p.Secrets, name)
 	case !said && in.Required:
 		return missing(in.Name)
@@ -189,6 +213,14 @@ func (p *Plan) take(to map[string]string, in Input, values map[string]string, na
 		to[in.Name] = text
 	}
 	return nil
+}
+
+// maxSecretName is how long the name of a secret may be.
+const maxSecretName = 128
+
+// secretName names a secret after the whole entry, so that a catalogue cannot ask for one that is another's.
+func (p *Plan) secretName(input string) string {
+	return regexp.MustCompile(`[^a-z0-9_]`).ReplaceAllString(strings.ToLower("mcp_"+p.entry+"_"+input), "_")
 }
 
 func missing(name string) error {
