@@ -12,6 +12,7 @@ import (
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/protocol/operations"
+	"callgate/internal/registry"
 	"callgate/tool"
 )
 
@@ -198,4 +199,43 @@ func TestReloadDuringCalls(t *testing.T) {
 		}
 	}
 	wg.Wait()
+}
+
+// A reload that fails in one folder leaves the servers of all others as they were: not even for a moment does a
+// session see a new server under its old rules.
+func TestReloadRegistersAllOrNone(t *testing.T) {
+	t.Parallel()
+	k, a := reloadKernel(t)
+	b := folderIn(t, "b")
+	fileA, fileB := filepath.Join(a, "callgate.yaml"), filepath.Join(b, "callgate.yaml")
+	kerneltest.WriteExecutable(t, filepath.Join(b, "tools", "global"), "greet", kerneltest.GreetManifest, `echo '{}'`)
+	withX := "app: {app_id: a}\ntools: {modules: {mcp: {config: {servers: {x: {url: 'http://127.0.0.1:1/', transport: sse}}}}}, " +
+		"capabilities: {deny: [{module: mcp_x, actions: [delete]}]}}\n"
+	kerneltest.Write(t, fileA, withX)
+	kerneltest.OpenAccepted(t, k, a).Close()
+	kerneltest.Write(t, fileA, "app: {app_id: a}\n")
+	kerneltest.Write(t, fileB, "app: {app_id: b}\n")
+	s := kerneltest.OpenSession(t, k, a)
+	kerneltest.OpenSession(t, k, b)
+	scope := registry.Scope(s.App().Path, s.Loaded().Workspace)
+	if k.Servers.In(scope).Any() {
+		t.Fatal("the server is there before the reload")
+	}
+	kerneltest.Write(t, fileA, withX)
+	for name, text := range map[string]string{
+		"a folder that nobody accepted": "app: {app_id: b}\ntools: {dirs: [tools]}\n",
+		"a folder that is not there":    "app: {app_id: b}\ntools: {dirs: [nothing]}\n",
+	} {
+		kerneltest.Write(t, fileB, text)
+		if _, err := kernel.Reload(t.Context(), k, operations.Reload{}); err == nil {
+			t.Errorf("%s: the reload was made", name)
+		}
+		if k.Servers.In(scope).Any() {
+			t.Errorf("%s: the other folder has its new server", name)
+		}
+	}
+	kerneltest.Write(t, fileB, "app: {app_id: b}\n")
+	if _, err := kernel.Reload(t.Context(), k, operations.Reload{}); err != nil || !k.Servers.In(scope).Any() {
+		t.Errorf("without a mistake: %v", err)
+	}
 }

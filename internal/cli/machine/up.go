@@ -162,8 +162,8 @@ func (u *up) openLog(dir statedir.Dir) (log *slog.Logger, end func(), err error)
 }
 
 // startExporter sends what the kernel does to a collector; nil: nobody said where. A kernel in the background has the
-// environment of the client that happened to start it, which a project's files may have set, and serves all folders: the
-// flag alone counts for it.
+// environment of the client that happened to start it, which a project's files may have set, and serves all folders:
+// the flag alone counts for it.
 func (u *up) startExporter(ctx context.Context, log *slog.Logger) (context.Context, *otlp.Exporter, error) {
 	getenv := u.Getenv
 	if u.idle > 0 || u.attached {

@@ -226,8 +226,8 @@ func (i *install) unknown(ctx context.Context, plan catalogue.Plan) error {
 		}
 		for _, one := range stored {
 			if slices.Contains(plan.Secrets, one.Name) {
-				return tool.Errorf("cli.mcp", tool.Denied, "not installed: the secret %s is stored already, and would be sent to %s",
-					one.Name, receiver(plan.Server)).
+				return tool.Errorf("cli.mcp", tool.Denied, "not installed: the secret %s is stored already, and would "+
+					"be sent to %s", one.Name, receiver(plan.Server)).
 					WithHint("if it is to have it, say so: --set NAME='{{secret.%s}}'", one.Name)
 			}
 		}
@@ -274,7 +274,8 @@ func (i *install) write(ctx context.Context, plan catalogue.Plan) error {
 	}
 	if before == nil {
 		if err := os.Remove(path); err != nil {
-			return tool.Errorf("cli.mcp", tool.Failed, "nobody accepted %s, and %s cannot be removed again: %w", p.Name, path, err)
+			return tool.Errorf("cli.mcp", tool.Failed, "%s was not accepted, and %s cannot be removed again: %w",
+				p.Name, path, err)
 		}
 	} else if err := write(path, before); err != nil {
 		return err

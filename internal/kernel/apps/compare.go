@@ -54,7 +54,10 @@ func (l *Loader) Reread(ctx context.Context, old *Loaded) (*app.App, error) {
 	if err := l.sift(ctx, a); err != nil {
 		return nil, err
 	}
-	return a, l.learn(ctx, a, old.Scope)
+	if err := l.learn(ctx, a, old.Scope); err != nil {
+		return nil, err
+	}
+	return a, l.lookInto(ctx, a, scopeOf(files, old.Workspace))
 }
 
 // Unaccepted is what an app asks for that nobody has accepted, and that was not waiting for consent before.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"callgate/internal/app"
 	"callgate/internal/gate/schema"
@@ -19,23 +21,10 @@ func (l *Loader) addFolders(ctx context.Context, a *app.App, scope string) (*exe
 	if len(a.Dirs) == 0 {
 		return nil, nil
 	}
-	for _, dir := range a.Dirs {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return nil, tool.Errorf("apps.Load", tool.Invalid, "%s: tools.dirs names %s, which is not a folder",
-				a.Path, a.Hide(dir)).
-				WithHint("make it, with global/ or agent/ in it, or take it out of tools.dirs")
-		}
-	}
-	check, keys, err := l.signed(ctx, a)
+	fresh, err := l.layers(ctx, a, scope)
 	if err != nil {
 		return nil, err
 	}
-	fresh := executable.NewLayers(executable.LayersOptions{
-		Name: "the folders of " + scope, Dirs: a.Dirs, Root: filepath.Dir(a.Path),
-		Strict: a.Runtime.Strict, Relaxed: a.Runtime.Relaxed && l.opt.Consents.Of(a).Has(consent.Relaxed(a)),
-		Hidden: l.opt.Hidden, Helpers: l.opt.Helpers, Host: l.opt.Host, Signed: check, Keys: keys,
-		Check: func(raw json.RawMessage) error { _, err := schema.Compile(raw); return err },
-	})
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known := l.folders[scope]
@@ -50,6 +39,55 @@ func (l *Loader) addFolders(ctx context.Context, a *app.App, scope string) (*exe
 		l.opt.Tools.Invalidate(known.Name())
 	}
 	return known, nil
+}
+
+// layers are an app's folders of executable tools, which nobody knows of yet.
+func (l *Loader) layers(ctx context.Context, a *app.App, scope string) (*executable.Layers, error) {
+	for _, dir := range a.Dirs {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return nil, tool.Errorf("apps.Load", tool.Invalid, "%s: tools.dirs names %s, which is not a folder",
+				a.Path, a.Hide(dir)).
+				WithHint("make it, with global/ or agent/ in it, or take it out of tools.dirs")
+		}
+	}
+	check, keys, err := l.signed(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return executable.NewLayers(executable.LayersOptions{
+		Name: "the folders of " + scope, Dirs: a.Dirs, Root: filepath.Dir(a.Path),
+		Strict: a.Runtime.Strict, Relaxed: a.Runtime.Relaxed && l.opt.Consents.Of(a).Has(consent.Relaxed(a)),
+		Hidden: l.opt.Hidden, Helpers: l.opt.Helpers, Host: l.opt.Host, Signed: check, Keys: keys,
+		Check: func(raw json.RawMessage) error { _, err := schema.Compile(raw); return err },
+	}), nil
+}
+
+// lookInto adds the programs of an app's folders to what it asks for, without making them known.
+func (l *Loader) lookInto(ctx context.Context, a *app.App, scope string) error {
+	project := a.OfProject()
+	if len(a.Dirs) == 0 || project == nil {
+		return nil
+	}
+	fresh, err := l.layers(ctx, a, scope)
+	if err != nil {
+		return err
+	}
+	tools, err := fresh.Tools(ctx)
+	if err != nil {
+		return err
+	}
+	if bad := problems(fresh); a.Runtime.Strict && len(bad) > 0 {
+		return tool.Errorf("apps.Load", tool.Invalid, "%s: runtime.strict: invalid tool: %s", a.Path, bad[0])
+	}
+	for _, t := range tools {
+		one := app.Program{Tool: t.ID.Dotted(), Text: given(t, project.Path)}
+		if one.Text != "" && !slices.Contains(project.Programs, one) {
+			project.Programs = append(project.Programs, one)
+		}
+	}
+	slices.SortFunc(project.Programs, func(a, b app.Program) int { return strings.Compare(a.Text, b.Text) })
+	a.Programs = project.Programs
+	return nil
 }
 
 // problems returns what kept the manifests of an app's folders from loading.

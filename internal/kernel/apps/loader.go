@@ -67,12 +67,14 @@ type Loader struct {
 	folders map[string]*executable.Layers // by scope
 	llm     map[string]string             // the digests of the LLM-backed tools, by scope
 	listed  map[string]*listedApp         // the apps that name catalogs of tools, by scope
+	current map[string]registered         // what was registered last, by scope
 }
 
 // New makes a loader.
 func New(o Options) *Loader {
 	l := &Loader{
 		opt: o, folders: map[string]*executable.Layers{}, llm: map[string]string{}, listed: map[string]*listedApp{},
+		current: map[string]registered{},
 	}
 	o.Catalogs.Notify(l.relist)
 	return l
@@ -204,20 +206,8 @@ func (l *Loader) read(
 		}
 		return a, nil, l.learn(ctx, a, registry.Global)
 	}
-	accepted := l.opt.Consents.Of(a)
-	relaxed := a.Runtime.Relaxed && accepted.Has(consent.Relaxed(a))
-	terms := servers.Terms{Pinning: a.Pinning, Relaxed: relaxed, Rules: a.RuleFiles(), AppFile: files.Project}
-	if err := l.opt.Servers.Use(scope, accepted.Servers(a), terms); err != nil {
-		return nil, nil, err
-	}
-	if err := l.addAPIs(ctx, a, scope, terms); err != nil {
-		return nil, nil, err
-	}
-	f, err := l.addFolders(ctx, a, scope)
+	f, err := l.register(ctx, a, files, scope)
 	if err != nil {
-		return nil, nil, err
-	}
-	if err := l.addLLMTools(a, scope); err != nil {
 		return nil, nil, err
 	}
 	if known, err = l.known(ctx, scope); err != nil {

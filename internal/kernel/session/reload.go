@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -60,16 +61,33 @@ func (b *Builder) Reload(ctx context.Context, dry bool, also *apps.Loaded) (Relo
 	if len(report.Waits) > 0 {
 		return report, waitsError(report.Waits)
 	}
+	return report, b.apply(ctx, places)
+}
+
+// apply loads the files of all places and gives the sessions what they say. If one of them fails, what the others
+// registered is taken back.
+func (b *Builder) apply(ctx context.Context, places []*place) (err error) {
+	var restores []func(context.Context) error
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, restore := range slices.Backward(restores) {
+			if failed := restore(context.WithoutCancel(ctx)); failed != nil {
+				err = errors.Join(err, failed)
+			}
+		}
+	}()
 	for _, p := range places {
-		var err error
+		restores = append(restores, b.Apps.Keep(p.old))
 		if p.now, err = b.Apps.Load(ctx, p.old.Workspace, p.old.Named()); err != nil {
-			return report, err
+			return err
 		}
 		if waits := b.Apps.Unaccepted(p.old, p.now.App); len(waits) > 0 { // the file changed in the meantime
-			return report, waitsError(waits)
+			return waitsError(waits)
 		}
 	}
-	return report, b.swap(ctx, places)
+	return b.swap(ctx, places)
 }
 
 func waitsError(waits []string) error {

@@ -1,0 +1,68 @@
+package apps
+
+import (
+	"context"
+
+	"callgate/internal/app"
+	"callgate/internal/app/inforce"
+	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/servers"
+	"callgate/internal/source/executable"
+)
+
+// registered is what a scope was given last.
+type registered struct {
+	app   *app.App
+	files inforce.Files
+}
+
+// register makes what an app brings known in its scope: its servers, APIs, folders and LLM-backed tools, as far as a
+// human accepted them.
+func (l *Loader) register(
+	ctx context.Context, a *app.App, files inforce.Files, scope string,
+) (*executable.Layers, error) {
+	accepted := l.opt.Consents.Of(a)
+	relaxed := a.Runtime.Relaxed && accepted.Has(consent.Relaxed(a))
+	terms := servers.Terms{Pinning: a.Pinning, Relaxed: relaxed, Rules: a.RuleFiles(), AppFile: files.Project}
+	if err := l.opt.Servers.Use(scope, accepted.Servers(a), terms); err != nil {
+		return nil, err
+	}
+	if err := l.addAPIs(ctx, a, scope, terms); err != nil {
+		return nil, err
+	}
+	f, err := l.addFolders(ctx, a, scope)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.addLLMTools(a, scope); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.current[scope] = registered{a, files}
+	return f, nil
+}
+
+// Keep notes what the scope of an app has, and returns what gives it that again.
+func (l *Loader) Keep(old *Loaded) (restore func(context.Context) error) {
+	scope := scopeOf(old.Files, old.Workspace)
+	l.mu.Lock()
+	was, known := l.current[scope]
+	l.mu.Unlock()
+	if !known {
+		was = registered{&app.App{}, old.Files}
+	}
+	return func(ctx context.Context) error {
+		_, err := l.register(ctx, was.app, was.files, scope)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if added := l.folders[scope]; added != nil && len(was.app.Dirs) == 0 {
+			l.opt.Tools.Remove(added.Name())
+			delete(l.folders, scope)
+		}
+		if !known {
+			delete(l.current, scope)
+		}
+		return err
+	}
+}
