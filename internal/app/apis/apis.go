@@ -37,6 +37,7 @@ const (
 	DefaultRefresh = 24 * time.Hour
 	minRefresh     = time.Minute
 	maxDocument    = 32 << 20
+	maxDocuments   = 64 << 20 // of all files that an app file names, together
 	maxAPIs        = 50
 )
 
@@ -106,13 +107,14 @@ func Read(r *node.Reader, e node.Entry, folder, appID string) (all []API) {
 		r.Fail(e.At, "leave some out", "there are %d APIs, of at most %d", len(entries), maxAPIs)
 		return nil
 	}
+	files := &documents{folder: folder, read: map[string]File{}}
 	for _, in := range entries {
 		if !apiName.MatchString(in.Key) {
 			r.Fail(in.KeyAt, "use lower-case letters, digits and _, at most 40, a letter first",
 				"an API cannot be named %s", node.Quote(in.Key))
 			continue
 		}
-		if a, ok := readAPI(r, in, folder, appID); ok {
+		if a, ok := readAPI(r, in, files, appID); ok {
 			all = append(all, a)
 		}
 	}
@@ -121,7 +123,7 @@ func Read(r *node.Reader, e node.Entry, folder, appID string) (all []API) {
 
 // readAPI reads one API. Where it is, and what it is sent, is shown to a human who accepts it,
 // so no variable of the environment is filled in.
-func readAPI(r *node.Reader, e node.Entry, folder, appID string) (API, bool) {
+func readAPI(r *node.Reader, e node.Entry, files *documents, appID string) (API, bool) {
 	a, as, enabled := API{Name: e.Key, Refresh: DefaultRefresh}, r.WithoutEnv(), true
 	named := "name tags or operations, such as [pets, get_pet]"
 	r.Mapping(Level, e, map[string]node.Read{
@@ -166,7 +168,7 @@ func readAPI(r *node.Reader, e node.Entry, folder, appID string) (API, bool) {
 		return a, false
 	}
 	if !a.IsRemote() && enabled {
-		a.readFile(folder)
+		a.readFile(files)
 	}
 	return a, enabled
 }
@@ -202,21 +204,48 @@ func wrongAddress(text string) string {
 	return ""
 }
 
+// documents reads the files that one app file names, each once, and not more of them than can be kept.
+type documents struct {
+	folder string
+	read   map[string]File // by path
+	bytes  int
+}
+
 // readFile reads the document, which lies in the app's folder.
-func (a *API) readFile(folder string) {
+func (a *API) readFile(files *documents) {
 	name := a.Document
 	local := filepath.FromSlash(name)
-	a.Document = filepath.Join(folder, local)
+	a.Document = filepath.Join(files.folder, local)
 	if filepath.IsAbs(local) {
 		a.Document = local
 	}
-	text, err := readBelow(folder, local)
-	if err != nil {
-		a.Problem = fmt.Sprintf("the document %s of the API %s cannot be read: %v", tool.TruncateTo(name, 200), a.Name, err)
-		return
+	a.File = files.file(a.Document, local)
+	if a.Problem != "" {
+		a.Problem = fmt.Sprintf("the document %s of the API %s cannot be read: %s",
+			tool.TruncateTo(name, 200), a.Name, a.Problem)
 	}
-	sum := sha256.Sum256(text)
-	a.Text, a.Digest = string(text), hex.EncodeToString(sum[:])
+}
+
+// file reads one file, or says in its problem why not.
+func (d *documents) file(path, local string) File {
+	if known, ok := d.read[path]; ok {
+		return known
+	}
+	var f File
+	text, err := readBelow(d.folder, local)
+	switch {
+	case err != nil:
+		f.Problem = err.Error()
+	case d.bytes+len(text) > maxDocuments:
+		f.Problem = fmt.Sprintf("the documents of this app file are longer than %d MiB together; leave some out, "+
+			"or name one by its address", maxDocuments>>20)
+	default:
+		sum := sha256.Sum256(text)
+		f.Text, f.Digest = string(text), hex.EncodeToString(sum[:])
+		d.bytes += len(text)
+	}
+	d.read[path] = f
+	return f
 }
 
 func readBelow(folder, local string) ([]byte, error) {

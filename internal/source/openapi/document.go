@@ -55,7 +55,11 @@ func readDocument(place string, data []byte) (doc *document, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := (&outside{place: place}).refuse(plain, false); err != nil {
+	o := &outside{place: place, refs: map[string]int{}}
+	if err := o.refuse(plain, false); err != nil {
+		return nil, err
+	}
+	if err := o.refuseReach(plain); err != nil {
 		return nil, err
 	}
 	compact, err := json.Marshal(plain)

@@ -156,10 +156,12 @@ func (in *inputBuilder) checkPath() error {
 
 var braces = regexp.MustCompile(`\{([^{}]*)\}`)
 
-// reservedHeaders are headers that a document has no say in.
+// reservedHeaders are headers that a document has no say in. Those with which a server takes a request for one of
+// another method are among them: the risk of an operation is that of its method.
 var reservedHeaders = []string{
 	"Accept", "Content-Type", "Authorization", "Host", "Content-Length", "Transfer-Encoding", "Connection", "Cookie",
 	"Proxy-Authorization", "Te", "Trailer", "Upgrade", "Expect", "Accept-Encoding",
+	"X-Http-Method-Override", "X-Http-Method", "X-Method-Override",
 }
 
 func (in *inputBuilder) parameter(p *openapi3.Parameter) error {
@@ -200,20 +202,28 @@ func (in *inputBuilder) parameterSchema(p *openapi3.Parameter, to *parameter) (a
 			}
 		}
 	}
-	return plainSchema(ref)
+	return in.plainSchema(ref)
 }
 
-// plainSchema is a schema as the document has it.
-func plainSchema(ref *openapi3.SchemaRef) (any, error) {
+// plainSchema is a schema as the document has it. It is made once: many operations may refer to a
+// parameter or a body that holds it.
+func (b *builder) plainSchema(ref *openapi3.SchemaRef) (any, error) {
 	if ref == nil {
 		return map[string]any{}, nil
+	}
+	if known, ok := b.plain[ref]; ok {
+		return known, nil
 	}
 	data, err := json.Marshal(ref)
 	if err != nil {
 		return nil, err
 	}
 	var v any
-	return v, json.Unmarshal(data, &v)
+	if err := json.Unmarshal(data, &v); err != nil {
+		return nil, err
+	}
+	b.plain[ref] = b.schemas.Shared(v)
+	return b.plain[ref], nil
 }
 
 // withDescription puts the parameter's own description over that of its schema.
@@ -281,7 +291,7 @@ func (in *inputBuilder) body() error {
 	if media := body.Content[name]; media != nil {
 		ref = media.Schema
 	}
-	schema, err := plainSchema(ref)
+	schema, err := in.plainSchema(ref)
 	if err != nil {
 		return err
 	}
@@ -366,7 +376,7 @@ func (in *inputBuilder) spread(schema any, kind bodyKind, required bool) bool {
 		if _, taken := in.properties[name]; taken || !argumentName.MatchString(name) {
 			return false
 		}
-		sent[name] = property
+		sent[name] = in.schemas.Shared(property)
 	}
 	if len(sent) == 0 {
 		return false

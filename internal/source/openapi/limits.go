@@ -10,6 +10,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"callgate/internal/app/node"
+	"callgate/internal/source/openapi/inputschema"
+	"callgate/internal/source/openapi/textsize"
 	"callgate/tool"
 )
 
@@ -20,6 +22,7 @@ const (
 	maxTokens = 1_000_000 // of YAML, each some 500 bytes of memory when it is parsed
 	maxSigns  = 2_000_000 // of punctuation in YAML: the scanner makes all tokens at once
 	maxValues = 4_000_000 // of JSON
+	maxReach  = 5_000_000 // mappings below all references, each counted again: the library goes through all
 	maxCost   = 512 << 20 // of YAML: see [node.Nesting.Cost]
 )
 
@@ -35,24 +38,9 @@ func tooLong(place, at string) *tool.Error {
 		WithHint("convert it to JSON, which may have more")
 }
 
-// signs counts the characters that may make a token of their own.
-func signs(data []byte) (n int) {
-	for i, c := range data {
-		switch c {
-		case ',', '[', ']', '{', '}', ':', '?', '!', '&', '*', '#', '"', '\'', '|', '>', '%':
-			n++
-		case '-':
-			if i+1 == len(data) || data[i+1] <= ' ' {
-				n++
-			}
-		}
-	}
-	return n
-}
-
 // scanYAML cuts a text into tokens, as long as the parser can take them.
 func scanYAML(place string, data []byte) (token.Tokens, error) {
-	if signs(data) > maxSigns {
+	if textsize.Signs(data) > maxSigns {
 		return nil, tooLong(place, "")
 	}
 	var s scanner.Scanner
@@ -92,34 +80,12 @@ func line(t *token.Token) string { return fmt.Sprintf("line %d", t.Position.Line
 
 // limitJSON refuses a text that would be more than the kernel can hold. What is no JSON is left to the decoder.
 func limitJSON(place string, data []byte) error {
-	depth, values, line := 0, 0, 1
-	inText := false
-	for i := 0; i < len(data); i++ {
-		c := data[i]
-		if c == '\n' {
-			line++
-		}
-		switch {
-		case inText && c == '\\':
-			i++
-		case c == '"':
-			inText = !inText
-		case inText:
-		case c == '{', c == '[':
-			depth++
-			values++
-		case c == '}', c == ']':
-			depth--
-		case c == ',':
-			values++
-		}
-		switch {
-		case depth > maxDepth:
-			return tooDeep(place, fmt.Sprintf("line %d", line))
-		case values > maxValues:
-			return wrong(place, fmt.Sprintf("line %d", line), "it has more than %d values", maxValues).
-				WithHint("leave out the operations that are not needed")
-		}
+	switch at, depth, values := textsize.JSON(data, maxDepth, maxValues); {
+	case depth > maxDepth:
+		return tooDeep(place, fmt.Sprintf("line %d", at))
+	case values > maxValues:
+		return wrong(place, fmt.Sprintf("line %d", at), "it has more than %d values", maxValues).
+			WithHint("leave out the operations that are not needed")
 	}
 	return nil
 }
@@ -127,7 +93,20 @@ func limitJSON(place string, data []byte) error {
 // outside looks for what a document refers to outside of itself.
 type outside struct {
 	place string
-	path  []any // to what is looked at: keys and indexes
+	path  []any          // to what is looked at: keys and indexes
+	refs  map[string]int // how often each part of the document is referred to
+}
+
+// refuseReach refuses a document whose references lead to more than the library can go through in time.
+func (o *outside) refuseReach(root map[string]any) error {
+	parts, reach := inputschema.New(root), 0
+	for ref, times := range o.refs {
+		if reach += times * textsize.Mappings(parts.Resolved(map[string]any{"$ref": ref})); reach > maxReach {
+			return wrong(o.place, tool.TruncateTo(ref, 200), "too many places refer to parts of it that are too large").
+				WithHint("leave out the operations that are not needed")
+		}
+	}
+	return nil
 }
 
 // refuse refuses a value that refers to another document, or is too deep, which aliases of YAML can
@@ -141,6 +120,9 @@ func (o *outside) refuse(v any, isData bool) error {
 		if ref, ok := v["$ref"].(string); ok && !isData && !strings.HasPrefix(ref, "#") {
 			return wrong(o.place, o.at(), "it refers to another document, %q, which is not read", tool.Truncate(ref)).
 				WithHint("make one document of them first; the tools of OpenAPI call that bundling")
+		}
+		if ref, ok := v["$ref"].(string); ok && !isData {
+			o.refs[ref]++
 		}
 		for key, one := range v {
 			below := isData || key == "example" || key == "examples" || key == "default" || key == "enum" || key == "const"

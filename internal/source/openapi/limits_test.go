@@ -82,3 +82,60 @@ func TestLargeDocumentsWithinTheLimits(t *testing.T) {
 		}
 	}
 }
+
+// A large schema that many operations use costs as much as one, and what costs too much is refused. It is
+// not parallel: what it allocates is measured.
+func TestLargeSchemasOfManyOperations(t *testing.T) {
+	enum := `{"type":"string","enum":[` + strings.TrimSuffix(repeated(60_000, `"value%d",`), ",") + `]}`
+	document := func(operation, components string) string {
+		return `{"openapi":"3.0.0","info":{"title":"x","version":"1"},"servers":[{"url":"https://api.example.com"}],"paths":{` +
+			strings.TrimSuffix(repeated(300, `"/p%d":{"post":{`+operation+`,"responses":{}}},`), ",") +
+			`},"components":{` + components + `}}`
+	}
+	body := `"requestBody":{"required":true,"content":{"application/json":{"schema":{"$ref":"#/components/schemas/B"}}}}`
+	for name, text := range map[string]string{
+		"a parameter": document(`"parameters":[{"$ref":"#/components/parameters/P"}]`,
+			`"parameters":{"P":{"in":"query","name":"q","description":"What.","schema":`+enum+`}}`),
+		"a property of a body": document(body, `"schemas":{"B":{"type":"object","properties":{"q":`+enum+`}}}`),
+		"a body": document(`"requestBody":{"$ref":"#/components/requestBodies/B"}`,
+			`"requestBodies":{"B":{"content":{"application/json":{"schema":`+enum+`}}}}`),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		api := made(t, openapi.Config{}, text)
+		runtime.ReadMemStats(&after)
+		if len(api.Tools) != 300 {
+			t.Errorf("%s: %d tools, %v", name, len(api.Tools), api.Problems)
+		}
+		if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 1000 {
+			t.Errorf("%s: took %d MiB", name, took)
+		}
+	}
+	for properties, want := range map[int]string{3000: "too large", 40_000: "too large"} {
+		small := `{"type":"object","properties":{` + strings.TrimSuffix(repeated(properties, `"q%d":{"type":"string"},`), ",") + `}}`
+		_, err := tried(openapi.Config{}, document(body, `"schemas":{"B":`+small+`}`))
+		if tool.KindOf(err) != tool.Invalid || !strings.Contains(err.Error(), want) || !strings.Contains(hint(err), "operations that are") {
+			t.Errorf("%d properties: %v", properties, err)
+		}
+	}
+}
+
+// No value begins another cookie, and no argument makes a request one of another method.
+func TestArgumentsStayInTheirPlace(t *testing.T) {
+	t.Parallel()
+	server, last := echo(t)
+	api := made(t, local(t, server), head+`
+paths:
+  /a: {post: {operationId: post, parameters: [{name: c, in: cookie, allowReserved: true, schema: {}},
+    {name: x-http-method-override, in: header, schema: {}}, {name: X-HTTP-Method, in: header, schema: {}},
+    {name: X-Method-Override, in: header, schema: {}}]}}
+`)
+	one := find(t, api, "post")
+	if mustCall(t, one, `{"c":"x; session=evil"}`, nil); last.Header.Get("Cookie") != "c=x%3B%20session%3Devil" {
+		t.Errorf("sent %q", last.Header.Get("Cookie"))
+	}
+	mustCall(t, one, `{"x-http-method-override":"DELETE","X-HTTP-Method":"DELETE","X-Method-Override":"DELETE"}`, nil)
+	if text := fmt.Sprint(last.Header) + string(one.Spec.Input); strings.Contains(strings.ToLower(text), "method") {
+		t.Errorf("%s", text)
+	}
+}

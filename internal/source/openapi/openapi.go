@@ -57,6 +57,7 @@ const (
 	MaxDocument    = 32 << 20 // bytes
 	maxOperations  = 5000
 	maxDescription = 4000
+	maxWork        = 64 << 20 // bytes of schemas that are gone through
 	maxAnswer      = 10 << 20 // bytes that are read of an answer, unpacked
 	defaultTimeout = 30 * time.Second
 )
@@ -90,7 +91,10 @@ func New(cfg Config, data []byte) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{cfg: cfg, doc: doc, schemas: inputschema.New(doc.raw), checked: map[string]error{}}
+	b := &builder{
+		cfg: cfg, doc: doc, schemas: inputschema.New(doc.raw), checked: map[string]error{},
+		plain: map[*openapi3.SchemaRef]any{},
+	}
 	b.caller = &caller{
 		cfg: cfg, guard: guard, private: private, client: guard.Client(maxRedirects),
 		timeout: cfg.Timeout,
@@ -109,6 +113,7 @@ type builder struct {
 	caller  *caller
 	main    *url.URL         // the server that the credential may be sent to; nil: none
 	checked map[string]error // by schema
+	plain   map[*openapi3.SchemaRef]any
 	api     API
 }
 
@@ -145,6 +150,10 @@ func (b *builder) build() (*API, error) {
 			continue
 		}
 		t, err := b.tool(op)
+		if b.schemas.Work() > maxWork {
+			return nil, b.doc.wrong("/paths", "the schemas of its operations are too large: %s is where it ends", op).
+				WithHint("name the operations that are needed: %s%s.include", Setting, b.cfg.Name)
+		}
 		if err != nil {
 			b.problem("%s is left out: %v", op, err)
 			continue
@@ -245,14 +254,6 @@ func (b *builder) tool(op *operation) (*tool.Tool, error) {
 	}
 	b.addServer(base)
 	return t, nil
-}
-
-// ServerOf is the address that an operation is sent to; "" for a tool that is none.
-func ServerOf(t *tool.Tool) string {
-	if r, ok := t.Handler.(*request); ok {
-		return r.base.String()
-	}
-	return ""
 }
 
 // addServer notes an address that operations are sent to, and says if it cannot be reached.

@@ -129,7 +129,7 @@ func (p *parameter) inPath(v any) (string, error) {
 // encoded.
 func (p *parameter) inQuery(v any) []pair {
 	esc := escape
-	if p.reserved {
+	if p.reserved && p.in != "cookie" { // where ; and , begin another one
 		esc = escapeReserved
 	}
 	name := escape(p.name)

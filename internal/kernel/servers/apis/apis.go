@@ -236,10 +236,10 @@ func (o *source) Tools(context.Context) ([]*tool.Tool, error) {
 	return shown, nil
 }
 
-// definition is all of an operation that a model or a human may read, and where it goes.
+// definition is all of an operation that a model or a human may read, and how it is sent.
 func definition(t *tool.Tool) trust.Definition {
 	annotations, _ := json.Marshal(map[string]any{ // texts can always be written
-		"risk": t.Runtime.Risk, "server": openapi.ServerOf(t), "secrets": t.Runtime.Secrets,
+		"risk": t.Runtime.Risk, "tags": t.Spec.Tags, "request": openapi.WireOf(t),
 	})
 	return trust.Definition{
 		Name: t.ID.Name, Description: t.Spec.Description, Input: t.Spec.Input, Annotations: annotations,

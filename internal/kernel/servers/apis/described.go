@@ -15,7 +15,8 @@ type described struct {
 	api appapis.API
 	set *Set
 
-	reading sync.Mutex // held while the document is read, or asked for
+	fetching sync.Mutex // held while the document is asked for; taken before reading
+	reading  sync.Mutex // held while the document is read
 
 	mu      sync.Mutex // guards the fields below
 	current state
@@ -97,11 +98,17 @@ func (o *source) load(ctx context.Context) {
 	}
 }
 
+// isKnown reports whether the document was read, or cannot be.
+func (d *described) isKnown() bool {
+	now := d.now()
+	return now.made != nil || now.problem != ""
+}
+
 // readFile reads a document that is a file.
 func (d *described) readFile() {
 	d.reading.Lock()
 	defer d.reading.Unlock()
-	if now := d.now(); now.made != nil || now.problem != "" {
+	if d.isKnown() {
 		return
 	}
 	if d.api.Problem != "" {
@@ -118,9 +125,12 @@ func (d *described) readFile() {
 
 // readKept reads the copy on disk of a document of the network, if nothing is known yet.
 func (d *described) readKept() {
+	if d.isKnown() {
+		return // who opens a session does not wait while a newer document is read
+	}
 	d.reading.Lock()
 	defer d.reading.Unlock()
-	if now := d.now(); now.made != nil || now.problem != "" {
+	if d.isKnown() {
 		return
 	}
 	kept := openapi.Kept(d.set.opt.Dir, d.api.Document)
@@ -170,10 +180,12 @@ func (d *described) ask() <-chan struct{} {
 
 // refresh asks for the document and takes it, or says why not.
 func (d *described) refresh(ctx context.Context) error {
-	d.reading.Lock()
-	defer d.reading.Unlock()
+	d.fetching.Lock()
+	defer d.fetching.Unlock()
 	kept := openapi.Kept(d.set.opt.Dir, d.api.Document)
 	got, err := openapi.Fetch(ctx, d.set.config(d.api), kept)
+	d.reading.Lock()
+	defer d.reading.Unlock()
 	before := d.now()
 	if err != nil {
 		d.fail(before, err)

@@ -22,6 +22,8 @@ type Schemas struct {
 	raw   map[string]any
 	known map[string]converted // by reference
 	cuts  map[cutKey]sized
+	large large
+	work  int // about how many bytes of schemas were gone through
 }
 
 // converted is a schema that a reference names.
@@ -34,8 +36,7 @@ type converted struct {
 
 // New converts the schemas of a document, which is given as plain JSON.
 func New(document map[string]any) *Schemas {
-	return &Schemas{raw: document, known: map[string]converted{},
-		cuts: map[cutKey]sized{}}
+	return &Schemas{raw: document, known: map[string]converted{}, cuts: map[cutKey]sized{}, large: newLarge()}
 }
 
 // conversion is the conversion of one schema.
@@ -209,6 +210,9 @@ func (s *Schemas) named(ref string) converted {
 
 // lookup finds what a reference names in the document; nil: nothing.
 func (s *Schemas) lookup(ref string) any {
+	if m, ok := s.large.byRef[ref]; ok {
+		return m
+	}
 	path, ok := strings.CutPrefix(ref, "#/")
 	if !ok {
 		return nil
@@ -260,6 +264,8 @@ func (s *Schemas) Object(properties map[string]any, required []string) (_ json.R
 	}
 	uses := s.closure(c.refs)
 	size, bare := sizeOf(root), sizeOf(withoutTexts(root, 0))
+	own := size
+	s.work += own
 	for ref := range uses {
 		size, bare = size+s.named(ref).size, bare+s.named(ref).bare
 	}
@@ -274,6 +280,7 @@ func (s *Schemas) Object(properties map[string]any, required []string) (_ json.R
 		}
 	}
 	for depth := 12; depth > 2; depth-- {
+		s.work += own
 		if cut := s.cut(root, depth); cut.size <= MaxBytes {
 			if data, ok := fits(cut.value); ok {
 				return data, true
@@ -295,6 +302,7 @@ func (s *Schemas) closure(refs []string) map[string]int {
 	for len(queue) > 0 {
 		ref := queue[0]
 		queue = queue[1:]
+		s.work += stepWork
 		if uses[ref]++; uses[ref] == 1 {
 			queue = append(queue, s.named(ref).refs...)
 		}
@@ -386,13 +394,3 @@ func rewritten(v any, rename renamer) any {
 
 // renamer says what stands in the place of a reference: a schema, or a definition by name.
 type renamer func(ref string) (inline any, name string)
-
-// holdsNames reports whether a keyword holds schemas by name.
-func holdsNames(key string) bool {
-	return key == "properties" || key == "patternProperties" || key == "dependentSchemas"
-}
-
-// isData reports whether a keyword holds values, and no schemas.
-func isData(key string) bool {
-	return slices.Contains([]string{"enum", "const", "default", "examples", "required"}, key)
-}

@@ -1,6 +1,9 @@
 package inputschema
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // withoutTexts leaves out the descriptions and examples below the first level.
 func withoutTexts(v any, depth int) any {
@@ -110,4 +113,14 @@ func sizeOf(v any) int {
 		return len(v)
 	}
 	return 5
+}
+
+// holdsNames reports whether a keyword holds schemas by name.
+func holdsNames(key string) bool {
+	return key == "properties" || key == "patternProperties" || key == "dependentSchemas"
+}
+
+// isData reports whether a keyword holds values, and no schemas.
+func isData(key string) bool {
+	return slices.Contains([]string{"enum", "const", "default", "examples", "required"}, key)
 }
