@@ -20,7 +20,8 @@ check(read.data.status === 'success' && JSON.stringify(read.data).includes('hell
 // Records come as server-sent events while the rest goes on.
 const { data: seen } = await api.readJournal({ ...as(OPERATOR), query: { newest: true, limit: 1 } });
 const followed = await client.sse.get({
-  url: '/v1/journal/follow', query: { after: seen[0]!.seq }, security: [{ scheme: 'bearer', type: 'http' }], auth: OPERATOR,
+  url: '/v1/journal/follow', query: { after: seen[0]!.seq }, headers: { Accept: 'text/event-stream' },
+  security: [{ scheme: 'bearer', type: 'http' }], auth: OPERATOR,
 });
 
 const asked = await api.callTool({
