@@ -201,8 +201,8 @@ func TestReloadDuringCalls(t *testing.T) {
 	wg.Wait()
 }
 
-// A reload that fails in one folder leaves the servers of all others as they were: not even for a moment does a
-// session see a new server under its old rules.
+// A reload whose check fails in one folder leaves the servers of all others as they were: no session sees a new server
+// under its old rules.
 func TestReloadRegistersAllOrNone(t *testing.T) {
 	t.Parallel()
 	k, a := reloadKernel(t)
