@@ -19,7 +19,7 @@ var rules = house.Rules{
 			"internal/amount", "internal/fileid", "internal/lazyregexp", "internal/linediff", "internal/memtrim",
 			"internal/nofollow", "internal/ownership", "internal/visible",
 			"internal/module/filesystem/pathglob", "internal/module/filesystem/patchfile",
-			"internal/source/prompted/template", "internal/provider/queue", "internal/observe/metric"},
+			"internal/source/prompted/template", "internal/provider/queue", "internal/observe/metric", "internal/programtest"},
 		{"llm", "llmtool", "internal/signing", "internal/source/prompted/answer", "internal/secret", "internal/statedir", "internal/document", "internal/peer", "internal/unfinished",
 			"internal/resulttext", "internal/condition", "internal/fence", "internal/question", "internal/gate/shellcmd",
 			"internal/script", "internal/observe"},

@@ -140,6 +140,13 @@ func TestInterrupt(t *testing.T) {
 	})
 	t.Run("ctrl+d", func(t *testing.T) {
 		runChat(t, nil, func(h *harness) {
+			h.typeText("a long one\n")
+			h.press("ctrl+d")
+			h.wantShown("a turn is under way: esc stops it")
+			if h.quit {
+				t.Fatal("it leaves during a turn")
+			}
+			h.emit(endEvent(protocol.EndDone))
 			h.press("ctrl+d")
 			if !h.quit {
 				t.Error("it does not leave")

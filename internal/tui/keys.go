@@ -119,8 +119,12 @@ func (c *chat) composerKey(k tea.KeyPressMsg) tea.Cmd {
 			return c.unqueue()
 		}
 	case "ctrl+d":
-		if c.composer.Empty() && !c.view.Busy() {
+		switch {
+		case c.composer.Empty() && !c.view.Busy():
 			return tea.Quit
+		case c.composer.Empty():
+			c.status.Hint = busyHint
+			return nil
 		}
 	case "pgup":
 		c.view.Script.Scroll(-max(c.screen.height/2, 1))

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"callgate/internal/programtest"
 )
 
 func TestFirstScreenOnATerminal(t *testing.T) {
@@ -78,9 +80,7 @@ func TestEditorHistoryAndOwnCommand(t *testing.T) {
 	parallel(t)
 	project := newProject(t)
 	editor := filepath.Join(project.folder, "edit.sh")
-	if err := os.WriteFile(editor, []byte("#!/bin/sh\nprintf 'list the files here' > \"$1\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Write(t, editor, "#!/bin/sh\nprintf 'list the files here' > \"$1\"\n")
 	p := project.run(t, 90, 24, []string{"VISUAL=" + editor}, "chat")
 	p.want("say what to do")
 	p.keys("C-g")

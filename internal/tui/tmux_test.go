@@ -178,6 +178,15 @@ func (p *pane) enter(text string) {
 	p.keys("Enter")
 }
 
+// leave presses ctrl+d once no turn is under way, and waits for the end. An answer is
+// on the screen before its turn has ended.
+func (p *pane) leave() {
+	p.Helper()
+	p.until("that no turn is under way", func(screen string) bool { return !strings.Contains(screen, "; esc stops") })
+	p.keys("C-d")
+	p.wantExit(0)
+}
+
 // wantExit waits for the program to end, and checks its exit code.
 func (p *pane) wantExit(want int) {
 	p.Helper()
@@ -372,8 +381,7 @@ func TestPlain(t *testing.T) {
 	p.typeText("list the files here")
 	p.keys("Enter")
 	p.want("→ filesystem.list", "✓ filesystem.list: .: ", "notes.txt")
-	p.keys("C-d")
-	p.wantExit(0)
+	p.leave()
 }
 
 func TestNoTerminal(t *testing.T) {

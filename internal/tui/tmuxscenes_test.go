@@ -229,8 +229,7 @@ func TestSceneLongSession(t *testing.T) {
 		p.keys("PPage")
 		before := p.until("more below", func(s string) bool { return strings.Contains(s, "more below") })
 		keep("session", at, before, end)
-		p.keys("C-d")
-		p.wantExit(0)
+		p.leave()
 		left := p.tmux("capture-pane", "-p", "-S", "-", "-t", "m")
 		for _, want := range []string{
 			"✗ shell.bash " + test, "  │ total 100 2: want 200, got 100", "  │ -  echo \"$1\"", "  │ +  echo $(($1 + $2))",
@@ -301,8 +300,7 @@ func TestSceneThreeChats(t *testing.T) {
 		second.want("│ begun")
 		third.typeText("half a sentence")
 		third.want("> half a sentence")
-		first.keys("C-d")
-		first.wantExit(0)
+		first.leave()
 		works := second.want("→ shell.bash", "│ begun", "a call runs")
 		typed := third.want("> half a sentence")
 		if err := os.WriteFile(filepath.Join(at.folder, "gate"), []byte("more\n"), 0o600); err != nil {

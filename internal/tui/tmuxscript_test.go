@@ -20,8 +20,7 @@ func TestScriptInAChatThatIsOpenedAgain(t *testing.T) {
 	p.enter("count them")
 	screen := p.want("all is counted", "✓ line 1   filesystem.list", "✗ line 3   filesystem.read ×3")
 	id := regexp.MustCompile(`· (t[0-9a-z]{6,})`).FindStringSubmatch(screen)[1]
-	p.keys("C-d")
-	p.wantExit(0)
+	p.leave()
 	p = at.run(t, 100, 30, nil, "chat", "--resume", id)
 	screen = p.want("all is counted", "✓ line 1   filesystem.list", "✗ line 3   filesystem.read ×3", "3 failed")
 	checkScreen(t, "script", screen, 100)

@@ -131,6 +131,5 @@ func TestUndoLineByLine(t *testing.T) {
 	if last := model.Last(); strings.Contains(last, "write two") {
 		t.Errorf("the model was shown %s", last)
 	}
-	p.keys("C-d")
-	p.wantExit(0)
+	p.leave()
 }

@@ -101,6 +101,5 @@ func TestPlainGoesOnByItself(t *testing.T) {
 	p.want("1 notice for the agent: enter lets it go on")
 	p.keys("Enter")
 	p.want("core job t", "ended (done)", "It is deep.")
-	p.keys("C-d")
-	p.wantExit(0)
+	p.leave()
 }

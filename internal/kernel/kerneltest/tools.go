@@ -2,10 +2,10 @@ package kerneltest
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"testing"
 
+	"callgate/internal/programtest"
 	"callgate/tool"
 )
 
@@ -32,5 +32,5 @@ const GreetManifest = `{
 func WriteExecutable(t testing.TB, dir, name, manifest, script string) {
 	t.Helper()
 	Write(t, filepath.Join(dir, name+".json"), manifest)
-	OK(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o755))
+	programtest.Write(t, filepath.Join(dir, name), "#!/bin/sh\n"+script)
 }

@@ -15,6 +15,7 @@ import (
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/proposals"
 	"callgate/internal/kernel/session"
+	"callgate/internal/programtest"
 	"callgate/internal/proposal"
 	"callgate/tool"
 )
@@ -197,7 +198,7 @@ func TestTool(t *testing.T) {
 		t.Errorf("nobody accepted it: %s %s", r.Status, r.Summary)
 	}
 	program := "#!/bin/sh\necho '{\"status\":\"success\",\"summary\":\"hello\"}'\n"
-	kerneltest.OK(t, os.WriteFile(filepath.Join(w.folder, "tools/agent/team_greet"), []byte(program), 0o755))
+	programtest.Write(t, filepath.Join(w.folder, "tools/agent/team_greet"), program)
 	accepted := kerneltest.OpenAccepted(t, w.k, w.folder)
 	r := kerneltest.Call(t, accepted, "team.greet", `{"name":"x"}`)
 	if r.Status == tool.Waiting { // the rules say approve

@@ -19,6 +19,7 @@ import (
 	"callgate/internal/module"
 	"callgate/internal/module/browser"
 	"callgate/internal/module/browser/process"
+	"callgate/internal/programtest"
 	"callgate/tool"
 )
 
@@ -243,7 +244,7 @@ func markedBrowser(t testing.TB) (executable, mark string) {
 	mark = "--test-mark=" + dir
 	executable = filepath.Join(dir, "browser")
 	script := fmt.Sprintf("#!/bin/sh\nexec '%s' \"$@\" '%s'\n", path, mark)
-	check(t, os.WriteFile(executable, []byte(script), 0o700))
+	programtest.Write(t, executable, script)
 	return executable, mark
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"callgate/internal/programtest"
 	"callgate/internal/sandbox"
 	"callgate/internal/source/executable"
 	"callgate/tool"
@@ -246,9 +247,9 @@ func TestChangedExecutable(t *testing.T) {
 		want   string
 	}{
 		{"touched", func(t *testing.T, path string) { must(t, os.Chtimes(path, time.Now(), time.Now())) }, "", ""},
-		{"written again the same", func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte(script), 0o755)) }, "", ""},
+		{"written again the same", func(t *testing.T, path string) { programtest.Write(t, path, script) }, "", ""},
 		{"replaced by the same", func(t *testing.T, path string) {
-			must(t, os.WriteFile(path+".new", []byte(script), 0o755))
+			programtest.Write(t, path+".new", script)
 			must(t, os.Rename(path+".new", path))
 		}, "", ""},
 		{"appended to", func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte(script+"echo\n"), 0o755)) }, tool.Denied, "has changed since it was loaded, so it is not run"},

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/gate/schema"
+	"callgate/internal/programtest"
 	"callgate/internal/registry"
 	"callgate/internal/source/executable"
 	"callgate/tool"
@@ -59,7 +60,7 @@ func (f files) write(t testing.TB, folder string) string {
 		if ext := filepath.Ext(name); ext == "" || ext == ".sh" {
 			mode = 0o755
 		}
-		must(t, os.WriteFile(path, []byte(text), mode))
+		programtest.Write(t, path, text)
 		must(t, os.Chmod(path, mode)) // whatever the umask
 	}
 	return folder

@@ -12,6 +12,7 @@ import (
 	"callgate/internal/module/browser/page"
 	"callgate/internal/module/browser/pool"
 	"callgate/internal/module/browser/process"
+	"callgate/internal/programtest"
 	"callgate/tool"
 )
 
@@ -24,9 +25,7 @@ func brokenBrowser(t testing.TB) (executable string, starts func() int) {
 	dir := t.TempDir()
 	executable, log := filepath.Join(dir, "browser"), filepath.Join(dir, "log")
 	script := "#!/bin/sh\necho started >> '" + log + "'\necho 'out of luck' >&2\nexit 1\n"
-	if err := os.WriteFile(executable, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Write(t, executable, script)
 	return executable, func() int {
 		text, _ := os.ReadFile(log)
 		return strings.Count(string(text), "started")

@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/cdproto"
 
 	"callgate/internal/module/browser/process"
+	"callgate/internal/programtest"
 	"callgate/tool"
 )
 
@@ -35,9 +36,7 @@ func program(t testing.TB, script string) string {
 		t.Skip("needs a shell")
 	}
 	name := filepath.Join(t.TempDir(), "browser")
-	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Write(t, name, "#!/bin/sh\n"+script)
 	return name
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"callgate/internal/programtest"
 	"callgate/internal/source/mcp/process"
 	"callgate/tool"
 )
@@ -151,9 +152,7 @@ func TestPrograms(t *testing.T) {
 		t.Skip("programs are found differently here")
 	}
 	script := filepath.Join(dir, "greet")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\necho hello\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Write(t, script, "#!/bin/sh\necho hello\n")
 	for _, c := range []struct {
 		name, path, search, dir string
 		ok                      bool

@@ -1,0 +1,22 @@
+// Package programtest writes the programs that tests run.
+package programtest
+
+import (
+	"os"
+	"syscall"
+	"testing"
+)
+
+// Write writes a program that can be run at once. A child that another test starts
+// while the file is open holds it open until it is a program of its own, and a file
+// that is open for writing cannot be run ("text file busy"): so nothing is started
+// meanwhile.
+func Write(t testing.TB, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(path, []byte(text), 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
