@@ -481,7 +481,7 @@ func TestSecretSetLater(t *testing.T) {
 		return string(told)
 	}
 	ok(t, k.Secrets.Delete(kerneltest.Human(t, k), "LEAK_SET"))
-	if got := ask(); !strings.Contains(got, "callgate secret set LEAK_SET") {
+	if got := ask(); !strings.Contains(got, "callgate secrets set LEAK_SET") {
 		t.Errorf("without a value: %s", got)
 	}
 	ok(t, k.Secrets.Set(kerneltest.Human(t, k), "LEAK_SET", []byte("quite another value")))

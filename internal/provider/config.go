@@ -221,6 +221,6 @@ func key(cfg Config, p preset, own bool, env func(string) string) (string, error
 		return "", nil // the user's own server may need none
 	}
 	return "", tool.Errorf("provider.New", tool.Invalid, "there is no key for %s", p.name).
-		WithHint("store it with `callgate secret set %s`, or set %s in the environment of the process that runs the kernel",
+		WithHint("store it with `callgate secrets set %s`, or set %s in the environment of the process that runs the kernel",
 			p.keyEnv, p.keyEnv)
 }

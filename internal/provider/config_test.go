@@ -32,7 +32,7 @@ func TestNewRefuses(t *testing.T) {
 		{"a misspelt one", provider.Config{Provider: "deepsek", Model: "m"}, tool.NotFound, []string{`"deepsek"`, "did you mean deepseek"}},
 		{"an unknown one", provider.Config{Provider: "my-own-thing", Model: "m"}, tool.NotFound, []string{"known ones are", "base_url"}},
 		{"no model", provider.Config{Provider: "openai", Key: "k"}, tool.Invalid, []string{"names no model"}},
-		{"no key", provider.Config{Provider: "deepseek", Model: "m"}, tool.Invalid, []string{"no key for deepseek", "DEEPSEEK_API_KEY", "callgate secret set"}},
+		{"no key", provider.Config{Provider: "deepseek", Model: "m"}, tool.Invalid, []string{"no key for deepseek", "DEEPSEEK_API_KEY", "callgate secrets set"}},
 		{"no key for the usual address, named beside another", provider.Config{Provider: "anthropic", Model: "m", BaseURL: "https://api.anthropic.com/", Env: env("ANTHROPIC_BASE_URL", "http://127.0.0.1:6")}, tool.Invalid, []string{"ANTHROPIC_API_KEY"}},
 		{"no key for copilot", provider.Config{Provider: "github_copilot", Model: "m"}, tool.Invalid, []string{"GITHUB_COPILOT_TOKEN"}},
 		{"a key with its line's end", provider.Config{Provider: "openai", Model: "m", Key: "hunter2\n"}, tool.Invalid, []string{"white space"}},

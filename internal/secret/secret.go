@@ -174,7 +174,7 @@ func (v *Vault) lookup(op, name string) (string, error) {
 	}
 	if value == "" || err != nil {
 		missing := tool.Errorf(op, tool.Unavailable, "the secret %s has no value", tool.Truncate(name)).
-			WithHint("set it with: callgate secret set %s", tool.Truncate(name))
+			WithHint("set it with: callgate secrets set %s", tool.Truncate(name))
 		if err != nil && !errors.Is(err, keyring.ErrNotFound) {
 			missing.Message += ", and the keyring cannot be asked for it"
 			missing.Err = err

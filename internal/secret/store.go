@@ -80,7 +80,7 @@ func (s *store) load(op string) (r storeSnapshot, err error) {
 
 func (s *store) damaged(op string, err error) error {
 	return tool.Errorf(op, tool.Invalid, "the secret store %s cannot be opened: %w", s.path, err).
-		WithHint("restore a copy of it; without one, move it away and set its secrets again with: callgate secret set NAME")
+		WithHint("restore a copy of it; without one, move it away and set its secrets again with: callgate secrets set NAME")
 }
 
 // update changes what the store holds, and returns it as it is then. Nothing
@@ -164,7 +164,7 @@ func (s *store) fileKey(op string) (key, error) {
 	data, _, err := readOwn(op, s.keyPath, "the key of the secret store")
 	if errors.Is(err, fs.ErrNotExist) {
 		return key{}, tool.Errorf(op, tool.Invalid, "the key of the secret store, %s, is gone", s.keyPath).
-			WithHint("restore a copy of it; without one, move %s away and set its secrets again with: callgate secret set NAME",
+			WithHint("restore a copy of it; without one, move %s away and set its secrets again with: callgate secrets set NAME",
 				s.path)
 	}
 	if err != nil {

@@ -64,7 +64,7 @@ func TestStoreKeepsValues(t *testing.T) {
 	folder := t.TempDir()
 	v := openStore(t, folder)
 	if _, err := v.Values([]string{"hub.token"}); tool.KindOf(err) != tool.Unavailable ||
-		!strings.Contains(err.Error(), "callgate secret set hub.token") {
+		!strings.Contains(err.Error(), "callgate secrets set hub.token") {
 		t.Errorf("before it is set: %v", err)
 	}
 	ok(t, v.Set("hub.token", []byte(value)))

@@ -35,7 +35,7 @@ func Read(r *node.Reader, e node.Entry, appID string) string {
 	})
 	switch {
 	case ref == "":
-		r.Fail(e.At, "write ref: and the name of a secret (callgate secret set NAME)", "%s names no secret", e.Name())
+		r.Fail(e.At, "write ref: and the name of a secret (callgate secrets set NAME)", "%s names no secret", e.Name())
 		return ""
 	case slices.Contains(appScopes, scope):
 		return appID + "." + ref
@@ -48,7 +48,7 @@ func Read(r *node.Reader, e node.Entry, appID string) string {
 func readName(r *node.Reader, e node.Entry) string {
 	name, ok := r.Text(e)
 	if ok && !secretName.MatchString(name) {
-		r.Fail(e.At, "name a secret here, never its value: callgate secret set NAME keeps the value",
+		r.Fail(e.At, "name a secret here, never its value: callgate secrets set NAME keeps the value",
 			"%s is not the name of a secret", e.Name())
 		return ""
 	}

@@ -289,7 +289,7 @@ func brainBlock() node {
 func credentialBlock() node {
 	const name = `^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`
 	return anyOf(pattern(name), needs(block("credential",
-		key{"ref", pattern(name), "The name of a secret: callgate secret set NAME keeps its value."},
+		key{"ref", pattern(name), "The name of a secret: callgate secrets set NAME keeps its value."},
 		key{"scope", enum("per_user", "per_user", "system_wide", "per_app_per_user", "per_app_shared"),
 			"Whose secret it is. per_user and system_wide: ref itself. per_app_per_user and per_app_shared: this app's " +
 				"own, APP_ID.REF."},

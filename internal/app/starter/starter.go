@@ -36,7 +36,7 @@ app:
   version: "1.0.0"
 
 # Who answers callgate run. Without agents it is an embedded stand-in, which is
-# no language model and needs no key. A key is kept by callgate secret set NAME.
+# no language model and needs no key. A key is kept by callgate secrets set NAME.
 # agents:
 #   - id: main
 #     brain:

@@ -292,7 +292,7 @@ func (b *block) hook(e node.Entry) {
 		b.Fail(b.Position(e.Below("auth")), "write auth: hmac and credential: NAME, or listen on 127.0.0.1",
 			"the trigger %s could be called by anybody", b.Name)
 	case h.Auth != AuthNone && b.Credential == "":
-		b.Fail(e.KeyAt, "write credential: and the name of a secret (callgate secret set NAME)",
+		b.Fail(e.KeyAt, "write credential: and the name of a secret (callgate secrets set NAME)",
 			"the trigger %s has no secret for auth: %s", b.Name, h.Auth)
 	case h.Auth == AuthNone && b.Credential != "":
 		b.Fail(b.Position(e.Below("credential")), "write auth: hmac, or delete the credential",

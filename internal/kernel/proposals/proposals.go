@@ -173,7 +173,7 @@ func (p *Proposals) make(call tool.Call, kind proposal.Kind) (proposal.Proposal,
 	text := string(call.Args)
 	if masked, _ := p.secrets.Output(text); masked != text || p.opt.Scrub(text) != text {
 		return made, tool.Errorf(op, tool.Invalid, "the proposal holds what looks like a secret").
-			WithHint("name a secret by reference, as {{secret.NAME}}; a human stores its value with callgate secret set")
+			WithHint("name a secret by reference, as {{secret.NAME}}; a human stores its value with callgate secrets set")
 	}
 	asker, conversation, err := p.opt.Asker(call)
 	if err != nil {

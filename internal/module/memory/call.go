@@ -64,7 +64,7 @@ func (c *memoryCall) cleanText(what, text string) (string, error) {
 	}
 	if c.redactedCount > before && redact.IsEmpty(text) {
 		return "", tool.Errorf(c.op, tool.Invalid, "the %s is a secret, and memory stores no secrets", what).
-			WithHint("store its purpose and its name; the user stores the value with: callgate secret set NAME")
+			WithHint("store its purpose and its name; the user stores the value with: callgate secrets set NAME")
 	}
 	if len(text) > maxEntry {
 		return "", tool.Errorf(c.op, tool.Invalid,

@@ -277,7 +277,7 @@ func TestSecretsAreNeverStored(t *testing.T) {
 	again := quoted("new " + secret)
 	f.call("task_update", `{"task_id": "t1", "status": "blocked", "subject": `+again+`, "description": `+again+`}`)
 	for _, alone := range []string{key, "vaultvalue", " vaultvalue\n"} {
-		f.fails("remember", `{"content": `+quoted(alone)+`}`, tool.Invalid, "callgate secret set")
+		f.fails("remember", `{"content": `+quoted(alone)+`}`, tool.Invalid, "callgate secrets set")
 	}
 	found := false
 	check(t, filepath.WalkDir(f.folder, func(path string, d os.DirEntry, err error) error {

@@ -161,7 +161,7 @@ func (c webCall) checkKey(key string) error {
 	switch {
 	case key == "" && s.engine.NeedsKey():
 		return tool.Errorf(c.Op, tool.Failed, "the search engine %s needs a key, and there is none", s.Engine).
-			WithHint("the app file names a secret that holds it (%s), which callgate secret set stores; "+
+			WithHint("the app file names a secret that holds it (%s), which callgate secrets set stores; "+
 				"the engine duckduckgo needs no key", s.Key("credential"))
 	case key != "" && !s.MaySendSecrets(s.endpoint):
 		return tool.Errorf(c.Op, tool.Denied, "the key for %s would travel in the open: its endpoint is plain http",

@@ -105,7 +105,7 @@ func (r *request) authorize(req *http.Request, grant tool.Grant) error {
 	}
 	if err := r.auth.apply(req, grant.Secrets); err != nil {
 		return tool.Errorf(r.op, tool.Invalid, "%v", err).
-			WithHint("the user stores it again: callgate secret set %s", r.auth.parts[0].secret)
+			WithHint("the user stores it again: callgate secrets set %s", r.auth.parts[0].secret)
 	}
 	return nil
 }

@@ -147,10 +147,10 @@ func (r *request) credentialHint(status int) string {
 		if status == http.StatusForbidden {
 			return text + ", and may not do this: the user gives it more rights at the API, or stores another"
 		}
-		return text + ", and was not accepted: the user stores a valid one with callgate secret set " + names[0]
+		return text + ", and was not accepted: the user stores a valid one with callgate secrets set " + names[0]
 	}
 	if r.auth.wanted != "" {
-		return "the API wants " + r.auth.wanted + ": the user stores it with callgate secret set NAME, and names it in " +
+		return "the API wants " + r.auth.wanted + ": the user stores it with callgate secrets set NAME, and names it in " +
 			at + ".credential"
 	}
 	return "no credential was sent, because the document asks for none here: see that " + at +
