@@ -63,6 +63,9 @@ type File struct {
 	Text    string `json:"-"`
 	Digest  string // of the text: SHA-256, in hex
 	Problem string // why it cannot be read
+	// Hosts are those that the document says its operations are sent to, for a human who accepts it; who reads
+	// documents notes them.
+	Hosts []string `json:"-"`
 }
 
 // IsRemote reports whether the document is reached over the network.

@@ -26,12 +26,14 @@ func fileOf(f inforce.Files, a app.Agent) string {
 
 // loadFiles reads the files in force. It is partial before all of their modules are
 // known.
-func loadFiles(f inforce.Files, workspace string, known app.KnownModules, partial bool) (*app.App, error) {
-	return loadText(f, workspace, known, partial, nil)
+func (l *Loader) loadFiles(
+	f inforce.Files, workspace string, known app.KnownModules, partial bool,
+) (*app.App, error) {
+	return l.loadText(f, workspace, known, partial, nil)
 }
 
 // loadText is loadFiles with a text in the place of the project's; nil: what the file says.
-func loadText(
+func (l *Loader) loadText(
 	f inforce.Files, workspace string, known app.KnownModules, partial bool, text []byte,
 ) (*app.App, error) {
 	var project, user *app.App
@@ -42,6 +44,7 @@ func loadText(
 		if project, err = app.LoadWith(f.Project, known, vars); err != nil {
 			return nil, err
 		}
+		l.nameHosts(project)
 	}
 	if f.User != "" {
 		vars.Text, vars.ServerDir = nil, workspace

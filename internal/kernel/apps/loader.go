@@ -148,7 +148,9 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	loaded.warn(l.opt.Servers.In(loaded.Scope).Warnings()...)
 	loaded.warn(l.modelProblems(a, loaded.Files)...)
 	loaded.warn(channelProblems(a)...)
-	loaded.warn(takenNames(a)...)
+	if err := l.warnOfTakenNames(ctx, loaded); err != nil {
+		return loaded, err
+	}
 	if len(loaded.Pending) > 0 {
 		loaded.warn("this app file needs your consent (callgate app trust), and until then does not: " +
 			visible.Text(shortened(loaded.Pending)))

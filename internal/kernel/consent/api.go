@@ -1,6 +1,7 @@
 package consent
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,13 +23,28 @@ func API(a *app.App, one apis.API) string {
 		return "" // there is no document, so there are no tools
 	}
 	text := "make tools of the API " + one.Name + ", as " + document + " describes it"
-	if one.Server != "" {
-		text += ", at " + one.Server
-	}
+	text += atText(one)
 	if secrets := one.Secrets(); len(secrets) > 0 {
 		text += ", with the secret " + strings.Join(secrets, ", ")
 	}
 	return shown(a, text+privateText(one.PrivateHosts))
+}
+
+// atText says where the operations of an API are sent: as the app file says, or as the document does. One of the
+// network is not asked for before a human accepted it, so nobody knows yet which hosts it names.
+func atText(one apis.API) string {
+	const most = 10
+	switch n := len(one.Hosts); {
+	case one.Server != "":
+		return ", at " + one.Server
+	case one.IsRemote():
+		return ", at whatever servers it names"
+	case n > most:
+		return fmt.Sprintf(", at the servers that it names: %s and %d more", strings.Join(one.Hosts[:most], ", "), n-most)
+	case n > 0:
+		return ", at the servers that it names: " + strings.Join(one.Hosts, ", ")
+	}
+	return "" // it cannot be read, so there are no tools
 }
 
 func apiLines(a *app.App) (lines []string) {

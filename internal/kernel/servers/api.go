@@ -15,6 +15,9 @@ func (s *Set) UseAPIs(ctx context.Context, scope string, declared []app.API, t T
 	return s.apis.Use(ctx, scope, declared, t.AppFile, t.Pinning)
 }
 
+// APIHosts are the hosts that the document of an API, which is a file, names.
+func (s *Set) APIHosts(a app.API) []string { return s.apis.Hosts(a) }
+
 // isAPI reports whether a name is that of an API, and of no server.
 func (v Scoped) isAPI(name string) bool {
 	_, err := v.Get(name)

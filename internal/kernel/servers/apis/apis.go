@@ -55,11 +55,12 @@ type Set struct {
 	mu      sync.Mutex
 	byScope map[string][]*source
 	shared  map[string]*described // by what describes them
+	hosts   map[string][]string   // that documents name, by what describes them
 }
 
 // New makes a set. Nothing is asked for.
 func New(o Options) *Set {
-	return &Set{opt: o, byScope: map[string][]*source{}, shared: map[string]*described{}}
+	return &Set{opt: o, byScope: map[string][]*source{}, shared: map[string]*described{}, hosts: map[string][]string{}}
 }
 
 // source is an API as one app has it: a source of tools in the app's scope.
@@ -211,53 +212,12 @@ func (o *source) Tools(context.Context) ([]*tool.Tool, error) {
 	if now.made == nil {
 		return nil, nil
 	}
-	if !o.api.IsRemote() {
-		return now.made.Tools, nil
-	}
-	definitions := make([]trust.Definition, len(now.made.Tools))
-	for i, t := range now.made.Tools {
-		definitions[i] = definition(t)
-	}
-	review, err := o.set.opt.Trust.Review(o.trustKey, definitions, trust.Options{Strict: o.strict})
+	held, err := o.review(now.made.Tools)
 	if err != nil {
 		o.set.opt.Log.Error("the operations of an API cannot be reviewed, so none is shown", "api", o.api.Name, "error", err)
 		return nil, err
 	}
-	published := map[string]bool{}
-	for _, d := range review.Published {
-		published[d.Name] = true
-	}
-	var shown []*tool.Tool
-	for _, t := range now.made.Tools {
-		if published[t.ID.Name] {
-			shown = append(shown, t)
-		}
-	}
-	return shown, nil
-}
-
-// definition is all of an operation that a model or a human may read, and how it is sent.
-func definition(t *tool.Tool) trust.Definition {
-	annotations, _ := json.Marshal(map[string]any{ // texts can always be written
-		"risk": t.Runtime.Risk, "tags": t.Spec.Tags, "request": openapi.WireOf(t),
-	})
-	return trust.Definition{
-		Name: t.ID.Name, Description: t.Spec.Description, Input: t.Spec.Input, Annotations: annotations,
-	}
-}
-
-// held returns the operations that wait for a human before this app is shown them.
-func (o *source) held() ([]trust.Held, error) {
-	if !o.api.IsRemote() {
-		return nil, nil
-	}
-	all, err := o.set.opt.Trust.Pending(o.trustKey)
-	if err == nil && o.strict {
-		var unseen []trust.Held
-		unseen, err = o.set.opt.Trust.Unreviewed(o.trustKey)
-		all = append(all, unseen...)
-	}
-	return all, err
+	return slices.DeleteFunc(slices.Clone(now.made.Tools), func(t *tool.Tool) bool { return held[t.ID.Name] }), nil
 }
 
 // Accept takes a human's word on operations of an API. The caller has checked that it is a human's.
@@ -347,8 +307,8 @@ func (s *Set) Warnings(scope string) (all []string) {
 			all = append(all, "the API "+one.api.Name+": "+p)
 		}
 		if held, err := one.held(); err == nil && len(held) > 0 {
-			all = append(all, fmt.Sprintf("operations of the API %s changed, and a human must look at them first: %d of them "+
-				"(callgate mcp trust %s)", one.api.Name, len(held), one.api.Name))
+			all = append(all, fmt.Sprintf("operations of the API %s changed or are suspicious, and a human must look at "+
+				"them first: %d of them (callgate mcp trust %s)", one.api.Name, len(held), one.api.Name))
 		}
 	}
 	return all
