@@ -19,7 +19,7 @@ func hasTools(a *app.App) bool {
 // addAPIs makes the APIs of an app known, those that a human accepted. One whose name is taken is a
 // warning, and left out.
 func (l *Loader) addAPIs(ctx context.Context, a *app.App, scope string, t servers.Terms) error {
-	taken, err := l.takenNames(ctx, a)
+	taken, err := takenNames(l, ctx, a)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (l *Loader) addAPIs(ctx context.Context, a *app.App, scope string, t server
 
 // takenNames says which APIs of an app cannot have the name they have, and who has it. Not only a tool of the
 // same name would be replaced: what a rule grants to a module would be granted to whatever stands in it.
-func (l *Loader) takenNames(ctx context.Context, a *app.App) (map[string]string, error) {
+func takenNames(l *Loader, ctx context.Context, a *app.App) (map[string]string, error) {
 	if len(a.APIs) == 0 {
 		return nil, nil
 	}
@@ -54,8 +54,8 @@ func (l *Loader) takenNames(ctx context.Context, a *app.App) (map[string]string,
 }
 
 // warnOfTakenNames warns of APIs that are left out because of their names.
-func (l *Loader) warnOfTakenNames(ctx context.Context, loaded *Loaded) error {
-	taken, err := l.takenNames(ctx, loaded.App)
+func warnOfTakenNames(l *Loader, ctx context.Context, loaded *Loaded) error {
+	taken, err := takenNames(l, ctx, loaded.App)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (l *Loader) warnOfTakenNames(ctx context.Context, loaded *Loaded) error {
 }
 
 // nameHosts notes in a project's file which hosts its documents name, so that a human who accepts one is shown them.
-func (l *Loader) nameHosts(project *app.App) {
+func nameHosts(l *Loader, project *app.App) {
 	for i, one := range project.APIs {
 		if one.Digest != "" && one.Server == "" {
 			project.APIs[i].Hosts = l.opt.Servers.APIHosts(one)

@@ -43,7 +43,7 @@ func (l *Loader) addCalled(ctx context.Context, loaded *Loaded) error {
 		return err
 	}
 	for _, c := range named {
-		a, err := l.loadFiles(inforce.Files{Project: c.File}, loaded.Workspace, known, true)
+		a, err := loadFiles(l, inforce.Files{Project: c.File}, loaded.Workspace, known, true)
 		if err != nil {
 			loaded.warn(fmt.Sprintf("the app %s cannot be called: %v", c.ID, err))
 			continue

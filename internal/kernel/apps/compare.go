@@ -41,13 +41,13 @@ func (l *Loader) Reread(ctx context.Context, old *Loaded) (*app.App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := l.loadFiles(files, old.Workspace, known, true)
+	a, err := loadFiles(l, files, old.Workspace, known, true)
 	if err != nil {
 		return nil, err
 	}
 	if was := old.App; len(a.Dirs) == 0 && !a.LLM.HasTools() || was != nil && slices.Equal(was.Dirs, a.Dirs) {
 		addModules(known, a)
-		if a, err = l.loadFiles(files, old.Workspace, known, false); err != nil {
+		if a, err = loadFiles(l, files, old.Workspace, known, false); err != nil {
 			return nil, err
 		}
 	}

@@ -26,15 +26,15 @@ func fileOf(f inforce.Files, a app.Agent) string {
 
 // loadFiles reads the files in force. It is partial before all of their modules are
 // known.
-func (l *Loader) loadFiles(
-	f inforce.Files, workspace string, known app.KnownModules, partial bool,
+func loadFiles(
+	l *Loader, f inforce.Files, workspace string, known app.KnownModules, partial bool,
 ) (*app.App, error) {
-	return l.loadText(f, workspace, known, partial, nil)
+	return loadText(l, f, workspace, known, partial, nil)
 }
 
 // loadText is loadFiles with a text in the place of the project's; nil: what the file says.
-func (l *Loader) loadText(
-	f inforce.Files, workspace string, known app.KnownModules, partial bool, text []byte,
+func loadText(
+	l *Loader, f inforce.Files, workspace string, known app.KnownModules, partial bool, text []byte,
 ) (*app.App, error) {
 	var project, user *app.App
 	var err error
@@ -44,7 +44,7 @@ func (l *Loader) loadText(
 		if project, err = app.LoadWith(f.Project, known, vars); err != nil {
 			return nil, err
 		}
-		l.nameHosts(project)
+		nameHosts(l, project)
 	}
 	if f.User != "" {
 		vars.Text, vars.ServerDir = nil, workspace

@@ -148,7 +148,7 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	loaded.warn(l.opt.Servers.In(loaded.Scope).Warnings()...)
 	loaded.warn(l.modelProblems(a, loaded.Files)...)
 	loaded.warn(channelProblems(a)...)
-	if err := l.warnOfTakenNames(ctx, loaded); err != nil {
+	if err := warnOfTakenNames(l, ctx, loaded); err != nil {
 		return loaded, err
 	}
 	if len(loaded.Pending) > 0 {

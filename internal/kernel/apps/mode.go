@@ -22,7 +22,7 @@ func (l *Loader) Mode(ctx context.Context, workspace, file string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	a, err := l.loadFiles(files, workspace, known, true)
+	a, err := loadFiles(l, files, workspace, known, true)
 	if err != nil {
 		return "", err
 	}

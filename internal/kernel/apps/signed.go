@@ -21,7 +21,7 @@ import (
 func (l *Loader) loadSigned(
 	ctx context.Context, files inforce.Files, workspace string, known app.KnownModules, partial bool,
 ) (*app.App, error) {
-	a, err := l.loadFiles(files, workspace, known, partial)
+	a, err := loadFiles(l, files, workspace, known, partial)
 	if err != nil {
 		return nil, err
 	}

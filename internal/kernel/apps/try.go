@@ -26,7 +26,7 @@ func (l *Loader) Try(ctx context.Context, workspace, file string) (inForce *Load
 	if inForce.App != nil {
 		addModules(known, inForce.App)
 	}
-	tried, err = l.loadFiles(files, inForce.Workspace, known, true)
+	tried, err = loadFiles(l, files, inForce.Workspace, known, true)
 	return inForce, tried, err
 }
 
@@ -41,12 +41,12 @@ func (l *Loader) TryText(ctx context.Context, inForce *Loaded, text []byte) (*ap
 	if text == nil {
 		text = []byte{} // a file without a word
 	}
-	tried, err := l.loadText(inForce.Files, inForce.Workspace, known, true, text)
+	tried, err := loadText(l, inForce.Files, inForce.Workspace, known, true, text)
 	if err != nil {
 		return nil, err
 	}
 	addModules(known, tried)
-	if tried, err = l.loadText(inForce.Files, inForce.Workspace, known, false, text); err != nil {
+	if tried, err = loadText(l, inForce.Files, inForce.Workspace, known, false, text); err != nil {
 		return nil, err
 	}
 	return tried, l.learn(ctx, tried, inForce.Scope)
