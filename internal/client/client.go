@@ -168,6 +168,9 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 		}
 		body = bytes.NewReader(data)
 	}
+	if isElsewhere(path) {
+		return nil, tool.Errorf("client", tool.NotFound, "an ID of dots names nothing")
+	}
 	target := "http://callgate" + path
 	if len(query) > 0 {
 		target += "?" + query.Encode()
@@ -232,3 +235,13 @@ func failure(resp *http.Response) error {
 
 // String keeps the key out of printed clients.
 func (c *Client) String() string { return fmt.Sprintf("client(%d)", protocol.Version) }
+
+// isElsewhere reports whether a part of a path is dots alone: an ID that is no name, but leads to another route.
+func isElsewhere(path string) bool {
+	for part := range strings.SplitSeq(path, "/") {
+		if part == "." || part == ".." {
+			return true
+		}
+	}
+	return false
+}

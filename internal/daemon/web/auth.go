@@ -125,38 +125,64 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	route.Fail(w, err)
 }
 
-// refusals puts refusals on record, and does not let a stranger fill the journal: one in a while, with
-// how many there were since the last.
+// refusals puts refusals on record, and does not let a stranger fill the journal: one of each reason in a while, with
+// how many there were since the last. What somebody with a token is refused is not lost among the guesses of strangers,
+// for the reason names the token.
 type refusals struct {
 	note func(string)
 
-	mu    sync.Mutex
-	next  time.Time
-	since int
+	mu     sync.Mutex
+	recent map[string]*recentRefusals // by reason
 }
 
-const refusalPause = 5 * time.Second
+type recentRefusals struct {
+	next  time.Time
+	since int // not on record yet
+}
+
+const (
+	refusalPause = 5 * time.Second
+	maxReasons   = 1000
+)
 
 func (f *refusals) add(r *http.Request, err error) {
 	if f.note == nil {
 		return
 	}
-	f.mu.Lock()
-	now := time.Now()
-	if f.since++; now.Before(f.next) {
-		f.mu.Unlock()
+	reason := tool.Truncate(err.Error())
+	others, isDue := f.count(reason, time.Now())
+	if !isDue {
 		return
 	}
-	others := f.since - 1
-	f.next, f.since = now.Add(refusalPause), 0
-	f.mu.Unlock()
 	from, _, _ := net.SplitHostPort(r.RemoteAddr)
+	// The path is written as it was sent: a decoded one could break the line.
 	text := fmt.Sprintf("refused over the network: %s %s from %s: %s",
-		r.Method, tool.Truncate(r.URL.Path), from, tool.Truncate(err.Error()))
+		r.Method, tool.Truncate(r.URL.EscapedPath()), from, reason)
 	if others > 0 {
 		text += fmt.Sprintf(" (and %d more since the last of these)", others)
 	}
 	f.note(text)
+}
+
+// count counts a refusal, and says whether it is put on record, and for how many others.
+func (f *refusals) count(reason string, now time.Time) (others int, isDue bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	one := f.recent[reason]
+	if one == nil {
+		if f.recent == nil || len(f.recent) >= maxReasons {
+			f.recent = map[string]*recentRefusals{}
+		}
+		one = &recentRefusals{}
+		f.recent[reason] = one
+	}
+	if now.Before(one.next) {
+		one.since++
+		return 0, false
+	}
+	others = one.since
+	one.next, one.since = now.Add(refusalPause), 0
+	return others, true
 }
 
 // hasToken reports whether a text could be the value of a token: nothing else is put into a cookie.

@@ -82,8 +82,11 @@ func (s *Server) doors(next http.Handler) http.Handler {
 		} {
 			r.Header.Del(name) // what these say is said by processes of this machine alone
 		}
+		// A copy: where the request itself has another body, the HTTP server reads what a stranger still sends before
+		// it answers.
+		r = r.WithContext(r.Context())
 		r.Body = s.timed(w, r)
-		next.ServeHTTP(&timedWriter{w, http.NewResponseController(w)}, r)
+		next.ServeHTTP(&timedWriter{w, http.NewResponseController(w), s.opt.Limits.Write}, r)
 	})
 }
 

@@ -1,14 +1,27 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
 	"time"
 )
 
-// bodyTime is how long a request's body may take.
-const bodyTime = 2 * time.Minute
+// Limits are what one client may take of the server. The zero value is for every day.
+type Limits struct {
+	Connections int           // who is served at once: a connection takes memory before it has shown a token; 0: 8192
+	Header      time.Duration // how long the head of a request may take; 0: 10 seconds
+	Body        time.Duration // how long its body may take; 0: 2 minutes
+	Write       time.Duration // how long a part of an answer may take to be read by the client; 0: 2 minutes
+}
+
+func (l Limits) orDefaults() Limits {
+	return Limits{
+		Connections: cmp.Or(l.Connections, 8192), Header: cmp.Or(l.Header, 10*time.Second),
+		Body: cmp.Or(l.Body, 2*time.Minute), Write: cmp.Or(l.Write, 2*time.Minute),
+	}
+}
 
 // timed is the body of a request, which must be there in time: a client that sends it slowly holds its
 // connection no longer. When it was read the limit ends, for the answer may take long.
@@ -17,7 +30,7 @@ func (s *Server) timed(w http.ResponseWriter, r *http.Request) io.ReadCloser {
 		return r.Body
 	}
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // without it, only slow clients are better off
+	_ = control.SetReadDeadline(time.Now().Add(s.opt.Limits.Body)) // without it, only slow clients are better off
 	return &timedBody{ReadCloser: r.Body, end: func() { _ = control.SetReadDeadline(time.Time{}) }}
 }
 
@@ -41,14 +54,12 @@ func (b *timedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// writeTime is how long a part of an answer may take to be read by the client.
-const writeTime = 2 * time.Minute
-
 // timedWriter writes an answer to a client that reads it: one that reads nothing holds its connection no longer. A
 // stream lasts as long as each of its parts is read.
 type timedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
+	limit   time.Duration
 }
 
 // Unwrap is for http.ResponseController.
@@ -67,5 +78,5 @@ func (w *timedWriter) Write(p []byte) (int, error) {
 }
 
 func (w *timedWriter) begin() {
-	_ = w.control.SetWriteDeadline(time.Now().Add(writeTime)) // without it, only slow clients are better off
+	_ = w.control.SetWriteDeadline(time.Now().Add(w.limit)) // without it, only slow clients are better off
 }

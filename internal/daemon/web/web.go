@@ -57,6 +57,7 @@ type Options struct {
 	OIDC      *oidclogin.Provider                       // lets people in; nil: none does
 	Log       *slog.Logger                              // never nil
 	Counted   func(http.Handler) http.Handler           // counts what is served; nil: nobody does
+	Limits    Limits                                    // of slow clients
 }
 
 // Server is a listening server.
@@ -75,9 +76,6 @@ type Server struct {
 	document func() ([]byte, error)
 	name     string // of this server alone on this machine: see isOwnName
 }
-
-// maxConnections bounds who is served at once: a connection takes memory before it has shown a token.
-const maxConnections = 8192
 
 // Listen serves on an address. An address beyond this machine takes TLS.
 func Listen(address string, o Options) (*Server, error) {
@@ -102,6 +100,7 @@ func Listen(address string, o Options) (*Server, error) {
 
 func serve(l net.Listener, o Options) *Server {
 	streams, cancel := context.WithCancel(context.Background())
+	o.Limits = o.Limits.orDefaults()
 	s := &Server{opt: o, listener: l, streams: cancel, document: sync.OnceValues(Document)}
 	s.name = "callgate-" + o.Tokens.Derive("name of the console")[:20] + ".localhost"
 	s.sessions = newSessions(o)
@@ -118,11 +117,11 @@ func serve(l net.Listener, o Options) *Server {
 		handler = o.Counted(handler)
 	}
 	s.server = &http.Server{
-		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+		Handler: handler, ReadHeaderTimeout: o.Limits.Header, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
 		TLSConfig: o.TLS, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return streams },
 	}
-	bounded := &boundedListener{Listener: l, free: make(chan struct{}, maxConnections)}
+	bounded := &boundedListener{Listener: l, free: make(chan struct{}, o.Limits.Connections)}
 	go func() {
 		var err error
 		if o.TLS != nil {
