@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"callgate/internal/protocol/activity"
 	"callgate/tool"
 )
 
@@ -81,6 +82,8 @@ type Status struct {
 	Problems   []string `json:"problems,omitempty"` // sources whose tools are missing or old
 	Doubts     int      `json:"doubts,omitempty"`   // calls in doubt
 	Warnings   []string `json:"warnings,omitempty"` // what is wrong with the state directory, and what to do
+	// Today is what models took since midnight, or since the kernel started.
+	Today activity.Spend `json:"today"`
 }
 
 // MCPClient is an MCP client that a bridge speaks for.

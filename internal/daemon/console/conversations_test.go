@@ -30,6 +30,17 @@ func talking(t *testing.T) *site {
 	return s
 }
 
+// What models took today stands on the first page, of agents too.
+func TestNowSaysWhatModelsTook(t *testing.T) {
+	t.Parallel()
+	s := talking(t)
+	s.wants(s.get("/"), "<b>$0</b> no model asked today", `href="/models"`)
+	s.post("/conversations", url.Values{"text": {"write a note"}})
+	s.post("/approvals/"+s.pending().ID, url.Values{"action": {"deny"}})
+	kerneltest.Eventually(t, func() bool { return strings.Contains(s.get("/conversations"), "done") })
+	s.wants(s.get("/"), "<b>$0.0007</b> spent today, 220 tokens")
+}
+
 // pending waits for a call that waits for a human.
 func (s *site) pending() (a protocol.Approval) {
 	s.Helper()

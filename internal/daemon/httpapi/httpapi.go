@@ -127,6 +127,7 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 		State: a.kernel.State().String(), Started: a.started, Background: a.Background,
 		Sessions: a.kernel.Sessions.Len(), Calls: a.kernel.Sessions.Calls(),
 		Tools: snap.View("").Len(), Modules: modules.Names(), Warnings: a.kernel.Warnings(),
+		Today: a.numbers.Today(),
 	}
 	if counts, err := a.kernel.Journal.CountDoubts(r.Context()); err == nil {
 		for _, n := range counts {

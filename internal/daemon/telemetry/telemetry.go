@@ -122,6 +122,23 @@ func (s *Source) Activity(ctx context.Context) activity.Activity {
 	return a
 }
 
+// Today is what models took since midnight, or since the kernel started.
+func (s *Source) Today() activity.Spend {
+	now := time.Now()
+	today := activity.Spend{Since: time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())}
+	if today.Since.Before(s.started) {
+		today.Since = s.started
+	}
+	for _, m := range kernel.NumbersOf(s.kernel).Models {
+		today.Requests += int(m.Today.Requests)
+		today.Unpriced += int(m.Today.Unpriced)
+		today.Input += m.Today.Usage.Input
+		today.Output += m.Today.Usage.Output
+		today.Cost += m.Today.Usage.Cost
+	}
+	return today
+}
+
 func (s *Source) journal(n numbers) (j activity.JournalState) {
 	j.Last, j.Queued = s.kernel.Journal.Progress()
 	j.Doubts = n.doubts

@@ -22,6 +22,33 @@ type Asked struct {
 	Usage           llm.Usage         // as far as answers told it
 	Unpriced        uint64            // answers whose cost is not known
 	Took            metric.Histogram
+	Today           Day
+}
+
+// Day counts what a model was asked on a day, which is the local one.
+type Day struct {
+	Requests uint64
+	Usage    llm.Usage
+	Unpriced uint64
+
+	date string // 2006-01-02
+}
+
+// on returns the counts of a date: nothing, where they are of another.
+func (d Day) on(now time.Time) Day {
+	if date := now.Format(time.DateOnly); d.date != date {
+		return Day{date: date}
+	}
+	return d
+}
+
+func (d Day) plus(usage llm.Usage, unpriced bool) Day {
+	d.Requests++
+	d.Usage = d.Usage.Add(usage)
+	if unpriced {
+		d.Unpriced++
+	}
+	return d
 }
 
 // maxAsked bounds the models that count under their own names: who asks may name any. The others are together.
@@ -37,10 +64,11 @@ type asked struct {
 func (o *Opener) Asked() []Asked {
 	o.asked.mu.Lock()
 	defer o.asked.mu.Unlock()
+	now := time.Now()
 	list := make([]Asked, 0, len(o.asked.byModel))
 	for _, a := range o.asked.byModel {
 		one := *a
-		one.Outcomes = maps.Clone(a.Outcomes)
+		one.Outcomes, one.Today = maps.Clone(a.Outcomes), a.Today.on(now)
 		list = append(list, one)
 	}
 	slices.SortFunc(list, func(a, b Asked) int {
@@ -67,10 +95,12 @@ func (a *asked) add(at provider.Info, usage llm.Usage, err error, took time.Dura
 	}
 	one.Outcomes[outcome]++
 	one.Took.Add(took)
-	if err == nil && !usage.Priced {
+	unpriced := err == nil && !usage.Priced
+	if unpriced {
 		one.Unpriced++
 	}
 	one.Usage = one.Usage.Add(usage)
+	one.Today = one.Today.on(time.Now()).plus(usage, unpriced)
 }
 
 // countedModel is a model whose requests are counted.

@@ -75,6 +75,19 @@ type ModelCounts struct {
 	P99      time.Duration `json:"p99"`
 }
 
+// Spend is what models took: those of agents and those of tools.
+type Spend struct {
+	Since    time.Time `json:"since"` // the beginning of the day, or of the kernel
+	Requests int       `json:"requests"`
+	Input    int       `json:"input"` // tokens
+	Output   int       `json:"output"`
+	Cost     int64     `json:"cost"`     // millionths of a US dollar
+	Unpriced int       `json:"unpriced"` // answers whose cost is not known
+}
+
+// Tokens are those that were read and written.
+func (s Spend) Tokens() int { return s.Input + s.Output }
+
 // ServerHealth is an MCP server.
 type ServerHealth struct {
 	Name     string `json:"name"`
