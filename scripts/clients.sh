@@ -55,6 +55,9 @@ words() {
   local found
   found=$(awk -v client="### $1" -v wanted="$2" '
     /^#/ { here = $0 == client; inside = 0; n = here ? 0 : n; next }
+    here && /^```sh$/ { n++; fenced = 1; next }
+    /^```/ { fenced = 0; next }
+    here && fenced { if (n == wanted) print; next }
     here && /^    / { if (!inside) { n++; inside = 1 } if (n == wanted) print substr($0, 5); next }
     { inside = 0 }' "$root/docs/MCP.md")
   [ -n "$found" ] || fail "docs/MCP.md has no block $2 under $1"
@@ -122,13 +125,13 @@ TOML
 ask_codex() { LOCAL_KEY=x run codex "$(words Codex 3)"; }
 claude() {
   workspace "${1:-claude}"
-  typed claude "$(words 'Claude Code' 1)"
+  typed claude "$(words 'Claude Code' 1; words 'Claude Code' 2)"
   ${2:-true}
   ask_claude
 }
 ask_claude() {
   ANTHROPIC_BASE_URL="http://$model" ANTHROPIC_API_KEY=x ENABLE_TOOL_SEARCH=false CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 \
-    run claude "$(words 'Claude Code' 2)"
+    run claude "$(words 'Claude Code' 3)"
 }
 opencode() {
   workspace opencode

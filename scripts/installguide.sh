@@ -43,9 +43,13 @@ after() {
 
 cd "$root"
 ran=0
+fenced=
 while IFS= read -r line <&3; do
-  case $line in '    '*) ;; *) continue ;; esac
-  line=${line#    }
+  case $line in
+  '```sh') fenced=yes; continue ;;
+  '```'*) fenced=; continue ;;
+  esac
+  [ -n "$fenced" ] || continue
   case $line in
   *dpkg*) command -v dpkg-deb >/dev/null || { echo "install guide: skipped, there is no dpkg: $line"; continue; } ;;
   esac

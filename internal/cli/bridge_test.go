@@ -130,6 +130,12 @@ func fixture() {
 	tools := `{"tools":[{"name":"note","description":"Notes a word.","inputSchema":{"type":"object","properties":{"word":{"type":"string"}}}},` +
 		`{"name":"look","description":"Looks.","inputSchema":{"type":"object","properties":{"word":{"type":"string"}}},"annotations":{"readOnlyHint":true}},` +
 		`{"name":"hang","description":"Never ends.","inputSchema":{"type":"object"}}]}`
+	look := "look"
+	if name := os.Getenv("FIXTURE_READER"); name != "" { // it plays a server that reads files
+		look = name
+		tools = `{"tools":[{"name":"` + name + `","description":"Reads a file.","inputSchema":{"type":"object",` +
+			`"properties":{"path":{"type":"string"}}},"annotations":{"readOnlyHint":true}}]}`
+	}
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		var m struct {
 			ID     json.RawMessage
@@ -152,7 +158,7 @@ func fixture() {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, tools)
 		case m.Method != "tools/call":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)
-		case m.Params.Name == "look":
+		case m.Params.Name == look:
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`+"\n", m.ID, m.Params.Arguments.Word)
 		case m.Params.Name == "note":
 			fmt.Printf(

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +23,7 @@ func TestMain(m *testing.M) {
 		"callgate":         func() { os.Exit(cli.Main(os.Args[1:], demoTools()...)) },
 		"callgate-fixture": fixture,
 		"callgate-agent":   playAgent,
+		"callgate-person":  playPerson,
 	})
 }
 
@@ -114,4 +116,24 @@ func wait(ctx context.Context, _ arguments) (*tool.Result, error) {
 
 func long(_ context.Context, in arguments) (*tool.Result, error) {
 	return &tool.Result{Summary: "a long text", Content: []tool.Content{tool.Text(strings.Repeat(in.Path+" and so on\n", 10_000))}}, nil
+}
+
+// playPerson is a program of the setup: it runs its arguments as a person at a terminal does.
+func playPerson() {
+	dir, _ := os.Getwd()
+	e, err := terminaltest.Try(terminaltest.Program{Args: os.Args[1:], Dir: dir, Types: typing()})
+	if err != nil || e.Failed != "" {
+		_, _ = os.Stderr.WriteString("person: " + e.Failed + "\n")
+		os.Exit(1)
+	}
+	_, _ = os.Stdout.WriteString(e.Out)
+	_, _ = os.Stderr.WriteString(e.Err)
+	os.Exit(e.Exit)
+}
+
+// typing is what a person types: the code that is shown, a yes, a value of a secret, an answer.
+func typing() []terminaltest.Typing {
+	sees := `type (\w{4}) |\[(y)/N\]|\((i)t is not shown\): |\[(a)\]pprove  \[d\]eny[^>]*>|your (a)nswer >`
+	one := terminaltest.Typing{Sees: sees, Text: "$1$2$3$4$5\n"}
+	return slices.Repeat([]terminaltest.Typing{one}, 20)
 }

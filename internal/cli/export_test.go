@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"strings"
 
@@ -25,4 +26,24 @@ func Commands() [][]string {
 	}
 	add(root)
 	return all
+}
+
+// CheckCommand reports what is wrong with a command line: a command or a flag that there is not,
+// or arguments that it does not take.
+func CheckCommand(args []string) error {
+	root := newRoot(command.New(command.Host{Getenv: os.Getenv}))
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultVersionFlag()
+	c, rest, err := root.Find(args)
+	if err != nil || c.DisableFlagParsing {
+		return err
+	}
+	c.InitDefaultHelpFlag()
+	if err := c.ParseFlags(rest); err != nil {
+		return err
+	}
+	if rest = c.Flags().Args(); !c.Runnable() && len(rest) > 0 {
+		return fmt.Errorf("%s has no command %q", c.CommandPath(), rest[0])
+	}
+	return nil
 }

@@ -81,8 +81,8 @@ func TestGuideLLMTools(t *testing.T) {
 		write(t, filepath.Join(folder, filepath.FromSlash(name)), block+"\n")
 	}
 	person(t, state, "-C", folder, "app", "trust", "--yes")
-	_, first, _ := strings.Cut(page, "\n    callgate app trust\n")
-	commands, _, _ := strings.Cut(first, "\n\n")
+	_, first, _ := strings.Cut(page, "\ncallgate app trust\n")
+	commands, _, _ := strings.Cut(first, "\n```")
 	for line := range strings.SplitSeq(commands, "\n") {
 		args, err := shell.Fields(line, nil)
 		if err != nil || len(args) < 3 || args[0] != "callgate" {

@@ -138,7 +138,7 @@ func (h *help) width() int {
 	return min(width, widest)
 }
 
-// sections cuts a page before each of its headings.
+// sections cuts a page before each of its headings, and leaves out comments, which are for tests.
 func sections(text string) []string {
 	var all []string
 	var now strings.Builder
@@ -146,6 +146,9 @@ func sections(text string) []string {
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "```") {
 			fenced = !fenced
+		}
+		if !fenced && strings.HasPrefix(strings.TrimSpace(line), "<!--") {
+			continue
 		}
 		if !fenced && strings.HasPrefix(line, "#") && now.Len() > 0 {
 			all = append(all, now.String())

@@ -29,7 +29,7 @@ func TestEveryPageIsLaidOut(t *testing.T) {
 
 func TestSections(t *testing.T) {
 	t.Parallel()
-	got := sections("# a\nb\n## c\n```sh\n# no heading\n```\n### d\n")
+	got := sections("# a\n<!-- file: x -->\nb\n## c\n```sh\n# no heading\n```\n### d\n")
 	want := []string{"# a\nb\n", "## c\n```sh\n# no heading\n```\n", "### d\n"}
 	if strings.Join(got, "|") != strings.Join(want, "|") {
 		t.Errorf("%q", got)
