@@ -12,6 +12,8 @@ need tmux tmux
 need chromium chromium
 command -v pg_ctl >/dev/null || ls /usr/lib/postgresql/*/bin/pg_ctl >/dev/null 2>&1 || missing+=(postgresql)
 [ -x /usr/sbin/mariadbd ] || command -v mariadbd >/dev/null || missing+=(mariadb-server)
+[ -x /usr/sbin/dovecot ] || command -v dovecot >/dev/null || missing+=(dovecot-imapd)
+[ -x /usr/sbin/exim4 ] || command -v exim4 >/dev/null || missing+=(exim4-daemon-light)
 [ ${#missing[@]} -eq 0 ] && exit 0
 if ! command -v apt-get >/dev/null; then
   echo "deps: please install: ${missing[*]} (no apt-get here); their tests skip until then" >&2

@@ -7,15 +7,16 @@ import (
 )
 
 // Line is one line of a unified diff. Sign is '+', '-' or ' ', and '@' for the
-// head of a hunk.
+// head of a hunk; 0 is a line of plain text, which belongs to no difference.
 type Line struct {
 	Sign byte
 	Text string
 }
 
-// String writes the line as a unified diff has it. The head of a hunk has its sign in its text.
+// String writes the line as a unified diff has it. The head of a hunk has its sign in its
+// text, and plain text has none.
 func (l Line) String() string {
-	if l.Sign == '@' {
+	if l.Sign == '@' || l.Sign == 0 {
 		return l.Text
 	}
 	return string(rune(l.Sign)) + l.Text

@@ -35,6 +35,9 @@ type Module struct {
 	// Credential allows an app file to name a secret for the module. The grant
 	// of each call holds its value.
 	Credential bool
+	// NeedsSettings keeps the module off until an app file, the user's or the project's,
+	// turns it on: without settings none of its tools could do anything.
+	NeedsSettings bool
 	Open       func(Host) (*Instance, error)
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"callgate/internal/cli/text"
+	"callgate/internal/client/editpreview"
 	"callgate/internal/protocol"
 	"callgate/internal/visible"
 	"callgate/internal/visible/arguments"
@@ -106,6 +107,9 @@ func (s Style) approval(p *page, r protocol.Approval, most int) {
 	if r.Script != nil {
 		p.program(r.Script, most)
 	}
+	if words := editpreview.Words(r); words != nil {
+		p.words(r, words, most)
+	}
 	p.arguments("arguments", r, r.Call.Args, most)
 	if r.Answer != nil && len(r.Answer.Args) > 0 {
 		p.arguments("arguments as edited", r, r.Answer.Args, most)
@@ -125,6 +129,16 @@ func (p *page) program(s *protocol.ScriptPlace, most int) {
 			mark = ">"
 		}
 		p.printf("   %s%3d  %s\n", mark, i+1, visible.Text(line))
+	}
+}
+
+// words writes what a call makes as a person reads it, at most so many lines.
+func (p *page) words(r protocol.Approval, words []string, most int) {
+	p.printf("  %s\n", p.Faint("as it is read"))
+	more := max(len(words)-most, 0)
+	p.indent("    ", visible.Lines(strings.Join(words[:len(words)-more], "\n")))
+	if more > 0 {
+		p.printf("    %s\n", p.Faint(arguments.More(more, r.ID)))
 	}
 }
 

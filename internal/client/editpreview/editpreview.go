@@ -1,5 +1,5 @@
-// Package editpreview tells what a call would change in a file, for the human who is asked
-// about it. The file may change again before the call runs.
+// Package editpreview tells what a call would change in a file, or write to somebody, for the
+// human who is asked about it. The file may change again before the call runs.
 package editpreview
 
 import (
@@ -10,10 +10,13 @@ import (
 	"callgate/internal/protocol"
 )
 
-// Lines is the difference that a call would make; nil: it changes no file, or it cannot be
-// told. read returns the file as it is now; nil, or an error: it is not known.
+// Lines is the difference that a call would make, or its [Words]; nil: it changes no file, or
+// it cannot be told. read returns the file as it is now; nil, or an error: it is not known.
 func Lines(r protocol.Approval, read func(path string) ([]byte, error)) []linediff.Line {
 	if lines := patchLines(r); lines != nil {
+		return lines
+	}
+	if lines := wordLines(r); lines != nil {
 		return lines
 	}
 	edit := editOf(r)
@@ -34,7 +37,9 @@ func Lines(r protocol.Approval, read func(path string) ([]byte, error)) []linedi
 }
 
 // Changes reports whether Lines may have something to tell of a call.
-func Changes(r protocol.Approval) bool { return patchLines(r) != nil || editOf(r) != nil }
+func Changes(r protocol.Approval) bool {
+	return patchLines(r) != nil || editOf(r) != nil || Words(r) != nil
+}
 
 // claimedFile is the file that a call claims; "" if it claims none or several.
 func claimedFile(r protocol.Approval) string {

@@ -112,7 +112,8 @@ type approvalData struct {
 	Pending bool
 	Fields  []form.Field
 	Diff    []linediff.Line
-	NoDiff  string // why there is none, for a call that changes a file
+	Words   []string // what the call makes, as a person reads it
+	NoDiff  string   // why there is none, for a call that changes a file
 	Editing bool
 	Error   *tool.Error
 	Program []programLine
@@ -153,7 +154,8 @@ func (c *approvalPages) showApproval(
 			d.Program = append(d.Program, programLine{i + 1, line, i+1 == a.Script.Line})
 		}
 	}
-	if d.Pending && editpreview.Changes(a) {
+	d.Words = editpreview.Words(a)
+	if d.Pending && d.Words == nil && editpreview.Changes(a) {
 		d.Diff = editpreview.Lines(a, func(path string) ([]byte, error) {
 			text, err := c.readFile(r, a, path)
 			if err != nil && tool.KindOf(err) != tool.NotFound {

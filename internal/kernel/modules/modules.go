@@ -12,6 +12,7 @@ import (
 	"callgate/internal/module/agentspawn"
 	"callgate/internal/module/browser"
 	"callgate/internal/module/database"
+	"callgate/internal/module/email"
 	"callgate/internal/module/filesystem"
 	"callgate/internal/module/git"
 	"callgate/internal/module/http"
@@ -32,6 +33,7 @@ func shipped(memories memory.Config) []module.Module {
 		browser.Module(),
 		database.Module(),
 		git.Module(),
+		email.Module(),
 		memory.Module(memories),
 		agentspawn.Module(),
 	}
@@ -42,6 +44,17 @@ func Names() []string {
 	var names []string
 	for _, m := range shipped(memory.Config{}) {
 		names = append(names, m.Name)
+	}
+	return names
+}
+
+// NeedSettings returns the modules that are off until an app file turns them on.
+func NeedSettings() []string {
+	var names []string
+	for _, m := range shipped(memory.Config{}) {
+		if m.NeedsSettings {
+			names = append(names, m.Name)
+		}
 	}
 	return names
 }

@@ -194,6 +194,8 @@ func (it *item) previewLines(width int) []string {
 			for _, part := range termtext.Wrap(string(l.Sign)+text, width) {
 				lines = append(lines, paint(part))
 			}
+		case 0:
+			lines = append(lines, termtext.Wrap(text, width)...)
 		default:
 			lines = append(lines, termtext.Truncate(" "+text, width))
 		}

@@ -57,7 +57,11 @@ func Open(t testing.TB, m module.Module, config, constraints Block) *Bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = opened.Close() })
+	t.Cleanup(func() {
+		if opened.Close != nil {
+			_ = opened.Close()
+		}
+	})
 	dir := t.TempDir()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
