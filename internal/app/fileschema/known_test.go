@@ -16,6 +16,7 @@ import (
 	"callgate/internal/module/browser"
 	"callgate/internal/module/clock"
 	"callgate/internal/module/database"
+	"callgate/internal/module/email"
 	"callgate/internal/module/filesystem"
 	"callgate/internal/module/git"
 	"callgate/internal/module/http"
@@ -36,6 +37,7 @@ func known(t testing.TB) app.KnownModules {
 	}
 	for _, m := range []module.Module{
 		browser.Module(), database.Module(), filesystem.Module(), git.Module(), http.Module(), memory.Module(memory.Config{}), shell.Module(), web.Module(), clock.Module(),
+		email.Module(),
 	} {
 		all[m.Name] = knownModule(t, m)
 	}
