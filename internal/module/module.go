@@ -38,7 +38,7 @@ type Module struct {
 	// NeedsSettings keeps the module off until an app file, the user's or the project's,
 	// turns it on: without settings none of its tools could do anything.
 	NeedsSettings bool
-	Open       func(Host) (*Instance, error)
+	Open          func(Host) (*Instance, error)
 }
 
 // Instance is an open module.
