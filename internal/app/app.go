@@ -62,6 +62,7 @@ type App struct {
 
 // Sources are where an app has tools of its own from, and how much it asks of models' providers.
 type Sources struct {
+	AllModules bool     // the file lists no modules, so that all are on that need not be named
 	Dirs       []string // folders of executable tools; Load makes them absolute
 	SignedDirs bool     // the manifests in them must be signed
 	APIs       []API
@@ -209,11 +210,11 @@ type KnownModules map[string]KnownModule
 // KnownModule says what an app file may write about a module.
 type KnownModule struct {
 	Actions []string // empty: any
-	// Config and Constraints are the keys that it takes beyond those of every
-	// module.
-	Config      []Setting
-	Constraints []Setting
-	Credential  bool // whether it may be given a credential
+	// Config and Constraints are the keys that it takes beyond those of every module.
+	Config        []Setting
+	Constraints   []Setting
+	Credential    bool // whether it may be given a credential
+	NeedsSettings bool // it is off until an app file names it
 	// Check checks config and constraints as a whole; may be nil.
 	Check func(config, constraints map[string]any) error
 	// AlwaysOn marks a module that is part of every app, like the kernel's own
@@ -221,8 +222,7 @@ type KnownModule struct {
 	AlwaysOn bool
 }
 
-// Setting is a key that a module takes. The fields after Validate are shown by
-// editors.
+// Setting is a key that a module takes. Editors show the fields after Validate.
 type Setting struct {
 	Key      string
 	Validate func(any) error // says what is wrong with a value; nil: any value is right

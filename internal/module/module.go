@@ -36,7 +36,7 @@ type Module struct {
 	// of each call holds its value.
 	Credential bool
 	// NeedsSettings keeps the module off until an app file, the user's or the project's,
-	// turns it on: without settings none of its tools could do anything.
+	// names it: to most it is of no use, and to some of none without settings.
 	NeedsSettings bool
 	Open          func(Host) (*Instance, error)
 }

@@ -1,6 +1,7 @@
 package inforce_test
 
 import (
+	"slices"
 	"testing"
 
 	"callgate/internal/app"
@@ -34,6 +35,35 @@ func TestBuiltinOfTwoFiles(t *testing.T) {
 		}
 		if both.Surface.Mode == "" {
 			t.Errorf("%s over %s: no mode", c.project, c.user)
+		}
+	}
+}
+
+// TestModulesThatMustBeNamed: a module that needs settings is on where a project's file names
+// it, or the user's where the project lists no modules.
+func TestModulesThatMustBeNamed(t *testing.T) {
+	t.Parallel()
+	known := app.KnownModules{"shell": {}, "post": {NeedsSettings: true}}
+	for _, c := range []struct {
+		project, user string
+		want          bool
+	}{
+		{"app: {name: a}", "app: {name: b}", false},
+		{"app: {name: a}", "tools: {modules: {post: {}}}", true},
+		{"tools: {modules: {post: {}}}", "app: {name: b}", true},
+		{"tools: {modules: {shell: {}}}", "tools: {modules: {post: {}}}", false},
+	} {
+		project, err := app.Parse("project", []byte(c.project+"\n"), known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		user, err := app.Parse("user", []byte(c.user+"\n"), known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.ContainsFunc(inforce.Combine(project, user).Modules, func(m app.Module) bool { return m.Name == "post" })
+		if got != c.want {
+			t.Errorf("%s over %s: %v", c.project, c.user, got)
 		}
 	}
 }

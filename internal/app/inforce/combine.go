@@ -95,7 +95,8 @@ func combineSurface(project, user app.Surface) app.Surface {
 }
 
 // modules are those of the project. One of which it says nothing is set up as the user
-// says, and so is the module of a server of the user's.
+// says, and so is the module of a server of the user's. Where the project lists none, those
+// that the user names are on, too.
 func modules(project, user *app.App) []app.Module {
 	for i, m := range project.Modules {
 		project.Modules[i].Replaces = !saysNothing(m) && !isServer(user, m.Name) && limits(user, m.Name)
@@ -111,7 +112,7 @@ func modules(project, user *app.App) []app.Module {
 		switch {
 		case i >= 0 && saysNothing(all[i]):
 			all[i] = own
-		case i < 0 && isServer(user, own.Name):
+		case i < 0 && (isServer(user, own.Name) || project.AllModules && own.Name != app.SpawnModule):
 			all = append(all, own)
 		}
 	}

@@ -48,7 +48,7 @@ func Names() []string {
 	return names
 }
 
-// NeedSettings returns the modules that are off until an app file turns them on.
+// NeedSettings returns those of them that are off until an app file names them.
 func NeedSettings() []string {
 	var names []string
 	for _, m := range shipped(memory.Config{}) {
@@ -130,10 +130,11 @@ func (s *Set) Known(name string) app.KnownModule {
 	if m == nil {
 		return app.KnownModule{AlwaysOn: true}
 	}
-	known := app.KnownModule{Credential: m.Credential, Check: func(config, constraints map[string]any) error {
+	known := app.KnownModule{Credential: m.Credential, NeedsSettings: m.NeedsSettings}
+	known.Check = func(config, constraints map[string]any) error {
 		_, err := m.Read(config, constraints)
 		return err
-	}}
+	}
 	for _, f := range m.Fields() {
 		setting := app.Setting{
 			Key: f.Key, Validate: f.Validate, Type: f.Type, Help: f.Help, Want: f.Expected, OneOf: f.OneOf,
