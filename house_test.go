@@ -43,7 +43,7 @@ var rules = house.Rules{
 			"internal/source/executable", "internal/gate", "internal/undo", "internal/app", "internal/module/filesystem",
 			"internal/module/shell", "internal/module/http", "internal/module/web", "internal/module/browser",
 			"internal/module/database", "internal/module/git", "internal/module/memory", "internal/module/clock", "internal/module/agentspawn",
-			"internal/module/email"},
+			"internal/module/email", "internal/module/notion", "internal/module/speech"},
 		{"internal/storage", "internal/importer", "toolcatalog/remote", "internal/proposal"},
 		{"internal/storage/sqlite", "internal/storage/storagetest", "internal/storage/unread"},
 		{"internal/client", "internal/kernel/background", "internal/kernel/consent", "internal/kernel/modules",
@@ -84,7 +84,7 @@ var rules = house.Rules{
 			Why: "only the command line parses commands; its manual is made from them"},
 		{Import: "net/http", Why: "HTTP is the business of the faces, and of what is reached over it", Only: []string{
 			"internal/protocol", "internal/client", "internal/daemon", "internal/search/embedapi", "internal/source/mcp", "internal/source/openapi",
-			"internal/netguard", "internal/module/fetch", "internal/module/http", "internal/module/web", "internal/module/browser",
+			"internal/netguard", "internal/module/fetch", "internal/module/http", "internal/module/web", "internal/module/browser", "internal/module/notion", "internal/module/speech",
 			"internal/provider", "internal/agent/bench", "internal/kernel/kerneltest", "internal/channel", "internal/signing/signingtest",
 			"toolcatalog/remote", "scripts", "internal/observe/otlp"}},
 		{Import: "go.opentelemetry.io", Only: []string{"internal/observe/otlp"}, Why: "one package speaks to collectors"},

@@ -12,6 +12,7 @@ need tmux tmux
 need chromium chromium
 command -v pg_ctl >/dev/null || ls /usr/lib/postgresql/*/bin/pg_ctl >/dev/null 2>&1 || missing+=(postgresql)
 [ -x /usr/sbin/mariadbd ] || command -v mariadbd >/dev/null || missing+=(mariadb-server)
+command -v espeak-ng >/dev/null || missing+=(espeak-ng)
 [ -x /usr/sbin/dovecot ] || command -v dovecot >/dev/null || missing+=(dovecot-imapd)
 [ -x /usr/sbin/exim4 ] || command -v exim4 >/dev/null || missing+=(exim4-daemon-light)
 [ ${#missing[@]} -eq 0 ] && exit 0

@@ -21,7 +21,9 @@ import (
 	"callgate/internal/module/git"
 	"callgate/internal/module/http"
 	"callgate/internal/module/memory"
+	"callgate/internal/module/notion"
 	"callgate/internal/module/shell"
+	"callgate/internal/module/speech"
 	"callgate/internal/module/web"
 )
 
@@ -37,7 +39,7 @@ func known(t testing.TB) app.KnownModules {
 	}
 	for _, m := range []module.Module{
 		browser.Module(), database.Module(), filesystem.Module(), git.Module(), http.Module(), memory.Module(memory.Config{}), shell.Module(), web.Module(), clock.Module(),
-		email.Module(),
+		email.Module(), notion.Module(), speech.Speaking(), speech.Hearing(),
 	} {
 		all[m.Name] = knownModule(t, m)
 	}

@@ -17,7 +17,9 @@ import (
 	"callgate/internal/module/git"
 	"callgate/internal/module/http"
 	"callgate/internal/module/memory"
+	"callgate/internal/module/notion"
 	"callgate/internal/module/shell"
+	"callgate/internal/module/speech"
 	"callgate/internal/module/web"
 	"callgate/tool"
 )
@@ -34,6 +36,9 @@ func shipped(memories memory.Config) []module.Module {
 		database.Module(),
 		git.Module(),
 		email.Module(),
+		notion.Module(),
+		speech.Speaking(),
+		speech.Hearing(),
 		memory.Module(memories),
 		agentspawn.Module(),
 	}

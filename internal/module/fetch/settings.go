@@ -1,8 +1,10 @@
 package fetch
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -79,6 +81,23 @@ func (s *Settings) TimeLimit(seconds float64) time.Duration {
 		seconds = float64(s.Timeout)
 	}
 	return time.Duration(seconds * float64(time.Second))
+}
+
+// ParseEndpoint reads the address of a server that an app file names.
+func ParseEndpoint(text string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimRight(text, "/"))
+	if err == nil && !isEndpoint(u) {
+		err = errors.New("it must be an http or https address, without a user, a query or a fragment")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("config.endpoint: %q cannot be used: %w", tool.Truncate(text), err)
+	}
+	return u, nil
+}
+
+func isEndpoint(u *url.URL) bool {
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
+		u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
 
 // ValidHeaderValue reports whether a text can be the value of a header.

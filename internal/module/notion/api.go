@@ -39,8 +39,8 @@ func (c *apiCall) checkToken() error {
 	switch {
 	case c.Grant.Credential == "":
 		return tool.Errorf(c.Op, tool.Failed, "Notion needs a token, and there is none").
-			WithHint("the user makes an internal integration in Notion, stores its token with callgate secrets set NOTION_TOKEN, "+
-				"writes %s: NOTION_TOKEN, and shares the pages with the integration", c.settings.Key("credential"))
+			WithHint("the user makes an internal integration in Notion, stores its token with "+
+				"callgate secrets set NOTION_TOKEN, writes %s: NOTION_TOKEN, and shares the pages with the integration", c.settings.Key("credential"))
 	case !c.settings.MaySendSecrets(c.settings.endpoint):
 		return tool.Errorf(c.Op, tool.Denied, "the token for Notion would travel in the open: its endpoint is plain http").
 			WithHint("use https, or let the app file list the host: %s", c.settings.Key("constraints.private_hosts"))

@@ -31,7 +31,7 @@ func moduleWith(opt fetch.Options) module.Module {
 		Name:       Namespace,
 		Summary:    "Search a Notion workspace, and read its pages and databases.",
 		Settings:   func() any { return defaults() },
-		Credential: true,
+		Credential: true, NeedsSettings: true,
 		Open: func(module.Host) (*module.Instance, error) {
 			s := defaults()
 			if err := s.Check(); err != nil {

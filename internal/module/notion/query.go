@@ -107,7 +107,8 @@ type answer struct {
 const defaultLimit = 25
 
 func query(ctx context.Context, l lease, in queryArgs) (*tool.Result, error) {
-	c := &apiCall{Call: fetch.Call{Op: l.Op, Grant: l.Grant, Settings: &l.Settings.Settings}, settings: l.Settings, client: l.Client}
+	c := &apiCall{settings: l.Settings, client: l.Client}
+	c.Call = fetch.Call{Op: l.Op, Grant: l.Grant, Settings: &l.Settings.Settings}
 	if err := c.checkToken(); err != nil {
 		return nil, err
 	}

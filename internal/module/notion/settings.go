@@ -1,14 +1,10 @@
 package notion
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"callgate/internal/module/fetch"
-	"callgate/tool"
 )
 
 // settings are what an app file may say about the module.
@@ -37,12 +33,9 @@ func (s *settings) Check() error {
 	if err := s.Prepare(Namespace, false); err != nil {
 		return err
 	}
-	u, err := url.Parse(strings.TrimRight(s.Endpoint, "/"))
-	if err == nil && (u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
-		err = errors.New("it must be an http or https address, without a user, a query or a fragment")
-	}
+	u, err := fetch.ParseEndpoint(s.Endpoint)
 	if err != nil {
-		return fmt.Errorf("config.endpoint: %q cannot be used: %w", tool.Truncate(s.Endpoint), err)
+		return err
 	}
 	s.endpoint = u
 	return nil

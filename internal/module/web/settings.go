@@ -12,7 +12,6 @@ import (
 	"callgate/internal/module"
 	"callgate/internal/module/fetch"
 	"callgate/internal/module/web/searchengine"
-	"callgate/tool"
 )
 
 // settings are what an app file may say about the module.
@@ -70,20 +69,12 @@ func (s *settings) readEngine() error {
 		return fmt.Errorf("config.engine is %s, which has no address of its own: config.endpoint must give one, "+
 			"as in https://search.example.com", s.Engine)
 	}
-	u, err := url.Parse(address)
-	if err == nil && !isEndpoint(u) {
-		err = errors.New("it must be an http or https address, without a user, a query or a fragment")
-	}
+	u, err := fetch.ParseEndpoint(address)
 	if err != nil {
-		return fmt.Errorf("config.endpoint: %q cannot be used: %w", tool.Truncate(address), err)
+		return err
 	}
 	s.endpoint = u
 	return nil
-}
-
-func isEndpoint(u *url.URL) bool {
-	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
-		u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
 
 // client makes the client of the settings.

@@ -95,10 +95,11 @@ func (t RichText) markdown() string {
 		return t.PlainText
 	}
 	before, after, _ := strings.Cut(t.PlainText, inner)
+	is := t.Annotations
 	for _, form := range []struct {
 		on   bool
 		mark string
-	}{{t.Annotations.Code, "`"}, {t.Annotations.Strikethrough, "~~"}, {t.Annotations.Italic, "*"}, {t.Annotations.Bold, "**"}} {
+	}{{is.Code, "`"}, {is.Strikethrough, "~~"}, {is.Italic, "*"}, {is.Bold, "**"}} {
 		if form.on {
 			inner = form.mark + inner + form.mark
 		}
