@@ -5,6 +5,8 @@ export CGO_ENABLED ?= 0
 # these tests start many.
 export GORACE = atexit_sleep_ms=0
 GO ?= go
+# What was compiled in one clone counts in the next, wherever that lies.
+export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 export PREFIX ?= /usr/local
 export DESTDIR ?=
 BIN := bin/callgate
