@@ -73,6 +73,9 @@ func TestAConversationWithAnApprovalInTheMiddle(t *testing.T) {
 		t.Errorf("the stream says it as it is:\n%s", stream)
 	}
 	s.has("notes.md", "hello\n")
+	if shown := s.get("/conversations/" + id); strings.Contains(shown, "filesystem__") || !strings.Contains(shown, "<strong>filesystem.write</strong>") {
+		t.Errorf("the tool is not called by its name:\n%s", shown)
+	}
 	page = s.get("/conversations/" + id)
 	s.wants(page, "&lt;b&gt;notes.md&lt;/b&gt;⟨U&#43;202E⟩", "write a note", "success", "<svg", "undo its last changes")
 	if strings.Contains(page, "data-live-part") {

@@ -54,6 +54,8 @@ func functions(f *files) template.FuncMap {
 	return template.FuncMap{
 		"text":  func(s any) string { return visible.Text(fmt.Sprint(s)) },
 		"lines": func(s any) string { return visible.Lines(fmt.Sprint(s)) },
+		// tool is the dotted name of a tool, whichever form the model wrote.
+		"tool":  func(name string) string { return visible.Text(strings.ReplaceAll(name, "__", ".")) },
 		"clip":  func(n int, s any) string { return visible.Clip(fmt.Sprint(s), n) },
 		"json":  func(raw json.RawMessage) string { return visible.JSON(indented(raw)) },
 		"args":  func(raw json.RawMessage) string { return strings.Join(arguments.Lines(raw), "\n") },
