@@ -79,6 +79,7 @@ var rules = house.Rules{
 		{Import: "github.com/chromedp", Only: []string{"internal/module/browser", "internal/daemon/console"},
 			Why: "one module drives the browser, and the tests of the console look at its pages"},
 		{Import: "github.com/getkin/kin-openapi", Only: []string{"internal/source/openapi"}, Why: "one room reads OpenAPI documents"},
+		{Import: "github.com/yuin/goldmark", Only: []string{"internal/daemon/console/manual"}, Why: "one package shows Markdown as HTML"},
 		{Import: "github.com/fsnotify", Only: []string{"internal/kernel/watchers"}, Why: "one package listens to the file system"},
 		{Import: "github.com/spf13/cobra", Only: []string{"internal/cli", "scripts/manual"},
 			Why: "only the command line parses commands; its manual is made from them"},

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-//go:embed *.md guides/*.md
+//go:embed *.md guides/*.md pictures/*.svg
 var files embed.FS
 
 // Contents is the page that lists the others, by who reads them.
@@ -28,7 +28,7 @@ type Page struct {
 func Pages() []Page {
 	var pages []Page
 	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || path.Ext(name) != ".md" {
 			return err
 		}
 		text, err := files.ReadFile(name)
@@ -53,6 +53,12 @@ func Find(name string) (Page, bool) {
 		return Page{}, false
 	}
 	return pages[at], true
+}
+
+// Picture returns a drawing that pages show, by the name of its file.
+func Picture(name string) ([]byte, bool) {
+	data, err := files.ReadFile("pictures/" + name)
+	return data, err == nil
 }
 
 // pageName takes folder, ending and the place within the page off a link.

@@ -30,6 +30,7 @@ func TestPagesAreAccessible(t *testing.T) {
 		for _, page := range []string{
 			"/", "/approvals", "/approvals/" + asked.Approval, "/tools", "/tools/filesystem.edit", "/journal",
 			"/calls/" + asked.Call, "/plan", "/servers", "/work", "/rules", "/models", "/stats", "/conversations",
+			"/docs", "/docs/concepts", "/docs/cookbook",
 		} {
 			b.open(page)
 			b.sees("Callgate")

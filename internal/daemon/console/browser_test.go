@@ -186,6 +186,10 @@ func TestAPersonAtABrowser(t *testing.T) {
 	b.open("/stats")
 	b.sees("Put right")
 	b.capture("stats")
+	b.do(click(`nav a[href="/docs"]`), seeing(".manual"))
+	b.do(click(`a[href="/docs/concepts"]`))
+	b.sees("Four laws")
+	b.capture("docs")
 }
 
 // The theme is that of the system until the person changes it, and no page is wider than a phone.
@@ -205,7 +209,8 @@ func TestLightDarkAndAPhone(t *testing.T) {
 	if light := ground(); light == dark {
 		t.Errorf("it stays %s", dark)
 	}
-	for _, page := range []string{"/", "/approvals", "/tools", "/tools/filesystem.edit", "/journal", "/plan", "/servers", "/work", "/rules", "/models", "/stats"} {
+	for _, page := range []string{"/", "/approvals", "/tools", "/tools/filesystem.edit", "/journal", "/plan", "/servers", "/work", "/rules", "/models", "/stats",
+		"/docs", "/docs/cookbook", "/docs/MCP", "/docs/PERFORMANCE"} {
 		b.open(page)
 		over, err := chromedp.Run(b.ctx, chromedp.Evaluate[int]("document.documentElement.scrollWidth - innerWidth"))
 		kerneltest.OK(t, err)

@@ -9,7 +9,8 @@
 //     a page leaves out for a role is a courtesy.
 //   - Every text that a page shows is escaped, and what has no shape in it is written out
 //     (internal/visible), whoever wrote it: a tool, a model, a server, a file. A test reads the
-//     templates and finds each place where a text is shown otherwise.
+//     templates and finds each place where a text is shown otherwise. The documentation is of the
+//     program itself, and package manual says what comes of it.
 //   - Nothing runs in a page that is not a file of this package: no inline script or style, no
 //     address outside. What is changed is changed by POST, with the person's CSRF token.
 //   - Every page works with links and forms alone; the script makes it quicker and live.
@@ -24,6 +25,7 @@ import (
 	"time"
 
 	"callgate/internal/client"
+	"callgate/internal/daemon/console/manual"
 	"callgate/tool"
 )
 
@@ -102,7 +104,8 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type serve func(w http.ResponseWriter, r *http.Request) error
 
 func (c *Console) routes() map[string]serve {
-	all := map[string]serve{"GET /{$}": c.now, "GET /live/{part}": c.live, "/": c.missing}
+	all := map[string]serve{"GET /{$}": c.now, "GET /live/{part}": c.live, "/": c.missing,
+		"GET /docs": c.manual, "GET /docs/{name}": c.manual, "GET /docs/pictures/{name}": manual.Picture}
 	for _, routes := range []map[string]serve{
 		(&approvalPages{c}).routes(), (&questionPages{c}).routes(), (&proposalPages{c}).routes(), (&toolPages{c}).routes(),
 		(&journalPages{c}).routes(), (&serverPages{c}).routes(), (&workPages{c}).routes(), (&rulePages{c}).routes(),
@@ -113,6 +116,15 @@ func (c *Console) routes() map[string]serve {
 		}
 	}
 	return all
+}
+
+// manual shows a page of the documentation.
+func (c *Console) manual(w http.ResponseWriter, r *http.Request) error {
+	found, err := manual.Find(r.PathValue("name"))
+	if err != nil {
+		return err
+	}
+	return c.show(w, r, "manual", page{Title: found.Title, Nav: "docs", Data: found})
 }
 
 func (c *Console) missing(_ http.ResponseWriter, r *http.Request) error {

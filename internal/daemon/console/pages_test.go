@@ -139,7 +139,7 @@ func TestAPageIsLive(t *testing.T) {
 // showing are the functions through which templates may show something, each of which makes
 // visible what is hidden or shows what cannot hide anything.
 const showing = " text lines clip json args brief number of ago left stamp iso span path query file plus class coord " +
-	"dollars workname rows last firstline mode "
+	"dollars workname rows last firstline mode manual "
 
 // Every place where a template shows something goes through one of the functions for that.
 func TestTemplatesShowEverythingMadeVisible(t *testing.T) {
@@ -199,5 +199,18 @@ func walk(n parse.Node, visit func(*parse.ActionNode)) {
 		branch(n.BranchNode)
 	case *parse.WithNode:
 		branch(n.BranchNode)
+	}
+}
+
+// The documentation is among the pages, with the links between its pages and its pictures.
+func TestTheDocumentationIsShown(t *testing.T) {
+	t.Parallel()
+	s := open(t, folder(t, nil))
+	s.wants(s.get("/docs"), `<a href="/docs" aria-current="page"`, "Ten questions", `href="/docs/cookbook#doc-undo-what-it-did"`)
+	s.wants(s.get("/docs/cookbook"), `id="doc-undo-what-it-did"`, `<a href="/docs">Docs</a>`, "callgate undo --redo")
+	s.wants(s.get("/docs/search"), `src="/docs/pictures/search-quality.svg"`)
+	s.wants(s.get("/docs/pictures/search-quality.svg"), "<svg")
+	for _, page := range []string{"/docs/nosuch", "/docs/pictures/nosuch.svg", "/docs/pictures/..%2fdocs.go", "/docs/..%2f..%2fgo.mod"} {
+		s.wants(s.fails(page, http.StatusNotFound), "the documentation has no")
 	}
 }

@@ -87,6 +87,7 @@ func functions(f *files) template.FuncMap {
 			}
 			return "reads"
 		},
+		"manual":   func(h template.HTML) template.HTML { return h }, // made by package manual, of docs/ alone
 		"rows":     rows,
 		"workname": func(dir string) string { return visible.Text(path.Base(dir)) },
 	}
