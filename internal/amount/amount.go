@@ -46,3 +46,18 @@ func Bytes[N Integer](n N) string {
 	}
 	return fmt.Sprintf("%.1f %s", size, units[unit])
 }
+
+// Thousands groups the digits of a whole number; what is no such number stays as it is.
+func Thousands(digits string) string {
+	whole := strings.TrimPrefix(digits, "-")
+	if strings.Trim(whole, "0123456789") != "" {
+		return digits
+	}
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if strings.HasPrefix(digits, "-") {
+		return "-" + whole
+	}
+	return whole
+}

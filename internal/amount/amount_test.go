@@ -32,3 +32,14 @@ func TestBytes(t *testing.T) {
 		}
 	}
 }
+
+func TestThousands(t *testing.T) {
+	t.Parallel()
+	for digits, want := range map[string]string{
+		"": "", "0": "0", "999": "999", "1000": "1,000", "-1234567": "-1,234,567", "1.5": "1.5", "a": "a",
+	} {
+		if got := amount.Thousands(digits); got != want {
+			t.Errorf("%q is %q, not %q", digits, got, want)
+		}
+	}
+}

@@ -61,10 +61,10 @@ func functions(f *files) template.FuncMap {
 		"args":  func(raw json.RawMessage) string { return strings.Join(arguments.Lines(raw), "\n") },
 		"brief": func(raw json.RawMessage) string { return arguments.OneLine(raw, 120) },
 		"number": func(n any) string {
-			return thousands(fmt.Sprint(n))
+			return amount.Thousands(fmt.Sprint(n))
 		},
 		"of": func(n int, noun string) string {
-			return thousands(strconv.Itoa(n)) + strings.TrimLeft(amount.Of(n, noun), "0123456789")
+			return amount.Thousands(strconv.Itoa(n)) + strings.TrimLeft(amount.Of(n, noun), "0123456789")
 		},
 		"ago":       func(t time.Time) string { return ago(time.Since(t)) },
 		"left":      func(t time.Time) string { return left(time.Until(t)) },
@@ -110,20 +110,6 @@ func indented(raw json.RawMessage) string {
 		return string(raw)
 	}
 	return b.String()
-}
-
-func thousands(digits string) string {
-	whole := strings.TrimPrefix(digits, "-")
-	if strings.Trim(whole, "0123456789") != "" {
-		return digits
-	}
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	if strings.HasPrefix(digits, "-") {
-		return "-" + whole
-	}
-	return whole
 }
 
 func dollars(micros int64) string { return fmt.Sprintf("$%.4f", float64(micros)/1e6) }
