@@ -12,6 +12,7 @@ type FileParts struct {
 	Path     string   `json:"path"`
 	Level    string   `json:"level"` // project or user
 	Servers  []string `json:"servers,omitempty"`
+	APIs     []string `json:"apis,omitempty"`
 	Agents   []string `json:"agents,omitempty"`
 	Skills   []string `json:"skills,omitempty"`
 	Profiles []string `json:"profiles,omitempty"`

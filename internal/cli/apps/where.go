@@ -62,6 +62,7 @@ func whereText(s protocol.Session) string {
 			}
 		}
 		part("servers", f.Servers, ", ")
+		part("APIs", f.APIs, ", ")
 		part("agents", f.Agents, ", ")
 		part("skills", f.Skills, ", ")
 		part("profiles", f.Profiles, ", ")

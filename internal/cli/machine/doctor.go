@@ -81,6 +81,7 @@ func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir) []doctor.Check 
 	}
 	start := time.Now()
 	var head doctor.Check
+	var sources []doctor.Check
 	err := d.With(ctx, func(k *command.Kernel) error {
 		status, err := k.Status(ctx)
 		if err != nil {
@@ -104,7 +105,7 @@ func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir) []doctor.Check 
 			c.State = doctor.Warning
 			c.Fix = amount.Of(status.Doubts, "call") + " in doubt: callgate log doubts lists them"
 		}
-		head = d.journal(ctx, k)
+		head, sources = d.journal(ctx, k), d.sources(ctx, k)
 		return nil
 	})
 	if err != nil {
@@ -123,7 +124,7 @@ func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir) []doctor.Check 
 		}
 		return []doctor.Check{c}
 	}
-	return []doctor.Check{c, head}
+	return append([]doctor.Check{c, head}, sources...)
 }
 
 // journal reads the newest record. log verify checks the whole chain.

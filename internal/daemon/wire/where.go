@@ -13,8 +13,8 @@ func Where(w apps.Where) *protocol.Where {
 func fileParts(f apps.FileParts) protocol.FileParts {
 	return protocol.FileParts{
 		Path: f.Path, Level: level(f.IsUser), Servers: f.Servers, Agents: f.Agents, Skills: f.Skills,
-		Profiles: f.Profiles,
-		Modules:  f.Modules, Rules: f.Rules, Waits: f.Waits,
+		Profiles: f.Profiles, APIs: f.APIs,
+		Modules: f.Modules, Rules: f.Rules, Waits: f.Waits,
 	}
 }
 

@@ -20,6 +20,7 @@ type FileParts struct {
 	Path     string
 	IsUser   bool
 	Servers  []string
+	APIs     []string
 	Agents   []string
 	Skills   []string
 	Profiles []string
@@ -99,6 +100,9 @@ func fileParts(a *app.App) FileParts {
 	f := FileParts{Path: a.Path, Rules: a.Rules.Lines()}
 	for _, s := range a.Servers {
 		f.Servers = append(f.Servers, s.Name)
+	}
+	for _, one := range a.APIs {
+		f.APIs = append(f.APIs, one.Name)
 	}
 	for _, agent := range a.Agents {
 		f.Agents = append(f.Agents, agent.ID)
