@@ -109,7 +109,28 @@ func (c *client) openLocked(ctx context.Context) (*session.Session, error) {
 		return nil, err
 	}
 	c.session = s
+	s.OnReload(func() { go c.relist(s) })
 	return s, nil
+}
+
+// relist shows the client the tools of a session whose app files a person had read again, and tells it if they are
+// others. Nothing else changes what a client was shown.
+func (c *client) relist(s *session.Session) {
+	c.opening.Lock()
+	defer c.opening.Unlock()
+	if c.tools == nil || c.session != s || c.ctx.Err() != nil {
+		return
+	}
+	now, err := c.newToolList(c.ctx, s)
+	if err != nil {
+		c.endpoint.opt.Log.Warn("the tools of a client cannot be listed again", "client", c.name, "error", err)
+		return
+	}
+	if now.same(c.tools) {
+		return
+	}
+	c.tools = now
+	c.endpoint.tellOfTools()
 }
 
 // close ends the client's session. When it returns, its calls are cancelled and

@@ -2,6 +2,8 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"sync"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"callgate/internal/daemon/mcpserver/calls"
 	"callgate/internal/daemon/mcpserver/question"
 	"callgate/internal/daemon/mcpserver/subscriptions"
+	"callgate/internal/daemon/mcpserver/tooldef"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -41,7 +44,7 @@ func (s *Server) newEndpoint(o Options, byName bool) *endpoint {
 	self := &sdk.Implementation{Name: "callgate", Title: "Callgate", Version: version.Version}
 	e.sdk = sdk.NewServer(self, &sdk.ServerOptions{
 		Logger:       e.opt.Log,
-		Capabilities: capabilities(o.Bridge.Key != ""),
+		Capabilities: capabilities(),
 		CompletionHandler: func(context.Context, *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
 			return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}, nil
 		},
@@ -55,11 +58,11 @@ func (s *Server) newEndpoint(o Options, byName bool) *endpoint {
 	return e
 }
 
-// capabilities are what the server offers. No list of it changes by itself; but a bridge
-// may have shown its client an earlier list, and then says that it has changed.
-func capabilities(bridge bool) *sdk.ServerCapabilities {
+// capabilities are what the server offers. No list of it changes by itself; but a person may have app files read
+// again, and a bridge may have shown its client an earlier list: then the client is told.
+func capabilities() *sdk.ServerCapabilities {
 	return &sdk.ServerCapabilities{
-		Tools:       &sdk.ToolCapabilities{ListChanged: bridge},
+		Tools:       &sdk.ToolCapabilities{ListChanged: true},
 		Resources:   &sdk.ResourceCapabilities{Subscribe: true},
 		Prompts:     &sdk.PromptCapabilities{},
 		Completions: &sdk.CompletionCapabilities{},
@@ -67,6 +70,15 @@ func capabilities(bridge bool) *sdk.ServerCapabilities {
 		//lint:ignore SA1019 clients of older protocols look for it
 		Logging: &sdk.LoggingCapabilities{},
 	}
+}
+
+// tellOfTools sends the clients of this endpoint notifications/tools/list_changed. The SDK sends it when a tool of
+// its own comes or goes, and in no other way; it has none, for tools/list is answered here, so one comes and goes.
+func (e *endpoint) tellOfTools() {
+	const name = "list_changed"
+	e.sdk.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(tooldef.OpenObject)},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return nil, errors.ErrUnsupported })
+	e.sdk.RemoveTools(name)
 }
 
 // close closes all clients.

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -23,6 +24,16 @@ const toolsTTL = 60_000
 type toolList struct {
 	tools   []*sdk.Tool
 	outputs map[string]json.RawMessage // the output schemas of those that are shown with one
+}
+
+// same reports whether a client sees no difference between two lists.
+func (l *toolList) same(other *toolList) bool {
+	a, err := json.Marshal(l.tools)
+	if err != nil {
+		return false
+	}
+	b, err := json.Marshal(other.tools)
+	return err == nil && bytes.Equal(a, b)
 }
 
 func (c *client) listTools(ctx context.Context, r *sdk.ListToolsRequest) (sdk.Result, error) {

@@ -172,8 +172,17 @@ func (b *Builder) swap(ctx context.Context, places []*place) error {
 	for _, one := range pairs {
 		one.s.now.Swap(one.next).hooks.End()
 	}
+	for _, one := range pairs {
+		if tell := one.s.reloaded.Load(); tell != nil {
+			(*tell)()
+		}
+	}
 	return nil
 }
+
+// OnReload has whoever shows the session's tools told after each reload. Tell must not block: the next reload waits
+// for it.
+func (s *Session) OnReload(tell func()) { s.reloaded.Store(&tell) }
 
 // within returns the spec as it is for an app that was read again: an agent has what its app gives it now.
 func (s Spec) within(before, now *apps.Loaded) Spec {

@@ -43,6 +43,8 @@ type Session struct {
 	guards func() gate.Hooks // of whom it works for; nil: none
 	skills *skillruns.Table
 	token  func(ctx context.Context, id string) error // see Builder
+
+	reloaded atomic.Pointer[func()] // see OnReload
 }
 
 // state is what a session has of its app files. It never changes: a reload puts another in its place, and calls
