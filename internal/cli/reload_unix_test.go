@@ -67,10 +67,21 @@ func TestHangupReloads(t *testing.T) {
 	if got := list(); got != tool.Refused {
 		t.Errorf("after a broken file: %s", got)
 	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	write("app: {app_id: a}\n")
+	if err := kernel.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	untilSays(t, state, "for 0 sessions", "log", "tail")
 	if err := kernel.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if code := kernel.ends(t); code != 0 {
 		t.Errorf("the kernel ended with %d: %s", code, kernel.err.String())
+	}
+	if said := kernel.err.String(); !strings.Contains(said, "SIGHUP: no session is open; 1 app file checked, without a mistake: ") {
+		t.Errorf("without a session it says %s", said)
 	}
 }

@@ -2,7 +2,11 @@ package kernel_test
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -237,5 +241,92 @@ func TestReloadRegistersAllOrNone(t *testing.T) {
 	kerneltest.Write(t, fileB, "app: {app_id: b}\n")
 	if _, err := kernel.Reload(t.Context(), k, operations.Reload{}); err != nil || !k.Servers.In(scope).Any() {
 		t.Errorf("without a mistake: %v", err)
+	}
+}
+
+// Where no session is open, the files that sessions had are checked: a mistake is told, and what is right is named.
+func TestReloadWithoutSessions(t *testing.T) {
+	t.Parallel()
+	k, folder := reloadKernel(t)
+	if got, err := kernel.Reload(t.Context(), k, operations.Reload{}); err != nil || len(got.Files) > 0 {
+		t.Errorf("where nothing is known: %+v, %v", got, err)
+	}
+	file := filepath.Join(folder, "callgate.yaml")
+	kerneltest.Write(t, file, appAsks)
+	kerneltest.OpenSession(t, k, folder).Close()
+	kerneltest.Write(t, file, "app: {app_id: a}\ntolls: {}\n")
+	if _, err := kernel.Reload(t.Context(), k, operations.Reload{}); err == nil || !strings.Contains(err.Error(), "callgate.yaml:2:") {
+		t.Errorf("a broken file: %v", err)
+	}
+	kerneltest.Write(t, file, appDeny)
+	got, err := kernel.Reload(t.Context(), k, operations.Reload{})
+	if err != nil || got.Sessions != 0 || len(got.Files) != 1 || !strings.HasSuffix(got.Files[0], "callgate.yaml") {
+		t.Errorf("a right file: %+v, %v", got, err)
+	}
+}
+
+// A folder of tools vanishes after all files were checked, while the first of them is in use already: all is as it was,
+// in both places.
+func TestReloadFailsLate(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("executables are confined on Linux only")
+	}
+	k, first := reloadKernel(t)
+	second := folderIn(t, "second")
+	tools := filepath.Join(second, "tools")
+	var vanishes atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if vanishes.Load() { // the document of the first place is asked for when it is used
+			kerneltest.OK(t, os.Rename(tools, tools+".gone"))
+		}
+		_, _ = w.Write([]byte("openapi: 3.0.3\ninfo: {title: T, version: '1'}\npaths: {/x: {get: {operationId: look, responses: {}}}}\n"))
+	}))
+	t.Cleanup(server.Close)
+	fileA, fileB := filepath.Join(first, "callgate.yaml"), filepath.Join(second, "callgate.yaml")
+	const plain = "app: {app_id: a}\n"
+	withAPI := plain + "tools: {modules: {openapi: {config: {apis: {late: {document: '" + server.URL + "/doc', private_hosts: [127.0.0.1]}}}}}}\n"
+	const before = "app: {app_id: b}\nruntime: {sandbox: relaxed}\ntools:\n  dirs: [tools]\n"
+	const after = before + "  capabilities: {deny: [{module: demo, actions: [look]}]}\n"
+	kerneltest.WriteExecutable(t, filepath.Join(tools, "global"), "greet", kerneltest.GreetManifest, "echo '{}'\n")
+	kerneltest.Write(t, fileA, withAPI)
+	asks := kerneltest.OpenSession(t, k, first)
+	kerneltest.AcceptApp(t, k, asks) // and nothing is fetched before the reload
+	asks.Close()
+	kerneltest.Write(t, fileA, plain)
+	a := kerneltest.OpenSession(t, k, first)
+	kerneltest.Write(t, fileB, after)
+	kerneltest.OpenAccepted(t, k, second).Close()
+	kerneltest.Write(t, fileB, before)
+	b := kerneltest.OpenAccepted(t, k, second)
+	for a.ID() > b.ID() { // places are loaded in the order of their sessions
+		a = kerneltest.OpenSession(t, k, first)
+	}
+	state := func() string {
+		return kerneltest.ToolNames(t, a) + "\n" + kerneltest.ToolNames(t, b)
+	}
+	was := state()
+	if !strings.Contains(was, "team.greet") || strings.Contains(was, "late.look") || !strings.Contains(was, "demo.look") {
+		t.Fatalf("before: %s", was)
+	}
+	kerneltest.Write(t, fileA, withAPI)
+	kerneltest.Write(t, fileB, after)
+	vanishes.Store(true)
+	if _, err := kernel.Reload(t.Context(), k, operations.Reload{}); err == nil || !strings.Contains(err.Error(), "which is not a folder") {
+		t.Fatalf("the reload: %v", err)
+	}
+	if now := state(); now != was {
+		t.Errorf("after a reload that failed:\n%s\nand before:\n%s", now, was)
+	}
+	scope := registry.Scope(a.App().Path, a.Loaded().Workspace)
+	if k.Servers.In(scope).Any() {
+		t.Error("the first place has its API")
+	}
+	vanishes.Store(false)
+	kerneltest.OK(t, os.Rename(tools+".gone", tools))
+	_, err := kernel.Reload(t.Context(), k, operations.Reload{})
+	kerneltest.OK(t, err)
+	if now := state(); !strings.Contains(now, "late.look") || strings.Count(now, "demo.look") != 1 {
+		t.Errorf("after one that did not: %s", now)
 	}
 }

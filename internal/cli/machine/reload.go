@@ -139,6 +139,13 @@ func reloadNow(ctx context.Context, d *daemon.Daemon) string {
 	if err != nil {
 		return "SIGHUP: " + text.OneLine(err.Error())
 	}
+	if report.Sessions == 0 && len(report.Files) == 0 {
+		return "SIGHUP: no session is open, and no app file is known"
+	}
+	if report.Sessions == 0 {
+		return text.OneLine(fmt.Sprintf("SIGHUP: no session is open; %s checked, without a mistake: %s",
+			amount.Of(len(report.Files), "app file"), strings.Join(report.Files, ", ")))
+	}
 	var all []string
 	for _, c := range report.Changes {
 		all = append(all, c.Part+": "+c.Text)

@@ -77,7 +77,9 @@ func capabilities() *sdk.ServerCapabilities {
 func (e *endpoint) tellOfTools() {
 	const name = "list_changed"
 	e.sdk.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(tooldef.OpenObject)},
-		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return nil, errors.ErrUnsupported })
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return nil, errors.ErrUnsupported
+		})
 	e.sdk.RemoveTools(name)
 }
 

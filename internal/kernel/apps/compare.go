@@ -3,6 +3,8 @@ package apps
 import (
 	"context"
 	"fmt"
+	"maps"
+	"os"
 	"reflect"
 	"slices"
 
@@ -181,6 +183,32 @@ func compareFields(part string, before, after reflect.Value) (all []Change) {
 			text += " changed"
 		}
 		all = append(all, Change{Part: "runtime", Text: text})
+	}
+	return all
+}
+
+// maxKnown bounds the places that are remembered.
+const maxKnown = 200
+
+// know remembers where an app was loaded, also one whose files have a mistake.
+func know(l *Loader, loaded *Loaded) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := loaded.Workspace + "\n" + loaded.Named()
+	if loaded.Files.None() || l.places[key] == nil && len(l.places) >= maxKnown {
+		return
+	}
+	l.places[key] = &Loaded{Workspace: loaded.Workspace, Files: loaded.Files}
+}
+
+// Known are the places where apps were loaded, as far as their folders are still there.
+func (l *Loader) Known() (all []*Loaded) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(l.places)) {
+		if _, err := os.Stat(l.places[key].Workspace); err == nil {
+			all = append(all, l.places[key])
+		}
 	}
 	return all
 }

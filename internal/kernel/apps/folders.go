@@ -19,6 +19,7 @@ import (
 // looked at again, and returns them; nil when the app has none.
 func (l *Loader) addFolders(ctx context.Context, a *app.App, scope string) (*executable.Layers, error) {
 	if len(a.Dirs) == 0 {
+		l.dropFolders(scope)
 		return nil, nil
 	}
 	fresh, err := l.layers(ctx, a, scope)
@@ -39,6 +40,16 @@ func (l *Loader) addFolders(ctx context.Context, a *app.App, scope string) (*exe
 		l.opt.Tools.Invalidate(known.Name())
 	}
 	return known, nil
+}
+
+// dropFolders takes the tools of folders away that the app of a scope no longer names.
+func (l *Loader) dropFolders(scope string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if known := l.folders[scope]; known != nil {
+		l.opt.Tools.Remove(known.Name())
+		delete(l.folders, scope)
+	}
 }
 
 // layers are an app's folders of executable tools, which nobody knows of yet.

@@ -61,6 +61,30 @@ func TestAppBringsItsOwnTools(t *testing.T) {
 	}
 }
 
+// A folder that the app file no longer names brings nothing, also where the app has other tools.
+func TestFolderThatIsNoLongerNamed(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("executables are confined on Linux only")
+	}
+	workspace := t.TempDir()
+	file := filepath.Join(workspace, "callgate.yaml")
+	const llm = "  llm: {tools: [{id: 'desk:triage@1.0.0', description: d, user_template: x}]}\n"
+	write(t, file, "runtime: {sandbox: relaxed}\ntools:\n  dirs: [tools]\n"+llm)
+	kerneltest.WriteExecutable(t, filepath.Join(workspace, "tools", "global"), "greet", kerneltest.GreetManifest, "echo '{}'")
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	s := kerneltest.OpenAccepted(t, k, workspace)
+	if got := kerneltest.ToolNames(t, s); !strings.Contains(got, "team.greet") || !strings.Contains(got, "desk.triage") {
+		t.Fatalf("tools: %s", got)
+	}
+	s.Close()
+	write(t, file, "runtime: {sandbox: relaxed}\ntools:\n"+llm)
+	if got := kerneltest.ToolNames(t, kerneltest.OpenSession(t, k, workspace)); strings.Contains(got, "team.greet") ||
+		!strings.Contains(got, "desk.triage") {
+		t.Errorf("after the folder was taken out: %s", got)
+	}
+}
+
 // A human edits a call of an app's own tool: it is found in the app's scope,
 // checked there, and run there.
 func TestEditedCallOfAnAppsOwnTool(t *testing.T) {

@@ -68,13 +68,14 @@ type Loader struct {
 	llm     map[string]string             // the digests of the LLM-backed tools, by scope
 	listed  map[string]*listedApp         // the apps that name catalogs of tools, by scope
 	current map[string]registered         // what was registered last, by scope
+	places  map[string]*Loaded            // where apps were loaded, by workspace and named file
 }
 
 // New makes a loader.
 func New(o Options) *Loader {
 	l := &Loader{
 		opt: o, folders: map[string]*executable.Layers{}, llm: map[string]string{}, listed: map[string]*listedApp{},
-		current: map[string]registered{},
+		current: map[string]registered{}, places: map[string]*Loaded{},
 	}
 	o.Catalogs.Notify(l.relist)
 	return l
@@ -124,6 +125,7 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 		return nil, err
 	}
 	keepPlace(loaded.Files, workspace)
+	know(l, loaded)
 	a, f, err := l.read(ctx, workspace, loaded.Files)
 	if err != nil {
 		return loaded, err
@@ -201,6 +203,7 @@ func (l *Loader) read(
 	}
 	scope := scopeOf(files, workspace)
 	if !hasTools(a) && !l.opt.Servers.In(scope).Any() {
+		forget(l, scope)
 		if len(a.Profiles) > 0 { // nothing more will be known
 			if a, err = l.loadSigned(ctx, files, workspace, known, false); err != nil {
 				return nil, nil, err

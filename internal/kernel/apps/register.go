@@ -43,6 +43,13 @@ func (l *Loader) register(
 	return f, nil
 }
 
+// forget notes that the app of a scope brings nothing, whatever one before it brought.
+func forget(l *Loader, scope string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.current, scope)
+}
+
 // Keep notes what the scope of an app has, and returns what gives it that again.
 func (l *Loader) Keep(old *Loaded) (restore func(context.Context) error) {
 	scope := scopeOf(old.Files, old.Workspace)
@@ -54,14 +61,8 @@ func (l *Loader) Keep(old *Loaded) (restore func(context.Context) error) {
 	}
 	return func(ctx context.Context) error {
 		_, err := l.register(ctx, was.app, was.files, scope)
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if added := l.folders[scope]; added != nil && len(was.app.Dirs) == 0 {
-			l.opt.Tools.Remove(added.Name())
-			delete(l.folders, scope)
-		}
 		if !known {
-			delete(l.current, scope)
+			forget(l, scope)
 		}
 		return err
 	}

@@ -38,7 +38,7 @@ type place struct {
 // turns, models, prompts and setup steps are those with which a conversation was opened.
 //
 // With dry, what would change is told, and nothing else happens. also is a folder that is checked although no session
-// is open in it; nil: none.
+// is open in it; nil: none. Where no session is open at all, the files that sessions had before are checked.
 func (b *Builder) Reload(ctx context.Context, dry bool, also *apps.Loaded) (Reloaded, error) {
 	b.reloading.Lock()
 	defer b.reloading.Unlock()
@@ -48,6 +48,9 @@ func (b *Builder) Reload(ctx context.Context, dry bool, also *apps.Loaded) (Relo
 		if _, err := b.Apps.Reread(ctx, also); err != nil {
 			return report, err
 		}
+	}
+	if len(places) == 0 && also == nil {
+		return report, b.checkKnown(ctx, &report)
 	}
 	for _, p := range places {
 		if err := b.look(ctx, p, &report); err != nil {
@@ -62,6 +65,27 @@ func (b *Builder) Reload(ctx context.Context, dry bool, also *apps.Loaded) (Relo
 		return report, waitsError(report.Waits)
 	}
 	return report, b.apply(ctx, places)
+}
+
+// checkKnown reads the app files that sessions had before, where none is open now: what is wrong with them is known
+// before the next one is opened. The report has those that are right.
+func (b *Builder) checkKnown(ctx context.Context, report *Reloaded) (all error) {
+	for _, one := range b.Apps.Known() {
+		if _, err := b.Apps.Reread(ctx, one); err != nil {
+			all = errors.Join(all, err)
+			continue
+		}
+		report.addFiles(one)
+	}
+	return all
+}
+
+func (r *Reloaded) addFiles(of *apps.Loaded) {
+	for _, file := range []string{of.Files.Project, of.Files.User} {
+		if file != "" && !slices.Contains(r.Files, file) {
+			r.Files = append(r.Files, file)
+		}
+	}
 }
 
 // apply loads the files of all places and gives the sessions what they say. If one of them fails, what the others
@@ -133,11 +157,7 @@ func (b *Builder) look(ctx context.Context, p *place, r *Reloaded) error {
 			r.Waits = append(r.Waits, line)
 		}
 	}
-	for _, file := range []string{p.old.Files.Project, p.old.Files.User} {
-		if file != "" && !slices.Contains(r.Files, file) {
-			r.Files = append(r.Files, file)
-		}
-	}
+	r.addFiles(p.old)
 	return nil
 }
 
