@@ -120,11 +120,11 @@ func (c *Conversation) subject() briefing.Subject {
 // is shown them all.
 func (c *Conversation) useWindow(a *app.App) {
 	c.surface = toolview.SurfaceConfig{Window: c.model.Window, WindowFrom: surface.FromModel}
-	if a == nil || a.Surface.Window == 0 || c.described != nil && c.described.Window > 0 {
-		return
+	byBrain, byApp := c.described != nil && c.described.Window > 0, a != nil && a.Surface.Window > 0
+	if !byBrain && byApp {
+		c.model.Window = a.Surface.Window
 	}
-	c.model.Window = a.Surface.Window
-	if !c.model.Offline {
-		c.surface.Window, c.surface.WindowFrom = a.Surface.Window, surface.FromApp
+	if (byBrain || byApp) && !c.model.Offline {
+		c.surface.Window, c.surface.WindowFrom = c.model.Window, surface.FromApp
 	}
 }

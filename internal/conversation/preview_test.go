@@ -56,6 +56,7 @@ func TestPreviewOpensNothing(t *testing.T) {
 	kerneltest.Write(t, filepath.Join(folder, "callgate.yaml"), `agents:
   - {id: main, brain: {provider: anthropic, model: claude-sonnet-4-5}}
   - {id: far, brain: {provider: openai, model: m, config: {base_url: "https://models.example.com/v1"}}}
+  - {id: small, brain: {provider: anthropic, model: claude-sonnet-4-5, context: {max_tokens: 50000}}}
 `)
 	for _, c := range []struct {
 		agent  string
@@ -66,6 +67,7 @@ func TestPreviewOpensNothing(t *testing.T) {
 		{"main", toolview.SurfaceConfig{}, 200_000, "model"},
 		{"main", toolview.SurfaceConfig{Window: 32_000, WindowFrom: "flag"}, 32_000, "flag"},
 		{"far", toolview.SurfaceConfig{}, 8_000, "default"},
+		{"small", toolview.SurfaceConfig{}, 50_000, "app"},
 	} {
 		made, err := k.Conversations.Preview(t.Context(), conversation.Spec{Workspace: folder, Agent: c.agent}, c.config)
 		if err != nil {
@@ -80,7 +82,7 @@ func TestPreviewOpensNothing(t *testing.T) {
 		t.Errorf("it leaves %v (%v)", list, err)
 	}
 	_, err := k.Conversations.Preview(t.Context(), conversation.Spec{Workspace: folder, Agent: "nobody"}, toolview.SurfaceConfig{})
-	if tool.KindOf(err) != tool.NotFound || !strings.Contains(err.Error(), "main, far") {
+	if tool.KindOf(err) != tool.NotFound || !strings.Contains(err.Error(), "main, far, small") {
 		t.Errorf("an agent that does not exist: %v", err)
 	}
 }
