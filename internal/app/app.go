@@ -62,7 +62,6 @@ type App struct {
 
 // Sources are where an app has tools of its own from, and how much it asks of models' providers.
 type Sources struct {
-	AllModules bool     // the file lists no modules, so that all are on that need not be named
 	Dirs       []string // folders of executable tools; Load makes them absolute
 	SignedDirs bool     // the manifests in them must be signed
 	APIs       []API
@@ -195,6 +194,7 @@ type Module struct {
 	Middleware  []Middleware // around its calls, the first outermost
 	Env         []string     // variables of the environment that its block uses
 	FromUser    bool         // it is in the user's own file, and needs no consent
+	Named       bool         // it is one that is on only where it is named
 	Replaces    bool         // it stands in the place of the user's own settings, which keep it from something
 }
 

@@ -201,7 +201,6 @@ func (f *file) finish() {
 	}
 	if f.constraints == nil {
 		builtin.Choice = surface.BuiltinAuto
-		a.AllModules = true
 		for _, name := range f.known.names() {
 			if name != SpawnModule && !f.known[name].NeedsSettings { // who may start agents is said
 				a.Modules = append(a.Modules, Module{Name: name})

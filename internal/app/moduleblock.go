@@ -60,7 +60,7 @@ func (b *moduleBlock) module(e node.Entry) {
 	if !ok {
 		return
 	}
-	m, constraint := Module{Name: e.Key}, policy.Constraint{}
+	m, constraint := Module{Name: e.Key, Named: known.NeedsSettings}, policy.Constraint{}
 	mark := b.variables.Mark()
 	b.Mapping(levelModule, e, map[string]node.Read{
 		"config": func(in node.Entry) { m.Config = b.config(in, known.Config) },

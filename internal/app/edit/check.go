@@ -220,7 +220,6 @@ func (e *editor) rest(after *app.App, name string) bool {
 		}
 		if !e.listed {
 			a.Modules = slices.SortedFunc(slices.Values(a.Modules), byName)
-			a.AllModules = false // the edited file lists them
 		}
 	}
 	return reflect.DeepEqual(was, is)

@@ -40,7 +40,7 @@ func TestBuiltinOfTwoFiles(t *testing.T) {
 }
 
 // TestModulesThatMustBeNamed: a module that needs settings is on where a project's file names
-// it, or the user's where the project lists no modules.
+// it, or the user's.
 func TestModulesThatMustBeNamed(t *testing.T) {
 	t.Parallel()
 	known := app.KnownModules{"shell": {}, "post": {NeedsSettings: true}}
@@ -51,7 +51,8 @@ func TestModulesThatMustBeNamed(t *testing.T) {
 		{"app: {name: a}", "app: {name: b}", false},
 		{"app: {name: a}", "tools: {modules: {post: {}}}", true},
 		{"tools: {modules: {post: {}}}", "app: {name: b}", true},
-		{"tools: {modules: {shell: {}}}", "tools: {modules: {post: {}}}", false},
+		{"tools: {modules: {shell: {}}}", "tools: {modules: {post: {}}}", true},
+		{"tools: {modules: {shell: {}}}", "tools: {modules: {shell: {}}}", false},
 	} {
 		project, err := app.Parse("project", []byte(c.project+"\n"), known)
 		if err != nil {

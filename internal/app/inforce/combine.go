@@ -95,8 +95,8 @@ func combineSurface(project, user app.Surface) app.Surface {
 }
 
 // modules are those of the project. One of which it says nothing is set up as the user
-// says, and so is the module of a server of the user's. Where the project lists none, those
-// that the user names are on, too.
+// says. The modules of the user's servers are on, too, and those that must be named and the
+// user names.
 func modules(project, user *app.App) []app.Module {
 	for i, m := range project.Modules {
 		project.Modules[i].Replaces = !saysNothing(m) && !isServer(user, m.Name) && limits(user, m.Name)
@@ -112,7 +112,7 @@ func modules(project, user *app.App) []app.Module {
 		switch {
 		case i >= 0 && saysNothing(all[i]):
 			all[i] = own
-		case i < 0 && (isServer(user, own.Name) || project.AllModules && own.Name != app.SpawnModule):
+		case i < 0 && (isServer(user, own.Name) || own.Named):
 			all = append(all, own)
 		}
 	}
@@ -131,7 +131,7 @@ func limits(a *app.App, module string) bool {
 }
 
 func saysNothing(m app.Module) bool {
-	m.Name = ""
+	m.Name, m.Named = "", false
 	return reflect.ValueOf(m).IsZero()
 }
 

@@ -20,7 +20,7 @@ func turnedOff(a *app.App) map[string]bool {
 	project, named := a.OfProject(), modules.NeedSettings()
 	for _, name := range modules.Names() {
 		on := project == nil || lists(project, name)
-		if slices.Contains(named, name) && (project == nil || project.AllModules) {
+		if slices.Contains(named, name) {
 			on = a != nil && lists(a, name)
 		}
 		if !on && name != app.SpawnModule {
