@@ -15,6 +15,7 @@ command -v pg_ctl >/dev/null || ls /usr/lib/postgresql/*/bin/pg_ctl >/dev/null 2
 command -v espeak-ng >/dev/null || missing+=(espeak-ng)
 [ -x /usr/sbin/dovecot ] || command -v dovecot >/dev/null || missing+=(dovecot-imapd)
 [ -x /usr/sbin/exim4 ] || command -v exim4 >/dev/null || missing+=(exim4-daemon-light)
+need radicale radicale
 [ ${#missing[@]} -eq 0 ] && exit 0
 if ! command -v apt-get >/dev/null; then
   echo "deps: please install: ${missing[*]} (no apt-get here); their tests skip until then" >&2

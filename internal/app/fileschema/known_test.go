@@ -14,6 +14,7 @@ import (
 	"callgate/internal/app/node"
 	"callgate/internal/module"
 	"callgate/internal/module/browser"
+	"callgate/internal/module/calendar"
 	"callgate/internal/module/clock"
 	"callgate/internal/module/database"
 	"callgate/internal/module/email"
@@ -39,7 +40,7 @@ func known(t testing.TB) app.KnownModules {
 	}
 	for _, m := range []module.Module{
 		browser.Module(), database.Module(), filesystem.Module(), git.Module(), http.Module(), memory.Module(memory.Config{}), shell.Module(), web.Module(), clock.Module(),
-		email.Module(), notion.Module(), speech.Speaking(), speech.Hearing(),
+		email.Module(), calendar.Module(), notion.Module(), speech.Speaking(), speech.Hearing(),
 	} {
 		all[m.Name] = knownModule(t, m)
 	}

@@ -11,6 +11,7 @@ import (
 	"callgate/internal/module"
 	"callgate/internal/module/agentspawn"
 	"callgate/internal/module/browser"
+	"callgate/internal/module/calendar"
 	"callgate/internal/module/database"
 	"callgate/internal/module/email"
 	"callgate/internal/module/filesystem"
@@ -36,6 +37,7 @@ func shipped(memories memory.Config) []module.Module {
 		database.Module(),
 		git.Module(),
 		email.Module(),
+		calendar.Module(),
 		notion.Module(),
 		speech.Speaking(),
 		speech.Hearing(),
