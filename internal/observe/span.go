@@ -20,6 +20,21 @@ import (
 // Recorder takes spans that have ended. It must not wait.
 type Recorder interface{ Ended(*Span) }
 
+// Sampler is a recorder that takes some traces only. It is asked once for each trace: where a trace begins here, and
+// where a request is within one that began elsewhere.
+type Sampler interface {
+	// Samples reports whether a trace is recorded; elsewhere says what its beginning decided, nil: it begins here.
+	Samples(trace [16]byte, elsewhere *bool) bool
+}
+
+// samples asks a recorder; one that is no sampler takes what the beginning of a trace takes.
+func samples(r Recorder, trace [16]byte, elsewhere *bool) bool {
+	if s, ok := r.(Sampler); ok {
+		return s.Samples(trace, elsewhere)
+	}
+	return elsewhere == nil || *elsewhere
+}
+
 // Kind is on which side of a request a span is.
 type Kind uint8
 
@@ -57,7 +72,7 @@ type place struct {
 	recorder Recorder
 	trace    [16]byte
 	span     [8]byte
-	skip     bool // the caller decided that the trace is not recorded
+	skip     bool // the trace is not recorded
 }
 
 type placeKey struct{}
@@ -95,8 +110,17 @@ func Within(ctx context.Context, traceparent string) context.Context {
 	if !ok {
 		return ctx
 	}
-	inside.skip = flags&1 == 0
+	recorded := flags&1 == 1
+	inside.skip = !samples(p.recorder, inside.trace, &recorded)
 	return context.WithValue(ctx, placeKey{}, &inside)
+}
+
+// Beside returns a context with the place that another has in its trace.
+func Beside(ctx, other context.Context) context.Context {
+	if p := placeOf(other); p != nil {
+		return context.WithValue(ctx, placeKey{}, p)
+	}
+	return ctx
 }
 
 // parse reads version-trace-parent-flags. Later versions may have more at the end.
@@ -127,6 +151,9 @@ func Start(ctx context.Context, kind Kind, name string) (context.Context, *Span)
 	if s.Trace == [16]byte{} {
 		binary.NativeEndian.PutUint64(s.Trace[:8], rand.Uint64())
 		binary.NativeEndian.PutUint64(s.Trace[8:], rand.Uint64()|1) // never zero
+		if !samples(p.recorder, s.Trace, nil) {
+			return context.WithValue(ctx, placeKey{}, &place{recorder: p.recorder, skip: true}), nil
+		}
 	}
 	binary.NativeEndian.PutUint64(s.ID[:], rand.Uint64()|1)
 	return context.WithValue(ctx, placeKey{}, &place{recorder: p.recorder, trace: s.Trace, span: s.ID}), s

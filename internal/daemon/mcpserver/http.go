@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/daemon/hosts"
+	"callgate/internal/observe"
 )
 
 // HTTPOptions configures how clients are served over HTTP. The zero value refuses
@@ -52,6 +53,7 @@ type handler struct {
 // closed. Then it closes their sessions. A request with the path value "profile"
 // is for that profile.
 func (s *Server) Handler(ctx context.Context, o HTTPOptions) http.Handler {
+	o.recorder = observe.From(ctx)
 	h := &handler{
 		server: s, opt: o, token: sha256.Sum256([]byte(o.Token)),
 		open: map[visitor]*httpEndpoints{}, ended: map[string]bool{},

@@ -12,6 +12,7 @@ import (
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/session"
 	"callgate/internal/memtrim"
+	"callgate/internal/observe"
 	"callgate/internal/source/mcp/stdio"
 	"callgate/tool"
 )
@@ -49,6 +50,8 @@ type Options struct {
 	// Bridge is how a bridge numbers the calls of the client; zero: it does not.
 	Bridge Bridge
 	Log    *slog.Logger // default: nothing
+
+	recorder observe.Recorder // of spans; nil: there are none. The contexts of requests do not have it
 }
 
 // bareMode ends a mode that also sets BareNames.
@@ -117,6 +120,7 @@ func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser, o Options) 
 		return err
 	}
 	defer leave()
+	o.recorder = observe.From(ctx)
 	e := s.newEndpoint(o, false)
 	defer e.close()
 	out := &lineWriter{w: conn}

@@ -14,6 +14,7 @@ import (
 	"callgate/internal/daemon/mcpserver/tooldef"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/session"
+	"callgate/internal/observe"
 	"callgate/tool"
 )
 
@@ -109,6 +110,12 @@ func structured(t *tool.Tool) bool {
 // call makes a call, or resumes a suspended one.
 func (c *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, error) {
 	defer c.endpoint.large.Begin(len(r.Params.Arguments))()
+	if observe.From(ctx) == nil {
+		ctx = observe.With(ctx, c.endpoint.opt.recorder)
+	}
+	if place, ok := r.Params.Meta["traceparent"].(string); ok { // the call is within what its client does
+		ctx = observe.Within(ctx, place)
+	}
 	s, err := c.open(ctx)
 	if err != nil {
 		return nil, err

@@ -48,12 +48,20 @@ type Exporter struct {
 	failing bool // the last request failed; of the goroutine that sends
 }
 
-var _ observe.Recorder = (*Exporter)(nil)
+var (
+	_ observe.Recorder = (*Exporter)(nil)
+	_ observe.Sampler  = (*Exporter)(nil)
+)
+
+// Samples is of observe.Sampler.
+func (e *Exporter) Samples(trace [16]byte, elsewhere *bool) bool {
+	return e.set.Sampling.samples(trace, elsewhere)
+}
 
 // Start makes an exporter, which sends until it is closed.
 func Start(set Settings, log *slog.Logger) *Exporter {
 	e := &Exporter{
-		set: set, log: log, http: newClient(set.Timeout), queue: make(chan *observe.Span, queueLength),
+		set: set, log: log, http: newClient(set), queue: make(chan *observe.Span, queueLength),
 		began: time.Now(), closing: make(chan struct{}), closed: make(chan struct{}),
 	}
 	go e.run()
@@ -200,9 +208,10 @@ func (e *Exporter) note(err error) {
 }
 
 // newClient follows no redirect: the headers, which may hold a key, are for the collector that was named.
-func newClient(timeout time.Duration) *http.Client {
+func newClient(set Settings) *http.Client {
 	return &http.Client{
-		Timeout: timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: set.Transport, Timeout: set.Timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 

@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -19,6 +20,9 @@ type Settings struct {
 	Interval time.Duration     // between two requests with metrics
 	Resource map[string]string // what is said of this process
 	Warning  string            // why nothing is sent, although an endpoint is named
+	Sampling Sampling
+	// Transport carries the requests; nil: the network does.
+	Transport http.RoundTripper
 }
 
 // On reports whether anything is sent.
@@ -60,6 +64,9 @@ func Read(endpoint string, getenv func(string) string) (Settings, error) {
 		if err := milliseconds(of.name, getenv(of.name), of.to); err != nil {
 			return s, err
 		}
+	}
+	if err := s.Sampling.read(getenv("OTEL_TRACES_SAMPLER"), getenv("OTEL_TRACES_SAMPLER_ARG")); err != nil {
+		return s, err
 	}
 	switch protocol := getenv("OTEL_EXPORTER_OTLP_PROTOCOL"); protocol {
 	case "", "http/protobuf":

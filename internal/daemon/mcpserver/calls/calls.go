@@ -15,6 +15,7 @@ import (
 	"callgate/internal/daemon/mcpserver/question"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/session"
+	"callgate/internal/observe"
 	"callgate/tool"
 )
 
@@ -84,7 +85,7 @@ func (c *Calls) Do(ctx context.Context, r *Request, call Call) (Outcome, error) 
 		return Outcome{}, err
 	}
 	if p == nil {
-		p = c.start(r, call)
+		p = c.start(ctx, r, call)
 	}
 	a := &attendance{pending: p, request: r, progress: progress, replies: make(chan question.Reply)}
 	if mcpresult.Stateless(r.Version) && SupportsTasks(r.Capabilities) && r.Tool != "" {
@@ -95,15 +96,15 @@ func (c *Calls) Do(ctx context.Context, r *Request, call Call) (Outcome, error) 
 	return a.wait(ctx)
 }
 
-// start starts a call, attended by a request.
-func (c *Calls) start(r *Request, call Call) *pending {
+// start starts a call, attended by a request. It outlives the request, and has its place in the trace.
+func (c *Calls) start(ctx context.Context, r *Request, call Call) *pending {
 	id := cmp.Or(call.ID, session.NewCallID())
 	p := &pending{
 		calls: c, id: id, session: call.Session.ID(), key: sync.OnceValue(call.Key), done: make(chan struct{}),
 	}
 	p.link = newLink(r.info(), p.done)
 	p.link.of = p
-	p.ctx, p.cancel = context.WithCancel(c.ctx)
+	p.ctx, p.cancel = context.WithCancel(observe.Beside(c.ctx, ctx))
 	p.bind(p.id)
 	go p.run(call)
 	return p
