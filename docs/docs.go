@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 //go:embed *.md guides/*.md pictures/*.svg
@@ -25,7 +26,10 @@ type Page struct {
 }
 
 // Pages returns all pages, by name.
-func Pages() []Page {
+func Pages() []Page { return slices.Clone(all()) }
+
+// all are the pages, read once: a page that is shown asks for those that it links to.
+var all = sync.OnceValue(func() []Page {
 	var pages []Page
 	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || path.Ext(name) != ".md" {
@@ -39,12 +43,12 @@ func Pages() []Page {
 	})
 	slices.SortFunc(pages, func(a, b Page) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 	return pages
-}
+})
 
 // Find returns the page that a name, a path or a link means: in any case, unless two pages
 // differ in nothing else, as MCP (clients) and mcp (servers).
 func Find(name string) (Page, bool) {
-	want, pages := pageName(name), Pages()
+	want, pages := pageName(name), all()
 	at := slices.IndexFunc(pages, func(p Page) bool { return p.Name == want })
 	if at < 0 {
 		at = slices.IndexFunc(pages, func(p Page) bool { return strings.EqualFold(p.Name, want) })
