@@ -1,5 +1,5 @@
-// Package dav is what the modules calendar and contacts share: the settings of an account at
-// a CalDAV or CardDAV server, and the requests to it.
+// Package dav reaches a CalDAV or CardDAV server for a module: the settings of an account there,
+// and the requests. The module calendar uses it.
 //
 // # Law
 //
@@ -32,7 +32,7 @@ import (
 	"callgate/tool"
 )
 
-// Settings are the settings that an app file may give both modules. Each embeds them.
+// Settings are the settings of an account. A module embeds them in its own.
 type Settings struct {
 	URL          string         `config:"url" help:"the server, or the user's address at it: https://dav.example.com/"`
 	Username     string         `config:"username" help:"for the login"`
