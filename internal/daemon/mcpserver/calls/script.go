@@ -37,9 +37,9 @@ const (
 	stopScript    = "stop the script"
 )
 
-// How long the form waits for further calls of its batch, and what one form shows.
+// How long no further call of a batch comes before its form is shown, and what one form shows.
 const (
-	gatherTime    = 100 * time.Millisecond
+	gatherTime    = 50 * time.Millisecond
 	maxFormCalls  = 20
 	maxFormText   = 24 << 10
 	maxEdited     = 6 // calls whose arguments can be edited in the form
@@ -77,9 +77,7 @@ func (a *scriptApprover) run() {
 	defer a.leaves(batchKey(&a.script)) // the script may be made again
 	tick := time.NewTicker(gatherTime)
 	defer tick.Stop()
-	select {
-	case <-tick.C: // the rest of the batch is on its way
-	case <-a.done:
+	if !a.gather(tick.C) {
 		return
 	}
 	for tries, note := 0, ""; ; {
@@ -113,6 +111,23 @@ func (a *scriptApprover) run() {
 				note = "This could not be taken for an answer: " + err.Error()
 			}
 		}
+	}
+}
+
+// gather waits for the rest of the batch, which is on its way: until no more has come in a
+// while. It reports false if the call is over.
+func (a *scriptApprover) gather(tick <-chan time.Time) bool {
+	for before := 0; ; {
+		select {
+		case <-tick:
+		case <-a.done:
+			return false
+		}
+		n := len(a.open())
+		if n == before || n >= maxFormCalls {
+			return true
+		}
+		before = n
 	}
 }
 
