@@ -31,6 +31,7 @@ func (o *Output) Result(r *tool.Result, example string) error {
 		o.HowToAnswer(r.Approval)
 	case r.Error != nil:
 		o.explain(r.Error, example)
+	case r.Status == tool.Success && o.isShown(r.Summary, r.Content):
 	case r.Status == tool.Success:
 		o.Status("%s", r.Summary)
 	default:
@@ -40,6 +41,12 @@ func (o *Output) Result(r *tool.Result, example string) error {
 		o.Status("the full result: %s artifacts get %s", o.Self(), r.ArtifactRef)
 	}
 	return Exit(codeOfResult(r))
+}
+
+// isShown reports whether a person at a terminal reads the summary as the content already.
+func (o *Output) isShown(summary string, content []tool.Content) bool {
+	_, toTerminal := Terminal(o.Stdout)
+	return toTerminal && len(content) == 1 && strings.TrimSpace(content[0].Text) == strings.TrimSpace(summary)
 }
 
 // content writes a result's text, or else its data, and what was cut of it.

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"callgate/internal/cli/text"
 	"callgate/internal/protocol"
 	"callgate/internal/visible"
+	"callgate/internal/visible/arguments"
 )
 
 // Grants writes the table of lasting grants.
@@ -31,10 +33,21 @@ func (s Style) Grants(w io.Writer, list []protocol.Grant) error {
 // grantText says what a grant covers. The place is written apart from it.
 func grantText(g protocol.Grant) string {
 	if g.Exact {
-		return "exactly " + text.Compact(g.Match, 80)
+		return "exactly " + arguments.OneLine(exactArguments(g.Match), 80)
 	}
 	short, _, _ := strings.Cut(g.Text, ", in ")
 	return visible.Text(short)
+}
+
+// exactArguments are the arguments that a pattern allows, where it allows one call alone.
+func exactArguments(match json.RawMessage) json.RawMessage {
+	var only struct {
+		Arguments json.RawMessage `json:"="`
+	}
+	if json.Unmarshal(match, &only) == nil && only.Arguments != nil {
+		return only.Arguments
+	}
+	return match
 }
 
 func grantPlace(g protocol.Grant) string {

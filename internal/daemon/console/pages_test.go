@@ -138,7 +138,7 @@ func TestAPageIsLive(t *testing.T) {
 
 // showing are the functions through which templates may show something, each of which makes
 // visible what is hidden or shows what cannot hide anything.
-const showing = " text lines clip json args brief number of ago left stamp iso span path query file plus class coord " +
+const showing = " text tool lines clip json args brief number of ago left stamp iso span path query file plus class coord " +
 	"dollars workname rows last firstline mode manual "
 
 // Every place where a template shows something goes through one of the functions for that.
