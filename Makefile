@@ -21,6 +21,8 @@ run: build
 # are started. The race detector makes these slow without seeing more of them; it is
 # on for them in `make e2e`.
 PROCESSES := ./internal/module/browser/... ./internal/cli ./internal/tui
+# What computes for long is run both ways, its longest tests only without.
+COMPUTES := ./internal/search ./internal/source/openapi
 
 # SQLite is C that was translated to Go: it shares no memory with the program but what the
 # driver hands it, and instrumented it is five times as slow, which is most of a test's time.
@@ -29,7 +31,7 @@ RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false
 ## test: everything CI runs, in under fifteen minutes.
 test: deps lint windows
 	CGO_ENABLED=1 $(GO) test $(RACE) -timeout 12m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(PROCESSES))")
-	$(GO) test -timeout 12m $(PROCESSES)
+	$(GO) test -timeout 12m $(PROCESSES) $(COMPUTES)
 	cd examples/embed && $(GO) vet . && $(GO) test .
 	@scripts/e2e.sh short
 	@scripts/users.sh

@@ -56,11 +56,12 @@ chmod -R go-w "$scratch/tree"
 as() { setpriv --reuid "$1" --regid "$1" --clear-groups --inh-caps -all "${clean[@]}" USER="$1" "${@:2}" 9>&-; }
 contain() { "${clean[@]}" USER="$1" "$scratch/otheruser" contain "$@" 9>&-; }
 clean=(env -i HOME="$scratch/home" PATH="$PATH" TMPDIR=/tmp LANG=C.UTF-8)
+same='^(TestGuideCommands|TestCommandsOfDocs)$' # what the docs say is the same for everybody
 run() { # run NAME HOW: every suite, each in its folder
   local name=$1 how=$2 suite
   for suite in "${suites[@]}"; do
     cd "$scratch/tree/internal/$suite"
-    if ! "$how" callgate-tester ./suite -test.timeout 8m > "$scratch/log" 2>&1; then
+    if ! "$how" callgate-tester ./suite -test.timeout 8m -test.skip "$same" > "$scratch/log" 2>&1; then
       echo "users: $suite fails $name:"; grep -a -A12 -- '--- FAIL\|^panic\|^FAIL' "$scratch/log" | head -150; [ -n "${KEEP:-}" ] || exit 1
     fi
   done

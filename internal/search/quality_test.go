@@ -40,6 +40,7 @@ func load(t testing.TB, dir string) *eval.Set {
 // measure runs each engine on a dataset.
 func measure(t *testing.T, set *eval.Set) map[string]eval.Report {
 	t.Helper()
+	plainOnly(t)
 	engines, err := bench.Engines(t.Context(), set, builtin(t))
 	if err != nil {
 		t.Fatal(err)

@@ -293,6 +293,7 @@ func huge(n int) string {
 }
 
 func TestHugeDocument(t *testing.T) {
+	plainOnly(t)
 	t.Parallel()
 	api := made(t, openapi.Config{}, huge(1500))
 	if len(api.Tools) != 1500 {

@@ -22,6 +22,7 @@ func repeated(n int, format string) string {
 // A document that would take all the memory there is, or hours, is refused before it is parsed. It is
 // not parallel: what it allocates is measured.
 func TestDocumentsThatWouldEndTheKernel(t *testing.T) {
+	plainOnly(t)
 	const n = 20_000
 	get := "paths: {/x: {get: {responses: {}}}}\n"
 	for name, c := range map[string]struct{ text, want string }{
@@ -69,6 +70,7 @@ func indents(levels int) string {
 
 // What documents of real APIs hold is within the limits.
 func TestLargeDocumentsWithinTheLimits(t *testing.T) {
+	plainOnly(t)
 	t.Parallel()
 	for name, text := range map[string]string{
 		"paths": head + "paths:\n" + repeated(3000,
@@ -86,6 +88,7 @@ func TestLargeDocumentsWithinTheLimits(t *testing.T) {
 // A large schema that many operations use costs as much as one, and what costs too much is refused. It is
 // not parallel: what it allocates is measured.
 func TestLargeSchemasOfManyOperations(t *testing.T) {
+	plainOnly(t)
 	enum := `{"type":"string","enum":[` + strings.TrimSuffix(repeated(60_000, `"value%d",`), ",") + `]}`
 	document := func(operation, components string) string {
 		return `{"openapi":"3.0.0","info":{"title":"x","version":"1"},"servers":[{"url":"https://api.example.com"}],"paths":{` +
