@@ -306,10 +306,12 @@ func answerApproval(t *testing.T, k *kernel.Kernel) func(approval.Request) {
 func answerQuestions(ctx context.Context, t *testing.T, k *kernel.Kernel) {
 	human := kerneltest.Human(t, k)
 	go func() {
+		seen := map[string]bool{} // one that is asked while the watch begins may come twice
 		for r, err := range k.Questions.Watch(ctx) {
-			if err != nil || r.State != questions.Pending {
+			if err != nil || r.State != questions.Pending || seen[r.ID] {
 				continue
 			}
+			seen[r.ID] = true
 			if _, err := k.Questions.Answer(ctx, human, r.ID, question.Reply{Approve: true, Text: "blue"}); err != nil {
 				t.Error(err)
 			}
