@@ -24,8 +24,8 @@ func TestTimeoutCancelsAtTheServer(t *testing.T) {
 	t.Parallel()
 	cfg := local("normal")
 	cfg.CallTimeout = 200 * time.Millisecond
-	s, byName := refreshed(t, cfg, mcp.Options{})
 	file := dir(t)
+	s, byName := refreshed(t, cfg, mcp.Options{})
 	_, err := call(t.Context(), byName["wait"], waiting(file, "a"))
 	expectError(t, err, tool.InDoubt, "actor", "mcp_actor.wait", "200ms")
 	eventually(t, "the cancelling", func() bool { return exists(file("a.cancelled")) })
@@ -36,8 +36,8 @@ func TestTimeoutCancelsAtTheServer(t *testing.T) {
 
 func TestCancelReachesTheServer(t *testing.T) {
 	t.Parallel()
-	_, byName := refreshed(t, local("normal"), mcp.Options{})
 	file := dir(t)
+	_, byName := refreshed(t, local("normal"), mcp.Options{})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
 		poll(func() bool { return exists(file("a.started")) })
@@ -80,8 +80,8 @@ func TestProgressIsPassedOnAndExtends(t *testing.T) {
 			t.Parallel()
 			cfg := local(kind)
 			cfg.CallTimeout = time.Second
-			_, byName := refreshed(t, cfg, mcp.Options{})
 			file := dir(t)
+			_, byName := refreshed(t, cfg, mcp.Options{})
 			var w watcher
 			go func() { // long after the call would have been given up without progress
 				poll(func() bool { return strings.Count(w.String(), "\n") > 75 })
@@ -103,8 +103,8 @@ func TestCallsWaitInLine(t *testing.T) {
 	t.Parallel()
 	cfg := local("normal")
 	cfg.Concurrency = 2
-	s, byName := refreshed(t, cfg, mcp.Options{})
 	file := dir(t)
+	s, byName := refreshed(t, cfg, mcp.Options{})
 	var wg sync.WaitGroup
 	for _, name := range []string{"a", "b"} {
 		wg.Go(func() {

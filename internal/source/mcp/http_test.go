@@ -91,8 +91,8 @@ func TestRemoteCallsAreCancelled(t *testing.T) {
 		t.Run(fmt.Sprint(stateless), func(t *testing.T) {
 			cfg := remote(listen(t, streamable(stateless)))
 			cfg.CallTimeout = 300 * time.Millisecond
-			_, byName := refreshed(t, cfg, mcp.Options{})
 			file := dir(t)
+			_, byName := refreshed(t, cfg, mcp.Options{})
 			_, err := call(t.Context(), byName["wait"], waiting(file, "a"))
 			expectError(t, err, tool.InDoubt, "far")
 			eventually(t, "the cancelling", func() bool { return exists(file("a.cancelled")) })
@@ -104,8 +104,8 @@ func TestRemoteProgress(t *testing.T) {
 	t.Parallel()
 	for _, stateless := range []bool{true, false} {
 		t.Run(fmt.Sprint(stateless), func(t *testing.T) {
-			_, byName := refreshed(t, remote(listen(t, streamable(stateless))), mcp.Options{})
 			file := dir(t)
+			_, byName := refreshed(t, remote(listen(t, streamable(stateless))), mcp.Options{})
 			var w watcher
 			go func() {
 				poll(func() bool { return strings.Count(w.String(), "\n") > 3 })

@@ -123,8 +123,8 @@ func TestServerDiesInTheMiddleOfCalls(t *testing.T) {
 	secret := func(string) (string, error) { return "s3cr3t-value", nil }
 	cfg := local("normal")
 	cfg.Env["KEY"] = "{{secret.K}}"
-	s, byName := refreshed(t, cfg, mcp.Options{Secret: secret})
 	file := dir(t)
+	s, byName := refreshed(t, cfg, mcp.Options{Secret: secret})
 	var wg sync.WaitGroup
 	for i := range 3 {
 		wg.Go(func() {

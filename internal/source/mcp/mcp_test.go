@@ -361,7 +361,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// dir makes a folder, and returns the paths of files in it.
+// dir makes a folder, and returns the paths of files in it. It is made before a server that
+// writes there, so that it is removed after the server has ended.
 func dir(t testing.TB) func(string) string {
 	d := t.TempDir()
 	return func(name string) string { return filepath.Join(d, name) }

@@ -29,8 +29,8 @@ func TestCallsInProgressAreNotRepeatedAfterARestart(t *testing.T) {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		current.Load().(http.Handler).ServeHTTP(w, r)
 	}))
-	_, byName := refreshed(t, remote(url), mcp.Options{})
 	file := dir(t)
+	_, byName := refreshed(t, remote(url), mcp.Options{})
 	ended := make(chan error, 1)
 	go func() {
 		_, err := call(t.Context(), byName["wait"], waiting(file, "a"))

@@ -34,8 +34,8 @@ func TestWhatAnUnansweredCallSays(t *testing.T) {
 			t.Parallel()
 			cfg := local("normal")
 			cfg.Tools, cfg.CallTimeout = c.tools, c.limit
-			s, byName := refreshed(t, cfg, mcp.Options{})
 			file := dir(t)
+			s, byName := refreshed(t, cfg, mcp.Options{})
 			ended := make(chan error, 1)
 			go func() {
 				_, err := call(t.Context(), byName["wait"], waiting(file, "a"))
