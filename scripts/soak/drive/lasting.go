@@ -122,6 +122,10 @@ func (g agent) plans(t *turn, plan *child.Plan, d *deferral, rng *rand.Rand) {
 	plan.Calls = append(plan.Calls, child.PlanCall{Tool: short, Args: p.args})
 }
 
+// toldOver finds an answer that tells the end itself: a call that is made again after a kill
+// finds the task of the first, which may be over. Who was told so is owed no news of it.
+var toldOver = regexp.MustCompile(`^task \w+ \([^)]*\) (completed|failed|was cancelled|is in doubt) after`)
+
 // begun puts on record what a call has happen later.
 func (g agent) begun(t *turn, p proposal, op history.Op) {
 	if op.Told == history.Success {
@@ -134,7 +138,8 @@ func (g agent) begun(t *turn, p proposal, op history.Op) {
 	if p.later.news {
 		g.lasting.mu.Lock()
 		defer g.lasting.mu.Unlock()
-		g.lasting.promises = append(g.lasting.promises, promise{op.ID, t.plan, op.Told == history.Promised})
+		owed := op.Told == history.Promised && !toldOver.MatchString(op.Text)
+		g.lasting.promises = append(g.lasting.promises, promise{op.ID, t.plan, owed})
 	}
 }
 
