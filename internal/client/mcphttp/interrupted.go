@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"callgate/internal/protocol/messagescan"
 	"callgate/tool"
@@ -22,9 +23,10 @@ type forwarded struct {
 	count   int    // of the messages in it
 	id      string // of the request, or of a call among several; "" if it has none
 	method  string
-	sent    []byte // what was sent, if it is not large
+	sent    []byte // what was read of it, if it is not large
 	large   bool
-	whole   bool // all of it was sent
+	whole   bool // all of it was read
+	begun   bool // a kernel may have got some of it
 }
 
 // maxAgain bounds a request that is sent again.
@@ -32,15 +34,23 @@ const maxAgain = 64 << 10
 
 const toolsCall = "tools/call"
 
-// mayResend returns the body of a request that may be sent to the next kernel: one
-// that calls no tool only reads. Several at once are not sent again.
-func (f *forwarded) mayResend() ([]byte, bool) {
+// readRest reads what nobody else reads of a request, up to the bound that the server has
+// for it: left to the server, which does so after the answer, a connection with full duplex
+// breaks at its next request. A client that fails to send it reads no answer either.
+func readRest(body io.Reader) { _, _ = io.CopyN(io.Discard, body, 256<<10) }
+
+// mayResend returns the body of a request that may be sent to the next kernel: this one
+// got nothing of it, or it calls no tool and only reads. Several at once are not sent again.
+func (f *forwarded) mayResend(begun bool) ([]byte, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.sent, f.whole && !f.large && f.count == 1 && f.method != "" && f.method != toolsCall
+	f.begun = f.begun || begun
+	onlyReads := f.count == 1 && f.method != "" && f.method != toolsCall
+	return f.sent, f.whole && !f.large && (!begun || onlyReads)
 }
 
-// sender sends a request, and once more if its kernel was just ending.
+// sender sends a request, and again if its kernel was just ending: a process that is
+// killed closes its sockets one after another, and may be dialled until the last.
 type sender struct {
 	http.RoundTripper
 	of *forwarded
@@ -48,17 +58,45 @@ type sender struct {
 
 // RoundTrip sends a request.
 func (s sender) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := s.RoundTripper.RoundTrip(r)
-	if err == nil || r.Context().Err() != nil {
-		return resp, err
+	const tries = 5
+	var body io.Reader = r.Body
+	for n := 1; ; n++ {
+		once, a := r.Clone(r.Context()), &attempt{Reader: body}
+		if r.Body != nil {
+			once.Body = a
+		}
+		resp, err := s.RoundTripper.RoundTrip(once)
+		if err == nil || r.Context().Err() != nil || r.Body == nil {
+			return resp, err
+		}
+		readRest(r.Body)
+		again, may := s.of.mayResend(a.begun.Load())
+		if !may || n == tries || isOfDialling(err) {
+			return nil, err
+		}
+		body = bytes.NewReader(again)
 	}
-	body, may := s.of.mayResend()
-	if !may {
-		return resp, err
-	}
-	again := r.Clone(r.Context())
-	again.Body = io.NopCloser(bytes.NewReader(body))
-	return s.RoundTripper.RoundTrip(again)
+}
+
+// attempt is the body of a request that is sent once. What it reads from is not closed
+// with it.
+type attempt struct {
+	io.Reader
+	begun atomic.Bool
+}
+
+func (a *attempt) Read(p []byte) (int, error) {
+	a.begun.Store(true)
+	return a.Reader.Read(p)
+}
+
+func (*attempt) Close() error { return nil }
+
+// isOfDialling reports whether a request failed before there was a connection.
+func isOfDialling(err error) bool {
+	var dial *net.OpError
+	var refused *tool.Error // dialling says so
+	return errors.As(err, &dial) && dial.Op == "dial" || errors.As(err, &refused)
 }
 
 func (f *forwarded) read(p []byte, err error) {
@@ -74,15 +112,15 @@ func (f *forwarded) read(p []byte, err error) {
 	f.sent = append(f.sent, p...)
 }
 
-// asked returns the id of the request, and whether it is a call of a tool. The id is
-// null if none can be told.
-func (f *forwarded) asked() (id string, isCall bool) {
+// asked returns the id of the request, whether it is a call of a tool, and whether a
+// kernel may have got it. The id is null if none can be told.
+func (f *forwarded) asked() (id string, isCall, begun bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !json.Valid([]byte(f.id)) {
-		return "null", false
+		return "null", false, f.begun
 	}
-	return f.id, f.method == toolsCall
+	return f.id, f.method == toolsCall, f.begun
 }
 
 func newForwarded() *forwarded {
@@ -100,14 +138,17 @@ func newForwarded() *forwarded {
 	return f
 }
 
-// requestReader notes what is asked while it is sent.
+// requestReader notes what is asked while it is sent. It is not closed with what is
+// sent: the server does that.
 type requestReader struct {
-	io.ReadCloser
+	io.Reader
 	of *forwarded
 }
 
+func (requestReader) Close() error { return nil }
+
 func (r requestReader) Read(p []byte) (int, error) {
-	n, err := r.ReadCloser.Read(p)
+	n, err := r.Reader.Read(p)
 	r.of.read(p[:n], err)
 	return n, err
 }
@@ -128,12 +169,8 @@ func (f *forwarded) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
 		return // nobody waits for it
 	}
-	var dial *net.OpError
-	notSent := errors.As(err, &dial) && dial.Op == "dial"
-	var refused *tool.Error // dialling says so
-	notSent = notSent || errors.As(err, &refused)
-	id, isCall := f.asked()
-	if isCall && !notSent {
+	id, isCall, begun := f.asked()
+	if isCall && begun {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(inDoubt(id))
 		return
@@ -153,7 +190,7 @@ func (f *forwarded) failed(w http.ResponseWriter, r *http.Request, err error) {
 
 // watch has a stream of events end with an answer, also if the kernel goes away.
 func (f *forwarded) watch(resp *http.Response) error {
-	if id, isCall := f.asked(); isCall && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+	if id, isCall, _ := f.asked(); isCall && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
 		e := &eventReader{ReadCloser: resp.Body, id: id}
 		e.scanner.Message = func(m *messagescan.Message) {
 			e.answered = e.answered || !m.HasMethod && m.ID.String() == id

@@ -65,6 +65,9 @@ func Serve(
 		one.Transport = sender{one.Transport, f}
 		defer watchForwarded(r.Context(), watched.Kernel, told)()
 		one.ServeHTTP(w, r)
+		if r.Body != nil {
+			readRest(r.Body)
+		}
 	}
 	mux.HandleFunc("/mcp", serve)
 	mux.HandleFunc("/mcp/p/{profile}", serve)

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"callgate/internal/client/mcphttp"
@@ -89,8 +90,58 @@ func TestCallIsForwardedOnce(t *testing.T) {
 	}
 }
 
+// A connection that breaks before the request was read has carried nothing: any request
+// is sent to the next kernel, and the client goes on over the same connection. A process
+// that is killed closes its sockets one after another, so that it may still be dialled.
+func TestKernelEndsBeforeItIsAsked(t *testing.T) {
+	t.Parallel()
+	kernel := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "the next kernel hears %s %v", body, err)
+	}))
+	t.Cleanup(kernel.Close)
+	var dials atomic.Int32
+	url := frontOf(t, func(ctx context.Context) (net.Conn, error) {
+		if dials.Add(1)%2 == 1 {
+			return brokenConn{}, nil
+		}
+		return new(net.Dialer).DialContext(ctx, "tcp", kernel.Listener.Addr().String())
+	})
+	client := http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}
+	t.Cleanup(client.CloseIdleConnections)
+	for n := range 100 {
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call"}`, n)
+		resp, err := client.Post(url+"/mcp", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatalf("request %d: %v", n, err)
+		}
+		got, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		// What was read of a request may have been sent, and is in doubt.
+		if whole := "the next kernel hears " + body + " <nil>"; err != nil || string(got) != whole &&
+			!strings.Contains(string(got), "in_doubt") {
+			t.Fatalf("request %d is answered with %d %s %v", n, resp.StatusCode, got, err)
+		}
+		dials.Store(0)
+	}
+}
+
+// brokenConn is a connection to a process that has ended.
+type brokenConn struct{ net.Conn }
+
+func (brokenConn) Read([]byte) (int, error)  { return 0, syscall.ECONNRESET }
+func (brokenConn) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+func (brokenConn) Close() error              { return nil }
+
 // front serves clients over HTTP in front of a kernel, and returns its address.
 func front(t *testing.T, kernel *httptest.Server) string {
+	t.Helper()
+	return frontOf(t, func(ctx context.Context) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", kernel.Listener.Addr().String())
+	})
+}
+
+func frontOf(t *testing.T, dial func(context.Context) (net.Conn, error)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -99,9 +150,7 @@ func front(t *testing.T, kernel *httptest.Server) string {
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() {
-		over <- mcphttp.Serve(ctx, l, protocol.MCPHTTPClient{}, func(ctx context.Context) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "tcp", kernel.Listener.Addr().String())
-		}, mcphttp.Watched{})
+		over <- mcphttp.Serve(ctx, l, protocol.MCPHTTPClient{}, dial, mcphttp.Watched{})
 	}()
 	t.Cleanup(func() {
 		cancel()
