@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"callgate/internal/kernel"
-	"callgate/internal/module/web/pdftext"
+	"callgate/internal/pdftext"
 	_ "callgate/internal/sandbox/selfstart" // a program with a kernel in it is its own sandbox helper
 	"callgate/internal/version"
 	"callgate/llmtool"

@@ -36,7 +36,8 @@ var rules = house.Rules{
 			"internal/provider/catalog",
 			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock", "internal/watch", "internal/app/node", "internal/provider/budget",
 			"internal/source/prompted/builtin"},
-		{"internal/gate/order", "internal/gate/detach", "internal/gate/argname", "internal/skill", "internal/module", "internal/channel", "toolcatalog", "internal/modeluse", "internal/observe/callcount", "internal/stats"}, // with workfile and fetch, which modules share
+		{"internal/pdftext"},
+		{"internal/doctext", "internal/gate/order", "internal/gate/detach", "internal/gate/argname", "internal/skill", "internal/module", "internal/channel", "toolcatalog", "internal/modeluse", "internal/observe/callcount", "internal/stats"}, // with workfile and fetch, which modules share
 		{"internal/search/bench", "internal/agent/bench", "internal/agent", "internal/provider", "internal/control",
 			"internal/source/mcp", "internal/source/openapi", "internal/source/prompted",
 			"internal/llmbench",

@@ -10,7 +10,7 @@
 //     it runs in, with an argument list that nobody types. The import of
 //     internal/sandbox/selfstart recognises it while packages are initialised,
 //     before the large libraries are, because a tool may start several.
-//   - A PDF reader (internal/module/web/pdftext), recognised first in main.
+//   - A PDF reader (internal/pdftext), recognised first in main.
 //   - Everything else is a command line (internal/cli). Among them are two that
 //     stay: `callgate up` is a kernel, and `callgate mcp` is a bridge, a pipe
 //     between an MCP client and the kernel. By the time main runs, every package
@@ -24,7 +24,7 @@ import (
 	"os"
 
 	"callgate/internal/cli"
-	"callgate/internal/module/web/pdftext"
+	"callgate/internal/pdftext"
 	_ "callgate/internal/sandbox/selfstart" // started as the sandbox's helper, this program never reaches main
 )
 

@@ -214,7 +214,7 @@ func TestFetchPicturesAndPDFs(t *testing.T) {
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 4, 4))); err != nil {
 		t.Fatal(err)
 	}
-	printed, err := os.ReadFile("pdftext/testdata/printed.pdf")
+	printed, err := os.ReadFile("../../pdftext/testdata/printed.pdf")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 
 	"callgate/internal/module/fetch/fetchtest"
 	"callgate/internal/module/web"
-	"callgate/internal/module/web/pdftext"
 	"callgate/internal/netguard/netguardtest"
+	"callgate/internal/pdftext"
 	"callgate/tool"
 )
 

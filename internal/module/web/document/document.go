@@ -16,7 +16,8 @@ import (
 
 	"callgate/internal/markdown"
 	"callgate/internal/module/fetch/body"
-	"callgate/internal/module/web/pdftext"
+	"callgate/internal/pdftext"
+	"callgate/tool"
 )
 
 // Kind is the kind of a document.
@@ -226,6 +227,10 @@ func indentedLength(text string) (n int) {
 // pdf reads a PDF, page by page.
 func (d *Document) pdf(ctx context.Context, content []byte) error {
 	doc, err := pdftext.Read(ctx, content)
+	var bad *tool.Error
+	if errors.As(err, &bad) && bad.Kind == tool.Failed {
+		return bad.WithHint("save it with web.download, and use a program that understands it")
+	}
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"callgate/internal/module/web/pdftext"
+	"callgate/internal/pdftext"
 	"callgate/tool"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"callgate/internal/module/web/pdftext"
+	"callgate/internal/pdftext"
 	"callgate/tool"
 )
 

@@ -70,7 +70,7 @@ func Read(ctx context.Context, data []byte) (*Document, error) { return read(ctx
 
 func read(ctx context.Context, data []byte, limit time.Duration) (*Document, error) {
 	if !canStart.Load() {
-		return nil, tool.Errorf("web.fetch", tool.Unavailable, "this program cannot read PDFs").
+		return nil, tool.Errorf("pdftext.Read", tool.Unavailable, "this program cannot read PDFs").
 			WithHint("its main must begin with callgate.RunHelpers, so that it can be started as a PDF reader")
 	}
 	self, err := os.Executable()
@@ -112,9 +112,9 @@ func read(ctx context.Context, data []byte, limit time.Duration) (*Document, err
 }
 
 func failed(format string, args ...any) *tool.Error {
-	e := tool.Errorf("web", tool.Failed, format, args...)
+	e := tool.Errorf("pdftext.Read", tool.Failed, format, args...)
 	e.Message = "the PDF cannot be read: " + e.Message
-	return e.WithHint("save it with web.download, and use a program that understands it")
+	return e.WithHint("use another program that understands it")
 }
 
 // limitedBuffer keeps what is written to it, up to a limit.
