@@ -3,6 +3,7 @@ package mcpserver_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,7 @@ func (h *human) options() *sdk.ClientOptions {
 	answer := func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 		h.saw = append(h.saw, r.Params)
 		said := h.answers[min(len(h.saw), len(h.answers))-1]
+		said.Content = maps.Clone(said.Content) // the SDK adds the form's defaults to it
 		return &said, nil
 	}
 	return &sdk.ClientOptions{ElicitationHandler: answer}

@@ -13,6 +13,8 @@ type Script struct {
 	Program string `json:"program"`
 	Line    int    `json:"line"`
 	Batch   int    `json:"batch"` // from 1
+	// Of is how many calls the batch has, which need not all be asked about.
+	Of int `json:"of,omitempty"`
 	// Offer is what a yes for the rest of the script covers; nil: no more than this call.
 	Offer *Choice `json:"offer,omitempty"`
 }

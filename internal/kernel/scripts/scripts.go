@@ -230,6 +230,9 @@ func (c *caller) Call(ctx context.Context, calls []script.Call, inTurn bool) []*
 		})
 		places = append(places, i)
 	}
+	for _, request := range requests {
+		request.Script.Of = len(requests)
+	}
 	c.makeAll(ctx, batch{calls, requests, places, turn}, results)
 	return results
 }

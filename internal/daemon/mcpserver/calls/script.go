@@ -37,9 +37,11 @@ const (
 	stopScript    = "stop the script"
 )
 
-// How long no further call of a batch comes before its form is shown, and what one form shows.
+// How often it is looked for more calls of a batch, after how many looks that found none
+// the rest of it is not asked about, and what one form shows.
 const (
 	gatherTime    = 50 * time.Millisecond
+	gatherLooks   = 10
 	maxFormCalls  = 20
 	maxFormText   = 24 << 10
 	maxEdited     = 6 // calls whose arguments can be edited in the form
@@ -114,21 +116,25 @@ func (a *scriptApprover) run() {
 	}
 }
 
-// gather waits for the rest of the batch, which is on its way: until no more has come in a
-// while. It reports false if the call is over.
+// gather waits for the rest of the batch, which is on its way: until all of it waits, or no
+// more has come in a while. It reports false if the call is over.
 func (a *scriptApprover) gather(tick <-chan time.Time) bool {
-	for before := 0; ; {
+	before := 0
+	for looks := 0; looks < gatherLooks; looks++ {
+		n := len(a.open())
+		if n >= min(a.script.Of, maxFormCalls) {
+			return true
+		}
+		if n != before {
+			before, looks = n, 0
+		}
 		select {
 		case <-tick:
 		case <-a.done:
 			return false
 		}
-		n := len(a.open())
-		if n == before || n >= maxFormCalls {
-			return true
-		}
-		before = n
 	}
+	return true
 }
 
 // await waits for the answer to a question; false: none is needed any more.
