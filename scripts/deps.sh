@@ -16,6 +16,10 @@ command -v espeak-ng >/dev/null || missing+=(espeak-ng)
 [ -x /usr/sbin/dovecot ] || command -v dovecot >/dev/null || missing+=(dovecot-imapd)
 [ -x /usr/sbin/exim4 ] || command -v exim4 >/dev/null || missing+=(exim4-daemon-light)
 need radicale radicale
+need pylsp python3-pylsp python3-pyflakes
+# gopls comes as Go programs do, at the version that the tests were written against.
+command -v gopls >/dev/null || [ -x "$(go env GOPATH)/bin/gopls" ] || go install golang.org/x/tools/gopls@v0.23.0 >/dev/null 2>&1 ||
+  echo "deps: could not install gopls; try: go install golang.org/x/tools/gopls@v0.23.0 (its tests skip until then)" >&2
 [ ${#missing[@]} -eq 0 ] && exit 0
 if ! command -v apt-get >/dev/null; then
   echo "deps: please install: ${missing[*]} (no apt-get here); their tests skip until then" >&2

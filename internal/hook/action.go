@@ -25,20 +25,27 @@ const (
 	ActionCommand         ActionType = "command"              // runs a command of Claude Code's form
 )
 
+// Diagnose is the name of the action that calls lsp.diagnostics for the file that a call was about,
+// and tells the model what it found.
+const Diagnose = "lsp_diagnose"
+
 // Actions lists the actions that an app file may name, with the other names that they
 // have elsewhere.
 func Actions() []string {
 	return []string{
 		string(ActionCall), string(ActionCallInject), string(ActionInject), string(ActionNotify), string(ActionLog),
 		string(ActionBlock), "gate", string(ActionTransformParams), string(ActionTransformResult), string(ActionShell),
-		string(ActionCommand),
+		string(ActionCommand), Diagnose,
 	}
 }
 
 // ParseAction finds the action that a name means.
 func ParseAction(name string) (ActionType, bool) {
-	if name == "gate" {
+	switch name {
+	case "gate":
 		return ActionBlock, true
+	case Diagnose:
+		return ActionCallInject, true
 	}
 	for _, known := range Actions() {
 		if known == name {

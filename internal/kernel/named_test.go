@@ -15,6 +15,7 @@ func TestModulesThatMustBeNamed(t *testing.T) {
 	for file, want := range map[string]string{
 		"app: {name: all}\n": "",
 		"tools:\n  modules:\n    notion: {}\n    tts: {}\n":       "notion.query=allow tts.speak=allow",
+		"tools:\n  modules:\n    lsp: {}\n":                       "lsp.cancel_request=allow lsp.check=allow lsp.diagnostics=allow lsp.notify_change=allow lsp.request=allow",
 		"tools:\n  modules:\n    stt: {}\n    filesystem: {}\n":   "stt.transcribe=approve",
 		"tools:\n  modules:\n    filesystem: {}\n    shell: {}\n": "",
 	} {
@@ -23,7 +24,7 @@ func TestModulesThatMustBeNamed(t *testing.T) {
 		names := kerneltest.ToolNames(t, kerneltest.OpenAccepted(t, k, workspace))
 		var got []string
 		for _, name := range strings.Fields(names) {
-			if module, _, _ := strings.Cut(name, "."); module == "notion" || module == "tts" || module == "stt" || module == "email" {
+			if module, _, _ := strings.Cut(name, "."); module == "notion" || module == "tts" || module == "stt" || module == "email" || module == "lsp" {
 				got = append(got, name)
 			}
 		}

@@ -21,6 +21,7 @@ import (
 	"callgate/internal/module/filesystem"
 	"callgate/internal/module/git"
 	"callgate/internal/module/http"
+	"callgate/internal/module/lsp"
 	"callgate/internal/module/memory"
 	"callgate/internal/module/notion"
 	"callgate/internal/module/shell"
@@ -40,7 +41,7 @@ func known(t testing.TB) app.KnownModules {
 	}
 	for _, m := range []module.Module{
 		browser.Module(), database.Module(), filesystem.Module(), git.Module(), http.Module(), memory.Module(memory.Config{}), shell.Module(), web.Module(), clock.Module(),
-		email.Module(), calendar.Module(), notion.Module(), speech.Speaking(), speech.Hearing(),
+		email.Module(), calendar.Module(), notion.Module(), speech.Speaking(), speech.Hearing(), lsp.Module(),
 	} {
 		all[m.Name] = knownModule(t, m)
 	}

@@ -48,10 +48,18 @@ func (b *block) action(e node.Entry, h *hook.Hook) {
 		b.Fail(e.At, "use it on "+where, "the action %s does nothing on %s", kind, h.On)
 		return
 	}
-	if !b.fits(e, given, kind, actionKeys[a.Type]) {
+	keys := actionKeys[a.Type]
+	if kind == hook.Diagnose {
+		keys = "params"
+	}
+	if !b.fits(e, given, kind, keys) {
 		return
 	}
-	b.called(e, given, h)
+	if kind == hook.Diagnose {
+		b.diagnoses(e, h)
+	} else {
+		b.called(e, given, h)
+	}
 	b.needs(e, h)
 	if text, err := json.Marshal(written); err == nil {
 		a.Written = string(text)
@@ -68,7 +76,6 @@ func (b *block) actionType(to *string) node.Read {
 		"chain":           "write one hook for each action; those of one event run in the order of their priority",
 		"pipe":            "write type: module_action, and its arguments under params",
 		"compact_context": "set runtime.context.compression_trigger: conversations are made shorter by themselves",
-		"lsp_diagnose":    "write type: shell with a command that checks {{tool.path}}, and inject_result: true",
 	}
 	return func(e node.Entry) {
 		if word, ok := e.Scalar(); ok && others[word] != "" {
@@ -118,6 +125,22 @@ func (b *block) actionKey(key string, e node.Entry, h *hook.Hook) {
 		var name string
 		b.TextInto(&name)(e)
 	}
+}
+
+// diagnoses fills in the call of an action that has the file of a call looked at.
+func (b *block) diagnoses(e node.Entry, h *hook.Hook) {
+	a := &h.Action
+	a.Tool = "lsp.diagnostics"
+	b.source.Names.Mention(b.Reader, e.Below("type"), "lsp", "diagnostics", true)
+	if a.Params != nil {
+		return
+	}
+	t, err := condition.CompileTemplate([]byte(`{"path": "{{tool.path}}", "severity": "warning"}`), hook.Env(h.On))
+	if err != nil {
+		b.FailExpression(e, err)
+		return
+	}
+	a.Params = t
 }
 
 // called reads which tool an action calls: by its name, or by its module and action.

@@ -68,6 +68,9 @@ func widening(m app.Module) []setting {
 	if m.Name == "database" { // elsewhere it narrows
 		all = append(all, setting{m.Constraints, "allowed_hosts", "servers of databases"})
 	}
+	if m.Name == "lsp" {
+		all = append(all, setting{m.Config, "servers", "programs to run"})
+	}
 	return all
 }
 

@@ -17,6 +17,7 @@ import (
 	"callgate/internal/module/filesystem"
 	"callgate/internal/module/git"
 	"callgate/internal/module/http"
+	"callgate/internal/module/lsp"
 	"callgate/internal/module/memory"
 	"callgate/internal/module/notion"
 	"callgate/internal/module/shell"
@@ -36,6 +37,7 @@ func shipped(memories memory.Config) []module.Module {
 		browser.Module(),
 		database.Module(),
 		git.Module(),
+		lsp.Module(),
 		email.Module(),
 		calendar.Module(),
 		notion.Module(),

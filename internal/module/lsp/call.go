@@ -36,7 +36,8 @@ func handler[In any](name string, do func(context.Context, *request, In) (*tool.
 		if err != nil {
 			return nil, err
 		}
-		return do(ctx, &request{Workspace: w, call: call, settings: module.SettingsOf(g, defaults), lines: map[string][]string{}}, in)
+		own := module.SettingsOf(g, defaults)
+		return do(ctx, &request{Workspace: w, call: call, settings: own, lines: map[string][]string{}}, in)
 	})
 }
 
@@ -62,7 +63,8 @@ func (c *request) read(path string) (*file, error) {
 	case err != nil:
 		return nil, err
 	case !utf8.Valid(content):
-		return nil, tool.Errorf(c.Op, tool.Invalid, "%q is not a text in UTF-8", p.Shown).WithHint("only code can be looked at")
+		return nil, tool.Errorf(c.Op, tool.Invalid, "%q is not a text in UTF-8", p.Shown).
+			WithHint("only code can be looked at")
 	}
 	return &file{shown: p.Shown, name: filepath.Join(c.Dir, p.Name), text: string(content), disk: string(content)}, nil
 }

@@ -63,7 +63,8 @@ func (p *pool) cancellable(ctx context.Context, c *request, id string) (_ contex
 	defer p.mu.Unlock()
 	if _, taken := p.requests[k]; taken {
 		cancel(nil)
-		return nil, nil, tool.Errorf(c.Op, tool.Conflict, "a request with the id %q is running", id).WithHint("give another id")
+		return nil, nil, tool.Errorf(c.Op, tool.Conflict, "a request with the id %q is running", id).
+			WithHint("give another id")
 	}
 	p.requests[k] = cancel
 	return ctx, func() {

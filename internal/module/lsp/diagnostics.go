@@ -110,7 +110,7 @@ type problem struct {
 // String is the problem in one line.
 func (p problem) String() string {
 	text := fmt.Sprintf("%s:%d:%d: %s: %s", p.Path, p.Line, p.Column, p.Severity, p.Message)
-	if by := strings.Join(slices.DeleteFunc([]string{p.Source, p.Code}, func(s string) bool { return s == "" }), " "); by != "" {
+	if by := strings.TrimSpace(p.Source + " " + p.Code); by != "" {
 		text += " (" + by + ")"
 	}
 	return text
@@ -173,7 +173,8 @@ func problemsOf(f *file, found []langserver.Diagnostic, least string) []problem 
 		}
 		problems = append(problems, problem{
 			Path: f.shown, Line: start.Line + 1, Column: column, Severity: severities[level-1],
-			Message: langserver.Clean(d.Message, 1000), Source: langserver.Clean(d.Source, 50), Code: codeOf(d.Code), level: level,
+			Message: langserver.Clean(d.Message, 1000), Source: langserver.Clean(d.Source, 50),
+			Code: codeOf(d.Code), level: level,
 		})
 	}
 	slices.SortStableFunc(problems, func(a, b problem) int {

@@ -57,8 +57,9 @@ func (q *question) patch(what string, edit workspaceEdit) (*tool.Result, error) 
 			return nil, err
 		}
 		if q.server.Told(f.name) {
-			return nil, tool.Errorf(q.Op, tool.Conflict, "the change is of %q as lsp.notify_change told it, not as it is on the disk",
-				f.shown).WithHint("call lsp.notify_change for it without content, and ask again")
+			return nil, tool.Errorf(q.Op, tool.Conflict,
+				"the change is of %q as lsp.notify_change told it, not as it is on the disk", f.shown).
+				WithHint("call lsp.notify_change for it without content, and ask again")
 		}
 		text, err := apply(q.Op, f, edits[name])
 		if err != nil {
@@ -123,14 +124,15 @@ func (q *question) collect(edit workspaceEdit) (edits map[string][]textEdit, als
 			}
 			also = append(also, "move "+from+" to "+to+" (filesystem.move)")
 		default:
-			err = tool.Errorf(q.Op, tool.Failed, "%s proposes a change of a kind that the protocol does not have", q.server.Name())
+			err = tool.Errorf(q.Op, tool.Failed,
+				"%s proposes a change of a kind that the protocol does not have", q.server.Name())
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 	}
-	if len(edits)+len(also) > maxFiles {
-		return nil, nil, tool.Errorf(q.Op, tool.Limited, "the change is of %d files, and at most %d are taken", len(edits)+len(also), maxFiles).
+	if n := len(edits) + len(also); n > maxFiles {
+		return nil, nil, tool.Errorf(q.Op, tool.Limited, "the change is of %d files, and at most %d are taken", n, maxFiles).
 			WithHint("have the user make it in an editor")
 	}
 	return edits, also, nil
@@ -140,7 +142,8 @@ func (q *question) collect(edit workspaceEdit) (edits map[string][]textEdit, als
 func (q *question) inWorkspace(uri string) (string, error) {
 	name := langserver.Path(uri)
 	if name == "" {
-		return "", tool.Errorf(q.Op, tool.Failed, "%s proposes to change %q, which is no file", q.server.Name(), langserver.Clean(uri, 200))
+		return "", tool.Errorf(q.Op, tool.Failed, "%s proposes to change %q, which is no file",
+			q.server.Name(), langserver.Clean(uri, 200))
 	}
 	shown, inside := q.show(name)
 	if !inside {
@@ -181,7 +184,9 @@ func apply(op string, f *file, edits []textEdit) (string, error) {
 		}
 		spans = append(spans, s)
 	}
-	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	slices.SortStableFunc(spans, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+	})
 	var b strings.Builder
 	done := 0
 	for _, s := range spans {
@@ -220,7 +225,8 @@ func (q *question) actions() (*tool.Result, error) {
 			return q.act(raw, a)
 		}
 		if len(shown) < q.Limit {
-			shown = append(shown, map[string]any{"title": title, "kind": langserver.Clean(a.Kind, 100), "preferred": a.Preferred})
+			kind := langserver.Clean(a.Kind, 100)
+			shown = append(shown, map[string]any{"title": title, "kind": kind, "preferred": a.Preferred})
 			lines = append(lines, title)
 		}
 	}
@@ -231,8 +237,8 @@ func (q *question) actions() (*tool.Result, error) {
 	case len(shown) == 0:
 		return q.answer(q.server.Name()+" offers nothing here", map[string]any{"actions": shown})
 	}
-	text := "offered: " + itoa(len(shown)) + "; call again with action, a title, for its patch\n" + strings.Join(lines, "\n")
-	return q.answer(text, map[string]any{"actions": shown})
+	text := "offered: " + itoa(len(shown)) + "; call again with action, a title, for its patch\n"
+	return q.answer(text+strings.Join(lines, "\n"), map[string]any{"actions": shown})
 }
 
 // offered asks what is offered for the lines, with what is wrong in them.
@@ -284,7 +290,8 @@ func (q *question) act(raw json.RawMessage, a action) (*tool.Result, error) {
 		}
 	}
 	if a.Edit == nil {
-		return nil, tool.Errorf(q.Op, tool.Unavailable, "%s does this by a command of its own, which is not run", q.server.Name()).
+		return nil, tool.Errorf(q.Op, tool.Unavailable,
+			"%s does this by a command of its own, which is not run", q.server.Name()).
 			WithHint("make the change yourself")
 	}
 	return q.patch("the action", *a.Edit)

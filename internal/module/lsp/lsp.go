@@ -44,7 +44,7 @@ func Module() module.Module {
 
 // settings are what an app file says of the module.
 type settings struct {
-	Servers  map[string]any `config:"servers" help:"language servers beside the known ones, by name: {command: [rust-analyzer], files: [.rs], settings: {…}}; one with the name of a known one takes its place"`
+	Servers  map[string]any `config:"servers" help:"more language servers by name: {command: [rust-analyzer], files: [.rs]}"`
 	Wait     module.Seconds `config:"diagnostics_wait" range:"0.1,300" help:"how long a call waits for a server to look at a file"`
 	Request  module.Seconds `config:"request_timeout" range:"0.1,300" help:"how long a request may take"`
 	Start    module.Seconds `config:"start_timeout" range:"0.1,300" help:"how long a server may take until its first answer"`

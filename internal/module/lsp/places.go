@@ -257,8 +257,9 @@ func (q *question) calls() (*tool.Result, error) {
 }
 
 // kindNames are the protocol's kinds of symbols, from 1 on.
-var kindNames = strings.Fields(`file module namespace package class method property field constructor enum interface function
-variable constant string number boolean array object key null enum_member struct event operator type_parameter`)
+var kindNames = strings.Fields(`file module namespace package class method property field constructor enum interface
+function variable constant string number
+boolean array object key null enum_member struct event operator type_parameter`)
 
 func kindName(n int) string {
 	if n < 1 || n > len(kindNames) {

@@ -189,7 +189,8 @@ func (p *pool) close() error {
 
 // options is how a server is run: in the sandbox, without the network, the workspace to read.
 func (p *pool) options(c *request, one server, program string) langserver.Options {
-	env := append(sandbox.Environ(nil), "GOPROXY=off", "GOTOOLCHAIN=local", "GOPACKAGESDRIVER=off", "PYTHONDONTWRITEBYTECODE=1")
+	env := append(sandbox.Environ(nil), "GOPROXY=off", "GOTOOLCHAIN=local", "GOPACKAGESDRIVER=off",
+		"PYTHONDONTWRITEBYTECODE=1")
 	run := sandbox.Spec{
 		Argv: append([]string{program}, one.argv[1:]...), Dir: c.Dir, Workspace: c.Dir, ReadOnlyWorkspace: true,
 		Readable: slices.Concat(c.settings.Readable, packagesOf(program), c.Grant.ReadablePaths),

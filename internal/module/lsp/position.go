@@ -20,7 +20,8 @@ type place struct {
 func (p place) find(op, shown, text string) (langserver.Position, error) {
 	lines := strings.Split(text, "\n")
 	if p.Line > len(lines) {
-		return langserver.Position{}, tool.Errorf(op, tool.Invalid, "%q has %d lines, and no line %d", shown, len(lines), p.Line).
+		return langserver.Position{}, tool.Errorf(op, tool.Invalid,
+			"%q has %d lines, and no line %d", shown, len(lines), p.Line).
 			WithHint("read the file again")
 	}
 	if p.Symbol == "" {

@@ -63,8 +63,10 @@ func requestTool(p *pool) module.Definition {
 		Name: "request", Doc: requestDoc, Input: requestInput, Output: requestOutput,
 		Examples: []tool.Example{
 			module.Example("where it is defined", `{"kind": "definition", "path": "cmd/main.go", "symbol": "store.Open"}`),
-			module.Example("everything that uses it", `{"kind": "references", "path": "store.go", "line": 12, "symbol": "Open"}`),
-			module.Example("the patch of a rename", `{"kind": "rename", "path": "store.go", "symbol": "Open", "new_name": "OpenStore"}`),
+			module.Example("everything that uses it",
+				`{"kind": "references", "path": "store.go", "line": 12, "symbol": "Open"}`),
+			module.Example("the patch of a rename",
+				`{"kind": "rename", "path": "store.go", "symbol": "Open", "new_name": "OpenStore"}`),
 			module.Example("what is declared in a file", `{"kind": "symbols", "path": "src/app.ts"}`),
 		},
 		Aliases: []string{

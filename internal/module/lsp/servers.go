@@ -93,7 +93,8 @@ func (s *settings) choose(op, name string) (server, string, error) {
 	}
 	if len(missing) > 0 {
 		return server{}, "", tool.Errorf(op, tool.Unavailable, "no language server for %q is installed: looked for %s",
-			filepath.Base(name), strings.Join(missing, ", ")).WithHint("have the user install one, or check the code with its compiler")
+			filepath.Base(name), strings.Join(missing, ", ")).
+			WithHint("have the user install one, or check the code with its compiler")
 	}
 	return server{}, "", tool.Errorf(op, tool.Unavailable, "no language server is known for %q; those there are read %s",
 		tool.Truncate(filepath.Base(name)), strings.Join(s.endings(), " ")).

@@ -92,5 +92,6 @@ func skipped(name string) bool {
 }
 
 func (s *settings) watches(name string) bool {
-	return slices.Contains(watched, name) || slices.ContainsFunc(s.known, func(one server) bool { return one.covers(name) })
+	return slices.Contains(watched, name) ||
+		slices.ContainsFunc(s.known, func(one server) bool { return one.covers(name) })
 }

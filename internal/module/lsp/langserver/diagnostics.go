@@ -73,7 +73,9 @@ const quiet = 250 * time.Millisecond
 
 // Diagnostics are what the server finds wrong in a file that it was told. settled is false where
 // the server was not done within the wait.
-func (s *Server) Diagnostics(ctx context.Context, name string, wait time.Duration) (found []Diagnostic, settled bool, err error) {
+func (s *Server) Diagnostics(
+	ctx context.Context, name string, wait time.Duration,
+) (found []Diagnostic, settled bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	if s.can.Diagnostic != nil && s.can.Diagnostic != false {

@@ -122,7 +122,9 @@ func (s *Server) set(ctx context.Context, name, text string, as document) error 
 func (s *Server) Open() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	uris := slices.SortedFunc(maps.Keys(s.documents), func(a, b string) int { return s.documents[a].used - s.documents[b].used })
+	uris := slices.SortedFunc(maps.Keys(s.documents), func(a, b string) int {
+		return s.documents[a].used - s.documents[b].used
+	})
 	for i, uri := range uris {
 		uris[i] = Path(uri)
 	}

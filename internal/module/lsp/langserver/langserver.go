@@ -142,7 +142,8 @@ func (s *Server) Fail(op string, ctx context.Context, err error) error {
 		return tool.Errorf(op, tool.Cancelled, "the request was cancelled by lsp.cancel_request")
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return tool.Errorf(op, tool.Timeout, "%s did not answer in time", name).
-			WithHint("it may still be reading the project: try again, or let the app file give it longer (tools.modules.lsp.config)")
+			WithHint("it may still be reading the project: try again, or have the app file give it longer: " +
+				"tools.modules.lsp.config")
 	case ctx.Err() != nil:
 		return tool.Errorf(op, tool.Cancelled, "the call was cancelled")
 	}
