@@ -81,7 +81,7 @@ func packed(s Section, size int) (all []Chunk) {
 		b.Reset()
 	}
 	between := "\n\n"
-	if s.Unit == Row || s.Lead != "" {
+	if s.Unit == Row || s.Unit == Record || s.Lead != "" {
 		between = "\n"
 	}
 	for _, block := range s.Blocks {

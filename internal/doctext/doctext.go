@@ -52,6 +52,7 @@ const (
 	Page      Unit = "page"
 	Slide     Unit = "slide"
 	Row       Unit = "row"       // of a sheet
+	Record    Unit = "record"    // of a database's table
 	Paragraph Unit = "paragraph" // of a document without lines and pages
 )
 

@@ -13,6 +13,7 @@ import (
 	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/deferred"
 	"callgate/internal/kernel/modelset"
+	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/session"
 	"callgate/internal/module"
 	"callgate/internal/source/executable"
@@ -25,7 +26,7 @@ import (
 func (k *Kernel) moduleHost(name string) module.Host {
 	host := module.Host{
 		State: filepath.Join(k.state.String(), "modules", name), Hidden: k.hidden(),
-		Helpers: k.helpers, Log: k.log.With("module", name), Scrub: k.vault.ScrubString, Embedder: builtinEmbedder{},
+		Helpers: k.helpers, Log: k.log.With("module", name), Scrub: k.vault.ScrubString, Embedder: modules.BuiltinEmbedder{},
 		Models:    &modelset.Lender{Opener: k.models, ModelsOf: k.modelsOf},
 		Tasks:     k.Tasks.ForModules(k.taskAsker),
 		Documents: document.Scoped(document.Scoped(k.database.Stores().Documents, "module"), name),

@@ -20,6 +20,7 @@ import (
 	"callgate/internal/module/lsp"
 	"callgate/internal/module/memory"
 	"callgate/internal/module/notion"
+	"callgate/internal/module/rag"
 	"callgate/internal/module/shell"
 	"callgate/internal/module/speech"
 	"callgate/internal/module/web"
@@ -43,6 +44,7 @@ func shipped(memories memory.Config) []module.Module {
 		notion.Module(),
 		speech.Speaking(),
 		speech.Hearing(),
+		rag.Module(),
 		memory.Module(memories),
 		agentspawn.Module(),
 	}

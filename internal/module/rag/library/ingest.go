@@ -1,0 +1,345 @@
+package library
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"callgate/internal/amount"
+	"callgate/internal/doctext"
+	"callgate/internal/module/filesystem/filewalk"
+	"callgate/internal/module/rag/chunkstore"
+	"callgate/internal/module/workfile"
+	"callgate/tool"
+)
+
+// Report says what an ingestion did.
+type Report struct {
+	Added     int       `json:"added"`
+	Updated   int       `json:"updated"`
+	Unchanged int       `json:"unchanged"`
+	Removed   int       `json:"removed"`
+	Chunks    int       `json:"chunks"` // that were written
+	Skipped   []Skipped `json:"skipped,omitempty"`
+	SkippedIn int       `json:"skipped_count,omitempty"`
+	Warnings  []string  `json:"warnings,omitempty"`
+}
+
+// Skipped is a document that was not ingested.
+type Skipped struct {
+	Document string `json:"document"`
+	Why      string `json:"why"`
+}
+
+// maxTold bounds the documents that a report names.
+const maxTold = 20
+
+func (r *Report) skip(name, why string) {
+	if r.SkippedIn++; len(r.Skipped) < maxTold {
+		r.Skipped = append(r.Skipped, Skipped{name, why})
+	}
+}
+
+// Summary is the report in words.
+func (r *Report) Summary(base string) string {
+	text := fmt.Sprintf("%s: %s added, %d updated, %d unchanged",
+		base, amount.Of(r.Added, "document"), r.Updated, r.Unchanged)
+	if r.Removed > 0 {
+		text += fmt.Sprintf(", %d removed", r.Removed)
+	}
+	if r.SkippedIn > 0 {
+		text += fmt.Sprintf(", %d skipped", r.SkippedIn)
+	}
+	return text + "; " + amount.Of(r.Chunks, "chunk") + " written"
+}
+
+// source is a document that is to be ingested.
+type source struct {
+	name string
+	// hash tells one content from another.
+	hash  string
+	bytes int64
+	read  func(ctx context.Context) (*doctext.Document, error)
+}
+
+// writer ingests documents into a base, some at a time.
+type writer struct {
+	*Library
+	base    chunkstore.Base
+	model   embedder // nil: no vectors
+	known   map[string]string
+	report  Report
+	pending []chunkstore.Stored
+	waiting int // chunks that are pending
+	chunks  int // of the base
+}
+
+// recipe is a part of what a document's hash tells: another way of dividing makes all documents new.
+const recipe = "1"
+
+// writer begins an ingestion.
+func (l *Library) writer(ctx context.Context, base chunkstore.Base) (w *writer, release func(), err error) {
+	e, release, err := l.embedder()
+	if err != nil {
+		return nil, release, err
+	}
+	w = &writer{Library: l, base: base, known: map[string]string{}, chunks: base.Chunks}
+	switch {
+	case base.Model == "":
+	case e != nil && e.ID() == base.Model:
+		w.model = e
+	default:
+		release()
+		return nil, func() {}, tool.Errorf(l.op, tool.Conflict, "%s has vectors of the model %s, and the app uses another",
+			base.Name, base.Model).WithHint("migrate it first: rag.migrate_embeddings")
+	}
+	documents, err := l.Documents(ctx, base)
+	for _, d := range documents {
+		w.known[d.Name] = d.Hash
+	}
+	return w, release, err
+}
+
+// add ingests a document if it is new. A document that cannot be read is in the report.
+func (w *writer) add(ctx context.Context, s source) error {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %s", recipe, w.settings.ChunkBytes, s.hash))
+	s.hash = hex.EncodeToString(sum[:16])
+	was, known := w.known[s.name]
+	if known && was == s.hash {
+		w.report.Unchanged++
+		return nil
+	}
+	d, err := s.read(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		w.report.skip(s.name, tool.Truncate(messageOf(err)))
+		return nil
+	}
+	for _, text := range d.Warnings {
+		if len(w.report.Warnings) < maxTold {
+			w.report.Warnings = append(w.report.Warnings, s.name+": "+text)
+		}
+	}
+	if known {
+		w.report.Updated++
+	} else {
+		w.report.Added++
+	}
+	return w.put(ctx, s, d)
+}
+
+func (w *writer) put(ctx context.Context, s source, d *doctext.Document) error {
+	stored := chunkstore.Stored{Document: chunkstore.Document{
+		Name: s.name, Title: w.service.host.Scrub(d.Title), Format: string(d.Format), Hash: s.hash, Bytes: s.bytes,
+		Ingested: time.Now(),
+	}}
+	for _, c := range d.Chunks(w.settings.ChunkBytes) {
+		c.Text = w.service.host.Scrub(c.Text)
+		stored.Parts = append(stored.Parts, chunkstore.Chunk{Chunk: c})
+	}
+	w.report.Chunks += len(stored.Parts)
+	w.waiting += len(stored.Parts)
+	w.pending = append(w.pending, stored)
+	const batch = 1000
+	if w.waiting < batch {
+		return nil
+	}
+	return w.flush(ctx)
+}
+
+// flush stores what is pending.
+func (w *writer) flush(ctx context.Context) error {
+	if w.chunks += w.waiting; w.chunks > w.settings.MaxChunks {
+		return tool.Errorf(w.op, tool.Limited, "%s would have more than %d chunks", w.base.Name, w.settings.MaxChunks).
+			WithHint("ingest less, use another knowledge base, or let the app file allow more: %s",
+				w.settings.Key("constraints.max_chunks"))
+	}
+	if w.model != nil {
+		var texts []string
+		for _, d := range w.pending {
+			for _, c := range d.Parts {
+				texts = append(texts, clip(chunkstore.SearchText(d.Title, c.Chunk)))
+			}
+		}
+		rows, err := embedAll(ctx, w.model, texts)
+		if err != nil {
+			return w.noVectors(err)
+		}
+		for _, d := range w.pending {
+			for i := range d.Parts {
+				d.Parts[i].Vector, rows = rows[0], rows[1:]
+			}
+		}
+	}
+	if err := w.Put(ctx, w.base, w.pending); err != nil {
+		return err
+	}
+	w.pending, w.waiting = nil, 0
+	return nil
+}
+
+func messageOf(err error) string {
+	if e, ok := err.(*tool.Error); ok {
+		return e.Message
+	}
+	return err.Error()
+}
+
+// limits bound the documents that are read.
+func (w *writer) limits() doctext.Limits { return doctext.Limits{Bytes: w.settings.MaxFile} }
+
+// IngestText ingests a text under a name.
+func (l *Library) IngestText(ctx context.Context, base chunkstore.Base, name, text string) (*Report, error) {
+	return l.IngestDocument(ctx, base, name, []byte(text), func(ctx context.Context) (*doctext.Document, error) {
+		return doctext.Read(ctx, name, []byte(text), doctext.Limits{Bytes: l.settings.MaxFile})
+	})
+}
+
+// IngestDocument ingests what read makes of a content, if that has changed.
+func (l *Library) IngestDocument(
+	ctx context.Context, base chunkstore.Base, name string, content []byte,
+	read func(context.Context) (*doctext.Document, error),
+) (*Report, error) {
+	w, release, err := l.writer(ctx, base)
+	defer release()
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(content)
+	err = w.add(ctx, source{name: name, hash: hex.EncodeToString(sum[:]), bytes: int64(len(content)), read: read})
+	if err == nil {
+		err = w.flush(ctx)
+	}
+	return &w.report, err
+}
+
+// IngestFiles ingests files of the workspace by their paths.
+func (l *Library) IngestFiles(ctx context.Context, base chunkstore.Base, paths []string) (*Report, error) {
+	workspace, err := workfile.New(l.op, l.grant)
+	if err != nil {
+		return nil, err
+	}
+	w, release, err := l.writer(ctx, base)
+	defer release()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range paths {
+		at, err := workspace.Existing(name, true)
+		if err != nil {
+			return nil, err
+		}
+		if err := w.addFile(ctx, workspace, at); err != nil {
+			return nil, err
+		}
+	}
+	return &w.report, w.flush(ctx)
+}
+
+func (w *writer) addFile(ctx context.Context, workspace workfile.Workspace, at workfile.Path) error {
+	f, info, err := workspace.OpenPath(at)
+	if err != nil {
+		w.report.skip(at.Shown, tool.Truncate(messageOf(err)))
+		return nil
+	}
+	defer f.Close()
+	if info.Size() > int64(w.settings.MaxFile) {
+		w.report.skip(at.Shown, fmt.Sprintf("it is %s; at most %s are read", amount.Bytes(info.Size()),
+			amount.Bytes(w.settings.MaxFile)))
+		return nil
+	}
+	content, err := io.ReadAll(io.LimitReader(f, int64(w.settings.MaxFile)+1))
+	if err != nil {
+		w.report.skip(at.Shown, "it cannot be read")
+		return nil
+	}
+	sum := sha256.Sum256(content)
+	return w.add(ctx, source{
+		name: at.Shown, hash: hex.EncodeToString(sum[:]), bytes: int64(len(content)),
+		read: func(ctx context.Context) (*doctext.Document, error) {
+			return doctext.Read(ctx, at.Shown, content, w.limits())
+		},
+	})
+}
+
+// Folder says which files of a folder are ingested.
+type Folder struct {
+	Path    string
+	Pattern string // "": every file that is a document by the ending of its name
+	Ignored bool   // those that ignore files name, too
+}
+
+// IngestFolder ingests the files of a folder, and removes documents whose files are gone from it.
+func (l *Library) IngestFolder(ctx context.Context, base chunkstore.Base, folder Folder) (*Report, error) {
+	workspace, err := workfile.New(l.op, l.grant)
+	if err != nil {
+		return nil, err
+	}
+	pattern := folder.Pattern
+	if pattern == "" {
+		pattern = "**/*"
+	}
+	selector, err := filewalk.NewSelector(workspace, pattern, false)
+	if err != nil {
+		return nil, err
+	}
+	selector.Ignored = folder.Ignored
+	start, err := workspace.Directory(folder.Path)
+	if err != nil {
+		return nil, err
+	}
+	w, release, err := l.writer(ctx, base)
+	defer release()
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	_, err = filewalk.Select(ctx, workspace, start, selector, func(e filewalk.Entry) error {
+		if !e.Type().IsRegular() || folder.Pattern == "" && !doctext.Supported(e.Name()) && path.Ext(e.Name()) != "" {
+			return nil
+		}
+		at, err := workspace.Existing(path.Join(start.Shown, e.Path), false)
+		if tool.KindOf(err) == tool.NotFound {
+			return nil // it has just gone
+		}
+		if err != nil {
+			w.report.skip(path.Join(start.Shown, e.Path), tool.Truncate(messageOf(err)))
+			return nil
+		}
+		seen[at.Shown] = true
+		return w.addFile(ctx, workspace, at)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := w.flush(ctx); err != nil {
+		return nil, err
+	}
+	return &w.report, w.prune(ctx, workspace, start.Shown, seen)
+}
+
+// prune removes the documents of a folder whose files are gone. Files that are there, and that
+// this walk did not select, stay.
+func (w *writer) prune(ctx context.Context, workspace workfile.Workspace, folder string, seen map[string]bool) error {
+	var gone []string
+	for name := range w.known {
+		inside := folder == "." || strings.HasPrefix(name, folder+"/")
+		if !inside || seen[name] || strings.Contains(name, "://") || !fs.ValidPath(name) {
+			continue
+		}
+		if _, err := workspace.Existing(name, true); tool.KindOf(err) == tool.NotFound {
+			gone = append(gone, name)
+		}
+	}
+	n, err := w.Remove(ctx, w.base, gone)
+	w.report.Removed = n
+	return err
+}
