@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-//go:embed *.md guides/*.md pictures/*.svg
+//go:embed *.md guides/*.md reference/*.md pictures/*.svg
 var files embed.FS
 
 // Contents is the page that lists the others, by who reads them.

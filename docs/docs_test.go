@@ -43,7 +43,7 @@ func TestContentsNameEveryPage(t *testing.T) {
 	if !ok {
 		t.Fatal("there are no contents")
 	}
-	for _, pattern := range []string{"*.md", "guides/*.md"} {
+	for _, pattern := range []string{"*.md", "guides/*.md", "reference/*.md"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -56,7 +56,7 @@ chmod -R go-w "$scratch/tree"
 as() { setpriv --reuid "$1" --regid "$1" --clear-groups --inh-caps -all "${clean[@]}" USER="$1" "${@:2}" 9>&-; }
 contain() { "${clean[@]}" USER="$1" "$scratch/otheruser" contain "$@" 9>&-; }
 clean=(env -i HOME="$scratch/home" PATH="$PATH" TMPDIR=/tmp LANG=C.UTF-8)
-same='^(TestGuideCommands|TestCommandsOfDocs)$' # what the docs say is the same for everybody
+same='^(TestGuideCommands|TestCommandsOfDocs|TestManual)$' # what the docs say is the same for everybody
 run() { # run NAME HOW: every suite, each in its folder
   local name=$1 how=$2 suite
   for suite in "${suites[@]}"; do

@@ -118,7 +118,8 @@ func (f *Field) bounds() string {
 	if math.IsInf(f.low, -1) {
 		return ""
 	}
-	return fmt.Sprintf(" from %g to %g", f.low, f.high)
+	plain := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+	return " from " + plain(f.low) + " to " + plain(f.high)
 }
 
 // Range returns the bounds of a number, and whether it is bounded.

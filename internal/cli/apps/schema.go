@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -82,7 +83,8 @@ func (s *schema) module(ctx context.Context, session *client.Session, name strin
 	}
 	if len(actions) == 0 {
 		return tool.Errorf("cli", tool.NotFound, "there is no module %q here", tool.Truncate(name)).
-			WithHint("the modules are %v", modules)
+			WithHint("the modules here are %s; one that is off is on once an app file names it under tools.modules, "+
+				"and callgate help tool-reference has them all", strings.Join(modules, ", "))
 	}
 	return s.WriteJSON(map[string]any{"module": name, "actions": actions})
 }

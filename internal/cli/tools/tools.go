@@ -20,7 +20,7 @@ import (
 func Commands(e *command.Env) []*cobra.Command {
 	group := &cobra.Command{Use: "tools", Short: "List, show and call tools"}
 	return []*cobra.Command{
-		e.Group(group, newList(e), newFind(e), newModels(e), newShow(e), newCall(e), newHostCall(e),
+		e.Group(group, newList(e), newFind(e), newModels(e), newShow(e), newDocs(e), newCall(e), newHostCall(e),
 			preflight.Command(e)),
 		newSearch(e), Plan(e), newSurface(e),
 	}
