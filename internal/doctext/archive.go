@@ -130,7 +130,7 @@ func (a *archived) walk(name string, visit visit) error {
 	d := xml.NewDecoder(in)
 	d.CharsetReader = charset.NewReaderLabel
 	for depth := 0; !a.full(); {
-		in.token = maxToken
+		in.token = min(maxToken, a.limits.Unpacked/4)
 		t, err := d.RawToken()
 		if errors.Is(err, io.EOF) {
 			return nil

@@ -25,6 +25,7 @@ import (
 	"callgate/internal/module/memory"
 	"callgate/internal/module/notion"
 	"callgate/internal/module/rag"
+	"callgate/internal/module/rag/index"
 	"callgate/internal/module/shell"
 	"callgate/internal/module/speech"
 	"callgate/internal/module/web"
@@ -42,7 +43,7 @@ func known(t testing.TB) app.KnownModules {
 	}
 	for _, m := range []module.Module{
 		browser.Module(), database.Module(), filesystem.Module(), git.Module(), http.Module(), memory.Module(memory.Config{}), shell.Module(), web.Module(), clock.Module(),
-		email.Module(), calendar.Module(), notion.Module(), speech.Speaking(), speech.Hearing(), rag.Module(), lsp.Module(),
+		email.Module(), calendar.Module(), notion.Module(), speech.Speaking(), speech.Hearing(), rag.Module(), index.Module(), lsp.Module(),
 	} {
 		all[m.Name] = knownModule(t, m)
 	}

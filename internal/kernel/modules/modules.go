@@ -21,6 +21,7 @@ import (
 	"callgate/internal/module/memory"
 	"callgate/internal/module/notion"
 	"callgate/internal/module/rag"
+	"callgate/internal/module/rag/index"
 	"callgate/internal/module/shell"
 	"callgate/internal/module/speech"
 	"callgate/internal/module/web"
@@ -45,6 +46,7 @@ func shipped(memories memory.Config) []module.Module {
 		speech.Speaking(),
 		speech.Hearing(),
 		rag.Module(),
+		index.Module(),
 		memory.Module(memories),
 		agentspawn.Module(),
 	}

@@ -97,7 +97,7 @@ func (l *Library) writer(ctx context.Context, base chunkstore.Base) (w *writer, 
 	default:
 		release()
 		return nil, func() {}, tool.Errorf(l.op, tool.Conflict, "%s has vectors of the model %s, and the app uses another",
-			base.Name, base.Model).WithHint("migrate it first: rag.migrate_embeddings")
+			base.Name, base.Model).WithHint("compute its vectors anew first: %s", l.remedy())
 	}
 	documents, err := l.Documents(ctx, base)
 	for _, d := range documents {
@@ -341,5 +341,14 @@ func (w *writer) prune(ctx context.Context, workspace workfile.Workspace, folder
 	}
 	n, err := w.Remove(ctx, w.base, gone)
 	w.report.Removed = n
+	return err
+}
+
+// CheckFolder returns an error unless a path is a folder of the workspace.
+func (l *Library) CheckFolder(path string) error {
+	workspace, err := workfile.New(l.op, l.grant)
+	if err == nil {
+		_, err = workspace.Directory(path)
+	}
 	return err
 }

@@ -248,6 +248,14 @@ func (l *Library) Migrate(ctx context.Context, base chunkstore.Base) (model stri
 	return model, len(vectors), nil
 }
 
+// remedy is the tool that computes vectors anew.
+func (l *Library) remedy() string {
+	if strings.HasPrefix(l.op, "index.") {
+		return "index.scan"
+	}
+	return "rag.migrate_embeddings"
+}
+
 // noVectors is the error of a model that does not answer.
 func (l *Library) noVectors(err error) error {
 	var told *tool.Error

@@ -114,7 +114,7 @@ func (l *Library) questionVectors(
 		}
 		if err == nil && (e == nil || e.ID() != base.Model) {
 			a.Warnings = append(a.Warnings, base.Name+" has vectors of another model ("+base.Model+
-				"), so words alone counted there: rag.migrate_embeddings computes them anew")
+				"), so words alone counted there: "+l.remedy()+" computes them anew")
 			continue
 		}
 		var got [][]float32
