@@ -35,6 +35,7 @@ type ScriptPlace struct {
 	Program string  `json:"program"`
 	Line    int     `json:"line"`
 	Batch   int     `json:"batch"`
+	Of      int     `json:"of,omitempty"`    // how many calls the batch has, which need not all be asked about
 	Offer   *Choice `json:"offer,omitempty"` // what a yes for the rest of the script covers; nil: no more than this
 }
 

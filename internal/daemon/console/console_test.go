@@ -3,13 +3,16 @@ package console_test
 import (
 	"context"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"callgate/internal/client"
@@ -31,6 +34,29 @@ type site struct {
 	workspace string
 	server    *httptest.Server
 	person    console.Person
+	onRead    atomic.Pointer[func()] // runs once, between the kernel's reading of a history and its answer
+}
+
+// between has a history come later than it was read.
+func (s *site) between(api http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ok, _ := path.Match("/v1/conversations/*", r.URL.Path)
+		if !ok || r.Method != http.MethodGet {
+			api.ServeHTTP(w, r)
+			return
+		}
+		then := s.onRead.Swap(nil)
+		if then == nil {
+			api.ServeHTTP(w, r)
+			return
+		}
+		read := httptest.NewRecorder()
+		api.ServeHTTP(read, r)
+		(*then)()
+		maps.Copy(w.Header(), read.Header())
+		w.WriteHeader(read.Code)
+		_, _ = w.Write(read.Body.Bytes())
+	})
 }
 
 // open opens a console on a folder, for somebody with the human's key.
@@ -44,7 +70,10 @@ func openWith(t testing.TB, workspace string, config kernel.Config) *site {
 	k := kerneltest.OpenWith(t, config)
 	api := httpapi.New(k, httpapi.Lifecycle{Context: t.Context(), Stop: func() {}})
 	t.Cleanup(api.Close)
-	inner := httptest.NewServer(api)
+	s := &site{
+		TB: t, kernel: k, workspace: workspace, person: console.Person{Name: "ada", Role: "admin", CSRF: "csrf-of-ada"},
+	}
+	inner := httptest.NewServer(s.between(api))
 	t.Cleanup(inner.Close)
 	address := inner.Listener.Addr().String()
 	key, err := k.State().HumanKey()
@@ -53,7 +82,7 @@ func openWith(t testing.TB, workspace string, config kernel.Config) *site {
 		return new(net.Dialer).DialContext(ctx, "tcp", address)
 	}})
 	t.Cleanup(c.Close)
-	s := &site{TB: t, Client: c, kernel: k, workspace: workspace, person: console.Person{Name: "ada", Role: "admin", CSRF: "csrf-of-ada"}}
+	s.Client = c
 	pages := console.New(console.Options{
 		Client:    func(*http.Request) *client.Client { return c },
 		Person:    func(*http.Request) console.Person { return s.person },

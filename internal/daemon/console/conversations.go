@@ -56,6 +56,7 @@ type conversationData struct {
 
 func (c *conversationPages) one(w http.ResponseWriter, r *http.Request) error {
 	k, id := c.Client(r), r.PathValue("id")
+	t := c.turns.get(id) // before the history, which otherwise may lack the end of a turn that is not followed
 	history, err := k.History(r.Context(), id)
 	if err != nil {
 		return err
@@ -64,7 +65,7 @@ func (c *conversationPages) one(w http.ResponseWriter, r *http.Request) error {
 	d.Height = 16 + len(d.Waterfall)*22
 	p := page{Title: cmp.Or(history.Title, "Conversation"), Nav: "conversations"}
 	log := history.Log
-	if t := c.turns.get(id); t != nil {
+	if t != nil {
 		d.Running, p.Live = true, "turn/"+url.PathEscape(id)
 		for i, e := range log {
 			if e.Seq > t.before { // the stream of the turn replaces them

@@ -94,6 +94,28 @@ func TestAConversationWithAnApprovalInTheMiddle(t *testing.T) {
 	s.fails("/live/turn/nosuch", http.StatusNotFound)
 }
 
+// A turn that ends while its page is made is shown to its end, or as one that is followed.
+func TestATurnEndsWhileItIsShown(t *testing.T) {
+	t.Parallel()
+	s := talking(t)
+	page := s.post("/conversations", url.Values{"text": {"write a note"}})
+	id := regexp.MustCompile(`action="/conversations/([^"]+)"`).FindStringSubmatch(page)[1]
+	asked := s.pending()
+	end := func() {
+		s.post("/approvals/"+asked.ID, url.Values{"action": {"approve"}, "next": {"/docs"}})
+		r, err := s.server.Client().Get(s.server.URL + "/live/turn/" + id)
+		s.wants(s.read(r, err, http.StatusOK), "event: over")
+	}
+	s.onRead.Store(&end)
+	page = s.get("/conversations/" + id)
+	if s.onRead.Load() != nil {
+		t.Fatal("the history was not read")
+	}
+	if !strings.Contains(page, "data-live-part") && !strings.Contains(page, "I wrote") {
+		t.Errorf("a turn that is over is shown as it was:\n%s", plain(page))
+	}
+}
+
 func TestATurnIsStopped(t *testing.T) {
 	t.Parallel()
 	s := talking(t)

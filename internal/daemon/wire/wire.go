@@ -69,7 +69,7 @@ func ScriptCall(s scripts.Step) protocol.ScriptCall { return protocol.ScriptCall
 
 func scriptPlace(s approval.Script) protocol.ScriptPlace {
 	return protocol.ScriptPlace{
-		Call: s.Call, Program: s.Program, Line: s.Line, Batch: s.Batch,
+		Call: s.Call, Program: s.Program, Line: s.Line, Batch: s.Batch, Of: s.Of,
 		Offer: pointer(s.Offer, func(c approval.Choice) protocol.Choice { return protocol.Choice(c) }),
 	}
 }
