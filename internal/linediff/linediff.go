@@ -25,6 +25,9 @@ func (l Line) String() string {
 // context is the number of equal lines shown around a change.
 const context = 3
 
+// unendedMark stands behind a last line that has no end. No other line has a newline in it.
+const unendedMark = "\n\\ no newline at the end"
+
 // maxWork bounds the search for the shortest script. Texts that differ in more
 // lines are shown as the whole old one and the whole new one.
 const maxWork = 500
@@ -32,9 +35,18 @@ const maxWork = 500
 // Unified returns the changes that turn old into new, with a few lines around
 // each. It is empty if the texts are equal.
 func Unified(old, new string) []Line {
-	a, b := split(old), split(new)
-	script := script(a, b)
+	script := script(split(old), split(new))
 	var out []Line
+	eachHunk(script, func(from, to int) {
+		out = append(out, head(script, from, to))
+		out = append(out, script[from:to]...)
+	})
+	return out
+}
+
+// eachHunk visits the parts of a script with changes in them, each with a few equal lines
+// around it.
+func eachHunk(script []Line, visit func(from, to int)) {
 	for i := 0; i < len(script); {
 		if script[i].Sign == ' ' {
 			i++
@@ -48,11 +60,9 @@ func Unified(old, new string) []Line {
 			}
 		}
 		to = max(to-max(quiet-context, 0), i+1)
-		out = append(out, head(script, from, to))
-		out = append(out, script[from:to]...)
+		visit(from, to)
 		i = to
 	}
-	return out
 }
 
 // head is the line that says where a hunk lies in both texts.
@@ -98,7 +108,7 @@ func split(text string) []string {
 	if lines[len(lines)-1] == "" {
 		return lines[:len(lines)-1]
 	}
-	lines[len(lines)-1] += "\n\\ no newline at the end"
+	lines[len(lines)-1] += unendedMark
 	return lines
 }
 
