@@ -33,6 +33,7 @@ func (k *Kernel) moduleHost(name string) module.Host {
 		Agents: func(ctx context.Context, call tool.Call, r module.AgentRequest) (*tool.Result, error) {
 			return k.Agents.Do(ctx, call, r)
 		},
+		Pending: func() module.PendingFiles { return k.Proposals.Changes() },
 		Process: func(ctx context.Context, call tool.Call, task string) (tool.Process, error) {
 			return k.Background.Process(ctx, call, task)
 		},

@@ -36,6 +36,7 @@ func openProposals(k *Kernel, cfg Config) (err error) {
 		) (trial.Report, error) {
 			return tryRules(ctx, k, inForce, rules, off, time.Now().Add(-triedSince))
 		},
+		Writer: proposals.Writer{Gate: k.gate, Tools: k.Tools, Caller: k.builder.Bare, RuleFiles: apps.RuleFiles(k.Apps)},
 	})
 	if err != nil {
 		return err

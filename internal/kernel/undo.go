@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate/approval"
+	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/hooks"
 	"callgate/internal/kernel/skillruns"
 	"callgate/internal/kernel/undoing"
@@ -84,13 +85,7 @@ func openUndo(k *Kernel) (err error) {
 			}
 			return c.Session().Caller().Requester(), true
 		},
-		RuleFiles: func(ctx context.Context, workspace string) []string {
-			loaded, err := k.Apps.Load(ctx, workspace, "")
-			if err != nil {
-				return nil // what holds rules by its name does so all the same
-			}
-			return loaded.RuleFiles()
-		},
+		RuleFiles: apps.RuleFiles(k.Apps),
 	})
 	return err
 }

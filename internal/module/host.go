@@ -34,6 +34,9 @@ type Host struct {
 	// Agents does what a call asks of agents that work for its caller; nil: there are none.
 	Agents func(ctx context.Context, call tool.Call, r AgentRequest) (*tool.Result, error)
 
+	// Pending returns what keeps changes of files until a human has answered them; nil: nothing does.
+	Pending func() PendingFiles
+
 	// Process returns the process of a task that runs in the background and belongs to
 	// the caller; nil: there are none. Others are NotFound.
 	Process func(ctx context.Context, call tool.Call, task string) (tool.Process, error)

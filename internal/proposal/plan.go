@@ -22,6 +22,8 @@ type Plan struct {
 	Consent string
 	Notes   []string // what follows, and what does not
 	Tried   []string // what would have become of recorded calls. It is no part of the digest
+	// Hunks says that the plan is a file of the workspace, which may be answered hunk by hunk.
+	Hunks []linediff.Hunk
 }
 
 // File is a file that would change.
@@ -30,12 +32,14 @@ type File struct {
 	Name   string // with slashes, relative to Base
 	Shown  string // as people write it
 	Before []byte // nil: there is none
-	After  []byte
+	After  []byte // nil: there is to be none
 	Mode   fs.FileMode
 }
 
 // Changes reports whether the file is to be another one.
-func (f File) Changes() bool { return f.Before == nil || string(f.Before) != string(f.After) }
+func (f File) Changes() bool {
+	return f.Before == nil || f.After == nil || string(f.Before) != string(f.After)
+}
 
 // Digest is that of everything that a human decides on.
 func (p *Plan) Digest(id string) string {
@@ -45,7 +49,7 @@ func (p *Plan) Digest(id string) string {
 	for _, f := range p.Files {
 		part(f.Base)
 		part(f.Name)
-		part(fmt.Sprint(f.Mode, f.Before == nil))
+		part(fmt.Sprint(f.Mode, f.Before == nil, f.After == nil))
 		part(string(f.Before))
 		part(string(f.After))
 	}
@@ -58,7 +62,7 @@ func (p *Plan) Digest(id string) string {
 func (p *Plan) Text() string {
 	var b strings.Builder
 	for _, f := range p.Files {
-		f.write(&b)
+		f.write(&b, p.Hunks)
 	}
 	section := func(head string, lines []string) {
 		if len(lines) > 0 {
@@ -68,7 +72,7 @@ func (p *Plan) Text() string {
 			b.WriteString("  " + visible.Text(line) + "\n")
 		}
 	}
-	if len(p.Allows) == 0 {
+	if len(p.Allows) == 0 && p.Hunks == nil {
 		b.WriteString("\nwhat it would allow: nothing that is not allowed now\n")
 	}
 	section("what it would allow (+), and no longer (-):", p.Allows)
@@ -80,8 +84,9 @@ func (p *Plan) Text() string {
 	return strings.TrimPrefix(b.String(), "\n")
 }
 
-// write shows how a file would change.
-func (f File) write(b *strings.Builder) {
+// write shows how a file would change, with the IDs of its hunks where they are answered one
+// by one.
+func (f File) write(b *strings.Builder, hunks []linediff.Hunk) {
 	name := visible.Text(f.Shown)
 	switch {
 	case f.Before == nil && f.Mode&0o100 != 0:
@@ -90,12 +95,19 @@ func (f File) write(b *strings.Builder) {
 		fmt.Fprintf(b, "\nnew file %s\n", name)
 	case !f.Changes():
 		fmt.Fprintf(b, "\n%s is as it should be\n", name)
+	case f.After == nil:
+		fmt.Fprintf(b, "\n%s is deleted\n", name)
 	default:
 		fmt.Fprintf(b, "\n%s\n", name)
 	}
+	n := 0
 	for _, l := range linediff.Unified(string(f.Before), string(f.After)) {
 		text := visible.Lines(strings.ReplaceAll(l.Text, "\n\\ no newline at the end", " ⟨no newline at the end⟩"))
 		if l.Sign == '@' {
+			if n < len(hunks) {
+				text += " hunk " + hunks[n].ID
+			}
+			n++
 			b.WriteString("  " + text + "\n")
 			continue
 		}

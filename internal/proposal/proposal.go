@@ -1,5 +1,5 @@
-// Package proposal is what an agent proposes to have changed: a tool, a skill, or keys of
-// its app file.
+// Package proposal is what an agent proposes to have changed: a tool, a skill, keys of
+// its app file, or a file of its workspace.
 //
 // # Law
 //
@@ -12,6 +12,7 @@
 //   - A model never supplies what runs. A tool that it proposes is a manifest without an
 //     executable: in its place stands a file of the kernel's own words, which refuses to
 //     run and says that a human must write it.
+//   - A change of a file may be answered hunk by hunk. It is answered when none is left.
 package proposal
 
 import (
@@ -31,6 +32,8 @@ const (
 	Tool   Kind = "tool"
 	Skill  Kind = "skill"
 	Config Kind = "config_change"
+	// Change is one of a file of the workspace, by the tools of the module workspace.
+	Change Kind = "file_change"
 )
 
 // State is how a proposal stands.

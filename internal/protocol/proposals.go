@@ -23,7 +23,7 @@ const (
 // Proposal is what an agent would have changed.
 type Proposal struct {
 	ID           string        `json:"id"`
-	Kind         string        `json:"kind"` // tool, skill or config_change
+	Kind         string        `json:"kind"` // tool, skill, config_change or file_change
 	Title        string        `json:"title"`
 	Reason       string        `json:"reason"`
 	Agent        string        `json:"agent,omitempty"`
@@ -41,18 +41,22 @@ type Proposal struct {
 	Shown   string `json:"shown,omitempty"`
 	Digest  string `json:"digest,omitempty"`
 	Problem string `json:"problem,omitempty"`
+	// Hunks are those of a change of a file, in the order of the text that is shown.
+	Hunks []string `json:"hunks,omitempty"`
 }
 
 // AcceptProposal accepts a proposal as it was shown.
 type AcceptProposal struct {
-	Digest   string `json:"digest"`
-	By       string `json:"by,omitempty"`
-	Feedback string `json:"feedback,omitempty"`
-	Code     string `json:"code,omitempty"` // that a person typed; see Challenge
+	Digest   string   `json:"digest"`
+	By       string   `json:"by,omitempty"`
+	Feedback string   `json:"feedback,omitempty"`
+	Code     string   `json:"code,omitempty"`  // that a person typed; see Challenge
+	Hunks    []string `json:"hunks,omitempty"` // of a change of a file, only these
 }
 
 // RefuseProposal refuses a proposal.
 type RefuseProposal struct {
-	By       string `json:"by,omitempty"`
-	Feedback string `json:"feedback,omitempty"`
+	By       string   `json:"by,omitempty"`
+	Feedback string   `json:"feedback,omitempty"`
+	Hunks    []string `json:"hunks,omitempty"` // of a change of a file, only these
 }

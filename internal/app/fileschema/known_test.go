@@ -29,6 +29,7 @@ import (
 	"callgate/internal/module/shell"
 	"callgate/internal/module/speech"
 	"callgate/internal/module/web"
+	"callgate/internal/module/workspace"
 )
 
 // known is what the kernel knows, and what the files of these tests name beside
@@ -43,7 +44,7 @@ func known(t testing.TB) app.KnownModules {
 	}
 	for _, m := range []module.Module{
 		browser.Module(), database.Module(), filesystem.Module(), git.Module(), http.Module(), memory.Module(memory.Config{}), shell.Module(), web.Module(), clock.Module(),
-		email.Module(), calendar.Module(), notion.Module(), speech.Speaking(), speech.Hearing(), rag.Module(), index.Module(), lsp.Module(),
+		email.Module(), calendar.Module(), notion.Module(), speech.Speaking(), speech.Hearing(), workspace.Module(), rag.Module(), index.Module(), lsp.Module(),
 	} {
 		all[m.Name] = knownModule(t, m)
 	}

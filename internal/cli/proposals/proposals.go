@@ -5,6 +5,7 @@ package proposals
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,12 +28,14 @@ func Commands(e *command.Env) []*cobra.Command {
 	}
 	group := &cobra.Command{
 		Use: "proposals", Short: "See, accept and refuse what agents propose to change",
-		Long: `Agents propose tools, skills and changes of the app file; a human decides. A
-proposal has no effect until it is accepted, and what is accepted is what was
-shown: if a file has changed since, it is shown again.`,
+		Long: `Agents propose tools, skills, changes of the app file and, with the module
+workspace, changes of files; a human decides. A proposal has no effect until it
+is accepted, and what is accepted is what was shown: if a file has changed
+since, it is shown again.`,
 		Example: `  callgate proposals list
   callgate proposals show prop_3f       the first letters of an ID are enough
   callgate proposals accept prop_3f
+  callgate proposals accept prop_3f --hunk 5be1c07a93d2
   callgate proposals refuse prop_3f --feedback "ask me before you push"`,
 	}
 	return []*cobra.Command{e.Group(group, newList(e), show, accept, refuse)}
@@ -171,6 +174,7 @@ type accept struct {
 	*command.Env
 	yes      bool
 	feedback string
+	hunks    []string
 }
 
 func newAccept(e *command.Env) *cobra.Command {
@@ -181,6 +185,7 @@ func newAccept(e *command.Env) *cobra.Command {
 	}, a.run)
 	c.Flags().BoolVar(&a.yes, "yes", false, "accept without asking; at a terminal the code is still to be typed")
 	c.Flags().StringVar(&a.feedback, "feedback", "", "what the agent is told with it, as `TEXT`")
+	c.Flags().StringSliceVar(&a.hunks, "hunk", nil, "of a change of a file accept only the hunk `ID`; the rest waits on")
 	a.BindToken(c)
 	return c
 }
@@ -195,17 +200,26 @@ func (a *accept) run(ctx context.Context, args []string) error {
 			return tool.Errorf(op, tool.Conflict, "%s cannot be accepted: %s", p.ID, p.Problem)
 		}
 		a.Status("%s", text(p))
+		for _, hunk := range a.hunks {
+			if !slices.Contains(p.Hunks, hunk) {
+				return tool.Errorf(op, tool.NotFound, "%s has no hunk %s", p.ID, tool.Truncate(hunk))
+			}
+		}
 		if ok, err := a.Consent(ctx, k, a.yes, "Accept?"); err != nil || !ok {
 			return err
 		}
 		done, err := client.NewProposals(k.Client).Accept(ctx, p.ID, protocol.AcceptProposal{
-			Digest: p.Digest, By: a.UserName(), Feedback: a.feedback,
+			Digest: p.Digest, By: a.UserName(), Feedback: a.feedback, Hunks: a.hunks,
 		})
 		switch {
 		case err != nil:
 			return err
 		case a.JSON:
 			return a.WriteJSON(done)
+		}
+		if done.State == protocol.ProposalPending {
+			a.Status("accepted %s; the rest waits", strings.Join(a.hunks, ", "))
+			return nil
 		}
 		a.Status("accepted; %s", visible.Text(strings.Join(done.Done, "; ")))
 		return nil
@@ -216,6 +230,7 @@ func (a *accept) run(ctx context.Context, args []string) error {
 type refuse struct {
 	*command.Env
 	feedback string
+	hunks    []string
 }
 
 func newRefuse(e *command.Env) *cobra.Command {
@@ -225,6 +240,7 @@ func newRefuse(e *command.Env) *cobra.Command {
 		Example: "  callgate proposals refuse prop_3f --feedback \"not for this project\"", Args: cobra.ExactArgs(1),
 	}, r.run)
 	c.Flags().StringVar(&r.feedback, "feedback", "", "what the agent is told with it, as `TEXT`")
+	c.Flags().StringSliceVar(&r.hunks, "hunk", nil, "of a change of a file refuse only the hunk `ID`; the rest waits on")
 	return c
 }
 
@@ -235,13 +251,21 @@ func (r *refuse) run(ctx context.Context, args []string) error {
 			return err
 		}
 		done, err := client.NewProposals(k.Client).Refuse(ctx, p.ID, protocol.RefuseProposal{
-			By: r.UserName(), Feedback: r.feedback,
+			By: r.UserName(), Feedback: r.feedback, Hunks: r.hunks,
 		})
 		switch {
 		case err != nil:
 			return err
 		case r.JSON:
 			return r.WriteJSON(done)
+		}
+		if done.State == protocol.ProposalPending {
+			r.Status("refused %s; the rest waits", strings.Join(r.hunks, ", "))
+			return nil
+		}
+		if done.State == protocol.ProposalAccepted {
+			r.Status("refused the rest of %s; %s", p.ID, visible.Text(strings.Join(done.Done, "; ")))
+			return nil
 		}
 		r.Status("refused %s; nothing was changed", p.ID)
 		return nil

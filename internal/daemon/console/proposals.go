@@ -55,13 +55,17 @@ func diffLines(text string) (lines []linediff.Line) {
 
 func (c *proposalPages) answerProposal(w http.ResponseWriter, r *http.Request) (err error) {
 	all, id, by := client.NewProposals(c.Client(r)), r.PathValue("id"), c.Person(r).Name
+	_ = r.ParseForm() // FormValue says so too
+	hunks := r.Form["hunk"]
 	switch r.FormValue("action") {
 	case "accept":
 		_, err = all.Accept(r.Context(), id, protocol.AcceptProposal{
-			Digest: r.FormValue("digest"), By: by, Feedback: r.FormValue("reason"),
+			Digest: r.FormValue("digest"), By: by, Feedback: r.FormValue("reason"), Hunks: hunks,
 		})
 	case "refuse":
-		_, err = all.Refuse(r.Context(), id, protocol.RefuseProposal{By: by, Feedback: r.FormValue("reason")})
+		_, err = all.Refuse(r.Context(), id, protocol.RefuseProposal{
+			By: by, Feedback: r.FormValue("reason"), Hunks: hunks,
+		})
 	default:
 		err = tool.Errorf("console.proposal", tool.Invalid, "the form does not say yes or no").
 			WithHint("use one of its buttons")

@@ -22,6 +22,6 @@ func Proposal(p proposal.Proposal) protocol.Proposal {
 // ShownProposal converts a proposal with what accepting it would do.
 func ShownProposal(s proposals.Shown) protocol.Proposal {
 	out := Proposal(s.Proposal)
-	out.Shown, out.Digest, out.Problem = s.Text, s.Digest, s.Problem
+	out.Shown, out.Digest, out.Problem, out.Hunks = s.Text, s.Digest, s.Problem, s.Hunks
 	return out
 }

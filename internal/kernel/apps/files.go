@@ -2,6 +2,7 @@ package apps
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"path/filepath"
 
@@ -91,6 +92,17 @@ func addModules(known app.KnownModules, a *app.App) {
 		if name := app.ServerModule(s.Name); known[name].Actions == nil {
 			known[name] = app.KnownModule{AlwaysOn: true}
 		}
+	}
+}
+
+// RuleFiles finds the files and folders in a workspace that hold rules of agents.
+func RuleFiles(l *Loader) func(ctx context.Context, workspace string) []string {
+	return func(ctx context.Context, workspace string) []string {
+		loaded, err := l.Load(ctx, workspace, "")
+		if err != nil {
+			return nil // what holds rules by its name does so all the same
+		}
+		return loaded.RuleFiles()
 	}
 }
 

@@ -65,6 +65,10 @@ func widening(m app.Module) []setting {
 		{m.Constraints, "allow_force", "force, which loses work"},
 		{m.Constraints, "allow_downgrade", "redirects that leave encryption"},
 	}
+	if m.Name == "workspace" {
+		all = append(all, setting{m.Config, "auto_approve", "changes of files that wait for nobody"},
+			setting{m.Config, "lint", "programs to run"})
+	}
 	if m.Name == "database" { // elsewhere it narrows
 		all = append(all, setting{m.Constraints, "allowed_hosts", "servers of databases"})
 	}

@@ -25,6 +25,7 @@ import (
 	"callgate/internal/module/shell"
 	"callgate/internal/module/speech"
 	"callgate/internal/module/web"
+	"callgate/internal/module/workspace"
 	"callgate/tool"
 )
 
@@ -47,6 +48,7 @@ func shipped(memories memory.Config) []module.Module {
 		speech.Hearing(),
 		rag.Module(),
 		index.Module(),
+		workspace.Module(),
 		memory.Module(memories),
 		agentspawn.Module(),
 	}

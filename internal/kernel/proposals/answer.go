@@ -14,11 +14,16 @@ import (
 )
 
 // Accept does what a proposal says, on the word of a person who was shown it. digest is
-// that of what was shown.
-func (p *Proposals) Accept(ctx context.Context, who approval.Credential, id, digest, feedback string) (
-	proposal.Proposal, error,
-) {
+// that of what was shown. With hunks, only those of a change of a file.
+func (p *Proposals) Accept(
+	ctx context.Context, who approval.Credential, id, digest, feedback string, hunks ...string,
+) (proposal.Proposal, error) {
 	const op = "proposals.Accept"
+	if s, err := p.get(ctx, id); err == nil && s.Kind == proposal.Change {
+		return p.acceptChange(ctx, who, id, yes{digest, feedback, hunks})
+	} else if len(hunks) > 0 {
+		return s.Proposal, noHunks(op)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s, err := p.pending(ctx, op, id)
@@ -44,10 +49,21 @@ func (p *Proposals) Accept(ctx context.Context, who approval.Credential, id, dig
 	return p.answered(ctx, s, proposal.Accepted, proposal.Answer{By: by, Feedback: feedback, Done: done})
 }
 
-// Refuse ends a proposal on a human's word. Nothing happens.
-func (p *Proposals) Refuse(ctx context.Context, who approval.Credential, id, feedback string) (
-	proposal.Proposal, error,
-) {
+// noHunks refuses hunks of what has none.
+func noHunks(op string) error {
+	return tool.Errorf(op, tool.Invalid, "only a change of a file has hunks").WithHint("answer the proposal as a whole")
+}
+
+// Refuse ends a proposal on a human's word. Nothing happens. With hunks, only those of a
+// change of a file are refused.
+func (p *Proposals) Refuse(
+	ctx context.Context, who approval.Credential, id, feedback string, hunks ...string,
+) (proposal.Proposal, error) {
+	if s, err := p.get(ctx, id); err == nil && s.Kind == proposal.Change {
+		return p.refuseChange(ctx, who, id, feedback, hunks)
+	} else if len(hunks) > 0 {
+		return s.Proposal, noHunks("proposals.Refuse")
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s, err := p.pending(ctx, "proposals.Refuse", id)
@@ -108,6 +124,9 @@ func (p *Proposals) announce(ctx context.Context, s stored) (proposal.Proposal, 
 func (p *Proposals) Start(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if err := p.settleChanges(ctx); err != nil {
+		return err
+	}
 	all, err := p.list(ctx)
 	if err != nil {
 		return err
@@ -128,6 +147,9 @@ func (p *Proposals) tell(ctx context.Context, s proposal.Proposal) error {
 		return nil
 	}
 	head := fmt.Sprintf("a human refused your proposal %s (%s): nothing was changed", s.ID, s.Kind)
+	if s.Kind == proposal.Change {
+		head = fmt.Sprintf("a human refused your change of %s: the file is as it was", s.Title)
+	}
 	if s.State == proposal.Accepted {
 		head = fmt.Sprintf("a human accepted your proposal %s (%s); done: %s", s.ID, s.Kind,
 			strings.Join(s.Answer.Done, "; "))

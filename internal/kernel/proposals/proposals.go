@@ -22,6 +22,7 @@ package proposals
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -33,14 +34,17 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/control"
 	"callgate/internal/document"
+	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/schema"
 	"callgate/internal/journal"
 	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/trial"
 	"callgate/internal/proposal"
+	"callgate/internal/registry"
 	"callgate/internal/task"
 	"callgate/tool"
 )
@@ -55,6 +59,7 @@ type Apps interface {
 type Authority interface {
 	HasPersonAuthority(who approval.Credential, askers []approval.Requester) error
 	HasHumanAuthority(who approval.Credential) error
+	AnswerVouched(ctx context.Context, v approval.Voucher, id string, a approval.Answer) error
 }
 
 // Options is what Proposals need of the kernel.
@@ -76,6 +81,23 @@ type Options struct {
 	UserFile string // the user's own app file, in whose folder their skills are; "": there is none
 	User     string
 	Now      func() time.Time // nil: time.Now
+
+	Writer
+}
+
+// Writer is what writes accepted changes of files.
+type Writer struct {
+	Gate  Gate
+	Tools *registry.Registry
+	// Caller makes a caller without an app in a folder, and the function that ends it.
+	Caller func(session.BareSpec) (*gate.Caller, func(), error)
+	// RuleFiles are the files and folders in a workspace that hold rules of agents.
+	RuleFiles func(ctx context.Context, workspace string) []string
+}
+
+// Gate makes calls.
+type Gate interface {
+	Call(ctx context.Context, c *gate.Caller, r gate.CallRequest) *tool.Result
 }
 
 // Proposals are the kernel's. Make them with New.
@@ -83,6 +105,7 @@ type Proposals struct {
 	opt     Options
 	schemas schema.Cache
 	secrets *filter.Filter
+	run     string // this process, among those that write files
 
 	mu sync.Mutex // held while one is added or answered
 }
@@ -98,7 +121,12 @@ func New(o Options) (*Proposals, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Proposals{opt: o, secrets: secrets}, nil
+	p := &Proposals{opt: o, secrets: secrets, run: rand.Text()}
+	t := p.applyTool()
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	return p, o.Tools.Add(scope, registry.Static{Source: "accepted changes", List: []*tool.Tool{t}})
 }
 
 // Tools returns the tools that propose.
@@ -189,7 +217,7 @@ func (p *Proposals) make(call tool.Call, kind proposal.Kind) (proposal.Proposal,
 func (p *Proposals) room(ctx context.Context, all []stored, made proposal.Proposal) error {
 	same, app := 0, 0
 	for _, s := range all {
-		if s.State != proposal.Pending {
+		if s.State != proposal.Pending || s.Kind == proposal.Change {
 			continue
 		}
 		if s.Asker.Principal.Session == made.Asker.Principal.Session {
@@ -203,6 +231,11 @@ func (p *Proposals) room(ctx context.Context, all []stored, made proposal.Propos
 		return tool.Errorf(op, tool.Unavailable, "%d proposals of this conversation and %d of this app wait already",
 			same, app).WithHint("wait until a human has answered some: callgate proposals list")
 	}
+	return p.forgetOldest(ctx, all)
+}
+
+// forgetOldest forgets the oldest that was answered, where too many are kept.
+func (p *Proposals) forgetOldest(ctx context.Context, all []stored) error {
 	for i := 0; i < len(all) && len(all) >= maxKept; i++ {
 		if all[i].State == proposal.Pending {
 			continue
@@ -234,9 +267,10 @@ func (p *Proposals) List(ctx context.Context, state proposal.State) ([]proposal.
 // Shown is a proposal as a human decides on it.
 type Shown struct {
 	proposal.Proposal
-	Text    string // everything
-	Digest  string // what a yes names; "": it cannot be accepted
-	Problem string // why not
+	Text    string   // everything
+	Digest  string   // what a yes names; "": it cannot be accepted
+	Problem string   // why not
+	Hunks   []string // of a change of a file, those that can be answered one by one
 }
 
 // Show returns a proposal with what accepting it would do.
@@ -246,6 +280,9 @@ func (p *Proposals) Show(ctx context.Context, id string) (Shown, error) {
 		return Shown{}, err
 	}
 	out := Shown{Proposal: s.Proposal}
+	if s.Kind == proposal.Change && s.State == proposal.Pending {
+		return p.showChange(ctx, out)
+	}
 	if s.State != proposal.Pending {
 		out.Problem = "it was " + string(s.State) + " already"
 		return out, nil

@@ -76,11 +76,28 @@ func decode(d document.Document) (stored, error) {
 // put stores a proposal in the place of a version of it (0: there is none), and returns its
 // version now.
 func (p *Proposals) put(ctx context.Context, made proposal.Proposal, version int64) (int64, error) {
+	change, err := proposalChange(made, version)
+	if err != nil {
+		return 0, err
+	}
+	return p.opt.Documents.Write(ctx, change)
+}
+
+func proposalChange(made proposal.Proposal, version int64) (document.Change, error) {
 	data, err := json.Marshal(made)
 	if err != nil {
-		return 0, &tool.Error{Op: op, Kind: tool.Internal, Message: "the proposal cannot be written", Err: err}
+		const what = "the proposal cannot be written"
+		return document.Change{}, &tool.Error{Op: op, Kind: tool.Internal, Message: what, Err: err}
 	}
-	return p.opt.Documents.Write(ctx, document.Change{Collection: collection, Key: made.ID, If: version, Data: data})
+	return document.Change{Collection: collection, Key: made.ID, If: version, Data: data}, nil
+}
+
+// withBody is the change that stores a proposal with the body of a change.
+func (s *stored) withBody(body proposal.ChangeBody) (c document.Change, err error) {
+	if s.Body, err = json.Marshal(body); err != nil {
+		return c, err
+	}
+	return proposalChange(s.Proposal, s.version)
 }
 
 // forget removes a proposal that was answered.

@@ -119,7 +119,7 @@ type editData struct {
 }
 
 func editFile(ctx context.Context, w workfile.Workspace, known seen.Workspace, in editArgs) (*tool.Result, error) {
-	edits, err := in.list(w.Op)
+	edits, err := textedit.Collect(w.Op, in.Edits, in.Edit)
 	if err != nil {
 		return nil, err
 	}
@@ -172,30 +172,4 @@ func editFile(ctx context.Context, w workfile.Workspace, known seen.Workspace, i
 		r.Content = []tool.Content{tool.Text(c.Text)}
 	}
 	return r, err
-}
-
-// list returns the edits of both forms of the arguments as one list, and sets the
-// operation of those that only imply it.
-func (in editArgs) list(op string) ([]textedit.Edit, error) {
-	edits := in.Edits
-	single := in.Edit != textedit.Edit{}
-	switch {
-	case single && len(edits) > 0:
-		return nil, tool.Errorf(op, tool.Invalid, "edits is given together with an edit outside it").
-			WithHint("put every edit into edits")
-	case single:
-		edits = []textedit.Edit{in.Edit}
-	case len(edits) == 0:
-		return nil, tool.Errorf(op, tool.Invalid, "there is no edit to make").WithHint("give old and new, or edits")
-	}
-	for i, e := range edits {
-		switch {
-		case e.Op != "":
-		case e.Old != "":
-			edits[i].Op = textedit.Replace
-		case e.Line > 0 && e.EndLine > 0:
-			edits[i].Op = textedit.ReplaceLines
-		}
-	}
-	return edits, nil
 }

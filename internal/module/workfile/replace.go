@@ -32,6 +32,25 @@ func (w Workspace) ReplaceMode(p Path, was fs.FileInfo, mode fs.FileMode, write 
 	return w.replace(p, was, &mode, write)
 }
 
+// Create makes a file where there is none, with the directories above it, all of it or
+// nothing. A file that is there by then is left as it is.
+func (w Workspace) Create(p Path, write func(io.Writer) error) error {
+	t, err := w.Target(p.Name, false)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	temp, err := t.Create("")
+	if err != nil {
+		return err
+	}
+	if err := write(temp); err != nil {
+		temp.Discard()
+		return w.Fail(p.Shown, err)
+	}
+	return temp.Commit()
+}
+
 func (w Workspace) replace(p Path, was fs.FileInfo, mode *fs.FileMode, write func(io.Writer) error) error {
 	dir, err := OpenDir(w.Root, filepath.Dir(p.Name))
 	if err != nil {

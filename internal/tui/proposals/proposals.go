@@ -68,7 +68,8 @@ type (
 )
 
 // Command is /proposals: alone it lists those that wait; with a number or an ID it shows
-// one; "accept" and "refuse" before it answer it.
+// one; "accept" and "refuse" before it answer it. A word #HUNK behind that answers only this
+// hunk of a change of a file.
 func (p *Proposals) Command(text string) tea.Cmd {
 	words := strings.Fields(text)
 	switch {
@@ -86,7 +87,7 @@ func (p *Proposals) Command(text string) tea.Cmd {
 		p.bad("say which one: /proposals " + words[0] + " NUMBER; /proposals shows them")
 		return nil
 	case words[0] == "refuse":
-		return p.refuse(p.named(words[1]), strings.Join(words[2:], " "))
+		return p.refuse(p.named(words[1]), words[2:])
 	}
 	return p.accept(p.named(words[1]), words[2:])
 }
@@ -117,7 +118,8 @@ func (p *Proposals) accept(id string, typed []string) tea.Cmd {
 	if digest == "" {
 		return p.look(id)
 	}
-	yes := protocol.AcceptProposal{Digest: digest, By: p.By}
+	hunks, typed := cutHunks(typed)
+	yes := protocol.AcceptProposal{Digest: digest, By: p.By, Hunks: hunks}
 	if len(typed) > 0 {
 		yes.Code, yes.Feedback = typed[0], strings.Join(typed[1:], " ")
 	}
@@ -127,9 +129,24 @@ func (p *Proposals) accept(id string, typed []string) tea.Cmd {
 	}
 }
 
-func (p *Proposals) refuse(id, feedback string) tea.Cmd {
+// cutHunks takes the words out that name hunks.
+func cutHunks(words []string) (hunks, rest []string) {
+	for _, word := range words {
+		if id, ok := strings.CutPrefix(word, "#"); ok && len(id) == 12 {
+			hunks = append(hunks, id)
+		} else {
+			rest = append(rest, word)
+		}
+	}
+	return hunks, rest
+}
+
+func (p *Proposals) refuse(id string, words []string) tea.Cmd {
+	hunks, rest := cutHunks(words)
 	return func() tea.Msg {
-		done, err := p.Client.Refuse(p.ctx, id, protocol.RefuseProposal{By: p.By, Feedback: feedback})
+		done, err := p.Client.Refuse(p.ctx, id, protocol.RefuseProposal{
+			By: p.By, Feedback: strings.Join(rest, " "), Hunks: hunks,
+		})
 		return answeredMsg{done, err}
 	}
 }
@@ -188,7 +205,15 @@ func (p *Proposals) showOne(m shownMsg) {
 		}
 	}
 	p.say(head + "\n\n" + one.Shown + "\n" + strings.TrimSpace("/proposals accept "+name+" "+m.code) +
-		" does this; /proposals refuse " + name + " WHY refuses it")
+		" does this; /proposals refuse " + name + " WHY refuses it" + hunksHint(one.Hunks))
+}
+
+// hunksHint says how hunks are answered one by one, where there are several.
+func hunksHint(hunks []string) string {
+	if len(hunks) < 2 {
+		return ""
+	}
+	return "; #" + hunks[0] + " behind it answers that hunk alone"
 }
 
 func orSomebody(agent string) string {
@@ -204,6 +229,10 @@ func (p *Proposals) answered(m answeredMsg) {
 		return
 	}
 	delete(p.seen, m.proposal.ID)
+	if m.proposal.State == protocol.ProposalPending {
+		p.say("answered; the rest of " + termtext.OneLine(m.proposal.Title) + " waits: /proposals " + m.proposal.ID)
+		return
+	}
 	text := string(m.proposal.State) + ": " + m.proposal.Kind + " " + termtext.OneLine(m.proposal.Title)
 	if len(m.proposal.Done) > 0 {
 		text += "\n" + strings.Join(m.proposal.Done, "\n")

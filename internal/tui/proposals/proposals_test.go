@@ -2,6 +2,7 @@ package proposals_test
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -86,11 +87,23 @@ func TestAnswering(t *testing.T) {
 	do("accept 1 K7QX", "something else now")
 	do("1", "+ b: 2")
 	do("accept 1 K7QX good idea", "accepted: config_change a.b", "wrote callgate.yaml")
-	if last := k.accepted[1]; last != (protocol.AcceptProposal{Digest: "d2", By: "ada", Code: "K7QX", Feedback: "good idea"}) {
+	want := protocol.AcceptProposal{Digest: "d2", By: "ada", Code: "K7QX", Feedback: "good idea"}
+	if last := k.accepted[1]; !reflect.DeepEqual(last, want) {
 		t.Errorf("sent: %+v", last)
 	}
 	do("refuse 1 not here", "refused: config_change a.b")
-	if k.refused[0] != (protocol.RefuseProposal{By: "ada", Feedback: "not here"}) {
+	if !reflect.DeepEqual(k.refused[0], protocol.RefuseProposal{By: "ada", Feedback: "not here"}) {
 		t.Errorf("sent: %+v", k.refused[0])
+	}
+	k.proposal.Hunks = []string{"5be1c07a93d2", "0123456789ab"}
+	do("1", "#5be1c07a93d2 behind it")
+	do("accept 1 K7QX #5be1c07a93d2 fine")
+	want.Feedback, want.Hunks = "fine", k.proposal.Hunks[:1]
+	if last := k.accepted[2]; !reflect.DeepEqual(last, want) {
+		t.Errorf("sent: %+v", last)
+	}
+	do("refuse 1 #0123456789ab no")
+	if last := k.refused[1]; last.Feedback != "no" || len(last.Hunks) != 1 || last.Hunks[0] != "0123456789ab" {
+		t.Errorf("sent: %+v", last)
 	}
 }

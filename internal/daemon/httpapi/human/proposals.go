@@ -49,7 +49,7 @@ func (a *proposalRoutes) accept(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	who.Code = cmp.Or(in.Code, who.Code)
-	done, err := a.kernel.Proposals.Accept(r.Context(), who, r.PathValue("id"), in.Digest, in.Feedback)
+	done, err := a.kernel.Proposals.Accept(r.Context(), who, r.PathValue("id"), in.Digest, in.Feedback, in.Hunks...)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (a *proposalRoutes) refuse(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	who := route.Credential(r, in.By)
-	done, err := a.kernel.Proposals.Refuse(r.Context(), who, r.PathValue("id"), in.Feedback)
+	done, err := a.kernel.Proposals.Refuse(r.Context(), who, r.PathValue("id"), in.Feedback, in.Hunks...)
 	if err != nil {
 		return err
 	}

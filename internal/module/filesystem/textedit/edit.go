@@ -49,6 +49,31 @@ type Edit struct {
 	EndLine int    `json:"end_line"` // 0: Line
 }
 
+// Collect returns the edits of a call as one list: those of a list, or a single one that
+// stands outside of it. It sets the operation of those that only imply it.
+func Collect(op string, edits []Edit, one Edit) ([]Edit, error) {
+	single := one != Edit{}
+	switch {
+	case single && len(edits) > 0:
+		return nil, tool.Errorf(op, tool.Invalid, "edits is given together with an edit outside it").
+			WithHint("put every edit into edits")
+	case single:
+		edits = []Edit{one}
+	case len(edits) == 0:
+		return nil, tool.Errorf(op, tool.Invalid, "there is no edit to make").WithHint("give old and new, or edits")
+	}
+	for i, e := range edits {
+		switch {
+		case e.Op != "":
+		case e.Old != "":
+			edits[i].Op = Replace
+		case e.Line > 0 && e.EndLine > 0:
+			edits[i].Op = ReplaceLines
+		}
+	}
+	return edits, nil
+}
+
 // Replacement replaces the bytes of a text from Start to End.
 type Replacement struct {
 	Start, End int
