@@ -16,6 +16,7 @@ import (
 	"callgate/internal/module/browser"
 	"callgate/internal/module/calendar"
 	"callgate/internal/module/clock"
+	"callgate/internal/module/contacts"
 	"callgate/internal/module/database"
 	"callgate/internal/module/email"
 	"callgate/internal/module/filesystem"
@@ -44,7 +45,7 @@ func known(t testing.TB) app.KnownModules {
 	}
 	for _, m := range []module.Module{
 		browser.Module(), database.Module(), filesystem.Module(), git.Module(), http.Module(), memory.Module(memory.Config{}), shell.Module(), web.Module(), clock.Module(),
-		email.Module(), calendar.Module(), notion.Module(), speech.Speaking(), speech.Hearing(), workspace.Module(), rag.Module(), index.Module(), lsp.Module(),
+		email.Module(), calendar.Module(), contacts.Module(), notion.Module(), speech.Speaking(), speech.Hearing(), workspace.Module(), rag.Module(), index.Module(), lsp.Module(),
 	} {
 		all[m.Name] = knownModule(t, m)
 	}

@@ -12,6 +12,7 @@ import (
 	"callgate/internal/module/agentspawn"
 	"callgate/internal/module/browser"
 	"callgate/internal/module/calendar"
+	"callgate/internal/module/contacts"
 	"callgate/internal/module/database"
 	"callgate/internal/module/email"
 	"callgate/internal/module/filesystem"
@@ -43,6 +44,7 @@ func shipped(memories memory.Config) []module.Module {
 		lsp.Module(),
 		email.Module(),
 		calendar.Module(),
+		contacts.Module(),
 		notion.Module(),
 		speech.Speaking(),
 		speech.Hearing(),

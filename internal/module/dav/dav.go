@@ -1,5 +1,5 @@
 // Package dav reaches a CalDAV or CardDAV server for a module: the settings of an account there,
-// and the requests. The module calendar uses it.
+// and the requests. The modules calendar and contacts use it.
 //
 // # Law
 //
