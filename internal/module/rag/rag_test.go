@@ -89,6 +89,18 @@ func TestFolder(t *testing.T) {
 	}
 }
 
+// A text that stands in several documents is given once.
+func TestSameTextTwice(t *testing.T) {
+	t.Parallel()
+	f := harbour(t)
+	for _, name := range []string{"a", "b", "c"} {
+		f.call("ingest_text", `{"name": "`+name+`", "text": "Lifejackets are worn on deck."}`)
+	}
+	if got := f.citations("query", `{"query": "lifejackets"}`); !slices.Equal(got, []string{"a, line 1"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestAfterRestart(t *testing.T) {
 	t.Parallel()
 	f := harbour(t)

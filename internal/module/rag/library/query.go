@@ -49,42 +49,55 @@ type Answer struct {
 func (l *Library) Ask(ctx context.Context, bases []chunkstore.Base, q Question) (*Answer, error) {
 	a := &Answer{}
 	vectors := l.questionVectors(ctx, bases, q, a)
-	type found struct {
-		base chunkstore.Base
-		hit  ranking.Hit
-	}
 	var all []found
 	for _, base := range bases {
 		x, err := l.index(ctx, base)
 		if err != nil {
 			return nil, err
 		}
-		most := q.Most
+		most := 4 * q.Most // some are left out below
 		if q.Under != "" {
-			most = max(1000, 50*q.Most) // those elsewhere are left out below
+			most = max(1000, 50*q.Most)
 		}
 		for _, h := range x.Rank(ranking.Query{Text: q.Text, Vector: vectors[base.Model], Mode: q.Mode, Most: most}) {
 			all = append(all, found{base, h})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.hit.Score, a.hit.Score) })
+	return a, l.choose(ctx, q, all, a)
+}
+
+// found is a chunk of a base that may be in an answer.
+type found struct {
+	base chunkstore.Base
+	hit  ranking.Hit
+}
+
+// choose takes the best passages into an answer. A text that stands in several documents is given
+// once.
+func (l *Library) choose(ctx context.Context, q Question, all []found, a *Answer) error {
+	texts := map[string]bool{}
 	for _, f := range all {
 		if len(a.Passages) == q.Most {
 			break
 		}
 		chunks, err := l.ByID(ctx, []int64{f.hit.ID})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, c := range chunks {
-			if q.Under == "" || c.Document == q.Under || strings.HasPrefix(c.Document, strings.TrimSuffix(q.Under, "/")+"/") {
-				p := PassageOf(f.base.Name, c)
-				p.Score, p.Keywords, p.Meaning = round(f.hit.Score), round(f.hit.Keywords), round(f.hit.Meaning)
-				a.Passages = append(a.Passages, p)
+			outside := q.Under != "" && c.Document != q.Under &&
+				!strings.HasPrefix(c.Document, strings.TrimSuffix(q.Under, "/")+"/")
+			if outside || texts[c.Text] {
+				continue
 			}
+			texts[c.Text] = true
+			p := PassageOf(f.base.Name, c)
+			p.Score, p.Keywords, p.Meaning = round(f.hit.Score), round(f.hit.Keywords), round(f.hit.Meaning)
+			a.Passages = append(a.Passages, p)
 		}
 	}
-	return a, nil
+	return nil
 }
 
 // PassageOf writes a chunk for those who read it.
