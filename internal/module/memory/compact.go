@@ -37,7 +37,7 @@ const compactOutput = `{
     "dropped": {"type": "array", "items": {"type": "object", "properties": {
       "ref": {"type": "string"}, "text": {"type": "string"}, "why": {"type": "string"}
     }, "required": ["ref", "text", "why"]}},
-    "summarized": {"type": "integer", "description": "Old facts of which one was made."},
+    "summarized": {"type": "integer", "description": "Old facts that the summary of the session holds now."},
     "similar": {"type": "array", "items": {"type": "object", "properties": {
       "a": {"type": "string"}, "b": {"type": "string"},
       "text_a": {"type": "string"}, "text_b": {"type": "string"}, "score": {"type": "number"}
@@ -209,8 +209,8 @@ func (c *memoryCall) similar(entries []*memstore.Entry, stale []dropped) (pairs 
 	return pairs
 }
 
-// summarize replaces the old facts by one, where a model can write it. The session
-// is not locked meanwhile; if the facts change, summarize does nothing.
+// summarize has the session's summary take in the old facts, where a model can write it.
+// The session is not locked meanwhile; if what it read changes, summarize does nothing.
 func (c *memoryCall) summarize(ctx context.Context, data *compactData) error {
 	if c.summarizer == nil {
 		return nil
@@ -220,7 +220,8 @@ func (c *memoryCall) summarize(ctx context.Context, data *compactData) error {
 	if err != nil || len(facts) <= keepRecent+1 {
 		return err
 	}
-	facts = facts[:len(facts)-keepRecent]
+	old := facts[:len(facts)-keepRecent]
+	facts = append(memstore.Of(entries, memstore.Summary), old...)
 	var texts []string
 	for _, f := range facts {
 		texts = append(texts, f.Text)
@@ -233,7 +234,7 @@ func (c *memoryCall) summarize(ctx context.Context, data *compactData) error {
 	}
 	if err != nil {
 		c.warnings = append(c.warnings, fmt.Sprintf("the %d oldest facts are kept as they were, not summed up: %v",
-			len(facts), err))
+			len(old), err))
 		return nil
 	}
 	return c.store.Change(ctx, c.session(), func(edit *memstore.Edit) error {
@@ -246,8 +247,8 @@ func (c *memoryCall) summarize(ctx context.Context, data *compactData) error {
 		for _, f := range facts {
 			edit.Drop(f.ID)
 		}
-		edit.Put(memstore.Entry{Kind: memstore.Fact, Text: text})
-		data.Summarized = len(facts)
+		edit.Put(memstore.Entry{Kind: memstore.Summary, Text: text})
+		data.Summarized = len(old)
 		return nil
 	})
 }
@@ -259,7 +260,7 @@ func compactResult(data compactData) (*tool.Result, error) {
 	}
 	parts := []string{did + amount.Of(len(data.Dropped), "entry")}
 	if data.Summarized > 0 {
-		parts = append(parts, fmt.Sprintf("made one fact of %d", data.Summarized))
+		parts = append(parts, "the summary took in "+amount.Of(data.Summarized, "fact"))
 	}
 	if len(data.Similar) > 0 {
 		parts = append(parts, amount.As(len(data.Similar), "pair means", "pairs mean")+

@@ -118,11 +118,29 @@ func (c *memoryCall) erase(ctx context.Context, refs []string) (map[string]*mems
 	for session, names := range others {
 		other := c.session()
 		other.Session = session
+		if ref, ok := names[wholeSession]; ok {
+			if err := c.eraseSession(ctx, other, ref, erased); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if err := c.eraseIn(ctx, other, names, erased); err != nil {
 			return nil, err
 		}
 	}
 	return erased, nil
+}
+
+// eraseSession deletes all that another session is remembered by.
+func (c *memoryCall) eraseSession(
+	ctx context.Context, key memstore.Key, ref string, erased map[string]*memstore.Entry,
+) error {
+	entries, err := c.store.Read(ctx, key)
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	erased[ref] = summaryOf(entries)[0]
+	return c.store.Delete(ctx, key)
 }
 
 // eraseIn deletes the entries of a collection whose ID or key is in names, unless

@@ -4,11 +4,12 @@
 //
 // # Tiers
 //
-//	working    the goal, the tasks and the facts of this session
+//	working    the goal, the tasks, the facts and the summary of this session
 //	session    those of the last ten other sessions of the same user and app
+//	long_term  a summary of each session before those
 //	knowledge  entries that the user's agents of this app stored for good, by key
 //
-// An agent writes its own session and the knowledge; it reads all three. It never
+// An agent writes its own session and the knowledge; it reads all four. It never
 // sees anything of another user or another app.
 //
 // # Law
@@ -24,8 +25,9 @@
 //     changes by itself, so the prompt stays the same from turn to turn.
 //   - Only certain duplicates are dropped. Texts that mean nearly the same are
 //     listed for the agent, which can tell them apart; a vector cannot.
-//   - The oldest facts of a session become one that a model wrote, or stay as they
-//     are: where there is no model, or none that answers, compact says so.
+//   - The oldest facts of a session become part of its summary, which a model writes
+//     anew each time, or stay as they are: where there is no model, or none that
+//     answers, compact says so.
 package memory
 
 import (

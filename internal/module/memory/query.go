@@ -26,7 +26,8 @@ const queryInput = `{
       "description": "semantic: what you want to know. hash: a key, an id or ref, a content hash, or the exact ` +
 	`content."},
     "mode": {"type": "string", "enum": ["semantic", "hash", "range"], "default": "semantic", "description": "How to find it."},
-    "tiers": {"type": "array", "items": {"type": "string", "enum": ["working", "session", "knowledge"]}, "maxItems": 3,
+    "tiers": {"type": "array", "items": {"type": "string", "enum": ["working", "session", "long_term", "knowledge"]},
+      "maxItems": 4,
       "description": "Where to look; everywhere unless given."},
     "from": {"type": "string", "maxLength": 40, "description": "Not changed before this: a date, a time, or how long ago."},
     "to": {"type": "string", "maxLength": 40, "description": "Not changed after this."},
@@ -50,7 +51,7 @@ const queryOutput = `{
     "results": {"type": "array", "items": {"type": "object", "properties": {
       "ref": {"type": "string", "description": "What to call it in forget and in mode hash."},
       "tier": {"type": "string"},
-      "kind": {"type": "string", "enum": ["goal", "task", "fact", "knowledge"]},
+      "kind": {"type": "string", "enum": ["goal", "task", "fact", "summary", "knowledge"]},
       "key": {"type": "string"},
       "text": {"type": "string"},
       "cut": {"type": "boolean", "description": "Whether the text goes on."},
@@ -102,8 +103,9 @@ type queryArgs struct {
 
 // The modes and the tiers.
 const (
-	semantic, byHash, byRange             = "semantic", "hash", "range"
-	working, otherSessions, tierKnowledge = "working", "session", "knowledge"
+	semantic, byHash, byRange = "semantic", "hash", "range"
+
+	working, otherSessions, longTerm, tierKnowledge = "working", "session", "long_term", "knowledge"
 )
 
 // Limits of a result.
@@ -159,13 +161,14 @@ func query(ctx context.Context, c *memoryCall, in queryArgs) (*tool.Result, erro
 func (in *queryArgs) check(op string) error {
 	in.Query = strings.TrimSpace(in.Query)
 	if len(in.Tiers) == 0 {
-		in.Tiers = []string{working, otherSessions, tierKnowledge}
+		in.Tiers = []string{working, otherSessions, longTerm, tierKnowledge}
 	}
 	switch {
 	case in.Query == "" && in.Mode != byRange:
 		return tool.Errorf(op, tool.Invalid, "mode %s needs a query", in.Mode).
 			WithHint("say what you are looking for, or use mode range for everything, newest first")
-	case (in.FromSeq > 0 || in.ToSeq > 0) && (in.Mode != byRange || len(in.Tiers) != 1 || in.Tiers[0] == otherSessions):
+	case (in.FromSeq > 0 || in.ToSeq > 0) && (in.Mode != byRange || len(in.Tiers) != 1 ||
+		in.Tiers[0] != working && in.Tiers[0] != tierKnowledge):
 		return tool.Errorf(op, tool.Invalid, "each tier has numbers of its own: from_seq and to_seq need mode range "+
 			"and one tier, working or knowledge").
 			WithHint(`add "mode": "range" and "tiers": ["knowledge"], or use from and to`)
@@ -181,6 +184,9 @@ func (c *memoryCall) gather(ctx context.Context, tiers []string) ([]found, error
 	var all []found
 	add := func(key memstore.Key, tier, prefix string) error {
 		entries, err := c.store.Read(ctx, key)
+		if tier == longTerm {
+			entries = summaryOf(entries)
+		}
 		for _, e := range entries {
 			all = append(all, found{Entry: e, tier: tier, ref: prefix + e.ID})
 		}
@@ -196,14 +202,20 @@ func (c *memoryCall) gather(ctx context.Context, tiers []string) ([]found, error
 			return nil, err
 		}
 	}
-	if slices.Contains(tiers, otherSessions) {
-		others, err := c.store.Sessions(ctx, c.by.User, c.by.App, c.by.Session, maxOtherSessions)
+	for _, other := range []struct {
+		tier     string
+		from, to int
+	}{{otherSessions, 0, maxOtherSessions}, {longTerm, maxOtherSessions, maxOtherSessions + maxOldSessions}} {
+		if !slices.Contains(tiers, other.tier) {
+			continue
+		}
+		ids, err := c.store.Sessions(ctx, c.by.User, c.by.App, c.by.Session, other.to)
 		if err != nil {
 			const message = "the memory of other sessions cannot be listed"
 			return nil, &tool.Error{Op: c.op, Kind: tool.Unavailable, Message: message, Err: err}
 		}
-		for _, id := range others {
-			if err := add(memstore.Key{User: c.by.User, App: c.by.App, Session: id}, otherSessions, id+"/"); err != nil {
+		for _, id := range ids[min(other.from, len(ids)):] {
+			if err := add(memstore.Key{User: c.by.User, App: c.by.App, Session: id}, other.tier, id+"/"); err != nil {
 				return nil, err
 			}
 		}

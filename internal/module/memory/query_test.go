@@ -222,6 +222,42 @@ func TestOtherSessionsAreTheLastTen(t *testing.T) {
 	}
 }
 
+func TestSessionsBeforeThoseAreSummaries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, setup{})
+		for i := range 13 {
+			old := f.as("ada", "engine", fmt.Sprint("old", i))
+			old.call("set_goal", fmt.Sprintf(`{"goal": "bridge %d"}`, i))
+			old.call("task_create", `{"subject": "find the river"}`)
+			old.call("remember", fmt.Sprintf(`{"content": "the river is %d wide"}`, i))
+			advance(time.Hour)
+		}
+		all := `{"mode": "range", "tiers": ["long_term"]}`
+		want := []string{
+			"old2/all: Goal: bridge 2\n[ ] find the river\n- the river is 2 wide",
+			"old1/all: Goal: bridge 1\n[ ] find the river\n- the river is 1 wide",
+			"old0/all: Goal: bridge 0\n[ ] find the river\n- the river is 0 wide",
+		}
+		if diff := cmp.Diff(want, f.texts(all)); diff != "" {
+			t.Error(diff)
+		}
+		if got := f.texts(`{"mode": "hash", "query": "old1/all"}`); len(got) != 1 || got[0] != want[1] {
+			t.Errorf("by its ref: %q", got)
+		}
+		if got := f.texts(`{"query": "which bridge was 1 wide", "limit": 1, "tiers": ["long_term"]}`); len(got) != 1 {
+			t.Errorf("by what it is about: %q", got)
+		}
+		f.as("bob", "engine", "x").call("remember", `{"content": "mine"}`)
+		if got := f.as("bob", "engine", "y").texts(all); len(got) != 0 {
+			t.Errorf("another user sees %q", got)
+		}
+		f.call("forget", `{"refs": ["old1/all"]}`)
+		if diff := cmp.Diff([]string{want[0], want[2]}, f.texts(all)); diff != "" {
+			t.Errorf("after forgetting one: %s", diff)
+		}
+	})
+}
+
 func TestCompact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, setup{Embedder: builtinEmbedder(t)})
@@ -349,7 +385,29 @@ func TestSummarizer(t *testing.T) {
 		t.Errorf("%d summarized", data.Summarized)
 	}
 	got := f.texts(`{"mode": "range", "limit": 50}`)
-	if len(got) != 21 || got[0] != "f26: a summary with password=[redacted] of 3, from fact 2" {
+	if len(got) != 21 || got[0] != "summary: a summary with password=[redacted] of 3, from fact 2" {
 		t.Errorf("%d: %q", len(got), got[0])
+	}
+	// The next compaction updates it.
+	for i := range 2 {
+		f.call("remember", fmt.Sprintf(`{"content": "later fact %d"}`, i))
+	}
+	w.text = "all of it"
+	if r := f.call("compact", `{}`, &data); data.Summarized != 2 || r.Summary != "dropped 0 entries; the summary took in 2 facts" {
+		t.Errorf("%d summarized: %s", data.Summarized, r.Summary)
+	}
+	const now = "summary: all of it of 3, from a summary with password=[redacted] of 3, from fact 2"
+	if got := f.texts(`{"mode": "range", "limit": 50}`); len(got) != 21 || got[0] != now {
+		t.Errorf("%d: %q", len(got), got[0])
+	}
+	if section := f.section(); !strings.Contains(section, "Before: all of it of 3") {
+		t.Errorf("the agent is told %s", section)
+	}
+	if got := f.texts(`{"mode": "hash", "query": "summary"}`); len(got) != 1 {
+		t.Errorf("by its ref: %q", got)
+	}
+	f.call("forget", `{"refs": ["summary"]}`)
+	if got := f.texts(`{"mode": "range", "limit": 50}`); len(got) != 20 || strings.HasPrefix(got[0], "summary") {
+		t.Errorf("after forgetting it: %d, %q", len(got), got[0])
 	}
 }

@@ -13,10 +13,11 @@ import (
 
 // Limits of the section.
 const (
-	shownFacts = 20
-	shownGoal  = 1_000 // bytes
-	shownTask  = 200
-	shownFact  = 500
+	shownFacts   = 20
+	shownSummary = 2_000
+	shownGoal    = 1_000 // bytes
+	shownTask    = 200
+	shownFact    = 500
 )
 
 // section returns the working memory of a session as its agent is told it; "" where
@@ -40,6 +41,9 @@ func (s *service) section(p tool.Principal) string {
 		b.WriteString("Goal: " + fenceText(goal[0].Text, shownGoal) + "\n")
 	} else if len(tasks) > 0 {
 		b.WriteString("Goal: none. There are tasks but no goal: set one.\n")
+	}
+	if summary := memstore.Of(entries, memstore.Summary); len(summary) > 0 {
+		b.WriteString("Before: " + fenceText(summary[0].Text, shownSummary) + "\n")
 	}
 	writeTasks(&b, tasks)
 	writeFacts(&b, memstore.Of(entries, memstore.Fact))

@@ -30,4 +30,5 @@ const (
 	maxEntry         = 64 << 10  // bytes of one entry
 	maxWeight        = 128 << 20 // bytes of all entries
 	maxOtherSessions = 10        // sessions that a query searches
+	maxOldSessions   = 50        // sessions before them, of which it searches a summary
 )

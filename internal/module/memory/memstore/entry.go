@@ -32,18 +32,19 @@ import (
 // Kind is the kind of an entry.
 type Kind string
 
-// The kinds. A session has a goal, tasks and facts.
+// The kinds. A session has a goal, tasks and facts, and a summary of what it no longer has.
 const (
 	Goal      Kind = "goal"
 	Task      Kind = "task"
 	Fact      Kind = "fact"
+	Summary   Kind = "summary"
 	Knowledge Kind = "knowledge"
 )
 
 // Entry is one thing that an agent remembers. A stored entry never changes; a
 // change replaces it.
 type Entry struct {
-	ID      string    `json:"id"` // goal, t1, f1, k1: unique in its collection
+	ID      string    `json:"id"` // goal, summary, t1, f1, k1: unique in its collection
 	Kind    Kind      `json:"kind"`
 	Key     string    `json:"key,omitempty"` // a name that its writer chose
 	Text    string    `json:"text"`
@@ -64,7 +65,7 @@ func HashOf(text string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Number returns the number in the entry's ID; a goal has none.
+// Number returns the number in the entry's ID; a goal and a summary have none.
 func (e *Entry) Number() int {
 	n, _ := strconv.Atoi(e.ID[min(1, len(e.ID)):])
 	return n
@@ -81,8 +82,8 @@ func (e *Entry) valid() bool {
 		}
 	}
 	switch e.Kind {
-	case Goal:
-		return e.ID == string(Goal)
+	case Goal, Summary:
+		return e.ID == string(e.Kind)
 	case Task, Fact, Knowledge:
 		return e.Number() > 0 && e.ID == idOf(e.Kind, e.Number())
 	default:
@@ -90,17 +91,20 @@ func (e *Entry) valid() bool {
 	}
 }
 
-// idOf returns the first letter of the kind and a number. The only goal is goal.
+// idOf returns the first letter of the kind and a number. What there is one of goes by its kind.
 func idOf(k Kind, n int) string {
-	if k == Goal {
-		return string(Goal)
+	if k.isSingle() {
+		return string(k)
 	}
 	return string(k[:1]) + strconv.Itoa(n)
 }
 
+// isSingle reports whether a collection has at most one entry of the kind.
+func (k Kind) isSingle() bool { return k == Goal || k == Summary }
+
 // IsID reports whether a text could be the ID of an entry.
 func IsID(text string) bool {
-	if text == string(Goal) {
+	if Kind(text).isSingle() {
 		return true
 	}
 	if len(text) < 2 || text[0] != 't' && text[0] != 'f' && text[0] != 'k' {
@@ -163,7 +167,7 @@ func (e *Edit) index(id string) int {
 // that ID. It returns the stored entry.
 func (e *Edit) Put(entry Entry) *Entry {
 	if entry.ID == "" {
-		if entry.Kind != Goal {
+		if !entry.Kind.isSingle() {
 			e.last[entry.Kind]++
 		}
 		entry.ID = idOf(entry.Kind, e.last[entry.Kind])
