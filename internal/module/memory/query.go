@@ -179,50 +179,6 @@ func (in *queryArgs) check(op string) error {
 	return nil
 }
 
-// gather reads the tiers.
-func (c *memoryCall) gather(ctx context.Context, tiers []string) ([]found, error) {
-	var all []found
-	add := func(key memstore.Key, tier, prefix string) error {
-		entries, err := c.store.Read(ctx, key)
-		if tier == longTerm {
-			entries = summaryOf(entries)
-		}
-		for _, e := range entries {
-			all = append(all, found{Entry: e, tier: tier, ref: prefix + e.ID})
-		}
-		return err
-	}
-	if slices.Contains(tiers, working) {
-		if err := add(c.session(), working, ""); err != nil {
-			return nil, err
-		}
-	}
-	if slices.Contains(tiers, tierKnowledge) {
-		if err := add(c.knowledge(), tierKnowledge, ""); err != nil {
-			return nil, err
-		}
-	}
-	for _, other := range []struct {
-		tier     string
-		from, to int
-	}{{otherSessions, 0, maxOtherSessions}, {longTerm, maxOtherSessions, maxOtherSessions + maxOldSessions}} {
-		if !slices.Contains(tiers, other.tier) {
-			continue
-		}
-		ids, err := c.store.Sessions(ctx, c.by.User, c.by.App, c.by.Session, other.to)
-		if err != nil {
-			const message = "the memory of other sessions cannot be listed"
-			return nil, &tool.Error{Op: c.op, Kind: tool.Unavailable, Message: message, Err: err}
-		}
-		for _, id := range ids[min(other.from, len(ids)):] {
-			if err := add(memstore.Key{User: c.by.User, App: c.by.App, Session: id}, other.tier, id+"/"); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return all, nil
-}
-
 // narrow keeps the entries within the given times and numbers that have the tags.
 func (in *queryArgs) narrow(op string, all []found) ([]found, error) {
 	now := time.Now()
