@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"callgate/internal/agent/surface"
+	"callgate/internal/app/hooks"
 	"callgate/internal/app/node"
 	"callgate/internal/ownership"
 	"callgate/tool"
@@ -190,7 +191,7 @@ func (f *file) finish() {
 	a.ID = f.id()
 	a.Name = cmp.Or(a.Name, a.ID)
 	run := &a.Runtime
-	run.Hooks, run.Attachments = f.hooks, f.takes
+	run.Hooks, run.Attachments = hooks.WithMiddleware(f.hooks, a.Middleware), f.takes
 	run.Mode = cmp.Or(run.Mode, "conversation")
 	run.WorkdirMode = cmp.Or(run.WorkdirMode, "auto")
 	run.MaxTurns = cmp.Or(run.MaxTurns, 50)

@@ -252,7 +252,7 @@ var mistakes = []struct{ name, text string }{
 	{"prompt_inject with a variable", "runtime:\n  middleware:\n  - prompt_inject: {text: \"{{env.HOME}}\"}\n"},
 	{"response_filter without patterns", "runtime:\n  middleware:\n  - response_filter: {replace_with: x}\n"},
 	{"response_filter with a bad pattern", "runtime:\n  middleware:\n  - response_filter: {remove: [\"(\"]}\n"},
-	{"rag_inject", "runtime:\n  middleware: [rag_inject]\n"},
+	{"rag_inject", "runtime:\n  middleware:\n  - rag_inject: {limit: 0, base: main}\n"},
 	{"a mode with a bad name", "runtime:\n  modes: {Auto: {}}\n"},
 	{"a misspelt key of a mode", "runtime:\n  modes: {auto: {max_turn: 5}}\n"},
 	{"a mode that grants every module", "runtime:\n  modes: {auto: {tool_grants: [{module: \"*\"}]}}\n"},

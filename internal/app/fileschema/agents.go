@@ -142,7 +142,7 @@ func contextBlock(path string, more ...key) node {
 }
 
 func textMiddleware() node {
-	return middleware([]string{"mask_secrets"},
+	return middleware([]string{"mask_secrets", "rag_inject"},
 		key{"mask_secrets", block("middleware.mask_secrets",
 			key{"patterns", list(text()), "More of what is taken out, as regular expressions."},
 		), "Takes what looks like a key, a token or a password out of what is said."},
@@ -154,6 +154,10 @@ func textMiddleware() node {
 		key{"prompt_inject", needs(block("middleware.prompt_inject",
 			key{"text", text(), "What every agent is told, after its own system_prompt."},
 		), "text"), "Adds to what the model is told."},
+		key{"rag_inject", block("middleware.rag_inject",
+			key{"bases", list(text()), "The knowledge bases that are asked. Left out: all."},
+			key{"limit", integer(1, 20).with("default", 4), "How many passages the model is told."},
+		), "Asks the module rag about what the user says, and tells the model the passages."},
 		key{"response_filter", needs(block("middleware.response_filter",
 			key{"remove", list(text()).with("minItems", 1), "What is taken out of the model's answers, as regular expressions."},
 			key{"replace_with", label(), "What stands in its place. Left out: nothing."},

@@ -1,6 +1,6 @@
 // Package middleware reads the lists of an app file that stand around the calls of a
 // module, or around the texts of a conversation. A kind that does not exist is a
-// mistake, and so is one that is not built: a filter that is ignored protects nobody.
+// mistake: a filter that is ignored protects nobody.
 package middleware
 
 import (
@@ -16,7 +16,7 @@ import (
 // Middleware is applied to the calls of a module, or to the texts of a
 // conversation.
 type Middleware struct {
-	Kind     string        // audit, retry, timeout; mask_secrets, content_filter, prompt_inject, response_filter
+	Kind     string        // audit, retry, timeout; mask_secrets, content_filter, prompt_inject, …: see ofCalls, ofTexts
 	Attempts int           // retry: the number of attempts in all
 	Backoff  time.Duration // retry: the wait before the second attempt; it doubles
 	On       []string      // retry: the kinds of failure
@@ -24,6 +24,8 @@ type Middleware struct {
 	Patterns []string      // mask_secrets, content_filter, response_filter: regular expressions
 	Where    string        // content_filter: input, output or both
 	Message  string        // content_filter: the text that replaces a refused one
+	Bases    []string      // rag_inject: the knowledge bases that are asked; none: all
+	Most     int           // rag_inject: how many passages are told
 	Text     string        // prompt_inject: what is added; response_filter: what replaces a match
 }
 
@@ -46,9 +48,6 @@ type reader struct{ *node.Reader }
 // readSettings reads the settings of one kind.
 type readSettings func(e node.Entry, m *Middleware)
 
-// unbuilt are kinds that are designed and not built.
-const unbuilt = "rag_inject"
-
 // read reads a list: each item is a kind, or {kind: {…}}.
 func (r reader) read(e node.Entry, kinds map[string]readSettings) []Middleware {
 	known := slices.Sorted(maps.Keys(kinds))
@@ -64,9 +63,6 @@ func (r reader) read(e node.Entry, kinds map[string]readSettings) []Middleware {
 			m := Middleware{Kind: kind}
 			read(settings, &m)
 			list = append(list, m)
-		case slices.Contains(strings.Fields(unbuilt), kind):
-			r.Fail(at, "delete it for now; there is "+strings.Join(known, ", "),
-				"the middleware %s is not built yet", kind)
 		default:
 			r.Fail(at, node.DidYouMean(kind, known, "there is"), "there is no middleware %s here", node.Quote(kind))
 		}
@@ -145,6 +141,13 @@ func (r reader) ofTexts() map[string]readSettings {
 			if r.Position(e.Below("text")) == (node.Position{}) {
 				r.Fail(e.At, "write - prompt_inject: {text: what the model is told}", "%s adds nothing", e.Name())
 			}
+		},
+		"rag_inject": func(e node.Entry, m *Middleware) {
+			m.Most = 4
+			r.Mapping(level, e, map[string]node.Read{
+				"bases": r.Texts(&m.Bases, "name knowledge bases, such as [main]"),
+				"limit": r.Number(&m.Most, 1, 20, "write how many passages the model is told, from 1 to 20"),
+			})
 		},
 		"response_filter": func(e node.Entry, m *Middleware) {
 			r.Mapping(level, e, map[string]node.Read{

@@ -27,7 +27,7 @@ const searchProperties = `
 const queryInput = `{
   "type": "object",
   "properties": {
-    "query": {"type": "string", "minLength": 1, "maxLength": 4000, "description": "The question, in words."},` + searchProperties + `
+    "query": {"type": "string", "minLength": 1, "maxLength": 200000, "description": "The question, in words."},` + searchProperties + `
   },
   "required": ["query"],
   "additionalProperties": false
