@@ -75,6 +75,40 @@ func TestWrite(t *testing.T) {
 	g.noLitter()
 }
 
+// A write at a line is an edit: the rest of the file stays.
+func TestWriteAtLines(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		in   args
+		want string // "": refused as Invalid
+	}{
+		{"insert", args{"mode": "insert", "line": 2, "content": "new\n"}, "a\nnew\nb\nc\n"},
+		{"insert at the end", args{"mode": "insert", "line": 4, "content": "new\n"}, "a\nb\nc\nnew\n"},
+		{"replace a range", args{"mode": "replace", "line": 1, "end_line": 2, "content": "new\n"}, "new\nc\n"},
+		{"replace a line", args{"mode": "replace", "line": 3, "content": ""}, "a\nb\n"},
+		{"no line", args{"mode": "insert", "content": "x"}, ""},
+		{"no mode", args{"line": 1, "content": "x"}, ""},
+		{"append at a line", args{"mode": "append", "line": 1, "content": "x"}, ""},
+		{"insert into a range", args{"mode": "insert", "line": 1, "end_line": 2, "content": "x"}, ""},
+		{"past the end", args{"mode": "replace", "line": 9, "content": "x"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := newFixture(t)
+			g.put("f", "a\nb\nc\n")
+			c.in["path"] = "f"
+			if c.want == "" {
+				g.refused(tool.Invalid, "write", c.in)
+				c.want = "a\nb\nc\n"
+			} else {
+				g.call("write", c.in)
+			}
+			if got := g.get("f"); got != c.want {
+				t.Errorf("the file has %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 func TestWriteRefusals(t *testing.T) {
 	t.Parallel()
 	g := newFixture(t)

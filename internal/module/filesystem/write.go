@@ -3,6 +3,7 @@ package filesystem
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -29,9 +30,11 @@ const writeInput = `{
     },
     "content": {"type": "string", "description": "What to write, exactly."},
     "mode": {
-      "type": "string", "enum": ["overwrite", "append"], "default": "overwrite",
-      "description": "Replace what the file holds, or add to its end."
+      "type": "string", "enum": ["overwrite", "append", "insert", "replace"], "default": "overwrite",
+      "description": "Replace what the file holds, add to its end, insert before a line, or replace lines."
     },
+    "line": {"type": "integer", "minimum": 1, "x-hidden": true},
+    "end_line": {"type": "integer", "minimum": 1, "x-hidden": true},
     "create_dirs": {"type": "boolean", "default": true, "description": "Make the directories that are missing."}
   },
   "required": ["path", "content"],
@@ -60,6 +63,7 @@ func writeTool(files *seen.Files) module.Definition {
 			module.Example("a new file", `{"path": "notes/today.md", "content": "# Today\n"}`),
 			module.Example("one more line at the end",
 				`{"path": "CHANGELOG.md", "content": "- mended the door\n", "mode": "append"}`),
+			module.Example("lines 3 to 5 become one", `{"path": "notes.txt", "content": "short\n", "mode": "replace", "line": 3, "end_line": 5}`),
 		},
 		Aliases: []string{
 			"choir.fs.write", "write_file", "create_file", "save_file",
@@ -80,6 +84,8 @@ type writeArgs struct {
 	Content    string `json:"content"`
 	Mode       string `json:"mode"`
 	CreateDirs *bool  `json:"create_dirs"` // nil is true
+	Line       int    `json:"line"`        // of insert, and the first of replace
+	EndLine    int    `json:"end_line"`    // the last of replace; 0: Line
 }
 
 type writeData struct {
@@ -92,6 +98,9 @@ type writeData struct {
 }
 
 func writeFile(ctx context.Context, w workfile.Workspace, known seen.Workspace, in writeArgs) (*tool.Result, error) {
+	if in.Mode == "insert" || in.Mode == "replace" || in.Line > 0 || in.EndLine > 0 {
+		return writePart(ctx, w, known, in)
+	}
 	at, err := w.Resolve(in.Path, true)
 	if err != nil {
 		return nil, err
@@ -133,6 +142,32 @@ func writeFile(ctx context.Context, w workfile.Workspace, known seen.Workspace, 
 		known.Note(at, nil)
 	}
 	return writeResult(data, in.Mode)
+}
+
+// writePart writes at a line, or in the place of lines, as an edit of the file.
+func writePart(ctx context.Context, w workfile.Workspace, known seen.Workspace, in writeArgs) (*tool.Result, error) {
+	e := textedit.Edit{Op: textedit.Insert, New: in.Content, Line: in.Line}
+	switch {
+	case in.Line == 0 || in.Mode == "append" || in.Mode == "insert" && in.EndLine > 0:
+		return nil, tool.Errorf(w.Op, tool.Invalid, "mode %q does not fit line %d and end_line %d", in.Mode, in.Line, in.EndLine).
+			WithHint("insert takes line; replace takes line and end_line; append and overwrite take neither")
+	case in.Mode == "insert":
+	case in.Mode == "replace":
+		e.Op, e.EndLine = textedit.ReplaceLines, in.EndLine
+	default:
+		return nil, tool.Errorf(w.Op, tool.Invalid, "line is given, and mode does not say what happens there").
+			WithHint("set mode to insert or replace")
+	}
+	r, err := editFile(ctx, w, known, editArgs{Path: in.Path, Edit: e})
+	if err != nil {
+		return nil, err
+	}
+	data := writeData{Lines: textfile.CountLines(in.Content)}
+	if err := json.Unmarshal(r.Data, &data); err != nil {
+		return nil, tool.Errorf(w.Op, tool.Internal, "the result cannot be read: %w", err)
+	}
+	r.Data, err = json.Marshal(data)
+	return r, err
 }
 
 func writeText(content string) func(io.Writer) error {
