@@ -39,8 +39,8 @@ var namesElsewhere = map[string]otherNames{
 	"write": {
 		append([]string{"WriteFile"}, EditorNames...),
 		append(pathNames(), when("command", `"create"`, ""), means("file_text", "content"), means("contents", "content"),
-			tool.ParamAlias{Name: "mode", Param: "mode", Convert: writeMode}, means("start_line", "line"), means("start", "line"),
-			means("line_number", "line"), means("end", "end_line"),
+			when("mode", `"replace_range"`, `"replace"`, "mode"), when("mode", `"insert_at_line"`, `"insert"`, "mode"),
+			means("start_line", "line"), means("start", "line"), means("line_number", "line"), means("end", "end_line"),
 			means("text", "content"), means("file_content", "content"), ignored("explanation"), ignored("instructions")),
 	},
 	"edit": {
@@ -158,17 +158,6 @@ func searchMode(v json.RawMessage) (json.RawMessage, bool) {
 		return json.RawMessage(`"files"`), true
 	case `"content"`, `"count"`:
 		return v, true
-	}
-	return nil, false
-}
-
-// writeMode is the mode of a write as others name it.
-func writeMode(v json.RawMessage) (json.RawMessage, bool) {
-	switch string(v) {
-	case `"replace_range"`, `"replace_lines"`:
-		return json.RawMessage(`"replace"`), true
-	case `"insert_at_line"`, `"insert_at"`:
-		return json.RawMessage(`"insert"`), true
 	}
 	return nil, false
 }

@@ -63,7 +63,8 @@ func writeTool(files *seen.Files) module.Definition {
 			module.Example("a new file", `{"path": "notes/today.md", "content": "# Today\n"}`),
 			module.Example("one more line at the end",
 				`{"path": "CHANGELOG.md", "content": "- mended the door\n", "mode": "append"}`),
-			module.Example("lines 3 to 5 become one", `{"path": "notes.txt", "content": "short\n", "mode": "replace", "line": 3, "end_line": 5}`),
+			module.Example("lines 3 to 5 become one",
+				`{"path": "notes.txt", "content": "short\n", "mode": "replace", "line": 3, "end_line": 5}`),
 		},
 		Aliases: []string{
 			"choir.fs.write", "write_file", "create_file", "save_file",
@@ -147,16 +148,13 @@ func writeFile(ctx context.Context, w workfile.Workspace, known seen.Workspace, 
 // writePart writes at a line, or in the place of lines, as an edit of the file.
 func writePart(ctx context.Context, w workfile.Workspace, known seen.Workspace, in writeArgs) (*tool.Result, error) {
 	e := textedit.Edit{Op: textedit.Insert, New: in.Content, Line: in.Line}
-	switch {
-	case in.Line == 0 || in.Mode == "append" || in.Mode == "insert" && in.EndLine > 0:
-		return nil, tool.Errorf(w.Op, tool.Invalid, "mode %q does not fit line %d and end_line %d", in.Mode, in.Line, in.EndLine).
-			WithHint("insert takes line; replace takes line and end_line; append and overwrite take neither")
-	case in.Mode == "insert":
-	case in.Mode == "replace":
+	if in.Mode == "replace" {
 		e.Op, e.EndLine = textedit.ReplaceLines, in.EndLine
-	default:
-		return nil, tool.Errorf(w.Op, tool.Invalid, "line is given, and mode does not say what happens there").
-			WithHint("set mode to insert or replace")
+	}
+	if in.Line == 0 || in.Mode != "insert" && in.Mode != "replace" || in.Mode == "insert" && in.EndLine > 0 {
+		const unfit = "mode %q does not fit line %d and end_line %d"
+		return nil, tool.Errorf(w.Op, tool.Invalid, unfit, in.Mode, in.Line, in.EndLine).
+			WithHint("insert takes line; replace takes line and end_line; append and overwrite take neither")
 	}
 	r, err := editFile(ctx, w, known, editArgs{Path: in.Path, Edit: e})
 	if err != nil {
