@@ -21,6 +21,7 @@ import (
 	"callgate/internal/module/lsp"
 	"callgate/internal/module/memory"
 	"callgate/internal/module/notion"
+	"callgate/internal/module/queue"
 	"callgate/internal/module/rag"
 	"callgate/internal/module/rag/index"
 	"callgate/internal/module/shell"
@@ -51,6 +52,7 @@ func shipped(memories memory.Config) []module.Module {
 		rag.Module(),
 		index.Module(),
 		workspace.Module(),
+		queue.Module(),
 		memory.Module(memories),
 		agentspawn.Module(),
 	}
