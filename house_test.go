@@ -48,7 +48,7 @@ var rules = house.Rules{
 			"internal/source/executable", "internal/gate", "internal/undo", "internal/app", "internal/module/filesystem",
 			"internal/module/shell", "internal/module/http", "internal/module/web", "internal/module/browser",
 			"internal/module/database", "internal/module/git", "internal/module/memory", "internal/module/clock", "internal/module/agentspawn",
-			"internal/module/email", "internal/module/calendar", "internal/module/contacts", "internal/module/notion", "internal/module/speech", "internal/module/workspace", "internal/module/queue",
+			"internal/module/email", "internal/module/calendar", "internal/module/contacts", "internal/module/notion", "internal/module/speech", "internal/module/preview", "internal/module/workspace", "internal/module/queue",
 			"internal/module/lsp", "internal/module/rag"},
 		{"internal/storage", "internal/importer", "toolcatalog/remote", "internal/proposal"},
 		{"internal/storage/sqlite", "internal/storage/storagetest", "internal/storage/unread"},
@@ -91,7 +91,7 @@ var rules = house.Rules{
 			Why: "only the command line parses commands; its manual is made from them"},
 		{Import: "net/http", Why: "HTTP is the business of the faces, and of what is reached over it", Only: []string{
 			"internal/protocol", "internal/client", "internal/daemon", "internal/search/embedapi", "internal/source/mcp", "internal/source/openapi",
-			"internal/netguard", "internal/module/fetch", "internal/module/dav", "internal/module/http", "internal/module/web", "internal/module/browser", "internal/module/notion", "internal/module/speech",
+			"internal/netguard", "internal/module/fetch", "internal/module/dav", "internal/module/http", "internal/module/web", "internal/module/browser", "internal/module/notion", "internal/module/speech", "internal/module/preview",
 			"internal/provider", "internal/agent/bench", "internal/kernel/kerneltest", "internal/channel", "internal/signing/signingtest",
 			"toolcatalog/remote", "scripts", "internal/observe/otlp"}},
 		{Import: "go.opentelemetry.io", Only: []string{"internal/observe/otlp"}, Why: "one package speaks to collectors"},

@@ -21,6 +21,7 @@ import (
 	"callgate/internal/module/lsp"
 	"callgate/internal/module/memory"
 	"callgate/internal/module/notion"
+	"callgate/internal/module/preview"
 	"callgate/internal/module/queue"
 	"callgate/internal/module/rag"
 	"callgate/internal/module/rag/index"
@@ -49,6 +50,7 @@ func shipped(memories memory.Config) []module.Module {
 		notion.Module(),
 		speech.Speaking(),
 		speech.Hearing(),
+		preview.Module(),
 		rag.Module(),
 		index.Module(),
 		workspace.Module(),
