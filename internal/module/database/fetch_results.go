@@ -57,7 +57,7 @@ func (s *service) fetchResultsTool() definition {
 				`{"query": "EXPLAIN SELECT * FROM orders WHERE customer_id = $1", "params": [7], "connection_id": "shop"}`),
 		},
 		Aliases: []string{
-			"query", "select", "run_query", "read_query", "sql_query", "query_database", "database.sql", "database.browse",
+			"query", "select", "run_query", "read_query", "sql_query", "query_database", "database.sql",
 			"run a select query", "query the database", "get rows from a table", "read data with sql", "count rows",
 			"interroger la base de données", "exécuter une requête select", "lire des lignes d'une table",
 		},
