@@ -18,6 +18,7 @@ import (
 	"callgate/internal/module/filesystem"
 	"callgate/internal/module/git"
 	"callgate/internal/module/http"
+	"callgate/internal/module/image"
 	"callgate/internal/module/lsp"
 	"callgate/internal/module/memory"
 	"callgate/internal/module/notion"
@@ -47,6 +48,7 @@ func shipped(memories memory.Config) []module.Module {
 		email.Module(),
 		calendar.Module(),
 		contacts.Module(),
+		image.Module(),
 		notion.Module(),
 		speech.Speaking(),
 		speech.Hearing(),
