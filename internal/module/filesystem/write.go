@@ -33,8 +33,8 @@ const writeInput = `{
       "type": "string", "enum": ["overwrite", "append", "insert", "replace"], "default": "overwrite",
       "description": "Replace what the file holds, add to its end, insert before a line, or replace lines."
     },
-    "line": {"type": "integer", "minimum": 1, "x-hidden": true},
-    "end_line": {"type": "integer", "minimum": 1, "x-hidden": true},
+    "line": {"type": "integer", "minimum": 1, "x-hidden": true, "description": "Where to insert; the first to replace."},
+    "end_line": {"type": "integer", "minimum": 1, "x-hidden": true, "description": "The last line to replace."},
     "create_dirs": {"type": "boolean", "default": true, "description": "Make the directories that are missing."}
   },
   "required": ["path", "content"],
