@@ -1,6 +1,7 @@
 package database_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,5 +39,43 @@ func TestBrowse(t *testing.T) {
 		}
 		f.fails("browse", args{"table": "b; DROP TABLE b"}, tool.NotFound, "")
 		f.fails("browse", args{"table": "b", "order_by": "name; DROP TABLE b"}, tool.NotFound, "no column")
+	})
+}
+
+// Rows become texts with ids that stay.
+func TestExtractForIndex(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture, k kind) {
+		f.run("CREATE TABLE e (id " + k.Serial + ", title VARCHAR(20), body VARCHAR(200))")
+		f.run("CREATE TABLE keyless (word VARCHAR(20))")
+		f.run("INSERT INTO e (title, body) VALUES (?, ?)", "bridge", "of stone: and | more")
+		f.run("INSERT INTO e (title, body) VALUES (?, ?)", "river", nil)
+		f.run("INSERT INTO keyless (word) VALUES (?)", "x")
+		var got struct {
+			Table string
+			Items []struct{ ID, Text string }
+			Next  int `json:"next_offset"`
+		}
+		read := func(in args) {
+			t.Helper()
+			got.Items, got.Next = nil, 0
+			if err := json.Unmarshal(f.ok("extract_for_index", in).Data, &got); err != nil {
+				t.Fatal(err)
+			}
+		}
+		read(args{"table": "e", "limit": 1})
+		if len(got.Items) != 1 || got.Items[0].ID != "e/1" || got.Next != 1 ||
+			got.Items[0].Text != "id: 1\ntitle: bridge\nbody: of stone: and | more" {
+			t.Errorf("the first page is %+v", got)
+		}
+		read(args{"table": "e", "columns": []any{"title", "body"}, "offset": 1})
+		if len(got.Items) != 1 || got.Items[0].ID != "e/2" || got.Next != 0 || got.Items[0].Text != "title: river\nid: 2" {
+			t.Errorf("the last page is %+v", got)
+		}
+		read(args{"table": "keyless"})
+		if len(got.Items) != 1 || got.Items[0].ID != "keyless/row 1" {
+			t.Errorf("without a key: %+v", got)
+		}
+		f.fails("extract_for_index", args{"table": "nothing"}, tool.NotFound, "")
+		f.fails("extract_for_index", args{"table": "e", "columns": []any{"no"}}, tool.NotFound, "no column")
 	})
 }

@@ -96,7 +96,7 @@ func (s *service) tools() []*tool.Tool {
 	definitions := []definition{
 		s.connectTool(), s.disconnectTool(), s.listConnectionsTool(),
 		s.listTablesTool(), s.describeTool(), s.schemaTool(), s.relationsTool(),
-		s.fetchResultsTool(), s.browseTool(), s.searchDataTool(),
+		s.fetchResultsTool(), s.browseTool(), s.extractTool(), s.searchDataTool(),
 		s.executeQueryTool(), s.transactionTool(), s.bulkInsertTool(),
 	}
 	all := make([]*tool.Tool, len(definitions))
