@@ -265,6 +265,10 @@ func (p *instructionParts) text(name string, required bool) (string, bool) {
 	if v, ok := first(&p.quoted); ok {
 		return v, true
 	}
+	if slices.Contains(kinds, "command") && len(p.paths) > 0 { // run build.sh
+		v, _ := first(&p.paths)
+		return "sh " + v, true
+	}
 	if (about(restNames) || p.alone && about(textNames)) && strings.TrimSpace(p.rest) != "" {
 		v := strings.TrimSpace(p.rest)
 		p.rest = ""

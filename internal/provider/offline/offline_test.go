@@ -80,6 +80,7 @@ func TestInstructions(t *testing.T) {
 		`write the text "si" to a.txt in Spanish`:                    `filesystem__write {"content":"si","path":"a.txt"}`,
 		`write the text "hello there" to notes.txt`:                  `filesystem__write {"content":"hello there","path":"notes.txt"}`,
 		"run the command `go version`":                               `shell__bash {"command":"go version"}`,
+		"run the command build.sh and tell me what it says":          `shell__bash {"command":"sh build.sh"}`,
 		"fetch the page https://example.com/a?b=1":                   `web__fetch {"url":"https://example.com/a?b=1"}`,
 		"fetch the page https://example.com as html":                 `web__fetch {"format":"html","url":"https://example.com"}`,
 		"remember the fact that the door is blue":                    `memory__remember {"content":"the fact that the door is blue"}`,
