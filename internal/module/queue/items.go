@@ -18,7 +18,10 @@ import (
 )
 
 // queues are the queues of the kernel.
-type queues struct{ Config }
+type queues struct {
+	Config
+	room room
+}
 
 // collection is where items are: their keys are QUEUE/NUMBER, in the order in which they came.
 const collection = "items"
@@ -77,27 +80,33 @@ func (i item) state(now time.Time, most int) string {
 	return "ready"
 }
 
-func (q *queues) all(ctx context.Context, prefix string) (items []item, err error) {
+// walk visits the items whose keys begin with a prefix, in their order. What each says may be
+// large, and is kept by nobody who does not need it.
+func (q *queues) walk(ctx context.Context, prefix string, visit func(i item, bytes int)) error {
 	if q.Documents == nil {
-		return nil, tool.Errorf(Namespace, tool.Unavailable, "this kernel keeps no queues")
+		return tool.Errorf(Namespace, tool.Unavailable, "this kernel keeps no queues")
 	}
 	for after := ""; ; {
-		page, err := q.Documents.List(ctx, collection, prefix, after, document.MaxList)
+		page, err := q.Documents.List(ctx, collection, prefix, after, maxPage)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, d := range page {
 			i := item{key: d.Key, version: d.Version}
 			if err := json.Unmarshal(d.Data, &i); err != nil {
-				return nil, tool.Errorf(Namespace, tool.Internal, "an item cannot be read: %w", err)
+				return tool.Errorf(Namespace, tool.Internal, "an item cannot be read: %w", err)
 			}
-			items, after = append(items, i), d.Key
+			visit(i, len(d.Data))
+			after = d.Key
 		}
-		if len(page) < document.MaxList {
-			return items, nil
+		if len(page) < maxPage {
+			return nil
 		}
 	}
 }
+
+// maxPage is how many items are read at a time, of which each may have a megabyte.
+const maxPage = 64
 
 // write is the change that stores an item.
 func (i item) write() (document.Change, error) {
@@ -119,21 +128,22 @@ func (q *queues) push(r request, in args) (*tool.Result, error) {
 		return nil, tool.Errorf(r.op, tool.Denied, "the item holds the value of a secret, which is not kept").
 			WithHint("name a secret by reference")
 	}
-	items, err := q.all(r.ctx, in.Queue+"/")
-	if err != nil {
+	count, last := 0, int64(0)
+	if err := q.walk(r.ctx, in.Queue+"/", func(i item, _ int) {
+		count++
+		_, _ = fmt.Sscanf(i.id(), "%d", &last)
+	}); err != nil {
 		return nil, err
 	}
-	if len(items) >= r.set.MaxItems {
+	if count >= r.set.MaxItems {
 		return nil, tool.Errorf(r.op, tool.Unavailable, "the queue %s has %d items, and %d are the most", in.Queue,
-			len(items), r.set.MaxItems).WithHint("wait until some were acknowledged")
+			count, r.set.MaxItems).WithHint("wait until some were acknowledged")
+	}
+	if err := q.take(r, in); err != nil {
+		return nil, err
 	}
 	now := q.Now().UTC()
-	number := now.UnixNano()
-	if len(items) > 0 { // a clock may go back, and the order stays
-		var last int64
-		_, _ = fmt.Sscanf(items[len(items)-1].id(), "%d", &last)
-		number = max(number, last+1)
-	}
+	number := max(now.UnixNano(), last+1) // a clock may go back, and the order stays
 	i := item{Value: in.Item, Pushed: now, By: r.call.Principal.App, key: fmt.Sprintf("%s/%019d", in.Queue, number)}
 	if in.Delay > 0 {
 		i.After = now.Add(time.Duration(in.Delay) * time.Second)
@@ -145,29 +155,40 @@ func (q *queues) push(r request, in args) (*tool.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return module.InWords(fmt.Sprintf("pushed %s; %s in %s", i.id(), amount.Of(len(items)+1, "item"), in.Queue),
+	return module.InWords(fmt.Sprintf("pushed %s; %s in %s", i.id(), amount.Of(count+1, "item"), in.Queue),
 		map[string]any{"ids": []string{i.id()}})
 }
 
+// maxTaken is how many bytes of items one pop takes beside the first: what does not fit into a
+// result would be held by somebody who has not seen it.
+const maxTaken = 24 << 10
+
 func (q *queues) pop(r request, in args) (*tool.Result, error) {
-	items, err := q.all(r.ctx, in.Queue+"/")
-	if err != nil {
-		return nil, err
-	}
 	now := q.Now().UTC()
 	var taken []item
-	var changes []document.Change
-	for _, i := range items {
-		if i.state(now, r.set.MaxAttempts) != "ready" || len(taken) >= cmp.Or(in.Count, 1) {
-			continue
+	full, size := false, 0
+	if err := q.walk(r.ctx, in.Queue+"/", func(i item, bytes int) {
+		if full || i.state(now, r.set.MaxAttempts) != "ready" {
+			return
+		}
+		if size += bytes; len(taken) > 0 && size > maxTaken {
+			full = true // the next is another's, or another time's: none is passed over
+			return
 		}
 		i.Attempts, i.Receipt = i.Attempts+1, rand.Text()
 		i.Until = now.Add(time.Duration(cmp.Or(in.Lease, 300)) * time.Second)
+		taken = append(taken, i)
+		full = len(taken) == cmp.Or(in.Count, 1)
+	}); err != nil {
+		return nil, err
+	}
+	var changes []document.Change
+	for _, i := range taken {
 		change, err := i.write()
 		if err != nil {
 			return nil, err
 		}
-		taken, changes = append(taken, i), append(changes, change)
+		changes = append(changes, change)
 	}
 	if len(changes) > 0 {
 		if _, err := q.Documents.Write(r.ctx, changes...); err != nil {
@@ -178,11 +199,15 @@ func (q *queues) pop(r request, in args) (*tool.Result, error) {
 }
 
 func (q *queues) peek(r request, in args) (*tool.Result, error) {
-	items, err := q.all(r.ctx, in.Queue+"/")
-	if err != nil {
+	var items []item
+	if err := q.walk(r.ctx, in.Queue+"/", func(i item, _ int) {
+		if len(items) < cmp.Or(in.Count, 10) {
+			items = append(items, i)
+		}
+	}); err != nil {
 		return nil, err
 	}
-	return q.show(r, in, items[:min(len(items), cmp.Or(in.Count, 10))], false)
+	return q.show(r, in, items, false)
 }
 
 // show gives items. Receipts are for who has just taken them.
@@ -214,20 +239,24 @@ func (q *queues) show(r request, in args, items []item, receipts bool) (*tool.Re
 }
 
 func (q *queues) ack(r request, in args) (*tool.Result, error) {
-	items, err := q.all(r.ctx, in.Queue+"/")
-	if err != nil {
+	var held *item
+	if err := q.walk(r.ctx, in.Queue+"/", func(i item, _ int) {
+		if i.Receipt == in.Receipt && q.Now().Before(i.Until) {
+			held = &i
+		}
+	}); err != nil {
 		return nil, err
 	}
-	n := slices.IndexFunc(items, func(i item) bool { return i.Receipt == in.Receipt && q.Now().Before(i.Until) })
-	if n < 0 {
+	if held == nil {
 		return nil, tool.Errorf(r.op, tool.NotFound,
 			"no item of %s is held by that receipt: it was acknowledged, or its lease is over", in.Queue).
 			WithHint("pop again; ask for a longer lease where the work takes longer")
 	}
-	i, said := items[n], "acknowledged"
+	i, said := *held, "acknowledged"
 	change := i.remove()
 	if in.Done != nil && !*in.Done {
 		i.Receipt, i.Until, said = "", time.Time{}, "gave back"
+		var err error
 		if change, err = i.write(); err != nil {
 			return nil, err
 		}
@@ -249,12 +278,12 @@ type counts struct {
 	Oldest  time.Time `json:"oldest,omitzero"`
 }
 
-func (q *queues) count(r request, items []item) []*counts {
-	var all []*counts
-	for _, i := range items {
+// count tells how the queues are that the app may use, of those whose keys begin with a prefix.
+func (q *queues) count(r request, prefix string) (all []*counts, err error) {
+	err = q.walk(r.ctx, prefix, func(i item, _ int) {
 		name, _, _ := strings.Cut(i.key, "/")
 		if !r.set.allows(name) {
-			continue
+			return
 		}
 		if len(all) == 0 || all[len(all)-1].Queue != name {
 			all = append(all, &counts{Queue: name, Oldest: i.Pushed})
@@ -271,8 +300,8 @@ func (q *queues) count(r request, items []item) []*counts {
 		default:
 			c.Dead++
 		}
-	}
-	return all
+	})
+	return all, err
 }
 
 func (c counts) String() string {
@@ -280,11 +309,10 @@ func (c counts) String() string {
 }
 
 func (q *queues) list(r request, _ args) (*tool.Result, error) {
-	items, err := q.all(r.ctx, "")
+	found, err := q.count(r, "")
 	if err != nil {
 		return nil, err
 	}
-	found := q.count(r, items)
 	lines := []string{amount.Of(len(found), "queue")}
 	for _, c := range found {
 		lines = append(lines, c.String())
@@ -293,12 +321,12 @@ func (q *queues) list(r request, _ args) (*tool.Result, error) {
 }
 
 func (q *queues) stats(r request, in args) (*tool.Result, error) {
-	items, err := q.all(r.ctx, in.Queue+"/")
+	all, err := q.count(r, in.Queue+"/")
 	if err != nil {
 		return nil, err
 	}
 	found := counts{Queue: in.Queue}
-	if all := q.count(r, items); len(all) > 0 {
+	if len(all) > 0 {
 		found = *all[0]
 	}
 	return module.InWords(found.String(), found)
@@ -308,16 +336,14 @@ func (q *queues) remove(r request, in args) (*tool.Result, error) {
 	if in.All == (len(in.IDs) > 0) {
 		return nil, tool.Errorf(r.op, tool.Invalid, "say which items: ids, or all").WithHint("queue.peek shows the ids")
 	}
-	items, err := q.all(r.ctx, in.Queue+"/")
-	if err != nil {
-		return nil, err
-	}
 	ids := []string{}
 	var changes []document.Change
-	for _, i := range items {
+	if err := q.walk(r.ctx, in.Queue+"/", func(i item, _ int) {
 		if in.All || slices.Contains(in.IDs, i.id()) {
 			ids, changes = append(ids, i.id()), append(changes, i.remove())
 		}
+	}); err != nil {
+		return nil, err
 	}
 	if len(changes) > 0 {
 		if _, err := q.Documents.Write(r.ctx, changes...); err != nil {

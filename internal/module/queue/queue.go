@@ -10,7 +10,7 @@
 //   - A receipt is of one lease. That of a lease that is over acknowledges nothing.
 //   - An item that was given too often, and never acknowledged, is dead: it is listed and can
 //     be deleted, and is not given any more.
-//   - Queues are bounded, in items and in bytes of an item. An app that may use some queues
+//   - Queues are bounded, in items, in bytes of an item, and all together. An app that may use some queues
 //     alone does not learn of others.
 //   - What an item says is data of whoever pushed it.
 package queue

@@ -162,3 +162,34 @@ func TestBounds(t *testing.T) {
 	w.refused(w.one, "push", `{"queue":"a1","item":2}`, "1 are the most")
 	w.refused(w.one, "delete", `{"queue":"a1"}`, "say which items")
 }
+
+// The queues of a kernel are bounded together, and room that was made is found.
+func TestQueuesHaveRoomTogether(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, kerneltest.StateDir(t), "")
+	for n := range 200 {
+		w.does(w.one, "push", fmt.Sprintf(`{"queue": "q%d", "item": 1}`, n))
+	}
+	if r := kerneltest.Call(t, w.two, "queue.push", `{"queue": "another", "item": 1}`); r.Status == tool.Success ||
+		!strings.Contains(r.Summary, "200 queues") {
+		t.Errorf("one more queue: %s", r.Summary)
+	}
+	w.does(w.two, "push", `{"queue": "q7", "item": 2}`)
+	w.does(w.one, "ack", `{"queue": "q9", "receipt": "`+w.does(w.one, "pop", `{"queue": "q9"}`).Items[0].Receipt+`"}`)
+	w.does(w.two, "push", `{"queue": "another", "item": 1}`)
+}
+
+// A pop takes what a result can show, and in order.
+func TestPopTakesWhatFits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, kerneltest.StateDir(t), "")
+	large := strings.Repeat("x", 20<<10)
+	for _, item := range []string{large, large, "small"} {
+		w.does(w.one, "push", `{"queue": "q", "item": "`+item+`"}`)
+	}
+	for n, want := range []int{1, 2, 0} {
+		if got := w.does(w.two, "pop", `{"queue": "q", "count": 100}`).Items; len(got) != want {
+			t.Errorf("pop %d gives %d items, not %d", n, len(got), want)
+		}
+	}
+}
