@@ -10,13 +10,16 @@ import (
 	"slices"
 	"strings"
 
-	"callgate/internal/module/workfile"
+	"callgate/internal/nofollow"
+	"callgate/tool"
 )
 
-// files shows a folder of the workspace.
+// files shows a folder of the workspace. It follows no link: that would lead from what is
+// shown to what is not.
 type files struct {
-	workspace workfile.Workspace
-	folder    string
+	root   *os.Root // of the folder
+	folder string   // in the workspace
+	grant  tool.Grant
 }
 
 // maxListed bounds the names that a page of a folder has.
@@ -29,50 +32,48 @@ func (f *files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	asked := path.Clean("/" + r.URL.Path)
-	if isHidden(asked) {
+	if strings.Contains(asked, "/.") || f.grant.Forbids(path.Join(f.folder, asked)) {
 		http.NotFound(w, r)
 		return
 	}
-	at, err := f.workspace.Existing(path.Join(f.folder, asked), true)
-	if err != nil || isHidden("/"+at.Name) && !isHidden("/"+f.folder) {
-		http.NotFound(w, r)
-		return
-	}
-	if at.Info.IsDir() {
-		if !strings.HasSuffix(r.URL.Path, "/") {
+	name := strings.TrimPrefix(asked, "/")
+	if dir, err := nofollow.OpenDir(f.root, path.Join(".", name)); err == nil {
+		defer dir.Close()
+		switch {
+		case !strings.HasSuffix(r.URL.Path, "/"):
 			http.Redirect(w, r, (&url.URL{Path: asked + "/"}).String(), http.StatusSeeOther)
-			return
+		case !f.serve(w, r, dir, path.Join(name, "index.html")):
+			list(w, asked, dir)
 		}
-		index, err := f.workspace.Existing(path.Join(f.folder, asked, "index.html"), true)
-		if err != nil || index.Info.IsDir() {
-			f.list(w, asked, at.Name)
-			return
-		}
-		at = index
-	}
-	if !at.Info.Mode().IsRegular() { // to open a pipe would wait for its writer
-		http.NotFound(w, r)
 		return
 	}
-	file, err := f.workspace.Root.Open(at.Name)
-	if err != nil {
-		http.NotFound(w, r)
-		return
+	dir, err := nofollow.OpenDir(f.root, path.Dir(name))
+	if err == nil {
+		defer dir.Close()
 	}
-	defer file.Close()
-	if now, err := file.Stat(); err != nil || !os.SameFile(now, at.Info) { // it was changed for another meanwhile
+	if err != nil || !f.serve(w, r, dir, name) {
 		http.NotFound(w, r)
-		return
 	}
-	http.ServeContent(w, r, path.Base(at.Name), at.Info.ModTime(), file)
 }
 
-// isHidden reports whether a part of a path begins with a dot.
-func isHidden(path string) bool { return strings.Contains(path, "/.") }
+// serve shows a file that lies in a folder, if there is one.
+func (f *files) serve(w http.ResponseWriter, r *http.Request, dir *os.Root, name string) bool {
+	info, err := dir.Lstat(path.Base(name))
+	if err != nil || !info.Mode().IsRegular() || f.grant.Forbids(path.Join(f.folder, name)) {
+		return false
+	}
+	file, err := nofollow.Open(dir, path.Base(name), info)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	http.ServeContent(w, r, path.Base(name), info.ModTime(), file)
+	return true
+}
 
 // list shows the names in a folder.
-func (f *files) list(w http.ResponseWriter, asked, name string) {
-	dir, err := f.workspace.Root.Open(name)
+func list(w http.ResponseWriter, asked string, root *os.Root) {
+	dir, err := root.Open(".")
 	if err != nil {
 		http.Error(w, "the folder cannot be read", http.StatusNotFound)
 		return

@@ -1,8 +1,10 @@
 package preview
 
 import (
+	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -41,9 +43,21 @@ func open(t *testing.T, b *fetchtest.Bench, name, args string) (made, *http.Clie
 	if err != nil {
 		t.Fatal(err)
 	}
-	browser := &http.Client{Jar: jar, Transport: &http.Transport{}}
-	t.Cleanup(browser.CloseIdleConnections)
-	return m, browser
+	return m, newBrowser(t, jar)
+}
+
+// newBrowser is a client to which every name ending in .localhost is this machine.
+func newBrowser(t *testing.T, jar http.CookieJar) *http.Client {
+	t.Helper()
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		return new(net.Dialer).DialContext(ctx, network, "127.0.0.1:"+port)
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Jar: jar, Transport: transport}
 }
 
 // get returns the status and the body of a page.
@@ -84,7 +98,9 @@ func TestPublish(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Grant.HiddenFiles, b.Grant.HiddenPaths = []os.FileInfo{closed}, []string{filepath.Join(b.Dir, "closed")}
-	for name, to := range map[string]string{"up": "../secret.txt", "away": "/etc/passwd", "in": "../closed/key", "dot": ".env"} {
+	write(t, b, ".git/config", "the repository's")
+	write(t, b, "dist/linked/x", "")
+	for name, to := range map[string]string{"d": "../.git", "linked/index.html": "../../secret.txt", "up": "../secret.txt", "away": "/etc/passwd", "in": "../closed/key", "dot": ".env"} {
 		if err := os.Symlink(to, filepath.Join(b.Dir, "dist", name)); err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +113,9 @@ func TestPublish(t *testing.T) {
 		"/index.html":          "the bridge",
 		"/plans":               "a &amp; b.txt",
 		"/plans/a%20&%20b.txt": "stones",
-		"/up":                  "outside of the folder", // a link inside the workspace, as tools follow it
+		"/up":                  "404",
+		"/d/config":            "404",    // behind a link to a folder
+		"/linked/":             "linked", // its page is a link: the folder is listed
 		"/.env":                "404",
 		"/dot":                 "404",
 		"/away":                "404",
@@ -130,22 +148,25 @@ func TestStrangers(t *testing.T) {
 	b := fetchtest.Open(t, Module(), block{}, block{})
 	write(t, b, "index.html", "mine")
 	m, browser := open(t, b, "publish", `{}`)
-	if status, text := get(t, http.DefaultClient, at(t, m.Link, "/")); status != http.StatusForbidden || strings.Contains(text, "mine") {
+	stranger := newBrowser(t, nil)
+	if status, text := get(t, stranger, at(t, m.Link, "/")); status != http.StatusForbidden || strings.Contains(text, "mine") {
 		t.Errorf("a stranger is shown %d %s", status, text)
 	}
-	if status, _ := get(t, http.DefaultClient, at(t, m.Link, "/?preview=wrong")); status != http.StatusForbidden {
+	if status, _ := get(t, stranger, at(t, m.Link, "/?preview=wrong")); status != http.StatusForbidden {
 		t.Errorf("a wrong secret: %d", status)
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, m.Link, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Host = "evil.example:80"
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil || resp.StatusCode != http.StatusMisdirectedRequest || len(resp.Cookies()) > 0 {
-		t.Errorf("by another name: %v %v", resp, err)
+	for _, host := range []string{"evil.example:80", "localhost:" + req.URL.Port(), "127.0.0.1:" + req.URL.Port()} {
+		req.Host = host
+		resp, err := stranger.Do(req)
+		if err != nil || resp.StatusCode != http.StatusMisdirectedRequest || len(resp.Cookies()) > 0 {
+			t.Errorf("as %s: %v %v", host, resp, err)
+		}
+		_ = resp.Body.Close()
 	}
-	_ = resp.Body.Close()
 	get(t, browser, m.Link)
 	b.Caller.User = "other"
 	if e := fail(t, b, "detach", `{"id": "`+m.ID+`"}`); tool.KindOf(e) != tool.NotFound {
@@ -203,7 +224,7 @@ func TestPreviewsAreBoundedAndEnd(t *testing.T) {
 	if err := b.Instance.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := http.Get(last.Link); err == nil {
+	if _, err := newBrowser(t, nil).Get(last.Link); err == nil {
 		t.Error("it outlives the kernel")
 	}
 	if e := fail(t, b, "publish", `{}`); tool.KindOf(e) != tool.Unavailable {
@@ -225,7 +246,7 @@ func TestItsTimeEnds(t *testing.T) {
 	}
 	p.timer.Reset(0) // its time has come
 	<-released
-	if _, err := http.Get(p.link); err == nil {
+	if _, err := newBrowser(t, nil).Get(p.link); err == nil {
 		t.Error("it goes on after its time")
 	}
 	s.end(p) // once more does nothing

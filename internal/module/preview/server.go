@@ -76,11 +76,13 @@ func (s *shelf) begin(ctx context.Context, c caller, minutes int, what shown) (*
 	now := time.Now()
 	p := &preview{
 		shown: what, id: "p" + strings.ToLower(rand.Text()[:8]), by: c.by, began: now, until: now.Add(long),
-		// Another host than the console's, whose cookies a page here must not have sent along.
-		link: "http://localhost:" + strconv.Itoa(port) + "/?" + entryKey + "=" + secret,
 	}
+	// A host of its own: browsers send cookies to all ports of one, and a page here must not
+	// have those of the console sent along, nor any other server be sent this one's.
+	host := p.id + ".localhost:" + strconv.Itoa(port)
+	p.link = "http://" + host + "/?" + entryKey + "=" + secret
 	p.server = &http.Server{
-		Handler: &door{port, secret, what.handler}, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
+		Handler: &door{host, secret, what.handler}, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
 	}
 	s.running[p.id] = p
 	p.timer = time.AfterFunc(long, func() { s.end(p) })
@@ -132,15 +134,15 @@ func (s *shelf) close() error {
 
 // door lets those in who came by the link.
 type door struct {
-	port   int
+	host   string
 	secret string
 	show   http.Handler
 }
 
 // The secret in a link, and in the cookie that a browser has after it.
 const (
-	entryKey     = "preview"
-	cookiePrefix = "callgate_preview_"
+	entryKey   = "preview"
+	cookieName = "callgate_preview"
 )
 
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -148,21 +150,20 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
-	port := strconv.Itoa(d.port)
-	if r.Host != "localhost:"+port && r.Host != "127.0.0.1:"+port { // a name that was made to mean this machine
-		http.Error(w, "this preview is at localhost", http.StatusMisdirectedRequest)
+	if r.Host != d.host { // a name that was made to mean this machine
+		http.Error(w, "open this preview by its link", http.StatusMisdirectedRequest)
 		return
 	}
 	if query := r.URL.Query(); d.is(query.Get(entryKey)) {
 		query.Del(entryKey)
 		http.SetCookie(w, &http.Cookie{
-			Name: cookiePrefix + port, Value: d.secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
+			Name: cookieName, Value: d.secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
 		})
 		to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/"), RawQuery: query.Encode()}
 		http.Redirect(w, r, to.String(), http.StatusSeeOther)
 		return
 	}
-	if c, err := r.Cookie(cookiePrefix + port); err != nil || !d.is(c.Value) {
+	if c, err := r.Cookie(cookieName); err != nil || !d.is(c.Value) {
 		http.Error(w, "open this preview by its link", http.StatusForbidden)
 		return
 	}

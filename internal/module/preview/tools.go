@@ -6,11 +6,13 @@ import (
 	_ "embed"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"time"
 
 	"callgate/internal/amount"
 	"callgate/internal/module"
 	"callgate/internal/module/workfile"
+	"callgate/internal/nofollow"
 	"callgate/tool"
 )
 
@@ -39,12 +41,12 @@ const madeOutput = `{
   "required": ["id", "link", "shows", "until"]
 }`
 
-// opens is what it takes to open a preview: the link is no secret of the machine's, but who has it sees what is shown.
-var opens = tool.Runtime{Risk: tool.Medium, SideEffect: tool.External}
-
 func publishTool(s *shelf) module.Definition {
 	return module.Definition{
-		Name: "publish", Doc: publishDoc, Output: madeOutput, Runtime: opens,
+		Name: "publish", Doc: publishDoc, Output: madeOutput,
+		Runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Effects: []tool.Effect{
+			{Resource: "file:{path}", Mode: tool.IS}, {Resource: "file:.", Mode: tool.IS, Unless: []string{"path"}},
+		}},
 		Input: `{
   "type": "object",
   "properties": {
@@ -65,7 +67,8 @@ func publishTool(s *shelf) module.Definition {
 
 func proxyTool(s *shelf) module.Definition {
 	return module.Definition{
-		Name: "proxy", Doc: proxyDoc, Output: madeOutput, Runtime: opens,
+		Name: "proxy", Doc: proxyDoc, Output: madeOutput,
+		Runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External},
 		Input: `{
   "type": "object",
   "properties": {
@@ -172,13 +175,17 @@ func (s *shelf) publish(ctx context.Context, c caller, in struct {
 	if err != nil {
 		return nil, err
 	}
-	if workspace.Root, err = workspace.Root.OpenRoot("."); err != nil { // the call's own is closed with the session
+	root, err := nofollow.OpenDir(workspace.Root, folder.Name)
+	if err != nil {
 		return nil, workspace.Fail(folder.Shown, err)
 	}
-	workspace.Grant.Root = workspace.Root
+	if c.grant.Root, err = workspace.Root.OpenRoot("."); err != nil { // the call's own is closed with the session
+		_ = root.Close()
+		return nil, workspace.Fail(folder.Shown, err)
+	}
 	return s.open(ctx, c, in.Minutes, shown{
-		words: "the folder " + folder.Shown, handler: &files{workspace: workspace, folder: folder.Name},
-		release: func() { _ = workspace.Root.Close() },
+		words: "the folder " + folder.Shown, handler: &files{root, filepath.ToSlash(folder.Name), c.grant},
+		release: func() { _, _ = root.Close(), c.grant.Root.Close() },
 	})
 }
 
