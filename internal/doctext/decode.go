@@ -78,9 +78,16 @@ func oneLine(text string) string {
 	if len(text) <= maxHeading {
 		return text
 	}
-	cut := maxHeading
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
+	return beginning(text, maxHeading) + "…"
+}
+
+// beginning is a text up to a number of bytes, cut between two characters.
+func beginning[T ~string | ~[]byte](text T, most int) T {
+	if most = max(most, 0); len(text) <= most {
+		return text
 	}
-	return text[:cut] + "…"
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
 }

@@ -12,6 +12,7 @@ import (
 const (
 	maxColumns = 1_000
 	maxTexts   = 2_000_000
+	maxRow     = 64 << 10 // bytes: a shared text may be long, and each cell of a row may name it
 )
 
 // sheets reads a workbook of Excel: a section for each sheet, a block for each row. The first row
@@ -53,10 +54,12 @@ func (a *archived) sheets() error {
 	return nil
 }
 
-// sharedTexts are the texts that cells name by their numbers.
+// sharedTexts are the texts that cells name by their numbers. Together they are no longer than the
+// text that is read of a document; those behind are empty.
 func (a *archived) sharedTexts() ([]string, error) {
 	var all []string
 	var b strings.Builder
+	size := 0
 	reading, phonetic := false, false
 	err := a.walk("xl/sharedStrings.xml", func(t xml.Token) bool {
 		switch t := t.(type) {
@@ -72,7 +75,11 @@ func (a *archived) sharedTexts() ([]string, error) {
 		case xml.EndElement:
 			switch t.Name.Local {
 			case "si":
-				all = append(all, b.String())
+				one := cellText(b.String())
+				if size += len(one); size > a.limits.Text {
+					one = ""
+				}
+				all = append(all, one)
 			case "t":
 				reading = false
 			case "rPh":
@@ -80,7 +87,7 @@ func (a *archived) sharedTexts() ([]string, error) {
 			}
 		case xml.CharData:
 			if reading && !phonetic {
-				b.Write(t)
+				b.Write(beginning(t, maxRow-b.Len()))
 			}
 		}
 		return len(all) < maxTexts
@@ -101,6 +108,7 @@ type rowReader struct {
 	value       strings.Builder
 	reading     bool
 	cells       []string
+	size        int // bytes of the row's cells
 }
 
 func (w *rowReader) visit(t xml.Token) bool {
@@ -112,7 +120,7 @@ func (w *rowReader) visit(t xml.Token) bool {
 			if n, err := strconv.Atoi(attr(t, "r")); err == nil && n > 0 {
 				w.row = n
 			}
-			w.cells, w.column = w.cells[:0], -1
+			w.cells, w.column, w.size = w.cells[:0], -1, 0
 		case "c":
 			w.column++
 			if n := columnOf(attr(t, "r")); n >= 0 {
@@ -134,7 +142,7 @@ func (w *rowReader) visit(t xml.Token) bool {
 		}
 	case xml.CharData:
 		if w.reading {
-			w.value.Write(t)
+			w.value.Write(beginning(t, maxRow-w.value.Len()))
 		}
 	}
 	return true
@@ -150,10 +158,13 @@ func (w *rowReader) cell() {
 		}
 	case "b":
 		text = map[string]string{"0": "FALSE", "1": "TRUE"}[text]
+	default:
+		text = cellText(text)
 	}
-	if text == "" || w.column >= maxColumns {
+	if text == "" || w.column >= maxColumns || w.size >= maxRow {
 		return
 	}
+	w.size += len(text)
 	for len(w.cells) <= w.column {
 		w.cells = append(w.cells, "")
 	}
@@ -162,6 +173,12 @@ func (w *rowReader) cell() {
 
 func (w *rowReader) endRow() bool {
 	line := rowText(w.cells)
+	if line == "" { // of signs that only divide cells: it costs as much as any other
+		if w.reader.size += w.size; w.reader.size > w.limits.Text {
+			w.cut = true
+		}
+		return !w.full()
+	}
 	if w.section.Lead == "" && len(w.section.Blocks) == 0 {
 		w.section.Lead = oneLine(line)
 	}

@@ -48,7 +48,22 @@ func separator(text, ending string) rune {
 	return best
 }
 
-// rowText is a row of a table on one line.
+// rowText is a row of a table on one line. What is longer than a row may be is left out.
 func rowText(cells []string) string {
-	return strings.TrimRight(strings.Join(strings.Fields(strings.Join(cells, " | ")), " "), " |")
+	var b strings.Builder
+	for i, cell := range cells {
+		if b.Len() >= maxRow {
+			break
+		}
+		if i > 0 {
+			b.WriteString(" | ")
+		}
+		b.WriteString(beginning(cell, maxRow))
+	}
+	return strings.TrimRight(cellText(b.String()), " |")
+}
+
+// cellText is a text on one line, no longer than a row may be.
+func cellText(text string) string {
+	return beginning(strings.Join(strings.Fields(clean(beginning(text, maxRow))), " "), maxRow)
 }
