@@ -49,9 +49,20 @@ type Base struct {
 	Bytes       int64 // of the documents
 }
 
+// Origin is where a document came from.
+type Origin string
+
+// The origins. A document that was stored before origins were has none.
+const (
+	File Origin = "file" // of the workspace
+	Text Origin = "text" // that a call gave
+	Rows Origin = "rows" // of a database
+)
+
 // Document is a document of a base.
 type Document struct {
 	Name     string // the path of its file, or what the call named it
+	Origin   Origin
 	Title    string
 	Format   string
 	Hash     string // of its content, and of how it was divided
@@ -69,7 +80,7 @@ type Chunk struct {
 	Vector   vector.Row
 }
 
-const schemaVersion = 1
+const schemaVersion = 2
 
 const schema = `
 CREATE TABLE bases (
@@ -79,7 +90,7 @@ CREATE TABLE bases (
 CREATE TABLE documents (
   id INTEGER PRIMARY KEY AUTOINCREMENT, base INTEGER NOT NULL REFERENCES bases ON DELETE CASCADE, name TEXT NOT NULL,
   title TEXT NOT NULL, format TEXT NOT NULL, hash TEXT NOT NULL, bytes INTEGER NOT NULL, ingested INTEGER NOT NULL,
-  chunks INTEGER NOT NULL, UNIQUE (base, name)
+  chunks INTEGER NOT NULL, origin TEXT NOT NULL DEFAULT '', UNIQUE (base, name)
 );
 CREATE TABLE chunks (
   id INTEGER PRIMARY KEY AUTOINCREMENT, document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
@@ -87,7 +98,10 @@ CREATE TABLE chunks (
   text TEXT NOT NULL, vector BLOB
 );
 CREATE INDEX chunks_of_documents ON chunks (document);
-PRAGMA user_version = 1;`
+PRAGMA user_version = 2;`
+
+// addOrigins is for a file of version 1.
+const addOrigins = `ALTER TABLE documents ADD COLUMN origin TEXT NOT NULL DEFAULT ''; PRAGMA user_version = 2;`
 
 // Open opens a file, and makes it when it is absent.
 func Open(ctx context.Context, path string) (*Store, error) {
@@ -138,7 +152,12 @@ func (s *Store) migrate(ctx context.Context) error {
 		return nil
 	}
 	return s.change(ctx, "chunkstore.Open", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, schema)
+		// Another process may have been faster.
+		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+			return err
+		}
+		statements := map[int]string{0: schema, 1: addOrigins}[version]
+		_, err := tx.ExecContext(ctx, statements)
 		return err
 	})
 }

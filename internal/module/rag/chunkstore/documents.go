@@ -12,7 +12,7 @@ import (
 
 // Documents lists the documents of a base, by name.
 func (s *Store) Documents(ctx context.Context, base Base) (all []Document, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT name, title, format, hash, bytes, ingested, chunks FROM documents
+	rows, err := s.read.QueryContext(ctx, `SELECT name, origin, title, format, hash, bytes, ingested, chunks FROM documents
 		WHERE base = ? ORDER BY name`, base.ID)
 	if err != nil {
 		return nil, failed("chunkstore.Documents", err)
@@ -21,7 +21,7 @@ func (s *Store) Documents(ctx context.Context, base Base) (all []Document, err e
 	for rows.Next() {
 		var d Document
 		var ingested int64
-		if err := rows.Scan(&d.Name, &d.Title, &d.Format, &d.Hash, &d.Bytes, &ingested, &d.Chunks); err != nil {
+		if err := rows.Scan(&d.Name, &d.Origin, &d.Title, &d.Format, &d.Hash, &d.Bytes, &ingested, &d.Chunks); err != nil {
 			return nil, failed("chunkstore.Documents", err)
 		}
 		d.Ingested = time.UnixMilli(ingested)
@@ -67,9 +67,9 @@ func put(ctx context.Context, tx *sql.Tx, insert *sql.Stmt, base int64, d Stored
 	if _, err := tx.ExecContext(ctx, "DELETE FROM documents WHERE base = ? AND name = ?", base, d.Name); err != nil {
 		return err
 	}
-	result, err := tx.ExecContext(ctx, `INSERT INTO documents (base, name, title, format, hash, bytes, ingested, chunks)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		base, d.Name, d.Title, d.Format, d.Hash, d.Bytes, d.Ingested.UnixMilli(), len(d.Parts))
+	result, err := tx.ExecContext(ctx, `INSERT INTO documents
+		(base, name, origin, title, format, hash, bytes, ingested, chunks) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		base, d.Name, d.Origin, d.Title, d.Format, d.Hash, d.Bytes, d.Ingested.UnixMilli(), len(d.Parts))
 	if err != nil {
 		return err
 	}

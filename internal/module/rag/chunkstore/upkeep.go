@@ -43,3 +43,19 @@ func (s *Store) Invalidate(ctx context.Context, base Base, name string) (n int, 
 	})
 	return n, err
 }
+
+// SetOrigin says where documents came from.
+func (s *Store) SetOrigin(ctx context.Context, base Base, names []string, origin Origin) error {
+	if len(names) == 0 {
+		return nil
+	}
+	return s.change(ctx, "chunkstore.SetOrigin", func(tx *sql.Tx) error {
+		for _, name := range names {
+			_, err := tx.ExecContext(ctx, "UPDATE documents SET origin = ? WHERE base = ? AND name = ?", origin, base.ID, name)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -6,14 +6,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"io/fs"
-	"path"
-	"strings"
 	"time"
 
 	"callgate/internal/amount"
 	"callgate/internal/doctext"
-	"callgate/internal/module/filesystem/filewalk"
 	"callgate/internal/module/rag/chunkstore"
 	"callgate/internal/module/workfile"
 	"callgate/tool"
@@ -73,7 +69,9 @@ type writer struct {
 	*Library
 	base    chunkstore.Base
 	model   embedder // nil: no vectors
-	known   map[string]string
+	known   map[string]chunkstore.Document
+	moved   []string // documents that are as they were, and come from elsewhere now
+	origin  chunkstore.Origin
 	report  Report
 	pending []chunkstore.Stored
 	waiting int // chunks that are pending
@@ -84,12 +82,14 @@ type writer struct {
 const recipe = "1"
 
 // writer begins an ingestion.
-func (l *Library) writer(ctx context.Context, base chunkstore.Base) (w *writer, release func(), err error) {
+func (l *Library) writer(
+	ctx context.Context, base chunkstore.Base, origin chunkstore.Origin,
+) (w *writer, release func(), err error) {
 	e, release, err := l.embedder()
 	if err != nil {
 		return nil, release, err
 	}
-	w = &writer{Library: l, base: base, known: map[string]string{}, chunks: base.Chunks}
+	w = &writer{Library: l, base: base, origin: origin, known: map[string]chunkstore.Document{}, chunks: base.Chunks}
 	switch {
 	case base.Model == "":
 	case e != nil && e.ID() == base.Model:
@@ -101,7 +101,7 @@ func (l *Library) writer(ctx context.Context, base chunkstore.Base) (w *writer, 
 	}
 	documents, err := l.Documents(ctx, base)
 	for _, d := range documents {
-		w.known[d.Name] = d.Hash
+		w.known[d.Name] = d
 	}
 	return w, release, err
 }
@@ -111,8 +111,10 @@ func (w *writer) add(ctx context.Context, s source) error {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %s", recipe, w.settings.ChunkBytes, s.hash))
 	s.hash = hex.EncodeToString(sum[:16])
 	was, known := w.known[s.name]
-	if known && was == s.hash {
-		w.report.Unchanged++
+	if known && was.Hash == s.hash {
+		if w.report.Unchanged++; was.Origin != w.origin {
+			w.moved = append(w.moved, s.name)
+		}
 		return nil
 	}
 	d, err := s.read(ctx)
@@ -138,7 +140,7 @@ func (w *writer) add(ctx context.Context, s source) error {
 
 func (w *writer) put(ctx context.Context, s source, d *doctext.Document) error {
 	stored := chunkstore.Stored{Document: chunkstore.Document{
-		Name: s.name, Title: w.service.host.Scrub(d.Title), Format: string(d.Format), Hash: s.hash, Bytes: s.bytes,
+		Name: s.name, Origin: w.origin, Title: w.service.host.Scrub(d.Title), Format: string(d.Format), Hash: s.hash, Bytes: s.bytes,
 		Ingested: time.Now(),
 	}}
 	for _, c := range d.Chunks(w.settings.ChunkBytes) {
@@ -182,7 +184,10 @@ func (w *writer) flush(ctx context.Context) error {
 	if err := w.Put(ctx, w.base, w.pending); err != nil {
 		return err
 	}
-	w.pending, w.waiting = nil, 0
+	if err := w.SetOrigin(ctx, w.base, w.moved, w.origin); err != nil {
+		return err
+	}
+	w.pending, w.waiting, w.moved = nil, 0, nil
 	return nil
 }
 
@@ -198,24 +203,28 @@ func (w *writer) limits() doctext.Limits { return doctext.Limits{Bytes: w.settin
 
 // IngestText ingests a text under a name.
 func (l *Library) IngestText(ctx context.Context, base chunkstore.Base, name, text string) (*Report, error) {
-	return l.IngestDocument(ctx, base, name, []byte(text), func(ctx context.Context) (*doctext.Document, error) {
+	read := func(ctx context.Context) (*doctext.Document, error) {
 		return doctext.Read(ctx, name, []byte(text), doctext.Limits{Bytes: l.settings.MaxFile})
-	})
+	}
+	return l.ingestOne(ctx, base, chunkstore.Text, sourceOf(name, []byte(text), read))
 }
 
-// IngestDocument ingests what read makes of a content, if that has changed.
-func (l *Library) IngestDocument(
-	ctx context.Context, base chunkstore.Base, name string, content []byte,
-	read func(context.Context) (*doctext.Document, error),
+// sourceOf is a document that is read of a content.
+func sourceOf(name string, content []byte, read func(context.Context) (*doctext.Document, error)) source {
+	sum := sha256.Sum256(content)
+	return source{name: name, hash: hex.EncodeToString(sum[:]), bytes: int64(len(content)), read: read}
+}
+
+// ingestOne ingests a document, if its content has changed.
+func (l *Library) ingestOne(
+	ctx context.Context, base chunkstore.Base, origin chunkstore.Origin, s source,
 ) (*Report, error) {
-	w, release, err := l.writer(ctx, base)
+	w, release, err := l.writer(ctx, base, origin)
 	defer release()
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(content)
-	err = w.add(ctx, source{name: name, hash: hex.EncodeToString(sum[:]), bytes: int64(len(content)), read: read})
-	if err == nil {
+	if err = w.add(ctx, s); err == nil {
 		err = w.flush(ctx)
 	}
 	return &w.report, err
@@ -227,7 +236,7 @@ func (l *Library) IngestFiles(ctx context.Context, base chunkstore.Base, paths [
 	if err != nil {
 		return nil, err
 	}
-	w, release, err := l.writer(ctx, base)
+	w, release, err := l.writer(ctx, base, chunkstore.File)
 	defer release()
 	if err != nil {
 		return nil, err
@@ -261,94 +270,7 @@ func (w *writer) addFile(ctx context.Context, workspace workfile.Workspace, at w
 		w.report.skip(at.Shown, "it cannot be read")
 		return nil
 	}
-	sum := sha256.Sum256(content)
-	return w.add(ctx, source{
-		name: at.Shown, hash: hex.EncodeToString(sum[:]), bytes: int64(len(content)),
-		read: func(ctx context.Context) (*doctext.Document, error) {
-			return doctext.Read(ctx, at.Shown, content, w.limits())
-		},
-	})
-}
-
-// Folder says which files of a folder are ingested.
-type Folder struct {
-	Path    string
-	Pattern string // "": every file that is a document by the ending of its name
-	Ignored bool   // those that ignore files name, too
-}
-
-// IngestFolder ingests the files of a folder, and removes documents whose files are gone from it.
-func (l *Library) IngestFolder(ctx context.Context, base chunkstore.Base, folder Folder) (*Report, error) {
-	workspace, err := workfile.New(l.op, l.grant)
-	if err != nil {
-		return nil, err
-	}
-	pattern := folder.Pattern
-	if pattern == "" {
-		pattern = "**/*"
-	}
-	selector, err := filewalk.NewSelector(workspace, pattern, false)
-	if err != nil {
-		return nil, err
-	}
-	selector.Ignored = folder.Ignored
-	start, err := workspace.Directory(folder.Path)
-	if err != nil {
-		return nil, err
-	}
-	w, release, err := l.writer(ctx, base)
-	defer release()
-	if err != nil {
-		return nil, err
-	}
-	seen := map[string]bool{}
-	_, err = filewalk.Select(ctx, workspace, start, selector, func(e filewalk.Entry) error {
-		if !e.Type().IsRegular() || folder.Pattern == "" && !doctext.Supported(e.Name()) && path.Ext(e.Name()) != "" {
-			return nil
-		}
-		at, err := workspace.Existing(path.Join(start.Shown, e.Path), false)
-		if tool.KindOf(err) == tool.NotFound {
-			return nil // it has just gone
-		}
-		if err != nil {
-			w.report.skip(path.Join(start.Shown, e.Path), tool.Truncate(messageOf(err)))
-			return nil
-		}
-		seen[at.Shown] = true
-		return w.addFile(ctx, workspace, at)
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := w.flush(ctx); err != nil {
-		return nil, err
-	}
-	return &w.report, w.prune(ctx, workspace, start.Shown, seen)
-}
-
-// prune removes the documents of a folder whose files are gone. Files that are there, and that
-// this walk did not select, stay.
-func (w *writer) prune(ctx context.Context, workspace workfile.Workspace, folder string, seen map[string]bool) error {
-	var gone []string
-	for name := range w.known {
-		inside := folder == "." || strings.HasPrefix(name, folder+"/")
-		if !inside || seen[name] || strings.Contains(name, "://") || !fs.ValidPath(name) {
-			continue
-		}
-		if _, err := workspace.Existing(name, true); tool.KindOf(err) == tool.NotFound {
-			gone = append(gone, name)
-		}
-	}
-	n, err := w.Remove(ctx, w.base, gone)
-	w.report.Removed = n
-	return err
-}
-
-// CheckFolder returns an error unless a path is a folder of the workspace.
-func (l *Library) CheckFolder(path string) error {
-	workspace, err := workfile.New(l.op, l.grant)
-	if err == nil {
-		_, err = workspace.Directory(path)
-	}
-	return err
+	return w.add(ctx, sourceOf(at.Shown, content, func(ctx context.Context) (*doctext.Document, error) {
+		return doctext.Read(ctx, at.Shown, content, w.limits())
+	}))
 }

@@ -51,9 +51,8 @@ func (l *Library) IngestTable(ctx context.Context, base chunkstore.Base, t Table
 		return nil, tool.Errorf(l.op, tool.Invalid, "%v", err).
 			WithHint("choose a column of whole numbers that no two rows share")
 	}
-	return l.IngestDocument(ctx, base, shown+":"+part, content, func(context.Context) (*doctext.Document, error) {
-		return d, nil
-	})
+	read := func(context.Context) (*doctext.Document, error) { return d, nil }
+	return l.ingestOne(ctx, base, chunkstore.Rows, sourceOf(shown+":"+part, content, read))
 }
 
 func (l *Library) readTable(ctx context.Context, t Table) (shown string, rows *rowset.Writer, err error) {

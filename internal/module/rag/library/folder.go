@@ -1,0 +1,97 @@
+package library
+
+import (
+	"context"
+	"io/fs"
+	"path"
+	"strings"
+
+	"callgate/internal/doctext"
+	"callgate/internal/module/filesystem/filewalk"
+	"callgate/internal/module/rag/chunkstore"
+	"callgate/internal/module/workfile"
+	"callgate/tool"
+)
+
+// Folder says which files of a folder are ingested.
+type Folder struct {
+	Path    string
+	Pattern string // "": every file that is a document by the ending of its name
+	Ignored bool   // those that ignore files name, too
+}
+
+// IngestFolder ingests the files of a folder, and removes documents whose files are gone from it.
+func (l *Library) IngestFolder(ctx context.Context, base chunkstore.Base, folder Folder) (*Report, error) {
+	workspace, err := workfile.New(l.op, l.grant)
+	if err != nil {
+		return nil, err
+	}
+	pattern := folder.Pattern
+	if pattern == "" {
+		pattern = "**/*"
+	}
+	selector, err := filewalk.NewSelector(workspace, pattern, false)
+	if err != nil {
+		return nil, err
+	}
+	selector.Ignored = folder.Ignored
+	start, err := workspace.Directory(folder.Path)
+	if err != nil {
+		return nil, err
+	}
+	w, release, err := l.writer(ctx, base, chunkstore.File)
+	defer release()
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	_, err = filewalk.Select(ctx, workspace, start, selector, func(e filewalk.Entry) error {
+		if !e.Type().IsRegular() || folder.Pattern == "" && !doctext.Supported(e.Name()) && path.Ext(e.Name()) != "" {
+			return nil
+		}
+		at, err := workspace.Existing(path.Join(start.Shown, e.Path), false)
+		if tool.KindOf(err) == tool.NotFound {
+			return nil // it has just gone
+		}
+		if err != nil {
+			w.report.skip(path.Join(start.Shown, e.Path), tool.Truncate(messageOf(err)))
+			return nil
+		}
+		seen[at.Shown] = true
+		return w.addFile(ctx, workspace, at)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := w.flush(ctx); err != nil {
+		return nil, err
+	}
+	return &w.report, w.prune(ctx, workspace, start.Shown, seen)
+}
+
+// prune removes the documents of a folder whose files are gone. Files that are there, and that
+// this walk did not select, stay, and so does what is not known to have been a file.
+func (w *writer) prune(ctx context.Context, workspace workfile.Workspace, folder string, seen map[string]bool) error {
+	var gone []string
+	for name, d := range w.known {
+		inside := folder == "." || strings.HasPrefix(name, folder+"/")
+		if d.Origin != chunkstore.File || !inside || seen[name] || !fs.ValidPath(name) {
+			continue
+		}
+		if _, err := workspace.Existing(name, true); tool.KindOf(err) == tool.NotFound {
+			gone = append(gone, name)
+		}
+	}
+	n, err := w.Remove(ctx, w.base, gone)
+	w.report.Removed = n
+	return err
+}
+
+// CheckFolder returns an error unless a path is a folder of the workspace.
+func (l *Library) CheckFolder(path string) error {
+	workspace, err := workfile.New(l.op, l.grant)
+	if err == nil {
+		_, err = workspace.Directory(path)
+	}
+	return err
+}
