@@ -9,9 +9,7 @@ import (
 
 	"callgate/internal/fence"
 	"callgate/internal/module"
-	"callgate/internal/module/database/engine"
 	"callgate/internal/module/database/rowset"
-	"callgate/internal/module/database/sqlite"
 	"callgate/internal/module/rag/library"
 	"callgate/tool"
 )
@@ -124,26 +122,14 @@ func (s *service) sqlQueryTool() module.Definition {
 }
 
 func sqlQuery(ctx context.Context, c *ragCall, in sqlArgs) (*tool.Result, error) {
-	db, err := sqlite.Open(ctx, sqlite.Config{Path: c.Path(), Shown: "the knowledge bases"})
+	limits := rowset.Limits{Rows: cmp.Or(in.Limit, 100), Text: 2 << 10, Blob: 64, Bytes: 256 << 10}
+	rows, err := c.Select(ctx, in.SQL, limits)
 	if err != nil {
 		return nil, err
-	}
-	defer db.Close()
-	rows := rowset.New(rowset.Limits{Rows: cmp.Or(in.Limit, 100), Text: 2 << 10, Blob: 64, Bytes: 256 << 10})
-	if err := db.Read(ctx, engine.Statement{SQL: in.SQL}, rows); err != nil {
-		return nil, withOp(c.op, err)
 	}
 	r, err := tool.OK(fmt.Sprintf("%d rows", rows.Rows()), json.RawMessage(append(rows.AppendJSON([]byte{'{'}), '}')))
 	if err == nil {
 		r.Content = []tool.Content{tool.Text(fence.Follows + fence.Data(rows.Table()))}
 	}
 	return r, err
-}
-
-// withOp names the tool in an error of the engine.
-func withOp(op string, err error) error {
-	if e, ok := err.(*tool.Error); ok && e.Op == "" {
-		e.Op = op
-	}
-	return err
 }

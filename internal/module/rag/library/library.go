@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"callgate/internal/module"
 	"callgate/internal/module/rag/chunkstore"
@@ -28,7 +29,8 @@ import (
 
 // Service holds the libraries that are open, while the kernel runs.
 type Service struct {
-	host module.Host
+	host      module.Host
+	queryTime time.Duration // of a query in SQL
 
 	mu     sync.Mutex
 	stores map[string]*chunkstore.Store // by their files
@@ -53,7 +55,7 @@ func New(h module.Host) *Service {
 	if h.Scrub == nil {
 		h.Scrub = func(text string) string { return text }
 	}
-	return &Service{host: h, stores: map[string]*chunkstore.Store{}}
+	return &Service{host: h, queryTime: queryTime, stores: map[string]*chunkstore.Store{}}
 }
 
 // Close closes the files.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"callgate/internal/doctext"
 	"callgate/internal/module/database/engine"
@@ -88,11 +89,41 @@ func (l *Library) readTable(ctx context.Context, t Table) (shown string, rows *r
 	if query == "" {
 		query = `SELECT * FROM "` + strings.ReplaceAll(t.Table, `"`, `""`) + `"`
 	}
-	rows = rowset.New(rowset.Limits{Rows: maxRows, Bytes: l.settings.MaxFile, Text: maxCell, Blob: 1})
-	if err := db.Read(ctx, engine.Statement{SQL: query}, rows); err != nil {
-		return "", nil, named(l.op, err)
+	limits := rowset.Limits{Rows: maxRows, Bytes: l.settings.MaxFile, Text: maxCell, Blob: 1}
+	rows, err = l.query(ctx, sqlite.Config{Path: real, Shown: at.Shown, Verify: verify}, query, limits)
+	return at.Shown, rows, err
+}
+
+// Select runs one SELECT over what is stored of the knowledge bases.
+func (l *Library) Select(ctx context.Context, sql string, limits rowset.Limits) (*rowset.Writer, error) {
+	return l.query(ctx, sqlite.Config{Path: l.Path(), Shown: "the knowledge bases"}, sql, limits)
+}
+
+// queryTime bounds a query. A view of a file may be made to yield rows without end, and SQLite
+// sorts those in files that grow as long as the query runs.
+const queryTime = 10 * time.Second
+
+// query reads rows of a file.
+func (l *Library) query(
+	ctx context.Context, file sqlite.Config, sql string, limits rowset.Limits,
+) (*rowset.Writer, error) {
+	limited, cancel := context.WithTimeout(ctx, l.service.queryTime)
+	defer cancel()
+	db, err := sqlite.Open(limited, file)
+	if err != nil {
+		return nil, named(l.op, err)
 	}
-	return at.Shown, rows, nil
+	defer db.Close()
+	rows := rowset.New(limits)
+	err = db.Read(limited, engine.Statement{SQL: sql}, rows)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return nil, tool.Errorf(l.op, tool.Timeout, "the query took longer than %v", l.service.queryTime).
+			WithHint("choose fewer rows, and sort and join less")
+	}
+	if err != nil {
+		return nil, named(l.op, err)
+	}
+	return rows, nil
 }
 
 // named names the operation in an error of the engine.
