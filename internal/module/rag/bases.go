@@ -144,6 +144,8 @@ func (s *service) createTool() module.Definition {
 }
 
 func (s *service) deleteTool() module.Definition {
+	r := replaces()
+	r.Risk = tool.High // nothing brings back what is gone, and texts lie nowhere else
 	return module.Definition{
 		Name: "delete", Doc: deleteDoc, Input: baseRequiredInput, Output: baseOutput,
 		Examples: []tool.Example{module.Example("a base that nobody asks any more", `{"base": "contracts"}`)},
@@ -151,7 +153,7 @@ func (s *service) deleteTool() module.Definition {
 			"delete_knowledge_base", "delete_kb", "drop_knowledge_base", "remove a knowledge base", "forget all documents",
 			"supprimer une base de connaissances", "Wissensbasis löschen", "borrar la base de conocimiento", "删除知识库", "удалить базу знаний",
 		},
-		Tags: baseTags, Runtime: replaces(),
+		Tags: baseTags, Runtime: r,
 		Handler: handler(s, "delete", true, func(ctx context.Context, c *ragCall, in createArgs) (*tool.Result, error) {
 			b, err := c.Base(ctx, in.Base)
 			if err != nil {

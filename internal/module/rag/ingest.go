@@ -119,7 +119,8 @@ func (s *service) ingestFolderTool() module.Definition {
 			"indexer un dossier", "Ordner in die Wissensbasis aufnehmen", "indexar una carpeta", "索引文件夹",
 			"проиндексировать папку",
 		},
-		Tags: ingestTags, Runtime: adds(tool.Effect{Resource: "file:{path}", Mode: tool.S}),
+		// Not S, which would keep every write of the folder waiting for as long as documents are read.
+		Tags: ingestTags, Runtime: adds(tool.Effect{Resource: "workspace", Mode: tool.IS}),
 		Handler: handler(s, "ingest_folder", true, ingestFolder),
 	}
 }

@@ -37,6 +37,34 @@ func TestTools(t *testing.T) {
 	}
 }
 
+func (f *fixture) tool(name string) *tool.Tool {
+	f.t.Helper()
+	for _, one := range f.instance.Tools {
+		if one.ID.Name == name {
+			return one
+		}
+	}
+	f.t.Fatalf("there is no tool %s", name)
+	return nil
+}
+
+// A base is not deleted before somebody was asked.
+func TestDeleteIsHigh(t *testing.T) {
+	t.Parallel()
+	if risk := newFixture(t, rag.Module(), nil).tool("delete").Runtime.Risk; risk != tool.High {
+		t.Errorf("%v", risk)
+	}
+}
+
+// Files may be written while a folder is read, which takes long.
+func TestFolderClaims(t *testing.T) {
+	t.Parallel()
+	want := []tool.Effect{{Resource: "workspace", Mode: tool.IS}, {Resource: "rag:{base}", Mode: tool.IX}}
+	if diff := cmp.Diff(want, newFixture(t, rag.Module(), nil).tool("ingest_folder").Runtime.Effects); diff != "" {
+		t.Error(diff)
+	}
+}
+
 type report struct {
 	Base                                       string
 	Added, Updated, Unchanged, Removed, Chunks int
