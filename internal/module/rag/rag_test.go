@@ -1,6 +1,8 @@
 package rag_test
 
 import (
+	"database/sql"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -307,20 +309,39 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// Secrets that the kernel knows are not stored.
+// Secrets that the kernel knows are not stored, wherever in a document they stand, and not by halves.
 func TestScrubbed(t *testing.T) {
 	t.Parallel()
 	f := harbour(t)
-	f.host.Scrub = func(text string) string { return strings.ReplaceAll(text, "hunter2", "[secret]") }
+	const long = "qZ8vN3kLw0Yt5RbXc7HsJ2mDf9GpAe4U"
+	f.host.Scrub = strings.NewReplacer("hunter2", "[secret]", long, "[secret]").Replace
 	f.open()
-	f.call("ingest_text", `{"name": "a", "text": "The password of the gate is hunter2."}`)
+	f.configure(map[string]any{"chunk_bytes": 200}, nil)
+	for name, text := range map[string]string{
+		"a":     "The password of the gate is hunter2.",
+		"b.md":  "# Gate hunter2\n\n## Fees\n\nTwelve crowns.",
+		"c.csv": "name,hunter2\nAda,1\nBob,2",
+		"d":     strings.Repeat("x", 185) + long + strings.Repeat("x", 300),
+	} {
+		args, err := json.Marshal(map[string]string{"name": name, "text": text})
+		check(t, err)
+		f.call("ingest_text", string(args))
+	}
+	db, err := sql.Open("sqlite", filepath.Join(f.grant.Workspace, "shop.db"))
+	check(t, err)
+	_, err = db.ExecContext(t.Context(), "CREATE TABLE goods (hunter2 TEXT); INSERT INTO goods VALUES ('anchor')")
+	check(t, err)
+	check(t, db.Close())
+	f.call("ingest_database", `{"path": "shop.db", "table": "goods"}`)
 	files, err := filepath.Glob(filepath.Join(f.host.State, "*"))
 	check(t, err)
 	for _, file := range files {
 		content, err := os.ReadFile(file)
 		check(t, err)
-		if strings.Contains(string(content), "hunter2") {
-			t.Errorf("%s holds a secret", file)
+		for _, secret := range []string{"hunter2", long[:8], long[len(long)-8:]} {
+			if strings.Contains(string(content), secret) {
+				t.Errorf("%s holds %s", file, secret)
+			}
 		}
 	}
 }

@@ -139,12 +139,12 @@ func (w *writer) add(ctx context.Context, s source) error {
 }
 
 func (w *writer) put(ctx context.Context, s source, d *doctext.Document) error {
+	w.scrub(d)
 	stored := chunkstore.Stored{Document: chunkstore.Document{
-		Name: s.name, Origin: w.origin, Title: w.service.host.Scrub(d.Title), Format: string(d.Format), Hash: s.hash, Bytes: s.bytes,
+		Name: s.name, Origin: w.origin, Title: d.Title, Format: string(d.Format), Hash: s.hash, Bytes: s.bytes,
 		Ingested: time.Now(),
 	}}
 	for _, c := range d.Chunks(w.settings.ChunkBytes) {
-		c.Text = w.service.host.Scrub(c.Text)
 		stored.Parts = append(stored.Parts, chunkstore.Chunk{Chunk: c})
 	}
 	w.report.Chunks += len(stored.Parts)
@@ -155,6 +155,22 @@ func (w *writer) put(ctx context.Context, s source, d *doctext.Document) error {
 		return nil
 	}
 	return w.flush(ctx)
+}
+
+// scrub takes secrets out of a document, before it is divided: a half of one would not be known.
+func (w *writer) scrub(d *doctext.Document) {
+	scrub := w.service.host.Scrub
+	d.Title = scrub(d.Title)
+	for i := range d.Sections {
+		s := &d.Sections[i]
+		s.Part, s.Lead = scrub(s.Part), scrub(s.Lead)
+		for k := range s.Headings {
+			s.Headings[k] = scrub(s.Headings[k])
+		}
+		for k := range s.Blocks {
+			s.Blocks[k].Text = scrub(s.Blocks[k].Text)
+		}
+	}
 }
 
 // flush stores what is pending.
