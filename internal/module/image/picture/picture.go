@@ -119,8 +119,11 @@ func Decode(data []byte, most int) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Width > most/info.Height {
+	switch {
+	case info.Width > most/info.Height:
 		return nil, &TooLargeError{info.Width, info.Height, most}
+	case max(info.Width, info.Height) > maxSide:
+		return nil, fmt.Errorf("it has %d × %d pixels, and a side of at most %d is decoded", info.Width, info.Height, maxSide)
 	}
 	if info.Format == "webp" {
 		if err := checkFrames(data, most); err != nil {
@@ -207,18 +210,6 @@ func (i Info) Inside(width, height int) (w, h int) {
 		w, h = max(w*height/h, 1), height
 	}
 	return w, h
-}
-
-// Scale returns the picture in another size.
-func (p *Picture) Scale(width, height int) *Picture {
-	if width == p.Width && height == p.Height {
-		return p
-	}
-	to := image.NewRGBA(image.Rect(0, 0, width, height))
-	draw.CatmullRom.Scale(to, to.Bounds(), p.pixels, p.pixels.Bounds(), draw.Src, nil)
-	info := p.Info
-	info.Width, info.Height = width, height
-	return &Picture{info, to}
 }
 
 // Writable are the formats that can be written.
