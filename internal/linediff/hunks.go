@@ -12,7 +12,9 @@ import (
 // that Unified shows.
 type Hunk struct {
 	// ID is made of the hunk's lines and of nothing else, so that it stays when other hunks
-	// of the same texts are applied. Of hunks with the same lines, the later ones count up.
+	// of the same texts are applied. Of hunks that would have the same one, because of their
+	// lines or because somebody has looked for lines with the same sum, the later ones count up:
+	// no two hunks of a text share one.
 	ID    string
 	Head  string // "@@ -1,3 +1,4 @@"
 	Lines []Line
@@ -25,7 +27,7 @@ const idLength = 12
 // Hunks returns the hunks that turn old into new, from the top to the bottom.
 func Hunks(old, new string) []Hunk {
 	var all []Hunk
-	seen := map[string]int{}
+	seen := map[string]bool{}
 	at := 0 // lines of the old text before the hunk
 	whole := script(split(old), split(new))
 	done := 0
@@ -38,9 +40,7 @@ func Hunks(old, new string) []Hunk {
 			at += inOld(l)
 		}
 		h.last, done = at, to
-		text := h.text()
-		h.ID = identify(text, seen[text])
-		seen[text]++
+		h.ID = identify(h.text(), seen)
 		all = append(all, h)
 	})
 	return all
@@ -54,9 +54,15 @@ func (h Hunk) text() string {
 	return b.String()
 }
 
-func identify(text string, again int) string {
-	sum := sha256.Sum256([]byte(fmt.Sprintf("%d %s", again, text)))
-	return hex.EncodeToString(sum[:])[:idLength]
+// identify makes an ID that no hunk has yet.
+func identify(text string, seen map[string]bool) string {
+	for again := 0; ; again++ {
+		sum := sha256.Sum256([]byte(fmt.Sprintf("%d %s", again, text)))
+		if id := hex.EncodeToString(sum[:])[:idLength]; !seen[id] {
+			seen[id] = true
+			return id
+		}
+	}
 }
 
 // Apply applies those hunks of old that are chosen, from the bottom to the top, so that the

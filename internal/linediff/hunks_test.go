@@ -67,6 +67,25 @@ func TestHunksWithTheSameLines(t *testing.T) {
 	}
 }
 
+// Two hunks whose lines were made so that the beginnings of their sums are the same are two.
+func TestHunksWithTheSameSum(t *testing.T) {
+	t.Parallel()
+	const good, bad = "000000a0fe0f", "000001af7fb1"
+	block := strings.Repeat("a\n", 10)
+	old := block + "x\n" + block + "b\n" + block + "x\n" + block
+	all := linediff.Hunks(old, block+good+"\n"+block+"b\n"+block+bad+"\n"+block)
+	if len(all) != 2 || all[0].ID == all[1].ID || len(all[1].ID) != 12 {
+		t.Fatalf("%+v", all)
+	}
+	if alone := linediff.Hunks(old, block+"x\n"+block+"b\n"+block+bad+"\n"+block); alone[0].ID != all[0].ID {
+		t.Fatalf("the sums %s and %s differ: the test is void", alone[0].ID, all[0].ID)
+	}
+	got := linediff.Apply(old, all, func(h linediff.Hunk) bool { return h.ID == all[0].ID })
+	if !strings.Contains(got, good) || strings.Contains(got, bad) {
+		t.Errorf("one hunk makes %q", got)
+	}
+}
+
 func FuzzHunks(f *testing.F) {
 	f.Add("a\nb\nc\n", "a\nB\nc\n", uint16(1))
 	f.Add("a", "a\n", uint16(0))
