@@ -50,13 +50,13 @@ type AcceptProposal struct {
 	Digest   string   `json:"digest"`
 	By       string   `json:"by,omitempty"`
 	Feedback string   `json:"feedback,omitempty"`
-	Code     string   `json:"code,omitempty"`  // that a person typed; see Challenge
-	Hunks    []string `json:"hunks,omitempty"` // of a change of a file, only these
+	Code     string   `json:"code,omitempty"` // that a person typed; see Challenge
+	Hunks    []string `json:"hunks,omitzero"` // of a change of a file, only these; none given: all
 }
 
 // RefuseProposal refuses a proposal.
 type RefuseProposal struct {
 	By       string   `json:"by,omitempty"`
 	Feedback string   `json:"feedback,omitempty"`
-	Hunks    []string `json:"hunks,omitempty"` // of a change of a file, only these
+	Hunks    []string `json:"hunks,omitzero"` // of a change of a file, only these; none given: all
 }

@@ -191,6 +191,9 @@ func newAccept(e *command.Env) *cobra.Command {
 }
 
 func (a *accept) run(ctx context.Context, args []string) error {
+	if err := namesHunks(a.hunks); err != nil {
+		return err
+	}
 	return a.WithKey(ctx, func(k *command.Kernel) error {
 		p, err := find(ctx, k, args[0])
 		switch {
@@ -226,6 +229,15 @@ func (a *accept) run(ctx context.Context, args []string) error {
 	})
 }
 
+// namesHunks refuses --hunk without an ID: an empty variable of a script does not mean all hunks.
+func namesHunks(hunks []string) error {
+	if hunks != nil && (len(hunks) == 0 || slices.Contains(hunks, "")) {
+		return tool.Errorf(op, tool.Invalid, "--hunk names no hunk").
+			WithHint("give the ID of one, or leave the flag out to answer the proposal as a whole")
+	}
+	return nil
+}
+
 // refuse is proposals refuse.
 type refuse struct {
 	*command.Env
@@ -245,6 +257,9 @@ func newRefuse(e *command.Env) *cobra.Command {
 }
 
 func (r *refuse) run(ctx context.Context, args []string) error {
+	if err := namesHunks(r.hunks); err != nil {
+		return err
+	}
 	return r.WithKey(ctx, func(k *command.Kernel) error {
 		p, err := find(ctx, k, args[0])
 		if err != nil {

@@ -19,6 +19,9 @@ func (p *Proposals) Accept(
 	ctx context.Context, who approval.Credential, id, digest, feedback string, hunks ...string,
 ) (proposal.Proposal, error) {
 	const op = "proposals.Accept"
+	if err := namesHunks(op, hunks); err != nil {
+		return proposal.Proposal{}, err
+	}
 	if s, err := p.get(ctx, id); err == nil && s.Kind == proposal.Change {
 		return p.acceptChange(ctx, who, id, yes{digest, feedback, hunks})
 	} else if len(hunks) > 0 {
@@ -49,6 +52,15 @@ func (p *Proposals) Accept(
 	return p.answered(ctx, s, proposal.Accepted, proposal.Answer{By: by, Feedback: feedback, Done: done})
 }
 
+// namesHunks refuses a list of hunks without any: who gives one does not mean all.
+func namesHunks(op string, hunks []string) error {
+	if hunks != nil && len(hunks) == 0 {
+		return tool.Errorf(op, tool.Invalid, "hunks are asked for, and none is named").
+			WithHint("name at least one, or leave hunks out to answer the proposal as a whole")
+	}
+	return nil
+}
+
 // noHunks refuses hunks of what has none.
 func noHunks(op string) error {
 	return tool.Errorf(op, tool.Invalid, "only a change of a file has hunks").WithHint("answer the proposal as a whole")
@@ -59,14 +71,18 @@ func noHunks(op string) error {
 func (p *Proposals) Refuse(
 	ctx context.Context, who approval.Credential, id, feedback string, hunks ...string,
 ) (proposal.Proposal, error) {
+	const op = "proposals.Refuse"
+	if err := namesHunks(op, hunks); err != nil {
+		return proposal.Proposal{}, err
+	}
 	if s, err := p.get(ctx, id); err == nil && s.Kind == proposal.Change {
 		return p.refuseChange(ctx, who, id, feedback, hunks)
 	} else if len(hunks) > 0 {
-		return s.Proposal, noHunks("proposals.Refuse")
+		return s.Proposal, noHunks(op)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s, err := p.pending(ctx, "proposals.Refuse", id)
+	s, err := p.pending(ctx, op, id)
 	if err != nil {
 		return s.Proposal, err
 	}

@@ -132,6 +132,13 @@ func TestHunks(t *testing.T) {
 		t.Fatalf("hunks %q of\n%s", shown.Hunks, shown.Text)
 	}
 	human := kerneltest.Human(t, w.k)
+	none := []string{}
+	if _, err := w.k.Proposals.Accept(t.Context(), human, shown.ID, shown.Digest, "", none...); tool.KindOf(err) != tool.Invalid {
+		t.Errorf("an empty list of hunks: %v", err)
+	}
+	if _, err := w.k.Proposals.Refuse(t.Context(), human, shown.ID, "", none...); tool.KindOf(err) != tool.Invalid {
+		t.Errorf("an empty list of hunks: %v", err)
+	}
 	_, err := w.k.Proposals.Accept(t.Context(), human, shown.ID, shown.Digest, "", shown.Hunks[2])
 	kerneltest.OK(t, err)
 	if want := lines(map[int]string{38: "LAST"}); w.file("a.txt") != want {
