@@ -232,15 +232,16 @@ func (r *reader) full() bool { return r.cut || r.ctx.Err() != nil }
 // maxWarnings bounds what is said of one document.
 const maxWarnings = 20
 
+// warn says what could not be read, on one line: what is named in it, the document named.
 func (r *reader) warn(format string, args ...any) {
 	if len(r.doc.Warnings) < maxWarnings {
-		r.doc.Warnings = append(r.doc.Warnings, fmt.Sprintf(format, args...))
+		r.doc.Warnings = append(r.doc.Warnings, oneLine(fmt.Sprintf(format, args...)))
 	}
 }
 
 // invalid is the error of a document that cannot be read.
 func (r *reader) invalid(format string, args ...any) *tool.Error {
 	e := tool.Errorf(op, tool.Invalid, format, args...)
-	e.Message = path.Base(r.name) + " cannot be read: " + e.Message
+	e.Message = oneLine(path.Base(r.name)) + " cannot be read: " + oneLine(e.Message)
 	return e
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"strings"
 
+	"callgate/internal/fence"
 	"callgate/internal/module"
 	"callgate/internal/module/rag/library"
 	"callgate/tool"
@@ -136,7 +138,7 @@ func ingestFolder(ctx context.Context, c *ragCall, in ingestArgs) (*tool.Result,
 func (c *ragCall) one(report *library.Report, err error) (*library.Report, error) {
 	if err == nil && report.SkippedIn > 0 {
 		skipped := report.Skipped[0]
-		return nil, tool.Errorf(c.op, tool.Invalid, "%s was not ingested: %s", skipped.Document, skipped.Why).
+		return nil, tool.Errorf(c.op, tool.Invalid, "%s was not ingested: %s", quoted(skipped.Document), quoted(skipped.Why)).
 			WithHint("name another document; what was stored of this one before stays")
 	}
 	return report, err
@@ -163,13 +165,20 @@ func (c *ragCall) ingest(
 	summary := report.Summary(base.Name)
 	text := summary
 	for _, s := range report.Skipped {
-		text += fmt.Sprintf("\nskipped: %s: %s", s.Document, s.Why)
+		text += fmt.Sprintf("\nskipped: %s: %s", quoted(s.Document), quoted(s.Why))
 	}
 	r, err := tool.OK(summary, reportData{base.Name, report})
 	if err != nil {
 		return nil, err
 	}
 	r.Content = []tool.Content{tool.Text(text)}
-	r.Warnings = report.Warnings
+	for _, w := range report.Warnings {
+		r.Warnings = append(r.Warnings, quoted(w))
+	}
 	return r, nil
+}
+
+// quoted writes what a document, or the name of one, says: on one line, and as data.
+func quoted(text string) string {
+	return fence.Value(tool.TruncateTo(strings.Join(strings.Fields(text), " "), 400))
 }
