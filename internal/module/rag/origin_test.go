@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"callgate/tool"
 )
 
 // names lists the documents of the usual base.
@@ -73,6 +75,30 @@ func TestBaseWithoutOrigins(t *testing.T) {
 	f.remove("docs/fuel.html")
 	var got report
 	if f.call("ingest_folder", `{"path": "docs"}`, &got); got.Removed != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A base that is full takes what makes it no larger, and lets go of what is gone.
+func TestFullBase(t *testing.T) {
+	t.Parallel()
+	f := harbour(t)
+	f.call("ingest_folder", `{"path": "docs"}`)
+	f.configure(nil, map[string]any{"max_chunks": 5}) // as many as there are
+	var got report
+	f.write("docs/storm/log.md", "# Storm log\n\nIn 1988 the lighthouse had a new lamp.\n")
+	if f.call("ingest_folder", `{"path": "docs"}`, &got); got.Updated != 1 {
+		t.Errorf("%+v", got)
+	}
+	f.remove("docs/crew.csv")
+	f.write("docs/new.md", "# New\n\nThe breakwater is new.\n")
+	if f.call("ingest_folder", `{"path": "docs"}`, &got); got.Removed != 1 || got.Added != 1 {
+		t.Errorf("%+v", got)
+	}
+	f.fails("ingest_text", `{"name": "a", "text": "One more."}`, tool.Limited, "more than 5 chunks")
+	f.configure(nil, map[string]any{"max_chunks": 3}) // fewer than there are
+	f.write("docs/mooring.md", "# Mooring\n\nNobody moors here.\n")
+	if f.call("ingest_folder", `{"path": "docs"}`, &got); got.Updated != 1 {
 		t.Errorf("%+v", got)
 	}
 }

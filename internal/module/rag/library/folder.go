@@ -44,7 +44,9 @@ func (l *Library) IngestFolder(ctx context.Context, base chunkstore.Base, folder
 	if err != nil {
 		return nil, err
 	}
-	seen := map[string]bool{}
+	if err := w.prune(ctx, workspace, start.Shown); err != nil { // first: it makes room
+		return nil, err
+	}
 	_, err = filewalk.Select(ctx, workspace, start, selector, func(e filewalk.Entry) error {
 		if !e.Type().IsRegular() || folder.Pattern == "" && !doctext.Supported(e.Name()) && path.Ext(e.Name()) != "" {
 			return nil
@@ -57,25 +59,21 @@ func (l *Library) IngestFolder(ctx context.Context, base chunkstore.Base, folder
 			w.report.skip(path.Join(start.Shown, e.Path), tool.Truncate(messageOf(err)))
 			return nil
 		}
-		seen[at.Shown] = true
 		return w.addFile(ctx, workspace, at)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := w.flush(ctx); err != nil {
-		return nil, err
-	}
-	return &w.report, w.prune(ctx, workspace, start.Shown, seen)
+	return &w.report, w.flush(ctx)
 }
 
-// prune removes the documents of a folder whose files are gone. Files that are there, and that
-// this walk did not select, stay, and so does what is not known to have been a file.
-func (w *writer) prune(ctx context.Context, workspace workfile.Workspace, folder string, seen map[string]bool) error {
+// prune removes the documents of a folder whose files are gone. Files that are there stay, selected
+// or not, and so does what is not known to have been a file.
+func (w *writer) prune(ctx context.Context, workspace workfile.Workspace, folder string) error {
 	var gone []string
 	for name, d := range w.known {
 		inside := folder == "." || strings.HasPrefix(name, folder+"/")
-		if d.Origin != chunkstore.File || !inside || seen[name] || !fs.ValidPath(name) {
+		if d.Origin != chunkstore.File || !inside || !fs.ValidPath(name) {
 			continue
 		}
 		if _, err := workspace.Existing(name, true); tool.KindOf(err) == tool.NotFound {
@@ -83,8 +81,15 @@ func (w *writer) prune(ctx context.Context, workspace workfile.Workspace, folder
 		}
 	}
 	n, err := w.Remove(ctx, w.base, gone)
+	if err != nil {
+		return err
+	}
+	for _, name := range gone {
+		w.chunks -= w.known[name].Chunks
+		delete(w.known, name)
+	}
 	w.report.Removed = n
-	return err
+	return nil
 }
 
 // CheckFolder returns an error unless a path is a folder of the workspace.

@@ -75,6 +75,7 @@ type writer struct {
 	report  Report
 	pending []chunkstore.Stored
 	waiting int // chunks that are pending
+	freed   int // chunks that the pending ones replace
 	chunks  int // of the base
 }
 
@@ -149,6 +150,9 @@ func (w *writer) put(ctx context.Context, s source, d *doctext.Document) error {
 	}
 	w.report.Chunks += len(stored.Parts)
 	w.waiting += len(stored.Parts)
+	w.freed += w.known[s.name].Chunks
+	stored.Chunks = len(stored.Parts)
+	w.known[s.name] = stored.Document
 	w.pending = append(w.pending, stored)
 	const batch = 1000
 	if w.waiting < batch {
@@ -175,7 +179,8 @@ func (w *writer) scrub(d *doctext.Document) {
 
 // flush stores what is pending.
 func (w *writer) flush(ctx context.Context) error {
-	if w.chunks += w.waiting; w.chunks > w.settings.MaxChunks {
+	more := w.waiting - w.freed
+	if w.chunks += more; more > 0 && w.chunks > w.settings.MaxChunks {
 		return tool.Errorf(w.op, tool.Limited, "%s would have more than %d chunks", w.base.Name, w.settings.MaxChunks).
 			WithHint("ingest less, use another knowledge base, or let the app file allow more: %s",
 				w.settings.Key("constraints.max_chunks"))
@@ -203,7 +208,7 @@ func (w *writer) flush(ctx context.Context) error {
 	if err := w.SetOrigin(ctx, w.base, w.moved, w.origin); err != nil {
 		return err
 	}
-	w.pending, w.waiting, w.moved = nil, 0, nil
+	w.pending, w.waiting, w.freed, w.moved = nil, 0, 0, nil
 	return nil
 }
 
