@@ -47,7 +47,7 @@ func (r *reader) code(text string, l language) {
 	var o outline
 	r.begin(Section{Unit: Line})
 	all := strings.Split(text, "\n")
-	starts := definitions(all, l)
+	starts := r.definitions(all, l)
 	for n := 0; n <= len(starts) && !r.full(); n++ {
 		from, to := 0, len(all)
 		if n > 0 {
@@ -59,7 +59,7 @@ func (r *reader) code(text string, l language) {
 			to = starts[n].from
 		}
 		p := paragraphs{r: r}
-		for i := from; i < to; i++ {
+		for i := from; i < to && !r.full(); i++ {
 			if strings.TrimSpace(all[i]) == "" {
 				p.end()
 				continue
@@ -73,10 +73,13 @@ func (r *reader) code(text string, l language) {
 // definition is where one begins, with its comment, and the line that names it.
 type definition struct{ from, line int }
 
-func definitions(all []string, l language) (found []definition) {
+func (r *reader) definitions(all []string, l language) (found []definition) {
 	const longest = 400 // bytes of a line that could define something
 	free := 0           // the first line that belongs to no definition yet
 	for i, line := range all {
+		if r.full() {
+			break
+		}
 		if len(line) > longest || !l.definition.MatchString(line) || notDefinition(line) {
 			continue
 		}

@@ -196,10 +196,31 @@ type reader struct {
 	cut     bool    // the limit of text was reached
 }
 
-// begin ends a section and begins the next.
+// What a section and a block take beside their text, in bytes. A hostile document has millions of
+// them with no text to speak of.
+const (
+	sectionSize = 64
+	blockSize   = 8
+)
+
+// begin ends a section and begins the next. Its headings are repeated with every part of it, so
+// they count as its text does.
 func (r *reader) begin(s Section) {
 	r.flush()
 	r.section = s
+	size := sectionSize
+	for _, h := range s.Headings {
+		size += len(h)
+	}
+	r.charge(size)
+}
+
+// charge counts what is read, and reports whether there may be more.
+func (r *reader) charge(size int) bool {
+	if r.size += size; r.size > r.limits.Text {
+		r.cut = true
+	}
+	return !r.full()
 }
 
 func (r *reader) flush() {
@@ -218,8 +239,7 @@ func (r *reader) add(text string, first, last int) bool {
 	if strings.TrimSpace(text) == "" {
 		return true
 	}
-	if r.size += len(text) + len(r.section.Lead); r.size > r.limits.Text {
-		r.cut = true
+	if !r.charge(blockSize + len(text) + len(r.section.Lead)) {
 		return false
 	}
 	r.section.Blocks = append(r.section.Blocks, Block{text, first, max(first, last)})

@@ -155,3 +155,46 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// A section takes memory, and headings are repeated, however little text there is under them.
+func TestManyHeadings(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"empty.md": strings.Repeat("#\n", 10_000),
+		"short.md": strings.Repeat("# a\n", 10_000),
+		"a.org":    strings.Repeat("* a\n", 10_000),
+		"a.html":   strings.Repeat("<h1>a</h1>", 10_000),
+		"a.py":     strings.Repeat("def f():\n", 10_000),
+		"long.md":  "# " + strings.Repeat("a", 200) + "\n" + strings.Repeat("## b\n", 10_000),
+		"a.txt":    strings.Repeat("a\n\n", 20_000),
+		"a.csv":    strings.Repeat("a\n", 20_000),
+	} {
+		d, err := doctext.Read(t.Context(), name, []byte(text), doctext.Limits{Text: 64 << 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := 0
+		for _, s := range d.Sections {
+			size += 50 + len(strings.Join(s.Headings, "")) + 8*len(s.Blocks)
+		}
+		if size > 64<<10 || len(d.Warnings) != 1 {
+			t.Errorf("%s: %d sections of %d bytes; %q", name, len(d.Sections), size, d.Warnings)
+		}
+	}
+}
+
+func TestDeepOutline(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for i := range 100 {
+		b.WriteString(strings.Repeat(" ", i) + "def f" + strings.Repeat("x", i) + "():\n")
+	}
+	d, err := doctext.Read(t.Context(), "a.py", []byte(b.String()), doctext.Limits{})
+	if err != nil || len(d.Sections) != 100 {
+		t.Fatalf("%d sections, %v", len(d.Sections), err)
+	}
+	last := d.Sections[99].Headings
+	if len(last) != 8 || last[0] != "def f()" || last[7] != "def f"+strings.Repeat("x", 99)+"()" {
+		t.Errorf("%q", last)
+	}
+}

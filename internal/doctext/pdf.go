@@ -33,7 +33,7 @@ func (r *reader) pdf(content []byte) error {
 		r.warn("%d of its %d pages could not be read", doc.Bad, doc.Count)
 	case doc.Cut:
 		r.warn("of its %d pages %d were read", doc.Count, len(doc.Pages))
-	case r.size == 0:
+	case len(r.doc.Sections)+len(r.section.Blocks) == 0:
 		r.warn("it holds no text; its pages are probably pictures")
 	}
 	return nil

@@ -174,10 +174,7 @@ func (w *rowReader) cell() {
 func (w *rowReader) endRow() bool {
 	line := rowText(w.cells)
 	if line == "" { // of signs that only divide cells: it costs as much as any other
-		if w.reader.size += w.size; w.reader.size > w.limits.Text {
-			w.cut = true
-		}
-		return !w.full()
+		return w.charge(w.size)
 	}
 	if w.section.Lead == "" && len(w.section.Blocks) == 0 {
 		w.section.Lead = oneLine(line)
