@@ -49,7 +49,7 @@ func TestMemorySumsUp(t *testing.T) {
 			m := kerneltest.NewModel(t, kerneltest.Answer{Text: `{"summary": "Four facts.", "keyPoints": ["fact 3"]}`})
 			s := rememberMany(t, m.Brain("openai", "gpt-4o-mini"), test.llm)
 			r := kerneltest.Call(t, s.Session, "memory.compact", `{}`)
-			if r.Status != tool.Success || !strings.Contains(r.Summary, "made one fact of 4") || len(r.Warnings) > 0 {
+			if r.Status != tool.Success || !strings.Contains(r.Summary, "the summary took in 4 facts") || len(r.Warnings) > 0 {
 				t.Fatalf("the result is %+v", r)
 			}
 			if got := remembered(t, s.Session); !strings.Contains(got, `Four facts.\n- fact 3`) ||
