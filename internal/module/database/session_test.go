@@ -127,7 +127,7 @@ func TestManyCalls(t *testing.T) {
 // Every tool has examples that fit its schema, and aliases and tags for the search.
 func TestSpecs(t *testing.T) {
 	f := open(t)
-	if len(f.tools) != 12 {
+	if len(f.tools) != 14 {
 		t.Errorf("%d tools", len(f.tools))
 	}
 	for name, made := range f.tools {
