@@ -249,3 +249,17 @@ func TestLongBlocks(t *testing.T) {
 		}
 	}
 }
+
+// A PDF without text says so.
+func TestEmptyPDF(t *testing.T) {
+	t.Parallel()
+	const blank = "%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n" +
+		"2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 1 >>\nendobj\n" +
+		"3 0 obj\n<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] >>\nendobj\n" +
+		"xref\n0 4\n0000000000 65535 f \n0000000009 00000 n \n0000000058 00000 n \n0000000115 00000 n \n" +
+		"trailer\n<< /Size 4 /Root 1 0 R >>\nstartxref\n182\n%%EOF\n"
+	d, err := doctext.Read(t.Context(), "a.pdf", []byte(blank), doctext.Limits{})
+	if err != nil || len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "no text") {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
