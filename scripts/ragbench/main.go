@@ -81,11 +81,13 @@ func open(docs string) (b *bench, end func(), err error) {
 		return nil, nil, err
 	}
 	service := library.New(module.Host{State: state, Embedder: builtin{model}})
-	l, err := service.For(context.Background(), "rag.query", tool.Call{}, tool.Grant{Root: root, Workspace: dir}, settings)
+	grant := tool.Grant{Root: root, Workspace: dir}
+	l, release, err := service.For(context.Background(), "rag.query", tool.Call{}, grant, settings, true)
 	if err != nil {
 		return nil, nil, err
 	}
 	return &bench{Library: l}, func() {
+		release()
 		_ = service.Close()
 		_ = root.Close()
 		_ = os.RemoveAll(state)

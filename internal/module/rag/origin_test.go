@@ -102,3 +102,20 @@ func TestFullBase(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Who only reads leaves no file behind.
+func TestReadingMakesNothing(t *testing.T) {
+	t.Parallel()
+	f := harbour(t)
+	f.call("list", `{}`)
+	f.call("list_models", `{}`)
+	f.call("clear_cache", `{}`)
+	f.fails("query", `{"query": "fee"}`, tool.NotFound, "ingest_folder")
+	f.fails("stats", `{}`, tool.NotFound, "ingest")
+	f.fails("sql_query", `{"sql": "SELECT name FROM documents"}`, tool.NotFound, "ingest")
+	f.configure(nil, map[string]any{"read_only": true})
+	f.fails("ingest_text", `{"name": "a", "text": "b"}`, tool.Denied, "only reads")
+	if files, err := filepath.Glob(filepath.Join(f.host.State, "*")); err != nil || len(files) > 0 {
+		t.Errorf("%q, %v", files, err)
+	}
+}

@@ -79,15 +79,11 @@ func handler[In any](
 			return nil, err
 		}
 		set := &module.SettingsOf(grant, func() *settings { return s.usual }).Settings
-		l, err := s.libraries.For(ctx, op, call, grant, set)
+		l, release, err := s.libraries.For(ctx, op, call, grant, set, writes)
 		if err != nil {
 			return nil, err
 		}
-		if writes {
-			if err := l.CheckWritable(); err != nil {
-				return nil, err
-			}
-		}
+		defer release()
 		return run(ctx, &ragCall{l, op, grant, set}, in)
 	})
 }

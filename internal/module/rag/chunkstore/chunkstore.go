@@ -129,6 +129,21 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	return s, nil
 }
 
+// Empty is a store without a file. It has no bases, and is not written to.
+func Empty(ctx context.Context) (*Store, error) {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return nil, failed("chunkstore.Empty", err)
+	}
+	db.SetMaxOpenConns(1) // each has a memory of its own
+	s := &Store{write: db, read: db}
+	if err := s.migrate(ctx); err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
 func source(path string) string {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
@@ -162,7 +177,7 @@ func (s *Store) migrate(ctx context.Context) error {
 	})
 }
 
-// Path is where the file is.
+// Path is where the file is; "": there is none.
 func (s *Store) Path() string { return s.path }
 
 // Close closes the file.

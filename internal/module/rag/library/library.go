@@ -12,10 +12,7 @@ package library
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -33,8 +30,9 @@ type Service struct {
 	queryTime time.Duration // of a query in SQL
 
 	mu     sync.Mutex
-	stores map[string]*chunkstore.Store // by their files
-	held   []*held                      // the indexes in memory, the last used at the end
+	closed bool
+	stores []*openStore // the last used at the end
+	held   []*held      // the indexes in memory, the last used at the end
 }
 
 // held is the index of a base in memory.
@@ -55,19 +53,7 @@ func New(h module.Host) *Service {
 	if h.Scrub == nil {
 		h.Scrub = func(text string) string { return text }
 	}
-	return &Service{host: h, queryTime: queryTime, stores: map[string]*chunkstore.Store{}}
-}
-
-// Close closes the files.
-func (s *Service) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var errs []error
-	for _, store := range s.stores {
-		errs = append(errs, store.Close())
-	}
-	s.stores, s.held = nil, nil
-	return errors.Join(errs...)
+	return &Service{host: h, queryTime: queryTime}
 }
 
 // Library is the knowledge bases of one call's project.
@@ -77,38 +63,6 @@ type Library struct {
 	op       string
 	grant    tool.Grant
 	settings *Settings
-}
-
-// For opens the library of a call. Errors name op.
-func (s *Service) For(
-	ctx context.Context, op string, call tool.Call, g tool.Grant, settings *Settings,
-) (*Library, error) {
-	p := call.Principal
-	id := sha256.Sum256([]byte(strings.Join([]string{p.User, p.App, g.Workspace}, "\x00")))
-	file := filepath.Join(s.host.State, hex.EncodeToString(id[:12])+".db")
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stores == nil {
-		return nil, tool.Errorf(op, tool.Unavailable, "the kernel is closing")
-	}
-	store := s.stores[file]
-	if store == nil {
-		var err error
-		if store, err = chunkstore.Open(ctx, file); err != nil {
-			return nil, err
-		}
-		s.stores[file] = store
-	}
-	return &Library{Store: store, service: s, op: op, grant: g, settings: settings}, nil
-}
-
-// CheckWritable refuses a change where the app file allows none.
-func (l *Library) CheckWritable() error {
-	if !l.settings.ReadOnly {
-		return nil
-	}
-	return tool.Errorf(l.op, tool.Denied, "this app only reads its knowledge bases").
-		WithHint("the app file says so: %s", l.settings.Key("constraints.read_only"))
 }
 
 // ModelID is the model that documents are ingested with now; "": words alone count.

@@ -34,8 +34,9 @@ func TestQueryWithoutEnd(t *testing.T) {
 	}
 	s.queryTime = 50 * time.Millisecond
 	grant := tool.Grant{Root: root, Workspace: dir}
-	l, err := s.For(t.Context(), "rag.test", tool.Call{}, grant, Defaults())
+	l, release, err := s.For(t.Context(), "rag.test", tool.Call{}, grant, Defaults(), true)
 	check(t, err)
+	defer release()
 	if _, err := l.Select(t.Context(), endless, rowset.Limits{Rows: 1}); tool.KindOf(err) != tool.Timeout {
 		t.Errorf("the query of a call: %v", err)
 	}

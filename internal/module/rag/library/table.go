@@ -96,6 +96,9 @@ func (l *Library) readTable(ctx context.Context, t Table) (shown string, rows *r
 
 // Select runs one SELECT over what is stored of the knowledge bases.
 func (l *Library) Select(ctx context.Context, sql string, limits rowset.Limits) (*rowset.Writer, error) {
+	if l.Path() == "" {
+		return nil, tool.Errorf(l.op, tool.NotFound, "there is no knowledge base yet").WithHint("ingest documents first")
+	}
 	return l.query(ctx, sqlite.Config{Path: l.Path(), Shown: "the knowledge bases"}, sql, limits)
 }
 
