@@ -6,7 +6,10 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
+	"path"
 	"path/filepath"
+	"slices"
 
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
@@ -14,6 +17,7 @@ import (
 	"callgate/internal/gate/rulefiles"
 	"callgate/internal/kernel/session"
 	"callgate/internal/module/workfile"
+	"callgate/internal/nofollow"
 	"callgate/internal/proposal"
 	"callgate/tool"
 )
@@ -74,6 +78,10 @@ func (p *Proposals) callApply(ctx context.Context, f changedFile) error {
 		if r.State != approval.Pending {
 			return
 		}
+		if !onlyFile(r.Claims, f) { // what a person has accepted is the file, not where a link leads
+			go cancel()
+			return
+		}
 		go func() {
 			v := approval.Voucher{By: f.Writing.By, Session: writeSession}
 			if p.opt.Authority.AnswerVouched(ctx, v, r.ID, approval.Answer{Approve: true}) != nil {
@@ -90,6 +98,16 @@ func (p *Proposals) callApply(ctx context.Context, f changedFile) error {
 	}
 	defer release()
 	return p.opt.Gate.Call(ctx, caller, gate.CallRequest{Name: applyName, Args: raw, Whole: true}).Err()
+}
+
+// onlyFile reports whether claims are of a file at its own place, and of nothing else.
+func onlyFile(claims []tool.Claim, f changedFile) bool {
+	return len(claims) > 0 && !slices.ContainsFunc(claims, func(c tool.Claim) bool { return c.Resource != f.resource() })
+}
+
+// resource is the file as the gate names it where no link leads elsewhere.
+func (f changedFile) resource() string {
+	return binding.FileResource(filepath.Join(f.Workspace, filepath.FromSlash(f.Path)))
 }
 
 // applyChange writes a file that is about to be written, if it is as it was when that was accepted.
@@ -109,27 +127,79 @@ func (p *Proposals) applyChange(ctx context.Context, call tool.Call, g tool.Gran
 	if err != nil {
 		return nil, err
 	}
-	at, err := w.Resolve(in.Path, false)
-	if err != nil {
+	if _, err := w.Resolve(in.Path, false); err != nil { // it may be closed to tools
 		return nil, err
 	}
-	if filepath.ToSlash(at.Name) != in.Path {
-		return nil, tool.Errorf(applyName, tool.Conflict, "a folder on the way to %s is a link now", in.Path)
-	}
-	if err := put(w, at, f); err != nil {
+	if err := put(w, f); err != nil {
 		return nil, err
 	}
 	return tool.OK("wrote "+in.Path, map[string]any{"path": in.Path, "deleted": f.Writing.Content == nil})
 }
 
-// put gives a file its new content, or takes it away.
-func put(w workfile.Workspace, at workfile.Path, f changedFile) error {
+// put gives a file its new content, or takes it away. The folder of the file is opened without
+// following a link, and everything happens in it: a link that somebody puts on the way after the
+// gate has judged the path leads nowhere.
+func put(w workfile.Workspace, f changedFile) error {
+	content, folder := f.Writing.Content, path.Dir(f.Path)
+	open := nofollow.OpenDir
+	if f.Before == nil && content != nil {
+		open = nofollow.MakeDir
+	}
+	dir, err := open(w.Root, folder)
+	if err != nil {
+		return badFolder(w, f, err)
+	}
+	defer dir.Close()
+	grant := w.Grant
+	grant.Root, grant.Workspace = dir, filepath.Join(w.Dir, filepath.FromSlash(folder))
+	in, err := workfile.New(applyName, grant)
+	if err != nil {
+		return err
+	}
+	if err := putIn(in, f); err != nil {
+		return err
+	}
+	again, err := nofollow.OpenDir(w.Root, folder)
+	if err != nil {
+		return badFolder(w, f, err)
+	}
+	defer again.Close()
+	was, err := dir.Stat(".")
+	now, nowErr := again.Stat(".")
+	if err != nil || nowErr != nil || !os.SameFile(was, now) {
+		return badFolder(w, f, nofollow.ErrChanged)
+	}
+	return nil
+}
+
+// badFolder says why the folder of a file is not the one that it was.
+func badFolder(w workfile.Workspace, f changedFile, err error) error {
+	switch {
+	case errors.Is(err, nofollow.ErrLink):
+		return tool.Errorf(applyName, tool.Conflict, "a folder on the way to %s is a link now", f.Path)
+	case errors.Is(err, nofollow.ErrChanged):
+		return tool.Errorf(applyName, tool.Conflict, "the folder of %s was replaced meanwhile", f.Path)
+	case errors.Is(err, fs.ErrNotExist) && f.Writing.Content == nil:
+		return nil // it is gone with its folder
+	}
+	return w.Fail(f.Path, err)
+}
+
+// putIn does that in the folder of the file.
+func putIn(w workfile.Workspace, f changedFile) error {
+	at := workfile.Path{Shown: f.Path, Name: path.Base(f.Path)}
+	info, err := w.Root.Lstat(at.Name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return w.Fail(f.Path, err)
+	}
 	var now []byte
-	was := at.Info
-	if was != nil {
-		var err error
-		if now, was, err = w.ReadAll(at, maxOnDisk); err != nil {
+	if err == nil {
+		at.Info = info
+		if now, info, err = w.ReadAll(at, maxOnDisk); err != nil {
 			return err
+		}
+		if !os.SameFile(at.Info, info) {
+			return tool.Errorf(applyName, tool.Conflict, "%s is a link now", f.Path)
 		}
 	}
 	content := f.Writing.Content
@@ -140,12 +210,9 @@ func put(w workfile.Workspace, at workfile.Path, f changedFile) error {
 	case !proposal.Same(now, f.Before):
 		return tool.Errorf(applyName, tool.Conflict, "%s was changed on the disk a moment ago; it is left as it is", f.Path)
 	case content == nil:
-		if err := w.Root.Remove(at.Name); err != nil {
-			return w.Fail(at.Shown, err)
-		}
-		return nil
-	case was != nil:
-		return w.Replace(at, was, write)
+		return w.Remove(at, info)
+	case at.Info != nil:
+		return w.Replace(at, info, write)
 	}
 	return w.Create(at, write)
 }
@@ -168,6 +235,5 @@ func onDisk(f changedFile, content []byte) (bool, error) {
 // rulesIn reports whether a file holds rules of agents.
 func (p *Proposals) rulesIn(ctx context.Context, f changedFile) bool {
 	set := rulefiles.Set{Workspace: f.Workspace, Files: p.opt.RuleFiles(ctx, f.Workspace)}
-	full := filepath.Join(f.Workspace, filepath.FromSlash(f.Path))
-	return len(set.Changed([]tool.Claim{{Resource: binding.FileResource(full), Mode: tool.X}})) > 0
+	return len(set.Changed([]tool.Claim{{Resource: f.resource(), Mode: tool.X}})) > 0
 }

@@ -32,6 +32,19 @@ func (k killed) Call(ctx context.Context, c *gate.Caller, r gate.CallRequest) *t
 	return &tool.Result{Status: tool.Failure, Error: &tool.Error{Message: "killed"}}
 }
 
+// BeforeWriting runs something before the gate is asked, and after everything else was checked.
+func (p *Proposals) BeforeWriting(do func()) { p.opt.Gate = before{p.opt.Gate, do} }
+
+type before struct {
+	Gate
+	do func()
+}
+
+func (b before) Call(ctx context.Context, c *gate.Caller, r gate.CallRequest) *tool.Result {
+	b.do()
+	return b.Gate.Call(ctx, c, r)
+}
+
 // gone is a store that nothing reaches any more.
 type gone struct{ document.Store }
 

@@ -75,6 +75,24 @@ func (w Workspace) replace(p Path, was fs.FileInfo, mode *fs.FileMode, write fun
 	return temp.commit(func() error { return t.checkUnchanged(was) })
 }
 
+// Remove takes a file away if it is still the one that was read: an editor outside the kernel
+// takes no locks.
+func (w Workspace) Remove(p Path, was fs.FileInfo) error {
+	dir, err := OpenDir(w.Root, filepath.Dir(p.Name))
+	if err != nil {
+		return w.Fail(p.Shown, err)
+	}
+	defer dir.Close()
+	t := &Target{w: w, dir: dir, base: filepath.Base(p.Name), shown: p.Shown}
+	if err := t.checkUnchanged(was); err != nil {
+		return err
+	}
+	if err := dir.Remove(t.base); err != nil {
+		return w.Fail(p.Shown, err)
+	}
+	return nil
+}
+
 // replaceable returns the file at the target, nil if there is none, and an error
 // if it could not be written in place.
 func (t *Target) replaceable() (fs.FileInfo, error) {

@@ -134,10 +134,7 @@ func (v *view) write(s seen) error {
 	case s.After == nil && s.disk == nil:
 		return nil
 	case s.After == nil:
-		if err := v.work.Root.Remove(s.at.Name); err != nil {
-			return v.work.Fail(s.at.Shown, err)
-		}
-		return nil
+		return v.work.Remove(s.at, s.at.Info)
 	case s.at.Info == nil:
 		return v.work.Create(s.at, content)
 	}
