@@ -272,7 +272,23 @@ func (c *Client) Create(ctx context.Context, at, kind string, data []byte) (etag
 
 // Replace changes the version of an object that has the ETag.
 func (c *Client) Replace(ctx context.Context, o Object, kind string, data []byte) (etag string, err error) {
+	if err := c.checkTag(o.ETag); err != nil {
+		return "", err
+	}
 	return c.put(ctx, o.Path, kind, data, map[string]string{"If-Match": o.ETag})
+}
+
+// checkTag refuses what is not one ETag, weak or not: a list of them, or "*", would match versions
+// that nobody has seen. A server that gives none has empty ones.
+func (c *Client) checkTag(etag string) error {
+	inner, quoted := strings.CutPrefix(strings.TrimPrefix(etag, "W/"), `"`)
+	inner, ends := strings.CutSuffix(inner, `"`)
+	outside := func(r rune) bool { return r <= ' ' || r == '"' || r == 0x7f }
+	if etag == "" || quoted && ends && !strings.ContainsFunc(inner, outside) {
+		return nil
+	}
+	return tool.Errorf(c.op, tool.Invalid, "%q is not the etag of one version", tool.Truncate(etag)).
+		WithHint("give the etag as a list shows it, with its quotation marks")
 }
 
 func (c *Client) put(ctx context.Context, at, kind string, data []byte, header map[string]string) (string, error) {
@@ -289,6 +305,9 @@ func (c *Client) put(ctx context.Context, at, kind string, data []byte, header m
 
 // Delete removes the version of an object that has the ETag.
 func (c *Client) Delete(ctx context.Context, o Object) error {
+	if err := c.checkTag(o.ETag); err != nil {
+		return err
+	}
 	if err := c.MayChange(); err != nil {
 		return err
 	}

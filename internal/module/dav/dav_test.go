@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -153,5 +154,24 @@ func TestSettings(t *testing.T) {
 	}
 	if _, err := s.Client("calendar.test", ""); tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "credential") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestOneVersion: an object is changed as one version that was seen, and never as any.
+func TestOneVersion(t *testing.T) {
+	t.Parallel()
+	var seen atomic.Int32
+	c := at(t, nil, func(w http.ResponseWriter, _ *http.Request) { seen.Add(1) })
+	for etag, sent := range map[string]int32{
+		`"a1"`: 2, `W/"a1"`: 2, `"é-_:/"`: 2,
+		`*`: 0, `"a", "b"`: 0, `"a","b"`: 0, `a1`: 0, `"a`: 0, `"`: 0, `W/*`: 0, `"a" `: 0, `"a b"`: 0, "\"a\r\nX: y\"": 0,
+	} {
+		seen.Store(0)
+		o := dav.Object{Path: "/x.ics", ETag: etag}
+		_, replaced := c.Replace(t.Context(), o, "text/calendar", []byte("x"))
+		deleted := c.Delete(t.Context(), o)
+		if seen.Load() != sent || sent == 0 && (tool.KindOf(replaced) != tool.Invalid || tool.KindOf(deleted) != tool.Invalid) {
+			t.Errorf("%q: %d requests, %v, %v", etag, seen.Load(), replaced, deleted)
+		}
 	}
 }
