@@ -125,10 +125,14 @@ func Decode(data []byte, most int) (*Picture, error) {
 	case max(info.Width, info.Height) > maxSide:
 		return nil, fmt.Errorf("it has %d × %d pixels, and a side of at most %d is decoded", info.Width, info.Height, maxSide)
 	}
-	if info.Format == "webp" {
-		if err := checkFrames(data, most); err != nil {
-			return nil, err
-		}
+	switch info.Format {
+	case "webp":
+		err = checkFrames(data, most)
+	case "jpeg":
+		err = checkScans(data)
+	}
+	if err != nil {
+		return nil, err
 	}
 	f, _ := formatOf(data)
 	pixels, err := f.decode(bytes.NewReader(data))
