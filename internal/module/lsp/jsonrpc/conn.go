@@ -24,8 +24,9 @@ type Limits struct {
 	Bytes    int // of all messages between two calls
 }
 
-// DefaultLimits is more than a real server needs.
-var DefaultLimits = Limits{Message: 32 << 20, Messages: 100_000, Bytes: 256 << 20}
+// DefaultLimits is more than a real server needs. A message of small items takes sixty times its
+// size when it is decoded.
+var DefaultLimits = Limits{Message: 4 << 20, Messages: 100_000, Bytes: 64 << 20}
 
 // Error is an error that the other side answers, or is answered.
 type Error struct {

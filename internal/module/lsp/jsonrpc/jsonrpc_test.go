@@ -214,3 +214,13 @@ func TestHostileServers(t *testing.T) {
 		conn.Wait()
 	}
 }
+
+// A message that would take gigabytes when it is decoded is not read.
+func TestDefaultLimits(t *testing.T) {
+	t.Parallel()
+	head := bufio.NewReader(strings.NewReader("Content-Length: 5000000\r\n\r\n"))
+	_, err := jsonrpc.ReadMessage(head, jsonrpc.DefaultLimits.Message)
+	if err == nil || !strings.Contains(err.Error(), "5000000 bytes") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,6 +1,7 @@
 package langserver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"time"
@@ -33,20 +34,41 @@ type published struct {
 	order   int
 	at      time.Time
 	items   []Diagnostic
+	size    int // of the message that brought them
 }
 
 // What is kept of the diagnostics of a server.
 const (
 	maxPublished   = 2000 // files
 	maxDiagnostics = 500  // of one file
+	maxBytes       = 32 << 20
 )
+
+// firstDiagnostics decodes no more diagnostics than are kept.
+type firstDiagnostics []Diagnostic
+
+// UnmarshalJSON reads the beginning of a list.
+func (d *firstDiagnostics) UnmarshalJSON(text []byte) error {
+	in := json.NewDecoder(bytes.NewReader(text))
+	if begin, err := in.Token(); err != nil || begin != json.Delim('[') {
+		return err // null is none
+	}
+	for in.More() && len(*d) < maxDiagnostics {
+		var one Diagnostic
+		if err := in.Decode(&one); err != nil {
+			return err
+		}
+		*d = append(*d, one)
+	}
+	return nil
+}
 
 // publish keeps what a server finds wrong in a file.
 func (s *Server) publish(params json.RawMessage) {
 	var p struct {
-		URI         string       `json:"uri"`
-		Version     int          `json:"version"`
-		Diagnostics []Diagnostic `json:"diagnostics"`
+		URI         string           `json:"uri"`
+		Version     int              `json:"version"`
+		Diagnostics firstDiagnostics `json:"diagnostics"`
 	}
 	if json.Unmarshal(params, &p) != nil {
 		return
@@ -57,12 +79,15 @@ func (s *Server) publish(params json.RawMessage) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known := s.published[uri]; !known && len(s.published) >= maxPublished {
+	before, known := s.published[uri]
+	kept := s.kept - before.size + len(params)
+	if !known && len(s.published) >= maxPublished || kept > maxBytes {
 		return
 	}
+	s.kept = kept
 	s.order++
 	s.published[uri] = published{
-		version: p.Version, order: s.order, at: time.Now(), items: p.Diagnostics[:min(len(p.Diagnostics), maxDiagnostics)],
+		version: p.Version, order: s.order, at: time.Now(), items: p.Diagnostics, size: len(params),
 	}
 	s.tell()
 }

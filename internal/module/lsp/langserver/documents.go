@@ -153,6 +153,7 @@ func (s *Server) oldest() string {
 func (s *Server) closeDocument(ctx context.Context, uri string) error {
 	s.mu.Lock()
 	delete(s.documents, uri)
+	s.kept -= s.published[uri].size
 	delete(s.published, uri)
 	s.mu.Unlock()
 	return s.conn.Notify(ctx, "textDocument/didClose", map[string]any{"textDocument": map[string]any{"uri": uri}})

@@ -51,6 +51,7 @@ type Server struct {
 	documents map[string]*document // by URI
 	used      int                  // counts uses of documents
 	published map[string]published // by URI
+	kept      int                  // bytes of these
 	busy      map[string]bool      // the server's own work, by its token
 	news      chan struct{}        // closed when one of these changes
 	order     int                  // counts publications
