@@ -33,6 +33,7 @@ type PendingFiles interface {
 	// human. One that takes an earlier change back withdraws it. More than most files are
 	// not kept.
 	Put(ctx context.Context, call tool.Call, workspace string, f PendingFile, most int) (PendingFile, error)
-	// Keep stores a virtual file that needs no human's word; without After it forgets one.
+	// Keep stores a virtual file that needs no human's word, or that another one was written
+	// without; without After it forgets one. A change of it that waits has been accepted.
 	Keep(ctx context.Context, call tool.Call, workspace string, f PendingFile, most int) (PendingFile, error)
 }

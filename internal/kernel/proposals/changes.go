@@ -168,14 +168,14 @@ func (c Changes) Put(
 	case same && is.Proposal == "":
 		return is.pending(), nil
 	case same:
-		return c.withdraw(ctx, call, is)
+		return c.end(ctx, call, is, false)
 	case is.Proposal == "":
 		return c.begin(ctx, call, is)
 	}
 	return c.goOn(ctx, call, is)
 }
 
-// Keep stores a virtual file that needs no human's word.
+// Keep stores a file that needs no human's word: a virtual one, or that one was written.
 func (c Changes) Keep(
 	ctx context.Context, call tool.Call, workspace string, f module.PendingFile, most int,
 ) (module.PendingFile, error) {
@@ -185,9 +185,9 @@ func (c Changes) Keep(
 	if err != nil {
 		return f, err
 	}
-	is.Before, is.After, is.Virtual = f.After, f.After, true
+	is.Before, is.After, is.Virtual = f.After, f.After, f.Virtual
 	if is.Proposal != "" { // from when it had to wait
-		return c.withdraw(ctx, call, is)
+		return c.end(ctx, call, is, true)
 	}
 	err = c.write(ctx, &is)
 	return is.pending(), err
@@ -308,17 +308,20 @@ func sameAsker(a, b task.Asker) bool {
 	return a.PID == b.PID && a.Started == b.Started && a.Token == b.Token && a.Human == b.Human
 }
 
-// withdraw ends a proposal whose asker took the change back.
-func (c Changes) withdraw(ctx context.Context, call tool.Call, f changedFile) (module.PendingFile, error) {
+// end ends a proposal that nobody need answer any more: the app file approves changes now, and it
+// was written, or its asker took the change back.
+func (c Changes) end(ctx context.Context, call tool.Call, f changedFile, written bool) (module.PendingFile, error) {
 	s, body, err := c.proposalOf(ctx, f)
 	if err != nil {
 		return f.pending(), err
 	}
 	by := cmp.Or(call.Principal.Agent, call.Principal.App, "its client")
-	s.State = endState(body, proposal.Refused)
-	s.Answer = &proposal.Answer{
-		By: by, At: c.p.opt.Now().UTC(), Done: append(body.Parts, by+" took the rest of the change back"),
+	done := by + " took the rest of the change back"
+	if written {
+		body.Written, done = true, "accepted by the app file (auto_approve): "+f.Path
 	}
+	s.State = endState(body, proposal.Refused)
+	s.Answer = &proposal.Answer{By: by, At: c.p.opt.Now().UTC(), Done: append(body.Parts, done)}
 	f.Proposal = ""
 	change, err := s.withBody(body)
 	if err == nil {

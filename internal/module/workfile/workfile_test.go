@@ -333,3 +333,26 @@ func hidden(t *testing.T, dir string) []string {
 	}
 	return names
 }
+
+// A file that was saved after it was read is not removed.
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	w, dir := newWorkspace(t)
+	at, err := w.Existing("a.txt", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "a.txt"), "saved meanwhile")
+	if err := w.Remove(at, at.Info); tool.KindOf(err) != tool.Conflict {
+		t.Errorf("a file that was saved meanwhile: %v", err)
+	}
+	if at, err = w.Existing("a.txt", false); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Remove(at, at.Info); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "a.txt")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
+}

@@ -120,8 +120,7 @@ func (v *view) put(s seen, after []byte) (seen, error) {
 	default:
 		err = v.write(s)
 		if err == nil && s.Version != 0 { // it waited before the app said that nothing does
-			s.Before = after
-			s.PendingFile, err = v.pending.Put(v.ctx, v.call, v.work.Dir, s.PendingFile, v.set.MaxPending)
+			s.PendingFile, err = v.pending.Keep(v.ctx, v.call, v.work.Dir, s.PendingFile, v.set.MaxPending)
 		}
 	}
 	return s, err
