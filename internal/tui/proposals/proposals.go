@@ -118,7 +118,7 @@ func (p *Proposals) accept(id string, typed []string) tea.Cmd {
 	if digest == "" {
 		return p.look(id)
 	}
-	hunks, typed := cutHunks(typed)
+	hunks, typed := cutHunks(typed, 1) // after the code
 	yes := protocol.AcceptProposal{Digest: digest, By: p.By, Hunks: hunks}
 	if len(typed) > 0 {
 		yes.Code, yes.Feedback = typed[0], strings.Join(typed[1:], " ")
@@ -129,10 +129,11 @@ func (p *Proposals) accept(id string, typed []string) tea.Cmd {
 	}
 }
 
-// cutHunks takes the words out that name hunks.
-func cutHunks(words []string) (hunks, rest []string) {
+// cutHunks takes the words out that name hunks: those with a # before the feedback begins,
+// which a mistyped ID must not become a part of, for then the answer were for all hunks.
+func cutHunks(words []string, before int) (hunks, rest []string) {
 	for _, word := range words {
-		if id, ok := strings.CutPrefix(word, "#"); ok && len(id) == 12 {
+		if id, ok := strings.CutPrefix(word, "#"); ok && len(rest) <= before {
 			hunks = append(hunks, id)
 		} else {
 			rest = append(rest, word)
@@ -142,7 +143,7 @@ func cutHunks(words []string) (hunks, rest []string) {
 }
 
 func (p *Proposals) refuse(id string, words []string) tea.Cmd {
-	hunks, rest := cutHunks(words)
+	hunks, rest := cutHunks(words, 0)
 	return func() tea.Msg {
 		done, err := p.Client.Refuse(p.ctx, id, protocol.RefuseProposal{
 			By: p.By, Feedback: strings.Join(rest, " "), Hunks: hunks,

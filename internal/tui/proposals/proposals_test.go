@@ -106,4 +106,14 @@ func TestAnswering(t *testing.T) {
 	if last := k.refused[1]; last.Feedback != "no" || len(last.Hunks) != 1 || last.Hunks[0] != "0123456789ab" {
 		t.Errorf("sent: %+v", last)
 	}
+	// One that is mistyped is not a part of the feedback, as what comes after that is.
+	do("refuse 1 #01234 see #12")
+	if last := k.refused[2]; last.Feedback != "see #12" || len(last.Hunks) != 1 || last.Hunks[0] != "01234" {
+		t.Errorf("sent: %+v", last)
+	}
+	do("1", "#5be1c07a93d2 behind it")
+	do("accept 1 K7QX #01234")
+	if last := k.accepted[3]; len(last.Hunks) != 1 || last.Hunks[0] != "01234" {
+		t.Errorf("sent: %+v", last)
+	}
 }
