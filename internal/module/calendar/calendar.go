@@ -9,7 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"callgate/internal/module"
@@ -59,33 +59,16 @@ func Module() module.Module {
 // tools makes the tools of the module. A new tool is a file, its description beside it, and a
 // line here.
 func tools() []*tool.Tool {
-	definitions := []module.Definition{
-		listCalendarsTool(), listEventsTool(), freeBusyTool(), createEventTool(), updateEventTool(), deleteEventTool(),
+	tags := []string{
+		"calendar", "caldav", "event", "agenda", "appointment", "calendrier", "Kalender", "calendario", "日历", "カレンダー",
 	}
-	all := make([]*tool.Tool, len(definitions))
-	for i, d := range definitions {
-		d.Tags = append([]string{
-			"calendar", "caldav", "event", "agenda", "appointment", "calendrier", "Kalender", "calendario", "日历", "カレンダー",
-		}, d.Tags...)
-		d.Runtime.Network, d.Runtime.Timeout = true, 11*time.Minute // the module's own limit ends a call first
-		all[i] = d.Tool(Namespace)
-	}
-	return all
+	return dav.Tools(Namespace, tags,
+		listCalendarsTool(), listEventsTool(), freeBusyTool(), createEventTool(), updateEventTool(), deleteEventTool())
 }
 
-func reads() tool.Runtime {
-	return tool.Runtime{
-		Effects: []tool.Effect{{Resource: "module:" + Namespace, Mode: tool.IS}},
-		Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true, Data: tool.DataSensitive,
-	}
-}
+func reads() tool.Runtime { return dav.Reads(Namespace) }
 
-func changes(r tool.Risk) tool.Runtime {
-	return tool.Runtime{
-		Effects: []tool.Effect{{Resource: "module:" + Namespace, Mode: tool.IX}},
-		Risk:    r, SideEffect: tool.External, Data: tool.DataSensitive,
-	}
-}
+func changes(r tool.Risk) tool.Runtime { return dav.Changes(Namespace, r) }
 
 // call is one call of a tool.
 type call struct {
@@ -94,27 +77,11 @@ type call struct {
 	settings *settings
 }
 
-// handler returns the handler of a tool. It decodes the arguments, which the kernel has
-// already checked against the schema, and bounds the time.
+// handler returns the handler of a tool.
 func handler[In any](name string, run func(context.Context, *call, In) (*tool.Result, error)) tool.Handler {
 	op := Namespace + "." + name
-	return tool.HandlerFunc(func(ctx context.Context, asked tool.Call, grant tool.Grant) (*tool.Result, error) {
-		in, err := module.Args[In](op, asked)
-		if err != nil {
-			return nil, err
-		}
-		s := module.SettingsOf(grant, func() *settings {
-			d := defaults()
-			_ = d.Check()
-			return d
-		})
-		client, err := s.Client(op, grant.Credential)
-		if err != nil {
-			return nil, err
-		}
-		ctx, cancel := context.WithTimeout(ctx, s.TimeLimit())
-		defer cancel()
-		return run(ctx, &call{client, op, s}, in)
+	return dav.Handler(op, defaults, func(ctx context.Context, c *dav.Client, s *settings, in In) (*tool.Result, error) {
+		return run(ctx, &call{c, op, s}, in)
 	})
 }
 
@@ -124,36 +91,8 @@ func (c *call) calendars(ctx context.Context, named string) ([]dav.Collection, e
 	if err != nil {
 		return nil, err
 	}
-	var seen, chosen []dav.Collection
-	var names []string
-	for _, one := range all {
-		if !one.Holds("VEVENT") || len(c.settings.Only) > 0 && !hasName(c.settings.Only, one.Name) {
-			continue
-		}
-		seen, names = append(seen, one), append(names, one.Name)
-		if named != "" && (strings.EqualFold(one.Name, named) || one.Path == strings.TrimSuffix(named, "/")+"/") {
-			chosen = append(chosen, one)
-		}
-	}
-	switch {
-	case named == "":
-		return seen, nil
-	case len(chosen) == 0:
-		e := tool.Errorf(c.op, tool.NotFound, "there is no calendar %q", tool.Truncate(named)).
-			WithHint("there are %s", tool.TruncateTo(strings.Join(names, ", "), 500))
-		e.Similar = names
-		return nil, e
-	}
-	return chosen, nil
-}
-
-func hasName(list []string, name string) bool {
-	for _, one := range list {
-		if strings.EqualFold(one, name) {
-			return true
-		}
-	}
-	return false
+	all = slices.DeleteFunc(all, func(one dav.Collection) bool { return !one.Holds("VEVENT") })
+	return c.Choose(all, c.settings.Only, named, "calendar")
 }
 
 // object reads an event's file that a call names, in a calendar that the app may see. The

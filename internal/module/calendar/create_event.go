@@ -160,15 +160,7 @@ func (c *call) target(ctx context.Context, named string) (dav.Collection, error)
 	if err != nil {
 		return dav.Collection{}, err
 	}
-	if len(list) == 1 {
-		return list[0], nil
-	}
-	names := make([]string, len(list))
-	for i, one := range list {
-		names[i] = one.Name
-	}
-	return dav.Collection{}, tool.Errorf(c.op, tool.Ambiguous, "it is not clear which calendar is meant").
-		WithHint("name one: %s", tool.TruncateTo(strings.Join(names, ", "), 500))
+	return c.One(list, "calendar")
 }
 
 // changed is the result of a change, with the event as it was written.

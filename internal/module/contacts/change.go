@@ -157,15 +157,7 @@ func (c *call) target(ctx context.Context, named string) (dav.Collection, error)
 	if err != nil {
 		return dav.Collection{}, err
 	}
-	if len(list) == 1 {
-		return list[0], nil
-	}
-	names := make([]string, len(list))
-	for i, one := range list {
-		names[i] = one.Name
-	}
-	return dav.Collection{}, tool.Errorf(c.op, tool.Ambiguous, "it is not clear which address book is meant").
-		WithHint("name one: %s", tool.TruncateTo(strings.Join(names, ", "), 500))
+	return c.One(list, "address book")
 }
 
 func update(ctx context.Context, c *call, in contactArgs) (*tool.Result, error) {
