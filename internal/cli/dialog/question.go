@@ -237,8 +237,9 @@ func (d *Questioner) field(ctx context.Context, q question.Question, f question.
 		prompt += " [" + question.ValueText(f.Default) + "]"
 	}
 	if file, ok := d.In.(*os.File); ok && f.IsSecret() && term.IsTerminal(int(file.Fd())) {
-		fmt.Fprint(d.Out, d.Style.Strong(visible.Text(prompt)+" (not shown) >"), " ")
-		typed, err := term.ReadPassword(int(file.Fd()))
+		typed, err := ReadHidden(ctx, int(file.Fd()), func() {
+			fmt.Fprint(d.Out, d.Style.Strong(visible.Text(prompt)+" (not shown) >"), " ")
+		})
 		fmt.Fprintln(d.Out)
 		return string(typed), err
 	}

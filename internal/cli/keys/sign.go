@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"callgate/internal/cli/command"
+	"callgate/internal/cli/dialog"
 	"callgate/internal/cli/text"
 	"callgate/internal/client"
 	"callgate/internal/durable"
@@ -240,8 +241,9 @@ func (v *verify) keys(ctx context.Context) (keys []signing.Key, err error) {
 // input.
 func readPassword(ctx context.Context, e *command.Env, what string) (string, error) {
 	if fd, ok := command.Terminal(e.Stdin); ok {
-		fmt.Fprintf(e.Stderr, "%s (it is not shown): ", text.OneLine(what))
-		typed, err := command.ReadHidden(ctx, fd)
+		typed, err := dialog.ReadHidden(ctx, fd, func() {
+			fmt.Fprintf(e.Stderr, "%s (it is not shown): ", text.OneLine(what))
+		})
 		e.Status("")
 		return string(typed), err
 	}

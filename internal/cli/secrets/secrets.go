@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"callgate/internal/cli/command"
+	"callgate/internal/cli/dialog"
 	"callgate/internal/cli/render"
 	"callgate/internal/protocol"
 	"callgate/internal/visible"
@@ -102,8 +103,9 @@ func (s *set) run(ctx context.Context, args []string) error {
 // standard input. The line end after it is no part of it.
 func (s *set) value(ctx context.Context, name string) ([]byte, error) {
 	if fd, ok := command.Terminal(s.Stdin); ok {
-		fmt.Fprintf(s.Stderr, "the value of %s (it is not shown): ", visible.Text(name))
-		value, err := command.ReadHidden(ctx, fd)
+		value, err := dialog.ReadHidden(ctx, fd, func() {
+			fmt.Fprintf(s.Stderr, "the value of %s (it is not shown): ", visible.Text(name))
+		})
 		s.Status("")
 		return value, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -115,6 +116,18 @@ func (h *hands) answer() {
 			return
 		}
 	}
+}
+
+// Pair is a terminal of a test's own: what is typed is written to keys, and a program that
+// reads it has screen.
+func Pair(t testing.TB) (keys, screen *os.File) {
+	t.Helper()
+	keys, screen, err := openPTY()
+	if err != nil {
+		t.Skipf("there are no pseudo-terminals: %v", err)
+	}
+	t.Cleanup(func() { _, _ = keys.Close(), screen.Close() })
+	return keys, screen
 }
 
 func openPTY() (master, slave *os.File, err error) {

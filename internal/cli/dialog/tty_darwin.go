@@ -1,0 +1,5 @@
+package dialog
+
+import "golang.org/x/sys/unix"
+
+const readState, writeState = unix.TIOCGETA, unix.TIOCSETA
