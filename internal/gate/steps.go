@@ -17,10 +17,7 @@ func (g *Gate) resolve(ctx context.Context, c *callState) error {
 		return err
 	}
 	c.view = snap.View(c.caller.place.Scope)
-	t, err := c.view.Resolve(c.call.Name, c.caller.Sees)
-	if tool.KindOf(err) == tool.Ambiguous {
-		t, err = argname.Choose(c.view.Candidates(c.call.Name, c.caller.Sees), g.Schemas.Get, c.call.Args, err)
-	}
+	t, args, err := argname.Resolve(c.view, c.caller.Sees, g.Schemas.Get, c.call.Name, c.call.Args)
 	if tool.KindOf(err) == tool.NotFound {
 		if denied, ok := c.view.Denied(c.call.Name, c.caller.denies); ok {
 			t, err = denied, nil // authorize refuses it, with the reason
@@ -29,7 +26,7 @@ func (g *Gate) resolve(ctx context.Context, c *callState) error {
 	if err != nil {
 		return err
 	}
-	c.tool, c.call.Tool = t, t.ID
+	c.tool, c.call.Tool, c.call.Args = t, t.ID, args
 	return nil
 }
 

@@ -35,6 +35,13 @@ type Mover interface {
 	MoveAfter(args json.RawMessage, settings any) (after time.Duration, asked bool)
 }
 
+// Notifier is the handler of a tool whose calls say of what output in the background their
+// conversation is told.
+type Notifier interface {
+	// NotifyWhen returns a pattern as package window reads one; "": it is told of none.
+	NotifyWhen(args json.RawMessage) string
+}
+
 // Store keeps that a call goes on in the background, and returns what its caller is
 // told.
 type Store func(ctx context.Context, c *Call) (*tool.Result, error)

@@ -19,8 +19,9 @@ const (
 	keyMax    = "max"
 	// paramCommand is the parameter that holds a command line, in every tool.
 	paramCommand = "command"
-	paramFolder  = "cwd"       // and the one with the folder that it runs in
-	paramInput   = "input_for" // and the one with the task that it is input for
+	paramFolder  = "cwd"        // and the one with the folder that it runs in
+	paramInput   = "input_for"  // and the one with the task that it is input for
+	paramText    = "stdin_text" // and the one with text for its input
 	maxChoices   = 256
 )
 

@@ -20,8 +20,15 @@
 // A rule that permits must be sure, and a rule that forbids must not be fooled.
 // So [Pattern.Fits] holds only if every part of the call fits (each path of a
 // list, each simple command of a command line), and [Pattern.Touches] if any part
-// does, or answers [Unsure]. An argument that the call lacks fits nothing. A command that
-// is input for a program that runs (input_for) fits no condition on commands.
+// does, or answers [Unsure]. An argument that the call lacks fits nothing.
+//
+// # Input
+//
+// What a program is given to read can be commands: for a shell it is nothing else. So a
+// command that is input for a program that runs (input_for) fits no condition on
+// commands, and neither does a command that is begun with input (stdin_text), unless the
+// pattern has a condition on stdin_text too, which fits. A pattern that forbids commands
+// looks for them in the input as well.
 package match
 
 import (
@@ -102,6 +109,18 @@ func (c *Call) isInput() bool {
 	return task != ""
 }
 
+// hasText reports whether the command is begun with text for its input.
+func (c *Call) hasText() bool {
+	text, _ := c.Args[paramText].(string)
+	return text != ""
+}
+
+// coversInput reports whether the pattern, if it is about commands, says something of the
+// input of the call's command.
+func (p *Pattern) coversInput(c *Call) bool {
+	return !p.names(paramCommand) || !c.isInput() && (!c.hasText() || p.names(paramText))
+}
+
 // line returns a parsed command line.
 func (c *Call) line(text string) *shellcmd.Line {
 	if l := c.lines[text]; l != nil {
@@ -153,7 +172,7 @@ func (p *Pattern) Fits(c *Call) bool {
 	if p.exact != nil {
 		return p.exact.fits(c)
 	}
-	if c.isInput() && p.names(paramCommand) {
+	if !p.coversInput(c) {
 		return false
 	}
 	if text, ok := c.Args[paramCommand].(string); ok && p.commands {
@@ -183,20 +202,29 @@ func (p *Pattern) Touches(c *Call) Answer {
 	}
 	all := Yes
 	for i := range p.conditions {
-		k := &p.conditions[i]
-		value, ok := c.value(k.param)
-		if !ok {
-			return No
-		}
-		best := No
-		for _, t := range k.any {
-			best = max(best, t.touches(c, k.param, value))
-		}
-		if all = min(all, best); all == No {
+		if all = min(all, p.conditions[i].touches(c)); all == No {
 			return No
 		}
 	}
 	return all
+}
+
+// touches reports whether any part of an argument is what the condition says. Text for the
+// input of a command is looked at like the command.
+func (k *condition) touches(c *Call) Answer {
+	best := No
+	look := func(value any) {
+		for _, t := range k.any {
+			best = max(best, t.touches(c, k.param, value))
+		}
+	}
+	if value, ok := c.value(k.param); ok {
+		look(value)
+	}
+	if k.param == paramCommand && c.hasText() {
+		look(c.Args[paramText])
+	}
+	return best
 }
 
 // names reports whether a parameter has a condition.

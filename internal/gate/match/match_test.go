@@ -95,6 +95,51 @@ func TestConditions(t *testing.T) {
 }
 
 // A rule that forbids a file is in doubt about the folders that it is in.
+// What a program is given to read can be commands. A rule that permits the program does
+// not permit that, and a rule that forbids a command finds it there.
+func TestInput(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		pattern, args string
+		fits          bool
+		touches       match.Answer
+	}{
+		"a reader":              {`{"command":"cat *"}`, `{"command":"cat -","stdin_text":"x"}`, false, match.Yes},
+		"a reader, without":     {`{"command":"cat *"}`, `{"command":"cat -","stdin_text":""}`, true, match.Yes},
+		"a shell":               {`{"command":"bash"}`, `{"command":"bash","stdin_text":"rm -rf x"}`, false, match.Yes},
+		"forbidden in it":       {`{"command":"rm *"}`, `{"command":"bash","stdin_text":"true; rm -rf x"}`, false, match.Yes},
+		"forbidden, hidden":     {`{"command":"rm *"}`, `{"command":"bash","stdin_text":"$x -rf x"}`, false, match.Unsure},
+		"other code":            {`{"command":"rm *"}`, `{"command":"python3","stdin_text":"f('x\n"}`, false, match.Unsure},
+		"without a command":     {`{"command":"rm *"}`, `{"stdin_text":"rm x"}`, false, match.Yes},
+		"nothing of the sort":   {`{"command":"rm *"}`, `{"command":"cat","stdin_text":"git log"}`, false, match.No},
+		"both said":             {`{"command":"cat *","stdin_text":"**"}`, `{"command":"cat","stdin_text":"a\nb"}`, true, match.Yes},
+		"both said, another":    {`{"command":"cat *","stdin_text":"b"}`, `{"command":"cat","stdin_text":"a"}`, false, match.No},
+		"another command":       {`{"command":"cat *","stdin_text":"**"}`, `{"command":"bash","stdin_text":"a"}`, false, match.Unsure},
+		"the text alone":        {`{"stdin_text":"a"}`, `{"command":"bash","stdin_text":"a"}`, true, match.Yes},
+		"this very call":        {`{"=":{"command":"bash","stdin_text":"a"}}`, `{"command":"bash","stdin_text":"a"}`, true, match.Yes},
+		"this call, other text": {`{"=":{"command":"bash","stdin_text":"a"}}`, `{"command":"bash","stdin_text":"b"}`, false, match.No},
+		"for one that runs":     {`{"command":"ls *"}`, `{"command":"ls","input_for":"t"}`, false, match.Yes},
+	} {
+		p, c := compiled(t, test.pattern), call(t, test.args, nil)
+		if p.Fits(c) != test.fits || p.Touches(c) != test.touches {
+			t.Errorf("%s: fits %v, touches %v", name, p.Fits(c), p.Touches(c))
+		}
+		if why := p.Why(c); (why == "") != test.fits {
+			t.Errorf("%s: why %q", name, why)
+		}
+		var set match.Set
+		set.Add(p)
+		if _, ok := set.Fits(c); ok != test.fits {
+			t.Errorf("%s: a set of it fits %v", name, ok)
+		}
+		for _, offered := range match.Suggest(c) {
+			if !test.fits && c.Args["stdin_text"] != nil {
+				t.Errorf("%s: a yes would be kept as %s", name, offered)
+			}
+		}
+	}
+}
+
 func TestFolders(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -62,7 +62,7 @@ func (s *Set) Fits(c *Call) (numbers []int, ok bool) {
 		}
 	}
 	text, isText := c.Args[paramCommand].(string)
-	if !isText || len(s.programs) == 0 || c.isInput() {
+	if !isText || len(s.programs) == 0 {
 		return nil, false
 	}
 	ok = c.line(text).Allowed(func(cmd *shellcmd.Command) bool {
@@ -70,7 +70,7 @@ func (s *Set) Fits(c *Call) (numbers []int, ok bool) {
 			return false
 		}
 		for _, n := range s.programs[cmd.Words[0].Text] {
-			if n.pattern.covers(c, cmd) {
+			if n.pattern.coversInput(c) && n.pattern.covers(c, cmd) {
 				numbers = append(numbers, n.number)
 				return true
 			}

@@ -15,8 +15,11 @@ func (p *Pattern) Why(c *Call) string {
 	if p.exact != nil {
 		return "the arguments are not the same"
 	}
-	if c.isInput() && p.names(paramCommand) {
-		return "it is input for a program that runs, not a command of its own"
+	if !p.coversInput(c) {
+		if c.isInput() {
+			return "it is input for a program that runs, not a command of its own"
+		}
+		return "it gives its command input (stdin_text), of which the pattern says nothing"
 	}
 	for i := range p.conditions {
 		k := &p.conditions[i]

@@ -138,7 +138,11 @@ func (c *Calls) store(ctx context.Context, moved *detach.Call) (*tool.Result, er
 		return nil, err
 	}
 	name := moved.Tool.ID.String()
-	in, err := json.Marshal(input{Call: call.ID, Name: name, Args: call.Args, Moved: true})
+	made := input{Call: call.ID, Name: name, Args: call.Args, Moved: true}
+	if n, ok := moved.Tool.Handler.(detach.Notifier); ok {
+		made.NotifyWhen = n.NotifyWhen(call.Args)
+	}
+	in, err := json.Marshal(made)
 	if err != nil {
 		return nil, &tool.Error{Op: op, Kind: tool.Internal, Message: "the call cannot be kept", Err: err}
 	}

@@ -90,7 +90,9 @@ func (c *Calls) run(ctx context.Context, r *tasks.Run) task.Outcome {
 	var result *tool.Result
 	if one := c.take(r.ID); one != nil {
 		defer c.leave(one)
+		stop := c.watch(ctx, r, in, one.out)
 		result = c.awaitMoved(ctx, one.moved)
+		stop()
 	} else {
 		one := c.enter(r.ID, in.Call)
 		defer c.leave(one)

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -62,23 +64,24 @@ func limit(ctx context.Context, in *bashArgs, b tool.Background) (context.Contex
 }
 
 // attach offers the command to whoever its call belongs to, once it runs. One that runs
-// in the background from the beginning has an input that is open until it is closed.
+// in the background from the beginning has an input that is open until it is closed; any
+// other has the text of its call as its input, or none.
 func attach(s *sandbox.Spec, in bashArgs, b tool.Background) (end func(), err error) {
+	stays := b != nil && (in.Background || isDetached(b))
+	if !stays && in.Stdin != "" {
+		s.Stdin = strings.NewReader(in.Stdin)
+	}
 	if b == nil {
 		return func() {}, nil
 	}
 	p := &process{}
 	var theirs *os.File
-	select {
-	case <-b.Detached():
-		in.Background = true
-	default:
-	}
-	if in.Background {
+	if stays {
 		if theirs, p.input, err = os.Pipe(); err != nil {
 			return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "no pipe could be made for the command", Err: err}
 		}
 		s.Stdin = theirs
+		p.feed(in.Stdin, in.EOF)
 	}
 	s.Started = func(r sandbox.Running) {
 		p.signal = r.Signal
@@ -90,13 +93,17 @@ func attach(s *sandbox.Spec, in bashArgs, b tool.Background) (end func(), err er
 			_ = theirs.Close()
 		}
 		_ = p.close()
+		p.fed.Wait()
 	}, nil
 }
 
 // input gives a command that runs in the background the text of a call.
 func (h handler) input(ctx context.Context, call tool.Call, in bashArgs) (*tool.Result, error) {
-	if h.Process == nil {
+	switch {
+	case h.Process == nil:
 		return nil, tool.Errorf(op, tool.Unavailable, "no command takes input here")
+	case in.Stdin != "":
+		return nil, tool.Errorf(op, tool.Invalid, "with input_for the command is the input: there is no stdin_text beside it")
 	}
 	p, err := h.Process(ctx, call, in.InputFor)
 	if err != nil {
@@ -115,6 +122,42 @@ type process struct {
 
 	mu    sync.Mutex
 	input *os.File // nil: it has none
+
+	first chan struct{} // closed when the text of the call is written; nil: it has none
+	fed   sync.WaitGroup
+}
+
+// feed writes the text of the call, however slowly the command reads it. What comes later
+// is written behind it.
+func (p *process) feed(text string, end bool) {
+	if text == "" && !end {
+		return
+	}
+	p.first = make(chan struct{})
+	input := p.input
+	p.fed.Go(func() {
+		defer close(p.first)
+		_, _ = io.WriteString(input, text) // a command need not read its input
+		if end {
+			_ = p.close()
+		}
+	})
+}
+
+// awaitFirst waits until the text of the call is written.
+func (p *process) awaitFirst() error {
+	if p.first == nil {
+		return nil
+	}
+	timer := time.NewTimer(inputTime)
+	defer timer.Stop()
+	select {
+	case <-p.first:
+		return nil
+	case <-timer.C:
+		return tool.Errorf(op, tool.Timeout, "the command has not read the input yet that it began with").
+			WithHint("see in its output what it does")
+	}
 }
 
 // inputTime is how long a command may take to read what it is given.
@@ -122,6 +165,9 @@ const inputTime = 5 * time.Second
 
 // Input writes to the command's standard input.
 func (p *process) Input(data []byte, end bool) error {
+	if err := p.awaitFirst(); err != nil {
+		return err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.input == nil {

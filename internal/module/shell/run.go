@@ -28,6 +28,11 @@ type bashArgs struct {
 	Background  bool     `json:"run_in_background"`
 	InputFor    string   `json:"input_for"` // the task that Command is input for
 	EOF         bool     `json:"eof"`       // the input ends with it
+
+	Stdin   string `json:"stdin_text"`     // what the command reads first
+	Pattern string `json:"stream_pattern"` // of output that the conversation is told of
+	Kill    bool   `json:"kill"`
+	Wait    bool   `json:"wait"`
 }
 
 // Execute runs one command.
@@ -48,6 +53,9 @@ func (h handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) 
 	case in.Background && grant.Background == nil:
 		return nil, tool.Errorf(op, tool.Unavailable, "no command can be left running here").
 			WithHint("run it without run_in_background")
+	}
+	if err := in.checkTask(grant.Background); err != nil {
+		return nil, err
 	}
 	w := workspace{root: grant.Root, dir: grant.Workspace}
 	dir, err := w.folder(in.Cwd)

@@ -15,7 +15,10 @@
 //
 // Text for a command that runs in the background is a call of bash too: what a shell is
 // told to do by its input is judged by the same rules as what it is told at its start.
-// Such a call names the command's task in input_for, and runs nothing of its own.
+// Such a call names the command's task in input_for, and runs nothing of its own. A call
+// with task_id is one of background_run, which makes such a call of the text (Redirect).
+// Text that a command begins with (stdin_text) is judged with the command, by the law of
+// package match: a rule that permits the command alone does not permit it with input.
 //
 // # What it leaves
 //
@@ -101,7 +104,25 @@ const bashInput = `{
     "reads_only": {"type": "boolean", "default": false, "description": "True if it changes nothing in the ` +
 	`workspace (tests, searches, git log): it is held to that. With neither this nor writes, other writes wait."},
     "input_for": {"type": "string", "maxLength": 64, "x-hidden": true},
-    "eof": {"type": "boolean", "x-hidden": true}
+    "eof": {"type": "boolean", "x-hidden": true},
+    "stdin_text": {
+      "type": "string", "maxLength": 100000, "x-hidden": true,
+      "description": "Text for the standard input: of the command, or with task_id of one that runs."
+    },
+    "task_id": {
+      "type": "string", "maxLength": 64, "x-hidden": true,
+      "description": "In place of command: a command that runs in the background, and how it stands."
+    },
+    "wait": {"type": "boolean", "x-hidden": true, "description": "With task_id: wait for its end, at most timeout."},
+    "kill": {"type": "boolean", "x-hidden": true, "description": "With task_id: end it, and all that it started."},
+    "stream_pattern": {
+      "type": "string", "maxLength": 998, "x-hidden": true,
+      "description": "A regular expression. With task_id: return once its output has it; with run_in_background: ` +
+	`you are told."
+    },
+    "stream": {
+      "type": "boolean", "x-hidden": true, "description": "Changes nothing: output is always shown as it comes."
+    }
   },
   "required": ["command"],
   "additionalProperties": false
