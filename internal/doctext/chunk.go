@@ -28,6 +28,8 @@ func PlaceOf(unit Unit, part string, first, last int) string {
 	switch {
 	case part == "":
 		return place
+	case unit == Key:
+		return part
 	case unit == Row:
 		return "sheet " + part + ", " + place
 	default:
@@ -81,7 +83,7 @@ func packed(s Section, size int) (all []Chunk) {
 		b.Reset()
 	}
 	between := "\n\n"
-	if s.Unit == Row || s.Unit == Record || s.Lead != "" {
+	if s.Unit == Row || s.Lead != "" {
 		between = "\n"
 	}
 	for _, block := range s.Blocks {

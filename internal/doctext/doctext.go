@@ -52,7 +52,7 @@ const (
 	Page      Unit = "page"
 	Slide     Unit = "slide"
 	Row       Unit = "row"       // of a sheet
-	Record    Unit = "record"    // of a database's table
+	Key       Unit = "key"       // a row of a database's table: the part says which
 	Paragraph Unit = "paragraph" // of a document without lines and pages
 )
 

@@ -34,6 +34,9 @@ func (k *Kernel) moduleHost(name string) module.Host {
 			return k.Agents.Do(ctx, call, r)
 		},
 		Pending: func() module.PendingFiles { return k.Proposals.Changes() },
+		Call: func(ctx context.Context, call tool.Call, name string, args any) (*tool.Result, error) {
+			return k.Sessions.CallFor(ctx, call, name, args)
+		},
 		Process: func(ctx context.Context, call tool.Call, task string) (tool.Process, error) {
 			return k.Background.Process(ctx, call, task)
 		},

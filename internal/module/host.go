@@ -37,6 +37,10 @@ type Host struct {
 	// Pending returns what keeps changes of files until a human has answered them; nil: nothing does.
 	Pending func() PendingFiles
 
+	// Call makes a call of another module's tool for one that runs now: in the same session, under its
+	// rules, with locks and questions to a human of its own. The result is whole; nil: there is no kernel.
+	Call func(ctx context.Context, call tool.Call, name string, args any) (*tool.Result, error)
+
 	// Process returns the process of a task that runs in the background and belongs to
 	// the caller; nil: there are none. Others are NotFound.
 	Process func(ctx context.Context, call tool.Call, task string) (tool.Process, error)

@@ -17,8 +17,8 @@
 //     the kernel ends.
 //   - A module touches the workspace through the root of its grant and the
 //     network through a guard. It reads a secret only from its grant.
-//   - A module uses documents, language models, embeddings and background tasks
-//     through its [Host] and in no other way. Each is nil where the kernel has none: the
+//   - A module uses documents, language models, embeddings, background tasks and the
+//     tools of other modules through its [Host] and in no other way. Each is nil where the kernel has none: the
 //     module then does without, or its tool says what is missing.
 package module
 

@@ -18,7 +18,8 @@ import (
 func shippedTools(t testing.TB) []*tool.Tool {
 	t.Helper()
 	var all []*tool.Tool
-	set, err := modules.Open(nil, memory.Config{}, func(string) module.Host { return module.Host{} },
+	state := t.TempDir()
+	set, err := modules.Open(nil, memory.Config{}, func(string) module.Host { return module.Host{State: state} },
 		func(_ string, tools ...*tool.Tool) error {
 			all = append(all, tools...)
 			return nil

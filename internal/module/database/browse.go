@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"callgate/internal/module"
+	"callgate/internal/module/database/catalog"
 	"callgate/internal/module/database/engine"
+	"callgate/internal/module/database/sqltext"
 	"callgate/tool"
 )
 
@@ -97,39 +99,49 @@ func (in *browseArgs) query(ctx context.Context, e engine.Engine) (string, error
 		return "", err
 	}
 	d := e.Info().Dialect
-	quoted := func(names []string) (list []string, err error) {
-		for _, name := range names {
-			column, err := t.Column(name)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, d.Quote(column.Name))
-		}
-		return list, nil
-	}
-	columns, err := quoted(in.Columns)
+	columns, err := quoted(t, d, in.Columns)
 	if err != nil {
 		return "", err
-	}
-	if len(columns) == 0 {
-		columns = []string{"*"}
 	}
 	keys := t.PrimaryKey
 	if in.OrderBy != "" {
 		keys = append([]string{in.OrderBy}, keys...)
 	}
-	order, err := quoted(keys)
+	order, err := quoted(t, d, keys)
 	if err != nil {
 		return "", err
-	}
-	text := "SELECT " + strings.Join(columns, ", ") + " FROM " + t.Quoted(d)
-	if len(order) == 0 {
-		return text, nil
 	}
 	if in.Descending {
 		for i := range order {
 			order[i] += " DESC"
 		}
 	}
-	return text + " ORDER BY " + strings.Join(order, ", "), nil
+	return selectText(t, d, columns, "", order), nil
+}
+
+// quoted finds columns of a table, and writes their names for a statement.
+func quoted(t *catalog.Table, d sqltext.Dialect, names []string) (list []string, err error) {
+	for _, name := range names {
+		column, err := t.Column(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, d.Quote(column.Name))
+	}
+	return list, nil
+}
+
+// selectText is a SELECT over a table. No columns are all of them.
+func selectText(t *catalog.Table, d sqltext.Dialect, columns []string, where string, order []string) string {
+	if len(columns) == 0 {
+		columns = []string{"*"}
+	}
+	text := "SELECT " + strings.Join(columns, ", ") + " FROM " + t.Quoted(d)
+	if where != "" {
+		text += " WHERE " + where
+	}
+	if len(order) > 0 {
+		text += " ORDER BY " + strings.Join(order, ", ")
+	}
+	return text
 }

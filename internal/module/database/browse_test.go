@@ -1,7 +1,10 @@
 package database_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -77,5 +80,59 @@ func TestExtractForIndex(t *testing.T) {
 		}
 		f.fails("extract_for_index", args{"table": "nothing"}, tool.NotFound, "")
 		f.fails("extract_for_index", args{"table": "e", "columns": []any{"no"}}, tool.NotFound, "no column")
+	})
+}
+
+// Pages after a key give each row once, though rows before it come and go.
+func TestExtractAfter(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture, k kind) {
+		f.run("CREATE TABLE p (shelf VARCHAR(20), place BIGINT, body VARCHAR(20), PRIMARY KEY (shelf, place))")
+		for i, shelf := range []string{"a/1", "a/1", "b", "b", "ç"} {
+			f.run("INSERT INTO p VALUES (?, ?, ?)", shelf, int64(9007199254740993)+int64(i), "x")
+		}
+		f.run("CREATE VIEW seen AS SELECT place, body FROM p")
+		bytes := "VARBINARY(16)"
+		if k.Name == "postgres" {
+			bytes = "BYTEA"
+		}
+		f.run("CREATE TABLE b (id " + bytes + " PRIMARY KEY, body VARCHAR(20))")
+		for i := range 3 {
+			f.run("INSERT INTO b VALUES (?, ?)", args{"base64": base64.StdEncoding.EncodeToString([]byte{0xff, byte(i)})}, "y")
+		}
+		for table, want := range map[string]string{
+			"p":    "[[a/1 9007199254740993] [a/1 9007199254740994] [b 9007199254740995] [b 9007199254740996] [ç 9007199254740997]]",
+			"seen": "[[9007199254740993] [9007199254740994] [9007199254740995] [9007199254740996] [9007199254740997]]",
+			"b":    "[[/wA=] [/wE=] [/wI=]]",
+		} {
+			var keys [][]string
+			in := args{"table": table, "limit": 1}
+			if table == "seen" {
+				in["key"] = []any{"place"}
+			}
+			for range 10 {
+				page := decode[struct {
+					Items []struct {
+						Key  []string
+						Text string
+					}
+					After []any `json:"next_after"`
+				}](t, f.ok("extract_for_index", in).Data)
+				for _, item := range page.Items {
+					keys = append(keys, item.Key)
+					if strings.Contains(item.Text, "base64") {
+						t.Errorf("%q", item.Text)
+					}
+				}
+				if page.After == nil {
+					break
+				}
+				in["after"] = page.After
+			}
+			if got := fmt.Sprint(keys); got != want {
+				t.Errorf("%s: %s", table, got)
+			}
+		}
+		f.fails("extract_for_index", args{"table": "p", "after": []any{1}}, tool.Invalid, "2 columns")
+		f.fails("extract_for_index", args{"table": "p", "key": []any{"no"}}, tool.NotFound, "no column")
 	})
 }

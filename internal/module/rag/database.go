@@ -23,15 +23,17 @@ var sqlQueryDoc string
 const ingestDatabaseInput = `{
   "type": "object",
   "properties": {
-    "path": {"type": "string", "minLength": 1, "description": "The SQLite file, relative to the workspace or absolute inside it."},
+    "connection_id": {"type": "string", "minLength": 1, "maxLength": 64,
+      "description": "The connection of the module database to read from. Default: main, where no path is given."},
+    "path": {"type": "string", "minLength": 1,
+      "description": "A SQLite file instead of a connection, relative to the workspace or absolute inside it."},
     "table": {"type": "string", "minLength": 1, "maxLength": 200, "description": "The table or view to ingest."},
     "query": {"type": "string", "minLength": 1, "maxLength": 20000, "description": "A SELECT whose rows are ingested, instead of a table."},
     "id_column": {"type": "string", "minLength": 1, "maxLength": 200,
-      "description": "A column of whole numbers that citations name rows by; their order unless given."},
+      "description": "The column that rows are known and cited by. Default: the primary key of a table; rows without one are numbered."},
     "name": {"type": "string", "minLength": 1, "maxLength": 200, "description": "What the rows of a query are called in citations."},
     ` + baseProperty + `
   },
-  "required": ["path"],
   "additionalProperties": false
 }`
 
@@ -56,28 +58,30 @@ const sqlQueryOutput = `{
 }`
 
 type databaseArgs struct {
-	Base     string `json:"base"`
-	Path     string `json:"path"`
-	Table    string `json:"table"`
-	Query    string `json:"query"`
-	IDColumn string `json:"id_column"`
-	Name     string `json:"name"`
+	Base       string `json:"base"`
+	Connection string `json:"connection_id"`
+	Path       string `json:"path"`
+	Table      string `json:"table"`
+	Query      string `json:"query"`
+	IDColumn   string `json:"id_column"`
+	Name       string `json:"name"`
 }
 
 func (s *service) ingestDatabaseTool() module.Definition {
 	return module.Definition{
 		Name: "ingest_database", Doc: ingestDatabaseDoc, Input: ingestDatabaseInput, Output: reportOutput,
 		Examples: []tool.Example{
-			module.Example("a table", `{"path": "shop.db", "table": "products", "id_column": "id"}`),
-			module.Example("what a query gives", `{"path": "shop.db", "name": "open tickets",
-        "query": "SELECT id, title, body FROM tickets WHERE closed IS NULL", "id_column": "id"}`),
+			module.Example("a table of the connection main", `{"table": "products"}`),
+			module.Example("what a query gives on another", `{"connection_id": "shop", "name": "open tickets",
+        "query": "SELECT id, title, body FROM tickets WHERE closed IS NULL ORDER BY id", "id_column": "id"}`),
+			module.Example("a table of a SQLite file", `{"path": "shop.db", "table": "products"}`),
 		},
 		Aliases: []string{
 			"ingest_table", "index_database", "index the rows of a database", "search a table by meaning",
 			"indexer une base de données", "Datenbank in die Wissensbasis aufnehmen", "indexar una base de datos",
 			"索引数据库", "проиндексировать базу данных",
 		},
-		Tags:    append([]string{"sqlite", "table", "rows"}, ingestTags...),
+		Tags:    append([]string{"sqlite", "postgres", "mariadb", "table", "rows"}, ingestTags...),
 		Runtime: adds(tool.Effect{Resource: "file:{path}", Mode: tool.S}),
 		Handler: handler(s, "ingest_database", true, ingestDatabase),
 	}
@@ -86,12 +90,19 @@ func (s *service) ingestDatabaseTool() module.Definition {
 func ingestDatabase(ctx context.Context, c *ragCall, in databaseArgs) (*tool.Result, error) {
 	if (in.Table == "") == (in.Query == "") {
 		return nil, tool.Errorf(c.op, tool.Invalid, "name a table or give a query, one of them").
-			WithHint(`{"path": %q, "table": "products"}`, in.Path)
+			WithHint(`{"table": "products"}`)
+	}
+	if in.Path != "" && in.Connection != "" {
+		return nil, tool.Errorf(c.op, tool.Invalid, "give a connection_id or the path of a file, one of them")
+	}
+	rows := library.Rows{
+		Path: in.Path, Connection: cmp.Or(in.Connection, "main"), Table: in.Table, Query: in.Query, Name: in.Name,
+	}
+	if in.IDColumn != "" {
+		rows.Key = []string{in.IDColumn}
 	}
 	return c.ingest(ctx, in.Base, func(ctx context.Context, base library.Base) (*library.Report, error) {
-		return c.IngestTable(ctx, base, library.Table{
-			Path: in.Path, Table: in.Table, Query: in.Query, IDColumn: in.IDColumn, Name: in.Name,
-		})
+		return c.IngestRows(ctx, base, rows)
 	})
 }
 

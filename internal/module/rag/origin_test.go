@@ -40,7 +40,7 @@ func TestOnlyFilesAreRemoved(t *testing.T) {
 	f.remove("src/tide.go")
 	f.call("ingest_folder", `{"path": "docs"}`)
 	want := []string{
-		"docs/fuel.html", "docs/meeting", "docs/mooring.md", "docs/storm/log.md", "note", "shop.db:goods", "src/tide.go",
+		"docs/fuel.html", "docs/meeting", "docs/mooring.md", "docs/storm/log.md", "note", "shop.db:goods/row 1", "src/tide.go",
 	}
 	if got := f.names(); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

@@ -70,13 +70,21 @@ func (l *Library) IngestFolder(ctx context.Context, base chunkstore.Base, folder
 // prune removes the documents of a folder whose files are gone. Files that are there stay, selected
 // or not, and so does what is not known to have been a file.
 func (w *writer) prune(ctx context.Context, workspace workfile.Workspace, folder string) error {
-	var gone []string
-	for name, d := range w.known {
+	return w.removeKnown(ctx, func(name string, d chunkstore.Document) bool {
 		inside := folder == "." || strings.HasPrefix(name, folder+"/")
 		if d.Origin != chunkstore.File || !inside || !fs.ValidPath(name) {
-			continue
+			return false
 		}
-		if _, err := workspace.Existing(name, true); tool.KindOf(err) == tool.NotFound {
+		_, err := workspace.Existing(name, true)
+		return tool.KindOf(err) == tool.NotFound
+	})
+}
+
+// removeKnown removes the documents that are gone.
+func (w *writer) removeKnown(ctx context.Context, isGone func(name string, d chunkstore.Document) bool) error {
+	var gone []string
+	for name, d := range w.known {
+		if isGone(name, d) {
 			gone = append(gone, name)
 		}
 	}

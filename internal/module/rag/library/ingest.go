@@ -1,6 +1,7 @@
 package library
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -25,6 +26,8 @@ type Report struct {
 	Skipped   []Skipped `json:"skipped,omitempty"`
 	SkippedIn int       `json:"skipped_count,omitempty"`
 	Warnings  []string  `json:"warnings,omitempty"`
+
+	unit string // what the documents are called; "": documents
 }
 
 // Skipped is a document that was not ingested.
@@ -45,7 +48,7 @@ func (r *Report) skip(name, why string) {
 // Summary is the report in words.
 func (r *Report) Summary(base string) string {
 	text := fmt.Sprintf("%s: %s added, %d updated, %d unchanged",
-		base, amount.Of(r.Added, "document"), r.Updated, r.Unchanged)
+		base, amount.Of(r.Added, cmp.Or(r.unit, "document")), r.Updated, r.Unchanged)
 	if r.Removed > 0 {
 		text += fmt.Sprintf(", %d removed", r.Removed)
 	}

@@ -61,6 +61,7 @@ type Library struct {
 	*chunkstore.Store
 	service  *Service
 	op       string
+	call     tool.Call
 	grant    tool.Grant
 	settings *Settings
 }

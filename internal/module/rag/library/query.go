@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/doctext"
 	"callgate/internal/module/rag/chunkstore"
 	"callgate/internal/module/rag/ranking"
 )
@@ -102,9 +103,13 @@ func (l *Library) choose(ctx context.Context, q Question, all []found, a *Answer
 
 // PassageOf writes a chunk for those who read it.
 func PassageOf(base string, c chunkstore.Chunk) Passage {
+	citation := c.Document + ", " + c.Place()
+	if c.Unit == doctext.Key { // the place says it all
+		citation = c.Place()
+	}
 	return Passage{
 		Base: base, Document: c.Document, Title: c.Title, Headings: c.Headings, Place: c.Place(),
-		Citation: c.Document + ", " + c.Place(), Unit: string(c.Unit), Part: c.Part, First: c.First, Last: c.Last,
+		Citation: citation, Unit: string(c.Unit), Part: c.Part, First: c.First, Last: c.Last,
 		Text: c.Text, id: c.ID,
 	}
 }

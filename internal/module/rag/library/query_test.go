@@ -42,7 +42,7 @@ func TestQueryWithoutEnd(t *testing.T) {
 	}
 	base, err := l.BaseOrNew(t.Context(), "main")
 	check(t, err)
-	if _, err := l.IngestTable(t.Context(), base, Table{Path: "a.db", Table: "goods"}); tool.KindOf(err) != tool.Timeout {
+	if _, err := l.IngestRows(t.Context(), base, Rows{Path: "a.db", Table: "goods"}); tool.KindOf(err) != tool.Timeout {
 		t.Errorf("the view of a file: %v", err)
 	}
 }

@@ -38,7 +38,7 @@ func (s *Service) For(
 	if err != nil {
 		return nil, nil, err
 	}
-	l = &Library{Store: store.Store, service: s, op: op, grant: g, settings: settings}
+	l = &Library{Store: store.Store, service: s, op: op, call: call, grant: g, settings: settings}
 	return l, func() { s.release(store) }, nil
 }
 

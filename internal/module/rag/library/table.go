@@ -1,97 +1,88 @@
 package library
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"callgate/internal/doctext"
 	"callgate/internal/module/database/engine"
 	"callgate/internal/module/database/rowset"
 	"callgate/internal/module/database/sqlite"
-	"callgate/internal/module/rag/chunkstore"
+	"callgate/internal/module/database/sqltext"
 	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
 
-// Table is rows of a SQLite file of the workspace.
-type Table struct {
-	Path, Table, Query, IDColumn, Name string
-}
-
-// The bounds of what is read of a table.
-const (
-	maxRows = 200_000
-	maxCell = 64 << 10
-)
-
-// IngestTable ingests rows as one document. Citations name rows by the numbers of the ID column,
-// or by their order.
-func (l *Library) IngestTable(ctx context.Context, base chunkstore.Base, t Table) (*Report, error) {
-	shown, rows, err := l.readTable(ctx, t)
+// readFile reads rows of a SQLite file of the workspace.
+func (l *Library) readFile(ctx context.Context, r Rows) (*readRows, error) {
+	file, err := l.sqliteFile(r.Path)
 	if err != nil {
 		return nil, err
 	}
-	part := t.Table
-	if part == "" {
-		part = t.Name
+	query := engine.Statement{SQL: r.Query}
+	if r.Query == "" {
+		query.SQL = "SELECT * FROM " + sqltext.SQLite.Quote(r.Table)
+		if len(r.Key) == 0 {
+			if r.Key, err = l.primaryKey(ctx, file, r.Table); err != nil {
+				return nil, err
+			}
+		}
 	}
-	if part == "" {
-		part = "query"
-	}
-	content := rows.AppendJSON([]byte{'{'})
-	d, err := tableDocument(append(content, '}'), part, t.IDColumn, rows.Cut())
+	rows, err := l.query(ctx, file, query,
+		rowset.Limits{Rows: maxRows, Bytes: l.settings.MaxFile, Text: maxCell, Blob: 1 << 10})
 	if err != nil {
-		return nil, tool.Errorf(l.op, tool.Invalid, "%v", err).
-			WithHint("choose a column of whole numbers that no two rows share")
+		return nil, err
 	}
-	read := func(context.Context) (*doctext.Document, error) { return d, nil }
-	return l.ingestOne(ctx, base, chunkstore.Rows, sourceOf(shown+":"+part, content, read))
+	read := &readRows{place: file.Shown, cut: rows.Cut()}
+	page, err := pageOf(append(rows.AppendJSON([]byte{'{'}), '}'))
+	if err != nil {
+		return nil, err
+	}
+	return read, read.add(l.op, page, r.Key)
 }
 
-func (l *Library) readTable(ctx context.Context, t Table) (shown string, rows *rowset.Writer, err error) {
+// sqliteFile finds a file of the workspace. What is opened must be that file.
+func (l *Library) sqliteFile(path string) (file sqlite.Config, err error) {
 	workspace, err := workfile.New(l.op, l.grant)
 	if err != nil {
-		return "", nil, err
+		return file, err
 	}
-	at, err := workspace.Existing(t.Path, true)
+	at, err := workspace.Existing(path, true)
 	if err == nil {
 		err = workspace.CheckRegular(at.Shown, at.Info)
 	}
 	if err != nil {
-		return "", nil, err
+		return file, err
 	}
 	real, err := filepath.EvalSymlinks(filepath.Join(l.grant.Workspace, at.Name))
 	if err != nil {
-		return "", nil, workspace.Fail(at.Shown, err)
+		return file, workspace.Fail(at.Shown, err)
 	}
 	verify := func(opened string) error {
 		allowed, err1 := l.grant.Root.Stat(at.Name)
 		found, err2 := os.Stat(opened)
 		if err1 != nil || err2 != nil || !os.SameFile(allowed, found) {
-			return workspace.OutsideError(t.Path, "is not the file that it was")
+			return workspace.OutsideError(path, "is not the file that it was")
 		}
 		return nil
 	}
-	db, err := sqlite.Open(ctx, sqlite.Config{Path: real, Shown: at.Shown, Verify: verify})
+	return sqlite.Config{Path: real, Shown: at.Shown, Verify: verify}, nil
+}
+
+// primaryKey lists the columns of a table's primary key.
+func (l *Library) primaryKey(ctx context.Context, file sqlite.Config, table string) (key []string, err error) {
+	rows, err := l.query(ctx, file, engine.Statement{
+		SQL: "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", Args: []any{table},
+	}, rowset.Limits{})
 	if err != nil {
-		return "", nil, named(l.op, err)
+		return nil, err
 	}
-	defer db.Close()
-	query := t.Query
-	if query == "" {
-		query = `SELECT * FROM "` + strings.ReplaceAll(t.Table, `"`, `""`) + `"`
-	}
-	limits := rowset.Limits{Rows: maxRows, Bytes: l.settings.MaxFile, Text: maxCell, Blob: 1}
-	rows, err = l.query(ctx, sqlite.Config{Path: real, Shown: at.Shown, Verify: verify}, query, limits)
-	return at.Shown, rows, err
+	err = rows.Scan(func(cells []any) error {
+		key = append(key, rowset.Plain(cells[0]))
+		return nil
+	})
+	return key, err
 }
 
 // Select runs one SELECT over what is stored of the knowledge bases.
@@ -99,7 +90,8 @@ func (l *Library) Select(ctx context.Context, sql string, limits rowset.Limits) 
 	if l.Path() == "" {
 		return nil, tool.Errorf(l.op, tool.NotFound, "there is no knowledge base yet").WithHint("ingest documents first")
 	}
-	return l.query(ctx, sqlite.Config{Path: l.Path(), Shown: "the knowledge bases"}, sql, limits)
+	file := sqlite.Config{Path: l.Path(), Shown: "the knowledge bases"}
+	return l.query(ctx, file, engine.Statement{SQL: sql}, limits)
 }
 
 // queryTime bounds a query. A view of a file may be made to yield rows without end, and SQLite
@@ -108,7 +100,7 @@ const queryTime = 10 * time.Second
 
 // query reads rows of a file.
 func (l *Library) query(
-	ctx context.Context, file sqlite.Config, sql string, limits rowset.Limits,
+	ctx context.Context, file sqlite.Config, query engine.Statement, limits rowset.Limits,
 ) (*rowset.Writer, error) {
 	limited, cancel := context.WithTimeout(ctx, l.service.queryTime)
 	defer cancel()
@@ -118,7 +110,7 @@ func (l *Library) query(
 	}
 	defer db.Close()
 	rows := rowset.New(limits)
-	err = db.Read(limited, engine.Statement{SQL: sql}, rows)
+	err = db.Read(limited, query, rows)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return nil, tool.Errorf(l.op, tool.Timeout, "the query took longer than %v", l.service.queryTime).
 			WithHint("choose fewer rows, and sort and join less")
@@ -135,54 +127,4 @@ func named(op string, err error) error {
 		e.Op = op
 	}
 	return err
-}
-
-// tableDocument makes a document of rows: a block for each, with the names of the columns.
-func tableDocument(content []byte, part, idColumn string, cut bool) (*doctext.Document, error) {
-	var table struct {
-		Columns []struct{ Name string }
-		Rows    [][]any
-	}
-	decoder := json.NewDecoder(strings.NewReader(string(content)))
-	decoder.UseNumber()
-	if err := decoder.Decode(&table); err != nil {
-		return nil, err
-	}
-	id := -1
-	for i, c := range table.Columns {
-		if strings.EqualFold(c.Name, idColumn) {
-			id = i
-		}
-	}
-	if id < 0 && idColumn != "" {
-		return nil, fmt.Errorf("there is no column %s", tool.Truncate(idColumn))
-	}
-	s := doctext.Section{Headings: []string{part}, Part: part, Unit: doctext.Record}
-	for i, row := range table.Rows {
-		number := i + 1
-		if id >= 0 {
-			n, err := strconv.Atoi(fmt.Sprint(row[id]))
-			if err != nil || n < 0 {
-				return nil, fmt.Errorf("row %d has no number in %s", i+1, tool.Truncate(idColumn))
-			}
-			number = n
-		}
-		s.Blocks = append(s.Blocks, doctext.Block{Text: rowText(table.Columns, row), First: number, Last: number})
-	}
-	slices.SortStableFunc(s.Blocks, func(a, b doctext.Block) int { return cmp.Compare(a.First, b.First) })
-	d := &doctext.Document{Title: part, Format: "table", Sections: []doctext.Section{s}}
-	if cut {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("only the first %d rows were read", len(table.Rows)))
-	}
-	return d, nil
-}
-
-func rowText(columns []struct{ Name string }, row []any) string {
-	var parts []string
-	for i, cell := range row {
-		if text := strings.TrimSpace(fmt.Sprint(cell)); cell != nil && text != "" && i < len(columns) {
-			parts = append(parts, columns[i].Name+": "+text)
-		}
-	}
-	return strings.Join(parts, "; ")
 }

@@ -1,0 +1,38 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+
+	"callgate/tool"
+)
+
+// CallFor makes a call of another tool for one that runs now: in its session, on behalf of the same
+// caller, as its child. The gate judges it like any other, so that a module which uses another has
+// no rights of its own. The result is whole.
+func (t *Table) CallFor(ctx context.Context, call tool.Call, name string, args any) (*tool.Result, error) {
+	const op = "session.CallFor"
+	s, err := t.Bearing(call.Principal.Session)
+	if err != nil {
+		return nil, tool.Errorf(op, tool.Unavailable, "%s cannot be called: %w", name, err)
+	}
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return nil, tool.Errorf(op, tool.Internal, "the arguments for %s cannot be written: %w", name, err)
+	}
+	ctx, release, ended := s.Enter(ctx)
+	if ended != nil {
+		return nil, ended
+	}
+	defer release()
+	caller := s.Caller()
+	if call.Principal.Daemon {
+		caller = caller.AsDaemon()
+	}
+	result := s.gate.Call(ctx, caller, CallRequest{Name: name, Args: raw, Parent: call.ID, Whole: true})
+	if result.Status == tool.Waiting {
+		return nil, tool.Errorf(op, tool.Denied, "%s waits for a human's yes, and nothing waits for it here", name).
+			WithHint("call %s itself first, and this again when it was allowed to stay", name)
+	}
+	return result, result.Err()
+}
