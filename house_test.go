@@ -17,7 +17,7 @@ var rules = house.Rules{
 	Layers: [][]string{
 		{"tool", "docs", "internal/nearest", "internal/version", "internal/house", "internal/feed", "internal/durable",
 			"internal/amount", "internal/fileid", "internal/lazyregexp", "internal/linediff", "internal/memtrim",
-			"internal/nofollow", "internal/ownership", "internal/visible",
+			"internal/nofollow", "internal/ownership", "internal/safehtml", "internal/visible",
 			"internal/module/filesystem/pathglob", "internal/module/filesystem/patchfile",
 			"internal/module/filesystem/ignorefile", "internal/module/database/rowset",
 			"internal/source/prompted/template", "internal/provider/queue", "internal/observe/metric", "internal/programtest"},
@@ -48,7 +48,7 @@ var rules = house.Rules{
 			"internal/source/executable", "internal/gate", "internal/undo", "internal/app", "internal/module/filesystem",
 			"internal/module/shell", "internal/module/http", "internal/module/web", "internal/module/browser",
 			"internal/module/database", "internal/module/git", "internal/module/memory", "internal/module/clock", "internal/module/agentspawn",
-			"internal/module/email", "internal/module/calendar", "internal/module/contacts", "internal/module/image", "internal/module/notion", "internal/module/speech", "internal/module/preview", "internal/module/workspace", "internal/module/queue",
+			"internal/module/email", "internal/module/calendar", "internal/module/contacts", "internal/module/image", "internal/module/notion", "internal/module/speech", "internal/module/preview", "internal/module/widget", "internal/module/workspace", "internal/module/queue",
 			"internal/module/lsp", "internal/module/rag"},
 		{"internal/storage", "internal/importer", "toolcatalog/remote", "internal/proposal"},
 		{"internal/storage/sqlite", "internal/storage/storagetest", "internal/storage/unread"},

@@ -33,6 +33,7 @@ import (
 	"callgate/internal/module/shell"
 	"callgate/internal/module/speech"
 	"callgate/internal/module/web"
+	"callgate/internal/module/widget"
 	"callgate/internal/module/workspace"
 )
 
@@ -48,7 +49,7 @@ func known(t testing.TB) app.KnownModules {
 	}
 	for _, m := range []module.Module{
 		browser.Module(), database.Module(), filesystem.Module(), git.Module(), http.Module(), memory.Module(memory.Config{}), shell.Module(), web.Module(), clock.Module(),
-		email.Module(), calendar.Module(), contacts.Module(), image.Module(), notion.Module(), speech.Speaking(), speech.Hearing(), preview.Module(), workspace.Module(), queue.Module(), rag.Module(), index.Module(), lsp.Module(),
+		email.Module(), calendar.Module(), contacts.Module(), image.Module(), notion.Module(), speech.Speaking(), speech.Hearing(), preview.Module(), widget.Module(), workspace.Module(), queue.Module(), rag.Module(), index.Module(), lsp.Module(),
 	} {
 		all[m.Name] = knownModule(t, m)
 	}

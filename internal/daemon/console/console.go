@@ -86,9 +86,9 @@ func (c *Console) Close() {
 	c.sessions.close()
 }
 
-// The headers of every page. Nothing is loaded but the files of the console.
+// The headers of every page. Nothing is loaded but the files of the console, and framed but widgets.
 const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	"frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // ServeHTTP serves a page.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {

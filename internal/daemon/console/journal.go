@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"callgate/internal/daemon/console/calls"
+	"callgate/internal/daemon/console/widget"
 )
 
 // journalPages shows what happened, and undoes it.
@@ -16,6 +17,7 @@ func (c *journalPages) routes() map[string]serve {
 		"GET /journal":         c.journal,
 		"POST /journal/verify": c.verify,
 		"GET /calls/{id}":      c.story,
+		"GET /widgets/{id}":    widget.Pages(c.Client),
 		"GET /undo":            c.undo,
 		"POST /undo":           c.doUndo,
 		"POST /doubts/{id}":    c.resolve,

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"callgate/internal/amount"
+	"callgate/internal/daemon/console/widget"
 	"callgate/internal/protocol"
 	"callgate/internal/visible"
 	"callgate/internal/visible/arguments"
@@ -81,6 +82,7 @@ func functions(f *files) template.FuncMap {
 		"coord":     func(n int) string { return strconv.Itoa(n) },
 		"add":       func(a, b int) int { return a + b },
 		"firstline": firstLine,
+		"widget":    widget.Of,
 		"mode": func(m tool.Mode) string {
 			if m.Writes() {
 				return "writes"

@@ -29,6 +29,7 @@ import (
 	"callgate/internal/module/shell"
 	"callgate/internal/module/speech"
 	"callgate/internal/module/web"
+	"callgate/internal/module/widget"
 	"callgate/internal/module/workspace"
 	"callgate/tool"
 )
@@ -53,6 +54,7 @@ func shipped(memories memory.Config) []module.Module {
 		speech.Speaking(),
 		speech.Hearing(),
 		preview.Module(),
+		widget.Module(),
 		rag.Module(),
 		index.Module(),
 		workspace.Module(),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"callgate/internal/client"
+	"callgate/internal/daemon/console/widget"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -23,6 +24,14 @@ type Story struct {
 	Doubt   *protocol.Doubt
 	Parent  string
 	Running bool
+}
+
+// Frame is where the widget of the call is shown; nil: it has none.
+func (d Story) Frame() *widget.Frame {
+	if d.Row.State != stateDone {
+		return nil
+	}
+	return widget.Of(d.Row.Call, d.Row.Tool, d.Args, tool.Success)
 }
 
 // Step is one record of a call, in words.
