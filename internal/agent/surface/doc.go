@@ -10,7 +10,8 @@
 // The mode follows from the reader's context window and the size of the tools
 // ([Decide]): the budget is a fifth of the window, and the fullest mode within it
 // wins. In every mode the granted primitives are shown whole, and so are tools
-// that are pinned or belong to a direct module.
+// that are pinned or belong to a direct module, and for an agent the tools by which it
+// keeps its memory and has others work for it ([IsOperational]).
 //
 // # Law
 //

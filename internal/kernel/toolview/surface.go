@@ -146,6 +146,9 @@ func (v *View) items(snap *registry.Snapshot, mcp bool, cfg *surface.Config) (it
 		default:
 			items = append(items, surface.Item{Tool: t})
 			names = append(names, t.ID.Dotted())
+			if !mcp && !cfg.NoPrimitives && surface.IsOperational(t.ID) {
+				cfg.Pinned = append(slices.Clip(cfg.Pinned), t.ID.Dotted())
+			}
 		}
 	}
 	if len(items) == 0 { // nothing here has a result that is cut

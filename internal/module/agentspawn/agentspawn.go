@@ -55,12 +55,12 @@ func Module() module.Module {
 
 func newTool(h module.Host) *tool.Tool {
 	return module.Definition{
-		Name: "agent", Short: "Start, wait for and stop agents of your own", Doc: doc, Input: input,
+		Name: "agent", Short: "Agent", Doc: doc, Input: input,
 		Examples: []tool.Example{
 			module.Example("one, and its result", `{"prompt":"Find where sessions are closed: files, lines","wait":true}`),
 			module.Example("wait for all that run", `{"agent_ids":[],"wait":true}`),
 		},
-		Aliases: []string{"Agent", "Task", "spawn_agent"},
+		Aliases: []string{"Task", "spawn_agent", "start, wait for and stop agents of your own"},
 		Tags:    []string{"agent", "delegate", "specialist", "parallel", "subagent", "équipe", "déléguer"},
 		Runtime: tool.Runtime{
 			Risk: tool.Low, SideEffect: tool.None, Idempotent: true, Timeout: patience,
