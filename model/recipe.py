@@ -81,6 +81,17 @@ class Recipe:
     beta2: float = _knob(0.98, "second moment of AdamW; the first is 0.9")
     warmup: int = _knob(200, "steps of linear warm-up; then a cosine down to a hundredth")
 
+    # Requests for tools, on which finished rows are continued.
+    request_batch: int = _knob(2_048, "requests a step")
+    request_dropout: float = _knob(0.25, "chance that a piece is left out of a request: values and names must not carry it")
+    tool_dropout: float = _knob(0.15, "chance that a piece is left out of a tool's text")
+    hard: int = _knob(4, "tools a request that it is taken for, as counter-examples")
+    mistaken: int = _knob(24, "how many such tools of a request are known")
+    mine_every: int = _knob(200, "steps after which they are looked for anew")
+    twin: float = _knob(0.9, "tools this similar are the same thing, and no counter-examples to each other")
+    mate: float = _knob(1.0, "weight of the contrast between requests for the same tool")
+    remember: float = _knob(1.0, "weight of the old pairs beside the requests")
+
     def prefix_weights(self) -> dict[int, float]:
         """Prefix lengths that fit into a row, with the weight of each."""
         pairs = (entry.split(":") for entry in self.prefixes.split())
@@ -96,12 +107,12 @@ class Recipe:
 
 
 # Which step a field belongs to: the first of a step's fields, in their order.
-_STEPS = {"pieces": "vocabulary", "texts": "foreign_pieces", "training": "parallel_batch"}
+_STEPS = {"pieces": "vocabulary", "texts": "foreign_pieces", "training": "parallel_batch", "requests": "request_batch"}
 
 
 def add_arguments(parser: argparse.ArgumentParser, *steps: str) -> None:
     """Give the parser one option for each field of the recipe that belongs to
-    the steps ("pieces", "texts", "training"), and for the seed. An option that
+    the steps ("pieces", "texts", "training", "requests"), and for the seed. An option that
     is not given leaves the recipe as it stands."""
     first = {name: step for step, name in _STEPS.items()}
     current = ""
@@ -131,3 +142,20 @@ def of_work(work: Path) -> Recipe:
     one: so a number given to one step is known to the next."""
     kept = work / "recipe.json"
     return Recipe.load(kept) if kept.exists() else Recipe()
+
+
+def continued(base: Recipe) -> Recipe:
+    """A recipe for rows that are finished and shall learn more without forgetting:
+    small steps and few. Requests of a set that will judge the result are not looked at."""
+    return dataclasses.replace(
+        base,
+        parallel_batch=4_096,
+        english_batch=1_024,
+        unlabelled_batch=0,
+        source_weights={**base.source_weights, "sealtools-dev": 0.0},
+        temperature=0.06,
+        steps=1_000,
+        rate=3e-4,
+        beta2=0.99,
+        warmup=50,
+    )

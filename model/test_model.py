@@ -466,6 +466,75 @@ class Training(Folder):
 
 
 @unittest.skipUnless(TORCH, "PyTorch is not installed")
+class Asking(Folder):
+    """Rows that are continued on requests."""
+
+    SETTINGS = replace(
+        recipe.continued(replace(Recipe(), unaccented=0.0, dims=16, prefixes="16:1")), parallel_batch=32, english_batch=16,
+        steps=60, warmup=5, rate=0.02, request_batch=32, request_dropout=0.0, tool_dropout=0.0, mistaken=4, hard=2, mine_every=20,
+    )  # fmt: skip
+
+    def setUp(self) -> None:
+        super().setUp()
+        toy_data(self.folder)
+        # A request says something else than its tool does: who wants to see a picture opens it.
+        words = list(TOY)
+        tools = [{"id": f"{a}-{b}", "name": a, "description": b, "server": f"s{at}"} for at, (a, b) in enumerate(zip(words, words[1:]))]
+        (self.folder / "tools.jsonl").write_text("\n".join(map(json.dumps, tools)) + "\n", encoding="utf-8")
+        asked = [f"{t['id']}\t{kind}\txx\t{TOY[t['description']]}" for t in tools for kind in "AB"]
+        (self.folder / "requests.tsv").write_text("\n".join(asked) + "\n", encoding="utf-8")
+        self.tokenizer = Unigram(toy_pieces())
+
+    def test_requests_find_their_tools(self) -> None:
+        from . import requests
+
+        got = requests.read(self.folder, self.tokenizer, set())
+        got.share[:] = requests.REPORT + 1
+        encoded = corpus.encode(read(self.folder, self.SETTINGS), self.tokenizer, self.SETTINGS)
+        rows = np.random.default_rng(0).normal(size=(len(self.tokenizer), 16)).astype(np.float32)
+        before = rows.copy()
+        with contextlib.redirect_stdout(io.StringIO()):
+            after = requests.train(rows, got, encoded, self.SETTINGS, "cpu")
+
+        def first(some: np.ndarray) -> float:
+            model = evaluate.Model(some, self.tokenizer)
+            tools = model.embed_pieces([[i for i in ids if i < len(some)] for ids in got.whole])
+            asked = model.embed_pieces([[i for i in ids if i < len(some)] for ids in got.request])
+            return float(((asked @ tools.T).argmax(1) == got.tool).mean())
+
+        self.assertGreater(first(after), first(before) + 0.3)
+
+    def test_held_out_by_server(self) -> None:
+        from . import requests
+
+        got = requests.read(self.folder, self.tokenizer, {"s0"})
+        self.assertTrue((got.share[got.tool == 0] == -1).all())
+        for tool in range(1, 9):
+            self.assertTrue((got.share[got.tool == tool] == requests.share_of(f"s{tool}")).all())
+        self.assertEqual(requests.share_of("a"), 0xE40C292C % 20)  # FNV-1a's published value
+
+    def test_mates_are_others_of_the_same_tool(self) -> None:
+        from . import requests
+
+        tool, learned = np.array([0, 1, 0, 1, 0, 2, 1]), np.array([True, True, True, True, True, True, False])
+        mate = requests.mates(tool, learned, np.random.default_rng(3))
+        np.testing.assert_array_equal(tool[mate], tool)
+        for at in (0, 1, 2, 3, 4):
+            self.assertNotEqual(mate[at], at)
+            self.assertTrue(learned[mate[at]])
+        self.assertEqual((mate[5], mate[6]), (5, 6))
+
+    def test_a_tool_is_read_as_the_program_reads_it(self) -> None:
+        from . import requests
+
+        tool = {"name": "files.read", "description": "é" * 1500, "server": "someone/disk"}
+        whole, name = requests.tool_texts(tool)
+        self.assertEqual(name, "mcp_disk files read")
+        self.assertEqual(whole, "mcp_disk files read. " + "é" * 1000)
+        self.assertEqual(requests.tool_texts({"name": "read"}), ("read. ", "read"))
+
+
+@unittest.skipUnless(TORCH, "PyTorch is not installed")
 class Teaching(unittest.TestCase):
     def test_padding_does_not_count(self) -> None:
         import torch

@@ -155,7 +155,7 @@ var (
 
 // builtinID is the content ID of the built-in model. It is a constant because
 // hashing the files would read 26 MB at every start. A test compares the two.
-const builtinID = "static1-358f6304f5632f7faf81caecf9836147"
+const builtinID = "static1-50e1ad08f086653d1e4988d0481a3aa4"
 
 var builtin = sync.OnceValues(loadBuiltin)
 
