@@ -59,7 +59,7 @@ var rules = house.Rules{
 		{"internal/kernel/apps", "internal/kernel/toolview", "internal/kernel/hooks"},
 		{"internal/kernel/session", "internal/kernel/trial"},
 		{"internal/kernel/deferred"},
-		{"internal/kernel/recovery", "internal/kernel/results", "internal/kernel/backgroundcalls", "internal/kernel/parallelcalls", "internal/kernel/scripts", "internal/kernel/permissions", "internal/kernel/channels",
+		{"internal/kernel/recovery", "internal/kernel/mcptools", "internal/kernel/results", "internal/kernel/backgroundcalls", "internal/kernel/parallelcalls", "internal/kernel/scripts", "internal/kernel/permissions", "internal/kernel/channels",
 			"internal/kernel/undoing", "internal/kernel/schedules", "internal/kernel/watchers", "internal/kernel/proposals", "internal/conversation"},
 		{"internal/kernel/triggers", "internal/kernel/agents"},
 		{"internal/kernel"},

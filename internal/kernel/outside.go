@@ -6,6 +6,7 @@ import (
 
 	"callgate/internal/document"
 	"callgate/internal/kernel/channels"
+	"callgate/internal/kernel/mcptools"
 	"callgate/internal/kernel/triggers"
 )
 
@@ -36,5 +37,8 @@ func openOutside(k *Kernel, cfg Config) error {
 		Consents: k.consents, Documents: document.Scoped(k.database.Stores().Documents, "outside"), User: k.user,
 		Log: k.log, Go: k.background.Go,
 	})
-	return k.Register(channels.Module, k.Outside.Channels.Tools()...)
+	if err := k.Register(channels.Module, k.Outside.Channels.Tools()...); err != nil {
+		return err
+	}
+	return k.Register(mcptools.Namespace, mcptools.Tools(mcptools.Options{Servers: k.Servers, Session: k.Sessions.Get})...)
 }

@@ -116,14 +116,15 @@ func AcceptServers(t testing.TB, k *kernel.Kernel, s *session.Session) {
 }
 
 // playServer is a small MCP server on standard input and output. One that has the tool
-// touch has a resource besides, test://note, which each call of it changes.
+// touch has a resource besides, test://note, which each call of it changes, and one that has the tool compose has
+// the prompt letter.
 func playServer(folder string) {
 	var note noteResource
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 1<<20)
 	for in.Scan() {
 		var m serverRequest
-		if json.Unmarshal(in.Bytes(), &m) == nil && m.ID != nil && !note.answer(&m, folder) {
+		if json.Unmarshal(in.Bytes(), &m) == nil && m.ID != nil && !note.answer(&m, folder) && !m.answerPrompt(folder) {
 			m.answer(folder)
 		}
 	}
@@ -177,6 +178,25 @@ func (r *noteResource) answer(m *serverRequest, folder string) bool {
 	}
 	fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
 	return true
+}
+
+// answerPrompt answers what is about the prompt.
+func (m *serverRequest) answerPrompt(folder string) bool {
+	tools, _ := os.ReadFile(filepath.Join(folder, "tools.json"))
+	if !strings.Contains(string(tools), `"compose"`) {
+		return false
+	}
+	result := map[string]string{
+		"initialize": `{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{}},` +
+			`"serverInfo":{"name":"test","version":"1"}}`,
+		"prompts/list": `{"prompts":[{"name":"letter","description":"A letter.","arguments":[{"name":"to"}]}]}`,
+		"prompts/get": fmt.Sprintf(`{"messages":[{"role":"user","content":{"type":"text","text":%q}}]}`,
+			"write to "+string(m.Params.Arguments)),
+	}[m.Method]
+	if result != "" {
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+	}
+	return result != ""
 }
 
 func (m *serverRequest) answer(folder string) {

@@ -233,6 +233,9 @@ func (s *Server) Restart(ctx context.Context) error {
 	return s.Refresh(ctx)
 }
 
+// Disconnect stops the server. The next call starts it again.
+func (s *Server) Disconnect() { s.connector.Drop() }
+
 // Logs returns the last n lines that the server wrote, oldest first, without
 // secrets; n < 0 means all that are kept.
 func (s *Server) Logs(n int) []LogLine {
