@@ -18,7 +18,7 @@ import (
 	"sync"
 
 	"callgate/internal/module"
-	"callgate/internal/search/lexical/analysis"
+	"callgate/internal/search/lexical/bm25"
 )
 
 // Hit is a text of the answer: its index among the texts, and its score.
@@ -123,13 +123,16 @@ func (r *Ranker) SimilarPairs(texts []string, min float64) []Pair {
 func (r *Ranker) analyze(texts []string) []textInfo {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var s analysis.Splitter
+	var counter bm25.Counter
 	all := make([]textInfo, len(texts))
 	for i, t := range texts {
 		info := r.known[t]
 		if info == nil {
-			info = &textInfo{}
-			info.terms, info.length = termsOf(&s, t)
+			terms, length := counter.Count(t)
+			info = &textInfo{terms: make(map[string]int, len(terms)), length: length}
+			for _, term := range terms {
+				info.terms[term.Text] = term.Times
+			}
 			if r.weight += len(t); r.weight > maxCached {
 				clear(r.known)
 				r.weight = len(t)

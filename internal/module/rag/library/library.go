@@ -28,6 +28,7 @@ import (
 type Service struct {
 	host      module.Host
 	queryTime time.Duration // of a query in SQL
+	exact     int           // see ranking.Index
 
 	mu     sync.Mutex
 	closed bool
@@ -115,7 +116,7 @@ func (l *Library) index(ctx context.Context, base chunkstore.Base) (*ranking.Ind
 	}
 	next := h.index
 	if next == nil {
-		next = &ranking.Index{}
+		next = &ranking.Index{Exact: l.service.exact}
 	}
 	if err := l.addChunks(ctx, base, next); err != nil {
 		h.index = nil // it may have a part of what is new

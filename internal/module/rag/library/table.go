@@ -104,13 +104,12 @@ func (l *Library) query(
 ) (*rowset.Writer, error) {
 	limited, cancel := context.WithTimeout(ctx, l.service.queryTime)
 	defer cancel()
-	db, err := sqlite.Open(limited, file)
-	if err != nil {
-		return nil, named(l.op, err)
-	}
-	defer db.Close()
 	rows := rowset.New(limits)
-	err = db.Read(limited, query, rows)
+	db, err := sqlite.Open(limited, file)
+	if err == nil {
+		defer db.Close()
+		err = db.Read(limited, query, rows)
+	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return nil, tool.Errorf(l.op, tool.Timeout, "the query took longer than %v", l.service.queryTime).
 			WithHint("choose fewer rows, and sort and join less")

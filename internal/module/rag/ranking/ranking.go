@@ -6,8 +6,10 @@
 // The same chunks and the same question give the same order, whatever the order in which chunks
 // were added and removed; of equal scores the chunk that was added first comes first. A chunk that
 // shares no word with the question and is not near it in meaning is not in the answer. All chunks
-// are compared, none is skipped: to some 200,000 that takes less than looking for a shortcut would
-// cost in chunks that are missed.
+// are compared, to 200,000 of them. Of more, those are compared that have most of the question's
+// words, and those that agree with it in most signs of their vectors: 2 to 4 of 100. What was
+// measured of that, and of its rivals, is in docs/guides/rag.md. Nothing of an index is stored: it is
+// made of the chunks when it is first needed, and grows and shrinks with them.
 package ranking
 
 import (
@@ -17,7 +19,7 @@ import (
 	"sync"
 
 	"callgate/internal/search/embed/vector"
-	"callgate/internal/search/lexical/analysis"
+	"callgate/internal/search/lexical/bm25"
 )
 
 // Entry is a chunk as it is ranked.
@@ -47,6 +49,9 @@ type Hit struct {
 
 // Index is the chunks of one base. The zero value is empty. It is safe for concurrent use.
 type Index struct {
+	// Exact is how many chunks are all compared; 0: 200,000.
+	Exact int
+
 	mu       sync.RWMutex
 	ids      []int64
 	dead     []bool
@@ -54,9 +59,12 @@ type Index struct {
 	lengths  []uint32
 	total    uint64 // of the lengths of the chunks that live
 	postings map[string]*posting
-	terms    [][]*posting // of each chunk, to count what its removal takes away
 	vectors  vector.Matrix
-	noVector []bool
+	signs    vector.Signs // of the vectors, where not all are compared
+
+	wordScores buffers[float32]
+	distances  buffers[uint16]
+	noVector   []bool
 }
 
 // posting lists the chunks that have a term.
@@ -86,7 +94,7 @@ func (x *Index) Last() int64 {
 // analyzed is a chunk whose words were counted.
 type analyzed struct {
 	Entry
-	counts map[string]int
+	terms  []bm25.Term
 	length int
 }
 
@@ -97,10 +105,10 @@ func (x *Index) Add(entries []Entry) {
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
-			var s analysis.Splitter
+			var counter bm25.Counter
 			for i := w; i < len(entries); i += workers {
 				all[i].Entry = entries[i]
-				all[i].counts, all[i].length = count(&s, entries[i].Text)
+				all[i].terms, all[i].length = counter.Count(entries[i].Text)
 			}
 		})
 	}
@@ -133,7 +141,12 @@ func (x *Index) Add(entries []Entry) {
 		rows = append(rows, a.Vector)
 	}
 	x.vectors = x.vectors.Append(rows...)
+	if len(x.ids) > x.exact() {
+		x.signs.Extend(x.vectors)
+	}
 }
+
+func (x *Index) exact() int { return cmp.Or(x.Exact, 200_000) }
 
 func (x *Index) addOne(a analyzed, dim int) {
 	n := uint32(len(x.ids))
@@ -142,18 +155,15 @@ func (x *Index) addOne(a analyzed, dim int) {
 	x.lengths = append(x.lengths, uint32(a.length))
 	x.total += uint64(a.length)
 	x.live++
-	terms := make([]*posting, 0, len(a.counts))
-	for term, times := range a.counts {
-		p := x.postings[term]
+	for _, term := range a.terms {
+		p := x.postings[term.Text]
 		if p == nil {
 			p = &posting{}
-			x.postings[term] = p
+			x.postings[term.Text] = p
 		}
-		p.chunks, p.counts = append(p.chunks, n), append(p.counts, uint8(min(times, math.MaxUint8)))
+		p.chunks, p.counts = append(p.chunks, n), append(p.counts, uint8(min(term.Times, math.MaxUint8)))
 		p.live++
-		terms = append(terms, p)
 	}
-	x.terms = append(x.terms, terms)
 }
 
 // Keep removes the chunks that are not among these numbers, which are in order. It reports
@@ -161,19 +171,34 @@ func (x *Index) addOne(a analyzed, dim int) {
 func (x *Index) Keep(ids []int64) (worn bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	removed := false
 	for n, id := range x.ids {
-		if _, kept := slices.BinarySearch(ids, id); kept || x.dead[n] {
+		for len(ids) > 0 && ids[0] < id {
+			ids = ids[1:]
+		}
+		if x.dead[n] || len(ids) > 0 && ids[0] == id {
 			continue
 		}
-		x.dead[n] = true
+		x.dead[n], removed = true, true
 		x.live--
 		x.total -= uint64(x.lengths[n])
-		for _, p := range x.terms[n] {
-			p.live--
-		}
-		x.terms[n] = nil
+	}
+	if removed {
+		x.countLive()
 	}
 	return len(x.ids) > 1000 && x.live < len(x.ids)/2
+}
+
+// countLive counts the chunks of each posting that are not removed.
+func (x *Index) countLive() {
+	for _, p := range x.postings {
+		p.live = 0
+		for _, n := range p.chunks {
+			if !x.dead[n] {
+				p.live++
+			}
+		}
+	}
 }
 
 // Query is a question. Vector is its meaning; nil: none.
@@ -198,32 +223,21 @@ func (x *Index) Rank(q Query) []Hit {
 	if x.live == 0 || q.Most <= 0 {
 		return nil
 	}
-	var words, near []float32
+	p := pass{Index: x, most: q.Most}
 	if q.Mode != Meaning {
-		words = x.words(q.Text)
+		p.asked = x.ask(q.Text)
 	}
 	if q.Mode != Keywords && len(q.Vector) > 0 && len(q.Vector) == x.vectors.Dim() {
-		near = x.vectors.Scores(q.Vector, nil)
+		p.vector = q.Vector
 	}
-	best := top{most: q.Most}
-	for n, id := range x.ids {
-		h := Hit{ID: id}
-		if x.dead[n] {
-			continue
-		}
-		if words != nil {
-			h.Keywords = float64(words[n])
-		}
-		if near != nil && !x.noVector[n] {
-			h.Meaning = float64(near[n])
-		}
-		if h.Keywords <= 0 && h.Meaning < minMeaning {
-			continue
-		}
-		h.Score = wordWeight*h.Keywords + h.Meaning
-		best.add(h)
+	if p.asked != nil {
+		p.words = x.wordScores.get(len(x.ids))
+		defer x.wordScores.put(p.words)
 	}
-	return best.sorted()
+	if p.vector != nil && x.live > x.exact() {
+		return p.some()
+	}
+	return p.all()
 }
 
 // top keeps the best hits in a heap whose first is the worst of them.

@@ -1,89 +1,57 @@
 package ranking
 
 import (
-	"math"
 	"slices"
-	"strings"
 
-	"callgate/internal/search/lexical/analysis"
+	"callgate/internal/search/lexical/bm25"
 )
 
-// The common constants of BM25.
-const (
-	saturation = 1.2
-	lengthNorm = 0.75
-)
-
-// count counts the terms of a text. A word without a topic counts for nothing.
-func count(s *analysis.Splitter, text string) (counts map[string]int, length int) {
-	s.Split(text, false)
-	counts = make(map[string]int, len(s.Tokens)/2)
-	for _, t := range s.Tokens {
-		word := string(s.Text(t))
-		if stopWords[word] {
-			continue
-		}
-		counts[analysis.Stem(word)]++
-		length++
-	}
-	return counts, length
+// asked is the words of a question that chunks have.
+type asked struct {
+	terms   []askedTerm
+	ceiling float32 // what a chunk could have at most
+	mean    float64 // length of the chunks
 }
 
-// words scores every chunk by the words of the question that it has, from 0 to 1 of what a chunk
-// could have. It returns nil where the question has no word that counts.
-func (x *Index) words(question string) []float32 {
-	asked, _ := count(new(analysis.Splitter), question)
-	terms := make([]string, 0, len(asked))
-	for term := range asked {
-		terms = append(terms, term)
-	}
-	slices.Sort(terms) // sums depend on the order
-	mean := max(1, float64(x.total)/float64(x.live))
+type askedTerm struct {
+	*posting
+	rarity float64
+}
+
+// ask finds the words of a question. It returns nil where no chunk has one.
+func (x *Index) ask(question string) *asked {
+	terms, _ := new(bm25.Counter).Count(question)
+	a := &asked{mean: max(1, float64(x.total)/float64(x.live))}
 	ceiling := 0.0
-	scores := make([]float32, len(x.ids))
-	found := false
 	for _, term := range terms {
+		p := x.postings[term.Text]
 		have := 0
-		p := x.postings[term]
 		if p != nil {
 			have = p.live
 		}
-		rarity := math.Log(1 + (float64(x.live)-float64(have)+0.5)/(float64(have)+0.5))
-		ceiling += rarity * (saturation + 1)
-		if have == 0 {
-			continue
-		}
-		found = true
-		for i, n := range p.chunks {
-			times := float64(p.counts[i])
-			long := 1 - lengthNorm + lengthNorm*float64(x.lengths[n])/mean
-			scores[n] += float32(rarity * times * (saturation + 1) / (times + saturation*long))
+		rarity := bm25.Rarity(x.live, have)
+		ceiling += bm25.Most(rarity)
+		if have > 0 {
+			a.terms = append(a.terms, askedTerm{p, rarity})
 		}
 	}
-	if !found {
+	if len(a.terms) == 0 {
 		return nil
 	}
-	for i := range scores {
-		scores[i] /= float32(ceiling)
-	}
-	return scores
+	a.ceiling = float32(ceiling)
+	return a
 }
 
-// stopWords are words without a topic, folded as the splitter folds them, in the most frequent
-// languages.
-var stopWords = func() map[string]bool {
-	all := map[string]bool{}
-	for _, w := range strings.Fields(`
-		a an and are as at be been but by can could did do does for from had has have how i if in into is it its me my of on
-		or our she should he so than that the their them then there these they this those to us was we were what when
-		where which who why will with would you your
-		au aux avec ce ces cette dans de des du elle en est et il ils je la le les leur lui ma mes mon ne nous on ou par
-		pas pour qu que quel quelle qui sa se ses son sont sur ta tes ton tu un une vos votre vous
-		das dem den der des die ein eine einem einen einer es ich ihr im ist mein mit nicht oder sie sind und uns von war
-		was wer wie wir wo zu zum zur
-		al como con cual de del el ella es esta este la las lo los mi o para por que quien se son su sus un una y
-	`) {
-		all[w] = true
+// score adds up the words of the chunks from from to to.
+func (a *asked) score(x *Index, from, to int, scores []float32) {
+	for _, term := range a.terms {
+		first, _ := slices.BinarySearch(term.chunks, uint32(from))
+		for i := first; i < len(term.chunks); i++ {
+			n := int(term.chunks[i])
+			if n >= to {
+				break
+			}
+			scores[n] += float32(bm25.Weight(term.rarity, float64(term.counts[i]), float64(x.lengths[n]), a.mean))
+		}
 	}
-	return all
-}()
+}

@@ -3,7 +3,9 @@ package vector
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
+	"sync"
 )
 
 const (
@@ -41,21 +43,74 @@ func (m Matrix) Scores(query []float32, into []float32) []float32 {
 	if len(query) != m.dim {
 		panic(fmt.Sprintf("vector: a query of %d dimensions for a matrix of %d", len(query), m.dim))
 	}
-	var buffer [stackDim]int16
-	quantized := buffer[:]
-	if stride(m.dim) > stackDim {
-		quantized = make([]int16, stride(m.dim))
+	if m.rows >= manyRows {
+		m.scoreMany(query, into)
+		return into
 	}
-	quantized = quantized[:stride(m.dim)]
-	scale := quantizeQuery(quantized, query)
+	var buffer [stackDim]int16
+	quantized, scale := m.quantized(query, buffer[:])
+	m.score(quantized, scale, m.chunks, into)
+	return into
+}
+
+// Matrices of many rows are compared by several goroutines.
+const (
+	manyRows   = 1 << 15
+	maxWorkers = 8
+)
+
+func (m Matrix) scoreMany(query []float32, into []float32) {
+	quantized, scale := m.quantized(query, nil)
+	var wg sync.WaitGroup
+	workers := min(runtime.GOMAXPROCS(0), maxWorkers)
+	for w := range workers {
+		from, to := w*len(m.chunks)/workers, (w+1)*len(m.chunks)/workers
+		wg.Go(func() { m.score(quantized, scale, m.chunks[from:to], into[from*chunkRows:]) })
+	}
+	wg.Wait()
+}
+
+// quantized is the query as it is multiplied with rows, in a buffer where that is long enough.
+func (m Matrix) quantized(query []float32, buffer []int16) (out []int16, scale float32) {
+	if stride(m.dim) > len(buffer) {
+		buffer = make([]int16, stride(m.dim))
+	}
+	out = buffer[:stride(m.dim)]
+	return out, quantizeQuery(out, query)
+}
+
+func (m Matrix) score(query []int16, scale float32, chunks []chunk, into []float32) {
 	var dots [chunkRows]int32
-	left := into
-	for _, c := range m.chunks {
-		dotRows(dots[:], c.values, quantized)
+	for _, c := range chunks {
+		dotRows(dots[:], c.values, query)
 		for i, s := range c.scales {
-			left[i] = float32(dots[i]) * (s * scale)
+			into[i] = float32(dots[i]) * (s * scale)
 		}
-		left = left[len(c.scales):]
+		into = into[len(c.scales):]
+	}
+}
+
+// ScoresOf returns the dot product of query with some rows, in their order: what Scores gives for
+// them, to the last bit.
+func (m Matrix) ScoresOf(query []float32, rows []uint32) []float32 {
+	into := make([]float32, len(rows))
+	if m.dim == 0 || len(rows) == 0 {
+		return into
+	}
+	var buffer [stackDim]int16
+	quantized, scale := m.quantized(query, buffer[:])
+	const batch = 64
+	var dots [batch]int32
+	gathered := newChunk(batch, stride(m.dim))
+	for from := 0; from < len(rows); from += batch {
+		some := rows[from:min(from+batch, len(rows))]
+		for i, n := range some {
+			copy(gathered.values[i*stride(m.dim):], m.Row(int(n)).Values)
+		}
+		dotRows(dots[:], gathered.values, quantized)
+		for i, n := range some {
+			into[from+i] = float32(dots[i]) * (m.chunks[n/chunkRows].scales[n%chunkRows] * scale)
+		}
 	}
 	return into
 }
