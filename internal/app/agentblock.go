@@ -121,7 +121,7 @@ func (b agentBlock) modules(e node.Entry) []AgentModule {
 			one := AgentModule{Name: m.Key}
 			b.SetPosition(m.Path, m.KeyAt)
 			b.links.Mention(b.Reader, m.Path, m.Key, "", true)
-			b.links.actions(b.Reader, m.Key, &one.Actions)(m)
+			b.links.actions(b.Reader, m.Key, false, &one.Actions)(m)
 			modules = append(modules, one)
 		}
 	}

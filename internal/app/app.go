@@ -209,7 +209,8 @@ type KnownModules map[string]KnownModule
 
 // KnownModule says what an app file may write about a module.
 type KnownModule struct {
-	Actions []string // empty: any
+	Actions    []string // empty: any
+	Statements []string // kinds of statements that may stand among blocked actions
 	// Config and Constraints are the keys that it takes beyond those of every module.
 	Config        []Setting
 	Constraints   []Setting

@@ -59,25 +59,14 @@ func (l *linker) IsModule(name string) bool {
 	return ok
 }
 
-// actions reads a list of actions of one module.
-func (l *linker) actions(r *node.Reader, module string, to *[]string) node.Read {
+// actions reads a list of actions of one module, which may be those that are taken away.
+func (l *linker) actions(r *node.Reader, module string, blocked bool, to *[]string) node.Read {
 	read := r.Texts(to, "name the actions, such as [read], or leave the key out")
 	return func(e node.Entry) {
 		read(e)
 		for i, action := range *to {
 			l.Mention(r, e.Item(i), module, action, true)
-		}
-	}
-}
-
-// blocked reads a list of actions of one module that are taken away.
-func (l *linker) blocked(r *node.Reader, module string, to *[]string) node.Read {
-	read := l.actions(r, module, to)
-	return func(e node.Entry) {
-		from := len(l.modules)
-		read(e)
-		for i := range l.modules[from:] {
-			l.modules[from+i].blocked = true
+			l.modules[len(l.modules)-1].blocked = blocked
 		}
 	}
 }
@@ -147,6 +136,7 @@ func (f *file) lookup(ref moduleRef) {
 	known, ok := f.known[ref.module]
 	listed := f.constraints != nil && !f.isUser && ref.module != SpawnModule // which a grant turns on
 	switch {
+	case ref.blocked && slices.Contains(known.Statements, ref.action):
 	case ref.module == "" || ref.module == "*" || !ok && isOutside(f.app, ref.module):
 	case !ok:
 		near := node.Closest(ref.module, slices.Sorted(maps.Keys(f.known)))

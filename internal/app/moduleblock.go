@@ -9,6 +9,7 @@ import (
 	"callgate/internal/app/credential"
 	"callgate/internal/app/middleware"
 	"callgate/internal/app/node"
+	"callgate/internal/app/rules"
 	"callgate/internal/app/servers"
 	"callgate/internal/gate/policy"
 	"callgate/tool"
@@ -67,9 +68,10 @@ func (b *moduleBlock) module(e node.Entry) {
 		"setup":  func(in node.Entry) { m.Setup = b.setup(in, e.Key) },
 		"constraints": func(in node.Entry) {
 			m.Constraints = readSettings(b.Reader, levelConstraints, in, known.Constraints, map[string]node.Read{
-				"allowed_actions": b.links.actions(b.Reader, e.Key, &constraint.Allowed),
-				"blocked_actions": b.links.blocked(b.Reader, e.Key, &constraint.Blocked),
+				"allowed_actions": b.links.actions(b.Reader, e.Key, false, &constraint.Allowed),
+				"blocked_actions": b.links.actions(b.Reader, e.Key, true, &constraint.Blocked),
 			})
+			m.Constraints = rules.WithStatements(m.Constraints, constraint.Blocked, known.Statements)
 		},
 		"credential": func(in node.Entry) { m.Credential = credential.Read(b.Reader, in, b.id()) },
 		"middleware": func(in node.Entry) { m.Middleware = middleware.OfCalls(b.Reader, in) },

@@ -36,7 +36,7 @@ type Switch string
 // Fields lists the keys of a module's settings, in the order of the struct. A
 // field of the struct has a tag for its key, config:"timeout" or
 // constraint:"allowed_hosts", a tag help:"its purpose", and may have
-// range:"1,600" (numbers) or oneof:"brave tavily" (texts). Its type is bool,
+// range:"1,600" (numbers) or oneof:"brave tavily" (texts and lists of them). Its type is bool,
 // int, float64, string, Seconds, Switch, []string, map[string]string or
 // map[string]any. The fields of an embedded struct are settings like the others.
 func (m *Module) Fields() []Field {
@@ -104,6 +104,9 @@ func (f *Field) describe(t reflect.Type) (kind, expected string) {
 		}
 		return "string", "a text"
 	case reflect.TypeFor[[]string]():
+		if len(f.OneOf) > 0 {
+			return "array", "a list of any of " + strings.Join(f.OneOf, ", ")
+		}
 		return "array", "a list of texts"
 	case reflect.TypeFor[map[string]string]():
 		return "object", "names and their texts"
@@ -135,7 +138,18 @@ func (f *Field) Validate(value any) error {
 	if text, ok := unquoted(value); ok && f.Type == "array" {
 		return fmt.Errorf("it must be %s: put %q in quotes, or YAML takes it for a mapping", f.Expected, tool.Truncate(text))
 	}
+	if list, ok := value.([]any); ok && len(f.OneOf) > 0 {
+		if i := slices.IndexFunc(list, f.isNone); i >= 0 {
+			return fmt.Errorf("it must be %s, and %s is none of them", f.Expected, tool.Truncate(fmt.Sprint(list[i])))
+		}
+	}
 	return errors.New("it must be " + f.Expected)
+}
+
+// isNone reports whether an item of a list is none of the texts that it may be.
+func (f *Field) isNone(item any) bool {
+	text, ok := item.(string)
+	return !ok || len(f.OneOf) > 0 && !slices.Contains(f.OneOf, text)
 }
 
 func (f *Field) accepts(value any) bool {
@@ -152,7 +166,7 @@ func (f *Field) accepts(value any) bool {
 		return ok && (len(f.OneOf) == 0 || slices.Contains(f.OneOf, text))
 	case "array":
 		list, ok := value.([]any)
-		return ok && !slices.ContainsFunc(list, notText)
+		return ok && !slices.ContainsFunc(list, f.isNone)
 	default:
 		m, ok := value.(map[string]any)
 		if ok && f.texts {

@@ -12,6 +12,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/app/fileschema"
 	"callgate/internal/app/node"
+	"callgate/internal/app/rules"
 	"callgate/internal/module"
 	"callgate/internal/module/browser"
 	"callgate/internal/module/calendar"
@@ -82,6 +83,9 @@ func knownModule(t testing.TB, m module.Module) app.KnownModule {
 		s := app.Setting{Key: f.Key, Validate: f.Validate, Type: f.Type, Help: f.Help, Want: f.Expected, OneOf: f.OneOf}
 		if least, most, bounded := f.Range(); bounded {
 			s.Min, s.Max = least, most
+		}
+		if f.Key == rules.StatementsKey {
+			k.Statements = f.OneOf
 		}
 		if f.Constraint {
 			k.Constraints = append(k.Constraints, s)

@@ -100,6 +100,8 @@ func setting(s app.Setting) node {
 		return node{}
 	case len(s.OneOf) > 0 && s.Type == "boolean":
 		return anyOf(node{"type": "boolean"}, enum("", s.OneOf...))
+	case len(s.OneOf) > 0 && s.Type == "array":
+		return node{"type": "array", "items": enum("", s.OneOf...)}
 	case len(s.OneOf) > 0:
 		return enum("", s.OneOf...)
 	}

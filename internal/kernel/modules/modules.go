@@ -8,6 +8,7 @@ import (
 	"errors"
 
 	"callgate/internal/app"
+	"callgate/internal/app/rules"
 	"callgate/internal/module"
 	"callgate/internal/module/agentspawn"
 	"callgate/internal/module/browser"
@@ -166,6 +167,9 @@ func (s *Set) Known(name string) app.KnownModule {
 		}
 		if lowest, highest, bounded := f.Range(); bounded {
 			setting.Min, setting.Max = lowest, highest
+		}
+		if f.Key == rules.StatementsKey {
+			known.Statements = f.OneOf
 		}
 		if f.Constraint {
 			known.Constraints = append(known.Constraints, setting)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -141,6 +142,21 @@ func statement(conn *connpool.Conn, query string, params json.RawMessage) (engin
 	}
 	return engine.Statement{SQL: text, Args: args}, nil
 }
+
+// change is statement for a tool that writes: what the app file blocks is refused.
+func (c *call) change(conn *connpool.Conn, query string, params json.RawMessage) (engine.Statement, error) {
+	if !c.daemon && slices.Contains(c.settings.BlockedStatements, dropTable) {
+		if why := sqltext.MayDropTable(conn.Engine.Info().Dialect, query); why != "" {
+			return engine.Statement{}, tool.Errorf(c.op, tool.Denied, "this app drops no tables, and %s", why).
+				WithHint("the app file says so in constraints.blocked_actions or constraints.blocked_statements of the " +
+					"module database; nobody can approve it here")
+		}
+	}
+	return statement(conn, query, params)
+}
+
+// dropTable is a kind of statements that an app file may block.
+const dropTable = "drop_table"
 
 const defaultRows = 200
 

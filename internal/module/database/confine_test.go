@@ -185,6 +185,36 @@ func TestPasswordsStaySecret(t *testing.T) {
 	}
 }
 
+// An app that blocks drop_table drops no table, by whatever action and in whatever writing,
+// and does everything else. A setup step of its file may.
+func TestNoTableIsDropped(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture, k kind) {
+		f.settings(nil, map[string]any{"blocked_statements": []any{"drop_table"}})
+		f.run("CREATE TABLE kept (a int)")
+		drops := []string{"DROP TABLE kept", "drop /* x */ table if exists kept", "-- x\nDROP TABLE kept"}
+		if strings.HasPrefix(k.Name, "postgres") {
+			drops = append(drops, "DROP SCHEMA public CASCADE", "DO $$ BEGIN EXECUTE 'DROP TABLE kept'; END $$",
+				"CREATE FUNCTION f() RETURNS void LANGUAGE sql AS 'DROP TABLE kept'")
+		}
+		for _, query := range drops {
+			f.fails("execute_query", args{"query": query}, tool.Denied, "drops no tables")
+			f.fails("transaction", args{"statements": []any{
+				args{"query": "INSERT INTO kept VALUES (1)"}, args{"query": query},
+			}}, tool.Denied, "drops no tables")
+			if _, err := f.call(t.Context(), "fetch_results", args{"query": query}); err == nil {
+				t.Errorf("%s was read", query)
+			}
+		}
+		f.run("INSERT INTO kept VALUES (2)")
+		f.run("ALTER TABLE kept ADD COLUMN b int")
+		if got := f.one("SELECT count(*) FROM kept"); fmt.Sprint(got) != "1" {
+			t.Errorf("%v rows", got)
+		}
+		f.daemon = true
+		f.run("DROP TABLE kept")
+	})
+}
+
 func TestConstraints(t *testing.T) {
 	f := open(t)
 	f.settings(nil, map[string]any{"read_only": true})

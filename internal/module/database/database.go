@@ -67,6 +67,8 @@ type settings struct {
 
 	AllowedDrivers []string `constraint:"allowed_drivers" help:"the only drivers: sqlite, postgres, mysql"`
 	ReadOnly       bool     `constraint:"read_only" help:"refuse everything that writes"`
+
+	BlockedStatements []string `constraint:"blocked_statements" oneof:"drop_table" help:"statements that are refused, by whatever action"`
 }
 
 func defaults() *settings {

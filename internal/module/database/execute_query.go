@@ -69,7 +69,7 @@ func executeQuery(ctx context.Context, c *call, in fetchArgs) (*tool.Result, err
 		return nil, err
 	}
 	defer done()
-	s, err := statement(conn, in.Query, in.Params)
+	s, err := c.change(conn, in.Query, in.Params)
 	if err != nil {
 		return nil, err
 	}

@@ -95,7 +95,7 @@ func transaction(ctx context.Context, c *call, in transactionArgs) (*tool.Result
 	}
 	all := make([]engine.Statement, len(in.Statements))
 	for i, s := range in.Statements {
-		if all[i], err = statement(conn, s.Query, s.Params); err == nil {
+		if all[i], err = c.change(conn, s.Query, s.Params); err == nil {
 			err = controlsTransaction(conn.Engine.Info().Dialect, s.Query)
 		}
 		if err != nil {
