@@ -48,7 +48,7 @@ var rules = house.Rules{
 			"internal/source/executable", "internal/gate", "internal/undo", "internal/app", "internal/module/filesystem",
 			"internal/module/shell", "internal/module/http", "internal/module/web", "internal/module/browser",
 			"internal/module/database", "internal/module/git", "internal/module/memory", "internal/module/clock", "internal/module/agentspawn",
-			"internal/module/email", "internal/module/calendar", "internal/module/contacts", "internal/module/image", "internal/module/notion", "internal/module/speech", "internal/module/preview", "internal/module/widget", "internal/module/workspace", "internal/module/queue",
+			"internal/module/email", "internal/module/calendar", "internal/module/contacts", "internal/module/image", "internal/module/notion", "internal/module/speech", "internal/module/preview", "internal/module/widget", "internal/module/llmprovider", "internal/module/workspace", "internal/module/queue",
 			"internal/module/lsp", "internal/module/rag"},
 		{"internal/storage", "internal/importer", "toolcatalog/remote", "internal/proposal"},
 		{"internal/storage/sqlite", "internal/storage/storagetest", "internal/storage/unread"},

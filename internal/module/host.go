@@ -69,7 +69,26 @@ type Want struct {
 	Prefer []string // models by name, the best first; another one is used where none of them may be
 	Window int      // the least size of the context window in tokens; 0 for any
 	Images bool     // the model must read images
+	Only   bool     // none but those that Prefer names
 }
+
+// ModelLister is a [Models] that lists what it would choose from. It is safe for concurrent use.
+type ModelLister interface {
+	// List returns the models that the app of a call's principal names, its agent's own first.
+	List(ctx context.Context, call tool.Call) ([]ModelInfo, error)
+}
+
+// ModelInfo is what is known of a model of an app.
+type ModelInfo struct {
+	Provider, Name string
+	Window         int // tokens; 0: not known
+	Images         bool
+	NativeTools    bool
+	Accepted       bool // a human accepted where it is
+}
+
+// Named reports whether a name means the model.
+func (m ModelInfo) Named(name string) bool { return name == m.Name || name == m.Provider+"/"+m.Name }
 
 // Tasks runs durable work in the background. It is safe for concurrent use.
 //

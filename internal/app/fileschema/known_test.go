@@ -24,6 +24,7 @@ import (
 	"callgate/internal/module/git"
 	"callgate/internal/module/http"
 	"callgate/internal/module/image"
+	"callgate/internal/module/llmprovider"
 	"callgate/internal/module/lsp"
 	"callgate/internal/module/memory"
 	"callgate/internal/module/notion"
@@ -50,7 +51,7 @@ func known(t testing.TB) app.KnownModules {
 	}
 	for _, m := range []module.Module{
 		browser.Module(), database.Module(), filesystem.Module(), git.Module(), http.Module(), memory.Module(memory.Config{}), shell.Module(), web.Module(), clock.Module(),
-		email.Module(), calendar.Module(), contacts.Module(), image.Module(), notion.Module(), speech.Speaking(), speech.Hearing(), preview.Module(), widget.Module(), workspace.Module(), queue.Module(), rag.Module(), index.Module(), lsp.Module(),
+		email.Module(), calendar.Module(), contacts.Module(), image.Module(), notion.Module(), speech.Speaking(), speech.Hearing(), preview.Module(), widget.Module(), llmprovider.Module(), workspace.Module(), queue.Module(), rag.Module(), index.Module(), lsp.Module(),
 	} {
 		all[m.Name] = knownModule(t, m)
 	}

@@ -19,7 +19,10 @@ type Lender struct {
 	ModelsOf func(session string) (a *app.App, models []*app.Model, check func(*app.Model) error, err error)
 }
 
-var _ module.Models = (*Lender)(nil)
+var (
+	_ module.Models      = (*Lender)(nil)
+	_ module.ModelLister = (*Lender)(nil)
+)
 
 // For returns a model for one call.
 func (l *Lender) For(_ context.Context, call tool.Call, want module.Want) (llm.Model, error) {
@@ -29,6 +32,11 @@ func (l *Lender) For(_ context.Context, call tool.Call, want module.Want) (llm.M
 		return nil, err
 	}
 	var reasons []string
+	if want.Only {
+		models = slices.DeleteFunc(slices.Clone(models), func(m *app.Model) bool {
+			return rank(m, want.Prefer) == len(want.Prefer)
+		})
+	}
 	for _, m := range preferred(models, want.Prefer) {
 		name := m.Provider + "/" + m.Name
 		if m.Provider == app.Offline {
@@ -59,15 +67,40 @@ func (l *Lender) For(_ context.Context, call tool.Call, want module.Want) (llm.M
 
 // preferred puts the models that are named first, in the order of the names.
 func preferred(models []*app.Model, names []string) []*app.Model {
-	rank := func(m *app.Model) int {
-		for i, name := range names {
-			if name == m.Name || name == m.Provider+"/"+m.Name {
-				return i
-			}
-		}
-		return len(names)
-	}
 	sorted := slices.Clone(models)
-	slices.SortStableFunc(sorted, func(a, b *app.Model) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(sorted, func(a, b *app.Model) int { return rank(a, names) - rank(b, names) })
 	return sorted
+}
+
+// rank is where a model is among names.
+func rank(m *app.Model, names []string) int {
+	for i, name := range names {
+		if name == m.Name || name == m.Provider+"/"+m.Name {
+			return i
+		}
+	}
+	return len(names)
+}
+
+// List returns the models that may be lent, each once.
+func (l *Lender) List(_ context.Context, call tool.Call) ([]module.ModelInfo, error) {
+	_, models, check, err := l.ModelsOf(call.Principal.Session)
+	if err != nil {
+		return nil, err
+	}
+	list := []module.ModelInfo{}
+	for _, m := range models {
+		info, err := l.Opener.Describe(m)
+		if err != nil || m.Provider == app.Offline {
+			continue // it could not be asked either
+		}
+		one := module.ModelInfo{
+			Provider: m.Provider, Name: m.Name, Window: info.Window, Images: info.Images, NativeTools: info.NativeTools,
+			Accepted: check(m) == nil,
+		}
+		if !slices.Contains(list, one) {
+			list = append(list, one)
+		}
+	}
+	return list, nil
 }

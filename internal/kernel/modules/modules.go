@@ -20,6 +20,7 @@ import (
 	"callgate/internal/module/git"
 	"callgate/internal/module/http"
 	"callgate/internal/module/image"
+	"callgate/internal/module/llmprovider"
 	"callgate/internal/module/lsp"
 	"callgate/internal/module/memory"
 	"callgate/internal/module/notion"
@@ -56,6 +57,7 @@ func shipped(memories memory.Config) []module.Module {
 		speech.Hearing(),
 		preview.Module(),
 		widget.Module(),
+		llmprovider.Module(),
 		rag.Module(),
 		index.Module(),
 		workspace.Module(),
