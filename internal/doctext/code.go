@@ -8,27 +8,28 @@ import (
 
 // language finds the definitions of a programming language in its lines.
 type language struct {
-	definition *lazyregexp.Regexp
-	comments   []string // how a line of a comment begins
+	definition interface{ MatchString(string) bool }
+	comments   []string            // how a line of a comment begins
+	named      func(string) string // what a line defines; nil: its signature
 }
 
 var (
 	slashes = []string{"//", "/*", "*", "*/", "@", "#["}
 	hashes  = []string{"#", "@", `"""`}
 
-	golang = language{lazyregexp.New(`^(func|type|var|const)\b`), slashes}
-	python = language{lazyregexp.New(`^\s*(async\s+def|def|class)\s+\w`), hashes}
-	script = language{lazyregexp.New(`^\s*(export\s+)?(default\s+)?(declare\s+)?(abstract\s+)?` +
+	golang = language{definition: lazyregexp.New(`^(func|type|var|const)\b`), comments: slashes}
+	python = language{definition: lazyregexp.New(`^\s*(async\s+def|def|class)\s+\w`), comments: hashes}
+	script = language{definition: lazyregexp.New(`^\s*(export\s+)?(default\s+)?(declare\s+)?(abstract\s+)?` +
 		`(async\s+function|function|class|interface|enum|namespace|type\s+\w+\s*[=<]|` +
-		`(const|let|var)\s+\w+\s*=\s*(async\s*)?(\(|function|\w+\s*=>))`), slashes}
-	braces = language{lazyregexp.New(`^\s*((pub|public|private|protected|internal|static|final|abstract|override|inline|` +
-		`extern|unsafe|async|virtual|sealed|open|data|export|const|constexpr)(\([^)]*\))?\s+)*` +
+		`(const|let|var)\s+\w+\s*=\s*(async\s*)?(\(|function|\w+\s*=>))`), comments: slashes}
+	braces = language{definition: lazyregexp.New(`^\s*((pub|public|private|protected|internal|static|final|abstract|` +
+		`override|inline|extern|unsafe|async|virtual|sealed|open|data|export|const|constexpr)(\([^)]*\))?\s+)*` +
 		`(class|interface|enum|struct|trait|impl|fn|fun|func|function|record|namespace|module|mod|object|protocol|extension|` +
-		`union|typedef|type|macro_rules!|[A-Za-z_][\w<>,\[\]*&: ]*\s+[*&]?[\w:~]+\s*\([^;]*$)`), slashes}
-	ruby = language{lazyregexp.New(`^\s*(def|class|module)\s+\w`), hashes}
-	sh   = language{lazyregexp.New(`^(function\s+\w+|[\w-]+\s*\(\)\s*\{?)`), hashes}
-	lua  = language{lazyregexp.New(`^\s*(local\s+)?function\b`), []string{"--"}}
-	elix = language{lazyregexp.New(`^\s*(defmodule|defp?|defmacro)\s`), hashes}
+		`union|typedef|type|macro_rules!|[A-Za-z_][\w<>,\[\]*&: ]*\s+[*&]?[\w:~]+\s*\([^;]*$)`), comments: slashes}
+	ruby = language{definition: lazyregexp.New(`^\s*(def|class|module)\s+\w`), comments: hashes}
+	sh   = language{definition: lazyregexp.New(`^(function\s+\w+|[\w-]+\s*\(\)\s*\{?)`), comments: hashes}
+	lua  = language{definition: lazyregexp.New(`^\s*(local\s+)?function\b`), comments: []string{"--"}}
+	elix = language{definition: lazyregexp.New(`^\s*(defmodule|defp?|defmacro)\s`), comments: hashes}
 )
 
 var languages = map[string]language{
@@ -53,7 +54,7 @@ func (r *reader) code(text string, l language) {
 		if n > 0 {
 			from = starts[n-1].from
 			head := all[starts[n-1].line]
-			r.begin(Section{Headings: o.enter(indent(head)+1, signature(head)), Unit: Line})
+			r.begin(Section{Headings: o.enter(indent(head)+1, l.name(head)), Unit: Line})
 		}
 		if n < len(starts) {
 			to = starts[n].from
@@ -70,6 +71,14 @@ func (r *reader) code(text string, l language) {
 	}
 }
 
+// name is what a line defines.
+func (l language) name(line string) string {
+	if l.named != nil {
+		return l.named(line)
+	}
+	return signature(line)
+}
+
 // definition is where one begins, with its comment, and the line that names it.
 type definition struct{ from, line int }
 
@@ -80,7 +89,7 @@ func (r *reader) definitions(all []string, l language) (found []definition) {
 		if r.full() {
 			break
 		}
-		if len(line) > longest || !l.definition.MatchString(line) || notDefinition(line) {
+		if len(line) > longest || !l.definition.MatchString(line) || l.named == nil && notDefinition(line) {
 			continue
 		}
 		from := i

@@ -108,14 +108,22 @@ func Supported(name string) bool {
 
 // Read reads a document. The name says its format; one of an unknown name is read as plain text.
 func Read(ctx context.Context, name string, content []byte, l Limits) (doc *Document, err error) {
+	return read(ctx, name, content, l, nil)
+}
+
+// read reads a document: as code of a language, unless that is nil.
+func read(ctx context.Context, name string, content []byte, l Limits, as *language) (doc *Document, err error) {
 	l = l.orDefaults()
 	if len(content) > l.Bytes {
 		return nil, tool.Errorf(op, tool.Limited, "%s is %s, and documents of at most %s are read", path.Base(name),
 			amount.Bytes(len(content)), amount.Bytes(l.Bytes)).WithHint("split it")
 	}
 	format, _ := formatOf(name)
+	if as != nil {
+		format = Code
+	}
 	r := &reader{ctx: ctx, name: name, limits: l, doc: &Document{Format: format}}
-	if err := r.read(format, content); err != nil {
+	if err := r.read(format, content, as); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -158,7 +166,7 @@ func formatOf(name string) (f Format, known bool) {
 	}
 }
 
-func (r *reader) read(f Format, content []byte) error {
+func (r *reader) read(f Format, content []byte, as *language) error {
 	switch f {
 	case PDF:
 		return r.pdf(content)
@@ -177,7 +185,11 @@ func (r *reader) read(f Format, content []byte) error {
 	case Table:
 		r.table(text)
 	case Code:
-		r.code(text, languages[strings.ToLower(path.Ext(r.name))])
+		if as == nil {
+			known := languages[strings.ToLower(path.Ext(r.name))]
+			as = &known
+		}
+		r.code(text, *as)
 	default:
 		r.plain(text)
 	}

@@ -72,8 +72,8 @@ func open(docs string) (b *bench, end func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	settings := library.Defaults()
-	if err := settings.PrepareFor("rag"); err != nil {
+	settings := library.Defaults("rag")
+	if err := settings.Check(); err != nil {
 		return nil, nil, err
 	}
 	state, err := os.MkdirTemp("", "ragbench")

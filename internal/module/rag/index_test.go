@@ -1,6 +1,7 @@
 package rag_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -92,4 +93,50 @@ func TestIndex(t *testing.T) {
 	if r := f.call("query", `{"query": "diesel"}`); len(r.Warnings) > 0 {
 		t.Errorf("%q", r.Warnings)
 	}
+}
+
+// An extractor divides files of a language that is not known, and has them be documents.
+func TestExtractor(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("  size = 3\n", 30)
+	f := newFixture(t, index.Module(), map[string]string{
+		"infra/main.tf": "terraform {}\n\n# The quay has lamps.\nresource \"lamp\" \"quay-light\" {\n" + long + "}\n\n" +
+			"if broken\nresource \"pump\" \"bilge\" {\n" + long + "}\n",
+		"infra/notes.md":  "# Notes\n\nresource \"lamp\" \"old\" is gone.\n",
+		"infra/other.xyz": "nobody reads this",
+	})
+	f.configure(map[string]any{"chunk_bytes": 300}, nil)
+	f.call("register_source", `{"source": "infra", "path": "infra"}`)
+	var done struct {
+		Sources []struct{ Added, Updated, Unchanged int }
+	}
+	if f.call("scan", `{}`, &done); done.Sources[0].Added != 1 {
+		t.Errorf("%+v", done)
+	}
+	const rule = `{"source": "infra", "pattern": "**/*.tf", "definition": "^resource .*\"([\\w-]+)\"", "comments": ["#"]}`
+	f.call("register_extractor", rule)
+	if f.call("scan", `{}`, &done); done.Sources[0].Added != 1 || done.Sources[0].Unchanged != 1 {
+		t.Errorf("%+v", done)
+	}
+	var r struct{ Defined []string }
+	f.call("relations", `{"symbol": "quay-light"}`, &r)
+	if len(r.Defined) == 0 || !strings.HasPrefix(r.Defined[0], "infra/main.tf, lines 3-") {
+		t.Errorf("%q", r.Defined)
+	}
+	if f.call("register_extractor", rule); f.call("scan", `{}`, &done) != nil && done.Sources[0].Unchanged != 2 {
+		t.Errorf("the same rule again: %+v", done)
+	}
+	f.call("register_extractor", `{"source": "infra", "pattern": "**/*.tf", "definition": "^if"}`)
+	if f.call("scan", `{}`, &done); done.Sources[0].Updated != 1 {
+		t.Errorf("another rule: %+v", done)
+	}
+	f.call("register_source", `{"source": "infra", "path": "infra"}`) // still the same folder
+	f.fails("register_extractor", `{"source": "infra", "pattern": "*", "definition": "("}`, tool.Invalid, "RE2")
+	f.fails("register_extractor", `{"source": "infra", "pattern": "*", "definition": "x*"}`, tool.Invalid, "every line")
+	f.fails("register_extractor", `{"source": "infra", "pattern": "{", "definition": "x"}`, tool.Invalid, "pattern")
+	f.fails("register_extractor", `{"source": "none", "pattern": "*", "definition": "x"}`, tool.NotFound, "infra")
+	for i := range 15 {
+		f.call("register_extractor", fmt.Sprintf(`{"source": "infra", "pattern": "%d/*", "definition": "x"}`, i))
+	}
+	f.fails("register_extractor", `{"source": "infra", "pattern": "more/*", "definition": "x"}`, tool.Limited, "16")
 }

@@ -13,50 +13,24 @@ import (
 
 const namespace = "rag"
 
-// settings are what an app file may say about the module.
-type settings struct{ library.Settings }
-
-func defaults() *settings { return &settings{*library.Defaults()} }
-
-// Check reads the rules, so that a mistake is reported when the app is opened.
-func (s *settings) Check() error { return s.PrepareFor(namespace) }
-
-// Module returns the module for the kernel to open.
+// Module returns the module for the kernel to open. A new tool is a definition, its description
+// beside it, and a line here.
 func Module() module.Module {
-	return module.Module{
-		Name: namespace, Summary: "Ask documents: ingest files, folders, texts and tables into knowledge bases, " +
-			"and find the passages that answer a question, with where they stand.",
-		Settings: func() any { return defaults() }, Credential: true, NeedsSettings: true,
-		Open: func(h module.Host) (*module.Instance, error) {
-			usual := defaults()
-			if err := usual.Check(); err != nil {
-				return nil, err
-			}
-			s := &service{library.New(h), usual}
-			return &module.Instance{Tools: s.tools(), Close: s.libraries.Close}, nil
-		},
-	}
+	const summary = "Ask documents: ingest files, folders, texts and tables into knowledge bases, " +
+		"and find the passages that answer a question, with where they stand."
+	return library.Module(namespace, summary, func(t *library.Tools) []module.Definition {
+		s := &service{t}
+		return []module.Definition{
+			s.queryTool(), s.multiQueryTool(), s.sqlQueryTool(),
+			s.ingestTextTool(), s.ingestFileTool(), s.ingestFolderTool(), s.ingestDatabaseTool(),
+			s.listTool(), s.statsTool(), s.createTool(), s.deleteTool(),
+			s.listModelsTool(), s.migrateTool(), s.clearTool(),
+		}
+	})
 }
 
-type service struct {
-	libraries *library.Service
-	usual     *settings
-}
-
-// tools returns the tools of the module. A new tool is a definition, its description beside it,
-// and a line here.
-func (s *service) tools() []*tool.Tool {
-	var all []*tool.Tool
-	for _, d := range []module.Definition{
-		s.queryTool(), s.multiQueryTool(), s.sqlQueryTool(),
-		s.ingestTextTool(), s.ingestFileTool(), s.ingestFolderTool(), s.ingestDatabaseTool(),
-		s.listTool(), s.statsTool(), s.createTool(), s.deleteTool(),
-		s.listModelsTool(), s.migrateTool(), s.clearTool(),
-	} {
-		all = append(all, d.Tool(namespace))
-	}
-	return all
-}
+// service makes the tools.
+type service struct{ *library.Tools }
 
 // The time of a call that reads many documents.
 const ingestTime = 30 * time.Minute
@@ -64,28 +38,16 @@ const ingestTime = 30 * time.Minute
 // ragCall is one call.
 type ragCall struct {
 	*library.Library
-	op       string
-	grant    tool.Grant
-	settings *library.Settings
+	op string
 }
 
 func handler[In any](
 	s *service, name string, writes bool, run func(context.Context, *ragCall, In) (*tool.Result, error),
 ) tool.Handler {
-	op := namespace + "." + name
-	return tool.HandlerFunc(func(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
-		in, err := module.Args[In](op, call)
-		if err != nil {
-			return nil, err
-		}
-		set := &module.SettingsOf(grant, func() *settings { return s.usual }).Settings
-		l, release, err := s.libraries.For(ctx, op, call, grant, set, writes)
-		if err != nil {
-			return nil, err
-		}
-		defer release()
-		return run(ctx, &ragCall{l, op, grant, set}, in)
-	})
+	return library.Handler(s.Tools, name, writes,
+		func(ctx context.Context, l *library.Library, op string, in In) (*tool.Result, error) {
+			return run(ctx, &ragCall{l, op}, in)
+		})
 }
 
 // The resources that calls claim: the base that they read or change.

@@ -81,6 +81,14 @@ func (s *Store) Base(ctx context.Context, name string) (Base, error) {
 	return Base{}, missing(name, names)
 }
 
+// Describe replaces the description of a base.
+func (s *Store) Describe(ctx context.Context, base Base, description string) error {
+	return s.change(ctx, "chunkstore.Describe", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "UPDATE bases SET description = ? WHERE id = ?", description, base.ID)
+		return err
+	})
+}
+
 // Delete deletes a base with everything in it.
 func (s *Store) Delete(ctx context.Context, base Base) error {
 	return s.change(ctx, "chunkstore.Delete", func(tx *sql.Tx) error {

@@ -16,47 +16,22 @@ import (
 
 const namespace = "index"
 
-// settings are what an app file may say about the module.
-type settings struct{ library.Settings }
-
-func defaults() *settings { return &settings{*library.Defaults()} }
-
-// Check reads the rules, so that a mistake is reported when the app is opened.
-func (s *settings) Check() error { return s.PrepareFor(namespace) }
-
-// Module returns the module for the kernel to open.
+// Module returns the module for the kernel to open. A new tool is a definition, its description
+// beside it, and a line here.
 func Module() module.Module {
-	return module.Module{
-		Name: namespace, Summary: "Index folders of the workspace: find where code and documents speak of something, " +
-			"what stands around it, and which files name which.",
-		Settings: func() any { return defaults() }, Credential: true, NeedsSettings: true,
-		Open: func(h module.Host) (*module.Instance, error) {
-			usual := defaults()
-			if err := usual.Check(); err != nil {
-				return nil, err
-			}
-			s := &service{library.New(h), usual}
-			return &module.Instance{Tools: s.tools(), Close: s.libraries.Close}, nil
-		},
-	}
+	const summary = "Index folders of the workspace: find where code and documents speak of something, " +
+		"what stands around it, and which files name which."
+	return library.Module(namespace, summary, func(t *library.Tools) []module.Definition {
+		s := &service{t}
+		return []module.Definition{
+			s.queryTool(), s.contextTool(), s.relationsTool(), s.registerTool(), s.extractorTool(), s.scanTool(),
+			s.invalidateTool(),
+		}
+	})
 }
 
-type service struct {
-	libraries *library.Service
-	usual     *settings
-}
-
-// tools returns the tools of the module. A new tool is a definition, its description beside it,
-// and a line here.
-func (s *service) tools() []*tool.Tool {
-	var all []*tool.Tool
-	for _, d := range []module.Definition{
-		s.queryTool(), s.contextTool(), s.relationsTool(), s.registerTool(), s.scanTool(), s.invalidateTool(),
-	} {
-		all = append(all, d.Tool(namespace))
-	}
-	return all
-}
+// service makes the tools.
+type service struct{ *library.Tools }
 
 // indexCall is one call.
 type indexCall struct {
@@ -67,20 +42,10 @@ type indexCall struct {
 func handler[In any](
 	s *service, name string, writes bool, run func(context.Context, *indexCall, In) (*tool.Result, error),
 ) tool.Handler {
-	op := namespace + "." + name
-	return tool.HandlerFunc(func(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
-		in, err := module.Args[In](op, call)
-		if err != nil {
-			return nil, err
-		}
-		set := &module.SettingsOf(grant, func() *settings { return s.usual }).Settings
-		l, release, err := s.libraries.For(ctx, op, call, grant, set, writes)
-		if err != nil {
-			return nil, err
-		}
-		defer release()
-		return run(ctx, &indexCall{l, op}, in)
-	})
+	return library.Handler(s.Tools, name, writes,
+		func(ctx context.Context, l *library.Library, op string, in In) (*tool.Result, error) {
+			return run(ctx, &indexCall{l, op}, in)
+		})
 }
 
 func reads() tool.Runtime {
@@ -102,6 +67,8 @@ type folder struct {
 	Path    string `json:"path"`
 	Pattern string `json:"pattern,omitempty"`
 	Ignored bool   `json:"ignored,omitempty"`
+
+	Extractors []library.Extractor `json:"extractors,omitempty"`
 }
 
 func folderOf(base chunkstore.Base) (f folder, err error) {

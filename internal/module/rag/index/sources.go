@@ -96,7 +96,7 @@ func (s *service) registerTool() module.Definition {
 }
 
 func register(ctx context.Context, c *indexCall, in sourceArgs) (*tool.Result, error) {
-	f := folder{strings.TrimSuffix(in.Path, "/"), in.Pattern, in.Ignored}
+	f := folder{Path: strings.TrimSuffix(in.Path, "/"), Pattern: in.Pattern, Ignored: in.Ignored}
 	stored, err := json.Marshal(f)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,11 @@ func register(ctx context.Context, c *indexCall, in sourceArgs) (*tool.Result, e
 		if problem != nil {
 			return nil, problem
 		}
-		if base.Description != string(stored) {
+		was, problem := folderOf(base)
+		if problem != nil {
+			return nil, problem
+		}
+		if was.Path != f.Path || was.Pattern != f.Pattern || was.Ignored != f.Ignored {
 			return nil, tool.Errorf(c.op, tool.Conflict, "the source %s is another folder or pattern already", in.Source).
 				WithHint("choose another name")
 		}
@@ -161,7 +165,9 @@ func scan(ctx context.Context, c *indexCall, in sourceArgs) (*tool.Result, error
 		if base, err = c.sameModel(ctx, base); err != nil {
 			return nil, err
 		}
-		report, err := c.IngestFolder(ctx, base, library.Folder{Path: f.Path, Pattern: f.Pattern, Ignored: f.Ignored})
+		report, err := c.IngestFolder(ctx, base, library.Folder{
+			Path: f.Path, Pattern: f.Pattern, Ignored: f.Ignored, Extractors: f.Extractors,
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -18,6 +18,8 @@ type Folder struct {
 	Path    string
 	Pattern string // "": every file that is a document by the ending of its name
 	Ignored bool   // those that ignore files name, too
+	// Extractors say how files are divided, the first whose pattern matches. Such a file is a document.
+	Extractors []Extractor
 }
 
 // IngestFolder ingests the files of a folder, and removes documents whose files are gone from it.
@@ -44,11 +46,19 @@ func (l *Library) IngestFolder(ctx context.Context, base chunkstore.Base, folder
 	if err != nil {
 		return nil, err
 	}
+	for _, x := range folder.Extractors {
+		c, err := x.Compile(l.op)
+		if err != nil {
+			return nil, err
+		}
+		w.extractors = append(w.extractors, c)
+	}
 	if err := w.prune(ctx, workspace, start.Shown); err != nil { // first: it makes room
 		return nil, err
 	}
 	_, err = filewalk.Select(ctx, workspace, start, selector, func(e filewalk.Entry) error {
-		if !e.Type().IsRegular() || folder.Pattern == "" && !doctext.Supported(e.Name()) && path.Ext(e.Name()) != "" {
+		known := folder.Pattern != "" || doctext.Supported(e.Name()) || path.Ext(e.Name()) == "" || w.extracts(e.Path)
+		if !e.Type().IsRegular() || !known {
 			return nil
 		}
 		at, err := workspace.Existing(path.Join(start.Shown, e.Path), false)
@@ -59,7 +69,7 @@ func (l *Library) IngestFolder(ctx context.Context, base chunkstore.Base, folder
 			w.report.skip(path.Join(start.Shown, e.Path), tool.Truncate(messageOf(err)))
 			return nil
 		}
-		return w.addFile(ctx, workspace, at)
+		return w.addFile(ctx, workspace, at, e.Path)
 	})
 	if err != nil {
 		return nil, err

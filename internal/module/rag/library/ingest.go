@@ -70,11 +70,14 @@ type source struct {
 // writer ingests documents into a base, some at a time.
 type writer struct {
 	*Library
-	base    chunkstore.Base
-	model   embedder // nil: no vectors
-	known   map[string]chunkstore.Document
-	moved   []string // documents that are as they were, and come from elsewhere now
-	origin  chunkstore.Origin
+	base   chunkstore.Base
+	model  embedder // nil: no vectors
+	known  map[string]chunkstore.Document
+	moved  []string // documents that are as they were, and come from elsewhere now
+	origin chunkstore.Origin
+
+	extractors []compiled // of a folder
+
 	report  Report
 	pending []chunkstore.Stored
 	waiting int // chunks that are pending
@@ -270,14 +273,15 @@ func (l *Library) IngestFiles(ctx context.Context, base chunkstore.Base, paths [
 		if err != nil {
 			return nil, err
 		}
-		if err := w.addFile(ctx, workspace, at); err != nil {
+		if err := w.addFile(ctx, workspace, at, at.Shown); err != nil {
 			return nil, err
 		}
 	}
 	return &w.report, w.flush(ctx)
 }
 
-func (w *writer) addFile(ctx context.Context, workspace workfile.Workspace, at workfile.Path) error {
+// addFile ingests a file. Its path is that in the folder that is ingested.
+func (w *writer) addFile(ctx context.Context, workspace workfile.Workspace, at workfile.Path, path string) error {
 	f, info, err := workspace.OpenPath(at)
 	if err != nil {
 		w.report.skip(at.Shown, tool.Truncate(messageOf(err)))
@@ -294,7 +298,5 @@ func (w *writer) addFile(ctx context.Context, workspace workfile.Workspace, at w
 		w.report.skip(at.Shown, "it cannot be read")
 		return nil
 	}
-	return w.add(ctx, sourceOf(at.Shown, content, func(ctx context.Context) (*doctext.Document, error) {
-		return doctext.Read(ctx, at.Shown, content, w.limits())
-	}))
+	return w.add(ctx, w.reading(path, at.Shown, content))
 }

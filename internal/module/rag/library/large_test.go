@@ -47,7 +47,7 @@ func large(ctx context.Context, state string) (*Service, *Library, func(), error
 	}
 	s := New(module.Host{State: state, Embedder: model{static}})
 	s.exact = 50
-	settings := Defaults()
+	settings := Defaults("rag")
 	settings.ChunkBytes = 200
 	l, release, err := s.For(ctx, "rag.test", tool.Call{}, tool.Grant{}, settings, true)
 	return s, l, func() { release(); _ = s.Close() }, err

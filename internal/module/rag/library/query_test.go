@@ -34,7 +34,7 @@ func TestQueryWithoutEnd(t *testing.T) {
 	}
 	s.queryTime = 50 * time.Millisecond
 	grant := tool.Grant{Root: root, Workspace: dir}
-	l, release, err := s.For(t.Context(), "rag.test", tool.Call{}, grant, Defaults(), true)
+	l, release, err := s.For(t.Context(), "rag.test", tool.Call{}, grant, Defaults("rag"), true)
 	check(t, err)
 	defer release()
 	if _, err := l.Select(t.Context(), endless, rowset.Limits{Rows: 1}); tool.KindOf(err) != tool.Timeout {

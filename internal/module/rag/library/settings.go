@@ -26,20 +26,22 @@ type Settings struct {
 	MaxChunks int  `constraint:"max_chunks" range:"1,1000000" help:"how many chunks a knowledge base has at most"`
 	ReadOnly  bool `constraint:"read_only" help:"nothing is ingested and nothing deleted"`
 
-	endpoint *url.URL // made by Prepare; nil: none
+	namespace string   // of the module
+	endpoint  *url.URL // made by Check; nil: none
 }
 
-// Defaults returns the settings of an app file that says nothing.
-func Defaults() *Settings {
+// Defaults returns the settings of an app file that says nothing of a module.
+func Defaults(namespace string) *Settings {
 	return &Settings{
+		namespace:  namespace,
 		ChunkBytes: 1200, MaxFile: 32 << 20, MaxChunks: 200_000,
 		Settings: fetch.Settings{Timeout: 60, UserAgent: "callgate", MaxDownload: 64 << 20},
 	}
 }
 
-// PrepareFor checks the settings of a module, so that a mistake is reported when the app is opened.
-func (s *Settings) PrepareFor(namespace string) error {
-	if err := s.Settings.Prepare(namespace, false); err != nil {
+// Check reads the rules, so that a mistake is reported when the app is opened.
+func (s *Settings) Check() error {
+	if err := s.Settings.Prepare(s.namespace, false); err != nil {
 		return err
 	}
 	if s.endpoint = nil; s.Endpoint == "" {

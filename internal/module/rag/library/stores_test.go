@@ -16,7 +16,7 @@ func TestIdleStoresAreClosed(t *testing.T) {
 	t.Cleanup(func() { _ = s.Close() })
 	use := func(user int) (*Library, func()) {
 		call := tool.Call{Principal: tool.Principal{User: fmt.Sprint(user)}}
-		l, release, err := s.For(t.Context(), "rag.test", call, tool.Grant{}, Defaults(), true)
+		l, release, err := s.For(t.Context(), "rag.test", call, tool.Grant{}, Defaults("rag"), true)
 		check(t, err)
 		return l, release
 	}
