@@ -127,3 +127,19 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// Bytes that are no text are shown, so that no change looks like none.
+func TestPlanShowsBytes(t *testing.T) {
+	t.Parallel()
+	utf16 := func(a, b byte) []byte { return []byte{0xff, 0xfe, a, 0xd8, b, 0xdc, '\n', 0} }
+	plan := &proposal.Plan{Files: []proposal.File{{Shown: "a.txt", Before: utf16(0x81, 0x82), After: utf16(0x83, 0x84)}}}
+	var lines []string
+	for line := range strings.Lines(plan.Text()) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+") {
+			lines = append(lines, strings.TrimSpace(line[1:]))
+		}
+	}
+	if len(lines) < 2 || lines[0] == lines[1] || !strings.Contains(lines[0], "81") || !strings.Contains(lines[1], "83") {
+		t.Errorf("%q", lines)
+	}
+}

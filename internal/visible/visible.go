@@ -75,9 +75,36 @@ func JSON(s string) string {
 	return b.String()
 }
 
+// withBytes writes out the bytes that are no text, so that texts that differ are shown
+// differently.
+func withBytes(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r != utf8.RuneError || n != 1 {
+			b.WriteString(s[i : i+n])
+			i += n
+			continue
+		}
+		end := i
+		for end < len(s) {
+			if r, n := utf8.DecodeRuneInString(s[end:]); r != utf8.RuneError || n != 1 {
+				break
+			}
+			end++
+		}
+		fmt.Fprintf(&b, "⟨not UTF-8: % X⟩", s[i:end])
+		i = end
+	}
+	return b.String()
+}
+
 // write writes out the runes of s that are hidden.
 func write(s string, hidden func(rune) bool) string {
-	s = strings.ToValidUTF8(s, "⟨not UTF-8⟩")
+	s = withBytes(s)
 	if !strings.ContainsFunc(s, hidden) {
 		return s
 	}

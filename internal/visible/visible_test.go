@@ -25,7 +25,7 @@ func TestText(t *testing.T) {
 		"emoji":             {"⚠️ 👩\u200d🚒 1️⃣ 🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", "⚠️ 👩\u200d🚒 1️⃣ 🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"},
 		"joiner at the end": {"👩\u200d", "👩⟨U+200D⟩"},
 		"filler":            {"a\u3164b", "a⟨U+3164⟩b"},
-		"not UTF-8":         {"a\xff\xfeb", "a⟨not UTF-8⟩b"},
+		"not UTF-8":         {"a\xff\xfeb", "a⟨not UTF-8: FF FE⟩b"},
 		"private":           {"\ue000", "⟨U+E000⟩"},
 	} {
 		if got := visible.Text(c.in); got != c.want {
@@ -49,7 +49,7 @@ func TestLines(t *testing.T) {
 		"hidden selectors":  {"a\U000e0100\ufe01", "a⟨U+E0100⟩⟨U+FE01⟩"},
 		"a new picture":     {"\U0001fae9", "\U0001fae9"},
 		"filler, no letter": {"\u2800\ufe0f", "⟨U+2800⟩⟨U+FE0F⟩"},
-		"not UTF-8":         {"a\xff\xfeb", "a⟨not UTF-8⟩b"},
+		"not UTF-8":         {"a\xff\xfeb", "a⟨not UTF-8: FF FE⟩b"},
 	} {
 		if got := visible.Lines(c.in); got != c.want {
 			t.Errorf("%s: %q became %q, want %q", name, c.in, got, c.want)

@@ -80,7 +80,7 @@ func (s *source) address() string {
 func (s *source) check(ctx context.Context, keep func(channel.Event) error) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	client, err := s.connect(ctx)
+	conn, client, err := s.connect(ctx)
 	if err != nil {
 		return 0, s.failed(ctx, err)
 	}
@@ -92,11 +92,11 @@ func (s *source) check(ctx context.Context, keep func(channel.Event) error) (tim
 			return 0, tool.Errorf(op, tool.Denied, "%s refused the login: %s", s.opt.Host, answer.Text).
 				WithHint("check username and credential of the trigger")
 		}
-		return 0, s.failed(ctx, err)
+		return 0, s.failed(ctx, cmp.Or(conn.tooMuch(s.opt.Host), err))
 	}
-	more, err := s.unseen(client, keep)
+	more, err := s.unseen(conn, client, keep)
 	if err != nil {
-		return 0, s.failed(ctx, err)
+		return 0, s.failed(ctx, cmp.Or(conn.tooMuch(s.opt.Host), err))
 	}
 	_ = client.Logout().Wait() // all that counts has happened
 	if more {
@@ -105,11 +105,19 @@ func (s *source) check(ctx context.Context, keep func(channel.Event) error) (tim
 	return 0, nil
 }
 
-func (s *source) connect(ctx context.Context) (*imapclient.Client, error) {
-	conn, err := s.opt.Guard.DialContext(ctx, "tcp", s.address())
+func (s *source) connect(ctx context.Context) (*boundedConn, *imapclient.Client, error) {
+	raw, err := s.opt.Guard.DialContext(ctx, "tcp", s.address())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	bounded := &boundedConn{Conn: raw}
+	bounded.allow(maxAnswer)
+	client, err := s.begin(ctx, bounded)
+	return bounded, client, err
+}
+
+// begin begins to speak the protocol, encrypted as the mailbox says.
+func (s *source) begin(ctx context.Context, conn net.Conn) (*imapclient.Client, error) {
 	config := &tls.Config{ServerName: s.opt.Host, MinVersion: tls.VersionTLS12}
 	if s.opt.Roots != nil {
 		config.RootCAs = s.opt.Roots.RootCAs
@@ -145,17 +153,22 @@ func isLocal(conn net.Conn) bool {
 
 // unseen passes on the mails that nobody has seen, the oldest first. It reports whether
 // there are more.
-func (s *source) unseen(c *imapclient.Client, keep func(channel.Event) error) (more bool, err error) {
+func (s *source) unseen(
+	conn *boundedConn, c *imapclient.Client, keep func(channel.Event) error,
+) (more bool, err error) {
+	conn.allow(maxAnswer)
 	selected, err := c.Select(s.opt.Folder, nil).Wait()
 	if err != nil {
 		return false, err
 	}
+	conn.allow(maxFound)
 	found, err := c.UIDSearch(&imap.SearchCriteria{NotFlag: []imap.Flag{imap.FlagSeen}}, nil).Wait()
 	if err != nil {
 		return false, err
 	}
 	uids := found.AllUIDs()
 	for _, uid := range uids[:min(len(uids), maxMails)] {
+		conn.allow(s.opt.MaxBody + s.opt.MaxBody/4 + maxAnswer)
 		event, err := s.fetch(c, selected.UIDValidity, uid)
 		if err != nil {
 			return false, err

@@ -13,12 +13,12 @@ func TestSafe(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain ✓ text\n\tmore":    "plain ✓ text\n\tmore",
 		"\x1b[2Jgone":             "⟨U+001B⟩[2Jgone",
-		"\x9b2J":                  "⟨not UTF-8⟩2J",
+		"\x9b2J":                  "⟨not UTF-8: 9B⟩2J",
 		"a\u009bb":                "a⟨U+009B⟩b",
 		"user\u202egnp.exe":       "user⟨U+202E⟩gnp.exe",
 		"line\u2028sep\r\n":       "line⟨U+2028⟩sep⟨U+000D⟩\n",
 		"tag\U000e0041":           `tag⟨U+E0041… tags "A"⟩`,
-		string([]byte{0xff, 0}):   "⟨not UTF-8⟩⟨U+0000⟩",
+		string([]byte{0xff, 0}):   "⟨not UTF-8: FF⟩⟨U+0000⟩",
 		"replacement � is a rune": "replacement � is a rune",
 	} {
 		if got := text.Safe(in); got != want {

@@ -20,7 +20,7 @@ func TestSafe(t *testing.T) {
 		{"a return", "good\rbad", "good⟨U+000D⟩bad"},
 		{"reversed text", "a\u202eb", "a⟨U+202E⟩b"},
 		{"an unseen mark", "a\U000e0041b", `a⟨U+E0041… tags "A"⟩b`},
-		{"no text at all", "a\xffb", "a⟨not UTF-8⟩b"},
+		{"no text at all", "a\xffb", "a⟨not UTF-8: FF⟩b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := termtext.Safe(c.text); got != c.want {
