@@ -59,10 +59,8 @@ func sendTool(run tool.HandlerFunc) *tool.Tool {
 // Tools are the tools that send messages. They are judged by an app's rules like those
 // of any module, and an app without channels does not have them.
 func (c *Channels) Tools() []*tool.Tool {
-	return []*tool.Tool{
-		sendTool(c.sendMessage),
-		define("reply", replyText, replySchema, messageNames, c.reply),
-	}
+	reply := define("reply", replyText, replySchema, messageNames, c.reply)
+	return append(c.lookingTools(), sendTool(c.sendMessage), reply)
 }
 
 // Sent is what a model is told of a message.
