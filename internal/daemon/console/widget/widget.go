@@ -43,11 +43,12 @@ type page struct {
 	Height int    `json:"height"`
 }
 
-// The tool, as records and models name it. A model without room for all tools calls it by another.
-const (
-	showing = "widget.render"
-	calling = "execute_tool"
-)
+// calling is the tool by which a model without room for all tools calls this one.
+const calling = "execute_tool"
+
+// showing are the names of the tool, as records have it and as models may call it. A frame for a call that was of
+// another tool after all shows nothing: its page is that of the record.
+var showing = []string{"widget.render", "widget.show", "show_widget", "render_html", "show_html"}
 
 // Of returns the frame for a call, by the name and the arguments that it was made with and how it ended; nil: it shows
 // no widget.
@@ -57,25 +58,34 @@ func Of(call, name string, args json.RawMessage, status tool.Status) *Frame {
 	}
 	name = strings.ReplaceAll(name, "__", ".")
 	if name == calling || name == "context_builder."+calling {
-		var target struct {
-			Name   string
-			Params json.RawMessage
-		}
-		if json.Unmarshal(args, &target) != nil {
+		var in map[string]json.RawMessage
+		if json.Unmarshal(args, &in) != nil {
 			return nil
 		}
-		name, args = strings.ReplaceAll(target.Name, "__", "."), target.Params
+		name = ""
+		_ = json.Unmarshal(either(in, "name", "tool_name", "tool"), &name)
+		name, args = strings.ReplaceAll(name, "__", "."), either(in, "params", "arguments", "args")
 	}
 	if id, ok := tool.TryParseID(name); ok {
 		name = id.Dotted()
 	}
-	if name != showing {
+	if !slices.Contains(showing, name) {
 		return nil
 	}
 	var p page
 	_ = json.Unmarshal(args, &p) // what is not there is as it is for others
 	height := cmp.Or(p.Height, 320)
 	return &Frame{Call: call, Title: cmp.Or(p.Title, "widget"), Height: max(40, min(height, 2000))}
+}
+
+// either returns the first member that is there, of those that models write for it.
+func either(in map[string]json.RawMessage, names ...string) json.RawMessage {
+	for _, name := range names {
+		if value, ok := in[name]; ok {
+			return value
+		}
+	}
+	return nil
 }
 
 // Pages answers with the page of the call that a path names by its id, to whoever may read the call.
@@ -139,7 +149,7 @@ func read(ctx context.Context, k *client.Client, call string) (p page, err error
 func isWidget(records []protocol.Record) bool {
 	for _, rec := range records {
 		if id, ok := tool.TryParseID(rec.Tool); ok {
-			return id.Dotted() == showing
+			return id.Dotted() == showing[0]
 		}
 	}
 	return false

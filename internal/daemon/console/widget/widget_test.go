@@ -27,6 +27,8 @@ func TestOf(t *testing.T) {
 		"as an API names it": {"widget__render", `{}`, &Frame{"c", "widget", 320}},
 		"by its ID":          {"widget:render@1.0.0", `{}`, &Frame{"c", "widget", 320}},
 		"through another":    {"execute_tool", `{"name":"widget__render","params":{"height":50}}`, &Frame{"c", "widget", 50}},
+		"by another name":    {"show_widget", `{}`, &Frame{"c", "widget", 320}},
+		"in other words":     {"execute_tool", `{"tool_name":"render_html","arguments":{"height":50}}`, &Frame{"c", "widget", 50}},
 		"too high":           {"widget.render", `{"height":999999}`, &Frame{"c", "widget", 2000}},
 		"no arguments":       {"widget.render", ``, &Frame{"c", "widget", 320}},
 		"another tool":       {"filesystem.read", `{"html":"x"}`, nil},
