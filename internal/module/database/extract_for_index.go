@@ -51,7 +51,7 @@ const extractOutput = `{
       "text": {"type": "string"}
     }, "required": ["id", "text"]}},
     "next_after": {"type": "array", "items": {},
-      "description": "What after is to be, when there are more: no row is missed though others come and go meanwhile."},
+      "description": "What after is to be, when there are more and no other row has this key: so no row is missed."},
     "next_offset": {"type": "integer", "description": "The offset to continue with instead, and the same after."}
   },
   "required": ["table", "items"]
@@ -132,7 +132,10 @@ func extract(ctx context.Context, c *call, in extractArgs) (*tool.Result, error)
 		return nil, &tool.Error{Op: c.op, Kind: tool.Internal, Message: "the rows cannot be read", Err: err}
 	}
 	if out.Cut() {
-		data.Next, data.NextAfter = in.Offset+out.Rows(), afterKey(last)
+		data.Next = in.Offset + out.Rows()
+		if data.NextAfter, err = in.nextAfter(ctx, t, conn.Engine, last); err != nil {
+			return nil, withCause(ctx, err)
+		}
 	}
 	r, err := tool.OK(label(conn)+amount.Of(len(data.Items), "row")+" of "+t.Name+" as text", data)
 	if err == nil {
@@ -189,6 +192,44 @@ func (in *extractArgs) statement(t *catalog.Table, d sqltext.Dialect) (s engine.
 	text += fmt.Sprintf(" LIMIT %d OFFSET %d", in.Limit+1, in.Offset) // one more tells whether there are more
 	s.SQL, s.Args, err = sqltext.Bind(d, text, values)
 	return s, err
+}
+
+// nextAfter is the key that the next page begins after; nil: it goes by its offset. A key that the
+// caller names may be that of several rows, and what is after it would leave out those that are not on
+// this page.
+func (in *extractArgs) nextAfter(ctx context.Context, t *catalog.Table, e engine.Engine, last []any) ([]any, error) {
+	after := afterKey(last)
+	if after == nil || slices.Equal(in.Key, t.PrimaryKey) {
+		return after, nil
+	}
+	d := e.Info().Dialect
+	key, err := quoted(t, d, in.Key)
+	if err != nil {
+		return nil, err
+	}
+	var values sqltext.Params
+	for i, value := range after {
+		key[i] += " = ?"
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		parsed, err := sqltext.ParseValue(raw)
+		if err != nil {
+			return nil, err
+		}
+		values.List = append(values.List, parsed)
+	}
+	var s engine.Statement
+	text := selectText(t, d, []string{"1"}, strings.Join(key, " AND "), nil) + " LIMIT 2"
+	if s.SQL, s.Args, err = sqltext.Bind(d, text, values); err != nil {
+		return nil, err
+	}
+	same := rowset.New(rowset.Limits{Rows: 2})
+	if err := e.Read(ctx, s, same); err != nil || same.Rows() != 1 {
+		return nil, err
+	}
+	return after, nil
 }
 
 // place is where a column is among those that are read; -1: nowhere.

@@ -134,3 +134,47 @@ func TestRowsIntoKnowledge(t *testing.T) {
 		}
 	})
 }
+
+// A key that has nothing in one of its columns, as SQLite allows, ends no page by its value: the rows
+// behind it are read by their number, and those behind the next one by its value again.
+func TestRowsBehindAKeyWithoutAValue(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	f.setup(args{"driver": "sqlite", "database": ":memory:"})
+	f.run("CREATE TABLE parts (a INT, b INT, about VARCHAR(50), PRIMARY KEY (a, b))")
+	for i := 1; i <= 12; i++ {
+		b := "1"
+		if i == 4 {
+			b = "NULL"
+		}
+		f.run(fmt.Sprintf("INSERT INTO parts VALUES (%d, %s, 'thing %d')", i, b, i))
+	}
+	base := f.knowledge()
+	base.ingests(args{"table": "parts"}, "main: 12 rows added, 0 updated, 0 unchanged; 12 chunks written")
+	f.settings(map[string]any{"max_rows": 4}, nil)
+	base.ingests(args{"table": "parts"}, "main: 0 rows added, 0 updated, 12 unchanged; 0 chunks written")
+}
+
+// Two rows of one key are told apart by nothing. That is an error wherever a page ends between them,
+// and nothing that is known of the table is removed for it.
+func TestRowsOfOneKeyOnTwoPages(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture, k kind) {
+		f.run("CREATE TABLE parts (a INT, about VARCHAR(50))")
+		for i := 1; i <= 8; i++ {
+			f.run(fmt.Sprintf("INSERT INTO parts VALUES (%d, 'thing%d')", i, i))
+		}
+		f.settings(map[string]any{"max_rows": 4}, nil)
+		base, in := f.knowledge(), args{"table": "parts", "id_column": "a"}
+		base.ingests(in, "main: 8 rows added, 0 updated, 0 unchanged; 8 chunks written")
+		f.run("DELETE FROM parts WHERE a = 8")
+		f.run("INSERT INTO parts VALUES (4, 'thing4 again')")
+		if r, err := base.try("ingest_database", in); err == nil || !strings.Contains(err.Error(), "two rows have the key 4") {
+			t.Errorf("%v, %+v", err, r)
+		}
+		if got := base.citation(args{"query": "thing8"}); got != "main, table parts, key 8" {
+			t.Errorf("%q", got)
+		}
+		f.run("DELETE FROM parts WHERE about = 'thing4 again'")
+		base.ingests(in, "main: 0 rows added, 0 updated, 7 unchanged, 1 removed; 0 chunks written")
+	})
+}

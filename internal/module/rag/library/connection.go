@@ -49,6 +49,7 @@ func (l *Library) readTable(ctx context.Context, r Rows) (*readRows, error) {
 			return read, nil
 		case data.After != nil:
 			args["after"] = data.After
+			delete(args, "offset") // it counted from the key before
 		default:
 			args["offset"] = data.Offset
 		}
