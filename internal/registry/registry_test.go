@@ -229,7 +229,7 @@ func TestResolve(t *testing.T) {
 	s := static(t, "s", "filesystem:read@1.0.0", "filesystem:read@1.4.0", "filesystem:write@1.0.0", "database:read@1.0.0", "shell:bash@1.0.0",
 		"secret:wipe@1.0.0", "mcp_github:create_issue@1.0.0", "web.page:fetch-all@1.0.0")
 	s.List[1].Spec.Short = "Read"
-	s.List[1].Spec.Aliases = []string{"choir.fs.read", "lire un fichier"}
+	s.List[1].Spec.Aliases = []string{"Read", "choir.fs.read", "lire un fichier"}
 	s.List[4].Spec.Short = "Bash"
 	add(t, &r, registry.Global, s)
 	v := snapshot(t, &r).View("")

@@ -139,7 +139,7 @@ func indexNames(v *View) *nameIndex {
 		n.wire[wire] = t
 		if t.Runtime.Unlisted() {
 			for _, given := range givenNames(t) {
-				n.given[given] = append(n.given[given], t)
+				n.give(given, t)
 			}
 			continue
 		}
@@ -150,6 +150,13 @@ func indexNames(v *View) *nameIndex {
 		n.add(t, bare)
 	}
 	return n
+}
+
+// give lets a tool answer to a short name or an alias, once: it may have it as both.
+func (n *nameIndex) give(name string, t *tool.Tool) {
+	if !slices.Contains(n.given[name], t) {
+		n.given[name] = append(n.given[name], t)
+	}
 }
 
 // add indexes a tool by the names that it may answer to beside the exact ones; bare: by
@@ -163,7 +170,7 @@ func (n *nameIndex) add(t *tool.Tool, bare bool) {
 	}
 	for _, given := range givenNames(t) {
 		if !closed(given) {
-			n.given[given] = append(n.given[given], t)
+			n.give(given, t)
 			forms = append(forms, given)
 		}
 	}

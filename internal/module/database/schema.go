@@ -37,7 +37,8 @@ func (s *service) schemaTool() definition {
 			module.Example("three tables", `{"tables": ["customers", "orders", "order_items"]}`),
 		},
 		Aliases: []string{
-			"introspect", "get_schema", "database_schema", "dump_schema", "ddl", "show the schema of a database",
+			"introspect", "database.introspect", "get_schema", "database_schema", "dump_schema", "ddl",
+			"show the schema of a database",
 			"data model", "all tables and columns",
 			"schéma de la base de données", "modèle de données", "structure de la base",
 		},

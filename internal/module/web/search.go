@@ -62,7 +62,8 @@ func searchTool(k *kernelState) definition {
 			module.Example("results of one country", `{"query": "horaires médiathèque", "region": "fr-fr"}`),
 		},
 		Aliases: []string{
-			"web_search", "WebSearch", "google", "brave_web_search", "tavily-search", "search_web", "internet_search",
+			"choir.web.search", "web_search", "WebSearch", "google", "brave_web_search", "tavily-search", "search_web",
+			"internet_search",
 			"search the web", "search the internet", "look something up online", "find a website", "find recent news",
 			"google something",
 			"chercher sur le web", "rechercher sur internet", "trouver un site", "trouver des actualités",
