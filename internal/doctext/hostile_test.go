@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -134,6 +135,8 @@ func FuzzRead(f *testing.F) {
 	for i, content := range []string{markdown, page, "a,b\n\"c", source, program, "", "", "=\na\n="} {
 		f.Add(i, []byte(content))
 	}
+	f.Add(-1, []byte("# why\nresource a\n b\n\n  resource b"))
+	extractor := doctext.Extractor{Definition: regexp.MustCompile(`^\s*resource (\w*)`), Comments: []string{"#"}}
 	for i, name := range []string{"harbour.docx", "harbour.xlsx", "harbour.pptx", "harbour.epub"} {
 		if content, err := os.ReadFile("testdata/" + name); err == nil {
 			f.Add(8+i, content)
@@ -141,7 +144,11 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, kind int, content []byte) {
 		name := names[uint(kind)%uint(len(names))]
-		d, err := doctext.Read(t.Context(), name, content, doctext.Limits{Unpacked: 1 << 20, Text: 1 << 18})
+		limits := doctext.Limits{Unpacked: 1 << 20, Text: 1 << 18}
+		d, err := doctext.Read(t.Context(), name, content, limits)
+		if kind < 0 { // any text, by an extractor
+			d, err = doctext.ReadWith(t.Context(), name, content, limits, extractor)
+		}
 		if err != nil {
 			if k := tool.KindOf(err); k != tool.Invalid && k != tool.Limited {
 				t.Error(err)
