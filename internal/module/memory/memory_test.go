@@ -15,12 +15,13 @@ import (
 	"callgate/internal/document"
 	"callgate/internal/module/memory"
 	"callgate/internal/module/memory/memstore"
+	"callgate/internal/module/moduletest"
 	"callgate/tool"
 )
 
 func TestTools(t *testing.T) {
 	f := newFixture(t, setup{})
-	for _, one := range f.instance.Tools {
+	for _, one := range f.Instance.Tools {
 		check(t, one.Validate())
 		if len(one.Spec.Examples) == 0 || len(one.Spec.Aliases) < 8 || len(one.Spec.Tags) < 5 {
 			t.Errorf("%s has %d examples, %d aliases, %d tags",
@@ -67,26 +68,26 @@ func TestTasks(t *testing.T) {
 		Previous         string `json:"previous_status"`
 	}
 	for i, subject := range []string{"look", "leap", "land"} {
-		f.call("task_create", `{"subject": `+quoted(subject)+`}`, &task)
+		f.Call("task_create", `{"subject": `+quoted(subject)+`}`, &task)
 		if task.ID != fmt.Sprint("t", i+1) || task.Status != "pending" {
 			t.Errorf("task %+v", task)
 		}
 	}
-	f.call("task_create", `{"subject": "Leap.", "description": "far"}`, &task)
+	f.Call("task_create", `{"subject": "Leap.", "description": "far"}`, &task)
 	if !task.Existed || task.ID != "t2" || task.Total != 3 {
 		t.Errorf("the same task again: %+v", task)
 	}
-	f.call("task_update", `{"task_id": "t1", "status": "completed"}`, &task)
+	f.Call("task_update", `{"task_id": "t1", "status": "completed"}`, &task)
 	if task.Status != "completed" || task.Previous != "pending" || task.Next != "t2" || task.Open != 2 {
 		t.Errorf("%+v", task)
 	}
-	f.call("task_update", `{"taskId": "t3", "status": "blocked", "description": "no ground"}`, &task)
+	f.Call("task_update", `{"taskId": "t3", "status": "blocked", "description": "no ground"}`, &task)
 	if task.ID != "t3" || task.Status != "blocked" {
 		t.Errorf("%+v", task)
 	}
 	f.fails("task_update", `{"task_id": "t9", "status": "pending"}`, tool.NotFound, "t1, t2, t3")
 	f.fails("task_update", `{"status": "pending"}`, tool.Invalid, "task_id")
-	f.call("remember", `{"content": "x"}`)
+	f.Call("remember", `{"content": "x"}`)
 	f.fails("task_update", `{"task_id": "f1", "status": "pending"}`, tool.NotFound, "no task")
 	other := f.as("ada", "engine", "s2")
 	other.fails("task_update", `{"task_id": "t1", "status": "pending"}`, tool.NotFound, "task_create")
@@ -96,15 +97,15 @@ func TestTooManyTasks(t *testing.T) {
 	f := newFixture(t, setup{})
 	f.configure(map[string]any{"max_todos": 3})
 	for i := range 3 {
-		f.call("task_create", fmt.Sprintf(`{"subject": "task %d"}`, i))
+		f.Call("task_create", fmt.Sprintf(`{"subject": "task %d"}`, i))
 	}
 	f.fails("task_create", `{"subject": "one more"}`, tool.Limited, "3 open tasks")
-	f.call("task_update", `{"task_id": "t2", "status": "completed"}`)
+	f.Call("task_update", `{"task_id": "t2", "status": "completed"}`)
 	var task struct {
 		ID      string
 		Dropped []string
 	}
-	f.call("task_create", `{"subject": "one more"}`, &task)
+	f.Call("task_create", `{"subject": "one more"}`, &task)
 	if diff := cmp.Diff([]string{"t2"}, task.Dropped); diff != "" || task.ID != "t4" {
 		t.Errorf("%+v %s", task, diff)
 	}
@@ -120,7 +121,7 @@ func TestFacts(t *testing.T) {
 		Dropped []string
 	}
 	for _, text := range []string{"one", "two", "One.", "  one ", "FOO=a", "FOO=A"} {
-		f.call("remember", `{"content": `+quoted(text)+`}`, &fact)
+		f.Call("remember", `{"content": `+quoted(text)+`}`, &fact)
 	}
 	if fact.ID != "f4" || fact.Facts != 3 || len(fact.Dropped) != 1 || fact.Dropped[0] != "two" {
 		t.Errorf("%+v", fact)
@@ -129,7 +130,7 @@ func TestFacts(t *testing.T) {
 	if diff := cmp.Diff(want, f.texts(`{"mode": "range", "tiers": ["working"]}`)); diff != "" {
 		t.Error(diff)
 	}
-	f.call("remember", `{"content": "FOO=A"}`, &fact)
+	f.Call("remember", `{"content": "FOO=A"}`, &fact)
 	if !fact.Known || fact.ID != "f4" {
 		t.Errorf("%+v", fact)
 	}
@@ -140,14 +141,14 @@ func TestFacts(t *testing.T) {
 func TestCounts(t *testing.T) {
 	f := newFixture(t, setup{})
 	f.configure(map[string]any{"max_facts": 1, "max_todos": 1})
-	f.call("remember", `{"content": "one"}`)
-	r := f.call("remember", `{"content": "two"}`)
+	f.Call("remember", `{"content": "one"}`)
+	r := f.Call("remember", `{"content": "two"}`)
 	if r.Summary != "kept as f2; the session keeps 1 fact, so the oldest went" {
 		t.Error(r.Summary)
 	}
-	f.call("task_create", `{"subject": "a"}`)
+	f.Call("task_create", `{"subject": "a"}`)
 	f.fails("task_create", `{"subject": "b"}`, tool.Limited, "the list has 1 open task, and no more than 1 are kept")
-	if r := f.call("upsert", `{"content": "x"}`); r.Summary != "created k1; the knowledge has 1 entry" {
+	if r := f.Call("upsert", `{"content": "x"}`); r.Summary != "created k1; the knowledge has 1 entry" {
 		t.Error(r.Summary)
 	}
 	for args, want := range map[string]string{
@@ -158,7 +159,7 @@ func TestCounts(t *testing.T) {
 		`{"mode": "range", "offset": 9, "tiers": ["session"]}`:   "nothing is remembered that fits",
 		`{"mode": "range", "offset": 1, "tiers": ["knowledge"]}`: "1 entry found; offset=1 is past the last",
 	} {
-		if r := f.call("query", args); r.Summary != want {
+		if r := f.Call("query", args); r.Summary != want {
 			t.Errorf("%s: %q, want %q", args, r.Summary, want)
 		}
 	}
@@ -166,11 +167,11 @@ func TestCounts(t *testing.T) {
 
 // Memory survives the kernel, and each session, user and app sees only its own.
 func TestAcrossRestartsAndSessions(t *testing.T) {
-	f := newFixture(t, setup{Embedder: builtinEmbedder(t)})
-	f.call("set_goal", `{"goal": "mend the door"}`)
-	f.call("task_create", `{"subject": "find the hinge"}`)
-	f.call("remember", `{"content": "the door opens inwards"}`)
-	f.call("upsert", `{"key": "door/colour", "content": "doors are painted green here", "tags": ["paint"]}`)
+	f := newFixture(t, setup{Embedder: moduletest.Embedder(t)})
+	f.Call("set_goal", `{"goal": "mend the door"}`)
+	f.Call("task_create", `{"subject": "find the hinge"}`)
+	f.Call("remember", `{"content": "the door opens inwards"}`)
+	f.Call("upsert", `{"key": "door/colour", "content": "doors are painted green here", "tags": ["paint"]}`)
 	want := f.section()
 	f.restart()
 	if got := f.section(); got != want || !strings.Contains(got, "mend the door") {
@@ -190,7 +191,7 @@ func TestAcrossRestartsAndSessions(t *testing.T) {
 	}
 	for _, other := range []*fixture{f.as("eve", "engine", "s1"), f.as("ada", "other", "s1")} {
 		if got := other.texts(`{"mode": "range"}`); got != nil || other.section() != "" {
-			t.Errorf("%v sees %q, and %q in its prompt", other.by, got, other.section())
+			t.Errorf("%v sees %q, and %q in its prompt", other.By, got, other.section())
 		}
 		other.fails("forget", `{"refs": ["f1", "s1/f1", "door/colour"]}`, tool.NotFound, "f1")
 	}
@@ -212,7 +213,7 @@ func TestUpsert(t *testing.T) {
 		{`{"key": "b", "content": "three"}`, "k2", "replaced"},
 		{`{"key": "c", "content": "three"}`, "k3", "created"},
 	} {
-		f.call("upsert", c.args, &k)
+		f.Call("upsert", c.args, &k)
 		if k.ID != c.id || k.Outcome != c.outcome {
 			t.Errorf("%s: %+v, want %s %s", c.args, k, c.id, c.outcome)
 		}
@@ -224,17 +225,17 @@ func TestUpsert(t *testing.T) {
 
 func TestForget(t *testing.T) {
 	f := newFixture(t, setup{})
-	f.call("set_goal", `{"goal": "a quiet goal"}`)
-	f.call("remember", `{"content": "a quiet fact"}`)
-	f.call("task_create", `{"subject": "a quiet task"}`)
-	f.call("upsert", `{"key": "quiet/key", "content": "quiet knowledge"}`)
-	f.call("upsert", `{"content": "more quiet knowledge"}`)
-	f.as("ada", "engine", "s/2").call("remember", `{"content": "a quiet fact elsewhere"}`)
+	f.Call("set_goal", `{"goal": "a quiet goal"}`)
+	f.Call("remember", `{"content": "a quiet fact"}`)
+	f.Call("task_create", `{"subject": "a quiet task"}`)
+	f.Call("upsert", `{"key": "quiet/key", "content": "quiet knowledge"}`)
+	f.Call("upsert", `{"content": "more quiet knowledge"}`)
+	f.as("ada", "engine", "s/2").Call("remember", `{"content": "a quiet fact elsewhere"}`)
 	var data struct {
 		Forgotten []struct{ Ref string }
 		Missing   []string
 	}
-	f.call("forget", `{"refs": ["goal", "f1", "t1", "quiet/key", "k2", "s/2/f1", "f9"]}`, &data)
+	f.Call("forget", `{"refs": ["goal", "f1", "t1", "quiet/key", "k2", "s/2/f1", "f9"]}`, &data)
 	if len(data.Forgotten) != 6 || len(data.Missing) != 1 {
 		t.Errorf("%+v", data)
 	}
@@ -256,7 +257,7 @@ func TestForget(t *testing.T) {
 // No tool stores a secret, in any of its arguments.
 func TestSecretsAreNeverStored(t *testing.T) {
 	f := newFixture(t, setup{})
-	f.host.Scrub = func(text string) string { return strings.ReplaceAll(text, "vaultvalue", "[secret VAULT]") }
+	f.Host.Scrub = func(text string) string { return strings.ReplaceAll(text, "vaultvalue", "[secret VAULT]") }
 	f.restart()
 	key := "sk-" + strings.Repeat("aB3", 12)
 	secret := "the key " + key + " and vaultvalue and password=hunter22"
@@ -266,7 +267,7 @@ func TestSecretsAreNeverStored(t *testing.T) {
 		"remember":    `{"content": %s}`,
 		"upsert":      `{"content": %s, "tags": ["of vaultvalue"]}`,
 	} {
-		r := f.call(name, fmt.Sprintf(args, quoted(secret)))
+		r := f.Call(name, fmt.Sprintf(args, quoted(secret)))
 		if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "taken out") {
 			t.Errorf("%s warned %q", name, r.Warnings)
 		}
@@ -275,7 +276,7 @@ func TestSecretsAreNeverStored(t *testing.T) {
 		}
 	}
 	again := quoted("new " + secret)
-	f.call("task_update", `{"task_id": "t1", "status": "blocked", "subject": `+again+`, "description": `+again+`}`)
+	f.Call("task_update", `{"task_id": "t1", "status": "blocked", "subject": `+again+`, "description": `+again+`}`)
 	for _, alone := range []string{key, "vaultvalue", " vaultvalue\n"} {
 		f.fails("remember", `{"content": `+quoted(alone)+`}`, tool.Invalid, "callgate secrets set")
 	}
@@ -300,12 +301,12 @@ func TestSecretsAreNeverStored(t *testing.T) {
 
 func TestRedactionIsTheAppsChoice(t *testing.T) {
 	f := newFixture(t, setup{})
-	f.host.Scrub = func(text string) string { return strings.ReplaceAll(text, "vaultvalue", "[secret VAULT]") }
+	f.Host.Scrub = func(text string) string { return strings.ReplaceAll(text, "vaultvalue", "[secret VAULT]") }
 	f.restart()
 	f.configure(map[string]any{"redact_secrets": false})
-	f.call("remember", `{"content": "password: letmein99, vaultvalue"}`)
+	f.Call("remember", `{"content": "password: letmein99, vaultvalue"}`)
 	f.configure(map[string]any{"extra_sensitive_patterns": []any{`EMP-\d+`}})
-	f.call("remember", `{"content": "ask EMP-1234"}`)
+	f.Call("remember", `{"content": "ask EMP-1234"}`)
 	want := []string{"f2: ask [redacted]", "f1: password: letmein99, [secret VAULT]"}
 	if diff := cmp.Diff(want, f.texts(`{"mode": "range"}`)); diff != "" {
 		t.Error(diff)
@@ -323,7 +324,7 @@ func TestManyAtOnce(t *testing.T) {
 					{"upsert", fmt.Sprintf(`{"key": "key %d", "content": "of %d"}`, i, w)},
 					{"query", `{"query": "fact"}`},
 				} {
-					if _, err := f.try(c[0], c[1]); err != nil {
+					if _, err := f.Try(c[0], c[1]); err != nil {
 						t.Error(err)
 					}
 				}
@@ -334,21 +335,21 @@ func TestManyAtOnce(t *testing.T) {
 	wg.Wait()
 	f.restart()
 	var data struct{ Total int }
-	if f.call("query", `{"mode": "range", "tiers": ["working"]}`, &data); data.Total != 48 {
+	if f.Call("query", `{"mode": "range", "tiers": ["working"]}`, &data); data.Total != 48 {
 		t.Errorf("%d facts", data.Total)
 	}
-	if f.call("query", `{"mode": "range", "tiers": ["knowledge"]}`, &data); data.Total != 8 {
+	if f.Call("query", `{"mode": "range", "tiers": ["knowledge"]}`, &data); data.Total != 8 {
 		t.Errorf("%d entries", data.Total)
 	}
 }
 
 func TestClosed(t *testing.T) {
 	f := newFixture(t, setup{})
-	f.call("remember", `{"content": "x"}`)
-	f.instance.OnSessionEnd("s1")
-	f.call("remember", `{"content": "y"}`)
-	check(t, f.instance.Close())
-	if _, err := f.try("remember", `{"content": "z"}`); tool.KindOf(err) != tool.Unavailable {
+	f.Call("remember", `{"content": "x"}`)
+	f.Instance.OnSessionEnd("s1")
+	f.Call("remember", `{"content": "y"}`)
+	check(t, f.Instance.Close())
+	if _, err := f.Try("remember", `{"content": "z"}`); tool.KindOf(err) != tool.Unavailable {
 		t.Errorf("error %v", err)
 	}
 	if f.section() != "" {
@@ -358,8 +359,8 @@ func TestClosed(t *testing.T) {
 
 func TestBadArguments(t *testing.T) {
 	f := newFixture(t, setup{})
-	for _, one := range f.instance.Tools {
-		_, err := one.Handler.Execute(t.Context(), tool.Call{Principal: f.by, Args: json.RawMessage(`[]`)}, tool.Grant{})
+	for _, one := range f.Instance.Tools {
+		_, err := one.Handler.Execute(t.Context(), tool.Call{Principal: f.By, Args: json.RawMessage(`[]`)}, tool.Grant{})
 		if tool.KindOf(err) != tool.Invalid {
 			t.Errorf("%s: %v", one.ID, err)
 		}
@@ -368,10 +369,10 @@ func TestBadArguments(t *testing.T) {
 
 func BenchmarkSection(b *testing.B) {
 	f := newFixture(b, setup{})
-	f.call("set_goal", `{"goal": "mend the door"}`)
+	f.Call("set_goal", `{"goal": "mend the door"}`)
 	for i := range 20 {
-		f.call("task_create", fmt.Sprintf(`{"subject": "step %d of the way to the mended door"}`, i))
-		f.call("remember", fmt.Sprintf(`{"content": "fact %d: integration tests need a running postgres on port 5433"}`, i))
+		f.Call("task_create", fmt.Sprintf(`{"subject": "step %d of the way to the mended door"}`, i))
+		f.Call("remember", fmt.Sprintf(`{"content": "fact %d: integration tests need a running postgres on port 5433"}`, i))
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -381,21 +382,21 @@ func BenchmarkSection(b *testing.B) {
 
 func BenchmarkRemember(b *testing.B) {
 	f := newFixture(b, setup{})
-	one := f.tool("remember")
+	one := f.Tool("remember")
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
 		i++
 		args := fmt.Appendf(nil, `{"content": "fact %d: integration tests need a running postgres"}`, i)
-		_, err := one.Handler.Execute(b.Context(), tool.Call{Principal: f.by, Args: args}, f.grant)
+		_, err := one.Handler.Execute(b.Context(), tool.Call{Principal: f.By, Args: args}, f.Grant)
 		check(b, err)
 	}
 }
 
 // BenchmarkKnowledge5000 measures a change and a query of a full knowledge.
 func BenchmarkKnowledge5000(b *testing.B) {
-	f := newFixture(b, setup{Embedder: builtinEmbedder(b)})
-	store := memstore.Open(f.host.Documents, "", nil)
+	f := newFixture(b, setup{Embedder: moduletest.Embedder(b)})
+	store := memstore.Open(f.Host.Documents, "", nil)
 	text := strings.Repeat("integration tests need a running postgres on port 5433 ", 8)
 	knowledge := memstore.Key{User: "ada", App: "engine", Knowledge: true}
 	check(b, store.Change(b.Context(), knowledge, func(edit *memstore.Edit) error {
@@ -409,11 +410,11 @@ func BenchmarkKnowledge5000(b *testing.B) {
 		"query":  `{"query": "which database do tests need", "offset": %d}`,
 	} {
 		b.Run(name, func(b *testing.B) {
-			one, i := f.tool(name), 0
+			one, i := f.Tool(name), 0
 			b.ReportAllocs()
 			for b.Loop() {
 				i++
-				_, err := one.Handler.Execute(b.Context(), tool.Call{Principal: f.by, Args: fmt.Appendf(nil, args, i%10)}, f.grant)
+				_, err := one.Handler.Execute(b.Context(), tool.Call{Principal: f.By, Args: fmt.Appendf(nil, args, i%10)}, f.Grant)
 				check(b, err)
 			}
 		})
@@ -438,7 +439,7 @@ func (c *contended) Write(ctx context.Context, changes ...document.Change) (int6
 // one that is made at once.
 func TestRepeatedChanges(t *testing.T) {
 	alone, shared := newFixture(t, setup{}), newFixture(t, setup{})
-	shared.host.Documents = &contended{Store: shared.host.Documents}
+	shared.Host.Documents = &contended{Store: shared.Host.Documents}
 	shared.restart()
 	for _, f := range []*fixture{alone, shared} {
 		f.configure(map[string]any{"max_facts": 2, "max_todos": 1})
@@ -461,7 +462,7 @@ func TestRepeatedChanges(t *testing.T) {
 		{"compact", `{"completed_older_than_hours": 0}`},
 		{"forget", `{"refs": ["goal", "f1", "k", "f9"]}`},
 	} {
-		want, got := alone.call(c.tool, c.args), shared.call(c.tool, c.args)
+		want, got := alone.Call(c.tool, c.args), shared.Call(c.tool, c.args)
 		if diff := cmp.Diff(string(want.Data), string(got.Data)); diff != "" || want.Summary != got.Summary {
 			t.Errorf("%s(%s) says %q, want %q: %s", c.tool, c.args, got.Summary, want.Summary, diff)
 		}
@@ -474,10 +475,10 @@ func TestRepeatedChanges(t *testing.T) {
 // Without documents the tools say so, and the prompt has no section.
 func TestWithoutDocuments(t *testing.T) {
 	f := newFixture(t, setup{})
-	f.host.Documents = nil
+	f.Host.Documents = nil
 	f.restart()
 	f.fails("remember", `{"content": "a fact"}`, tool.Unavailable, "no place")
-	if _, err := f.try("query", `{"query": "fact", "tiers": ["session"]}`); tool.KindOf(err) != tool.Unavailable {
+	if _, err := f.Try("query", `{"query": "fact", "tiers": ["session"]}`); tool.KindOf(err) != tool.Unavailable {
 		t.Errorf("a query gave %v", err)
 	}
 	if got := f.section(); got != "" {

@@ -15,15 +15,16 @@ import (
 	"callgate/internal/module"
 	"callgate/internal/module/memory"
 	"callgate/internal/module/memory/memstore"
+	"callgate/internal/module/moduletest"
 	"callgate/tool"
 )
 
 func TestQueryByMeaning(t *testing.T) {
-	f := newFixture(t, setup{Embedder: builtinEmbedder(t)})
-	f.call("upsert", `{"key": "deploy/command", "content": "The deploy command is make ship"}`)
-	f.call("upsert", `{"content": "Invoices are generated on the first day of the month", "tags": ["billing"]}`)
-	f.call("remember", `{"content": "The cat of the office is called Turing"}`)
-	f.call("task_create", `{"subject": "Feed it", "description": "the tin is in the kitchen"}`)
+	f := newFixture(t, setup{Embedder: moduletest.Embedder(t)})
+	f.Call("upsert", `{"key": "deploy/command", "content": "The deploy command is make ship"}`)
+	f.Call("upsert", `{"content": "Invoices are generated on the first day of the month", "tags": ["billing"]}`)
+	f.Call("remember", `{"content": "The cat of the office is called Turing"}`)
+	f.Call("task_create", `{"subject": "Feed it", "description": "the tin is in the kitchen"}`)
 	for question, want := range map[string]string{
 		"how do I deploy":                      "k1: The deploy command is make ship",
 		"quand les factures sont-elles créées": "k2: Invoices are generated on the first day of the month",
@@ -39,11 +40,11 @@ func TestQueryByMeaning(t *testing.T) {
 		RankedBy string `json:"ranked_by"`
 		Total    int
 	}
-	r := f.call("query", `{"query": "quantum chromodynamics"}`, &data)
+	r := f.Call("query", `{"query": "quantum chromodynamics"}`, &data)
 	if data.Total != 0 || data.RankedBy != "meaning" || r.Summary != "nothing is remembered that fits" {
 		t.Errorf("%s: %s", r.Summary, r.Data)
 	}
-	r = f.call("query", `{"query": "deploy"}`)
+	r = f.Call("query", `{"query": "deploy"}`)
 	if !strings.Contains(r.Content[0].Text, "make ship") || !strings.Contains(r.Content[0].Text, "k1 deploy/command") {
 		t.Errorf("the text is %q", r.Content[0].Text)
 	}
@@ -59,13 +60,13 @@ func (brokenEmbedder) Vectors([]string) ([][]float32, error) {
 func TestQueryByWords(t *testing.T) {
 	for name, m := range map[string]module.Embedder{"none": nil, "broken": brokenEmbedder{}} {
 		f := newFixture(t, setup{Embedder: m})
-		f.call("upsert", `{"content": "The deploy command is make ship"}`)
-		f.call("upsert", `{"content": "Invoices are generated on the first day"}`)
+		f.Call("upsert", `{"content": "The deploy command is make ship"}`)
+		f.Call("upsert", `{"content": "Invoices are generated on the first day"}`)
 		var data struct {
 			RankedBy string `json:"ranked_by"`
 			Results  []struct{ Ref string }
 		}
-		r := f.call("query", `{"query": "deploying"}`, &data)
+		r := f.Call("query", `{"query": "deploying"}`, &data)
 		if data.RankedBy != "words" || len(data.Results) != 1 || data.Results[0].Ref != "k1" ||
 			len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "not by meaning") {
 			t.Errorf("%s: %s, %q", name, r.Data, r.Warnings)
@@ -76,9 +77,9 @@ func TestQueryByWords(t *testing.T) {
 func TestQueryByHash(t *testing.T) {
 	f := newFixture(t, setup{})
 	long := strings.Repeat("a long story ", 5000)
-	f.call("upsert", `{"key": "story", "content": `+quoted(long)+`}`)
-	f.call("remember", `{"content": "password: hunter22 of the door"}`)
-	f.as("ada", "engine", "s2").call("remember", `{"content": "elsewhere"}`)
+	f.Call("upsert", `{"key": "story", "content": `+quoted(long)+`}`)
+	f.Call("remember", `{"content": "password: hunter22 of the door"}`)
+	f.as("ada", "engine", "s2").Call("remember", `{"content": "elsewhere"}`)
 	long = strings.TrimSpace(long)
 	hash := memstore.HashOf(long)
 	for name, c := range map[string]struct{ query, want string }{
@@ -100,7 +101,7 @@ func TestQueryByHash(t *testing.T) {
 				Cut       bool
 			}
 		}
-		f.call("query", `{"mode": "hash", "query": `+quoted(c.query)+`}`, &data)
+		f.Call("query", `{"mode": "hash", "query": `+quoted(c.query)+`}`, &data)
 		got := ""
 		for _, r := range data.Results {
 			got += r.Ref
@@ -126,8 +127,8 @@ func TestQueryByRange(t *testing.T) {
 		f := newFixture(t, setup{})
 		start := time.Now() // midnight, on the first of January 2000
 		for i := range 5 {
-			f.call("remember", fmt.Sprintf(`{"content": "fact %d"}`, i))
-			f.call("upsert", fmt.Sprintf(`{"key": "k-%d", "content": "known %d", "tags": ["odd%d"]}`, i, i, i%2))
+			f.Call("remember", fmt.Sprintf(`{"content": "fact %d"}`, i))
+			f.Call("upsert", fmt.Sprintf(`{"key": "k-%d", "content": "known %d", "tags": ["odd%d"]}`, i, i, i%2))
 			advance(24 * time.Hour)
 		}
 		day := func(n int) string { return quoted(start.AddDate(0, 0, n).Format(time.DateOnly)) }
@@ -148,7 +149,7 @@ func TestQueryByRange(t *testing.T) {
 			"past the end":             {`"tiers": ["working"], "offset": 9`, nil},
 		} {
 			var data struct{ Results []struct{ Ref string } }
-			f.call("query", `{"mode": "range", `+c.args+`}`, &data)
+			f.Call("query", `{"mode": "range", `+c.args+`}`, &data)
 			var got []string
 			for _, r := range data.Results {
 				got = append(got, r.Ref)
@@ -161,7 +162,7 @@ func TestQueryByRange(t *testing.T) {
 			Next  int `json:"next_offset"`
 			Total int
 		}
-		r := f.call("query", `{"mode": "range", "limit": 4}`, &data)
+		r := f.Call("query", `{"mode": "range", "limit": 4}`, &data)
 		if data.Next != 4 || data.Total != 10 || !strings.Contains(r.Summary, "offset=4") {
 			t.Errorf("%s: %+v", r.Summary, data)
 		}
@@ -194,7 +195,7 @@ func TestQueryRefused(t *testing.T) {
 func TestQueryIsBounded(t *testing.T) {
 	f := newFixture(t, setup{})
 	for i := range 30 {
-		f.call("upsert", fmt.Sprintf(`{"content": %s}`, quoted(fmt.Sprint("entry ", i, strings.Repeat(" word", 1000)))))
+		f.Call("upsert", fmt.Sprintf(`{"content": %s}`, quoted(fmt.Sprint("entry ", i, strings.Repeat(" word", 1000)))))
 	}
 	var data struct {
 		Total   int
@@ -204,7 +205,7 @@ func TestQueryIsBounded(t *testing.T) {
 			Cut  bool
 		}
 	}
-	r := f.call("query", `{"query": "word", "limit": 50}`, &data)
+	r := f.Call("query", `{"query": "word", "limit": 50}`, &data)
 	if data.Total != 30 || len(r.Data) > 40<<10 || data.Next != len(data.Results) || len(data.Results) < 5 ||
 		!data.Results[0].Cut {
 		t.Errorf("%d bytes, %d of %d results", len(r.Data), len(data.Results), data.Total)
@@ -214,10 +215,10 @@ func TestQueryIsBounded(t *testing.T) {
 func TestOtherSessionsAreTheLastTen(t *testing.T) {
 	f := newFixture(t, setup{})
 	for i := range 12 {
-		f.as("ada", "engine", fmt.Sprint("old", i)).call("remember", fmt.Sprintf(`{"content": "note %d"}`, i))
+		f.as("ada", "engine", fmt.Sprint("old", i)).Call("remember", fmt.Sprintf(`{"content": "note %d"}`, i))
 	}
 	var data struct{ Total int }
-	if f.call("query", `{"query": "note", "tiers": ["session"]}`, &data); data.Total != 10 {
+	if f.Call("query", `{"query": "note", "tiers": ["session"]}`, &data); data.Total != 10 {
 		t.Errorf("%d", data.Total)
 	}
 }
@@ -227,9 +228,9 @@ func TestSessionsBeforeThoseAreSummaries(t *testing.T) {
 		f := newFixture(t, setup{})
 		for i := range 13 {
 			old := f.as("ada", "engine", fmt.Sprint("old", i))
-			old.call("set_goal", fmt.Sprintf(`{"goal": "bridge %d"}`, i))
-			old.call("task_create", `{"subject": "find the river"}`)
-			old.call("remember", fmt.Sprintf(`{"content": "the river is %d wide"}`, i))
+			old.Call("set_goal", fmt.Sprintf(`{"goal": "bridge %d"}`, i))
+			old.Call("task_create", `{"subject": "find the river"}`)
+			old.Call("remember", fmt.Sprintf(`{"content": "the river is %d wide"}`, i))
 			advance(time.Hour)
 		}
 		all := `{"mode": "range", "tiers": ["long_term"]}`
@@ -247,11 +248,11 @@ func TestSessionsBeforeThoseAreSummaries(t *testing.T) {
 		if got := f.texts(`{"query": "which bridge was 1 wide", "limit": 1, "tiers": ["long_term"]}`); len(got) != 1 {
 			t.Errorf("by what it is about: %q", got)
 		}
-		f.as("bob", "engine", "x").call("remember", `{"content": "mine"}`)
+		f.as("bob", "engine", "x").Call("remember", `{"content": "mine"}`)
 		if got := f.as("bob", "engine", "y").texts(all); len(got) != 0 {
 			t.Errorf("another user sees %q", got)
 		}
-		f.call("forget", `{"refs": ["old1/all"]}`)
+		f.Call("forget", `{"refs": ["old1/all"]}`)
 		if diff := cmp.Diff([]string{want[0], want[2]}, f.texts(all)); diff != "" {
 			t.Errorf("after forgetting one: %s", diff)
 		}
@@ -260,20 +261,20 @@ func TestSessionsBeforeThoseAreSummaries(t *testing.T) {
 
 func TestCompact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, setup{Embedder: builtinEmbedder(t)})
-		f.call("task_create", `{"subject": "long done"}`)
-		f.call("task_update", `{"task_id": "t1", "status": "completed"}`)
+		f := newFixture(t, setup{Embedder: moduletest.Embedder(t)})
+		f.Call("task_create", `{"subject": "long done"}`)
+		f.Call("task_update", `{"task_id": "t1", "status": "completed"}`)
 		advance(48 * time.Hour)
-		f.call("task_create", `{"subject": "just done"}`)
-		f.call("task_update", `{"task_id": "t2", "status": "completed"}`)
-		f.call("task_create", `{"subject": "open"}`)
+		f.Call("task_create", `{"subject": "just done"}`)
+		f.Call("task_update", `{"task_id": "t2", "status": "completed"}`)
+		f.Call("task_create", `{"subject": "open"}`)
 		for _, text := range []string{
 			"alice manages bob", "The deploy command is make ship", "bob manages alice", "the cat is called Turing",
 		} {
-			f.call("remember", `{"content": `+quoted(text)+`}`)
+			f.Call("remember", `{"content": `+quoted(text)+`}`)
 		}
-		f.call("upsert", `{"key": "a", "content": "said twice"}`)
-		f.call("upsert", `{"key": "b", "content": "said twice"}`)
+		f.Call("upsert", `{"key": "a", "content": "said twice"}`)
+		f.Call("upsert", `{"key": "b", "content": "said twice"}`)
 
 		var data struct {
 			Dropped []struct{ Ref, Why string }
@@ -289,19 +290,19 @@ func TestCompact(t *testing.T) {
 			return all
 		}
 		before := f.texts(`{"mode": "range", "limit": 50}`)
-		f.call("compact", `{"dry_run": true}`, &data)
+		f.Call("compact", `{"dry_run": true}`, &data)
 		if diff := cmp.Diff([]string{"t1", "f1=f3", "k1=k2"}, refs()); diff != "" {
 			t.Error(diff)
 		}
 		if diff := cmp.Diff(before, f.texts(`{"mode": "range", "limit": 50}`)); diff != "" {
 			t.Errorf("a dry run changed something: %s", diff)
 		}
-		r := f.call("compact", `{}`, &data)
+		r := f.Call("compact", `{}`, &data)
 		if diff := cmp.Diff([]string{"t1", "f1=f3", "k1=k2"}, refs()); diff != "" ||
 			!strings.Contains(r.Summary, "dropped 1 entry; 2 pairs mean nearly the same") {
 			t.Error(r.Summary, diff)
 		}
-		f.call("compact", `{"tiers": ["working"], "completed_older_than_hours": 0}`, &data)
+		f.Call("compact", `{"tiers": ["working"], "completed_older_than_hours": 0}`, &data)
 		if diff := cmp.Diff([]string{"t2", "f1=f3"}, refs()); diff != "" {
 			t.Error(diff)
 		}
@@ -315,7 +316,7 @@ func TestCompact(t *testing.T) {
 // text of an older one changes.
 func TestCompactDuplicates(t *testing.T) {
 	f := newFixture(t, setup{})
-	store := memstore.Open(f.host.Documents, "", nil)
+	store := memstore.Open(f.Host.Documents, "", nil)
 	session := memstore.Key{User: "ada", App: "engine", Session: "s1"}
 	check(t, store.Change(t.Context(), session, func(edit *memstore.Edit) error {
 		for _, text := range []string{"the same", "another", "The same.", "the  same"} {
@@ -330,13 +331,13 @@ func TestCompactDuplicates(t *testing.T) {
 		return nil
 	}))
 	check(t, store.Close())
-	f.call("compact", `{}`)
+	f.Call("compact", `{}`)
 	got := f.texts(`{"mode": "range", "tiers": ["working"]}`)
 	got = append(got, f.texts(`{"mode": "range", "tiers": ["knowledge"]}`)...)
 	if diff := cmp.Diff([]string{"f4: the  same", "f2: another", "k1: known"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if r := f.call("compact", `{}`); r.Summary != "there is nothing to tidy up" {
+	if r := f.Call("compact", `{}`); r.Summary != "there is nothing to tidy up" {
 		t.Error(r.Summary)
 	}
 }
@@ -362,11 +363,11 @@ func TestSummarizer(t *testing.T) {
 	w := &summarizer{text: "a summary with password=hunter22"}
 	f := newFixture(t, setup{Summarizer: w})
 	for i := range 25 {
-		f.call("remember", fmt.Sprintf(`{"content": "fact %d"}`, i))
+		f.Call("remember", fmt.Sprintf(`{"content": "fact %d"}`, i))
 	}
 	w.err = errors.New("no model today")
-	f.call("forget", `{"refs": ["f1"]}`)
-	r := f.call("compact", `{}`)
+	f.Call("forget", `{"refs": ["f1"]}`)
+	r := f.Call("compact", `{}`)
 	const kept = "the 4 oldest facts are kept as they were, not summed up: no model today"
 	if !slices.Contains(r.Warnings, kept) || len(f.texts(`{"mode": "range", "limit": 50}`)) != 24 {
 		t.Errorf("without a model the result is %+v", r)
@@ -374,14 +375,14 @@ func TestSummarizer(t *testing.T) {
 	if len(r.Attempts) != 1 || r.Attempts[0].Input != 7 || r.Attempts[0].Error != "ada" {
 		t.Errorf("what was asked is not in the result: %+v", r.Attempts)
 	}
-	w.err, w.during = nil, func() { f.call("forget", `{"refs": ["f2"]}`) }
+	w.err, w.during = nil, func() { f.Call("forget", `{"refs": ["f2"]}`) }
 	var data struct{ Summarized int }
-	if f.call("compact", `{}`, &data); data.Summarized != 0 {
+	if f.Call("compact", `{}`, &data); data.Summarized != 0 {
 		t.Errorf("the facts changed meanwhile, yet %d were summarized", data.Summarized)
 	}
 	w.during = nil
-	f.call("compact", `{"dry_run": true}`)
-	if f.call("compact", `{}`, &data); data.Summarized != 3 {
+	f.Call("compact", `{"dry_run": true}`)
+	if f.Call("compact", `{}`, &data); data.Summarized != 3 {
 		t.Errorf("%d summarized", data.Summarized)
 	}
 	got := f.texts(`{"mode": "range", "limit": 50}`)
@@ -390,10 +391,10 @@ func TestSummarizer(t *testing.T) {
 	}
 	// The next compaction updates it.
 	for i := range 2 {
-		f.call("remember", fmt.Sprintf(`{"content": "later fact %d"}`, i))
+		f.Call("remember", fmt.Sprintf(`{"content": "later fact %d"}`, i))
 	}
 	w.text = "all of it"
-	if r := f.call("compact", `{}`, &data); data.Summarized != 2 || r.Summary != "dropped 0 entries; the summary took in 2 facts" {
+	if r := f.Call("compact", `{}`, &data); data.Summarized != 2 || r.Summary != "dropped 0 entries; the summary took in 2 facts" {
 		t.Errorf("%d summarized: %s", data.Summarized, r.Summary)
 	}
 	const now = "summary: all of it of 3, from a summary with password=[redacted] of 3, from fact 2"
@@ -406,7 +407,7 @@ func TestSummarizer(t *testing.T) {
 	if got := f.texts(`{"mode": "hash", "query": "summary"}`); len(got) != 1 {
 		t.Errorf("by its ref: %q", got)
 	}
-	f.call("forget", `{"refs": ["summary"]}`)
+	f.Call("forget", `{"refs": ["summary"]}`)
 	if got := f.texts(`{"mode": "range", "limit": 50}`); len(got) != 20 || strings.HasPrefix(got[0], "summary") {
 		t.Errorf("after forgetting it: %d, %q", len(got), got[0])
 	}

@@ -14,12 +14,12 @@ func TestSection(t *testing.T) {
 		t.Errorf("of an empty memory: %q", got)
 	}
 	for _, subject := range []string{"look", "leap", "land", "rest", "dream"} {
-		f.call("task_create", `{"subject": `+quoted(subject)+`}`)
+		f.Call("task_create", `{"subject": `+quoted(subject)+`}`)
 	}
-	f.call("task_update", `{"task_id": "t1", "status": "completed"}`)
-	f.call("task_update", `{"task_id": "t4", "status": "blocked"}`)
-	f.call("task_update", `{"task_id": "t2", "status": "in_progress"}`)
-	f.call("remember", `{"content": "the gap\nis wide"}`)
+	f.Call("task_update", `{"task_id": "t1", "status": "completed"}`)
+	f.Call("task_update", `{"task_id": "t4", "status": "blocked"}`)
+	f.Call("task_update", `{"task_id": "t2", "status": "in_progress"}`)
+	f.Call("remember", `{"content": "the gap\nis wide"}`)
 	want := `# Working memory
 Goal: none. There are tasks but no goal: set one.
 Tasks (1 of 5 completed):
@@ -33,8 +33,8 @@ Facts:
 	if diff := cmp.Diff(want, f.section()); diff != "" {
 		t.Error(diff)
 	}
-	f.call("set_goal", `{"goal": "get across"}`)
-	f.call("upsert", `{"content": "known"}`)
+	f.Call("set_goal", `{"goal": "get across"}`)
+	f.Call("upsert", `{"content": "known"}`)
 	got := f.section()
 	if !strings.HasPrefix(got, "# Working memory\nGoal: get across\nTasks") ||
 		!strings.HasSuffix(got, "Knowledge: 1 entry, found by search.") {
@@ -45,11 +45,11 @@ Facts:
 func TestSectionIsBounded(t *testing.T) {
 	f := newFixture(t, setup{})
 	long := strings.Repeat("é", 1500)
-	f.call("set_goal", `{"goal": `+quoted(long)+`}`)
+	f.Call("set_goal", `{"goal": `+quoted(long)+`}`)
 	for i := range 30 {
-		f.call("remember", fmt.Sprintf(`{"content": "%d %s"}`, i, long))
+		f.Call("remember", fmt.Sprintf(`{"content": "%d %s"}`, i, long))
 		if i < 20 {
-			f.call("task_create", fmt.Sprintf(`{"subject": "%d %s"}`, i, long[:800]))
+			f.Call("task_create", fmt.Sprintf(`{"subject": "%d %s"}`, i, long[:800]))
 		}
 	}
 	got := f.section()
@@ -79,7 +79,7 @@ func TestSectionIsData(t *testing.T) {
 		"\U000e0041\U000e0042unseen":         "unseen",
 		"1 << 3":                             "1 << 3",
 	} {
-		f.call("set_goal", `{"goal": `+quoted(text)+`}`)
+		f.Call("set_goal", `{"goal": `+quoted(text)+`}`)
 		if got := strings.TrimPrefix(f.section(), "# Working memory\nGoal: "); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
@@ -89,8 +89,8 @@ func TestSectionIsData(t *testing.T) {
 // A secret that the kernel learned after it was stored is not in the section.
 func TestSectionScrubs(t *testing.T) {
 	f := newFixture(t, setup{})
-	f.call("remember", `{"content": "the word is xyzzy"}`)
-	f.host.Scrub = func(text string) string { return strings.ReplaceAll(text, "xyzzy", "[secret WORD]") }
+	f.Call("remember", `{"content": "the word is xyzzy"}`)
+	f.Host.Scrub = func(text string) string { return strings.ReplaceAll(text, "xyzzy", "[secret WORD]") }
 	f.restart()
 	if got := f.section(); strings.Contains(got, "xyzzy") || !strings.Contains(got, "[secret WORD]") {
 		t.Error(got)

@@ -33,19 +33,19 @@ func BenchmarkIngest10000(b *testing.B) {
 	f := library10000(b)
 	for b.Loop() {
 		var got report
-		f.call("ingest_folder", `{"path": "docs"}`, &got)
+		f.Call("ingest_folder", `{"path": "docs"}`, &got)
 		if got.Chunks != 10_000 {
 			b.Fatalf("%+v", got)
 		}
-		f.call("delete", `{"base": "main"}`)
+		f.Call("delete", `{"base": "main"}`)
 	}
 }
 
 func BenchmarkQuery10000(b *testing.B) {
 	f := library10000(b)
-	f.call("ingest_folder", `{"path": "docs"}`)
-	f.call("query", `{"query": "warm"}`)
+	f.Call("ingest_folder", `{"path": "docs"}`)
+	f.Call("query", `{"query": "warm"}`)
 	for b.Loop() {
-		f.call("query", `{"query": "how deep is the channel at the lighthouse buoy7"}`)
+		f.Call("query", `{"query": "how deep is the channel at the lighthouse buoy7"}`)
 	}
 }

@@ -14,13 +14,13 @@ import (
 func TestDatabase(t *testing.T) {
 	t.Parallel()
 	f := harbour(t)
-	db, err := sql.Open("sqlite", filepath.Join(f.grant.Workspace, "shop.db"))
+	db, err := sql.Open("sqlite", filepath.Join(f.Grant.Workspace, "shop.db"))
 	check(t, err)
 	_, err = db.ExecContext(t.Context(), `CREATE TABLE goods (id INTEGER, name TEXT, about TEXT);
 		INSERT INTO goods VALUES (70, 'anchor', 'holds a boat in a storm'), (12, 'rope', 'ties it to the quay'), (13, 'lamp', NULL)`)
 	check(t, err)
 	check(t, db.Close())
-	f.call("ingest_database", `{"path": "shop.db", "table": "goods", "id_column": "id"}`)
+	f.Call("ingest_database", `{"path": "shop.db", "table": "goods", "id_column": "id"}`)
 	got := f.citations("query", `{"query": "rope"}`)
 	if len(got) != 1 || got[0] != "shop.db, table goods, key 12" {
 		t.Errorf("%q", got)
@@ -28,20 +28,20 @@ func TestDatabase(t *testing.T) {
 	if got := f.citations("query", `{"query": "lamp", "under": "shop.db:goods"}`); len(got) == 0 || got[0] != "shop.db, table goods, key 13" {
 		t.Errorf("%q", got)
 	}
-	f.call("ingest_database", `{"path": "shop.db", "query": "SELECT name FROM goods WHERE id > 20", "name": "dear"}`)
+	f.Call("ingest_database", `{"path": "shop.db", "query": "SELECT name FROM goods WHERE id > 20", "name": "dear"}`)
 	if got := f.citations("query", `{"query": "anchor", "under": "shop.db:dear"}`); len(got) != 1 || got[0] != "shop.db, dear, row 1" {
 		t.Errorf("%q", got)
 	}
-	f.fails("ingest_database", `{"path": "shop.db"}`, tool.Invalid, "table")
-	f.fails("ingest_database", `{"path": "shop.db", "table": "goods", "id_column": "about"}`, tool.Invalid, "nothing in about")
-	f.fails("ingest_database", `{"path": "shop.db", "table": "goods", "id_column": "no"}`, tool.Invalid, "there is id, name, about")
-	f.fails("ingest_database", `{"path": "shop.db", "connection_id": "main", "table": "goods"}`, tool.Invalid, "one of them")
-	f.fails("ingest_database", `{"table": "goods"}`, tool.Unavailable, "SQLite file")
+	f.Fails("ingest_database", `{"path": "shop.db"}`, tool.Invalid, "table")
+	f.Fails("ingest_database", `{"path": "shop.db", "table": "goods", "id_column": "about"}`, tool.Invalid, "nothing in about")
+	f.Fails("ingest_database", `{"path": "shop.db", "table": "goods", "id_column": "no"}`, tool.Invalid, "there is id, name, about")
+	f.Fails("ingest_database", `{"path": "shop.db", "connection_id": "main", "table": "goods"}`, tool.Invalid, "one of them")
+	f.Fails("ingest_database", `{"table": "goods"}`, tool.Unavailable, "SQLite file")
 	for _, args := range []string{
 		`{"path": "shop.db", "table": "bads"}`, `{"path": "docs/crew.csv", "table": "crew"}`, `{"path": "../a.db", "table": "a"}`,
 		`{"path": "shop.db", "query": "DELETE FROM goods"}`,
 	} {
-		if _, err := f.try("ingest_database", args); err == nil {
+		if _, err := f.Try("ingest_database", args); err == nil {
 			t.Errorf("%s was ingested", args)
 		}
 	}
@@ -52,7 +52,7 @@ func TestDatabase(t *testing.T) {
 func TestRowsAreKeptUpToDate(t *testing.T) {
 	t.Parallel()
 	f := harbour(t)
-	db, err := sql.Open("sqlite", filepath.Join(f.grant.Workspace, "shop.db"))
+	db, err := sql.Open("sqlite", filepath.Join(f.Grant.Workspace, "shop.db"))
 	check(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	run := func(statement string) {
@@ -68,12 +68,12 @@ func TestRowsAreKeptUpToDate(t *testing.T) {
 	ingest := func(want report) {
 		t.Helper()
 		want.Base = "main"
-		if f.call("ingest_database", `{"path": "shop.db", "table": "goods"}`, &got); got != want {
+		if f.Call("ingest_database", `{"path": "shop.db", "table": "goods"}`, &got); got != want {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
-	f.call("ingest_database", `{"path": "shop.db", "table": "goods2"}`)
-	f.call("ingest_text", `{"name": "shop.db:goods/note", "text": "the shop is closed on Mondays"}`)
+	f.Call("ingest_database", `{"path": "shop.db", "table": "goods2"}`)
+	f.Call("ingest_text", `{"name": "shop.db:goods/note", "text": "the shop is closed on Mondays"}`)
 	ingest(report{Added: 3, Chunks: 3})
 	ingest(report{Unchanged: 3})
 	run(`UPDATE goods SET about = 'a long rope' WHERE shelf = 'a'; DELETE FROM goods WHERE place = 2;

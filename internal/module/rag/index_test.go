@@ -21,7 +21,7 @@ func TestIndex(t *testing.T) {
 		"docs/other/README.md": "# Other\n\nNothing of tide.golang here.\n",
 		"src/tide.go":          "package tide\n\n// Height returns how high the water stands.\nfunc Height() int { return low() }\n",
 	})
-	for _, one := range f.instance.Tools {
+	for _, one := range f.Instance.Tools {
 		check(t, one.Validate())
 		if len(one.Spec.Examples) == 0 || len(one.Spec.Aliases) < 8 || len(one.Spec.Tags) < 5 {
 			t.Errorf("%s has %d examples, %d aliases, %d tags",
@@ -31,19 +31,19 @@ func TestIndex(t *testing.T) {
 			check(t, validate(one.Spec.Input, e.Args))
 		}
 	}
-	f.fails("query", `{"query": "a"}`, tool.NotFound, "register_source")
-	f.fails("register_source", `{"source": "a", "path": "none"}`, tool.NotFound, "none")
-	f.call("register_source", `{"source": "docs", "path": "docs"}`)
-	f.call("register_source", `{"source": "docs", "path": "docs/"}`)
-	f.fails("register_source", `{"source": "docs", "path": "src"}`, tool.Conflict, "another name")
-	f.call("register_source", `{"source": "code", "path": "src", "pattern": "**/*.go"}`)
+	f.Fails("query", `{"query": "a"}`, tool.NotFound, "register_source")
+	f.Fails("register_source", `{"source": "a", "path": "none"}`, tool.NotFound, "none")
+	f.Call("register_source", `{"source": "docs", "path": "docs"}`)
+	f.Call("register_source", `{"source": "docs", "path": "docs/"}`)
+	f.Fails("register_source", `{"source": "docs", "path": "src"}`, tool.Conflict, "another name")
+	f.Call("register_source", `{"source": "code", "path": "src", "pattern": "**/*.go"}`)
 	var done struct {
 		Sources []struct {
 			Source                            string
 			Added, Updated, Unchanged, Chunks int
 		}
 	}
-	f.call("scan", `{}`, &done)
+	f.Call("scan", `{}`, &done)
 	if len(done.Sources) != 2 || done.Sources[0].Added != 1 || done.Sources[1].Added != 3 {
 		t.Errorf("%+v", done)
 	}
@@ -55,42 +55,42 @@ func TestIndex(t *testing.T) {
 	if len(got) != 3 || !slices.Equal(got[:2], want) {
 		t.Errorf("%q", got)
 	}
-	f.fails("context", `{"document": "docs/none.md"}`, tool.NotFound, "index.scan")
+	f.Fails("context", `{"document": "docs/none.md"}`, tool.NotFound, "index.scan")
 	var r struct {
 		Names              []string
 		NamedBy            []string `json:"named_by"`
 		Defined, Mentioned []string
 	}
-	f.call("relations", `{"document": "docs/README.md"}`, &r)
+	f.Call("relations", `{"document": "docs/README.md"}`, &r)
 	if diff := cmp.Diff([]string{"src/tide.go", "docs/mooring.md"}, r.Names); diff != "" {
 		t.Error(diff)
 	}
-	f.call("relations", `{"document": "docs/mooring.md"}`, &r)
+	f.Call("relations", `{"document": "docs/mooring.md"}`, &r)
 	if diff := cmp.Diff([]string{"docs/README.md"}, r.NamedBy); diff != "" {
 		t.Error(diff)
 	}
-	f.call("relations", `{"symbol": "Height"}`, &r)
+	f.Call("relations", `{"symbol": "Height"}`, &r)
 	if len(r.Defined)+len(r.Mentioned) != 1 {
 		t.Errorf("%+v", r)
 	}
-	f.fails("relations", `{"document": "docs/none.md"}`, tool.NotFound, "not in the index")
-	f.fails("relations", `{}`, tool.Invalid, "one of them")
+	f.Fails("relations", `{"document": "docs/none.md"}`, tool.NotFound, "not in the index")
+	f.Fails("relations", `{}`, tool.Invalid, "one of them")
 
-	f.call("scan", `{"source": "docs"}`, &done)
+	f.Call("scan", `{"source": "docs"}`, &done)
 	if done.Sources[0].Unchanged != 3 {
 		t.Errorf("%+v", done)
 	}
-	f.call("invalidate", `{"source": "docs", "document": "docs/mooring.md"}`)
-	f.fails("invalidate", `{"source": "docs", "document": "none"}`, tool.NotFound, "none")
-	f.fails("invalidate", `{"source": "doc"}`, tool.NotFound, "docs")
-	f.call("scan", `{"source": "docs"}`, &done)
+	f.Call("invalidate", `{"source": "docs", "document": "docs/mooring.md"}`)
+	f.Fails("invalidate", `{"source": "docs", "document": "none"}`, tool.NotFound, "none")
+	f.Fails("invalidate", `{"source": "doc"}`, tool.NotFound, "docs")
+	f.Call("scan", `{"source": "docs"}`, &done)
 	if done.Sources[0].Updated != 1 || done.Sources[0].Unchanged != 2 {
 		t.Errorf("%+v", done)
 	}
-	f.host.Embedder = nil // the model is gone: words alone count, without a word to anybody
+	f.Host.Embedder = nil // the model is gone: words alone count, without a word to anybody
 	f.open()
-	f.call("scan", `{}`)
-	if r := f.call("query", `{"query": "diesel"}`); len(r.Warnings) > 0 {
+	f.Call("scan", `{}`)
+	if r := f.Call("query", `{"query": "diesel"}`); len(r.Warnings) > 0 {
 		t.Errorf("%q", r.Warnings)
 	}
 }
@@ -105,38 +105,38 @@ func TestExtractor(t *testing.T) {
 		"infra/notes.md":  "# Notes\n\nresource \"lamp\" \"old\" is gone.\n",
 		"infra/other.xyz": "nobody reads this",
 	})
-	f.configure(map[string]any{"chunk_bytes": 300}, nil)
-	f.call("register_source", `{"source": "infra", "path": "infra"}`)
+	f.Configure(map[string]any{"chunk_bytes": 300}, nil)
+	f.Call("register_source", `{"source": "infra", "path": "infra"}`)
 	var done struct {
 		Sources []struct{ Added, Updated, Unchanged int }
 	}
-	if f.call("scan", `{}`, &done); done.Sources[0].Added != 1 {
+	if f.Call("scan", `{}`, &done); done.Sources[0].Added != 1 {
 		t.Errorf("%+v", done)
 	}
 	const rule = `{"source": "infra", "pattern": "**/*.tf", "definition": "^resource .*\"([\\w-]+)\"", "comments": ["#"]}`
-	f.call("register_extractor", rule)
-	if f.call("scan", `{}`, &done); done.Sources[0].Added != 1 || done.Sources[0].Unchanged != 1 {
+	f.Call("register_extractor", rule)
+	if f.Call("scan", `{}`, &done); done.Sources[0].Added != 1 || done.Sources[0].Unchanged != 1 {
 		t.Errorf("%+v", done)
 	}
 	var r struct{ Defined []string }
-	f.call("relations", `{"symbol": "quay-light"}`, &r)
+	f.Call("relations", `{"symbol": "quay-light"}`, &r)
 	if len(r.Defined) == 0 || !strings.HasPrefix(r.Defined[0], "infra/main.tf, lines 3-") {
 		t.Errorf("%q", r.Defined)
 	}
-	if f.call("register_extractor", rule); f.call("scan", `{}`, &done) != nil && done.Sources[0].Unchanged != 2 {
+	if f.Call("register_extractor", rule); f.Call("scan", `{}`, &done) != nil && done.Sources[0].Unchanged != 2 {
 		t.Errorf("the same rule again: %+v", done)
 	}
-	f.call("register_extractor", `{"source": "infra", "pattern": "**/*.tf", "definition": "^if"}`)
-	if f.call("scan", `{}`, &done); done.Sources[0].Updated != 1 {
+	f.Call("register_extractor", `{"source": "infra", "pattern": "**/*.tf", "definition": "^if"}`)
+	if f.Call("scan", `{}`, &done); done.Sources[0].Updated != 1 {
 		t.Errorf("another rule: %+v", done)
 	}
-	f.call("register_source", `{"source": "infra", "path": "infra"}`) // still the same folder
-	f.fails("register_extractor", `{"source": "infra", "pattern": "*", "definition": "("}`, tool.Invalid, "RE2")
-	f.fails("register_extractor", `{"source": "infra", "pattern": "*", "definition": "x*"}`, tool.Invalid, "every line")
-	f.fails("register_extractor", `{"source": "infra", "pattern": "{", "definition": "x"}`, tool.Invalid, "pattern")
-	f.fails("register_extractor", `{"source": "none", "pattern": "*", "definition": "x"}`, tool.NotFound, "infra")
+	f.Call("register_source", `{"source": "infra", "path": "infra"}`) // still the same folder
+	f.Fails("register_extractor", `{"source": "infra", "pattern": "*", "definition": "("}`, tool.Invalid, "RE2")
+	f.Fails("register_extractor", `{"source": "infra", "pattern": "*", "definition": "x*"}`, tool.Invalid, "every line")
+	f.Fails("register_extractor", `{"source": "infra", "pattern": "{", "definition": "x"}`, tool.Invalid, "pattern")
+	f.Fails("register_extractor", `{"source": "none", "pattern": "*", "definition": "x"}`, tool.NotFound, "infra")
 	for i := range 15 {
-		f.call("register_extractor", fmt.Sprintf(`{"source": "infra", "pattern": "%d/*", "definition": "x"}`, i))
+		f.Call("register_extractor", fmt.Sprintf(`{"source": "infra", "pattern": "%d/*", "definition": "x"}`, i))
 	}
-	f.fails("register_extractor", `{"source": "infra", "pattern": "more/*", "definition": "x"}`, tool.Limited, "16")
+	f.Fails("register_extractor", `{"source": "infra", "pattern": "more/*", "definition": "x"}`, tool.Limited, "16")
 }

@@ -47,7 +47,7 @@ func TestWordsOfDocuments(t *testing.T) {
 		}),
 		name: "no archive",
 	})
-	r := f.call("ingest_folder", `{}`)
+	r := f.Call("ingest_folder", `{}`)
 	texts := append([]string{r.Content[0].Text}, r.Warnings...)
 	if len(texts) != 3 {
 		t.Fatalf("%q", texts)
@@ -67,7 +67,7 @@ func TestWordsOfDocuments(t *testing.T) {
 	}
 	args, err := json.Marshal(map[string]string{"path": name})
 	check(t, err)
-	_, err = f.try("ingest_file", string(args))
+	_, err = f.Try("ingest_file", string(args))
 	if e, ok := err.(*tool.Error); !ok || strings.Contains(e.ModelText(), "</data>") || strings.Contains(e.Message, "\n") {
 		t.Errorf("%q", err)
 	}

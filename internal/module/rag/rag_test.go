@@ -22,7 +22,7 @@ import (
 func TestTools(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, rag.Module(), nil)
-	for _, one := range f.instance.Tools {
+	for _, one := range f.Instance.Tools {
 		check(t, one.Validate())
 		if len(one.Spec.Examples) == 0 || len(one.Spec.Aliases) < 8 || len(one.Spec.Tags) < 5 {
 			t.Errorf("%s has %d examples, %d aliases, %d tags",
@@ -34,19 +34,19 @@ func TestTools(t *testing.T) {
 			}
 		}
 	}
-	if len(f.instance.Tools) != 14 {
-		t.Errorf("%d tools", len(f.instance.Tools))
+	if len(f.Instance.Tools) != 14 {
+		t.Errorf("%d tools", len(f.Instance.Tools))
 	}
 }
 
 func (f *fixture) tool(name string) *tool.Tool {
-	f.t.Helper()
-	for _, one := range f.instance.Tools {
+	f.T.Helper()
+	for _, one := range f.Instance.Tools {
 		if one.ID.Name == name {
 			return one
 		}
 	}
-	f.t.Fatalf("there is no tool %s", name)
+	f.T.Fatalf("there is no tool %s", name)
 	return nil
 }
 
@@ -79,7 +79,7 @@ func TestFolder(t *testing.T) {
 	ingest := func(want report) {
 		t.Helper()
 		var got report
-		f.call("ingest_folder", `{"path": "docs"}`, &got)
+		f.Call("ingest_folder", `{"path": "docs"}`, &got)
 		want.Base = "main"
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
@@ -124,7 +124,7 @@ func TestSameTextTwice(t *testing.T) {
 	t.Parallel()
 	f := harbour(t)
 	for _, name := range []string{"a", "b", "c"} {
-		f.call("ingest_text", `{"name": "`+name+`", "text": "Lifejackets are worn on deck."}`)
+		f.Call("ingest_text", `{"name": "`+name+`", "text": "Lifejackets are worn on deck."}`)
 	}
 	if got := f.citations("query", `{"query": "lifejackets"}`); !slices.Equal(got, []string{"a, line 1"}) {
 		t.Errorf("%q", got)
@@ -134,10 +134,10 @@ func TestSameTextTwice(t *testing.T) {
 func TestAfterRestart(t *testing.T) {
 	t.Parallel()
 	f := harbour(t)
-	f.call("ingest_folder", `{}`)
+	f.Call("ingest_folder", `{}`)
 	before := f.citations("query", `{"query": "fee for a night"}`)
-	check(t, f.instance.Close())
-	if _, err := f.try("query", `{"query": "fee"}`); tool.KindOf(err) != tool.Unavailable {
+	check(t, f.Instance.Close())
+	if _, err := f.Try("query", `{"query": "fee"}`); tool.KindOf(err) != tool.Unavailable {
 		t.Errorf("a closed module answers: %v", err)
 	}
 	f.open()
@@ -150,15 +150,15 @@ func TestAfterRestart(t *testing.T) {
 func TestApart(t *testing.T) {
 	t.Parallel()
 	f := harbour(t)
-	f.call("ingest_folder", `{}`)
+	f.Call("ingest_folder", `{}`)
 	for name, change := range map[string]func(*fixture){
-		"user":   func(f *fixture) { f.by.User = "bob" },
-		"app":    func(f *fixture) { f.by.App = "other" },
+		"user":   func(f *fixture) { f.By.User = "bob" },
+		"app":    func(f *fixture) { f.By.App = "other" },
 		"folder": func(f *fixture) { f.enter(t.TempDir()) },
 	} {
 		other := *f
 		change(&other)
-		if _, err := other.try("query", `{"query": "fee"}`); tool.KindOf(err) != tool.NotFound {
+		if _, err := other.Try("query", `{"query": "fee"}`); tool.KindOf(err) != tool.NotFound {
 			t.Errorf("another %s: %v", name, err)
 		}
 	}
@@ -170,12 +170,12 @@ func TestFilesAndTexts(t *testing.T) {
 	printed, err := os.ReadFile("../../pdftext/testdata/printed.pdf")
 	check(t, err)
 	f.write("printed.pdf", string(printed))
-	f.call("ingest_file", `{"path": "printed.pdf", "base": "papers"}`)
+	f.Call("ingest_file", `{"path": "printed.pdf", "base": "papers"}`)
 	if got := f.citations("query", `{"query": "the", "mode": "meaning", "bases": ["papers"]}`); len(got) > 0 &&
 		!strings.HasPrefix(got[0], "printed.pdf, page") {
 		t.Errorf("%q", got)
 	}
-	f.call("ingest_text", `{"name": "note", "text": "# Keys\n\nThe key to the boathouse hangs behind the stove."}`)
+	f.Call("ingest_text", `{"name": "note", "text": "# Keys\n\nThe key to the boathouse hangs behind the stove."}`)
 	if got := f.citations("query", `{"query": "where is the boathouse key"}`); len(got) == 0 || got[0] != "note, lines 1-3" {
 		t.Errorf("%q", got)
 	}
@@ -183,27 +183,27 @@ func TestFilesAndTexts(t *testing.T) {
 	if !slices.Equal(got, []string{"note, lines 1-3"}) {
 		t.Errorf("%q", got)
 	}
-	f.fails("ingest_file", `{"path": "docs/secret.bin"}`, tool.Invalid, "not text")
-	f.fails("ingest_file", `{"path": "../outside.md"}`, tool.Denied, "outside")
-	f.fails("ingest_file", `{"path": "none.md"}`, tool.NotFound, "none.md")
-	f.fails("query", `{"query": "a", "bases": ["paper"]}`, tool.NotFound, "papers")
+	f.Fails("ingest_file", `{"path": "docs/secret.bin"}`, tool.Invalid, "not text")
+	f.Fails("ingest_file", `{"path": "../outside.md"}`, tool.Denied, "outside")
+	f.Fails("ingest_file", `{"path": "none.md"}`, tool.NotFound, "none.md")
+	f.Fails("query", `{"query": "a", "bases": ["paper"]}`, tool.NotFound, "papers")
 }
 
 func TestBases(t *testing.T) {
 	t.Parallel()
 	f := harbour(t)
-	f.fails("query", `{"query": "fee"}`, tool.NotFound, "ingest_folder")
-	f.call("create", `{"base": "words", "description": "by words", "keywords_only": true}`)
-	f.fails("create", `{"base": "words"}`, tool.Conflict, "already")
-	f.call("ingest_file", `{"path": "docs/mooring.md", "base": "words"}`)
-	f.call("ingest_folder", `{"path": "docs"}`)
+	f.Fails("query", `{"query": "fee"}`, tool.NotFound, "ingest_folder")
+	f.Call("create", `{"base": "words", "description": "by words", "keywords_only": true}`)
+	f.Fails("create", `{"base": "words"}`, tool.Conflict, "already")
+	f.Call("ingest_file", `{"path": "docs/mooring.md", "base": "words"}`)
+	f.Call("ingest_folder", `{"path": "docs"}`)
 	var list struct {
 		Bases []struct {
 			Base, Model       string
 			Documents, Chunks int
 		}
 	}
-	f.call("list", `{}`, &list)
+	f.Call("list", `{}`, &list)
 	if len(list.Bases) != 2 || list.Bases[1].Model != "" || list.Bases[1].Documents != 1 || list.Bases[0].Model == "" {
 		t.Errorf("%+v", list)
 	}
@@ -211,7 +211,7 @@ func TestBases(t *testing.T) {
 		Documents int
 		Formats   map[string]int
 	}
-	f.call("stats", `{}`, &stats)
+	f.Call("stats", `{}`, &stats)
 	if stats.Documents != 4 || stats.Formats["markdown"] != 2 {
 		t.Errorf("%+v", stats)
 	}
@@ -219,37 +219,37 @@ func TestBases(t *testing.T) {
 		t.Errorf("a base without vectors found %q by meaning", got)
 	}
 	var rows struct{ Rows [][]any }
-	f.call("sql_query", `{"sql": "SELECT name FROM documents ORDER BY chunks DESC, name LIMIT 1"}`, &rows)
+	f.Call("sql_query", `{"sql": "SELECT name FROM documents ORDER BY chunks DESC, name LIMIT 1"}`, &rows)
 	if len(rows.Rows) != 1 || rows.Rows[0][0] != "docs/mooring.md" {
 		t.Errorf("%+v", rows)
 	}
 	for _, sql := range []string{
 		"DELETE FROM bases", "ATTACH '/etc/passwd' AS x", "PRAGMA query_only = 0", "SELECT 1; DELETE FROM bases",
 	} {
-		if _, err := f.try("sql_query", `{"sql": "`+sql+`"}`); err == nil {
+		if _, err := f.Try("sql_query", `{"sql": "`+sql+`"}`); err == nil {
 			t.Errorf("%s was run", sql)
 		}
 	}
-	f.call("delete", `{"base": "main"}`)
-	f.fails("stats", `{}`, tool.NotFound, "words")
+	f.Call("delete", `{"base": "main"}`)
+	f.Fails("stats", `{}`, tool.NotFound, "words")
 	var cleared struct{ Dropped int }
-	if f.call("clear_cache", `{}`, &cleared); cleared.Dropped == 0 {
+	if f.Call("clear_cache", `{}`, &cleared); cleared.Dropped == 0 {
 		t.Error("nothing was in memory")
 	}
-	f.configure(nil, map[string]any{"read_only": true})
-	f.fails("delete", `{"base": "words"}`, tool.Denied, "read_only")
-	f.fails("ingest_text", `{"name": "a", "text": "b"}`, tool.Denied, "only reads")
+	f.Configure(nil, map[string]any{"read_only": true})
+	f.Fails("delete", `{"base": "words"}`, tool.Denied, "read_only")
+	f.Fails("ingest_text", `{"name": "a", "text": "b"}`, tool.Denied, "only reads")
 }
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	f := harbour(t)
-	f.configure(map[string]any{"chunk_bytes": 200}, map[string]any{"max_chunks": 3})
-	f.fails("ingest_text", `{"name": "a", "text": "`+strings.Repeat("word ", 200)+`"}`, tool.Limited, "more than 3 chunks")
-	f.configure(nil, map[string]any{"max_file_bytes": 100})
-	f.fails("ingest_text", `{"name": "a", "text": "`+strings.Repeat("word ", 200)+`"}`, tool.Invalid, "not ingested")
+	f.Configure(map[string]any{"chunk_bytes": 200}, map[string]any{"max_chunks": 3})
+	f.Fails("ingest_text", `{"name": "a", "text": "`+strings.Repeat("word ", 200)+`"}`, tool.Limited, "more than 3 chunks")
+	f.Configure(nil, map[string]any{"max_file_bytes": 100})
+	f.Fails("ingest_text", `{"name": "a", "text": "`+strings.Repeat("word ", 200)+`"}`, tool.Invalid, "not ingested")
 	var got report
-	f.call("ingest_folder", `{"path": "docs", "pattern": "*.md"}`, &got)
+	f.Call("ingest_folder", `{"path": "docs", "pattern": "*.md"}`, &got)
 	if got.SkippedCount != 1 { // mooring.md
 		t.Errorf("%+v", got)
 	}
@@ -258,7 +258,7 @@ func TestLimits(t *testing.T) {
 		"no address":                  {map[string]any{"endpoint": "ftp://x"}},
 		"too short":                   {map[string]any{"chunk_bytes": 10}},
 	} {
-		if _, err := f.module.Read(c.config, nil); err == nil {
+		if _, err := f.Module.Read(c.config, nil); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
 	}
@@ -268,7 +268,7 @@ func TestLimits(t *testing.T) {
 func TestEndpoint(t *testing.T) {
 	t.Parallel()
 	f := harbour(t)
-	f.call("ingest_folder", `{"path": "docs"}`)
+	f.Call("ingest_folder", `{"path": "docs"}`)
 	down := false
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if down || r.Header.Get("Authorization") != "Bearer key" {
@@ -278,33 +278,33 @@ func TestEndpoint(t *testing.T) {
 		answer(w, r)
 	}))
 	t.Cleanup(server.Close)
-	f.configure(map[string]any{"endpoint": server.URL, "model": "m"}, nil)
-	f.grant.Credential = "key"
-	f.fails("migrate_embeddings", `{}`, tool.Denied, "private_hosts")
-	f.configure(map[string]any{"endpoint": server.URL, "model": "m"}, map[string]any{"private_hosts": []any{"127.0.0.1"}})
-	r := f.call("query", `{"query": "the fee"}`)
+	f.Configure(map[string]any{"endpoint": server.URL, "model": "m"}, nil)
+	f.Grant.Credential = "key"
+	f.Fails("migrate_embeddings", `{}`, tool.Denied, "private_hosts")
+	f.Configure(map[string]any{"endpoint": server.URL, "model": "m"}, map[string]any{"private_hosts": []any{"127.0.0.1"}})
+	r := f.Call("query", `{"query": "the fee"}`)
 	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "migrate_embeddings") {
 		t.Errorf("%q", r.Warnings)
 	}
-	f.fails("ingest_file", `{"path": "docs/mooring.md"}`, tool.Conflict, "migrate_embeddings")
+	f.Fails("ingest_file", `{"path": "docs/mooring.md"}`, tool.Conflict, "migrate_embeddings")
 	var moved struct {
 		Model, Previous string
 		Chunks          int
 	}
-	f.call("migrate_embeddings", `{}`, &moved)
+	f.Call("migrate_embeddings", `{}`, &moved)
 	if moved.Chunks != 5 || !strings.Contains(moved.Model, server.URL) {
 		t.Errorf("%+v", moved)
 	}
-	if r := f.call("query", `{"query": "the fee", "mode": "meaning"}`); len(r.Warnings) > 0 {
+	if r := f.Call("query", `{"query": "the fee", "mode": "meaning"}`); len(r.Warnings) > 0 {
 		t.Errorf("%q", r.Warnings)
 	}
 	down = true
-	r = f.call("query", `{"query": "the fee"}`)
+	r = f.Call("query", `{"query": "the fee"}`)
 	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "words alone") {
 		t.Errorf("%q", r.Warnings)
 	}
 	var models struct{ Models []struct{ Current bool } }
-	if f.call("list_models", `{}`, &models); len(models.Models) != 1 || !models.Models[0].Current {
+	if f.Call("list_models", `{}`, &models); len(models.Models) != 1 || !models.Models[0].Current {
 		t.Errorf("%+v", models)
 	}
 }
@@ -314,9 +314,9 @@ func TestScrubbed(t *testing.T) {
 	t.Parallel()
 	f := harbour(t)
 	const long = "qZ8vN3kLw0Yt5RbXc7HsJ2mDf9GpAe4U"
-	f.host.Scrub = strings.NewReplacer("hunter2", "[secret]", long, "[secret]").Replace
+	f.Host.Scrub = strings.NewReplacer("hunter2", "[secret]", long, "[secret]").Replace
 	f.open()
-	f.configure(map[string]any{"chunk_bytes": 200}, nil)
+	f.Configure(map[string]any{"chunk_bytes": 200}, nil)
 	for name, text := range map[string]string{
 		"a":     "The password of the gate is hunter2.",
 		"b.md":  "# Gate hunter2\n\n## Fees\n\nTwelve crowns.",
@@ -325,15 +325,15 @@ func TestScrubbed(t *testing.T) {
 	} {
 		args, err := json.Marshal(map[string]string{"name": name, "text": text})
 		check(t, err)
-		f.call("ingest_text", string(args))
+		f.Call("ingest_text", string(args))
 	}
-	db, err := sql.Open("sqlite", filepath.Join(f.grant.Workspace, "shop.db"))
+	db, err := sql.Open("sqlite", filepath.Join(f.Grant.Workspace, "shop.db"))
 	check(t, err)
 	_, err = db.ExecContext(t.Context(), "CREATE TABLE goods (hunter2 TEXT); INSERT INTO goods VALUES ('anchor')")
 	check(t, err)
 	check(t, db.Close())
-	f.call("ingest_database", `{"path": "shop.db", "table": "goods"}`)
-	files, err := filepath.Glob(filepath.Join(f.host.State, "*"))
+	f.Call("ingest_database", `{"path": "shop.db", "table": "goods"}`)
+	files, err := filepath.Glob(filepath.Join(f.Host.State, "*"))
 	check(t, err)
 	for _, file := range files {
 		content, err := os.ReadFile(file)
@@ -353,12 +353,12 @@ func (broken) Vectors([]string) ([][]float32, error) { return nil, errors.New("n
 func TestModelFails(t *testing.T) {
 	t.Parallel()
 	f := harbour(t)
-	f.host.Embedder = broken{}
+	f.Host.Embedder = broken{}
 	f.open()
-	f.fails("ingest_text", `{"name": "a", "text": "b"}`, tool.Unavailable, "no model today")
-	f.host.Embedder = module.Embedder(nil)
+	f.Fails("ingest_text", `{"name": "a", "text": "b"}`, tool.Unavailable, "no model today")
+	f.Host.Embedder = module.Embedder(nil)
 	f.open()
-	f.call("ingest_text", `{"name": "a", "text": "the pier", "base": "b"}`)
+	f.Call("ingest_text", `{"name": "a", "text": "the pier", "base": "b"}`)
 	if got := f.citations("query", `{"query": "pier", "bases": ["b"]}`); len(got) != 1 {
 		t.Errorf("%q", got)
 	}
