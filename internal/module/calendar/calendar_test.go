@@ -2,6 +2,7 @@ package calendar_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -19,43 +20,23 @@ func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 type block = fetchtest.Block
 
 // person is a user of the real server, and the module with the settings of their account.
-type person struct {
-	*fetchtest.Bench
-	t    testing.TB
-	name string
-}
+type person struct{ *davtest.Person }
 
 func newPerson(t testing.TB, more, constraints block, calendars ...string) *person {
 	t.Helper()
-	s := servers.Get(t)
 	all := map[string]string{"Contacts": "VADDRESSBOOK"}
 	for _, name := range calendars {
 		all[name] = "VCALENDAR"
 	}
-	p := &person{t: t, name: s.NewUser(t, all)}
-	config := block{"url": s.URL, "username": p.name, "zone": "Europe/Berlin"}
-	for k, v := range more {
-		config[k] = v
-	}
-	limits := block{"private_hosts": []any{"127.0.0.1"}}
-	for k, v := range constraints {
-		limits[k] = v
-	}
-	p.Bench = fetchtest.Open(t, calendar.Module(), config, limits)
-	p.Grant.Credential = davtest.Password
-	return p
-}
-
-func (p *person) must(name string, args block) (block, *tool.Result) {
-	p.t.Helper()
-	r, err := p.Call(name, args)
-	return fetchtest.Data(p.t, r, err), r
+	config := block{"zone": "Europe/Berlin"}
+	maps.Copy(config, more)
+	return &person{servers.NewPerson(t, calendar.Module(), config, constraints, all)}
 }
 
 // list returns the events of a range as "start summary".
 func (p *person) list(args block) []string {
-	p.t.Helper()
-	data, _ := p.must("list_events", args)
+	p.T.Helper()
+	data, _ := p.Must("list_events", args)
 	var all []string
 	for _, e := range data["events"].([]any) {
 		all = append(all, fmt.Sprint(e.(block)["start"], " ", e.(block)["summary"]))
@@ -77,18 +58,18 @@ func TestGuide(t *testing.T) {
 func TestAnEvent(t *testing.T) {
 	t.Parallel()
 	ann := newPerson(t, nil, nil, "Work")
-	data, _ := ann.must("list_calendars", block{})
+	data, _ := ann.Must("list_calendars", block{})
 	if list := data["calendars"].([]any); len(list) != 1 || list[0].(block)["name"] != "Work" {
 		t.Fatalf("%v", data)
 	}
-	made, _ := ann.must("create_event", block{
+	made, _ := ann.Must("create_event", block{
 		"summary": "Zahnarzt, Grüße; \\ ok", "start": "2026-07-01T14:00", "location": "x", "description": "one\ntwo", "reminder_minutes": 30,
 	})
 	if made["start"] != "2026-07-01T14:00:00+02:00" || made["end"] != "2026-07-01T15:00:00+02:00" || made["etag"] == "" {
 		t.Errorf("%v", made)
 	}
 	day := block{"start": "2026-07-01", "end": "2026-07-01"}
-	read, r := ann.must("list_events", day)
+	read, r := ann.Must("list_events", day)
 	e := read["events"].([]any)[0].(block)
 	if e["summary"] != "Zahnarzt, Grüße; \\ ok" || e["description"] != "one\ntwo" || e["etag"] != made["etag"] || e["id"] != made["id"] {
 		t.Errorf("%v", e)
@@ -96,7 +77,7 @@ func TestAnEvent(t *testing.T) {
 	if !strings.Contains(r.Content[0].Text, "«Zahnarzt") {
 		t.Errorf("%s", r.Content[0].Text)
 	}
-	moved, _ := ann.must("update_event", block{"id": e["id"], "etag": e["etag"], "start": "2026-07-02T09:30", "location": ""})
+	moved, _ := ann.Must("update_event", block{"id": e["id"], "etag": e["etag"], "start": "2026-07-02T09:30", "location": ""})
 	if moved["start"] != "2026-07-02T09:30:00+02:00" || moved["end"] != "2026-07-02T10:30:00+02:00" {
 		t.Errorf("%v", moved)
 	}
@@ -104,11 +85,11 @@ func TestAnEvent(t *testing.T) {
 	fetchtest.CheckError(t, err, tool.Conflict, "read it again")
 	_, err = ann.Call("delete_event", block{"id": e["id"], "etag": e["etag"]})
 	fetchtest.CheckError(t, err, tool.Conflict, "changed")
-	read, _ = ann.must("list_events", block{"start": "2026-07-02T00:00", "zone": "America/New_York", "query": "zahnARZT"})
+	read, _ = ann.Must("list_events", block{"start": "2026-07-02T00:00", "zone": "America/New_York", "query": "zahnARZT"})
 	if e = read["events"].([]any)[0].(block); e["start"] != "2026-07-02T03:30:00-04:00" || e["location"] != nil || e["description"] != "one\ntwo" {
 		t.Errorf("%v", e)
 	}
-	ann.must("delete_event", block{"id": e["id"], "etag": e["etag"]})
+	ann.Must("delete_event", block{"id": e["id"], "etag": e["etag"]})
 	if left := ann.list(block{"start": "2026-06-01", "end": "2026-08-01"}); len(left) > 0 {
 		t.Errorf("%v", left)
 	}
@@ -121,15 +102,15 @@ func TestAnEvent(t *testing.T) {
 func TestRecurrence(t *testing.T) {
 	t.Parallel()
 	ann := newPerson(t, nil, nil, "Work")
-	ann.must("create_event", block{"summary": "weekly", "start": "2026-03-16T09:00", "recurrence": "FREQ=WEEKLY;COUNT=4"})
-	ann.must("create_event", block{"summary": "fair", "start": "2026-03-20", "end": "2026-03-21"})
+	ann.Must("create_event", block{"summary": "weekly", "start": "2026-03-16T09:00", "recurrence": "FREQ=WEEKLY;COUNT=4"})
+	ann.Must("create_event", block{"summary": "fair", "start": "2026-03-20", "end": "2026-03-21"})
 	got := strings.Join(ann.list(block{"start": "2026-03-01", "end": "2026-04-30"}), "|")
 	want := "2026-03-16T09:00:00+01:00 weekly|2026-03-20 fair|2026-03-23T09:00:00+01:00 weekly|" +
 		"2026-03-30T09:00:00+02:00 weekly|2026-04-06T09:00:00+02:00 weekly"
 	if got != want {
 		t.Errorf("%s", got)
 	}
-	servers.Get(t).Write(t, ann.name, "Work", "series.ics", strings.ReplaceAll(`BEGIN:VCALENDAR
+	servers.Get(t).Write(t, ann.Name, "Work", "series.ics", strings.ReplaceAll(`BEGIN:VCALENDAR
 VERSION:2.0
 PRODID:-//x//y//EN
 BEGIN:VTIMEZONE
@@ -182,9 +163,9 @@ func TestFreeBusy(t *testing.T) {
 	t.Parallel()
 	ann := newPerson(t, block{"calendar": "work"}, nil, "Home", "Work")
 	for _, e := range [][2]string{{"2026-09-01T09:30", "2026-09-01T10:30"}, {"2026-09-01T10:00", "2026-09-01T12:00"}, {"2026-09-01T16:00", "2026-09-01T18:00"}} {
-		ann.must("create_event", block{"summary": "x", "start": e[0], "end": e[1]})
+		ann.Must("create_event", block{"summary": "x", "start": e[0], "end": e[1]})
 	}
-	data, _ := ann.must("free_busy", block{"start": "2026-09-01", "end": "2026-09-01", "day_start": "09:00", "day_end": "17:00", "min_minutes": 60})
+	data, _ := ann.Must("free_busy", block{"start": "2026-09-01", "end": "2026-09-01", "day_start": "09:00", "day_end": "17:00", "min_minutes": 60})
 	if got := fmt.Sprint(data["free"]); got != "[map[end:2026-09-01T16:00:00+02:00 start:2026-09-01T12:00:00+02:00]]" ||
 		len(data["busy"].([]any)) != 2 {
 		t.Errorf("%v", data)
@@ -195,8 +176,8 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	ann := newPerson(t, nil, block{"calendars": []any{"Home", "Work"}}, "Home", "Work", "Secret")
 	bob := newPerson(t, nil, nil, "Work")
-	secret := "/" + ann.name + "/Secret/x.ics"
-	servers.Get(t).Write(t, ann.name, "Secret", "x.ics", "BEGIN:VCALENDAR")
+	secret := "/" + ann.Name + "/Secret/x.ics"
+	servers.Get(t).Write(t, ann.Name, "Secret", "x.ics", "BEGIN:VCALENDAR")
 	for name, c := range map[string]struct {
 		tool string
 		args block
@@ -213,12 +194,12 @@ func TestRefusals(t *testing.T) {
 		"a bad rule":          {"create_event", block{"summary": "x", "start": "2026-01-01", "recurrence": "FREQ=SOMETIMES", "calendar": "Work"}, tool.Invalid, "cannot be read"},
 		"too often":           {"create_event", block{"summary": "x", "start": "2026-01-01", "recurrence": "FREQ=SECONDLY", "calendar": "Work"}, tool.Invalid, "daily"},
 		"a line":              {"create_event", block{"summary": "x\r\nATTENDEE:mailto:a@b", "start": "2026-01-01", "calendar": "Work"}, tool.Invalid, "one line"},
-		"another's":           {"delete_event", block{"id": "/" + bob.name + "/Work/x.ics", "etag": "x"}, tool.NotFound, "none of the account"},
+		"another's":           {"delete_event", block{"id": "/" + bob.Name + "/Work/x.ics", "etag": "x"}, tool.NotFound, "none of the account"},
 		"one that is hidden":  {"delete_event", block{"id": secret, "etag": "x"}, tool.NotFound, "none of the account"},
-		"up and over":         {"delete_event", block{"id": "/" + ann.name + "/Work/../Secret/x.ics", "etag": "x"}, tool.NotFound, "none of the account"},
-		"escaped":             {"delete_event", block{"id": "/" + ann.name + "/Work/%2e%2e/Secret/x.ics", "etag": "x"}, tool.NotFound, "none of the account"},
+		"up and over":         {"delete_event", block{"id": "/" + ann.Name + "/Work/../Secret/x.ics", "etag": "x"}, tool.NotFound, "none of the account"},
+		"escaped":             {"delete_event", block{"id": "/" + ann.Name + "/Work/%2e%2e/Secret/x.ics", "etag": "x"}, tool.NotFound, "none of the account"},
 		"another server":      {"delete_event", block{"id": "http://evil.example/x", "etag": "x"}, tool.Denied, "another server"},
-		"a whole calendar":    {"delete_event", block{"id": "/" + ann.name + "/Work/", "etag": "x"}, tool.NotFound, "none of the account"},
+		"a whole calendar":    {"delete_event", block{"id": "/" + ann.Name + "/Work/", "etag": "x"}, tool.NotFound, "none of the account"},
 		"a day and a time":    {"create_event", block{"summary": "x", "start": "2026-01-01", "end": "2026-01-02T10:00", "calendar": "Work"}, tool.Invalid, "both"},
 		"an end and a length": {"create_event", block{"summary": "x", "start": "2026-01-01", "end": "2026-01-02", "duration_minutes": 5, "calendar": "Work"}, tool.Invalid, "one of them"},
 	} {
