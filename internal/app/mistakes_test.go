@@ -152,6 +152,7 @@ var mistakes = []struct{ name, text string }{
 	},
 	{"not built: misspelt", "agnets: []\n"},
 	{"a credential that is not wanted", module("credential: x")},
+	{"behavior is no module", "tools:\n  modules:\n    behavior: {config: {profile: dev}}\n"},
 	{"not built: modules", "tools:\n  modules:\n    queue: {}\n"},
 	{"no data classification", under("max_data_classification: secret")},
 

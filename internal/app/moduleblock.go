@@ -17,11 +17,14 @@ import (
 
 // unbuiltModules are modules that are designed and not built. A module that the
 // caller knows is built, whatever this list says.
-const unbuiltModules = "behavior rag vector index workspace preview " +
+const unbuiltModules = "rag vector index workspace preview " +
 	"web_preview widget lsp queue cron_native dev_tools"
 
 // systemModules are part of every app.
 const systemModules = "context_builder llm_provider"
+
+// behaviorModule has no tools where others have it, and is no module here: what it does, other keys say.
+const behaviorModule = "behavior"
 
 const mendSetting = "mend the value, or leave the key out to have the module's default"
 
@@ -106,6 +109,9 @@ func (b *moduleBlock) knows(e node.Entry) (KnownModule, bool) {
 	case ok || slices.Contains(strings.Fields(systemModules), e.Key):
 		b.Fail(e.KeyAt, "delete it here; tools.capabilities may name it",
 			"the module %s is part of every app", e.Key)
+	case e.Key == behaviorModule:
+		b.Fail(e.KeyAt, "delete it, and write the rules as runtime.hooks, as rules of tools.capabilities, or as the "+
+			"behavior of a mode in runtime.modes: callgate help kernel-modules", "behavior is no module here")
 	case slices.Contains(strings.Fields(unbuiltModules), e.Key) || strings.HasPrefix(e.Key, mcpModule+"_"):
 		b.Fail(e.KeyAt, "delete it for now; the modules are "+strings.Join(names, ", "),
 			"the module %s is not built yet", node.Quote(e.Key))
