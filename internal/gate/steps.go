@@ -45,7 +45,7 @@ func authorize(_ context.Context, c *callState) error {
 	}
 }
 
-// checkArgs coerces and validates the arguments. High-risk tools are coerced in
+// checkArgs coerces, validates and expands the arguments. High-risk tools are coerced in
 // strict mode.
 func (g *Gate) checkArgs(_ context.Context, c *callState) error {
 	var err error
@@ -63,7 +63,7 @@ func (g *Gate) checkArgs(_ context.Context, c *callState) error {
 	if err != nil {
 		return c.schema.WithExample(err, c.tool.Spec.Examples)
 	}
-	c.call.Args, c.coercions = checked.Args, checked.Coercions
+	c.call.Args, c.coercions = argname.Expand(c.tool, c.call, checked, c.request != nil)
 	return nil
 }
 

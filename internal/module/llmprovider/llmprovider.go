@@ -6,7 +6,8 @@
 //     No tool here takes a key, an address or a header, shows one, or moves one: what the app file says of its models
 //     is a human's to change.
 //   - What configure makes is a name for a model of the app with defaults for asking it, in one session, and ends
-//     with it.
+//     with it. A question that bears the name is judged, shown, counted and sent with what the name stood for when the
+//     question came. No name is that of a model or a provider of the app.
 //   - A question is sent under the app's limits and charged to its budget like every other, and is on record.
 //   - What a model answers is data for whoever asked.
 package llmprovider

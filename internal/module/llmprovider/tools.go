@@ -76,7 +76,7 @@ func (p *providers) definitions() []module.Definition {
 			Examples: []tool.Example{module.Example("short answers", `{"name": "brief", "max_tokens": 200, "temperature": 0}`)}},
 		{Name: "update_defaults", Doc: updateDoc, Input: updateInput, Runtime: looks, Handler: handler(p.update)},
 		{Name: "remove", Doc: removeDoc, Input: nameInput, Runtime: looks, Handler: handler(p.remove)},
-		{Name: "chat", Doc: chatDoc, Input: chatInput, Output: chatOutput, Runtime: asks, Handler: handler(p.chat),
+		{Name: "chat", Doc: chatDoc, Input: chatInput, Output: chatOutput, Runtime: asks, Handler: chatHandler{handler(p.chat), p},
 			Examples: []tool.Example{module.Example("a second opinion", `{"prompt": "Is 1009 a prime number? Answer with yes or no."}`)}},
 	}
 }
@@ -160,6 +160,9 @@ func (p *providers) configure(ctx context.Context, r request, in preset) (*tool.
 		return nil, err
 	}
 	in.Model = m.Provider + "/" + m.Name
+	if err := p.free(ctx, r, in.Name); err != nil {
+		return nil, err
+	}
 	if !p.put(r.call.Principal.Session, in) {
 		return nil, tool.Errorf(r.op, tool.Conflict, "this session has %d providers, which is the most", maxPresets).
 			WithHint("take one away with llm_provider.remove")
@@ -231,12 +234,7 @@ func (p *providers) chat(ctx context.Context, r request, in question) (*tool.Res
 	if err != nil {
 		return nil, err
 	}
-	how := preset{Model: in.Provider}
-	if one, ok := p.get(r.call.Principal.Session, in.Provider); ok {
-		how = one
-	}
-	how = how.with(preset{System: in.System, Temperature: in.Temperature, TopP: in.TopP, MaxTokens: in.MaxTokens})
-	m, err := p.find(ctx, r, how.Model)
+	m, err := p.find(ctx, r, in.Provider)
 	if err != nil {
 		return nil, err
 	}
@@ -249,8 +247,8 @@ func (p *providers) chat(ctx context.Context, r request, in question) (*tool.Res
 	defer cancel()
 	began := time.Now()
 	got, err := model.Generate(ctx, llm.Request{
-		System: how.System, Messages: messages, Temperature: how.Temperature, TopP: how.TopP, Once: true, NoCache: true,
-		MaxTokens: cmp.Or(how.MaxTokens, r.settings.MaxTokens),
+		System: in.System, Messages: messages, Temperature: in.Temperature, TopP: in.TopP, Once: true, NoCache: true,
+		MaxTokens: cmp.Or(in.MaxTokens, r.settings.MaxTokens),
 	}, nil)
 	if err != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
