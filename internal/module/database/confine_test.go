@@ -191,12 +191,7 @@ func TestNoTableIsDropped(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture, k kind) {
 		f.settings(nil, map[string]any{"blocked_statements": []any{"drop_table"}})
 		f.run("CREATE TABLE kept (a int)")
-		drops := []string{"DROP TABLE kept", "drop /* x */ table if exists kept", "-- x\nDROP TABLE kept"}
-		if strings.HasPrefix(k.Name, "postgres") {
-			drops = append(drops, "DROP SCHEMA public CASCADE", "DO $$ BEGIN EXECUTE 'DROP TABLE kept'; END $$",
-				"CREATE FUNCTION f() RETURNS void LANGUAGE sql AS 'DROP TABLE kept'")
-		}
-		for _, query := range drops {
+		for _, query := range tableDrops(f, k) {
 			f.fails("execute_query", args{"query": query}, tool.Denied, "drops no tables")
 			f.fails("transaction", args{"statements": []any{
 				args{"query": "INSERT INTO kept VALUES (1)"}, args{"query": query},
@@ -213,6 +208,48 @@ func TestNoTableIsDropped(t *testing.T) {
 		f.daemon = true
 		f.run("DROP TABLE kept")
 	})
+}
+
+// tableDrops returns statements that drop the table kept in a database.
+func tableDrops(f *fixture, k kind) []string {
+	drops := []string{"DROP TABLE kept", "drop /* x */ table if exists kept", "-- x\nDROP TABLE kept"}
+	switch {
+	case strings.HasPrefix(k.Name, "postgres"):
+		return append(drops, "DROP SCHEMA public CASCADE", "DO $$ BEGIN EXECUTE 'DROP TABLE kept'; END $$",
+			"-- x\rDROP SCHEMA public CASCADE", "DELETE FROM pg_class WHERE relname = 'kept'",
+			"CREATE FUNCTION f() RETURNS void LANGUAGE sql AS 'DROP TABLE kept'")
+	case strings.HasPrefix(k.Name, "mariadb"):
+		name := fmt.Sprintf("`%v`", f.one("SELECT database()"))
+		const execute = " EXECUTE IMMEDIATE CONCAT('DROP TA','BLE kept'); "
+		return append(drops, "IF 1 THEN"+execute+"END IF", "BEGIN NOT ATOMIC"+execute+"END",
+			"CREATE OR REPLACE SEQUENCE kept", "CREATE OR REPLACE DATABASE "+name,
+			"SET STATEMENT max_statement_time=10 FOR DROP DATABASE "+name,
+			"/*!999999 SELECT */ DROP DATABASE "+name, "DROP /*!999999 INDEX i */ TABLE kept")
+	default:
+		return append(drops, `PRAGMA "writable_schema" = 1`)
+	}
+}
+
+// What an app that blocks drop_table may still do in MariaDB drops no table either.
+func TestWhatIsAllowedDropsNoTable(t *testing.T) {
+	f := open(t)
+	f.setup(toServer(t, "mariadb", servers.MariaDB(t)))
+	f.settings(nil, map[string]any{"blocked_statements": []any{"drop_table"}})
+	f.run("CREATE TABLE kept (a int)")
+	for _, query := range []string{
+		"DROP VIEW kept", "DROP SEQUENCE kept", "CREATE OR REPLACE VIEW kept AS SELECT 1", "CREATE TABLE kept (b int)",
+		"CREATE SEQUENCE kept", "SELECT 1; DROP DATABASE test",
+	} {
+		if _, err := f.call(t.Context(), "execute_query", args{"query": query}); err == nil {
+			t.Errorf("%s was done", query)
+		}
+	}
+	f.run("CREATE OR REPLACE VIEW seen AS SELECT a FROM kept")
+	f.run("DROP VIEW seen")
+	f.run("SET @x = 1")
+	f.run("RENAME TABLE kept TO moved")
+	f.run("ALTER TABLE moved RENAME TO kept")
+	f.run("INSERT INTO kept VALUES (1)")
 }
 
 func TestConstraints(t *testing.T) {

@@ -59,7 +59,7 @@ func (d Dialect) next(s string) (kind, int) {
 	case c == ';':
 		return end, 1
 	case c == '-' && d.dashes(s), c == '#' && d == MySQL:
-		return space, until(s, "\n", 1)
+		return space, d.lineComment(s)
 	case c == '/' && strings.HasPrefix(s, "/*"):
 		return d.comment(s)
 	case c == '?' || c == ':' || c == '$':
@@ -80,6 +80,15 @@ func (d Dialect) wordFrom(s string) (kind, int) {
 // dashes reports whether s starts a comment; in MySQL 1--1 is a subtraction.
 func (d Dialect) dashes(s string) bool {
 	return strings.HasPrefix(s, "--") && (d != MySQL || len(s) == 2 || s[2] <= ' ')
+}
+
+// lineComment returns the length of a comment to the end of the line, which in Postgres
+// is also a carriage return.
+func (d Dialect) lineComment(s string) int {
+	if i := strings.IndexByte(s, '\r'); i >= 0 && d == Postgres {
+		return min(i+1, until(s, "\n", 1))
+	}
+	return until(s, "\n", 1)
 }
 
 // comment returns the token that starts with /*. Postgres nests comments. MySQL
