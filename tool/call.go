@@ -46,6 +46,9 @@ type Call struct {
 	Name      string          `json:"name"` // as it was asked for
 	Tool      ID              `json:"tool"` // as it was resolved
 	Args      json.RawMessage `json:"args,omitempty"`
+	// NoWait says that the caller waits for no human, and Unattended that nobody is asked. They hold for the
+	// calls that the tool makes, too.
+	NoWait, Unattended bool `json:"-"`
 	ModelChoice
 }
 

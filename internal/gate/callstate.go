@@ -85,6 +85,7 @@ func (g *Gate) newCall(caller *Caller, r CallRequest) *callState {
 			movable: r.Movable, background: r.Background || r.Unattended, script: r.Script,
 		},
 	}
+	c.call.NoWait, c.call.Unattended = c.how.noWait, c.how.unattended
 	if r.Parent != "" && r.ID == ChildID(r.Parent) { // no client names its calls so
 		c.how.place = g.lent.By(r.Parent)
 	}

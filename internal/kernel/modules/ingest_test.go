@@ -1,13 +1,16 @@
 package modules_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
@@ -104,5 +107,37 @@ func TestRowsAreReadByASetupStep(t *testing.T) {
 	}
 	if r := call(t, s, "rag.query", `{"query": "rope"}`); !strings.Contains(string(r.Data), `"main, table goods, key 9"`) {
 		t.Errorf("%s %v", r.Data, r.Err())
+	}
+}
+
+// Who does not wait for a human is answered at once where a call that the tool makes must ask one, and
+// who comes by itself has nobody asked.
+func TestRowsThatAHumanMustAllow(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		request session.CallRequest
+		said    string
+		pending int
+	}{
+		"no waiting": {session.CallRequest{NoWait: true}, "database.extract_for_index waits for a human's yes", 1},
+		"unattended": {session.CallRequest{Unattended: true}, "database.extract_for_index needs a human's approval", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k, s := shop(t, "", "[]", "[]\n    approve: [{module: database, actions: [extract_for_index]}]")
+			c.request.Name, c.request.Args = "rag.ingest_database", json.RawMessage(`{"table": "goods"}`)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a call that waits ends with its caller
+			defer cancel()
+			r := s.Call(ctx, c.request)
+			if r.Status == tool.Success || !strings.Contains(r.Summary, c.said) || ctx.Err() != nil {
+				t.Errorf("%s %s", r.Status, r.Summary)
+			}
+			asked, err := k.Approvals.List(t.Context(), approval.Pending, 10)
+			ok(t, err)
+			if len(asked) != c.pending {
+				t.Errorf("%d requests: %+v", len(asked), asked)
+			}
+			ok(t, call(t, s, "rag.ingest_text", `{"name": "a", "text": "the base is free"}`).Err())
+		})
 	}
 }

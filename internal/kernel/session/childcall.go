@@ -9,7 +9,7 @@ import (
 
 // CallFor makes a call of another tool for one that runs now: in its session, on behalf of the same
 // caller, as its child. The gate judges it like any other, so that a module which uses another has
-// no rights of its own. The result is whole.
+// no rights of its own. It waits for a human only if the caller of the first does. The result is whole.
 func (t *Table) CallFor(ctx context.Context, call tool.Call, name string, args any) (*tool.Result, error) {
 	const op = "session.CallFor"
 	s, err := t.Bearing(call.Principal.Session)
@@ -29,7 +29,9 @@ func (t *Table) CallFor(ctx context.Context, call tool.Call, name string, args a
 	if call.Principal.Daemon {
 		caller = caller.AsDaemon()
 	}
-	result := s.gate.Call(ctx, caller, CallRequest{Name: name, Args: raw, Parent: call.ID, Whole: true})
+	result := s.gate.Call(ctx, caller, CallRequest{
+		Name: name, Args: raw, Parent: call.ID, Whole: true, NoWait: call.NoWait, Unattended: call.Unattended,
+	})
 	if result.Status == tool.Waiting {
 		return nil, tool.Errorf(op, tool.Denied, "%s waits for a human's yes, and nothing waits for it here", name).
 			WithHint("call %s itself first, and this again when it was allowed to stay", name)
