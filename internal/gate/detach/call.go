@@ -205,11 +205,32 @@ func (c *Call) Attach(p tool.Process) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.process = p
+	if p != nil {
+		select {
+		case <-c.offered:
+		default:
+			close(c.offered)
+		}
+	}
 }
 
+// processTime is how long the process of a handler that has begun is waited for: one that
+// goes on in the background may be told of before its sandbox stands.
+const processTime = 10 * time.Second
+
 // Process returns the process of the call that can be written to and signalled; an
-// error if there is none.
-func (c *Call) Process() (tool.Process, error) {
+// error if there is none. It waits for the one of a tool whose calls go on in the
+// background by themselves, once its handler has begun.
+func (c *Call) Process(ctx context.Context) (tool.Process, error) {
+	if _, moves := c.Tool.Handler.(Mover); moves && c.hasBegun() {
+		ctx, cancel := context.WithTimeout(ctx, processTime)
+		defer cancel()
+		select {
+		case <-c.offered:
+		case <-c.done:
+		case <-ctx.Done():
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.process == nil {
@@ -217,6 +238,12 @@ func (c *Call) Process() (tool.Process, error) {
 			c.Tool.ID.Dotted()).WithHint("only a shell command that runs does; see with task_id how the task stands")
 	}
 	return c.process, nil
+}
+
+func (c *Call) hasBegun() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.began.IsZero()
 }
 
 // Done is closed when the call has ended. Result returns how.

@@ -42,6 +42,14 @@ type Notifier interface {
 	NotifyWhen(args json.RawMessage) string
 }
 
+// CommandProcess is a process of a command line. What it is given to read is judged with
+// that, and behind what it was given before and is no whole command yet.
+type CommandProcess interface {
+	tool.Process
+	CommandLine() string
+	Unfinished() string
+}
+
 // Store keeps that a call goes on in the background, and returns what its caller is
 // told.
 type Store func(ctx context.Context, c *Call) (*tool.Result, error)
@@ -87,7 +95,7 @@ func (t *Table) Begin(call tool.Call, of *tool.Tool, o Options) *Call {
 	}
 	return &Call{
 		Call: call, Tool: of, opt: o, table: t,
-		detached: make(chan struct{}), done: make(chan struct{}),
+		detached: make(chan struct{}), done: make(chan struct{}), offered: make(chan struct{}),
 	}
 }
 
@@ -185,6 +193,7 @@ type Call struct {
 	told    *tool.Result  // what the caller of a moved call is told
 	result  *tool.Result  // of one that has ended
 	process tool.Process  // may be nil
+	offered chan struct{} // closed once it had one
 	began   time.Time     // when its handler did; zero: it has not
 	release func()        // what was kept for a moved call
 }

@@ -244,7 +244,7 @@ func TestInTheBackground(t *testing.T) {
 		if told := c.Run(t.Context(), work(c, time.Minute, leave)); told.Summary != "done" || s.stored.Load() != 0 {
 			t.Errorf("%q", told.Summary)
 		}
-		if _, err := c.Process(); tool.KindOf(err) != tool.Conflict {
+		if _, err := c.Process(t.Context()); tool.KindOf(err) != tool.Conflict {
 			t.Error(err)
 		}
 	})

@@ -19,9 +19,11 @@ const (
 	keyMax    = "max"
 	// paramCommand is the parameter that holds a command line, in every tool.
 	paramCommand = "command"
-	paramFolder  = "cwd"        // and the one with the folder that it runs in
-	paramInput   = "input_for"  // and the one with the task that it is input for
-	paramText    = "stdin_text" // and the one with text for its input
+	paramFolder  = "cwd"          // and the one with the folder that it runs in
+	paramInput   = "input_for"    // and the one with the task that it is input for
+	paramText    = "stdin_text"   // and the one with text for its input
+	paramTask    = "task_command" // and, of input for a task, the one with the task's own
+	paramBefore  = "unfinished"   // and the one with what is in its input already and no whole command yet
 	maxChoices   = 256
 )
 

@@ -28,7 +28,10 @@
 // command that is input for a program that runs (input_for) fits no condition on
 // commands, and neither does a command that is begun with input (stdin_text), unless the
 // pattern has a condition on stdin_text too, which fits. A pattern that forbids commands
-// looks for them in the input as well.
+// looks for them in the input as well, and in input for a program that runs behind what
+// that was given before and is no whole command yet (unfinished). A pattern that forbids
+// and has a condition on stdin_text sees such a call as the program's own (task_command)
+// with the text as its stdin_text.
 package match
 
 import (
@@ -107,6 +110,26 @@ func (c *Call) isElsewhere() bool {
 func (c *Call) isInput() bool {
 	task, _ := c.Args[paramInput].(string)
 	return task != ""
+}
+
+// inputText returns the input for a program that runs, behind what is no whole command yet.
+func (c *Call) inputText() string {
+	before, _ := c.Args[paramBefore].(string)
+	text, _ := c.Args[paramCommand].(string)
+	return before + text
+}
+
+// asBegun returns a call that is input for a program that runs as one that begins the
+// program with that input. A program that is not known is one that cannot be told.
+func (c *Call) asBegun() *Call {
+	begun := *c
+	begun.Args = maps.Clone(c.Args)
+	begun.Args[paramText] = c.inputText()
+	begun.Args[paramCommand], _ = c.Args[paramTask].(string)
+	for _, param := range []string{paramInput, paramTask, paramBefore} {
+		delete(begun.Args, param)
+	}
+	return &begun
 }
 
 // hasText reports whether the command is begun with text for its input.
@@ -200,6 +223,9 @@ func (p *Pattern) Touches(c *Call) Answer {
 		}
 		return No
 	}
+	if c.isInput() && p.names(paramText) {
+		c = c.asBegun()
+	}
 	all := Yes
 	for i := range p.conditions {
 		if all = min(all, p.conditions[i].touches(c)); all == No {
@@ -223,6 +249,9 @@ func (k *condition) touches(c *Call) Answer {
 	}
 	if k.param == paramCommand && c.hasText() {
 		look(c.Args[paramText])
+	}
+	if k.param == paramCommand && c.isInput() {
+		look(c.inputText())
 	}
 	return best
 }

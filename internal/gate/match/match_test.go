@@ -118,7 +118,30 @@ func TestInput(t *testing.T) {
 		"the text alone":        {`{"stdin_text":"a"}`, `{"command":"bash","stdin_text":"a"}`, true, match.Yes},
 		"this very call":        {`{"=":{"command":"bash","stdin_text":"a"}}`, `{"command":"bash","stdin_text":"a"}`, true, match.Yes},
 		"this call, other text": {`{"=":{"command":"bash","stdin_text":"a"}}`, `{"command":"bash","stdin_text":"b"}`, false, match.No},
-		"for one that runs":     {`{"command":"ls *"}`, `{"command":"ls","input_for":"t"}`, false, match.Yes},
+		"in pieces": {
+			`{"command":"rm *"}`, `{"command":"m x\n","input_for":"t","task_command":"bash","unfinished":"r"}`, false, match.Yes,
+		},
+		"in a text that is open": {
+			`{"command":"rm *"}`, `{"command":"' ; rm x ; #'\n","input_for":"t","task_command":"bash","unfinished":": 'a\n"}`,
+			false, match.Yes,
+		},
+		"behind what is lost": {
+			`{"command":"rm *"}`, `{"command":"ls\n","input_for":"t","task_command":"bash","unfinished":"\u0000"}`, false, match.Unsure,
+		},
+		"harmless in pieces": {
+			`{"command":"rm *"}`, `{"command":"o x\n","input_for":"t","task_command":"bash","unfinished":"ech"}`, false, match.No,
+		},
+		"of no task": {`{"command":"rm *"}`, `{"command":"ls","unfinished":"rm x; "}`, false, match.No},
+		"both said, of a task": {
+			`{"command":"sh -s","stdin_text":"**"}`, `{"command":"a\n","input_for":"t","task_command":"sh -s"}`, false, match.Yes,
+		},
+		"both said, of an unknown task": {
+			`{"command":"sh -s","stdin_text":"**"}`, `{"command":"a\n","input_for":"t"}`, false, match.Unsure,
+		},
+		"the text of a task": {
+			`{"stdin_text":"ab"}`, `{"command":"b","input_for":"t","task_command":"cat","unfinished":"a"}`, false, match.Yes,
+		},
+		"for one that runs": {`{"command":"ls *"}`, `{"command":"ls","input_for":"t"}`, false, match.Yes},
 	} {
 		p, c := compiled(t, test.pattern), call(t, test.args, nil)
 		if p.Fits(c) != test.fits || p.Touches(c) != test.touches {

@@ -94,7 +94,7 @@ func Parse(text string) *Line {
 // unreadable says why a text is not even parsed: shells and terminals disagree
 // about characters that are not printed.
 func unreadable(text string) string {
-	if len(text) > maxLine || strings.Count(text, "(")+strings.Count(text, "{") > maxOpened {
+	if tooLong(text) {
 		return "it is too long"
 	}
 	if !utf8.ValidString(text) {
@@ -106,6 +106,10 @@ func unreadable(text string) string {
 		}
 	}
 	return ""
+}
+
+func tooLong(text string) bool {
+	return len(text) > maxLine || strings.Count(text, "(")+strings.Count(text, "{") > maxOpened
 }
 
 // walker collects the simple commands of a syntax tree.

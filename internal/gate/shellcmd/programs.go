@@ -206,7 +206,7 @@ func runsCode(name string, words []Word) bool {
 		return true
 	}
 	first := words[1]
-	return !first.Static || strings.HasPrefix(first.Text, "-") && first.Text != "-m" && first.Text != "--version" &&
+	return !first.Static || namesStdin(first) || strings.HasPrefix(first.Text, "-") && first.Text != "-m" && first.Text != "--version" &&
 		first.Text != "-V" && first.Text != "-v"
 }
 

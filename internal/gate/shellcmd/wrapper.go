@@ -233,7 +233,8 @@ func (w *walker) unwrapScript(c *Command, words []Word, opaque string) {
 func (w *walker) unwrapShell(c *Command) {
 	words := c.Words[1:]
 	if len(words) < 2 || !words[0].Static || !slices.Contains([]string{"-c", "-ec", "-xc", "-exc"}, words[0].Text) {
-		if len(words) > 0 && words[0].Static && !strings.HasPrefix(words[0].Text, "-") && len(c.Redirects) == 0 {
+		if len(words) > 0 && words[0].Static && !strings.HasPrefix(words[0].Text, "-") && len(c.Redirects) == 0 &&
+			!namesStdin(words[0]) {
 			return // it runs a file, which a pattern may name
 		}
 		c.Wrapper, c.Opaque = true, "what it runs is not given in its words"

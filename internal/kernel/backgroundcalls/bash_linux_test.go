@@ -56,6 +56,29 @@ func TestTaskOfBash(t *testing.T) {
 	}
 }
 
+// What says nothing is as if it were not there, and a time is one in milliseconds if it
+// would be too long in seconds.
+func TestEmptyArgumentsOfBash(t *testing.T) {
+	t.Parallel()
+	_, s := commands(t, free)
+	for _, args := range []string{`{"command":"echo hi","task_id":""}`, `{"command":"echo hi","taskId":" ","wait":false}`} {
+		if r, _ := callBash(t, s, args); r.Status != tool.Success || !strings.Contains(text(r), "hi") {
+			t.Errorf("%s: %s: %s", args, r.Status, r.Summary)
+		}
+	}
+	_, begun := callBash(t, s, `{"command":"read x; echo \"got $x\"","run_in_background":true}`)
+	r, at := callBash(t, s, `{"command":"","cwd":"","writes":[],"reads_only":false,"taskId":"","task_id":"`+begun.TaskID+
+		`","stdin_text":"it\n","wait":true,"timeout":120000}`)
+	if at.Status != "completed" || !strings.Contains(text(r), "got it") {
+		t.Errorf("%+v: %s", at, r.Summary)
+	}
+	for _, more := range []string{`"timeout_ms":60000`, `"timeout_seconds":60`} {
+		if r, _ := callBash(t, s, `{"task_id":"`+begun.TaskID+`","wait":true,`+more+`}`); r.Status != tool.Success {
+			t.Errorf("%s: %s", more, r.Summary)
+		}
+	}
+}
+
 // Killing ends the command with everything that it started, in another group too. One that
 // does not heed it is ended by force: TestCancelByForce.
 func TestKillOfBash(t *testing.T) {
@@ -93,6 +116,9 @@ func TestBashArgumentsThatDoNotFit(t *testing.T) {
 		"no text":                  {`{"task_id":"0123456789ab","stdin_text":{}}`, "stdin", tool.Invalid},
 		"nothing":                  {`{"stdin_text":"touch made"}`, "command", tool.Invalid},
 		"a task without a name":    {`{"task_id":" ","name":"shell.bash","params":{"command":"touch made"}}`, "", tool.Invalid},
+		"two tasks":                {`{"task_id":"0123456789ab","taskId":"ba9876543210","kill":true}`, "taskId and task_id", tool.Invalid},
+		"two times":                {`{"task_id":"0123456789ab","timeout":1,"timeout_ms":1}`, "timeout and timeout_ms", tool.Invalid},
+		"too long":                 {`{"task_id":"0123456789ab","timeout":7200000}`, "timeout", tool.Invalid},
 	} {
 		r, _ := callBash(t, s, test.args)
 		if tool.KindOf(r.Err()) != test.kind || !strings.Contains(r.Summary, test.says) {
@@ -267,7 +293,13 @@ func TestStreamPatternTells(t *testing.T) {
 	if heads := owed(); len(heads) != 0 {
 		t.Errorf("too early: %q", heads)
 	}
-	callBash(t, c.Session(), `{"task_id":"`+begun.TaskID+`","stdin_text":"go on\n"}`)
+	task := `{"task_id":"` + begun.TaskID + `"`
+	if r, at := callBash(t, c.Session(), task+`,"stream_pattern":"^one$"}`); at.Matched == nil || !*at.Matched {
+		t.Fatalf("%+v: %s", at, r.Summary)
+	}
+	if r, _ := callBash(t, c.Session(), task+`,"stdin_text":"go on\n"}`); r.Status != tool.Success {
+		t.Fatalf("%s: %s", r.Status, r.Summary)
+	}
 	kerneltest.Eventually(t, func() bool { return len(owed()) == 1 })
 	if heads := owed(); !strings.Contains(heads[0], "BACKGROUND TASK READY: "+begun.TaskID) {
 		t.Errorf("%q", heads)

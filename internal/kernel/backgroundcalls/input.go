@@ -6,6 +6,7 @@ import (
 
 	"callgate/internal/control"
 	"callgate/internal/gate"
+	"callgate/internal/gate/detach"
 	"callgate/internal/task"
 	"callgate/tool"
 )
@@ -16,13 +17,13 @@ import (
 func (c *Calls) reach(
 	ctx context.Context, call tool.Call, t task.Task, r control.BackgroundRequest,
 ) (refused *tool.Result, err error) {
-	process, err := c.process(t)
+	process, err := c.process(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case r.Stdin != nil && *r.Stdin != "":
-		if made, err := c.callInput(ctx, call, t, r); err != nil || made.Status != tool.Success {
+		if made, err := c.callInput(ctx, call, t, process, r); err != nil || made.Status != tool.Success {
 			return made, err
 		}
 	case r.EOF:
@@ -38,10 +39,15 @@ func (c *Calls) reach(
 
 // callInput writes text to the process of a task by a call of the task's own tool: what
 // a shell or another program is told to do by its input is judged like what it was told
-// at its start.
+// at its start. The call says what the text is judged with, and its tool writes the text
+// only if that is so.
 func (c *Calls) callInput(
-	ctx context.Context, call tool.Call, t task.Task, r control.BackgroundRequest,
+	ctx context.Context, call tool.Call, t task.Task, process tool.Process, r control.BackgroundRequest,
 ) (*tool.Result, error) {
+	reads, ok := process.(detach.CommandProcess)
+	if !ok {
+		return nil, tool.Errorf(op, tool.Unavailable, "the task %s takes no input", t.ID)
+	}
 	in, err := inputOf(t)
 	if err != nil {
 		return nil, err
@@ -50,7 +56,12 @@ func (c *Calls) callInput(
 	if err != nil {
 		return nil, err
 	}
-	args := map[string]any{"command": *r.Stdin, "input_for": t.ID, "description": "input for " + t.Label}
+	args := map[string]any{
+		"command": *r.Stdin, "input_for": t.ID, "task_command": reads.CommandLine(), "description": "input for " + t.Label,
+	}
+	if before := reads.Unfinished(); before != "" {
+		args["unfinished"] = before
+	}
 	if r.EOF {
 		args["eof"] = true
 	}
@@ -67,10 +78,10 @@ func (c *Calls) Process(ctx context.Context, call tool.Call, id string) (tool.Pr
 	if err != nil {
 		return nil, err
 	}
-	return c.process(t)
+	return c.process(ctx, t)
 }
 
-func (c *Calls) process(t task.Task) (tool.Process, error) {
+func (c *Calls) process(ctx context.Context, t task.Task) (tool.Process, error) {
 	in, err := inputOf(t)
 	if err != nil {
 		return nil, err
@@ -80,5 +91,5 @@ func (c *Calls) process(t task.Task) (tool.Process, error) {
 		return nil, tool.Errorf(op, tool.Conflict, "the task %s does not run", t.ID).
 			WithHint(`see with {"task_id":%q} how it stands`, t.ID)
 	}
-	return running.Process()
+	return running.Process(ctx)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"callgate/internal/gate/detach"
+	"callgate/internal/gate/shellcmd"
 	"callgate/internal/sandbox"
 	"callgate/tool"
 )
@@ -26,7 +27,10 @@ import (
 // that fails at once is told as failed.
 const settleTime = 300 * time.Millisecond
 
-var _ detach.Mover = handler{}
+var (
+	_ detach.Mover          = handler{}
+	_ detach.CommandProcess = (*process)(nil)
+)
 
 // MoveAfter is after how long a command goes on in the background: see detach.Mover.
 func (h handler) MoveAfter(args json.RawMessage, given any) (after time.Duration, asked bool) {
@@ -74,7 +78,7 @@ func attach(s *sandbox.Spec, in bashArgs, b tool.Background) (end func(), err er
 	if b == nil {
 		return func() {}, nil
 	}
-	p := &process{}
+	p := &process{command: in.Command, unfinished: shellcmd.Unfinished(in.Stdin)}
 	var theirs *os.File
 	if stays {
 		if theirs, p.input, err = os.Pipe(); err != nil {
@@ -109,7 +113,11 @@ func (h handler) input(ctx context.Context, call tool.Call, in bashArgs) (*tool.
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Input([]byte(in.Command), in.EOF); err != nil {
+	own, ok := p.(*process)
+	if !ok {
+		return nil, tool.Errorf(op, tool.Invalid, "the task %s is no command of the shell", in.InputFor)
+	}
+	if err := own.inputAsJudged(in); err != nil {
 		return nil, err
 	}
 	return tool.OK(fmt.Sprintf("%d bytes of input for the task %s", len(in.Command), in.InputFor),
@@ -118,10 +126,12 @@ func (h handler) input(ctx context.Context, call tool.Call, in bashArgs) (*tool.
 
 // process is a command that runs.
 type process struct {
-	signal func(name string) error
+	command string // as its call said
+	signal  func(name string) error
 
-	mu    sync.Mutex
-	input *os.File // nil: it has none
+	mu         sync.Mutex
+	input      *os.File // nil: it has none
+	unfinished string   // what it was given and is no whole command yet
 
 	first chan struct{} // closed when the text of the call is written; nil: it has none
 	fed   sync.WaitGroup
@@ -170,12 +180,44 @@ func (p *process) Input(data []byte, end bool) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.write(data, end)
+}
+
+// inputAsJudged writes the text of a call if it comes behind what the rules, and a human,
+// saw it behind: others may have written meanwhile.
+func (p *process) inputAsJudged(in bashArgs) error {
+	if err := p.awaitFirst(); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if in.TaskCommand != p.command || in.Unfinished != p.unfinished {
+		return tool.Errorf(op, tool.Conflict, "nothing was written: the text was judged behind other input than the task "+
+			"has now").WithHint("write it again, with task_id and stdin_text; write whole lines")
+	}
+	return p.write([]byte(in.Command), in.EOF)
+}
+
+// CommandLine is the command, and Unfinished what it was given and is no whole command yet:
+// see detach.CommandProcess.
+func (p *process) CommandLine() string { return p.command }
+
+// Unfinished is described at CommandLine.
+func (p *process) Unfinished() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.unfinished
+}
+
+// write writes to the input. It is called with p.mu.
+func (p *process) write(data []byte, end bool) error {
 	if p.input == nil {
 		return tool.Errorf(op, tool.Conflict, "the command takes no input: it was closed, or the command did not begin "+
 			"in the background").WithHint("start it with background_run, or with run_in_background")
 	}
 	_ = p.input.SetWriteDeadline(time.Now().Add(inputTime)) // a pipe has deadlines
 	n, err := p.input.Write(data)
+	p.unfinished = shellcmd.Unfinished(p.unfinished + string(data[:n]))
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return tool.Errorf(op, tool.Timeout, "the command does not read its input: it took %d of %d bytes", n, len(data)).

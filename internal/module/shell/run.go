@@ -28,6 +28,10 @@ type bashArgs struct {
 	Background  bool     `json:"run_in_background"`
 	InputFor    string   `json:"input_for"` // the task that Command is input for
 	EOF         bool     `json:"eof"`       // the input ends with it
+	// TaskCommand and Unfinished are what Command was judged with as input: the command
+	// line of the task, and what is in its input already and no whole command yet.
+	TaskCommand string `json:"task_command"`
+	Unfinished  string `json:"unfinished"`
 
 	Stdin   string `json:"stdin_text"`     // what the command reads first
 	Pattern string `json:"stream_pattern"` // of output that the conversation is told of

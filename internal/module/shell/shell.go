@@ -104,6 +104,8 @@ const bashInput = `{
     "reads_only": {"type": "boolean", "default": false, "description": "True if it changes nothing in the ` +
 	`workspace (tests, searches, git log): it is held to that. With neither this nor writes, other writes wait."},
     "input_for": {"type": "string", "maxLength": 64, "x-hidden": true},
+    "task_command": {"type": "string", "x-hidden": true},
+    "unfinished": {"type": "string", "x-hidden": true},
     "eof": {"type": "boolean", "x-hidden": true},
     "stdin_text": {
       "type": "string", "maxLength": 100000, "x-hidden": true,

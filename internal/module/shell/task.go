@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"callgate/internal/gate/argname"
@@ -28,6 +30,7 @@ var taskKeys = map[string]string{
 	"kill": "cancel", "stdin_text": "stdin", "stream_pattern": "wait_for",
 	"cancel": "cancel", "stdin": "stdin", "wait_for": "wait_for",
 	"signal": "signal", "settle": "settle", "tail_lines": "tail_lines", "notify_when": "notify_when",
+	"timeout_ms": "timeout", "timeout_seconds": "timeout", "timeout_secs": "timeout",
 }
 
 // runKeys are what a call says that runs a command. Beside a task they would be lost.
@@ -37,33 +40,28 @@ var runKeys = []string{"command", "cmd", "script", "cwd", "writes", "reads_only"
 // tasks alone, and has text for their input judged as a command: see argname.Redirector.
 func (h handler) Redirect(args json.RawMessage) (name string, changed json.RawMessage, err error) {
 	given := fields(args)
-	if _, ok := given["task_id"]; !ok {
+	if given.isTask() {
+		changed, err = given.forTask()
+	} else if changed = given.inputForTask(); changed == nil {
 		return "", nil, nil
 	}
-	for _, key := range runKeys {
-		if _, ok := given[key]; ok {
-			return "", nil, tool.Errorf(op, tool.Invalid, "a call either runs a command or sees to a task: %s and task_id "+
-				"are in one", key).WithHint("make two calls, or say with stdin_text what the task is to read")
-		}
-	}
-	mapped := map[string]json.RawMessage{}
-	for key, value := range given {
-		if key == "stream_pattern" {
-			value = slashed(value)
-		}
-		if to := taskKeys[key]; to != "" {
-			mapped[to] = value
-		}
-	}
-	changed, err = json.Marshal(mapped)
 	if err != nil {
-		return "", nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the arguments cannot be written", Err: err}
+		return "", nil, err
 	}
 	return backgroundTool, changed, nil
 }
 
-// fields are the arguments that say something, by the names that are known here.
-func fields(args json.RawMessage) map[string]json.RawMessage {
+// field is one argument.
+type field struct {
+	name, given string // as it is known here, and as it was spelled
+	value       json.RawMessage
+}
+
+// fieldList is the arguments that say something, by how they were spelled.
+type fieldList []field
+
+// fields reads arguments. Names are known in other spellings too.
+func fields(args json.RawMessage) fieldList {
 	var given map[string]json.RawMessage
 	if json.Unmarshal(args, &given) != nil {
 		return nil // the schema says what is wrong
@@ -75,13 +73,101 @@ func fields(args json.RawMessage) map[string]json.RawMessage {
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(taskKeys)), runKeys) {
 		known[fold(name)] = name
 	}
-	named := make(map[string]json.RawMessage, len(given))
-	for name, value := range given {
-		if string(value) != "null" {
-			named[cmp.Or(known[fold(name)], name)] = value
+	var list fieldList
+	for _, spelled := range slices.Sorted(maps.Keys(given)) {
+		f := field{cmp.Or(known[fold(spelled)], spelled), spelled, given[spelled]}
+		if !f.saysNothing() {
+			list = append(list, f)
 		}
 	}
-	return named
+	return list
+}
+
+// saysNothing reports whether an argument is as if it were not there.
+func (f *field) saysNothing() bool {
+	if f.name == "task_id" {
+		var id string
+		return string(f.value) == "null" || json.Unmarshal(f.value, &id) == nil && strings.TrimSpace(id) == ""
+	}
+	return slices.Contains([]string{"null", `""`, "[]", "false"}, string(f.value))
+}
+
+func (l fieldList) isTask() bool {
+	return slices.ContainsFunc(l, func(f field) bool { return f.name == "task_id" })
+}
+
+// forTask returns a call that names a task in the words of background_run.
+func (l fieldList) forTask() (json.RawMessage, error) {
+	mapped, spelled := map[string]json.RawMessage{}, map[string]string{}
+	for _, f := range l {
+		if slices.Contains(runKeys, f.name) {
+			return nil, tool.Errorf(op, tool.Invalid, "a call either runs a command or sees to a task: %s and task_id "+
+				"are in one", f.given).WithHint("make two calls, or say with stdin_text what the task is to read")
+		}
+		to := taskKeys[f.name]
+		if to == "" {
+			continue
+		}
+		if other, ok := spelled[to]; ok {
+			return nil, tool.Errorf(op, tool.Invalid, "%s and %s mean the same: which of them counts is not known", other,
+				f.given).WithHint("give one of them")
+		}
+		spelled[to], mapped[to] = f.given, f.forTask()
+	}
+	return encoded(mapped)
+}
+
+// forTask returns a value as background_run reads it.
+func (f *field) forTask() json.RawMessage {
+	switch f.name {
+	case "stream_pattern":
+		return slashed(f.value)
+	case "timeout", "timeout_ms":
+		var n float64
+		if json.Unmarshal(f.value, &n) == nil && (n > maxWait || f.name == "timeout_ms") {
+			return json.RawMessage(strconv.FormatFloat(max(math.Ceil(n/1000), 1), 'f', -1, 64))
+		}
+	}
+	return f.value
+}
+
+// maxWait is the longest time in seconds that a task is waited for. A larger number is one
+// of milliseconds, as elsewhere.
+const maxWait = 3600
+
+// inputForTask returns a call that says for which task its command is input, in the words
+// of background_run, which has it judged as what it is; nil: it is no such call, or the one
+// that background_run makes.
+func (l fieldList) inputForTask() json.RawMessage {
+	mapped := map[string]json.RawMessage{}
+	for _, f := range l {
+		switch f.name {
+		case "input_for":
+			mapped["task_id"] = f.value
+		case "command":
+			mapped["stdin"] = f.value
+		case "eof":
+			mapped["eof"] = f.value
+		case "task_command", "stdin_text":
+			return nil // the handler says what is wrong, if something is
+		}
+	}
+	if mapped["task_id"] == nil || mapped["stdin"] == nil {
+		return nil
+	}
+	changed, err := encoded(mapped)
+	if err != nil {
+		return nil
+	}
+	return changed
+}
+
+func encoded(args map[string]json.RawMessage) (json.RawMessage, error) {
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the arguments cannot be written", Err: err}
+	}
+	return raw, nil
 }
 
 // slashed writes a regular expression as background_run reads one.
