@@ -206,8 +206,10 @@ func runsCode(name string, words []Word) bool {
 		return true
 	}
 	first := words[1]
-	return !first.Static || namesStdin(first) || strings.HasPrefix(first.Text, "-") && first.Text != "-m" && first.Text != "--version" &&
-		first.Text != "-V" && first.Text != "-v"
+	if !first.Static || namesStdin(first) {
+		return true
+	}
+	return strings.HasPrefix(first.Text, "-") && !slices.Contains([]string{"-m", "--version", "-V", "-v"}, first.Text)
 }
 
 // risk says why the words from one on, for which a wildcard stands, are not
