@@ -210,6 +210,24 @@ func TestNoTableIsDropped(t *testing.T) {
 	})
 }
 
+// A statement whose kind MariaDB's version decides is neither read nor done in a transaction:
+// the server skips what is in the comment here, and the read-only transaction would be ended.
+func TestVersionCommentsHideNothing(t *testing.T) {
+	f := open(t)
+	f.setup(toServer(t, "mariadb", servers.MariaDB(t)))
+	f.run("CREATE TABLE kept (a int)")
+	const skipped = "/*!999999 SELECT */ "
+	f.fails("fetch_results", args{"query": skipped + "BEGIN NOT ATOMIC COMMIT; SET SESSION TRANSACTION READ WRITE; " +
+		"DROP TABLE kept; END"}, tool.Denied, "version")
+	f.fails("transaction", args{"statements": []any{
+		args{"query": "INSERT INTO kept VALUES (1)"}, args{"query": skipped + "COMMIT"},
+		args{"query": "INSERT INTO nosuch VALUES (1)"},
+	}}, tool.Denied, "version")
+	if got := f.one("SELECT count(*) FROM kept"); got != num("0") {
+		t.Errorf("%v rows", got)
+	}
+}
+
 // tableDrops returns statements that drop the table kept in a database.
 func tableDrops(f *fixture, k kind) []string {
 	drops := []string{"DROP TABLE kept", "drop /* x */ table if exists kept", "-- x\nDROP TABLE kept"}

@@ -98,8 +98,10 @@ var mariadbPrepare = []string{
 var mariadbAttempts = []Attempt{
 	{"SELECT f()", "1792"},
 	{"SELECT a, f() FROM t", "1792"},
-	{"/*!50000 DELETE FROM t */", "1792"},
-	{"/*M!100000 DELETE FROM t */", "1792"},
+	{"/*!50000 DELETE FROM t */", "version"},
+	{"/*M!100000 DELETE FROM t */", "version"},
+	{"/*!999999 SELECT */ BEGIN NOT ATOMIC COMMIT; SET SESSION TRANSACTION READ WRITE; DELETE FROM t; END", "version"},
+	{"SELECT a FROM t INTO /*!999999 x */ OUTFILE 'FILE'", "version"},
 	{"DELETE FROM t RETURNING a", "1792"},
 	{"REPLACE INTO t VALUES (2)", "1792"},
 	{"CALL p()", "CALL does not ask for rows"},

@@ -24,12 +24,19 @@ func checkRead(text string) error {
 		}
 		previous = w
 	}
+	if sqltext.HasVersionComment(text) {
+		return engine.ReadOnly("it depends on the server's version what a statement with /*! … */ does")
+	}
 	return nil
 }
 
 // checkWrite refuses a statement that begins or ends a transaction itself, and
 // within a transaction also one that commits it.
 func checkWrite(text string, inTransaction bool) error {
+	if inTransaction && sqltext.HasVersionComment(text) {
+		return engine.Fail(tool.Denied, "a statement with /*! … */ may commit a transaction, depending on the server's "+
+			"version, so it is not done in a transaction").WithHint("write it without /*! and */")
+	}
 	first := sqltext.First(sqltext.MySQL, text)
 	switch first {
 	case "BEGIN", "START", "COMMIT", "LOCK", "UNLOCK", "XA":

@@ -206,6 +206,19 @@ func Words(d Dialect, text string) iter.Seq[string] {
 	}
 }
 
+// HasVersionComment reports whether a text for MySQL or MariaDB has a comment that the
+// server runs or skips by its version: /*! … */ or /*M! … */. Its words are not to be relied on.
+func HasVersionComment(text string) bool {
+	for text != "" {
+		k, n := MySQL.next(text)
+		if k == other && strings.HasPrefix(text, "/*") {
+			return true
+		}
+		text = text[n:]
+	}
+	return false
+}
+
 // First returns the first word of a text in upper case, or "".
 func First(d Dialect, text string) string {
 	for w := range Words(d, text) {

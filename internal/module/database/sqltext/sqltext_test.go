@@ -111,6 +111,21 @@ func TestFirst(t *testing.T) {
 	}
 }
 
+func TestHasVersionComment(t *testing.T) {
+	for text, want := range map[string]bool{
+		"":                           false,
+		"SELECT 1 /* ! */":           false,
+		"SELECT '/*! x */'":          false,
+		"/* /*! */ SELECT 1 -- /*!":  false,
+		"/*! SELECT */ 1":            true,
+		"SELECT 1 /*M!100000 + 1 */": true,
+	} {
+		if got := sqltext.HasVersionComment(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
 func TestQuote(t *testing.T) {
 	if got := sqltext.Postgres.Quote(`a"; drop`); got != `"a""; drop"` {
 		t.Error(got)
