@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"callgate/internal/amount"
+	"callgate/internal/gate/policy"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/source/mcp"
 	"callgate/tool"
@@ -69,8 +70,8 @@ const (
 	promptsTool   = "prompts"
 )
 
-// mayRead reports whether the rules let the session see one of the tools of a server's module that read, also where
-// the server has not told yet whether it has such a tool.
+// mayRead reports whether the rules show the session one of the tools of a server's module that read, also where the
+// server has not told yet whether it has such a tool. It says that there is a server, and lets nothing be read.
 func (r request) mayRead(module, name string) bool {
 	return r.session.Caller().Sees(&tool.Tool{
 		ID:      tool.ID{Namespace: module, Name: name, Version: tool.Version{Major: 1}},
@@ -219,11 +220,40 @@ func first(items []json.RawMessage) []json.RawMessage {
 	return append([]json.RawMessage{}, items[:min(len(items), maxItems)]...)
 }
 
-// findReadable returns a server of which the session may read.
+// findReadable returns a server of which the session may read unasked: a list says what there is to read.
 func (r request) findReadable(ctx context.Context, name, reader string) (servers.Server, *mcp.Server, error) {
 	s, server, err := r.find(ctx, name)
-	if err == nil && !r.mayRead(s.Module, reader) {
+	if err != nil {
+		return s, nil, err
+	}
+	by, err := r.reader(ctx, server, reader)
+	if err != nil {
+		return s, nil, err
+	}
+	verdict := policy.Deny
+	if by != nil {
+		verdict = r.session.Caller().Decide(by).Verdict
+		err = r.session.Caller().Withheld(by)
+	}
+	switch {
+	case verdict == policy.Approve:
+		err = tool.Errorf(r.op, tool.Denied, "a human must approve each reading of the %s of %s, and a list of them is not "+
+			"asked about", reader, s.Name).
+			WithHint("call %s for one that you know, which asks; or have the user allow that tool", by.ID.Dotted())
+	case verdict != policy.Allow:
 		err = tool.Errorf(r.op, tool.Denied, "the rules of this app do not let you read the %s of %s", reader, s.Name)
 	}
 	return s, server, err
+}
+
+// reader returns the tool that reads of a server, as it is published, or as it would be where the server has not told
+// yet whether it has such a tool; nil: there is none, by the app file.
+func (r request) reader(ctx context.Context, server *mcp.Server, name string) (*tool.Tool, error) {
+	published, err := r.session.View().Callable(ctx)
+	for _, t := range published {
+		if t.ID.Namespace == server.Namespace() && t.ID.Name == name {
+			return t.Tool, nil
+		}
+	}
+	return server.PlannedReader(name), err
 }

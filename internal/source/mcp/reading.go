@@ -85,11 +85,27 @@ var readers = []reader{
 	},
 }
 
+// readerRuntime is the kernel's view of a tool that reads.
+func readerRuntime(name string, cfg ToolConfig) tool.Runtime {
+	readOnly := Definition{Name: name, Annotations: json.RawMessage(`{"readOnlyHint":true}`)}
+	runtime, _ := readOnly.Runtime(cfg)
+	return runtime
+}
+
+// PlannedReader is a tool that reads, as rules would judge it if the server had it; nil: the app file turns it off.
+func (s *Server) PlannedReader(name string) *tool.Tool {
+	cfg := s.cfg.Tools[name]
+	if cfg.Off {
+		return nil
+	}
+	id := tool.ID{Namespace: s.namespace, Name: name, Version: tool.Version{Major: 1}}
+	return &tool.Tool{ID: id, Runtime: readerRuntime(name, cfg)}
+}
+
 // reader makes a tool that reads. Its data is what the server answers, as the
 // protocol writes it.
 func (p *publisher) reader(r reader, cfg ToolConfig, terms serverlock.Terms) *tool.Tool {
-	readOnly := Definition{Name: r.name, Annotations: json.RawMessage(`{"readOnlyHint":true}`)}
-	runtime, _ := readOnly.Runtime(cfg)
+	runtime := readerRuntime(r.name, cfg)
 	runtime.FoundOnly = true
 	claim(&runtime, terms, json.RawMessage(r.input), r.name)
 	t := p.base(r.name, runtime)
