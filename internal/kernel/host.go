@@ -37,6 +37,9 @@ func (k *Kernel) moduleHost(name string) module.Host {
 		Call: func(ctx context.Context, call tool.Call, name string, args any) (*tool.Result, error) {
 			return k.Sessions.CallFor(ctx, call, name, args)
 		},
+		Permits: func(ctx context.Context, call tool.Call, name string) error {
+			return k.Sessions.Permits(ctx, call, name)
+		},
 		Process: func(ctx context.Context, call tool.Call, task string) (tool.Process, error) {
 			return k.Background.Process(ctx, call, task)
 		},

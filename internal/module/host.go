@@ -41,6 +41,10 @@ type Host struct {
 	// rules, with locks and questions to a human of its own. The result is whole; nil: there is no kernel.
 	Call func(ctx context.Context, call tool.Call, name string, args any) (*tool.Result, error)
 
+	// Permits returns an error if the app of a call has a rule against another module's tool, for a module
+	// that does the same by itself; nil: there is no kernel.
+	Permits func(ctx context.Context, call tool.Call, name string) error
+
 	// Process returns the process of a task that runs in the background and belongs to
 	// the caller; nil: there are none. Others are NotFound.
 	Process func(ctx context.Context, call tool.Call, task string) (tool.Process, error)

@@ -56,6 +56,11 @@ const (
 	reasonPermit  = "name it under grant or approve there to permit it"
 )
 
+// IsDefault reports whether no rule that names the tool decided, nor a bound on what tools give.
+func (d Decision) IsDefault() bool {
+	return strings.HasSuffix(d.Rule, ruleFallback) || strings.HasSuffix(d.Rule, ruleNoBlock)
+}
+
 // decide decides by the rules of each file that name the tool, and by those about
 // arguments that hold for the call being decided.
 func decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {

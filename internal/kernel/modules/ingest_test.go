@@ -70,6 +70,8 @@ func TestRowsAreReadUnderTheCallersRules(t *testing.T) {
 		"a denied table":   {"", "[{module: database, actions: [extract_for_index]}]", `{"table": "goods"}`, "extract_for_index"},
 		"a blocked table":  {blocked, "[]", `{"table": "goods"}`, "extract_for_index"},
 		"a denied query":   {"", "[{module: database, actions: [fetch_results]}]", `{"query": "select 1"}`, "fetch_results"},
+		"a denied file":    {"", "[{module: database}]", `{"path": "shop.db", "table": "goods"}`, "extract_for_index"},
+		"a blocked file":   {blocked, "[]", `{"path": "shop.db", "table": "goods"}`, "extract_for_index"},
 		"another's denied": {"", "[{module: database, actions: [fetch_results]}]", `{"table": "goods"}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

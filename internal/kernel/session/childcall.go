@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"callgate/internal/gate/policy"
 	"callgate/tool"
 )
 
@@ -37,4 +38,25 @@ func (t *Table) CallFor(ctx context.Context, call tool.Call, name string, args a
 			WithHint("call %s itself first, and this again when it was allowed to stay", name)
 	}
 	return result, result.Err()
+}
+
+// Permits returns an error if a rule of the session's app that names a tool denies it, hides it or has a
+// human asked, for a module that does what the tool does without calling it. What the app leaves to its
+// default, or does not give the caller, is no such rule.
+func (t *Table) Permits(ctx context.Context, call tool.Call, name string) error {
+	const op = "session.Permits"
+	s, err := t.Bearing(call.Principal.Session)
+	if err != nil {
+		return tool.Errorf(op, tool.Unavailable, "the rules for %s are not known: %w", name, err)
+	}
+	known, err := s.View().Registered(ctx, name)
+	if err != nil || known == nil {
+		return err
+	}
+	d := policy.Decide(s.Loaded().Rules, known, call.Principal)
+	if d.Verdict == policy.Allow || d.IsDefault() {
+		return nil
+	}
+	return tool.Errorf(op, tool.Denied, "the app file does not permit it: there is a rule against %s", name).
+		WithHint("the rule is %s", d.Rule)
 }

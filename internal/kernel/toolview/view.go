@@ -220,6 +220,16 @@ func (v *View) Known(name string) bool {
 	return err == nil
 }
 
+// Registered returns a tool by its dotted name, whether the caller sees it or not; nil: there is none.
+func (v *View) Registered(ctx context.Context, dotted string) (*tool.Tool, error) {
+	snap, err := v.maker.Tools.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t, _ := snap.View(v.caller.Place().Scope).Latest(dotted)
+	return t, nil
+}
+
 // Required returns the required parameters of a tool, in their order.
 func (v *View) Required(name string) []string {
 	t, err := v.Tool(context.Background(), name)

@@ -15,7 +15,17 @@ import (
 )
 
 // readFile reads rows of a SQLite file of the workspace.
+// An app that has a rule against reading databases has it for files, too.
 func (l *Library) readFile(ctx context.Context, r Rows) (*readRows, error) {
+	if permits := l.service.host.Permits; permits != nil {
+		name := tableTool
+		if r.Query != "" {
+			name = queryTool
+		}
+		if err := permits(ctx, l.call, name); err != nil {
+			return nil, err
+		}
+	}
 	file, err := l.sqliteFile(r.Path)
 	if err != nil {
 		return nil, err
