@@ -82,7 +82,7 @@ func TestAConversationWithAnApprovalInTheMiddle(t *testing.T) {
 	if strings.Contains(page, "data-live-part") {
 		t.Error("a turn that is over is live")
 	}
-	s.wants(s.get("/conversations"), "write a note", "done")
+	s.wants(s.get("/conversations"), "write a note", ">done</span>")
 	s.wants(s.get("/undo?conversation="+id), "notes.md", "Put them back")
 	r, err = s.server.Client().Get(s.server.URL + "/live/turn/" + id)
 	s.wants(s.read(r, err, http.StatusOK), "event: over")

@@ -229,6 +229,7 @@ func (b *builder) moduleFor(name string) *module {
 	if name == wild {
 		return &b.rules.every
 	}
+	name = moduleKey(name)
 	if b.rules.modules[name] == nil {
 		b.rules.modules[name] = new(module)
 	}

@@ -69,7 +69,7 @@ func (r *Rules) widens(at place, known []*tool.Tool) bool {
 	open := at == auto || at.module == wild // for tools that nobody knows yet
 	named := false
 	for _, t := range known {
-		if at != auto && !at.overlaps(place{module: t.ID.Namespace, action: t.ID.Name}) {
+		if at != auto && !at.overlaps(placesOf(t.ID)[0]) {
 			continue
 		}
 		named = true
@@ -197,8 +197,9 @@ func (r *Rules) accepted(id tool.ID, found *matches) bool {
 
 // placesOf are the places whose rules name a tool, in the order of [matches].
 func placesOf(id tool.ID) [4]place {
+	module := moduleKey(id.Namespace)
 	return [4]place{
-		{module: id.Namespace, action: id.Name}, {module: id.Namespace, action: wild},
+		{module: module, action: id.Name}, {module: module, action: wild},
 		{module: wild, action: id.Name}, {module: wild, action: wild},
 	}
 }

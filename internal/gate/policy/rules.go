@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"strings"
+
 	"time"
 
 	"callgate/tool"
@@ -125,10 +127,14 @@ type matches struct {
 	doubted    *ruleSource // a deny rule of which it cannot be told whether it holds
 }
 
+// moduleKey is a module's name as rules are kept by it. An app file writes the server my-notes as the module
+// mcp_my_notes or mcp_my-notes; a rule that missed one of them would deny nothing.
+func moduleKey(module string) string { return strings.ReplaceAll(module, "-", "_") }
+
 // lookup returns the rules that name a tool.
 func (r *Rules) lookup(id tool.ID) matches {
 	var m matches
-	if own := r.modules[id.Namespace]; own != nil {
+	if own := r.modules[moduleKey(id.Namespace)]; own != nil {
 		m.own = own
 		m.rules[0], m.rules[1] = own.actions[id.Name], &own.all
 	}
@@ -162,7 +168,7 @@ func (r *Rules) Grants(name string) bool {
 	if r == nil {
 		return false
 	}
-	if m := r.modules[name]; m != nil {
+	if m := r.modules[moduleKey(name)]; m != nil {
 		if m.all.grants() {
 			return true
 		}
