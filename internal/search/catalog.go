@@ -16,15 +16,19 @@ type Catalog struct {
 	state *state
 	tools []*tool.Tool // by dotted name
 	slots []int32      // of each tool in the state
+	order []place      // the tools in the order of their slots, so that scores are read as they lie
+}
+
+// place is where a tool's scores are, and which tool it is.
+type place struct {
+	slot, row int32 // row may be none
+	index     int32 // in the catalog
 }
 
 // Catalog makes a catalog of tools. Tools that the index does not hold are added
 // to it first.
 func (x *Index) Catalog(ctx context.Context, tools []*tool.Tool) (*Catalog, error) {
-	c := &Catalog{index: x, tools: slices.Clone(tools)}
-	slices.SortFunc(c.tools, func(a, b *tool.Tool) int {
-		return cmp.Or(cmp.Compare(a.ID.Dotted(), b.ID.Dotted()), a.ID.Version.Compare(b.ID.Version))
-	})
+	c := &Catalog{index: x, tools: byName(tools)}
 	var err error
 	if c.state, err = x.ensure(ctx, c.tools); err != nil {
 		return nil, err
@@ -33,7 +37,32 @@ func (x *Index) Catalog(ctx context.Context, tools []*tool.Tool) (*Catalog, erro
 	for i, t := range c.tools {
 		c.slots[i] = c.state.byTool[t]
 	}
+	c.order = make([]place, len(c.tools))
+	for i, slot := range c.slots {
+		c.order[i] = place{slot, c.state.rows[slot], int32(i)}
+	}
+	slices.SortFunc(c.order, func(a, b place) int { return cmp.Or(int(a.slot-b.slot), int(a.index-b.index)) })
 	return c, nil
+}
+
+// byName returns tools in the order of their dotted names and versions.
+func byName(tools []*tool.Tool) []*tool.Tool {
+	type named struct {
+		name string
+		tool *tool.Tool
+	}
+	list := make([]named, len(tools))
+	for i, t := range tools {
+		list[i] = named{t.ID.Dotted(), t}
+	}
+	slices.SortStableFunc(list, func(a, b named) int {
+		return cmp.Or(strings.Compare(a.name, b.name), a.tool.ID.Version.Compare(b.tool.ID.Version))
+	})
+	sorted := make([]*tool.Tool, len(list))
+	for i, n := range list {
+		sorted[i] = n.tool
+	}
+	return sorted
 }
 
 // Current reports whether the index did not change since the catalog was made.
@@ -106,10 +135,13 @@ func (r *Request) check() (limit int, err error) {
 	return min(r.Limit, MaxLimit), nil
 }
 
-// queries returns the queries that are not empty, as valid UTF-8 of limited length.
+// queries returns the queries that are not empty, as valid UTF-8 of limited length. A query is never
+// refused for what is in it: what is beyond its limit is not read.
 func (r *Request) queries() []string {
+	const looked = 16 * maxQuery // for what is not space and not invalid
 	var list []string
 	for _, q := range r.Queries {
+		q = q[:min(len(q), looked)]
 		q = strings.TrimSpace(strings.ToValidUTF8(q, " "))
 		if q != "" {
 			list = append(list, strings.ToValidUTF8(q[:min(len(q), maxQuery)], ""))

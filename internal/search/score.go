@@ -89,19 +89,23 @@ func (c *Catalog) answers(s *scratch, known float64) bool {
 
 // score fills s.found with the tools that pass the filter and have a score.
 func (c *Catalog) score(s *scratch, semantic bool, r Request) {
-	s.found = s.found[:0]
-	open := r.Filter.open()
-	for i, slot := range c.slots {
-		score := keywordWeight * s.words[slot]
-		if semantic {
-			if row := c.state.rows[slot]; row != none {
-				score += semanticWeight * s.cosines[row]
-			}
+	s.found = slices.Grow(s.found[:0], len(c.order))[:len(c.order)]
+	n := 0
+	for _, p := range c.order {
+		score := keywordWeight * s.words[p.slot]
+		if semantic && p.row != none {
+			score += semanticWeight * s.cosines[p.row]
 		}
-		if score <= 0 || !open && !r.Filter.Passes(c.tools[i]) {
-			continue
+		// Each is written, and the next one over it if it does not count: half of all tools do, so
+		// that a branch would be guessed wrong too often.
+		s.found[n] = scored{p.index, score}
+		if score > 0 {
+			n++
 		}
-		s.found = append(s.found, scored{int32(i), score})
+	}
+	s.found = s.found[:n]
+	if !r.Filter.open() {
+		s.found = slices.DeleteFunc(s.found, func(f scored) bool { return !r.Filter.Passes(c.tools[f.index]) })
 	}
 	if len(r.Used) == 0 {
 		return
@@ -130,7 +134,7 @@ func best(found []scored, offset, limit int) []scored {
 	top := found[:want:want]
 	slices.SortFunc(top, func(a, b scored) int { return order(b, a) })
 	for _, f := range found[want:] {
-		if order(f, top[0]) < 0 {
+		if f.score >= top[0].score && order(f, top[0]) < 0 {
 			top[0] = f
 			sink(top, order)
 		}

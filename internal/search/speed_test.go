@@ -1,58 +1,55 @@
+//go:build unix
+
 package search_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
+	"slices"
+	"syscall"
 	"testing"
+	"time"
 
 	"callgate/internal/search"
-	"callgate/internal/search/bench"
-	"callgate/tool"
 )
 
-// realTools returns n tools of the public catalog, repeated under other names
-// where it has fewer.
-func realTools(b *testing.B, n int) []*tool.Tool {
-	b.Helper()
-	if _, err := os.Stat(shared); err != nil {
-		b.Skip("the catalog of real tools is not beside the project")
-	}
-	base := bench.Tools(load(b, filepath.Join(shared, "mcp-catalog")))
-	tools := make([]*tool.Tool, 0, n)
-	for i := 0; len(tools) < n; i++ {
-		t := *base[i%len(base)]
-		if round := i / len(base); round > 0 {
-			t.ID.Namespace += fmt.Sprint("_", round)
-		}
-		tools = append(tools, &t)
-	}
-	return tools
-}
-
-var queries = []string{
-	"send a message to a channel", "list open pull requests of a repository", "wie wird das Wetter morgen in Berlin",
-	"convert a pdf to text", "查询数据库中的表", "crée un ticket pour ce bug et attribue-le à Marie", "price of bitcoin",
-	"delete file", "find flights from Paris to New York next Friday and book the cheapest one",
-	"トランザクションを一覧表示", "run sql", "add two numbers",
-}
-
+// BenchmarkQuery makes real requests, one after the other. Its numbers are the medians of all, and
+// the processor time of one.
 func BenchmarkQuery(b *testing.B) {
-	for _, n := range []int{13017, 100000} {
+	for _, n := range []int{1000, 13017, 100000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			c, err := search.New(search.Options{Embedder: builtin(b)}).Catalog(b.Context(), realTools(b, n))
 			if err != nil {
 				b.Fatal(err)
 			}
+			texts := requests()
+			took := make([]time.Duration, 0, len(texts))
 			b.ReportAllocs()
+			used := processorTime(b)
 			for i := 0; b.Loop(); i++ {
-				at := i % len(queries)
-				if _, err := c.Search(b.Context(), search.Request{Queries: queries[at : at+1]}); err != nil {
+				at := i % len(texts)
+				start := time.Now()
+				if _, err := c.Search(b.Context(), search.Request{Queries: texts[at : at+1]}); err != nil {
 					b.Fatal(err)
 				}
+				took = append(took, time.Since(start))
 			}
+			used = processorTime(b) - used
+			slices.Sort(took)
+			ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+			b.ReportMetric(ms(took[len(took)/2]), "ms-p50")
+			b.ReportMetric(ms(took[len(took)*95/100]), "ms-p95")
+			b.ReportMetric(ms(used)/float64(len(took)), "ms-processor")
 		})
 	}
+}
+
+// processorTime is the time that all cores spent on this process.
+func processorTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func BenchmarkIndex(b *testing.B) {

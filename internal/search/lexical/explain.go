@@ -61,12 +61,18 @@ func (q *Query) counted(w *word, doc uint32) *variant {
 func explain(p *part, doc uint32, w *word, v *variant) []Hit {
 	var hits []Hit
 	words, masks := p.document(doc)
+	var same []int // places of the words with one of the terms
+	for i, id := range words {
+		if slices.Contains(v.terms, p.text[p.stem[id]]) {
+			same = append(same, i)
+		}
+	}
 	for f := range fields {
-		for i, id := range words {
-			text := p.text[id]
-			if masks[i]&(1<<f) == 0 || !slices.Contains(v.terms, p.text[p.stem[id]]) {
+		for _, i := range same {
+			if masks[i]&(1<<f) == 0 {
 				continue
 			}
+			text := p.text[words[i]]
 			h := Hit{w.text, text, fieldNames[f], v.route}
 			if v.route == Exact && text != w.text {
 				h.Route = Stem

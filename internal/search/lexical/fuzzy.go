@@ -107,10 +107,13 @@ func (r *resolver) addStems(w *word) bool {
 		return false
 	}
 	var n nearby
-	b := bucket(w.text)
+	b, begins, mask := bucket(w.text), head(base), headMask(len(base))
 	for i := range r.x.parts {
 		p := &r.x.parts[i]
 		for _, c := range p.spelling.between(b, b+1) {
+			if c.head&mask != begins {
+				continue
+			}
 			text := p.text[c.word]
 			if p.wordsIn[c.word] > 0 && strings.HasPrefix(text, base) && analysis.StemFamily(text) == base {
 				n.add(p.text[p.stem[c.word]], weights.kin)
@@ -130,9 +133,15 @@ func (r *resolver) prefixes(w *word, size int) bool {
 		hi = lo + oneLetter
 	}
 	var n nearby
+	begins, mask := head(w.text), headMask(len(w.text))
 	for i := range r.x.parts {
 		p := &r.x.parts[i]
 		for _, c := range p.spelling.between(lo, hi) {
+			// The common part of the two heads is all of the shorter one: a word has no zero bytes,
+			// which stand for the end of a short one.
+			if differ := c.head ^ begins; differ&mask != 0 && differ&headMask(8-bits.TrailingZeros64(c.head)/8) != 0 {
+				continue
+			}
 			long, part := p.text[c.word], w.text
 			if len(part) > len(long) {
 				long, part = part, long
@@ -158,13 +167,13 @@ func (r *resolver) typos(w *word, size, errors int) bool {
 		t.worth = weights.typo2
 	}
 	copyRunes(&t.runes, w.text)
-	lo, swapped := bucketOf(t.runes[0], 0), bucketOf(t.runes[1], t.runes[0])
+	first, second := t.runes[0], t.runes[1]
 	var n nearby
 	for i := range r.x.parts {
 		p := &r.x.parts[i]
-		t.search(&n, p, p.spelling.between(lo, lo+oneLetter))
-		if swapped < lo || swapped >= lo+oneLetter {
-			t.search(&n, p, p.spelling.between(swapped, swapped+1))
+		t.search(&n, p, p.spelling.ofSizes(first, size-errors, size+errors))
+		if first%oneLetter != second%oneLetter {
+			t.search(&n, p, p.spelling.ofSizes(second, size-errors, size+errors))
 		}
 	}
 	return r.take(w, Typo, &n)
@@ -180,9 +189,7 @@ type typo struct {
 
 func (t *typo) search(n *nearby, p *part, among []spelledWord) {
 	for _, c := range among {
-		otherSize := uint(int(c.runes)-t.size+t.errors) > uint(2*t.errors)
-		otherLetters := bits.OnesCount32(c.letters^t.letters) > 2*t.errors
-		if otherSize || otherLetters || p.wordsIn[c.word] == 0 {
+		if bits.OnesCount32(c.letters^t.letters) > 2*t.errors || p.wordsIn[c.word] == 0 {
 			continue
 		}
 		var other [analysis.MaxJoined]rune

@@ -2,6 +2,7 @@ package lexical
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 	"unicode/utf8"
 )
@@ -64,17 +65,26 @@ func (s *segment) seal() {
 	s.spelling = newSpelling(s.text, written)
 }
 
-// spelling holds the words of a segment by their first two letters, with data that
-// quickly rules out words with another spelling.
+// spelling holds the words of a segment by their first two letters, and by their
+// first letter and length, with data that quickly rules out words with another
+// spelling.
 type spelling struct {
 	start []uint32 // by bucket
-	words []spelledWord
+	words []headedWord
+
+	sizeStart []uint32 // by first letter and length
+	sized     []spelledWord
+}
+
+// headedWord is a word with its first eight bytes, the first of them the highest.
+type headedWord struct {
+	head uint64
+	word uint32
 }
 
 type spelledWord struct {
 	word    uint32
 	letters uint32 // a bit for each letter, modulo 32
-	runes   uint8
 }
 
 const (
@@ -84,30 +94,71 @@ const (
 )
 
 func newSpelling(text []string, written []bool) spelling {
-	sp := spelling{start: make([]uint32, buckets+1)}
+	sp := spelling{start: make([]uint32, buckets+1), sizeStart: make([]uint32, oneLetter*sizes+1)}
 	for i, t := range text {
 		if written[i] {
 			sp.start[bucket(t)+1]++
+			sp.sizeStart[sizeBucket(t)+1]++
 		}
 	}
-	for b := range buckets {
-		sp.start[b+1] += sp.start[b]
-	}
-	sp.words = make([]spelledWord, sp.start[buckets])
-	at := slices.Clone(sp.start)
+	sum(sp.start)
+	sum(sp.sizeStart)
+	sp.words = make([]headedWord, sp.start[buckets])
+	sp.sized = make([]spelledWord, len(sp.words))
+	at, sizeAt := slices.Clone(sp.start), slices.Clone(sp.sizeStart)
 	for i, t := range text {
 		if !written[i] {
 			continue
 		}
-		b := bucket(t)
-		sp.words[at[b]] = spelledWord{uint32(i), letters(t), uint8(min(utf8.RuneCountInString(t), 255))}
+		b, size := bucket(t), sizeBucket(t)
+		sp.words[at[b]] = headedWord{head(t), uint32(i)}
+		sp.sized[sizeAt[size]] = spelledWord{uint32(i), letters(t)}
 		at[b]++
+		sizeAt[size]++
 	}
 	return sp
 }
 
+// sum replaces each number by the sum of those up to it.
+func sum(counts []uint32) {
+	for i := 1; i < len(counts); i++ {
+		counts[i] += counts[i-1]
+	}
+}
+
+// head is the first eight bytes of a word, with zeros after a shorter one.
+func head(word string) uint64 {
+	var first [8]byte
+	copy(first[:], word)
+	return binary.BigEndian.Uint64(first[:])
+}
+
+// headMask covers the bytes of a head that a beginning of n bytes has.
+func headMask(n int) uint64 {
+	if n >= 8 {
+		return ^uint64(0)
+	}
+	return ^(^uint64(0) >> (8 * n))
+}
+
+// sizes is the number of lengths that are told apart; longer words are together.
+const sizes = 64
+
+// sizeBucket is the place of a word by its first letter and its length.
+func sizeBucket(word string) int {
+	first, _ := utf8.DecodeRuneInString(word)
+	return int(first%oneLetter)*sizes + min(utf8.RuneCountInString(word), sizes-1)
+}
+
+// ofSizes returns the words with a first letter, as far as its bucket tells, and
+// with a length from least to most.
+func (sp *spelling) ofSizes(first rune, least, most int) []spelledWord {
+	lo := int(first%oneLetter) * sizes
+	return sp.sized[sp.sizeStart[lo+min(max(least, 0), sizes-1)]:sp.sizeStart[lo+min(most, sizes-1)+1]]
+}
+
 // between returns the words of buckets lo to hi, hi excluded.
-func (sp *spelling) between(lo, hi int) []spelledWord { return sp.words[sp.start[lo]:sp.start[hi]] }
+func (sp *spelling) between(lo, hi int) []headedWord { return sp.words[sp.start[lo]:sp.start[hi]] }
 
 // bucket is the bucket of a word by its first two letters. Different letters may
 // share a bucket, so its words must still be compared.

@@ -69,6 +69,91 @@ step:
 	VZEROUPPER
 	RET
 
+// func dotRowsVNNI(dots *int32, rows *int8, query *int8, groups, stride int, excess int32)
+//
+// Four rows at a time, two accumulators each: Z0 to Z3 for the low parts of the
+// query's numbers, Z4 to Z7 for the high ones. A step multiplies 64 bytes of a
+// row, made positive by adding 128 (a flip of the sign bit), with 64 parts, and
+// adds four products at a time to sixteen int32. What the 128 added is the same
+// for every row: excess, which is subtracted at the end.
+TEXT ·dotRowsVNNI(SB), NOSPLIT, $0-44
+	MOVQ         dots+0(FP), DI
+	MOVQ         rows+8(FP), SI
+	MOVQ         query+16(FP), DX
+	MOVQ         groups+24(FP), CX
+	MOVQ         stride+32(FP), R8
+	MOVL         excess+40(FP), AX
+	VMOVD        AX, X15
+	VPBROADCASTD X15, X15
+	LEAQ         (DX)(R8*1), BX
+	MOVL         $0x80808080, AX
+	VPBROADCASTD AX, Z14
+
+rows:
+	LEAQ   (SI)(R8*1), R9
+	LEAQ   (SI)(R8*2), R10
+	LEAQ   (R9)(R8*2), R11
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	XORQ   AX, AX
+
+bytes:
+	VMOVDQU64 (DX)(AX*1), Z8
+	VMOVDQU64 (BX)(AX*1), Z9
+	VPXORQ    (SI)(AX*1), Z14, Z10
+	VPXORQ    (R9)(AX*1), Z14, Z11
+	VPXORQ    (R10)(AX*1), Z14, Z12
+	VPXORQ    (R11)(AX*1), Z14, Z13
+	VPDPBUSD  Z8, Z10, Z0
+	VPDPBUSD  Z8, Z11, Z1
+	VPDPBUSD  Z8, Z12, Z2
+	VPDPBUSD  Z8, Z13, Z3
+	VPDPBUSD  Z9, Z10, Z4
+	VPDPBUSD  Z9, Z11, Z5
+	VPDPBUSD  Z9, Z12, Z6
+	VPDPBUSD  Z9, Z13, Z7
+	ADDQ      $64, AX
+	CMPQ      AX, R8
+	JLT       bytes
+
+	// low + 128 × high, and the upper half of each onto its lower half.
+	VPSLLD        $7, Z4, Z4
+	VPSLLD        $7, Z5, Z5
+	VPSLLD        $7, Z6, Z6
+	VPSLLD        $7, Z7, Z7
+	VPADDD        Z4, Z0, Z0
+	VPADDD        Z5, Z1, Z1
+	VPADDD        Z6, Z2, Z2
+	VPADDD        Z7, Z3, Z3
+	VEXTRACTI64X4 $1, Z0, Y4
+	VEXTRACTI64X4 $1, Z1, Y5
+	VEXTRACTI64X4 $1, Z2, Y6
+	VEXTRACTI64X4 $1, Z3, Y7
+	VPADDD        Y4, Y0, Y0
+	VPADDD        Y5, Y1, Y1
+	VPADDD        Y6, Y2, Y2
+	VPADDD        Y7, Y3, Y3
+	VPHADDD       Y1, Y0, Y0
+	VPHADDD       Y3, Y2, Y2
+	VPHADDD       Y2, Y0, Y0
+	VEXTRACTI128  $1, Y0, X1
+	VPADDD        X1, X0, X0
+	VPSUBD        X15, X0, X0
+	VMOVDQU       X0, (DI)
+
+	ADDQ $16, DI
+	LEAQ (SI)(R8*4), SI
+	DECQ CX
+	JNZ  rows
+	VZEROUPPER
+	RET
+
 // func addScaledAVX2(sum *float32, row *int8, n int, scale float32)
 //
 // The product and the sum are two roundings, as in the portable path: no

@@ -219,6 +219,9 @@ func TestPathsGiveTheSameIntegers(t *testing.T) {
 		groups, stride := r.IntN(9), vector.Lane*(1+r.IntN(70))
 		comparePaths(t, r, groups, stride)
 	}
+	for range 30 { // as many groups as another path wants
+		comparePaths(t, r, 14+r.IntN(9), vector.Lane*(1+r.IntN(34)))
+	}
 	comparePaths(t, r, 2, 1<<17) // a dimension that forces a coarser query
 }
 
