@@ -17,6 +17,8 @@ type Catalog struct {
 	tools []*tool.Tool // by dotted name
 	slots []int32      // of each tool in the state
 	order []place      // the tools in the order of their slots, so that scores are read as they lie
+
+	examples exampleRows // of this catalog alone
 }
 
 // place is where a tool's scores are, and which tool it is.
@@ -26,8 +28,8 @@ type place struct {
 }
 
 // Catalog makes a catalog of tools. Tools that the index does not hold are added
-// to it first.
-func (x *Index) Catalog(ctx context.Context, tools []*tool.Tool) (*Catalog, error) {
+// to it first. Further examples are for this catalog alone.
+func (x *Index) Catalog(ctx context.Context, tools []*tool.Tool, more ...Examples) (*Catalog, error) {
 	c := &Catalog{index: x, tools: byName(tools)}
 	var err error
 	if c.state, err = x.ensure(ctx, c.tools); err != nil {
@@ -42,6 +44,7 @@ func (x *Index) Catalog(ctx context.Context, tools []*tool.Tool) (*Catalog, erro
 		c.order[i] = place{slot, c.state.rows[slot], int32(i)}
 	}
 	slices.SortFunc(c.order, func(a, b place) int { return cmp.Or(int(a.slot-b.slot), int(a.index-b.index)) })
+	c.examples = x.catalogExamples(ctx, c, more)
 	return c, nil
 }
 

@@ -11,9 +11,10 @@ import (
 // key is a hash of what search reads of a tool: equal keys, equal documents.
 type key [16]byte
 
-// document is a tool with its key.
+// document is a tool with its keys.
 type document struct {
-	key  key
+	key  key // of all that search reads
+	text key // of what the row is computed from: a tool without examples has equal keys
 	tool *tool.Tool
 }
 
@@ -43,7 +44,15 @@ func newDocument(t *tool.Tool) document {
 	part(string(t.Runtime.SideEffect))
 	var sum [sha256.Size]byte
 	h.Sum(sum[:0])
-	return document{key: key(sum[:16]), tool: t}
+	d := document{key: key(sum[:16]), text: key(sum[:16]), tool: t}
+	if own := ownExamples(t); len(own) > 0 {
+		for _, s := range own {
+			part(s)
+		}
+		h.Sum(sum[:0])
+		d.key = key(sum[:16])
+	}
+	return d
 }
 
 // lexical returns the document for the keyword half.

@@ -7,7 +7,8 @@ import (
 )
 
 // Why explains in one line why a tool was found: for each word of the query how
-// and where it matched, and the similarity of the meanings.
+// and where it matched, the similarity of the meanings, and the
+// tool's example that is like it.
 func (h Hit) Why() string {
 	type line struct {
 		text   string
@@ -35,6 +36,9 @@ func (h Hit) Why() string {
 	}
 	if h.Semantic > 0 {
 		parts = append(parts, fmt.Sprintf("meaning %.2f", h.Semantic))
+	}
+	if h.Like != "" {
+		parts = append(parts, fmt.Sprintf("like %q", h.Like))
 	}
 	return strings.Join(parts, "; ")
 }

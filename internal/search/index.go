@@ -17,6 +17,8 @@ type Options struct {
 	Embedder Embedder
 	Cache    string     // folder of the vector cache; empty: no cache
 	Synonyms [][]string // groups of synonyms, in addition to the built-in ones
+	// Known returns requests that a tool is known to answer; nil: none are known.
+	Known func(t *tool.Tool) []string
 }
 
 // Index holds documents by content. It is safe for concurrent use.
@@ -30,12 +32,13 @@ type Index struct {
 
 // state is the index at one moment. It is immutable.
 type state struct {
-	words   *lexical.Index
-	vectors vector.Matrix
-	docs    []document // by slot; a removed document has no tool
-	rows    []int32    // slot → row of vectors, or none
-	slots   map[key]int32
-	byTool  map[*tool.Tool]int32
+	words    *lexical.Index
+	vectors  vector.Matrix
+	examples exampleRows
+	docs     []document // by slot; a removed document has no tool
+	rows     []int32    // slot → row of vectors, or none
+	slots    map[key]int32
+	byTool   map[*tool.Tool]int32
 }
 
 const none = -1
@@ -108,7 +111,8 @@ func (x *Index) ensure(ctx context.Context, tools []*tool.Tool) (*state, error) 
 // and the documents that are new in it and not indexed yet.
 func (s *state) with(tools []*tool.Tool, keep map[key]int32) (next *state, added []document) {
 	next = &state{
-		words: s.words, vectors: s.vectors, docs: slices.Clone(s.docs), rows: slices.Clone(s.rows),
+		words: s.words, vectors: s.vectors, examples: s.examples,
+		docs: slices.Clone(s.docs), rows: slices.Clone(s.rows),
 		slots: make(map[key]int32, len(keep)+len(tools)), byTool: make(map[*tool.Tool]int32, len(tools)),
 	}
 	for k, slot := range keep {
@@ -133,7 +137,9 @@ func (s *state) with(tools []*tool.Tool, keep map[key]int32) (next *state, added
 // find returns a tool's document, and its slot or none.
 func (s *state) find(t *tool.Tool) (document, int32) {
 	if slot, ok := s.byTool[t]; ok {
-		return document{s.docs[slot].key, t}, slot
+		d := s.docs[slot]
+		d.tool = t
+		return d, slot
 	}
 	d := newDocument(t)
 	if slot, ok := s.slots[d.key]; ok {
@@ -164,9 +170,7 @@ func (x *Index) publish(ctx context.Context, next *state, added []document) erro
 	}
 	missing := x.vectors.attach(next, added)
 	x.current.Store(next)
-	if len(missing) > 0 {
-		x.vectors.fill(missing)
-	}
+	x.vectors.fill(missing)
 	return nil
 }
 

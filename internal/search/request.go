@@ -71,6 +71,7 @@ type Hit struct {
 	Score    float64 // orders the hits of one query; 0 in a request without queries
 	Semantic float64 // similarity of the meanings of query and tool, -1 to 1
 	Matches  []Match // the words of the query that the tool has
+	Like     string  // the example request of the tool that is nearest in meaning; empty: none is nearer than its text
 }
 
 // Match is one word of a query that a tool has.

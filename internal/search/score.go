@@ -31,6 +31,7 @@ const (
 type scratch struct {
 	words   []float32 // keyword scores, by slot
 	cosines []float32 // by row
+	example exampleScratch
 	found   []scored
 }
 
@@ -49,6 +50,7 @@ func (c *Catalog) find(query string, vector []float32, r Request, limit int) (a 
 	s.words = words.Scores(s.words)
 	if vector != nil {
 		s.cosines = c.state.vectors.Scores(vector, s.cosines)
+		c.lift(vector, &s.example, s.cosines)
 	} else {
 		s.cosines = s.cosines[:0]
 	}
@@ -62,7 +64,7 @@ func (c *Catalog) find(query string, vector []float32, r Request, limit int) (a 
 		h := Hit{Tool: c.tools[f.index], Score: round(float64(f.score))}
 		slot := c.slots[f.index]
 		if row := c.state.rows[slot]; vector != nil && row != none {
-			h.Semantic = round(float64(s.cosines[row]))
+			h.Semantic, h.Like = round(float64(s.cosines[row])), c.like(slot, &s.example)
 		}
 		for _, w := range words.Why(int(slot)) {
 			h.Matches = append(h.Matches, Match{Word: w.Word, Found: w.Match, Field: w.Field, How: string(w.Route)})

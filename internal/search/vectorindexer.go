@@ -34,6 +34,7 @@ type vectorIndexer struct {
 	cache   *vectorcache.Cache // nil until the dimension of the vectors is known
 	opened  bool
 	missing []document // to be embedded
+	queue   exampleQueue
 	running bool
 	failure error
 	failed  time.Time
@@ -49,10 +50,7 @@ func (v *vectorIndexer) attach(s *state, docs []document) (missing []document) {
 	if e == nil || len(docs) == 0 {
 		return nil
 	}
-	static, quick := e.(Static)
-	if quick {
-		v.open(static.Model.Dim())
-	}
+	quick := v.quick()
 	have, missing := v.cached(docs)
 	if quick && len(missing) > 0 {
 		rows, err := embedded(context.Background(), e, missing)
@@ -62,7 +60,21 @@ func (v *vectorIndexer) attach(s *state, docs []document) (missing []document) {
 		}
 	}
 	s.addRows(have)
+	if quick {
+		s.examples = s.examples.add(s, v.examplesOf(docs))
+	} else {
+		v.queueExamples(docs)
+	}
 	return missing
+}
+
+// quick reports whether the embedder is a static model. If so, it opens the cache.
+func (v *vectorIndexer) quick() bool {
+	static, ok := v.index.opts.Embedder.(Static)
+	if ok {
+		v.open(static.Model.Dim())
+	}
+	return ok
 }
 
 // withRow is a document and its row.
@@ -132,7 +144,7 @@ func (v *vectorIndexer) cached(docs []document) (have []withRow, missing []docum
 		return nil, docs
 	}
 	for _, d := range docs {
-		if values, scale, ok := cache.Get(d.key); ok {
+		if values, scale, ok := cache.Get(d.text); ok {
 			have = append(have, withRow{d, vector.Row{Values: values, Scale: scale}})
 		} else {
 			missing = append(missing, d)
@@ -150,7 +162,7 @@ func (v *vectorIndexer) keep(docs []document, rows []vector.Row) {
 		return
 	}
 	for i, d := range docs {
-		cache.Put(d.key, rows[i].Values, rows[i].Scale)
+		cache.Put(d.text, rows[i].Values, rows[i].Scale)
 	}
 	_ = cache.Flush() // rows that are not on disk are computed again
 }
@@ -170,9 +182,9 @@ func (v *vectorIndexer) wake() {
 	v.start()
 }
 
-// start starts the goroutine if documents are missing. v.mu is held.
+// start starts the goroutine if something is missing. v.mu is held.
 func (v *vectorIndexer) start() {
-	if v.running || v.closed || len(v.missing) == 0 || v.failure != nil && time.Since(v.failed) < retryAfter {
+	if v.running || v.closed || v.waiting() == 0 || v.failure != nil && time.Since(v.failed) < retryAfter {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -183,28 +195,45 @@ func (v *vectorIndexer) start() {
 	})
 }
 
-// run embeds the missing documents, until it fails.
+// run embeds what is missing, until it fails.
 func (v *vectorIndexer) run(ctx context.Context) {
 	for {
-		v.mu.Lock()
-		next := v.missing[:min(batchSize, len(v.missing))]
-		if len(next) == 0 {
-			v.running, v.failure = false, nil
-			v.mu.Unlock()
-			return
-		}
-		v.mu.Unlock()
-		have, err := v.embed(ctx, next)
+		err := v.batch(ctx)
 		v.mu.Lock()
 		if err != nil {
 			v.running, v.failure, v.failed = false, err, time.Now()
 			v.mu.Unlock()
 			return
 		}
-		v.missing = slices.Clone(v.missing[len(next):])
+		if v.waiting() == 0 {
+			v.running, v.failure = false, nil
+			v.mu.Unlock()
+			return
+		}
 		v.mu.Unlock()
-		v.index.add(have)
 	}
+}
+
+// waiting counts what is missing. v.mu is held.
+func (v *vectorIndexer) waiting() int { return len(v.missing) + len(v.queue.docs) + len(v.queue.texts) }
+
+// batch embeds some of the documents, and then of the examples.
+func (v *vectorIndexer) batch(ctx context.Context) error {
+	v.mu.Lock()
+	next := v.missing[:min(batchSize, len(v.missing))]
+	v.mu.Unlock()
+	if len(next) == 0 {
+		return v.batchOfExamples(ctx)
+	}
+	have, err := v.embed(ctx, next)
+	if err != nil {
+		return err
+	}
+	v.mu.Lock()
+	v.missing = slices.Clone(v.missing[len(next):])
+	v.mu.Unlock()
+	v.index.add(have)
+	return nil
 }
 
 // embed computes the rows of documents that are not cached.

@@ -19,6 +19,7 @@ type catalog struct {
 	*search.Catalog
 	generation uint64
 	mode       string // of the app: see How
+	learned    uint64 // the version of what was learned: see How
 }
 
 // Search finds tools that the session may call, by what is meant.
@@ -38,13 +39,16 @@ func (v *View) searchCatalog(ctx context.Context) (*search.Catalog, error) {
 		return nil, err
 	}
 	mode := v.how.AppMode.Get().Name
+	learned, version := v.learned()
 	v.mu.Lock()
 	last := v.catalog
 	v.mu.Unlock()
-	if last.Catalog != nil && last.generation == snap.Generation && last.mode == mode && last.Current() {
+	if last.Catalog != nil && last.generation == snap.Generation && last.mode == mode &&
+		last.learned == version && last.Current() {
 		return last.Catalog, nil
 	}
-	index, err := v.maker.Indexes.get(ctx, v.how.Search())
+	how := v.how.Search()
+	index, err := v.maker.Indexes.get(ctx, how)
 	if err != nil {
 		return nil, err
 	}
@@ -52,14 +56,23 @@ func (v *View) searchCatalog(ctx context.Context) (*search.Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := index.Catalog(ctx, visible)
+	c, err := index.Catalog(ctx, visible, learned)
 	if err != nil {
 		return nil, err
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.catalog = catalog{c, snap.Generation, mode}
+	v.catalog = catalog{c, snap.Generation, mode, version}
 	return c, nil
+}
+
+// learned returns the requests that were learned from this user's searches, and their version.
+func (v *View) learned() (search.Examples, uint64) {
+	if v.how.Learned == nil {
+		return search.Examples{}, 0
+	}
+	byTool, version := v.how.Learned()
+	return search.Examples{ByTool: byTool, Private: true}, version
 }
 
 // Indexes holds the search indexes of a kernel, one for each way of searching

@@ -77,6 +77,9 @@ type How struct {
 	Surface  app.Surface
 	AppMode  *appmode.Current
 	Features []string // the parts of the kernel that it turns on: see [tool.Runtime]
+	// Learned returns requests that the user's searches taught, by dotted name, and a number that
+	// changes whenever they do; nil: none. It is asked at each search. The map is not changed later.
+	Learned func() (byTool map[string][]string, version uint64)
 }
 
 // New makes the view of a caller.
