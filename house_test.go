@@ -51,7 +51,7 @@ var rules = house.Rules{
 			"internal/module/email", "internal/module/calendar", "internal/module/contacts", "internal/module/image", "internal/module/notion", "internal/module/speech", "internal/module/preview", "internal/module/widget", "internal/module/llmprovider", "internal/module/workspace", "internal/module/queue",
 			"internal/module/lsp", "internal/module/rag"},
 		{"internal/storage", "internal/importer", "toolcatalog/remote", "internal/proposal"},
-		{"internal/storage/sqlite", "internal/storage/storagetest", "internal/storage/unread"},
+		{"internal/storage/sqlite", "internal/storage/postgres", "internal/storage/storagetest", "internal/storage/unread"},
 		{"internal/client", "internal/kernel/background", "internal/kernel/consent", "internal/kernel/modules",
 			"internal/kernel/grants", "internal/kernel/modelset", "internal/kernel/clients", "internal/kernel/servers", "internal/kernel/tasks",
 			"internal/kernel/skillruns", "internal/kernel/questions", "internal/kernel/signatures", "internal/kernel/retention"},
@@ -108,6 +108,8 @@ var rules = house.Rules{
 			Why: "front ends reach the kernel through internal/client"},
 		{Import: "callgate/internal/storage/sqlite", Only: []string{"internal/kernel", "internal/storage/sqlite"},
 			Why: "the kernel chooses the driver"},
+		{Import: "callgate/internal/storage/postgres", Only: []string{"internal/kernel", "internal/storage/postgres"},
+			Why: "the kernel chooses the driver"},
 		{Import: "callgate/internal/sandbox/selfstart", Only: []string{".", "cmd/callgate", "internal/kernel/kerneltest"},
 			Why: "importing it changes what a program is, which is for main, for the public package and for tests to say"},
 		{Import: "callgate/internal/daemon", Exact: true, Why: "few commands start a kernel; the rest are its clients",
@@ -141,7 +143,8 @@ var rules = house.Rules{
 }
 
 // sql is who speaks SQL: beside storage, a module whose tools do, and one whose data anybody may make anew.
-var sql = []string{"internal/storage/sqlite", "internal/module/database", "internal/module/rag/chunkstore"}
+var sql = []string{"internal/storage/sqlite", "internal/storage/postgres", "internal/module/database",
+	"internal/module/rag/chunkstore"}
 
 func TestRules(t *testing.T) {
 	tree, err := house.Read(".", "callgate")

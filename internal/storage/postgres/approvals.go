@@ -1,0 +1,110 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"callgate/internal/gate/approval"
+	"callgate/tool"
+)
+
+// maxApprovals is the longest list when no limit is given.
+const maxApprovals = 1000
+
+// approvalStore is approval.Store on PostgreSQL. The state has a column of its own, which counts; the request is kept
+// as it was asked.
+type approvalStore struct{ db *DB }
+
+var _ approval.Store = (*approvalStore)(nil)
+
+// Create inserts the request, whatever state it carries, as pending.
+func (s *approvalStore) Create(ctx context.Context, r approval.Request) error {
+	const op = "postgres.Create"
+	r.State, r.Answer = approval.Pending, nil
+	content, err := json.Marshal(r)
+	if err != nil {
+		return unwritable(op, "the request", err)
+	}
+	err = s.db.transact(ctx, func(ctx context.Context, t *tx) error {
+		const insert = "INSERT INTO approvals (id, state, request) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING"
+		n, err := t.exec(ctx, insert, text(r.ID), string(r.State), content)
+		if err == nil && n == 0 {
+			err = tool.Errorf(op, tool.Conflict, "approval %s already exists", r.ID)
+		}
+		return err
+	})
+	return convertError(op, err)
+}
+
+// Get returns one request.
+func (s *approvalStore) Get(ctx context.Context, id string) (approval.Request, error) {
+	const op = "postgres.Get"
+	found, err := s.list(ctx, "WHERE id = $1", text(id))
+	switch {
+	case err != nil:
+		return approval.Request{}, convertError(op, err)
+	case len(found) == 0:
+		return approval.Request{}, tool.Errorf(op, tool.NotFound, "there is no approval %q", id).
+			WithHint("callgate approvals lists those that wait")
+	}
+	return found[0], nil
+}
+
+// List returns the newest, oldest of them first.
+func (s *approvalStore) List(ctx context.Context, state approval.State, limit int) ([]approval.Request, error) {
+	if limit <= 0 {
+		limit = maxApprovals
+	}
+	rest, args := "ORDER BY num DESC LIMIT $1", []any{limit}
+	if state != "" {
+		rest, args = "WHERE state = $2 "+rest, append(args, string(state))
+	}
+	found, err := s.list(ctx, rest, args...)
+	if err != nil {
+		return nil, convertError("postgres.List", err)
+	}
+	slices.Reverse(found)
+	return found, nil
+}
+
+func (s *approvalStore) list(ctx context.Context, rest string, args ...any) ([]approval.Request, error) {
+	return query(ctx, s.db, func(row pgx.CollectableRow) (r approval.Request, err error) {
+		var state approval.State
+		var request, answer []byte
+		if err := row.Scan(&state, &request, &answer); err != nil {
+			return r, err
+		}
+		err = json.Unmarshal(request, &r)
+		r.State = state
+		if err == nil && answer != nil {
+			err = json.Unmarshal(answer, &r.Answer)
+		}
+		if err != nil {
+			return r, unreadable("postgres.approvals", "an approval", err)
+		}
+		return r, nil
+	}, "SELECT state, request, answer FROM approvals "+rest, args...)
+}
+
+// Settle is one compare-and-set.
+func (s *approvalStore) Settle(
+	ctx context.Context, id string, from, to approval.State, answer *approval.Answer,
+) (moved bool, err error) {
+	const op = "postgres.Settle"
+	var content []byte
+	if answer != nil {
+		if content, err = json.Marshal(answer); err != nil {
+			return false, unwritable(op, "the answer", err)
+		}
+	}
+	err = s.db.transact(ctx, func(ctx context.Context, t *tx) error {
+		const update = "UPDATE approvals SET state = $1, answer = coalesce($2, answer) WHERE id = $3 AND state = $4"
+		n, err := t.exec(ctx, update, string(to), content, text(id), string(from))
+		moved = n == 1
+		return err
+	})
+	return moved && err == nil, convertError(op, err)
+}

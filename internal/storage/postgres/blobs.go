@@ -1,0 +1,240 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"callgate/internal/artifact"
+	"callgate/tool"
+)
+
+// blobPart is how many bytes of a blob one row has: as much of it is in memory at a time.
+const blobPart = 512 << 10
+
+// blobStore is artifact.Blobs on PostgreSQL.
+type blobStore struct{ db *DB }
+
+var _ artifact.Blobs = (*blobStore)(nil)
+
+// Put keeps the bytes in one transaction, unless they are there.
+func (s *blobStore) Put(ctx context.Context, ref string, size int64, content io.Reader) error {
+	const op = "postgres.Put"
+	if err := artifact.Check(ref); err != nil {
+		return err
+	}
+	var there bool
+	err := s.db.transact(ctx, func(ctx context.Context, t *tx) error {
+		n, err := t.exec(ctx, "UPDATE blobs SET stored = clock_timestamp() WHERE ref = $1 AND size = $2", ref, size)
+		there = n == 1
+		return err
+	})
+	if err != nil || there {
+		return convertError(op, err)
+	}
+	source := &blobSource{reader: content, size: size}
+	limit := patience * time.Duration(1+size>>24)
+	return convertError(op, s.db.transactWithin(ctx, limit, func(ctx context.Context, t *tx) error {
+		if err := source.rewind(); err != nil {
+			return err
+		}
+		return putBlob(ctx, t, ref, source)
+	}))
+}
+
+// putBlob writes parts under a new number, and then has the blob name it, unless somebody else was faster.
+func putBlob(ctx context.Context, t *tx, ref string, source *blobSource) error {
+	number, err := queryOneTx(ctx, t, pgx.RowTo[int64], "SELECT nextval('blob_contents')")
+	if err != nil {
+		return err
+	}
+	for num := 0; ; num++ {
+		part, err := source.next()
+		if err != nil {
+			return err
+		}
+		if len(part) == 0 {
+			break
+		}
+		const insert = "INSERT INTO blob_parts (content, num, data) VALUES ($1, $2, $3)"
+		if _, err := t.exec(ctx, insert, number, num, part); err != nil {
+			return err
+		}
+	}
+	const (
+		// A blob of another size is damaged, and is replaced.
+		damaged = "DELETE FROM blob_parts WHERE content = " +
+			"(SELECT content FROM blobs WHERE ref = $1 AND size <> $2 FOR UPDATE)"
+		put = "INSERT INTO blobs (ref, size, stored, content) VALUES ($1, $2, clock_timestamp(), $3) " +
+			"ON CONFLICT (ref) DO UPDATE SET stored = excluded.stored, size = excluded.size, " +
+			"content = CASE WHEN blobs.size = excluded.size THEN blobs.content ELSE excluded.content END"
+		unused = "DELETE FROM blob_parts WHERE content = $2 AND NOT EXISTS " +
+			"(SELECT FROM blobs WHERE ref = $1 AND content = $2)"
+	)
+	var batch pgx.Batch
+	batch.Queue(damaged, ref, source.size)
+	batch.Queue(put, ref, source.size, number)
+	batch.Queue(unused, ref, number)
+	_, err = t.execAll(ctx, &batch)
+	return err
+}
+
+// blobSource reads the bytes of a blob in parts, and once more if the connection was lost and the source allows it.
+type blobSource struct {
+	reader io.Reader
+	size   int64 // that was announced
+	buffer []byte
+
+	begun bool
+	start int64 // where a source that can be rewound began
+	read  int64
+}
+
+// rewind begins with the first part.
+func (s *blobSource) rewind() error {
+	seeker, ok := s.reader.(io.Seeker)
+	switch {
+	case !s.begun && ok:
+		start, err := seeker.Seek(0, io.SeekCurrent)
+		if err != nil {
+			s.reader = struct{ io.Reader }{s.reader} // a pipe says that it can be rewound, and cannot
+		}
+		s.start = start
+	case s.begun && !ok:
+		return tool.Errorf("postgres.Put", tool.Unavailable, "the connection to the database server was lost").
+			WithHint("try again")
+	case s.begun:
+		if _, err := seeker.Seek(s.start, io.SeekStart); err != nil {
+			return sourceError(err)
+		}
+	}
+	s.begun, s.read = true, 0
+	return nil
+}
+
+// next returns the next part, which is empty at the end. The end must be where it was announced.
+func (s *blobSource) next() ([]byte, error) {
+	if s.buffer == nil {
+		s.buffer = make([]byte, min(blobPart, max(s.size+1, 1)))
+	}
+	n, err := io.ReadFull(s.reader, s.buffer)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, sourceError(err)
+	}
+	s.read += int64(n)
+	if s.read > s.size || err != nil && s.read < s.size {
+		return nil, tool.Errorf("postgres.Put", tool.Invalid,
+			"%d bytes came to be stored, and %d were announced", s.read, s.size)
+	}
+	return s.buffer[:n], nil
+}
+
+func sourceError(err error) error {
+	kind := tool.Failed
+	switch {
+	case errors.Is(err, context.Canceled):
+		kind = tool.Cancelled
+	case errors.Is(err, context.DeadlineExceeded):
+		kind = tool.Timeout
+	}
+	return &tool.Error{Op: "postgres.Put", Kind: kind, Message: "what was to be stored could not be read", Err: err}
+}
+
+// Open finds the bytes, which are read part by part.
+func (s *blobStore) Open(ctx context.Context, ref string) (io.ReadCloser, error) {
+	const op = "postgres.Open"
+	if err := artifact.Check(ref); err != nil {
+		return nil, err
+	}
+	r, err := queryOne(ctx, s.db, func(row pgx.CollectableRow) (*blobReader, error) {
+		r := &blobReader{ctx: ctx, db: s.db, ref: ref}
+		err := row.Scan(&r.content, &r.left)
+		return r, err
+	}, "SELECT content, size FROM blobs WHERE ref = $1", ref)
+	switch {
+	case absent(err):
+		return nil, noBlob(ref)
+	case err != nil:
+		return nil, convertError(op, err)
+	}
+	return r, nil
+}
+
+func noBlob(ref string) error {
+	return tool.Errorf("postgres.Open", tool.NotFound, "there is no artifact %s", ref).
+		WithHint("it may have been deleted as unused; run the call again")
+}
+
+// blobReader reads the parts of a blob. It holds no connection between two of them.
+type blobReader struct {
+	ctx     context.Context // of Open: a reader has no other
+	db      *DB
+	ref     string
+	content int64
+	left    int64 // bytes that are not fetched
+	num     int
+	part    []byte
+}
+
+// Read fetches the next part when the last one is read.
+func (r *blobReader) Read(p []byte) (int, error) {
+	if len(r.part) == 0 {
+		if r.left == 0 {
+			return 0, io.EOF
+		}
+		const next = "SELECT data FROM blob_parts WHERE content = $1 AND num = $2"
+		part, err := queryOne(r.ctx, r.db, pgx.RowTo[[]byte], next, r.content, r.num)
+		if absent(err) || err == nil && (len(part) == 0 || int64(len(part)) > r.left) {
+			err = noBlob(r.ref) // deleted meanwhile, or damaged
+		}
+		if err != nil {
+			return 0, convertError("postgres.Read", err)
+		}
+		r.part = part
+		r.num++
+		r.left -= int64(len(part))
+	}
+	n := copy(p, r.part)
+	r.part = r.part[n:]
+	return n, nil
+}
+
+// Close ends the reader.
+func (r *blobReader) Close() error {
+	r.part, r.left = nil, 0
+	return nil
+}
+
+// List selects by the primary key.
+func (s *blobStore) List(ctx context.Context, after string, limit int) ([]artifact.Blob, error) {
+	list, err := query(ctx, s.db, func(row pgx.CollectableRow) (b artifact.Blob, err error) {
+		err = row.Scan(&b.Ref, &b.Size, &b.Stored)
+		return b, err
+	}, "SELECT ref, size, stored FROM blobs WHERE ref > $1 ORDER BY ref LIMIT $2", after, limit)
+	return list, convertError("postgres.List", err)
+}
+
+// Delete removes a blob unless it was stored again meanwhile.
+func (s *blobStore) Delete(ctx context.Context, ref string, storedBefore time.Time) (gone bool, err error) {
+	if err := artifact.Check(ref); err != nil {
+		return false, err
+	}
+	err = s.db.transact(ctx, func(ctx context.Context, t *tx) error {
+		gone = false
+		const remove = "DELETE FROM blobs WHERE ref = $1 AND stored < $2 RETURNING content"
+		content, err := queryOneTx(ctx, t, pgx.RowTo[int64], remove, ref, storedBefore)
+		if absent(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		gone = true
+		_, err = t.exec(ctx, "DELETE FROM blob_parts WHERE content = $1", content)
+		return err
+	})
+	return gone && err == nil, convertError("postgres.Delete", err)
+}

@@ -1,0 +1,19 @@
+// Package postgres is the storage driver on PostgreSQL: everything, large payloads too, is in the tables of one schema,
+// which processes on several machines may have open at once.
+//
+// # What is promised
+//
+//   - What was acknowledged is there after the server was killed: every commit waits for the server's log, also where
+//     the server's own setting is not to wait. A server that runs with fsync off keeps this only until its machine
+//     fails; [DB.Problem] says so.
+//   - A write whose connection was lost before its COMMIT was sent has not happened, and is repeated. If the COMMIT was
+//     sent and its answer was lost, the driver finds out what became of it and answers accordingly: see transaction.go.
+//   - The clock of tasks and blobs is the server's.
+//
+// # What differs from SQLite
+//
+// What is deleted is gone for every reader, but PostgreSQL does not overwrite it: it stays in the server's files until
+// they are vacuumed, in its log, and in copies that were made of them.
+//
+// The schema is made by package migration, whose steps only go forward.
+package postgres

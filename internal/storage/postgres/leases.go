@@ -1,0 +1,181 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"callgate/internal/task"
+)
+
+// update runs a statement that changes the task a holder holds; otherwise is what to do where it changes none.
+func (s *taskStore) update(
+	ctx context.Context, statement string, args []any, otherwise func(context.Context, *tx) error,
+) error {
+	return s.db.transact(ctx, func(ctx context.Context, x *tx) error {
+		n, err := x.exec(ctx, statement, args...)
+		if err != nil || n > 0 {
+			return err
+		}
+		return otherwise(ctx, x)
+	})
+}
+
+// Save keeps the data of a task for its holder.
+func (s *taskStore) Save(ctx context.Context, id string, fence uint64, data json.RawMessage) error {
+	if err := task.CheckData(id, data); err != nil {
+		return err
+	}
+	const statement = "UPDATE tasks SET data = $1 WHERE id = $2 AND fence = $3 AND state = 'running'"
+	args := []any{nullable(data), text(id), number(fence)}
+	return convertError("postgres.Save", s.update(ctx, statement, args, func(ctx context.Context, x *tx) error {
+		return notHeld(ctx, x, id, fence)
+	}))
+}
+
+// Again queues a task for its next run. What is not to be cancelled takes one statement.
+func (s *taskStore) Again(ctx context.Context, id string, fence uint64, at time.Time, data json.RawMessage) error {
+	if err := task.CheckData(id, data); err != nil {
+		return err
+	}
+	const statement = "UPDATE tasks SET state = 'queued', run_at = coalesce($1::bigint, " + now + "), " +
+		"due = coalesce($1::bigint, " + now + "), holder = '', lease_until = 0, attempt = 0, progress = '', " +
+		"data = coalesce($2, data) WHERE id = $3 AND fence = $4 AND state = 'running' AND cancelled_by = ''"
+	args := []any{nanos(at), nullable(data), text(id), number(fence)}
+	return convertError("postgres.Again", s.update(ctx, statement, args, func(ctx context.Context, x *tx) error {
+		t, err := heldTask(ctx, x, id, fence)
+		if err != nil {
+			return err
+		}
+		return queueTask(ctx, x, t, at)
+	}))
+}
+
+// Release queues a task as if it had not been leased.
+func (s *taskStore) Release(ctx context.Context, id string, fence uint64) error {
+	return convertError("postgres.Release", s.db.transact(ctx, func(ctx context.Context, x *tx) error {
+		t, err := heldTask(ctx, x, id, fence)
+		if err != nil {
+			return err
+		}
+		if _, err := x.exec(ctx, "UPDATE tasks SET attempt = attempt - 1 WHERE id = $1", text(id)); err != nil {
+			return err
+		}
+		return queueTask(ctx, x, t, t.RunAt)
+	}))
+}
+
+// Retry queues a task again for its holder.
+func (s *taskStore) Retry(ctx context.Context, id string, fence uint64, at time.Time, why string) error {
+	return convertError("postgres.Retry", s.db.transact(ctx, func(ctx context.Context, x *tx) error {
+		t, err := heldTask(ctx, x, id, fence)
+		switch {
+		case err != nil:
+			return err
+		case t.CancelledBy == "" && t.MaxAttempts > 0 && t.Attempt >= t.MaxAttempts:
+			return endTask(ctx, x, id, task.Exhausted(t.Attempt, why))
+		}
+		if _, err := x.exec(ctx, "UPDATE tasks SET progress = $1 WHERE id = $2", text(why), text(id)); err != nil {
+			return err
+		}
+		return queueTask(ctx, x, t, at)
+	}))
+}
+
+// queueTask gives a held task back, to be run at a time (the zero time: now). One that was to be cancelled is.
+func queueTask(ctx context.Context, x *tx, t task.Task, at time.Time) error {
+	if t.CancelledBy != "" {
+		return endTask(ctx, x, t.ID, task.CancelledOutcome(t.CancelledBy))
+	}
+	const update = "UPDATE tasks SET state = 'queued', run_at = coalesce($1::bigint, " + now + "), " +
+		"due = coalesce($1::bigint, " + now + "), holder = '', lease_until = 0 WHERE id = $2"
+	_, err := x.exec(ctx, update, nanos(at), text(t.ID))
+	return err
+}
+
+// End ends a task for its holder.
+func (s *taskStore) End(ctx context.Context, id string, fence uint64, o task.Outcome) error {
+	const op = "postgres.End"
+	if err := task.CheckOutcome(id, o); err != nil {
+		return err
+	}
+	outcome, err := json.Marshal(o)
+	if err != nil {
+		return unwritable(op, "the task "+id, err)
+	}
+	const statement = endUpdate + " AND fence = $4 AND state = 'running'"
+	args := []any{string(o.State), outcome, text(id), number(fence)}
+	return convertError(op, s.update(ctx, statement, args, func(ctx context.Context, x *tx) error {
+		return notHeld(ctx, x, id, fence)
+	}))
+}
+
+// heldTask returns a task that a holder runs under a fence, and keeps others from changing it.
+func heldTask(ctx context.Context, x *tx, id string, fence uint64) (task.Task, error) {
+	const look = selectTasks + "WHERE id = $1 AND fence = $2 AND state = 'running' FOR UPDATE"
+	t, err := queryOneTx(ctx, x, scanTask, look, text(id), number(fence))
+	if absent(err) {
+		err = notHeld(ctx, x, id, fence)
+	}
+	return t, err
+}
+
+// notHeld says why a task is not held under a fence.
+func notHeld(ctx context.Context, x *tx, id string, fence uint64) error {
+	n, err := x.exec(ctx, "SELECT FROM tasks WHERE id = $1", text(id))
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		return task.NotFound(id)
+	}
+	return task.StaleFence(id, fence)
+}
+
+// Append adds an entry to a task's log, and removes those that are too many.
+func (s *taskStore) Append(ctx context.Context, id string, e task.Entry, keep int) error {
+	if err := task.CheckData(id, e.Data); err != nil {
+		return err
+	}
+	const (
+		insert = "INSERT INTO task_logs (task, at, text, data) SELECT num, coalesce($1::bigint, " + now + "), $2, $3 " +
+			"FROM tasks WHERE id = $4"
+		remove = "DELETE FROM task_logs WHERE task = (SELECT num FROM tasks WHERE id = $1) AND seq <= " +
+			"(SELECT seq FROM task_logs WHERE task = (SELECT num FROM tasks WHERE id = $1) ORDER BY seq DESC OFFSET $2 LIMIT 1)"
+	)
+	return convertError("postgres.Append", s.db.transact(ctx, func(ctx context.Context, x *tx) error {
+		var batch pgx.Batch
+		batch.Queue(insert, nanos(e.At), text(e.Text), nullable(e.Data), text(id))
+		batch.Queue(remove, text(id), max(keep, 1))
+		counts, err := x.execAll(ctx, &batch)
+		if err == nil && counts[0] == 0 {
+			err = task.NotFound(id)
+		}
+		return err
+	}))
+}
+
+// Entries reads the end of a task's log.
+func (s *taskStore) Entries(ctx context.Context, id string, n int) ([]task.Entry, error) {
+	const op = "postgres.Entries"
+	num, err := s.number(ctx, id)
+	if err != nil {
+		return nil, convertError(op, err)
+	}
+	most := &n
+	if n <= 0 {
+		most = nil // all
+	}
+	all, err := query(ctx, s.db, func(row pgx.CollectableRow) (e task.Entry, err error) {
+		var at int64
+		var data []byte
+		err = row.Scan(&at, (*text)(&e.Text), &data)
+		e.At, e.Data = fromNanos(at), nullable(data)
+		return e, err
+	}, "SELECT at, text, data FROM task_logs WHERE task = $1 ORDER BY seq DESC LIMIT $2", num, most)
+	slices.Reverse(all)
+	return all, convertError(op, err)
+}

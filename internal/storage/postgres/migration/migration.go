@@ -1,0 +1,144 @@
+// Package migration brings a schema of PostgreSQL to the present version. Its steps are files that only go forward; a
+// database notes the name and the checksum of each that it had. One that a newer Callgate migrated, or whose steps are
+// not those of this one, is refused and left as it was.
+package migration
+
+import (
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"path"
+
+	"github.com/jackc/pgx/v5"
+
+	"callgate/tool"
+)
+
+// files are the steps, in the order of their names. A released one is never changed again.
+//
+//go:embed steps/*.sql
+var files embed.FS
+
+// Step is one step of the schema.
+type Step struct {
+	Name     string // of the file
+	Text     string
+	Checksum string
+}
+
+// Steps are the steps of this Callgate.
+func Steps() []Step { return read(files) }
+
+func read(from fs.FS) []Step {
+	names, _ := fs.Glob(from, "steps/*.sql") // sorted
+	var all []Step
+	for _, name := range names {
+		content, err := fs.ReadFile(from, name)
+		if err != nil {
+			panic(err) // the files are part of the program
+		}
+		all = append(all, NewStep(path.Base(name), string(content)))
+	}
+	return all
+}
+
+// NewStep makes a step of a text.
+func NewStep(name, text string) Step {
+	sum := sha256.Sum256([]byte(text))
+	return Step{Name: name, Text: text, Checksum: hex.EncodeToString(sum[:])}
+}
+
+// Apply makes the steps that a schema has not had, all or none. Processes that do it at once do it one after the other.
+func Apply(ctx context.Context, conn *pgx.Conn, schema string, steps []Step) error {
+	left, err := missing(ctx, conn, schema, steps)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	return pgx.BeginFunc(ctx, conn, func(t pgx.Tx) error {
+		const lock = "SELECT pg_advisory_xact_lock(hashtextextended('callgate migrations of ' || $1, 0))"
+		if _, err := t.Exec(ctx, lock, schema); err != nil {
+			return err
+		}
+		if err := makeSchema(ctx, t, schema); err != nil {
+			return err
+		}
+		left, err := missing(ctx, conn, schema, steps) // another process may have been here
+		if err != nil {
+			return err
+		}
+		for _, step := range left {
+			if _, err := t.Exec(ctx, step.Text, pgx.QueryExecModeSimpleProtocol); err != nil {
+				return err
+			}
+			const note = "INSERT INTO migrations (name, checksum) VALUES ($1, $2)"
+			if _, err := t.Exec(ctx, note, step.Name, step.Checksum); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// makeSchema makes the schema and the list of its migrations, unless they are there: a user who may not make a schema
+// can use one that was made for it.
+func makeSchema(ctx context.Context, t pgx.Tx, schema string) error {
+	var there bool
+	const look = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)"
+	if err := t.QueryRow(ctx, look, schema).Scan(&there); err != nil {
+		return err
+	}
+	if !there {
+		if _, err := t.Exec(ctx, "CREATE SCHEMA "+pgx.Identifier{schema}.Sanitize()); err != nil {
+			return err
+		}
+	}
+	_, err := t.Exec(ctx, "CREATE TABLE IF NOT EXISTS migrations ("+
+		"name text PRIMARY KEY, checksum text NOT NULL, applied timestamptz NOT NULL DEFAULT now())")
+	return err
+}
+
+// applied is a step that a database had.
+type applied struct{ name, checksum string }
+
+// missing returns the steps that a database has not had. One that had others, or changed ones, is refused.
+func missing(ctx context.Context, conn *pgx.Conn, schema string, steps []Step) ([]Step, error) {
+	had, err := listApplied(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	for i, step := range had {
+		switch {
+		case i >= len(steps):
+			return nil, tool.Errorf("postgres.Open", tool.Unavailable,
+				"the schema %s has the migration %s, and this Callgate knows none after %s",
+				schema, step.name, steps[len(steps)-1].Name).
+				WithHint("it was migrated by a newer Callgate: run that one, or name another database")
+		case step.name != steps[i].Name || step.checksum != steps[i].Checksum:
+			return nil, tool.Errorf("postgres.Open", tool.Unavailable,
+				"the migration %s of the schema %s is not the %s of this Callgate", step.name, schema, steps[i].Name).
+				WithHint("it was made by another program, or by a Callgate that was never released: " +
+					"run that one, or name another database")
+		}
+	}
+	return steps[len(had):], nil
+}
+
+// listApplied reads which migrations a database had; none if it has no list.
+func listApplied(ctx context.Context, conn *pgx.Conn) ([]applied, error) {
+	// By the schema's own name: a table of another schema in the path is not ours.
+	var there bool
+	const look = "SELECT to_regclass(quote_ident(current_schema()) || '.migrations') IS NOT NULL"
+	if err := conn.QueryRow(ctx, look).Scan(&there); err != nil || !there {
+		return nil, err
+	}
+	rows, err := conn.Query(ctx, `SELECT name, checksum FROM migrations ORDER BY name COLLATE "C"`)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (a applied, err error) {
+		err = row.Scan(&a.name, &a.checksum)
+		return a, err
+	})
+}

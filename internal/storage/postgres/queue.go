@@ -1,0 +1,264 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"callgate/internal/task"
+	"callgate/tool"
+)
+
+// Lease first ends the tasks that were abandoned for good, and then gives out those that are due, in one transaction.
+// Tasks that another lease is about to take are passed over and not waited for.
+//
+// The fence of a lease is drawn after its tasks are held, so that it is greater than every fence that they had.
+func (s *taskStore) Lease(ctx context.Context, r task.Request) (leased, ended []task.Task, err error) {
+	const op = "postgres.Lease"
+	if err := s.giveBackLost(ctx); err != nil {
+		return nil, nil, convertError(op, err)
+	}
+	var fence int64
+	err = s.db.transact(ctx, func(ctx context.Context, x *tx) error {
+		leased, ended = nil, nil
+		if r.Own {
+			if err := releaseOwn(ctx, x, r); err != nil {
+				return err
+			}
+		}
+		if ended, err = endAbandoned(ctx, x, r); err != nil {
+			return err
+		}
+		var damaged []task.Task
+		if leased, damaged, fence, err = take(ctx, x, r); err != nil {
+			return err
+		}
+		damaged, err = endDamaged(ctx, x, damaged)
+		ended = append(ended, damaged...)
+		return err
+	})
+	if err != nil {
+		if unsettled(err) != nil && fence > 0 {
+			s.mu.Lock()
+			s.lost = append(s.lost, fence)
+			s.mu.Unlock()
+		}
+		return nil, nil, convertError(op, err)
+	}
+	// The database returns what it updated in no order.
+	slices.SortStableFunc(leased, func(a, b task.Task) int {
+		return cmp.Or(a.RunAt.Compare(b.RunAt), a.Times.Created.Compare(b.Times.Created))
+	})
+	return leased, ended, nil
+}
+
+// giveBackLost gives back what was leased although the holder never heard of it: what it holds is not leased to it
+// again, and nobody would run it.
+func (s *taskStore) giveBackLost(ctx context.Context) error {
+	s.mu.Lock()
+	lost := slices.Clone(s.lost)
+	s.mu.Unlock()
+	if len(lost) == 0 {
+		return nil
+	}
+	err := s.db.transact(ctx, func(ctx context.Context, x *tx) error {
+		_, err := x.exec(ctx, "UPDATE tasks SET due = "+now+", lease_until = "+now+", holder = '', attempt = attempt - 1 "+
+			"WHERE fence = ANY ($1) AND state = 'running'", lost)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lost = slices.DeleteFunc(s.lost, func(fence int64) bool { return slices.Contains(lost, fence) })
+	return nil
+}
+
+// due is what a holder may be given: the beginning of a condition, and its arguments.
+func due(r task.Request) (where string, args []any) {
+	where, args = "WHERE due <= "+now+" AND holder <> $1", []any{text(r.Holder)}
+	if r.ID != "" {
+		args = append(args, text(r.ID))
+		where += " AND id = " + parameter(args)
+	}
+	return where, args
+}
+
+// take gives out tasks under a new fence. Those of one request share it: a fence tells apart the leases of a task.
+func take(ctx context.Context, x *tx, r task.Request) (leased, damaged []task.Task, fence int64, err error) {
+	where, args := due(r)
+	if len(r.Kinds) > 0 {
+		args = append(args, texts(r.Kinds))
+		where += " AND kind = ANY (" + parameter(args) + ")"
+	}
+	args = append(args, max(r.N, 1))
+	nums, err := queryTx(ctx, x, pgx.RowTo[int64], "SELECT num FROM tasks "+where+
+		" ORDER BY run_at, num LIMIT "+parameter(args)+" FOR UPDATE SKIP LOCKED", args...)
+	if err != nil || len(nums) == 0 {
+		return nil, nil, 0, err
+	}
+	const update = "UPDATE tasks SET state = 'running', fence = new.fence, attempt = attempt + 1, holder = $1, " +
+		"lease_until = new.until, due = new.until, started = CASE WHEN started = 0 THEN " + now + " ELSE started END " +
+		"FROM (SELECT nextval('task_fences') AS fence, " + now + " + $2::bigint AS until) AS new " +
+		"WHERE num = ANY ($3) RETURNING "
+	columns := strings.ReplaceAll(" "+taskColumns, " fence,", " tasks.fence,") // new has one too
+	rows, err := queryTx(ctx, x, scanRow, update+columns, text(r.Holder), int64(r.For), nums)
+	leased, damaged = apart(rows)
+	if len(rows) > 0 {
+		fence = number(rows[0].Lease.Fence)
+	}
+	return leased, damaged, fence, err
+}
+
+// apart tells tasks from those whose rows cannot be read.
+func apart(rows []taskRow) (whole, damaged []task.Task) {
+	for _, r := range rows {
+		if r.unread != nil {
+			damaged = append(damaged, r.Task)
+		} else {
+			whole = append(whole, r.Task)
+		}
+	}
+	return whole, damaged
+}
+
+// endDamaged ends tasks whose rows cannot be read: one of them does not keep the others from being leased, now or ever.
+func endDamaged(ctx context.Context, x *tx, damaged []task.Task) ([]task.Task, error) {
+	for i := range damaged {
+		e := tool.Errorf("postgres.Lease", tool.Internal, "the record of the task is damaged")
+		o := task.Outcome{State: task.Failed, Summary: e.Message, Error: e}
+		if _, err := x.exec(ctx, "UPDATE tasks SET asker = '{}' WHERE id = $1", text(damaged[i].ID)); err != nil {
+			return nil, err
+		}
+		if err := endTask(ctx, x, damaged[i].ID, o); err != nil {
+			return nil, err
+		}
+		var err error
+		if damaged[i], err = queryOneTx(ctx, x, scanTask, selectTasks+"WHERE id = $1", text(damaged[i].ID)); err != nil {
+			return nil, err
+		}
+	}
+	return damaged, nil
+}
+
+// releaseOwn takes the tasks that are left of a holder's former process from it.
+func releaseOwn(ctx context.Context, x *tx, r task.Request) error {
+	update := "UPDATE tasks SET due = " + now + ", lease_until = " + now + ", holder = '' " +
+		"WHERE holder = $1 AND state = 'running' AND ended = 0 AND NOT id = ANY ($2)"
+	args := []any{text(r.Holder), texts(r.Runs)}
+	if r.ID != "" {
+		update, args = update+" AND id = $3", append(args, text(r.ID))
+	}
+	_, err := x.exec(ctx, update, args...)
+	return err
+}
+
+// endAbandoned ends the tasks whose lease has ended and that are not to be run again, unless the holder that asks has
+// them.
+func endAbandoned(ctx context.Context, x *tx, r task.Request) (ended []task.Task, err error) {
+	where, args := due(r)
+	rows, err := queryTx(ctx, x, scanRow, selectTasks+where+" AND state = 'running' AND "+
+		"(cancelled_by <> '' OR max_attempts > 0 AND attempt >= max_attempts) FOR UPDATE SKIP LOCKED", args...)
+	if err != nil {
+		return nil, err
+	}
+	abandoned, damaged := apart(rows)
+	if damaged, err = endDamaged(ctx, x, damaged); err != nil {
+		return nil, err
+	}
+	for _, t := range abandoned {
+		o := task.LostOutcome(t.Attempt)
+		if t.CancelledBy != "" {
+			o = task.CancelledOutcome(t.CancelledBy)
+		}
+		if err := endTask(ctx, x, t.ID, o); err != nil {
+			return nil, err
+		}
+		if t, err = queryOneTx(ctx, x, scanTask, selectTasks+"WHERE id = $1", text(t.ID)); err != nil {
+			return nil, err
+		}
+		ended = append(ended, t)
+	}
+	return append(ended, damaged...), nil
+}
+
+// Renew changes the tasks in the order of their IDs: two who renew the same do not wait for each other.
+func (s *taskStore) Renew(ctx context.Context, leases []task.Renewal, d time.Duration) (found task.Renewed, err error) {
+	if len(leases) == 0 {
+		return found, nil
+	}
+	leases = slices.Clone(leases)
+	slices.SortStableFunc(leases, func(a, b task.Renewal) int { return strings.Compare(a.ID, b.ID) })
+	const update = "UPDATE tasks SET lease_until = " + now + " + $1::bigint, due = " + now + " + $1::bigint, " +
+		"progress = CASE WHEN $2::bytea = '' THEN progress ELSE $2::bytea END " +
+		"WHERE id = $3 AND fence = $4 AND state = 'running' RETURNING cancelled_by"
+	err = s.db.transact(ctx, func(ctx context.Context, x *tx) error {
+		found = task.Renewed{}
+		var batch pgx.Batch
+		for _, l := range leases {
+			batch.Queue(update, int64(d), text(l.Progress), text(l.ID), number(l.Fence))
+		}
+		results, err := x.send(ctx, &batch)
+		if err != nil {
+			return err
+		}
+		for _, l := range leases {
+			var by text
+			err := results.QueryRow().Scan(&by)
+			switch {
+			case absent(err):
+				found.Lost = append(found.Lost, l.ID)
+			case err != nil:
+				_ = results.Close() // it says the same again
+				return err
+			case by != "":
+				found.Cancelled = append(found.Cancelled, l.ID)
+			}
+		}
+		return results.Close()
+	})
+	if err != nil {
+		return task.Renewed{}, convertError("postgres.Renew", err)
+	}
+	return found, nil
+}
+
+// Next reads the beginning of the index of what is due.
+func (s *taskStore) Next(ctx context.Context, holder string, kinds ...string) (time.Time, error) {
+	statement, args := "SELECT due FROM tasks WHERE due IS NOT NULL AND holder <> $1", []any{text(holder)}
+	if len(kinds) > 0 {
+		statement, args = statement+" AND kind = ANY ($2)", append(args, texts(kinds))
+	}
+	at, err := queryOne(ctx, s.db, pgx.RowTo[int64], statement+" ORDER BY due LIMIT 1", args...)
+	if absent(err) {
+		return time.Time{}, nil
+	}
+	return fromNanos(at), convertError("postgres.Next", err)
+}
+
+// pruned is how many tasks one transaction removes: others write between two of them.
+const pruned = 100
+
+// Prune deletes tasks that nobody waits for.
+func (s *taskStore) Prune(ctx context.Context, endedBefore time.Time) (n int, err error) {
+	const remove = "DELETE FROM tasks WHERE num IN (SELECT num FROM tasks WHERE " + settledTasks +
+		" AND ended < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)"
+	for {
+		var some int64
+		err := s.db.transact(ctx, func(ctx context.Context, x *tx) (err error) {
+			some, err = x.exec(ctx, remove, endedBefore.UnixNano(), pruned)
+			return err
+		})
+		if err != nil {
+			return n, convertError("postgres.Prune", err)
+		}
+		if n += int(some); some < pruned {
+			return n, nil
+		}
+	}
+}

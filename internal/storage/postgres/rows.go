@@ -1,0 +1,239 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"callgate/internal/journal"
+)
+
+const (
+	// appendRows and appendBytes bound the rows of one insert statement. An append sends all its statements at once.
+	appendRows  = 1000
+	appendBytes = 8 << 20
+	// dropChunk is the number of rows that one transaction of a drop deletes: the journal's own writes come between
+	// two of them.
+	dropChunk = 2000
+)
+
+// floor is the last number that was dropped. Rows up to it are gone, whether or not they have been deleted yet.
+const floor = "coalesce((SELECT max(last_seq) FROM drops), 0)"
+
+// rareKind selects the kinds that are few among many records. A query must say it in these very words to be given the
+// index.
+const rareKind = `kind NOT IN ('asked', 'begun', 'ended')`
+
+const selectRecords = "SELECT seq, epoch, kind, call, body, hash FROM records"
+
+const unendedCondition = ` AS b WHERE kind = 'begun' AND seq >= $1 AND seq > ` + floor + ` AND NOT EXISTS (
+	SELECT 1 FROM records AS e WHERE e.call = b.call AND e.call <> '' AND e.seq > b.seq AND e.kind IN ('ended', 'doubted')
+) ORDER BY seq`
+
+// rowStore is journal.Store on PostgreSQL.
+//
+// A journal whose append failed reads the head to know whether it was written. So nothing is read or appended while an
+// append is not settled: the head might still move.
+type rowStore struct {
+	db *DB
+
+	mu   sync.Mutex
+	lost *commit // an append of which nobody knows whether it happened; nil: there is none
+}
+
+var _ journal.Store = (*rowStore)(nil)
+
+// settled waits for the end of an append whose answer was lost.
+func (s *rowStore) settled(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lost == nil {
+		return nil
+	}
+	if _, err := s.db.settle(ctx, *s.lost); err != nil {
+		return err
+	}
+	s.lost = nil
+	return nil
+}
+
+// Append inserts the rows in one transaction.
+func (s *rowStore) Append(ctx context.Context, rows []journal.Row) error {
+	const op = "postgres.Append"
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := s.settled(ctx); err != nil {
+		return convertError(op, err)
+	}
+	err := s.db.transact(ctx, func(ctx context.Context, t *tx) error {
+		var batch pgx.Batch
+		queueDoubts(&batch, rows)
+		queueRows(&batch, rows)
+		_, err := t.execAll(ctx, &batch)
+		return err
+	})
+	if lost := unsettled(err); lost != nil {
+		s.mu.Lock()
+		s.lost = lost
+		s.mu.Unlock()
+	}
+	return convertError(op, err)
+}
+
+// queueRows adds the inserts of rows to a batch.
+func queueRows(batch *pgx.Batch, rows []journal.Row) {
+	const insert = "INSERT INTO records (seq, epoch, kind, call, body, hash) " +
+		"SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bytea[], $5::bytea[], $6::bytea[])"
+	for len(rows) > 0 {
+		n, size := 0, 0
+		for n < len(rows) && n < appendRows && (n == 0 || size+len(rows[n].Body) <= appendBytes) {
+			size += len(rows[n].Body)
+			n++
+		}
+		seqs, epochs, kinds := make([]int64, n), make([]int64, n), make([]string, n)
+		calls, bodies, hashes := make([][]byte, n), make([][]byte, n), make([][]byte, n)
+		for i := range n {
+			r := &rows[i]
+			seqs[i], epochs[i], kinds[i] = int64(r.Seq), int64(r.Epoch), string(r.Kind)
+			calls[i], bodies[i], hashes[i] = []byte(r.Call), present(r.Body), r.Hash[:]
+		}
+		batch.Queue(insert, seqs, epochs, kinds, calls, bodies, hashes)
+		rows = rows[n:]
+	}
+}
+
+// Rows selects by the primary key or by an index, whichever the query allows.
+func (s *rowStore) Rows(ctx context.Context, q journal.Query) ([]journal.Row, error) {
+	where, args := condition(q)
+	order := " ORDER BY seq"
+	if q.Newest {
+		order += " DESC"
+	}
+	args = append(args, limitOf(q.Limit))
+	rows, err := s.selectRows(ctx, where+order+" LIMIT "+parameter(args), args...)
+	if err != nil {
+		return nil, convertError("postgres.Rows", err)
+	}
+	if q.Newest {
+		slices.Reverse(rows)
+	}
+	return rows, nil
+}
+
+// parameter is the place of the last argument in a statement.
+func parameter(args []any) string { return "$" + strconv.Itoa(len(args)) }
+
+func condition(q journal.Query) (where string, args []any) {
+	args = []any{number(q.After)}
+	terms := []string{"seq > greatest($1, " + floor + ")"}
+	add := func(term string, arg any) {
+		args = append(args, arg)
+		terms = append(terms, term+parameter(args))
+	}
+	if q.Before > 0 {
+		add("seq < ", number(q.Before))
+	}
+	if q.Call != "" {
+		add("call = ", text(q.Call))
+		terms = append(terms, "call <> ''")
+	}
+	if q.Within != "" { // their IDs are its own, a dot, and more
+		add("call > ", text(q.Within+"."))
+		add("call < ", text(q.Within+"/"))
+		terms = append(terms, "call <> ''")
+	}
+	switch q.Kind {
+	case "":
+	case journal.Begun:
+		terms = append(terms, "kind = 'begun'")
+	case journal.Asked, journal.Ended:
+		add("kind = ", string(q.Kind))
+	default:
+		add("kind = ", string(q.Kind))
+		terms = append(terms, rareKind)
+	}
+	return " WHERE " + strings.Join(terms, " AND "), args
+}
+
+// limitOf is how many rows a query may return.
+func limitOf(limit int) int {
+	if limit <= 0 || limit > journal.MaxRows {
+		return journal.MaxRows
+	}
+	return limit
+}
+
+// Unended goes through the begun rows, and for each looks for a later row of its call.
+func (s *rowStore) Unended(ctx context.Context, from uint64) ([]journal.Row, error) {
+	rows, err := s.selectRows(ctx, unendedCondition, number(from))
+	if err != nil {
+		return nil, convertError("postgres.Unended", err)
+	}
+	return rows, nil
+}
+
+func (s *rowStore) selectRows(ctx context.Context, rest string, args ...any) ([]journal.Row, error) {
+	if err := s.settled(ctx); err != nil {
+		return nil, err
+	}
+	return query(ctx, s.db, func(row pgx.CollectableRow) (r journal.Row, err error) {
+		var hash []byte
+		err = row.Scan(&r.Seq, &r.Epoch, &r.Kind, (*text)(&r.Call), &r.Body, &hash)
+		copy(r.Hash[:], hash)
+		return r, err
+	}, selectRecords+rest, args...)
+}
+
+// Drop writes the summary, by which the rows are gone for every reader, and then deletes them a few at a time. What a
+// crash leaves of them the next Drop deletes.
+func (s *rowStore) Drop(ctx context.Context, summary journal.PruneSummary) error {
+	const op = "postgres.Drop"
+	content, err := json.Marshal(summary)
+	if err != nil {
+		return unwritable(op, "the summary", err)
+	}
+	last := number(summary.LastSeq)
+	err = s.db.transact(ctx, func(ctx context.Context, t *tx) error {
+		var batch pgx.Batch
+		batch.Queue("INSERT INTO drops (last_seq, summary) VALUES ($1, $2)", last, content)
+		batch.Queue("DELETE FROM doubts WHERE seq <= $1", last)
+		_, err := t.execAll(ctx, &batch)
+		return err
+	})
+	for err == nil {
+		var n int64
+		err = s.db.transact(ctx, func(ctx context.Context, t *tx) (err error) {
+			const some = "DELETE FROM records WHERE seq IN (SELECT seq FROM records WHERE seq <= $1 ORDER BY seq LIMIT $2)"
+			n, err = t.exec(ctx, some, last, dropChunk)
+			return err
+		})
+		if err == nil && n < dropChunk {
+			return nil
+		}
+	}
+	return convertError(op, err)
+}
+
+// Drops returns what Drop has kept.
+func (s *rowStore) Drops(ctx context.Context) ([]journal.PruneSummary, error) {
+	all, err := query(ctx, s.db, func(row pgx.CollectableRow) (summary journal.PruneSummary, err error) {
+		var content []byte
+		if err := row.Scan(&content); err != nil {
+			return summary, err
+		}
+		if err := json.Unmarshal(content, &summary); err != nil {
+			summary = journal.PruneSummary{} // damaged: verifying will not find it signed
+		}
+		return summary, nil
+	}, "SELECT summary FROM drops ORDER BY last_seq")
+	if err != nil {
+		return nil, convertError("postgres.Drops", err)
+	}
+	return all, nil
+}

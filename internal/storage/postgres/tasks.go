@@ -1,0 +1,265 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"callgate/internal/task"
+	"callgate/tool"
+)
+
+// taskStore is the stores of tasks on PostgreSQL. The clock is the server's.
+type taskStore struct {
+	db *DB
+
+	mu   sync.Mutex
+	lost []int64 // fences of leases of which nobody knows whether they were given
+}
+
+var (
+	_ task.Store  = (*taskStore)(nil)
+	_ task.Queue  = (*taskStore)(nil)
+	_ task.Leases = (*taskStore)(nil)
+	_ task.Logs   = (*taskStore)(nil)
+)
+
+const taskColumns = "id, kind, label, parent, asker, input, data, state, run_at, attempt, max_attempts, " +
+	"holder, fence, lease_until, cancelled_by, progress, outcome, created, started, ended, told"
+
+const selectTasks = "SELECT " + taskColumns + " FROM tasks "
+
+// owed selects the tasks whose parents are to be told, and settledTasks those that have ended and are owed to nobody. A
+// query must say it in these very words to be given the index.
+const (
+	owed         = "parent <> '' AND ended > 0 AND told = 0"
+	settledTasks = "ended > 0 AND (parent = '' OR told > 0)"
+)
+
+// Create inserts a task unless it is there.
+func (s *taskStore) Create(ctx context.Context, t task.Task) (made task.Task, fresh bool, err error) {
+	const op = "postgres.Create"
+	if err := task.Check(t); err != nil {
+		return task.Task{}, false, err
+	}
+	asker, err := json.Marshal(t.Asker)
+	if err != nil {
+		return task.Task{}, false, unwritable(op, "the task "+t.ID, err)
+	}
+	state, outcome := task.Queued, []byte(nil)
+	if t.Outcome != nil {
+		state = t.Outcome.State
+		if outcome, err = json.Marshal(t.Outcome); err != nil {
+			return task.Task{}, false, unwritable(op, "the task "+t.ID, err)
+		}
+	}
+	const insert = "INSERT INTO tasks (id, kind, label, parent, session, asker, input, data, state, run_at, due, " +
+		"max_attempts, outcome, created, ended) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9::text, " +
+		"coalesce($10::bigint, now), CASE WHEN $12::bytea IS NULL THEN coalesce($10::bigint, now) END, $11, $12, now, " +
+		"CASE WHEN $12::bytea IS NULL THEN 0 ELSE now END FROM (SELECT " + now + " AS now) AS clock " +
+		"ON CONFLICT (id) DO NOTHING RETURNING " + taskColumns
+	err = s.db.transact(ctx, func(ctx context.Context, x *tx) error {
+		fresh = true
+		made, err = queryOneTx(ctx, x, scanTask, insert, text(t.ID), text(t.Kind), text(t.Label), text(t.Parent),
+			text(t.Asker.Principal.Session), asker, nullable(t.Input), nullable(t.Data), string(state), nanos(t.RunAt),
+			t.MaxAttempts, outcome)
+		if absent(err) { // it is there, and committed: the insert waited for that
+			fresh = false
+			made, err = queryOneTx(ctx, x, scanTask, selectTasks+"WHERE id = $1", text(t.ID))
+		}
+		return err
+	})
+	if absent(err) { // and is pruned already
+		err = task.NotFound(t.ID)
+	}
+	if err != nil {
+		return task.Task{}, false, convertError(op, err)
+	}
+	return made, fresh, nil
+}
+
+// Get returns one task.
+func (s *taskStore) Get(ctx context.Context, id string) (task.Task, error) {
+	t, err := queryOne(ctx, s.db, scanTask, selectTasks+"WHERE id = $1", text(id))
+	if absent(err) {
+		err = task.NotFound(id)
+	}
+	return t, convertError("postgres.Get", err)
+}
+
+// number returns the number of a task.
+func (s *taskStore) number(ctx context.Context, id string) (int64, error) {
+	n, err := queryOne(ctx, s.db, pgx.RowTo[int64], "SELECT num FROM tasks WHERE id = $1", text(id))
+	if absent(err) {
+		err = task.NotFound(id)
+	}
+	return n, err
+}
+
+// List selects by an index where the query names a parent, a session or a debt, or only what is active.
+func (s *taskStore) List(ctx context.Context, q task.Query) ([]task.Task, error) {
+	const op = "postgres.List"
+	where, args := taskCondition(q)
+	order, after := " ORDER BY num", "num > "
+	if q.Newest {
+		order, after = " ORDER BY num DESC", "num < "
+	}
+	if q.After != "" {
+		last, err := s.number(ctx, q.After)
+		if err != nil {
+			return nil, convertError(op, err)
+		}
+		args = append(args, last)
+		where = append(where, after+parameter(args))
+	}
+	limit := q.Limit
+	if limit <= 0 || limit > task.MaxList {
+		limit = task.MaxList
+	}
+	args = append(args, limit)
+	all, err := query(ctx, s.db, scanTask,
+		selectTasks+"WHERE "+strings.Join(where, " AND ")+order+" LIMIT "+parameter(args), args...)
+	return all, convertError(op, err)
+}
+
+func taskCondition(q task.Query) (where []string, args []any) {
+	where = []string{"true"}
+	add := func(term string, arg any) {
+		args = append(args, arg)
+		where = append(where, strings.ReplaceAll(term, "?", parameter(args)))
+	}
+	if q.Parent != "" {
+		add("parent = ? AND parent <> ''", text(q.Parent))
+	}
+	if q.Session != "" {
+		add("session = ? AND session <> ''", text(q.Session))
+	}
+	if len(q.Kinds) > 0 {
+		add("kind = ANY (?)", texts(q.Kinds))
+	}
+	if q.State != "" {
+		add("state = ?", string(q.State))
+	}
+	if q.Active || q.State == task.Queued || q.State == task.Running {
+		where = append(where, "ended = 0")
+	}
+	if q.Owed {
+		where = append(where, owed)
+	}
+	return where, args
+}
+
+// Cancel ends a task that nobody holds, and marks another.
+func (s *taskStore) Cancel(ctx context.Context, id, by string) error {
+	type found struct {
+		state task.State
+		held  bool
+	}
+	return convertError("postgres.Cancel", s.db.transact(ctx, func(ctx context.Context, x *tx) error {
+		// FOR UPDATE: a holder that ends it, or another that leases it, is waited for.
+		const look = "SELECT state, state = 'running' AND due > " + now + " FROM tasks WHERE id = $1 FOR UPDATE"
+		is, err := queryOneTx(ctx, x, func(row pgx.CollectableRow) (f found, err error) {
+			var held *bool
+			err = row.Scan(&f.state, &held)
+			f.held = held != nil && *held
+			return f, err
+		}, look, text(id))
+		switch {
+		case absent(err):
+			return task.NotFound(id)
+		case err != nil || is.state.Final():
+			return err
+		}
+		const mark = "UPDATE tasks SET cancelled_by = $1 WHERE id = $2 AND cancelled_by = ''"
+		if _, err := x.exec(ctx, mark, text(by), text(id)); err != nil {
+			return err
+		}
+		if is.held {
+			return nil // its holder sees the mark
+		}
+		return endTask(ctx, x, id, task.CancelledOutcome(by))
+	}))
+}
+
+// Told notes that parents were told.
+func (s *taskStore) Told(ctx context.Context, ids ...string) error {
+	ids = slices.Clone(ids)
+	slices.Sort(ids) // two who note the same tasks do not wait for each other
+	return convertError("postgres.Told", s.db.transact(ctx, func(ctx context.Context, x *tx) error {
+		for _, id := range ids {
+			const note = "UPDATE tasks SET told = CASE WHEN told > 0 OR ended = 0 THEN told ELSE " + now + " END " +
+				"WHERE id = $1 RETURNING ended"
+			ended, err := queryOneTx(ctx, x, pgx.RowTo[int64], note, text(id))
+			switch {
+			case absent(err):
+				return task.NotFound(id)
+			case err != nil:
+				return err
+			case ended == 0:
+				return tool.Errorf("postgres.Told", tool.Conflict, "the task %s has not ended", tool.Truncate(id))
+			}
+		}
+		return nil
+	}))
+}
+
+const endUpdate = "UPDATE tasks SET state = $1, outcome = $2, ended = " + now + ", due = NULL, lease_until = 0 " +
+	"WHERE id = $3"
+
+// endTask ends a task, whoever holds it.
+func endTask(ctx context.Context, x *tx, id string, o task.Outcome) error {
+	outcome, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	_, err = x.exec(ctx, endUpdate, string(o.State), outcome, text(id))
+	return err
+}
+
+// scanTask reads a row of taskColumns.
+func scanTask(row pgx.CollectableRow) (task.Task, error) {
+	r, err := scanRow(row)
+	if err == nil {
+		err = r.unread
+	}
+	if err != nil {
+		return task.Task{}, err
+	}
+	return r.Task, nil
+}
+
+// taskRow is a task, and what in its row cannot be read.
+type taskRow struct {
+	task.Task
+	unread error
+}
+
+// scanRow reads a row of taskColumns that may hold something else than it should.
+func scanRow(row pgx.CollectableRow) (r taskRow, err error) {
+	t := &r.Task
+	var asker, input, data, outcome []byte
+	var runAt, until, created, started, ended, told int64
+	err = row.Scan((*text)(&t.ID), (*text)(&t.Kind), (*text)(&t.Label), (*text)(&t.Parent), &asker, &input, &data,
+		&t.State, &runAt, &t.Attempt, &t.MaxAttempts, (*text)(&t.Lease.Holder), &t.Lease.Fence, &until,
+		(*text)(&t.CancelledBy), (*text)(&t.Progress), &outcome, &created, &started, &ended, &told)
+	if err != nil {
+		return r, err
+	}
+	t.Input, t.Data = nullable(input), nullable(data)
+	t.RunAt, t.Lease.Until = fromNanos(runAt), fromNanos(until)
+	t.Times = task.Times{
+		Created: fromNanos(created), Started: fromNanos(started), Ended: fromNanos(ended), Told: fromNanos(told),
+	}
+	r.unread = json.Unmarshal(asker, &t.Asker)
+	if r.unread == nil && outcome != nil {
+		r.unread = json.Unmarshal(outcome, &t.Outcome)
+	}
+	if r.unread != nil {
+		r.unread = unreadable("postgres.tasks", "the task "+t.ID, r.unread)
+	}
+	return r, nil
+}
