@@ -290,6 +290,13 @@ var mistakes = []struct{ name, text string }{
 	{"dimensions", "search:\n  endpoint: {url: http://x, dimensions: 0}\n"},
 	{"synonyms as text", "search:\n  synonyms: [refund, reimburse]\n"},
 	{"a group of one", "search:\n  synonyms: [[refund]]\n"},
+	{"requests as a list", "search:\n  requests: [sort my tickets]\n"},
+	{"a request as text", "search:\n  requests: {filesystem.read: open it}\n"},
+	{"a request for no tool", "search:\n  requests: {read: [open it]}\n"},
+	{"a request for a misspelt tool", "search:\n  requests:\n    filesystem.raed: [open it]\n"},
+	{"a request for a misspelt module", "search:\n  requests:\n    filesytem.read: [open it]\n"},
+	{"too many requests", "search:\n  requests:\n    filesystem.read: [" + strings.Repeat("a b, ", 16) + "c]\n"},
+	{"too long a request", "search:\n  requests:\n    filesystem.read: [open, " + strings.Repeat("é", 301) + "]\n"},
 	{"search misspelt", "search:\n  modle: x\n"},
 	{"pinning", "security:\n  require_pinning: yes please\n"},
 
