@@ -21,6 +21,7 @@ import (
 
 type settings struct {
 	binary, person string
+	before         string
 	rounds         int
 	calls          int
 	servers, tools int
@@ -39,6 +40,7 @@ func main() {
 	default:
 		var s settings
 		flag.StringVar(&s.binary, "binary", "bin/callgate", "the built program")
+		flag.StringVar(&s.before, "before", "", "another build of the program, which is measured beside it")
 		flag.StringVar(&s.person, "person", "bin/person", "the built scripts/persontest")
 		flag.IntVar(&s.rounds, "rounds", 10, "how often each way is measured")
 		flag.IntVar(&s.calls, "calls", 2000, "calls of one caller in a round; four times as many of 16")

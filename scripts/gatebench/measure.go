@@ -39,7 +39,7 @@ func run(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	k, err := begin(ctx, s, scratch)
+	k, err := begin(ctx, s, s.binary, filepath.Join(scratch, "now"))
 	if err != nil {
 		return err
 	}
@@ -47,17 +47,32 @@ func run(ctx context.Context, s settings) (err error) {
 	if s.servers > 0 {
 		return k.memory(ctx, s)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
+	kernels := map[string]*kernel{"callgate": k}
+	if s.before != "" {
+		before, err := begin(ctx, s, s.before, filepath.Join(scratch, "before"))
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, before.end()) }()
+		kernels["before"] = before
 	}
-	ways, err := k.ways(self, s)
+	ways, err := newWays(kernels, s)
 	for _, w := range ways {
 		defer func() { err = errors.Join(err, w.to.end()) }()
 	}
 	if err != nil {
 		return err
 	}
+	if err := rounds(ctx, ways, s); err != nil {
+		return err
+	}
+	now, most, err := resident(k.command.Process.Pid)
+	fmt.Printf("memory of the kernel: %d MB, at most %d MB\n", now, most)
+	return err
+}
+
+// rounds measures the ways in turns, and prints what came of it.
+func rounds(ctx context.Context, ways []way, s settings) error {
 	all := map[string][]figures{}
 	for range s.rounds {
 		for _, w := range ways {
@@ -75,9 +90,7 @@ func run(ctx context.Context, s settings) (err error) {
 		}
 	}
 	print(ways, all)
-	now, most, err := resident(k.command.Process.Pid)
-	fmt.Printf("memory of the kernel: %d MB, at most %d MB\n", now, most)
-	return err
+	return nil
 }
 
 // measure has callers make calls.
@@ -153,14 +166,14 @@ type kernel struct {
 }
 
 // begin has a person accept the servers, and starts a kernel.
-func begin(ctx context.Context, s settings, scratch string) (*kernel, error) {
-	binary, err := filepath.Abs(s.binary)
+func begin(ctx context.Context, s settings, binary, scratch string) (*kernel, error) {
+	binary, err := filepath.Abs(binary)
 	if err != nil {
 		return nil, err
 	}
 	k := &kernel{binary: binary, folder: filepath.Join(scratch, "work")}
 	k.environ = append(os.Environ(), "CALLGATE_STATE="+filepath.Join(scratch, "state"), "NO_COLOR=1")
-	if err := os.Mkdir(k.folder, 0o700); err != nil {
+	if err := os.MkdirAll(k.folder, 0o700); err != nil {
 		return nil, err
 	}
 	app, names := appFile(s)
@@ -213,8 +226,8 @@ func (k *kernel) end() error {
 	return nil
 }
 
-// ways starts the ways to the server.
-func (k *kernel) ways(self string, s settings) (ways []way, err error) {
+// newWays starts the ways to the server.
+func newWays(kernels map[string]*kernel, s settings) (ways []way, err error) {
 	tool := look
 	if s.write {
 		tool = note
@@ -226,12 +239,18 @@ func (k *kernel) ways(self string, s settings) (ways []way, err error) {
 		}
 		ways = append(ways, way{name, tool, to, append(pids, to.cmd.Process.Pid)})
 	}
-	to, e := speak(k.environ, self, "server")
+	self, e := os.Executable()
+	if e != nil {
+		return nil, e
+	}
+	to, e := speak(os.Environ(), self, "server")
 	add("server", tool, to, e)
-	to, e = speak(k.environ, self, "forward", self, "server")
+	to, e = speak(os.Environ(), self, "forward", self, "server")
 	add(forwarder, tool, to, e)
-	to, e = speak(k.environ, k.binary, "-C", k.folder, "mcp")
-	add("callgate", "mcp_s0."+tool, to, e, k.command.Process.Pid)
+	for name, k := range kernels {
+		to, e = speak(k.environ, k.binary, "-C", k.folder, "mcp")
+		add(name, "mcp_s0."+tool, to, e, k.command.Process.Pid)
+	}
 	return ways, err
 }
 

@@ -20,7 +20,7 @@ const (
 	note = "note"
 )
 
-// serve is an MCP server that does nothing, as cheaply as can be. An argument says how many tools it has beside its two.
+// serve is an MCP server that does nothing, as cheaply as can be. An argument says how many more tools it has than two.
 func serve(in io.Reader, out io.Writer, args []string) error {
 	more := 0
 	if len(args) > 0 {

@@ -13,6 +13,7 @@ import (
 
 	"callgate/internal/observe"
 	"callgate/internal/source/mcp/config"
+	"callgate/internal/source/mcp/dial"
 	"callgate/internal/source/mcp/downstream"
 	"callgate/internal/source/mcp/requests"
 	"callgate/tool"
@@ -57,7 +58,7 @@ type reply struct {
 }
 
 // roundFunc makes one round of a request.
-type roundFunc func(context.Context, *sdk.ClientSession, round) (reply, error)
+type roundFunc func(context.Context, *dial.Conn, round) (reply, error)
 
 // do makes a request until it is answered.
 func (in *inputs) do(ctx context.Context, r request, send roundFunc) (err error) {
@@ -74,13 +75,13 @@ func (in *inputs) do(ctx context.Context, r request, send roundFunc) (err error)
 	busy := 0
 	for n := 1; ; n++ {
 		var got reply
-		err := in.sender.do(ctx, r, func(ctx context.Context, session *sdk.ClientSession, token string) (err error) {
+		err := in.sender.do(ctx, r, func(ctx context.Context, c *dial.Conn, token string) (err error) {
 			next.token, next.meta = token, nil
-			if session.InitializeResult().ProtocolVersion > config.LegacyProtocol {
+			if c.Session.InitializeResult().ProtocolVersion > config.LegacyProtocol {
 				next.meta = downstream.Meta(client)
 			}
 			next.meta = traced(ctx, next.meta)
-			got, err = send(ctx, session, next)
+			got, err = send(ctx, c, next)
 			return err
 		})
 		if err != nil {

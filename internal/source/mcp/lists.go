@@ -4,8 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
+	"callgate/internal/source/mcp/dial"
 	"callgate/internal/source/mcp/list"
 	"callgate/tool"
 )
@@ -31,8 +30,8 @@ func (s *Server) ListPrompts(ctx context.Context) ([]json.RawMessage, error) {
 
 // list reads a list. A server without such items need not know the method.
 func (s *sender) list(ctx context.Context, method string, read list.Func) (items []json.RawMessage, err error) {
-	err = s.do(ctx, request{method: method}, func(ctx context.Context, session *sdk.ClientSession, _ string) (err error) {
-		items, err = read(ctx, session)
+	err = s.do(ctx, request{method: method}, func(ctx context.Context, c *dial.Conn, _ string) (err error) {
+		items, err = read(ctx, c.Session)
 		return err
 	})
 	if tool.KindOf(err) == tool.NotFound {

@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/serverlock"
+	"callgate/internal/source/mcp/dial"
 	"callgate/internal/source/mcp/toolcache"
 	"callgate/internal/source/mcp/translate"
 	"callgate/tool"
@@ -162,12 +163,12 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 	err := h.inputs.do(ctx, request{
 		method: "tools/call", call: call.ID, grant: grant, tool: h.dotted, changes: h.changes,
 	},
-		func(ctx context.Context, session *sdk.ClientSession, r round) (_ reply, err error) {
+		func(ctx context.Context, c *dial.Conn, r round) (_ reply, err error) {
 			params := &sdk.CallToolParams{
 				Meta: r.meta, Name: h.upstream, Arguments: args, InputResponses: r.answers, RequestState: r.state,
 			}
 			params.SetProgressToken(r.token)
-			if res, err = session.CallTool(ctx, params); err != nil {
+			if res, err = c.CallTool(ctx, params); err != nil {
 				return reply{}, err
 			}
 			return reply{res.NeedsInput(), res.InputRequests, res.RequestState}, nil

@@ -8,6 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/serverlock"
+	"callgate/internal/source/mcp/dial"
 	"callgate/internal/source/mcp/toolcache"
 	"callgate/tool"
 )
@@ -139,9 +140,9 @@ func (p *publisher) reader(r reader, cfg ToolConfig, terms serverlock.Terms) *to
 func (in *inputs) read(ctx context.Context, call string, grant tool.Grant, i item) (json.RawMessage, error) {
 	var res any
 	err := in.do(ctx, request{method: i.method, call: call, grant: grant},
-		func(ctx context.Context, session *sdk.ClientSession, r round) (reply, error) {
+		func(ctx context.Context, c *dial.Conn, r round) (reply, error) {
 			if i.method == getPrompt {
-				got, err := session.GetPrompt(ctx, &sdk.GetPromptParams{
+				got, err := c.Session.GetPrompt(ctx, &sdk.GetPromptParams{
 					Meta: r.meta, Name: i.name, Arguments: i.args, InputResponses: r.answers, RequestState: r.state,
 				})
 				if err != nil {
@@ -150,7 +151,7 @@ func (in *inputs) read(ctx context.Context, call string, grant tool.Grant, i ite
 				res = got
 				return reply{got.NeedsInput(), got.InputRequests, got.RequestState}, nil
 			}
-			got, err := session.ReadResource(ctx, &sdk.ReadResourceParams{
+			got, err := c.Session.ReadResource(ctx, &sdk.ReadResourceParams{
 				Meta: r.meta, URI: i.name, InputResponses: r.answers, RequestState: r.state,
 			})
 			if err != nil {

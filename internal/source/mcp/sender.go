@@ -52,9 +52,9 @@ type request struct {
 // name says in errors what was requested.
 func (r request) name() string { return cmp.Or(r.tool, r.method) }
 
-// sendFunc sends one request over a session. The token names the request in the
+// sendFunc sends one request over a connection. The token names the request in the
 // server's progress notifications.
-type sendFunc func(ctx context.Context, session *sdk.ClientSession, token string) error
+type sendFunc func(ctx context.Context, c *dial.Conn, token string) error
 
 // do makes a request.
 func (s *sender) do(ctx context.Context, r request, send sendFunc) (err error) {
@@ -89,7 +89,7 @@ func (s *sender) send(ctx context.Context, c *connection, r request, send sendFu
 			clock.Cancel(why)
 		}
 	})()
-	err := send(sent, c.Session, clock.Token)
+	err := send(sent, c.Conn, clock.Token)
 	if err == nil {
 		s.connector.Succeeded()
 		return failure{}

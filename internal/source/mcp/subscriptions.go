@@ -8,6 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/source/mcp/connector"
+	"callgate/internal/source/mcp/dial"
 	"callgate/internal/source/mcp/subscription"
 	"callgate/tool"
 )
@@ -30,14 +31,14 @@ func (s *subscriptions) add(ctx context.Context, uri string, changed func()) (st
 	subscribe := func(ctx context.Context) error {
 		var unsupported error
 		err := s.sender.do(ctx, request{method: "resources/subscribe"},
-			func(ctx context.Context, session *sdk.ClientSession, _ string) error {
-				if !supportsSubscribe(session) {
+			func(ctx context.Context, c *dial.Conn, _ string) error {
+				if !supportsSubscribe(c.Session) {
 					unsupported = tool.Errorf("mcp.subscribe", tool.Invalid,
 						"the MCP server %s does not tell of changes", s.cfg.Name).
 						WithHint("read the resource again when it matters")
 					return nil
 				}
-				return session.Subscribe(ctx, &sdk.SubscribeParams{URI: uri})
+				return c.Session.Subscribe(ctx, &sdk.SubscribeParams{URI: uri})
 			})
 		return cmp.Or(err, unsupported)
 	}

@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/source/mcp/config"
 	"callgate/internal/source/mcp/process"
 	"callgate/internal/source/mcp/stdio"
 	"callgate/tool"
@@ -35,7 +36,9 @@ type Conn struct {
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	shut   func() // closes the transport at once
+	shut   func()      // closes the transport at once
+	pipe   *stdio.Conn // to a local server
+	plain  bool        // calls need nothing of the SDK
 	opened chan struct{}
 	done   chan struct{}
 }
@@ -49,6 +52,17 @@ func (c *Conn) Opened() <-chan struct{} { return c.opened }
 // Done is closed when the connection and its process are gone.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
+// CallTool calls a tool of the server. A plain call of a local server does without the SDK, which decodes each message
+// several times.
+func (c *Conn) CallTool(ctx context.Context, p *sdk.CallToolParams) (*sdk.CallToolResult, error) {
+	if c.plain {
+		if res, ok, err := c.pipe.CallTool(ctx, p); ok {
+			return res, err
+		}
+	}
+	return c.Session.CallTool(ctx, p)
+}
+
 // Close ends the connection. It does not wait.
 func (c *Conn) Close() {
 	c.cancel(ErrClosed)
@@ -60,11 +74,12 @@ func (d *Dialer) connect(
 	ctx context.Context, h Hooks, t sdk.Transport, version string, proc *process.Process,
 ) (*Conn, error) {
 	shut := func() {}
-	if pipe, ok := t.(*stdio.Conn); ok {
+	pipe, ok := t.(*stdio.Conn)
+	if ok {
 		shut = func() { pipe.Close() }
 	}
 	c := &Conn{
-		Process: proc, Began: time.Now(),
+		Process: proc, Began: time.Now(), pipe: pipe,
 		shut: shut, opened: make(chan struct{}), done: make(chan struct{}),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
@@ -96,6 +111,7 @@ func (d *Dialer) setUp(c *Conn, h Hooks, t sdk.Transport, version string) (err e
 	if c.Process == nil {
 		c.shut = func() { d.open.Go(func() { closeSession(c.Session, h.Busy) }) }
 	}
+	c.plain = c.pipe != nil && c.Session.InitializeResult().ProtocolVersion <= config.LegacyProtocol
 	if got := c.Session.InitializeResult().ProtocolVersion; d.Config.Protocol != "" && got != d.Config.Protocol {
 		return tool.Errorf("mcp.connect", tool.Unavailable,
 			"the MCP server %s speaks the protocol %s, and the app file says %s",

@@ -65,6 +65,7 @@ type Conn struct {
 	outgoing chan []byte
 	closed   chan struct{}
 	once     sync.Once
+	calls    calls
 	err      error // why it was closed; readable when closed is
 
 	unasked    int         // messages of the line in hand that nobody asked for; the reader's own
@@ -142,8 +143,13 @@ func (c *Conn) Write(ctx context.Context, m jsonrpc.Message) error {
 	if r, ok := m.(*jsonrpc.Request); ok && r.Method == probe && c.opt.HandshakeTimeout > 0 {
 		c.startProbe(r.ID)
 	}
+	return c.send(ctx, append(data, '\n'))
+}
+
+// send hands a line to the writing goroutine.
+func (c *Conn) send(ctx context.Context, line []byte) error {
 	select {
-	case c.outgoing <- append(data, '\n'):
+	case c.outgoing <- line:
 		return nil
 	case <-c.closed:
 		return fmt.Errorf("%w: %w", sdkerror.ErrNotSent, c.err)
@@ -244,6 +250,10 @@ func readLine(r *bufio.Reader) (line []byte, own bool, err error) {
 // take passes on the messages of one line, and reports whether the connection
 // is still open. A line that is not a message is stray.
 func (c *Conn) take(line []byte, own bool) bool {
+	if c.takeAnswer(line, own) {
+		c.received.Store(true)
+		return true
+	}
 	messages, err := decode(line, own)
 	if err != nil {
 		if c.opt.OnStray != nil {
@@ -257,6 +267,9 @@ func (c *Conn) take(line []byte, own bool) bool {
 		switch m := m.(type) {
 		case *jsonrpc.Response:
 			c.endProbe(m)
+			if id, ok := m.ID.Raw().(int64); ok && c.calls.answer(id, m) {
+				continue
+			}
 		case *jsonrpc.Request:
 			c.unasked++
 			if c.opt.OnMessage != nil && !m.IsCall() && c.opt.OnMessage(m) {
