@@ -48,22 +48,26 @@ func (x *Index) Catalog(ctx context.Context, tools []*tool.Tool, more ...Example
 	return c, nil
 }
 
-// byName returns tools in the order of their dotted names and versions.
+// byName returns tools in the order of their dotted names and versions. Those that have both in
+// common keep their order.
 func byName(tools []*tool.Tool) []*tool.Tool {
 	type named struct {
-		name string
-		tool *tool.Tool
+		name  string
+		index int
 	}
 	list := make([]named, len(tools))
 	for i, t := range tools {
-		list[i] = named{t.ID.Dotted(), t}
+		list[i] = named{t.ID.Dotted(), i}
 	}
-	slices.SortStableFunc(list, func(a, b named) int {
-		return cmp.Or(strings.Compare(a.name, b.name), a.tool.ID.Version.Compare(b.tool.ID.Version))
+	slices.SortFunc(list, func(a, b named) int {
+		if c := strings.Compare(a.name, b.name); c != 0 {
+			return c
+		}
+		return cmp.Or(tools[a.index].ID.Version.Compare(tools[b.index].ID.Version), a.index-b.index)
 	})
 	sorted := make([]*tool.Tool, len(list))
 	for i, n := range list {
-		sorted[i] = n.tool
+		sorted[i] = tools[n.index]
 	}
 	return sorted
 }

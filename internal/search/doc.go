@@ -8,7 +8,8 @@
 //
 //   - An [Index] holds tools by content. [Index.Sync] makes it hold exactly the
 //     tools of a registry generation: tools that did not change are not read
-//     again, and vectors that were computed before come from the cache.
+//     again, vectors that were computed before come from the cache, and so do the
+//     words of a large catalog (words.go).
 //   - A [Catalog] holds the tools of one caller and the state of the index at
 //     the moment it was made. A search returns only tools of its catalog, so a
 //     tool that is denied to the caller, or was removed, cannot be found,

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -15,7 +16,7 @@ import (
 // Options configure an index. The zero value searches by keywords alone.
 type Options struct {
 	Embedder Embedder
-	Cache    string     // folder of the vector cache; empty: no cache
+	Cache    string     // folder of the caches of vectors and of words; empty: no cache
 	Synonyms [][]string // groups of synonyms, in addition to the built-in ones
 	// Known returns requests that a tool is known to answer; nil: none are known.
 	Known func(t *tool.Tool) []string
@@ -28,6 +29,7 @@ type Index struct {
 
 	mu      sync.Mutex // held by the writer of the state
 	vectors vectorIndexer
+	words   wordKeeper
 }
 
 // state is the index at one moment. It is immutable.
@@ -43,9 +45,9 @@ type state struct {
 
 const none = -1
 
-// New makes an empty index. Close writes its vectors to the cache.
+// New makes an empty index. Close writes its vectors and words to the cache.
 func New(opts Options) *Index {
-	x := &Index{opts: opts}
+	x := &Index{opts: opts, words: wordKeeper{folder: opts.Cache}}
 	x.vectors.index = x
 	x.current.Store(x.empty())
 	return x
@@ -53,33 +55,55 @@ func New(opts Options) *Index {
 
 func (x *Index) empty() *state {
 	return &state{
-		words: lexical.Build(lexical.Options{Synonyms: x.opts.Synonyms}, nil),
+		words: lexical.Build(x.lexicalOptions(), nil),
 		slots: map[key]int32{}, byTool: map[*tool.Tool]int32{},
 	}
 }
 
-// Close stops embedding, and writes the vectors to the cache.
-func (x *Index) Close() error { return x.vectors.close() }
+func (x *Index) lexicalOptions() lexical.Options { return lexical.Options{Synonyms: x.opts.Synonyms} }
+
+// Close stops embedding, and writes the vectors and the words to the cache.
+func (x *Index) Close() error {
+	err := x.vectors.close()
+	x.words.close(x.current.Load())
+	return err
+}
 
 // Sync makes the index hold exactly these tools. Tools that it holds already
 // cost next to nothing.
 func (x *Index) Sync(ctx context.Context, tools []*tool.Tool) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	old := x.current.Load()
-	next, added := old.with(tools, map[key]int32{})
+	old, docs, recalled := x.begin(tools)
+	next, added := old.with(docs, nil)
 	gone := old.without(next)
-	if dead := len(old.docs) - len(old.slots) + len(gone); dead > len(next.slots)/2+64 {
+	if dead := len(old.docs) - len(old.slots) + len(gone); dead > maxDead(len(next.slots)) {
 		// Most slots are removed: build a new state, with the vectors that exist.
-		fresh := x.empty()
-		next, added = fresh.with(tools, map[key]int32{})
-		return x.publish(ctx, next, added)
+		next, added = x.empty().with(docs, nil)
+		return x.publish(ctx, next, added, false)
 	}
 	next.words = next.words.Remove(gone)
 	for _, slot := range gone {
 		next.docs[slot].tool = nil
 	}
-	return x.publish(ctx, next, added)
+	return x.publish(ctx, next, added, recalled)
+}
+
+// maxDead is the number of removed documents that a state of some documents may have.
+func maxDead(live int) int { return live/2 + 64 }
+
+// begin returns the present state and the documents of tools. In the place of an empty state it
+// returns what the cache has of them, without vectors.
+func (x *Index) begin(tools []*tool.Tool) (s *state, docs []document, recalled bool) {
+	s = x.current.Load()
+	docs = s.documents(tools)
+	if len(s.docs) > 0 {
+		return s, docs, false
+	}
+	if kept := x.words.recall(x.lexicalOptions(), docs); kept != nil {
+		return kept, docs, true
+	}
+	return s, docs, false
 }
 
 // ensure returns a state that holds at least these tools.
@@ -93,59 +117,59 @@ func (x *Index) ensure(ctx context.Context, tools []*tool.Tool) (*state, error) 
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	old := x.current.Load()
-	if holds(old) {
-		return old, nil
+	if s := x.current.Load(); holds(s) {
+		return s, nil
 	}
-	next, added := old.with(tools, old.slots)
+	old, docs, recalled := x.begin(tools)
+	next, added := old.with(docs, old.slots)
 	for t, slot := range old.byTool {
 		next.byTool[t] = slot
 	}
-	if err := x.publish(ctx, next, added); err != nil {
+	if err := x.publish(ctx, next, added, recalled); err != nil {
 		return nil, err
 	}
 	return x.current.Load(), nil
 }
 
-// with returns a state in which tools have slots in addition to those of keep,
-// and the documents that are new in it and not indexed yet.
-func (s *state) with(tools []*tool.Tool, keep map[key]int32) (next *state, added []document) {
+// documents returns the documents of tools.
+func (s *state) documents(tools []*tool.Tool) []document {
+	docs := make([]document, len(tools))
+	inParallel(len(tools), func(i int) {
+		if slot, ok := s.byTool[tools[i]]; ok {
+			docs[i] = s.docs[slot]
+			docs[i].tool = tools[i]
+		} else {
+			docs[i] = newDocument(tools[i])
+		}
+	})
+	return docs
+}
+
+// with returns a state in which documents have slots in addition to those of keep,
+// and those of them that are new in it and not indexed yet.
+func (s *state) with(docs []document, keep map[key]int32) (next *state, added []document) {
 	next = &state{
 		words: s.words, vectors: s.vectors, examples: s.examples,
 		docs: slices.Clone(s.docs), rows: slices.Clone(s.rows),
-		slots: make(map[key]int32, len(keep)+len(tools)), byTool: make(map[*tool.Tool]int32, len(tools)),
+		slots: make(map[key]int32, max(len(keep), len(docs))), byTool: make(map[*tool.Tool]int32, len(docs)),
 	}
-	for k, slot := range keep {
-		next.slots[k] = slot
-	}
-	for _, t := range tools {
-		d, slot := s.find(t)
-		if given, ok := next.slots[d.key]; ok {
-			slot = given
-		} else if slot == none {
+	maps.Copy(next.slots, keep)
+	for _, d := range docs {
+		slot, known := next.slots[d.key]
+		if !known {
+			slot, known = s.slots[d.key]
+		}
+		if !known {
 			slot = int32(len(next.docs))
 			next.docs = append(next.docs, d)
 			next.rows = append(next.rows, none)
 			added = append(added, d)
 		}
+		next.docs[slot] = d
 		next.slots[d.key] = slot
-		next.byTool[t] = slot
+		next.byTool[d.tool] = slot
 	}
 	return next, added
-}
-
-// find returns a tool's document, and its slot or none.
-func (s *state) find(t *tool.Tool) (document, int32) {
-	if slot, ok := s.byTool[t]; ok {
-		d := s.docs[slot]
-		d.tool = t
-		return d, slot
-	}
-	d := newDocument(t)
-	if slot, ok := s.slots[d.key]; ok {
-		return d, slot
-	}
-	return d, none
 }
 
 // without returns the slots that the next state does not use any more.
@@ -162,23 +186,29 @@ func (s *state) without(next *state) []int {
 
 // publish indexes the added documents in a state and makes it the current one.
 // The state has the vectors that are cached or quickly computed; the others are
-// added later.
-func (x *Index) publish(ctx context.Context, next *state, added []document) error {
-	next.words = next.words.Append(described(added))
-	if err := ctx.Err(); err != nil {
+// added later. If the words of the others were recalled, these have no vectors yet.
+func (x *Index) publish(ctx context.Context, next *state, added []document, recalled bool) error {
+	cancelled := func(err error) error {
 		return &tool.Error{Op: "search.Index", Kind: tool.Cancelled, Message: "indexing was cancelled", Err: err}
 	}
-	missing := x.vectors.attach(next, added)
+	if err := ctx.Err(); err != nil {
+		return cancelled(err)
+	}
+	bare := added
+	if recalled {
+		bare = slices.DeleteFunc(slices.Clone(next.docs), func(d document) bool { return d.tool == nil })
+	}
+	words := make(chan *lexical.Index, 1)
+	go func(old *lexical.Index) { words <- old.AppendEach(len(added), described(added)) }(next.words)
+	missing := x.vectors.attach(next, bare)
+	next.words = <-words
+	if err := ctx.Err(); err != nil {
+		return cancelled(err)
+	}
 	x.current.Store(next)
+	x.words.changed(next, len(added))
 	x.vectors.fill(missing)
 	return nil
-}
-
-// described returns the documents for the keyword half, read on all cores.
-func described(docs []document) []lexical.Doc {
-	list := make([]lexical.Doc, len(docs))
-	inParallel(len(docs), func(i int) { list[i] = docs[i].lexical() })
-	return list
 }
 
 // inParallel calls do for 0 to n-1, on all cores.

@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"iter"
 	"slices"
 	"sync"
 )
@@ -66,19 +67,25 @@ func (x *Index) Live() int { return x.live }
 // depends on docs, not on x: they become a segment, and a segment is merged with
 // the one before it only if that is not much larger. So the number of segments
 // grows with the logarithm of the number of documents.
-func (x *Index) Append(docs []Doc) *Index {
-	if len(docs) == 0 {
+func (x *Index) Append(docs []Doc) *Index { return x.AppendEach(len(docs), slices.Values(docs)) }
+
+// AppendEach is Append for documents that come one by one. There may be more or
+// fewer than about.
+func (x *Index) AppendEach(about int, docs iter.Seq[Doc]) *Index {
+	b := newBuilder(x.vocab, x.size, about)
+	n := 0
+	for d := range docs {
+		b.add(&d)
+		n++
+	}
+	if n == 0 {
 		return x
 	}
-	b := newBuilder(x.vocab, x.size, len(docs))
-	for i := range docs {
-		b.add(&docs[i])
-	}
 	next := *x
-	next.size += len(docs)
-	next.live += len(docs)
+	next.size += n
+	next.live += n
 	next.dead = append(slices.Clone(x.dead), make([]uint64, (next.size+63)/64-len(x.dead))...)
-	next.parts = append(slices.Clone(x.parts), newPart(b.finish(), len(docs)))
+	next.parts = append(slices.Clone(x.parts), newPart(b.finish(), n))
 	for n := len(next.parts); n > 1 && 2*next.parts[n-1].live >= next.parts[n-2].live; n = len(next.parts) {
 		next.parts = append(next.parts[:n-2], merge(next.parts[n-2:], next.dead))
 	}

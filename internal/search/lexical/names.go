@@ -60,17 +60,23 @@ func hash(h uint64, word string) uint64 {
 	return (h ^ 0xff) * prime
 }
 
+func compareNames(a, b nameKey) int {
+	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.doc, b.doc))
+}
+
 // named returns the names with a key.
 func (s *segment) named(key uint64) []nameKey {
-	lo, ok := s.nameAt[key]
-	if !ok {
-		return nil
+	at := key >> s.nameShift
+	names := s.names[s.nameStart[at]:s.nameStart[at+1]]
+	lo := 0
+	for lo < len(names) && names[lo].key < key {
+		lo++
 	}
 	hi := lo
-	for hi < uint32(len(s.names)) && s.names[hi].key == key {
+	for hi < len(names) && names[hi].key == key {
 		hi++
 	}
-	return s.names[lo:hi]
+	return names[lo:hi]
 }
 
 // named is a document whose name is in the query, as the words lo to hi.

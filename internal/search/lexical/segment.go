@@ -1,8 +1,8 @@
 package lexical
 
 import (
-	"cmp"
 	"encoding/binary"
+	"math/bits"
 	"slices"
 	"unicode/utf8"
 )
@@ -33,8 +33,9 @@ type segment struct {
 	docWords []uint32
 	docMasks []uint16 // a bit for each field the word is in
 
-	names  []nameKey         // by key, then document
-	nameAt map[uint64]uint32 // key to its first place in names
+	names     []nameKey // by key, then document
+	nameStart []uint32  // by the first bits of a key: where those names begin
+	nameShift int       // so many bits of a key are not among the first
 
 	spelling spelling
 }
@@ -51,13 +52,13 @@ func (s *segment) document(n uint32) ([]uint32, []uint16) {
 
 // seal computes the fields that are derived from others. No field changes after it.
 func (s *segment) seal() {
-	slices.SortFunc(s.names, func(a, b nameKey) int {
-		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.doc, b.doc))
-	})
-	s.nameAt = make(map[uint64]uint32, len(s.names))
-	for i := len(s.names) - 1; i >= 0; i-- {
-		s.nameAt[s.names[i].key] = uint32(i)
+	slices.SortFunc(s.names, compareNames)
+	s.nameShift = 64 - max(bits.Len(uint(len(s.names))), 1)
+	s.nameStart = make([]uint32, 1<<(64-s.nameShift)+1)
+	for _, n := range s.names {
+		s.nameStart[n.key>>s.nameShift+1]++
 	}
+	sum(s.nameStart)
 	written := make([]bool, len(s.text))
 	for _, w := range s.docWords {
 		written[w] = true
