@@ -18,3 +18,19 @@ func Retain(ctx context.Context, c *Client, in operations.Retain) (operations.Re
 	var got operations.Retained
 	return got, c.do(ctx, http.MethodPost, "/v1/retain", nil, in, &got)
 }
+
+// Learned lists the requests that the searches of whoever has a session taught.
+func Learned(ctx context.Context, s *Session) (list []operations.LearnedRequest, err error) {
+	return list, s.again(ctx, func() error {
+		return s.client.do(ctx, http.MethodGet, s.path("/learned"), nil, nil, &list)
+	})
+}
+
+// ForgetLearned forgets some of them, and returns which.
+func ForgetLearned(
+	ctx context.Context, s *Session, in operations.ForgetLearned,
+) (gone []operations.LearnedRequest, err error) {
+	return gone, s.again(ctx, func() error {
+		return s.client.do(ctx, http.MethodPost, s.path("/learned/forget"), nil, in, &gone)
+	})
+}

@@ -40,6 +40,7 @@ import (
 	"callgate/internal/kernel/undoing"
 	"callgate/internal/registry"
 	"callgate/internal/sandbox"
+	"callgate/internal/search/learned"
 	"callgate/internal/secret"
 	"callgate/internal/statedir"
 	"callgate/internal/storage"
@@ -233,6 +234,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 		Signatures: k.Secrets.Keys, Modules: k.modules, Catalogs: newCatalogs(k), LLM: llmtools.New(llm),
 	})
 	k.indexes = toolview.NewIndexes(k.Tools, k.state.Vectors(), k.vault.Expand)
+	k.indexes.Learned = learned.New(k.database.Stores().Documents, k.vault.ScrubString, k.log)
 	k.Sessions = session.NewTable(func(id string) {
 		k.Permissions.End(id)
 		k.Skills.Runs.End(id)
@@ -248,7 +250,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	k.Conversations = conversation.NewManager(conversation.Options{
 		Apps: k.Apps, Sessions: k.builder, Models: k.models, Modules: k.modules, Consents: k.consents,
 		Approvals: k.Approvals, Permissions: k.Permissions.Table, User: k.user, Runner: k.Tasks,
-		Deleter: forgetful{k.database.Stores().Deleter, k.images, k.builder.Hooks, k.Skills.Runs},
+		Deleter: forgetful{k.database.Stores().Deleter, k.images, k.builder.Hooks, k.Skills.Runs, k.indexes.Learned},
 		Store:   history.Scrubbed(k.database.Stores().Conversations, k.vault),
 		Tasks:   k.database.Stores().Tasks, Instructions: instructions.UserFile(userFile), Scrub: k.vault.ScrubString,
 		Told: told(k), Record: summarizing.Recorder(k.Journal, k.vault.ScrubString),

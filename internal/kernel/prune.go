@@ -2,14 +2,15 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"callgate/internal/artifact"
 )
 
 // Prune drops the journal's epochs and the tasks that ended before a time, the
-// artifacts older than that which nothing names any more, and what is kept of files
-// for an undo of calls from before that.
+// artifacts older than that which nothing names any more, what is kept of files for an
+// undo of calls from before that, and what such calls taught the search.
 func (k *Kernel) Prune(ctx context.Context, before time.Time) (records uint64, artifacts artifact.Usage, err error) {
 	pruned, err := k.Journal.Prune(ctx, before)
 	if err != nil {
@@ -24,8 +25,13 @@ func (k *Kernel) Prune(ctx context.Context, before time.Time) (records uint64, a
 	if artifacts, err = deleteUnused(ctx, k, before); err != nil {
 		return records, artifacts, err
 	}
-	_, err = k.images.Prune(ctx, before)
-	return records, artifacts, err
+	return records, artifacts, forgetBefore(ctx, k, before)
+}
+
+// forgetBefore removes what is kept of files for an undo, and what searches taught, before a time.
+func forgetBefore(ctx context.Context, k *Kernel, before time.Time) error {
+	_, err := k.images.Prune(ctx, before)
+	return errors.Join(err, k.indexes.Learned.Prune(ctx, before))
 }
 
 // deleteUnused removes the artifacts from before a time that the journal does not name.

@@ -36,11 +36,8 @@ func keeper(k *Kernel) *retention.Keeper {
 			used, err := k.Artifacts.Usage(ctx)
 			return used.Bytes, err
 		},
-		Images: func(ctx context.Context, before time.Time) error {
-			_, err := k.images.Prune(ctx, before)
-			return err
-		},
-		Log: k.state.Log(), Warn: k.log,
+		Images: func(ctx context.Context, before time.Time) error { return forgetBefore(ctx, k, before) },
+		Log:    k.state.Log(), Warn: k.log,
 		Record: func(note string) error { return k.Journal.Append(journal.Record{Kind: journal.Noted, Note: note}) },
 	})
 }

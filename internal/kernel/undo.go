@@ -13,6 +13,7 @@ import (
 	"callgate/internal/kernel/hooks"
 	"callgate/internal/kernel/skillruns"
 	"callgate/internal/kernel/undoing"
+	"callgate/internal/search/learned"
 	"callgate/internal/task"
 	"callgate/internal/undo"
 	"callgate/tool"
@@ -35,12 +36,14 @@ func openImages(k *Kernel, cfg Config) (*undo.Store, error) {
 	}), nil
 }
 
-// forgetful deletes conversations, with what is kept of the files that they changed and of their hooks.
+// forgetful deletes conversations, with what is kept of the files that they changed and of their hooks, and with
+// what their searches taught.
 type forgetful struct {
 	history.Deleter
-	images *undo.Store
-	hooks  *hooks.Engine
-	skills *skillruns.Table
+	images  *undo.Store
+	hooks   *hooks.Engine
+	skills  *skillruns.Table
+	learned *learned.Store
 }
 
 // Delete removes a conversation.
@@ -48,7 +51,8 @@ func (f forgetful) Delete(ctx context.Context, id string) error {
 	if err := f.Deleter.Delete(ctx, id); err != nil {
 		return err
 	}
-	return errors.Join(f.images.Forget(id), f.hooks.Forget(ctx, id), f.skills.Delete(ctx, id))
+	return errors.Join(f.images.Forget(id), f.hooks.Forget(ctx, id), f.skills.Delete(ctx, id),
+		f.learned.ForgetSession(ctx, id))
 }
 
 // openUndo makes what undoes calls.

@@ -49,6 +49,8 @@ func TestWire(t *testing.T) {
 		"trust_key":         protocol.TrustKey{},
 		"sign":              protocol.Sign{},
 		"signature":         protocol.Signature{},
+		"learned":           operations.LearnedRequest{},
+		"forget_learned":    operations.ForgetLearned{},
 		"locks":             protocol.Locks{},
 		"login":             protocol.Login{},
 		"model_advice":      protocol.ModelAdvice{},

@@ -54,9 +54,11 @@ func Combine(project, user *app.App) *app.App {
 	if len(project.Agents) == 0 {
 		a.Agents, a.Runtime.Entry = user.Agents, user.Runtime.Entry
 	}
-	if reflect.ValueOf(project.Search).IsZero() {
+	a.Search.NoLearn = false // which alone is no way to search
+	if reflect.ValueOf(a.Search).IsZero() {
 		a.Search = user.Search
 	}
+	a.Search.NoLearn = project.Search.NoLearn || user.Search.NoLearn
 	a.Surface = combineSurface(project.Surface, user.Surface)
 	a.Warnings = append(a.Warnings, Replaced(project, user)...)
 	a.Servers = union(user.Servers, project.Servers, serverKey)

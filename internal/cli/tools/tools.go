@@ -16,13 +16,13 @@ import (
 	"callgate/internal/protocol"
 )
 
-// Commands returns the commands tools, search, plan and surface.
+// Commands returns the commands tools, search, learned, plan and surface.
 func Commands(e *command.Env) []*cobra.Command {
 	group := &cobra.Command{Use: "tools", Short: "List, show and call tools"}
 	return []*cobra.Command{
 		e.Group(group, newList(e), newFind(e), newModels(e), newShow(e), newDocs(e), newCall(e), newHostCall(e),
 			preflight.Command(e)),
-		newSearch(e), Plan(e), newSurface(e),
+		newSearch(e), newLearned(e), Plan(e), newSurface(e),
 	}
 }
 

@@ -41,7 +41,7 @@ func viewerRoutes() []string {
 		protocol.RouteAgents,
 		protocol.RouteGrants, protocol.RouteGrant, protocol.RouteGrantSuggestions,
 		protocol.RouteKeys, protocol.RouteProposals, protocol.RouteProposal,
-		protocol.RouteActivity, protocol.RouteMetrics,
+		protocol.RouteActivity, protocol.RouteMetrics, operations.RouteLearned,
 	}
 }
 
@@ -54,6 +54,7 @@ func operatorRoutes() []string {
 		protocol.RouteCancelTurn, protocol.RouteMoveCall, protocol.RouteCompact, protocol.RouteFork, protocol.RoutePrompt,
 		protocol.RouteModels, protocol.RouteSetModel, protocol.RouteEvents, protocol.RoutePermissions,
 		protocol.RouteSetPermissions, protocol.RouteSetAppMode, protocol.RouteDeleteConversation, operations.RoutePreflight,
+		operations.RouteForgetLearned,
 	}
 }
 

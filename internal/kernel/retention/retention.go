@@ -36,7 +36,7 @@ type Options struct {
 	Tasks         func(ctx context.Context, before time.Time) (int, error)
 	Artifacts     func(ctx context.Context, before time.Time) (artifact.Usage, error) // removes those that nothing names
 	ArtifactSize  func(context.Context) (int64, error)
-	Images        func(ctx context.Context, before time.Time) error // what is kept for an undo
+	Images        func(ctx context.Context, before time.Time) error // what is kept for an undo, and was learned
 	Log           string                                            // the kernel's log; its old files are beside it
 	Record        func(note string) error
 	Warn          *slog.Logger

@@ -119,7 +119,7 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 			"the workspace %s cannot be opened: %w", tool.Truncate(loaded.Workspace), err)
 	}
 	spec = spec.in(loaded)
-	usage := &toolview.Usage{}
+	usage := b.Views.NewUsage(spec.Requester.Token, spec.ID, spec.terminal(loaded))
 	var detached func() (release func()) // of the session, when there is one
 	watch := gate.Observer{
 		Succeeded: usage.Count, Asked: spec.OnAsked, Detached: func() (release func()) { return detached() },

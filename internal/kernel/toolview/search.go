@@ -11,6 +11,7 @@ import (
 	"callgate/internal/search"
 	"callgate/internal/search/embed"
 	"callgate/internal/search/embedapi"
+	"callgate/internal/search/learned"
 	"callgate/tool"
 )
 
@@ -22,8 +23,24 @@ type catalog struct {
 	learned    uint64 // the version of what was learned: see How
 }
 
-// Search finds tools that the session may call, by what is meant.
+// Search finds tools that the session may call, by what is meant. If one of them is
+// then called and that goes well, the request is learned.
 func (v *View) Search(ctx context.Context, r search.Request) (*search.Response, error) {
+	found, err := v.search(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range found.Answers {
+		names := make([]string, len(a.Hits))
+		for i, h := range a.Hits {
+			names[i] = h.Tool.ID.Dotted()
+		}
+		v.usage.learning.Shown(a.Query, names)
+	}
+	return found, nil
+}
+
+func (v *View) search(ctx context.Context, r search.Request) (*search.Response, error) {
 	c, err := v.searchCatalog(ctx)
 	if err != nil {
 		return nil, err
@@ -56,7 +73,7 @@ func (v *View) searchCatalog(ctx context.Context) (*search.Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := index.Catalog(ctx, visible, learned, search.Examples{ByTool: how.Requests})
+	c, err := index.Catalog(ctx, visible, learned)
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +95,9 @@ func (v *View) learned() (search.Examples, uint64) {
 // Indexes holds the search indexes of a kernel, one for each way of searching
 // that an app asks for.
 type Indexes struct {
+	// Learned keeps what searches taught, and is closed with the indexes; nil: nothing is learned.
+	Learned *learned.Store
+
 	tools   *registry.Registry
 	vectors string // the folder of cached vectors
 	expand  func(string) (string, error)
@@ -161,6 +181,9 @@ func (x *Indexes) Close() error {
 	var errs []error
 	for _, one := range x.byHow {
 		errs = append(errs, one.index.Close())
+	}
+	if x.Learned != nil {
+		errs = append(errs, x.Learned.Close())
 	}
 	return errors.Join(errs...)
 }

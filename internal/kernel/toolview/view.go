@@ -19,6 +19,7 @@ import (
 	"callgate/internal/provider/offline"
 	"callgate/internal/registry"
 	"callgate/internal/search"
+	"callgate/internal/search/learned"
 	"callgate/tool"
 )
 
@@ -32,15 +33,20 @@ type Maker struct {
 	planner surface.Planner
 }
 
-// Usage counts the calls of a session that went well. It is made before the
-// session's caller, which counts with it. The zero value is ready.
+// Usage counts the calls of a session that went well, and learns from its searches.
+// It is made before the session's caller, which counts with it. The zero value
+// counts, and learns nothing.
 type Usage struct {
-	mu    sync.Mutex
-	calls map[string]int // by dotted name
+	learning *learned.Session
+	mu       sync.Mutex
+	calls    map[string]int // by dotted name
 }
 
 // Count counts a call that went well.
 func (u *Usage) Count(t *tool.Tool) {
+	if !t.Runtime.Control {
+		u.learning.Succeeded(t.ID.Dotted())
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.calls == nil {
@@ -84,6 +90,9 @@ type How struct {
 
 // New makes the view of a caller.
 func (m *Maker) New(c *gate.Caller, u *Usage, how How) *View {
+	if u.learning.Off(how.Search().NoLearn); how.Learned == nil {
+		how.Learned = u.learning.Examples
+	}
 	return &View{maker: m, caller: c, usage: u, how: how}
 }
 
@@ -246,7 +255,7 @@ func (v *View) Required(name string) []string {
 // Find finds tools for the offline model: those that a text means, and none
 // where nothing answers it well.
 func (v *View) Find(ctx context.Context, text string) []offline.ToolMatch {
-	answer, err := v.Search(ctx, search.Request{Queries: []string{text}, Limit: 5})
+	answer, err := v.search(ctx, search.Request{Queries: []string{text}, Limit: 5})
 	if err != nil || len(answer.Answers) == 0 || len(answer.Unmatched) > 0 {
 		return nil
 	}
