@@ -13,10 +13,15 @@ import (
 	"callgate/internal/storage/postgres"
 )
 
-// servers is the cluster that the tests of this package share, each in a schema of its own.
-var servers enginetest.Servers
+// servers is the cluster that the tests of this package share, each in a schema of its own; crashed is that of the one
+// test that kills it.
+var servers, crashed enginetest.Servers
 
-func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
+func TestMain(m *testing.M) {
+	code := servers.Main(m)
+	crashed.Stop()
+	os.Exit(code)
+}
 
 // address is the URL of a schema of a server.
 func address(s *enginetest.Server, schema string) string {

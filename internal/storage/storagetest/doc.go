@@ -27,12 +27,33 @@ func Driver(t *testing.T, open Open) {
 			t.Error(err)
 		}
 	})
+	t.Run("StrangeNames", func(t *testing.T) {
+		t.Parallel()
+		strangeNames(t, start(t, open))
+	})
 	t.Run("Journal", func(t *testing.T) { Journal(t, open) })
 	t.Run("Approvals", func(t *testing.T) { Approvals(t, open) })
 	t.Run("Conversations", func(t *testing.T) { Conversations(t, open) })
 	t.Run("Documents", func(t *testing.T) { Documents(t, open) })
 	t.Run("Blobs", func(t *testing.T) { Blobs(t, open) })
 	t.Run("Tasks", func(t *testing.T) { tasktest.Tasks(t, tasktest.Open(open)) })
+}
+
+// strangeNames: a name that nothing can have is absent, and no failure of the store.
+func strangeNames(t *testing.T, d storage.Driver) {
+	const name = "a\x00\xff"
+	s := d.Stores()
+	_, err := s.Approvals.Get(t.Context(), name)
+	isKind(t, "an approval", err, tool.NotFound)
+	_, err = s.Conversations.Get(t.Context(), name)
+	isKind(t, "a conversation", err, tool.NotFound)
+	_, err = s.Documents.Get(t.Context(), name, name)
+	isKind(t, "a document", err, tool.NotFound)
+	_, err = s.Tasks.Get(t.Context(), name)
+	isKind(t, "a task", err, tool.NotFound)
+	if list, err := s.Documents.List(t.Context(), name, "", name, 1); err != nil || len(list) != 0 {
+		t.Errorf("documents: %v, %v", list, err)
+	}
 }
 
 // Shared tests two handles on one place.

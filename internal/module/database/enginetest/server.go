@@ -51,18 +51,26 @@ type Server struct {
 	User   string // has every privilege
 	Admin  *sql.DB
 
+	start     func() error // of a server that can be crashed
+	data      string       // its folder
 	databases atomic.Int64
 }
 
 // Main runs the tests of a package and stops the servers. It returns the exit code.
 func (s *Servers) Main(m *testing.M) int {
 	code := m.Run()
+	s.Stop()
+	return code
+}
+
+// Stop stops the servers, for a package that has more of them than those of Main.
+func (s *Servers) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := len(s.stops) - 1; i >= 0; i-- {
 		s.stops[i]()
 	}
-	return code
+	s.stops = nil
 }
 
 func (s *Servers) atEnd(stop func()) {
@@ -129,7 +137,14 @@ func (s *Servers) startPostgres() (*Server, error) {
 	}
 	ctl := filepath.Join(bin, "pg_ctl")
 	options := fmt.Sprintf("-p %d -k %s -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=100", port, dir)
-	if err := run("postgres", ctl, "-D", data, "-w", "-l", filepath.Join(dir, "log"), "-o", options, "start"); err != nil {
+	start := func() error {
+		err := run("postgres", ctl, "-D", data, "-w", "-l", filepath.Join(dir, "log"), "-o", options, "start")
+		if log, _ := os.ReadFile(filepath.Join(dir, "log")); err != nil {
+			err = fmt.Errorf("%w\n%s", err, log)
+		}
+		return err
+	}
+	if err := start(); err != nil {
 		return nil, err
 	}
 	s.atEnd(func() { _ = run("postgres", ctl, "-D", data, "-m", "immediate", "stop") })
@@ -138,7 +153,7 @@ func (s *Servers) startPostgres() (*Server, error) {
 		Host: fmt.Sprintf("127.0.0.1:%d", port), Path: "/postgres",
 	}
 	admin, err := sql.Open("pgx", address.String())
-	return &Server{Port: port, Socket: dir, User: "postgres", Admin: admin}, err
+	return &Server{Port: port, Socket: dir, User: "postgres", Admin: admin, start: start, data: data}, err
 }
 
 // postgresBin returns the folder of the newest PostgreSQL's programs.

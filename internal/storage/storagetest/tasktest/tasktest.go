@@ -46,6 +46,7 @@ func Tasks(t *testing.T, open Open) {
 		"Told":            tellsOnce,
 		"Prune":           prunesTasks,
 		"Logs":            keepsLogs,
+		"AnyText":         keepsAnyText,
 		"OneHolder":       func(t *testing.T, d storage.Driver) { leaseAtOnce(t, d, d) },
 	})
 	t.Run("River", func(t *testing.T) { run(t, open, pitfalls()) })
