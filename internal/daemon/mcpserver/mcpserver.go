@@ -124,11 +124,17 @@ func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser, o Options) 
 	e := s.newEndpoint(o, false)
 	defer e.close()
 	out := &lineWriter{w: conn}
+	plain, connected := e.plainCalls(ctx)
 	transport := stdio.New(stdio.Options{
-		In: conn, Out: out,
+		In: conn, Out: out, Requests: plain,
 		OnStray: out.refuse,
-		OnClose: func() { go conn.Close() }, // closing may block if the client does not read
+		OnClose: func() {
+			plain.End(io.EOF)
+			go conn.Close() // closing may block if the client does not read
+		},
 	})
+	plain.Over(transport.Send)
+	defer plain.Wait() // before the client's session is closed
 	defer context.AfterFunc(ctx, func() {
 		e.cancel()
 		transport.Close()
@@ -140,7 +146,9 @@ func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser, o Options) 
 			Op: "mcpserver.Serve", Kind: tool.Unavailable, Message: "the client cannot be served", Err: err,
 		}
 	}
+	connected(session)
 	err = session.Wait()
+	plain.End(io.EOF)
 	if ctx.Err() != nil {
 		return nil // it was ended here
 	}

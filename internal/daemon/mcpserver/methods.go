@@ -2,10 +2,12 @@ package mcpserver
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/daemon/mcpserver/direct"
 	"callgate/internal/daemon/mcpserver/mcpresult"
 )
 
@@ -69,6 +71,22 @@ func serve[P sdk.Params](
 		return nil, mcpresult.ProtocolError(err)
 	}
 	return res, nil
+}
+
+// plainCalls answers calls that need nothing of the SDK but its session, which connected is told.
+func (e *endpoint) plainCalls(ctx context.Context) (plain *direct.Calls, connected func(*sdk.ServerSession)) {
+	var session atomic.Pointer[sdk.ServerSession]
+	ready := func() bool {
+		s := session.Load()
+		if s == nil {
+			return false
+		}
+		hello := s.InitializeParams()
+		return hello != nil && !mcpresult.Stateless(hello.ProtocolVersion)
+	}
+	return direct.New(ctx, ready, func(ctx context.Context, p *sdk.CallToolParamsRaw) (sdk.Result, error) {
+		return serve(ctx, e, &sdk.CallToolRequest{Session: session.Load(), Params: p}, (*client).call)
+	}), session.Store
 }
 
 // initialize opens the client's session, so that an error in its app file is

@@ -104,7 +104,7 @@ func (c *Conn) CallTool(ctx context.Context, p *sdk.CallToolParams) (res *sdk.Ca
 func (c *Conn) call(ctx context.Context, params []byte) (*sdk.CallToolResult, error) {
 	id, answer := c.calls.add()
 	defer c.calls.remove(id)
-	if err := c.send(ctx, frame.AppendRequest(make([]byte, 0, len(params)+64), id, params)); err != nil {
+	if err := c.Send(ctx, frame.AppendRequest(make([]byte, 0, len(params)+64), id, params)); err != nil {
 		return nil, err
 	}
 	var r *jsonrpc.Response
@@ -140,5 +140,5 @@ func (c *Conn) tellCancelled(ctx context.Context, id int64) {
 	defer cancel()
 	line := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"reason":` + string(reason) + `,"requestId":` +
 		strconv.FormatInt(id, 10) + "}}\n"
-	_ = c.send(ctx, []byte(line)) // the server may be gone
+	_ = c.Send(ctx, []byte(line)) // the server may be gone
 }

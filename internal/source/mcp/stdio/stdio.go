@@ -53,9 +53,20 @@ type Options struct {
 	// OnMessage takes a notification before anything after it is read, and
 	// reports whether it did. It must not block.
 	OnMessage        func(*jsonrpc.Request) bool
+	Requests         Requests        // takes requests before the SDK; optional
 	Meter            *throttle.Meter // slows down a server that sends without end; optional
 	HandshakeTimeout time.Duration   // how long the new handshake may go unanswered; 0: without limit
 	OnClose          func()          // called once, when the connection is closed; must not block
+}
+
+// Requests takes requests of the other side before the SDK gets them. Its methods must not block.
+type Requests interface {
+	// Take takes a line, and reports whether it did. The line is valid until it returns.
+	Take(line []byte) bool
+	// Pass sees a request or notification that was not taken, and reports whether the SDK gets it.
+	Pass(r *jsonrpc.Request) bool
+	// Answered sees that the SDK answers a request.
+	Answered(id jsonrpc.ID)
 }
 
 // Conn is a connection to one server. It is also its own transport.
@@ -143,11 +154,14 @@ func (c *Conn) Write(ctx context.Context, m jsonrpc.Message) error {
 	if r, ok := m.(*jsonrpc.Request); ok && r.Method == probe && c.opt.HandshakeTimeout > 0 {
 		c.startProbe(r.ID)
 	}
-	return c.send(ctx, append(data, '\n'))
+	if r, ok := m.(*jsonrpc.Response); ok && c.opt.Requests != nil {
+		c.opt.Requests.Answered(r.ID)
+	}
+	return c.Send(ctx, append(data, '\n'))
 }
 
-// send hands a line to the writing goroutine.
-func (c *Conn) send(ctx context.Context, line []byte) error {
+// Send hands a line to the writing goroutine, as Write does with a message.
+func (c *Conn) Send(ctx context.Context, line []byte) error {
 	select {
 	case c.outgoing <- line:
 		return nil
@@ -250,7 +264,7 @@ func readLine(r *bufio.Reader) (line []byte, own bool, err error) {
 // take passes on the messages of one line, and reports whether the connection
 // is still open. A line that is not a message is stray.
 func (c *Conn) take(line []byte, own bool) bool {
-	if c.takeAnswer(line, own) {
+	if c.takeAnswer(line, own) || c.opt.Requests != nil && c.opt.Requests.Take(line) {
 		c.received.Store(true)
 		return true
 	}
@@ -272,6 +286,9 @@ func (c *Conn) take(line []byte, own bool) bool {
 			}
 		case *jsonrpc.Request:
 			c.unasked++
+			if c.opt.Requests != nil && !c.opt.Requests.Pass(m) {
+				continue
+			}
 			if c.opt.OnMessage != nil && !m.IsCall() && c.opt.OnMessage(m) {
 				continue
 			}
