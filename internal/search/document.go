@@ -3,6 +3,7 @@ package search
 import (
 	"crypto/sha256"
 	"strings"
+	"sync"
 
 	"callgate/internal/search/lexical"
 	"callgate/tool"
@@ -22,36 +23,37 @@ type document struct {
 // what the tool does.
 const maxText = 2000
 
+// hashed are the buffers of what is hashed of a tool, for reuse.
+var hashed = sync.Pool{New: func() any { return new([]byte) }}
+
 // newDocument computes the key of a tool, without reading its schema.
 func newDocument(t *tool.Tool) document {
-	h := sha256.New()
-	part := func(s string) {
-		h.Write([]byte(s))
-		h.Write([]byte{0})
-	}
+	buf := hashed.Get().(*[]byte)
+	defer hashed.Put(buf)
+	all := (*buf)[:0]
+	part := func(s string) { all = append(append(all, s...), 0) }
 	part(t.ID.Dotted())
 	part(t.Spec.Short)
 	part(t.Spec.Description)
-	h.Write(t.Spec.Input)
-	h.Write([]byte{0})
+	all = append(append(all, t.Spec.Input...), 0)
 	for _, s := range t.Spec.Aliases {
 		part(s)
 	}
-	h.Write([]byte{1})
+	all = append(all, 1)
 	for _, s := range t.Spec.Tags {
 		part(s)
 	}
 	part(string(t.Runtime.SideEffect))
-	var sum [sha256.Size]byte
-	h.Sum(sum[:0])
+	sum := sha256.Sum256(all)
 	d := document{key: key(sum[:16]), text: key(sum[:16]), tool: t}
 	if own := ownExamples(t); len(own) > 0 {
 		for _, s := range own {
 			part(s)
 		}
-		h.Sum(sum[:0])
+		sum = sha256.Sum256(all)
 		d.key = key(sum[:16])
 	}
+	*buf = all
 	return d
 }
 

@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"slices"
 
 	"callgate/internal/search/embed"
 	"callgate/internal/search/embed/vector"
@@ -35,24 +34,20 @@ const (
 	nameWeight = 0.3
 )
 
-// embedded computes the rows of documents, some at a time: their vectors take eight
-// times the memory of the rows.
+// embedded computes the rows of documents.
 func embedded(ctx context.Context, e Embedder, docs []document) ([]vector.Row, error) {
-	const some = 2048
-	rows := make([]vector.Row, 0, len(docs))
-	for part := range slices.Chunk(docs, some) {
-		texts := make([]string, 0, 2*len(part))
-		for _, d := range part {
-			whole, name := d.texts()
-			texts = append(texts, whole, name)
-		}
-		vectors, err := e.EmbedAll(ctx, texts)
-		if err != nil {
-			return nil, err
-		}
-		for i := range part {
-			rows = append(rows, combine(vectors[2*i], vectors[2*i+1]))
-		}
+	texts := make([]string, 0, 2*len(docs))
+	for _, d := range docs {
+		whole, name := d.texts()
+		texts = append(texts, whole, name)
+	}
+	vectors, err := e.EmbedAll(ctx, texts)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]vector.Row, len(docs))
+	for i := range docs {
+		rows[i] = combine(vectors[2*i], vectors[2*i+1])
 	}
 	return rows, nil
 }

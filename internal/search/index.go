@@ -96,11 +96,14 @@ func maxDead(live int) int { return live/2 + 64 }
 // returns what the cache has of them, without vectors.
 func (x *Index) begin(tools []*tool.Tool) (s *state, docs []document, recalled bool) {
 	s = x.current.Load()
-	docs = s.documents(tools)
-	if len(s.docs) > 0 {
-		return s, docs, false
+	if len(s.docs) > 0 || len(tools) < leastKept || x.words.folder == "" {
+		return s, s.documents(tools), false
 	}
-	if kept := x.words.recall(x.lexicalOptions(), docs); kept != nil {
+	words := make(chan *keptWords, 1)
+	go func() { words <- x.words.read(x.lexicalOptions()) }()
+	go x.vectors.quick() // it opens the cache of vectors, which is soon wanted
+	docs = s.documents(tools)
+	if kept := (<-words).recall(docs); kept != nil {
 		return kept, docs, true
 	}
 	return s, docs, false

@@ -53,9 +53,7 @@ func (v *vectorIndexer) attach(s *state, docs []document) (missing []document) {
 	quick := v.quick()
 	have, missing := v.cached(docs)
 	if quick && len(missing) > 0 {
-		rows, err := embedded(context.Background(), e, missing)
-		if err == nil {
-			v.keep(missing, rows)
+		if rows, err := v.computed(e, missing); err == nil {
 			have, missing = merged(docs, have, missing, rows), nil
 		}
 	}
@@ -66,6 +64,22 @@ func (v *vectorIndexer) attach(s *state, docs []document) (missing []document) {
 		v.queueExamples(docs)
 	}
 	return missing
+}
+
+// computed computes the rows of documents and keeps them, some at a time: their
+// vectors take eight times the memory of the rows.
+func (v *vectorIndexer) computed(e Embedder, docs []document) ([]vector.Row, error) {
+	const some = 2048
+	rows := make([]vector.Row, 0, len(docs))
+	for part := range slices.Chunk(docs, some) {
+		more, err := embedded(context.Background(), e, part)
+		if err != nil {
+			return nil, err
+		}
+		v.keep(part, more)
+		rows = append(rows, more...)
+	}
+	return rows, nil
 }
 
 // quick reports whether the embedder is a static model. If so, it opens the cache.

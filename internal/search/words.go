@@ -45,19 +45,33 @@ func (k *wordKeeper) recipe() string {
 	return wordRecipe + "\n" + hex.EncodeToString(print[:])
 }
 
-// recall returns a state with those of the documents that the file has, or nil if it has too few.
-func (k *wordKeeper) recall(opts lexical.Options, docs []document) *state {
-	if k.folder == "" || len(docs) < leastKept {
-		return nil
-	}
-	s := &state{slots: make(map[key]int32, len(docs))}
-	keys, err := wordcache.Read(k.folder, k.recipe(), func(r io.Reader, size int64) (err error) {
-		s.words, err = lexical.Decode(opts, r, size)
+// keptWords are the words in the file and the keys of their documents.
+type keptWords struct {
+	words *lexical.Index
+	keys  []wordcache.Key
+}
+
+// read reads the file; nil: there is none, or none that is whole.
+func (k *wordKeeper) read(opts lexical.Options) *keptWords {
+	var kept keptWords
+	var err error
+	kept.keys, err = wordcache.Read(k.folder, k.recipe(), func(r io.Reader, size int64) (err error) {
+		kept.words, err = lexical.Decode(opts, r, size)
 		return err
 	})
-	if err != nil || len(keys) != s.words.Len() {
+	if err != nil || len(kept.keys) != kept.words.Len() {
 		return nil
 	}
+	return &kept
+}
+
+// recall returns a state with those of the documents that the file has, or nil if it has too few.
+func (kept *keptWords) recall(docs []document) *state {
+	if kept == nil {
+		return nil
+	}
+	keys := kept.keys
+	s := &state{words: kept.words, slots: make(map[key]int32, len(docs))}
 	wanted := make(map[key]bool, len(docs))
 	for _, d := range docs {
 		wanted[d.key] = true

@@ -43,32 +43,43 @@ func (s *segment) sound() bool {
 // of their terms and in no other.
 func checked(s *segment) (p part, whole bool) {
 	p = part{s, s.docs(), s.docs(), make([]uint32, len(s.text)), make([]uint32, len(s.text))}
-	at := slices.Clone(s.start[:len(s.text)])
-	termOf, wordOf := make([]uint32, len(s.text)), make([]uint32, len(s.text)) // the last document, plus 1
+	type entry struct {
+		word, term uint32 // the last document with it as a word, and as a term, plus 1
+		at         uint32 // its next posting
+		docs       uint32 // with it as a word
+	}
+	seen := make([]entry, len(s.text))
+	for i := range seen {
+		seen[i].at, p.termsIn[i] = s.start[i], s.start[i+1]-s.start[i]
+	}
 	for n := range uint32(s.docs()) {
 		words, _ := s.document(n)
 		for _, w := range words {
-			if wordOf[w] == n+1 {
+			if seen[w].word == n+1 {
 				return p, false
 			}
-			wordOf[w] = n + 1
-			p.wordsIn[w]++
-			t := s.stem[w]
-			if termOf[t] == n+1 {
+			seen[w].word = n + 1
+			seen[w].docs++
+			term := s.stem[w]
+			if seen[term].term == n+1 {
 				continue
 			}
-			termOf[t] = n + 1
-			if at[t] == s.start[t+1] || s.posts[at[t]].doc != n {
+			seen[term].term = n + 1
+			at := seen[term].at
+			seen[term].at++
+			if at == s.start[term+1] || s.posts[at].doc != n ||
+				!(s.posts[at].impact >= 0 && s.posts[at].impact <= math.MaxFloat32) {
 				return p, false
 			}
-			if impact := s.posts[at[t]].impact; !(impact >= 0 && impact <= math.MaxFloat32) {
-				return p, false
-			}
-			at[t]++
-			p.termsIn[t]++
 		}
 	}
-	return p, slices.Equal(at, s.start[1:])
+	for i, e := range seen {
+		if e.at != s.start[i+1] {
+			return p, false
+		}
+		p.wordsIn[i] = e.docs
+	}
+	return p, true
 }
 
 // number makes the table of a segment's texts, and reports whether each is there

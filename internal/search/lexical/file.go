@@ -126,8 +126,16 @@ func Decode(opts Options, r io.Reader, size int64) (*Index, error) {
 	s := &segment{}
 	in.entries(s, entries, text)
 	s.posts = make([]posting, in.room(posts, 8))
-	in.each(len(s.posts), func(i int, n uint32) { s.posts[i].doc = n })
-	in.each(len(s.posts), func(i int, n uint32) { s.posts[i].impact = math.Float32frombits(n) })
+	in.some(len(s.posts), func(i int, numbers []byte) {
+		for list := s.posts[i:]; len(numbers) >= 4; numbers, list = numbers[4:], list[1:] {
+			list[0].doc = binary.LittleEndian.Uint32(numbers)
+		}
+	})
+	in.some(len(s.posts), func(i int, numbers []byte) {
+		for list := s.posts[i:]; len(numbers) >= 4; numbers, list = numbers[4:], list[1:] {
+			list[0].impact = math.Float32frombits(binary.LittleEndian.Uint32(numbers))
+		}
+	})
 	s.docStart = in.numbers(docs + 1)
 	s.docWords = in.numbers(words)
 	s.docMasks = make([]uint16, in.room(words, 4))
@@ -195,18 +203,30 @@ func (r *fileReader) room(n, width int) int {
 }
 
 func (r *fileReader) numbers(n int) []uint32 {
-	list := make([]uint32, r.room(n, 4))
-	r.each(len(list), func(i int, n uint32) { list[i] = n })
-	return list
+	all := make([]uint32, r.room(n, 4))
+	r.some(len(all), func(i int, numbers []byte) {
+		for list := all[i:]; len(numbers) >= 4; numbers, list = numbers[4:], list[1:] {
+			list[0] = binary.LittleEndian.Uint32(numbers)
+		}
+	})
+	return all
 }
 
 func (r *fileReader) each(n int, set func(i int, n uint32)) {
-	for i := 0; i < n && r.err == nil; {
-		some := r.buf[:4*min(n-i, chunk)]
-		r.fill(some)
-		for ; len(some) >= 4; some = some[4:] {
-			set(i, binary.LittleEndian.Uint32(some))
+	r.some(n, func(i int, numbers []byte) {
+		for ; len(numbers) >= 4; numbers = numbers[4:] {
+			set(i, binary.LittleEndian.Uint32(numbers))
 			i++
+		}
+	})
+}
+
+// some reads n numbers, and hands on some of them at a time with the number of the first.
+func (r *fileReader) some(n int, read func(i int, numbers []byte)) {
+	for i := 0; i < n && r.err == nil; i += chunk {
+		numbers := r.buf[:4*min(n-i, chunk)]
+		if r.fill(numbers); r.err == nil {
+			read(i, numbers)
 		}
 	}
 }
