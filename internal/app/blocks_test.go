@@ -134,6 +134,7 @@ runtime:
 search:
   endpoint: {url: "http://127.0.0.1:11434", model: nomic, key: "{{secret.k}}", dimensions: 768}
   synonyms: [[refund, reimburse], [facture, invoice]]
+  requests: {filesystem.read: [open it, "ouvre {{region}}"]}
   learn: false
 security: {require_pinning: true}
 tools:
@@ -151,7 +152,8 @@ dev:
 	}
 	want := app.Search{
 		Endpoint: app.Endpoint{URL: "http://127.0.0.1:11434", Model: "nomic", Key: "{{secret.k}}", Dimensions: 768},
-		Synonyms: [][]string{{"refund", "reimburse"}, {"facture", "invoice"}}, NoLearn: true,
+		Synonyms: [][]string{{"refund", "reimburse"}, {"facture", "invoice"}},
+		Requests: map[string][]string{"filesystem.read": {"open it", "ouvre eu"}}, NoLearn: true,
 	}
 	if diff := cmp.Diff(want, a.Search); diff != "" {
 		t.Errorf("search (-want +got):\n%s", diff)

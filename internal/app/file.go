@@ -133,7 +133,7 @@ func (f *file) runtimeBlock(e node.Entry) {
 	f.app.Memory = b.memory
 }
 
-func (f *file) searchBlock(e node.Entry) { f.app.Search = readSearch(f.Reader, e) }
+func (f *file) searchBlock(e node.Entry) { f.app.Search = readSearch(f.Reader, f.links, e) }
 
 func (f *file) securityBlock(e node.Entry) {
 	f.Mapping(levelSecurity, e, map[string]node.Read{

@@ -8,6 +8,7 @@ import (
 
 	"callgate/internal/agent/surface"
 	"callgate/internal/app/node"
+	"callgate/internal/app/searchwords"
 )
 
 // Surface says how an agent is shown its tools.
@@ -27,8 +28,11 @@ type Search struct {
 	Model    string // folder of a static model
 	Endpoint Endpoint
 	Synonyms [][]string
-	FromUser bool // it is in the user's own file, and needs no consent
-	NoLearn  bool `json:"-"` // nothing is learned from what is searched and called, and what was is not used
+	// Requests are what people may say when they mean a tool, by its name. They belong to the
+	// app's catalogs and not to an index, so they are not part of the key.
+	Requests map[string][]string `json:"-"`
+	FromUser bool                // it is in the user's own file, and needs no consent
+	NoLearn  bool                `json:"-"` // nothing is learned from use, and what was is not used
 }
 
 // Endpoint is an embeddings API in the form of OpenAI's.
@@ -46,12 +50,13 @@ func (s Search) Key() string {
 }
 
 // readSearch reads how tools are found by meaning.
-func readSearch(r *node.Reader, e node.Entry) Search {
+func readSearch(r *node.Reader, names searchwords.Mentioner, e node.Entry) Search {
 	s, learn := Search{}, true
 	r.Mapping(levelSearch, e, map[string]node.Read{
 		"model":    r.TextInto(&s.Model),
 		"endpoint": func(in node.Entry) { s.Endpoint = readEndpoint(r.WithSecrets(), in) },
-		"synonyms": func(in node.Entry) { s.Synonyms = readSynonyms(r.WithoutEnv(), in) },
+		"synonyms": searchwords.Synonyms(r, &s.Synonyms),
+		"requests": searchwords.Requests(r, names, &s.Requests),
 		"learn":    r.Boolean(&learn, "write false, and nothing is learned from what is searched and called"),
 	})
 	s.NoLearn = !learn
@@ -74,17 +79,4 @@ func readEndpoint(r *node.Reader, e node.Entry) Endpoint {
 			"search.endpoint has no url that can be used")
 	}
 	return p
-}
-
-func readSynonyms(r *node.Reader, e node.Entry) (groups [][]string) {
-	const form = "write each group as a list of words that mean the same: - [refund, reimburse]"
-	for _, in := range r.Items(e, "a list of groups", form) {
-		var group []string
-		r.Texts(&group, form)(in)
-		if len(group) == 1 {
-			r.Fail(in.At, form, "%s has one word, which needs no group", in.Name())
-		}
-		groups = append(groups, group)
-	}
-	return groups
 }

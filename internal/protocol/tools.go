@@ -80,6 +80,7 @@ type SearchHit struct {
 	Score    float64 `json:"score"`
 	Semantic float64 `json:"semantic"`
 	Why      string  `json:"why,omitempty"`
+	Like     string  `json:"like,omitempty"` // the tool's example request that is nearest
 }
 
 // Surface is the tools as a model is shown them, what that costs, and why.

@@ -116,6 +116,8 @@ func searchBlock() node {
 		), "url"), "An embeddings API in the form of OpenAI's. It is asked once you accepted it: callgate app trust."},
 		key{"synonyms", list(list(text()).with("not", node{"minItems": 1, "maxItems": 1})),
 			"Groups of words that mean the same: - [refund, reimburse]."},
+		key{"requests", named(list(text()).with("maxItems", 16)),
+			"What people say when they mean a tool: desk.triage: [sort my tickets]."},
 		key{"learn", boolean(true), "false: nothing is learned from what is searched and called, and what was is not used."},
 	)
 	return n.with("not", node{"type": "object", "required": []string{"model", "endpoint"}})

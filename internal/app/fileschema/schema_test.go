@@ -260,6 +260,7 @@ func FuzzAccepted(f *testing.F) {
 		"tools: {modules: {mcp: {config: {servers: {a: {command: [npx, 1], env: {A: 1}, timeout: 1h30m, tools: {b: }}}}}, mcp_a: }}}",
 		"runtime: {primitives: [ask_user], middleware: }\nagents:\n", "dev: {variables: {a: 1}, skills: }\napp: {name: '{{a}}'}",
 		"agents: [{id: a, lanes: {edge: {provider: offline}, core: {brain: {provider: offline}}}, modules: [shell, {git: [log]}], system_prompt: {}}]",
+		"search: {requests: {a.b: [x, y], c.d: []}}", "search: {requests: }",
 		"search: {synonyms: [[a, b], []], endpoint: {url: 'http://x', key: '{{secret.a}}'}}", "tools: {capabilities: {grant: , rate_limits: {'*': 3}, hidden_actions: [a.b]}}",
 	} {
 		f.Add(text)

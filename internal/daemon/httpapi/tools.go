@@ -69,7 +69,7 @@ func (a *toolRoutes) search(w http.ResponseWriter, r *http.Request) error {
 		if !q.Schemas {
 			t.Input, t.Output = nil, nil
 		}
-		return protocol.SearchHit{Tool: t, Score: h.Score, Semantic: h.Semantic, Why: h.Why()}
+		return protocol.SearchHit{Tool: t, Score: h.Score, Semantic: h.Semantic, Why: h.Why(), Like: h.Like}
 	}
 	return route.Answer(w, protocol.SearchResult{
 		Unmatched: found.Unmatched, Degraded: found.Degraded,

@@ -31,6 +31,7 @@ func TestStrangersFileHasNoWayAround(t *testing.T) {
 			"tools: {capabilities: {deny: [{module: shell, reason: '{{env.TEST_OF_LEAKS}}'}]}}\n", refused,
 		},
 		"a value in words of the search": {"search: {synonyms: [[a, '{{env.TEST_OF_LEAKS}}']]}\n", refused},
+		"a value in requests":            {"search: {requests: {a.b: ['{{env.TEST_OF_LEAKS}}']}}\n", refused},
 		"a value in the name of a model": {
 			model("model: '{{env.TEST_OF_LEAKS}}'"), "to openai with the model's name {{env.TEST_OF_LEAKS}}",
 		},

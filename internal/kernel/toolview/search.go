@@ -73,7 +73,7 @@ func (v *View) searchCatalog(ctx context.Context) (*search.Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := index.Catalog(ctx, visible, learned)
+	c, err := index.Catalog(ctx, visible, learned, search.Examples{ByTool: how.Requests})
 	if err != nil {
 		return nil, err
 	}

@@ -108,6 +108,33 @@ func TestWhatIsDeniedDoesNotExist(t *testing.T) {
 	}
 }
 
+// TestRequestsOfAnAppFindItsTools searches in an app that says what people say, and in one that
+// does not, by one kernel: an app's requests are its own, and find nothing that is denied.
+func TestRequestsOfAnAppFindItsTools(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	const query = "give the thing with the seven seals a look"
+	find := func(file string) search.Hit {
+		folder := t.TempDir()
+		write(t, filepath.Join(folder, "callgate.yaml"), file)
+		found, err := kerneltest.OpenAccepted(t, k, folder).View().Search(t.Context(), search.Request{Queries: []string{query}})
+		ok(t, err)
+		return found.Answers[0].Hits[0]
+	}
+	const requests = "search:\n  requests: {filesystem.read: [look at the thing with seven seals]}\n"
+	if h := find(requests); h.Tool.ID.Dotted() != "filesystem.read" || h.Like != "look at the thing with seven seals" {
+		t.Errorf("%s is found, like %q", h.Tool.ID, h.Like)
+	}
+	for name, file := range map[string]string{
+		"another app": "app: {name: other}\n",
+		"a rule":      requests + "tools: {capabilities: {deny: [{module: filesystem, actions: [read]}]}}\n",
+	} {
+		if h := find(file); h.Tool.ID.Dotted() == "filesystem.read" || h.Like == "look at the thing with seven seals" {
+			t.Errorf("%s: %s is found, like %q", name, h.Tool.ID, h.Like)
+		}
+	}
+}
+
 func jsonEscaped(s string) string {
 	text, _ := json.Marshal(s)
 	return strings.Trim(string(text), `"`)
