@@ -29,7 +29,7 @@ var rules = house.Rules{
 		{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache",
 			"internal/search/wordcache",
 			"internal/search/eval", "internal/module/database/sqlite"},
-		{"internal/gate/match", "internal/gate/binding"},
+		{"internal/gate/match", "internal/gate/binding", "internal/search/secondlook"},
 		{"internal/search", "internal/registry", "internal/journal", "internal/artifact", "internal/sandbox",
 			"internal/netguard", "internal/markdown", "internal/task", "internal/schedule", "internal/token",
 			"internal/agent/surface", "internal/agent/calltext",

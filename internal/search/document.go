@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"callgate/internal/search/lexical"
+	"callgate/internal/search/secondlook"
 	"callgate/tool"
 )
 
@@ -17,6 +18,7 @@ type document struct {
 	key  key // of all that search reads
 	text key // of what the row is computed from: a tool without examples has equal keys
 	tool *tool.Tool
+	seen *secondlook.Tool // what the second look read of it
 }
 
 // maxText limits the part of a description that is embedded: its beginning says
@@ -45,7 +47,7 @@ func newDocument(t *tool.Tool) document {
 	}
 	part(string(t.Runtime.SideEffect))
 	sum := sha256.Sum256(all)
-	d := document{key: key(sum[:16]), text: key(sum[:16]), tool: t}
+	d := document{key: key(sum[:16]), text: key(sum[:16]), tool: t, seen: new(secondlook.Tool)}
 	if own := ownExamples(t); len(own) > 0 {
 		for _, s := range own {
 			part(s)
@@ -87,4 +89,15 @@ func (d document) texts() (whole, name string) {
 		b.WriteString(s)
 	}
 	return b.String(), name
+}
+
+// looked returns what the second look reads.
+func (d document) looked() secondlook.Texts {
+	list := params(d.tool.Spec.Input)
+	names := make([]string, len(list))
+	for i, p := range list {
+		names[i] = p.Name
+	}
+	name := strings.ReplaceAll(d.tool.ID.Dotted(), ".", " ")
+	return secondlook.Texts{Name: name, Description: d.tool.Spec.Description, Params: names}
 }

@@ -5,26 +5,37 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"callgate/internal/search/secondlook"
 )
 
 // The formula. A tool's score for a query is
 //
-//	10 × cosine + ½ × keywords + used
+//	10 × cosine + w × keywords + used
 //
 // where cosine compares the query with the tool's text and name, and keywords
-// is the field-weighted BM25 of the keyword half. RATIONALE has the table of the
-// formulas that were measured.
+// is the field-weighted BM25 of the keyword half. For the first fifty tools a
+// second look is added ([callgate/internal/search/secondlook]). The weight of
+// keywords, w, is ½. With the built-in model it is less for a short request, down
+// to a quarter: in few words people paraphrase, and a rare word that happens to
+// occur in some tool misleads. RATIONALE has the table of what was measured.
 const (
 	semanticWeight = 10.0
 	keywordWeight  = 0.5
 	usedWeight     = 0.5 // for each recent use,
 	usedMost       = 3.0 // up to this
+	firstTools     = 50  // that the second look looks at
 
-	// A query has a good answer if the catalog knows this share of its words, or
-	// if a tool is this similar in meaning. Of our requests in other languages 1
-	// in 20 is less similar to its tool.
-	minKnown      = 0.5
-	minSimilarity = 0.2
+	// The weight of keywords in a request of so few pieces, and of how many it is whole.
+	shortKeywordWeight = 0.25
+	shortPieces        = 8
+	longPieces         = 40
+
+	// A query has a good answer if its best tool has so many points of the first look. Of the
+	// requests with less, nine in ten have no right tool in the first five.
+	minScore = 3.5
+	// Where keywords answer alone, the catalog must know this share of the query's words.
+	minKnown = 0.5
 )
 
 // scratch holds the buffers of one query, for reuse.
@@ -33,6 +44,8 @@ type scratch struct {
 	cosines []float32 // by row
 	example exampleScratch
 	found   []scored
+	looked  []*secondlook.Tool
+	points  []float32
 }
 
 type scored struct {
@@ -57,10 +70,17 @@ func (c *Catalog) find(query string, vector []float32, r Request, limit int) (a 
 	if r.Mode == Semantic {
 		clear(s.words)
 	}
-	c.score(s, vector != nil && r.Mode != Keywords, r)
+	semantic := vector != nil && r.Mode != Keywords
+	look, weight := c.secondLook(query, vector, r.Mode)
+	c.score(s, semantic, weight, r)
 
 	a = Answer{Query: query, Total: len(s.found)}
-	for _, f := range best(s.found, r.Offset, limit) {
+	top := best(s.found, max(firstTools, r.Offset+limit))
+	matched = len(top) > 0 && (semantic && top[0].score >= minScore || !semantic && words.Known() >= minKnown)
+	if look != nil {
+		c.lookAgain(look, s, top[:min(firstTools, len(top))])
+	}
+	for _, f := range top[min(r.Offset, len(top)):min(r.Offset+limit, len(top))] {
 		h := Hit{Tool: c.tools[f.index], Score: round(float64(f.score))}
 		slot := c.slots[f.index]
 		if row := c.state.rows[slot]; vector != nil && row != none {
@@ -71,30 +91,43 @@ func (c *Catalog) find(query string, vector []float32, r Request, limit int) (a 
 		}
 		a.Hits = append(a.Hits, h)
 	}
-	return a, c.answers(s, words.Known())
+	return a, matched
 }
 
-// answers reports whether the query has a good answer: most of its words are
-// known, or a tool is similar in meaning.
-func (c *Catalog) answers(s *scratch, known float64) bool {
-	if known >= minKnown {
-		return len(s.found) > 0
+// secondLook returns the second look of a query, nil without the built-in model, and the weight of
+// keywords.
+func (c *Catalog) secondLook(query string, vector []float32, mode Mode) (*secondlook.Request, float32) {
+	static, ok := c.index.opts.Embedder.(Static)
+	if !ok || vector == nil || mode != Both || !static.Model.HasShortRows() {
+		return nil, keywordWeight
 	}
-	for _, f := range s.found {
-		row := c.state.rows[c.slots[f.index]]
-		if row != none && int(row) < len(s.cosines) && s.cosines[row] >= minSimilarity {
-			return true
-		}
+	look, length := secondlook.New(static.Model, query, vector)
+	long := float32(min(max(length, shortPieces), longPieces)-shortPieces) / (longPieces - shortPieces)
+	return look, shortKeywordWeight + float32((keywordWeight-shortKeywordWeight)*long)
+}
+
+// lookAgain adds the second look to the first tools, and orders them anew.
+func (c *Catalog) lookAgain(look *secondlook.Request, s *scratch, first []scored) {
+	s.looked, s.points = s.looked[:0], s.points[:0]
+	for _, f := range first {
+		s.looked = append(s.looked, c.state.docs[c.slots[f.index]].seen)
+		s.points = append(s.points, f.score)
 	}
-	return false
+	look.Add(s.points, s.looked, func(i int) secondlook.Texts {
+		return c.state.docs[c.slots[first[i].index]].looked()
+	})
+	for i := range first {
+		first[i].score = s.points[i]
+	}
+	slices.SortFunc(first, bestFirst)
 }
 
 // score fills s.found with the tools that pass the filter and have a score.
-func (c *Catalog) score(s *scratch, semantic bool, r Request) {
+func (c *Catalog) score(s *scratch, semantic bool, keywords float32, r Request) {
 	s.found = slices.Grow(s.found[:0], len(c.order))[:len(c.order)]
 	n := 0
 	for _, p := range c.order {
-		score := keywordWeight * s.words[p.slot]
+		score := float32(keywords * s.words[p.slot])
 		if semantic && p.row != none {
 			score += semanticWeight * s.cosines[p.row]
 		}
@@ -120,29 +153,29 @@ func (c *Catalog) score(s *scratch, semantic bool, r Request) {
 	}
 }
 
-// best returns the results after an offset up to a limit, best first. Equal
-// scores keep the order of the catalog, which is by name.
-func best(found []scored, offset, limit int) []scored {
-	order := func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.index, b.index))
-	}
-	want := offset + limit
+// bestFirst orders results. Equal scores keep the order of the catalog, which is by name.
+func bestFirst(a, b scored) int {
+	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.index, b.index))
+}
+
+// best returns the best results, best first.
+func best(found []scored, want int) []scored {
 	if want >= len(found) {
-		slices.SortFunc(found, order)
-		return found[min(offset, len(found)):]
+		slices.SortFunc(found, bestFirst)
+		return found
 	}
 	// A heap of the best results so far, with the worst on top: most tools never
 	// enter it.
 	top := found[:want:want]
-	slices.SortFunc(top, func(a, b scored) int { return order(b, a) })
+	slices.SortFunc(top, func(a, b scored) int { return bestFirst(b, a) })
 	for _, f := range found[want:] {
-		if f.score >= top[0].score && order(f, top[0]) < 0 {
+		if f.score >= top[0].score && bestFirst(f, top[0]) < 0 {
 			top[0] = f
-			sink(top, order)
+			sink(top, bestFirst)
 		}
 	}
-	slices.SortFunc(top, order)
-	return top[offset:]
+	slices.SortFunc(top, bestFirst)
+	return top
 }
 
 // sink restores the heap after its top was replaced.

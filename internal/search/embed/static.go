@@ -36,11 +36,20 @@ func (m *Static) Dim() int { return m.rows.dim }
 // holds for a model whose config says normalize: false: vectors are compared by
 // their directions, and a length would only weigh longer texts more or less.
 func (m *Static) Embed(dst []float32, text string) []float32 {
-	dst = slices.Grow(dst[:0], m.rows.dim)[:m.rows.dim]
-	clear(dst)
 	pieces := m.pieces.Get().(*[]int32)
 	*pieces = m.tokenizer.Append((*pieces)[:0], text)
-	for _, piece := range *pieces {
+	dst = m.Sum(dst, *pieces)
+	if cap(*pieces) <= maxKept {
+		m.pieces.Put(pieces)
+	}
+	return dst
+}
+
+// Sum computes the vector of the text that consists of some pieces, as Embed does.
+func (m *Static) Sum(dst []float32, pieces []int32) []float32 {
+	dst = slices.Grow(dst[:0], m.rows.dim)[:m.rows.dim]
+	clear(dst)
+	for _, piece := range pieces {
 		row, factor := int(piece), float32(1)
 		if m.mapping != nil {
 			row = int(m.mapping[piece])
@@ -49,9 +58,6 @@ func (m *Static) Embed(dst []float32, text string) []float32 {
 			factor = m.weights[piece]
 		}
 		m.rows.add(dst, row, factor)
-	}
-	if cap(*pieces) <= maxKept {
-		m.pieces.Put(pieces)
 	}
 	normalize(dst)
 	return dst
