@@ -62,6 +62,9 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	db := newDB(pool)
 	err = db.use(ctx, func(conn *pgx.Conn) error { return migration.Apply(ctx, conn, schema, migration.Steps()) })
 	if err == nil {
+		err = db.forgetCommits(ctx)
+	}
+	if err == nil {
 		db.problem, err = db.findProblem(ctx)
 	}
 	if err != nil {

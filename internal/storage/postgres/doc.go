@@ -15,5 +15,8 @@
 // What is deleted is gone for every reader, but PostgreSQL does not overwrite it: it stays in the server's files until
 // they are vacuumed, in its log, and in copies that were made of them.
 //
+// The ID of a task, a conversation or an approval has at most about 2,600 bytes, as an index of PostgreSQL takes no
+// more. That of a call in the journal may be longer.
+//
 // The schema is made by package migration, whose steps only go forward.
 package postgres

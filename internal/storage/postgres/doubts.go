@@ -18,13 +18,13 @@ func doubtStatement(kind journal.Kind) string {
 	switch kind {
 	case journal.Doubted:
 		return `INSERT INTO doubts (call, seq, state) VALUES ($1, $2, 'new')
-			ON CONFLICT (call) DO UPDATE SET seq = excluded.seq, state = excluded.state`
+			ON CONFLICT (sha256(call)) DO UPDATE SET seq = excluded.seq, state = excluded.state`
 	case journal.Judged:
-		return `UPDATE doubts SET state = 'judged' WHERE call = $1 AND state = 'new' AND seq < $2`
+		return `UPDATE doubts SET state = 'judged' WHERE sha256(call) = sha256($1) AND state = 'new' AND seq < $2`
 	case journal.Told:
-		return `UPDATE doubts SET state = 'told' WHERE call = $1 AND seq < $2`
+		return `UPDATE doubts SET state = 'told' WHERE sha256(call) = sha256($1) AND seq < $2`
 	case journal.Resolved:
-		return `DELETE FROM doubts WHERE call = $1 AND seq < $2`
+		return `DELETE FROM doubts WHERE sha256(call) = sha256($1) AND seq < $2`
 	default:
 		return ""
 	}
@@ -48,7 +48,7 @@ func doubtCondition(q doubt.Query) (where string, args []any) {
 	terms := []string{"d.seq > greatest($1, " + floor + ")"}
 	if q.Call != "" {
 		args = append(args, text(q.Call))
-		terms = append(terms, "d.call = "+parameter(args))
+		terms = append(terms, "sha256(d.call) = sha256("+parameter(args)+")")
 	}
 	if q.State != "" {
 		args = append(args, string(q.State))

@@ -31,8 +31,10 @@ const rareKind = `kind NOT IN ('asked', 'begun', 'ended')`
 
 const selectRecords = "SELECT seq, epoch, kind, call, body, hash FROM records"
 
+// unendedCondition says twice from where on, so that only what came since is read.
 const unendedCondition = ` AS b WHERE kind = 'begun' AND seq >= $1 AND seq > ` + floor + ` AND NOT EXISTS (
-	SELECT 1 FROM records AS e WHERE e.call = b.call AND e.call <> '' AND e.seq > b.seq AND e.kind IN ('ended', 'doubted')
+	SELECT 1 FROM records AS e WHERE substring(e.call FROM 1 FOR 256) = substring(b.call FROM 1 FOR 256)
+	AND e.call = b.call AND e.call <> '' AND e.seq > b.seq AND e.seq > $1 AND e.kind IN ('ended', 'doubted')
 ) ORDER BY seq`
 
 // rowStore is journal.Store on PostgreSQL.
@@ -55,6 +57,8 @@ func (s *rowStore) settled(ctx context.Context) error {
 	if s.lost == nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	if _, err := s.db.settle(ctx, *s.lost); err != nil {
 		return err
 	}
@@ -139,14 +143,16 @@ func condition(q journal.Query) (where string, args []any) {
 	if q.Before > 0 {
 		add("seq < ", number(q.Before))
 	}
+	// The index has the first bytes of a call, so a query says of them what it says of the whole.
 	if q.Call != "" {
 		add("call = ", text(q.Call))
-		terms = append(terms, "call <> ''")
+		terms = append(terms, "call <> ''", firstBytes("call")+" = "+firstBytes(parameter(args)))
 	}
 	if q.Within != "" { // their IDs are its own, a dot, and more
 		add("call > ", text(q.Within+"."))
+		terms = append(terms, "call <> ''", firstBytes("call")+" >= "+firstBytes(parameter(args)))
 		add("call < ", text(q.Within+"/"))
-		terms = append(terms, "call <> ''")
+		terms = append(terms, firstBytes("call")+" <= "+firstBytes(parameter(args)))
 	}
 	switch q.Kind {
 	case "":
@@ -160,6 +166,9 @@ func condition(q journal.Query) (where string, args []any) {
 	}
 	return " WHERE " + strings.Join(terms, " AND "), args
 }
+
+// firstBytes are those of a call that the index has.
+func firstBytes(of string) string { return "substring(" + of + " FROM 1 FOR 256)" }
 
 // limitOf is how many rows a query may return.
 func limitOf(limit int) int {

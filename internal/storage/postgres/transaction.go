@@ -259,6 +259,17 @@ func (db *DB) settle(ctx context.Context, c commit) (happened bool, err error) {
 	return bytes.Equal(token, c.token), err
 }
 
+// forgetCommits removes what nobody will ask for any more: the rows of connections that wrote nothing for a week. A
+// connection makes its row anew when it writes again.
+func (db *DB) forgetCommits(ctx context.Context) error {
+	return db.use(ctx, func(conn *pgx.Conn) error {
+		const remove = "DELETE FROM commits WHERE connection IN (SELECT connection FROM commits " +
+			"WHERE at < now() - interval '7 days' FOR UPDATE SKIP LOCKED)"
+		_, err := conn.Exec(ctx, remove)
+		return err
+	})
+}
+
 // unsettled returns the COMMIT of an error of which nobody knows whether it happened; nil: that is known.
 func unsettled(err error) *commit {
 	var e *unsettledError

@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,5 +70,42 @@ func doubts(t *testing.T, d storage.Driver) {
 	}
 	if diff := cmp.Diff([]string{"3 told told", "14 again new"}, open(doubt.Query{})); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// longCalls: a call is put on record and found by its ID, however long that is: what is refused would stop the journal.
+func longCalls(t *testing.T, d storage.Driver) {
+	s := d.Stores().Journal
+	random := rand.New(rand.NewPCG(1, 2))
+	id := make([]byte, 20_000) // no database makes it short
+	for i := range id {
+		id[i] = byte('!' + random.IntN(90))
+	}
+	long := string(id)
+	other := long + "x" // alike up to the end
+	mustAppend(t, s,
+		row(1, journal.Begun, long), row(2, journal.Begun, other), row(3, journal.Asked, long+".1"),
+		row(4, journal.Asked, other+".1"), row(5, journal.Ended, other), row(6, journal.Doubted, long))
+	for _, tt := range []struct {
+		query journal.Query
+		want  []uint64
+	}{
+		{journal.Query{Call: long}, []uint64{1, 6}},
+		{journal.Query{Call: other}, []uint64{2, 5}},
+		{journal.Query{Within: long}, []uint64{3}},
+	} {
+		if diff := cmp.Diff(tt.want, numbers(mustRows(t, s, tt.query))); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if rows, err := s.Unended(t.Context(), 0); err != nil || len(rows) != 0 {
+		t.Errorf("unended are %v, %v", numbers(rows), err)
+	}
+	if open, err := s.Doubts(t.Context(), doubt.Query{Call: long}); err != nil || len(open) != 1 {
+		t.Errorf("%d doubts, %v", len(open), err)
+	}
+	mustAppend(t, s, row(7, journal.Judged, long), row(8, journal.Resolved, long))
+	if open, err := s.Doubts(t.Context(), doubt.Query{}); err != nil || len(open) != 0 {
+		t.Errorf("%d doubts are left, %v", len(open), err)
 	}
 }

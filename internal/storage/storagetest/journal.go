@@ -27,6 +27,7 @@ func Journal(t *testing.T, open Open) {
 		"Unended":            unended,
 		"Doubts":             doubts,
 		"Drops":              drops,
+		"LongCalls":          longCalls,
 		"ReadsWhileItWrites": readsWhileItWrites,
 		"HeedsContext":       heedsContext,
 	})

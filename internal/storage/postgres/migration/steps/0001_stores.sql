@@ -16,7 +16,8 @@ CREATE TABLE records (
 	body  bytea NOT NULL,
 	hash  bytea NOT NULL
 );
-CREATE INDEX records_call ON records (call, seq) WHERE call <> '';
+-- By its first bytes: an index takes no long values, and a call of any ID is put on record.
+CREATE INDEX records_call ON records (substring(call FROM 1 FOR 256), seq) WHERE call <> '';
 CREATE INDEX records_begun ON records (seq) WHERE kind = 'begun';
 CREATE INDEX records_rare ON records (kind, seq) WHERE kind NOT IN ('asked', 'begun', 'ended');
 CREATE TABLE drops (
@@ -24,10 +25,11 @@ CREATE TABLE drops (
 	summary  bytea NOT NULL
 );
 CREATE TABLE doubts (
-	call  bytea PRIMARY KEY,
+	call  bytea NOT NULL,
 	seq   bigint NOT NULL,
 	state text COLLATE "C" NOT NULL
 );
+CREATE UNIQUE INDEX doubts_call ON doubts (sha256(call));
 CREATE INDEX doubts_state ON doubts (state, seq);
 CREATE INDEX doubts_seq ON doubts (seq);
 
