@@ -13,6 +13,7 @@ import (
 
 	"callgate/internal/daemon/mcpserver/mcpresult"
 	"callgate/internal/daemon/mcpserver/question"
+	"callgate/internal/daemon/mcpserver/workers"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/session"
 	"callgate/internal/observe"
@@ -45,7 +46,8 @@ type Config struct {
 // Calls are the calls of one client. Make one with New.
 type Calls struct {
 	Config
-	ctx context.Context // ends when the client leaves
+	ctx     context.Context // ends when the client leaves
+	workers *workers.Pool
 
 	mu        sync.Mutex
 	suspended []*pending // the oldest first
@@ -54,7 +56,7 @@ type Calls struct {
 
 // New makes the calls of a client. They are cancelled when ctx ends.
 func New(ctx context.Context, c Config) *Calls {
-	all := &Calls{Config: c, ctx: ctx}
+	all := &Calls{Config: c, ctx: ctx, workers: workers.New(ctx)}
 	if c.Kernel != nil {
 		go all.watchQuestions()
 		go all.watchScripts()
@@ -106,7 +108,7 @@ func (c *Calls) start(ctx context.Context, r *Request, call Call) *pending {
 	p.link.of = p
 	p.ctx, p.cancel = context.WithCancel(observe.Beside(c.ctx, ctx))
 	p.bind(p.id)
-	go p.run(call)
+	c.workers.Go(func() { p.run(call) })
 	return p
 }
 

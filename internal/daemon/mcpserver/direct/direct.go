@@ -4,7 +4,7 @@
 // # Law
 //
 // A client sees no difference. A request of tools/call that is written plainly (package frame) is answered here, once
-// the client has introduced itself; the SDK answers all others. Each call has a goroutine of its own and is answered
+// the client has introduced itself; the SDK answers all others. Calls run side by side, and each is answered
 // when it ends. It is cancelled with notifications/cancelled, and then answered too; and with the stream.
 //
 // An id is in use from its request to its answer, here and at the SDK alike: a second request with it is dropped, as
@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/daemon/mcpserver/workers"
 	"callgate/internal/source/mcp/stdio"
 	"callgate/internal/source/mcp/stdio/frame"
 )
@@ -39,6 +40,7 @@ type Calls struct {
 	open    map[jsonrpc.ID]context.CancelFunc // the requests that are answered here
 	sdk     map[jsonrpc.ID]bool               // and those that the SDK answers
 	running sync.WaitGroup
+	workers *workers.Pool
 }
 
 var _ stdio.Requests = (*Calls)(nil)
@@ -54,6 +56,7 @@ func New(
 		open: map[jsonrpc.ID]context.CancelFunc{}, sdk: map[jsonrpc.ID]bool{},
 	}
 	c.ctx, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	c.workers = workers.New(c.ctx)
 	return c
 }
 
@@ -84,7 +87,11 @@ func (c *Calls) Take(line []byte) bool {
 	ctx, cancel := context.WithCancel(c.ctx)
 	c.open[r.ID] = cancel
 	send := c.send
-	c.running.Go(func() { c.answer(ctx, r, send) })
+	c.running.Add(1)
+	c.workers.Go(func() {
+		defer c.running.Done()
+		c.answer(ctx, r, send)
+	})
 	return true
 }
 

@@ -196,6 +196,9 @@ func (c *Conn) writeAll() {
 	for {
 		select {
 		case data := <-c.outgoing:
+			if c.opt.Requests != nil {
+				data = c.gather(data)
+			}
 			if _, err := c.opt.Out.Write(data); err != nil {
 				c.fail(fmt.Errorf("its input is closed: %w", io.EOF))
 				return
@@ -204,6 +207,23 @@ func (c *Conn) writeAll() {
 			return
 		}
 	}
+}
+
+// maxGather bounds what is written at once.
+const maxGather = 64 << 10
+
+// gather adds the lines that wait to be written. Only answers are written together: of a request it must be known
+// whether it was sent.
+func (c *Conn) gather(data []byte) []byte {
+	for len(data) < maxGather {
+		select {
+		case more := <-c.outgoing:
+			data = append(data, more...)
+		default:
+			return data
+		}
+	}
+	return data
 }
 
 func (c *Conn) readAll() {
