@@ -9,10 +9,10 @@ import (
 )
 
 // gcHeadroom is how much garbage a serving process may collect before the garbage
-// collector runs. A call of an MCP server leaves some 250 KB, nearly all of it
-// buffers that its messages were read into; with the few megabytes of a kernel's
-// live heap the collector would run for every twelfth call.
-const gcHeadroom = 32 << 20
+// collector runs. A plain call of an MCP server leaves some 16 KB, and one that the SDK
+// reads some 250 KB, nearly all of it buffers that its messages were read into; with the
+// few megabytes of a kernel's live heap the collector would run for every twelfth of those.
+const gcHeadroom = 16 << 20
 
 // gcTuner sets the garbage collector's percentage so that the headroom is kept. A
 // large heap is collected when it has doubled, as usual.

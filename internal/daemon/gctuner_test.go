@@ -7,7 +7,7 @@ import (
 )
 
 func TestRoom(t *testing.T) {
-	for live, want := range map[uint64]int{0: 3200, 1 << 20: 3200, 8 << 20: 400, 32 << 20: 100, 500 << 20: 100} {
+	for live, want := range map[uint64]int{0: 1600, 1 << 20: 1600, 4 << 20: 400, 16 << 20: 100, 500 << 20: 100} {
 		if got := gcPercent(live); got != want {
 			t.Errorf("%d MB may grow by %d %%, want %d", live>>20, got, want)
 		}

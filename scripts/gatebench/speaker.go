@@ -39,7 +39,7 @@ func speak(environ []string, name string, args ...string) (*speaker, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.in, s.lines = in, bufio.NewReaderSize(out, 64<<10)
+	s.in, s.lines = in, bufio.NewReaderSize(out, 4<<20) // the longest list
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -115,7 +115,9 @@ func (s *speaker) ask(method, params string) error {
 	}
 	select {
 	case <-done:
-		return nil
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.wrong
 	case <-time.After(time.Minute):
 		s.mu.Lock()
 		defer s.mu.Unlock()
