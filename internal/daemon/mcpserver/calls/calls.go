@@ -11,9 +11,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/daemon/mcpserver/calls/workers"
 	"callgate/internal/daemon/mcpserver/mcpresult"
 	"callgate/internal/daemon/mcpserver/question"
-	"callgate/internal/daemon/mcpserver/workers"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/session"
 	"callgate/internal/observe"

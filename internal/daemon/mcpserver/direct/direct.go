@@ -19,7 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate/internal/daemon/mcpserver/workers"
+	"callgate/internal/daemon/mcpserver/calls/workers"
 	"callgate/internal/source/mcp/stdio"
 	"callgate/internal/source/mcp/stdio/frame"
 )

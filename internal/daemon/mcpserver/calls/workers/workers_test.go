@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"callgate/internal/daemon/mcpserver/workers"
+	"callgate/internal/daemon/mcpserver/calls/workers"
 )
 
 // TestEachBeginsAtOnce has many functions wait for each other: none waits for a goroutine.
