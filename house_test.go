@@ -27,7 +27,7 @@ var rules = house.Rules{
 			"internal/module/filesystem/ignorefile"},
 		{"internal/protocol", "internal/tempdir", "internal/hook", "internal/module/database/engine"},
 		{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache",
-			"internal/search/wordcache",
+			"internal/search/wordcache", "internal/search/phrasing",
 			"internal/search/eval", "internal/module/database/sqlite"},
 		{"internal/gate/match", "internal/gate/binding", "internal/search/secondlook"},
 		{"internal/search", "internal/registry", "internal/journal", "internal/artifact", "internal/sandbox",

@@ -1,0 +1,5 @@
+//go:build race
+
+package phrasing_test
+
+const plain = false
