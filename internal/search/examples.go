@@ -222,11 +222,6 @@ func (e *exampleRows) best(g exampleGroup, cosines []float32) like {
 	return like{e.texts[at], cosines[at]}
 }
 
-// lifted is the similarity of a tool with its best example.
-func lifted(cosine, example float32) float32 {
-	return cosine + exampleWeight*max(0, example-cosine)
-}
-
 // exampleScratch holds the similarities of one query to examples, for reuse.
 type exampleScratch struct {
 	shared, own []float32 // by row, of the index and of the catalog
@@ -242,14 +237,29 @@ func (c *Catalog) lift(query []float32, s *exampleScratch, cosines []float32) {
 	}
 	s.plain = append(s.plain, cosines...)
 	s.shared, s.own = shared.vectors.Scores(query, s.shared), own.vectors.Scores(query, s.own)
-	for _, g := range shared.groups {
-		if row := c.state.rows[g.slot]; row != none {
-			cosines[row] = lifted(s.plain[row], slices.Max(s.shared[g.from:g.to]))
+	c.liftBy(shared, s.shared, s.plain, cosines)
+	c.liftBy(own, s.own, s.plain, cosines)
+}
+
+// liftBy raises similarities by the examples of some documents. The plain ones count, so that
+// what lifted a tool before does not add up.
+func (c *Catalog) liftBy(e *exampleRows, similar, plain, cosines []float32) {
+	rows := c.state.rows
+	for _, g := range e.groups {
+		row := rows[g.slot]
+		if row == none {
+			continue
 		}
-	}
-	for _, g := range own.groups {
-		if row := c.state.rows[g.slot]; row != none {
-			cosines[row] = max(cosines[row], lifted(s.plain[row], slices.Max(s.own[g.from:g.to])))
+		most := similar[g.from]
+		for _, x := range similar[g.from+1 : g.to] {
+			if x > most {
+				most = x
+			}
+		}
+		if was := plain[row]; most > was {
+			if now := was + exampleWeight*(most-was); now > cosines[row] {
+				cosines[row] = now
+			}
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"callgate/internal/search"
 	"callgate/internal/search/embed"
 	"callgate/internal/search/embedapi"
+	"callgate/internal/search/known"
 	"callgate/internal/search/learned"
 	"callgate/tool"
 )
@@ -135,7 +136,7 @@ func (x *Indexes) get(ctx context.Context, how app.Search) (*search.Index, error
 			return nil, err
 		}
 		one = &toolIndex{index: search.New(search.Options{
-			Embedder: embedder, Cache: x.vectors, Synonyms: how.Synonyms,
+			Embedder: embedder, Cache: x.vectors, Synonyms: how.Synonyms, Known: known.Requests,
 		})}
 		x.byHow[how.Key()] = one
 	}

@@ -146,3 +146,25 @@ func TestToolsThatComeLaterAreFound(t *testing.T) {
 		t.Errorf("a server that came later is not found: %s", r.Data)
 	}
 }
+
+// TestAKnownToolIsFoundByWhatPeopleSay finds a tool of a well-known server under another server's
+// name, and no example for one that has only its name.
+func TestAKnownToolIsFoundByWhatPeopleSay(t *testing.T) {
+	t.Parallel()
+	for description, known := range map[string]bool{
+		"Post a new message to any Slack channel.":            true,
+		"Wipes the archive of the company and its whole past": false,
+	} {
+		server := kerneltest.NewServer(t, "letters", map[string]string{"slack_post_message": description})
+		k := kerneltest.Open(t, kerneltest.StateDir(t))
+		s := kerneltest.OpenAccepted(t, k, kerneltest.AppWithServers(t, auto, server))
+		kerneltest.AcceptServers(t, k, s)
+		const query = "the whole team should know that I'm working from home on Monday"
+		found, err := s.View().Search(t.Context(), search.Request{Queries: []string{query}, Limit: 5})
+		ok(t, err)
+		i := slices.IndexFunc(found.Answers[0].Hits, func(h search.Hit) bool { return h.Tool.ID.Name == "slack_post_message" })
+		if got := i >= 0 && found.Answers[0].Hits[i].Like != ""; got != known {
+			t.Errorf("%q: an example is known: %v; %+v", description, got, found.Answers[0].Hits)
+		}
+	}
+}
