@@ -54,6 +54,9 @@ func (d *discovery) search(ctx context.Context, call tool.Call, _ tool.Grant) (*
 		r.Limit = search.DefaultLimit
 	}
 	r.Offset = max(in.Page-1, 0) * r.Limit
+	if in.Max == 0 && in.Limit == 0 && r.Offset == 0 {
+		r.Limit = 0 // as many as belong together
+	}
 	if strings.TrimSpace(in.Query) != "" {
 		r.Queries = append([]string{in.Query}, in.Queries...)
 	}

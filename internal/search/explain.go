@@ -40,5 +40,8 @@ func (h Hit) Why() string {
 	if h.Like != "" {
 		parts = append(parts, fmt.Sprintf("like %q", h.Like))
 	}
+	if h.Part != "" {
+		parts = append(parts, fmt.Sprintf("for %q", h.Part))
+	}
 	return strings.Join(parts, "; ")
 }

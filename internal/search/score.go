@@ -6,6 +6,9 @@ import (
 	"slices"
 	"sync"
 
+	"callgate/internal/search/embed"
+	"callgate/internal/search/lexical"
+	"callgate/internal/search/phrasing"
 	"callgate/internal/search/secondlook"
 )
 
@@ -41,6 +44,7 @@ const (
 // scratch holds the buffers of one query, for reuse.
 type scratch struct {
 	words   []float32 // keyword scores, by slot
+	quiet   []float32 // the same without values
 	cosines []float32 // by row
 	example exampleScratch
 	found   []scored
@@ -59,8 +63,56 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 func (c *Catalog) find(query string, vector []float32, r Request, limit int) (a Answer, matched bool) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
-	words := c.state.words.Query(query)
-	s.words = words.Scores(s.words)
+	var asked phrasing.Phrasing
+	model := c.lookModel(vector, r.Mode)
+	if model != nil {
+		asked = phrasing.Read(query)
+		vector = quieted(model, vector, asked.Quiet)
+	}
+	whole := c.rank(s, text{query, asked.Quiet}, vector, r, max(firstTools, r.Offset+limit))
+	a = Answer{Query: query, Total: len(s.found)}
+	top, parts := whole.top, map[int32]string(nil)
+	if model != nil {
+		top, parts = c.withParts(model, asked.Clauses, whole, r)
+	}
+	if r.Limit == 0 {
+		limit = stretched(top, r.Offset, limit, len(parts))
+	}
+	for _, f := range top[min(r.Offset, len(top)):min(r.Offset+limit, len(top))] {
+		h := Hit{Tool: c.tools[f.index], Score: round(float64(f.score)), Part: parts[f.index]}
+		slot := c.slots[f.index]
+		if row := c.state.rows[slot]; vector != nil && row != none {
+			h.Semantic, h.Like = round(float64(s.cosines[row])), c.like(slot, &s.example)
+		}
+		for _, w := range whole.words.Why(int(slot)) {
+			h.Matches = append(h.Matches, Match{Word: w.Word, Found: w.Match, Field: w.Field, How: string(w.Route)})
+		}
+		a.Hits = append(a.Hits, h)
+	}
+	return a, whole.matched
+}
+
+// ranking is the tools that one text finds.
+type ranking struct {
+	top     []scored // best first
+	words   *lexical.Query
+	nearest float32 // the cosine of the best tool
+	matched bool    // there is a good answer
+}
+
+// text is what is searched for, and the same without its values, if it has any.
+type text struct{ whole, quiet string }
+
+// rank finds the best tools for a text.
+func (c *Catalog) rank(s *scratch, query text, vector []float32, r Request, want int) ranking {
+	found := ranking{words: c.state.words.Query(query.whole)}
+	s.words = found.words.Scores(s.words)
+	if query.quiet != "" { // the words of values count half
+		s.quiet = c.state.words.Query(query.quiet).Scores(s.quiet)
+		for i, score := range s.quiet {
+			s.words[i] = (s.words[i] + score) / 2
+		}
+	}
 	if vector != nil {
 		s.cosines = c.state.vectors.Scores(vector, s.cosines)
 		c.lift(vector, &s.example, s.cosines)
@@ -71,37 +123,39 @@ func (c *Catalog) find(query string, vector []float32, r Request, limit int) (a 
 		clear(s.words)
 	}
 	semantic := vector != nil && r.Mode != Keywords
-	look, weight := c.secondLook(query, vector, r.Mode)
+	look, weight := c.secondLook(query.whole, vector, r.Mode)
 	c.score(s, semantic, weight, r)
-
-	a = Answer{Query: query, Total: len(s.found)}
-	top := best(s.found, max(firstTools, r.Offset+limit))
-	matched = len(top) > 0 && (semantic && top[0].score >= minScore || !semantic && words.Known() >= minKnown)
+	found.top = best(s.found, want)
+	if len(found.top) == 0 {
+		return found
+	}
+	found.matched = semantic && found.top[0].score >= minScore || !semantic && found.words.Known() >= minKnown
 	if look != nil {
-		c.lookAgain(look, s, top[:min(firstTools, len(top))])
+		c.lookAgain(look, s, found.top[:min(firstTools, len(found.top))])
 	}
-	for _, f := range top[min(r.Offset, len(top)):min(r.Offset+limit, len(top))] {
-		h := Hit{Tool: c.tools[f.index], Score: round(float64(f.score))}
-		slot := c.slots[f.index]
-		if row := c.state.rows[slot]; vector != nil && row != none {
-			h.Semantic, h.Like = round(float64(s.cosines[row])), c.like(slot, &s.example)
-		}
-		for _, w := range words.Why(int(slot)) {
-			h.Matches = append(h.Matches, Match{Word: w.Word, Found: w.Match, Field: w.Field, How: string(w.Route)})
-		}
-		a.Hits = append(a.Hits, h)
+	if row := c.state.rows[c.slots[found.top[0].index]]; semantic && row != none {
+		found.nearest = s.cosines[row]
 	}
-	return a, matched
+	return found
 }
 
-// secondLook returns the second look of a query, nil without the built-in model, and the weight of
-// keywords.
-func (c *Catalog) secondLook(query string, vector []float32, mode Mode) (*secondlook.Request, float32) {
+// lookModel is the model by which requests are taken apart and tools are looked at again: the
+// built-in one, where it computes the vectors and keywords are asked, too.
+func (c *Catalog) lookModel(vector []float32, mode Mode) *embed.Static {
 	static, ok := c.index.opts.Embedder.(Static)
 	if !ok || vector == nil || mode != Both || !static.Model.HasShortRows() {
+		return nil
+	}
+	return static.Model
+}
+
+// secondLook returns the second look of a query, nil if there is none, and the weight of keywords.
+func (c *Catalog) secondLook(query string, vector []float32, mode Mode) (*secondlook.Request, float32) {
+	model := c.lookModel(vector, mode)
+	if model == nil {
 		return nil, keywordWeight
 	}
-	look, length := secondlook.New(static.Model, query, vector)
+	look, length := secondlook.New(model, query, vector)
 	long := float32(min(max(length, shortPieces), longPieces)-shortPieces) / (longPieces - shortPieces)
 	return look, shortKeywordWeight + float32((keywordWeight-shortKeywordWeight)*long)
 }
