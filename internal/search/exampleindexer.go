@@ -24,9 +24,9 @@ const maxMemory = 1 << 14
 const exampleBatch = batchSize / maxExamples
 
 // examplesOf computes the rows of the examples of documents, with a static model.
-func (v *vectorIndexer) examplesOf(docs []document) []withExamples {
+func (v *vectorIndexer) examplesOf(docs []document, documents int) []withExamples {
 	texts := make([][]string, len(docs))
-	inParallel(len(docs), func(i int) { texts[i] = v.index.examples(docs[i]) })
+	inParallel(len(docs), func(i int) { texts[i] = v.index.examples(docs[i], documents) })
 	list := make([]withExamples, 0, len(docs))
 	for i, d := range docs {
 		if len(texts[i]) > 0 {
@@ -139,11 +139,11 @@ func (v *vectorIndexer) keepExamples(texts []string, rows []vector.Row, computed
 }
 
 // queueExamples has an endpoint embed the examples of documents later.
-func (v *vectorIndexer) queueExamples(docs []document) {
+func (v *vectorIndexer) queueExamples(docs []document, documents int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, d := range docs {
-		if len(v.index.examples(d)) > 0 {
+		if len(v.index.examples(d, documents)) > 0 {
 			v.queue.docs = append(v.queue.docs, d)
 		}
 	}
@@ -185,8 +185,11 @@ func (v *vectorIndexer) nextExamples() (docs []document, texts []string) {
 func (v *vectorIndexer) batchOfExamples(ctx context.Context) error {
 	docs, texts := v.nextExamples()
 	list := make([]withExamples, 0, len(docs))
+	documents := len(v.index.current.Load().slots)
 	for _, d := range docs {
-		list = append(list, withExamples{key: d.key, texts: v.index.examples(d)})
+		if of := v.index.examples(d, documents); len(of) > 0 {
+			list = append(list, withExamples{key: d.key, texts: of})
+		}
 	}
 	if err := v.complete(ctx, list); err != nil {
 		return err

@@ -43,6 +43,9 @@ const (
 	// own repeated, or hides something.
 	maxExamplesRead = 64
 	minNoteWords    = 4 // in an example's note that is a request
+	// defaultMaxKnown is how many tools an index holds at most when known requests are added to a tool
+	// that comes to it: beyond, comparing with all of them takes longer than all else of a search.
+	defaultMaxKnown = 4096
 	// maxCatalogExamples is how many a catalog has of its own, for all its tools.
 	maxCatalogExamples = maxMemory / 2
 )
@@ -114,10 +117,10 @@ func ownExamples(t *tool.Tool) []string {
 	return exampleTexts(notes)
 }
 
-// examples returns the examples that come with a document.
-func (x *Index) examples(d document) []string {
+// examples returns the examples that come with a document, in an index of so many documents.
+func (x *Index) examples(d document, documents int) []string {
 	own := ownExamples(d.tool)
-	if x.opts.Known == nil {
+	if x.opts.Known == nil || documents > cmp.Or(x.opts.MaxKnown, defaultMaxKnown) {
 		return own
 	}
 	return exampleTexts(own, x.opts.Known(d.tool))

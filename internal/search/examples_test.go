@@ -269,3 +269,21 @@ func TestPrivateExamplesStayInMemory(t *testing.T) {
 		t.Errorf("%d bytes without, %d with, %d with private ones", plain, kept, private)
 	}
 }
+
+// Beyond the size at which known requests cost more than they give, none are added.
+func TestKnownRequestsOfLargeIndexes(t *testing.T) {
+	known := func(*tool.Tool) []string { return []string{"what will it be like outside tomorrow"} }
+	for _, tt := range []struct {
+		most int
+		like bool
+	}{{0, true}, {6, true}, {5, false}} {
+		x := search.New(search.Options{Embedder: builtin(t), Known: known, MaxKnown: tt.most})
+		h := hit(t, catalog(t, x, fixture()), "what will it be like outside tomorrow", "weather.forecast")
+		if (h.Like != "") != tt.like {
+			t.Errorf("at most %d: like %q", tt.most, h.Like)
+		}
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

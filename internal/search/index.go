@@ -20,6 +20,8 @@ type Options struct {
 	Synonyms [][]string // groups of synonyms, in addition to the built-in ones
 	// Known returns requests that a tool is known to answer; nil: none are known.
 	Known func(t *tool.Tool) []string
+	// MaxKnown is the size of an index beyond which no known requests are added; 0: 4,096 tools.
+	MaxKnown int
 }
 
 // Index holds documents by content. It is safe for concurrent use.

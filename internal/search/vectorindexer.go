@@ -59,11 +59,41 @@ func (v *vectorIndexer) attach(s *state, docs []document) (missing []document) {
 	}
 	s.addRows(have)
 	if quick {
-		s.examples = s.examples.add(s, v.examplesOf(docs))
+		s.examples = s.examples.add(s, v.examplesOf(docs, len(s.slots)))
+		v.readAhead(docs)
 	} else {
-		v.queueExamples(docs)
+		v.queueExamples(docs, len(s.slots))
 	}
 	return missing
+}
+
+// maxReadAhead bounds the tools that are read before a search needs them, and their memory.
+const maxReadAhead = 20_000
+
+// readAhead reads tools for the second look, in the background.
+func (v *vectorIndexer) readAhead(docs []document) {
+	model := v.index.opts.Embedder.(Static).Model
+	if !model.HasShortRows() {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.closed {
+		return
+	}
+	v.done.Go(func() {
+		for part := range slices.Chunk(docs[:min(len(docs), maxReadAhead)], batchSize) {
+			v.mu.Lock()
+			closed := v.closed
+			v.mu.Unlock()
+			if closed {
+				return
+			}
+			for _, d := range part {
+				d.seen.Read(model, d.looked)
+			}
+		}
+	})
 }
 
 // computed computes the rows of documents and keeps them, some at a time: their

@@ -79,7 +79,9 @@ func compare(tools []catalogTool, asked []request, most int, strangers bool) err
 		known func(*tool.Tool) []string
 	}{{"without", nil}, {"with", of}} {
 		for _, start := range []string{"anew", "from the cache"} {
-			options := search.Options{Embedder: search.Static{Model: model}, Known: o.known, Cache: cache + "/" + o.name}
+			options := search.Options{
+				Embedder: search.Static{Model: model}, Known: o.known, MaxKnown: len(all), Cache: cache + "/" + o.name,
+			}
 			if err := one(o.name+", indexed "+start, options, all, ids, queries); err != nil {
 				return err
 			}

@@ -27,6 +27,20 @@ func (m *Static) ShortRow(piece int32) []int8 {
 	return m.rows.int8s[from : from+ShortDim : from+ShortDim]
 }
 
+// ShortUnits are the factors that bring each piece's short row to length one, 0 for a row of zeros, of a
+// model that has short rows. The first call computes them, which takes some milliseconds.
+func (m *Static) ShortUnits() []float32 {
+	m.unitsOnce.Do(func() {
+		m.units = make([]float32, m.rows.count)
+		for piece := range m.units {
+			if sum := vector.SquareSum(m.ShortRow(int32(piece))); sum > 0 {
+				m.units[piece] = float32(1 / math.Sqrt(float64(sum)))
+			}
+		}
+	})
+	return m.units
+}
+
 // Length is the length of a piece's row, of a model with short rows: what the piece counts in a text.
 func (m *Static) Length(piece int32) float32 {
 	from := int(piece) * m.rows.dim

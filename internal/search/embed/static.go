@@ -9,7 +9,7 @@ import (
 	"callgate/tool"
 )
 
-// Static is a static embedding model. It is immutable, and any number of
+// Static is a static embedding model. It does not change, and any number of
 // goroutines may use it: buffers come from a pool.
 type Static struct {
 	id        string
@@ -18,6 +18,9 @@ type Static struct {
 	mapping   []int32   // the row of each piece; nil: its number
 	weights   []float32 // a factor for each piece; nil: 1
 	pieces    sync.Pool // of *[]int32
+
+	unitsOnce sync.Once
+	units     []float32 // see ShortUnits
 }
 
 // ID identifies the model and its version. Models with the same ID give the same

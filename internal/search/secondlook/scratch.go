@@ -9,6 +9,7 @@ import (
 // gathered, each once, so that a piece of the request is compared with all of
 // them in one go.
 type scratch struct {
+	model *embed.Static
 	read  []*reading
 	at    []uint32  // by piece: the look that gathered it, and its place in rows
 	look  uint32    // the number of this look
@@ -30,25 +31,27 @@ const (
 	maxGathered = 1<<placeBits - 4
 )
 
-// begin begins a look with a model of so many pieces.
-func (s *scratch) begin(pieces int) {
-	if s.look++; len(s.at) < pieces || s.look == 1<<placeBits {
-		s.at, s.look = make([]uint32, pieces), 1
+// begin begins a look with a model.
+func (s *scratch) begin(model *embed.Static) {
+	if s.look++; len(s.at) < model.Size() || s.look == 1<<placeBits {
+		s.at, s.look = make([]uint32, model.Size()), 1
 	}
-	s.read, s.rows, s.unit, s.place = s.read[:0], s.rows[:0], s.unit[:0], s.place[:0]
+	s.model, s.read, s.rows, s.unit, s.place = model, s.read[:0], s.rows[:0], s.unit[:0], s.place[:0]
 }
 
 // gather adds the pieces of a tool.
-func (s *scratch) gather(m *embed.Static, t *reading) {
-	for i, piece := range t.pieces {
+func (s *scratch) gather(t *reading) {
+	units := s.model.ShortUnits()
+	s.read = append(s.read, t)
+	for _, piece := range t.pieces {
 		if s.at[piece]>>placeBits != s.look {
 			if len(s.unit) == maxGathered {
 				s.place = append(s.place, maxGathered-1)
 				continue
 			}
 			s.at[piece] = s.look<<placeBits | uint32(len(s.unit))
-			s.rows = append(s.rows, m.ShortRow(piece)...)
-			s.unit = append(s.unit, t.unit[i])
+			s.rows = append(s.rows, s.model.ShortRow(piece)...)
+			s.unit = append(s.unit, units[piece])
 		}
 		s.place = append(s.place, uint16(s.at[piece]))
 	}
@@ -72,7 +75,7 @@ func (s *scratch) homes(r *Request) []float32 {
 			s.query[i] = int16(x)
 		}
 		vector.Dots(s.dots, s.rows, s.query[:])
-		length := unit(row) * one
+		length := r.model.ShortUnits()[p.piece] * one
 		for i, dot := range s.dots {
 			s.near[i] = int32(float32(dot) * (s.unit[i] * length))
 		}

@@ -18,6 +18,7 @@ package secondlook
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,8 +50,7 @@ type Tool struct{ read atomic.Pointer[reading] }
 
 // reading is immutable.
 type reading struct {
-	pieces []int32   // each once
-	unit   []float32 // 1 / the length of each piece's short row
+	pieces []int32 // each once
 	head   []int8
 	scale  float32 // of head
 }
@@ -114,15 +114,9 @@ func (r *Request) count(p asked) {
 func (r *Request) Add(scores []float32, tools []*Tool, texts func(i int) Texts) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
-	s.begin(r.model.Size())
+	s.begin(r.model)
 	for i, t := range tools {
-		known := t.read.Load()
-		if known == nil {
-			known = read(r.model, texts(i))
-			t.read.Store(known)
-		}
-		s.read = append(s.read, known)
-		s.gather(r.model, known)
+		s.gather(t.reading(r.model, func() Texts { return texts(i) }))
 	}
 	homes := s.homes(r)
 	for i, t := range s.read {
@@ -131,45 +125,42 @@ func (r *Request) Add(scores []float32, tools []*Tool, texts func(i int) Texts) 
 	}
 }
 
+// Read reads a tool in advance, so that no search waits for it. Texts is asked if it was not read yet.
+func (t *Tool) Read(model *embed.Static, texts func() Texts) { t.reading(model, texts) }
+
+func (t *Tool) reading(model *embed.Static, texts func() Texts) *reading {
+	known := t.read.Load()
+	if known == nil {
+		known = read(model, texts())
+		t.read.Store(known) // whoever else reads it now reads the same
+	}
+	return known
+}
+
 // read computes what the second look needs of a tool.
 func read(m *embed.Static, t Texts) *reading {
-	t.Description = strings.TrimSpace(t.Description)
-	var all []int32
-	limited := func(text string, most int) {
-		if text == "" {
-			return // and not the piece that stands for no piece
+	r := &reading{}
+	all := make([]int32, 0, namePieces+descriptionPieces+paramPieces)
+	limited := func(text string, most int) []int32 {
+		if text == "" || most <= 0 {
+			return nil // and not the piece that stands for no piece
 		}
 		before := len(all)
 		all = m.Pieces(all, clip(text, most*pieceBytes))
 		all = all[:min(len(all), before+most)]
+		return all[before:]
 	}
+	description := strings.TrimSpace(t.Description)
+	head := firstSentence(description)
+	if pieces := limited(head, headPieces); len(pieces) > 0 {
+		r.head, r.scale = vector.Quantize(m.Sum(nil, pieces))
+	}
+	limited(description[len(head):], descriptionPieces-len(all))
 	limited(t.Name, namePieces)
-	limited(t.Description, descriptionPieces)
 	limited(strings.Join(t.Params[:min(len(t.Params), paramPieces)], " "), paramPieces)
-	r := &reading{}
-	seen := make(map[int32]bool, len(all))
-	for _, piece := range all {
-		if seen[piece] {
-			continue
-		}
-		seen[piece] = true
-		r.pieces = append(r.pieces, piece)
-		r.unit = append(r.unit, unit(m.ShortRow(piece)))
-	}
-	if head := firstSentence(t.Description); head != "" {
-		pieces := m.Pieces(nil, clip(head, headPieces*pieceBytes))
-		r.head, r.scale = vector.Quantize(m.Sum(nil, pieces[:min(len(pieces), headPieces)]))
-	}
+	slices.Sort(all)
+	r.pieces = slices.Clone(slices.Compact(all))
 	return r
-}
-
-// unit is the factor that brings a row to length one; 0 for a row of zeros.
-func unit(row []int8) float32 {
-	sum := vector.SquareSum(row)
-	if sum == 0 {
-		return 0
-	}
-	return float32(1 / math.Sqrt(float64(sum)))
 }
 
 // near is the cosine of a request and the first sentence.
