@@ -34,3 +34,10 @@ func ForgetLearned(
 		return s.client.do(ctx, http.MethodPost, s.path("/learned/forget"), nil, in, &gone)
 	})
 }
+
+// OwnBench measures ways to search on the tools of a session, and on the requests of whoever has it.
+func OwnBench(ctx context.Context, s *Session, in operations.OwnBench) (got operations.OwnBenchReport, err error) {
+	return got, s.again(ctx, func() error {
+		return s.client.do(ctx, http.MethodPost, s.path("/search/bench"), nil, in, &got)
+	})
+}

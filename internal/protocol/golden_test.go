@@ -58,6 +58,8 @@ func TestWire(t *testing.T) {
 		"model_use":         protocol.ModelUse{},
 		"move_call":         protocol.MoveCall{},
 		"news":              protocol.News{},
+		"own_bench":         operations.OwnBench{},
+		"own_bench_report":  operations.OwnBenchReport{},
 		"open_conversation": protocol.OpenConversation{},
 		"open_session":      protocol.OpenSession{},
 		"plan_request":      protocol.PlanRequest{},

@@ -41,6 +41,7 @@ type vectorIndexer struct {
 	stop    context.CancelFunc
 	closed  bool
 	done    sync.WaitGroup
+	idle    chan struct{} // closed when the goroutine has ended; nil: there was none
 }
 
 // attach adds the rows of documents that are cached, or quickly computed, to a
@@ -232,8 +233,10 @@ func (v *vectorIndexer) start() {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	v.running, v.stop = true, cancel
+	idle := make(chan struct{})
+	v.running, v.stop, v.idle = true, cancel, idle
 	v.done.Go(func() {
+		defer close(idle)
 		defer cancel()
 		v.run(ctx)
 	})

@@ -11,8 +11,8 @@ import (
 
 // roles are the routes of the protocol that are served over the network, and who may use them. What is
 // not here is for processes of this machine: streams of bridges, codes that a person types at a
-// terminal, what a human said in a form of an editor (whose word for it nobody over the network can give), and
-// whatever ends or releases the kernel.
+// terminal, what a human said in a form of an editor (whose word for it nobody over the network can give), what
+// opens any folder or tells any address of requests, and whatever ends or releases the kernel.
 func roles() map[string]token.Role {
 	all := map[string]token.Role{}
 	for role, routes := range map[token.Role][]string{

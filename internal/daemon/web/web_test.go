@@ -21,6 +21,7 @@ import (
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/operations"
 	"callgate/internal/token"
 	"callgate/tool"
 )
@@ -103,7 +104,7 @@ func TestEveryRouteHasARole(t *testing.T) {
 		protocol.RouteStop, protocol.RouteRelease, protocol.RouteMCP, protocol.RouteMCPProfile, protocol.RouteLogin,
 		protocol.RouteCreateToken, protocol.RouteChallenge, protocol.RouteConsentChallenge, protocol.RouteConsole,
 		protocol.RouteQuestionChallenge, protocol.RouteCreateKey, protocol.RouteTrustKey, protocol.RouteSign,
-		protocol.RouteAnswerForm,
+		protocol.RouteAnswerForm, operations.RouteOwnBench,
 	}
 	over := web.Routes()
 	for _, r := range f.api.Routes() {

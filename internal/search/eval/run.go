@@ -50,9 +50,16 @@ type Report struct {
 // Run asks s every scored query of the set once and reports the means. It warms up
 // with a query that is in no set, so that a searcher with a cache is timed on
 // queries that it has not seen.
-func Run(set *Set, s Searcher) Report {
-	for range 3 {
-		s("get ready to search", Depth)
+func Run(set *Set, s Searcher) Report { return RunEach(set, func(string) Searcher { return s }) }
+
+// WarmUps is how often a searcher is asked before it counts.
+const WarmUps = 3
+
+// RunEach is Run with a searcher for each query. What prepare does is not timed.
+func RunEach(set *Set, prepare func(query string) Searcher) Report {
+	const ready = "get ready to search"
+	for range WarmUps {
+		prepare(ready)(ready, Depth)
 	}
 	var all tally
 	langs := map[string]*tally{}
@@ -63,6 +70,7 @@ func Run(set *Set, s Searcher) Report {
 			unscored++
 			continue
 		}
+		s := prepare(q.Text)
 		start := time.Now()
 		ids := s(q.Text, Depth)
 		took := time.Since(start)

@@ -1,4 +1,5 @@
-// Package learning serves what searches taught: to whoever has the session, and nobody else.
+// Package learning serves what searches taught, to whoever has the session and nobody else, and measures ways to
+// search on it.
 package learning
 
 import (
@@ -18,7 +19,9 @@ type learningRoutes struct{ kernel *kernel.Kernel }
 // Routes are the routes of learned requests.
 func Routes(k *kernel.Kernel) map[string]route.Func {
 	a := &learningRoutes{k}
-	return map[string]route.Func{operations.RouteLearned: a.list, operations.RouteForgetLearned: a.forget}
+	return map[string]route.Func{
+		operations.RouteLearned: a.list, operations.RouteForgetLearned: a.forget, operations.RouteOwnBench: a.compare,
+	}
 }
 
 func (a *learningRoutes) list(w http.ResponseWriter, r *http.Request) error {
