@@ -14,7 +14,8 @@ type part struct {
 }
 
 const (
-	maxParts = 6 // that are searched for; each costs a search
+	maxParts  = 6  // that are searched for; each costs a search
+	partTools = 10 // of a part that are looked at again
 	// A part counts if its best tool is so near to it, compared with the whole request and its best
 	// tool: then it asks for something, and does not only tell about it. A higher bar finds fewer
 	// tools of requests for two things, a lower one disturbs those for one.
@@ -41,7 +42,7 @@ func (c *Catalog) withParts(
 	var parts []part
 	from := map[int32]string{}
 	for _, clause := range clauses[:min(len(clauses), maxParts)] {
-		found := c.rank(s, text{whole: clause}, model.Embed(nil, clause), r, firstTools)
+		found := c.rank(s, text{whole: clause}, model.Embed(nil, clause), r, partTools)
 		if !found.matched || found.nearest < partNearness*whole.nearest {
 			continue
 		}

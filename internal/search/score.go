@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"sync"
@@ -207,9 +206,20 @@ func (c *Catalog) score(s *scratch, semantic bool, keywords float32, r Request) 
 	}
 }
 
-// bestFirst orders results. Equal scores keep the order of the catalog, which is by name.
+// before reports whether a result comes before another. Equal scores keep the order of the catalog,
+// which is by name.
+func (f scored) before(g scored) bool {
+	return f.score > g.score || f.score == g.score && f.index < g.index
+}
+
 func bestFirst(a, b scored) int {
-	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.index, b.index))
+	switch {
+	case a.before(b):
+		return -1
+	case b.before(a):
+		return 1
+	}
+	return 0
 }
 
 // best returns the best results, best first.
@@ -223,9 +233,9 @@ func best(found []scored, want int) []scored {
 	top := found[:want:want]
 	slices.SortFunc(top, func(a, b scored) int { return bestFirst(b, a) })
 	for _, f := range found[want:] {
-		if f.score >= top[0].score && bestFirst(f, top[0]) < 0 {
+		if f.before(top[0]) {
 			top[0] = f
-			sink(top, bestFirst)
+			sink(top)
 		}
 	}
 	slices.SortFunc(top, bestFirst)
@@ -233,16 +243,16 @@ func best(found []scored, want int) []scored {
 }
 
 // sink restores the heap after its top was replaced.
-func sink(heap []scored, order func(a, b scored) int) {
+func sink(heap []scored) {
 	for i := 0; ; {
 		child := 2*i + 1
 		if child >= len(heap) {
 			return
 		}
-		if child+1 < len(heap) && order(heap[child+1], heap[child]) > 0 {
+		if child+1 < len(heap) && heap[child].before(heap[child+1]) {
 			child++
 		}
-		if order(heap[i], heap[child]) >= 0 {
+		if !heap[i].before(heap[child]) {
 			return
 		}
 		heap[i], heap[child] = heap[child], heap[i]

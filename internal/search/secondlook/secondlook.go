@@ -36,11 +36,11 @@ const (
 
 // What is read. Longer texts gave no better order.
 const (
-	askedPieces       = 16 // of a request: those that count most
-	descriptionPieces = 48
-	paramPieces       = 24
-	headPieces        = 40
-	namePieces        = 32
+	askedPieces       = 12 // of a request: those that count most
+	descriptionPieces = 32
+	paramPieces       = 16
+	headPieces        = 32
+	namePieces        = 24
 
 	pieceBytes = 8 // of most texts a piece has fewer
 )
