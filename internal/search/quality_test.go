@@ -90,11 +90,11 @@ func TestAcrossLanguages(t *testing.T) {
 			n++
 		}
 	}
-	if n < 10 || sum/n < .87 {
-		t.Errorf("%.3f over %v languages, want .87 over at least ten", sum/n, n)
+	if n < 10 || sum/n < .88 {
+		t.Errorf("%.3f over %v languages, want .88 over at least ten", sum/n, n)
 	}
-	if en := r.Langs["en"].Hit5; en < .87 {
-		t.Errorf("paraphrase %.3f, want .87", en)
+	if en := r.Langs["en"].Hit5; en < .91 {
+		t.Errorf("paraphrase %.3f, want .91", en)
 	}
 	if kw := r.Langs["keywords"].Hit5; kw < .95 {
 		t.Errorf("keywords %.3f, want .95", kw)
@@ -107,7 +107,7 @@ func TestAcrossLanguages(t *testing.T) {
 func TestSituations(t *testing.T) {
 	r := measure(t, load(t, "testdata/situations"))
 	t.Logf("right tool in the first five: keywords %.3f, both %.3f", r["keywords"].Hit5, r["both"].Hit5)
-	if r["both"].Hit5 < .70 {
+	if r["both"].Hit5 < .71 {
 		t.Errorf("%.3f", r["both"].Hit5)
 	}
 }

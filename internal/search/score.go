@@ -35,7 +35,7 @@ const (
 
 	// A query has a good answer if its best tool has so many points of the first look. Of the
 	// requests with less, nine in ten have no right tool in the first five.
-	minScore = 3.5
+	minScore = 3.0
 	// Where keywords answer alone, the catalog must know this share of the query's words.
 	minKnown = 0.5
 )
