@@ -94,6 +94,9 @@ func (d *discovery) found(found *search.Response, detail bool) (*tool.Result, er
 		list[i] = queryResult{Query: a.Query, Tools: make([]toolSummary, len(a.Hits)), Count: len(a.Hits)}
 		for j, h := range a.Hits {
 			b := d.brief(h.Tool)
+			if h.Private { // what was said in another project is not for the model of this one
+				h.Like = "an earlier request"
+			}
 			b.Relevance, b.Why = h.Score, h.Why()
 			if detail {
 				b.Parameters = surface.Schema(h.Tool)

@@ -235,7 +235,7 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 	built := session.Spec{
 		ID: cmp.Or(spec.Resume, spec.id, session.NewID("t")), Loaded: loaded, Agent: c.agent.ID, Lane: spec.Lane,
 		Requester: spec.Requester, Only: appmode.Intersect(c.agent.Only(), spec.only), AppMode: c.leaves,
-		OnAsked: asked, OnEnd: func() { m.remove(c) }, Kept: true,
+		OnAsked: asked, OnEnd: func() { m.remove(c) }, Kept: true, Nobody: spec.headless || spec.task || c.child != nil,
 	}
 	c.child.limit(&built)
 	if c.session, err = m.Sessions.Build(ctx, built); err != nil {

@@ -54,6 +54,7 @@ const (
 type exampleRows struct {
 	vectors vector.Matrix
 	texts   []string // by row
+	private []bool   // by row
 	groups  []exampleGroup
 }
 
@@ -62,9 +63,10 @@ type exampleGroup struct{ slot, from, to int32 }
 
 // withExamples is a document's key, and its examples with their rows.
 type withExamples struct {
-	key   key
-	texts []string
-	rows  []vector.Row
+	key     key
+	texts   []string
+	private []bool // by text; empty: none is
+	rows    []vector.Row
 }
 
 // exampleText is an example as it is read: valid, on one line, of limited length.
@@ -135,7 +137,7 @@ func exampleKey(text string) key {
 // add returns the rows with those of further documents of a state.
 func (e exampleRows) add(s *state, list []withExamples) exampleRows {
 	e.groups = slices.Clone(e.groups)
-	e.texts = slices.Clip(e.texts)
+	e.texts, e.private = slices.Clip(e.texts), slices.Clip(e.private)
 	var rows []vector.Row
 	for _, d := range list {
 		slot, ok := s.slots[d.key]
@@ -145,6 +147,9 @@ func (e exampleRows) add(s *state, list []withExamples) exampleRows {
 		from := int32(e.vectors.Len() + len(rows))
 		rows = append(rows, d.rows...)
 		e.texts = append(e.texts, d.texts...)
+		for i := range d.texts {
+			e.private = append(e.private, i < len(d.private) && d.private[i])
+		}
 		e.groups = append(e.groups, exampleGroup{slot, from, from + int32(len(d.rows))})
 	}
 	slices.SortFunc(e.groups, func(a, b exampleGroup) int { return cmp.Compare(a.slot, b.slot) })
@@ -196,7 +201,7 @@ func (x *Index) catalogExamples(ctx context.Context, c *Catalog, more []Examples
 			pending = append(pending, missing...)
 			for j, row := range rows {
 				if row.Values != nil && len(d.texts) < maxExamples {
-					d.texts, d.rows = append(d.texts, texts[j]), append(d.rows, row)
+					d.texts, d.rows, d.private = append(d.texts, texts[j]), append(d.rows, row), append(d.private, e.Private)
 				}
 			}
 		}
@@ -210,8 +215,9 @@ func (x *Index) catalogExamples(ctx context.Context, c *Catalog, more []Examples
 
 // like is what lifted a tool: the best example, and the similarity to it.
 type like struct {
-	text string
-	most float32
+	text    string
+	private bool
+	most    float32
 }
 
 // best returns the best example of a group, given the similarity to each row.
@@ -222,7 +228,7 @@ func (e *exampleRows) best(g exampleGroup, cosines []float32) like {
 			at = i
 		}
 	}
-	return like{e.texts[at], cosines[at]}
+	return like{e.texts[at], e.private[at], cosines[at]}
 }
 
 // exampleScratch holds the similarities of one query to examples, for reuse.
@@ -267,11 +273,11 @@ func (c *Catalog) liftBy(e *exampleRows, similar, plain, cosines []float32) {
 	}
 }
 
-// like returns the example that lifted a tool; empty: none did.
-func (c *Catalog) like(slot int32, s *exampleScratch) string {
+// like returns the example that lifted a tool, empty if none did, and whether it is private.
+func (c *Catalog) like(slot int32, s *exampleScratch) (text string, private bool) {
 	row := c.state.rows[slot]
 	if row == none || int(row) >= len(s.plain) {
-		return ""
+		return "", false
 	}
 	most := like{most: s.plain[row]}
 	if g, ok := c.examples.group(slot); ok {
@@ -284,5 +290,5 @@ func (c *Catalog) like(slot int32, s *exampleScratch) string {
 			most = l
 		}
 	}
-	return most.text
+	return most.text, most.private
 }

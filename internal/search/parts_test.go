@@ -118,3 +118,40 @@ func TestValuesAreQuieted(t *testing.T) {
 		}
 	}
 }
+
+// Recent use orders tools, but makes no good answer of a bad one.
+func TestUseIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	all := fixture()
+	used := map[string]int{}
+	for _, tl := range all {
+		used[tl.ID.Dotted()] = 6
+	}
+	c := catalog(t, search.New(search.Options{Embedder: builtin(t)}), all)
+	for _, query := range []string{"qwzx vbnm", "who painted the ceiling of that chapel"} {
+		r := search.Request{Queries: []string{query}}
+		before := find(t, c, r).Unmatched
+		r.Used = used
+		if after := find(t, c, r).Unmatched; len(before) != 1 || len(after) != 1 {
+			t.Errorf("%q: unmatched %v, and with use %v", query, before, after)
+		}
+	}
+}
+
+// What a user's own searches taught is marked, so that a model is not told another project's words.
+func TestPrivateExamplesAreMarked(t *testing.T) {
+	t.Parallel()
+	x := search.New(search.Options{Embedder: builtin(t)})
+	for _, private := range []bool{true, false} {
+		c, err := x.Catalog(t.Context(), fixture(), search.Examples{
+			ByTool: map[string][]string{"db.query": {"what did we sell on Monday"}}, Private: private,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := hit(t, c, "what did we sell on Monday", "db.query")
+		if h.Like == "" || h.Private != private {
+			t.Errorf("private %v: like %q, %v", private, h.Like, h.Private)
+		}
+	}
+}

@@ -72,6 +72,7 @@ type Hit struct {
 	Semantic float64 // similarity of the meanings of query and tool, -1 to 1
 	Matches  []Match // the words of the query that the tool has
 	Like     string  // the example request of the tool that is nearest in meaning; empty: none is nearer than its text
+	Private  bool    // Like is the searcher's own, and not for a model that another app names
 	Part     string  // the part of a request for several things that found the tool; empty: the whole request did
 }
 

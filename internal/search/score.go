@@ -81,7 +81,8 @@ func (c *Catalog) find(query string, vector []float32, r Request, limit int) (a 
 		h := Hit{Tool: c.tools[f.index], Score: round(float64(f.score)), Part: parts[f.index]}
 		slot := c.slots[f.index]
 		if row := c.state.rows[slot]; vector != nil && row != none {
-			h.Semantic, h.Like = round(float64(s.cosines[row])), c.like(slot, &s.example)
+			h.Semantic = round(float64(s.cosines[row]))
+			h.Like, h.Private = c.like(slot, &s.example)
 		}
 		for _, w := range whole.words.Why(int(slot)) {
 			h.Matches = append(h.Matches, Match{Word: w.Word, Found: w.Match, Field: w.Field, How: string(w.Route)})
@@ -123,12 +124,12 @@ func (c *Catalog) rank(s *scratch, query text, vector []float32, r Request, want
 	}
 	semantic := vector != nil && r.Mode != Keywords
 	look, weight := c.secondLook(query.whole, vector, r.Mode)
-	c.score(s, semantic, weight, r)
+	most := c.score(s, semantic, weight, r)
 	found.top = best(s.found, want)
 	if len(found.top) == 0 {
 		return found
 	}
-	found.matched = semantic && found.top[0].score >= minScore || !semantic && found.words.Known() >= minKnown
+	found.matched = semantic && most >= minScore || !semantic && found.words.Known() >= minKnown
 	if look != nil {
 		c.lookAgain(look, s, found.top[:min(firstTools, len(found.top))])
 	}
@@ -175,8 +176,9 @@ func (c *Catalog) lookAgain(look *secondlook.Request, s *scratch, first []scored
 	slices.SortFunc(first, bestFirst)
 }
 
-// score fills s.found with the tools that pass the filter and have a score.
-func (c *Catalog) score(s *scratch, semantic bool, keywords float32, r Request) {
+// score fills s.found with the tools that pass the filter and have a score, and returns the best one
+// without what recent uses add.
+func (c *Catalog) score(s *scratch, semantic bool, keywords float32, r Request) (most float32) {
 	s.found = slices.Grow(s.found[:0], len(c.order))[:len(c.order)]
 	n := 0
 	for _, p := range c.order {
@@ -195,8 +197,11 @@ func (c *Catalog) score(s *scratch, semantic bool, keywords float32, r Request) 
 	if !r.Filter.open() {
 		s.found = slices.DeleteFunc(s.found, func(f scored) bool { return !r.Filter.Passes(c.tools[f.index]) })
 	}
+	for _, f := range s.found {
+		most = max(most, f.score)
+	}
 	if len(r.Used) == 0 {
-		return
+		return most
 	}
 	for i := range s.found {
 		f := &s.found[i]
@@ -204,6 +209,7 @@ func (c *Catalog) score(s *scratch, semantic bool, keywords float32, r Request) 
 			f.score += float32(min(usedWeight*float64(n), usedMost))
 		}
 	}
+	return most
 }
 
 // before reports whether a result comes before another. Equal scores keep the order of the catalog,

@@ -358,7 +358,7 @@ func (c *Catalog) queryVectors(
 		return nil, "", &tool.Error{Op: "search", Kind: tool.Cancelled, Message: "the search was cancelled", Err: ctx.Err()}
 	case err != nil:
 		return nil, err.Error(), nil
-	case len(c.tools) > 0 && len(vectors[0]) != c.state.vectors.Dim():
+	case c.state.vectors.Len() > 0 && len(vectors[0]) != c.state.vectors.Dim():
 		reason := fmt.Sprintf("the model now gives vectors of %d numbers, and the tools' vectors have %d",
 			len(vectors[0]), c.state.vectors.Dim())
 		return nil, reason, nil

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/daemon/mcpserver/calls"
+	"callgate/internal/daemon/mcpserver/direct"
 	"callgate/internal/daemon/mcpserver/question"
 	"callgate/internal/daemon/mcpserver/subscriptions"
 	"callgate/internal/daemon/mcpserver/tooldef"
@@ -34,6 +35,7 @@ type endpoint struct {
 	mu      sync.Mutex
 	clients map[any]*client // by connection, or by name; nil when closed
 	closing sync.WaitGroup
+	plain   *direct.Calls // of a stream; nil: there are none
 
 	subscriptions subscriptions.Table[*sdk.ServerSession]
 }
@@ -123,6 +125,9 @@ func (e *endpoint) clientFor(session *sdk.ServerSession, info *sdk.Implementatio
 	c.id = session.ID()
 	e.closing.Go(func() {
 		_ = session.Wait()
+		if e.plain != nil {
+			e.plain.Wait() // they are calls of this client
+		}
 		e.subscriptions.RemoveConnection(session)
 		e.remove(key, c)
 	})

@@ -125,6 +125,7 @@ func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser, o Options) 
 	defer e.close()
 	out := &lineWriter{w: conn}
 	plain, connected := e.plainCalls(ctx)
+	e.plain = plain
 	transport := stdio.New(stdio.Options{
 		In: conn, Out: out, Requests: plain,
 		OnStray: out.refuse,

@@ -45,8 +45,9 @@ type Spec struct {
 	OnAsked   func(approval.Request) // a human is asked, or has answered; must not wait; may be nil
 	OnEnd     func()                 // the session has ended; may be nil
 	Bounds
-	Kept  bool // it is a conversation's, and how often its hooks fired is kept
-	Again bool // for a call of an earlier session: no setup steps, and only what the app gives its agent now
+	Kept   bool // it is a conversation's, and how often its hooks fired is kept
+	Nobody bool // it works without whoever it is for: see toolview.Learner
+	Again  bool // for a call of an earlier session: no setup steps, and only what the app gives its agent now
 }
 
 // Bounds are what a session has of whom it works for. The zero value is of one that works
@@ -119,7 +120,10 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 			"the workspace %s cannot be opened: %w", tool.Truncate(loaded.Workspace), err)
 	}
 	spec = spec.in(loaded)
-	usage := b.Views.NewUsage(spec.Requester.Token, spec.ID, spec.terminal(loaded))
+	usage := b.Views.NewUsage(toolview.Learner{
+		Owner: spec.Requester.Token, Session: spec.ID, Asker: spec.terminal(loaded),
+		Nobody: spec.Again || spec.Nobody,
+	})
 	var detached func() (release func()) // of the session, when there is one
 	watch := gate.Observer{
 		Succeeded: usage.Count, Asked: spec.OnAsked, Detached: func() (release func()) { return detached() },

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"callgate/internal/conversation"
+	"callgate/internal/conversation/history"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
@@ -17,6 +18,7 @@ import (
 	"callgate/internal/search"
 	"callgate/internal/search/learned"
 	"callgate/internal/token"
+	"callgate/llm"
 	"callgate/tool"
 )
 
@@ -228,5 +230,66 @@ func TestLearnedGoesWithItsSource(t *testing.T) {
 	_, _, err := k.Prune(t.Context(), time.Now())
 	if got := saidOf(t, s); err != nil || got != "" {
 		t.Errorf("after the records went: %q (%v)", got, err)
+	}
+}
+
+// Who is not there is given nothing of what the user taught, and teaches the user nothing: a turn that
+// goes on without its client may work for anybody who sent a message.
+func TestNobodyLearns(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t), desk(t)...)
+	dir := t.TempDir()
+	user, err := k.OpenSession(t.Context(), session.Spec{Workspace: dir})
+	kerneltest.OK(t, err)
+	const query = "do the desk thing for the plants"
+	find(t, user, query, "desk.beta")
+	kerneltest.Call(t, user, "desk.beta", `{}`)
+	if said := saidOf(t, user); !strings.Contains(said, query) {
+		t.Fatalf("the user taught %q", said)
+	}
+	for _, spec := range []session.Spec{{Workspace: dir, Nobody: true}, {Workspace: dir, Again: true}} {
+		s, err := k.OpenSession(t.Context(), spec)
+		kerneltest.OK(t, err)
+		if s.View().Learned() != nil {
+			t.Errorf("%+v is given what the user taught", spec)
+		}
+		r := kerneltest.Call(t, s, "search_tools", fmt.Sprintf(`{"query":%q}`, query))
+		if strings.Contains(string(r.Data), "an earlier request") || strings.Contains(string(r.Data), `like \"do the`) {
+			t.Errorf("it is told %s", r.Data)
+		}
+		find(t, s, "a desk for the cat", "desk.alpha")
+		kerneltest.Call(t, s, "desk.alpha", `{}`)
+		s.Close()
+	}
+	if said := saidOf(t, user); strings.Contains(said, "cat") {
+		t.Errorf("the user was taught %q", said)
+	}
+	r := kerneltest.Call(t, user, "search_tools", fmt.Sprintf(`{"query":%q}`, query))
+	if data := string(r.Data); !strings.Contains(data, `like \"an earlier request\"`) || strings.Contains(data, `like \"do the`) {
+		t.Errorf("a model is told %s", data)
+	}
+}
+
+// A turn without a client works for whoever sent its words.
+func TestTurnsWithoutAClientLearnNothing(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t), desk(t)...)
+	folder := t.TempDir()
+	kerneltest.Write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: offline}}]\n")
+	kerneltest.OpenConversation(t, k, folder).Close() // a human accepts the app
+	looked := false
+	_, _, err := k.Conversations.Run(t.Context(), conversation.Headless{
+		Spec: conversation.Spec{Workspace: folder}, ID: "turn-1", By: "a stranger", Message: llm.TextMessage(llm.User, "hello"),
+		Event: func(history.Event) {
+			if c, err := k.Conversations.Get("turn-1"); err == nil {
+				looked = true
+				if c.Session().View().Learned() != nil {
+					t.Error("the turn is given what the user taught")
+				}
+			}
+		},
+	})
+	if err != nil || !looked {
+		t.Errorf("%v; looked: %v", err, looked)
 	}
 }

@@ -128,10 +128,12 @@ func (s *Store) restore(k kept, version int64) {
 
 // clean returns a request as it is kept, and false if it is not kept.
 func (s *Store) clean(request string) (string, bool) {
-	if s.scrub(request) != request {
+	text, ok := Clean(request)
+	// Both are looked at: a secret may be whole in one of them only.
+	if s.scrub(request) != request || s.scrub(text) != text {
 		return "", false
 	}
-	return Clean(request)
+	return text, ok
 }
 
 func keyOf(owner, name string) string { return document.Join("of", owner, name) }

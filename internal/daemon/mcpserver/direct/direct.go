@@ -97,7 +97,11 @@ func (c *Calls) Take(line []byte) bool {
 
 // answer makes a call and sends its answer.
 func (c *Calls) answer(ctx context.Context, r frame.Request, send func(context.Context, []byte) error) {
-	res, err := c.serve(ctx, r.Params)
+	var res sdk.Result
+	err := context.Cause(ctx)
+	if err == nil { // a call that was taken back before it was begun is not begun
+		res, err = c.serve(ctx, r.Params)
+	}
 	line := encode(r.ID, res, err)
 	c.mu.Lock()
 	cancel := c.open[r.ID]

@@ -172,7 +172,9 @@ func TestAnswersAreTheSDKs(t *testing.T) {
 				c := connect(t, with)
 				c.say(t, 1, hello)
 				said[i] = c.say(t, test.answers, test.lines...)
-				if taken := c.taken.Load(); with && taken != test.taken {
+				// A call that is taken back may be so before it is begun.
+				early := strings.Contains(strings.Join(test.lines, ""), "notifications/cancelled")
+				if taken := c.taken.Load(); with && (taken > test.taken || taken < test.taken && !early) {
 					t.Errorf("%d calls were answered without the SDK", taken)
 				}
 			}

@@ -8,6 +8,7 @@
 package frame
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -177,5 +178,6 @@ func containsNewline(data []byte) bool {
 			return true
 		}
 	}
-	return false
+	// Some readers end a line at these, too; the SDK escapes them.
+	return bytes.Contains(data, []byte("\u2028")) || bytes.Contains(data, []byte("\u2029"))
 }

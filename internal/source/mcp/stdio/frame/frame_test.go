@@ -240,3 +240,13 @@ func TestTaken(t *testing.T) {
 		t.Errorf("%+v %v", r, ok)
 	}
 }
+
+// Some readers end a line where JSON does not.
+func TestLineEndsOfOthers(t *testing.T) {
+	for _, end := range []string{"\u2028", "\u2029"} {
+		args := []byte(`{"a":"x` + end + `y"}`)
+		if params, ok := frame.Params(&sdk.CallToolParams{Name: "look", Arguments: json.RawMessage(args)}, args); ok {
+			t.Errorf("%q is written as it is", params)
+		}
+	}
+}
