@@ -6,13 +6,6 @@ import (
 	"callgate/internal/search/embed"
 )
 
-// part is a part of a request that asks for something of its own, and the tool
-// that it finds.
-type part struct {
-	text string
-	tool scored
-}
-
 const (
 	maxParts  = 6  // that are searched for; each costs a search
 	partTools = 10 // of a part that are looked at again
@@ -39,7 +32,7 @@ func (c *Catalog) withParts(
 	}
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
-	var parts []part
+	var tools []scored
 	from := map[int32]string{}
 	for _, clause := range clauses[:min(len(clauses), maxParts)] {
 		found := c.rank(s, text{whole: clause}, model.Embed(nil, clause), r, partTools)
@@ -48,27 +41,27 @@ func (c *Catalog) withParts(
 		}
 		tool := found.top[0]
 		if _, known := from[tool.index]; !known && tool.index != whole.top[0].index {
-			parts = append(parts, part{clause, tool})
+			tools = append(tools, tool)
 			from[tool.index] = clause
 		}
 	}
-	return withTools(whole.top, parts, from), from
+	return withTools(whole.top, tools, from), from
 }
 
 // withTools puts the tools of parts behind the first of the whole request, in
 // the order of the request. Scores never rise from one tool to the next.
-func withTools(whole []scored, parts []part, from map[int32]string) []scored {
-	if len(parts) == 0 {
+func withTools(whole, tools []scored, from map[int32]string) []scored {
+	if len(tools) == 0 {
 		return whole
 	}
-	list := make([]scored, 1, len(whole)+len(parts))
+	list := make([]scored, 1, len(whole)+len(tools))
 	list[0] = whole[0]
 	add := func(f scored) {
 		f.score = min(f.score, list[len(list)-1].score)
 		list = append(list, f)
 	}
-	for _, p := range parts {
-		add(p.tool)
+	for _, f := range tools {
+		add(f)
 	}
 	for _, f := range whole[1:] {
 		if _, known := from[f.index]; !known {
