@@ -150,7 +150,7 @@ func TestLearnsFromCommands(t *testing.T) {
 	command := func(terminal int, do func(*session.Session)) {
 		k := kerneltest.Open(t, state, desk(t)...) // each command is its own kernel
 		s, err := k.OpenSession(t.Context(), session.Spec{
-			Workspace: folder, Requester: approval.Requester{PID: 1, Sessions: []int{terminal, 1}},
+			Workspace: folder, Requester: approval.Requester{PID: 1, Root: 1, Sessions: []int{terminal, 1}},
 		})
 		kerneltest.OK(t, err)
 		do(s)
@@ -166,6 +166,30 @@ func TestLearnsFromCommands(t *testing.T) {
 		}
 	})
 	command(7, func(s *session.Session) {
+		for _, name := range []string{"desk.alpha", "desk.beta"} {
+			kerneltest.Call(t, s, name, `{}`)
+		}
+		if got := saidOf(t, s); !strings.HasPrefix(got, "water the plants of the desk>desk.") {
+			t.Errorf("learned %q", got)
+		}
+	})
+}
+
+// In a container whose terminal is outside of it, the system tells no terminal's number.
+func TestLearnsFromCommandsOfNoTerminal(t *testing.T) {
+	t.Parallel()
+	state, folder := kerneltest.StateDir(t), t.TempDir()
+	command := func(root int, do func(*session.Session)) {
+		k := kerneltest.Open(t, state, desk(t)...)
+		s, err := k.OpenSession(t.Context(), session.Spec{
+			Workspace: folder, Requester: approval.Requester{PID: root, Root: root},
+		})
+		kerneltest.OK(t, err)
+		do(s)
+		kerneltest.OK(t, k.Close())
+	}
+	command(7, func(s *session.Session) { best(t, s, "water the plants of the desk") })
+	command(8, func(s *session.Session) {
 		for _, name := range []string{"desk.alpha", "desk.beta"} {
 			kerneltest.Call(t, s, name, `{}`)
 		}
