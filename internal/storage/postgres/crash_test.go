@@ -19,8 +19,7 @@ import (
 // The process goes on by itself; every record whose number it was told is there once; and the chain is whole.
 func TestServerIsKilled(t *testing.T) {
 	t.Parallel()
-	server := crashed.Postgres(t)
-	db, err := postgres.Open(t.Context(), address(server, schemaAt(t.TempDir())))
+	db, err := postgres.Open(t.Context(), crashed.Schema(t, schemaAt(t.TempDir())))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,11 +39,11 @@ func TestServerIsKilled(t *testing.T) {
 			wg.Go(func() { w.commit(t, fmt.Sprintf("%d-%d", life, n), stop) })
 		}
 		<-reached
-		server.Crash(t)
+		crashed.Crash(t)
 		if _, err := db.Stores().Journal.Rows(t.Context(), journal.Query{}); tool.KindOf(err) != tool.Unavailable {
 			t.Errorf("without a server: %v", err)
 		}
-		server.Start(t)
+		crashed.Start(t)
 		<-w.after(60) // it goes on by itself
 		close(stop)
 		wg.Wait()

@@ -140,7 +140,7 @@ func writes() map[string]write {
 // A COMMIT that is lost, or whose answer is, is found out: the write is reported as done, and was done once.
 func TestLostCommits(t *testing.T) {
 	t.Parallel()
-	p := newProxy(t, servers.Postgres(t))
+	p := newProxy(t)
 	for _, f := range []fault{loseAnswer, loseCommit} {
 		for name, w := range writes() {
 			db := p.open(t)
@@ -169,7 +169,7 @@ func TestLostCommits(t *testing.T) {
 // While nobody can say whether an append was written, the journal reads nothing: what it would believe might change.
 func TestJournalWaitsForLostCommits(t *testing.T) {
 	t.Parallel()
-	p := newProxy(t, servers.Postgres(t))
+	p := newProxy(t)
 	db := p.open(t)
 	db.SetSettlePatience(50 * time.Millisecond)
 	s := db.Stores().Journal
@@ -196,7 +196,7 @@ func TestJournalWaitsForLostCommits(t *testing.T) {
 // A lease of which its holder never heard is given again, and the attempt does not count.
 func TestLostLeases(t *testing.T) {
 	t.Parallel()
-	p := newProxy(t, servers.Postgres(t))
+	p := newProxy(t)
 	db := p.open(t)
 	db.SetSettlePatience(50 * time.Millisecond)
 	s := db.Stores()
@@ -218,7 +218,7 @@ func TestLostLeases(t *testing.T) {
 // Connections that ended while nobody used them are made anew, and nobody hears of it.
 func TestReconnects(t *testing.T) {
 	t.Parallel()
-	p := newProxy(t, servers.Postgres(t))
+	p := newProxy(t)
 	db := p.open(t)
 	for n := range 3 {
 		change := document.Change{Collection: "c", Key: fmt.Sprint(n), Data: []byte("x")}
@@ -236,7 +236,7 @@ func TestReconnects(t *testing.T) {
 // A blob whose source can be read once only is not kept by half when the connection is lost under it.
 func TestBlobOfAStream(t *testing.T) {
 	t.Parallel()
-	p := newProxy(t, servers.Postgres(t))
+	p := newProxy(t)
 	db := p.open(t)
 	source := &cutting{p: p, r: strings.NewReader("text")}
 	ref := "sha256:982d9e3eb996f559e633f4d194def3761d909f5a3b647d1a851fead67c32c9d1"

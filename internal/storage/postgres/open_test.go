@@ -9,9 +9,9 @@ import (
 
 	"callgate/internal/document"
 	"callgate/internal/journal"
-	"callgate/internal/module/database/enginetest"
 	"callgate/internal/storage/postgres"
 	"callgate/internal/storage/postgres/migration"
+	"callgate/internal/storage/postgres/postgrestest"
 	"callgate/internal/task"
 	"callgate/tool"
 )
@@ -19,9 +19,8 @@ import (
 // What keeps a database from being opened is said by what to do, and never with the password.
 func TestOpenErrors(t *testing.T) {
 	t.Parallel()
-	server := servers.Postgres(t)
-	guest := newRole(t, server)
-	good := address(server, schemaAt(t.TempDir()))
+	guest := newRole(t)
+	good := server.Schema(t, schemaAt(t.TempDir()))
 	change := func(f func(*url.URL)) string {
 		u, err := url.Parse(good)
 		if err != nil {
@@ -38,7 +37,7 @@ func TestOpenErrors(t *testing.T) {
 		kind    tool.Kind
 		says    string
 	}{
-		"no URL":          {"postgres://u:" + enginetest.Password + "@h:port/x", tool.Invalid, "not the URL"},
+		"no URL":          {"postgres://u:" + postgrestest.Password + "@h:port/x", tool.Invalid, "not the URL"},
 		"two schemas":     {search("a,b"), tool.Invalid, "one schema"},
 		"a quoted schema": {search(`"a"`), tool.Invalid, "one schema"},
 		"a long schema":   {search(strings.Repeat("a", 64)), tool.Invalid, "one schema"},
@@ -54,7 +53,7 @@ func TestOpenErrors(t *testing.T) {
 		if db != nil || tool.KindOf(err) != tt.kind || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v, want %s: %s", name, err, tt.kind, tt.says)
 		}
-		for _, secret := range []string{enginetest.Password, url.QueryEscape(enginetest.Password), "guessed-one"} {
+		for _, secret := range []string{postgrestest.Password, url.QueryEscape(postgrestest.Password), "guessed-one"} {
 			if err != nil && strings.Contains(err.Error(), secret) {
 				t.Errorf("%s tells the password: %v", name, err)
 			}
@@ -63,10 +62,10 @@ func TestOpenErrors(t *testing.T) {
 }
 
 // newRole makes a user of no rights, whose name is its password.
-func newRole(t *testing.T, server *enginetest.Server) string {
+func newRole(t *testing.T) string {
 	t.Helper()
 	name := "r" + schemaAt(t.TempDir())[:20]
-	if _, err := server.Admin.Exec("CREATE ROLE " + name + " LOGIN PASSWORD '" + name + "'"); err != nil {
+	if _, err := server.Admin(t).Exec("CREATE ROLE " + name + " LOGIN PASSWORD '" + name + "'"); err != nil {
 		t.Fatal(err)
 	}
 	return name
@@ -75,13 +74,12 @@ func newRole(t *testing.T, server *enginetest.Server) string {
 // A user who may not make a schema uses one that was made for it, whatever it is called.
 func TestSchemaOfTheUser(t *testing.T) {
 	t.Parallel()
-	server := servers.Postgres(t)
-	owner := newRole(t, server)
+	owner := newRole(t)
 	schema := "Größe " + owner
-	if _, err := server.Admin.Exec(`CREATE SCHEMA "` + schema + `" AUTHORIZATION ` + owner); err != nil {
+	if _, err := server.Admin(t).Exec(`CREATE SCHEMA "` + schema + `" AUTHORIZATION ` + owner); err != nil {
 		t.Fatal(err)
 	}
-	u, err := url.Parse(strings.ReplaceAll(address(server, schema), "+", "%20"))
+	u, err := url.Parse(strings.ReplaceAll(server.Schema(t, schema), "+", "%20"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +97,7 @@ func TestSchemaOfTheUser(t *testing.T) {
 // Processes that open an empty database at once make its schema once.
 func TestOpenAtOnce(t *testing.T) {
 	t.Parallel()
-	at := address(servers.Postgres(t), schemaAt(t.TempDir()))
+	at := server.Schema(t, schemaAt(t.TempDir()))
 	var wg sync.WaitGroup
 	for range 6 {
 		wg.Go(func() {
@@ -133,7 +131,7 @@ func TestForeignSchemas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := postgres.Open(t.Context(), address(servers.Postgres(t), schemaAt(place)))
+		again, err := postgres.Open(t.Context(), server.Schema(t, schemaAt(place)))
 		var e *tool.Error
 		if again != nil || !errors.As(err, &e) || e.Kind != tool.Unavailable || !strings.Contains(e.Message+e.Hint, tt.says) {
 			t.Errorf("%s: %v", name, err)
@@ -175,17 +173,16 @@ func TestMigrationSteps(t *testing.T) {
 // Every commit waits for the log, although the database is set not to; a server without fsync is told of.
 func TestDurableSettings(t *testing.T) {
 	t.Parallel()
-	server := servers.Postgres(t)
-	name := server.NewDatabase(t)
-	if _, err := server.Admin.Exec("ALTER DATABASE " + name + " SET synchronous_commit = off"); err != nil {
-		t.Fatal(err)
-	}
-	u, err := url.Parse(address(server, "callgate"))
+	at := server.URL(t)
+	u, err := url.Parse(at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.Path = "/" + name
-	db, err := postgres.Open(t.Context(), u.String())
+	name := strings.TrimPrefix(u.Path, "/")
+	if _, err := server.Admin(t).Exec("ALTER DATABASE " + name + " SET synchronous_commit = off"); err != nil {
+		t.Fatal(err)
+	}
+	db, err := postgres.Open(t.Context(), at)
 	if err != nil {
 		t.Fatal(err)
 	}

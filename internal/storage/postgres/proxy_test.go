@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"net"
 	"net/url"
-	"strconv"
 	"sync"
 	"testing"
 
-	"callgate/internal/module/database/enginetest"
 	"callgate/internal/storage/postgres"
 )
 
@@ -37,13 +35,13 @@ type proxy struct {
 // commitMessage is COMMIT as the driver sends it, in one piece.
 var commitMessage = []byte("Q\x00\x00\x00\x0bCOMMIT\x00")
 
-func newProxy(t *testing.T, server *enginetest.Server) *proxy {
+func newProxy(t *testing.T) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{listener: l, server: "127.0.0.1:" + strconv.Itoa(server.Port), conns: map[net.Conn]bool{}}
+	p := &proxy{listener: l, server: server.Host(t), conns: map[net.Conn]bool{}}
 	t.Cleanup(func() {
 		_ = l.Close()
 		p.cut()
@@ -63,7 +61,7 @@ func newProxy(t *testing.T, server *enginetest.Server) *proxy {
 // open opens a driver that reaches its server through the proxy.
 func (p *proxy) open(t *testing.T) *postgres.DB {
 	t.Helper()
-	u, err := url.Parse(address(servers.Postgres(t), schemaAt(t.TempDir())))
+	u, err := url.Parse(server.Schema(t, schemaAt(t.TempDir())))
 	if err != nil {
 		t.Fatal(err)
 	}
