@@ -149,7 +149,8 @@ func isServing(dir statedir.Dir) (bool, error) {
 
 // WaitIdle returns when ctx ends, when serving fails, when a client asks the
 // kernel to stop, or when the kernel had no client, turn, call or task for the idle
-// time; 0: it may be idle for ever.
+// time; 0: it may be idle for ever. One in the background also ends once its state
+// directory was removed: no client finds it then, and what it waits for it cannot keep.
 func (d *Daemon) WaitIdle(ctx context.Context, idle time.Duration) error {
 	if idle <= 0 {
 		return d.Wait(ctx)
@@ -165,7 +166,9 @@ func (d *Daemon) WaitIdle(ctx context.Context, idle time.Duration) error {
 				return
 			case <-tick.C:
 			}
-			if d.inUse(0) {
+			if d.Kernel.State().Gone() {
+				cancel(errGone)
+			} else if d.inUse(0) {
 				last = time.Now()
 			} else if time.Since(last) >= idle {
 				cancel(errIdle)
@@ -175,4 +178,7 @@ func (d *Daemon) WaitIdle(ctx context.Context, idle time.Duration) error {
 	return d.Wait(ctx)
 }
 
-var errIdle = errors.New("the kernel was idle")
+var (
+	errIdle = errors.New("the kernel was idle")
+	errGone = errors.New("the state directory was removed")
+)

@@ -1,6 +1,8 @@
 package daemon_test
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -43,6 +45,29 @@ func TestIdle(t *testing.T) {
 	if err := d.Stop(); err != nil {
 		t.Error(err)
 	}
+}
+
+// A kernel in the background that works on ends when its state directory is removed.
+func TestStateDirectoryIsRemoved(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	d, err := daemon.StartBackground(t.Context(), kernel.Config{State: state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := d.Kernel.OpenSession(t.Context(), session.Spec{Workspace: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- d.WaitIdle(t.Context(), 200*time.Millisecond) }()
+	if err := os.Rename(state, state+"-gone"); err != nil { // whole, while the kernel writes in it
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	_ = d.Stop() // what it would write has no place any more
 }
 
 // TestStartedByHand has a client ask a kernel to stop that is not in the background.

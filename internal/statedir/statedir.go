@@ -144,6 +144,20 @@ func (d Dir) Hold() (*Held, error) {
 	return &Held{Dir: d, lock: f}, nil
 }
 
+// Gone reports whether the directory was removed, or another took its place, since
+// this process took it.
+func (h *Held) Gone() bool {
+	if h.lock == nil {
+		return false
+	}
+	mine, err := h.lock.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(h.lockFile())
+	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(mine, there)
+}
+
 // Make makes the directory if it is absent. It is Denied, before anything is
 // written, if the directory or something in it belongs to another user, and if a
 // command with sudo would leave a directory of root in a user's home.
