@@ -114,6 +114,22 @@ func (f *Folder) touch(ref string, size int64) bool {
 	return os.Chtimes(path, time.Time{}, time.Now()) == nil
 }
 
+// SetStored notes when blobs were last stored, for one that copies them from elsewhere. Those that are not there are
+// passed over.
+func (f *Folder) SetStored(blobs []Blob) error {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	for _, b := range blobs {
+		if err := Check(b.Ref); err != nil {
+			return err
+		}
+		if err := os.Chtimes(f.path(b.Ref), time.Time{}, b.Stored); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return writeError("artifact.SetStored", err)
+		}
+	}
+	return nil
+}
+
 // publish gives a written file its name.
 func (f *Folder) publish(file *durable.File, ref string) error {
 	f.mu.RLock()

@@ -18,6 +18,8 @@ import (
 	"callgate/internal/journal"
 	"callgate/internal/storage"
 	"callgate/internal/storage/sqlite/fileheader"
+	"callgate/internal/storage/sqlite/plainrows"
+	"callgate/internal/storage/tables"
 	"callgate/tool"
 )
 
@@ -161,6 +163,11 @@ func (db *DB) Stores() storage.Stores {
 		Documents: db.documents, Blobs: db.blobs, Tasks: db.tasks, Queue: db.tasks,
 		Leases: db.tasks, TaskLogs: db.tasks,
 	}
+}
+
+// Tables returns everything that is kept here as plain rows.
+func (db *DB) Tables() tables.Store {
+	return &plainrows.Store{Read: db.read, Transact: db.transact, Convert: convertError, Blobs: db.blobs, Floor: floor}
 }
 
 // Journal returns the journal's rows.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"callgate/internal/storage"
+	"callgate/internal/storage/storagetest/tabletest"
 	"callgate/internal/storage/storagetest/tasktest"
 	"callgate/tool"
 )
@@ -37,6 +38,7 @@ func Driver(t *testing.T, open Open) {
 	t.Run("Documents", func(t *testing.T) { Documents(t, open) })
 	t.Run("Blobs", func(t *testing.T) { Blobs(t, open) })
 	t.Run("Tasks", func(t *testing.T) { tasktest.Tasks(t, tasktest.Open(open)) })
+	t.Run("Tables", func(t *testing.T) { tabletest.Tables(t, tabletest.Open(open)) })
 }
 
 // strangeNames: a name that nothing can have is absent, and no failure of the store.
