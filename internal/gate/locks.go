@@ -112,7 +112,7 @@ func (l *locker) reportWait(c *callState) (stop func()) {
 		if by.Queued {
 			what = "is ahead in the queue"
 		}
-		text := fmt.Appendf(nil, "waiting for %.200s: %s %s\n", by.Resource, by.Holder, what)
+		text := fmt.Appendf(nil, "waiting for %.200s: %s %s\n", by.Resource, by.Who(), what)
 		l.output.Publish(c.call.ID, "waiting", l.secrets.Scrub(text))
 	})
 }

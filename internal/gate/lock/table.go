@@ -81,7 +81,7 @@ func (t *Table) Enqueue(r Request) (*Ticket, error) {
 // Acquire adds a request to the queue and waits until it is granted.
 func (t *Table) Acquire(ctx context.Context, r Request) (*Lease, error) {
 	if ctx.Err() != nil {
-		return nil, cancelledError(ctx)
+		return nil, CancelledError(ctx)
 	}
 	if len(r.Claims) == 0 {
 		return new(Lease), nil

@@ -69,14 +69,14 @@ func (tk *Ticket) take(ctx context.Context) (*Lease, error) {
 	case ctx.Err() != nil:
 		tk.table.drop(tk)
 		tk.table.mu.Unlock()
-		return nil, cancelledError(ctx)
+		return nil, CancelledError(ctx)
 	case tk.state == granted:
 		tk.state = taken
 	default:
 		wanted, by := tk.blocker()
 		tk.table.drop(tk)
 		tk.table.mu.Unlock()
-		return nil, busy(wanted, tk.asked, by)
+		return nil, BusyError(wanted, tk.asked, by)
 	}
 	tk.table.mu.Unlock()
 	return &tk.lease, nil
@@ -144,8 +144,8 @@ func (l *Lease) WithExpiry(ctx context.Context, d time.Duration) (context.Contex
 	})
 }
 
-// cancelledError returns the error of a wait that its context ended.
-func cancelledError(ctx context.Context) error {
+// CancelledError returns the error of a wait that its context ended.
+func CancelledError(ctx context.Context) error {
 	e := &tool.Error{
 		Op: "lock.Wait", Kind: tool.Cancelled,
 		Message: "the call was cancelled before it had its locks", Err: context.Cause(ctx),
@@ -160,7 +160,7 @@ func cancelledError(ctx context.Context) error {
 // done.
 func Unlocked(ctx context.Context) (*Lease, error) {
 	if ctx.Err() != nil {
-		return nil, cancelledError(ctx)
+		return nil, CancelledError(ctx)
 	}
 	return new(Lease), nil
 }

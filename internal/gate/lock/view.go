@@ -63,6 +63,16 @@ type Blocker struct {
 	Since    time.Time `json:"since"`
 	Queued   bool      `json:"queued,omitempty"` // it waits too, with an earlier ticket number
 	Expired  bool      `json:"expired,omitempty"`
+	// Node is the name of the kernel that it is a call of, if that is another one.
+	Node string `json:"node,omitempty"`
+}
+
+// Who names the call for people: call c1 (fs.write, for agent a), and at which node it is.
+func (b Blocker) Who() string {
+	if b.Node == "" {
+		return b.Holder.String()
+	}
+	return b.Holder.String() + " at node " + b.Node
 }
 
 // Snapshot is the whole table at one moment, in the order in which the
@@ -154,7 +164,10 @@ func (tk *Ticket) blocker() (tool.Claim, Blocker) {
 	}
 	by := other.ticket
 	c := by.conflictingClaim(mine.node, mine.hold)
-	found := Blocker{c.Resource, c.Mode, by.holder, by.since, by.state == waiting, by.expired(time.Now())}
+	found := Blocker{
+		Resource: c.Resource, Mode: c.Mode, Holder: by.holder, Since: by.since,
+		Queued: by.state == waiting, Expired: by.expired(time.Now()),
+	}
 	if found.Queued {
 		found.Since = by.asked
 	}
@@ -190,8 +203,8 @@ func holdAt(path []string, c tool.Claim) hold {
 	return holdOf(c.Mode).intention()
 }
 
-// busy returns the error of a request whose wait timed out behind a blocker.
-func busy(wanted tool.Claim, asked time.Time, by Blocker) error {
+// BusyError returns the error of a request whose wait timed out behind a blocker.
+func BusyError(wanted tool.Claim, asked time.Time, by Blocker) error {
 	what := "has held"
 	switch {
 	case by.Queued:
@@ -202,7 +215,7 @@ func busy(wanted tool.Claim, asked time.Time, by Blocker) error {
 	const text = "%.200q stayed locked for %v: %s wanted, but %s %s %s on %.200q since %s (%v)"
 	since := by.Since.UTC().Format(time.RFC3339)
 	return tool.Errorf("lock.Wait", tool.Busy, text, wanted.Resource, elapsed(asked), wanted.Mode,
-		by.Holder, what, by.Mode, by.Resource, since, elapsed(by.Since)).
+		by.Who(), what, by.Mode, by.Resource, since, elapsed(by.Since)).
 		WithHint("try again when that call has ended, or claim less; `callgate locks` shows who holds what")
 }
 
