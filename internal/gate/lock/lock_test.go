@@ -1,26 +1,55 @@
 package lock_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 
 	"callgate/internal/gate/lock"
+	"callgate/internal/gate/lock/locktest"
 	"callgate/tool"
 )
 
-// claims parses "X file:/a, S db:main".
-func claims(text string) []tool.Claim {
-	var all []tool.Claim
-	for one := range strings.SplitSeq(text, ", ") {
-		mode, resource, _ := strings.Cut(one, " ")
-		c := tool.Claim{Resource: resource}
-		if err := c.Mode.UnmarshalText([]byte(mode)); err != nil {
-			panic(err)
-		}
-		all = append(all, c)
+var (
+	claims    = locktest.Claims
+	conflict  = locktest.Conflict
+	conflicts = locktest.Conflicts
+	resources = locktest.Resources
+)
+
+// tested is a table as the tests of all locks see it.
+type tested struct{ *lock.Table }
+
+func (l tested) Acquire(ctx context.Context, r lock.Request, blocked func(lock.Blocker)) (func(), error) {
+	if ctx.Err() != nil {
+		return nil, lock.CancelledError(ctx)
 	}
-	return all
+	ticket, err := l.Enqueue(r)
+	if err != nil {
+		return nil, err
+	}
+	if by, waits := ticket.BlockedBy(); waits {
+		blocked(by)
+	}
+	lease, err := ticket.Wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return lease.Release, nil
+}
+
+func (l tested) Settle(testing.TB) {}
+
+func (l tested) Who(testing.TB) string { return who(l.Table) }
+
+func TestLocks(t *testing.T) {
+	t.Parallel()
+	locktest.Run(t, func(t *testing.T) locktest.Locks {
+		table := lock.New()
+		t.Cleanup(func() { empty(t, table) })
+		return tested{table}
+	})
 }
 
 // enqueue adds a request of a call to the queue; text gives its claims.
@@ -69,135 +98,6 @@ func empty(tb testing.TB, table *lock.Table) {
 	if string(view) != `{"held":[],"waiting":[]}` || nodes != 0 {
 		tb.Errorf("the table should be empty, and has %d nodes: %s", nodes, view)
 	}
-}
-
-// matrix lists for each mode the modes it allows beside it, as tool.Mode documents.
-var matrix = map[string]string{
-	"IS": "IS IX S U",
-	"IX": "IS IX",
-	"S":  "IS S U",
-	"U":  "IS S",
-	"X":  "",
-}
-
-var modes = []string{"IS", "IX", "S", "U", "X"}
-
-// passing returns the modes that would be granted on a resource.
-func passing(tb testing.TB, table *lock.Table, resource string) string {
-	tb.Helper()
-	var pass []string
-	for _, mode := range modes {
-		if passes(tb, table, mode+" "+resource) {
-			pass = append(pass, mode)
-		}
-	}
-	return strings.Join(pass, " ")
-}
-
-func TestModesFollowTheMatrix(t *testing.T) {
-	t.Parallel()
-	for _, mode := range modes {
-		t.Run(mode, func(t *testing.T) {
-			table := lock.New()
-			lease := acquire(t, table, "first", mode+" file:/a")
-			if got := passing(t, table, "file:/a"); got != matrix[mode] {
-				t.Errorf("beside %s pass %q, want %q", mode, got, matrix[mode])
-			}
-			lease.Release()
-			empty(t, table)
-		})
-	}
-}
-
-// One request holds held; the test asks which modes another may have elsewhere.
-func TestLocksCoverTheTree(t *testing.T) {
-	t.Parallel()
-	const all = "IS IX S U X"
-	tests := []struct{ name, held, resource, pass string }{
-		{"X closes the nodes below", "X file:/a", "file:/a/b/c", ""},
-		{"U below lets readers pass", "U file:/a", "file:/a/b/c", "IS S"},
-		{"S below lets readers pass", "S file:/a", "file:/a/b/c", "IS S"},
-		{"IX leaves the nodes below open", "IX file:/a", "file:/a/b", all},
-		{"IS leaves the nodes below open", "IS file:/a", "file:/a/b", all},
-		{"X is an IX above", "X file:/a/b/c", "file:/a", "IS IX"},
-		{"U is an IX above", "U file:/a/b/c", "file:/a", "IS IX"},
-		{"IX is an IX above", "IX file:/a/b/c", "file:/a", "IS IX"},
-		{"S is an IS above", "S file:/a/b/c", "file:/a", "IS IX S U"},
-		{"IS is an IS above", "IS file:/a/b/c", "file:/a", "IS IX S U"},
-		{"siblings are apart", "X file:/a/b", "file:/a/c", all},
-		{"a longer name is another node", "X file:/a", "file:/ab", all},
-		{"the root of a kind is above all of it", "X file:/a", "file:", "IS IX"},
-		{"the root closes all of its kind", "X file:", "file:/a/b", ""},
-		{"kinds are apart", "X file:", "db:main", all},
-		{"a trailing slash is ignored", "X file:/a/b/", "file:/a/b", ""},
-		{"empty parts are ignored", "X file://a///b", "file:/a/b", ""},
-		{"no leading slash is needed", "X file:a/b", "file:/a/b", ""},
-		{"slashes alone are the root", "X file:///", "file:", ""},
-		{"a colon does not split", "X file:C:/a", "file:C:", "IS IX"},
-		{"a dot does not split", "X file:/a", "file:/a.b", all},
-		{"a backslash does not split", `X file:/a`, `file:/a\b`, all},
-		{"plain names", "X browser_tab:3", "browser_tab:31", all},
-		{"plain names meet", "X db:main", "db:main", ""},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			table := lock.New()
-			lease := acquire(t, table, "first", test.held)
-			if got := passing(t, table, test.resource); got != test.pass {
-				t.Errorf("beside %s pass %q on %s, want %q", test.held, got, test.resource, test.pass)
-			}
-			lease.Release()
-			empty(t, table)
-		})
-	}
-}
-
-// Claims of one request that meet at a node together exclude what each excludes
-// alone, in any order.
-func TestClaimsOfOneRequestJoin(t *testing.T) {
-	t.Parallel()
-	for _, a := range modes {
-		for _, b := range modes {
-			t.Run(a+" and "+b, func(t *testing.T) {
-				var want []string
-				for _, mode := range modes {
-					if has(matrix[a], mode) && has(matrix[b], mode) {
-						want = append(want, mode)
-					}
-				}
-				table := lock.New()
-				lease := acquire(t, table, "first", a+" file:/a, "+b+" file:/a/")
-				if got := passing(t, table, "file:/a"); got != strings.Join(want, " ") {
-					t.Errorf("beside %s and %s pass %q, want %q", a, b, got, want)
-				}
-				lease.Release()
-				empty(t, table)
-			})
-		}
-	}
-}
-
-func has(list, word string) bool { return strings.Contains(" "+list+" ", " "+word+" ") }
-
-func TestRequestReadsAFolderAndWritesOneFile(t *testing.T) {
-	t.Parallel()
-	table := lock.New()
-	lease := acquire(t, table, "first", "S file:/w, X file:/w/a")
-	for text, want := range map[string]bool{
-		"S file:/w":   false, // would read a while it changes
-		"U file:/w":   false,
-		"S file:/w/a": false,
-		"X file:/w/b": false, // would change what the first reads
-		"S file:/w/b": true,
-		"IS file:/w":  true,
-		"X file:/v":   true,
-	} {
-		if got := passes(t, table, text); got != want {
-			t.Errorf("%s passes: %v, want %v", text, got, want)
-		}
-	}
-	lease.Release()
-	empty(t, table)
 }
 
 func TestInvalidClaimsAreRefused(t *testing.T) {

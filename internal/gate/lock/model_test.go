@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,36 +11,6 @@ import (
 	"callgate/internal/gate/lock"
 	"callgate/tool"
 )
-
-// conflict decides from the law alone whether two claims conflict: at one node by
-// the matrix, at a node and one above it by the intention of the lower claim.
-func conflict(a, b tool.Claim) bool {
-	above, below := a, b
-	if len(parts(above.Resource)) > len(parts(below.Resource)) {
-		above, below = below, above
-	}
-	up, down := parts(above.Resource), parts(below.Resource)
-	if !slices.Equal(up, down[:len(up)]) {
-		return false
-	}
-	mode := below.Mode.String()
-	if len(up) < len(down) {
-		mode = map[string]string{"IS": "IS", "S": "IS", "IX": "IX", "U": "IX", "X": "IX"}[mode]
-	}
-	return !has(matrix[above.Mode.String()], mode)
-}
-
-// parts returns the path of a node: its kind, and the parts between the slashes.
-func parts(resource string) []string {
-	kind, rest, _ := strings.Cut(resource, ":")
-	return append([]string{kind}, strings.FieldsFunc(rest, func(r rune) bool { return r == '/' })...)
-}
-
-func conflicts(a, b []tool.Claim) bool {
-	return slices.ContainsFunc(a, func(one tool.Claim) bool {
-		return slices.ContainsFunc(b, func(other tool.Claim) bool { return conflict(one, other) })
-	})
-}
 
 // modelRequest is a request in the model.
 type modelRequest struct {
@@ -138,15 +107,6 @@ func (m model) checkBlockers(snapshot lock.Snapshot) error {
 		}
 	}
 	return nil
-}
-
-// resources often overlap, include a folder with more children than the short
-// list holds, and several spellings of one node.
-var resources = []string{
-	"file:", "file:/", "file:/a", "file:/a/", "file:/a/b", "file:/a//b", "file:/a/b/c", "file:/a/d",
-	"file:/e", "file:/e/f", "db:", "db:main", "db:other",
-	"file:/w", "file:/w/0", "file:/w/1", "file:/w/2", "file:/w/3", "file:/w/4", "file:/w/5",
-	"file:/w/6", "file:/w/7", "file:/w/8", "file:/w/9", "file:/w/9/x",
 }
 
 // script encodes steps in bytes: the claims of a new request, or the request that
