@@ -29,8 +29,9 @@ func (s *approvalStore) Create(ctx context.Context, r approval.Request) error {
 		return unwritable(op, "the request", err)
 	}
 	err = s.db.transact(ctx, func(ctx context.Context, t *tx) error {
-		const insert = "INSERT INTO approvals (id, state, request) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING"
-		n, err := t.exec(ctx, insert, text(r.ID), string(r.State), content)
+		const insert = "INSERT INTO approvals (node, id, state, request) VALUES ($1, $2, $3, $4) " +
+			"ON CONFLICT (node, id) DO NOTHING"
+		n, err := t.exec(ctx, insert, s.db.node.ID, text(r.ID), string(r.State), content)
 		if err == nil && n == 0 {
 			err = tool.Errorf(op, tool.Conflict, "approval %s already exists", r.ID)
 		}
@@ -42,7 +43,7 @@ func (s *approvalStore) Create(ctx context.Context, r approval.Request) error {
 // Get returns one request.
 func (s *approvalStore) Get(ctx context.Context, id string) (approval.Request, error) {
 	const op = "postgres.Get"
-	found, err := s.list(ctx, "WHERE id = $1", text(id))
+	found, err := s.list(ctx, "AND id = $2", text(id))
 	switch {
 	case err != nil:
 		return approval.Request{}, convertError(op, err)
@@ -58,9 +59,9 @@ func (s *approvalStore) List(ctx context.Context, state approval.State, limit in
 	if limit <= 0 {
 		limit = maxApprovals
 	}
-	rest, args := "ORDER BY num DESC LIMIT $1", []any{limit}
+	rest, args := "ORDER BY num DESC LIMIT $2", []any{limit}
 	if state != "" {
-		rest, args = "WHERE state = $2 "+rest, append(args, string(state))
+		rest, args = "AND state = $3 "+rest, append(args, string(state))
 	}
 	found, err := s.list(ctx, rest, args...)
 	if err != nil {
@@ -70,6 +71,7 @@ func (s *approvalStore) List(ctx context.Context, state approval.State, limit in
 	return found, nil
 }
 
+// list selects among the node's, $1.
 func (s *approvalStore) list(ctx context.Context, rest string, args ...any) ([]approval.Request, error) {
 	return query(ctx, s.db, func(row pgx.CollectableRow) (r approval.Request, err error) {
 		var state approval.State
@@ -86,7 +88,7 @@ func (s *approvalStore) list(ctx context.Context, rest string, args ...any) ([]a
 			return r, unreadable("postgres.approvals", "an approval", err)
 		}
 		return r, nil
-	}, "SELECT state, request, answer FROM approvals "+rest, args...)
+	}, "SELECT state, request, answer FROM approvals WHERE node = $1 "+rest, append([]any{s.db.node.ID}, args...)...)
 }
 
 // Settle is one compare-and-set.
@@ -101,8 +103,9 @@ func (s *approvalStore) Settle(
 		}
 	}
 	err = s.db.transact(ctx, func(ctx context.Context, t *tx) error {
-		const update = "UPDATE approvals SET state = $1, answer = coalesce($2, answer) WHERE id = $3 AND state = $4"
-		n, err := t.exec(ctx, update, string(to), content, text(id), string(from))
+		const update = "UPDATE approvals SET state = $2, answer = coalesce($3, answer) " +
+			"WHERE node = $1 AND id = $4 AND state = $5"
+		n, err := t.exec(ctx, update, s.db.node.ID, string(to), content, text(id), string(from))
 		moved = n == 1
 		return err
 	})

@@ -16,6 +16,9 @@ import (
 const blobPart = 512 << 10
 
 // blobStore is artifact.Blobs on PostgreSQL.
+//
+// A blob is named by its content, so nodes share it. blob_owners has who put it and when: that is what a node lists and
+// deletes, and the bytes go with the last of them. Who notes an owner holds the blob, and who deletes waits for that.
 type blobStore struct{ db *DB }
 
 var _ artifact.Blobs = (*blobStore)(nil)
@@ -28,7 +31,7 @@ func (s *blobStore) Put(ctx context.Context, ref string, size int64, content io.
 	}
 	var there bool
 	err := s.db.transact(ctx, func(ctx context.Context, t *tx) error {
-		n, err := t.exec(ctx, "UPDATE blobs SET stored = clock_timestamp() WHERE ref = $1 AND size = $2", ref, size)
+		n, err := t.exec(ctx, ownBlob, s.db.node.ID, ref, size)
 		there = n == 1
 		return err
 	})
@@ -41,12 +44,17 @@ func (s *blobStore) Put(ctx context.Context, ref string, size int64, content io.
 		if err := source.rewind(); err != nil {
 			return err
 		}
-		return putBlob(ctx, t, ref, source)
+		return putBlob(ctx, t, s.db.node.ID, ref, source)
 	}))
 }
 
+// ownBlob notes that a node has a blob, if the blob is there.
+const ownBlob = "INSERT INTO blob_owners (node, ref, stored) SELECT $1, ref, clock_timestamp() " +
+	"FROM (SELECT ref FROM blobs WHERE ref = $2 AND size = $3 FOR KEY SHARE) AS there " +
+	"ON CONFLICT (node, ref) DO UPDATE SET stored = excluded.stored"
+
 // putBlob writes parts under a new number, and then has the blob name it, unless somebody else was faster.
-func putBlob(ctx context.Context, t *tx, ref string, source *blobSource) error {
+func putBlob(ctx context.Context, t *tx, node, ref string, source *blobSource) error {
 	number, err := queryOneTx(ctx, t, pgx.RowTo[int64], "SELECT nextval('blob_contents')")
 	if err != nil {
 		return err
@@ -68,8 +76,8 @@ func putBlob(ctx context.Context, t *tx, ref string, source *blobSource) error {
 		// A blob of another size is damaged, and is replaced.
 		damaged = "DELETE FROM blob_parts WHERE content = " +
 			"(SELECT content FROM blobs WHERE ref = $1 AND size <> $2 FOR UPDATE)"
-		put = "INSERT INTO blobs (ref, size, stored, content) VALUES ($1, $2, clock_timestamp(), $3) " +
-			"ON CONFLICT (ref) DO UPDATE SET stored = excluded.stored, size = excluded.size, " +
+		put = "INSERT INTO blobs (ref, size, content) VALUES ($1, $2, $3) " +
+			"ON CONFLICT (ref) DO UPDATE SET size = excluded.size, " +
 			"content = CASE WHEN blobs.size = excluded.size THEN blobs.content ELSE excluded.content END"
 		unused = "DELETE FROM blob_parts WHERE content = $2 AND NOT EXISTS " +
 			"(SELECT FROM blobs WHERE ref = $1 AND content = $2)"
@@ -77,6 +85,7 @@ func putBlob(ctx context.Context, t *tx, ref string, source *blobSource) error {
 	var batch pgx.Batch
 	batch.Queue(damaged, ref, source.size)
 	batch.Queue(put, ref, source.size, number)
+	batch.Queue(ownBlob, node, ref, source.size)
 	batch.Queue(unused, ref, number)
 	_, err = t.execAll(ctx, &batch)
 	return err
@@ -208,33 +217,40 @@ func (r *blobReader) Close() error {
 	return nil
 }
 
+const listBlobs = "SELECT o.ref, b.size, o.stored FROM blob_owners AS o JOIN blobs AS b ON b.ref = o.ref " +
+	"WHERE o.node = $1 AND o.ref > $2 ORDER BY o.ref LIMIT $3"
+
 // List selects by the primary key.
 func (s *blobStore) List(ctx context.Context, after string, limit int) ([]artifact.Blob, error) {
 	list, err := query(ctx, s.db, func(row pgx.CollectableRow) (b artifact.Blob, err error) {
 		err = row.Scan(&b.Ref, &b.Size, &b.Stored)
 		return b, err
-	}, "SELECT ref, size, stored FROM blobs WHERE ref > $1 ORDER BY ref LIMIT $2", after, limit)
+	}, listBlobs, s.db.node.ID, after, limit)
 	return list, convertError("postgres.List", err)
 }
 
-// Delete removes a blob unless it was stored again meanwhile.
+// Delete removes the node's note of a blob unless it was stored again meanwhile, and the blob if nobody else has it.
 func (s *blobStore) Delete(ctx context.Context, ref string, storedBefore time.Time) (gone bool, err error) {
 	if err := artifact.Check(ref); err != nil {
 		return false, err
 	}
 	err = s.db.transact(ctx, func(ctx context.Context, t *tx) error {
-		gone = false
-		const remove = "DELETE FROM blobs WHERE ref = $1 AND stored < $2 RETURNING content"
-		content, err := queryOneTx(ctx, t, pgx.RowTo[int64], remove, ref, storedBefore)
-		if absent(err) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		gone = true
-		_, err = t.exec(ctx, "DELETE FROM blob_parts WHERE content = $1", content)
+		const (
+			hold   = "SELECT FROM blobs WHERE ref = $1 FOR UPDATE" // who notes an owner now is waited for
+			disown = "DELETE FROM blob_owners WHERE node = $1 AND ref = $2 AND stored < $3"
+			parts  = "DELETE FROM blob_parts WHERE content = (SELECT content FROM blobs WHERE ref = $1) " + unowned
+			remove = "DELETE FROM blobs WHERE ref = $1 " + unowned
+		)
+		var batch pgx.Batch
+		batch.Queue(hold, ref)
+		batch.Queue(disown, s.db.node.ID, ref, storedBefore)
+		batch.Queue(parts, ref)
+		batch.Queue(remove, ref)
+		counts, err := t.execAll(ctx, &batch)
+		gone = err == nil && counts[1] == 1
 		return err
 	})
 	return gone && err == nil, convertError("postgres.Delete", err)
 }
+
+const unowned = "AND NOT EXISTS (SELECT FROM blob_owners WHERE ref = $1)"

@@ -1,17 +1,65 @@
 package postgres_test
 
 import (
+	"strings"
+	"sync"
 	"testing"
 
+	"callgate/internal/storage"
+	"callgate/internal/storage/postgres"
 	"callgate/internal/storage/storagetest"
 )
 
+// The suite, in one schema for all of its tests: each is a node, or several one after the other, and finds what the
+// others keep under the same keys, before it and at the same time. Blobs are what nodes share: see TestBlobOwners.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storagetest.Driver(t, openDriver)
+	shared := t.TempDir()
+	storagetest.Driver(t, func(t *testing.T, place string) storage.Driver {
+		at := server.Schema(t, schemaAt(shared))
+		if strings.Contains(t.Name(), "/Blobs/") {
+			at = server.Schema(t, schemaAt(place))
+		}
+		db, err := postgres.Open(t.Context(), at, node(schemaAt(place)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return db
+	})
 }
 
+// openNode opens a node that closes with the test.
+func openNode(t *testing.T, address, id string) *postgres.DB {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), address, node(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("closing: %v", err)
+		}
+	})
+	return db
+}
+
+// Two handles of one process: the second one that a test opens at a place is for the epoch of the first.
 func TestTwoHandles(t *testing.T) {
 	t.Parallel()
-	storagetest.Shared(t, openDriver)
+	at := server.Schema(t, schemaAt(t.TempDir()))
+	var first sync.Map // by place
+	storagetest.Shared(t, func(t *testing.T, place string) storage.Driver {
+		var db *postgres.DB
+		var err error
+		if opened, there := first.Load(place); there {
+			db, err = opened.(*postgres.DB).Twin(t.Context(), at)
+		} else {
+			db, err = postgres.Open(t.Context(), at, node(schemaAt(place)))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		first.Store(place, db)
+		return db
+	})
 }

@@ -28,9 +28,9 @@ func (s *conversationStore) Create(ctx context.Context, info history.Info) error
 		return unwritable(op, "the conversation", err)
 	}
 	return convertError(op, s.db.transact(ctx, func(ctx context.Context, t *tx) error {
-		const insert = "INSERT INTO conversations (id, updated, last, info) VALUES ($1, $2, 0, $3) " +
-			"ON CONFLICT (id) DO NOTHING"
-		n, err := t.exec(ctx, insert, text(info.ID), info.Updated.UnixNano(), line)
+		const insert = "INSERT INTO conversations (node, id, updated, last, info) VALUES ($1, $2, $3, 0, $4) " +
+			"ON CONFLICT (node, id) DO NOTHING"
+		n, err := t.exec(ctx, insert, s.db.node.ID, text(info.ID), info.Updated.UnixNano(), line)
 		if err == nil && n == 0 {
 			err = tool.Errorf(op, tool.Conflict, "the conversation %s already exists", info.ID)
 		}
@@ -61,14 +61,15 @@ func (s *conversationStore) Append(ctx context.Context, info history.Info, after
 		// The update holds the conversation, so that the insert of the same batch finds no event in its place. If the
 		// conversation is elsewhere, nothing is inserted either.
 		const (
-			update = "UPDATE conversations SET updated = $1, last = $2, info = $3 WHERE id = $4 AND last = $5"
-			insert = "INSERT INTO events (conversation, seq, body) SELECT $1, e.seq, e.body " +
-				"FROM unnest($2::bigint[], $3::bytea[]) AS e (seq, body) " +
-				"WHERE EXISTS (SELECT FROM conversations WHERE id = $1 AND last = $4) ON CONFLICT DO NOTHING"
+			update = "UPDATE conversations SET updated = $3, last = $4, info = $5 " +
+				"WHERE node = $1 AND id = $2 AND last = $6"
+			insert = "INSERT INTO events (conversation, seq, body) SELECT c.num, e.seq, e.body " +
+				"FROM conversations AS c, unnest($3::bigint[], $4::bytea[]) AS e (seq, body) " +
+				"WHERE c.node = $1 AND c.id = $2 AND c.last = $5 ON CONFLICT DO NOTHING"
 		)
 		var batch pgx.Batch
-		batch.Queue(update, info.Updated.UnixNano(), info.Events, line, text(info.ID), after)
-		batch.Queue(insert, text(info.ID), seqs, bodies, info.Events)
+		batch.Queue(update, s.db.node.ID, text(info.ID), info.Updated.UnixNano(), info.Events, line, after)
+		batch.Queue(insert, s.db.node.ID, text(info.ID), seqs, bodies, info.Events)
 		counts, err := t.execAll(ctx, &batch)
 		switch {
 		case err != nil:
@@ -84,7 +85,7 @@ func (s *conversationStore) Append(ctx context.Context, info history.Info, after
 
 // checkPosition says why an append found no conversation at the expected event.
 func (s *conversationStore) checkPosition(ctx context.Context, t *tx, id string) error {
-	n, err := t.exec(ctx, "SELECT FROM conversations WHERE id = $1", text(id))
+	n, err := t.exec(ctx, "SELECT FROM conversations WHERE node = $1 AND id = $2", s.db.node.ID, text(id))
 	switch {
 	case err != nil:
 		return err
@@ -100,6 +101,9 @@ func unknownConversation(id string) error {
 		WithHint("callgate sessions list shows them")
 }
 
+const selectEvents = "SELECT body FROM events WHERE conversation = " +
+	"(SELECT num FROM conversations WHERE node = $1 AND id = $2) AND seq > $3 ORDER BY seq"
+
 // Read returns events, oldest first.
 func (s *conversationStore) Read(ctx context.Context, id string, after int64) ([]history.Event, error) {
 	const op = "postgres.Read"
@@ -112,13 +116,13 @@ func (s *conversationStore) Read(ctx context.Context, id string, after int64) ([
 			return e, unreadable(op, "an event of conversation "+id, err)
 		}
 		return e, nil
-	}, "SELECT body FROM events WHERE conversation = $1 AND seq > $2 ORDER BY seq", text(id), after)
+	}, selectEvents, s.db.node.ID, text(id), after)
 	return all, convertError(op, err)
 }
 
 // Get returns one conversation.
 func (s *conversationStore) Get(ctx context.Context, id string) (history.Info, error) {
-	found, err := s.list(ctx, "WHERE id = $1", text(id))
+	found, err := s.list(ctx, "AND id = $2", text(id))
 	if err == nil && len(found) == 0 {
 		err = unknownConversation(id)
 	}
@@ -134,10 +138,11 @@ func (s *conversationStore) List(ctx context.Context, limit int) ([]history.Info
 	if limit <= 0 {
 		most = nil // all
 	}
-	found, err := s.list(ctx, "ORDER BY updated DESC, id LIMIT $1", most)
+	found, err := s.list(ctx, "ORDER BY updated DESC, id LIMIT $2", most)
 	return found, convertError("postgres.List", err)
 }
 
+// list selects among the node's, $1.
 func (s *conversationStore) list(ctx context.Context, rest string, args ...any) ([]history.Info, error) {
 	return query(ctx, s.db, func(row pgx.CollectableRow) (info history.Info, err error) {
 		var line []byte
@@ -148,21 +153,22 @@ func (s *conversationStore) list(ctx context.Context, rest string, args ...any) 
 			return info, unreadable("postgres.conversations", "a conversation", err)
 		}
 		return info, nil
-	}, "SELECT info FROM conversations "+rest, args...)
+	}, "SELECT info FROM conversations WHERE node = $1 "+rest, append([]any{s.db.node.ID}, args...)...)
 }
 
 // Delete removes a conversation.
 func (s *conversationStore) Delete(ctx context.Context, id string) error {
 	return convertError("postgres.Delete", s.db.transact(ctx, func(ctx context.Context, t *tx) error {
 		// The conversation first: an append that is under way holds it, and its events are seen after it.
-		n, err := t.exec(ctx, "DELETE FROM conversations WHERE id = $1", text(id))
-		if err != nil {
+		const remove = "DELETE FROM conversations WHERE node = $1 AND id = $2 RETURNING num"
+		num, err := queryOneTx(ctx, t, pgx.RowTo[int64], remove, s.db.node.ID, text(id))
+		switch {
+		case absent(err):
+			return unknownConversation(id)
+		case err != nil:
 			return err
 		}
-		if n == 0 {
-			return unknownConversation(id)
-		}
-		_, err = t.exec(ctx, "DELETE FROM events WHERE conversation = $1", text(id))
+		_, err = t.exec(ctx, "DELETE FROM events WHERE conversation = $1", num)
 		return err
 	}))
 }

@@ -19,7 +19,7 @@ import (
 // The process goes on by itself; every record whose number it was told is there once; and the chain is whole.
 func TestServerIsKilled(t *testing.T) {
 	t.Parallel()
-	db, err := postgres.Open(t.Context(), crashed.Schema(t, schemaAt(t.TempDir())))
+	db, err := postgres.Open(t.Context(), crashed.Schema(t, schemaAt(t.TempDir())), node("n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -32,7 +32,13 @@ const (
 
 // DB is an open database. It is safe for concurrent use.
 type DB struct {
+	node        Node
+	epoch       int64
+	fenced      atomic.Bool // the epoch is past
+	connections connectionNames
+
 	pool          *pgxpool.Pool
+	control       *pgxpool.Pool // for heartbeats, which wait for no write
 	rows          *rowStore
 	approvals     *approvalStore
 	conversations *conversationStore
@@ -49,41 +55,67 @@ var _ storage.Driver = (*DB)(nil)
 
 // Open connects to the database that a URL (postgres://user:password@host:5432/name) or a list of key=value pairs
 // names, and brings its schema to the present version. The schema is search_path of the URL, or "callgate".
-func Open(ctx context.Context, address string) (*DB, error) {
+//
+// Whoever opens it is a node, and has it alone: a process that has the same node open is fenced off (see nodes.go). The
+// node's lease has begun when Open returns; it is for the caller to send heartbeats.
+func Open(ctx context.Context, address string, node Node) (*DB, error) {
 	const op = "postgres.Open"
+	node, err := node.withDefaults()
+	if err != nil {
+		return nil, err
+	}
 	config, schema, err := parse(address)
 	if err != nil {
 		return nil, err
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
+	db, err := connect(ctx, config, node, schema)
 	if err != nil {
 		return nil, convertError(op, err)
 	}
-	db := newDB(pool)
-	err = db.use(ctx, func(conn *pgx.Conn) error { return migration.Apply(ctx, conn, schema, migration.Steps()) })
-	if err == nil {
-		err = db.forgetCommits(ctx)
-	}
-	if err == nil {
-		db.problem, err = db.findProblem(ctx)
+	err = db.use(ctx, func(conn *pgx.Conn) error {
+		return migration.Apply(ctx, conn, schema, node.ID, migration.Steps())
+	})
+	for _, next := range []func(context.Context) error{db.forgetCommits, db.findProblem, db.register} {
+		if err == nil {
+			err = next(ctx)
+		}
 	}
 	if err != nil {
-		pool.Close()
+		db.closeConnections()
 		return nil, convertError(op, err)
 	}
 	return db, nil
 }
 
-// newDB makes the stores.
-func newDB(pool *pgxpool.Pool) *DB {
-	db := &DB{pool: pool, settlePatience: settlePatience}
-	db.rows = &rowStore{db: db}
+// connect makes the pools, and the stores on them.
+func connect(ctx context.Context, config *pgxpool.Config, node Node, schema string) (*DB, error) {
+	db := &DB{node: node, connections: newConnectionNames(schema, node.ID), settlePatience: settlePatience}
+	// Each connection has a name of its own, under which its last transaction is noted.
+	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+		c.RuntimeParams["application_name"] = db.connections.next()
+		return nil
+	}
+	control := config.Copy()
+	control.MaxConns, control.MinConns, control.MinIdleConns = 1, 0, 0
+	var err error
+	if db.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, err
+	}
+	if db.control, err = pgxpool.NewWithConfig(ctx, control); err != nil {
+		db.pool.Close()
+		return nil, err
+	}
+	db.makeStores()
+	return db, nil
+}
+
+func (db *DB) makeStores() {
+	db.rows = &rowStore{db: db, node: db.node.ID}
 	db.approvals = &approvalStore{db: db}
 	db.conversations = &conversationStore{db: db}
 	db.documents = &documentStore{db: db}
 	db.blobs = &blobStore{db: db}
 	db.tasks = &taskStore{db: db}
-	return db
 }
 
 // parse reads an address. Its errors never repeat it: it may hold a password.
@@ -108,11 +140,6 @@ func parse(address string) (config *pgxpool.Config, schema string, err error) {
 	if !strings.Contains(address, "pool_max_conns=") {
 		config.MaxConns = maxConns
 	}
-	// Each connection has a name of its own, under which its last transaction is noted.
-	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
-		c.RuntimeParams["application_name"] = "callgate " + hex.EncodeToString(randomBytes(12))
-		return nil
-	}
 	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		const durable = "SELECT set_config('synchronous_commit', 'on', false) " +
 			"WHERE current_setting('synchronous_commit') = 'off'"
@@ -128,15 +155,15 @@ func randomBytes(n int) []byte {
 	return b
 }
 
-// findProblem says what in the server's settings breaks a promise of this driver.
-func (db *DB) findProblem(ctx context.Context) (problem, err error) {
+// findProblem finds what in the server's settings breaks a promise of this driver.
+func (db *DB) findProblem(ctx context.Context) error {
 	fsync, err := queryOne(ctx, db, pgx.RowTo[string], "SELECT current_setting('fsync')")
-	if err != nil || fsync == "on" {
-		return nil, err
+	if err == nil && fsync != "on" {
+		db.problem = tool.Errorf("postgres.Open", tool.Unavailable,
+			"the database server runs with fsync = off: what it acknowledged is lost when its machine fails").
+			WithHint("set fsync = on in postgresql.conf")
 	}
-	return tool.Errorf("postgres.Open", tool.Unavailable,
-		"the database server runs with fsync = off: what it acknowledged is lost when its machine fails").
-		WithHint("set fsync = on in postgresql.conf"), nil
+	return err
 }
 
 // Problem says what in the server's settings breaks a promise of this driver; nil: nothing does.
@@ -151,10 +178,21 @@ func (db *DB) Stores() storage.Stores {
 	}
 }
 
-// Close closes the connections.
+// leavePatience is how long the end of a node may take: after it the node is lost, and its lease ends by itself.
+const leavePatience = 3 * time.Second
+
+// Close says that the node is down, if the server can be reached, and closes the connections.
 func (db *DB) Close() error {
-	db.pool.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), leavePatience)
+	defer cancel()
+	_ = db.Nodes().leave(ctx) // its lease ends by itself
+	db.closeConnections()
 	return nil
+}
+
+func (db *DB) closeConnections() {
+	db.pool.Close()
+	db.control.Close()
 }
 
 // Hold has every write refused while reason returns an error, which says why. It must be set before the stores are
@@ -180,7 +218,7 @@ func (db *DB) use(ctx context.Context, f func(*pgx.Conn) error) (err error) {
 		switch {
 		case err == nil || ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || isKnown(err):
 			return err
-		case lost:
+		case lost || wasEnded(err):
 			db.pool.Reset() // what ended one connection has most often ended all
 		case !inTheWay(err):
 			return err

@@ -10,6 +10,17 @@
 //     sent and its answer was lost, the driver finds out what became of it and answers accordingly: see transaction.go.
 //   - The clock of tasks and blobs is the server's.
 //
+// # Nodes
+//
+// Who opens the database is a node: a kernel with a state directory of its own. Journal, approvals, conversations, tasks
+// and documents belong to the node that wrote them, and no other sees them through its stores. Shared are the documents
+// of a few collections ([isShared]), and blobs, which are there as long as a node that put them has not deleted them.
+//
+// [Open] begins the node's lease and fences off a former process of the same node. The caller sends heartbeats
+// ([Nodes.Heartbeat]), and stops when none has succeeded for so long that its lease may be over. [Nodes.TakeOver] takes
+// what is over; from then on every write of the old process is an error for which [Fenced] is true. [DB.JournalOf]
+// reads the journal of any node. [DB.Close] says that the node is down. The law is in nodes.go.
+//
 // # What differs from SQLite
 //
 // What is deleted is gone for every reader, but PostgreSQL does not overwrite it: it stays in the server's files until

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -9,16 +10,42 @@ import (
 	"callgate/tool"
 )
 
-// documentStore is document.Store on PostgreSQL. A write first takes the one row of document_writes, so writes happen
-// one after the other, in the order of their numbers.
+// documentStore is document.Store on PostgreSQL.
+//
+// A document belongs to the node, or to all of them if its collection is shared. A write first takes the row of
+// document_writes of each that it changes, and then draws its number from the one sequence. So those who could change
+// the same documents do it one after the other, in the order of their numbers; nodes do not wait for each other unless
+// both change what is shared; and a number is greater than that of every write that was acknowledged before.
 type documentStore struct{ db *DB }
+
+// isShared reports the collections whose documents all nodes have in common. What reads one must bear that another
+// kernel changes it: a cache of it must notice.
+func isShared(collection string) bool { return collection == "tokens" }
+
+// owner is whose documents a collection has: the node's, or everybody's ("").
+func (s *documentStore) owner(collection string) string {
+	if isShared(collection) {
+		return ""
+	}
+	return s.db.node.ID
+}
+
+// owners are those of all changes, in the order in which their rows are taken.
+func (s *documentStore) owners(changes []document.Change) []string {
+	var list []string
+	for i := range changes {
+		list = append(list, s.owner(changes[i].Collection))
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
 
 var _ document.Store = (*documentStore)(nil)
 
 // Get returns one document.
 func (s *documentStore) Get(ctx context.Context, collection, key string) (document.Document, error) {
 	const op = "postgres.Get"
-	found, err := s.list(ctx, "WHERE collection = $1 AND key = $2", text(collection), text(key))
+	found, err := s.list(ctx, "AND key = $3", s.owner(collection), text(collection), text(key))
 	switch {
 	case err != nil:
 		return document.Document{}, convertError(op, err)
@@ -36,12 +63,12 @@ func (s *documentStore) List(
 	if limit <= 0 || limit > document.MaxList {
 		limit = document.MaxList
 	}
-	where := "WHERE collection = $1 AND key > $2 AND key >= $3"
-	args := []any{text(collection), text(after), text(prefix), limit}
+	where := "AND key > $3 AND key >= $4"
+	args := []any{s.owner(collection), text(collection), text(after), text(prefix), limit}
 	if end := prefixEnd(prefix); end != "" {
-		where, args = where+" AND key < $5", append(args, text(end)) // bytes are compared as bytes
+		where, args = where+" AND key < $6", append(args, text(end)) // bytes are compared as bytes
 	}
-	found, err := s.list(ctx, where+" ORDER BY key LIMIT $4", args...)
+	found, err := s.list(ctx, where+" ORDER BY key LIMIT $5", args...)
 	return found, convertError("postgres.List", err)
 }
 
@@ -57,13 +84,17 @@ func prefixEnd(prefix string) string {
 	return ""
 }
 
+const selectDocuments = "SELECT collection, key, version, data, updated FROM documents " +
+	"WHERE node = $1 AND collection = $2 "
+
+// list selects in a collection, $2, of an owner, $1.
 func (s *documentStore) list(ctx context.Context, rest string, args ...any) ([]document.Document, error) {
 	return query(ctx, s.db, func(row pgx.CollectableRow) (d document.Document, err error) {
 		var updated int64
 		err = row.Scan((*text)(&d.Collection), (*text)(&d.Key), &d.Version, &d.Data, &updated)
 		d.Data, d.Updated = present(d.Data), fromNanos(updated)
 		return d, err
-	}, "SELECT collection, key, version, data, updated FROM documents "+rest, args...)
+	}, selectDocuments+rest, args...)
 }
 
 // Write makes the changes in one transaction.
@@ -72,14 +103,13 @@ func (s *documentStore) Write(ctx context.Context, changes ...document.Change) (
 		return 0, err
 	}
 	err = s.db.transact(ctx, func(ctx context.Context, t *tx) error {
-		const next = "UPDATE document_writes SET last = last + 1 RETURNING last"
-		version, err = queryOneTx(ctx, t, pgx.RowTo[int64], next)
+		version, err = s.nextVersion(ctx, t, s.owners(changes))
 		if err != nil {
 			return err
 		}
 		var batch pgx.Batch
 		for i := range changes {
-			queueChange(&batch, &changes[i], version)
+			queueChange(&batch, s.owner(changes[i].Collection), &changes[i], version)
 		}
 		counts, err := t.execAll(ctx, &batch)
 		if err != nil {
@@ -98,21 +128,45 @@ func (s *documentStore) Write(ctx context.Context, changes ...document.Change) (
 	return version, nil
 }
 
+// nextVersion waits until nobody else changes documents of the owners, and draws the number of the write.
+func (s *documentStore) nextVersion(ctx context.Context, t *tx, owners []string) (version int64, err error) {
+	var batch pgx.Batch
+	batch.Queue("SELECT FROM document_writes WHERE node = ANY ($1) ORDER BY node FOR UPDATE", owners)
+	batch.Queue("SELECT nextval('document_versions')")
+	results, err := t.send(ctx, &batch)
+	if err != nil {
+		return 0, err
+	}
+	taken, err := results.Exec()
+	if err == nil {
+		err = results.QueryRow().Scan(&version)
+	}
+	if closed := results.Close(); err == nil {
+		err = closed
+	}
+	if err == nil && taken.RowsAffected() != int64(len(owners)) {
+		err = tool.Errorf("postgres.Write", tool.Internal, "a row of the table document_writes is gone")
+	}
+	return version, err
+}
+
 // queueChange adds one change to a batch. It changes one row if the document has the version that is expected; one
 // that expects none and puts none finds a row if it has not.
-func queueChange(batch *pgx.Batch, c *document.Change, version int64) {
+func queueChange(batch *pgx.Batch, owner string, c *document.Change, version int64) {
 	collection, key := text(c.Collection), text(c.Key)
 	switch {
 	case c.Data == nil && c.If == 0:
-		batch.Queue("SELECT FROM documents WHERE collection = $1 AND key = $2", collection, key)
+		batch.Queue("SELECT FROM documents WHERE node = $1 AND collection = $2 AND key = $3", owner, collection, key)
 	case c.Data == nil:
-		batch.Queue("DELETE FROM documents WHERE collection = $1 AND key = $2 AND version = $3", collection, key, c.If)
+		batch.Queue("DELETE FROM documents WHERE node = $1 AND collection = $2 AND key = $3 AND version = $4",
+			owner, collection, key, c.If)
 	case c.If == 0:
-		batch.Queue("INSERT INTO documents (collection, key, version, data, updated) VALUES ($1, $2, $3, $4, "+now+") "+
-			"ON CONFLICT DO NOTHING", collection, key, version, c.Data)
+		batch.Queue("INSERT INTO documents (node, collection, key, version, data, updated) VALUES ($1, $2, $3, $4, $5, "+now+
+			") ON CONFLICT DO NOTHING", owner, collection, key, version, c.Data)
 	default:
-		batch.Queue("UPDATE documents SET version = $4, data = $5, updated = "+now+
-			" WHERE collection = $1 AND key = $2 AND version = $3", collection, key, c.If, version, c.Data)
+		batch.Queue("UPDATE documents SET version = $5, data = $6, updated = "+now+
+			" WHERE node = $1 AND collection = $2 AND key = $3 AND version = $4",
+			owner, collection, key, c.If, version, c.Data)
 	}
 }
 

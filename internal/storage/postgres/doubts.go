@@ -17,35 +17,36 @@ import (
 func doubtStatement(kind journal.Kind) string {
 	switch kind {
 	case journal.Doubted:
-		return `INSERT INTO doubts (call, seq, state) VALUES ($1, $2, 'new')
-			ON CONFLICT (sha256(call)) DO UPDATE SET seq = excluded.seq, state = excluded.state`
+		return `INSERT INTO doubts (node, call, seq, state) VALUES ($1, $2, $3, 'new')
+			ON CONFLICT (node, sha256(call)) DO UPDATE SET seq = excluded.seq, state = excluded.state`
 	case journal.Judged:
-		return `UPDATE doubts SET state = 'judged' WHERE sha256(call) = sha256($1) AND state = 'new' AND seq < $2`
+		return `UPDATE doubts SET state = 'judged'
+			WHERE node = $1 AND sha256(call) = sha256($2) AND state = 'new' AND seq < $3`
 	case journal.Told:
-		return `UPDATE doubts SET state = 'told' WHERE sha256(call) = sha256($1) AND seq < $2`
+		return `UPDATE doubts SET state = 'told' WHERE node = $1 AND sha256(call) = sha256($2) AND seq < $3`
 	case journal.Resolved:
-		return `DELETE FROM doubts WHERE sha256(call) = sha256($1) AND seq < $2`
+		return `DELETE FROM doubts WHERE node = $1 AND sha256(call) = sha256($2) AND seq < $3`
 	default:
 		return ""
 	}
 }
 
 // queueDoubts adds to a batch what brings the table to where it is after these rows.
-func queueDoubts(batch *pgx.Batch, rows []journal.Row) {
+func queueDoubts(batch *pgx.Batch, node string, rows []journal.Row) {
 	for i := range rows {
 		if statement := doubtStatement(rows[i].Kind); statement != "" {
-			batch.Queue(statement, text(rows[i].Call), number(rows[i].Seq))
+			batch.Queue(statement, node, text(rows[i].Call), number(rows[i].Seq))
 		}
 	}
 }
 
 const selectDoubts = `SELECT r.seq, r.epoch, r.kind, r.call, r.body, r.hash, d.state
-	FROM doubts AS d JOIN records AS r ON r.seq = d.seq WHERE `
+	FROM doubts AS d JOIN records AS r ON r.node = $1 AND r.seq = d.seq WHERE `
 
 // doubtCondition selects by the index that fits the query.
-func doubtCondition(q doubt.Query) (where string, args []any) {
-	args = []any{number(q.After)}
-	terms := []string{"d.seq > greatest($1, " + floor + ")"}
+func doubtCondition(node string, q doubt.Query) (where string, args []any) {
+	args = []any{node, number(q.After)}
+	terms := []string{"d.node = $1", "d.seq > greatest($2, " + floor + ")"}
 	if q.Call != "" {
 		args = append(args, text(q.Call))
 		terms = append(terms, "sha256(d.call) = sha256("+parameter(args)+")")
@@ -60,7 +61,7 @@ func doubtCondition(q doubt.Query) (where string, args []any) {
 
 // Doubts reads the table, and the row of each doubt.
 func (s *rowStore) Doubts(ctx context.Context, q doubt.Query) ([]journal.DoubtRow, error) {
-	where, args := doubtCondition(q)
+	where, args := doubtCondition(s.node, q)
 	open, err := query(ctx, s.db, func(row pgx.CollectableRow) (d journal.DoubtRow, err error) {
 		var hash []byte
 		err = row.Scan(&d.Seq, &d.Epoch, &d.Kind, (*text)(&d.Call), &d.Body, &hash, &d.State)
@@ -79,7 +80,7 @@ func (s *rowStore) CountDoubts(ctx context.Context) (map[doubt.State]int, error)
 	list, err := query(ctx, s.db, func(row pgx.CollectableRow) (c count, err error) {
 		err = row.Scan(&c.state, &c.n)
 		return c, err
-	}, "SELECT state, count(*) FROM doubts GROUP BY state")
+	}, "SELECT state, count(*) FROM doubts WHERE node = $1 GROUP BY state", s.node)
 	if err != nil {
 		return nil, convertError("postgres.CountDoubts", err)
 	}

@@ -87,6 +87,18 @@ func isKnown(err error) bool {
 	return errors.As(err, &known)
 }
 
+// wasEnded reports a connection that somebody ended at the server, be it while it was made.
+func wasEnded(err error) bool {
+	var cause *pgconn.PgError
+	return errors.As(err, &cause) && cause.Code == "57P01"
+}
+
+// isForbidden reports what the server does not permit to its user.
+func isForbidden(err error) bool {
+	var cause *pgconn.PgError
+	return errors.As(err, &cause) && cause.Code == "42501"
+}
+
 // inTheWay reports a transaction that the server undid because of another one.
 func inTheWay(err error) bool {
 	var cause *pgconn.PgError

@@ -16,6 +16,19 @@ import (
 // SetSettlePatience sets how long a lost COMMIT is settled for.
 func (db *DB) SetSettlePatience(d time.Duration) { db.settlePatience = d }
 
+// Twin opens the database of another once more, for the same epoch of the same node: two handles of one process.
+func (db *DB) Twin(ctx context.Context, address string) (*DB, error) {
+	config, schema, err := parse(address)
+	if err != nil {
+		return nil, err
+	}
+	twin, err := connect(ctx, config, db.node, schema)
+	if err == nil {
+		twin.epoch = db.epoch
+	}
+	return twin, err
+}
+
 // Ask returns what a statement gives, as text.
 func (db *DB) Ask(ctx context.Context, statement string) (string, error) {
 	return queryOne(ctx, db, pgx.RowTo[string], statement)
@@ -30,7 +43,7 @@ func (db *DB) Run(ctx context.Context, statement string) error {
 // Migrate makes other steps than those of this Callgate.
 func (db *DB) Migrate(ctx context.Context, steps []migration.Step) error {
 	return db.use(ctx, func(conn *pgx.Conn) error {
-		return migration.Apply(ctx, conn, conn.Config().RuntimeParams["search_path"], steps)
+		return migration.Apply(ctx, conn, conn.Config().RuntimeParams["search_path"], db.node.ID, steps)
 	})
 }
 
@@ -41,8 +54,8 @@ type Statement struct {
 }
 
 // RowsStatement is that of a query of the journal.
-func RowsStatement(q journal.Query) Statement {
-	where, args := condition(q)
+func RowsStatement(node string, q journal.Query) Statement {
+	where, args := condition(node, q)
 	order := " ORDER BY seq"
 	if q.Newest {
 		order += " DESC"
@@ -51,31 +64,31 @@ func RowsStatement(q journal.Query) Statement {
 }
 
 // UnendedStatement is that of the calls without an end.
-func UnendedStatement(from uint64) Statement {
-	return Statement{selectRecords + unendedCondition, []any{number(from)}}
+func UnendedStatement(node string, from uint64) Statement {
+	return Statement{selectRecords + unendedCondition, []any{node, number(from)}}
 }
 
 // DoubtsStatement is that of the calls in doubt.
-func DoubtsStatement(q doubt.Query) Statement {
-	where, args := doubtCondition(q)
+func DoubtsStatement(node string, q doubt.Query) Statement {
+	where, args := doubtCondition(node, q)
 	return Statement{selectDoubts + where, args}
 }
 
 // TasksStatement is that of a list of tasks.
-func TasksStatement(q task.Query) Statement {
-	where, args := taskCondition(q)
-	return Statement{selectTasks + "WHERE " + strings.Join(where, " AND ") + " ORDER BY num", args}
+func TasksStatement(node string, q task.Query) Statement {
+	where, args := taskCondition(node, q)
+	return Statement{selectTasks + strings.Join(where, " AND ") + " ORDER BY num", args}
 }
 
 // DueStatement is that of the tasks to be leased.
-func DueStatement(r task.Request) Statement {
-	where, args := due(r)
+func DueStatement(node string, r task.Request) Statement {
+	where, args := due(node, r)
 	return Statement{selectTasks + where, args}
 }
 
 // PrunableStatement is that of the tasks to be pruned.
-func PrunableStatement() Statement {
-	return Statement{Text: selectTasks + "WHERE " + settledTasks + " AND ended < 5"}
+func PrunableStatement(node string) Statement {
+	return Statement{selectTasks + settledTasks + " AND ended < 5", []any{node}}
 }
 
 // Plan returns how a statement is run.
@@ -83,3 +96,21 @@ func (db *DB) Plan(ctx context.Context, s Statement) (string, error) {
 	lines, err := query(ctx, db, pgx.RowTo[string], "EXPLAIN "+s.Text, s.Args...)
 	return strings.Join(lines, "\n"), err
 }
+
+// ConversationsStatement is that of a list of conversations.
+func ConversationsStatement(node string) Statement {
+	return Statement{"SELECT info FROM conversations WHERE node = $1 ORDER BY updated DESC, id LIMIT 9", []any{node}}
+}
+
+// EventsStatement is that of the events of a conversation.
+func EventsStatement(node, id string) Statement {
+	return Statement{selectEvents, []any{node, text(id), 0}}
+}
+
+// DocumentStatement is that of one document.
+func DocumentStatement(node, collection, key string) Statement {
+	return Statement{selectDocuments + "AND key = $3", []any{node, text(collection), text(key)}}
+}
+
+// BlobsStatement is that of a list of blobs.
+func BlobsStatement(node string) Statement { return Statement{listBlobs, []any{node, "", 9}} }

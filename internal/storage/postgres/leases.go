@@ -11,12 +11,13 @@ import (
 	"callgate/internal/task"
 )
 
-// update runs a statement that changes the task a holder holds; otherwise is what to do where it changes none.
+// update runs a statement that changes the task a holder holds; otherwise is what to do where it changes none. Its
+// first argument is the node.
 func (s *taskStore) update(
 	ctx context.Context, statement string, args []any, otherwise func(context.Context, *tx) error,
 ) error {
 	return s.db.transact(ctx, func(ctx context.Context, x *tx) error {
-		n, err := x.exec(ctx, statement, args...)
+		n, err := x.exec(ctx, statement, append([]any{s.db.node.ID}, args...)...)
 		if err != nil || n > 0 {
 			return err
 		}
@@ -29,7 +30,7 @@ func (s *taskStore) Save(ctx context.Context, id string, fence uint64, data json
 	if err := task.CheckData(id, data); err != nil {
 		return err
 	}
-	const statement = "UPDATE tasks SET data = $1 WHERE id = $2 AND fence = $3 AND state = 'running'"
+	const statement = "UPDATE tasks SET data = $2 WHERE node = $1 AND id = $3 AND fence = $4 AND state = 'running'"
 	args := []any{nullable(data), text(id), number(fence)}
 	return convertError("postgres.Save", s.update(ctx, statement, args, func(ctx context.Context, x *tx) error {
 		return notHeld(ctx, x, id, fence)
@@ -41,9 +42,9 @@ func (s *taskStore) Again(ctx context.Context, id string, fence uint64, at time.
 	if err := task.CheckData(id, data); err != nil {
 		return err
 	}
-	const statement = "UPDATE tasks SET state = 'queued', run_at = coalesce($1::bigint, " + now + "), " +
-		"due = coalesce($1::bigint, " + now + "), holder = '', lease_until = 0, attempt = 0, progress = '', " +
-		"data = coalesce($2, data) WHERE id = $3 AND fence = $4 AND state = 'running' AND cancelled_by = ''"
+	const statement = "UPDATE tasks SET state = 'queued', run_at = coalesce($2::bigint, " + now + "), " +
+		"due = coalesce($2::bigint, " + now + "), holder = '', lease_until = 0, attempt = 0, progress = '', " +
+		"data = coalesce($3, data) WHERE node = $1 AND id = $4 AND fence = $5 AND state = 'running' AND cancelled_by = ''"
 	args := []any{nanos(at), nullable(data), text(id), number(fence)}
 	return convertError("postgres.Again", s.update(ctx, statement, args, func(ctx context.Context, x *tx) error {
 		t, err := heldTask(ctx, x, id, fence)
@@ -61,7 +62,8 @@ func (s *taskStore) Release(ctx context.Context, id string, fence uint64) error 
 		if err != nil {
 			return err
 		}
-		if _, err := x.exec(ctx, "UPDATE tasks SET attempt = attempt - 1 WHERE id = $1", text(id)); err != nil {
+		const back = "UPDATE tasks SET attempt = attempt - 1 WHERE node = $1 AND id = $2"
+		if _, err := x.exec(ctx, back, s.db.node.ID, text(id)); err != nil {
 			return err
 		}
 		return queueTask(ctx, x, t, t.RunAt)
@@ -78,7 +80,8 @@ func (s *taskStore) Retry(ctx context.Context, id string, fence uint64, at time.
 		case t.CancelledBy == "" && t.MaxAttempts > 0 && t.Attempt >= t.MaxAttempts:
 			return endTask(ctx, x, id, task.Exhausted(t.Attempt, why))
 		}
-		if _, err := x.exec(ctx, "UPDATE tasks SET progress = $1 WHERE id = $2", text(why), text(id)); err != nil {
+		const say = "UPDATE tasks SET progress = $2 WHERE node = $1 AND id = $3"
+		if _, err := x.exec(ctx, say, s.db.node.ID, text(why), text(id)); err != nil {
 			return err
 		}
 		return queueTask(ctx, x, t, at)
@@ -90,9 +93,9 @@ func queueTask(ctx context.Context, x *tx, t task.Task, at time.Time) error {
 	if t.CancelledBy != "" {
 		return endTask(ctx, x, t.ID, task.CancelledOutcome(t.CancelledBy))
 	}
-	const update = "UPDATE tasks SET state = 'queued', run_at = coalesce($1::bigint, " + now + "), " +
-		"due = coalesce($1::bigint, " + now + "), holder = '', lease_until = 0 WHERE id = $2"
-	_, err := x.exec(ctx, update, nanos(at), text(t.ID))
+	const update = "UPDATE tasks SET state = 'queued', run_at = coalesce($2::bigint, " + now + "), " +
+		"due = coalesce($2::bigint, " + now + "), holder = '', lease_until = 0 WHERE node = $1 AND id = $3"
+	_, err := x.exec(ctx, update, x.db.node.ID, nanos(at), text(t.ID))
 	return err
 }
 
@@ -106,7 +109,7 @@ func (s *taskStore) End(ctx context.Context, id string, fence uint64, o task.Out
 	if err != nil {
 		return unwritable(op, "the task "+id, err)
 	}
-	const statement = endUpdate + " AND fence = $4 AND state = 'running'"
+	const statement = endUpdate + " AND fence = $5 AND state = 'running'"
 	args := []any{string(o.State), outcome, text(id), number(fence)}
 	return convertError(op, s.update(ctx, statement, args, func(ctx context.Context, x *tx) error {
 		return notHeld(ctx, x, id, fence)
@@ -115,8 +118,8 @@ func (s *taskStore) End(ctx context.Context, id string, fence uint64, o task.Out
 
 // heldTask returns a task that a holder runs under a fence, and keeps others from changing it.
 func heldTask(ctx context.Context, x *tx, id string, fence uint64) (task.Task, error) {
-	const look = selectTasks + "WHERE id = $1 AND fence = $2 AND state = 'running' FOR UPDATE"
-	t, err := queryOneTx(ctx, x, scanTask, look, text(id), number(fence))
+	const look = taskByID + " AND fence = $3 AND state = 'running' FOR UPDATE"
+	t, err := queryOneTx(ctx, x, scanTask, look, x.db.node.ID, text(id), number(fence))
 	if absent(err) {
 		err = notHeld(ctx, x, id, fence)
 	}
@@ -125,7 +128,7 @@ func heldTask(ctx context.Context, x *tx, id string, fence uint64) (task.Task, e
 
 // notHeld says why a task is not held under a fence.
 func notHeld(ctx context.Context, x *tx, id string, fence uint64) error {
-	n, err := x.exec(ctx, "SELECT FROM tasks WHERE id = $1", text(id))
+	n, err := x.exec(ctx, taskNumber, x.db.node.ID, text(id))
 	switch {
 	case err != nil:
 		return err
@@ -141,15 +144,15 @@ func (s *taskStore) Append(ctx context.Context, id string, e task.Entry, keep in
 		return err
 	}
 	const (
-		insert = "INSERT INTO task_logs (task, at, text, data) SELECT num, coalesce($1::bigint, " + now + "), $2, $3 " +
-			"FROM tasks WHERE id = $4"
-		remove = "DELETE FROM task_logs WHERE task = (SELECT num FROM tasks WHERE id = $1) AND seq <= " +
-			"(SELECT seq FROM task_logs WHERE task = (SELECT num FROM tasks WHERE id = $1) ORDER BY seq DESC OFFSET $2 LIMIT 1)"
+		insert = "INSERT INTO task_logs (task, at, text, data) SELECT num, coalesce($3::bigint, " + now + "), $4, $5 " +
+			"FROM tasks WHERE node = $1 AND id = $2"
+		remove = "DELETE FROM task_logs WHERE task = (" + taskNumber + ") AND seq <= " +
+			"(SELECT seq FROM task_logs WHERE task = (" + taskNumber + ") ORDER BY seq DESC OFFSET $3 LIMIT 1)"
 	)
 	return convertError("postgres.Append", s.db.transact(ctx, func(ctx context.Context, x *tx) error {
 		var batch pgx.Batch
-		batch.Queue(insert, nanos(e.At), text(e.Text), nullable(e.Data), text(id))
-		batch.Queue(remove, text(id), max(keep, 1))
+		batch.Queue(insert, s.db.node.ID, text(id), nanos(e.At), text(e.Text), nullable(e.Data))
+		batch.Queue(remove, s.db.node.ID, text(id), max(keep, 1))
 		counts, err := x.execAll(ctx, &batch)
 		if err == nil && counts[0] == 0 {
 			err = task.NotFound(id)

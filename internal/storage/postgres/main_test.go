@@ -24,11 +24,14 @@ func TestMain(m *testing.M) {
 // schemaAt is the name of a schema that only a test's folder has.
 func schemaAt(place string) string { return fmt.Sprintf("t%x", sha256.Sum224([]byte(place))) }
 
+// node is a node of which nothing but its ID matters.
+func node(id string) postgres.Node { return postgres.Node{ID: id} }
+
 func openDriver(t *testing.T, place string) storage.Driver { return openDB(t, place) }
 
 func openDB(t *testing.T, place string) *postgres.DB {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), server.Schema(t, schemaAt(place)))
+	db, err := postgres.Open(t.Context(), server.Schema(t, schemaAt(place)), node("n"))
 	if err != nil {
 		t.Fatal(err)
 	}

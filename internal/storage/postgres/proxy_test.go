@@ -27,6 +27,7 @@ type proxy struct {
 	server   string
 
 	mu    sync.Mutex
+	then  func() // what happens when a COMMIT was lost
 	next  fault
 	hit   int // commits that were lost
 	conns map[net.Conn]bool
@@ -61,17 +62,39 @@ func newProxy(t *testing.T) *proxy {
 // open opens a driver that reaches its server through the proxy.
 func (p *proxy) open(t *testing.T) *postgres.DB {
 	t.Helper()
-	u, err := url.Parse(server.Schema(t, schemaAt(t.TempDir())))
+	return p.openAt(t, server.Schema(t, schemaAt(t.TempDir())), node("n"))
+}
+
+// openAt is open for a node and a schema of the server.
+func (p *proxy) openAt(t *testing.T, address string, n postgres.Node) *postgres.DB {
+	t.Helper()
+	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	u.Host = p.listener.Addr().String()
-	db, err := postgres.Open(t.Context(), u.String())
+	db, err := postgres.Open(t.Context(), u.String(), n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	return db
+}
+
+// onLoss has something happen when a COMMIT was lost, before its sender hears of it.
+func (p *proxy) onLoss(then func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.then = then
+}
+
+func (p *proxy) lost() {
+	p.mu.Lock()
+	then := p.then
+	p.mu.Unlock()
+	if then != nil {
+		then()
+	}
 }
 
 // set says what becomes of the next COMMIT, and returns how many were lost before.
@@ -165,7 +188,11 @@ func (p *proxy) serve(client net.Conn) {
 		}
 		if bytes.Contains(buffer[:n], commitMessage) {
 			switch p.take() {
-			case loseCommit, refuse:
+			case loseCommit:
+				_ = server.Close() // what the connection had begun is undone
+				p.lost()
+				return
+			case refuse:
 				return
 			case loseAnswer, goAway:
 				mu.Lock()
@@ -173,6 +200,7 @@ func (p *proxy) serve(client net.Conn) {
 				mu.Unlock()
 				_, _ = server.Write(buffer[:n])
 				<-answered
+				p.lost()
 				if p.refuses() {
 					p.cut()
 				}

@@ -67,7 +67,7 @@ func (s *taskStore) giveBackLost(ctx context.Context) error {
 	}
 	err := s.db.transact(ctx, func(ctx context.Context, x *tx) error {
 		_, err := x.exec(ctx, "UPDATE tasks SET due = "+now+", lease_until = "+now+", holder = '', attempt = attempt - 1 "+
-			"WHERE fence = ANY ($1) AND state = 'running'", lost)
+			"WHERE node = $1 AND fence = ANY ($2) AND state = 'running'", s.db.node.ID, lost)
 		return err
 	})
 	if err != nil {
@@ -79,9 +79,9 @@ func (s *taskStore) giveBackLost(ctx context.Context) error {
 	return nil
 }
 
-// due is what a holder may be given: the beginning of a condition, and its arguments.
-func due(r task.Request) (where string, args []any) {
-	where, args = "WHERE due <= "+now+" AND holder <> $1", []any{text(r.Holder)}
+// due is what a holder may be given: the rest of a condition on the node's tasks, and its arguments.
+func due(node string, r task.Request) (where string, args []any) {
+	where, args = "due <= "+now+" AND holder <> $2", []any{node, text(r.Holder)}
 	if r.ID != "" {
 		args = append(args, text(r.ID))
 		where += " AND id = " + parameter(args)
@@ -91,13 +91,13 @@ func due(r task.Request) (where string, args []any) {
 
 // take gives out tasks under a new fence. Those of one request share it: a fence tells apart the leases of a task.
 func take(ctx context.Context, x *tx, r task.Request) (leased, damaged []task.Task, fence int64, err error) {
-	where, args := due(r)
+	where, args := due(x.db.node.ID, r)
 	if len(r.Kinds) > 0 {
 		args = append(args, texts(r.Kinds))
 		where += " AND kind = ANY (" + parameter(args) + ")"
 	}
 	args = append(args, max(r.N, 1))
-	nums, err := queryTx(ctx, x, pgx.RowTo[int64], "SELECT num FROM tasks "+where+
+	nums, err := queryTx(ctx, x, pgx.RowTo[int64], "SELECT num FROM tasks WHERE node = $1 AND "+where+
 		" ORDER BY run_at, num LIMIT "+parameter(args)+" FOR UPDATE SKIP LOCKED", args...)
 	if err != nil || len(nums) == 0 {
 		return nil, nil, 0, err
@@ -132,14 +132,15 @@ func endDamaged(ctx context.Context, x *tx, damaged []task.Task) ([]task.Task, e
 	for i := range damaged {
 		e := tool.Errorf("postgres.Lease", tool.Internal, "the record of the task is damaged")
 		o := task.Outcome{State: task.Failed, Summary: e.Message, Error: e}
-		if _, err := x.exec(ctx, "UPDATE tasks SET asker = '{}' WHERE id = $1", text(damaged[i].ID)); err != nil {
+		const mend = "UPDATE tasks SET asker = '{}' WHERE node = $1 AND id = $2"
+		if _, err := x.exec(ctx, mend, x.db.node.ID, text(damaged[i].ID)); err != nil {
 			return nil, err
 		}
 		if err := endTask(ctx, x, damaged[i].ID, o); err != nil {
 			return nil, err
 		}
 		var err error
-		if damaged[i], err = queryOneTx(ctx, x, scanTask, selectTasks+"WHERE id = $1", text(damaged[i].ID)); err != nil {
+		if damaged[i], err = queryOneTx(ctx, x, scanTask, taskByID, x.db.node.ID, text(damaged[i].ID)); err != nil {
 			return nil, err
 		}
 	}
@@ -149,10 +150,10 @@ func endDamaged(ctx context.Context, x *tx, damaged []task.Task) ([]task.Task, e
 // releaseOwn takes the tasks that are left of a holder's former process from it.
 func releaseOwn(ctx context.Context, x *tx, r task.Request) error {
 	update := "UPDATE tasks SET due = " + now + ", lease_until = " + now + ", holder = '' " +
-		"WHERE holder = $1 AND state = 'running' AND ended = 0 AND NOT id = ANY ($2)"
-	args := []any{text(r.Holder), texts(r.Runs)}
+		"WHERE node = $1 AND holder = $2 AND state = 'running' AND ended = 0 AND NOT id = ANY ($3)"
+	args := []any{x.db.node.ID, text(r.Holder), texts(r.Runs)}
 	if r.ID != "" {
-		update, args = update+" AND id = $3", append(args, text(r.ID))
+		update, args = update+" AND id = $4", append(args, text(r.ID))
 	}
 	_, err := x.exec(ctx, update, args...)
 	return err
@@ -161,7 +162,7 @@ func releaseOwn(ctx context.Context, x *tx, r task.Request) error {
 // endAbandoned ends the tasks whose lease has ended and that are not to be run again, unless the holder that asks has
 // them.
 func endAbandoned(ctx context.Context, x *tx, r task.Request) (ended []task.Task, err error) {
-	where, args := due(r)
+	where, args := due(x.db.node.ID, r)
 	rows, err := queryTx(ctx, x, scanRow, selectTasks+where+" AND state = 'running' AND "+
 		"(cancelled_by <> '' OR max_attempts > 0 AND attempt >= max_attempts) FOR UPDATE SKIP LOCKED", args...)
 	if err != nil {
@@ -179,7 +180,7 @@ func endAbandoned(ctx context.Context, x *tx, r task.Request) (ended []task.Task
 		if err := endTask(ctx, x, t.ID, o); err != nil {
 			return nil, err
 		}
-		if t, err = queryOneTx(ctx, x, scanTask, selectTasks+"WHERE id = $1", text(t.ID)); err != nil {
+		if t, err = queryOneTx(ctx, x, scanTask, taskByID, x.db.node.ID, text(t.ID)); err != nil {
 			return nil, err
 		}
 		ended = append(ended, t)
@@ -194,14 +195,14 @@ func (s *taskStore) Renew(ctx context.Context, leases []task.Renewal, d time.Dur
 	}
 	leases = slices.Clone(leases)
 	slices.SortStableFunc(leases, func(a, b task.Renewal) int { return strings.Compare(a.ID, b.ID) })
-	const update = "UPDATE tasks SET lease_until = " + now + " + $1::bigint, due = " + now + " + $1::bigint, " +
-		"progress = CASE WHEN $2::bytea = '' THEN progress ELSE $2::bytea END " +
-		"WHERE id = $3 AND fence = $4 AND state = 'running' RETURNING cancelled_by"
+	const update = "UPDATE tasks SET lease_until = " + now + " + $2::bigint, due = " + now + " + $2::bigint, " +
+		"progress = CASE WHEN $3::bytea = '' THEN progress ELSE $3::bytea END " +
+		"WHERE node = $1 AND id = $4 AND fence = $5 AND state = 'running' RETURNING cancelled_by"
 	err = s.db.transact(ctx, func(ctx context.Context, x *tx) error {
 		found = task.Renewed{}
 		var batch pgx.Batch
 		for _, l := range leases {
-			batch.Queue(update, int64(d), text(l.Progress), text(l.ID), number(l.Fence))
+			batch.Queue(update, s.db.node.ID, int64(d), text(l.Progress), text(l.ID), number(l.Fence))
 		}
 		results, err := x.send(ctx, &batch)
 		if err != nil {
@@ -228,11 +229,13 @@ func (s *taskStore) Renew(ctx context.Context, leases []task.Renewal, d time.Dur
 	return found, nil
 }
 
+const nextDue = "SELECT due FROM tasks WHERE node = $1 AND due IS NOT NULL AND holder <> $2"
+
 // Next reads the beginning of the index of what is due.
 func (s *taskStore) Next(ctx context.Context, holder string, kinds ...string) (time.Time, error) {
-	statement, args := "SELECT due FROM tasks WHERE due IS NOT NULL AND holder <> $1", []any{text(holder)}
+	statement, args := nextDue, []any{s.db.node.ID, text(holder)}
 	if len(kinds) > 0 {
-		statement, args = statement+" AND kind = ANY ($2)", append(args, texts(kinds))
+		statement, args = statement+" AND kind = ANY ($3)", append(args, texts(kinds))
 	}
 	at, err := queryOne(ctx, s.db, pgx.RowTo[int64], statement+" ORDER BY due LIMIT 1", args...)
 	if absent(err) {
@@ -246,12 +249,12 @@ const pruned = 100
 
 // Prune deletes tasks that nobody waits for.
 func (s *taskStore) Prune(ctx context.Context, endedBefore time.Time) (n int, err error) {
-	const remove = "DELETE FROM tasks WHERE num IN (SELECT num FROM tasks WHERE " + settledTasks +
-		" AND ended < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)"
+	const remove = "DELETE FROM tasks WHERE num IN (SELECT num FROM tasks WHERE node = $1 AND " + settledTasks +
+		" AND ended < $2 LIMIT $3 FOR UPDATE SKIP LOCKED)"
 	for {
 		var some int64
 		err := s.db.transact(ctx, func(ctx context.Context, x *tx) (err error) {
-			some, err = x.exec(ctx, remove, endedBefore.UnixNano(), pruned)
+			some, err = x.exec(ctx, remove, s.db.node.ID, endedBefore.UnixNano(), pruned)
 			return err
 		})
 		if err != nil {

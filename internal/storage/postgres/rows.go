@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"callgate/internal/journal"
+	"callgate/tool"
 )
 
 const (
@@ -23,7 +24,8 @@ const (
 )
 
 // floor is the last number that was dropped. Rows up to it are gone, whether or not they have been deleted yet.
-const floor = "coalesce((SELECT max(last_seq) FROM drops), 0)"
+// Of every statement on the journal, $1 is the node.
+const floor = "coalesce((SELECT max(last_seq) FROM drops WHERE node = $1), 0)"
 
 // rareKind selects the kinds that are few among many records. A query must say it in these very words to be given the
 // index.
@@ -32,9 +34,9 @@ const rareKind = `kind NOT IN ('asked', 'begun', 'ended')`
 const selectRecords = "SELECT seq, epoch, kind, call, body, hash FROM records"
 
 // unendedCondition says twice from where on, so that only what came since is read.
-const unendedCondition = ` AS b WHERE kind = 'begun' AND seq >= $1 AND seq > ` + floor + ` AND NOT EXISTS (
-	SELECT 1 FROM records AS e WHERE substring(e.call FROM 1 FOR 256) = substring(b.call FROM 1 FOR 256)
-	AND e.call = b.call AND e.call <> '' AND e.seq > b.seq AND e.seq > $1 AND e.kind IN ('ended', 'doubted')
+const unendedCondition = ` AS b WHERE node = $1 AND kind = 'begun' AND seq >= $2 AND seq > ` + floor + ` AND NOT EXISTS (
+	SELECT 1 FROM records AS e WHERE e.node = $1 AND substring(e.call FROM 1 FOR 256) = substring(b.call FROM 1 FOR 256)
+	AND e.call = b.call AND e.call <> '' AND e.seq > b.seq AND e.seq > $2 AND e.kind IN ('ended', 'doubted')
 ) ORDER BY seq`
 
 // rowStore is journal.Store on PostgreSQL.
@@ -42,13 +44,30 @@ const unendedCondition = ` AS b WHERE kind = 'begun' AND seq >= $1 AND seq > ` +
 // A journal whose append failed reads the head to know whether it was written. So nothing is read or appended while an
 // append is not settled: the head might still move.
 type rowStore struct {
-	db *DB
+	db   *DB
+	node string // another than that of db: it is only read
 
 	mu   sync.Mutex
 	lost *commit // an append of which nobody knows whether it happened; nil: there is none
 }
 
 var _ journal.Store = (*rowStore)(nil)
+
+// JournalOf returns the journal of any node. That of another node can be read, and nothing else.
+func (db *DB) JournalOf(node string) journal.Store {
+	if node == db.node.ID {
+		return db.rows
+	}
+	return &rowStore{db: db, node: node}
+}
+
+// writable refuses what would change the journal of another node.
+func (s *rowStore) writable(op string) error {
+	if s.node == s.db.node.ID {
+		return nil
+	}
+	return tool.Errorf(op, tool.Invalid, "the journal of the node %s is written by that node alone", s.node)
+}
 
 // settled waits for the end of an append whose answer was lost.
 func (s *rowStore) settled(ctx context.Context) error {
@@ -72,13 +91,16 @@ func (s *rowStore) Append(ctx context.Context, rows []journal.Row) error {
 	if len(rows) == 0 {
 		return nil
 	}
+	if err := s.writable(op); err != nil {
+		return err
+	}
 	if err := s.settled(ctx); err != nil {
 		return convertError(op, err)
 	}
 	err := s.db.transact(ctx, func(ctx context.Context, t *tx) error {
 		var batch pgx.Batch
-		queueDoubts(&batch, rows)
-		queueRows(&batch, rows)
+		queueDoubts(&batch, s.node, rows)
+		queueRows(&batch, s.node, rows)
 		_, err := t.execAll(ctx, &batch)
 		return err
 	})
@@ -91,9 +113,9 @@ func (s *rowStore) Append(ctx context.Context, rows []journal.Row) error {
 }
 
 // queueRows adds the inserts of rows to a batch.
-func queueRows(batch *pgx.Batch, rows []journal.Row) {
-	const insert = "INSERT INTO records (seq, epoch, kind, call, body, hash) " +
-		"SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bytea[], $5::bytea[], $6::bytea[])"
+func queueRows(batch *pgx.Batch, node string, rows []journal.Row) {
+	const insert = "INSERT INTO records (node, seq, epoch, kind, call, body, hash) " +
+		"SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::bytea[], $6::bytea[], $7::bytea[])"
 	for len(rows) > 0 {
 		n, size := 0, 0
 		for n < len(rows) && n < appendRows && (n == 0 || size+len(rows[n].Body) <= appendBytes) {
@@ -107,14 +129,14 @@ func queueRows(batch *pgx.Batch, rows []journal.Row) {
 			seqs[i], epochs[i], kinds[i] = int64(r.Seq), int64(r.Epoch), string(r.Kind)
 			calls[i], bodies[i], hashes[i] = []byte(r.Call), present(r.Body), r.Hash[:]
 		}
-		batch.Queue(insert, seqs, epochs, kinds, calls, bodies, hashes)
+		batch.Queue(insert, node, seqs, epochs, kinds, calls, bodies, hashes)
 		rows = rows[n:]
 	}
 }
 
 // Rows selects by the primary key or by an index, whichever the query allows.
 func (s *rowStore) Rows(ctx context.Context, q journal.Query) ([]journal.Row, error) {
-	where, args := condition(q)
+	where, args := condition(s.node, q)
 	order := " ORDER BY seq"
 	if q.Newest {
 		order += " DESC"
@@ -133,9 +155,9 @@ func (s *rowStore) Rows(ctx context.Context, q journal.Query) ([]journal.Row, er
 // parameter is the place of the last argument in a statement.
 func parameter(args []any) string { return "$" + strconv.Itoa(len(args)) }
 
-func condition(q journal.Query) (where string, args []any) {
-	args = []any{number(q.After)}
-	terms := []string{"seq > greatest($1, " + floor + ")"}
+func condition(node string, q journal.Query) (where string, args []any) {
+	args = []any{node, number(q.After)}
+	terms := []string{"node = $1", "seq > greatest($2, " + floor + ")"}
 	add := func(term string, arg any) {
 		args = append(args, arg)
 		terms = append(terms, term+parameter(args))
@@ -180,7 +202,7 @@ func limitOf(limit int) int {
 
 // Unended goes through the begun rows, and for each looks for a later row of its call.
 func (s *rowStore) Unended(ctx context.Context, from uint64) ([]journal.Row, error) {
-	rows, err := s.selectRows(ctx, unendedCondition, number(from))
+	rows, err := s.selectRows(ctx, unendedCondition, s.node, number(from))
 	if err != nil {
 		return nil, convertError("postgres.Unended", err)
 	}
@@ -203,6 +225,9 @@ func (s *rowStore) selectRows(ctx context.Context, rest string, args ...any) ([]
 // crash leaves of them the next Drop deletes.
 func (s *rowStore) Drop(ctx context.Context, summary journal.PruneSummary) error {
 	const op = "postgres.Drop"
+	if err := s.writable(op); err != nil {
+		return err
+	}
 	content, err := json.Marshal(summary)
 	if err != nil {
 		return unwritable(op, "the summary", err)
@@ -210,16 +235,17 @@ func (s *rowStore) Drop(ctx context.Context, summary journal.PruneSummary) error
 	last := number(summary.LastSeq)
 	err = s.db.transact(ctx, func(ctx context.Context, t *tx) error {
 		var batch pgx.Batch
-		batch.Queue("INSERT INTO drops (last_seq, summary) VALUES ($1, $2)", last, content)
-		batch.Queue("DELETE FROM doubts WHERE seq <= $1", last)
+		batch.Queue("INSERT INTO drops (node, last_seq, summary) VALUES ($1, $2, $3)", s.node, last, content)
+		batch.Queue("DELETE FROM doubts WHERE node = $1 AND seq <= $2", s.node, last)
 		_, err := t.execAll(ctx, &batch)
 		return err
 	})
 	for err == nil {
 		var n int64
 		err = s.db.transact(ctx, func(ctx context.Context, t *tx) (err error) {
-			const some = "DELETE FROM records WHERE seq IN (SELECT seq FROM records WHERE seq <= $1 ORDER BY seq LIMIT $2)"
-			n, err = t.exec(ctx, some, last, dropChunk)
+			const some = "DELETE FROM records WHERE node = $1 AND seq IN " +
+				"(SELECT seq FROM records WHERE node = $1 AND seq <= $2 ORDER BY seq LIMIT $3)"
+			n, err = t.exec(ctx, some, s.node, last, dropChunk)
 			return err
 		})
 		if err == nil && n < dropChunk {
@@ -240,7 +266,7 @@ func (s *rowStore) Drops(ctx context.Context) ([]journal.PruneSummary, error) {
 			summary = journal.PruneSummary{} // damaged: verifying will not find it signed
 		}
 		return summary, nil
-	}, "SELECT summary FROM drops ORDER BY last_seq")
+	}, "SELECT summary FROM drops WHERE node = $1 ORDER BY last_seq", s.node)
 	if err != nil {
 		return nil, convertError("postgres.Drops", err)
 	}

@@ -31,7 +31,13 @@ var (
 const taskColumns = "id, kind, label, parent, asker, input, data, state, run_at, attempt, max_attempts, " +
 	"holder, fence, lease_until, cancelled_by, progress, outcome, created, started, ended, told"
 
-const selectTasks = "SELECT " + taskColumns + " FROM tasks "
+// Of every statement on tasks, $1 is the node.
+const selectTasks = "SELECT " + taskColumns + " FROM tasks WHERE node = $1 AND "
+
+const (
+	taskByID   = selectTasks + "id = $2"
+	taskNumber = "SELECT num FROM tasks WHERE node = $1 AND id = $2"
+)
 
 // owed selects the tasks whose parents are to be told, and settledTasks those that have ended and are owed to nobody. A
 // query must say it in these very words to be given the index.
@@ -57,19 +63,19 @@ func (s *taskStore) Create(ctx context.Context, t task.Task) (made task.Task, fr
 			return task.Task{}, false, unwritable(op, "the task "+t.ID, err)
 		}
 	}
-	const insert = "INSERT INTO tasks (id, kind, label, parent, session, asker, input, data, state, run_at, due, " +
-		"max_attempts, outcome, created, ended) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9::text, " +
-		"coalesce($10::bigint, now), CASE WHEN $12::bytea IS NULL THEN coalesce($10::bigint, now) END, $11, $12, now, " +
-		"CASE WHEN $12::bytea IS NULL THEN 0 ELSE now END FROM (SELECT " + now + " AS now) AS clock " +
-		"ON CONFLICT (id) DO NOTHING RETURNING " + taskColumns
+	const insert = "INSERT INTO tasks (node, id, kind, label, parent, session, asker, input, data, state, run_at, due, " +
+		"max_attempts, outcome, created, ended) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10::text, " +
+		"coalesce($11::bigint, now), CASE WHEN $13::bytea IS NULL THEN coalesce($11::bigint, now) END, $12, $13, now, " +
+		"CASE WHEN $13::bytea IS NULL THEN 0 ELSE now END FROM (SELECT " + now + " AS now) AS clock " +
+		"ON CONFLICT (node, id) DO NOTHING RETURNING " + taskColumns
 	err = s.db.transact(ctx, func(ctx context.Context, x *tx) error {
 		fresh = true
-		made, err = queryOneTx(ctx, x, scanTask, insert, text(t.ID), text(t.Kind), text(t.Label), text(t.Parent),
-			text(t.Asker.Principal.Session), asker, nullable(t.Input), nullable(t.Data), string(state), nanos(t.RunAt),
-			t.MaxAttempts, outcome)
+		made, err = queryOneTx(ctx, x, scanTask, insert, s.db.node.ID, text(t.ID), text(t.Kind), text(t.Label),
+			text(t.Parent), text(t.Asker.Principal.Session), asker, nullable(t.Input), nullable(t.Data), string(state),
+			nanos(t.RunAt), t.MaxAttempts, outcome)
 		if absent(err) { // it is there, and committed: the insert waited for that
 			fresh = false
-			made, err = queryOneTx(ctx, x, scanTask, selectTasks+"WHERE id = $1", text(t.ID))
+			made, err = queryOneTx(ctx, x, scanTask, taskByID, s.db.node.ID, text(t.ID))
 		}
 		return err
 	})
@@ -84,7 +90,7 @@ func (s *taskStore) Create(ctx context.Context, t task.Task) (made task.Task, fr
 
 // Get returns one task.
 func (s *taskStore) Get(ctx context.Context, id string) (task.Task, error) {
-	t, err := queryOne(ctx, s.db, scanTask, selectTasks+"WHERE id = $1", text(id))
+	t, err := queryOne(ctx, s.db, scanTask, taskByID, s.db.node.ID, text(id))
 	if absent(err) {
 		err = task.NotFound(id)
 	}
@@ -93,7 +99,7 @@ func (s *taskStore) Get(ctx context.Context, id string) (task.Task, error) {
 
 // number returns the number of a task.
 func (s *taskStore) number(ctx context.Context, id string) (int64, error) {
-	n, err := queryOne(ctx, s.db, pgx.RowTo[int64], "SELECT num FROM tasks WHERE id = $1", text(id))
+	n, err := queryOne(ctx, s.db, pgx.RowTo[int64], taskNumber, s.db.node.ID, text(id))
 	if absent(err) {
 		err = task.NotFound(id)
 	}
@@ -103,7 +109,7 @@ func (s *taskStore) number(ctx context.Context, id string) (int64, error) {
 // List selects by an index where the query names a parent, a session or a debt, or only what is active.
 func (s *taskStore) List(ctx context.Context, q task.Query) ([]task.Task, error) {
 	const op = "postgres.List"
-	where, args := taskCondition(q)
+	where, args := taskCondition(s.db.node.ID, q)
 	order, after := " ORDER BY num", "num > "
 	if q.Newest {
 		order, after = " ORDER BY num DESC", "num < "
@@ -122,12 +128,12 @@ func (s *taskStore) List(ctx context.Context, q task.Query) ([]task.Task, error)
 	}
 	args = append(args, limit)
 	all, err := query(ctx, s.db, scanTask,
-		selectTasks+"WHERE "+strings.Join(where, " AND ")+order+" LIMIT "+parameter(args), args...)
+		selectTasks+strings.Join(where, " AND ")+order+" LIMIT "+parameter(args), args...)
 	return all, convertError(op, err)
 }
 
-func taskCondition(q task.Query) (where []string, args []any) {
-	where = []string{"true"}
+func taskCondition(node string, q task.Query) (where []string, args []any) {
+	where, args = []string{"true"}, []any{node}
 	add := func(term string, arg any) {
 		args = append(args, arg)
 		where = append(where, strings.ReplaceAll(term, "?", parameter(args)))
@@ -161,21 +167,21 @@ func (s *taskStore) Cancel(ctx context.Context, id, by string) error {
 	}
 	return convertError("postgres.Cancel", s.db.transact(ctx, func(ctx context.Context, x *tx) error {
 		// FOR UPDATE: a holder that ends it, or another that leases it, is waited for.
-		const look = "SELECT state, state = 'running' AND due > " + now + " FROM tasks WHERE id = $1 FOR UPDATE"
+		const look = "SELECT state, state = 'running' AND due > " + now + " FROM tasks WHERE node = $1 AND id = $2 FOR UPDATE"
 		is, err := queryOneTx(ctx, x, func(row pgx.CollectableRow) (f found, err error) {
 			var held *bool
 			err = row.Scan(&f.state, &held)
 			f.held = held != nil && *held
 			return f, err
-		}, look, text(id))
+		}, look, s.db.node.ID, text(id))
 		switch {
 		case absent(err):
 			return task.NotFound(id)
 		case err != nil || is.state.Final():
 			return err
 		}
-		const mark = "UPDATE tasks SET cancelled_by = $1 WHERE id = $2 AND cancelled_by = ''"
-		if _, err := x.exec(ctx, mark, text(by), text(id)); err != nil {
+		const mark = "UPDATE tasks SET cancelled_by = $2 WHERE node = $1 AND id = $3 AND cancelled_by = ''"
+		if _, err := x.exec(ctx, mark, s.db.node.ID, text(by), text(id)); err != nil {
 			return err
 		}
 		if is.held {
@@ -192,8 +198,8 @@ func (s *taskStore) Told(ctx context.Context, ids ...string) error {
 	return convertError("postgres.Told", s.db.transact(ctx, func(ctx context.Context, x *tx) error {
 		for _, id := range ids {
 			const note = "UPDATE tasks SET told = CASE WHEN told > 0 OR ended = 0 THEN told ELSE " + now + " END " +
-				"WHERE id = $1 RETURNING ended"
-			ended, err := queryOneTx(ctx, x, pgx.RowTo[int64], note, text(id))
+				"WHERE node = $1 AND id = $2 RETURNING ended"
+			ended, err := queryOneTx(ctx, x, pgx.RowTo[int64], note, s.db.node.ID, text(id))
 			switch {
 			case absent(err):
 				return task.NotFound(id)
@@ -207,8 +213,8 @@ func (s *taskStore) Told(ctx context.Context, ids ...string) error {
 	}))
 }
 
-const endUpdate = "UPDATE tasks SET state = $1, outcome = $2, ended = " + now + ", due = NULL, lease_until = 0 " +
-	"WHERE id = $3"
+const endUpdate = "UPDATE tasks SET state = $2, outcome = $3, ended = " + now + ", due = NULL, lease_until = 0 " +
+	"WHERE node = $1 AND id = $4"
 
 // endTask ends a task, whoever holds it.
 func endTask(ctx context.Context, x *tx, id string, o task.Outcome) error {
@@ -216,7 +222,7 @@ func endTask(ctx context.Context, x *tx, id string, o task.Outcome) error {
 	if err != nil {
 		return err
 	}
-	_, err = x.exec(ctx, endUpdate, string(o.State), outcome, text(id))
+	_, err = x.exec(ctx, endUpdate, x.db.node.ID, string(o.State), outcome, text(id))
 	return err
 }
 

@@ -15,7 +15,8 @@ import (
 //
 // A write is one transaction of one connection. With its first statement goes one that notes a token, made for this
 // transaction alone, in the row of the connection in the table commits. So the transaction holds that row from its
-// first answer on, until it has ended. COMMIT is sent when everything before it was answered.
+// first answer on, until it has ended. With it goes the check of the node's epoch, see nodes.go. COMMIT is sent when
+// everything before it was answered.
 //
 //   - A failure before COMMIT was sent is a transaction that never commits: the server undoes it with the connection.
 //     It may be repeated.
@@ -50,6 +51,7 @@ func (e *unsettledError) Unwrap() error { return e.cause }
 
 // tx is a transaction of a connection. It begins with its first statement.
 type tx struct {
+	db    *DB
 	conn  *pgx.Conn
 	token []byte // nil: it has not begun
 }
@@ -67,12 +69,14 @@ func (t *tx) send(ctx context.Context, statements *pgx.Batch) (pgx.BatchResults,
 	var all pgx.Batch
 	all.Queue("BEGIN")
 	all.Queue(noteToken, t.name(), t.token)
+	t.db.queueFence(&all)
 	begin := all.Len()
 	all.QueuedQueries = append(all.QueuedQueries, statements.QueuedQueries...)
 	results := t.conn.SendBatch(ctx, &all)
 	for range begin {
 		if _, err := results.Exec(); err != nil {
-			return nil, errors.Join(err, results.Close())
+			_ = results.Close() // it says the same again
+			return nil, t.db.fenceError(err)
 		}
 	}
 	return results, nil
@@ -173,14 +177,17 @@ func (db *DB) transactWithin(ctx context.Context, limit time.Duration, f func(co
 func (db *DB) transactOnce(
 	ctx context.Context, limit time.Duration, f func(context.Context, *tx) error,
 ) (sent *commit, err error) {
-	if err := db.refuses(); err != nil {
+	switch err := db.refuses(); {
+	case err != nil:
 		return nil, err
+	case db.fenced.Load():
+		return nil, db.fence()
 	}
 	var lost error
 	err = db.use(ctx, func(conn *pgx.Conn) error {
 		limited, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		t := &tx{conn: conn}
+		t := &tx{db: db, conn: conn}
 		if err := f(limited, t); err != nil {
 			t.rollback(limited)
 			return err

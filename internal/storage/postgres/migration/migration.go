@@ -51,7 +51,8 @@ func NewStep(name, text string) Step {
 }
 
 // Apply makes the steps that a schema has not had, all or none. Processes that do it at once do it one after the other.
-func Apply(ctx context.Context, conn *pgx.Conn, schema string, steps []Step) error {
+// A step may give rows to the node that makes it, which is its setting callgate.node.
+func Apply(ctx context.Context, conn *pgx.Conn, schema, node string, steps []Step) error {
 	left, err := missing(ctx, conn, schema, steps)
 	if err != nil || len(left) == 0 {
 		return err
@@ -66,6 +67,9 @@ func Apply(ctx context.Context, conn *pgx.Conn, schema string, steps []Step) err
 		}
 		left, err := missing(ctx, conn, schema, steps) // another process may have been here
 		if err != nil {
+			return err
+		}
+		if _, err := t.Exec(ctx, "SELECT set_config('callgate.node', $1, true)", node); err != nil {
 			return err
 		}
 		for _, step := range left {
