@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"callgate/internal/gate/approval"
+	"callgate/internal/storage/postgres/pgnode"
 	"callgate/tool"
 )
 
@@ -16,7 +17,7 @@ const maxApprovals = 1000
 
 // approvalStore is approval.Store on PostgreSQL. The state has a column of its own, which counts; the request is kept
 // as it was asked.
-type approvalStore struct{ db *DB }
+type approvalStore struct{ db *pgnode.DB }
 
 var _ approval.Store = (*approvalStore)(nil)
 
@@ -28,16 +29,16 @@ func (s *approvalStore) Create(ctx context.Context, r approval.Request) error {
 	if err != nil {
 		return unwritable(op, "the request", err)
 	}
-	err = s.db.transact(ctx, func(ctx context.Context, t *tx) error {
+	err = s.db.Transact(ctx, func(ctx context.Context, t *pgnode.Tx) error {
 		const insert = "INSERT INTO approvals (node, id, state, request) VALUES ($1, $2, $3, $4) " +
 			"ON CONFLICT (node, id) DO NOTHING"
-		n, err := t.exec(ctx, insert, s.db.node.ID, text(r.ID), string(r.State), content)
+		n, err := t.Exec(ctx, insert, s.db.NodeID(), text(r.ID), string(r.State), content)
 		if err == nil && n == 0 {
 			err = tool.Errorf(op, tool.Conflict, "approval %s already exists", r.ID)
 		}
 		return err
 	})
-	return convertError(op, err)
+	return pgnode.ConvertError(op, err)
 }
 
 // Get returns one request.
@@ -46,7 +47,7 @@ func (s *approvalStore) Get(ctx context.Context, id string) (approval.Request, e
 	found, err := s.list(ctx, "AND id = $2", text(id))
 	switch {
 	case err != nil:
-		return approval.Request{}, convertError(op, err)
+		return approval.Request{}, pgnode.ConvertError(op, err)
 	case len(found) == 0:
 		return approval.Request{}, tool.Errorf(op, tool.NotFound, "there is no approval %q", id).
 			WithHint("callgate approvals lists those that wait")
@@ -65,7 +66,7 @@ func (s *approvalStore) List(ctx context.Context, state approval.State, limit in
 	}
 	found, err := s.list(ctx, rest, args...)
 	if err != nil {
-		return nil, convertError("postgres.List", err)
+		return nil, pgnode.ConvertError("postgres.List", err)
 	}
 	slices.Reverse(found)
 	return found, nil
@@ -73,7 +74,7 @@ func (s *approvalStore) List(ctx context.Context, state approval.State, limit in
 
 // list selects among the node's, $1.
 func (s *approvalStore) list(ctx context.Context, rest string, args ...any) ([]approval.Request, error) {
-	return query(ctx, s.db, func(row pgx.CollectableRow) (r approval.Request, err error) {
+	return pgnode.Query(ctx, s.db, func(row pgx.CollectableRow) (r approval.Request, err error) {
 		var state approval.State
 		var request, answer []byte
 		if err := row.Scan(&state, &request, &answer); err != nil {
@@ -88,7 +89,7 @@ func (s *approvalStore) list(ctx context.Context, rest string, args ...any) ([]a
 			return r, unreadable("postgres.approvals", "an approval", err)
 		}
 		return r, nil
-	}, "SELECT state, request, answer FROM approvals WHERE node = $1 "+rest, append([]any{s.db.node.ID}, args...)...)
+	}, "SELECT state, request, answer FROM approvals WHERE node = $1 "+rest, append([]any{s.db.NodeID()}, args...)...)
 }
 
 // Settle is one compare-and-set.
@@ -102,12 +103,12 @@ func (s *approvalStore) Settle(
 			return false, unwritable(op, "the answer", err)
 		}
 	}
-	err = s.db.transact(ctx, func(ctx context.Context, t *tx) error {
+	err = s.db.Transact(ctx, func(ctx context.Context, t *pgnode.Tx) error {
 		const update = "UPDATE approvals SET state = $2, answer = coalesce($3, answer) " +
 			"WHERE node = $1 AND id = $4 AND state = $5"
-		n, err := t.exec(ctx, update, s.db.node.ID, string(to), content, text(id), string(from))
+		n, err := t.Exec(ctx, update, s.db.NodeID(), string(to), content, text(id), string(from))
 		moved = n == 1
 		return err
 	})
-	return moved && err == nil, convertError(op, err)
+	return moved && err == nil, pgnode.ConvertError(op, err)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"callgate/internal/artifact"
+	"callgate/internal/storage/postgres/pgnode"
 	"callgate/tool"
 )
 
@@ -19,7 +20,7 @@ const blobPart = 512 << 10
 //
 // A blob is named by its content, so nodes share it. blob_owners has who put it and when: that is what a node lists and
 // deletes, and the bytes go with the last of them. Who notes an owner holds the blob, and who deletes waits for that.
-type blobStore struct{ db *DB }
+type blobStore struct{ db *pgnode.DB }
 
 var _ artifact.Blobs = (*blobStore)(nil)
 
@@ -30,21 +31,21 @@ func (s *blobStore) Put(ctx context.Context, ref string, size int64, content io.
 		return err
 	}
 	var there bool
-	err := s.db.transact(ctx, func(ctx context.Context, t *tx) error {
-		n, err := t.exec(ctx, ownBlob, s.db.node.ID, ref, size)
+	err := s.db.Transact(ctx, func(ctx context.Context, t *pgnode.Tx) error {
+		n, err := t.Exec(ctx, ownBlob, s.db.NodeID(), ref, size)
 		there = n == 1
 		return err
 	})
 	if err != nil || there {
-		return convertError(op, err)
+		return pgnode.ConvertError(op, err)
 	}
 	source := &blobSource{reader: content, size: size}
-	limit := patience * time.Duration(1+size>>24)
-	return convertError(op, s.db.transactWithin(ctx, limit, func(ctx context.Context, t *tx) error {
+	limit := pgnode.Patience * time.Duration(1+size>>24)
+	return pgnode.ConvertError(op, s.db.TransactWithin(ctx, limit, func(ctx context.Context, t *pgnode.Tx) error {
 		if err := source.rewind(); err != nil {
 			return err
 		}
-		return putBlob(ctx, t, s.db.node.ID, ref, source)
+		return putBlob(ctx, t, s.db.NodeID(), ref, source)
 	}))
 }
 
@@ -54,8 +55,8 @@ const ownBlob = "INSERT INTO blob_owners (node, ref, stored) SELECT $1, ref, clo
 	"ON CONFLICT (node, ref) DO UPDATE SET stored = excluded.stored"
 
 // putBlob writes parts under a new number, and then has the blob name it, unless somebody else was faster.
-func putBlob(ctx context.Context, t *tx, node, ref string, source *blobSource) error {
-	number, err := queryOneTx(ctx, t, pgx.RowTo[int64], "SELECT nextval('blob_contents')")
+func putBlob(ctx context.Context, t *pgnode.Tx, node, ref string, source *blobSource) error {
+	number, err := pgnode.QueryOneTx(ctx, t, pgx.RowTo[int64], "SELECT nextval('blob_contents')")
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func putBlob(ctx context.Context, t *tx, node, ref string, source *blobSource) e
 			break
 		}
 		const insert = "INSERT INTO blob_parts (content, num, data) VALUES ($1, $2, $3)"
-		if _, err := t.exec(ctx, insert, number, num, part); err != nil {
+		if _, err := t.Exec(ctx, insert, number, num, part); err != nil {
 			return err
 		}
 	}
@@ -87,7 +88,7 @@ func putBlob(ctx context.Context, t *tx, node, ref string, source *blobSource) e
 	batch.Queue(put, ref, source.size, number)
 	batch.Queue(ownBlob, node, ref, source.size)
 	batch.Queue(unused, ref, number)
-	_, err = t.execAll(ctx, &batch)
+	_, err = t.ExecAll(ctx, &batch)
 	return err
 }
 
@@ -158,16 +159,16 @@ func (s *blobStore) Open(ctx context.Context, ref string) (io.ReadCloser, error)
 	if err := artifact.Check(ref); err != nil {
 		return nil, err
 	}
-	r, err := queryOne(ctx, s.db, func(row pgx.CollectableRow) (*blobReader, error) {
+	r, err := pgnode.QueryOne(ctx, s.db, func(row pgx.CollectableRow) (*blobReader, error) {
 		r := &blobReader{ctx: ctx, db: s.db, ref: ref}
 		err := row.Scan(&r.content, &r.left)
 		return r, err
 	}, "SELECT content, size FROM blobs WHERE ref = $1", ref)
 	switch {
-	case absent(err):
+	case pgnode.Absent(err):
 		return nil, noBlob(ref)
 	case err != nil:
-		return nil, convertError(op, err)
+		return nil, pgnode.ConvertError(op, err)
 	}
 	return r, nil
 }
@@ -180,7 +181,7 @@ func noBlob(ref string) error {
 // blobReader reads the parts of a blob. It holds no connection between two of them.
 type blobReader struct {
 	ctx     context.Context // of Open: a reader has no other
-	db      *DB
+	db      *pgnode.DB
 	ref     string
 	content int64
 	left    int64 // bytes that are not fetched
@@ -195,12 +196,12 @@ func (r *blobReader) Read(p []byte) (int, error) {
 			return 0, io.EOF
 		}
 		const next = "SELECT data FROM blob_parts WHERE content = $1 AND num = $2"
-		part, err := queryOne(r.ctx, r.db, pgx.RowTo[[]byte], next, r.content, r.num)
-		if absent(err) || err == nil && (len(part) == 0 || int64(len(part)) > r.left) {
+		part, err := pgnode.QueryOne(r.ctx, r.db, pgx.RowTo[[]byte], next, r.content, r.num)
+		if pgnode.Absent(err) || err == nil && (len(part) == 0 || int64(len(part)) > r.left) {
 			err = noBlob(r.ref) // deleted meanwhile, or damaged
 		}
 		if err != nil {
-			return 0, convertError("postgres.Read", err)
+			return 0, pgnode.ConvertError("postgres.Read", err)
 		}
 		r.part = part
 		r.num++
@@ -222,11 +223,11 @@ const listBlobs = "SELECT o.ref, b.size, o.stored FROM blob_owners AS o JOIN blo
 
 // List selects by the primary key.
 func (s *blobStore) List(ctx context.Context, after string, limit int) ([]artifact.Blob, error) {
-	list, err := query(ctx, s.db, func(row pgx.CollectableRow) (b artifact.Blob, err error) {
+	list, err := pgnode.Query(ctx, s.db, func(row pgx.CollectableRow) (b artifact.Blob, err error) {
 		err = row.Scan(&b.Ref, &b.Size, &b.Stored)
 		return b, err
-	}, listBlobs, s.db.node.ID, after, limit)
-	return list, convertError("postgres.List", err)
+	}, listBlobs, s.db.NodeID(), after, limit)
+	return list, pgnode.ConvertError("postgres.List", err)
 }
 
 // Delete removes the node's note of a blob unless it was stored again meanwhile, and the blob if nobody else has it.
@@ -234,7 +235,7 @@ func (s *blobStore) Delete(ctx context.Context, ref string, storedBefore time.Ti
 	if err := artifact.Check(ref); err != nil {
 		return false, err
 	}
-	err = s.db.transact(ctx, func(ctx context.Context, t *tx) error {
+	err = s.db.Transact(ctx, func(ctx context.Context, t *pgnode.Tx) error {
 		const (
 			hold   = "SELECT FROM blobs WHERE ref = $1 FOR UPDATE" // who notes an owner now is waited for
 			disown = "DELETE FROM blob_owners WHERE node = $1 AND ref = $2 AND stored < $3"
@@ -243,14 +244,14 @@ func (s *blobStore) Delete(ctx context.Context, ref string, storedBefore time.Ti
 		)
 		var batch pgx.Batch
 		batch.Queue(hold, ref)
-		batch.Queue(disown, s.db.node.ID, ref, storedBefore)
+		batch.Queue(disown, s.db.NodeID(), ref, storedBefore)
 		batch.Queue(parts, ref)
 		batch.Queue(remove, ref)
-		counts, err := t.execAll(ctx, &batch)
+		counts, err := t.ExecAll(ctx, &batch)
 		gone = err == nil && counts[1] == 1
 		return err
 	})
-	return gone && err == nil, convertError("postgres.Delete", err)
+	return gone && err == nil, pgnode.ConvertError("postgres.Delete", err)
 }
 
 const unowned = "AND NOT EXISTS (SELECT FROM blob_owners WHERE ref = $1)"

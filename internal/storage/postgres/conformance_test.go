@@ -43,23 +43,21 @@ func openNode(t *testing.T, address, id string) *postgres.DB {
 	return db
 }
 
-// Two handles of one process: the second one that a test opens at a place is for the epoch of the first.
+// Who opens a node twice fences off the first, so two handles of it are one: what the suite has two processes do at
+// once, the goroutines of one do over their own connections.
 func TestTwoHandles(t *testing.T) {
 	t.Parallel()
 	at := server.Schema(t, schemaAt(t.TempDir()))
-	var first sync.Map // by place
+	var opened sync.Map // by place
 	storagetest.Shared(t, func(t *testing.T, place string) storage.Driver {
-		var db *postgres.DB
-		var err error
-		if opened, there := first.Load(place); there {
-			db, err = opened.(*postgres.DB).Twin(t.Context(), at)
-		} else {
-			db, err = postgres.Open(t.Context(), at, node(schemaAt(place)))
+		if db, there := opened.Load(place); there {
+			return db.(*postgres.DB)
 		}
+		db, err := postgres.Open(t.Context(), at, node(schemaAt(place)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		first.Store(place, db)
+		opened.Store(place, db)
 		return db
 	})
 }

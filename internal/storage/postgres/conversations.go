@@ -7,12 +7,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"callgate/internal/conversation/history"
+	"callgate/internal/storage/postgres/pgnode"
 	"callgate/tool"
 )
 
 // conversationStore is history.Store on PostgreSQL. A conversation's info is kept whole, with the columns beside it
 // that lists and appends ask for.
-type conversationStore struct{ db *DB }
+type conversationStore struct{ db *pgnode.DB }
 
 var (
 	_ history.Store   = (*conversationStore)(nil)
@@ -27,10 +28,10 @@ func (s *conversationStore) Create(ctx context.Context, info history.Info) error
 	if err != nil {
 		return unwritable(op, "the conversation", err)
 	}
-	return convertError(op, s.db.transact(ctx, func(ctx context.Context, t *tx) error {
+	return pgnode.ConvertError(op, s.db.Transact(ctx, func(ctx context.Context, t *pgnode.Tx) error {
 		const insert = "INSERT INTO conversations (node, id, updated, last, info) VALUES ($1, $2, $3, 0, $4) " +
 			"ON CONFLICT (node, id) DO NOTHING"
-		n, err := t.exec(ctx, insert, s.db.node.ID, text(info.ID), info.Updated.UnixNano(), line)
+		n, err := t.Exec(ctx, insert, s.db.NodeID(), text(info.ID), info.Updated.UnixNano(), line)
 		if err == nil && n == 0 {
 			err = tool.Errorf(op, tool.Conflict, "the conversation %s already exists", info.ID)
 		}
@@ -57,7 +58,7 @@ func (s *conversationStore) Append(ctx context.Context, info history.Info, after
 			return unwritable(op, "an event", err)
 		}
 	}
-	return convertError(op, s.db.transact(ctx, func(ctx context.Context, t *tx) error {
+	return pgnode.ConvertError(op, s.db.Transact(ctx, func(ctx context.Context, t *pgnode.Tx) error {
 		// The update holds the conversation, so that the insert of the same batch finds no event in its place. If the
 		// conversation is elsewhere, nothing is inserted either.
 		const (
@@ -68,9 +69,9 @@ func (s *conversationStore) Append(ctx context.Context, info history.Info, after
 				"WHERE c.node = $1 AND c.id = $2 AND c.last = $5 ON CONFLICT DO NOTHING"
 		)
 		var batch pgx.Batch
-		batch.Queue(update, s.db.node.ID, text(info.ID), info.Updated.UnixNano(), info.Events, line, after)
-		batch.Queue(insert, s.db.node.ID, text(info.ID), seqs, bodies, info.Events)
-		counts, err := t.execAll(ctx, &batch)
+		batch.Queue(update, s.db.NodeID(), text(info.ID), info.Updated.UnixNano(), info.Events, line, after)
+		batch.Queue(insert, s.db.NodeID(), text(info.ID), seqs, bodies, info.Events)
+		counts, err := t.ExecAll(ctx, &batch)
 		switch {
 		case err != nil:
 			return err
@@ -84,8 +85,8 @@ func (s *conversationStore) Append(ctx context.Context, info history.Info, after
 }
 
 // checkPosition says why an append found no conversation at the expected event.
-func (s *conversationStore) checkPosition(ctx context.Context, t *tx, id string) error {
-	n, err := t.exec(ctx, "SELECT FROM conversations WHERE node = $1 AND id = $2", s.db.node.ID, text(id))
+func (s *conversationStore) checkPosition(ctx context.Context, t *pgnode.Tx, id string) error {
+	n, err := t.Exec(ctx, "SELECT FROM conversations WHERE node = $1 AND id = $2", s.db.NodeID(), text(id))
 	switch {
 	case err != nil:
 		return err
@@ -107,7 +108,7 @@ const selectEvents = "SELECT body FROM events WHERE conversation = " +
 // Read returns events, oldest first.
 func (s *conversationStore) Read(ctx context.Context, id string, after int64) ([]history.Event, error) {
 	const op = "postgres.Read"
-	all, err := query(ctx, s.db, func(row pgx.CollectableRow) (e history.Event, err error) {
+	all, err := pgnode.Query(ctx, s.db, func(row pgx.CollectableRow) (e history.Event, err error) {
 		var body []byte
 		if err := row.Scan(&body); err != nil {
 			return e, err
@@ -116,8 +117,8 @@ func (s *conversationStore) Read(ctx context.Context, id string, after int64) ([
 			return e, unreadable(op, "an event of conversation "+id, err)
 		}
 		return e, nil
-	}, selectEvents, s.db.node.ID, text(id), after)
-	return all, convertError(op, err)
+	}, selectEvents, s.db.NodeID(), text(id), after)
+	return all, pgnode.ConvertError(op, err)
 }
 
 // Get returns one conversation.
@@ -127,7 +128,7 @@ func (s *conversationStore) Get(ctx context.Context, id string) (history.Info, e
 		err = unknownConversation(id)
 	}
 	if err != nil {
-		return history.Info{}, convertError("postgres.Get", err)
+		return history.Info{}, pgnode.ConvertError("postgres.Get", err)
 	}
 	return found[0], nil
 }
@@ -139,12 +140,12 @@ func (s *conversationStore) List(ctx context.Context, limit int) ([]history.Info
 		most = nil // all
 	}
 	found, err := s.list(ctx, "ORDER BY updated DESC, id LIMIT $2", most)
-	return found, convertError("postgres.List", err)
+	return found, pgnode.ConvertError("postgres.List", err)
 }
 
 // list selects among the node's, $1.
 func (s *conversationStore) list(ctx context.Context, rest string, args ...any) ([]history.Info, error) {
-	return query(ctx, s.db, func(row pgx.CollectableRow) (info history.Info, err error) {
+	return pgnode.Query(ctx, s.db, func(row pgx.CollectableRow) (info history.Info, err error) {
 		var line []byte
 		if err := row.Scan(&line); err != nil {
 			return info, err
@@ -153,22 +154,22 @@ func (s *conversationStore) list(ctx context.Context, rest string, args ...any) 
 			return info, unreadable("postgres.conversations", "a conversation", err)
 		}
 		return info, nil
-	}, "SELECT info FROM conversations WHERE node = $1 "+rest, append([]any{s.db.node.ID}, args...)...)
+	}, "SELECT info FROM conversations WHERE node = $1 "+rest, append([]any{s.db.NodeID()}, args...)...)
 }
 
 // Delete removes a conversation.
 func (s *conversationStore) Delete(ctx context.Context, id string) error {
-	return convertError("postgres.Delete", s.db.transact(ctx, func(ctx context.Context, t *tx) error {
+	return pgnode.ConvertError("postgres.Delete", s.db.Transact(ctx, func(ctx context.Context, t *pgnode.Tx) error {
 		// The conversation first: an append that is under way holds it, and its events are seen after it.
 		const remove = "DELETE FROM conversations WHERE node = $1 AND id = $2 RETURNING num"
-		num, err := queryOneTx(ctx, t, pgx.RowTo[int64], remove, s.db.node.ID, text(id))
+		num, err := pgnode.QueryOneTx(ctx, t, pgx.RowTo[int64], remove, s.db.NodeID(), text(id))
 		switch {
-		case absent(err):
+		case pgnode.Absent(err):
 			return unknownConversation(id)
 		case err != nil:
 			return err
 		}
-		_, err = t.exec(ctx, "DELETE FROM events WHERE conversation = $1", num)
+		_, err = t.Exec(ctx, "DELETE FROM events WHERE conversation = $1", num)
 		return err
 	}))
 }

@@ -5,21 +5,23 @@
 //
 //   - What was acknowledged is there after the server was killed: every commit waits for the server's log, also where
 //     the server's own setting is not to wait. A server that runs with fsync off keeps this only until its machine
-//     fails; [DB.Problem] says so.
+//     fails; [pgnode.DB.Problem] says so.
 //   - A write whose connection was lost before its COMMIT was sent has not happened, and is repeated. If the COMMIT was
-//     sent and its answer was lost, the driver finds out what became of it and answers accordingly: see transaction.go.
+//     sent and its answer was lost, the driver finds out what became of it and answers accordingly.
 //   - The clock of tasks and blobs is the server's.
 //
 // # Nodes
 //
-// Who opens the database is a node: a kernel with a state directory of its own. Journal, approvals, conversations, tasks
-// and documents belong to the node that wrote them, and no other sees them through its stores. Shared are the documents
-// of a few collections ([isShared]), and blobs, which are there as long as a node that put them has not deleted them.
+// Who opens the database is a node: a kernel with a state directory of its own. Journal, approvals, conversations,
+// tasks and documents belong to the node that wrote them, and no other sees them through its stores. Shared are the
+// documents of a few collections (isShared in documents.go), and blobs, which are there until every node that put them
+// has deleted them.
 //
 // [Open] begins the node's lease and fences off a former process of the same node. The caller sends heartbeats
-// ([Nodes.Heartbeat]), and stops when none has succeeded for so long that its lease may be over. [Nodes.TakeOver] takes
-// what is over; from then on every write of the old process is an error for which [Fenced] is true. [DB.JournalOf]
-// reads the journal of any node. [DB.Close] says that the node is down. The law is in nodes.go.
+// ([pgnode.Nodes.Heartbeat]), and stops when none has succeeded for so long that its lease may be over. Another takes
+// what is over ([pgnode.Nodes.TakeOver]); from then on every write of the old process is an error for which [Fenced] is
+// true. [DB.JournalOf] reads the journal of any node. [DB.Close] says that the node is down. How nodes, transactions
+// and lost answers work is in package pgnode.
 //
 // # What differs from SQLite
 //

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"callgate/internal/document"
+	"callgate/internal/storage/postgres/pgnode"
 	"callgate/tool"
 )
 
@@ -16,7 +17,7 @@ import (
 // document_writes of each that it changes, and then draws its number from the one sequence. So those who could change
 // the same documents do it one after the other, in the order of their numbers; nodes do not wait for each other unless
 // both change what is shared; and a number is greater than that of every write that was acknowledged before.
-type documentStore struct{ db *DB }
+type documentStore struct{ db *pgnode.DB }
 
 // isShared reports the collections whose documents all nodes have in common. What reads one must bear that another
 // kernel changes it: a cache of it must notice.
@@ -27,7 +28,7 @@ func (s *documentStore) owner(collection string) string {
 	if isShared(collection) {
 		return ""
 	}
-	return s.db.node.ID
+	return s.db.NodeID()
 }
 
 // owners are those of all changes, in the order in which their rows are taken.
@@ -48,7 +49,7 @@ func (s *documentStore) Get(ctx context.Context, collection, key string) (docume
 	found, err := s.list(ctx, "AND key = $3", s.owner(collection), text(collection), text(key))
 	switch {
 	case err != nil:
-		return document.Document{}, convertError(op, err)
+		return document.Document{}, pgnode.ConvertError(op, err)
 	case len(found) == 0:
 		return document.Document{}, tool.Errorf(op, tool.NotFound, "there is no document %q in %q",
 			tool.Truncate(key), tool.Truncate(collection))
@@ -69,7 +70,7 @@ func (s *documentStore) List(
 		where, args = where+" AND key < $6", append(args, text(end)) // bytes are compared as bytes
 	}
 	found, err := s.list(ctx, where+" ORDER BY key LIMIT $5", args...)
-	return found, convertError("postgres.List", err)
+	return found, pgnode.ConvertError("postgres.List", err)
 }
 
 // prefixEnd returns the bytes that come after every text with a prefix; "" when there are none.
@@ -89,7 +90,7 @@ const selectDocuments = "SELECT collection, key, version, data, updated FROM doc
 
 // list selects in a collection, $2, of an owner, $1.
 func (s *documentStore) list(ctx context.Context, rest string, args ...any) ([]document.Document, error) {
-	return query(ctx, s.db, func(row pgx.CollectableRow) (d document.Document, err error) {
+	return pgnode.Query(ctx, s.db, func(row pgx.CollectableRow) (d document.Document, err error) {
 		var updated int64
 		err = row.Scan((*text)(&d.Collection), (*text)(&d.Key), &d.Version, &d.Data, &updated)
 		d.Data, d.Updated = present(d.Data), fromNanos(updated)
@@ -102,7 +103,7 @@ func (s *documentStore) Write(ctx context.Context, changes ...document.Change) (
 	if err := document.Check(changes); err != nil || len(changes) == 0 {
 		return 0, err
 	}
-	err = s.db.transact(ctx, func(ctx context.Context, t *tx) error {
+	err = s.db.Transact(ctx, func(ctx context.Context, t *pgnode.Tx) error {
 		version, err = s.nextVersion(ctx, t, s.owners(changes))
 		if err != nil {
 			return err
@@ -111,7 +112,7 @@ func (s *documentStore) Write(ctx context.Context, changes ...document.Change) (
 		for i := range changes {
 			queueChange(&batch, s.owner(changes[i].Collection), &changes[i], version)
 		}
-		counts, err := t.execAll(ctx, &batch)
+		counts, err := t.ExecAll(ctx, &batch)
 		if err != nil {
 			return err
 		}
@@ -123,17 +124,17 @@ func (s *documentStore) Write(ctx context.Context, changes ...document.Change) (
 		return nil
 	})
 	if err != nil {
-		return 0, convertError("postgres.Write", err)
+		return 0, pgnode.ConvertError("postgres.Write", err)
 	}
 	return version, nil
 }
 
 // nextVersion waits until nobody else changes documents of the owners, and draws the number of the write.
-func (s *documentStore) nextVersion(ctx context.Context, t *tx, owners []string) (version int64, err error) {
+func (s *documentStore) nextVersion(ctx context.Context, t *pgnode.Tx, owners []string) (version int64, err error) {
 	var batch pgx.Batch
 	batch.Queue("SELECT FROM document_writes WHERE node = ANY ($1) ORDER BY node FOR UPDATE", owners)
 	batch.Queue("SELECT nextval('document_versions')")
-	results, err := t.send(ctx, &batch)
+	results, err := t.Send(ctx, &batch)
 	if err != nil {
 		return 0, err
 	}

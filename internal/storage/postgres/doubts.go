@@ -8,6 +8,7 @@ import (
 
 	"callgate/internal/journal"
 	"callgate/internal/journal/doubt"
+	"callgate/internal/storage/postgres/pgnode"
 )
 
 // The table doubts holds the calls in doubt and nothing else, so that a start costs what is open and not what there
@@ -62,13 +63,13 @@ func doubtCondition(node string, q doubt.Query) (where string, args []any) {
 // Doubts reads the table, and the row of each doubt.
 func (s *rowStore) Doubts(ctx context.Context, q doubt.Query) ([]journal.DoubtRow, error) {
 	where, args := doubtCondition(s.node, q)
-	open, err := query(ctx, s.db, func(row pgx.CollectableRow) (d journal.DoubtRow, err error) {
+	open, err := pgnode.Query(ctx, s.db, func(row pgx.CollectableRow) (d journal.DoubtRow, err error) {
 		var hash []byte
 		err = row.Scan(&d.Seq, &d.Epoch, &d.Kind, (*text)(&d.Call), &d.Body, &hash, &d.State)
 		copy(d.Hash[:], hash)
 		return d, err
 	}, selectDoubts+where, args...)
-	return open, convertError("postgres.Doubts", err)
+	return open, pgnode.ConvertError("postgres.Doubts", err)
 }
 
 // CountDoubts counts by the index of states.
@@ -77,12 +78,12 @@ func (s *rowStore) CountDoubts(ctx context.Context) (map[doubt.State]int, error)
 		state doubt.State
 		n     int
 	}
-	list, err := query(ctx, s.db, func(row pgx.CollectableRow) (c count, err error) {
+	list, err := pgnode.Query(ctx, s.db, func(row pgx.CollectableRow) (c count, err error) {
 		err = row.Scan(&c.state, &c.n)
 		return c, err
 	}, "SELECT state, count(*) FROM doubts WHERE node = $1 GROUP BY state", s.node)
 	if err != nil {
-		return nil, convertError("postgres.CountDoubts", err)
+		return nil, pgnode.ConvertError("postgres.CountDoubts", err)
 	}
 	counts := map[doubt.State]int{}
 	for _, c := range list {

@@ -3,47 +3,31 @@ package postgres
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"callgate/internal/journal"
 	"callgate/internal/journal/doubt"
 	"callgate/internal/storage/postgres/migration"
+	"callgate/internal/storage/postgres/pgnode"
 	"callgate/internal/task"
 )
 
-// SetSettlePatience sets how long a lost COMMIT is settled for.
-func (db *DB) SetSettlePatience(d time.Duration) { db.settlePatience = d }
-
-// Twin opens the database of another once more, for the same epoch of the same node: two handles of one process.
-func (db *DB) Twin(ctx context.Context, address string) (*DB, error) {
-	config, schema, err := parse(address)
-	if err != nil {
-		return nil, err
-	}
-	twin, err := connect(ctx, config, db.node, schema)
-	if err == nil {
-		twin.epoch = db.epoch
-	}
-	return twin, err
-}
-
 // Ask returns what a statement gives, as text.
 func (db *DB) Ask(ctx context.Context, statement string) (string, error) {
-	return queryOne(ctx, db, pgx.RowTo[string], statement)
+	return pgnode.QueryOne(ctx, db.DB, pgx.RowTo[string], statement)
 }
 
 // Run runs a statement.
 func (db *DB) Run(ctx context.Context, statement string) error {
-	_, err := db.pool.Exec(ctx, statement, pgx.QueryExecModeSimpleProtocol)
+	_, err := db.Pool().Exec(ctx, statement, pgx.QueryExecModeSimpleProtocol)
 	return err
 }
 
 // Migrate makes other steps than those of this Callgate.
 func (db *DB) Migrate(ctx context.Context, steps []migration.Step) error {
-	return db.use(ctx, func(conn *pgx.Conn) error {
-		return migration.Apply(ctx, conn, conn.Config().RuntimeParams["search_path"], db.node.ID, steps)
+	return db.Use(ctx, func(conn *pgx.Conn) error {
+		return migration.Apply(ctx, conn, conn.Config().RuntimeParams["search_path"], db.NodeID(), steps)
 	})
 }
 
@@ -93,7 +77,7 @@ func PrunableStatement(node string) Statement {
 
 // Plan returns how a statement is run.
 func (db *DB) Plan(ctx context.Context, s Statement) (string, error) {
-	lines, err := query(ctx, db, pgx.RowTo[string], "EXPLAIN "+s.Text, s.Args...)
+	lines, err := pgnode.Query(ctx, db.DB, pgx.RowTo[string], "EXPLAIN "+s.Text, s.Args...)
 	return strings.Join(lines, "\n"), err
 }
 

@@ -8,16 +8,17 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"callgate/internal/storage/postgres/pgnode"
 	"callgate/internal/task"
 )
 
 // update runs a statement that changes the task a holder holds; otherwise is what to do where it changes none. Its
 // first argument is the node.
 func (s *taskStore) update(
-	ctx context.Context, statement string, args []any, otherwise func(context.Context, *tx) error,
+	ctx context.Context, statement string, args []any, otherwise func(context.Context, *pgnode.Tx) error,
 ) error {
-	return s.db.transact(ctx, func(ctx context.Context, x *tx) error {
-		n, err := x.exec(ctx, statement, append([]any{s.db.node.ID}, args...)...)
+	return s.db.Transact(ctx, func(ctx context.Context, x *pgnode.Tx) error {
+		n, err := x.Exec(ctx, statement, append([]any{s.db.NodeID()}, args...)...)
 		if err != nil || n > 0 {
 			return err
 		}
@@ -32,9 +33,10 @@ func (s *taskStore) Save(ctx context.Context, id string, fence uint64, data json
 	}
 	const statement = "UPDATE tasks SET data = $2 WHERE node = $1 AND id = $3 AND fence = $4 AND state = 'running'"
 	args := []any{nullable(data), text(id), number(fence)}
-	return convertError("postgres.Save", s.update(ctx, statement, args, func(ctx context.Context, x *tx) error {
+	err := s.update(ctx, statement, args, func(ctx context.Context, x *pgnode.Tx) error {
 		return notHeld(ctx, x, id, fence)
-	}))
+	})
+	return pgnode.ConvertError("postgres.Save", err)
 }
 
 // Again queues a task for its next run. What is not to be cancelled takes one statement.
@@ -46,24 +48,25 @@ func (s *taskStore) Again(ctx context.Context, id string, fence uint64, at time.
 		"due = coalesce($2::bigint, " + now + "), holder = '', lease_until = 0, attempt = 0, progress = '', " +
 		"data = coalesce($3, data) WHERE node = $1 AND id = $4 AND fence = $5 AND state = 'running' AND cancelled_by = ''"
 	args := []any{nanos(at), nullable(data), text(id), number(fence)}
-	return convertError("postgres.Again", s.update(ctx, statement, args, func(ctx context.Context, x *tx) error {
+	err := s.update(ctx, statement, args, func(ctx context.Context, x *pgnode.Tx) error {
 		t, err := heldTask(ctx, x, id, fence)
 		if err != nil {
 			return err
 		}
 		return queueTask(ctx, x, t, at)
-	}))
+	})
+	return pgnode.ConvertError("postgres.Again", err)
 }
 
 // Release queues a task as if it had not been leased.
 func (s *taskStore) Release(ctx context.Context, id string, fence uint64) error {
-	return convertError("postgres.Release", s.db.transact(ctx, func(ctx context.Context, x *tx) error {
+	return pgnode.ConvertError("postgres.Release", s.db.Transact(ctx, func(ctx context.Context, x *pgnode.Tx) error {
 		t, err := heldTask(ctx, x, id, fence)
 		if err != nil {
 			return err
 		}
 		const back = "UPDATE tasks SET attempt = attempt - 1 WHERE node = $1 AND id = $2"
-		if _, err := x.exec(ctx, back, s.db.node.ID, text(id)); err != nil {
+		if _, err := x.Exec(ctx, back, s.db.NodeID(), text(id)); err != nil {
 			return err
 		}
 		return queueTask(ctx, x, t, t.RunAt)
@@ -72,7 +75,7 @@ func (s *taskStore) Release(ctx context.Context, id string, fence uint64) error 
 
 // Retry queues a task again for its holder.
 func (s *taskStore) Retry(ctx context.Context, id string, fence uint64, at time.Time, why string) error {
-	return convertError("postgres.Retry", s.db.transact(ctx, func(ctx context.Context, x *tx) error {
+	return pgnode.ConvertError("postgres.Retry", s.db.Transact(ctx, func(ctx context.Context, x *pgnode.Tx) error {
 		t, err := heldTask(ctx, x, id, fence)
 		switch {
 		case err != nil:
@@ -81,7 +84,7 @@ func (s *taskStore) Retry(ctx context.Context, id string, fence uint64, at time.
 			return endTask(ctx, x, id, task.Exhausted(t.Attempt, why))
 		}
 		const say = "UPDATE tasks SET progress = $2 WHERE node = $1 AND id = $3"
-		if _, err := x.exec(ctx, say, s.db.node.ID, text(why), text(id)); err != nil {
+		if _, err := x.Exec(ctx, say, s.db.NodeID(), text(why), text(id)); err != nil {
 			return err
 		}
 		return queueTask(ctx, x, t, at)
@@ -89,13 +92,13 @@ func (s *taskStore) Retry(ctx context.Context, id string, fence uint64, at time.
 }
 
 // queueTask gives a held task back, to be run at a time (the zero time: now). One that was to be cancelled is.
-func queueTask(ctx context.Context, x *tx, t task.Task, at time.Time) error {
+func queueTask(ctx context.Context, x *pgnode.Tx, t task.Task, at time.Time) error {
 	if t.CancelledBy != "" {
 		return endTask(ctx, x, t.ID, task.CancelledOutcome(t.CancelledBy))
 	}
 	const update = "UPDATE tasks SET state = 'queued', run_at = coalesce($2::bigint, " + now + "), " +
 		"due = coalesce($2::bigint, " + now + "), holder = '', lease_until = 0 WHERE node = $1 AND id = $3"
-	_, err := x.exec(ctx, update, x.db.node.ID, nanos(at), text(t.ID))
+	_, err := x.Exec(ctx, update, x.NodeID(), nanos(at), text(t.ID))
 	return err
 }
 
@@ -111,24 +114,24 @@ func (s *taskStore) End(ctx context.Context, id string, fence uint64, o task.Out
 	}
 	const statement = endUpdate + " AND fence = $5 AND state = 'running'"
 	args := []any{string(o.State), outcome, text(id), number(fence)}
-	return convertError(op, s.update(ctx, statement, args, func(ctx context.Context, x *tx) error {
+	return pgnode.ConvertError(op, s.update(ctx, statement, args, func(ctx context.Context, x *pgnode.Tx) error {
 		return notHeld(ctx, x, id, fence)
 	}))
 }
 
 // heldTask returns a task that a holder runs under a fence, and keeps others from changing it.
-func heldTask(ctx context.Context, x *tx, id string, fence uint64) (task.Task, error) {
+func heldTask(ctx context.Context, x *pgnode.Tx, id string, fence uint64) (task.Task, error) {
 	const look = taskByID + " AND fence = $3 AND state = 'running' FOR UPDATE"
-	t, err := queryOneTx(ctx, x, scanTask, look, x.db.node.ID, text(id), number(fence))
-	if absent(err) {
+	t, err := pgnode.QueryOneTx(ctx, x, scanTask, look, x.NodeID(), text(id), number(fence))
+	if pgnode.Absent(err) {
 		err = notHeld(ctx, x, id, fence)
 	}
 	return t, err
 }
 
 // notHeld says why a task is not held under a fence.
-func notHeld(ctx context.Context, x *tx, id string, fence uint64) error {
-	n, err := x.exec(ctx, taskNumber, x.db.node.ID, text(id))
+func notHeld(ctx context.Context, x *pgnode.Tx, id string, fence uint64) error {
+	n, err := x.Exec(ctx, taskNumber, x.NodeID(), text(id))
 	switch {
 	case err != nil:
 		return err
@@ -149,11 +152,11 @@ func (s *taskStore) Append(ctx context.Context, id string, e task.Entry, keep in
 		remove = "DELETE FROM task_logs WHERE task = (" + taskNumber + ") AND seq <= " +
 			"(SELECT seq FROM task_logs WHERE task = (" + taskNumber + ") ORDER BY seq DESC OFFSET $3 LIMIT 1)"
 	)
-	return convertError("postgres.Append", s.db.transact(ctx, func(ctx context.Context, x *tx) error {
+	return pgnode.ConvertError("postgres.Append", s.db.Transact(ctx, func(ctx context.Context, x *pgnode.Tx) error {
 		var batch pgx.Batch
-		batch.Queue(insert, s.db.node.ID, text(id), nanos(e.At), text(e.Text), nullable(e.Data))
-		batch.Queue(remove, s.db.node.ID, text(id), max(keep, 1))
-		counts, err := x.execAll(ctx, &batch)
+		batch.Queue(insert, s.db.NodeID(), text(id), nanos(e.At), text(e.Text), nullable(e.Data))
+		batch.Queue(remove, s.db.NodeID(), text(id), max(keep, 1))
+		counts, err := x.ExecAll(ctx, &batch)
 		if err == nil && counts[0] == 0 {
 			err = task.NotFound(id)
 		}
@@ -166,13 +169,13 @@ func (s *taskStore) Entries(ctx context.Context, id string, n int) ([]task.Entry
 	const op = "postgres.Entries"
 	num, err := s.number(ctx, id)
 	if err != nil {
-		return nil, convertError(op, err)
+		return nil, pgnode.ConvertError(op, err)
 	}
 	most := &n
 	if n <= 0 {
 		most = nil // all
 	}
-	all, err := query(ctx, s.db, func(row pgx.CollectableRow) (e task.Entry, err error) {
+	all, err := pgnode.Query(ctx, s.db, func(row pgx.CollectableRow) (e task.Entry, err error) {
 		var at int64
 		var data []byte
 		err = row.Scan(&at, (*text)(&e.Text), &data)
@@ -180,5 +183,5 @@ func (s *taskStore) Entries(ctx context.Context, id string, n int) ([]task.Entry
 		return e, err
 	}, "SELECT at, text, data FROM task_logs WHERE task = $1 ORDER BY seq DESC LIMIT $2", num, most)
 	slices.Reverse(all)
-	return all, convertError(op, err)
+	return all, pgnode.ConvertError(op, err)
 }

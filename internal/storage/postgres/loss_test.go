@@ -174,7 +174,7 @@ func TestJournalWaitsForLostCommits(t *testing.T) {
 	t.Parallel()
 	p := newProxy(t)
 	db := p.open(t)
-	db.SetSettlePatience(50 * time.Millisecond)
+	db.SettlePatience = 50 * time.Millisecond
 	s := db.Stores().Journal
 	p.set(goAway)
 	rows := []journal.Row{{Seq: 1, Epoch: 1, Kind: journal.Opened, Body: []byte("{}")}}
@@ -201,7 +201,7 @@ func TestLostLeases(t *testing.T) {
 	t.Parallel()
 	p := newProxy(t)
 	db := p.open(t)
-	db.SetSettlePatience(50 * time.Millisecond)
+	db.SettlePatience = 50 * time.Millisecond
 	s := db.Stores()
 	if _, _, err := s.Tasks.Create(t.Context(), task.Task{ID: "a", Kind: "call", MaxAttempts: 1}); err != nil {
 		t.Fatal(err)

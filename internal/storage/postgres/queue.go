@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"callgate/internal/storage/postgres/pgnode"
 	"callgate/internal/task"
 	"callgate/tool"
 )
@@ -20,10 +21,10 @@ import (
 func (s *taskStore) Lease(ctx context.Context, r task.Request) (leased, ended []task.Task, err error) {
 	const op = "postgres.Lease"
 	if err := s.giveBackLost(ctx); err != nil {
-		return nil, nil, convertError(op, err)
+		return nil, nil, pgnode.ConvertError(op, err)
 	}
 	var fence int64
-	err = s.db.transact(ctx, func(ctx context.Context, x *tx) error {
+	err = s.db.Transact(ctx, func(ctx context.Context, x *pgnode.Tx) error {
 		leased, ended = nil, nil
 		if r.Own {
 			if err := releaseOwn(ctx, x, r); err != nil {
@@ -42,12 +43,12 @@ func (s *taskStore) Lease(ctx context.Context, r task.Request) (leased, ended []
 		return err
 	})
 	if err != nil {
-		if unsettled(err) != nil && fence > 0 {
+		if pgnode.Unsettled(err) != nil && fence > 0 {
 			s.mu.Lock()
 			s.lost = append(s.lost, fence)
 			s.mu.Unlock()
 		}
-		return nil, nil, convertError(op, err)
+		return nil, nil, pgnode.ConvertError(op, err)
 	}
 	// The database returns what it updated in no order.
 	slices.SortStableFunc(leased, func(a, b task.Task) int {
@@ -65,9 +66,9 @@ func (s *taskStore) giveBackLost(ctx context.Context) error {
 	if len(lost) == 0 {
 		return nil
 	}
-	err := s.db.transact(ctx, func(ctx context.Context, x *tx) error {
-		_, err := x.exec(ctx, "UPDATE tasks SET due = "+now+", lease_until = "+now+", holder = '', attempt = attempt - 1 "+
-			"WHERE node = $1 AND fence = ANY ($2) AND state = 'running'", s.db.node.ID, lost)
+	err := s.db.Transact(ctx, func(ctx context.Context, x *pgnode.Tx) error {
+		_, err := x.Exec(ctx, "UPDATE tasks SET due = "+now+", lease_until = "+now+", holder = '', attempt = attempt - 1 "+
+			"WHERE node = $1 AND fence = ANY ($2) AND state = 'running'", s.db.NodeID(), lost)
 		return err
 	})
 	if err != nil {
@@ -90,14 +91,14 @@ func due(node string, r task.Request) (where string, args []any) {
 }
 
 // take gives out tasks under a new fence. Those of one request share it: a fence tells apart the leases of a task.
-func take(ctx context.Context, x *tx, r task.Request) (leased, damaged []task.Task, fence int64, err error) {
-	where, args := due(x.db.node.ID, r)
+func take(ctx context.Context, x *pgnode.Tx, r task.Request) (leased, damaged []task.Task, fence int64, err error) {
+	where, args := due(x.NodeID(), r)
 	if len(r.Kinds) > 0 {
 		args = append(args, texts(r.Kinds))
 		where += " AND kind = ANY (" + parameter(args) + ")"
 	}
 	args = append(args, max(r.N, 1))
-	nums, err := queryTx(ctx, x, pgx.RowTo[int64], "SELECT num FROM tasks WHERE node = $1 AND "+where+
+	nums, err := pgnode.QueryTx(ctx, x, pgx.RowTo[int64], "SELECT num FROM tasks WHERE node = $1 AND "+where+
 		" ORDER BY run_at, num LIMIT "+parameter(args)+" FOR UPDATE SKIP LOCKED", args...)
 	if err != nil || len(nums) == 0 {
 		return nil, nil, 0, err
@@ -107,7 +108,7 @@ func take(ctx context.Context, x *tx, r task.Request) (leased, damaged []task.Ta
 		"FROM (SELECT nextval('task_fences') AS fence, " + now + " + $2::bigint AS until) AS new " +
 		"WHERE num = ANY ($3) RETURNING "
 	columns := strings.ReplaceAll(" "+taskColumns, " fence,", " tasks.fence,") // new has one too
-	rows, err := queryTx(ctx, x, scanRow, update+columns, text(r.Holder), int64(r.For), nums)
+	rows, err := pgnode.QueryTx(ctx, x, scanRow, update+columns, text(r.Holder), int64(r.For), nums)
 	leased, damaged = apart(rows)
 	if len(rows) > 0 {
 		fence = number(rows[0].Lease.Fence)
@@ -128,19 +129,19 @@ func apart(rows []taskRow) (whole, damaged []task.Task) {
 }
 
 // endDamaged ends tasks whose rows cannot be read: one of them does not keep the others from being leased, now or ever.
-func endDamaged(ctx context.Context, x *tx, damaged []task.Task) ([]task.Task, error) {
+func endDamaged(ctx context.Context, x *pgnode.Tx, damaged []task.Task) ([]task.Task, error) {
 	for i := range damaged {
 		e := tool.Errorf("postgres.Lease", tool.Internal, "the record of the task is damaged")
 		o := task.Outcome{State: task.Failed, Summary: e.Message, Error: e}
 		const mend = "UPDATE tasks SET asker = '{}' WHERE node = $1 AND id = $2"
-		if _, err := x.exec(ctx, mend, x.db.node.ID, text(damaged[i].ID)); err != nil {
+		if _, err := x.Exec(ctx, mend, x.NodeID(), text(damaged[i].ID)); err != nil {
 			return nil, err
 		}
 		if err := endTask(ctx, x, damaged[i].ID, o); err != nil {
 			return nil, err
 		}
 		var err error
-		if damaged[i], err = queryOneTx(ctx, x, scanTask, taskByID, x.db.node.ID, text(damaged[i].ID)); err != nil {
+		if damaged[i], err = pgnode.QueryOneTx(ctx, x, scanTask, taskByID, x.NodeID(), text(damaged[i].ID)); err != nil {
 			return nil, err
 		}
 	}
@@ -148,22 +149,22 @@ func endDamaged(ctx context.Context, x *tx, damaged []task.Task) ([]task.Task, e
 }
 
 // releaseOwn takes the tasks that are left of a holder's former process from it.
-func releaseOwn(ctx context.Context, x *tx, r task.Request) error {
+func releaseOwn(ctx context.Context, x *pgnode.Tx, r task.Request) error {
 	update := "UPDATE tasks SET due = " + now + ", lease_until = " + now + ", holder = '' " +
 		"WHERE node = $1 AND holder = $2 AND state = 'running' AND ended = 0 AND NOT id = ANY ($3)"
-	args := []any{x.db.node.ID, text(r.Holder), texts(r.Runs)}
+	args := []any{x.NodeID(), text(r.Holder), texts(r.Runs)}
 	if r.ID != "" {
 		update, args = update+" AND id = $4", append(args, text(r.ID))
 	}
-	_, err := x.exec(ctx, update, args...)
+	_, err := x.Exec(ctx, update, args...)
 	return err
 }
 
 // endAbandoned ends the tasks whose lease has ended and that are not to be run again, unless the holder that asks has
 // them.
-func endAbandoned(ctx context.Context, x *tx, r task.Request) (ended []task.Task, err error) {
-	where, args := due(x.db.node.ID, r)
-	rows, err := queryTx(ctx, x, scanRow, selectTasks+where+" AND state = 'running' AND "+
+func endAbandoned(ctx context.Context, x *pgnode.Tx, r task.Request) (ended []task.Task, err error) {
+	where, args := due(x.NodeID(), r)
+	rows, err := pgnode.QueryTx(ctx, x, scanRow, selectTasks+where+" AND state = 'running' AND "+
 		"(cancelled_by <> '' OR max_attempts > 0 AND attempt >= max_attempts) FOR UPDATE SKIP LOCKED", args...)
 	if err != nil {
 		return nil, err
@@ -180,7 +181,7 @@ func endAbandoned(ctx context.Context, x *tx, r task.Request) (ended []task.Task
 		if err := endTask(ctx, x, t.ID, o); err != nil {
 			return nil, err
 		}
-		if t, err = queryOneTx(ctx, x, scanTask, taskByID, x.db.node.ID, text(t.ID)); err != nil {
+		if t, err = pgnode.QueryOneTx(ctx, x, scanTask, taskByID, x.NodeID(), text(t.ID)); err != nil {
 			return nil, err
 		}
 		ended = append(ended, t)
@@ -198,13 +199,13 @@ func (s *taskStore) Renew(ctx context.Context, leases []task.Renewal, d time.Dur
 	const update = "UPDATE tasks SET lease_until = " + now + " + $2::bigint, due = " + now + " + $2::bigint, " +
 		"progress = CASE WHEN $3::bytea = '' THEN progress ELSE $3::bytea END " +
 		"WHERE node = $1 AND id = $4 AND fence = $5 AND state = 'running' RETURNING cancelled_by"
-	err = s.db.transact(ctx, func(ctx context.Context, x *tx) error {
+	err = s.db.Transact(ctx, func(ctx context.Context, x *pgnode.Tx) error {
 		found = task.Renewed{}
 		var batch pgx.Batch
 		for _, l := range leases {
-			batch.Queue(update, s.db.node.ID, int64(d), text(l.Progress), text(l.ID), number(l.Fence))
+			batch.Queue(update, s.db.NodeID(), int64(d), text(l.Progress), text(l.ID), number(l.Fence))
 		}
-		results, err := x.send(ctx, &batch)
+		results, err := x.Send(ctx, &batch)
 		if err != nil {
 			return err
 		}
@@ -212,7 +213,7 @@ func (s *taskStore) Renew(ctx context.Context, leases []task.Renewal, d time.Dur
 			var by text
 			err := results.QueryRow().Scan(&by)
 			switch {
-			case absent(err):
+			case pgnode.Absent(err):
 				found.Lost = append(found.Lost, l.ID)
 			case err != nil:
 				_ = results.Close() // it says the same again
@@ -224,7 +225,7 @@ func (s *taskStore) Renew(ctx context.Context, leases []task.Renewal, d time.Dur
 		return results.Close()
 	})
 	if err != nil {
-		return task.Renewed{}, convertError("postgres.Renew", err)
+		return task.Renewed{}, pgnode.ConvertError("postgres.Renew", err)
 	}
 	return found, nil
 }
@@ -233,15 +234,15 @@ const nextDue = "SELECT due FROM tasks WHERE node = $1 AND due IS NOT NULL AND h
 
 // Next reads the beginning of the index of what is due.
 func (s *taskStore) Next(ctx context.Context, holder string, kinds ...string) (time.Time, error) {
-	statement, args := nextDue, []any{s.db.node.ID, text(holder)}
+	statement, args := nextDue, []any{s.db.NodeID(), text(holder)}
 	if len(kinds) > 0 {
 		statement, args = statement+" AND kind = ANY ($3)", append(args, texts(kinds))
 	}
-	at, err := queryOne(ctx, s.db, pgx.RowTo[int64], statement+" ORDER BY due LIMIT 1", args...)
-	if absent(err) {
+	at, err := pgnode.QueryOne(ctx, s.db, pgx.RowTo[int64], statement+" ORDER BY due LIMIT 1", args...)
+	if pgnode.Absent(err) {
 		return time.Time{}, nil
 	}
-	return fromNanos(at), convertError("postgres.Next", err)
+	return fromNanos(at), pgnode.ConvertError("postgres.Next", err)
 }
 
 // pruned is how many tasks one transaction removes: others write between two of them.
@@ -253,12 +254,12 @@ func (s *taskStore) Prune(ctx context.Context, endedBefore time.Time) (n int, er
 		" AND ended < $2 LIMIT $3 FOR UPDATE SKIP LOCKED)"
 	for {
 		var some int64
-		err := s.db.transact(ctx, func(ctx context.Context, x *tx) (err error) {
-			some, err = x.exec(ctx, remove, s.db.node.ID, endedBefore.UnixNano(), pruned)
+		err := s.db.Transact(ctx, func(ctx context.Context, x *pgnode.Tx) (err error) {
+			some, err = x.Exec(ctx, remove, s.db.NodeID(), endedBefore.UnixNano(), pruned)
 			return err
 		})
 		if err != nil {
-			return n, convertError("postgres.Prune", err)
+			return n, pgnode.ConvertError("postgres.Prune", err)
 		}
 		if n += int(some); some < pruned {
 			return n, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"callgate/internal/journal"
+	"callgate/internal/storage/postgres/pgnode"
 	"callgate/tool"
 )
 
@@ -34,9 +35,11 @@ const rareKind = `kind NOT IN ('asked', 'begun', 'ended')`
 const selectRecords = "SELECT seq, epoch, kind, call, body, hash FROM records"
 
 // unendedCondition says twice from where on, so that only what came since is read.
-const unendedCondition = ` AS b WHERE node = $1 AND kind = 'begun' AND seq >= $2 AND seq > ` + floor + ` AND NOT EXISTS (
-	SELECT 1 FROM records AS e WHERE e.node = $1 AND substring(e.call FROM 1 FOR 256) = substring(b.call FROM 1 FOR 256)
-	AND e.call = b.call AND e.call <> '' AND e.seq > b.seq AND e.seq > $2 AND e.kind IN ('ended', 'doubted')
+const unendedCondition = ` AS b WHERE node = $1 AND kind = 'begun' AND seq >= $2
+	AND seq > ` + floor + ` AND NOT EXISTS (
+	SELECT 1 FROM records AS e WHERE e.node = $1 AND e.call = b.call AND e.call <> ''
+	AND substring(e.call FROM 1 FOR 256) = substring(b.call FROM 1 FOR 256)
+	AND e.seq > b.seq AND e.seq > $2 AND e.kind IN ('ended', 'doubted')
 ) ORDER BY seq`
 
 // rowStore is journal.Store on PostgreSQL.
@@ -44,26 +47,26 @@ const unendedCondition = ` AS b WHERE node = $1 AND kind = 'begun' AND seq >= $2
 // A journal whose append failed reads the head to know whether it was written. So nothing is read or appended while an
 // append is not settled: the head might still move.
 type rowStore struct {
-	db   *DB
+	db   *pgnode.DB
 	node string // another than that of db: it is only read
 
 	mu   sync.Mutex
-	lost *commit // an append of which nobody knows whether it happened; nil: there is none
+	lost *pgnode.Commit // an append of which nobody knows whether it happened; nil: there is none
 }
 
 var _ journal.Store = (*rowStore)(nil)
 
 // JournalOf returns the journal of any node. That of another node can be read, and nothing else.
 func (db *DB) JournalOf(node string) journal.Store {
-	if node == db.node.ID {
+	if node == db.NodeID() {
 		return db.rows
 	}
-	return &rowStore{db: db, node: node}
+	return &rowStore{db: db.DB, node: node}
 }
 
 // writable refuses what would change the journal of another node.
 func (s *rowStore) writable(op string) error {
-	if s.node == s.db.node.ID {
+	if s.node == s.db.NodeID() {
 		return nil
 	}
 	return tool.Errorf(op, tool.Invalid, "the journal of the node %s is written by that node alone", s.node)
@@ -76,9 +79,9 @@ func (s *rowStore) settled(ctx context.Context) error {
 	if s.lost == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, pgnode.Patience)
 	defer cancel()
-	if _, err := s.db.settle(ctx, *s.lost); err != nil {
+	if _, err := s.db.Settle(ctx, *s.lost); err != nil {
 		return err
 	}
 	s.lost = nil
@@ -95,21 +98,21 @@ func (s *rowStore) Append(ctx context.Context, rows []journal.Row) error {
 		return err
 	}
 	if err := s.settled(ctx); err != nil {
-		return convertError(op, err)
+		return pgnode.ConvertError(op, err)
 	}
-	err := s.db.transact(ctx, func(ctx context.Context, t *tx) error {
+	err := s.db.Transact(ctx, func(ctx context.Context, t *pgnode.Tx) error {
 		var batch pgx.Batch
 		queueDoubts(&batch, s.node, rows)
 		queueRows(&batch, s.node, rows)
-		_, err := t.execAll(ctx, &batch)
+		_, err := t.ExecAll(ctx, &batch)
 		return err
 	})
-	if lost := unsettled(err); lost != nil {
+	if lost := pgnode.Unsettled(err); lost != nil {
 		s.mu.Lock()
 		s.lost = lost
 		s.mu.Unlock()
 	}
-	return convertError(op, err)
+	return pgnode.ConvertError(op, err)
 }
 
 // queueRows adds the inserts of rows to a batch.
@@ -144,7 +147,7 @@ func (s *rowStore) Rows(ctx context.Context, q journal.Query) ([]journal.Row, er
 	args = append(args, limitOf(q.Limit))
 	rows, err := s.selectRows(ctx, where+order+" LIMIT "+parameter(args), args...)
 	if err != nil {
-		return nil, convertError("postgres.Rows", err)
+		return nil, pgnode.ConvertError("postgres.Rows", err)
 	}
 	if q.Newest {
 		slices.Reverse(rows)
@@ -204,7 +207,7 @@ func limitOf(limit int) int {
 func (s *rowStore) Unended(ctx context.Context, from uint64) ([]journal.Row, error) {
 	rows, err := s.selectRows(ctx, unendedCondition, s.node, number(from))
 	if err != nil {
-		return nil, convertError("postgres.Unended", err)
+		return nil, pgnode.ConvertError("postgres.Unended", err)
 	}
 	return rows, nil
 }
@@ -213,7 +216,7 @@ func (s *rowStore) selectRows(ctx context.Context, rest string, args ...any) ([]
 	if err := s.settled(ctx); err != nil {
 		return nil, err
 	}
-	return query(ctx, s.db, func(row pgx.CollectableRow) (r journal.Row, err error) {
+	return pgnode.Query(ctx, s.db, func(row pgx.CollectableRow) (r journal.Row, err error) {
 		var hash []byte
 		err = row.Scan(&r.Seq, &r.Epoch, &r.Kind, (*text)(&r.Call), &r.Body, &hash)
 		copy(r.Hash[:], hash)
@@ -233,31 +236,31 @@ func (s *rowStore) Drop(ctx context.Context, summary journal.PruneSummary) error
 		return unwritable(op, "the summary", err)
 	}
 	last := number(summary.LastSeq)
-	err = s.db.transact(ctx, func(ctx context.Context, t *tx) error {
+	err = s.db.Transact(ctx, func(ctx context.Context, t *pgnode.Tx) error {
 		var batch pgx.Batch
 		batch.Queue("INSERT INTO drops (node, last_seq, summary) VALUES ($1, $2, $3)", s.node, last, content)
 		batch.Queue("DELETE FROM doubts WHERE node = $1 AND seq <= $2", s.node, last)
-		_, err := t.execAll(ctx, &batch)
+		_, err := t.ExecAll(ctx, &batch)
 		return err
 	})
 	for err == nil {
 		var n int64
-		err = s.db.transact(ctx, func(ctx context.Context, t *tx) (err error) {
+		err = s.db.Transact(ctx, func(ctx context.Context, t *pgnode.Tx) (err error) {
 			const some = "DELETE FROM records WHERE node = $1 AND seq IN " +
 				"(SELECT seq FROM records WHERE node = $1 AND seq <= $2 ORDER BY seq LIMIT $3)"
-			n, err = t.exec(ctx, some, s.node, last, dropChunk)
+			n, err = t.Exec(ctx, some, s.node, last, dropChunk)
 			return err
 		})
 		if err == nil && n < dropChunk {
 			return nil
 		}
 	}
-	return convertError(op, err)
+	return pgnode.ConvertError(op, err)
 }
 
 // Drops returns what Drop has kept.
 func (s *rowStore) Drops(ctx context.Context) ([]journal.PruneSummary, error) {
-	all, err := query(ctx, s.db, func(row pgx.CollectableRow) (summary journal.PruneSummary, err error) {
+	all, err := pgnode.Query(ctx, s.db, func(row pgx.CollectableRow) (summary journal.PruneSummary, err error) {
 		var content []byte
 		if err := row.Scan(&content); err != nil {
 			return summary, err
@@ -268,7 +271,7 @@ func (s *rowStore) Drops(ctx context.Context) ([]journal.PruneSummary, error) {
 		return summary, nil
 	}, "SELECT summary FROM drops WHERE node = $1 ORDER BY last_seq", s.node)
 	if err != nil {
-		return nil, convertError("postgres.Drops", err)
+		return nil, pgnode.ConvertError("postgres.Drops", err)
 	}
 	return all, nil
 }

@@ -9,13 +9,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"callgate/internal/storage/postgres/pgnode"
 	"callgate/internal/task"
 	"callgate/tool"
 )
 
 // taskStore is the stores of tasks on PostgreSQL. The clock is the server's.
 type taskStore struct {
-	db *DB
+	db *pgnode.DB
 
 	mu   sync.Mutex
 	lost []int64 // fences of leases of which nobody knows whether they were given
@@ -68,39 +69,39 @@ func (s *taskStore) Create(ctx context.Context, t task.Task) (made task.Task, fr
 		"coalesce($11::bigint, now), CASE WHEN $13::bytea IS NULL THEN coalesce($11::bigint, now) END, $12, $13, now, " +
 		"CASE WHEN $13::bytea IS NULL THEN 0 ELSE now END FROM (SELECT " + now + " AS now) AS clock " +
 		"ON CONFLICT (node, id) DO NOTHING RETURNING " + taskColumns
-	err = s.db.transact(ctx, func(ctx context.Context, x *tx) error {
+	err = s.db.Transact(ctx, func(ctx context.Context, x *pgnode.Tx) error {
 		fresh = true
-		made, err = queryOneTx(ctx, x, scanTask, insert, s.db.node.ID, text(t.ID), text(t.Kind), text(t.Label),
+		made, err = pgnode.QueryOneTx(ctx, x, scanTask, insert, s.db.NodeID(), text(t.ID), text(t.Kind), text(t.Label),
 			text(t.Parent), text(t.Asker.Principal.Session), asker, nullable(t.Input), nullable(t.Data), string(state),
 			nanos(t.RunAt), t.MaxAttempts, outcome)
-		if absent(err) { // it is there, and committed: the insert waited for that
+		if pgnode.Absent(err) { // it is there, and committed: the insert waited for that
 			fresh = false
-			made, err = queryOneTx(ctx, x, scanTask, taskByID, s.db.node.ID, text(t.ID))
+			made, err = pgnode.QueryOneTx(ctx, x, scanTask, taskByID, s.db.NodeID(), text(t.ID))
 		}
 		return err
 	})
-	if absent(err) { // and is pruned already
+	if pgnode.Absent(err) { // and is pruned already
 		err = task.NotFound(t.ID)
 	}
 	if err != nil {
-		return task.Task{}, false, convertError(op, err)
+		return task.Task{}, false, pgnode.ConvertError(op, err)
 	}
 	return made, fresh, nil
 }
 
 // Get returns one task.
 func (s *taskStore) Get(ctx context.Context, id string) (task.Task, error) {
-	t, err := queryOne(ctx, s.db, scanTask, taskByID, s.db.node.ID, text(id))
-	if absent(err) {
+	t, err := pgnode.QueryOne(ctx, s.db, scanTask, taskByID, s.db.NodeID(), text(id))
+	if pgnode.Absent(err) {
 		err = task.NotFound(id)
 	}
-	return t, convertError("postgres.Get", err)
+	return t, pgnode.ConvertError("postgres.Get", err)
 }
 
 // number returns the number of a task.
 func (s *taskStore) number(ctx context.Context, id string) (int64, error) {
-	n, err := queryOne(ctx, s.db, pgx.RowTo[int64], taskNumber, s.db.node.ID, text(id))
-	if absent(err) {
+	n, err := pgnode.QueryOne(ctx, s.db, pgx.RowTo[int64], taskNumber, s.db.NodeID(), text(id))
+	if pgnode.Absent(err) {
 		err = task.NotFound(id)
 	}
 	return n, err
@@ -109,7 +110,7 @@ func (s *taskStore) number(ctx context.Context, id string) (int64, error) {
 // List selects by an index where the query names a parent, a session or a debt, or only what is active.
 func (s *taskStore) List(ctx context.Context, q task.Query) ([]task.Task, error) {
 	const op = "postgres.List"
-	where, args := taskCondition(s.db.node.ID, q)
+	where, args := taskCondition(s.db.NodeID(), q)
 	order, after := " ORDER BY num", "num > "
 	if q.Newest {
 		order, after = " ORDER BY num DESC", "num < "
@@ -117,7 +118,7 @@ func (s *taskStore) List(ctx context.Context, q task.Query) ([]task.Task, error)
 	if q.After != "" {
 		last, err := s.number(ctx, q.After)
 		if err != nil {
-			return nil, convertError(op, err)
+			return nil, pgnode.ConvertError(op, err)
 		}
 		args = append(args, last)
 		where = append(where, after+parameter(args))
@@ -127,9 +128,9 @@ func (s *taskStore) List(ctx context.Context, q task.Query) ([]task.Task, error)
 		limit = task.MaxList
 	}
 	args = append(args, limit)
-	all, err := query(ctx, s.db, scanTask,
+	all, err := pgnode.Query(ctx, s.db, scanTask,
 		selectTasks+strings.Join(where, " AND ")+order+" LIMIT "+parameter(args), args...)
-	return all, convertError(op, err)
+	return all, pgnode.ConvertError(op, err)
 }
 
 func taskCondition(node string, q task.Query) (where []string, args []any) {
@@ -165,23 +166,23 @@ func (s *taskStore) Cancel(ctx context.Context, id, by string) error {
 		state task.State
 		held  bool
 	}
-	return convertError("postgres.Cancel", s.db.transact(ctx, func(ctx context.Context, x *tx) error {
+	return pgnode.ConvertError("postgres.Cancel", s.db.Transact(ctx, func(ctx context.Context, x *pgnode.Tx) error {
 		// FOR UPDATE: a holder that ends it, or another that leases it, is waited for.
 		const look = "SELECT state, state = 'running' AND due > " + now + " FROM tasks WHERE node = $1 AND id = $2 FOR UPDATE"
-		is, err := queryOneTx(ctx, x, func(row pgx.CollectableRow) (f found, err error) {
+		is, err := pgnode.QueryOneTx(ctx, x, func(row pgx.CollectableRow) (f found, err error) {
 			var held *bool
 			err = row.Scan(&f.state, &held)
 			f.held = held != nil && *held
 			return f, err
-		}, look, s.db.node.ID, text(id))
+		}, look, s.db.NodeID(), text(id))
 		switch {
-		case absent(err):
+		case pgnode.Absent(err):
 			return task.NotFound(id)
 		case err != nil || is.state.Final():
 			return err
 		}
 		const mark = "UPDATE tasks SET cancelled_by = $2 WHERE node = $1 AND id = $3 AND cancelled_by = ''"
-		if _, err := x.exec(ctx, mark, s.db.node.ID, text(by), text(id)); err != nil {
+		if _, err := x.Exec(ctx, mark, s.db.NodeID(), text(by), text(id)); err != nil {
 			return err
 		}
 		if is.held {
@@ -195,13 +196,13 @@ func (s *taskStore) Cancel(ctx context.Context, id, by string) error {
 func (s *taskStore) Told(ctx context.Context, ids ...string) error {
 	ids = slices.Clone(ids)
 	slices.Sort(ids) // two who note the same tasks do not wait for each other
-	return convertError("postgres.Told", s.db.transact(ctx, func(ctx context.Context, x *tx) error {
+	return pgnode.ConvertError("postgres.Told", s.db.Transact(ctx, func(ctx context.Context, x *pgnode.Tx) error {
 		for _, id := range ids {
 			const note = "UPDATE tasks SET told = CASE WHEN told > 0 OR ended = 0 THEN told ELSE " + now + " END " +
 				"WHERE node = $1 AND id = $2 RETURNING ended"
-			ended, err := queryOneTx(ctx, x, pgx.RowTo[int64], note, s.db.node.ID, text(id))
+			ended, err := pgnode.QueryOneTx(ctx, x, pgx.RowTo[int64], note, s.db.NodeID(), text(id))
 			switch {
-			case absent(err):
+			case pgnode.Absent(err):
 				return task.NotFound(id)
 			case err != nil:
 				return err
@@ -217,12 +218,12 @@ const endUpdate = "UPDATE tasks SET state = $2, outcome = $3, ended = " + now + 
 	"WHERE node = $1 AND id = $4"
 
 // endTask ends a task, whoever holds it.
-func endTask(ctx context.Context, x *tx, id string, o task.Outcome) error {
+func endTask(ctx context.Context, x *pgnode.Tx, id string, o task.Outcome) error {
 	outcome, err := json.Marshal(o)
 	if err != nil {
 		return err
 	}
-	_, err = x.exec(ctx, endUpdate, x.db.node.ID, string(o.State), outcome, text(id))
+	_, err = x.Exec(ctx, endUpdate, x.NodeID(), string(o.State), outcome, text(id))
 	return err
 }
 

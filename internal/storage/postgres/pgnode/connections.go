@@ -1,4 +1,4 @@
-package postgres
+package pgnode
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-package postgres
+package pgnode
 
 import (
 	"bytes"
@@ -34,23 +34,23 @@ const (
 	settlePause    = 50 * time.Millisecond
 )
 
-// commit is a COMMIT that was sent.
-type commit struct {
+// Commit is a COMMIT that was sent.
+type Commit struct {
 	connection string
 	token      []byte
 }
 
 // unsettledError is the error of a write of which nobody knows yet whether it happened.
 type unsettledError struct {
-	commit commit
+	commit Commit
 	cause  error
 }
 
 func (e *unsettledError) Error() string { return "the answer to COMMIT was lost: " + e.cause.Error() }
 func (e *unsettledError) Unwrap() error { return e.cause }
 
-// tx is a transaction of a connection. It begins with its first statement.
-type tx struct {
+// Tx is a transaction of a connection. It begins with its first statement.
+type Tx struct {
 	db    *DB
 	conn  *pgx.Conn
 	token []byte // nil: it has not begun
@@ -60,8 +60,8 @@ type tx struct {
 const noteToken = "INSERT INTO commits (connection, token) VALUES ($1, $2) " +
 	"ON CONFLICT (connection) DO UPDATE SET token = excluded.token, at = excluded.at"
 
-// send sends statements at once. Whoever calls it reads the results of all, and closes them.
-func (t *tx) send(ctx context.Context, statements *pgx.Batch) (pgx.BatchResults, error) {
+// Send sends statements at once. Whoever calls it reads the results of all, and closes them.
+func (t *Tx) Send(ctx context.Context, statements *pgx.Batch) (pgx.BatchResults, error) {
 	if t.token != nil {
 		return t.conn.SendBatch(ctx, statements), nil
 	}
@@ -82,22 +82,22 @@ func (t *tx) send(ctx context.Context, statements *pgx.Batch) (pgx.BatchResults,
 	return results, nil
 }
 
-func (t *tx) name() string { return t.conn.Config().RuntimeParams["application_name"] }
+func (t *Tx) name() string { return t.conn.Config().RuntimeParams["application_name"] }
 
-// exec runs a statement and returns how many rows it changed.
-func (t *tx) exec(ctx context.Context, statement string, args ...any) (int64, error) {
+// Exec runs a statement and returns how many rows it changed.
+func (t *Tx) Exec(ctx context.Context, statement string, args ...any) (int64, error) {
 	var one pgx.Batch
 	one.Queue(statement, args...)
-	counts, err := t.execAll(ctx, &one)
+	counts, err := t.ExecAll(ctx, &one)
 	if err != nil {
 		return 0, err
 	}
 	return counts[0], nil
 }
 
-// execAll runs statements at once and returns how many rows each changed.
-func (t *tx) execAll(ctx context.Context, statements *pgx.Batch) (counts []int64, err error) {
-	results, err := t.send(ctx, statements)
+// ExecAll runs statements at once and returns how many rows each changed.
+func (t *Tx) ExecAll(ctx context.Context, statements *pgx.Batch) (counts []int64, err error) {
+	results, err := t.Send(ctx, statements)
 	if err != nil {
 		return nil, err
 	}
@@ -112,13 +112,13 @@ func (t *tx) execAll(ctx context.Context, statements *pgx.Batch) (counts []int64
 	return counts, results.Close()
 }
 
-// queryTx reads rows in a transaction.
-func queryTx[T any](
-	ctx context.Context, t *tx, scan func(pgx.CollectableRow) (T, error), statement string, args ...any,
+// QueryTx reads rows in a transaction.
+func QueryTx[T any](
+	ctx context.Context, t *Tx, scan func(pgx.CollectableRow) (T, error), statement string, args ...any,
 ) ([]T, error) {
 	var one pgx.Batch
 	one.Queue(statement, args...)
-	results, err := t.send(ctx, &one)
+	results, err := t.Send(ctx, &one)
 	if err != nil {
 		return nil, err
 	}
@@ -134,11 +134,11 @@ func queryTx[T any](
 	return all, err
 }
 
-// queryOneTx reads one row in a transaction; pgx.ErrNoRows: there is none.
-func queryOneTx[T any](
-	ctx context.Context, t *tx, scan func(pgx.CollectableRow) (T, error), statement string, args ...any,
+// QueryOneTx reads one row in a transaction; pgx.ErrNoRows: there is none.
+func QueryOneTx[T any](
+	ctx context.Context, t *Tx, scan func(pgx.CollectableRow) (T, error), statement string, args ...any,
 ) (one T, err error) {
-	all, err := queryTx(ctx, t, scan, statement, args...)
+	all, err := QueryTx(ctx, t, scan, statement, args...)
 	if err == nil && len(all) == 0 {
 		err = pgx.ErrNoRows
 	}
@@ -148,15 +148,15 @@ func queryOneTx[T any](
 	return all[0], nil
 }
 
-// transact runs f in one transaction, and again if that cannot have happened: f sets what it returns anew each time.
-func (db *DB) transact(ctx context.Context, f func(context.Context, *tx) error) error {
-	return db.transactWithin(ctx, patience, f)
+// Transact runs f in one transaction, and again if that cannot have happened: f sets what it returns anew each time.
+func (db *DB) Transact(ctx context.Context, f func(context.Context, *Tx) error) error {
+	return db.TransactWithin(ctx, Patience, f)
 }
 
-// transactWithin is transact for a transaction that may take as long as limit.
-func (db *DB) transactWithin(ctx context.Context, limit time.Duration, f func(context.Context, *tx) error) (err error) {
+// TransactWithin is Transact for a transaction that may take as long as limit.
+func (db *DB) TransactWithin(ctx context.Context, limit time.Duration, f func(context.Context, *Tx) error) (err error) {
 	for range attempts {
-		var sent *commit
+		var sent *Commit
 		if sent, err = db.transactOnce(ctx, limit, f); sent == nil {
 			return err
 		}
@@ -175,8 +175,8 @@ func (db *DB) transactWithin(ctx context.Context, limit time.Duration, f func(co
 
 // transactOnce runs f in one transaction. If the answer to its COMMIT was lost, it returns that.
 func (db *DB) transactOnce(
-	ctx context.Context, limit time.Duration, f func(context.Context, *tx) error,
-) (sent *commit, err error) {
+	ctx context.Context, limit time.Duration, f func(context.Context, *Tx) error,
+) (sent *Commit, err error) {
 	switch err := db.refuses(); {
 	case err != nil:
 		return nil, err
@@ -184,10 +184,10 @@ func (db *DB) transactOnce(
 		return nil, db.fence()
 	}
 	var lost error
-	err = db.use(ctx, func(conn *pgx.Conn) error {
+	err = db.Use(ctx, func(conn *pgx.Conn) error {
 		limited, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		t := &tx{db: db, conn: conn}
+		t := &Tx{db: db, conn: conn}
 		if err := f(limited, t); err != nil {
 			t.rollback(limited)
 			return err
@@ -201,7 +201,7 @@ func (db *DB) transactOnce(
 		}
 		err := t.commit(ctx)
 		if err != nil && conn.IsClosed() {
-			sent, lost = &commit{t.name(), t.token}, err
+			sent, lost = &Commit{t.name(), t.token}, err
 			return nil // and not once more before it is settled
 		}
 		return err
@@ -213,15 +213,15 @@ func (db *DB) transactOnce(
 }
 
 // rollback undoes a transaction. One that cannot be undone is undone with its connection, which the pool then closes.
-func (t *tx) rollback(ctx context.Context) {
+func (t *Tx) rollback(ctx context.Context) {
 	if t.token != nil && !t.conn.IsClosed() {
 		_, _ = t.conn.PgConn().Exec(ctx, "ROLLBACK").ReadAll()
 	}
 }
 
 // commit waits for the answer even if nobody waits for the write any more: it would be lost otherwise.
-func (t *tx) commit(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+func (t *Tx) commit(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Patience)
 	defer cancel()
 	results, err := t.conn.PgConn().Exec(ctx, "COMMIT").ReadAll()
 	if err == nil && (len(results) != 1 || results[0].CommandTag.String() != "COMMIT") {
@@ -231,13 +231,13 @@ func (t *tx) commit(ctx context.Context) error {
 }
 
 // settleSoon settles a COMMIT for as long as somebody can wait for it.
-func (db *DB) settleSoon(ctx context.Context, c commit) (happened bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), db.settlePatience)
+func (db *DB) settleSoon(ctx context.Context, c Commit) (happened bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), db.SettlePatience)
 	defer cancel()
 	pause := time.NewTicker(settlePause)
 	defer pause.Stop()
 	for {
-		if happened, err = db.settle(ctx, c); err == nil {
+		if happened, err = db.Settle(ctx, c); err == nil {
 			return happened, nil
 		}
 		select {
@@ -248,8 +248,8 @@ func (db *DB) settleSoon(ctx context.Context, c commit) (happened bool, err erro
 	}
 }
 
-// settle finds out whether a transaction has happened, and sees to it that it will not happen later.
-func (db *DB) settle(ctx context.Context, c commit) (happened bool, err error) {
+// Settle finds out whether a transaction has happened, and sees to it that it will not happen later.
+func (db *DB) Settle(ctx context.Context, c Commit) (happened bool, err error) {
 	conn, err := db.pool.Acquire(ctx)
 	if err != nil {
 		return false, err
@@ -269,7 +269,7 @@ func (db *DB) settle(ctx context.Context, c commit) (happened bool, err error) {
 // forgetCommits removes what nobody will ask for any more: the rows of connections that wrote nothing for a week. A
 // connection makes its row anew when it writes again.
 func (db *DB) forgetCommits(ctx context.Context) error {
-	return db.use(ctx, func(conn *pgx.Conn) error {
+	return db.Use(ctx, func(conn *pgx.Conn) error {
 		const remove = "DELETE FROM commits WHERE connection IN (SELECT connection FROM commits " +
 			"WHERE at < now() - interval '7 days' FOR UPDATE SKIP LOCKED)"
 		_, err := conn.Exec(ctx, remove)
@@ -277,11 +277,14 @@ func (db *DB) forgetCommits(ctx context.Context) error {
 	})
 }
 
-// unsettled returns the COMMIT of an error of which nobody knows whether it happened; nil: that is known.
-func unsettled(err error) *commit {
+// Unsettled returns the COMMIT of an error of which nobody knows whether it happened; nil: that is known.
+func Unsettled(err error) *Commit {
 	var e *unsettledError
 	if errors.As(err, &e) {
 		return &e.commit
 	}
 	return nil
 }
+
+// NodeID is the ID of the node whose transaction it is.
+func (t *Tx) NodeID() string { return t.db.node.ID }

@@ -1,4 +1,4 @@
-package postgres
+package pgnode
 
 import (
 	"cmp"
@@ -101,7 +101,7 @@ func (db *DB) register(ctx context.Context) error {
 		lease_until = clock_timestamp() + $5::interval, info = excluded.info RETURNING epoch`
 	n := db.node
 	var err error
-	db.epoch, err = queryOne(ctx, db, pgx.RowTo[int64], register, n.ID, n.Name, n.Address, n.Version, n.Lease)
+	db.epoch, err = QueryOne(ctx, db, pgx.RowTo[int64], register, n.ID, n.Name, n.Address, n.Version, n.Lease)
 	return err
 }
 
@@ -111,7 +111,7 @@ func (db *DB) endConnections(ctx context.Context, id, condition string) error {
 	end := "SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity AS a WHERE a.datname = current_database() " +
 		"AND starts_with(a.application_name, $2) AND NOT starts_with(a.application_name, $3) " +
 		"AND EXISTS (SELECT FROM nodes WHERE id = $1 AND " + condition + ")"
-	_, err := query(ctx, db, pgx.RowTo[bool], end, id, db.connections.ofNode(id), db.connections.ofProcess())
+	_, err := Query(ctx, db, pgx.RowTo[bool], end, id, db.connections.ofNode(id), db.connections.ofProcess())
 	if isForbidden(err) {
 		return nil
 	}
@@ -129,10 +129,10 @@ func (n *Nodes) Heartbeat(ctx context.Context, info json.RawMessage) (NodeState,
 	const op = "postgres.Heartbeat"
 	var state NodeState
 	err := n.db.control.QueryRow(ctx, beat, n.db.node.ID, n.db.epoch, n.db.node.Lease, info).Scan(&state)
-	if absent(err) {
+	if Absent(err) {
 		return "", n.db.fence()
 	}
-	return state, convertError(op, err)
+	return state, ConvertError(op, err)
 }
 
 // SetDraining asks a node to begin nothing new, or to go on. It hears of it with its next heartbeat.
@@ -142,11 +142,11 @@ func (n *Nodes) SetDraining(ctx context.Context, id string, is bool) error {
 	if is {
 		from, to = Up, Draining
 	}
-	return convertError(op, n.db.transact(ctx, func(ctx context.Context, t *tx) error {
+	return ConvertError(op, n.db.Transact(ctx, func(ctx context.Context, t *Tx) error {
 		const set = "UPDATE nodes SET state = CASE WHEN state = $2 THEN $3 ELSE state END WHERE id = $1 RETURNING state"
-		state, err := queryOneTx(ctx, t, pgx.RowTo[NodeState], set, id, from, to)
+		state, err := QueryOneTx(ctx, t, pgx.RowTo[NodeState], set, id, from, to)
 		switch {
-		case absent(err):
+		case Absent(err):
 			return unknownNode(op, id)
 		case err == nil && state == Down:
 			return tool.Errorf(op, tool.Conflict, "the node %s is down", tool.Truncate(id))
@@ -174,8 +174,8 @@ func scanNode(row pgx.CollectableRow) (s NodeStatus, err error) {
 
 // List returns every node there ever was, by name and ID.
 func (n *Nodes) List(ctx context.Context) ([]NodeStatus, error) {
-	list, err := query(ctx, n.db, scanNode, selectNodes+`ORDER BY name COLLATE "C", id`)
-	return list, convertError("postgres.List", err)
+	list, err := Query(ctx, n.db, scanNode, selectNodes+`ORDER BY name COLLATE "C", id`)
+	return list, ConvertError("postgres.List", err)
 }
 
 // TakeOver sees to it that nothing of a node commits any more: when it has returned, the node is down, and its epoch
@@ -186,16 +186,16 @@ func (n *Nodes) TakeOver(ctx context.Context, id string) (taken NodeStatus, err 
 		return taken, tool.Errorf(op, tool.Invalid, "a node does not take itself over")
 	}
 	if err := n.db.endConnections(ctx, id, lapsed); err != nil {
-		return taken, convertError(op, err)
+		return taken, ConvertError(op, err)
 	}
-	err = n.db.transact(ctx, func(ctx context.Context, t *tx) error {
+	err = n.db.Transact(ctx, func(ctx context.Context, t *Tx) error {
 		const take = "UPDATE nodes SET epoch = epoch + 1, state = 'down' WHERE id = $1 AND " + lapsed
-		if _, err := t.exec(ctx, take, id); err != nil {
+		if _, err := t.Exec(ctx, take, id); err != nil {
 			return err
 		}
-		taken, err = queryOneTx(ctx, t, scanNode, selectNodes+"WHERE id = $1", id)
+		taken, err = QueryOneTx(ctx, t, scanNode, selectNodes+"WHERE id = $1", id)
 		switch {
-		case absent(err):
+		case Absent(err):
 			return unknownNode(op, id)
 		case err == nil && taken.State != Down:
 			return tool.Errorf(op, tool.Conflict, "the node %s lives: its lease is over in %v",
@@ -204,7 +204,7 @@ func (n *Nodes) TakeOver(ctx context.Context, id string) (taken NodeStatus, err 
 		return err
 	})
 	if err != nil {
-		return NodeStatus{}, convertError(op, err)
+		return NodeStatus{}, ConvertError(op, err)
 	}
 	return taken, nil
 }
