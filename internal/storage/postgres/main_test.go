@@ -6,7 +6,6 @@ import (
 	"os"
 	"testing"
 
-	"callgate/internal/storage"
 	"callgate/internal/storage/postgres"
 	"callgate/internal/storage/postgres/postgrestest"
 )
@@ -26,8 +25,6 @@ func schemaAt(place string) string { return fmt.Sprintf("t%x", sha256.Sum224([]b
 
 // node is a node of which nothing but its ID matters.
 func node(id string) postgres.Node { return postgres.Node{ID: id} }
-
-func openDriver(t *testing.T, place string) storage.Driver { return openDB(t, place) }
 
 func openDB(t *testing.T, place string) *postgres.DB {
 	t.Helper()
