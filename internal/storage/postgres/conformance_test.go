@@ -12,12 +12,13 @@ import (
 
 // The suite, in one schema for all of its tests: each is a node, or several one after the other, and finds what the
 // others keep under the same keys, before it and at the same time. Blobs are what nodes share: see TestBlobOwners.
+// So are some documents, and the tables have those of all.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	shared := t.TempDir()
 	storagetest.Driver(t, func(t *testing.T, place string) storage.Driver {
 		at := server.Schema(t, schemaAt(shared))
-		if strings.Contains(t.Name(), "/Blobs/") {
+		if strings.Contains(t.Name(), "/Blobs/") || strings.Contains(t.Name(), "/Tables/") {
 			at = server.Schema(t, schemaAt(place))
 		}
 		db, err := postgres.Open(t.Context(), at, node(schemaAt(place)))
