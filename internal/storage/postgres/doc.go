@@ -20,8 +20,9 @@
 // [Open] begins the node's lease and fences off a former process of the same node. The caller sends heartbeats
 // ([pgnode.Nodes.Heartbeat]), and stops when none has succeeded for so long that its lease may be over. Another takes
 // what is over ([pgnode.Nodes.TakeOver]); from then on every write of the old process is an error for which [Fenced] is
-// true. [DB.JournalOf] reads the journal of any node. [DB.Close] says that the node is down. How nodes, transactions
-// and lost answers work is in package pgnode.
+// true. [DB.JournalOf] reads the journal of any node. [pgnode.DB.Listen] hears what another node told with
+// [pgnode.DB.Notify]. [DB.Close] says that the node is down. How nodes, transactions and lost answers work is in
+// package pgnode.
 //
 // # What differs from SQLite
 //

@@ -36,10 +36,11 @@ type DB struct {
 	fenced      atomic.Bool // the epoch is past
 	connections connectionNames
 
-	pool    *pgxpool.Pool
-	control *pgxpool.Pool // for heartbeats, which wait for no write
-	problem error         // of the server's settings
-	held    func() error  // why nothing is written; nil: all is
+	pool     *pgxpool.Pool
+	control  *pgxpool.Pool // for heartbeats, which wait for no write
+	listener *listener
+	problem  error        // of the server's settings
+	held     func() error // why nothing is written; nil: all is
 
 	// SettlePatience is how long a lost COMMIT is settled for before nobody knows what became of it. It must be set
 	// before several use the database at a time.
@@ -98,6 +99,11 @@ func connect(ctx context.Context, config *pgxpool.Config, node Node, schema stri
 		db.pool.Close()
 		return nil, err
 	}
+	db.listener = newListener(func(ctx context.Context) (*pgx.Conn, error) {
+		own := config.ConnConfig.Copy()
+		own.RuntimeParams["application_name"] = db.connections.next()
+		return pgx.ConnectConfig(ctx, own)
+	})
 	return db, nil
 }
 
@@ -164,6 +170,7 @@ func (db *DB) Close() {
 }
 
 func (db *DB) closeConnections() {
+	db.listener.close()
 	db.pool.Close()
 	db.control.Close()
 }
