@@ -8,7 +8,10 @@
 //     fails; [pgnode.DB.Problem] says so.
 //   - A write whose connection was lost before its COMMIT was sent has not happened, and is repeated. If the COMMIT was
 //     sent and its answer was lost, the driver finds out what became of it and answers accordingly.
-//   - The clock of tasks and blobs is the server's.
+//   - The clock of tasks and blobs, and of the leases of nodes, is the server's.
+//   - What is promised here holds for one server. One that fails over to a standby keeps it if the standby has
+//     everything that was acknowledged (synchronous replication): otherwise an epoch may come back, and with it a node
+//     that was taken over.
 //
 // # Nodes
 //

@@ -17,6 +17,7 @@ const (
 	none       fault = ""
 	loseAnswer fault = "the answer is lost"  // the server has committed
 	loseCommit fault = "COMMIT is lost"      // the server never hears of it
+	holdBack   fault = "COMMIT is late"      // the server hears of it later
 	goAway     fault = "the server is lost"  // the server has committed, and cannot be reached until back
 	refuse     fault = "no connection works" // not even a new one, until back
 )
@@ -27,7 +28,7 @@ type proxy struct {
 	server   string
 
 	mu    sync.Mutex
-	then  func() // what happens when a COMMIT was lost
+	then  func() // what happens when a COMMIT was lost, or is late
 	next  fault
 	hit   int // commits that were lost
 	conns map[net.Conn]bool
@@ -81,7 +82,7 @@ func (p *proxy) openAt(t *testing.T, address string, n postgres.Node) *postgres.
 	return db
 }
 
-// onLoss has something happen when a COMMIT was lost, before its sender hears of it.
+// onLoss has something happen when a COMMIT was lost, before its sender hears of it, or while it is held back.
 func (p *proxy) onLoss(then func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -192,6 +193,8 @@ func (p *proxy) serve(client net.Conn) {
 				_ = server.Close() // what the connection had begun is undone
 				p.lost()
 				return
+			case holdBack:
+				p.lost()
 			case refuse:
 				return
 			case loseAnswer, goAway:
