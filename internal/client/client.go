@@ -27,6 +27,7 @@ type Client struct {
 	key   string
 	token string
 	code  string
+	node  string
 
 	kernel liveness.Process
 	say    func(string)
@@ -39,6 +40,7 @@ type Options struct {
 	Carry    http.RoundTripper                       // carries requests in the place of connections; nil: Dial does
 	HumanKey string                                  // proves a human's authority; "": there is none
 	Token    string                                  // a token that a human made; "": there is none
+	Node     string                                  // the node that is asked, of those that share a database; "": any
 	Kernel   liveness.Process                        // who is asked for a sign of life; zero: nobody
 	Say      func(string)                            // tells a person for whom a request waits; nil: nobody
 	Limit    time.Duration                           // how long a short request waits for a kernel that lives; 0: 2 min
@@ -55,7 +57,7 @@ func New(o Options) *Client {
 		}
 	}
 	return &Client{
-		http: &http.Client{Transport: transport}, key: o.HumanKey, token: o.Token,
+		http: &http.Client{Transport: transport}, key: o.HumanKey, token: o.Token, node: o.Node,
 		kernel: o.Kernel, say: o.Say, limit: o.Limit,
 	}
 }
@@ -172,6 +174,7 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 		return nil, tool.Errorf("client", tool.NotFound, "an ID of dots names nothing")
 	}
 	target := "http://callgate" + path
+	query = c.withNode(path, query)
 	if len(query) > 0 {
 		target += "?" + query.Encode()
 	}
@@ -197,6 +200,7 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 		return nil, unreachable(ctx, err)
 	}
 	w.Progress()
+	c.tellMissing(resp.Header)
 	resp.Body = w.Body(watched, resp.Body)
 	if resp.StatusCode < 300 {
 		return resp, nil

@@ -333,7 +333,7 @@ func (k *Kernel) Collect(ctx context.Context, call string) (*tool.Result, error)
 // InUse reports whether a client has a session open, a call or a turn runs, also one
 // for which nobody waits, or a task runs, or waits for its time to run by itself.
 func (k *Kernel) InUse() bool {
-	return k.Sessions.InUse(hasEnded) || k.recovery.Detached() > 0 || k.Tasks.InUse() ||
+	return k.Sessions.InUse(session.HasEnded) || k.recovery.Detached() > 0 || k.Tasks.InUse() ||
 		k.Outside.Triggers.Running() > 0
 }
 

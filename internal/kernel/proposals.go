@@ -11,6 +11,7 @@ import (
 	"callgate/internal/gate/policy"
 	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/proposals"
+	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/trial"
 	"callgate/internal/registry"
 )
@@ -26,7 +27,7 @@ func openProposals(k *Kernel, cfg Config) (err error) {
 		UserFile: cmp.Or(cfg.UserFile, inforce.UserFile(os.Getenv)), User: k.user,
 		Askers: func(who approval.Credential, asker approval.Requester) []approval.Requester {
 			all := k.askers(who)
-			if !asker.Human && !hasEnded(asker) {
+			if !asker.Human && !session.HasEnded(asker) {
 				all = append(all, asker)
 			}
 			return all

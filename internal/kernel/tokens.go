@@ -16,7 +16,7 @@ import (
 
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
-	"callgate/internal/peer"
+	"callgate/internal/kernel/session"
 	"callgate/internal/token"
 	"callgate/tool"
 )
@@ -137,6 +137,11 @@ func (t *Tokens) use(ctx context.Context, value string, role token.Role, login b
 // Check returns an error unless the token with an ID still counts.
 func (t *Tokens) Check(ctx context.Context, id string) error { return t.store.Check(ctx, id) }
 
+// Find returns the token with an ID, if it still counts.
+func (t *Tokens) Find(ctx context.Context, id string) (token.Token, error) {
+	return t.store.Find(ctx, id)
+}
+
 // Derive is a text of letters and digits that stays the same for what it is made of, and that only this kernel and
 // the next ones in its state can make.
 func (t *Tokens) Derive(parts ...string) string {
@@ -162,17 +167,11 @@ func (k *Kernel) askers(who approval.Credential) []approval.Requester {
 	var askers []approval.Requester
 	self := cmp.Or(who.PID, os.Getpid())
 	for _, r := range k.Sessions.Requesters() {
-		if !r.Human && r.PID != self && !hasEnded(r) {
+		if !r.Human && r.PID != self && !session.HasEnded(r) {
 			askers = append(askers, r)
 		}
 	}
 	return askers
-}
-
-// hasEnded reports whether the process of a session is gone. A client that was killed
-// leaves its session open, and must not bar the terminal that it ran in for good.
-func hasEnded(r approval.Requester) bool {
-	return r.Started != 0 && peer.Started(r.PID) != r.Started
 }
 
 // ChallengeConsent returns the code that a person types at the terminal before they

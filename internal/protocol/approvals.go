@@ -26,6 +26,7 @@ type Approval struct {
 	Session   *Choice         `json:"session,omitempty"`  // what a yes for the session covers; nil: no more than this
 	Script    *ScriptPlace    `json:"script,omitempty"`   // where in a script the call stands; nil: in none
 	Answer    *ApprovalAnswer `json:"answer,omitempty"`
+	Node      string          `json:"node,omitempty"` // that has it, where several share a database and all are asked
 }
 
 // ScriptPlace is the place in a script at which a call stands. Approvals with one Call and

@@ -95,6 +95,7 @@ type ConversationInfo struct {
 	Usage     llm.Usage `json:"usage"`              // with the agents that worked for it, once it was told
 	Own       llm.Usage `json:"own_usage,omitzero"` // without them
 	Last      EndReason `json:"last,omitempty"`     // how the last turn ended; "": it runs, or there was none
+	Node      string    `json:"node,omitempty"`     // that has it, where several share a database and all are asked
 }
 
 // Fork asks for a conversation that begins with the turns of another.

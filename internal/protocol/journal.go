@@ -220,6 +220,7 @@ type Doubt struct {
 	Changed  string         `json:"changed,omitempty"`  // whether the files that it claims differ: yes, no, unknown
 	Why      string         `json:"why,omitempty"`      // it is not made again
 	Attempts []DoubtAttempt `json:"attempts,omitempty"` // of one doubt that was asked for
+	Node     string         `json:"node,omitempty"`     // that has it, where several share a database and all are asked
 }
 
 // DoubtAttempt is one time that a call in doubt was made.

@@ -31,6 +31,7 @@ type Question struct {
 	Given     *question.Given   `json:"given,omitempty"` // what was answered
 	By        string            `json:"by,omitempty"`    // who settled it
 	At        time.Time         `json:"at,omitzero"`
+	Node      string            `json:"node,omitempty"` // that has it, where several share a database and all are asked
 }
 
 // QuestionState is how a question stands.

@@ -62,6 +62,7 @@ type Task struct {
 	Progress    string       `json:"progress,omitempty"`
 	Outcome     *TaskOutcome `json:"outcome,omitempty"`
 	Times       TaskTimes    `json:"times"`
+	Node        string       `json:"node,omitempty"` // that has it, where several share a database and all are asked
 }
 
 // TaskAsker is on whose behalf a task runs.

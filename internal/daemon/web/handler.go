@@ -95,8 +95,7 @@ func (s *Server) withRole(role token.Role, profiled bool, next http.Handler) htt
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.whoIs(r, role)
 		if err == nil && who.Profile != "" && !profiled {
-			err = tool.Errorf("web", tool.Denied, "the token %s is for the profile %s, and this is about more", who.Name,
-				who.Profile)
+			err = aboutMore(who)
 		}
 		if err != nil {
 			s.refuse(w, r, err)

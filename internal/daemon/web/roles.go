@@ -7,6 +7,7 @@ import (
 	"callgate/internal/protocol"
 	"callgate/internal/protocol/operations"
 	"callgate/internal/token"
+	"callgate/tool"
 )
 
 // roles are the routes of the protocol that are served over the network, and who may use them. What is
@@ -85,6 +86,31 @@ func profiled() []string {
 		protocol.RouteStatus, protocol.RoutePing, protocol.RouteOpenSession, protocol.RouteCloseSession, protocol.RouteTools,
 		protocol.RouteTool, protocol.RouteSearch, protocol.RouteSurface, protocol.RouteCall,
 	}
+}
+
+// RoleOf is the role that a route needs of who comes over the network; false: it is not served there.
+func RoleOf(pattern string) (token.Role, bool) {
+	role, ok := roles()[pattern]
+	return role, ok
+}
+
+// Allows returns an error unless a token may use a route.
+func Allows(who token.Token, pattern string) error {
+	role, ok := RoleOf(pattern)
+	switch {
+	case !ok:
+		return tool.Errorf("web", tool.Denied, "this is not served over the network")
+	case !who.Role.Includes(role):
+		return tool.Errorf("web", tool.Denied, "the token %s has the role %s, and this needs %s", who.Name, who.Role, role)
+	case who.Profile != "" && !slices.Contains(profiled(), pattern):
+		return aboutMore(who)
+	}
+	return nil
+}
+
+func aboutMore(who token.Token) error {
+	return tool.Errorf("web", tool.Denied, "the token %s is for the profile %s, and this is about more", who.Name,
+		who.Profile)
 }
 
 // Routes lists what of the protocol is served over the network.

@@ -119,7 +119,7 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 		return nil, tool.Errorf("session.Build", tool.Invalid,
 			"the workspace %s cannot be opened: %w", tool.Truncate(loaded.Workspace), err)
 	}
-	spec = spec.in(loaded)
+	spec = spec.in(loaded, b.Table)
 	usage := b.Views.NewUsage(toolview.Learner{
 		Owner: spec.Requester.Token, Session: spec.ID, Asker: spec.terminal(loaded),
 		Nobody: spec.Again || spec.Nobody,
@@ -185,9 +185,9 @@ func (b *Builder) state(
 
 // in returns the spec with an ID, and that of a call of an earlier session within what its
 // app gives its agent now.
-func (s Spec) in(l *apps.Loaded) Spec {
+func (s Spec) in(l *apps.Loaded, t *Table) Spec {
 	if s.ID == "" {
-		s.ID = NewID("s")
+		s.ID = t.newID()
 	}
 	if !s.Again || l.App == nil {
 		return s

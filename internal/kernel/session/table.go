@@ -19,6 +19,8 @@ type Table struct {
 
 	mu      sync.Mutex
 	closing bool
+	node    string                        // that IDs of sessions name; "": none
+	away    map[string]approval.Requester // who opened sessions at other kernels from here, by their IDs
 	open    map[string]*Session
 	holders map[string][]*Session // sessions by ID, in the table or not
 	held    int                   // sessions whose end is not complete
@@ -131,13 +133,15 @@ func (t *Table) all() []*Session {
 	return slices.Collect(maps.Values(t.open))
 }
 
-// Requesters returns who opened the sessions.
+// Requesters returns who opened the sessions, also those that processes of this machine have at other kernels.
 func (t *Table) Requesters() []approval.Requester {
 	var list []approval.Requester
 	for _, s := range t.all() {
 		list = append(list, s.Caller().Requester())
 	}
-	return list
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.AppendSeq(list, maps.Values(t.away))
 }
 
 // WaitIdle waits until no session of another process than pid is in the middle of

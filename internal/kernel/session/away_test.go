@@ -1,10 +1,11 @@
-package kernel
+package session_test
 
 import (
 	"os"
 	"testing"
 
 	"callgate/internal/gate/approval"
+	"callgate/internal/kernel/session"
 	"callgate/internal/peer"
 )
 
@@ -24,7 +25,7 @@ func TestHasEnded(t *testing.T) {
 		"there is no such process":    {approval.Requester{PID: 1 << 30, Started: 5}, true},
 		"when it began is not known":  {approval.Requester{PID: 1 << 30}, false},
 	} {
-		if got := hasEnded(c.asker); got != c.want {
+		if got := session.HasEnded(c.asker); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

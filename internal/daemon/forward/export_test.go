@@ -1,0 +1,49 @@
+package forward
+
+import (
+	"context"
+	"crypto/tls"
+	"maps"
+	"slices"
+	"testing"
+)
+
+// LoginHeader says who asks, from node to node.
+const LoginHeader = loginHeader
+
+// Placed lists the routes that are placed.
+func Placed() []string { return slices.Sorted(maps.Keys(placements())) }
+
+// NewCertificate makes a certificate that no node has.
+func NewCertificate(t testing.TB) tls.Certificate {
+	made, err := newIdentity("stranger")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.certificate
+}
+
+// CertificateOf is the certificate of a node.
+func CertificateOf(f *Forwarder) tls.Certificate { return f.identity.certificate }
+
+// Sweep closes what is not needed any more, now.
+func Sweep(f *Forwarder) { f.server.sweepOnce(context.Background()) }
+
+// Members are the nodes that a function lists.
+type Members struct{ *members }
+
+// NewMembers remembers what list says.
+func NewMembers(list func() []Node) Members { return Members{&members{Directory: listed{list: list}}} }
+
+// ByID finds a node.
+func (m Members) ByID(id string) error {
+	_, err := m.byID(context.Background(), id)
+	return err
+}
+
+type listed struct {
+	Directory
+	list func() []Node
+}
+
+func (l listed) Living(context.Context) ([]Node, error) { return l.list(), nil }
