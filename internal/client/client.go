@@ -174,7 +174,7 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 		return nil, tool.Errorf("client", tool.NotFound, "an ID of dots names nothing")
 	}
 	target := "http://callgate" + path
-	query = c.withNode(path, query)
+	query = withNode(c.node, path, query)
 	if len(query) > 0 {
 		target += "?" + query.Encode()
 	}
@@ -200,7 +200,7 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 		return nil, unreachable(ctx, err)
 	}
 	w.Progress()
-	c.tellMissing(resp.Header)
+	tellMissing(c.say, resp.Header)
 	resp.Body = w.Body(watched, resp.Body)
 	if resp.StatusCode < 300 {
 		return resp, nil

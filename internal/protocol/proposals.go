@@ -29,7 +29,7 @@ type Proposal struct {
 	Agent        string        `json:"agent,omitempty"`
 	Workspace    string        `json:"workspace"`
 	AppFile      string        `json:"app_file,omitempty"`
-	Node         string        `json:"node,omitempty"`         // that has it, where several share a database and all are asked
+	Node         string        `json:"node,omitempty"`         // that has it, where several share a database
 	Conversation string        `json:"conversation,omitempty"` // that is told how it ends
 	Made         time.Time     `json:"made"`
 	State        ProposalState `json:"state"`

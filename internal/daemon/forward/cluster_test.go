@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"callgate/internal/client"
 	"callgate/internal/daemon/forward"
@@ -147,12 +148,13 @@ func (w *world) start(t testing.TB, id string, tools []*tool.Tool, change func(*
 	w.mu.Unlock()
 	o := forward.Options{
 		API: n.api, Kernel: k, Directory: directory{w, id}, Log: slog.New(slog.DiscardHandler), Tokens: tokens{w},
+		Fresh: 50 * time.Millisecond,
 	}
 	change(&o)
 	var err error
 	n.forwarder, err = forward.New(o)
 	kerneltest.OK(t, err)
-	t.Cleanup(n.forwarder.Close)
+	t.Cleanup(func() { n.forwarder.Close(context.Background()) })
 	_, err = n.forwarder.Listen(t.Context(), forward.Address{Listen: "127.0.0.1:0", Workspace: n.workspace})
 	kerneltest.OK(t, err)
 	n.serve()

@@ -26,6 +26,9 @@ func NewCertificate(t testing.TB) tls.Certificate {
 // CertificateOf is the certificate of a node.
 func CertificateOf(f *Forwarder) tls.Certificate { return f.identity.certificate }
 
+// Cut breaks the connections of other nodes to this one, as a process that is killed does.
+func Cut(f *Forwarder) { _ = f.server.server.Close() }
+
 // Sweep closes what is not needed any more, now.
 func Sweep(f *Forwarder) { f.server.sweepOnce(context.Background()) }
 
@@ -33,7 +36,9 @@ func Sweep(f *Forwarder) { f.server.sweepOnce(context.Background()) }
 type Members struct{ *members }
 
 // NewMembers remembers what list says.
-func NewMembers(list func() []Node) Members { return Members{&members{Directory: listed{list: list}}} }
+func NewMembers(list func() []Node) Members {
+	return Members{&members{Directory: listed{list: list}, fresh: freshTime}}
+}
 
 // ByID finds a node.
 func (m Members) ByID(id string) error {

@@ -2,6 +2,7 @@ package forward
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -26,7 +27,19 @@ type Options struct {
 	Log       *slog.Logger  // never nil
 	ListTime  time.Duration // how long a list waits for a node; default 3 s
 	DialTime  time.Duration // how long a connection to a node may take; default 3 s
+	Fresh     time.Duration // how long it counts that a node lives; default 1 s
 	Idle      time.Duration // after which a session of another node's client is closed; default 30 min
+}
+
+func (o Options) withDefaults() Options {
+	o.ListTime = cmp.Or(o.ListTime, 3*time.Second)
+	o.DialTime = cmp.Or(o.DialTime, 3*time.Second)
+	o.Fresh = cmp.Or(o.Fresh, freshTime)
+	o.Idle = cmp.Or(o.Idle, 30*time.Minute)
+	if o.Tokens == nil {
+		o.Tokens = o.Kernel.Tokens
+	}
+	return o
 }
 
 // Forwarder answers requests, or has another node answer them.
@@ -44,20 +57,9 @@ type Forwarder struct {
 
 // New makes a forwarder. Close it before the kernel.
 func New(o Options) (*Forwarder, error) {
-	if o.ListTime <= 0 {
-		o.ListTime = 3 * time.Second
-	}
-	if o.DialTime <= 0 {
-		o.DialTime = 3 * time.Second
-	}
-	if o.Idle <= 0 {
-		o.Idle = 30 * time.Minute
-	}
-	if o.Tokens == nil {
-		o.Tokens = o.Kernel.Tokens
-	}
+	o = o.withDefaults()
 	f := &Forwarder{
-		opt: o, members: &members{Directory: o.Directory}, mux: http.NewServeMux(), links: map[Node]*http.Transport{},
+		opt: o, members: &members{Directory: o.Directory, fresh: o.Fresh}, mux: http.NewServeMux(), links: map[Node]*http.Transport{},
 	}
 	f.self.ID, f.self.Name = o.Directory.Self()
 	var err error
@@ -216,8 +218,8 @@ func (f *Forwarder) giveCode(w http.ResponseWriter, r *http.Request) error {
 	return route.Answer(w, protocol.Challenge{Code: text})
 }
 
-// Close ends the requests of other nodes, and the connections to them.
-func (f *Forwarder) Close() {
+// Close lets other nodes in no more, waits for what they ask until ctx ends, and closes the connections to them.
+func (f *Forwarder) Close(ctx context.Context) {
 	f.mu.Lock()
 	server := f.server
 	for _, link := range f.links {
@@ -225,6 +227,6 @@ func (f *Forwarder) Close() {
 	}
 	f.mu.Unlock()
 	if server != nil {
-		server.close()
+		server.close(ctx)
 	}
 }

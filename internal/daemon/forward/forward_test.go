@@ -212,7 +212,7 @@ func TestListWithoutANode(t *testing.T) {
 	all := newWorld(t, "abc", risky(t))
 	a, b, c := all[0], all[1], all[2]
 	want := a.ask(a.open(a.client(), a.workspace))
-	b.forwarder.Close()
+	forward.Cut(b.forwarder)
 	var said []string
 	list, err := c.client(func(o *client.Options) { o.Say = func(s string) { said = append(said, s) } }).
 		Approvals(t.Context(), "")

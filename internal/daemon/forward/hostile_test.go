@@ -165,7 +165,7 @@ func TestNodeGoesDuringACall(t *testing.T) {
 	go func() {
 		<-began
 		a.bury("a")
-		a.forwarder.Close() // its connections break
+		forward.Cut(a.forwarder)
 	}()
 	_, err := s.Call(t.Context(), protocol.CallRequest{Name: "test.slow"})
 	if tool.KindOf(err) != tool.InDoubt || !strings.Contains(err.Error(), "host-a") {
@@ -181,13 +181,13 @@ func TestMachineGoes(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{}, 1)
 	release := make(chan struct{})
-	t.Cleanup(func() { close(release) })
 	deaf := kerneltest.NewTool(t, "test.deaf", tool.Runtime{Risk: tool.Low}, func(context.Context) (any, error) {
 		began <- struct{}{}
 		<-release
 		return nil, nil
 	})
 	all := newWorld(t, "ab", deaf)
+	t.Cleanup(func() { close(release) }) // before the kernels are closed
 	a, b := all[0], all[1]
 	s := b.open(b.client(at("host-a")), a.workspace)
 	go func() {
@@ -233,7 +233,7 @@ func TestNodeGoesDuringATurn(t *testing.T) {
 	go func() {
 		<-reached
 		a.bury("a")
-		a.forwarder.Close()
+		forward.Cut(a.forwarder)
 	}()
 	var failed error
 	for _, err := range conv.Send(t.Context(), "hi") {

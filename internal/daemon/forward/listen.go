@@ -154,9 +154,11 @@ func (s *listener) mustBeHere(r *http.Request, p placement, from Node) error {
 	return nil
 }
 
-// close ends what other nodes ask.
-func (s *listener) close() {
+// close ends what other nodes ask: by itself, or when ctx ends.
+func (s *listener) close(ctx context.Context) {
+	if s.server.Shutdown(ctx) != nil {
+		_ = s.server.Close()
+	}
 	s.end()
-	_ = s.server.Close()
 	s.sweeping.Wait()
 }

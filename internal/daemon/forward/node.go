@@ -43,8 +43,8 @@ type Directory interface {
 	Locate(ctx context.Context, kind Kind, id string) (node string, err error)
 }
 
-// known is how long what the directory said counts: two requests at once ask it once.
-const known = time.Second
+// freshTime is how long what the directory said counts: two requests at once ask it once.
+const freshTime = time.Second
 
 // maxPlaces bounds how many places are remembered.
 const maxPlaces = 10000
@@ -52,6 +52,7 @@ const maxPlaces = 10000
 // members remembers for a moment what a directory said.
 type members struct {
 	Directory
+	fresh time.Duration // how long a list of nodes counts
 
 	mu     sync.Mutex
 	at     time.Time
@@ -70,7 +71,7 @@ type place struct {
 }
 
 // living lists the nodes that lived a moment ago.
-func (m *members) living(ctx context.Context) ([]Node, error) { return m.within(ctx, known) }
+func (m *members) living(ctx context.Context) ([]Node, error) { return m.within(ctx, m.fresh) }
 
 // within lists the nodes that lived at most so long ago.
 func (m *members) within(ctx context.Context, most time.Duration) ([]Node, error) {
@@ -101,7 +102,7 @@ func (m *members) refresh(ctx context.Context) ([]Node, error) {
 // find returns the living node of which something is true. One that is not known yet may have come just now: so the
 // directory is asked again, but not for everybody who knocks.
 func (m *members) find(ctx context.Context, is func(Node) bool) (Node, bool, error) {
-	for _, within := range []time.Duration{known, knocking} {
+	for _, within := range []time.Duration{m.fresh, knocking} {
 		nodes, err := m.within(ctx, within)
 		if err != nil {
 			return Node{}, false, err

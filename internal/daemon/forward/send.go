@@ -54,7 +54,7 @@ func (f *Forwarder) forward(w http.ResponseWriter, r *http.Request, pattern stri
 // watch cancels what is asked of a node that does not live any more: its machine may be gone, and then nothing tells
 // that no answer comes.
 func (f *Forwarder) watch(ctx context.Context, to Node, cancel context.CancelCauseFunc) {
-	every := time.NewTicker(2 * time.Second)
+	every := time.NewTicker(2 * f.opt.Fresh)
 	defer every.Stop()
 	for {
 		select {
