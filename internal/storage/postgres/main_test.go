@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"callgate/internal/storage/postgres"
 	"callgate/internal/storage/postgres/postgrestest"
@@ -23,8 +24,8 @@ func TestMain(m *testing.M) {
 // schemaAt is the name of a schema that only a test's folder has.
 func schemaAt(place string) string { return fmt.Sprintf("t%x", sha256.Sum224([]byte(place))) }
 
-// node is a node of which nothing but its ID matters.
-func node(id string) postgres.Node { return postgres.Node{ID: id} }
+// node is a node of which nothing but its ID matters, and which lives as long as a test may take.
+func node(id string) postgres.Node { return postgres.Node{ID: id, Lease: time.Hour} }
 
 func openDB(t *testing.T, place string) *postgres.DB {
 	t.Helper()

@@ -66,7 +66,7 @@ func TestHeartbeats(t *testing.T) {
 		t.Errorf("%s, %v", state, err)
 	}
 	after := statusOf(t, a, "b")
-	if !after.Heartbeat.After(before.Heartbeat) || after.Lost() || after.Left > postgres.DefaultLease ||
+	if !after.Heartbeat.After(before.Heartbeat) || after.Lost() || after.Left > time.Hour ||
 		!bytes.Equal(after.Info, info) {
 		t.Errorf("before %+v, after %+v", before, after)
 	}
@@ -96,18 +96,34 @@ func TestHeartbeats(t *testing.T) {
 	}
 }
 
+// A heartbeat has a connection of its own: a node all of whose connections are busy lives.
+func TestHeartbeatWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	db := openNode(t, server.Schema(t, schemaAt(t.TempDir()))+"&pool_max_conns=2", "n")
+	for range 2 {
+		conn, err := db.Pool().Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(conn.Release)
+	}
+	if _, err := db.Nodes().Heartbeat(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // A process of a node writes nothing after another process has opened the node, and can still read.
 func TestFencedByItsOwnNode(t *testing.T) {
 	t.Parallel()
 	at := server.Schema(t, schemaAt(t.TempDir()))
 	for name, w := range writes() {
-		old := openLease(t, at, name, 0)
+		old := openLease(t, at, name, time.Hour)
 		if w.before != nil {
 			if err := w.before(t, old.Stores()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		now := openLease(t, at, name, 0)
+		now := openLease(t, at, name, time.Hour)
 		for range 2 {
 			if err := w.make(t, old.Stores()); !postgres.Fenced(err) || tool.KindOf(err) != tool.Unavailable {
 				t.Errorf("%s of the former process: %v", name, err)
@@ -152,7 +168,7 @@ func TestTakeOver(t *testing.T) {
 	if _, err := a.Nodes().TakeOver(t.Context(), "b"); !postgres.Fenced(err) {
 		t.Errorf("a takes b over after it: %v", err)
 	}
-	again := openLease(t, at, "a", 0)
+	again := openLease(t, at, "a", time.Hour)
 	if s := statusOf(t, b, "a"); s.State != postgres.Up || s.Epoch != 3 || s.Lost() {
 		t.Errorf("opened again, a is %+v", s)
 	}
