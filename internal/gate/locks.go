@@ -21,7 +21,7 @@ type Locks interface {
 type Ticket interface {
 	// Wait blocks until every claim is held.
 	Wait(context.Context) (Lease, error)
-	// BlockedBy returns who is in the way, and whether anybody is.
+	// BlockedBy returns who is in the way, and whether anybody is or, with the zero Blocker, may be.
 	BlockedBy() (lock.Blocker, bool)
 	// Cancel gives the place up.
 	Cancel()
@@ -105,7 +105,7 @@ func (l *locker) reportWait(c *callState) (stop func()) {
 	}
 	return afterNotice(func() {
 		by, waits := c.ticket.BlockedBy()
-		if !waits {
+		if !waits || by.Resource == "" {
 			return
 		}
 		what := "holds it"

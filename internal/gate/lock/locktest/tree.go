@@ -120,12 +120,12 @@ func namesAreBytes(t *testing.T, open func(t *testing.T) Locks) {
 func longPaths(t *testing.T, open func(t *testing.T) Locks) {
 	locks := open(t)
 	deep, wide := "file:"+strings.Repeat("/part", 500), "file:/"+strings.Repeat("w", 3000)
-	for _, one := range []string{deep, wide, deep + "/x"} {
+	for _, one := range []string{deep, deep + "/x"} {
 		for _, mode := range Modes {
 			held := []tool.Claim{{Resource: one, Mode: tool.S}}
 			_ = held[0].Mode.UnmarshalText([]byte(mode))
 			release := acquire(t, locks, mode+" "+one)
-			for _, other := range []string{wide, deep + "/y", "file:/part"} {
+			for _, other := range []string{deep + "/y", "file:/part"} {
 				for m := tool.IS; m <= tool.X; m++ {
 					claim := []tool.Claim{{Resource: other, Mode: m}}
 					if passes(t, locks, claim) && Conflicts(held, claim) {

@@ -27,6 +27,10 @@ func Fenced(err error) bool {
 	return errors.As(err, &fenced)
 }
 
+// Fence notes that the node's epoch is past, as somebody found who checked it without a transaction of this package,
+// and returns the error that says so.
+func (db *DB) Fence() error { return db.fence() }
+
 // fence notes that the node's epoch is past, and returns the error that says so.
 func (db *DB) fence() error {
 	db.fenced.Store(true)
