@@ -15,6 +15,7 @@ import (
 	"callgate/internal/app/providers"
 	"callgate/internal/app/retain"
 	"callgate/internal/app/rules"
+	"callgate/internal/app/users"
 	"callgate/internal/gate/policy"
 )
 
@@ -44,6 +45,7 @@ func (f *file) read(e node.Entry) {
 		"security": f.securityBlock, "dev": f.devBlock, "agents": f.agents.read, "profiles": f.profilesBlock,
 		"schema_version": identity.SchemaVersion(f.Reader), "budget": budget.Into(&f.app.Budget, f.Reader),
 		"providers": providers.Into(&f.app.Providers, f.Reader), "retain": retain.Block(f.Reader, f.isUser),
+		"users": users.Block(f.Reader, f.isUser),
 	}
 	for _, first := range []string{"dev", "app"} {
 		for _, in := range f.Entries(e, "its keys are "+strings.Join(slices.Sorted(maps.Keys(blocks)), ", ")) {

@@ -127,7 +127,7 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Conversation, error) {
 	if spec.Resume == "" && ofUser {
 		r := admission.Request{
 			Continue: spec.Continue, Workspace: spec.Workspace, Named: spec.Named, AppFile: spec.AppFile, Agent: spec.Agent,
-			Headless: spec.headless,
+			Headless: spec.headless, User: spec.Requester.User,
 		}
 		loaded, release, err := m.admitter.Place(ctx, &r)
 		if err != nil {
@@ -147,7 +147,7 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Conversation, error) {
 		return nil, err
 	}
 	if ofUser && !spec.headless {
-		release, err := m.admitter.Admit(spec.loaded, spec.Lane, spec.Resume, spec.Leaves)
+		release, err := m.admitter.Admit(spec.loaded, spec.Requester.User, spec.Lane, spec.Resume, spec.Leaves)
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +187,7 @@ func (m *Manager) resumed(ctx context.Context, spec *Spec) (*history.Log, error)
 		return nil, childError(info)
 	}
 	spec.Workspace, spec.AppFile, spec.Agent, spec.Lane = info.Workspace, info.AppFile, info.Agent, info.Lane
-	return log, nil
+	return log, admission.CheckUser(&spec.Requester.User, info, spec.headless && spec.Child == nil)
 }
 
 // build makes a whole conversation that nobody can find yet. What can fail
@@ -265,7 +265,7 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 		p := c.session.Principal()
 		c.log, err = history.Create(ctx, m.Store, history.Info{
 			ID: c.ID(), App: p.App, AppFile: c.session.Loaded().AppFile(), Agent: c.agent.ID, Lane: p.Lane,
-			Workspace: c.session.Workspace(), User: m.User, Parent: c.child.parent(),
+			Workspace: c.session.Workspace(), User: p.User, Parent: c.child.parent(),
 		})
 		if err != nil {
 			return err

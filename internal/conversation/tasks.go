@@ -14,6 +14,7 @@ import (
 	"callgate/internal/conversation/owed"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/permission"
+	"callgate/internal/kernel/deferred"
 	"callgate/internal/kernel/tasks"
 	"callgate/internal/task"
 	"callgate/llm"
@@ -151,9 +152,7 @@ func (m *Manager) openTask(ctx context.Context, t task.Task, in coreInput) (*Con
 	spec := Spec{
 		task: true, id: t.ID, appMode: in.AppMode,
 		Workspace: t.Asker.Workspace, AppFile: t.Asker.AppFile, Agent: t.Asker.Principal.Agent,
-		Lane: app.CoreLane, only: t.Asker.Only, Requester: approval.Requester{
-			PID: t.Asker.PID, Human: t.Asker.Human, Root: t.Asker.Root, Sessions: t.Asker.Sessions,
-		},
+		Lane: app.CoreLane, only: t.Asker.Only, Requester: deferred.RequesterOf(t.Asker),
 	}
 	if edge, err := m.Get(t.Parent); err == nil { // it may have been opened again, by another process
 		spec.Requester = edge.session.Caller().Requester()

@@ -11,13 +11,14 @@ import (
 	"callgate/internal/gate/permission"
 	"callgate/internal/gate/policy"
 	"callgate/internal/registry"
+	"callgate/internal/user"
 	"callgate/tool"
 )
 
 // applyLasting lets a call run that a human said yes to for good. It is bound once
 // more when it holds its locks: the yes is about what it touches.
 func (g *Gate) applyLasting(ctx context.Context, c *callState) error {
-	if c.request != nil || g.Lasting == nil || !c.mayLast() || g.Lasting.Empty() {
+	if c.request != nil || g.Lasting == nil || !c.mayLast() || g.Lasting.Empty() || user.Of(c.call.Principal.User) != "" {
 		return nil
 	}
 	call, err := g.lastingCall(ctx, c)
@@ -103,7 +104,7 @@ func (g *Gate) offerLasting(c *callState, r *approval.Request) {
 	if r.Script != nil {
 		r.Script.Offer = permission.OfferScript(call, choices)
 	}
-	if g.Lasting != nil {
+	if g.Lasting != nil && user.Of(c.call.Principal.User) == "" { // grants are the kernel's own user's
 		r.Choices = choices
 	}
 }

@@ -38,6 +38,7 @@ import (
 	"callgate/internal/kernel/tasks"
 	"callgate/internal/kernel/toolview"
 	"callgate/internal/kernel/undoing"
+	"callgate/internal/kernel/users"
 	"callgate/internal/registry"
 	"callgate/internal/sandbox"
 	"callgate/internal/search/learned"
@@ -171,6 +172,7 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 	k.Tokens = &Tokens{
 		store: token.NewStore(k.database.Stores().Documents), approvals: k.Approvals, askers: k.askers,
 		journal: k.Journal, user: k.user, key: k.key, unread: unreadCause(k.database),
+		Users: users.New(k.database.Stores().Documents),
 	}
 	k.Secrets = newSecrets(k)
 	k.Grants, err = grants.Open(ctx, grants.Options{

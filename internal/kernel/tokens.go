@@ -8,7 +8,6 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -17,7 +16,9 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/kernel/session"
+	"callgate/internal/kernel/users"
 	"callgate/internal/token"
+	"callgate/internal/token/logincode"
 	"callgate/tool"
 )
 
@@ -30,7 +31,8 @@ type Tokens struct {
 	user      string
 	key       string // the human's; empty: there is none
 	unread    error  // why none can be read; nil: they can
-	logins    logins
+	logins    logincode.Codes
+	Users     *users.Directory // whom tokens and logins stand for
 
 	mu       sync.Mutex
 	onRevoke []func(id string)
@@ -131,6 +133,9 @@ func (t *Tokens) use(ctx context.Context, value string, role token.Role, login b
 			"the login of a browser counts in that browser alone, and a token of a program never there").
 			WithHint("a program has a token of its own: callgate token create; a browser a link: callgate console")
 	}
+	if err == nil {
+		err = t.Users.Saw(ctx, found.Person)
+	}
 	return found, err
 }
 
@@ -154,10 +159,7 @@ func (t *Tokens) Derive(parts ...string) string {
 }
 
 func (t *Tokens) record(did string, about token.Token, by string) error {
-	note := fmt.Sprintf("%s %s the token %s, role %s", cmp.Or(by, "a human"), did, about.Name, about.Role)
-	if about.Profile != "" {
-		note += ", profile " + about.Profile
-	}
+	note := cmp.Or(by, "a human") + " " + did + " the token " + about.Described()
 	return t.journal.Append(journal.Record{Kind: journal.Noted, Note: note})
 }
 

@@ -61,6 +61,7 @@ type Requester struct {
 	Root     int    `json:"root,omitempty"`     // its descendants are the asker's
 	Sessions []int  `json:"sessions,omitempty"` // of the operating system, that are the asker's
 	Token    string `json:"token,omitempty"`    // the ID of the token with which an MCP client came in
+	User     string `json:"user,omitempty"`     // whom that token stands for; empty: the kernel's own user
 	Path     string `json:"path,omitempty"`     // the agent that asks, and those for which it works
 }
 

@@ -44,6 +44,9 @@ type Token struct {
 	Role     string    `json:"role"`
 	Profile  string    `json:"profile,omitempty"`
 	By       string    `json:"by,omitempty"`
+	User     string    `json:"user,omitempty"`      // whom it stands for; empty: the kernel's own user
+	FullName string    `json:"full_name,omitempty"` // of the user, for people
+	Teams    []string  `json:"teams,omitempty"`
 	Login    bool      `json:"login,omitempty"` // it is the login of a browser
 	Created  time.Time `json:"created"`
 	Expires  time.Time `json:"expires,omitzero"`
@@ -56,6 +59,8 @@ type CreateToken struct {
 	Role    string    `json:"role"`
 	Profile string    `json:"profile,omitempty"`
 	By      string    `json:"by,omitempty"`
+	User    string    `json:"user,omitempty"` // whom it stands for; empty: the kernel's own user
+	Teams   []string  `json:"teams,omitempty"`
 	Expires time.Time `json:"expires,omitzero"` // zero: never
 }
 

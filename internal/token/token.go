@@ -6,7 +6,8 @@
 // which is where. An administrator's has the roles of the others, but for that of an MCP
 // client; whoever may say yes, or have calls made, may also look. Its value is shown
 // once, when it is made; the store has only a hash of it. It counts until it expires or
-// is revoked, and its last use is kept.
+// is revoked, and its last use is kept. It may stand for a user beside the kernel's own: then
+// what is asked with it is that user's, and what others asked is not to be seen with it.
 package token
 
 import (
@@ -23,6 +24,7 @@ import (
 	"unicode/utf8"
 
 	"callgate/internal/document"
+	"callgate/internal/user"
 	"callgate/internal/visible"
 	"callgate/tool"
 )
@@ -60,15 +62,55 @@ const Prefix = "cgt_"
 
 // Token is what is known of a token.
 type Token struct {
-	ID       string    `json:"id"`
-	Name     string    `json:"name"`
-	Role     Role      `json:"role"`
-	Profile  string    `json:"profile,omitempty"` // empty: everywhere
-	By       string    `json:"by,omitempty"`      // who made it
-	Login    bool      `json:"login,omitempty"`   // it stands for a person who logged in, and is removed when it has ended
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Role    Role   `json:"role"`
+	Profile string `json:"profile,omitempty"` // empty: everywhere
+	By      string `json:"by,omitempty"`      // who made it
+	Person
+	Login    bool      `json:"login,omitempty"` // it stands for a person who logged in, and is removed when it has ended
 	Created  time.Time `json:"created"`
 	Expires  time.Time `json:"expires,omitzero"`   // zero: never
 	LastUsed time.Time `json:"last_used,omitzero"` // to the minute
+}
+
+// Person is whom a token stands for. The zero value is the kernel's own user.
+type Person struct {
+	User     string   `json:"user,omitempty"`
+	FullName string   `json:"full_name,omitempty"` // for people
+	Teams    []string `json:"teams,omitempty"`
+}
+
+// InPrincipal is the user as principals have it; empty: the kernel's own.
+func (p Person) InPrincipal() string { return user.InPrincipal(p.User) }
+
+func (p Person) check() error {
+	const op = "token.Create"
+	switch {
+	case p.User == "" && (p.FullName != "" || len(p.Teams) > 0):
+		return tool.Errorf(op, tool.Invalid, "a token without a user has no teams and no full name").
+			WithHint("say whom it stands for: --user NAME")
+	case p.User == "":
+		return nil
+	case len(p.FullName) > user.MaxName || !utf8.ValidString(p.FullName) || visible.Text(p.FullName) != p.FullName:
+		return tool.Errorf(op, tool.Invalid, "%q cannot be the name of a person", tool.Truncate(p.FullName))
+	}
+	if err := user.Check(p.User); err != nil {
+		return err
+	}
+	return user.CheckTeams(p.Teams)
+}
+
+// Described says what a token is, for people: its name, role and limits.
+func (t Token) Described() string {
+	text := t.Name + ", role " + string(t.Role)
+	if t.Profile != "" {
+		text += ", profile " + t.Profile
+	}
+	if t.User != "" {
+		text += ", of the user " + t.User
+	}
+	return text
 }
 
 // Expired reports whether the token no longer counts at a time.
@@ -192,7 +234,7 @@ func check(t Token) error {
 	case t.Expired(time.Now()):
 		return tool.Errorf(op, tool.Invalid, "the token would have expired already")
 	}
-	return nil
+	return t.Person.check()
 }
 
 func hash(value string) string {

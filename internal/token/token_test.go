@@ -178,3 +178,34 @@ func TestRevokedAtOnce(t *testing.T) {
 		group.Wait()
 	}
 }
+
+// A token stands for a user, if it says so in words that can be one.
+func TestPersons(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	for name, c := range map[string]struct {
+		person token.Person
+		good   bool
+	}{
+		"nobody":            {token.Person{}, true},
+		"a user":            {token.Person{User: "ada", FullName: "Ada Lovelace", Teams: []string{"research", "ops"}}, true},
+		"teams of nobody":   {token.Person{Teams: []string{"ops"}}, false},
+		"a hidden letter":   {token.Person{User: "a\u200bda"}, false},
+		"the mark of users": {token.Person{User: "@ada"}, false},
+		"a broken name":     {token.Person{User: "ada", FullName: "Ada\nadmin"}, false},
+		"a team twice":      {token.Person{User: "ada", Teams: []string{"ops", "ops"}}, false},
+	} {
+		made, value, err := s.Create(t.Context(), token.Token{Name: name, Role: token.Operator, Person: c.person})
+		if (err == nil) != c.good {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil {
+			continue
+		}
+		used, err := s.Use(t.Context(), value, token.Viewer)
+		if err != nil || used.User != c.person.User || len(used.Teams) != len(c.person.Teams) ||
+			used.InPrincipal() != made.InPrincipal() {
+			t.Errorf("%s: %+v, %v", name, used, err)
+		}
+	}
+}

@@ -12,13 +12,10 @@
 package retain
 
 import (
-	"errors"
-	"io/fs"
-	"os"
 	"time"
 
 	"callgate/internal/app/node"
-	"callgate/tool"
+	"callgate/internal/app/ownfile"
 )
 
 // The levels of the block.
@@ -79,46 +76,12 @@ func into(to *Rules, r *node.Reader, isUser bool) node.Read {
 	}
 }
 
-// maxFile bounds the file that is read.
-const maxFile = 4 << 20
-
 // Load reads the block of the user's own app file. A file that is not there keeps everything; one with a mistake is
 // an error, and nothing should be removed by it.
 func Load(path string) (Rules, error) {
-	const op = "retain.Load"
-	if path == "" {
-		return Rules{}, nil
-	}
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Rules{}, nil
-	}
-	if err == nil && info.Size() > maxFile {
-		return Rules{}, tool.Errorf(op, tool.Invalid, "%s is too large for an app file", path)
-	}
-	var data []byte
-	if err == nil {
-		data, err = os.ReadFile(path)
-	}
-	if err != nil {
-		return Rules{}, &tool.Error{Op: op, Kind: tool.Unavailable, Message: path + " cannot be read", Err: err}
-	}
-	r, root, ok := node.Open(path, data, node.Keys{}, plain{})
 	var rules Rules
-	if ok && root.IsMapping() {
-		for _, e := range r.Entries(root, "") {
-			if e.Key == Level {
-				into(&rules, r, true)(e)
-			}
-		}
-	}
-	if err := node.Err(r.Report); err != nil {
+	if err := ownfile.Read(path, Level, func(r *node.Reader) node.Read { return into(&rules, r, true) }); err != nil {
 		return Rules{}, err
 	}
 	return rules, nil
 }
-
-// plain leaves texts as they are: the block has numbers only.
-type plain struct{}
-
-func (plain) Expand(_ *node.Reader, _ node.Entry, text string) (string, bool) { return text, true }

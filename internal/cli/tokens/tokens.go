@@ -30,7 +30,10 @@ everything but secrets, an operator has calls made and talks to agents, of one p
 or of all, an admin does what all of them and you may, but makes no token.
 
 A token of the role client lets an MCP client in at callgate mcp --http, to one
-profile of the app or to all of it. It says yes to nothing.`,
+profile of the app or to all of it. It says yes to nothing.
+
+A token may stand for a user (--user): what is asked with it is that user's, and
+what others asked is not seen with it. See callgate help users.`,
 	}
 	return []*cobra.Command{e.Group(group, newCreate(e), newList(e), revoke)}
 }
@@ -51,7 +54,8 @@ func names(e *command.Env) func(context.Context) []string {
 // create is token create.
 type create struct {
 	*command.Env
-	role, profile, name, expires string
+	role, profile, name, expires, user string
+	teams                              []string
 }
 
 func newCreate(e *command.Env) *cobra.Command {
@@ -64,19 +68,25 @@ token makes another.`,
 		Example: `  callgate token create --role approver --name ci --expires 30d > ci.token
   callgate approvals approve a3kf --token-file ci.token
   callgate token create --role operator --name nightly > nightly.token
-  callgate token create --role client --profile review --name laptop`,
+  callgate token create --role client --profile review --name laptop
+  callgate token create --role operator --user ada --team research --name ada-laptop`,
 		Args: cobra.NoArgs,
 	}, c.run)
 	cmd.Flags().StringVar(&c.role, "role", "", "what it may do: viewer, operator, approver, admin, client")
 	cmd.Flags().StringVar(&c.profile, "profile", "", "the one `PROFILE` that a client or operator is given (default all)")
 	cmd.Flags().StringVar(&c.name, "name", "", "its `NAME`, for the record (default its ID)")
+	cmd.Flags().StringVar(&c.user, "user", "", "the `USER` for whom it stands: only what is theirs is seen with it "+
+		"(default yourself)")
+	cmd.Flags().StringSliceVar(&c.teams, "team", nil, "a `TEAM` of that user; may be repeated")
 	cmd.Flags().StringVar(&c.expires, "expires", "90d", "its `AGE` at its end: 30d, 2w, 12h, or never")
 	_ = cmd.MarkFlagRequired("role")
 	return cmd
 }
 
 func (c *create) run(ctx context.Context, _ []string) error {
-	want := protocol.CreateToken{Name: c.name, Role: c.role, Profile: c.profile, By: c.UserName()}
+	want := protocol.CreateToken{
+		Name: c.name, Role: c.role, Profile: c.profile, By: c.UserName(), User: c.user, Teams: c.teams,
+	}
 	if c.expires != "never" {
 		age, err := command.ParseAge(c.expires)
 		if err != nil {
@@ -110,10 +120,14 @@ func (c *create) run(ctx context.Context, _ []string) error {
 
 // role says what a token may do, and where.
 func role(t protocol.Token) string {
-	if t.Profile == "" {
-		return t.Role
+	text := t.Role
+	if t.Profile != "" {
+		text += " of the profile " + t.Profile
 	}
-	return t.Role + " of the profile " + t.Profile
+	if t.User != "" {
+		text += ", for the user " + t.User
+	}
+	return text
 }
 
 func ends(t protocol.Token) string {
@@ -144,11 +158,12 @@ func (l *list) run(ctx context.Context, _ []string) error {
 			rows := make([][]render.Cell, len(found))
 			for i, t := range found {
 				rows[i] = []render.Cell{
-					render.Plain(t.ID), render.Plain(t.Name), render.Plain(t.Role), render.Plain(cmp.Or(t.Profile, "-")),
+					render.Plain(t.ID), render.Plain(t.Name), render.Plain(t.Role), render.Plain(cmp.Or(t.User, "-")),
+					render.Plain(cmp.Or(t.Profile, "-")),
 					render.Plain(l.end(t)), render.Plain(when(t.LastUsed)),
 				}
 			}
-			header := []string{"ID", "NAME", "ROLE", "PROFILE", "EXPIRES", "LAST USE"}
+			header := []string{"ID", "NAME", "ROLE", "USER", "PROFILE", "EXPIRES", "LAST USE"}
 			return l.Style(l.Stdout).Table(l.Stdout, header, rows)
 		})
 	})

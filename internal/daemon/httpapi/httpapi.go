@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"callgate/internal/daemon/httpapi/access"
 	"callgate/internal/daemon/httpapi/feed"
 	"callgate/internal/daemon/httpapi/figures"
 	"callgate/internal/daemon/httpapi/human"
@@ -32,6 +33,7 @@ import (
 type api struct {
 	kernel *kernel.Kernel
 	Lifecycle
+	guard   *access.Guard
 	started time.Time
 	numbers *telemetry.Source
 }
@@ -73,7 +75,10 @@ func (a *API) Close() { a.clients.Close() }
 
 // New makes the API of a kernel.
 func New(k *kernel.Kernel, life Lifecycle) *API {
-	a := &api{kernel: k, Lifecycle: life, started: time.Now(), numbers: telemetry.New(k, observe.From(life.Context))}
+	a := &api{
+		kernel: k, Lifecycle: life, guard: access.New(k), started: time.Now(),
+		numbers: telemetry.New(k, observe.From(life.Context)),
+	}
 	clients := &mcpRoutes{api: a, server: mcpserver.New(k), web: map[string]http.Handler{}}
 	tools := &toolRoutes{api: a}
 	mux := http.NewServeMux()
@@ -85,6 +90,7 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 	} {
 		for pattern, handle := range routes {
 			served = append(served, pattern)
+			handle = a.guard.Wrap(pattern, handle)
 			mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 				if err := handle(w, r); err != nil {
 					route.Fail(w, err)

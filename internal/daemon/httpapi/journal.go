@@ -90,6 +90,10 @@ func (a *journalRoutes) follow(w http.ResponseWriter, r *http.Request) error {
 	if r.FormValue("live") == "true" {
 		output = a.kernel.Output.Subscribe(ctx)
 	}
+	seen, err := a.guard.Records(r)
+	if err != nil {
+		return err
+	}
 	events := newEventStream(w, r)
 	if events == nil {
 		return nil
@@ -112,9 +116,10 @@ func (a *journalRoutes) follow(w http.ResponseWriter, r *http.Request) error {
 		var there bool
 		select {
 		case entries, more := <-records:
-			there = more && events.sendRecords(entries) // the answer has begun: its end is the only sign of an error
+			shown, err := seen.See(entries)
+			there = more && err == nil && events.sendRecords(shown) // the answer has begun: its end is the only sign of an error
 		case out := <-output:
-			there = events.sendOutput(out)
+			there = !seen.SeesOutput(out.Call) || events.sendOutput(out)
 		}
 		if !there {
 			return nil

@@ -68,7 +68,7 @@ func (a *api) sessionSpec(r *http.Request, o protocol.OpenSession) (session.Spec
 		}
 		return session.Spec{
 			Workspace: o.Workspace, AppFile: o.AppFile, Agent: o.Agent, Lane: o.Lane, Profile: l.Profile,
-			Requester: approval.Requester{PID: approval.Hidden, Token: l.ID},
+			Requester: approval.Requester{PID: approval.Hidden, Token: l.ID, User: l.InPrincipal()},
 			Again:     !l.Role.Includes(token.Operator), // setup steps are calls, and a viewer has none made
 		}, route.CheckPlace(r, o.Workspace, o.AppFile)
 	}

@@ -19,6 +19,7 @@ import (
 type visitor struct {
 	token   string // the ID of a token of the client's own; empty: that of all clients
 	profile string // empty: the whole app
+	user    string // whom the token stands for, as principals have it; empty: the kernel's own user
 }
 
 // refusal is the answer to a request that is not let in.
@@ -84,7 +85,7 @@ func (h *handler) identify(r *http.Request) (visitor, time.Time, *refusal) {
 			"the token %s is for the profile %s, and for nothing else", found.Name, found.Profile).
 			WithHint("connect at /mcp/p/%s", found.Profile))
 	}
-	v.token = found.ID
+	v.token, v.user = found.ID, found.InPrincipal()
 	return v, found.Expires, nil
 }
 
@@ -109,7 +110,7 @@ func (h *handler) endpointsOf(ctx context.Context, from visitor, end time.Time) 
 	}
 	if from.token != "" {
 		o.NoElicitation = true // its holder answers no approval
-		o.Session.Requester.Token = from.token
+		o.Session.Requester.Token, o.Session.Requester.User = from.token, from.user
 	}
 	const op = "mcpserver"
 	h.mu.Lock()

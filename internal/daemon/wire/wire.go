@@ -111,6 +111,7 @@ func RulesReport(r trial.Report) protocol.RulesReport {
 func Token(t token.Token) protocol.Token {
 	return protocol.Token{
 		ID: t.ID, Name: t.Name, Role: string(t.Role), Profile: t.Profile, By: t.By,
+		User: t.User, FullName: t.FullName, Teams: t.Teams,
 		Login: t.Login, Created: t.Created, Expires: t.Expires, LastUsed: t.LastUsed,
 	}
 }

@@ -94,6 +94,8 @@ type Requester struct {
 	Sessions []int `json:"sessions,omitempty"`
 	// Token is the ID of the token with which an MCP client came in; empty: none.
 	Token string `json:"token,omitempty"`
+	// User is whom that token stands for, as principals have it: see package user; empty: the kernel's own user.
+	User string `json:"user,omitempty"`
 	// Path names the agent that asks, and those for which it works, as in "main > tests";
 	// empty: a conversation of the user's, or no agent.
 	Path string `json:"path,omitempty"`

@@ -6,6 +6,7 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/session"
 	"callgate/internal/task"
+	"callgate/internal/user"
 	"callgate/tool"
 )
 
@@ -35,5 +36,6 @@ func askedBy(r approval.Requester) task.Asker {
 func RequesterOf(a task.Asker) approval.Requester {
 	return approval.Requester{
 		PID: a.PID, Human: a.Human, Started: a.Started, Root: a.Root, Sessions: slices.Clone(a.Sessions), Token: a.Token,
+		User: user.Of(a.Principal.User),
 	}
 }

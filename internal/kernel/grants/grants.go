@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"callgate/internal/document"
@@ -15,6 +16,7 @@ import (
 	"callgate/internal/gate/lasting"
 	"callgate/internal/journal"
 	"callgate/internal/secret"
+	"callgate/internal/user"
 )
 
 // Options is what Grants need of the kernel. All fields but Unread are required.
@@ -98,6 +100,7 @@ func (g *Grants) Suggest(ctx context.Context) ([]lasting.Suggestion, error) {
 	if err != nil {
 		return nil, err
 	}
+	past = slices.DeleteFunc(past, func(r approval.Request) bool { return user.Of(r.Call.Principal.User) != "" })
 	return lasting.Suggest(past, func(c *lasting.Call) bool { return len(g.Find(c)) > 0 }), nil
 }
 

@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"callgate/internal/gate"
+	"callgate/internal/gate/approval"
 	"callgate/internal/gate/notice"
 	"callgate/internal/journal"
 	"callgate/internal/journal/doubt"
 	"callgate/internal/kernel/session"
+	"callgate/internal/user"
 	"callgate/tool"
 )
 
@@ -153,6 +155,7 @@ func (r *Recovery) retry(ctx context.Context, doubted journal.Record, call gate.
 	s, err := r.Sessions.Build(ctx, session.Spec{
 		ID: call.Principal.Session, Workspace: call.Workspace, AppFile: call.AppFile,
 		Agent: call.Principal.Agent, Lane: call.Principal.Lane, Again: true,
+		Requester: approval.Requester{User: user.Of(call.Principal.User)},
 	})
 	if err == nil {
 		defer s.Close()

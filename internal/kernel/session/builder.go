@@ -233,7 +233,7 @@ func (b *Builder) caller(
 ) (caller *gate.Caller, err error) {
 	id := gate.Identity{
 		Principal: tool.Principal{
-			User: b.User, App: l.AppID(), Agent: spec.Agent, Session: spec.ID, Lane: spec.Lane,
+			User: cmp.Or(spec.Requester.User, b.User), App: l.AppID(), Agent: spec.Agent, Session: spec.ID, Lane: spec.Lane,
 		},
 		Requester: spec.Requester, NoWait: spec.NoWait,
 	}

@@ -18,6 +18,7 @@ import (
 	"callgate/internal/daemon/wire"
 	"callgate/internal/journal"
 	"callgate/internal/protocol"
+	"callgate/tool"
 )
 
 // Journal is what is followed.
@@ -28,8 +29,11 @@ type Journal interface {
 
 // Entry is a record as it is sent: the JSON of a protocol.Event.
 type Entry struct {
-	Seq  uint64
-	Data []byte
+	Seq       uint64
+	Data      []byte
+	Kind      journal.Kind
+	Call      string
+	Principal *tool.Principal // whose it is; nil: the kernel's
 }
 
 const (
@@ -190,7 +194,7 @@ func (f *Feed) read(ctx context.Context, after, start uint64) (entries []Entry) 
 func encode(rec journal.Record) (Entry, bool) {
 	record := wire.Record(rec)
 	data, err := json.Marshal(protocol.Event{Record: &record})
-	return Entry{rec.Seq, data}, err == nil
+	return Entry{rec.Seq, data, rec.Kind, rec.Call, rec.Principal}, err == nil
 }
 
 // pause has records come together, for the longer the more follow.

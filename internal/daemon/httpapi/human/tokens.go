@@ -66,6 +66,7 @@ func (a *tokenRoutes) create(w http.ResponseWriter, r *http.Request) error {
 	}
 	made, value, err := a.kernel.Tokens.Create(r.Context(), who, token.Token{
 		Name: in.Name, Role: token.Role(in.Role), Profile: in.Profile, Expires: in.Expires,
+		Person: token.Person{User: in.User, Teams: in.Teams},
 	})
 	if err != nil {
 		return err

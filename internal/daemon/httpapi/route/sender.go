@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -79,9 +80,12 @@ func PeerPID(r *http.Request) int { return PeerOf(r).PID }
 // Credential is the proof of a human's authority that a request carries.
 func Credential(r *http.Request, by string) approval.Credential {
 	if l, ok := LoginOf(r); ok { // whatever the request says of keys and names
-		who := approval.Credential{By: l.Name, PID: approval.Hidden}
+		who := approval.Credential{By: cmp.Or(l.User, l.Name), PID: approval.Hidden}
 		if l.Role.Includes(token.Approver) {
 			who.Token, who.LoggedIn = l.Name, true
+			if l.User != "" {
+				who.Token += " of " + l.User
+			}
 		}
 		return who
 	}

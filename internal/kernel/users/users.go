@@ -1,0 +1,130 @@
+// Package users knows the users of a kernel: those that came in with a token or a login.
+//
+// # Law
+//
+// Who was seen once stays known, because what they asked stays on record. What is kept of a user is what their token or
+// login said last: names and teams, and the day they were seen last.
+package users
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"callgate/internal/document"
+	"callgate/internal/token"
+	"callgate/tool"
+)
+
+const collection = "users"
+
+// User is what is known of one.
+type User struct {
+	token.Person
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"` // to the day
+}
+
+// Directory is the users of a kernel. Make it with New.
+type Directory struct {
+	docs document.Store
+
+	mu    sync.Mutex
+	known map[string]User // nil: they were not read yet
+}
+
+// New returns the users in a store of documents.
+func New(docs document.Store) *Directory { return &Directory{docs: docs} }
+
+// day is how old a last time may become before the next one is written.
+const day = 24 * time.Hour
+
+// Saw keeps that somebody was seen. The kernel's own user is nobody here.
+func (d *Directory) Saw(ctx context.Context, p token.Person) error {
+	if p.User == "" {
+		return nil
+	}
+	now := time.Now().UTC().Truncate(day)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.read(ctx); err != nil {
+		return err
+	}
+	was, known := d.known[p.User]
+	if known && was.Last.Equal(now) && was.FullName == p.FullName && slices.Equal(was.Teams, p.Teams) {
+		return nil
+	}
+	is := User{Person: p, First: was.First, Last: now}
+	if !known {
+		is.First = now
+	}
+	data, err := json.Marshal(is)
+	if err != nil {
+		return err
+	}
+	_, err = document.Update(ctx, d.docs, func() ([]document.Change, error) {
+		change := document.Change{Collection: collection, Key: p.User, Data: data}
+		found, err := d.docs.Get(ctx, collection, p.User)
+		if err == nil {
+			change.If = found.Version
+		} else if tool.KindOf(err) != tool.NotFound {
+			return nil, err
+		}
+		return []document.Change{change}, nil
+	})
+	if err == nil {
+		d.known[p.User] = is
+	}
+	return err
+}
+
+// List returns the users, by their names.
+func (d *Directory) List(ctx context.Context) ([]User, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.read(ctx); err != nil {
+		return nil, err
+	}
+	var list []User
+	for _, u := range d.known {
+		list = append(list, u)
+	}
+	slices.SortFunc(list, func(a, b User) int {
+		if a.User < b.User {
+			return -1
+		}
+		return 1
+	})
+	return list, nil
+}
+
+// Any reports whether there are users beside the kernel's own.
+func (d *Directory) Any(ctx context.Context) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err := d.read(ctx)
+	return len(d.known) > 0, err
+}
+
+// read reads the users once. The caller holds the lock.
+func (d *Directory) read(ctx context.Context) error {
+	if d.known != nil {
+		return nil
+	}
+	docs, err := document.ListAll(ctx, d.docs, collection, "")
+	if err != nil {
+		return err
+	}
+	known := map[string]User{}
+	for _, doc := range docs {
+		var u User
+		if err := json.Unmarshal(doc.Data, &u); err != nil {
+			return &tool.Error{Op: "users", Kind: tool.Internal, Message: "the user " + doc.Key + " cannot be read", Err: err}
+		}
+		known[u.User] = u
+	}
+	d.known = known
+	return nil
+}

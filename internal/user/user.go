@@ -1,0 +1,74 @@
+// Package user names the people for whom a kernel works beside its own user: those that a token or a login stands for.
+//
+// # Law
+//
+// A kernel has its own user, who owns the process and the state directory. Everybody else is a user by a name, which in
+// a principal begins with a mark that no account of an operating system has. So nobody becomes the kernel's own user
+// by a name, and what was recorded before there were users stays the kernel's own.
+package user
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"callgate/internal/visible"
+	"callgate/tool"
+)
+
+// mark begins the name of a user in a principal.
+const mark = "@"
+
+// The bounds of what is known of a user.
+const (
+	MaxName  = 120
+	MaxTeams = 32
+)
+
+// InPrincipal is a user's name as principals have it; empty for the kernel's own.
+func InPrincipal(name string) string {
+	if name == "" {
+		return ""
+	}
+	return mark + name
+}
+
+// Of returns the user whose a principal's name is, as principals have it; empty: the kernel's own.
+func Of(inPrincipal string) string {
+	if strings.HasPrefix(inPrincipal, mark) {
+		return inPrincipal
+	}
+	return ""
+}
+
+// Name is a user's name as people write it; empty for the kernel's own.
+func Name(inPrincipal string) string { return strings.TrimPrefix(Of(inPrincipal), mark) }
+
+// Check returns an error unless a text can be the name of a user.
+func Check(name string) error {
+	if isName(name) {
+		return nil
+	}
+	return tool.Errorf("user.Check", tool.Invalid, "%q cannot name a user", tool.Truncate(name)).
+		WithHint("a name has at most %d bytes, no spaces, and shows all of its characters; it does not begin with %s",
+			MaxName, mark)
+}
+
+// CheckTeams returns an error unless texts can be the teams of a user.
+func CheckTeams(teams []string) error {
+	if len(teams) > MaxTeams {
+		return tool.Errorf("user.Check", tool.Invalid, "a user has at most %d teams", MaxTeams)
+	}
+	for i, t := range teams {
+		if !isName(t) || slices.Contains(teams[:i], t) {
+			return tool.Errorf("user.Check", tool.Invalid, "%q cannot name a team, or is named twice", tool.Truncate(t)).
+				WithHint("a name has at most %d bytes, no spaces, and shows all of its characters", MaxName)
+		}
+	}
+	return nil
+}
+
+func isName(s string) bool {
+	return s != "" && len(s) <= MaxName && utf8.ValidString(s) && !strings.HasPrefix(s, mark) && visible.Text(s) == s &&
+		!strings.ContainsAny(s, " \t\r\n,\"'\\")
+}
