@@ -208,14 +208,18 @@ func (t *Table) takeOver(ctx context.Context, node string) bool {
 	return true
 }
 
-// sweep removes what does not count, and wakes everybody.
+// sweep removes what does not count, and wakes everybody if there was something.
 func (t *Table) sweep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, t.opt.Patience)
 	defer cancel()
+	const (
+		remove = "WITH past AS (DELETE FROM lock_claims AS l WHERE NOT EXISTS " +
+			"(SELECT FROM nodes WHERE nodes.id = l.node AND nodes.epoch = l.epoch) RETURNING 1) " +
+			"SELECT pg_notify($1, '') WHERE EXISTS (SELECT FROM past)"
+		forget = "DELETE FROM lock_cancels WHERE at < now() - interval '1 day'"
+	)
 	var batch pgx.Batch
-	batch.Queue("DELETE FROM lock_claims AS l WHERE NOT EXISTS " +
-		"(SELECT FROM nodes WHERE nodes.id = l.node AND nodes.epoch = l.epoch)")
-	batch.Queue("DELETE FROM lock_cancels WHERE at < now() - interval '1 day'")
-	batch.Queue("SELECT pg_notify($1, '')", t.opt.Channel)
+	batch.Queue(remove, t.opt.Channel)
+	batch.Queue(forget)
 	return t.opt.Pool.SendBatch(ctx, &batch).Close()
 }

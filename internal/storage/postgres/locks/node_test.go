@@ -101,6 +101,21 @@ func TestPastEpochs(t *testing.T) {
 	}
 }
 
+// Who waits for a node that is opened anew is told so.
+func TestReopenedNodesWakeWaiters(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	old := c.open(t, "a")
+	b := c.openWith(t, "b", c.url, time.Hour, func(o *locks.Options) { o.Poll = time.Hour })
+	acquire(t, old, "c1", "X db:main")
+	waits, _ := start(t, b, "c2", "X db:main")
+	c.open(t, "a")
+	if got := <-waits; got.err != nil {
+		t.Error(got.err)
+	}
+	wants(t, c, "c2 | ")
+}
+
 // A node whose lease is over keeps its locks until somebody who waits takes it over; one whose lease is not over keeps
 // them whatever it does.
 func TestLeasesThatAreOver(t *testing.T) {

@@ -2,6 +2,7 @@ package locks
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -102,7 +103,8 @@ func (t *Table) releaseTokens(all latches, ended, givenUp [][16]byte) error {
 	return err
 }
 
-// compare compares what the node has in the database with what it knows of, now and then and when poked.
+// compare compares what the node has in the database with what it knows of, now and then and when poked: first when the
+// node has begun to listen. What nodes left whose epoch is past goes then, too.
 func (t *Table) compare(poked <-chan struct{}) {
 	tick := time.NewTicker(t.opt.Check)
 	defer tick.Stop()
@@ -113,7 +115,7 @@ func (t *Table) compare(poked <-chan struct{}) {
 		case <-t.ctx.Done():
 			return
 		}
-		if err := t.reconcile(t.ctx); err != nil && t.ctx.Err() == nil {
+		if err := errors.Join(t.sweep(t.ctx), t.reconcile(t.ctx)); err != nil && t.ctx.Err() == nil {
 			t.opt.Log.Debug("the locks of this node were not compared with the database", "error", err)
 		}
 	}
