@@ -11,7 +11,7 @@ export PREFIX ?= /usr/local
 export DESTDIR ?=
 BIN := bin/callgate
 
-.PHONY: run test e2e soak build install uninstall packages lint house bench weight cross windows deps clean
+.PHONY: run test e2e soak build install uninstall packages image image-debian lint house bench weight cross windows deps clean
 
 ## run: start a kernel on a scratch workspace and say what to try.
 run: build
@@ -33,6 +33,7 @@ test: deps lint windows
 	CGO_ENABLED=1 $(GO) test $(RACE) -timeout 12m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(PROCESSES))")
 	$(GO) test -timeout 12m $(PROCESSES) $(COMPUTES)
 	cd examples/embed && $(GO) vet . && $(GO) test .
+	@scripts/deploycheck.sh short
 	@scripts/e2e.sh short
 	@scripts/users.sh
 	@scripts/installguide.sh
@@ -68,6 +69,19 @@ uninstall:
 ## packages: .deb, .rpm and .tar.gz in dist/, with SHA256SUMS and what each is made of.
 packages:
 	$(GO) run ./scripts/packages $(if $(TARGETS),-targets $(TARGETS))
+
+## image: a container image of the program alone, in dist/, for podman, docker and Kubernetes.
+IMAGE_TARGETS := linux/amd64,linux/arm64
+image:
+	$(GO) run ./scripts/packages -targets $(or $(TARGETS),$(IMAGE_TARGETS))
+	cd scripts/image && $(GO) run . -from ../../dist
+
+## image-debian: the same on a small Debian with git and ripgrep, for this architecture; PACKAGES adds to it.
+image-debian:
+	$(GO) run ./scripts/packages -targets linux/$$($(GO) env GOARCH)
+	scripts/imagebase.sh dist/base.tar
+	cd scripts/image && $(GO) run . -from ../../dist -base ../../dist/base.tar -name debian
+	rm dist/base.tar
 
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'gofmt would change these files'; exit 1; }

@@ -1,5 +1,5 @@
 // Package machine has the commands about this machine and the kernel that runs
-// on it: up, console, down, doctor, bench, build, api and version.
+// on it: up, ready, console, down, doctor, bench, build, api and version.
 package machine
 
 import (
@@ -15,10 +15,11 @@ import (
 	"callgate/internal/version"
 )
 
-// Commands returns the commands up, console, down, doctor, bench, build, api and version.
+// Commands returns the commands up, ready, reload, console, down, build, doctor, bench, api and version.
 func Commands(e *command.Env) []*cobra.Command {
 	return []*cobra.Command{
-		newUp(e), newReload(e), newConsole(e), newDown(e), newBuild(e), newDoctor(e), newBench(e), newAPI(e), newVersion(e),
+		newUp(e), newReady(e), newReload(e), newConsole(e), newDown(e), newBuild(e), newDoctor(e), newBench(e), newAPI(e),
+		newVersion(e),
 	}
 }
 
