@@ -3,7 +3,7 @@
 #
 #   scripts/deploycheck.sh short   the tests of scripts/image: seconds, part of make test
 #   scripts/deploycheck.sh image   runs the image of make image with a real runtime, as its own user: needs umoci, runc
-#                                  and root
+#                                  and root; image-debian does the same with that of make image-debian
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -46,7 +46,7 @@ c["mounts"] = [m for m in c["mounts"] if m["destination"] not in ("/var/lib/call
     {"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": ["mode=1777"]}]
 json.dump(c, open(path, "w"))
 PYTHON
-  local in=(runc --root "$work/run")
+  local in=(timeout 60 runc --root "$work/run")
   "${in[@]}" run -d -b "$work/bundle" $name >"$work/log" 2>&1 </dev/null || { cat "$work/log"; return 1; }
   local tries=0
   until "${in[@]}" exec $name /usr/bin/callgate ready >"$work/said" 2>&1; do
@@ -61,7 +61,10 @@ PYTHON
   # A call through the gate: the workspace is the folder of the image.
   "${in[@]}" exec $name /usr/bin/callgate tools call filesystem.list --path /workspace
   if [ "${3:-}" = debian ]; then
-    "${in[@]}" exec $name /usr/bin/callgate tools call shell.bash --command 'git --version; rg --version | head -1; id -u'
+    # doctor runs a command inside the walls.
+    "${in[@]}" exec $name /usr/bin/callgate doctor >"$work/said" || true
+    grep -E '✓ (rg|bash|git|confinement) ' "$work/said" | tee "$work/found"
+    [ "$(wc -l <"$work/found")" = 4 ] || { cat "$work/said"; return 1; }
   fi
   "${in[@]}" kill $name TERM
   tries=0
