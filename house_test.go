@@ -56,7 +56,7 @@ var rules = house.Rules{
 		{"internal/storage/moving"},
 		{"internal/client", "internal/kernel/background", "internal/kernel/consent", "internal/kernel/modules",
 			"internal/kernel/grants", "internal/kernel/modelset", "internal/kernel/clients", "internal/kernel/servers", "internal/kernel/tasks",
-			"internal/kernel/skillruns", "internal/kernel/users", "internal/kernel/questions", "internal/kernel/signatures", "internal/kernel/retention", "internal/kernel/sharedlocks"},
+			"internal/kernel/skillruns", "internal/kernel/users", "internal/kernel/questions", "internal/kernel/signatures", "internal/kernel/retention", "internal/kernel/sharedlocks", "internal/kernel/node"},
 		{"internal/kernel/skills", "internal/kernel/llmtools", "internal/kernel/catalogs"},
 		{"internal/kernel/apps", "internal/kernel/toolview", "internal/kernel/hooks"},
 		{"internal/kernel/session", "internal/kernel/trial"},

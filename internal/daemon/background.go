@@ -15,11 +15,17 @@ import (
 // startTimeout bounds how long a kernel in the background may take to answer.
 const startTimeout = 15 * time.Second
 
+// Program is how a kernel is started in the background.
+type Program struct {
+	Args []string // the command line; the first is the program
+	Env  []string // beside the environment of this process
+}
+
 // Spawn ensures that a kernel serves a state directory. If none does, it starts one
-// in the background with a command line, in a process session of its own and with
+// in the background with a program, in a process session of its own and with
 // its log in the state directory. That kernel runs on when this process ends. If a
 // short command holds the directory, Spawn tries again when the command has ended.
-func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
+func Spawn(ctx context.Context, dir statedir.Dir, program Program) error {
 	const op = "daemon.Spawn"
 	if up, err := isServing(dir); up || err != nil {
 		if up && staysStopped(ctx, dir) {
@@ -38,7 +44,7 @@ func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for left := 3; ; { // tries while no other process holds the directory
-		ended, err := startProcess(dir, log, command)
+		ended, err := startProcess(dir, log, program)
 		if err != nil {
 			return &tool.Error{
 				Op: op, Kind: tool.Unavailable, Message: "a kernel cannot be started in the background", Err: err,
@@ -73,8 +79,9 @@ func isHeld(dir statedir.Dir) bool {
 }
 
 // startProcess starts a kernel in the background. ended receives its exit.
-func startProcess(dir statedir.Dir, log *os.File, command []string) (ended <-chan error, err error) {
-	cmd := exec.Command(command[0], command[1:]...)
+func startProcess(dir statedir.Dir, log *os.File, program Program) (ended <-chan error, err error) {
+	cmd := exec.Command(program.Args[0], program.Args[1:]...)
+	cmd.Env = append(os.Environ(), program.Env...)
 	cmd.Dir = dir.String() // else it would keep the current folder in use
 	cmd.Stdout, cmd.Stderr = log, log
 	detach(cmd)

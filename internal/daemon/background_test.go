@@ -42,7 +42,7 @@ func TestSpawn(t *testing.T) {
 	defer c.Close()
 	var pids []int
 	for range 2 {
-		ok(t, daemon.Spawn(t.Context(), statedir.Dir(state), command))
+		ok(t, daemon.Spawn(t.Context(), statedir.Dir(state), daemon.Program{Args: []string{command}}))
 		status, err := c.Status(t.Context())
 		ok(t, err)
 		if !status.Background {
@@ -63,7 +63,9 @@ func TestSpawnWaitsForACommand(t *testing.T) {
 	ok(t, err)
 	command := background(t, state)
 	spawned := make(chan error, 1)
-	go func() { spawned <- daemon.Spawn(t.Context(), statedir.Dir(state), command) }()
+	go func() {
+		spawned <- daemon.Spawn(t.Context(), statedir.Dir(state), daemon.Program{Args: []string{command}})
+	}()
 	eventually(t, "a kernel that cannot have the directory", func() bool {
 		log, err := os.ReadFile(filepath.Join(state, "kernel.log"))
 		return err == nil && strings.Contains(string(log), "error: ")
@@ -81,7 +83,7 @@ func TestSpawnFails(t *testing.T) {
 		"a program that does not exist": {"/nowhere/callgate", "a kernel cannot be started in the background", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := daemon.Spawn(t.Context(), statedir.Dir(t.TempDir()), test.command)
+			err := daemon.Spawn(t.Context(), statedir.Dir(t.TempDir()), daemon.Program{Args: []string{test.command}})
 			e, isError := err.(*tool.Error)
 			if !isError || e.Kind != tool.Unavailable || e.Message != test.message || !strings.HasPrefix(e.Hint, test.hint) {
 				t.Errorf("got %#v", err)

@@ -208,6 +208,8 @@ func (d *Daemon) Wait(ctx context.Context) error {
 		return nil
 	case <-d.stopped:
 		return nil
+	case <-kernel.NodeOf(d.Kernel).Ended():
+		return kernel.NodeOf(d.Kernel).Stopped()
 	case err := <-d.failed:
 		return &tool.Error{Op: "daemon", Kind: tool.Unavailable, Message: "the kernel stopped serving", Err: err}
 	}

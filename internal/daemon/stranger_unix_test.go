@@ -29,7 +29,9 @@ func TestAnotherUsersStateDirectoryIsRefused(t *testing.T) {
 			}
 			return err
 		},
-		"spawn":        func(dir statedir.Dir) error { return daemon.Spawn(t.Context(), dir, "/bin/false") },
+		"spawn": func(dir statedir.Dir) error {
+			return daemon.Spawn(t.Context(), dir, daemon.Program{Args: []string{"/bin/false"}})
+		},
 		"wait for end": func(dir statedir.Dir) error { return daemon.WaitStopped(t.Context(), dir) },
 	} {
 		t.Run(name, func(t *testing.T) {

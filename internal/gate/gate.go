@@ -74,6 +74,8 @@ type Config struct {
 	Unfinished func(folder string) (name string)
 	// Images keep files as they were before calls changed them; nil: nothing is kept.
 	Images Images
+	// Act gives a handler a context that ends when this kernel may not act any more: see node.Guard. Nil: it always may.
+	Act func(context.Context) (acting context.Context, done func(), err error)
 }
 
 // Rates counts calls against rate limits. [policy.Limiter] does it for one
@@ -150,7 +152,7 @@ func New(c Config) *Gate {
 	}
 	g.executor = executor{
 		secrets: c.Secrets, output: c.Output, timeout: c.Limits.Timeout, grace: c.Limits.Grace,
-		lent: &g.lent, records: &g.records, unfinished: c.Unfinished, images: c.Images,
+		lent: &g.lent, records: &g.records, unfinished: c.Unfinished, images: c.Images, act: c.Act,
 	}
 	hooks := hookSteps{g}
 	before := []step{

@@ -33,6 +33,7 @@ type executor struct {
 
 	unfinished func(folder string) (name string)
 	images     Images // may be nil
+	act        func(context.Context) (acting context.Context, done func(), err error)
 }
 
 // Images keep files as they were before calls changed them: see internal/undo.
@@ -58,6 +59,15 @@ func (x *executor) runHandler(ctx context.Context, c *callState) error {
 	}
 	ctx, cancel := x.limit(ctx, c)
 	defer cancel()
+	if x.act != nil {
+		acting, done, err := x.act(ctx)
+		if err != nil { // the handler has not run
+			c.result = outcome.Failure(c.call.ID, outcome.AsError("gate.runHandler", err))
+			return nil
+		}
+		defer done()
+		ctx = acting
+	}
 	if c.tool.Runtime.Control {
 		defer x.lent.Lend(c.call.ID, c.how.place)()
 	}

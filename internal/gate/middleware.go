@@ -2,9 +2,9 @@ package gate
 
 import (
 	"context"
-	"slices"
 	"time"
 
+	"callgate/internal/gate/limits"
 	"callgate/tool"
 )
 
@@ -15,19 +15,8 @@ type Middleware struct {
 	Retry   Retry
 }
 
-// Retry repeats a failed call. Only read-only and idempotent tools are repeated.
-type Retry struct {
-	Attempts int           // in all; less than two: none
-	Backoff  time.Duration // before the second; it doubles
-	On       []tool.Kind   // the failures that may pass
-}
-
-// covers reports whether a failure may pass. No answer is what a server that is unavailable or too slow gives: of a
-// tool for which twice is once, it is retried like them.
-func (r Retry) covers(kind tool.Kind) bool {
-	return slices.Contains(r.On, kind) || kind == tool.InDoubt &&
-		(slices.Contains(r.On, tool.Unavailable) || slices.Contains(r.On, tool.Timeout))
-}
+// Retry repeats a failed call.
+type Retry = limits.Retry
 
 // invokeWithRetry runs the handler and retries it if the app allows that and the tool is safe to repeat.
 func (x *executor) invokeWithRetry(ctx context.Context, c *callState, grant tool.Grant) handlerResult {
@@ -36,7 +25,7 @@ func (x *executor) invokeWithRetry(ctx context.Context, c *callState, grant tool
 	wait := retry.Backoff
 	for attempt := 1; ; attempt++ {
 		out := invoke(ctx, c.tool, c.call, grant)
-		if out.err == nil || !safe || attempt >= retry.Attempts || !retry.covers(tool.KindOf(out.err)) {
+		if out.err == nil || !safe || attempt >= retry.Attempts || !retry.Covers(tool.KindOf(out.err)) {
 			return out
 		}
 		x.records.note(c, "it failed and is made again: "+out.err.Error())

@@ -28,6 +28,16 @@ type Lasting struct {
 	Scripts    *scripts.Runner        // programs over tools
 }
 
+// openTasks makes what runs durable tasks.
+func openTasks(k *Kernel, cfg Config) {
+	stores := k.database.Stores()
+	k.Tasks = tasks.New(tasks.Options{
+		Store: stores.Tasks, Queue: stores.Queue, Leases: stores.Leases, Logs: stores.TaskLogs, Log: k.log,
+		Go: k.background.Go, Holder: k.database.Holder(k.state.String()), Hold: k.database.Draining,
+		ShortLived: cfg.ShortLived, Started: taskStarted(k), Ended: taskEnded(k), Recorded: k.Journal.Flush,
+	})
+}
+
 // openBackground makes what makes calls for which nobody waits.
 func openBackground(k *Kernel, cfg Config) {
 	k.Deferred = deferred.New(deferred.Options{

@@ -6,6 +6,7 @@ import (
 
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
+	"callgate/internal/kernel/node"
 	"callgate/internal/undo"
 	"callgate/llmtool"
 	"callgate/tool"
@@ -17,8 +18,11 @@ type Config struct {
 	// State is the state directory. Default: $CALLGATE_STATE, else
 	// $XDG_STATE_HOME/callgate, else ~/.local/state/callgate.
 	State string
-	// Storage is where everything is kept: a file for SQLite. Default: the one in the state directory.
+	// Storage is where everything is kept: the URL of a PostgreSQL database, or a file for SQLite. Default: what the
+	// file database of the state directory names, else callgate.db in it.
 	Storage string
+	// Node is how long the lease of a kernel lasts that shares a database with others.
+	Node node.Timing
 	// Tools are an embedding program's own, known before recovery; Register adds more later.
 	Tools []*tool.Tool
 	// Backends are an embedding program's own too; they are listed when tools are first asked for.

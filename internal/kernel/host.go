@@ -83,14 +83,6 @@ func (k *Kernel) serverMachine(userFile string) isolation.Machine {
 	return m
 }
 
-// holderName names this kernel among those that share its storage. A state directory
-// has one kernel at a time, so one that starts again has the name of its former
-// process.
-func holderName(state string) string {
-	host, _ := os.Hostname() // without a name it is still told apart by its directory
-	return host + ":" + state
-}
-
 // taskAsker tells on whose behalf the tasks of a call run, and which conversation learns of their end.
 func (k *Kernel) taskAsker(call tool.Call) (task.Asker, string, error) {
 	s, err := k.Sessions.Get(call.Principal.Session)

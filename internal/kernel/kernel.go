@@ -31,11 +31,11 @@ import (
 	"callgate/internal/kernel/llmtools"
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/kernel/modules"
+	"callgate/internal/kernel/node"
 	"callgate/internal/kernel/permissions"
 	"callgate/internal/kernel/recovery"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/session"
-	"callgate/internal/kernel/tasks"
 	"callgate/internal/kernel/toolview"
 	"callgate/internal/kernel/undoing"
 	"callgate/internal/kernel/users"
@@ -44,7 +44,6 @@ import (
 	"callgate/internal/search/learned"
 	"callgate/internal/secret"
 	"callgate/internal/statedir"
-	"callgate/internal/storage"
 	"callgate/internal/token"
 	"callgate/internal/undo"
 	"callgate/internal/unfinished"
@@ -81,7 +80,7 @@ type Kernel struct {
 type parts struct {
 	state      *statedir.Held
 	log        *slog.Logger
-	database   storage.Driver
+	database   *node.Node
 	unfinished *unfinished.Notes
 	images     *undo.Store
 	helpers    *sandbox.Helpers
@@ -160,7 +159,7 @@ func (k *Kernel) openStores(ctx context.Context, cfg Config) (err error) {
 	k.Journal, err = journal.Open(ctx, k.database.Stores().Journal, journal.Options{
 		Anchor: k.state.Anchor(), KeyFile: k.state.JournalKey(), Kernel: version.Version, HoldLoss: true, Hold: k.held,
 	})
-	k.holdStores()
+	k.database.Hold(k.Journal.Held) // so that nothing changes that cannot be put on record
 	return err
 }
 
@@ -171,13 +170,13 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 	})
 	k.Tokens = &Tokens{
 		store: token.NewStore(k.database.Stores().Documents), approvals: k.Approvals, askers: k.askers,
-		journal: k.Journal, user: k.user, key: k.key, unread: unreadCause(k.database),
+		journal: k.Journal, user: k.user, key: k.key, unread: k.database.Unread(),
 		Users: users.New(k.database.Stores().Documents),
 	}
 	k.Secrets = newSecrets(k)
 	k.Grants, err = grants.Open(ctx, grants.Options{
 		Documents: k.database.Stores().Documents, Approvals: k.Approvals, Journal: k.Journal, Secrets: k.vault,
-		User: k.user, Log: k.log, Askers: k.askers, Unread: unreadCause(k.database),
+		User: k.user, Log: k.log, Askers: k.askers, Unread: k.database.Unread(),
 	})
 	if err != nil {
 		return err
@@ -194,7 +193,7 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 		Approvals: k.Approvals, Artifacts: k.Artifacts, Secrets: k.vault, Output: k.Output, Limits: cfg.Limits,
 		Detach:  k.detach,
 		Lasting: k.Grants.Store, Permissions: k.Permissions.Table, Unfinished: k.unfinished.Name,
-		Images: k.images,
+		Images: k.images, Act: k.database.Act,
 	})
 	return nil
 }
@@ -221,11 +220,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	k.models = modelOpener(k)
-	k.Tasks = tasks.New(tasks.Options{
-		Store: k.database.Stores().Tasks, Queue: k.database.Stores().Queue, Leases: k.database.Stores().Leases,
-		Logs: k.database.Stores().TaskLogs, Log: k.log, Go: k.background.Go, Holder: holderName(k.state.String()),
-		ShortLived: cfg.ShortLived, Started: taskStarted(k), Ended: taskEnded(k), Recorded: k.Journal.Flush,
-	})
+	openTasks(k, cfg)
 	llm := llmtools.Options{Opener: k.models, Check: checkModel(k), Line: checkLine(k), Hooks: cfg.LLMHooks}
 	if k.modules, err = modules.Open(k.vault, llm.ForMemory(appOf(k)), k.moduleHost, publisher(k.Tools)); err != nil {
 		return err
@@ -245,7 +240,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	k.builder = &session.Builder{
 		Apps: k.Apps, Gate: k.gate, Consents: k.consents, Secrets: k.vault, Table: k.Sessions, User: k.user,
 		Hidden: session.Pin(k.hidden()), Base: k.background.Context(), Hooks: newHooks(k), Skills: k.Skills.Runs,
-		Answers: k.key != "", Token: k.Tokens.Check,
+		Answers: k.key != "", Token: k.Tokens.Check, Admit: k.database.Draining,
 		Views: &toolview.Maker{Tools: k.Tools, Servers: k.Servers, Indexes: k.indexes, Summary: k.modules.Summary},
 	}
 	openBackground(k, cfg)
@@ -273,7 +268,7 @@ func (k *Kernel) recover(ctx context.Context, cfg Config) error {
 		Scripted: k.Permissions.Scripted,
 	})
 	if reason := k.Journal.Held(); reason != nil {
-		k.opened()
+		k.database.Opened()
 		k.log.Error("no call runs", "error", reason)
 		return nil // AcceptLoss goes on here
 	}
@@ -294,6 +289,7 @@ func (k *Kernel) goOn(ctx context.Context) error {
 	if err := errors.Join(k.Approvals.Start(ctx), k.Questions.Start(ctx), k.Proposals.Start(ctx)); err != nil {
 		return err
 	}
+	k.database.Tell(activity(k))
 	k.Tasks.Run()
 	k.Conversations.GoOn()
 	return nil

@@ -19,9 +19,11 @@ func (k *Kernel) Warnings() []string {
 	} else if err := k.Journal.Err(); err != nil {
 		list = append(list, sentence(err))
 	}
-	d, ok := k.database.(interface{ Problem() error })
-	if ok && d.Problem() != nil && !errors.Is(k.held, d.Problem()) {
-		list = append(list, sentence(d.Problem()))
+	if err := k.database.Problem(); err != nil && !errors.Is(k.held, err) {
+		list = append(list, sentence(err))
+	}
+	if err := k.database.Stopped(); err != nil {
+		list = append(list, sentence(err))
 	}
 	if err := k.vault.Problem(); err != nil && tool.KindOf(err) != tool.Denied { // that one is among the exposed
 		list = append(list, "the secret store cannot be used: "+sentence(err))

@@ -35,7 +35,7 @@ func openOutside(k *Kernel, cfg Config) error {
 	k.Outside.Triggers = triggers.New(triggers.Options{
 		Apps: k.Apps, Turns: k.Conversations, Runner: k.Tasks, Sender: k.Outside.Channels, Secrets: k.vault,
 		Consents: k.consents, Documents: document.Scoped(k.database.Stores().Documents, "outside"), User: k.user,
-		Log: k.log, Go: k.background.Go,
+		Log: k.log, Go: k.background.Go, Hold: k.database.Draining,
 	})
 	if err := k.Register(channels.Module, k.Outside.Channels.Tools()...); err != nil {
 		return err

@@ -2,48 +2,35 @@ package kernel
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
-	"strings"
 
+	"callgate/internal/kernel/node"
 	"callgate/internal/source/mcp"
 	"callgate/internal/source/mcp/oauth"
 	"callgate/internal/source/mcp/trust"
-	"callgate/internal/statedir"
-	"callgate/internal/storage"
-	"callgate/internal/storage/sqlite"
-	"callgate/tool"
 )
 
-// openStorage opens the place where everything is kept: a path is SQLite in
-// that file, with large payloads in a folder beside it, and "" is the file of
-// the state directory. This is the one function that knows the drivers.
-func openStorage(ctx context.Context, place string, dir statedir.Dir) (storage.Driver, error) {
-	const op = "callgate.Open"
-	var d storage.Driver
-	var err error
-	switch scheme, _, isURL := strings.Cut(place, "://"); {
-	case place == "":
-		d, err = sqlite.Open(ctx, dir.Database())
-	case isURL && (scheme == "postgres" || scheme == "postgresql"):
-		return nil, tool.Errorf(op, tool.Unavailable, "storage in PostgreSQL is not built in yet").
-			WithHint("leave storage empty, and everything is kept in the state directory; " +
-				"a later version shares it through PostgreSQL")
-	case isURL:
-		return nil, tool.Errorf(op, tool.Invalid, "there is no storage of the kind %q", tool.Truncate(scheme)).
-			WithHint("name a file for SQLite, or leave storage empty")
-	default:
-		if place, err = filepath.Abs(place); err == nil {
-			d, err = sqlite.Open(ctx, place)
+// NodeOf returns the storage of a kernel, and its place among the kernels that share it.
+func NodeOf(k *Kernel) *node.Node { return k.database }
+
+// activity is what a kernel has to do.
+func activity(k *Kernel) func() node.Activity {
+	return func() node.Activity {
+		a := node.Activity{
+			Sessions: k.Sessions.Len(), Calls: k.Sessions.Calls() + int(k.recovery.Detached()), Tasks: k.Tasks.Running(),
 		}
+		for _, id := range k.Sessions.IDs() {
+			c, err := k.Conversations.Get(id)
+			if err != nil {
+				continue
+			}
+			a.Conversations++
+			if info := c.Info(); info.Turns > 0 && info.Last == "" {
+				a.Turns++
+			}
+		}
+		return a
 	}
-	if err != nil {
-		return nil, err
-	}
-	if err := d.Stores().Check(); err != nil {
-		return nil, errors.Join(err, d.Close())
-	}
-	return d, nil
 }
 
 // openTrust opens what humans accepted of servers and apps.

@@ -202,6 +202,15 @@ func (v *Vault) addValue(name, value string) bool {
 	return true
 }
 
+// Know has a value scrubbed that the vault does not hold, such as a password of the kernel's own.
+func (v *Vault) Know(name, value string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.addValue(name, value) {
+		v.scrub = newScrubber(v.known)
+	}
+}
+
 // The bounds of what a store holds.
 const (
 	MaxValue   = 64 << 10 // bytes of one value

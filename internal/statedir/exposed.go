@@ -14,7 +14,7 @@ func (d Dir) Exposed() []string {
 	var list []string
 	for _, path := range []string{
 		d.humanKey(), d.JournalKey(), d.Secrets(), filepath.Join(string(d), "secrets.key"),
-		d.Database(), d.Database() + "-wal", d.Anchor(),
+		d.Database(), d.Database() + "-wal", d.Anchor(), d.DatabaseURL(),
 	} {
 		info, err := os.Stat(path)
 		if err != nil {

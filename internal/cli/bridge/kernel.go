@@ -58,7 +58,7 @@ func (b *bridge) kernel(ctx context.Context) (*serving, error) {
 			Message: "this program cannot find its own file"}
 	}
 	spawn := func() error {
-		return daemon.Spawn(ctx, dir, self, "--state", dir.String(), "up", "--background", idleFor)
+		return daemon.Spawn(ctx, dir, b.InBackground(self, "--state", dir.String(), "up", "--background", idleFor))
 	}
 	prepared := false
 	return &serving{dir: dir, end: func() {}, prepare: func(ctx context.Context) error {
@@ -185,6 +185,10 @@ func (b *bridge) replaceOldKernel(ctx context.Context, dir statedir.Dir, spawn f
 // privateKernel runs a kernel in this process. Its state directory is removed at
 // the end, unless one was named.
 func (b *bridge) privateKernel(ctx context.Context) (*serving, error) {
+	storage, err := b.Storage()
+	if err != nil {
+		return nil, err
+	}
 	state, remove := b.State, func() {}
 	if state == "" {
 		state = b.Getenv("CALLGATE_STATE")
@@ -195,9 +199,9 @@ func (b *bridge) privateKernel(ctx context.Context) (*serving, error) {
 			return nil, &tool.Error{Op: "cli", Kind: tool.Failed, Err: err,
 				Message: "no folder can be made for a private kernel"}
 		}
-		state, remove = dir, func() { _ = os.RemoveAll(dir) }
+		state, storage, remove = dir, "", func() { _ = os.RemoveAll(dir) } // what lasts is not for one that does not
 	}
-	d, err := daemon.Start(ctx, daemon.Config{State: state, Tools: b.Tools, UserFile: b.UserFile()})
+	d, err := daemon.Start(ctx, daemon.Config{State: state, Storage: storage, Tools: b.Tools, UserFile: b.UserFile()})
 	if err != nil {
 		remove()
 		return nil, err

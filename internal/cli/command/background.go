@@ -22,7 +22,8 @@ func (e *Env) connectBackground(ctx context.Context, dir statedir.Dir) *Kernel {
 		return nil
 	}
 	spawn := func(ctx context.Context) error {
-		return daemon.Spawn(ctx, dir, e.Program, "--state", dir.String(), "up", "--background", backgroundIdle, "--transient")
+		return daemon.Spawn(ctx, dir,
+			e.InBackground(e.Program, "--state", dir.String(), "up", "--background", backgroundIdle, "--transient"))
 	}
 	if spawn(ctx) != nil {
 		return nil

@@ -29,6 +29,7 @@ import (
 	"golang.org/x/term"
 
 	"callgate/internal/app/inforce"
+	"callgate/internal/daemon"
 	"callgate/internal/statedir"
 	"callgate/tool"
 )
@@ -56,6 +57,7 @@ type Host struct {
 // Flags are the flags that every command has.
 type Flags struct {
 	State     string
+	Database  string
 	Workspace string
 	AppFile   string
 	JSON      bool
@@ -66,6 +68,8 @@ type Flags struct {
 func (f *Flags) Bind(set *pflag.FlagSet) {
 	set.StringVar(&f.State, "state", f.State,
 		"keep the state in `DIR` (default $CALLGATE_STATE, or the user's own folder)")
+	set.StringVar(&f.Database, "database", f.Database,
+		"share the PostgreSQL database at `URL` with other machines (default $CALLGATE_DATABASE, or what the state directory names)")
 	set.StringVarP(&f.Workspace, "workspace", "C", f.Workspace, "use `DIR` as the workspace (default the current folder)")
 	set.StringVar(&f.AppFile, "app", f.AppFile,
 		"use the app file `FILE` (default callgate.yaml in the workspace or a folder above it)")
@@ -113,6 +117,29 @@ func (e *Env) StateDir() (statedir.Dir, error) {
 		return statedir.At(e.Path(dir))
 	}
 	return statedir.Default()
+}
+
+// databaseVariable names the database in the environment.
+const databaseVariable = "CALLGATE_DATABASE"
+
+// Storage is where a kernel that is started here keeps everything: the database that was named, or "" for what the
+// state directory says.
+func (e *Env) Storage() (string, error) {
+	address := cmp.Or(e.Database, e.Getenv(databaseVariable))
+	if address == "" {
+		return "", nil
+	}
+	return address, statedir.CheckDatabaseURL(address)
+}
+
+// InBackground is how a kernel is started in the background. Its database goes by the environment: every process of the
+// machine can read a command line.
+func (e *Env) InBackground(args ...string) daemon.Program {
+	p := daemon.Program{Args: args}
+	if e.Database != "" {
+		p.Env = []string{databaseVariable + "=" + e.Database}
+	}
+	return p
 }
 
 // WorkspaceDir is the absolute path of the workspace: the kernel may run in

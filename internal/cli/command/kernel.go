@@ -133,7 +133,13 @@ func (e *Env) connect(ctx context.Context, key bool) (*Kernel, error) {
 		k = e.connectBackground(ctx, dir)
 	}
 	if k == nil {
-		conn, err := daemon.Connect(ctx, daemon.Config{State: dir.String(), Tools: e.Tools, UserFile: e.UserFile()})
+		storage, err := e.Storage()
+		if err != nil {
+			return nil, err
+		}
+		conn, err := daemon.Connect(ctx, daemon.Config{
+			State: dir.String(), Storage: storage, Tools: e.Tools, UserFile: e.UserFile(),
+		})
 		if err != nil {
 			return nil, err
 		}

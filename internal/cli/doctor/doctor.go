@@ -174,8 +174,8 @@ func versionLine(ctx context.Context, path string, args []string) string {
 // minFree is the free space below which a kernel will soon fail to write.
 const minFree = 64 << 20
 
-// Directory looks at the state directory and the database in it.
-func Directory(dir statedir.Dir) []Check {
+// Directory looks at the state directory and the database in it, or elsewhere, if storage is the URL of one.
+func Directory(dir statedir.Dir, storage string) []Check {
 	c := Check{Group: GroupState, Name: "directory", State: OK, Found: dir.String()}
 	info, err := os.Stat(dir.String())
 	switch {
@@ -204,7 +204,7 @@ func Directory(dir statedir.Dir) []Check {
 	if err := dir.Make(); err != nil { // it is there: this looks at the owners
 		c.State, c.Fix = Broken, err.Error()
 	}
-	return append([]Check{c, diskSpace(dir.String()), database(dir.Database())}, secrets(dir)...)
+	return append([]Check{c, diskSpace(dir.String()), database(dir.Database(), storage)}, secrets(dir)...)
 }
 
 // secrets says where the key of the stored secrets is; nothing when none are stored.
@@ -246,8 +246,12 @@ func diskSpace(folder string) Check {
 
 // database reads the size and the schema version of the database from its
 // header, without opening it.
-func database(path string) Check {
+func database(path, storage string) Check {
 	c := Check{Group: GroupState, Name: "database", State: OK}
+	if storage != "" { // whether it can be used, the kernel says
+		c.Found = statedir.DescribeDatabase(storage) + ", shared with other machines"
+		return c
+	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		c.Found = "not created yet"

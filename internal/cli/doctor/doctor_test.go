@@ -65,7 +65,7 @@ func TestDirectory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := find(t, doctor.Directory(dir), c.check)
+		got := find(t, doctor.Directory(dir, ""), c.check)
 		if got.State != c.state || !strings.Contains(got.Found, c.found) {
 			t.Errorf("%s of %s is %s (%s), want %s (%s)", c.check, c.dir, got.State, got.Found, c.state, c.found)
 		}

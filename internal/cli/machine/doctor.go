@@ -49,10 +49,14 @@ func (d *diagnose) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
+	storage, err := d.storage(dir)
+	if err != nil {
+		return err
+	}
 	report := doctorReport{Healthy: true, Checks: slices.Concat(
 		[]doctor.Check{{Group: doctor.GroupCallgate, Name: "version", State: doctor.OK, Found: thisBuild().String()}},
-		d.kernel(ctx, dir), d.appFiles(), setup.Checks(ctx, d.Env),
-		doctor.Directory(dir), doctor.Programs(ctx), doctor.Sandbox(ctx),
+		d.kernel(ctx, dir, storage), d.appFiles(), setup.Checks(ctx, d.Env),
+		doctor.Directory(dir, storage), doctor.Programs(ctx), doctor.Sandbox(ctx),
 	)}
 	for _, c := range report.Checks {
 		report.Healthy = report.Healthy && c.State != doctor.Broken
@@ -68,14 +72,24 @@ func (d *diagnose) run(ctx context.Context, _ []string) error {
 	return err
 }
 
+// storage is the URL of the database that is shared with other machines; "": there is none.
+func (d *diagnose) storage(dir statedir.Dir) (string, error) {
+	storage, err := d.Storage()
+	if err != nil || storage != "" {
+		return storage, err
+	}
+	return dir.ReadDatabaseURL()
+}
+
 // kernel checks the kernel that runs. When none runs and there is a database,
 // one is started for a moment: the check is that it starts.
-func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir) []doctor.Check {
+func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir, storage string) []doctor.Check {
 	c := doctor.Check{Group: doctor.GroupCallgate, Name: "kernel", State: doctor.OK}
 	socket := client.Unix(dir.Socket())
 	if conn, err := socket(ctx); err == nil {
 		_ = conn.Close()
-	} else if _, none := os.Stat(dir.Database()); errors.Is(none, fs.ErrNotExist) && tool.KindOf(err) != tool.Denied {
+	} else if _, none := os.Stat(dir.Database()); errors.Is(none, fs.ErrNotExist) && storage == "" &&
+		tool.KindOf(err) != tool.Denied {
 		c.Found = "not running; commands run one of their own"
 		return []doctor.Check{c}
 	}

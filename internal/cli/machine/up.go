@@ -86,7 +86,13 @@ func (u *up) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	defer exporter.Close()
-	cfg := daemon.Config{State: dir.String(), Tools: u.Tools, Log: log, UserFile: u.UserFile()}
+	storage, err := u.Storage()
+	if err != nil {
+		return err
+	}
+	cfg := daemon.Config{
+		State: dir.String(), Storage: storage, Tools: u.Tools, Log: log, UserFile: u.UserFile(),
+	}
 	if u.idle == 0 && !u.JSON { // else nobody reads it, or a program does
 		cfg.Stdout = u.Stdout
 	}

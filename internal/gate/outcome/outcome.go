@@ -187,6 +187,12 @@ func Stopped(ctx context.Context) *tool.Error {
 	if cause == context.DeadlineExceeded {
 		return tool.Errorf(op, tool.Timeout, "the caller's time for this call ran out")
 	}
+	var stopped *tool.Error
+	if errors.As(cause, &stopped) && stopped.Kind == tool.Unavailable { // the kernel may not act any more
+		e := tool.Errorf(op, tool.Cancelled, "the call was stopped: %s", stopped.Message)
+		e.Hint = stopped.Hint
+		return e
+	}
 	return tool.Errorf(op, tool.Cancelled, "the call was cancelled")
 }
 

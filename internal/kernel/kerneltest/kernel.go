@@ -38,8 +38,11 @@ func StateDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "callgate-test-")
 	if err != nil {
-		return t.TempDir()
+		dir = t.TempDir()
+		PrepareState(t, dir)
+		return dir
 	}
+	PrepareState(t, dir)
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
@@ -60,6 +63,9 @@ func OpenWith(t testing.TB, c kernel.Config) *kernel.Kernel {
 	t.Helper()
 	if c.UserFile == "" { // not that of whoever runs the test
 		c.UserFile = filepath.Join(t.TempDir(), "none", "callgate.yaml")
+	}
+	if c.State != "" && c.Storage == "" {
+		PrepareState(t, c.State)
 	}
 	k, err := kernel.Open(t.Context(), c)
 	OK(t, err)

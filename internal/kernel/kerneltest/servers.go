@@ -34,7 +34,7 @@ func Main(m *testing.M, parts map[string]func(value string)) {
 		return
 	}
 	_ = os.Setenv("CALLGATE_KEYRING", "off") // no test touches the keyring of its machine
-	os.Exit(m.Run())
+	os.Exit(Postgres.Main(m))
 }
 
 // Server is an MCP server that the test program plays, if its TestMain calls

@@ -59,7 +59,7 @@ type Bounds struct {
 	RuleFiles []string          // of whom it works for: see gate.Place
 }
 
-// Builder builds sessions. All fields are required, but for Hooks.
+// Builder builds sessions. All fields are required, but for Hooks and Admit.
 type Builder struct {
 	Apps     *apps.Loader
 	Gate     Gate
@@ -74,6 +74,8 @@ type Builder struct {
 	Base     context.Context                            // ends with the kernel
 	Answers  bool                                       // a human can answer what agents ask
 	Token    func(ctx context.Context, id string) error // an error unless the token with an ID still counts
+
+	Admit func() error // why no session of a client is built now; may be nil
 
 	reloading sync.Mutex // held while app files are read again
 }
@@ -107,12 +109,9 @@ func (b *Builder) Publish(s *Session, end func()) error {
 // Build makes a session that nobody can find yet: it loads the app, opens the
 // workspace, makes the caller and the view, and runs the setup steps.
 func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
-	loaded := spec.Loaded
-	if loaded == nil {
-		var err error
-		if loaded, err = b.Apps.Load(ctx, spec.Workspace, spec.AppFile); err != nil {
-			return nil, err
-		}
+	loaded, err := b.load(ctx, spec)
+	if err != nil {
+		return nil, err
 	}
 	root, err := os.OpenRoot(loaded.Workspace)
 	if err != nil {
@@ -163,6 +162,19 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 		s.setUp(ctx, b.Secrets)
 	}
 	return s, nil
+}
+
+// load loads the app of a session, unless none is built now. What works already goes on with what it needs.
+func (b *Builder) load(ctx context.Context, spec Spec) (*apps.Loaded, error) {
+	if b.Admit != nil && !spec.Again && !spec.Nobody {
+		if err := b.Admit(); err != nil {
+			return nil, err
+		}
+	}
+	if spec.Loaded != nil {
+		return spec.Loaded, nil
+	}
+	return b.Apps.Load(ctx, spec.Workspace, spec.AppFile)
 }
 
 // state makes what a session has of its app files.

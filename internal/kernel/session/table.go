@@ -133,6 +133,13 @@ func (t *Table) all() []*Session {
 	return slices.Collect(maps.Values(t.open))
 }
 
+// IDs returns the sessions that are open.
+func (t *Table) IDs() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Collect(maps.Keys(t.open))
+}
+
 // Requesters returns who opened the sessions, also those that processes of this machine have at other kernels.
 func (t *Table) Requesters() []approval.Requester {
 	var list []approval.Requester

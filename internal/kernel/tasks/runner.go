@@ -57,11 +57,14 @@ type Options struct {
 	// ShortLived says that the kernel ends with the command that started it: it runs
 	// what is started, and nothing by itself.
 	ShortLived bool
+	// Hold says why nothing runs by itself now; what is started runs. Nil: all runs.
+	Hold func() error
 }
 
 const (
 	maxLeased    = 32               // tasks that are leased at once
 	pollInterval = 10 * time.Second // between two looks at the clock
+	holdInterval = time.Second      // between two looks whether tasks run again
 	pruneEvery   = time.Hour
 	keepEntries  = 200 // of a task's log
 )
@@ -306,6 +309,9 @@ func (r *Runner) leaseDue(ctx context.Context, own bool) (time.Duration, error) 
 	kinds := r.kinds()
 	if len(kinds) == 0 {
 		return pollInterval, nil
+	}
+	if r.opt.Hold != nil && r.opt.Hold() != nil {
+		return holdInterval, nil
 	}
 	if own {
 		if err := r.lease(ctx, task.Request{Kinds: kinds, N: maxLeased, Own: true}); err != nil {

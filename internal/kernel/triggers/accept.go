@@ -49,6 +49,11 @@ func (t *Triggers) accept(
 	ctx context.Context, r registration, trigger string, e channel.Event, window time.Duration,
 ) (id string, fresh bool, err error) {
 	const op = "triggers.Accept"
+	if t.opt.Hold != nil {
+		if err := t.opt.Hold(); err != nil {
+			return "", false, channel.Later(err, time.Minute)
+		}
+	}
 	loaded, err := t.opt.Apps.Load(ctx, r.Workspace, r.AppFile)
 	if err != nil {
 		return "", false, err

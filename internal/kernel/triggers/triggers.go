@@ -100,6 +100,8 @@ type Options struct {
 	User      string
 	Log       *slog.Logger
 	Waiting   int // how many events of one app may wait, or be worked on; 0: 500
+	// Hold says why no event is taken now; nil: events are.
+	Hold func() error
 	// Go runs work in the background, unless the kernel closes.
 	Go func(func(context.Context)) bool
 }

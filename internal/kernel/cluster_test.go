@@ -1,0 +1,204 @@
+package kernel_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"callgate/internal/gate/approval"
+	"callgate/internal/journal"
+	"callgate/internal/kernel"
+	"callgate/internal/kernel/kerneltest"
+	"callgate/internal/kernel/node"
+	"callgate/internal/kernel/session"
+	"callgate/internal/storage/postgres/postgrestest"
+	"callgate/internal/task"
+	"callgate/internal/token"
+	"callgate/tool"
+)
+
+// openNode opens a kernel that shares a database, in a state directory of its own.
+func openNode(t *testing.T, url string, timing node.Timing, tools ...*tool.Tool) *kernel.Kernel {
+	t.Helper()
+	return kerneltest.OpenWith(t, kernel.Config{
+		State: t.TempDir(), Storage: url, Node: timing, Tools: tools,
+	})
+}
+
+// noted is a tool that leaves something behind, and one that needs a human's yes.
+func noted(t *testing.T) []*tool.Tool {
+	t.Helper()
+	var tools []*tool.Tool
+	for name, risk := range map[string]tool.Risk{"demo.note": tool.Low, "demo.drop": tool.High} {
+		made, err := tool.Func(name, "A tool of the test.", tool.Runtime{Risk: risk, SideEffect: tool.Write},
+			func(context.Context, struct{}) (any, error) { return map[string]any{"done": true}, nil })
+		ok(t, err)
+		tools = append(tools, made)
+	}
+	return tools
+}
+
+// Two kernels on one database have each their own sessions, calls, approvals, conversations and tasks.
+func TestTwoKernelsShareADatabase(t *testing.T) {
+	t.Parallel()
+	url, model := kerneltest.Postgres.URL(t), kerneltest.NewModel(t, kerneltest.Answer{Text: "hi"}, kerneltest.Answer{Text: "ho"})
+	a, b := openNode(t, url, node.Timing{}, noted(t)...), openNode(t, url, node.Timing{}, noted(t)...)
+	if kernel.NodeOf(a).ID == "" || kernel.NodeOf(a).ID == kernel.NodeOf(b).ID {
+		t.Fatalf("the nodes are %q and %q", kernel.NodeOf(a).ID, kernel.NodeOf(b).ID)
+	}
+	members, err := kernel.NodeOf(a).Members(t.Context())
+	ok(t, err)
+	if len(members) != 2 || members[0].State != "up" || members[1].State != "up" || members[0].This == members[1].This {
+		t.Errorf("the members are %+v", members)
+	}
+	for _, k := range []*kernel.Kernel{a, b} {
+		s := kerneltest.OpenSession(t, k, t.TempDir())
+		if r := kerneltest.Call(t, s, "demo.note", `{}`); r.Status != tool.Success {
+			t.Fatalf("the call: %s", r.Summary)
+		}
+		if r := kerneltest.Call(t, s, "demo.drop", `{}`); r.Status != tool.Waiting {
+			t.Fatalf("the call that a human is asked about: %s", r.Summary)
+		}
+		folder := t.TempDir()
+		write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o")+"}]\n")
+		c := kerneltest.OpenConversation(t, k, folder)
+		kerneltest.Send(t, c, "hello")
+		c.Close()
+		ok(t, k.Tasks.Tell(t.Context(), task.Task{ID: "news", Parent: c.ID(), Outcome: &task.Outcome{State: task.Done}}))
+	}
+	for _, k := range []*kernel.Kernel{a, b} {
+		pending, err := k.Approvals.List(t.Context(), approval.Pending, 0)
+		ok(t, err)
+		talks, err := k.Conversations.List(t.Context(), 0)
+		ok(t, err)
+		if len(pending) != 1 || len(talks) != 1 {
+			t.Errorf("a kernel has %d approvals and %d conversations", len(pending), len(talks))
+		}
+		begun, err := k.Journal.Read(t.Context(), journal.Query{Kind: journal.Begun})
+		ok(t, err)
+		if len(begun) != 1 || begun[0].Seq > 10 {
+			t.Errorf("its journal has begun %+v", begun)
+		}
+		report, err := k.Journal.Verify(t.Context())
+		ok(t, err)
+		if !report.OK() {
+			t.Errorf("its journal: %+v", report)
+		}
+	}
+	mine, err := a.Approvals.List(t.Context(), approval.Pending, 0)
+	ok(t, err)
+	if _, err := b.Approvals.Get(t.Context(), mine[0].ID); tool.KindOf(err) != tool.NotFound {
+		t.Errorf("the other kernel has the approval: %v", err)
+	}
+	kerneltest.Settle(t, a, mine[0].ID, approval.Answer{Approve: true})
+	if result, err := a.Collect(t.Context(), mine[0].Call.ID); err != nil || result.Status != tool.Success {
+		t.Errorf("the approved call: %+v, %v", result, err)
+	}
+}
+
+// A token that was made at one node counts at the others, until it is revoked at any.
+func TestTokensOfAllNodes(t *testing.T) {
+	t.Parallel()
+	url := kerneltest.Postgres.URL(t)
+	a, b := openNode(t, url, node.Timing{}), openNode(t, url, node.Timing{})
+	_, value, err := a.Tokens.Create(t.Context(), kerneltest.Human(t, a), token.Token{Name: "ci", Role: token.Operator})
+	ok(t, err)
+	if got, err := b.Tokens.Use(t.Context(), value, token.Operator); err != nil || got.Name != "ci" {
+		t.Fatalf("at the other node it is %+v, %v", got, err)
+	}
+	_, err = a.Tokens.Revoke(t.Context(), kerneltest.Human(t, a), "ci")
+	ok(t, err)
+	until(t, "the other node's refusal", func() bool {
+		_, err := b.Tokens.Use(t.Context(), value, token.Operator)
+		return err != nil
+	})
+}
+
+// A kernel whose node another process has opened does nothing any more, and says so.
+func TestNodeThatWasOpenedElsewhere(t *testing.T) {
+	t.Parallel()
+	url := kerneltest.Postgres.URL(t)
+	timing := node.Timing{Lease: 15 * time.Second, Every: 20 * time.Millisecond}
+	first, err := kernel.Open(t.Context(), kernel.Config{
+		State: t.TempDir(), Storage: url, Node: timing, Tools: noted(t), UserFile: filepath.Join(t.TempDir(), "none.yaml"),
+	})
+	ok(t, err)
+	t.Cleanup(func() {
+		if err := first.Close(); err == nil || !strings.Contains(err.Error(), "records could not be written") {
+			t.Errorf("it closes with %v", err)
+		}
+	})
+	s := kerneltest.OpenSession(t, first, t.TempDir())
+	copied := t.TempDir() // as a machine has that was made from a copy of another
+	id, err := os.ReadFile(filepath.Join(first.State().String(), "node"))
+	ok(t, err)
+	ok(t, os.WriteFile(filepath.Join(copied, "node"), id, 0o600))
+	second := kerneltest.OpenWith(t, kernel.Config{State: copied, Storage: url, Node: timing, Tools: noted(t)})
+	select {
+	case <-kernel.NodeOf(first).Ended():
+	case <-time.After(20 * time.Second):
+		t.Fatal("it goes on")
+	}
+	r := kerneltest.Call(t, s, "demo.note", `{}`)
+	if r.Error == nil || r.Error.Kind != tool.Unavailable || !strings.Contains(r.Summary, "does not speak for the node") {
+		t.Errorf("the call: %+v", r)
+	}
+	if w := strings.Join(first.Warnings(), "\n"); !strings.Contains(w, "does not speak for the node") {
+		t.Errorf("its warnings are %q", w)
+	}
+	if r := kerneltest.Call(t, kerneltest.OpenSession(t, second, t.TempDir()), "demo.note", `{}`); r.Status != tool.Success {
+		t.Errorf("the call at the other: %s", r.Summary)
+	}
+}
+
+// A kernel that cannot reach its database stops what runs, begins nothing, and goes on when it can.
+func TestKernelWithoutItsDatabase(t *testing.T) {
+	t.Parallel()
+	var server postgrestest.Server
+	t.Cleanup(server.Stop)
+	url := server.URL(t)
+	began := make(chan struct{}, 1)
+	wait, err := tool.Func("demo.wait", "A tool of the test.", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read},
+		func(ctx context.Context, _ struct{}) (any, error) {
+			began <- struct{}{}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+	ok(t, err)
+	look, err := tool.Func("demo.look", "A tool of the test.", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read},
+		func(context.Context, struct{}) (any, error) { return map[string]any{"seen": true}, nil })
+	ok(t, err)
+	k := openNode(t, url, node.Timing{Lease: 3 * time.Second, Every: 50 * time.Millisecond, Margin: 2800 * time.Millisecond},
+		wait, look)
+	s := kerneltest.OpenSession(t, k, t.TempDir())
+	stopped := make(chan *tool.Result, 1)
+	until(t, "a call that runs", func() bool { // a busy machine may be late with a heartbeat
+		go func() {
+			stopped <- s.Call(t.Context(), session.CallRequest{Name: "demo.wait", Args: []byte(`{}`)})
+		}()
+		select {
+		case <-began:
+			return true
+		case <-stopped:
+			return false
+		}
+	})
+	server.Crash(t)
+	r := <-stopped
+	if r.Error == nil || r.Error.Kind != tool.Cancelled || !strings.Contains(r.Summary, "has not reached the database") {
+		t.Errorf("the call that ran: %+v", r)
+	}
+	if r := kerneltest.Call(t, s, "demo.look", `{}`); r.Error == nil || r.Error.Kind != tool.Unavailable {
+		t.Errorf("a call that begins now: %+v", r)
+	}
+	if w := strings.Join(k.Warnings(), "\n"); !strings.Contains(w, "has not reached the database") {
+		t.Errorf("its warnings are %q", w)
+	}
+	server.Start(t)
+	until(t, "a call after the server is back", func() bool {
+		return kerneltest.Call(t, s, "demo.look", `{}`).Status == tool.Success
+	})
+}

@@ -1,0 +1,182 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"callgate/tool"
+)
+
+// server is the database, as far as heartbeats go.
+type server struct {
+	away  atomic.Bool // it does not answer
+	slow  atomic.Int64
+	taken atomic.Bool // the epoch is another
+	beats atomic.Int64
+	last  atomic.Int64 // when the last heartbeat arrived that succeeded
+}
+
+func (s *server) beat(ctx context.Context) error {
+	s.beats.Add(1)
+	select {
+	case <-time.After(time.Duration(s.slow.Load())):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	switch {
+	case s.away.Load():
+		return errors.New("the server is away")
+	case s.taken.Load():
+		return fmt.Errorf("taken over: %w", errLost)
+	}
+	s.last.Store(time.Now().UnixNano())
+	return nil
+}
+
+func guarded(t *testing.T, s *server) *Guard {
+	t.Helper()
+	s.last.Store(time.Now().UnixNano())
+	g := newGuard(Timing{}, time.Now())
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		g.keep(ctx, s.beat, func(error) {})
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return g
+}
+
+// act begins something, and returns why it was stopped, once it was.
+func act(t *testing.T, g *Guard) (stopped <-chan error) {
+	t.Helper()
+	ctx, done, err := g.Act(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	why := make(chan error, 1)
+	go func() {
+		<-ctx.Done()
+		why <- context.Cause(ctx)
+		done()
+	}()
+	return why
+}
+
+// A node that cannot renew its lease stops before the lease can be given away, and goes on when it can.
+func TestSuspended(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		g := guarded(t, s)
+		<-time.After(time.Minute)
+		why := act(t, g)
+		s.away.Store(true)
+		began := time.Now()
+		err := <-why
+		lease := time.Unix(0, s.last.Load()).Add(g.timing.Lease)
+		if !time.Now().Before(lease) || time.Since(began) > 12*time.Second {
+			t.Errorf("it stopped after %v, %v before the lease was over", time.Since(began), time.Until(lease))
+		}
+		if tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "has not reached the database") {
+			t.Errorf("it was stopped for %v", err)
+		}
+		if _, _, err := g.Act(t.Context()); err == nil || g.Stopped() == nil {
+			t.Error("something begins in a node that is suspended")
+		}
+		<-time.After(time.Hour)
+		select {
+		case <-g.Ended():
+			t.Error("it ended, though nobody took it over")
+		default:
+		}
+		s.away.Store(false)
+		<-time.After(2 * time.Second)
+		synctest.Wait()
+		again := act(t, g)
+		<-time.After(time.Minute)
+		if g.Stopped() != nil || len(again) != 0 {
+			t.Errorf("it does not go on: %v", g.Stopped())
+		}
+		g.end(errLost)
+		<-again
+	})
+}
+
+// A node whose epoch is another stops at once, and for good.
+func TestTakenOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		g := guarded(t, s)
+		why := act(t, g)
+		s.taken.Store(true)
+		if err := <-why; !errors.Is(err, errLost) {
+			t.Errorf("it was stopped for %v", err)
+		}
+		<-g.Ended()
+		n := s.beats.Load()
+		s.taken.Store(false)
+		<-time.After(time.Hour)
+		g.renewed(time.Now())
+		if g.Stopped() == nil || s.beats.Load() != n {
+			t.Error("it goes on")
+		}
+	})
+}
+
+// A heartbeat counts from when it was sent: one whose answer comes late renews little, or nothing.
+func TestLateAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		g := guarded(t, s)
+		s.slow.Store(int64(4900 * time.Millisecond)) // the answer comes just before it is given up
+		for range 20 {
+			<-time.After(3 * time.Second)
+			if err := g.Stopped(); err != nil {
+				t.Fatal(err)
+			}
+			if lease := time.Unix(0, s.last.Load()).Add(g.timing.Lease); time.Until(lease) < g.left() {
+				t.Fatalf("it may act for %v, and its lease is over in %v", g.left(), time.Until(lease))
+			}
+		}
+		g.renewed(time.Now().Add(-13 * time.Second))
+		if g.Stopped() == nil {
+			t.Error("an answer that is 13 s old lets it act")
+		}
+	})
+}
+
+// A machine that slept has not counted the time; the clock of the day has.
+func TestSleptThrough(t *testing.T) {
+	t.Parallel()
+	g := newGuard(Timing{}, time.Now())
+	why := act(t, g)
+	g.since = func(time.Time) time.Duration { return time.Hour }
+	if _, _, err := g.Act(t.Context()); err == nil {
+		t.Error("something begins though the lease is long over")
+	}
+	<-why
+	day := time.Now().Round(0).Add(-time.Hour) // without a reading of the clock that never goes back
+	if got := elapsed(day); got < time.Hour {
+		t.Errorf("%v have passed since an hour ago", got)
+	}
+}
+
+// A kernel that shares its storage with nobody always may act.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	var g *Guard
+	ctx, done, err := g.Act(t.Context())
+	if err != nil || ctx != t.Context() || g.Stopped() != nil || g.Ended() != nil {
+		t.Errorf("it may not: %v", err)
+	}
+	done()
+}

@@ -1,0 +1,238 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"callgate/internal/journal"
+	"callgate/internal/storage/postgres"
+	"callgate/internal/version"
+	"callgate/tool"
+)
+
+// NameVariable is what people call this node; default: the name of its machine.
+const NameVariable = "CALLGATE_NODE"
+
+// Activity is what a node has to do, as it tells the others with each heartbeat.
+type Activity struct {
+	Sessions      int `json:"sessions"`
+	Calls         int `json:"calls"` // that run
+	Conversations int `json:"conversations"`
+	Turns         int `json:"turns"` // that run
+	Tasks         int `json:"tasks"` // that run
+}
+
+// Idle reports whether nothing runs.
+func (a Activity) Idle() bool { return a.Calls+a.Turns+a.Tasks == 0 }
+
+// Member is what the database knows of a node.
+type Member struct {
+	postgres.NodeStatus
+	Activity
+	This bool // it is this one
+}
+
+// shared is what a node has that a kernel alone has not.
+type shared struct {
+	db       *postgres.DB
+	draining atomic.Bool
+	activity atomic.Pointer[func() Activity]
+	beaten   chan struct{} // receives one when a heartbeat has succeeded
+	end      func()        // ends the heartbeats, and waits until they have
+}
+
+// openServer opens a PostgreSQL database as the node of the state directory, and keeps the node's lease.
+func openServer(ctx context.Context, o Options, place string, named bool) (*Node, error) {
+	if err := o.State.ReadOnly(); err != nil {
+		return nil, err // its node cannot keep the head of its journal
+	}
+	if err := isMoved(o, named); err != nil {
+		return nil, err
+	}
+	id, err := o.State.Node()
+	if err != nil {
+		return nil, err
+	}
+	_ = os.Unsetenv(Variable) // no process that is started here inherits the password
+	host, _ := os.Hostname()
+	timing := o.Timing.withDefaults()
+	sent := time.Now()
+	db, err := postgres.Open(ctx, place, postgres.Node{
+		ID: id, Name: cmp.Or(os.Getenv(NameVariable), host, id), Version: version.Version, Lease: timing.Lease,
+	})
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{
+		Driver: db, Guard: newGuard(timing, sent), ID: id, password: passwordOf(place),
+		shared: &shared{db: db, beaten: make(chan struct{}, 1)},
+	}
+	if err := db.Stores().Check(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	n.start(ctx, o)
+	return n, nil
+}
+
+// isMoved refuses to leave behind what a state directory has in a file of its own.
+func isMoved(o Options, named bool) error {
+	if !named || !exists(o.State.Database()) {
+		return nil
+	}
+	if url, err := o.State.ReadDatabaseURL(); err != nil || url != "" {
+		return err // callgate migrate has copied everything, and the file is what is left
+	}
+	return tool.Errorf("node.Open", tool.Invalid, "%s is kept in %s, and not in the database that was named",
+		"what this state directory has", o.State.Database()).
+		WithHint("callgate migrate moves it into the database; to begin without it, name another directory with --state")
+}
+
+// start begins the heartbeats. They go on until Close, whatever else ends.
+func (n *Node) start(ctx context.Context, o Options) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	n.shared.end = func() { cancel(); <-done }
+	go func() {
+		defer close(done)
+		n.keep(ctx, n.beat, func(err error) { o.Log.Warn("the node's lease could not be renewed", "error", err) })
+		if err := n.Stopped(); err != nil && ctx.Err() == nil {
+			o.Log.Error("this kernel ends", "error", err)
+		}
+	}()
+}
+
+// beat sends a heartbeat.
+func (n *Node) beat(ctx context.Context) error {
+	var info json.RawMessage
+	if activity := n.shared.activity.Load(); activity != nil {
+		info, _ = json.Marshal((*activity)()) // numbers can be written
+	}
+	state, err := n.shared.db.Nodes().Heartbeat(ctx, info)
+	if postgres.Fenced(err) {
+		return lostError(err)
+	}
+	if err == nil {
+		n.shared.draining.Store(state == postgres.Draining)
+		select {
+		case n.shared.beaten <- struct{}{}:
+		default: // nobody waits for it
+		}
+	}
+	return err
+}
+
+// lostError is the end of a node.
+func lostError(err error) error {
+	e := &tool.Error{Op: "node", Kind: tool.Unavailable, Err: errors.Join(errLost, err)}
+	var said *tool.Error
+	if errors.As(err, &said) {
+		e.Message, e.Hint = said.Message, said.Hint
+	}
+	return e
+}
+
+// Tell has heartbeats say what the node has to do.
+func (n *Node) Tell(activity func() Activity) {
+	if n.shared != nil {
+		n.shared.activity.Store(&activity)
+	}
+}
+
+// Draining says why nothing new begins here: somebody asked for that, to stop this machine soon. Nil: it does begin.
+func (n *Node) Draining() error {
+	if n.shared == nil || !n.shared.draining.Load() {
+		return nil
+	}
+	return tool.Errorf("node", tool.Unavailable,
+		"this machine is being drained: what runs is finished, and nothing new begins").
+		WithHint("use another machine, or try again later; callgate drain --undo has it go on")
+}
+
+// Members lists the nodes that share the database, by name. Those of a kernel alone are none.
+func (n *Node) Members(ctx context.Context) ([]Member, error) {
+	if n.shared == nil {
+		return nil, nil
+	}
+	list, err := n.shared.db.Nodes().List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	members := make([]Member, len(list))
+	for i, one := range list {
+		members[i] = Member{NodeStatus: one, This: one.ID == n.ID}
+		_ = json.Unmarshal(one.Info, &members[i].Activity) // of another version: it is not known
+	}
+	return members, nil
+}
+
+// Find returns the node with a name, an ID, or the beginning of one; "" is this one.
+func (n *Node) Find(ctx context.Context, name string) (Member, error) {
+	const op = "node.Find"
+	members, err := n.Members(ctx)
+	if err != nil {
+		return Member{}, err
+	}
+	if n.shared == nil {
+		return Member{}, alone(op)
+	}
+	name = cmp.Or(name, n.ID)
+	exact := func(m Member) bool { return m.ID == name }
+	for _, fits := range []func(Member) bool{
+		exact, func(m Member) bool { return m.Name == name && m.State != postgres.Down },
+		func(m Member) bool { return m.Name == name }, func(m Member) bool { return strings.HasPrefix(m.ID, name) },
+	} {
+		found := slices.DeleteFunc(slices.Clone(members), func(m Member) bool { return !fits(m) })
+		if len(found) > 1 {
+			return Member{}, tool.Errorf(op, tool.Invalid, "%d nodes are called %q", len(found), tool.Truncate(name)).
+				WithHint("name one by its ID: callgate nodes lists them")
+		}
+		if len(found) == 1 {
+			return found[0], nil
+		}
+	}
+	return Member{}, tool.Errorf(op, tool.NotFound, "there is no node %q", tool.Truncate(name)).
+		WithHint("callgate nodes lists them")
+}
+
+// alone is the error of a kernel that shares its storage with nobody.
+func alone(op string) error {
+	return tool.Errorf(op, tool.Conflict, "this kernel is alone: it shares its database with no other machine").
+		WithHint("docs/guides/cluster.md says how several machines share a PostgreSQL database")
+}
+
+// SetDraining has a node begin nothing new, or go on. The node itself does so at once, another with its next heartbeat.
+func (n *Node) SetDraining(ctx context.Context, id string, is bool) error {
+	if n.shared == nil {
+		return alone("node.SetDraining")
+	}
+	if err := n.shared.db.Nodes().SetDraining(ctx, id, is); err != nil {
+		return err
+	}
+	if id == n.ID {
+		n.shared.draining.Store(is)
+	}
+	return nil
+}
+
+// JournalOf returns the records of a node, to be read; nil: this kernel is alone.
+func (n *Node) JournalOf(id string) journal.Store {
+	if n.shared == nil {
+		return nil
+	}
+	return n.shared.db.JournalOf(id)
+}
+
+// Close ends the heartbeats and closes the storage: a node is down then.
+func (n *Node) Close() error {
+	if n.shared != nil {
+		n.shared.end()
+	}
+	return n.Driver.Close()
+}

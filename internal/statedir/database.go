@@ -1,0 +1,122 @@
+package statedir
+
+import (
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"callgate/internal/durable"
+	"callgate/internal/ownership"
+	"callgate/tool"
+)
+
+// DatabaseURL is the file that names the database in which everything is kept, instead of callgate.db.
+func (d Dir) DatabaseURL() string { return filepath.Join(string(d), "database") }
+
+func (d Dir) nodeFile() string { return filepath.Join(string(d), "node") }
+
+// ReadDatabaseURL returns the URL of the database that this directory names; "": it names none. A file that others may
+// read is Denied, as it may hold a password.
+func (d Dir) ReadDatabaseURL() (string, error) {
+	const op = "statedir.Database"
+	data, err := readSecret(d.DatabaseURL())
+	var shared *ownership.Problem
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case errors.As(err, &shared):
+		return "", tool.Errorf(op, tool.Denied, "the file that names the database is not used: %w", shared).
+			WithHint("%s; if there is a password in it that somebody may have read, change it at the server", shared.Fix)
+	case err != nil:
+		return "", tool.Errorf(op, tool.Denied, "the file that names the database cannot be read: %w", err)
+	}
+	address := strings.TrimSpace(string(data))
+	if err := CheckDatabaseURL(address); err != nil {
+		return "", tool.Errorf(op, tool.Invalid, "%s does not hold one line with the URL of a PostgreSQL database",
+			d.DatabaseURL()).
+			WithHint("write postgres://user:password@host:5432/name into it; to keep everything in this directory, remove it")
+	}
+	return address, nil
+}
+
+// CheckDatabaseURL refuses what is not the URL of a PostgreSQL database. It does not repeat it: there may be a password
+// in it.
+func CheckDatabaseURL(address string) error {
+	u, err := url.Parse(address)
+	if err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql") && u.Host+u.RawQuery != "" {
+		return nil
+	}
+	return tool.Errorf("statedir.Database", tool.Invalid, "the database is not named by the URL of a PostgreSQL database").
+		WithHint("write postgres://user:password@host:5432/name, with special characters of the password as %%XX")
+}
+
+// DescribeDatabase names a database for people: where it is, without who uses it and the password.
+func DescribeDatabase(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "PostgreSQL"
+	}
+	name := "PostgreSQL, " + strings.TrimPrefix(u.Path, "/")
+	if u.Host != "" {
+		name += " at " + u.Host
+	}
+	return name
+}
+
+// WriteDatabaseURL has this directory name a database. The file is its owner's alone.
+func (d Dir) WriteDatabaseURL(address string) error {
+	if err := durable.Write(d.DatabaseURL(), []byte(address+"\n"), 0o600); err != nil {
+		const op = "statedir.Database"
+		return tool.Errorf(op, tool.Unavailable, "the file that names the database cannot be written: %w", err)
+	}
+	return nil
+}
+
+// ReadNode returns the ID of this directory's kernel among those that share a database; "": it has none, as it never
+// used one.
+func (d Dir) ReadNode() (string, error) {
+	const op = "statedir.Node"
+	data, err := readSecret(d.nodeFile())
+	var shared *ownership.Problem
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case errors.As(err, &shared):
+		e := tool.Errorf(op, tool.Denied, "the file with the node's ID is not used: %w", shared)
+		return "", e.WithHint("%s", shared.Fix)
+	case err != nil:
+		return "", &tool.Error{Op: op, Kind: tool.Denied, Message: "the file with the node's ID cannot be read", Err: err}
+	}
+	id := strings.TrimSpace(string(data))
+	if !isNodeID(id) {
+		return "", tool.Errorf(op, tool.Invalid, "the node's ID in %s is damaged", d.nodeFile()).
+			WithHint("restore the file from a copy: callgate nodes at another machine lists the IDs")
+	}
+	return id, nil
+}
+
+func isNodeID(id string) bool {
+	return len(id) >= 16 && len(id) <= 64 && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+}
+
+// Node returns the ID of this directory's kernel, and makes it when it is absent. What the database keeps for this
+// kernel is kept under it, so it never changes.
+func (h *Held) Node() (string, error) {
+	id, err := h.ReadNode()
+	if err != nil || id != "" {
+		return id, err
+	}
+	if h.readOnly != nil {
+		return "", h.readOnly
+	}
+	id = strings.ToLower(rand.Text())
+	if err := durable.Write(h.nodeFile(), []byte(id+"\n"), 0o600); err != nil {
+		return "", &tool.Error{
+			Op: "statedir.Node", Kind: tool.Unavailable, Message: "the node's ID cannot be written", Err: err,
+		}
+	}
+	return id, nil
+}
