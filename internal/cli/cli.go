@@ -27,6 +27,7 @@ import (
 	"callgate/internal/cli/journal"
 	"callgate/internal/cli/keys"
 	"callgate/internal/cli/machine"
+	"callgate/internal/cli/migrate"
 	"callgate/internal/cli/modeluse"
 	"callgate/internal/cli/outside"
 	"callgate/internal/cli/pages"
@@ -142,7 +143,7 @@ func newRoot(e *command.Env) *cobra.Command {
 		bridge.Commands(e, servers.Commands(e)...), imports.Commands(e), approvals.Commands(e),
 		questions.Commands(e), grants.Commands(e), proposals.Commands(e), rules.Commands(e), skills.Commands(e),
 		secrets.Commands(e), keys.Commands(e), tokens.Commands(e), journal.Commands(e), modeluse.Commands(e),
-		tasks.Commands(e), outside.Commands(e), machine.Commands(e), top.Commands(e), setup.Commands(e),
+		tasks.Commands(e), outside.Commands(e), machine.Commands(e), migrate.Commands(e), top.Commands(e), setup.Commands(e),
 	)...)
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: command.ExitCodes})
 	root.SetHelpCommand(pages.Help(e, root))

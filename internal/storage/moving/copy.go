@@ -157,6 +157,11 @@ func (c *Copy) Run(ctx context.Context) ([]Line, error) {
 			return nil, err
 		}
 	}
+	if p, ok := c.To.Tables.(tables.Planning); ok {
+		if err := p.Learn(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return c.compare(ctx, numbers)
 }
 

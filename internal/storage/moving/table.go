@@ -110,8 +110,8 @@ func (p *pair) compare(a, b tables.Row) int {
 func (p *pair) different(row tables.Row) error {
 	return tool.Errorf("moving.Copy", tool.Conflict, "%s: the target has %v, and the source has not",
 		p.table.Name, tool.Truncate(printable(row[:max(p.table.Key, 1)]))).
-		WithHint("it is no copy of this state directory that was broken off: name another database, or another schema " +
-			"(search_path in the URL)")
+		WithHint("it is no copy of what this state directory has now: if the kernel ran since a copy was broken off, " +
+			"remove the file node in the state directory and move everything anew")
 }
 
 // copyTable adds to the target what it does not have.

@@ -132,3 +132,9 @@ type Sharing interface {
 	// Shared reports whether a row is one that others may have added.
 	Shared(t *Table, row Row) bool
 }
+
+// Planning is a driver that chooses its plans by what it knows of its rows, and learns of many new ones late.
+type Planning interface {
+	// Learn looks at the rows that there are now.
+	Learn(ctx context.Context) error
+}

@@ -29,6 +29,7 @@ var (
 	_ tables.Store     = (*Store)(nil)
 	_ tables.BlobTimes = (*Store)(nil)
 	_ tables.Sharing   = (*Store)(nil)
+	_ tables.Planning  = (*Store)(nil)
 )
 
 // Rows reads a page in the order of the position.
@@ -208,6 +209,19 @@ func (s *Store) SetStored(ctx context.Context, blobs []artifact.Blob) error {
 		_, err := x.Exec(ctx, "UPDATE blob_owners AS o SET stored = a.stored "+
 			"FROM unnest($2::text[], $3::timestamptz[]) AS a (ref, stored) WHERE o.node = $1 AND o.ref = a.ref",
 			s.DB.NodeID(), refs, times)
+		return err
+	}))
+}
+
+// Learn has the server look at its tables. It would by itself, in a minute or more; until then it takes a node of which
+// it has never heard for one with hardly any rows, and reads all of them again and again.
+func (s *Store) Learn(ctx context.Context) error {
+	var names []string
+	for _, t := range tables.All() {
+		names = append(names, t.Name)
+	}
+	return pgnode.ConvertError("postgres.Learn", s.DB.Use(ctx, func(conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "ANALYZE blobs, blob_owners, "+strings.Join(names, ", "))
 		return err
 	}))
 }

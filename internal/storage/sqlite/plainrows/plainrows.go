@@ -48,7 +48,7 @@ func (s *Store) layoutOf(t *tables.Table) tableLayout {
 	case tables.Events:
 		l.from = "events AS t CROSS JOIN conversations ON conversations.id = t.conversation WHERE true"
 	case tables.Records, tables.Doubts:
-		l.from += " AND t.seq > " + s.Floor
+		l.from += " AND +t.seq > " + s.Floor // the index is for the position
 	}
 	return l
 }
