@@ -40,13 +40,16 @@ func (t *Tokens) Login(ctx context.Context, code string) (token.Token, string, e
 			"this link was used, or has ended, or never was one").
 			WithHint("callgate console makes another")
 	}
-	return t.LoginBy(ctx, by, token.Admin)
+	return t.LoginBy(ctx, by, token.Admin, token.Person{})
 }
 
-// LoginBy gives a person, whom the web face knows, the token with which their browser comes from now on.
-func (t *Tokens) LoginBy(ctx context.Context, by string, role token.Role) (token.Token, string, error) {
-	made, value, err := t.store.Create(ctx, token.Token{
-		Name: "console-" + strings.ToLower(rand.Text()[:6]), Role: role, By: by, Login: true,
+// LoginBy gives a person, whom the web face knows, the token with which their browser comes from now on. It stands for
+// a user, or for the kernel's own.
+func (t *Tokens) LoginBy(ctx context.Context, by string, role token.Role, who token.Person) (
+	made token.Token, value string, err error,
+) {
+	made, value, err = t.store.Create(ctx, token.Token{
+		Name: "console-" + strings.ToLower(rand.Text()[:6]), Role: role, By: by, Person: who, Login: true,
 		Expires: time.Now().Add(loginLast).UTC().Truncate(time.Second),
 	})
 	if err != nil {

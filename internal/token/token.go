@@ -24,7 +24,6 @@ import (
 	"unicode/utf8"
 
 	"callgate/internal/document"
-	"callgate/internal/user"
 	"callgate/internal/visible"
 	"callgate/tool"
 )
@@ -72,33 +71,6 @@ type Token struct {
 	Created  time.Time `json:"created"`
 	Expires  time.Time `json:"expires,omitzero"`   // zero: never
 	LastUsed time.Time `json:"last_used,omitzero"` // to the minute
-}
-
-// Person is whom a token stands for. The zero value is the kernel's own user.
-type Person struct {
-	User     string   `json:"user,omitempty"`
-	FullName string   `json:"full_name,omitempty"` // for people
-	Teams    []string `json:"teams,omitempty"`
-}
-
-// InPrincipal is the user as principals have it; empty: the kernel's own.
-func (p Person) InPrincipal() string { return user.InPrincipal(p.User) }
-
-func (p Person) check() error {
-	const op = "token.Create"
-	switch {
-	case p.User == "" && (p.FullName != "" || len(p.Teams) > 0):
-		return tool.Errorf(op, tool.Invalid, "a token without a user has no teams and no full name").
-			WithHint("say whom it stands for: --user NAME")
-	case p.User == "":
-		return nil
-	case len(p.FullName) > user.MaxName || !utf8.ValidString(p.FullName) || visible.Text(p.FullName) != p.FullName:
-		return tool.Errorf(op, tool.Invalid, "%q cannot be the name of a person", tool.Truncate(p.FullName))
-	}
-	if err := user.Check(p.User); err != nil {
-		return err
-	}
-	return user.CheckTeams(p.Teams)
 }
 
 // Described says what a token is, for people: its name, role and limits.
@@ -157,9 +129,11 @@ const collection = "tokens"
 
 // The bounds of what a store keeps.
 const (
-	maxTokens  = 200
-	maxName    = 64
-	maxProfile = 40
+	maxTokens      = 200
+	maxLogins      = 2000
+	maxLoginsOfOne = 20
+	maxName        = 64
+	maxProfile     = 40
 )
 
 // useInterval is how old a last use may become before the next one is written.
@@ -178,9 +152,8 @@ func (s *Store) Create(ctx context.Context, t Token) (Token, string, error) {
 	if list, err = s.withoutEnded(ctx, list); err != nil {
 		return Token{}, "", err
 	}
-	if len(list) >= maxTokens {
-		return Token{}, "", tool.Errorf("token.Create", tool.Limited, "there are %d tokens", len(list)).
-			WithHint("revoke those that nobody uses: callgate token list")
+	if err := checkNumber(list, t); err != nil {
+		return Token{}, "", err
 	}
 	t.ID, t.Created, t.LastUsed = strings.ToLower(rand.Text()[:8]), time.Now().UTC().Round(0), time.Time{}
 	if t.Name == "" {
@@ -199,6 +172,30 @@ func (s *Store) Create(ctx context.Context, t Token) (Token, string, error) {
 		return Token{}, "", err
 	}
 	return t, value, nil
+}
+
+// checkNumber keeps tokens within their number, and logins within theirs: nobody who logs in again and again keeps
+// others out.
+func checkNumber(list []Token, t Token) error {
+	const op = "token.Create"
+	same, all := 0, 0
+	for _, o := range list {
+		if o.Login == t.Login {
+			all++
+		}
+		if o.Login && o.User == t.User {
+			same++
+		}
+	}
+	switch {
+	case !t.Login && all >= maxTokens:
+		return tool.Errorf(op, tool.Limited, "there are %d tokens", all).
+			WithHint("revoke those that nobody uses: callgate token list")
+	case t.Login && t.User != "" && same >= maxLoginsOfOne, t.Login && all >= maxLogins:
+		return tool.Errorf(op, tool.Limited, "there are %d logins, %d of them yours", all, same).
+			WithHint("log out where you need it no more; a login ends by itself after a while")
+	}
+	return nil
 }
 
 // withoutEnded removes the logins that have ended.

@@ -209,3 +209,28 @@ func TestPersons(t *testing.T) {
 		}
 	}
 }
+
+// Logins of one user keep nobody else out, and no token of a program.
+func TestNumberOfLogins(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	login := func(user string) error {
+		_, _, err := s.Create(t.Context(), token.Token{
+			Role: token.Viewer, Login: true, Person: token.Person{User: user}, Expires: time.Now().Add(time.Hour),
+		})
+		return err
+	}
+	n := 0
+	for ; n < 100 && login("ada") == nil; n++ {
+	}
+	if n != 20 {
+		t.Errorf("ada has %d logins", n)
+	}
+	if err := login("ada"); tool.KindOf(err) != tool.Limited {
+		t.Errorf("one more is %v", err)
+	}
+	ok(t, login("bob"))
+	ok(t, login("")) // the kernel's own user
+	_, _, err := s.Create(t.Context(), token.Token{Role: token.Operator})
+	ok(t, err)
+}

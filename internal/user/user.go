@@ -68,7 +68,11 @@ func CheckTeams(teams []string) error {
 	return nil
 }
 
+// IsText reports whether a text can be a person's full name.
+func IsText(s string) bool {
+	return s != "" && len(s) <= MaxName && utf8.ValidString(s) && visible.Text(s) == s
+}
+
 func isName(s string) bool {
-	return s != "" && len(s) <= MaxName && utf8.ValidString(s) && !strings.HasPrefix(s, mark) && visible.Text(s) == s &&
-		!strings.ContainsAny(s, " \t\r\n,\"'\\")
+	return IsText(s) && !strings.HasPrefix(s, mark) && !strings.ContainsAny(s, " \t\r\n,\"'\\")
 }

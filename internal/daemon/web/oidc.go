@@ -71,7 +71,7 @@ func (s *Server) endOIDC(w http.ResponseWriter, r *http.Request) {
 		s.askToLogIn(w, r, err)
 		return
 	}
-	made, value, err := s.opt.Tokens.LoginBy(r.Context(), who.Name, who.Role)
+	made, value, err := s.opt.Tokens.LoginBy(r.Context(), who.Name, who.Role, who.Person)
 	if err != nil {
 		route.Fail(w, err)
 		return

@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -110,7 +111,7 @@ func (i *issuer) sign(claims map[string]any) string {
 func encoded(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
 // withOIDC is a kernel whose people log in by a provider.
-func withOIDC(t *testing.T, i *issuer) *face {
+func withOIDC(t *testing.T, i *issuer, more ...string) *face {
 	folder := t.TempDir()
 	kerneltest.Write(t, filepath.Join(folder, "secret"), "s3cret\n")
 	kerneltest.Write(t, filepath.Join(folder, "oidc.yaml"), "issuer: "+i.URL+`
@@ -119,7 +120,7 @@ client_secret_file: secret
 people:
   - {claim: email, value: ada@example.org, role: admin}
   - {claim: groups, value: ops, role: viewer}
-`)
+`+strings.Join(more, "\n"))
 	p, err := oidclogin.Read(filepath.Join(folder, "oidc.yaml"))
 	kerneltest.OK(t, err)
 	return serve(t, func(o *web.Options) { o.OIDC = p })
@@ -250,5 +251,77 @@ func TestOIDCRefuses(t *testing.T) {
 	}
 	if status, _ := f.ask("", "GET", "/login/oidc", ""); status != http.StatusUnauthorized {
 		t.Errorf("a login under 127.0.0.1: %d", status)
+	}
+}
+
+// A login stands for a user by the claim that the configuration says, with the teams that the provider says.
+func TestOIDCUsers(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	for name, c := range map[string]struct {
+		config string
+		says   map[string]any
+		want   token.Person // the zero value: they do not come in
+	}{
+		"sub": {"user: sub\nteams: groups", map[string]any{"name": "Ada Lovelace"},
+			token.Person{User: "u1@127.0.0.1", FullName: "Ada Lovelace", Teams: []string{"ops"}}},
+		"mail":                      {"user: email", nil, token.Person{User: "ada@example.org"}},
+		"mail that is not verified": {"user: email", map[string]any{"email_verified": false}, token.Person{}},
+		"a claim":                   {"user: nick", map[string]any{"nick": "ada"}, token.Person{User: "ada"}},
+		"no such claim":             {"user: nick", nil, token.Person{}},
+		"a claim that is a list":    {"user: nick", map[string]any{"nick": []string{"ada"}}, token.Person{}},
+		"a hidden letter":           {"user: nick", map[string]any{"nick": "a\u200bda"}, token.Person{}},
+		"the mark of users":         {"user: nick", map[string]any{"nick": "@ada"}, token.Person{}},
+		"a team twice": {"user: nick\nteams: in", map[string]any{"nick": "ada", "in": []any{"a", "a", "b c", 7}},
+			token.Person{User: "ada", Teams: []string{"a"}}},
+	} {
+		f := withOIDC(t, i, c.config)
+		i.says = func(claims map[string]any) { maps.Copy(claims, c.says) }
+		status, text, cookie := logIn(t, f, nil)
+		if c.want.User == "" {
+			if status != http.StatusUnauthorized || cookie != nil {
+				t.Errorf("%s: %d %s", name, status, text)
+			}
+			continue
+		}
+		if cookie == nil {
+			t.Fatalf("%s: %d %s", name, status, text)
+		}
+		who, err := f.kernel.Tokens.UseLogin(t.Context(), cookie.Value, token.Viewer)
+		if err != nil || !reflect.DeepEqual(who.Person, c.want) {
+			t.Errorf("%s: %+v, %v", name, who.Person, err)
+		}
+	}
+}
+
+// Who logs in sees in the console what is theirs, and a token of the same user is theirs too.
+func TestOIDCUserSeesTheirOwn(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	f := withOIDC(t, i, "user: sub")
+	i.says = func(c map[string]any) { c["email"] = "bob@example.org" } // a viewer
+	f.make(f.token(token.Operator, of("ada")), "xyzzy")
+	f.make(f.token(token.Operator, of("u1@127.0.0.1")), "plugh")
+	_, _, cookie := logIn(t, f, nil)
+	if cookie == nil {
+		t.Fatal("nobody is logged in")
+	}
+	own, _, _ := strings.Cut(f.server.LoginURL(""), "/login")
+	browser := browserOf(t)
+	for _, path := range []string{"/v1/conversations", "/v1/approvals", "/v1/journal", "/sessions", "/approvals"} {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", own+path, nil)
+		kerneltest.OK(t, err)
+		r.AddCookie(cookie)
+		answer, err := browser.Do(r)
+		kerneltest.OK(t, err)
+		body, err := io.ReadAll(answer.Body)
+		kerneltest.OK(t, err)
+		answer.Body.Close()
+		if strings.Contains(string(body), "xyzzy") {
+			t.Errorf("%s shows another's: %s", path, body)
+		}
+		if strings.HasPrefix(path, "/v1/") && !strings.Contains(string(body), "plugh") {
+			t.Errorf("%s: %d %s", path, answer.StatusCode, body)
+		}
 	}
 }

@@ -39,7 +39,7 @@ type Tokens interface {
 	UseLogin(ctx context.Context, value string, role token.Role) (token.Token, error)
 	Derive(parts ...string) string
 	Login(ctx context.Context, code string) (token.Token, string, error)
-	LoginBy(ctx context.Context, by string, role token.Role) (token.Token, string, error)
+	LoginBy(ctx context.Context, by string, role token.Role, who token.Person) (token.Token, string, error)
 	Logout(ctx context.Context, login token.Token) error
 	OnRevoke(f func(id string))
 }

@@ -19,6 +19,8 @@ type file struct {
 	ClientID         string `yaml:"client_id"`
 	ClientSecretFile string `yaml:"client_secret_file"` // relative to the file
 	Redirect         string `yaml:"redirect"`
+	User             string `yaml:"user"`
+	Teams            string `yaml:"teams"`
 	People           []struct {
 		Claim string `yaml:"claim"`
 		Value string `yaml:"value"`
@@ -38,7 +40,7 @@ func Read(name string) (*Provider, error) {
 	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.DisallowUnknownField()).Decode(&f); err != nil {
 		return nil, unusable(name, errors.New(yaml.FormatError(err, false, false)))
 	}
-	c := Config{Issuer: f.Issuer, ClientID: f.ClientID, Redirect: f.Redirect}
+	c := Config{Issuer: f.Issuer, ClientID: f.ClientID, Redirect: f.Redirect, User: f.User, Teams: f.Teams}
 	if f.ClientSecretFile != "" {
 		at := f.ClientSecretFile
 		if !filepath.IsAbs(at) {

@@ -20,6 +20,8 @@ func TestRead(t *testing.T) {
 		"issuer: accounts\nclient_id: callgate\n" + people:                    "no address with https",
 		"issuer: https://accounts.example.org\n" + people:                     "client_id is missing",
 		good: "people is empty",
+		good + people + "user: sub\nteams: groups\n":                              "",
+		good + people + "teams: groups\n":                                         "user is missing",
 		good + "people: [{claim: email, value: ada@example.org, role: client}]\n": `has the role "client"`,
 		good + "people: [{claim: email, role: admin}]\n":                          `"email" ""`,
 		good + people + "client_secret: abc\n":                                    "unknown field",

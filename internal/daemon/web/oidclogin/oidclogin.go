@@ -6,6 +6,7 @@
 // have an account there. A login is begun and ended in the same browser: what comes back carries the state of a
 // login that was begun here, in a cookie too, and is used once. The provider's word is a signed token for this
 // client, with the nonce of that login. An address of mail counts only if the provider has verified it.
+// Where the configuration says by which claim, a login stands for a user; who has no such claim does not come in.
 package oidclogin
 
 import (
@@ -14,6 +15,7 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +25,7 @@ import (
 
 	"callgate/internal/daemon/hosts"
 	"callgate/internal/token"
+	"callgate/internal/user"
 	"callgate/tool"
 )
 
@@ -33,6 +36,8 @@ type Config struct {
 	ClientSecret string // empty: the provider knows the client as a public one
 	Redirect     string // where it sends browsers back to; empty: to the server's address, as the browser has it
 	People       []Rule // the first that fits counts
+	User         string // the claim that names the user for whom a login stands; empty: the kernel's own user
+	Teams        string // the claim that names their teams; empty: they have none
 }
 
 // Rule gives a role to people by what the provider says of them.
@@ -46,6 +51,7 @@ type Rule struct {
 type Person struct {
 	Name string // for people: an address or a subject, and the provider
 	Role token.Role
+	token.Person
 }
 
 const (
@@ -82,6 +88,9 @@ func New(c Config) (*Provider, error) {
 	case c.ClientID == "":
 		return nil, tool.Errorf(op, tool.Invalid, "client_id is missing").
 			WithHint("the provider gave it to you for this server")
+	case c.Teams != "" && c.User == "":
+		return nil, tool.Errorf(op, tool.Invalid, "teams are a user's, and user is missing").
+			WithHint("say by which claim users are known: user: sub")
 	case len(c.People) == 0:
 		return nil, tool.Errorf(op, tool.Invalid, "nobody may come in: people is empty").
 			WithHint("name who may: - {claim: email, value: ada@example.org, role: admin}")
@@ -208,25 +217,61 @@ func (p *Provider) person(subject string, claims map[string]any) (Person, error)
 	name = tool.TruncateTo(name, 100) + " by " + p.host
 	for _, r := range p.cfg.People {
 		if r.fits(claims) {
-			return Person{name, r.Role}, nil
+			who, err := p.user(subject, claims)
+			return Person{name, r.Role, who}, err
 		}
 	}
 	return Person{}, denied(name + " may not come in").
 		WithHint("whoever runs this kernel names you in its configuration of logins")
 }
 
-func (r Rule) fits(claims map[string]any) bool {
-	switch value := claims[r.Claim].(type) {
+// user is for whom a login stands.
+func (p *Provider) user(subject string, claims map[string]any) (who token.Person, err error) {
+	switch p.cfg.User {
+	case "":
+		return who, nil
+	case "sub": // it is unique at its provider alone
+		who.User = subject + "@" + p.host
+	case "email":
+		who.User, _ = claims["email"].(string)
+		who.User = strings.ToLower(who.User)
+	default:
+		who.User, _ = claims[p.cfg.User].(string)
+	}
+	if user.Check(who.User) != nil {
+		return token.Person{}, denied("the provider " + p.host + " says no " + p.cfg.User +
+			" that can name a user, and users are known by it here")
+	}
+	if full, _ := claims["name"].(string); user.IsText(full) {
+		who.FullName = full
+	}
+	for _, team := range texts(claims[p.cfg.Teams]) {
+		if len(who.Teams) < user.MaxTeams && user.Check(team) == nil && !slices.Contains(who.Teams, team) {
+			who.Teams = append(who.Teams, team)
+		}
+	}
+	return who, nil
+}
+
+// texts are the texts that a claim has.
+func texts(claim any) (all []string) {
+	switch value := claim.(type) {
 	case string:
-		return value == r.Value || r.Claim == "email" && strings.EqualFold(value, r.Value)
+		return []string{value}
 	case []any:
 		for _, one := range value {
-			if text, ok := one.(string); ok && text == r.Value {
-				return true
+			if text, ok := one.(string); ok {
+				all = append(all, text)
 			}
 		}
 	}
-	return false
+	return all
+}
+
+func (r Rule) fits(claims map[string]any) bool {
+	return slices.ContainsFunc(texts(claims[r.Claim]), func(text string) bool {
+		return text == r.Value || r.Claim == "email" && strings.EqualFold(text, r.Value)
+	})
 }
 
 func denied(message string) *tool.Error { return tool.Errorf("oidclogin", tool.Denied, "%s", message) }
