@@ -189,7 +189,7 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 	})
 	k.detach = detach.New(k.background.Context(), k.Output)
 	k.gate = gate.New(gate.Config{
-		Tools: k.Tools, Journal: k.Journal, Locks: gate.LocalLocks(k.Locks), Rates: &policy.Limiter{},
+		Tools: k.Tools, Journal: k.Journal, Locks: k.database.Locks(k.Locks), Rates: &policy.Limiter{},
 		Approvals: k.Approvals, Artifacts: k.Artifacts, Secrets: k.vault, Output: k.Output, Limits: cfg.Limits,
 		Detach:  k.detach,
 		Lasting: k.Grants.Store, Permissions: k.Permissions.Table, Unfinished: k.unfinished.Name,

@@ -11,8 +11,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"callgate/internal/gate"
+	"callgate/internal/gate/lock"
 	"callgate/internal/journal"
+	"callgate/internal/kernel/sharedlocks"
 	"callgate/internal/storage/postgres"
+	"callgate/internal/storage/postgres/locks"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -42,6 +46,7 @@ type Member struct {
 // shared is what a node has that a kernel alone has not.
 type shared struct {
 	db       *postgres.DB
+	locks    *locks.Table
 	draining atomic.Bool
 	activity atomic.Pointer[func() Activity]
 	beaten   chan struct{} // receives one when a heartbeat has succeeded
@@ -77,8 +82,19 @@ func openServer(ctx context.Context, o Options, place string, named bool) (*Node
 	if err := db.Stores().Check(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	byNode := locks.OptionsOf(db.DB)
+	byNode.Log = o.Log
+	n.shared.locks = locks.Open(byNode)
 	n.start(ctx, o)
 	return n, nil
+}
+
+// Locks returns the locks of a kernel that has a table of its own: what several nodes share, they lock together.
+func (n *Node) Locks(own *lock.Table) gate.Locks {
+	if n.shared == nil {
+		return gate.LocalLocks(own)
+	}
+	return sharedlocks.New(own, n.shared.locks)
 }
 
 // isMoved refuses to leave behind what a state directory has in a file of its own.
@@ -229,9 +245,16 @@ func (n *Node) JournalOf(id string) journal.Store {
 	return n.shared.db.JournalOf(id)
 }
 
-// Close ends the heartbeats and closes the storage: a node is down then.
+// unlockPatience is how long the database may take to hear of the last locks that were released. Those that it does not
+// hear of go with the node's epoch.
+const unlockPatience = 2 * time.Second
+
+// Close ends the locks and the heartbeats, and closes the storage: a node is down then.
 func (n *Node) Close() error {
 	if n.shared != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), unlockPatience)
+		defer cancel()
+		_ = n.shared.locks.Close(ctx)
 		n.shared.end()
 	}
 	return n.Driver.Close()
