@@ -47,3 +47,14 @@ func BenchmarkAcquireRelease(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkTwoRoundTrips is what an acquisition and its release cannot be faster than: two statements that do nothing.
+func BenchmarkTwoRoundTrips(b *testing.B) {
+	c := newCluster(b)
+	for b.Loop() {
+		for range 2 {
+			c.exec(b, "SELECT 1")
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
+}
