@@ -2,6 +2,8 @@
 # Checks what Callgate is deployed with.
 #
 #   scripts/deploycheck.sh short   the tests of scripts/image: seconds, part of make test
+#   scripts/deploycheck.sh files   reads the files of deploy/ with the parser of Compose, with kustomize and with the types
+#                                  of Kubernetes; a minute or more at the first time
 #   scripts/deploycheck.sh image   runs the image of make image with a real runtime, as its own user: needs umoci, runc
 #                                  and root; image-debian does the same with that of make image-debian
 set -euo pipefail
@@ -80,6 +82,7 @@ PYTHON
 version=$(sed -n 's/^const Version = "\(.*\)"$/\1/p' internal/version/version.go)
 case ${1:-short} in
 short) modules scripts/image ;;
+files) modules deploy/check ;;
 image) image dist/image "$version-$(go env GOARCH)" ;;
 image-debian) image dist/image-debian "$version-debian-$(go env GOARCH)" debian ;;
 *) sed -n 's/^#   //p' "$0"; exit 2 ;;

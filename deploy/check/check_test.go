@@ -235,7 +235,8 @@ func checkProbes(t *testing.T, c corev1.Container) {
 // No file of deploy has a password, a key or a token in it.
 func TestNoSecrets(t *testing.T) {
 	t.Parallel()
-	secret := regexp.MustCompile(`(?i)-----BEGIN|(password|token)[ \t]*[:=][ \t]*["']?[A-Za-z0-9+/]{6,}|//[^/\s:@]+:[^@\s]+@`)
+	secret := regexp.MustCompile(`(?i)-----BEGIN|(password|token)[ \t]*[:=][ \t]*["']?[A-Za-z0-9+/]{6,}` +
+		`|//[^/\s:@]+:[^@\s]+@`)
 	err := filepath.WalkDir("..", func(name string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			if d != nil && d.Name() == "secrets" {

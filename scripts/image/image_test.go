@@ -264,6 +264,28 @@ func TestBase(t *testing.T) {
 	}
 }
 
+// The files of deploy run the image of this version.
+func TestDeployedVersion(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("../../internal/version/version.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(source), "const Version = \"")
+	version, _, ok := strings.Cut(rest, "\"")
+	if !ok {
+		t.Fatal("the source says no version")
+	}
+	for file, want := range map[string]string{
+		"compose.yaml":                  ":-localhost/callgate:" + version + "}\n",
+		"kubernetes/kustomization.yaml": "newTag: " + version + "\n",
+	} {
+		if data, err := os.ReadFile("../../deploy/" + file); err != nil || !strings.Contains(string(data), want) {
+			t.Errorf("deploy/%s does not have %q: %v", file, want, err)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	noSystem := filepath.Join(t.TempDir(), "base.tar")
