@@ -32,6 +32,7 @@ RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false
 test: deps lint windows
 	CGO_ENABLED=1 $(GO) test $(RACE) -timeout 12m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(PROCESSES))")
 	$(GO) test -timeout 12m $(PROCESSES) $(COMPUTES)
+	CALLGATE_TEST_STORAGE=postgres $(GO) test -timeout 5m ./internal/kernel
 	cd examples/embed && $(GO) vet . && $(GO) test .
 	@scripts/deploycheck.sh short
 	@scripts/e2e.sh short

@@ -13,6 +13,16 @@ func Reload(ctx context.Context, c *Client, in operations.Reload) (operations.Re
 	return got, c.do(ctx, http.MethodPost, "/v1/reload", nil, in, &got)
 }
 
+// Nodes lists the nodes that share a kernel's database.
+func Nodes(ctx context.Context, c *Client) (list []operations.Node, err error) {
+	return list, c.do(ctx, http.MethodGet, "/v1/nodes", nil, nil, &list)
+}
+
+// Drain has a node begin nothing new, or go on.
+func Drain(ctx context.Context, c *Client, in operations.Drain) (got operations.Node, err error) {
+	return got, c.do(ctx, http.MethodPost, "/v1/drain", nil, in, &got)
+}
+
 // Retain removes what the rules of retain no longer keep.
 func Retain(ctx context.Context, c *Client, in operations.Retain) (operations.Retained, error) {
 	var got operations.Retained

@@ -1,7 +1,10 @@
 package kernel_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,6 +99,58 @@ func TestTwoKernelsShareADatabase(t *testing.T) {
 	kerneltest.Settle(t, a, mine[0].ID, approval.Answer{Approve: true})
 	if result, err := a.Collect(t.Context(), mine[0].Call.ID); err != nil || result.Status != tool.Success {
 		t.Errorf("the approved call: %+v, %v", result, err)
+	}
+}
+
+// A node that is drained begins nothing new, whoever asked for it; what is open goes on.
+func TestDrainedNode(t *testing.T) {
+	t.Parallel()
+	url := kerneltest.Postgres.URL(t)
+	timing := node.Timing{Every: 20 * time.Millisecond}
+	a, b := openNode(t, url, timing, noted(t)...), openNode(t, url, timing, noted(t)...)
+	s := kerneltest.OpenSession(t, a, t.TempDir())
+	found, err := kernel.NodeOf(b).Find(t.Context(), kernel.NodeOf(a).ID[:12])
+	ok(t, err)
+	ok(t, kernel.NodeOf(b).SetDraining(t.Context(), found.ID, true))
+	until(t, "a node that drains", func() bool { return kernel.NodeOf(a).Draining() != nil })
+	_, err = a.OpenSession(t.Context(), session.Spec{Workspace: t.TempDir()})
+	if tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "is being drained") {
+		t.Errorf("a new session: %v", err)
+	}
+	if r := kerneltest.Call(t, s, "demo.note", `{}`); r.Status != tool.Success {
+		t.Errorf("a call of an open session: %s", r.Summary)
+	}
+	kerneltest.OpenSession(t, b, t.TempDir()).Close()
+	ok(t, kernel.NodeOf(a).SetDraining(t.Context(), found.ID, false))
+	kerneltest.OpenSession(t, a, t.TempDir()).Close()
+	for _, name := range []string{"nobody", ""} {
+		if _, err := kernel.NodeOf(b).Find(t.Context(), name); (err == nil) != (name == "") {
+			t.Errorf("the node %q: %v", name, err)
+		}
+	}
+}
+
+// The password of the database is masked wherever it shows.
+func TestPasswordOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	url := kerneltest.Postgres.URL(t)
+	say, err := tool.Func("demo.say", "A tool of the test.", tool.Runtime{Risk: tool.Low, SideEffect: tool.Write},
+		func(context.Context, struct{}) (any, error) { return map[string]any{"url": url}, nil })
+	ok(t, err)
+	var log bytes.Buffer
+	k := kerneltest.OpenWith(t, kernel.Config{
+		State: t.TempDir(), Storage: url, Tools: []*tool.Tool{say}, Log: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	r := kerneltest.Call(t, kerneltest.OpenSession(t, k, t.TempDir()), "demo.say", `{}`)
+	records, err := k.Journal.Read(t.Context(), journal.Query{})
+	ok(t, err)
+	data, err := json.Marshal([]any{r, records, k.Warnings()})
+	ok(t, err)
+	if !strings.Contains(string(data), "CALLGATE_DATABASE") || strings.Contains(string(data), postgrestest.Password) {
+		t.Errorf("the answer, the records and the warnings are %s", data)
+	}
+	if strings.Contains(log.String(), postgrestest.Password) {
+		t.Errorf("the log says %s", log.String())
 	}
 }
 

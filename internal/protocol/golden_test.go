@@ -60,6 +60,8 @@ func TestWire(t *testing.T) {
 		"news":              protocol.News{},
 		"own_bench":         operations.OwnBench{},
 		"own_bench_report":  operations.OwnBenchReport{},
+		"node":              operations.Node{},
+		"drain":             operations.Drain{},
 		"open_conversation": protocol.OpenConversation{},
 		"open_session":      protocol.OpenSession{},
 		"plan_request":      protocol.PlanRequest{},

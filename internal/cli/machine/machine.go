@@ -15,11 +15,11 @@ import (
 	"callgate/internal/version"
 )
 
-// Commands returns the commands up, ready, reload, console, down, build, doctor, bench, api and version.
+// Commands returns the commands up, ready, reload, console, down, nodes, drain, build, doctor, bench, api and version.
 func Commands(e *command.Env) []*cobra.Command {
 	return []*cobra.Command{
-		newUp(e), newReady(e), newReload(e), newConsole(e), newDown(e), newBuild(e), newDoctor(e), newBench(e), newAPI(e),
-		newVersion(e),
+		newUp(e), newReady(e), newReload(e), newConsole(e), newDown(e), newNodes(e), newDrain(e), newBuild(e), newDoctor(e),
+		newBench(e), newAPI(e), newVersion(e),
 	}
 }
 

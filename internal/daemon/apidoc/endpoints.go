@@ -39,6 +39,9 @@ func aboutKernel() group {
 			More{Content: "text/plain"}},
 		{operations.RouteReload, "reload", "Have open sessions work by their app files as they are now", operations.Reload{},
 			operations.Reloaded{}, More{}},
+		{operations.RouteNodes, "listNodes", "The machines that share the kernel's database", nil, []operations.Node{}, More{}},
+		{operations.RouteDrain, "drain", "Have a node begin nothing new, or go on", operations.Drain{}, operations.Node{},
+			More{}},
 		{protocol.RouteLocks, "listLocks", "Who holds what, and who waits for it", nil, protocol.Locks{}, More{}},
 	}}
 }

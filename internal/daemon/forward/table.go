@@ -106,7 +106,8 @@ func ownRoutes() []string {
 	return []string{
 		protocol.RoutePing, protocol.RouteMetrics, protocol.RouteStop, protocol.RouteRelease, protocol.RouteAppSchema,
 		protocol.RouteMCP, protocol.RouteMCPProfile, protocol.RoutePlan, protocol.RouteConsole, operations.RouteReload,
-		protocol.RoutePrune, protocol.RouteAcceptLoss, operations.RouteRetain, protocol.RouteTryRules,
+		protocol.RoutePrune, protocol.RouteAcceptLoss, operations.RouteRetain, operations.RouteNodes, operations.RouteDrain,
+		protocol.RouteTryRules,
 		protocol.RouteKeepGrant, protocol.RouteRevokeGrants, protocol.RouteRetryDelivery, protocol.RouteRetryEvent,
 		protocol.RouteStartBackground, protocol.RouteStopBackground, protocol.RouteTokens, protocol.RouteCreateToken,
 		protocol.RouteRevokeToken, protocol.RouteConsentChallenge, protocol.RouteSecrets, protocol.RouteSetSecret,

@@ -42,7 +42,7 @@ func viewerRoutes() []string {
 		protocol.RouteAgents,
 		protocol.RouteGrants, protocol.RouteGrant, protocol.RouteGrantSuggestions,
 		protocol.RouteKeys, protocol.RouteProposals, protocol.RouteProposal,
-		protocol.RouteActivity, protocol.RouteMetrics, operations.RouteLearned,
+		protocol.RouteActivity, protocol.RouteMetrics, operations.RouteLearned, operations.RouteNodes,
 	}
 }
 
@@ -76,6 +76,7 @@ func adminRoutes() []string {
 		protocol.RouteTokens, protocol.RouteRevokeToken, protocol.RouteSecrets, protocol.RouteSetSecret,
 		protocol.RouteDeleteSecret, protocol.RouteResolve, protocol.RoutePrune, protocol.RouteAcceptLoss,
 		protocol.RouteRemoveKey, protocol.RouteTryRules, operations.RouteReload, operations.RouteRetain,
+		operations.RouteDrain,
 	}
 }
 

@@ -49,8 +49,7 @@ type shared struct {
 	locks    *locks.Table
 	draining atomic.Bool
 	activity atomic.Pointer[func() Activity]
-	beaten   chan struct{} // receives one when a heartbeat has succeeded
-	end      func()        // ends the heartbeats, and waits until they have
+	end      func() // ends the heartbeats, and waits until they have
 }
 
 // openServer opens a PostgreSQL database as the node of the state directory, and keeps the node's lease.
@@ -77,7 +76,7 @@ func openServer(ctx context.Context, o Options, place string, named bool) (*Node
 	}
 	n := &Node{
 		Driver: db, Guard: newGuard(timing, sent), ID: id, password: passwordOf(place),
-		shared: &shared{db: db, beaten: make(chan struct{}, 1)},
+		shared: &shared{db: db},
 	}
 	if err := db.Stores().Check(); err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -136,10 +135,6 @@ func (n *Node) beat(ctx context.Context) error {
 	}
 	if err == nil {
 		n.shared.draining.Store(state == postgres.Draining)
-		select {
-		case n.shared.beaten <- struct{}{}:
-		default: // nobody waits for it
-		}
 	}
 	return err
 }
@@ -184,6 +179,9 @@ func (n *Node) Members(ctx context.Context) ([]Member, error) {
 	for i, one := range list {
 		members[i] = Member{NodeStatus: one, This: one.ID == n.ID}
 		_ = json.Unmarshal(one.Info, &members[i].Activity) // of another version: it is not known
+		if activity := n.shared.activity.Load(); activity != nil && members[i].This {
+			members[i].Activity = (*activity)()
+		}
 	}
 	return members, nil
 }

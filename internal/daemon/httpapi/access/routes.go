@@ -87,7 +87,8 @@ func kernelRoutes() map[string]judge {
 		protocol.RouteBackgroundApps, protocol.RouteStartBackground, protocol.RouteStopBackground,
 		protocol.RouteTriggerEvents, protocol.RouteRetryEvent, protocol.RouteTokens, protocol.RouteRevokeToken,
 		protocol.RouteSecrets, protocol.RouteSetSecret, protocol.RouteDeleteSecret, protocol.RoutePrune,
-		protocol.RouteAcceptLoss, operations.RouteReload, operations.RouteRetain,
+		protocol.RouteAcceptLoss, operations.RouteReload, operations.RouteRetain, operations.RouteNodes,
+		operations.RouteDrain,
 	))
 	return all
 }

@@ -1,0 +1,80 @@
+// Package nodes serves which nodes share the kernel's database, and has one drained.
+//
+// The law: everybody who may look at the kernel may look at the nodes; what a node begins is for who has a human's
+// authority to say, and is on record.
+package nodes
+
+import (
+	"cmp"
+	"net/http"
+
+	"callgate/internal/daemon/httpapi/route"
+	"callgate/internal/journal"
+	"callgate/internal/kernel"
+	"callgate/internal/kernel/node"
+	"callgate/internal/protocol/operations"
+)
+
+type nodeRoutes struct{ kernel *kernel.Kernel }
+
+// Routes are the routes of nodes.
+func Routes(k *kernel.Kernel) map[string]route.Func {
+	a := &nodeRoutes{k}
+	return map[string]route.Func{operations.RouteNodes: a.list, operations.RouteDrain: a.drain}
+}
+
+// list lists the nodes.
+func (a *nodeRoutes) list(w http.ResponseWriter, r *http.Request) error {
+	members, err := kernel.NodeOf(a.kernel).Members(r.Context())
+	if err != nil {
+		return err
+	}
+	list := make([]operations.Node, len(members))
+	for i, m := range members {
+		list[i] = body(m)
+	}
+	return route.Answer(w, list)
+}
+
+// drain has a node begin nothing new, or go on.
+func (a *nodeRoutes) drain(w http.ResponseWriter, r *http.Request) error {
+	var in operations.Drain
+	if err := route.Read(r, &in); err != nil {
+		return err
+	}
+	who := route.Credential(r, in.By)
+	if err := a.kernel.Approvals.HasHumanAuthority(who); err != nil {
+		return err
+	}
+	n := kernel.NodeOf(a.kernel)
+	found, err := n.Find(r.Context(), in.Node)
+	if err != nil {
+		return err
+	}
+	if err := n.SetDraining(r.Context(), found.ID, !in.Undo); err != nil {
+		return err
+	}
+	note := cmp.Or(who.By, "a human") + " has the node " + found.Name + " drained"
+	if in.Undo {
+		note = cmp.Or(who.By, "a human") + " has the node " + found.Name + " go on"
+	}
+	if err := a.kernel.Journal.Append(journal.Record{Kind: journal.Noted, Note: note}); err != nil {
+		return err
+	}
+	if found, err = n.Find(r.Context(), found.ID); err != nil {
+		return err
+	}
+	return route.Answer(w, body(found))
+}
+
+func body(m node.Member) operations.Node {
+	state := string(m.State)
+	if m.Lost() {
+		state = "lost"
+	}
+	return operations.Node{
+		ID: m.ID, Name: m.Name, This: m.This, State: state, Version: m.Version, Address: m.Address,
+		Since: m.Started, Heartbeat: m.Heartbeat, Lag: m.Lag, LeaseLeft: max(m.Left, 0),
+		Sessions: m.Sessions, Conversations: m.Conversations, Calls: m.Calls, Turns: m.Turns, Tasks: m.Tasks,
+	}
+}
