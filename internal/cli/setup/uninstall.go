@@ -17,6 +17,7 @@ import (
 	"callgate/internal/cli/setup/layout"
 	"callgate/internal/cli/text"
 	"callgate/internal/importer/backup"
+	"callgate/internal/statedir"
 	"callgate/tool"
 )
 
@@ -116,7 +117,7 @@ func (u *uninstall) run(ctx context.Context, _ []string) error {
 // consent has a person say that the state directory goes. One in which no kernel ever ran
 // holds nothing that anybody would miss.
 func (u *uninstall) consent(ctx context.Context, h *host) (sure bool, err error) {
-	if _, err := os.Stat(h.dir.Database()); errors.Is(err, fs.ErrNotExist) {
+	if !used(h.dir) {
 		return true, nil
 	}
 	size := amount.Bytes(layout.Size(h.dir.String()))
@@ -130,6 +131,19 @@ func (u *uninstall) consent(ctx context.Context, h *host) (sure bool, err error)
 		return false, e.WithHint("no kernel can ask you here; to remove it all the same: rm -r '%s'", h.dir)
 	}
 	return sure, err
+}
+
+// used reports whether a kernel ever ran in a state directory: it left a database, or names one elsewhere.
+func used(dir statedir.Dir) bool {
+	if id, err := dir.ReadNode(); err != nil || id != "" {
+		return true
+	}
+	for _, path := range []string{dir.Database(), dir.DatabaseURL()} {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
 }
 
 // items lists what there is, in the order in which it goes: the program last.
