@@ -14,6 +14,7 @@ import (
 	"callgate/internal/conversation/history"
 	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/wire"
+	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/scripts"
 	"callgate/internal/kernel/toolview"
 	"callgate/internal/protocol"
@@ -293,8 +294,10 @@ func (a *conversationRoutes) plan(w http.ResponseWriter, r *http.Request) error 
 		return tool.Errorf("httpapi", tool.Invalid, "the window %d is not a number of tokens", in.Window)
 	}
 	c := toolview.SurfaceConfig{Mode: in.Mode, Window: in.Window, WindowFrom: surface.FromFlag}
+	login, _ := route.LoginOf(r)
 	made, err := a.kernel.Conversations.Preview(r.Context(), conversation.Spec{
 		Workspace: in.Workspace, Named: in.WorkspaceNamed, AppFile: in.AppFile, Agent: in.Agent,
+		Requester: approval.Requester{User: login.InPrincipal()}, // whose memory the prompt has
 	}, c)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"callgate/internal/daemon/mcpserver"
 	"callgate/internal/gate/approval"
+	"callgate/internal/journal"
 	"callgate/internal/kernel"
 	tokens "callgate/internal/token"
 )
@@ -299,5 +300,32 @@ func TestClientTokensApproveNothing(t *testing.T) {
 		if err == nil {
 			t.Error("it counts as an approver's")
 		}
+	}
+}
+
+// What an MCP client asks with a token that stands for a user is that user's.
+func TestVisitorOfAUser(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	_, value := s.make(t, tokens.Token{Role: tokens.Client, Person: tokens.Person{User: "ada"}})
+	c, err := s.visit(t, "/mcp", value, "", nil)
+	ok(t, err)
+	_, err = c.CallTool(t.Context(), &sdk.CallToolParams{
+		Name: "search_tools", Arguments: map[string]any{"query": "read a file"},
+	})
+	ok(t, err)
+	records, err := s.kernel.Journal.Read(t.Context(), journal.Query{Newest: true, Limit: 50})
+	ok(t, err)
+	asked := 0
+	for _, r := range records {
+		if r.Principal == nil || r.Principal.Session == "" {
+			continue
+		}
+		if asked++; r.Principal.User != "@ada" {
+			t.Errorf("%s is of %q", r.Name, r.Principal.User)
+		}
+	}
+	if asked == 0 {
+		t.Error("nothing is on record")
 	}
 }

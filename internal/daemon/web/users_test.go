@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -388,4 +389,27 @@ func TestMemoryOfUsers(t *testing.T) {
 	if _, text := f.ask(bob, http.MethodPost, "/v1/tools/memory.query/call", query); strings.Contains(text, "is the word") {
 		t.Errorf("bob is told %s", text)
 	}
+}
+
+// A token that stands for a user says yes to nothing by this machine's socket, where nobody judges what is whose.
+func TestUsersTokenAtTheSocket(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	id, ended := f.askFirst()
+	for _, c := range []struct {
+		value string
+		want  int
+	}{
+		{f.token(token.Approver, of("ada")), http.StatusForbidden}, {f.token(token.Approver), http.StatusOK},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/approvals/"+id+"/answer",
+			strings.NewReader(`{"approve":false}`))
+		kerneltest.OK(t, err)
+		r.Header.Set(protocol.TokenHeader, c.value)
+		answer := httptest.NewRecorder()
+		if f.api.ServeHTTP(answer, r); answer.Code != c.want {
+			t.Errorf("%d, and not %d: %s", answer.Code, c.want, answer.Body)
+		}
+	}
+	<-ended
 }

@@ -115,6 +115,10 @@ func Approver(k *kernel.Kernel, r *http.Request, by string) (approval.Credential
 		if err != nil {
 			return approval.Credential{}, err
 		}
+		if found.User != "" { // what is theirs is judged where requests come over the network
+			return approval.Credential{}, tool.Errorf("httpapi", tool.Denied,
+				"the token %s stands for the user %s, and counts over the network alone", found.Name, found.User)
+		}
 		who.Token = found.Name
 	}
 	return who, nil
