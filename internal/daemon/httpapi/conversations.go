@@ -313,9 +313,6 @@ func (a *conversationRoutes) plan(w http.ResponseWriter, r *http.Request) error 
 	return route.Answer(w, planned)
 }
 
-// tokens estimates the tokens of a text.
-func tokens(text string) int { return (len(text) + 3) / 4 }
-
 func (a *conversationRoutes) conversations(w http.ResponseWriter, r *http.Request) error {
 	var limit uint64
 	if err := route.Number(r, "limit", &limit); err != nil {

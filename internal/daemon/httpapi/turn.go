@@ -213,3 +213,6 @@ func (s *turnStream) questions(ctx context.Context, done <-chan struct{}, k *ker
 		}
 	}
 }
+
+// tokens estimates the tokens of a text.
+func tokens(text string) int { return (len(text) + 3) / 4 }
