@@ -98,3 +98,9 @@ func DocumentStatement(node, collection, key string) Statement {
 
 // BlobsStatement is that of a list of blobs.
 func BlobsStatement(node string) Statement { return Statement{listBlobs, []any{node, "", 9}} }
+
+// LocateStatement is that of where something is.
+func LocateStatement(what Located, node, id string) Statement {
+	statement, args := locating(what, node, id)
+	return Statement{statement, args}
+}
