@@ -24,6 +24,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"callgate/internal/daemon/forward"
 	"callgate/internal/daemon/httpapi"
 	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/webhooks"
@@ -57,7 +58,8 @@ type Daemon struct {
 	end     func()        // ends turns and streams
 	stop    func()        // asks the daemon to stop
 
-	hooks      *webhooks.Server // of background apps; nil: none are served
+	hooks      *webhooks.Server   // of background apps; nil: none are served
+	nodes      *forward.Forwarder // of a kernel that shares its database with others; nil: it is alone
 	web        webFace
 	log        *slog.Logger
 	background bool
@@ -116,7 +118,11 @@ func (d *Daemon) listen() error {
 		Context: ending, Stop: d.stop,
 		Background: d.background, MCPClients: &d.mcpClients, Release: d.release, LoginURL: d.loginURL,
 	})
-	d.server = &http.Server{Handler: d.counted(d.api), ReadHeaderTimeout: 10 * time.Second, ConnContext: route.WithPeer}
+	face, err := d.openNode()
+	if err != nil {
+		return errors.Join(err, d.closeOutside())
+	}
+	d.server = &http.Server{Handler: d.counted(face), ReadHeaderTimeout: 10 * time.Second, ConnContext: route.WithPeer}
 	d.server.RegisterOnShutdown(end)
 	for _, l := range []net.Listener{d.outside, d.inside} {
 		if l == nil {
@@ -148,6 +154,14 @@ func (d *Daemon) listenOutside() error {
 	}
 	d.Socket = path
 	return nil
+}
+
+// closeOutside stops listening, and removes the socket file.
+func (d *Daemon) closeOutside() error {
+	if d.outside == nil {
+		return nil
+	}
+	return d.outside.Close()
 }
 
 // listenOwner listens on a socket that only the owner can open, and accepts
@@ -220,9 +234,7 @@ func (d *Daemon) Stop() error {
 	defer d.gc.end()
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
-	if d.outside != nil {
-		_ = d.outside.Close() // and the socket file with it
-	}
+	_ = d.closeOutside()
 	if d.hooks != nil {
 		d.hooks.Close()
 	}
@@ -232,6 +244,7 @@ func (d *Daemon) Stop() error {
 	closing, cancel := context.WithDeadline(context.Background(), later(left, time.Now().Add(lastWords)))
 	defer cancel()
 	err := errors.Join(d.web.close(closing), d.server.Shutdown(closing))
+	d.closeNode(closing)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = d.server.Close() // cancels what still runs; its end is recorded
 	}

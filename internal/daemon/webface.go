@@ -61,7 +61,7 @@ func (d *Daemon) ServeWeb(w Web) (url string, err error) {
 
 func (d *Daemon) webOptions(w Web) (web.Options, error) {
 	o := web.Options{
-		API: d.api, Tokens: d.Kernel.Tokens, Workspace: w.Workspace, Hosts: w.Hosts, Counted: d.counted, Log: d.log,
+		API: d.face(), Tokens: d.Kernel.Tokens, Workspace: w.Workspace, Hosts: w.Hosts, Counted: d.counted, Log: d.log,
 		AppID: func(ctx context.Context) (string, error) {
 			l, err := d.Kernel.Apps.Load(ctx, w.Workspace, "")
 			if err != nil {
@@ -69,7 +69,7 @@ func (d *Daemon) webOptions(w Web) (web.Options, error) {
 			}
 			return l.AppID(), nil
 		},
-		Alive: func(id string) bool { _, err := d.Kernel.Sessions.Get(id); return err == nil },
+		Alive: d.isOpen,
 		Note:  func(text string) { _ = d.Kernel.Journal.Append(journal.Record{Kind: journal.Noted, Note: text}) },
 	}
 	if w.OIDC != "" {

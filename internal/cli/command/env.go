@@ -58,6 +58,7 @@ type Host struct {
 type Flags struct {
 	State     string
 	Database  string
+	Node      string
 	Workspace string
 	AppFile   string
 	JSON      bool
@@ -70,6 +71,8 @@ func (f *Flags) Bind(set *pflag.FlagSet) {
 		"keep the state in `DIR` (default $CALLGATE_STATE, or the user's own folder)")
 	set.StringVar(&f.Database, "database", f.Database,
 		"share the PostgreSQL database at `URL` with other machines (default $CALLGATE_DATABASE, or what the state directory names)")
+	set.StringVar(&f.Node, "node", f.Node,
+		"ask the node `NAME`, of those that share the database (default: what is named by its ID is found, and lists are of all)")
 	set.StringVarP(&f.Workspace, "workspace", "C", f.Workspace, "use `DIR` as the workspace (default the current folder)")
 	set.StringVar(&f.AppFile, "app", f.AppFile,
 		"use the app file `FILE` (default callgate.yaml in the workspace or a folder above it)")
@@ -199,4 +202,13 @@ func Terminal(stream any) (fd int, is bool) {
 		return 0, false
 	}
 	return int(f.Fd()), term.IsTerminal(int(f.Fd()))
+}
+
+// SessionFolder is the folder in which a session is opened: the workspace; at another node, a folder of its machine, or
+// "" for the one that it serves.
+func (e *Env) SessionFolder() (string, error) {
+	if e.Node != "" {
+		return e.Workspace, nil
+	}
+	return e.WorkspaceDir()
 }

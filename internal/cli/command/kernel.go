@@ -54,6 +54,7 @@ func (e *Env) handshake(ctx context.Context, k *Kernel, o client.Options, key bo
 			return err
 		}
 	}
+	o.Node = e.Node
 	o.Kernel, o.Say = KernelProcess(k.dir), func(text string) {
 		if show := k.screen.Load(); show != nil {
 			(*show)(text)
@@ -189,7 +190,7 @@ type SessionOptions struct {
 
 // Session opens a session in the workspace, does something in it and closes it.
 func (e *Env) Session(ctx context.Context, o SessionOptions, do func(*Kernel, *client.Session) error) error {
-	workspace, err := e.WorkspaceDir()
+	workspace, err := e.SessionFolder()
 	if err != nil {
 		return err
 	}

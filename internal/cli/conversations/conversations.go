@@ -74,7 +74,7 @@ func (f origin) resume(ctx context.Context, k *command.Kernel) (string, error) {
 func (o opener) with(
 	ctx context.Context, agent string, from origin, do func(*command.Kernel, *client.Conversation) error,
 ) error {
-	workspace, err := o.WorkspaceDir()
+	workspace, err := o.SessionFolder()
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ type up struct {
 	transient bool
 	web       daemon.Web
 	noWeb     bool
+	cluster   daemon.Cluster
 	otlp      string
 	logFormat string
 }
@@ -63,6 +64,10 @@ one kills it.`,
 	c.Flags().StringVar(&u.web.OIDC, "oidc", "",
 		"have people log in by the OpenID Connect provider that this `FILE` names")
 	c.Flags().BoolVar(&u.noWeb, "no-listen", false, "serve this user's own commands alone")
+	c.Flags().StringVar(&u.cluster.Listen, "cluster-listen", "",
+		"let the other nodes of the database reach this one on this `ADDRESS`")
+	c.Flags().StringVar(&u.cluster.Advertise, "cluster-address", "",
+		"the `ADDRESS` that the other nodes dial (default: what --cluster-listen says)")
 	c.Flags().StringVar(&u.otlp, "otlp", "", "send traces and metrics to the OpenTelemetry collector at this `URL`")
 	c.Flags().StringVar(&u.logFormat, "log-format", "",
 		"write the log as text or json (default $CALLGATE_LOG_FORMAT or text)")
@@ -111,7 +116,7 @@ func (u *up) run(ctx context.Context, _ []string) error {
 	}
 	kernel := client.New(client.Options{Dial: d.Dial})
 	at := upInfo{version.Version, os.Getpid(), dir.String(), d.Socket, ""}
-	if at.Console, err = u.serveWeb(d); err != nil {
+	if at.Console, err = u.serve(ctx, d); err != nil {
 		_ = d.Stop()
 		return err
 	}
@@ -205,15 +210,34 @@ type upInfo struct {
 	Console string `json:"console,omitempty"`
 }
 
+// serve lets other machines in: nodes, programs and people. It returns where the console is.
+func (u *up) serve(ctx context.Context, d *daemon.Daemon) (string, error) {
+	var err error
+	if u.web.Workspace, err = os.Getwd(); err != nil {
+		return "", &tool.Error{Op: "cli.up", Kind: tool.Unavailable, Message: "this folder cannot be named", Err: err}
+	}
+	switch {
+	case u.cluster.Listen != "":
+		u.cluster.Workspace = u.web.Workspace
+		at, err := d.ServeNodes(ctx, u.cluster)
+		if err != nil {
+			return "", err
+		}
+		if !u.JSON {
+			u.Status("other nodes reach this one at %s", at)
+		}
+	case u.cluster.Advertise != "":
+		return "", tool.Errorf("cli.up", tool.Invalid, "--cluster-address says what other nodes dial, and nothing listens").
+			WithHint("say on which address this node listens for them: --cluster-listen :7421")
+	}
+	return u.serveWeb(d)
+}
+
 // serveWeb serves the console and the API, and returns where. A person who starts the kernel at a terminal is let
 // in at once: it is a link then.
 func (u *up) serveWeb(d *daemon.Daemon) (string, error) {
 	if u.noWeb || u.idle > 0 || d.Socket == "" {
 		return "", nil
-	}
-	var err error
-	if u.web.Workspace, err = os.Getwd(); err != nil {
-		return "", &tool.Error{Op: "cli.up", Kind: tool.Unavailable, Message: "this folder cannot be named", Err: err}
 	}
 	at, err := d.ServeWeb(u.web)
 	_, terminal := command.Terminal(u.Stdout)

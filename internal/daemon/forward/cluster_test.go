@@ -18,6 +18,7 @@ import (
 	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
+	thing "callgate/internal/kernel/node"
 	"callgate/internal/token"
 	"callgate/tool"
 )
@@ -78,11 +79,11 @@ func (d directory) Locate(ctx context.Context, kind forward.Kind, id string) (st
 	for node, k := range d.have {
 		var err error
 		switch kind {
-		case forward.Approval:
+		case thing.Approval:
 			_, err = k.Approvals.Get(ctx, id)
-		case forward.Conversation:
+		case thing.Conversation:
 			_, err = k.Conversations.Store.Get(ctx, id)
-		case forward.Task:
+		case thing.Task:
 			_, err = k.Tasks.Store().Get(ctx, id)
 		default:
 			err = errors.ErrUnsupported
@@ -138,27 +139,34 @@ func newWorld(t testing.TB, ids string, tools ...*tool.Tool) []*node {
 
 func (w *world) start(t testing.TB, id string, tools []*tool.Tool, change func(*forward.Options)) *node {
 	k := kerneltest.OpenWith(t, kernel.Config{State: kerneltest.StateDir(t), Tools: tools, Lineage: terminal{}})
-	n := &node{TB: t, world: w, id: id, kernel: k, workspace: t.TempDir()}
-	kerneltest.Write(t, filepath.Join(n.workspace, "where.txt"), "at "+id)
-	n.api = httpapi.New(k, httpapi.Lifecycle{Context: t.Context()})
-	t.Cleanup(n.api.Close)
 	w.mu.Lock()
 	w.nodes[id] = forward.Node{ID: id, Name: "host-" + id, Epoch: 1}
 	w.have[id] = k
 	w.mu.Unlock()
+	n := &node{TB: t, world: w, id: id, kernel: k, workspace: t.TempDir()}
+	n.front(func(o *forward.Options) {
+		o.Directory, o.Tokens = directory{w, id}, tokens{w}
+		change(o)
+	})
+	return n
+}
+
+// front puts everything in front of the kernel of a node.
+func (n *node) front(change func(*forward.Options)) {
+	kerneltest.Write(n, filepath.Join(n.workspace, "where.txt"), "at "+n.id)
+	n.api = httpapi.New(n.kernel, httpapi.Lifecycle{Context: n.Context()})
+	n.Cleanup(n.api.Close)
 	o := forward.Options{
-		API: n.api, Kernel: k, Directory: directory{w, id}, Log: slog.New(slog.DiscardHandler), Tokens: tokens{w},
-		Fresh: 50 * time.Millisecond,
+		API: n.api, Kernel: n.kernel, Log: slog.New(slog.DiscardHandler), Fresh: 50 * time.Millisecond,
 	}
 	change(&o)
 	var err error
 	n.forwarder, err = forward.New(o)
-	kerneltest.OK(t, err)
-	t.Cleanup(func() { n.forwarder.Close(context.Background()) })
-	_, err = n.forwarder.Listen(t.Context(), forward.Address{Listen: "127.0.0.1:0", Workspace: n.workspace})
-	kerneltest.OK(t, err)
+	kerneltest.OK(n, err)
+	n.Cleanup(func() { n.forwarder.Close(context.Background()) })
+	_, err = n.forwarder.Listen(n.Context(), forward.Address{Listen: "127.0.0.1:0", Workspace: n.workspace})
+	kerneltest.OK(n, err)
 	n.serve()
-	return n
 }
 
 // serve serves the node's socket, over connections that only this process makes.

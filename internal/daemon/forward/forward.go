@@ -13,6 +13,7 @@ import (
 
 	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/node"
 	"callgate/internal/kernel/session"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -67,10 +68,6 @@ func New(o Options) (*Forwarder, error) {
 		return nil, &tool.Error{Op: "forward.New", Kind: tool.Internal, Message: "no certificate can be made", Err: err}
 	}
 	for pattern, p := range placements() {
-		if p.how == here {
-			f.mux.Handle(pattern, o.API)
-			continue
-		}
 		f.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			if err := f.serve(w, r, pattern, p); err != nil {
 				route.Fail(w, err)
@@ -98,6 +95,10 @@ func (f *Forwarder) serve(w http.ResponseWriter, r *http.Request, pattern string
 	if err != nil {
 		return err
 	}
+	if p.how == here && to.ID != "" && to.ID != f.self.ID {
+		return tool.Errorf("forward", tool.Invalid, "this is asked of a node on its own machine, and not through another").
+			WithHint("do it on the machine of the node %s", to.Name)
+	}
 	if to.ID == f.self.ID || to.ID == "" {
 		f.opt.API.ServeHTTP(w, withoutNode(r))
 		return nil
@@ -116,13 +117,20 @@ func (f *Forwarder) placeOf(r *http.Request, p placement, name string) (Node, er
 	}
 	switch p.how {
 	case bySession:
-		return f.ownerOf(ctx, session.NodeOf(r.PathValue(p.id)))
+		if id := session.NodeOf(r.PathValue(p.id)); id != "" {
+			return f.ownerOf(ctx, id)
+		}
+		return f.whereIs(ctx, node.Conversation, r.PathValue(p.id)) // its session has its ID
 	case opening:
 		resumed, err := resumedBy(r)
 		if err != nil || resumed == "" {
 			return Node{}, err
 		}
-		return f.whereIs(ctx, Conversation, resumed)
+		to, err := f.whereIs(ctx, node.Conversation, resumed)
+		if err == nil && to.ID != f.self.ID {
+			err = withoutFolder(r)
+		}
+		return to, err
 	case byKind, code:
 		return f.whereIs(ctx, p.kind, r.PathValue(p.id))
 	}
@@ -131,7 +139,7 @@ func (f *Forwarder) placeOf(r *http.Request, p placement, name string) (Node, er
 
 // whereIs returns the node that has something.
 func (f *Forwarder) whereIs(ctx context.Context, kind Kind, id string) (Node, error) {
-	if kind == Conversation {
+	if kind == node.Conversation {
 		if _, err := f.opt.Kernel.Sessions.Get(id); err == nil {
 			return f.self, nil // it is open here
 		}
@@ -186,7 +194,22 @@ func resumedBy(r *http.Request) (string, error) {
 	var o struct {
 		Resume string `json:"resume"`
 	}
-	return o.Resume, peek(r, &o)
+	err := peek(r, &o)
+	return o.Resume, err
+}
+
+// withoutFolder leaves out of a request that goes on with a conversation the folder that its sender is in, unless
+// somebody named it: it is one of another machine.
+func withoutFolder(r *http.Request) error {
+	members := map[string]json.RawMessage{}
+	err := peek(r, &members)
+	if err != nil || string(members["workspace_named"]) == "true" || members["workspace"] == nil {
+		return err
+	}
+	delete(members, "workspace")
+	data, err := json.Marshal(members)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
+	return err
 }
 
 // withoutNode is a request without the name of its node, which the kernel does not know.

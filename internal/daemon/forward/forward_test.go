@@ -275,6 +275,14 @@ func TestTurnElsewhere(t *testing.T) {
 	if reason := <-ended; !stopped || reason != protocol.EndCancelled {
 		t.Errorf("stopped is %v, and the turn ended %q", stopped, reason)
 	}
+	kerneltest.OK(t, conv.Close(t.Context()))
+	again, err := b.client().OpenConversation(t.Context(), protocol.OpenConversation{
+		OpenSession: protocol.OpenSession{Workspace: b.workspace}, Resume: conv.ID, // the folder that its sender is in
+	})
+	kerneltest.OK(t, err)
+	if again.ID != conv.ID || again.Workspace != a.workspace {
+		t.Errorf("it goes on as %s in %s", again.ID, again.Workspace)
+	}
 	list, err := b.client().Conversations(t.Context(), 10)
 	kerneltest.OK(t, err)
 	if len(list) != 1 || list[0].ID != conv.ID || list[0].Node != "host-a" {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"callgate/internal/daemon/httpapi/route"
+	"callgate/internal/kernel/node"
 	"callgate/internal/protocol/operations"
 	"callgate/tool"
 )
@@ -83,7 +84,7 @@ func (f *Forwarder) listedAt(r *http.Request, p placement) (Node, error) {
 		return f.whereIs(r.Context(), p.kind, id)
 	}
 	if id := query.Get(p.list.of); p.list.of != "" && id != "" {
-		return f.whereIs(r.Context(), Conversation, id)
+		return f.whereIs(r.Context(), node.Conversation, id)
 	}
 	return Node{}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/kernel/node"
 	"callgate/tool"
 )
 
@@ -19,17 +20,7 @@ type Node struct {
 }
 
 // Kind is what an ID is of.
-type Kind string
-
-// The kinds of things that one node has.
-const (
-	Conversation Kind = "conversation"
-	Approval     Kind = "approval"
-	Task         Kind = "task"
-	Question     Kind = "question"
-	Proposal     Kind = "proposal"
-	Call         Kind = "call"
-)
+type Kind = node.Thing
 
 // Directory is what the nodes of a database know of each other.
 type Directory interface {

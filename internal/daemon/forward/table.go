@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"callgate/internal/kernel/node"
 	"callgate/internal/protocol"
 	"callgate/internal/protocol/operations"
 )
@@ -38,29 +39,29 @@ func placements() map[string]placement {
 		protocol.RouteProposals:     {how: onAll, list: order{at: []string{"made"}}},
 		protocol.RouteDoubts:        {how: onAll, list: order{at: []string{"time"}}},
 		protocol.RouteConversations: {how: onAll, list: order{at: []string{"updated"}, newest: true}},
-		protocol.RouteTasks: {how: onAll, kind: Task, list: order{
+		protocol.RouteTasks: {how: onAll, kind: node.Task, list: order{
 			at: []string{"times", "created"}, newest: true, after: "after", of: "conversation",
 		}},
 
-		protocol.RouteChallenge:         {how: code, kind: Approval, id: "id"},
-		protocol.RouteQuestionChallenge: {how: code, kind: Question, id: "id"},
+		protocol.RouteChallenge:         {how: code, kind: node.Approval, id: "id"},
+		protocol.RouteQuestionChallenge: {how: code, kind: node.Question, id: "id"},
 	}
 	for _, route := range sessionRoutes() {
 		all[route] = placement{how: bySession, id: "session"}
 	}
 	for kind, routes := range map[Kind][]string{
-		Conversation: conversationRoutes(),
-		Approval:     {protocol.RouteApproval, protocol.RouteAnswer},
-		Question:     {protocol.RouteQuestion, protocol.RouteAnswerQuestion},
-		Proposal:     {protocol.RouteProposal, protocol.RouteAcceptProposal, protocol.RouteRefuseProposal},
-		Task:         {protocol.RouteTask, protocol.RouteCancelTask, protocol.RouteTaskLog},
+		node.Conversation: conversationRoutes(),
+		node.Approval:     {protocol.RouteApproval, protocol.RouteAnswer},
+		node.Question:     {protocol.RouteQuestion, protocol.RouteAnswerQuestion},
+		node.Proposal:     {protocol.RouteProposal, protocol.RouteAcceptProposal, protocol.RouteRefuseProposal},
+		node.Task:         {protocol.RouteTask, protocol.RouteCancelTask, protocol.RouteTaskLog},
 	} {
 		for _, route := range routes {
 			all[route] = placement{how: byKind, kind: kind, id: "id"}
 		}
 	}
 	for _, route := range []string{protocol.RouteCollect, protocol.RouteDoubt, protocol.RouteResolve} {
-		all[route] = placement{how: byKind, kind: Call, id: "call"}
+		all[route] = placement{how: byKind, kind: node.Call, id: "call"}
 	}
 	for _, route := range namedRoutes() {
 		all[route] = placement{how: named}
@@ -104,6 +105,7 @@ func namedRoutes() []string {
 
 func ownRoutes() []string {
 	return []string{
+		operations.RouteNodes, operations.RouteDrain, // which are of the database, whoever is asked
 		protocol.RoutePing, protocol.RouteMetrics, protocol.RouteStop, protocol.RouteRelease, protocol.RouteAppSchema,
 		protocol.RouteMCP, protocol.RouteMCPProfile, protocol.RoutePlan, protocol.RouteConsole, operations.RouteReload,
 		protocol.RoutePrune, protocol.RouteAcceptLoss, operations.RouteRetain, operations.RouteNodes, operations.RouteDrain,

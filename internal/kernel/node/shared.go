@@ -40,7 +40,8 @@ func (a Activity) Idle() bool { return a.Calls+a.Turns+a.Tasks == 0 }
 type Member struct {
 	postgres.NodeStatus
 	Activity
-	This bool // it is this one
+	Fingerprint string // of the certificate that it has at its address
+	This        bool   // it is this one
 }
 
 // shared is what a node has that a kernel alone has not.
@@ -49,6 +50,7 @@ type shared struct {
 	locks    *locks.Table
 	draining atomic.Bool
 	activity atomic.Pointer[func() Activity]
+	reach    atomic.Pointer[Reach]
 	end      func() // ends the heartbeats, and waits until they have
 }
 
@@ -126,8 +128,16 @@ func (n *Node) start(ctx context.Context, o Options) {
 // beat sends a heartbeat.
 func (n *Node) beat(ctx context.Context) error {
 	var info json.RawMessage
-	if activity := n.shared.activity.Load(); activity != nil {
-		info, _ = json.Marshal((*activity)()) // numbers can be written
+	activity, reach := n.shared.activity.Load(), n.shared.reach.Load()
+	if activity != nil || reach != nil {
+		var tell told
+		if activity != nil {
+			tell.Activity = (*activity)()
+		}
+		if reach != nil {
+			tell.Reach = *reach
+		}
+		info, _ = json.Marshal(tell) // numbers and texts can be written
 	}
 	state, err := n.shared.db.Nodes().Heartbeat(ctx, info)
 	if postgres.Fenced(err) {
@@ -178,7 +188,9 @@ func (n *Node) Members(ctx context.Context) ([]Member, error) {
 	members := make([]Member, len(list))
 	for i, one := range list {
 		members[i] = Member{NodeStatus: one, This: one.ID == n.ID}
-		_ = json.Unmarshal(one.Info, &members[i].Activity) // of another version: it is not known
+		var tell told
+		_ = json.Unmarshal(one.Info, &tell) // of another version: it is not known
+		members[i].Activity, members[i].Address, members[i].Fingerprint = tell.Activity, tell.Address, tell.Fingerprint
 		if activity := n.shared.activity.Load(); activity != nil && members[i].This {
 			members[i].Activity = (*activity)()
 		}

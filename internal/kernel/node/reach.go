@@ -1,0 +1,98 @@
+package node
+
+import (
+	"context"
+
+	"callgate/internal/storage/postgres"
+)
+
+// Reach is where other nodes reach one, and how they know it there. Heartbeats tell it.
+type Reach struct {
+	Address     string `json:"address,omitempty"`     // "": nowhere
+	Fingerprint string `json:"fingerprint,omitempty"` // of its certificate
+}
+
+// told is what a heartbeat tells.
+type told struct {
+	Activity
+	Reach
+}
+
+// Announce tells the other nodes where this one is reached, now and with each heartbeat.
+func (n *Node) Announce(ctx context.Context, r Reach) error {
+	if n.shared == nil {
+		return alone("node.Announce")
+	}
+	n.shared.reach.Store(&r)
+	return n.beat(ctx)
+}
+
+// IsShared reports whether the kernel shares its database with others.
+func (n *Node) IsShared() bool { return n.shared != nil }
+
+// Name is what people call this node; "": it is alone.
+func (n *Node) Name() string {
+	if n.shared == nil {
+		return ""
+	}
+	self, _ := n.shared.db.Node()
+	return self.Name
+}
+
+// Living lists the nodes whose lease is not over.
+func (n *Node) Living(ctx context.Context) (living []Member, err error) {
+	members, err := n.Members(ctx)
+	for _, m := range members {
+		if m.State != postgres.Down && !m.Lost() {
+			living = append(living, m)
+		}
+	}
+	return living, err
+}
+
+// Thing is a kind of thing that one node has.
+type Thing string
+
+// The kinds of things.
+const (
+	Conversation Thing = "conversation"
+	Approval     Thing = "approval"
+	Task         Thing = "task"
+	Question     Thing = "question"
+	Proposal     Thing = "proposal"
+	Call         Thing = "call"
+)
+
+// places are where each kind of thing is kept.
+func places(what Thing) []postgres.Located {
+	switch what {
+	case Conversation:
+		return []postgres.Located{postgres.LocatedConversation()}
+	case Approval:
+		return []postgres.Located{postgres.LocatedApproval()}
+	case Task:
+		return []postgres.Located{postgres.LocatedTask()}
+	case Question:
+		return []postgres.Located{
+			postgres.LocatedDocument("questions.open"), postgres.LocatedDocument("questions.done"),
+		}
+	case Proposal:
+		return []postgres.Located{postgres.LocatedDocument("proposals")}
+	case Call:
+		return []postgres.Located{postgres.LocatedCall()}
+	}
+	return nil
+}
+
+// Locate returns the ID of the node that has something; "": none has.
+func (n *Node) Locate(ctx context.Context, what Thing, id string) (string, error) {
+	if n.shared == nil {
+		return "", nil
+	}
+	for _, place := range places(what) {
+		if at, err := n.shared.db.Locate(ctx, place, id); err != nil || at != "" {
+			return at, err
+		}
+	}
+	return "", nil
+}
