@@ -25,6 +25,7 @@ type Options struct {
 	Kernel    *kernel.Kernel
 	Directory Directory
 	Tokens    Tokens        // default: those of the kernel
+	Names     Names         // nil: a call that is sent to two nodes is two calls
 	Log       *slog.Logger  // never nil
 	ListTime  time.Duration // how long a list waits for a node; default 3 s
 	DialTime  time.Duration // how long a connection to a node may take; default 3 s
@@ -82,6 +83,7 @@ func New(o Options) (*Forwarder, error) {
 // ServeHTTP answers a request that came over a face of this node.
 func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Header.Del(loginHeader) // what travels between nodes comes over none of its faces
+	r.Header.Del(callHeader)
 	f.mux.ServeHTTP(w, r)
 }
 
@@ -99,7 +101,9 @@ func (f *Forwarder) serve(w http.ResponseWriter, r *http.Request, pattern string
 		return tool.Errorf("forward", tool.Invalid, "this is asked of a node on its own machine, and not through another").
 			WithHint("do it on the machine of the node %s", to.Name)
 	}
-	if to.ID == f.self.ID || to.ID == "" {
+	if isHere := to.ID == f.self.ID || to.ID == ""; isHere && pattern == protocol.RouteCall {
+		return f.serveCall(w, withoutNode(r))
+	} else if isHere {
 		f.opt.API.ServeHTTP(w, withoutNode(r))
 		return nil
 	}

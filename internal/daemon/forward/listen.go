@@ -11,6 +11,7 @@ import (
 
 	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/web"
+	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
@@ -137,6 +138,9 @@ func (s *listener) answer(w http.ResponseWriter, r *http.Request, pattern string
 		return err
 	}
 	r = route.WithLogin(r, route.Login{Token: login, Workspace: s.workspace})
+	if id := r.Header.Get(callHeader); id != "" && pattern == protocol.RouteCall {
+		r = route.WithCallID(r, id)
+	}
 	return s.opened.serve(w, r, s.opt.API, p, from)
 }
 

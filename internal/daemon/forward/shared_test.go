@@ -30,7 +30,10 @@ func newShared(t testing.TB, count int, tools ...*tool.Tool) (all []*node) {
 			State: kerneltest.StateDir(t), Storage: at, Tools: tools, Lineage: terminal{},
 		})
 		n := &node{TB: t, id: kernel.NodeOf(k).ID, kernel: k, workspace: t.TempDir()}
-		n.front(func(o *forward.Options) { o.Directory = forward.Nodes(kernel.NodeOf(k)) })
+		n.front(func(o *forward.Options) {
+			o.Directory = forward.Nodes(kernel.NodeOf(k))
+			o.Names = forward.ClaimedNames(kernel.NodeOf(k), k.Artifacts)
+		})
 		all = append(all, n)
 	}
 	return all

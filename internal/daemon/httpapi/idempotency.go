@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"net/http"
@@ -17,6 +18,9 @@ import (
 // same token in the same folder, whatever session it comes in. What a token names is its own, so the ID
 // that it says is never that of a call of somebody else.
 func (a *toolRoutes) identify(r *http.Request, s *session.Session, c *protocol.CallRequest) error {
+	if c.ID = cmp.Or(route.CallIDOf(r), c.ID); route.CallIDOf(r) != "" {
+		return a.checkSame(r.Context(), *c)
+	}
 	login, overNetwork := route.LoginOf(r)
 	kind, name := "key", r.Header.Get("Idempotency-Key")
 	if c.ID != "" {

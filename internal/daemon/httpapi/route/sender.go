@@ -62,6 +62,20 @@ func LoginOf(r *http.Request) (Login, bool) {
 	return l, ok
 }
 
+// callIDContextKey is the key of the ID of the call that a request asks for, in its context.
+type callIDContextKey struct{}
+
+// WithCallID adds the ID under which all nodes know the call that a request asks for. Only the forwarder does so.
+func WithCallID(r *http.Request, id string) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), callIDContextKey{}, id))
+}
+
+// CallIDOf returns the ID that all nodes know a call by; "": its client did not name it, or there are no others.
+func CallIDOf(r *http.Request) string {
+	id, _ := r.Context().Value(callIDContextKey{}).(string)
+	return id
+}
+
 // PeerOf is the process that made the connection of a request.
 func PeerOf(r *http.Request) Peer {
 	if _, ok := LoginOf(r); ok {
