@@ -67,7 +67,11 @@ type Grant struct {
 	Network   bool              // whether the tool may open connections
 	Secrets   map[string]string // exactly those its runtime view names
 	Claims    []Claim           // what was locked for this call
-	Settings  any               // what the app file says of the tool's module, as the module reads it; nil: nothing
+	// Fence is the number of those locks, where several kernels share a database: of two calls that lock the same thing,
+	// the later has the greater one. What is changed can refuse a number that is less than one it has seen, and so the
+	// late writes of a machine that was taken for dead. 0: the call locks nothing that other machines have, too.
+	Fence    uint64
+	Settings any // what the app file says of the tool's module, as the module reads it; nil: nothing
 	// Credential is the value of the secret that the app file names for the
 	// tool's module, if it names one.
 	Credential string

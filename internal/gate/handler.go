@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"callgate/internal/gate/liveoutput"
+	"callgate/internal/gate/lock"
 	"callgate/internal/gate/order"
 	"callgate/internal/gate/outcome"
 	"callgate/internal/journal/outputbus"
@@ -221,7 +222,7 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 	}
 	secrets, err := x.secrets.Values(r.Secrets)
 	grant := tool.Grant{
-		Workspace: at.Workspace, Root: at.Root, Relaxed: at.Relaxed,
+		Workspace: at.Workspace, Root: at.Root, Relaxed: at.Relaxed, Fence: lock.FenceOf(c.lease),
 		HiddenFiles: at.HiddenFiles, HiddenPaths: at.HiddenPaths, ReadablePaths: at.Readable,
 		Network: r.Network, Secrets: secrets, Claims: c.claims, Settings: settings, Unfinished: x.unfinished,
 	}

@@ -10,8 +10,7 @@ import (
 	"callgate/internal/secret"
 )
 
-// Locks orders calls that touch the same thing. [LocalLocks] does it for one
-// kernel; several kernels that share resources need another.
+// Locks orders calls that touch the same thing: [LocalLocks] for one kernel, package sharedlocks for several.
 type Locks interface {
 	// Enqueue takes a place in the queue for everything that a call claims.
 	Enqueue(lock.Request) (Ticket, error)

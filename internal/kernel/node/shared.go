@@ -24,6 +24,25 @@ import (
 // NameVariable is what people call this node; default: the name of its machine.
 const NameVariable = "CALLGATE_NODE"
 
+// LeaseVariable is how long a node lives without a heartbeat; default 15 s. On a network that fails for longer, a
+// longer lease stops nothing; a shorter one has others go on sooner with what a dead machine had locked.
+const LeaseVariable = "CALLGATE_LEASE"
+
+// fromEnvironment completes what nobody has set.
+func (t Timing) fromEnvironment() (Timing, error) {
+	text := os.Getenv(LeaseVariable)
+	if text == "" || t.Lease > 0 {
+		return t, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 2*time.Second || d > 10*time.Minute {
+		return t, tool.Errorf("node.Open", tool.Invalid, "%s is %q, which is no time between 2s and 10m",
+			LeaseVariable, tool.Truncate(text)).WithHint("write 15s, or leave it out")
+	}
+	t.Lease = d
+	return t, nil
+}
+
 // Activity is what a node has to do, as it tells the others with each heartbeat.
 type Activity struct {
 	Sessions      int `json:"sessions"`
@@ -68,7 +87,11 @@ func openServer(ctx context.Context, o Options, place string, named bool) (*Node
 	}
 	_ = os.Unsetenv(Variable) // no process that is started here inherits the password
 	host, _ := os.Hostname()
-	timing := o.Timing.withDefaults()
+	timing, err := o.Timing.fromEnvironment()
+	if err != nil {
+		return nil, err
+	}
+	timing = timing.withDefaults()
 	sent := time.Now()
 	db, err := postgres.Open(ctx, place, postgres.Node{
 		ID: id, Name: cmp.Or(os.Getenv(NameVariable), host, id), Version: version.Version, Lease: timing.Lease,
