@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"callgate/internal/durable"
 	"callgate/internal/ownership"
@@ -25,7 +26,7 @@ func (d Dir) ReadDatabaseURL() (string, error) {
 	data, err := readSecret(d.DatabaseURL())
 	var shared *ownership.Problem
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR): // the directory itself is told of elsewhere
 		return "", nil
 	case errors.As(err, &shared):
 		return "", tool.Errorf(op, tool.Denied, "the file that names the database is not used: %w", shared).
