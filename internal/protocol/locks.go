@@ -8,8 +8,7 @@ import (
 	"callgate/tool"
 )
 
-// Locks is all claims that are held, and all that wait, in the order in which
-// they were made.
+// Locks is all claims that are held, and all that wait, in the order in which they were made.
 type Locks struct {
 	Held    []HeldLock    `json:"held"`
 	Waiting []WaitingLock `json:"waiting"`
@@ -67,4 +66,5 @@ type LockBlocker struct {
 	Since    time.Time  `json:"since"`
 	Queued   bool       `json:"queued,omitempty"` // it waits too, with an earlier ticket
 	Expired  bool       `json:"expired,omitempty"`
+	Node     string     `json:"node,omitempty"` // whose call it is, if another's
 }

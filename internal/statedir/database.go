@@ -2,9 +2,12 @@ package statedir
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -74,6 +77,33 @@ func (d Dir) WriteDatabaseURL(address string) error {
 		return tool.Errorf(op, tool.Unavailable, "the file that names the database cannot be written: %w", err)
 	}
 	return nil
+}
+
+// copiedFile says into which database the file of SQLite beside it was copied, proven.
+func (d Dir) copiedFile() string { return filepath.Join(string(d), "database.copied") }
+
+// MarkCopied notes that what is in callgate.db is in a database, too, and that the database counts.
+func (d Dir) MarkCopied(address string) error {
+	if err := durable.Write(d.copiedFile(), []byte(addressSum(address)+"\n"), 0o600); err != nil {
+		const op = "statedir.Database"
+		return tool.Errorf(op, tool.Unavailable, "it cannot be noted that everything was copied: %w", err)
+	}
+	return nil
+}
+
+// UnmarkCopied forgets that, once callgate.db is gone or counts again.
+func (d Dir) UnmarkCopied() { _ = os.Remove(d.copiedFile()) } // one that stays says nothing of another file
+
+// IsCopied reports whether what is in callgate.db was copied into a database. Somebody may have written the file that
+// names the database by hand, and then nothing was.
+func (d Dir) IsCopied(address string) bool {
+	data, err := readSecret(d.copiedFile())
+	return err == nil && strings.TrimSpace(string(data)) == addressSum(address)
+}
+
+func addressSum(address string) string {
+	sum := sha256.Sum256([]byte(address))
+	return hex.EncodeToString(sum[:])
 }
 
 // ReadNode returns the ID of this directory's kernel among those that share a database; "": it has none, as it never

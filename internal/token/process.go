@@ -14,5 +14,8 @@ func OfProcess(node string, pid int, started uint64) string {
 	return fmt.Sprintf("%s%s:%d.%d", processPrefix, node, pid, started)
 }
 
+// IsProcessOf reports whether an ID stands for a process of a machine.
+func IsProcessOf(id, node string) bool { return strings.HasPrefix(id, processPrefix+node+":") }
+
 // IsProcess reports whether an ID stands for a process of another machine.
 func IsProcess(id string) bool { return strings.HasPrefix(id, processPrefix) }

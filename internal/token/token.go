@@ -248,7 +248,10 @@ func (s *Store) List(ctx context.Context) ([]Token, error) {
 	var list []Token
 	for _, d := range docs {
 		var k kept
-		if err := json.Unmarshal(d.Data, &k); err != nil {
+		switch err := json.Unmarshal(d.Data, &k); {
+		case err != nil && !json.Valid(d.Data):
+			continue // a login to an MCP server, which were kept here once: see package oauth
+		case err != nil:
 			return nil, unreadable(d.Key, err)
 		}
 		list = append(list, k.Token)

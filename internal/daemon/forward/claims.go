@@ -23,17 +23,18 @@ func (c claims) Claim(ctx context.Context, name [sha256.Size]byte, call string) 
 	return c.node.ClaimCall(ctx, name, call)
 }
 
-func (c claims) Move(ctx context.Context, name [sha256.Size]byte, from string) (bool, error) {
-	return c.node.MoveCall(ctx, name, from)
+func (c claims) Move(ctx context.Context, name [sha256.Size]byte, from string, epoch int64) (bool, error) {
+	return c.node.MoveCall(ctx, name, from, epoch)
 }
 
 // Outcome reads the journal of a dead node after it was made sure that nothing is added to it.
-func (c claims) Outcome(ctx context.Context, dead, call string) (*tool.Result, error) {
-	if err := c.node.Bury(ctx, dead); err != nil {
+func (c claims) Outcome(ctx context.Context, dead, call string) (*tool.Result, int64, error) {
+	epoch, err := c.node.Bury(ctx, dead)
+	if err != nil {
 		if tool.KindOf(err) != tool.Conflict {
-			return nil, err
+			return nil, 0, err
 		}
-		return nil, &tool.Error{
+		return nil, 0, &tool.Error{
 			Op: "forward.Outcome", Kind: tool.Unavailable, Err: err, Message: "the node that has this call does not answer",
 			Hint: "send it again under the same name in a moment, and it is not made twice",
 		}
@@ -41,16 +42,16 @@ func (c claims) Outcome(ctx context.Context, dead, call string) (*tool.Result, e
 	state, result, err := outcome.Elsewhere(ctx, c.node.JournalOf(dead), c.results, call)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, 0, err
 	case state == outcome.Ended:
-		return result, nil
+		return result, epoch, nil
 	case state == outcome.InDoubt:
 		e := session.DoubtError(call)
-		return &tool.Result{Status: tool.Failure, Summary: e.Error(), Error: e, Call: call}, nil
+		return &tool.Result{Status: tool.Failure, Summary: e.Error(), Error: e, Call: call}, epoch, nil
 	case state == outcome.Pending:
-		return nil, tool.Errorf("forward.Outcome", tool.Unavailable,
+		return nil, 0, tool.Errorf("forward.Outcome", tool.Unavailable,
 			"call %s waits for a human at a node that does not live", call).
 			WithHint("start that node again; callgate nodes tells which it is")
 	}
-	return nil, nil
+	return nil, epoch, nil
 }

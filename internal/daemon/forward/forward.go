@@ -102,7 +102,7 @@ func (f *Forwarder) serve(w http.ResponseWriter, r *http.Request, pattern string
 			WithHint("do it on the machine of the node %s", to.Name)
 	}
 	if isHere := to.ID == f.self.ID || to.ID == ""; isHere && pattern == protocol.RouteCall {
-		return f.serveCall(w, withoutNode(r))
+		return f.serveCall(w, withoutNode(r), true)
 	} else if isHere {
 		f.opt.API.ServeHTTP(w, withoutNode(r))
 		return nil

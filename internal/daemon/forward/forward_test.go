@@ -167,12 +167,22 @@ func TestAskerDoesNotAnswerElsewhere(t *testing.T) {
 	all := newWorld(t, "abc", risky(t))
 	a, b := all[0], all[1]
 	agent := b.client(b.withKey, at("host-a"))
-	id := b.ask(b.open(agent, a.workspace))
+	s := b.open(agent, a.workspace)
+	id := b.ask(s)
 	if _, err := agent.Challenge(t.Context(), id); tool.KindOf(err) != tool.Denied {
 		t.Fatalf("it is given a code: %v", err)
 	}
 	if _, err := agent.Answer(t.Context(), id, protocol.Answer{Approve: true}); tool.KindOf(err) != tool.Denied {
 		t.Fatalf("it says yes: %v", err)
+	}
+	// When the session is closed its node does not know any more who asked.
+	kerneltest.OK(t, s.Close(t.Context()))
+	later := b.client(b.withKey)
+	if ch, err := later.Challenge(t.Context(), id); err == nil {
+		later.ShowCode(ch.Code)
+	}
+	if _, err := later.Answer(t.Context(), id, protocol.Answer{Approve: true}); tool.KindOf(err) != tool.Denied {
+		t.Errorf("it says yes when its session is closed: %v", err)
 	}
 	got, err := agent.Approval(t.Context(), id)
 	kerneltest.OK(t, err)

@@ -11,7 +11,9 @@ import (
 
 	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/web"
+	"callgate/internal/kernel/node"
 	"callgate/internal/protocol"
+	"callgate/internal/token"
 	"callgate/tool"
 )
 
@@ -134,14 +136,57 @@ func (s *listener) answer(w http.ResponseWriter, r *http.Request, pattern string
 	if err == nil {
 		err = s.mustBeHere(r, p, from)
 	}
+	if err == nil && who.Token == "" && login.Role != token.Operator {
+		err = s.mayDecide(r, p, from)
+	}
 	if err != nil {
 		return err
 	}
-	r = route.WithLogin(r, route.Login{Token: login, Workspace: s.workspace})
-	if id := r.Header.Get(callHeader); id != "" && pattern == protocol.RouteCall {
-		r = route.WithCallID(r, id)
+	if err := s.opt.Kernel.Tokens.Users.Saw(r.Context(), login.Person); err != nil {
+		return err
 	}
-	return s.opened.serve(w, r, s.opt.API, p, from)
+	r = route.WithLogin(r, route.Login{Token: login, Workspace: s.workspace})
+	if pattern != protocol.RouteCall {
+		return s.opened.serve(w, r, s.opt.API, p, from)
+	}
+	if id := r.Header.Get(callHeader); id != "" { // the other node has found that this one has it
+		return s.opened.serve(w, route.WithCallID(r, id), s.opt.API, p, from)
+	}
+	return s.opened.serve(w, r, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := s.serveCall(w, r, false); err != nil {
+			route.Fail(w, err)
+		}
+	}), p, from)
+}
+
+// mayDecide refuses the yes and the no of a process to what was asked from its own machine. There the family of a
+// process that asked is known only as long as its node remembers it, so nobody there can be told apart from it for
+// sure.
+func (s *listener) mayDecide(r *http.Request, p placement, from Node) error {
+	asker := ""
+	switch id := r.PathValue(p.id); p.kind {
+	case node.Approval:
+		asked, err := s.opt.Kernel.Approvals.Get(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		asker = asked.Asker.Token
+	case node.Proposal:
+		made, err := s.opt.Kernel.Proposals.List(r.Context(), "")
+		if err != nil {
+			return err
+		}
+		for _, one := range made {
+			if one.ID == id {
+				asker = one.Asker.Token
+			}
+		}
+	}
+	if !token.IsProcessOf(asker, from.ID) {
+		return nil
+	}
+	return tool.Errorf("forward", tool.Denied, "this was asked from the machine of the node %s, and is not decided there",
+		from.Name).WithHint("answer it at another node's terminal, in a console, or with a token")
 }
 
 // mustBeHere refuses what a third node has: the two nodes do not agree on where it is, and a request that went on

@@ -57,6 +57,13 @@ func whoAsks(k *kernel.Kernel, r *http.Request, pattern string, given human) (as
 	switch need {
 	case token.Approver:
 		if value := r.Header.Get(protocol.TokenHeader); value != "" {
+			who, err := route.Approver(k, r, given.By)
+			if err == nil { // not from inside the kernel, either
+				err = k.Approvals.HasPersonAuthority(who, askersOf(k))
+			}
+			if err != nil {
+				return asker{}, err
+			}
 			found, err := k.Tokens.Use(r.Context(), value, token.Approver)
 			return asker{Token: found.ID}, err
 		}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"callgate/internal/daemon/httpapi"
 	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/document"
 	"callgate/internal/protocol"
@@ -29,51 +30,84 @@ type Names interface {
 	// none had it.
 	Claim(ctx context.Context, name [sha256.Size]byte, call string) (node, id string, err error)
 	// Move gives this node a call of a node that is down, and reports whether it did.
-	Move(ctx context.Context, name [sha256.Size]byte, from string) (bool, error)
+	Move(ctx context.Context, name [sha256.Size]byte, from string, epoch int64) (bool, error)
 	// Outcome tells what became of a call of a node that does not live, and sees to it that the node begins nothing any
-	// more. Nil: the call was not begun. A node that lives is an error.
-	Outcome(ctx context.Context, node, call string) (*tool.Result, error)
+	// more, since an epoch of it. Nil: the call was not begun. A node that lives is an error.
+	Outcome(ctx context.Context, node, call string) (r *tool.Result, epoch int64, err error)
 }
 
 // callHeader is the ID of a named call, from node to node.
 const callHeader = "Callgate-Forwarded-Call"
 
-// nameOf is the name that a client has for a call; false: it has none. The name is the token's own. A process of the
-// machine names its calls for this node alone.
-func nameOf(r *http.Request) (name [sha256.Size]byte, ok bool, err error) {
+// namedCall is a call that its client named.
+type namedCall struct {
+	name      [sha256.Size]byte
+	id        string // that it would have at this node alone, so that it is the same before and after it shares a database
+	workspace string // "": the folder that a node serves, which each has its own
+	app       string
+}
+
+// nameOf is what a client calls a call; nil: nothing. The name is the token's own. A process of the machine names its
+// calls for this node alone.
+func (f *Forwarder) nameOf(r *http.Request) (*namedCall, error) {
 	login, overNetwork := route.LoginOf(r)
-	if !overNetwork {
-		return name, false, nil
+	s, err := f.opt.Kernel.Sessions.Get(r.PathValue("session"))
+	if !overNetwork || err != nil || f.opt.Names == nil {
+		return nil, nil
 	}
 	kind, text := "key", r.Header.Get("Idempotency-Key")
+	if text == "" {
+		kind = "id"
+		if text, err = idInBody(r); err != nil || text == "" {
+			return nil, err
+		}
+	}
+	c := &namedCall{workspace: s.Workspace(), app: r.URL.Query().Get("app")}
+	c.id = httpapi.NamedCall(f.opt.Kernel, login, c.workspace, kind, text)
+	if c.workspace == login.Workspace {
+		c.workspace = ""
+	}
+	c.name = sha256.Sum256([]byte(document.Join(login.ID, c.workspace, c.app, kind, text)))
+	return c, nil
+}
+
+// maxCall bounds what is read of a call for its ID, as what answers it does.
+const maxCall = 64 << 20
+
+// idInBody is the ID that the body of a call says. What answers the call reads it whole, too.
+func idInBody(r *http.Request) (string, error) {
+	if r.Body == nil {
+		return "", nil
+	}
+	data, err := io.ReadAll(io.LimitReader(r.Body, maxCall))
+	if err != nil {
+		return "", &tool.Error{Op: "forward", Kind: tool.Cancelled, Message: "the request broke off", Err: err}
+	}
+	rest := r.Body
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(data), rest), rest}
 	var body struct {
 		ID string `json:"id"`
 	}
-	if err := peek(r, &body); err != nil {
-		return name, false, err
-	}
-	if body.ID != "" {
-		kind, text = "id", body.ID
-	}
-	if text == "" {
-		return name, false, nil
-	}
-	q := r.URL.Query()
-	return sha256.Sum256([]byte(document.Join(login.ID, q.Get("workspace"), q.Get("app"), kind, text))), true, nil
+	_ = json.Unmarshal(data, &body) // who answers says what is wrong with it
+	return body.ID, nil
 }
 
-// serveCall answers a call: one that its client named is answered by the node that has it.
-func (f *Forwarder) serveCall(w http.ResponseWriter, r *http.Request) error {
-	name, ok, err := nameOf(r)
+// serveCall answers a call in a session of this node: one that its client named is answered by the node that has it,
+// unless the request comes from another node, which is not to be sent on.
+func (f *Forwarder) serveCall(w http.ResponseWriter, r *http.Request, mayAsk bool) error {
+	call, err := f.nameOf(r)
 	if err != nil {
 		return err
 	}
-	if !ok || f.opt.Names == nil {
+	if call == nil {
 		f.opt.API.ServeHTTP(w, r)
 		return nil
 	}
 	for range 3 { // others move it too
-		node, id, err := f.opt.Names.Claim(r.Context(), name, protocol.NewCallID())
+		node, id, err := f.opt.Names.Claim(r.Context(), call.name, call.id)
 		if err != nil {
 			return err
 		}
@@ -81,21 +115,23 @@ func (f *Forwarder) serveCall(w http.ResponseWriter, r *http.Request) error {
 			f.opt.API.ServeHTTP(w, route.WithCallID(r, id))
 			return nil
 		}
-		to, err := f.members.byID(r.Context(), node)
-		if err == nil {
-			return f.callAt(w, r, to, id)
-		}
-		if tool.KindOf(err) != tool.Unavailable {
+		switch to, err := f.members.byID(r.Context(), node); {
+		case err == nil && mayAsk:
+			return f.callAt(w, r, to, *call, id)
+		case err == nil:
+			return tool.Errorf("forward", tool.Conflict, "the node %s has a call of this name", to.Name).
+				WithHint("send it to that node, or to a session of your own here")
+		case tool.KindOf(err) != tool.Unavailable:
 			return err
 		}
-		result, err := f.opt.Names.Outcome(r.Context(), node, id)
+		result, epoch, err := f.opt.Names.Outcome(r.Context(), node, id)
 		if err != nil {
 			return err
 		}
 		if result != nil {
 			return route.Answer(w, result)
 		}
-		if _, err := f.opt.Names.Move(r.Context(), name, node); err != nil {
+		if _, err := f.opt.Names.Move(r.Context(), call.name, node, epoch); err != nil {
 			return err
 		}
 	}
@@ -104,7 +140,7 @@ func (f *Forwarder) serveCall(w http.ResponseWriter, r *http.Request) error {
 }
 
 // callAt has another node make a named call, or tell what became of it, in a session of the client's there.
-func (f *Forwarder) callAt(w http.ResponseWriter, r *http.Request, to Node, id string) error {
+func (f *Forwarder) callAt(w http.ResponseWriter, r *http.Request, to Node, call namedCall, id string) error {
 	who, err := whoAsks(f.opt.Kernel, r, protocol.RouteCall, human{})
 	if err != nil {
 		return err
@@ -112,7 +148,7 @@ func (f *Forwarder) callAt(w http.ResponseWriter, r *http.Request, to Node, id s
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	go f.watch(ctx, to, cancel)
-	session, err := f.openAt(ctx, r, to, who)
+	session, err := f.openAt(ctx, r, to, who, call)
 	if err != nil {
 		return f.later(ctx, to, err)
 	}
@@ -149,9 +185,10 @@ func (f *Forwarder) later(ctx context.Context, to Node, err error) error {
 }
 
 // openAt opens a session of the client at another node.
-func (f *Forwarder) openAt(ctx context.Context, r *http.Request, to Node, who asker) (string, error) {
-	q := r.URL.Query()
-	body, err := json.Marshal(protocol.OpenSession{Workspace: q.Get("workspace"), AppFile: q.Get("app")})
+func (f *Forwarder) openAt(
+	ctx context.Context, r *http.Request, to Node, who asker, call namedCall,
+) (string, error) {
+	body, err := json.Marshal(protocol.OpenSession{Workspace: call.workspace, AppFile: call.app})
 	if err != nil {
 		return "", err
 	}

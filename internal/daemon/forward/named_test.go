@@ -12,6 +12,7 @@ import (
 	"callgate/internal/daemon/forward"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
+	"callgate/internal/protocol"
 	"callgate/internal/token"
 	"callgate/tool"
 )
@@ -61,6 +62,29 @@ func TestNamedCallIsMadeOnce(t *testing.T) {
 	}
 	if _, r := all[1].count(value, at[1], "tuesday"); string(r.Data) != "2" || ran.Load() != 2 {
 		t.Errorf("another name: %+v, %d calls", r, ran.Load())
+	}
+}
+
+// A call in a session of another node is claimed there.
+func TestNamedCallInASessionElsewhere(t *testing.T) {
+	t.Parallel()
+	tools, ran := counting(t)
+	all := newShared(t, 3, tools)
+	a, b, c := all[0], all[1], all[2]
+	value, _ := a.token(token.Operator)
+	at := a.web().URL()
+	_, first := a.with(value, http.MethodPost, at+"/v1/sessions?node="+b.id, `{}`)
+	var opened protocol.Session
+	kerneltest.OK(t, json.Unmarshal([]byte(first), &opened))
+	status, text := a.with(value, http.MethodPost, at+"/v1/sessions/"+opened.ID+"/calls", `{"name":"demo.count","args":{}}`,
+		func(r *http.Request) { r.Header.Set("Idempotency-Key", "monday") })
+	if status != http.StatusOK {
+		t.Fatalf("%d %s", status, text)
+	}
+	for _, n := range []*node{c, b, a} {
+		if status, r := n.count(value, n.web().URL(), "monday"); string(r.Data) != "1" || ran.Load() != 1 {
+			t.Errorf("%s answers %d %+v, %d calls", n.id, status, r, ran.Load())
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/journal"
+	"callgate/internal/kernel"
 	"callgate/internal/kernel/session"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -32,8 +33,13 @@ func (a *toolRoutes) identify(r *http.Request, s *session.Session, c *protocol.C
 	if name == "" {
 		return nil
 	}
-	c.ID = "c" + a.kernel.Tokens.Derive("call", login.ID, s.Workspace(), kind, name)[:15]
+	c.ID = NamedCall(a.kernel, login, s.Workspace(), kind, name)
 	return a.checkSame(r.Context(), *c)
+}
+
+// NamedCall is the ID of a call that a token names, in a folder.
+func NamedCall(k *kernel.Kernel, login route.Login, workspace, kind, name string) string {
+	return "c" + k.Tokens.Derive("call", login.ID, workspace, kind, name)[:15]
 }
 
 // sentCalls is what clients sent with their Idempotency-Keys.

@@ -223,6 +223,12 @@ func TestListsOfUsers(t *testing.T) {
 	if _, text := f.ask(ada, http.MethodGet, "/v1/journal?limit=2", ""); strings.Count(text, `"seq"`) != 2 {
 		t.Errorf("two records are %s", text)
 	}
+	var every, newest []protocol.Record
+	f.get(ada, "/v1/journal", &every)
+	f.get(ada, "/v1/journal?newest=true&limit=2", &newest)
+	if last := every[len(every)-2:]; len(newest) != 2 || newest[0].Seq != last[0].Seq || newest[1].Seq != last[1].Seq {
+		t.Errorf("the newest two are %v, and not %v", newest, last)
+	}
 	if status, text := f.ask(ada, http.MethodGet, "/v1/stats", ""); status != http.StatusForbidden {
 		t.Errorf("ada is told of everybody: %d %s", status, text)
 	}
@@ -261,6 +267,16 @@ func TestAdministratorsReadContents(t *testing.T) {
 		if got := f.notes(); !strings.Contains(got, "carol with the token desk read contents of others") ||
 			!strings.Contains(got, "GET "+at) {
 			t.Errorf("%s is not on record: %s", path, got)
+		}
+	}
+	// To read is not to act.
+	for path, body := range map[string]string{
+		"/v1/approvals/" + adas.approval + "/answer":           `{"approve":true}`,
+		"/v1/conversations/" + adas.conversation + "/fork":     "{}",
+		"/v1/conversations/" + adas.conversation + "/messages": `{"text":"go on"}`,
+	} {
+		if status, text := f.ask(admin, http.MethodPost, path, body); status != http.StatusForbidden {
+			t.Errorf("an administrator acts for another: %s: %d %s", path, status, text)
 		}
 	}
 	if status, text := f.ask(f.token(token.Viewer, of("bob")), http.MethodGet, paths[0], ""); status != http.StatusNotFound {
@@ -412,4 +428,24 @@ func TestUsersTokenAtTheSocket(t *testing.T) {
 		}
 	}
 	<-ended
+}
+
+// What a user accepts holds for that user alone: a rule holds for everybody.
+func TestUsersAcceptNoRules(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	ada := f.token(token.Operator, of("ada"))
+	x := f.make(ada, "xyzzy")
+	status, text := f.ask(ada, http.MethodPost, "/v1/sessions/"+x.conversation+"/calls",
+		`{"name":"propose_config_change","args":{"reason":"it stops too soon","changes":[{"path":"runtime.max_turns","value":40}]}}`)
+	var made []protocol.Proposal
+	f.get(ada, "/v1/proposals", &made)
+	if len(made) != 1 {
+		t.Fatalf("made are %v: %d %s", made, status, text)
+	}
+	accept := "/v1/proposals/" + made[0].ID + "/accept"
+	if status, text := f.ask(f.token(token.Approver, of("ada")), http.MethodPost, accept, "{}"); status != http.StatusForbidden ||
+		!strings.Contains(text, "everybody") {
+		t.Errorf("a user changes the rules of all: %d %s", status, text)
+	}
 }

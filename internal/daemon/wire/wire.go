@@ -202,6 +202,7 @@ func Locks(s lock.Snapshot) protocol.Locks {
 
 func blocker(b lock.Blocker) protocol.LockBlocker {
 	return protocol.LockBlocker{
+		Node:     b.Node,
 		Resource: b.Resource, Mode: b.Mode, Holder: protocol.LockHolder(b.Holder),
 		Since: b.Since, Queued: b.Queued, Expired: b.Expired,
 	}

@@ -176,6 +176,7 @@ func (g *Guard) keep(ctx context.Context, beat func(context.Context) error, fail
 			timer.Stop()
 			return
 		}
+		_ = g.Stopped() // after a machine's sleep the clock of the timers is late: see elapsed
 		sent := time.Now()
 		limited, cancel := context.WithTimeout(ctx, g.timing.Lease/3) // there is time for another connection
 		err := beat(limited)

@@ -17,19 +17,20 @@ func (n *Node) ClaimCall(ctx context.Context, name [sha256.Size]byte, call strin
 	return o.Node, o.Call, err
 }
 
-// MoveCall gives this node a named call of a node that is down, and reports whether it did.
-func (n *Node) MoveCall(ctx context.Context, name [sha256.Size]byte, from string) (bool, error) {
+// MoveCall gives this node a named call of a node that is down since an epoch, and reports whether it did.
+func (n *Node) MoveCall(ctx context.Context, name [sha256.Size]byte, from string, epoch int64) (bool, error) {
 	if n.shared == nil {
 		return false, alone("node.MoveCall")
 	}
-	return callnames.New(n.shared.db.DB).Move(ctx, name, from)
+	return callnames.New(n.shared.db.DB).Move(ctx, name, from, epoch)
 }
 
-// Bury sees to it that a node begins nothing any more. One whose lease is not over is a Conflict.
-func (n *Node) Bury(ctx context.Context, id string) error {
+// Bury sees to it that a node begins nothing any more, and returns the epoch since which that is so. One whose lease is
+// not over is a Conflict.
+func (n *Node) Bury(ctx context.Context, id string) (epoch int64, err error) {
 	if n.shared == nil {
-		return alone("node.Bury")
+		return 0, alone("node.Bury")
 	}
-	_, err := n.shared.db.Nodes().TakeOver(ctx, id)
-	return err
+	taken, err := n.shared.db.Nodes().TakeOver(ctx, id)
+	return taken.Epoch, err
 }

@@ -16,6 +16,7 @@ import (
 	"callgate/internal/journal"
 	"callgate/internal/kernel/sharedlocks"
 	"callgate/internal/storage/postgres"
+	"callgate/internal/storage/postgres/callnames"
 	"callgate/internal/storage/postgres/locks"
 	"callgate/internal/version"
 	"callgate/tool"
@@ -78,7 +79,7 @@ func openServer(ctx context.Context, o Options, place string, named bool) (*Node
 	if err := o.State.ReadOnly(); err != nil {
 		return nil, err // its node cannot keep the head of its journal
 	}
-	if err := isMoved(o, named); err != nil {
+	if err := isMoved(o); err != nil {
 		return nil, err
 	}
 	id, err := o.State.Node()
@@ -109,6 +110,9 @@ func openServer(ctx context.Context, o Options, place string, named bool) (*Node
 	byNode := locks.OptionsOf(db.DB)
 	byNode.Log = o.Log
 	n.shared.locks = locks.Open(byNode)
+	if _, err := callnames.New(db.DB).Forget(ctx); err != nil {
+		o.Log.Warn("old names of calls could not be removed now", "error", err)
+	}
 	n.start(ctx, o)
 	return n, nil
 }
@@ -122,11 +126,11 @@ func (n *Node) Locks(own *lock.Table) gate.Locks {
 }
 
 // isMoved refuses to leave behind what a state directory has in a file of its own.
-func isMoved(o Options, named bool) error {
-	if !named || !exists(o.State.Database()) {
+func isMoved(o Options) error {
+	if !exists(o.State.Database()) {
 		return nil
 	}
-	if url, err := o.State.ReadDatabaseURL(); err != nil || url != "" {
+	if url, err := o.State.ReadDatabaseURL(); err != nil || url != "" && o.State.IsCopied(url) {
 		return err // callgate migrate has copied everything, and the file is what is left
 	}
 	return tool.Errorf("node.Open", tool.Invalid, "%s is kept in %s, and not in the database that was named",

@@ -108,9 +108,9 @@ func (d *Directory) Any(ctx context.Context) (bool, error) {
 	return len(d.known) > 0, err
 }
 
-// read reads the users once. The caller holds the lock.
+// read reads the users, once there are any: another kernel may have made the first. The caller holds the lock.
 func (d *Directory) read(ctx context.Context) error {
-	if d.known != nil {
+	if len(d.known) > 0 {
 		return nil
 	}
 	docs, err := document.ListAll(ctx, d.docs, collection, "")

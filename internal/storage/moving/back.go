@@ -36,7 +36,7 @@ func (m *Migration) Back(ctx context.Context) (result Result, err error) {
 	if result, err = m.copyBack(ctx, held, url, fresh); err != nil {
 		return result, err
 	}
-	return result, m.switchBack(held, fresh, &result)
+	return result, m.switchBack(held, url, fresh, &result)
 }
 
 // copyBack copies everything to a fresh file and compares it.
@@ -60,13 +60,16 @@ func (m *Migration) copyBack(
 }
 
 // switchBack has the kernel use the fresh file. That happens when the file that names the database is removed.
-func (m *Migration) switchBack(held *statedir.Held, fresh string, result *Result) error {
+func (m *Migration) switchBack(held *statedir.Held, url, fresh string, result *Result) error {
 	if exists(held.Database()) { // left by a move that was broken off: the database counts
 		old, err := retire(held.Database())
 		if err != nil {
 			return err
 		}
 		result.Old = old
+	}
+	if err := held.MarkCopied(url); err != nil { // until the next step has ended, both are there and the same
+		return err
 	}
 	if err := durable.Move(fresh, held.Database()); err != nil {
 		return backError(err)
@@ -80,6 +83,7 @@ func (m *Migration) switchBack(held *statedir.Held, fresh string, result *Result
 	if m.switched != nil {
 		m.switched()
 	}
+	held.UnmarkCopied()
 	result.Moved = true
 	return held.RetireNode()
 }

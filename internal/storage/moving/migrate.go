@@ -100,6 +100,9 @@ func (m *Migration) Run(ctx context.Context) (result Result, err error) {
 		if result, err = m.copy(ctx, held); err != nil {
 			return result, err
 		}
+		if err := held.MarkCopied(m.To); err != nil {
+			return result, err
+		}
 		if err := held.WriteDatabaseURL(m.To); err != nil {
 			return result, err
 		}
@@ -108,7 +111,9 @@ func (m *Migration) Run(ctx context.Context) (result Result, err error) {
 		}
 	}
 	result.Moved = true
-	result.Old, err = retire(held.Database())
+	if result.Old, err = retire(held.Database()); err == nil {
+		held.UnmarkCopied()
+	}
 	return result, err
 }
 
@@ -142,7 +147,7 @@ func (m *Migration) isDone(held *statedir.Held) (bool, error) {
 	case url == "" && !there:
 		return false, nothingToMove(held.Dir)
 	}
-	return url != "", nil
+	return url != "" && held.IsCopied(url), nil // else somebody wrote the file by hand, and nothing was copied
 }
 
 func nothingToMove(dir statedir.Dir) error {

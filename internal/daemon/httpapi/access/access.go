@@ -156,6 +156,21 @@ func contentsDenied(owner string) error {
 		WithHint("the kernel's own user allows it with users: {admin_reads: contents} in their own app file")
 }
 
+// speechDenied is the answer to an administrator who would act in another's place.
+func speechDenied(owner string) error {
+	return tool.Errorf("httpapi", tool.Denied, "only %s speaks and decides here", cmp.Or(user.Name(owner), itself)).
+		WithHint("the kernel's own user does it with the command line")
+}
+
+// seesEverything reports whether nothing is hidden from a reader: there are no users beside the kernel's own.
+func (b Reader) seesEverything(ctx context.Context) (bool, error) {
+	if b.user != "" {
+		return false, nil
+	}
+	others, err := b.guard.kernel.Tokens.Users.Any(ctx)
+	return !others, err
+}
+
 // closed is for routes about everybody: the kernel's own user's tokens, and administrators.
 func closed(q *request, next route.Func) error {
 	if q.by.user == "" || q.by.isAdmin {
@@ -178,11 +193,11 @@ func everybodys(q *request, next route.Func) error {
 	if q.by.user != "" && !q.by.isAdmin {
 		return closed(q, next)
 	}
-	others, err := q.by.guard.kernel.Tokens.Users.Any(q.ctx())
+	everything, err := q.by.seesEverything(q.ctx())
 	switch {
 	case err != nil:
 		return err
-	case !others && q.by.user == "":
+	case everything:
 		return next(q.w, q.r)
 	case !q.by.isAdmin || !q.by.readsContents():
 		return tool.Errorf("httpapi", tool.Denied, "it shows what all users wrote").

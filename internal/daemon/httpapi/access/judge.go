@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"callgate/internal/daemon/httpapi/route"
+	"callgate/internal/journal"
 	"callgate/tool"
 )
 
@@ -18,7 +19,8 @@ import (
 type need int
 
 const (
-	contents need = iota // what somebody wrote or was answered; or it speaks in their place
+	contents need = iota // what somebody wrote or was answered
+	speaks               // it speaks or acts in the place of whoever asked for it: no rule lets another do that
 	facts                // the thing itself, of which an administrator is shown the metadata
 	stops                // nothing of it is shown, and an administrator may
 )
@@ -37,6 +39,8 @@ func one[T any](k kind[T], n need) judge {
 		switch {
 		case !q.by.isOthers(owner) || n == stops:
 			return next(q.w, q.r)
+		case n == speaks:
+			return speechDenied(owner)
 		case q.by.sees(owner) == whole:
 			if err := q.by.note(q.r, owner); err != nil {
 				return err
@@ -59,9 +63,18 @@ type more[T any] func(r *http.Request, page []T) bool
 // several is for routes that list things: of them a reader gets those that they see, as they see them.
 func several[T any](k kind[T], follow more[T]) judge {
 	return func(q *request, next route.Func) error {
+		if everything, err := q.by.seesEverything(q.ctx()); err != nil || everything {
+			if err == nil {
+				err = next(q.w, q.r)
+			}
+			return err
+		}
 		limit, err := limitOf(q.r)
 		if err != nil {
 			return err
+		}
+		if limit == 0 && follow != nil {
+			limit = journal.MaxRows // as where nobody is judged
 		}
 		r, list, others := paged(q.r, follow == nil), []T{}, map[string]bool{}
 		newest := r.Form.Get("newest") == "true"
@@ -85,8 +98,10 @@ func several[T any](k kind[T], follow more[T]) judge {
 			}
 		}
 		if limit > 0 && len(list) > limit {
-			if list = list[:limit]; newest {
+			if newest {
 				list = list[len(list)-limit:]
+			} else {
+				list = list[:limit]
 			}
 		}
 		if len(others) > 0 {

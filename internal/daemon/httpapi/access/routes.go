@@ -2,10 +2,13 @@ package access
 
 import (
 	"maps"
+	"net/http"
 
 	"callgate/internal/daemon/httpapi/route"
+	"callgate/internal/proposal"
 	"callgate/internal/protocol"
 	"callgate/internal/protocol/operations"
+	"callgate/tool"
 )
 
 // judges is the table: who may use each route that is served over the network, beside the role that it takes.
@@ -38,13 +41,14 @@ func sessionRoutes() map[string]judge {
 
 // conversationRoutes are about one conversation.
 func conversationRoutes() map[string]judge {
-	all := each(one(conversations, contents),
-		protocol.RouteConversation, protocol.RouteDeleteConversation, protocol.RouteSendMessage, protocol.RouteResumeTurn,
-		protocol.RouteAttend, protocol.RouteWake, protocol.RouteQueueMessage, protocol.RouteUnqueueMessage,
-		protocol.RouteMoveCall, protocol.RouteCompact, protocol.RouteFork, protocol.RoutePrompt, protocol.RouteModels,
-		protocol.RouteSetModel, protocol.RouteEvents, protocol.RouteAgents, protocol.RoutePermissions,
-		protocol.RouteSetPermissions, protocol.RouteSetAppMode,
-	)
+	all := each(one(conversations, contents), protocol.RouteConversation, protocol.RoutePrompt, protocol.RouteModels,
+		protocol.RouteEvents, protocol.RouteAgents, protocol.RoutePermissions)
+	maps.Copy(all, each(one(conversations, speaks),
+		protocol.RouteDeleteConversation, protocol.RouteSendMessage, protocol.RouteResumeTurn, protocol.RouteAttend,
+		protocol.RouteWake, protocol.RouteQueueMessage, protocol.RouteUnqueueMessage, protocol.RouteMoveCall,
+		protocol.RouteCompact, protocol.RouteFork, protocol.RouteSetModel, protocol.RouteSetPermissions,
+		protocol.RouteSetAppMode,
+	))
 	all[protocol.RouteCancelTurn] = one(conversations, stops)
 	all[protocol.RouteOpenConversation] = opening
 	all[protocol.RouteConversations] = several(conversations, nil)
@@ -55,21 +59,42 @@ func conversationRoutes() map[string]judge {
 func itemRoutes() map[string]judge {
 	return map[string]judge{
 		protocol.RouteApprovals: several(approvals, nil), protocol.RouteApproval: one(approvals, facts),
-		protocol.RouteAnswer:    one(approvals, contents),
+		protocol.RouteAnswer:    one(approvals, speaks),
 		protocol.RouteQuestions: several(questions, nil), protocol.RouteQuestion: one(questions, facts),
-		protocol.RouteAnswerQuestion: one(questions, contents),
+		protocol.RouteAnswerQuestion: one(questions, speaks),
 		protocol.RouteTasks:          several(tasks, olderTasks), protocol.RouteTask: one(tasks, facts),
 		protocol.RouteTaskLog: one(tasks, contents), protocol.RouteCancelTask: one(tasks, facts),
 		protocol.RouteProposals: several(proposals, nil), protocol.RouteProposal: one(proposals, contents),
-		protocol.RouteAcceptProposal: one(proposals, contents), protocol.RouteRefuseProposal: one(proposals, contents),
+		protocol.RouteAcceptProposal: accepting, protocol.RouteRefuseProposal: one(proposals, speaks),
 		protocol.RouteDeliveries:    several(deliveries, nil),
-		protocol.RouteRetryDelivery: one(deliveries, facts),
+		protocol.RouteRetryDelivery: one(deliveries, speaks),
 		protocol.RouteJournal:       several(records, moreRecords),
 		protocol.RouteFollow:        shared, // what is seen of it its handler asks: see Records
 		protocol.RouteDoubts:        several(doubts, nil), protocol.RouteDoubt: one(doubts, facts),
 		protocol.RouteResolve: one(doubts, stops),
 		protocol.RouteCollect: one(calls, contents), protocol.RouteArtifact: artifact,
 	}
+}
+
+// accepting is for who accepts a proposal. What changes rules, tools or skills holds for everybody who works there: of
+// users, only an administrator says yes to it.
+func accepting(q *request, next route.Func) error {
+	return one(proposals, speaks)(q, func(w http.ResponseWriter, r *http.Request) error {
+		if q.by.user == "" || q.by.isAdmin {
+			return next(w, r)
+		}
+		list, err := q.by.guard.kernel.Proposals.List(r.Context(), "")
+		if err != nil {
+			return err
+		}
+		for _, p := range list {
+			if p.ID == r.PathValue(proposals.param) && p.Kind == proposal.Change {
+				return next(w, r)
+			}
+		}
+		return tool.Errorf("httpapi", tool.Denied, "this would hold for everybody who works here, and the token %s stands "+
+			"for %s alone", q.by.login.Name, q.by.login.User).WithHint("an administrator may accept it, or the kernel's own user")
+	})
 }
 
 // kernelRoutes are about the kernel, or about everybody.

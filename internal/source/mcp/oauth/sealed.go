@@ -23,12 +23,19 @@ type sealedStore struct {
 	sealer Sealer
 }
 
-const collection = "tokens"
+// Logins were kept in the collection of the kernel's own tokens once, and are moved when they are first read.
+const (
+	collection = "logins"
+	formerly   = "tokens"
+)
 
 func sealName(key string) string { return "login " + key }
 
 func (s *sealedStore) Load(ctx context.Context, key string) (*Record, error) {
 	doc, err := s.docs.Get(ctx, collection, key)
+	if tool.KindOf(err) == tool.NotFound {
+		doc, err = s.move(ctx, key)
+	}
 	if tool.KindOf(err) == tool.NotFound {
 		return nil, nil
 	}
@@ -44,6 +51,23 @@ func (s *sealedStore) Load(ctx context.Context, key string) (*Record, error) {
 		return nil, tool.Errorf(op, tool.Unavailable, "the stored login cannot be read: %w", err).WithHint("log in again")
 	}
 	return r, nil
+}
+
+// move moves a login from where it was kept formerly.
+func (s *sealedStore) move(ctx context.Context, key string) (document.Document, error) {
+	old, err := s.docs.Get(ctx, formerly, key)
+	if err != nil {
+		return document.Document{}, err
+	}
+	if _, err := s.sealer.Unseal(sealName(key), old.Data); err != nil { // it is none, or another kernel's
+		return document.Document{}, tool.Errorf(op, tool.NotFound, "there is no login")
+	}
+	version, err := s.docs.Write(ctx, document.Change{Collection: collection, Key: key, Data: old.Data},
+		document.Change{Collection: formerly, Key: key, If: old.Version})
+	if tool.KindOf(err) == tool.Conflict {
+		return s.docs.Get(ctx, collection, key) // another was faster
+	}
+	return document.Document{Collection: collection, Key: key, Data: old.Data, Version: version}, err
 }
 
 func (s *sealedStore) Save(ctx context.Context, key string, r *Record) error {

@@ -15,6 +15,7 @@ import (
 	"callgate/internal/secret"
 	"callgate/internal/source/mcp/oauth"
 	"callgate/internal/storage/sqlite"
+	kerneltoken "callgate/internal/token"
 	"callgate/tool"
 )
 
@@ -135,6 +136,45 @@ func TestLoginsAreSealed(t *testing.T) {
 	}
 }
 
+// A login that was kept among the kernel's own tokens is moved, and is in nobody's way before.
+func TestLoginOfBefore(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	docs, s := openDocuments(t, folder), openStore(t, folder)
+	want := record()
+	if err := s.Save(t.Context(), "k", want); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := docs.Get(t.Context(), "logins", "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = docs.Write(t.Context(), document.Change{Collection: "tokens", Key: "k", Data: doc.Data},
+		document.Change{Collection: "tokens", Key: "other", Data: []byte(`{"id":"a token of the kernel's"}`)},
+		document.Change{Collection: "logins", Key: "k", If: doc.Version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := kerneltoken.NewStore(docs)
+	if _, err := tokens.List(t.Context()); err != nil {
+		t.Errorf("a login keeps the kernel's tokens from being listed: %v", err)
+	}
+	got, err := s.Load(t.Context(), "k")
+	if err != nil || got == nil || got.Access != want.Access {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	got.Access = "renewed"
+	if err := s.Save(t.Context(), "k", got); err != nil {
+		t.Errorf("it cannot be renewed: %v", err)
+	}
+	if _, err := docs.Get(t.Context(), "tokens", "k"); tool.KindOf(err) != tool.NotFound {
+		t.Errorf("it is in its former place still: %v", err)
+	}
+	if got, err := s.Load(t.Context(), "other"); got != nil || err != nil {
+		t.Errorf("a token of the kernel's is a login: %+v, %v", got, err)
+	}
+}
+
 // A login that cannot be read is reported without a word of it, and a new one
 // takes its place.
 func TestDamagedLogin(t *testing.T) {
@@ -157,11 +197,11 @@ func TestDamagedLogin(t *testing.T) {
 			if err := openStore(t, folder).Save(t.Context(), "k", record()); err != nil {
 				t.Fatal(err)
 			}
-			doc, err := docs.Get(t.Context(), "tokens", "k")
+			doc, err := docs.Get(t.Context(), "logins", "k")
 			if err != nil {
 				t.Fatal(err)
 			}
-			change := document.Change{Collection: "tokens", Key: "k", If: doc.Version, Data: damage(t, folder, doc.Data)}
+			change := document.Change{Collection: "logins", Key: "k", If: doc.Version, Data: damage(t, folder, doc.Data)}
 			if _, err := docs.Write(t.Context(), change); err != nil {
 				t.Fatal(err)
 			}

@@ -4,8 +4,8 @@
 // # Law
 //
 //   - A name is claimed before its call is made, by one node; every node is told the same node and the same ID.
-//   - A name is moved only from a node that is down. Such a node begins no call any more: its begun record would be
-//     refused. Whoever moves a name has looked into that node's journal first, after it was down.
+//   - A name is moved only from a node that is down, in the epoch in which it was looked into its journal: it begins no
+//     call in it, as its begun record would be refused.
 //   - A name is forgotten after [Keep]. Who sends a call again after that makes it again, as at one node whose journal
 //     was pruned.
 package callnames
@@ -59,14 +59,14 @@ func (n *Names) look(ctx context.Context, key Key) (Owner, error) {
 	return pgnode.QueryOne(ctx, n.db, pgx.RowToStructByPos[Owner], look, key[:])
 }
 
-// Move gives this node a call of a node that is down, and reports whether it did: the other may have come up again, and
-// another may have been faster.
-func (n *Names) Move(ctx context.Context, key Key, from string) (moved bool, err error) {
+// Move gives this node a call of a node that is down since an epoch, and reports whether it did: the other may have
+// come up again, also for a while, and another may have been faster.
+func (n *Names) Move(ctx context.Context, key Key, from string, epoch int64) (moved bool, err error) {
 	err = n.db.Transact(ctx, func(ctx context.Context, t *pgnode.Tx) error {
 		// The row is held so that the node does not come up meanwhile.
 		const move = "UPDATE named_calls SET node = $2 WHERE key = $1 AND node = $3 " +
-			"AND EXISTS (SELECT FROM nodes WHERE id = $3 AND state = 'down' FOR SHARE)"
-		changed, err := t.Exec(ctx, move, key[:], n.db.NodeID(), from)
+			"AND EXISTS (SELECT FROM nodes WHERE id = $3 AND state = 'down' AND epoch = $4 FOR SHARE)"
+		changed, err := t.Exec(ctx, move, key[:], n.db.NodeID(), from, epoch)
 		moved = changed == 1
 		return err
 	})

@@ -75,9 +75,10 @@ func TestMove(t *testing.T) {
 		}
 		return o
 	}
+	var epoch int64
 	move := func(db *pgnode.DB) bool {
 		t.Helper()
-		moved, err := callnames.New(db).Move(t.Context(), k, "old")
+		moved, err := callnames.New(db).Move(t.Context(), k, "old", epoch)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,9 +89,14 @@ func TestMove(t *testing.T) {
 		t.Error("it was moved from a node that is up")
 	}
 	waitOver(t, b, "old")
-	if _, err := b.Nodes().TakeOver(t.Context(), "old"); err != nil {
+	taken, err := b.Nodes().TakeOver(t.Context(), "old")
+	if err != nil {
 		t.Fatal(err)
 	}
+	if epoch = taken.Epoch - 1; move(b) {
+		t.Error("it was moved from another epoch than was judged")
+	}
+	epoch = taken.Epoch
 	if first, second := move(b), move(c); !first || second {
 		t.Errorf("moved: %v, and then %v", first, second)
 	}
