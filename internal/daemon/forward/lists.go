@@ -55,11 +55,11 @@ func (f *Forwarder) serveList(w http.ResponseWriter, r *http.Request, pattern st
 		f.opt.API.ServeHTTP(w, r) // what is here can be told all the same
 		return nil
 	}
-	own := newRecorder()
+	own := route.NewKept()
 	f.opt.API.ServeHTTP(own, r)
 	var items []json.RawMessage
-	if own.status >= http.StatusMultipleChoices || json.Unmarshal(own.body.Bytes(), &items) != nil {
-		own.copyTo(w)
+	if own.Status >= http.StatusMultipleChoices || json.Unmarshal(own.Body.Bytes(), &items) != nil {
+		own.CopyTo(w)
 		return nil
 	}
 	who, err := whoAsks(f.opt.Kernel, r, pattern, human{})
@@ -190,30 +190,4 @@ func withNode(data json.RawMessage, name string) json.RawMessage {
 		comma = nil
 	}
 	return slices.Concat([]byte(`{"node":`), quoted, comma, inner)
-}
-
-// recorder keeps an answer.
-type recorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func newRecorder() *recorder { return &recorder{header: http.Header{}, status: http.StatusOK} }
-
-// Header is the answer's header.
-func (a *recorder) Header() http.Header { return a.header }
-
-// WriteHeader keeps the status.
-func (a *recorder) WriteHeader(status int) { a.status = status }
-
-// Write keeps the body.
-func (a *recorder) Write(p []byte) (int, error) { return a.body.Write(p) }
-
-func (a *recorder) copyTo(w http.ResponseWriter) {
-	for name, values := range a.header {
-		w.Header()[name] = values
-	}
-	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body.Bytes()) // the client may have left
 }

@@ -2,7 +2,6 @@ package forward
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -33,21 +32,18 @@ func (o *opened) serve(w http.ResponseWriter, r *http.Request, api http.Handler,
 		api.ServeHTTP(w, r)
 		return nil
 	}
-	answer := newRecorder()
+	answer := route.NewKept()
 	api.ServeHTTP(answer, r)
-	var made struct {
-		ID string `json:"id"`
-	}
-	if answer.status < http.StatusMultipleChoices && json.Unmarshal(answer.body.Bytes(), &made) == nil && made.ID != "" {
+	if id := answer.ID(); id != "" {
 		login, _ := route.LoginOf(r)
 		o.mu.Lock()
 		if o.open == nil {
 			o.open = map[string]*openedSession{}
 		}
-		o.open[made.ID] = &openedSession{login: login, from: from, last: time.Now()}
+		o.open[id] = &openedSession{login: login, from: from, last: time.Now()}
 		o.mu.Unlock()
 	}
-	answer.copyTo(w)
+	answer.CopyTo(w)
 	return nil
 }
 
@@ -105,7 +101,7 @@ func (s *listener) sweepOnce(ctx context.Context) {
 	for id, one := range s.opened.take(s.opt.Idle, nodes) {
 		r, err := http.NewRequestWithContext(ctx, http.MethodDelete, "/v1/sessions/"+url.PathEscape(id), http.NoBody)
 		if err == nil {
-			s.opt.API.ServeHTTP(newRecorder(), route.WithLogin(r, one.login))
+			s.opt.API.ServeHTTP(route.NewKept(), route.WithLogin(r, one.login))
 		}
 	}
 }

@@ -33,10 +33,10 @@ func (s *Server) serveDocument(w http.ResponseWriter, _ *http.Request) {
 
 // ready answers whether the kernel can serve calls: it has its tools. Strangers are told no more than that.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	answer := newAnswer()
+	answer := route.NewKept()
 	s.opt.API.ServeHTTP(answer, request(r, http.MethodGet, "/v1/status", nil))
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	if answer.status != http.StatusOK {
+	if answer.Status != http.StatusOK {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = w.Write([]byte("not ready\n"))
 		return

@@ -115,17 +115,17 @@ func (s *sessions) uncount(token string) {
 
 // opening opens a session for a client.
 func (s *sessions) opening(w http.ResponseWriter, r *http.Request) {
-	answer := newAnswer()
+	answer := route.NewKept()
 	if _, err := s.openFor(answer, r, impliedKey{}); err != nil {
 		route.Fail(w, err)
 		return
 	}
-	answer.copyTo(w)
+	answer.CopyTo(w)
 }
 
 // openFor has the kernel open a session, and keeps it until nobody uses it or its token ends. An empty ID: the
 // kernel did not open it, as the answer says.
-func (s *sessions) openFor(answer *answer, r *http.Request, implied impliedKey) (id string, err error) {
+func (s *sessions) openFor(answer *route.Kept, r *http.Request, implied impliedKey) (id string, err error) {
 	login, _ := route.LoginOf(r)
 	s.mu.Lock()
 	if s.count[login.ID] >= maxSessions {
@@ -136,7 +136,7 @@ func (s *sessions) openFor(answer *answer, r *http.Request, implied impliedKey) 
 	s.count[login.ID]++
 	s.mu.Unlock()
 	s.api.ServeHTTP(answer, r)
-	id = answer.id()
+	id = answer.ID()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if id == "" {
@@ -162,13 +162,13 @@ func (s *sessions) in(r *http.Request, workspace string) (id string, done func()
 	if err != nil {
 		return "", nil, err
 	}
-	answer := newAnswer()
+	answer := route.NewKept()
 	made, err := s.openFor(answer, request(r, http.MethodPost, "/v1/sessions", body), key)
 	if err != nil {
 		return "", nil, err
 	}
 	if made == "" {
-		return "", nil, answer.failure()
+		return "", nil, failure(answer)
 	}
 	s.mu.Lock()
 	id, twice := s.implied[key]
@@ -258,7 +258,7 @@ func (s *sessions) end(id string) {
 func (s *sessions) shut(id string, one *openSession) {
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodDelete, "/v1/sessions/"+url.PathEscape(id), nil)
 	if err == nil {
-		s.api.ServeHTTP(newAnswer(), route.WithLogin(r, route.Login{Token: one.token, Workspace: s.workspace}))
+		s.api.ServeHTTP(route.NewKept(), route.WithLogin(r, route.Login{Token: one.token, Workspace: s.workspace}))
 	}
 }
 
@@ -271,48 +271,11 @@ func (s *sessions) close() {
 	s.endWhere(func(*openSession) bool { return true })
 }
 
-// answer is an answer that is kept.
-type answer struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func newAnswer() *answer { return &answer{header: http.Header{}, status: http.StatusOK} }
-
-// Header is the answer's header.
-func (a *answer) Header() http.Header { return a.header }
-
-// WriteHeader keeps the status.
-func (a *answer) WriteHeader(status int) { a.status = status }
-
-// Write keeps the body.
-func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
-
-// id is that of what was opened; empty: nothing was.
-func (a *answer) id() string {
-	var opened struct {
-		ID string `json:"id"`
-	}
-	if a.status >= http.StatusMultipleChoices || json.Unmarshal(a.body.Bytes(), &opened) != nil {
-		return ""
-	}
-	return opened.ID
-}
-
 // failure is the error that was answered.
-func (a *answer) failure() error {
+func failure(k *route.Kept) error {
 	var e tool.Error
-	if err := json.Unmarshal(a.body.Bytes(), &e); err != nil || e.Kind == "" {
-		return tool.Errorf("web", tool.Internal, "the kernel answered %d", a.status)
+	if err := json.Unmarshal(k.Body.Bytes(), &e); err != nil || e.Kind == "" {
+		return tool.Errorf("web", tool.Internal, "the kernel answered %d", k.Status)
 	}
 	return &e
-}
-
-func (a *answer) copyTo(w http.ResponseWriter) {
-	for name, values := range a.header {
-		w.Header()[name] = values
-	}
-	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body.Bytes()) // the client may have left
 }

@@ -36,14 +36,14 @@ func (f *Faults) Run(ctx context.Context, n int, seed uint64) map[string]int {
 	f.mu.Unlock()
 	var all sync.WaitGroup
 	for done := 0; done < n && ctx.Err() == nil; {
-		name, make := f.choose()
-		if make == nil { // everything that could be hindered is
+		name, do := f.choose()
+		if do == nil { // everything that could be hindered is
 			f.rest(ctx, 50*time.Millisecond)
 			continue
 		}
 		done++
 		f.count[name]++
-		all.Go(make)
+		all.Go(do)
 		f.rest(ctx, time.Duration(100+f.random.IntN(900))*time.Millisecond)
 	}
 	all.Wait()
@@ -58,7 +58,7 @@ func (f *Faults) rest(ctx context.Context, d time.Duration) {
 }
 
 // choose takes a fault, and what it is made at. At most one node fewer than all are hindered at a time.
-func (f *Faults) choose() (name string, make func()) {
+func (f *Faults) choose() (name string, do func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	short := time.Duration(200+f.random.IntN(2500)) * time.Millisecond
@@ -89,7 +89,7 @@ func (f *Faults) choose() (name string, make func()) {
 }
 
 // database is a fault of the database's server. f.mu is held.
-func (f *Faults) database(d time.Duration) (name string, make func()) {
+func (f *Faults) database(d time.Duration) (name string, do func()) {
 	end := func() {
 		f.mu.Lock()
 		f.dbBusy = false
@@ -123,7 +123,7 @@ func (f *Faults) database(d time.Duration) (name string, make func()) {
 }
 
 // node is a fault of a node. f.mu is held.
-func (f *Faults) node(n *world.Node, d time.Duration) (name string, make func()) {
+func (f *Faults) node(n *world.Node, d time.Duration) (name string, do func()) {
 	other := f.Nodes[f.random.IntN(len(f.Nodes))]
 	skew := time.Duration(f.random.IntN(7200)-3600) * time.Second
 	kinds := 5
@@ -167,14 +167,14 @@ func (f *Faults) node(n *world.Node, d time.Duration) (name string, make func())
 }
 
 // at makes a fault at a node, and starts the node again if it has ended.
-func (f *Faults) at(n *world.Node, make func()) func() {
+func (f *Faults) at(n *world.Node, do func()) func() {
 	return func() {
 		defer func() {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			f.busy[n] = false
 		}()
-		make()
+		do()
 		f.Keep(n)
 	}
 }

@@ -165,36 +165,20 @@ const pageSize = 1000
 // ask has a handler answer a request, and reads its answer. It is done when the handler answered something else, which
 // is then the answer.
 func (q *request) ask(next route.Func, r *http.Request, into any) (done bool, err error) {
-	a := &answer{header: http.Header{}, status: http.StatusOK}
+	a := route.NewKept()
 	if err := next(a, r); err != nil {
 		return false, err
 	}
-	if a.status != http.StatusOK {
-		q.w.WriteHeader(a.status)
-		_, _ = q.w.Write(a.body.Bytes())
+	if a.Status != http.StatusOK {
+		q.w.WriteHeader(a.Status)
+		_, _ = q.w.Write(a.Body.Bytes())
 		return true, nil
 	}
-	if err := json.Unmarshal(a.body.Bytes(), into); err != nil {
+	if err := json.Unmarshal(a.Body.Bytes(), into); err != nil {
 		return false, &tool.Error{Op: "httpapi", Kind: tool.Internal, Message: "the answer cannot be read", Err: err}
 	}
 	return false, nil
 }
-
-// answer is an answer that is kept.
-type answer struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-// Header is the answer's header.
-func (a *answer) Header() http.Header { return a.header }
-
-// WriteHeader keeps the status.
-func (a *answer) WriteHeader(status int) { a.status = status }
-
-// Write keeps the body.
-func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
 
 // opening is for who opens a conversation: one that goes on, or is left for it, is their own.
 func opening(q *request, next route.Func) error {
