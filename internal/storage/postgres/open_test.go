@@ -171,6 +171,40 @@ func TestMigrationSteps(t *testing.T) {
 	}
 }
 
+// A program that does not know the newest steps works with them where they only add, and is refused where they do not.
+func TestMigrationsOfANewerProgram(t *testing.T) {
+	t.Parallel()
+	db := openDB(t, t.TempDir())
+	defer db.Close()
+	known := migration.Steps()
+	adds := append(known[:len(known):len(known)],
+		migration.NewStep("9997_more.sql", "-- This step only adds.\nCREATE TABLE more (n int)"))
+	changes := append(adds[:len(adds):len(adds)], migration.NewStep("9998_less.sql", "DROP TABLE more"))
+	for _, steps := range [][]migration.Step{adds, known, adds} {
+		if err := db.Migrate(t.Context(), steps); err != nil {
+			t.Fatalf("%d steps: %v", len(steps), err)
+		}
+	}
+	if err := db.Migrate(t.Context(), changes); err != nil {
+		t.Fatal(err)
+	}
+	for _, steps := range [][]migration.Step{adds, known} {
+		if err := db.Migrate(t.Context(), steps); tool.KindOf(err) != tool.Unavailable {
+			t.Errorf("%d steps: %v", len(steps), err)
+		}
+	}
+	// The list of a database that was migrated before lists said it.
+	if err := db.Run(t.Context(), "ALTER TABLE migrations DROP COLUMN adds"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Migrate(t.Context(), known); tool.KindOf(err) != tool.Unavailable {
+		t.Errorf("%v", err)
+	}
+	if err := db.Migrate(t.Context(), append(changes, migration.NewStep("9999_a.sql", "SELECT 1"))); err != nil {
+		t.Error(err)
+	}
+}
+
 // Every commit waits for the log, although the database is set not to; a server without fsync is told of.
 func TestDurableSettings(t *testing.T) {
 	t.Parallel()

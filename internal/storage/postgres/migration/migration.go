@@ -1,6 +1,7 @@
 // Package migration brings a schema of PostgreSQL to the present version. Its steps are files that only go forward; a
-// database notes the name and the checksum of each that it had. One that a newer Callgate migrated, or whose steps are
-// not those of this one, is refused and left as it was.
+// database notes the name and the checksum of each that it had. One whose steps are not those of this Callgate is
+// refused and left as it was. So is one that a newer Callgate migrated, unless its newer steps only add: then nodes of
+// both versions work beside each other, and each may be started again, until the last one is replaced.
 package migration
 
 import (
@@ -10,6 +11,7 @@ import (
 	"encoding/hex"
 	"io/fs"
 	"path"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -26,7 +28,13 @@ type Step struct {
 	Name     string // of the file
 	Text     string
 	Checksum string
+	// Adds says that a Callgate that does not know the step works with what it leaves: it makes tables, or columns that
+	// have a default, and changes nothing that was there. A file says so with its first line.
+	Adds bool
 }
+
+// addsLine begins a step that only adds.
+const addsLine = "-- This step only adds."
 
 // Steps are the steps of this Callgate.
 func Steps() []Step { return read(files) }
@@ -47,7 +55,7 @@ func read(from fs.FS) []Step {
 // NewStep makes a step of a text.
 func NewStep(name, text string) Step {
 	sum := sha256.Sum256([]byte(text))
-	return Step{Name: name, Text: text, Checksum: hex.EncodeToString(sum[:])}
+	return Step{Name: name, Text: text, Checksum: hex.EncodeToString(sum[:]), Adds: strings.HasPrefix(text, addsLine)}
 }
 
 // Apply makes the steps that a schema has not had, all or none. Processes that do it at once do it one after the other.
@@ -76,8 +84,8 @@ func Apply(ctx context.Context, conn *pgx.Conn, schema, node string, steps []Ste
 			if _, err := t.Exec(ctx, step.Text, pgx.QueryExecModeSimpleProtocol); err != nil {
 				return err
 			}
-			const note = "INSERT INTO migrations (name, checksum) VALUES ($1, $2)"
-			if _, err := t.Exec(ctx, note, step.Name, step.Checksum); err != nil {
+			const note = "INSERT INTO migrations (name, checksum, adds) VALUES ($1, $2, $3)"
+			if _, err := t.Exec(ctx, note, step.Name, step.Checksum, step.Adds); err != nil {
 				return err
 			}
 		}
@@ -99,12 +107,17 @@ func makeSchema(ctx context.Context, t pgx.Tx, schema string) error {
 		}
 	}
 	_, err := t.Exec(ctx, "CREATE TABLE IF NOT EXISTS migrations ("+
-		"name text PRIMARY KEY, checksum text NOT NULL, applied timestamptz NOT NULL DEFAULT now())")
+		"name text PRIMARY KEY, checksum text NOT NULL, applied timestamptz NOT NULL DEFAULT now());"+
+		"ALTER TABLE migrations ADD COLUMN IF NOT EXISTS adds boolean NOT NULL DEFAULT false",
+		pgx.QueryExecModeSimpleProtocol)
 	return err
 }
 
 // applied is a step that a database had.
-type applied struct{ name, checksum string }
+type applied struct {
+	name, checksum string
+	adds           bool
+}
 
 // missing returns the steps that a database has not had. One that had others, or changed ones, is refused.
 func missing(ctx context.Context, conn *pgx.Conn, schema string, steps []Step) ([]Step, error) {
@@ -114,6 +127,7 @@ func missing(ctx context.Context, conn *pgx.Conn, schema string, steps []Step) (
 	}
 	for i, step := range had {
 		switch {
+		case i >= len(steps) && step.adds:
 		case i >= len(steps):
 			return nil, tool.Errorf("postgres.Open", tool.Unavailable,
 				"the schema %s has the migration %s, and this Callgate knows none after %s",
@@ -126,7 +140,7 @@ func missing(ctx context.Context, conn *pgx.Conn, schema string, steps []Step) (
 					"run that one, or name another database")
 		}
 	}
-	return steps[len(had):], nil
+	return steps[min(len(had), len(steps)):], nil
 }
 
 // listApplied reads which migrations a database had; none if it has no list.
@@ -137,12 +151,14 @@ func listApplied(ctx context.Context, conn *pgx.Conn) ([]applied, error) {
 	if err := conn.QueryRow(ctx, look).Scan(&there); err != nil || !there {
 		return nil, err
 	}
-	rows, err := conn.Query(ctx, `SELECT name, checksum FROM migrations ORDER BY name COLLATE "C"`)
+	// A list of before the column has it not; that of a step that is not known says nothing then.
+	rows, err := conn.Query(ctx, `SELECT name, checksum, coalesce((to_jsonb(m) ->> 'adds')::boolean, false)
+		FROM migrations m ORDER BY name COLLATE "C"`)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (a applied, err error) {
-		err = row.Scan(&a.name, &a.checksum)
+		err = row.Scan(&a.name, &a.checksum, &a.adds)
 		return a, err
 	})
 }
