@@ -9,6 +9,7 @@ import (
 
 	"callgate/internal/cli"
 	"callgate/internal/cli/command"
+	"callgate/internal/statedir"
 	"callgate/internal/storage/postgres/postgrestest"
 )
 
@@ -88,4 +89,28 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("back: %v\n%s", err, stdout)
 	}
 	p.must("", "log", "verify")
+}
+
+// TestDatabaseIsNamedByHand: a file that names a database, beside a callgate.db that was never copied there, does not
+// stand for a move. Nothing is used until everything was really moved.
+func TestDatabaseIsNamedByHand(t *testing.T) {
+	t.Parallel()
+	p := person{t, t.TempDir(), map[string]string{}}
+	url := server.URL(t)
+	p.must("", "tools", "call", "filesystem.list", "--path", ".")
+	if err := statedir.Dir(p.state).WriteDatabaseURL(url); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := p.run("", "log", "tail"); code == 0 || !strings.Contains(stderr, "callgate migrate") {
+		t.Fatalf("the database is used: %d, %s", code, stderr)
+	}
+	p.env["CALLGATE_DATABASE"] = url
+	stdout, _ := p.must("", "migrate")
+	if !strings.Contains(stdout, "DIGEST") {
+		t.Errorf("nothing was copied:\n%s", stdout)
+	}
+	clear(p.env)
+	if listed, _ := p.must("", "log", "tail"); !strings.Contains(listed, "filesystem") {
+		t.Errorf("the journal has lost a call:\n%s", listed)
+	}
 }

@@ -170,6 +170,41 @@ func TestSleptThrough(t *testing.T) {
 	}
 }
 
+// What ran when a machine fell asleep is stopped when it wakes, before a heartbeat could renew the lease: meanwhile it
+// may have been another's.
+func TestWakes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		s.last.Store(time.Now().UnixNano())
+		var slept atomic.Int64
+		g := newGuard(Timing{}, time.Now())
+		g.since = func(at time.Time) time.Duration { return time.Since(at) + time.Duration(slept.Load()) }
+		why := act(t, g)
+		ctx, cancel := context.WithCancel(t.Context())
+		var stopped bool
+		beat := func(ctx context.Context) error {
+			g.mu.Lock()
+			stopped = g.stopped != nil
+			g.mu.Unlock()
+			slept.Store(0)
+			return s.beat(ctx)
+		}
+		done := make(chan struct{})
+		go func() { defer close(done); g.keep(ctx, beat, func(error) {}) }()
+		synctest.Wait()
+		slept.Store(int64(time.Hour))
+		<-time.After(g.timing.Every + time.Second)
+		cancel()
+		<-done
+		if !stopped {
+			t.Error("what ran goes on after the sleep, under a lease that was over")
+			g.end(errLost)
+		}
+		<-why
+	})
+}
+
 // A kernel that shares its storage with nobody always may act.
 func TestAlone(t *testing.T) {
 	t.Parallel()

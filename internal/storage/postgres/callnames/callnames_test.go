@@ -108,6 +108,35 @@ func TestMove(t *testing.T) {
 	}
 }
 
+// TestForget: a name is kept for its time, and goes after it.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	db := open(t, server.URL(t), "n", time.Minute)
+	names := callnames.New(db)
+	for _, name := range []string{"old", "new"} {
+		if _, err := names.Claim(t.Context(), key(name), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := key("old")
+	err := db.Transact(t.Context(), func(ctx context.Context, tx *pgnode.Tx) error {
+		_, err := tx.Exec(ctx, "UPDATE named_calls SET at = now() - $2::interval - interval '1 minute' WHERE key = $1",
+			old[:], callnames.Keep)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if gone, err := names.Forget(t.Context()); err != nil || gone != 1 {
+		t.Errorf("%d names are gone, %v", gone, err)
+	}
+	for name, call := range map[string]string{"old": "again", "new": "new"} {
+		if o, err := names.Claim(t.Context(), key(name), "again"); err != nil || o.Call != call {
+			t.Errorf("%s: %+v, %v", name, o, err)
+		}
+	}
+}
+
 // waitOver waits until the lease of a node is over, by the server's clock.
 func waitOver(t *testing.T, db *pgnode.DB, id string) {
 	t.Helper()
