@@ -145,6 +145,35 @@ func TestNotedRecordsWaitForCompany(t *testing.T) {
 	})
 }
 
+// TestNotedRecordsOfABusyJournalWaitForCompany notes a record in each millisecond, to a store that takes two for a
+// write: what comes during a write waits as long as what comes before it. A commit does not wait.
+func TestNotedRecordsOfABusyJournalWaitForCompany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &memory{slow: 2 * time.Millisecond}
+		j := open(t, store, journal.Options{Delay: 20 * time.Millisecond})
+		for n := range 400 {
+			if err := j.Append(asked(call(n))); err != nil {
+				t.Fatal(err)
+			}
+			advance(time.Millisecond)
+			if last, _ := j.Progress(); last < uint64(max(n-22, 0)) {
+				t.Fatalf("after %d records, the last on disk is %d: one waited longer than it may", n+1, last)
+			}
+		}
+		if _, appends := store.count(); appends > 20 {
+			t.Errorf("%d writes in 400 ms, want one in 20 ms at most", appends)
+		}
+		if err := j.Append(asked("before")); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		commit(t, j, begun("at once"))
+		if took := time.Since(began); took > 4*time.Millisecond {
+			t.Errorf("a commit waited %v", took)
+		}
+	})
+}
+
 func TestCancelledCommitIsStillWritten(t *testing.T) {
 	store := &memory{gate: make(chan struct{})}
 	j := open(t, store, journal.Options{})

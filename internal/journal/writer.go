@@ -132,7 +132,7 @@ func (w *writer) run() {
 	}
 }
 
-// attempt writes one batch and reports whether there may be more.
+// attempt writes one batch and reports whether it left a part behind. What comes meanwhile waits for company.
 func (w *writer) attempt() bool {
 	ctx := context.Background() // a record is written though its caller's context has ended
 	queued := w.queue.length()
@@ -148,7 +148,7 @@ func (w *writer) attempt() bool {
 	err := w.append(ctx, next)
 	if err == nil {
 		w.queue.done(b, w.head.seq)
-		return true
+		return !b.whole()
 	}
 	kept := w.queue.fail(b, err)
 	if w.uncertain != nil {

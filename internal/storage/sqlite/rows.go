@@ -79,7 +79,9 @@ func (s *rowStore) prepare(ctx context.Context) (err error) {
 	if s.many != nil {
 		return nil
 	}
-	const insert, values = "INSERT INTO records (seq, epoch, kind, call, body, hash) VALUES ", "(?,?,?,?,?,?)"
+	// A statement that fails leaves its rows behind, and the transaction is undone: so SQLite need not keep what was on
+	// the pages before.
+	const insert, values = "INSERT OR FAIL INTO records (seq, epoch, kind, call, body, hash) VALUES ", "(?,?,?,?,?,?)"
 	if s.one == nil {
 		if s.one, err = s.db.write.PrepareContext(ctx, insert+values); err != nil {
 			return err
