@@ -63,7 +63,7 @@ var rules = house.Rules{
 		{"internal/kernel/deferred"},
 		{"internal/kernel/recovery", "internal/kernel/mcptools", "internal/kernel/results", "internal/kernel/backgroundcalls", "internal/kernel/parallelcalls", "internal/kernel/scripts", "internal/kernel/permissions", "internal/kernel/channels",
 			"internal/kernel/undoing", "internal/kernel/schedules", "internal/kernel/watchers", "internal/kernel/proposals", "internal/conversation"},
-		{"internal/kernel/triggers", "internal/kernel/agents"},
+		{"internal/kernel/triggers", "internal/kernel/agents", "internal/kernel/chains"},
 		{"internal/kernel"},
 		{"internal/kernel/kerneltest"},
 		{"internal/daemon/mcpserver/mcpresult", "internal/daemon/mcpserver/question", "internal/daemon/mcpserver/route",

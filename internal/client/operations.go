@@ -23,6 +23,11 @@ func Drain(ctx context.Context, c *Client, in operations.Drain) (got operations.
 	return got, c.do(ctx, http.MethodPost, "/v1/drain", nil, in, &got)
 }
 
+// VerifyNodes has the journals of all nodes verified.
+func VerifyNodes(ctx context.Context, c *Client) (got operations.VerifiedNodes, err error) {
+	return got, c.do(ctx, http.MethodGet, "/v1/nodes/verify", nil, nil, &got)
+}
+
 // Retain removes what the rules of retain no longer keep.
 func Retain(ctx context.Context, c *Client, in operations.Retain) (operations.Retained, error) {
 	var got operations.Retained

@@ -18,6 +18,7 @@ type Options struct {
 	Anchor          string             // file that repeats the head outside the store; "" keeps none
 	Key             ed25519.PrivateKey // signs what pruning drops, and exports
 	KeyFile         string             // holds that key when Key is nil; made for its owner alone when first needed
+	Public          ed25519.PublicKey  // of another's journal, which is read: its Key is with its kernel
 	Kernel          string             // the kernel's version, for the Opened record
 	MaxEpochAge     time.Duration      // an epoch older than this is followed by another; 0: 24 h
 	MaxEpochRecords uint64             // and one longer than this; 0: 1,000,000

@@ -59,9 +59,8 @@ type Store interface {
 	// Unended returns, in order of Seq, the begun rows with Seq ≥ from that no
 	// ended or doubted row of the same call follows.
 	Unended(ctx context.Context, from uint64) ([]Row, error)
-	// Doubts returns the last doubted row of each call that no resolved row follows,
-	// in order of Seq. What it costs depends on those alone, not on how many
-	// doubts there were.
+	// Doubts returns the last doubted row of each call that no resolved row follows, in order of Seq. What it costs
+	// depends on those alone, not on how many doubts there were.
 	Doubts(ctx context.Context, q doubt.Query) ([]DoubtRow, error)
 	// CountDoubts returns how many calls are in doubt, by state.
 	CountDoubts(ctx context.Context) (map[doubt.State]int, error)

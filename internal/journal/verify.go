@@ -110,7 +110,7 @@ func (v *verifier) prepare(ctx context.Context, store Store, opts Options) (err 
 	if err != nil {
 		return err
 	}
-	var key ed25519.PublicKey
+	key := opts.Public
 	if private != nil {
 		key = private.Public().(ed25519.PublicKey)
 	}

@@ -62,6 +62,7 @@ func TestWire(t *testing.T) {
 		"own_bench_report":  operations.OwnBenchReport{},
 		"node":              operations.Node{},
 		"drain":             operations.Drain{},
+		"verified_nodes":    operations.VerifiedNodes{},
 		"open_conversation": protocol.OpenConversation{},
 		"open_session":      protocol.OpenSession{},
 		"plan_request":      protocol.PlanRequest{},

@@ -65,6 +65,7 @@ func At(path string) (Dir, error) {
 func (d Dir) Database() string   { return filepath.Join(string(d), "callgate.db") }
 func (d Dir) Anchor() string     { return filepath.Join(string(d), "journal.anchor") }
 func (d Dir) JournalKey() string { return filepath.Join(string(d), "journal.key") }
+func (d Dir) SeenHeads() string  { return filepath.Join(string(d), "journal.others") }
 func (d Dir) Secrets() string    { return filepath.Join(string(d), "secrets.box") }
 func (d Dir) Servers() string    { return filepath.Join(string(d), "mcp") }
 func (d Dir) Vectors() string    { return filepath.Join(string(d), "vectors") }

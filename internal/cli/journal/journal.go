@@ -16,6 +16,7 @@ import (
 
 	"callgate/internal/amount"
 	"callgate/internal/cli/command"
+	"callgate/internal/cli/render"
 	"callgate/internal/client"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/journal"
@@ -102,7 +103,12 @@ func newVerify(e *command.Env) *cobra.Command {
 what it holds, signed with the journal's key: records that were changed, or taken
 from the head, the middle or the tail, are damage, and so is a trailer that is
 missing or forged. On another machine, name the public key with --key; the
-trailer of every export repeats it as "key".`,
+trailer of every export repeats it as "key".
+
+At a node, which shares its database with others, the journals of all nodes are
+verified: its own against the anchor on this machine, those of the others, also of
+dead ones, against what this node has seen of them. --node has one node verify its
+own, against the anchor on its machine.`,
 		Example: "  callgate log verify\n  callgate log verify journal.jsonl",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFiles,
 	}, v.run)
@@ -121,7 +127,7 @@ func (v *verify) run(ctx context.Context, args []string) error {
 	if v.JSON {
 		err = v.WriteJSON(report)
 	} else {
-		err = command.WriteError(v.Style(v.Stdout).Report(v.Stdout, report))
+		err = command.WriteError(render.Reports(v.Stdout, v.Style(v.Stdout), report))
 	}
 	if err == nil && !report.OK() {
 		return command.Exit(command.ExitDoubt)
@@ -129,10 +135,14 @@ func (v *verify) run(ctx context.Context, args []string) error {
 	return err
 }
 
-func (v *verify) report(ctx context.Context, args []string) (report protocol.VerifyReport, err error) {
+func (v *verify) report(ctx context.Context, args []string) (report operations.VerifiedNodes, err error) {
 	if len(args) == 0 {
 		err = v.With(ctx, func(k *command.Kernel) error {
-			report, err = k.Verify(ctx)
+			if v.Node == "" {
+				report, err = client.VerifyNodes(ctx, k.Client)
+			} else {
+				report.VerifyReport, err = k.Verify(ctx)
+			}
 			return err
 		})
 		return report, err
@@ -151,7 +161,7 @@ func (v *verify) report(ctx context.Context, args []string) (report protocol.Ver
 		return report, err
 	}
 	found, err := journal.VerifyExport(in, opts)
-	return wire.VerifyReport(found), err
+	return operations.VerifiedNodes{VerifyReport: wire.VerifyReport(found)}, err
 }
 
 // publicKey is the key that --key names, or this journal's; nil when it has none.

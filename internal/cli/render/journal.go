@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"callgate/internal/amount"
 	"callgate/internal/cli/text"
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/operations"
 	"callgate/tool"
 )
 
@@ -257,4 +259,31 @@ func (s Style) Report(w io.Writer, r protocol.VerifyReport) error {
 	p.fields(field{"problems", more}, field{"warning", text.OneLine(r.Warning)}, field{"pruned", pruned},
 		field{"gaps", gaps}, field{"head", text.OneLine(r.Head)})
 	return p.writeTo(w)
+}
+
+// Reports writes the result of verifying the journals of several nodes.
+func Reports(w io.Writer, s Style, all operations.VerifiedNodes) error {
+	if err := s.Report(w, all.VerifyReport); err != nil {
+		return err
+	}
+	for _, n := range all.Nodes {
+		p := &page{Style: s}
+		seen := ""
+		if n.Seen > 0 {
+			seen = fmt.Sprintf("here up to record %d, at %s", n.Seen, n.SeenAt.Local().Format(time.DateTime))
+		}
+		p.printf("\n%s\n", s.Strong("node "+text.OneLine(n.Name)+" ("+n.State+")"))
+		if err := p.writeTo(w); err != nil {
+			return err
+		}
+		if err := s.Report(w, n.Report); err != nil {
+			return err
+		}
+		p = &page{Style: s}
+		p.fields(field{"seen", seen}, field{"warning", text.OneLine(n.Missing)})
+		if err := p.writeTo(w); err != nil {
+			return err
+		}
+	}
+	return nil
 }

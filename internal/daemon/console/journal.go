@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"callgate/internal/client"
 	"callgate/internal/daemon/console/calls"
 	"callgate/internal/daemon/console/widget"
 )
@@ -42,7 +43,7 @@ func (c *journalPages) journal(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (c *journalPages) verify(w http.ResponseWriter, r *http.Request) error {
-	report, err := c.Client(r).Verify(r.Context())
+	report, err := client.VerifyNodes(r.Context(), c.Client(r))
 	if err != nil {
 		return err
 	}

@@ -106,9 +106,10 @@ func namedRoutes() []string {
 func ownRoutes() []string {
 	return []string{
 		operations.RouteNodes, operations.RouteDrain, // which are of the database, whoever is asked
+		operations.RouteVerifyNodes,
 		protocol.RoutePing, protocol.RouteMetrics, protocol.RouteStop, protocol.RouteRelease, protocol.RouteAppSchema,
 		protocol.RouteMCP, protocol.RouteMCPProfile, protocol.RoutePlan, protocol.RouteConsole, operations.RouteReload,
-		protocol.RoutePrune, protocol.RouteAcceptLoss, operations.RouteRetain, operations.RouteNodes, operations.RouteDrain,
+		protocol.RoutePrune, protocol.RouteAcceptLoss, operations.RouteRetain,
 		protocol.RouteTryRules,
 		protocol.RouteKeepGrant, protocol.RouteRevokeGrants, protocol.RouteRetryDelivery, protocol.RouteRetryEvent,
 		protocol.RouteStartBackground, protocol.RouteStopBackground, protocol.RouteTokens, protocol.RouteCreateToken,

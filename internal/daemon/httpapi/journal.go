@@ -13,6 +13,7 @@ import (
 	"callgate/internal/journal/doubt"
 	"callgate/internal/journal/outputbus"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/chains"
 	"callgate/internal/kernel/recovery"
 	"callgate/internal/protocol"
 	"callgate/internal/protocol/operations"
@@ -128,15 +129,10 @@ func (a *journalRoutes) follow(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *journalRoutes) verify(w http.ResponseWriter, r *http.Request) error {
-	report, err := a.kernel.Journal.Verify(r.Context())
+	report, err := chains.Own(r.Context(), a.kernel.Journal)
 	if err != nil {
 		return err
 	}
-	hidden, err := recovery.VerifyDoubts(r.Context(), a.kernel.Journal)
-	if err != nil {
-		return err
-	}
-	report.Problems = append(report.Problems, hidden...)
 	return route.Answer(w, wire.VerifyReport(report))
 }
 

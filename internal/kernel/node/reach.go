@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 
+	"callgate/internal/journal/witness"
 	"callgate/internal/storage/postgres"
 )
 
@@ -16,6 +17,7 @@ type Reach struct {
 type told struct {
 	Activity
 	Reach
+	Head *witness.Head `json:"head,omitempty"` // of its journal
 }
 
 // Announce tells the other nodes where this one is reached, now and with each heartbeat.

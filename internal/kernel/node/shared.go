@@ -64,6 +64,14 @@ type Member struct {
 	This        bool   // it is this one
 }
 
+// Condition is the state of a node in a word: lost, if it should live and its lease is over.
+func (m Member) Condition() string {
+	if m.Lost() {
+		return "lost"
+	}
+	return string(m.State)
+}
+
 // shared is what a node has that a kernel alone has not.
 type shared struct {
 	db       *postgres.DB
@@ -71,6 +79,7 @@ type shared struct {
 	draining atomic.Bool
 	activity atomic.Pointer[func() Activity]
 	reach    atomic.Pointer[Reach]
+	heads    *heads
 	end      func() // ends the heartbeats, and waits until they have
 }
 
@@ -102,7 +111,7 @@ func openServer(ctx context.Context, o Options, place string, named bool) (*Node
 	}
 	n := &Node{
 		Driver: db, Guard: newGuard(timing, sent), ID: id, password: passwordOf(place),
-		shared: &shared{db: db},
+		shared: &shared{db: db, heads: openHeads(o)},
 	}
 	if err := db.Stores().Check(); err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -142,7 +151,12 @@ func isMoved(o Options) error {
 func (n *Node) start(ctx context.Context, o Options) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
-	n.shared.end = func() { cancel(); <-done }
+	looking := make(chan struct{})
+	n.shared.end = func() { cancel(); <-done; <-looking }
+	go func() {
+		defer close(looking)
+		n.lookAtHeads(ctx, o.Log)
+	}()
 	go func() {
 		defer close(done)
 		n.keep(ctx, n.beat, func(err error) { o.Log.Warn("the node's lease could not be renewed", "error", err) })
@@ -155,9 +169,9 @@ func (n *Node) start(ctx context.Context, o Options) {
 // beat sends a heartbeat.
 func (n *Node) beat(ctx context.Context) error {
 	var info json.RawMessage
-	activity, reach := n.shared.activity.Load(), n.shared.reach.Load()
-	if activity != nil || reach != nil {
-		var tell told
+	activity, reach, head := n.shared.activity.Load(), n.shared.reach.Load(), n.shared.heads.own(n.ID)
+	if activity != nil || reach != nil || head != nil {
+		tell := told{Head: head}
 		if activity != nil {
 			tell.Activity = (*activity)()
 		}
@@ -171,6 +185,7 @@ func (n *Node) beat(ctx context.Context) error {
 		return lostError(err)
 	}
 	if err == nil {
+		n.shared.heads.heard.Store(head)
 		n.shared.draining.Store(state == postgres.Draining)
 	}
 	return err
@@ -292,6 +307,9 @@ func (n *Node) Close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), unlockPatience)
 		defer cancel()
 		_ = n.shared.locks.Close(ctx)
+		if n.shared.heads.untold(n.ID) {
+			_ = n.beat(ctx) // so that the others see where its journal ended
+		}
 		n.shared.end()
 	}
 	return n.Driver.Close()

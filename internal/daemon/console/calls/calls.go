@@ -18,6 +18,7 @@ import (
 
 	"callgate/internal/client"
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/operations"
 	"callgate/internal/visible/arguments"
 	"callgate/tool"
 )
@@ -110,7 +111,7 @@ type Page struct {
 	Read   int    // records
 	Back   time.Time
 	First  bool
-	Verify *protocol.VerifyReport
+	Verify *operations.VerifiedNodes
 }
 
 // Read reads a page of calls: those whose first record is older than before (0: the

@@ -9,8 +9,10 @@ import (
 	"net/http"
 
 	"callgate/internal/daemon/httpapi/route"
+	"callgate/internal/daemon/wire"
 	"callgate/internal/journal"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/chains"
 	"callgate/internal/kernel/node"
 	"callgate/internal/protocol/operations"
 )
@@ -20,7 +22,8 @@ type nodeRoutes struct{ kernel *kernel.Kernel }
 // Routes are the routes of nodes.
 func Routes(k *kernel.Kernel) map[string]route.Func {
 	a := &nodeRoutes{k}
-	return map[string]route.Func{operations.RouteNodes: a.list, operations.RouteDrain: a.drain}
+	return map[string]route.Func{operations.RouteNodes: a.list, operations.RouteDrain: a.drain,
+		operations.RouteVerifyNodes: a.verify}
 }
 
 // list lists the nodes.
@@ -34,6 +37,27 @@ func (a *nodeRoutes) list(w http.ResponseWriter, r *http.Request) error {
 		list[i] = body(m)
 	}
 	return route.Answer(w, list)
+}
+
+// verify verifies the journals of all nodes.
+func (a *nodeRoutes) verify(w http.ResponseWriter, r *http.Request) error {
+	own, err := chains.Own(r.Context(), a.kernel.Journal)
+	if err != nil {
+		return err
+	}
+	n := kernel.NodeOf(a.kernel)
+	others, err := chains.Others(r.Context(), n, n.Stores().Journal)
+	if err != nil {
+		return err
+	}
+	answer := operations.VerifiedNodes{VerifyReport: wire.VerifyReport(own)}
+	for _, o := range others {
+		answer.Nodes = append(answer.Nodes, operations.NodeReport{
+			ID: o.Node, Name: o.Name, State: o.State, Report: wire.VerifyReport(o.Report),
+			Seen: o.Seen, SeenAt: o.SeenAt, Missing: o.Missing,
+		})
+	}
+	return route.Answer(w, answer)
 }
 
 // drain has a node begin nothing new, or go on.
@@ -68,12 +92,8 @@ func (a *nodeRoutes) drain(w http.ResponseWriter, r *http.Request) error {
 }
 
 func body(m node.Member) operations.Node {
-	state := string(m.State)
-	if m.Lost() {
-		state = "lost"
-	}
 	return operations.Node{
-		ID: m.ID, Name: m.Name, This: m.This, State: state, Version: m.Version, Address: m.Address,
+		ID: m.ID, Name: m.Name, This: m.This, State: m.Condition(), Version: m.Version, Address: m.Address,
 		Since: m.Started, Heartbeat: m.Heartbeat, Lag: m.Lag, LeaseLeft: max(m.Left, 0),
 		Sessions: m.Sessions, Conversations: m.Conversations, Calls: m.Calls, Turns: m.Turns, Tasks: m.Tasks,
 	}

@@ -178,6 +178,15 @@ func (n *Nodes) List(ctx context.Context) ([]NodeStatus, error) {
 	return list, ConvertError("postgres.List", err)
 }
 
+// Following returns the nodes that come after this one in the order of IDs, the first after the last, limit at most.
+// So each of many nodes is looked at by some of the others, and none looks at all.
+func (n *Nodes) Following(ctx context.Context, limit int) ([]NodeStatus, error) {
+	const following = "(" + selectNodes + "WHERE id > $1 ORDER BY id LIMIT $2) UNION ALL (" +
+		selectNodes + "WHERE id < $1 ORDER BY id LIMIT $2) LIMIT $2"
+	list, err := Query(ctx, n.db, scanNode, following, n.db.node.ID, limit)
+	return list, ConvertError("postgres.Following", err)
+}
+
 // TakeOver sees to it that nothing of a node commits any more: when it has returned, the node is down, and its epoch
 // another than before. A node whose lease is not over is a Conflict. One that is down already stays as it is.
 func (n *Nodes) TakeOver(ctx context.Context, id string) (taken NodeStatus, err error) {
