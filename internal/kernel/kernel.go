@@ -205,6 +205,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	k.consents = consent.New(trusted)
+	k.consents.Among(amongNodes(k))
 	userFile := cmp.Or(cfg.UserFile, inforce.UserFile(os.Getenv))
 	if err := openSkills(k, cfg, trusted, userFile); err != nil {
 		return err

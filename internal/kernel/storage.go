@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
+	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/node"
 	"callgate/internal/source/mcp"
 	"callgate/internal/source/mcp/oauth"
@@ -41,6 +42,14 @@ func (k *Kernel) openTrust(ctx context.Context) (*trust.Store, error) {
 		return nil, err
 	}
 	return trust.NewStore(docs), nil
+}
+
+// amongNodes are the kernels that share the database with this one.
+func amongNodes(k *Kernel) consent.Nodes {
+	return consent.Nodes{
+		Documents: k.database.Stores().Documents, ID: k.database.ID, Name: k.database.MachineName(),
+		Several: k.database.IsShared(),
+	}
 }
 
 // openLogins opens the logins to MCP servers. A login that cannot be imported

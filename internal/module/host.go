@@ -26,6 +26,9 @@ type Host struct {
 	// Documents are the module's own, which outlive the kernel and which several
 	// kernels may share; nil: the module keeps nothing.
 	Documents document.Store
+	// SharedApp reports whether an app is the same at several kernels that share a database: what a module keeps for
+	// it in a shared collection of its own is then for all of them; nil: none is.
+	SharedApp func(app string) (bool, error)
 
 	Embedder Embedder // nil: texts are compared by their words alone
 	Models   Models   // nil: no tool of the module can ask a language model

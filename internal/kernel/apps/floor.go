@@ -91,15 +91,19 @@ func (l *Loaded) identify(consents *consent.Consents) {
 		id, place = project.ID, consent.Place(project.Path)
 	}
 	l.id = id
-	owner, err := consents.Owner(id, place)
+	written := project != nil && project.IDWritten
+	owner, own, err := consents.Owner(id, place, written)
 	if err == nil && owner == place {
 		return
 	}
-	if project != nil && project.IDWritten && err == nil {
+	if written && err == nil {
 		project.IDOwner, l.App.IDOwner = owner, owner
-		if consents.Of(l.App).Has(consent.SharedID(l.App)) {
+		if consents.Of(l.App).Has(consent.SharedID(l.App)) && (own == "" || own == owner || consents.Join(id) == nil) {
 			return
 		}
+	}
+	if own == place && err == nil {
+		return // what it remembers at this node alone
 	}
 	l.id = consents.OwnID(id, place)
 }

@@ -40,6 +40,7 @@ type Store interface {
 type Consents struct {
 	store    Store
 	claiming sync.Mutex // held while an ID finds its owner
+	claims   *claims    // among several nodes; nil: there are none
 }
 
 // New makes the consents of a store.

@@ -16,27 +16,50 @@ import (
 // only if a human accepts that.
 
 // Owner returns the file or folder that an ID belongs to: the one that asks, if
-// nobody had the ID before.
-func (c *Consents) Owner(id, file string) (string, error) {
+// nobody had the ID before. Written says that a file writes the ID. Of two owners the
+// one among all nodes counts; own is the one of this node alone.
+func (c *Consents) Owner(id, file string, written bool) (owner, own string, err error) {
 	c.claiming.Lock()
 	defer c.claiming.Unlock()
-	key := "id-" + hash(id)
-	owner, err := c.store.AcceptedLines(key)
+	lines, err := c.store.AcceptedLines(ownerKey(id))
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	if len(owner) > 0 {
-		return owner[0], nil
+	if len(lines) > 0 {
+		own = lines[0]
 	}
-	return file, c.store.AcceptLines(key, []string{file}, "the first session")
+	// What a folder or another file of this node had first, no file here has among all nodes.
+	if own == "" || own == file && written {
+		if owner, err = c.claims.owner(id, file, written); err != nil {
+			return "", "", err
+		}
+	}
+	switch {
+	case owner == file && own != "":
+		return owner, "", c.store.AcceptLines(ownerKey(id), nil, "the first session")
+	case owner != "":
+		return owner, own, nil
+	case own != "":
+		return own, own, nil
+	}
+	return file, file, c.store.AcceptLines(ownerKey(id), []string{file}, "the first session")
 }
+
+// Join gives up that an ID belongs to a file of this node alone: a human accepted that it is what it is at all nodes.
+func (c *Consents) Join(id string) error {
+	c.claiming.Lock()
+	defer c.claiming.Unlock()
+	return c.store.AcceptLines(ownerKey(id), nil, "who accepted the app")
+}
+
+func ownerKey(id string) string { return "id-" + hash(id) }
 
 // OwnID is the ID of a file or folder whose own belongs to another. No file can write
 // such an ID, and a folder that is named so has it only if it had it first.
 func (c *Consents) OwnID(id, file string) string {
 	for sum, n := hash(file), 8; ; n += 8 {
 		own := id + "@" + sum[:min(n, len(sum))]
-		if owner, err := c.Owner(own, file); err != nil || owner == file || n >= len(sum) {
+		if owner, _, err := c.Owner(own, file, false); err != nil || owner == file || n >= len(sum) {
 			return own
 		}
 	}

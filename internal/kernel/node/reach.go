@@ -1,7 +1,9 @@
 package node
 
 import (
+	"cmp"
 	"context"
+	"os"
 
 	"callgate/internal/journal/witness"
 	"callgate/internal/storage/postgres"
@@ -39,6 +41,12 @@ func (n *Node) Name() string {
 	}
 	self, _ := n.shared.db.Node()
 	return self.Name
+}
+
+// MachineName is what people call this node, or would if it were not alone.
+func (n *Node) MachineName() string {
+	host, _ := os.Hostname()
+	return cmp.Or(n.Name(), os.Getenv(NameVariable), host)
 }
 
 // Living lists the nodes whose lease is not over.

@@ -73,6 +73,7 @@ func Module(c Config) module.Module {
 				store: memstore.Open(h.Documents, h.State, h.Log), ranker: rank.New(h.Embedder),
 				summarizer: c.Summarizer, scrub: h.Scrub,
 			}
+			s.store.Shared = h.SharedApp
 			if s.scrub == nil {
 				s.scrub = func(text string) string { return text }
 			}

@@ -17,7 +17,7 @@
 //
 // Who opens the database is a node: a kernel with a state directory of its own. Journal, approvals, conversations,
 // tasks and documents belong to the node that wrote them, and no other sees them through its stores. Shared are the
-// documents of a few collections (isShared in documents.go), and blobs, which are there until every node that put them
+// documents of a few collections (document.IsShared), and blobs, which are there until every node that put them
 // has deleted them.
 //
 // [Open] begins the node's lease and fences off a former process of the same node. The caller sends heartbeats

@@ -19,13 +19,9 @@ import (
 // both change what is shared; and a number is greater than that of every write that was acknowledged before.
 type documentStore struct{ db *pgnode.DB }
 
-// isShared reports the collections whose documents all nodes have in common. What reads one must bear that another
-// kernel changes it: a cache of it must notice.
-func isShared(collection string) bool { return collection == "tokens" }
-
 // owner is whose documents a collection has: the node's, or everybody's ("").
 func (s *documentStore) owner(collection string) string {
-	if isShared(collection) {
+	if document.IsShared(collection) {
 		return ""
 	}
 	return s.db.NodeID()

@@ -18,6 +18,8 @@ type Key struct {
 	App       string `json:"app"`
 	Session   string `json:"session,omitempty"`
 	Knowledge bool   `json:"knowledge,omitempty"`
+
+	shared bool // it is one at all nodes; the store finds it out
 }
 
 // valid returns the key as it is stored, in valid UTF-8.
@@ -37,13 +39,20 @@ const (
 // entries names the documents of the collection's entries. Their keys are IDs.
 func (k Key) entries() string {
 	if k.Knowledge {
-		return document.Join(k.User, k.App, knowledgePart)
+		return k.named(document.Join(k.User, k.App, knowledgePart))
 	}
-	return document.Join(k.User, k.App, sessionPart, k.Session)
+	return k.named(document.Join(k.User, k.App, sessionPart, k.Session))
 }
 
 // heads names the heads of all collections of the key's user and app.
-func (k Key) heads() string { return document.Join(k.User, k.App) }
+func (k Key) heads() string { return k.named(document.Join(k.User, k.App)) }
+
+func (k Key) named(collection string) string {
+	if k.shared {
+		return document.Shared(collection)
+	}
+	return collection
+}
 
 // head is the key of the collection's head.
 func (k Key) head() string {
@@ -115,7 +124,7 @@ func (s *Store) load(ctx context.Context, key Key, known *contents) (*contents, 
 func bySeq(a, b *Entry) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.ID, b.ID)) }
 
 func (c *contents) parseHead(data []byte) bool {
-	var h head
+	h := head{Key: Key{shared: c.head.Key.shared}}
 	if json.Unmarshal(data, &h) != nil || h.Key != c.head.Key || h.Seq < 0 || h.Seq > maxNumber {
 		return false
 	}

@@ -25,6 +25,9 @@ type Store struct {
 	docs document.Store
 	log  *slog.Logger
 	old  oldFiles
+	// Shared reports whether what the agents of an app remember is one at all nodes; nil: it never is. It is set before
+	// the store is used.
+	Shared func(app string) (bool, error)
 
 	mu          sync.Mutex
 	collections map[Key]*collection
@@ -114,6 +117,10 @@ func (s *Store) change(ctx context.Context, c *collection, f func(*Edit) error) 
 // with calls f with a collection that is loaded and that no other caller of the
 // store uses.
 func (s *Store) with(ctx context.Context, key Key, f func(*collection) error) error {
+	key, err := s.place(key)
+	if err != nil {
+		return err
+	}
 	c, err := s.acquire(key)
 	if err != nil {
 		return err
@@ -136,7 +143,15 @@ func (s *Store) with(ctx context.Context, key Key, f func(*collection) error) er
 // loadOrImport loads a collection. A file of the collection that importAll had to
 // leave is imported first, now that its key is known.
 func (s *Store) loadOrImport(ctx context.Context, c *collection) (err error) {
-	if c.current, err = s.load(ctx, c.key, c.current); err != nil || c.current.version > 0 {
+	if c.key.shared && c.current == nil {
+		if _, err := s.importLeft(ctx, c.key.own()); err != nil {
+			return err
+		}
+		if err := s.adopt(ctx, c.key); err != nil {
+			return err
+		}
+	}
+	if c.current, err = s.load(ctx, c.key, c.current); err != nil || c.current.version > 0 || c.key.shared {
 		return err
 	}
 	imported, err := s.importLeft(ctx, c.key)
@@ -168,7 +183,6 @@ func (s *Store) acquire(key Key) (*collection, error) {
 	if err := s.needDocuments(); err != nil {
 		return nil, err
 	}
-	key = key.valid()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -256,9 +270,15 @@ func (s *Store) Sessions(ctx context.Context, user, app, except string, limit in
 	if err := s.needDocuments(); err != nil {
 		return nil, err
 	}
-	self := Key{User: user, App: app, Session: except}.valid()
+	self, err := s.place(Key{User: user, App: app, Session: except})
+	if err != nil {
+		return nil, err
+	}
 	if err := s.importAll(ctx, self); err != nil {
 		return nil, withoutPath(err)
+	}
+	if err := s.adoptAll(ctx, self); err != nil {
+		return nil, err
 	}
 	sessions, err := s.byAge(ctx, self)
 	if err != nil {
@@ -286,7 +306,7 @@ func (s *Store) byAge(ctx context.Context, of Key) ([]head, error) {
 	slices.SortFunc(docs, func(a, b document.Document) int { return cmp.Compare(a.Version, b.Version) })
 	var heads []head
 	for _, d := range docs {
-		h := head{}
+		h := head{Key: Key{shared: of.shared}}
 		if json.Unmarshal(d.Data, &h) == nil && h.Key.User == of.User && h.Key.App == of.App && !h.Key.Knowledge {
 			heads = append(heads, h)
 		}
