@@ -18,6 +18,11 @@ func Nodes(ctx context.Context, c *Client) (list []operations.Node, err error) {
 	return list, c.do(ctx, http.MethodGet, "/v1/nodes", nil, nil, &list)
 }
 
+// NodeLocks lists what calls at all nodes hold and wait for of what all nodes share.
+func NodeLocks(ctx context.Context, c *Client) (list []operations.SharedClaim, err error) {
+	return list, c.do(ctx, http.MethodGet, "/v1/nodes/locks", nil, nil, &list)
+}
+
 // Drain has a node begin nothing new, or go on.
 func Drain(ctx context.Context, c *Client, in operations.Drain) (got operations.Node, err error) {
 	return got, c.do(ctx, http.MethodPost, "/v1/drain", nil, in, &got)

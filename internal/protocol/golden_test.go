@@ -63,6 +63,7 @@ func TestWire(t *testing.T) {
 		"node":              operations.Node{},
 		"drain":             operations.Drain{},
 		"verified_nodes":    operations.VerifiedNodes{},
+		"shared_claim":      operations.SharedClaim{},
 		"open_conversation": protocol.OpenConversation{},
 		"open_session":      protocol.OpenSession{},
 		"plan_request":      protocol.PlanRequest{},

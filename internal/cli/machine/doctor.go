@@ -119,7 +119,7 @@ func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir, storage string)
 			c.State = doctor.Warning
 			c.Fix = amount.Of(status.Doubts, "call") + " in doubt: callgate log doubts lists them"
 		}
-		head, sources = d.journal(ctx, k), d.sources(ctx, k)
+		head, sources = d.journal(ctx, k), slices.Concat(d.nodes(ctx, k), d.sources(ctx, k))
 		return nil
 	})
 	if err != nil {
@@ -139,6 +139,15 @@ func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir, storage string)
 		return []doctor.Check{c}
 	}
 	return append([]doctor.Check{c, head}, sources...)
+}
+
+// nodes checks the machines that share the database.
+func (d *diagnose) nodes(ctx context.Context, k *command.Kernel) []doctor.Check {
+	list, err := client.Nodes(ctx, k.Client)
+	if err != nil {
+		return []doctor.Check{{Group: doctor.GroupCallgate, Name: "nodes", State: doctor.Warning, Found: err.Error()}}
+	}
+	return doctor.Nodes(list)
 }
 
 // journal reads the newest record. log verify checks the whole chain.

@@ -19,21 +19,31 @@ import (
 )
 
 // nodes is nodes.
-type nodes struct{ *command.Env }
+type nodes struct {
+	*command.Env
+	locks bool
+}
 
 func newNodes(e *command.Env) *cobra.Command {
-	n := &nodes{e}
-	return e.Leaf(&cobra.Command{
+	n := &nodes{Env: e}
+	c := e.Leaf(&cobra.Command{
 		Use: "nodes", Short: "List the machines that share this kernel's database",
 		Long: `List the nodes: the kernels, each on its machine, that share one PostgreSQL database. A node
 is up, draining (it begins nothing new), lost (its lease is over, and it did not say that it ends)
-or down. A kernel that keeps everything in its state directory shares nothing, and has none.`,
+or down. A kernel that keeps everything in its state directory shares nothing, and has none.
+DUE is how many tasks should run there now, and do not; LOCK WAITS how many claims wait there for what all
+nodes share. --locks lists those: who holds what, and who waits for whom, at whichever node.`,
 		Args: cobra.NoArgs,
 	}, n.run)
+	c.Flags().BoolVar(&n.locks, "locks", false, "list what calls hold and wait for of what all nodes share")
+	return c
 }
 
 func (n *nodes) run(ctx context.Context, _ []string) error {
 	return n.With(ctx, func(k *command.Kernel) error {
+		if n.locks {
+			return n.showLocks(ctx, k)
+		}
 		list, err := client.Nodes(ctx, k.Client)
 		if err != nil {
 			return err
@@ -63,11 +73,51 @@ func (n *nodes) show(list []operations.Node) error {
 			render.Bold(text.OneLine(name)), render.Plain(one.ID[:min(8, len(one.ID))]), render.Plain(one.State),
 			render.Plain(one.Version), render.Plain(one.Address), render.Plain(text.Duration(n.Now().Sub(one.Since))),
 			render.Plain(text.Duration(one.Lag) + " ago"), render.Plain(left), render.Plain(strconv.Itoa(one.Calls)),
-			render.Plain(strconv.Itoa(one.Conversations)),
+			render.Plain(strconv.Itoa(one.Conversations)), render.Plain(strconv.Itoa(one.Backlog.Due)),
+			render.Plain(strconv.Itoa(one.Backlog.LockWaits)),
 		}
 	}
-	head := []string{"NAME", "ID", "STATE", "VERSION", "ADDRESS", "SINCE", "HEARTBEAT", "LEASE", "CALLS", "CONVERSATIONS"}
-	return n.Style(n.Stdout).Table(n.Stdout, head, rows)
+	head := []string{"NAME", "ID", "STATE", "VERSION", "ADDRESS", "SINCE", "HEARTBEAT", "LEASE", "CALLS", "CONVERSATIONS",
+		"DUE", "LOCK WAITS"}
+	if err := n.Style(n.Stdout).Table(n.Stdout, head, rows); err != nil {
+		return err
+	}
+	for _, one := range list {
+		if one.State == "lost" {
+			n.Status("%s is lost: %s", text.OneLine(one.Name), one.Backlog)
+		}
+	}
+	return nil
+}
+
+// showLocks lists what all nodes share and calls hold or wait for.
+func (n *nodes) showLocks(ctx context.Context, k *command.Kernel) error {
+	list, err := client.NodeLocks(ctx, k.Client)
+	if err != nil {
+		return err
+	}
+	if n.JSON {
+		return n.WriteJSON(list)
+	}
+	if len(list) == 0 {
+		n.Status("no call holds anything that all nodes share")
+		return nil
+	}
+	rows := make([][]render.Cell, len(list))
+	for i, c := range list {
+		waits := ""
+		if c.Waits {
+			if waits = c.Behind.String(); c.BehindNode != "" {
+				waits += " at " + c.BehindNode
+			}
+		}
+		rows[i] = []render.Cell{
+			render.Bold(text.OneLine(c.Resource)), render.Plain(c.Mode.String()), render.Plain(text.OneLine(c.Node)),
+			render.Plain(text.OneLine(c.Holder.String())), render.Plain(text.Duration(n.Now().Sub(c.Since))),
+			render.Plain(text.OneLine(waits)),
+		}
+	}
+	return n.Style(n.Stdout).Table(n.Stdout, []string{"RESOURCE", "MODE", "NODE", "CALL", "SINCE", "WAITS FOR"}, rows)
 }
 
 // drain is drain.

@@ -51,10 +51,7 @@ func exactArguments(match json.RawMessage) json.RawMessage {
 }
 
 func grantPlace(g protocol.Grant) string {
-	switch {
-	case g.App != "":
-		return "the app " + visible.Text(g.App) + ", at every node"
-	case g.Folder == "":
+	if g.Folder == "" {
 		return "everywhere"
 	}
 	return visible.Text(g.Folder)

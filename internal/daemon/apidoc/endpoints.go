@@ -42,6 +42,8 @@ func aboutKernel() group {
 		{operations.RouteNodes, "listNodes", "The machines that share the kernel's database", nil, []operations.Node{}, More{}},
 		{operations.RouteDrain, "drain", "Have a node begin nothing new, or go on", operations.Drain{}, operations.Node{},
 			More{}},
+		{operations.RouteNodeLocks, "listNodeLocks", "What calls at all nodes hold and wait for of what all nodes share", nil,
+			[]operations.SharedClaim{}, More{}},
 		{operations.RouteVerifyNodes, "verifyNodes", "Check the chains of records of all nodes", nil,
 			operations.VerifiedNodes{}, More{}},
 		{protocol.RouteLocks, "listLocks", "Who holds what, and who waits for it", nil, protocol.Locks{}, More{}},

@@ -52,6 +52,8 @@ type Forwarder struct {
 	identity identity
 	mux      *http.ServeMux
 
+	forwarded *node.Forwarding // what other nodes were asked
+
 	mu     sync.Mutex
 	links  map[Node]*http.Transport
 	server *listener // nil: other nodes cannot reach this one
@@ -62,6 +64,7 @@ func New(o Options) (*Forwarder, error) {
 	o = o.withDefaults()
 	f := &Forwarder{
 		opt: o, members: &members{Directory: o.Directory, fresh: o.Fresh}, mux: http.NewServeMux(), links: map[Node]*http.Transport{},
+		forwarded: &kernel.NodeOf(o.Kernel).Forwarded,
 	}
 	f.self.ID, f.self.Name = o.Directory.Self()
 	var err error

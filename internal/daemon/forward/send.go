@@ -80,6 +80,8 @@ func gone(n Node) *tool.Error {
 func (f *Forwarder) send(
 	ctx context.Context, r *http.Request, to Node, who asker,
 ) (answer *http.Response, connected bool, err error) {
+	began := time.Now()
+	defer func() { f.forwarded.Add(sendOutcome(ctx, connected, err), time.Since(began)) }()
 	if to.Address == "" {
 		return nil, false, tool.Errorf("forward", tool.Unavailable, "the node %s cannot be reached by other nodes", to.Name).
 			WithHint("start it with --cluster-listen, or ask on its own machine")
@@ -115,6 +117,19 @@ func (f *Forwarder) send(
 		}
 		to = now // it was started again meanwhile
 	}
+}
+
+// sendOutcome is what became of a request, in a word for those who count.
+func sendOutcome(ctx context.Context, connected bool, err error) string {
+	switch {
+	case err == nil:
+		return "answered" // whatever the answer says
+	case ctx.Err() != nil:
+		return "cancelled" // nobody waits any more, or the node is gone
+	case connected:
+		return "broken"
+	}
+	return "unreachable"
 }
 
 // link carries requests to a node, as it is in one epoch at one address.

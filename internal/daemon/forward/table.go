@@ -106,7 +106,7 @@ func namedRoutes() []string {
 func ownRoutes() []string {
 	return []string{
 		operations.RouteNodes, operations.RouteDrain, // which are of the database, whoever is asked
-		operations.RouteVerifyNodes,
+		operations.RouteVerifyNodes, operations.RouteNodeLocks,
 		protocol.RoutePing, protocol.RouteMetrics, protocol.RouteStop, protocol.RouteRelease, protocol.RouteAppSchema,
 		protocol.RouteMCP, protocol.RouteMCPProfile, protocol.RoutePlan, protocol.RouteConsole, operations.RouteReload,
 		protocol.RoutePrune, protocol.RouteAcceptLoss, operations.RouteRetain,

@@ -5,7 +5,9 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
+	"callgate/internal/kernel"
 	"callgate/internal/observe/callcount"
 	"callgate/internal/observe/metric"
 	"callgate/internal/version"
@@ -14,8 +16,9 @@ import (
 // Families are the numbers as metrics.
 func (s *Source) Families(ctx context.Context) []metric.Family {
 	n := s.gather(ctx)
-	return slices.Concat(callFamilies(n.calls), s.nowFamilies(n), modelFamilies(n), s.serverFamilies(),
-		s.journalFamilies(n), s.spanFamilies(), processFamilies())
+	nodes := s.nodeFamilies(ctx, &n)
+	return slices.Concat(callFamilies(n.calls), s.nowFamilies(n), queueFamilies(n.active, time.Now()), modelFamilies(n),
+		s.serverFamilies(), s.journalFamilies(n), nodes, s.spanFamilies(), processFamilies())
 }
 
 // spanFamilies tell what became of spans, where they are recorded.
@@ -170,13 +173,13 @@ func (s *Source) journalFamilies(n numbers) []metric.Family {
 	if j.Failing != "" {
 		failing = 1
 	}
-	return []metric.Family{
+	return append([]metric.Family{
 		metric.Of("callgate_journal_records_total", "Records since the kernel started.", metric.Counter,
 			float64(n.calls.Records)),
 		metric.Of("callgate_journal_last_record", "The number of the newest record.", metric.Gauge, float64(j.Last)),
 		metric.Of("callgate_journal_queue", "Records that wait to be written.", metric.Gauge, float64(j.Queued)),
 		metric.Of("callgate_journal_failing", "1: the last write of the journal failed.", metric.Gauge, failing),
-	}
+	}, journalWriteFamilies(kernel.NodeOf(s.kernel).JournalWrites())...)
 }
 
 func processFamilies() []metric.Family {

@@ -3,8 +3,9 @@
 // # Law
 //
 // Numbers are gathered when somebody asks for them, from what the kernel holds anyway: its journal, its queues and
-// its tables. Nothing is counted in the path of a call. What is told are names of tools, models and servers,
-// counts, sizes and times; never an argument, a result or a secret.
+// its tables. Nothing is counted in the path of a call but how long a database or another node took to answer, where
+// that is waited for anyway. What is told are names of tools, models and servers, counts, sizes and times; never an
+// argument, a result or a secret.
 package telemetry
 
 import (
@@ -54,6 +55,7 @@ type numbers struct {
 	approvals []approval.Request
 	questions []questions.Request
 	tasks     map[[2]string]int // by kind and state
+	active    []task.Task
 	doubts    int
 	problems  []string // what could not be read
 }
@@ -75,6 +77,7 @@ func (s *Source) gather(ctx context.Context) numbers {
 	note(err)
 	tasks, err := s.kernel.Tasks.Store().List(ctx, task.Query{Active: true, Limit: task.MaxList})
 	note(err)
+	n.active = tasks
 	for _, t := range tasks {
 		n.tasks[[2]string{t.Kind, string(t.State)}]++
 	}

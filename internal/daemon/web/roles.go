@@ -43,7 +43,7 @@ func viewerRoutes() []string {
 		protocol.RouteGrants, protocol.RouteGrant, protocol.RouteGrantSuggestions,
 		protocol.RouteKeys, protocol.RouteProposals, protocol.RouteProposal,
 		protocol.RouteActivity, protocol.RouteMetrics, operations.RouteLearned, operations.RouteNodes,
-		operations.RouteVerifyNodes,
+		operations.RouteVerifyNodes, operations.RouteNodeLocks,
 	}
 }
 

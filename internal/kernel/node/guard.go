@@ -58,6 +58,7 @@ type Guard struct {
 	acting  context.Context
 	cancel  context.CancelCauseFunc
 	ended   chan struct{} // closed when the node may act no more, for good
+	beats   Heartbeats
 }
 
 // newGuard makes a guard of a node whose opening, which is its first heartbeat, was sent at a time.
@@ -123,6 +124,10 @@ func (g *Guard) look() {
 
 // stop has everything stop that acts. The lock is held.
 func (g *Guard) stop(why error) {
+	if g.stopped == nil {
+		g.beats.Suspensions++
+		g.beats.suspendedAt = time.Now()
+	}
 	g.stopped = why
 	g.cancel(why)
 }
@@ -135,10 +140,21 @@ func (g *Guard) renewed(sent time.Time) {
 		return
 	}
 	g.sent = sent
+	g.beats.lastTook = g.since(sent)
+	g.beats.Took.Add(g.beats.lastTook)
 	if g.look(); g.stopped != nil && g.since(sent) < g.timing.Lease-g.timing.Margin {
 		g.stopped = nil
+		g.beats.suspendedFor += g.since(g.beats.suspendedAt)
+		g.beats.suspendedAt = time.Time{}
 		g.acting, g.cancel = context.WithCancelCause(context.Background())
 	}
+}
+
+// missed counts a heartbeat that failed.
+func (g *Guard) missed() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.beats.Failed++
 }
 
 // end stops the node for good.
@@ -192,6 +208,7 @@ func (g *Guard) keep(ctx context.Context, beat func(context.Context) error, fail
 		case ctx.Err() != nil:
 			return
 		default:
+			g.missed()
 			failed(err)
 			pause = g.timing.Every / 3 // a connection that was lost may be back at once
 		}

@@ -109,6 +109,37 @@ func TestSuspended(t *testing.T) {
 	})
 }
 
+// How long a node did nothing is counted, also while it lasts, and so is each heartbeat.
+func TestHeartbeatNumbers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		s.slow.Store(int64(40 * time.Millisecond))
+		g := guarded(t, s)
+		<-time.After(31 * time.Second)
+		h := g.Heartbeats()
+		if h.Took.Count != 10 || h.lastTook != 40*time.Millisecond || h.Last > 3*time.Second || h.Failed != 0 ||
+			h.IsSuspended || h.Suspensions != 0 || h.LeaseLeft != 12*time.Second-h.Last {
+			t.Errorf("it lives: %+v", h)
+		}
+		s.away.Store(true)
+		<-time.After(time.Minute)
+		h = g.Heartbeats()
+		if !h.IsSuspended || h.Suspensions != 1 || h.Suspended < 47*time.Second || h.Suspended > 51*time.Second ||
+			h.Failed < 40 || h.LeaseLeft > -47*time.Second {
+			t.Errorf("it is suspended: %+v", h)
+		}
+		s.away.Store(false)
+		<-time.After(10 * time.Second)
+		h = g.Heartbeats()
+		lasted := h.Suspended
+		<-time.After(10 * time.Second)
+		if h = g.Heartbeats(); h.IsSuspended || h.Suspensions != 1 || h.Suspended != lasted || lasted > 52*time.Second {
+			t.Errorf("it goes on: %+v", h)
+		}
+	})
+}
+
 // A node whose epoch is another stops at once, and for good.
 func TestTakenOver(t *testing.T) {
 	t.Parallel()

@@ -23,6 +23,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"callgate/internal/statedir"
 	"callgate/internal/storage"
@@ -53,6 +54,10 @@ type Node struct {
 	ID       string // "": it is alone
 	password string // in the URL
 	shared   *shared
+	// Forwarded counts what other nodes were asked to answer.
+	Forwarded Forwarding
+	measure   sync.Once
+	journal   measuredJournal
 }
 
 // Open opens the storage. If it can only be read, held says why.

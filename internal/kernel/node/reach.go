@@ -19,6 +19,7 @@ type Reach struct {
 type told struct {
 	Activity
 	Reach
+	Health
 	Head *witness.Head `json:"head,omitempty"` // of its journal
 }
 

@@ -60,6 +60,7 @@ func (a Activity) Idle() bool { return a.Calls+a.Turns+a.Tasks == 0 }
 type Member struct {
 	postgres.NodeStatus
 	Activity
+	Health
 	Fingerprint string // of the certificate that it has at its address
 	This        bool   // it is this one
 }
@@ -171,7 +172,7 @@ func (n *Node) beat(ctx context.Context) error {
 	var info json.RawMessage
 	activity, reach, head := n.shared.activity.Load(), n.shared.reach.Load(), n.shared.heads.own(n.ID)
 	if activity != nil || reach != nil || head != nil {
-		tell := told{Head: head}
+		tell := told{Head: head, Health: n.health()}
 		if activity != nil {
 			tell.Activity = (*activity)()
 		}
@@ -232,7 +233,8 @@ func (n *Node) Members(ctx context.Context) ([]Member, error) {
 		members[i] = Member{NodeStatus: one, This: one.ID == n.ID}
 		var tell told
 		_ = json.Unmarshal(one.Info, &tell) // of another version: it is not known
-		members[i].Activity, members[i].Address, members[i].Fingerprint = tell.Activity, tell.Address, tell.Fingerprint
+		members[i].Activity, members[i].Health = tell.Activity, tell.Health
+		members[i].Address, members[i].Fingerprint = tell.Address, tell.Fingerprint
 		if activity := n.shared.activity.Load(); activity != nil && members[i].This {
 			members[i].Activity = (*activity)()
 		}

@@ -1,9 +1,12 @@
 package operations
 
 import (
+	"strings"
 	"time"
 
+	"callgate/internal/amount"
 	"callgate/internal/protocol"
+	"callgate/tool"
 )
 
 const (
@@ -13,6 +16,9 @@ const (
 	RouteDrain = "POST /v1/drain"
 	// RouteVerifyNodes verifies the journals of all nodes: the answer is a VerifiedNodes.
 	RouteVerifyNodes = "GET /v1/nodes/verify"
+	// RouteNodeLocks lists what calls at all nodes hold and wait for of what all nodes share: the answer is a list of
+	// SharedClaim, those that wait first, 200 at most.
+	RouteNodeLocks = "GET /v1/nodes/locks"
 )
 
 // Node is a kernel among those that share a database.
@@ -34,6 +40,59 @@ type Node struct {
 	Calls         int `json:"calls"`         // that run
 	Turns         int `json:"turns"`         // that run
 	Tasks         int `json:"tasks"`         // that run
+
+	Health  NodeHealth  `json:"health"`
+	Backlog NodeBacklog `json:"backlog"`
+}
+
+// NodeHealth is how a node fares, as it said with its last heartbeat.
+type NodeHealth struct {
+	RoundTrip   time.Duration `json:"round_trip,omitempty"`  // of a heartbeat to the database, in nanoseconds
+	ClockAhead  time.Duration `json:"clock_ahead,omitempty"` // of the database's clock, in nanoseconds; negative: behind
+	Suspensions uint64        `json:"suspensions,omitempty"` // how often it stopped since it was opened: no database
+}
+
+// NodeBacklog is what waits at a node, whether it lives or not.
+type NodeBacklog struct {
+	Approvals     int           `json:"approvals"`            // that nobody has answered
+	Tasks         int           `json:"tasks"`                // that have not ended
+	Due           int           `json:"due"`                  // of those: that should run now, and do not
+	OldestDue     time.Duration `json:"oldest_due,omitempty"` // how long the first of those has been due, in nanoseconds
+	Locks         int           `json:"locks"`                // claims that it holds, of what all nodes share
+	LockWaits     int           `json:"lock_waits"`           // claims that it waits for
+	Conversations int           `json:"conversations"`        // of a node that does not live: they wait for it
+}
+
+// String says what waits for a node: 2 approvals, 1 conversation wait for it.
+func (b NodeBacklog) String() string {
+	var some []string
+	for _, one := range []struct {
+		n    int
+		noun string
+	}{{b.Approvals, "approval"}, {b.Tasks, "task"}, {b.Conversations, "conversation"}} {
+		if one.n > 0 {
+			some = append(some, amount.Of(one.n, one.noun))
+		}
+	}
+	switch {
+	case len(some) == 0:
+		return "nothing waits for it"
+	case b.Approvals+b.Tasks+b.Conversations == 1:
+		return some[0] + " waits for it"
+	}
+	return strings.Join(some, ", ") + " wait for it"
+}
+
+// SharedClaim is what a call, at whichever node, holds or waits for of what all nodes share.
+type SharedClaim struct {
+	Node       string              `json:"node"` // its name
+	Resource   string              `json:"resource"`
+	Mode       tool.Mode           `json:"mode"`
+	Holder     protocol.LockHolder `json:"holder"`
+	Since      time.Time           `json:"since"` // it is held, or was asked for
+	Waits      bool                `json:"waits,omitempty"`
+	Behind     protocol.LockHolder `json:"behind,omitzero"`       // of one that waits: the last of those in its way
+	BehindNode string              `json:"behind_node,omitempty"` // the name of that one's node
 }
 
 // Idle reports whether nothing runs at the node.

@@ -113,7 +113,7 @@ func kernelRoutes() map[string]judge {
 		protocol.RouteTriggerEvents, protocol.RouteRetryEvent, protocol.RouteTokens, protocol.RouteRevokeToken,
 		protocol.RouteSecrets, protocol.RouteSetSecret, protocol.RouteDeleteSecret, protocol.RoutePrune,
 		protocol.RouteAcceptLoss, operations.RouteReload, operations.RouteRetain, operations.RouteNodes,
-		operations.RouteDrain, operations.RouteVerifyNodes,
+		operations.RouteDrain, operations.RouteVerifyNodes, operations.RouteNodeLocks,
 	))
 	return all
 }

@@ -14,6 +14,7 @@ import (
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/chains"
 	"callgate/internal/kernel/node"
+	"callgate/internal/protocol"
 	"callgate/internal/protocol/operations"
 )
 
@@ -23,20 +24,42 @@ type nodeRoutes struct{ kernel *kernel.Kernel }
 func Routes(k *kernel.Kernel) map[string]route.Func {
 	a := &nodeRoutes{k}
 	return map[string]route.Func{operations.RouteNodes: a.list, operations.RouteDrain: a.drain,
-		operations.RouteVerifyNodes: a.verify}
+		operations.RouteVerifyNodes: a.verify, operations.RouteNodeLocks: a.locks}
 }
 
 // list lists the nodes.
 func (a *nodeRoutes) list(w http.ResponseWriter, r *http.Request) error {
-	members, err := kernel.NodeOf(a.kernel).Members(r.Context())
+	n := kernel.NodeOf(a.kernel)
+	members, err := n.Members(r.Context())
+	if err != nil {
+		return err
+	}
+	waiting, err := n.Backlogs(r.Context())
 	if err != nil {
 		return err
 	}
 	list := make([]operations.Node, len(members))
 	for i, m := range members {
-		list[i] = body(m)
+		list[i] = body(m, waiting[m.ID])
 	}
 	return route.Answer(w, list)
+}
+
+// maxClaims is the most claims of one answer.
+const maxClaims = 200
+
+// locks lists what all nodes share and calls hold or wait for.
+func (a *nodeRoutes) locks(w http.ResponseWriter, r *http.Request) error {
+	claims, err := kernel.NodeOf(a.kernel).SharedClaims(r.Context(), maxClaims)
+	if err != nil {
+		return err
+	}
+	return route.Answer(w, wire.List(claims, func(c node.SharedClaim) operations.SharedClaim {
+		return operations.SharedClaim{
+			Node: c.Node, Resource: c.Resource, Mode: c.Mode, Holder: protocol.LockHolder(c.Holder), Since: c.Since,
+			Waits: c.Waits, Behind: protocol.LockHolder(c.Behind), BehindNode: c.AtNode,
+		}
+	}))
 }
 
 // verify verifies the journals of all nodes.
@@ -88,13 +111,22 @@ func (a *nodeRoutes) drain(w http.ResponseWriter, r *http.Request) error {
 	if found, err = n.Find(r.Context(), found.ID); err != nil {
 		return err
 	}
-	return route.Answer(w, body(found))
+	waiting, err := n.Backlogs(r.Context())
+	if err != nil {
+		return err
+	}
+	return route.Answer(w, body(found, waiting[found.ID]))
 }
 
-func body(m node.Member) operations.Node {
+func body(m node.Member, b node.Backlog) operations.Node {
 	return operations.Node{
 		ID: m.ID, Name: m.Name, This: m.This, State: m.Condition(), Version: m.Version, Address: m.Address,
 		Since: m.Started, Heartbeat: m.Heartbeat, Lag: m.Lag, LeaseLeft: max(m.Left, 0),
 		Sessions: m.Sessions, Conversations: m.Conversations, Calls: m.Calls, Turns: m.Turns, Tasks: m.Tasks,
+		Health: operations.NodeHealth(m.Health),
+		Backlog: operations.NodeBacklog{
+			Approvals: b.Approvals, Tasks: b.Tasks, Due: b.Due, OldestDue: b.OldestDue, Locks: b.Locks,
+			LockWaits: b.LockWaits, Conversations: b.Conversations,
+		},
 	}
 }

@@ -32,7 +32,10 @@ func (h *Hold) Fence() uint64 { return h.fence }
 // Release releases everything, and calls then, which may be nil, when the database knows it; it waits for nothing.
 // It may be called more than once, and counts once.
 func (h *Hold) Release(then func()) {
-	h.once.Do(func() { h.table.end(h.request, then) })
+	h.once.Do(func() {
+		h.table.counts.held.Add(-1)
+		h.table.end(h.request, then)
+	})
 }
 
 // Watch is told of a request while it waits. Each may be nil.
@@ -54,14 +57,19 @@ func (t *Table) Acquire(ctx context.Context, r lock.Request, w Watch) (*Hold, er
 		return nil, err
 	}
 	t.know(q)
+	t.counts.waiting.Add(1)
 	fence, err := t.wait(ctx, q, w.Blocked)
+	t.counts.waiting.Add(-1)
 	if err == nil && ctx.Err() != nil {
 		err = lock.CancelledError(ctx)
 	}
 	if err != nil {
+		t.counts.notGranted.Add(1)
 		t.end(q, w.Gone)
 		return nil, err
 	}
+	t.counts.waits.Add(time.Since(q.asked))
+	t.counts.held.Add(1)
 	return &Hold{table: t, request: q, fence: fence}, nil
 }
 

@@ -59,6 +59,8 @@ type Table struct {
 	stop context.CancelFunc
 	done sync.WaitGroup
 
+	counts counts
+
 	mu      sync.Mutex
 	known   map[token]*request // that have or may have rows in the database
 	ended   []ending           // that the database is still to be told of

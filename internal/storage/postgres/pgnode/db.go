@@ -41,6 +41,7 @@ type DB struct {
 	listener *listener
 	problem  error        // of the server's settings
 	held     func() error // why nothing is written; nil: all is
+	counts   counts
 
 	// SettlePatience is how long a lost COMMIT is settled for before nobody knows what became of it. It must be set
 	// before several use the database at a time.

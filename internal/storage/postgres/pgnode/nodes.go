@@ -125,12 +125,17 @@ const lapsed = "state <> 'down' AND lease_until < clock_timestamp()"
 // waits for nothing that other writes wait for, and tries once: who calls it bounds it, and calls it again.
 func (n *Nodes) Heartbeat(ctx context.Context, info json.RawMessage) (NodeState, error) {
 	const beat = "UPDATE nodes SET heartbeat = clock_timestamp(), lease_until = clock_timestamp() + $3::interval, " +
-		"info = coalesce($4::jsonb, info) WHERE id = $1 AND epoch = $2 RETURNING state"
+		"info = coalesce($4::jsonb, info) WHERE id = $1 AND epoch = $2 RETURNING state, heartbeat"
 	const op = "postgres.Heartbeat"
 	var state NodeState
-	err := n.db.control.QueryRow(ctx, beat, n.db.node.ID, n.db.epoch, n.db.node.Lease, info).Scan(&state)
+	var arrived time.Time
+	sent := time.Now()
+	err := n.db.control.QueryRow(ctx, beat, n.db.node.ID, n.db.epoch, n.db.node.Lease, info).Scan(&state, &arrived)
 	if Absent(err) {
 		return "", n.db.fence()
+	}
+	if err == nil {
+		n.db.counts.compareClocks(sent, time.Now(), arrived)
 	}
 	return state, ConvertError(op, err)
 }
@@ -197,9 +202,10 @@ func (n *Nodes) TakeOver(ctx context.Context, id string) (taken NodeStatus, err 
 	if err := n.db.endConnections(ctx, id, lapsed); err != nil {
 		return taken, ConvertError(op, err)
 	}
-	err = n.db.Transact(ctx, func(ctx context.Context, t *Tx) error {
+	var took int64
+	err = n.db.Transact(ctx, func(ctx context.Context, t *Tx) (err error) {
 		const take = "UPDATE nodes SET epoch = epoch + 1, state = 'down' WHERE id = $1 AND " + lapsed
-		if _, err := t.Exec(ctx, take, id); err != nil {
+		if took, err = t.Exec(ctx, take, id); err != nil {
 			return err
 		}
 		taken, err = QueryOneTx(ctx, t, scanNode, selectNodes+"WHERE id = $1", id)
@@ -215,6 +221,7 @@ func (n *Nodes) TakeOver(ctx context.Context, id string) (taken NodeStatus, err 
 	if err != nil {
 		return NodeStatus{}, ConvertError(op, err)
 	}
+	n.db.counts.takenOver.Add(uint64(took))
 	return taken, nil
 }
 

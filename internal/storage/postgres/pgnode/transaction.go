@@ -155,11 +155,14 @@ func (db *DB) Transact(ctx context.Context, f func(context.Context, *Tx) error) 
 
 // TransactWithin is Transact for a transaction that may take as long as limit.
 func (db *DB) TransactWithin(ctx context.Context, limit time.Duration, f func(context.Context, *Tx) error) (err error) {
+	began := time.Now()
+	defer func() { db.counts.wrote(began, err) }()
 	for range attempts {
 		var sent *Commit
 		if sent, err = db.transactOnce(ctx, limit, f); sent == nil {
 			return err
 		}
+		db.counts.lostCommits.Add(1)
 		happened, unknown := db.settleSoon(ctx, *sent)
 		switch {
 		case unknown != nil:
