@@ -2,6 +2,12 @@
 //
 //	users:
 //	  admin_reads: contents
+//	  limits:
+//	    default: {usd_per_day: 5, calls_per_minute: 60}
+//	    users:
+//	      ada: {usd_per_day: 20}
+//	    teams:
+//	      research: {usd_per_month: 500}
 //
 // Law: only the user's own file says it. A project's file that did could open what others wrote.
 package users
@@ -9,6 +15,7 @@ package users
 import (
 	"callgate/internal/app/node"
 	"callgate/internal/app/ownfile"
+	"callgate/internal/quota"
 )
 
 // Level is that of the block.
@@ -23,6 +30,7 @@ const (
 // Rules are what holds for users. The zero value is the strictest.
 type Rules struct {
 	AdminReads string // empty: Metadata
+	Limits     quota.Rules
 }
 
 // Block reads the block of an app file, to check it. Load is for who uses it.
@@ -38,7 +46,9 @@ func Block(r *node.Reader, isUser bool) node.Read {
 
 func into(to *Rules, r *node.Reader) node.Read {
 	return func(e node.Entry) {
-		r.Mapping(Level, e, map[string]node.Read{"admin_reads": r.Choice(&to.AdminReads, Metadata, Contents)})
+		r.Mapping(Level, e, map[string]node.Read{
+			"admin_reads": r.Choice(&to.AdminReads, Metadata, Contents), "limits": limits(&to.Limits, r),
+		})
 	}
 }
 
