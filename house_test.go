@@ -37,7 +37,7 @@ var rules = house.Rules{
 			"internal/conversation/instructions", "internal/conversation/environment",
 			"internal/conversation/compact", "internal/gate/schema", "internal/gate/policy", "internal/gate/approval",
 			"internal/provider/catalog",
-			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock", "internal/watch", "internal/app/node", "internal/provider/budget",
+			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock", "internal/watch", "internal/app/node", "internal/provider/budget", "internal/quota",
 			"internal/source/prompted/builtin"},
 		{"internal/pdftext"},
 		{"internal/doctext", "internal/gate/order", "internal/gate/detach", "internal/gate/argname", "internal/skill", "internal/module", "internal/channel", "toolcatalog", "internal/modeluse", "internal/observe/callcount", "internal/stats", "internal/search/learned"}, // with workfile and fetch, which modules share

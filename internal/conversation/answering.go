@@ -12,9 +12,8 @@ import (
 	"callgate/internal/kernel/modelset"
 )
 
-// openModel opens the model of a conversation's lane, if a human accepted where
-// it and its fallbacks are. Its server is asked whether it takes tools, if that is not
-// known.
+// openModel opens the model of a conversation's lane, if a human accepted where it and its fallbacks are. Its server is
+// asked whether it takes tools, if that is not known.
 func (m *Manager) openModel(
 	ctx context.Context, c *Conversation, loaded *apps.Loaded, spec Spec, log *history.Log,
 ) (*agent.ModelConfig, error) {
@@ -37,7 +36,7 @@ func (m *Manager) openModel(
 		return model, nil
 	}
 	m.Models.AskTools(ctx, c.described)
-	model, info, err := m.Models.Open(modelset.UseFor(loaded.App, unattended(c)), c.described, tools{c})
+	model, info, err := m.Models.Open(modelset.UseFor(loaded.App, c.user, unattended(c)), c.described, tools{c})
 	c.model = info
 	c.useWindow(loaded.App)
 	return model, err
@@ -52,7 +51,7 @@ func (m *Manager) acceptedModel(
 		return nil, modelset.Info{}, err
 	}
 	m.Models.AskTools(ctx, described)
-	return m.Models.Open(modelset.UseFor(loaded.App, unattended(c)), described, tools{c})
+	return m.Models.Open(modelset.UseFor(loaded.App, c.user, unattended(c)), described, tools{c})
 }
 
 // toolsRefused takes it that the server of the conversation's model refuses tools: from

@@ -49,6 +49,7 @@ import (
 type Conversation struct {
 	session *session.Session
 	agent   app.Agent
+	user    string // whose it is, as principals have it; empty: the kernel's own user's
 
 	mu sync.RWMutex // guards what is answering, outside of turns
 	answering

@@ -57,7 +57,7 @@ func (m *Manager) openSummarizer(c *Conversation, cfg *agent.Config, how app.Con
 	model, info := cfg.Model, c.model
 	if other := how.SummaryModel; other != nil {
 		var err error
-		use := modelset.UseFor(c.session.App(), unattended(c))
+		use := modelset.UseFor(c.session.App(), c.user, unattended(c))
 		if model, info, err = m.Models.Open(use, other, tools{c}); err != nil {
 			return nil, err
 		}

@@ -199,6 +199,7 @@ func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conv
 	loaded := spec.loaded
 	c := &Conversation{
 		keeps: spec.KeepRunning, approvals: m.Approvals, limit: spec.Limit, headless: spec.headless,
+		user:  spec.Requester.User,
 		child: spec.Child, closes: append([]string{coreTask}, m.Told.Closed...), over: make(chan struct{}),
 	}
 	var err error

@@ -159,7 +159,7 @@ func (m *Manager) openAccepted(
 	if err := accepted(loaded, described); err != nil {
 		return nil, modelset.Info{}, err
 	}
-	return m.Models.Open(modelset.UseFor(loaded.App, unattended(c)), described, tools{c})
+	return m.Models.Open(modelset.UseFor(loaded.App, c.user, unattended(c)), described, tools{c})
 }
 
 // accepted reports whether a human accepted where a model and its fallbacks are.

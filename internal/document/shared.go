@@ -13,9 +13,10 @@ import "strings"
 //     So what is revoked at one kernel counts nowhere a second later, whatever was or was not told meanwhile, and
 //     nothing counts that cannot be compared.
 //
-// A kernel that is alone on its database has none of them but tokens, unless it had others before.
+// A kernel that is alone on its database has none of them but tokens and users, unless it had others before.
 //
 //	tokens                    tokens
+//	~shared/users             the users that were seen: see package users
 //	~shared/apps              which app file, at which node, an app's ID belongs to: see package consent
 //	module/memory/~shared/…   what agents remember, of users and apps that are at several nodes: see package memstore
 
@@ -25,6 +26,7 @@ const sharedPart = "~shared/"
 // The collections that are shared.
 const (
 	SharedTokens = "tokens"
+	SharedUsers  = sharedPart + "users"
 	SharedApps   = sharedPart + "apps"
 	sharedMemory = "module/memory/" + sharedPart
 )
@@ -34,5 +36,6 @@ func Shared(collection string) string { return sharedPart + collection }
 
 // IsShared reports a collection that all kernels on a database have in common.
 func IsShared(collection string) bool {
-	return collection == SharedTokens || collection == SharedApps || strings.HasPrefix(collection, sharedMemory)
+	return collection == SharedTokens || collection == SharedUsers || collection == SharedApps ||
+		strings.HasPrefix(collection, sharedMemory)
 }

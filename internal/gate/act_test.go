@@ -19,7 +19,7 @@ func TestNothingRunsInAKernelThatMayNotAct(t *testing.T) {
 			t.Parallel()
 			h := open(t, gate.Limits{})
 			c := h.Config
-			c.Act = func(context.Context) (context.Context, func(), error) {
+			c.Act = func(context.Context, *tool.Tool, tool.Principal) (context.Context, func(), error) {
 				return nil, nil, tool.Errorf("node", tool.Unavailable, "the database is out of reach")
 			}
 			h.Gate = gate.New(c)
@@ -44,7 +44,7 @@ func TestHandlersStopWithTheKernelsRight(t *testing.T) {
 	h := open(t, gate.Limits{})
 	acting, lose := context.WithCancelCause(t.Context())
 	c, done := h.Config, false
-	c.Act = func(ctx context.Context) (context.Context, func(), error) {
+	c.Act = func(ctx context.Context, _ *tool.Tool, _ tool.Principal) (context.Context, func(), error) {
 		return acting, func() { done = true }, nil
 	}
 	h.Gate = gate.New(c)

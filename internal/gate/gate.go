@@ -74,8 +74,11 @@ type Config struct {
 	Unfinished func(folder string) (name string)
 	// Images keep files as they were before calls changed them; nil: nothing is kept.
 	Images Images
-	// Act gives a handler a context that ends when this kernel may not act any more: see node.Guard. Nil: it always may.
-	Act func(context.Context) (acting context.Context, done func(), err error)
+	// Count counts a call against the limits of its user, and is an error if one is reached: see quota. Nil: nobody has any.
+	Count func(context.Context, *tool.Tool, tool.Principal) error
+	// Act gives the handler of a call a context that ends when this kernel may not act any more, and a place among those
+	// that run: see node.Guard and quota. Nil: it always may.
+	Act Act
 }
 
 // Rates counts calls against rate limits. [policy.Limiter] does it for one
@@ -87,6 +90,9 @@ type Rates interface {
 
 // Limits bounds what one call may take.
 type Limits = limits.Limits
+
+// Act lets the handler of a call act until done.
+type Act = func(context.Context, *tool.Tool, tool.Principal) (acting context.Context, done func(), err error)
 
 // CallRequest is one proposal.
 type CallRequest struct {

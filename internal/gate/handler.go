@@ -34,7 +34,7 @@ type executor struct {
 
 	unfinished func(folder string) (name string)
 	images     Images // may be nil
-	act        func(context.Context) (acting context.Context, done func(), err error)
+	act        Act
 }
 
 // Images keep files as they were before calls changed them: see internal/undo.
@@ -61,7 +61,7 @@ func (x *executor) runHandler(ctx context.Context, c *callState) error {
 	ctx, cancel := x.limit(ctx, c)
 	defer cancel()
 	if x.act != nil {
-		acting, done, err := x.act(ctx)
+		acting, done, err := x.act(ctx, c.tool, c.call.Principal)
 		if err != nil { // the handler has not run
 			c.result = outcome.Failure(c.call.ID, outcome.AsError("gate.runHandler", err))
 			return nil

@@ -8,22 +8,20 @@ import (
 	"callgate/internal/journal"
 )
 
-// Who asked for a call in doubt learns of it with the next result, and that is put
-// on record: it is told once, also if the kernel ends before the asker comes back.
+// Who asked for a call in doubt learns of it with the next result, and that is put on record: it is told once, also if
+// the kernel ends before the asker comes back.
 
-// maxNotices is the most doubts that one result tells in words; the rest are
-// counted.
+// maxNotices is the most doubts that one result tells in words; the rest are counted.
 const maxNotices = 5
 
 // Notify adds a warning to the next result of a principal.
 func (g *Gate) Notify(n notice.Notice) { g.doubts.Add(n) }
 
-// ExpectNotices makes results wait a moment for notices that are on their way. The
-// function that it returns says that they are there.
+// ExpectNotices makes results wait a moment for notices on their way. What it returns says that they are there.
 func (g *Gate) ExpectNotices() (loaded func()) { return g.doubts.Expect() }
 
-// tellDoubts adds the notices for the caller to the result, if the caller reads it:
-// nobody reads that of a setup step, or of a call whose caller has gone.
+// tellDoubts adds the notices for the caller to the result, if the caller reads it: nobody reads that of a setup step,
+// or of a call whose caller has gone.
 func tellDoubts(ctx context.Context, board *notice.Board, c *callState) {
 	if c.how.background || c.call.Principal.Daemon || ctx.Err() != nil {
 		return
@@ -40,8 +38,7 @@ func tellDoubts(ctx context.Context, board *notice.Board, c *callState) {
 	}
 }
 
-// recordTold puts on record of which doubts the caller was told with this result. A
-// record that cannot be written is lost: then it is told again.
+// recordTold puts on record of which doubts the caller was told with this result. One that is lost is told again.
 func (w *recorder) recordTold(_ context.Context, c *callState) error {
 	for _, n := range c.how.told {
 		if n.Doubt == nil {

@@ -30,8 +30,7 @@ func (g *Gate) resolve(ctx context.Context, c *callState) error {
 	return nil
 }
 
-// authorize asks policy about the resolved tool. A human is not asked about one that
-// could not run anyway.
+// authorize asks policy about the resolved tool. A human is not asked about one that could not run anyway.
 func authorize(_ context.Context, c *callState) error {
 	c.decision = c.caller.Decide(c.tool)
 	switch c.decision.Verdict {
@@ -45,8 +44,7 @@ func authorize(_ context.Context, c *callState) error {
 	}
 }
 
-// checkArgs coerces, validates and expands the arguments. High-risk tools are coerced in
-// strict mode.
+// checkArgs coerces, validates and expands the arguments. High-risk tools are coerced in strict mode.
 func (g *Gate) checkArgs(_ context.Context, c *callState) error {
 	var err error
 	if c.schema, err = g.Schemas.Get(c.tool.Spec.Input); err != nil {
@@ -67,17 +65,18 @@ func (g *Gate) checkArgs(_ context.Context, c *callState) error {
 	return nil
 }
 
-// rateLimit counts the call, after everything that its caller could mend at
-// once.
-func (g *Gate) rateLimit(_ context.Context, c *callState) error {
+// rateLimit counts the call, after everything that its caller could mend at once.
+func (g *Gate) rateLimit(ctx context.Context, c *callState) error {
 	if c.request != nil {
 		return nil // it was counted when the human was asked
 	}
-	return c.caller.TakeRate(c.tool, g.Rates.Take)
+	if err := c.caller.TakeRate(c.tool, g.Rates.Take); err != nil || g.Count == nil {
+		return err
+	}
+	return g.Count(ctx, c.tool, c.call.Principal)
 }
 
-// bindEffects turns the tool's effects into claims on canonical resources, and
-// finds out whether they change rules.
+// bindEffects turns the tool's effects into claims on canonical resources, and finds out whether they change rules.
 func bindEffects(_ context.Context, c *callState) error {
 	claims, err := binding.OfCall(c.caller.place.Workspace, c.tool, c.call.Args)
 	if err != nil {

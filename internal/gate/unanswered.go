@@ -6,19 +6,17 @@ import (
 	"callgate/tool"
 )
 
-// A handler that cannot know whether its effect happened says so with the kind
-// in_doubt: a server died in the middle, a connection broke before the answer.
+// A handler that cannot know whether its effect happened says so with the kind in_doubt: a server died in the middle, a
+// connection broke before the answer.
 //
 // # Law
 //
-// A call that leaves nothing behind is never in doubt: it can be made again, so
-// it was unavailable. A call with an effect that ends in doubt has a doubted
-// record before its ended one: a person can look and resolve it, and its asker
-// has been told, with what to look at. The kernel does not make it again.
+// A call that leaves nothing behind is never in doubt: it can be made again, so it was unavailable. A call with an effect
+// that ends in doubt has a doubted record before its ended one: a person can look and resolve it, and its asker has been
+// told, with what to look at. The kernel does not make it again.
 
-// recordDoubt puts on record that a call with an effect ended in doubt. The
-// record comes before the ended one: what is on disk of the two never says that
-// the call simply failed.
+// recordDoubt puts on record that a call with an effect ended in doubt. The record comes before the ended one: what is
+// on disk of the two never says that the call simply failed.
 func (w *recorder) recordDoubt(c *callState, end *journal.End) error {
 	if end.Error != tool.InDoubt || c.stage < recordedBegun || c.tool.Runtime.Control ||
 		c.how.retry != nil { // the doubt that it was made in the place of goes on

@@ -124,7 +124,7 @@ func appOf(k *Kernel) func(session string) (*app.App, error) {
 // modelOpener makes what opens models.
 func modelOpener(k *Kernel) *modelset.Opener {
 	return &modelset.Opener{
-		Secrets: k.vault, Documents: k.database.Stores().Documents,
+		Secrets: k.vault, Documents: k.database.Stores().Documents, Users: k.Tokens.Users.Limits,
 		Unattended: func(session string) bool { return conversation.Unattended(k.Conversations, session) },
 	}
 }

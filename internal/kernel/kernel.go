@@ -38,7 +38,6 @@ import (
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/toolview"
 	"callgate/internal/kernel/undoing"
-	"callgate/internal/kernel/users"
 	"callgate/internal/registry"
 	"callgate/internal/sandbox"
 	"callgate/internal/search/learned"
@@ -171,7 +170,7 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 	k.Tokens = &Tokens{
 		store: token.NewStore(k.database.Stores().Documents), approvals: k.Approvals, askers: k.askers,
 		journal: k.Journal, user: k.user, key: k.key, unread: k.database.Unread(),
-		Users: users.New(k.database.Stores().Documents),
+		Users: openUsers(k, cfg),
 	}
 	k.Secrets = newSecrets(k)
 	k.Grants, err = grants.Open(ctx, grants.Options{
@@ -193,7 +192,7 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 		Approvals: k.Approvals, Artifacts: k.Artifacts, Secrets: k.vault, Output: k.Output, Limits: cfg.Limits,
 		Detach:  k.detach,
 		Lasting: k.Grants.Store, Permissions: k.Permissions.Table, Unfinished: k.unfinished.Name,
-		Images: k.images, Act: k.database.Act,
+		Images: k.images, Act: act(k), Count: k.Tokens.Users.Limits.Count,
 	})
 	return nil
 }
@@ -242,6 +241,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 		Apps: k.Apps, Gate: k.gate, Consents: k.consents, Secrets: k.vault, Table: k.Sessions, User: k.user,
 		Hidden: session.Pin(k.hidden()), Base: k.background.Context(), Hooks: newHooks(k), Skills: k.Skills.Runs,
 		Answers: k.key != "", Token: k.Tokens.Check, Admit: k.database.Draining,
+		Enter: k.Tokens.Users.Limits.OpenSession,
 		Views: &toolview.Maker{Tools: k.Tools, Servers: k.Servers, Indexes: k.indexes, Summary: k.modules.Summary},
 	}
 	openBackground(k, cfg)

@@ -1,20 +1,26 @@
 package modelset
 
 import (
+	"context"
+
 	"callgate/internal/app"
 	"callgate/internal/provider"
 	"callgate/internal/provider/budget"
+	"callgate/internal/quota"
+	"callgate/internal/user"
 	"callgate/llm"
 )
 
 // charged has the requests of a model be charged to the accounts of the app for which it is opened.
 func (o *Opener) charged(u Use, m llm.Model, at provider.Info) llm.Model {
 	accounts := accountsOf(u.App)
-	if len(accounts) == 0 {
+	charge := o.chargeUser(u.User, at)
+	if len(accounts) == 0 && charge == nil {
 		return m
 	}
 	return &budget.Model{
-		Model: m, Ledger: o.ledger(), Accounts: accounts, Provider: at.Provider, Name: at.Model,
+		Charge: charge,
+		Model:  m, Ledger: o.ledger(), Accounts: accounts, Provider: at.Provider, Name: at.Model,
 		Estimate: func(req llm.Request) llm.Usage {
 			usage := at.Estimate(req)
 			if !at.Entry.Claimed { // a project does not say what the user's dollars count
@@ -22,6 +28,20 @@ func (o *Opener) charged(u Use, m llm.Model, at provider.Info) llm.Model {
 			}
 			return usage
 		},
+	}
+}
+
+// chargeUser returns what charges requests to the user who asks; nil: it is the kernel's own.
+func (o *Opener) chargeUser(
+	by string, at provider.Info,
+) func(context.Context, budget.Spent, bool) (func(budget.Spent), error) {
+	if user.Of(by) == "" || o.Users == nil {
+		return nil
+	}
+	return func(ctx context.Context, may budget.Spent, priced bool) (func(budget.Spent), error) {
+		spending := quota.Spending{Cost: may.Cost, Tokens: int64(may.Tokens), Priced: priced}
+		correct, err := o.Users.Spend(ctx, by, at.Provider+"/"+at.Model, spending)
+		return func(took budget.Spent) { correct(quota.Spending{Cost: took.Cost, Tokens: int64(took.Tokens)}) }, err
 	}
 }
 

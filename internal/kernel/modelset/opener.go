@@ -18,6 +18,7 @@ import (
 	"callgate/internal/provider"
 	"callgate/internal/provider/budget"
 	"callgate/internal/provider/offline"
+	"callgate/internal/quota"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -57,6 +58,7 @@ type Opener struct {
 	Documents  document.Store
 	Now        func() time.Time          // may be nil
 	Unattended func(session string) bool // nobody waits for its conversation; may be nil
+	Users      *quota.Limiter            // what users may spend; may be nil
 
 	pool       provider.Pool
 	supports   supports
@@ -102,22 +104,23 @@ func (o *Opener) infoOf(m *app.Model, info provider.Info) Info {
 // Use says for what models are opened.
 type Use struct {
 	App      *app.App     // whose limits count; nil: none's
+	User     string       // who asks, as principals have it
 	Priority llm.Priority // of the requests; "": interactive
 	// Connect is how long a connection may take; 0: as long as it does.
 	Connect time.Duration
 }
 
-// UseFor is what somebody of an app waits for, or nobody.
-func UseFor(a *app.App, unattended bool) Use {
+// UseFor is what a user of an app waits for, or nobody.
+func UseFor(a *app.App, user string, unattended bool) Use {
 	if unattended {
-		return Use{App: a, Priority: llm.PriorityBackground}
+		return Use{App: a, User: user, Priority: llm.PriorityBackground}
 	}
-	return Use{App: a, Priority: llm.PriorityInteractive}
+	return Use{App: a, User: user, Priority: llm.PriorityInteractive}
 }
 
 // UseIn is for what a call of a session with an app opens models.
 func (o *Opener) UseIn(a *app.App, call tool.Call) Use {
-	return UseFor(a, call.Principal.Daemon || o.Unattended != nil && o.Unattended(call.Principal.Session))
+	return UseFor(a, call.Principal.User, call.Principal.Daemon || o.Unattended != nil && o.Unattended(call.Principal.Session))
 }
 
 // Open makes the model that an app file describes, with its fallbacks. Nothing

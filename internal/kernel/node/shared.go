@@ -18,6 +18,7 @@ import (
 	"callgate/internal/storage/postgres"
 	"callgate/internal/storage/postgres/callnames"
 	"callgate/internal/storage/postgres/locks"
+	"callgate/internal/storage/postgres/quotas"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -77,6 +78,7 @@ func (m Member) Condition() string {
 type shared struct {
 	db       *postgres.DB
 	locks    *locks.Table
+	counters *quotas.Counters
 	draining atomic.Bool
 	activity atomic.Pointer[func() Activity]
 	reach    atomic.Pointer[Reach]
@@ -153,6 +155,7 @@ func (n *Node) start(ctx context.Context, o Options) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	looking := make(chan struct{})
+	n.shared.counters = quotas.New(ctx, n.shared.db.DB)
 	n.shared.end = func() { cancel(); <-done; <-looking }
 	go func() {
 		defer close(looking)

@@ -59,7 +59,7 @@ type Bounds struct {
 	RuleFiles []string          // of whom it works for: see gate.Place
 }
 
-// Builder builds sessions. All fields are required, but for Hooks and Admit.
+// Builder builds sessions. All fields are required, but for Hooks, Admit and Enter.
 type Builder struct {
 	Apps     *apps.Loader
 	Gate     Gate
@@ -76,6 +76,8 @@ type Builder struct {
 	Token    func(ctx context.Context, id string) error // an error unless the token with an ID still counts
 
 	Admit func() error // why no session of a client is built now; may be nil
+	// Enter holds the place of a session among those of its user; may be nil.
+	Enter func(context.Context, tool.Principal) (leave func(), err error)
 
 	reloading sync.Mutex // held while app files are read again
 }
@@ -138,6 +140,11 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 		_ = root.Close()
 		return nil, err
 	}
+	leave, err := b.enter(ctx, spec, first)
+	if err != nil {
+		_ = root.Close()
+		return nil, err
+	}
 	s := &Session{
 		id: spec.ID, gate: b.Gate, base: b.Base, guards: spec.Guards, mode: spec.AppMode, skills: b.Skills,
 		token: b.Token,
@@ -152,6 +159,7 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 			spec.OnEnd()
 		}
 		b.Table.unpublish(s)
+		leave()
 	}, func() {
 		s.Hooks().End()
 		b.Table.remove(s)
@@ -175,6 +183,18 @@ func (b *Builder) load(ctx context.Context, spec Spec) (*apps.Loaded, error) {
 		return spec.Loaded, nil
 	}
 	return b.Apps.Load(ctx, spec.Workspace, spec.AppFile)
+}
+
+// enter holds the place of a session among those of its user. One that works for another has its place with that.
+func (b *Builder) enter(ctx context.Context, spec Spec, first *state) (leave func(), err error) {
+	if b.Enter == nil || spec.Again || spec.Nobody || spec.Within != nil {
+		return func() {}, nil
+	}
+	leave, err = b.Enter(ctx, first.caller.Principal())
+	if err != nil {
+		first.hooks.End()
+	}
+	return leave, err
 }
 
 // state makes what a session has of its app files.

@@ -3,7 +3,8 @@
 // # Law
 //
 // Who was seen once stays known, because what they asked stays on record. What is kept of a user is what their token or
-// login said last: names and teams, and the day they were seen last.
+// login said last: names and teams, and the day they were seen last. Kernels that share a database have their users in
+// common: one that was seen at another is known here a second later, and so are their teams.
 package users
 
 import (
@@ -14,11 +15,16 @@ import (
 	"time"
 
 	"callgate/internal/document"
+	"callgate/internal/quota"
 	"callgate/internal/token"
 	"callgate/tool"
 )
 
-const collection = "users"
+// The collections: that of all kernels, and that of an earlier version, which each had for itself.
+const (
+	collection = document.SharedUsers
+	former     = "users"
+)
 
 // User is what is known of one.
 type User struct {
@@ -29,11 +35,16 @@ type User struct {
 
 // Directory is the users of a kernel. Make it with New.
 type Directory struct {
-	docs document.Store
+	Limits *quota.Limiter // what they may use; nil: nothing is limited
+	docs   document.Store
 
 	mu    sync.Mutex
-	known map[string]User // nil: they were not read yet
+	known map[string]User
+	until time.Time // when they are read again
 }
+
+// readTime is how long what was read counts: another kernel may have seen somebody meanwhile.
+const readTime = time.Second
 
 // New returns the users in a store of documents.
 func New(docs document.Store) *Directory { return &Directory{docs: docs} }
@@ -100,6 +111,14 @@ func (d *Directory) List(ctx context.Context) ([]User, error) {
 	return list, nil
 }
 
+// Teams returns the teams of a user, by their name; none of one who is not known.
+func (d *Directory) Teams(ctx context.Context, name string) ([]string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err := d.read(ctx)
+	return d.known[name].Teams, err
+}
+
 // Any reports whether there are users beside the kernel's own.
 func (d *Directory) Any(ctx context.Context) (bool, error) {
 	d.mu.Lock()
@@ -108,23 +127,27 @@ func (d *Directory) Any(ctx context.Context) (bool, error) {
 	return len(d.known) > 0, err
 }
 
-// read reads the users, once there are any: another kernel may have made the first. The caller holds the lock.
+// read reads the users, unless that was a moment ago. The caller holds the lock.
 func (d *Directory) read(ctx context.Context) error {
-	if len(d.known) > 0 {
+	if time.Now().Before(d.until) {
 		return nil
 	}
-	docs, err := document.ListAll(ctx, d.docs, collection, "")
-	if err != nil {
-		return err
-	}
 	known := map[string]User{}
-	for _, doc := range docs {
-		var u User
-		if err := json.Unmarshal(doc.Data, &u); err != nil {
-			return &tool.Error{Op: "users", Kind: tool.Internal, Message: "the user " + doc.Key + " cannot be read", Err: err}
+	for _, from := range []string{former, collection} {
+		docs, err := document.ListAll(ctx, d.docs, from, "")
+		if err != nil {
+			return err
 		}
-		known[u.User] = u
+		for _, doc := range docs {
+			var u User
+			if err := json.Unmarshal(doc.Data, &u); err != nil {
+				return &tool.Error{
+					Op: "users", Kind: tool.Internal, Message: "the user " + doc.Key + " cannot be read", Err: err,
+				}
+			}
+			known[u.User] = u
+		}
 	}
-	d.known = known
+	d.known, d.until = known, time.Now().Add(readTime)
 	return nil
 }

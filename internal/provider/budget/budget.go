@@ -321,7 +321,7 @@ func asError(ctx context.Context, provider string, err error) *llm.Error {
 	var refusal *Refusal
 	kind := llm.Unavailable
 	switch {
-	case errors.As(err, &refusal):
+	case errors.As(err, &refusal), tool.KindOf(err) == tool.Limited:
 		kind = llm.OverBudget
 	case ctx.Err() != nil:
 		kind = llm.Cancelled

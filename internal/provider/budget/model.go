@@ -15,6 +15,8 @@ type Model struct {
 	Accounts []Account
 	Provider string
 	Name     string
+	// Charge charges a request to whoever asks beside the accounts, in the same way; nil: to nobody.
+	Charge func(ctx context.Context, may Spent, priced bool) (correct func(took Spent), err error)
 	// Estimate returns what a request may take, with its cost where the price is known.
 	Estimate func(llm.Request) llm.Usage
 }
@@ -23,7 +25,7 @@ type Model struct {
 func (m *Model) Generate(ctx context.Context, req llm.Request, watch func(llm.Delta)) (*llm.Response, error) {
 	estimate := m.Estimate(req)
 	r := Request{Provider: m.Provider, Model: m.Name, Estimate: estimate}
-	correct, err := m.Ledger.Charge(ctx, m.Accounts, r)
+	correct, err := m.charge(ctx, r)
 	if err != nil {
 		return nil, asError(ctx, m.Provider, err)
 	}
@@ -36,6 +38,33 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, watch func(llm.De
 	res, err := m.Model.Generate(ctx, req, lost.see)
 	correct(append(lost.took, took(res, err, estimate))...)
 	return res, err
+}
+
+// charge charges a request everywhere, or nowhere.
+func (m *Model) charge(ctx context.Context, r Request) (correct func(...llm.Usage), err error) {
+	inLedger := func(...llm.Usage) {}
+	if len(m.Accounts) > 0 {
+		if inLedger, err = m.Ledger.Charge(ctx, m.Accounts, r); err != nil {
+			return nil, err
+		}
+	}
+	if m.Charge == nil {
+		return inLedger, nil
+	}
+	estimate := estimated(r.Estimate)
+	also, err := m.Charge(ctx, estimate, r.Estimate.Priced)
+	if err != nil {
+		inLedger()
+		return nil, err
+	}
+	return func(took ...llm.Usage) {
+		inLedger(took...)
+		var all Spent
+		for _, u := range took {
+			all = all.add(measured(u, estimate))
+		}
+		also(all)
+	}, nil
 }
 
 // lostAttempts is what answers took that broke off and were begun again.
