@@ -74,7 +74,7 @@ type Config struct {
 	Unfinished func(folder string) (name string)
 	// Images keep files as they were before calls changed them; nil: nothing is kept.
 	Images Images
-	// Count counts a call against the limits of its user, and is an error if one is reached: see quota. Nil: nobody has any.
+	// Count counts a call against the limits of its user, and is an error if one is reached: see quota. Nil: none has any.
 	Count func(context.Context, *tool.Tool, tool.Principal) error
 	// Act gives the handler of a call a context that ends when this kernel may not act any more, and a place among those
 	// that run: see node.Guard and quota. Nil: it always may.

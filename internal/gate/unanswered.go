@@ -11,9 +11,9 @@ import (
 //
 // # Law
 //
-// A call that leaves nothing behind is never in doubt: it can be made again, so it was unavailable. A call with an effect
-// that ends in doubt has a doubted record before its ended one: a person can look and resolve it, and its asker has been
-// told, with what to look at. The kernel does not make it again.
+// A call that leaves nothing behind is never in doubt: it can be made again, so it was unavailable. One with an effect
+// that ends in doubt has a doubted record before its ended one: a person can look and resolve it, and its asker has
+// been told, with what to look at. The kernel does not make it again.
 
 // recordDoubt puts on record that a call with an effect ended in doubt. The record comes before the ended one: what is
 // on disk of the two never says that the call simply failed.

@@ -120,8 +120,9 @@ func (l *Limiter) Spend(
 	}
 	for _, c := range charges {
 		if c.Kind.IsMoney() && c.Most > 0 && !may.Priced && !rules.CountTokens {
-			return nil, tool.Errorf(op, tool.Limited, "%s has the limit %s, and nobody knows the price of %s", c.Label, c.Kind,
-				model).WithHint("use a model with a known price; with users: {limits: {unpriced: count_tokens}} its tokens alone count")
+			return nil, tool.Errorf(op, tool.Limited, "%s has the limit %s, and nobody knows the price of %s",
+				c.Label, c.Kind, model).
+				WithHint("use a model with a known price; with users: {limits: {unpriced: count_tokens}} its tokens count")
 		}
 	}
 	at, err := l.Counters.Add(ctx, charges)

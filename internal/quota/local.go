@@ -13,8 +13,8 @@ import (
 
 const collection = "quotas"
 
-// Local counts for a kernel that is alone on its storage. What runs at once is known as long as it lives. The zero value
-// keeps everything in memory.
+// Local counts for a kernel that is alone on its storage. What runs at once is known as long as it lives. The zero
+// value keeps everything in memory.
 type Local struct {
 	Documents document.Store
 	Now       func() time.Time // nil: time.Now

@@ -120,7 +120,8 @@ func UseFor(a *app.App, user string, unattended bool) Use {
 
 // UseIn is for what a call of a session with an app opens models.
 func (o *Opener) UseIn(a *app.App, call tool.Call) Use {
-	return UseFor(a, call.Principal.User, call.Principal.Daemon || o.Unattended != nil && o.Unattended(call.Principal.Session))
+	p := call.Principal
+	return UseFor(a, p.User, p.Daemon || o.Unattended != nil && o.Unattended(p.Session))
 }
 
 // Open makes the model that an app file describes, with its fallbacks. Nothing

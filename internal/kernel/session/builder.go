@@ -136,11 +136,10 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 		}
 	}
 	first, err := b.state(ctx, spec, loaded, root, watch, usage)
-	if err != nil {
-		_ = root.Close()
-		return nil, err
+	leave := func() {}
+	if err == nil {
+		leave, err = b.enter(ctx, spec, first)
 	}
-	leave, err := b.enter(ctx, spec, first)
 	if err != nil {
 		_ = root.Close()
 		return nil, err

@@ -5,8 +5,8 @@
 //   - A charge is one statement that adds its amount if that fits under the limit, and changes no row if not. The
 //     charges of one use are one transaction, in one order everywhere: all are counted, or none.
 //   - Periods are those of the database's clock.
-//   - A place at once is decided under an advisory lock of its account and kind. What this node holds is known here, and
-//     written as a whole number: a release of which the database has not heard is made good by the next write.
+//   - A place at once is decided under an advisory lock of its account and kind. What this node holds is known here,
+//     and written as a whole number: a release of which the database has not heard is made good by the next write.
 //   - What a node holds counts while it is in the epoch in which it wrote it and its lease is not over.
 package quotas
 
