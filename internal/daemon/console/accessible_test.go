@@ -29,7 +29,7 @@ func TestPagesAreAccessible(t *testing.T) {
 		b.size(1100, 700, dark)
 		for _, page := range []string{
 			"/", "/approvals", "/approvals/" + asked.Approval, "/tools", "/tools/filesystem.edit", "/journal",
-			"/calls/" + asked.Call, "/plan", "/servers", "/work", "/rules", "/models", "/stats", "/conversations",
+			"/calls/" + asked.Call, "/plan", "/servers", "/work", "/nodes", "/rules", "/models", "/stats", "/conversations",
 			"/docs", "/docs/concepts", "/docs/cookbook",
 		} {
 			b.open(page)

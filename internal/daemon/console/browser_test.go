@@ -209,7 +209,7 @@ func TestLightDarkAndAPhone(t *testing.T) {
 	if light := ground(); light == dark {
 		t.Errorf("it stays %s", dark)
 	}
-	for _, page := range []string{"/", "/approvals", "/tools", "/tools/filesystem.edit", "/journal", "/plan", "/servers", "/work", "/rules", "/models", "/stats",
+	for _, page := range []string{"/", "/approvals", "/tools", "/tools/filesystem.edit", "/journal", "/plan", "/servers", "/work", "/nodes", "/rules", "/models", "/stats",
 		"/docs", "/docs/cookbook", "/docs/MCP", "/docs/PERFORMANCE"} {
 		b.open(page)
 		over, err := chromedp.Run(b.ctx, chromedp.Evaluate[int]("document.documentElement.scrollWidth - innerWidth"))

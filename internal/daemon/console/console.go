@@ -109,7 +109,7 @@ func (c *Console) routes() map[string]serve {
 	for _, routes := range []map[string]serve{
 		(&approvalPages{c}).routes(), (&questionPages{c}).routes(), (&proposalPages{c}).routes(), (&toolPages{c}).routes(),
 		(&journalPages{c}).routes(), (&serverPages{c}).routes(), (&workPages{c}).routes(), (&rulePages{c}).routes(),
-		(&modelPages{c}).routes(), (&conversationPages{c}).routes(),
+		(&modelPages{c}).routes(), (&conversationPages{c}).routes(), (&nodePages{c}).routes(),
 	} {
 		for pattern, serve := range routes {
 			all[pattern] = serve

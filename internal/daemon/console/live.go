@@ -12,6 +12,7 @@ import (
 
 	"callgate/internal/client"
 	"callgate/internal/daemon/console/calls"
+	"callgate/internal/daemon/console/nodes"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -64,7 +65,7 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	defer context.AfterFunc(c.ended, cancel)()
 	k, part := c.Client(r), r.PathValue("part")
-	if !slices.Contains([]string{"waits", "now", "approvals", "journal", "work", "conversations", "call"}, part) {
+	if !slices.Contains([]string{"waits", "now", "approvals", "journal", "work", "nodes", "conversations", "call"}, part) {
 		return tool.Errorf("console.live", tool.NotFound, "no part %s is live", tool.Truncate(part))
 	}
 	head, err := k.Journal(ctx, protocol.JournalQuery{Newest: true, Limit: 1})
@@ -155,6 +156,8 @@ func (c *Console) liveData(
 		return k.Conversations(ctx, conversationsShown)
 	case "work":
 		return readWork(ctx, k)
+	case "nodes":
+		return nodes.Read(ctx, k)
 	case "journal":
 		filter, err := calls.ReadFilter(r.URL.Query(), time.Now())
 		if err != nil {

@@ -2,12 +2,10 @@ package console
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
-	"strconv"
-	"strings"
 
 	"callgate/internal/client"
+	"callgate/internal/daemon/console/sparkline"
 	"callgate/internal/protocol"
 )
 
@@ -26,26 +24,11 @@ func (c *workPages) routes() map[string]serve {
 // workData is what the page of work shows.
 type workData struct {
 	Tasks, Schedules []protocol.Task
-	Watchers         []watcher
+	Watchers         []sparkline.Watcher
 	Ended            []protocol.Task // the newest
 	Apps             []protocol.BackgroundApp
 	Dead             []protocol.Delivery
 	DeadEvents       []protocol.TriggerEvent
-}
-
-// watcher is a watcher with what its last checks gave.
-type watcher struct {
-	protocol.Task
-	Checks, Notices int
-	Preview, Error  string
-	Spark           string // the points of its line
-	Marks           []mark
-}
-
-// mark is a check that told something, or failed.
-type mark struct {
-	X, Y   int
-	Failed bool
 }
 
 // endedShown is how many tasks that have ended are shown.
@@ -68,7 +51,7 @@ func readWork(ctx context.Context, k *client.Client) (d workData, err error) {
 	for _, t := range tasks {
 		switch t.Kind {
 		case protocol.TaskWatch:
-			d.Watchers = append(d.Watchers, watch(t))
+			d.Watchers = append(d.Watchers, sparkline.Of(t))
 		case protocol.TaskSchedule:
 			d.Schedules = append(d.Schedules, t)
 		default:
@@ -93,52 +76,6 @@ func readWork(ctx context.Context, k *client.Client) (d workData, err error) {
 	}
 	d.DeadEvents, err = outside.Events(ctx, true, endedShown)
 	return d, err
-}
-
-// The size of a watcher's line.
-const sparkWidth, sparkHeight = 140, 26
-
-// watch reads what a watcher keeps of its checks: its line goes up with each result that is
-// another than the one before.
-func watch(t protocol.Task) watcher {
-	one := watcher{Task: t}
-	var kept struct {
-		Checks  int
-		Notices int
-		Last    struct{ Preview, Error string }
-		History []struct {
-			Notified  bool
-			Error     string
-			Unchanged bool
-		}
-	}
-	if json.Unmarshal(t.Data, &kept) != nil {
-		return one
-	}
-	one.Checks, one.Notices, one.Preview, one.Error = kept.Checks, kept.Notices, kept.Last.Preview, kept.Last.Error
-	if len(kept.History) == 0 {
-		return one
-	}
-	changes, most := 0, 1
-	for _, check := range kept.History {
-		if !check.Unchanged {
-			most++
-		}
-	}
-	var points []string
-	for i, check := range kept.History {
-		if !check.Unchanged {
-			changes++
-		}
-		x := 3 + i*(sparkWidth-6)/max(len(kept.History)-1, 1)
-		y := sparkHeight - 3 - changes*(sparkHeight-6)/most
-		points = append(points, strconv.Itoa(x)+","+strconv.Itoa(y))
-		if check.Notified || check.Error != "" {
-			one.Marks = append(one.Marks, mark{x, y, check.Error != ""})
-		}
-	}
-	one.Spark = strings.Join(points, " ")
-	return one
 }
 
 func (c *workPages) cancel(w http.ResponseWriter, r *http.Request) error {
