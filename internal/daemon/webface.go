@@ -77,6 +77,9 @@ func (d *Daemon) webOptions(w Web) (web.Options, error) {
 		if o.OIDC, err = oidclogin.Read(w.OIDC); err != nil {
 			return o, err
 		}
+		if o.OIDC.TakesBearers() {
+			d.Kernel.Tokens.Trust(o.OIDC.Bearer)
+		}
 	}
 	if w.Cert == "" && w.Key == "" {
 		return o, nil

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
@@ -33,6 +34,7 @@ type Tokens struct {
 	unread    error  // why none can be read; nil: they can
 	logins    logincode.Codes
 	Users     *users.Directory // whom tokens and logins stand for
+	vouch     atomic.Pointer[Vouch]
 
 	mu       sync.Mutex
 	onRevoke []func(id string)
@@ -116,9 +118,32 @@ func (t *Tokens) OnRevoke(f func(id string)) {
 	t.onRevoke = append(t.onRevoke, f)
 }
 
+// Vouch returns who brings something that a provider of identities has signed. A client comes for MCP, and for nothing
+// else.
+type Vouch func(ctx context.Context, signed string, isClient bool) (token.Bearer, error)
+
+// Trust has what a provider signed count as tokens.
+func (t *Tokens) Trust(v Vouch) { t.vouch.Store(&v) }
+
+// IsSigned reports whether a value may be what a provider that is trusted here has signed.
+func (t *Tokens) IsSigned(value string) bool {
+	return t.vouch.Load() != nil && strings.Count(value, ".") == 2 && !strings.HasPrefix(value, token.Prefix)
+}
+
 // Use returns the token with a value, if it has a role and still counts. What a browser was given is none.
 func (t *Tokens) Use(ctx context.Context, value string, role token.Role) (token.Token, error) {
-	return t.use(ctx, value, role, false)
+	if !t.IsSigned(value) {
+		return t.use(ctx, value, role, false)
+	}
+	bearer, err := (*t.vouch.Load())(ctx, value, role == token.Client)
+	if err != nil {
+		return token.Token{}, err
+	}
+	found, err := t.store.UseBearer(ctx, bearer, role)
+	if err == nil {
+		err = t.Users.Saw(ctx, found.Person)
+	}
+	return found, err
 }
 
 // UseLogin is Use for what a browser was given, and for nothing else.

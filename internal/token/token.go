@@ -67,7 +67,9 @@ type Token struct {
 	Profile string `json:"profile,omitempty"` // empty: everywhere
 	By      string `json:"by,omitempty"`      // who made it
 	Person
-	Login    bool      `json:"login,omitempty"` // it stands for a person who logged in, and is removed when it has ended
+	Login    bool      `json:"login,omitempty"`  // it stands for a person who logged in, and is removed when it has ended
+	Bearer   bool      `json:"bearer,omitempty"` // a provider vouches for them: see UseBearer
+	Revoked  time.Time `json:"revoked,omitzero"` // of a bearer's, which is kept for a while
 	Created  time.Time `json:"created"`
 	Expires  time.Time `json:"expires,omitzero"`   // zero: never
 	LastUsed time.Time `json:"last_used,omitzero"` // to the minute
@@ -202,11 +204,11 @@ func checkNumber(list []Token, t Token) error {
 func (s *Store) withoutEnded(ctx context.Context, list []Token) (left []Token, err error) {
 	now := time.Now()
 	for _, t := range list {
-		if !t.Login || !t.Expired(now) {
+		if !t.isOver(now) {
 			left = append(left, t)
 			continue
 		}
-		if _, err := s.Revoke(ctx, t.ID); err != nil && tool.KindOf(err) != tool.NotFound {
+		if err := s.remove(ctx, t, time.Time{}); err != nil && tool.KindOf(err) != tool.NotFound {
 			return nil, err
 		}
 	}
@@ -270,20 +272,34 @@ func (s *Store) Revoke(ctx context.Context, name string) (Token, error) {
 	if err != nil {
 		return Token{}, err
 	}
-	at := slices.IndexFunc(list, func(t Token) bool { return t.ID == name || t.Name == name })
+	at := slices.IndexFunc(list, func(t Token) bool { return (t.ID == name || t.Name == name) && t.Revoked.IsZero() })
 	if at < 0 {
 		return Token{}, tool.Errorf("token.Revoke", tool.NotFound, "there is no token %q", tool.Truncate(name)).
 			WithHint("callgate token list shows them")
 	}
-	_, err = document.Update(ctx, s.docs, func() ([]document.Change, error) {
-		d, err := s.docs.Get(ctx, collection, list[at].ID)
+	var revoked time.Time
+	if list[at].Bearer {
+		revoked = time.Now().UTC().Round(0)
+	}
+	return list[at], s.remove(ctx, list[at], revoked)
+}
+
+// remove removes a token; that of a bearer who was revoked is kept with that.
+func (s *Store) remove(ctx context.Context, t Token, revoked time.Time) error {
+	_, err := document.Update(ctx, s.docs, func() ([]document.Change, error) {
+		d, err := s.docs.Get(ctx, collection, t.ID)
 		if tool.KindOf(err) == tool.NotFound {
 			return nil, nil // somebody else was faster
 		}
-		return []document.Change{{Collection: collection, Key: d.Key, If: d.Version}}, err
+		change := document.Change{Collection: collection, Key: d.Key, If: d.Version}
+		if err == nil && !revoked.IsZero() {
+			t.Revoked, t.Expires = revoked, revoked
+			change.Data, err = json.Marshal(kept{Token: t})
+		}
+		return []document.Change{change}, err
 	})
 	s.forget()
-	return list[at], err
+	return err
 }
 
 // Use returns the token with a value, if it has the role and still counts, and

@@ -72,7 +72,7 @@ func (h *handler) identify(r *http.Request) (visitor, time.Time, *refusal) {
 	if h.hasSharedToken(value) {
 		return v, time.Time{}, nil
 	}
-	if !strings.HasPrefix(value, token.Prefix) {
+	if !strings.HasPrefix(value, token.Prefix) && !h.server.kernel.Tokens.IsSigned(value) {
 		return refuse(http.StatusUnauthorized,
 			tool.Errorf(op, tool.Denied, "a bearer token is needed: Authorization: Bearer …"))
 	}
@@ -86,6 +86,9 @@ func (h *handler) identify(r *http.Request) (visitor, time.Time, *refusal) {
 			WithHint("connect at /mcp/p/%s", found.Profile))
 	}
 	v.token, v.user = found.ID, found.InPrincipal()
+	if found.Bearer {
+		return v, time.Time{}, nil // the next that they bring goes on with it, and nothing counts without one
+	}
 	return v, found.Expires, nil
 }
 

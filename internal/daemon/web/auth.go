@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -116,6 +117,12 @@ const maxForm = 8 << 20
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if tool.KindOf(err) == tool.Denied {
 		s.refusals.add(r, err)
+	}
+	var untrusted *token.Untrusted
+	if errors.As(err, &untrusted) {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="callgate", error="invalid_token"`)
+		route.FailWith(w, http.StatusUnauthorized, err)
+		return
 	}
 	if _, cookie := s.valueOf(r); !cookie && r.Header.Get("Authorization") == "" && tool.KindOf(err) == tool.Denied {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="callgate"`)

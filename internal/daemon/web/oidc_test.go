@@ -56,8 +56,8 @@ func newIssuer(t *testing.T) *issuer {
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]any{"keys": []any{map[string]any{
-			"kty": "RSA", "alg": "RS256", "use": "sig", "kid": "one", "n": encoded(key.N.Bytes()),
-			"e": encoded(big.NewInt(int64(key.E)).Bytes()),
+			"kty": "RSA", "alg": "RS256", "use": "sig", "kid": "one", "n": encoded(i.key.N.Bytes()),
+			"e": encoded(big.NewInt(int64(i.key.E)).Bytes()),
 		}}})
 	})
 	mux.HandleFunc("GET /authorize", func(w http.ResponseWriter, r *http.Request) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml"
 
@@ -15,17 +16,30 @@ import (
 
 // file is a configuration as a person writes it.
 type file struct {
-	Issuer           string `yaml:"issuer"`
-	ClientID         string `yaml:"client_id"`
-	ClientSecretFile string `yaml:"client_secret_file"` // relative to the file
-	Redirect         string `yaml:"redirect"`
-	User             string `yaml:"user"`
-	Teams            string `yaml:"teams"`
-	People           []struct {
-		Claim string `yaml:"claim"`
-		Value string `yaml:"value"`
-		Role  string `yaml:"role"`
-	} `yaml:"people"`
+	Issuer           string       `yaml:"issuer"`
+	ClientID         string       `yaml:"client_id"`
+	ClientSecretFile string       `yaml:"client_secret_file"` // relative to the file
+	Redirect         string       `yaml:"redirect"`
+	User             string       `yaml:"user"`
+	Teams            string       `yaml:"teams"`
+	People           []ruleOfFile `yaml:"people"`
+	Bearer           *bearerFile  `yaml:"bearer"`
+}
+
+// bearerFile is what a configuration says of programs that come with what the provider signed.
+type bearerFile struct {
+	Audience   []string      `yaml:"audience"`
+	Roles      []ruleOfFile  `yaml:"roles"`
+	Default    string        `yaml:"default"`
+	MCP        bool          `yaml:"mcp"`
+	MaxAge     time.Duration `yaml:"max_age"`
+	Algorithms []string      `yaml:"algorithms"`
+}
+
+type ruleOfFile struct {
+	Claim string `yaml:"claim"`
+	Value string `yaml:"value"`
+	Role  string `yaml:"role"`
 }
 
 const maxFile = 1 << 20
@@ -54,6 +68,14 @@ func Read(name string) (*Provider, error) {
 	}
 	for _, p := range f.People {
 		c.People = append(c.People, Rule{p.Claim, p.Value, token.Role(p.Role)})
+	}
+	if b := f.Bearer; b != nil {
+		c.Bearers = &Bearers{
+			Audience: b.Audience, Default: token.Role(b.Default), MCP: b.MCP, MaxAge: b.MaxAge, Algorithms: b.Algorithms,
+		}
+		for _, r := range b.Roles {
+			c.Bearers.Roles = append(c.Bearers.Roles, Rule{r.Claim, r.Value, token.Role(r.Role)})
+		}
 	}
 	p, err := New(c)
 	if err != nil {

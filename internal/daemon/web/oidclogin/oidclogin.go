@@ -7,12 +7,14 @@
 // login that was begun here, in a cookie too, and is used once. The provider's word is a signed token for this
 // client, with the nonce of that login. An address of mail counts only if the provider has verified it.
 // Where the configuration says by which claim, a login stands for a user; who has no such claim does not come in.
+// Programs come with what the provider signed by the law of bearer.go.
 package oidclogin
 
 import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -33,11 +35,12 @@ import (
 type Config struct {
 	Issuer       string // its address, https or on this machine
 	ClientID     string
-	ClientSecret string // empty: the provider knows the client as a public one
-	Redirect     string // where it sends browsers back to; empty: to the server's address, as the browser has it
-	People       []Rule // the first that fits counts
-	User         string // the claim that names the user for whom a login stands; empty: the kernel's own user
-	Teams        string // the claim that names their teams; empty: they have none
+	ClientSecret string   // empty: the provider knows the client as a public one
+	Redirect     string   // where it sends browsers back to; empty: to the server's address, as the browser has it
+	People       []Rule   // the first that fits counts
+	User         string   // the claim that names the user for whom a login stands; empty: the kernel's own user
+	Teams        string   // the claim that names their teams; empty: they have none
+	Bearers      *Bearers // programs that come with what the provider signed; nil: none does
 }
 
 // Rule gives a role to people by what the provider says of them.
@@ -69,6 +72,7 @@ type Provider struct {
 	mu       sync.Mutex
 	provider *oidc.Provider // nil: it was not reached yet
 	pending  map[string]login
+	keys     *oidc.IDTokenVerifier // of bearers; nil: the provider was not reached for them yet
 }
 
 // login is one that was begun.
@@ -95,17 +99,24 @@ func New(c Config) (*Provider, error) {
 		return nil, tool.Errorf(op, tool.Invalid, "nobody may come in: people is empty").
 			WithHint("name who may: - {claim: email, value: ada@example.org, role: admin}")
 	}
-	for _, r := range c.People {
-		if r.Claim == "" || r.Value == "" || !isRole(r.Role) {
-			return nil, tool.Errorf(op, tool.Invalid, "people: %q %q has the role %q", tool.Truncate(r.Claim),
-				tool.Truncate(r.Value), tool.Truncate(string(r.Role))).
-				WithHint("each has a claim, a value and a role: viewer, operator, approver or admin")
-		}
+	if err := errors.Join(checkRules("people", c.People), c.Bearers.check(c)); err != nil {
+		return nil, err
 	}
 	return &Provider{cfg: c, host: at.Hostname(), client: &http.Client{Timeout: askTime}, pending: map[string]login{}}, nil
 }
 
-func isRole(r token.Role) bool { return r != token.Client && token.Admin.Includes(r) }
+func checkRules(where string, rules []Rule) error {
+	for _, r := range rules {
+		if r.Claim == "" || r.Value == "" || !isRole(r.Role) {
+			return tool.Errorf("oidclogin.New", tool.Invalid, "%s: %q %q has the role %q", where, tool.Truncate(r.Claim),
+				tool.Truncate(r.Value), tool.Truncate(string(r.Role))).
+				WithHint("each has a claim, a value and a role: viewer, operator, approver or admin")
+		}
+	}
+	return nil
+}
+
+func isRole(r token.Role) bool { return r != token.Client && slices.Contains(token.Roles(), r) }
 
 // Host names the provider for people.
 func (p *Provider) Host() string { return p.host }
