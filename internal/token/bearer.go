@@ -16,11 +16,11 @@ import (
 // # Tokens of a provider
 //
 // A bearer whom a provider vouches for has one token here, whatever they are given by the provider from time to time: it
-// is made when they come first, says what the provider said last, and ends with what the provider gave last. So what they
-// opened stays theirs when they come with the next one, at whichever kernel.
+// is made when they come first, says what the provider said last, and ends with what the provider gave last. So what
+// they opened stays theirs when they come with the next one, at whichever kernel.
 //
-// Who revokes it revokes everything that the provider has given until then; what it gives after that counts. A revoked
-// token is kept for as long as something that the provider gave before can count.
+// Who revokes it revokes everything that the provider has given until then; what it gives after that counts. A
+// revoked token is kept for as long as something that the provider gave before can count.
 
 // Bearer is who a provider says that somebody is.
 type Bearer struct {

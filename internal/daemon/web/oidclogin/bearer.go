@@ -18,10 +18,10 @@ import (
 // # Programs
 //
 // A program comes with a JSON Web Token that the provider signed for this server: it names an audience of the
-// configuration, is signed with an algorithm of it, is younger than it says, and has not expired. Its bearer is the user
-// that it names, as in a login, and never the kernel's own. The role is that of the first rule that fits, else the
-// least. It counts here and is sent nowhere else. The provider's keys are fetched when one is needed that is not known,
-// and not more often than strangers who bring nonsense may cost.
+// configuration, is signed with an algorithm of it, is younger than it says, and has not expired. Its bearer is the
+// user that it names, as in a login, and never the kernel's own. The role is that of the first rule that fits, else
+// the least. It counts here and is sent nowhere else. The provider's keys are fetched when one is needed that is not
+// known, and not more often than strangers who bring nonsense may cost.
 
 // Bearers says what of what the provider signs counts.
 type Bearers struct {
