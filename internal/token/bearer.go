@@ -15,9 +15,9 @@ import (
 
 // # Tokens of a provider
 //
-// A bearer whom a provider vouches for has one token here, whatever they are given by the provider from time to time: it
-// is made when they come first, says what the provider said last, and ends with what the provider gave last. So what
-// they opened stays theirs when they come with the next one, at whichever kernel.
+// A bearer for whom a provider vouches has one token here, whatever they are given by the provider from time to time.
+// It is made when they come first, says what the provider said last, and ends with what the provider gave last. So
+// what they opened stays theirs when they come with the next one, at whichever kernel.
 //
 // Who revokes it revokes everything that the provider has given until then; what it gives after that counts. A
 // revoked token is kept for as long as something that the provider gave before can count.
