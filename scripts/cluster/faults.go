@@ -72,8 +72,15 @@ func faults(ctx context.Context, args []string) error {
 		hinder.Keep(n)
 	}
 	ended.Wait()
+	took := time.Since(began)
 	report := judge.Judge(all.Outcomes(), c.ledger.Writes())
-	return c.tell(report, counts, time.Since(began), all.Outcomes())
+	records, err := c.records(context.WithoutCancel(ctx))
+	if err != nil {
+		report.Violations = append(report.Violations, err.Error())
+	} else {
+		report.AddRecords(records, all.Outcomes(), c.ledger.Writes())
+	}
+	return c.tell(report, counts, took, all.Outcomes())
 }
 
 // nodeProgram is what nodes run: this program, or one whose clock can be set wrong.
@@ -106,6 +113,9 @@ func (c *cluster) tell(r judge.Report, counts map[string]int, took time.Duration
 	fmt.Printf("%d calls in %v: %d done, %d refused, %d in doubt, %d without an answer (of the last two %d had "+
 		"happened); %d writes came after their fence and were refused\n", len(outcomes), took.Round(time.Second),
 		r.Done, r.NotDone, r.InDoubt, r.NoAnswer, r.DoubtDone, r.Refused)
+	if r.Verified > 0 {
+		fmt.Printf("%d records of all journals were verified\n", r.Verified)
+	}
 	if n := len(waits); n > 0 {
 		fmt.Printf("until the answer: median %v, 99 %% %v, longest %v\n", waits[n/2], waits[n*99/100], waits[n-1])
 	}

@@ -37,6 +37,7 @@ type Report struct {
 	Done, NotDone, InDoubt, NoAnswer int
 	DoubtDone                        int // of those in doubt or without an answer: they had happened
 	Refused                          int // writes that came after their fence, and were refused
+	Verified                         uint64
 	Violations                       []string
 }
 

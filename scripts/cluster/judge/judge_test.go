@@ -57,3 +57,42 @@ func TestJudge(t *testing.T) {
 		})
 	}
 }
+
+func TestRecords(t *testing.T) {
+	t.Parallel()
+	at := time.Now()
+	outcomes := []judge.Outcome{{
+		Key: "1", Account: "a", Verdict: judge.Done, Value: 1, Sent: at, Answered: at.Add(time.Second),
+	}}
+	writes := []effects.Write{{Account: "a", Key: "1", Call: "c1", Value: 1}}
+	begun := map[string]bool{"c1": true}
+	for name, c := range map[string]struct {
+		records judge.Records
+		wants   string
+	}{
+		"all is well":     {judge.Records{Begun: begun, Ended: map[string][]judge.Ended{"c1": {judge.EndedWell}}}, ""},
+		"never begun":     {judge.Records{Ended: map[string][]judge.Ended{"c1": {judge.EndedWell}}}, "not on record as begun"},
+		"its end is lost": {judge.Records{Begun: begun}, "the journal says of call c1: []"},
+		"another end": {
+			judge.Records{Begun: begun, Ended: map[string][]judge.Ended{"c1": {"error"}}}, `the journal says of call c1: ["error"]`,
+		},
+		"two ends": {
+			judge.Records{Begun: begun, Ended: map[string][]judge.Ended{"c1": {judge.EndedWell, judge.EndedWell}}}, "2 ends",
+		},
+		"a broken chain": {
+			judge.Records{
+				Begun: begun, Ended: map[string][]judge.Ended{"c1": {judge.EndedWell}}, Problems: []string{"record 4: changed"},
+			}, "record 4: changed",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := judge.Judge(outcomes, writes)
+			r.AddRecords(&c.records, outcomes, writes)
+			got := strings.Join(r.Violations, "\n")
+			if c.wants == "" && got != "" || !strings.Contains(got, c.wants) {
+				t.Errorf("%q has not %q", got, c.wants)
+			}
+		})
+	}
+}
