@@ -8,6 +8,7 @@ need rg ripgrep
 need gcc gcc libc6-dev # the race detector needs cgo
 need git git
 need ip iproute2
+need iptables iptables # cuts the links between nodes
 need tmux tmux
 need chromium chromium
 command -v pg_ctl >/dev/null || ls /usr/lib/postgresql/*/bin/pg_ctl >/dev/null 2>&1 || missing+=(postgresql)

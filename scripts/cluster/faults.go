@@ -74,6 +74,9 @@ func faults(ctx context.Context, args []string) error {
 	ended.Wait()
 	took := time.Since(began)
 	report := judge.Judge(all.Outcomes(), c.ledger.Writes())
+	for _, failed := range hinder.Failed() {
+		report.Violations = append(report.Violations, "the harness could not "+failed)
+	}
 	records, err := c.records(context.WithoutCancel(ctx))
 	if err != nil {
 		report.Violations = append(report.Violations, err.Error())

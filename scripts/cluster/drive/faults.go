@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ type Faults struct {
 	busy   map[*world.Node]bool
 	dbBusy bool
 	count  map[string]int
+	failed []string
 }
 
 // Run makes n faults, and returns how many of which kind.
@@ -212,9 +214,20 @@ func (f *Faults) cut(d time.Duration, a, b *world.Host) {
 
 func (f *Faults) say(format string, args ...any) { f.Note(fmt.Sprintf(format, args...)) }
 
-// must notes what the harness itself could not do.
+// must notes what the harness itself could not do: a fault that was not made proves nothing.
 func (f *Faults) must(what string, err error) {
-	if err != nil {
-		f.say("HARNESS: %s: %v", what, err)
+	if err == nil {
+		return
 	}
+	f.say("HARNESS: %s: %v", what, err)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failed = append(f.failed, fmt.Sprintf("%s: %v", what, err))
+}
+
+// Failed returns what could not be made, or undone.
+func (f *Faults) Failed() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.failed)
 }
