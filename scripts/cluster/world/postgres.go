@@ -12,6 +12,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -103,13 +104,42 @@ func (p *Postgres) Start(ctx context.Context) error {
 	}
 }
 
-// Kill ends every process of the server at once.
+// Kill ends every process of the server at once, and waits until none has its memory any more: another server does not
+// start before.
 func (p *Postgres) Kill() {
 	pid := p.process.Process.Pid           // ip, setpriv and env became what they run
 	_ = syscall.Kill(pid, syscall.SIGSTOP) // it makes no more of them
-	_ = exec.Command("pkill", "-KILL", "-P", strconv.Itoa(pid)).Run()
+	children := p.children()
+	for _, child := range children {
+		_ = syscall.Kill(child, syscall.SIGKILL)
+	}
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 	_ = p.process.Wait()
+	for _, child := range children {
+		for alive(child) {
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+}
+
+// children are the processes that the server has made.
+func (p *Postgres) children() (pids []int) {
+	out, _ := exec.Command("pgrep", "-P", strconv.Itoa(p.process.Process.Pid)).Output() // none: there are none
+	for _, field := range strings.Fields(string(out)) {
+		pid, _ := strconv.Atoi(field)
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+// alive reports whether a process is there that has not ended, reaped or not.
+func alive(pid int) bool {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return false
+	}
+	_, state, _ := strings.Cut(string(text), ") ")
+	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }
 
 // Pause stops every process of the server until Resume.
