@@ -5,6 +5,7 @@ import (
 
 	"callgate/internal/storage"
 	"callgate/internal/storage/postgres/pgnode"
+	"callgate/internal/storage/postgres/riverjobs"
 )
 
 // What a node is, and what it knows of others: see package pgnode.
@@ -53,9 +54,14 @@ func Open(ctx context.Context, address string, node Node) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	jobs, err := riverjobs.Of(db)
+	if err != nil {
+		db.Close()
+		return nil, err
+	}
 	return &DB{
 		DB: db, rows: &rowStore{db: db, node: db.NodeID()}, approvals: &approvalStore{db}, blobs: &blobStore{db},
-		conversations: &conversationStore{db}, documents: &documentStore{db}, tasks: &taskStore{db: db},
+		conversations: &conversationStore{db}, documents: &documentStore{db}, tasks: &taskStore{db: db, jobs: jobs},
 	}, nil
 }
 
@@ -67,6 +73,9 @@ func (db *DB) Stores() storage.Stores {
 		Leases: db.tasks, TaskLogs: db.tasks,
 	}
 }
+
+// Jobs are the jobs of River that tell of the node's tasks.
+func (db *DB) Jobs() *riverjobs.Jobs { return db.tasks.jobs }
 
 // Close says that the node is down, if the server can be reached, and closes the connections.
 func (db *DB) Close() error {

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"callgate/internal/storage/postgres/pgnode"
+	"callgate/internal/storage/postgres/riverjobs"
 	"callgate/internal/task"
 )
 
@@ -46,14 +47,22 @@ func (s *taskStore) Again(ctx context.Context, id string, fence uint64, at time.
 	}
 	const statement = "UPDATE tasks SET state = 'queued', run_at = coalesce($2::bigint, " + now + "), " +
 		"due = coalesce($2::bigint, " + now + "), holder = '', lease_until = 0, attempt = 0, progress = '', " +
-		"data = coalesce($3, data) WHERE node = $1 AND id = $4 AND fence = $5 AND state = 'running' AND cancelled_by = ''"
-	args := []any{nanos(at), nullable(data), text(id), number(fence)}
-	err := s.update(ctx, statement, args, func(ctx context.Context, x *pgnode.Tx) error {
+		"data = coalesce($3, data), job = " + riverjobs.Next + " WHERE node = $1 AND id = $4 AND fence = $5 " +
+		"AND state = 'running' AND cancelled_by = '' RETURNING " + riverjobs.Returned
+	args := []any{s.db.NodeID(), nanos(at), nullable(data), text(id), number(fence)}
+	err := s.db.Transact(ctx, func(ctx context.Context, x *pgnode.Tx) error {
+		wait, err := pgnode.QueryOneTx(ctx, x, riverjobs.ScanWait, statement, args...)
+		if err == nil {
+			return s.jobs.Insert(ctx, x, wait)
+		}
+		if !pgnode.Absent(err) {
+			return err
+		}
 		t, err := heldTask(ctx, x, id, fence)
 		if err != nil {
 			return err
 		}
-		return queueTask(ctx, x, t, at)
+		return s.queueTask(ctx, x, t, at)
 	})
 	return pgnode.ConvertError("postgres.Again", err)
 }
@@ -69,7 +78,7 @@ func (s *taskStore) Release(ctx context.Context, id string, fence uint64) error 
 		if _, err := x.Exec(ctx, back, s.db.NodeID(), text(id)); err != nil {
 			return err
 		}
-		return queueTask(ctx, x, t, t.RunAt)
+		return s.queueTask(ctx, x, t, t.RunAt)
 	}))
 }
 
@@ -87,19 +96,23 @@ func (s *taskStore) Retry(ctx context.Context, id string, fence uint64, at time.
 		if _, err := x.Exec(ctx, say, s.db.NodeID(), text(why), text(id)); err != nil {
 			return err
 		}
-		return queueTask(ctx, x, t, at)
+		return s.queueTask(ctx, x, t, at)
 	}))
 }
 
 // queueTask gives a held task back, to be run at a time (the zero time: now). One that was to be cancelled is.
-func queueTask(ctx context.Context, x *pgnode.Tx, t task.Task, at time.Time) error {
+func (s *taskStore) queueTask(ctx context.Context, x *pgnode.Tx, t task.Task, at time.Time) error {
 	if t.CancelledBy != "" {
 		return endTask(ctx, x, t.ID, task.CancelledOutcome(t.CancelledBy))
 	}
 	const update = "UPDATE tasks SET state = 'queued', run_at = coalesce($2::bigint, " + now + "), " +
-		"due = coalesce($2::bigint, " + now + "), holder = '', lease_until = 0 WHERE node = $1 AND id = $3"
-	_, err := x.Exec(ctx, update, x.NodeID(), nanos(at), text(t.ID))
-	return err
+		"due = coalesce($2::bigint, " + now + "), holder = '', lease_until = 0, " +
+		"job = " + riverjobs.Next + " WHERE node = $1 AND id = $3 RETURNING " + riverjobs.Returned
+	wait, err := pgnode.QueryOneTx(ctx, x, riverjobs.ScanWait, update, x.NodeID(), nanos(at), text(t.ID))
+	if err != nil {
+		return err
+	}
+	return s.jobs.Insert(ctx, x, wait)
 }
 
 // End ends a task for its holder.

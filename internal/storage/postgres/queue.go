@@ -98,17 +98,24 @@ func take(ctx context.Context, x *pgnode.Tx, r task.Request) (leased, damaged []
 		where += " AND kind = ANY (" + parameter(args) + ")"
 	}
 	args = append(args, max(r.N, 1))
-	nums, err := pgnode.QueryTx(ctx, x, pgx.RowTo[int64], "SELECT num FROM tasks WHERE node = $1 AND "+where+
+	var nums, jobs []int64
+	_, err = pgnode.QueryTx(ctx, x, func(row pgx.CollectableRow) (none struct{}, err error) {
+		var num, job int64
+		err = row.Scan(&num, &job)
+		nums, jobs = append(nums, num), append(jobs, job)
+		return none, err
+	}, "SELECT num, job FROM tasks WHERE node = $1 AND "+where+
 		" ORDER BY run_at, num LIMIT "+parameter(args)+" FOR UPDATE SKIP LOCKED", args...)
 	if err != nil || len(nums) == 0 {
 		return nil, nil, 0, err
 	}
-	const update = "UPDATE tasks SET state = 'running', fence = new.fence, attempt = attempt + 1, holder = $1, " +
+	const update = "WITH gone AS (DELETE FROM river_job WHERE id = ANY ($4) AND state <> 'running') " +
+		"UPDATE tasks SET state = 'running', fence = new.fence, attempt = attempt + 1, holder = $1, job = 0, " +
 		"lease_until = new.until, due = new.until, started = CASE WHEN started = 0 THEN " + now + " ELSE started END " +
 		"FROM (SELECT nextval('task_fences') AS fence, " + now + " + $2::bigint AS until) AS new " +
 		"WHERE num = ANY ($3) RETURNING "
 	columns := strings.ReplaceAll(" "+taskColumns, " fence,", " tasks.fence,") // new has one too
-	rows, err := pgnode.QueryTx(ctx, x, scanRow, update+columns, text(r.Holder), int64(r.For), nums)
+	rows, err := pgnode.QueryTx(ctx, x, scanRow, update+columns, text(r.Holder), int64(r.For), nums, jobs)
 	leased, damaged = apart(rows)
 	if len(rows) > 0 {
 		fence = number(rows[0].Lease.Fence)

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -10,13 +11,16 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"callgate/internal/storage/postgres/pgnode"
+	"callgate/internal/storage/postgres/riverjobs"
 	"callgate/internal/task"
 	"callgate/tool"
 )
 
-// taskStore is the stores of tasks on PostgreSQL. The clock is the server's.
+// taskStore is the stores of tasks on PostgreSQL. The clock is the server's. Each task that waits has a job of River, by
+// the law of package riverjobs.
 type taskStore struct {
-	db *pgnode.DB
+	db   *pgnode.DB
+	jobs *riverjobs.Jobs
 
 	mu   sync.Mutex
 	lost []int64 // fences of leases of which nobody knows whether they were given
@@ -65,20 +69,26 @@ func (s *taskStore) Create(ctx context.Context, t task.Task) (made task.Task, fr
 		}
 	}
 	const insert = "INSERT INTO tasks (node, id, kind, label, parent, session, asker, input, data, state, run_at, due, " +
-		"max_attempts, outcome, created, ended) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10::text, " +
+		"max_attempts, outcome, created, ended, job) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10::text, " +
 		"coalesce($11::bigint, now), CASE WHEN $13::bytea IS NULL THEN coalesce($11::bigint, now) END, $12, $13, now, " +
-		"CASE WHEN $13::bytea IS NULL THEN 0 ELSE now END FROM (SELECT " + now + " AS now) AS clock " +
-		"ON CONFLICT (node, id) DO NOTHING RETURNING " + taskColumns
+		"CASE WHEN $13::bytea IS NULL THEN 0 ELSE now END, " +
+		"CASE WHEN $13::bytea IS NULL THEN " + riverjobs.Next + " ELSE 0 END FROM (SELECT " + now + " AS now) AS clock " +
+		"ON CONFLICT (node, id) DO NOTHING RETURNING " + taskColumns + ", " + riverjobs.Returned
 	err = s.db.Transact(ctx, func(ctx context.Context, x *pgnode.Tx) error {
+		var wait riverjobs.Wait
 		fresh = true
-		made, err = pgnode.QueryOneTx(ctx, x, scanTask, insert, s.db.NodeID(), text(t.ID), text(t.Kind), text(t.Label),
+		made, wait, err = s.insert(ctx, x, insert, s.db.NodeID(), text(t.ID), text(t.Kind), text(t.Label),
 			text(t.Parent), text(t.Asker.Principal.Session), asker, nullable(t.Input), nullable(t.Data), string(state),
 			nanos(t.RunAt), t.MaxAttempts, outcome)
 		if pgnode.Absent(err) { // it is there, and committed: the insert waited for that
 			fresh = false
 			made, err = pgnode.QueryOneTx(ctx, x, scanTask, taskByID, s.db.NodeID(), text(t.ID))
+			return err
 		}
-		return err
+		if err != nil || t.Outcome != nil {
+			return err
+		}
+		return s.jobs.Insert(ctx, x, wait)
 	})
 	if pgnode.Absent(err) { // and is pruned already
 		err = task.NotFound(t.ID)
@@ -87,6 +97,19 @@ func (s *taskStore) Create(ctx context.Context, t task.Task) (made task.Task, fr
 		return task.Task{}, false, pgnode.ConvertError(op, err)
 	}
 	return made, fresh, nil
+}
+
+// insert makes a task with a statement that returns its row and how it waits.
+func (s *taskStore) insert(
+	ctx context.Context, x *pgnode.Tx, statement string, args ...any,
+) (made task.Task, wait riverjobs.Wait, err error) {
+	made, err = pgnode.QueryOneTx(ctx, x, func(row pgx.CollectableRow) (task.Task, error) {
+		var due int64
+		r, err := scanRowAnd(row, wait.Into(&due)...)
+		wait.DueAt(due)
+		return r.Task, errors.Join(err, r.unread)
+	}, statement, args...)
+	return made, wait, err
 }
 
 // Get returns one task.
@@ -217,13 +240,17 @@ func (s *taskStore) Told(ctx context.Context, ids ...string) error {
 const endUpdate = "UPDATE tasks SET state = $2, outcome = $3, ended = " + now + ", due = NULL, lease_until = 0 " +
 	"WHERE node = $1 AND id = $4"
 
+// endWaiting is endUpdate of a task that may have a job.
+const endWaiting = "WITH gone AS (DELETE FROM river_job WHERE id = (SELECT job FROM tasks WHERE node = $1 AND id = $4) " +
+	"AND state <> 'running') " + endUpdate
+
 // endTask ends a task, whoever holds it.
 func endTask(ctx context.Context, x *pgnode.Tx, id string, o task.Outcome) error {
 	outcome, err := json.Marshal(o)
 	if err != nil {
 		return err
 	}
-	_, err = x.Exec(ctx, endUpdate, x.NodeID(), string(o.State), outcome, text(id))
+	_, err = x.Exec(ctx, endWaiting, x.NodeID(), string(o.State), outcome, text(id))
 	return err
 }
 
@@ -246,13 +273,17 @@ type taskRow struct {
 }
 
 // scanRow reads a row of taskColumns that may hold something else than it should.
-func scanRow(row pgx.CollectableRow) (r taskRow, err error) {
+func scanRow(row pgx.CollectableRow) (r taskRow, err error) { return scanRowAnd(row) }
+
+// scanRowAnd reads more columns after those.
+func scanRowAnd(row pgx.CollectableRow, more ...any) (r taskRow, err error) {
 	t := &r.Task
 	var asker, input, data, outcome []byte
 	var runAt, until, created, started, ended, told int64
-	err = row.Scan((*text)(&t.ID), (*text)(&t.Kind), (*text)(&t.Label), (*text)(&t.Parent), &asker, &input, &data,
+	columns := []any{(*text)(&t.ID), (*text)(&t.Kind), (*text)(&t.Label), (*text)(&t.Parent), &asker, &input, &data,
 		&t.State, &runAt, &t.Attempt, &t.MaxAttempts, (*text)(&t.Lease.Holder), &t.Lease.Fence, &until,
-		(*text)(&t.CancelledBy), (*text)(&t.Progress), &outcome, &created, &started, &ended, &told)
+		(*text)(&t.CancelledBy), (*text)(&t.Progress), &outcome, &created, &started, &ended, &told}
+	err = row.Scan(append(columns, more...)...)
 	if err != nil {
 		return r, err
 	}

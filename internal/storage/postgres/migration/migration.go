@@ -31,6 +31,8 @@ type Step struct {
 	// Adds says that a Callgate that does not know the step works with what it leaves: it makes tables, or columns that
 	// have a default, and changes nothing that was there. A file says so with its first line.
 	Adds bool
+
+	river int // the version of River's tables that are made first; 0: none
 }
 
 // addsLine begins a step that only adds.
@@ -55,7 +57,10 @@ func read(from fs.FS) []Step {
 // NewStep makes a step of a text.
 func NewStep(name, text string) Step {
 	sum := sha256.Sum256([]byte(text))
-	return Step{Name: name, Text: text, Checksum: hex.EncodeToString(sum[:]), Adds: strings.HasPrefix(text, addsLine)}
+	return Step{
+		Name: name, Text: text, Checksum: hex.EncodeToString(sum[:]), Adds: strings.HasPrefix(text, addsLine),
+		river: riverVersion(name),
+	}
 }
 
 // Apply makes the steps that a schema has not had, all or none. Processes that do it at once do it one after the other.
@@ -65,14 +70,13 @@ func Apply(ctx context.Context, conn *pgx.Conn, schema, node string, steps []Ste
 	if err != nil || len(left) == 0 {
 		return err
 	}
-	return pgx.BeginFunc(ctx, conn, func(t pgx.Tx) error {
-		const lock = "SELECT pg_advisory_xact_lock(hashtextextended('callgate migrations of ' || $1, 0))"
-		if _, err := t.Exec(ctx, lock, schema); err != nil {
+	if needRiver(left) {
+		err := locked(ctx, conn, schema, func(t pgx.Tx) error { return makeRiverTables(ctx, t, riverAlone) })
+		if err != nil {
 			return err
 		}
-		if err := makeSchema(ctx, t, schema); err != nil {
-			return err
-		}
+	}
+	return locked(ctx, conn, schema, func(t pgx.Tx) error {
 		left, err := missing(ctx, conn, schema, steps) // another process may have been here
 		if err != nil {
 			return err
@@ -81,6 +85,11 @@ func Apply(ctx context.Context, conn *pgx.Conn, schema, node string, steps []Ste
 			return err
 		}
 		for _, step := range left {
+			if step.river > 0 {
+				if err := makeRiverTables(ctx, t, step.river); err != nil {
+					return err
+				}
+			}
 			if _, err := t.Exec(ctx, step.Text, pgx.QueryExecModeSimpleProtocol); err != nil {
 				return err
 			}
@@ -90,6 +99,20 @@ func Apply(ctx context.Context, conn *pgx.Conn, schema, node string, steps []Ste
 			}
 		}
 		return nil
+	})
+}
+
+// locked runs f in a transaction that no other that migrates the schema runs beside. The schema is there then.
+func locked(ctx context.Context, conn *pgx.Conn, schema string, f func(pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, conn, func(t pgx.Tx) error {
+		const lock = "SELECT pg_advisory_xact_lock(hashtextextended('callgate migrations of ' || $1, 0))"
+		if _, err := t.Exec(ctx, lock, schema); err != nil {
+			return err
+		}
+		if err := makeSchema(ctx, t, schema); err != nil {
+			return err
+		}
+		return f(t)
 	})
 }
 
