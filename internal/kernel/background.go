@@ -31,11 +31,15 @@ type Lasting struct {
 // openTasks makes what runs durable tasks.
 func openTasks(k *Kernel, cfg Config) {
 	stores := k.database.Stores()
-	k.Tasks = tasks.New(tasks.Options{
+	o := tasks.Options{
 		Store: stores.Tasks, Queue: stores.Queue, Leases: stores.Leases, Logs: stores.TaskLogs, Log: k.log,
 		Go: k.background.Go, Holder: k.database.Holder(k.state.String()), Hold: k.database.Draining,
 		ShortLived: cfg.ShortLived, Started: taskStarted(k), Ended: taskEnded(k), Recorded: k.Journal.Flush,
-	})
+	}
+	if carrier := k.database.Carrier(k.log); carrier != nil {
+		o.Carrier = carrier
+	}
+	k.Tasks = tasks.New(o)
 }
 
 // openBackground makes what makes calls for which nobody waits.

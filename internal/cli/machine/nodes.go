@@ -66,6 +66,9 @@ func (n *nodes) show(list []operations.Node) error {
 		if one.This {
 			name += " (this)"
 		}
+		if one.Leader {
+			name += " *"
+		}
 		if one.LeaseLeft > 0 {
 			left = text.Duration(one.LeaseLeft)
 		}

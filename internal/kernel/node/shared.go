@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"callgate/internal/storage/postgres/callnames"
 	"callgate/internal/storage/postgres/locks"
 	"callgate/internal/storage/postgres/quotas"
+	"callgate/internal/storage/postgres/riverjobs"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -64,6 +66,7 @@ type Member struct {
 	Health
 	Fingerprint string // of the certificate that it has at its address
 	This        bool   // it is this one
+	Leads       bool   // it leads the queues of tasks: see riverjobs.Jobs.Leader
 }
 
 // Condition is the state of a node in a word: lost, if it should live and its lease is over.
@@ -231,9 +234,13 @@ func (n *Node) Members(ctx context.Context) ([]Member, error) {
 	if err != nil {
 		return nil, err
 	}
+	leader, err := n.shared.db.Jobs().Leader(ctx)
+	if err != nil {
+		return nil, err
+	}
 	members := make([]Member, len(list))
 	for i, one := range list {
-		members[i] = Member{NodeStatus: one, This: one.ID == n.ID}
+		members[i] = Member{NodeStatus: one, This: one.ID == n.ID, Leads: one.ID == leader}
 		var tell told
 		_ = json.Unmarshal(one.Info, &tell) // of another version: it is not known
 		members[i].Activity, members[i].Health = tell.Activity, tell.Health
@@ -292,6 +299,14 @@ func (n *Node) SetDraining(ctx context.Context, id string, is bool) error {
 		n.shared.draining.Store(is)
 	}
 	return nil
+}
+
+// Carrier tells which of the node's tasks are due; nil: this kernel is alone, and looks by itself.
+func (n *Node) Carrier(log *slog.Logger) *riverjobs.Carrier {
+	if n.shared == nil {
+		return nil
+	}
+	return riverjobs.NewCarrier(n.shared.db.Jobs(), log)
 }
 
 // JournalOf returns the records of a node, to be read; nil: this kernel is alone.

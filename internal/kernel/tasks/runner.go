@@ -12,6 +12,9 @@
 //     unless their handlers say that they are done, or in doubt. After a crash the next
 //     kernel runs at once what the dead one held. So a handler may run twice for one
 //     due time, and makes its effects under IDs that come from the task's.
+//   - Where a storage tells which tasks are due (Carrier), a task is leased when it is told
+//     of, too. The runner looks all the same, and to the instant: a carrier that tells
+//     late, or twice, or never, changes nothing but who was first.
 //   - Kinds that are handled run by themselves. Kinds that are handled when started wait
 //     after a restart until somebody starts them again. A kernel that lives only as long
 //     as a command runs nothing by itself.
@@ -57,6 +60,8 @@ type Options struct {
 	// ShortLived says that the kernel ends with the command that started it: it runs
 	// what is started, and nothing by itself.
 	ShortLived bool
+	// Carrier tells which tasks are due, beside the runner's own look; nil: nobody does.
+	Carrier Carrier
 	// Hold says why nothing runs by itself now; what is started runs. Nil: all runs.
 	Hold func() error
 }
@@ -73,6 +78,8 @@ const (
 type Runner struct {
 	opt  Options
 	wake chan struct{} // something may be due sooner than was known
+
+	paused bool // the carrier was told to tell of nothing; who runs the tasks alone has it
 
 	leasing sync.Mutex // held while tasks are leased and registered as running
 
@@ -301,6 +308,9 @@ func (r *Runner) Run() {
 			}
 		}
 	})
+	if r.opt.Carrier != nil {
+		r.opt.Go(func(ctx context.Context) { r.opt.Carrier.Carry(ctx, r.leaseTold) })
+	}
 	r.opt.Go(r.prune)
 }
 
@@ -310,7 +320,9 @@ func (r *Runner) leaseDue(ctx context.Context, own bool) (time.Duration, error) 
 	if len(kinds) == 0 {
 		return pollInterval, nil
 	}
-	if r.opt.Hold != nil && r.opt.Hold() != nil {
+	held := r.held() != nil
+	r.pause(ctx, held)
+	if held {
 		return holdInterval, nil
 	}
 	if own {

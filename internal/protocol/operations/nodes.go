@@ -26,6 +26,7 @@ type Node struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
 	This    bool   `json:"this,omitempty"`    // it answers this request
+	Leader  bool   `json:"leader,omitempty"`  // it moves the jobs of all nodes' tasks to their times
 	State   string `json:"state"`             // up, draining, lost (it should live, and its lease is over) or down
 	Version string `json:"version,omitempty"` // of its program
 	Address string `json:"address,omitempty"` // where other nodes reach it

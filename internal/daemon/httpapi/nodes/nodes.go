@@ -120,7 +120,7 @@ func (a *nodeRoutes) drain(w http.ResponseWriter, r *http.Request) error {
 
 func body(m node.Member, b node.Backlog) operations.Node {
 	return operations.Node{
-		ID: m.ID, Name: m.Name, This: m.This, State: m.Condition(), Version: m.Version, Address: m.Address,
+		ID: m.ID, Name: m.Name, This: m.This, Leader: m.Leads, State: m.Condition(), Version: m.Version, Address: m.Address,
 		Since: m.Started, Heartbeat: m.Heartbeat, Lag: m.Lag, LeaseLeft: max(m.Left, 0),
 		Sessions: m.Sessions, Conversations: m.Conversations, Calls: m.Calls, Turns: m.Turns, Tasks: m.Tasks,
 		Health: operations.NodeHealth(m.Health),

@@ -259,5 +259,8 @@ func Absent(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
 // Pool lends connections for statements that are no transaction of a store. Who writes over one checks the epoch.
 func (db *DB) Pool() *pgxpool.Pool { return db.pool }
 
+// Schema is the name of the schema that has the tables.
+func (db *DB) Schema() string { return db.connections.schema }
+
 // NodeID is the ID of the node that opened the database.
 func (db *DB) NodeID() string { return db.node.ID }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -41,6 +42,7 @@ type Carrier struct {
 	Log  *slog.Logger  // of what River says, which is for whoever looks for a fault; nil: nowhere
 	Poll time.Duration // default pollEvery
 
+	paused  atomic.Bool
 	working chan *river.Client[pgx.Tx] // has the client that works, if one does
 }
 
@@ -52,6 +54,11 @@ func NewCarrier(j *Jobs, log *slog.Logger) *Carrier {
 // Carry calls begin with the ID of each task of the node whose time has come, several at once, until ctx ends. What
 // begin returns an error for it is told of again. Meanwhile the node takes part in the election of River's leader.
 func (c *Carrier) Carry(ctx context.Context, begin func(ctx context.Context, id string) error) {
+	if !c.Jobs.works() {
+		c.log().Warn("the name of the schema is too long for River to work in it: tasks are found by looking",
+			"schema", c.Jobs.db.Schema(), "most", maxSchema)
+		<-ctx.Done()
+	}
 	for ctx.Err() == nil {
 		if err := c.carry(ctx, begin); err != nil && ctx.Err() == nil {
 			c.log().Debug("River does not work now", "error", err)
@@ -80,6 +87,10 @@ func (c *Carrier) carry(ctx context.Context, begin func(context.Context, string)
 	}
 	client, err := c.client(begin)
 	if err != nil {
+		return err
+	}
+	// A queue that was paused when its node ended is so noted; it goes on with the node.
+	if err := c.setPaused(ctx, client); err != nil {
 		return err
 	}
 	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
@@ -121,23 +132,27 @@ func (c *Carrier) client(begin func(context.Context, string) error) (*river.Clie
 
 // Pause has no job told, or has them told again.
 func (c *Carrier) Pause(ctx context.Context, is bool) error {
-	const op = "riverjobs.Pause"
-	var client *river.Client[pgx.Tx]
+	c.paused.Store(is)
 	select {
-	case client = <-c.working:
+	case client := <-c.working:
+		err := c.setPaused(ctx, client)
 		c.working <- client
-	default:
-		client = c.Jobs.insert // the queue is noted as it is to be when one works
+		return pgnode.ConvertError("riverjobs.Pause", err)
+	default: // it is paused when it begins
+		return nil
 	}
+}
+
+func (c *Carrier) setPaused(ctx context.Context, client *river.Client[pgx.Tx]) error {
 	change := client.QueueResume
-	if is {
+	if c.paused.Load() {
 		change = client.QueuePause
 	}
 	err := change(ctx, c.Jobs.queue, nil)
-	if errors.Is(err, rivertype.ErrNotFound) { // nobody worked it yet
-		err = nil
+	if errors.Is(err, rivertype.ErrNotFound) { // nobody has worked it yet
+		return nil
 	}
-	return pgnode.ConvertError(op, err)
+	return err
 }
 
 // worker tells of one job.

@@ -41,6 +41,10 @@ import (
 // Grace is how much later than its task a job comes whose task is due at once.
 const Grace = 3 * time.Second
 
+// maxSchema is the longest name of a schema whose channels have names that PostgreSQL takes. In a schema with a longer
+// one River tells nobody anything: jobs are kept, and runners look by themselves.
+const maxSchema = 46
+
 // maxAttempts is more often than a job is ever told: one that cannot be leased is put off, which is no attempt.
 const maxAttempts = 1000
 
@@ -49,6 +53,7 @@ type args struct {
 	Node string `json:"node"`
 	Task int64  `json:"task"` // the number of its row
 	wait Wait
+	told bool // somebody may be told of it
 }
 
 // Kind is what River calls such jobs.
@@ -73,6 +78,9 @@ func Of(db *pgnode.DB) (*Jobs, error) {
 	return &Jobs{db: db, queue: queueOf(db.NodeID()), insert: client}, nil
 }
 
+// works reports whether River can work in the schema.
+func (j *Jobs) works() bool { return len(j.db.Schema()) <= maxSchema }
+
 // complete gives a job what River cannot be told otherwise: the number that the task's row has, and a time by the
 // server's clock, also where it is past.
 func complete(_ context.Context, p *rivertype.JobInsertParams) error {
@@ -81,7 +89,7 @@ func complete(_ context.Context, p *rivertype.JobInsertParams) error {
 		return nil
 	}
 	p.ID, p.ScheduledAt, p.State = &a.wait.Job, &a.wait.Due, rivertype.JobStateScheduled
-	if a.wait.Now {
+	if a.wait.Now && a.told {
 		p.State = rivertype.JobStateAvailable
 	}
 	return nil
@@ -142,7 +150,7 @@ func (j *Jobs) insertAll(ctx context.Context, x *pgnode.Tx, waits []Wait) error 
 	all := make([]river.InsertManyParams, len(waits))
 	for i, w := range waits {
 		all[i] = river.InsertManyParams{
-			Args:       args{Node: j.db.NodeID(), Task: w.Task, wait: w},
+			Args:       args{Node: j.db.NodeID(), Task: w.Task, wait: w, told: j.works()},
 			InsertOpts: &river.InsertOpts{Queue: j.queue, MaxAttempts: maxAttempts},
 		}
 	}
