@@ -30,7 +30,9 @@ func newNodes(e *command.Env) *cobra.Command {
 		Use: "nodes", Short: "List the machines that share this kernel's database",
 		Long: `List the nodes: the kernels, each on its machine, that share one PostgreSQL database. A node
 is up, draining (it begins nothing new), lost (its lease is over, and it did not say that it ends)
-or down. A kernel that keeps everything in its state directory shares nothing, and has none.
+or down. One leads: it moves the jobs of all nodes' tasks to their times; if it is gone, another does
+soon, and tasks run meanwhile. A kernel that keeps everything in its state directory shares nothing,
+and has none.
 DUE is how many tasks should run there now, and do not; LOCK WAITS how many claims wait there for what all
 nodes share. --locks lists those: who holds what, and who waits for whom, at whichever node.`,
 		Args: cobra.NoArgs,
@@ -62,13 +64,7 @@ func (n *nodes) run(ctx context.Context, _ []string) error {
 func (n *nodes) show(list []operations.Node) error {
 	rows := make([][]render.Cell, len(list))
 	for i, one := range list {
-		name, left := one.Name, "over"
-		if one.This {
-			name += " (this)"
-		}
-		if one.Leader {
-			name += " *"
-		}
+		name, left := one.Name+remark(one), "over"
 		if one.LeaseLeft > 0 {
 			left = text.Duration(one.LeaseLeft)
 		}
@@ -121,6 +117,19 @@ func (n *nodes) showLocks(ctx context.Context, k *command.Kernel) error {
 		}
 	}
 	return n.Style(n.Stdout).Table(n.Stdout, []string{"RESOURCE", "MODE", "NODE", "CALL", "SINCE", "WAITS FOR"}, rows)
+}
+
+// remark says what sets a node apart.
+func remark(n operations.Node) string {
+	switch {
+	case n.This && n.Leader:
+		return " (this, leads)"
+	case n.This:
+		return " (this)"
+	case n.Leader:
+		return " (leads)"
+	}
+	return ""
 }
 
 // drain is drain.
