@@ -96,6 +96,8 @@ var rules = house.Rules{
 			"internal/netguard", "internal/module/fetch", "internal/module/dav", "internal/module/http", "internal/module/web", "internal/module/browser", "internal/module/notion", "internal/module/speech", "internal/module/preview",
 			"internal/provider", "internal/agent/bench", "internal/kernel/kerneltest", "internal/channel", "internal/signing/signingtest",
 			"toolcatalog/remote", "scripts", "internal/observe/otlp"}},
+		{Import: "github.com/riverqueue", Only: []string{"internal/storage/postgres"},
+			Why: "one driver has jobs carried by River"},
 		{Import: "go.opentelemetry.io", Only: []string{"internal/observe/otlp"}, Why: "one package speaks to collectors"},
 		{Import: "google.golang.org/protobuf", Only: []string{"internal/observe/otlp"}, Why: "one package speaks to collectors"},
 		{Import: "github.com/wneessen/go-mail", Only: []string{"internal/channel/email", "internal/module/email"},

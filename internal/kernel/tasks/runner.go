@@ -12,8 +12,7 @@
 //     unless their handlers say that they are done, or in doubt. After a crash the next
 //     kernel runs at once what the dead one held. So a handler may run twice for one
 //     due time, and makes its effects under IDs that come from the task's.
-//   - Where a storage tells which tasks are due (Carrier), a task is leased when it is told
-//     of, too. The runner looks all the same, and to the instant: a carrier that tells
+//   - A Carrier may tell which tasks are due. The runner looks all the same: one that tells
 //     late, or twice, or never, changes nothing but who was first.
 //   - Kinds that are handled run by themselves. Kinds that are handled when started wait
 //     after a restart until somebody starts them again. A kernel that lives only as long
@@ -321,8 +320,7 @@ func (r *Runner) leaseDue(ctx context.Context, own bool) (time.Duration, error) 
 		return pollInterval, nil
 	}
 	held := r.held() != nil
-	r.pause(ctx, held)
-	if held {
+	if r.pause(ctx, held); held {
 		return holdInterval, nil
 	}
 	if own {

@@ -16,8 +16,8 @@ import (
 	"callgate/tool"
 )
 
-// taskStore is the stores of tasks on PostgreSQL. The clock is the server's. Each task that waits has a job of River, by
-// the law of package riverjobs.
+// taskStore is the stores of tasks on PostgreSQL. The clock is the server's. Each task that waits has a job of River,
+// by the law of package riverjobs.
 type taskStore struct {
 	db   *pgnode.DB
 	jobs *riverjobs.Jobs
@@ -241,8 +241,8 @@ const endUpdate = "UPDATE tasks SET state = $2, outcome = $3, ended = " + now + 
 	"WHERE node = $1 AND id = $4"
 
 // endWaiting is endUpdate of a task that may have a job.
-const endWaiting = "WITH gone AS (DELETE FROM river_job WHERE id = (SELECT job FROM tasks WHERE node = $1 AND id = $4) " +
-	"AND state <> 'running') " + endUpdate
+const endWaiting = "WITH gone AS (DELETE FROM river_job WHERE state <> 'running' AND id = " +
+	"(SELECT job FROM tasks WHERE node = $1 AND id = $4)) " + endUpdate
 
 // endTask ends a task, whoever holds it.
 func endTask(ctx context.Context, x *pgnode.Tx, id string, o task.Outcome) error {

@@ -19,9 +19,9 @@ func riverVersion(step string) int {
 	return 0
 }
 
-// riverAlone is the version up to which River's tables are made in a transaction of their own, before that of our steps:
-// it gives a type another value, and PostgreSQL lets nobody use one in the transaction that made it. Tables that nothing
-// followed, because the process ended between the two, are gone on with the next time.
+// riverAlone is the version up to which River's tables are made in a transaction of their own, before that of our
+// steps: it gives a type another value, and PostgreSQL lets nobody use one in the transaction that made it. Tables that
+// nothing followed, because the process ended between the two, are gone on with the next time.
 const riverAlone = 4
 
 // needRiver reports whether a step needs tables of River.

@@ -17,8 +17,8 @@
 //     very job, the job is done.
 //   - A task that the runner cannot lease now, because it is held or the database refuses it, is told again.
 //   - What has no job waits all the same, and the runner's own look finds it: so nothing stands still when River's
-//     leader is gone, which moves jobs to the time of their task. [Jobs.Fill] gives each task that waits a job, as where
-//     another node or an earlier version left one without.
+//     leader is gone, which moves jobs to the time of their task. [Jobs.Fill] gives each task that waits a job, as
+//     where another node or an earlier version left one without.
 //   - A task that is due when it begins to wait is leased by who made it so. Its job comes a moment later, for when
 //     that one could not.
 package riverjobs
