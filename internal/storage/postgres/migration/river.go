@@ -13,7 +13,7 @@ import (
 // version that is written down here: a River that has newer ones is given them by a later step. What they hold is
 // nothing that is not in our tables.
 func riverVersion(step string) int {
-	if step == "0005_jobs.sql" {
+	if step == "0006_jobs.sql" {
 		return 8
 	}
 	return 0
