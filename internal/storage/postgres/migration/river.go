@@ -3,6 +3,7 @@ package migration
 import (
 	"context"
 	"log/slog"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -24,6 +25,12 @@ func riverVersion(step string) int {
 // nothing followed, because the process ended between the two, are gone on with the next time.
 const riverAlone = 4
 
+// riverSchema is where River's texts have the name of a schema, with a dot, or nothing: that of the search path.
+const riverSchema = "/* TEMPLATE: schema */"
+
+// riverLines is the version since which River's list of its versions says of what.
+const riverLines = 5
+
 // needRiver reports whether a step needs tables of River.
 func needRiver(steps []Step) bool {
 	for _, s := range steps {
@@ -41,10 +48,24 @@ func makeRiverTables(ctx context.Context, t pgx.Tx, version int) error {
 		return err
 	}
 	made, err := migrator.ExistingVersionsTx(ctx, t)
-	if err != nil || len(made) > 0 && made[len(made)-1].Version >= version {
+	if err != nil {
 		return err
 	}
-	to := &rivermigrate.MigrateOpts{TargetVersion: version}
-	_, err = migrator.MigrateTx(ctx, t, rivermigrate.DirectionUp, to)
-	return err
+	for _, one := range migrator.AllVersions() {
+		if one.Version <= len(made) || one.Version > version { // they count from 1, and none is left out
+			continue
+		}
+		text := strings.ReplaceAll(one.SQLUp, riverSchema, "")
+		if _, err := t.Exec(ctx, text, pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
+		note := "INSERT INTO river_migration (version) VALUES ($1)"
+		if one.Version >= riverLines {
+			note = "INSERT INTO river_migration (line, version) VALUES ('main', $1)"
+		}
+		if _, err := t.Exec(ctx, note, one.Version); err != nil {
+			return err
+		}
+	}
+	return nil
 }

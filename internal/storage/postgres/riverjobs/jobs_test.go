@@ -2,9 +2,13 @@ package riverjobs_test
 
 import (
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
 
 	"callgate/internal/storage/postgres"
 	"callgate/internal/storage/postgres/riverjobs"
@@ -156,5 +160,21 @@ func TestFill(t *testing.T) {
 		if now := ask(t, db, "SELECT job FROM tasks WHERE id = 't4'"); now != last {
 			t.Errorf("a task that had its job has another: %d, before %d", now, last)
 		}
+	}
+}
+
+// River finds its own tables at the version that it would have made them at.
+func TestRiversTables(t *testing.T) {
+	t.Parallel()
+	db := openNode(t, place(t), "n")
+	migrator, err := rivermigrate.New(riverpgxv5.New(db.Pool()), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
+	ok(t, err)
+	result, err := migrator.Validate(t.Context(), nil)
+	if err != nil || !result.OK {
+		t.Errorf("%+v, %v", result, err)
+	}
+	made, err := migrator.ExistingVersions(t.Context())
+	if all := migrator.AllVersions(); err != nil || len(made) != len(all) {
+		t.Errorf("%d of %d versions, %v", len(made), len(all), err)
 	}
 }
