@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/compose-spec/compose-go/v2/cli"
 	"github.com/compose-spec/compose-go/v2/types"
@@ -96,10 +97,29 @@ func checkNode(t *testing.T, name string, s types.ServiceConfig) {
 		t.Errorf("%s: %+v", name, s)
 	}
 	checkURL(t, *s.Environment["CALLGATE_DATABASE"], "/run/secrets/pgpass")
+	if !slices.Contains(s.Command, name+":7421") {
+		t.Errorf("%s is not reached by the other nodes: %q", name, s.Command)
+	}
+	if len(s.PreStop) != 1 || s.StopGracePeriod == nil {
+		t.Fatalf("%s is not drained before it is stopped: %+v", name, s.PreStop)
+	}
+	checkDrain(t, name, s.PreStop[0].Command, time.Duration(*s.StopGracePeriod))
 	for _, port := range s.Ports {
 		if port.HostIP != "127.0.0.1" {
 			t.Errorf("%s is open to the network: %v", name, port)
 		}
+	}
+}
+
+// checkDrain reports a command that does not have a node drained, or that waits so long that the kernel is killed.
+func checkDrain(t *testing.T, name string, command []string, grace time.Duration) {
+	t.Helper()
+	if len(command) != 4 || !slices.Equal(command[:3], []string{"/usr/bin/callgate", "drain", "--timeout"}) {
+		t.Fatalf("%s is drained by %q", name, command)
+	}
+	waits, err := time.ParseDuration(command[3])
+	if err != nil || waits+20*time.Second > grace {
+		t.Errorf("%s waits for what runs %s, of %v that it has before it is killed: %v", name, command[3], grace, err)
 	}
 }
 
@@ -190,6 +210,13 @@ func TestKubernetes(t *testing.T) {
 	c := pod.Spec.Containers[0]
 	if c.Image != "localhost/callgate:"+version(t) {
 		t.Errorf("the image is %s", c.Image)
+	}
+	checkDrain(t, "the pod", c.Lifecycle.PreStop.Exec.Command,
+		time.Duration(*pod.Spec.TerminationGracePeriodSeconds)*time.Second)
+	if !slices.ContainsFunc(services[set.Spec.ServiceName].Spec.Ports, func(p corev1.ServicePort) bool {
+		return p.Port == 7421 && p.TargetPort.StrVal == "nodes"
+	}) {
+		t.Error("the nodes do not reach each other")
 	}
 	checkMounts(t, set, c)
 	checkProbes(t, c)

@@ -10,6 +10,7 @@ import (
 	"callgate/internal/daemon/web"
 	"callgate/internal/daemon/web/oidclogin"
 	"callgate/internal/journal"
+	"callgate/internal/kernel"
 	"callgate/internal/observe/metric"
 	"callgate/tool"
 )
@@ -69,8 +70,8 @@ func (d *Daemon) webOptions(w Web) (web.Options, error) {
 			}
 			return l.AppID(), nil
 		},
-		Alive: d.isOpen,
-		Note:  func(text string) { _ = d.Kernel.Journal.Append(journal.Record{Kind: journal.Noted, Note: text}) },
+		Alive: d.isOpen, Draining: kernel.NodeOf(d.Kernel).Draining,
+		Note: func(text string) { _ = d.Kernel.Journal.Append(journal.Record{Kind: journal.Noted, Note: text}) },
 	}
 	if w.OIDC != "" {
 		var err error

@@ -27,7 +27,7 @@ func aboutKernel() group {
 	text := More{Content: "text/plain", Open: true}
 	return group{"kernel", "What the kernel says of itself.", []Endpoint{
 		{RouteHealth, "health", "Whether the server answers", nil, nil, text},
-		{RouteReady, "ready", "Whether the kernel can serve calls", nil, nil, text},
+		{RouteReady, "ready", "Whether the kernel can serve calls, and takes new clients: one that is drained does not", nil, nil, text},
 		{protocol.RouteStatus, "getStatus", "Version, counts, and what is wrong", nil, protocol.Status{}, More{}},
 		{protocol.RoutePing, "ping", "A sign of life", nil, Empty{}, More{}},
 		{protocol.RouteDocument, "getDocument", "This document", nil, json.RawMessage{}, More{}},

@@ -2,6 +2,7 @@ package forward_test
 
 import (
 	"context"
+	"net/http"
 	"testing"
 
 	"callgate/internal/client"
@@ -108,5 +109,23 @@ func TestNodesAreObserved(t *testing.T) {
 	}
 	if w := kernel.NodeOf(a.kernel).JournalWrites(); w.Failed != 0 || w.Records < w.Took.Count {
 		t.Errorf("the journal was written %+v", w)
+	}
+}
+
+// A node that is drained says that no new clients should come, and what serves it sends them elsewhere.
+func TestDrainedNodeIsNotReady(t *testing.T) {
+	t.Parallel()
+	n := newShared(t, 1)[0]
+	server, self := n.web(), kernel.NodeOf(n.kernel)
+	for _, drained := range []bool{false, true, false} {
+		kerneltest.OK(t, self.SetDraining(t.Context(), n.id, drained))
+		want := map[bool]string{false: "ready\n", true: "not ready\n"}[drained]
+		status, text := n.with("", http.MethodGet, server.URL()+"/readyz", "")
+		if (status == http.StatusOK) == drained || text != want {
+			t.Errorf("drained %v: %d %q", drained, status, text)
+		}
+		if status, _ := n.with("", http.MethodGet, server.URL()+"/healthz", ""); status != http.StatusOK {
+			t.Errorf("drained %v: it is taken for dead: %d", drained, status)
+		}
 	}
 }

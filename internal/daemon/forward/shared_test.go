@@ -45,7 +45,8 @@ func (n *node) web() *web.Server {
 	s, err := web.Listen("127.0.0.1:0", web.Options{
 		API: n.forwarder, Tokens: n.kernel.Tokens, Workspace: n.workspace, Log: slog.New(slog.DiscardHandler),
 		AppID: func(context.Context) (string, error) { return "", nil }, Note: func(string) {},
-		Alive: func(id string) bool { return n.forwarder.IsAway(id) },
+		Alive:    func(id string) bool { return n.forwarder.IsAway(id) },
+		Draining: kernel.NodeOf(n.kernel).Draining,
 	})
 	kerneltest.OK(n, err)
 	n.Cleanup(func() { kerneltest.OK(n, s.Close(context.Background())) })

@@ -31,12 +31,13 @@ func (s *Server) serveDocument(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(data) // the client may have left
 }
 
-// ready answers whether the kernel can serve calls: it has its tools. Strangers are told no more than that.
+// ready answers whether new clients should come here: the kernel has its tools, and is not being drained. Strangers are
+// told no more than that.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	answer := route.NewKept()
 	s.opt.API.ServeHTTP(answer, request(r, http.MethodGet, "/v1/status", nil))
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	if answer.Status != http.StatusOK {
+	if answer.Status != http.StatusOK || s.opt.Draining != nil && s.opt.Draining() != nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = w.Write([]byte("not ready\n"))
 		return

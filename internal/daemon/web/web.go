@@ -58,6 +58,7 @@ type Options struct {
 	Log       *slog.Logger                              // never nil
 	Counted   func(http.Handler) http.Handler           // counts what is served; nil: nobody does
 	Limits    Limits                                    // of slow clients
+	Draining  func() error                              // why nothing new begins here; nil: it does
 }
 
 // Server is a listening server.
