@@ -24,7 +24,7 @@ func place(t *testing.T) string {
 }
 
 // openNode opens a node of a place, which lives as long as a test may take.
-func openNode(t *testing.T, at, id string) *postgres.DB {
+func openNode(t testing.TB, at, id string) *postgres.DB {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), at, postgres.Node{ID: id, Lease: time.Hour})
 	if err != nil {
@@ -50,7 +50,7 @@ func run(t *testing.T, db *postgres.DB, statement string, args ...any) {
 	}
 }
 
-func ok(t *testing.T, err error) {
+func ok(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
