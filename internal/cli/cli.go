@@ -43,6 +43,7 @@ import (
 	"callgate/internal/cli/tools"
 	"callgate/internal/cli/top"
 	"callgate/internal/cli/undo"
+	"callgate/internal/cli/users"
 	"callgate/internal/client"
 	"callgate/internal/memtrim"
 	"callgate/tool"
@@ -142,7 +143,8 @@ func newRoot(e *command.Env) *cobra.Command {
 		conversations.Commands(e), editors.Commands(e), undo.Commands(e), tools.Commands(e),
 		bridge.Commands(e, servers.Commands(e)...), imports.Commands(e), approvals.Commands(e),
 		questions.Commands(e), grants.Commands(e), proposals.Commands(e), rules.Commands(e), skills.Commands(e),
-		secrets.Commands(e), keys.Commands(e), tokens.Commands(e), journal.Commands(e), modeluse.Commands(e),
+		secrets.Commands(e), keys.Commands(e), tokens.Commands(e), users.Commands(e),
+		journal.Commands(e), modeluse.Commands(e),
 		tasks.Commands(e), outside.Commands(e), machine.Commands(e), migrate.Commands(e), top.Commands(e), setup.Commands(e),
 	)...)
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: command.ExitCodes})

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
 
 	"callgate/internal/protocol/operations"
 )
@@ -16,6 +17,21 @@ func Reload(ctx context.Context, c *Client, in operations.Reload) (operations.Re
 // Nodes lists the nodes that share a kernel's database.
 func Nodes(ctx context.Context, c *Client) (list []operations.Node, err error) {
 	return list, c.do(ctx, http.MethodGet, "/v1/nodes", nil, nil, &list)
+}
+
+// Users lists who the users are, and what they have used.
+func Users(ctx context.Context, c *Client) (list []operations.User, err error) {
+	return list, c.do(ctx, http.MethodGet, "/v1/users", nil, nil, &list)
+}
+
+// User tells of one user.
+func User(ctx context.Context, c *Client, name string) (found operations.User, err error) {
+	return found, c.do(ctx, http.MethodGet, "/v1/users/"+url.PathEscape(name), nil, nil, &found)
+}
+
+// RevokeUser ends all tokens and logins of a user.
+func RevokeUser(ctx context.Context, c *Client, name string) (found operations.User, err error) {
+	return found, c.do(ctx, http.MethodPost, "/v1/users/"+url.PathEscape(name)+"/revoke", nil, nil, &found)
 }
 
 // NodeLocks lists what calls at all nodes hold and wait for of what all nodes share.

@@ -118,8 +118,7 @@ func (t *Tokens) OnRevoke(f func(id string)) {
 	t.onRevoke = append(t.onRevoke, f)
 }
 
-// Vouch returns who brings something that a provider of identities has signed. A client comes for MCP, and for nothing
-// else.
+// Vouch returns who brings what a provider of identities has signed. A client comes for MCP, and for nothing else.
 type Vouch func(ctx context.Context, signed string, isClient bool) (token.Bearer, error)
 
 // Trust has what a provider signed count as tokens.
@@ -138,6 +137,13 @@ func (t *Tokens) Use(ctx context.Context, value string, role token.Role) (token.
 	bearer, err := (*t.vouch.Load())(ctx, value, role == token.Client)
 	if err != nil {
 		return token.Token{}, err
+	}
+	revoked, err := t.Users.Revoked(ctx, bearer.User)
+	if err != nil {
+		return token.Token{}, err
+	}
+	if !bearer.Issued.After(revoked) {
+		return token.Token{}, token.UntrustedError("what " + bearer.By + " had was revoked")
 	}
 	found, err := t.store.UseBearer(ctx, bearer, role)
 	if err == nil {

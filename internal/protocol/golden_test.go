@@ -64,6 +64,7 @@ func TestWire(t *testing.T) {
 		"drain":             operations.Drain{},
 		"verified_nodes":    operations.VerifiedNodes{},
 		"shared_claim":      operations.SharedClaim{},
+		"user":              operations.User{},
 		"open_conversation": protocol.OpenConversation{},
 		"open_session":      protocol.OpenSession{},
 		"plan_request":      protocol.PlanRequest{},

@@ -140,6 +140,12 @@ func aboutAdministration() group {
 		{protocol.RouteDeleteSecret, "deleteSecret", "Delete a secret", protocol.DeleteSecret{}, Empty{}, More{}},
 		{protocol.RouteTokens, "listTokens", "List the tokens, without their values", nil, []protocol.Token{}, More{}},
 		{protocol.RouteRevokeToken, "revokeToken", "End a token", nil, protocol.Token{}, More{}},
+		{operations.RouteUsers, "listUsers", "Who the users are, what they have and have used; never what they wrote", nil,
+			[]operations.User{}, More{}},
+		{operations.RouteUser, "getUser", "One user", nil, operations.User{}, More{}},
+		{operations.RouteMe, "getMe", "The user of the token that asks, with what they have used", nil, operations.User{},
+			More{}},
+		{operations.RouteRevokeUser, "revokeUser", "End all tokens and logins of a user", nil, operations.User{}, More{}},
 		{protocol.RouteKeys, "listKeys", "List the signing keys", nil, []protocol.Key{}, More{}},
 		{protocol.RouteRemoveKey, "removeKey", "Remove a signing key", nil, Empty{}, More{}},
 	}}

@@ -16,6 +16,7 @@ import (
 	"callgate/internal/daemon/httpapi/learning"
 	"callgate/internal/daemon/httpapi/nodes"
 	"callgate/internal/daemon/httpapi/outside"
+	"callgate/internal/daemon/httpapi/people"
 	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/mcpserver"
 	"callgate/internal/daemon/telemetry"
@@ -87,7 +88,8 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 	for _, routes := range []map[string]route.Func{
 		a.routes(), (&sessionRoutes{a}).routes(), tools.routes(), (&findRoutes{tools}).routes(), (&serverRoutes{a}).routes(),
 		(&journalRoutes{a, feed.New(k.Journal)}).routes(), (&conversationRoutes{a}).routes(), (&taskRoutes{a}).routes(),
-		figures.Routes(k), human.Routes(k), outside.Routes(k), learning.Routes(k), nodes.Routes(k), clients.routes(),
+		figures.Routes(k), human.Routes(k), outside.Routes(k), learning.Routes(k), nodes.Routes(k), people.Routes(k),
+		clients.routes(),
 	} {
 		for pattern, handle := range routes {
 			served = append(served, pattern)

@@ -43,7 +43,7 @@ func viewerRoutes() []string {
 		protocol.RouteGrants, protocol.RouteGrant, protocol.RouteGrantSuggestions,
 		protocol.RouteKeys, protocol.RouteProposals, protocol.RouteProposal,
 		protocol.RouteActivity, protocol.RouteMetrics, operations.RouteLearned, operations.RouteNodes,
-		operations.RouteVerifyNodes, operations.RouteNodeLocks,
+		operations.RouteVerifyNodes, operations.RouteNodeLocks, operations.RouteMe,
 	}
 }
 
@@ -77,7 +77,7 @@ func adminRoutes() []string {
 		protocol.RouteTokens, protocol.RouteRevokeToken, protocol.RouteSecrets, protocol.RouteSetSecret,
 		protocol.RouteDeleteSecret, protocol.RouteResolve, protocol.RoutePrune, protocol.RouteAcceptLoss,
 		protocol.RouteRemoveKey, protocol.RouteTryRules, operations.RouteReload, operations.RouteRetain,
-		operations.RouteDrain,
+		operations.RouteDrain, operations.RouteUsers, operations.RouteUser, operations.RouteRevokeUser,
 	}
 }
 

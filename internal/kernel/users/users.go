@@ -29,8 +29,9 @@ const (
 // User is what is known of one.
 type User struct {
 	token.Person
-	First time.Time `json:"first"`
-	Last  time.Time `json:"last"` // to the day
+	First   time.Time `json:"first"`
+	Last    time.Time `json:"last"`             // to the day
+	Revoked time.Time `json:"revoked,omitzero"` // what a provider gave them until then does not count
 }
 
 // Directory is the users of a kernel. Make it with New.
@@ -67,26 +68,53 @@ func (d *Directory) Saw(ctx context.Context, p token.Person) error {
 	if known && was.Last.Equal(now) && was.FullName == p.FullName && slices.Equal(was.Teams, p.Teams) {
 		return nil
 	}
-	is := User{Person: p, First: was.First, Last: now}
-	if !known {
-		is.First = now
-	}
-	data, err := json.Marshal(is)
-	if err != nil {
+	return d.change(ctx, p.User, func(u *User) {
+		if u.Person, u.Last = p, now; u.First.IsZero() {
+			u.First = now
+		}
+	})
+}
+
+// Revoke keeps that nothing counts any more that a provider gave a user until now.
+func (d *Directory) Revoke(ctx context.Context, name string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.read(ctx); err != nil {
 		return err
 	}
-	_, err = document.Update(ctx, d.docs, func() ([]document.Change, error) {
-		change := document.Change{Collection: collection, Key: p.User, Data: data}
-		found, err := d.docs.Get(ctx, collection, p.User)
+	return d.change(ctx, name, func(u *User) { u.User, u.Revoked = name, time.Now().UTC().Round(0) })
+}
+
+// Revoked is until when what a provider gave a user does not count.
+func (d *Directory) Revoked(ctx context.Context, name string) (time.Time, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err := d.read(ctx)
+	return d.known[name].Revoked, err
+}
+
+// change changes what is kept of a user. Another kernel may have changed it meanwhile. The caller holds the lock, and
+// has read the users.
+func (d *Directory) change(ctx context.Context, name string, how func(*User)) error {
+	var is User
+	_, err := document.Update(ctx, d.docs, func() ([]document.Change, error) {
+		change := document.Change{Collection: collection, Key: name}
+		is = d.known[name] // of an earlier version, perhaps
+		found, err := d.docs.Get(ctx, collection, name)
 		if err == nil {
 			change.If = found.Version
-		} else if tool.KindOf(err) != tool.NotFound {
-			return nil, err
+			err = json.Unmarshal(found.Data, &is)
+		} else if tool.KindOf(err) == tool.NotFound {
+			err = nil
 		}
-		return []document.Change{change}, nil
+		if err == nil {
+			how(&is)
+			change.Data, err = json.Marshal(is)
+		}
+		return []document.Change{change}, err
 	})
 	if err == nil {
-		d.known[p.User] = is
+		d.known[name] = is
 	}
 	return err
 }

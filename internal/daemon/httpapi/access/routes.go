@@ -100,7 +100,7 @@ func accepting(q *request, next route.Func) error {
 // kernelRoutes are about the kernel, or about everybody.
 func kernelRoutes() map[string]judge {
 	all := each(shared, protocol.RouteStatus, protocol.RoutePing, protocol.RouteAppSchema, protocol.RouteOpenSession,
-		protocol.RoutePlan)
+		protocol.RoutePlan, operations.RouteMe)
 	maps.Copy(all, each(everybodys, protocol.RouteExport, protocol.RouteTryRules, protocol.RouteUndoList,
 		protocol.RouteUndoPreview, protocol.RouteUndo))
 	maps.Copy(all, each(inSession(closed), protocol.RouteRefresh, protocol.RouteRestart, protocol.RouteTrust,
@@ -114,6 +114,7 @@ func kernelRoutes() map[string]judge {
 		protocol.RouteSecrets, protocol.RouteSetSecret, protocol.RouteDeleteSecret, protocol.RoutePrune,
 		protocol.RouteAcceptLoss, operations.RouteReload, operations.RouteRetain, operations.RouteNodes,
 		operations.RouteDrain, operations.RouteVerifyNodes, operations.RouteNodeLocks,
+		operations.RouteUsers, operations.RouteUser, operations.RouteRevokeUser,
 	))
 	return all
 }
