@@ -18,6 +18,7 @@ import "strings"
 //	tokens                    tokens
 //	~shared/users             the users that were seen: see package users
 //	~shared/apps              which app file, at which node, an app's ID belongs to: see package consent
+//	~shared/lasting_grants    the lasting grants that count for an app at every node: see package lasting
 //	module/memory/~shared/…   what agents remember, of users and apps that are at several nodes: see package memstore
 
 // sharedPart is the part of a name that tells what is shared. [Join] makes no part that begins with a tilde.
@@ -28,6 +29,7 @@ const (
 	SharedTokens = "tokens"
 	SharedUsers  = sharedPart + "users"
 	SharedApps   = sharedPart + "apps"
+	SharedGrants = sharedPart + "lasting_grants"
 	sharedMemory = "module/memory/" + sharedPart
 )
 
@@ -37,5 +39,5 @@ func Shared(collection string) string { return sharedPart + collection }
 // IsShared reports a collection that all kernels on a database have in common.
 func IsShared(collection string) bool {
 	return collection == SharedTokens || collection == SharedUsers || collection == SharedApps ||
-		strings.HasPrefix(collection, sharedMemory)
+		collection == SharedGrants || strings.HasPrefix(collection, sharedMemory)
 }

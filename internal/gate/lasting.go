@@ -25,7 +25,7 @@ func (g *Gate) applyLasting(ctx context.Context, c *callState) error {
 	if err != nil {
 		return nil // a human is asked
 	}
-	if c.lasting = g.Lasting.Find(call); len(c.lasting) > 0 {
+	if c.lasting = g.Lasting.Find(ctx, call); len(c.lasting) > 0 {
 		rule, reason := lasting.Reason(c.lasting)
 		c.decision = policy.Decision{Verdict: policy.Allow, Rule: rule, Reason: reason}
 		c.byArguments = true
@@ -76,8 +76,8 @@ func (g *Gate) permissionCall(ctx context.Context, c *callState) *permission.Cal
 
 // checkLasting refuses a call whose lasting grants were revoked, or ended, while it
 // waited for its locks.
-func (g *Gate) checkLasting(_ context.Context, c *callState) error {
-	if len(c.lasting) == 0 || g.Lasting.Counts(c.lasting) {
+func (g *Gate) checkLasting(ctx context.Context, c *callState) error {
+	if len(c.lasting) == 0 || g.Lasting.Counts(ctx, c.lasting) {
 		return nil
 	}
 	return tool.Errorf("gate.checkLasting", tool.Conflict, "%s was not run: the %s it was to run by no longer counts",
@@ -105,7 +105,7 @@ func (g *Gate) offerLasting(c *callState, r *approval.Request) {
 		r.Script.Offer = permission.OfferScript(call, choices)
 	}
 	if g.Lasting != nil && user.Of(c.call.Principal.User) == "" { // grants are the kernel's own user's
-		r.Choices = choices
+		r.Choices = g.Lasting.AtEveryNode(call.Match, choices)
 	}
 }
 
@@ -122,7 +122,7 @@ func (g *Gate) lastingCall(ctx context.Context, c *callState) (*lasting.Call, er
 	if err != nil {
 		return nil, err
 	}
-	call := &lasting.Call{Call: bound}
+	call := &lasting.Call{Call: bound, App: c.call.Principal.App}
 	if t, ok := snap.View(registry.Global).Get(c.tool.ID); !ok || t != c.tool {
 		call.AppFile = cmp.Or(c.caller.place.AppFile, c.caller.place.Scope, "unknown")
 	}

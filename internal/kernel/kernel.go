@@ -176,6 +176,7 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 	k.Grants, err = grants.Open(ctx, grants.Options{
 		Documents: k.database.Stores().Documents, Approvals: k.Approvals, Journal: k.Journal, Secrets: k.vault,
 		User: k.user, Log: k.log, Askers: k.askers, Unread: k.database.Unread(),
+		Nodes: lasting.Nodes{Several: k.database.IsShared(), Account: k.user, IsShared: isSharedApp(k)},
 	})
 	if err != nil {
 		return err

@@ -52,6 +52,11 @@ func amongNodes(k *Kernel) consent.Nodes {
 	}
 }
 
+// isSharedApp reports whether an app is one at all nodes.
+func isSharedApp(k *Kernel) func(app string) (bool, error) {
+	return func(app string) (bool, error) { return k.consents.IsShared(app) }
+}
+
 // openLogins opens the logins to MCP servers. A login that cannot be imported
 // stops nothing: its server asks for another.
 func (k *Kernel) openLogins(ctx context.Context) mcp.Logins {

@@ -178,8 +178,7 @@ type News struct {
 	Held string `json:"held,omitempty"` // why it does not go on all the same, for people
 }
 
-// TurnEvent is one thing that happens in a turn. Exactly one field is set; the
-// last event is an End or a Failure.
+// TurnEvent is one thing that happens in a turn. Exactly one field is set; the last event is an End or a Failure.
 type TurnEvent struct {
 	Delta    *llm.Delta    `json:"delta,omitempty"`    // a piece of the model's answer
 	Call     *AgentCall    `json:"call,omitempty"`     // a call is made

@@ -20,6 +20,7 @@ type Choice struct {
 	Match      json.RawMessage `json:"match"` // the pattern over the arguments
 	Exact      bool            `json:"exact,omitempty"`
 	Everywhere bool            `json:"everywhere,omitempty"`
+	App        string          `json:"app,omitempty"` // the ID of the app for which it counts at every node
 }
 
 // Remember says that a yes lasts.
@@ -37,6 +38,7 @@ type Grant struct {
 	Match    json.RawMessage `json:"match"`
 	Exact    bool            `json:"exact,omitempty"`    // it means one call
 	Folder   string          `json:"folder,omitempty"`   // empty: everywhere
+	App      string          `json:"app,omitempty"`      // the ID of the app for which it counts at every node
 	AppFile  string          `json:"app_file,omitempty"` // of a tool that an app brings
 	Until    time.Time       `json:"until,omitzero"`
 	Made     time.Time       `json:"made"`
@@ -52,8 +54,7 @@ type GrantUses struct {
 	Calls []string  `json:"calls,omitempty"` // the last of them, newest last
 }
 
-// GrantSuggestion is a pattern whose calls a human approved again and again, and
-// never denied.
+// GrantSuggestion is a pattern whose calls a human approved again and again, and never denied.
 type GrantSuggestion struct {
 	Grant    Grant             `json:"grant"` // what would be kept
 	Approved int               `json:"approved"`

@@ -130,8 +130,7 @@ type RecordOpening struct {
 	Cut    *RecordTruncation `json:"cut,omitempty"`   // the anchor and the store did not agree
 }
 
-// RecordTruncation is evidence that records were lost or replaced while the
-// kernel was away.
+// RecordTruncation is evidence that records were lost or replaced while the kernel was away.
 type RecordTruncation struct {
 	Anchor uint64 `json:"anchor"` // the record that the anchor named; 0: there was no anchor
 	Hash   []byte `json:"hash,omitempty"`

@@ -7,8 +7,7 @@ import (
 	"callgate/tool"
 )
 
-// The routes of what agents ask their users. An answer takes what a yes to an approval
-// takes.
+// The routes of what agents ask their users. An answer takes what a yes to an approval takes.
 const (
 	RouteQuestions         = "GET /v1/questions"
 	RouteQuestion          = "GET /v1/questions/{id}"

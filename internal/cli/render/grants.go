@@ -51,7 +51,10 @@ func exactArguments(match json.RawMessage) json.RawMessage {
 }
 
 func grantPlace(g protocol.Grant) string {
-	if g.Folder == "" {
+	switch {
+	case g.App != "":
+		return "the app " + visible.Text(g.App) + ", at every node"
+	case g.Folder == "":
 		return "everywhere"
 	}
 	return visible.Text(g.Folder)

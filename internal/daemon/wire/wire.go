@@ -85,8 +85,9 @@ func approvalAnswer(a approval.Answer) protocol.ApprovalAnswer {
 // Grant converts a lasting grant.
 func Grant(g lasting.Grant) protocol.Grant {
 	return protocol.Grant{
-		ID: g.ID, Tool: g.Tool, Text: g.Text, Match: g.Match, Exact: g.Exact, Folder: g.Folder, AppFile: g.AppFile,
-		Until: g.Until, Made: g.Made, By: g.By, Approval: g.Approval, Uses: protocol.GrantUses(g.Uses),
+		ID: g.ID, Tool: g.Tool, Text: g.Text, Match: g.Match, Exact: g.Exact, Folder: g.Folder, App: g.App,
+		AppFile: g.AppFile,
+		Until:   g.Until, Made: g.Made, By: g.By, Approval: g.Approval, Uses: protocol.GrantUses(g.Uses),
 	}
 }
 

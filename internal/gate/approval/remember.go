@@ -15,7 +15,11 @@ type Choice struct {
 	Match      json.RawMessage `json:"match"` // the pattern over the arguments
 	Exact      bool            `json:"exact,omitempty"`
 	Everywhere bool            `json:"everywhere,omitempty"`
+	App        string          `json:"app,omitempty"` // the ID of the app for which it counts at every node
 }
+
+// IsHere reports whether the yes is for one folder.
+func (c Choice) IsHere() bool { return !c.Everywhere && c.App == "" }
 
 // Remember says that a yes lasts.
 type Remember struct {

@@ -21,6 +21,7 @@ const maxExact = 64 << 10
 const (
 	textHere       = ", in this folder"
 	textEverywhere = ", in every folder"
+	textEveryNode  = ", in the app %s at every node"
 )
 
 // Choices are the lasting grants that a human may give when asked about a call:
@@ -104,9 +105,9 @@ func FromAnswer(r approval.Request) (g Grant, ok bool, err error) {
 	g = Grant{
 		ID: a.Remember.Grant, Tool: r.Call.Tool.Dotted(), Text: choice.Text, Match: choice.Match, Exact: choice.Exact,
 		Until:  a.Remember.Until,
-		Folder: r.Workspace, AppFile: r.ToolApp, Made: time.Now(), By: a.By, Approval: r.ID,
+		Folder: r.Workspace, App: choice.App, AppFile: r.ToolApp, Made: time.Now(), By: a.By, Approval: r.ID,
 	}
-	if choice.Everywhere {
+	if choice.Everywhere || choice.App != "" {
 		g.Folder = ""
 	}
 	return g, true, nil

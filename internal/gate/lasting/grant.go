@@ -12,6 +12,8 @@
 //     what was shown. Several may cover one command line, each a part of it.
 //   - It counts in the folder in which it was given, or everywhere, and until its
 //     end date if it has one. A folder is meant exactly, without those below it.
+//   - One that a human gave for an app at every node counts for calls of that app, whatever their folder, at each
+//     kernel on the database where the app is that one: see shared.go. It names nothing of one machine.
 //   - A tool that an app brings with it (an executable, an MCP server) is covered
 //     in that folder and under that app file only: elsewhere another program may
 //     have its name. It has no grant for everywhere.
@@ -43,6 +45,7 @@ type Grant struct {
 	Match    json.RawMessage `json:"match"`
 	Exact    bool            `json:"exact,omitempty"`
 	Folder   string          `json:"folder,omitempty"`   // empty: everywhere
+	App      string          `json:"app,omitempty"`      // the ID of the app for which it counts at every node
 	AppFile  string          `json:"app_file,omitempty"` // of a tool that an app brings
 	Until    time.Time       `json:"until,omitzero"`
 	Made     time.Time       `json:"made"`
@@ -68,6 +71,7 @@ func (g *Grant) Ended(now time.Time) bool { return !g.Until.IsZero() && !now.Bef
 type Call struct {
 	*match.Call
 	AppFile string // of the app that brings the tool; empty: the kernel has it
+	App     string // the ID of the app that makes the call
 }
 
 // CheckNumbers returns an error when arguments have a number that patterns would
@@ -95,6 +99,7 @@ func (g *Grant) Fits(c *Call) (bool, error) {
 		return false, err
 	}
 	at := c.where()
+	at.app = c.App
 	if e.Tool != at.tool || !e.isFor(at) {
 		return false, nil
 	}
@@ -109,7 +114,9 @@ func covers(p *match.Pattern, c *Call) bool {
 	return ok
 }
 
-func (c *Call) where() where { return where{c.Module + "." + c.Action, c.Workspace, c.AppFile} }
+func (c *Call) where() where {
+	return where{tool: c.Module + "." + c.Action, folder: c.Workspace, appFile: c.AppFile}
+}
 
 // Reason says why a call runs by some grants: the rule, and the rule with what the
 // human was shown.

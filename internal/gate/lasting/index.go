@@ -18,10 +18,11 @@ type entry struct {
 	args    any    // of an exact call, as they are hashed
 	command bool   // the pattern is about a command line
 	begins  prefix // of what the pattern fits; may be empty
-	version int64  // of its document; guarded by the store's write lock
+	version int64  // of its document; guarded by the store's write lock. Of one at every node it is not used
 
 	mu    sync.Mutex
 	uses  Uses
+	added Uses // those that are not written yet, of one at every node
 	dirty bool // its uses are not written yet
 }
 
@@ -32,6 +33,8 @@ func newEntry(g Grant) (*entry, error) {
 	switch {
 	case g.ID == "" || g.Tool == "" || len(g.Match) == 0:
 		return nil, tool.Errorf(op, tool.Invalid, "a lasting grant names one tool, and one call or one pattern")
+	case g.App != "" && (g.Folder != "" || g.AppFile != ""):
+		return nil, tool.Errorf(op, tool.Invalid, "a grant for an app at every node names no folder and no app file")
 	case g.Folder == "" && g.AppFile != "":
 		return nil, tool.Errorf(op, tool.Invalid, "%s comes with an app, and cannot be granted everywhere", g.Tool).
 			WithHint("grant it in the app's folder")
@@ -63,18 +66,32 @@ func (e *entry) snapshot() Grant {
 func (e *entry) use(call string, now time.Time) (first bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.uses.Count++
-	e.uses.Last = now
-	if len(e.uses.Calls) >= maxCalls {
-		e.uses.Calls = slices.Delete(e.uses.Calls, 0, 1)
+	one := Uses{Count: 1, Last: now, Calls: []string{call}}
+	e.uses.add(one)
+	if e.App != "" {
+		e.added.add(one)
 	}
-	e.uses.Calls = append(e.uses.Calls, call)
 	first, e.dirty = !e.dirty, true
 	return first
 }
 
+// add adds later uses.
+func (u *Uses) add(more Uses) {
+	u.Count += more.Count
+	if more.Last.After(u.Last) {
+		u.Last = more.Last
+	}
+	u.Calls = append(slices.Clip(u.Calls), more.Calls...)
+	if extra := len(u.Calls) - maxCalls; extra > 0 {
+		u.Calls = slices.Clone(u.Calls[extra:])
+	}
+}
+
 // where is what the calls that one shelf is for have in common.
-type where struct{ tool, folder, appFile string }
+type where struct {
+	tool, folder, appFile string
+	app                   string // that is one at all nodes; empty: the call's app is not
+}
 
 // shelf has the grants that may cover the calls of one tool in one folder: those
 // of the folder and those for everywhere, together, because several of them may
@@ -153,7 +170,10 @@ func (x *index) make(at where, now time.Time) *shelf {
 
 // isFor reports whether the grant counts in a place: see the package's law.
 func (e *entry) isFor(at where) bool {
-	if e.Folder == "" {
+	switch {
+	case e.App != "":
+		return at.appFile == "" && at.app == e.App
+	case e.Folder == "":
 		return at.appFile == ""
 	}
 	return e.Folder == at.folder && e.AppFile == at.appFile

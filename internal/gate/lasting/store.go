@@ -26,7 +26,11 @@ const (
 // Store keeps lasting grants. Make one with Open, and Close it before the
 // documents below it.
 type Store struct {
-	docs document.Store
+	docs  document.Store
+	nodes Nodes
+
+	reading sync.Mutex // held while what is at every node is compared; taken before writing and mu
+	head    int64      // the version of the head that was read last; guarded by reading
 
 	mu    sync.RWMutex // guards index
 	index index
@@ -40,28 +44,37 @@ type Store struct {
 
 // Open reads the grants. One that cannot be read is left out, and is in the
 // problems: it must not stop the kernel, and covers nothing.
-func Open(ctx context.Context, docs document.Store) (s *Store, problems []error, err error) {
-	s = &Store{docs: docs, index: newIndex()}
+func Open(ctx context.Context, docs document.Store, nodes Nodes) (s *Store, problems []error, err error) {
+	s = &Store{docs: docs, nodes: nodes, index: newIndex()}
 	all, err := document.ListAll(ctx, docs, collection, "")
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, doc := range all {
-		var g Grant
-		err := json.Unmarshal(doc.Data, &g)
-		var e *entry
-		if err == nil {
-			e, err = newEntry(g)
-		}
+		e, err := readEntry(doc)
 		if err != nil {
-			problems = append(problems, tool.Errorf("lasting.Open", tool.Invalid,
-				"the lasting grant %s cannot be used: %w", doc.Key, err))
+			problems = append(problems, err)
 			continue
 		}
-		e.version = doc.Version
 		s.index.add(e)
 	}
+	// What cannot be read of every node now counts when it can.
+	_ = s.Compare(ctx)
 	return s, problems, nil
+}
+
+func readEntry(doc document.Document) (*entry, error) {
+	var g Grant
+	err := json.Unmarshal(doc.Data, &g)
+	var e *entry
+	if err == nil {
+		e, err = newEntry(g)
+	}
+	if err != nil {
+		return nil, tool.Errorf("lasting.Open", tool.Invalid, "the lasting grant %s cannot be used: %w", doc.Key, err)
+	}
+	e.version = doc.Version
+	return e, nil
 }
 
 // NewID makes the ID of a grant.
@@ -81,14 +94,16 @@ func (s *Store) Add(ctx context.Context, g Grant) (Grant, error) {
 	if err != nil {
 		return g, err
 	}
+	if g.App != "" {
+		return g, s.addShared(ctx, g)
+	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.mu.RLock()
 	n := len(s.index.byID)
 	s.mu.RUnlock()
 	if n >= maxGrants {
-		return g, tool.Errorf("lasting.Add", tool.Limited, "there are %d lasting grants already", n).
-			WithHint("revoke some that are not used: callgate grants list")
+		return g, tooMany(n)
 	}
 	data, err := json.Marshal(g)
 	if err != nil {
@@ -103,12 +118,21 @@ func (s *Store) Add(ctx context.Context, g Grant) (Grant, error) {
 	return g, nil
 }
 
+func tooMany(n int) error {
+	return tool.Errorf("lasting.Add", tool.Limited, "there are %d lasting grants already", n).
+		WithHint("revoke some that are not used: callgate grants list")
+}
+
 // Found is a grant that covers a call, or a part of it.
-type Found struct{ ID, Text string }
+type Found struct {
+	ID, Text string
+	shared   bool // it counts at every node
+}
 
 // Find returns the grants that cover a call now; none when a human must be asked.
-func (s *Store) Find(c *Call) []Found {
+func (s *Store) Find(ctx context.Context, c *Call) []Found {
 	at, now := c.where(), time.Now()
+	at.app = s.sharedApp(ctx, c)
 	s.mu.RLock()
 	shelf := s.index.ready(at, now)
 	s.mu.RUnlock()
@@ -125,14 +149,17 @@ func (s *Store) Find(c *Call) []Found {
 	}
 	found := make([]Found, len(entries))
 	for i, e := range entries {
-		found[i] = Found{e.ID, e.Text}
+		found[i] = Found{e.ID, e.Text, e.App != ""}
 	}
 	return found
 }
 
 // Counts reports whether grants that covered a call still do: none was revoked
-// since, or ended.
-func (s *Store) Counts(found []Found) bool {
+// since, at any node, or ended.
+func (s *Store) Counts(ctx context.Context, found []Found) bool {
+	if slices.ContainsFunc(found, func(f Found) bool { return f.shared }) && s.Compare(ctx) != nil {
+		return false
+	}
 	now := time.Now()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -142,9 +169,12 @@ func (s *Store) Counts(found []Found) bool {
 	})
 }
 
-// Empty reports whether there is no grant at all, so that a caller need not
+// Empty reports whether there can be no grant at all, so that a caller need not
 // prepare a call for Find.
 func (s *Store) Empty() bool {
+	if s.nodes.Several {
+		return false
+	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.index.byID) == 0
@@ -182,6 +212,10 @@ func (s *Store) flush(ctx context.Context) error {
 		e.dirty = false
 		e.mu.Unlock()
 		if !dirty {
+			continue
+		}
+		if e.App != "" {
+			errs = append(errs, s.flushShared(ctx, e))
 			continue
 		}
 		data, err := json.Marshal(e.snapshot())
@@ -235,22 +269,15 @@ func (s *Store) Get(id string) (Grant, error) {
 // Revoke removes grants, all of those named or none. From then on no call runs by
 // them; one that runs already goes on.
 func (s *Store) Revoke(ctx context.Context, ids ...string) error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	var changes []document.Change
-	for _, id := range ids {
-		s.mu.RLock()
-		e := s.index.byID[id]
-		s.mu.RUnlock()
-		if e == nil {
-			return notFound("lasting.Revoke", id)
-		}
-		changes = append(changes, document.Change{Collection: collection, Key: id, If: e.version})
-	}
-	if len(changes) == 0 {
+	if len(ids) == 0 {
 		return nil
 	}
-	if _, err := s.docs.Write(ctx, changes...); err != nil {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	changes := func() ([]document.Change, error) { return s.revocation(ctx, ids) }
+	if _, err := document.Update(ctx, s.docs, changes); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -259,6 +286,38 @@ func (s *Store) Revoke(ctx context.Context, ids ...string) error {
 		s.index.remove(id)
 	}
 	return nil
+}
+
+// revocation is the write that removes grants.
+func (s *Store) revocation(ctx context.Context, ids []string) (changes []document.Change, err error) {
+	head := false
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		s.mu.RLock()
+		e := s.index.byID[id]
+		s.mu.RUnlock()
+		if e != nil && e.App == "" {
+			changes = append(changes, document.Change{Collection: collection, Key: id, If: e.version})
+			continue
+		}
+		// One at every node may be of another node, and have been used there.
+		there, err := s.docs.Get(ctx, document.SharedGrants, s.sharedKey(id))
+		if tool.KindOf(err) == tool.NotFound {
+			return nil, notFound("lasting.Revoke", id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		head = true
+		changes = append(changes, document.Change{Collection: there.Collection, Key: there.Key, If: there.Version})
+	}
+	if head {
+		changed, err := s.headChange(ctx)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, changed)
+	}
+	return changes, nil
 }
 
 func notFound(op, id string) error {

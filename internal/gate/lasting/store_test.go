@@ -36,7 +36,7 @@ func documents(t testing.TB) document.Store {
 
 func open(t testing.TB, docs document.Store) *lasting.Store {
 	t.Helper()
-	s, problems, err := lasting.Open(context.Background(), docs)
+	s, problems, err := lasting.Open(context.Background(), docs, lasting.Nodes{})
 	ok(t, err)
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -102,7 +102,7 @@ func TestFind(t *testing.T) {
 		{of("/here/callgate.yaml", call("team.x", "/here", `{"a":"2b"}`)), 0}, // everywhere is not for an app's tools
 		{call("team.x", "/there", `{"a":"2b"}`), 1},
 	} {
-		if found := s.Find(c.call); len(found) != c.want {
+		if found := s.Find(context.Background(), c.call); len(found) != c.want {
 			t.Errorf("%s in %s with %v, of %q: %d grants, want %d", c.call.Action, c.call.Workspace, c.call.Args,
 				c.call.AppFile, len(found), c.want)
 		}
@@ -164,7 +164,7 @@ func TestEndDate(t *testing.T) {
 	t.Parallel()
 	docs := documents(t)
 	synctest.Test(t, func(t *testing.T) {
-		s, _, err := lasting.Open(context.Background(), docs)
+		s, _, err := lasting.Open(context.Background(), docs, lasting.Nodes{})
 		ok(t, err)
 		short, long := pattern("a.b", "", `{"x":"1"}`), pattern("a.b", "", `{"x":"2"}`)
 		short.Until, long.Until = time.Now().Add(time.Hour), time.Now().Add(2*time.Hour)
@@ -173,7 +173,7 @@ func TestEndDate(t *testing.T) {
 			ok(t, err)
 		}
 		covered := func() []bool {
-			return []bool{len(s.Find(call("a.b", "/", `{"x":"1"}`))) > 0, len(s.Find(call("a.b", "/", `{"x":"2"}`))) > 0}
+			return []bool{len(s.Find(context.Background(), call("a.b", "/", `{"x":"1"}`))) > 0, len(s.Find(context.Background(), call("a.b", "/", `{"x":"2"}`))) > 0}
 		}
 		for _, want := range [][]bool{{true, true}, {false, true}, {false, false}} {
 			if got := covered(); !slices.Equal(got, want) {
@@ -193,7 +193,7 @@ func TestUnreadableGrantIsLeftOut(t *testing.T) {
 	ok(t, err)
 	_, err = docs.Write(t.Context(), document.Change{Collection: "lasting_grants", Key: "g1", Data: []byte(`{"id":`)})
 	ok(t, err)
-	again, problems, err := lasting.Open(t.Context(), docs)
+	again, problems, err := lasting.Open(t.Context(), docs, lasting.Nodes{})
 	if err != nil || len(problems) != 1 || len(again.List()) != 1 {
 		t.Errorf("%d grants, problems %v, %v", len(again.List()), problems, err)
 	}
@@ -208,7 +208,7 @@ func TestRevokeIsAllOrNothing(t *testing.T) {
 		t.Errorf("%v, %d left", err, len(s.List()))
 	}
 	ok(t, s.Revoke(t.Context(), g.ID))
-	if found := s.Find(call("a.b", "/", `{}`)); len(found) > 0 {
+	if found := s.Find(context.Background(), call("a.b", "/", `{}`)); len(found) > 0 {
 		t.Errorf("revoked, and it covers a call: %v", found)
 	}
 }
@@ -257,7 +257,7 @@ func BenchmarkFind(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if len(s.Find(bench.call)) != bench.want {
+				if len(s.Find(context.Background(), bench.call)) != bench.want {
 					b.Fatal("wrong")
 				}
 			}

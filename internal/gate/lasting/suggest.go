@@ -37,7 +37,7 @@ func Suggest(past []approval.Request, covered func(*Call) bool) []Suggestion {
 			continue
 		}
 		for _, choice := range r.Choices {
-			if choice.Exact || choice.Everywhere {
+			if choice.Exact || !choice.IsHere() {
 				continue
 			}
 			key := suggestionKey(r, choice)
@@ -108,5 +108,5 @@ func wasDenied(g Grant, key string, past []approval.Request) bool {
 func callOf(r approval.Request) *Call {
 	call := &match.Call{Module: r.Call.Tool.Namespace, Action: r.Call.Tool.Name, Workspace: r.Workspace}
 	_ = json.Unmarshal(r.Call.Args, &call.Args) // what cannot be read fits nothing
-	return &Call{Call: call, AppFile: r.ToolApp}
+	return &Call{Call: call, AppFile: r.ToolApp, App: r.Call.Principal.App}
 }

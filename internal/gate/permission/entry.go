@@ -110,7 +110,7 @@ func Offer(c *Call, choices []approval.Choice) *approval.Choice {
 		return nil
 	}
 	here := func(exact bool) int {
-		return slices.IndexFunc(choices, func(o approval.Choice) bool { return !o.Everywhere && o.Exact == exact })
+		return slices.IndexFunc(choices, func(o approval.Choice) bool { return o.IsHere() && o.Exact == exact })
 	}
 	name := c.Tool.ID.Dotted()
 	if i := here(false); i >= 0 {

@@ -100,7 +100,7 @@ func OfferScript(c *Call, choices []approval.Choice) *approval.Choice {
 		return nil
 	}
 	for _, choice := range choices {
-		if !choice.Everywhere && !choice.Exact && strings.Contains(string(choice.Match), "*") {
+		if choice.IsHere() && !choice.Exact && strings.Contains(string(choice.Match), "*") {
 			return offered(c.Tool.ID.Dotted(), choice)
 		}
 	}

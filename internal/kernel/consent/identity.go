@@ -71,6 +71,10 @@ func SharedID(a *app.App) string {
 	if a.IDOwner == "" {
 		return ""
 	}
+	if !filepath.IsAbs(a.IDOwner) { // another node's: there it is an app of all nodes
+		return shown(a, "have what the app "+a.ID+" of "+a.IDOwner+" remembers, its queues, its knowledge bases and the "+
+			"grants that count for it at every node, and let that one have what this one does")
+	}
 	return shown(a, "have what the app "+a.ID+" of "+a.IDOwner+" remembers, and let that one have what this one does")
 }
 

@@ -29,6 +29,8 @@ type Options struct {
 	Log       *slog.Logger
 	// Askers are the open sessions that no person opened: none of them may make a grant.
 	Askers func(approval.Credential) []approval.Requester
+	// Nodes are the kernels that share the documents.
+	Nodes lasting.Nodes
 	// Unread is why the documents cannot be read; nil: they can.
 	Unread error
 }
@@ -41,7 +43,7 @@ type Grants struct {
 
 // Open reads the grants.
 func Open(ctx context.Context, o Options) (*Grants, error) {
-	store, problems, err := lasting.Open(ctx, o.Documents)
+	store, problems, err := lasting.Open(ctx, o.Documents, o.Nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -52,11 +54,22 @@ func Open(ctx context.Context, o Options) (*Grants, error) {
 }
 
 // All returns the grants, or why they cannot be read.
-func (g *Grants) All() ([]lasting.Grant, error) {
+func (g *Grants) All(ctx context.Context) ([]lasting.Grant, error) {
 	if g.opt.Unread != nil {
 		return nil, g.opt.Unread
 	}
+	if err := g.Reload(ctx); err != nil {
+		return nil, err
+	}
 	return g.List(), nil
+}
+
+// One returns a grant, with the uses of all nodes.
+func (g *Grants) One(ctx context.Context, id string) (lasting.Grant, error) {
+	if err := g.Reload(ctx); err != nil {
+		return lasting.Grant{}, err
+	}
+	return g.Get(id)
 }
 
 // Remember keeps the yes of a request that was just approved; the queue calls it.
@@ -101,7 +114,7 @@ func (g *Grants) Suggest(ctx context.Context) ([]lasting.Suggestion, error) {
 		return nil, err
 	}
 	past = slices.DeleteFunc(past, func(r approval.Request) bool { return user.Of(r.Call.Principal.User) != "" })
-	return lasting.Suggest(past, func(c *lasting.Call) bool { return len(g.Find(c)) > 0 }), nil
+	return lasting.Suggest(past, func(c *lasting.Call) bool { return len(g.Find(ctx, c)) > 0 }), nil
 }
 
 func (g *Grants) record(who approval.Credential, did string) error {

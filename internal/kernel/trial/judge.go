@@ -65,11 +65,11 @@ func (t *Trial) granted(ctx context.Context, known *tool.Tool, r journal.Record)
 	if unknown != "" || lasting.CheckNumbers(r.Ask.Args) != nil {
 		return "", false
 	}
-	asked := &lasting.Call{Call: call}
+	asked := &lasting.Call{Call: call, App: r.Principal.App}
 	if own, ok := t.Global.Get(known.ID); !ok || own != known {
 		asked.AppFile = t.AppFile
 	}
-	found := t.Grants.Find(asked)
+	found := t.Grants.Find(ctx, asked)
 	if len(found) == 0 {
 		return "", false
 	}

@@ -24,8 +24,8 @@ func (a *grantRoutes) routes() map[string]route.Func {
 	}
 }
 
-func (a *grantRoutes) grants(w http.ResponseWriter, _ *http.Request) error {
-	all, err := a.kernel.Grants.All()
+func (a *grantRoutes) grants(w http.ResponseWriter, r *http.Request) error {
+	all, err := a.kernel.Grants.All(r.Context())
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (a *grantRoutes) grants(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (a *grantRoutes) grant(w http.ResponseWriter, r *http.Request) error {
-	g, err := a.kernel.Grants.Get(r.PathValue("id"))
+	g, err := a.kernel.Grants.One(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
