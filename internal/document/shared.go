@@ -19,6 +19,7 @@ import "strings"
 //	~shared/users             the users that were seen: see package users
 //	~shared/apps              which app file, at which node, an app's ID belongs to: see package consent
 //	~shared/lasting_grants    the lasting grants that count for an app at every node: see package lasting
+//	module/queue/~shared/…    items of queues that apps pushed which are at several nodes: see package queue
 //	module/memory/~shared/…   what agents remember, of users and apps that are at several nodes: see package memstore
 
 // sharedPart is the part of a name that tells what is shared. [Join] makes no part that begins with a tilde.
@@ -30,6 +31,7 @@ const (
 	SharedUsers  = sharedPart + "users"
 	SharedApps   = sharedPart + "apps"
 	SharedGrants = sharedPart + "lasting_grants"
+	sharedQueues = "module/queue/" + sharedPart
 	sharedMemory = "module/memory/" + sharedPart
 )
 
@@ -39,5 +41,6 @@ func Shared(collection string) string { return sharedPart + collection }
 // IsShared reports a collection that all kernels on a database have in common.
 func IsShared(collection string) bool {
 	return collection == SharedTokens || collection == SharedUsers || collection == SharedApps ||
-		collection == SharedGrants || strings.HasPrefix(collection, sharedMemory)
+		collection == SharedGrants || strings.HasPrefix(collection, sharedMemory) ||
+		strings.HasPrefix(collection, sharedQueues)
 }

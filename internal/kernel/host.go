@@ -30,7 +30,7 @@ func (k *Kernel) moduleHost(name string) module.Host {
 		Models:    &modelset.Lender{Opener: k.models, ModelsOf: k.modelsOf},
 		Tasks:     k.Tasks.ForModules(k.taskAsker),
 		Documents: document.Scoped(document.Scoped(k.database.Stores().Documents, "module"), name),
-		SharedApp: k.consents.IsShared,
+		SharedApp: k.consents.IsShared, Node: k.database.ID, Time: k.database.Time,
 		Agents: func(ctx context.Context, call tool.Call, r module.AgentRequest) (*tool.Result, error) {
 			return k.Agents.Do(ctx, call, r)
 		},

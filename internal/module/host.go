@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"time"
 
 	"callgate/internal/document"
 	"callgate/internal/sandbox"
@@ -29,6 +30,11 @@ type Host struct {
 	// SharedApp reports whether an app is the same at several kernels that share a database: what a module keeps for
 	// it in a shared collection of its own is then for all of them; nil: none is.
 	SharedApp func(app string) (bool, error)
+
+	// Node is the ID of this kernel among those; "": it is alone.
+	Node string
+	// Time is the time that all of them count by; nil: this machine's.
+	Time func(context.Context) (time.Time, error)
 
 	Embedder Embedder // nil: texts are compared by their words alone
 	Models   Models   // nil: no tool of the module can ask a language model

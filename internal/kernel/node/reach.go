@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"time"
 
 	"callgate/internal/journal/witness"
 	"callgate/internal/storage/postgres"
@@ -34,6 +35,14 @@ func (n *Node) Announce(ctx context.Context, r Reach) error {
 
 // IsShared reports whether the kernel shares its database with others.
 func (n *Node) IsShared() bool { return n.shared != nil }
+
+// Time is the time that all nodes count by: the database's.
+func (n *Node) Time(ctx context.Context) (time.Time, error) {
+	if n.shared == nil {
+		return time.Now().UTC(), nil
+	}
+	return n.shared.db.Time(ctx)
+}
 
 // Name is what people call this node; "": it is alone.
 func (n *Node) Name() string {

@@ -26,9 +26,9 @@ import (
 )
 
 // ofKernel are the kinds of resources that a kernel has for itself, so that the same name at another kernel is another
-// thing: files and repositories of its machine, its servers, tabs and tasks, and what modules keep in collections that
-// kernels do not share. Any other kind is shared.
-var ofKernel = []string{"file", "repo", "server", "browser_tab", "task", "index", "rag", "queue", "module"}
+// thing: files and repositories of its machine, its servers, tabs and tasks, and what modules keep in files and in
+// collections that kernels do not share. Any other kind is shared; so are queues, whose items may be of all kernels.
+var ofKernel = []string{"file", "repo", "server", "browser_tab", "task", "index", "rag", "module"}
 
 func isShared(c tool.Claim) bool {
 	kind, _, _ := strings.Cut(c.Resource, ":")

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -35,9 +34,10 @@ type item struct {
 	Attempts int             `json:"attempts,omitempty"`
 	Receipt  string          `json:"receipt,omitempty"`
 	Until    time.Time       `json:"until,omitzero"` // the end of the lease
+	Node     string          `json:"node,omitempty"` // where it was pushed, of one that is of all nodes
 
-	key     string
-	version int64
+	key, collection string
+	version         int64
 }
 
 // args are those of all tools.
@@ -80,42 +80,14 @@ func (i item) state(now time.Time, most int) string {
 	return "ready"
 }
 
-// walk visits the items whose keys begin with a prefix, in their order. What each says may be
-// large, and is kept by nobody who does not need it.
-func (q *queues) walk(ctx context.Context, prefix string, visit func(i item, bytes int)) error {
-	if q.Documents == nil {
-		return tool.Errorf(Namespace, tool.Unavailable, "this kernel keeps no queues")
-	}
-	for after := ""; ; {
-		page, err := q.Documents.List(ctx, collection, prefix, after, maxPage)
-		if err != nil {
-			return err
-		}
-		for _, d := range page {
-			i := item{key: d.Key, version: d.Version}
-			if err := json.Unmarshal(d.Data, &i); err != nil {
-				return tool.Errorf(Namespace, tool.Internal, "an item cannot be read: %w", err)
-			}
-			visit(i, len(d.Data))
-			after = d.Key
-		}
-		if len(page) < maxPage {
-			return nil
-		}
-	}
-}
-
-// maxPage is how many items are read at a time, of which each may have a megabyte.
-const maxPage = 64
-
 // write is the change that stores an item.
 func (i item) write() (document.Change, error) {
 	data, err := json.Marshal(i)
-	return document.Change{Collection: collection, Key: i.key, If: i.version, Data: data}, err
+	return document.Change{Collection: i.collection, Key: i.key, If: i.version, Data: data}, err
 }
 
 func (i item) remove() document.Change {
-	return document.Change{Collection: collection, Key: i.key, If: i.version}
+	return document.Change{Collection: i.collection, Key: i.key, If: i.version}
 }
 
 func (q *queues) push(r request, in args) (*tool.Result, error) {
@@ -128,30 +100,18 @@ func (q *queues) push(r request, in args) (*tool.Result, error) {
 		return nil, tool.Errorf(r.op, tool.Denied, "the item holds the value of a secret, which is not kept").
 			WithHint("name a secret by reference")
 	}
-	count, last := 0, int64(0)
-	if err := q.walk(r.ctx, in.Queue+"/", func(i item, _ int) {
-		count++
-		_, _ = fmt.Sscanf(i.id(), "%d", &last)
-	}); err != nil {
-		return nil, err
-	}
-	if count >= r.set.MaxItems {
-		return nil, tool.Errorf(r.op, tool.Unavailable, "the queue %s has %d items, and %d are the most", in.Queue,
-			count, r.set.MaxItems).WithHint("wait until some were acknowledged")
-	}
 	if err := q.take(r, in); err != nil {
 		return nil, err
 	}
-	now := q.Now().UTC()
-	number := max(now.UnixNano(), last+1) // a clock may go back, and the order stays
-	i := item{Value: in.Item, Pushed: now, By: r.call.Principal.App, key: fmt.Sprintf("%s/%019d", in.Queue, number)}
-	if in.Delay > 0 {
-		i.After = now.Add(time.Duration(in.Delay) * time.Second)
-	}
-	change, err := i.write()
-	if err == nil {
-		_, err = q.Documents.Write(r.ctx, change)
-	}
+	i, count := item{}, 0
+	err := q.change(r, func() (changes []document.Change, err error) {
+		i, count, err = q.next(r, in)
+		if err != nil {
+			return nil, err
+		}
+		change, err := i.write()
+		return []document.Change{change}, err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -159,16 +119,62 @@ func (q *queues) push(r request, in args) (*tool.Result, error) {
 		map[string]any{"ids": []string{i.id()}})
 }
 
+// next is the item that a call pushes, behind all that are there, and how many those are.
+func (q *queues) next(r request, in args) (i item, count int, err error) {
+	last := int64(0)
+	err = q.walk(r, in.Queue+"/", func(i item, _ int) {
+		count++
+		_, _ = fmt.Sscanf(i.id(), "%d", &last)
+	})
+	if err != nil {
+		return i, count, err
+	}
+	if count >= r.set.MaxItems {
+		return i, count, tool.Errorf(r.op, tool.Unavailable, "the queue %s has %d items, and %d are the most", in.Queue,
+			count, r.set.MaxItems).WithHint("wait until some were acknowledged")
+	}
+	number := max(r.now.UnixNano(), last+1) // a clock may go back, and the order stays
+	i = item{Value: in.Item, Pushed: r.now, By: r.call.Principal.App, collection: collection,
+		key: fmt.Sprintf("%s/%019d", in.Queue, number)}
+	if r.shared {
+		i.collection, i.Node = sharedItems(), q.Node
+	}
+	if in.Delay > 0 {
+		i.After = r.now.Add(time.Duration(in.Delay) * time.Second)
+	}
+	return i, count, nil
+}
+
 // maxTaken is how many bytes of items one pop takes beside the first: what does not fit into a
 // result would be held by somebody who has not seen it.
 const maxTaken = 24 << 10
 
 func (q *queues) pop(r request, in args) (*tool.Result, error) {
-	now := q.Now().UTC()
 	var taken []item
+	err := q.change(r, func() (changes []document.Change, err error) {
+		if taken, err = q.ready(r, in); err != nil {
+			return nil, err
+		}
+		for _, i := range taken {
+			change, err := i.write()
+			if err != nil {
+				return nil, err
+			}
+			changes = append(changes, change)
+		}
+		return changes, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return q.show(r, in, taken, true)
+}
+
+// ready are the next items of a queue, each with a lease for the caller.
+func (q *queues) ready(r request, in args) (taken []item, err error) {
 	full, size := false, 0
-	if err := q.walk(r.ctx, in.Queue+"/", func(i item, bytes int) {
-		if full || i.state(now, r.set.MaxAttempts) != "ready" {
+	err = q.walk(r, in.Queue+"/", func(i item, bytes int) {
+		if full || i.state(r.now, r.set.MaxAttempts) != "ready" {
 			return
 		}
 		if size += bytes; len(taken) > 0 && size > maxTaken {
@@ -176,31 +182,16 @@ func (q *queues) pop(r request, in args) (*tool.Result, error) {
 			return
 		}
 		i.Attempts, i.Receipt = i.Attempts+1, rand.Text()
-		i.Until = now.Add(time.Duration(cmp.Or(in.Lease, 300)) * time.Second)
+		i.Until = r.now.Add(time.Duration(cmp.Or(in.Lease, 300)) * time.Second)
 		taken = append(taken, i)
 		full = len(taken) == cmp.Or(in.Count, 1)
-	}); err != nil {
-		return nil, err
-	}
-	var changes []document.Change
-	for _, i := range taken {
-		change, err := i.write()
-		if err != nil {
-			return nil, err
-		}
-		changes = append(changes, change)
-	}
-	if len(changes) > 0 {
-		if _, err := q.Documents.Write(r.ctx, changes...); err != nil {
-			return nil, err
-		}
-	}
-	return q.show(r, in, taken, true)
+	})
+	return taken, err
 }
 
 func (q *queues) peek(r request, in args) (*tool.Result, error) {
 	var items []item
-	if err := q.walk(r.ctx, in.Queue+"/", func(i item, _ int) {
+	if err := q.walk(r, in.Queue+"/", func(i item, _ int) {
 		if len(items) < cmp.Or(in.Count, 10) {
 			items = append(items, i)
 		}
@@ -217,7 +208,7 @@ func (q *queues) show(r request, in args, items []item, receipts bool) (*tool.Re
 	for _, i := range items {
 		one := shown{
 			ID: i.id(), Item: i.Value, Pushed: i.Pushed, By: i.By, Attempts: i.Attempts, Until: i.Until,
-			State: i.state(q.Now(), r.set.MaxAttempts),
+			State: i.state(r.now, r.set.MaxAttempts),
 		}
 		if receipts {
 			one.Receipt = i.Receipt
@@ -240,31 +231,36 @@ func (q *queues) show(r request, in args, items []item, receipts bool) (*tool.Re
 
 func (q *queues) ack(r request, in args) (*tool.Result, error) {
 	var held *item
-	if err := q.walk(r.ctx, in.Queue+"/", func(i item, _ int) {
-		if i.Receipt == in.Receipt && q.Now().Before(i.Until) {
-			held = &i
-		}
-	}); err != nil {
-		return nil, err
-	}
-	if held == nil {
-		return nil, tool.Errorf(r.op, tool.NotFound,
-			"no item of %s is held by that receipt: it was acknowledged, or its lease is over", in.Queue).
-			WithHint("pop again; ask for a longer lease where the work takes longer")
-	}
-	i, said := *held, "acknowledged"
-	change := i.remove()
-	if in.Done != nil && !*in.Done {
-		i.Receipt, i.Until, said = "", time.Time{}, "gave back"
-		var err error
-		if change, err = i.write(); err != nil {
+	said := "acknowledged"
+	err := q.change(r, func() ([]document.Change, error) {
+		held = nil
+		err := q.walk(r, in.Queue+"/", func(i item, _ int) {
+			if i.Receipt == in.Receipt && r.now.Before(i.Until) {
+				held = &i
+			}
+		})
+		switch {
+		case err != nil:
 			return nil, err
+		case held == nil:
+			return nil, tool.Errorf(r.op, tool.NotFound,
+				"no item of %s is held by that receipt: it was acknowledged, or its lease is over", in.Queue).
+				WithHint("pop again; ask for a longer lease where the work takes longer")
 		}
-	}
-	if _, err := q.Documents.Write(r.ctx, change); err != nil {
+		change := held.remove()
+		if in.Done != nil && !*in.Done {
+			back := *held
+			back.Receipt, back.Until, said = "", time.Time{}, "gave back"
+			if change, err = back.write(); err != nil {
+				return nil, err
+			}
+		}
+		return []document.Change{change}, nil
+	})
+	if err != nil {
 		return nil, err
 	}
-	return module.InWords(said+" "+i.id(), map[string]any{"ids": []string{i.id()}})
+	return module.InWords(said+" "+held.id(), map[string]any{"ids": []string{held.id()}})
 }
 
 // counts is how a queue stands.
@@ -280,8 +276,8 @@ type counts struct {
 
 // count tells how the queues are that the app may use, of those whose keys begin with a prefix.
 func (q *queues) count(r request, prefix string) (all []*counts, err error) {
-	err = q.walk(r.ctx, prefix, func(i item, _ int) {
-		name, _, _ := strings.Cut(i.key, "/")
+	err = q.walk(r, prefix, func(i item, _ int) {
+		name := i.queue()
 		if !r.set.allows(name) {
 			return
 		}
@@ -290,7 +286,7 @@ func (q *queues) count(r request, prefix string) (all []*counts, err error) {
 		}
 		c := all[len(all)-1]
 		c.Items++
-		switch i.state(q.Now(), r.set.MaxAttempts) {
+		switch i.state(r.now, r.set.MaxAttempts) {
 		case "ready":
 			c.Ready++
 		case "delayed":
@@ -337,18 +333,17 @@ func (q *queues) remove(r request, in args) (*tool.Result, error) {
 		return nil, tool.Errorf(r.op, tool.Invalid, "say which items: ids, or all").WithHint("queue.peek shows the ids")
 	}
 	ids := []string{}
-	var changes []document.Change
-	if err := q.walk(r.ctx, in.Queue+"/", func(i item, _ int) {
-		if in.All || slices.Contains(in.IDs, i.id()) {
-			ids, changes = append(ids, i.id()), append(changes, i.remove())
-		}
-	}); err != nil {
+	err := q.change(r, func() (changes []document.Change, err error) {
+		ids = ids[:0]
+		err = q.walk(r, in.Queue+"/", func(i item, _ int) {
+			if in.All || slices.Contains(in.IDs, i.id()) {
+				ids, changes = append(ids, i.id()), append(changes, i.remove())
+			}
+		})
+		return changes, err
+	})
+	if err != nil {
 		return nil, err
-	}
-	if len(changes) > 0 {
-		if _, err := q.Documents.Write(r.ctx, changes...); err != nil {
-			return nil, err
-		}
 	}
 	said := fmt.Sprintf("deleted %s of %s", amount.Of(len(ids), "item"), in.Queue)
 	return module.InWords(said, map[string]any{"ids": ids})

@@ -12,6 +12,7 @@
 //     be deleted, and is not given any more.
 //   - Queues are bounded, in items, in bytes of an item, and all together. An app that may use some queues
 //     alone does not learn of others.
+//   - What is shared with other kernels, and how: see places.go.
 //   - What an item says is data of whoever pushed it.
 package queue
 
@@ -45,14 +46,11 @@ func Module() module.Module {
 // Config is what the tools need.
 type Config struct {
 	module.Host
-	Now func() time.Time // nil: time.Now
+	Now func() time.Time // nil: the Host's time
 }
 
 // Tools makes the tools of the module.
 func Tools(c Config) []*tool.Tool {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
 	q := &queues{Config: c}
 	var tools []*tool.Tool
 	for _, d := range q.definitions() {
@@ -148,7 +146,7 @@ func (q *queues) definitions() []module.Definition {
 				`"queue", "item"`),
 			Examples: []tool.Example{module.Example("work for another app", `{"queue": "reports", "item": {"month": "2026-10"}}`)},
 			Aliases:  []string{"put into a queue", "enqueue", "mettre dans une file", "poner en la cola", "in eine Warteschlange stellen"},
-			Tags:     []string{"queue", "push", "file"}, Handler: handle("push", q.push)},
+			Tags:     []string{"queue", "push", "file"}, Handler: q.handle("push", q.push)},
 		{Name: "pop", Short: "pop", Doc: popDoc, Runtime: changes,
 			Input: object(queueParam+`,
     "count": {"type": "integer", "minimum": 1, "maximum": 100, "default": 1},
@@ -156,33 +154,33 @@ func (q *queues) definitions() []module.Definition {
 				`"queue"`),
 			Examples: []tool.Example{module.Example("the next one, for ten minutes", `{"queue": "reports", "lease": 600}`)},
 			Aliases:  []string{"take from a queue", "dequeue", "prendre dans une file", "tomar de la cola", "aus einer Warteschlange nehmen"},
-			Tags:     []string{"queue", "pop", "lease"}, Handler: handle("pop", q.pop)},
+			Tags:     []string{"queue", "pop", "lease"}, Handler: q.handle("pop", q.pop)},
 		{Name: "ack", Short: "ack", Doc: ackDoc, Output: idsOutput, Runtime: changes,
 			Input: object(queueParam+`, "receipt": {"type": "string", "minLength": 1, "maxLength": 100},
     "done": {"type": "boolean", "default": true, "description": "False gives it back at once."}`, `"queue", "receipt"`),
 			Examples: []tool.Example{module.Example("it is done", `{"queue": "reports", "receipt": "…"}`)},
 			Aliases:  []string{"acknowledge an item", "confirmer un élément", "confirmar un elemento", "einen Eintrag bestätigen"},
-			Tags:     []string{"queue", "acknowledge"}, Handler: handle("ack", q.ack)},
+			Tags:     []string{"queue", "acknowledge"}, Handler: q.handle("ack", q.ack)},
 		{Name: "peek", Short: "peek", Doc: peekDoc, Runtime: reads,
 			Input: object(queueParam+`,
     "count": {"type": "integer", "minimum": 1, "maximum": 100, "default": 10}`, `"queue"`),
 			Examples: []tool.Example{module.Example("what comes next", `{"queue": "reports"}`)},
 			Aliases:  []string{"look into a queue", "regarder une file", "mirar la cola", "in eine Warteschlange sehen"},
-			Tags:     []string{"queue", "peek"}, Handler: handle("peek", q.peek)},
+			Tags:     []string{"queue", "peek"}, Handler: q.handle("peek", q.peek)},
 		{Name: "list", Short: "list_queues", Doc: listDoc, Runtime: listing, Input: object("", ""),
 			Examples: []tool.Example{module.Example("all queues", `{}`)},
 			Aliases:  []string{"which queues there are", "lister les files", "listar colas", "Warteschlangen auflisten"},
-			Tags:     []string{"queue", "list"}, Handler: handle("list", q.list)},
+			Tags:     []string{"queue", "list"}, Handler: q.handle("list", q.list)},
 		{Name: "stats", Short: "queue_stats", Doc: statsDoc, Runtime: reads, Input: object(queueParam, `"queue"`),
 			Examples: []tool.Example{module.Example("how a queue stands", `{"queue": "reports"}`)},
 			Aliases:  []string{"how full a queue is", "état d'une file", "estado de la cola", "Stand einer Warteschlange"},
-			Tags:     []string{"queue", "stats"}, Handler: handle("stats", q.stats)},
+			Tags:     []string{"queue", "stats"}, Handler: q.handle("stats", q.stats)},
 		{Name: "delete", Short: "delete_from_queue", Doc: deleteDoc, Output: idsOutput, Runtime: deleting(changes),
 			Input: object(queueParam+`, "ids": {"type": "array", "items": {"type": "string"}, "maxItems": 1000},
     "all": {"type": "boolean", "description": "Every item of the queue."}`, `"queue"`),
 			Examples: []tool.Example{module.Example("one item", `{"queue": "reports", "ids": ["…"]}`)},
 			Aliases:  []string{"empty a queue", "vider une file", "vaciar la cola", "eine Warteschlange leeren"},
-			Tags:     []string{"queue", "delete"}, Handler: handle("delete", q.remove)},
+			Tags:     []string{"queue", "delete"}, Handler: q.handle("delete", q.remove)},
 	}
 }
 
@@ -198,20 +196,26 @@ type request struct {
 	op   string
 	call tool.Call
 	set  *settings
+
+	now    time.Time
+	shared bool // the app is one at all nodes
 }
 
 // handle makes a handler, which refuses a queue that the app may not use.
-func handle(name string, run func(request, args) (*tool.Result, error)) tool.Handler {
+func (q *queues) handle(name string, run func(request, args) (*tool.Result, error)) tool.Handler {
 	op := Namespace + "." + name
 	return tool.HandlerFunc(func(ctx context.Context, call tool.Call, g tool.Grant) (*tool.Result, error) {
 		in, err := module.Args[args](op, call)
 		if err != nil {
 			return nil, err
 		}
-		r := request{ctx, op, call, module.SettingsOf(g, defaults)}
+		r := request{ctx: ctx, op: op, call: call, set: module.SettingsOf(g, defaults)}
 		if in.Queue != "" && !r.set.allows(in.Queue) {
 			return nil, tool.Errorf(op, tool.Denied, "the app may not use the queue %s", in.Queue).
 				WithHint("the app file says which: tools.modules.queue.constraints.queues")
+		}
+		if err := q.place(&r); err != nil {
+			return nil, err
 		}
 		return run(r, in)
 	})

@@ -2,6 +2,9 @@ package postgres
 
 import (
 	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"callgate/internal/storage"
 	"callgate/internal/storage/postgres/pgnode"
@@ -76,6 +79,16 @@ func (db *DB) Stores() storage.Stores {
 
 // Jobs are the jobs of River that tell of the node's tasks.
 func (db *DB) Jobs() *riverjobs.Jobs { return db.tasks.jobs }
+
+// Time is the time that all nodes count by.
+func (db *DB) Time(ctx context.Context) (time.Time, error) {
+	micros, err := pgnode.QueryOne(ctx, db.DB, pgx.RowTo[int64],
+		"SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+	if err != nil {
+		return time.Time{}, pgnode.ConvertError("postgres.Time", err)
+	}
+	return time.UnixMicro(micros).UTC(), nil
+}
 
 // Close says that the node is down, if the server can be reached, and closes the connections.
 func (db *DB) Close() error {
