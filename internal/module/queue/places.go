@@ -14,12 +14,12 @@ import (
 //
 // Kernels that share a database share what apps push that are one at all of them. The law:
 //
-//   - An item that such an app pushes is of all nodes. It is given to any app at the node where it was pushed, as on one
-//     machine, and elsewhere only to apps that are one at all nodes. What another app pushes is of its node.
+//   - An item that such an app pushes is of all nodes. It is given to any app at the node where it was pushed, as on
+//     one machine, and elsewhere only to apps that are one at all nodes. What another app pushes is of its node.
 //   - Leases, delays and the order are by the time of the database, so that clocks of machines that differ give nothing
 //     twice.
-//   - Calls about a queue lock it at all nodes and come one after the other. A call that lost its lock, because its node
-//     was taken for dead, finds that what it read has another version: it reads again, and takes what is still there.
+//   - Calls about a queue lock it at all nodes and come one after the other. A call that lost its lock, because its
+//     node was taken for dead, finds that what it read has another version: it reads again, and takes what is left.
 
 // sharedItems is where items of all nodes are.
 func sharedItems() string { return document.Shared(collection) }
