@@ -7,7 +7,8 @@
 //	gatebench --binary bin/callgate --person bin/person --rounds 10
 //
 // The forwarder is this program (gatebench forward COMMAND): the MCP SDK on both sides, and nothing between them. It
-// decides nothing, records nothing and bounds nothing.
+// decides nothing, records nothing and bounds nothing. With --other another program is measured too, over streamable
+// HTTP, and the ratios are to that one.
 package main
 
 import (
@@ -22,6 +23,8 @@ import (
 type settings struct {
 	binary, person string
 	before         string
+	other          string // a command
+	otherURL       string
 	rounds         int
 	calls          int
 	servers, tools int
@@ -41,6 +44,9 @@ func main() {
 		var s settings
 		flag.StringVar(&s.binary, "binary", "bin/callgate", "the built program")
 		flag.StringVar(&s.before, "before", "", "another build of the program, which is measured beside it")
+		flag.StringVar(&s.other, "other", "", "a command that serves the same server with another program, over streamable "+
+			"HTTP: it has to be told to run gatebench server")
+		flag.StringVar(&s.otherURL, "other-url", "http://127.0.0.1:9191/s0/", "where that command serves it")
 		flag.StringVar(&s.person, "person", "bin/person", "the built scripts/persontest")
 		flag.IntVar(&s.rounds, "rounds", 10, "how often each way is measured")
 		flag.IntVar(&s.calls, "calls", 2000, "calls of one caller in a round; four times as many of 16")

@@ -21,8 +21,15 @@ import (
 type way struct {
 	name string
 	tool string
-	to   *speaker
+	to   asker
 	pids []int // of what is measured
+}
+
+// asker asks a process.
+type asker interface {
+	ask(method, params string) error
+	process() *os.Process
+	end() error
 }
 
 // figures are what one round measured.
@@ -126,9 +133,13 @@ func (w way) measure(callers, calls int) (figures, error) {
 }
 
 func print(ways []way, all map[string][]figures) {
-	fmt.Printf("%-10s %8s %10s %10s %10s   ratios to the forwarder\n", "way", "callers", "ms a call", "cpu ms", "calls/s")
+	fmt.Printf("%-10s %8s %10s %10s %10s   ratios to the forwarder, or to the other one\n", "way", "callers", "ms a call", "cpu ms", "calls/s")
 	for _, callers := range []int{1, 16} {
-		base := medians(all[fmt.Sprintf("%s, %d", forwarder, callers)])
+		of := forwarder
+		if slices.ContainsFunc(ways, func(w way) bool { return w.name == other }) {
+			of = other
+		}
+		base := medians(all[fmt.Sprintf("%s, %d", of, callers)])
 		for _, w := range ways {
 			f := medians(all[fmt.Sprintf("%s, %d", w.name, callers)])
 			fmt.Printf("%-10s %8d %10.3f %10.3f %10.0f   %.2f %.2f %.2f\n", w.name, callers,
@@ -155,7 +166,10 @@ func middle[N cmp.Ordered](rounds []figures, of func(figures) N) N {
 	return all[len(all)/2]
 }
 
-const forwarder = "forwarder"
+const (
+	forwarder = "forwarder" // this program
+	other     = "other"     // another one
+)
 
 // kernel is a real kernel in a folder of its own.
 type kernel struct {
@@ -232,12 +246,12 @@ func newWays(kernels map[string]*kernel, s settings) (ways []way, err error) {
 	if s.write {
 		tool = note
 	}
-	add := func(name, tool string, to *speaker, e error, pids ...int) {
+	add := func(name, tool string, to asker, e error, pids ...int) {
 		if e != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", name, e))
 			return
 		}
-		ways = append(ways, way{name, tool, to, append(pids, to.cmd.Process.Pid)})
+		ways = append(ways, way{name, tool, to, append(pids, to.process().Pid)})
 	}
 	self, e := os.Executable()
 	if e != nil {
@@ -247,6 +261,10 @@ func newWays(kernels map[string]*kernel, s settings) (ways []way, err error) {
 	add("server", tool, to, e)
 	to, e = speak(os.Environ(), self, "forward", self, "server")
 	add(forwarder, tool, to, e)
+	if s.other != "" {
+		w, e := startWeb(s.other, s.otherURL)
+		add(other, tool, w, e)
+	}
 	for name, k := range kernels {
 		to, e = speak(k.environ, k.binary, "-C", k.folder, "mcp")
 		add(name, "mcp_s0."+tool, to, e, k.command.Process.Pid)

@@ -52,6 +52,8 @@ func speak(environ []string, name string, args ...string) (*speaker, error) {
 	return s, err
 }
 
+func (s *speaker) process() *os.Process { return s.cmd.Process }
+
 // end closes the process's input and waits for its end.
 func (s *speaker) end() error {
 	_ = s.in.Close()
