@@ -36,7 +36,8 @@ func NewBridgeKey() BridgeKey { return BridgeKey(rand.Text()) }
 
 // Number returns the number of a call, signed.
 func (k BridgeKey) Number(n uint64) string {
-	return strconv.FormatUint(n, 10) + "." + hex.EncodeToString(k.sum("number", n)[:16])
+	sum := k.sum("number", n)
+	return strconv.FormatUint(n, 10) + "." + hex.EncodeToString(sum[:16])
 }
 
 // Parse reads a number that this key signed.
@@ -53,13 +54,30 @@ func (k BridgeKey) CallID(n uint64) string { return k.id("c", "call", n) }
 func (k BridgeKey) SessionID() string { return k.id("s", "session", 0) }
 
 func (k BridgeKey) id(prefix, use string, n uint64) string {
-	return prefix + strconv.FormatUint(binary.BigEndian.Uint64(k.sum(use, n)), 36)
+	sum := k.sum(use, n)
+	return prefix + strconv.FormatUint(binary.BigEndian.Uint64(sum[:]), 36)
 }
 
-func (k BridgeKey) sum(use string, n uint64) []byte {
-	h := hmac.New(sha256.New, []byte(k))
-	h.Write(binary.BigEndian.AppendUint64([]byte(use+"\x00"), n))
-	return h.Sum(nil)
+// sum is the HMAC-SHA256 of a number in one use. It is written out here because each call has three, and those of
+// crypto/hmac allocate.
+func (k BridgeKey) sum(use string, n uint64) [sha256.Size]byte {
+	var key, pad [sha256.BlockSize]byte
+	if len(k) > len(key) {
+		long := sha256.Sum256([]byte(k))
+		copy(key[:], long[:])
+	} else {
+		copy(key[:], k)
+	}
+	for i := range key {
+		pad[i] = key[i] ^ 0x36
+	}
+	var buffer [sha256.BlockSize + 32]byte
+	text := append(append(append(buffer[:0], pad[:]...), use...), 0)
+	inner := sha256.Sum256(binary.BigEndian.AppendUint64(text, n))
+	for i := range key {
+		pad[i] = key[i] ^ 0x5c
+	}
+	return sha256.Sum256(append(append(buffer[:0], pad[:]...), inner[:]...))
 }
 
 // String keeps the key out of printed values.
