@@ -2,7 +2,6 @@ package toolview
 
 import (
 	"context"
-	"slices"
 
 	"callgate/internal/agent/surface"
 	"callgate/internal/control"
@@ -18,23 +17,14 @@ func (v *View) Names(ctx context.Context, c SurfaceConfig) (resulttext.Names, er
 	if err != nil {
 		return nil, err
 	}
-	shown := func(name string) bool {
-		return slices.ContainsFunc(p.plan.Shown, func(e surface.Entry) bool { return e.Name == name })
-	}
-	wire := map[string]string{}
-	for dotted, name := range p.wire {
-		if shown(name) {
-			wire[dotted] = name
-		}
-	}
-	executes := wire[control.Namespace+".execute_tool"] != ""
+	executes := p.seen[control.Namespace+".execute_tool"] != ""
 	return func(name string) (string, bool) {
 		t, ok := v.latest(name)
 		if !ok {
 			return "", false
 		}
 		dotted := t.ID.Dotted()
-		if called := wire[dotted]; called != "" {
+		if called := p.seen[dotted]; called != "" {
 			return called, true
 		}
 		if executes && !t.Runtime.Control && v.caller.Sees(t) {
@@ -42,6 +32,21 @@ func (v *View) Names(ctx context.Context, c SurfaceConfig) (resulttext.Names, er
 		}
 		return "", true
 	}, nil
+}
+
+// shownNames returns the names that a plan shows, by the dotted ones.
+func shownNames(p *surface.Plan, wire map[string]string) map[string]string {
+	shown := make(map[string]bool, len(p.Shown))
+	for _, e := range p.Shown {
+		shown[e.Name] = true
+	}
+	seen := make(map[string]string, len(p.Shown))
+	for dotted, name := range wire {
+		if shown[name] {
+			seen[dotted] = name
+		}
+	}
+	return seen
 }
 
 // latest returns the tool with a dotted name, or with the bare name of one of the

@@ -34,6 +34,7 @@ type plannedSurface struct {
 	plan *surface.Plan
 	full map[string]string // dotted names, by the bare ones in the plan
 	wire map[string]string // the names for a provider, by the dotted ones
+	seen map[string]string // those of them that are shown
 }
 
 // Surface returns the tools as the session's model is shown them, and why so.
@@ -100,6 +101,7 @@ func (v *View) plan(ctx context.Context, c SurfaceConfig) (plannedSurface, error
 		made.wire[item.Tool.ID.Dotted()] = item.Wire
 	}
 	made.plan = v.maker.planner.Plan(snap.Generation, items, own, cfg)
+	made.seen = shownNames(made.plan, made.wire)
 	return made, nil
 }
 
