@@ -13,6 +13,7 @@ import (
 	"callgate/internal/gate/schema/example"
 	"callgate/internal/gate/schema/limits"
 	"callgate/internal/gate/schema/phrase"
+	"callgate/internal/gate/schema/quick"
 	"callgate/internal/gate/schema/walk"
 	"callgate/tool"
 )
@@ -28,9 +29,10 @@ type Schema struct {
 	root     *jsonschema.Schema
 	defaults defaults // nil when the schema has none that can be applied
 	budget   limits.Budget
-	blank    any  // the value of empty arguments: an empty object, or null
-	nullIs   bool // whether null means the same as empty arguments
-	integers bool // whether it wants an integer anywhere
+	blank    any           // the value of empty arguments: an empty object, or null
+	nullIs   bool          // whether null means the same as empty arguments
+	integers bool          // whether it wants an integer anywhere
+	quick    *quick.Schema // accepts most arguments by their text; nil: none
 
 	example   func() json.RawMessage
 	signature func() string
@@ -75,6 +77,9 @@ func Compile(raw json.RawMessage) (compiled *Schema, err error) {
 	}
 	s := &Schema{raw: raw, root: root, budget: budget, defaults: planDefaults(root, budget.Trial()), integers: integers}
 	s.inferEmptyArgs()
+	if s.defaults == nil {
+		s.quick = quick.Of(doc)
+	}
 	s.example = sync.OnceValue(func() json.RawMessage { return example.Build(root, budget.Trial()) })
 	s.signature = sync.OnceValue(s.sign)
 	return s, nil
