@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"syscall"
 
 	"callgate/internal/agent/surface"
 	"callgate/internal/daemon/httpapi/route"
@@ -158,6 +160,14 @@ func (a *mcpRoutes) mcpHTTP(w http.ResponseWriter, r *http.Request) {
 type stream struct {
 	net.Conn
 	in *bufio.Reader
+}
+
+// SyscallConn is that of the connection, where it has one.
+func (s stream) SyscallConn() (syscall.RawConn, error) {
+	if c, ok := s.Conn.(syscall.Conn); ok {
+		return c.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
 }
 
 func (s stream) Read(p []byte) (int, error) { return s.in.Read(p) }

@@ -91,5 +91,11 @@ type answers struct {
 	lines chan string
 }
 
-func (a *answers) Write(p []byte) (int, error) { a.lines <- string(p); return len(p), nil }
-func (*answers) Close() error                  { return nil }
+func (a *answers) Write(p []byte) (int, error) {
+	for line := range strings.Lines(string(p)) { // answers are written together
+		a.lines <- line
+	}
+	return len(p), nil
+}
+
+func (*answers) Close() error { return nil }

@@ -123,17 +123,22 @@ func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser, o Options) 
 	o.recorder = observe.From(ctx)
 	e := s.newEndpoint(o, false)
 	defer e.close()
-	out := &lineWriter{w: conn}
+	var transport *stdio.Conn
+	made := make(chan struct{})
 	plain, connected := e.plainCalls(ctx)
 	e.plain = plain
-	transport := stdio.New(stdio.Options{
-		In: conn, Out: out, Requests: plain,
-		OnStray: out.refuse,
+	transport = stdio.New(stdio.Options{
+		In: conn, Out: conn, Requests: plain,
+		OnStray: func(line []byte) {
+			<-made
+			refuseLine(transport, line)
+		},
 		OnClose: func() {
 			plain.End(io.EOF)
 			go conn.Close() // closing may block if the client does not read
 		},
 	})
+	close(made)
 	plain.Over(transport.Send)
 	defer plain.Wait() // before the client's session is closed
 	defer context.AfterFunc(ctx, func() {
@@ -160,18 +165,3 @@ func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser, o Options) 
 	}
 	return nil
 }
-
-// lineWriter lets refusals and answers share a stream, a line at a time.
-type lineWriter struct {
-	mu sync.Mutex
-	w  io.WriteCloser
-}
-
-func (l *lineWriter) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(line)
-}
-
-// Close closes the stream. It does not wait for a write that hangs.
-func (l *lineWriter) Close() error { return l.w.Close() }

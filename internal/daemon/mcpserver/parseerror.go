@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"callgate/internal/protocol/messagescan"
+	"callgate/internal/source/mcp/stdio"
 	"callgate/internal/visible"
 )
 
@@ -36,16 +38,16 @@ func parseError(id json.RawMessage, text []byte) []byte {
 	return answer
 }
 
-// refuse answers a line that is not a message. Each request in it whose id can be
+// refuseLine answers a line that is not a message. Each request in it whose id can be
 // told is answered under that id, because its client waits for that. The connection
 // goes on.
-func (l *lineWriter) refuse(line []byte) {
+func refuseLine(to *stdio.Conn, line []byte) {
 	ids := messagescan.RequestIDs(line)
 	if len(ids) == 0 {
 		ids = []json.RawMessage{json.RawMessage(noID)}
 	}
 	for _, id := range ids {
-		_, _ = l.Write(append(parseError(id, line), '\n'))
+		_ = to.Send(context.Background(), append(parseError(id, line), '\n')) // the client may have left
 	}
 }
 

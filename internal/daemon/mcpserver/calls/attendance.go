@@ -79,8 +79,8 @@ func (a *attendance) wait(ctx context.Context) (Outcome, error) {
 			return a.ended(ctx), nil
 		case out := <-a.progress.output():
 			a.progress.send(ctx, a.pending, out)
-		case l := <-a.link.logs:
-			a.request.log(ctx, l)
+		case <-a.link.logged:
+			a.passLogs(ctx)
 		case r := <-a.replies:
 			if r.Question.Reply(r.Answer); !r.Answer.Automatic && r.Question.Undecided(r.Answer) {
 				return a.suspendForApproval(), nil
@@ -121,19 +121,18 @@ func (a *attendance) ask(ctx context.Context, q *question.Question) (suspend boo
 	return false
 }
 
+// passLogs passes on the logs that wait.
+func (a *attendance) passLogs(ctx context.Context) {
+	for _, l := range a.link.takeLogs() {
+		a.request.log(ctx, l)
+	}
+}
+
 // ended passes the last progress and logs on, so that they come before the
 // answer, and returns the result.
 func (a *attendance) ended(ctx context.Context) Outcome {
 	a.progress.end(ctx, a.pending)
-	for {
-		select {
-		case l := <-a.link.logs:
-			a.request.log(ctx, l)
-			continue
-		default:
-		}
-		break
-	}
+	a.passLogs(ctx)
 	a.calls.delivered(a.pending)
 	out := Outcome{Result: a.result}
 	if a.result.Error != nil {

@@ -20,14 +20,15 @@ const maxLogs = 256
 // and logs to the request that attends the call.
 type link struct {
 	questions chan *question.Question
-	logs      chan *downstream.Log
+	logged    chan struct{}   // holds one while logs wait
 	done      <-chan struct{} // the end of the call
 	attached  atomic.Bool     // a request attends the call
 	of        *pending        // the call
 
 	mu      sync.Mutex
 	info    downstream.ClientInfo     // as the last request had it
-	missing map[string]*jsonrpc.Error // refusals for want of a capability, by call
+	logs    []*downstream.Log         // that wait for the request
+	missing map[string]*jsonrpc.Error // refusals for want of a capability, by call; nil: none
 }
 
 var _ mcp.Client = (*link)(nil)
@@ -35,8 +36,7 @@ var _ mcp.Client = (*link)(nil)
 // newLink makes the link of a call that a request attends.
 func newLink(info downstream.ClientInfo, done <-chan struct{}) *link {
 	l := &link{
-		questions: make(chan *question.Question), logs: make(chan *downstream.Log, maxLogs), done: done,
-		info: info, missing: map[string]*jsonrpc.Error{},
+		questions: make(chan *question.Question), logged: make(chan struct{}, 1), done: done, info: info,
 	}
 	l.attached.Store(true)
 	return l
@@ -96,16 +96,33 @@ func (l *link) RequestInput(
 
 // Log passes a log of a server on. It is dropped if the client does not keep up.
 func (l *link) Log(p *downstream.Log) {
+	l.mu.Lock()
+	if len(l.logs) < maxLogs {
+		l.logs = append(l.logs, p)
+	}
+	l.mu.Unlock()
 	select {
-	case l.logs <- p:
+	case l.logged <- struct{}{}:
 	default:
 	}
+}
+
+// takeLogs returns the logs that wait.
+func (l *link) takeLogs() []*downstream.Log {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	logs := l.logs
+	l.logs = nil
+	return logs
 }
 
 // MissingCapability notes that a server refused a call for want of a capability.
 func (l *link) MissingCapability(call string, refusal *jsonrpc.Error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.missing == nil {
+		l.missing = map[string]*jsonrpc.Error{}
+	}
 	l.missing[call] = refusal
 }
 

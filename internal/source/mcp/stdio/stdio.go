@@ -15,6 +15,10 @@
 // One goroutine reads, one writes; both end when the connection is closed or
 // its stream fails, and every Read then returns the first failure. Close never
 // waits: it may be called with the client's locks held.
+//
+// Who sends a line writes it, if nobody else writes and all of it is taken at once.
+// What is left over the writing goroutine writes, before anything else; and it
+// writes the lines of those who find that somebody writes.
 package stdio
 
 import (
@@ -33,6 +37,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/source/mcp/sdkerror"
+	"callgate/internal/source/mcp/stdio/nowait"
 	"callgate/internal/source/mcp/throttle"
 )
 
@@ -74,6 +79,9 @@ type Conn struct {
 	opt      Options
 	incoming chan jsonrpc.Message
 	outgoing chan []byte
+	atOnce   nowait.Write  // nil: every write may wait
+	turn     chan struct{} // holds one while somebody writes
+	left     chan []byte   // what is left of a line; who sends it leaves the turn to the writing goroutine
 	closed   chan struct{}
 	once     sync.Once
 	calls    calls
@@ -102,6 +110,9 @@ func New(opt Options) *Conn {
 		opt:      opt,
 		incoming: make(chan jsonrpc.Message, 16),
 		outgoing: make(chan []byte),
+		atOnce:   nowait.To(opt.Out), // nobody else writes to it
+		turn:     make(chan struct{}, 1),
+		left:     make(chan []byte, 1),
 		closed:   make(chan struct{}),
 	}
 	go c.readAll()
@@ -160,8 +171,11 @@ func (c *Conn) Write(ctx context.Context, m jsonrpc.Message) error {
 	return c.Send(ctx, append(data, '\n'))
 }
 
-// Send hands a line to the writing goroutine, as Write does with a message.
+// Send writes a line, or hands it to the writing goroutine, as Write does with a message.
 func (c *Conn) Send(ctx context.Context, line []byte) error {
+	if c.sendAtOnce(ctx, line) {
+		return nil
+	}
 	select {
 	case c.outgoing <- line:
 		return nil
@@ -171,6 +185,36 @@ func (c *Conn) Send(ctx context.Context, line []byte) error {
 		return ctx.Err()
 	}
 }
+
+// sendAtOnce writes a line if nobody else writes, and reports whether something of it was written. It never waits.
+func (c *Conn) sendAtOnce(ctx context.Context, line []byte) bool {
+	if c.atOnce == nil || ctx.Err() != nil {
+		return false
+	}
+	select {
+	case <-c.closed:
+		return false
+	default:
+	}
+	select {
+	case c.turn <- struct{}{}:
+	default:
+		return false
+	}
+	n, err := c.atOnce(line)
+	if err == nil && 0 < n && n < len(line) {
+		c.left <- bytes.Clone(line[n:])
+		return true
+	}
+	<-c.turn
+	if err != nil {
+		c.fail(errInputClosed())
+	}
+	return n > 0
+}
+
+// errInputClosed ends a connection whose other side reads no more.
+func errInputClosed() error { return fmt.Errorf("its input is closed: %w", io.EOF) }
 
 // Close ends the connection.
 func (c *Conn) Close() error {
@@ -194,18 +238,37 @@ func (c *Conn) fail(err error) {
 func (c *Conn) writeAll() {
 	defer c.opt.Out.Close()
 	for {
+		var data []byte
 		select {
-		case data := <-c.outgoing:
+		case data = <-c.left: // with the turn
+		case data = <-c.outgoing:
+			if data = c.takeTurn(data); data == nil {
+				return
+			}
 			if c.opt.Requests != nil {
 				data = c.gather(data)
-			}
-			if _, err := c.opt.Out.Write(data); err != nil {
-				c.fail(fmt.Errorf("its input is closed: %w", io.EOF))
-				return
 			}
 		case <-c.closed:
 			return
 		}
+		if _, err := c.opt.Out.Write(data); err != nil {
+			c.fail(errInputClosed())
+			return
+		}
+		<-c.turn
+	}
+}
+
+// takeTurn waits for the turn to write a line, and returns it after what was left of another; nil if the connection
+// was closed meanwhile.
+func (c *Conn) takeTurn(line []byte) []byte {
+	select {
+	case c.turn <- struct{}{}:
+		return line
+	case left := <-c.left:
+		return append(left, line...)
+	case <-c.closed:
+		return nil
 	}
 }
 
@@ -226,8 +289,11 @@ func (c *Conn) gather(data []byte) []byte {
 	return data
 }
 
+// readBuffer is what each connection keeps to read lines into; a longer line has memory of its own.
+const readBuffer = 16 << 10
+
 func (c *Conn) readAll() {
-	r := bufio.NewReaderSize(c.opt.In, 64<<10)
+	r := bufio.NewReaderSize(c.opt.In, readBuffer)
 	for {
 		line, own, err := readLine(r)
 		if line = bytes.TrimSpace(line); len(line) > 0 && !c.take(line, own) || !c.slowDown() {
