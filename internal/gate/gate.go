@@ -25,7 +25,8 @@
 //   - Every call that begins ends: the ended record is written whatever was
 //     cancelled, and before the answer leaves when there was an effect.
 //   - Locks are released after the handler has stopped, never before. A handler
-//     that exceeds its time keeps them until it returns. Only a tool that says
+//     that exceeds its time keeps them until it returns; one that says that it
+//     returns promptly is waited for. Only a tool that says
 //     so (LockFor) releases them earlier and runs on, on record.
 //   - A read that needed no human is one record, written behind.
 package gate

@@ -153,6 +153,10 @@ type handler struct {
 	storeArtifact translate.StoreFunc
 }
 
+// Prompt reports that Execute returns soon after its context has ended: of a local server all that it waits for ends
+// with the context. Requests to remote servers go through more hands.
+func (h *handler) Prompt() bool { return h.inputs.cfg.Command != "" }
+
 // Execute calls the tool at its server.
 func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
 	args := call.Args
