@@ -34,6 +34,31 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+// TestGiveBack collects on demand, which is no news, and then until the process collects by itself, which is.
+func TestGiveBack(t *testing.T) {
+	t.Setenv("GOGC", "")
+	tuner := startGCTuner()
+	defer tuner.end()
+	tuner.giveBack()
+	tuner.quiet.Stop()
+	for range 3 {
+		runtime.GC()
+		tuner.set()
+	}
+	if tuner.quiet.Stop() {
+		t.Error("memory is to be returned again, after nothing")
+	}
+	before := tuner.cycles
+	for garbage := make([][]byte, 8); tuner.cycles == before; tuner.set() {
+		for i := range garbage {
+			garbage[i] = make([]byte, 1<<20)
+		}
+	}
+	if !tuner.quiet.Stop() {
+		t.Error("memory is not to be returned, after a collection")
+	}
+}
+
 // percent is how the heap is searched now.
 func percent() int {
 	now := debug.SetGCPercent(100)

@@ -20,6 +20,12 @@ const gcPercent = 25
 // is kept small.
 func Trim() error {
 	debug.SetGCPercent(gcPercent)
+	return Return()
+}
+
+// Return collects garbage, returns free memory to the system, and unmaps the pages of the program's file, as Trim does.
+// The heap may grow as before.
+func Return() error {
 	debug.FreeOSMemory()
 	return unmapProgram()
 }
