@@ -264,3 +264,17 @@ func (g *Gate) walk(ctx context.Context, c *callState, steps []step) *tool.Resul
 
 // LocalLocks are the locks of one kernel.
 func LocalLocks(t *lock.Table) Locks { return localLocks{t} }
+
+// ChildID is the ID of the call that a control tool makes in another's place.
+func ChildID(parent string) string { return outcome.ChildID(parent) }
+
+// Outcome is the state of a call after a restart: see internal/gate/outcome.
+type Outcome = outcome.State
+
+// The outcomes.
+const (
+	NotStarted = outcome.NotStarted
+	Pending    = outcome.Pending
+	Ended      = outcome.Ended
+	InDoubt    = outcome.InDoubt
+)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/gate/limits"
 	"callgate/internal/gate/liveoutput"
 	"callgate/internal/gate/lock"
 	"callgate/internal/gate/order"
@@ -77,42 +78,22 @@ func (x *executor) runHandler(ctx context.Context, c *callState) error {
 		after = x.images.Before(ctx, c.call, c.tool, grant)
 	}
 	defer x.releaseLocksAfter(c)()
-	began := time.Now()
-	run := func() handlerResult {
+	done, began := make(chan handlerResult, 1), time.Now()
+	limits.Begin(c.tool.Handler, func() {
 		out := x.invokeWithRetry(ctx, c, grant)
 		after()
-		return out
-	}
-	if isPrompt(c.tool) {
-		x.setResult(ctx, c, run())
-	} else {
-		x.await(ctx, c, run)
-	}
-	if !c.tool.Runtime.Control || c.result.Took == 0 { // the call that a control tool made has its own time
-		c.result.Took = time.Since(began)
-	}
-	return nil
-}
-
-// prompt is a handler that returns soon after its context has ended, whatever it waits for. It runs in its caller's
-// goroutine: another one would have to be waited for, and that costs more than many such handlers do.
-type prompt interface{ Prompt() bool }
-
-func isPrompt(t *tool.Tool) bool {
-	p, ok := t.Handler.(prompt)
-	return ok && p.Prompt()
-}
-
-// await runs a handler in a goroutine of its own, which may go on when it was told to stop.
-func (x *executor) await(ctx context.Context, c *callState, run func() handlerResult) {
-	done := make(chan handlerResult, 1)
-	go func() { done <- run() }()
+		done <- out
+	})
 	select {
 	case out := <-done:
 		x.setResult(ctx, c, out)
 	case <-ctx.Done():
 		x.awaitCancelled(ctx, c, done)
 	}
+	if !c.tool.Runtime.Control || c.result.Took == 0 { // the call that a control tool made has its own time
+		c.result.Took = time.Since(began)
+	}
+	return nil
 }
 
 // awaitCancelled gives a cancelled handler a little time to return.

@@ -3,11 +3,12 @@ package protocol
 import (
 	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"strconv"
 	"strings"
+
+	"callgate/internal/protocol/mac"
 )
 
 // NewCallID makes the ID of a call, for a client that names its calls.
@@ -58,27 +59,7 @@ func (k BridgeKey) id(prefix, use string, n uint64) string {
 	return prefix + strconv.FormatUint(binary.BigEndian.Uint64(sum[:]), 36)
 }
 
-// sum is the HMAC-SHA256 of a number in one use. It is written out here because each call has three, and those of
-// crypto/hmac allocate.
-func (k BridgeKey) sum(use string, n uint64) [sha256.Size]byte {
-	var key, pad [sha256.BlockSize]byte
-	if len(k) > len(key) {
-		long := sha256.Sum256([]byte(k))
-		copy(key[:], long[:])
-	} else {
-		copy(key[:], k)
-	}
-	for i := range key {
-		pad[i] = key[i] ^ 0x36
-	}
-	var buffer [sha256.BlockSize + 32]byte
-	text := append(append(append(buffer[:0], pad[:]...), use...), 0)
-	inner := sha256.Sum256(binary.BigEndian.AppendUint64(text, n))
-	for i := range key {
-		pad[i] = key[i] ^ 0x5c
-	}
-	return sha256.Sum256(append(append(buffer[:0], pad[:]...), inner[:]...))
-}
+func (k BridgeKey) sum(use string, n uint64) [mac.Size]byte { return mac.Of(string(k), use, n) }
 
 // String keeps the key out of printed values.
 func (k BridgeKey) String() string { return "(the key of a bridge)" }

@@ -133,7 +133,8 @@ func (w way) measure(callers, calls int) (figures, error) {
 }
 
 func print(ways []way, all map[string][]figures) {
-	fmt.Printf("%-10s %8s %10s %10s %10s   ratios to the forwarder, or to the other one\n", "way", "callers", "ms a call", "cpu ms", "calls/s")
+	fmt.Printf("%-10s %8s %10s %10s %10s   ratios to the forwarder, or to the other one\n",
+		"way", "callers", "ms a call", "cpu ms", "calls/s")
 	for _, callers := range []int{1, 16} {
 		of := forwarder
 		if slices.ContainsFunc(ways, func(w way) bool { return w.name == other }) {

@@ -36,7 +36,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate/internal/source/mcp/sdkerror"
 	"callgate/internal/source/mcp/stdio/nowait"
 	"callgate/internal/source/mcp/throttle"
 )
@@ -171,51 +170,6 @@ func (c *Conn) Write(ctx context.Context, m jsonrpc.Message) error {
 	return c.Send(ctx, append(data, '\n'))
 }
 
-// Send writes a line, or hands it to the writing goroutine, as Write does with a message.
-func (c *Conn) Send(ctx context.Context, line []byte) error {
-	if c.sendAtOnce(ctx, line) {
-		return nil
-	}
-	select {
-	case c.outgoing <- line:
-		return nil
-	case <-c.closed:
-		return fmt.Errorf("%w: %w", sdkerror.ErrNotSent, c.err)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// sendAtOnce writes a line if nobody else writes, and reports whether something of it was written. It never waits.
-func (c *Conn) sendAtOnce(ctx context.Context, line []byte) bool {
-	if c.atOnce == nil || ctx.Err() != nil {
-		return false
-	}
-	select {
-	case <-c.closed:
-		return false
-	default:
-	}
-	select {
-	case c.turn <- struct{}{}:
-	default:
-		return false
-	}
-	n, err := c.atOnce(line)
-	if err == nil && 0 < n && n < len(line) {
-		c.left <- bytes.Clone(line[n:])
-		return true
-	}
-	<-c.turn
-	if err != nil {
-		c.fail(errInputClosed())
-	}
-	return n > 0
-}
-
-// errInputClosed ends a connection whose other side reads no more.
-func errInputClosed() error { return fmt.Errorf("its input is closed: %w", io.EOF) }
-
 // Close ends the connection.
 func (c *Conn) Close() error {
 	c.fail(io.EOF)
@@ -233,60 +187,6 @@ func (c *Conn) fail(err error) {
 			c.opt.OnClose()
 		}
 	})
-}
-
-func (c *Conn) writeAll() {
-	defer c.opt.Out.Close()
-	for {
-		var data []byte
-		select {
-		case data = <-c.left: // with the turn
-		case data = <-c.outgoing:
-			if data = c.takeTurn(data); data == nil {
-				return
-			}
-			if c.opt.Requests != nil {
-				data = c.gather(data)
-			}
-		case <-c.closed:
-			return
-		}
-		if _, err := c.opt.Out.Write(data); err != nil {
-			c.fail(errInputClosed())
-			return
-		}
-		<-c.turn
-	}
-}
-
-// takeTurn waits for the turn to write a line, and returns it after what was left of another; nil if the connection
-// was closed meanwhile.
-func (c *Conn) takeTurn(line []byte) []byte {
-	select {
-	case c.turn <- struct{}{}:
-		return line
-	case left := <-c.left:
-		return append(left, line...)
-	case <-c.closed:
-		return nil
-	}
-}
-
-// maxGather bounds what is written at once.
-const maxGather = 64 << 10
-
-// gather adds the lines that wait to be written. Only answers are written together: of a request it must be known
-// whether it was sent.
-func (c *Conn) gather(data []byte) []byte {
-	for len(data) < maxGather {
-		select {
-		case more := <-c.outgoing:
-			data = append(data, more...)
-		default:
-			return data
-		}
-	}
-	return data
 }
 
 // readBuffer is what each connection keeps to read lines into; a longer line has memory of its own.

@@ -1,0 +1,16 @@
+package limits
+
+import "callgate/tool"
+
+// prompt is a handler that returns soon after its context has ended, whatever it waits for.
+type prompt interface{ Prompt() bool }
+
+// Begin runs a function that runs a handler: in a goroutine of its own, which may go on when it was told to stop, or
+// here, if the handler is prompt. Another goroutine has to be waited for, and that costs more than many such handlers do.
+func Begin(h tool.Handler, run func()) {
+	if p, ok := h.(prompt); ok && p.Prompt() {
+		run()
+		return
+	}
+	go run()
+}
