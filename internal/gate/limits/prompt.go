@@ -6,7 +6,7 @@ import "callgate/tool"
 type prompt interface{ Prompt() bool }
 
 // Begin runs a function that runs a handler: in a goroutine of its own, which may go on when it was told to stop, or
-// here, if the handler is prompt. Another goroutine has to be waited for, and that costs more than many such handlers do.
+// here, if the handler is prompt: another goroutine has to be waited for, and that costs more than many handlers do.
 func Begin(h tool.Handler, run func()) {
 	if p, ok := h.(prompt); ok && p.Prompt() {
 		run()

@@ -18,7 +18,9 @@
 //
 // Who sends a line writes it, if nobody else writes and all of it is taken at once.
 // What is left over the writing goroutine writes, before anything else; and it
-// writes the lines of those who find that somebody writes.
+// writes the lines of those who find that somebody writes. While it has any, all are
+// handed to it: lines are written in the order in which they were sent, one after the
+// return of the other.
 package stdio
 
 import (
@@ -80,6 +82,7 @@ type Conn struct {
 	outgoing chan []byte
 	atOnce   nowait.Write  // nil: every write may wait
 	turn     chan struct{} // holds one while somebody writes
+	handed   atomic.Int32  // lines that were, or are to be, handed to the writing goroutine, and are not written
 	left     chan []byte   // what is left of a line; who sends it leaves the turn to the writing goroutine
 	closed   chan struct{}
 	once     sync.Once

@@ -14,19 +14,22 @@ func (c *Conn) Send(ctx context.Context, line []byte) error {
 	if c.sendAtOnce(ctx, line) {
 		return nil
 	}
+	c.handed.Add(1)
 	select {
 	case c.outgoing <- line:
 		return nil
 	case <-c.closed:
+		c.handed.Add(-1)
 		return fmt.Errorf("%w: %w", sdkerror.ErrNotSent, c.err)
 	case <-ctx.Done():
+		c.handed.Add(-1)
 		return ctx.Err()
 	}
 }
 
 // sendAtOnce writes a line if nobody else writes, and reports whether something of it was written. It never waits.
 func (c *Conn) sendAtOnce(ctx context.Context, line []byte) bool {
-	if c.atOnce == nil || ctx.Err() != nil {
+	if c.atOnce == nil || c.handed.Load() > 0 || ctx.Err() != nil {
 		return false
 	}
 	select {
@@ -58,14 +61,15 @@ func (c *Conn) writeAll() {
 	defer c.opt.Out.Close()
 	for {
 		var data []byte
+		lines := int32(0) // that were handed over
 		select {
 		case data = <-c.left: // with the turn
 		case data = <-c.outgoing:
 			if data = c.takeTurn(data); data == nil {
 				return
 			}
-			if c.opt.Requests != nil {
-				data = c.gather(data)
+			if lines = 1; c.opt.Requests != nil {
+				data, lines = c.gather(data)
 			}
 		case <-c.closed:
 			return
@@ -74,6 +78,7 @@ func (c *Conn) writeAll() {
 			c.fail(errInputClosed())
 			return
 		}
+		c.handed.Add(-lines)
 		<-c.turn
 	}
 }
@@ -96,14 +101,14 @@ const maxGather = 64 << 10
 
 // gather adds the lines that wait to be written. Only answers are written together: of a request it must be known
 // whether it was sent.
-func (c *Conn) gather(data []byte) []byte {
-	for len(data) < maxGather {
+func (c *Conn) gather(data []byte) (all []byte, lines int32) {
+	for lines = 1; len(data) < maxGather; lines++ {
 		select {
 		case more := <-c.outgoing:
 			data = append(data, more...)
 		default:
-			return data
+			return data, lines
 		}
 	}
-	return data
+	return data, lines
 }
