@@ -7,9 +7,9 @@
 // kernel that was started in the background for its clients (MCP clients, chats, runs),
 // or a single command that found no kernel running. A kernel that was started for chats
 // and runs ends with the last client, whoever started it. It accepts connections only from
-// the user who owns the kernel. When it stops, it first closes the socket, so that
-// no client connects any more; then it waits a while for the calls that run; then
-// it closes the kernel. A client that was too late cannot connect, and tries
+// the user who owns the kernel. When it stops, it first closes the socket and the web
+// face, so that no client connects any more; then it waits a while for the calls that
+// run, and answers them; then it closes the kernel. A client that was too late cannot connect, and tries
 // again: it reaches the next kernel, or becomes it.
 package daemon
 
@@ -238,12 +238,13 @@ func (d *Daemon) Stop() error {
 	if d.hooks != nil {
 		d.hooks.Close()
 	}
+	d.web.refuse()
 	d.Kernel.Sessions.WaitIdle(ctx, os.Getpid())
 	d.end() // a turn says that its kernel closed, as long as its client is connected
 	left, _ := ctx.Deadline()
 	closing, cancel := context.WithDeadline(context.Background(), later(left, time.Now().Add(lastWords)))
 	defer cancel()
-	err := errors.Join(d.web.close(closing), d.server.Shutdown(closing))
+	err := errors.Join(d.closeWeb(), d.server.Shutdown(closing))
 	d.closeNode(closing)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = d.server.Close() // cancels what still runs; its end is recorded
@@ -251,6 +252,13 @@ func (d *Daemon) Stop() error {
 	d.waitClients()
 	d.api.Close()
 	return errors.Join(err, d.Kernel.Close())
+}
+
+// closeWeb waits until what was asked over the network is answered: its calls have ended, or had their time.
+func (d *Daemon) closeWeb() error {
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	return d.web.close(ctx)
 }
 
 func later(a, b time.Time) time.Time {

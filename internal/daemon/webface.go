@@ -117,6 +117,15 @@ func (d *Daemon) loginURL(code string) (string, error) {
 	return d.web.server.LoginURL(code), nil
 }
 
+// refuse has the web server take nothing new.
+func (f *webFace) refuse() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.server != nil {
+		f.server.Refuse()
+	}
+}
+
 // close ends the web server.
 func (f *webFace) close(ctx context.Context) error {
 	f.mu.Lock()

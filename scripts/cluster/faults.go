@@ -73,17 +73,22 @@ func faults(ctx context.Context, args []string) error {
 	}
 	ended.Wait()
 	took := time.Since(began)
+	return c.tell(c.judge(context.WithoutCancel(ctx), all, hinder), counts, took, all.Outcomes())
+}
+
+// judge holds what clients were told against what happened, and against what the journals say.
+func (c *cluster) judge(ctx context.Context, all *drive.Clients, hinder *drive.Faults) judge.Report {
 	report := judge.Judge(all.Outcomes(), c.ledger.Writes())
 	for _, failed := range hinder.Failed() {
 		report.Violations = append(report.Violations, "the harness could not "+failed)
 	}
-	records, err := c.records(context.WithoutCancel(ctx))
+	records, err := c.records(ctx)
 	if err != nil {
 		report.Violations = append(report.Violations, err.Error())
-	} else {
-		report.AddRecords(records, all.Outcomes(), c.ledger.Writes())
+		return report
 	}
-	return c.tell(report, counts, took, all.Outcomes())
+	report.AddRecords(records, all.Outcomes(), c.ledger.Writes())
+	return report
 }
 
 // nodeProgram is what nodes run: this program, or one whose clock can be set wrong.

@@ -15,7 +15,8 @@ import (
 	"callgate/scripts/cluster/world"
 )
 
-// records reads the journals of all nodes, and has each node verify all of them. The nodes run, and nothing is hindered.
+// records reads the journals of all nodes, and has each node verify all of them. The nodes run, and nothing is
+// hindered.
 func (c *cluster) records(ctx context.Context) (*judge.Records, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()

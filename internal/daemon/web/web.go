@@ -72,7 +72,10 @@ type Server struct {
 	console  *console.Console
 	requests requests
 	refusals refusals
-	streams  context.CancelFunc
+	base     context.Context // of every request
+	end      context.CancelFunc
+	refusing sync.Once
+	refused  chan error // says when every request is answered
 	closing  sync.Once
 	document func() ([]byte, error)
 	name     string // of this server alone on this machine: see isOwnName
@@ -100,9 +103,9 @@ func Listen(address string, o Options) (*Server, error) {
 }
 
 func serve(l net.Listener, o Options) *Server {
-	streams, cancel := context.WithCancel(context.Background())
 	o.Limits = o.Limits.orDefaults()
-	s := &Server{opt: o, listener: l, streams: cancel, document: sync.OnceValues(Document)}
+	s := &Server{opt: o, listener: l, refused: make(chan error, 1), document: sync.OnceValues(Document)}
+	s.base, s.end = context.WithCancel(context.Background())
 	s.name = "callgate-" + o.Tokens.Derive("name of the console")[:20] + ".localhost"
 	s.sessions = newSessions(o)
 	s.refusals.note = o.Note
@@ -120,7 +123,7 @@ func serve(l net.Listener, o Options) *Server {
 	s.server = &http.Server{
 		Handler: handler, ReadHeaderTimeout: o.Limits.Header, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
 		TLSConfig: o.TLS, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
-		BaseContext: func(net.Listener) context.Context { return streams },
+		BaseContext: func(net.Listener) context.Context { return s.base },
 	}
 	bounded := &boundedListener{Listener: l, free: make(chan struct{}, o.Limits.Connections)}
 	go func() {
@@ -156,16 +159,26 @@ func (s *Server) LoginURL(code string) string {
 	return at + loginPath + "?code=" + code
 }
 
-// Close ends the server: streams at once, and other requests when they are answered or their time is
-// over.
+// Refuse takes no connection any more, and no request but those that are under way.
+func (s *Server) Refuse() {
+	s.refusing.Do(func() {
+		go func() { s.refused <- s.server.Shutdown(s.base) }()
+	})
+}
+
+// Close ends the server: it refuses what is new, ends the pages that are live, and waits until other requests are
+// answered. Those that are not when ctx ends are cancelled. Streams of the API end with the API.
 func (s *Server) Close(ctx context.Context) error {
 	var err error
 	s.closing.Do(func() {
-		s.streams()
+		s.Refuse()
 		s.console.Close()
-		if err = s.server.Shutdown(ctx); err != nil {
-			err = errors.Join(err, s.server.Close())
+		select {
+		case err = <-s.refused:
+		case <-ctx.Done():
+			err = errors.Join(ctx.Err(), s.server.Close())
 		}
+		s.end()
 		s.sessions.close()
 	})
 	return err
