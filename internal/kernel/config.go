@@ -23,6 +23,8 @@ type Config struct {
 	Storage string
 	// Node is how long the lease of a kernel lasts that shares a database with others.
 	Node node.Timing
+	// Shared are the folders that this kernel shares with others, as $CALLGATE_SHARED says them, which is the default.
+	Shared string
 	// Tools are an embedding program's own, known before recovery; Register adds more later.
 	Tools []*tool.Tool
 	// Backends are an embedding program's own too; they are listed when tools are first asked for.

@@ -159,7 +159,7 @@ func (k *Kernel) openStores(ctx context.Context, cfg Config) (err error) {
 		Anchor: k.state.Anchor(), KeyFile: k.state.JournalKey(), Kernel: version.Version, HoldLoss: true, Hold: k.held,
 	})
 	k.database.Hold(k.Journal.Held) // so that nothing changes that cannot be put on record
-	return err
+	return cmp.Or(err, openShares(k, cfg))
 }
 
 // openGate makes the path of a call.
@@ -241,7 +241,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	k.builder = &session.Builder{
 		Apps: k.Apps, Gate: k.gate, Consents: k.consents, Secrets: k.vault, Table: k.Sessions, User: k.user,
 		Hidden: session.Pin(k.hidden()), Base: k.background.Context(), Hooks: newHooks(k), Skills: k.Skills.Runs,
-		Answers: k.key != "", Token: k.Tokens.Check, Admit: k.database.Draining,
+		Answers: k.key != "", Token: k.Tokens.Check, Admit: k.database.Draining, WorkIn: k.database.Folders.Enter,
 		Enter: k.Tokens.Users.Limits.OpenSession,
 		Views: &toolview.Maker{Tools: k.Tools, Servers: k.Servers, Indexes: k.indexes, Summary: k.modules.Summary},
 	}
@@ -281,6 +281,10 @@ func (k *Kernel) recover(ctx context.Context, cfg Config) error {
 func (k *Kernel) goOn(ctx context.Context) error {
 	k.sweep()
 	k.background.Go(k.images.Keep)
+	adopt, err := share(ctx, k)
+	if err != nil {
+		return err
+	}
 	written, err := k.recovery.Run(ctx)
 	if err == nil && written { // else an approved call could not begin: it runs at the next start
 		err = k.Answered.Resume(ctx)
@@ -294,6 +298,7 @@ func (k *Kernel) goOn(ctx context.Context) error {
 	k.database.Tell(activity(k))
 	k.Tasks.Run()
 	k.Conversations.GoOn()
+	adopt()
 	return nil
 }
 

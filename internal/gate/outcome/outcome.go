@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync/atomic"
 
 	"callgate/internal/artifact"
 	"callgate/internal/gate/approval"
@@ -38,12 +39,13 @@ type Reader struct {
 	artifacts *artifact.Store
 	approvals *approval.Queue
 	told      func(call string)
+	formers   atomic.Pointer[[]journal.Store]
 }
 
 // NewReader makes a reader of a journal, of the artifacts that its records name, and of
 // what waits for a human. told is called when an asker is told that its call is in doubt.
 func NewReader(j *journal.Journal, a *artifact.Store, q *approval.Queue, told func(call string)) *Reader {
-	return &Reader{j, a, q, told}
+	return &Reader{journal: j, artifacts: a, approvals: q, told: told}
 }
 
 // Outcome returns the state of a call, from the journal, with its result where
@@ -68,7 +70,7 @@ func (o *Reader) Outcome(ctx context.Context, call string) (State, *tool.Result,
 			if r.Ask != nil && r.Ask.Verdict != journal.Refuse {
 				asked = r.Ask.Approval
 			}
-		case journal.Begun:
+		case journal.Begun, journal.Doubted: // of one that began elsewhere there is only the doubt
 			state = Pending
 		case journal.Ended:
 			if state == NotStarted && !hasResult(r) {
@@ -93,6 +95,9 @@ func (o *Reader) Outcome(ctx context.Context, call string) (State, *tool.Result,
 	}
 	if state == Pending {
 		return o.doubtful(ctx, records)
+	}
+	if len(records) == 0 {
+		return o.before(ctx, call)
 	}
 	return state, nil, nil
 }
@@ -129,7 +134,7 @@ func (o *Reader) Collect(ctx context.Context, call string) (*tool.Result, error)
 	case made:
 		return o.Collect(ctx, ChildID(call))
 	case len(records) == 0:
-		return nil, tool.Errorf(op, tool.NotFound, "call %s is not in the journal", call)
+		return o.collectBefore(ctx, call)
 	}
 	for _, r := range records {
 		if r.Kind == journal.Ended {

@@ -31,6 +31,7 @@ type Timing struct {
 	Lease  time.Duration // default 15 s
 	Every  time.Duration // between two heartbeats; default a fifth of the lease
 	Margin time.Duration // by which the node stops before its lease is over; default a fifth of the lease
+	Away   time.Duration // after which what a node left that has ended is another's; default 5 min
 }
 
 func (t Timing) withDefaults() Timing {
@@ -39,6 +40,9 @@ func (t Timing) withDefaults() Timing {
 	}
 	if t.Every <= 0 {
 		t.Every = t.Lease / 5
+	}
+	if t.Away <= 0 {
+		t.Away = 5 * time.Minute
 	}
 	if t.Margin <= 0 || t.Margin >= t.Lease {
 		t.Margin = t.Lease / 5

@@ -25,6 +25,7 @@ import (
 	"strings"
 	"sync"
 
+	"callgate/internal/kernel/shares"
 	"callgate/internal/statedir"
 	"callgate/internal/storage"
 	"callgate/internal/storage/sqlite"
@@ -50,9 +51,10 @@ type Options struct {
 // Node is the storage of a kernel, and its place among the kernels that share it.
 type Node struct {
 	storage.Driver
-	*Guard          // nil: it is alone
-	ID       string // "": it is alone
-	password string // in the URL
+	*Guard               // nil: it is alone
+	ID       string      // "": it is alone
+	Folders  *shares.Set // that it shares with others; nil: none
+	password string      // in the URL
 	shared   *shared
 	// Forwarded counts what other nodes were asked to answer.
 	Forwarded Forwarding

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"callgate/internal/journal/witness"
+	"callgate/internal/kernel/shares"
 	"callgate/internal/storage/postgres"
 )
 
@@ -21,7 +22,8 @@ type told struct {
 	Activity
 	Reach
 	Health
-	Head *witness.Head `json:"head,omitempty"` // of its journal
+	Head   *witness.Head  `json:"head,omitempty"`   // of its journal
+	Shared []shares.Share `json:"shared,omitempty"` // the folders that it shares with others
 }
 
 // Announce tells the other nodes where this one is reached, now and with each heartbeat.

@@ -16,6 +16,7 @@ import (
 	"callgate/internal/gate/lock"
 	"callgate/internal/journal"
 	"callgate/internal/kernel/sharedlocks"
+	"callgate/internal/kernel/shares"
 	"callgate/internal/storage/postgres"
 	"callgate/internal/storage/postgres/callnames"
 	"callgate/internal/storage/postgres/locks"
@@ -64,9 +65,10 @@ type Member struct {
 	postgres.NodeStatus
 	Activity
 	Health
-	Fingerprint string // of the certificate that it has at its address
-	This        bool   // it is this one
-	Leads       bool   // it leads the queues of tasks: see riverjobs.Jobs.Leader
+	Fingerprint string         // of the certificate that it has at its address
+	Shared      []shares.Share // the folders that it shares with others
+	This        bool           // it is this one
+	Leads       bool           // it leads the queues of tasks: see riverjobs.Jobs.Leader
 }
 
 // Condition is the state of a node in a word: lost, if it should live and its lease is over.
@@ -85,6 +87,7 @@ type shared struct {
 	draining atomic.Bool
 	activity atomic.Pointer[func() Activity]
 	reach    atomic.Pointer[Reach]
+	folders  atomic.Pointer[[]shares.Share]
 	heads    *heads
 	end      func() // ends the heartbeats, and waits until they have
 }
@@ -185,6 +188,9 @@ func (n *Node) beat(ctx context.Context) error {
 		if reach != nil {
 			tell.Reach = *reach
 		}
+		if folders := n.shared.folders.Load(); folders != nil {
+			tell.Shared = *folders
+		}
 		info, _ = json.Marshal(tell) // numbers and texts can be written
 	}
 	state, err := n.shared.db.Nodes().Heartbeat(ctx, info)
@@ -243,8 +249,7 @@ func (n *Node) Members(ctx context.Context) ([]Member, error) {
 		members[i] = Member{NodeStatus: one, This: one.ID == n.ID, Leads: one.ID == leader}
 		var tell told
 		_ = json.Unmarshal(one.Info, &tell) // of another version: it is not known
-		members[i].Activity, members[i].Health = tell.Activity, tell.Health
-		members[i].Address, members[i].Fingerprint = tell.Address, tell.Fingerprint
+		members[i].tells(tell)
 		if activity := n.shared.activity.Load(); activity != nil && members[i].This {
 			members[i].Activity = (*activity)()
 		}

@@ -59,7 +59,7 @@ type Bounds struct {
 	RuleFiles []string          // of whom it works for: see gate.Place
 }
 
-// Builder builds sessions. All fields are required, but for Hooks, Admit and Enter.
+// Builder builds sessions. All fields are required, but for Hooks, Admit, Enter and WorkIn.
 type Builder struct {
 	Apps     *apps.Loader
 	Gate     Gate
@@ -78,6 +78,8 @@ type Builder struct {
 	Admit func() error // why no session of a client is built now; may be nil
 	// Enter holds the place of a session among those of its user; may be nil.
 	Enter func(context.Context, tool.Principal) (leave func(), err error)
+	// WorkIn has this node work in a folder until leave is called, if no other does; may be nil.
+	WorkIn func(ctx context.Context, folder string) (leave func(), err error)
 
 	reloading sync.Mutex // held while app files are read again
 }
@@ -115,10 +117,9 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(loaded.Workspace)
+	root, closeFolder, err := b.workIn(ctx, loaded.Workspace)
 	if err != nil {
-		return nil, tool.Errorf("session.Build", tool.Invalid,
-			"the workspace %s cannot be opened: %w", tool.Truncate(loaded.Workspace), err)
+		return nil, err
 	}
 	spec = spec.in(loaded, b.Table)
 	usage := b.Views.NewUsage(toolview.Learner{
@@ -131,7 +132,7 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 	}
 	if !spec.Again {
 		if err := b.Skills.Open(ctx, spec.ID, spec.Kept); err != nil {
-			_ = root.Close()
+			closeFolder()
 			return nil, err
 		}
 	}
@@ -141,7 +142,7 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 		leave, err = b.enter(ctx, spec, first)
 	}
 	if err != nil {
-		_ = root.Close()
+		closeFolder()
 		return nil, err
 	}
 	s := &Session{
@@ -162,13 +163,29 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 	}, func() {
 		s.Hooks().End()
 		b.Table.remove(s)
-		_ = root.Close()
+		closeFolder()
 	})
 	detached = s.use.keep
 	if !spec.Again {
 		s.setUp(ctx, b.Secrets)
 	}
 	return s, nil
+}
+
+// workIn opens a workspace, in which this node then works until leave is called.
+func (b *Builder) workIn(ctx context.Context, folder string) (root *os.Root, leave func(), err error) {
+	left := func() {}
+	if b.WorkIn != nil {
+		if left, err = b.WorkIn(ctx, folder); err != nil {
+			return nil, nil, err
+		}
+	}
+	if root, err = os.OpenRoot(folder); err != nil {
+		left()
+		return nil, nil, tool.Errorf("session.Build", tool.Invalid,
+			"the workspace %s cannot be opened: %w", tool.Truncate(folder), err)
+	}
+	return root, func() { _ = root.Close(); left() }, nil
 }
 
 // load loads the app of a session, unless none is built now. What works already goes on with what it needs.

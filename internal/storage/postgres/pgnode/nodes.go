@@ -72,6 +72,7 @@ type NodeStatus struct {
 	Heartbeat time.Time // the last one
 	Lag       time.Duration
 	Left      time.Duration   // of its lease; negative: it is over
+	TakenOver bool            // it is down, and did not say that it ends
 	Info      json.RawMessage // what its heartbeats tell
 }
 
@@ -98,7 +99,7 @@ func (db *DB) register(ctx context.Context) error {
 		SELECT $1, 1, $2, $3, $4, 'up', now, now, now + $5::interval FROM clock_timestamp() AS now
 		ON CONFLICT (id) DO UPDATE SET epoch = nodes.epoch + 1, name = excluded.name, address = excluded.address,
 		version = excluded.version, state = excluded.state, started = excluded.started, heartbeat = excluded.heartbeat,
-		lease_until = clock_timestamp() + $5::interval, info = excluded.info RETURNING epoch`
+		lease_until = clock_timestamp() + $5::interval, taken_over = false, info = excluded.info RETURNING epoch`
 	n := db.node
 	var err error
 	db.epoch, err = QueryOne(ctx, db, pgx.RowTo[int64], register, n.ID, n.Name, n.Address, n.Version, n.Lease)
@@ -167,12 +168,12 @@ func unknownNode(op, id string) error {
 
 const selectNodes = "SELECT id, name, address, version, epoch, state, started, heartbeat, " +
 	"(extract(epoch FROM clock_timestamp() - heartbeat) * 1000000)::bigint, " +
-	"(extract(epoch FROM lease_until - clock_timestamp()) * 1000000)::bigint, info FROM nodes "
+	"(extract(epoch FROM lease_until - clock_timestamp()) * 1000000)::bigint, taken_over, info FROM nodes "
 
 func scanNode(row pgx.CollectableRow) (s NodeStatus, err error) {
 	var lag, left int64 // microseconds
 	err = row.Scan(&s.ID, &s.Name, &s.Address, &s.Version, &s.Epoch, &s.State, &s.Started, &s.Heartbeat,
-		&lag, &left, &s.Info)
+		&lag, &left, &s.TakenOver, &s.Info)
 	s.Lag, s.Left = time.Duration(lag)*time.Microsecond, time.Duration(left)*time.Microsecond
 	return s, err
 }
@@ -181,6 +182,13 @@ func scanNode(row pgx.CollectableRow) (s NodeStatus, err error) {
 func (n *Nodes) List(ctx context.Context) ([]NodeStatus, error) {
 	list, err := Query(ctx, n.db, scanNode, selectNodes+`ORDER BY name COLLATE "C", id`)
 	return list, ConvertError("postgres.List", err)
+}
+
+// Ended returns the nodes that do not live: those whose lease is over, and those that are down.
+func (n *Nodes) Ended(ctx context.Context) ([]NodeStatus, error) {
+	const ended = selectNodes + `WHERE state = 'down' OR lease_until < clock_timestamp() ORDER BY id`
+	list, err := Query(ctx, n.db, scanNode, ended)
+	return list, ConvertError("postgres.Ended", err)
 }
 
 // Following returns the nodes that come after this one in the order of IDs, the first after the last, limit at most.
@@ -204,7 +212,7 @@ func (n *Nodes) TakeOver(ctx context.Context, id string) (taken NodeStatus, err 
 	}
 	var took int64
 	err = n.db.Transact(ctx, func(ctx context.Context, t *Tx) (err error) {
-		const take = "UPDATE nodes SET epoch = epoch + 1, state = 'down' WHERE id = $1 AND " + lapsed
+		const take = "UPDATE nodes SET epoch = epoch + 1, state = 'down', taken_over = true WHERE id = $1 AND " + lapsed
 		if took, err = t.Exec(ctx, take, id); err != nil {
 			return err
 		}
