@@ -65,10 +65,11 @@ type Adopter struct {
 	looked map[string]look // by node
 }
 
-// look is when a node was looked at last, and in which epoch.
+// look is when a node was looked at last, in which epoch, and after which heartbeat: one that was lost may live again.
 type look struct {
-	epoch int64
-	at    time.Time
+	epoch     int64
+	heartbeat time.Time
+	at        time.Time
 }
 
 // again is after how long a node is looked at again of which something could not move: somebody may have mounted its
@@ -125,7 +126,7 @@ func (a *Adopter) Look(ctx context.Context) error {
 	var living []node.Member
 	for _, dead := range ended {
 		last := a.looked[dead.ID]
-		if dead.This || last.epoch == dead.Epoch && time.Since(last.at) < again {
+		if dead.This || last.epoch == dead.Epoch && last.heartbeat.Equal(dead.Heartbeat) && time.Since(last.at) < again {
 			continue
 		}
 		if living == nil {
@@ -169,7 +170,7 @@ func (a *Adopter) adopt(ctx context.Context, dead node.Member) error {
 		return err
 	}
 	if len(found) == 0 {
-		a.looked[dead.ID] = look{dead.Epoch, time.Now()}
+		a.looked[dead.ID] = look{dead.Epoch, dead.Heartbeat, time.Now()}
 		return nil
 	}
 	epoch, err := a.opt.Node.Bury(ctx, dead.ID)
@@ -194,7 +195,7 @@ func (a *Adopter) adopt(ctx context.Context, dead node.Member) error {
 			return err
 		}
 	}
-	a.looked[dead.ID] = look{epoch, time.Now()}
+	a.looked[dead.ID] = look{epoch, dead.Heartbeat, time.Now()}
 	return nil
 }
 

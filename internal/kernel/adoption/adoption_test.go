@@ -3,6 +3,7 @@ package adoption_test
 import (
 	"bufio"
 	"encoding/json"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,6 +58,7 @@ func (w *team) openUnaccepted(state string) *kernel.Kernel {
 	w.t.Helper()
 	return kerneltest.OpenWith(w.t, kernel.Config{
 		State: state, Storage: w.url, UserFile: w.user, Shared: "team=" + w.share, Node: timing, Tools: marks(w.folder),
+		Log: slog.New(slog.NewTextHandler(w.t.Output(), nil)),
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -89,7 +90,8 @@ type shared struct {
 	reach    atomic.Pointer[Reach]
 	folders  atomic.Pointer[[]shares.Share]
 	heads    *heads
-	end      func() // ends the heartbeats, and waits until they have
+	beating  sync.Mutex // one heartbeat at a time: a late one does not tell what was before
+	end      func()     // ends the heartbeats, and waits until they have
 }
 
 // openServer opens a PostgreSQL database as the node of the state directory, and keeps the node's lease.
@@ -178,9 +180,12 @@ func (n *Node) start(ctx context.Context, o Options) {
 
 // beat sends a heartbeat.
 func (n *Node) beat(ctx context.Context) error {
+	n.shared.beating.Lock()
+	defer n.shared.beating.Unlock()
 	var info json.RawMessage
 	activity, reach, head := n.shared.activity.Load(), n.shared.reach.Load(), n.shared.heads.own(n.ID)
-	if activity != nil || reach != nil || head != nil {
+	folders := n.shared.folders.Load()
+	if activity != nil || reach != nil || head != nil || folders != nil {
 		tell := told{Head: head, Health: n.health()}
 		if activity != nil {
 			tell.Activity = (*activity)()
@@ -188,7 +193,7 @@ func (n *Node) beat(ctx context.Context) error {
 		if reach != nil {
 			tell.Reach = *reach
 		}
-		if folders := n.shared.folders.Load(); folders != nil {
+		if folders != nil {
 			tell.Shared = *folders
 		}
 		info, _ = json.Marshal(tell) // numbers and texts can be written
