@@ -8,12 +8,17 @@ import (
 	"callgate/internal/kernel/adoption"
 	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/shares"
+	"callgate/tool"
 )
 
 // openShares opens the folders that this node shares with others.
 func openShares(k *Kernel, cfg Config) error {
 	declared, err := shares.Parse(cmp.Or(cfg.Shared, os.Getenv(shares.Variable)))
-	if err != nil || !k.database.IsShared() {
+	switch shared := k.database.IsShared(); {
+	case err == nil && !shared && cfg.Shared != "":
+		return tool.Errorf("kernel.Open", tool.Invalid, "this kernel shares its database with no other, and so no folder").
+			WithHint("name the PostgreSQL database that the nodes share with --database, or leave --shared away")
+	case err != nil || !shared:
 		return err
 	}
 	k.database.Folders, err = shares.Open(declared, k.database.Workspaces(), adoption.WorkedIn(k.database.Stores().Tasks))

@@ -262,6 +262,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 func (k *Kernel) recover(ctx context.Context, cfg Config) error {
 	k.recovery = &recovery.Recovery{
 		Journal: k.Journal, Gate: k.gate, Sessions: bounded{k}, Log: k.log, Go: k.background.Go, ShortLived: cfg.ShortLived,
+		IsShared: k.database.Folders.Has,
 	}
 	openAnswered(k)
 	k.Approvals.SetHooks(approval.Hooks{

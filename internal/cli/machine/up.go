@@ -33,6 +33,7 @@ type up struct {
 	web       daemon.Web
 	noWeb     bool
 	cluster   daemon.Cluster
+	shared    string
 	otlp      string
 	logFormat string
 }
@@ -68,6 +69,8 @@ one kills it.`,
 		"let the other nodes of the database reach this one on this `ADDRESS`")
 	c.Flags().StringVar(&u.cluster.Advertise, "cluster-address", "",
 		"the `ADDRESS` that the other nodes dial (default: what --cluster-listen says)")
+	c.Flags().StringVar(&u.shared, "shared", "",
+		"`NAME=/path` of a folder that other nodes have too, several with commas (default $CALLGATE_SHARED)")
 	c.Flags().StringVar(&u.otlp, "otlp", "", "send traces and metrics to the OpenTelemetry collector at this `URL`")
 	c.Flags().StringVar(&u.logFormat, "log-format", "",
 		"write the log as text or json (default $CALLGATE_LOG_FORMAT or text)")
@@ -96,7 +99,7 @@ func (u *up) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	cfg := daemon.Config{
-		State: dir.String(), Storage: storage, Tools: u.Tools, Log: log, UserFile: u.UserFile(),
+		State: dir.String(), Storage: storage, Tools: u.Tools, Log: log, UserFile: u.UserFile(), Shared: u.shared,
 	}
 	if u.idle == 0 && !u.JSON { // else nobody reads it, or a program does
 		cfg.Stdout = u.Stdout

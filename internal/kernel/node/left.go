@@ -4,27 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"callgate/internal/kernel/shares"
-	"callgate/internal/storage/postgres"
 	"callgate/internal/storage/postgres/adoption"
 	"callgate/internal/storage/postgres/workspaces"
 	"callgate/tool"
 )
-
-// Waiting is how much of what a node has left waits for it.
-type Waiting = adoption.Waiting
-
-// Waits counts what waits for the nodes that do not live, of a list of nodes. Where all live there is nothing to count.
-func (n *Node) Waits(ctx context.Context, list []Member) (map[string]Waiting, error) {
-	gone := func(m Member) bool { return m.State == postgres.Down || m.Lost() }
-	if n.shared == nil || !slices.ContainsFunc(list, gone) {
-		return nil, nil
-	}
-	return n.Left().Waiting(ctx)
-}
 
 // tells takes what a node's heartbeats tell.
 func (m *Member) tells(t told) {

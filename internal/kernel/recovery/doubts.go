@@ -103,6 +103,9 @@ func (r *Recovery) decide(ctx context.Context, d journal.OpenDoubt, noRetries bo
 	if err != nil {
 		return r.judge(d.Record, "what it asked for cannot be read: "+err.Error())
 	}
+	if r.IsShared != nil && r.IsShared(call.Workspace) {
+		return r.judge(d.Record, "another node may have worked in its folder since")
+	}
 	place, err := r.Gate.Reserve(call)
 	if err != nil {
 		return r.judge(d.Record, err.Error())

@@ -27,6 +27,8 @@
 //   - Its asker has not been told that it is in doubt: with a result, or by asking
 //     for it again by its ID.
 //   - The kernel stays. One that ends with its command makes nothing again.
+//   - Its workspace is no folder that several machines have: another may have worked there since, and that is not in
+//     this journal.
 //
 // Its place in the lock queue is taken, in the order of the beginnings, before
 // the kernel serves anybody; the rest is looked at under the locks.
@@ -88,6 +90,8 @@ type Recovery struct {
 	// ShortLived says that the kernel ends with the command that started it: it
 	// makes no call again, since it may end before that one does.
 	ShortLived bool
+	// IsShared reports whether a folder is one that several machines have. May be nil: none is.
+	IsShared func(folder string) bool
 
 	detached atomic.Int64
 	// retried are the calls whose retries this kernel began: each tells its asker itself.

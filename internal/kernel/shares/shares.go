@@ -132,6 +132,12 @@ func (s *Set) Of(folder string) (share Share, path string, ok bool) {
 	return Share{}, "", false
 }
 
+// Has reports whether a folder is a shared one, or lies in one.
+func (s *Set) Has(folder string) bool {
+	_, _, ok := s.Of(folder)
+	return ok
+}
+
 // Among reports whether a folder lies in a folder that this node and another share: by the ID, at the same path.
 func (s *Set) Among(theirs []Share, folder string) bool {
 	own, _, ok := s.Of(folder)

@@ -29,7 +29,8 @@ func LocatedCall() Located { return Located{table: "records"} }
 // LocatedDocument is a document of a collection.
 func LocatedDocument(collection string) Located { return Located{"documents", collection} }
 
-// Locate returns the node that has something; "": none has. Where several have one of that ID, this node comes first.
+// Locate returns the node that has something; "": none has. Where several have one of that ID, this node comes first, and
+// one that is down last.
 func (db *DB) Locate(ctx context.Context, what Located, id string) (string, error) {
 	statement, args := locating(what, db.NodeID(), id)
 	found, err := pgnode.Query(ctx, db.DB, pgx.RowTo[string], statement, args...)
@@ -51,5 +52,5 @@ func locating(what Located, self, id string) (statement string, args []any) {
 	}
 	// The limit keeps the planner from reading the whole table once for all nodes.
 	return "SELECT n.id FROM nodes AS n, LATERAL (SELECT FROM " + what.table + " AS x WHERE x.node = n.id AND " +
-		where + " LIMIT 1) AS found ORDER BY n.id <> $1, n.id LIMIT 1", args
+		where + " LIMIT 1) AS found ORDER BY n.id <> $1, n.state = 'down', n.id LIMIT 1", args
 }

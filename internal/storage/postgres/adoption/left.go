@@ -152,37 +152,6 @@ func (s *Store) Documents(ctx context.Context, node, collection string, each fun
 	}
 }
 
-// Waiting is how much of what a node has left waits for somebody.
-type Waiting struct {
-	Conversations int // that nobody has open: all of them
-	Approvals     int // that no human has answered
-	Tasks         int // that have not ended
-}
-
-// Waiting counts, for every node that is down or lost, what waits for it.
-func (s *Store) Waiting(ctx context.Context) (map[string]Waiting, error) {
-	const count = `SELECT n.id, (SELECT count(*) FROM conversations WHERE node = n.id),
-		(SELECT count(*) FROM approvals WHERE node = n.id AND state = 'pending'),
-		(SELECT count(*) FROM tasks WHERE node = n.id AND ended = 0)
-		FROM nodes AS n WHERE n.state = 'down' OR n.lease_until < clock_timestamp()`
-	type counted struct {
-		node string
-		Waiting
-	}
-	rows, err := pgnode.Query(ctx, s.db, func(row pgx.CollectableRow) (c counted, err error) {
-		err = row.Scan(&c.node, &c.Conversations, &c.Approvals, &c.Tasks)
-		return c, err
-	}, count)
-	if err != nil {
-		return nil, pgnode.ConvertError("adoption.Waiting", err)
-	}
-	all := make(map[string]Waiting, len(rows))
-	for _, c := range rows {
-		all[c.node] = c.Waiting
-	}
-	return all, nil
-}
-
 // Formers returns the nodes whose journals tell what became of calls that this node goes on with.
 func (s *Store) Formers(ctx context.Context) ([]string, error) {
 	const list = "SELECT former FROM adoptions WHERE node = $1 ORDER BY at, former"
