@@ -23,6 +23,7 @@ import (
 	"callgate/internal/gate/policy"
 	"callgate/internal/journal"
 	"callgate/internal/journal/outputbus"
+	"callgate/internal/kernel/adoption"
 	"callgate/internal/kernel/apps"
 	"callgate/internal/kernel/background"
 	"callgate/internal/kernel/clients"
@@ -159,7 +160,7 @@ func (k *Kernel) openStores(ctx context.Context, cfg Config) (err error) {
 		Anchor: k.state.Anchor(), KeyFile: k.state.JournalKey(), Kernel: version.Version, HoldLoss: true, Hold: k.held,
 	})
 	k.database.Hold(k.Journal.Held) // so that nothing changes that cannot be put on record
-	return cmp.Or(err, openShares(k, cfg))
+	return cmp.Or(err, adoption.OpenShares(k.database, cfg.Shared))
 }
 
 // openGate makes the path of a call.
@@ -282,7 +283,12 @@ func (k *Kernel) recover(ctx context.Context, cfg Config) error {
 func (k *Kernel) goOn(ctx context.Context) error {
 	k.sweep()
 	k.background.Go(k.images.Keep)
-	adopt, err := share(ctx, k)
+	adopt, err := adoption.Start(ctx, k.recovery.ShortLived, adoption.Options{
+		Node: k.database, IsAbsent: apps.IsAbsent(k.Apps), TakeOver: k.gate.TakeOver, ReadFormers: k.gate.ReadFormers,
+		Journal: k.Journal, Log: k.log, Go: k.background.Go,
+		Parts: adoption.Parts{Approvals: k.Approvals, Questions: k.Questions, Answered: k.Answered, Tasks: k.Tasks,
+			Conversations: k.Conversations},
+	})
 	if err != nil {
 		return err
 	}

@@ -52,10 +52,11 @@ type Options struct {
 	TakeOver func(ctx context.Context, from journal.Store, call string) (bool, error)
 	// ReadFormers has what became of calls be looked for in these journals too.
 	ReadFormers func([]journal.Store)
-	// GoOn goes on with what has moved.
-	GoOn    func(ctx context.Context, moved Moved)
-	Journal interface{ Append(journal.Record) error }
-	Log     *slog.Logger
+	Parts       Parts // which go on with what has moved
+	Journal     interface{ Append(journal.Record) error }
+	Log         *slog.Logger
+	// Go runs work in the background, unless the kernel closes.
+	Go func(func(context.Context)) bool
 }
 
 // Adopter goes on with what nodes left. Make one with New.
@@ -81,7 +82,7 @@ const pause = 100 * time.Millisecond
 
 // New makes an adopter, which reads the journals of those from whom its node has adopted before.
 func New(ctx context.Context, o Options) (*Adopter, error) {
-	a := &Adopter{opt: o, every: o.Node.Lasts() / 5, looked: map[string]look{}}
+	a := &Adopter{opt: o, every: o.Node.Timing().Lease / 5, looked: map[string]look{}}
 	return a, a.readFormers(ctx)
 }
 
@@ -158,7 +159,7 @@ func (a *Adopter) turn(dead node.Member, living []node.Member) time.Duration {
 	}
 	wait := time.Duration(min(before, 10)) * a.every
 	if dead.State == postgres.Down && !dead.TakenOver {
-		wait += a.opt.Node.Away()
+		wait += a.opt.Node.Timing().Away
 	}
 	return wait
 }
@@ -238,7 +239,7 @@ func (a *Adopter) move(ctx context.Context, dead node.Member, epoch int64, w *wo
 	if err := a.opt.Journal.Append(journal.Record{Kind: journal.Noted, Note: text}); err != nil {
 		a.opt.Log.Error("that is not on record", "error", err)
 	}
-	a.opt.GoOn(ctx, moved)
+	a.goOn(ctx, moved)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
-	"time"
 
 	"callgate/internal/kernel/shares"
 	"callgate/internal/storage/postgres/adoption"
@@ -18,11 +17,8 @@ func (m *Member) tells(t told) {
 	m.Address, m.Fingerprint = t.Address, t.Fingerprint
 }
 
-// Lasts returns how long the node's lease lasts.
-func (n *Node) Lasts() time.Duration { return n.timing.Lease }
-
-// Away is after how long what a node left that has ended is another's.
-func (n *Node) Away() time.Duration { return n.timing.Away }
+// Timing returns how long the node's lease lasts, and what goes with that.
+func (n *Node) Timing() Timing { return n.timing }
 
 // Left is what nodes have left that do not live any more; nil: this kernel is alone.
 func (n *Node) Left() *adoption.Store {
@@ -58,14 +54,6 @@ func (n *Node) Share(ctx context.Context, list []shares.Share) error {
 	}
 	n.shared.folders.Store(&list)
 	return n.beat(ctx)
-}
-
-// WorkspaceOwner returns who works in a folder of a shared one; the zero value: nobody.
-func (n *Node) WorkspaceOwner(ctx context.Context, share, path string) (workspaces.Owner, error) {
-	if n.shared == nil {
-		return workspaces.Owner{}, nil
-	}
-	return workspaces.New(n.shared.db.DB).Owner(ctx, share, path)
 }
 
 // Workspaces claims workspaces for this node.

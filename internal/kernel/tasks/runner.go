@@ -179,9 +179,6 @@ func (r *Runner) expect() {
 	r.wakeUp()
 }
 
-// Look has the runner see that there may be tasks which it did not start.
-func (r *Runner) Look() { r.expect() }
-
 func (r *Runner) wakeUp() {
 	select {
 	case r.wake <- struct{}{}:

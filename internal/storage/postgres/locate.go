@@ -51,6 +51,6 @@ func locating(what Located, self, id string) (statement string, args []any) {
 		where, args = "x.collection = $3 AND x.key = $2", append(args, text(what.collection))
 	}
 	// The limit keeps the planner from reading the whole table once for all nodes.
-	return "SELECT n.id FROM nodes AS n, LATERAL (SELECT FROM " + what.table + " AS x WHERE x.node = n.id AND " +
-		where + " LIMIT 1) AS found ORDER BY n.id <> $1, n.state = 'down', n.id LIMIT 1", args
+	return "SELECT n.id FROM nodes AS n, LATERAL (SELECT FROM " + what.table + " AS x WHERE x.node = n.id AND " + where +
+		" LIMIT 1) AS found ORDER BY n.id <> $1, n.state = 'down', n.id LIMIT 1", args
 }
