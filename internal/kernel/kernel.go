@@ -286,8 +286,7 @@ func (k *Kernel) goOn(ctx context.Context) error {
 	adopt, err := adoption.Start(ctx, k.recovery.ShortLived, adoption.Options{
 		Node: k.database, IsAbsent: apps.IsAbsent(k.Apps), TakeOver: k.gate.TakeOver, ReadFormers: k.gate.ReadFormers,
 		Journal: k.Journal, Log: k.log, Go: k.background.Go,
-		Parts: adoption.Parts{Approvals: k.Approvals, Questions: k.Questions, Answered: k.Answered, Tasks: k.Tasks,
-			Conversations: k.Conversations},
+		Parts: adoption.PartsOf(k.Approvals, k.Questions, k.Answered, k.Tasks, k.Conversations),
 	})
 	if err != nil {
 		return err

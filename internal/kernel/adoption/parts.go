@@ -26,6 +26,16 @@ type Parts struct {
 	Conversations interface{ Wake(id string) }
 }
 
+// PartsOf are the parts of a kernel.
+func PartsOf(
+	approvals, questions Queue, answered interface {
+		Resume(ctx context.Context) error
+	}, tasks interface{ Look() },
+	conversations interface{ Wake(id string) },
+) Parts {
+	return Parts{approvals, questions, answered, tasks, conversations}
+}
+
 // goOn goes on with what has moved.
 func (a *Adopter) goOn(ctx context.Context, moved Moved) {
 	p := a.opt.Parts
