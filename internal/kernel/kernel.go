@@ -201,7 +201,7 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 
 // openParts makes what decides about apps, sessions and conversations.
 func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
-	trusted, err := k.openTrust(ctx)
+	trusted, err := servers.OpenTrust(ctx, k.database.Stores().Documents, k.state.Servers(), k.Journal.Held() == nil)
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	k.Servers, err = servers.Open(servers.Options{
-		Dir: k.state.Servers(), Machine: k.serverMachine(userFile), Trust: trusted, Logins: k.openLogins(ctx),
+		Dir: k.state.Servers(), Machine: k.serverMachine(userFile), Trust: trusted, Logins: servers.OpenLogins(ctx, k.database.Stores().Documents, k.vault, k.state.Servers(), k.log),
 		Tools: k.Tools, Secrets: k.vault, Log: k.log, Client: k.Clients.ClientOf, Go: k.background.Go,
 		Store: func(ctx context.Context, data []byte) (string, error) {
 			return k.Artifacts.Put(ctx, k.vault.Scrub(data))

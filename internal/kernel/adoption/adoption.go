@@ -120,7 +120,7 @@ func (a *Adopter) Run(ctx context.Context) {
 
 // Look goes on with what can be gone on with now.
 func (a *Adopter) Look(ctx context.Context) error {
-	ended, err := a.opt.Node.Gone(ctx)
+	ended, err := node.Gone(ctx, a.opt.Node)
 	if err != nil || len(ended) == 0 {
 		return err
 	}

@@ -29,7 +29,7 @@ func (n *Node) Left() *adoption.Store {
 }
 
 // Gone lists the nodes that do not live.
-func (n *Node) Gone(ctx context.Context) ([]Member, error) {
+func Gone(ctx context.Context, n *Node) ([]Member, error) {
 	if n.shared == nil {
 		return nil, nil
 	}

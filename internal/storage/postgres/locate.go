@@ -29,8 +29,8 @@ func LocatedCall() Located { return Located{table: "records"} }
 // LocatedDocument is a document of a collection.
 func LocatedDocument(collection string) Located { return Located{"documents", collection} }
 
-// Locate returns the node that has something; "": none has. Where several have one of that ID, this node comes first, and
-// one that is down last.
+// Locate returns the node that has something; "": none has. Where several have one of that ID, this node comes first,
+// and one that is down last.
 func (db *DB) Locate(ctx context.Context, what Located, id string) (string, error) {
 	statement, args := locating(what, db.NodeID(), id)
 	found, err := pgnode.Query(ctx, db.DB, pgx.RowTo[string], statement, args...)
