@@ -212,8 +212,9 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	k.Servers, err = servers.Open(servers.Options{
-		Dir: k.state.Servers(), Machine: k.serverMachine(userFile), Trust: trusted, Logins: servers.OpenLogins(ctx, k.database.Stores().Documents, k.vault, k.state.Servers(), k.log),
-		Tools: k.Tools, Secrets: k.vault, Log: k.log, Client: k.Clients.ClientOf, Go: k.background.Go,
+		Dir: k.state.Servers(), Machine: k.serverMachine(userFile), Trust: trusted,
+		Logins: servers.OpenLogins(ctx, k.database.Stores().Documents, k.vault, k.state.Servers(), k.log),
+		Tools:  k.Tools, Secrets: k.vault, Log: k.log, Client: k.Clients.ClientOf, Go: k.background.Go,
 		Store: func(ctx context.Context, data []byte) (string, error) {
 			return k.Artifacts.Put(ctx, k.vault.Scrub(data))
 		},
