@@ -95,6 +95,8 @@ func (d directory) Locate(ctx context.Context, kind forward.Kind, id string) (st
 	return "", nil
 }
 
+func (directory) FolderOwner(context.Context, string) (string, bool, error) { return "", false, nil }
+
 // tokens are those of all kernels, as if they shared a database.
 type tokens struct{ *world }
 

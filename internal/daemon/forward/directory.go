@@ -36,3 +36,8 @@ func (d nodes) Announce(ctx context.Context, address, fingerprint string) error 
 func (d nodes) Locate(ctx context.Context, kind Kind, id string) (string, error) {
 	return d.node.Locate(ctx, kind, id)
 }
+
+// FolderOwner returns the ID of the node that works in a folder, if this one shares it with others; "": none does.
+func (d nodes) FolderOwner(ctx context.Context, folder string) (id string, isShared bool, err error) {
+	return node.FolderOwner(ctx, d.node, folder)
+}

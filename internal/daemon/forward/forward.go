@@ -130,14 +130,13 @@ func (f *Forwarder) placeOf(r *http.Request, p placement, name string) (Node, er
 		return f.whereIs(ctx, node.Conversation, r.PathValue(p.id)) // its session has its ID
 	case opening:
 		resumed, err := resumedBy(r)
-		if err != nil || resumed == "" {
+		switch {
+		case err != nil:
 			return Node{}, err
+		case resumed == "":
+			return f.worksThere(r)
 		}
-		to, err := f.whereIs(ctx, node.Conversation, resumed)
-		if err == nil && to.ID != f.self.ID {
-			err = withoutFolder(r)
-		}
-		return to, err
+		return f.whereIs(ctx, node.Conversation, resumed)
 	case byKind, code:
 		return f.whereIs(ctx, p.kind, r.PathValue(p.id))
 	}
@@ -203,20 +202,6 @@ func resumedBy(r *http.Request) (string, error) {
 	}
 	err := peek(r, &o)
 	return o.Resume, err
-}
-
-// withoutFolder leaves out of a request that goes on with a conversation the folder that its sender is in, unless
-// somebody named it: it is one of another machine.
-func withoutFolder(r *http.Request) error {
-	members := map[string]json.RawMessage{}
-	err := peek(r, &members)
-	if err != nil || string(members["workspace_named"]) == "true" || members["workspace"] == nil {
-		return err
-	}
-	delete(members, "workspace")
-	data, err := json.Marshal(members)
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
-	return err
 }
 
 // withoutNode is a request without the name of its node, which the kernel does not know.

@@ -145,7 +145,7 @@ func (s *listener) answer(w http.ResponseWriter, r *http.Request, pattern string
 	if err := s.opt.Kernel.Tokens.Users.Saw(r.Context(), login.Person); err != nil {
 		return err
 	}
-	r = route.WithLogin(r, route.Login{Token: login, Workspace: s.workspace})
+	r = route.WithLogin(r, route.Login{Token: login, Workspace: s.served(r.Context(), who, p)})
 	if pattern != protocol.RouteCall {
 		return s.opened.serve(w, r, s.opt.API, p, from)
 	}

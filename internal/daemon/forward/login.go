@@ -34,7 +34,8 @@ func private() []string {
 
 // asker is who asks, as one node tells another.
 type asker struct {
-	Token string `json:"token,omitempty"` // the ID of the token that came with the request; "": none did
+	Token  string `json:"token,omitempty"`  // the ID of the token that came with the request; "": none did
+	Folder string `json:"folder,omitempty"` // of an opening: the shared folder in which they may work
 	// Of a process of the machine:
 	User    string     `json:"user,omitempty"`
 	PID     int        `json:"pid,omitempty"`

@@ -32,6 +32,8 @@ type Directory interface {
 	Announce(ctx context.Context, address, fingerprint string) error
 	// Locate returns the ID of the node that has something; "": none has.
 	Locate(ctx context.Context, kind Kind, id string) (node string, err error)
+	// FolderOwner returns the ID of the node that works in a folder, if this one shares it with others; "": none does.
+	FolderOwner(ctx context.Context, folder string) (node string, isShared bool, err error)
 }
 
 // freshTime is how long what the directory said counts: two requests at once ask it once.

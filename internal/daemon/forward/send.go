@@ -33,6 +33,11 @@ func (f *Forwarder) forward(w http.ResponseWriter, r *http.Request, pattern stri
 	if err != nil {
 		return err
 	}
+	if p.how == opening {
+		if err := f.prepareOpening(r, &who); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	go f.watch(ctx, to, cancel)

@@ -56,6 +56,19 @@ func (n *Node) Share(ctx context.Context, list []shares.Share) error {
 	return n.beat(ctx)
 }
 
+// FolderOwner returns which node works in a folder, if this one shares it with others; "": none does that lives.
+func FolderOwner(ctx context.Context, n *Node, folder string) (id string, isShared bool, err error) {
+	share, path, ok := n.Folders.Of(folder)
+	if !ok {
+		return "", false, nil
+	}
+	owner, err := workspaces.New(n.shared.db.DB).Owner(ctx, share.ID, path)
+	if err != nil || owner.Lapsed {
+		return "", true, err
+	}
+	return owner.Node, true, nil
+}
+
 // Workspaces claims workspaces for this node.
 func (n *Node) Workspaces() shares.Claims { return workspaceClaims{n} }
 
