@@ -225,7 +225,8 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	k.models = modelOpener(k)
 	openTasks(k, cfg)
 	llm := llmtools.Options{Opener: k.models, Check: checkModel(k), Line: checkLine(k), Hooks: cfg.LLMHooks}
-	if k.modules, err = modules.Open(k.vault, llm.ForMemory(appOf(k)), k.moduleHost, publisher(k.Tools)); err != nil {
+	needs := modules.Config{Memories: llm.ForMemory(appOf(k)), Bases: node.KnowledgeBases(k.database)}
+	if k.modules, err = modules.Open(k.vault, needs, k.moduleHost, publisher(k.Tools)); err != nil {
 		return err
 	}
 	k.Apps = apps.New(apps.Options{

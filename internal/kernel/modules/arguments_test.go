@@ -10,7 +10,6 @@ import (
 	"callgate/internal/gate/schema"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/module"
-	"callgate/internal/module/memory"
 	"callgate/tool"
 )
 
@@ -19,7 +18,7 @@ func shippedTools(t testing.TB) []*tool.Tool {
 	t.Helper()
 	var all []*tool.Tool
 	state := t.TempDir()
-	set, err := modules.Open(nil, memory.Config{}, func(string) module.Host { return module.Host{State: state} },
+	set, err := modules.Open(nil, modules.Config{}, func(string) module.Host { return module.Host{State: state} },
 		func(_ string, tools ...*tool.Tool) error {
 			all = append(all, tools...)
 			return nil

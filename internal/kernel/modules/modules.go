@@ -28,6 +28,7 @@ import (
 	"callgate/internal/module/queue"
 	"callgate/internal/module/rag"
 	"callgate/internal/module/rag/index"
+	"callgate/internal/module/rag/library"
 	"callgate/internal/module/shell"
 	"callgate/internal/module/speech"
 	"callgate/internal/module/web"
@@ -36,9 +37,15 @@ import (
 	"callgate/tool"
 )
 
+// Config is what some modules need. The zero value has nothing.
+type Config struct {
+	Memories memory.Config
+	Bases    library.SharedBases // the knowledge bases of several kernels; nil: there are none
+}
+
 // shipped lists the modules that come with the kernel. A new one is a folder
 // and a line here.
-func shipped(memories memory.Config) []module.Module {
+func shipped(c Config) []module.Module {
 	return []module.Module{
 		filesystem.Module(),
 		shell.Module(),
@@ -58,11 +65,11 @@ func shipped(memories memory.Config) []module.Module {
 		preview.Module(),
 		widget.Module(),
 		llmprovider.Module(),
-		rag.Module(),
+		rag.With(c.Bases),
 		index.Module(),
 		workspace.Module(),
 		queue.Module(),
-		memory.Module(memories),
+		memory.Module(c.Memories),
 		agentspawn.Module(),
 	}
 }
@@ -70,7 +77,7 @@ func shipped(memories memory.Config) []module.Module {
 // Names returns the modules that an app file turns on and off.
 func Names() []string {
 	var names []string
-	for _, m := range shipped(memory.Config{}) {
+	for _, m := range shipped(Config{}) {
 		names = append(names, m.Name)
 	}
 	return names
@@ -79,7 +86,7 @@ func Names() []string {
 // NeedSettings returns those of them that are off until an app file names them.
 func NeedSettings() []string {
 	var names []string
-	for _, m := range shipped(memory.Config{}) {
+	for _, m := range shipped(Config{}) {
 		if m.NeedsSettings {
 			names = append(names, m.Name)
 		}
@@ -105,11 +112,11 @@ type opened struct {
 
 // Open opens the modules and publishes their tools.
 func Open(
-	secrets Secrets, memories memory.Config, host func(module string) module.Host,
+	secrets Secrets, c Config, host func(module string) module.Host,
 	publish func(source string, tools ...*tool.Tool) error,
 ) (*Set, error) {
 	s := &Set{secrets: secrets}
-	for _, m := range shipped(memories) {
+	for _, m := range shipped(c) {
 		instance, err := m.Open(host(m.Name))
 		if err != nil {
 			return nil, errors.Join(err, s.Close())

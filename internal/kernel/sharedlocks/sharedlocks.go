@@ -27,12 +27,16 @@ import (
 
 // ofKernel are the kinds of resources that a kernel has for itself, so that the same name at another kernel is another
 // thing: files and repositories of its machine, its servers, tabs and tasks, and what modules keep in files and in
-// collections that kernels do not share. Any other kind is shared; so are queues, whose items may be of all kernels.
+// collections that kernels do not share. Any other kind is shared; so are queues, whose items may be of all kernels,
+// and the knowledge bases whose names say that they are of all kernels.
 var ofKernel = []string{"file", "repo", "server", "browser_tab", "task", "index", "rag", "module"}
+
+// sharedBases begins what a call claims of a knowledge base of all kernels.
+const sharedBases = "rag:shared/"
 
 func isShared(c tool.Claim) bool {
 	kind, _, _ := strings.Cut(c.Resource, ":")
-	return !slices.Contains(ofKernel, kind)
+	return strings.HasPrefix(c.Resource, sharedBases) || !slices.Contains(ofKernel, kind)
 }
 
 // Database is where shared locks are kept.

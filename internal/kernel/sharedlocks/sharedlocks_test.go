@@ -150,6 +150,21 @@ func empty(t testing.TB, k *kernel) {
 	}
 }
 
+// A knowledge base that is one at all kernels is locked at all of them, and one of a folder is not.
+func TestKnowledgeBases(t *testing.T) {
+	t.Parallel()
+	a, b := two(t)
+	first := take(t, a, "c1", "X rag:shared/team, X rag:main")
+	take(t, b, "c2", "X rag:main, X rag:shared/other, IS rag:").Release()
+	_, err := enqueue(t, b, "c3", "IX rag:shared/team", -1).Wait(t.Context())
+	if tool.KindOf(err) != tool.Busy || !strings.Contains(err.Error(), "call c1 at node a has held X") {
+		t.Errorf("at the other kernel: %v", err)
+	}
+	first.Release()
+	empty(t, a)
+	empty(t, b)
+}
+
 func TestEndedWaits(t *testing.T) {
 	t.Parallel()
 	a, b := two(t)

@@ -15,10 +15,13 @@ const namespace = "rag"
 
 // Module returns the module for the kernel to open. A new tool is a definition, its description
 // beside it, and a line here.
-func Module() module.Module {
+func Module() module.Module { return With(nil) }
+
+// With is the module with knowledge bases that several kernels share; nil: there are none.
+func With(shared library.SharedBases) module.Module {
 	const summary = "Ask documents: ingest files, folders, texts and tables into knowledge bases, " +
 		"and find the passages that answer a question, with where they stand."
-	return library.Module(namespace, summary, func(t *library.Tools) []module.Definition {
+	return library.Module(namespace, summary, shared, func(t *library.Tools) []module.Definition {
 		s := &service{t}
 		return []module.Definition{
 			s.queryTool(), s.multiQueryTool(), s.sqlQueryTool(),
@@ -75,11 +78,11 @@ func replaces() tool.Runtime {
 // mainBase is the base of calls that name none.
 const mainBase = "main"
 
-const baseProperty = `"base": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", "default": "main",
-      "description": "The knowledge base."}`
+const baseProperty = `"base": {"type": "string", "pattern": "^(shared/)?[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$",
+      "default": "main", "description": "The knowledge base. One whose name begins with shared/ is one at all nodes, in each folder."}`
 
 const basesProperty = `"bases": {"type": "array", "maxItems": 16, "items": {"type": "string", "minLength": 1,
-      "maxLength": 64}, "description": "The knowledge bases to ask; all of them unless given."}`
+      "maxLength": 80}, "description": "The knowledge bases to ask; all of them unless given."}`
 
 const reportOutput = `{
   "type": "object",

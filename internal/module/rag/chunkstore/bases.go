@@ -78,7 +78,7 @@ func (s *Store) Base(ctx context.Context, name string) (Base, error) {
 	for _, b := range all {
 		names = append(names, b.Name)
 	}
-	return Base{}, missing(name, names)
+	return Base{}, Missing(name, names)
 }
 
 // Describe replaces the description of a base.

@@ -47,6 +47,8 @@ type Base struct {
 	Documents   int
 	Chunks      int
 	Bytes       int64 // of the documents
+	// Shared says that the base is not in this store, but in the database of several kernels.
+	Shared bool
 }
 
 // Origin is where a document came from.
@@ -215,8 +217,8 @@ func failed(op string, err error) *tool.Error {
 	return tool.Errorf(op, kind, "the knowledge base cannot be read or written: %w", err)
 }
 
-// missing is the error of a base that is not there.
-func missing(name string, known []string) *tool.Error {
+// Missing is the error of a base that is not there.
+func Missing(name string, known []string) *tool.Error {
 	e := tool.Errorf("chunkstore.Base", tool.NotFound, "there is no knowledge base %s", tool.Truncate(name))
 	switch near := nearest.Name(name, known); {
 	case near != "":
@@ -230,8 +232,8 @@ func missing(name string, known []string) *tool.Error {
 	}
 }
 
-// rowOf reads a vector; nil is none.
-func rowOf(blob []byte) vector.Row {
+// DecodeVector reads a vector as it is stored; nil is none.
+func DecodeVector(blob []byte) vector.Row {
 	if len(blob) < 5 {
 		return vector.Row{}
 	}
@@ -245,7 +247,8 @@ func rowOf(blob []byte) vector.Row {
 	return row
 }
 
-func blobOf(row vector.Row) []byte {
+// EncodeVector writes a vector as it is stored.
+func EncodeVector(row vector.Row) []byte {
 	if len(row.Values) == 0 {
 		return nil
 	}

@@ -79,7 +79,7 @@ func put(ctx context.Context, tx *sql.Tx, insert *sql.Stmt, base int64, d Stored
 	}
 	for _, c := range d.Parts {
 		if _, err := insert.ExecContext(ctx, id, strings.Join(c.Headings, "\n"), c.Part, string(c.Unit), c.First, c.Last,
-			c.Text, blobOf(c.Vector)); err != nil {
+			c.Text, EncodeVector(c.Vector)); err != nil {
 			return err
 		}
 	}
@@ -204,7 +204,7 @@ func scanChunk(rows *sql.Rows) (c Chunk, err error) {
 	if headings != "" {
 		c.Headings = strings.Split(headings, "\n")
 	}
-	c.Vector = rowOf(blob)
+	c.Vector = DecodeVector(blob)
 	return c, err
 }
 
@@ -225,7 +225,7 @@ func (s *Store) SetVectors(ctx context.Context, base Base, model string, vectors
 		}
 		defer update.Close()
 		for id, row := range vectors {
-			if _, err := update.ExecContext(ctx, blobOf(row), id); err != nil {
+			if _, err := update.ExecContext(ctx, EncodeVector(row), id); err != nil {
 				return err
 			}
 		}

@@ -21,7 +21,7 @@ const namespace = "index"
 func Module() module.Module {
 	const summary = "Index folders of the workspace: find where code and documents speak of something, " +
 		"what stands around it, and which files name which."
-	return library.Module(namespace, summary, func(t *library.Tools) []module.Definition {
+	return library.Module(namespace, summary, nil, func(t *library.Tools) []module.Definition {
 		s := &service{t}
 		return []module.Definition{
 			s.queryTool(), s.contextTool(), s.relationsTool(), s.registerTool(), s.extractorTool(), s.scanTool(),

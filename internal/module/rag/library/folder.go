@@ -74,7 +74,7 @@ func (l *Library) IngestFolder(ctx context.Context, base chunkstore.Base, folder
 	if err != nil {
 		return nil, err
 	}
-	return &w.report, w.flush(ctx)
+	return &w.report, w.finish(ctx)
 }
 
 // prune removes the documents of a folder whose files are gone. Files that are there stay, selected
@@ -98,9 +98,14 @@ func (w *writer) removeKnown(ctx context.Context, isGone func(name string, d chu
 			gone = append(gone, name)
 		}
 	}
-	n, err := w.Remove(ctx, w.base, gone)
-	if err != nil {
-		return err
+	n := 0
+	if w.staging != nil {
+		w.staging.changes.Removed = append(w.staging.changes.Removed, gone...)
+	} else {
+		var err error
+		if n, err = w.Remove(ctx, w.base, gone); err != nil {
+			return err
+		}
 	}
 	for _, name := range gone {
 		w.chunks -= w.known[name].Chunks

@@ -80,9 +80,10 @@ type writer struct {
 
 	report  Report
 	pending []chunkstore.Stored
-	waiting int // chunks that are pending
-	freed   int // chunks that the pending ones replace
-	chunks  int // of the base
+	waiting int      // chunks that are pending
+	freed   int      // chunks that the pending ones replace
+	chunks  int      // of the base
+	staging *staging // of a base of several kernels; nil: documents are stored as they come
 }
 
 // recipe is a part of what a document's hash tells: another way of dividing makes all documents new.
@@ -97,6 +98,11 @@ func (l *Library) writer(
 		return nil, release, err
 	}
 	w = &writer{Library: l, base: base, origin: origin, known: map[string]chunkstore.Document{}, chunks: base.Chunks}
+	if base.Shared {
+		w.staging = newStaging(l, base)
+		end := release
+		release = func() { w.staging.discard(ctx); end() }
+	}
 	switch {
 	case base.Model == "":
 	case e != nil && e.ID() == base.Model:
@@ -192,30 +198,37 @@ func (w *writer) flush(ctx context.Context) error {
 				w.settings.Key("constraints.max_chunks"))
 	}
 	if w.model != nil {
-		var texts []string
-		for _, d := range w.pending {
-			for _, c := range d.Parts {
-				texts = append(texts, clip(chunkstore.SearchText(d.Title, c.Chunk)))
-			}
-		}
-		rows, err := embedAll(ctx, w.model, texts)
-		if err != nil {
-			return w.noVectors(err)
-		}
-		for _, d := range w.pending {
-			for i := range d.Parts {
-				d.Parts[i].Vector, rows = rows[0], rows[1:]
-			}
+		if err := w.setVectors(ctx, w.model, w.pending); err != nil {
+			return err
 		}
 	}
-	if err := w.Put(ctx, w.base, w.pending); err != nil {
-		return err
-	}
-	if err := w.SetOrigin(ctx, w.base, w.moved, w.origin); err != nil {
+	if err := w.store(ctx); err != nil {
 		return err
 	}
 	w.pending, w.waiting, w.freed, w.moved = nil, 0, 0, nil
 	return nil
+}
+
+// store stores what is pending, or stages it.
+func (w *writer) store(ctx context.Context) error {
+	if s := w.staging; s != nil {
+		s.changes.Moved, s.changes.Origin = append(s.changes.Moved, w.moved...), w.origin
+		return s.put(ctx, w.pending)
+	}
+	if err := w.Put(ctx, w.base, w.pending); err != nil {
+		return err
+	}
+	return w.SetOrigin(ctx, w.base, w.moved, w.origin)
+}
+
+// finish stores what is left, and ends the ingestion.
+func (w *writer) finish(ctx context.Context) error {
+	if err := w.flush(ctx); err != nil || w.staging == nil {
+		return err
+	}
+	removed, err := w.staging.publish(ctx)
+	w.report.Removed = removed
+	return err
 }
 
 func messageOf(err error) string {
@@ -252,7 +265,7 @@ func (l *Library) ingestOne(
 		return nil, err
 	}
 	if err = w.add(ctx, s); err == nil {
-		err = w.flush(ctx)
+		err = w.finish(ctx)
 	}
 	return &w.report, err
 }
@@ -277,7 +290,7 @@ func (l *Library) IngestFiles(ctx context.Context, base chunkstore.Base, paths [
 			return nil, err
 		}
 	}
-	return &w.report, w.flush(ctx)
+	return &w.report, w.finish(ctx)
 }
 
 // addFile ingests a file. Its path is that in the folder that is ingested.

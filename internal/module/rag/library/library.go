@@ -4,10 +4,11 @@
 // # Law
 //
 // A library belongs to one user, one app and one folder, and lies in a file of its own in the
-// module's state. Files are read through the workspace of the call. A document is read again only
-// if its content changed, and what is gone from a folder is removed when the folder is ingested
-// again. Texts leave the machine only for the embeddings endpoint that the app file names, through
-// a guard. Where no vectors can be had, words alone decide, and the answer says so.
+// module's state. Beside it are the bases that the user and the app have at all nodes: see shared.go.
+// Files are read through the workspace of the call. A document is read again only if its content
+// changed, and what is gone from a folder is removed when the folder is ingested again. Texts leave
+// the machine only for the embeddings endpoint that the app file names, through a guard. Where no
+// vectors can be had, words alone decide, and the answer says so.
 package library
 
 import (
@@ -26,6 +27,9 @@ import (
 
 // Service holds the libraries that are open, while the kernel runs.
 type Service struct {
+	// Shared keeps the bases of several kernels; nil: there are none. It is set before the service is used.
+	Shared SharedBases
+
 	host      module.Host
 	queryTime time.Duration // of a query in SQL
 	exact     int           // see ranking.Index
@@ -96,7 +100,7 @@ func (l *Library) BaseOrNew(ctx context.Context, name string) (chunkstore.Base, 
 
 // index returns the index of a base, up to date.
 func (l *Library) index(ctx context.Context, base chunkstore.Base) (*ranking.Index, error) {
-	h := l.service.hold(l.Path(), base.ID)
+	h := l.service.hold(placeOf(l, base), base.ID)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.index != nil && h.model == base.Model && h.version == base.Version {
@@ -165,7 +169,7 @@ func (l *Library) Forget() int {
 	defer l.service.mu.Unlock()
 	var kept []*held
 	for _, h := range l.service.held {
-		if h.file != l.Path() {
+		if h.file != l.Path() && h.file != SharedPrefix {
 			kept = append(kept, h)
 		}
 	}
@@ -181,9 +185,15 @@ func (l *Library) Migrate(ctx context.Context, base chunkstore.Base) (model stri
 	if err != nil {
 		return "", 0, err
 	}
-	vectors := map[int64]vector.Row{}
 	if e != nil {
 		model = e.ID()
+	}
+	if base.Shared {
+		chunks, err = migrateShared(ctx, l, base, e, model)
+		return model, chunks, err
+	}
+	vectors := map[int64]vector.Row{}
+	if e != nil {
 		var ids []int64
 		var texts []string
 		err = l.Chunks(ctx, base, 0, func(c chunkstore.Chunk) {

@@ -15,12 +15,16 @@ type Tools struct {
 }
 
 // Module returns a module of tools over the libraries, for the kernel to open.
-func Module(namespace, summary string, tools func(*Tools) []module.Definition) module.Module {
+// Shared keeps what several kernels have in common; nil: nothing does.
+func Module(
+	namespace, summary string, shared SharedBases, tools func(*Tools) []module.Definition,
+) module.Module {
 	return module.Module{
 		Name: namespace, Summary: summary, Credential: true, NeedsSettings: true,
 		Settings: func() any { return Defaults(namespace) },
 		Open: func(h module.Host) (*module.Instance, error) {
 			t := &Tools{namespace, New(h), Defaults(namespace)}
+			t.service.Shared = shared
 			if err := t.usual.Check(); err != nil {
 				return nil, err
 			}

@@ -78,11 +78,12 @@ type found struct {
 // once.
 func (l *Library) choose(ctx context.Context, q Question, all []found, a *Answer) error {
 	texts := map[string]bool{}
-	for _, f := range all {
+	reader := hitChunks{l, all, map[chunkKey][]chunkstore.Chunk{}}
+	for i, f := range all {
 		if len(a.Passages) == q.Most {
 			break
 		}
-		chunks, err := l.ByID(ctx, []int64{f.hit.ID})
+		chunks, err := reader.at(ctx, i)
 		if err != nil {
 			return err
 		}
@@ -153,7 +154,7 @@ func (l *Library) questionVectors(
 func (l *Library) AskAll(ctx context.Context, bases []chunkstore.Base, texts []string, q Question) (*Answer, error) {
 	const rankWeight = 60 // of reciprocal rank fusion, as its authors chose it
 	merged := &Answer{}
-	at := map[int64]int{}
+	at := map[chunkKey]int{}
 	for _, text := range texts {
 		one := q
 		one.Text, one.Most = text, 4*q.Most
@@ -162,10 +163,11 @@ func (l *Library) AskAll(ctx context.Context, bases []chunkstore.Base, texts []s
 			return nil, err
 		}
 		for rank, p := range a.Passages {
-			i, known := at[p.id]
+			key := chunkKey{p.Base, p.id}
+			i, known := at[key]
 			if !known {
 				i = len(merged.Passages)
-				at[p.id] = i
+				at[key] = i
 				kept := p
 				kept.Score = 0
 				merged.Passages = append(merged.Passages, kept)

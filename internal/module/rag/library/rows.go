@@ -90,7 +90,7 @@ func (l *Library) IngestRows(ctx context.Context, base chunkstore.Base, r Rows) 
 			return nil, err
 		}
 	}
-	return &w.report, w.flush(ctx)
+	return &w.report, w.finish(ctx)
 }
 
 func (l *Library) readRows(ctx context.Context, r Rows) (*readRows, error) {
