@@ -35,7 +35,7 @@ func (m *Manager) openModel(
 	if model := m.openChosen(ctx, c, loaded, log); model != nil {
 		return model, nil
 	}
-	m.Models.AskTools(ctx, c.described)
+	m.Models.AskTools(ctx, modelset.UseFor(loaded.App, c.user, unattended(c)), c.described)
 	model, info, err := m.Models.Open(modelset.UseFor(loaded.App, c.user, unattended(c)), c.described, tools{c})
 	c.model = info
 	c.useWindow(loaded.App)
@@ -50,7 +50,7 @@ func (m *Manager) acceptedModel(
 	if err := accepted(loaded, described); err != nil {
 		return nil, modelset.Info{}, err
 	}
-	m.Models.AskTools(ctx, described)
+	m.Models.AskTools(ctx, modelset.UseFor(loaded.App, c.user, unattended(c)), described)
 	return m.Models.Open(modelset.UseFor(loaded.App, c.user, unattended(c)), described, tools{c})
 }
 

@@ -13,10 +13,11 @@ import "strings"
 //     So what is revoked at one kernel counts nowhere a second later, whatever was or was not told meanwhile, and
 //     nothing counts that cannot be compared.
 //
-// A kernel that is alone on its database has none of them but tokens and users, unless it had others before.
+// A kernel that is alone on its database has none of them but tokens, users and their secrets, unless it had others before.
 //
 //	tokens                    tokens
 //	~shared/users             the users that were seen: see package users
+//	~shared/secrets           the sealed secrets that users have of their own: see package usersecrets
 //	~shared/apps              which app file, at which node, an app's ID belongs to: see package consent
 //	~shared/lasting_grants    the lasting grants that count for an app at every node: see package lasting
 //	module/queue/~shared/…    items of queues that apps pushed which are at several nodes: see package queue
@@ -31,8 +32,10 @@ const (
 	SharedUsers  = sharedPart + "users"
 	SharedApps   = sharedPart + "apps"
 	SharedGrants = sharedPart + "lasting_grants"
-	sharedQueues = "module/queue/" + sharedPart
-	sharedMemory = "module/memory/" + sharedPart
+	// SharedSecrets are the secrets of users.
+	SharedSecrets = sharedPart + "secrets"
+	sharedQueues  = "module/queue/" + sharedPart
+	sharedMemory  = "module/memory/" + sharedPart
 )
 
 // Shared is the name of the shared collection that is beside one, in the same scope.
@@ -41,6 +44,6 @@ func Shared(collection string) string { return sharedPart + collection }
 // IsShared reports a collection that all kernels on a database have in common.
 func IsShared(collection string) bool {
 	return collection == SharedTokens || collection == SharedUsers || collection == SharedApps ||
-		collection == SharedGrants || strings.HasPrefix(collection, sharedMemory) ||
+		collection == SharedGrants || collection == SharedSecrets || strings.HasPrefix(collection, sharedMemory) ||
 		strings.HasPrefix(collection, sharedQueues)
 }

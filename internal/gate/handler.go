@@ -14,6 +14,7 @@ import (
 	"callgate/internal/gate/outcome"
 	"callgate/internal/journal/outputbus"
 	"callgate/internal/secret"
+	"callgate/internal/user"
 	"callgate/tool"
 )
 
@@ -221,7 +222,8 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 			return tool.Grant{}, err
 		}
 	}
-	secrets, err := x.secrets.Values(r.Secrets)
+	who := user.Name(c.call.Principal.User)
+	secrets, err := x.secrets.ValuesFor(who, r.Secrets)
 	grant := tool.Grant{
 		Workspace: at.Workspace, Root: at.Root, Relaxed: at.Relaxed, Fence: lock.FenceOf(c.lease),
 		HiddenFiles: at.HiddenFiles, HiddenPaths: at.HiddenPaths, ReadablePaths: at.Readable,
@@ -232,7 +234,7 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 	}
 	if name := c.caller.modules.Credentials[module]; name != "" && err == nil {
 		var values map[string]string
-		values, err = x.secrets.Values([]string{name})
+		values, err = x.secrets.ValuesFor(who, []string{name})
 		grant.Credential = values[name]
 	}
 	return grant, err

@@ -174,6 +174,7 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 		Users: openUsers(k, cfg),
 	}
 	k.Secrets = newSecrets(k)
+	k.learnUsersSecrets(ctx)
 	k.Grants, err = grants.Open(ctx, grants.Options{
 		Documents: k.database.Stores().Documents, Approvals: k.Approvals, Journal: k.Journal, Secrets: k.vault,
 		User: k.user, Log: k.log, Askers: k.askers, Unread: k.database.Unread(),

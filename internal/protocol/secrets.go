@@ -15,6 +15,14 @@ type Secret struct {
 	Name   string    `json:"name"`
 	Source string    `json:"source"`
 	Set    time.Time `json:"set,omitzero"` // in the store
+	Scoped
+}
+
+// Scoped says whose a secret is. Left out: the kernel's.
+type Scoped struct {
+	Scope string `json:"scope,omitempty"` // system_wide, per_app_shared, per_user, per_app_per_user
+	App   string `json:"app,omitempty"`
+	User  string `json:"user,omitempty"`
 }
 
 // The most bytes that a value may have, and the fewest with which it is taken
@@ -28,9 +36,11 @@ const (
 type SetSecret struct {
 	Value []byte `json:"value"`
 	By    string `json:"by,omitempty"`
+	Scoped
 }
 
 // DeleteSecret says who deletes a secret.
 type DeleteSecret struct {
 	By string `json:"by,omitempty"`
+	Scoped
 }

@@ -41,6 +41,9 @@ func (v *Vault) Unseal(name string, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, tool.Errorf(op, tool.Invalid, "the sealed %s cannot be opened: %w", name, err)
 	}
+	if s.where == byPlacement {
+		return nil, tool.Errorf(op, tool.Invalid, "the sealed %s was sealed with a key that is placed at each node", name)
+	}
 	k, err := v.store.keyFor(op, s)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package secret
 import (
 	"strings"
 
+	"callgate/internal/secret/scope"
 	"callgate/tool"
 )
 
@@ -21,6 +22,10 @@ func (v *Vault) Expand(text string) (string, error) {
 		name, after, closed := strings.Cut(rest, shut)
 		if !closed {
 			return "", tool.Errorf("secret.Expand", tool.Invalid, "a reference to a secret has no closing }}")
+		}
+		if scope.Parse(name).OfUser() {
+			return "", tool.Errorf("secret.Expand", tool.Invalid, "a text cannot hold the secret %s, which each user has of "+
+				"their own", tool.Truncate(name)).WithHint("write {{secret.NAME}}, which is everybody's, or name it as a credential")
 		}
 		values, err := v.Values([]string{name})
 		if err != nil {

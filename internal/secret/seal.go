@@ -88,7 +88,8 @@ func parseSealed(data []byte, magic string) (s sealed, err error) {
 		return s, errDamaged
 	}
 	where, id, ok := strings.Cut(rest, " ")
-	if !ok || where != inFile && where != inKeyring || len(id) != 16 || strings.Trim(id, "0123456789abcdef") != "" {
+	known := where == inFile || where == inKeyring || where == byPlacement && magic == dataMagic
+	if !ok || !known || len(id) != 16 || strings.Trim(id, "0123456789abcdef") != "" {
 		return s, errDamaged
 	}
 	return sealed{where, id, data[:len(line)+1], body}, nil

@@ -25,8 +25,6 @@ import (
 
 	"callgate/internal/lazyregexp"
 	"callgate/tool"
-
-	"github.com/zalando/go-keyring"
 )
 
 // Vault resolves names. The zero value knows only the environment.
@@ -35,6 +33,7 @@ type Vault struct {
 	ring  keyStore // nil: none
 
 	unusable error // why there is no store
+	users    Users // nil: users have no secrets of their own
 
 	reading sync.Mutex // one goroutine at a time reads the store; taken before mu
 	mu      sync.RWMutex
@@ -142,53 +141,6 @@ func (v *Vault) stored() map[string]entry {
 	return v.current.Secrets // a snapshot never changes
 }
 
-// Values returns the values of exactly these names: from the store first, then
-// from the environment, then from the keyring. A name without a value is an
-// error that says how to set one.
-func (v *Vault) Values(names []string) (map[string]string, error) {
-	if len(names) == 0 {
-		return nil, nil
-	}
-	const op = "secret.Values"
-	if err := v.refresh(op); err != nil {
-		return nil, err
-	}
-	values := make(map[string]string, len(names))
-	for _, name := range names {
-		value, err := v.lookup(op, name)
-		if err != nil {
-			return nil, err
-		}
-		values[name] = value
-	}
-	return values, nil
-}
-
-func (v *Vault) lookup(op, name string) (string, error) {
-	if e, ok := v.stored()[name]; ok {
-		return string(e.Value), nil
-	}
-	value, err := os.Getenv(name), error(nil)
-	if value == "" && v.ring != nil && validName.MatchString(name) {
-		value, err = v.ring.Get(ringSecrets, name)
-	}
-	if value == "" || err != nil {
-		missing := tool.Errorf(op, tool.Unavailable, "the secret %s has no value", tool.Truncate(name)).
-			WithHint("set it with: callgate secrets set %s", tool.Truncate(name))
-		if err != nil && !errors.Is(err, keyring.ErrNotFound) {
-			missing.Message += ", and the keyring cannot be asked for it"
-			missing.Err = err
-		}
-		return "", missing
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.addValue(name, value) {
-		v.scrub = newScrubber(v.known)
-	}
-	return value, nil
-}
-
 // addValue adds a value to those scrubbed, and reports whether it is new. The
 // lock is held.
 func (v *Vault) addValue(name, value string) bool {
@@ -200,15 +152,6 @@ func (v *Vault) addValue(name, value string) bool {
 	}
 	v.known[value] = name
 	return true
-}
-
-// Know has a value scrubbed that the vault does not hold, such as a password of the kernel's own.
-func (v *Vault) Know(name, value string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.addValue(name, value) {
-		v.scrub = newScrubber(v.known)
-	}
 }
 
 // The bounds of what a store holds.

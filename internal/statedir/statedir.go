@@ -67,6 +67,7 @@ func (d Dir) Anchor() string     { return filepath.Join(string(d), "journal.anch
 func (d Dir) JournalKey() string { return filepath.Join(string(d), "journal.key") }
 func (d Dir) SeenHeads() string  { return filepath.Join(string(d), "journal.others") }
 func (d Dir) Secrets() string    { return filepath.Join(string(d), "secrets.box") }
+func (d Dir) UsersKey() string   { return filepath.Join(string(d), "user-secrets.key") }
 func (d Dir) Servers() string    { return filepath.Join(string(d), "mcp") }
 func (d Dir) Vectors() string    { return filepath.Join(string(d), "vectors") }
 func (d Dir) Catalogs() string   { return filepath.Join(string(d), "catalogs") }

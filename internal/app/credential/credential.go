@@ -3,17 +3,9 @@ package credential
 
 import (
 	"regexp"
-	"slices"
 
 	"callgate/internal/app/node"
-)
-
-// The scopes of a credential. The kernel has one user, so a secret is that
-// user's or, with an app's name before it, that app's; one is never taken in
-// the place of the other.
-var (
-	userScopes = []string{"per_user", "system_wide"}
-	appScopes  = []string{"per_app_per_user", "per_app_shared"}
+	"callgate/internal/secret/scope"
 )
 
 var secretName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
@@ -22,26 +14,30 @@ var secretName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
 const level = "tools.modules.<module>.credential"
 
 // Read reads the name of a secret, alone or as ref with its scope, and returns
-// the secret's full name.
+// the reference as package scope writes it. What says no scope is each user's own.
 func Read(r *node.Reader, e node.Entry, appID string) string {
 	if !e.IsMapping() {
-		return readName(r, e)
+		name := readName(r, e)
+		if name == "" {
+			return ""
+		}
+		return scope.Ref{Scope: scope.PerUser, Name: name}.String()
 	}
-	ref, scope, provider := "", "per_user", ""
+	ref, whose, provider := "", scope.PerUser, ""
 	r.Mapping(level, e, map[string]node.Read{
 		"ref":      func(in node.Entry) { ref = readName(r, in) },
-		"scope":    r.Choice(&scope, slices.Concat(userScopes, appScopes)...),
+		"scope":    r.Choice(&whose, scope.All()...),
 		"provider": r.Label(&provider),
 	})
-	switch {
-	case ref == "":
+	if ref == "" {
 		r.Fail(e.At, "write ref: and the name of a secret (callgate secrets set NAME)", "%s names no secret", e.Name())
 		return ""
-	case slices.Contains(appScopes, scope):
-		return appID + "." + ref
-	default:
-		return ref
 	}
+	full := scope.Ref{Scope: whose, Name: ref}
+	if whose == scope.PerAppShared || whose == scope.PerAppPerUser {
+		full.App = appID
+	}
+	return full.String()
 }
 
 // readName reads the name of a secret, or returns "".

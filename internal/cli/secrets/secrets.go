@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"callgate/internal/cli/dialog"
 	"callgate/internal/cli/render"
 	"callgate/internal/protocol"
+	"callgate/internal/secret/scope"
 	"callgate/internal/visible"
 	"callgate/tool"
 )
@@ -61,21 +63,53 @@ func oneName(_ *cobra.Command, args []string) error {
 	return nil
 }
 
+// scoped are the flags that say whose a secret is.
+type scoped struct{ protocol.Scoped }
+
+func (s *scoped) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&s.Scope, "scope", "", "whose it is: "+strings.Join(scope.All(), ", ")+"; left out: as the rest says")
+	f.StringVar(&s.App, "app", "", "an app's alone, by its app_id")
+	f.StringVar(&s.User, "user", "", "a user's own, by their name")
+}
+
+// words says whose a secret is, for people.
+func words(of protocol.Scoped) string {
+	var text string
+	if of.User != "" {
+		text = " of the user " + of.User
+	}
+	if of.App != "" {
+		text += " for the app " + of.App
+	}
+	return text
+}
+
 // set is secrets set.
-type set struct{ *command.Env }
+type set struct {
+	*command.Env
+	scoped
+}
 
 func newSet(e *command.Env) *cobra.Command {
-	s := &set{e}
-	return e.Leaf(&cobra.Command{
+	s := &set{Env: e}
+	c := e.Leaf(&cobra.Command{
 		Use: "set NAME", Short: "Store the value of a secret",
 		Long: `Store the value of a secret. The value is read from standard input, or asked for
 at a terminal; it never stands on the command line, where others on this machine
-could read it. A running kernel has it at once.`,
+could read it. A running kernel has it at once.
+
+Without flags it is the kernel's, for everybody who uses it. With --user it is one
+user's own, with --app one app's.`,
 		Example: `  callgate secrets set hub_token                 asks for it, and does not show it
   callgate secrets set hub_token < token.txt     without the line end at its end
-  pass show hub | callgate secrets set hub_token`,
+  pass show hub | callgate secrets set hub_token
+  callgate secrets set hub_token --user ada      ada's own, in every app
+  callgate secrets set hub_token --app shop      of the app shop, for all its users`,
 		Args: oneName,
 	}, s.run)
+	s.flags(c)
+	return c
 }
 
 func (s *set) run(ctx context.Context, args []string) error {
@@ -85,13 +119,15 @@ func (s *set) run(ctx context.Context, args []string) error {
 		return err
 	}
 	return s.WithKey(ctx, func(k *command.Kernel) error {
-		if err := k.Secrets().Set(ctx, name, protocol.SetSecret{Value: value, By: s.UserName()}); err != nil {
+		if err := k.Secrets().Set(ctx, name, protocol.SetSecret{
+			Value: value, By: s.UserName(), Scoped: s.Scoped,
+		}); err != nil {
 			return err
 		}
 		if s.JSON {
 			return s.WriteJSON(map[string]string{"set": name})
 		}
-		s.Status("set %s", name)
+		s.Status("set %s%s", name, words(s.Scoped))
 		if len(value) < protocol.MinScrubbed {
 			s.Status("callgate: it has fewer than %d bytes, so it is not removed from the output of tools", protocol.MinScrubbed)
 		}
@@ -138,6 +174,11 @@ func (l *list) run(ctx context.Context, _ []string) error {
 			return err
 		}
 		return command.WriteList(l.Env, found, "there are no secrets", func() error {
+			head := []string{"NAME", "SOURCE", "SET"}
+			owned := slices.ContainsFunc(found, func(s protocol.Secret) bool { return s.User != "" })
+			if owned {
+				head = append(head, "USER", "APP")
+			}
 			rows := make([][]render.Cell, len(found))
 			for i, s := range found {
 				set := ""
@@ -145,8 +186,11 @@ func (l *list) run(ctx context.Context, _ []string) error {
 					set = s.Set.Local().Format("2006-01-02 15:04:05")
 				}
 				rows[i] = []render.Cell{render.Plain(s.Name), render.Plain(s.Source), render.Plain(set)}
+				if owned {
+					rows[i] = append(rows[i], render.Plain(s.User), render.Plain(s.App))
+				}
 			}
-			return l.Style(l.Stdout).Table(l.Stdout, []string{"NAME", "SOURCE", "SET"}, rows)
+			return l.Style(l.Stdout).Table(l.Stdout, head, rows)
 		})
 	})
 }
@@ -154,6 +198,7 @@ func (l *list) run(ctx context.Context, _ []string) error {
 // remove is secrets delete.
 type remove struct {
 	*command.Env
+	scoped
 	yes bool
 }
 
@@ -164,23 +209,25 @@ func newDelete(e *command.Env) *cobra.Command {
 		Example: "  callgate secrets delete hub_token --yes", Args: oneName,
 	}, r.run)
 	c.Flags().BoolVar(&r.yes, "yes", false, "delete without asking")
+	r.flags(c)
 	return c
 }
 
 func (r *remove) run(ctx context.Context, args []string) error {
 	name := args[0]
-	question := fmt.Sprintf("Delete the secret %s? Its value cannot be restored.", visible.Text(name))
+	question := fmt.Sprintf("Delete the secret %s%s? Its value cannot be restored.", visible.Text(name),
+		visible.Text(words(r.Scoped)))
 	if ok, err := r.Confirm(r.yes, question); err != nil || !ok {
 		return err
 	}
 	return r.WithKey(ctx, func(k *command.Kernel) error {
-		if err := k.Secrets().Delete(ctx, name, protocol.DeleteSecret{By: r.UserName()}); err != nil {
+		if err := k.Secrets().Delete(ctx, name, protocol.DeleteSecret{By: r.UserName(), Scoped: r.Scoped}); err != nil {
 			return err
 		}
 		if r.JSON {
 			return r.WriteJSON(map[string]string{"deleted": name})
 		}
-		r.Status("deleted %s", name)
+		r.Status("deleted %s%s", name, words(r.Scoped))
 		return nil
 	})
 }

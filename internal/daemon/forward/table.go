@@ -108,6 +108,7 @@ func ownRoutes() []string {
 		operations.RouteNodes, operations.RouteDrain, // which are of the database, whoever is asked
 		operations.RouteVerifyNodes, operations.RouteNodeLocks,
 		operations.RouteUsers, operations.RouteUser, operations.RouteMe, operations.RouteRevokeUser,
+		operations.RouteMySecrets, operations.RouteSetMySecret, operations.RouteDeleteMySecret,
 		protocol.RoutePing, protocol.RouteMetrics, protocol.RouteStop, protocol.RouteRelease, protocol.RouteAppSchema,
 		protocol.RouteMCP, protocol.RouteMCPProfile, protocol.RoutePlan, protocol.RouteConsole, operations.RouteReload,
 		protocol.RoutePrune, protocol.RouteAcceptLoss, operations.RouteRetain,

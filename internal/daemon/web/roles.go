@@ -68,6 +68,7 @@ func approverRoutes() []string {
 		protocol.RouteAcceptProposal, protocol.RouteRefuseProposal, protocol.RouteTrust, protocol.RouteSkillTrust,
 		protocol.RouteUndoList, protocol.RouteUndoPreview, protocol.RouteUndo, protocol.RouteTestChannel,
 		protocol.RouteRetryDelivery, protocol.RouteRetryEvent, protocol.RouteStartBackground, protocol.RouteStopBackground,
+		operations.RouteMySecrets, operations.RouteSetMySecret, operations.RouteDeleteMySecret,
 	}
 }
 

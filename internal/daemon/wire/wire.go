@@ -14,12 +14,12 @@ import (
 	"callgate/internal/journal"
 	"callgate/internal/journal/doubt"
 	"callgate/internal/journal/outputbus"
+	"callgate/internal/kernel"
 	"callgate/internal/kernel/recovery"
 	"callgate/internal/kernel/scripts"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/trial"
 	"callgate/internal/protocol"
-	"callgate/internal/secret"
 	"callgate/internal/source/mcp"
 	"callgate/internal/source/mcp/trust"
 	"callgate/internal/token"
@@ -210,7 +210,11 @@ func blocker(b lock.Blocker) protocol.LockBlocker {
 }
 
 // Secret converts what is known of a secret.
-func Secret(i secret.Info) protocol.Secret { return protocol.Secret(i) }
+func Secret(i kernel.SecretInfo) protocol.Secret {
+	return protocol.Secret{Name: i.Info.Name, Source: i.Source, Set: i.Set, Scoped: protocol.Scoped{
+		Scope: i.Scope, App: i.App, User: i.User,
+	}}
+}
 
 // Surface converts the tools as a model is shown them.
 func Surface(p *surface.Plan) *protocol.Surface {

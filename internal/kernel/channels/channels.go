@@ -64,7 +64,7 @@ type Runner interface {
 // Secrets knows the values of secrets.
 type Secrets interface {
 	Expand(text string) (string, error)
-	Values(names []string) (map[string]string, error)
+	ValuesFor(user string, refs []string) (map[string]string, error)
 	ScrubString(text string) string
 }
 

@@ -23,6 +23,7 @@ import (
 	"callgate/internal/kernel/consent"
 	"callgate/internal/netguard"
 	"callgate/internal/task"
+	"callgate/internal/user"
 	"callgate/tool"
 )
 
@@ -104,20 +105,20 @@ func (c *Channels) send(ctx context.Context, owner task.Asker, m channel.Message
 	case channels.File:
 		return c.write(ctx, loaded, ch, m)
 	}
-	sender, err := c.remote(ch)
+	sender, err := c.remote(ch, user.Name(owner.Principal.User))
 	if err != nil {
 		return err
 	}
 	return sender.Send(ctx, m)
 }
 
-// remote makes the sender of a channel that leads to another machine.
-func (c *Channels) remote(ch app.Channel) (channel.Sender, error) {
+// remote makes the sender of a channel that leads to another machine, for a user by their name.
+func (c *Channels) remote(ch app.Channel, who string) (channel.Sender, error) {
 	guard, err := netguard.New(netguard.Rules{Private: ch.PrivateHosts, Setting: "tools.channels." + ch.Name})
 	if err != nil {
 		return nil, err
 	}
-	secret, err := c.secret(ch.Credential)
+	secret, err := c.secret(who, ch.Credential)
 	if err != nil {
 		return nil, err
 	}
@@ -146,12 +147,12 @@ func (c *Channels) remote(ch app.Channel) (channel.Sender, error) {
 	}), nil
 }
 
-// secret is the value of a secret; "" for none.
-func (c *Channels) secret(name string) (string, error) {
+// secret is the value of a secret for a user; "" for none.
+func (c *Channels) secret(who, name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
-	values, err := c.opt.Secrets.Values([]string{name})
+	values, err := c.opt.Secrets.ValuesFor(who, []string{name})
 	return values[name], err
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"callgate/internal/app"
 	"callgate/internal/app/apis"
+	"callgate/internal/secret/scope"
 )
 
 // API says which API an app makes tools of, by what document, and what it is sent; empty for one of
@@ -24,7 +25,11 @@ func API(a *app.App, one apis.API) string {
 	}
 	text := "make tools of the API " + one.Name + ", as " + document + " describes it"
 	text += atText(one)
-	if secrets := one.Secrets(); len(secrets) > 0 {
+	secrets := one.Secrets()
+	for i, ref := range secrets {
+		secrets[i] = scope.InWords(ref, true)
+	}
+	if len(secrets) > 0 {
 		text += ", with the secret " + strings.Join(secrets, ", ")
 	}
 	return shown(a, text+privateText(one.PrivateHosts))

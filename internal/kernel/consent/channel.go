@@ -10,6 +10,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/app/channels"
 	"callgate/internal/app/triggers"
+	"callgate/internal/secret/scope"
 )
 
 // Channel says where an app's messages go, and with what; empty for a channel of the
@@ -23,14 +24,14 @@ func Channel(a *app.App, c app.Channel) string {
 	case channels.Webhook:
 		text = "send messages to " + c.URL
 		if c.Credential != "" {
-			text += ", signed with the secret " + c.Credential
+			text += ", signed with the secret " + scope.InWords(c.Credential, true)
 		}
 		text += headersText(c.Headers)
 	case channels.Email:
 		text = "send mail to " + strings.Join(c.To, ", ") + " as " + c.From + " through " +
 			server(c.Host, c.Port, cmp.Or(c.TLS, "starttls"))
 		if c.Credential != "" {
-			text += ", logged in as " + c.Username + " with the secret " + c.Credential
+			text += ", logged in as " + c.Username + " with the secret " + scope.InWords(c.Credential, true)
 		}
 	case channels.File:
 		text = "append messages to the file " + c.Path + " of the workspace"
@@ -100,7 +101,7 @@ func occasion(t app.Trigger) string {
 	case triggers.Mailbox:
 		return fmt.Sprintf("when there is a mail in the mailbox %s of %s at %s, read with the secret %s and marked as seen",
 			cmp.Or(t.Mailbox.Box, "INBOX"), t.Mailbox.Username,
-			server(t.Mailbox.Host, t.Mailbox.Port, cmp.Or(t.Mailbox.TLS, "implicit")), t.Credential) +
+			server(t.Mailbox.Host, t.Mailbox.Port, cmp.Or(t.Mailbox.TLS, "implicit")), scope.InWords(t.Credential, false)) +
 			privateText(t.Source.PrivateHosts)
 	case triggers.Schedule:
 		return "at the times " + t.When.Text + " " + cmp.Or(t.When.Zone, "UTC")
@@ -112,10 +113,11 @@ func occasion(t app.Trigger) string {
 
 // caller says who may call a webhook.
 func caller(t app.Trigger) string {
+	name := scope.InWords(t.Credential, false)
 	text := map[string]string{
-		triggers.AuthToken:  " with the token in the secret " + t.Credential,
-		triggers.AuthHMAC:   " signed with the secret " + t.Credential,
-		triggers.AuthGitHub: " signed with the secret " + t.Credential,
+		triggers.AuthToken:  " with the token in the secret " + name,
+		triggers.AuthHMAC:   " signed with the secret " + name,
+		triggers.AuthGitHub: " signed with the secret " + name,
 		triggers.AuthNone:   ", whoever it is",
 	}[t.Webhook.Auth]
 	host, _, _ := net.SplitHostPort(t.Webhook.Listen)

@@ -11,6 +11,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/gate/policy"
 	"callgate/internal/provider"
+	"callgate/internal/secret/scope"
 	"callgate/tool"
 )
 
@@ -314,7 +315,7 @@ func Endpoint(a *app.App, m *app.Model) string {
 	at := provider.Config{Provider: m.Provider, Backend: provider.Backend(m.Backend), BaseURL: m.BaseURL}
 	with := slices.Clone(m.DataSent)
 	if m.Credential != "" {
-		with = append(with, "the secret "+m.Credential)
+		with = append(with, "the secret "+scope.InWords(m.Credential, true))
 	}
 	if provider.IsDefaultURL(at, os.Getenv) {
 		if with = slices.DeleteFunc(with, isKeyOf(provider.DefaultKey(at))); len(with) == 0 {
@@ -333,6 +334,7 @@ func isKeyOf(name string) func(sent string) bool {
 	return func(sent string) bool {
 		return name != "" && slices.Contains([]string{
 			"a key {{env." + name + "}}", "a key {{secret." + name + "}}", "the secret " + name,
+			"the secret " + scope.InWords(name, true),
 		}, sent)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"callgate/internal/app"
+	"callgate/internal/secret/scope"
 )
 
 // Module says what an app gives to a module that is the user's to give: secrets,
@@ -91,7 +92,7 @@ func inJSON(value map[string]any) string {
 func secretNames(m app.Module) []string {
 	var names []string
 	if m.Credential != "" {
-		names = append(names, m.Credential)
+		names = append(names, scope.InWords(m.Credential, true))
 	}
 	for _, part := range strings.Split(inJSON(m.Config), "{{secret.")[1:] {
 		name, _, _ := strings.Cut(part, "}}")

@@ -19,6 +19,8 @@ import (
 	"callgate/internal/provider/budget"
 	"callgate/internal/provider/offline"
 	"callgate/internal/quota"
+	"callgate/internal/secret/scope"
+	"callgate/internal/user"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -38,6 +40,7 @@ type Info struct {
 type Secrets interface {
 	Expand(text string) (string, error)
 	Values(names []string) (map[string]string, error)
+	ValuesFor(user string, refs []string) (map[string]string, error)
 }
 
 // Tools are the tools of the session for which a model is opened.
@@ -175,7 +178,7 @@ func (m missing) Generate(context.Context, llm.Request, func(llm.Delta)) (*llm.R
 
 // dial makes the connection to a model's provider.
 func (o *Opener) dial(u Use, m *app.Model) (llm.Model, provider.Info, error) {
-	cfg, err := o.config(m)
+	cfg, err := o.config(u, m)
 	if err != nil {
 		return nil, provider.Info{}, err
 	}
@@ -192,8 +195,8 @@ func (o *Opener) dial(u Use, m *app.Model) (llm.Model, provider.Info, error) {
 }
 
 // config is how a model's provider is reached, with its key.
-func (o *Opener) config(m *app.Model) (cfg provider.Config, err error) {
-	key, err := o.key(m)
+func (o *Opener) config(u Use, m *app.Model) (cfg provider.Config, err error) {
+	key, err := o.key(user.Name(u.User), m)
 	if err != nil {
 		return cfg, err
 	}
@@ -212,14 +215,14 @@ func (o *Opener) config(m *app.Model) (cfg provider.Config, err error) {
 
 // key returns the key of a model: its credential's value, or what its config
 // says. A credential without a value is skipped where the config, or the
-// environment, may still have one.
-func (o *Opener) key(m *app.Model) (string, error) {
+// environment, may still have one; but not a user's own, in whose place there is no other.
+func (o *Opener) key(who string, m *app.Model) (string, error) {
 	if m.Credential != "" {
-		values, err := o.Secrets.Values([]string{m.Credential})
+		values, err := o.Secrets.ValuesFor(who, []string{m.Credential})
 		if err == nil {
 			return values[m.Credential], nil
 		}
-		if tool.KindOf(err) != tool.Unavailable {
+		if tool.KindOf(err) != tool.Unavailable || who != "" && scope.Parse(m.Credential).OfUser() {
 			return "", err
 		}
 	}

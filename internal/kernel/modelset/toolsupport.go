@@ -156,12 +156,12 @@ func (o *Opener) decideTools(m *app.Model, info provider.Info, to *Info) {
 // AskTools asks the servers of a model and its fallbacks whether they take tools, where that is not known: see
 // [Info.ToolsWhy]. A human must have accepted where they are. It waits for each a few seconds at most; a server
 // that does not answer is asked another time.
-func (o *Opener) AskTools(ctx context.Context, m *app.Model) {
+func (o *Opener) AskTools(ctx context.Context, u Use, m *app.Model) {
 	for ; m != nil; m = m.Fallback {
 		if m.Provider == app.Offline || m.NativeTools != nil {
 			continue
 		}
-		if cfg, err := o.config(m); err == nil {
+		if cfg, err := o.config(u, m); err == nil {
 			o.askTools(ctx, cfg)
 		}
 	}

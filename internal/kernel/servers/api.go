@@ -6,6 +6,7 @@ import (
 
 	"callgate/internal/app"
 	"callgate/internal/kernel/servers/apis"
+	"callgate/internal/secret/scope"
 	"callgate/internal/source/mcp"
 )
 
@@ -42,7 +43,7 @@ func (v Scoped) All(ctx context.Context) ([]Server, error) {
 func fromAPI(a apis.Status) Server {
 	launch := "call " + strings.Join(a.Servers, ", ") + " as " + a.Document + " describes"
 	if len(a.Secrets) > 0 {
-		launch += ", with the secret " + strings.Join(a.Secrets, ", ")
+		launch += ", with the secret " + strings.Join(inWords(a.Secrets), ", ")
 	}
 	s := Server{
 		Status: mcp.Status{
@@ -80,4 +81,13 @@ func (v Scoped) Refresh(ctx context.Context, name string) (mcp.Status, error) {
 	}
 	err = server.Refresh(ctx)
 	return server.Status(), err
+}
+
+// inWords are the names of secrets for people.
+func inWords(refs []string) []string {
+	names := make([]string, len(refs))
+	for i, ref := range refs {
+		names[i] = scope.InWords(ref, true)
+	}
+	return names
 }

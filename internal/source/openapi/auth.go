@@ -12,6 +12,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"callgate/internal/secret/scope"
 	"callgate/tool"
 )
 
@@ -149,19 +150,19 @@ func (a *auth) apply(r *http.Request, values map[string]string) error {
 	for _, p := range a.parts {
 		value := strings.TrimSpace(values[p.secret])
 		if value == "" {
-			return fmt.Errorf("the secret %s is empty", p.secret)
+			return fmt.Errorf("the secret %s is empty", scope.InWords(p.secret, false))
 		}
 		switch p.kind {
 		case bearerToken:
 			value = "Bearer " + value
 		case basicLogin:
 			if !strings.Contains(value, ":") {
-				return fmt.Errorf("the secret %s must be user:password", p.secret)
+				return fmt.Errorf("the secret %s must be user:password", scope.InWords(p.secret, false))
 			}
 			value = "Basic " + base64.StdEncoding.EncodeToString([]byte(value))
 		}
 		if strings.ContainsAny(value, "\r\n\x00") {
-			return fmt.Errorf("the secret %s holds more than one line", p.secret)
+			return fmt.Errorf("the secret %s holds more than one line", scope.InWords(p.secret, false))
 		}
 		switch p.in {
 		case "header":

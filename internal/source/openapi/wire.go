@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/secret/scope"
 	"callgate/tool"
 )
 
@@ -36,7 +37,7 @@ func WireOf(t *tool.Tool) *Wire {
 		w.Arguments[p.arg] = p.String()
 	}
 	for _, p := range r.auth.parts {
-		w.Credentials = append(w.Credentials, "the secret "+p.secret+" for "+p.String())
+		w.Credentials = append(w.Credentials, "the secret "+scope.InWords(p.secret, true)+" for "+p.String())
 	}
 	return w
 }
@@ -52,7 +53,7 @@ func (r *request) digest() string {
 	}
 	fmt.Fprintf(h, "body %d %q %q %q %v\n", r.body.kind, r.body.mediaType, r.body.arg, r.body.fields, r.body.required)
 	for _, p := range r.auth.parts {
-		fmt.Fprintf(h, "credential %q %d %q %q %q\n", p.scheme, p.kind, p.in, p.name, p.secret)
+		fmt.Fprintf(h, "credential %q %d %q %q %q\n", p.scheme, p.kind, p.in, p.name, scope.InWords(p.secret, false))
 	}
 	fmt.Fprintf(h, "wanted %q\n", r.auth.wanted)
 	return hex.EncodeToString(h.Sum(nil))

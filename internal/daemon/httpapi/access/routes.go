@@ -100,7 +100,8 @@ func accepting(q *request, next route.Func) error {
 // kernelRoutes are about the kernel, or about everybody.
 func kernelRoutes() map[string]judge {
 	all := each(shared, protocol.RouteStatus, protocol.RoutePing, protocol.RouteAppSchema, protocol.RouteOpenSession,
-		protocol.RoutePlan, operations.RouteMe)
+		protocol.RoutePlan, operations.RouteMe, operations.RouteMySecrets, operations.RouteSetMySecret,
+		operations.RouteDeleteMySecret)
 	maps.Copy(all, each(everybodys, protocol.RouteExport, protocol.RouteTryRules, protocol.RouteUndoList,
 		protocol.RouteUndoPreview, protocol.RouteUndo))
 	maps.Copy(all, each(inSession(closed), protocol.RouteRefresh, protocol.RouteRestart, protocol.RouteTrust,

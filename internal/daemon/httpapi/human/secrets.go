@@ -7,6 +7,8 @@ import (
 	"callgate/internal/daemon/wire"
 	"callgate/internal/kernel"
 	"callgate/internal/protocol"
+	"callgate/internal/secret/scope"
+	"callgate/tool"
 )
 
 // secretRoutes lists and changes secrets.
@@ -21,7 +23,7 @@ func (a *secretRoutes) routes() map[string]route.Func {
 }
 
 func (a *secretRoutes) secrets(w http.ResponseWriter, r *http.Request) error {
-	list, err := a.kernel.Secrets.List(route.Credential(r, ""))
+	list, err := a.kernel.Secrets.List(r.Context(), route.Credential(r, ""))
 	if err != nil {
 		return err
 	}
@@ -33,7 +35,11 @@ func (a *secretRoutes) setSecret(w http.ResponseWriter, r *http.Request) error {
 	if err := route.Read(r, &s); err != nil {
 		return err
 	}
-	if err := a.kernel.Secrets.Set(route.Credential(r, s.By), r.PathValue("name"), s.Value); err != nil {
+	name, err := named(r, s.Scoped)
+	if err != nil {
+		return err
+	}
+	if err := a.kernel.Secrets.Set(r.Context(), route.Credential(r, s.By), name, s.Value); err != nil {
 		return err
 	}
 	return route.Answer(w, struct{}{})
@@ -44,8 +50,25 @@ func (a *secretRoutes) deleteSecret(w http.ResponseWriter, r *http.Request) erro
 	if err := route.Read(r, &d); err != nil {
 		return err
 	}
-	if err := a.kernel.Secrets.Delete(route.Credential(r, d.By), r.PathValue("name")); err != nil {
+	name, err := named(r, d.Scoped)
+	if err != nil {
+		return err
+	}
+	if err := a.kernel.Secrets.Delete(r.Context(), route.Credential(r, d.By), name); err != nil {
 		return err
 	}
 	return route.Answer(w, struct{}{})
+}
+
+// named is the secret that a request is about. Over the network nobody changes what is another user's own: a token
+// speaks for its holder.
+func named(r *http.Request, of protocol.Scoped) (name kernel.ScopedSecret, err error) {
+	if login, ok := route.LoginOf(r); ok && of.User != "" {
+		return name, tool.Errorf("httpapi", tool.Denied, "the token %s sets no secrets of the user %s", login.Name,
+			tool.Truncate(of.User)).
+			WithHint("users set their own at /v1/users/me/secrets; the kernel's own user does it with the command line")
+	}
+	name.User = of.User
+	name.Ref, err = scope.New(of.Scope, of.App, of.User, r.PathValue("name"))
+	return name, err
 }

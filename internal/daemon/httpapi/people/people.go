@@ -6,6 +6,7 @@ package people
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -24,8 +25,10 @@ type peopleRoutes struct{ kernel *kernel.Kernel }
 // Routes are the routes of users.
 func Routes(k *kernel.Kernel) map[string]route.Func {
 	a := &peopleRoutes{k}
-	return map[string]route.Func{operations.RouteUsers: a.list, operations.RouteUser: a.show, operations.RouteMe: a.me,
+	all := map[string]route.Func{operations.RouteUsers: a.list, operations.RouteUser: a.show, operations.RouteMe: a.me,
 		operations.RouteRevokeUser: a.revoke}
+	maps.Copy(all, (&secretRoutes{k}).routes())
+	return all
 }
 
 func (a *peopleRoutes) list(w http.ResponseWriter, r *http.Request) error {

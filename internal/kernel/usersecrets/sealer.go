@@ -1,0 +1,85 @@
+package usersecrets
+
+import (
+	"slices"
+	"sync"
+
+	"callgate/internal/secret"
+	"callgate/tool"
+)
+
+// sealer seals secrets, with the key that is placed at this node, or alone with that of the kernel's store.
+type sealer struct {
+	vault    *secret.Vault
+	file     string
+	isShared bool
+
+	mu     sync.Mutex
+	placed *secret.PlacedKey // nil: none was found yet
+}
+
+// key returns the placed key; nil: there is none.
+func (s *sealer) key() (*secret.PlacedKey, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.placed != nil {
+		return s.placed, nil
+	}
+	placed, err := secret.ReadPlaced(s.file)
+	if err == nil && placed != nil {
+		s.placed = placed
+	}
+	return placed, err
+}
+
+// keyText is the placed key, to be masked; "": there is none.
+func (s *sealer) keyText() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.placed == nil {
+		return ""
+	}
+	return s.placed.Text()
+}
+
+// seal seals a value. Others are names of the placed keys that are in use: another than those would be no good at the
+// nodes that have them.
+func (s *sealer) seal(name string, value []byte, others []string) ([]byte, error) {
+	placed, err := s.key()
+	switch {
+	case err != nil:
+		return nil, err
+	case placed == nil && s.isShared:
+		return nil, s.missing("this node shares its database with others, and has no key for the secrets of users")
+	case placed == nil && len(others) > 0:
+		return nil, s.missing("the secrets of users are sealed with a key that is not here (" + others[0] + ")")
+	case placed == nil:
+		return s.vault.Seal(name, value)
+	case len(others) > 0 && !slices.Contains(others, placed.ID()):
+		return nil, tool.Errorf("usersecrets", tool.Unavailable,
+			"this node's key for the secrets of users is %s, and the others seal with %s", placed.ID(), others[0]).
+			WithHint("give this node the key that the others have; where that is lost, remove all that it sealed")
+	}
+	return placed.Seal(name, value), nil
+}
+
+func (s *sealer) unseal(name string, data []byte) ([]byte, error) {
+	id := secret.PlacedID(data)
+	if id == "" {
+		return s.vault.Unseal(name, data)
+	}
+	placed, err := s.key()
+	switch {
+	case err != nil:
+		return nil, err
+	case placed == nil:
+		return nil, s.missing("the secrets of users are sealed with a key that is not at this node (" + id + ")")
+	}
+	return placed.Unseal(name, data)
+}
+
+func (s *sealer) missing(what string) error {
+	return tool.Errorf("usersecrets", tool.Unavailable, "%s", what).
+		WithHint("put the same 64 hexadecimal digits (openssl rand -hex 32) at each node into %s, mode 600, or into its "+
+			"variable %s", s.file, secret.PlacedVariable)
+}
