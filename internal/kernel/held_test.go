@@ -61,7 +61,7 @@ func TestHeldJournalChangesNothing(t *testing.T) {
 func unchanged(t *testing.T, ctx context.Context, k *kernel.Kernel, human approval.Credential) {
 	t.Helper()
 	stored := 0
-	list, err := k.Secrets.List(human)
+	list, err := k.Secrets.List(t.Context(), human)
 	check(t, err)
 	for _, s := range list {
 		if s.Name == "NEW_SECRET" {

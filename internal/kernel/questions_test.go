@@ -16,7 +16,6 @@ import (
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/toolview"
 	"callgate/internal/question"
-	"callgate/internal/secret"
 	"callgate/tool"
 )
 
@@ -145,9 +144,9 @@ func TestAskedPasswordIsASecret(t *testing.T) {
 	if text := asJSON(r) + asJSON(kept); strings.Contains(text, value) {
 		t.Errorf("the password is in %s", text)
 	}
-	found, err := k.Secrets.List(kerneltest.Human(t, k))
+	found, err := k.Secrets.List(t.Context(), kerneltest.Human(t, k))
 	kerneltest.OK(t, err)
-	isKept := func(i secret.Info) bool { return i.Name == questions.SecretName(asked.ID, "pw") && i.Source == "store" }
+	isKept := func(i kernel.SecretInfo) bool { return i.Info.Name == questions.SecretName(asked.ID, "pw") && i.Source == "store" }
 	if !slices.ContainsFunc(found, isKept) {
 		t.Errorf("the secrets are %+v", found)
 	}

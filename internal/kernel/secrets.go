@@ -120,10 +120,15 @@ func (s *Secrets) ListOf(ctx context.Context, user string) ([]SecretInfo, error)
 // Scrub takes secrets out of what is about to be shown.
 func (s *Secrets) Scrub(data []byte) []byte { return s.vault.Scrub(data) }
 
-// Set stores a value. Calls made from now on get it, and everything that is
+// Set stores a value of the kernel's.
+func (s *Secrets) Set(who approval.Credential, name string, value []byte) error {
+	return s.SetScoped(context.Background(), who, ScopedSecret{Ref: scope.Parse(name)}, value)
+}
+
+// SetScoped stores a value. Calls made from now on get it, and everything that is
 // written is without it. A running MCP server has the old value until it is
 // started again.
-func (s *Secrets) Set(ctx context.Context, who approval.Credential, name ScopedSecret, value []byte) error {
+func (s *Secrets) SetScoped(ctx context.Context, who approval.Credential, name ScopedSecret, value []byte) error {
 	if err := s.mayChange(who, name); err != nil {
 		return err
 	}
@@ -139,8 +144,13 @@ func (s *Secrets) Set(ctx context.Context, who approval.Credential, name ScopedS
 	return s.record(who, "set", name)
 }
 
-// Delete deletes a value.
-func (s *Secrets) Delete(ctx context.Context, who approval.Credential, name ScopedSecret) error {
+// Delete deletes a value of the kernel's.
+func (s *Secrets) Delete(who approval.Credential, name string) error {
+	return s.DeleteScoped(context.Background(), who, ScopedSecret{Ref: scope.Parse(name)})
+}
+
+// DeleteScoped deletes a value.
+func (s *Secrets) DeleteScoped(ctx context.Context, who approval.Credential, name ScopedSecret) error {
 	if err := s.mayChange(who, name); err != nil {
 		return err
 	}

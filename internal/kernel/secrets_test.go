@@ -439,7 +439,7 @@ func TestSecretsNeedTheHumansKey(t *testing.T) {
 	t.Parallel()
 	k := openLeaky(t, t.TempDir(), nil)
 	for _, who := range []approval.Credential{{}, {Key: "guessed-key-guessed-key", PID: approval.Unknown}, {Key: kerneltest.Human(t, k).Key, PID: os.Getpid()}} {
-		_, err := k.Secrets.List(who)
+		_, err := k.Secrets.List(t.Context(), who)
 		for what, err := range map[string]error{
 			"list": err, "set": k.Secrets.Set(who, "LEAK_SET", []byte("another value")), "delete": k.Secrets.Delete(who, "LEAK_SET"),
 		} {
@@ -448,7 +448,7 @@ func TestSecretsNeedTheHumansKey(t *testing.T) {
 			}
 		}
 	}
-	list, err := k.Secrets.List(kerneltest.Human(t, k))
+	list, err := k.Secrets.List(t.Context(), kerneltest.Human(t, k))
 	ok(t, err)
 	told, _ := json.Marshal(list)
 	clean(t, "the list", told)

@@ -34,9 +34,9 @@ func (f *files) Load(_ context.Context, workspace, _ string) (*apps.Loaded, erro
 // plain are secrets of which there are none.
 type plain struct{}
 
-func (plain) Expand(text string) (string, error)         { return text, nil }
-func (plain) Values([]string) (map[string]string, error) { return map[string]string{}, nil }
-func (plain) ScrubString(text string) string             { return text }
+func (plain) Expand(text string) (string, error)                    { return text, nil }
+func (plain) ValuesFor(string, []string) (map[string]string, error) { return map[string]string{}, nil }
+func (plain) ScrubString(text string) string                        { return text }
 
 var owner = task.Asker{Principal: tool.Principal{User: "ada", App: "shop", Session: "t1"}, Workspace: "/x"}
 

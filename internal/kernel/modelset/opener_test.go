@@ -11,6 +11,7 @@ import (
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/module"
 	"callgate/internal/provider/offline"
+	"callgate/internal/secret/scope"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -28,6 +29,23 @@ func (s secrets) Values(names []string) (map[string]string, error) {
 			return nil, tool.Errorf("test", tool.Unavailable, "there is no secret %s", name)
 		}
 		values[name] = value
+	}
+	return values, nil
+}
+
+// ValuesFor gives users what their name begins with, and nothing else of their own.
+func (s secrets) ValuesFor(user string, refs []string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, text := range refs {
+		name := scope.Parse(text).Stored()
+		if user != "" && scope.Parse(text).OfUser() {
+			name = user + "/" + name
+		}
+		found, err := s.Values([]string{name})
+		if err != nil {
+			return nil, err
+		}
+		values[text] = found[name]
 	}
 	return values, nil
 }

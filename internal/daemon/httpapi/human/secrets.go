@@ -39,7 +39,7 @@ func (a *secretRoutes) setSecret(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.kernel.Secrets.Set(r.Context(), route.Credential(r, s.By), name, s.Value); err != nil {
+	if err := a.kernel.Secrets.SetScoped(r.Context(), route.Credential(r, s.By), name, s.Value); err != nil {
 		return err
 	}
 	return route.Answer(w, struct{}{})
@@ -54,7 +54,7 @@ func (a *secretRoutes) deleteSecret(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	if err := a.kernel.Secrets.Delete(r.Context(), route.Credential(r, d.By), name); err != nil {
+	if err := a.kernel.Secrets.DeleteScoped(r.Context(), route.Credential(r, d.By), name); err != nil {
 		return err
 	}
 	return route.Answer(w, struct{}{})

@@ -61,13 +61,13 @@ func (a *secretRoutes) set(w http.ResponseWriter, r *http.Request) error {
 				"callgate secrets set NAME --user YOU")
 	}
 	return a.change(w, r, in.App, func(who string, name kernel.ScopedSecret) error {
-		return a.kernel.Secrets.Set(r.Context(), route.Credential(r, who), name, in.Value)
+		return a.kernel.Secrets.SetScoped(r.Context(), route.Credential(r, who), name, in.Value)
 	})
 }
 
 func (a *secretRoutes) remove(w http.ResponseWriter, r *http.Request) error {
 	return a.change(w, r, r.URL.Query().Get("app"), func(who string, name kernel.ScopedSecret) error {
-		return a.kernel.Secrets.Delete(r.Context(), route.Credential(r, who), name)
+		return a.kernel.Secrets.DeleteScoped(r.Context(), route.Credential(r, who), name)
 	})
 }
 

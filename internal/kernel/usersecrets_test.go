@@ -1,0 +1,175 @@
+package kernel_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"callgate/internal/journal"
+	"callgate/internal/kernel"
+	"callgate/internal/kernel/kerneltest"
+	"callgate/internal/kernel/node"
+	"callgate/internal/secret/scope"
+	"callgate/tool"
+)
+
+// secretTools are tools that say which value they were given: by its beginning, since the rest is masked.
+func secretTools(t *testing.T) []*tool.Tool {
+	t.Helper()
+	var all []*tool.Tool
+	for name, ref := range map[string]scope.Ref{
+		"own": {Scope: scope.PerUser, Name: "hub"}, "shared": {Scope: scope.PerAppShared, App: "shop", Name: "hub"},
+		"wide": {Scope: scope.SystemWide, Name: "hub"}, "shop": {Scope: scope.PerAppPerUser, App: "shop", Name: "hub"},
+		"mail": {Scope: scope.PerAppPerUser, App: "mail", Name: "hub"},
+	} {
+		made, err := tool.Func("demo."+name, "A tool of the test.", tool.Runtime{SideEffect: tool.None},
+			func(context.Context, struct{}) (any, error) { return nil, nil })
+		ok(t, err)
+		made.Runtime.Secrets = []string{ref.String()}
+		made.Handler = tool.HandlerFunc(func(_ context.Context, _ tool.Call, g tool.Grant) (*tool.Result, error) {
+			value := g.Secrets[ref.String()]
+			sum := sha256.Sum256([]byte(value))
+			return &tool.Result{Status: tool.Success, Summary: "given " + hex.EncodeToString(sum[:8]) + " " + value}, nil
+		})
+		all = append(all, made)
+	}
+	return all
+}
+
+func setSecret(t *testing.T, k *kernel.Kernel, of, app, name, value string) error {
+	t.Helper()
+	ref, err := scope.New("", app, of, name)
+	ok(t, err)
+	return k.Secrets.SetScoped(t.Context(), kerneltest.Human(t, k), kernel.ScopedSecret{Ref: ref, User: of}, []byte(value))
+}
+
+// given holds that a user's call is given a value, masked in its result; "": that it is refused.
+func given(t *testing.T, k *kernel.Kernel, who, name, value string) {
+	t.Helper()
+	r := kerneltest.Call(t, sessionOf(t, k, who, t.TempDir()), "demo."+name, "{}")
+	if value == "" {
+		if tool.KindOf(r.Err()) != tool.Unavailable || !strings.Contains(r.Err().Error(), "hub") {
+			t.Errorf("%s of %q: %s, %v", name, who, r.Summary, r.Err())
+		}
+		return
+	}
+	sum := sha256.Sum256([]byte(value))
+	if !strings.Contains(r.Summary, hex.EncodeToString(sum[:8])) || strings.Contains(r.Summary, value) {
+		t.Errorf("%s of %q: %q, %v; want the one of %s, masked", name, who, r.Summary, r.Err(), value)
+	}
+}
+
+const (
+	kernelValue = "kernel-6f1d0c55aa"
+	sharedValue = "shared-77c1d2e4bb"
+	adaValue    = "ada-own-91b7e6d0cc"
+	adaShop     = "ada-shop-1f2e3d4cdd"
+	benMail     = "ben-mail-5a6b7c8dee"
+)
+
+// Each user is given their own, in the scope that is named; nobody is given another's, or the kernel's.
+func TestSecretsInFourScopes(t *testing.T) {
+	state := kerneltest.StateDir(t)
+	k := kerneltest.Open(t, state, secretTools(t)...)
+	ok(t, setSecret(t, k, "", "", "hub", kernelValue))
+	for _, who := range []string{"ada", "ben"} {
+		for _, name := range []string{"own", "shop", "mail", "shared"} {
+			given(t, k, who, name, "")
+		}
+		given(t, k, who, "wide", kernelValue)
+	}
+	ok(t, setSecret(t, k, "", "shop", "hub", sharedValue))
+	ok(t, setSecret(t, k, "ada", "", "hub", adaValue))
+	ok(t, setSecret(t, k, "ada", "shop", "hub", adaShop))
+	ok(t, setSecret(t, k, "ben", "mail", "hub", benMail))
+	holds := func(k *kernel.Kernel) {
+		t.Helper()
+		for name, values := range map[string][3]string{ // of ada, of ben, of the kernel's own user
+			"own": {adaValue, "", kernelValue}, "shop": {adaShop, "", sharedValue}, "mail": {"", benMail, ""},
+			"shared": {sharedValue, sharedValue, sharedValue}, "wide": {kernelValue, kernelValue, kernelValue},
+		} {
+			for i, who := range []string{"ada", "ben"} {
+				given(t, k, who, name, values[i])
+			}
+			if values[2] != "" {
+				given(t, k, "", name, values[2])
+			}
+		}
+	}
+	holds(k)
+	found, err := k.Secrets.ListOf(t.Context(), "ada")
+	ok(t, err)
+	if len(found) != 2 || found[0].User != "ada" || found[1].Scope != scope.PerAppPerUser {
+		t.Errorf("listed %+v", found)
+	}
+	records, err := k.Journal.Read(t.Context(), journal.Query{})
+	ok(t, err)
+	var notes []string
+	for _, r := range records {
+		notes = append(notes, r.Note)
+	}
+	all := strings.Join(notes, "\n")
+	if !strings.Contains(all, "set the secret hub of the user ada, for the app shop") || strings.Contains(all, adaShop) {
+		t.Errorf("on record: %s", all)
+	}
+	ok(t, k.Close())
+	k = kerneltest.Open(t, state, secretTools(t)...)
+	holds(k)
+	ok(t, k.Secrets.DeleteScoped(t.Context(), kerneltest.Human(t, k), kernel.ScopedSecret{
+		Ref: scope.Ref{Scope: scope.PerUser, Name: "hub"}, User: "ada",
+	}))
+	given(t, k, "ada", "own", "")
+	given(t, k, "ada", "shop", adaShop)
+}
+
+// A user's secret that was set at one node is given, masked and removed at the other; without the key, or with
+// another, the error says so.
+func TestSecretsOfUsersAtTwoNodes(t *testing.T) {
+	url := kerneltest.Postgres.URL(t)
+	a := openNode(t, url, node.Timing{}, secretTools(t)...)
+	if err := setSecret(t, a, "ada", "", "hub", adaValue); tool.KindOf(err) != tool.Unavailable ||
+		!strings.Contains(err.Error(), "user-secrets.key") {
+		t.Errorf("without a key: %v", err)
+	}
+	place := func(k *kernel.Kernel, digit string) {
+		t.Helper()
+		write(t, filepath.Join(k.State().String(), "user-secrets.key"), strings.Repeat(digit, 64)+"\n")
+	}
+	place(a, "a")
+	ok(t, setSecret(t, a, "ada", "", "hub", adaValue))
+	given(t, a, "ada", "own", adaValue)
+
+	b := openNode(t, url, node.Timing{}, secretTools(t)...)
+	r := kerneltest.Call(t, sessionOf(t, b, "ada", t.TempDir()), "demo.own", "{}")
+	if tool.KindOf(r.Err()) != tool.Unavailable || !strings.Contains(r.Err().Error(), "not at this node") {
+		t.Errorf("at a node without the key: %v", r.Err())
+	}
+	other := openNode(t, url, node.Timing{}, secretTools(t)...)
+	place(other, "b")
+	r = kerneltest.Call(t, sessionOf(t, other, "ada", t.TempDir()), "demo.own", "{}")
+	if tool.KindOf(r.Err()) != tool.Invalid || !strings.Contains(r.Err().Error(), "sealed with the key") {
+		t.Errorf("at a node with another key: %v", r.Err())
+	}
+	if err := setSecret(t, other, "ben", "", "hub", benMail); tool.KindOf(err) != tool.Unavailable {
+		t.Errorf("set with another key: %v", err)
+	}
+	place(b, "a")
+	given(t, b, "ben", "own", "")
+	given(t, b, "ada", "own", adaValue)
+	ok(t, setSecret(t, a, "ben", "shop", "hub", adaShop)) // at a; b masks it before anybody asks for it there
+	until(t, "the other node to mask it", func() bool {
+		return !strings.Contains(string(b.Secrets.Scrub([]byte(adaShop))), adaShop)
+	})
+	given(t, b, "ada", "shop", "")
+	given(t, b, "ben", "shop", adaShop)
+	ok(t, b.Secrets.DeleteScoped(t.Context(), kerneltest.Human(t, b), kernel.ScopedSecret{
+		Ref: scope.Ref{Scope: scope.PerUser, Name: "hub"}, User: "ada",
+	}))
+	until(t, "the first node to give it no more", func() bool {
+		r := kerneltest.Call(t, sessionOf(t, a, "ada", t.TempDir()), "demo.own", "{}")
+		return tool.KindOf(r.Err()) == tool.Unavailable
+	})
+}
