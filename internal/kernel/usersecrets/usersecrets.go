@@ -109,6 +109,12 @@ func (s *Store) Value(of, app, name string) (string, error) {
 	}
 	n := Name{of, app, name}
 	found, ok := s.known[n.key()]
+	if !ok || found.err != nil { // it may have been set, or its key placed, a moment ago
+		if err := s.read(ctx, true); err != nil {
+			return "", err
+		}
+		found, ok = s.known[n.key()]
+	}
 	if !ok {
 		return "", missing(n)
 	}
