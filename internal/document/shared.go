@@ -13,7 +13,8 @@ import "strings"
 //     So what is revoked at one kernel counts nowhere a second later, whatever was or was not told meanwhile, and
 //     nothing counts that cannot be compared.
 //
-// A kernel that is alone on its database has none of them but tokens, users and their secrets, unless it had others before.
+// A kernel that is alone on its database has none of them but tokens, users and their secrets, unless it had
+// others before.
 //
 //	tokens                    tokens
 //	~shared/users             the users that were seen: see package users

@@ -222,8 +222,7 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 			return tool.Grant{}, err
 		}
 	}
-	who := user.Name(c.call.Principal.User)
-	secrets, err := x.secrets.ValuesFor(who, r.Secrets)
+	secrets, err := x.secrets.ValuesFor(user.Name(c.call.Principal.User), r.Secrets)
 	grant := tool.Grant{
 		Workspace: at.Workspace, Root: at.Root, Relaxed: at.Relaxed, Fence: lock.FenceOf(c.lease),
 		HiddenFiles: at.HiddenFiles, HiddenPaths: at.HiddenPaths, ReadablePaths: at.Readable,
@@ -234,7 +233,7 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 	}
 	if name := c.caller.modules.Credentials[module]; name != "" && err == nil {
 		var values map[string]string
-		values, err = x.secrets.ValuesFor(who, []string{name})
+		values, err = x.secrets.ValuesFor(user.Name(c.call.Principal.User), []string{name})
 		grant.Credential = values[name]
 	}
 	return grant, err

@@ -35,6 +35,7 @@ import (
 	"callgate/internal/kernel/node"
 	"callgate/internal/kernel/permissions"
 	"callgate/internal/kernel/recovery"
+	"callgate/internal/kernel/secrets"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/toolview"
@@ -63,7 +64,7 @@ type Kernel struct {
 	Tools         *registry.Registry
 	Servers       *servers.Set
 	Clients       *clients.Table
-	Secrets       *Secrets
+	Secrets       *secrets.Secrets
 	Grants        *grants.Grants
 	Permissions   *permissions.Permissions
 	Tokens        *Tokens
@@ -173,8 +174,7 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 		journal: k.Journal, user: k.user, key: k.key, unread: k.database.Unread(),
 		Users: openUsers(k, cfg),
 	}
-	k.Secrets = newSecrets(k)
-	k.learnUsersSecrets(ctx)
+	openSecrets(ctx, k)
 	k.Grants, err = grants.Open(ctx, grants.Options{
 		Documents: k.database.Stores().Documents, Approvals: k.Approvals, Journal: k.Journal, Secrets: k.vault,
 		User: k.user, Log: k.log, Askers: k.askers, Unread: k.database.Unread(),

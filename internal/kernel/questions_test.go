@@ -13,6 +13,7 @@ import (
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/questions"
+	"callgate/internal/kernel/secrets"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/toolview"
 	"callgate/internal/question"
@@ -146,7 +147,9 @@ func TestAskedPasswordIsASecret(t *testing.T) {
 	}
 	found, err := k.Secrets.List(t.Context(), kerneltest.Human(t, k))
 	kerneltest.OK(t, err)
-	isKept := func(i kernel.SecretInfo) bool { return i.Info.Name == questions.SecretName(asked.ID, "pw") && i.Source == "store" }
+	isKept := func(i secrets.Info) bool {
+		return i.Info.Name == questions.SecretName(asked.ID, "pw") && i.Source == "store"
+	}
 	if !slices.ContainsFunc(found, isKept) {
 		t.Errorf("the secrets are %+v", found)
 	}

@@ -1,192 +1,27 @@
 package kernel
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"time"
 
-	"callgate/internal/gate/approval"
-	"callgate/internal/journal"
+	"callgate/internal/kernel/secrets"
 	"callgate/internal/kernel/signatures"
 	"callgate/internal/kernel/usersecrets"
-	"callgate/internal/secret"
-	"callgate/internal/secret/scope"
-	"callgate/tool"
 )
 
-// Secrets lists and changes the kernel's secrets, and those of its users. All of that needs the human's key, or a token
-// of the user whose they are; and nothing returns a value.
-type Secrets struct {
-	Keys *signatures.Keys // to sign with, and those whose signatures count
-
-	vault     *secret.Vault
-	users     *usersecrets.Store
-	approvals *approval.Queue
-	journal   *journal.Journal
-	user      string
-}
-
-// ScopedSecret names a secret, and whose it is. User is empty for the kernel's own.
-type ScopedSecret struct {
-	scope.Ref
-	User string
-}
-
-// SecretInfo is what may be known of a secret.
-type SecretInfo struct {
-	secret.Info
-	ScopedSecret
-}
-
-func newSecrets(k *Kernel) *Secrets {
-	s := &Secrets{
-		vault: k.vault, approvals: k.Approvals, journal: k.Journal, user: k.user,
-		users: usersecrets.New(usersecrets.Options{
-			Documents: k.database.Stores().Documents, Vault: k.vault, KeyFile: k.state.UsersKey(),
-			IsShared: k.database.IsShared(),
+// openSecrets opens what lists and changes secrets, those of users too.
+func openSecrets(ctx context.Context, k *Kernel) {
+	docs := k.database.Stores().Documents
+	k.Secrets = secrets.New(secrets.Options{
+		Vault: k.vault, Approvals: k.Approvals, Journal: k.Journal, User: k.user,
+		Users: usersecrets.New(usersecrets.Options{
+			Documents: docs, Vault: k.vault, KeyFile: k.state.UsersKey(), IsShared: k.database.IsShared(),
 		}),
 		Keys: signatures.New(signatures.Options{
-			Documents: k.database.Stores().Documents, Sealer: k.vault, Approvals: k.Approvals, Askers: k.askers,
-			Journal: k.Journal, User: k.user,
+			Documents: docs, Sealer: k.vault, Approvals: k.Approvals, Askers: k.askers, Journal: k.Journal, User: k.user,
 		}),
-	}
-	k.vault.ServeUsers(s.users)
-	return s
-}
-
-// secretsEvery is how often a node looks for secrets that were set at others: what it has not read it cannot mask.
-const secretsEvery = 2 * time.Second
-
-// learnUsersSecrets reads the secrets of users, so that they are masked before anybody asks for one; at a node among
-// others, again and again.
-func (k *Kernel) learnUsersSecrets(ctx context.Context) {
-	learn := func(ctx context.Context) {
-		if err := k.Secrets.users.Refresh(ctx); err != nil && ctx.Err() == nil {
-			k.log.Warn("the secrets of users cannot be read now", "error", err)
-		}
-	}
-	learn(ctx)
-	if !k.database.IsShared() {
-		return
-	}
-	k.background.Go(func(ctx context.Context) {
-		tick := time.NewTicker(secretsEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				learn(ctx)
-			}
-		}
 	})
-}
-
-// List describes the secrets that the kernel knows by name: where each is, whose, and when it was set.
-func (s *Secrets) List(ctx context.Context, who approval.Credential) ([]SecretInfo, error) {
-	if err := s.approvals.HasHumanAuthority(who); err != nil {
-		return nil, err
+	k.Secrets.Learn(ctx, k.log, false)
+	if k.database.IsShared() {
+		k.background.Go(func(ctx context.Context) { k.Secrets.Learn(ctx, k.log, true) })
 	}
-	stored, err := s.vault.List()
-	if err != nil {
-		return nil, err
-	}
-	list := make([]SecretInfo, len(stored))
-	for i, one := range stored {
-		list[i].Info = one
-	}
-	own, err := s.ListOf(ctx, "")
-	return append(list, own...), err
-}
-
-// ListOf describes the secrets that a user has of their own; for an empty name, those of all users.
-func (s *Secrets) ListOf(ctx context.Context, user string) ([]SecretInfo, error) {
-	found, err := s.users.List(ctx, user)
-	var list []SecretInfo
-	for _, one := range found {
-		ref, err := scope.New("", one.App, one.User, one.Name.Name)
-		if err != nil {
-			continue // a document that was changed
-		}
-		list = append(list, SecretInfo{
-			secret.Info{Name: ref.Name, Source: secret.FromStore, Set: one.Set}, ScopedSecret{ref, one.User},
-		})
-	}
-	return list, err
-}
-
-// Scrub takes secrets out of what is about to be shown.
-func (s *Secrets) Scrub(data []byte) []byte { return s.vault.Scrub(data) }
-
-// Set stores a value of the kernel's.
-func (s *Secrets) Set(who approval.Credential, name string, value []byte) error {
-	return s.SetScoped(context.Background(), who, ScopedSecret{Ref: scope.Parse(name)}, value)
-}
-
-// SetScoped stores a value. Calls made from now on get it, and everything that is
-// written is without it. A running MCP server has the old value until it is
-// started again.
-func (s *Secrets) SetScoped(ctx context.Context, who approval.Credential, name ScopedSecret, value []byte) error {
-	if err := s.mayChange(who, name); err != nil {
-		return err
-	}
-	var err error
-	if name.User == "" {
-		err = s.vault.Set(name.Stored(), value)
-	} else {
-		err = s.users.Set(ctx, usersecrets.Name{User: name.User, App: name.App, Name: name.Name}, value)
-	}
-	if err != nil {
-		return err
-	}
-	return s.record(who, "set", name)
-}
-
-// Delete deletes a value of the kernel's.
-func (s *Secrets) Delete(who approval.Credential, name string) error {
-	return s.DeleteScoped(context.Background(), who, ScopedSecret{Ref: scope.Parse(name)})
-}
-
-// DeleteScoped deletes a value.
-func (s *Secrets) DeleteScoped(ctx context.Context, who approval.Credential, name ScopedSecret) error {
-	if err := s.mayChange(who, name); err != nil {
-		return err
-	}
-	var err error
-	if name.User == "" {
-		err = s.vault.Delete(name.Stored())
-	} else {
-		err = s.users.Delete(ctx, usersecrets.Name{User: name.User, App: name.App, Name: name.Name})
-	}
-	if err != nil {
-		return err
-	}
-	return s.record(who, "deleted", name)
-}
-
-// mayChange returns why a secret may not be changed now.
-func (s *Secrets) mayChange(who approval.Credential, name ScopedSecret) error {
-	if err := s.approvals.HasHumanAuthority(who); err != nil {
-		return err
-	}
-	if name.Stored() == secret.PlacedVariable && name.User == "" {
-		return tool.Errorf("secrets", tool.Invalid, "%s is no secret of tools", name.Name).
-			WithHint("it is a variable of the kernel's environment, or a file: see the guide about secrets")
-	}
-	return s.journal.Held() // it could not be put on record
-}
-
-// record puts a change on record, by the secret's name.
-func (s *Secrets) record(who approval.Credential, did string, name ScopedSecret) error {
-	by := cmp.Or(who.By, s.user, "a human")
-	note := fmt.Sprintf("%s %s the secret %s", s.vault.ScrubString(by), did, name.Stored())
-	if name.User != "" {
-		note = fmt.Sprintf("%s %s the secret %s of the user %s", s.vault.ScrubString(by), did, name.Name, name.User)
-		if name.App != "" {
-			note += ", for the app " + name.App
-		}
-	}
-	return s.journal.Append(journal.Record{Kind: journal.Noted, Note: note})
 }

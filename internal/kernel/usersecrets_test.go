@@ -12,6 +12,7 @@ import (
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/node"
+	"callgate/internal/kernel/secrets"
 	"callgate/internal/secret/scope"
 	"callgate/tool"
 )
@@ -43,7 +44,7 @@ func setSecret(t *testing.T, k *kernel.Kernel, of, app, name, value string) erro
 	t.Helper()
 	ref, err := scope.New("", app, of, name)
 	ok(t, err)
-	return k.Secrets.SetScoped(t.Context(), kerneltest.Human(t, k), kernel.ScopedSecret{Ref: ref, User: of}, []byte(value))
+	return k.Secrets.SetScoped(t.Context(), kerneltest.Human(t, k), secrets.Scoped{Ref: ref, User: of}, []byte(value))
 }
 
 // given holds that a user's call is given a value, masked in its result; "": that it is refused.
@@ -118,7 +119,7 @@ func TestSecretsInFourScopes(t *testing.T) {
 	ok(t, k.Close())
 	k = kerneltest.Open(t, state, secretTools(t)...)
 	holds(k)
-	ok(t, k.Secrets.DeleteScoped(t.Context(), kerneltest.Human(t, k), kernel.ScopedSecret{
+	ok(t, k.Secrets.DeleteScoped(t.Context(), kerneltest.Human(t, k), secrets.Scoped{
 		Ref: scope.Ref{Scope: scope.PerUser, Name: "hub"}, User: "ada",
 	}))
 	given(t, k, "ada", "own", "")
@@ -165,7 +166,7 @@ func TestSecretsOfUsersAtTwoNodes(t *testing.T) {
 	})
 	given(t, b, "ada", "shop", "")
 	given(t, b, "ben", "shop", adaShop)
-	ok(t, b.Secrets.DeleteScoped(t.Context(), kerneltest.Human(t, b), kernel.ScopedSecret{
+	ok(t, b.Secrets.DeleteScoped(t.Context(), kerneltest.Human(t, b), secrets.Scoped{
 		Ref: scope.Ref{Scope: scope.PerUser, Name: "hub"}, User: "ada",
 	}))
 	until(t, "the first node to give it no more", func() bool {

@@ -17,7 +17,7 @@ const PlacedVariable = "CALLGATE_USER_SECRETS_KEY"
 // byPlacement is the place of a key that its operator puts at each node, see [PlacedKey].
 const byPlacement = "placed"
 
-// PlacedKey seals what several nodes read: their operator gives each the same key. The store's own key is one machine's.
+// PlacedKey seals what several nodes read: their operator gives each the same key. The store's own is one machine's.
 type PlacedKey struct {
 	key  key
 	from string // for people

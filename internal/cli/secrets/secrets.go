@@ -15,6 +15,7 @@ import (
 	"callgate/internal/cli/dialog"
 	"callgate/internal/cli/render"
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/scoped"
 	"callgate/internal/secret/scope"
 	"callgate/internal/visible"
 	"callgate/tool"
@@ -63,10 +64,10 @@ func oneName(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// scoped are the flags that say whose a secret is.
-type scoped struct{ protocol.Scoped }
+// whose are the flags that say whose a secret is.
+type whose struct{ scoped.Secret }
 
-func (s *scoped) flags(c *cobra.Command) {
+func (s *whose) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&s.Scope, "scope", "", "whose it is: "+strings.Join(scope.All(), ", ")+"; left out: as the rest says")
 	f.StringVar(&s.App, "app", "", "an app's alone, by its app_id")
@@ -74,7 +75,7 @@ func (s *scoped) flags(c *cobra.Command) {
 }
 
 // words says whose a secret is, for people.
-func words(of protocol.Scoped) string {
+func words(of scoped.Secret) string {
 	var text string
 	if of.User != "" {
 		text = " of the user " + of.User
@@ -88,7 +89,7 @@ func words(of protocol.Scoped) string {
 // set is secrets set.
 type set struct {
 	*command.Env
-	scoped
+	whose
 }
 
 func newSet(e *command.Env) *cobra.Command {
@@ -120,14 +121,14 @@ func (s *set) run(ctx context.Context, args []string) error {
 	}
 	return s.WithKey(ctx, func(k *command.Kernel) error {
 		if err := k.Secrets().Set(ctx, name, protocol.SetSecret{
-			Value: value, By: s.UserName(), Scoped: s.Scoped,
+			Value: value, By: s.UserName(), Secret: s.Secret,
 		}); err != nil {
 			return err
 		}
 		if s.JSON {
 			return s.WriteJSON(map[string]string{"set": name})
 		}
-		s.Status("set %s%s", name, words(s.Scoped))
+		s.Status("set %s%s", name, words(s.Secret))
 		if len(value) < protocol.MinScrubbed {
 			s.Status("callgate: it has fewer than %d bytes, so it is not removed from the output of tools", protocol.MinScrubbed)
 		}
@@ -198,7 +199,7 @@ func (l *list) run(ctx context.Context, _ []string) error {
 // remove is secrets delete.
 type remove struct {
 	*command.Env
-	scoped
+	whose
 	yes bool
 }
 
@@ -216,18 +217,18 @@ func newDelete(e *command.Env) *cobra.Command {
 func (r *remove) run(ctx context.Context, args []string) error {
 	name := args[0]
 	question := fmt.Sprintf("Delete the secret %s%s? Its value cannot be restored.", visible.Text(name),
-		visible.Text(words(r.Scoped)))
+		visible.Text(words(r.Secret)))
 	if ok, err := r.Confirm(r.yes, question); err != nil || !ok {
 		return err
 	}
 	return r.WithKey(ctx, func(k *command.Kernel) error {
-		if err := k.Secrets().Delete(ctx, name, protocol.DeleteSecret{By: r.UserName(), Scoped: r.Scoped}); err != nil {
+		if err := k.Secrets().Delete(ctx, name, protocol.DeleteSecret{By: r.UserName(), Secret: r.Secret}); err != nil {
 			return err
 		}
 		if r.JSON {
 			return r.WriteJSON(map[string]string{"deleted": name})
 		}
-		r.Status("deleted %s%s", name, words(r.Scoped))
+		r.Status("deleted %s%s", name, words(r.Secret))
 		return nil
 	})
 }

@@ -14,12 +14,13 @@ import (
 	"callgate/internal/journal"
 	"callgate/internal/journal/doubt"
 	"callgate/internal/journal/outputbus"
-	"callgate/internal/kernel"
 	"callgate/internal/kernel/recovery"
 	"callgate/internal/kernel/scripts"
+	"callgate/internal/kernel/secrets"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/trial"
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/scoped"
 	"callgate/internal/source/mcp"
 	"callgate/internal/source/mcp/trust"
 	"callgate/internal/token"
@@ -210,8 +211,8 @@ func blocker(b lock.Blocker) protocol.LockBlocker {
 }
 
 // Secret converts what is known of a secret.
-func Secret(i kernel.SecretInfo) protocol.Secret {
-	return protocol.Secret{Name: i.Info.Name, Source: i.Source, Set: i.Set, Scoped: protocol.Scoped{
+func Secret(i secrets.Info) protocol.Secret {
+	return protocol.Secret{Name: i.Info.Name, Source: i.Source, Set: i.Set, Secret: scoped.Secret{
 		Scope: i.Scope, App: i.App, User: i.User,
 	}}
 }

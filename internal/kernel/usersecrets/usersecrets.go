@@ -291,7 +291,7 @@ var errSealed = tool.Errorf("usersecrets", tool.Internal, "the secret was not un
 func opened(d document.Document) one {
 	k := one{err: errSealed}
 	if err := json.Unmarshal(d.Data, &k.kept); err != nil || k.named().key() != d.Key {
-		k.kept, k.err = kept{Name: d.Key}, tool.Errorf("usersecrets", tool.Invalid, "a user's secret was changed or cut short")
+		k.kept, k.err = kept{Name: d.Key}, tool.Errorf("usersecrets", tool.Invalid, "a user's secret was changed or cut")
 	}
 	return k
 }

@@ -131,8 +131,7 @@ func (a *auth) secrets() (names []string) {
 	for _, p := range a.parts {
 		names = append(names, p.secret)
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
 // sends reports whether a parameter is one that the credential is sent in.

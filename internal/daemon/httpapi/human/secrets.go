@@ -6,7 +6,9 @@ import (
 	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/secrets"
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/scoped"
 	"callgate/internal/secret/scope"
 	"callgate/tool"
 )
@@ -35,7 +37,7 @@ func (a *secretRoutes) setSecret(w http.ResponseWriter, r *http.Request) error {
 	if err := route.Read(r, &s); err != nil {
 		return err
 	}
-	name, err := named(r, s.Scoped)
+	name, err := named(r, s.Secret)
 	if err != nil {
 		return err
 	}
@@ -50,7 +52,7 @@ func (a *secretRoutes) deleteSecret(w http.ResponseWriter, r *http.Request) erro
 	if err := route.Read(r, &d); err != nil {
 		return err
 	}
-	name, err := named(r, d.Scoped)
+	name, err := named(r, d.Secret)
 	if err != nil {
 		return err
 	}
@@ -62,7 +64,7 @@ func (a *secretRoutes) deleteSecret(w http.ResponseWriter, r *http.Request) erro
 
 // named is the secret that a request is about. Over the network nobody changes what is another user's own: a token
 // speaks for its holder.
-func named(r *http.Request, of protocol.Scoped) (name kernel.ScopedSecret, err error) {
+func named(r *http.Request, of scoped.Secret) (name secrets.Scoped, err error) {
 	if login, ok := route.LoginOf(r); ok && of.User != "" {
 		return name, tool.Errorf("httpapi", tool.Denied, "the token %s sets no secrets of the user %s", login.Name,
 			tool.Truncate(of.User)).

@@ -6,6 +6,7 @@ import (
 	"callgate/internal/daemon/httpapi/route"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/secrets"
 	"callgate/internal/protocol/operations"
 	"callgate/internal/secret/scope"
 	"callgate/tool"
@@ -60,19 +61,19 @@ func (a *secretRoutes) set(w http.ResponseWriter, r *http.Request) error {
 			WithHint("it is masked in what everybody reads; the kernel's own user may set a plainer one for you: " +
 				"callgate secrets set NAME --user YOU")
 	}
-	return a.change(w, r, in.App, func(who string, name kernel.ScopedSecret) error {
+	return a.change(w, r, in.App, func(who string, name secrets.Scoped) error {
 		return a.kernel.Secrets.SetScoped(r.Context(), route.Credential(r, who), name, in.Value)
 	})
 }
 
 func (a *secretRoutes) remove(w http.ResponseWriter, r *http.Request) error {
-	return a.change(w, r, r.URL.Query().Get("app"), func(who string, name kernel.ScopedSecret) error {
+	return a.change(w, r, r.URL.Query().Get("app"), func(who string, name secrets.Scoped) error {
 		return a.kernel.Secrets.DeleteScoped(r.Context(), route.Credential(r, who), name)
 	})
 }
 
 func (a *secretRoutes) change(
-	w http.ResponseWriter, r *http.Request, app string, do func(who string, name kernel.ScopedSecret) error,
+	w http.ResponseWriter, r *http.Request, app string, do func(who string, name secrets.Scoped) error,
 ) error {
 	who, err := whose(r)
 	if err != nil {
@@ -80,7 +81,7 @@ func (a *secretRoutes) change(
 	}
 	ref, err := scope.New("", app, who, r.PathValue("name"))
 	if err == nil {
-		err = do(who, kernel.ScopedSecret{Ref: ref, User: who})
+		err = do(who, secrets.Scoped{Ref: ref, User: who})
 	}
 	if err != nil {
 		return err
