@@ -40,7 +40,7 @@ type Scoped struct {
 // Info is what may be known of a secret.
 type Info struct {
 	secret.Info
-	Scoped
+	Scoped `json:"-"`
 }
 
 // Options is what Secrets needs of the kernel.
