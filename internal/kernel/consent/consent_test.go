@@ -50,7 +50,7 @@ func busy() *app.App {
 	edge.Fallback = model("fallback", "https://fallback.example.com")
 	a := &app.App{Path: "/home/ada/callgate.yaml"}
 	a.Modules = []app.Module{
-		{Name: "http", Credential: "TOKEN", Config: map[string]any{"headers": map[string]any{"X-Key": "{{secret.KEY}}"}}},
+		{Name: "http", Credential: "per_user:TOKEN", Config: map[string]any{"headers": map[string]any{"X-Key": "{{secret.KEY}}"}}},
 		{Name: "database", Setup: []app.Step{{Action: "connect", Params: map[string]any{"path": "x.db"}}}},
 		{Name: "filesystem"},
 	}
@@ -114,7 +114,7 @@ func TestEndpoint(t *testing.T) {
 		{"elsewhere", app.Model{Provider: "openai", Connection: app.Connection{BaseURL: elsewhere}}, "to " + elsewhere},
 		{"a provider that nobody knows", app.Model{Provider: "mine", Connection: app.Connection{BaseURL: elsewhere}}, "to " + elsewhere},
 		{"with a secret", app.Model{Provider: "openai", Connection: app.Connection{
-			BaseURL: elsewhere, Credential: "KEY", DataSent: []string{"the header X"}}}, "with the header X, the secret KEY"},
+			BaseURL: elsewhere, Credential: "KEY", DataSent: []string{"the header X"}}}, "with the header X, the secret KEY (one for all users)"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
