@@ -2,8 +2,7 @@ package protocol
 
 import "time"
 
-// The routes of tokens, and of codes. To make a token takes a person at a terminal;
-// the others take the human's key.
+// The routes of tokens and codes. To make a token takes a person at a terminal; the others take the human's key.
 const (
 	RouteTokens           = "GET /v1/tokens"
 	RouteCreateToken      = "POST /v1/tokens"
@@ -47,7 +46,9 @@ type Token struct {
 	User     string    `json:"user,omitempty"`      // whom it stands for; empty: the kernel's own user
 	FullName string    `json:"full_name,omitempty"` // of the user, for people
 	Teams    []string  `json:"teams,omitempty"`
-	Login    bool      `json:"login,omitempty"` // it is the login of a browser
+	Login    bool      `json:"login,omitempty"`  // it is the login of a browser
+	Bearer   bool      `json:"bearer,omitempty"` // a provider vouches for its user
+	Revoked  time.Time `json:"revoked,omitzero"` // of one that a provider vouched for
 	Created  time.Time `json:"created"`
 	Expires  time.Time `json:"expires,omitzero"`
 	LastUsed time.Time `json:"last_used,omitzero"`

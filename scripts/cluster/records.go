@@ -15,14 +15,14 @@ import (
 	"callgate/scripts/cluster/world"
 )
 
-// records reads the journals of all nodes, and has each node verify all of them. The nodes run, and nothing is
-// hindered.
+// records reads the journals of all nodes, and has each node verify all of them. Nothing is hindered any more; a node
+// that the last fault had end by itself is started again.
 func (c *cluster) records(ctx context.Context) (*judge.Records, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	found := &judge.Records{Begun: map[string]bool{}, Ended: map[string][]judge.Ended{}}
 	for _, n := range c.nodes {
-		if err := n.WaitReady(ctx, c.certs.Client(time.Second)); err != nil {
+		if err := c.keepReady(ctx, n); err != nil {
 			return nil, err
 		}
 	}
@@ -34,6 +34,21 @@ func (c *cluster) records(ctx context.Context) (*judge.Records, error) {
 		}
 	}
 	return found, nil
+}
+
+// keepReady waits until a node serves, and starts it as often as it ends before.
+func (c *cluster) keepReady(ctx context.Context, n *world.Node) error {
+	for {
+		if n.Ended() {
+			if err := n.Start(); err != nil {
+				return err
+			}
+		}
+		err := n.WaitReady(ctx, c.certs.Client(time.Second))
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 func readJournal(ctx context.Context, kernel *client.Client, into *judge.Records) error {

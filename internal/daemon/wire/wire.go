@@ -114,7 +114,7 @@ func Token(t token.Token) protocol.Token {
 	return protocol.Token{
 		ID: t.ID, Name: t.Name, Role: string(t.Role), Profile: t.Profile, By: t.By,
 		User: t.User, FullName: t.FullName, Teams: t.Teams,
-		Login: t.Login, Created: t.Created, Expires: t.Expires, LastUsed: t.LastUsed,
+		Login: t.Login, Bearer: t.Bearer, Revoked: t.Revoked, Created: t.Created, Expires: t.Expires, LastUsed: t.LastUsed,
 	}
 }
 
