@@ -5,16 +5,19 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"callgate/internal/agent/surface"
 	"callgate/internal/conversation/history"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
+	"callgate/internal/kernel/secrets"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/protocol"
 	"callgate/internal/protocol/protocoltest"
 	"callgate/internal/secret"
+	"callgate/internal/secret/scope"
 	"callgate/internal/source/mcp/trust"
 	"callgate/internal/task"
 )
@@ -61,6 +64,24 @@ func TestTasksSayWhatTheKernelSays(t *testing.T) {
 	}
 }
 
+// A secret says whose it is, and by the name that people know.
+func TestSecretsSayWhoseTheyAre(t *testing.T) {
+	t.Parallel()
+	from := secrets.Info{
+		Info:   secret.Info{Name: "hub_token", Source: "store", Set: time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)},
+		Scoped: secrets.Scoped{Ref: scope.Ref{Scope: scope.PerAppPerUser, App: "shop", Name: "hub_token"}, User: "ada"},
+	}
+	got, err := json.Marshal(wire.Secret(from))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"name":"hub_token","source":"store","set":"2026-07-28T12:00:00Z","scope":"per_app_per_user",` +
+		`"app":"shop","user":"ada"}`
+	if string(got) != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
 func TestBodiesSayWhatTheKernelSays(t *testing.T) {
 	t.Parallel()
 	same(t, wire.Approval)
@@ -72,7 +93,6 @@ func TestBodiesSayWhatTheKernelSays(t *testing.T) {
 	same(t, wire.Output)
 	same(t, wire.VerifyReport)
 	same(t, wire.Locks)
-	same(t, wire.Secret)
 	same(t, wire.Token)
 	same(t, func(p surface.Plan) *protocol.Surface { return wire.Surface(&p) })
 	same(t, wire.ServerStatus)
