@@ -30,7 +30,7 @@ func TestDiscoveryBot(t *testing.T) {
 	want := &app.Model{
 		Provider: "deepseek", Name: "deepseek-chat",
 		Connection: app.Connection{
-			Backend: "openai_compat", Credential: "deepseek_main", BaseURL: "https://api.deepseek.com/v1",
+			Backend: "openai_compat", Credential: "per_user:deepseek_main", BaseURL: "https://api.deepseek.com/v1",
 		},
 		Sampling: app.Sampling{Temperature: &zero, MaxTokens: 400},
 	}
