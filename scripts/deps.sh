@@ -7,6 +7,7 @@ need() { command -v "$1" >/dev/null || missing+=("${@:2}"); }
 need rg ripgrep
 need gcc gcc libc6-dev # the race detector needs cgo
 need git git
+need openssl openssl # makes the key that a guide shows
 need ip iproute2
 need iptables iptables # cuts the links between nodes
 need tmux tmux
