@@ -17,7 +17,7 @@ var rules = house.Rules{
 	Layers: [][]string{
 		{"tool", "docs", "internal/nearest", "internal/version", "internal/house", "internal/feed", "internal/durable",
 			"internal/amount", "internal/fileid", "internal/lazyregexp", "internal/linediff", "internal/memtrim",
-			"internal/nofollow", "internal/ownership", "internal/safehtml", "internal/visible",
+			"internal/nofollow", "internal/nowait", "internal/ownership", "internal/safehtml", "internal/visible",
 			"internal/module/filesystem/pathglob", "internal/module/filesystem/patchfile",
 			"internal/module/filesystem/ignorefile", "internal/module/database/rowset",
 			"internal/source/prompted/template", "internal/provider/queue", "internal/observe/metric", "internal/programtest"},

@@ -2,14 +2,18 @@ package client
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 
+	"callgate/internal/nowait"
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/callid"
 	"callgate/tool"
 )
 
@@ -28,13 +32,17 @@ func (c *Client) Release(ctx context.Context) (ends bool, err error) {
 // Stream is a stream of MCP messages to and from a kernel, one per line.
 type Stream struct {
 	net.Conn
-	in *bufio.Reader
-	// ReadsNumbers reports whether the kernel reads the numbers of calls.
-	ReadsNumbers bool
+	in  io.Reader
+	out io.Writer
+	// CallIDs says which IDs the kernel gives calls for their numbers; "": it reads no numbers.
+	CallIDs string
 }
 
 // Read reads messages of the kernel.
 func (s *Stream) Read(p []byte) (int, error) { return s.in.Read(p) }
+
+// Write writes a message to the kernel.
+func (s *Stream) Write(p []byte) (int, error) { return s.out.Write(p) }
 
 // CloseWrite ends the messages to the kernel.
 func (s *Stream) CloseWrite() error {
@@ -64,7 +72,7 @@ func Bridge(ctx context.Context, conn net.Conn, c protocol.MCPClient) (*Stream, 
 	if err != nil {
 		return nil, unreachable(ctx, err)
 	}
-	in := bufio.NewReaderSize(conn, 4<<10) // for the head; longer reads of messages pass it by
+	in := bufio.NewReaderSize(conn, 4<<10) // for the head
 	resp, err := http.ReadResponse(in, nil)
 	if err != nil {
 		return nil, unreachable(ctx, err)
@@ -76,5 +84,9 @@ func Bridge(ctx context.Context, conn net.Conn, c protocol.MCPClient) (*Stream, 
 	if !stop() {
 		return nil, &tool.Error{Op: "client.Bridge", Kind: tool.Cancelled, Message: "cancelled", Err: context.Cause(ctx)}
 	}
-	return &Stream{conn, in, resp.Header.Get(protocol.BridgeHeader) != ""}, nil
+	first, _ := in.Peek(in.Buffered()) // messages that came with it
+	return &Stream{
+		Conn: conn, in: io.MultiReader(bytes.NewReader(first), nowait.Reader(conn)), out: nowait.Writer(conn),
+		CallIDs: resp.Header.Get(callid.Header),
+	}, nil
 }

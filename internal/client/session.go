@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/callid"
 	"callgate/internal/protocol/operations"
 	"callgate/tool"
 )
@@ -127,7 +128,7 @@ func (s *Session) Call(ctx context.Context, call protocol.CallRequest) (*tool.Re
 		call.Args = json.RawMessage(`{}`)
 	}
 	if call.ID == "" {
-		call.ID = protocol.NewCallID()
+		call.ID = callid.New()
 	}
 	var r tool.Result
 	send := func() error { return s.client.do(ctx, http.MethodPost, s.path("/calls"), nil, call, &r) }

@@ -10,6 +10,7 @@ import (
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/callid"
 	"callgate/tool"
 )
 
@@ -33,7 +34,7 @@ func TestAskedAgainUnderItsID(t *testing.T) {
 		{"execute_tool", `{"name":"filesystem.write","params":{"path":"c.txt","content":"once","mode":"append"}}`},
 		{"filesystem.read", `{"path":"nowhere"}`},
 	} {
-		id := protocol.NewCallID()
+		id := callid.New()
 		asked[id] = protocol.CallRequest{ID: id, Name: c.name, Args: json.RawMessage(c.args)}
 	}
 	first := map[string]string{}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"callgate/internal/protocol/activity"
+	"callgate/internal/protocol/callid"
 	"callgate/tool"
 )
 
@@ -94,7 +95,7 @@ type MCPClient struct {
 	Builtin   string // auto, all, none, or modules with commas between them; empty: as the app says
 	Profile   string `json:",omitempty"` // the part of the app that it is given; empty: all
 	// Key is what the bridge numbers its client's calls with; empty: it does not.
-	Key BridgeKey `json:"-"`
+	Key callid.Key `json:"-"`
 	// Resent is the last number that an earlier kernel may have seen.
 	Resent uint64 `json:"-"`
 }

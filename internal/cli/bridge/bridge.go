@@ -5,7 +5,9 @@ package bridge
 import (
 	"context"
 	"crypto/rand"
+	"io"
 	"net"
+	"os"
 	"strings"
 	"time"
 
@@ -14,7 +16,9 @@ import (
 	"callgate/internal/cli/command"
 	"callgate/internal/client/mcphttp"
 	"callgate/internal/client/relay"
+	"callgate/internal/nowait"
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/callid"
 	"callgate/internal/visible"
 	"callgate/tool"
 )
@@ -138,8 +142,10 @@ func (b *bridge) run(ctx context.Context) error {
 	if b.Trim != nil && !b.private {
 		trim = func() { _ = b.Trim() } // a failure costs only memory
 	}
-	asClient.Key = protocol.NewBridgeKey()
-	return relay.Run(ctx, b.Stdin, b.Stdout, relay.Options{
+	asClient.Key = callid.NewKey()
+	in, out, closeStreams := polled(b.Stdin, b.Stdout)
+	defer closeStreams()
+	return relay.Run(ctx, in, out, relay.Options{
 		Connect: func(ctx context.Context, resent uint64) (*relay.Kernel, error) {
 			if err := k.prepare(ctx); err != nil {
 				return nil, err
@@ -150,6 +156,34 @@ func (b *bridge) run(ctx context.Context) error {
 		Key: asClient.Key, Status: b.Status, Probe: k.probe(), Cache: b.cache(k, asClient),
 		Grace: answerTimeout, Gone: func() bool { return peerClosed(b.Stdout) }, Trim: trim,
 	})
+}
+
+// polled returns a client's streams so that they are read and written without a thread that waits in the system for
+// each. Pipes are opened again for that; they are closed at the end, and the streams themselves are not.
+func polled(stdin io.Reader, stdout io.Writer) (in io.Reader, out io.Writer, end func()) {
+	var opened []*os.File
+	reopen := func(stream any) *os.File {
+		f, ok := stream.(*os.File)
+		if !ok {
+			return nil
+		}
+		again := nowait.Reopen(f)
+		if again != nil {
+			opened = append(opened, again)
+		}
+		return again
+	}
+	if f := reopen(stdin); f != nil {
+		stdin = f
+	}
+	if f := reopen(stdout); f != nil {
+		stdout = f
+	}
+	return nowait.Reader(stdin), nowait.Writer(stdout), func() {
+		for _, f := range opened {
+			_ = f.Close()
+		}
+	}
 }
 
 // readBearer takes the bearer token of clients over HTTP from the environment, if

@@ -102,7 +102,7 @@ func (s *serving) connect(ctx context.Context, c protocol.MCPClient) (*relay.Ker
 		}
 		return nil, err
 	}
-	k := &relay.Kernel{Conn: stream, ReadsNumbers: stream.ReadsNumbers}
+	k := &relay.Kernel{Conn: stream, CallIDs: stream.CallIDs}
 	if p, ok := peer.Of(conn); ok {
 		k.PID = p.PID
 	}

@@ -22,8 +22,8 @@ type Conn interface {
 // Kernel is a kernel that serves the client.
 type Kernel struct {
 	Conn
-	PID          int  // 0: not known
-	ReadsNumbers bool // it reads the numbers of calls
+	PID     int    // 0: not known
+	CallIDs string // which IDs it gives calls for their numbers; "": it reads no numbers
 }
 
 // link is one connection to a kernel.
@@ -159,7 +159,7 @@ func (r *relay) mayResend(of *request, k *link) bool {
 		why = fmt.Errorf("it was too large to be kept")
 	case of.tries > maxTries:
 		why = fmt.Errorf("%d kernels ended while they answered it", of.tries)
-	case of.mayHaveBegun() && !k.kernel.ReadsNumbers:
+	case of.mayHaveBegun() && (k.kernel.CallIDs == "" || k.kernel.CallIDs != of.callIDs):
 		why = fmt.Errorf("this kernel, of another version, cannot tell")
 	default:
 		r.table.sent(of, k)

@@ -11,11 +11,11 @@
 // A kernel that goes away is found again, or started again, when there is something to
 // ask of it. Then the client is introduced as it introduced itself, and what has no
 // answer is sent again. That is safe: of a tools/call the bridge says the number
-// (protocol.BridgeKey), and the kernel looks it up in its journal: a call that ended
+// (callid.Key), and the kernel looks it up in its journal: a call that ended
 // gives its result, one that waits for a human goes on waiting, one that touched nothing
 // is made, and one that may have happened is in doubt and not made again. All other
-// requests only read. A kernel that reads no numbers is sent no call again: the call is
-// in doubt.
+// requests only read. A kernel that reads no numbers, or gives calls other IDs for them
+// than the one that may have begun the call, is sent no call again: the call is in doubt.
 //
 // The client never gets a part of a line, and for each request at most one answer.
 package relay
@@ -29,7 +29,7 @@ import (
 	"sync"
 	"time"
 
-	"callgate/internal/protocol"
+	"callgate/internal/protocol/callid"
 	"callgate/tool"
 )
 
@@ -38,7 +38,7 @@ type Options struct {
 	// Connect makes a connection to a kernel, starting one where need be. resent is the
 	// last number that an earlier kernel may have seen.
 	Connect func(ctx context.Context, resent uint64) (*Kernel, error)
-	Key     protocol.BridgeKey // numbers the calls
+	Key     callid.Key // numbers the calls
 	// Status tells the user what happened, in one line; nil: nobody is told.
 	Status func(format string, args ...any)
 	// Grace is how long open requests may take after the client's last message; 0: they

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"callgate/internal/client/relay"
-	"callgate/internal/protocol"
+	"callgate/internal/protocol/callid"
 	"callgate/tool"
 )
 
@@ -103,8 +103,8 @@ type world struct {
 
 	mu       sync.Mutex
 	status   []string
-	refuse   error // instead of a connection
-	forgets  bool  // its kernels read no numbers
+	refuse   error  // instead of a connection
+	callIDs  string // that its kernels say they give
 	attempts int
 
 	beforeWrite func([]byte) // to the next kernel
@@ -113,7 +113,7 @@ type world struct {
 func (w *world) connect(_ context.Context, resent uint64) (*relay.Kernel, error) {
 	w.mu.Lock()
 	w.attempts++
-	refuse, forgets, before := w.refuse, w.forgets, w.beforeWrite
+	refuse, callIDs, before := w.refuse, w.callIDs, w.beforeWrite
 	w.mu.Unlock()
 	if refuse != nil {
 		return nil, refuse
@@ -121,7 +121,7 @@ func (w *world) connect(_ context.Context, resent uint64) (*relay.Kernel, error)
 	in, out := newStream(), newStream()
 	end := func() { in.Close(); out.Close() }
 	w.kernels <- &kernel{bufio.NewReaderSize(in, 1<<20), out, resent, end}
-	return &relay.Kernel{Conn: conn{out, in, end, before}, PID: 7, ReadsNumbers: !forgets}, nil
+	return &relay.Kernel{Conn: conn{out, in, end, before}, PID: 7, CallIDs: callIDs}, nil
 }
 
 func newWorld(t *testing.T, o relay.Options) *world {
@@ -129,7 +129,7 @@ func newWorld(t *testing.T, o relay.Options) *world {
 	in, out := newStream(), newStream()
 	w := &world{
 		t: t, in: in, answers: bufio.NewReaderSize(out, 1<<20), kernels: make(chan *kernel, 100),
-		ended: make(chan error, 1),
+		ended: make(chan error, 1), callIDs: callid.Scheme,
 	}
 	o.Connect, o.Key = w.connect, "key"
 	o.Status = func(format string, args ...any) {
@@ -345,7 +345,7 @@ func tooLong(t *testing.T, o relay.Options, size int, limit string) {
 // The next kernel is told what the client told the first, and asked what has no answer.
 func TestNextKernel(t *testing.T) {
 	t.Parallel()
-	key := protocol.BridgeKey("key")
+	key := callid.Key("key")
 	w := newWorld(t, relay.Options{})
 	k := <-w.kernels
 	w.say(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{}}`)
@@ -421,15 +421,25 @@ func TestQuestionsOfAKernelThatIsGone(t *testing.T) {
 // was never sent is made.
 func TestKernelThatReadsNoNumbers(t *testing.T) {
 	t.Parallel()
+	for name, callIDs := range map[string]string{"none": "", "other IDs": "1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testLostCall(t, callIDs)
+		})
+	}
+}
+
+// testLostCall loses a call of a kernel to one that gives calls other IDs.
+func testLostCall(t *testing.T, callIDs string) {
 	w := newWorld(t, relay.Options{})
 	k := <-w.kernels
 	w.mu.Lock()
-	w.forgets = true
+	w.callIDs = callIDs
 	w.mu.Unlock()
 	w.say(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`)
 	k.hear()
 	k.end()
-	w.hearsPart(`"id":1`, `"isError":true`, "in_doubt", "log doubts", protocol.BridgeKey("key").CallID(1))
+	w.hearsPart(`"id":1`, `"isError":true`, "in_doubt", "log doubts", callid.Key("key").CallID(1))
 	w.say(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"y"}}`)
 	if got := (<-w.kernels).answer(t); !strings.Contains(got, `"name":"y"`) {
 		t.Errorf("the kernel heard %s", got)

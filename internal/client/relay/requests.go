@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"callgate/internal/memtrim"
-	"callgate/internal/protocol"
+	"callgate/internal/protocol/callid"
 )
 
 // The methods that the bridge knows.
@@ -36,8 +36,9 @@ type request struct {
 	edits  []edit
 	size   int
 
-	over      *link // that it was sent over; nil: it waits to be sent
-	tries     int   // how many connections it was sent over that broke
+	over      *link  // that it was sent over; nil: it waits to be sent
+	tries     int    // how many connections it was sent over that broke
+	callIDs   string // of the kernel that it was last sent to
 	cancelled bool
 	own       bool        // the client waits for no answer
 	done      func()      // its memory may be returned
@@ -50,7 +51,7 @@ func (r *request) mayHaveBegun() bool { return r.method == toolsCall && r.tries 
 
 // table has the requests without an answer.
 type table struct {
-	key   protocol.BridgeKey
+	key   callid.Key
 	last  uint64
 	open  map[uint64]*request
 	byKey map[string]*request // of the client, by its id
@@ -58,7 +59,7 @@ type table struct {
 	large memtrim.Large
 }
 
-func newTable(key protocol.BridgeKey) *table {
+func newTable(key callid.Key) *table {
 	return &table{key: key, open: map[uint64]*request{}, byKey: map[string]*request{}}
 }
 
@@ -83,7 +84,7 @@ func (t *table) add(l *line, own bool) *request {
 
 // number writes the number of a call into its _meta.
 func number(m message, signed string) []edit {
-	field := strconv.Quote(protocol.MetaCall) + ":" + strconv.Quote(signed)
+	field := strconv.Quote(callid.Meta) + ":" + strconv.Quote(signed)
 	comma := func(o bool) string {
 		if o {
 			return ""
@@ -101,7 +102,7 @@ func number(m message, signed string) []edit {
 
 // sent notes that a request was sent. What cannot be kept is forgotten.
 func (t *table) sent(r *request, over *link) {
-	r.over = over
+	r.over, r.callIDs = over, over.kernel.CallIDs
 	over.progress.set()
 	if t.kept > maxKept && r.line != nil && r.size > joinBelow {
 		t.forget(r)

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -18,8 +19,10 @@ import (
 	"callgate/internal/daemon/mcpserver"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/session"
+	"callgate/internal/nowait"
 	"callgate/internal/peer"
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/callid"
 	"callgate/tool"
 )
 
@@ -92,18 +95,18 @@ func (a *mcpRoutes) mcpStream(w http.ResponseWriter, r *http.Request) error {
 		return &tool.Error{Op: "httpapi", Kind: tool.Internal, Message: "the connection cannot become a stream", Err: err}
 	}
 	const yes = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + protocol.Upgrade + "\r\n" +
-		protocol.BridgeHeader + ": 1\r\n\r\n"
+		callid.Header + ": " + callid.Scheme + "\r\n\r\n"
 	if _, err := io.WriteString(conn, yes); err != nil {
 		_ = conn.Close()
 		return nil // the client may have left
 	}
-	_ = a.server.Serve(a.Context, stream{conn, buffered.Reader}, o) // errors were sent to the client
+	_ = a.server.Serve(a.Context, newStream(conn, buffered.Reader), o) // errors were sent to the client
 	return nil
 }
 
 // bridgeOf reads how a bridge numbers the calls of its client.
 func bridgeOf(q url.Values) (b mcpserver.Bridge, err error) {
-	b.Key = protocol.BridgeKey(q.Get("bridge"))
+	b.Key = callid.Key(q.Get("bridge"))
 	if b.Key == "" {
 		return b, nil
 	}
@@ -156,10 +159,15 @@ func (a *mcpRoutes) mcpHTTP(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(w, r)
 }
 
-// stream is a connection whose first bytes are in a buffer.
+// stream is a connection whose first bytes were read before.
 type stream struct {
 	net.Conn
-	in *bufio.Reader
+	in io.Reader
+}
+
+func newStream(conn net.Conn, buffered *bufio.Reader) stream {
+	first, _ := buffered.Peek(buffered.Buffered()) // as many as there are
+	return stream{conn, io.MultiReader(bytes.NewReader(first), nowait.Reader(conn))}
 }
 
 // SyscallConn is that of the connection, where it has one.

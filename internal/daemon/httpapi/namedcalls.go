@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"callgate/internal/kernel/session"
-	"callgate/internal/protocol"
+	"callgate/internal/protocol/callid"
 	"callgate/tool"
 )
 
@@ -22,7 +22,7 @@ type namedCalls struct {
 // calls leave at the end.
 func (n *namedCalls) enter(ctx context.Context, s *session.Session, id string) (*tool.Result, func(), error) {
 	const op = "httpapi.call"
-	if !protocol.IsCallID(id) {
+	if !callid.Is(id) {
 		return nil, nil, tool.Errorf(op, tool.Invalid, "%q is not the ID of a call", tool.Truncate(id))
 	}
 	for {

@@ -14,7 +14,7 @@
 // starts or stops, changes them, and no client is notified that they changed. Only a
 // bridge, which may have shown its client the list of an earlier kernel, notifies it.
 //
-// A bridge numbers the calls of its client (protocol.BridgeKey). Their IDs, and that of
+// A bridge numbers the calls of its client (callid.Key). Their IDs, and that of
 // the client's session, are the same at every kernel: a call that is sent again is looked
 // up in the journal first.
 //

@@ -17,6 +17,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"callgate/internal/protocol"
+	"callgate/internal/protocol/callid"
 	"callgate/internal/tui/attach"
 	"callgate/internal/tui/transcript"
 	"callgate/tool"
@@ -118,7 +119,7 @@ func (c *Calls) Run(line string) tea.Cmd {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
-	u := &userCall{id: protocol.NewCallID(), line: line, cancel: cancel, asked: map[string]bool{}}
+	u := &userCall{id: callid.New(), line: line, cancel: cancel, asked: map[string]bool{}}
 	u.call = &transcript.Call{Name: shellTool, Args: args, Began: c.Now(), Shown: ownLines}
 	c.Script.Add(transcript.UserText("!"+line), true)
 	u.entry = c.Script.Add(u.call, false)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"callgate/internal/nowait"
 	"callgate/internal/source/mcp/config"
 	"callgate/internal/source/mcp/isolation"
 	"callgate/internal/source/mcp/process"
@@ -66,7 +67,7 @@ func (d *Dialer) launch(ctx context.Context, t Target, version string, h Hooks) 
 		return nil, nil, e
 	}
 	pipe := stdio.New(stdio.Options{
-		In: proc.Out, Out: proc.In,
+		In: nowait.Reader(proc.Out), Out: proc.In,
 		OnStray:          func(line []byte) { d.Log.Add("stdout", string(line)) },
 		OnMessage:        h.Notification,
 		Meter:            d.Meter,

@@ -38,7 +38,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate/internal/source/mcp/stdio/nowait"
+	"callgate/internal/nowait"
 	"callgate/internal/source/mcp/throttle"
 )
 
@@ -53,7 +53,7 @@ var ErrTooLong = fmt.Errorf("it sent a message of more than %d MiB", MaxLine>>20
 
 // Options is how a connection is made.
 type Options struct {
-	In      io.ReadCloser     // the server's stdout
+	In      io.Reader         // the server's stdout
 	Out     io.WriteCloser    // the server's stdin
 	OnStray func(line []byte) // takes a line that is not a message
 	// OnMessage takes a notification before anything after it is read, and
