@@ -7,6 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/daemon/mcpserver/calls"
 	"callgate/internal/daemon/mcpserver/direct"
 	"callgate/internal/daemon/mcpserver/mcpresult"
 )
@@ -84,9 +85,36 @@ func (e *endpoint) plainCalls(ctx context.Context) (plain *direct.Calls, connect
 		hello := s.InitializeParams()
 		return hello != nil && !mcpresult.Stateless(hello.ProtocolVersion)
 	}
-	return direct.New(ctx, ready, func(ctx context.Context, p *sdk.CallToolParamsRaw) (sdk.Result, error) {
-		return serve(ctx, e, &sdk.CallToolRequest{Session: session.Load(), Params: p}, (*client).call)
+	return direct.New(ctx, ready, func(ctx context.Context, p *sdk.CallToolParamsRaw, reply func(sdk.Result, error)) {
+		e.serveCall(ctx, &sdk.CallToolRequest{Session: session.Load(), Params: p}, func(res sdk.Result, err error) {
+			if err != nil {
+				res, err = nil, mcpresult.ProtocolError(err)
+			}
+			reply(res, err)
+		})
 	}), session.Store
+}
+
+// serveCall answers a call as serve does, by reply, which may come before it returns.
+func (e *endpoint) serveCall(ctx context.Context, r *sdk.CallToolRequest, reply func(sdk.Result, error)) {
+	c, err := e.clientFor(r.Session, r.ClientInfo())
+	if err != nil {
+		reply(nil, err)
+		return
+	}
+	t, err := c.newToolCall(ctx, r)
+	if err != nil {
+		reply(nil, err)
+		return
+	}
+	c.calls.Serve(t.ctx, t.request, t.call, func(out calls.Outcome, err error) {
+		defer t.end()
+		if err != nil {
+			reply(nil, err)
+			return
+		}
+		reply(t.result(out))
+	})
 }
 
 // initialize opens the client's session, so that an error in its app file is

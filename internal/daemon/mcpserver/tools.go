@@ -107,9 +107,32 @@ func structured(t *tool.Tool) bool {
 	return !slices.Contains(modules.Names(), t.ID.Namespace)
 }
 
+// toolCall is a call of a client on its way.
+type toolCall struct {
+	*client
+	ctx     context.Context // of the request, with its place in a trace
+	session *session.Session
+	request *calls.Request
+	call    calls.Call
+	name    string // by the client's name for it
+	end     func() // its memory may be returned
+}
+
 // call makes a call, or resumes a suspended one.
 func (c *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, error) {
-	defer c.endpoint.large.Begin(len(r.Params.Arguments))()
+	t, err := c.newToolCall(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer t.end()
+	out, err := c.calls.Do(t.ctx, t.request, t.call)
+	if err != nil {
+		return nil, err
+	}
+	return t.result(out)
+}
+
+func (c *client) newToolCall(ctx context.Context, r *sdk.CallToolRequest) (*toolCall, error) {
 	if observe.From(ctx) == nil {
 		ctx = observe.With(ctx, c.endpoint.opt.recorder)
 	}
@@ -128,12 +151,13 @@ func (c *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, 
 		Key: func() string { return c.callKey(name, r.Params.Arguments) },
 	}
 	call.ID, call.Again = c.endpoint.opt.Bridge.number(r.Params.Meta)
-	out, err := c.calls.Do(ctx, req, call)
-	if err != nil {
-		return nil, err
-	}
+	return &toolCall{c, ctx, s, req, call, r.Params.Name, c.endpoint.large.Begin(len(r.Params.Arguments))}, nil
+}
+
+// result is what the client is told of an outcome.
+func (t *toolCall) result(out calls.Outcome) (sdk.Result, error) {
 	if out.Task != nil {
-		c.keepOwner(ctx, s, out.Task.ID)
+		t.keepOwner(t.ctx, t.session, out.Task.ID)
 		return newTaskResult("task", out.Task), nil
 	}
 	if out.Questions != nil {
@@ -141,7 +165,7 @@ func (c *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, 
 		res.Content, res.InputRequests, res.RequestState = nil, out.Questions, out.State
 		return &res, nil
 	}
-	return c.result(ctx, s, r.Params.Name, req.Version, out)
+	return t.client.result(t.ctx, t.session, t.name, t.request.Version, out)
 }
 
 // result writes the result of a call of a tool, which the client calls by that name.

@@ -102,7 +102,7 @@ func (a *approver) ask(ended <-chan *tool.Result) *tool.Result {
 			}
 		}
 		select {
-		case a.link.questions <- q:
+		case a.link.asks() <- q:
 		case r := <-ended:
 			return r
 		}

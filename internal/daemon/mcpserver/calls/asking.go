@@ -73,7 +73,7 @@ func (q *questioner) run() {
 			next.Parts = sdk.InputRequestMap{question.ApprovalKey: form.Params(q.calls.Client, note)}
 		}
 		select {
-		case q.link.questions <- next:
+		case q.link.asks() <- next:
 		case <-settled:
 			return
 		}

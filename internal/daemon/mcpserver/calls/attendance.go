@@ -56,6 +56,10 @@ type attendance struct {
 	long     <-chan time.Time    // has the call become a task; nil: it does not
 }
 
+func newAttendance(p *pending, r *Request) *attendance {
+	return &attendance{pending: p, request: r, replies: make(chan question.Reply)}
+}
+
 // wait attends the call until it has ended, or until the client has to do
 // something first. The call is attached, and detached at the end.
 func (a *attendance) wait(ctx context.Context) (Outcome, error) {

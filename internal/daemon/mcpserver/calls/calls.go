@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -89,7 +90,8 @@ func (c *Calls) Do(ctx context.Context, r *Request, call Call) (Outcome, error) 
 	if p == nil {
 		p = c.start(ctx, r, call)
 	}
-	a := &attendance{pending: p, request: r, progress: progress, replies: make(chan question.Reply)}
+	a := newAttendance(p, r)
+	a.progress = progress
 	if mcpresult.Stateless(r.Version) && SupportsTasks(r.Capabilities) && r.Tool != "" {
 		timer := time.NewTimer(c.TaskAfter)
 		defer timer.Stop()
@@ -98,18 +100,57 @@ func (c *Calls) Do(ctx context.Context, r *Request, call Call) (Outcome, error) 
 	return a.wait(ctx)
 }
 
-// start starts a call, attended by a request. It outlives the request, and has its place in the trace.
+// Serve does what Do does, and makes the call in the caller's goroutine: the request attends it from the moment on when
+// there is something to attend to. The outcome is given to reply, once; that may be before Serve returns.
+func (c *Calls) Serve(ctx context.Context, r *Request, call Call, reply func(Outcome, error)) {
+	if r.ProgressToken != nil || mcpresult.Stateless(r.Version) || call.State != "" || c.someSuspended() {
+		reply(c.Do(ctx, r, call)) // it is attended from the beginning
+		return
+	}
+	var a *attendance
+	var replies atomic.Bool // somebody does, or will
+	attend := func() {
+		if replies.CompareAndSwap(false, true) {
+			go func() { reply(a.wait(ctx)) }()
+		}
+	}
+	p := c.newPending(ctx, r, call, attend)
+	a = newAttendance(p, r)
+	stop := context.AfterFunc(ctx, attend) // a request that is cancelled is answered, though its call may not end yet
+	p.bind(p.id)
+	p.run(call)
+	stop()
+	if replies.CompareAndSwap(false, true) {
+		p.link.detach()
+		reply(a.ended(ctx), nil)
+	}
+}
+
+// start starts a call, attended by a request.
 func (c *Calls) start(ctx context.Context, r *Request, call Call) *pending {
+	p := c.newPending(ctx, r, call, func() {})
+	p.bind(p.id)
+	c.workers.Go(func() { p.run(call) })
+	return p
+}
+
+// newPending prepares a call. It outlives its request, and has the request's place in the trace.
+func (c *Calls) newPending(ctx context.Context, r *Request, call Call, attend func()) *pending {
 	id := cmp.Or(call.ID, session.NewCallID())
 	p := &pending{
 		calls: c, id: id, session: call.Session.ID(), key: sync.OnceValue(call.Key), done: make(chan struct{}),
 	}
-	p.link = newLink(r.info(), p.done)
+	p.link = newLink(r.info(), p.done, attend)
 	p.link.of = p
 	p.ctx, p.cancel = context.WithCancel(observe.Beside(c.ctx, ctx))
-	p.bind(p.id)
-	c.workers.Go(func() { p.run(call) })
 	return p
+}
+
+// someSuspended reports whether a call waits for a request that resumes it.
+func (c *Calls) someSuspended() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.suspended) > 0
 }
 
 // suspend keeps a call for a request to come.

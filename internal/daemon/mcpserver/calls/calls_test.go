@@ -93,7 +93,7 @@ func TestProgressGrows(t *testing.T) {
 func newPending(c *Calls, key string) *pending {
 	p := &pending{calls: c, id: key + "-id", key: func() string { return key }, done: make(chan struct{})}
 	p.ctx, p.cancel = context.WithCancel(c.ctx)
-	p.link = newLink(downstream.ClientInfo{}, p.done)
+	p.link = newLink(downstream.ClientInfo{}, p.done, func() {})
 	p.link.detach()
 	return p
 }
@@ -215,7 +215,7 @@ func TestRequestInput(t *testing.T) {
 		err     error
 	}
 	start := func(ctx context.Context, done chan struct{}) (*link, chan reply) {
-		l, replies := newLink(downstream.ClientInfo{}, done), make(chan reply, 1)
+		l, replies := newLink(downstream.ClientInfo{}, done, func() {}), make(chan reply, 1)
 		go func() {
 			answers, err := l.RequestInput(ctx, "files", asked)
 			replies <- reply{answers, err}
@@ -254,7 +254,7 @@ func TestRequestInput(t *testing.T) {
 
 // TestSlowClient drops logs that the client does not read.
 func TestSlowClient(t *testing.T) {
-	l := newLink(downstream.ClientInfo{}, nil)
+	l := newLink(downstream.ClientInfo{}, nil, func() {})
 	for range maxLogs + 10 {
 		l.Log(&downstream.Log{})
 	}

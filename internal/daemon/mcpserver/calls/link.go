@@ -19,6 +19,7 @@ const maxLogs = 256
 // link is the client as the servers of a call see it. It carries their questions
 // and logs to the request that attends the call.
 type link struct {
+	attend    func() // has the request attend the call, if it does not yet
 	questions chan *question.Question
 	logged    chan struct{}   // holds one while logs wait
 	done      <-chan struct{} // the end of the call
@@ -33,10 +34,10 @@ type link struct {
 
 var _ mcp.Client = (*link)(nil)
 
-// newLink makes the link of a call that a request attends.
-func newLink(info downstream.ClientInfo, done <-chan struct{}) *link {
+// newLink makes the link of a call that a request attends, or attends when it is told to.
+func newLink(info downstream.ClientInfo, done <-chan struct{}, attend func()) *link {
 	l := &link{
-		questions: make(chan *question.Question), logged: make(chan struct{}, 1), done: done, info: info,
+		attend: attend, questions: make(chan *question.Question), logged: make(chan struct{}, 1), done: done, info: info,
 	}
 	l.attached.Store(true)
 	return l
@@ -78,7 +79,7 @@ func (l *link) RequestInput(
 	}
 	q := question.New(parts, false)
 	select {
-	case l.questions <- q:
+	case l.asks() <- q:
 	case <-l.done:
 		return nil, nil
 	case <-ctx.Done():
@@ -94,6 +95,12 @@ func (l *link) RequestInput(
 	}
 }
 
+// asks returns where questions are put to the request that attends the call.
+func (l *link) asks() chan<- *question.Question {
+	l.attend()
+	return l.questions
+}
+
 // Log passes a log of a server on. It is dropped if the client does not keep up.
 func (l *link) Log(p *downstream.Log) {
 	l.mu.Lock()
@@ -105,6 +112,7 @@ func (l *link) Log(p *downstream.Log) {
 	case l.logged <- struct{}{}:
 	default:
 	}
+	l.attend()
 }
 
 // takeLogs returns the logs that wait.

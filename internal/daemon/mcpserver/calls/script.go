@@ -93,7 +93,7 @@ func (a *scriptApprover) run() {
 			q.Parts = sdk.InputRequestMap{question.ApprovalKey: a.form(all, note)}
 		}
 		select {
-		case a.link.questions <- q:
+		case a.link.asks() <- q:
 		case <-tick.C:
 			continue // somebody may have answered, or there is more
 		case <-a.done:

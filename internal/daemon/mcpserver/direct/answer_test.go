@@ -13,10 +13,11 @@ import (
 // A call that was taken back before it was begun is not begun, as with the SDK.
 func TestTakenBackBeforeItIsBegun(t *testing.T) {
 	begun := 0
-	c := New(t.Context(), func() bool { return true }, func(context.Context, *sdk.CallToolParamsRaw) (sdk.Result, error) {
+	serve := func(_ context.Context, _ *sdk.CallToolParamsRaw, reply func(sdk.Result, error)) {
 		begun++
-		return &sdk.CallToolResult{}, nil
-	})
+		reply(&sdk.CallToolResult{}, nil)
+	}
+	c := New(t.Context(), func() bool { return true }, serve)
 	r, ok := frame.Call([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"look"}}`))
 	if !ok {
 		t.Fatal("the call is not plain")
@@ -24,6 +25,7 @@ func TestTakenBackBeforeItIsBegun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c.open[r.ID] = cancel
+	c.running.Add(1)
 	var told string
 	c.answer(ctx, r, func(_ context.Context, line []byte) error {
 		told = string(line)

@@ -31,7 +31,7 @@ const cancelled = "notifications/cancelled"
 type Calls struct {
 	ctx   context.Context // of the requests; ends with the stream
 	end   context.CancelCauseFunc
-	serve func(context.Context, *sdk.CallToolParamsRaw) (sdk.Result, error)
+	serve Serve
 	ready func() bool
 
 	mu      sync.Mutex
@@ -45,12 +45,12 @@ type Calls struct {
 
 var _ stdio.Requests = (*Calls)(nil)
 
+// Serve answers a call: it calls reply once, in whatever goroutine, before or after it returns.
+type Serve func(ctx context.Context, p *sdk.CallToolParamsRaw, reply func(sdk.Result, error))
+
 // New makes the calls of a client. serve answers one, and ready reports whether the client has introduced itself with
 // a protocol that has connections. The requests have the values of ctx.
-func New(
-	ctx context.Context, ready func() bool,
-	serve func(context.Context, *sdk.CallToolParamsRaw) (sdk.Result, error),
-) *Calls {
+func New(ctx context.Context, ready func() bool, serve Serve) *Calls {
 	c := &Calls{
 		serve: serve, ready: ready,
 		open: map[jsonrpc.ID]context.CancelFunc{}, sdk: map[jsonrpc.ID]bool{},
@@ -88,27 +88,27 @@ func (c *Calls) Take(line []byte) bool {
 	c.open[r.ID] = cancel
 	send := c.send
 	c.running.Add(1)
-	c.workers.Go(func() {
-		defer c.running.Done()
-		c.answer(ctx, r, send)
-	})
+	c.workers.Go(func() { c.answer(ctx, r, send) })
 	return true
 }
 
 // answer makes a call and sends its answer.
 func (c *Calls) answer(ctx context.Context, r frame.Request, send func(context.Context, []byte) error) {
-	var res sdk.Result
-	err := context.Cause(ctx)
-	if err == nil { // a call that was taken back before it was begun is not begun
-		res, err = c.serve(ctx, r.Params)
+	reply := func(res sdk.Result, err error) {
+		defer c.running.Done()
+		line := encode(r.ID, res, err)
+		c.mu.Lock()
+		cancel := c.open[r.ID]
+		delete(c.open, r.ID) // the client may use it again when it has the answer
+		c.mu.Unlock()
+		_ = send(context.WithoutCancel(ctx), line) // the client may have left
+		cancel()
 	}
-	line := encode(r.ID, res, err)
-	c.mu.Lock()
-	cancel := c.open[r.ID]
-	delete(c.open, r.ID) // the client may use it again when it has the answer
-	c.mu.Unlock()
-	_ = send(context.WithoutCancel(ctx), line) // the client may have left
-	cancel()
+	if err := context.Cause(ctx); err != nil { // a call that was taken back before it was begun is not begun
+		reply(nil, err)
+		return
+	}
+	c.serve(ctx, r.Params, reply)
 }
 
 // encode writes an answer.

@@ -68,9 +68,15 @@ func connect(t *testing.T, with bool) *client {
 	c := &client{ended: make(chan struct{})}
 	var session atomic.Pointer[sdk.ServerSession]
 	ready := func() bool { return session.Load() != nil && session.Load().InitializeParams() != nil }
-	plain := direct.New(t.Context(), ready, func(ctx context.Context, p *sdk.CallToolParamsRaw) (sdk.Result, error) {
+	plain := direct.New(t.Context(), ready, func(
+		ctx context.Context, p *sdk.CallToolParamsRaw, reply func(sdk.Result, error),
+	) {
 		c.taken.Add(1)
-		return tools(ctx, p)
+		if p.Name == "later" { // somebody else replies
+			go func() { reply(tools(ctx, p)) }()
+			return
+		}
+		reply(tools(ctx, p))
 	})
 	fromClient, in := io.Pipe()
 	out, toClient := io.Pipe()
@@ -147,6 +153,7 @@ func TestAnswersAreTheSDKs(t *testing.T) {
 		{"a token", 1, 1, []string{call("1", "look", `,"_meta":{"progressToken":"t"}`)}},
 		{"kinds of result", 6, 6, []string{call("1", "refuse"), call("2", "fail"), call("3", "picture"), call("4", "empty"),
 			call("5", "data"), call("6", "wrong")}},
+		{"answered by somebody else", 2, 2, []string{call("1", "later"), call("2", "look")}},
 		{"no params", 1, 0, []string{`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`}},
 		{"params that are none", 1, 0, []string{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[1]}`}},
 		{"a name that is none", 1, 0, []string{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}`}},
