@@ -72,7 +72,7 @@ func Body(r *tool.Result, names Names) []tool.Content {
 		said = append(said, tool.Text(nothing))
 	case len(said) == 0:
 		said = append(said, tool.Text(summary))
-	case summary == "" || !tellsData && (countsOnly.MatchString(summary) || tellsCut(r)) || repeats(said, summary):
+	case summary == "" || repeats(said, summary) || !tellsData && (tellsCut(r) || countsOnly.MatchString(summary)):
 	case tellsData: // a program reads the first text as JSON
 		said = append(said, tool.Text(summary))
 	default:

@@ -28,7 +28,7 @@ var toolWord = lazyregexp.New(toolName)
 
 // rename writes the names of tools in a text as the reader calls them.
 func rename(text string, names Names) string {
-	if names == nil {
+	if names == nil || !strings.ContainsAny(text, "._") { // each name has one of them
 		return text
 	}
 	return toolWord.ReplaceAllStringFunc(text, func(word string) string {

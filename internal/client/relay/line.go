@@ -75,11 +75,28 @@ func parts(m *messagescan.Message) message {
 
 // unquoted is the value of a text; of what is none, what is written.
 func unquoted(text string) string {
+	if isPlain(text) {
+		return text[1 : len(text)-1]
+	}
 	var s string
 	if json.Unmarshal([]byte(text), &s) == nil {
 		return s
 	}
 	return text
+}
+
+// isPlain reports whether a text is quoted, and stands there letter by letter.
+func isPlain(text string) bool {
+	last := len(text) - 1
+	if last < 1 || text[0] != '"' || text[last] != '"' {
+		return false
+	}
+	for i := 1; i < last; i++ {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // keyOf is equal for equal ids, however they are written.
@@ -146,14 +163,22 @@ func (l *line) isEmpty() bool {
 func (l *line) exactIDs() {
 	for i := range l.found {
 		m := &l.found[i]
-		if !l.tooLong && m.id != "" {
+		if !l.tooLong && len(m.id) != m.idAt.end-m.idAt.begin {
 			m.id = string(l.part(m.idAt))
 		}
-		if len(m.id) == 0 || m.id[0] != '"' && m.id[0] != '-' && (m.id[0] < '0' || m.id[0] > '9') ||
-			!json.Valid([]byte(m.id)) {
+		if !isID(m.id) {
 			m.id = ""
 		}
 	}
+}
+
+// isID reports whether a text is a number or a text of JSON.
+func isID(text string) bool {
+	if isPlain(text) {
+		return true
+	}
+	return len(text) > 0 && (text[0] == '"' || text[0] == '-' || '0' <= text[0] && text[0] <= '9') &&
+		json.Valid([]byte(text))
 }
 
 // part returns a part of the line.
@@ -189,10 +214,8 @@ func newLine(text []byte) *line {
 	return l
 }
 
-// writeTo writes the line with edits.
+// writeTo writes the line with edits, which come in their order.
 func (l *line) writeTo(w io.Writer, edits ...edit) error {
-	// A copy: the line may be written to two kernels at once, of which one is gone.
-	edits = slices.SortedFunc(slices.Values(edits), func(a, b edit) int { return a.begin - b.begin })
 	if l.size < joinBelow {
 		_, err := w.Write(edited(l.bytes(), edits))
 		return err

@@ -32,8 +32,8 @@ type request struct {
 	n      uint64 // its id at the kernel, which no other request of this bridge has
 	id     string // as the client wrote it
 	method string
-	line   *line // nil: it was too large to be kept
-	edits  []edit
+	line   *line  // nil: it was too large to be kept
+	edits  []edit // in their order
 	size   int
 
 	over      *link  // that it was sent over; nil: it waits to be sent
@@ -72,6 +72,7 @@ func (t *table) add(l *line, own bool) *request {
 	r.edits = []edit{{m.idAt, strconv.FormatUint(r.n, 10)}}
 	if r.method == toolsCall {
 		r.edits = append(r.edits, number(m, t.key.Number(r.n))...)
+		slices.SortFunc(r.edits, func(a, b edit) int { return a.begin - b.begin })
 	}
 	t.open[r.n] = r
 	if !own {
@@ -84,7 +85,7 @@ func (t *table) add(l *line, own bool) *request {
 
 // number writes the number of a call into its _meta.
 func number(m message, signed string) []edit {
-	field := strconv.Quote(callid.Meta) + ":" + strconv.Quote(signed)
+	field := `"` + callid.Meta + `":"` + signed + `"` // neither has anything to quote
 	comma := func(o bool) string {
 		if o {
 			return ""

@@ -61,9 +61,12 @@ func Claims(workspace string, effects []tool.Effect, rawArgs json.RawMessage) ([
 	if len(effects) == 0 {
 		return nil, nil
 	}
-	args, err := Arguments(rawArgs)
-	if err != nil {
-		return nil, err
+	var args map[string]json.RawMessage
+	if slices.ContainsFunc(effects, readsArguments) {
+		var err error
+		if args, err = Arguments(rawArgs); err != nil {
+			return nil, err
+		}
 	}
 	claims := make([]tool.Claim, 0, len(effects))
 	for _, e := range effects {
@@ -81,6 +84,11 @@ func Claims(workspace string, effects []tool.Effect, rawArgs json.RawMessage) ([
 		}
 	}
 	return claims, nil
+}
+
+// readsArguments reports whether what an effect names depends on the arguments.
+func readsArguments(e tool.Effect) bool {
+	return e.When != "" || len(e.Unless) > 0 || strings.Contains(e.Resource, "{")
 }
 
 // Arguments decodes the arguments of a call by name.

@@ -67,6 +67,7 @@ func (e *endpoint) dialWithConsent(ctx context.Context) (*connection, error) {
 	}
 	var c *connection // the last that was tried: the one that works
 	_, err = s.dialer.Dial(ctx, target, s.catalog.known().LegacySince(), dial.Hooks{
+		Self: s.self(),
 		Client: func(conn *dial.Conn) *sdk.Client {
 			c = &connection{Conn: conn}
 			return e.client(c)
@@ -95,8 +96,7 @@ func (e *endpoint) connected(c *connection, again bool) {
 // client is the SDK's client for one connection.
 func (e *endpoint) client(c *connection) *sdk.Client {
 	s := e.server
-	self := &sdk.Implementation{Name: "callgate", Title: "Callgate", Version: cmp.Or(s.manager.opt.Version, "0")}
-	client := sdk.NewClient(self, &sdk.ClientOptions{
+	client := sdk.NewClient(s.self(), &sdk.ClientOptions{
 		Logger: slog.New(slog.NewTextHandler(&serverlog.Writer{Log: s.log, Stream: "client"}, nil)),
 		// A server with the old handshake learns the capabilities once, for all
 		// clients: so these are what any client may have. Roots are left out,
@@ -117,6 +117,11 @@ func (e *endpoint) client(c *connection) *sdk.Client {
 	})
 	client.AddReceivingMiddleware(s.inputs.middleware)
 	return client
+}
+
+// self is how we introduce ourselves to the server.
+func (s *Server) self() *sdk.Implementation {
+	return &sdk.Implementation{Name: "callgate", Title: "Callgate", Version: cmp.Or(s.manager.opt.Version, "0")}
 }
 
 // notification takes logs and progress of a local server in the order in which

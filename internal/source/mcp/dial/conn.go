@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -38,7 +39,7 @@ type Conn struct {
 	cancel context.CancelCauseFunc
 	shut   func()      // closes the transport at once
 	pipe   *stdio.Conn // to a local server
-	plain  bool        // calls need nothing of the SDK
+	own    sdk.Meta    // what each request says of us; nil: the handshake said it
 	opened chan struct{}
 	done   chan struct{}
 }
@@ -53,9 +54,10 @@ func (c *Conn) Opened() <-chan struct{} { return c.opened }
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
 // CallTool calls a tool of the server. A plain call of a local server does without the SDK, which decodes each message
-// several times.
+// several times. It adds to the call's metadata.
 func (c *Conn) CallTool(ctx context.Context, p *sdk.CallToolParams) (*sdk.CallToolResult, error) {
-	if c.plain {
+	if c.pipe != nil && (c.own == nil || p.Meta[sdk.MetaKeyClientCapabilities] != nil) {
+		maps.Copy(p.Meta, c.own)
 		if res, ok, err := c.pipe.CallTool(ctx, p); ok {
 			return res, err
 		}
@@ -111,8 +113,14 @@ func (d *Dialer) setUp(c *Conn, h Hooks, t sdk.Transport, version string) (err e
 	if c.Process == nil {
 		c.shut = func() { d.open.Go(func() { closeSession(c.Session, h.Busy) }) }
 	}
-	c.plain = c.pipe != nil && c.Session.InitializeResult().ProtocolVersion <= config.LegacyProtocol
-	if got := c.Session.InitializeResult().ProtocolVersion; d.Config.Protocol != "" && got != d.Config.Protocol {
+	got := c.Session.InitializeResult().ProtocolVersion
+	if got > config.LegacyProtocol {
+		c.own = sdk.Meta{sdk.MetaKeyProtocolVersion: got}
+		if h.Self != nil {
+			c.own[sdk.MetaKeyClientInfo] = h.Self
+		}
+	}
+	if d.Config.Protocol != "" && got != d.Config.Protocol {
 		return tool.Errorf("mcp.connect", tool.Unavailable,
 			"the MCP server %s speaks the protocol %s, and the app file says %s",
 			d.Config.Name, got, d.Config.Protocol).WithHint("write protocol: %q, or leave it out", got)

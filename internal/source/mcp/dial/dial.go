@@ -51,6 +51,8 @@ type Dialer struct {
 // Hooks is what a connection needs of its user. Dial may open several
 // connections, one after the other, before one works.
 type Hooks struct {
+	// Self is who we are, as Client says it; nil: it does not.
+	Self *sdk.Implementation
 	// Client makes our end of a connection that is about to be opened.
 	Client func(*Conn) *sdk.Client
 	// SetUp runs when the handshake is done. An error fails the connection.

@@ -162,7 +162,7 @@ func TestCallToolLeftToTheSDK(t *testing.T) {
 		{Name: "a", Arguments: json.RawMessage(`{`)},
 		{Name: "a", Arguments: json.RawMessage("{\n}")},
 		{Name: "a", Arguments: json.RawMessage(`{}`), RequestState: "s"},
-		{Name: "a", Arguments: json.RawMessage(`{}`), Meta: sdk.Meta{"traceparent": "00-1-1-01"}},
+		{Name: "a", Arguments: json.RawMessage(`{}`), Meta: sdk.Meta{"of": func() {}}},
 		{Name: "a", Arguments: json.RawMessage(`{}`), InputResponses: sdk.InputResponseMap{"q": &sdk.ElicitResult{}}},
 	} {
 		if _, ok, err := conn.CallTool(t.Context(), p); ok || err != nil {

@@ -9,8 +9,10 @@ package frame
 
 import (
 	"bytes"
+	"encoding/json"
 	"strconv"
 	"strings"
+	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -61,29 +63,59 @@ func (f *fields) first(n int) bool {
 	return !had
 }
 
-// Result reads the result of a tool that consists of texts.
+// Result reads the result of a tool that consists of texts, and of what they say in another form.
 func Result(raw []byte) (*sdk.CallToolResult, bool) {
 	if !isText(raw) {
 		return nil, false
 	}
 	s := scanner{data: raw}
 	res := &sdk.CallToolResult{}
+	kind, isComplete := sdk.CallToolResult{}, false
 	var seen fields
-	ok := s.object(func(name []byte, plain bool) bool {
-		switch {
-		case plain && string(name) == "content":
+	ok := s.object(func(name []byte, plain bool) (ok bool) {
+		if !plain {
+			return false
+		}
+		switch string(name) {
+		case "content":
 			return seen.first(0) && s.array(func() bool {
 				text, ok := s.textContent()
 				res.Content = append(res.Content, text)
 				return ok
 			})
-		case plain && string(name) == "isError":
+		case "isError":
 			res.IsError = s.peek() == 't'
 			return seen.first(1) && (s.word("true") || s.word("false"))
+		case "structuredContent":
+			return seen.first(2) && s.decode(&res.StructuredContent)
+		case "_meta":
+			return seen.first(3) && s.peek() == '{' && s.decode(&res.Meta)
+		case "resultType":
+			text, ok := s.plainText()
+			kind, isComplete = complete(), true
+			return seen.first(4) && ok && text == "complete"
 		}
 		return false
 	})
+	if isComplete {
+		kind.Content, kind.IsError, kind.StructuredContent, kind.Meta =
+			res.Content, res.IsError, res.StructuredContent, res.Meta
+		res = &kind
+	}
 	return res, ok && s.ended() && len(res.Content) > 0
+}
+
+// complete is a result that says of itself that it is complete, as since 2026 all do. Only the SDK can say it so.
+var complete = sync.OnceValue(func() sdk.CallToolResult {
+	var res sdk.CallToolResult
+	_ = res.UnmarshalJSON([]byte(`{"resultType":"complete"}`)) // it is written here
+	return res
+})
+
+// decode reads a value of whatever form.
+func (s *scanner) decode(into any) bool {
+	raw, ok := s.value()
+	return ok && json.Unmarshal(raw, into) == nil
 }
 
 // textContent reads a text of a result.
@@ -148,28 +180,40 @@ func AppendRequest(b []byte, id int64, params []byte) []byte {
 	return append(b, '}', '\n')
 }
 
-// Params writes the params of a call, if they say nothing but the tool, its arguments and a token for progress.
+// Params writes the params of a call, if they say nothing but the tool, its arguments and what is said of the request.
 func Params(p *sdk.CallToolParams, args []byte) (params []byte, ok bool) {
-	token, has := p.Meta["progressToken"].(string)
-	if len(p.Meta) > 1 || len(p.Meta) == 1 && !has || len(p.InputResponses) > 0 || p.RequestState != "" {
+	if len(p.InputResponses) > 0 || p.RequestState != "" {
+		return nil, false
+	}
+	meta, ok := appendMeta(nil, p.Meta)
+	if !ok {
 		return nil, false
 	}
 	s := scanner{data: args}
 	if _, ok := s.value(); !ok || !s.ended() || !isText(args) || containsNewline(args) {
 		return nil, false
 	}
-	b := make([]byte, 0, len(args)+len(p.Name)+len(token)+64)
-	b = append(b, '{')
-	if has {
-		b = append(b, `"_meta":{"progressToken":`...)
-		b = appendString(b, token)
-		b = append(b, "},"...)
-	}
+	b := make([]byte, 0, len(args)+len(p.Name)+len(meta)+64)
+	b = append(append(b, '{'), meta...)
 	b = append(b, `"name":`...)
 	b = appendString(b, p.Name)
 	b = append(b, `,"arguments":`...)
 	b = append(b, args...)
 	return append(b, '}'), true
+}
+
+// appendMeta writes the field _meta, if there is one, and the comma after it.
+func appendMeta(b []byte, meta sdk.Meta) (field []byte, ok bool) {
+	if len(meta) == 0 {
+		return b, true
+	}
+	b = append(b, `"_meta":`...)
+	if token, is := meta["progressToken"].(string); is && len(meta) == 1 {
+		b = append(b, `{"progressToken":`...)
+		return append(appendString(b, token), "},"...), true
+	}
+	raw, err := json.Marshal(meta)
+	return append(append(b, raw...), ','), err == nil
 }
 
 func containsNewline(data []byte) bool {

@@ -60,7 +60,9 @@ func FuzzResult(f *testing.F) {
 	seeds(f, `%`, `{"content":%}`, `{"content":[%]}`, `{"content":[{"type":"text","text":%}]}`,
 		`{"content":[{"type":%,"text":"a"}],"isError":false}`, `{"isError":%,"content":[{"type":"text","text":"a"}]}`,
 		`{"content":[{"type":"text","text":"a"},{"text":%,"type":"text"}]}`,
-		`{"content":[{"type":"text","text":"a"}],"structuredContent":%}`, `{"content":[{"type":"text","text":"a","text":%}]}`,
+		`{"content":[{"type":"text","text":"a"}],"structuredContent":%}`, `{"content":[{"type":"text","text":"a"}],"_meta":%}`,
+		`{"content":[{"type":"text","text":"a"}],"resultType":%}`, `{"resultType":"complete","content":[%],"_meta":{"x":%}}`,
+		`{"resultType":"input_required","content":[{"type":"text","text":"a"}]}`, `{"content":[{"type":"text","text":"a","text":%}]}`,
 		`{"content":[{"type":"text","text":"a"}]}%`, `{"content":[{"type":"text","text":"a"}],"content":%}`)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		got, ok := frame.Result(raw)
@@ -197,7 +199,11 @@ func FuzzAppendAnswer(f *testing.F) {
 func FuzzParams(f *testing.F) {
 	seeds(f, `%`, `{"a":%}`, "{\"a\":\n%}")
 	f.Fuzz(func(t *testing.T, args []byte) {
-		p := &sdk.CallToolParams{Meta: sdk.Meta{"progressToken": "t<1>"}, Name: "näme\n", Arguments: json.RawMessage(args)}
+		meta := sdk.Meta{"progressToken": "t<1>"}
+		if len(args)%2 == 0 {
+			meta["a\u2028/b"] = map[string]any{"c": "<\u2028>", "d": true}
+		}
+		p := &sdk.CallToolParams{Meta: meta, Name: "näme\n", Arguments: json.RawMessage(args)}
 		params, ok := frame.Params(p, args)
 		if !ok {
 			return
@@ -214,7 +220,7 @@ func FuzzParams(f *testing.F) {
 		if err := json.Unmarshal(m.(*jsonrpc.Request).Params, &got); err != nil {
 			t.Fatal(err)
 		}
-		if got.Name != p.Name || got.GetProgressToken() != "t<1>" || !bytes.Equal(got.Arguments, bytes.TrimSpace(args)) {
+		if got.Name != p.Name || !reflect.DeepEqual(got.Meta, meta) || !bytes.Equal(got.Arguments, bytes.TrimSpace(args)) {
 			t.Fatalf("%q became %+v", args, got)
 		}
 	})
@@ -230,8 +236,14 @@ func TestTaken(t *testing.T) {
 			t.Errorf("%s: %q %v", line, raw, ok)
 		}
 	}
-	if r, ok := frame.Result([]byte(result)); !ok || r.Content[0].(*sdk.TextContent).Text != "a\nb" {
-		t.Errorf("%+v %v", r, ok)
+	for _, raw := range []string{
+		result, `{"content":[{"type":"text","text":"a\nb"}],"structuredContent":{"a":[1]}}`,
+		`{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}},"content":` +
+			`[{"type":"text","text":"a\nb"}]}`,
+	} {
+		if r, ok := frame.Result([]byte(raw)); !ok || r.Content[0].(*sdk.TextContent).Text != "a\nb" {
+			t.Errorf("%s: %+v %v", raw, r, ok)
+		}
 	}
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` +
 		`{"name":"a.b","arguments":{"x":[1,{"y":null}]},"_meta":{"progressToken":3,"callgate/call":"1.abc"}}}`
