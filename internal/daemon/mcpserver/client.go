@@ -24,6 +24,7 @@ type client struct {
 	endpoint  *endpoint
 	name      string
 	id        string          // of its connection, if that has one
+	begun     begunCalls      // of its connection over HTTP
 	ctx       context.Context // ends when the client leaves
 	cancel    context.CancelFunc
 	idle      *time.Timer // nil for a connection

@@ -33,7 +33,8 @@ type endpoint struct {
 	cancel context.CancelFunc
 
 	mu      sync.Mutex
-	clients map[any]*client // by connection, or by name; nil when closed
+	clients map[any]*client    // by connection, or by name; nil when closed
+	byID    map[string]*client // those with a connection that has an ID
 	closing sync.WaitGroup
 	plain   *direct.Calls // of a stream; nil: there are none
 
@@ -41,7 +42,7 @@ type endpoint struct {
 }
 
 func (s *Server) newEndpoint(o Options, byName bool) *endpoint {
-	e := &endpoint{Server: s, opt: o.withDefaults(), byName: byName, clients: map[any]*client{}}
+	e := &endpoint{Server: s, opt: o.withDefaults(), byName: byName, clients: map[any]*client{}, byID: map[string]*client{}}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	self := &sdk.Implementation{Name: "callgate", Title: "Callgate", Version: version.Version}
 	e.sdk = sdk.NewServer(self, &sdk.ServerOptions{
@@ -122,7 +123,10 @@ func (e *endpoint) clientFor(session *sdk.ServerSession, info *sdk.Implementatio
 		c.idle = time.AfterFunc(idleAfter, func() { e.remove(key, c) })
 		return c, nil
 	}
-	c.id = session.ID()
+	if c.id = session.ID(); c.id != "" {
+		c.begun.connection = session
+		e.byID[c.id] = c
+	}
 	e.closing.Go(func() {
 		_ = session.Wait()
 		if e.plain != nil {
@@ -139,21 +143,15 @@ func (e *endpoint) remove(key any, c *client) {
 	e.mu.Lock()
 	if e.clients[key] == c {
 		delete(e.clients, key)
+		delete(e.byID, c.id)
 	}
 	e.mu.Unlock()
 	c.close()
 }
 
-// cancelCalls cancels the calls of a connection.
-func (e *endpoint) cancelCalls(id string) {
-	if id == "" {
-		return
-	}
+// connection returns the client of a connection; nil: there is none.
+func (e *endpoint) connection(id string) *client {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, c := range e.clients {
-		if c.id == id {
-			c.cancel()
-		}
-	}
+	return e.byID[id]
 }

@@ -156,11 +156,8 @@ func (s *fixture) connectWith(
 	t.Helper()
 	var transport sdk.Transport
 	if w.http {
-		ctx, cancel := context.WithCancel(context.Background())
-		srv := httptest.NewServer(s.server.Handler(ctx, mcpserver.HTTPOptions{Options: s.opt, Token: token}))
-		t.Cleanup(func() { cancel(); srv.CloseClientConnections(); srv.Close() })
-		s.url = srv.URL
-		transport = &sdk.StreamableClientTransport{Endpoint: srv.URL, HTTPClient: &http.Client{Transport: bearer{}}}
+		s.serveHTTP(t)
+		transport = &sdk.StreamableClientTransport{Endpoint: s.url, HTTPClient: &http.Client{Transport: bearer{}}}
 	} else {
 		ours, theirs := net.Pipe()
 		s.serves.Go(func() {
@@ -176,6 +173,14 @@ func (s *fixture) connectWith(
 	ok(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+// serveHTTP serves clients over HTTP, at s.url.
+func (s *fixture) serveHTTP(t testing.TB) {
+	ctx, cancel := context.WithCancel(context.Background())
+	srv := httptest.NewServer(s.server.Handler(ctx, mcpserver.HTTPOptions{Options: s.opt, Token: token}))
+	t.Cleanup(func() { cancel(); srv.CloseClientConnections(); srv.Close() })
+	s.url = srv.URL
 }
 
 // bearer adds the token to every request.

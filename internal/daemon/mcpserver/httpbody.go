@@ -21,6 +21,23 @@ import (
 // request.
 const maxScanned = 4 * maxBody
 
+// maxSmall is the size up to which a body is read at once.
+const maxSmall = 64 << 10
+
+// readSmall reads the body of a request whose size is told, and is small; of another it returns nil. The body can be
+// read again.
+func readSmall(r *http.Request) ([]byte, error) {
+	if r.ContentLength <= 0 || r.ContentLength > maxSmall {
+		return nil, nil
+	}
+	data := make([]byte, r.ContentLength)
+	if _, err := io.ReadFull(r.Body, data); err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(data))
+	return data, nil
+}
+
 // requestBody is the body of a POST.
 type requestBody struct {
 	data      []byte
@@ -122,20 +139,10 @@ func (ids *requestIDs) enter(
 		return nil, nil, false
 	}
 	if connection != "" {
-		key := connection + " " + b.idKey()
-		ids.mu.Lock()
-		taken := ids.open[key]
-		ids.open[key] = true
-		ids.mu.Unlock()
-		if taken {
+		if leave, ok = ids.take(connection, b.idKey()); !ok {
 			refuseRequest(w, http.StatusBadRequest, b.id, fmt.Sprintf("the id %s is in use by a request that has no "+
 				"answer yet; that one goes on, and this one was not begun", tool.Truncate(b.id)))
 			return nil, nil, false
-		}
-		leave = func() {
-			ids.mu.Lock()
-			defer ids.mu.Unlock()
-			delete(ids.open, key)
 		}
 	}
 	if n, err := strconv.ParseInt(b.id, 10, 64); b.id[0] == '"' || err == nil && strconv.FormatInt(n, 10) == b.id &&
@@ -147,6 +154,22 @@ func (ids *requestIDs) enter(
 	b.data = data
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
 	return &unmarkWriter{ResponseWriter: w, mark: []byte(`"` + ids.mark)}, leave, true
+}
+
+// take notes that a request of a connection has an id until it leaves, and reports whether none had it.
+func (ids *requestIDs) take(connection, id string) (leave func(), ok bool) {
+	key := connection + " " + id
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	if ids.open[key] {
+		return nil, false
+	}
+	ids.open[key] = true
+	return func() {
+		ids.mu.Lock()
+		defer ids.mu.Unlock()
+		delete(ids.open, key)
+	}, true
 }
 
 // unmarkWriter writes marked ids as the client wrote them. The SDK writes an answer

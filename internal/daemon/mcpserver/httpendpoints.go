@@ -60,8 +60,16 @@ func (e *httpEndpoints) close() {
 func (e *httpEndpoints) dispatch(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get("Mcp-Session-Id")
 	version := r.Header.Get("Mcp-Protocol-Version")
+	r.Header.Del(begunHeader) // only we set it
 	if r.Method == http.MethodPost {
-		body, err := readBody(r)
+		small, err := readSmall(r)
+		if err == nil && small != nil && id != "" && e.answerPlain(w, r, small, id) {
+			return
+		}
+		var body *requestBody
+		if err == nil {
+			body, err = readBody(r)
+		}
 		switch {
 		case err != nil:
 			http.Error(w, "the request cannot be read: "+err.Error(), http.StatusBadRequest)
@@ -89,8 +97,13 @@ func (e *httpEndpoints) dispatch(w http.ResponseWriter, r *http.Request) {
 		e.toNamed.ServeHTTP(w, r)
 		return
 	}
-	if r.Method == http.MethodDelete {
-		e.connected.cancelCalls(id) // else the end of the connection would wait for them
+	if c := e.connected.connection(id); c != nil {
+		if r.Method == http.MethodDelete {
+			c.cancel() // else the end of the connection would wait for its calls
+		}
+		if r.Method != http.MethodGet {
+			c.begun.settle(r.Context())
+		}
 	}
 	e.toConnected.ServeHTTP(w, r)
 }

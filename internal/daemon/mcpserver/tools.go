@@ -125,6 +125,9 @@ func (c *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, 
 		return nil, err
 	}
 	defer t.end()
+	if t.call.Begun, err = c.begun.take(r); err != nil {
+		return nil, err
+	}
 	out, err := c.calls.Do(t.ctx, t.request, t.call)
 	if err != nil {
 		return nil, err

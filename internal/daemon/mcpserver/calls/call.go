@@ -2,12 +2,14 @@
 //
 // # Law
 //
-// A call runs apart from the request that started it, and at most one request
+// A call runs apart from the request that attends it, and at most one request
 // attends it at a time. The goroutine of the call makes it and, if a human must
 // approve it, asks; the servers that it reaches ask, too. The attending request
 // passes questions to the client and answers back, passes logs and progress on,
 // and waits for the end. Neither side ever waits for the other without also
-// waiting for the end of the call, or of the request.
+// waiting for the end of the call, or of the request. Most calls have nothing to
+// attend to: a request attends its call from the moment on when there is, or when the
+// request ends before the call.
 //
 // A request that is cancelled cancels its call, unless the call waits for a
 // human: then the approval stays open until it is answered or expires. A request
@@ -49,6 +51,7 @@ type Call struct {
 	Key func() string
 	// State is the requestState of a request that resumes a call; "": none.
 	State string
+	Begun *Begun // the call, if it was begun already
 }
 
 // pending is a call that was started.

@@ -83,7 +83,7 @@ type Outcome struct {
 func (c *Calls) Do(ctx context.Context, r *Request, call Call) (Outcome, error) {
 	progress := c.listen(r)
 	defer progress.close()
-	p, err := c.resume(call.State, call.Key)
+	p, err := c.find(call)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -103,8 +103,8 @@ func (c *Calls) Do(ctx context.Context, r *Request, call Call) (Outcome, error) 
 // Serve does what Do does, and makes the call in the caller's goroutine: the request attends it from the moment on when
 // there is something to attend to. The outcome is given to reply, once; that may be before Serve returns.
 func (c *Calls) Serve(ctx context.Context, r *Request, call Call, reply func(Outcome, error)) {
-	if r.ProgressToken != nil || mcpresult.Stateless(r.Version) || call.State != "" || c.someSuspended() {
-		reply(c.Do(ctx, r, call)) // it is attended from the beginning
+	if c.attendedAtOnce(r, call) {
+		reply(c.Do(ctx, r, call))
 		return
 	}
 	var a *attendance
@@ -146,11 +146,23 @@ func (c *Calls) newPending(ctx context.Context, r *Request, call Call, attend fu
 	return p
 }
 
-// someSuspended reports whether a call waits for a request that resumes it.
-func (c *Calls) someSuspended() bool {
+// attendedAtOnce reports whether a request has to attend its call from the beginning: progress is wanted, or the call
+// may become a task, or it may be one that is suspended.
+func (c *Calls) attendedAtOnce(r *Request, call Call) bool {
+	if r.ProgressToken != nil || mcpresult.Stateless(r.Version) || call.State != "" {
+		return true
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.suspended) > 0
+}
+
+// find returns the call that was begun already, if a request means one; else nil.
+func (c *Calls) find(call Call) (*pending, error) {
+	if call.Begun != nil {
+		return call.Begun.pending, nil
+	}
+	return c.resume(call.State, call.Key)
 }
 
 // suspend keeps a call for a request to come.

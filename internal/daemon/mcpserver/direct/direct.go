@@ -96,7 +96,7 @@ func (c *Calls) Take(line []byte) bool {
 func (c *Calls) answer(ctx context.Context, r frame.Request, send func(context.Context, []byte) error) {
 	reply := func(res sdk.Result, err error) {
 		defer c.running.Done()
-		line := encode(r.ID, res, err)
+		line := Encode(r.ID, res, err)
 		c.mu.Lock()
 		cancel := c.open[r.ID]
 		delete(c.open, r.ID) // the client may use it again when it has the answer
@@ -111,8 +111,8 @@ func (c *Calls) answer(ctx context.Context, r frame.Request, send func(context.C
 	c.serve(ctx, r.Params, reply)
 }
 
-// encode writes an answer.
-func encode(id jsonrpc.ID, res sdk.Result, err error) []byte {
+// Encode writes an answer, and ends its line.
+func Encode(id jsonrpc.ID, res sdk.Result, err error) []byte {
 	if err == nil {
 		if line, ok := frame.AppendAnswer(nil, id, res); ok {
 			return line
