@@ -28,7 +28,7 @@ type settings struct {
 	rounds         int
 	calls          int
 	servers, tools int
-	write          bool
+	write, http    bool
 }
 
 func main() {
@@ -52,6 +52,7 @@ func main() {
 		flag.IntVar(&s.calls, "calls", 2000, "calls of one caller in a round; four times as many of 16")
 		flag.IntVar(&s.servers, "servers", 0, "measure the kernel's memory with so many servers, and nothing else")
 		flag.IntVar(&s.tools, "tools", 527, "how many tools those servers have together")
+		flag.BoolVar(&s.http, "http", false, "measure clients over HTTP (callgate mcp --http), too")
 		flag.BoolVar(&s.write, "write", false, "call a tool that may change something: its records are waited for")
 		flag.Parse()
 		err = run(ctx, s)

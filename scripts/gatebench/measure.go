@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -133,7 +134,7 @@ func (w way) measure(callers, calls int) (figures, error) {
 }
 
 func print(ways []way, all map[string][]figures) {
-	fmt.Printf("%-10s %8s %10s %10s %10s   ratios to the forwarder, or to the other one\n",
+	fmt.Printf("%-14s %8s %10s %10s %10s   ratios to the forwarder, or to the other one\n",
 		"way", "callers", "ms a call", "cpu ms", "calls/s")
 	for _, callers := range []int{1, 16} {
 		of := forwarder
@@ -143,7 +144,7 @@ func print(ways []way, all map[string][]figures) {
 		base := medians(all[fmt.Sprintf("%s, %d", of, callers)])
 		for _, w := range ways {
 			f := medians(all[fmt.Sprintf("%s, %d", w.name, callers)])
-			fmt.Printf("%-10s %8d %10.3f %10.3f %10.0f   %.2f %.2f %.2f\n", w.name, callers,
+			fmt.Printf("%-14s %8d %10.3f %10.3f %10.0f   %.2f %.2f %.2f\n", w.name, callers,
 				f.median.Seconds()*1000, f.cpu.Seconds()*1000, f.throughput,
 				float64(f.median)/float64(base.median), float64(f.cpu)/float64(base.cpu), f.throughput/base.throughput)
 		}
@@ -263,14 +264,35 @@ func newWays(kernels map[string]*kernel, s settings) (ways []way, err error) {
 	to, e = speak(os.Environ(), self, "forward", self, "server")
 	add(forwarder, tool, to, e)
 	if s.other != "" {
-		w, e := startWeb(s.other, s.otherURL)
+		fields := strings.Fields(s.other)
+		w, e := startWeb(os.Environ(), s.otherURL, "", fields[0], fields[1:]...)
 		add(other, tool, w, e)
 	}
 	for name, k := range kernels {
 		to, e = speak(k.environ, k.binary, "-C", k.folder, "mcp")
 		add(name, "mcp_s0."+tool, to, e, k.command.Process.Pid)
+		if !s.http {
+			continue
+		}
+		address, e := freeAddress()
+		if e != nil {
+			return nil, e
+		}
+		const token = "the token of the bench"
+		w, e := startWeb(k.environ, "http://"+address+"/mcp", token,
+			k.binary, "-C", k.folder, "mcp", "--http", address, "--token", token)
+		add(name+"/http", "mcp_s0."+tool, w, e, k.command.Process.Pid)
 	}
 	return ways, err
+}
+
+// freeAddress is an address of this machine at which nobody listens.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
 }
 
 // memory calls a tool of each server once, and prints the kernel's memory.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -19,14 +20,15 @@ import (
 )
 
 // web speaks MCP to a process over streamable HTTP, as cheaply as can be: each caller has a connection that it keeps,
-// and an answer must be a JSON text of a length that is told.
+// and reads a response whose length is told.
 type web struct {
 	cmd  *exec.Cmd
 	at   *url.URL
 	head string // of a request, up to its length
 
-	mu   sync.Mutex
-	idle []*webConn
+	mu    sync.Mutex
+	idle  []*webConn
+	asked int
 }
 
 type webConn struct {
@@ -36,31 +38,68 @@ type webConn struct {
 }
 
 // startWeb starts a command that serves MCP at an address, and introduces itself when it is served there.
-func startWeb(command, address string) (*web, error) {
+func startWeb(environ []string, address, token, name string, args ...string) (*web, error) {
 	at, err := url.Parse(address)
 	if err != nil {
 		return nil, err
 	}
-	fields := strings.Fields(command)
-	w := &web{cmd: exec.Command(fields[0], fields[1:]...), at: at}
-	w.head = "POST " + at.RequestURI() + " HTTP/1.1\r\nHost: " + at.Host + "\r\nContent-Type: application/json\r\n" +
-		"Accept: application/json, text/event-stream\r\nContent-Length: "
+	w := &web{cmd: exec.Command(name, args...), at: at}
 	var said bytes.Buffer
-	w.cmd.Stderr = &said
+	w.cmd.Stderr, w.cmd.Env = &said, environ
 	if err := w.cmd.Start(); err != nil {
 		return nil, err
 	}
-	const hello = `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`
 	const patience = 10 * time.Second
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		if err = w.ask("initialize", hello); err == nil {
+		if err = w.introduce(token); err == nil {
 			return w, nil
 		}
 		if time.Now().After(end) {
 			_ = w.end()
-			return nil, fmt.Errorf("%s: %w: %s", command, err, said.String())
+			return nil, fmt.Errorf("%s: %w: %s", name, err, said.String())
 		}
 	}
+}
+
+// introduce begins a connection of MCP.
+func (w *web) introduce(token string) error {
+	header := http.Header{
+		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+		"Authorization": {"Bearer " + token},
+	}
+	say := func(body string) error {
+		r, err := http.NewRequest(http.MethodPost, w.at.String(), strings.NewReader(body))
+		if err != nil {
+			return err
+		}
+		r.Header = header
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		if id := res.Header.Get("Mcp-Session-Id"); id != "" {
+			header.Set("Mcp-Session-Id", id)
+		}
+		if _, err := io.Copy(io.Discard, res.Body); err != nil {
+			return err
+		}
+		if res.StatusCode/100 != 2 {
+			return fmt.Errorf("it answers %s", res.Status)
+		}
+		return nil
+	}
+	err := say(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+		`"capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`)
+	if err == nil {
+		err = say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	}
+	w.head = "POST " + w.at.RequestURI() + " HTTP/1.1\r\nHost: " + w.at.Host + "\r\n"
+	for name := range header {
+		w.head += name + ": " + header.Get(name) + "\r\n"
+	}
+	w.head += "Content-Length: "
+	return err
 }
 
 func (w *web) process() *os.Process { return w.cmd.Process }
@@ -78,7 +117,10 @@ func (w *web) ask(method, params string) error {
 	if err != nil {
 		return err
 	}
-	c.asked++
+	w.mu.Lock()
+	w.asked++
+	c.asked = w.asked // the callers share one connection of MCP
+	w.mu.Unlock()
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}`, c.asked, method, params)
 	if _, err = c.Write([]byte(w.head + strconv.Itoa(len(body)) + "\r\n\r\n" + body)); err == nil {
 		err = c.answer()
@@ -107,36 +149,53 @@ func (w *web) take() (*webConn, error) {
 	return &webConn{Conn: conn, in: bufio.NewReaderSize(conn, 64<<10)}, nil
 }
 
-// answer reads the answer to a request, which must be a result.
+// answer reads the answer to a request, which must be a result. Its length is told, or it is an event of a stream.
 func (c *webConn) answer() error {
-	status, err := c.in.ReadSlice('\n')
-	if err != nil {
-		return err
-	}
-	ok := bytes.HasPrefix(status, []byte("HTTP/1.1 200"))
+	var head bytes.Buffer
 	length := -1
 	for {
 		line, err := c.in.ReadSlice('\n')
 		if err != nil {
 			return err
 		}
+		head.Write(line)
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			break
 		}
 		if name, value, _ := bytes.Cut(line, []byte(": ")); bytes.EqualFold(name, []byte("Content-Length")) {
-			length, err = strconv.Atoi(string(value))
-			ok = ok && err == nil
+			if length, err = strconv.Atoi(string(value)); err != nil {
+				return err
+			}
 		}
 	}
-	if !ok || length < 0 {
-		return errors.New("it does not answer with a JSON text of a known length")
+	if !bytes.HasPrefix(head.Bytes(), []byte("HTTP/1.1 200")) {
+		return fmt.Errorf("it says %.300s", head.String())
 	}
-	body := make([]byte, length)
-	if _, err := io.ReadFull(c.in, body); err != nil {
+	var body []byte
+	var err error
+	if length >= 0 {
+		body = make([]byte, length)
+		_, err = io.ReadFull(c.in, body)
+	} else {
+		body, err = c.event(&head)
+	}
+	if err != nil {
 		return err
 	}
 	if id, ok := answered(body); !ok || id != c.asked {
 		return fmt.Errorf("it says %.300s", body)
 	}
 	return nil
+}
+
+// event reads the response that follows a head, and returns the last event in it.
+func (c *webConn) event(head io.Reader) ([]byte, error) {
+	res, err := http.ReadResponse(bufio.NewReader(io.MultiReader(head, c.in)), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	all, err := io.ReadAll(res.Body)
+	_, data, _ := bytes.Cut(all[max(0, bytes.LastIndex(all, []byte("data: "))):], []byte("data: "))
+	return bytes.TrimSpace(data), err
 }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"callgate/internal/protocol/messagescan"
 	"callgate/tool"
@@ -61,36 +60,23 @@ func (s sender) RoundTrip(r *http.Request) (*http.Response, error) {
 	const tries = 5
 	var body io.Reader = r.Body
 	for n := 1; ; n++ {
-		once, a := r.Clone(r.Context()), &attempt{Reader: body}
+		a := &attempt{}
+		once := a.of(r)
 		if r.Body != nil {
-			once.Body = a
+			once.Body = io.NopCloser(body) // it is not closed with what is sent
 		}
 		resp, err := s.RoundTripper.RoundTrip(once)
 		if err == nil || r.Context().Err() != nil || r.Body == nil {
 			return resp, err
 		}
 		readRest(r.Body)
-		again, may := s.of.mayResend(a.begun.Load())
+		again, may := s.of.mayResend(a.begun())
 		if !may || n == tries || isOfDialling(err) {
 			return nil, err
 		}
 		body = bytes.NewReader(again)
 	}
 }
-
-// attempt is the body of a request that is sent once. What it reads from is not closed
-// with it.
-type attempt struct {
-	io.Reader
-	begun atomic.Bool
-}
-
-func (a *attempt) Read(p []byte) (int, error) {
-	a.begun.Store(true)
-	return a.Reader.Read(p)
-}
-
-func (*attempt) Close() error { return nil }
 
 // isOfDialling reports whether a request failed before there was a connection.
 func isOfDialling(err error) bool {

@@ -42,13 +42,7 @@ func Serve(
 			r.Out.Header.Set(protocol.MCPClientHeader, string(settings)) // replaces one of the client
 			r.Out.Header.Set(protocol.MCPProfileHeader, profile)
 		},
-		Transport: &http.Transport{
-			DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
-			DisableCompression: true,
-			// An idle connection may be one to a kernel that has ended, and a request whose
-			// body was sent there is not repeated.
-			DisableKeepAlives: true,
-		},
+		Transport:     transport(dial),
 		FlushInterval: -1, // streams
 	}
 	mux, told := http.NewServeMux(), &once{say: watched.Say}

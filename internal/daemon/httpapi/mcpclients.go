@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -128,35 +129,45 @@ func (a *mcpRoutes) mcpHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Header.Del(protocol.MCPClientHeader)
 	r.SetPathValue("profile", r.Header.Get(protocol.MCPProfileHeader))
 	r.Header.Del(protocol.MCPProfileHeader)
-	requester, err := a.kernel.Requester(route.PeerPID(r), "")
+	from := route.PeerOf(r)
+	key := fmt.Sprint(from.PID, " ", from.Started, " ", settings) // each process asks for itself
+	a.mu.Lock()
+	h, err := a.web[key], error(nil)
+	if h == nil {
+		if h, err = a.newMCPHandler(r, c); err == nil {
+			a.web[key] = h
+		}
+	}
+	a.mu.Unlock()
 	if err != nil {
 		route.Fail(w, err)
 		return
 	}
-	requester.Started = route.PeerOf(r).Started
+	h.ServeHTTP(w, r)
+}
+
+// newMCPHandler serves the clients of a process.
+func (a *mcpRoutes) newMCPHandler(r *http.Request, c protocol.MCPHTTPClient) (http.Handler, error) {
+	from := route.PeerOf(r)
+	requester, err := a.kernel.Requester(from.PID, "")
+	if err != nil {
+		return nil, err
+	}
+	requester.Started = from.Started
 	setFamily(&requester, peer.FamilyOf(requester.PID)) // who its clients are is not known
 	builtin, err := surface.ParseBuiltin(c.Builtin, modules.Names())
 	if err != nil {
-		route.Fail(w, err)
-		return
+		return nil, err
 	}
-	key := strconv.Itoa(route.PeerPID(r)) + " " + settings // each process asks for itself
-	a.mu.Lock()
-	h := a.web[key]
-	if h == nil {
-		h = a.server.Handler(a.Context, mcpserver.HTTPOptions{
-			Options: mcpserver.Options{
-				Mode: c.Mode, Builtin: builtin, ApprovalWait: a.ApprovalWait, NoElicitation: !c.Forms || isKernelChild(r),
-				Session: session.Spec{
-					Workspace: c.Workspace, AppFile: c.AppFile, Profile: c.Profile, Requester: requester,
-				},
+	return a.server.Handler(a.Context, mcpserver.HTTPOptions{
+		Options: mcpserver.Options{
+			Mode: c.Mode, Builtin: builtin, ApprovalWait: a.ApprovalWait, NoElicitation: !c.Forms || isKernelChild(r),
+			Session: session.Spec{
+				Workspace: c.Workspace, AppFile: c.AppFile, Profile: c.Profile, Requester: requester,
 			},
-			Token: c.Token, NoAuth: c.NoAuth, Hosts: c.Hosts, Origins: c.Origins,
-		})
-		a.web[key] = h
-	}
-	a.mu.Unlock()
-	h.ServeHTTP(w, r)
+		},
+		Token: c.Token, NoAuth: c.NoAuth, Hosts: c.Hosts, Origins: c.Origins,
+	}), nil
 }
 
 // stream is a connection whose first bytes were read before.
