@@ -67,29 +67,33 @@ func (c *Calls) Over(send func(ctx context.Context, line []byte) error) {
 	c.send = send
 }
 
-// Take answers a line if it is a plain call, and reports whether it is.
-func (c *Calls) Take(line []byte) bool {
+// Take answers a line if it is a plain call, and reports whether it is. The only call of its client is left to do.
+func (c *Calls) Take(line []byte, idle bool) (do func(), ok bool) {
 	if !c.ready() {
-		return false
+		return nil, false
 	}
 	r, ok := frame.Call(line)
 	if !ok {
-		return false
+		return nil, false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.ended || c.send == nil || c.sdk[r.ID]:
-		return false // the SDK knows what to do
+		return nil, false // the SDK knows what to do
 	case c.open[r.ID] != nil:
-		return true
+		return nil, true
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
 	c.open[r.ID] = cancel
 	send := c.send
 	c.running.Add(1)
-	c.workers.Go(func() { c.answer(ctx, r, send) })
-	return true
+	do = func() { c.answer(ctx, r, send) }
+	if idle && len(c.open) == 1 && len(c.sdk) == 0 {
+		return do, true
+	}
+	c.workers.Go(do)
+	return nil, true
 }
 
 // answer makes a call and sends its answer.

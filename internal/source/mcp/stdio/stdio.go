@@ -14,7 +14,9 @@
 //
 // One goroutine reads, one writes; both end when the connection is closed or
 // its stream fails, and every Read then returns the first failure. Close never
-// waits: it may be called with the client's locks held.
+// waits: it may be called with the client's locks held. What a request of the other
+// side needs the reading goroutine may do itself, as long as that does not take long:
+// see relief.
 //
 // Who sends a line writes it, if nobody else writes and all of it is taken at once.
 // What is left over the writing goroutine writes, before anything else; and it
@@ -67,8 +69,10 @@ type Options struct {
 
 // Requests takes requests of the other side before the SDK gets them. Its methods must not block.
 type Requests interface {
-	// Take takes a line, and reports whether it did. The line is valid until it returns.
-	Take(line []byte) bool
+	// Take takes a line, and reports whether it did. The line is valid until it returns. If nothing else is done for the
+	// other side, and idle says that nothing more has come from it, it may return what is left to do: the reading
+	// goroutine does it, and if that takes long another one reads.
+	Take(line []byte, idle bool) (do func(), ok bool)
 	// Pass sees a request or notification that was not taken, and reports whether the SDK gets it.
 	Pass(r *jsonrpc.Request) bool
 	// Answered sees that the SDK answers a request.
@@ -78,6 +82,7 @@ type Requests interface {
 // Conn is a connection to one server. It is also its own transport.
 type Conn struct {
 	opt      Options
+	lines    *bufio.Reader // the reading goroutine's own
 	incoming chan jsonrpc.Message
 	outgoing chan []byte
 	atOnce   nowait.Write  // nil: every write may wait
@@ -110,6 +115,7 @@ var (
 func New(opt Options) *Conn {
 	c := &Conn{
 		opt:      opt,
+		lines:    bufio.NewReaderSize(opt.In, readBuffer),
 		incoming: make(chan jsonrpc.Message, 16),
 		outgoing: make(chan []byte),
 		atOnce:   nowait.To(opt.Out), // nobody else writes to it
@@ -196,10 +202,16 @@ func (c *Conn) fail(err error) {
 const readBuffer = 16 << 10
 
 func (c *Conn) readAll() {
-	r := bufio.NewReaderSize(c.opt.In, readBuffer)
+	relief := relief{read: c.readAll}
 	for {
-		line, own, err := readLine(r)
-		if line = bytes.TrimSpace(line); len(line) > 0 && !c.take(line, own) || !c.slowDown() {
+		line, own, err := readLine(c.lines)
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			do, open := c.take(line, own)
+			if !open || do != nil && !relief.during(do) {
+				return
+			}
+		}
+		if !c.slowDown() {
 			return
 		}
 		if err != nil {
@@ -252,11 +264,24 @@ func readLine(r *bufio.Reader) (line []byte, own bool, err error) {
 
 // take passes on the messages of one line, and reports whether the connection
 // is still open. A line that is not a message is stray.
-func (c *Conn) take(line []byte, own bool) bool {
-	if c.takeAnswer(line, own) || c.opt.Requests != nil && c.opt.Requests.Take(line) {
+//
+// What it returns is left to do.
+func (c *Conn) take(line []byte, own bool) (do func(), open bool) {
+	if c.takeAnswer(line, own) {
 		c.received.Store(true)
-		return true
+		return nil, true
 	}
+	if c.opt.Requests != nil {
+		if do, ok := c.opt.Requests.Take(line, c.lines.Buffered() == 0); ok {
+			c.received.Store(true)
+			return do, true
+		}
+	}
+	return nil, c.decodeAndPass(line, own)
+}
+
+// decodeAndPass passes on the messages of a line that the SDK is to get.
+func (c *Conn) decodeAndPass(line []byte, own bool) (open bool) {
 	messages, err := decode(line, own)
 	if err != nil {
 		if c.opt.OnStray != nil {
