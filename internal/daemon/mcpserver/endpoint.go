@@ -42,7 +42,9 @@ type endpoint struct {
 }
 
 func (s *Server) newEndpoint(o Options, byName bool) *endpoint {
-	e := &endpoint{Server: s, opt: o.withDefaults(), byName: byName, clients: map[any]*client{}, byID: map[string]*client{}}
+	e := &endpoint{
+		Server: s, opt: o.withDefaults(), byName: byName, clients: map[any]*client{}, byID: map[string]*client{},
+	}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	self := &sdk.Implementation{Name: "callgate", Title: "Callgate", Version: version.Version}
 	e.sdk = sdk.NewServer(self, &sdk.ServerOptions{

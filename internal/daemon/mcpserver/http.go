@@ -32,9 +32,6 @@ type HTTPOptions struct {
 	Origins []string
 }
 
-// maxBody bounds a request, as on a stream.
-const maxBody = 64 << 20
-
 // handler serves clients over HTTP. Those of one token and one profile have
 // endpoints of their own, so that no client finds another's session.
 type handler struct {

@@ -15,6 +15,7 @@ import (
 	"callgate/internal/daemon/mcpserver/calls"
 	"callgate/internal/daemon/mcpserver/direct"
 	"callgate/internal/daemon/mcpserver/mcpresult"
+	"callgate/internal/daemon/mcpserver/requestbody"
 	"callgate/internal/source/mcp/stdio/frame"
 	"callgate/tool"
 )
@@ -136,7 +137,7 @@ func (e *httpEndpoints) answerPlain(w http.ResponseWriter, r *http.Request, body
 	if !ok {
 		return false
 	}
-	leave, ok := e.ids.take(id, idKeyOf(request.ID.Raw()))
+	leave, ok := e.ids.Take(id, requestbody.KeyOf(request.ID.Raw()))
 	if !ok {
 		return false // it is refused in the same words as any other
 	}
@@ -224,13 +225,4 @@ func isPlain(h http.Header) bool {
 	accept := h.Get("Accept")
 	return err == nil && kind == "application/json" && strings.Contains(accept, "application/json") &&
 		strings.Contains(accept, "text/event-stream") && h.Get("Last-Event-Id") == ""
-}
-
-// idKeyOf is equal for equal ids, as that of a body.
-func idKeyOf(id any) string {
-	if n, ok := id.(int64); ok {
-		return strconv.FormatInt(n, 10)
-	}
-	text, _ := id.(string)
-	return `"` + text
 }

@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/daemon/mcpserver/mcpresult"
+	"callgate/internal/daemon/mcpserver/requestbody"
 )
 
 // connectionIdle is how long a connection of the stateful protocol may send no
@@ -23,20 +24,20 @@ type httpEndpoints struct {
 	toConnected http.Handler
 	toNamed     http.Handler
 	expiry      *time.Timer // nil: never
-	ids         *requestIDs
+	ids         *requestbody.IDs
 }
 
 func (s *Server) newHTTPEndpoints(o Options) *httpEndpoints {
-	e := &httpEndpoints{connected: s.newEndpoint(o, false), named: s.newEndpoint(o, true), ids: newRequestIDs()}
+	e := &httpEndpoints{connected: s.newEndpoint(o, false), named: s.newEndpoint(o, true), ids: requestbody.NewIDs()}
 	serverOf := func(to *endpoint) func(*http.Request) *sdk.Server {
 		return func(*http.Request) *sdk.Server { return to.sdk }
 	}
 	e.toConnected = sdk.NewStreamableHTTPHandler(serverOf(e.connected), &sdk.StreamableHTTPOptions{
-		EventStore: sdk.NewMemoryEventStore(nil), SessionTimeout: connectionIdle, MaxRequestBodyBytes: maxBody,
+		EventStore: sdk.NewMemoryEventStore(nil), SessionTimeout: connectionIdle, MaxRequestBodyBytes: requestbody.Max,
 		Logger: e.connected.opt.Log, DisableLocalhostProtection: true, // the hosts are checked here
 	})
 	e.toNamed = sdk.NewStreamableHTTPHandler(serverOf(e.named), &sdk.StreamableHTTPOptions{
-		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBody,
+		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: requestbody.Max,
 		Logger: e.named.opt.Log, DisableLocalhostProtection: true,
 	})
 	return e
@@ -62,35 +63,35 @@ func (e *httpEndpoints) dispatch(w http.ResponseWriter, r *http.Request) {
 	version := r.Header.Get("Mcp-Protocol-Version")
 	r.Header.Del(begunHeader) // only we set it
 	if r.Method == http.MethodPost {
-		small, err := readSmall(r)
+		small, err := requestbody.Small(r)
 		if err == nil && small != nil && id != "" && e.answerPlain(w, r, small, id) {
 			return
 		}
-		var body *requestBody
+		var body *requestbody.Body
 		if err == nil {
-			body, err = readBody(r)
+			body, err = requestbody.Read(r)
 		}
 		switch {
 		case err != nil:
 			http.Error(w, "the request cannot be read: "+err.Error(), http.StatusBadRequest)
 			return
-		case body.tooLong:
-			refuseRequest(w, http.StatusRequestEntityTooLarge, body.id, fmt.Sprintf(
+		case body.TooLong:
+			requestbody.Refuse(w, http.StatusRequestEntityTooLarge, body.ID, fmt.Sprintf(
 				"the message has %d bytes or more, and the limit is %d (%d MiB); nothing of it was used",
-				body.size, maxBody, maxBody>>20))
+				body.Size, requestbody.Max, requestbody.Max>>20))
 			return
-		case !json.Valid(body.data): // the SDK would answer in words that are no JSON-RPC
-			refuseBody(w, body.data)
+		case !json.Valid(body.Data): // the SDK would answer in words that are no JSON-RPC
+			requestbody.RefuseText(w, body.Data)
 			return
 		}
-		out, leave, ok := e.ids.enter(w, r, body, id)
+		out, leave, ok := e.ids.Enter(w, r, body, id)
 		if !ok {
 			return
 		}
 		defer leave()
 		w = out
 		if id == "" && version == "" {
-			version = protocolOf(body.data)
+			version = protocolOf(body.Data)
 		}
 	}
 	if id == "" && mcpresult.Stateless(version) {

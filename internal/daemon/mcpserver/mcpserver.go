@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"callgate/internal/agent/surface"
+	"callgate/internal/daemon/mcpserver/requestbody"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/session"
 	"callgate/internal/memtrim"
@@ -131,7 +132,7 @@ func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser, o Options) 
 		In: conn, Out: conn, Requests: plain,
 		OnStray: func(line []byte) {
 			<-made
-			refuseLine(transport, line)
+			requestbody.RefuseLine(transport, line)
 		},
 		OnClose: func() {
 			plain.End(io.EOF)

@@ -67,7 +67,7 @@ func (d *Dialer) launch(ctx context.Context, t Target, version string, h Hooks) 
 		return nil, nil, e
 	}
 	pipe := stdio.New(stdio.Options{
-		In: nowait.Reader(proc.Out), Out: proc.In,
+		In: nowait.Reader(proc.Out), Out: proc.In, ReadDeadline: proc.Out.SetReadDeadline,
 		OnStray:          func(line []byte) { d.Log.Add("stdout", string(line)) },
 		OnMessage:        h.Notification,
 		Meter:            d.Meter,

@@ -107,6 +107,7 @@ func (c *Conn) call(ctx context.Context, params []byte) (*sdk.CallToolResult, er
 	if err := c.Send(ctx, frame.AppendRequest(make([]byte, 0, len(params)+64), id, params)); err != nil {
 		return nil, err
 	}
+	c.lead(ctx, answer)
 	var r *jsonrpc.Response
 	select {
 	case r = <-answer:

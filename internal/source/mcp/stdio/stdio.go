@@ -58,6 +58,9 @@ type Options struct {
 	In      io.Reader         // the server's stdout
 	Out     io.WriteCloser    // the server's stdin
 	OnStray func(line []byte) // takes a line that is not a message
+	// ReadDeadline is when what reads from In is interrupted; zero: never. Optional: then who waits for an answer may
+	// read it.
+	ReadDeadline func(time.Time) error
 	// OnMessage takes a notification before anything after it is read, and
 	// reports whether it did. It must not block.
 	OnMessage        func(*jsonrpc.Request) bool
@@ -82,7 +85,8 @@ type Requests interface {
 // Conn is a connection to one server. It is also its own transport.
 type Conn struct {
 	opt      Options
-	lines    *bufio.Reader // the reading goroutine's own
+	lines    *bufio.Reader // of who has the turn to read
+	reading  reading
 	incoming chan jsonrpc.Message
 	outgoing chan []byte
 	atOnce   nowait.Write  // nil: every write may wait
@@ -122,6 +126,12 @@ func New(opt Options) *Conn {
 		turn:     make(chan struct{}, 1),
 		left:     make(chan []byte, 1),
 		closed:   make(chan struct{}),
+	}
+	c.reading.turn = make(chan struct{}, 1)
+	c.reading.turn <- struct{}{}
+	if opt.ReadDeadline != nil && opt.ReadDeadline(time.Time{}) == nil { // else what reads cannot be interrupted
+		c.reading.resume = time.AfterFunc(time.Hour, c.readAgain)
+		c.reading.resume.Stop()
 	}
 	go c.readAll()
 	go c.writeAll()
@@ -201,13 +211,16 @@ func (c *Conn) fail(err error) {
 // readBuffer is what each connection keeps to read lines into; a longer line has memory of its own.
 const readBuffer = 16 << 10
 
+// readAll reads, with the turn to do so.
 func (c *Conn) readAll() {
 	relief := relief{read: c.readAll}
 	for {
-		line, own, err := readLine(c.lines)
+		line, own, err := c.readLine()
+		answered := false
 		if line = bytes.TrimSpace(line); len(line) > 0 {
-			do, open := c.take(line, own)
-			if !open || do != nil && !relief.during(do) {
+			if answered = c.takeAnswer(line, own); answered {
+				c.received.Store(true)
+			} else if do, open := c.take(line, own); !open || do != nil && !relief.during(do) {
 				return
 			}
 		}
@@ -218,7 +231,19 @@ func (c *Conn) readAll() {
 			c.fail(err)
 			return
 		}
+		if c.rest(answered) {
+			return
+		}
 	}
+}
+
+// readLine returns the line that was read before, or else the next one.
+func (c *Conn) readLine() (line []byte, own bool, err error) {
+	if line = c.reading.held; line != nil {
+		c.reading.held = nil
+		return line, true, nil
+	}
+	return readLine(c.lines)
 }
 
 // slowDown counts what nobody asked for, and waits where the server sends too much of
@@ -267,10 +292,6 @@ func readLine(r *bufio.Reader) (line []byte, own bool, err error) {
 //
 // What it returns is left to do.
 func (c *Conn) take(line []byte, own bool) (do func(), open bool) {
-	if c.takeAnswer(line, own) {
-		c.received.Store(true)
-		return nil, true
-	}
 	if c.opt.Requests != nil {
 		if do, ok := c.opt.Requests.Take(line, c.lines.Buffered() == 0); ok {
 			c.received.Store(true)

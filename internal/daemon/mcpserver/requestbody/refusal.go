@@ -1,4 +1,4 @@
-package mcpserver
+package requestbody
 
 import (
 	"context"
@@ -38,10 +38,10 @@ func parseError(id json.RawMessage, text []byte) []byte {
 	return answer
 }
 
-// refuseLine answers a line that is not a message. Each request in it whose id can be
+// RefuseLine answers a line that is not a message. Each request in it whose id can be
 // told is answered under that id, because its client waits for that. The connection
 // goes on.
-func refuseLine(to *stdio.Conn, line []byte) {
+func RefuseLine(to *stdio.Conn, line []byte) {
 	ids := messagescan.RequestIDs(line)
 	if len(ids) == 0 {
 		ids = []json.RawMessage{json.RawMessage(noID)}
@@ -51,8 +51,8 @@ func refuseLine(to *stdio.Conn, line []byte) {
 	}
 }
 
-// refuseBody answers a request whose body is not JSON.
-func refuseBody(w http.ResponseWriter, body []byte) {
+// RefuseText answers a request whose body is not JSON.
+func RefuseText(w http.ResponseWriter, body []byte) {
 	id := json.RawMessage(noID)
 	if ids := messagescan.RequestIDs(body); len(ids) == 1 {
 		id = ids[0]
