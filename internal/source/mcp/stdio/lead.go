@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -22,6 +23,7 @@ type reading struct {
 	turn   chan struct{} // holds one while somebody reads
 	resume *time.Timer   // begins the reading goroutine; nil: it always reads
 	held   []byte        // a line that was read and not handled; of who has the turn
+	leads  atomic.Bool   // who waits for an answer has the turn, and is interrupted when the connection is closed
 }
 
 // past interrupts what reads.
@@ -71,14 +73,35 @@ func (c *Conn) lead(ctx context.Context, answer chan *jsonrpc.Response) {
 		_ = c.opt.ReadDeadline(past)
 	})
 	after := time.Duration(0)
-	if c.readAnswers(answer) && c.lines.Buffered() == 0 {
+	c.reading.leads.Store(true)
+	if !c.isClosed() && c.readAnswers(answer) && c.lines.Buffered() == 0 {
 		after = linger
 	}
-	if !stop() {
+	c.reading.leads.Store(false)
+	inTime := stop()
+	if !inTime {
 		<-interrupted
+	}
+	if !inTime || c.isClosed() {
 		_ = c.opt.ReadDeadline(time.Time{})
 	}
 	c.leaveTurn(after)
+}
+
+// interrupt ends the reading of who waits for an answer. The connection is closed.
+func (r *reading) interrupt(deadline func(time.Time) error) {
+	if r.leads.Load() {
+		_ = deadline(past)
+	}
+}
+
+func (c *Conn) isClosed() bool {
+	select {
+	case <-c.closed:
+		return true
+	default:
+		return false
+	}
 }
 
 // readAnswers reads answers up to the one that is waited for. It reports false if it met something else.

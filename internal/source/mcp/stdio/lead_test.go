@@ -213,3 +213,36 @@ func TestServerEndsWhileACallReads(t *testing.T) {
 		}
 	}
 }
+
+// A connection that is closed while a call reads ends the call, though the server lives on.
+func TestClosedWhileACallReads(t *testing.T) {
+	t.Parallel()
+	for range 50 {
+		asked := make(chan struct{})
+		s := serve(t, func(n int, id json.RawMessage, out *os.File) {
+			if n == 1 {
+				close(asked)
+				return
+			}
+			_, _ = io.WriteString(out, answerOf(id, "x"))
+		})
+		if _, err := s.call(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error)
+		go func() {
+			_, err := s.call(context.Background())
+			ended <- err
+		}()
+		<-asked
+		_ = s.Close()
+		select {
+		case err := <-ended:
+			if err == nil {
+				t.Fatal("the call has an answer")
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatal("the call goes on")
+		}
+	}
+}

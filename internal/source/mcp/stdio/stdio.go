@@ -202,6 +202,7 @@ func (c *Conn) fail(err error) {
 			q.timer.Stop()
 		}
 		close(c.closed)
+		c.reading.interrupt(c.opt.ReadDeadline)
 		if c.opt.OnClose != nil {
 			c.opt.OnClose()
 		}
