@@ -24,6 +24,8 @@ type reading struct {
 	resume *time.Timer   // begins the reading goroutine; nil: it always reads
 	held   []byte        // a line that was read and not handled; of who has the turn
 	leads  atomic.Bool   // who waits for an answer has the turn, and is interrupted when the connection is closed
+	set    atomic.Bool   // resume is; as that of relief it is not set for each answer
+	left   atomic.Int64  // when the turn was left with nothing to read; 0: there is something
 }
 
 // past interrupts what reads.
@@ -34,26 +36,40 @@ func (c *Conn) rest(answered bool) bool {
 	if !answered || c.reading.resume == nil || c.lines.Buffered() > 0 || c.calls.some() {
 		return false
 	}
+	c.reading.left.Store(clock())
 	c.leaveTurn(linger)
 	return true
 }
 
 // leaveTurn lets another read: the reading goroutine after a while, and at once if somebody waits.
 func (c *Conn) leaveTurn(after time.Duration) {
-	<-c.reading.turn
-	if c.calls.some() { // who has just come could not take the turn
-		after = 0
+	r := &c.reading
+	<-r.turn
+	if after == 0 || c.calls.some() { // who has just come could not take the turn
+		r.left.Store(0)
+		r.set.Store(true)
+		r.resume.Reset(0)
+	} else if r.set.CompareAndSwap(false, true) {
+		r.resume.Reset(after)
 	}
-	c.reading.resume.Reset(after)
 }
 
-// readAgain goes on reading, unless somebody has the turn: they have it done when they leave it.
+// readAgain goes on reading when nobody else did for a while. Somebody who has the turn has it done when they leave it.
 func (c *Conn) readAgain() {
+	r := &c.reading
+	r.set.Store(false)
 	select {
-	case c.reading.turn <- struct{}{}:
-		c.readAll()
+	case r.turn <- struct{}{}:
 	default:
+		return
 	}
+	if left := r.left.Load(); left != 0 && r.held == nil {
+		if rest := linger - time.Duration(clock()-left); rest > 0 {
+			c.leaveTurn(rest)
+			return
+		}
+	}
+	c.readAll()
 }
 
 // lead reads the answer to a call, if nobody else reads. It returns without it if something else comes, or if ctx ends.
@@ -66,7 +82,6 @@ func (c *Conn) lead(ctx context.Context, answer chan *jsonrpc.Response) {
 	default:
 		return
 	}
-	c.reading.resume.Stop()
 	interrupted := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(interrupted)
@@ -76,6 +91,7 @@ func (c *Conn) lead(ctx context.Context, answer chan *jsonrpc.Response) {
 	c.reading.leads.Store(true)
 	if !c.isClosed() && c.readAnswers(answer) && c.lines.Buffered() == 0 {
 		after = linger
+		c.reading.left.Store(clock())
 	}
 	c.reading.leads.Store(false)
 	inTime := stop()

@@ -130,8 +130,7 @@ func New(opt Options) *Conn {
 	c.reading.turn = make(chan struct{}, 1)
 	c.reading.turn <- struct{}{}
 	if opt.ReadDeadline != nil && opt.ReadDeadline(time.Time{}) == nil { // else what reads cannot be interrupted
-		c.reading.resume = time.AfterFunc(time.Hour, c.readAgain)
-		c.reading.resume.Stop()
+		c.reading.resume = stoppedTimer(c.readAgain)
 	}
 	go c.readAll()
 	go c.writeAll()
@@ -214,7 +213,7 @@ const readBuffer = 16 << 10
 
 // readAll reads, with the turn to do so.
 func (c *Conn) readAll() {
-	relief := relief{read: c.readAll}
+	relief := newRelief(c.readAll)
 	for {
 		line, own, err := c.readLine()
 		answered := false
