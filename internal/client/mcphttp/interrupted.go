@@ -57,7 +57,7 @@ type sender struct {
 
 // RoundTrip sends a request.
 func (s sender) RoundTrip(r *http.Request) (*http.Response, error) {
-	const tries = 5
+	tries := 5
 	var body io.Reader = r.Body
 	for n := 1; ; n++ {
 		a := &attempt{}
@@ -68,6 +68,9 @@ func (s sender) RoundTrip(r *http.Request) (*http.Response, error) {
 		resp, err := s.RoundTripper.RoundTrip(once)
 		if err == nil || r.Context().Err() != nil || r.Body == nil {
 			return resp, err
+		}
+		if errors.Is(err, errEnded) && tries < maxKept {
+			tries++ // all that are kept may have ended with their kernel
 		}
 		readRest(r.Body)
 		again, may := s.of.mayResend(a.begun())

@@ -19,8 +19,8 @@ const (
 // transport returns what sends requests over connections to the kernel.
 //
 // A connection is used again, and not where the kernel may have ended meanwhile: before anything is written over it is
-// looked whether the kernel has closed it. So a request that is begun was written to a kernel that was there, as it
-// would be over a new connection.
+// looked whether the kernel has closed it. So a request that is begun was written to a kernel that was there a moment
+// before.
 func transport(dial func(context.Context) (net.Conn, error)) *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -90,6 +90,15 @@ func (c *client) open(ctx context.Context) (*session.Session, error) {
 	return c.openLocked(ctx)
 }
 
+// isOpen reports whether the client's session is there, and nobody is about to change it.
+func (c *client) isOpen() bool {
+	if !c.opening.TryLock() {
+		return false
+	}
+	defer c.opening.Unlock()
+	return c.session != nil
+}
+
 func (c *client) openLocked(ctx context.Context) (*session.Session, error) {
 	if err := c.ctx.Err(); err != nil {
 		return nil, tool.Errorf("mcpserver", tool.Unavailable, "this connection is being closed")

@@ -130,7 +130,7 @@ func (b *begunCalls) ready(version string) bool {
 // answerPlain answers a request of a connection if it is a plain call, and reports whether it is.
 func (e *httpEndpoints) answerPlain(w http.ResponseWriter, r *http.Request, body []byte, id string) bool {
 	c := e.connected.connection(id)
-	if c == nil || !isPlain(r.Header) || !c.begun.ready(r.Header.Get("Mcp-Protocol-Version")) {
+	if c == nil || !isPlain(r.Header) || !c.begun.ready(r.Header.Get("Mcp-Protocol-Version")) || !c.isOpen() {
 		return false
 	}
 	request, ok := frame.Call(body)
@@ -163,12 +163,13 @@ func (e *httpEndpoints) answerPlain(w http.ResponseWriter, r *http.Request, body
 func (e *httpEndpoints) answerSoon(
 	w http.ResponseWriter, r *http.Request, c *client, call *sdk.CallToolRequest,
 ) (sdk.Result, error) {
+	begun := c.begun.add() // before anything is waited for: a cancellation must find it
 	t, err := c.newToolCall(context.WithoutCancel(r.Context()), call)
 	if err != nil {
+		c.begun.remove(begun)
 		return nil, err
 	}
 	defer t.end()
-	begun := c.begun.add()
 	if begun.Begun = c.calls.Begin(t.ctx, t.request, t.call); begun.endsSoon() {
 		c.begun.remove(begun)
 		return t.result(begun.Outcome(t.ctx))

@@ -120,14 +120,19 @@ type toolCall struct {
 
 // call makes a call, or resumes a suspended one.
 func (c *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, error) {
-	t, err := c.newToolCall(ctx, r)
+	begun, err := c.begun.take(r) // first: other messages of the client wait for that
 	if err != nil {
 		return nil, err
 	}
-	defer t.end()
-	if t.call.Begun, err = c.begun.take(r); err != nil {
+	t, err := c.newToolCall(ctx, r)
+	if err != nil {
+		if begun != nil {
+			begun.Cancel()
+		}
 		return nil, err
 	}
+	defer t.end()
+	t.call.Begun = begun
 	out, err := c.calls.Do(t.ctx, t.request, t.call)
 	if err != nil {
 		return nil, err

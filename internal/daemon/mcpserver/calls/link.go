@@ -103,6 +103,7 @@ func (l *link) asks() chan<- *question.Question {
 
 // Log passes a log of a server on. It is dropped if the client does not keep up.
 func (l *link) Log(p *downstream.Log) {
+	l.attend() // first: else the call might end before, with nothing to attend to
 	l.mu.Lock()
 	if len(l.logs) < maxLogs {
 		l.logs = append(l.logs, p)
@@ -112,7 +113,6 @@ func (l *link) Log(p *downstream.Log) {
 	case l.logged <- struct{}{}:
 	default:
 	}
-	l.attend()
 }
 
 // takeLogs returns the logs that wait.
