@@ -226,7 +226,7 @@ func toldByCommand(cmd *process) (history.Told, string) {
 	told, text := toldByResult(&r, nil)
 	code := cmd.ProcessState.ExitCode()
 	if (code == 8) != (told == history.InDoubt) || (code == 0) != (told == history.Success) {
-		return history.Silent, fmt.Sprintf("exit code %d beside %s: %s", code, told, text)
+		return history.Silent, fmt.Sprintf("exit code %d beside %s: %s; it says %s", code, told, text, cmd.err)
 	}
 	return told, text
 }
