@@ -96,11 +96,7 @@ func TestCallIsForwardedOnce(t *testing.T) {
 // that is killed closes its sockets one after another, so that it may still be dialled.
 func TestKernelEndsBeforeItIsAsked(t *testing.T) {
 	t.Parallel()
-	kernel := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		fmt.Fprintf(w, "the next kernel hears %s %v", body, err)
-	}))
-	t.Cleanup(kernel.Close)
+	kernel := hearing(t)
 	var dials atomic.Int32
 	url := frontOf(t, func(ctx context.Context) (net.Conn, error) {
 		if dials.Add(1)%2 == 1 {
@@ -111,16 +107,7 @@ func TestKernelEndsBeforeItIsAsked(t *testing.T) {
 	client := http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}
 	t.Cleanup(client.CloseIdleConnections)
 	for n := range 100 {
-		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call"}`, n)
-		resp, err := client.Post(url+"/mcp", "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatalf("request %d: %v", n, err)
-		}
-		got, err := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if whole := "the next kernel hears " + body + " <nil>"; err != nil || string(got) != whole {
-			t.Fatalf("request %d is answered with %d %s %v", n, resp.StatusCode, got, err)
-		}
+		isHeard(t, &client, url, n)
 		dials.Store(0)
 	}
 }
@@ -128,11 +115,7 @@ func TestKernelEndsBeforeItIsAsked(t *testing.T) {
 // A connection to a kernel is used again. Where that kernel has ended, the next is asked, and nothing is in doubt.
 func TestConnectionsAreKept(t *testing.T) {
 	t.Parallel()
-	kernel := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		fmt.Fprintf(w, "the kernel hears %s %v", body, err)
-	}))
-	t.Cleanup(kernel.Close)
+	kernel := hearing(t)
 	var dials atomic.Int32
 	url := frontOf(t, func(ctx context.Context) (net.Conn, error) {
 		dials.Add(1)
@@ -142,19 +125,35 @@ func TestConnectionsAreKept(t *testing.T) {
 		if n%2 == 1 {
 			kernel.CloseClientConnections()
 		}
-		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call"}`, n)
-		resp, err := http.Post(url+"/mcp", "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatalf("request %d: %v", n, err)
-		}
-		got, err := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if whole := "the kernel hears " + body + " <nil>"; err != nil || string(got) != whole {
-			t.Fatalf("request %d is answered with %d %s %v", n, resp.StatusCode, got, err)
-		}
+		isHeard(t, http.DefaultClient, url, n)
 	}
 	if n := dials.Load(); runtime.GOOS == "linux" && n > 150 { // of 200, every second needs one
 		t.Errorf("%d connections", n)
+	}
+}
+
+// hearing is a kernel that says what it hears.
+func hearing(t *testing.T) *httptest.Server {
+	kernel := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "the kernel hears %s %v", body, err)
+	}))
+	t.Cleanup(kernel.Close)
+	return kernel
+}
+
+// isHeard makes a call, which a kernel must hear whole.
+func isHeard(t *testing.T, client *http.Client, url string, n int) {
+	t.Helper()
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call"}`, n)
+	resp, err := client.Post(url+"/mcp", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatalf("request %d: %v", n, err)
+	}
+	defer resp.Body.Close()
+	got, err := io.ReadAll(resp.Body)
+	if whole := "the kernel hears " + body + " <nil>"; err != nil || string(got) != whole {
+		t.Fatalf("request %d is answered with %d %s %v", n, resp.StatusCode, got, err)
 	}
 }
 

@@ -177,7 +177,7 @@ func TestPlainCallsOverHTTPAreMadeOnce(t *testing.T) {
 	}
 }
 
-// A call is cancelled by a notification that comes right after it, and by nothing less: its client may leave.
+// A call is cancelled by a notification that comes right after it, also when its client has left the request.
 func TestPlainCallsOverHTTPAreCancelled(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t, kernel.Config{})

@@ -82,7 +82,7 @@ func (c *Conn) takeAnswer(line []byte, own bool) bool {
 	return c.calls.answer(id, &jsonrpc.Response{Result: result})
 }
 
-// CallTool calls a tool of a server that was connected with the old handshake. It does what the SDK's own CallTool
+// CallTool calls a tool of a server, with params that its protocol finds complete. It does what the SDK's own CallTool
 // does, errors included, and reports false if that has to make the call.
 func (c *Conn) CallTool(ctx context.Context, p *sdk.CallToolParams) (res *sdk.CallToolResult, ok bool, err error) {
 	args, _ := p.Arguments.(json.RawMessage)

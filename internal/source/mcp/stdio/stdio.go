@@ -16,7 +16,8 @@
 // its stream fails, and every Read then returns the first failure. Close never
 // waits: it may be called with the client's locks held. What a request of the other
 // side needs the reading goroutine may do itself, as long as that does not take long:
-// see relief.
+// see relief. While it has nothing to read, who waits for an answer may read it: see
+// reading.
 //
 // Who sends a line writes it, if nobody else writes and all of it is taken at once.
 // What is left over the writing goroutine writes, before anything else; and it

@@ -70,7 +70,7 @@ func Result(raw []byte) (*sdk.CallToolResult, bool) {
 	}
 	s := scanner{data: raw}
 	res := &sdk.CallToolResult{}
-	kind, isComplete := sdk.CallToolResult{}, false
+	isComplete := false
 	var seen fields
 	ok := s.object(func(name []byte, plain bool) (ok bool) {
 		if !plain {
@@ -92,15 +92,16 @@ func Result(raw []byte) (*sdk.CallToolResult, bool) {
 			return seen.first(3) && s.peek() == '{' && s.decode(&res.Meta)
 		case "resultType":
 			text, ok := s.plainText()
-			kind, isComplete = complete(), true
-			return seen.first(4) && ok && text == "complete"
+			isComplete = text == "complete"
+			return seen.first(4) && ok && isComplete
 		}
 		return false
 	})
 	if isComplete {
-		kind.Content, kind.IsError, kind.StructuredContent, kind.Meta =
+		said := complete()
+		said.Content, said.IsError, said.StructuredContent, said.Meta =
 			res.Content, res.IsError, res.StructuredContent, res.Meta
-		res = &kind
+		res = &said
 	}
 	return res, ok && s.ended() && len(res.Content) > 0
 }
