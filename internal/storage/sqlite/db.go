@@ -4,11 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	_ "modernc.org/sqlite" // the driver named "sqlite"
 
@@ -25,6 +27,12 @@ import (
 
 // readers is the number of connections that read at a time.
 const readers = 4
+
+// busyTimeout is how long a file that another process holds is waited for.
+const busyTimeout = 5 * time.Second
+
+// busyPragma has SQLite itself wait so long.
+var busyPragma = fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())
 
 // DB is one open file. It is safe for concurrent use.
 type DB struct {
@@ -110,7 +118,7 @@ func open(ctx context.Context, path string, alone bool) (db *DB, err error) {
 			db.Close()
 		}
 	}()
-	pragmas := []string{"busy_timeout(5000)", "synchronous(FULL)", "fullfsync(ON)", "foreign_keys(ON)",
+	pragmas := []string{busyPragma, "synchronous(FULL)", "fullfsync(ON)", "foreign_keys(ON)",
 		"journal_size_limit(16777216)", "secure_delete(ON)"}
 	if alone {
 		pragmas = append(pragmas, "locking_mode(EXCLUSIVE)")
@@ -122,11 +130,14 @@ func open(ctx context.Context, path string, alone bool) (db *DB, err error) {
 	}
 	db.write.SetMaxOpenConns(1)
 	if db.read = db.write; !alone {
-		if db.read, err = sql.Open("sqlite", source(path, "busy_timeout(5000)", "query_only(ON)")); err != nil {
+		if db.read, err = sql.Open("sqlite", source(path, busyPragma, "query_only(ON)")); err != nil {
 			return db, convertError("sqlite.Open", err)
 		}
 		db.read.SetMaxOpenConns(readers)
 		db.read.SetMaxIdleConns(readers)
+	}
+	if err = connect(ctx, db.write); err != nil {
+		return db, err
 	}
 	if err = migrate(ctx, db.write); err != nil {
 		return db, err
@@ -138,6 +149,26 @@ func open(ctx context.Context, path string, alone bool) (db *DB, err error) {
 	opened := newDB(path, db.read, db.write)
 	opened.place = place
 	return opened, nil
+}
+
+// connect makes the first connection of the writer, which takes the journal to its
+// mode. For that SQLite wants the file for itself, and does not wait for it as long as
+// busyPragma says: of two that open a new file at once it refuses one immediately.
+func connect(ctx context.Context, write *sql.DB) error {
+	deadline := time.Now().Add(busyTimeout)
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := write.PingContext(ctx)
+		if !isBusy(err) || time.Now().After(deadline) {
+			return convertError("sqlite.Open", err)
+		}
+		select {
+		case <-ctx.Done():
+			return convertError("sqlite.Open", ctx.Err())
+		case <-again.C:
+		}
+	}
 }
 
 // newBlobs is the folder of payloads beside a database.
@@ -253,7 +284,7 @@ func (db *DB) emptyLog(ctx context.Context) bool {
 	}
 	var busy, frames, folded int
 	err = conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &folded)
-	_, restored := conn.ExecContext(ctx, "PRAGMA busy_timeout = 5000")
+	_, restored := conn.ExecContext(ctx, "PRAGMA "+busyPragma)
 	return err == nil && restored == nil && busy == 0
 }
 

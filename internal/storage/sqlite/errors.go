@@ -64,6 +64,12 @@ func convertError(op string, err error) error {
 	return e
 }
 
+// isBusy reports that another connection holds the file.
+func isBusy(err error) bool {
+	var cause *sqlite.Error
+	return errors.As(err, &cause) && cause.Code()&0xff == sqlite3.SQLITE_BUSY
+}
+
 // needsSharedMemory reports an error of the file that connections share: there is no
 // space for it on the disk, or it cannot be made.
 func needsSharedMemory(err error) bool {
