@@ -9,6 +9,7 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/detach"
 	"callgate/internal/gate/lasting"
+	"callgate/internal/gate/lockqueue"
 	"callgate/internal/gate/notice"
 	"callgate/internal/gate/order"
 	"callgate/internal/gate/policy"
@@ -37,8 +38,8 @@ type callState struct {
 	lasting     []lasting.Found   // the lasting grants that the call runs by
 	request     *approval.Request // set when a human is or was asked
 
-	ticket      Ticket // set when a place in the lock queue was taken ahead
-	lease       Lease
+	ticket      lockqueue.Ticket // set when a place in the lock queue was taken ahead
+	lease       lockqueue.Lease
 	handlerDone <-chan struct{} // set for a handler that exceeded its time; closed when it returns
 	result      *tool.Result
 	stage       recordStage

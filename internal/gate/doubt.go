@@ -6,6 +6,7 @@ import (
 
 	"callgate/internal/gate/filestate"
 	"callgate/internal/gate/lock"
+	"callgate/internal/gate/lockqueue"
 	"callgate/internal/gate/outcome"
 	"callgate/internal/gate/policy"
 	"callgate/internal/journal/doubt"
@@ -19,7 +20,7 @@ import (
 type DoubtfulCall = outcome.Doubtful
 
 // Reserve takes the place of a call in doubt in the lock queue, before anybody else is served.
-func (g *Gate) Reserve(d DoubtfulCall) (Ticket, error) {
+func (g *Gate) Reserve(d DoubtfulCall) (lockqueue.Ticket, error) {
 	if !d.Whole() {
 		return nil, tool.Errorf("gate.Reserve", tool.Denied, "what the call asked for is not whole on record")
 	}
@@ -38,7 +39,7 @@ type retryPlan struct {
 // Retry makes a call in doubt again, once, with the place that was reserved for it. law has the last word: it is asked
 // when everything is locked, right before the handler runs.
 func (g *Gate) Retry(
-	ctx context.Context, caller *Caller, d DoubtfulCall, place Ticket, law func(context.Context) error,
+	ctx context.Context, caller *Caller, d DoubtfulCall, place lockqueue.Ticket, law func(context.Context) error,
 ) *tool.Result {
 	c := g.newCall(caller, CallRequest{ID: doubt.RetryID(d.ID), Name: d.Tool, Args: d.Args, Parent: d.ID,
 		ModelChoice: d.ModelChoice})

@@ -40,7 +40,7 @@ import (
 	"callgate/internal/gate/detach"
 	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/limits"
-	"callgate/internal/gate/lock"
+	"callgate/internal/gate/lockqueue"
 	"callgate/internal/gate/notice"
 	"callgate/internal/gate/order"
 	"callgate/internal/gate/outcome"
@@ -60,7 +60,7 @@ import (
 type Config struct {
 	Tools     *registry.Registry
 	Journal   *journal.Journal
-	Locks     Locks
+	Locks     lockqueue.Locks
 	Rates     Rates
 	Approvals *approval.Queue
 	Artifacts *artifact.Store
@@ -261,9 +261,6 @@ func (g *Gate) walk(ctx context.Context, c *callState, steps []step) *tool.Resul
 	}
 	return nil
 }
-
-// LocalLocks are the locks of one kernel.
-func LocalLocks(t *lock.Table) Locks { return localLocks{t} }
 
 // ChildID is the ID of the call that a control tool makes in another's place.
 func ChildID(parent string) string { return outcome.ChildID(parent) }

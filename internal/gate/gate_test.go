@@ -17,6 +17,7 @@ import (
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/lock"
+	"callgate/internal/gate/lockqueue"
 	"callgate/internal/gate/permission"
 	"callgate/internal/gate/policy"
 	"callgate/internal/journal"
@@ -66,7 +67,7 @@ func openIn(t testing.TB, state string, limits gate.Limits) *harness {
 	permissions := permission.NewTable(func(context.Context, permission.Decided) {})
 	h.Gate = gate.New(gate.Config{
 		Permissions: permissions,
-		Tools:       h.tools, Journal: j, Locks: gate.LocalLocks(h.locks), Rates: &policy.Limiter{}, Approvals: queue, Artifacts: artifacts, Secrets: vault, Limits: limits,
+		Tools:       h.tools, Journal: j, Locks: lockqueue.Local(h.locks), Rates: &policy.Limiter{}, Approvals: queue, Artifacts: artifacts, Secrets: vault, Limits: limits,
 	})
 	queue.SetHooks(approval.Hooks{
 		Settled: h.RecordAnswer, CheckEdit: h.CheckEdit,

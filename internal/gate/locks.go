@@ -6,57 +6,14 @@ import (
 	"time"
 
 	"callgate/internal/gate/lock"
+	"callgate/internal/gate/lockqueue"
 	"callgate/internal/journal/outputbus"
 	"callgate/internal/secret"
 )
 
-// Locks orders calls that touch the same thing: [LocalLocks] for one kernel, package sharedlocks for several.
-type Locks interface {
-	// Enqueue takes a place in the queue for everything that a call claims.
-	Enqueue(lock.Request) (Ticket, error)
-}
-
-// Ticket is a place in the lock queue.
-type Ticket interface {
-	// Wait blocks until every claim is held.
-	Wait(context.Context) (Lease, error)
-	// BlockedBy returns who is in the way, and whether anybody is or, with the zero Blocker, may be.
-	BlockedBy() (lock.Blocker, bool)
-	// Cancel gives the place up.
-	Cancel()
-}
-
-// Lease is the proof that every claim of a call is held.
-type Lease interface {
-	// WithExpiry returns the context for a handler, which ends when the lease
-	// runs out. The locks stay held until Release.
-	WithExpiry(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
-	Release()
-}
-
-type localLocks struct{ table *lock.Table }
-
-func (l localLocks) Enqueue(r lock.Request) (Ticket, error) {
-	t, err := l.table.Enqueue(r)
-	if err != nil {
-		return nil, err
-	}
-	return localTicket{t}, nil
-}
-
-type localTicket struct{ *lock.Ticket }
-
-func (t localTicket) Wait(ctx context.Context) (Lease, error) {
-	l, err := t.Ticket.Wait(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return l, nil
-}
-
 // locker takes the locks of a call and releases them.
 type locker struct {
-	locks   Locks
+	locks   lockqueue.Locks
 	wait    time.Duration  // in the queue
 	output  *outputbus.Bus // nil: nobody watches
 	secrets *secret.Vault

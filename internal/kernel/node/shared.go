@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"callgate/internal/gate"
 	"callgate/internal/gate/lock"
+	"callgate/internal/gate/lockqueue"
 	"callgate/internal/journal"
 	"callgate/internal/kernel/sharedlocks"
 	"callgate/internal/kernel/shares"
@@ -138,9 +138,9 @@ func openServer(ctx context.Context, o Options, place string, named bool) (*Node
 }
 
 // Locks returns the locks of a kernel that has a table of its own: what several nodes share, they lock together.
-func (n *Node) Locks(own *lock.Table) gate.Locks {
+func (n *Node) Locks(own *lock.Table) lockqueue.Locks {
 	if n.shared == nil {
-		return gate.LocalLocks(own)
+		return lockqueue.Local(own)
 	}
 	return sharedlocks.New(own, n.shared.locks)
 }

@@ -7,6 +7,7 @@ import (
 
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
+	"callgate/internal/gate/lockqueue"
 	"callgate/internal/gate/notice"
 	"callgate/internal/journal"
 	"callgate/internal/journal/doubt"
@@ -153,7 +154,7 @@ func madeAgain(call string) doubt.Resolution {
 
 // retry makes a call in doubt again and resolves the doubt when that went well;
 // else its asker is told. What a closing kernel leaves, the next one decides.
-func (r *Recovery) retry(ctx context.Context, doubted journal.Record, call gate.DoubtfulCall, place gate.Ticket) {
+func (r *Recovery) retry(ctx context.Context, doubted journal.Record, call gate.DoubtfulCall, place lockqueue.Ticket) {
 	defer place.Cancel() // of no effect once it is used
 	s, err := r.Sessions.Build(ctx, session.Spec{
 		ID: call.Principal.Session, Workspace: call.Workspace, AppFile: call.AppFile,

@@ -47,6 +47,7 @@ import (
 	"sync/atomic"
 
 	"callgate/internal/gate"
+	"callgate/internal/gate/lockqueue"
 	"callgate/internal/gate/notice"
 	"callgate/internal/journal"
 	"callgate/internal/kernel/session"
@@ -62,8 +63,8 @@ type Gate interface {
 // Retrier makes calls in doubt again.
 type Retrier interface {
 	LoadDoubtful(ctx context.Context, doubted journal.Record) (gate.DoubtfulCall, error)
-	Reserve(d gate.DoubtfulCall) (gate.Ticket, error)
-	Retry(ctx context.Context, c *gate.Caller, d gate.DoubtfulCall, place gate.Ticket,
+	Reserve(d gate.DoubtfulCall) (lockqueue.Ticket, error)
+	Retry(ctx context.Context, c *gate.Caller, d gate.DoubtfulCall, place lockqueue.Ticket,
 		law func(context.Context) error) *tool.Result
 }
 

@@ -19,8 +19,8 @@ import (
 	"sync"
 	"time"
 
-	"callgate/internal/gate"
 	"callgate/internal/gate/lock"
+	"callgate/internal/gate/lockqueue"
 	"callgate/internal/storage/postgres/locks"
 	"callgate/tool"
 )
@@ -45,17 +45,17 @@ type Database interface {
 }
 
 type shared struct {
-	own      gate.Locks
+	own      lockqueue.Locks
 	database Database
 }
 
 // New returns the locks of a kernel.
-func New(own *lock.Table, database Database) gate.Locks {
-	return &shared{gate.LocalLocks(own), database}
+func New(own *lock.Table, database Database) lockqueue.Locks {
+	return &shared{lockqueue.Local(own), database}
 }
 
 // Enqueue takes a place in the kernel's own queue.
-func (s *shared) Enqueue(r lock.Request) (gate.Ticket, error) {
+func (s *shared) Enqueue(r lock.Request) (lockqueue.Ticket, error) {
 	own, err := s.own.Enqueue(r)
 	if err != nil || !slices.ContainsFunc(r.Claims, isShared) {
 		return own, err
@@ -73,7 +73,7 @@ func (s *shared) Enqueue(r lock.Request) (gate.Ticket, error) {
 
 // ticket is a place in the kernel's own queue, and then in the database.
 type ticket struct {
-	own       gate.Ticket
+	own       lockqueue.Ticket
 	database  Database
 	request   lock.Request // of the shared claims
 	asked     time.Time
@@ -88,7 +88,7 @@ type ticket struct {
 }
 
 // Wait blocks until every claim is held.
-func (t *ticket) Wait(ctx context.Context) (gate.Lease, error) {
+func (t *ticket) Wait(ctx context.Context) (lockqueue.Lease, error) {
 	select {
 	case t.turn <- struct{}{}:
 		defer func() { <-t.turn }()
@@ -182,7 +182,7 @@ func (t *ticket) Cancel() {
 
 // Lease is the proof that every claim of a call is held.
 type Lease struct {
-	own  gate.Lease
+	own  lockqueue.Lease
 	hold *locks.Hold
 }
 

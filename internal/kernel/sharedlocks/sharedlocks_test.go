@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"callgate/internal/gate"
 	"callgate/internal/gate/lock"
 	"callgate/internal/gate/lock/locktest"
+	"callgate/internal/gate/lockqueue"
 	"callgate/internal/kernel/sharedlocks"
 	"callgate/internal/storage/postgres"
 	"callgate/internal/storage/postgres/locks"
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { os.Exit(server.Main(m)) }
 type kernel struct {
 	own      *lock.Table
 	database *locks.Table
-	gate.Locks
+	lockqueue.Locks
 }
 
 // two are two kernels on one database.
@@ -50,7 +50,7 @@ func two(t testing.TB) (a, b *kernel) {
 	return open("a"), open("b")
 }
 
-func enqueue(t testing.TB, k *kernel, call, text string, wait time.Duration) gate.Ticket {
+func enqueue(t testing.TB, k *kernel, call, text string, wait time.Duration) lockqueue.Ticket {
 	t.Helper()
 	ticket, err := k.Enqueue(lock.Request{Claims: locktest.Claims(text), Holder: lock.Holder{Call: call}, Wait: wait})
 	if err != nil {
@@ -59,7 +59,7 @@ func enqueue(t testing.TB, k *kernel, call, text string, wait time.Duration) gat
 	return ticket
 }
 
-func take(t testing.TB, k *kernel, call, text string) gate.Lease {
+func take(t testing.TB, k *kernel, call, text string) lockqueue.Lease {
 	t.Helper()
 	lease, err := enqueue(t, k, call, text, -1).Wait(t.Context())
 	if err != nil {
@@ -70,12 +70,12 @@ func take(t testing.TB, k *kernel, call, text string) gate.Lease {
 
 // taken is what came of a wait in the background.
 type taken struct {
-	lease gate.Lease
+	lease lockqueue.Lease
 	err   error
 }
 
 // wait waits for a ticket in the background, and returns when the database has said who is in its way.
-func wait(t testing.TB, ticket gate.Ticket) (<-chan taken, lock.Blocker) {
+func wait(t testing.TB, ticket lockqueue.Ticket) (<-chan taken, lock.Blocker) {
 	t.Helper()
 	done := make(chan taken, 1)
 	go func() {
@@ -171,12 +171,12 @@ func TestEndedWaits(t *testing.T) {
 	hold := take(t, a, "c1", "X db:main")
 	for name, test := range map[string]struct {
 		wait time.Duration
-		end  func(ticket gate.Ticket, cancel context.CancelFunc)
+		end  func(ticket lockqueue.Ticket, cancel context.CancelFunc)
 		kind tool.Kind
 	}{
-		"the ticket is cancelled":  {0, func(ticket gate.Ticket, _ context.CancelFunc) { ticket.Cancel() }, tool.Cancelled},
-		"the call is cancelled":    {0, func(_ gate.Ticket, cancel context.CancelFunc) { cancel() }, tool.Cancelled},
-		"the time in line is over": {200 * time.Millisecond, func(gate.Ticket, context.CancelFunc) {}, tool.Busy},
+		"the ticket is cancelled":  {0, func(ticket lockqueue.Ticket, _ context.CancelFunc) { ticket.Cancel() }, tool.Cancelled},
+		"the call is cancelled":    {0, func(_ lockqueue.Ticket, cancel context.CancelFunc) { cancel() }, tool.Cancelled},
+		"the time in line is over": {200 * time.Millisecond, func(lockqueue.Ticket, context.CancelFunc) {}, tool.Busy},
 	} {
 		ticket := enqueue(t, b, "c2", "X db:main, X file:/f", test.wait)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -261,8 +261,8 @@ func TestExpiredLeases(t *testing.T) {
 // BenchmarkOwnClaims is a call that claims only what is of its kernel, with and without a database beside.
 func BenchmarkOwnClaims(b *testing.B) {
 	claims := locktest.Claims("X file:/home/u/work/project/internal/x.go, S file:/home/u/work/project/go.mod")
-	for name, all := range map[string]gate.Locks{
-		"own":    gate.LocalLocks(lock.New()),
+	for name, all := range map[string]lockqueue.Locks{
+		"own":    lockqueue.Local(lock.New()),
 		"shared": sharedlocks.New(lock.New(), nil), // a database would be asked in vain
 	} {
 		b.Run(name, func(b *testing.B) {
