@@ -19,15 +19,21 @@ import (
 // DoubtfulCall is what a call in doubt asked for: see internal/gate/outcome.
 type DoubtfulCall = outcome.Doubtful
 
-// Reserve takes the place of a call in doubt in the lock queue, before anybody else is served.
+// Reserve takes the place of a call in doubt in the lock queue, before anybody else is served. It is cancelled when
+// that call has been made again, or is not: until then no call begins that may touch the same without saying so.
 func (g *Gate) Reserve(d DoubtfulCall) (lockqueue.Ticket, error) {
 	if !d.Whole() {
 		return nil, tool.Errorf("gate.Reserve", tool.Denied, "what the call asked for is not whole on record")
 	}
-	return g.locker.locks.Enqueue(lock.Request{
+	again := doubt.RetryID(d.ID)
+	place, err := g.locker.locks.Enqueue(lock.Request{
 		Claims: d.Claims, Wait: g.locker.wait,
-		Holder: lock.Holder{Call: doubt.RetryID(d.ID), Tool: d.ToolName(), Principal: d.Principal.String()},
+		Holder: lock.Holder{Call: again, Tool: d.ToolName(), Principal: d.Principal.String()},
 	})
+	if err != nil {
+		return nil, err
+	}
+	return g.locker.retries.Begin(again, place), nil
 }
 
 // retryPlan is what must hold for a call to be made in the place of one in doubt.

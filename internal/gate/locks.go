@@ -18,6 +18,7 @@ type locker struct {
 	output  *outputbus.Bus // nil: nobody watches
 	secrets *secret.Vault
 	records *recorder
+	retries lockqueue.Retries
 }
 
 // enqueue takes the call's place in the lock queue.
@@ -31,6 +32,9 @@ func (l *locker) enqueue(c *callState) (err error) {
 
 // acquireLocks takes every claim, all or none, in line.
 func (l *locker) acquireLocks(ctx context.Context, c *callState) (err error) {
+	if err := l.awaitRetries(ctx, c); err != nil {
+		return err
+	}
 	if len(c.claims) == 0 {
 		lease, err := lock.Unlocked(ctx)
 		if err != nil {
@@ -47,6 +51,25 @@ func (l *locker) acquireLocks(ctx context.Context, c *callState) (err error) {
 	defer l.reportWait(c)()
 	c.lease, err = c.ticket.Wait(ctx)
 	return err
+}
+
+// awaitRetries has a call that changes something and does not say what wait for the calls that are made again.
+func (l *locker) awaitRetries(ctx context.Context, c *callState) error {
+	if !c.tool.Runtime.SideEffect.Durable() || !lockqueue.IsOpaque(c.claims) {
+		return nil
+	}
+	if l.retries.Ahead(c.call.Parent) == "" {
+		return nil
+	}
+	if l.output != nil {
+		defer afterNotice(func() {
+			if retry := l.retries.Ahead(c.call.Parent); retry != "" {
+				const text = "waiting for call %s, which was cut off and is being made again: it may touch the same thing\n"
+				l.output.Publish(c.call.ID, "waiting", fmt.Appendf(nil, text, retry))
+			}
+		})()
+	}
+	return l.retries.Wait(ctx, c.call.Parent, l.wait)
 }
 
 // lockWaitNotice is how long a call waits for its locks, or for its turn, before its

@@ -31,7 +31,9 @@
 //     this journal.
 //
 // Its place in the lock queue is taken, in the order of the beginnings, before
-// the kernel serves anybody; the rest is looked at under the locks.
+// the kernel serves anybody; the rest is looked at under the locks. A call that
+// changes something and does not say what comes after all that are made again
+// (lockqueue.Retries): it may write the same file, and no lock would tell.
 //
 // Every other call in doubt is told: to its asker with the next result, which is on
 // record (journal.Told) so that it is told once, and to a human, in one line of
