@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"callgate/internal/gate/filestate"
+	"callgate/internal/gate/limits"
 	"callgate/internal/gate/lock"
 	"callgate/internal/gate/lockqueue"
 	"callgate/internal/gate/outcome"
@@ -70,10 +71,14 @@ func (g *Gate) checkRetry(_ context.Context, c *callState) error {
 	return nil
 }
 
-// checkLaw asks the law of retries, under the locks of the call.
+// checkLaw asks the law of retries, under the locks of the call, and right before it has its effect: who does not heed
+// locks, as a person with an editor, may change a file while a server starts.
 func checkLaw(ctx context.Context, c *callState) error {
 	if c.how.retry == nil {
 		return nil
+	}
+	if err := limits.Ready(ctx, c.tool.Handler); err != nil {
+		return err
 	}
 	return c.how.retry.law(ctx)
 }

@@ -1,6 +1,10 @@
 package limits
 
-import "callgate/tool"
+import (
+	"context"
+
+	"callgate/tool"
+)
 
 // prompt is a handler that returns soon after its context has ended, whatever it waits for.
 type prompt interface{ Prompt() bool }
@@ -13,4 +17,15 @@ func Begin(h tool.Handler, run func()) {
 		return
 	}
 	go run()
+}
+
+// readier is a handler that first has to make something ready, which takes time: a server's process.
+type readier interface{ Ready(context.Context) error }
+
+// Ready makes a handler ready, so that it has its effect as soon as it is run.
+func Ready(ctx context.Context, h tool.Handler) error {
+	if r, ok := h.(readier); ok {
+		return r.Ready(ctx)
+	}
+	return nil
 }

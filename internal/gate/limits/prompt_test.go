@@ -1,6 +1,8 @@
 package limits_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"callgate/internal/gate/limits"
@@ -43,6 +45,30 @@ func TestBegin(t *testing.T) {
 				t.Errorf("%s: it has not run", name)
 			}
 			<-ended
+		}
+	}
+}
+
+// readied is a handler that is made ready.
+type readied struct {
+	tool.HandlerFunc
+	err error
+}
+
+func (r readied) Ready(context.Context) error { return r.err }
+
+func TestReady(t *testing.T) {
+	failed := errors.New("failed")
+	for name, test := range map[string]struct {
+		handler tool.Handler
+		want    error
+	}{
+		"one that can":    {readied{}, nil},
+		"one that cannot": {readied{err: failed}, failed},
+		"another":         {tool.HandlerFunc(nil), nil},
+	} {
+		if err := limits.Ready(t.Context(), test.handler); err != test.want {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -31,7 +31,8 @@
 //     this journal.
 //
 // Its place in the lock queue is taken, in the order of the beginnings, before
-// the kernel serves anybody; the rest is looked at under the locks. A call that
+// the kernel serves anybody; the rest is looked at under the locks, when its server runs,
+// right before it begins. A call that
 // changes something and does not say what comes after all that are made again
 // (lockqueue.Retries): it may write the same file, and no lock would tell.
 //

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"callgate/internal/gate/limits"
 	"callgate/internal/source/mcp"
 	"callgate/tool"
 )
@@ -405,6 +406,26 @@ func TestIdleServersStop(t *testing.T) {
 	r, err = call(t.Context(), byName["pid"], "")
 	if textOf(t, r, err) == first {
 		t.Error("it was never stopped")
+	}
+}
+
+// A handler that is made ready has its server running, and is called there.
+func TestReadyStartsAServer(t *testing.T) {
+	t.Parallel()
+	cfg := local("normal")
+	cfg.IdleStop = time.Hour
+	s, byName := refreshed(t, cfg, mcp.Options{})
+	s.Disconnect()
+	if st := s.Status(); st.State == mcp.Running {
+		t.Fatalf("it is %s", st.State)
+	}
+	if err := limits.Ready(t.Context(), byName["pid"].Handler); err != nil {
+		t.Fatal(err)
+	}
+	st := s.Status()
+	r, err := call(t.Context(), byName["pid"], "")
+	if got := textOf(t, r, err); st.State != mcp.Running || got != strconv.Itoa(st.Pid) {
+		t.Errorf("it is %s as process %d, and the call was made by %s", st.State, st.Pid, got)
 	}
 }
 

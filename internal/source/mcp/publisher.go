@@ -157,6 +157,20 @@ type handler struct {
 // with the context. Requests to remote servers go through more hands.
 func (h *handler) Prompt() bool { return h.inputs.cfg.Command != "" }
 
+// Ready starts a local server, if it does not run.
+func (h *handler) Ready(ctx context.Context) error {
+	if h.inputs.cfg.Command == "" {
+		return nil
+	}
+	c, _, err := h.inputs.sender.connector.Get(ctx)
+	if err != nil {
+		return err
+	}
+	h.inputs.sender.connector.Free(c)
+	h.inputs.sender.connector.StopWhenIdle()
+	return nil
+}
+
 // Execute calls the tool at its server.
 func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
 	args := call.Args

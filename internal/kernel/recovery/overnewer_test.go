@@ -81,3 +81,35 @@ func TestCallThatDoesNotSayWhatItTouchesComesAfterRetries(t *testing.T) {
 		})
 	}
 }
+
+// starting is a handler that takes its time to start, as a server does: a person edits
+// meanwhile.
+type starting struct {
+	tool.Handler
+	meanwhile func()
+}
+
+func (s starting) Ready(context.Context) error {
+	s.meanwhile()
+	return nil
+}
+
+// What a call needs is started before its files are looked at: a person who edits one
+// while a server starts heeds no lock.
+func TestCallInDoubtIsNotMadeAgainOverAnEditWhileItsServerStarts(t *testing.T) {
+	t.Parallel()
+	workspace, p := t.TempDir(), &putter{}
+	file := filepath.Join(workspace, "x")
+	write(t, file, "BEFORE")
+	left := cutOff(t, kerneltest.StateDir(t), workspace, p, putOld)
+	slow := *p.tool(t, workspace)
+	slow.Handler = starting{slow.Handler, func() { write(t, file, "NEW") }}
+	k := kerneltest.Open(t, left, &slow)
+	await(t, k, journal.Judged, 1)
+	if note := records(t, k, journal.Judged)[0].Note; !strings.Contains(note, "is not as it was") {
+		t.Errorf("it is not made again because %q", note)
+	}
+	if got := read(t, file); got != "NEW" || p.ran() != 0 {
+		t.Errorf("the file holds %q after %d more runs", got, p.ran())
+	}
+}
