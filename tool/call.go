@@ -70,8 +70,11 @@ type Grant struct {
 	// Fence is the number of those locks, where several kernels share a database: of two calls that lock the same thing,
 	// the later has the greater one. What is changed can refuse a number that is less than one it has seen, and so the
 	// late writes of a machine that was taken for dead. 0: the call locks nothing that other machines have, too.
-	Fence    uint64
-	Settings any // what the app file says of the tool's module, as the module reads it; nil: nothing
+	Fence uint64
+	// MayChange, when set, is asked right before something is changed, and is an error if this machine, which was slow or
+	// paused, may be taken for dead by those it shares its work with: what the call locked may be another's by now.
+	MayChange func() error
+	Settings  any // what the app file says of the tool's module, as the module reads it; nil: nothing
 	// Credential is the value of the secret that the app file names for the
 	// tool's module, if it names one.
 	Credential string

@@ -63,3 +63,28 @@ func TestHandlersStopWithTheKernelsRight(t *testing.T) {
 		t.Error("the kernel is not told that the handler has stopped")
 	}
 }
+
+// A handler can ask, right before it changes something, whether its kernel may act yet.
+func TestHandlersAskBeforeTheyChangeSomething(t *testing.T) {
+	t.Parallel()
+	h := open(t, gate.Limits{})
+	c, away := h.Config, false
+	c.Stopped = func() error {
+		if away {
+			return tool.Errorf("node", tool.Unavailable, "the database is out of reach")
+		}
+		return nil
+	}
+	h.Gate = gate.New(c)
+	h.add(t, "m:do@1.0.0", `{"type":"object"}`, tool.Runtime{SideEffect: tool.Write},
+		func(_ context.Context, _ tool.Call, g tool.Grant) (*tool.Result, error) {
+			if err := g.MayChange(); err != nil {
+				t.Errorf("before: %v", err)
+			}
+			away = true
+			return nil, g.MayChange()
+		})
+	if r := h.call(t, "m.do", `{}`); r.Error == nil || r.Error.Kind != tool.Unavailable {
+		t.Errorf("the answer is %+v", r)
+	}
+}

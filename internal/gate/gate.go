@@ -80,6 +80,8 @@ type Config struct {
 	// Act gives the handler of a call a context that ends when this kernel may not act any more, and a place among those
 	// that run: see node.Guard and quota. Nil: it always may.
 	Act Act
+	// Stopped says why this kernel may not act now, for handlers that ask right before they change something. Nil: it may.
+	Stopped func() error
 }
 
 // Rates counts calls against rate limits. [policy.Limiter] does it for one
@@ -159,7 +161,7 @@ func New(c Config) *Gate {
 	}
 	g.executor = executor{
 		secrets: c.Secrets, output: c.Output, timeout: c.Limits.Timeout, grace: c.Limits.Grace,
-		lent: &g.lent, records: &g.records, unfinished: c.Unfinished, images: c.Images, act: c.Act,
+		lent: &g.lent, records: &g.records, unfinished: c.Unfinished, images: c.Images, act: c.Act, stopped: c.Stopped,
 	}
 	hooks := hookSteps{g}
 	before := []step{

@@ -37,6 +37,7 @@ type executor struct {
 	unfinished func(folder string) (name string)
 	images     Images // may be nil
 	act        Act
+	stopped    func() error
 }
 
 // Images keep files as they were before calls changed them: see internal/undo.
@@ -227,6 +228,7 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 		Workspace: at.Workspace, Root: at.Root, Relaxed: at.Relaxed, Fence: lock.FenceOf(c.lease),
 		HiddenFiles: at.HiddenFiles, HiddenPaths: at.HiddenPaths, ReadablePaths: at.Readable,
 		Network: r.Network, Secrets: secrets, Claims: c.claims, Settings: settings, Unfinished: x.unfinished,
+		MayChange: x.stopped,
 	}
 	if r.SideEffect.Durable() { // what only reads is given nothing to write
 		grant.ReadOnlyPaths = at.rules().ReadOnly(c.ruleFiles)

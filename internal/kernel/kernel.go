@@ -195,7 +195,7 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 		Approvals: k.Approvals, Artifacts: k.Artifacts, Secrets: k.vault, Output: k.Output, Limits: cfg.Limits,
 		Detach:  k.detach,
 		Lasting: k.Grants.Store, Permissions: k.Permissions.Table, Unfinished: k.unfinished.Name,
-		Images: k.images, Act: act(k), Count: k.Tokens.Users.Limits.Count,
+		Images: k.images, Act: act(k), Stopped: k.database.Stopped, Count: k.Tokens.Users.Limits.Count,
 	})
 	return nil
 }

@@ -94,9 +94,9 @@ func deletePath(ctx context.Context, w workfile.Workspace, in deleteArgs) (*tool
 				WithHint("set recursive to true to delete it with everything in it")
 		}
 	}
-	remove := w.Root.Remove
+	remove := w.Unlink
 	if in.Recursive {
-		remove = w.Root.RemoveAll
+		remove = w.UnlinkAll
 	}
 	if err := remove(at.Name); err != nil {
 		return nil, w.Fail(at.Shown, err)

@@ -106,9 +106,9 @@ func movePath(_ context.Context, w workfile.Workspace, known seen.Workspace, in 
 		return nil, err
 	}
 	if data.Replaced && os.SameFile(from.Info, to.Info) {
-		err = w.Root.Remove(from.Name) // two names of one file: a rename would leave both
+		err = w.Unlink(from.Name) // two names of one file: a rename would leave both
 	} else {
-		err = w.Root.Rename(from.Name, to.Name)
+		err = w.Rename(from.Name, to.Name)
 	}
 	switch {
 	case errors.Is(err, syscall.EXDEV):

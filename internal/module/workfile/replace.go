@@ -87,6 +87,9 @@ func (w Workspace) Remove(p Path, was fs.FileInfo) error {
 	if err := t.checkUnchanged(was); err != nil {
 		return err
 	}
+	if err := w.mayChange(); err != nil {
+		return err
+	}
 	if err := dir.Remove(t.base); err != nil {
 		return w.Fail(p.Shown, err)
 	}

@@ -107,6 +107,9 @@ func (f *TempFile) commit(check func() error) error {
 		err = check()
 	}
 	if err == nil {
+		err = t.w.mayChange()
+	}
+	if err == nil {
 		err = t.dir.Rename(f.name, t.base)
 	}
 	if err != nil {

@@ -27,9 +27,15 @@
 // file keeps the mode and, where the system allows it, the owner; access lists
 // and extended attributes are not carried over. [TempFile] is the only code that
 // does this.
+//
+// # Right
+//
+// Each change of a name asks [tool.Grant.MayChange] just before, so that a machine that
+// was taken for dead changes nothing that is another's by now.
 package workfile
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -52,6 +58,47 @@ func New(op string, g tool.Grant) (Workspace, error) {
 			WithHint("start the session in a folder")
 	}
 	return Workspace{op, g.Root, g.Workspace, g}, nil
+}
+
+// Unlink removes a name, of a file or of an empty folder.
+func (w Workspace) Unlink(name string) error {
+	if err := w.mayChange(); err != nil {
+		return err
+	}
+	return w.Root.Remove(name)
+}
+
+// UnlinkAll removes a name with all that is under it.
+func (w Workspace) UnlinkAll(name string) error {
+	if err := w.mayChange(); err != nil {
+		return err
+	}
+	return w.Root.RemoveAll(name)
+}
+
+// Rename gives a file or a folder another name.
+func (w Workspace) Rename(from, to string) error {
+	if err := w.mayChange(); err != nil {
+		return err
+	}
+	return w.Root.Rename(from, to)
+}
+
+// mayChange is asked right before a file is changed: see [tool.Grant]. It takes time to write one, and another machine
+// may have come to work here meanwhile.
+func (w Workspace) mayChange() error {
+	if w.Grant.MayChange == nil {
+		return nil
+	}
+	err := w.Grant.MayChange()
+	if err == nil {
+		return nil
+	}
+	refused := tool.Errorf(w.Op, tool.KindOf(err), "the file is left as it is: %w", err)
+	if why := new(tool.Error); errors.As(err, &why) {
+		refused.Hint = why.Hint
+	}
+	return refused
 }
 
 // Open opens a regular file for reading. shown is its path relative to the

@@ -145,7 +145,7 @@ func (p *Plan) Commit() error {
 		if one.New != nil && one.To == nil {
 			continue
 		}
-		if err := p.w.Root.Remove(one.At.Name); err != nil {
+		if err := p.w.Unlink(one.At.Name); err != nil {
 			return p.rollBack(p.Files, p.w.Fail(p.Files[i].At.Shown, err))
 		}
 	}
@@ -186,7 +186,7 @@ func (p *Plan) rollBack(files []*File, cause error) error {
 	for _, one := range files {
 		var err error
 		if one.Old == nil || one.To != nil {
-			err = p.w.Root.Remove(one.target().Name)
+			err = p.w.Unlink(one.target().Name)
 		}
 		if one.Old != nil && err == nil {
 			err = p.w.Replace(one.At, nil, func(f io.Writer) error { _, err := f.Write(one.Old); return err })
