@@ -41,7 +41,7 @@ func newTeam(t *testing.T, app string, script ...kerneltest.Answer) *team {
 		user: filepath.Join(t.TempDir(), "none.yaml"), model: kerneltest.NewModel(t, script...),
 	}
 	kerneltest.Write(t, filepath.Join(w.folder, "callgate.yaml"), "app: {app_id: team}\nagents: [{id: main, brain: "+
-		w.model.Brain("openai", "gpt-4o")+"}]\ntools: {capabilities: {default_policy: auto}}\n"+app)
+		w.model.Brain("openai", "gpt-4o")+"}]\ntools: {modules: {filesystem: {}, workspace: {}}, capabilities: {default_policy: auto}}\n"+app)
 	return w
 }
 

@@ -18,9 +18,10 @@ type workspace struct {
 	calls    map[string]string // of approvals: the call that waits
 }
 
-// collections are the documents that move: of conversations, and those that say where they belong.
+// collections are the documents that move: of conversations, whose IDs are their keys (the skill that is under way, and
+// how often hooks fired), and those that say where they belong.
 func collections() []string {
-	return []string{"questions.open", "questions.done", "proposals", "skill-runs"}
+	return []string{"questions.open", "questions.done", "proposals", "pending_files", "skills/skill-runs", "hooks"}
 }
 
 // finding is what is known while it is looked what may move.
@@ -177,9 +178,10 @@ func (f *finding) conversationOf(t adoption.Thing) *conversation {
 // most is how many rows a batch has, as far as what belongs together allows it.
 const most = 200
 
-// batches divides what is in a workspace.
+// batches divides what is in a workspace. What is no conversation's comes first: the files that wait for a human, which
+// conversations work on.
 func (w *workspace) batches() []Moved {
-	var all []Moved
+	all := divide(w.loose)
 	var now Moved
 	for _, root := range slices.Sorted(maps.Keys(w.families)) {
 		one := w.families[root]
@@ -191,7 +193,7 @@ func (w *workspace) batches() []Moved {
 	if now.Len() > 0 {
 		all = append(all, now)
 	}
-	return append(all, divide(w.loose)...)
+	return all
 }
 
 func join(into *Moved, one Moved) {

@@ -33,12 +33,13 @@ type doomed struct {
 	State, URL, User, Shared, Folder string
 	Calls                            []string // in the conversation: a tool and its arguments
 	Say                              string   // then: a message, whose turn never ends
+	Asks                             bool     // in that turn the agent asks
 }
 
 // said is what a doomed node tells of what it has.
 type said struct {
-	Node, Conversation string
-	Results            []*tool.Result
+	Node, Conversation, Question string
+	Results                      []*tool.Result
 }
 
 func playDoomed(value string) {
@@ -58,11 +59,20 @@ func playDoomed(value string) {
 		name, args := cut(call)
 		tell.Results = append(tell.Results, s.Call(ctx, session.CallRequest{Name: name, Args: args, NoWait: true}))
 	}
+	say := func() { _, _ = c.Send(ctx, llm.TextMessage(llm.User, d.Say), conversation.Watch{}) }
+	if d.Asks {
+		go say()
+		for r, err := range k.Questions.Watch(ctx) {
+			must(err)
+			tell.Question = r.ID
+			break
+		}
+	}
 	line, err := json.Marshal(tell)
 	must(err)
 	fmt.Println(string(line))
-	if d.Say != "" {
-		_, _ = c.Send(ctx, llm.TextMessage(llm.User, d.Say), conversation.Watch{})
+	if d.Say != "" && !d.Asks {
+		say()
 	}
 	select {}
 }

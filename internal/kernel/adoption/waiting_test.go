@@ -1,0 +1,160 @@
+package adoption_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"callgate/internal/conversation"
+	"callgate/internal/conversation/history"
+	"callgate/internal/gate/approval"
+	"callgate/internal/kernel/kerneltest"
+	"callgate/internal/kernel/questions"
+	"callgate/internal/proposal"
+	"callgate/internal/question"
+	"callgate/tool"
+)
+
+// wordsOf is all that a caller is told.
+func wordsOf(r *tool.Result) string {
+	data, _ := json.Marshal(r)
+	return string(data)
+}
+
+// A question of a node that was killed waits at another, under its ID: it is answered there, once, and the turn that
+// asked goes on with the answer.
+func TestQuestionIsAnsweredAtAnotherNode(t *testing.T) {
+	t.Parallel()
+	w := newTeam(t, "", kerneltest.Answer{Calls: []string{`ask_user {"question":"Which way?","choices":["left","right"]}`}},
+		kerneltest.Answer{Text: "so be it"})
+	state := kerneltest.StateDir(t)
+	b := w.open(kerneltest.StateDir(t))
+	a, kill := w.start(doomed{State: state, Say: "go", Asks: true})
+	if list, err := b.Questions.List(t.Context(), ""); err != nil || len(list) > 0 {
+		t.Fatalf("it is at another node while its own lives: %+v, %v", list, err)
+	}
+	kill()
+	has(t, b, a.Conversation)
+	id := a.Question
+	right := question.Reply{Approve: true, Choices: []string{"right"}}
+	_, err := b.Questions.AnswerVouched(t.Context(), approval.Voucher{By: "ann"}, id, right)
+	ok(t, err)
+	if _, err = b.Questions.AnswerVouched(t.Context(), approval.Voucher{By: "bob"}, id, right); tool.KindOf(err) != tool.Conflict {
+		t.Errorf("answered again: %v", err)
+	}
+	end, err := kerneltest.Resume(t, b, a.Conversation).Resume(t.Context(), conversation.Watch{})
+	ok(t, err)
+	if last := w.model.Last(); end.Reason != history.Done || strings.Count(last, "user_response") != 1 || !strings.Contains(last, "right") {
+		t.Errorf("the turn ended with %+v; the last request is %s", end, last)
+	}
+	returned := w.openUnaccepted(state)
+	if left, err := returned.Questions.List(t.Context(), questions.Pending); err != nil || len(left) != 0 {
+		t.Errorf("at the node that came back wait %+v, %v", left, err)
+	}
+	verified(t, b)
+}
+
+// Proposals of a node that was killed are decided at another: a change of the app, and a file that waits.
+func TestProposalIsDecidedAtAnotherNode(t *testing.T) {
+	t.Parallel()
+	w := newTeam(t, "")
+	state := kerneltest.StateDir(t)
+	b := w.open(kerneltest.StateDir(t))
+	a, kill := w.start(doomed{State: state, Calls: []string{
+		`propose_config_change {"changes":[{"path":"runtime.max_turns","value":20}],"reason":"it never ends"}`,
+		`workspace.write {"path":"a.txt","content":"waits\n"}`,
+	}})
+	var made struct {
+		ID string `json:"proposal_id"`
+	}
+	if err := json.Unmarshal(a.Results[0].Data, &made); err != nil || made.ID == "" {
+		t.Fatalf("%+v", a.Results[0])
+	}
+	kill()
+	has(t, b, a.Conversation)
+	shown, err := b.Proposals.Show(t.Context(), made.ID)
+	ok(t, err)
+	_, err = b.Proposals.Accept(t.Context(), kerneltest.Human(t, b), made.ID, shown.Digest, "")
+	ok(t, err)
+	if file, err := os.ReadFile(filepath.Join(w.folder, "callgate.yaml")); !strings.Contains(string(file), "max_turns: 20") {
+		t.Errorf("the file of the app is %s, %v", file, err)
+	}
+	s := kerneltest.Resume(t, b, a.Conversation).Session()
+	if r := kerneltest.Call(t, s, "workspace.read", `{"path":"a.txt"}`); !strings.Contains(wordsOf(r), "waits") {
+		t.Errorf("the file that waits: %+v", r)
+	}
+	list, err := b.Proposals.List(t.Context(), proposal.Pending)
+	ok(t, err)
+	if len(list) != 1 {
+		t.Fatalf("%d proposals wait", len(list))
+	}
+	shown, err = b.Proposals.Show(t.Context(), list[0].ID)
+	ok(t, err)
+	_, err = b.Proposals.Accept(t.Context(), kerneltest.Human(t, b), list[0].ID, shown.Digest, "")
+	ok(t, err)
+	if file, err := os.ReadFile(filepath.Join(w.folder, "a.txt")); string(file) != "waits\n" {
+		t.Errorf("the file has %q, %v", file, err)
+	}
+	returned := w.openUnaccepted(state)
+	if _, err := returned.Proposals.Show(t.Context(), made.ID); tool.KindOf(err) != tool.NotFound {
+		t.Errorf("the node that came back has it: %v", err)
+	}
+}
+
+// A skill with states that was under way at a node that was killed is in the same state at another, and a hook that may
+// fire once does not fire again.
+func TestSkillGoesOnAtAnotherNode(t *testing.T) {
+	t.Parallel()
+	w := newTeam(t, `dev: {skills: [{command: fix, path: skills/fix}]}
+runtime:
+  hooks:
+  - id: once
+    on: tool_end
+    max_fires: 1
+    condition: {type: tool_name, match: ["*skill_step*"]}
+    action: {type: inject_message, message: only once}
+`)
+	kerneltest.Write(t, filepath.Join(w.folder, "skills/fix/SKILL.md"), `---
+name: fix
+description: how a fault is mended
+initial_state: understand
+states:
+  understand:
+    objective: Read what is there.
+    transitions: [{on: understood, to: modify}]
+  modify:
+    objective: Change it.
+    transitions: [{on: modified, to: done}]
+  done: {terminal: true}
+---
+Mend it calmly.
+`)
+	state := kerneltest.StateDir(t)
+	b := w.open(kerneltest.StateDir(t))
+	a, kill := w.start(doomed{State: state, Calls: []string{
+		`use_skill {"command":"fix"}`, `skill_step {"on":"understood"}`,
+	}})
+	for i, r := range a.Results {
+		if r.Status != tool.Success {
+			t.Fatalf("call %d: %+v", i, r)
+		}
+	}
+	kill()
+	has(t, b, a.Conversation)
+	s := kerneltest.Resume(t, b, a.Conversation).Session()
+	if before := wordsOf(a.Results[1]); !strings.Contains(before, "only once") {
+		t.Errorf("before: %s", before)
+	}
+	r := kerneltest.Call(t, s, "skill_step", `{"on":"modified"}`)
+	if after := wordsOf(r); strings.Contains(after, "only once") {
+		t.Errorf("the hook fired again: %s", after)
+	}
+	if r.Status != tool.Success {
+		t.Errorf("the next step: %+v", r)
+	}
+	if r := kerneltest.Call(t, s, "skill_step", `{"on":"modified"}`); r.Status == tool.Success {
+		t.Errorf("a step after the last: %+v", r)
+	}
+}
