@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -42,13 +42,14 @@ type Carrier struct {
 	Log  *slog.Logger  // of what River says, which is for whoever looks for a fault; nil: nowhere
 	Poll time.Duration // default pollEvery
 
-	paused  atomic.Bool
-	working chan *river.Client[pgx.Tx] // has the client that works, if one does
+	mu     sync.Mutex // also while a client begins: a pause comes before that, or after
+	paused bool
+	client *river.Client[pgx.Tx] // the one that works; nil: none does
 }
 
 // NewCarrier returns a carrier of jobs.
 func NewCarrier(j *Jobs, log *slog.Logger) *Carrier {
-	return &Carrier{Jobs: j, Log: log, working: make(chan *river.Client[pgx.Tx], 1)}
+	return &Carrier{Jobs: j, Log: log}
 }
 
 // Carry calls begin with the ID of each task of the node whose time has come, several at once, until ctx ends. What
@@ -85,24 +86,17 @@ func (c *Carrier) carry(ctx context.Context, begin func(context.Context, string)
 	if err := c.Jobs.Fill(ctx); err != nil {
 		return err
 	}
-	client, err := c.client(begin)
+	client, stopped, err := c.start(ctx, begin)
 	if err != nil {
 		return err
 	}
-	// A queue that was paused when its node ended is so noted; it goes on with the node.
-	if err := c.setPaused(ctx, client); err != nil {
-		return err
-	}
-	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
-		return err
-	}
-	stopped := client.Stopped()
-	c.working <- client
 	select {
 	case <-ctx.Done():
 	case <-stopped:
 	}
-	<-c.working
+	c.mu.Lock()
+	c.client = nil
+	c.mu.Unlock()
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
 	defer cancel()
 	if err := client.Stop(limited); errors.Is(err, context.DeadlineExceeded) {
@@ -113,9 +107,28 @@ func (c *Carrier) carry(ctx context.Context, begin func(context.Context, string)
 	return nil
 }
 
-// client makes the client that works the node's queue. Its name says which process of the node it is: River takes two
+// start begins to work. A queue that was paused when its node ended is so noted; it goes on with the node.
+func (c *Carrier) start(
+	ctx context.Context, begin func(context.Context, string) error,
+) (client *river.Client[pgx.Tx], stopped <-chan struct{}, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if client, err = c.newClient(begin); err != nil {
+		return nil, nil, err
+	}
+	if err = c.setPaused(ctx, client); err != nil {
+		return nil, nil, err
+	}
+	if err = client.Start(context.WithoutCancel(ctx)); err != nil {
+		return nil, nil, err
+	}
+	c.client = client
+	return client, client.Stopped(), nil
+}
+
+// newClient makes the client that works the node's queue. Its name says which process of the node it is: River takes two
 // clients of one name for one.
-func (c *Carrier) client(begin func(context.Context, string) error) (*river.Client[pgx.Tx], error) {
+func (c *Carrier) newClient(begin func(context.Context, string) error) (*river.Client[pgx.Tx], error) {
 	bundle := river.NewWorkers()
 	if err := river.AddWorkerSafely(bundle, &worker{jobs: c.Jobs, begin: begin}); err != nil {
 		return nil, err
@@ -132,20 +145,18 @@ func (c *Carrier) client(begin func(context.Context, string) error) (*river.Clie
 
 // Pause has no job told, or has them told again.
 func (c *Carrier) Pause(ctx context.Context, is bool) error {
-	c.paused.Store(is)
-	select {
-	case client := <-c.working:
-		err := c.setPaused(ctx, client)
-		c.working <- client
-		return pgnode.ConvertError("riverjobs.Pause", err)
-	default: // it is paused when it begins
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.paused = is; c.client == nil { // it is paused when it begins
 		return nil
 	}
+	return pgnode.ConvertError("riverjobs.Pause", c.setPaused(ctx, c.client))
 }
 
+// setPaused notes for River whether the queue is paused. The lock is held.
 func (c *Carrier) setPaused(ctx context.Context, client *river.Client[pgx.Tx]) error {
 	change := client.QueueResume
-	if c.paused.Load() {
+	if c.paused {
 		change = client.QueuePause
 	}
 	err := change(ctx, c.Jobs.queue, nil)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -142,6 +143,41 @@ func TestPause(t *testing.T) {
 	create("b")
 	_, told, _ = carry(t, db, nil, taken)
 	expect(t, told, "b")
+}
+
+// whenStarting is the log of a client that says when it begins: then it calls something, which may have to wait for that.
+type whenStarting struct {
+	slog.Handler
+	call func()
+}
+
+func (w whenStarting) Handle(_ context.Context, r slog.Record) error {
+	if !strings.Contains(r.Message, "Fetching initial queue settings") {
+		return nil
+	}
+	called := make(chan struct{})
+	go func() { w.call(); close(called) }()
+	select {
+	case <-called:
+	case <-time.After(200 * time.Millisecond):
+	}
+	return nil
+}
+
+// A queue is paused also if that is said while its client begins.
+func TestPauseWhileItBegins(t *testing.T) {
+	t.Parallel()
+	db := openNode(t, place(t), "n")
+	var c *riverjobs.Carrier
+	ready, begins := make(chan struct{}), slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug})
+	c, _, _ = carry(t, db, slog.New(whenStarting{begins, func() {
+		<-ready
+		ok(t, c.Pause(t.Context(), true))
+	}}), taken)
+	close(ready)
+	eventually(t, "the queue is not paused", func() bool {
+		return ask(t, db, "SELECT count(*) FROM river_queue WHERE paused_at IS NOT NULL") == 1
+	})
 }
 
 // What a process was being told when it ended is told to the next at once, and its logs are for who looks for a fault.
