@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -130,6 +131,61 @@ func TestConnectionsAreKept(t *testing.T) {
 	if n := dials.Load(); runtime.GOOS == "linux" && n > 150 { // of 200, every second needs one
 		t.Errorf("%d connections", n)
 	}
+}
+
+// Many connections that ended with their kernel, and of which nobody has read so yet, do not keep a request from the
+// next kernel.
+func TestManyKeptConnectionsHaveEnded(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("connections are not kept here")
+	}
+	const many = 20
+	var held atomic.Int32
+	together := make(chan struct{})
+	kernel := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if held.Add(1) == many {
+			close(together)
+		}
+		<-together
+		fmt.Fprintf(w, "the kernel hears %s %v", body, err)
+	}))
+	t.Cleanup(kernel.Close)
+	url := frontOf(t, func(ctx context.Context) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", kernel.Listener.Addr().String())
+		if err != nil {
+			return nil, err
+		}
+		return &deafConn{TCPConn: conn.(*net.TCPConn), closed: make(chan struct{})}, nil
+	})
+	var all sync.WaitGroup
+	for n := range many {
+		all.Go(func() { isHeard(t, http.DefaultClient, url, n) })
+	}
+	all.Wait()
+	kernel.CloseClientConnections()
+	isHeard(t, http.DefaultClient, url, many)
+}
+
+// deafConn does not hear that its other end is closed.
+type deafConn struct {
+	*net.TCPConn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (c *deafConn) Read(p []byte) (int, error) {
+	n, err := c.TCPConn.Read(p)
+	if err != nil {
+		<-c.closed
+	}
+	return n, err
+}
+
+func (c *deafConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.TCPConn.Close()
 }
 
 // hearing is a kernel that says what it hears.
