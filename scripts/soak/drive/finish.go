@@ -133,8 +133,7 @@ func (g *group) endBridge() {
 	}
 }
 
-// lookForOrphans sees that no process is left. What the kernel started ends a moment
-// after it.
+// lookForOrphans sees that no process is left. What the kernel started ends a moment after it.
 func (g *group) lookForOrphans() {
 	var left []int
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); wait(context.Background(), 20*time.Millisecond) {

@@ -126,8 +126,8 @@ func (c *Carrier) start(
 	return client, client.Stopped(), nil
 }
 
-// newClient makes the client that works the node's queue. Its name says which process of the node it is: River takes two
-// clients of one name for one.
+// newClient makes the client that works the node's queue. Its name says which process of the node it is: River takes
+// two clients of one name for one.
 func (c *Carrier) newClient(begin func(context.Context, string) error) (*river.Client[pgx.Tx], error) {
 	bundle := river.NewWorkers()
 	if err := river.AddWorkerSafely(bundle, &worker{jobs: c.Jobs, begin: begin}); err != nil {
