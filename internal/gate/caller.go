@@ -21,6 +21,7 @@ type Caller struct {
 	rules    Rules
 	modules  Modules
 	observer Observer
+	again    bool // it makes a call in doubt again: what that calls itself waits for none
 }
 
 // Identity is who calls.
@@ -100,7 +101,7 @@ func NewCaller(id Identity, at Place, rules Rules, modules Modules, observer Obs
 	case !filepath.IsAbs(at.Workspace) || at.Root == nil:
 		return nil, tool.Errorf("gate.NewCaller", tool.Internal, "a caller needs an open workspace")
 	}
-	return &Caller{id, at, rules, modules, observer}, nil
+	return &Caller{id: id, place: at, rules: rules, modules: modules, observer: observer}, nil
 }
 
 // AsDaemon returns the same caller as the kernel itself, which makes setup

@@ -20,8 +20,8 @@ import (
 // DoubtfulCall is what a call in doubt asked for: see internal/gate/outcome.
 type DoubtfulCall = outcome.Doubtful
 
-// Reserve takes the place of a call in doubt in the lock queue, before anybody else is served. It is cancelled when
-// that call has been made again, or is not: until then no call begins that may touch the same without saying so.
+// Reserve takes the place of a call in doubt in the lock queue, before anybody else is served. It is cancelled, or
+// used, and ends with the locks: until then no call begins that may touch the same without saying so.
 func (g *Gate) Reserve(d DoubtfulCall) (lockqueue.Ticket, error) {
 	if !d.Whole() {
 		return nil, tool.Errorf("gate.Reserve", tool.Denied, "what the call asked for is not whole on record")
@@ -48,7 +48,9 @@ type retryPlan struct {
 func (g *Gate) Retry(
 	ctx context.Context, caller *Caller, d DoubtfulCall, place lockqueue.Ticket, law func(context.Context) error,
 ) *tool.Result {
-	c := g.newCall(caller, CallRequest{ID: doubt.RetryID(d.ID), Name: d.Tool, Args: d.Args, Parent: d.ID,
+	own := *caller
+	own.again = true
+	c := g.newCall(&own, CallRequest{ID: doubt.RetryID(d.ID), Name: d.Tool, Args: d.Args, Parent: d.ID,
 		ModelChoice: d.ModelChoice})
 	c.ticket, c.how.background, c.how.retry = place, true, &retryPlan{claims: d.Claims, law: law}
 	return g.run(ctx, c, g.steps)
@@ -71,8 +73,8 @@ func (g *Gate) checkRetry(_ context.Context, c *callState) error {
 	return nil
 }
 
-// checkLaw asks the law of retries, under the locks of the call, and right before it has its effect: who does not heed
-// locks, as a person with an editor, may change a file while a server starts.
+// checkLaw asks the law of retries, under the locks of the call, and when its server runs: who does not heed locks, as
+// a person with an editor, may change a file while that starts.
 func checkLaw(ctx context.Context, c *callState) error {
 	if c.how.retry == nil {
 		return nil

@@ -55,21 +55,19 @@ func (l *locker) acquireLocks(ctx context.Context, c *callState) (err error) {
 
 // awaitRetries has a call that changes something and does not say what wait for the calls that are made again.
 func (l *locker) awaitRetries(ctx context.Context, c *callState) error {
-	if !c.tool.Runtime.SideEffect.Durable() || !lockqueue.IsOpaque(c.claims) {
-		return nil
-	}
-	if l.retries.Ahead(c.call.Parent) == "" {
+	if l.retries.Running() == "" || c.caller.again ||
+		!c.tool.Runtime.SideEffect.Durable() || !lockqueue.IsOpaque(c.tool, c.claims) {
 		return nil
 	}
 	if l.output != nil {
 		defer afterNotice(func() {
-			if retry := l.retries.Ahead(c.call.Parent); retry != "" {
+			if retry := l.retries.Running(); retry != "" {
 				const text = "waiting for call %s, which was cut off and is being made again: it may touch the same thing\n"
 				l.output.Publish(c.call.ID, "waiting", fmt.Appendf(nil, text, retry))
 			}
 		})()
 	}
-	return l.retries.Wait(ctx, c.call.Parent, l.wait)
+	return l.retries.Wait(ctx, l.wait)
 }
 
 // lockWaitNotice is how long a call waits for its locks, or for its turn, before its

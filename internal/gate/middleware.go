@@ -52,14 +52,15 @@ func (x *executor) timeoutOf(c *callState) time.Duration {
 }
 
 // limit gives a handler its time. In the background a limit of the app's counts, and one
-// that the tool names, unless the tool lets others pass meanwhile.
+// that the tool names, unless the tool lets others pass meanwhile. A call that is made
+// again always has one: others wait for it (lockqueue.Retries).
 func (x *executor) limit(ctx context.Context, c *callState) (context.Context, context.CancelFunc) {
 	limit, runtime := x.timeoutOf(c), &c.tool.Runtime
 	if c.how.detach == nil {
 		return c.lease.WithExpiry(ctx, limit)
 	}
 	settings := c.caller.modules.Settings[c.tool.ID.Namespace]
-	if c.middleware().Timeout > 0 || runtime.Timeout > 0 && runtime.LockFor == 0 {
+	if c.how.retry != nil || c.middleware().Timeout > 0 || runtime.Timeout > 0 && runtime.LockFor == 0 {
 		ctx, cancel := c.lease.WithExpiry(ctx, limit)
 		inner, stop := c.how.detach.Within(ctx, 0, settings)
 		return inner, func() { stop(); cancel() }

@@ -289,7 +289,7 @@ func (k *Kernel) goOn(ctx context.Context) error {
 	adopt, err := adoption.Start(ctx, k.recovery.ShortLived, adoption.Options{
 		Node: k.database, IsAbsent: apps.IsAbsent(k.Apps), TakeOver: k.gate.TakeOver, ReadFormers: k.gate.ReadFormers,
 		Journal: k.Journal, Log: k.log, Go: k.background.Go,
-		Parts: adoption.PartsOf(k.Approvals, k.Questions, k.Answered, k.Tasks, k.Conversations),
+		Parts: adoption.PartsOf(k.Approvals, k.Questions, k.Answered, k.Proposals, k.Tasks, k.Conversations),
 	})
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ func Begin(h tool.Handler, run func()) {
 // readier is a handler that first has to make something ready, which takes time: a server's process.
 type readier interface{ Ready(context.Context) error }
 
-// Ready makes a handler ready, so that it has its effect as soon as it is run.
+// Ready makes a handler ready, so that it need not begin with that when it is run.
 func Ready(ctx context.Context, h tool.Handler) error {
 	if r, ok := h.(readier); ok {
 		return r.Ready(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"callgate/internal/gate/lock"
@@ -13,14 +14,14 @@ import (
 // Retries are the calls that an earlier kernel left in doubt and that are being made again. Their places in the queue
 // keep away who touches the same files and says so. A call that changes something and does not say what ([IsOpaque])
 // may write these files too, with newer data that a retry would then put its old data over: it begins when no retry
-// runs. The zero value is ready.
+// holds its locks, or waits for them. The zero value is ready.
 type Retries struct {
 	mu      sync.Mutex
 	running map[string]chan struct{} // closed when the retry has ended; by the ID of its call
 }
 
-// Begin takes note of a retry that has this place in the queue. It ends when the place that is returned is cancelled:
-// that must happen when the call has ended, however it did.
+// Begin takes note of a retry that has this place in the queue. It ends with the place: when that is cancelled, or the
+// lease is released that it gave, which is when the handler has stopped.
 func (r *Retries) Begin(call string, place Ticket) Ticket {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -29,7 +30,7 @@ func (r *Retries) Begin(call string, place Ticket) Ticket {
 	}
 	ended := make(chan struct{})
 	r.running[call] = ended
-	return retryPlace{place, sync.OnceFunc(func() {
+	return &retryPlace{Ticket: place, end: sync.OnceFunc(func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.running, call)
@@ -39,26 +40,48 @@ func (r *Retries) Begin(call string, place Ticket) Ticket {
 
 type retryPlace struct {
 	Ticket
+	end    func()
+	leased atomic.Bool
+}
+
+func (p *retryPlace) Wait(ctx context.Context) (Lease, error) {
+	lease, err := p.Ticket.Wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.leased.Store(true)
+	return retryLease{lease, p.end}, nil
+}
+
+func (p *retryPlace) Cancel() {
+	p.Ticket.Cancel()
+	if !p.leased.Load() {
+		p.end()
+	}
+}
+
+type retryLease struct {
+	Lease
 	end func()
 }
 
-func (p retryPlace) Cancel() {
-	p.Ticket.Cancel()
-	p.end()
+func (l retryLease) Release() {
+	l.Lease.Release()
+	l.end()
 }
 
-// Ahead names a retry that a call waits for; "" for none. A call that a retry itself makes waits for no other.
-func (r *Retries) Ahead(parent string) (call string) {
-	call, _ = r.ahead(parent)
+// Fence is that of the lease: see [lock.FenceOf].
+func (l retryLease) Fence() uint64 { return lock.FenceOf(l.Lease) }
+
+// Running names a retry that has not ended; "" for none.
+func (r *Retries) Running() (call string) {
+	call, _ = r.one()
 	return call
 }
 
-func (r *Retries) ahead(parent string) (call string, ended <-chan struct{}) {
+func (r *Retries) one() (call string, ended <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.running[parent] != nil {
-		return "", nil
-	}
 	for call, ended := range r.running {
 		return call, ended
 	}
@@ -66,11 +89,11 @@ func (r *Retries) ahead(parent string) (call string, ended <-chan struct{}) {
 }
 
 // Wait blocks until no retry runs.
-func (r *Retries) Wait(ctx context.Context, parent string, patience time.Duration) error {
+func (r *Retries) Wait(ctx context.Context, patience time.Duration) error {
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()
 	for {
-		call, ended := r.ahead(parent)
+		call, ended := r.one()
 		if call == "" {
 			return nil
 		}
@@ -86,11 +109,13 @@ func (r *Retries) Wait(ctx context.Context, parent string, patience time.Duratio
 	}
 }
 
-// IsOpaque reports whether these are the claims of a call that does not say what it touches: its module or its server
-// alone (packages binding and serverlock). The kernel's own tools, which claim nothing, touch nothing themselves.
-func IsOpaque(claims []tool.Claim) bool {
+// IsOpaque reports whether a call with these claims does not say what it touches: it claims its server alone (package
+// serverlock), or its module for want of anything else (package binding). The kernel's own tools, which claim nothing,
+// touch nothing themselves.
+func IsOpaque(of *tool.Tool, claims []tool.Claim) bool {
 	for _, c := range claims {
-		if !strings.HasPrefix(c.Resource, "server:") && !strings.HasPrefix(c.Resource, "module:") {
+		module := len(of.Runtime.Effects) == 0 && strings.HasPrefix(c.Resource, "module:")
+		if !module && !strings.HasPrefix(c.Resource, "server:") {
 			return false
 		}
 	}

@@ -178,8 +178,8 @@ func (f *finding) conversationOf(t adoption.Thing) *conversation {
 // most is how many rows a batch has, as far as what belongs together allows it.
 const most = 200
 
-// batches divides what is in a workspace. What is no conversation's comes first: the files that wait for a human, which
-// conversations work on.
+// batches divides what is in a workspace. What is no conversation's comes first: the files that wait for a human
+// are, and conversations work on them.
 func (w *workspace) batches() []Moved {
 	all := divide(w.loose)
 	var now Moved

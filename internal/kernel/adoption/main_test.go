@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"callgate/internal/conversation"
+	"callgate/internal/gate/approval"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/node"
 	"callgate/internal/kernel/session"
+	"callgate/internal/proposal"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -34,6 +36,7 @@ type doomed struct {
 	Calls                            []string // in the conversation: a tool and its arguments
 	Say                              string   // then: a message, whose turn never ends
 	Asks                             bool     // in that turn the agent asks
+	Accepts                          bool     // a human accepts what is proposed, and it cannot be done
 }
 
 // said is what a doomed node tells of what it has.
@@ -68,6 +71,12 @@ func playDoomed(value string) {
 			break
 		}
 	}
+	if d.Accepts {
+		go accept(ctx, k)
+		for len(k.Locks.Snapshot().Waiting) == 0 {
+			<-time.After(time.Millisecond)
+		}
+	}
 	line, err := json.Marshal(tell)
 	must(err)
 	fmt.Println(string(line))
@@ -75,6 +84,18 @@ func playDoomed(value string) {
 		say()
 	}
 	select {}
+}
+
+// accept accepts the only proposal.
+func accept(ctx context.Context, k *kernel.Kernel) {
+	key, err := k.State().HumanKey()
+	must(err)
+	list, err := k.Proposals.List(ctx, proposal.Pending)
+	must(err)
+	shown, err := k.Proposals.Show(ctx, list[0].ID)
+	must(err)
+	_, err = k.Proposals.Accept(ctx, approval.Credential{Key: key, By: "ada", PID: approval.Unknown}, list[0].ID, shown.Digest, "")
+	must(err)
 }
 
 func must(err error) {
@@ -120,5 +141,12 @@ func marks(folder string) []*tool.Tool {
 		must(err)
 		all = append(all, made)
 	}
-	return all
+	hold, err := tool.Func("demo.hold", "Holds a file.", tool.Runtime{
+		Risk: tool.Low, SideEffect: tool.Write, Effects: []tool.Effect{{Resource: "file:{mark}", Mode: tool.X}},
+	}, func(ctx context.Context, _ in) (any, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	must(err)
+	return append(all, hold)
 }

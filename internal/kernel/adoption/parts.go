@@ -22,6 +22,10 @@ type Parts struct {
 	Answered  interface {
 		Resume(ctx context.Context) error
 	}
+	// Proposals end what was under way: the writing of a file that a human accepted, and telling of an answer.
+	Proposals interface {
+		Start(ctx context.Context) error
+	}
 	Tasks         interface{ Look() }
 	Conversations interface{ Wake(id string) }
 }
@@ -30,17 +34,23 @@ type Parts struct {
 func PartsOf(
 	approvals, questions Queue, answered interface {
 		Resume(ctx context.Context) error
+	}, proposals interface {
+		Start(ctx context.Context) error
 	}, tasks interface{ Look() },
 	conversations interface{ Wake(id string) },
 ) Parts {
-	return Parts{approvals, questions, answered, tasks, conversations}
+	return Parts{approvals, questions, answered, proposals, tasks, conversations}
 }
 
 // goOn goes on with what has moved.
 func (a *Adopter) goOn(ctx context.Context, moved Moved) {
 	p := a.opt.Parts
+	var ended error
+	if len(moved.Documents["proposals"]) > 0 { // their files have moved before
+		ended = p.Proposals.Start(ctx)
+	}
 	for _, err := range []error{
-		p.Answered.Resume(ctx), p.Approvals.Resume(ctx, moved.Approvals...),
+		ended, p.Answered.Resume(ctx), p.Approvals.Resume(ctx, moved.Approvals...),
 		p.Questions.Resume(ctx, moved.Documents["questions.open"]...),
 	} {
 		if err != nil {

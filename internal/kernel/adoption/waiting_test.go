@@ -32,9 +32,6 @@ func TestQuestionIsAnsweredAtAnotherNode(t *testing.T) {
 	state := kerneltest.StateDir(t)
 	b := w.open(kerneltest.StateDir(t))
 	a, kill := w.start(doomed{State: state, Say: "go", Asks: true})
-	if list, err := b.Questions.List(t.Context(), ""); err != nil || len(list) > 0 {
-		t.Fatalf("it is at another node while its own lives: %+v, %v", list, err)
-	}
 	kill()
 	has(t, b, a.Conversation)
 	id := a.Question
@@ -69,8 +66,8 @@ func TestProposalIsDecidedAtAnotherNode(t *testing.T) {
 	var made struct {
 		ID string `json:"proposal_id"`
 	}
-	if err := json.Unmarshal(a.Results[0].Data, &made); err != nil || made.ID == "" {
-		t.Fatalf("%+v", a.Results[0])
+	if err := json.Unmarshal(a.Results[0].Data, &made); err != nil || made.ID == "" || a.Results[1].Status != tool.Success {
+		t.Fatalf("%+v, %+v", a.Results[0], a.Results[1])
 	}
 	kill()
 	has(t, b, a.Conversation)
@@ -100,6 +97,38 @@ func TestProposalIsDecidedAtAnotherNode(t *testing.T) {
 	returned := w.openUnaccepted(state)
 	if _, err := returned.Proposals.Show(t.Context(), made.ID); tool.KindOf(err) != tool.NotFound {
 		t.Errorf("the node that came back has it: %v", err)
+	}
+}
+
+// A file that a human accepted at a node that was killed before it was written waits at another, and can be answered.
+func TestCutOffWriteIsAnsweredAtAnotherNode(t *testing.T) {
+	t.Parallel()
+	w := newTeam(t, "")
+	b := w.open(kerneltest.StateDir(t))
+	a, kill := w.start(doomed{State: kerneltest.StateDir(t), Accepts: true, Calls: []string{
+		`workspace.write {"path":"a.txt","content":"waits\n"}`, `background_run {"name":"demo.hold","params":{"mark":"a.txt"}}`,
+	}})
+	for i, r := range a.Results {
+		if r.Status != tool.Success {
+			t.Fatalf("call %d: %+v", i, r)
+		}
+	}
+	kill()
+	has(t, b, a.Conversation)
+	list, err := b.Proposals.List(t.Context(), proposal.Pending)
+	ok(t, err)
+	if len(list) != 1 {
+		t.Fatalf("%d proposals wait", len(list))
+	}
+	kerneltest.Eventually(t, func() bool {
+		shown, err := b.Proposals.Show(t.Context(), list[0].ID)
+		if err == nil {
+			_, err = b.Proposals.Accept(t.Context(), kerneltest.Human(t, b), list[0].ID, shown.Digest, "")
+		}
+		return err == nil
+	})
+	if file, err := os.ReadFile(filepath.Join(w.folder, "a.txt")); string(file) != "waits\n" {
+		t.Errorf("the file has %q, %v", file, err)
 	}
 }
 

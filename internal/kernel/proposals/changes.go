@@ -43,6 +43,7 @@ func (p *Proposals) Changes() Changes { return Changes{p} }
 type changedFile struct {
 	Workspace string   `json:"workspace"`
 	App       string   `json:"app,omitempty"`
+	AppFile   string   `json:"app_file,omitempty"` // of who changed it first
 	Path      string   `json:"path"`
 	Before    []byte   `json:"before"` // null: there is none
 	After     []byte   `json:"after"`
@@ -208,6 +209,9 @@ func (c Changes) current(
 		return is, err
 	}
 	is = changedFile{Workspace: workspace, App: call.Principal.App, Path: f.Path}
+	if asker, _, err := c.p.opt.Asker(call); err == nil { // else nobody is told of it, and it is kept all the same
+		is.AppFile = asker.AppFile
+	}
 	if i := slices.IndexFunc(all, func(o changedFile) bool { return o.Path == f.Path }); i >= 0 {
 		is = all[i]
 	} else if len(all) >= most {

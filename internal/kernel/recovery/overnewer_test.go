@@ -19,6 +19,15 @@ type pathAndText struct {
 	Text string `json:"text"`
 }
 
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 // A call that does not say what it touches may write what a retry writes: it comes after
 // it, so that no old data comes over its newer.
 func TestCallThatDoesNotSayWhatItTouchesComesAfterRetries(t *testing.T) {
@@ -51,7 +60,7 @@ func TestCallThatDoesNotSayWhatItTouchesComesAfterRetries(t *testing.T) {
 			ok(t, err)
 			k := kerneltest.Open(t, left, slow, other)
 			s := kerneltest.OpenSession(t, k, workspace)
-			<-began
+			kerneltest.Eventually(t, func() bool { return isClosed(began) })
 			printed := k.Output.Subscribe(t.Context())
 			answer := make(chan *tool.Result, 1)
 			go func() {

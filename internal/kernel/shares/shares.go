@@ -14,7 +14,7 @@
 //   - A node whose lease is over without its knowing, because it was paused, is stopped when it wakes up (see guard.go
 //     of package node): its handlers are cancelled before a heartbeat is sent, nothing begins, and it writes nothing in
 //     the database. A handler that was stopped in the middle of writing a file does not put it in its place
-//     (tool.Grant.MayChange); a command that it started may write until it is killed.
+//     (tool.Grant.MayChange); a command that it started, or git, may write until it is killed.
 package shares
 
 import (

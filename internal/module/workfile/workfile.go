@@ -30,8 +30,9 @@
 //
 // # Right
 //
-// Each change of a name asks [tool.Grant.MayChange] just before, so that a machine that
-// was taken for dead changes nothing that is another's by now.
+// What puts a file in its place, renames it or removes it asks [tool.Grant.MayChange] just
+// before, so that a machine that was taken for dead changes nothing that is another's by
+// now. Folders and temporary files are made without.
 package workfile
 
 import (

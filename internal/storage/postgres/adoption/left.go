@@ -1,6 +1,7 @@
 package adoption
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -118,6 +119,7 @@ func (s *Store) Tasks(ctx context.Context, node string, each func(Thing)) error 
 // documented is what the documents that move say of themselves.
 type documented struct {
 	Principal tool.Principal `json:"principal"`
+	App       string         `json:"app"` // of a file that waits
 	Workspace string         `json:"workspace"`
 	AppFile   string         `json:"app_file"`
 	Asker     task.Asker     `json:"asker"` // of a proposal
@@ -143,8 +145,8 @@ func (s *Store) Documents(ctx context.Context, node, collection string, each fun
 			if d.Workspace == "" {
 				d.Principal, d.Workspace, d.AppFile = d.Asker.Principal, d.Asker.Workspace, d.Asker.AppFile
 			}
-			each(Thing{ID: string(r.key), Session: d.Principal.Session, Workspace: d.Workspace, App: d.Principal.App,
-				AppFile: d.AppFile, Over: d.State != "pending"})
+			each(Thing{ID: string(r.key), Session: d.Principal.Session, Workspace: d.Workspace,
+				App: cmp.Or(d.Principal.App, d.App), AppFile: d.AppFile, Over: d.State != "pending"})
 		}
 		if len(rows) < page {
 			return nil

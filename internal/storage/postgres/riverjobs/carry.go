@@ -122,6 +122,9 @@ func (c *Carrier) start(
 	if err = client.Start(context.WithoutCancel(ctx)); err != nil {
 		return nil, nil, err
 	}
+	if c.paused { // it had no queue before that could be
+		_ = c.setPaused(ctx, client)
+	}
 	c.client = client
 	return client, client.Stopped(), nil
 }

@@ -180,6 +180,21 @@ func TestPauseWhileItBegins(t *testing.T) {
 	})
 }
 
+// A queue that was paused before there was one is paused when there is.
+func TestPauseBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	db := openNode(t, place(t), "n")
+	c := riverjobs.NewCarrier(db.Jobs(), nil)
+	ok(t, c.Pause(t.Context(), true))
+	ctx, cancel := context.WithCancel(t.Context())
+	var carrying sync.WaitGroup
+	carrying.Go(func() { c.Carry(ctx, func(context.Context, string) error { return nil }) })
+	t.Cleanup(func() { cancel(); carrying.Wait() })
+	eventually(t, "the queue is not paused", func() bool {
+		return ask(t, db, "SELECT count(*) FROM river_queue WHERE paused_at IS NOT NULL") == 1
+	})
+}
+
 // What a process was being told when it ended is told to the next at once, and its logs are for who looks for a fault.
 func TestANextProcess(t *testing.T) {
 	t.Parallel()
