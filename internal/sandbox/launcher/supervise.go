@@ -167,19 +167,17 @@ func (h *helper) await() {
 			return
 		}
 		if h.ended && !reaped {
-			for _, pid := range descendants(os.Getpid()) {
-				syscall.Kill(pid, syscall.SIGKILL)
-			}
+			killDescendants()
 			h.reap(0)
 		}
 	}
 }
 
 // usage adds up the private memory of processes, and their threads.
-func usage(pids []int) (memory, tasks uint64) {
+func usage(processes []process) (memory, tasks uint64) {
 	page := uint64(os.Getpagesize())
-	for _, pid := range pids {
-		name := "/proc/" + strconv.Itoa(pid)
+	for _, p := range processes {
+		name := "/proc/" + strconv.Itoa(p.pid)
 		statm, _ := os.ReadFile(name + "/statm")
 		if f := bytes.Fields(statm); len(f) > 2 {
 			resident, shared := number(f[1]), number(f[2])
@@ -195,32 +193,36 @@ func usage(pids []int) (memory, tasks uint64) {
 // Fields of /proc/PID/stat, counted from the one after the name.
 const (
 	statParent  = 1
+	statGroup   = 2
 	statThreads = 17
 )
 
+// process is one of the run.
+type process struct{ pid, group int }
+
 // descendants lists the descendants of a process, in no order. Those that start
 // meanwhile may be missing.
-func descendants(root int) []int {
+func descendants(root int) []process {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1)
-	children := make(map[int][]int, len(names))
+	children := make(map[int][]process, len(names))
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil {
 			continue
 		}
-		if f := statFields("/proc/" + name + "/stat"); len(f) > statParent {
+		if f := statFields("/proc/" + name + "/stat"); len(f) > statGroup {
 			parent := int(number(f[statParent]))
-			children[parent] = append(children[parent], pid)
+			children[parent] = append(children[parent], process{pid, int(number(f[statGroup]))})
 		}
 	}
 	found := children[root]
 	for i := 0; i < len(found); i++ {
-		found = append(found, children[found[i]]...)
+		found = append(found, children[found[i].pid]...)
 	}
 	return found
 }

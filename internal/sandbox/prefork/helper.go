@@ -157,6 +157,10 @@ func (h *helper) sendFiles(files []*os.File) bool {
 // lastWait bounds what a helper usually does in milliseconds.
 const lastWait = 5 * time.Second
 
+// killWait bounds how long a helper kills a run. A helper that is killed itself leaves alive what it has not killed, so
+// it is given time also where a run has left it next to no processor.
+const killWait = time.Minute
+
 // await waits until the run has ended. When the context ends, the run is asked to
 // end, and after the grace the control socket is closed, which kills it.
 func (h *helper) await(ctx context.Context, grace time.Duration) {
@@ -170,7 +174,7 @@ func (h *helper) await(ctx context.Context, grace time.Duration) {
 		return
 	}
 	h.closeControl()
-	if !h.within(lastWait) {
+	if !h.within(killWait) {
 		h.cmd.Process.Kill()
 		<-h.done
 	}
