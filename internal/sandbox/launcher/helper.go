@@ -279,7 +279,7 @@ func (h *helper) kill() {
 	syscall.Kill(h.pid, syscall.SIGKILL)
 }
 
-// killDescendants kills what it finds of the run, and with each process its group, those that are being forked included.
+// killDescendants kills what it finds of the run, and with each process its group, those that are just forked included.
 func killDescendants() {
 	own := syscall.Getpgrp()
 	groups := map[int]bool{}
