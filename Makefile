@@ -28,7 +28,7 @@ COMPUTES := ./internal/search ./internal/source/openapi
 # driver hands it, and instrumented it is five times as slow, which is most of a test's time.
 RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false
 
-## test: everything CI runs, in under fifteen minutes.
+## test: everything CI runs; half an hour on two cores, and much less where little has changed.
 test: deps lint windows
 	CGO_ENABLED=1 $(GO) test $(RACE) -timeout 12m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(PROCESSES))")
 	$(GO) test -timeout 12m $(PROCESSES) $(COMPUTES)

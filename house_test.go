@@ -41,7 +41,7 @@ var rules = house.Rules{
 			"internal/gate/lock", "internal/gate/rulefiles", "internal/serverlock", "internal/watch", "internal/app/node", "internal/provider/budget", "internal/quota",
 			"internal/source/prompted/builtin"},
 		{"internal/pdftext"},
-		{"internal/doctext", "internal/gate/order", "internal/gate/detach", "internal/gate/argname", "internal/skill", "internal/module", "internal/channel", "toolcatalog", "internal/modeluse", "internal/observe/callcount", "internal/stats", "internal/search/learned"}, // with workfile and fetch, which modules share
+		{"internal/doctext", "internal/gate/order", "internal/gate/lockqueue", "internal/gate/detach", "internal/gate/argname", "internal/skill", "internal/module", "internal/channel", "toolcatalog", "internal/modeluse", "internal/observe/callcount", "internal/stats", "internal/search/learned"}, // with workfile and fetch, which modules share
 		{"internal/module/filesystem/textedit", "internal/module/filesystem/filewalk"},
 		{"internal/module/filesystem/filewalk"},
 		{"internal/search/bench", "internal/agent/bench", "internal/agent", "internal/provider", "internal/control",

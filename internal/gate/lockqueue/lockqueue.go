@@ -1,5 +1,6 @@
-// Package lockqueue is what the gate takes its locks from: the table of one kernel ([Local]), or that and what several
-// kernels share (package sharedlocks).
+// Package lockqueue is where the gate has its calls wait for each other. [Locks] is what it takes its locks from: the
+// table of one kernel ([Local]), or that and what several kernels share (package sharedlocks). [Retries] is for what no
+// lock can order: calls that do not say what they touch wait for those that are made again after a crash.
 package lockqueue
 
 import (

@@ -45,14 +45,14 @@ func PartsOf(
 // goOn goes on with what has moved.
 func (a *Adopter) goOn(ctx context.Context, moved Moved) {
 	p := a.opt.Parts
-	var ended error
-	if len(moved.Documents["proposals"]) > 0 { // their files have moved before
-		ended = p.Proposals.Start(ctx)
-	}
-	for _, err := range []error{
-		ended, p.Answered.Resume(ctx), p.Approvals.Resume(ctx, moved.Approvals...),
+	resumed := []error{
+		p.Answered.Resume(ctx), p.Approvals.Resume(ctx, moved.Approvals...),
 		p.Questions.Resume(ctx, moved.Documents["questions.open"]...),
-	} {
+	}
+	if len(moved.Documents["proposals"]) > 0 { // their files have moved before
+		resumed = append(resumed, p.Proposals.Start(ctx))
+	}
+	for _, err := range resumed {
 		if err != nil {
 			a.opt.Log.Error("not everything that another node left goes on now; it does at the next start", "error", err)
 		}

@@ -224,9 +224,9 @@ func toldByCommand(cmd *process) (history.Told, string) {
 		return history.Silent, fmt.Sprintf("exit code %d and no JSON: %s%s", cmd.ProcessState.ExitCode(), cmd.out, cmd.err)
 	}
 	told, text := toldByResult(&r, nil)
-	full := strings.Contains(cmd.err.String(), "the kernel failed to close") // its own, on a full disk: notes are lost
 	code := cmd.ProcessState.ExitCode()
-	if !full && ((code == 8) != (told == history.InDoubt) || (code == 0) != (told == history.Success)) {
+	full := code == 7 && strings.Contains(cmd.err.String(), "the kernel failed to close") // its own, on a full disk
+	if (code == 8) != (told == history.InDoubt) || (code == 0 || full) != (told == history.Success) {
 		return history.Silent, fmt.Sprintf("exit code %d beside %s: %s; it says %s", code, told, text, cmd.err)
 	}
 	return told, text
