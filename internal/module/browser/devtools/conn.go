@@ -18,8 +18,9 @@
 //     is lost. When it ends, its pending calls fail with [ErrClosed], and so does
 //     every later one. When its page crashes, they fail with [ErrCrashed]: the
 //     browser holds back what is sent to a page without a process.
-//  4. When the connection ends, every session ends. Close returns after the reader
-//     and all handlers have returned.
+//  4. When the connection ends, every session ends, the browser's own first: who sees
+//     a tab's session end can tell whether the browser is gone. Close returns after
+//     the reader and all handlers have returned.
 package devtools
 
 import (
@@ -180,10 +181,10 @@ func (c *Conn) end() {
 	all := c.sessions
 	c.sessions = map[target.SessionID]*Session{}
 	c.mu.Unlock()
+	c.root.end()
 	for _, s := range all {
 		s.end()
 	}
-	c.root.end()
 }
 
 // Attached reports that a target has a session. It replaces the protocol's own event.

@@ -3,6 +3,7 @@ package devtools_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/target"
 
 	"callgate/internal/module/browser/devtools"
 	"callgate/internal/module/browser/devtools/devtoolstest"
@@ -158,4 +160,24 @@ func TestCrashFailsCalls(t *testing.T) {
 		}
 		c.Close()
 	})
+}
+
+// TestBrowserEndsBeforeItsSessions: whoever learns that a session ended can tell at once
+// whether its tab was closed or the whole browser is gone.
+func TestBrowserEndsBeforeItsSessions(t *testing.T) {
+	c := devtools.Open(devtoolstest.New(silent))
+	var wg sync.WaitGroup
+	for i := range 200 {
+		s := c.Session(target.SessionID(strconv.Itoa(i)))
+		wg.Go(func() {
+			<-s.Done()
+			select {
+			case <-c.Done():
+			default:
+				t.Errorf("session %s ended while the browser seemed to go on", s.ID)
+			}
+		})
+	}
+	c.Close()
+	wg.Wait()
 }
