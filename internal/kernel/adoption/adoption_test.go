@@ -201,7 +201,7 @@ func TestApprovalIsAnsweredAtAnotherNode(t *testing.T) {
 }
 
 // Calls in the background and schedules of a node that was killed go on at another: a call that had begun is in doubt,
-// one that was due many times meanwhile is made once, and goes on.
+// one that is due is made.
 func TestTasksGoOnAtAnotherNode(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t, "runtime: {scheduler: true}\n")

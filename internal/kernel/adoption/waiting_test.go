@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
@@ -14,6 +17,7 @@ import (
 	"callgate/internal/kernel/questions"
 	"callgate/internal/proposal"
 	"callgate/internal/question"
+	"callgate/internal/task"
 	"callgate/tool"
 )
 
@@ -185,5 +189,54 @@ Mend it calmly.
 	}
 	if r := kerneltest.Call(t, s, "skill_step", `{"on":"modified"}`); r.Status == tool.Success {
 		t.Errorf("a step after the last: %+v", r)
+	}
+}
+
+// A schedule that was due many times while nobody had it is made once at the node that goes on with it, which tells how
+// many times are left out, and then at its times again.
+func TestMissedTimesAreMadeOnceAtAnotherNode(t *testing.T) {
+	t.Parallel()
+	w := newTeam(t, "runtime: {scheduler: true}\n")
+	state := kerneltest.StateDir(t)
+	ok(t, w.open(state).Close()) // its human accepts the app there, too
+	a, kill := w.start(doomed{State: kerneltest.StateDir(t), Calls: []string{
+		`schedule {"when":"@hourly","action":"demo.mark","args":{"mark":"hour"}}`,
+	}})
+	kill()
+	if r := a.Results[0]; r.Status != tool.Success {
+		t.Fatal(wordsOf(r))
+	}
+	then := time.Now().Add(-10 * time.Hour).Truncate(time.Hour).UTC()
+	beside, err := pgx.Connect(t.Context(), w.url)
+	ok(t, err)
+	tag, err := beside.Exec(t.Context(), `UPDATE callgate.tasks SET run_at = $1, due = $1, data = convert_to(jsonb_set(
+		convert_from(data, 'UTF8')::jsonb, '{next_run}', to_jsonb($2::text))::text, 'UTF8')`,
+		then.UnixNano(), then.Format(time.RFC3339))
+	ok(t, err)
+	ok(t, beside.Close(t.Context()))
+	if tag.RowsAffected() != 1 {
+		t.Fatalf("there were %d tasks", tag.RowsAffected())
+	}
+	b := w.openUnaccepted(state)
+	has(t, b, a.Conversation)
+	kerneltest.Eventually(t, func() bool { return w.marked() != "" })
+	var s task.Task
+	kerneltest.Eventually(t, func() bool {
+		list, err := b.Tasks.Store().List(t.Context(), task.Query{Parent: a.Conversation, Active: true})
+		if err == nil && len(list) == 1 {
+			s = list[0]
+		}
+		return s.State == task.Queued && s.RunAt.After(time.Now())
+	})
+	if got := w.marked(); got != "hour" {
+		t.Errorf("the marks are %q", got)
+	}
+	if next := s.RunAt; !next.Equal(next.Truncate(time.Hour)) || time.Until(next) > time.Hour {
+		t.Errorf("it is next due at %s", next)
+	}
+	var stands struct{ Runs, Missed int }
+	ok(t, json.Unmarshal(s.Data, &stands))
+	if stands.Runs != 1 || stands.Missed < 9 || stands.Missed > 11 {
+		t.Errorf("it stands at %s", s.Data)
 	}
 }

@@ -77,6 +77,7 @@ type downloadData struct {
 func (c *pageCall) state(ctx context.Context, t *page.Tab, r page.NavigationResult) state {
 	s := state{Tab: t.ID, Status: r.Status, Loading: r.Loading}
 	c.saveDownloads(ctx, t.ID)
+	t.Shown = t.Document()
 	s.URL, s.Title = t.Where(ctx)
 	s.note(c.profile.Notes(t.ID))
 	s.files(c.profile.Downloads.Changed())

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -23,7 +24,8 @@ const waitInput = `{
 	`"description": "Until an element of this CSS selector is visible."},
     "url": {"type": "string", "maxLength": 2000, "description": "Until the page's address holds this."},
     "until": {"type": "string", "enum": ["navigation", "idle", "download"], ` +
-	`"description": "navigation: until another page comes. idle: until the page has loaded and no longer changes. ` +
+	`"description": "navigation: until another page comes than the one that was shown last. ` +
+	`idle: until the page has loaded and no longer changes. ` +
 	`download: until what is downloading has arrived."},
     "timeout_seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": 300, ` +
 	`"description": "How long at most; what the app file says unless given, 30 as a rule."},
@@ -128,7 +130,7 @@ func (c *pageCall) await(ctx context.Context, t *page.Tab, in waitArgs) (bool, e
 	case "download":
 		return c.profile.Downloads.Wait(ctx, t.ID) == nil, nil
 	case "navigation":
-		return t.Await(ctx, page.WaitCondition{Document: t.Document()})
+		return t.Await(ctx, page.WaitCondition{Document: cmp.Or(t.Shown, t.Document())})
 	default:
 		return t.Await(ctx, page.WaitCondition{
 			Text: in.Text, Gone: in.TextGone, Selector: in.Selector, URL: in.URL, Idle: in.Until == "idle",

@@ -33,6 +33,9 @@ type Tab struct {
 	health  *health
 	answer  atomic.Pointer[dialogAnswer]
 
+	// Shown is the document that its user was told of last; who has the tab's turn sets it.
+	Shown int
+
 	ready  bool  // it was set up; guarded by the profile's lock
 	failed error // why it could not be set up; guarded by the profile's lock
 }

@@ -13,9 +13,9 @@ import (
 
 const (
 	folderPrefix = "callgate-browser-"
-	ownerName    = "owner" // the file that is locked as long as its folder is used
-	tempName     = "t"
-	minAge       = time.Hour // of a folder without an owner's file, before it is removed
+	ownerName    = "owner"   // the file that is locked as long as its folder is used
+	tempName     = "t"       // made when the owner's file is locked
+	minAge       = time.Hour // of a folder that is not whole, before it is removed
 )
 
 // temporary is where folders are created: the system's temporary folder, unless the paths
@@ -90,11 +90,15 @@ func sweep(temp string, log *slog.Logger) {
 	}
 }
 
-// abandoned reports a folder of this user without an owner.
+// abandoned reports a folder of this user without an owner. One that is being made has none
+// yet: its lock is not looked at, nor taken from who is about to.
 func abandoned(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !info.IsDir() || !ownedByUser(info) {
 		return false
+	}
+	if _, err := os.Lstat(filepath.Join(path, tempName)); errors.Is(err, fs.ErrNotExist) {
+		return time.Since(info.ModTime()) > minAge
 	}
 	owner, err := os.OpenFile(filepath.Join(path, ownerName), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -103,16 +103,16 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A folder without an owner is removed; one that has an owner, or was just created, stays.
+// A folder without an owner is removed; one that has an owner, or is being created, stays.
 func TestSweep(t *testing.T) {
 	temp := t.TempDir()
-	create := func(name string, owner bool, age time.Duration) string {
+	create := func(name string, age time.Duration, parts ...string) string {
 		dir := filepath.Join(temp, "callgate-browser-"+name)
-		if err := os.MkdirAll(filepath.Join(dir, "Default"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if owner {
-			if err := os.WriteFile(filepath.Join(dir, "owner"), nil, 0o600); err != nil {
+		for _, part := range append(parts, "Default") {
+			if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(part)), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, part), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -122,7 +122,9 @@ func TestSweep(t *testing.T) {
 		}
 		return dir
 	}
-	dead, fresh, unowned := create("dead", true, 0), create("fresh", false, 0), create("unowned", false, 3*time.Hour)
+	dead := create("dead", 0, "owner", "t/file")
+	fresh, unowned := create("fresh", 0), create("unowned", 3*time.Hour)
+	unlocked, half := create("unlocked", 0, "owner"), create("half", 3*time.Hour, "owner") // its owner is about to lock it
 	other := filepath.Join(temp, "something-else")
 	if err := os.Mkdir(other, 0o700); err != nil {
 		t.Fatal(err)
@@ -136,7 +138,7 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	for dir, want := range map[string]bool{
-		dead: false, unowned: false, fresh: true, other: true, first.Folder(): true, second.Folder(): true,
+		dead: false, unowned: false, half: false, fresh: true, unlocked: true, other: true, first.Folder(): true, second.Folder(): true,
 	} {
 		if _, err := os.Stat(dir); (err == nil) != want {
 			t.Errorf("%s exists: %v, want %v", filepath.Base(dir), err == nil, want)
