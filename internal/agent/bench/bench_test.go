@@ -30,7 +30,9 @@ func program(t *testing.T) string {
 		return bin
 	}
 	bin := filepath.Join(t.TempDir(), "callgate")
-	if out, err := exec.Command("go", "build", "-o", bin, "../../../cmd/callgate").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-trimpath", "-o", bin, "../../../cmd/callgate")
+	build.Env = append(build.Environ(), "CGO_ENABLED=0") // as make builds it, which compiled it before
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return bin
