@@ -33,8 +33,10 @@ RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false
 # nothing runs at the same time the race detector has nothing to see: `make race` has it on
 # for all.
 test: deps lint windows
-	CGO_ENABLED=1 $(GO) test -vet=off $(RACE) -timeout 12m $$(scripts/concurrent.sh | grep -vxF "$$($(GO) list $(PROCESSES))")
-	$(GO) test -vet=off -timeout 12m $$($(GO) list ./... | grep -vxF "$$(scripts/concurrent.sh)") $(PROCESSES) $(COMPUTES)
+	concurrent=$$(scripts/concurrent.sh) && processes=$$($(GO) list $(PROCESSES)) && \
+	CGO_ENABLED=1 $(GO) test -vet=off $(RACE) -timeout 12m $$(grep -vxF "$$processes" <<<"$$concurrent")
+	concurrent=$$(scripts/concurrent.sh) && \
+	$(GO) test -vet=off -timeout 12m $$($(GO) list ./... | grep -vxF "$$concurrent") $(PROCESSES) $(COMPUTES)
 	CALLGATE_TEST_STORAGE=postgres $(GO) test -vet=off -timeout 5m ./internal/kernel
 	cd examples/embed && $(GO) vet . && $(GO) test .
 	@scripts/deploycheck.sh short
