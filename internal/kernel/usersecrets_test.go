@@ -4,16 +4,22 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"callgate/internal/journal"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/node"
 	"callgate/internal/kernel/secrets"
+	"callgate/internal/secret"
 	"callgate/internal/secret/scope"
+	"callgate/internal/statedir"
+	"callgate/internal/storage/moving"
 	"callgate/tool"
 )
 
@@ -176,4 +182,90 @@ func TestSecretsOfUsersAtTwoNodes(t *testing.T) {
 		r := kerneltest.Call(t, sessionOf(t, a, "ada", t.TempDir()), "demo.own", "{}")
 		return tool.KindOf(r.Err()) == tool.Unavailable
 	})
+}
+
+// The key that is placed is changed while both nodes run, first at one, then at the other: what users have is given all
+// the while, is sealed with the new key at the end, and the old one may be removed.
+func TestPlacedKeyIsChanged(t *testing.T) {
+	url := kerneltest.Postgres.URL(t)
+	place := func(k *kernel.Kernel, digits ...string) {
+		t.Helper()
+		var lines string
+		for _, digit := range digits {
+			lines += strings.Repeat(digit, 64) + "\n"
+		}
+		write(t, filepath.Join(k.State().String(), "user-secrets.key"), lines)
+	}
+	a, b := openNode(t, url, node.Timing{}, secretTools(t)...), openNode(t, url, node.Timing{}, secretTools(t)...)
+	place(a, "a")
+	place(b, "a")
+	ok(t, setSecret(t, a, "ada", "", "hub", adaValue))
+	ok(t, setSecret(t, a, "ada", "shop", "hub", adaShop))
+	beside, err := pgx.Connect(t.Context(), url)
+	ok(t, err)
+	t.Cleanup(func() { _ = beside.Close(context.WithoutCancel(t.Context())) })
+	sealedWith := func(digit string) int {
+		id := secretKeyID(t, digit)
+		rows, err := beside.Query(t.Context(), "SELECT data FROM callgate.documents")
+		ok(t, err)
+		all, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+		ok(t, err)
+		with := 0
+		for _, data := range all {
+			var d struct{ Sealed []byte }
+			if json.Unmarshal(data, &d) == nil && secret.PlacedID(d.Sealed) == id {
+				with++
+			}
+		}
+		return with
+	}
+	given(t, b, "ada", "own", adaValue)
+	place(b, "a", "b")
+	place(a, "b", "a")
+	given(t, b, "ada", "shop", adaShop) // by whichever it is sealed with
+	place(b, "b", "a")
+	until(t, "all to be sealed with the new key", func() bool { return sealedWith("b") == 2 })
+	place(a, "b")
+	place(b, "b")
+	ok(t, setSecret(t, b, "ben", "mail", "hub", benMail))
+	given(t, a, "ada", "own", adaValue)
+	given(t, a, "ben", "mail", benMail)
+	c := openNode(t, url, node.Timing{}, secretTools(t)...)
+	place(c, "b")
+	given(t, c, "ada", "shop", adaShop)
+}
+
+// What a kernel that was alone sealed for its users is sealed with the placed key once it shares a database, and given at
+// another node.
+func TestSecretsOfUsersMoveToADatabase(t *testing.T) {
+	kerneltest.NeedSQLite(t)
+	state := kerneltest.StateDir(t)
+	k := kerneltest.Open(t, state, secretTools(t)...)
+	ok(t, setSecret(t, k, "ada", "", "hub", adaValue))
+	ok(t, k.Close())
+	url := kerneltest.Postgres.URL(t)
+	result, err := (&moving.Migration{State: statedir.Dir(state), To: url}).Run(t.Context())
+	if err != nil || !result.Moved {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	a := kerneltest.OpenWith(t, kernel.Config{State: state, Storage: url, Tools: secretTools(t)})
+	given(t, a, "ada", "own", adaValue) // it has the key of its own store
+	b := openNode(t, url, node.Timing{}, secretTools(t)...)
+	for _, one := range []*kernel.Kernel{a, b} {
+		write(t, filepath.Join(one.State().String(), "user-secrets.key"), strings.Repeat("7", 64)+"\n")
+	}
+	until(t, "the other node to be able to open it", func() bool {
+		return !strings.Contains(string(b.Secrets.Scrub([]byte(adaValue))), adaValue)
+	})
+	given(t, b, "ada", "own", adaValue)
+}
+
+// secretKeyID is the name of the key that has one digit.
+func secretKeyID(t *testing.T, digit string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "key")
+	write(t, file, strings.Repeat(digit, 64))
+	placed, err := secret.ReadPlaced(file)
+	ok(t, err)
+	return placed.ID()
 }

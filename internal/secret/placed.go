@@ -18,12 +18,17 @@ const PlacedVariable = "CALLGATE_USER_SECRETS_KEY"
 const byPlacement = "placed"
 
 // PlacedKey seals what several nodes read: their operator gives each the same key. The store's own is one machine's.
+// There may be earlier keys beside it, which only open what they sealed.
 type PlacedKey struct {
-	key  key
+	keys []key  // the first seals
 	from string // for people
 }
 
-// ReadPlaced reads the key from the environment, else from a file that only its owner may read; nil: there is none.
+// maxPlaced is how many keys are placed at most.
+const maxPlaced = 8
+
+// ReadPlaced reads the key, and earlier ones after it, from the environment, else from a file that only its owner may
+// read; nil: there is none.
 func ReadPlaced(path string) (*PlacedKey, error) {
 	const op = "secret.ReadPlaced"
 	from, text := "the variable "+PlacedVariable, os.Getenv(PlacedVariable)
@@ -37,37 +42,62 @@ func ReadPlaced(path string) (*PlacedKey, error) {
 		}
 		from, text = path, string(data)
 	}
-	k, err := parseKey(text)
-	if err != nil {
-		return nil, tool.Errorf(op, tool.Invalid, "the key of users' secrets in %s is not 64 hexadecimal digits", from).
-			WithHint("make one with: openssl rand -hex 32, and give all nodes the same")
+	fields := strings.Fields(text)
+	if len(fields) == 0 || len(fields) > maxPlaced {
+		return nil, tool.Errorf(op, tool.Invalid, "there are %d keys of users' secrets in %s, not 1 to %d", len(fields), from,
+			maxPlaced)
 	}
-	return &PlacedKey{k, from}, nil
+	p := &PlacedKey{from: from}
+	for _, field := range fields {
+		k, err := parseKey(field)
+		if err != nil {
+			return nil, tool.Errorf(op, tool.Invalid, "a key of users' secrets in %s is not 64 hexadecimal digits", from).
+				WithHint("make one with: openssl rand -hex 32, and give all nodes the same")
+		}
+		p.keys = append(p.keys, k)
+	}
+	return p, nil
 }
 
-// ID names the key without revealing it.
-func (p *PlacedKey) ID() string { return p.key.id() }
+// ID names the key that seals without revealing it.
+func (p *PlacedKey) ID() string { return p.keys[0].id() }
 
-// Text is the key, to be kept out of what is shown.
-func (p *PlacedKey) Text() string { return p.key.text() }
+// IDs name the key that seals, and the earlier ones.
+func (p *PlacedKey) IDs() []string {
+	ids := make([]string, len(p.keys))
+	for i, k := range p.keys {
+		ids[i] = k.id()
+	}
+	return ids
+}
+
+// Texts are the keys, to be kept out of what is shown.
+func (p *PlacedKey) Texts() []string {
+	texts := make([]string, len(p.keys))
+	for i, k := range p.keys {
+		texts[i] = k.text()
+	}
+	return texts
+}
 
 // Seal encrypts data under a name, as [Vault.Seal] does.
 func (p *PlacedKey) Seal(name string, plain []byte) []byte {
-	head := sealHead(dataMagic, byPlacement, p.key)
-	return gcm(p.key).Seal(bytes.Clone(head), nil, plain, slices.Concat(head, []byte(name)))
+	head := sealHead(dataMagic, byPlacement, p.keys[0])
+	return gcm(p.keys[0]).Seal(bytes.Clone(head), nil, plain, slices.Concat(head, []byte(name)))
 }
 
-// Unseal decrypts what Seal made under a name with the same key.
+// Unseal decrypts what Seal made under a name with one of the keys.
 func (p *PlacedKey) Unseal(name string, data []byte) ([]byte, error) {
 	const op = "secret.Unseal"
 	s, err := parseSealed(data, dataMagic)
-	if err == nil && s.id != p.key.id() {
-		return nil, tool.Errorf(op, tool.Invalid, "the sealed %s was sealed with the key %s, and the one in %s is %s",
-			name, s.id, p.from, p.key.id()).WithHint("give this node the key that the others have")
+	with := slices.IndexFunc(p.keys, func(k key) bool { return k.id() == s.id })
+	if err == nil && with < 0 {
+		return nil, tool.Errorf(op, tool.Invalid, "the sealed %s was sealed with the key %s, and in %s is %s",
+			name, s.id, p.from, strings.Join(p.IDs(), ", ")).WithHint("give this node the keys that the others have")
 	}
 	var plain []byte
 	if err == nil {
-		plain, err = gcm(p.key).Open(nil, nil, s.body, slices.Concat(s.head, []byte(name)))
+		plain, err = gcm(p.keys[with]).Open(nil, nil, s.body, slices.Concat(s.head, []byte(name)))
 	}
 	if err != nil {
 		return nil, tool.Errorf(op, tool.Invalid, "the sealed %s cannot be opened: %w", name, errDamaged)

@@ -41,6 +41,14 @@ func TestPlacedKey(t *testing.T) {
 			t.Errorf("%s: %q, %v", what, plain, err)
 		}
 	}
+	both := read(strings.Repeat("c3", 32) + "\n" + strings.Repeat("a1", 32) + "\n") // a new key, and the earlier one
+	if plain, err := both.Unseal("of/ada/hub", sealed); err != nil || string(plain) != value {
+		t.Errorf("what the earlier key sealed: %q, %v", plain, err)
+	}
+	anew := both.Seal("of/ada/hub", []byte(value))
+	if _, err := p.Unseal("of/ada/hub", anew); tool.KindOf(err) != tool.Invalid || secret.PlacedID(anew) != both.ID() {
+		t.Errorf("the earlier key opens what the new one sealed: %v", err)
+	}
 	t.Setenv(secret.PlacedVariable, strings.Repeat("a1", 32)) // it goes before the file
 	if again, err := secret.ReadPlaced(path); err != nil || again.ID() != p.ID() {
 		t.Errorf("of the environment: %v", err)
@@ -50,9 +58,11 @@ func TestPlacedKey(t *testing.T) {
 		t.Errorf("as a secret: %v", err)
 	}
 	const bad = "not-a-key-but-perhaps-one"
-	t.Setenv(secret.PlacedVariable, bad)
-	if _, err := secret.ReadPlaced(path); tool.KindOf(err) != tool.Invalid || strings.Contains(err.Error(), bad) {
-		t.Errorf("of a bad variable: %v", err)
+	for _, text := range []string{bad, strings.Repeat("a1", 32) + " " + bad, strings.Repeat(strings.Repeat("a1", 32)+"\n", 9), " "} {
+		t.Setenv(secret.PlacedVariable, text)
+		if _, err := secret.ReadPlaced(path); tool.KindOf(err) != tool.Invalid || strings.Contains(err.Error(), bad) {
+			t.Errorf("of the variable %q: %v", text, err)
+		}
 	}
 	t.Setenv(secret.PlacedVariable, "")
 	ok(t, os.Chmod(path, 0o644))

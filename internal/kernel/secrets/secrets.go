@@ -70,8 +70,12 @@ func (s *Secrets) Learn(ctx context.Context, log *slog.Logger, again bool) {
 	tick := time.NewTicker(learnEvery)
 	defer tick.Stop()
 	for {
-		if err := s.users.Refresh(ctx); err != nil && ctx.Err() == nil {
+		anew, err := s.users.Refresh(ctx)
+		if err != nil && ctx.Err() == nil {
 			log.Warn("the secrets of users cannot be read now", "error", err)
+		}
+		if anew > 0 {
+			log.Info("secrets of users were sealed anew with the first key that is placed here", "secrets", anew)
 		}
 		if !again {
 			return

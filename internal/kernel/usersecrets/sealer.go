@@ -18,6 +18,15 @@ type sealer struct {
 	placed *secret.PlacedKey // nil: none was found yet
 }
 
+// look looks whether the key that is placed is another by now. One that cannot be read, or is gone, stays.
+func (s *sealer) look() {
+	if placed, err := secret.ReadPlaced(s.file); err == nil && placed != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.placed = placed
+	}
+}
+
 // key returns the placed key; nil: there is none.
 func (s *sealer) key() (*secret.PlacedKey, error) {
 	s.mu.Lock()
@@ -32,14 +41,12 @@ func (s *sealer) key() (*secret.PlacedKey, error) {
 	return placed, err
 }
 
-// keyText is the placed key, to be masked; "": there is none.
-func (s *sealer) keyText() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.placed == nil {
-		return ""
+// keyTexts are the placed key and the earlier ones, to be masked.
+func (s *sealer) keyTexts() []string {
+	if placed, err := s.key(); err == nil && placed != nil {
+		return placed.Texts()
 	}
-	return s.placed.Text()
+	return nil
 }
 
 // seal seals a value. Others are names of the placed keys that are in use: another than those would be no good at the
@@ -55,7 +62,9 @@ func (s *sealer) seal(name string, value []byte, others []string) ([]byte, error
 		return nil, s.missing("the secrets of users are sealed with a key that is not here (" + others[0] + ")")
 	case placed == nil:
 		return s.vault.Seal(name, value)
-	case len(others) > 0 && !slices.Contains(others, placed.ID()):
+	}
+	known := func(id string) bool { return slices.Contains(placed.IDs(), id) }
+	if len(others) > 0 && !slices.ContainsFunc(others, known) {
 		return nil, tool.Errorf("usersecrets", tool.Unavailable,
 			"this node's key for the secrets of users is %s, and the others seal with %s", placed.ID(), others[0]).
 			WithHint("give this node the key that the others have; where that is lost, remove all that it sealed")

@@ -8,7 +8,8 @@
 // Each is a document that is sealed under its user, its app and its name, so that none can take the place of another.
 // Kernels that share a database have them in common: one that was set, changed or removed at another counts here a
 // second later, and where that cannot be found out nothing is given. There they are sealed with a key that is placed at
-// each node; with none, or another, the error says so. A kernel that is alone seals with the key of its own store.
+// each node; with none, or another, the error says so. A kernel that is alone seals with the key of its own store. What
+// is sealed otherwise than with the placed key, and can be opened, is sealed anew with it.
 //
 // Every value is known to what masks texts before it is given to anybody, and stays known.
 package usersecrets
@@ -87,15 +88,16 @@ type Store struct {
 	seals sealer
 
 	mu      sync.Mutex
-	known   map[string]one // by key
-	version int64          // of the last change that was read
+	known   map[string]one    // by key
+	anew    map[string]string // the placed key with which each was sealed anew here, by its own key
+	version int64             // of the last change that was read
 	hasRead bool
 	until   time.Time // when it is compared again
 }
 
 // New returns the secrets of users in a store of documents.
 func New(o Options) *Store {
-	return &Store{opt: o, seals: sealer{vault: o.Vault, file: o.KeyFile, isShared: o.IsShared}}
+	return &Store{opt: o, anew: map[string]string{}, seals: sealer{vault: o.Vault, file: o.KeyFile, isShared: o.IsShared}}
 }
 
 // Value returns the value of a user's own secret.
@@ -251,11 +253,15 @@ func (s *Store) change(ctx context.Context, n Name, how func(was *one) (json.Raw
 	return s.read(ctx, true)
 }
 
-// Refresh reads what other kernels changed, so that it is masked here too before anybody asks for it.
-func (s *Store) Refresh(ctx context.Context) error {
+// Refresh reads what other kernels changed, so that it is masked here too before anybody asks for it, and seals with
+// the placed key what was sealed with an earlier one, or by a kernel that was alone. It returns how many those were.
+func (s *Store) Refresh(ctx context.Context) (anew int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.read(ctx, true)
+	if err := s.read(ctx, false); err != nil {
+		return 0, err
+	}
+	return s.sealAnew(ctx)
 }
 
 // read reads the secrets if one was changed, unless that was found out a moment ago. The caller holds the lock.
@@ -263,6 +269,7 @@ func (s *Store) read(ctx context.Context, now bool) error {
 	if s.hasRead && !now && time.Now().Before(s.until) {
 		return nil
 	}
+	s.seals.look()
 	began := time.Now()
 	mark, err := s.opt.Documents.Get(ctx, collection, changes)
 	if err != nil && tool.KindOf(err) != tool.NotFound {
@@ -309,7 +316,7 @@ func (s *Store) unseal() {
 			values[k.value] = k.Name
 		}
 	}
-	if text := s.seals.keyText(); text != "" {
+	for _, text := range s.seals.keyTexts() {
 		values[text] = "the key of users' secrets"
 	}
 	s.opt.Vault.KnowAll(values)
