@@ -11,7 +11,7 @@ export PREFIX ?= /usr/local
 export DESTDIR ?=
 BIN := bin/callgate
 
-.PHONY: run test race e2e soak build install uninstall packages image image-debian lint house bench weight cross windows deps clean
+.PHONY: run test e2e soak build install uninstall packages image image-debian lint house bench weight cross windows deps clean
 
 ## run: start a kernel on a scratch workspace and say what to try.
 run: build
@@ -29,14 +29,10 @@ COMPUTES := ./internal/search ./internal/source/openapi
 RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false
 
 ## test: everything CI runs; half an hour on two cores, and much less where little has changed.
-# `go vet` of lint sees more than the one that go test would run for each package. Where
-# nothing runs at the same time the race detector has nothing to see: `make race` has it on
-# for all.
+# `go vet` of lint sees more than the one that go test would run for each package.
 test: deps lint windows
-	concurrent=$$(scripts/concurrent.sh) && processes=$$($(GO) list $(PROCESSES)) && \
-	CGO_ENABLED=1 $(GO) test -vet=off $(RACE) -timeout 12m $$(grep -vxF "$$processes" <<<"$$concurrent")
-	concurrent=$$(scripts/concurrent.sh) && \
-	$(GO) test -vet=off -timeout 12m $$($(GO) list ./... | grep -vxF "$$concurrent") $(PROCESSES) $(COMPUTES)
+	CGO_ENABLED=1 $(GO) test -vet=off $(RACE) -timeout 12m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(PROCESSES))")
+	$(GO) test -vet=off -timeout 12m $(PROCESSES) $(COMPUTES)
 	CALLGATE_TEST_STORAGE=postgres $(GO) test -vet=off -timeout 5m ./internal/kernel
 	cd examples/embed && $(GO) vet . && $(GO) test .
 	@scripts/deploycheck.sh short
@@ -47,12 +43,9 @@ test: deps lint windows
 	@scripts/conformance.sh
 	@scripts/soak.sh short
 
-## race: every package under the race detector.
-race: deps
-	CGO_ENABLED=1 $(GO) test $(RACE) -timeout 30m ./...
-
 ## e2e: other people's clients, browsers and databases against the real binary.
-e2e: deps build cross race
+e2e: deps build cross
+	CGO_ENABLED=1 $(GO) test $(RACE) -timeout 30m $(PROCESSES)
 	@scripts/e2e.sh full
 	@scripts/servers.sh
 	@scripts/conformance.sh

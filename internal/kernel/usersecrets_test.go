@@ -231,6 +231,11 @@ func TestPlacedKeyIsChanged(t *testing.T) {
 	given(t, a, "ada", "own", adaValue)
 	given(t, a, "ben", "mail", benMail)
 	c := openNode(t, url, node.Timing{}, secretTools(t)...)
+	place(c, "a") // and the line that is needed is missing
+	r := kerneltest.Call(t, sessionOf(t, c, "ada", t.TempDir()), "demo.shop", "{}")
+	if tool.KindOf(r.Err()) != tool.Invalid || !strings.Contains(r.Err().Error(), secretKeyID(t, "b")) {
+		t.Errorf("without the key's line: %v", r.Err())
+	}
 	place(c, "b")
 	given(t, c, "ada", "shop", adaShop)
 }

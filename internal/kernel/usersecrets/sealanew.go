@@ -12,18 +12,16 @@ import (
 // sealAnew seals with the placed key what can be opened and was sealed otherwise, each at most once with each key:
 // while an operator changes the keys, two nodes may have them in different orders. The caller holds the lock.
 func (s *Store) sealAnew(ctx context.Context) (int, error) {
-	placed, err := s.seals.key()
-	if err != nil || placed == nil || len(s.otherwise(placed.ID())) == 0 {
-		return 0, err
+	placed := s.seals.placed
+	if placed == nil || len(s.otherwise(placed.ID())) == 0 {
+		return 0, s.seals.err
 	}
 	var done []string
-	_, err = document.Update(ctx, s.opt.Documents, func() ([]document.Change, error) {
+	_, err := document.Update(ctx, s.opt.Documents, func() ([]document.Change, error) {
 		if err := s.read(ctx, true); err != nil {
 			return nil, err
 		}
-		if placed, err = s.seals.key(); err != nil || placed == nil { // it may be another by now
-			return nil, err
-		}
+		placed = s.seals.placed // it may be another by now
 		var all []document.Change
 		done = nil
 		for _, key := range s.otherwise(placed.ID()) {

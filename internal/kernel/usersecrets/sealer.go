@@ -2,60 +2,48 @@ package usersecrets
 
 import (
 	"slices"
-	"sync"
 
 	"callgate/internal/secret"
 	"callgate/tool"
 )
 
-// sealer seals secrets, with the key that is placed at this node, or alone with that of the kernel's store.
+// sealer seals secrets, with the key that is placed at this node, or alone with that of the kernel's store. Who has the
+// store's lock uses it.
 type sealer struct {
 	vault    *secret.Vault
 	file     string
 	isShared bool
 
-	mu     sync.Mutex
 	placed *secret.PlacedKey // nil: none was found yet
+	err    error             // why what is placed cannot be read, while none was found
 }
 
 // look looks whether the key that is placed is another by now. One that cannot be read, or is gone, stays.
 func (s *sealer) look() {
-	if placed, err := secret.ReadPlaced(s.file); err == nil && placed != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.placed = placed
-	}
-}
-
-// key returns the placed key; nil: there is none.
-func (s *sealer) key() (*secret.PlacedKey, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.placed != nil {
-		return s.placed, nil
-	}
 	placed, err := secret.ReadPlaced(s.file)
-	if err == nil && placed != nil {
-		s.placed = placed
+	switch {
+	case err == nil && placed != nil:
+		s.placed, s.err = placed, nil
+	case s.placed == nil:
+		s.err = err
 	}
-	return placed, err
 }
 
 // keyTexts are the placed key and the earlier ones, to be masked.
 func (s *sealer) keyTexts() []string {
-	if placed, err := s.key(); err == nil && placed != nil {
-		return placed.Texts()
+	if s.placed == nil {
+		return nil
 	}
-	return nil
+	return s.placed.Texts()
 }
 
 // seal seals a value. Others are names of the placed keys that are in use: another than those would be no good at the
 // nodes that have them.
 func (s *sealer) seal(name string, value []byte, others []string) ([]byte, error) {
-	placed, err := s.key()
+	placed := s.placed
 	switch {
-	case err != nil:
-		return nil, err
+	case s.err != nil:
+		return nil, s.err
 	case placed == nil && s.isShared:
 		return nil, s.missing("this node shares its database with others, and has no key for the secrets of users")
 	case placed == nil && len(others) > 0:
@@ -77,10 +65,10 @@ func (s *sealer) unseal(name string, data []byte) ([]byte, error) {
 	if id == "" {
 		return s.vault.Unseal(name, data)
 	}
-	placed, err := s.key()
+	placed := s.placed
 	switch {
-	case err != nil:
-		return nil, err
+	case s.err != nil:
+		return nil, s.err
 	case placed == nil:
 		return nil, s.missing("the secrets of users are sealed with a key that is not at this node (" + id + ")")
 	}
