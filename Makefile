@@ -1,61 +1,40 @@
 # Everything a newcomer needs is `make run` and `make test`.
 SHELL := /bin/bash
 export CGO_ENABLED ?= 0
-# A program under the race detector otherwise sleeps a second as it ends, and
-# these tests start many.
-export GORACE = atexit_sleep_ms=0
 GO ?= go
 # What was compiled in one clone counts in the next, wherever that lies.
-export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
+export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS 2>/dev/null)) -trimpath
 export PREFIX ?= /usr/local
 export DESTDIR ?=
 BIN := bin/callgate
 
-.PHONY: run test e2e soak build install uninstall packages image image-debian lint house bench weight cross windows deps clean
+.PHONY: run test race e2e soak build install uninstall packages image image-debian lint house bench weight cross windows deps clean
 
 ## run: start a kernel on a scratch workspace and say what to try.
 run: build
 	@scripts/run.sh $(BIN)
 
-# What waits for other programs most of the time: a browser, terminals, commands that
-# are started. The race detector makes these slow without seeing more of them; it is
-# on for them in `make e2e`.
-PROCESSES := ./internal/module/browser/... ./internal/cli ./internal/tui
-# What computes for long is run both ways, its longest tests only without.
-COMPUTES := ./internal/search ./internal/source/openapi
+## test: everything CI runs, in stages; scripts/check says which packages have the race detector on.
+test:
+	@scripts/test.sh test
 
-# SQLite is C that was translated to Go: it shares no memory with the program but what the
-# driver hands it, and instrumented it is five times as slow, which is most of a test's time.
-RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false
-
-## test: everything CI runs; half an hour on two cores, and much less where little has changed.
-# `go vet` of lint sees more than the one that go test would run for each package.
-test: deps lint windows
-	CGO_ENABLED=1 $(GO) test -vet=off $(RACE) -timeout 12m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(PROCESSES))")
-	$(GO) test -vet=off -timeout 12m $(PROCESSES) $(COMPUTES)
-	CALLGATE_TEST_STORAGE=postgres $(GO) test -vet=off -timeout 5m ./internal/kernel
-	cd examples/embed && $(GO) vet . && $(GO) test .
-	@scripts/deploycheck.sh short
-	@scripts/e2e.sh short
-	@scripts/users.sh
-	@scripts/installguide.sh
-	@scripts/servers.sh
-	@scripts/conformance.sh
-	@scripts/soak.sh short
+## race: every Go test with the race detector, and nothing left out.
+race:
+	@scripts/test.sh race
 
 ## e2e: other people's clients, browsers and databases against the real binary.
 e2e: deps build cross
-	CGO_ENABLED=1 $(GO) test $(RACE) -timeout 30m $(PROCESSES)
 	@scripts/e2e.sh full
 	@scripts/servers.sh
 	@scripts/conformance.sh
 	@scripts/clients.sh
 	@scripts/apiclient.sh
 	@scripts/killed.sh
+	@scripts/users.sh full
 
 ## soak: long fuzz, kill and race runs. `scripts/soak.sh kills --kills 2000 --seed N` is the
 ## harness alone, which kills real processes and judges what is left: docs/TESTING.md.
-soak: deps build
+soak: deps
 	@scripts/soak.sh full
 
 build:
@@ -90,7 +69,7 @@ lint:
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
-## house: the largest packages, files, functions, types and lines.
+## house: a report on the size and the shape of the source tree.
 house:
 	@$(GO) run ./scripts/house
 

@@ -14,7 +14,7 @@ if [ ! -e "$cache/done" ]; then
     { echo 'apiclient: skipped, the generator cannot be installed from npm here'; exit 0; }
 fi
 go build -trimpath -ldflags '-s -w' -o bin/callgate ./cmd/callgate
-go build -o bin/person ./scripts/persontest
+go build -o bin/person ./scripts/person
 
 scratch=$(mktemp -d)
 kernel=

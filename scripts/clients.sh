@@ -2,7 +2,7 @@
 # Real MCP clients against the real program, set up with the very words of the
 # quickstart in docs/MCP.md: three coding agents at once, each with a scripted model
 # (scripts/scriptedllm) that calls a server's tool with a wrong type, hits approvals
-# which a person answers in a terminal of their own (scripts/persontest), one of them for
+# which a person answers in a terminal of their own (scripts/person), one of them for
 # ever, and finishes; then each once more, which nobody is asked about; before them one
 # that answers in the client's own form; the inspector's command line in the place of the
 # editors; and a client of the agent client protocol (acpx).
@@ -65,7 +65,7 @@ words() {
 }
 
 go build -o "$scratch/scriptedllm" ./scripts/scriptedllm
-go build -o "$scratch/person" ./scripts/persontest
+go build -o "$scratch/person" ./scripts/person
 [ ! -e "$HOME/.npmrc" ] || npmrc=$(cat "$HOME/.npmrc") # where packages come from, for npx
 export HOME="$scratch/home" npm_config_cache="$cache/../cache"
 unset CALLGATE_STATE XDG_CONFIG_HOME XDG_STATE_HOME CALLGATE_TOKEN

@@ -8,16 +8,7 @@ set -euo pipefail
 root=$(pwd)
 export NO_COLOR=1
 cache=${CALLGATE_NPM:-$root/.scratch/npm}/conformance
-suite=@modelcontextprotocol/conformance@0.2.0-alpha.12 # named, so that its next version cannot fail a test of ours
-command -v npm >/dev/null || { echo 'conformance: skipped, npm is not here'; exit 0; }
-if [ ! -e "$cache/done" ]; then
-  mkdir -p "$cache"
-  if ! timeout 150 npm install --prefix "$cache" --silent --no-fund --no-audit --fetch-retries 0 "$suite" node@22 >/dev/null 2>&1 ||
-    ! timeout 20 "$cache/node_modules/.bin/node" --version >/dev/null 2>&1; then
-    echo 'conformance: skipped, the suite cannot be installed from npm here'; exit 0
-  fi
-  touch "$cache/done"
-fi
+scripts/npm.sh conformance || { echo 'conformance: skipped'; exit 0; }
 
 # Required scenarios that may fail, and why: [VERSION/SCENARIO]=reason.
 declare -A excused=()
@@ -34,9 +25,7 @@ trap finish EXIT
 trap 'exit 130' INT TERM
 fail() { printf 'conformance: %s\n' "$*" >&2; exit 1; }
 
-go build -o "$scratch/callgate" ./cmd/callgate
-go build -o "$scratch/person" ./scripts/persontest # an app and a server are accepted by a person at a terminal
-go build -o "$scratch/fixture" github.com/modelcontextprotocol/go-sdk/conformance/everything-server
+. scripts/programs.sh
 
 # A server on the newest protocol cannot ask in the middle of a call, so for the
 # old one it is spoken to in the old one.
@@ -44,11 +33,11 @@ serve() { # serve VERSION: sets url
   local work=$scratch/$1 pin=
   mkdir "$work"
   [ "$1" = 2026-07-28 ] || pin=", protocol: \"$1\""
-  printf 'tools:\n  modules: {mcp: {config: {servers: {fixture: {command: "%s"%s}}}}}\n  capabilities: {default_policy: auto}\n' "$scratch/fixture" "$pin" > "$work/callgate.yaml"
+  printf 'tools:\n  modules: {mcp: {config: {servers: {fixture: {command: "%s"%s}}}}}\n  capabilities: {default_policy: auto}\n' "$root/bin/everything-server" "$pin" > "$work/callgate.yaml"
   for what in 'app trust' 'mcp trust fixture'; do
-    "$scratch/person" "$scratch/callgate" --state "$scratch/state" -C "$work" $what >"$work/trust.log" 2>&1 || fail "the fixture cannot be used: $(cat "$work/trust.log")"
+    "$root/bin/person" "$root/bin/callgate" --state "$scratch/state" -C "$work" $what >"$work/trust.log" 2>&1 || fail "the fixture cannot be used: $(cat "$work/trust.log")"
   done
-  "$scratch/callgate" --state "$scratch/state" -C "$work" mcp --private --http 127.0.0.1:0 --no-auth --forms --mode direct --bare-names >"$work/http.log" 2>&1 & pid=$!
+  "$root/bin/callgate" --state "$scratch/state" -C "$work" mcp --private --http 127.0.0.1:0 --no-auth --forms --mode direct --bare-names >"$work/http.log" 2>&1 & pid=$!
   for _ in $(seq 100); do
     url=$(sed -n 's/.*serving MCP at \(http:[^ ]*\).*/\1/p' "$work/http.log" 2>/dev/null || true) # it may not be there yet
     [ -z "$url" ] || return 0

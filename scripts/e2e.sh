@@ -5,8 +5,7 @@
 set -euo pipefail
 mode=${1:-short}
 root=$(pwd)
-go build -trimpath -ldflags '-s -w' -o bin/callgate ./cmd/callgate
-go build -o bin/person ./scripts/persontest
+. scripts/programs.sh
 export PATH="$root/bin:$PATH" NO_COLOR=1
 
 expect() { # expect WORDS COMMAND…: the command's output holds the words

@@ -5,6 +5,6 @@
 #   scripts/gatebench.sh --rounds 10
 set -euo pipefail
 go build -trimpath -ldflags '-s -w' -o bin/callgate ./cmd/callgate
-go build -o bin/person ./scripts/persontest
+go build -o bin/person ./scripts/person
 go build -o bin/gatebench ./scripts/gatebench
 bin/gatebench "$@"

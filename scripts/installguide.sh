@@ -12,14 +12,14 @@ export HOME=$scratch/home PATH="$scratch/bin:$PATH" CALLGATE_KEYRING=off
 unset CALLGATE_STATE XDG_CONFIG_HOME XDG_STATE_HOME DESTDIR PREFIX
 mkdir -p "$HOME" "$scratch/bin" "$scratch/root/var/lib/dpkg"/{info,updates,triggers}
 touch "$scratch/root/var/lib/dpkg/"{status,available}
-go build -o "$scratch/persontest" ./scripts/persontest
+. scripts/programs.sh
 printf '#!/bin/sh\necho there is no systemd here >&2\nexit 1\n' > "$scratch/bin/systemctl"
 printf '#!/bin/sh\nexec "$@"\n' > "$scratch/bin/sudo"
 printf '#!/bin/sh\nexec %s --root=%s --force-not-root --log=/dev/null "$@"\n' "$(command -v dpkg)" "$scratch/root" > "$scratch/bin/dpkg"
 chmod +x "$scratch/bin/"*
 
 fail() { echo "install guide: $*" >&2; exit 1; }
-person() { "$scratch/persontest" "$@"; }
+person() { "$root/bin/person" "$@"; }
 # after COMMAND: what must be true now.
 after() {
   case $1 in

@@ -27,7 +27,7 @@ finish() {
 trap finish EXIT
 fail() { printf 'killed: %s\n' "$*" >&2; exit 1; }
 go build -o "$scratch/scriptedllm" ./scripts/scriptedllm
-go build -o "$scratch/person" ./scripts/persontest
+go build -o "$scratch/person" ./scripts/person
 export HOME="$scratch/home"
 unset CALLGATE_STATE XDG_CONFIG_HOME XDG_STATE_HOME CALLGATE_TOKEN
 mkdir -p "$HOME/.codex"

@@ -5,18 +5,9 @@
 set -euo pipefail
 root=$(pwd)
 export PATH="$root/bin:$PATH" NO_COLOR=1
-cache=.scratch/npm
-servers=(@modelcontextprotocol/server-everything @modelcontextprotocol/server-filesystem
-  @modelcontextprotocol/server-memory @modelcontextprotocol/server-sequential-thinking)
-command -v npm >/dev/null || { echo 'servers: skipped, npm is not here'; exit 0; }
-if [ ! -x "$cache/node_modules/.bin/mcp-server-everything" ]; then
-  mkdir -p "$cache"
-  if ! timeout 180 npm install --prefix "$cache" --silent --no-fund --no-audit "${servers[@]}" >/dev/null 2>&1; then
-    echo 'servers: skipped, the servers cannot be installed from npm here'; exit 0
-  fi
-fi
-bin=$root/$cache/node_modules/.bin
-go build -o bin/person ./scripts/persontest # a server is accepted by a person at a terminal
+scripts/npm.sh servers || { echo 'servers: skipped'; exit 0; }
+bin=$(cd "${CALLGATE_NPM:-.scratch/npm}/node_modules/.bin" && pwd)
+. scripts/programs.sh
 scratch=$(mktemp -d)
 pids=()
 finish() { for p in "${pids[@]}"; do kill "$p" 2>/dev/null || true; done; rm -rf "$scratch"; }

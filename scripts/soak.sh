@@ -1,47 +1,61 @@
 #!/usr/bin/env bash
-# Fuzzes every parser, repeats the concurrent tests under the race detector,
-# kills kernels and lets agents collide. "short" is part of `make test` and
-# fuzzes the parsers nearest to a model (the ordinary tests run the seeds of
-# all) and the harness of scripts/soak for half a minute; "full" gives each fuzz target
-# five minutes, kills 1,000 kernels in one test and 2,000 processes with the harness,
-# and makes 10,000 parallel edits. "kills [FLAG…]" runs the harness alone:
+# Fuzzes the parsers, repeats concurrent tests under the race detector, and kills kernels
+# to see what they leave. docs/TESTING.md describes the harness and what must hold.
 #
-#   scripts/soak.sh kills --kills 500 --seed 7
-#
-# docs/TESTING.md says what the harness does, and what must hold.
+#   scripts/soak.sh short       100 kills by the harness: part of make test
+#   scripts/soak.sh fuzz        2,000 inputs for each parser near a model: part of make test
+#   scripts/soak.sh full        five minutes for each fuzz target, repeated concurrent tests,
+#                               every package with the race detector (make race), 2,000 kills
+#   scripts/soak.sh kills FLAG… the harness alone, for example: kills --kills 500 --seed 7
+#   scripts/soak.sh load FLAG…  many conversations and calls against one kernel
 set -euo pipefail
+cd "$(dirname "$0")/.."
 mode=${1:-short}
+export CGO_ENABLED=0
 
 harness() { # harness FLAG…: kills real processes, and judges what they leave
-  go build -trimpath -ldflags '-s -w' -o bin/callgate ./cmd/callgate
-  go build -o bin/person ./scripts/persontest # a person accepts the servers, at a terminal
-  go build -o bin/soak ./scripts/soak
+  . scripts/programs.sh
   bin/soak --binary bin/callgate --person bin/person "$@"
 }
-if [ "$mode" = load ]; then
-  go build -trimpath -ldflags '-s -w' -o bin/callgate ./cmd/callgate
-  go build -o bin/person ./scripts/persontest
-  go build -o bin/load ./scripts/load
-  bin/load "${@:2}"
-  exit
-fi
-if [ "$mode" = kills ]; then harness "${@:2}"; exit; fi
 
-time=2000x # a count, not a time: a deadline can end a run in an error of its own
-[ "$mode" = full ] && time=${FUZZTIME:-5m}
-grep -rl --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do
-  case $(dirname "$file") in
-    ./tool | ./internal/app | ./internal/agent/calltext | ./internal/gate/schema | ./internal/gate/schema/limits | ./internal/cli/argv) ;;
-    *) [ "$mode" = full ] || continue ;;
-  esac
-  grep -o '^func Fuzz[A-Za-z0-9_]*' "$file" | sed 's/func //' | while read -r target; do
-    echo "fuzz $(dirname "$file") $target $time"
-    go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 5x "$(dirname "$file")" | tail -1
+# fuzz TIME FOLDER…: runs every fuzz target of these packages. A test binary is linked once for all of its
+# targets. A count as TIME (2000x) is better than a duration, whose end can be an error of its own.
+# Under a count, a binary that has passed is not run again: the cache knows it by its hash.
+fuzz() {
+  local time=$1 folder target binary passed cache root=$PWD
+  cache=$(go env GOCACHE)/callgate-fuzz
+  mkdir -p "$cache/inputs" .scratch/fuzz
+  for folder in "${@:2}"; do
+    binary=$root/.scratch/fuzz/${folder//\//-}.test
+    go test -c -vet=off -fuzz=. -o "$binary" "./$folder"
+    passed=$cache/$(cat "$binary" "$folder"/*_test.go | sha256sum | cut -c1-40)-$time
+    [[ $time != *x || ! -e $passed ]] || { echo "fuzz $folder: passed before, nothing has changed"; continue; }
+    for target in $(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$folder"/*_test.go); do
+      echo "fuzz $folder $target $time"
+      (cd "$folder" && "$binary" -test.run '^$' -test.fuzz "^$target\$" -test.fuzztime "$time" \
+        -test.fuzzminimizetime 5x -test.fuzzcachedir "$cache/inputs/$folder" | tail -1)
+    done
+    [[ $time != *x ]] || touch "$passed"
   done
-done
-if [ "$mode" != full ]; then harness --kills 100 --minutes 0.4 --groups 3; exit; fi
-harness --kills 2000 --minutes 60
-CGO_ENABLED=1 go test -race -count=50 -timeout 60m ./internal/gate/lock ./internal/registry ./internal/journal ./internal/gate/approval
-CALLGATE_KILLS=1000 go test -v -count=1 -timeout 60m -run TestKilledAtAnyMoment ./internal/daemon
-CGO_ENABLED=1 go test -race -count=20 -timeout 60m -run 'NothingStays|KilledKernel|TwoAgents|Front|Heal' ./internal/cli
-CALLGATE_SOAK=25 go test -count=1 -timeout 60m -run 'TestParallelEditsLoseNothing|TestInterleavingIsSomeSerialOrder' .
+}
+
+case $mode in
+short) harness --kills 100 --minutes 0.4 --groups 3 ;;
+fuzz) fuzz 2000x tool internal/app internal/agent/calltext internal/gate/schema internal/gate/schema/limits internal/cli/argv ;;
+kills) harness "${@:2}" ;;
+load)
+  . scripts/programs.sh
+  go build -o bin/load ./scripts/load
+  bin/load "${@:2}" ;;
+full)
+  grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sed 's/^\.\///' | sort -u > .scratch/fuzzed
+  fuzz "${FUZZTIME:-5m}" $(cat .scratch/fuzzed)
+  scripts/test.sh race
+  harness --kills 2000 --minutes 60
+  export CGO_ENABLED=1
+  go test -race -count=50 -timeout 60m ./internal/gate/lock ./internal/registry ./internal/journal ./internal/gate/approval
+  CALLGATE_KILLS=1000 go test -v -count=1 -timeout 60m -run TestKilledAtAnyMoment ./internal/daemon
+  go test -race -count=20 -timeout 60m -run 'NothingStays|KilledKernel|TwoAgents|Front|Heal' ./internal/cli
+  CALLGATE_SOAK=25 go test -count=1 -timeout 60m -run 'TestParallelEditsLoseNothing|TestInterleavingIsSomeSerialOrder' . ;;
+*) sed -n 's/^#   //p' "$0"; exit 2 ;;
+esac

@@ -27,7 +27,7 @@ const servingVar = "CALLGATE_CLIENT_SERVING"
 func TestServingProcess(t *testing.T) {
 	path := os.Getenv(servingVar)
 	if path == "" {
-		t.Skip("other tests start it")
+		t.Skip("another test starts it")
 	}
 	l, err := net.Listen("unix", path)
 	if err != nil {

@@ -334,7 +334,7 @@ func FuzzExecute(f *testing.F) {
 func TestDiscoverySetIsSmall(t *testing.T) {
 	data, err := os.ReadFile("../../../shared/bench/mcp-catalog/tools.jsonl")
 	if err != nil {
-		t.Skip("the catalog of real tools is not beside the project")
+		t.Skip("needs ../shared/bench/mcp-catalog")
 	}
 	var items []surface.Item
 	for line := range strings.Lines(string(data)) {

@@ -31,7 +31,9 @@ const answerPairs, answersEach = 8, 125
 // same behind: with files, memory, something like a shell and something like a
 // database, by name and through execute_tool. The calls that depend on nothing go on
 // only when the other of them is under way too, so they are side by side.
-func TestRandomAnswers(t *testing.T) {
+func TestRandomAnswers(t *testing.T) { kerneltest.OnEachStorage(t, testRandomAnswers) }
+
+func testRandomAnswers(t *testing.T) {
 	t.Parallel()
 	seed, err := strconv.ParseUint(os.Getenv("CALLGATE_SEED"), 10, 64) // repeats a run
 	if err != nil {

@@ -212,7 +212,7 @@ func TestNodeThatWasOpenedElsewhere(t *testing.T) {
 // A kernel that cannot reach its database stops what runs, begins nothing, and goes on when it can.
 func TestKernelWithoutItsDatabase(t *testing.T) {
 	t.Parallel()
-	var server postgrestest.Server
+	server := postgrestest.Own()
 	t.Cleanup(server.Stop)
 	url := server.URL(t)
 	began := make(chan struct{}, 1)

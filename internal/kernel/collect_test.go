@@ -39,6 +39,10 @@ func collect(t *testing.T, s *session.Session, id string, wait int) *tool.Result
 // What was left waiting is collected: as still waiting, as it ended, or with
 // the reason of a no.
 func TestCollectReturnsWhatWaited(t *testing.T) {
+	kerneltest.OnEachStorage(t, testCollectReturnsWhatWaited)
+}
+
+func testCollectReturnsWhatWaited(t *testing.T) {
 	t.Parallel()
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	s := kerneltest.OpenSession(t, k, t.TempDir())
@@ -77,7 +81,9 @@ func TestCollectReturnsWhatWaited(t *testing.T) {
 
 // Nobody collects what somebody else asked for; a principal that comes back after its
 // session has ended collects its own.
-func TestOnlyTheAskerCollects(t *testing.T) {
+func TestOnlyTheAskerCollects(t *testing.T) { kerneltest.OnEachStorage(t, testOnlyTheAskerCollects) }
+
+func testOnlyTheAskerCollects(t *testing.T) {
 	t.Parallel()
 	state, folder, other := kerneltest.StateDir(t), t.TempDir(), t.TempDir()
 	k := kerneltest.Open(t, state)

@@ -23,6 +23,10 @@ func until(t *testing.T, what string, ok func() bool) {
 
 // A grant that is revoked while a call waits for its locks no longer lets it run.
 func TestRevokedWhileACallWaits(t *testing.T) {
+	kerneltest.OnEachStorage(t, testRevokedWhileACallWaits)
+}
+
+func testRevokedWhileACallWaits(t *testing.T) {
 	t.Parallel()
 	var ran atomic.Int32
 	var blocked atomic.Bool

@@ -91,7 +91,9 @@ func want(t *testing.T, s *session.Session, status tool.Status, calls ...[2]stri
 
 // A yes as a pattern lets the next fitting call run unasked, in a new session and
 // after a restart; any other call asks.
-func TestYesThatLasts(t *testing.T) {
+func TestYesThatLasts(t *testing.T) { kerneltest.OnEachStorage(t, testYesThatLasts) }
+
+func testYesThatLasts(t *testing.T) {
 	t.Parallel()
 	state, here, elsewhere := kerneltest.StateDir(t), folderIn(t, "here"), folderIn(t, "elsewhere")
 	k := kerneltest.Open(t, state, riskyTools(t)...)
@@ -140,7 +142,9 @@ func TestYesForEverywhere(t *testing.T) {
 	want(t, s, tool.Success, [2]string{"demo.run", `{"command":"git log"}`})
 }
 
-func TestYesToOneExactCall(t *testing.T) {
+func TestYesToOneExactCall(t *testing.T) { kerneltest.OnEachStorage(t, testYesToOneExactCall) }
+
+func testYesToOneExactCall(t *testing.T) {
 	t.Parallel()
 	here := folderIn(t, "here")
 	k := kerneltest.Open(t, kerneltest.StateDir(t), riskyTools(t)...)
@@ -172,7 +176,9 @@ func TestYesOnAPath(t *testing.T) {
 		[2]string{"demo.write", `{"path":"src/callgate.yaml"}`}) // it would hold rules
 }
 
-func TestYesUntilADate(t *testing.T) {
+func TestYesUntilADate(t *testing.T) { kerneltest.OnEachStorage(t, testYesUntilADate) }
+
+func testYesUntilADate(t *testing.T) {
 	t.Parallel()
 	k := kerneltest.Open(t, kerneltest.StateDir(t), riskyTools(t)...)
 	here := folderIn(t, "here")

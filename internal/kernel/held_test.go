@@ -11,6 +11,7 @@ import (
 	"callgate/internal/gate/lasting"
 	"callgate/internal/journal"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/token"
 	"callgate/tool"
 )
@@ -18,6 +19,10 @@ import (
 // A journal that takes no record holds every change that must be on record: it is
 // refused before anything changes, not after.
 func TestHeldJournalChangesNothing(t *testing.T) {
+	kerneltest.OnEachStorage(t, testHeldJournalChangesNothing)
+}
+
+func testHeldJournalChangesNothing(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
 	k, err := kernel.Open(t.Context(), kernel.Config{State: state})

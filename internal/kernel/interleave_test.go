@@ -43,6 +43,10 @@ func soak() int {
 }
 
 func TestParallelEditsLoseNothing(t *testing.T) {
+	kerneltest.OnEachStorage(t, testParallelEditsLoseNothing)
+}
+
+func testParallelEditsLoseNothing(t *testing.T) {
 	t.Parallel()
 	workspace := t.TempDir()
 	k := kerneltest.Open(t, kerneltest.StateDir(t))

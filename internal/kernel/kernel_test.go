@@ -15,6 +15,10 @@ import (
 )
 
 func TestJournalIsFollowedAcrossRestarts(t *testing.T) {
+	kerneltest.OnEachStorage(t, testJournalIsFollowedAcrossRestarts)
+}
+
+func testJournalIsFollowedAcrossRestarts(t *testing.T) {
 	t.Parallel()
 	state, workspace := kerneltest.StateDir(t), t.TempDir()
 	var last uint64
@@ -57,6 +61,10 @@ func TestJournalIsFollowedAcrossRestarts(t *testing.T) {
 }
 
 func TestPruneDropsOldEpochsAndTheirArtifacts(t *testing.T) {
+	kerneltest.OnEachStorage(t, testPruneDropsOldEpochsAndTheirArtifacts)
+}
+
+func testPruneDropsOldEpochsAndTheirArtifacts(t *testing.T) {
 	t.Parallel()
 	state, workspace := kerneltest.StateDir(t), t.TempDir()
 	k := kerneltest.Open(t, state)
@@ -87,6 +95,10 @@ func TestPruneDropsOldEpochsAndTheirArtifacts(t *testing.T) {
 }
 
 func TestCloseCancelsWhatRunsAndRecordsIt(t *testing.T) {
+	kerneltest.OnEachStorage(t, testCloseCancelsWhatRunsAndRecordsIt)
+}
+
+func testCloseCancelsWhatRunsAndRecordsIt(t *testing.T) {
 	t.Parallel()
 	state := kerneltest.StateDir(t)
 	started := make(chan struct{})

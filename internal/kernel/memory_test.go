@@ -15,6 +15,10 @@ import (
 // What an agent remembers is in the kernel's documents and survives it, with what
 // an earlier version kept in files.
 func TestMemoryIsKeptInDocuments(t *testing.T) {
+	kerneltest.OnEachStorage(t, testMemoryIsKeptInDocuments)
+}
+
+func testMemoryIsKeptInDocuments(t *testing.T) {
 	t.Parallel()
 	state, workspace := kerneltest.StateDir(t), t.TempDir()
 	k := kerneltest.Open(t, state)

@@ -22,7 +22,6 @@ import (
 // What a kernel left in SQLite goes on in PostgreSQL, and in SQLite again: an approval that waits can be answered, a
 // task runs, a conversation has its history and goes on, a call in doubt is told, and the journal is whole.
 func TestMigratedKernelGoesOn(t *testing.T) {
-	kerneltest.NeedSQLite(t)
 	t.Parallel()
 	state, workspace := kerneltest.StateDir(t), t.TempDir()
 	model := kerneltest.NewModelOf(t, func(json.RawMessage) kerneltest.Answer { return kerneltest.Answer{Text: "good day"} })

@@ -160,6 +160,10 @@ var repository = []string{bash + `{"command":"git init -q && git config user.nam
 // A model's answer in a conversation is such an answer, also when it comes in parts of
 // more calls than run at a time.
 func TestAnswerOfAConversationIsInOrder(t *testing.T) {
+	kerneltest.OnEachStorage(t, testAnswerOfAConversationIsInOrder)
+}
+
+func testAnswerOfAConversationIsInOrder(t *testing.T) {
 	t.Parallel()
 	var calls []string
 	for i := range 20 {

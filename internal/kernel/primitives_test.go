@@ -115,6 +115,10 @@ func TestParallelAsTheSeedsHaveIt(t *testing.T) {
 
 // background_run has five modes, by its parameters, in both spellings.
 func TestBackgroundAsTheSeedsHaveIt(t *testing.T) {
+	kerneltest.OnEachStorage(t, testBackgroundAsTheSeedsHaveIt)
+}
+
+func testBackgroundAsTheSeedsHaveIt(t *testing.T) {
 	t.Parallel()
 	s := openPrimitives(t, primitives)
 	for _, launch := range []string{
@@ -140,6 +144,10 @@ func TestBackgroundAsTheSeedsHaveIt(t *testing.T) {
 }
 
 func TestWatchersAsTheSeedsHaveThem(t *testing.T) {
+	kerneltest.OnEachStorage(t, testWatchersAsTheSeedsHaveThem)
+}
+
+func testWatchersAsTheSeedsHaveThem(t *testing.T) {
 	t.Parallel()
 	s := openPrimitives(t, primitives)
 	begun := says(t, s, "watch_start", `{"name":"filesystem.read","params":{"path":"a.txt"},"interval":5,"label":"the file",
@@ -159,6 +167,10 @@ func TestWatchersAsTheSeedsHaveThem(t *testing.T) {
 }
 
 func TestSchedulesAsTheSeedsHaveThem(t *testing.T) {
+	kerneltest.OnEachStorage(t, testSchedulesAsTheSeedsHaveThem)
+}
+
+func testSchedulesAsTheSeedsHaveThem(t *testing.T) {
 	t.Parallel()
 	s := openPrimitives(t, primitives)
 	cron := says(t, s, "schedule", `{"when":"0 9 * * 1-5","action":"filesystem.read","args":{"path":"a.txt"},"name":"morning","output_channel":"report"}`)

@@ -131,6 +131,10 @@ func TestAskUserIsShown(t *testing.T) {
 
 // A password is in the secret store, and neither in the result nor in the journal.
 func TestAskedPasswordIsASecret(t *testing.T) {
+	kerneltest.OnEachStorage(t, testAskedPasswordIsASecret)
+}
+
+func testAskedPasswordIsASecret(t *testing.T) {
 	t.Setenv("CALLGATE_KEYRING", "off")
 	const value = "correct-horse-battery"
 	k, s := openQuestioner(t, seedGrant)

@@ -112,7 +112,9 @@ func TestQuotasOverNodes(t *testing.T) {
 }
 
 // What a user may do at once, and what stays counted when the kernel starts again.
-func TestQuotasOfOneKernel(t *testing.T) {
+func TestQuotasOfOneKernel(t *testing.T) { kerneltest.OnEachStorage(t, testQuotasOfOneKernel) }
+
+func testQuotasOfOneKernel(t *testing.T) {
 	t.Parallel()
 	state, file := t.TempDir(), filepath.Join(t.TempDir(), "own.yaml")
 	const limits = "users: {limits: {default: {calls_at_once: 1, sessions_at_once: 2, calls_per_day: 3}}}\n"
@@ -172,7 +174,9 @@ func TestQuotasOfOneKernel(t *testing.T) {
 }
 
 // What models of a user cost is counted and limited, over all of their conversations.
-func TestQuotaOfTokens(t *testing.T) {
+func TestQuotaOfTokens(t *testing.T) { kerneltest.OnEachStorage(t, testQuotaOfTokens) }
+
+func testQuotaOfTokens(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "own.yaml")
 	write(t, file, "users: {limits: {users: {ada: {tokens_per_month: 1000000}, bob: {tokens_per_day: 1}}}}\n")

@@ -153,7 +153,9 @@ func TestReloadWider(t *testing.T) {
 }
 
 // Calls are made while files are read again: each is judged by one file, whole, and one that runs goes on.
-func TestReloadDuringCalls(t *testing.T) {
+func TestReloadDuringCalls(t *testing.T) { kerneltest.OnEachStorage(t, testReloadDuringCalls) }
+
+func testReloadDuringCalls(t *testing.T) {
 	t.Parallel()
 	var running atomic.Int32
 	begun, release := make(chan struct{}), make(chan struct{})

@@ -12,6 +12,10 @@ import (
 // Of a kernel's records those of ended epochs go, and the end of the last of them is told: what is kept for an undo goes
 // so far and no further.
 func TestRetainTellsTheLastEpoch(t *testing.T) {
+	kerneltest.OnEachStorage(t, testRetainTellsTheLastEpoch)
+}
+
+func testRetainTellsTheLastEpoch(t *testing.T) {
 	t.Parallel()
 	state := kerneltest.StateDir(t)
 	note := journal.Record{Kind: journal.Noted, Note: "a record"}

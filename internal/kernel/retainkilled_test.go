@@ -91,7 +91,6 @@ func playRemoval(value string) {
 // A process that removes by rule is killed after each of its steps: the journal verifies, a conversation is there whole
 // or not at all, and the next run removes the rest and says so.
 func TestRemovalByRuleIsKilled(t *testing.T) {
-	kerneltest.NeedSQLite(t) // it copies the state directory
 	t.Parallel()
 	program, err := os.Executable()
 	ok(t, err)

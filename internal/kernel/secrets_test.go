@@ -293,6 +293,10 @@ func TestNoSecretGetsOut(t *testing.T) {
 // Nor does one get out that a model or an app brings in itself: as an
 // argument, a file's name, the name of a tool, a setup step.
 func TestNoSecretIsKeptOfArguments(t *testing.T) {
+	kerneltest.OnEachStorage(t, testNoSecretIsKeptOfArguments)
+}
+
+func testNoSecretIsKeptOfArguments(t *testing.T) {
 	t.Parallel()
 	state, workspace := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(workspace, "callgate.yaml"), leakyApp)
@@ -470,7 +474,9 @@ func TestSecretsNeedTheHumansKey(t *testing.T) {
 }
 
 // A value that is set while the kernel runs is given to the next call.
-func TestSecretSetLater(t *testing.T) {
+func TestSecretSetLater(t *testing.T) { kerneltest.OnEachStorage(t, testSecretSetLater) }
+
+func testSecretSetLater(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
 	k := openLeaky(t, state, nil)

@@ -138,7 +138,7 @@ func TestWhoSharesKnowledgeBases(t *testing.T) {
 	ragCall(t, basesAt(t, a, "two", "first", nil), "ingest_text", args)
 	other := basesAt(t, openNode(t, url, node.Timing{}), "three", "second", nil)
 	refusesBase(t, other, "query", `{"query":"text","bases":["shared/team"]}`, tool.NotFound, "there is no knowledge base")
-	kerneltest.NeedSQLite(t)
+
 	alone := basesAt(t, kerneltest.Open(t, kerneltest.StateDir(t)), "four", "first", nil)
 	refusesBase(t, alone, "ingest_text", args, tool.Unavailable, "shares its database with no other")
 }

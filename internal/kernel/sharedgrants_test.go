@@ -87,7 +87,7 @@ func TestGrantsOfAllNodes(t *testing.T) {
 
 // A yes for every node goes with a kernel that leaves the database, and a kernel that is alone is offered none.
 func TestGrantsOfAllNodesGoBack(t *testing.T) {
-	kerneltest.NeedSQLite(t)
+
 	t.Parallel()
 	state, folder := kerneltest.StateDir(t), appFolder(t, "mine", notesApp)
 	alone := kerneltest.Open(t, state, riskyTools(t)...)

@@ -156,7 +156,6 @@ func TestManyTakeAtTwoNodes(t *testing.T) {
 
 // What is queued goes with a kernel to the database and back.
 func TestMigratedQueues(t *testing.T) {
-	kerneltest.NeedSQLite(t)
 	t.Parallel()
 	state, folder := kerneltest.StateDir(t), appFolder(t, "mine", queueApp("jobs"))
 	alone := kerneltest.Open(t, state)

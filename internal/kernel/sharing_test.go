@@ -135,7 +135,7 @@ func TestMemoryOfAFolderIsOfItsNode(t *testing.T) {
 // Many who write at two nodes lose nothing, also when the database is away in between.
 func TestManyRememberAtTwoNodes(t *testing.T) {
 	t.Parallel()
-	var server postgrestest.Server
+	server := postgrestest.Own()
 	t.Cleanup(server.Stop)
 	url := server.URL(t)
 	a, b := openNode(t, url, node.Timing{}), openNode(t, url, node.Timing{})
@@ -197,7 +197,6 @@ func TestManyRememberAtTwoNodes(t *testing.T) {
 
 // What was remembered in SQLite is what the first node of a team begins with, and it is there when a kernel goes back.
 func TestMigratedMemory(t *testing.T) {
-	kerneltest.NeedSQLite(t)
 	t.Parallel()
 	state, folder, other := kerneltest.StateDir(t), appFolder(t, "mine", notesApp), appFolder(t, "theirs", notesApp)
 	keep := func(k *kernel.Kernel, folder, key, text string) {

@@ -15,7 +15,9 @@ import (
 )
 
 // What the gate did for its user is counted out of the records that real calls leave.
-func TestStats(t *testing.T) {
+func TestStats(t *testing.T) { kerneltest.OnEachStorage(t, testStats) }
+
+func testStats(t *testing.T) {
 	t.Parallel()
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()

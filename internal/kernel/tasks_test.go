@@ -12,7 +12,9 @@ import (
 
 // A kernel is in use while a task runs, and while one that runs by itself waits for its
 // time; not for tasks that wait to be started, and not for news that are owed.
-func TestTasksKeepTheKernel(t *testing.T) {
+func TestTasksKeepTheKernel(t *testing.T) { kerneltest.OnEachStorage(t, testTasksKeepTheKernel) }
+
+func testTasksKeepTheKernel(t *testing.T) {
 	t.Parallel()
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	release := make(chan struct{})

@@ -15,7 +15,9 @@ import (
 )
 
 // Rules are tried on what really happened: what would run, ask and be refused now.
-func TestTryRules(t *testing.T) {
+func TestTryRules(t *testing.T) { kerneltest.OnEachStorage(t, testTryRules) }
+
+func testTryRules(t *testing.T) {
 	t.Parallel()
 	here := folderIn(t, "here")
 	k := kerneltest.Open(t, kerneltest.StateDir(t), append(riskyTools(t),

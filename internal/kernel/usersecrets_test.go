@@ -243,7 +243,6 @@ func TestPlacedKeyIsChanged(t *testing.T) {
 // What a kernel that was alone sealed for its users is sealed with the placed key once it shares a database, and given at
 // another node.
 func TestSecretsOfUsersMoveToADatabase(t *testing.T) {
-	kerneltest.NeedSQLite(t)
 	state := kerneltest.StateDir(t)
 	k := kerneltest.Open(t, state, secretTools(t)...)
 	ok(t, setSecret(t, k, "ada", "", "hub", adaValue))

@@ -135,7 +135,7 @@ func TestPrinted(t *testing.T) {
 // Files made to take the reader down. The helper may end, the test may not.
 func TestHostile(t *testing.T) {
 	if testing.Short() {
-		t.Skip("hostile files take the helper some seconds")
+		t.Skip("left out by -short: hostile files take the helper some seconds")
 	}
 	t.Parallel()
 	const (

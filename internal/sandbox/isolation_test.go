@@ -288,7 +288,10 @@ func TestOthersAreOutOfSight(t *testing.T) {
 // An ordinary user has the same isolation.
 func TestAsOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("these tests already run as an ordinary user")
+		t.Skip("only root can start it: the tests already run as an ordinary user")
+	}
+	if testing.Short() {
+		t.Skip("left out by -short: scripts/users.sh runs the whole package as an ordinary user")
 	}
 	const nobody = 65534
 	dir, err := os.MkdirTemp("", "callgate-test-nobody-")

@@ -23,7 +23,7 @@ import (
 func realTools(tb testing.TB, n int) []*tool.Tool {
 	tb.Helper()
 	if _, err := os.Stat(shared); err != nil {
-		tb.Skip("the catalog of real tools is not beside the project")
+		tb.Skip("needs ../shared/bench/mcp-catalog")
 	}
 	base := bench.Tools(load(tb, filepath.Join(shared, "mcp-catalog")))
 	return variations(base, n)

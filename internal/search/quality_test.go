@@ -56,10 +56,10 @@ func measure(t *testing.T, set *eval.Set) map[string]eval.Report {
 // baselines.
 func TestQuality(t *testing.T) {
 	if _, err := os.Stat(shared); err != nil {
-		t.Skip("the public datasets are not beside the project: quality is not measured")
+		t.Skip("needs ../shared/bench: search quality is not measured")
 	}
 	if testing.Short() {
-		t.Skip("it takes a while")
+		t.Skip("left out by -short: thousands of queries")
 	}
 	baseline := map[string]float64{ // nDCG@10 that must be beaten
 		"metatool-dev": .550 * 1.08, "bfcl-live": .684, "sealtools-dev": .854,

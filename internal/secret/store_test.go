@@ -212,7 +212,7 @@ const writerVar = "CALLGATE_SECRET_TEST_WRITER"
 func TestWriterProcess(t *testing.T) {
 	folder := os.Getenv(writerVar)
 	if folder == "" {
-		t.Skip("it is started by another test")
+		t.Skip("another test starts it")
 	}
 	v := openStore(t, folder)
 	for i := 0; ; i++ {

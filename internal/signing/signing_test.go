@@ -134,7 +134,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 func TestMinisign(t *testing.T) {
 	program, err := exec.LookPath("minisign")
 	if err != nil {
-		t.Skip("minisign is not installed")
+		t.Skip("minisign is not installed: apt-get install minisign")
 	}
 	folder := t.TempDir()
 	path := func(name string) string { return filepath.Join(folder, name) }

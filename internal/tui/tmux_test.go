@@ -75,7 +75,7 @@ type pane struct {
 func (p project) run(t *testing.T, width, height int, env []string, args ...string) *pane {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("there is no tmux here: the chat is not tried on a terminal")
+		t.Skip("tmux is not installed: apt-get install tmux")
 	}
 	dir, err := os.MkdirTemp("", "cg") // a socket's path must be short
 	if err != nil {

@@ -111,8 +111,8 @@ func (c *cluster) startNodes(ctx context.Context, program string, extra []string
 // newToken makes a token at a node, as a person does.
 func (c *cluster) newToken(n *world.Node) (string, error) {
 	person := filepath.Join(c.folder, "person")
-	if out, err := exec.Command("go", "build", "-o", person, "./scripts/persontest").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building scripts/persontest: %w: %s", err, out)
+	if out, err := exec.Command("go", "build", "-o", person, "./scripts/person").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building scripts/person: %w: %s", err, out)
 	}
 	create := exec.Command(person, n.Program, "token", "create", "--role", "operator", "--name", "clients")
 	create.Dir, create.Env = n.Workspace(), n.Env()

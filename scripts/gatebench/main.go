@@ -47,7 +47,7 @@ func main() {
 		flag.StringVar(&s.other, "other", "", "a command that serves the same server with another program, over streamable "+
 			"HTTP: it has to be told to run gatebench server")
 		flag.StringVar(&s.otherURL, "other-url", "http://127.0.0.1:9191/s0/", "where that command serves it")
-		flag.StringVar(&s.person, "person", "bin/person", "the built scripts/persontest")
+		flag.StringVar(&s.person, "person", "bin/person", "the built scripts/person")
 		flag.IntVar(&s.rounds, "rounds", 10, "how often each way is measured")
 		flag.IntVar(&s.calls, "calls", 2000, "calls of one caller in a round; four times as many of 16")
 		flag.IntVar(&s.servers, "servers", 0, "measure the kernel's memory with so many servers, and nothing else")

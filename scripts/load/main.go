@@ -34,7 +34,7 @@ type settings struct {
 func main() {
 	var s settings
 	flag.StringVar(&s.binary, "binary", "bin/callgate", "the built program")
-	flag.StringVar(&s.person, "person", "bin/person", "the built scripts/persontest")
+	flag.StringVar(&s.person, "person", "bin/person", "the built scripts/person")
 	flag.IntVar(&s.conversations, "conversations", 200, "how many at once")
 	flag.Float64Var(&s.minutes, "minutes", 5, "for how long")
 	flag.Parse()

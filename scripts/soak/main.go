@@ -62,7 +62,7 @@ func soak(args []string) error {
 	c := drive.Config{Self: self, Out: os.Stdout}
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
 	flags.StringVar(&c.Binary, "binary", "bin/callgate", "the program to drive")
-	flags.StringVar(&c.Person, "person", "bin/person", "what plays a person at a terminal: scripts/persontest, built")
+	flags.StringVar(&c.Person, "person", "bin/person", "what plays a person at a terminal: scripts/person, built")
 	flags.StringVar(&c.Folder, "folder", "", "where the run keeps everything (default a new one)")
 	flags.StringVar(&c.NPM, "npm", ".scratch/npm", "where the servers of npm are, if they are")
 	flags.Uint64Var(&c.Seed, "seed", rand.Uint64N(1_000_000), "repeats the plan of a run")

@@ -104,7 +104,7 @@ func part(n int, kind string) []bench.Way {
 // recorded. Numbers that are better are worth a new record (-update).
 func TestAgentAtWork(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it runs the program some seventy times")
+		t.Skip("left out by -short: it runs the program some seventy times")
 	}
 	t.Parallel()
 	tasks, err := bench.Tasks()

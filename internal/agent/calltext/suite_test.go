@@ -171,7 +171,7 @@ func readSuite(t *testing.T) []suiteVector {
 	name := filepath.Join("..", "..", "..", "..", "shared", "suites", "toolcall-text-vectors.jsonl")
 	f, err := os.Open(name)
 	if err != nil {
-		t.Skip("the suite of text vectors is not here: shared/suites is not beside the repository")
+		t.Skip("needs ../shared/suites")
 	}
 	defer f.Close()
 	var all []suiteVector

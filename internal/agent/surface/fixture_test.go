@@ -84,7 +84,7 @@ func catalog(t testing.TB) []surface.Item {
 	t.Helper()
 	all, err := readCatalog()
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the public catalog is not here: shared/bench/mcp-catalog is in no folder above")
+		t.Skip("needs ../shared/bench/mcp-catalog")
 	}
 	if err != nil || len(all) == 0 {
 		t.Fatalf("%d tools read: %v", len(all), err)

@@ -19,7 +19,7 @@ func TestPagesAreAccessible(t *testing.T) {
 	t.Parallel()
 	file := os.Getenv("CALLGATE_AXE")
 	if file == "" {
-		t.Skip("CALLGATE_AXE does not name axe.min.js")
+		t.Skip("axe-core is not installed: scripts/npm.sh axe")
 	}
 	source, err := os.ReadFile(file)
 	kerneltest.OK(t, err)

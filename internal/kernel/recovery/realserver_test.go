@@ -41,7 +41,7 @@ func realServer(t testing.TB) string {
 	path, err := filepath.Abs("../../../.scratch/npm/node_modules/.bin/" + serverProgram)
 	ok(t, err)
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("%s is not here; scripts/servers.sh installs it", serverProgram)
+		t.Skipf("%s is not here; scripts/npm.sh installs it", serverProgram)
 	}
 	return path
 }

@@ -219,7 +219,7 @@ tools:
 // because over all of them it costs less.
 func TestTwelveScripts(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes a while")
+		t.Skip("left out by -short: it takes a while")
 	}
 	var all [2]cost
 	saved := 0

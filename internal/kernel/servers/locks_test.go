@@ -130,7 +130,7 @@ func realServer(t *testing.T, name string) string {
 	path, err := filepath.Abs("../../../.scratch/npm/node_modules/.bin/" + name)
 	ok(t, err)
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("%s is not here; scripts/servers.sh installs it", name)
+		t.Skipf("%s is not here; scripts/npm.sh installs it", name)
 	}
 	return path
 }

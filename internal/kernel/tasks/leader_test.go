@@ -144,7 +144,7 @@ func plan(t *testing.T, db *postgres.DB, node, name string, n int, at time.Time,
 // due in bulk runs once, and once more nothing when another leads. What the dead one had runs when it is back, once.
 func TestLeaderLoss(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it kills nodes under 10,000 tasks")
+		t.Skip("left out by -short: it kills nodes under 10,000 tasks")
 	}
 	at := server.URL(t)
 	dir := t.TempDir()

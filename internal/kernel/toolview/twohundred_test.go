@@ -21,7 +21,7 @@ func TestTwoHundredTools(t *testing.T) {
 	t.Parallel()
 	f, err := os.Open(filepath.Join("..", "..", "..", "..", "shared", "bench", "mcp-catalog", "tools.jsonl"))
 	if err != nil {
-		t.Skip("the public catalog is not here: ../shared/bench/mcp-catalog")
+		t.Skip("needs ../shared/bench/mcp-catalog")
 	}
 	defer f.Close()
 	var tools []*tool.Tool

@@ -105,7 +105,7 @@ func TestGrepIsTheSameWithAndWithoutRipgrep(t *testing.T) {
 	t.Parallel()
 	ways := searchers(t)
 	if len(ways) < 2 {
-		t.Skip("ripgrep is not installed")
+		t.Skip("ripgrep is not installed: apt-get install ripgrep")
 	}
 	g := newFixtureWith(t, ways[0].config)
 	g.corpus()

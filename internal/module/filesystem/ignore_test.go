@@ -128,7 +128,7 @@ func TestIgnoreFilesAboveTheWorkspace(t *testing.T) {
 func TestIgnoresAsGit(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
+		t.Skip("git is not installed: apt-get install git")
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
 	rounds := 25

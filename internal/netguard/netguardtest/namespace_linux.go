@@ -26,7 +26,7 @@ func enterNamespace(t *testing.T) bool {
 		return true
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("the program ip is missing; install iproute2 to test guards in a network of their own")
+		t.Skip("ip is not installed: apt-get install iproute2")
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -104,7 +104,7 @@ func catalog(tb testing.TB) []string {
 	tb.Helper()
 	f, err := os.Open(filepath.Join("..", "..", "..", "..", "shared", "bench", "mcp-catalog", "tools.jsonl"))
 	if err != nil {
-		tb.Skip("the public catalog is not here: ", err)
+		tb.Skip("needs ../shared/bench/mcp-catalog: ", err)
 	}
 	defer f.Close()
 	var texts []string

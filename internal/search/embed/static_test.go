@@ -29,7 +29,7 @@ func TestGolden(t *testing.T) {
 	t.Run("first version", func(t *testing.T) {
 		const folder = "../../../../shared/model"
 		if _, err := os.Stat(folder); err != nil {
-			t.Skip("the first version is not beside the project")
+			t.Skip("needs ../shared/model")
 		}
 		m, err := embed.Open(folder)
 		if err != nil {

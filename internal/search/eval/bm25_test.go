@@ -141,7 +141,7 @@ func shared(t testing.TB) string {
 		}
 		up := filepath.Dir(at)
 		if up == at {
-			t.Skip("the public sets are not here: shared/bench is in no folder above")
+			t.Skip("needs ../shared/bench")
 		}
 		at = up
 	}
@@ -151,7 +151,7 @@ func shared(t testing.TB) string {
 // program. That this one comes to the same numbers proves the metrics.
 func TestBaselines(t *testing.T) {
 	if testing.Short() {
-		t.Skip("thousands of queries")
+		t.Skip("left out by -short: thousands of queries")
 	}
 	dir := shared(t)
 	for _, c := range []struct {

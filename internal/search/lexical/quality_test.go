@@ -27,7 +27,7 @@ func bench(tb testing.TB) string {
 			return found
 		}
 	}
-	tb.Skip("the public sets are not here: shared/bench is in no folder above")
+	tb.Skip("needs ../shared/bench")
 	return ""
 }
 
@@ -149,7 +149,7 @@ func ndcg(scores []float32, gold map[int]float64) float64 {
 // plain BM25 with stemming, whose number is given beside it.
 func TestQuality(t *testing.T) {
 	if testing.Short() {
-		t.Skip("thousands of queries")
+		t.Skip("left out by -short: thousands of queries")
 	}
 	for set, want := range map[string]struct{ least, stemmedBM25 float64 }{
 		"metatool-dev":    {.595, .550},

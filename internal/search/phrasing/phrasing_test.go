@@ -228,7 +228,7 @@ func FuzzRead(f *testing.F) {
 // TestAllocations: a request for one thing without values costs no memory.
 func TestAllocations(t *testing.T) {
 	if !plain {
-		t.Skip("the race detector lets pools forget")
+		t.Skip("the race detector is on: it empties pools")
 	}
 	phrasing.Read(short)
 	if got := testing.AllocsPerRun(100, func() { phrasing.Read(short) }); got != 0 {

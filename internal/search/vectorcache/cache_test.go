@@ -252,7 +252,7 @@ func TestMemoryOnly(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			if c.modes && (os.Getuid() <= 0) {
-				t.Skip("this user may read and write whatever the mode says")
+				t.Skip("needs an ordinary user: scripts/users.sh runs it")
 			}
 			t.Cleanup(func() { _ = os.Chmod(c.dir, 0o700) })
 			v := open(t, c.dir)

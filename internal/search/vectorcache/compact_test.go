@@ -108,7 +108,7 @@ func TestSweep(t *testing.T) {
 // A compaction that cannot be is said, and changes nothing.
 func TestCompactFails(t *testing.T) {
 	if os.Getuid() <= 0 {
-		t.Skip("this user may write whatever the mode says")
+		t.Skip("needs an ordinary user: scripts/users.sh runs it")
 	}
 	dir, _, _ := filled(t, 10)
 	c := open(t, dir)

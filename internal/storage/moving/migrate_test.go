@@ -23,8 +23,11 @@ import (
 	"callgate/tool"
 )
 
-// server is what the tests share, each with a schema of its own; crashed is that of the one test that kills it.
-var server, crashed postgrestest.Server
+// The tests share server, each with a schema of its own; one test kills crashed.
+var (
+	server  postgrestest.Server
+	crashed = postgrestest.Own()
+)
 
 // killAt says to the test program that it is a migration: the state directory, the URL, and after how many steps it is
 // killed.

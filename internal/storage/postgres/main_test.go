@@ -13,7 +13,10 @@ import (
 
 // server is what the tests of this package share, each in a schema of its own; crashed is that of the one test that
 // kills it.
-var server, crashed postgrestest.Server
+var (
+	server  postgrestest.Server
+	crashed = postgrestest.Own()
+)
 
 func TestMain(m *testing.M) {
 	code := server.Main(m)

@@ -86,7 +86,7 @@ func TestPolicyInABrowser(t *testing.T) {
 	t.Parallel()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Skip("there is no chromium here")
+		t.Skip("chromium is not installed: apt-get install chromium")
 	}
 	server, reached := site(t)
 	ctx, stop := chromedp.NewContext(t.Context(), chromedp.WithAllocatorOptions(chromedp.ExecPath(path), chromedp.NoSandbox))

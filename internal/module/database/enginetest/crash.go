@@ -9,9 +9,12 @@ import (
 )
 
 // Crash kills every process of a PostgreSQL server, as hard as can be, and waits until they are gone: nothing is
-// written any more by then. No other test may use the server. It skips the test where the system has no /proc.
+// written any more by then. No other test may use the server: see Servers.Own. It skips the test where the system has no /proc.
 func (s *Server) Crash(t testing.TB) {
 	t.Helper()
+	if s.data == "" {
+		t.Fatal("all test processes share this server: crash one that Own returned")
+	}
 	if len(s.processes()) == 0 {
 		t.Skip("the processes of the server are not found in /proc")
 	}

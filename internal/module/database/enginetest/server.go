@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -32,6 +31,10 @@ var errNotInstalled = errors.New("not installed")
 // it. The zero value is ready; a test package declares one and stops it in its
 // TestMain, by Main.
 type Servers struct {
+	// Own makes the PostgreSQL server one of this test process even if a run of tests
+	// shares one, for tests that crash it.
+	Own bool
+
 	postgres, mariadb lazyServer
 
 	mu    sync.Mutex
@@ -50,9 +53,12 @@ type Server struct {
 	Socket string // its socket, or the folder of its socket, as the driver wants it
 	User   string // has every privilege
 	Admin  *sql.DB
+	// Database is the database of Admin. No other test process uses it.
+	Database string
 
 	start     func() error // of a server that can be crashed
 	data      string       // its folder
+	prefix    string       // of the names of this process's databases
 	databases atomic.Int64
 }
 
@@ -106,7 +112,7 @@ func (l *lazyServer) get(t testing.TB, start func() (*Server, error)) *Server {
 // NewDatabase creates an empty database and returns its name.
 func (s *Server) NewDatabase(t testing.TB) string {
 	t.Helper()
-	name := fmt.Sprintf("t%d", s.databases.Add(1))
+	name := fmt.Sprintf("%st%d", s.prefix, s.databases.Add(1))
 	if _, err := s.Admin.Exec("CREATE DATABASE " + name); err != nil {
 		t.Fatal(err)
 	}
@@ -114,29 +120,43 @@ func (s *Server) NewDatabase(t testing.TB) string {
 }
 
 func (s *Servers) startPostgres() (*Server, error) {
-	bin, err := postgresBin()
-	if err != nil {
-		return nil, err
+	if dir := os.Getenv(SharedVariable); dir != "" && !s.Own {
+		return s.joinShared(dir)
 	}
 	dir, err := s.folder("callgate-pg", "postgres")
 	if err != nil {
 		return nil, err
 	}
+	server, stop, err := startPostgresIn(dir)
+	if err != nil {
+		return nil, err
+	}
+	s.atEnd(stop)
+	return server, nil
+}
+
+// startPostgresIn starts a new PostgreSQL server whose files are in dir, which the user
+// postgres must own.
+func startPostgresIn(dir string) (*Server, func(), error) {
+	bin, err := postgresBin()
+	if err != nil {
+		return nil, nil, err
+	}
 	passwordFile := filepath.Join(dir, "password")
 	if err := os.WriteFile(passwordFile, []byte(Password), 0o644); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	data := filepath.Join(dir, "data")
 	if err := run("postgres", filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "scram-sha-256",
 		"--pwfile", passwordFile, "--no-sync", "-E", "UTF8"); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	port, err := freePort()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ctl := filepath.Join(bin, "pg_ctl")
-	options := fmt.Sprintf("-p %d -k %s -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=100", port, dir)
+	options := fmt.Sprintf("-p %d -k %s -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=300", port, dir)
 	start := func() error {
 		err := run("postgres", ctl, "-D", data, "-w", "-l", filepath.Join(dir, "log"), "-o", options, "start")
 		if log, _ := os.ReadFile(filepath.Join(dir, "log")); err != nil {
@@ -145,15 +165,20 @@ func (s *Servers) startPostgres() (*Server, error) {
 		return err
 	}
 	if err := start(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s.atEnd(func() { _ = run("postgres", ctl, "-D", data, "-m", "immediate", "stop") })
+	stop := func() { _ = run("postgres", ctl, "-D", data, "-m", "immediate", "stop") }
+	admin, err := openPostgres(port, "postgres")
+	return &Server{Port: port, Socket: dir, User: "postgres", Admin: admin, Database: "postgres", start: start, data: data}, stop, err
+}
+
+// openPostgres returns a connection pool of the administrator.
+func openPostgres(port int, database string) (*sql.DB, error) {
 	address := url.URL{
 		Scheme: "postgres", User: url.UserPassword("postgres", Password),
-		Host: fmt.Sprintf("127.0.0.1:%d", port), Path: "/postgres",
+		Host: fmt.Sprintf("127.0.0.1:%d", port), Path: "/" + database,
 	}
-	admin, err := sql.Open("pgx", address.String())
-	return &Server{Port: port, Socket: dir, User: "postgres", Admin: admin, start: start, data: data}, err
+	return sql.Open("pgx", address.String())
 }
 
 // postgresBin returns the folder of the newest PostgreSQL's programs.
@@ -269,16 +294,7 @@ func (s *Servers) folder(name, owner string) (string, error) {
 		return "", err
 	}
 	s.atEnd(func() { _ = os.RemoveAll(dir) })
-	if os.Geteuid() != 0 {
-		return dir, nil
-	}
-	u, err := user.Lookup(owner)
-	if err != nil {
-		return "", err
-	}
-	uid, _ := strconv.Atoi(u.Uid)
-	gid, _ := strconv.Atoi(u.Gid)
-	return dir, os.Chown(dir, uid, gid)
+	return dir, give(dir, owner)
 }
 
 // command returns a command that runs as the owner of a server. Servers refuse

@@ -90,7 +90,7 @@ func TestApply(t *testing.T) {
 func TestAsGitDiff(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
+		t.Skip("git is not installed: apt-get install git")
 	}
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(7, 8))

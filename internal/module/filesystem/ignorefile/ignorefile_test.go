@@ -102,7 +102,7 @@ func randomLine(rng *rand.Rand) string {
 func TestAsGit(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
+		t.Skip("git is not installed: apt-get install git")
 	}
 	dir := t.TempDir()
 	var paths []string

@@ -23,9 +23,12 @@ import (
 // Password is the password in every URL. Nothing that is shown, logged or kept may contain it.
 const Password = enginetest.Password
 
-// Server is a PostgreSQL server on 127.0.0.1. The zero value is ready; it is safe for concurrent use. A test that
-// crashes its server has one of its own.
+// Server is a PostgreSQL server on 127.0.0.1. The zero value is ready; it is safe for concurrent use. All test
+// processes of `make test` share one server, in which each has its own databases.
 type Server struct{ servers enginetest.Servers }
+
+// Own returns a server that no other test process uses, for tests that crash it. The caller stops it.
+func Own() *Server { return &Server{enginetest.Servers{Own: true}} }
 
 // Main runs the tests of a package and stops the server. It returns the exit code.
 func (s *Server) Main(m *testing.M) int { return s.servers.Main(m) }
@@ -50,7 +53,7 @@ func (s *Server) URL(t testing.TB) string {
 // Schema is the URL of a schema in the one database that such tests share. Who opens it makes the schema.
 func (s *Server) Schema(t testing.TB, name string) string {
 	t.Helper()
-	return s.address(t, "/postgres", url.Values{"search_path": {name}})
+	return s.address(t, "/"+s.servers.Postgres(t).Database, url.Values{"search_path": {name}})
 }
 
 func (s *Server) address(t testing.TB, database string, options url.Values) string {

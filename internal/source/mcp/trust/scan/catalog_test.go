@@ -24,7 +24,7 @@ func catalog(tb testing.TB) []real {
 	tb.Helper()
 	f, err := os.Open(catalogPath(tb))
 	if err != nil {
-		tb.Skip("the catalogue of real tools is not here")
+		tb.Skip("needs ../shared/bench/mcp-catalog")
 	}
 	defer f.Close()
 	var all []real

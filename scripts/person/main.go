@@ -1,8 +1,8 @@
-// Persontest does for scripts what a person does: it opens a terminal of its
+// Person does for scripts what a person does: it opens a terminal of its
 // own, runs a command there, and types the codes that the command asks for. Its
 // output, errors and exit code are the command's.
 //
-//	persontest callgate approvals approve a1b2c3
+//	person callgate approvals approve a1b2c3
 package main
 
 import (
@@ -22,12 +22,12 @@ func main() {
 
 func run(args []string) int {
 	if len(args) == 0 {
-		fmt.Fprintln(os.Stderr, "usage: persontest COMMAND [ARGUMENT…]")
+		fmt.Fprintln(os.Stderr, "usage: person COMMAND [ARGUMENT…]")
 		return 2
 	}
 	dir, err := os.Getwd()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "persontest:", err)
+		fmt.Fprintln(os.Stderr, "person:", err)
 		return 1
 	}
 	types := make([]terminaltest.Typing, asked)
@@ -36,7 +36,7 @@ func run(args []string) int {
 	}
 	e, err := terminaltest.Try(terminaltest.Program{Args: args, Dir: dir, Types: types})
 	if err != nil || e.Failed != "" {
-		fmt.Fprintln(os.Stderr, "persontest:", e.Failed, err)
+		fmt.Fprintln(os.Stderr, "person:", e.Failed, err)
 		return 1
 	}
 	fmt.Print(e.Out)
