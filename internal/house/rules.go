@@ -1,17 +1,15 @@
 package house
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
-// Rules are what every file of the tree must keep.
+// Rules are the rules that the files of a tree obey.
 type Rules struct {
 	// Layers lists folders, lowest layer first. A folder that is not listed
 	// belongs to the listed folder nearest above it; that group of folders is a
@@ -23,16 +21,14 @@ type Rules struct {
 	ForbiddenCalls []ForbiddenCall
 	// ForbiddenInTests lists functions that only tests of some rooms may use.
 	ForbiddenInTests []ForbiddenCall
-	// TestsNeed lists imports that tests must have where they have another.
+	// TestsNeed lists imports that tests must have if they have another one.
 	TestsNeed []TestsNeed
 	// Public lists the packages whose exported names mention no internal type.
 	Public []string
-	// BadNames lists package names that say nothing.
+	// BadNames lists package names that carry no meaning.
 	BadNames []string
 	// HandlerRoom is the one folder whose code runs a tool's handler.
 	HandlerRoom string
-	// Limits bounds the tail; zero fields bound nothing.
-	Limits Limits
 }
 
 // Forbidden is an import that only some rooms may have.
@@ -52,20 +48,12 @@ type ForbiddenCall struct {
 	Why    string
 }
 
-// TestsNeed is an import without which the tests of a folder would be silent.
+// TestsNeed is an import without which the tests of a folder would be skipped.
 type TestsNeed struct {
 	Import string // tests that import this
 	Needs  string // must import that, in any file of their folder
 	Except string // but not those of this folder
 	Why    string
-}
-
-// Limits bounds what is largest.
-type Limits struct {
-	Package, File, Function, Methods, Fields int
-	Line                                     int // characters; a row of a table may have LongLine
-	LongLine                                 int
-	Lines                                    map[string]int // of single packages
 }
 
 // Problem is a rule that a file breaks.
@@ -91,14 +79,12 @@ func (r Rules) Check(t *Tree) []Problem {
 		c.inits(f)
 		c.handlers(f)
 		c.names(f)
-		c.lines(f)
 		if slices.Contains(r.Public, f.Folder) {
 			c.public(f)
 		}
 	}
 	c.testsNeed()
 	c.docs()
-	c.tail()
 	return c.problems
 }
 
@@ -260,32 +246,6 @@ func (c *checking) names(f File) {
 	}
 }
 
-func (c *checking) lines(f File) {
-	if c.Limits.Line == 0 {
-		return
-	}
-	for i, line := range bytes.Split(f.Text, []byte("\n")) {
-		length, limit := utf8.RuneCount(line), c.Limits.Line
-		if isRow(line) {
-			limit = c.Limits.LongLine
-		}
-		if length > limit {
-			c.add(fmt.Sprintf("%s:%d", f.Path, i+1), "the line has %d characters, of at most %d", length, limit)
-		}
-	}
-}
-
-// isRow reports whether a line is a row of a table: an element of a composite
-// literal, a field with its tags, or a raw string.
-func isRow(line []byte) bool {
-	text := bytes.TrimSpace(line)
-	if len(text) == 0 {
-		return false
-	}
-	return text[0] == '{' || text[0] == '"' || text[0] == '`' ||
-		text[len(text)-1] == '`' || bytes.HasSuffix(text, []byte("},"))
-}
-
 func (c *checking) docs() {
 	documented := map[string]bool{}
 	for f := range c.tree.Shipped {
@@ -294,27 +254,6 @@ func (c *checking) docs() {
 	for folder, ok := range documented {
 		if !ok {
 			c.add(folder, "the package has no comment that says what it is for")
-		}
-	}
-}
-
-func (c *checking) tail() {
-	t := Measure(c.tree)
-	bound := func(what string, list []Count, limit int) {
-		for _, n := range list {
-			if limit > 0 && n.N > limit {
-				c.add(n.Name, "has %d %s, of at most %d", n.N, what, limit)
-			}
-		}
-	}
-	bound("lines", t.Packages, c.Limits.Package)
-	bound("lines", t.FileLines, c.Limits.File)
-	bound("lines", t.Functions, c.Limits.Function)
-	bound("methods", t.Methods, c.Limits.Methods)
-	bound("fields", t.Fields, c.Limits.Fields)
-	for _, n := range t.Packages {
-		if limit, ok := c.Limits.Lines[n.Name]; ok && n.N > limit {
-			c.add(n.Name, "has %d lines, of at most %d", n.N, limit)
 		}
 	}
 }
