@@ -3,17 +3,18 @@ package house
 import (
 	"fmt"
 	"go/token"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// tree makes a tree of files that are given as text.
+// tree returns a tree of files given as text, in the order of their names.
 func tree(t *testing.T, files map[string]string) *Tree {
 	t.Helper()
 	set, made := token.NewFileSet(), &Tree{Module: "m"}
-	for name, text := range files {
-		f, err := parse(set, name, []byte(text))
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		f, err := parse(set, name, []byte(files[name]))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,24 +147,5 @@ func TestTestsAreFree(t *testing.T) {
 	files = map[string]string{"none/a_test.go": "package p\n"}
 	if got := rules.Check(tree(t, files)); len(got) != 1 {
 		t.Error(got)
-	}
-}
-
-func TestMeasure(t *testing.T) {
-	m := Measure(tree(t, map[string]string{
-		"a/a.go":      "package a\n\ntype T[K any] struct{ a, b int }\n\nfunc (t *T[K]) m() {\n}\n\nfunc F() {}\n",
-		"a/b.go":      "package a\n\nfunc (T[K]) n() {}\n\ntype I interface{ x(); y() }\n",
-		"a/a_test.go": "package a\n\nfunc f() { time.Sleep(1); t.Parallel() }\n",
-		"b/b.go":      "package b\n",
-	}))
-	var out strings.Builder
-	m.Print(&out, 1)
-	for _, want := range []string{
-		"14 lines in 3 files, 2 packages; 3 lines of tests", "13  a\n", "8  a/a.go", "2  a/a.go: T.m", "2  a.T\n", "2  a.I",
-		"test files that run in parallel: 1, sleeps in tests: 1, packages without tests of their own: 1",
-	} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is missing in\n%s", want, &out)
-		}
 	}
 }

@@ -22,7 +22,7 @@ func (c *checking) public(f File) {
 	for _, d := range f.Syntax.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			if d.Name.IsExported() && (d.Recv == nil || ast.IsExported(receiverName(d.Recv.List[0].Type))) {
+			if d.Name.IsExported() && (d.Recv == nil || ast.IsExported(typeName(d.Recv.List[0].Type))) {
 				exposed(d.Name.Name, d.Type)
 			}
 		case *ast.GenDecl:

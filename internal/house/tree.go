@@ -1,6 +1,6 @@
-// Package house reads the source tree, measures its tail, and checks the rules
-// of docs/ARCHITECTURE.md against it. Nothing that ships imports it: the tests
-// and `make house` do.
+// Package house reads the Go source of the repository. It checks the rules of
+// docs/ARCHITECTURE.md, which a test of the root package requires, and it
+// measures the tree for the report of `make house`, which requires nothing.
 package house
 
 import (
@@ -43,7 +43,7 @@ func Read(root, module string) (*Tree, error) {
 			return err
 		}
 		if d.IsDir() {
-			if name != root && skipped(name, d.Name()) {
+			if name != root && (ignored(d.Name()) || isModule(name)) {
 				return filepath.SkipDir
 			}
 			return nil
@@ -69,13 +69,17 @@ func Read(root, module string) (*Tree, error) {
 	return t, err
 }
 
-func skipped(name, base string) bool {
-	if strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules" {
-		return true
-	}
-	_, err := os.Stat(filepath.Join(name, "go.mod"))
+// ignored reports whether a folder is left out because of its name.
+func ignored(base string) bool {
+	return strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules"
+}
+
+func isModule(folder string) bool {
+	_, err := os.Stat(filepath.Join(folder, "go.mod"))
 	return err == nil
 }
+
+func isTest(file string) bool { return strings.HasSuffix(file, "_test.go") }
 
 func parse(set *token.FileSet, name string, text []byte) (File, error) {
 	syntax, err := parser.ParseFile(set, name, text, parser.ParseComments|parser.SkipObjectResolution)
@@ -83,7 +87,7 @@ func parse(set *token.FileSet, name string, text []byte) (File, error) {
 		return File{}, err
 	}
 	f := File{
-		Path: name, Folder: path.Dir(name), Test: strings.HasSuffix(name, "_test.go"),
+		Path: name, Folder: path.Dir(name), Test: isTest(name),
 		Syntax: syntax, Text: text, set: set,
 	}
 	for _, i := range syntax.Imports {
@@ -95,6 +99,12 @@ func parse(set *token.FileSet, name string, text []byte) (File, error) {
 	}
 	return f, nil
 }
+
+// line returns the line of a position.
+func (f File) line(pos token.Pos) int { return f.set.Position(pos).Line }
+
+// lines returns how many lines a node spans.
+func (f File) lines(n ast.Node) int { return f.line(n.End()) - f.line(n.Pos()) + 1 }
 
 // folder returns the folder of an import of the tree's own module.
 func (t *Tree) folder(imported string) (string, bool) {
