@@ -141,6 +141,7 @@ var rules = house.Rules{
 		{Import: "time", Name: "Sleep", Why: "a test waits for what happens: a channel, a bubble's clock, a condition"},
 	},
 	BadNames:    []string{"util", "utils", "common", "helpers", "types", "models", "misc"},
+	Unshipped:   []string{"scripts"},
 	HandlerRoom: "internal/gate",
 }
 

@@ -42,6 +42,7 @@ func TestEveryRuleFires(t *testing.T) {
 		Public:      []string{".", "low"},
 		BadNames:    []string{"util"},
 		HandlerRoom: "high",
+		Unshipped:   []string{"low2"},
 	}
 	for name, c := range map[string]struct {
 		file, text string
@@ -78,6 +79,7 @@ func TestEveryRuleFires(t *testing.T) {
 		"a handler that is run":                {"low/a.go", "func f(t T) { t.Handler.Execute() }", "runs a tool's handler"},
 		"a handler that a test helper runs":    {"low/lowtest/a.go", "func f(t T) { t.Handler.Execute() }", ""},
 		"an import of a test helper":           {"low/a.go", `import "m/low/lowtest"`, "is for tests"},
+		"a test helper, in what does not ship": {"low2/a.go", `import "m/low2/xtest"`, ""},
 		"a test helper of another":             {"high/hightest/a.go", `import "m/low/lowtest"`, ""},
 		"a handler that the gate runs":         {"high/a.go", "func f(t T) { t.Handler.Execute() }", ""},
 		"a package name that says nothing":     {"low/util/a.go", "", "says nothing"},

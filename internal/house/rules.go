@@ -27,6 +27,8 @@ type Rules struct {
 	Public []string
 	// BadNames lists package names that carry no meaning.
 	BadNames []string
+	// Unshipped lists folders of programs that do not ship, which may import test helpers.
+	Unshipped []string
 	// HandlerRoom is the one folder whose code runs a tool's handler.
 	HandlerRoom string
 }
@@ -127,7 +129,7 @@ func (c *checking) layer(f File) {
 		if !ours {
 			continue
 		}
-		if forTests(folder) && !forTests(f.Folder) {
+		if forTests(folder) && !forTests(f.Folder) && !isBelow(f.Folder, c.Unshipped) {
 			c.add(f.Path, "imports %s, which is for tests", folder)
 		}
 		if other, its := c.room(folder); its >= layer && other != room {
