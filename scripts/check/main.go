@@ -17,6 +17,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -74,8 +76,28 @@ func check(c config, stages func(*run) []stage) error {
 	}
 	defer r.close()
 	began := time.Now()
-	results := runStages(ctx, r, stages(r))
+	chosen, err := choose(stages(r), c.only)
+	if err != nil {
+		return err
+	}
+	results := runStages(ctx, r, chosen)
 	return r.report(os.Stdout, results, time.Since(began))
+}
+
+// choose returns the stages with these names, or all of them.
+func choose(all []stage, names string) ([]stage, error) {
+	if names == "" {
+		return all, nil
+	}
+	var chosen []stage
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(all, func(s stage) bool { return s.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no stage %q", name)
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
 }
 
 // lockFolder waits until no other run uses this checkout: runs share bin/ and
