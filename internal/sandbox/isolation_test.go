@@ -284,35 +284,3 @@ func TestOthersAreOutOfSight(t *testing.T) {
 		}
 	}
 }
-
-// An ordinary user has the same isolation.
-func TestAsOrdinaryUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can start it: the tests already run as an ordinary user")
-	}
-	if testing.Short() {
-		t.Skip("left out by -short: scripts/users.sh runs the whole package as an ordinary user")
-	}
-	const nobody = 65534
-	dir, err := os.MkdirTemp("", "callgate-test-nobody-")
-	ok(t, err)
-	defer os.RemoveAll(dir)
-	ok(t, os.Chown(dir, nobody, nobody))
-	program := filepath.Join(dir, "sandbox.test") // this one may lie where only root can go
-	data, err := os.ReadFile("/proc/self/exe")
-	ok(t, err)
-	ok(t, os.WriteFile(program, data, 0o755))
-	t.Parallel() // not before: a process that starts meanwhile would hold the program open, and it could not be run
-	cmd := exec.Command(
-		program,
-		"-test.run=^(TestFiles|TestKernelIs|TestHome|TestNetwork|TestWays|TestOthers|TestNothing|TestLimitsOfThe|TestProx)",
-		"-test.count=1",
-	)
-	cmd.Dir = dir
-	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + dir, "GORACE=atexit_sleep_ms=0"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	out, err := cmd.CombinedOutput()
-	if err != nil || strings.Contains(string(out), "no tests to run") {
-		t.Errorf("%v\n%s", err, out)
-	}
-}

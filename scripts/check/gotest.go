@@ -36,9 +36,6 @@ type skip struct{ pkg, test, reason string }
 func (s *session) goTest(ctx context.Context, env []string, args ...string) error {
 	c := s.run.config
 	flags := []string{"test", "-json", "-vet=off"}
-	if c.short {
-		flags = append(flags, "-short")
-	}
 	if c.count > 0 {
 		flags = append(flags, fmt.Sprintf("-count=%d", c.count))
 	}

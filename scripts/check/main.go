@@ -58,11 +58,13 @@ type config struct {
 // logs is the folder that keeps the output of the stages of the latest run.
 const logs = ".scratch/check"
 
+func makeLogs() error { return os.MkdirAll(logs, 0o755) }
+
 // check runs the stages in the current folder, which is the module's root.
 func check(c config, stages func(*run) []stage) error {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	if err := os.MkdirAll(logs, 0o755); err != nil {
+	if err := makeLogs(); err != nil {
 		return err
 	}
 	unlock, err := lockFolder(filepath.Join(logs, "lock"))

@@ -72,9 +72,14 @@ func build(ctx context.Context, s *session) error {
 	return s.command(ctx, []string{"CALLGATE_BUILT="}, "bash", "scripts/programs.sh")
 }
 
-// race runs packages with the race detector.
+// race runs packages with the race detector; in `make test`, tests that repeat something
+// a thousand times do so less often.
 func (s *session) race(ctx context.Context, pkgs []string) error {
-	return s.goTest(ctx, withRace, append(append(raceFlags(), "-timeout=20m"), pkgs...)...)
+	args := append(raceFlags(), "-timeout=20m")
+	if s.run.config.short {
+		args = append(args, "-short")
+	}
+	return s.goTest(ctx, withRace, append(args, pkgs...)...)
 }
 
 // plain runs the other packages without it.
