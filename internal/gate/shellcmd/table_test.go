@@ -71,3 +71,38 @@ func TestTable(t *testing.T) {
 		}
 	}
 }
+
+// TestNesting tests that a line nested too deeply is in doubt as a whole: it is never allowed, a rule
+// that denies cannot rule out its command, and its reader learns that a part was not read.
+func TestNesting(t *testing.T) {
+	t.Parallel()
+	allows := allowedBy(patterns(t))
+	deny, err := shellcmd.CompilePattern("rm *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	quote := func(line string) string { return "'" + strings.ReplaceAll(line, "'", `'\''`) + "'" }
+	for _, test := range []struct {
+		name string
+		wrap func(line string) string
+		most int // how often wrap may be applied
+	}{
+		{"wrapper", func(line string) string { return "nice " + line }, 6},
+		{"eval", func(line string) string { return "eval " + quote(line) }, 3},
+		{"sh -c", func(line string) string { return "sh -c " + quote(line) }, 3},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			line := "git log"
+			for n := range test.most + 3 {
+				parsed := shellcmd.Parse(line)
+				_, sure := parsed.Touches(deny)
+				read := shellcmd.Use(line, nil).Unread == ""
+				if want := n <= test.most; parsed.Allowed(allows) != want || sure != want || read != want {
+					t.Errorf("%d levels: allowed %v, sure %v, read %v; want %v for all", n, parsed.Allowed(allows), sure, read, want)
+				}
+				line = test.wrap(line)
+			}
+		})
+	}
+}
