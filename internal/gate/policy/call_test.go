@@ -111,3 +111,31 @@ func BenchmarkDecideCall(b *testing.B) {
 		}
 	})
 }
+
+// TestGrantsOfDoubtfulLines tests that a grant of every program in a line does not cover a line that
+// cannot be read with certainty: a human is asked.
+func TestGrantsOfDoubtfulLines(t *testing.T) {
+	t.Parallel()
+	bash := made(t, "shell.bash", tool.Runtime{Risk: tool.High})
+	rules := compiled(t, &policy.Capabilities{
+		Grant: []policy.Entry{withCommand("git log *", "cat *", "echo *", "xargs *", "eval *", "sh *")},
+	}, nil)
+	for line, want := range map[string]policy.Verdict{
+		"git log | xargs -n 1 cat":                  policy.Allow,
+		"git log | xargs -p cat":                    policy.Approve,
+		"git log | xargs -i cat":                    policy.Approve,
+		"git log | xargs -x echo":                   policy.Approve,
+		"git log | xargs --arg-file=x cat":          policy.Approve,
+		"git log | xargs --replace=X echo X":        policy.Approve,
+		"git log | xargs --process-slot-var=x echo": policy.Approve,
+		`eval 'echo x'`:                             policy.Allow,
+		`eval 'echo \'`:                             policy.Approve,
+		`sh -c 'echo x'`:                            policy.Allow,
+		`sh -c 'echo \'`:                            policy.Approve,
+		`sh -c 'echo $((1+1))'`:                     policy.Approve,
+	} {
+		if got := policy.DecideCall(rules, bash, model, command(line)); got.Verdict != want {
+			t.Errorf("%s: %+v, want %s", line, got, want)
+		}
+	}
+}
