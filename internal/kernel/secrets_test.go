@@ -189,6 +189,17 @@ var leaks = map[string]func(value string, g tool.Grant) (*tool.Result, error){
 			Content: []tool.Content{tool.Image("image/svg+xml", []byte("<svg>"+v+"</svg>")), tool.Text(strings.Repeat("large\n", 20_000))},
 		}, nil
 	},
+	"an address": func(v string, _ tool.Grant) (*tool.Result, error) {
+		address := tool.Content{Type: "resource", URI: "https://h/?key=" + url.QueryEscape(v), Text: "a page"}
+		return &tool.Result{Summary: "done", Content: []tool.Content{address}}, nil
+	},
+	"a MIME type": func(v string, _ tool.Grant) (*tool.Result, error) {
+		return &tool.Result{Summary: "done", Content: []tool.Content{tool.Image("image/"+v, []byte("x"))}}, nil
+	},
+	"a cut": func(v string, _ tool.Grant) (*tool.Result, error) {
+		cut := &tool.Cut{Unit: "rows", Last: 1, Next: "after=" + v, Advice: "or ask " + v}
+		return &tool.Result{Summary: "done", Content: []tool.Content{tool.Text("one row")}, Cut: cut}, nil
+	},
 	"live": func(v string, g tool.Grant) (*tool.Result, error) {
 		g.Output("stdout", []byte("the token is "+v+"\n"))
 		return data(nil)
@@ -371,6 +382,10 @@ func TestNoSecretGetsOutOfExecutables(t *testing.T) {
 		"base64": `printf '"%s"' "$(printf 'u:%s' "$LEAK_SET" | base64)"`,
 		"nojson": `echo "$LEAK_SET $LEAK_OLD"`,
 		"others": `printf '{"env":"%s"}' "$LEAK_ENV_KEY"`,
+		"envelope": `printf '{"status":"error","summary":"no","cut":{"unit":"rows","last":1,"next":"after=%s"},` +
+			`"content":[{"type":"resource","uri":"x:%s","mime":"a/%s","text":"t"}],` +
+			`"error":{"op":"%s","kind":"%s","message":"no"}}' \
+			"$LEAK_SET" "$LEAK_SET" "$LEAK_OLD" "$LEAK_OLD" "$LEAK_SET"`,
 	} {
 		kerneltest.WriteExecutable(
 			t,
@@ -383,7 +398,7 @@ func TestNoSecretGetsOutOfExecutables(t *testing.T) {
 	var log bytes.Buffer
 	k := openLeaky(t, state, slog.New(slog.NewTextHandler(&log, nil)))
 	s := kerneltest.OpenAccepted(t, k, workspace)
-	for _, name := range []string{"stdout", "stderr", "fails", "base64", "nojson", "others"} {
+	for _, name := range []string{"stdout", "stderr", "fails", "base64", "nojson", "others", "envelope"} {
 		r := s.Call(t.Context(), session.CallRequest{Name: "team." + name, Args: json.RawMessage(`{"name":"x"}`)})
 		told, err := json.Marshal(r)
 		ok(t, err)

@@ -12,7 +12,10 @@ import (
 func (v *Vault) ScrubError(e *tool.Error) *tool.Error {
 	e = e.Detach()
 	clean := func(text string) string { return v.ScrubText(text).String() }
-	e.Message, e.Hint = clean(e.Message), clean(e.Hint)
+	e.Op, e.Message, e.Hint = clean(e.Op), clean(e.Message), clean(e.Hint)
+	if v.ScrubString(string(e.Kind)) != string(e.Kind) { // a program may print any kind
+		e.Kind = tool.Failed
+	}
 	e.Fields, e.Similar = slices.Clone(e.Fields), slices.Clone(e.Similar)
 	for i, f := range e.Fields {
 		e.Fields[i] = tool.FieldError{Path: clean(f.Path), Want: clean(f.Want), Got: clean(f.Got)}

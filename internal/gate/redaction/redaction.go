@@ -37,24 +37,31 @@ func (w *Redactor) CheckArtifact(r *tool.Result) {
 	r.Warnings = append(r.Warnings, "the tool names an artifact that is not here; nothing was kept under that name")
 }
 
-// Scrub takes secrets out of everything a model or a log will see, and says so.
+// Scrub takes secrets out of every text of a result, and adds a warning if there were any. It changes nothing
+// that the tool keeps: slices and pointers of r are copied first.
 func (w *Redactor) Scrub(r *tool.Result) {
 	found := false
-	clean := func(text, by string) string {
-		found = found || text != by
-		return by
+	scrubText := func(at *string) {
+		clean := w.Secrets.ScrubText(*at).String()
+		found = found || clean != *at
+		*at = clean
 	}
-	r.Summary = clean(r.Summary, w.Secrets.ScrubText(r.Summary).String())
-	for i, text := range r.Warnings {
-		r.Warnings[i] = clean(text, w.Secrets.ScrubText(text).String())
+	for _, id := range []*string{&r.Call, &r.Approval, &r.ArtifactRef} {
+		clean := w.Secrets.ScrubString(*id)
+		found = found || clean != *id
+		*id = clean
 	}
+	if w.Secrets.ScrubString(string(r.Status)) != string(r.Status) {
+		found, r.Status = true, tool.Failure
+	}
+	scrubText(&r.Summary)
+	r.Warnings = slices.Clone(r.Warnings)
+	for i := range r.Warnings {
+		scrubText(&r.Warnings[i])
+	}
+	r.Content = slices.Clone(r.Content)
 	for i := range r.Content {
-		c := &r.Content[i]
-		c.Text = clean(c.Text, w.Secrets.ScrubPayloadString(c.Text))
-		c.URI = clean(c.URI, w.Secrets.ScrubString(c.URI))
-		data := w.Secrets.Scrub(c.Data)
-		found = found || !bytes.Equal(data, c.Data)
-		c.Data = data
+		found = w.scrubContent(&r.Content[i]) || found
 	}
 	if len(r.Data) > 0 {
 		data := w.Secrets.ScrubPayload(r.Data)
@@ -63,16 +70,36 @@ func (w *Redactor) Scrub(r *tool.Result) {
 			r.Data, _ = json.Marshal(string(r.Data))
 		}
 	}
+	if r.Cut != nil {
+		cut := *r.Cut
+		for _, text := range []*string{&cut.Unit, &cut.Next, &cut.Tool, &cut.Advice} {
+			scrubText(text)
+		}
+		r.Cut = &cut
+	}
 	if r.Error != nil {
 		r.Error = w.Secrets.ScrubError(r.Error)
 	}
 	r.Attempts = slices.Clone(r.Attempts)
 	for i := range r.Attempts { // they hold words of models and of providers
-		r.Attempts[i].Error = w.Secrets.ScrubText(r.Attempts[i].Error).String()
+		a := &r.Attempts[i]
+		for _, text := range []*string{&a.Model, &a.Outcome, &a.Error} {
+			scrubText(text)
+		}
 	}
 	if found {
 		r.Warnings = append(r.Warnings, secret.TakenOut)
 	}
+}
+
+// scrubContent takes secrets out of one piece of content, and reports whether there were any. Servers and
+// programs choose its types too.
+func (w *Redactor) scrubContent(c *tool.Content) (found bool) {
+	old := *c
+	c.Type, c.MIME, c.URI = w.Secrets.ScrubString(c.Type), w.Secrets.ScrubString(c.MIME), w.Secrets.ScrubString(c.URI)
+	c.Text, c.Data = w.Secrets.ScrubPayloadString(c.Text), w.Secrets.Scrub(c.Data)
+	return c.Type != old.Type || c.MIME != old.MIME || c.URI != old.URI || c.Text != old.Text ||
+		!bytes.Equal(c.Data, old.Data)
 }
 
 // DropPayload stores the payload as an artifact and leaves only the summary, or
