@@ -18,6 +18,7 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
+	"callgate/internal/programtest"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -75,7 +76,7 @@ func playDoomed(state string) {
 		for range time.Tick(5 * time.Millisecond) {
 			if got, err := k.Conversations.Task(ctx, talk.ID(), talk.ID()+job); err == nil && got.Status != "running" {
 				fmt.Println("hanging")
-				select {}
+				programtest.Hang()
 			}
 		}
 	}

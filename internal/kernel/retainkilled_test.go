@@ -21,6 +21,7 @@ import (
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/retention"
+	"callgate/internal/programtest"
 )
 
 // retainVariable has the test program remove by rule, and kill itself after a step: "STEP STATE".
@@ -82,7 +83,7 @@ func playRemoval(value string) {
 		if left--; left == 0 {
 			self, _ := os.FindProcess(os.Getpid())
 			_ = self.Kill()
-			select {} // nothing more is done while the system ends it
+			programtest.Hang() // nothing more is done while the system ends it
 		}
 	}).Once(context.Background(), false)
 	fmt.Println("it was not killed:", err)

@@ -3,6 +3,7 @@ package programtest
 
 import (
 	"os"
+	"runtime"
 	"syscall"
 	"testing"
 )
@@ -18,5 +19,18 @@ func Write(t testing.TB, path, text string) {
 	syscall.ForkLock.RUnlock()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Hang never returns: a process that a test is to end calls it last. In a program without cgo, Go ends a process in
+// which no goroutine can go on, such as one that is in select {}; it does not end one that reads.
+func Hang() {
+	r, w, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	for {
+		_, _ = r.Read(make([]byte, 1)) // nothing is ever written
+		runtime.KeepAlive(w)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"callgate/internal/durable"
+	"callgate/internal/programtest"
 	"callgate/internal/unfinished"
 )
 
@@ -52,7 +53,7 @@ func TestKilledProcess(t *testing.T) {
 	_, err = f.Write([]byte("half"))
 	ok(t, err)
 	fmt.Println("written")
-	select {}
+	programtest.Hang()
 }
 
 // kill runs the process above, and kills it when it has written its files.

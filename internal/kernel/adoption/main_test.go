@@ -15,6 +15,7 @@ import (
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/node"
 	"callgate/internal/kernel/session"
+	"callgate/internal/programtest"
 	"callgate/internal/proposal"
 	"callgate/llm"
 	"callgate/tool"
@@ -83,7 +84,7 @@ func playDoomed(value string) {
 	if d.Say != "" && !d.Asks {
 		say()
 	}
-	select {}
+	programtest.Hang()
 }
 
 // accept accepts the only proposal.

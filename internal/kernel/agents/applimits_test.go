@@ -17,6 +17,7 @@ import (
 	"callgate/internal/kernel/agents"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/session"
+	"callgate/internal/programtest"
 	"callgate/llm"
 )
 
@@ -160,7 +161,7 @@ func playDoomed(state string) {
 	}
 	fmt.Println(c.ID())
 	_, _ = c.Send(ctx, llm.TextMessage(llm.User, "go"), conversation.Watch{})
-	select {}
+	programtest.Hang()
 }
 
 // killedAt has another process run a turn, and kills it when a model was asked for

@@ -20,6 +20,7 @@ import (
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/agents"
 	"callgate/internal/kernel/kerneltest"
+	"callgate/internal/programtest"
 	"callgate/internal/task"
 	"callgate/llm"
 	"callgate/tool"
@@ -241,7 +242,7 @@ func growTree(value string) {
 			}
 		}
 	}
-	select {}
+	programtest.Hang()
 }
 
 // goOn begins the turn of the tree, or goes on with it.

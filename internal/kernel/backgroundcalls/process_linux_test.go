@@ -15,6 +15,7 @@ import (
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/session"
+	"callgate/internal/programtest"
 	"callgate/internal/sandbox"
 	"callgate/internal/task"
 	"callgate/tool"
@@ -183,7 +184,7 @@ func playDoomed(state string) {
 		_ = json.Unmarshal(r.Data, &told)
 		fmt.Println(told.ID)
 	}
-	select {}
+	programtest.Hang()
 }
 
 // A kernel is killed while a task and a call that was moved run: their processes are

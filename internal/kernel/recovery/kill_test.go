@@ -19,6 +19,7 @@ import (
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/session"
+	"callgate/internal/programtest"
 	"callgate/tool"
 )
 
@@ -98,7 +99,7 @@ func churn(value string) {
 			}
 		}()
 	}
-	select {}
+	programtest.Hang()
 }
 
 func versionIn(workspace, path string) (version int) {

@@ -17,6 +17,7 @@ import (
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/undoing"
+	"callgate/internal/programtest"
 )
 
 // doomedVariable asks the test program to be a kernel that undoes and is killed; it says
@@ -43,7 +44,7 @@ func beDoomed(value string) {
 	_, err = k.Undo.Undo(context.Background(), approval.Credential{Key: key, By: "ada", PID: approval.Unknown},
 		undoing.Request{Target: undoing.Target{Call: part.Call}})
 	fmt.Println("ended", err)
-	select {}
+	programtest.Hang()
 }
 
 // An undo that is killed at any moment leaves each file as it was before or after, whole,

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"callgate/internal/gate/limits"
+	"callgate/internal/programtest"
 	"callgate/internal/source/mcp"
 	"callgate/tool"
 )
@@ -316,7 +317,7 @@ func kernel() {
 	if err != nil {
 		fmt.Println(err)
 	}
-	select {}
+	programtest.Hang()
 }
 
 func TestAllDieWithTheKernel(t *testing.T) {

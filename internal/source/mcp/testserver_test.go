@@ -15,6 +15,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"callgate/internal/programtest"
 )
 
 // The test binary is also the servers that it tests against: with this variable
@@ -26,7 +28,7 @@ var kinds = map[string]func(){
 	"legacy":     func() { serve(normalServer("2025-11-25", "2025-06-18")) },
 	"asking":     func() { serve(askingServer()) },
 	"old-asking": func() { serve(askingServer("2025-11-25")) },
-	"hang":       func() { select {} },
+	"hang":       programtest.Hang,
 	"exit":       func() { fmt.Fprintln(os.Stderr, "no licence found for s3cr3t-value"); os.Exit(3) },
 	"garbage":    garbage,
 	"flood":      flood,
@@ -35,7 +37,7 @@ var kinds = map[string]func(){
 	"late":       late,
 	"deaf":       deaf,
 	"grandchild": grandchild,
-	"sleeper":    func() { select {} },
+	"sleeper":    programtest.Hang,
 	"stubborn":   stubborn,
 	"hostile":    func() { raw(hostile) },
 	"twice":      func() { raw(twice) },
@@ -240,7 +242,7 @@ func deaf() {
 		json.Unmarshal(in.Bytes(), &m)
 		answer(m, old("error"))
 		if m.Method == "tools/list" {
-			select {}
+			programtest.Hang()
 		}
 	}
 }
@@ -272,7 +274,7 @@ func grandchild() {
 func stubborn() {
 	signal.Ignore(syscall.SIGTERM)
 	serve(normalServer())
-	select {}
+	programtest.Hang()
 }
 
 // message is a message that raw servers read.

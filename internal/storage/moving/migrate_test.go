@@ -14,6 +14,7 @@ import (
 
 	"callgate/internal/conversation/history"
 	"callgate/internal/document"
+	"callgate/internal/programtest"
 	"callgate/internal/statedir"
 	"callgate/internal/storage/moving"
 	"callgate/internal/storage/postgres"
@@ -335,7 +336,7 @@ func migrateAndDie(task []string) {
 	die := func() {
 		self, _ := os.FindProcess(os.Getpid())
 		_ = self.Kill()
-		select {}
+		programtest.Hang()
 	}
 	left, _ := strconv.Atoi(task[2])
 	m := moving.Migration{State: statedir.Dir(task[0]), To: task[1], Resume: true}
