@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 	"strings"
+	"sync"
 	"time"
 
 	"callgate/internal/agent"
@@ -12,6 +13,7 @@ import (
 	"callgate/internal/conversation/history"
 	"callgate/internal/feed"
 	"callgate/internal/gate/approval"
+	"callgate/internal/journal/outputbus"
 	"callgate/internal/kernel"
 	"callgate/llm"
 	"callgate/tool"
@@ -153,11 +155,13 @@ type CallEvent struct {
 	Result *tool.Result // nil while it runs
 }
 
-// Output is a piece of what a running call prints.
+// Output is a piece of the output of a running call. On an overloaded machine some output
+// can be lost, never the call's result.
 type Output struct {
 	Call   string
 	Stream string // stdout, stderr …
 	Text   []byte
+	Lost   int // the bytes missing at this point of the stream; the piece has no text
 }
 
 // TurnEnd is how a turn ended.
@@ -203,23 +207,27 @@ func (c *Conversation) turn(
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		events, stopped := feed.New[Event](), make(chan struct{})
+		events := feed.New[Event]()
 		var end TurnEnd
 		var failed error
-		go c.forwardOutput(ctx, events, stopped)
-		go c.forwardQuestions(ctx, events, stopped)
+		running, stop := context.WithCancel(context.WithoutCancel(ctx)) // until run has returned
+		output := c.k.Output.Subscribe(running)
+		var forwarding sync.WaitGroup
+		forwarding.Go(func() { c.forwardOutput(output, events) })
+		go c.forwardQuestions(ctx, events, running.Done())
 		go func() {
 			var ended history.End
 			var answer history.LastAnswer
 			ended, failed = run(ctx, watch(events, &answer))
 			end.Reason, end.Answer, end.Error = string(ended.Reason), answer.Text, ended.Error
-			close(stopped)
+			stop()
+			forwarding.Wait()
 			events.Close()
 		}()
 		for e := range events.All(context.WithoutCancel(ctx)) {
 			if !yield(e, nil) {
 				cancel()
-				<-stopped
+				<-running.Done()
 				return
 			}
 		}
@@ -231,19 +239,12 @@ func (c *Conversation) turn(
 	}
 }
 
-// forwardOutput pushes what the conversation's calls print, until they stop.
-func (c *Conversation) forwardOutput(ctx context.Context, events *feed.Feed[Event], stopped <-chan struct{}) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	output := c.k.Output.Subscribe(ctx)
-	for {
-		select {
-		case o := <-output:
-			if strings.HasPrefix(o.Call, c.ID()+"-") {
-				events.Push(Event{Kind: EventOutput, At: time.Now(), Output: &Output{o.Call, o.Stream, o.Text}})
-			}
-		case <-stopped:
-			return
+// forwardOutput pushes the output of the conversation's calls, until the subscription
+// ends and everything published before has been pushed.
+func (c *Conversation) forwardOutput(output *outputbus.Listener, events *feed.Feed[Event]) {
+	for o := range output.All() {
+		if strings.HasPrefix(o.Call, c.ID()+"-") {
+			events.Push(Event{Kind: EventOutput, At: time.Now(), Output: &Output{o.Call, o.Stream, o.Text, o.Lost}})
 		}
 	}
 }

@@ -105,7 +105,7 @@ func (t *turn) showOutput(o protocol.Output) {
 	if c == nil || c.ended || c.output.Len() >= maxOutput {
 		return
 	}
-	c.output.Write(o.Text)
+	c.output.WriteString(o.Display())
 	t.update(sdk.UpdateToolCall(sdk.ToolCallId(c.ID), sdk.WithUpdateContent(textContent(c.output.String()))))
 }
 

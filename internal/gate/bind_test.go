@@ -112,7 +112,8 @@ func TestLiveOutput(t *testing.T) {
 		return tool.OK("said", nil)
 	})
 	r := h.Call(t.Context(), h.caller(), gate.CallRequest{Name: "t.talk", Args: json.RawMessage(`{}`)})
-	if out := <-heard; out.Call != r.Call || string(out.Text) != "the token is [secret LIVE_TEST_TOKEN]" {
+	out := heard.Take()
+	if len(out) != 1 || out[0].Call != r.Call || string(out[0].Text) != "the token is [secret LIVE_TEST_TOKEN]" {
 		t.Errorf("heard %+v", out)
 	}
 }

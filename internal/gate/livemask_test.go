@@ -23,14 +23,12 @@ func TestLiveOutputIsMasked(t *testing.T) {
 		grant.Output("stdout", []byte("fish"))
 		return tool.OK("the word is swordfish", nil)
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	heard := h.Output.Subscribe(ctx)
+	heard := h.Output.Subscribe(t.Context())
 	h.Gate = g
 	r := h.call(t, "t.print", `{}`)
-	cancel()
 	var live strings.Builder
-	for len(heard) > 0 {
-		live.Write((<-heard).Text)
+	for _, out := range heard.Take() {
+		live.Write(out.Text)
 	}
 	const want = "the word is [masked]\nand [masked]"
 	if live.String() != want || strings.Contains(r.Summary, "swordfish") {

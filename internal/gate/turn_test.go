@@ -127,7 +127,7 @@ func TestEditedCallInABatch(t *testing.T) {
 	var edited sync.WaitGroup
 	edited.Go(func() {
 		h.answer(t, pending(t, h)[0].ID, approval.Answer{Approve: true, Args: json.RawMessage(`{"on":"a","mark":"2"}`)})
-		for out := range heard {
+		for out := range heard.All() {
 			if out.Call != "edited" {
 				continue
 			}

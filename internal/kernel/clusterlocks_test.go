@@ -100,7 +100,7 @@ func TestWaitForAnotherNode(t *testing.T) {
 	go func() {
 		waited <- second.Call(ctx, session.CallRequest{Name: "demo.pay", Args: []byte(`{"account":"ada"}`)})
 	}()
-	for out := range outputs {
+	for out := range outputs.All() {
 		if text := string(out.Text); strings.HasPrefix(text, "waiting for account:ada: call ") &&
 			strings.Contains(text, " at node ") {
 			break

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"callgate/tool"
@@ -160,11 +161,21 @@ type RecordResolution struct {
 	Closed   string `json:"closed,omitempty"` // the rule that closed it: whether it happened is not known
 }
 
-// Output is a piece of what a running call prints.
+// Output is a piece of the output of a running call. A client that reads too slowly loses
+// some output, never the call's result.
 type Output struct {
 	Call   string `json:"call"`
 	Stream string `json:"stream"`
 	Text   []byte `json:"text"`
+	Lost   int    `json:"lost,omitempty"` // the bytes missing at this point of the stream; the piece has no text
+}
+
+// Display returns the text, or a note for the user if output was lost.
+func (o Output) Display() string {
+	if o.Lost > 0 {
+		return fmt.Sprintf("[%d bytes of live output were dropped here]\n", o.Lost)
+	}
+	return string(o.Text)
 }
 
 // JournalQuery selects records; its fields are parameters of RouteJournal.

@@ -245,7 +245,7 @@ func (p *turnPrinter) show(ctx context.Context, e protocol.TurnEvent) {
 	case e.Call != nil:
 		p.note("→ %s", strings.TrimSpace(render.ToolName(e.Call.Name)+" "+arguments.Brief(e.Call.Args, maxArgs)))
 	case e.Output != nil:
-		if lines := p.output.take(e.Output.Call, string(e.Output.Text)); lines != "" {
+		if lines := p.output.take(e.Output.Call, e.Output.Display()); lines != "" {
 			p.note("%s", strings.TrimRight("  │ "+strings.ReplaceAll(lines, "\n", "\n  │ "), "\n │"))
 		}
 	case e.Script != nil && e.Script.Status != "":

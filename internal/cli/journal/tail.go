@@ -120,7 +120,7 @@ func (t *tail) event(e protocol.Event) error {
 	case t.JSON:
 		return t.WriteJSONLine(e)
 	}
-	for line := range strings.Lines(string(e.Output.Text)) {
+	for line := range strings.Lines(e.Output.Display()) {
 		text := text.Safe(strings.TrimRight(line, "\r\n"))
 		if _, err := fmt.Fprintf(t.Stdout, "  %s %s | %s\n", e.Output.Call, e.Output.Stream, text); err != nil {
 			return command.WriteError(err)

@@ -87,7 +87,7 @@ func (a *journalRoutes) follow(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(a.Context, cancel)()
-	var output <-chan outputbus.Output
+	var output *outputbus.Listener // nil: the client wants no output
 	if r.FormValue("live") == "true" {
 		output = a.kernel.Output.Subscribe(ctx)
 	}
@@ -119,8 +119,11 @@ func (a *journalRoutes) follow(w http.ResponseWriter, r *http.Request) error {
 		case entries, more := <-records:
 			shown, err := seen.See(entries)
 			there = more && err == nil && events.sendRecords(shown) // the answer has begun: its end is the only sign of an error
-		case out := <-output:
-			there = !seen.SeesOutput(out.Call) || events.sendOutput(out)
+		case <-output.Ready():
+			there = true
+			for _, out := range output.Take() {
+				there = there && (!seen.SeesOutput(out.Call) || events.sendOutput(out))
+			}
 		}
 		if !there {
 			return nil

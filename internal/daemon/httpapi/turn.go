@@ -46,12 +46,12 @@ func (a *conversationRoutes) turn(
 	defer s.close()
 	_ = to.SetWriteDeadline(time.Now().Add(writeTimeout))
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	output := a.kernel.Output.Subscribe(ctx)
-	var printing sync.WaitGroup
-	done := make(chan struct{})
-	printing.Go(func() { s.outputs(output, done, c.ID()+"-") })
-	printing.Go(func() { s.questions(ctx, done, a.kernel, c.ID()) })
-	printing.Go(func() { s.scripts(a.kernel.Scripts, done, c.ID()) })
+	running, stop := context.WithCancel(context.WithoutCancel(ctx)) // until run has returned
+	defer stop()
+	output, printing := a.kernel.Output.Subscribe(running), sync.WaitGroup{}
+	printing.Go(func() { s.outputs(output, c.ID()+"-") })
+	printing.Go(func() { s.questions(ctx, running.Done(), a.kernel, c.ID()) })
+	printing.Go(func() { s.scripts(a.kernel.Scripts, running.Done(), c.ID()) })
 	end, err := run(ctx, conversation.Watch{
 		Observer: s.watch(), Asked: func(q approval.Request) {
 			a := wire.Approval(q)
@@ -62,7 +62,7 @@ func (a *conversationRoutes) turn(
 			s.send(protocol.TurnEvent{Approval: &a})
 		},
 	})
-	close(done)
+	stop()
 	printing.Wait()
 	if c.KeepsRunning() && (r.Context().Err() != nil || s.isBroken()) {
 		c.Leave() // nobody else would
@@ -159,17 +159,13 @@ func (s *turnStream) watch() agent.Observer {
 	}
 }
 
-// outputs sends what the conversation's calls print.
-func (s *turnStream) outputs(output <-chan outputbus.Output, done <-chan struct{}, calls string) {
-	for {
-		select {
-		case out := <-output:
-			if strings.HasPrefix(out.Call, calls) && out.Stream != scripts.OutputStream { // see scripts
-				output := wire.Output(out)
-				s.send(protocol.TurnEvent{Output: &output})
-			}
-		case <-done:
-			return
+// outputs sends the output of the conversation's calls, until the subscription ends and
+// everything published before has been sent.
+func (s *turnStream) outputs(output *outputbus.Listener, calls string) {
+	for out := range output.All() {
+		if strings.HasPrefix(out.Call, calls) && out.Stream != scripts.OutputStream { // see scripts
+			output := wire.Output(out)
+			s.send(protocol.TurnEvent{Output: &output})
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package outputbus carries what running calls print to those who watch. It is no
-// part of the journal: what nobody listens to is gone.
+// Package outputbus carries the output of running calls to listeners. Output is not part
+// of the journal: the bus keeps none of it for later listeners.
 package outputbus
 
 import (
@@ -9,32 +9,29 @@ import (
 	"sync/atomic"
 )
 
-// Output is a piece of what a running call prints. It is not a record: records
-// reach every follower without a gap, output reaches only those who listen at
-// that moment, and a listener that is too slow loses some. The call's result
-// holds what counts.
+// Output is a piece of the output of a running call. It is not a record: records reach
+// every follower without a gap, while output reaches only current listeners, and a
+// listener that reads too slowly loses some. The call's result holds what counts.
 type Output struct {
 	Call   string `json:"call"`
 	Stream string `json:"stream"` // stdout, stderr
 	Text   []byte `json:"text"`
+	Lost   int    `json:"lost,omitempty"` // the bytes missing at this point of the stream; the piece has no text
 }
 
-// Bus passes output from calls to listeners. The zero value works.
+// Bus passes output from calls to listeners. The zero value is ready to use.
 type Bus struct {
 	listening atomic.Int64
 	mu        sync.Mutex
-	listeners map[chan Output]bool
+	listeners map[*Listener]bool
 	watchers  map[string][]*watcher // by call
 }
 
-// watcher is given all that one call prints.
+// watcher receives all output of one call.
 type watcher struct{ see func(text []byte) }
 
-// maxWaiting is how many pieces of output may wait for a listener.
-const maxWaiting = 256
-
-// Publish passes a piece of output to all listeners. It never waits, and keeps
-// no part of text.
+// Publish passes a piece of output to all listeners. It never blocks, and does not
+// retain text.
 func (b *Bus) Publish(call, stream string, text []byte) {
 	if b.listening.Load() == 0 {
 		return
@@ -42,19 +39,16 @@ func (b *Bus) Publish(call, stream string, text []byte) {
 	out := Output{Call: call, Stream: stream, Text: append([]byte(nil), text...)}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for ch := range b.listeners {
-		select {
-		case ch <- out:
-		default: // too slow
-		}
+	for l := range b.listeners {
+		l.add(out)
 	}
 	for _, w := range b.watchers[call] {
 		w.see(out.Text)
 	}
 }
 
-// Watch has see called with all that a call prints from now on, without a gap, until
-// stop is called. It must not wait, keep the text or publish.
+// Watch calls see with all further output of a call, without a gap, until stop is
+// called. The function see must not block, retain the text or publish.
 func (b *Bus) Watch(call string, see func(text []byte)) (stop func()) {
 	w := &watcher{see}
 	b.mu.Lock()
@@ -75,21 +69,22 @@ func (b *Bus) Watch(call string, see func(text []byte)) (stop func()) {
 	})
 }
 
-// Subscribe returns a channel of the output that is published until ctx ends.
-func (b *Bus) Subscribe(ctx context.Context) <-chan Output {
-	ch := make(chan Output, maxWaiting)
+// Subscribe returns a listener for the output of all calls. The listener receives output
+// until ctx ends.
+func (b *Bus) Subscribe(ctx context.Context) *Listener {
+	l := &Listener{ready: make(chan struct{}, 1), ended: ctx.Done()}
 	b.mu.Lock()
 	if b.listeners == nil {
-		b.listeners = map[chan Output]bool{}
+		b.listeners = map[*Listener]bool{}
 	}
-	b.listeners[ch] = true
+	b.listeners[l] = true
 	b.mu.Unlock()
 	b.listening.Add(1)
 	context.AfterFunc(ctx, func() {
 		b.mu.Lock()
-		delete(b.listeners, ch)
+		delete(b.listeners, l)
 		b.mu.Unlock()
 		b.listening.Add(-1)
 	})
-	return ch
+	return l
 }

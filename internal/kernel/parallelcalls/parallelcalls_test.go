@@ -127,8 +127,9 @@ func TestSideBySide(t *testing.T) {
 	if data.Succeeded != n || most.Load() > order.MaxSideBySide {
 		t.Errorf("%s; %d at once", r.Summary, most.Load())
 	}
-	if first := <-output; !strings.Contains(string(first.Text), "of 40: test.wait success") {
-		t.Errorf("the progress is %q", first.Text)
+	printed := output.Take()
+	if len(printed) == 0 || !strings.Contains(string(printed[0].Text), "of 40: test.wait success") {
+		t.Errorf("the progress is %+v", printed)
 	}
 }
 

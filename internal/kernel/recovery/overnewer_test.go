@@ -71,8 +71,8 @@ func TestCallThatDoesNotSayWhatItTouchesComesAfterRetries(t *testing.T) {
 			select {
 			case r := <-answer:
 				t.Fatalf("it did not wait: %+v", r)
-			case out := <-printed:
-				if !strings.Contains(string(out.Text), "is being made again") {
+			case <-printed.Ready():
+				if out := printed.Take()[0]; !strings.Contains(string(out.Text), "is being made again") {
 					t.Errorf("while it waits it says %q", out.Text)
 				}
 			}

@@ -68,7 +68,7 @@ func (v *View) showOutput(out protocol.Output) {
 		call = v.Turn.last
 	}
 	if call != nil {
-		call.AddOutput(string(out.Text))
+		call.AddOutput(out.Display())
 		call.entry.Touch()
 	}
 }

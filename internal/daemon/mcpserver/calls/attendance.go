@@ -81,8 +81,8 @@ func (a *attendance) wait(ctx context.Context) (Outcome, error) {
 		select {
 		case <-a.done:
 			return a.ended(ctx), nil
-		case out := <-a.progress.output():
-			a.progress.send(ctx, a.pending, out)
+		case <-a.progress.ready():
+			a.progress.send(ctx, a.pending)
 		case <-a.link.logged:
 			a.passLogs(ctx)
 		case r := <-a.replies:
@@ -135,7 +135,7 @@ func (a *attendance) passLogs(ctx context.Context) {
 // ended passes the last progress and logs on, so that they come before the
 // answer, and returns the result.
 func (a *attendance) ended(ctx context.Context) Outcome {
-	a.progress.end(ctx, a.pending)
+	a.progress.send(ctx, a.pending)
 	a.passLogs(ctx)
 	a.calls.delivered(a.pending)
 	out := Outcome{Result: a.result}

@@ -10,6 +10,7 @@ import (
 
 	"callgate/internal/journal/outputbus"
 	"callgate/internal/kernel/scripts"
+	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
@@ -21,7 +22,7 @@ const maxProgress = 1 << 10
 type progress struct {
 	session *sdk.ServerSession
 	token   any
-	out     <-chan outputbus.Output
+	out     *outputbus.Listener
 	stop    context.CancelFunc
 	last    float64 // the protocol wants it to grow
 	sent    bool    // something was sent
@@ -43,32 +44,31 @@ func (p *progress) close() {
 	}
 }
 
-func (p *progress) output() <-chan outputbus.Output {
+// ready returns a channel that receives a value when there is output to send.
+func (p *progress) ready() <-chan struct{} {
 	if p == nil {
 		return nil
 	}
-	return p.out
+	return p.out.Ready()
 }
 
-// send passes on one piece of output and those that came meanwhile. What servers
-// count is sent one by one; what calls print is joined, so that a client that
-// reads slowly gets fewer messages and holds up nothing.
-func (p *progress) send(ctx context.Context, call *pending, first outputbus.Output) {
+// send sends the output that waits. Each count of a server is one notification. Printed
+// text is joined, so that a slow client gets fewer messages.
+func (p *progress) send(ctx context.Context, call *pending) {
+	if p == nil {
+		return
+	}
 	var printed strings.Builder
-	for out, more := first, true; more; {
-		if call.includes(out.Call) {
-			line := string(out.Text)
-			if at, total, rest, counted := parseCount(out.Stream, line); counted {
-				p.sendPrinted(ctx, &printed)
-				p.notify(ctx, p.grow(at), total, rest)
-			} else {
-				printed.WriteString(line)
-			}
+	for _, out := range p.out.Take() {
+		if !call.includes(out.Call) {
+			continue
 		}
-		select {
-		case out = <-p.out:
-		default:
-			more = false
+		line := string(out.Text)
+		if at, total, rest, counted := parseCount(out.Stream, line); counted {
+			p.sendPrinted(ctx, &printed)
+			p.notify(ctx, p.grow(at), total, rest)
+		} else {
+			printed.WriteString(protocol.Output(out).Display())
 		}
 	}
 	p.sendPrinted(ctx, &printed)
@@ -120,16 +120,4 @@ func parseCount(stream, line string) (at, total float64, rest string, ok bool) {
 		total = 0
 	}
 	return at, total, tool.TruncateTo(rest, maxProgress), true
-}
-
-// end passes on what was printed last.
-func (p *progress) end(ctx context.Context, call *pending) {
-	if p == nil {
-		return
-	}
-	select {
-	case out := <-p.out:
-		p.send(ctx, call, out)
-	default:
-	}
 }
