@@ -247,7 +247,9 @@ func openLeaky(t *testing.T, state string, log *slog.Logger) *kernel.Kernel {
 // Secrets are planted in every place where a tool could let them out, and none
 // is found in what a model is given, in the journal, the artifacts, the log, or
 // what is shown live.
-func TestNoSecretGetsOut(t *testing.T) {
+func TestNoSecretGetsOut(t *testing.T) { kerneltest.OnEachStorage(t, testNoSecretGetsOut) }
+
+func testNoSecretGetsOut(t *testing.T) {
 	t.Parallel()
 	state, workspace := t.TempDir(), t.TempDir()
 	var log bytes.Buffer
