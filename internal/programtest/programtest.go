@@ -3,7 +3,9 @@ package programtest
 
 import (
 	"os"
+	"os/exec"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -32,5 +34,26 @@ func Hang() {
 	for {
 		_, _ = r.Read(make([]byte, 1)) // nothing is ever written
 		runtime.KeepAlive(w)
+	}
+}
+
+// RunIgnoring runs one test of this program again, in a process that is started with some signals ignored: HUP, INT. A
+// shell starts the background commands of a script so, and nohup what it runs.
+func RunIgnoring(t *testing.T, test string, signals ...string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", "trap '' "+strings.Join(signals, " ")+`; exec "$@"`, "sh",
+		self, "-test.run=^"+test+"$", "-test.v")
+	out, err := cmd.CombinedOutput()
+	switch {
+	case err != nil:
+		t.Errorf("with %q ignored: %v\n%s", signals, err, out)
+	case strings.Contains(string(out), "--- SKIP: "+test):
+		t.Skipf("%s is skipped", test)
+	case !strings.Contains(string(out), "--- PASS: "+test):
+		t.Errorf("there is no test %s:\n%s", test, out)
 	}
 }

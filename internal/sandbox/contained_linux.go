@@ -108,9 +108,9 @@ func (s *Spec) openProgram(machine Report, disk *mask.Disk) *launcher.Program {
 	p.Step("enter ", s.Dir)
 	p.Call(unix.SYS_CHDIR, p.Text(s.Dir))
 	p.Fork = p.Calls()
-	const setMask, maskSize, closeFrom = 2, 8, 3
+	const closeFrom = 3
 	p.Step(runStep, s.Argv[0])
-	p.Call(unix.SYS_RT_SIGPROCMASK, launcher.Int(setMask), p.Bytes(words(0)), launcher.Int(0), launcher.Int(maskSize))
+	addSignals(p)
 	std.addNull(p)
 	p.CallIgnoreError(unix.SYS_CLOSE_RANGE,
 		launcher.Int(closeFrom), launcher.Int(math.MaxUint32), launcher.Int(unix.CLOSE_RANGE_CLOEXEC))

@@ -14,6 +14,7 @@ import (
 type group struct{ pid int }
 
 func startGroup(cmd *exec.Cmd, s *Spec) (*group, error) {
+	handleIgnored()
 	runtime.LockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {

@@ -13,6 +13,7 @@ import (
 type group struct{ pid int }
 
 func startGroup(cmd *exec.Cmd, _ *Spec) (*group, error) {
+	handleIgnored()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, err

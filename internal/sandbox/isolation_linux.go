@@ -47,18 +47,31 @@ func (s *Spec) program(machine Report, l *layout, env []string) *launcher.Progra
 		p.Call(unix.SYS_PRCTL, launcher.Int(unix.PR_SET_DUMPABLE), launcher.Int(0))
 	}
 	p.Fork = p.Calls()
-	const setMask, maskSize = 2, 8
 	closeFrom := HostFD
 	if s.Host != nil {
 		closeFrom++
 	}
 	p.Step(runStep, s.Argv[0])
-	p.Call(unix.SYS_RT_SIGPROCMASK, launcher.Int(setMask), p.Bytes(words(0)), launcher.Int(0), launcher.Int(maskSize))
+	addSignals(p)
 	std.addNull(p)
 	p.CallIgnoreError(unix.SYS_CLOSE_RANGE,
 		launcher.Int(closeFrom), launcher.Int(math.MaxUint32), launcher.Int(unix.CLOSE_RANGE_CLOEXEC))
 	p.Call(unix.SYS_EXECVE, p.Text(s.executable()), p.Texts(s.Argv), p.Texts(env))
 	return p
+}
+
+// addSignals gives the command the signals as a program expects them: none blocked, and the default action for those
+// that this process may have been started to ignore, as by nohup or by a script that runs it in the background. The
+// helper's own handlers end with it, but what is ignored stays so.
+func addSignals(p *launcher.Program) {
+	const setMask, maskSize = 2, 8
+	byDefault := p.Bytes(words(0, 0, 0, 0)) // a struct sigaction
+	for _, s := range []unix.Signal{
+		unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU,
+	} {
+		p.Call(unix.SYS_RT_SIGACTION, launcher.Int(int(s)), byDefault, launcher.Int(0), launcher.Int(maskSize))
+	}
+	p.Call(unix.SYS_RT_SIGPROCMASK, launcher.Int(setMask), p.Bytes(words(0)), launcher.Int(0), launcher.Int(maskSize))
 }
 
 // standardFiles says which of the three standard files a run is given.

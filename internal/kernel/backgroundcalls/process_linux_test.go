@@ -80,18 +80,27 @@ func TestInput(t *testing.T) {
 	}
 }
 
-// A signal reaches the command, which may end by it as it likes.
+// TestSignal tests that a signal reaches the command, which may end by it as it likes.
 func TestSignal(t *testing.T) {
 	t.Parallel()
 	_, s := commands(t, free)
-	_, at := run(t, s, bash(`trap 'echo asked to; exit 3' INT; echo ready; while :; do sleep 0.05; done`, `,"wait_for":"ready"`))
-	if at.Matched == nil || !*at.Matched {
-		t.Fatalf("%+v", at)
+	for signal, sent := range map[string]string{"INT": "ctrl+c", "QUIT": "SIGQUIT", "HUP": "hup"} {
+		_, at := run(t, s, bash(`trap 'echo asked to; exit 3' `+signal+`; echo ready; while :; do sleep 0.05; done`,
+			`,"wait_for":"ready"`))
+		if at.Matched == nil || !*at.Matched {
+			t.Fatalf("%s: %+v", signal, at)
+		}
+		r, at := run(t, s, of(at.TaskID, `"signal":"`+sent+`","wait":true`))
+		if at.Status != "failed" || !strings.Contains(text(r), "asked to") || !strings.Contains(at.Error, "3") {
+			t.Fatalf("%s: %+v: %s %s", signal, at, r.Summary, text(r))
+		}
 	}
-	r, at := run(t, s, of(at.TaskID, `"signal":"ctrl+c","wait":true`))
-	if at.Status != "failed" || !strings.Contains(text(r), "asked to") || !strings.Contains(at.Error, "3") {
-		t.Errorf("%+v: %s %s", at, r.Summary, text(r))
-	}
+}
+
+// TestSignalThatTheKernelIgnores tests the same of a kernel that was started with these signals ignored.
+func TestSignalThatTheKernelIgnores(t *testing.T) {
+	t.Parallel()
+	programtest.RunIgnoring(t, "TestSignal", "HUP", "INT", "QUIT")
 }
 
 // A command that does not heed being told to end is ended by force, with all that it
