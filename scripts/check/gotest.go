@@ -28,6 +28,12 @@ func (c *counts) add(o counts) {
 	c.skipped += o.skipped
 }
 
+// took is the time of a package or of a test.
+type took struct {
+	name    string
+	seconds float64
+}
+
 // skip is a test that was skipped.
 type skip struct{ pkg, test, reason string }
 
@@ -53,6 +59,7 @@ func (s *session) goTest(ctx context.Context, env []string, args ...string) erro
 	t.read(reader)
 	s.result.counts.add(t.counts)
 	s.result.skips = append(s.result.skips, t.skips...)
+	s.result.times = append(s.result.times, t.times...)
 	err := <-ended
 	if len(t.failed) > 0 {
 		return fmt.Errorf("%d failed: %s", len(t.failed), strings.Join(t.failed, ", "))
@@ -66,6 +73,7 @@ type tests struct {
 	output map[[2]string][]string // by package and test, while it is not known to pass
 	counts counts
 	skips  []skip
+	times  []took   // of packages, and of tests that are no subtests
 	failed []string // packages, and the innermost tests
 }
 
@@ -106,6 +114,9 @@ func (t *tests) take(e event) {
 
 func (t *tests) endTest(e event) {
 	output := t.output[[2]string{e.Package, e.Test}]
+	if !strings.Contains(e.Test, "/") {
+		t.times = append(t.times, took{short(e.Package) + " " + e.Test, e.Elapsed})
+	}
 	switch e.Action {
 	case "pass":
 		t.counts.passed++
@@ -133,6 +144,7 @@ func (t *tests) fail(name string) {
 // that of a test that panicked or ran out of time.
 func (t *tests) endPackage(e event) {
 	name, cached := short(e.Package), ""
+	t.times = append(t.times, took{name, e.Elapsed})
 	for _, line := range t.output[[2]string{e.Package, ""}] {
 		if strings.Contains(line, "(cached)") {
 			cached = ", cached"

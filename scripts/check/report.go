@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -46,6 +49,29 @@ func (r *run) Write(p []byte) (int, error) {
 	return os.Stdout.Write(p)
 }
 
+// printSlowest names the packages and tests that took longest, which is where a
+// run can be made shorter. A test that runs beside others may only have waited.
+func printSlowest(w io.Writer, results []result) {
+	for _, kind := range []string{"packages", "tests"} {
+		var list []took
+		for _, res := range results {
+			for _, t := range res.times {
+				if strings.Contains(t.name, " ") == (kind == "tests") && t.seconds >= 5 {
+					list = append(list, took{t.name + " (" + res.name + ")", t.seconds})
+				}
+			}
+		}
+		if len(list) == 0 {
+			return
+		}
+		slices.SortStableFunc(list, func(a, b took) int { return cmp.Compare(b.seconds, a.seconds) })
+		fmt.Fprintf(w, "\nslowest %s\n", kind)
+		for _, t := range list[:min(12, len(list))] {
+			fmt.Fprintf(w, "%6.0f s  %s\n", t.seconds, t.name)
+		}
+	}
+}
+
 var errStages = errors.New("not every stage passed")
 
 // report prints the table of stages, the skipped tests, and a line with the
@@ -78,6 +104,7 @@ func (r *run) report(w io.Writer, results []result, wall time.Duration) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
+	printSlowest(w, results)
 	if err := r.reportSkips(w, total.skips); err != nil && r.config.only == "" {
 		failed = append(failed, err)
 	}

@@ -33,6 +33,7 @@ type result struct {
 	cpu    time.Duration // of its child processes
 	counts counts
 	skips  []skip
+	times  []took
 }
 
 // runStages runs the stages in order, those beside each other together. A stage
