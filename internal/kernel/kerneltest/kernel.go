@@ -66,6 +66,7 @@ func OpenWith(t testing.TB, c kernel.Config) *kernel.Kernel {
 	}
 	if c.State != "" && c.Storage == "" {
 		PrepareState(t, c.State)
+		prepareSQLite(t, c.State)
 	}
 	k, err := kernel.Open(t.Context(), c)
 	OK(t, err)
