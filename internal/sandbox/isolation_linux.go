@@ -249,6 +249,9 @@ func landlockRules(machine Report, l *layout) []rights {
 		add("/dev", rightsOfDevice)
 		add("/tmp", rightsRead|rightsWrite)
 		add("/dev/shm", rightsRead|rightsWrite)
+		if l.hasOwnVarTmp() {
+			add(varTmp, rightsRead|rightsWrite)
+		}
 	} else {
 		for _, node := range devices {
 			add(node, rightsOfDevice)

@@ -200,7 +200,10 @@ func TestNetworkOutOfReach(t *testing.T) {
 	defer abstract.Close()
 	for _, l := range append(isolated(t), levels(t)[0]) {
 		t.Run(l.name, func(t *testing.T) {
-			g := newFixture(t)
+			dir, err := os.MkdirTemp("", "cg") // sockets lie in it, whose paths must be short
+			ok(t, err)
+			t.Cleanup(func() { ok(t, os.RemoveAll(dir)) })
+			g := newFixtureIn(t, dir)
 			open := l.name == "process"
 			path := filepath.Join(g.outside, "s")
 			t.Chdir(g.outside)

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -301,20 +302,53 @@ func TestTemporaryFolderIsItsOwn(t *testing.T) {
 			dir := strings.TrimSpace(
 				g.must(l, sh(`echo "$TMPDIR"; f=$(mktemp) && echo x >"$f"; mkdir "$TMPDIR/a" && echo y >"$TMPDIR/a/b" && chmod 0 "$TMPDIR/a"`)...),
 			)
-			if again := strings.TrimSpace(g.must(l, sh(`echo "$TMPDIR"; ls -A "$TMPDIR" | grep -v '^TestTemp' >&2; true`)...)); !l.full() &&
-				again == dir ||
-				strings.Contains(again, "\n") {
-				t.Errorf("the second run saw %q", again)
+			again := strings.Fields(g.must(l, sh(`echo "$TMPDIR"; ls -A "$TMPDIR"`)...))
+			inside, _ := strings.CutPrefix(g.workspace, again[0]+"/") // the folder of the workspace may lie there too
+			above, _, _ := strings.Cut(inside, "/")
+			left := slices.DeleteFunc(again[1:], func(name string) bool { return name == above })
+			if !l.full() && again[0] == dir || len(left) > 0 {
+				t.Errorf("the second run has %s after %s, and finds %q", again[0], dir, left)
 			}
-			if dir == "" || !l.full() && exists(dir) {
-				t.Errorf("%q is still there", dir)
+			if !filepath.IsAbs(dir) || !l.full() && exists(dir) {
+				t.Errorf("%q is relative, or still there", dir)
 			}
-			if l.full() {
-				mark := "callgate-test-" + newBrand()
-				g.must(l, sh("echo x > /tmp/"+mark+" && cat /tmp/"+mark+" && ls /var/tmp/"+mark)...)
-				if exists("/tmp/" + mark) {
-					t.Error("/tmp was everybody's")
+		})
+	}
+}
+
+// TestSystemTemporaryFoldersAreItsOwn tests that /tmp and /var/tmp are the run's own, and can be written, wherever the
+// workspace lies.
+func TestSystemTemporaryFoldersAreItsOwn(t *testing.T) {
+	t.Parallel()
+	full := isolated(t)[len(isolated(t))-1]
+	if !full.full() {
+		t.Skip("this machine has no namespaces")
+	}
+	for _, place := range []string{"", "/tmp", "/var/tmp"} {
+		t.Run(place, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if place != "" {
+				var err error
+				if dir, err = os.MkdirTemp(place, "callgate-test-"); err != nil {
+					t.Skip(err)
 				}
+				t.Cleanup(func() { ok(t, os.RemoveAll(dir)) })
+			}
+			g := newFixtureIn(t, dir)
+			for _, temp := range []string{"/tmp", "/var/tmp"} {
+				path := temp + "/callgate-test-" + newBrand()
+				if out := g.must(full, sh("echo x > "+path+" && cat "+path)...); out != "x\n" {
+					t.Errorf("%s has %q", path, out)
+				}
+				if exists(path) {
+					ok(t, os.Remove(path))
+					t.Errorf("%s was everybody's", temp)
+				}
+			}
+			g.must(full, sh("echo x > here")...)
+			if !exists(filepath.Join(g.workspace, "here")) {
+				t.Error("the workspace was not the run's")
 			}
 		})
 	}

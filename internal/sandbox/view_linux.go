@@ -64,13 +64,27 @@ func addView(p *launcher.Program, l *layout, temp int64, fresh bool) {
 	v.attributes(atCWD, "/", 0, unix.MOUNT_ATTR_RDONLY)
 }
 
+// varTmp is the second folder for temporary files.
+const varTmp = "/var/tmp"
+
+// hasOwnVarTmp reports whether a run has a /var/tmp of its own, beside its /tmp. Usually it is a link to that, which
+// cannot hold anything that is shown inside, such as the workspace.
+func (l *layout) hasOwnVarTmp() bool {
+	isInside := func(p mountEntry) bool { return within(p.path, varTmp) }
+	return slices.ContainsFunc(l.places, isInside) && nearest(l.places, varTmp) == nil
+}
+
 // arrange puts everything that is mounted in order, parents before children.
 func (v *view) arrange(l *layout, temp int64) []mountEntry {
 	all := slices.Concat(l.places, l.hide)
+	second := mountEntry{path: varTmp, kind: link, link: "/tmp"}
+	if l.hasOwnVarTmp() {
+		second = mountEntry{path: varTmp, kind: private, write: true}
+	}
 	for _, q := range []mountEntry{
 		{path: "/tmp", kind: private, write: true},
 		{path: "/dev/shm", kind: private, write: true},
-		{path: "/var/tmp", kind: link, link: "/tmp"},
+		second,
 	} {
 		isThere := func(p mountEntry) bool { return p.path == q.path || q.kind == link && within(p.path, q.path) }
 		if !slices.ContainsFunc(l.places, isThere) {
