@@ -140,10 +140,17 @@ func browserFolders(t testing.TB, temp string) []string {
 	return all
 }
 
-// shortTemp is a temporary folder whose name is short enough for sockets.
+// shortTemp makes a temporary folder. Its path is short enough for the sockets of a browser, which would be elsewhere
+// otherwise.
 func shortTemp(t testing.TB) string {
 	t.Helper()
-	temp, err := os.MkdirTemp("", "cg")
+	const longest = 20 // of a folder in which it is made
+	system, err := filepath.Abs(os.TempDir())
+	check(t, err)
+	if len(system) > longest && runtime.GOOS != "windows" {
+		system = "/tmp"
+	}
+	temp, err := os.MkdirTemp(system, "cg")
 	check(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(temp) })
 	return temp
