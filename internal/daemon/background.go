@@ -5,10 +5,12 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"time"
 
 	"callgate/internal/peer"
 	"callgate/internal/statedir"
+	"callgate/internal/tempdir"
 	"callgate/tool"
 )
 
@@ -81,7 +83,11 @@ func isHeld(dir statedir.Dir) bool {
 // startProcess starts a kernel in the background. ended receives its exit.
 func startProcess(dir statedir.Dir, log *os.File, program Program) (ended <-chan error, err error) {
 	cmd := exec.Command(program.Args[0], program.Args[1:]...)
-	cmd.Env = append(os.Environ(), program.Env...)
+	env := os.Environ()
+	if temp := os.Getenv("TMPDIR"); temp != "" && !filepath.IsAbs(temp) { // the kernel runs in another folder
+		env = append(env, "TMPDIR="+tempdir.System())
+	}
+	cmd.Env = append(env, program.Env...)
 	cmd.Dir = dir.String() // else it would keep the current folder in use
 	cmd.Stdout, cmd.Stderr = log, log
 	detach(cmd)

@@ -74,6 +74,25 @@ func TestSpawnWaitsForACommand(t *testing.T) {
 	ok(t, <-spawned)
 }
 
+// TestSpawnWithARelativeTMPDIR tests that a kernel in the background, which runs in its state directory, has the same
+// temporary folder as the process that starts it.
+func TestSpawnWithARelativeTMPDIR(t *testing.T) {
+	state, folder := t.TempDir(), t.TempDir()
+	t.Chdir(folder)
+	t.Setenv("TMPDIR", "tmp")
+	program := daemon.Program{Args: []string{"/bin/sh", "-c", `echo "$TMPDIR" > told; exit 1`}}
+	if err := daemon.Spawn(t.Context(), statedir.Dir(state), program); err == nil {
+		t.Fatal("a program that is no kernel serves the directory")
+	}
+	told, err := os.ReadFile(filepath.Join(state, "told"))
+	ok(t, err)
+	here, err := os.Getwd()
+	ok(t, err)
+	if got := strings.TrimSpace(string(told)); got != filepath.Join(here, "tmp") {
+		t.Errorf("the kernel has the temporary folder %s, want that of %s", got, here)
+	}
+}
+
 func TestSpawnFails(t *testing.T) {
 	for name, test := range map[string]struct {
 		command       string

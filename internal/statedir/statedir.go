@@ -105,7 +105,11 @@ func (d Dir) newSocket() string {
 		return inside
 	}
 	sum := sha256.Sum256([]byte(d))
-	return filepath.Join(os.TempDir(), "callgate-"+strconv.Itoa(os.Getuid()), hex.EncodeToString(sum[:8])+".sock")
+	path := filepath.Join(os.TempDir(), "callgate-"+strconv.Itoa(os.Getuid()), hex.EncodeToString(sum[:8])+".sock")
+	if abs, err := filepath.Abs(path); err == nil { // TMPDIR may be relative, and clients run in other folders
+		return abs
+	}
+	return path
 }
 
 func (d Dir) insideSocket() string { return filepath.Join(string(d), "kernel.sock") }

@@ -29,10 +29,20 @@ const prefix = "callgate-"
 // kinds are those whose folders Sweep looks at.
 var kinds = [...]string{"run", "git", "private", "edit", "doctor"}
 
+// System returns the absolute path of the system's temporary folder. TMPDIR may be relative to the folder that this
+// process was started in, while its commands and its clients run in others.
+func System() string {
+	dir, err := filepath.Abs(os.TempDir())
+	if err != nil {
+		return os.TempDir()
+	}
+	return dir
+}
+
 // Make makes a folder of a kind: one of run, git, private, edit and doctor. Only its owner
 // can open it.
 func Make(kind string) (string, error) {
-	return os.MkdirTemp("", prefix+kind+"-"+maker()+"-")
+	return os.MkdirTemp(System(), prefix+kind+"-"+maker()+"-")
 }
 
 // maker names this process.
@@ -54,7 +64,8 @@ func space() string {
 // Sweep removes the folders of processes that have ended; a kernel does it when it
 // starts. What cannot be removed stays.
 func Sweep() {
-	entries, err := os.ReadDir(os.TempDir())
+	system := System()
+	entries, err := os.ReadDir(system)
 	if err != nil {
 		return
 	}
@@ -62,7 +73,7 @@ func Sweep() {
 		if !e.IsDir() || !isLeft(e.Name()) {
 			continue
 		}
-		full := filepath.Join(os.TempDir(), e.Name())
+		full := filepath.Join(system, e.Name())
 		if info, err := os.Lstat(full); err == nil && info.IsDir() && ownership.Owner(full, info) == nil {
 			Remove(full)
 		}

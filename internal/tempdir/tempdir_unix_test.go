@@ -80,6 +80,23 @@ func TestSweepAfterAKill(t *testing.T) {
 	}
 }
 
+// TestRelativeTMPDIR tests that folders have absolute paths where TMPDIR is relative: those for whom they are made run in
+// other folders.
+func TestRelativeTMPDIR(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("TMPDIR", "tmp")
+	if err := os.Mkdir("tmp", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := tempdir.Make("run")
+	if err != nil || !filepath.IsAbs(dir) || filepath.Dir(dir) != tempdir.System() {
+		t.Errorf("%q was made in %q: %v", dir, tempdir.System(), err)
+	}
+	if _, err := os.Stat(filepath.Join("tmp", filepath.Base(dir))); err != nil {
+		t.Errorf("it is not in TMPDIR: %v", err)
+	}
+}
+
 func making(t *testing.T) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestMakingProcess$")

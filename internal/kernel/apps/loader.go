@@ -32,6 +32,7 @@ import (
 	"callgate/internal/sandbox"
 	"callgate/internal/source/executable"
 	"callgate/internal/source/prompted"
+	"callgate/internal/tempdir"
 	"callgate/internal/visible"
 	"callgate/tool"
 )
@@ -376,7 +377,7 @@ func emptyFolder(a *app.App) (string, error) {
 			return folder, nil
 		}
 	}
-	own := filepath.Join(os.TempDir(), "callgate-"+strconv.Itoa(os.Getuid()))
+	own := filepath.Join(tempdir.System(), "callgate-"+strconv.Itoa(os.Getuid()))
 	err := os.MkdirAll(own, 0o700)
 	if err == nil {
 		err = ownership.Folder(own, 0o077) // another user may have made it first

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"callgate/internal/tempdir"
 )
 
 const (
@@ -23,7 +25,7 @@ const (
 func temporary() string {
 	const socket = "/" + folderPrefix + "0123456789/" + tempName + "/org.chromium.Chromium.123456/SingletonSocket"
 	const maxPath = 104
-	if temp := os.TempDir(); len(temp)+len(socket) < maxPath || runtime.GOOS == "windows" {
+	if temp := tempdir.System(); len(temp)+len(socket) < maxPath || runtime.GOOS == "windows" {
 		return temp
 	}
 	return "/tmp"

@@ -103,6 +103,30 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// TestRelativeTMPDIR tests that the browser, which runs in its own folder, is told absolute paths where TMPDIR is relative.
+func TestRelativeTMPDIR(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "env")
+	browser := program(t, "echo \"$HOME $TMPDIR $*\" > "+out)
+	t.Chdir(t.TempDir())
+	t.Setenv("TMPDIR", "tmp")
+	if err := os.Mkdir("tmp", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p, err := process.Start(process.Options{Executable: browser})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	text, err := os.ReadFile(out)
+	if err != nil || !filepath.IsAbs(p.Folder()) || !strings.HasPrefix(string(text), p.Folder()+" "+p.Folder()) ||
+		!strings.Contains(string(text), "--user-data-dir="+p.Folder()) {
+		t.Errorf("its folder is %s, and it was told %s (%v)", p.Folder(), text, err)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A folder without an owner is removed; one that has an owner, or is being created, stays.
 func TestSweep(t *testing.T) {
 	temp := t.TempDir()

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"callgate/internal/tempdir"
 )
 
 // Reserved begins the names of the kernel's own variables, which no child
@@ -46,9 +48,13 @@ func Environ(set map[string]string, allow []string) []string {
 		if !ok || name == "" || strings.HasPrefix(name, Reserved) {
 			continue
 		}
-		if _, given := set[name]; !given && (inherited(name) || slices.Contains(allow, name)) {
-			env = append(env, pair)
+		if _, given := set[name]; given || !inherited(name) && !slices.Contains(allow, name) {
+			continue
 		}
+		if name == "TMPDIR" { // it may be relative, and the child runs in another folder
+			pair = name + "=" + tempdir.System()
+		}
+		env = append(env, pair)
 	}
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		env = append(env, name+"="+set[name])

@@ -194,8 +194,13 @@ func TestEnviron(t *testing.T) {
 	t.Setenv("MINE", "x")
 	t.Setenv("XDG_CACHE_HOME", "/c")
 	t.Setenv("TZ", "UTC")
+	t.Setenv("TMPDIR", "tmp")
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
 	env := process.Environ(map[string]string{"TZ": "CET", "B": "2", "A": "1"}, []string{"MINE", "CALLGATE_STATE"})
-	for _, want := range []string{"MINE=x", "XDG_CACHE_HOME=/c", "TZ=CET"} {
+	for _, want := range []string{"MINE=x", "XDG_CACHE_HOME=/c", "TZ=CET", "TMPDIR=" + filepath.Join(here, "tmp")} {
 		if !slices.Contains(env, want) {
 			t.Errorf("%s is missing", want)
 		}
