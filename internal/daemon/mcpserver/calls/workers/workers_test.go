@@ -2,31 +2,43 @@ package workers_test
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
 	"callgate/internal/daemon/mcpserver/calls/workers"
 )
 
-// TestEachBeginsAtOnce has many functions wait for each other: none waits for a goroutine.
+// TestEachBeginsAtOnce tests that every function begins, though none of them ends before all have begun: none waits for a
+// goroutine.
 func TestEachBeginsAtOnce(t *testing.T) {
 	t.Parallel()
-	const n = 100
-	p := workers.New(t.Context())
-	for range 3 { // the second and third time some goroutines are there
-		var all, begun sync.WaitGroup
-		begun.Add(n)
-		for range n {
-			all.Add(1)
-			p.Go(func() {
-				defer all.Done()
-				begun.Done()
-				begun.Wait()
-			})
+	synctest.Test(t, func(t *testing.T) {
+		const n = 100
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel() // the goroutines of the pool end, as the bubble must
+		p := workers.New(ctx)
+		for range 3 { // the second and third time some goroutines are there
+			var begun, ended atomic.Int32
+			leave := make(chan struct{})
+			for range n {
+				p.Go(func() {
+					begun.Add(1)
+					<-leave
+					ended.Add(1)
+				})
+			}
+			synctest.Wait()
+			if got := begun.Load(); got != n {
+				t.Errorf("%d of %d functions began", got, n)
+			}
+			close(leave)
+			synctest.Wait()
+			if got := ended.Load(); got != n {
+				t.Errorf("%d of %d functions ended", got, n)
+			}
 		}
-		all.Wait()
-	}
+	})
 }
 
 // TestEnd ends a pool: its goroutines end, and what comes after is run all the same.
