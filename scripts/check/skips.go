@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,8 +24,10 @@ type cause struct {
 var causes = []cause{
 	{"-short leaves them out; make race runs them", regexp.MustCompile(`-short`), func(r *run) bool { return r.config.short }},
 	{"they need root", regexp.MustCompile(`only root|run as root`), func(*run) bool { return os.Geteuid() != 0 }},
-	{"they need an ordinary user; scripts/users.sh runs them", regexp.MustCompile(`not for root`),
+	{"they need an ordinary user; scripts/users.sh runs them", regexp.MustCompile(`needs an ordinary user`),
 		func(*run) bool { return os.Geteuid() == 0 }},
+	{"this machine cannot isolate commands", regexp.MustCompile(`namespaces|cannot confine|no isolation|no sandbox`),
+		func(*run) bool { return !isolates() }},
 	{"../shared is not here", regexp.MustCompile(`\bshared/|shared is not`), func(*run) bool { return !isFolder("../shared") }},
 	{"the test is the helper process of another", regexp.MustCompile(`^another test starts it$`), always},
 }
@@ -33,7 +36,7 @@ func always(*run) bool { return true }
 
 // ceiling is how many tests may be skipped without a cause. A new skip needs a
 // cause above, or a reason to raise this number.
-const ceiling = 20
+const ceiling = 5
 
 // explain groups skips by their causes. Tests that name a package which could not
 // be installed are grouped by that package.
@@ -88,6 +91,11 @@ func (r *run) reportSkips(w io.Writer, skips []skip) error {
 			len(unexplained), ceiling)
 	}
 	return nil
+}
+
+// isolates reports whether this machine has user namespaces.
+func isolates() bool {
+	return exec.Command("unshare", "--user", "--map-root-user", "true").Run() == nil
 }
 
 func isFolder(name string) bool {

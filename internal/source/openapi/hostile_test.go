@@ -385,7 +385,7 @@ func FuzzNew(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 1<<16 {
-			t.Skip()
+			return
 		}
 		api, err := tried(openapi.Config{Credential: "X"}, text)
 		if err != nil {
