@@ -171,6 +171,25 @@ func TestQuestionsStopTheClocks(t *testing.T) {
 	})
 }
 
+// TestQuestionEndsAsTheTimeRunsOut answers a question in the same moment in which the time of a
+// request runs out. The request has its whole time again, whether the clock or the answer comes first.
+func TestQuestionEndsAsTheTimeRunsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := requests.New("far", 1, timeout)
+		ctx, r := table.Begin(t.Context(), "a", tool.Grant{})
+		defer r.End()
+		for range 64 { // the order of two events at the same time is random
+			_, done := table.Ask()
+			<-time.After(timeout)
+			done()
+			synctest.Wait()
+			if ctx.Err() != nil {
+				t.Fatalf("the request ended with %v", context.Cause(ctx))
+			}
+		}
+	})
+}
+
 func TestTokensAreUnique(t *testing.T) {
 	t.Parallel()
 	table := requests.New("far", 1, timeout)
