@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate/approval"
@@ -139,4 +140,31 @@ func TestFirstOpeningsAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// TestOpenWaitsForAnotherFirstOpening opens a new file while another connection writes to it, as
+// another process does that opens the file first. SQLite refuses the change of the journal's mode
+// at once then, whatever its busy timeout.
+func TestOpenWaitsForAnotherFirstOpening(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	other := raw(t, path)
+	run(t, other, "BEGIN IMMEDIATE")
+	opened := make(chan error, 1)
+	go func() {
+		db, err := sqlite.Open(t.Context(), path)
+		if err == nil {
+			err = db.Close()
+		}
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		t.Fatalf("Open did not wait: %v", err)
+	case <-time.After(time.Second): // less than its patience
+	}
+	run(t, other, "ROLLBACK")
+	if err := <-opened; err != nil {
+		t.Error(err)
+	}
 }
