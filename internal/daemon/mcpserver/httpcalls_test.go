@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/kerneltest"
+	"callgate/internal/kernel/session"
 	"callgate/internal/source/mcp/downstream"
 	"callgate/internal/source/mcp/stdio/frame"
 	"callgate/tool"
@@ -52,6 +55,21 @@ func (w *wire) post(ctx context.Context, body string, header map[string]string) 
 	res, err := (&http.Client{Transport: bearer{}}).Do(r)
 	ok(w.t, err)
 	return res
+}
+
+// leave makes a request, and reads its response until ctx ends.
+func (w *wire) leave(ctx context.Context, body string) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.s.url, strings.NewReader(body))
+	if err != nil {
+		return
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Mcp-Session-Id", w.id)
+	if res, err := (&http.Client{Transport: bearer{}}).Do(r); err == nil {
+		_, _ = io.Copy(io.Discard, res.Body)
+		res.Body.Close()
+	}
 }
 
 // call makes a call, and returns the kind of the response and the messages in it.
@@ -186,23 +204,60 @@ func TestPlainCallsOverHTTPAreCancelled(t *testing.T) {
 	left := make(chan struct{})
 	go func() {
 		defer close(left)
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, strings.NewReader(
-			`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"demo.slow","arguments":{}}}`))
-		if err != nil {
-			return
-		}
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Accept", "application/json, text/event-stream")
-		r.Header.Set("Mcp-Session-Id", w.id)
-		if res, err := (&http.Client{Transport: bearer{}}).Do(r); err == nil {
-			_, _ = io.Copy(io.Discard, res.Body)
-			res.Body.Close()
-		}
+		w.leave(ctx, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"demo.slow","arguments":{}}}`)
 	}()
 	<-s.began
 	leave()
 	<-left
 	w.post(t.Context(), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`, nil).Body.Close()
+	s.endsCancelled(t)
+}
+
+// TestPlainCallIsCancelledBeforeItsSession cancels a plain call that waits for a new session, because the
+// kernel has closed the session of its connection. The cancellation waits for the call, and ends it.
+func TestPlainCallIsCancelledBeforeItsSession(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t, kernel.Config{})
+	folder := s.opt.Session.Workspace
+	kerneltest.Write(t, filepath.Join(folder, "callgate.yaml"), `
+tools:
+  modules: {filesystem: {setup: [{action: write, params: {path: made.txt, content: made}}]}}
+  capabilities: {default_policy: auto}
+`)
+	own := kerneltest.OpenAccepted(t, s.kernel, folder)
+	w := s.wire(t)
+	w.soon(1, "demo.add", `{"a":1,"b":2}`, nil)
+	for _, id := range s.kernel.Sessions.IDs() {
+		if id != own.ID() {
+			its, err := s.kernel.Sessions.Get(id)
+			ok(t, err)
+			its.Close()
+		}
+	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	holding, release := context.WithCancel(t.Context())
+	defer release()
+	all.Go(func() { own.Call(holding, session.CallRequest{Name: "demo.hold", Args: json.RawMessage(`{}`)}) })
+	<-s.began // the setup of another session waits for its lock
+	asking, leave := context.WithCancel(t.Context())
+	defer leave()
+	all.Go(func() {
+		w.leave(asking, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"demo.slow","arguments":{}}}`)
+	})
+	kerneltest.Eventually(t, func() bool { return len(s.kernel.Locks.Snapshot().Waiting) > 0 })
+	told := make(chan struct{})
+	all.Go(func() {
+		defer close(told)
+		w.post(t.Context(), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`, nil).Body.Close()
+	})
+	select {
+	case <-told:
+		close(s.finish) // else the call does not end
+		t.Fatal("the cancellation did not find its call")
+	case <-time.After(300 * time.Millisecond):
+	}
+	release()
 	s.endsCancelled(t)
 }
 
