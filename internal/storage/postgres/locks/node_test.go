@@ -101,7 +101,7 @@ func TestPastEpochs(t *testing.T) {
 	}
 }
 
-// Who waits for a node that is opened anew is told so.
+// A request that waits for a node which is opened anew is woken.
 func TestReopenedNodesWakeWaiters(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -110,8 +110,13 @@ func TestReopenedNodesWakeWaiters(t *testing.T) {
 	acquire(t, old, "c1", "X db:main")
 	waits, _ := start(t, b, "c2", "X db:main")
 	c.open(t, "a")
-	if got := <-waits; got.err != nil {
-		t.Error(got.err)
+	select {
+	case got := <-waits:
+		if got.err != nil {
+			t.Error(got.err)
+		}
+	case <-time.After(time.Minute): // without the wake it would wait for its next poll, in an hour
+		t.Fatal("the request that waited for the node was not woken")
 	}
 	wants(t, c, "c2 | ")
 }
