@@ -33,7 +33,9 @@ fuzz() {
     for target in $(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$folder"/*_test.go); do
       echo "fuzz $folder $target $time"
       (cd "$folder" && "$binary" -test.run '^$' -test.fuzz "^$target\$" -test.fuzztime "$time" \
-        -test.fuzzminimizetime 5x -test.fuzzcachedir "$cache/inputs/$folder" | tail -1)
+        -test.fuzzminimizetime 5x -test.fuzzcachedir "$cache/inputs/$folder") > .scratch/fuzz/log 2>&1 ||
+        { cat .scratch/fuzz/log; return 1; }
+      grep '^fuzz: elapsed' .scratch/fuzz/log | tail -1
     done
     [[ $time != *x ]] || touch "$passed"
   done
