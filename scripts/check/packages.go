@@ -48,6 +48,27 @@ var raceList = []string{
 	"internal/observe/...",
 }
 
+// longest names packages whose tests take longest. They start before the other large
+// ones, so that both cores have work until the end.
+var longest = []string{
+	"internal/agent/bench",
+	"internal/cli",
+	"internal/conversation",
+	"internal/daemon/console",
+	"internal/daemon/mcpserver",
+	"internal/kernel",
+	"internal/kernel/schedules",
+	"internal/module/browser",
+	"internal/module/browser/page",
+	"internal/source/mcp",
+	"internal/storage/postgres",
+	"internal/storage/sqlite",
+	"internal/tui",
+}
+
+// large is how many dependencies a package has that is slow to link.
+const large = 400
+
 // uninstrumented are dependencies, and translated C, that share no memory between
 // goroutines by themselves and take most of the time of a test under the detector.
 var uninstrumented = []string{
@@ -72,9 +93,9 @@ func raceFlags() []string {
 // saves each program a second at its end.
 var withRace = []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0"}
 
-// packages are the packages of the module that have tests, the ones with the
-// fewest dependencies first: they are quick to link and to run, so most faults
-// show within the first minutes.
+// packages are the packages of the module that have tests. Those with the fewest
+// dependencies come first: they are quick to link and to run, so most faults show
+// within the first minutes.
 type packages struct{ race, plain []string }
 
 func listPackages(ctx context.Context, dir string) (packages, error) {
@@ -96,6 +117,9 @@ func listPackages(ctx context.Context, dir string) (packages, error) {
 		}
 		if name, ok := strings.CutSuffix(p.ImportPath, ".test"); ok && !strings.Contains(name, " ") {
 			weight[name] = len(p.Deps)
+			if inList(strings.TrimPrefix(name, module+"/"), longest) {
+				weight[name] = large
+			}
 		}
 	}
 	var all packages

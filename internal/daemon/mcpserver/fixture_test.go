@@ -19,6 +19,7 @@ import (
 	"callgate/internal/daemon/mcpserver"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/session"
 	"callgate/tool"
@@ -51,16 +52,14 @@ type fixture struct {
 func newFixture(t testing.TB, cfg kernel.Config, more ...*tool.Tool) *fixture {
 	t.Helper()
 	s := &fixture{began: make(chan struct{}, 64), finish: make(chan struct{})}
-	cfg.State = t.TempDir()
+	cfg.State = kerneltest.StateDir(t)
 	cfg.Tools = append(s.tools(t), more...)
-	k, err := kernel.Open(context.Background(), cfg)
-	ok(t, err)
-	s.kernel, s.server = k, mcpserver.New(k)
+	s.kernel = kerneltest.OpenWith(t, cfg)
+	s.server = mcpserver.New(s.kernel)
 	s.opt = mcpserver.Options{Session: session.Spec{Workspace: t.TempDir()}, ApprovalWait: 1, AutoDeclineWithin: 1}
 	t.Cleanup(func() {
 		s.server.Close()
 		s.serves.Wait()
-		ok(t, k.Close())
 	})
 	return s
 }
@@ -136,10 +135,13 @@ var ways = []way{
 	{"stream, old", false, old}, {"stream, new", false, ""}, {"http, old", true, old}, {"http, new", true, ""},
 }
 
-// each runs a test for every way.
+// each runs a test for every way, all of them at the same time.
 func each(t *testing.T, run func(t *testing.T, w way)) {
 	for _, w := range ways {
-		t.Run(w.name, func(t *testing.T) { run(t, w) })
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			run(t, w)
+		})
 	}
 }
 

@@ -284,7 +284,7 @@ func listsTasks(t *testing.T, d storage.Driver) {
 
 func listsTasksInPages(t *testing.T, d storage.Driver) {
 	if testing.Short() {
-		t.Skip("it makes a thousand tasks")
+		t.Skip("left out by -short: it makes a thousand tasks")
 	}
 	for n := range task.MaxList + 3 {
 		if _, _, err := d.Stores().Tasks.Create(t.Context(), task.Task{ID: fmt.Sprint(n), Kind: "call"}); err != nil {
