@@ -186,11 +186,16 @@ func (d *Debts) Await(ctx context.Context, say func(string)) bool {
 	patience := time.NewTimer(d.Patience)
 	defer patience.Stop()
 	for said, late := false, false; ; {
+		// List the running tasks before the debts. In the opposite order, a task that ends
+		// between the two queries is in neither list, and its end is never told.
+		running, err := d.running(ctx, late)
+		if err != nil {
+			return false
+		}
 		if list, err := d.List(ctx); err != nil || len(list) > 0 {
 			return err == nil
 		}
-		running, err := d.running(ctx, late)
-		if err != nil || len(running) == 0 {
+		if len(running) == 0 {
 			return false
 		}
 		if !said {

@@ -182,6 +182,51 @@ func TestAwait(t *testing.T) {
 	}
 }
 
+// endsAfter ends a task right after one of the queries that list tasks.
+type endsAfter struct {
+	task.Store
+	id    string
+	query int // the number of the query, from 1
+	made  int
+}
+
+func (s *endsAfter) List(ctx context.Context, q task.Query) ([]task.Task, error) {
+	list, err := s.Store.List(ctx, q)
+	if s.made++; err == nil && s.made == s.query {
+		err = s.Cancel(ctx, s.id, "the test")
+	}
+	return list, err
+}
+
+// Await reports the end of a task whenever the task ends: between any two of its queries,
+// before and after Patience has passed.
+func TestAwaitMissesNoEnd(t *testing.T) {
+	t.Parallel()
+	const queries = 5 // two, then one when Patience has passed, then two again
+	for query := range queries {
+		t.Run(fmt.Sprintf("after query %d", query+1), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := debts(t)
+				d.Patience, d.Longer = time.Minute, []string{"run"}
+				_, _, err := d.Store.Create(t.Context(), task.Task{ID: "t", Kind: "run", Parent: d.Parent})
+				ok(t, err)
+				store := &endsAfter{Store: d.Store, id: "t", query: query + 1}
+				d.Store = store
+				// The runner rings after an end is stored: here, after the last query.
+				ring := time.AfterFunc(2*time.Minute, d.Bell.Ring)
+				defer ring.Stop()
+				if !d.Await(t.Context(), func(string) {}) {
+					t.Error("Await missed the end of the task")
+				}
+				if store.made < store.query {
+					t.Errorf("Await made %d queries: the task never ended", store.made)
+				}
+			})
+		})
+	}
+}
+
 // Await ends with its turn.
 func TestAwaitIsStopped(t *testing.T) {
 	t.Parallel()
