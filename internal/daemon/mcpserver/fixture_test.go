@@ -135,13 +135,10 @@ var ways = []way{
 	{"stream, old", false, old}, {"stream, new", false, ""}, {"http, old", true, old}, {"http, new", true, ""},
 }
 
-// each runs a test for every way, all of them at the same time.
+// each runs a test for every way.
 func each(t *testing.T, run func(t *testing.T, w way)) {
 	for _, w := range ways {
-		t.Run(w.name, func(t *testing.T) {
-			t.Parallel()
-			run(t, w)
-		})
+		t.Run(w.name, func(t *testing.T) { run(t, w) })
 	}
 }
 
