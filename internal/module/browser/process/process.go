@@ -190,12 +190,11 @@ func (p *Process) Folder() string { return p.folder.path }
 // Done is closed when the browser has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Failed explains, from what the browser printed, why it did not reply.
+// Failed explains, from what the browser printed, why it did not reply. A browser whose pipe
+// is closed may not have ended yet, and what it printed may not have been read.
 func (p *Process) Failed(err error) error {
-	select {
-	case <-p.done:
+	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		p.output.wait(time.Second)
-	default:
 	}
 	return explain(p.cmd.Path, p.output.String(), err)
 }
