@@ -190,13 +190,23 @@ func (p *Process) Folder() string { return p.folder.path }
 // Done is closed when the browser has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Failed explains, from what the browser printed, why it did not reply. A browser whose pipe
-// is closed may not have ended yet, and what it printed may not have been read.
+// Failed explains, from what the browser printed, why it did not reply. If the browser has
+// ended or closed its pipe, Failed waits for the rest of its output; if the caller gave up on
+// a browser that runs, it does not.
 func (p *Process) Failed(err error) error {
-	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+	if p.ended() || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		p.output.wait(time.Second)
 	}
 	return explain(p.cmd.Path, p.output.String(), err)
+}
+
+func (p *Process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // explain is the error of a browser that did not reply, from what it printed.
