@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -34,22 +35,39 @@ func (s *Spec) runOpen(ctx context.Context, by *prefork.Pool, machine Report) (E
 	if s.Mode == Tracked {
 		machine.Namespaces = false
 	}
-	disk := &mask.Disk{}
 	var missing []string
-	switch {
-	case machine.Namespaces:
-		var err error
-		if disk, err = s.maskedDisk(); err != nil {
-			return Exit{}, err
-		}
-	case s.Mode == Contained:
+	if !machine.Namespaces && s.Mode == Contained {
 		missing = []string{"hide the kernel's state and private folders from a process"}
 	}
-	exit, err := s.runViaHelper(ctx, by, machine, rand.Text(), func() ([]byte, error) {
-		return s.openProgram(machine, disk).Encode(), nil
-	})
+	var exit Exit
+	var err error
+	for range maxPlans {
+		exit, err = s.runViaHelper(ctx, by, machine, rand.Text(), func() ([]byte, error) {
+			disk := &mask.Disk{}
+			if machine.Namespaces {
+				var err error
+				if disk, err = s.maskedDisk(); err != nil {
+					return nil, err
+				}
+			}
+			return s.openProgram(machine, disk).Encode(), nil
+		})
+		if setup := (setupError{}); !errors.As(err, &setup) || !s.canRepeat() {
+			break
+		}
+	}
 	exit.Level, exit.Missing = Process, missing
 	return exit, err
+}
+
+// maxPlans is how often a run is planned. A mount or a socket that was to be hidden may be gone
+// by the time the helper hides it; then nothing ran, and the next plan is made without it.
+const maxPlans = 5
+
+// canRepeat reports whether a run that failed before its command began has taken no input.
+func (s *Spec) canRepeat() bool {
+	_, file := s.Stdin.(*os.File)
+	return s.Stdin == nil || file
 }
 
 // maskedDisk is the disk without what the spec hides and what a home keeps for its

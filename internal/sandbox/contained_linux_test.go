@@ -4,8 +4,13 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // Without user namespaces a contained run is made all the same, its exit says what
@@ -35,5 +40,46 @@ while ! [ -f pid ]; do :; done; echo done; exit 3`
 	}
 	if line, err := os.ReadFile("/proc/" + strings.TrimSpace(string(number)) + "/cmdline"); err == nil && len(line) > 0 {
 		t.Errorf("process %s runs on: %q", number, line)
+	}
+}
+
+// A second name of a hidden folder may go while a run is planned: the run is planned again.
+func TestContainedWhileMountsComeAndGo(t *testing.T) {
+	t.Parallel()
+	machine := Probe()
+	if os.Geteuid() != 0 || !machine.Namespaces {
+		t.Skip("mounting needs root, and hiding needs namespaces")
+	}
+	hidden, over := t.TempDir(), t.TempDir()
+	done := make(chan struct{})
+	var mounting sync.WaitGroup
+	for n := range 4 {
+		alias := filepath.Join(over, strconv.Itoa(n))
+		mounting.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if os.Mkdir(alias, 0o700) != nil || unix.Mount(hidden, alias, "", unix.MS_BIND, "") != nil {
+					t.Error("the folder cannot be mounted")
+					return
+				}
+				runtime.Gosched()
+				_ = unix.Unmount(alias, unix.MNT_DETACH)
+				_ = os.Remove(alias)
+			}
+		})
+	}
+	defer mounting.Wait()
+	defer close(done)
+	for range 60 {
+		exit, err := runOn(t.Context(), Spec{
+			Argv: []string{"/bin/true"}, Dir: over, Env: os.Environ(), Mode: Contained, Hidden: []string{hidden},
+		}, machine)
+		if err != nil || exit.Code != 0 {
+			t.Fatalf("%+v, %v", exit, err)
+		}
 	}
 }

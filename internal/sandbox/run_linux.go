@@ -177,12 +177,15 @@ func readStatus(line string) (Exit, error) {
 	return Exit{}, tool.Errorf("sandbox.Run", tool.Internal, "the sandbox helper answered %q", tool.Truncate(line))
 }
 
+// setupError is why a step failed that comes before the command.
+type setupError struct{ syscall.Errno }
+
 // brokenStep says which step of a run failed: the last one is an error of the
 // command, any other one of the sandbox.
 func brokenStep(step string, errno syscall.Errno) error {
 	path, ok := strings.CutPrefix(step, runStep)
 	if !ok {
-		return tool.Errorf("sandbox.Run", tool.Unavailable, "the sandbox could not %s: %w", step, errno).
+		return tool.Errorf("sandbox.Run", tool.Unavailable, "the sandbox could not %s: %w", step, setupError{errno}).
 			WithHint("nothing ran; callgate doctor says what this machine can do")
 	}
 	e := tool.Errorf("sandbox.Run", tool.Failed, "%s cannot be run: %w", path, errno)
