@@ -227,8 +227,10 @@ func (q *Question) setDefault(raw json.RawMessage) error {
 func (q *Question) defaultReply() Reply {
 	switch {
 	case q.ResponseType == Approval:
-		yes, ok := parseBool(q.Default)
-		return Reply{Approve: yes && ok, Feedback: q.Default}
+		if yes, ok := parseBool(q.Default); yes && ok {
+			return Reply{Approve: true}
+		}
+		return Reply{Feedback: q.Default}
 	case len(q.Choices) > 0 && q.AllowMultiple:
 		return Reply{Approve: true, Choices: splitList(q.Default, q.Choices)}
 	case len(q.Choices) > 0:

@@ -38,6 +38,9 @@ func Read(q Question, r Reply, secretName func(field string) string) (Given, err
 	if !r.Approve {
 		return Given{Feedback: limitFeedback(r.Feedback)}, nil
 	}
+	if strings.TrimSpace(r.Feedback) != "" {
+		return Given{}, mistake("the answer says yes and gives a reason for a no: answer without a reason, or decline with it")
+	}
 	g := Given{Approved: true}
 	if r.Content != nil {
 		if err := g.edit(q, *r.Content); err != nil {

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -23,10 +24,11 @@ type approvalPages struct{ *Console }
 
 func (c *approvalPages) routes() map[string]serve {
 	return map[string]serve{
-		"GET /approvals":       c.approvals,
-		"POST /approvals":      c.answerSeveral,
-		"GET /approvals/{id}":  c.approval,
-		"POST /approvals/{id}": c.answer,
+		"GET /approvals":        c.approvals,
+		"POST /approvals":       c.answerSeveral,
+		"GET /approvals/answer": c.several,
+		"GET /approvals/{id}":   c.approval,
+		"POST /approvals/{id}":  c.answer,
 	}
 }
 
@@ -35,6 +37,7 @@ type approvalsData struct {
 	Waits    waits
 	Answered []protocol.Approval // the newest first
 	Failed   []string            // of several answers: those that were refused, in words
+	Done     *protocol.Approval  // the one that was just answered
 	All      bool
 }
 
@@ -64,11 +67,52 @@ func (c *approvalPages) approvals(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
+	if id := r.FormValue("done"); id != "" {
+		if a, err := k.Approval(r.Context(), id); err == nil && a.Answer != nil {
+			data.Done = &a
+		}
+	}
 	p := page{Title: "Approvals", Nav: "approvals", Data: data}
 	if !data.All {
 		p.Live = "approvals"
 	}
 	return c.show(w, r, "approvals", p)
+}
+
+// severalData is what the page shows that answers several calls at once.
+type severalData struct {
+	Approvals []protocol.Approval
+	Gone      []string // of the chosen calls, those that cannot be answered, in words
+}
+
+// several shows the calls that a person has ticked, with one form to approve them and one to
+// deny them. What is answered is what this page lists.
+func (c *approvalPages) several(w http.ResponseWriter, r *http.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return err
+	}
+	ids := r.Form["id"]
+	if len(ids) == 0 {
+		data, err := readApprovals(r.Context(), c.Client(r), c.waits(r.Context(), c.Client(r)), false)
+		if err != nil {
+			return err
+		}
+		data.Failed = []string{"No call is chosen. Tick the calls that you want to answer together."}
+		return c.show(w, r, "approvals", page{Title: "Approvals", Nav: "approvals", Data: data})
+	}
+	var data severalData
+	for _, id := range ids {
+		a, err := c.Client(r).Approval(r.Context(), id)
+		switch {
+		case err != nil:
+			data.Gone = append(data.Gone, tool.Truncate(id)+": "+asError(err).Error())
+		case a.State != protocol.ApprovalPending:
+			data.Gone = append(data.Gone, fmt.Sprintf("%s no longer waits: it is %s", a.Call.Tool.Dotted(), a.State))
+		default:
+			data.Approvals = append(data.Approvals, a)
+		}
+	}
+	return c.show(w, r, "several", page{Title: "Answer several calls", Nav: "approvals", Data: data})
 }
 
 // answerSeveral gives the chosen approvals the same answer. What is refused is said, and the
@@ -233,13 +277,20 @@ func (c *approvalPages) answer(w http.ResponseWriter, r *http.Request) error {
 	answer, fields, err := c.readAnswer(r, a)
 	if err == nil {
 		if a, err = k.Answer(r.Context(), a.ID, answer); err == nil {
-			if next := r.PostForm.Get("next"); strings.HasPrefix(next, "/conversations/") {
+			switch next := r.PostForm.Get("next"); {
+			case next == "/approvals":
+				return back(w, r, "/approvals?done="+url.QueryEscape(a.ID))
+			case strings.HasPrefix(next, "/conversations/"):
 				return back(w, r, next)
 			}
 			return back(w, r, "/calls/"+url.PathEscape(a.Call.ID))
 		}
 	}
-	return c.showApproval(w, r, a, fields, err)
+	now, gone := k.Approval(r.Context(), r.PathValue("id")) // another person may have answered it
+	if gone != nil {
+		return gone
+	}
+	return c.showApproval(w, r, now, fields, err)
 }
 
 // readAnswer reads the answer of a form; fields are those of the arguments, where they were
@@ -247,7 +298,7 @@ func (c *approvalPages) answer(w http.ResponseWriter, r *http.Request) error {
 func (c *approvalPages) readAnswer(
 	r *http.Request, a protocol.Approval,
 ) (answer protocol.Answer, fields []form.Field, err error) {
-	answer = protocol.Answer{Approve: true, By: c.Person(r).Name}
+	answer = protocol.Answer{Approve: true, Feedback: r.PostForm.Get("reason"), By: c.Person(r).Name}
 	switch r.PostForm.Get("action") {
 	case "approve":
 	case "session":
@@ -255,9 +306,9 @@ func (c *approvalPages) readAnswer(
 	case "script":
 		answer.Script = true
 	case "deny":
-		answer.Approve, answer.Feedback = false, r.PostForm.Get("reason")
+		answer.Approve = false
 	case "stop":
-		answer.Approve, answer.Feedback, answer.Script = false, r.PostForm.Get("reason"), true
+		answer.Approve, answer.Script = false, true
 	case "always":
 		n, err := strconv.Atoi(r.PostForm.Get("choice"))
 		if err != nil || n < 1 || n > len(a.Choices) {

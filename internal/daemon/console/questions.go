@@ -51,12 +51,14 @@ func (c *questionPages) answerQuestion(w http.ResponseWriter, r *http.Request) e
 		return err
 	}
 	reply := protocol.AnswerQuestion{Reply: readReply(q.Question, r.PostForm), By: c.Person(r).Name}
-	if q, err := all.Answer(r.Context(), q.ID, reply); err == nil {
+	_, err = all.Answer(r.Context(), q.ID, reply)
+	if err == nil {
 		return back(w, r, "/questions/"+url.PathEscape(q.ID))
-	} else if tool.KindOf(err) != tool.Invalid {
-		return err
 	}
-	return c.showQuestion(w, r, q, err)
+	if tool.KindOf(err) == tool.Invalid {
+		return c.showQuestion(w, r, q, err)
+	}
+	return err
 }
 
 // readReply reads a form: the kernel says what of it does not fit.

@@ -89,10 +89,18 @@ func functions(f *files) template.FuncMap {
 			}
 			return "reads"
 		},
+		"answers":  func(p Person, id, next string) answers { return answers{p, id, next} },
 		"manual":   func(h template.HTML) template.HTML { return h }, // made by package manual, of docs/ alone
 		"rows":     rows,
 		"workname": func(dir string) string { return visible.Text(path.Base(dir)) },
 	}
+}
+
+// answers is what the forms for yes and no of one approval are given.
+type answers struct {
+	Person Person
+	ID     string
+	Next   string // the page to go to after the answer
 }
 
 // class is a word of the kernel as a class of the style sheet.

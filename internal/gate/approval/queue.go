@@ -13,6 +13,7 @@ package approval
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync"
 	"time"
 
@@ -181,6 +182,10 @@ func (q *Queue) AnswerVouched(ctx context.Context, v Voucher, id string, a Answe
 
 // settleWith settles a request with an answer whose authority has been checked.
 func (q *Queue) settleWith(ctx context.Context, r Request, a Answer) error {
+	if a.Approve && !a.Unasked && strings.TrimSpace(a.Feedback) != "" {
+		return tool.Errorf("approval.Answer", tool.Invalid, "the answer says yes and gives a reason for a no").
+			WithHint("approve without a reason, or deny with it")
+	}
 	a.At = time.Now()
 	state := Denied
 	if a.Approve {

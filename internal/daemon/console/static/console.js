@@ -50,7 +50,7 @@
     const at = location.pathname;
     const call = at.match(/^\/calls\/([^/]+)$/);
     const own = $("[data-live-part]")?.dataset.livePart;
-    const live = own ? own : at === "/conversations" ? "conversations" : at === "/" ? "now" : at === "/work" ? "work" : at === "/approvals" && !location.search ? "approvals"
+    const live = own ? own : at === "/conversations" ? "conversations" : at === "/" ? "now" : at === "/work" ? "work" : at === "/approvals" && !location.search.includes("all=") ? "approvals"
       : call ? "call?id=" + encodeURIComponent(decodeURIComponent(call[1]))
       : at === "/journal" && !location.search.includes("before") ? "journal" + location.search : "";
     if (own || live !== document.body.dataset.live) { document.body.dataset.live = live; listen(); }
@@ -67,9 +67,14 @@
     e.preventDefault();
     const body = new URLSearchParams(new FormData(form, e.submitter));
     const url = new URL(form.getAttribute("action"), location.href);
+    if (e.submitter?.matches("[data-approve]") && performance.now() - moved < 600) {
+      say("The list has just changed. Look again before you approve.");
+      return;
+    }
     if (form.method === "post") {
-      $$("button", form).forEach((b) => (b.disabled = true));
-      swap(form.dataset.swap, url, { method: "POST", body }).finally(() => $$("button", form).forEach((b) => (b.disabled = false)));
+      const buttons = $$("button:enabled", form);
+      buttons.forEach((b) => (b.disabled = true));
+      swap(form.dataset.swap, url, { method: "POST", body }).finally(() => buttons.forEach((b) => (b.disabled = false)));
     } else {
       [...body].forEach(([k, v]) => v || body.delete(k, v));
       url.search = body;
@@ -98,8 +103,14 @@
     }, field.matches("[data-now]") ? 0 : 130);
   });
 
-  // Live parts: one stream for a page, which brings what waits and the page's own part.
+  // Live parts: one stream for a page, which brings what waits and the page's own part. A part
+  // keeps what a person has ticked, typed and focused, by the row that it belongs to. When rows
+  // come, go or move, a click that was aimed at the old place approves nothing for a moment.
   let source = null;
+  let moved = -1000; // when rows last moved
+  const rowOf = (e) => { const r = e.closest("[data-row]"); return r && (r.dataset.id || $("a", r)?.href); };
+  const placeOf = (e) => [rowOf(e), e.name, e.type === "checkbox" || e.localName === "button" ? e.value : "", e.localName === "a" ? e.href : ""].join(" ");
+  const fillable = "input:not([type=hidden], [type=checkbox], [type=radio]), textarea";
   function listen() {
     if (source) source.close();
     source = new EventSource("/live/" + (document.body.dataset.live || "waits"));
@@ -108,13 +119,17 @@
       const part = $("#live");
       if (!part || part.contains(document.activeElement) && document.activeElement.matches("input:not([type=checkbox]), textarea, select")) return;
       const chosen = new Set($$("input[name=id]:checked", part).map((i) => i.value));
-      const at = $("[data-row].at", part), key = at && (at.dataset.id || $("a", at)?.href);
-      const held = part.contains(document.activeElement) ? document.activeElement : null;
-      const heldAt = held && $$("a, button, input", part).indexOf(held);
+      const typed = new Map($$(fillable, part).filter((i) => i.value !== i.defaultValue).map((i) => [placeOf(i), i.value]));
+      const at = $("[data-row].at", part), key = at && rowOf(at);
+      const held = part.contains(document.activeElement) ? placeOf(document.activeElement) : null;
+      const order = () => $$("[data-row]", part).map(rowOf).join(" ");
+      const before = order();
       part.innerHTML = e.data;
+      if (order() !== before) moved = performance.now();
       $$("input[name=id]", part).forEach((i) => (i.checked = chosen.has(i.value)));
-      if (key) $$("[data-row]", part).find((r) => (r.dataset.id || $("a", r)?.href) === key)?.classList.add("at");
-      if (held) $$("a, button, input", part)[heldAt]?.focus({ preventScroll: true });
+      $$(fillable, part).forEach((i) => { if (typed.has(placeOf(i))) i.value = typed.get(placeOf(i)); });
+      if (key) $$("[data-row]", part).find((r) => rowOf(r) === key)?.classList.add("at");
+      if (held) $$("a, button, input", part).find((i) => placeOf(i) === held)?.focus({ preventScroll: true });
     });
     source.addEventListener("turn", (e) => turn(JSON.parse(e.data)));
     source.addEventListener("over", () => {
@@ -153,7 +168,10 @@
     document.title = document.title.replace(/^\(\d+\) /, "");
     if (list.length) document.title = `(${list.length}) ${document.title}`;
     const fresh = list.filter((w) => known && !known.has(w.id));
-    known = new Set(list.map((w) => w.id));
+    const waits = new Set(list.map((w) => w.id));
+    const shown = $("[data-pending]")?.dataset.pending; // the page of one thing that waits
+    if (shown && (!known || known.has(shown)) && !waits.has(shown)) swap("#main", location.href, { keep: true });
+    known = waits;
     fresh.forEach((w) => {
       say(w.text);
       setTimeout(() => say(""), 8000);
@@ -166,25 +184,18 @@
   // Keys.
   let going = false;
   document.addEventListener("keydown", (e) => {
-    if (e.metaKey || e.ctrlKey || e.altKey || e.target.closest("input, textarea, select, dialog[open]")) {
+    if (e.metaKey || e.ctrlKey || e.altKey || e.target.closest("input:not([type=checkbox], [type=radio]), textarea, select, dialog[open]")) {
       if (e.key === "Escape") e.target.blur?.();
       return;
     }
     const rows = $$("[data-row]"), at = rows.findIndex((r) => r.classList.contains("at"));
-    const row = rows[at] || (rows.length === 1 ? rows[0] : null);
+    const row = rows[at];
     const move = (to) => {
       rows.forEach((r) => r.classList.remove("at"));
       const r = rows[Math.max(0, Math.min(rows.length - 1, to))];
       if (r) { r.classList.add("at"); r.scrollIntoView({ block: "nearest" }); ($("a", r) || r).focus({ preventScroll: true }); }
     };
-    const answer = (name) => {
-      const form = row && (row.matches("form") ? row : row.closest("form"));
-      const button = form && $(`[data-${name}]`, form);
-      if (!button) return;
-      const box = $("input[name=id]", row);
-      if (box && !$$("input[name=id]:checked", form).length) box.checked = true;
-      button.click();
-    };
+    const answer = (name) => row && $(`[data-${name}]`, row)?.click();
     if (going) { going = false; const to = $(`header nav [data-key="${CSS.escape(e.key)}"]`); if (to) { e.preventDefault(); to.click(); } return; }
     switch (e.key) {
       case "/": { const q = $("input[type=search], [data-search]"); if (q) { e.preventDefault(); q.focus(); q.select(); } else location.href = "/tools"; break; }
