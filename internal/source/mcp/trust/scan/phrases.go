@@ -178,7 +178,7 @@ var phraseTable = []phrase{
 			`end_header_id|endofprompt)\|>|\[/?inst\]|<</?sys>>`, ""},
 	{ruleRole, Serious, whyRole,
 		[]string{"instruction", "system", "human", "assistant"}, []string{"##"},
-		`(?m)^\s*#{2,4}\s*(?:instruction|system|human|assistant)s?\s*(?:prompt|message)?\s*:\s*\S`, ""},
+		`(?m)(?:^|[.!?])\s*#{2,4}\s*(?:instruction|system|human|assistant)s?\s*(?:prompt|message)?\s*:\s*\S`, ""},
 	{ruleRole, Serious, whyRole,
 		[]string{"system", "assistant", "developer"}, []string{":"},
 		`(?m)^[\s*_>"'\[({#=|]{0,8}(?:system|assistant|developer)(?:\s+(?:prompt|message|override|instructions?|note|` +
