@@ -138,7 +138,7 @@ func (s *scanner) run(p *piece, run string) {
 		if s.inner(p, text) || s.codec {
 			return
 		}
-		if danger(text) {
+		if danger(text) || numbers.MatchString(run) && wordy(text) {
 			s.report(ruleBlob, Serious, s.where(p.at), text, whyDecoded+"what could be an order")
 			return
 		}
@@ -147,6 +147,20 @@ func (s *scanner) run(p *piece, run string) {
 		}
 		return
 	}
+}
+
+var numbers = regexp.MustCompile(`^[\d\s,]+$`)
+
+// wordy reports whether a text is mostly letters and blanks: nobody writes words
+// as numbers.
+func wordy(s string) bool {
+	letters := 0
+	for i := range len(s) {
+		if c := s[i] | 0x20; 'a' <= c && c <= 'z' || s[i] == ' ' {
+			letters++
+		}
+	}
+	return letters > 5 && letters*10 >= len(s)*8
 }
 
 // danger reports whether a short decoded text has a word of a deed and one of

@@ -28,7 +28,7 @@ var weights = []struct {
 	{ship, 2}, {put, 1}, {tamper, 2}, {treasure, 2},
 	{place, 3}, {outside, 3}, {shady, 4}, {slot, 2},
 	{must, 2}, {order, 2}, {when, 1}, {also, 2}, {whole, 1}, {whose, 1}, {known, 2}, {audience, 2}, {anyTool, 1},
-	{pretext, 2}, {urgent, 2}, {hush, 4}, {conceal, 8}, {skip, 2}, {content, 1},
+	{pretext, 3}, {urgent, 2}, {hush, 4}, {conceal, 8}, {skip, 2}, {content, 1},
 	{such, -4}, {option, -5}, {yours, -3}, {uses, -3}, {guards, -4},
 }
 
@@ -68,29 +68,32 @@ const (
 const said = must | order | when | also | whose | audience | pretext | urgent | hush | conceal | known
 
 var intents = []intent{
-	{ruleSecrets, whyKeyFile, []mark{keyFile, fetch | ship | put | run}, 5},
+	{ruleSecrets, whyKeyFile, []mark{keyFile, fetch | ship | run}, 5},
+	{ruleSecrets, whyKeyFile, []mark{keyFile, put, slot | content | place | outside}, 4},
 	{ruleSecrets, whyKeyWord, []mark{keyWord | treasure, ship | put, said | slot | shady}, 2},
-	{ruleSecrets, whyKeyWord, []mark{keyWord | treasure, fetch, whose | known | treasure | content, said | slot}, 2},
-	{ruleConversation, whyTalk, []mark{talk, fetch | ship | put, said | slot | place | outside}, 3},
+	{ruleSecrets, whyKeyWord, []mark{keyWord | treasure, fetch, whose | known | treasure | content | urgent, said | slot}, 3},
+	{ruleConversation, whyTalk, []mark{talk, fetch | ship | put, said | slot | place | outside}, 4},
 	{ruleConversation, whyPrompt, []mark{prompt, fetch | ship | put | answer, said | whole}, 4},
 	{ruleSecrets, whyPersonal, []mark{personal, fetch | ship | put, order | also | hush | pretext | urgent | place | shady | audience | whole}, 3},
 	{ruleSecrets, whyPersonal, []mark{stuff, put | ship, known, slot | place | outside | also}, 3},
 	{ruleAway, whyAway, []mark{ship, place | outside | shady, stuff | talk | personal | callData | whole,
 		also | hush | conceal | whole | must | order | pretext | shady | urgent}, 2},
+	{ruleAway, whyAway, []mark{put, place, whole, order | also}, 2},
 	{ruleAway, whyAway, []mark{ship, shady | place, also | hush | conceal | shady}, 2},
-	{ruleRedirect, whyPayee, []mark{payee, tamper | put | ship, must | order | when | also | place}, 3},
+	{ruleRedirect, whyPayee, []mark{payee, tamper | put | ship, order | when | also | place | pretext}, 3},
 	{ruleShadow, whyTools, []mark{anyTool, tamper, callData | payee | place}, 3},
 	{ruleShadow, whyTools, []mark{anyTool, payee, must | when}, 5},
+	{ruleShadow, whyTools, []mark{anyTool, place, must, slot | callData}, 1},
 	{ruleShadow, whyTools, []mark{anyTool, answer, when | must, praise}, 4},
 	{ruleShadow, whyListen, []mark{anyTool, callData, put | ship | run, when | must | whole}, 4},
-	{ruleShadow, whySlander, []mark{anyTool, slander, self | spurn}, 7},
+	{ruleShadow, whySlander, []mark{anyTool, slander, self | spurn}, 8},
 	{ruleShadow, whySlander, []mark{anyTool, spurn, self}, 7},
 	{ruleConceal, whyHush, []mark{hush, fetch | ship | put | run | tamper, order | must | also | place | outside | shady | keyFile | keyWord | talk | personal}, 1},
 	{ruleApproval, whySkip, []mark{skip, must | order | when | urgent | audience | whole | harm}, 5},
 	{ruleHarm, whyHarm, []mark{harm, must | order | also | when | audience | urgent}, 6},
 	{ruleHarm, whyRun, []mark{run, place, also | when | urgent | harm | audience, order | must | harm | urgent}, 2},
 	{ruleAnswer, whyAnswer, []mark{answer, callData, must | order | place}, 5},
-	{ruleAnswer, whyAnswer, []mark{answer, praise, must | order}, 4},
+	{ruleAnswer, whyAnswer, []mark{answer, praise, must | order}, 6},
 }
 
 // sentence is a part of a text, and the marks of its words.
@@ -188,8 +191,8 @@ type reader struct {
 func (s *scanner) read(p *piece, from int) sentence {
 	r := reader{s: s, p: p, at: sentence{from: from}, done: -1, detects: -1}
 	text, w := p.folded, compileWords()
-	first := strings.TrimSpace(text[:from]) == "" && s.steps[p.at].key == "description"
-	r.command = !first
+	first := strings.TrimSpace(text[:from]) == ""
+	r.command = !first || p.aside
 	i := from
 	var last rune = ' '
 	for i < len(text) {
@@ -317,7 +320,7 @@ func (r *reader) word(w *words, i int) int {
 		}
 	}
 	if !ok || !t.stem && n > len(t.text) && strings.IndexByte(t.text, ' ') < 0 {
-		if m := r.named(text[i:i+n], w); m != 0 {
+		if m := r.named(i, text[i:i+n], w); m != 0 {
 			r.add(i, m)
 			r.command = false
 			return n
@@ -335,10 +338,10 @@ func (r *reader) word(w *words, i int) int {
 	case m&done != 0 && i < r.notTo:
 		m &^= done
 	}
-	if r.command && (t.base && m&(done|answer) != 0 || m&(skip|harm) != 0 || strings.HasPrefix(t.text, "ask ")) {
+	if r.command && t.base {
 		m |= order
 	}
-	keeps := m&(must|also|when|order|audience|urgent|hush|back) != 0
+	keeps := m&(also|when|order|audience|urgent|hush|back) != 0 || t.text == "always" || t.text == "please" || t.text == "kindly"
 	r.add(i, m)
 	r.command = keeps
 	return len(t.text)
@@ -358,7 +361,7 @@ func wordEnd(s string, from int) int {
 
 // named returns the marks of a name with underscores: that of a variable for a
 // key, or of a tool.
-func (r *reader) named(name string, w *words) mark {
+func (r *reader) named(at int, name string, w *words) mark {
 	if len(name) < 5 || strings.IndexByte(name[1:], '_') < 0 {
 		return 0
 	}
@@ -370,15 +373,16 @@ func (r *reader) named(name string, w *words) mark {
 	if strings.EqualFold(name, r.s.name) {
 		return self
 	}
-	for _, verb := range []string{"delete_", "drop_", "wipe_", "purge_"} {
-		if strings.HasPrefix(name, verb) {
-			return anyTool
-		}
-	}
-	if r.s.isParameter(name) {
+	if r.s.isParameter(name) || r.upper(at) {
 		return 0
 	}
 	return anyTool
+}
+
+// upper reports whether a word was written in capitals, as a constant or a
+// variable.
+func (r *reader) upper(at int) bool {
+	return len(r.p.raw) == len(r.p.folded) && 'A' <= r.p.raw[at] && r.p.raw[at] <= 'Z'
 }
 
 func (r *reader) add(i int, m mark) {
@@ -418,7 +422,8 @@ func (r *reader) finish(first bool) sentence {
 	}
 	if r.p.slot {
 		at.marks |= slot
-		if at.marks&(content|whole|known|audience) != 0 && at.marks&(keyFile|keyWord|treasure|talk|prompt|personal) != 0 {
+		if at.marks&(content|known|audience) != 0 && at.marks&(keyFile|keyWord|treasure) != 0 ||
+			at.marks&(content|whole|known|audience) != 0 && at.marks&(talk|prompt|personal) != 0 {
 			at.marks |= put
 		}
 	}

@@ -139,7 +139,7 @@ func (s *scanner) tryPhrase(c *compiled, p *piece, from, to int) {
 		if c.unless == nil || !c.unless.MatchString(p.folded[max(0, at[0]-200):at[0]]) {
 			severity := c.severity
 			if severity == Serious && (s.mentioned(p, at[0]) ||
-				c.rule == ruleConceal && excuse.MatchString(p.folded[at[0]:at[1]]) && !ownDoing.MatchString(p.folded[at[0]:at[1]])) {
+				c.rule == ruleConceal && excused(p.folded[at[0]:min(len(p.folded), at[1]+60)])) {
 				severity = Notice // and perhaps the next one is said
 			}
 			s.report(c.rule, severity, s.where(p.at), p.excerpt(at[0], at[1]), c.why)

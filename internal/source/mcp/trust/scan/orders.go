@@ -86,6 +86,13 @@ var excuse = regexp.MustCompile(`\b(?:passwords?|tokens?|keys?|secrets?|credenti
 
 var ownDoing = regexp.MustCompile(`\b(?:you|this|step|fact|second|extra)\b`)
 
+// excused reports whether what is kept from the user is nothing that the model
+// does.
+func excused(s string) bool {
+	s = s[:sentenceEnd(s, 0)]
+	return excuse.MatchString(s) && !ownDoing.MatchString(s)
+}
+
 // mentionCues are words before a phrase that is only spoken of.
 var mentionCues = []string{"detect", "flag", "block", "scan", "such as", "e.g.", "for example", "for instance", "like ",
 	"attack", "injection", "jailbreak", "malicious", "classif", "warn", "refuse", "reject", "phishing", "untrusted",

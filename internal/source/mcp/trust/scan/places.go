@@ -41,7 +41,7 @@ func addressAt(s string, i int) int {
 	default:
 		host, _, _ := strings.Cut(word, "/")
 		host, _, _ = strings.Cut(host, ":")
-		if isHost(host) || isIP(host) {
+		if isHost(host) && (host != word || goesTo(s[:i])) || isIP(host) {
 			return len(word)
 		}
 	}
@@ -54,6 +54,16 @@ var endsAddress = func() (t [256]bool) {
 	}
 	return t
 }()
+
+// goesTo reports whether a text ends in a word that says where something goes.
+func goesTo(s string) bool {
+	for _, word := range []string{" to ", " with ", " into ", " via ", " curl ", " wget ", " through ", "\nto "} {
+		if strings.HasSuffix(s, word) {
+			return true
+		}
+	}
+	return false
+}
 
 func onlyDigits(r rune) rune {
 	if '0' <= r && r <= '9' {

@@ -76,6 +76,7 @@ type piece struct {
 	key    bool   // the name of a property, not prose
 	slot   bool   // of a parameter: a model fills it in
 	sample bool   // an example, a default or a value of an enumeration
+	aside  bool   // of the output or an annotation
 }
 
 // step is one step of the path to a text. The path is written only for a
@@ -176,8 +177,9 @@ func (s *scanner) walk(at int, n definition.Node) {
 	switch n.Kind {
 	case definition.Text:
 		if n.Text != "" {
-			slot, sample := s.role(at)
-			s.pieces = append(s.pieces, piece{at: at, raw: n.Text, slot: slot, sample: sample})
+			p := piece{at: at, raw: n.Text}
+			s.role(&p)
+			s.pieces = append(s.pieces, p)
 		}
 	case definition.Array:
 		for i, child := range n.Children {
@@ -202,20 +204,18 @@ func (s *scanner) walk(at int, n definition.Node) {
 	}
 }
 
-// role says of a text whether it is of a parameter, and whether it is an example
-// of a value.
-func (s *scanner) role(at int) (slot, sample bool) {
-	for ; at >= 0; at = s.steps[at].up {
+// role finds out what a text of the JSON parts is for.
+func (s *scanner) role(p *piece) {
+	for at := p.at; at >= 0; at = s.steps[at].up {
 		switch st := s.steps[at]; {
 		case st.up < 0:
-			return slot && st.key == "input", sample
+			p.slot, p.aside = p.slot && st.key == "input", st.key != "input"
 		case st.key == "properties":
-			slot = true
+			p.slot = true
 		case st.key == "enum" || st.key == "default" || st.key == "examples" || st.key == "example" || st.key == "const":
-			sample = true
+			p.sample = true
 		}
 	}
-	return false, false
 }
 
 // wellKnown reports whether a key is one that nearly every schema has.
