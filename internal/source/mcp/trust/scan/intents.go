@@ -314,7 +314,7 @@ func (r *reader) word(w *words, i int) int {
 	}
 	t, ok := w.longest(text[i:])
 	n := wordEnd(text, i)
-	if word := text[i : i+n]; word == "tool" || word == "tools" || word == "connector" || word == "writer" {
+	if word := text[i : i+n]; word == "tool" || word == "tools" || word == "connector" || word == "server" {
 		if theTool.MatchString(text[max(0, i-40):i]) {
 			r.add(i, anyTool)
 		}
@@ -348,7 +348,7 @@ func (r *reader) word(w *words, i int) int {
 }
 
 // theTool is what stands before the word tool where it is another one.
-var theTool = regexp.MustCompile(`(?:\bthe|\bother|\bofficial|\bbuilt-in|\bdefault|\bstandard|\boriginal)\s+(?:[\x60"'])?[a-z_-]{3,20}(?:[\x60"'])?\s+$`)
+var theTool = regexp.MustCompile(`(?:\bthe|\bother|\bofficial|\bbuilt-in|\bdefault|\bstandard|\boriginal)\s+(?:[\x60"']?[a-z_-]{3,20}[\x60"']?\s+){1,2}$`)
 
 // wordEnd is the length of the word at a place, with the signs of a name.
 func wordEnd(s string, from int) int {
@@ -373,7 +373,10 @@ func (r *reader) named(at int, name string, w *words) mark {
 	if strings.EqualFold(name, r.s.name) {
 		return self
 	}
-	if r.s.isParameter(name) || r.upper(at) {
+	if r.s.isParameter(name) {
+		return slot
+	}
+	if r.upper(at) {
 		return 0
 	}
 	return anyTool

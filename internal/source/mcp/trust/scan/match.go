@@ -59,6 +59,9 @@ var defaultMatcher = sync.OnceValue(func() *matcher {
 })
 
 func (m *matcher) add(c cue) {
+	if len(c.text) < cueHead {
+		panic("scan: a cue is too short: " + c.text)
+	}
 	head := binary.LittleEndian.Uint32([]byte(c.text))
 	h := cueHash(head)
 	m.bits[h/64] |= 1 << (h % 64)

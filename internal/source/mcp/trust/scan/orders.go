@@ -54,6 +54,26 @@ var orderTable = []phrase{
 		`\b(?:act|behave)\s+as\s+if\s+nothing\b|\bif\s+asked,?\s+(?:\S+\s+){0,2}?(?:deny|say\s+(?:that\s+)?(?:no|you\s+(?:do|did)\s+not)|claim)|\bpretend\s+(?:that\s+)?(?:the|nothing|it|you\s+did|everything)\b[^.!?\n]{0,80}\b(?:while|because|due|not|happened|normal|network|fine)|\bonly\s+you\s+should\s+see\b|` +
 			`\bmake\s+it\s+look\s+like\b|\bjust\s+do\s+it\s+in\s+the\s+background`, ""},
 
+	{ruleConceal, Serious, whyConceal,
+		[]string{"user", "human", "owner", "client", "customer", "household", "anybody", "anyone", "people", "they "}, []string{"aware", "see ", "knowing", "knowledge", "consent", "learn", "find out", "notic", "wiser", "told", "shown", "realiz", "suspect"},
+		`\b(?:users?|humans?|owners?|clients?|customers?|household|operators?|people|anyone|anybody)\s+(?:\S+\s+){0,2}?(?:is|are|must|should|need|can|may|will|shall|has|have|does|do)(?:\s*n't|\s*n’t|\s+not|\s+never)\s+(?:to\s+)?(?:be\s+|get\s+|need\s+to\s+|ever\s+)?(?:made\s+)?` +
+			`(?:aware|see\s+(?:that|this|it)|know|notice|learn|told|shown|find\s+out|realize|suspect|informed)\b|` +
+			`\bwithout\s+(?:the\s+|any\s+|its\s+|their\s+)?(?:owner|client|customer|person|people|user|them|they|him|her|human|operator)(?:'s)?\s+(?:ever\s+)?(?:knowing|knowledge|consent|noticing|awareness|being\s+(?:told|aware|informed)|realizing|seeing)|` +
+			`\bnone\s+the\s+wiser`, `\b(?:if|unless|whether|so\s+that)\b[^.!?,]*$`},
+	{ruleConceal, Serious, whyConceal,
+		[]string{"not a word", "on the quiet", "under cover", "for your eyes only", "under the radar", "keep quiet", "keep mum", "say nothing", "stay out of what", "no reason to", "leave no trace", "your tracks", "not shown to", "show them only", "even though there", "say it took"}, nil,
+		`\bnot\s+a\s+word\s+(?:about|to)\b|\bon\s+the\s+quiet\b|\bunder\s+cover\b|\bfor\s+your\s+eyes\s+only\b|\bunder\s+the\s+radar\b|\bkeep\s+(?:quiet|mum)\b|\bsay\s+nothing\s+(?:about|of|to)\b|\bstay\s+out\s+of\s+what\s+you\b|` +
+			`\bno\s+reason\s+to\s+(?:bring|mention|tell|inform|say|report|explain)\b|\bleave\s+no\s+trace|\bcover\s+your\s+tracks|\bnot\s+shown\s+to\s+(?:the\s+)?user\s*[\]):.-]|\bshow\s+them\s+only\b|\bsay\s+it\s+took\b`, ""},
+	{ruleBlock, Serious, whyBlock,
+		[]string{"llms", "llm:", "llm-", "llm ", "assistant", "model", "agent", "developer of", "for ai", "to ai"}, []string{"note", "message", "instruction", "memo", "internal", "directive", "attention", "-only"},
+		`(?:^|[.!?\n(\[>-]\s*)(?:internal\s+|hidden\s+|private\s+|secret\s+|system\s+|confidential\s+)+(?:note|message|instructions?|memo|directive|reminder)s?\s+(?:to|for)\s+(?:the\s+|any\s+|all\s+)?(?:ai|llms?|assistants?|agents?|models?)\b|` +
+			`\b(?:message|note|instructions?)\s+from\s+(?:the\s+|your\s+)?(?:developers?|makers?|creators?|vendor|operator|administrators?|admin)\s+(?:of\s+the\s+(?:assistant|model|ai)\s*)?:|\b(?:llm|ai|model|assistant|agent)[- ]only\b`, ""},
+	{ruleRole, Serious, whyRole,
+		[]string{"new system prompt", "new instructions", "end of description", "system|>", "\x60\x60\x60system", "tool result:", "system prompt:", "system alert", "</tools>", "</tool>", "</functions>"}, nil,
+		`#{2,}\s*(?:new\s+system\s+prompt|end\s+of\s+description|new\s+instructions)|<\|?system\|?>|\x60{3}system\b|(?:^|[.!?\n]\s*)tool\s+result\s*:\s*\{|</(?:tools?|functions?)>\s*\S`, example},
+	{ruleOverride, Serious, whyOverride,
+		[]string{"disregard", "ignore", "dismiss", "you are ", "forget"}, []string{"permission", "warnings", "bot ", "gpt", "rules above", "the above", "directions", "directives", "security"},
+		`\b(?:disregard|ignore|dismiss|forget)\s+(?:\S+\s+){0,3}?(?:permissions?|security\s+warnings?|the\s+rules|rules\s+above|previous\s+directions|directives)\b|\byou\s+are\s+(?:now\s+)?(?:\w*bot|\w+gpt)\b`, ""},
 	{ruleRole, Serious, whyRole,
 		[]string{"system", "admin", "developer"}, []string{":"},
 		`(?:^|[.!?)\]}>"\n-]\s*)(?:system|administrator|admin|developer)(?:\s+(?:note|message|update|notice|alert|prompt|instructions?|override))?\s*:\s*(?:[^.!?\n]{0,80}\b(?:you|ignore|user\s+(?:has|is|agreed|gave)|skip|obey|call\s|execute|override|must|always|never|without\s+asking|comply|policy|approve|forward|disregard)\b)`, example},
