@@ -36,7 +36,7 @@ var weights = []struct {
 const (
 	minusDetects = -6 // a sentence that begins with what it detects
 	minusFirst   = -3 // the first sentence of a description says what the tool is for
-	minusTopic   = -2 // the tool's name says that it is about this
+	minusTopic   = -4 // the tool's name says that it is about this
 	minusPair    = -2 // two sentences, of which the second goes on with the first
 	plusBoth     = 1  // fetched and sent
 )
@@ -73,7 +73,7 @@ var intents = []intent{
 	{ruleSecrets, whyKeyWord, []mark{keyWord | treasure, ship | put, said | slot | shady}, 2},
 	{ruleSecrets, whyKeyWord, []mark{keyWord | treasure, fetch, whose | known | treasure | content | urgent, said | slot}, 3},
 	{ruleConversation, whyTalk, []mark{talk, fetch | ship | put, said | slot | place | outside}, 4},
-	{ruleConversation, whyPrompt, []mark{prompt, fetch | ship | put | answer, said | whole}, 4},
+	{ruleConversation, whyPrompt, []mark{prompt, fetch | ship | put | answer, said | whole | slot}, 5},
 	{ruleSecrets, whyPersonal, []mark{personal, fetch | ship | put, order | also | hush | pretext | urgent | place | shady | audience | whole}, 3},
 	{ruleSecrets, whyPersonal, []mark{stuff, put | ship, known, slot | place | outside | also}, 3},
 	{ruleAway, whyAway, []mark{ship, place | outside | shady, stuff | talk | personal | callData | whole,
@@ -344,6 +344,11 @@ func (r *reader) word(w *words, i int) int {
 	keeps := m&(also|when|order|audience|urgent|hush|back) != 0 || t.text == "always" || t.text == "please" || t.text == "kindly"
 	r.add(i, m)
 	r.command = keeps
+	if m&(uses|denies|yours|skip|spurn|self) == 0 && m != 0 { // other terms may begin inside this one
+		if n := strings.IndexByte(t.text, ' '); n > 0 {
+			return n
+		}
+	}
 	return len(t.text)
 }
 
@@ -426,6 +431,7 @@ func (r *reader) finish(first bool) sentence {
 	if r.p.slot {
 		at.marks |= slot
 		if at.marks&(content|known|audience) != 0 && at.marks&(keyFile|keyWord|treasure) != 0 ||
+			at.marks&whole != 0 && at.marks&treasure != 0 ||
 			at.marks&(content|whole|known|audience) != 0 && at.marks&(talk|prompt|personal) != 0 {
 			at.marks |= put
 		}

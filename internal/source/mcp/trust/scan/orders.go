@@ -63,7 +63,7 @@ var orderTable = []phrase{
 	{ruleConceal, Serious, whyConceal,
 		[]string{"not a word", "on the quiet", "under cover", "for your eyes only", "under the radar", "keep quiet", "keep mum", "say nothing", "stay out of what", "no reason to", "leave no trace", "your tracks", "not shown to", "show them only", "even though there", "say it took"}, nil,
 		`\bnot\s+a\s+word\s+(?:about|to)\b|\bon\s+the\s+quiet\b|\bunder\s+cover\b|\bfor\s+your\s+eyes\s+only\b|\bunder\s+the\s+radar\b|\bkeep\s+(?:quiet|mum)\b|\bsay\s+nothing\s+(?:about|of|to)\b|\bstay\s+out\s+of\s+what\s+you\b|` +
-			`\bno\s+reason\s+to\s+(?:bring|mention|tell|inform|say|report|explain)\b|\bleave\s+no\s+trace|\bcover\s+your\s+tracks|\bnot\s+shown\s+to\s+(?:the\s+)?user\s*[\]):.-]|\bshow\s+them\s+only\b|\bsay\s+it\s+took\b`, ""},
+			`\bno\s+reason\s+to\s+(?:bring|mention|tell|inform|say|report|explain)\b|\bleave\s+no\s+trace|\bcover\s+your\s+tracks|[\[(—-]\s*not\s+shown\s+to\s+(?:the\s+)?user|\bshow\s+them\s+only\b|\bsay\s+it\s+took\b`, ""},
 	{ruleBlock, Serious, whyBlock,
 		[]string{"llms", "llm:", "llm-", "llm ", "assistant", "model", "agent", "developer of", "for ai", "to ai"}, []string{"note", "message", "instruction", "memo", "internal", "directive", "attention", "-only"},
 		`(?:^|[.!?\n(\[>-]\s*)(?:internal\s+|hidden\s+|private\s+|secret\s+|system\s+|confidential\s+)+(?:note|message|instructions?|memo|directive|reminder)s?\s+(?:to|for)\s+(?:the\s+|any\s+|all\s+)?(?:ai|llms?|assistants?|agents?|models?)\b|` +
