@@ -44,7 +44,7 @@ func (s *scanner) decoded(p *piece) {
 	if strings.Contains(text, `\u`) || strings.Contains(text, `\x`) {
 		s.recode(p, escapes.ReplaceAllStringFunc(text, unescape), text)
 	}
-	for _, run := range runs.FindAllString(text, 16) {
+	for _, run := range encodedRuns(text) {
 		s.run(p, run)
 	}
 	folded := p.folded[:min(len(p.folded), maxDecoded)]
@@ -54,27 +54,102 @@ func (s *scanner) decoded(p *piece) {
 	if strings.Contains(folded, " eht ") || strings.Contains(folded, "snoitcurtsni") || strings.Contains(folded, "drowssap") || strings.Contains(folded, "suoiverp") {
 		s.recode(p, reverse(folded), "")
 	}
-	if apart.MatchString(folded) {
+	if lettersApart(folded) && apart.MatchString(folded) {
 		s.recode(p, apart.ReplaceAllStringFunc(folded, together), "")
 	}
-	if strings.ContainsAny(folded, "013457") && leetWord.MatchString(folded) {
+	if digitsInWords(folded) > 2 {
 		s.recode(p, leetWord.ReplaceAllStringFunc(folded, unleet), "")
 	}
-	if carryCues.MatchString(folded) && !s.codec {
+	if !s.codec && (strings.Contains(folded, "de") || strings.Contains(folded, "unscramble")) && containsAny(folded, []string{"decod", "decipher", "decrypt", "unscramble"}) &&
+		carryCues.MatchString(folded) {
 		s.report(ruleBlob, Serious, s.where(p.at), excerptOf(carryCues, p.folded), whyCarry)
 	}
 }
 
 var (
-	percent  = regexp.MustCompile(`(?:%[0-9A-Fa-f]{2})+`)
-	escapes  = regexp.MustCompile(`\\u[0-9A-Fa-f]{4}|\\u\{[0-9A-Fa-f]{1,6}\}|\\x[0-9A-Fa-f]{2}`)
-	runs     = regexp.MustCompile(`(?:[0-9A-Fa-f]{2}[ :]?){10,}|(?:[01]{8}\s?){4,}|(?:\d{2,3}[,\s]\s?){8,}\d{2,3}|[A-Za-z0-9+/_-]{16,}={0,2}`)
-	apart    = regexp.MustCompile(`(?:\b[a-z] {1,3}){7,}[a-z]\b|(?:\b[a-z][-.]){7,}[a-z]\b`)
-	leetWord = regexp.MustCompile(`\b[a-z]*(?:[a-z][013457]|[013457][a-z])[a-z013457]*\b`)
+	percent   = regexp.MustCompile(`(?:%[0-9A-Fa-f]{2})+`)
+	escapes   = regexp.MustCompile(`\\u[0-9A-Fa-f]{4}|\\u\{[0-9A-Fa-f]{1,6}\}|\\x[0-9A-Fa-f]{2}`)
+	numberRun = regexp.MustCompile(`^(?:(?:[01]{8}\s?){4,}|(?:\d{2,3}[,\s]\s?){8,}\d{2,3}|(?:[0-9A-Fa-f]{2}[ :]){9,}[0-9A-Fa-f]{2})`)
+	apart     = regexp.MustCompile(`(?:\b[a-z] {1,3}){7,}[a-z]\b|(?:\b[a-z][-.]){7,}[a-z]\b`)
+	leetWord  = regexp.MustCompile(`\b[a-z]*(?:[a-z][013457]|[013457][a-z])[a-z013457]*\b`)
 
 	carryCues = regexp.MustCompile(`\b(?:decode|decipher|decrypt|unscramble)\b[^.!?\n]{0,80}?\b(?:and|then|,)\s+(?:then\s+)?(?:execute|follow|obey|run|carry\s+out|do\s+what|perform|apply)\b|` +
 		`\b(?:executed|followed|obeyed|carried\s+out)\s+(?:by\s+the\s+(?:assistant|model|agent)\s+)?after\s+decoding`)
 )
+
+// encodedRuns returns the runs of characters that may be encoded: long words of
+// letters and digits, and numbers one after the other.
+func encodedRuns(s string) []string {
+	var out []string
+	for from := 0; from < len(s) && len(out) < 16; {
+		if !isBase64[s[from]] {
+			from++
+			continue
+		}
+		to, digits := from, 0
+		for to < len(s) && isBase64[s[to]] {
+			if '0' <= s[to] && s[to] <= '9' {
+				digits++
+			}
+			to++
+		}
+		switch {
+		case digits == to-from && digits > 1 || to-from == 2 && digits == 1:
+			if run := numberRun.FindString(s[from:min(len(s), from+1024)]); run != "" {
+				out, to = append(out, run), from+len(run)
+			}
+		case to-from >= 16 && isCoded(s[from:to]):
+			out = append(out, s[from:to])
+		}
+		from = to
+	}
+	return out
+}
+
+// isCoded reports whether a long word is none of a language: it has digits, or
+// capitals amid small letters.
+func isCoded(word string) bool {
+	var digit, lower, upper int
+	for i := range len(word) {
+		switch c := word[i]; {
+		case '0' <= c && c <= '9':
+			digit++
+		case 'a' <= c && c <= 'z':
+			lower++
+		case 'A' <= c && c <= 'Z':
+			upper++
+		}
+	}
+	return digit > 1 && (lower > 0 || upper > 0) || upper > 2 && lower > 2 || upper == len(strings.TrimRight(word, "=")) && len(word) > 23
+}
+
+// lettersApart reports whether a text has letters that stand alone, one after the
+// other.
+func lettersApart(s string) bool {
+	run := 0
+	for i := 0; i+1 < len(s); i++ {
+		switch sep := s[i+1] == ' ' || s[i+1] == '-' || s[i+1] == '.'; {
+		case 'a' <= s[i] && s[i] <= 'z' && sep && (i == 0 || s[i-1] == ' ' || s[i-1] == '-' || s[i-1] == '.'):
+			if run++; run > 5 {
+				return true
+			}
+		case 'a' <= s[i] && s[i] <= 'z':
+			run = 0
+		}
+	}
+	return false
+}
+
+// digitsInWords counts the words in which a digit stands for a letter.
+func digitsInWords(s string) int {
+	n := 0
+	for i := 1; i+1 < len(s); i++ {
+		if strings.IndexByte("013457", s[i]) >= 0 && 'a' <= s[i-1] && s[i-1] <= 'z' && 'a' <= s[i+1] && s[i+1] <= 'z' {
+			n++
+		}
+	}
+	return n
+}
 
 func excerptOf(re *regexp.Regexp, s string) string {
 	at := re.FindStringIndex(s)
