@@ -14,6 +14,7 @@ type intent struct {
 	rule, why string
 	need      []mark
 	points    int
+	without   mark // said of something else
 }
 
 // threshold is the points from which on a sentence is serious.
@@ -68,32 +69,32 @@ const (
 const said = must | order | when | also | whose | audience | pretext | urgent | hush | conceal | known
 
 var intents = []intent{
-	{ruleSecrets, whyKeyFile, []mark{keyFile, fetch | ship | run}, 5},
-	{ruleSecrets, whyKeyFile, []mark{keyFile, put, slot | content | place | outside}, 4},
-	{ruleSecrets, whyKeyWord, []mark{keyWord | treasure, ship | put, said | slot | shady}, 2},
-	{ruleSecrets, whyKeyWord, []mark{keyWord | treasure, fetch, whose | known | treasure | content | urgent, said | slot}, 3},
-	{ruleConversation, whyTalk, []mark{talk, fetch | ship | put, said | slot | place | outside}, 4},
-	{ruleConversation, whyPrompt, []mark{prompt, fetch | ship | put | answer, said | whole | slot}, 5},
-	{ruleSecrets, whyPersonal, []mark{personal, fetch | ship | put, order | also | hush | pretext | urgent | place | shady | audience | whole}, 3},
-	{ruleSecrets, whyPersonal, []mark{stuff, put | ship, known, slot | place | outside | also}, 3},
+	{ruleSecrets, whyKeyFile, []mark{keyFile, fetch | ship | run}, 5, 0},
+	{ruleSecrets, whyKeyFile, []mark{keyFile, put, slot | content | place | outside}, 4, 0},
+	{ruleSecrets, whyKeyWord, []mark{keyWord | treasure, ship | put, said | slot | shady}, 2, 0},
+	{ruleSecrets, whyKeyWord, []mark{keyWord | treasure, fetch, whose | known | treasure | content | urgent, said | slot}, 3, 0},
+	{ruleConversation, whyTalk, []mark{talk, fetch | ship | put, said | slot | place | outside}, 4, 0},
+	{ruleConversation, whyPrompt, []mark{prompt, fetch | ship | put | answer, said | whole | slot}, 5, 0},
+	{ruleSecrets, whyPersonal, []mark{personal, fetch | ship | put, order | also | hush | pretext | urgent | place | shady | audience | whole}, 3, 0},
+	{ruleSecrets, whyPersonal, []mark{stuff, put | ship, known, slot | place | outside | also}, 3, 0},
 	{ruleAway, whyAway, []mark{ship, place | outside | shady, stuff | talk | personal | callData | whole,
-		also | hush | conceal | whole | must | order | pretext | shady | urgent}, 2},
-	{ruleAway, whyAway, []mark{put, place, whole, order | also}, 2},
-	{ruleAway, whyAway, []mark{ship, shady | place, also | hush | conceal | shady}, 2},
-	{ruleRedirect, whyPayee, []mark{payee, tamper | put | ship, order | when | also | place | pretext}, 3},
-	{ruleShadow, whyTools, []mark{anyTool, tamper, callData | payee | place}, 3},
-	{ruleShadow, whyTools, []mark{anyTool, payee, must | when}, 5},
-	{ruleShadow, whyTools, []mark{anyTool, place, must, slot | callData}, 1},
-	{ruleShadow, whyTools, []mark{anyTool, answer, when | must, praise}, 4},
-	{ruleShadow, whyListen, []mark{anyTool, callData, put | ship | run, when | must | whole}, 4},
-	{ruleShadow, whySlander, []mark{anyTool, slander, self | spurn}, 8},
-	{ruleShadow, whySlander, []mark{anyTool, spurn, self}, 7},
-	{ruleConceal, whyHush, []mark{hush, fetch | ship | put | run | tamper, order | must | also | place | outside | shady | keyFile | keyWord | talk | personal}, 1},
-	{ruleApproval, whySkip, []mark{skip, must | order | when | urgent | audience | whole | harm}, 5},
-	{ruleHarm, whyHarm, []mark{harm, must | order | also | when | audience | urgent}, 6},
-	{ruleHarm, whyRun, []mark{run, place, also | when | urgent | harm | audience, order | must | harm | urgent}, 2},
-	{ruleAnswer, whyAnswer, []mark{answer, callData, must | order | place}, 5},
-	{ruleAnswer, whyAnswer, []mark{answer, praise, must | order}, 6},
+		also | hush | conceal | whole | must | order | pretext | shady | urgent}, 2, 0},
+	{ruleAway, whyAway, []mark{put, place, whole, order | also}, 2, 0},
+	{ruleAway, whyAway, []mark{ship, shady | place, also | hush | conceal | shady}, 2, 0},
+	{ruleRedirect, whyPayee, []mark{payee, tamper | put | ship, order | when | also | place | pretext}, 3, 0},
+	{ruleShadow, whyTools, []mark{anyTool, tamper, callData | payee | place}, 3, 0},
+	{ruleShadow, whyTools, []mark{anyTool, payee, must | when}, 5, 0},
+	{ruleShadow, whyTools, []mark{anyTool, place, must, slot | callData}, 1, 0},
+	{ruleShadow, whyTools, []mark{anyTool, answer, when | must, praise}, 4, 0},
+	{ruleShadow, whyListen, []mark{anyTool, callData, put | ship | run, when | must | whole}, 4, 0},
+	{ruleShadow, whySlander, []mark{anyTool, slander, self | spurn}, 8, 0},
+	{ruleShadow, whySlander, []mark{anyTool, spurn, self}, 7, 0},
+	{ruleConceal, whyHush, []mark{hush, fetch | ship | put | run | tamper, order | must | also | place | outside | shady | keyFile | keyWord | talk | personal}, 1, 0},
+	{ruleApproval, whySkip, []mark{skip, must | order | when | urgent | audience | whole | harm}, 5, 0},
+	{ruleHarm, whyHarm, []mark{harm, must | order | also | when | audience | urgent}, 6, 0},
+	{ruleHarm, whyRun, []mark{run, place, also | when | urgent | harm | audience, order | must | harm | urgent}, 2, anyTool},
+	{ruleAnswer, whyAnswer, []mark{answer, callData, must | order | place}, 5, 0},
+	{ruleAnswer, whyAnswer, []mark{answer, praise, must | order}, 6, 0},
 }
 
 // sentence is a part of a text, and the marks of its words.
@@ -131,7 +132,7 @@ func (s *scanner) judge(p *piece, at sentence) {
 	sum, summed := 0, false
 	for i := range intents {
 		in := &intents[i]
-		if slices.ContainsFunc(in.need, func(group mark) bool { return at.marks&group == 0 }) {
+		if at.marks&in.without != 0 || slices.ContainsFunc(in.need, func(group mark) bool { return at.marks&group == 0 }) {
 			continue
 		}
 		if !summed {

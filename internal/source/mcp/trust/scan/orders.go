@@ -110,6 +110,10 @@ var ownDoing = regexp.MustCompile(`\b(?:you|this|step|fact|second|extra)\b`)
 // does.
 func excused(s string) bool {
 	s = s[:sentenceEnd(s, 0)]
+	if at := strings.IndexAny(s, ",;:"); at > 0 {
+		s = s[:at]
+	}
+	s, _, _ = strings.Cut(s, " and ")
 	return excuse.MatchString(s) && !ownDoing.MatchString(s)
 }
 
