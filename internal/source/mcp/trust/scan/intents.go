@@ -18,7 +18,7 @@ type intent struct {
 }
 
 // threshold is the points from which on a sentence is serious.
-const threshold = 8
+const threshold = 7
 
 // weights are the points of a mark in every intent: what is done, to what, where
 // it goes, and how it is said. What speaks for a text takes points away.
