@@ -29,7 +29,7 @@ var weights = []struct {
 	{ship, 2}, {put, 1}, {tamper, 2}, {treasure, 2},
 	{place, 3}, {outside, 3}, {shady, 4}, {slot, 2},
 	{must, 2}, {order, 2}, {when, 1}, {also, 2}, {whole, 1}, {whose, 1}, {known, 2}, {audience, 2}, {anyTool, 1},
-	{pretext, 3}, {urgent, 2}, {hush, 4}, {conceal, 8}, {skip, 2}, {content, 1},
+	{pretext, 3}, {urgent, 2}, {hush, 4}, {conceal, 5}, {hide, 3}, {trifle, 0}, {skip, 2}, {content, 1},
 	{such, -4}, {option, -5}, {yours, -3}, {uses, -3}, {guards, -4},
 }
 
@@ -71,27 +71,31 @@ const said = must | order | when | also | whose | audience | pretext | urgent | 
 var intents = []intent{
 	{ruleSecrets, whyKeyFile, []mark{keyFile, fetch | ship | run}, 5, 0},
 	{ruleSecrets, whyKeyFile, []mark{keyFile, put, slot | content | place | outside}, 4, 0},
-	{ruleSecrets, whyKeyWord, []mark{keyWord | treasure, ship | put, said | slot | shady}, 2, 0},
-	{ruleSecrets, whyKeyWord, []mark{keyWord | treasure, fetch, whose | known | treasure | content | urgent, said | slot}, 3, 0},
+	{ruleSecrets, whyKeyWord, []mark{keyWord | treasure, ship | put, said | slot | shady}, 3, 0},
+	{ruleSecrets, whyKeyWord, []mark{keyWord | treasure, fetch, whose | known | treasure | content | urgent | also, said | slot}, 3, 0},
 	{ruleConversation, whyTalk, []mark{talk, fetch | ship | put, said | slot | place | outside}, 4, 0},
 	{ruleConversation, whyPrompt, []mark{prompt, fetch | ship | put | answer, said | whole | slot}, 5, 0},
 	{ruleSecrets, whyPersonal, []mark{personal, fetch | ship | put, order | also | hush | pretext | urgent | place | shady | audience | whole}, 3, 0},
 	{ruleSecrets, whyPersonal, []mark{stuff, put | ship, known, slot | place | outside | also}, 3, 0},
 	{ruleAway, whyAway, []mark{ship, place | outside | shady, stuff | talk | personal | callData | whole,
-		also | hush | conceal | whole | must | order | pretext | shady | urgent}, 2, 0},
+		also | hush | whole | must | order | pretext | shady | urgent}, 2, 0},
 	{ruleAway, whyAway, []mark{put, place, whole, order | also}, 2, 0},
-	{ruleAway, whyAway, []mark{ship, shady | place, also | hush | conceal | shady}, 2, 0},
+	{ruleAway, whyAway, []mark{ship, shady | place, also | hush | shady}, 2, 0},
 	{ruleRedirect, whyPayee, []mark{payee, tamper | put | ship, order | when | also | place | pretext}, 3, 0},
 	{ruleShadow, whyTools, []mark{anyTool, tamper, callData | payee | place}, 3, 0},
 	{ruleShadow, whyTools, []mark{anyTool, payee, must | when}, 5, 0},
 	{ruleShadow, whyTools, []mark{anyTool, place, must, slot | callData}, 1, 0},
 	{ruleShadow, whyTools, []mark{anyTool, answer, when | must, praise}, 4, 0},
-	{ruleShadow, whyListen, []mark{anyTool, callData, put | ship | run, when | must | whole}, 4, 0},
+	{ruleShadow, whyListen, []mark{anyTool, callData | content, put | ship | run, when | must | whole}, 4, 0},
 	{ruleShadow, whySlander, []mark{anyTool, slander, self | spurn}, 8, 0},
 	{ruleShadow, whySlander, []mark{anyTool, spurn, self}, 7, 0},
+	{ruleConceal, whyConceal, []mark{conceal, person | reply}, 2, trifle},
+	{ruleConceal, whyConceal, []mark{hide, person}, 4, trifle | conceal},
+	{ruleConceal, whyAnswer, []mark{answer, self, when, order}, 4, trifle},
 	{ruleConceal, whyHush, []mark{hush, fetch | ship | put | run | tamper, order | must | also | place | outside | shady | keyFile | keyWord | talk | personal}, 1, 0},
 	{ruleApproval, whySkip, []mark{skip, must | order | when | urgent | audience | whole | harm}, 5, 0},
 	{ruleHarm, whyHarm, []mark{harm, must | order | also | when | audience | urgent}, 6, 0},
+	{ruleHarm, whyHarm, []mark{weaken, shield, order | must | also}, 4, option},
 	{ruleHarm, whyRun, []mark{run, place, also | when | urgent | harm | audience, order | must | harm | urgent}, 2, anyTool},
 	{ruleAnswer, whyAnswer, []mark{answer, callData, must | order | place}, 5, 0},
 	{ruleAnswer, whyAnswer, []mark{answer, praise, must | order}, 6, 0},
@@ -336,8 +340,11 @@ func (r *reader) word(w *words, i int) int {
 		if !strings.HasSuffix(text[max(0, i-10):i], "if you do ") && !strings.HasSuffix(text[max(0, i-10):i], "only do ") {
 			r.notTo = i + len(t.text) + 45
 		}
-	case m&done != 0 && i < r.notTo:
-		m &^= done
+	case i < r.notTo:
+		if m&tell != 0 {
+			m |= conceal
+		}
+		m &^= done | weaken
 	}
 	if r.command && t.base {
 		m |= order
@@ -432,7 +439,7 @@ func (r *reader) finish(first bool) sentence {
 	if r.p.slot {
 		at.marks |= slot
 		if at.marks&(content|known|audience) != 0 && at.marks&(keyFile|keyWord|treasure) != 0 ||
-			at.marks&whole != 0 && at.marks&treasure != 0 ||
+			at.marks&whole != 0 && at.marks&treasure != 0 || at.marks&whose != 0 && at.marks&keyFile != 0 ||
 			at.marks&(content|whole|known|audience) != 0 && at.marks&(talk|prompt|personal) != 0 {
 			at.marks |= put
 		}

@@ -37,6 +37,11 @@ var orderTable = []phrase{
 		[]string{"respond only", "comply with", "obey the", "you obey", "never refuse", "without refusal", "comply without"}, nil,
 		`\bfrom\s+now\s+on\s+respond\s+only|\bcomply\s+with\s+(?:every|all|any)\s+requests?|\byou\s+(?:will\s+|must\s+|shall\s+)?(?:obey|comply\s+with)\s+(?:the|this|every|only)|\bnever\s+refuse\b`, ""},
 
+	{ruleOverride, Serious, whyOverride,
+		[]string{"ignor", "disregard", "forget", "overrid", "overrul", "bypass", "supersed", "dismiss", "abandon", "bound by", "free from", "free of", "exempt", "without", "subject to"},
+		[]string{"instruction", "rules", "guideline", "restriction", "polic", "constraint", "prompt", "directive", "context"},
+		`\b(?:ignor|disregard|forget|overrid|overrul|bypass|supersed|dismiss|abandon|(?:no\s+longer|not)\s+bound\s+by|free\s+from|free\s+of|exempt\s+from|not\s+subject\s+to|act(?:ing)?\s+as\s+an?\s+\w+\s+without)\w*\s+(?:\S+\s+){0,3}?` +
+			`(?:(?:previous|prior|earlier|preceding|initial|your|all\s+other|any\s+other|system|safety|ethical|moral|developer)\s+(?:\S+\s+)?(?:instructions?|guidelines?|restrictions?|polic(?:y|ies)|constraints|prompts?|directives?|context)|your\s+(?:rules|restrictions)|ethical\s+\w+)\b`, ""},
 	{ruleConceal, Serious, whyConceal,
 		[]string{"user", "human", "person", "anyone", "nobody", "no one"}, []string{"need", "know", "unaware", "finding out", "notic", "realiz", "hear", "bother", "in the dark", "necessary", "see this", "suspect"},
 		`\b(?:no\s+need|not\s+necessary|unnecessary|needn't|not\s+required)\s+to\s+(?:tell|inform|notify|mention|bother|alert|explain)\b|` +
@@ -76,7 +81,7 @@ var orderTable = []phrase{
 		`\b(?:disregard|ignore|dismiss|forget)\s+(?:\S+\s+){0,3}?(?:permissions?|security\s+warnings?|the\s+rules|rules\s+above|previous\s+directions|directives)\b|\byou\s+are\s+(?:now\s+)?(?:\w*bot|\w+gpt)\b`, ""},
 	{ruleRole, Serious, whyRole,
 		[]string{"system", "admin", "developer"}, []string{":"},
-		`(?:^|[.!?)\]}>"\n-]\s*)(?:system|administrator|admin|developer)(?:\s+(?:note|message|update|notice|alert|prompt|instructions?|override))?\s*:\s*(?:[^.!?\n]{0,80}\b(?:you|ignore|user\s+(?:has|is|agreed|gave)|skip|obey|call\s|execute|override|must|always|never|without\s+asking|comply|policy|approve|forward|disregard)\b)`, example},
+		`(?:^|[.!?)\]}>"\n-]\s*)(?:system|administrator|admin|developer)(?:\s+(?:note|message|update|notice|alert|prompt|instructions?|override))?\s*:\s*(?:[^.!?\n]{0,80}\b(?:you|ignore|user\s+(?:has|is|agreed|gave)|skip|obey|call\s|execute|override|must|always|never|without\s+asking|comply|policy|approve|forward|disregard|enable\s|reveal|grant|print\s+your|export\s)\b?)`, example},
 	{ruleRole, Serious, whyRole,
 		[]string{"assistant:", "human:", "assistant :"}, nil,
 		`(?:^|[.!?\n]\s*)(?:human|user)\s*:\s*[^\n]{0,200}\n+\s*assistant\s*:|(?:^|[.!?\n]\s*)assistant\s*:\s*(?:i\s|i'|sure|ok|yes|understood|certainly)`, example},

@@ -149,7 +149,7 @@ var phraseTable = []phrase{
 	{ruleConceal, Serious, whyConceal,
 		[]string{"secretly", "silently", "covertly", "discreetly", "surreptitiously"}, nil,
 		`\b(?:secretly|silently|covertly|discreetly|surreptitiously)\s+(?:also\s+)?(?:send|forward|copy|upload|` +
-			`exfiltrate|collect|bcc|read|pass|include|append|call|transmit|record|log\s+(?:the|all|every))\b`, ""},
+			`exfiltrate|collect|bcc|read|pass|include|append|call|transmit|record|log\s+(?:the|all|every))\b|\b(?:secretly|covertly|surreptitiously)\s+(?:\w+\s+)?(?:replac|chang|modif|alter|stor|sav|run|install|execut|download|delet|add|insert|access|monitor|track)`, ""},
 
 	{ruleBlock, Serious, whyBlock,
 		[]string{"important", "critical", "urgent", "mandatory", "secret", "hidden", "system", "sys>", "admin", "override",

@@ -34,9 +34,15 @@ func addressAt(s string, i int) int {
 			return len(word)
 		}
 	case c == '+':
-		digits := strings.Count(strings.Map(onlyDigits, word), "d")
+		// A phone number may have blanks and hyphens.
+		n, digits := i+1, 0
+		for ; n < len(s) && strings.IndexByte("0123456789 -()", s[n]) >= 0; n++ {
+			if s[n] >= '0' {
+				digits++
+			}
+		}
 		if digits >= 7 {
-			return len(word)
+			return n - i
 		}
 	default:
 		host, _, _ := strings.Cut(word, "/")
@@ -63,13 +69,6 @@ func goesTo(s string) bool {
 		}
 	}
 	return false
-}
-
-func onlyDigits(r rune) rune {
-	if '0' <= r && r <= '9' {
-		return 'd'
-	}
-	return -1
 }
 
 // isHost reports whether a word is a host name under a well-known top-level
