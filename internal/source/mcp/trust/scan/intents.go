@@ -86,7 +86,7 @@ var intents = []intent{
 	{ruleShadow, whyTools, []mark{anyTool, payee, must | when}, 5, 0},
 	{ruleShadow, whyTools, []mark{anyTool, place, must, slot | callData}, 1, 0},
 	{ruleShadow, whyTools, []mark{anyTool, answer, when | must, praise}, 4, 0},
-	{ruleShadow, whyListen, []mark{anyTool, callData | content, put | ship | run, when | must | whole}, 4, 0},
+	{ruleShadow, whyListen, []mark{anyTool, callData, put | ship | run, when | must | whole}, 4, 0},
 	{ruleShadow, whySlander, []mark{anyTool, slander, self | spurn}, 8, 0},
 	{ruleShadow, whySlander, []mark{anyTool, spurn, self}, 7, 0},
 	{ruleConceal, whyConceal, []mark{conceal, person | reply}, 2, trifle},
@@ -340,6 +340,8 @@ func (r *reader) word(w *words, i int) int {
 		if !strings.HasSuffix(text[max(0, i-10):i], "if you do ") && !strings.HasSuffix(text[max(0, i-10):i], "only do ") {
 			r.notTo = i + len(t.text) + 45
 		}
+	case t.base && !r.command && nouns[t.text] && !acts(text[max(0, i-10):i]):
+		m &^= done | tell
 	case i < r.notTo:
 		if m&tell != 0 {
 			m |= conceal
@@ -358,6 +360,22 @@ func (r *reader) word(w *words, i int) int {
 		}
 	}
 	return len(t.text)
+}
+
+// nouns are verbs that are nouns as often.
+var nouns = map[string]bool{"email": true, "mail": true, "e-mail": true, "post": true, "copy": true, "report": true, "record": true,
+	"store": true, "list": true, "share": true, "export": true, "note": true, "log": true, "set": true, "access": true, "stream": true,
+	"transfer": true, "capture": true, "dump": true, "place": true, "hash": true, "sync": true, "mirror": true, "query": true, "change": true,
+	"call": true, "run": true, "delete": true, "reset": true, "relay": true, "archive": true, "bundle": true, "display": true, "alert": true, "output": true}
+
+// acts reports whether a text ends in a word after which such a word is a verb.
+func acts(before string) bool {
+	for _, word := range []string{"to ", "and ", "then ", "also ", "must ", "should ", "will ", "shall ", "not ", "n't ", "first ", "or ", "never ", "always ", "please ", "you "} {
+		if strings.HasSuffix(before, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // theTool is what stands before the word tool where it is another one.
@@ -437,6 +455,9 @@ func (r *reader) finish(first bool) sentence {
 		at.minus += minusFirst
 	}
 	if r.p.slot {
+		if at.marks&slot == 0 {
+			at.minus--
+		}
 		at.marks |= slot
 		if at.marks&(content|known|audience) != 0 && at.marks&(keyFile|keyWord|treasure) != 0 ||
 			at.marks&whole != 0 && at.marks&treasure != 0 || at.marks&whose != 0 && at.marks&keyFile != 0 ||

@@ -45,7 +45,7 @@ var orderTable = []phrase{
 	{ruleConceal, Serious, whyConceal,
 		[]string{"user", "human", "person", "anyone", "nobody", "no one"}, []string{"need", "know", "unaware", "finding out", "notic", "realiz", "hear", "bother", "in the dark", "necessary", "see this", "suspect"},
 		`\b(?:no\s+need|not\s+necessary|unnecessary|needn't|not\s+required)\s+to\s+(?:tell|inform|notify|mention|bother|alert|explain)\b|` +
-			`\b(?:user|human|person(?:\s+at\s+the\s+keyboard)?)\s+(?:must|should|shall|may|can|need|does|do)(?:\s*n't|\s+not|\s+never)\s+(?:(?:ever|need|have)\s+(?:to\s+)?)?(?:know|hear|learn|find\s+out|see|notice|be\s+aware|realize)\b|` +
+			`\b(?:user|human|person(?:\s+at\s+the\s+keyboard)?)\s+(?:must|should|shall|may|can|need|does|do)(?:\s*n't|\s+not|\s+never)\s+(?:(?:ever|need|have)\s+(?:to\s+)?)?(?:know|hear|learn|find\s+out|see\s+(?:this|that|it)|notice|be\s+aware|realize)\b|` +
 			`\b(?:so\s+that\s+)?(?:nobody|no\s+one|no-one)\s+(?:will\s+|ever\s+)?(?:notices?|knows?|finds?\s+out|suspects?)|\buser\s+(?:stays|remains|is\s+kept)\s+(?:unaware|in\s+the\s+dark)|` +
 			`\bwithout\s+(?:the\s+|any\s+)?(?:users?'?s?|anyone|anybody|person|human)\s+(?:ever\s+)?(?:finding\s+out|knowing|noticing|realizing|being\s+aware|seeing|knowledge)|` +
 			`\bhid(?:e|ing)\s+the\s+fact\b|\bkeep\s+(?:the\s+)?user\s+(?:unaware|in\s+the\s+dark)`, `\b(?:if|unless|whether)\b[^.!?,]*$`},
