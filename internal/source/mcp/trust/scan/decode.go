@@ -173,7 +173,7 @@ func (s *scanner) inner(p *piece, decoded string) bool {
 		s.report(ruleBlob, Serious, s.where(p.at), decoded, whyDecoded+"a command")
 		return true
 	}
-	in := scanner{name: s.name, others: s.others, layer: s.layer + 1, effort: s.effort, defends: s.defends, codec: s.codec, topic: s.topic, params: s.params,
+	in := scanner{name: s.name, others: s.others, layer: s.layer + 1, effort: s.effort, defends: s.defends, codec: s.codec, topic: s.topic, purpose: s.purpose, params: s.params,
 		steps: []step{{up: -1, key: "description"}}, pieces: []piece{{raw: decoded, slot: p.slot, sample: p.sample}}}
 	in.piece(&in.pieces[0])
 	s.effort = in.effort

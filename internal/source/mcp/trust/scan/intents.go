@@ -29,7 +29,7 @@ var weights = []struct {
 	{ship, 2}, {put, 1}, {tamper, 2}, {treasure, 2},
 	{place, 3}, {outside, 3}, {shady, 4}, {slot, 2},
 	{must, 2}, {order, 2}, {when, 1}, {also, 2}, {whole, 1}, {whose, 1}, {known, 2}, {audience, 2}, {anyTool, 1},
-	{pretext, 3}, {urgent, 2}, {hush, 4}, {conceal, 5}, {hide, 3}, {trifle, 0}, {skip, 2}, {content, 1},
+	{pretext, 3}, {urgent, 2}, {hush, 4}, {conceal, 5}, {hide, 3}, {unrelated, 3}, {skip, 2}, {content, 1},
 	{such, -4}, {option, -5}, {yours, -3}, {uses, -3}, {guards, -4},
 }
 
@@ -49,28 +49,30 @@ const (
 )
 
 const (
-	whyKeyFile  = "it has the model read a file in which keys lie, or hand it over"
-	whyKeyWord  = "it asks for passwords, tokens or keys that the tool has no need of"
-	whyTalk     = "it asks for what was said in the conversation"
-	whyPrompt   = "it asks for the model's own instructions or tools, which are no business of a tool"
-	whyPersonal = "it asks for what is private to the user"
-	whyAway     = "it sends what the user works with to somebody else, beside what the tool is for"
-	whyPayee    = "it puts another recipient in place of the user's"
-	whyTools    = "it says how the tools of others are to be used"
-	whySlander  = "it speaks ill of other tools, and wants to be used in their place"
-	whyListen   = "it wants to be told what other tools are given and return"
-	whyHush     = "it has the model do something behind the user's back"
-	whySkip     = "it tells the model not to ask, where asking is the user's own safeguard"
-	whyHarm     = "it tells the model to do what weakens or destroys the user's system"
-	whyAnswer   = "it puts words into the model's answers"
-	whyRun      = "it has the model run a program that has nothing to do with the tool"
+	whyKeyFile   = "it has the model read a file in which keys lie, or hand it over"
+	whyUnrelated = "it reads a file in which keys lie, which has nothing to do with what the tool is for"
+	whyKeyWord   = "it asks for passwords, tokens or keys that the tool has no need of"
+	whyTalk      = "it asks for what was said in the conversation"
+	whyPrompt    = "it asks for the model's own instructions or tools, which are no business of a tool"
+	whyPersonal  = "it asks for what is private to the user"
+	whyAway      = "it sends what the user works with to somebody else, beside what the tool is for"
+	whyPayee     = "it puts another recipient in place of the user's"
+	whyTools     = "it says how the tools of others are to be used"
+	whySlander   = "it speaks ill of other tools, and wants to be used in their place"
+	whyListen    = "it wants to be told what other tools are given and return"
+	whyHush      = "it has the model do something behind the user's back"
+	whySkip      = "it tells the model not to ask, where asking is the user's own safeguard"
+	whyHarm      = "it tells the model to do what weakens or destroys the user's system"
+	whyAnswer    = "it puts words into the model's answers"
+	whyRun       = "it has the model run a program that has nothing to do with the tool"
 )
 
 const said = must | order | when | also | whose | audience | pretext | urgent | hush | conceal | known
 
 var intents = []intent{
 	{ruleSecrets, whyKeyFile, []mark{keyFile, fetch | ship | run}, 5, 0},
-	{ruleSecrets, whyKeyFile, []mark{keyFile, put, slot | content | place | outside}, 4, 0},
+	{ruleSecrets, whyKeyFile, []mark{keyFile, put | content, slot | content | place | outside | whose}, 4, 0},
+	{ruleSecrets, whyUnrelated, []mark{unrelated, fetch | ship}, 4, 0},
 	{ruleSecrets, whyKeyWord, []mark{keyWord | treasure, ship | put, said | slot | shady}, 3, 0},
 	{ruleSecrets, whyKeyWord, []mark{keyWord | treasure, fetch, whose | known | treasure | content | urgent | also, said | slot}, 3, 0},
 	{ruleConversation, whyTalk, []mark{talk, fetch | ship | put, said | slot | place | outside}, 4, 0},
@@ -83,14 +85,18 @@ var intents = []intent{
 	{ruleAway, whyAway, []mark{ship, shady | place, also | hush | shady}, 2, 0},
 	{ruleRedirect, whyPayee, []mark{payee, tamper | put | ship, order | when | also | place | pretext}, 3, 0},
 	{ruleShadow, whyTools, []mark{anyTool, tamper, callData | payee | place}, 3, 0},
+	{ruleShadow, whyTools, []mark{anyTool, run, also, must}, 1, 0},
+	{ruleShadow, whyTools, []mark{rival, when, put | ship, order}, 3, 0},
+	{ruleShadow, whySlander, []mark{rival, slander}, 6, 0},
 	{ruleShadow, whyTools, []mark{anyTool, payee, must | when}, 5, 0},
 	{ruleShadow, whyTools, []mark{anyTool, place, must, slot | callData}, 1, 0},
 	{ruleShadow, whyTools, []mark{anyTool, answer, when | must, praise}, 4, 0},
 	{ruleShadow, whyListen, []mark{anyTool, callData, put | ship | run, when | must | whole}, 4, 0},
 	{ruleShadow, whySlander, []mark{anyTool, slander, self | spurn}, 8, 0},
 	{ruleShadow, whySlander, []mark{anyTool, spurn, self}, 7, 0},
-	{ruleConceal, whyConceal, []mark{conceal, person | reply}, 2, trifle},
-	{ruleConceal, whyConceal, []mark{hide, person}, 4, trifle | conceal},
+	{ruleConceal, whyConceal, []mark{conceal, person | reply | deed}, 2, trifle},
+	{ruleConceal, whyConceal, []mark{conceal, deed, must | order | reply | person}, 2, 0},
+	{ruleConceal, whyConceal, []mark{hide, person | deed}, 4, trifle | conceal},
 	{ruleConceal, whyAnswer, []mark{answer, self, when, order}, 4, trifle},
 	{ruleConceal, whyHush, []mark{hush, fetch | ship | put | run | tamper, order | must | also | place | outside | shady | keyFile | keyWord | talk | personal}, 1, 0},
 	{ruleApproval, whySkip, []mark{skip, must | order | when | urgent | audience | whole | harm}, 5, 0},
@@ -454,6 +460,9 @@ func (r *reader) finish(first bool) sentence {
 	if first && r.s.steps[r.p.at].up < 0 && at.marks&(must|order|also|hush|conceal|audience|pretext) == 0 {
 		at.minus += minusFirst
 	}
+	if at.marks&keyFile != 0 && at.marks&uses == 0 && !r.s.related(r.p.folded[at.from:at.to]) {
+		at.marks |= unrelated
+	}
 	if r.p.slot {
 		if at.marks&slot == 0 {
 			at.minus--
@@ -466,4 +475,29 @@ func (r *reader) finish(first bool) sentence {
 		}
 	}
 	return at
+}
+
+// purposes are the words of tools that have a use for a file in which keys lie,
+// by what such a file is called.
+var purposes = []struct{ file, tools string }{
+	{"ssh", "ssh sftp scp rsync git remote server host deploy tunnel login key"}, {"id_", "ssh sftp scp rsync git remote server host deploy tunnel login key"},
+	{"aws", "aws s3 ec2 lambda amazon bedrock dynamo cloud bucket"}, {".env", "env variable dotenv config deploy secret project setting compose docker"},
+	{"kube", "kube cluster pod helm k8s deploy namespace"}, {"docker", "docker container image registry compose"},
+	{"gcloud", "google gcp cloud bigquery"}, {"azure", "azure"}, {"git", "git repo commit"}, {"/gh", "git repo issue"},
+	{"npm", "npm package publish node"}, {"pypi", "pypi package publish python"}, {"passwd", "user account passwd linux unix system audit security"},
+	{"shadow", "user account shadow linux audit security"}, {"mcp", "mcp server config"}, {"claude", "claude mcp config"}, {"cursor", "cursor mcp config"},
+	{"history", "history shell command"}, {"netrc", "http login download ftp"}, {"pgpass", "postgres database sql"}, {"gnupg", "gpg pgp sign encrypt key"},
+	{"keychain", "keychain password secret credential login token oauth"}, {"wallet", "wallet coin crypto transaction token"}, {"credential", "credential login auth secret vault google cloud account sign"},
+	{"secrets", "secret vault sops kube deploy config"}, {"cookie", "cookie browser session"}, {"pem", "certificate tls ssl key sign"}, {"password", "password vault login secret"},
+}
+
+// related reports whether a tool may have a use for the file of keys that a
+// sentence names, by the tool's name and first sentence.
+func (s *scanner) related(sentence string) bool {
+	for _, p := range purposes {
+		if strings.Contains(sentence, p.file) && containsAny(s.purpose, strings.Fields(p.tools)) {
+			return true
+		}
+	}
+	return s.defends || containsAny(s.purpose, []string{"secret", "credential", "security", "leak", "dotfile", "hidden file", "private key"})
 }

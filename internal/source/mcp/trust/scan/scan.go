@@ -100,6 +100,7 @@ type scanner struct {
 
 	params  []string // the names of the parameters
 	topic   mark     // what the tool's name is about
+	purpose string   // the tool's name and first sentence
 	defends bool     // the tool is one against attacks
 	codec   bool     // the tool is about encodings
 	trace   func(rule, why string, points int, text string)
@@ -150,6 +151,7 @@ func (s *scanner) about(d definition.Definition) {
 	if at := strings.Index(first, ". "); at > 0 {
 		first = first[:at]
 	}
+	s.purpose = strings.ToLower(d.Name) + " " + first
 	w := compileWords()
 	for word := range strings.FieldsFuncSeq(snake(d.Name), func(r rune) bool { return strings.ContainsRune("-_ ./", r) }) {
 		if t, ok := w.longest(strings.ToLower(word)); ok {
