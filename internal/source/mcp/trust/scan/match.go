@@ -32,14 +32,14 @@ const (
 	cueBits = 1 << 15
 	cueHead = 4 // bytes; no cue is shorter
 
-	maxPhrases = 96 // and the crossing
+	maxPhrases = 160 // and the crossing
 )
 
 func cueHash(head uint32) uint32 { return head * 2654435761 >> (32 - 15) }
 
 var defaultMatcher = sync.OnceValue(func() *matcher {
 	m := &matcher{cues: map[uint32][]cue{}}
-	for _, table := range [][]phrase{phraseTable, lureTable, foreignTable} {
+	for _, table := range [][]phrase{phraseTable, lureTable, orderTable, foreignTable} {
 		for _, p := range table {
 			c := compiled{phrase: p, match: regexp.MustCompile(p.match)}
 			if p.unless != "" {
@@ -59,6 +59,9 @@ var defaultMatcher = sync.OnceValue(func() *matcher {
 })
 
 func (m *matcher) add(c cue) {
+	if len(c.text) < cueHead {
+		panic("scan: a cue is too short: " + c.text)
+	}
 	head := binary.LittleEndian.Uint32([]byte(c.text))
 	h := cueHash(head)
 	m.bits[h/64] |= 1 << (h % 64)
@@ -137,8 +140,15 @@ func (s *scanner) tryPhrase(c *compiled, p *piece, from, to int) {
 	for _, at := range c.match.FindAllStringIndex(p.folded[from:to], 8) {
 		at[0], at[1] = at[0]+from, at[1]+from
 		if c.unless == nil || !c.unless.MatchString(p.folded[max(0, at[0]-200):at[0]]) {
-			s.report(c.rule, c.severity, s.where(p.at), p.excerpt(at[0], at[1]), c.why)
-			return
+			severity := c.severity
+			if severity == Serious && (s.mentioned(p, at[0]) ||
+				c.rule == ruleConceal && excused(p.folded[at[0]:min(len(p.folded), at[1]+60)])) {
+				severity = Notice // and perhaps the next one is said
+			}
+			s.report(c.rule, severity, s.where(p.at), p.excerpt(at[0], at[1]), c.why)
+			if severity == c.severity {
+				return
+			}
 		}
 	}
 }

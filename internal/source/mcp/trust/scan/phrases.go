@@ -149,7 +149,7 @@ var phraseTable = []phrase{
 	{ruleConceal, Serious, whyConceal,
 		[]string{"secretly", "silently", "covertly", "discreetly", "surreptitiously"}, nil,
 		`\b(?:secretly|silently|covertly|discreetly|surreptitiously)\s+(?:also\s+)?(?:send|forward|copy|upload|` +
-			`exfiltrate|collect|bcc|read|pass|include|append|call|transmit|record|log\s+(?:the|all|every))\b`, ""},
+			`exfiltrate|collect|bcc|read|pass|include|append|call|transmit|record|log\s+(?:the|all|every))\b|\b(?:secretly|covertly|surreptitiously)\s+(?:\w+\s+)?(?:replac|chang|modif|alter|stor|sav|run|install|execut|download|delet|add|insert|access|monitor|track)`, ""},
 
 	{ruleBlock, Serious, whyBlock,
 		[]string{"important", "critical", "urgent", "mandatory", "secret", "hidden", "system", "sys>", "admin", "override",
@@ -178,7 +178,7 @@ var phraseTable = []phrase{
 			`end_header_id|endofprompt)\|>|\[/?inst\]|<</?sys>>`, ""},
 	{ruleRole, Serious, whyRole,
 		[]string{"instruction", "system", "human", "assistant"}, []string{"##"},
-		`(?m)^\s*#{2,4}\s*(?:instruction|system|human|assistant)s?\s*(?:prompt|message)?\s*:\s*\S`, ""},
+		`(?m)(?:^|[.!?])\s*#{2,4}\s*(?:instruction|system|human|assistant)s?\s*(?:prompt|message)?\s*:\s*\S`, ""},
 	{ruleRole, Serious, whyRole,
 		[]string{"system", "assistant", "developer"}, []string{":"},
 		`(?m)^[\s*_>"'\[({#=|]{0,8}(?:system|assistant|developer)(?:\s+(?:prompt|message|override|instructions?|note|` +

@@ -3,6 +3,7 @@ package scan
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"callgate/internal/visible"
 	"callgate/tool"
@@ -32,8 +33,8 @@ var hiddenRules = []struct {
 	{ruleBidi, "direction controls make a text look different from what it says", 1, 1},
 	{ruleEscape, "escape sequences can rewrite what a terminal shows", 1, 1},
 	{ruleControl, "control characters have no place in a description", 16, 8},
-	{ruleMark, "a direction mark has no work in a text without right-to-left letters", 8, 3},
-	{ruleInvisible, "characters that cannot be seen hide text, or break up words so that a search misses them", 4, 2},
+	{ruleMark, "a direction mark has no work in a text without right-to-left letters", 4, 2},
+	{ruleInvisible, "characters that cannot be seen hide text, or break up words so that a search misses them", 1, 1},
 	{ruleSelectors, "variation selectors away from any emoji can carry hidden bytes", 4, 2},
 	{ruleSoft, "soft hyphens break up words where no human sees it", 12, 2},
 	{rulePrivate, "private-use characters mean nothing agreed, and can carry hidden text", 32, 8},
@@ -45,10 +46,38 @@ const whyPadding = "a long blank stretch pushes what follows out of sight"
 func (s *scanner) runes(p *piece) {
 	if !plainText(p.raw) {
 		s.hidden(p)
+		if word := mixedWord(p.raw); word != "" && s.where(p.at) != "name" {
+			s.report(ruleScripts, Serious, s.where(p.at), spell(word), whyMixed)
+		}
 	}
 	if len(p.raw) > 80 {
 		s.padding(p)
 	}
+}
+
+const whyMixed = "a word mixes alphabets whose letters look alike, so that it is not what it seems to be"
+
+// mixedWord returns the first word that has Latin letters and Cyrillic, Greek or
+// Armenian ones that look like them. A single Greek letter is a sign: μs, αx.
+func mixedWord(s string) string {
+	from, latin, alike, greek := 0, 0, 0, false
+	for i, r := range s + " " {
+		if unicode.IsLetter(r) {
+			switch {
+			case r < utf8.RuneSelf:
+				latin++
+			case unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian) && lookAlikes[unicode.ToLower(r)] != 0:
+				alike++
+				greek = greek || unicode.Is(unicode.Greek, r)
+			}
+			continue
+		}
+		if latin > 0 && alike > 0 && latin+alike > 3 && (!greek || alike > 1 || latin > 3) {
+			return s[from:i]
+		}
+		from, latin, alike, greek = i+utf8.RuneLen(r), 0, 0, false
+	}
+	return ""
 }
 
 // plainText reports whether a text has only printable ASCII, line ends and tabs.

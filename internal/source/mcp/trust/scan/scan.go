@@ -55,6 +55,7 @@ func Scan(d definition.Definition, others []string) []Finding {
 		s.report(Malformed, Serious, "name", d.Name, "this definition cannot be judged: "+why)
 	}
 	s.names()
+	s.about(d)
 	s.add("name", d.Name)
 	s.add("title", d.Title)
 	s.add("description", d.Description)
@@ -73,6 +74,9 @@ type piece struct {
 	raw    string
 	folded string // see fold; a plain text keeps its length
 	key    bool   // the name of a property, not prose
+	slot   bool   // of a parameter: a model fills it in
+	sample bool   // an example, a default or a value of an enumeration
+	aside  bool   // of the output or an annotation
 }
 
 // step is one step of the path to a text. The path is written only for a
@@ -92,6 +96,14 @@ type scanner struct {
 	cued   cueHits // of the current text
 	effort int
 	since  int // the first finding of the current text
+	layer  int // how often the text was decoded
+
+	params  []string // the names of the parameters
+	topic   mark     // what the tool's name is about
+	purpose string   // the tool's name and first sentence
+	defends bool     // the tool is one against attacks
+	codec   bool     // the tool is about encodings
+	trace   func(rule, why string, points int, text string)
 }
 
 func (s *scanner) step(up int, key string, index int) int {
@@ -127,6 +139,36 @@ func (s *scanner) piece(p *piece) {
 		return
 	}
 	s.phrases(p)
+	if p.at < 0 || s.steps[p.at].key != "name" || s.steps[p.at].up >= 0 {
+		s.sentences(p)
+		s.decoded(p)
+	}
+}
+
+// about finds out what a tool is about, by its name and first words.
+func (s *scanner) about(d definition.Definition) {
+	first := strings.ToLower(d.Description[:min(len(d.Description), 160)])
+	if at := strings.Index(first, ". "); at > 0 {
+		first = first[:at]
+	}
+	s.purpose = strings.ToLower(d.Name) + " " + first
+	w := compileWords()
+	for word := range strings.FieldsFuncSeq(snake(d.Name), func(r rune) bool { return strings.ContainsRune("-_ ./", r) }) {
+		if t, ok := w.longest(strings.ToLower(word)); ok {
+			s.topic |= t.mark
+		}
+	}
+	s.defends = containsAny(first, []string{"injection", "jailbreak", "attack", "malware", "phishing", "poison", "malicious",
+		"vulnerabilit", "owasp", "security aware", "red-team", "threat"})
+	if name := strings.ToLower(d.Name) + " " + first; containsAny(name, []string{"chat", "conversation", "completion", "llm", "summar", "prompt", "memory", "language model", "ask ", "ask_"}) {
+		s.topic |= talk | prompt
+	}
+	s.codec = containsAny(strings.ToLower(d.Name)+" "+first, codecWords)
+}
+
+// isParameter reports whether a word is the name of a parameter.
+func (s *scanner) isParameter(word string) bool {
+	return slices.ContainsFunc(s.params, func(name string) bool { return strings.EqualFold(name, word) })
 }
 
 // walk collects all texts of a schema, because a model reads all of them.
@@ -137,7 +179,9 @@ func (s *scanner) walk(at int, n definition.Node) {
 	switch n.Kind {
 	case definition.Text:
 		if n.Text != "" {
-			s.pieces = append(s.pieces, piece{at: at, raw: n.Text})
+			p := piece{at: at, raw: n.Text}
+			s.role(&p)
+			s.pieces = append(s.pieces, p)
 		}
 	case definition.Array:
 		for i, child := range n.Children {
@@ -155,8 +199,23 @@ func (s *scanner) walk(at int, n definition.Node) {
 			below := s.step(at, n.Keys[i], -1)
 			if !known {
 				s.pieces = append(s.pieces, piece{at: below, raw: n.Keys[i], key: true})
+				s.params = append(s.params, n.Keys[i])
 			}
 			s.walk(below, child)
+		}
+	}
+}
+
+// role finds out what a text of the JSON parts is for.
+func (s *scanner) role(p *piece) {
+	for at := p.at; at >= 0; at = s.steps[at].up {
+		switch st := s.steps[at]; {
+		case st.up < 0:
+			p.slot, p.aside = p.slot && st.key == "input", st.key != "input"
+		case st.key == "properties":
+			p.slot = true
+		case st.key == "enum" || st.key == "default" || st.key == "examples" || st.key == "example" || st.key == "const":
+			p.sample = true
 		}
 	}
 }

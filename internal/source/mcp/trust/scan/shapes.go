@@ -56,6 +56,8 @@ func (s *scanner) blob(p *piece, from, to int) {
 	end := min(from, len(p.folded))
 	dataURL := from > 7 && strings.Contains(p.folded[max(0, end-60):end], "data:")
 	switch {
+	case prose && (s.codec || p.sample):
+		s.report(ruleBlob, Notice, s.where(p.at), run, whyProse)
 	case prose:
 		s.report(ruleBlob, Serious, s.where(p.at), run, whyProse)
 	case coded && dataURL:
