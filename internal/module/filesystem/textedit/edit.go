@@ -132,7 +132,7 @@ func MostBytes(size int64, edits []Edit) int64 {
 }
 
 // errTooMuch is the cause of an error about a size, which no other order of the edits mends.
-var errTooMuch = errors.New("too much")
+var errTooMuch = errors.New("nothing was changed")
 
 func tooMuch(format string, args ...any) *tool.Error {
 	e := invalid(format, args...)
@@ -233,7 +233,7 @@ func tooManyPlaces() *tool.Error {
 
 // TooManyLines refuses a text with more than MaxLines lines.
 func TooManyLines() *tool.Error {
-	return tooMuch("the file has more than %d lines, too many to edit it by its lines", MaxLines).
+	return tooMuch("the file has more than %d lines, too many to edit it by its lines; nothing was changed", MaxLines).
 		WithHint("give old and new to filesystem.edit, or use a program such as sed through a shell tool")
 }
 
