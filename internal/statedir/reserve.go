@@ -25,7 +25,6 @@ type Reserve struct {
 
 	mu   sync.Mutex
 	next time.Time // when the disk is asked again
-	err  error
 }
 
 // NewReserve returns the reserve of a folder.
@@ -36,10 +35,15 @@ func NewReserve(dir string) *Reserve { return &Reserve{dir: dir, free: diskFree}
 func (r *Reserve) Check() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now := time.Now(); now.After(r.next) {
-		r.err, r.next = r.ask(), now.Add(askEvery)
+	now := time.Now()
+	if now.Before(r.next) {
+		return nil
 	}
-	return r.err
+	if err := r.ask(); err != nil {
+		return err // it is asked for the next call again: a person is making room
+	}
+	r.next = now.Add(askEvery)
+	return nil
 }
 
 func (r *Reserve) ask() error {
@@ -48,7 +52,7 @@ func (r *Reserve) ask() error {
 		return nil
 	}
 	return tool.Errorf("statedir.Reserve", tool.Unavailable,
-		"the disk of the state directory has %s left of %s; the call was not made, because its record and its undo need room",
+		"the disk is full: the state directory has %s left of %s; the call was not made, because its record and its undo need room",
 		amount.Bytes(free), amount.Bytes(total)).
 		WithHint("free some space on the disk of %s; callgate log prune removes old records", r.dir)
 }

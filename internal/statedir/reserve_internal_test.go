@@ -37,22 +37,26 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// The disk is asked every few seconds, and not for each call.
+// A disk with room is asked every few seconds, and not for each call; a full one for each.
 func TestReserveAsksSeldom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		asked, free := 0, int64(0)
+		asked, free := 0, int64(1<<39)
 		r := NewReserve("/state")
 		r.free = func(string) (int64, int64, bool) { asked++; return free, 1 << 40, true }
 		for range 100 {
-			if r.Check() == nil {
-				t.Fatal("it is full")
+			if err := r.Check(); err != nil {
+				t.Fatal(err)
 			}
 		}
+		free = 0
+		<-time.After(askEvery + 1)
+		if err := r.Check(); err == nil || asked != 2 {
+			t.Errorf("full: %v, asked %d times", err, asked)
+		}
 		free = 1 << 39
-		<-time.After(2*askEvery + 1)
-		if err := r.Check(); err != nil || asked != 2 {
-			t.Errorf("%v, asked %d times", err, asked)
+		if err := r.Check(); err != nil || asked != 3 {
+			t.Errorf("with room again: %v, asked %d times", err, asked)
 		}
 	})
 }

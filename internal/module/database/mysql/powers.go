@@ -15,7 +15,7 @@ import (
 var powers = []string{"FILE", "SUPER"}
 
 // globalGrant matches a grant of privileges that hold everywhere. Users and roles have them.
-var globalGrant = regexp.MustCompile("(?is)^GRANT (.*) ON \\*\\.\\* TO (\\S+)")
+var globalGrant = regexp.MustCompile(`(?is)^GRANT (.*) ON \*\.\* TO (\S+)`)
 
 // askPowers asks which of the powers the account has, by itself or by a role.
 func (c *conn) askPowers(ctx context.Context) (engine.Powers, error) {
