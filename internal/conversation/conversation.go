@@ -21,7 +21,6 @@ package conversation
 import (
 	"cmp"
 	"context"
-	"slices"
 	"sync"
 
 	"callgate/internal/agent"
@@ -324,8 +323,7 @@ func filterRules(all []app.Middleware) []filter.Rule {
 	for _, m := range all {
 		switch m.Kind {
 		case "mask_secrets":
-			patterns := slices.Concat(filter.Secrets(), m.Patterns)
-			rules = append(rules, filter.Rule{Mask: patterns, Input: true, Output: true})
+			rules = append(rules, filter.Rule{Secrets: true, Mask: m.Patterns, Input: true, Output: true})
 		case "content_filter":
 			rules = append(rules, filter.Rule{
 				Block: m.Patterns, Input: m.Where != "output", Output: m.Where != "input", Message: m.Message,

@@ -47,12 +47,14 @@ const quietFor = 3 * time.Second
 // gcMarker is garbage from the start: its finalizer runs after each collection.
 type gcMarker struct{ of *gcTuner }
 
-// startGCTuner starts to set the percentage, unless the environment sets it.
+// startGCTuner starts to set the percentage, unless the environment sets it. It also sets
+// the memory limit of the process.
 func startGCTuner() *gcTuner {
 	t := &gcTuner{}
 	if os.Getenv("GOGC") != "" {
 		t.ended = true
 	}
+	memtrim.LimitProcess()
 	t.quiet = time.AfterFunc(quietFor, t.giveBack)
 	t.set()
 	return t

@@ -80,6 +80,9 @@ type Config struct {
 	// Act gives the handler of a call a context that ends when this kernel may not act any more, and a place among those
 	// that run: see node.Guard and quota. Nil: it always may.
 	Act Act
+	// Room is an error where the disk has no room for what a call leaves behind. It is asked before each call that
+	// changes something. Nil: it always has.
+	Room func() error
 	// Stopped says why this kernel may not act now, for handlers that ask right before they change something. Nil: it may.
 	Stopped func() error
 }

@@ -51,6 +51,11 @@ func (g *Gate) recordBegun(ctx context.Context, c *callState) error {
 	if c.isSingleRecord() {
 		return nil
 	}
+	if g.Room != nil && c.tool.Runtime.SideEffect.Durable() && !c.tool.Runtime.Control {
+		if err := g.Room(); err != nil {
+			return err
+		}
+	}
 	// Not even a cancelled call returns before it is known whether the record
 	// exists: if it does, the call must be ended.
 	begun := c.record(journal.Begun)

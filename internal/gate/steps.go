@@ -17,7 +17,7 @@ func (g *Gate) resolve(ctx context.Context, c *callState) error {
 		return err
 	}
 	c.view = snap.View(c.caller.place.Scope)
-	t, args, err := argname.Resolve(c.view, c.caller.Sees, g.Schemas.Get, c.call.Name, c.call.Args)
+	t, args, err := argname.Resolve(ctx, c.view, c.caller.Sees, g.Schemas.Get, c.call.Name, c.call.Args)
 	if tool.KindOf(err) == tool.NotFound {
 		if denied, ok := c.view.Denied(c.call.Name, c.caller.denies); ok {
 			t, err = denied, nil // authorize refuses it, with the reason
@@ -45,7 +45,7 @@ func authorize(_ context.Context, c *callState) error {
 }
 
 // checkArgs coerces, validates and expands the arguments. High-risk tools are coerced in strict mode.
-func (g *Gate) checkArgs(_ context.Context, c *callState) error {
+func (g *Gate) checkArgs(ctx context.Context, c *callState) error {
 	var err error
 	if c.schema, err = g.Schemas.Get(c.tool.Spec.Input); err != nil {
 		return &tool.Error{
@@ -57,7 +57,7 @@ func (g *Gate) checkArgs(_ context.Context, c *callState) error {
 	if c.tool.Runtime.Risk.Level() >= tool.High.Level() {
 		mode = schema.Strict
 	}
-	checked, err := argname.Check(c.schema, c.tool, c.call.Args, mode)
+	checked, err := argname.Check(ctx, c.schema, c.tool, c.call.Args, mode)
 	if err != nil {
 		return c.schema.WithExample(err, c.tool.Spec.Examples)
 	}

@@ -196,6 +196,7 @@ func (k *Kernel) openGate(ctx context.Context, cfg Config) (err error) {
 		Detach:  k.detach,
 		Lasting: k.Grants.Store, Permissions: k.Permissions.Table, Unfinished: k.unfinished.Name,
 		Images: k.images, Act: act(k), Stopped: k.database.Stopped, Count: k.Tokens.Users.Limits.Count,
+		Room: statedir.NewReserve(string(k.state.Dir)).Check,
 	})
 	return nil
 }

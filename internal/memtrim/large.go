@@ -1,7 +1,6 @@
 package memtrim
 
 import (
-	"math"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -37,7 +36,7 @@ func (l *Large) Begin(size int) (end func()) {
 	if l.open++; l.timer != nil {
 		l.timer.Stop()
 	}
-	if debug.SetMemoryLimit(-1) == math.MaxInt64 { // else somebody has set it
+	if debug.SetMemoryLimit(-1) == usualLimit() { // else GOMEMLIMIT or an embedding program has set it
 		debug.SetMemoryLimit(largeLimit)
 	}
 	return sync.OnceFunc(l.done)
@@ -59,6 +58,6 @@ func (l *Large) free() {
 	}
 	debug.FreeOSMemory()
 	if debug.SetMemoryLimit(-1) == largeLimit {
-		debug.SetMemoryLimit(math.MaxInt64)
+		debug.SetMemoryLimit(usualLimit())
 	}
 }

@@ -18,7 +18,7 @@ const (
 // pageText returns the text of a page, at most about limit bytes, in the order
 // in which it is drawn. A PDF has no words and no lines, only letters at
 // positions; words and lines are inferred from the positions.
-func pageText(p pdf.Page, fonts fontCache, limit int) (text string, err error) {
+func pageText(p pdf.Value, fonts fontCache, limit int) (text string, err error) {
 	w := &writer{fonts: fonts, limit: limit, state: state{scale: 1, page: identity}}
 	defer func() {
 		text = strings.ToValidUTF8(strings.TrimSpace(w.b.String()), "\ufffd")
@@ -26,10 +26,11 @@ func pageText(p pdf.Page, fonts fontCache, limit int) (text string, err error) {
 			err = fmt.Errorf("%v", r)
 		}
 	}()
-	if p.V.IsNull() {
-		return "", nil
+	from, err := resources(p)
+	if err != nil {
+		return "", err
 	}
-	w.draw(p.V.Key("Contents"), p.Resources(), 0)
+	w.draw(p.Key("Contents"), from, 0)
 	return "", nil
 }
 

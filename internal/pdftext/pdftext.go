@@ -103,6 +103,8 @@ func read(ctx context.Context, data []byte, limit time.Duration) (*Document, err
 		return nil, failed("it is not read within %v", limit)
 	case exit.Code == exitMemory || exit.Limit != "":
 		return nil, failed("it needs more memory than it may have")
+	case exit.Code == exitOpening:
+		return nil, failed("it cannot be opened within %v; its objects may refer to themselves", maxOpening)
 	case exit.Code != 0 || json.Unmarshal(out.Bytes(), &doc) != nil:
 		return nil, failed("its reader failed")
 	case doc.Error != "":

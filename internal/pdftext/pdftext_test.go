@@ -187,7 +187,6 @@ func TestEndless(t *testing.T) {
 		"an object inside itself": xref("/Size 3 /W [1 2 1] /Root 2 0 R", []byte{0, 0, 0, 0, 1, 0, 9, 0, 2, 0, 2, 0}),
 		"tables in a circle": []byte("%PDF-1.4\nxref\n0 1\n0000000000 65535 f \ntrailer\n<< /Size 1 /Prev 9 >>\n" +
 			strings.Repeat(" ", 100) + "\nstartxref\n9\n%%EOF"),
-		"pages in a circle": file("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R] /Count 99999999 >>"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -197,6 +196,32 @@ func TestEndless(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestPagesInACircle: pages that refer to themselves are refused at once.
+func TestPagesInACircle(t *testing.T) {
+	t.Parallel()
+	twice := "<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 99999999 >>"
+	for name, data := range map[string][]byte{
+		"one":       file("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R] /Count 99999999 >>"),
+		"branching": file("<< /Type /Catalog /Pages 2 0 R >>", twice),
+		"two": file("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 5 >>",
+			"<< /Type /Pages /Kids [2 0 R] /Count 5 /Parent 2 0 R >>"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := pdftext.Read(t.Context(), data)
+			if tool.KindOf(err) != tool.Failed || !strings.Contains(err.Error(), "its pages refer to themselves") {
+				t.Error(err)
+			}
+		})
+	}
+	doc, err := pdftext.Read(t.Context(), file("<< /Type /Catalog /Pages 2 0 R >>",
+		"<< /Type /Pages /Kids [3 0 R 4 0 R] /Count 2 /Parent 2 0 R >>", "<< /Type /Page /Parent 3 0 R /Contents 5 0 R >>",
+		"<< /Type /Page /Parent 2 0 R /Contents 5 0 R >>", stream("", "")))
+	if err != nil || doc.Bad != 2 || len(doc.Pages) != 2 {
+		t.Errorf("parents in a circle: %+v, %v", doc, err)
 	}
 }
 

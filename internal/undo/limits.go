@@ -15,6 +15,7 @@ type Limits struct {
 	Call    int64         // bytes of all files of a call; default 100 MiB
 	Files   int           // files of a call, in the folders that it changes; default 5,000
 	Session int64         // bytes of a session or a conversation; default 256 MiB
+	User    int64         // bytes of a user, where several have some; default half of Total
 	Total   int64         // bytes in all; default 512 MiB
 	Age     time.Duration // default 7 days
 	Off     bool          // nothing is kept
@@ -30,6 +31,9 @@ func (l Limits) withDefaults() Limits {
 			*n.field = n.standard
 		}
 	}
+	if l.User == 0 {
+		l.User = l.Total / 2
+	}
 	if l.Files == 0 {
 		l.Files = 5000
 	}
@@ -40,8 +44,8 @@ func (l Limits) withDefaults() Limits {
 }
 
 // ParseLimits reads limits as a person writes them: "off", or
-// "file=10MB call=100MB files=5000 session=256MB total=512MB age=7d", any of them, apart
-// by blanks or commas.
+// "file=10MB call=100MB files=5000 session=256MB user=256MB total=512MB age=7d", any of
+// them, apart by blanks or commas.
 func ParseLimits(text string) (Limits, error) {
 	var l Limits
 	words := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' })
@@ -60,6 +64,8 @@ func ParseLimits(text string) (Limits, error) {
 			l.Call, err = parseSize(value)
 		case name == "session":
 			l.Session, err = parseSize(value)
+		case name == "user":
+			l.User, err = parseSize(value)
 		case name == "total":
 			l.Total, err = parseSize(value)
 		case name == "files":
@@ -67,7 +73,7 @@ func ParseLimits(text string) (Limits, error) {
 		case name == "age":
 			l.Age, err = parseAge(value)
 		default:
-			err = limitError(word, "the names are file, call, files, session, total and age")
+			err = limitError(word, "the names are file, call, files, session, user, total and age")
 		}
 		if err != nil {
 			return Limits{}, err

@@ -99,7 +99,13 @@ func (s *Store) touchMark(now time.Time) error {
 // dropped chooses the calls that go. A call that may still run stays.
 func (s *Store) dropped(entries []Entry, before time.Time) map[string]bool {
 	drop := map[string]bool{}
-	sessions, total := map[string]int64{}, int64(0)
+	sessions, users, total := map[string]int64{}, map[string]int64{}, int64(0)
+	share := s.limits.Total // of each user
+	for i := range entries {
+		if entries[i].Principal.User != entries[0].Principal.User {
+			share = min(share, s.limits.User) // nobody pushes out what others have
+		}
+	}
 	for i := len(entries) - 1; i >= 0; i-- { // the newest first
 		e := &entries[i]
 		n, session := e.bytes(), e.Principal.Session
@@ -113,10 +119,13 @@ func (s *Store) dropped(entries []Entry, before time.Time) map[string]bool {
 		if n == 0 {
 			continue
 		}
+		user := e.Principal.User
 		if sessions[session] += n; sessions[session] <= s.limits.Session {
-			total += n
+			if users[user] += n; users[user] <= share {
+				total += n
+			}
 		}
-		drop[e.Call] = sessions[session] > s.limits.Session || total > s.limits.Total
+		drop[e.Call] = sessions[session] > s.limits.Session || users[user] > share || total > s.limits.Total
 	}
 	return drop
 }

@@ -31,6 +31,7 @@ type place struct {
 	workspace string
 	grant     tool.Grant
 	calls     int
+	user      string // of the next call
 }
 
 func newPlace(t testing.TB, l undo.Limits) *place {
@@ -66,7 +67,7 @@ func (p *place) call(ctx context.Context, t testing.TB, session string, do func(
 	ok(t, err)
 	p.calls++
 	id := fmt.Sprintf("c%d", p.calls)
-	after := p.store.Before(ctx, tool.Call{ID: id, Principal: tool.Principal{Session: session}, Args: args}, writing, p.grant)
+	after := p.store.Before(ctx, tool.Call{ID: id, Principal: tool.Principal{User: p.user, Session: session}, Args: args}, writing, p.grant)
 	do()
 	after()
 	return id
@@ -182,6 +183,31 @@ func TestBounds(t *testing.T) {
 		ok(t, err)
 		if got := p.names(t); got != "c5 c7 c10 c11" {
 			t.Errorf("%s is kept, of 250 bytes of a session", got)
+		}
+	})
+}
+
+// Where several users share a kernel, none pushes out what the others have.
+func TestUsersShare(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace(t, undo.Limits{File: 100, Total: 400})
+		change := func(user string) {
+			name := fmt.Sprintf("f%d", p.calls)
+			p.write(t, name, strings.Repeat(name, 100)[:100])()
+			p.user = user
+			p.call(t.Context(), t, "s"+user, p.write(t, name, "new"), name)
+			<-time.After(time.Minute)
+		}
+		change("ann")
+		for range 6 {
+			change("bob")
+		}
+		<-time.After(time.Hour)
+		_, err := p.store.Prune(t.Context(), time.Time{})
+		ok(t, err)
+		if got := p.names(t); got != "c1 c6 c7" {
+			t.Errorf("%s is kept, of 200 bytes of each of two users", got)
 		}
 	})
 }
@@ -399,11 +425,11 @@ func TestUndone(t *testing.T) {
 func TestParseLimits(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                               "{File:0 Call:0 Files:0 Session:0 Total:0 Age:0s Off:false}",
-		"off":                            "{File:0 Call:0 Files:0 Session:0 Total:0 Age:0s Off:true}",
-		"file=1MB, age=2w":               "{File:1048576 Call:0 Files:0 Session:0 Total:0 Age:336h0m0s Off:false}",
-		"file=5k call=2GB files=10":      "{File:5120 Call:2147483648 Files:10 Session:0 Total:0 Age:0s Off:false}",
-		"session=100 total=1GiB age=12h": "{File:0 Call:0 Files:0 Session:100 Total:1073741824 Age:12h0m0s Off:false}",
+		"":                               "{File:0 Call:0 Files:0 Session:0 User:0 Total:0 Age:0s Off:false}",
+		"off":                            "{File:0 Call:0 Files:0 Session:0 User:0 Total:0 Age:0s Off:true}",
+		"file=1MB, age=2w":               "{File:1048576 Call:0 Files:0 Session:0 User:0 Total:0 Age:336h0m0s Off:false}",
+		"file=5k call=2GB files=10":      "{File:5120 Call:2147483648 Files:10 Session:0 User:0 Total:0 Age:0s Off:false}",
+		"session=100 total=1GiB age=12h": "{File:0 Call:0 Files:0 Session:100 User:0 Total:1073741824 Age:12h0m0s Off:false}",
 		"file":                           "",
 		"file=":                          "",
 		"file=0":                         "",

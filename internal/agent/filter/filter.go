@@ -10,6 +10,7 @@ import (
 
 // Rule masks or blocks text. Patterns are regular expressions.
 type Rule struct {
+	Secrets bool     // what looks like a secret is replaced by [masked]: see MaskSecrets
 	Mask    []string // a match is replaced by [masked], or by Instead
 	Instead *string  // nil: [masked]
 	Block   []string // text with a match is refused
@@ -89,7 +90,10 @@ func (f *Filter) apply(text, whose string, applies func(Rule) bool) (string, err
 			return "", tool.Errorf("filter.apply", tool.Denied, "%s is refused by the app's content filter", whose).
 				WithHint("say it differently")
 		}
-		instead := "[masked]"
+		if r.Secrets {
+			text = MaskSecrets(text)
+		}
+		instead := masked
 		if r.Instead != nil {
 			instead = *r.Instead
 		}
@@ -98,15 +102,4 @@ func (f *Filter) apply(text, whose string, applies func(Rule) bool) (string, err
 		}
 	}
 	return text, nil
-}
-
-// Secrets returns patterns of common secrets: keys of well-known services, tokens,
-// private keys, passwords in assignments.
-func Secrets() []string {
-	return []string{
-		`\bsk-[A-Za-z0-9_-]{16,}`, `\bgh[pousr]_[A-Za-z0-9]{20,}`, `\bgithub_pat_[A-Za-z0-9_]{20,}`, `\bAKIA[0-9A-Z]{16}\b`,
-		`\bxox[abprs]-[A-Za-z0-9-]{10,}`, `\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}`,
-		`-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----`,
-		`(?i)\b(?:password|passwd|secret|api[_-]?key|token)\s*[:=]\s*["']?[^\s"']{6,}`,
-	}
 }

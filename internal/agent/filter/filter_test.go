@@ -10,7 +10,7 @@ import (
 func TestFilterMasksAndBlocks(t *testing.T) {
 	t.Parallel()
 	f, err := filter.New([]filter.Rule{
-		{Mask: filter.Secrets(), Input: true, Output: true},
+		{Secrets: true, Input: true, Output: true},
 		{Block: []string{`(?i)\bdarn\b`}, Input: true, Message: "no such words here"},
 		{Block: []string{`(?i)classified`}, Output: true},
 	})
@@ -20,7 +20,7 @@ func TestFilterMasksAndBlocks(t *testing.T) {
 	for _, c := range []struct{ in, input, output string }{
 		{"hello", "hello", "hello"},
 		{"my key is sk-abcdefghijklmnop1234 ok", "my key is [masked] ok", "my key is [masked] ok"},
-		{"password = hunter22222", "[masked]", "[masked]"},
+		{"password = hunter22222", "password = [masked]", "password = [masked]"},
 		{"Darn it", "!no such words here", "Darn it"},
 		{"this is CLASSIFIED", "this is CLASSIFIED",
 			"!what the model said is refused by the app's content filter (say it differently)"},

@@ -38,7 +38,7 @@ func JSONSchema(known app.KnownModules) []byte {
 				"or /mcp/p/NAME over HTTP."},
 		key{"providers", providersBlock(), "How much is asked of the providers of models. Left out: no limits."},
 		key{"budget", budgetBlock(), "What models may cost in a day: of this app, or in the user's own file of all apps."},
-		key{"retain", retainBlock(), "What is kept for how long. Only your own app file says it. Left out: everything is kept."},
+		key{"retain", retainBlock(), "What is kept for how long. Only your own app file says it. Left out: a year of records, 90 days of artifacts that no record names."},
 		key{"users", usersBlock(), "What holds for the users that tokens and logins stand for. Only your own app file says it."},
 		key{"search", searchBlock(), "How tools are found by what is meant. Left out: with the model that is built in."},
 		key{"security", securityBlock(), "What is trusted, and when."},

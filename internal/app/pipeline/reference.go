@@ -54,17 +54,32 @@ func ParseReference(text string) (r Reference, err error) {
 	return Reference{Step: parts[1], Part: parts[2], Path: parts[3:]}, nil
 }
 
+// maxRendered limits the texts that the references of one step are written into. One that is
+// repeated multiplies what it stands for.
+const maxRendered = 16 << 20
+
 // Render puts values in the places of references. A text that is one reference becomes its
-// value; within a text a value is written out.
+// value; within a text a value is written out, and all texts together have a limit.
 func Render(v any, look func(Reference) (any, error)) (any, error) {
+	r := &renderer{look: look, left: maxRendered}
+	return r.render(v)
+}
+
+// renderer renders the values of one step.
+type renderer struct {
+	look func(Reference) (any, error)
+	left int // bytes that may still be written
+}
+
+func (r *renderer) render(v any) (any, error) {
 	switch v := v.(type) {
 	case string:
-		return renderText(v, look)
+		return r.text(v)
 	case []any:
 		list := make([]any, len(v))
 		for i, one := range v {
 			var err error
-			if list[i], err = Render(one, look); err != nil {
+			if list[i], err = r.render(one); err != nil {
 				return nil, err
 			}
 		}
@@ -73,7 +88,7 @@ func Render(v any, look func(Reference) (any, error)) (any, error) {
 		m := make(map[string]any, len(v))
 		for key, one := range v {
 			var err error
-			if m[key], err = Render(one, look); err != nil {
+			if m[key], err = r.render(one); err != nil {
 				return nil, err
 			}
 		}
@@ -82,7 +97,7 @@ func Render(v any, look func(Reference) (any, error)) (any, error) {
 	return v, nil
 }
 
-func renderText(text string, look func(Reference) (any, error)) (any, error) {
+func (r *renderer) text(text string) (any, error) {
 	var b strings.Builder
 	for rest := text; ; {
 		before, after, found := strings.Cut(rest, "{{")
@@ -103,14 +118,18 @@ func renderText(text string, look func(Reference) (any, error)) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		value, err := look(ref)
+		value, err := r.look(ref)
 		if err != nil {
 			return nil, err
 		}
 		if before == "" && rest == "" && b.Len() == 0 {
 			return value, nil
 		}
-		b.WriteString(Words(value))
+		words := Words(value)
+		if r.left -= len(words); r.left < 0 {
+			return nil, fmt.Errorf("with the results of earlier steps filled in, the texts have more than %d MiB", maxRendered>>20)
+		}
+		b.WriteString(words)
 	}
 }
 

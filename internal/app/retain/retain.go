@@ -7,6 +7,9 @@
 //	  artifacts: {days: 30, megabytes: 2048}
 //	  logs: {days: 14}
 //
+// Without the block the rules are those of Default. A block says all of it: what it leaves out is kept, and with
+// retain: {} everything is.
+//
 // Law: only the user's own file says it. A project's file that did could have the record of what its agents did
 // removed.
 package retain
@@ -27,6 +30,15 @@ const (
 	LevelArtifacts     = "retain.artifacts"
 	LevelLogs          = "retain.logs"
 )
+
+// Default returns the rules of a file without the block: records of a year, and 2 GiB of what no record names, for 90
+// days.
+func Default() Rules {
+	const day = 24 * time.Hour
+	return Rules{
+		Journal: Limit{Age: 365 * day}, Artifacts: Limit{Age: 90 * day, Most: 2 << 30}, Logs: Limit{Age: 90 * day},
+	}
+}
 
 // Rules are what is kept for how long. The zero value keeps everything.
 type Rules struct {
@@ -51,6 +63,7 @@ func Block(r *node.Reader, isUser bool) node.Read { return into(&Rules{}, r, isU
 
 func into(to *Rules, r *node.Reader, isUser bool) node.Read {
 	return func(e node.Entry) {
+		*to = Rules{} // the block says all of it
 		one := func(level string, l *Limit, most string, unit int64) node.Read {
 			return func(in node.Entry) {
 				days, count := 0, 0
@@ -76,10 +89,10 @@ func into(to *Rules, r *node.Reader, isUser bool) node.Read {
 	}
 }
 
-// Load reads the block of the user's own app file. A file that is not there keeps everything; one with a mistake is
-// an error, and nothing should be removed by it.
+// Load reads the block of the user's own app file. Of a file that is not there, or has no such block, the rules are
+// those of Default; one with a mistake is an error, and nothing should be removed by it.
 func Load(path string) (Rules, error) {
-	var rules Rules
+	rules := Default()
 	if err := ownfile.Read(path, Level, func(r *node.Reader) node.Read { return into(&rules, r, true) }); err != nil {
 		return Rules{}, err
 	}

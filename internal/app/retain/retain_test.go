@@ -28,7 +28,8 @@ func TestLoad(t *testing.T) {
 		want retain.Rules
 		err  string
 	}{
-		"nothing":      {"app: {app_id: a}\n", retain.Rules{}, ""},
+		"nothing":      {"app: {app_id: a}\n", retain.Default(), ""},
+		"keep all":     {"retain: {}\n", retain.Rules{}, ""},
 		"empty":        {"", retain.Rules{}, "the file is empty"},
 		"all":          {"retain:\n  journal: {days: 90, records: 1000}\n  artifacts: {megabytes: 2}\n  logs: {days: 3}\n", retain.Rules{Journal: retain.Limit{Age: 90 * day, Most: 1000}, Artifacts: retain.Limit{Most: 2 << 20}, Logs: retain.Limit{Age: 3 * day}}, ""},
 		"misspelt":     {"retain: {jornal: {days: 1}}\n", retain.Rules{}, "did you mean journal"},
@@ -37,7 +38,7 @@ func TestLoad(t *testing.T) {
 		"not a block":  {"retain: 5\n", retain.Rules{}, ":1:"},
 		"not YAML":     {"retain: [\n", retain.Rules{}, "callgate.yaml"},
 		"wrong limit":  {"retain: {tasks: {records: 5}}\n", retain.Rules{}, "records"},
-		"a list":       {"- a\n", retain.Rules{}, ""},
+		"a list":       {"- a\n", retain.Default(), ""},
 		"other blocks": {"nonsense: {x: 1}\nretain: {tasks: {days: 1}}\n", retain.Rules{Tasks: retain.Limit{Age: day}}, ""},
 	}
 	for name, tt := range tests {
@@ -52,7 +53,7 @@ func TestLoad(t *testing.T) {
 			}
 		})
 	}
-	if got, err := retain.Load(filepath.Join(t.TempDir(), "none.yaml")); err != nil || got.Any() {
+	if got, err := retain.Load(filepath.Join(t.TempDir(), "none.yaml")); err != nil || got != retain.Default() {
 		t.Errorf("without a file: %+v, %v", got, err)
 	}
 }

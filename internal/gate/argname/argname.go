@@ -6,10 +6,14 @@
 // ([tool.ParamAlias]), or because the name differs only in case and separators from one
 // parameter that is not given (filePath, file-path). A name never replaces an argument
 // that is there with another value. Rules about arguments see the tool's own names.
+//
+// The cost grows with the size of the arguments and of the schema, not with their product:
+// each name is folded once and looked up. The work ends when the context does.
 package argname
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -22,12 +26,17 @@ import (
 
 // Check checks arguments against the tool's schema, with parameters renamed where
 // they do not fit as they are.
-func Check(s *schema.Schema, t *tool.Tool, args json.RawMessage, mode schema.Mode) (schema.Checked, error) {
+func Check(
+	ctx context.Context, s *schema.Schema, t *tool.Tool, args json.RawMessage, mode schema.Mode,
+) (schema.Checked, error) {
 	checked, err := s.Check(args, mode)
 	if err == nil {
 		return checked, nil
 	}
-	fitted, notes := fit(t, args)
+	fitted, notes := fit(ctx, t, args)
+	if ended := ctx.Err(); ended != nil {
+		return checked, tool.Errorf("argname.Check", tool.Cancelled, "the caller ended the call before its arguments were checked: %w", ended)
+	}
 	if len(notes) == 0 {
 		return checked, err
 	}
@@ -42,7 +51,7 @@ func Check(s *schema.Schema, t *tool.Tool, args json.RawMessage, mode schema.Mod
 // or otherwise err, which names them all. Another program may do under one name, by
 // an argument, what several tools do here.
 func Choose(
-	candidates []*tool.Tool, compile func(json.RawMessage) (*schema.Schema, error), args json.RawMessage, err error,
+	ctx context.Context, candidates []*tool.Tool, compile func(json.RawMessage) (*schema.Schema, error), args json.RawMessage, err error,
 ) (*tool.Tool, error) {
 	var chosen *tool.Tool
 	for _, t := range candidates {
@@ -50,7 +59,7 @@ func Choose(
 		if unfit != nil {
 			continue
 		}
-		if _, unfit = Check(s, t, args, schema.Strict); unfit != nil {
+		if _, unfit = Check(ctx, s, t, args, schema.Strict); unfit != nil {
 			continue
 		}
 		if chosen != nil {
@@ -71,22 +80,22 @@ type properties struct {
 }
 
 // fit renames the parameters of a call. It returns no notes if it changed nothing.
-func fit(t *tool.Tool, args json.RawMessage) (json.RawMessage, []string) {
+func fit(ctx context.Context, t *tool.Tool, args json.RawMessage) (json.RawMessage, []string) {
 	var known properties
 	var given map[string]json.RawMessage
 	if json.Unmarshal(t.Spec.Input, &known) != nil || json.Unmarshal(args, &given) != nil || given == nil {
 		return args, nil
 	}
-	notes := rename(given, known.Properties, "", t.Runtime.ParamAliases)
+	notes := newNames(known.Properties, "", t.Runtime.ParamAliases).rename(ctx, given)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if items := known.Properties[name].Items; items != nil && len(items.Properties) > 0 {
-			list, inside := fitItems(given[name], items.Properties, name, t.Runtime.ParamAliases)
+			list, inside := fitItems(ctx, given[name], newNames(items.Properties, name, t.Runtime.ParamAliases))
 			if len(inside) > 0 {
 				given[name], notes = list, append(notes, inside...)
 			}
 		}
 	}
-	if len(notes) == 0 {
+	if len(notes) == 0 || ctx.Err() != nil {
 		return args, nil
 	}
 	slices.Sort(notes)
@@ -98,20 +107,21 @@ func fit(t *tool.Tool, args json.RawMessage) (json.RawMessage, []string) {
 }
 
 // fitItems renames the parameters of each object in a list.
-func fitItems(
-	list json.RawMessage, known map[string]properties, in string, aliases []tool.ParamAlias,
-) (json.RawMessage, []string) {
+func fitItems(ctx context.Context, list json.RawMessage, n *names) (json.RawMessage, []string) {
 	var items []json.RawMessage
 	if json.Unmarshal(list, &items) != nil {
 		return list, nil
 	}
 	var notes []string
 	for i, item := range items {
+		if ctx.Err() != nil {
+			return list, nil
+		}
 		var given map[string]json.RawMessage
 		if json.Unmarshal(item, &given) != nil || given == nil {
 			continue
 		}
-		if made := rename(given, known, in, aliases); len(made) > 0 {
+		if made := n.rename(ctx, given); len(made) > 0 {
 			if fitted, err := json.Marshal(given); err == nil {
 				items[i], notes = fitted, append(notes, made...)
 			}
@@ -127,24 +137,52 @@ func fitItems(
 	return fitted, notes
 }
 
+// names are the names that the parameters of one kind of object may have.
+type names struct {
+	known   map[string]properties
+	aliases map[string][]tool.ParamAlias // by the folded name
+	params  map[string]string            // by the folded name; "": several parameters have it
+}
+
+func newNames(known map[string]properties, in string, aliases []tool.ParamAlias) *names {
+	n := &names{known: known, aliases: map[string][]tool.ParamAlias{}, params: make(map[string]string, len(known))}
+	for _, a := range aliases {
+		if a.In == in {
+			n.aliases[fold(a.Name)] = append(n.aliases[fold(a.Name)], a)
+		}
+	}
+	for p := range known {
+		folded := fold(p)
+		if _, taken := n.params[folded]; taken {
+			p = ""
+		}
+		n.params[folded] = p
+	}
+	return n
+}
+
 // rename gives the parameters of one object the tool's names, and says what it did.
-func rename(
-	given map[string]json.RawMessage, known map[string]properties, in string, aliases []tool.ParamAlias,
-) (notes []string) {
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		value := given[name]
-		for _, a := range aliases {
-			if a.In == in && fold(a.Name) == fold(name) && replace(given, name, a) {
+func (n *names) rename(ctx context.Context, given map[string]json.RawMessage) (notes []string) {
+	for i, name := range slices.Sorted(maps.Keys(given)) {
+		if i%1000 == 999 && ctx.Err() != nil {
+			return notes
+		}
+		value, folded := given[name], fold(name)
+		for _, a := range n.aliases[folded] {
+			if replace(given, name, a) {
 				if note := noteOf(name, value, a, given); note != "" {
 					notes = append(notes, note)
 				}
 				break
 			}
 		}
-		if _, there := given[name]; !there || has(known, name) {
+		_, there := given[name]
+		if _, known := n.known[name]; !there || known {
 			continue
 		}
-		if param, ok := spelling(name, known); ok && replace(given, name, tool.ParamAlias{Name: name, Param: param}) {
+		// A name that differs only in case and separators from one parameter means it.
+		param := n.params[folded]
+		if param != "" && replace(given, name, tool.ParamAlias{Name: name, Param: param}) {
 			notes = append(notes, fmt.Sprintf("%s: taken as %s", name, param))
 		}
 	}
@@ -184,29 +222,19 @@ func noteOf(name string, was json.RawMessage, a tool.ParamAlias, given map[strin
 	}
 }
 
-// spelling returns the one parameter that a name differs from only in case and
-// separators.
-func spelling(name string, known map[string]properties) (param string, ok bool) {
-	for p := range known {
-		if fold(p) == fold(name) {
-			if ok {
-				return "", false
-			}
-			param, ok = p, true
-		}
-	}
-	return param, ok
-}
-
-func has(known map[string]properties, name string) bool { _, ok := known[name]; return ok }
-
 // fold removes case and separators. The minus at the beginning of -A stays, since it
 // is all that tells an option from a word.
 func fold(name string) string {
-	dash := strings.HasPrefix(name, "-")
-	name = strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(name))
-	if dash {
-		return "-" + name
+	separator := func(c rune) rune {
+		switch c {
+		case '_', '-', ' ', '.':
+			return -1
+		}
+		return c
 	}
-	return name
+	folded := strings.ToLower(strings.Map(separator, name))
+	if strings.HasPrefix(name, "-") {
+		return "-" + folded
+	}
+	return folded
 }

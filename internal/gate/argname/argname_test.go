@@ -1,9 +1,13 @@
 package argname_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"callgate/internal/gate/argname"
 	"callgate/internal/gate/schema"
@@ -136,7 +140,7 @@ func TestCallsAsElsewhere(t *testing.T) {
 	for _, c := range calls {
 		found, err := v.Resolve(c.name, nil)
 		if tool.KindOf(err) == tool.Ambiguous {
-			found, err = argname.Choose(v.Candidates(c.name, nil), schema.Compile, json.RawMessage(c.args), err)
+			found, err = argname.Choose(t.Context(), v.Candidates(c.name, nil), schema.Compile, json.RawMessage(c.args), err)
 		}
 		if err != nil {
 			t.Errorf("%s's %s %s: %v", c.from, c.name, c.args, err)
@@ -150,7 +154,7 @@ func TestCallsAsElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.want, err)
 		}
-		got, err := argname.Check(s, found, json.RawMessage(c.args), schema.Strict)
+		got, err := argname.Check(t.Context(), s, found, json.RawMessage(c.args), schema.Strict)
 		if err != nil || found.ID.Dotted() != c.tool || !sameJSON(got.Args, want.Args) {
 			t.Errorf("%s's %s %s is %s %s, %v; want %s %s",
 				c.from, c.name, c.args, found.ID.Dotted(), got.Args, err, c.tool, want.Args)
@@ -191,7 +195,7 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := argname.Check(s, found, json.RawMessage(c.args), schema.Strict)
+		got, err := argname.Check(t.Context(), s, found, json.RawMessage(c.args), schema.Strict)
 		if err == nil || !strings.Contains(err.Error(), c.says) || c.never != "" && strings.Contains(err.Error(), c.never) {
 			t.Errorf("%s %s: %s, %v", c.name, c.args, got.Args, err)
 		}
@@ -211,7 +215,7 @@ func TestArgumentsThatFitStay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := argname.Check(s, c, e.Args, schema.Strict)
+			got, err := argname.Check(t.Context(), s, c, e.Args, schema.Strict)
 			if err != nil || string(got.Args) != string(plain.Args) || len(got.Coercions) > 0 {
 				t.Errorf("%s %s became %s, %v, %v", c.ID.Dotted(), e.Args, got.Args, got.Coercions, err)
 			}
@@ -229,7 +233,7 @@ func TestSpellingsOfParameters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := argname.Check(s, any, json.RawMessage(`{"issueNumber":3,"labels":[{"displayName":"a"}]}`), schema.Lenient)
+	got, err := argname.Check(t.Context(), s, any, json.RawMessage(`{"issueNumber":3,"labels":[{"displayName":"a"}]}`), schema.Lenient)
 	if err != nil || !sameJSON(got.Args, json.RawMessage(`{"issue_number":3,"labels":[{"display_name":"a"}]}`)) {
 		t.Errorf("%s, %v", got.Args, err)
 	}
@@ -249,7 +253,7 @@ func FuzzCheck(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := argname.Check(s, c, json.RawMessage(args), schema.Strict)
+			got, err := argname.Check(t.Context(), s, c, json.RawMessage(args), schema.Strict)
 			if err != nil {
 				continue
 			}
@@ -258,4 +262,43 @@ func FuzzCheck(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Arguments with very many names that nobody knows cost what their size does, and not what
+// it does times the names that are known; and the work ends when the caller goes away.
+func TestManyUnknownNames(t *testing.T) {
+	var b, schemaText strings.Builder
+	b.WriteString(`{"a":"x"`)
+	for i := range 200_000 {
+		fmt.Fprintf(&b, `,"unknown_Name-%d":1`, i)
+	}
+	b.WriteString("}")
+	schemaText.WriteString(`{"type":"object","additionalProperties":false,"properties":{"a":{"type":"integer"}`)
+	var aliases []tool.ParamAlias
+	for i := range 300 {
+		fmt.Fprintf(&schemaText, `,"field_%d":{"type":"string"}`, i)
+		aliases = append(aliases, tool.ParamAlias{Name: fmt.Sprintf("other_%d", i), Param: fmt.Sprintf("field_%d", i)})
+	}
+	schemaText.WriteString("}}")
+	any := &tool.Tool{Spec: tool.Spec{Input: json.RawMessage(schemaText.String())}, Runtime: tool.Runtime{ParamAliases: aliases}}
+	s, err := schema.Compile(any.Spec.Input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	_, err = argname.Check(t.Context(), s, any, json.RawMessage(b.String()), schema.Strict)
+	took := time.Since(began)
+	var e *tool.Error
+	if !errors.As(err, &e) || len(e.Fields) != 10 || !strings.Contains(e.Message, "more") {
+		t.Fatalf("%d fields: %.300v", len(e.Fields), err)
+	}
+	if took > 20*time.Second { // on a busy machine; it was hours
+		t.Errorf("it took %v", took)
+	}
+	t.Logf("%d bytes in %v", b.Len(), took)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := argname.Check(ended, s, any, json.RawMessage(b.String()), schema.Strict); tool.KindOf(err) != tool.Cancelled {
+		t.Errorf("the caller has gone: %.300v", err)
+	}
 }

@@ -1,6 +1,7 @@
 package argname
 
 import (
+	"context"
 	"encoding/json"
 
 	"callgate/internal/gate/schema"
@@ -22,12 +23,12 @@ type Redirector interface {
 // rules are asked, which judge the tool that it returns. With an error the arguments are
 // as they were.
 func Resolve(
-	v *registry.View, sees registry.VisibleFunc, compile func(json.RawMessage) (*schema.Schema, error),
+	ctx context.Context, v *registry.View, sees registry.VisibleFunc, compile func(json.RawMessage) (*schema.Schema, error),
 	name string, args json.RawMessage,
 ) (*tool.Tool, json.RawMessage, error) {
 	t, err := v.Resolve(name, sees)
 	if tool.KindOf(err) == tool.Ambiguous {
-		t, err = Choose(v.Candidates(name, sees), compile, args, err)
+		t, err = Choose(ctx, v.Candidates(name, sees), compile, args, err)
 	}
 	if err != nil {
 		return nil, args, err

@@ -196,8 +196,9 @@ func isWithin(folder, path string) bool {
 
 // expand fills the {name} placeholders of a template. A placeholder whose
 // argument is a list gives one value for each element; an absent argument gives
-// no value at all. {name|host} is the host of the URL that the argument holds, and
-// {name|files} the files that the patch in it names, one value for each.
+// no value at all. {name|host} is the host of the URL that the argument holds,
+// {name|files} the files that the patch in it names, one value for each, and
+// {name|sqlite} the file of the SQLite database that it names.
 func expand(template string, args map[string]json.RawMessage) ([]string, error) {
 	before, after, ok := strings.Cut(template, "{")
 	if !ok {

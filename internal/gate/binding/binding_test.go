@@ -63,3 +63,46 @@ func TestPathHasOneName(t *testing.T) {
 		}
 	}
 }
+
+// The file of a SQLite database is a claim, however the call names it.
+func TestSQLiteFile(t *testing.T) {
+	t.Parallel()
+	workspace, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	effects := []tool.Effect{
+		{Resource: "file:{database|sqlite}", Mode: tool.S, Unless: []string{"host", "dsn"}},
+		{Resource: "file:{dsn|sqlite}", Mode: tool.S},
+	}
+	for args, want := range map[string]string{
+		`{"driver": "sqlite", "database": "a/../x.db"}`:                    "x.db",
+		`{"driver": "sqlite", "database": "x.db", "host": ""}`:             "x.db",
+		`{"driver": "sqlite3", "database": ":memory:"}`:                    "",
+		`{"dsn": "sqlite:x.db"}`:                                           "x.db",
+		`{"dsn": "sqlite:./x.db"}`:                                         "x.db",
+		`{"dsn": "SQLite3:x.db"}`:                                          "x.db",
+		`{"dsn": "sqlite://x.db", "database": "y.db"}`:                     "x.db",
+		`{"dsn": "sqlite::memory:"}`:                                       "",
+		`{"dsn": "postgres://u@h/x.db"}`:                                   "",
+		`{"dsn": "mysql://u@h/x", "database": "y"}`:                        "",
+		`{"driver": "postgres", "host": "db", "database": "shop"}`:         "",
+		`{"driver": "mysql", "host": "/run/mysqld.sock", "database": "s"}`: "",
+	} {
+		claims, err := binding.Claims(workspace, effects, []byte(args))
+		if err != nil {
+			t.Errorf("%s: %v", args, err)
+			continue
+		}
+		got := ""
+		if len(claims) > 0 {
+			got = claims[0].Resource
+		}
+		if want != "" {
+			want = binding.FileResource(filepath.Join(workspace, want))
+		}
+		if got != want || len(claims) > 1 {
+			t.Errorf("%s: %v, want %q", args, claims, want)
+		}
+	}
+}

@@ -9,10 +9,12 @@ import (
 	"callgate/tool"
 )
 
-// The forms of a placeholder: the host of a URL, and the files that a patch names.
+// The forms of a placeholder: the host of a URL, the files that a patch names, and the
+// file that the name or the URL of a SQLite database means.
 const (
-	hostForm  = "host"
-	filesForm = "files"
+	hostForm   = "host"
+	filesForm  = "files"
+	sqliteForm = "sqlite"
 )
 
 // inForm returns the part of each text that a placeholder's form asks for. A text
@@ -40,11 +42,39 @@ func inForm(form string, texts []string) ([]string, error) {
 			files = append(files, names...)
 		}
 		return files, nil
+	case sqliteForm:
+		var files []string
+		for _, text := range texts {
+			if file := sqliteFile(text); file != "" {
+				files = append(files, file)
+			}
+		}
+		return files, nil
 	default:
 		return nil, tool.Errorf(op, tool.Internal,
-			"the effect template has a placeholder of the form %q; only %q and %q are known",
-			tool.Truncate(form), hostForm, filesForm)
+			"the effect template has a placeholder of the form %q; only %q, %q and %q are known",
+			tool.Truncate(form), hostForm, filesForm, sqliteForm)
 	}
+}
+
+// sqliteFile returns the path in the name of a database, or in its URL (sqlite:data.db);
+// "" for a database in memory, and for the URL of a server.
+func sqliteFile(text string) string {
+	scheme, rest, isURL := strings.Cut(text, ":")
+	switch strings.ToLower(scheme) {
+	case "sqlite", "sqlite3":
+		if isURL {
+			text = strings.TrimPrefix(rest, "//")
+		}
+	case "postgres", "postgresql", "pg", "mysql", "mariadb":
+		if isURL {
+			return ""
+		}
+	}
+	if text == ":memory:" {
+		return ""
+	}
+	return text
 }
 
 // PathParam returns the parameter that an effect takes a path in the workspace from,

@@ -125,5 +125,9 @@ func named(key, value string, mask func(string) string) bool {
 		return false
 	}
 	line := key + "=" + value
-	return mask(line) != line
+	if mask(line) != line {
+		return true
+	}
+	quoted, _ := json.Marshal(map[string]string{key: value}) // texts can always be encoded
+	return mask(string(quoted)) != string(quoted)
 }

@@ -19,6 +19,7 @@ const (
 	keyMax    = "max"
 	// paramCommand is the parameter that holds a command line, in every tool.
 	paramCommand = "command"
+	paramPath    = "path"         // the parameter that names a file, in most tools
 	paramFolder  = "cwd"          // and the one with the folder that it runs in
 	paramInput   = "input_for"    // and the one with the task that it is input for
 	paramText    = "stdin_text"   // and the one with text for its input

@@ -162,6 +162,16 @@ type Pattern struct {
 	conditions []condition // by parameter
 	commands   bool        // whether the condition on the command is one of command patterns alone
 	exact      *exactCall
+	anyFile    bool // see AcrossFiles
+}
+
+// AcrossFiles returns the pattern for a rule of every module that forbids or asks: its
+// condition on path is about each file that a call names, whatever the parameter is called
+// that the tool takes it from. To permit, the parameter must be path.
+func (p *Pattern) AcrossFiles() *Pattern {
+	across := *p
+	across.anyFile = true
+	return &across
 }
 
 // condition is what one parameter must be.
@@ -228,7 +238,11 @@ func (p *Pattern) Touches(c *Call) Answer {
 	}
 	all := Yes
 	for i := range p.conditions {
-		if all = min(all, p.conditions[i].touches(c)); all == No {
+		answer := p.conditions[i].touches(c)
+		if p.anyFile {
+			answer = max(answer, p.conditions[i].touchesFiles(c))
+		}
+		if all = min(all, answer); all == No {
 			return No
 		}
 	}
@@ -252,6 +266,22 @@ func (k *condition) touches(c *Call) Answer {
 	}
 	if k.param == paramCommand && c.isInput() {
 		look(c.inputText())
+	}
+	return best
+}
+
+// touchesFiles reports whether any file of a call is what a condition on path says.
+func (k *condition) touchesFiles(c *Call) Answer {
+	best := No
+	if k.param != paramPath {
+		return best
+	}
+	for param := range c.Paths {
+		for _, one := range k.any {
+			if t, ok := one.(pathTest); ok {
+				best = max(best, anyText(c, param, nil, t))
+			}
+		}
 	}
 	return best
 }

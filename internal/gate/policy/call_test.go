@@ -139,3 +139,43 @@ func TestGrantsOfDoubtfulLines(t *testing.T) {
 		}
 	}
 }
+
+// A rule of every module about path is about each file that a call names, whatever the
+// parameter is called. To permit, the parameter must be path.
+func TestPathAcrossModules(t *testing.T) {
+	t.Parallel()
+	everywhere := policy.Entry{Module: "*", Match: map[string]any{"path": "private/**"}}
+	ofOne := policy.Entry{Module: "filesystem", Match: map[string]any{"path": "private/**"}}
+	call := func(name, param, path string) *match.Call {
+		module, action, _ := strings.Cut(name, ".")
+		c := &match.Call{Module: module, Action: action, Workspace: "/w", Args: map[string]any{param: path}}
+		c.AddPath(param, "/w/"+path, false)
+		return c
+	}
+	tests := []struct {
+		name  string
+		rules policy.Capabilities
+		call  *match.Call
+		want  policy.Verdict
+	}{
+		{"connect", policy.Capabilities{Deny: []policy.Entry{everywhere}}, call("database.connect", "database", "private/x.db"), policy.Deny},
+		{"connect by a URL", policy.Capabilities{Deny: []policy.Entry{everywhere}}, call("database.connect", "dsn", "private/x.db"), policy.Deny},
+		{"connect elsewhere", policy.Capabilities{Deny: []policy.Entry{everywhere}}, call("database.connect", "database", "x.db"), policy.Allow},
+		{"a move", policy.Capabilities{Deny: []policy.Entry{everywhere}}, call("filesystem.move", "to", "private/x"), policy.Deny},
+		{"path itself", policy.Capabilities{Deny: []policy.Entry{everywhere}}, call("filesystem.read", "path", "private/x"), policy.Deny},
+		{"approve", policy.Capabilities{Approve: []policy.Entry{everywhere}}, call("image.info", "image", "private/x.png"), policy.Approve},
+		{"of one module", policy.Capabilities{Deny: []policy.Entry{ofOne}}, call("database.connect", "database", "private/x.db"), policy.Allow},
+		{"a grant", policy.Capabilities{DefaultPolicy: policy.Ask, Grant: []policy.Entry{everywhere}}, call("database.connect", "database", "private/x.db"), policy.Approve},
+		{"a grant of path", policy.Capabilities{DefaultPolicy: policy.Ask, Grant: []policy.Entry{everywhere}}, call("filesystem.read", "path", "private/x"), policy.Allow},
+	}
+	for _, test := range tests {
+		if test.rules.DefaultPolicy == "" {
+			test.rules.DefaultPolicy = policy.Auto
+		}
+		rules := compiled(t, &test.rules, nil)
+		made := made(t, test.call.Module+"."+test.call.Action, tool.Runtime{Risk: tool.Low})
+		if got := policy.DecideCall(rules, made, model, test.call); got.Verdict != test.want {
+			t.Errorf("%s: %s, want %s (%s)", test.name, got.Verdict, test.want, got.Reason)
+		}
+	}
+}

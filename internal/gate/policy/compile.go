@@ -101,6 +101,9 @@ func (b *builder) entries(list string, kind int, entries []Entry) {
 			b.fail(path+".reason", quote(e.Reason), fmt.Sprintf("one line of at most %d bytes", maxReason))
 		}
 		pattern := b.pattern(path, kind, e)
+		if pattern != nil && e.Module == wild && kind != granted {
+			pattern = pattern.AcrossFiles()
+		}
 		actions := e.Actions
 		if len(actions) == 0 {
 			actions = []string{wild}

@@ -17,8 +17,8 @@ import (
 	"callgate/tool"
 )
 
-// maxFields limits the fields of one error.
-const maxFields = 20
+// maxFields limits the fields that one error explains; the rest are counted.
+const maxFields = 10
 
 // Checked is a valid value, and the coercions that made it valid.
 type Checked struct {

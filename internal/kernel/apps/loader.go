@@ -314,7 +314,7 @@ func mask(all []app.Middleware) func(string) string {
 	var rules []filter.Rule
 	for _, m := range all {
 		if m.Kind == "mask_secrets" {
-			rules = append(rules, filter.Rule{Mask: slices.Concat(filter.Secrets(), m.Patterns), Output: true})
+			rules = append(rules, filter.Rule{Secrets: true, Mask: m.Patterns, Output: true})
 		}
 	}
 	f, err := filter.New(rules)

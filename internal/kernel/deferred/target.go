@@ -54,7 +54,7 @@ func FindTarget(
 	if found.Runtime.Risk.Level() >= tool.High.Level() {
 		mode = schema.Strict
 	}
-	checked, err := argname.Check(in, found.Tool, args, mode)
+	checked, err := argname.Check(ctx, in, found.Tool, args, mode)
 	if err != nil {
 		return Target{}, in.WithExample(err, found.Spec.Examples)
 	}

@@ -117,7 +117,7 @@ func New(o Options) (*Proposals, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	secrets, err := filter.New([]filter.Rule{{Mask: filter.Secrets(), Output: true}})
+	secrets, err := filter.New([]filter.Rule{{Secrets: true, Output: true}})
 	if err != nil {
 		return nil, err
 	}

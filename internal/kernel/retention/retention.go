@@ -2,7 +2,7 @@
 //
 // # Law
 //
-//   - Nothing is removed without a rule, and nothing by a file with a mistake.
+//   - Nothing is removed without a rule, of the file or of retain.Default, and nothing by a file with a mistake.
 //   - A rule that counts removes nothing of the last day, and what is kept for an undo goes with the records of its
 //     call: nobody gets rid of a trace by making many more.
 //   - What is in use stays: open conversations and running turns, tasks that have not ended, calls that are open or

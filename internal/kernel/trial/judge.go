@@ -94,7 +94,7 @@ func (t *Trial) callOf(ctx context.Context, known *tool.Tool, r journal.Record) 
 	}
 	for _, e := range known.Runtime.Effects {
 		param, name, ok := binding.PathParam(e)
-		if !ok || call.Paths[name] != nil {
+		if applied, err := binding.Applies(e, raw); err != nil || !ok || !applied || call.Paths[name] != nil {
 			continue
 		}
 		names, err := binding.PathNames(e, raw[param])

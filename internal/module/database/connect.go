@@ -71,7 +71,10 @@ func (s *service) connectTool() definition {
 		},
 		Tags: []string{"database", "sql", "connection", "sqlite", "postgres", "mysql", "mariadb", "base de données", "connexion"},
 		Runtime: tool.Runtime{
-			Effects: lockEffects(tool.X), Risk: tool.Medium, SideEffect: tool.External, Network: true,
+			Effects: append(lockEffects(tool.X), // rules about files see the file of a SQLite database
+				tool.Effect{Resource: "file:{database|sqlite}", Mode: tool.S, Unless: []string{"host", "dsn"}},
+				tool.Effect{Resource: "file:{dsn|sqlite}", Mode: tool.S}),
+			Risk: tool.Medium, SideEffect: tool.External, Network: true,
 		},
 		Handler: handler(s, "connect", connect),
 	}

@@ -127,6 +127,13 @@ func editFile(ctx context.Context, w workfile.Workspace, known seen.Workspace, i
 	if err != nil {
 		return nil, err
 	}
+	const copies = 3 // of the old text and of the new: as bytes, as text, and in the change that is shown
+	size := min(at.Info.Size(), wholefile.MaxSize)
+	release, err := wholefile.Reserve(ctx, w, copies*(size+textedit.MostBytes(size, edits)))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	raw, was, err := wholefile.Read(w, at, wholefile.MaxSize)
 	if err != nil {
 		return nil, err
@@ -144,12 +151,19 @@ func editFile(ctx context.Context, w workfile.Workspace, known seen.Workspace, i
 			at.Shown, n.Encoding)
 	}
 	spans, failure := textedit.Plan(text, edits)
+	var after []byte
+	if failure == nil {
+		after, failure = textedit.Apply(text, spans)
+	}
+	if failure == nil {
+		failure = textedit.CheckSize(n.Encoding.Size(after))
+	}
 	if failure != nil {
 		failure.Op = w.Op
 		failure.Message = fmt.Sprintf("%q: %s", at.Shown, failure.Message)
 		return nil, failure
 	}
-	next := n.Encoding.Encode(textedit.Apply(text, spans))
+	next := n.Encoding.Encode(after)
 	data := editData{Path: at.Shown, Changes: len(spans), Bytes: len(next)}
 	if bytes.Equal(next, raw) {
 		data.Unchanged = true

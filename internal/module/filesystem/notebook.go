@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -91,12 +92,18 @@ type notebookArgs struct {
 }
 
 func editNotebook(
-	_ context.Context, w workfile.Workspace, known seen.Workspace, in notebookArgs,
+	ctx context.Context, w workfile.Workspace, known seen.Workspace, in notebookArgs,
 ) (*tool.Result, error) {
 	at, err := w.Existing(in.Path, true)
 	if err != nil {
 		return nil, err
 	}
+	const copies = 6 // as bytes, as values, as cells, and as they are written
+	release, err := wholefile.Reserve(ctx, w, copies*(min(at.Info.Size(), maxNotebook)+int64(len(in.Source))))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	old, was, err := wholefile.Read(w, at, maxNotebook)
 	if err != nil {
 		return nil, err
@@ -113,7 +120,11 @@ func editNotebook(
 	if err != nil {
 		return nil, tool.Errorf(w.Op, tool.Invalid, "%q: %v", at.Shown, err).WithHint("read the notebook to see its cells")
 	}
-	next, err := n.Bytes()
+	next, err := n.Bytes(maxNotebook)
+	if errors.Is(err, notebook.ErrSize) {
+		return nil, tool.Errorf(w.Op, tool.Invalid, "%q would have more than %s, the most that a notebook may have; nothing was changed",
+			at.Shown, amount.Bytes(maxNotebook)).WithHint("give a shorter source, or delete cells or their outputs first")
+	}
 	if err != nil {
 		return nil, w.Fail(at.Shown, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"callgate/internal/module/filesystem/patching"
 	"callgate/internal/module/filesystem/seen"
 	"callgate/internal/module/filesystem/textedit"
+	"callgate/internal/module/filesystem/wholefile"
 	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
@@ -92,6 +93,18 @@ func applyPatch(ctx context.Context, w workfile.Workspace, known seen.Workspace,
 		return nil, tool.Errorf(w.Op, tool.Invalid, "the patch cannot be read: %v", err).
 			WithHint("nothing was changed; mend that line and send the whole patch again")
 	}
+	size := int64(len(in.Patch))
+	for i := range patch.Files {
+		if at, err := w.Resolve(patch.Files[i].Path, true); err == nil && at.Info != nil {
+			size += min(at.Info.Size(), wholefile.MaxSize)
+		}
+	}
+	const copies = 4 // as bytes and as lines, before and after
+	release, err := wholefile.Reserve(ctx, w, copies*size)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	p := patching.New(w, known)
 	for i := range patch.Files {
 		if err := p.Add(&patch.Files[i]); err != nil {

@@ -183,11 +183,15 @@ func (v *view) editFile(in editArgs) (*tool.Result, error) {
 		return nil, err
 	}
 	spans, failure := textedit.Plan(text, edits)
+	var after []byte
+	if failure == nil {
+		after, failure = textedit.Apply(text, spans)
+	}
 	if failure != nil {
 		failure.Op, failure.Message = v.work.Op, fmt.Sprintf("%q: %s", s.Path, failure.Message)
 		return nil, failure
 	}
-	return v.change(s, encoding.Encode(textedit.Apply(text, spans)))
+	return v.change(s, encoding.Encode(after))
 }
 
 type deleteArgs struct {

@@ -45,7 +45,7 @@ type entry struct {
 // Open reads the history of a workspace, kept below a folder.
 func Open(folder, workspace string) *File {
 	sum := sha256.Sum256([]byte(workspace))
-	masks, err := filter.New([]filter.Rule{{Mask: filter.Secrets(), Input: true}})
+	masks, err := filter.New([]filter.Rule{{Secrets: true, Input: true}})
 	if err != nil {
 		return nil
 	}

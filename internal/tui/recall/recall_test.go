@@ -26,7 +26,7 @@ func TestTextsAreKeptForTheirFolder(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "state", "said")
 	add(t, recall.Open(folder, "/w"), "one", "two\nlines", " not this", strings.Repeat("x", recall.MaxText+1),
 		"use password=hunter22222 there")
-	if d := cmp.Diff([]string{"one", "two\nlines", "use [masked] there"}, recall.Open(folder, "/w").Texts()); d != "" {
+	if d := cmp.Diff([]string{"one", "two\nlines", "use password=[masked] there"}, recall.Open(folder, "/w").Texts()); d != "" {
 		t.Error(d)
 	}
 	if got := recall.Open(folder, "/other").Texts(); got != nil {

@@ -130,5 +130,11 @@ func closestName(name string, known []string) string {
 }
 
 func shorten(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(name))
+	return strings.ToLower(strings.Map(func(c rune) rune {
+		switch c {
+		case '_', '-', '.':
+			return -1
+		}
+		return c
+	}, name))
 }

@@ -17,20 +17,24 @@ import (
 // MaxNamed is the number of fields that a sentence names.
 const MaxNamed = 5
 
+// maxTried limits the problems that are looked at. Several may turn out to say the same.
+const maxTried = 100
+
 // explainer explains problems of doc under the schema root.
 type explainer struct {
 	root *jsonschema.Schema
 	doc  any
 }
 
-// Explain turns the problems of doc under root into at most most field errors, and
-// counts the rest.
+// Explain turns the first problems of doc under root into at most most field errors, and
+// counts the rest: to explain one costs more than to find it, and nobody reads thousands.
 func Explain(root *jsonschema.Schema, problems []Problem, doc any, most int) (fields []tool.FieldError, more int) {
 	e := explainer{root, doc}
+	tried := 0
 	for _, p := range problems {
 		room := most - len(fields)
 		names := p.names()
-		if room == 0 {
+		if tried++; room == 0 || tried > maxTried {
 			more += max(1, len(names))
 			continue
 		}

@@ -120,6 +120,23 @@ func TestScrub(t *testing.T) {
 	}
 }
 
+// A short password is taken out where it stands alone, and words stay whole: each gap in
+// them would tell a letter of it.
+func TestScrubShort(t *testing.T) {
+	for password, want := range map[string]string{
+		"p":       "this app does not let ••• in as p@h: app; peppers",
+		"app":     "this ••• does not let p in as p@h: •••; peppers",
+		"ep":      "this app does not let p in as p@h: app; peppers",
+		"peppers": "this app does not let p in as p@h: app; •••",
+	} {
+		target := Target{Password: password}
+		err := target.scrub(tool.Errorf("", tool.Denied, "this app does not let p in as p@h: app; peppers"))
+		if got := err.Error(); password == "p" && got != strings.ReplaceAll(want, "p@h", "•••@h") || password != "p" && got != want {
+			t.Errorf("%s: %s", password, got)
+		}
+	}
+}
+
 func TestCheckHosts(t *testing.T) {
 	for _, hosts := range [][]string{nil, {"db.test", "localhost:5432", "10.1.0.0/16", "/run/postgresql"}} {
 		if err := CheckHosts(hosts); err != nil {

@@ -24,7 +24,7 @@ type Opener struct {
 	Author   bool     // the call is a setup step, which the author of the app file wrote
 	Hosts    []string // servers that a model may connect to
 	Hidden   []string // the kernel's own files, which no call may open
-	ReadOnly bool     // no file is created
+	ReadOnly bool     // no file is created, and no account is used that could do more than read
 }
 
 // CheckHosts validates a list of servers.
@@ -42,10 +42,28 @@ func (o *Opener) Open(ctx context.Context, t Target) (engine.Engine, error) {
 		t.Password = o.Grant.Credential
 	}
 	e, err := o.openServer(ctx, t)
+	if err == nil && o.ReadOnly {
+		err = checkPowers(e)
+	}
 	if err != nil {
 		return nil, t.scrub(err)
 	}
 	return e, nil
+}
+
+// checkPowers refuses, for an app that only reads, an account that may run programs on
+// the server or reach its files: no read-only transaction stops that.
+func checkPowers(e engine.Engine) error {
+	p, ok := e.(engine.Powerful)
+	if !ok || len(p.Powers().Names) == 0 {
+		return nil
+	}
+	has := p.Powers()
+	err := engine.Fail(tool.Denied, "the account %s has %s, with which a read can run programs on the server or reach its files; "+
+		"an app with read_only does not connect with it", has.Account, strings.Join(has.Names, ", ")).
+		WithHint("connect as an account that may only read, or take the privilege away: %s", has.Drop)
+	_ = e.Close()
+	return err
 }
 
 func (o *Opener) openServer(ctx context.Context, t Target) (engine.Engine, error) {

@@ -16,6 +16,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"callgate/internal/module/database/engine"
 	"callgate/tool"
@@ -66,8 +68,14 @@ func (t *Target) Normalize() error {
 			WithHint("it is disable, prefer, require, verify-ca or verify-full")
 	}
 	var err error
-	t.Driver, err = Driver(t.Driver)
-	return err
+	if t.Driver, err = Driver(t.Driver); err != nil {
+		return err
+	}
+	if t.Driver == "sqlite" && t.Host != "" { // the gate takes it for the name of a database, and not for a file
+		return tool.Errorf("", tool.Invalid, "a SQLite database is a file and has no host").
+			WithHint("leave host out")
+	}
+	return nil
 }
 
 func (t *Target) splitDSN() error {
@@ -113,6 +121,42 @@ func (t *Target) splitDSN() error {
 	return nil
 }
 
+// without replaces a secret in a text. A short one that is a part of a word is left: what
+// stands there is the word, and each gap in the text would tell a letter of the password.
+func without(text, secret string) string {
+	const short = 6
+	if secret == "" {
+		return text
+	}
+	if len(secret) >= short {
+		return strings.ReplaceAll(text, secret, "•••")
+	}
+	var out strings.Builder
+	for at := 0; ; {
+		i := strings.Index(text[at:], secret)
+		if i < 0 {
+			out.WriteString(text[at:])
+			return out.String()
+		}
+		from, to := at+i, at+i+len(secret)
+		out.WriteString(text[at:from])
+		if partOfWord(text, from, to) {
+			out.WriteString(secret)
+		} else {
+			out.WriteString("•••")
+		}
+		at = to
+	}
+}
+
+// partOfWord reports whether a letter or a digit stands right before or after a part of a text.
+func partOfWord(text string, from, to int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:from])
+	after, _ := utf8.DecodeRuneInString(text[to:])
+	isWord := func(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
+	return isWord(before) || isWord(after)
+}
+
 // scrub removes the password and the DSN from an error.
 func (t *Target) scrub(err error) error {
 	var e *tool.Error
@@ -124,10 +168,7 @@ func (t *Target) scrub(err error) error {
 	}
 	inURL := strings.TrimPrefix(url.UserPassword("", t.Password).String(), ":")
 	for _, secret := range []string{t.DSN, t.Password, inURL, url.QueryEscape(t.Password), url.PathEscape(t.Password)} {
-		if secret != "" {
-			e.Message = strings.ReplaceAll(e.Message, secret, "•••")
-			e.Hint = strings.ReplaceAll(e.Hint, secret, "•••")
-		}
+		e.Message, e.Hint = without(e.Message, secret), without(e.Hint, secret)
 	}
 	e.Err = nil // the message has its text
 	return e

@@ -9,7 +9,8 @@
 // opened when it is first needed. The database itself guarantees that a read
 // changes nothing: the reading connection is opened read-only, and each read
 // runs in a transaction that the database keeps read-only and that is rolled
-// back. Nothing here depends on understanding the SQL.
+// back. Besides, a read must begin with a word that asks for rows (sqltext.Reads):
+// some databases run code in a read-only transaction that does more than change data.
 //
 // A connection runs one statement at a time; other callers wait. A statement
 // whose context ends is cancelled in the database. The call returns when the
@@ -85,6 +86,21 @@ type Engine interface {
 // them or none.
 type Copier interface {
 	Copy(ctx context.Context, table string, columns []string, rows [][]any) (int64, error)
+}
+
+// Powerful is an engine whose account may do more to the server than change its data.
+type Powerful interface {
+	// Powers returns the privileges with which an account can run programs on the
+	// server or reach its files, as the database names them, and how they are taken
+	// away. It was asked when the database was opened.
+	Powers() Powers
+}
+
+// Powers are privileges beyond the data of a database.
+type Powers struct {
+	Account string   // as the database names it
+	Names   []string // the privileges: superuser, FILE, …
+	Drop    string   // the statements that take them away
 }
 
 // ValidIsolation reports whether a transaction may have an isolation level. The

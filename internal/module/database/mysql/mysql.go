@@ -12,8 +12,9 @@
 // transaction that starts READ ONLY and is rolled back. The server does not apply
 // this to SET GLOBAL, KILL, FLUSH, LOCK TABLES, a procedure that commits, and
 // SELECT … INTO OUTFILE. So beside the server's own refusal, which protects the
-// data, a read must start with a keyword that asks for rows and may not write a
-// file. A user without the FILE privilege is the better protection against that.
+// data, a read must start with a keyword that asks for rows and may not read or
+// write a file. A user without the FILE privilege is the better protection against
+// that; where an app only reads, a user with it is refused.
 package mysql
 
 import (
@@ -56,9 +57,13 @@ var tlsModes = map[string]string{
 type DB struct {
 	read, write *conn
 	info        engine.Info
+	powers      engine.Powers
 }
 
-var _ engine.Engine = (*DB)(nil)
+var (
+	_ engine.Engine   = (*DB)(nil)
+	_ engine.Powerful = (*DB)(nil)
+)
 
 // Open connects to the server, to read.
 func Open(ctx context.Context, c Config) (*DB, error) {
@@ -93,8 +98,12 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	db.info = engine.Info{
 		Dialect: sqltext.MySQL, Product: product + db.read.version, Place: c.User + "@" + config.Addr + "/" + c.Database,
 	}
-	return db, nil
+	db.powers, err = db.read.askPowers(ctx)
+	return db, err
 }
+
+// Powers returns what the account may do beyond the data.
+func (db *DB) Powers() engine.Powers { return db.powers }
 
 // Info describes the database.
 func (db *DB) Info() engine.Info { return db.info }

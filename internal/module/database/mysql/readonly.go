@@ -1,21 +1,25 @@
 package mysql
 
 import (
+	"strings"
+
 	"callgate/internal/module/database/engine"
 	"callgate/internal/module/database/sqltext"
 	"callgate/tool"
 )
 
-// checkRead refuses statements that a read-only transaction does not stop. It
-// allows statements that ask for rows; it also passes those that change rows,
-// since the server refuses them with a better error.
+// checkRead refuses statements that a read-only transaction does not stop: those that do
+// not ask for rows, and those that read or write a file of the server.
 func checkRead(text string) error {
-	first := sqltext.First(sqltext.MySQL, text)
-	switch first {
-	case "SELECT", "WITH", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "TABLE", "VALUES", "",
-		"INSERT", "UPDATE", "DELETE", "REPLACE":
-	default:
-		return engine.ReadOnly(first + " does not ask for rows")
+	if sqltext.HasVersionComment(text) {
+		return engine.ReadOnly("it depends on the server's version what a statement with /*! … */ does")
+	}
+	if why := sqltext.Reads(sqltext.MySQL, text); why != "" {
+		return engine.ReadOnly(why)
+	}
+	if strings.Contains(strings.ToLower(text), "load_file") {
+		return engine.Fail(tool.Denied, "LOAD_FILE reads a file of the server, which is not done here").
+			WithHint("ask for data of tables; a file of the workspace is read with filesystem.read")
 	}
 	previous := ""
 	for w := range sqltext.Words(sqltext.MySQL, text) {
@@ -23,9 +27,6 @@ func checkRead(text string) error {
 			return engine.ReadOnly("INTO " + w + " writes a file on the server")
 		}
 		previous = w
-	}
-	if sqltext.HasVersionComment(text) {
-		return engine.ReadOnly("it depends on the server's version what a statement with /*! … */ does")
 	}
 	return nil
 }

@@ -14,6 +14,10 @@
 // statement, after which the server lets no statement make it writable. It is
 // rolled back at the end. docs/guides/database.md lists what a read-only
 // transaction does not stop.
+//
+// A superuser's read is made as the role pg_read_all_data, which may read every table,
+// run no program and reach no file of the server. Statements that could take the role
+// back are refused; see powers.go.
 package postgres
 
 import (
@@ -54,11 +58,14 @@ type Config struct {
 type DB struct {
 	read, write *conn
 	info        engine.Info
+	powers      engine.Powers
+	asRole      string // the role that reads are made as; "": that of the connection
 }
 
 var (
-	_ engine.Engine = (*DB)(nil)
-	_ engine.Copier = (*DB)(nil)
+	_ engine.Engine   = (*DB)(nil)
+	_ engine.Copier   = (*DB)(nil)
+	_ engine.Powerful = (*DB)(nil)
 )
 
 // Open connects to the server, to read.
@@ -80,6 +87,9 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 		Dialect: sqltext.Postgres,
 		Product: "PostgreSQL " + db.read.pg.ParameterStatus("server_version"),
 		Place:   reader.User + "@" + reader.Host + ":" + strconv.Itoa(int(reader.Port)) + "/" + reader.Database,
+	}
+	if err := db.askPowers(ctx, c.Params["role"] == ""); err != nil {
+		return nil, errors.Join(err, db.read.pg.Close(ctx))
 	}
 	return db, nil
 }

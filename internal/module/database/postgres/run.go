@@ -16,7 +16,7 @@ import (
 
 // Read runs a statement in a transaction that the server keeps read-only.
 func (db *DB) Read(ctx context.Context, s engine.Statement, out *rowset.Writer) error {
-	if err := noCopy(s.SQL); err != nil {
+	if err := db.checkRead(s.SQL); err != nil {
 		return err
 	}
 	c := db.read
@@ -24,7 +24,7 @@ func (db *DB) Read(ctx context.Context, s engine.Statement, out *rowset.Writer) 
 		return err
 	}
 	defer c.lock.Release()
-	if err := c.begin(ctx, "BEGIN TRANSACTION READ ONLY"); err != nil {
+	if err := c.begin(ctx, db.begins()); err != nil {
 		return err
 	}
 	defer c.rollback(ctx)

@@ -16,6 +16,9 @@ func (db *DB) Read(ctx context.Context, s engine.Statement, out *rowset.Writer) 
 	if err := single(s); err != nil {
 		return err
 	}
+	if why := sqltext.Reads(sqltext.SQLite, s.SQL); why != "" {
+		return engine.ReadOnly(why)
+	}
 	if err := db.lock.Acquire(ctx); err != nil {
 		return err
 	}

@@ -167,3 +167,66 @@ func FuzzBind(f *testing.F) {
 		}
 	})
 }
+
+func TestReads(t *testing.T) {
+	all := []sqltext.Dialect{sqltext.SQLite, sqltext.Postgres, sqltext.MySQL}
+	for _, test := range []struct {
+		in    []sqltext.Dialect
+		text  string
+		reads bool
+	}{
+		{all, "SELECT 1", true},
+		{all, "  select 1", true},
+		{all, "((SELECT 1) UNION SELECT 2)", true},
+		{all, "-- DO\nWITH x AS (SELECT 1) SELECT 1", true},
+		{all, "/* DO */ VALUES (1)", true},
+		{all, "EXPLAIN SELECT 1", true},
+		{all, "", true}, // the database's to refuse
+		{all, "-- nothing", true},
+		{all, ";", true},
+		{[]sqltext.Dialect{sqltext.Postgres, sqltext.MySQL}, "TABLE t", true},
+		{[]sqltext.Dialect{sqltext.Postgres, sqltext.MySQL}, "SHOW x", true},
+		{[]sqltext.Dialect{sqltext.MySQL}, "DESC t", true},
+		{[]sqltext.Dialect{sqltext.SQLite}, "PRAGMA user_version", true},
+		{[]sqltext.Dialect{sqltext.Postgres, sqltext.MySQL}, "PRAGMA user_version", false},
+		{[]sqltext.Dialect{sqltext.Postgres, sqltext.SQLite}, "DESC t", false},
+		{all, "DO $$ BEGIN NULL; END $$", false},
+		{all, "/* SELECT */ DO $$ x $$", false},
+		{[]sqltext.Dialect{sqltext.Postgres}, "/* SELECT /* */ SELECT */ DO 1", false},
+		{all, "CALL p()", false},
+		{all, "COPY t TO PROGRAM 'id'", false},
+		{all, "EXECUTE p", false},
+		{all, "EXECUTE IMMEDIATE 'DELETE FROM t'", false},
+		{all, "PREPARE p AS SELECT 1", false},
+		{all, "SET ROLE x", false},
+		{all, "RESET ROLE", false},
+		{all, "LOAD 'x'", false},
+		{all, "LOAD DATA INFILE 'x' INTO TABLE t", false},
+		{all, "HANDLER t OPEN", false},
+		{all, "INSERT INTO t VALUES (1)", false},
+		{all, "UPDATE t SET a = 1", false},
+		{all, "DELETE FROM t", false},
+		{all, "(DELETE FROM t)", false},
+		{all, "MERGE INTO t USING u ON true", false},
+		{all, "CREATE TABLE t (a int)", false},
+		{all, "BEGIN; SELECT 1", false},
+		{all, "; DO 1", false},
+		{all, "LISTEN x", false},
+		{all, "NOTIFY x", false},
+		{all, "VACUUM", false},
+		{all, "ATTACH 'x' AS y", false},
+		{all, "KILL 1", false},
+		{all, "FLUSH TABLES", false},
+		{all, "XA START 'x'", false},
+		{all, "'SELECT'", false},
+		{all, `"SELECT" 1`, false},
+		{all, "selectx 1", false},
+		{all, "1 SELECT", false},
+	} {
+		for _, d := range test.in {
+			if why := sqltext.Reads(d, test.text); (why == "") != test.reads {
+				t.Errorf("dialect %d, %q: %q", d, test.text, why)
+			}
+		}
+	}
+}

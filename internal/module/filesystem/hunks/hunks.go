@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"callgate/internal/module/filesystem/patchfile"
+	"callgate/internal/module/filesystem/textedit"
 	"callgate/internal/module/filesystem/textfile"
 	"callgate/tool"
 )
@@ -27,6 +28,9 @@ import (
 // Apply returns the text after the hunks of a file. The error names no operation: the
 // caller adds it.
 func Apply(f *patchfile.File, text []byte) ([]byte, *tool.Error) {
+	if bytes.Count(text, []byte("\n")) > textedit.MaxLines {
+		return nil, textedit.TooManyLines()
+	}
 	a := &applier{file: f, ended: len(text) == 0 || text[len(text)-1] == '\n'}
 	a.split(text)
 	var out []string
@@ -50,6 +54,14 @@ func Apply(f *patchfile.File, text []byte) ([]byte, *tool.Error) {
 		a.from = at
 	}
 	out = append(out, a.lines[a.from:]...)
+	size := 0
+	for _, line := range out {
+		size += len(line) + len("\n")
+	}
+	if err := textedit.CheckSize(size); err != nil {
+		err.Message = fmt.Sprintf("%q: %s", f.Path, err.Message)
+		return nil, err
+	}
 	return a.join(out), nil
 }
 

@@ -240,21 +240,61 @@ func (n *Notebook) Insert(i int, source, kind, id string) {
 // Delete removes a cell.
 func (n *Notebook) Delete(i int) { n.Cells = slices.Delete(n.Cells, i, i+1) }
 
-// Bytes returns the file.
-func (n *Notebook) Bytes() ([]byte, error) {
+// ErrSize says that a notebook would be larger than it may be.
+var ErrSize = errors.New("the notebook would be too large")
+
+// Bytes returns the file, or ErrSize if it would have more than limit bytes.
+func (n *Notebook) Bytes(limit int) ([]byte, error) {
 	cells := make([]map[string]json.RawMessage, len(n.Cells))
 	for i, c := range n.Cells {
 		cells[i] = c.raw
 	}
 	n.top["cells"] = marshal(cells)
+	whole := marshal(n.top)
+	if indentedSize(whole, len(n.indent)) > limit-len("\n") {
+		return nil, ErrSize
+	}
 	var b bytes.Buffer
-	if err := json.Indent(&b, marshal(n.top), "", n.indent); err != nil {
+	if err := json.Indent(&b, whole, "", n.indent); err != nil {
 		return nil, err
 	}
 	if n.ended {
 		b.WriteByte('\n')
 	}
 	return b.Bytes(), nil
+}
+
+// indentedSize returns what json.Indent makes of compact JSON, in bytes. The indent is the
+// file's own and its values may be nested deep, so each byte could become thousands.
+func indentedSize(compact []byte, indent int) (size int) {
+	depth, inString := 0, false
+	for i := 0; i < len(compact); i++ {
+		size++
+		switch c := compact[i]; {
+		case inString && c == '\\':
+			i++
+			size++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if next := compact[min(i+1, len(compact)-1)]; next == '}' || next == ']' {
+				i++ // an empty one stays together
+				size++
+				continue
+			}
+			depth++
+			size += 1 + depth*indent
+		case c == ',':
+			size += 1 + depth*indent
+		case c == '}' || c == ']':
+			depth--
+			size += 1 + depth*indent
+		case c == ':':
+			size++
+		}
+	}
+	return size
 }
 
 // lines writes a text as notebooks do, as the list of its lines.

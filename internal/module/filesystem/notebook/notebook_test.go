@@ -103,14 +103,14 @@ ValueError: no
 func TestBytes(t *testing.T) {
 	t.Parallel()
 	n := parse(t, file)
-	same, err := n.Bytes()
+	same, err := n.Bytes(1 << 20)
 	if err != nil || string(same) != file {
 		t.Errorf("%v\n%s", err, same)
 	}
 	n.Replace(1, "a\nb", "")
 	n.Insert(1, "## Two", "markdown", "new1")
 	n.Delete(0)
-	changed, err := n.Bytes()
+	changed, err := n.Bytes(1 << 20)
 	if err != nil || !json.Valid(changed) {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func FuzzParse(f *testing.F) {
 		n.Insert(len(n.Cells), "x", "code", "id")
 		n.Replace(len(n.Cells)/2, "z", "")
 		n.Replace(0, "y", "markdown")
-		out, err := n.Bytes()
+		out, err := n.Bytes(1 << 20)
 		if err != nil || !json.Valid(out) {
 			t.Fatalf("%v: %q", err, out)
 		}

@@ -3,13 +3,16 @@ package patching
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"io/fs"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/internal/module/filesystem/hunks"
 	"callgate/internal/module/filesystem/patchfile"
 	"callgate/internal/module/filesystem/seen"
+	"callgate/internal/module/filesystem/textedit"
 	"callgate/internal/module/filesystem/textfile"
 	"callgate/internal/module/filesystem/wholefile"
 	"callgate/internal/module/workfile"
@@ -34,7 +37,11 @@ type Plan struct {
 	w      workfile.Workspace
 	seen   seen.Workspace
 	byName map[string]*File
+	held   int64 // bytes of the files as they are and as they will be
 }
+
+// maxHeld limits the bytes that a plan holds: one file of the largest size, before and after.
+const maxHeld = 2 * wholefile.MaxSize
 
 // New returns an empty plan.
 func New(w workfile.Workspace, known seen.Workspace) *Plan {
@@ -87,10 +94,22 @@ func (p *Plan) planNew(one *File, f *patchfile.File) error {
 			one.At.Shown).WithHint("read it and write *** Update File with hunks, or delete it first")
 	}
 	one.New, one.Action, one.current = []byte(hunks.Content(f)), "added", true
-	return nil
+	return p.hold(int64(len(one.New)))
+}
+
+// hold counts bytes that the plan is about to hold.
+func (p *Plan) hold(size int64) error {
+	if p.held += size; p.held <= maxHeld {
+		return nil
+	}
+	return tool.Errorf(p.w.Op, tool.Invalid, "the files of the patch have more than %s before and after it; nothing was changed",
+		amount.Bytes(maxHeld)).WithHint("split the patch into several calls with fewer large files")
 }
 
 func (p *Plan) readOld(one *File) (err error) {
+	if err := p.hold(one.At.Info.Size()); err != nil {
+		return err
+	}
 	if one.Old, one.was, err = wholefile.Read(p.w, one.At, wholefile.MaxSize); err != nil {
 		return err
 	}
@@ -113,6 +132,14 @@ func (p *Plan) update(one *File, f *patchfile.File, from []byte) error {
 	if failure != nil {
 		failure.Op = p.w.Op
 		return failure
+	}
+	size := kind.Encoding.Size(next)
+	if failure := textedit.CheckSize(size); failure != nil {
+		failure.Op, failure.Message = p.w.Op, fmt.Sprintf("%q: %s", one.At.Shown, failure.Message)
+		return failure
+	}
+	if err := p.hold(int64(size - len(one.New))); err != nil {
+		return err
 	}
 	if one.New = kind.Encoding.Encode(next); one.New == nil {
 		one.New = []byte{}

@@ -103,25 +103,19 @@ func ChangeOf(old []byte, spans []Replacement) Change {
 	var b strings.Builder
 	shown := 0
 	for _, h := range hunksOf(old, spans) {
-		before, after := splitLines(h.old), splitLines(h.new)
-		for len(before) > 0 && len(after) > 0 && bytes.Equal(before[0], after[0]) {
-			before, after = before[1:], after[1:]
-			h.line++
-		}
-		for len(before) > 0 && len(after) > 0 && bytes.Equal(before[len(before)-1], after[len(after)-1]) {
-			before, after = before[:len(before)-1], after[:len(after)-1]
-		}
-		if len(before)+len(after) == 0 {
+		h.trim()
+		added, removed := countLines(h.new), countLines(h.old)
+		if added+removed == 0 {
 			continue
 		}
 		if c.FirstLine == 0 {
 			c.FirstLine = h.line
 		}
-		c.Added, c.Removed = c.Added+len(after), c.Removed+len(before)
+		c.Added, c.Removed = c.Added+added, c.Removed+removed
 		if shown < maxShown {
 			fmt.Fprintf(&b, "@@ line %d @@\n", h.line)
-			shown += writeLines(&b, '-', before, maxShown-shown)
-			shown += writeLines(&b, '+', after, maxShown-shown)
+			shown += writeLines(&b, '-', h.old, maxShown-shown)
+			shown += writeLines(&b, '+', h.new, maxShown-shown)
 		}
 	}
 	if rest := c.Added + c.Removed - shown; rest > 0 {
@@ -131,25 +125,47 @@ func ChangeOf(old []byte, spans []Replacement) Change {
 	return c
 }
 
-func splitLines(text []byte) [][]byte {
-	if len(text) == 0 {
-		return nil
+// trim takes the lines away that both sides begin and end with.
+func (h *hunk) trim() {
+	for len(h.old) > 0 && len(h.new) > 0 {
+		before, after := h.old[:lineEnd(h.old, 0)], h.new[:lineEnd(h.new, 0)]
+		if !bytes.Equal(before, after) {
+			break
+		}
+		h.old, h.new = h.old[len(before):], h.new[len(after):]
+		h.line++
 	}
-	lines := bytes.SplitAfter(text, []byte("\n"))
-	if len(lines[len(lines)-1]) == 0 {
-		lines = lines[:len(lines)-1]
+	for len(h.old) > 0 && len(h.new) > 0 {
+		before, after := lastLine(h.old), lastLine(h.new)
+		if !bytes.Equal(before, after) {
+			break
+		}
+		h.old, h.new = h.old[:len(h.old)-len(before)], h.new[:len(h.new)-len(after)]
 	}
-	return lines
+}
+
+// lastLine returns the last line of a text that is not empty, with its newline.
+func lastLine(text []byte) []byte {
+	return text[bytes.LastIndexByte(text[:len(text)-1], '\n')+1:]
+}
+
+func countLines(text []byte) int {
+	n := bytes.Count(text, []byte("\n"))
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		n++
+	}
+	return n
 }
 
 // writeLines writes up to limit lines with a sign, and returns their number.
-func writeLines(b *strings.Builder, sign byte, lines [][]byte, limit int) int {
-	n := min(max(limit, 0), len(lines))
-	for _, line := range lines[:n] {
-		text, _ := textfile.Valid(textfile.Cut(bytes.TrimRight(line, "\r\n"), maxShownLine))
+func writeLines(b *strings.Builder, sign byte, text []byte, limit int) (n int) {
+	for ; n < limit && len(text) > 0; n++ {
+		end := lineEnd(text, 0)
+		line, _ := textfile.Valid(textfile.Cut(bytes.TrimRight(text[:end], "\r\n"), maxShownLine))
 		b.WriteByte(sign)
-		b.WriteString(text)
+		b.WriteString(line)
 		b.WriteByte('\n')
+		text = text[end:]
 	}
 	return n
 }

@@ -15,17 +15,30 @@
 //     ending; new takes the ending with which old was found.
 //   - Edits by line treat new as lines, with or without a newline at its end. A
 //     text without a newline at its end stays without one.
+//   - The size of a result is computed before memory is taken for it. A result
+//     above MaxSize is refused, for it could not be read back to be changed again.
 package textedit
 
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"callgate/internal/amount"
 	"callgate/tool"
 )
+
+// MaxSize limits the text that edits make. It is the size up to which a file is read to be changed.
+const MaxSize = 64 << 20
+
+// MaxLines limits the lines of a text that is edited by its lines, for each takes some memory.
+const MaxLines = 8 << 20
+
+// maxPlaces limits the places that one call changes, for each takes some memory.
+const maxPlaces = 1 << 20
 
 // Action is what an edit does.
 type Action string
@@ -80,12 +93,16 @@ type Replacement struct {
 	Text       []byte
 }
 
-// Apply makes replacements, which must be in order and not overlap, as Plan
-// returns them.
-func Apply(old []byte, list []Replacement) []byte {
+// Apply makes replacements, which must be in order and not overlap, as Plan returns
+// them. It returns an error, and takes no memory, if the result would exceed MaxSize.
+// The error names no operation and no file: the caller adds them.
+func Apply(old []byte, list []Replacement) ([]byte, *tool.Error) {
 	size := len(old)
 	for _, s := range list {
 		size += len(s.Text) - (s.End - s.Start)
+	}
+	if err := CheckSize(size); err != nil {
+		return nil, err
 	}
 	out := make([]byte, 0, size)
 	at := 0
@@ -94,16 +111,53 @@ func Apply(old []byte, list []Replacement) []byte {
 		out = append(out, s.Text...)
 		at = s.End
 	}
-	return append(out, old[at:]...)
+	return append(out, old[at:]...), nil
+}
+
+// MostBytes returns what the result of edits of a text of a size has at most. It is never
+// more than MaxSize, which Apply holds.
+func MostBytes(size int64, edits []Edit) int64 {
+	most := size
+	for _, e := range edits {
+		times := int64(1)
+		if e.Old != "" && (e.All || e.Count > 0) {
+			times += most / int64(len(e.Old))
+		}
+		const endings = 2 // what a line takes at most
+		if most += times * (int64(len(e.New)) + endings); most > MaxSize || most < 0 {
+			return MaxSize
+		}
+	}
+	return most
+}
+
+// errTooMuch is the cause of an error about a size, which no other order of the edits mends.
+var errTooMuch = errors.New("nothing was changed")
+
+func tooMuch(format string, args ...any) *tool.Error {
+	e := invalid(format, args...)
+	e.Err = errTooMuch
+	return e
+}
+
+// CheckSize returns an error if a result of a size could not be read back.
+func CheckSize(size int) *tool.Error {
+	if size <= MaxSize {
+		return nil
+	}
+	return tooMuch("the result would have %s; the most that can be changed in one piece is %s; nothing was changed",
+		amount.Bytes(size), amount.Bytes(MaxSize)).
+		WithHint("replace fewer occurrences, or a shorter text; to make a file this large, use a program such as sed through a shell tool")
 }
 
 // Plan finds the places of all edits in a text. The error names no operation and
 // no file: the caller adds them.
 func Plan(text []byte, edits []Edit) ([]Replacement, *tool.Error) {
 	list, err := planAtOnce(text, edits)
-	if err != nil && len(edits) > 1 {
-		if list, ok := planInOrder(text, edits); ok {
-			return list, nil
+	if err != nil && !errors.Is(err, errTooMuch) && len(edits) > 1 {
+		inOrder, failed := planInOrder(text, edits)
+		if failed == nil || errors.Is(failed, errTooMuch) {
+			return inOrder, failed
 		}
 	}
 	return list, err
@@ -111,19 +165,21 @@ func Plan(text []byte, edits []Edit) ([]Replacement, *tool.Error) {
 
 // planInOrder makes edits one after the other, and returns the change as one
 // replacement.
-func planInOrder(text []byte, edits []Edit) ([]Replacement, bool) {
+func planInOrder(text []byte, edits []Edit) ([]Replacement, *tool.Error) {
 	now := text
 	for _, e := range edits {
 		if e.Op != Replace {
-			return nil, false
+			return nil, invalid("only replacements can be made one after the other")
 		}
 		found, err := newPlanner(now).find(e)
 		if err != nil {
-			return nil, false
+			return nil, err
 		}
-		now = Apply(now, found)
+		if now, err = Apply(now, found); err != nil {
+			return nil, err
+		}
 	}
-	return DiffSpan(text, now), true
+	return DiffSpan(text, now), nil
 }
 
 func planAtOnce(text []byte, edits []Edit) ([]Replacement, *tool.Error) {
@@ -137,7 +193,9 @@ func planAtOnce(text []byte, edits []Edit) ([]Replacement, *tool.Error) {
 			}
 			return nil, err
 		}
-		list = append(list, found...)
+		if list = append(list, found...); len(list) > maxPlaces {
+			return nil, tooManyPlaces()
+		}
 	}
 	slices.SortStableFunc(list, func(a, b Replacement) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(min(a.End-a.Start, 1), min(b.End-b.Start, 1)))
@@ -168,7 +226,21 @@ func newPlanner(text []byte) *planner {
 	return &planner{text: text, crlf: crlf, lf: bytes.Count(text, []byte("\n")) - crlf}
 }
 
+func tooManyPlaces() *tool.Error {
+	return tooMuch("more than %d places would be changed in one call; nothing was changed", maxPlaces).
+		WithHint("use a program such as sed through a shell tool")
+}
+
+// TooManyLines refuses a text with more than MaxLines lines.
+func TooManyLines() *tool.Error {
+	return tooMuch("the file has more than %d lines, too many to edit it by its lines; nothing was changed", MaxLines).
+		WithHint("give old and new to filesystem.edit, or use a program such as sed through a shell tool")
+}
+
 func (p *planner) find(e Edit) ([]Replacement, *tool.Error) {
+	if e.Op != Replace && p.crlf+p.lf > MaxLines {
+		return nil, TooManyLines()
+	}
 	if e.Op != Replace && hasReadNumbers(e.New) {
 		return nil, invalid("new seems to contain the line numbers that read writes before lines").
 			WithHint("give the lines without the number and the tab before each")
@@ -200,6 +272,8 @@ func (p *planner) findText(e Edit) ([]Replacement, *tool.Error) {
 		}
 	}
 	switch {
+	case len(found) > maxPlaces:
+		return nil, tooManyPlaces()
 	case len(found) == 0:
 		return nil, p.notFound(e.Old)
 	case hasReadNumbers(e.New) && !hasReadNumbers(e.Old):
@@ -237,10 +311,11 @@ func (p *planner) spellings(old, new string) [][2]string {
 func toLF(s string) string   { return strings.ReplaceAll(s, "\r\n", "\n") }
 func toCRLF(s string) string { return strings.ReplaceAll(toLF(s), "\n", "\r\n") }
 
+// occurrences finds where old occurs, up to one more than maxPlaces.
 func occurrences(text []byte, old, new string) []Replacement {
 	var found []Replacement
 	needle, with := []byte(old), []byte(new)
-	for at := 0; ; {
+	for at := 0; len(found) <= maxPlaces; {
 		i := bytes.Index(text[at:], needle)
 		if i < 0 {
 			return found
@@ -248,6 +323,7 @@ func occurrences(text []byte, old, new string) []Replacement {
 		at += i + len(needle)
 		found = append(found, Replacement{at - len(needle), at, with})
 	}
+	return found
 }
 
 func (p *planner) findLines(e Edit) ([]Replacement, *tool.Error) {

@@ -16,7 +16,11 @@ func edited(text string, edits ...textedit.Edit) (string, *tool.Error) {
 	if err != nil {
 		return text, err
 	}
-	return string(textedit.Apply([]byte(text), spans)), nil
+	after, err := textedit.Apply([]byte(text), spans)
+	if err != nil {
+		return text, err
+	}
+	return string(after), nil
 }
 
 func TestEdits(t *testing.T) {
@@ -251,8 +255,8 @@ func FuzzDifference(f *testing.F) {
 	f.Add("aaa", "aa")
 	f.Fuzz(func(t *testing.T, old, new string) {
 		spans := textedit.DiffSpan([]byte(old), []byte(new))
-		if got := string(textedit.Apply([]byte(old), spans)); got != new {
-			t.Fatalf("the difference of %q and %q gives %q", old, new, got)
+		if got, err := textedit.Apply([]byte(old), spans); err != nil || string(got) != new {
+			t.Fatalf("the difference of %q and %q gives %q, %v", old, new, got, err)
 		}
 		c := textedit.ChangeOf([]byte(old), spans)
 		before, after := lineCount(old), lineCount(new)

@@ -50,9 +50,8 @@ func TestEditsThatBuildOnOthers(t *testing.T) {
 		{[]textedit.Edit{replace("a := 1\n", "a := 1\nx\n"), replace("x\nb", "y\nb")}, "a := 1\ny\nb := 2\n"},
 		{[]textedit.Edit{replace("1", "2"), replace("2", "3")}, "a := 2\nb := 3\n"}, // as it was, where that is clear
 	} {
-		list, err := textedit.Plan([]byte(file), test.edits)
-		if err != nil || string(textedit.Apply([]byte(file), list)) != test.want {
-			t.Errorf("%v: %q, %v", test.edits, textedit.Apply([]byte(file), list), err)
+		if got, err := edited(file, test.edits...); err != nil || got != test.want {
+			t.Errorf("%v: %q, %v", test.edits, got, err)
 		}
 	}
 	if _, err := textedit.Plan([]byte(file), []textedit.Edit{replace("a", "x"), replace("nowhere", "y")}); err == nil {

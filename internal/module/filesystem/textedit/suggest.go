@@ -80,7 +80,7 @@ func (p *planner) similar(old string) (lines []int, spacing bool) {
 	want := strings.TrimSpace(old)
 	first, _, _ := strings.Cut(want, "\n")
 	first = words([]byte(first))
-	if first == "" {
+	if first == "" || p.crlf+p.lf > MaxLines {
 		return nil, false
 	}
 	type candidate struct{ line, distance int }

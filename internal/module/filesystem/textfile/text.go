@@ -84,6 +84,21 @@ func (e Encoding) Encode(text []byte) []byte {
 	}
 }
 
+// Size returns how many bytes Encode makes of a text.
+func (e Encoding) Size(text []byte) int {
+	if !e.Wide() {
+		return len(e.Mark()) + len(text)
+	}
+	const unit = 2
+	size := len(e.Mark())
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRune(text[i:])
+		size += unit * utf16.RuneLen(r)
+		i += n
+	}
+	return size
+}
+
 // decodeWide turns UTF-16 into UTF-8. Half a pair, or an odd last byte, becomes
 // the replacement character.
 func (e Encoding) decodeWide(raw []byte) []byte {

@@ -7,12 +7,13 @@ import (
 	"io/fs"
 
 	"callgate/internal/amount"
+	"callgate/internal/module/filesystem/textedit"
 	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
 
 // MaxSize limits a file that is changed in one piece, which is held in memory.
-const MaxSize = 64 << 20
+const MaxSize = textedit.MaxSize
 
 // BinaryError refuses a file that is not text.
 func BinaryError(w workfile.Workspace, at workfile.Path, info fs.FileInfo) error {

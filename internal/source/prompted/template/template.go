@@ -8,7 +8,8 @@
 // A template is filled in once: what a value says is never read as a template, so no input can
 // reach another variable. A variable that has no value is an error that names it. Null is empty,
 // text is written as it is, and everything else as JSON. What stands between braces and is no
-// variable ({x}, {{1x}}) is text.
+// variable ({x}, {{1x}}) is text. A template that repeats a variable multiplies its value, so a
+// result above MaxText is refused before it is made.
 package template
 
 import (
@@ -20,6 +21,9 @@ import (
 	"strings"
 	"sync"
 )
+
+// MaxText limits what a template becomes. No model reads this much.
+const MaxText = 16 << 20
 
 // Template is a parsed template. It never changes.
 type Template struct {
@@ -89,9 +93,18 @@ func (t *Template) Variables() (names []string) {
 // Render fills in the template. The values are made of what encoding/json decodes into an any.
 func (t *Template) Render(values map[string]any) (string, error) {
 	var out strings.Builder
+	written := map[string]string{} // variables, so that one that is repeated is written as JSON once
 	for _, p := range t.parts {
 		if p.path == nil {
 			out.WriteString(p.text)
+			continue
+		}
+		key := strings.Join(p.path, ".") + "|" + p.filter + "|" + strconv.Itoa(p.from)
+		if text, ok := written[key]; ok {
+			if out.Len()+len(text) > MaxText {
+				return "", tooLarge()
+			}
+			out.WriteString(text)
 			continue
 		}
 		value, err := lookUp(values, p.path)
@@ -102,9 +115,17 @@ func (t *Template) Render(values map[string]any) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		if out.Len()+len(text) > MaxText {
+			return "", tooLarge()
+		}
 		out.WriteString(text)
+		written[key] = text
 	}
 	return out.String(), nil
+}
+
+func tooLarge() error {
+	return fmt.Errorf("with its variables filled in it has more than %d MiB", MaxText>>20)
 }
 
 // lookUp follows a path. The error names the first part of it that leads nowhere.
