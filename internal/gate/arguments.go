@@ -45,6 +45,10 @@ func authorizeCall(_ context.Context, c *callState) error {
 // that its claims are about.
 func (c *callState) matchCall() (*match.Call, error) {
 	call := &match.Call{Module: c.tool.ID.Namespace, Action: c.tool.ID.Name, Workspace: c.caller.place.Workspace}
+	if c.disk == nil {
+		c.disk = &match.Disk{}
+	}
+	call.Disk = c.disk
 	raw, err := binding.Arguments(c.call.Args)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ const (
 func Choices(c *Call) []approval.Choice {
 	var list []approval.Choice
 	add := func(p *match.Pattern, text string, exact, everywhere bool) {
-		if len(list) == maxChoices || !covers(p, c) {
+		if len(list) == maxChoices || p == nil || !covers(p, c) {
 			return
 		}
 		m, err := json.Marshal(p.Map())

@@ -37,7 +37,6 @@ package match
 import (
 	"encoding/json"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -56,6 +55,9 @@ type Call struct {
 	// is about what is below.
 	Paths   map[string][]string
 	Folders map[string]bool
+
+	// Disk is what was found on disk for command lines; nil: it is looked at anew.
+	Disk *Disk
 
 	lines map[string]*shellcmd.Line // command lines that were parsed already
 }
@@ -96,12 +98,6 @@ func (c *Call) value(param string) (any, bool) {
 		list[i] = p
 	}
 	return list, true
-}
-
-// isElsewhere reports whether a command runs in another folder than the workspace.
-func (c *Call) isElsewhere() bool {
-	dir, _ := c.Args[paramFolder].(string)
-	return dir != "" && path.Clean(dir) != "." && dir != c.Workspace
 }
 
 // isInput reports whether the command is input for a program that runs already, such as a
@@ -193,13 +189,13 @@ const (
 // question of a rule that permits.
 func (p *Pattern) Fits(c *Call) bool {
 	if p.exact != nil {
-		return p.exact.fits(c)
+		return p.exact.fits(c) && p.exact.isUnchanged(c)
 	}
 	if !p.coversInput(c) {
 		return false
 	}
 	if text, ok := c.Args[paramCommand].(string); ok && p.commands {
-		return c.line(text).Allowed(func(cmd *shellcmd.Command) bool { return p.covers(c, cmd) })
+		return c.allowed(text, func(cmd *shellcmd.Command) bool { return p.covers(c, cmd) })
 	}
 	for i := range p.conditions {
 		if !p.conditions[i].fits(c) {
@@ -277,7 +273,7 @@ func (p *Pattern) Map() map[string]any {
 // written differently, so that a yes to one is no yes to another.
 func (p *Pattern) String() string {
 	if p.exact != nil {
-		return "exactly " + compact(p.exact.args)
+		return "exactly " + compact(p.exact.args) + p.exact.bound()
 	}
 	if len(p.conditions) == 0 {
 		return "any arguments"

@@ -197,7 +197,7 @@ type commandTest struct{ pattern *shellcmd.Pattern }
 
 func (t commandTest) fits(c *Call, _ string, v any) bool {
 	text, ok := v.(string)
-	return ok && c.line(text).Allowed(t.pattern.Allows)
+	return ok && c.allowed(text, t.pattern.Allows)
 }
 
 func (t commandTest) touches(c *Call, _ string, v any) Answer {

@@ -212,8 +212,11 @@ func decideAtFloor(sets []ruleSet, t *tool.Tool, granted Decision) Decision {
 			return d
 		}
 	}
-	if t.Runtime.Control || decideWithoutRules(t).Verdict == Allow {
+	if t.Runtime.Control {
 		return granted
+	}
+	if d := decideWithoutRules(t); d.Verdict == Allow {
+		return d
 	}
 	return Decision{Approve, fmt.Sprintf(reasonFloor, t.ID.Dotted()), ruleFloor}
 }
