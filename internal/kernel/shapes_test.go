@@ -101,7 +101,7 @@ func TestOrdinaryCommandsDoNotAsk(t *testing.T) {
 		"\n    grant:\n      - {module: shell, match: {command: [git *, go *, npm test]}}\n", 1)
 	for name, content := range map[string]string{
 		"callgate.yaml": text, "README.md": "x\n", "src/a.go": "package a\n", "src/b.go": "package a\n", "package.json": "{}",
-		".env": "API_KEY=x\n", "nested/.git/config": "", "web/package.json": "{}",
+		".env": "API_KEY=x\n", "nested/.git/config": "[core]\n\tfsmonitor = id\n", "web/package.json": "{}",
 		".git/config": "[core]\n\tbare = false\n",
 	} {
 		kerneltest.Write(t, filepath.Join(dir, name), content)

@@ -44,7 +44,7 @@ func (c *Call) resolve(from, name string) string {
 }
 
 // allowed reports whether every command of a line is covered, at least one of them by a
-// pattern. A cd inside the workspace needs none.
+// pattern. A cd inside the workspace, and what only passes on what others print, need none.
 func (c *Call) allowed(text string, covers func(*shellcmd.Command) bool) bool {
 	covered := false
 	ok := c.line(text).Allowed(func(cmd *shellcmd.Command) bool {
@@ -52,7 +52,7 @@ func (c *Call) allowed(text string, covers func(*shellcmd.Command) bool) bool {
 			covered = true
 			return true
 		}
-		return c.staysInside(cmd)
+		return c.staysInside(cmd) || cmd.Filters()
 	})
 	return ok && covered
 }

@@ -75,7 +75,7 @@ func (r *Rules) widens(at place, known []*tool.Tool) bool {
 		named = true
 		verdict := Decide(r, t, tool.Principal{}).Verdict
 		runs := verdict == Allow || at.match != "" && verdict == Approve // it may, with these arguments
-		if runs && Decide(nil, t, tool.Principal{}).Verdict != Allow {
+		if runs && (Decide(nil, t, tool.Principal{}).Verdict != Allow || namesFiles(t)) {
 			return true
 		}
 	}
@@ -88,6 +88,14 @@ func (r *Rules) widens(at place, known []*tool.Tool) bool {
 		}
 	}
 	return at != auto || r.ceiling > tool.Low.Level()
+}
+
+// namesFiles reports whether a tool changes files that its arguments name. Without rules it
+// asks about some of them: those that programs run by themselves.
+func namesFiles(t *tool.Tool) bool {
+	return slices.ContainsFunc(t.Runtime.Effects, func(e tool.Effect) bool {
+		return strings.HasPrefix(e.Resource, "file:{") && e.Mode.Writes()
+	})
 }
 
 // grants are the places of all grants, in order.

@@ -160,7 +160,7 @@ func TestSuggestNoWiderThanTheSubcommand(t *testing.T) {
 		"timeout 5 go vet ./...":               "go vet *",
 		"go test ./... && rm -rf x":            "",
 		"find . -name x | xargs rm":            "",
-		"git log | head -5":                    "git log *,head *",
+		"git log | head -5":                    "git log *",
 		"redis-cli get x":                      "",
 		"psql -c x":                            "",
 		"brew install x":                       "",

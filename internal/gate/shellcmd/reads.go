@@ -35,6 +35,16 @@ func (l *Line) Reads() (all []Reading, ok bool) {
 	return all, true
 }
 
+// Filters reports whether a command only prints, or passes on what it reads from a pipe: it
+// names no file and no folder. One that runs others is judged by those.
+func (c *Command) Filters() bool {
+	if c.Wrapper {
+		return false
+	}
+	read, ok := c.reads()
+	return ok && len(read) == 0
+}
+
 func (c *Command) reads() (all []Reading, ok bool) {
 	if c.transparent() {
 		for _, in := range c.Inner {
@@ -99,7 +109,11 @@ func (c *Command) readsByName() ([]Reading, bool) {
 	case "diff":
 		r.Below, r.Hidden = true, true
 	}
-	return c.operandsRead(p.safe, skip, r), true
+	all := c.operandsRead(p.safe, skip, r)
+	if len(all) == 0 && slices.Contains([]string{"ls", "du", "df", "find", "fd", "fdfind", "tree", "pwd"}, name) {
+		all = append(all, Reading{Places: c.Places(), Name: "."})
+	}
+	return all, true
 }
 
 // showing are the programs that print what is in the files they are given.

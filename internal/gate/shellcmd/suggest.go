@@ -25,8 +25,8 @@ func Suggest(l *Line) [][]string {
 
 func suggestEach(list []*Command, form func(*Command) string) (patterns []string, ok bool) {
 	for _, c := range list {
-		if c.Enters() != nil {
-			continue // it needs none inside the workspace
+		if c.Enters() != nil || len(list) > 1 && c.Filters() {
+			continue // it needs none beside another
 		}
 		if c.transparent() {
 			inner, ok := suggestEach(c.Inner, form)
