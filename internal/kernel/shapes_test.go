@@ -227,3 +227,24 @@ func TestExactYesIsForTheScriptAsItIs(t *testing.T) {
 	kerneltest.Write(t, filepath.Join(dir, "build.sh"), "rm -rf src\n")
 	want(t, s, tool.Waiting, run)
 }
+
+// A plain list of a folder is about what it names, and not about what a rule denies further below.
+func TestListBesideWhatIsDenied(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	dir := folderIn(t, "here")
+	kerneltest.Write(t, filepath.Join(dir, "deny", "a.txt"), "a\n")
+	kerneltest.Write(t, filepath.Join(dir, "callgate.yaml"), `
+app: {app_id: x}
+tools:
+  modules: {filesystem: }
+  capabilities:
+    grant: [{module: filesystem, actions: [list, read, glob]}]
+    deny: [{module: filesystem, match: {path: "deny/**"}}]
+`)
+	s := kerneltest.OpenAccepted(t, k, dir)
+	list := func(args string) [2]string { return [2]string{"filesystem.list", args} }
+	want(t, s, tool.Success, list(`{}`), list(`{"path":"."}`), list(`{"path":"src"}`), list(`{"path":".","depth":1}`))
+	want(t, s, tool.Waiting, list(`{"recursive":true}`), list(`{"path":".","depth":2}`), list(`{"path":"deny"}`))
+	want(t, s, tool.Refused, [2]string{"filesystem.read", `{"path":"deny/a.txt"}`})
+}

@@ -37,6 +37,8 @@ package match
 import (
 	"encoding/json"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -55,6 +57,8 @@ type Call struct {
 	// is about what is below.
 	Paths   map[string][]string
 	Folders map[string]bool
+	// Entries are the paths that a call names in a folder, if it only names them.
+	Entries map[string][]string
 
 	// Disk is what was found on disk for command lines; nil: it is looked at anew.
 	Disk *Disk
@@ -71,6 +75,25 @@ func (c *Call) AddPath(param, path string, folder bool) {
 	if folder {
 		c.Folders[path] = true
 	}
+}
+
+// maxEntries bounds the names that are compared with a rule one by one.
+const maxEntries = 10_000
+
+// AddEntries notes that the call only names what lies in a folder. It returns false if that
+// is too much, or cannot be read.
+func (c *Call) AddEntries(folder string) bool {
+	entries, err := os.ReadDir(folder)
+	if err != nil || len(entries) > maxEntries {
+		return false
+	}
+	if c.Entries == nil {
+		c.Entries = map[string][]string{}
+	}
+	for _, e := range entries {
+		c.Entries[folder] = append(c.Entries[folder], filepath.Join(folder, e.Name()))
+	}
+	return true
 }
 
 // Of is a call of a tool with these canonical paths, by parameter, and no other

@@ -154,6 +154,9 @@ func anyText(c *Call, param string, v any, t pathTest) Answer {
 		if bound && c.Folders[s] && t.matchesBelow(c, s) {
 			best = Unsure
 		}
+		if slices.ContainsFunc(c.Entries[s], func(entry string) bool { return t.matches(c, entry, true) }) {
+			best = Unsure
+		}
 	}
 	return best
 }
