@@ -143,8 +143,8 @@ func checkBinding(ctx context.Context, c *callState) error {
 	if !slices.Equal(held, c.claims) {
 		return changedError(c, held, "while it waited for its locks")
 	}
-	if path := c.disk.Changed(); path != "" && c.request == nil {
-		const text = "%s was not run: %s changed while it waited for its locks, and with it what the command may be"
+	if path := c.disk.Changed(); path != "" {
+		const text = "%s was not run: %s changed while it waited, and with it what the command may be"
 		return tool.Errorf("gate.checkBinding", tool.Conflict, text, c.tool.ID.Dotted(), path).
 			WithHint("call it again")
 	}

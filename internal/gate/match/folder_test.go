@@ -252,6 +252,7 @@ func TestReads(t *testing.T) {
 	write(t, filepath.Join(workspace, "included/.git/config"), "[include]\n\tpath = x\n")
 	write(t, filepath.Join(workspace, "inline/.git/config"), "[core] fsmonitor = id\n")
 	write(t, filepath.Join(workspace, "worktree/.git"), "gitdir: /x\n")
+	write(t, filepath.Join(workspace, "hooked/.git/hooks/post-index-change"), "id\n")
 	for _, name := range []string{"HEAD", "objects/x", "refs/x"} {
 		write(t, filepath.Join(workspace, "bare", name), "")
 	}
@@ -265,7 +266,7 @@ func TestReads(t *testing.T) {
 		"ls", "ls -la", "ls -la src docs", "ls *.go", "ls src/*.go", "ls hidden", "ls -R", "pwd", "cat README.md",
 		"cat src/b.go a.go", "cat *.go", "cat src/*.go | head -5", "head -n 20 README.md", "tail -5 a.go", "wc -l *.go",
 		"wc -l src/*.go | sort -n", "grep -n x a.go", "grep -rn x src", "grep -rn --include=*.go x src docs", "rg x src",
-		"rg -n x docs", "rg -l x plain", "find . -name '*.go'", "find src -type f | wc -l", "tree -L 2", "git status",
+		"rg -n x docs", "rg -l x plain", "rg -g '*.go' x src", "rg -t go x plain", "find . -name '*.go'", "find src -type f | wc -l", "tree -L 2", "git status",
 		"git status --short", "git log --oneline -5", "git log -p src/b.go", "git diff", "git diff --stat HEAD~1",
 		"git show HEAD", "git show HEAD:src/b.go", "git blame a.go", "git branch", "git branch -a", "git branch --show-current",
 		"git ls-files", "git rev-parse HEAD", "git remote -v", "git stash list", "git tag -l", "git --no-pager log",
@@ -277,7 +278,7 @@ func TestReads(t *testing.T) {
 	}
 	asks := []string{
 		"cat .env", "cat hidden/.env", "cat hidden/.*", "cat link", "cat hidden/*", "cat keys/server.key", "cat keys/*", "head .npmrc",
-		"grep -r x .", "grep -rn x hidden", "grep -r x", "rg --hidden x", "rg -uu x", "rg x keys", "rg -n x", "cat ~/.ssh/id_rsa", "cat ../x",
+		"grep -r x .", "grep -rn x hidden", "grep -r x", "rg --hidden x", "rg -uu x", "rg -g .env x hidden", "rg -g '*.env' x hidden", "rg --glob=** x hidden", "rg -ng .env x hidden", "git cat-file -p HEAD:.env", "echo HEAD:.env | git cat-file --batch", "git grep x", "cd hooked && git status", "rg x keys", "rg -n x", "cat ~/.ssh/id_rsa", "cat ../x",
 		"cat /etc/passwd", "cat out/x", "ls ..", "ls /", "ls out", "ls ~", "cd .. && ls", "cd / && cat etc/passwd", "cat $x",
 		"cat $(ls)", "ls $x", "echo $HOME", "echo hi > x", "ls >> x", "ls | tee x", "cat a.go | sh", "find . -delete",
 		"find . -exec cat {} +", "find . -fprint x", "rg --pre=./x y", "sort -o x a.go", "uniq a.go x", "sed -i s/a/b/ a.go",

@@ -51,7 +51,7 @@ var (
 
 // plainSettings reads a repository's settings. What it does not know is not plain.
 func plainSettings(git string) bool {
-	for _, other := range []string{"config.worktree", "commondir"} {
+	for _, other := range []string{"config.worktree", "commondir", "hooks/post-index-change"} {
 		if _, err := os.Lstat(filepath.Join(git, other)); err == nil {
 			return false
 		}

@@ -1,6 +1,7 @@
 package shellcmd
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -174,7 +175,7 @@ func (c *Command) operandsRead(o *options, skip int, r Reading) (all []Reading) 
 func (c *Command) searchReads(name string, p *program) []Reading {
 	r := Reading{Shown: true, Below: name == "rg", Hidden: name != "rg"}
 	skip := 1
-	for _, text := range words(c.Words[1:]) {
+	for i, text := range words(c.Words[1:]) {
 		long := strings.HasPrefix(text, "--")
 		letters := !long && strings.HasPrefix(text, "-")
 		switch {
@@ -182,7 +183,7 @@ func (c *Command) searchReads(name string, p *program) []Reading {
 			skip = 0 // the letter may be another option's value; then a pattern is taken for a file
 		}
 		if name == "rg" {
-			r.Hidden = r.Hidden || text == "--hidden" || text == "--unrestricted" || letters && strings.ContainsAny(text, "u.")
+			r.Hidden = r.Hidden || isGlob(text, c.Words[1:], i) || text == "--hidden" || text == "--unrestricted" || letters && strings.ContainsAny(text, "u.")
 		} else if strings.HasPrefix(text, "--recursive") || strings.HasPrefix(text, "--dereference-recursive") ||
 			strings.HasPrefix(text, "--directories") || letters && strings.ContainsAny(text, "rRd") {
 			r.Below = true
@@ -196,13 +197,35 @@ func (c *Command) searchReads(name string, p *program) []Reading {
 	return all
 }
 
+// suffixGlob is a pattern of names that fits no hidden name with a secret.
+var suffixGlob = regexp.MustCompile(`^!?\*\.(?:[A-Za-df-z0-9_][A-Za-z0-9_]*|e(?:x|rb|l)[a-z]*)$`)
+
+// isGlob reports whether a word is an option of rg with a pattern of names, which may be
+// hidden ones.
+func isGlob(text string, list []Word, at int) bool {
+	value, attached := "", false
+	switch {
+	case strings.HasPrefix(text, "--glob=") || strings.HasPrefix(text, "--iglob="):
+		_, value, attached = strings.Cut(text, "=")
+	case text == "--glob", text == "--iglob", text == "-g":
+	case !strings.HasPrefix(text, "--") && strings.HasPrefix(text, "-") && strings.Contains(text, "g"):
+		return true // it cannot be told whose value it is
+	default:
+		return false
+	}
+	if !attached && at+1 < len(list) {
+		value = list[at+1].Text
+	}
+	return !suffixGlob.MatchString(value)
+}
+
 // gitReading are the subcommands of git that only read, with the options that make others
 // of it: "" for any of the table.
 var gitReading = map[string]*options{
 	"status": nil, "log": nil, "diff": nil, "show": nil, "blame": nil, "annotate": nil, "shortlog": nil, "describe": nil,
-	"rev-parse": nil, "rev-list": nil, "ls-files": nil, "ls-tree": nil, "cat-file": nil, "count-objects": nil,
+	"rev-parse": nil, "rev-list": nil, "ls-files": nil, "ls-tree": nil, "count-objects": nil,
 	"for-each-ref": nil, "show-ref": nil, "merge-base": nil, "name-rev": nil, "cherry": nil, "diff-tree": nil,
-	"check-ignore": nil, "version": nil, "grep": nil, "whatchanged": nil, "range-diff": nil,
+	"check-ignore": nil, "version": nil, "whatchanged": nil, "range-diff": nil,
 	// These change something with an operand.
 	"branch": opts(gitList, "a/all r/remotes l/list v/verbose show-current abbrev=? no-abbrev"),
 	"tag":    opts("l/list n=? sort= contains=? points-at="),
