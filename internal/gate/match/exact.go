@@ -96,6 +96,14 @@ func (e *exactCall) isUnchanged(c *Call) bool {
 	return !slices.ContainsFunc(c.ownFolders(text), func(dir string) bool { return !slices.Contains(e.own, any(dir)) })
 }
 
+// Scripts are the files, relative to the workspace, to whose content the pattern is bound.
+func (p *Pattern) Scripts() []string {
+	if p.exact == nil {
+		return nil
+	}
+	return sortedKeys(p.exact.files)
+}
+
 // bound says what an exact call is bound to beside its arguments.
 func (e *exactCall) bound() string {
 	text := ""
