@@ -137,10 +137,18 @@ func checkBinding(ctx context.Context, c *callState) error {
 		return nil
 	}
 	held := c.claims
-	if err := bindEffects(ctx, c); err != nil || slices.Equal(held, c.claims) {
+	if err := bindEffects(ctx, c); err != nil {
 		return err
 	}
-	return changedError(c, held, "while it waited for its locks")
+	if !slices.Equal(held, c.claims) {
+		return changedError(c, held, "while it waited for its locks")
+	}
+	if path := c.disk.Changed(); path != "" {
+		const text = "%s was not run: %s changed while it waited, and with it what the command may be"
+		return tool.Errorf("gate.checkBinding", tool.Conflict, text, c.tool.ID.Dotted(), path).
+			WithHint("call it again")
+	}
+	return nil
 }
 
 // changedError refuses a call that would not do what its human approved.
@@ -249,7 +257,7 @@ func Judge(ctx context.Context, g *Gate, by *Caller, r CallRequest) (*tool.Tool,
 	c := g.newCall(by, r)
 	steps := []step{g.resolve, authorize}
 	if r.Args != nil {
-		steps = append(steps, g.checkArgs, bindEffects, authorizeCall, protectRules, g.applyPermissions, g.applyLasting)
+		steps = append(steps, g.checkArgs, bindEffects, authorizeCall, protectShapes, protectRules, applyReading, g.applyPermissions, g.applyLasting)
 	}
 	err := judge(ctx, c, steps)
 	if err == nil && c.needsHuman() {

@@ -45,6 +45,10 @@ func authorizeCall(_ context.Context, c *callState) error {
 // that its claims are about.
 func (c *callState) matchCall() (*match.Call, error) {
 	call := &match.Call{Module: c.tool.ID.Namespace, Action: c.tool.ID.Name, Workspace: c.caller.place.Workspace}
+	if c.disk == nil {
+		c.disk = &match.Disk{}
+	}
+	call.Disk = c.disk
 	raw, err := binding.Arguments(c.call.Args)
 	if err != nil {
 		return nil, err
@@ -72,8 +76,22 @@ func (c *callState) matchCall() (*match.Call, error) {
 				return nil, tool.Errorf(opAuthorizeCall, tool.Conflict,
 					"%s was not run: %q leads elsewhere now than a moment ago", c.tool.ID.Dotted(), tool.Truncate(text))
 			}
-			call.AddPath(known, path, binding.IsFolder(path))
+			folder := binding.IsFolder(path)
+			if folder && c.namesEntries(call.Args) {
+				folder = !call.AddEntries(path)
+			}
+			call.AddPath(known, path, folder)
 		}
 	}
 	return call, nil
+}
+
+// namesEntries reports whether the call only names what lies in a folder itself, so that it
+// is about that, and not about what is further below.
+func (c *callState) namesEntries(args map[string]any) bool {
+	if c.tool.ID.Namespace != "filesystem" || c.tool.ID.Name != "list" {
+		return false
+	}
+	depth, _ := args["depth"].(float64)
+	return args["recursive"] != true && depth <= 1
 }

@@ -124,13 +124,13 @@ func TestApproveAlwaysDoesNotSettleADeny(t *testing.T) {
 	h := openWithRules(t, policy.Capabilities{Deny: []policy.Entry{grantCommand("git push *")}})
 	h.id.NoWait = false
 	done := make(chan *tool.Result, 1)
-	go func() { done <- h.call(t, "shell.bash", `{"command":"ls"}`) }()
+	go func() { done <- h.call(t, "shell.bash", `{"command":"go vet ./a"}`) }()
 	request := nextRequest(t, h, done)
 	ok(t, h.Approvals.Answer(t.Context(), human, request.ID, approval.Answer{Approve: true, Always: true}))
 	<-done
 	h.id.NoWait = true
 	for command, want := range map[string]tool.Status{
-		"ls -l": tool.Success, "$x push": tool.Waiting, "git push": tool.Refused,
+		"go vet ./b": tool.Success, "$x push": tool.Waiting, "git push": tool.Refused,
 	} {
 		if r := h.call(t, "shell.bash", `{"command":"`+command+`"}`); r.Status != want {
 			t.Errorf("%s: %s %q, want %s", command, r.Status, r.Summary, want)

@@ -10,6 +10,7 @@ import (
 	"callgate/internal/gate/detach"
 	"callgate/internal/gate/lasting"
 	"callgate/internal/gate/lockqueue"
+	"callgate/internal/gate/match"
 	"callgate/internal/gate/notice"
 	"callgate/internal/gate/order"
 	"callgate/internal/gate/policy"
@@ -34,6 +35,7 @@ type callState struct {
 	claims    []tool.Claim
 	// byArguments says that rules about arguments had a say in the decision.
 	byArguments bool
+	disk        *match.Disk       // what was found on disk for its command line; nil: it has none
 	ruleFiles   []string          // the files with rules for agents that the call would change
 	lasting     []lasting.Found   // the lasting grants that the call runs by
 	request     *approval.Request // set when a human is or was asked

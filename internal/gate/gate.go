@@ -173,7 +173,9 @@ func New(c Config) *Gate {
 		g.checkArgs,        // coerce what is safe, validate the rest
 		g.bindInTurn,       // effects from arguments, paths canonical before they become lock names
 		authorizeCall,      // the rules about arguments, for those of this call
+		protectShapes,      // a file that programs run by themselves is not written by default
 		protectRules,       // a change of the rules needs a human, whatever is granted
+		applyReading,       // a command that only reads in the workspace needs nobody
 		g.applyPermissions, // the session's mode, and what is allowed there
 		g.applyLasting,     // a human's yes that lasts: approve becomes allow
 		hooks.ask,          // the app's hooks: refuse, have a human asked, change arguments

@@ -98,7 +98,8 @@ func (s hookSteps) ask(ctx context.Context, c *callState) error {
 	v := c.how.verdict
 	if v.Args != nil {
 		for _, next := range []step{
-			authorize, g.checkArgs, g.bindInTurn, authorizeCall, protectRules, g.applyPermissions, g.applyLasting,
+			authorize, g.checkArgs, g.bindInTurn, authorizeCall, protectShapes, protectRules, applyReading,
+			g.applyPermissions, g.applyLasting,
 		} {
 			if err := next(ctx, c); err != nil {
 				return err

@@ -60,6 +60,7 @@ func (g *Gate) permissionCall(ctx context.Context, c *callState) *permission.Cal
 	if call, err := g.lastingCall(ctx, c); err == nil {
 		p.Match = call
 	}
+	p.Reads = c.onlyReads()
 	view, caller := c.view, c.caller
 	p.Denies = func(action, path string) bool {
 		t, ok := view.Latest(p.Tool.ID.Namespace + "." + action)

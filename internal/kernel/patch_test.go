@@ -82,5 +82,5 @@ func TestAcceptEditsAsksAboutWhatIsNoMereEdit(t *testing.T) {
 	} {
 		want(t, s, tool.Waiting, [2]string{"filesystem.write", `{"path":"` + path + `","content":"x"}`})
 	}
-	want(t, s, tool.Success, move("n.txt", "vscode/n.txt"), [2]string{"filesystem.write", `{"path":"AGENTS.md","content":"x"}`})
+	want(t, s, tool.Success, move("n.txt", "vscode/n.txt"), [2]string{"filesystem.write", `{"path":"docs/notes.md","content":"x"}`})
 }

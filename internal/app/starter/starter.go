@@ -74,14 +74,16 @@ tools:
         actions: [read, list, glob, grep]
       - module: memory
         actions: [set_goal, task_create, task_update, remember, query]
+      # Commands ask, but for those that only read in this folder. Others that may run:
+      # - module: shell
+      #   match:
+      #     command: [git *, go test *]
 
     # These wait until a human approves the exact call.
     approve:
       - module: filesystem
         actions: [write, edit, apply_patch, notebook_edit, move, delete]
         reason: it changes files in this folder
-      - module: shell
-        reason: a command may do anything in this folder
       - module: web
         reason: an address may carry what the agent read here
 
@@ -92,7 +94,8 @@ tools:
     #     reason: nothing is deleted here
 
     # What no rule names: auto runs it, approve asks a human, block refuses it.
-    # Under approve, low-risk reads of MCP servers that you accepted run.
+    # Under approve, low-risk reads of MCP servers that you accepted run, and so do
+    # commands that only read in this folder (ls, grep, git log).
     default_policy: approve
 
     # Riskier calls than this (low, medium or high) are refused unless a rule

@@ -77,8 +77,8 @@ func TestTextUncommented(t *testing.T) {
 		}
 		lines = append(lines, line)
 	}
-	if count != 13 {
-		t.Errorf("%d commented lines of YAML, expected 13", count)
+	if count != 16 {
+		t.Errorf("%d commented lines of YAML, expected 16", count)
 	}
 	a, err := app.Parse("callgate.yaml", []byte(strings.Join(lines, "")), real)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/match"
+	"callgate/tool"
 )
 
 // maxChoices bounds what a human is offered beside this one call.
@@ -30,7 +31,7 @@ const (
 func Choices(c *Call) []approval.Choice {
 	var list []approval.Choice
 	add := func(p *match.Pattern, text string, exact, everywhere bool) {
-		if len(list) == maxChoices || !covers(p, c) {
+		if len(list) == maxChoices || p == nil || !covers(p, c) {
 			return
 		}
 		m, err := json.Marshal(p.Map())
@@ -40,8 +41,9 @@ func Choices(c *Call) []approval.Choice {
 		list = append(list, approval.Choice{Text: text, Match: m, Exact: exact, Everywhere: everywhere})
 	}
 	exact, small := match.ExactCall(c.Call), sizeOf(c.Args) <= maxExact
+	text := textExact(exact)
 	if small {
-		add(exact, "this exact call"+textHere, true, false)
+		add(exact, text+textHere, true, false)
 	}
 	for _, p := range match.Suggest(c.Call) {
 		if _, isCommand := p.Map()["command"]; isCommand && !strings.Contains(p.String(), "*") {
@@ -53,9 +55,20 @@ func Choices(c *Call) []approval.Choice {
 		}
 	}
 	if small && c.AppFile == "" && !hasAbsolutePath(c) {
-		add(exact, "this exact call"+textEverywhere, true, true)
+		add(exact, text+textEverywhere, true, true)
 	}
 	return list
+}
+
+// textExact names an exact call, with the scripts that it is bound to.
+func textExact(p *match.Pattern) string {
+	if p == nil {
+		return ""
+	}
+	if files := p.Scripts(); len(files) > 0 {
+		return "this exact call, while " + tool.TruncateTo(strings.Join(files, ", "), 100) + " does not change"
+	}
+	return "this exact call"
 }
 
 // sizeOf is about how long a value is, in bytes.

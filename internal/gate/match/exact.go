@@ -5,19 +5,26 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+
+	"callgate/internal/gate/shellcmd"
 )
 
-// keyAll holds all arguments of an exact call; keyPaths, beside it, the paths
-// that they meant.
+// keyAll holds all arguments of an exact call; beside it keyPaths holds the paths that they
+// meant, keyFiles the digests of the scripts that its command line names, and keyOwn the
+// folders in which it ran what the workspace has not.
 const (
 	keyAll   = "="
 	keyPaths = "=paths"
+	keyFiles = "=files"
+	keyOwn   = "=own"
 )
 
 // exactCall is one call with all its arguments.
 type exactCall struct {
 	args  map[string]any
 	paths map[string]any // parameter to list, relative to the workspace; nil: not kept
+	files map[string]any // path, relative to the workspace, to the digest of a script; nil: none is named
+	own   []any          // folders, relative to the workspace; nil: none, or not kept
 }
 
 // unimportant are the arguments of shell.bash that do not change what is done.
@@ -35,7 +42,79 @@ func ExactCall(c *Call) *Pattern {
 	if len(c.Paths) > 0 {
 		e.paths = c.relativePaths()
 	}
+	if text, ok := c.Args[paramCommand].(string); ok {
+		e.files, ok = c.scripts(text)
+		if !ok {
+			return nil
+		}
+		for _, dir := range c.ownFolders(text) {
+			e.own = append(e.own, dir)
+		}
+	}
 	return &Pattern{exact: e}
+}
+
+// scripts are the files that a command line runs, with the digests of what is in them. It
+// returns false if one is not known before the line runs, or cannot be read.
+func (c *Call) scripts(text string) (files map[string]any, ok bool) {
+	for _, cmd := range c.line(text).Each() {
+		for _, w := range cmd.Scripts() {
+			for _, place := range cmd.Places() {
+				if !w.Static || place == shellcmd.Anywhere {
+					return nil, false
+				}
+				path := c.resolve(c.resolve(c.start(), place), w.Text)
+				if !isWithin(c.Workspace, path) {
+					continue // the sandbox keeps what commands cannot write
+				}
+				digest := c.disk().Digest(path)
+				if digest == "" {
+					return nil, false
+				}
+				if files == nil {
+					files = map[string]any{}
+				}
+				files[c.relative(path)] = digest
+			}
+		}
+	}
+	return files, true
+}
+
+// isUnchanged reports whether the scripts that the call names are what they were, and its
+// folders bring nothing that they did not.
+func (e *exactCall) isUnchanged(c *Call) bool {
+	for path, digest := range e.files {
+		if c.disk().Digest(c.resolve(c.Workspace, path)) != digest {
+			return false
+		}
+	}
+	text, ok := c.Args[paramCommand].(string)
+	if !ok {
+		return true
+	}
+	return !slices.ContainsFunc(c.ownFolders(text), func(dir string) bool { return !slices.Contains(e.own, any(dir)) })
+}
+
+// Scripts are the files, relative to the workspace, to whose content the pattern is bound.
+func (p *Pattern) Scripts() []string {
+	if p.exact == nil {
+		return nil
+	}
+	return sortedKeys(p.exact.files)
+}
+
+// bound says what an exact call is bound to beside its arguments.
+func (e *exactCall) bound() string {
+	text := ""
+	for _, path := range sortedKeys(e.files) {
+		digest, _ := e.files[path].(string)
+		text += ", with " + quote(path) + " as it is (sha256 " + digest + ")"
+	}
+	for _, dir := range e.own {
+		text += ", in " + compact(dir) + ", which brings its own files that programs run"
+	}
+	return text
 }
 
 func (e *exactCall) fits(c *Call) bool {
@@ -84,6 +163,12 @@ func (e *exactCall) form() map[string]any {
 	if e.paths != nil {
 		m[keyPaths] = e.paths
 	}
+	if len(e.files) > 0 {
+		m[keyFiles] = e.files
+	}
+	if len(e.own) > 0 {
+		m[keyOwn] = e.own
+	}
 	return m
 }
 
@@ -99,6 +184,14 @@ func compileExact(m map[string]any, form any) (*Pattern, error) {
 		case keyPaths:
 			if e.paths, ok = plain(m[key]).(map[string]any); !ok {
 				return nil, &Error{key, describe(m[key]), "the paths by parameter, as a mapping"}
+			}
+		case keyFiles:
+			if e.files, ok = plain(m[key]).(map[string]any); !ok {
+				return nil, &Error{key, describe(m[key]), "the digests of files by path, as a mapping"}
+			}
+		case keyOwn:
+			if e.own, ok = plain(m[key]).([]any); !ok {
+				return nil, &Error{key, describe(m[key]), "a list of folders"}
 			}
 		default:
 			return nil, &Error{key, "beside =", "= alone: it holds all arguments of the call"}

@@ -37,7 +37,8 @@ package match
 import (
 	"encoding/json"
 	"maps"
-	"path"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -56,6 +57,11 @@ type Call struct {
 	// is about what is below.
 	Paths   map[string][]string
 	Folders map[string]bool
+	// Entries are the paths that a call names in a folder, if it only names them.
+	Entries map[string][]string
+
+	// Disk is what was found on disk for command lines; nil: it is looked at anew.
+	Disk *Disk
 
 	lines map[string]*shellcmd.Line // command lines that were parsed already
 }
@@ -69,6 +75,25 @@ func (c *Call) AddPath(param, path string, folder bool) {
 	if folder {
 		c.Folders[path] = true
 	}
+}
+
+// maxEntries bounds the names that are compared with a rule one by one.
+const maxEntries = 10_000
+
+// AddEntries notes that the call only names what lies in a folder. It returns false if that
+// is too much, or cannot be read.
+func (c *Call) AddEntries(folder string) bool {
+	entries, err := os.ReadDir(folder)
+	if err != nil || len(entries) > maxEntries {
+		return false
+	}
+	if c.Entries == nil {
+		c.Entries = map[string][]string{}
+	}
+	for _, e := range entries {
+		c.Entries[folder] = append(c.Entries[folder], filepath.Join(folder, e.Name()))
+	}
+	return true
 }
 
 // Of is a call of a tool with these canonical paths, by parameter, and no other
@@ -96,12 +121,6 @@ func (c *Call) value(param string) (any, bool) {
 		list[i] = p
 	}
 	return list, true
-}
-
-// isElsewhere reports whether a command runs in another folder than the workspace.
-func (c *Call) isElsewhere() bool {
-	dir, _ := c.Args[paramFolder].(string)
-	return dir != "" && path.Clean(dir) != "." && dir != c.Workspace
 }
 
 // isInput reports whether the command is input for a program that runs already, such as a
@@ -203,13 +222,13 @@ const (
 // question of a rule that permits.
 func (p *Pattern) Fits(c *Call) bool {
 	if p.exact != nil {
-		return p.exact.fits(c)
+		return p.exact.fits(c) && p.exact.isUnchanged(c)
 	}
 	if !p.coversInput(c) {
 		return false
 	}
 	if text, ok := c.Args[paramCommand].(string); ok && p.commands {
-		return c.line(text).Allowed(func(cmd *shellcmd.Command) bool { return p.covers(c, cmd) })
+		return c.allowed(text, func(cmd *shellcmd.Command) bool { return p.covers(c, cmd) })
 	}
 	for i := range p.conditions {
 		if !p.conditions[i].fits(c) {
@@ -307,7 +326,7 @@ func (p *Pattern) Map() map[string]any {
 // written differently, so that a yes to one is no yes to another.
 func (p *Pattern) String() string {
 	if p.exact != nil {
-		return "exactly " + compact(p.exact.args)
+		return "exactly " + compact(p.exact.args) + p.exact.bound()
 	}
 	if len(p.conditions) == 0 {
 		return "any arguments"

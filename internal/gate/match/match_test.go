@@ -25,7 +25,7 @@ func compiled(t testing.TB, form string) *match.Pattern {
 
 func call(t testing.TB, args string, paths map[string][]string) *match.Call {
 	t.Helper()
-	c := &match.Call{Module: "shell", Action: "bash", Workspace: "/w", Paths: paths}
+	c := &match.Call{Module: "shell", Action: "bash", Workspace: "/w", Paths: paths, Disk: &match.Disk{Imagined: true}}
 	if err := json.Unmarshal([]byte(args), &c.Args); err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,9 @@ func TestSuggest(t *testing.T) {
 			`command: ["go test ./...","git status"] | command: ["go test *","git status *"]`},
 		{`{"command":"timeout 5 ls -l"}`, nil, "command: ls -l | command: ls *"},
 		{`{"command":"python3 -c 'print(1)'"}`, nil, `command: python3 -c 'print(1)'`},
-		{`{"command":"rm $x"}`, nil, "command: rm *"},
+		{`{"command":"rm $x"}`, nil, ""},
+		{`{"command":"rm -rf build"}`, nil, "command: rm -rf build"},
+		{`{"command":"aws s3 ls"}`, nil, "command: aws s3 ls | command: aws s3 ls *"},
 		{`{"command":"$x"}`, nil, ""},
 		{`{"path":"x"}`, map[string][]string{"path": {"/w/src/a/b.go"}},
 			"path: src/a/b.go | path: src/a/*.go | path: src/a/** | path: src/**"},

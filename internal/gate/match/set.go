@@ -65,7 +65,7 @@ func (s *Set) Fits(c *Call) (numbers []int, ok bool) {
 	if !isText || len(s.programs) == 0 {
 		return nil, false
 	}
-	ok = c.line(text).Allowed(func(cmd *shellcmd.Command) bool {
+	ok = c.allowed(text, func(cmd *shellcmd.Command) bool {
 		if len(cmd.Words) == 0 {
 			return false
 		}
@@ -106,8 +106,8 @@ func (p *Pattern) programs() (names []string) {
 // covers reports whether the pattern allows one simple command of a call, whose
 // other arguments must fit too.
 func (p *Pattern) covers(c *Call, cmd *shellcmd.Command) bool {
-	if c.isElsewhere() && cmd.IsRelative() && !p.names(paramFolder) {
-		return false // the same name is another program there
+	if !p.holdsFor(c, cmd) {
+		return false
 	}
 	for i := range p.conditions {
 		k := &p.conditions[i]

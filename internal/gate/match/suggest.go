@@ -17,6 +17,7 @@ func Suggest(c *Call) []*Pattern {
 		for _, list := range shellcmd.Suggest(c.line(text)) {
 			forms = append(forms, map[string]any{paramCommand: oneOrList(list)})
 		}
+		forms = append(forms, c.inFolder(forms)...)
 	} else if len(c.Paths) > 0 {
 		forms = c.suggestFolders()
 	}
@@ -31,6 +32,21 @@ func Suggest(c *Call) []*Pattern {
 		}
 	}
 	return out
+}
+
+// inFolder are the forms for the very folder that a command runs in, which count where the
+// others do not.
+func (c *Call) inFolder(forms []map[string]any) (there []map[string]any) {
+	dir, _ := c.Args[paramFolder].(string)
+	if dir == "" || c.start() == c.Workspace {
+		return nil
+	}
+	for _, form := range forms {
+		if p, err := Compile(form); err == nil && !p.Fits(c) {
+			there = append(there, map[string]any{paramCommand: form[paramCommand], paramFolder: map[string]any{keyExact: dir}})
+		}
+	}
+	return there
 }
 
 func oneOrList(list []string) any {

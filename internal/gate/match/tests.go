@@ -154,6 +154,9 @@ func anyText(c *Call, param string, v any, t pathTest) Answer {
 		if bound && c.Folders[s] && t.matchesBelow(c, s) {
 			best = Unsure
 		}
+		if slices.ContainsFunc(c.Entries[s], func(entry string) bool { return t.matches(c, entry, true) }) {
+			best = Unsure
+		}
 	}
 	return best
 }
@@ -197,7 +200,7 @@ type commandTest struct{ pattern *shellcmd.Pattern }
 
 func (t commandTest) fits(c *Call, _ string, v any) bool {
 	text, ok := v.(string)
-	return ok && c.line(text).Allowed(t.pattern.Allows)
+	return ok && c.allowed(text, t.pattern.Allows)
 }
 
 func (t commandTest) touches(c *Call, _ string, v any) Answer {

@@ -13,6 +13,9 @@ func (p *Pattern) Why(c *Call) string {
 		return ""
 	}
 	if p.exact != nil {
+		if p.exact.fits(c) {
+			return "a file that it names is not what it was"
+		}
 		return "the arguments are not the same"
 	}
 	if !p.coversInput(c) {
@@ -32,7 +35,7 @@ func (p *Pattern) Why(c *Call) string {
 			if doubt := c.line(text).Doubt; doubt != "" {
 				return doubt
 			}
-			if cmd := c.line(text).FirstRefused(func(cmd *shellcmd.Command) bool { return p.covers(c, cmd) }); cmd != "" {
+			if cmd := c.line(text).FirstRefused(func(cmd *shellcmd.Command) bool { return p.covers(c, cmd) || c.staysInside(cmd) || cmd.Filters() }); cmd != "" {
 				return fmt.Sprintf("its command %s does not fit", quote(cmd))
 			}
 		}

@@ -9,8 +9,9 @@
 //     first by itself, or a call of the kernel's own.
 //   - Ask is as the rules say. AcceptEdits allows the changes of files that the module
 //     filesystem makes inside the workspace, but for deleting, for what the rules deny to
-//     write or to edit, and for what other programs run by themselves (runsUnasked);
-//     never a command. Plan refuses what changes anything, also what the rules allow.
+//     write or to edit, and for what other programs run by themselves (runsUnasked); and
+//     commands that only read there, no other. Plan refuses what changes anything, also
+//     what the rules allow.
 //   - Where nobody would answer (Unattended), what needs a human is refused at once,
 //     unless nobody waits for it either: then it waits until somebody comes. The
 //     request is on record all the same, with its answer.
@@ -127,6 +128,7 @@ type Call struct {
 	// Denies says that a rule denies an action of the tool's module on a canonical path,
 	// or may; nil: none does.
 	Denies func(action, path string) bool
+	Reads  bool // it is a command that only reads inside the workspace
 }
 
 // Verdict is what permissions say of a call.
@@ -187,6 +189,9 @@ func (p *permissions) decide(c *Call) Decision {
 	case p.Mode == AcceptEdits && isEdit(c):
 		const rule = "permission mode accept-edits"
 		return Decision{Verdict: Allow, Rule: rule, Reason: rule + setBy(p.By) + ": a change of a file inside the workspace"}
+	case p.Mode == AcceptEdits && c.Reads:
+		const rule = "permission mode accept-edits"
+		return Decision{Verdict: Allow, Rule: rule, Reason: rule + setBy(p.By) + ": a command that only reads inside the workspace"}
 	}
 	return p.decideByEntries(c)
 }

@@ -244,7 +244,7 @@ func (b *builder) pattern(path string, kind int, e Entry) *match.Pattern {
 func (b *builder) examples(path string, kind int, e Entry, p *match.Pattern, list []any, want bool) {
 	for i, example := range list {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		call := &match.Call{Module: e.Module, Workspace: "/"}
+		call := &match.Call{Module: e.Module, Workspace: "/", Disk: &match.Disk{Imagined: true}}
 		switch example := example.(type) {
 		case string:
 			call.Args = map[string]any{"command": example}

@@ -61,6 +61,9 @@ func (d Decision) IsDefault() bool {
 	return strings.HasSuffix(d.Rule, ruleFallback) || strings.HasSuffix(d.Rule, ruleNoBlock)
 }
 
+// RunsByDefault reports whether a call runs only because an app without rules lets it.
+func (d Decision) RunsByDefault() bool { return d.Verdict == Allow && d.Rule == ruleNoBlock }
+
 // decide decides by the rules of each file that name the tool, and by those about
 // arguments that hold for the call being decided.
 func decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {

@@ -75,7 +75,7 @@ func (r *Rules) widens(at place, known []*tool.Tool) bool {
 		named = true
 		verdict := Decide(r, t, tool.Principal{}).Verdict
 		runs := verdict == Allow || at.match != "" && verdict == Approve // it may, with these arguments
-		if runs && Decide(nil, t, tool.Principal{}).Verdict != Allow {
+		if runs && (Decide(nil, t, tool.Principal{}).Verdict != Allow || namesFiles(t)) {
 			return true
 		}
 	}
@@ -88,6 +88,14 @@ func (r *Rules) widens(at place, known []*tool.Tool) bool {
 		}
 	}
 	return at != auto || r.ceiling > tool.Low.Level()
+}
+
+// namesFiles reports whether a tool changes files that its arguments name. Without rules it
+// asks about some of them: those that programs run by themselves.
+func namesFiles(t *tool.Tool) bool {
+	return slices.ContainsFunc(t.Runtime.Effects, func(e tool.Effect) bool {
+		return strings.HasPrefix(e.Resource, "file:{") && e.Mode.Writes()
+	})
 }
 
 // grants are the places of all grants, in order.
@@ -212,8 +220,11 @@ func decideAtFloor(sets []ruleSet, t *tool.Tool, granted Decision) Decision {
 			return d
 		}
 	}
-	if t.Runtime.Control || decideWithoutRules(t).Verdict == Allow {
+	if t.Runtime.Control {
 		return granted
+	}
+	if d := decideWithoutRules(t); d.Verdict == Allow {
+		return d
 	}
 	return Decision{Approve, fmt.Sprintf(reasonFloor, t.ID.Dotted()), ruleFloor}
 }

@@ -45,6 +45,9 @@ type Command struct {
 	Inner   []*Command
 	Opaque  string
 	Here    []Word // its here-documents; only for Use
+
+	at      []string // the folders that it may run in; nil: that of the line
+	expands bool     // it has a here-document that bash expands
 }
 
 // Word is one word of a command.
@@ -56,6 +59,9 @@ type Word struct {
 	// Split says that a word that is not static may become any words, or none. One
 	// that is not split becomes words that begin with Text.
 	Split bool
+	// Glob is set for a word that is not static only because bash puts names of files in
+	// its place: the pattern, in the form of path.Match.
+	Glob string
 
 	// These are only for Use. Shape is the whole word with Unknown for each part that
 	// is not known before it runs, and Vars are the variables in it, also of the
@@ -118,6 +124,7 @@ type walker struct {
 	depth int
 	uses  *Uses             // nil: nobody asks
 	known map[string]string // variables, for uses
+	folders
 }
 
 const maxDepth = 8
@@ -146,21 +153,36 @@ func (w *walker) script(text string) {
 }
 
 func (w *walker) stmts(list []*syntax.Stmt) {
+	w.stays(w.here())
 	for _, s := range list {
+		w.at = places(w.ok, w.failed)
 		w.stmt(s)
 	}
+	w.at = places(w.ok, w.failed)
 }
 
 func (w *walker) stmt(s *syntax.Stmt) {
 	if s == nil {
 		return
 	}
+	before := w.here()
+	w.stays(before)
+	w.simpleOrCompound(s)
+	switch {
+	case s.Background || s.Coprocess || s.Disown:
+		w.stays(before)
+	case s.Negated:
+		w.ok, w.failed = w.failed, w.ok
+	}
+}
+
+func (w *walker) simpleOrCompound(s *syntax.Stmt) {
 	if s.Coprocess || s.Disown {
 		w.doubt("it uses a form of another shell")
 	}
 	redirects := w.redirects(s.Redirs)
 	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
-		w.call(call, redirects, w.here(s.Redirs))
+		w.call(call, redirects, s.Redirs)
 		return
 	}
 	if len(redirects) > 0 {
@@ -192,41 +214,84 @@ func (c *Command) writes() bool {
 func (w *walker) compound(c syntax.Command) {
 	switch c := c.(type) {
 	case *syntax.BinaryCmd:
-		w.stmt(c.X)
-		w.stmt(c.Y)
+		w.binary(c)
 	case *syntax.Block:
 		w.stmts(c.Stmts)
 	case *syntax.Subshell:
-		w.stmts(c.Stmts)
+		w.apart(func() { w.stmts(c.Stmts) })
 	case *syntax.IfClause:
-		for ; c != nil; c = c.Else {
-			w.stmts(c.Cond)
-			w.stmts(c.Then)
-		}
+		w.branches(c)
 	case *syntax.WhileClause:
-		w.stmts(c.Cond)
-		w.stmts(c.Do)
+		w.repeated(func() {
+			w.stmts(c.Cond)
+			w.stmts(c.Do)
+		})
 	case *syntax.TimeClause:
 		w.stmt(c.Stmt)
 	case *syntax.ForClause:
-		w.loop(c)
+		w.repeated(func() { w.loop(c) })
 	case *syntax.CaseClause:
-		w.word(c.Word)
-		for _, item := range c.Items {
-			for _, p := range item.Patterns {
-				w.word(p)
-			}
-			w.stmts(item.Stmts)
-		}
+		w.cases(c)
 	case *syntax.TestClause:
 		w.test(c.X)
 	case *syntax.FuncDecl:
 		w.doubt("it defines a function")
-		w.stmt(c.Body)
+		w.apart(func() { w.stmt(c.Body) })
 	default:
 		w.doubt("it holds a form of bash that is not judged")
 		w.nested(c)
 	}
+}
+
+// binary walks a list of two, or a pipe, whose sides are processes of their own.
+func (w *walker) binary(c *syntax.BinaryCmd) {
+	switch c.Op {
+	case syntax.AndStmt:
+		w.stmt(c.X)
+		failed := w.failed
+		w.at = w.ok
+		w.stmt(c.Y)
+		w.failed = places(failed, w.failed)
+	case syntax.OrStmt:
+		w.stmt(c.X)
+		ok := w.ok
+		w.at = w.failed
+		w.stmt(c.Y)
+		w.ok = places(ok, w.ok)
+	default:
+		w.apart(func() { w.stmt(c.X) })
+		w.apart(func() { w.stmt(c.Y) })
+	}
+}
+
+// branches walks if, elif and else, of which one is taken.
+func (w *walker) branches(c *syntax.IfClause) {
+	var ends []string
+	for ; c != nil; c = c.Else {
+		w.stmts(c.Cond)
+		failed := w.failed
+		w.at = w.ok
+		w.stmts(c.Then)
+		ends = places(ends, w.at, failed)
+		w.at = failed
+	}
+	w.stays(ends)
+}
+
+// cases walks the branches of a case, of which any may be taken, or none.
+func (w *walker) cases(c *syntax.CaseClause) {
+	w.word(c.Word)
+	before := w.here()
+	ends := before
+	for _, item := range c.Items {
+		for _, p := range item.Patterns {
+			w.word(p)
+		}
+		w.at = ends // a branch may fall through to the next
+		w.stmts(item.Stmts)
+		ends = places(ends, w.at)
+	}
+	w.stays(ends)
 }
 
 // loop reads a for loop over words. Its variable must be one that no program

@@ -3,6 +3,7 @@ package shellcmd
 import (
 	"errors"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -141,7 +142,7 @@ func (p *Pattern) Program() string { return p.words[0][0] }
 
 // Allows reports whether the pattern covers a command by itself.
 func (p *Pattern) Allows(c *Command) bool {
-	if !slices.Equal(c.Assigns, p.assigns) || len(c.Words) < len(p.words) || len(c.Words) > len(p.words) && !p.tail {
+	if !p.sets(c.Assigns) || len(c.Words) < len(p.words) || len(c.Words) > len(p.words) && !p.tail {
 		return false
 	}
 	for _, r := range c.Redirects {
@@ -166,6 +167,27 @@ func (p *Pattern) Allows(c *Command) bool {
 		return true // it says these very words
 	}
 	return risk(c.Words, fixed) == ""
+}
+
+// sets reports whether a command sets just the variables that the pattern says, and
+// harmless ones.
+func (p *Pattern) sets(assigns []string) bool {
+	rest := slices.DeleteFunc(slices.Clone(assigns), func(a string) bool {
+		return !slices.Contains(p.assigns, a) && harmless(a)
+	})
+	return slices.Equal(rest, p.assigns)
+}
+
+// harmlessVariable are the variables, with a plain value, that only say how a program writes
+// what it finds: no value of them names a file or a program.
+var harmlessVariable = regexp.MustCompile(
+	`^(?:(?:LANG|LC_[A-Z]+|NODE_ENV|CI|NO_COLOR|FORCE_COLOR)=[A-Za-z0-9_.:@,+-]*|TZ=[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+)*|TZ=)$`)
+
+func harmless(assign string) bool { return harmlessVariable.MatchString(assign) }
+
+// onlyHarmless reports whether the variables that the command sets are all harmless.
+func (c *Command) onlyHarmless() bool {
+	return !slices.ContainsFunc(c.Assigns, func(a string) bool { return !harmless(a) })
 }
 
 // answer is how a pattern stands to a command that a rule would forbid.
@@ -251,11 +273,9 @@ func (l *Line) Allowed(allows func(*Command) bool) bool {
 	if l.Doubt != "" || len(l.Commands) == 0 {
 		return false
 	}
-	moved := slices.ContainsFunc(l.Commands, (*Command).changesFolder)
-	if moved && slices.ContainsFunc(l.Commands, (*Command).IsRelative) {
-		return false // the same name is another program there
-	}
-	return allowedAll(l.Commands, allows)
+	return allowedAll(l.Commands, func(c *Command) bool {
+		return (c.Stays() || !c.IsRelative()) && allows(c) // the same name is another program elsewhere
+	})
 }
 
 func allowedAll(list []*Command, allows func(*Command) bool) bool {
@@ -307,7 +327,7 @@ func (c *Command) String() string {
 
 // transparent reports whether a command does nothing but run the ones within.
 func (c *Command) transparent() bool {
-	return c.Wrapper && c.Opaque == "" && len(c.Inner) > 0 && len(c.Assigns) == 0 && !c.writes()
+	return c.Wrapper && c.Opaque == "" && len(c.Inner) > 0 && c.onlyHarmless() && !c.writes()
 }
 
 func (c *Command) changesFolder() bool {

@@ -206,3 +206,23 @@ func (r *Run) letters(flags runFlags, word Word, take func(*[]Word)) {
 
 // Scripted reports whether a program's name is that of a shell or of an interpreter.
 func Scripted(name string) bool { return isInterpreter(path.Base(name)) }
+
+// Each returns the commands of the line, with those that others run.
+func (l *Line) Each() []*Command {
+	u := &Uses{}
+	u.flatten(l.Commands)
+	return u.Commands
+}
+
+// Scripts are the files that the command is told to run: its program if that is named by a
+// path, and the scripts that it gives to an interpreter.
+func (c *Command) Scripts() []Word {
+	var files []Word
+	if len(c.Words) > 0 && (!c.Words[0].Static || strings.Contains(c.Words[0].Text, "/")) {
+		files = append(files, c.Words[0])
+	}
+	if r := c.Runs(); r != nil {
+		files = append(files, r.Scripts...)
+	}
+	return files
+}

@@ -90,8 +90,8 @@ func (w *walker) unread(why string) {
 	}
 }
 
-// here reads the here-documents of a command.
-func (w *walker) here(list []*syntax.Redirect) (out []Word) {
+// hereDocuments reads the here-documents of a command.
+func (w *walker) hereDocuments(list []*syntax.Redirect) (out []Word) {
 	if w.uses == nil {
 		return nil
 	}

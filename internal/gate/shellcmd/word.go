@@ -14,6 +14,9 @@ type wordBuilder struct {
 	// what the word begins with.
 	closed bool
 	shape  strings.Builder
+	glob   strings.Builder
+	globs  bool // a part of it stands for names of files
+	other  bool // a part of it stands for something else
 	Word
 }
 
@@ -21,6 +24,9 @@ type wordBuilder struct {
 func (w *walker) word(word *syntax.Word) Word {
 	if word == nil {
 		return Word{Static: true}
+	}
+	if word.Lit() == "[" { // the program: without its end it stands for no file
+		return Word{Text: "[", Static: true, Shape: "["}
 	}
 	b := wordBuilder{w: w, Word: Word{Static: true}}
 	for i, part := range word.Parts {
@@ -31,6 +37,9 @@ func (w *walker) word(word *syntax.Word) Word {
 		b.text.Reset() // what it begins with is not known
 	}
 	b.Text = b.text.String()
+	if b.globs && !b.other {
+		b.Glob = b.glob.String()
+	}
 	if w.uses != nil {
 		b.Shape = b.shape.String()
 		b.Vars = variables(word)
@@ -45,7 +54,10 @@ func (b *wordBuilder) write(s string) {
 	if !b.closed {
 		b.text.WriteString(s)
 	}
+	b.glob.WriteString(globEscaper.Replace(s))
 }
+
+var globEscaper = strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`)
 
 func (b *wordBuilder) dynamic(split bool) {
 	if b.w.uses != nil {
@@ -53,6 +65,15 @@ func (b *wordBuilder) dynamic(split bool) {
 	}
 	b.closed, b.Static = true, false
 	b.Split = b.Split || split
+	b.other = true
+}
+
+// files notes a wildcard for names of files.
+func (b *wordBuilder) files(wildcard byte) {
+	other := b.other || wildcard == '['
+	b.dynamic(false) // the names of files begin with what stands before it
+	b.other, b.globs = other, true
+	b.glob.WriteByte(wildcard)
 }
 
 func (b *wordBuilder) part(part syntax.WordPart, first bool) {
@@ -95,11 +116,7 @@ func (b *wordBuilder) literal(s string, first bool) {
 			}
 			b.write(s[i : i+1])
 		case '*', '?', '[':
-			if s == "[" && b.w.uses != nil { // the program
-				b.write(s)
-				continue
-			}
-			b.dynamic(false) // the names of files begin with what stands before it
+			b.files(s[i])
 		case '~':
 			// After a colon or an equals sign it may be a home folder too.
 			if i > 0 && (s[i-1] == ':' || s[i-1] == '=') {
@@ -131,10 +148,10 @@ func (b *wordBuilder) expansion(part syntax.WordPart, quoted bool) {
 		if p.TempFile || p.ReplyVar {
 			b.w.doubt("it uses a form of another shell")
 		}
-		b.w.stmts(p.Stmts)
+		b.w.apart(func() { b.w.stmts(p.Stmts) })
 		b.dynamic(!quoted)
 	case *syntax.ProcSubst:
-		b.w.stmts(p.Stmts)
+		b.w.apart(func() { b.w.stmts(p.Stmts) })
 		b.write("/dev/fd/")
 		b.dynamic(false)
 	default:
@@ -235,8 +252,8 @@ func isDescriptor(s string) bool {
 }
 
 // call reads a simple command.
-func (w *walker) call(call *syntax.CallExpr, redirects []Redirect, here []Word) {
-	c := &Command{Redirects: redirects, Here: here}
+func (w *walker) call(call *syntax.CallExpr, redirects []Redirect, all []*syntax.Redirect) {
+	c := &Command{Redirects: redirects, Here: w.hereDocuments(all), at: w.here(), expands: w.expands(all)}
 	for _, a := range call.Assigns {
 		c.Assigns = append(c.Assigns, w.assign(a))
 	}
@@ -245,6 +262,25 @@ func (w *walker) call(call *syntax.CallExpr, redirects []Redirect, here []Word) 
 	}
 	w.unwrap(c)
 	w.add(c)
+	w.moved(c)
+}
+
+// expands reports whether a here-document is not known before it is read.
+func (w *walker) expands(list []*syntax.Redirect) bool {
+	quiet := walker{line: &Line{}, depth: w.depth}
+	for _, r := range list {
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			if !quiet.word(r.Hdoc).Static {
+				return true
+			}
+		case syntax.WordHdoc:
+			if !quiet.word(r.Word).Static {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (w *walker) assign(a *syntax.Assign) string {

@@ -88,6 +88,7 @@ func (w *walker) unwrap(c *Command) {
 		w.unwrapShell(c)
 	case name == "find":
 		w.unwrapFind(c)
+	case w.unwrapRunner(c, name):
 	case runsCode(name, c.Words):
 		c.Wrapper, c.Opaque = true, "it runs code of another language"
 	case hasRunOption(name, c.Words[1:]):
@@ -112,7 +113,7 @@ func (w *walker) inner(c *Command, words []Word, opaque string) {
 		}
 		return
 	}
-	in := &Command{Words: words}
+	in := &Command{Words: words, at: c.at}
 	w.unwrap(in)
 	c.Inner = append(c.Inner, in)
 }
@@ -221,7 +222,7 @@ func (w *walker) unwrapScript(c *Command, words []Word, opaque string) {
 		c.Opaque = "an option of it is not known"
 		return
 	}
-	sub := walker{line: &Line{}, depth: w.depth, uses: w.uses, known: w.known}
+	sub := walker{line: &Line{}, depth: w.depth, uses: w.uses, known: w.known, folders: folders{at: c.at}}
 	sub.script(strings.Join(text, " "))
 	c.Inner = sub.line.Commands
 	if c.Opaque == "" {
@@ -229,21 +230,87 @@ func (w *walker) unwrapScript(c *Command, words []Word, opaque string) {
 	}
 }
 
-// unwrapShell reads the script of sh -c.
+// unwrapShell reads the script of sh -c, bash -lc and their like. A login shell reads the
+// profile of its user first, as every shell that the user opens does.
 func (w *walker) unwrapShell(c *Command) {
-	words := c.Words[1:]
-	if len(words) < 2 || !words[0].Static || !slices.Contains([]string{"-c", "-ec", "-xc", "-exc"}, words[0].Text) {
-		if len(words) > 0 && words[0].Static && !strings.HasPrefix(words[0].Text, "-") && len(c.Redirects) == 0 &&
-			!namesStdin(words[0]) {
-			return // it runs a file, which a pattern may name
+	words, script := c.Words[1:], false
+	for len(words) > 0 && words[0].Static && !script {
+		switch text := words[0].Text; {
+		case slices.Contains([]string{"--login", "--norc", "--noprofile", "--posix"}, text):
+		case len(text) > 1 && text[0] == '-' && strings.Trim(text[1:len(text)-1], "euxl") == "" && text[len(text)-1] == 'o' &&
+			len(words) > 1 && words[1].Static && words[1].Text == "pipefail":
+			words = words[1:]
+		case len(text) > 1 && text[0] == '-' && strings.Trim(text[1:], "ceuxl") == "":
+			script = strings.Contains(text, "c")
+		default:
+			w.unreadShell(c, words)
+			return
 		}
-		c.Wrapper, c.Opaque = true, "what it runs is not given in its words"
+		words = words[1:]
+	}
+	switch {
+	case !script || len(words) == 0:
+		w.unreadShell(c, words)
+		return
+	case path.Base(c.Words[0].Text) == "fish":
+		w.unwrapScript(c, words[:1], "it is given to another kind of shell")
 		return
 	}
-	w.unwrapScript(c, words[1:2], "")
-	if len(words) > 2 && c.Opaque == "" {
+	w.unwrapScript(c, words[:1], "")
+	if len(words) > 1 && c.Opaque == "" {
 		c.Opaque = "its script gets words of its own"
 	}
+}
+
+// unreadShell is a shell that is not given its commands in its words: it runs a file, which
+// a pattern may name, or what it reads.
+func (w *walker) unreadShell(c *Command, words []Word) {
+	if len(words) > 0 && len(words) == len(c.Words)-1 && words[0].Static && !strings.HasPrefix(words[0].Text, "-") &&
+		len(c.Redirects) == 0 && !namesStdin(words[0]) {
+		return
+	}
+	c.Wrapper, c.Opaque = true, "what it runs is not given in its words"
+}
+
+// runners are the subcommands by which a program runs another one, with the number of
+// operands that stand before it.
+var runners = map[string]int{
+	"npm exec": 0, "npm x": 0, "pnpm exec": 0, "pnpm dlx": 0, "yarn exec": 0, "yarn dlx": 0, "bun x": 0, "uv run": 0,
+	"uv tool run": 0, "poetry run": 0, "pipenv run": 0, "pdm run": 0, "hatch run": 0, "rye run": 0, "bundle exec": 0,
+	"mise exec": 0, "mise x": 0, "direnv exec": 1, "docker run": 1, "docker exec": 1, "podman run": 1, "podman exec": 1,
+	"docker compose run": 1, "docker compose exec": 1, "kubectl exec": 1, "conda run": 0, "nix run": 0,
+}
+
+// unwrapRunner finds what a program is told to run by a subcommand, for rules that forbid.
+func (w *walker) unwrapRunner(c *Command, name string) bool {
+	for n := 2; n <= 3 && n <= len(c.Words); n++ {
+		if !c.Words[n-1].Static {
+			return false
+		}
+		name += " " + c.Words[n-1].Text
+		operands, known := runners[name]
+		if !known {
+			continue
+		}
+		rest := c.Words[n:]
+		options := slices.ContainsFunc(rest, func(word Word) bool { return strings.HasPrefix(word.Text, "-") })
+		for len(rest) > 0 && (strings.HasPrefix(rest[0].Text, "-") || operands > 0) {
+			if !strings.HasPrefix(rest[0].Text, "-") {
+				operands--
+			}
+			rest = rest[1:]
+		}
+		if options { // the value of one may look like the program
+			c.Wrapper, c.Opaque = true, runs
+		}
+		if len(rest) > 0 {
+			in := &Command{Words: rest, at: c.at}
+			w.unwrap(in)
+			c.Inner = append(c.Inner, in)
+		}
+		return true
+	}
+	return false
 }
 
 // unwrapSSH finds what runs at the other end, for rules that forbid.
