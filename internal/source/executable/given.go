@@ -36,6 +36,9 @@ func Given(t *tool.Tool, root string) string {
 	case h.manifest.Runtime.Network:
 		with = append(with, "the network (public addresses)")
 	}
+	if h.inWorkspace() {
+		with = append(with, "the workspace as its working directory, where any file may run as part of it")
+	}
 	if names := h.manifest.HostTools; len(names) > 0 {
 		with = append(with, "calls of "+strings.Join(names, ", ")+" in the caller's name")
 	}
@@ -49,6 +52,6 @@ func Given(t *tool.Tool, root string) string {
 	}
 	// Whoever writes both of two programs can make short digests of them alike.
 	const digits = 40
-	return text + fmt.Sprintf(" (sha256 %s, its manifest %s; other files that it reads or runs may change unseen)",
+	return text + fmt.Sprintf(" (sha256 %s, its manifest %s; files elsewhere that it reads or runs may change unseen)",
 		h.program.digest[:digits], h.digest[:digits])
 }

@@ -23,14 +23,14 @@
 //
 // # Running
 //
-// The executable is started for each call, in the session's folder and in a
-// sandbox. It reads its arguments from stdin, one JSON object and a line feed,
+// The executable is started for each call, in the folder that it lies in and in a
+// sandbox: see package launch. With cwd: workspace it starts in the session's folder. It reads its arguments from stdin, one JSON object and a line feed,
 // and prints one JSON value to stdout: an envelope (status, summary …) or plain
 // data. Its stderr is a log. It exits with 0 when it did what was asked.
 //
 //	CALLGATE_CALL       the call's ID in the journal
 //	CALLGATE_TOOL       the tool's dotted name
-//	CALLGATE_WORKSPACE  the session's folder, which is also the working directory
+//	CALLGATE_WORKSPACE  the session's folder
 //	CALLGATE_HOST_FD    the descriptor of its connection to the kernel, if its manifest has
 //	                    host_tools: see package hosttools
 //

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"callgate/internal/launch"
 	"callgate/internal/sandbox"
 	"callgate/internal/source/mcp/config"
 	"callgate/internal/source/mcp/isolation"
@@ -48,11 +49,11 @@ func newHouse(t testing.TB) house {
 func (h house) says(t *testing.T, c config.Isolation, dir, script string) string {
 	t.Helper()
 	machine := isolation.Machine{Hidden: []string{h.state}, Cache: h.cache}
-	walls, err := machine.Walls(c, "/bin/sh", dir)
+	walls, err := machine.Walls(c, "/bin/sh", isolation.Place{Dir: dir, Inside: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := process.Environ(walls.Environ(map[string]string{"HOME": h.home}), nil)
+	env := launch.Server(walls.Environ(map[string]string{"HOME": h.home}), nil, "", true)
 	var said bytes.Buffer
 	p, err := process.Start(process.Command{
 		Path: "/bin/sh", Args: []string{"-c", "exec >&2; cd ~ 2>/dev/null || :; " + script}, Dir: dir, Env: env, Log: &said,
@@ -157,7 +158,7 @@ func TestStateIsPinned(t *testing.T) {
 	namespaces(t)
 	h := newHouse(t)
 	start := func(dir string) error {
-		walls, err := isolation.Machine{Hidden: []string{h.state}}.Walls(config.Isolation{}, "/bin/sh", dir)
+		walls, err := isolation.Machine{Hidden: []string{h.state}}.Walls(config.Isolation{}, "/bin/sh", isolation.Place{Dir: dir, Inside: true})
 		if err != nil {
 			t.Fatal(err)
 		}
