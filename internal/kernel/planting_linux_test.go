@@ -20,10 +20,10 @@ import (
 // plantedName begins the names of the files that planted code writes when it runs.
 const plantedName = "PLANTED-"
 
-// garden is a workspace in which code is plantedName that runtimes load by themselves.
+// garden is a workspace in which code is planted that runtimes load by themselves.
 type garden struct {
 	work  string
-	other []string // folders besides, to which plantedName code could write
+	other []string // folders besides, to which planted code could write
 }
 
 // pythonPlant, nodePlant and shellPlant are code that leaves a file wherever it may write.
@@ -49,6 +49,11 @@ func plant(t *testing.T) garden {
 	g.other = []string{home, cache}
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CACHE_HOME", cache)
+	program := func(name, text string) {
+		path := filepath.Join(g.work, filepath.FromSlash(name))
+		kerneltest.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		programtest.Write(t, path, text)
+	}
 	put := func(name, text string) { kerneltest.Write(t, filepath.Join(g.work, filepath.FromSlash(name)), text) }
 	// Python: modules of the standard library that programs import, and what starts with it.
 	for _, module := range []string{"json", "sitecustomize", "usercustomize", "argparse", "subprocess", "typing", "mynotes", "logging"} {
@@ -63,10 +68,10 @@ func plant(t *testing.T) garden {
 	put("evil.js", g.nodePlant("npmrc"))
 	put("evil.sh", g.shellPlant("script-shell"))
 	put("package.json", `{"name": "w", "scripts": {"preinstall": "sh ./evil.sh", "prepare": "sh ./evil.sh"}, "workspaces": ["*"]}`)
-	put("node_modules/plantedName-server/package.json", `{"name": "planted-server", "version": "1.0.0", "bin": {"planted-server": "cli.js"}}`)
-	put("node_modules/plantedName-server/cli.js", "#!/usr/bin/env node\n"+g.nodePlant("npx"))
+	put("node_modules/planted-server/package.json", `{"name": "planted-server", "version": "1.0.0", "bin": {"planted-server": "cli.js"}}`)
+	put("node_modules/planted-server/cli.js", "#!/usr/bin/env node\n"+g.nodePlant("npx"))
 	put("node_modules/leftpad/index.js", g.nodePlant("node_modules"))
-	programtest.Write(t, filepath.Join(g.work, "node_modules", ".bin", "plantedName-server"), g.shellPlant("npx-bin"))
+	program("node_modules/.bin/planted-server", g.shellPlant("npx-bin"))
 	put(".yarnrc.yml", "yarnPath: ./evil.js\n")
 	put(".yarnrc", "yarn-path \"./evil.js\"\n")
 	put("bunfig.toml", "preload = [\"./evil.js\"]\n")
@@ -92,15 +97,15 @@ func plant(t *testing.T) garden {
 		put(at+"config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = "+g.work+"\n\tfsmonitor = "+monitor+
 			"\n\tpager = "+monitor+"\n\tsshCommand = "+monitor+"\n")
 	}
-	programtest.Write(t, filepath.Join(g.work, "monitor.sh"), g.shellPlant("fsmonitor"))
+	program("monitor.sh", g.shellPlant("fsmonitor"))
 	// Programs, in a folder of the PATH.
 	for _, name := range []string{"python3", "node", "npx", "git", "rg", "sh", "bash", "perl", "ruby", "gopls", "pylsp", "env", "cat", "go"} {
-		programtest.Write(t, filepath.Join(g.work, "wsbin", name), g.shellPlant("path-"+name))
+		program("wsbin/"+name, g.shellPlant("path-"+name))
 	}
 	return g
 }
 
-// harvest returns what plantedName code left.
+// harvest returns what planted code left.
 func (g garden) harvest() []string {
 	var found []string
 	for _, root := range append([]string{g.work}, g.other...) {
@@ -147,7 +152,7 @@ func need(t *testing.T, program string) {
 	}
 }
 
-// Everything that the kernel starts is started in a workspace in which code is plantedName for
+// Everything that the kernel starts is started in a workspace in which code is planted for
 // it. None of the code runs.
 func TestPlantedCodeDoesNotRun(t *testing.T) {
 	if sandbox.Probe().Level != sandbox.Full {
@@ -196,7 +201,7 @@ tools:
           own_script: {command: python3, args: [server.py], isolation: contained}
           node: {command: node, args: [LIB/server.js], isolation: contained}
           boxed: {command: python3, args: [-m, pynotes], isolation: sandboxed, readable: [LIB], env: {PYTHONPATH: LIB}}
-          npx: {command: npx, args: [-y, plantedName-server, "."], isolation: contained, env: {npm_config_offline: "true"}, start_timeout: 20s}
+          npx: {command: npx, args: [-y, planted-server, "."], isolation: contained, env: {npm_config_offline: "true"}, start_timeout: 20s}
           shell: {command: sh, args: [-c, "exec python3 LIB/pynotes.py"], isolation: contained}
   capabilities: {default_policy: auto}
 runtime:

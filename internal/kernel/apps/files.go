@@ -113,7 +113,10 @@ func RuleFiles(l *Loader) func(ctx context.Context, workspace string) []string {
 // folder of the user's own file is one of them also before there is such a file,
 // because a file that a tool puts there would be in force everywhere.
 func (l *Loaded) RuleFiles() []string {
-	all := slices.Concat(l.App.RuleFiles(), servers.CodeFiles(l.App.Servers))
+	all := l.App.RuleFiles()
+	if l.App != nil {
+		all = append(slices.Clip(all), servers.CodeFiles(l.App.Servers)...)
+	}
 	if l.Files.Place != "" {
 		all = append(all, filepath.Dir(l.Files.Place))
 	}
