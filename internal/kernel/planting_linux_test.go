@@ -170,8 +170,9 @@ func TestPlantedCodeDoesNotRun(t *testing.T) {
 	kerneltest.Write(t, filepath.Join(g.work, "server.py"), pythonServer)
 	kerneltest.Write(t, filepath.Join(g.work, "server.js"), nodeServer)
 	kerneltest.Write(t, filepath.Join(g.work, "guards", "guard.py"), "import json, sys\njson.load(sys.stdin)\n")
-	kerneltest.WriteExecutable(t, filepath.Join(g.work, "tools", "global"), "team_probe", strings.Replace(
-		strings.Replace(kerneltest.GreetManifest, "team.greet", "team.probe", 1), `, "required": ["name"]`, "", 1), `cat >/dev/null
+	kerneltest.WriteExecutable(t, filepath.Join(g.work, "tools", "global"), "team_probe",
+		strings.NewReplacer("team.greet", "team.probe", `, "required": ["name"]`, "", `"none"`, `"write"`).
+			Replace(kerneltest.GreetManifest), `cat >/dev/null
 python3 -c 'import json, argparse' >&2
 python3 -m json.tool --help >&2
 node -e 'try { require("leftpad") } catch (e) {}' >&2
@@ -215,14 +216,6 @@ runtime:
 	kerneltest.Write(t, filepath.Join(g.work, "main.go"), "package main\n\nfunc main() {}\n")
 	kerneltest.Write(t, filepath.Join(g.work, "go.mod"), "module example.com/m\n\ngo 1.20\n")
 	kerneltest.Write(t, filepath.Join(g.work, "x.py"), "import json\n")
-	must := func(r *tool.Result) *tool.Result {
-		t.Helper()
-		if r.Status != tool.Success {
-			t.Errorf("%s %s", r.Status, r.Summary)
-		}
-		return r
-	}
-
 	t.Run("commands", func(t *testing.T) { // these have the PATH of the user, whatever it holds
 		need(t, "git")
 		t.Setenv("PATH", real)
@@ -240,7 +233,26 @@ runtime:
 		}
 	})
 
-	t.Setenv("PATH", filepath.Join(g.work, "wsbin")+string(os.PathListSeparator)+real)
+	for name, path := range map[string]string{
+		"the PATH": real, "a PATH of the workspace": filepath.Join(g.work, "wsbin") + string(os.PathListSeparator) + real,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("PATH", path)
+			g.startAll(t)
+		})
+	}
+}
+
+func succeeds(t *testing.T, r *tool.Result) *tool.Result {
+	t.Helper()
+	if r.Status != tool.Success {
+		t.Errorf("%s %s", r.Status, r.Summary)
+	}
+	return r
+}
+
+// startAll starts what an app has beside commands.
+func (g garden) startAll(t *testing.T) {
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	s := kerneltest.OpenAccepted(t, k, g.work)
 	t.Run("servers", func(t *testing.T) {
@@ -265,20 +277,20 @@ runtime:
 		}
 	})
 	t.Run("executables", func(t *testing.T) {
-		r := must(kerneltest.Call(t, s, "team.probe", `{}`))
+		r := succeeds(t, kerneltest.Call(t, s, "team.probe", `{}`))
 		if found := g.harvest(); len(found) > 0 {
 			t.Errorf("it ran %q: %v", found, r.Warnings)
 		}
 	})
 	t.Run("guards", func(t *testing.T) {
 		need(t, "python3")
-		must(kerneltest.Call(t, s, "filesystem.write", `{"path":"new.txt","content":"x"}`))
+		succeeds(t, kerneltest.Call(t, s, "filesystem.write", `{"path":"new.txt","content":"x"}`))
 		if found := g.harvest(); len(found) > 0 {
 			t.Errorf("they ran %q", found)
 		}
 	})
 	t.Run("ripgrep", func(t *testing.T) {
-		must(kerneltest.Call(t, s, "filesystem.grep", `{"pattern":"func main"}`))
+		succeeds(t, kerneltest.Call(t, s, "filesystem.grep", `{"pattern":"func main"}`))
 		if found := g.harvest(); len(found) > 0 {
 			t.Errorf("it ran %q", found)
 		}
