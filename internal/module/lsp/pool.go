@@ -219,7 +219,7 @@ func (p *pool) options(c *request, one server, program string) (langserver.Optio
 			}
 		}
 	}
-	run.Env = env
+	run.Env = launch.Set(env, launch.WorkspaceVariable, c.Dir)
 	var own any
 	if one.settings != nil {
 		own = one.settings

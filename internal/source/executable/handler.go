@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,9 +79,9 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 	if host != nil {
 		env = launch.Set(env, manifest.Reserved+"HOST_FD", strconv.Itoa(sandbox.HostFD))
 	}
-	dir := filepath.Dir(h.program.path)
-	if h.inWorkspace() {
-		dir = grant.Workspace
+	dir, readable, err := h.start(grant)
+	if err != nil {
+		return nil, err
 	}
 	r.exit, r.err = sandbox.Run(ctx, sandbox.Spec{
 		Argv:  append([]string{h.program.path}, h.manifest.Args...),
@@ -91,7 +90,7 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 		Stdin: bytes.NewReader(input(call.Args)), Stdout: r.out, Stderr: r.log,
 		Workspace:         grant.Workspace,
 		ReadOnlyWorkspace: !h.manifest.Runtime.SideEffect.Durable(),
-		Readable:          h.readable,
+		Readable:          readable,
 		ReadOnly:          grant.ReadOnlyPaths,
 		Hidden:            h.Hidden,
 		Helpers:           h.Helpers,
@@ -128,9 +127,20 @@ func (h *handler) proxy(r *run) (func(net.Listener) (stop func()), error) {
 	}, nil
 }
 
+// start returns the folder that the executable starts in, and what it may read.
+func (h *handler) start(grant tool.Grant) (dir string, readable []string, err error) {
+	if h.inWorkspace() {
+		return grant.Workspace, h.readable, nil
+	}
+	if dir, err = h.Folders.Empty(); err != nil || dir == "" {
+		return launch.Root(), h.readable, err
+	}
+	return dir, append(slices.Clip(h.readable), dir), nil
+}
+
 // inWorkspace reports whether the executable starts in the session's folder, because its
-// manifest says so and a human accepted that. Otherwise it starts in the folder that it lies
-// in, which is one of the app's, and so no tool writes it unasked.
+// manifest says so and a human accepted that. Otherwise it starts in an empty one: from the
+// folder that it lies in, interpreters would go on to those above it.
 func (h *handler) inWorkspace() bool { return h.manifest.Cwd == manifest.CwdWorkspace }
 
 func (h *handler) name() string { return h.manifest.ID.Dotted() }

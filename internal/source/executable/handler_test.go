@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"callgate/internal/launch"
 	"callgate/internal/programtest"
 	"callgate/internal/sandbox"
 	"callgate/internal/source/executable"
@@ -110,17 +111,18 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// An executable starts in the folder that it lies in, and loads nothing of the workspace; with
+// An executable starts in an empty folder, and loads nothing of the workspace; with
 // cwd: workspace it starts there, and who accepts it is told so.
 func TestWhereExecutablesStart(t *testing.T) {
 	const script = `printf '{"in": "%s", "safe": "%s"}' "$PWD" "$PYTHONSAFEPATH"`
 	for runtime, inside := range map[string]bool{``: false, `"cwd": "own"`: false, `"cwd": "workspace"`: true} {
-		x, workspace := one(t, runtime, sh(script), executable.Options{}), t.TempDir()
+		folders := launch.Folders(filepath.Join(t.TempDir(), "start"))
+		x, workspace := one(t, runtime, sh(script), executable.Options{Folders: folders}), t.TempDir()
 		r, err := x.Handler.Execute(t.Context(), tool.Call{ID: "c"}, tool.Grant{Workspace: workspace})
 		must(t, err)
 		var got struct{ In, Safe string }
 		must(t, json.Unmarshal(r.Data, &got))
-		if (got.In == workspace) != inside || (got.Safe == "") != inside {
+		if (got.In == workspace) != inside || strings.HasPrefix(got.In, string(folders)) == inside || (got.Safe == "") != inside {
 			t.Errorf("%q: it starts in %+v", runtime, got)
 		}
 		if told := strings.Contains(executable.Given(x, "/"), "the workspace as its working directory"); told != inside {
@@ -133,14 +135,14 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("PASSED_ON", "yes")
 	t.Setenv("KEPT_BACK", "secret of the kernel")
 	x := one(t, `"env": ["PASSED_ON", "NOT_SET"], "secret_resources": ["git_identity"], "args": ["-v", "two words"]`,
-		sh(`basename "$PWD"; printf '%s\n' "$@"; env`)+"exit 1\n", executable.Options{})
+		sh(`pwd; printf '%s\n' "$@"; env`)+"exit 1\n", executable.Options{})
 	workspace := t.TempDir()
 	_, err := x.Handler.Execute(t.Context(), tool.Call{ID: "call-7"}, tool.Grant{
 		Workspace: workspace, Secrets: map[string]string{"git_identity": "me", "other": "not this one"},
 	})
 	got := err.Error()
 	for _, want := range []string{
-		"printed: tools\n-v\ntwo words\n", "\nPASSED_ON=yes", "\ngit_identity=me", "\nPATH=",
+		"printed: /\n-v\ntwo words\n", "\nPASSED_ON=yes", "\ngit_identity=me", "\nPATH=",
 		"\nCALLGATE_CALL=call-7", "\nCALLGATE_TOOL=test.tool", "\nCALLGATE_WORKSPACE=" + workspace,
 	} {
 		if !strings.Contains(got, want) {

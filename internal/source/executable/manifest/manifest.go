@@ -57,7 +57,7 @@ type Cwd string
 
 // The places. The zero value is CwdOwn.
 const (
-	CwdOwn       Cwd = "own"       // the folder of the executable, which no tool writes unasked
+	CwdOwn       Cwd = "own"       // an empty folder, which it cannot write
 	CwdWorkspace Cwd = "workspace" // the session's folder, from which it may load code
 )
 
