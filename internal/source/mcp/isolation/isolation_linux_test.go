@@ -179,3 +179,41 @@ func TestStateIsPinned(t *testing.T) {
 		t.Errorf("with a state directory that was moved: %v", err)
 	}
 }
+
+// A server starts in a folder of its own inside the kernel's, which it may write, and sees
+// nothing else of the kernel's; with Inside it starts in the folder that it works for.
+func TestStart(t *testing.T) {
+	t.Parallel()
+	namespaces(t)
+	for _, mode := range []string{config.Contained, config.Sandboxed, config.None} {
+		for _, inside := range []bool{false, true} {
+			h := newHouse(t)
+			machine := isolation.Machine{
+				Hidden: []string{h.state}, Cache: h.cache, Folders: launch.Folders(filepath.Join(h.state, "start")),
+			}
+			at := isolation.Place{Dir: h.work, Inside: inside, Key: "k"}
+			walls, err := machine.Walls(config.Isolation{Mode: mode}, "/bin/sh", at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const script = `exec >&2; pwd; echo x > written && ls; cat ../../human.key`
+			var said bytes.Buffer
+			p, err := process.Start(process.Command{
+				Path: "/bin/sh", Args: []string{"-c", script}, Dir: walls.Start(), Spec: walls.Spec(), Log: &said, Grace: time.Second,
+				Env: launch.Server(map[string]string{"HOME": h.home}, nil, h.work, inside),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Stop(20 * time.Second)
+			text, want := said.String(), "package.json\nwritten\n"
+			if inside {
+				want = "a\nwritten\n"
+			}
+			if p.Err() != nil || !strings.HasPrefix(text, walls.Start()+"\n"+want) || (walls.Start() == h.work) != inside ||
+				!inside && strings.HasSuffix(text, "human") != (mode == config.None) {
+				t.Errorf("%s, inside %v: %v, it said %q", mode, inside, p.Err(), text)
+			}
+		}
+	}
+}
