@@ -52,6 +52,6 @@ func Given(t *tool.Tool, root string) string {
 	}
 	// Whoever writes both of two programs can make short digests of them alike.
 	const digits = 40
-	return text + fmt.Sprintf(" (sha256 %s, its manifest %s; files elsewhere that it reads or runs may change unseen)",
+	return text + fmt.Sprintf(" (sha256 %s, its manifest %s; other files that it reads or runs may change unseen)",
 		h.program.digest[:digits], h.digest[:digits])
 }
