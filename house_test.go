@@ -28,6 +28,7 @@ var rules = house.Rules{
 			"internal/script", "internal/observe", "internal/module/filesystem/textfile",
 			"internal/module/filesystem/ignorefile"},
 		{"internal/protocol", "internal/tempdir", "internal/hook", "internal/module/database/engine"},
+		{"internal/launch"},
 		{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache",
 			"internal/search/wordcache", "internal/search/phrasing",
 			"internal/search/eval", "internal/module/database/sqlite"},
@@ -134,6 +135,10 @@ var rules = house.Rules{
 	ForbiddenCalls: []house.ForbiddenCall{
 		{Import: "os", Name: "Rename", Why: "a file is replaced by internal/durable, which says what survives a crash",
 			Only: []string{"internal/durable", "internal/module/web/pagecache"}}, // a cache need not survive one
+		{Import: "os/exec", Name: "Command", Only: starters, Why: starts},
+		{Import: "os/exec", Name: "CommandContext", Only: starters, Why: starts},
+		{Import: "os/exec", Name: "Cmd", Only: starters, Why: starts, Literal: true},
+		{Import: "os", Name: "StartProcess", Only: starters, Why: starts},
 		{Import: "context", Name: "WithValue", Why: "what a function needs stands in its signature",
 			Only: []string{"internal/daemon/httpapi", "internal/source/mcp/oauth", // net/http and oauth2 offer nothing else
 				"internal/observe"}}, // a trace goes where a context goes
@@ -145,6 +150,14 @@ var rules = house.Rules{
 	Unshipped:   []string{"scripts"},
 	HandlerRoom: "internal/gate",
 }
+
+// starters are the folders that may start processes: one package decides where they start and with which
+// environment, the sandbox and its launcher run what others describe, and the rest helps tests or does not ship.
+var starters = []string{"internal/launch", "internal/sandbox", "scripts", "internal/house", "internal/programtest",
+	"internal/netguard/netguardtest", "internal/peer/terminaltest", "internal/module/database/enginetest",
+	"internal/module/dav/davtest", "internal/module/git/gittest", "internal/module/email/mailtest"}
+
+const starts = "internal/launch decides where a process starts, and with which environment"
 
 // sql lists the folders that may use SQL: the storage drivers, the database
 // module, and the index of the rag module, which can be rebuilt at any time.

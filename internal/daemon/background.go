@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
+	"callgate/internal/launch"
 	"callgate/internal/peer"
 	"callgate/internal/statedir"
 	"callgate/internal/tempdir"
@@ -82,13 +82,12 @@ func isHeld(dir statedir.Dir) bool {
 
 // startProcess starts a kernel in the background. ended receives its exit.
 func startProcess(dir statedir.Dir, log *os.File, program Program) (ended <-chan error, err error) {
-	cmd := exec.Command(program.Args[0], program.Args[1:]...)
-	env := os.Environ()
+	var env []string
 	if temp := os.Getenv("TMPDIR"); temp != "" && !filepath.IsAbs(temp) { // the kernel runs in another folder
 		env = append(env, "TMPDIR="+tempdir.System())
 	}
-	cmd.Env = append(env, program.Env...)
-	cmd.Dir = dir.String() // else it would keep the current folder in use
+	// In the current folder it would keep that in use.
+	cmd := launch.Self(program.Args, dir.String(), append(env, program.Env...)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	detach(cmd)
 	if err := cmd.Start(); err != nil {

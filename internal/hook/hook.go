@@ -145,10 +145,12 @@ const (
 	Continue OnError = "continue" // it goes on
 )
 
-// Script is a file that a command runs, as it was when the app file was read.
+// Script is a file that a command runs, or the folder of one, as it was when the app file
+// was read.
 type Script struct {
 	Path   string
 	Digest string // of its content: SHA-256, in hex; empty: there was no such file
+	Folder bool
 }
 
 // Key names the hook among all that are in force.
@@ -162,6 +164,10 @@ func (h *Hook) Key() string {
 	}
 	return key
 }
+
+// GuardsCalls reports whether the hook looks at calls before they are made. Its command
+// starts in a folder of its own, and the folders of its scripts are part of what was accepted.
+func (h *Hook) GuardsCalls() bool { return h.On == ToolStart }
 
 // Guards reports whether the hook may refuse what it is asked about.
 func (h *Hook) Guards() bool {

@@ -35,6 +35,7 @@ func TestEveryRuleFires(t *testing.T) {
 		},
 		ForbiddenCalls: []ForbiddenCall{
 			{Import: "os", Name: "Rename", Only: []string{"high"}, Why: "one room renames files"},
+			{Import: "os/exec", Name: "Cmd", Only: []string{"high"}, Why: "one room starts processes", Literal: true},
 		},
 		ForbiddenInTests: []ForbiddenCall{
 			{Import: "time", Name: "Sleep", Only: []string{"high"}, Why: "a test waits for what happens"},
@@ -67,6 +68,9 @@ func TestEveryRuleFires(t *testing.T) {
 		"a forbidden call, renamed":            {"low/a.go", "import system \"os\"\nvar f = system.Rename", "one room renames files"},
 		"a call where it is allowed":           {"high/a.go", "import \"os\"\nvar f = os.Rename", ""},
 		"another function of the package":      {"low/a.go", "import \"os\"\nvar f = os.Remove", ""},
+		"a forbidden literal":                  {"low/a.go", "import \"os/exec\"\nvar c = &exec.Cmd{}", "one room starts processes"},
+		"a literal where it is allowed":        {"high/a.go", "import \"os/exec\"\nvar c = exec.Cmd{}", ""},
+		"a type whose literals are forbidden":  {"low/a.go", "import \"os/exec\"\nfunc f(*exec.Cmd) {}", ""},
 		"a method of the same name":            {"low/a.go", "func f(os T) { os.Rename(x, y) }", ""},
 		"a test that sleeps":                   {"low/a_test.go", "import \"time\"\nfunc f() { time.Sleep(1) }", "low/a_test.go:4: uses time.Sleep: a test waits"},
 		"a test that sleeps, by another name":  {"low/a_test.go", "import clock \"time\"\nvar f = clock.Sleep", "a test waits"},

@@ -45,9 +45,11 @@ type Forbidden struct {
 // whether they call it or pass it on.
 type ForbiddenCall struct {
 	Import string   // the package
-	Name   string   // the function
+	Name   string   // the function, or a type of which only some rooms may write a literal
 	Only   []string // the folders that may use it, with everything below them
 	Why    string
+	// Literal says that Name is a type, and that its literals are meant, not its name.
+	Literal bool
 }
 
 // TestsNeed is an import without which the tests of a folder would be skipped.
@@ -163,6 +165,12 @@ func (c *checking) forbiddenCalls(f File, rules []ForbiddenCall) {
 			continue
 		}
 		ast.Inspect(f.Syntax, func(n ast.Node) bool {
+			if literal, ok := n.(*ast.CompositeLit); rule.Literal {
+				if !ok {
+					return true
+				}
+				n = literal.Type
+			}
 			s, ok := n.(*ast.SelectorExpr)
 			if !ok || s.Sel.Name != rule.Name {
 				return true

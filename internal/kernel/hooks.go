@@ -23,7 +23,7 @@ func newHooks(k *Kernel) *hooks.Engine {
 		commands.Cache = filepath.Join(cache, "callgate", shell.Namespace)
 	}
 	return hooks.New(hooks.Options{
-		Gate: k.gate, Tools: k.Tools, Shell: commands, Journal: k.Journal, Documents: k.database.Stores().Documents,
+		Gate: k.gate, Tools: k.Tools, Shell: commands, Folders: k.folders(), Journal: k.Journal, Documents: k.database.Stores().Documents,
 		Scrub: k.vault.ScrubString, Log: k.log, Go: k.background.Go, Channels: messages{k},
 	})
 }

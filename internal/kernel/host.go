@@ -15,6 +15,7 @@ import (
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/session"
+	"callgate/internal/launch"
 	"callgate/internal/module"
 	"callgate/internal/source/executable"
 	"callgate/internal/source/mcp/isolation"
@@ -25,7 +26,7 @@ import (
 // moduleHost is what the kernel lends a module.
 func (k *Kernel) moduleHost(name string) module.Host {
 	host := module.Host{
-		State: filepath.Join(k.state.String(), "modules", name), Hidden: k.hidden(),
+		State: filepath.Join(k.state.String(), "modules", name), Hidden: k.hidden(), Folders: k.folders(),
 		Helpers: k.helpers, Log: k.log.With("module", name), Scrub: k.vault.ScrubString, Embedder: modules.BuiltinEmbedder{},
 		Models:    &modelset.Lender{Opener: k.models, ModelsOf: k.modelsOf},
 		Tasks:     k.Tasks.ForModules(k.taskAsker),
@@ -72,9 +73,14 @@ func hostTools(k *Kernel) executable.Host {
 	}
 }
 
+// folders are where programs that a person accepted start.
+func (k *Kernel) folders() launch.Folders {
+	return launch.Folders(filepath.Join(k.state.String(), "start"))
+}
+
 // serverMachine is what MCP servers are isolated from, and where those in a sandbox keep their packages.
 func (k *Kernel) serverMachine(userFile string) isolation.Machine {
-	m := isolation.Machine{Hidden: k.hidden()}
+	m := isolation.Machine{Hidden: k.hidden(), Folders: k.folders()}
 	if userFile != "" {
 		m.Rules = filepath.Dir(userFile)
 	}

@@ -30,7 +30,7 @@ while read -r line; do
   read -r answer <&"$CALLGATE_HOST_FD" || answer='"the connection ended"'
   printf '%s%s' "$sep" "$answer"
   sep=','
-done < requests
+done < "$CALLGATE_WORKSPACE/requests"
 printf ']\n'
 `
 

@@ -232,7 +232,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	k.Apps = apps.New(apps.Options{
-		Tools: k.Tools, Servers: k.Servers, Consents: k.consents, Hidden: k.hidden(),
+		Tools: k.Tools, Servers: k.Servers, Consents: k.consents, Hidden: k.hidden(), Folders: k.folders(),
 		Helpers: k.helpers, Models: k.models, UserFile: userFile, Skills: k.Skills.Finder, Host: hostTools(k),
 		Signatures: k.Secrets.Keys, Modules: k.modules, Catalogs: newCatalogs(k), LLM: llmtools.New(llm),
 	})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"callgate/internal/document"
+	"callgate/internal/launch"
 	"callgate/internal/sandbox"
 	"callgate/llm"
 	"callgate/tool"
@@ -18,6 +19,8 @@ type Host struct {
 	State  string   // a folder for the module alone, which outlives the kernel
 	Cache  string   // a folder for the module alone, which anybody may empty at any time; "" for none
 	Hidden []string // paths that no process started by a tool may see
+	// Folders is where programs start that must not load what lies in a workspace.
+	Folders launch.Folders
 	// Helpers starts the sandboxed processes of tools sooner; may be nil.
 	Helpers *sandbox.Helpers
 	Log     *slog.Logger

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"callgate/internal/launch"
 	"callgate/internal/sandbox"
 	"callgate/internal/sandbox/prefork"
 )
@@ -41,7 +42,7 @@ func BenchmarkRun(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			s := sandbox.Spec{
 				Argv:       []string{"/bin/true"},
-				Env:        sandbox.Environ(nil),
+				Env:        launch.Commands(nil),
 				Workspace:  b.TempDir(),
 				Unconfined: c.unconfined,
 

@@ -86,14 +86,15 @@ func (s *Spec) maskedDisk() (*mask.Disk, error) {
 		case err != nil:
 			return nil, tool.Errorf("sandbox.Run", tool.Unavailable, "nothing runs, because %s cannot be hidden: %w", path, err).
 				WithHint("the kernel's own folder was moved or removed; put it back, or stop the kernel and start it again")
-		case within(dir, real):
+		case within(dir, real) && (s.Own == "" || dir != s.Own):
 			return nil, tool.Errorf("sandbox.Run", tool.Denied, "the folder %s lies inside the kernel's own", dir).
 				WithHint("run it in another folder")
 		}
 	}
 	private, shown := s.privatePaths(), slices.Concat(s.Readable, s.Writable, []string{dir})
 	private = append(private, mounts.Aliases(private)...)
-	return mask.Plan(hidden, private, shown, slices.Concat(s.ReadOnly, mounts.Aliases(s.ReadOnly)))
+	kept := slices.Concat(s.ReadOnly, mounts.Aliases(s.ReadOnly))
+	return mask.Plan(mask.Paths{Always: hidden, Own: s.Own, Private: private, Shown: shown, Kept: kept})
 }
 
 // privatePaths are those of the user's home, and of the home that the run is told.

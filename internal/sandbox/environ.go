@@ -10,38 +10,6 @@ import (
 	"callgate/tool"
 )
 
-// passed are the variables that every run has: who and where the user is, the
-// language, and where toolchains are. None of them is ever a secret.
-var passed = []string{
-	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "COLORTERM", "NO_COLOR", "TZ",
-	"GOPATH", "GOROOT", "GOMODCACHE", "GOTOOLCHAIN", "GOFLAGS",
-	"JAVA_HOME", "CARGO_HOME", "RUSTUP_HOME", "NVM_DIR", "NVM_BIN", "PYENV_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX",
-	// Without these nothing runs on Windows.
-	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA",
-	"PROGRAMDATA", "PROGRAMFILES",
-}
-
-// Environ returns the part of this process's environment that a run may have: a
-// fixed list, the locale, and the names in allow. Nothing else is passed on, so a
-// token in the kernel's environment stays there.
-func Environ(allow []string) []string {
-	var env []string
-	for _, pair := range os.Environ() {
-		name, _, ok := strings.Cut(pair, "=")
-		if ok && name != "" && (isPassed(name) || slices.Contains(allow, name)) {
-			env = append(env, pair)
-		}
-	}
-	return env
-}
-
-func isPassed(name string) bool {
-	if runtime.GOOS == "windows" {
-		name = strings.ToUpper(name)
-	}
-	return strings.HasPrefix(name, "LC_") || slices.Contains(passed, name)
-}
-
 // lookup finds a variable; the last setting counts.
 func lookup(env []string, name string) string {
 	for _, pair := range slices.Backward(env) {

@@ -151,6 +151,11 @@ func (s *Spec) addWorkspace(l *layout) error {
 			return err
 		}
 	}
+	if s.Own != "" {
+		if err := add(s.Own, true); err != nil {
+			return err
+		}
+	}
 	for _, path := range s.Writable {
 		if err := add(path, true); err != nil {
 			return err

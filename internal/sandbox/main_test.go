@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"callgate/internal/launch"
 	"callgate/internal/sandbox"
 	_ "callgate/internal/sandbox/selfstart"
 )
@@ -112,7 +113,7 @@ func newFixtureIn(t testing.TB, dir string) *fixture {
 		ok(t, os.MkdirAll(dir, 0o755))
 	}
 	env := []string{"HOME=" + g.home, "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0"}
-	for _, pair := range sandbox.Environ(nil) {
+	for _, pair := range launch.Commands(nil) {
 		if strings.HasPrefix(pair, "PATH=") {
 			env = append(env, pair)
 		}

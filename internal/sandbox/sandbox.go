@@ -62,12 +62,15 @@ import (
 // Spec is one run. Paths are absolute and canonical.
 type Spec struct {
 	Argv   []string // a name without a slash is looked up in the PATH of Env
-	Dir    string   // default: the workspace, or without one the root
+	Dir    string   // default: its own folder, else the workspace, else the root
 	Env    []string // the whole environment, but for TMPDIR, which is the run's own
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
 
+	// Own is a folder of the run's own, to write, in which it starts unless Dir says otherwise. It is shown
+	// though all around it is hidden.
+	Own               string
 	Workspace         string
 	ReadOnlyWorkspace bool
 	Readable          []string // shown as well
@@ -195,10 +198,10 @@ func (s *Spec) normalize() error {
 		return tool.Errorf(op, tool.Invalid, "the workspace %s is the whole disk", s.Workspace).
 			WithHint("start the session in a folder")
 	}
-	if s.Dir = cmp.Or(s.Dir, s.Workspace); s.Dir == "" {
+	if s.Dir = cmp.Or(s.Dir, s.Own, s.Workspace); s.Dir == "" {
 		s.Dir = string(filepath.Separator)
 	}
-	for _, list := range [][]string{{s.Workspace, s.Dir}, s.Readable, s.Writable, s.ReadOnly, s.Hidden} {
+	for _, list := range [][]string{{s.Workspace, s.Dir, s.Own}, s.Readable, s.Writable, s.ReadOnly, s.Hidden} {
 		for _, path := range list {
 			if path != "" && (!filepath.IsAbs(path) || filepath.Clean(path) != path) {
 				return tool.Errorf(op, tool.Invalid, "the path %q is not absolute and clean", tool.Truncate(path))

@@ -17,13 +17,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"callgate/internal/agent/bench/scripted"
+	"callgate/internal/launch"
 	"callgate/tool"
 )
 
@@ -212,7 +212,7 @@ func (t *Task) wrong(ctx context.Context, p place, h *heard) string {
 	if c.Run == "" {
 		return ""
 	}
-	check := exec.CommandContext(ctx, "sh", "-c", c.Run)
+	check := launch.Foreground(ctx, "sh", "-c", c.Run)
 	check.Dir = p.workspace()
 	if out, err := check.CombinedOutput(); err != nil {
 		return fmt.Sprintf("%s: %v: %s", c.Run, err, tool.TruncateTo(string(out), 300))

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/launch"
 	"callgate/internal/lazyregexp"
 )
 
@@ -147,7 +148,7 @@ func (p place) env(more ...string) []string {
 
 // command is the program with arguments, in the workspace.
 func (p place) command(ctx context.Context, binary string, env []string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd := launch.Foreground(ctx, binary, args...)
 	cmd.Dir, cmd.Env = p.workspace(), env
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second

@@ -38,6 +38,9 @@ func fields(s app.Server) []field {
 	f = withTexts(f, "args", s.Args)
 	f = withMap(f, "env", s.Env)
 	f = withText(f, "dir", s.Dir)
+	if s.InWorkspace {
+		f = withText(f, "cwd", "workspace")
+	}
 	f = withText(f, "url", s.URL)
 	f = withText(f, "transport", s.Transport)
 	f = withText(f, "protocol", s.Protocol)

@@ -101,7 +101,7 @@ var full = app.Server{
 	URL: "https://x", Transport: "http", Protocol: "2025-11-25", Headers: map[string]string{"H": "v"},
 	OAuth:   &app.OAuth{ClientID: "i", ClientSecret: "{{secret.s}}", CallbackPort: 1, Scopes: []string{"s"}},
 	Timeout: time.Hour + 30*time.Minute, StartTimeout: 100 * time.Millisecond, Concurrency: 256, EnvAllow: []string{"E"}, Pin: true,
-	Isolation: app.Isolation{Mode: "sandboxed", Network: true, Readable: []string{"/r"}, Writable: []string{"/w"}},
+	InWorkspace: true, Isolation: app.Isolation{Mode: "sandboxed", Network: true, Readable: []string{"/r"}, Writable: []string{"/w"}},
 	Tools: map[string]app.ServerTool{"t": {
 		Risk: tool.High, SideEffect: tool.Write, Idempotent: true, Off: true,
 		Effects: []tool.Effect{{Resource: "r:{a}", Mode: tool.X, When: "w", Unless: []string{"u"}, Folder: "/f"}},
@@ -122,7 +122,7 @@ func TestEveryField(t *testing.T) {
 	program, remote := full, full
 	program.URL, program.Transport, program.Headers, program.OAuth = "", "stdio", nil, nil
 	remote.Command, remote.Args, remote.Env, remote.Dir = "", nil, nil, ""
-	remote.Isolation = app.Isolation{}
+	remote.Isolation, remote.InWorkspace = app.Isolation{}, false
 	for where, base := range bases {
 		for _, s := range []app.Server{program, remote} {
 			if diff := cmp.Diff(s, added(t, base, s), cmpopts.EquateEmpty()); diff != "" {

@@ -10,7 +10,10 @@ func serverBlock() node {
 		key{"args", list(scalar()), "Its arguments."},
 		key{"env", named(scalar()), "Variables of its environment."},
 		key{"env_allow", list(text()), "Variables of the kernel's own environment that it is given."},
-		key{"dir", text(), "The folder it runs in, relative to the app file."},
+		key{"dir", text(), "The folder that it works for, relative to the app file: {{workdir}} and relative paths of args mean it."},
+		key{"cwd", enum("own", "own", "workspace"),
+			"Where it starts. own: in a folder of its own, which no tool writes. workspace: in the folder that it works for, from " +
+				"which it may load code; then it is sandboxed."},
 		key{"url", pattern(`^https?://`), "The address of a remote server."},
 		key{"headers", named(scalar()), "Headers of every request to it."},
 		key{"oauth", block(path+".oauth",

@@ -256,4 +256,7 @@ func (b *block) commandLine(e node.Entry, h *hook.Hook) {
 	if h.Scripts, err = Scripts(c.Line, b.source.Folder, b.source.Workdir); err != nil {
 		b.FailExpression(e, err)
 	}
+	if h.GuardsCalls() {
+		h.Scripts = withFolders(h.Scripts, b.source.Folder, b.source.Workdir)
+	}
 }

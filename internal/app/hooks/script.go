@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"callgate/internal/hook"
+	"callgate/internal/launch"
 )
 
 // maxScript is the size of a script in bytes. A larger file counts as not there, so that
@@ -67,6 +68,20 @@ func Scripts(line, folder, workdir string) ([]hook.Script, error) {
 	return found, nil
 }
 
+// withFolders adds the folders of scripts: a script loads what lies beside it. The
+// project's folder is none of them, since a guard starts elsewhere and loads nothing there.
+func withFolders(scripts []hook.Script, roots ...string) []hook.Script {
+	all := slices.Clone(scripts)
+	for _, s := range scripts {
+		dir := filepath.Dir(s.Path)
+		isRoot := slices.ContainsFunc(roots, func(root string) bool { return within(root, dir) })
+		if !isRoot && !slices.ContainsFunc(all, func(h hook.Script) bool { return h.Path == dir }) {
+			all = append(all, hook.Script{Path: dir, Digest: launch.Digest(dir), Folder: true})
+		}
+	}
+	return all
+}
+
 // isScript reports whether a file is called as those are that are run.
 func isScript(path string) bool {
 	ending := filepath.Ext(path)
@@ -90,6 +105,14 @@ func flatten(all []string, folder, workdir string) []string {
 func Digest(path string) string {
 	_, digest, _ := examine(path)
 	return digest
+}
+
+// Changed reports whether a script, or the folder of one, is not what it was.
+func Changed(s hook.Script) bool {
+	if s.Folder {
+		return launch.Digest(s.Path) != s.Digest
+	}
+	return Digest(s.Path) != s.Digest
 }
 
 // examine reads a file: how it begins, what it holds, and whether it can be executed.

@@ -50,12 +50,13 @@ func (b *block) list(e node.Entry) {
 
 func (b *block) server(e node.Entry) {
 	s := Server{Name: e.Key}
-	enabled := true
+	enabled, cwd := true, ""
 	b.Mapping(levelServer, e, map[string]node.Read{
 		"command":       b.command(&s),
 		"args":          b.plainTexts(&s.Args, "write the arguments as a list, such as [-y, some-server]"),
 		"env":           b.textMap(&s.Env),
 		"dir":           b.TextInto(&s.Dir),
+		"cwd":           b.Choice(&cwd, "own", "workspace"),
 		"url":           b.TextInto(&s.URL),
 		"headers":       b.textMap(&s.Headers),
 		"transport":     b.Choice(&s.Transport, "stdio", "http", "sse"),
@@ -75,6 +76,7 @@ func (b *block) server(e node.Entry) {
 		"tools":         func(in node.Entry) { s.Tools = b.tools(in) },
 		"locks":         func(in node.Entry) { s.Locks = b.locks(in) },
 	})
+	s.InWorkspace = cwd == "workspace"
 	b.check(e, s)
 	if enabled {
 		b.servers = append(b.servers, s)
@@ -102,6 +104,13 @@ func (b *block) check(e node.Entry, s Server) {
 	case s.Isolation.Network && s.Isolation.Mode != "" && s.Isolation.Mode != "sandboxed":
 		b.Fail(b.Position(e.Below("network")), "leave it out, or write isolation: sandboxed",
 			"the server %s has the network already: it is %s", s.Name, isolationText(s.Isolation.Mode))
+	case s.InWorkspace && s.URL != "":
+		b.Fail(b.Position(e.Below("cwd")), "leave it out: nothing of it runs here", "the server %s has a url and a cwd", s.Name)
+	case s.InWorkspace && s.Isolation.Mode != "" && s.Isolation.Mode != "sandboxed":
+		b.Fail(b.Position(e.Below("cwd")),
+			"write isolation: sandboxed, or leave cwd out and name the workspace as {{workdir}} in args",
+			"the server %s would start in the workspace, where tools can put code, and is %s", s.Name,
+			isolationText(s.Isolation.Mode))
 	case s.Isolation.Mode == "none" && len(s.Isolation.Readable)+len(s.Isolation.Writable) > 0:
 		b.Fail(b.Position(e.Below("isolation")), "leave out readable and writable, or isolation: none",
 			"the server %s can read and write everything already", s.Name)

@@ -30,7 +30,8 @@ type Server struct {
 	Command      string
 	Args         []string
 	Env          map[string]string
-	Dir          string // of a URL: of the project that names it; the kernel adds it
+	Dir          string // that it works for; of a URL: of the project that names it; the kernel adds it
+	InWorkspace  bool   // it starts there, and not in a folder of its own
 	URL          string
 	Transport    string // stdio, http or sse; empty: by command or url
 	Protocol     string // the version of MCP; empty: the newest that it knows

@@ -7,13 +7,13 @@ package desktop
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"runtime"
 	"strings"
 	"time"
 
 	"callgate/internal/channel"
+	"callgate/internal/launch"
 	"callgate/tool"
 )
 
@@ -42,14 +42,15 @@ const maxShown = 2000
 // Send shows a message.
 func (s *Sender) Send(ctx context.Context, m channel.Message) error {
 	title := m.TitleOr(m.App)
-	program, args, err := s.command(title, tool.TruncateTo(m.Text, maxShown))
+	path, args, err := s.command(title, tool.TruncateTo(m.Text, maxShown))
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.WaitDelay = os.TempDir(), time.Second
+	cmd := launch.Helper(ctx, path, args, "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR",
+		"DBUS_SESSION_BUS_ADDRESS")
+	cmd.WaitDelay = time.Second
 	said, err := cmd.CombinedOutput()
 	if err != nil {
 		return tool.Errorf(op, tool.Failed, "no notification could be shown: %v %s", err,

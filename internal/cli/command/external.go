@@ -7,11 +7,11 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
 	"callgate/internal/client"
+	"callgate/internal/launch"
 	"callgate/internal/statedir"
 	"callgate/tool"
 )
@@ -81,7 +81,7 @@ func startKernel(dir statedir.Dir) (end func() error, err error) {
 		return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Err: err,
 			Message: "this program cannot find itself to start a kernel"}
 	}
-	cmd := exec.Command(self, "up", "--attached", "--json", "--state", dir.String())
+	cmd := launch.Self([]string{self, "up", "--attached", "--json", "--state", dir.String()}, "")
 	cmd.Args[0] = "callgate"
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

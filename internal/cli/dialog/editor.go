@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 
+	"callgate/internal/launch"
 	"callgate/internal/tempdir"
 	"callgate/tool"
 )
@@ -56,10 +57,10 @@ func (e Editor) command(ctx context.Context, file string) *exec.Cmd {
 			name = "notepad"
 		}
 		words := append(strings.Fields(name), file)
-		return exec.CommandContext(ctx, words[0], words[1:]...)
+		return launch.Foreground(ctx, words[0], words[1:]...)
 	}
 	if name == "" {
 		name = "vi"
 	}
-	return exec.CommandContext(ctx, "sh", "-c", name+` "$1"`, "editor", file)
+	return launch.Foreground(ctx, "sh", "-c", name+` "$1"`, "editor", file)
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"callgate/internal/amount"
+	"callgate/internal/launch"
 	"callgate/internal/module/browser/process"
 	"callgate/internal/statedir"
 	"callgate/tool"
@@ -163,7 +164,7 @@ func tryBrowser(ctx context.Context) error {
 func versionLine(ctx context.Context, path string, args []string) string {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, path, args...).Output()
+	out, err := launch.Helper(ctx, path, args).Output()
 	if err != nil {
 		return " (it does not start: " + err.Error() + ")"
 	}

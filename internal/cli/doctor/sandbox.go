@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 
+	"callgate/internal/launch"
 	"callgate/internal/sandbox"
 	"callgate/internal/tempdir"
 )
@@ -64,7 +65,7 @@ func tryCommand(ctx context.Context) error {
 		return err
 	}
 	exit, err := sandbox.Run(ctx, sandbox.Spec{
-		Argv: []string{"/bin/sh", "-c", "exit 7"}, Env: sandbox.Environ(nil), Workspace: workspace,
+		Argv: []string{"/bin/sh", "-c", "exit 7"}, Env: launch.Commands(nil), Workspace: workspace,
 	})
 	if err == nil && exit.Code != 7 {
 		err = fmt.Errorf("a confined command ended with code %d instead of 7", exit.Code)

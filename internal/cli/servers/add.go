@@ -23,6 +23,7 @@ type add struct {
 	isolation           string
 	network             bool
 	replace, yes, user  bool
+	inWorkspace         bool
 }
 
 func newAdd(e *command.Env) *cobra.Command {
@@ -40,7 +41,8 @@ func newAdd(e *command.Env) *cobra.Command {
 	f.StringVar(&a.transport, "transport", "", "the `TRANSPORT` of a remote server: http or sse (default: what it speaks)")
 	f.StringVar(&a.protocol, "protocol", "",
 		"the MCP `VERSION` to use, such as 2025-11-25 (default: the newest that it knows)")
-	f.StringVar(&a.dir, "dir", "", "run it in `DIR`")
+	f.StringVar(&a.dir, "dir", "", "the `FOLDER` that it works for (default: that of the app file)")
+	f.BoolVar(&a.inWorkspace, "in-workspace", false, "start it in the folder that it works for, sandboxed")
 	f.StringArrayVar(&a.env, "env", nil, "`NAME=VALUE` for its environment; may be repeated")
 	f.StringArrayVar(&a.header, "header", nil, "`NAME=VALUE` for its requests; may be repeated")
 	f.StringSliceVar(&a.envAllow, "env-allow", nil, "give it these `VARIABLES` of the kernel's environment")
@@ -107,6 +109,9 @@ func (a *add) server(args []string) (app.Server, error) {
 	if len(args) > 1 {
 		s.Command, s.Args = args[1], args[2:]
 		s.Isolation = app.Isolation{Mode: a.isolation, Network: a.network} // who adds it here wants it here
+		if s.InWorkspace = a.inWorkspace; s.InWorkspace {
+			s.Isolation.Mode = "sandboxed"
+		}
 	}
 	if (s.Command == "") == (s.URL == "") {
 		return s, tool.Errorf("cli", tool.Invalid, "a server has either a command or a url").

@@ -14,7 +14,6 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -26,6 +25,7 @@ import (
 	"callgate/internal/cli/setup/layout"
 	"callgate/internal/cli/setup/service"
 	"callgate/internal/client"
+	"callgate/internal/launch"
 	"callgate/internal/protocol"
 	"callgate/internal/statedir"
 	"callgate/internal/version"
@@ -111,7 +111,7 @@ func (h *host) versionOf(ctx context.Context, program string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, program, "version", "--json").Output()
+	out, err := launch.Foreground(ctx, program, "version", "--json").Output()
 	var build struct{ Version string }
 	if err == nil {
 		err = json.Unmarshal(out, &build)

@@ -5,10 +5,12 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"callgate/internal/app"
 	"callgate/internal/app/inforce"
 	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/servers"
 	"callgate/internal/registry"
 )
 
@@ -106,11 +108,15 @@ func RuleFiles(l *Loader) func(ctx context.Context, workspace string) []string {
 	}
 }
 
-// RuleFiles returns the files and folders that hold the rules of the session. The
+// RuleFiles returns the files and folders that hold the rules of the session, and those
+// that its MCP servers run. The
 // folder of the user's own file is one of them also before there is such a file,
 // because a file that a tool puts there would be in force everywhere.
 func (l *Loaded) RuleFiles() []string {
 	all := l.App.RuleFiles()
+	if l.App != nil {
+		all = append(slices.Clip(all), servers.CodeFiles(l.App.Servers)...)
+	}
 	if l.Files.Place != "" {
 		all = append(all, filepath.Dir(l.Files.Place))
 	}

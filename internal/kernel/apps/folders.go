@@ -68,7 +68,7 @@ func (l *Loader) layers(ctx context.Context, a *app.App, scope string) (*executa
 	return executable.NewLayers(executable.LayersOptions{
 		Name: "the folders of " + scope, Dirs: a.Dirs, Root: filepath.Dir(a.Path),
 		Strict: a.Runtime.Strict, Relaxed: a.Runtime.Relaxed && l.opt.Consents.Of(a).Has(consent.Relaxed(a)),
-		Hidden: l.opt.Hidden, Helpers: l.opt.Helpers, Host: l.opt.Host, Signed: check, Keys: keys,
+		Hidden: l.opt.Hidden, Folders: l.opt.Folders, Helpers: l.opt.Helpers, Host: l.opt.Host, Signed: check, Keys: keys,
 		Check: func(raw json.RawMessage) error { _, err := schema.Compile(raw); return err },
 	}), nil
 }

@@ -27,6 +27,7 @@ import (
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/signatures"
 	"callgate/internal/kernel/skills"
+	"callgate/internal/launch"
 	"callgate/internal/ownership"
 	"callgate/internal/registry"
 	"callgate/internal/sandbox"
@@ -44,6 +45,7 @@ type Options struct {
 	Servers  *servers.Set
 	Consents *consent.Consents
 	Hidden   []string         // what no tool may ever see
+	Folders  launch.Folders   // where executable tools start
 	Helpers  *sandbox.Helpers // start executable tools sooner; may be nil
 	Models   ModelChecker
 	Skills   *skills.Finder

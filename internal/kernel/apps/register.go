@@ -2,6 +2,7 @@ package apps
 
 import (
 	"context"
+	"slices"
 
 	"callgate/internal/app"
 	"callgate/internal/app/inforce"
@@ -23,7 +24,8 @@ func (l *Loader) register(
 ) (*executable.Layers, error) {
 	accepted := l.opt.Consents.Of(a)
 	relaxed := a.Runtime.Relaxed && accepted.Has(consent.Relaxed(a))
-	terms := servers.Terms{Pinning: a.Pinning, Relaxed: relaxed, Rules: a.RuleFiles(), AppFile: files.Project}
+	terms := servers.Terms{Pinning: a.Pinning, Relaxed: relaxed, AppFile: files.Project}
+	terms.Rules = slices.Concat(a.RuleFiles(), servers.CodeFiles(a.Servers))
 	if err := l.opt.Servers.Use(scope, accepted.Servers(a), terms); err != nil {
 		return nil, err
 	}

@@ -13,7 +13,11 @@ func Hook(a *app.App, h hook.Hook) string {
 	}
 	text := "run the hook " + h.ID + " " + h.String()
 	for _, s := range h.Scripts {
-		if s.Digest == "" {
+		switch {
+		case s.Folder:
+			text += ", with all that is in " + beside(a, s.Path) + named(s.Digest)
+			continue
+		case s.Digest == "":
 			text += ", with " + beside(a, s.Path) + ", which is not there"
 			continue
 		}

@@ -158,7 +158,16 @@ func beside(a *app.App, path string) string {
 
 // named names a content. The digest is long enough that nobody finds two contents
 // with the same.
-func named(digest string) string { return " (sha256 " + digest[:40] + ")" }
+func named(digest string) string {
+	const shown = 40
+	switch {
+	case digest == "":
+		return " (which is not there)"
+	case len(digest) < shown:
+		return " (" + digest + ")"
+	}
+	return " (sha256 " + digest[:shown] + ")"
+}
 
 // ServerTool says that an app holds a tool of an MCP server for less dangerous than
 // the server may; empty when it does not.

@@ -69,14 +69,24 @@ func (o *occurrence) runCommand(ctx context.Context, h *hook.Hook) (effect, erro
 		return effect{}, err
 	}
 	stdout, stderr := &head{most: maxStdout}, &head{most: maxStderr}
+	stdin, err := newInput(in)
+	if err != nil {
+		return effect{}, err
+	}
+	defer stdin.close()
 	line := shell.Line{
-		Command: h.Action.Command.Line, Stdin: bytes.NewReader(in), Stdout: stdout, Stderr: stderr,
+		Command: h.Action.Command.Line, Stdin: stdin.read, Stdout: stdout, Stderr: stderr,
 		Env: append(env, projectDir+"="+cmp.Or(o.folder, at.Workspace), "CALLGATE_HOOK="+h.ID,
 			"CALLGATE_SESSION="+o.id),
 	}
 	for _, s := range h.Scripts {
 		if s.Digest != "" {
 			line.Readable = append(line.Readable, s.Path)
+		}
+	}
+	if h.GuardsCalls() {
+		if err := o.startElsewhere(h, &line); err != nil {
+			return effect{}, err
 		}
 	}
 	exit, err := o.engine.opt.Shell.Run(ctx, tool.Grant{
@@ -93,7 +103,13 @@ func (o *occurrence) runCommand(ctx context.Context, h *hook.Hook) (effect, erro
 	case exit.Signal != "":
 		return effect{}, tool.Errorf("hook."+h.ID, tool.Failed, "its command was ended by the signal %s", exit.Signal)
 	}
+	unread := stdin.close()
 	d, err := hook.ParseDecision(h.On, exit.Code, stdout.Bytes(), stderr.Bytes())
+	if h.GuardsCalls() && h.FailsClosed() && !d.Block && !d.Ask {
+		if err := o.lookedAway(h, exit.Code, unread); err != nil {
+			return effect{}, err
+		}
+	}
 	if err != nil && exit.Code != hook.ExitOK {
 		err = harmless{err}
 	}
@@ -144,7 +160,7 @@ func decided(d hook.Decision) effect {
 // checkScripts reports a script that is another one than was accepted.
 func (o *occurrence) checkScripts(h *hook.Hook) error {
 	for _, s := range h.Scripts {
-		if apphooks.Digest(s.Path) != s.Digest {
+		if apphooks.Changed(s) {
 			return tool.Errorf("hook."+h.ID, tool.Denied, "its script %s has changed since it was accepted", s.Path).
 				WithHint("have the user look at it, and accept it: callgate app trust")
 		}

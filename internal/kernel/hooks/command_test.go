@@ -50,17 +50,23 @@ func TestCommands(t *testing.T) {
 		{"reads its input", "Write", `grep -q '"file_path":"[^"]*/a.txt"' && grep -q . || exit 0; exit 0`, "", tool.Success, ""},
 		{"decides by its input", "*", `p=$(cat); case "$p" in *'"tool_name":"Write"'*'"content":"x"'*) echo "saw it" >&2; exit 2;; esac`, "",
 			tool.Refused, "saw it"},
-		{"exit 1 blocks nothing", "Write", "echo broken >&2; exit 1", "", tool.Success, ""},
-		{"exit 1 that shall block", "Write", "echo broken >&2; exit 1", "on_error: block", tool.Refused, "it exited with code 1: broken"},
+		{"exit 1 blocks nothing", "Write", "cat >/dev/null; echo broken >&2; exit 1", "", tool.Success, ""},
+		{"exit 1 that shall block", "Write", "cat >/dev/null; echo broken >&2; exit 1", "on_error: block", tool.Refused, "it exited with code 1: broken"},
 		{"decision", "Write", `echo '{"decision":"block","reason":"by JSON"}'`, "", tool.Refused, "by JSON"},
 		{"deny", "Write", `echo '{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"denied"}}'`, "", tool.Refused, "denied"},
 		{"ask", "Write", `echo '{"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"sure?"}}'`, "", tool.Waiting, "sure?"},
-		{"context", "Write", `echo '{"hookSpecificOutput":{"additionalContext":"mind the style"}}'`, "", tool.Success, "mind the style"},
-		{"other input", "Write", `echo '{"hookSpecificOutput":{"updatedInput":{"path":"b.txt","content":"y"}}}'`, "", tool.Success,
+		{"context", "Write", `cat >/dev/null; echo '{"hookSpecificOutput":{"additionalContext":"mind the style"}}'`, "", tool.Success, "mind the style"},
+		{"other input", "Write", `cat >/dev/null; echo '{"hookSpecificOutput":{"updatedInput":{"path":"b.txt","content":"y"}}}'`, "", tool.Success,
 			"changed content, path"},
-		{"no JSON", "Write", `echo '{"decision":'`, "", tool.Refused, "no JSON"},
-		{"no JSON that may pass", "Write", `echo '{"decision":'`, "on_error: continue", tool.Success, ""},
+		{"no JSON", "Write", `cat >/dev/null; echo '{"decision":'`, "", tool.Refused, "no JSON"},
+		{"no JSON that may pass", "Write", `cat >/dev/null; echo '{"decision":'`, "on_error: continue", tool.Success, ""},
 		{"a program that is not there", "Write", "exec /nowhere/at/all", "on_error: block", tool.Refused, "code 127"},
+		{"reads nothing", "Write", "exit 0", "", tool.Refused, "never read the call that it guards"},
+		{"reads nothing, and fails", "Write", "exit 1", "", tool.Refused, "never read the call that it guards"},
+		{"reads nothing, and may pass", "Write", "exit 0", "on_error: continue", tool.Success, ""},
+		{"reads nothing, and tells something", "Write", `echo '{"hookSpecificOutput":{"additionalContext":"mind it"}}'`,
+			"on_error: continue", tool.Success, "mind it"},
+		{"a program that is not there, read or not", "Write", "cat >/dev/null; exec /nowhere/at/all", "", tool.Refused, "could not start a program"},
 		{"too slow", "Write", "sleep 600", "timeout: 1", tool.Refused, "did not end within 1s"},
 		{"too slow, and may pass", "Write", "sleep 600", "timeout: 1\n        on_error: continue", tool.Success, ""},
 		{"killed", "Write", "kill -9 $$", "", tool.Refused, "SIGKILL"},
@@ -85,7 +91,7 @@ func TestAllowWidensNothing(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
-	files := claude("PreToolUse", "*", `echo '{"decision":"approve","hookSpecificOutput":{"permissionDecision":"allow"}}'`)
+	files := claude("PreToolUse", "*", `cat >/dev/null; echo '{"decision":"approve","hookSpecificOutput":{"permissionDecision":"allow"}}'`)
 	files["callgate.yaml"] = strings.Replace(files["callgate.yaml"], free,
 		"tools:\n  capabilities: {default_policy: approve, deny: [{module: filesystem, actions: [delete]}]}\n", 1)
 	files["a.txt"] = "x"

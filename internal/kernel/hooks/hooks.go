@@ -14,7 +14,11 @@
 //     hidden or waits for a human, never what is denied. It meets the other hooks, never
 //     the one that made it, and hooks lead to hooks only so far.
 //   - A command runs in the sandbox of the shell module, and nothing of it is left when
-//     its hook has ended, in time or not.
+//     its hook has ended, in time or not. One that guards calls starts in a folder of its
+//     own, which holds copies of the scripts that were accepted and nothing else, so that
+//     no tool can change what it loads.
+//   - A guard that did not look at the call, because it could not start or never read its
+//     input, has not let the call pass: it has failed.
 //   - What a hook did is on record. What it says to a model says which hook it is.
 //   - A hook that guards and fails refuses; any other that fails is noted, and goes by.
 package hooks
@@ -33,6 +37,7 @@ import (
 	"callgate/internal/hook"
 	"callgate/internal/journal"
 	"callgate/internal/kernel/consent"
+	"callgate/internal/launch"
 	"callgate/internal/module/shell"
 	"callgate/internal/registry"
 	"callgate/tool"
@@ -67,7 +72,8 @@ type Options struct {
 	Gate      Gate
 	Tools     *registry.Registry
 	Shell     shell.Config
-	Channels  Deliverer // nil: there are none
+	Folders   launch.Folders // where commands that guard calls start
+	Channels  Deliverer      // nil: there are none
 	Journal   *journal.Journal
 	Documents document.Store // keeps how often the hooks of conversations fired
 	Scrub     func(string) string

@@ -73,8 +73,8 @@ func TestConsent(t *testing.T) {
     action: {type: inject_message, message: run the tests}
   - id: check
     on: tool_start
-    action: {type: command, command: ./check.sh}`)["callgate.yaml"])
-	write(t, filepath.Join(folder, "check.sh"), "exit 0\n")
+    action: {type: command, command: sh ./check.sh}`)["callgate.yaml"])
+	write(t, filepath.Join(folder, "check.sh"), "cat >/dev/null\n")
 	open := func() *place {
 		return &place{k, folder, kerneltest.OpenSession(t, k, folder)}
 	}
@@ -88,7 +88,7 @@ func TestConsent(t *testing.T) {
 	pending := k.PendingConsent(stranger.session)
 	for _, want := range []string{
 		`run the hook remind on tool_end: inject_message {"message":"run the tests"}`,
-		"run the hook check on tool_start: command ./check.sh, with ./check.sh (sha256 ",
+		"run the hook check on tool_start: command sh ./check.sh, with ./check.sh (sha256 ",
 	} {
 		if !strings.Contains(pending, want) {
 			t.Errorf("no %q in\n%s", want, pending)
@@ -116,7 +116,7 @@ func TestConsent(t *testing.T) {
 		!strings.Contains(r.Summary, "the hook check guards this call, and nobody has accepted it") {
 		t.Errorf("a guard whose script changed is no way in: %+v", r)
 	}
-	write(t, filepath.Join(folder, "check.sh"), "exit 0\n")
+	write(t, filepath.Join(folder, "check.sh"), "cat >/dev/null\n")
 	if r := open().call(t, "filesystem.list", `{"path":"."}`); told(r) != "hook remind: run the tests" {
 		t.Errorf("the script is as it was: %+v", r)
 	}
@@ -126,14 +126,14 @@ func TestConsent(t *testing.T) {
 func TestScriptsAreRules(t *testing.T) {
 	t.Parallel()
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
-	files := hooked("id: check", "on: tool_start", "action: {type: command, command: ./check.sh}")
-	files["check.sh"] = "exit 0\n"
+	files := hooked("id: check", "on: tool_start", "action: {type: command, command: sh ./check.sh}")
+	files["check.sh"] = "cat >/dev/null\n"
 	p := in(t, k, files)
 	if r := p.call(t, "filesystem.write", `{"path":"check.sh","content":"exit 1"}`); r.Status != tool.Waiting {
 		t.Errorf("%+v", r)
 	}
 	p.call(t, "shell.bash", `{"command":"echo exit 1 > check.sh; rm -f check.sh; mv check.sh x"}`)
-	if data, err := os.ReadFile(filepath.Join(p.folder, "check.sh")); err != nil || string(data) != "exit 0\n" {
+	if data, err := os.ReadFile(filepath.Join(p.folder, "check.sh")); err != nil || string(data) != "cat >/dev/null\n" {
 		t.Errorf("the script is %q, %v", data, err)
 	}
 }

@@ -217,6 +217,7 @@ func (m *serverRequest) answer(folder string) {
 			said = strings.Repeat("a row of the server\n", 5000)
 		case "where":
 			said, _ = os.Getwd()
+			said += " for " + os.Getenv("CALLGATE_WORKSPACE")
 		}
 		text, _ := json.Marshal(said)
 		answer(`{"content":[{"type":"text","text":` + string(text) + `}]}`)

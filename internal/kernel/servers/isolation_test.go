@@ -26,10 +26,12 @@ func TestIsolation(t *testing.T) {
 	const said = "isolation: contained"
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	for _, c := range []struct{ line, launch, reach string }{
-		{said, "isolation=contained env -C", "contained: it sees your files, but not your private folders"},
+		{said, "isolation=contained env CALLGATE_WORKSPACE=", "contained: it sees your files, but not your private folders"},
 		{"readable: [" + a.Folder + "]", "isolation=sandboxed readable=" + a.Folder, "sandboxed: it sees its folder"},
 		{"network: true, readable: [" + a.Folder + "]", "isolation=sandboxed network=true", "and has the network"},
-		{"isolation: none", "isolation=none env -C", "none: it can reach everything that you can"},
+		{"cwd: workspace, readable: [" + a.Folder + "]", "isolation=sandboxed readable=" + a.Folder + " env -C " + folder + " CALLGATE_WORKSPACE=",
+			"it starts in that folder, and may run any file"},
+		{"isolation: none", "isolation=none env CALLGATE_WORKSPACE=", "none: it can reach everything that you can"},
 	} {
 		write(t, file, strings.Replace(string(data), said, c.line, 1))
 		s := kerneltest.OpenSession(t, k, folder)
@@ -41,7 +43,8 @@ func TestIsolation(t *testing.T) {
 		kerneltest.AcceptApp(t, k, s)
 		s = kerneltest.OpenSession(t, k, folder)
 		r := kerneltest.Call(t, s, "mcp_box.where", `{}`)
-		if len(r.Content) == 0 || r.Content[0].Text != folder {
+		if len(r.Content) == 0 || !strings.HasSuffix(r.Content[0].Text, " for "+folder) ||
+			strings.HasPrefix(r.Content[0].Text, folder) != strings.Contains(c.line, "cwd: workspace") {
 			t.Errorf("%s: it runs in %+v", c.line, r)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/gate/schema"
 	"callgate/internal/kernel/servers/apis"
+	"callgate/internal/launch"
 	"callgate/internal/registry"
 	"callgate/internal/source/mcp"
 	"callgate/internal/source/mcp/isolation"
@@ -196,7 +198,7 @@ func (s *Set) sources(scope string) []*source {
 // and import write what a person adds as contained, and so is what the user's own
 // file names.
 func defaultMode(s app.Server) string {
-	if s.FromUser {
+	if s.FromUser && !s.InWorkspace {
 		return mcp.Contained
 	}
 	return mcp.Sandboxed
@@ -220,6 +222,7 @@ func config(s app.Server, t Terms) mcp.Config {
 			Rules: t.Rules,
 		}
 		c.Isolation.Relaxed = t.Relaxed && c.Isolation.Mode == mcp.Sandboxed
+		c.InDir = s.InWorkspace
 	}
 	if s.OAuth != nil {
 		o := mcp.OAuth(*s.OAuth)
@@ -275,6 +278,15 @@ func (v Scoped) List(ctx context.Context) ([]Server, error) {
 		}
 		if c := one.Config(); c.Command != "" {
 			s.Reach = hide(c, isolation.Describe(c.Isolation))
+			if c.InDir {
+				s.Reach += "; it starts in that folder, and may run any file that is put there"
+			}
+			if !c.InDir && c.Dir != "" {
+				for _, word := range launch.Unclear(c.Words(), c.Dir) {
+					s.Problems = append(s.Problems, fmt.Sprintf("the argument %s names something in %s, and the server starts elsewhere: "+
+						"if it is that, write ./%s", hide(c, word), c.Dir, hide(c, word)))
+				}
+			}
 			if text := isolation.Missing(); text != "" && c.Isolation.Mode == mcp.Contained {
 				s.Problems = append(s.Problems, text)
 			}

@@ -285,12 +285,12 @@ func TestServerWorksInItsAppsFolder(t *testing.T) {
 	}
 	kerneltest.AcceptServers(t, k, second)
 	for folder, s := range map[string]*session.Session{one: first, other: second} {
-		if launch := kerneltest.ServersByName(t, k, s)["here"].Launch; !strings.Contains(launch, "env -C "+folder+" ") {
+		if launch := kerneltest.ServersByName(t, k, s)["here"].Launch; !strings.Contains(launch, "CALLGATE_WORKSPACE="+folder+" ") {
 			t.Errorf("the human is shown %s", launch)
 		}
 		r := kerneltest.Call(t, s, "mcp_here.where", `{}`)
-		if len(r.Content) == 0 || r.Content[0].Text != folder {
-			t.Errorf("in %s it runs in %+v", folder, r.Content)
+		if len(r.Content) == 0 || !strings.HasSuffix(r.Content[0].Text, " for "+folder) || strings.HasPrefix(r.Content[0].Text, folder) {
+			t.Errorf("for %s it runs in %+v", folder, r.Content)
 		}
 	}
 }

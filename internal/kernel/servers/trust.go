@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/app"
+	"callgate/internal/launch"
 	"callgate/internal/registry"
 	"callgate/internal/serverlock"
 	"callgate/internal/source/mcp"
@@ -64,12 +66,21 @@ func (s *source) held() ([]trust.Held, error) {
 	return all, nil
 }
 
-// trustKey is the name under which a human's word on a server is kept. For a server
-// that works in the folder of each project the word is on all of them: it is in the
-// user's own file, which no project changes.
+// forAllFolders reports whether a human's word on a server is on every folder that it
+// works for. The server is in the user's own file, which no project changes; but where it
+// would run what lies in the folder, the word is on that folder.
+func forAllFolders(c mcp.Config) bool {
+	if !c.Everywhere || c.InDir && c.Isolation.Relaxed {
+		return false
+	}
+	paths, whole := c.Code()
+	return len(paths) == 0 && !whole
+}
+
+// trustKey is the name under which a human's word on a server is kept.
 func trustKey(s *mcp.Server) string {
 	c, key := s.Config(), s.Key()
-	if c.Everywhere {
+	if forAllFolders(c) {
 		c.Dir = ""
 		key = c.Key()
 	}
@@ -111,11 +122,17 @@ func launchWords(c mcp.Config) []string {
 		}
 		return line
 	}
+	folder := c.Dir
+	if forAllFolders(c) {
+		folder = "{{workdir}}"
+	}
 	var env []string
-	if c.Everywhere {
-		env = []string{"env", "-C", "{{workdir}}"}
-	} else if c.Dir != "" {
-		env = []string{"env", "-C", c.Dir}
+	if folder != "" {
+		env = []string{"env"}
+		if c.InDir {
+			env = append(env, "-C", folder)
+		}
+		env = append(env, launch.WorkspaceVariable+"="+folder)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		env = append(env, name+"="+c.Env[name])
@@ -123,12 +140,47 @@ func launchWords(c mcp.Config) []string {
 	for _, name := range slices.Sorted(slices.Values(c.EnvAllow)) {
 		env = append(env, name+"=$"+name)
 	}
-	return slices.Concat(isolation.Words(c.Isolation), env, []string{c.Command}, c.Args)
+	return slices.Concat(isolation.Words(c.Isolation), codeWords(c), env, c.WordsIn(folder))
+}
+
+// codeWords are the files and folders that a server runs, by their content.
+func codeWords(c mcp.Config) []string {
+	var words []string
+	paths, _ := c.Code()
+	for _, path := range paths {
+		digest := launch.Digest(path)
+		switch digest {
+		case "":
+			digest = "(not there)"
+		case launch.TooLarge:
+		default:
+			const shown = 40
+			digest = "sha256:" + digest[:shown]
+		}
+		words = append(words, "runs="+path+"="+digest)
+	}
+	return words
+}
+
+// CodeFiles are the files and folders of projects that servers run: no tool writes them
+// unasked.
+func CodeFiles(declared []app.Server) []string {
+	var all []string
+	for _, s := range declared {
+		paths, _ := config(s, Terms{}).Code()
+		all = append(all, paths...)
+	}
+	return all
 }
 
 // mayStart returns an error for a server that no human has let run.
 func (s *Set) mayStart(server *mcp.Server) error {
 	line, name := launchLine(server.Config()), server.Config().Name
+	if _, whole := server.Config().Code(); whole && server.Config().Isolation.Mode != mcp.Sandboxed {
+		return tool.Errorf("servers.start", tool.Denied,
+			"the MCP server %s runs the folder %s itself, which tools may write, so it must be sandboxed", name, server.Config().Dir).
+			WithHint("write isolation: sandboxed below it in the app file, and accept it again: callgate mcp trust %s", name)
+	}
 	err := s.opt.Trust.MayLaunch(trustKey(server), line)
 	if tool.KindOf(err) != tool.Denied {
 		return err

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"callgate/internal/amount"
+	"callgate/internal/launch"
 	"callgate/internal/module"
 	"callgate/internal/module/filesystem/filewalk"
 	"callgate/internal/module/filesystem/linesearch"
@@ -239,7 +240,7 @@ func (in grepArgs) candidates(
 		return nil, nil, err
 	}
 	sel.Ignored = in.Ignored
-	if rg := ripgrep(); rg != "" && m.Ripgrep() != "" && len(w.Grant.HiddenFiles) == 0 {
+	if rg := ripgrep(); rg != "" && !launch.In(rg, w.Dir) && m.Ripgrep() != "" && len(w.Grant.HiddenFiles) == 0 {
 		files, ok, err := filewalk.Ripgrep(ctx, w, at, sel, rg, m.Ripgrep(), in.Glob)
 		if ok || err != nil {
 			return files, func() (filewalk.LeftOut, error) {

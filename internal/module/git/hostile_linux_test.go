@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"callgate/internal/launch"
 	"callgate/internal/module/git/gittest"
 	"callgate/internal/sandbox"
 	"callgate/tool"
@@ -387,7 +388,7 @@ func TestCanaryIsSeenInTheSandbox(t *testing.T) {
 	h.git("config", "core.fsmonitor", h.canary("fsmonitor"))
 	h.fired()
 	_, err := sandbox.Run(t.Context(), sandbox.Spec{
-		Argv: []string{"git", "status"}, Dir: h.repo, Env: sandbox.Environ(nil), Workspace: h.Dir, ReadOnlyWorkspace: true,
+		Argv: []string{"git", "status"}, Dir: h.repo, Env: launch.Only("PATH", "HOME"), Workspace: h.Dir, ReadOnlyWorkspace: true,
 	})
 	check(t, err)
 	if !slices.Equal(h.fired(), []string{"fsmonitor"}) {

@@ -141,7 +141,7 @@ func (c *request) files(ctx context.Context, paths []string) ([]string, error) {
 			}
 			found, tried := installed[one.name]
 			if !tried {
-				_, err := one.program()
+				_, err := one.program(c.Dir)
 				found = err == nil
 				installed[one.name] = found
 			}
@@ -159,7 +159,7 @@ func (c *request) files(ctx context.Context, paths []string) ([]string, error) {
 			return nil, err
 		}
 		if !p.Info.IsDir() {
-			if _, _, err := c.settings.choose(c.Op, p.Shown); err != nil {
+			if _, _, err := c.settings.choose(c.Op, p.Shown, c.Dir); err != nil {
 				return nil, err
 			}
 			all[p.Shown] = true

@@ -94,12 +94,12 @@ func misbehave(how, id string, send func(string), w io.Writer) {
 	case "edits no file":
 		send(edit("http://example.com/a", `{"line":0,"character":0}`, `{"line":0,"character":0}`))
 	case "edits backwards":
-		dir, _ := os.Getwd()
+		dir := os.Getenv("CALLGATE_WORKSPACE")
 		send(edit("file://"+dir+"/a.odd", `{"line":1,"character":0}`, `{"line":0,"character":0}`))
 	case "applies":
 		send(`{"jsonrpc":"2.0","id":"e","method":"workspace/applyEdit","params":{"edit":{"changes":{}}}}`)
 		send(`{"jsonrpc":"2.0","id":` + id + `,"result":null}`)
-		_ = os.WriteFile("a.odd", []byte("written"), 0o644)
+		_ = os.WriteFile(filepath.Join(os.Getenv("CALLGATE_WORKSPACE"), "a.odd"), []byte("written"), 0o644)
 	default:
 		send(`{"jsonrpc":"2.0","id":` + id + `,"result":null}`)
 	}
@@ -167,12 +167,20 @@ func TestHostileServers(t *testing.T) {
 // leftOver fails where a process still works in a folder.
 func leftOver(t *testing.T, dir string) {
 	t.Helper()
-	found, _ := filepath.Glob("/proc/[0-9]*/cwd")
-	for _, link := range found {
-		if at, err := os.Readlink(link); err == nil && strings.HasPrefix(at, dir) {
-			t.Errorf("%s works in %s", link, at)
+	for _, name := range worksFor(dir) {
+		t.Errorf("%s works for %s", name, dir)
+	}
+}
+
+// worksFor finds the processes that work for a folder.
+func worksFor(dir string) (found []string) {
+	all, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, name := range all {
+		if env, err := os.ReadFile(name); err == nil && strings.Contains(string(env), "CALLGATE_WORKSPACE="+dir) {
+			found = append(found, name)
 		}
 	}
+	return found
 }
 
 func TestServersWriteNothingAndEnd(t *testing.T) {
@@ -186,15 +194,7 @@ func TestServersWriteNothingAndEnd(t *testing.T) {
 		t.Errorf("the server wrote %q", got)
 	}
 	// It ends when nobody asks it, and with its session; the next call starts it again.
-	ended := func() bool {
-		dirs, _ := filepath.Glob("/proc/[0-9]*/cwd")
-		for _, link := range dirs {
-			if at, _ := os.Readlink(link); strings.HasPrefix(at, b.Dir) {
-				return false
-			}
-		}
-		return true
-	}
+	ended := func() bool { return len(worksFor(b.Dir)) == 0 }
 	fetchtest.WaitFor(t, "the idle server to end", ended)
 	_, _ = call(t, b, "request", block{"kind": "hover", "path": "a.odd", "line": 1})
 	if ended() {

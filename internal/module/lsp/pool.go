@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/launch"
 	"callgate/internal/module"
 	"callgate/internal/module/lsp/jsonrpc"
 	"callgate/internal/module/lsp/langserver"
@@ -56,7 +58,7 @@ func newPool(h module.Host) *pool {
 
 // acquire returns the server for a file, started if need be. The caller releases it.
 func (p *pool) acquire(ctx context.Context, c *request, name string) (*entry, func(), error) {
-	one, program, err := c.settings.choose(c.Op, name)
+	one, program, err := c.settings.choose(c.Op, name, c.Dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -67,7 +69,10 @@ func (p *pool) acquire(ctx context.Context, c *request, name string) (*entry, fu
 			return nil, nil, err
 		}
 		if start != nil {
-			e.server, e.err = langserver.Start(start, c.Op, p.options(c, one, program))
+			var o langserver.Options
+			if o, e.err = p.options(c, one, program); e.err == nil {
+				e.server, e.err = langserver.Start(start, c.Op, o)
+			}
 			close(e.ready)
 		}
 		select {
@@ -187,14 +192,22 @@ func (p *pool) close() error {
 	return nil
 }
 
-// options is how a server is run: in the sandbox, without the network, the workspace to read.
-func (p *pool) options(c *request, one server, program string) langserver.Options {
-	env := append(sandbox.Environ(nil), "GOPROXY=off", "GOTOOLCHAIN=local", "GOPACKAGESDRIVER=off",
+// options is how a server is run: in the sandbox, without the network, in a folder with nothing to load in it, the
+// workspace to read.
+func (p *pool) options(c *request, one server, program string) (langserver.Options, error) {
+	start, err := p.host.Folders.Empty()
+	if err != nil {
+		return langserver.Options{}, err
+	}
+	env := append(launch.Accepted(nil, c.Dir), "GOPROXY=off", "GOTOOLCHAIN=local", "GOPACKAGESDRIVER=off",
 		"PYTHONDONTWRITEBYTECODE=1")
 	run := sandbox.Spec{
-		Argv: append([]string{program}, one.argv[1:]...), Dir: c.Dir, Workspace: c.Dir, ReadOnlyWorkspace: true,
+		Argv: append([]string{program}, one.argv[1:]...), Dir: cmp.Or(start, launch.Root()), Workspace: c.Dir, ReadOnlyWorkspace: true,
 		Readable: slices.Concat(c.settings.Readable, packagesOf(program), c.Grant.ReadablePaths),
 		Hidden:   p.host.Hidden, Helpers: p.host.Helpers, Relaxed: c.Grant.Relaxed, Grace: grace,
+	}
+	if start != "" {
+		run.Readable = append(run.Readable, start)
 	}
 	if p.host.Cache != "" {
 		sum := sha256.Sum256([]byte(c.Dir))
@@ -206,7 +219,7 @@ func (p *pool) options(c *request, one server, program string) langserver.Option
 			}
 		}
 	}
-	run.Env = env
+	run.Env = launch.Set(env, launch.WorkspaceVariable, c.Dir)
 	var own any
 	if one.settings != nil {
 		own = one.settings
@@ -214,7 +227,7 @@ func (p *pool) options(c *request, one server, program string) langserver.Option
 	return langserver.Options{
 		Name: one.name, Run: run, Languages: one.names(), Settings: own, StartTime: seconds(c.settings.Start),
 		Limits: jsonrpc.DefaultLimits,
-	}
+	}, nil
 }
 
 // grace is what a server has to end by itself.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/launch"
 	"callgate/tool"
 )
 
@@ -66,8 +67,8 @@ func (s server) names() map[string]string {
 }
 
 // program finds the program of a server: on the PATH, or where Go installs programs.
-func (s server) program() (string, error) {
-	path, err := exec.LookPath(s.argv[0])
+func (s server) program(workspace string) (string, error) {
+	path, err := launch.LookPath(s.argv[0], workspace)
 	if err == nil {
 		return filepath.Abs(path)
 	}
@@ -80,13 +81,13 @@ func (s server) program() (string, error) {
 }
 
 // choose finds the server for a file.
-func (s *settings) choose(op, name string) (server, string, error) {
+func (s *settings) choose(op, name, workspace string) (server, string, error) {
 	var missing []string
 	for _, one := range s.known {
 		if !one.covers(name) {
 			continue
 		}
-		if program, err := one.program(); err == nil {
+		if program, err := one.program(workspace); err == nil {
 			return one, program, nil
 		}
 		missing = append(missing, one.argv[0])

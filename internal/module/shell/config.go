@@ -15,6 +15,7 @@ type settings struct {
 	Network      module.Switch `config:"network" oneof:"direct" help:"true: commands reach public addresses; direct: the whole network"`
 	Readable     []string      `config:"readable" help:"absolute paths of folders and files that commands may read beside the workspace"`
 	Env          []string      `config:"env" help:"names of variables that commands are given beside the usual ones"`
+	GitHooks     bool          `config:"git_hooks" help:"Git runs the hooks of repositories for commands"`
 	AllowedHosts []string      `constraint:"allowed_hosts" help:"the only hosts that commands reach"`
 	DeniedHosts  []string      `constraint:"denied_hosts" help:"hosts that commands never reach"`
 	PrivateHosts []string      `constraint:"private_hosts" help:"hosts, addresses or prefixes that commands reach though they are not public"`

@@ -20,10 +20,12 @@ type run struct {
 	in      bashArgs
 	grant   tool.Grant
 	network bool
-	out     *capture // stdout and stderr, in order
-	exit    sandbox.Exit
-	stopped error // why the call ended before the command did; nil: it did not
-	refused error // what the proxy refused last
+	// accepted says that a person accepted the command, and that it starts outside the workspace.
+	accepted bool
+	out      *capture // stdout and stderr, in order
+	exit     sandbox.Exit
+	stopped  error // why the call ended before the command did; nil: it did not
+	refused  error // what the proxy refused last
 }
 
 // bashData is the data of a result.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/launch"
 	"callgate/internal/module"
 	"callgate/internal/netguard"
 	"callgate/internal/sandbox"
@@ -120,7 +121,7 @@ func (h handler) spec(r *run, config *settings, dir string, writes *writePaths) 
 		NetworkAccess: sandbox.NetworkAccess{Network: r.network}, Relaxed: h.Relaxed || r.grant.Relaxed,
 		Limits: h.Limits, Grace: grace,
 	}
-	if h.Cache == "" {
+	if h.Cache == "" || r.accepted { // commands fill the cache
 		return s
 	}
 	if cache := cacheOf(h.Cache, r.grant.Workspace); os.MkdirAll(cache, 0o700) == nil {
@@ -140,7 +141,14 @@ func cacheOf(dir, workspace string) string {
 // environ is the environment of a command. It tells programs that there is no
 // terminal, and nobody who answers questions.
 func (h handler) environ(r *run, config *settings) []string {
-	env := sandbox.Environ(slices.Concat(h.Env, config.Env))
+	allow := slices.Concat(h.Env, config.Env)
+	env := launch.Commands(allow)
+	if r.accepted {
+		env = launch.Accepted(allow, r.grant.Workspace)
+	}
+	if config.GitHooks {
+		env = launch.WithGitHooks(env)
+	}
 	env = slices.DeleteFunc(env, func(pair string) bool { return strings.HasPrefix(pair, "TERM=") })
 	env = append(env, "TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "DEBIAN_FRONTEND=noninteractive")
 	for name, value := range r.grant.Secrets {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/launch"
 	"callgate/internal/module/filesystem/pathglob"
 	"callgate/internal/sandbox"
 )
@@ -52,7 +53,7 @@ func (v *view) runCheck(shown, command, name string, content []byte) report {
 	defer cancel()
 	out := &firstBytes{limit: maxReport}
 	exit, err := sandbox.Run(ctx, sandbox.Spec{
-		Argv: argv, Env: sandbox.Environ(nil), Stdin: bytes.NewReader(content), Stdout: out, Stderr: out,
+		Argv: argv, Env: launch.Commands(nil), Stdin: bytes.NewReader(content), Stdout: out, Stderr: out,
 		Workspace: v.work.Dir, ReadOnlyWorkspace: true, Hidden: v.module.hidden, Readable: v.work.Grant.ReadablePaths,
 		Relaxed: v.work.Grant.Relaxed, Grace: 100 * time.Millisecond, Helpers: v.module.helpers,
 	})

@@ -51,23 +51,37 @@ type link struct{ path, target string }
 // in a slot of the program.
 const maxShown = launcher.Slots - 1
 
-// Plan decides what is hidden of what exists, by names without links: the paths in
-// always, whatever is shown; and the private ones, but for those that are shown, and
-// for what is shown inside them. Showing a folder around a hidden path shows nothing
-// of that path. What exists of kept, and is not hidden, is read-only.
-func Plan(always, private, shown, kept []string) (*Disk, error) {
-	kernel, open := resolve(always), resolve(shown)
+// Paths are what a process is kept from, and what it is not.
+type Paths struct {
+	Always  []string // hidden, whatever is shown
+	Own     string   // a folder that is shown all the same; "" for none
+	Private []string // hidden unless they are shown
+	Shown   []string
+	Kept    []string // read-only
+}
+
+// Plan decides what is hidden of what exists, by names without links. Showing a folder
+// around a path that is always hidden shows nothing of that path. What exists of Kept,
+// and is not hidden, is read-only.
+func Plan(p Paths) (*Disk, error) {
+	kernel, open := resolve(p.Always), resolve(p.Shown)
+	var own []place
+	if p.Own != "" {
+		own = resolve([]string{p.Own})
+	}
 	d := &Disk{}
-	for _, h := range resolve(slices.Concat(always, private)) {
+	for _, h := range resolve(slices.Concat(p.Always, p.Private)) {
 		isOpen := slices.ContainsFunc(open, func(o place) bool { return o.path == h.path })
 		if isOpen && !slices.ContainsFunc(kernel, func(k place) bool { return k.path == h.path }) || d.Hides(h.path) {
 			continue
 		}
-		if !slices.ContainsFunc(kernel, func(k place) bool { return within(h.path, k.path) }) {
-			for _, o := range open {
-				if within(o.path, h.path) {
-					h.shown = append(h.shown, o)
-				}
+		inside := open
+		if slices.ContainsFunc(kernel, func(k place) bool { return within(h.path, k.path) }) {
+			inside = own
+		}
+		for _, o := range inside {
+			if within(o.path, h.path) && o.path != h.path {
+				h.shown = append(h.shown, o)
 			}
 		}
 		if len(h.shown) > maxShown {
@@ -78,14 +92,14 @@ func Plan(always, private, shown, kept []string) (*Disk, error) {
 		d.hidden = append(d.hidden, h)
 		d.pin(h.path)
 	}
-	for _, k := range resolve(kept) {
+	for _, k := range resolve(p.Kept) {
 		in := func(o place) bool { return within(k.path, o.path) }
 		if !d.Hides(k.path) && !slices.ContainsFunc(d.kept, in) {
 			d.kept = append(d.kept, k)
 			d.pin(k.path)
 		}
 	}
-	d.keepLinks(kept)
+	d.keepLinks(p.Kept)
 	slices.Sort(d.pins)
 	return d, nil
 }

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"callgate/internal/durable"
+	"callgate/internal/launch"
 	"callgate/internal/sandbox"
 	"callgate/internal/source/executable/manifest"
 	"callgate/tool"
@@ -188,20 +189,20 @@ func (b *builder) recipe(
 ) (sandbox.Spec, *tool.Error) {
 	spec := sandbox.Spec{
 		Dir: filepath.Join(stage, "src"), Workspace: stage,
-		Hidden: b.Hidden, Relaxed: b.Relaxed, Env: sandbox.Environ(nil),
+		Hidden: b.Hidden, Relaxed: b.Relaxed, Env: launch.Commands(nil),
 	}
 	for name, value := range map[string]string{
 		"OUT": made, "GOPROXY": "off", "GOSUMDB": "off", "GOTOOLCHAIN": "local", "GOWORK": "off", "CGO_ENABLED": "0",
 	} {
-		spec.Env = set(spec.Env, name, value)
+		spec.Env = launch.Set(spec.Env, name, value)
 	}
 	if s.recipe == goRecipe {
 		err := s.goCommandLine(ctx, m, &spec, made)
 		return spec, err
 	}
 	home := filepath.Join(stage, "home")
-	spec.Env = set(spec.Env, "HOME", home)
-	spec.Env = set(spec.Env, "GOCACHE", filepath.Join(home, "go-build"))
+	spec.Env = launch.Set(spec.Env, "HOME", home)
+	spec.Env = launch.Set(spec.Env, "GOCACHE", filepath.Join(home, "go-build"))
 	spec.Argv = []string{filepath.Join(spec.Dir, s.script)}
 	if info, err := os.Stat(spec.Argv[0]); err == nil && info.Mode().Perm()&0o111 == 0 {
 		spec.Argv = []string{"/bin/sh", spec.Argv[0]}
@@ -234,7 +235,7 @@ func (s *sources) goCommandLine(
 		"GO111MODULE": "on", "GOFLAGS": mode, "GOENV": "off",
 		"GOCACHE": g.Cache, "GOMODCACHE": g.Modules, "GOPATH": g.Path, "GOROOT": g.Root,
 	} {
-		spec.Env = set(spec.Env, name, value)
+		spec.Env = launch.Set(spec.Env, name, value)
 	}
 	spec.Argv = []string{g.command, "build", "-trimpath", "-buildvcs=false", "-o", made, "."}
 	spec.Readable = []string{g.Root}
@@ -242,7 +243,7 @@ func (s *sources) goCommandLine(
 	if _, err := os.Stat(g.Modules); err == nil {
 		spec.Writable = append(spec.Writable, g.Modules) // the go command unpacks modules there
 	} else { // the go command would make it, in a home that it may not write
-		spec.Env = set(spec.Env, "GOMODCACHE", filepath.Join(spec.Workspace, "modules"))
+		spec.Env = launch.Set(spec.Env, "GOMODCACHE", filepath.Join(spec.Workspace, "modules"))
 	}
 	spec.Relaxed = true // the compiler does not run what it compiles
 	return nil
@@ -262,9 +263,8 @@ func findGo(ctx context.Context) (g goCommand, err error) {
 	if g.command, err = exec.LookPath("go"); err != nil {
 		return g, err
 	}
-	cmd := exec.CommandContext(ctx, g.command, "env", "-json", "GOCACHE", "GOMODCACHE", "GOPATH", "GOROOT", "GOVERSION")
-	cmd.Dir = filepath.Dir(g.command)
-	text, err := cmd.Output()
+	words := []string{"env", "-json", "GOCACHE", "GOMODCACHE", "GOPATH", "GOROOT", "GOVERSION"}
+	text, err := launch.Helper(ctx, g.command, words, "GOCACHE", "GOENV", "XDG_CACHE_HOME", "XDG_CONFIG_HOME").Output()
 	if err == nil {
 		err = json.Unmarshal(text, &g)
 	}

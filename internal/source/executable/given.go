@@ -36,6 +36,9 @@ func Given(t *tool.Tool, root string) string {
 	case h.manifest.Runtime.Network:
 		with = append(with, "the network (public addresses)")
 	}
+	if h.inWorkspace() {
+		with = append(with, "the workspace as its working directory, where any file may run as part of it")
+	}
 	if names := h.manifest.HostTools; len(names) > 0 {
 		with = append(with, "calls of "+strings.Join(names, ", ")+" in the caller's name")
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"callgate/internal/launch"
 	"callgate/internal/netguard"
 	"callgate/internal/sandbox"
 	"callgate/internal/sandbox/ending"
@@ -76,16 +77,20 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 	}
 	defer ended()
 	if host != nil {
-		env = set(env, manifest.Reserved+"HOST_FD", strconv.Itoa(sandbox.HostFD))
+		env = launch.Set(env, manifest.Reserved+"HOST_FD", strconv.Itoa(sandbox.HostFD))
+	}
+	dir, readable, err := h.start(grant)
+	if err != nil {
+		return nil, err
 	}
 	r.exit, r.err = sandbox.Run(ctx, sandbox.Spec{
 		Argv:  append([]string{h.program.path}, h.manifest.Args...),
-		Dir:   grant.Workspace,
+		Dir:   dir,
 		Env:   env,
 		Stdin: bytes.NewReader(input(call.Args)), Stdout: r.out, Stderr: r.log,
 		Workspace:         grant.Workspace,
 		ReadOnlyWorkspace: !h.manifest.Runtime.SideEffect.Durable(),
-		Readable:          h.readable,
+		Readable:          readable,
 		ReadOnly:          grant.ReadOnlyPaths,
 		Hidden:            h.Hidden,
 		Helpers:           h.Helpers,
@@ -122,6 +127,22 @@ func (h *handler) proxy(r *run) (func(net.Listener) (stop func()), error) {
 	}, nil
 }
 
+// start returns the folder that the executable starts in, and what it may read.
+func (h *handler) start(grant tool.Grant) (dir string, readable []string, err error) {
+	if h.inWorkspace() {
+		return grant.Workspace, h.readable, nil
+	}
+	if dir, err = h.Folders.Empty(); err != nil || dir == "" {
+		return launch.Root(), h.readable, err
+	}
+	return dir, append(slices.Clip(h.readable), dir), nil
+}
+
+// inWorkspace reports whether the executable starts in the session's folder, because its
+// manifest says so and a human accepted that. Otherwise it starts in an empty one: from the
+// folder that it lies in, interpreters would go on to those above it.
+func (h *handler) inWorkspace() bool { return h.manifest.Cwd == manifest.CwdWorkspace }
+
 func (h *handler) name() string { return h.manifest.ID.Dotted() }
 
 // input is what an executable reads from stdin: one object, and a line feed.
@@ -135,7 +156,12 @@ func input(args json.RawMessage) []byte {
 // environment is the whole environment of the executable: what every program
 // needs, what the manifest names, and the call.
 func (h *handler) environment(call tool.Call, grant tool.Grant) ([]string, error) {
-	env := sandbox.Environ(h.manifest.Env)
+	env := launch.Accepted(h.manifest.Env, grant.Workspace)
+	if h.inWorkspace() {
+		env = launch.Commands(h.manifest.Env)
+	} else if folder := launch.ModuleFolder(h.program.path, grant.Workspace); folder != "" {
+		env = launch.Set(env, "PYTHONPATH", folder)
+	}
 	for _, name := range h.manifest.Runtime.Secrets {
 		value, ok := grant.Secrets[name]
 		switch {
@@ -145,18 +171,11 @@ func (h *handler) environment(call tool.Call, grant tool.Grant) ([]string, error
 			return nil, tool.Errorf(op, tool.Unavailable, "the secret %s holds a zero byte and cannot be handed to %s",
 				name, h.name())
 		}
-		env = set(env, name, value)
+		env = launch.Set(env, name, value)
 	}
-	env = set(env, manifest.Reserved+"CALL", call.ID)
-	env = set(env, manifest.Reserved+"TOOL", h.name())
-	return set(env, manifest.Reserved+"WORKSPACE", grant.Workspace), nil
-}
-
-// set sets a variable, in place of an earlier value: programs differ in which of
-// two they read.
-func set(env []string, name, value string) []string {
-	env = slices.DeleteFunc(env, func(pair string) bool { return strings.HasPrefix(pair, name+"=") })
-	return append(env, name+"="+value)
+	env = launch.Set(env, manifest.Reserved+"CALL", call.ID)
+	env = launch.Set(env, manifest.Reserved+"TOOL", h.name())
+	return launch.Set(env, manifest.Reserved+"WORKSPACE", grant.Workspace), nil
 }
 
 // run is one run that has ended.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"callgate/internal/launch"
 	"callgate/internal/programtest"
 	"callgate/internal/sandbox"
 	"callgate/internal/source/executable"
@@ -80,7 +81,7 @@ func TestAnswers(t *testing.T) {
 		want   *tool.Result
 	}{
 		{"data", sh(`echo '{"n": 5}'`), "{}", &tool.Result{Status: tool.Success, Summary: `{"n": 5}`, Data: json.RawMessage(`{"n": 5}`)}},
-		{"the arguments and a line feed", sh(`read line; cat >rest; test ! -s rest; printf '{"got": %s, "rest": %s}' "$line" "$?"`), `{"a":"b c"}`,
+		{"the arguments and a line feed", sh(`cd "$CALLGATE_WORKSPACE"; read line; cat >rest; test ! -s rest; printf '{"got": %s, "rest": %s}' "$line" "$?"`), `{"a":"b c"}`,
 			&tool.Result{Status: tool.Success, Summary: `{"got": {"a":"b c"}, "rest": 0}`, Data: json.RawMessage(`{"got": {"a":"b c"}, "rest": 0}`)}},
 		{"no arguments", sh("cat"), "", &tool.Result{Status: tool.Success, Summary: `{}`, Data: json.RawMessage(`{}`)}},
 		{"envelope", sh(`echo '{"status": "success", "summary": "committed", "artifact_ref": "hash123"}'`), "{}",
@@ -110,6 +111,26 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// An executable starts in an empty folder, and loads nothing of the workspace; with
+// cwd: workspace it starts there, and who accepts it is told so.
+func TestWhereExecutablesStart(t *testing.T) {
+	const script = `printf '{"in": "%s", "safe": "%s"}' "$PWD" "$PYTHONSAFEPATH"`
+	for runtime, inside := range map[string]bool{``: false, `"cwd": "own"`: false, `"cwd": "workspace"`: true} {
+		folders := launch.Folders(filepath.Join(t.TempDir(), "start"))
+		x, workspace := one(t, runtime, sh(script), executable.Options{Folders: folders}), t.TempDir()
+		r, err := x.Handler.Execute(t.Context(), tool.Call{ID: "c"}, tool.Grant{Workspace: workspace})
+		must(t, err)
+		var got struct{ In, Safe string }
+		must(t, json.Unmarshal(r.Data, &got))
+		if (got.In == workspace) != inside || strings.HasPrefix(got.In, string(folders)) == inside || (got.Safe == "") != inside {
+			t.Errorf("%q: it starts in %+v", runtime, got)
+		}
+		if told := strings.Contains(executable.Given(x, "/"), "the workspace as its working directory"); told != inside {
+			t.Errorf("%q: a human is told %s", runtime, executable.Given(x, "/"))
+		}
+	}
+}
+
 func TestEnvironment(t *testing.T) {
 	t.Setenv("PASSED_ON", "yes")
 	t.Setenv("KEPT_BACK", "secret of the kernel")
@@ -121,7 +142,7 @@ func TestEnvironment(t *testing.T) {
 	})
 	got := err.Error()
 	for _, want := range []string{
-		"printed: " + workspace + "\n-v\ntwo words\n", "\nPASSED_ON=yes", "\ngit_identity=me", "\nPATH=",
+		"printed: /\n-v\ntwo words\n", "\nPASSED_ON=yes", "\ngit_identity=me", "\nPATH=",
 		"\nCALLGATE_CALL=call-7", "\nCALLGATE_TOOL=test.tool", "\nCALLGATE_WORKSPACE=" + workspace,
 	} {
 		if !strings.Contains(got, want) {
@@ -214,7 +235,7 @@ func TestNoWorkspace(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	x := one(t, "", sh("echo running >pipe", nap(8)), executable.Options{})
+	x := one(t, "", sh(`echo running >"$CALLGATE_WORKSPACE/pipe"`, nap(8)), executable.Options{})
 	workspace := t.TempDir()
 	must(t, syscall.Mkfifo(workspace+"/pipe", 0o600))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -359,7 +380,7 @@ func TestFilesOutOfReach(t *testing.T) {
 func TestToolThatReadsCannotWrite(t *testing.T) {
 	for effect, want := range map[string]bool{"none": false, "read": false, "write": true, "external": true} {
 		t.Run(effect, func(t *testing.T) {
-			x := one(t, `"side_effect": "`+effect+`"`, sh(`echo x >made`), executable.Options{})
+			x := one(t, `"side_effect": "`+effect+`"`, sh(`echo x >"$CALLGATE_WORKSPACE/made"`), executable.Options{})
 			workspace := t.TempDir()
 			_, err := x.Handler.Execute(t.Context(), tool.Call{}, tool.Grant{Workspace: workspace})
 			_, found := os.Stat(workspace + "/made")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"callgate/internal/launch"
 	"callgate/internal/sandbox"
 	"callgate/tool"
 )
@@ -24,6 +25,7 @@ type LayersOptions struct {
 	Strict  bool
 	Relaxed bool
 	Hidden  []string
+	Folders launch.Folders
 	Helpers *sandbox.Helpers
 	Check   func(json.RawMessage) error
 	Host    Host
@@ -62,7 +64,7 @@ func NewLayers(opt LayersOptions) *Layers {
 			}
 			l.sources = append(l.sources, New(Options{
 				Dir: folder, Root: opt.Root, Strict: opt.Strict, Relaxed: opt.Relaxed,
-				Hidden: opt.Hidden, Helpers: opt.Helpers, Check: opt.Check, Host: opt.Host, Signed: opt.Signed,
+				Hidden: opt.Hidden, Folders: opt.Folders, Helpers: opt.Helpers, Check: opt.Check, Host: opt.Host, Signed: opt.Signed,
 			}))
 		}
 	}

@@ -23,14 +23,14 @@
 //
 // # Running
 //
-// The executable is started for each call, in the session's folder and in a
-// sandbox. It reads its arguments from stdin, one JSON object and a line feed,
+// The executable is started for each call, in an empty folder and in a
+// sandbox: see package launch. With cwd: workspace it starts in the session's folder. It reads its arguments from stdin, one JSON object and a line feed,
 // and prints one JSON value to stdout: an envelope (status, summary …) or plain
 // data. Its stderr is a log. It exits with 0 when it did what was asked.
 //
 //	CALLGATE_CALL       the call's ID in the journal
 //	CALLGATE_TOOL       the tool's dotted name
-//	CALLGATE_WORKSPACE  the session's folder, which is also the working directory
+//	CALLGATE_WORKSPACE  the session's folder
 //	CALLGATE_HOST_FD    the descriptor of its connection to the kernel, if its manifest has
 //	                    host_tools: see package hosttools
 //
@@ -51,6 +51,7 @@ import (
 	"strings"
 	"sync"
 
+	"callgate/internal/launch"
 	"callgate/internal/sandbox"
 	"callgate/internal/source/executable/manifest"
 	"callgate/tool"
@@ -67,6 +68,7 @@ type Options struct {
 	Absolute   bool                        // an absolute exec_path may lead out of Dir
 	Check      func(json.RawMessage) error // reports a schema that is not valid; nil: every object is
 	Hidden     []string                    // paths that no tool may see, such as the kernel's state
+	Folders    launch.Folders              // where executables start; empty: in the root of the file system
 	Helpers    *sandbox.Helpers            // start tools sooner; may be nil
 	Relaxed    bool                        // run with as much of the sandbox as this machine can
 	Unconfined bool                        // run without a sandbox

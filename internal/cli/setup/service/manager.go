@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"callgate/internal/durable"
+	"callgate/internal/launch"
 	"callgate/tool"
 )
 
@@ -240,7 +240,7 @@ func (m *Manager) each(ctx context.Context, name string, lines [][]string) error
 func (m *Manager) run(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, m.program, args...).CombinedOutput()
+	out, err := launch.Foreground(ctx, m.program, args...).CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
 

@@ -29,6 +29,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"callgate/internal/launch"
 	"callgate/tool"
 )
 
@@ -119,9 +120,8 @@ func Start(o Options) (*Process, error) {
 			WithHint("free some space in %s", o.Temp)
 	}
 	p := &Process{Sandboxed: o.sandboxed(), folder: own, output: newTail(), done: make(chan struct{})}
-	p.cmd = exec.Command(path, arguments(o, own.path, p.Sandboxed)...)
-	p.cmd.Env = environment(own.path, o.Visible)
-	p.cmd.Dir = own.path
+	words := append([]string{path}, arguments(o, own.path, p.Sandboxed)...)
+	p.cmd = launch.New(path, words, own.path, environment(own.path, o.Visible))
 	if err := p.start(); err != nil {
 		err = tool.Errorf(op, tool.Unavailable, "the browser %s could not be started: %w", path, err)
 		return nil, errors.Join(err, own.remove())
@@ -264,10 +264,5 @@ func environment(dir string, visible bool) []string {
 	if runtime.GOOS == "windows" {
 		env = append(env, "TEMP="+temp, "TMP="+temp, "LOCALAPPDATA="+dir)
 	}
-	for _, name := range names {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	return env
+	return append(env, launch.Only(names...)...)
 }

@@ -3,8 +3,9 @@ package process
 import (
 	"context"
 	"errors"
-	"os/exec"
 	"strings"
+
+	"callgate/internal/launch"
 )
 
 // Try starts the browser, has it show an empty page, and ends it. Nil means that
@@ -27,7 +28,7 @@ func Try(ctx context.Context, o Options) error {
 	if !o.sandboxed() {
 		args = append(args, "--no-sandbox")
 	}
-	cmd := exec.CommandContext(ctx, path, append(args, "about:blank")...)
+	cmd := launch.Helper(ctx, path, append(args, "about:blank"))
 	cmd.Env, cmd.Dir = environment(own.path, false), own.path
 	printed := newTail()
 	var page strings.Builder

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"callgate/internal/launch"
 	"callgate/internal/module/filesystem/pathglob"
 	"callgate/internal/module/workfile"
 )
@@ -58,10 +59,10 @@ func Ripgrep(
 }
 
 func runRipgrep(
-	ctx context.Context, dir *os.File, sel *selection, program string, args []string,
+	ctx context.Context, dir *os.File, sel *selection, rg string, args []string,
 ) ([]string, error) {
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir = fmt.Sprintf("/proc/self/fd/%d", dir.Fd())
+	cmd := launch.Helper(ctx, rg, args)
+	cmd.Dir = fmt.Sprintf("/proc/self/fd/%d", dir.Fd()) // it has --no-config and --no-ignore, so it reads no settings there
 	cmd.Env = []string{}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

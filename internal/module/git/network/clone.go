@@ -170,7 +170,7 @@ func (c *call) newFolder(name string) (string, error) {
 
 // cloneInto runs git clone, which can write only the new folder.
 func (c *call) cloneInto(ctx context.Context, g *repo.Runner, r *remote, in cloneArgs, rel string) error {
-	program, err := repo.Program(c.Op)
+	program, err := repo.Program(c.Op, c.Grant.Workspace)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
+
+	"callgate/internal/launch"
 )
 
 // hardened are settings that override every file, also those of a submodule
@@ -36,11 +37,7 @@ func environ(children bool, network *Network) []string {
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GIT_SSH_COMMAND=false",
 		"GIT_NO_LAZY_FETCH=1", "GIT_PROTOCOL_FROM_USER=0", "GIT_TEMPLATE_DIR=",
 	}
-	for _, name := range []string{"TZ", "SYSTEMROOT"} { // without the second nothing runs on Windows
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
+	env = append(env, launch.Only("TZ", "SYSTEMROOT")...) // without the second nothing runs on Windows
 	if !children && network == nil {
 		env = append(env, "GIT_EXEC_PATH="+nowhere)
 	}
@@ -52,10 +49,5 @@ func environ(children bool, network *Network) []string {
 		env = append(env, "GIT_ALLOW_PROTOCOL=https:http")
 		settings = append(settings, network.Settings...)
 	}
-	env = append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(settings)))
-	for i, s := range settings {
-		n := strconv.Itoa(i)
-		env = append(env, "GIT_CONFIG_KEY_"+n+"="+s[0], "GIT_CONFIG_VALUE_"+n+"="+s[1])
-	}
-	return env
+	return launch.GitSettings(env, settings)
 }

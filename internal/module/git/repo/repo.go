@@ -31,11 +31,11 @@ package repo
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 
+	"callgate/internal/launch"
 	"callgate/internal/module/git/gitconfig"
 	"callgate/internal/sandbox"
 	"callgate/tool"
@@ -87,7 +87,7 @@ func (g *Runner) Open(op string, grant tool.Grant, path string) (*Repository, er
 		return nil, tool.Errorf(op, tool.Denied, "this session has no workspace, so there is no repository to reach").
 			WithHint("start the session in a folder")
 	}
-	program, err := Program(op)
+	program, err := Program(op, grant.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -114,9 +114,9 @@ func (g *Runner) Open(op string, grant tool.Grant, path string) (*Repository, er
 	return r, r.readSettings()
 }
 
-// Program finds git.
-func Program(op string) (string, error) {
-	path, err := exec.LookPath("git")
+// Program finds git, outside of a workspace.
+func Program(op, workspace string) (string, error) {
+	path, err := launch.LookPath("git", workspace)
 	if err == nil {
 		path, err = filepath.Abs(path)
 	}

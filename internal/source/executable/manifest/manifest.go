@@ -47,9 +47,19 @@ type Manifest struct {
 	MaxOutput int      // bytes of stdout
 	Direct    bool     // its network is the machine's own, not through the guard
 	HostTools []string // tools that it may have the kernel run, by their dotted names
+	Cwd       Cwd      // where it starts
 
 	execAt [2]int // line and column of exec_path
 }
+
+// Cwd is where an executable starts.
+type Cwd string
+
+// The places. The zero value is CwdOwn.
+const (
+	CwdOwn       Cwd = "own"       // an empty folder, which it cannot write
+	CwdWorkspace Cwd = "workspace" // the session's folder, from which it may load code
+)
 
 // Parse reads a manifest. The file's name is for messages; check, if not nil,
 // reports schemas that are not valid. Parse returns either a manifest or all its
@@ -145,6 +155,7 @@ func (d *decoder) runtime(n *node, path string) {
 		"ask_first":   d.yesNo(&r.AskFirst),
 		"env":         d.texts(&d.m.Env, d.variable),
 		"host_tools":  d.texts(&d.m.HostTools, d.hostTool),
+		"cwd":         choice(d, &d.m.Cwd, CwdOwn, CwdWorkspace),
 		"max_output":  func(n *node, path string) { d.integer(n, path, maxOutput, &d.m.MaxOutput) },
 	})
 	if env := n.get("env"); env != nil {

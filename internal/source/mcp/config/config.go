@@ -15,7 +15,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate/internal/source/mcp/process"
+	"callgate/internal/launch"
 	"callgate/internal/source/mcp/secretref"
 	"callgate/internal/source/mcp/translate"
 	"callgate/tool"
@@ -41,7 +41,8 @@ type Config struct {
 	Args      []string          `json:"args,omitempty"`
 	Env       map[string]string `json:"env,omitempty"`
 	EnvAllow  []string          `json:"env_allow,omitempty"` // variables of the kernel that the child inherits too
-	Dir       string            `json:"dir,omitempty"`
+	Dir       string            `json:"dir,omitempty"`       // the folder that it works for
+	InDir     bool              `json:"in_dir,omitempty"`    // it starts there, not in a folder of its own
 	URL       string            `json:"url,omitempty"`
 	Transport string            `json:"transport,omitempty"`
 	Protocol  string            `json:"protocol,omitempty"` // the only version to speak; empty: the newest
@@ -141,6 +142,8 @@ func (c Config) Validate() error {
 		return bad("has a negative limit")
 	case !slices.Contains([]string{"", Contained, Sandboxed, None}, c.Isolation.Mode):
 		return bad("has the isolation %q; use contained, sandboxed or none", tool.Truncate(c.Isolation.Mode))
+	case c.InDir && c.Isolation.Mode != Sandboxed:
+		return bad("starts in the workspace, so it must be sandboxed")
 	case c.OAuth != nil && (c.OAuth.CallbackPort < 0 || c.OAuth.CallbackPort > 65535):
 		return bad("has the callback port %d", c.OAuth.CallbackPort)
 	}
@@ -150,7 +153,7 @@ func (c Config) Validate() error {
 		}
 	}
 	for _, name := range c.EnvAllow {
-		if strings.HasPrefix(name, process.Reserved) {
+		if strings.HasPrefix(name, launch.Reserved) {
 			return bad("may not inherit %s: the kernel's own variables stay with it", tool.Truncate(name))
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/launch"
 	"callgate/internal/source/mcp/config"
 	"callgate/internal/source/mcp/isolation"
 	"callgate/internal/source/mcp/process"
@@ -98,22 +99,23 @@ func (d *Dialer) resolve() (t Target, err error) {
 		t.headers, err = d.Secrets.ResolveMap(d.Config.Headers)
 		return t, err
 	}
-	t.command = process.Command{Dir: d.Config.Dir, Watch: d.Watch, Grace: d.Grace}
-	if t.command.Path, err = d.Secrets.Resolve(d.Config.Command); err != nil {
+	words, err := d.Secrets.ResolveAll(d.Config.Words())
+	if err != nil {
 		return t, err
 	}
-	if t.walls, err = d.Machine.Walls(d.Config.Isolation, t.command.Path, d.Config.Dir); err != nil {
+	at := isolation.Place{Dir: d.Config.Dir, Inside: d.Config.InDir, Key: d.Config.PlaceKey()}
+	if t.walls, err = d.Machine.Walls(d.Config.Isolation, words[0], at); err != nil {
 		return t, err
 	}
-	t.command.Spec = t.walls.Spec()
-	if t.command.Args, err = d.Secrets.ResolveAll(d.Config.Args); err != nil {
-		return t, err
+	t.command = process.Command{
+		Path: words[0], Args: words[1:], Dir: t.walls.Start(), Spec: t.walls.Spec(), Watch: d.Watch, Grace: d.Grace,
 	}
 	env, err := d.Secrets.ResolveMap(d.Config.Env)
 	if err != nil {
 		return t, err
 	}
-	t.command.Env = process.Environ(t.walls.Environ(env), d.Config.EnvAllow)
+	set := d.Config.WithModules(words, t.walls.Environ(env))
+	t.command.Env = launch.Server(set, d.Config.EnvAllow, d.Config.Dir, d.Config.InDir)
 	return t, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"callgate/internal/launch"
 	"callgate/internal/source/mcp/config"
 	"callgate/internal/source/mcp/isolation"
 	"callgate/internal/source/mcp/process"
@@ -21,11 +22,11 @@ func BenchmarkStart(b *testing.B) {
 	once := func(mode string) time.Duration {
 		command := process.Command{
 			Path: "/bin/sh", Args: []string{"-c", "read x; echo $x; read y"}, Dir: h.work,
-			Env: process.Environ(nil, nil), Grace: time.Second,
+			Env: launch.Server(nil, nil, "", true), Grace: time.Second,
 		}
 		begun := time.Now()
 		if mode != "plain" {
-			walls, err := machine.Walls(config.Isolation{Mode: mode}, command.Path, h.work)
+			walls, err := machine.Walls(config.Isolation{Mode: mode}, command.Path, isolation.Place{Dir: h.work, Inside: true})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -24,8 +24,9 @@ var (
 		`name or service not known|failed to lookup address|dns error|connection refused|ECONNREFUSED|fetch failed`)
 	fileSigns = lazyregexp.New(`(?i)EACCES|EPERM|ENOENT|EROFS|permission denied|operation not permitted|` +
 		`no such file or directory|read-only file system|EBUSY|resource busy|cannot find (?:module|package)|ModuleNotFoundError|not found`)
-	writeSigns = lazyregexp.New(`(?i)EROFS|read-only file system|EBUSY|resource busy|EACCES|permission denied|mkdir|write`)
-	pathForm   = lazyregexp.New(`(?:^|[\s'"` + "`" + `(=:\[])((?:/|~/)[^\s'"` + "`" + `()\]:,;]+)`)
+	writeSigns    = lazyregexp.New(`(?i)EROFS|read-only file system|EBUSY|resource busy|EACCES|permission denied|mkdir|write`)
+	pathForm      = lazyregexp.New(`(?:^|[\s'"` + "`" + `(=:\[])((?:/|~/)[^\s'"` + "`" + `()\]:,;]+)`)
+	missingModule = lazyregexp.New(`No module named '?([A-Za-z0-9_]+)`)
 	// kernelSigns are what a sandbox that filters system calls does to a program.
 	kernelSigns = lazyregexp.New(`(?i)bad system call|SIGSYS|function not implemented|ENOSYS`)
 )
@@ -37,6 +38,12 @@ var (
 func (w *Walls) Explain(said string, ended, slow bool) (Wall, bool) {
 	if w == nil || w.spec == nil || w.spec.Mode == sandbox.Tracked {
 		return Wall{}, false
+	}
+	for _, m := range missingModule.FindAllStringSubmatch(said, -1) {
+		if w.start != w.works && w.hasModule(m[1]) {
+			return Wall{"the module " + m[1] + " of " + w.works + " is not loaded, because servers start in a folder of their own",
+				"cwd: workspace and isolation: sandboxed"}, true
+		}
 	}
 	sandboxed := w.config.Mode == config.Sandboxed
 	waits := slow && slices.Contains(runners, filepath.Base(w.runs))
@@ -61,6 +68,16 @@ func (w *Walls) Explain(said string, ended, slow bool) (Wall, bool) {
 			true
 	}
 	return Wall{}, false
+}
+
+// hasModule reports whether the folder that the server works for holds a module of Python's.
+func (w *Walls) hasModule(name string) bool {
+	for _, path := range []string{name, name + ".py"} {
+		if _, err := os.Stat(filepath.Join(w.works, path)); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // runners are programs that fetch the server before they run it.

@@ -45,12 +45,15 @@ func TestExplain(t *testing.T) {
 			".aws is private", "readable: [" + home + "/.aws]"},
 		"the state": {contained, "cat: " + h.state + "/human.key: No such file or directory", true,
 			"is the kernel's own", "isolation: none"},
+		"a module of the folder": {contained, "/usr/bin/python3: No module named a", true,
+			"the module a of " + h.work + " is not loaded", "cwd: workspace and isolation: sandboxed"},
+		"another module":   {contained, "ModuleNotFoundError: No module named 'elsewhere'", true, "", ""},
 		"a bug of its own": {contained, "TypeError: undefined is not a function", true, "", ""},
 		"a missing file":   {contained, "cat: /no/such: No such file or directory", true, "", ""},
 		"no walls":         {config.Isolation{Mode: config.None}, "EACCES: permission denied, open '/root/.aws/x'", true, "", ""},
 	} {
 		machine := isolation.Machine{Hidden: []string{h.state}, Cache: filepath.Join(h.home, ".cache")}
-		walls, err := machine.Walls(c.isolation, "/usr/bin/npx", h.work)
+		walls, err := machine.Walls(c.isolation, "/usr/bin/npx", isolation.Place{Dir: h.work})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,9 @@
 //     and writable name; and nothing else. It has the network only with network:
 //     true. It is what a server gets that a project's file names without a word on
 //     isolation.
+//   - A server starts in a folder of its own, in the kernel's state directory, which no
+//     tool sees: what lies in the folder that it works for is not loaded by itself. With
+//     cwd: workspace it starts in that folder, and is sandboxed.
 //   - In both of these, the files that hold rules of agents, and those that run when
 //     the user opens a shell, can be read and not written.
 //   - none: the server runs as any program of the user's.
@@ -31,6 +34,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/launch"
 	"callgate/internal/sandbox"
 	"callgate/internal/source/mcp/config"
 	"callgate/tool"
@@ -42,20 +46,42 @@ type Machine struct {
 	Cache  string   // a folder for the package caches of sandboxed servers; empty: they keep nothing
 	Home   string   // of the user; default: as the system says
 	Rules  string   // the folder of the user's own app file, which no server writes; empty: there is none
+
+	Folders launch.Folders // where servers start
 }
 
 // Walls are those of one server. Make them with [Machine.Walls].
 type Walls struct {
 	config config.Isolation
+	start  string // the folder that it starts in
+	works  string // the folder that it works for
 	cache  string
 	hidden []string
 	runs   string // the program
 	spec   *sandbox.Spec
 }
 
-// Walls makes the walls of a server that runs a program in a folder.
-func (m Machine) Walls(c config.Isolation, program, dir string) (*Walls, error) {
-	w := &Walls{config: c, hidden: m.Hidden, runs: program}
+// Place is where a server starts, and what it works for.
+type Place struct {
+	Dir    string // the folder that it works for
+	Inside bool   // it starts there
+	Key    string // tells it apart from other servers
+}
+
+// Walls makes the walls of a server that runs a program.
+func (m Machine) Walls(c config.Isolation, program string, at Place) (*Walls, error) {
+	w := &Walls{config: c, hidden: m.Hidden, runs: program, start: at.Dir, works: at.Dir}
+	own := ""
+	if !at.Inside {
+		var err error
+		if own, err = m.Folders.Of("server", at.Key); err != nil {
+			return nil, err
+		}
+		if w.start = own; own == "" {
+			w.start = launch.Root()
+		}
+	}
+	dir := at.Dir
 	if !sandbox.Supervises() {
 		if c.Mode == config.Sandboxed && !c.Relaxed {
 			return nil, tool.Errorf("mcp.start", tool.Unavailable, "this machine cannot run it sandboxed").
@@ -63,7 +89,7 @@ func (m Machine) Walls(c config.Isolation, program, dir string) (*Walls, error) 
 		}
 		return w, nil
 	}
-	s := &sandbox.Spec{Hidden: m.Hidden, Readable: existing(c.Readable), Writable: existing(c.Writable)}
+	s := &sandbox.Spec{Hidden: m.Hidden, Own: own, Readable: existing(c.Readable), Writable: existing(c.Writable)}
 	switch c.Mode {
 	case config.None:
 		s.Mode = sandbox.Tracked
@@ -139,6 +165,9 @@ func existing(paths []string) []string {
 	}
 	return list
 }
+
+// Start is the folder that the server starts in.
+func (w *Walls) Start() string { return w.start }
 
 // Spec is how the process is run; nil where only a process group can be had.
 func (w *Walls) Spec() *sandbox.Spec { return w.spec }

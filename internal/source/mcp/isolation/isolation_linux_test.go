@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"callgate/internal/launch"
 	"callgate/internal/sandbox"
 	"callgate/internal/source/mcp/config"
 	"callgate/internal/source/mcp/isolation"
@@ -48,11 +49,11 @@ func newHouse(t testing.TB) house {
 func (h house) says(t *testing.T, c config.Isolation, dir, script string) string {
 	t.Helper()
 	machine := isolation.Machine{Hidden: []string{h.state}, Cache: h.cache}
-	walls, err := machine.Walls(c, "/bin/sh", dir)
+	walls, err := machine.Walls(c, "/bin/sh", isolation.Place{Dir: dir, Inside: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := process.Environ(walls.Environ(map[string]string{"HOME": h.home}), nil)
+	env := launch.Server(walls.Environ(map[string]string{"HOME": h.home}), nil, "", true)
 	var said bytes.Buffer
 	p, err := process.Start(process.Command{
 		Path: "/bin/sh", Args: []string{"-c", "exec >&2; cd ~ 2>/dev/null || :; " + script}, Dir: dir, Env: env, Log: &said,
@@ -157,7 +158,7 @@ func TestStateIsPinned(t *testing.T) {
 	namespaces(t)
 	h := newHouse(t)
 	start := func(dir string) error {
-		walls, err := isolation.Machine{Hidden: []string{h.state}}.Walls(config.Isolation{}, "/bin/sh", dir)
+		walls, err := isolation.Machine{Hidden: []string{h.state}}.Walls(config.Isolation{}, "/bin/sh", isolation.Place{Dir: dir, Inside: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,5 +177,43 @@ func TestStateIsPinned(t *testing.T) {
 	}
 	if err := start(h.work); err == nil || !strings.Contains(err.Error(), "cannot be hidden") {
 		t.Errorf("with a state directory that was moved: %v", err)
+	}
+}
+
+// A server starts in a folder of its own inside the kernel's, which it may write, and sees
+// nothing else of the kernel's; with Inside it starts in the folder that it works for.
+func TestStart(t *testing.T) {
+	t.Parallel()
+	namespaces(t)
+	for _, mode := range []string{config.Contained, config.Sandboxed, config.None} {
+		for _, inside := range []bool{false, true} {
+			h := newHouse(t)
+			machine := isolation.Machine{
+				Hidden: []string{h.state}, Cache: h.cache, Folders: launch.Folders(filepath.Join(h.state, "start")),
+			}
+			at := isolation.Place{Dir: h.work, Inside: inside, Key: "k"}
+			walls, err := machine.Walls(config.Isolation{Mode: mode}, "/bin/sh", at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const script = `exec >&2; pwd; echo x > written && ls; cat ../../human.key`
+			var said bytes.Buffer
+			p, err := process.Start(process.Command{
+				Path: "/bin/sh", Args: []string{"-c", script}, Dir: walls.Start(), Spec: walls.Spec(), Log: &said, Grace: time.Second,
+				Env: launch.Server(map[string]string{"HOME": h.home}, nil, h.work, inside),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Stop(20 * time.Second)
+			text, want := said.String(), "package.json\nwritten\n"
+			if inside {
+				want = "a\nwritten\n"
+			}
+			if p.Err() != nil || !strings.HasPrefix(text, walls.Start()+"\n"+want) || (walls.Start() == h.work) != inside ||
+				!inside && strings.HasSuffix(text, "human") != (mode == config.None) {
+				t.Errorf("%s, inside %v: %v, it said %q", mode, inside, p.Err(), text)
+			}
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"callgate/internal/launch"
 	"callgate/internal/source/mcp/config"
 	"callgate/internal/source/mcp/isolation"
 	"callgate/internal/source/mcp/process"
@@ -64,14 +65,14 @@ func ruled(t *testing.T) (h house, m isolation.Machine) {
 func said(t *testing.T, h house, m isolation.Machine, c config.Isolation, dir, script string) string {
 	t.Helper()
 	c.Rules = []string{filepath.Join(h.work, "callgate.yaml"), filepath.Join(h.work, "agents")}
-	walls, err := m.Walls(c, "/bin/sh", dir)
+	walls, err := m.Walls(c, "/bin/sh", isolation.Place{Dir: dir, Inside: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
 	p, err := process.Start(process.Command{
 		Path: "/bin/sh", Args: []string{"-c", "exec >&2; " + script}, Dir: dir, Log: &said, Spec: walls.Spec(),
-		Env:   process.Environ(walls.Environ(map[string]string{"HOME": h.home, "WORK": h.work}), nil),
+		Env:   launch.Server(walls.Environ(map[string]string{"HOME": h.home, "WORK": h.work}), nil, "", true),
 		Grace: time.Second,
 	})
 	if err != nil {
@@ -159,7 +160,7 @@ func TestExplainReadOnly(t *testing.T) {
 	t.Parallel()
 	namespaces(t)
 	h, m := ruled(t)
-	walls, err := m.Walls(config.Isolation{Mode: config.Contained}, "/bin/sh", h.work)
+	walls, err := m.Walls(config.Isolation{Mode: config.Contained}, "/bin/sh", isolation.Place{Dir: h.work, Inside: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +223,7 @@ func TestSocketsOfTheUser(t *testing.T) {
 	if got := said(t, h, m, open, h.work, script); got != "sees run/bus\nat nowhere\n" {
 		t.Errorf("opened: %q", got)
 	}
-	if env := process.Environ(nil, []string{"XDG_RUNTIME_DIR"}); !slices.Contains(env, "XDG_RUNTIME_DIR="+dir+"/run") {
+	if env := launch.Server(nil, []string{"XDG_RUNTIME_DIR"}, "", true); !slices.Contains(env, "XDG_RUNTIME_DIR="+dir+"/run") {
 		t.Error("named in env_allow, the variable is passed")
 	}
 }

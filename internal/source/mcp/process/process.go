@@ -34,6 +34,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/launch"
 	"callgate/internal/sandbox"
 	"callgate/tool"
 )
@@ -90,10 +91,8 @@ func Start(c Command) (*Process, error) {
 	if err != nil {
 		return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "no pipes can be made for a new process", Err: err}
 	}
-	cmd := &exec.Cmd{
-		Path: path, Args: append([]string{c.Path}, c.Args...), Dir: c.Dir, Env: c.Env,
-		Stdin: pipes.inRead, Stdout: pipes.outWrite, Stderr: pipes.errWrite,
-	}
+	cmd := launch.New(path, append([]string{c.Path}, c.Args...), c.Dir, c.Env)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes.inRead, pipes.outWrite, pipes.errWrite
 	p := &Process{In: pipes.inWrite, Out: pipes.outRead, watch: c.Watch, done: make(chan struct{})}
 	started := make(chan error, 1)
 	if c.Spec != nil {

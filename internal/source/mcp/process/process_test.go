@@ -187,30 +187,3 @@ func TestPrograms(t *testing.T) {
 		})
 	}
 }
-
-func TestEnviron(t *testing.T) {
-	t.Setenv("CALLGATE_STATE", "x")
-	t.Setenv("GITHUB_TOKEN", "x")
-	t.Setenv("MINE", "x")
-	t.Setenv("XDG_CACHE_HOME", "/c")
-	t.Setenv("TZ", "UTC")
-	t.Setenv("TMPDIR", "tmp")
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := process.Environ(map[string]string{"TZ": "CET", "B": "2", "A": "1"}, []string{"MINE", "CALLGATE_STATE"})
-	for _, want := range []string{"MINE=x", "XDG_CACHE_HOME=/c", "TZ=CET", "TMPDIR=" + filepath.Join(here, "tmp")} {
-		if !slices.Contains(env, want) {
-			t.Errorf("%s is missing", want)
-		}
-	}
-	for _, pair := range env {
-		if strings.HasPrefix(pair, "CALLGATE_") || strings.HasPrefix(pair, "GITHUB_") || pair == "TZ=UTC" {
-			t.Errorf("%s is there", pair)
-		}
-	}
-	if tail := env[len(env)-3:]; !slices.Equal(tail, []string{"A=1", "B=2", "TZ=CET"}) {
-		t.Errorf("what is set comes as %v", tail)
-	}
-}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+
+	"callgate/internal/launch"
 )
 
 // watchdogScript keeps a list of groups from what it reads on stdin. Its input
@@ -82,9 +84,8 @@ func (w *Watchdog) start() {
 		return
 	}
 	defer r.Close()
-	cmd := exec.Command("/bin/sh", "-c", watchdogScript, "callgate-watchdog", w.name)
-	cmd.Env = []string{"PATH=/usr/bin:/bin"}
-	cmd.Dir = "/"
+	words := []string{"/bin/sh", "-c", watchdogScript, "callgate-watchdog", w.name}
+	cmd := launch.New(words[0], words, launch.Root(), []string{"PATH=/usr/bin:/bin"})
 	cmd.Stdin = r
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // signals to the kernel's group are not for it
 	if cmd.Start() != nil {
