@@ -67,6 +67,7 @@ type Isolation struct {
 type OAuth struct {
 	ClientID     string
 	ClientSecret string
+	Issuer       string
 	CallbackPort int
 	Scopes       []string
 }
