@@ -1,7 +1,6 @@
 package webhooks
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"sync"
@@ -19,10 +18,11 @@ type seats struct {
 	most int
 
 	mu   sync.Mutex
-	open map[net.Conn]*seat
+	open map[string]*seat // by the caller's address and port
 }
 
 type seat struct {
+	conn  net.Conn
 	since time.Time // when it was taken, or its last request was answered
 	known bool      // its request is of a caller who knows the secret
 }
@@ -31,48 +31,43 @@ type seat struct {
 func (s *seats) state(c net.Conn, state http.ConnState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	from := c.RemoteAddr().String()
 	switch state {
 	case http.StateNew:
 		if len(s.open) >= s.most {
 			s.makeRoom()
 		}
-		s.open[c] = &seat{since: time.Now()}
+		s.open[from] = &seat{conn: c, since: time.Now()}
 	case http.StateIdle:
-		if one := s.open[c]; one != nil {
-			*one = seat{since: time.Now()}
+		if one := s.open[from]; one != nil {
+			*one = seat{conn: c, since: time.Now()}
 		}
 	case http.StateClosed, http.StateHijacked:
-		delete(s.open, c)
+		if one := s.open[from]; one != nil && one.conn == c {
+			delete(s.open, from)
+		}
 	}
 }
 
 // makeRoom closes the connection that is the longest without a caller that is known. The lock is held.
 func (s *seats) makeRoom() {
-	var oldest net.Conn
-	for c, one := range s.open {
-		if !one.known && (oldest == nil || one.since.Before(s.open[oldest].since)) {
-			oldest = c
+	oldest := ""
+	for from, one := range s.open {
+		if !one.known && (oldest == "" || one.since.Before(s.open[oldest].since)) {
+			oldest = from
 		}
 	}
-	if oldest != nil { // else all are callers whose events are being stored, which is soon done
+	if oldest != "" { // else all are callers whose events are being stored, which is soon done
+		_ = s.open[oldest].conn.Close()
 		delete(s.open, oldest)
-		_ = oldest.Close()
 	}
-}
-
-type connKey struct{}
-
-// context is a http.Server's ConnContext.
-func (s *seats) context(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, c)
 }
 
 // keep keeps the seat of a request whose caller is known until it is answered.
 func (s *seats) keep(r *http.Request) {
-	c, _ := r.Context().Value(connKey{}).(net.Conn)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if one := s.open[c]; one != nil {
+	if one := s.open[r.RemoteAddr]; one != nil {
 		one.known = true
 	}
 }

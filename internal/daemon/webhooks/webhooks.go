@@ -123,7 +123,7 @@ func (s *Server) at(address string) (*listening, error) {
 		return nil, tool.Errorf(op, tool.Unavailable, "%s cannot be listened on: %w", address, err).
 			WithHint("end what listens there, or name another address with listen")
 	}
-	l := &listening{addr: socket.Addr().String(), seats: &seats{most: s.opt.Connections, open: map[net.Conn]*seat{}}}
+	l := &listening{addr: socket.Addr().String(), seats: &seats{most: s.opt.Connections, open: map[string]*seat{}}}
 	l.hooks.Store(&map[string]triggers.Hook{})
 	l.server = &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { l.serve(w, r, s.opt.Log) }),
@@ -131,7 +131,7 @@ func (s *Server) at(address string) (*listening, error) {
 		ReadHeaderTimeout: min(s.opt.ReadTimeout, 10*time.Second), ReadTimeout: s.opt.ReadTimeout,
 		WriteTimeout: s.opt.ReadTimeout + 30*time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog:  slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelDebug),
-		ConnState: l.seats.state, ConnContext: l.seats.context,
+		ConnState: l.seats.state,
 	}
 	s.open[address] = l
 	s.ends.Go(func() {
