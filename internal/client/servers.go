@@ -74,7 +74,8 @@ func (s *Session) Login(
 		case err != nil:
 			return err
 		case !yes:
-			return last.Error
+			return tool.Errorf("client.Login", tool.Denied, "the login to %s was not made: you did not accept where it goes",
+				tool.Truncate(server))
 		}
 		begin = protocol.BeginLogin{Accept: last.Accept, By: by}
 	}
