@@ -55,24 +55,52 @@ func (s *Session) ServerItem(ctx context.Context, server, kind string, o protoco
 	return found, s.client.do(ctx, http.MethodPost, s.server(server, "/items/"+kind), nil, o, &found)
 }
 
-// Login has a human log in to a remote server. open shows the page.
-func (s *Session) Login(ctx context.Context, server string, open func(url string)) error {
-	resp, err := s.client.send(ctx, http.MethodPost, s.server(server, "/login"), nil, nil)
+// Login has a human log in to a remote server. open shows the page, and ask asks the human about those that take part,
+// where the kernel wants to know: without a yes, the kernel's error is the end.
+func (s *Session) Login(
+	ctx context.Context, server, by string, open func(protocol.Login), ask func(question string) (bool, error),
+) error {
+	var begin protocol.BeginLogin
+	for {
+		last, err := s.login(ctx, server, begin, open)
+		if err != nil || last.Error == nil {
+			return err
+		}
+		if last.Ask == "" || begin.Accept == last.Accept {
+			return last.Error
+		}
+		yes, err := ask(last.Ask)
+		switch {
+		case err != nil:
+			return err
+		case !yes:
+			return tool.Errorf("client.Login", tool.Denied, "the login to %s was not made: you did not accept where it goes",
+				tool.Truncate(server))
+		}
+		begin = protocol.BeginLogin{Accept: last.Accept, By: by}
+	}
+}
+
+// login begins a login, and returns the last line of the answer.
+func (s *Session) login(
+	ctx context.Context, server string, begin protocol.BeginLogin, open func(protocol.Login),
+) (last protocol.Login, err error) {
+	resp, err := s.client.send(ctx, http.MethodPost, s.server(server, "/login"), nil, begin)
 	if err != nil {
-		return err
+		return last, err
 	}
 	defer resp.Body.Close()
 	for lines := json.NewDecoder(resp.Body); ; {
 		var l protocol.Login
 		switch err := lines.Decode(&l); {
 		case err != nil:
-			return &tool.Error{Op: "client.Login", Kind: tool.Unavailable, Message: "the kernel's answer broke off", Err: err}
-		case l.Error != nil:
-			return l.Error
-		case l.Done:
-			return nil
+			return l, &tool.Error{
+				Op: "client.Login", Kind: tool.Unavailable, Message: "the kernel's answer broke off", Err: err,
+			}
+		case l.Error != nil, l.Done:
+			return l, nil
 		default:
-			open(l.URL)
+			open(l)
 		}
 	}
 }

@@ -82,6 +82,7 @@ func StartBackground(ctx context.Context, cfg kernel.Config) (*Daemon, error) {
 }
 
 func start(ctx context.Context, cfg kernel.Config, background bool) (*Daemon, error) {
+	withoutCore()
 	cfg.Lineage = peer.Lineage{}
 	kernel, err := kernel.Open(ctx, cfg)
 	if err != nil {

@@ -208,6 +208,17 @@ func (k *Kernel) AcceptServer(who approval.Credential, s *session.Session, name 
 	return k.Servers.In(s.Loaded().Scope).Accept(name, w)
 }
 
+// AcceptLogin takes a human's yes to those that take part in a login to a server. It is on record, and counts for the
+// login that begins now.
+func (k *Kernel) AcceptLogin(who approval.Credential, server, parties string) error {
+	if err := k.Approvals.HasPersonAuthority(who, k.askers(who)); err != nil {
+		return err
+	}
+	return k.Journal.Append(journal.Record{Kind: journal.Noted, Note: fmt.Sprintf(
+		"%s accepted where the login to the MCP server %s goes (issuer, page, code): %s",
+		cmp.Or(who.By, k.user), tool.Truncate(server), tool.TruncateTo(parties, 500))})
+}
+
 // AcceptApp takes a human's yes to what a session's app asks for, as it was shown.
 func (k *Kernel) AcceptApp(who approval.Credential, s *session.Session, shown, by string) error {
 	if err := k.Approvals.HasPersonAuthority(who, k.askers(who)); err != nil {

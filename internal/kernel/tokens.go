@@ -142,7 +142,7 @@ func (t *Tokens) Use(ctx context.Context, value string, role token.Role) (token.
 	if err != nil {
 		return token.Token{}, err
 	}
-	if !bearer.Issued.After(revoked) {
+	if bearer.IsRevoked(revoked) {
 		return token.Token{}, token.UntrustedError("what " + bearer.By + " had was revoked")
 	}
 	found, err := t.store.UseBearer(ctx, bearer, role)

@@ -128,12 +128,31 @@ type Trust struct {
 // server's name in RouteTrust.
 const AppConsent = "(app)"
 
+// BeginLogin is the body of RouteLogin; none is the same as the zero value. Accept is what a question
+// gave: a person was asked and said yes to it.
+type BeginLogin struct {
+	Accept string `json:"accept,omitempty"`
+	By     string `json:"by,omitempty"`
+}
+
 // Login is one line of the stream that RouteLogin gives: first the page on
-// which the human logs in, then how it ended.
+// which the human logs in, with those that take part, then how it ended. If a person must
+// say yes first to those that take part, the only line is an error with the question,
+// and what to accept for a yes.
 type Login struct {
-	URL   string      `json:"url,omitempty"`
-	Done  bool        `json:"done,omitempty"`
-	Error *tool.Error `json:"error,omitempty"`
+	URL    string        `json:"url,omitempty"`
+	With   *LoginParties `json:"with,omitempty"`
+	Done   bool          `json:"done,omitempty"`
+	Ask    string        `json:"ask,omitempty"`
+	Accept string        `json:"accept,omitempty"`
+	Error  *tool.Error   `json:"error,omitempty"`
+}
+
+// LoginParties are those that take part in a login, beside the server and the person.
+type LoginParties struct {
+	Issuer    string `json:"issuer"`
+	Authorize string `json:"authorize"` // the origin of the page where the person logs in
+	Token     string `json:"token"`     // the origin to which the code goes
 }
 
 // ServerLogLine is a line that a server wrote.

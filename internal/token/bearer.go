@@ -17,18 +17,29 @@ import (
 //
 // A bearer for whom a provider vouches has one token here, whatever they are given by the provider from time to time.
 // It is made when they come first, says what the provider said last, and ends with what the provider gave last. So
-// what they opened stays theirs when they come with the next one, at whichever kernel.
+// what they opened stays theirs when they come with the next one, at whichever kernel. It is one token for all faces:
+// whether they come to the API or with an MCP client, its ID is the same, and only the role of that use differs.
 //
-// Who revokes it revokes everything that the provider has given until then; what it gives after that counts. A
-// revoked token is kept for as long as something that the provider gave before can count.
+// Revoking it therefore ends everything that the provider has given them until then, at every face; what it gives after
+// that counts. The provider's clock may be ahead of ours by ClockSkew, so what it gave within that time counts as given
+// before. A revoked token is kept for as long as something that the provider gave before can count.
 
 // Bearer is who a provider says that somebody is.
 type Bearer struct {
-	Key  string // names them among all bearers: the provider, their number there, and what they come for
+	Key  string // names them among all bearers: the provider, and their number there
 	By   string // for people
-	Role Role
+	Role Role   // of this use: Client for an MCP client
 	Person
 	Issued, Expires time.Time
+}
+
+// ClockSkew is how far the clock of a provider may be ahead of ours.
+const ClockSkew = time.Minute
+
+// IsRevoked reports whether what the bearer brings may have been given before a revocation at a time; zero: there
+// was none.
+func (b Bearer) IsRevoked(at time.Time) bool {
+	return !at.IsZero() && !b.Issued.After(at.Add(ClockSkew))
 }
 
 // MaxBearerAge is how old what a provider gave may be at most.
@@ -46,7 +57,7 @@ func UntrustedError(reason string) error {
 		WithHint("get another token from the provider")
 }
 
-// UseBearer returns the token of a bearer, if it has a role.
+// UseBearer returns the token of a bearer, if this use of it has a role.
 func (s *Store) UseBearer(ctx context.Context, b Bearer, role Role) (Token, error) {
 	const op = "token.UseBearer"
 	if err := b.Person.check(); err != nil {
@@ -60,7 +71,10 @@ func (s *Store) UseBearer(ctx context.Context, b Bearer, role Role) (Token, erro
 	}
 	now := time.Now()
 	want := k
-	want.ID, want.Name, want.Role, want.Person, want.By, want.Bearer = id, id, b.Role, b.Person, b.By, true
+	want.ID, want.Name, want.Person, want.By, want.Bearer = id, id, b.Person, b.By, true
+	if b.Role != Client || version == 0 { // one who also comes to the API is shown with the role there
+		want.Role = b.Role
+	}
 	if want.Expires = b.Expires.UTC().Truncate(time.Second); k.Expires.After(want.Expires) {
 		want.Expires = k.Expires
 	}
@@ -79,7 +93,9 @@ func (s *Store) UseBearer(ctx context.Context, b Bearer, role Role) (Token, erro
 		return Token{}, tool.Errorf(op, tool.Denied, "%s has the role %s, and this needs %s", b.By, b.Role, role).
 			WithHint("the roles are in the block bearer of the configuration of logins")
 	}
-	return want.Token, nil
+	used := want.Token
+	used.Role, used.Expires = b.Role, b.Expires // of this use, whatever else they have
+	return used, nil
 }
 
 func sameBearer(a, b kept) bool {
@@ -105,8 +121,9 @@ func (s *Store) bearerID(ctx context.Context, b Bearer, found func(kept, int64))
 		case k.Revoked.IsZero():
 			found(k, version)
 			return at, nil
-		case !b.Issued.After(k.Revoked):
-			return "", UntrustedError("what " + b.By + " had until " + k.Revoked.Format(time.RFC3339) + " was revoked")
+		case b.IsRevoked(k.Revoked):
+			return "", UntrustedError("what " + b.By + " had until " + k.Revoked.Format(time.RFC3339) + " was revoked; " +
+				"what the provider gives a minute later counts")
 		}
 	}
 }

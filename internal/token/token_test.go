@@ -234,3 +234,54 @@ func TestNumberOfLogins(t *testing.T) {
 	_, _, err := s.Create(t.Context(), token.Token{Role: token.Operator})
 	ok(t, err)
 }
+
+// A bearer has one token for all faces. Revoking it ends what the provider gave until then, also what says that it was
+// given a moment later, and what it gives after that counts.
+func TestBearerOfAllFaces(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := open(t)
+		bearer := func(role token.Role, issued time.Time) token.Bearer {
+			return token.Bearer{
+				Key: "https://provider\nu1", By: "u1 by provider", Role: role, Person: token.Person{User: "u1@provider"},
+				Issued: issued, Expires: issued.Add(time.Hour),
+			}
+		}
+		use := func(role token.Role, issued time.Time) (token.Token, error) {
+			return s.UseBearer(t.Context(), bearer(role, issued), role)
+		}
+		client, err := use(token.Client, time.Now())
+		ok(t, err)
+		operator, err := use(token.Operator, time.Now().Add(-time.Minute))
+		ok(t, err)
+		again, err := use(token.Client, time.Now())
+		ok(t, err)
+		if client.ID != operator.ID || again.ID != client.ID || operator.Role != token.Operator || again.Role != token.Client {
+			t.Errorf("%+v, %+v, %+v", client, operator, again)
+		}
+		if !operator.Expires.Before(again.Expires) {
+			t.Errorf("each use ends with what was brought: %v, %v", operator.Expires, again.Expires)
+		}
+		list, err := s.List(t.Context())
+		ok(t, err)
+		if len(list) != 1 || list[0].Role != token.Operator {
+			t.Errorf("listed as %+v", list)
+		}
+		_, err = s.Revoke(t.Context(), client.ID)
+		ok(t, err)
+		for name, issued := range map[string]time.Time{
+			"before": time.Now().Add(-time.Second), "now": time.Now(), "by a clock that is ahead": time.Now().Add(50 * time.Second),
+		} {
+			for _, role := range []token.Role{token.Client, token.Operator} {
+				if _, err := use(role, issued); tool.KindOf(err) != tool.Denied {
+					t.Errorf("%s, as %s: %v", name, role, err)
+				}
+			}
+		}
+		<-time.After(2 * time.Minute)
+		next, err := use(token.Client, time.Now())
+		if err != nil || next.ID == client.ID {
+			t.Errorf("the next is %+v, %v", next, err)
+		}
+	})
+}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"callgate/internal/visible"
 	"callgate/tool"
 )
@@ -50,8 +52,8 @@ func Check(name string) error {
 		return nil
 	}
 	return tool.Errorf("user.Check", tool.Invalid, "%q cannot name a user", tool.Truncate(name)).
-		WithHint("a name has at most %d bytes, no spaces, and shows all of its characters; it does not begin with %s",
-			MaxName, mark)
+		WithHint("a name has at most %d bytes, no spaces, and shows all of its characters; it does not begin with %s, has "+
+			"no part . or .., and no character that is written as another one (Unicode NFKC)", MaxName, mark)
 }
 
 // CheckTeams returns an error unless texts can be the teams of a user.
@@ -73,6 +75,10 @@ func IsText(s string) bool {
 	return s != "" && len(s) <= MaxName && utf8.ValidString(s) && visible.Text(s) == s
 }
 
+// isName reports whether a text can name somebody and cannot be taken for the name of somebody else: a sign for Kelvin
+// is no K, and a name is no path that leads elsewhere.
 func isName(s string) bool {
-	return IsText(s) && !strings.HasPrefix(s, mark) && !strings.ContainsAny(s, " \t\r\n,\"'\\")
+	return IsText(s) && !strings.HasPrefix(s, mark) && !strings.ContainsAny(s, " \t\r\n,\"'\\") &&
+		norm.NFKC.IsNormalString(s) &&
+		!slices.ContainsFunc(strings.Split(s, "/"), func(part string) bool { return part == "." || part == ".." })
 }

@@ -48,6 +48,7 @@ func fields(s app.Server) []field {
 	if o := s.OAuth; o != nil {
 		in := withText([]field{}, "client_id", o.ClientID)
 		in = withText(in, "client_secret", o.ClientSecret)
+		in = withText(in, "issuer", o.Issuer)
 		in = withNumber(in, "callback_port", o.CallbackPort)
 		f = append(f, field{"oauth", withTexts(in, "scopes", o.Scopes)})
 	}

@@ -99,7 +99,9 @@ func TestTextsThatCannotBe(t *testing.T) {
 var full = app.Server{
 	Name: "files", Command: "x", Args: []string{"a"}, Env: map[string]string{"A": "b"}, Dir: "d",
 	URL: "https://x", Transport: "http", Protocol: "2025-11-25", Headers: map[string]string{"H": "v"},
-	OAuth:   &app.OAuth{ClientID: "i", ClientSecret: "{{secret.s}}", CallbackPort: 1, Scopes: []string{"s"}},
+	OAuth: &app.OAuth{
+		ClientID: "i", ClientSecret: "{{secret.s}}", Issuer: "https://i", CallbackPort: 1, Scopes: []string{"s"},
+	},
 	Timeout: time.Hour + 30*time.Minute, StartTimeout: 100 * time.Millisecond, Concurrency: 256, EnvAllow: []string{"E"}, Pin: true,
 	InWorkspace: true, Isolation: app.Isolation{Mode: "sandboxed", Network: true, Readable: []string{"/r"}, Writable: []string{"/w"}},
 	Tools: map[string]app.ServerTool{"t": {

@@ -18,7 +18,9 @@ func serverBlock() node {
 		key{"headers", named(scalar()), "Headers of every request to it."},
 		key{"oauth", block(path+".oauth",
 			key{"client_id", text(), "The client as which it knows us. Left out: we are registered as we log in."},
-			key{"client_secret", text(), "That client's secret: {{secret.NAME}}."},
+			key{"client_secret", text(), "That client's secret: {{secret.NAME}}. It is used with an issuer only."},
+			key{"issuer", pattern(`^https?://`), "The authorization server that gave the client, as it names itself. A " +
+				"login of any other is refused. Left out: the first login pins the one that the server names."},
 			key{"callback_port", integer(1, 65535), "The port on this machine to which the login returns."},
 			key{"scopes", list(text()), "What is asked for."},
 		), "What its login needs to know: callgate mcp login NAME."},

@@ -2,6 +2,7 @@ package node
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,7 +70,35 @@ func Err(reports ...*Report) error {
 	if len(texts) == 0 {
 		return nil
 	}
-	return &tool.Error{Op: "app.Parse", Kind: tool.Invalid, Message: strings.Join(texts, "\n")}
+	return &tool.Error{
+		Op: "app.Parse", Kind: tool.Invalid, Message: strings.Join(texts, "\n"), Err: &mistakes{places(reports)},
+	}
+}
+
+// mistakes is the cause of the error of files with mistakes: where they are, and nothing of what is written there.
+type mistakes struct{ places []string }
+
+// Error says nothing: the message has it all.
+func (m *mistakes) Error() string { return "" }
+
+func places(reports []*Report) (all []string) {
+	for _, r := range reports {
+		for _, p := range r.problems[:min(len(r.problems), maxShown)] {
+			all = append(all, r.Where(p.at))
+		}
+	}
+	return all
+}
+
+// WithoutContents returns an error for somebody who may name files and may not read them: of the mistakes in a file it
+// says where they are, and quotes nothing. Other errors stay as they are.
+func WithoutContents(err error) error {
+	var m *mistakes
+	if !errors.As(err, &m) {
+		return err
+	}
+	return tool.Errorf("app.Parse", tool.Invalid, "there are mistakes at %s", strings.Join(m.places, ", ")).
+		WithHint("callgate app check FILE, on the machine itself, shows what they are")
 }
 
 // text shows the mistakes of the file in its order, or returns "".

@@ -116,6 +116,9 @@ func (b *block) check(e node.Entry, s Server) {
 			"the server %s can read and write everything already", s.Name)
 	case s.URL != "" && !isWebAddress(s.URL) && !strings.HasPrefix(s.URL, "{{"):
 		b.Fail(b.Position(e.Below("url")), "begin it with https://", "the url of %s is %s", s.Name, node.Quote(s.URL))
+	case s.OAuth != nil && s.OAuth.Issuer != "" && !isWebAddress(s.OAuth.Issuer) && !strings.HasPrefix(s.OAuth.Issuer, "{{"):
+		b.Fail(b.Position(e.Below("oauth")), "begin it with https://, as the issuer names itself",
+			"the issuer of %s is %s", s.Name, node.Quote(s.OAuth.Issuer))
 	}
 }
 
@@ -219,6 +222,7 @@ func (b *block) oauth(e node.Entry) *OAuth {
 	b.Mapping(levelOAuth, e, map[string]node.Read{
 		"client_id":     b.TextInto(&o.ClientID),
 		"client_secret": b.TextInto(&o.ClientSecret),
+		"issuer":        b.TextInto(&o.Issuer),
 		"callback_port": b.Number(&o.CallbackPort, 1, 65535, "write a port, such as 8765"),
 		"scopes":        b.Texts(&o.Scopes, "name the scopes, such as [read]"),
 	})

@@ -68,6 +68,7 @@ type Isolation struct {
 type OAuth struct {
 	ClientID     string
 	ClientSecret string
+	Issuer       string
 	CallbackPort int
 	Scopes       []string
 }

@@ -148,12 +148,21 @@ func (i *install) run(ctx context.Context, args []string) error {
 	if i.JSON && i.dryRun {
 		return i.WriteJSON(map[string]any{"entry": entry.Name, "version": entry.Version, "name": plan.Server.Name,
 			"command": plan.Server.Command, "args": plan.Server.Args, "env": plan.Server.Env, "url": plan.Server.URL,
-			"headers": plan.Server.Headers, "secrets": plan.Secrets, "note": plan.Note})
+			"headers": plan.Server.Headers, "secrets": plan.Secrets, "fixed": plan.Fixed, "note": plan.Note})
 	}
-	i.show(entry, plan)
+	var stored []string
+	if names := secretsIn(plan.Server); len(names) > 0 && !i.dryRun {
+		if stored, err = i.stored(ctx); err != nil {
+			return err
+		}
+	}
+	i.show(entry, plan, stored)
 	if i.dryRun {
 		i.Status("nothing was written")
 		return nil
+	}
+	if err := unknown(plan, stored); err != nil {
+		return err
 	}
 	return i.write(ctx, plan)
 }
@@ -166,8 +175,8 @@ func (i *install) serverName(full string) string {
 	return strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(short), "_"), "_")
 }
 
-// show says what would be run or called.
-func (i *install) show(e catalogue.Entry, p catalogue.Plan) {
+// show says what would be run or called. stored are the names of secrets that have a value.
+func (i *install) show(e catalogue.Entry, p catalogue.Plan, stored []string) {
 	i.Status("%s %s, as the server %s:", e.Name, e.Version, p.Server.Name)
 	line := func(name, value string) { i.Status("  %-9s %s", name, text.OneLine(value)) }
 	if p.Server.Command != "" {
@@ -175,17 +184,36 @@ func (i *install) show(e catalogue.Entry, p catalogue.Plan) {
 	} else {
 		line("calls", p.Server.URL)
 	}
+	whose := func(name string) string {
+		if slices.Contains(p.Fixed, name) {
+			return " (fixed by the catalogue)"
+		}
+		return ""
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.Server.Env)) {
-		line("variable", name+"="+p.Server.Env[name])
+		line("variable", name+"="+p.Server.Env[name]+whose(name))
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Server.Headers)) {
-		line("header", name+": "+p.Server.Headers[name])
+		line("header", name+": "+p.Server.Headers[name]+whose(name))
 	}
-	for _, name := range p.Secrets {
-		line("secret", name+" (callgate secrets set "+name+")")
+	for _, one := range p.Secrets {
+		switch {
+		case slices.Contains(stored, one.Name):
+			line("secret", one.Name+" (a value is stored already, for "+one.Entry+")")
+		case slices.Contains(stored, one.Former):
+			line("secret", one.Name+" (callgate secrets set "+one.Name+"); an earlier version stored "+one.Former+
+				", for this entry or one with a similar name: if it is of "+one.Entry+", give it with --set "+one.Input+
+				"='{{secret."+one.Former+"}}'")
+		default:
+			line("secret", one.Name+" (callgate secrets set "+one.Name+")")
+		}
 	}
 	for _, name := range secretsIn(p.Server) {
-		line("sends", "the secret "+name+" to "+receiver(p.Server))
+		has := ""
+		if slices.Contains(stored, name) {
+			has = ", which has a value already,"
+		}
+		line("sends", "the secret "+name+has+" to "+receiver(p.Server))
 	}
 	if p.Note != "" {
 		line("note", p.Note)
@@ -215,31 +243,30 @@ func receiver(s catalogue.Server) string {
 
 // unknown refuses a plan that asks for a secret which is stored already: the catalogue chose its name, and the person
 // has not said that the server may have it.
-func (i *install) unknown(ctx context.Context, plan catalogue.Plan) error {
-	if len(plan.Secrets) == 0 {
-		return nil
+func unknown(plan catalogue.Plan, stored []string) error {
+	for _, one := range plan.Secrets {
+		if slices.Contains(stored, one.Name) {
+			return tool.Errorf("cli.mcp", tool.Denied, "not installed: the secret %s is stored already, for %s, and would "+
+				"be sent to %s", one.Name, one.Entry, receiver(plan.Server)).
+				WithHint("if it is to have it, say so: --set %s='{{secret.%s}}'", one.Input, one.Name)
+		}
 	}
-	return i.WithKey(ctx, func(k *command.Kernel) error {
-		stored, err := k.Secrets().List(ctx)
-		if err != nil {
-			return err
+	return nil
+}
+
+// stored are the names of the secrets that have a value.
+func (i *install) stored(ctx context.Context) (names []string, err error) {
+	return names, i.WithKey(ctx, func(k *command.Kernel) error {
+		all, err := k.Secrets().List(ctx)
+		for _, one := range all {
+			names = append(names, one.Name)
 		}
-		for _, one := range stored {
-			if slices.Contains(plan.Secrets, one.Name) {
-				return tool.Errorf("cli.mcp", tool.Denied, "not installed: the secret %s is stored already, and would "+
-					"be sent to %s", one.Name, receiver(plan.Server)).
-					WithHint("if it is to have it, say so: --set NAME='{{secret.%s}}'", one.Name)
-			}
-		}
-		return nil
+		return err
 	})
 }
 
 // write puts the server into the app file and has a person accept it. Unless they do, the file is as it was.
 func (i *install) write(ctx context.Context, plan catalogue.Plan) error {
-	if err := i.unknown(ctx, plan); err != nil {
-		return err
-	}
 	read, write := levelOf(i.user)
 	path, before, err := read(i.Env)
 	if err != nil {

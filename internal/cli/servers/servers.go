@@ -25,7 +25,7 @@ func Commands(e *command.Env) []*cobra.Command {
 		newList(e), newSearch(e), newInstall(e), newAdd(e), newRemove(e), newTrust(e),
 		one.command("refresh NAME", "Start a server and read its tools", one.refresh),
 		one.command("restart NAME", "Restart a server", one.restart),
-		one.command("login NAME", "Log in to a remote server in your browser", one.login),
+		newLogin(e),
 		newLogs(e),
 		newItems(e, "resources", "resources NAME [URI]", "List a server's resources, or read one"),
 		newItems(e, "prompts", "prompts NAME [PROMPT [KEY=VALUE ...]]", "List a server's prompts, or fill one in"),
@@ -82,7 +82,7 @@ func (l *list) run(ctx context.Context, _ []string) error {
 	})
 }
 
-// oneServer is mcp refresh, mcp restart and mcp login.
+// oneServer is mcp refresh and mcp restart.
 type oneServer struct{ *command.Env }
 
 func (o oneServer) command(use, short string, run func(context.Context, *client.Session, string) error) *cobra.Command {
@@ -116,12 +116,36 @@ func (o oneServer) restart(ctx context.Context, s *client.Session, name string) 
 	return command.WriteError(err)
 }
 
-func (o oneServer) login(ctx context.Context, s *client.Session, name string) error {
-	err := s.Login(ctx, name, func(url string) { o.Status("open this page and log in:\n%s", url) })
-	if err != nil {
+// newLogin is mcp login.
+func newLogin(e *command.Env) *cobra.Command {
+	return e.Leaf(&cobra.Command{
+		Use: "login NAME", Short: "Log in to a remote server in your browser", Args: cobra.ExactArgs(1),
+	}, func(ctx context.Context, args []string) error {
+		options := command.SessionOptions{Human: true, Quiet: true}
+		return e.Session(ctx, options, func(k *command.Kernel, s *client.Session) error {
+			return login(ctx, e, k, s, args[0])
+		})
+	})
+}
+
+func login(ctx context.Context, e *command.Env, k *command.Kernel, s *client.Session, name string) error {
+	show := func(l protocol.Login) {
+		if w := l.With; w != nil && w.Authorize == w.Token {
+			e.Status("the login of %s is bound to the issuer %s, at %s", name, text.Safe(w.Issuer), text.Safe(w.Authorize))
+		} else if w != nil {
+			e.Status("the login of %s is bound to the issuer %s: you log in at %s, the code goes to %s",
+				name, text.Safe(w.Issuer), text.Safe(w.Authorize), text.Safe(w.Token))
+		}
+		e.Status("open this page and log in:\n%s", l.URL)
+	}
+	ask := func(question string) (bool, error) {
+		e.Status("%s", text.Safe(question))
+		return e.Consent(ctx, k, false, "Go on with this login?")
+	}
+	if err := s.Login(ctx, name, e.UserName(), show, ask); err != nil {
 		return err
 	}
-	o.Status("logged in to %s", name)
+	e.Status("logged in to %s", name)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"callgate/internal/app/node"
 	"callgate/internal/daemon/httpapi/access"
 	"callgate/internal/daemon/httpapi/feed"
 	"callgate/internal/daemon/httpapi/figures"
@@ -96,6 +97,9 @@ func New(k *kernel.Kernel, life Lifecycle) *API {
 			handle = a.guard.Wrap(pattern, handle)
 			mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 				if err := handle(w, r); err != nil {
+					if _, overNetwork := route.LoginOf(r); overNetwork {
+						err = node.WithoutContents(err)
+					}
 					route.Fail(w, err)
 				}
 			})

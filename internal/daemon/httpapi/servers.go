@@ -106,11 +106,27 @@ func (a *serverRoutes) trust(w http.ResponseWriter, r *http.Request) error {
 }
 
 // login has a human log in to a remote server. It sends the address of the page
-// first, and the end of the login in the same answer.
+// first, and the end of the login in the same answer. A person's yes to those that take part needs the same as
+// consent to a server.
 func (a *serverRoutes) login(w http.ResponseWriter, r *http.Request) error {
 	server, err := a.server(r)
 	if err != nil {
 		return err
+	}
+	var begin protocol.BeginLogin
+	if r.ContentLength != 0 {
+		if err := route.Read(r, &begin); err != nil {
+			return err
+		}
+	}
+	if begin.Accept != "" {
+		who, err := route.Approver(a.kernel, r, begin.By)
+		if err == nil {
+			err = a.kernel.AcceptLogin(who, r.PathValue("server"), begin.Accept)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	send := func(l protocol.Login) error {
@@ -123,9 +139,18 @@ func (a *serverRoutes) login(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	defer context.AfterFunc(a.Context, cancel)()
 	last := protocol.Login{Done: true}
-	if err := server.Authorize(ctx, func(url string) error { return send(protocol.Login{URL: url}) }); err != nil {
+	err = server.Authorize(ctx, begin.Accept, func(page string, with mcp.LoginParties) error {
+		shown := protocol.LoginParties(with)
+		return send(protocol.Login{URL: page, With: &shown})
+	})
+	if err != nil {
+		last.Done = false
 		if !errors.As(err, &last.Error) {
 			last.Error = &tool.Error{Op: "httpapi", Kind: tool.Failed, Message: err.Error()}
+		}
+		var question *mcp.LoginQuestion
+		if errors.As(err, &question) {
+			last.Ask, last.Accept = question.Text, question.Parties.Key()
 		}
 	}
 	_ = send(last) // the client may have left

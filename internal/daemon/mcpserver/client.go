@@ -23,6 +23,8 @@ import (
 type client struct {
 	endpoint  *endpoint
 	name      string
+	key       any             // in the endpoint's table
+	use       use             // of a client over HTTP
 	id        string          // of its connection, if that has one
 	begun     begunCalls      // of its connection over HTTP
 	ctx       context.Context // ends when the client leaves
@@ -74,12 +76,22 @@ func clientName(info *sdk.Implementation) string {
 	return name
 }
 
-// touch restarts the time after which an idle client without a connection is
-// closed.
+// touch notes that something was heard of the client, and restarts the time after which an
+// idle client without a connection is closed.
 func (c *client) touch() {
+	c.use.heard()
 	if c.idle != nil {
 		c.idle.Reset(idleAfter)
 	}
+}
+
+// leave has the client leave, for whom there is no room any more.
+func (c *client) leave() {
+	if connection := c.begun.connection; connection != nil {
+		_ = connection.Close() // its end removes the client
+		return
+	}
+	c.endpoint.remove(c.key, c)
 }
 
 // open returns the client's session. It opens a new one if the kernel has closed

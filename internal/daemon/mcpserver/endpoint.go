@@ -26,7 +26,8 @@ const idleAfter = 30 * time.Minute
 type endpoint struct {
 	*Server
 	opt    Options
-	byName bool // requests with one name are one client's
+	byName bool    // requests with one name are one client's
+	rooms  []*room // in which each client must find a place
 	sdk    *sdk.Server
 	asker  question.Asker
 	ctx    context.Context // ends with the endpoint
@@ -96,6 +97,9 @@ func (e *endpoint) close() {
 	e.clients = nil
 	e.mu.Unlock()
 	for _, c := range all {
+		for _, r := range e.rooms {
+			r.leave(c)
+		}
 		c.close()
 	}
 	e.closing.Wait()
@@ -120,7 +124,14 @@ func (e *endpoint) clientFor(session *sdk.ServerSession, info *sdk.Implementatio
 		return c, nil
 	}
 	c := newClient(e, name)
+	c.key = key
+	c.touch()
 	e.clients[key] = c
+	for _, r := range e.rooms {
+		if idlest := r.enter(c); idlest != nil {
+			go idlest.leave()
+		}
+	}
 	if e.byName {
 		c.idle = time.AfterFunc(idleAfter, func() { e.remove(key, c) })
 		return c, nil
@@ -142,6 +153,9 @@ func (e *endpoint) clientFor(session *sdk.ServerSession, info *sdk.Implementatio
 
 // remove closes a client that has left.
 func (e *endpoint) remove(key any, c *client) {
+	for _, r := range e.rooms {
+		r.leave(c)
+	}
 	e.mu.Lock()
 	if e.clients[key] == c {
 		delete(e.clients, key)
@@ -151,9 +165,13 @@ func (e *endpoint) remove(key any, c *client) {
 	c.close()
 }
 
-// connection returns the client of a connection; nil: there is none.
+// connection returns the client of a connection, of which something is heard; nil: there is none.
 func (e *endpoint) connection(id string) *client {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.byID[id]
+	c := e.byID[id]
+	if c != nil {
+		c.touch()
+	}
+	return c
 }

@@ -42,6 +42,7 @@ type handler struct {
 
 	mu      sync.Mutex
 	open    map[visitor]*httpEndpoints // nil when closed
+	rooms   map[string]*room           // of users that have endpoints
 	ended   map[string]bool            // tokens that were revoked, or expired
 	closing sync.WaitGroup             // endpoints of ended tokens
 }
@@ -53,7 +54,7 @@ func (s *Server) Handler(ctx context.Context, o HTTPOptions) http.Handler {
 	o.recorder = observe.From(ctx)
 	h := &handler{
 		server: s, opt: o, token: sha256.Sum256([]byte(o.Token)),
-		open: map[visitor]*httpEndpoints{}, ended: map[string]bool{},
+		open: map[visitor]*httpEndpoints{}, rooms: map[string]*room{}, ended: map[string]bool{},
 	}
 	h.close = sync.OnceFunc(h.closeEndpoints)
 	s.add(h)
@@ -107,14 +108,19 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !h.allowedOrigin(r.Header.Values("Origin")):
 		http.Error(w, "pages of this origin may not call this server", http.StatusForbidden)
 	default:
-		from, end, refused := h.identify(r)
+		from, until, refused := h.identify(r)
 		var e *httpEndpoints
 		if refused == nil {
-			e, refused = h.endpointsOf(r.Context(), from, end)
+			e, refused = h.endpointsOf(r.Context(), from, until)
 		}
 		if refused != nil {
 			refused.write(w, r)
 			return
+		}
+		if !until.end.IsZero() { // no stream outlives what it was opened with
+			ctx, cancel := context.WithDeadline(r.Context(), until.end)
+			defer cancel()
+			r = r.WithContext(ctx)
 		}
 		e.dispatch(w, r)
 	}

@@ -27,8 +27,11 @@ type httpEndpoints struct {
 	ids         *requestbody.IDs
 }
 
-func (s *Server) newHTTPEndpoints(o Options) *httpEndpoints {
+// newHTTPEndpoints makes the endpoints of a visitor, whose clients must find a place in the room of their user, too.
+func (s *Server) newHTTPEndpoints(o Options, ofUser *room) *httpEndpoints {
 	e := &httpEndpoints{connected: s.newEndpoint(o, false), named: s.newEndpoint(o, true), ids: requestbody.NewIDs()}
+	rooms := []*room{newRoom(maxOfVisitor), ofUser}
+	e.connected.rooms, e.named.rooms = rooms, rooms
 	serverOf := func(to *endpoint) func(*http.Request) *sdk.Server {
 		return func(*http.Request) *sdk.Server { return to.sdk }
 	}

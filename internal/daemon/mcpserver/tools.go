@@ -159,7 +159,8 @@ func (c *client) newToolCall(ctx context.Context, r *sdk.CallToolRequest) (*tool
 		Key: func() string { return c.callKey(name, r.Params.Arguments) },
 	}
 	call.ID, call.Again = c.endpoint.opt.Bridge.number(r.Params.Meta)
-	return &toolCall{c, ctx, s, req, call, r.Params.Name, c.endpoint.large.Begin(len(r.Params.Arguments))}, nil
+	end := c.use.begin(c.endpoint.large.Begin(len(r.Params.Arguments)))
+	return &toolCall{c, ctx, s, req, call, r.Params.Name, end}, nil
 }
 
 // result is what the client is told of an outcome.

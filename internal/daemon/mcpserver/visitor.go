@@ -22,6 +22,15 @@ type visitor struct {
 	user    string // whom the token stands for, as principals have it; empty: the kernel's own user
 }
 
+// term is how long a token counts.
+type term struct {
+	end     time.Time // zero: for ever
+	renewed bool      // a provider vouches for its bearer, who comes with the next one before it ends
+}
+
+// renewTime is how long what a bearer has open waits for the next token of the provider.
+const renewTime = 5 * time.Minute
+
 // refusal is the answer to a request that is not let in.
 type refusal struct {
 	status int
@@ -53,11 +62,11 @@ func (f *refusal) write(w http.ResponseWriter, r *http.Request) {
 }
 
 // identify finds whose a request is, by its token, and refuses one that has none or
-// one for another profile. The time is when the token ends; zero: never.
-func (h *handler) identify(r *http.Request) (visitor, time.Time, *refusal) {
+// one for another profile.
+func (h *handler) identify(r *http.Request) (visitor, term, *refusal) {
 	const op = "mcpserver"
-	refuse := func(status int, err error) (visitor, time.Time, *refusal) {
-		return visitor{}, time.Time{}, &refusal{status, err}
+	refuse := func(status int, err error) (visitor, term, *refusal) {
+		return visitor{}, term{}, &refusal{status, err}
 	}
 	v := visitor{profile: cmp.Or(r.PathValue("profile"), h.opt.Session.Profile)}
 	if only := h.opt.Session.Profile; only != "" && v.profile != only {
@@ -70,7 +79,7 @@ func (h *handler) identify(r *http.Request) (visitor, time.Time, *refusal) {
 		value = ""
 	}
 	if h.hasSharedToken(value) {
-		return v, time.Time{}, nil
+		return v, term{}, nil
 	}
 	if !strings.HasPrefix(value, token.Prefix) && !h.server.kernel.Tokens.IsSigned(value) {
 		return refuse(http.StatusUnauthorized,
@@ -86,17 +95,17 @@ func (h *handler) identify(r *http.Request) (visitor, time.Time, *refusal) {
 			WithHint("connect at /mcp/p/%s", found.Profile))
 	}
 	v.token, v.user = found.ID, found.InPrincipal()
-	if found.Bearer {
-		return v, time.Time{}, nil // the next that they bring goes on with it, and nothing counts without one
-	}
-	return v, found.Expires, nil
+	return v, term{found.Expires, found.Bearer}, nil
 }
 
 // endpointsOf returns the endpoints of a visitor. It makes them with the first
 // request, if the profile exists.
-func (h *handler) endpointsOf(ctx context.Context, from visitor, end time.Time) (*httpEndpoints, *refusal) {
+func (h *handler) endpointsOf(ctx context.Context, from visitor, until term) (*httpEndpoints, *refusal) {
 	h.mu.Lock()
 	e := h.open[from]
+	if e != nil && until.renewed {
+		e.expiry.Reset(time.Until(until.end) + renewTime)
+	}
 	h.mu.Unlock()
 	if e != nil {
 		return e, nil
@@ -124,9 +133,15 @@ func (h *handler) endpointsOf(ctx context.Context, from visitor, end time.Time) 
 	case h.ended[from.token]:
 		return nil, &refusal{http.StatusUnauthorized, tool.Errorf(op, tool.Denied, "the token no longer counts")}
 	case h.open[from] == nil:
-		e := h.server.newHTTPEndpoints(o)
-		if !end.IsZero() {
-			e.expiry = time.AfterFunc(time.Until(end), func() { h.endToken(from.token) })
+		if h.rooms[from.user] == nil {
+			h.rooms[from.user] = newRoom(maxOfUser)
+		}
+		e := h.server.newHTTPEndpoints(o, h.rooms[from.user])
+		switch {
+		case until.renewed:
+			e.expiry = time.AfterFunc(time.Until(until.end)+renewTime, func() { h.drop(from, e) })
+		case !until.end.IsZero():
+			e.expiry = time.AfterFunc(time.Until(until.end), func() { h.endToken(from.token) })
 		}
 		h.open[from] = e
 	}
@@ -141,10 +156,30 @@ func (h *handler) endToken(id string) {
 	h.ended[id] = true
 	for from, e := range h.open {
 		if from.token == id {
-			delete(h.open, from)
-			h.closing.Go(e.close)
+			h.remove(from, e)
 		}
 	}
+}
+
+// drop closes the endpoints of a bearer who did not come again. Who comes later gets new ones.
+func (h *handler) drop(from visitor, e *httpEndpoints) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.open[from] == e {
+		h.remove(from, e)
+	}
+}
+
+// remove closes endpoints, and forgets the room of their user if it was the last. The lock is held.
+func (h *handler) remove(from visitor, e *httpEndpoints) {
+	delete(h.open, from)
+	h.closing.Go(e.close)
+	for other := range h.open {
+		if other.user == from.user {
+			return
+		}
+	}
+	delete(h.rooms, from.user)
 }
 
 // endToken closes the sessions of a token at all handlers.

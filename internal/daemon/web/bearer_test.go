@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
+	"encoding/base64"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -43,7 +44,10 @@ func (i *issuer) claims(change func(map[string]any)) map[string]any {
 	return c
 }
 
-const bearers = "{audience: [gate], roles: [{claim: groups, value: ops, role: operator}], mcp: true}"
+const bearers = "{audience: [gate], roles: [{claim: groups, value: ops, role: operator}], mcp: [gate-mcp]}"
+
+// forMCP makes claims those of a token for MCP clients.
+func forMCP(c map[string]any) { c["aud"] = "gate-mcp" }
 
 // A token of the provider is its user's, with the role that the configuration says, and the next one of the same
 // person goes on with what they have.
@@ -69,9 +73,13 @@ func TestBearer(t *testing.T) {
 	if err != nil || next.ID != first.ID || next.Role != token.Operator || next.Teams[0] != "ops" {
 		t.Errorf("the next is %+v, %v", next, err)
 	}
-	client, err := f.kernel.Tokens.Use(t.Context(), viewer, token.Client)
-	if err != nil || client.ID == first.ID || client.Role != token.Client || client.User != first.User {
+	client, err := f.kernel.Tokens.Use(t.Context(), i.sign(i.claims(forMCP)), token.Client)
+	if err != nil || client.ID != first.ID || client.Role != token.Client || client.User != first.User {
 		t.Errorf("an MCP client is %+v, %v", client, err)
+	}
+	list, err := f.kernel.Tokens.List(t.Context(), kerneltest.Human(t, f.kernel))
+	if err != nil || len(list) != 1 || list[0].ID != first.ID || list[0].Role != token.Operator {
+		t.Errorf("they are listed as %+v, %v", list, err)
 	}
 	if known, err := f.kernel.Tokens.Find(t.Context(), first.ID); err != nil || known.User != first.User {
 		t.Errorf("by its ID it is %+v, %v", known, err)
@@ -95,9 +103,10 @@ func TestBearerRevoked(t *testing.T) {
 	if _, err := f.kernel.Tokens.Find(t.Context(), made.ID); err == nil {
 		t.Error("what it had begun goes on")
 	}
-	later := i.sign(i.claims(func(c map[string]any) { c["iat"] = time.Now().Add(30 * time.Second).Unix() }))
-	if status, text := f.ask(later, "GET", "/v1/conversations", ""); status != http.StatusOK {
-		t.Errorf("the next token: %d %s", status, text)
+	// The provider's clock may be ahead: what says that it was issued just after may have been issued before.
+	ahead := i.sign(i.claims(func(c map[string]any) { c["iat"] = time.Now().Add(50 * time.Second).Unix() }))
+	if status, text := f.ask(ahead, "GET", "/v1/conversations", ""); status != http.StatusUnauthorized {
+		t.Errorf("a token that says it is younger than the revocation: %d %s", status, text)
 	}
 }
 
@@ -142,6 +151,21 @@ func TestBearerRefused(t *testing.T) {
 	shared := encoded([]byte(`{"alg":"HS256","kid":"one"}`)) + "." + parts[1]
 	mac := hmac.New(sha256.New, i.key.N.Bytes())
 	mac.Write([]byte(shared))
+	const rs256 = `{"alg":"RS256","kid":"one"}`
+	text := func(jwt string) string {
+		claims, err := base64.RawURLEncoding.DecodeString(strings.Split(jwt, ".")[1])
+		kerneltest.OK(t, err)
+		return string(claims)
+	}
+	for name, jwt := range map[string]string{
+		"a token for access": i.signText(`{"alg":"RS256","kid":"one","typ":"at+JWT"}`, text(good)),
+		"its whole type":     i.signText(`{"alg":"RS256","kid":"one","typ":"application/at+jwt"}`, text(good)),
+		"any JWT":            i.signText(`{"alg":"RS256","kid":"one","typ":"JWT"}`, text(good)),
+	} {
+		if status, answer := f.ask(jwt, "GET", "/v1/conversations", ""); status != http.StatusOK {
+			t.Errorf("%s: %d %s", name, status, answer)
+		}
+	}
 	for name, c := range map[string]struct{ jwt, want string }{
 		"another audience": {set("aud", "elsewhere"), "it is for another server"},
 		"no audience":      {set("aud", []string{}), "it is for another server"},
@@ -152,20 +176,32 @@ func TestBearerRefused(t *testing.T) {
 		"of the future":    {set("iat", time.Now().Add(time.Hour).Unix()), "it was issued in the future"},
 		"without a time":   {set("iat", 0), "it does not say when it was issued"},
 		"not yet":          {set("nbf", time.Now().Add(time.Hour).Unix()), "it cannot be verified"},
+		"soon":             {set("nbf", time.Now().Add(4*time.Minute).Unix()), "it does not count yet"},
 		"nobody":           {set("sub", ""), "it names nobody"},
-		"no name":          {set("sub", "a b"), "says no sub that can name a user"},
-		"no signature":     {encoded([]byte(`{"alg":"none"}`)) + "." + parts[1] + ".", ""},
-		"a shared key":     {shared + "." + encoded(mac.Sum(nil)), "not signed with an algorithm that counts here"},
-		"changed":          {parts[0] + "." + encoded([]byte(`{"sub":"u2"}`)) + "." + parts[2], ""},
-		"another's":        {parts[0] + "." + parts[1] + "." + strings.Split(set("sub", "u2"), ".")[2], ""},
-		"nonsense":         {"a.b.c", ""},
-		"long":             {good + strings.Repeat("A", 20_000), "too long"},
+		"an audience in other letters": {
+			i.signText(rs256, strings.Replace(text(set("aud", "elsewhere")), `{`, `{"AUD":"gate",`, 1)), "it has two claims of one name"},
+		"an end in other letters": {
+			i.signText(rs256, strings.TrimSuffix(text(set("exp", 1)), "}")+`,"EXP":99999999999}`), "it has two claims of one name"},
+		"a subject in other letters": {
+			i.signText(rs256, strings.TrimSuffix(text(good), "}")+`,"SUB":"u2"}`), "it has two claims of one name"},
+		"a subject with a long s": {
+			i.signText(rs256, strings.TrimSuffix(text(good), "}")+`,"\u017fub":"u2"}`), "it has two claims of one name"},
+		"a logout":          {i.signText(`{"alg":"RS256","kid":"one","typ":"logout+jwt"}`, text(good)), "it is no token for access"},
+		"a path":            {set("sub", "a/../b"), "says no sub that can name a user"},
+		"a sign for Kelvin": {set("sub", "\u212aim"), "says no sub that can name a user"},
+		"no name":           {set("sub", "a b"), "says no sub that can name a user"},
+		"no signature":      {encoded([]byte(`{"alg":"none"}`)) + "." + parts[1] + ".", ""},
+		"a shared key":      {shared + "." + encoded(mac.Sum(nil)), "not signed with an algorithm that counts here"},
+		"changed":           {parts[0] + "." + encoded([]byte(`{"sub":"u2"}`)) + "." + parts[2], ""},
+		"another's":         {parts[0] + "." + parts[1] + "." + strings.Split(set("sub", "u2"), ".")[2], ""},
+		"nonsense":          {"a.b.c", ""},
+		"long":              {good + strings.Repeat("A", 20_000), "too long"},
 	} {
-		status, text := f.ask(c.jwt, "GET", "/v1/conversations", "")
-		if status != http.StatusUnauthorized && name != "no name" || status == http.StatusOK || !strings.Contains(text, c.want) {
-			t.Errorf("%s: %d %s", name, status, text)
+		status, answer := f.ask(c.jwt, "GET", "/v1/conversations", "")
+		if status != http.StatusUnauthorized && !strings.Contains(c.want, "can name a user") || status == http.StatusOK || !strings.Contains(answer, c.want) {
+			t.Errorf("%s: %d %s", name, status, answer)
 		}
-		if strings.Contains(text, parts[2]) {
+		if strings.Contains(answer, parts[2]) {
 			t.Errorf("%s: the answer has the signature", name)
 		}
 	}

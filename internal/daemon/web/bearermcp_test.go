@@ -2,15 +2,12 @@ package web_test
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"callgate/internal/daemon/mcpserver"
 	"callgate/internal/journal"
 	"callgate/internal/kernel/kerneltest"
-	"callgate/internal/kernel/session"
 )
 
 // A client of MCP over HTTP comes in with what its provider signed, from its first message to its call, which is on
@@ -19,48 +16,32 @@ func TestBearerOverMCP(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
 	f := withBearers(t, i, bearers)
-	server := mcpserver.New(f.kernel)
-	t.Cleanup(server.Close)
-	h := server.Handler(t.Context(), mcpserver.HTTPOptions{
-		Options: mcpserver.Options{Session: session.Spec{Workspace: f.workspace}}, Token: "that of all clients",
-	})
-	post := func(jwt, connection, body string) (status int, answer, id string) {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(body))
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Accept", "application/json, text/event-stream")
-		r.Header.Set("Authorization", "Bearer "+jwt)
-		if connection != "" {
-			r.Header.Set("Mcp-Session-Id", connection)
-		}
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		return w.Code, w.Body.String(), w.Header().Get("Mcp-Session-Id")
-	}
-	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
-		`"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
+	post := f.mcp(t)
 	const call = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"filesystem.read","arguments":{"path":"hello.txt"}}}`
-	ada := i.sign(i.claims(nil))
+	ada := i.sign(i.claims(forMCP))
 	status, answer, connection := post(ada, "", hello)
 	if status != http.StatusOK || connection == "" {
 		t.Fatalf("%d %s", status, answer)
 	}
 	post(ada, connection, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	later := i.sign(i.claims(func(c map[string]any) { c["iat"] = time.Now().Add(time.Second).Unix() }))
+	later := i.sign(i.claims(func(c map[string]any) { forMCP(c); c["iat"] = time.Now().Add(time.Second).Unix() }))
 	for _, jwt := range []string{ada, later} { // the next of the same user goes on with the connection
 		if status, answer, _ := post(jwt, connection, call); status != http.StatusOK || !strings.Contains(answer, "hello") {
 			t.Errorf("%d %s", status, answer)
 		}
 	}
 	for name, jwt := range map[string]string{
-		"expired":          i.sign(i.claims(func(c map[string]any) { c["exp"] = time.Now().Add(-time.Minute).Unix() })),
+		"expired":          i.sign(i.claims(func(c map[string]any) { forMCP(c); c["exp"] = time.Now().Add(-time.Minute).Unix() })),
 		"another audience": i.sign(i.claims(func(c map[string]any) { c["aud"] = "elsewhere" })),
+		"that of the API":  i.sign(i.claims(nil)),
+		"both audiences":   i.sign(i.claims(func(c map[string]any) { c["aud"] = []string{"gate", "gate-mcp"} })),
 		"nothing":          "",
 	} {
 		if status, answer, _ := post(jwt, connection, call); status != http.StatusUnauthorized {
 			t.Errorf("%s: %d %s", name, status, answer)
 		}
 	}
-	other := i.sign(i.claims(func(c map[string]any) { c["sub"] = "u2" }))
+	other := i.sign(i.claims(func(c map[string]any) { forMCP(c); c["sub"] = "u2" }))
 	if status, answer, _ := post(other, connection, call); status != http.StatusNotFound {
 		t.Errorf("another user has the connection: %d %s", status, answer)
 	}

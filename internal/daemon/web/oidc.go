@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"callgate/internal/daemon/httpapi/route"
+	"callgate/internal/daemon/web/oidclogin"
 	"callgate/tool"
 )
 
@@ -14,10 +15,10 @@ const (
 	backPath = "/login/oidc/back"
 )
 
-// oidcCookie keeps the state of a login in the browser that began it. Unlike the login itself it is sent when another
+// oidcCookie keeps a login, sealed, in the browser that began it. Unlike the login itself it is sent when another
 // site leads the browser back here.
-func (s *Server) oidcCookie(state string, age time.Duration) *http.Cookie {
-	c := s.cookie(state, age)
+func (s *Server) oidcCookie(sealed string, age time.Duration) *http.Cookie {
+	c := s.cookie(sealed, age)
 	c.Name, c.SameSite = c.Name+"_oidc", http.SameSiteLaxMode
 	return c
 }
@@ -32,12 +33,12 @@ func (s *Server) beginOIDC(w http.ResponseWriter, r *http.Request) {
 	if s.opt.TLS != nil {
 		scheme = "https://"
 	}
-	at, state, err := s.opt.OIDC.Begin(r.Context(), scheme+r.Host+backPath)
+	at, sealed, err := s.opt.OIDC.Begin(r.Context(), scheme+r.Host+backPath)
 	if err != nil {
 		route.Fail(w, err)
 		return
 	}
-	http.SetCookie(w, s.oidcCookie(state, 10*time.Minute))
+	http.SetCookie(w, s.oidcCookie(sealed, oidclogin.LoginTime))
 	http.Redirect(w, r, at, http.StatusSeeOther)
 }
 

@@ -102,7 +102,12 @@ func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
 
 func (i *issuer) sign(claims map[string]any) string {
 	text, _ := json.Marshal(claims)
-	body := encoded([]byte(`{"alg":"RS256","kid":"one"}`)) + "." + encoded(text)
+	return i.signText(`{"alg":"RS256","kid":"one"}`, string(text))
+}
+
+// signText signs a header and claims as they are written.
+func (i *issuer) signText(header, claims string) string {
+	body := encoded([]byte(header)) + "." + encoded([]byte(claims))
 	sum := sha256.Sum256([]byte(body))
 	signature, _ := rsa.SignPKCS1v15(nil, i.key, crypto.SHA256, sum[:])
 	return body + "." + encoded(signature)

@@ -21,8 +21,12 @@ import (
 	"callgate/tool"
 )
 
-// sameBody is how long two requests of one body are one event, where they have no ID.
-const sameBody = 10 * time.Minute
+const (
+	// sameBody is how long two requests of one body are one event, where they have no ID.
+	sameBody = 10 * time.Minute
+	// signedBody is that where the body is all that is signed. A sender that delivers again sends the same body.
+	signedBody = 7 * 24 * time.Hour
+)
 
 // answer is the body of an answer.
 type answer struct {
@@ -50,6 +54,7 @@ func (l *listening) serve(w http.ResponseWriter, r *http.Request, log *slog.Logg
 		refuse(w, hook, err)
 		return
 	}
+	l.seats.keep(r)
 	// Once it is stored it counts, also if the caller does not wait for the answer.
 	id, fresh, err := hook.Accept(context.WithoutCancel(r.Context()), event, window)
 	if err != nil {
@@ -140,6 +145,10 @@ func read(w http.ResponseWriter, r *http.Request, hook kernel.Hook) (channel.Eve
 	event := channel.Event{At: time.Now().UTC(), Type: r.Header.Get("Content-Type"), Body: body, Facts: facts(r, h.Header)}
 	if kind := cmp.Or(r.Header.Get("X-GitHub-Event"), r.Header.Get("X-Gitlab-Event")); kind != "" {
 		event.Title = tool.TruncateTo(kind, 200)
+	}
+	if h.Auth == triggers.AuthGitHub {
+		event.ID = channel.HashID("signed", string(body))
+		return event, signedBody, nil
 	}
 	if id := deliveryID(h.Auth, r.Header); id != "" {
 		event.ID = id

@@ -9,7 +9,9 @@
 //     webhook without a secret listens on this machine alone, and takes no request that
 //     a web page may have sent: none with an Origin, and none that was sent to another
 //     name than that of this machine.
-//   - A request is bounded in its size and in its time, and so are the connections.
+//   - What a signature covers tells events apart: of a request that is signed over its body alone, the body does, for
+//     days. An ID beside it could be made up by whoever has seen the request.
+//   - A request is bounded in its size and in its time, and so are the connections: see seats.
 package webhooks
 
 import (
@@ -22,8 +24,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"callgate/internal/kernel/triggers"
 	"callgate/tool"
 )
@@ -31,7 +31,7 @@ import (
 // Options bounds what a server takes. The zero value has defaults.
 type Options struct {
 	ReadTimeout time.Duration // of one request; default 30 seconds
-	Connections int           // of one address; default 64
+	Connections int           // of one address; default 256
 	Log         *slog.Logger
 }
 
@@ -51,6 +51,7 @@ var _ triggers.Listener = (*Server)(nil)
 type listening struct {
 	server *http.Server
 	addr   string
+	seats  *seats
 	hooks  atomic.Pointer[map[string]triggers.Hook] // by path
 }
 
@@ -60,7 +61,7 @@ func New(o Options) *Server {
 		o.ReadTimeout = 30 * time.Second
 	}
 	if o.Connections == 0 {
-		o.Connections = 64
+		o.Connections = 256
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -122,18 +123,19 @@ func (s *Server) at(address string) (*listening, error) {
 		return nil, tool.Errorf(op, tool.Unavailable, "%s cannot be listened on: %w", address, err).
 			WithHint("end what listens there, or name another address with listen")
 	}
-	l := &listening{addr: socket.Addr().String()}
+	l := &listening{addr: socket.Addr().String(), seats: &seats{most: s.opt.Connections, open: map[string]*seat{}}}
 	l.hooks.Store(&map[string]triggers.Hook{})
 	l.server = &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { l.serve(w, r, s.opt.Log) }),
 		// A request that is sent slowly ends with its time, and so does an answer.
 		ReadHeaderTimeout: min(s.opt.ReadTimeout, 10*time.Second), ReadTimeout: s.opt.ReadTimeout,
 		WriteTimeout: s.opt.ReadTimeout + 30*time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelDebug),
+		ErrorLog:  slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelDebug),
+		ConnState: l.seats.state,
 	}
 	s.open[address] = l
 	s.ends.Go(func() {
-		err := l.server.Serve(netutil.LimitListener(socket, s.opt.Connections))
+		err := l.server.Serve(socket)
 		if !errors.Is(err, http.ErrServerClosed) {
 			s.opt.Log.Error("webhooks are not listened for any more", "address", address, "error", err)
 		}

@@ -155,7 +155,7 @@ func TestOtherWaysToBeKnown(t *testing.T) {
 	if got := send(t, "POST", url, "x", github); got.code != 202 {
 		t.Errorf("github: %+v", got)
 	}
-	e := in.events["X-GitHub-Delivery:d1"]
+	e := in.events[channel.HashID("signed", "x")]
 	if e.Title != "push" || string(e.Body) != "x" {
 		t.Errorf("%+v", e)
 	}
@@ -172,6 +172,75 @@ func TestOtherWaysToBeKnown(t *testing.T) {
 	for value, want := range map[string]int{"Bearer " + secret: 202, "Bearer x": 401, "": 401} {
 		if got := send(t, "POST", url, "y", map[string]string{"Authorization": value}); got.code != want {
 			t.Errorf("%q: %+v", value, got)
+		}
+	}
+}
+
+// The attack: one request with its signature is sent again under other IDs, which are not signed. The signed body tells
+// events apart, for days.
+func TestReplaysUnderOtherIDs(t *testing.T) {
+	t.Parallel()
+	var in inbox
+	url := serve(t, webhooks.Options{}, in.hook("hub", anywhere, triggers.AuthGitHub))
+	github := func(body, id string, more ...string) map[string]string {
+		mac := hmac.New(sha256.New, []byte(secret))
+		mac.Write([]byte(body))
+		h := map[string]string{"X-Hub-Signature-256": "sha256=" + hex.EncodeToString(mac.Sum(nil)), "X-GitHub-Delivery": id}
+		for i := 0; i+1 < len(more); i += 2 {
+			h[more[i]] = more[i+1]
+		}
+		return h
+	}
+	first := send(t, "POST", url, "deploy", github("deploy", "d1"))
+	if first.status != "accepted" {
+		t.Fatalf("%+v", first)
+	}
+	for name, again := range map[string]reply{
+		"another delivery":      send(t, "POST", url, "deploy", github("deploy", "d2")),
+		"an ID of another kind": send(t, "POST", url, "deploy", github("deploy", "", "webhook-id", "m1", "Idempotency-Key", "k")),
+		"another query":         send(t, "POST", url+"?x=1", "deploy", github("deploy", "d3")),
+		"another event":         send(t, "POST", url, "deploy", github("deploy", "d4", "X-GitHub-Event", "push")),
+	} {
+		if again.status != "duplicate" || again.id != first.id {
+			t.Errorf("%s: %+v", name, again)
+		}
+	}
+	if other := send(t, "POST", url, "deploy 2", github("deploy 2", "d1")); other.status != "accepted" {
+		t.Errorf("another body under the first ID: %+v", other)
+	}
+	for _, w := range in.windows {
+		if w < 72*time.Hour {
+			t.Errorf("a body is remembered for %v", w)
+		}
+	}
+}
+
+// Connections that send nothing do not keep out a caller that does: the oldest of them makes room.
+func TestSilentConnections(t *testing.T) {
+	t.Parallel()
+	var in inbox
+	const seats = 4
+	url := serve(t, webhooks.Options{ReadTimeout: time.Minute, Connections: seats}, in.hook("open", anywhere, triggers.AuthNone))
+	host := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/open")
+	for i := range seats {
+		conn, err := net.Dial("tcp", host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if i%2 == 0 { // some begin a request
+			_, _ = io.WriteString(conn, "POST /open HTTP/1.1\r\nHost: "+host+"\r\nContent-Length: 50\r\n\r\nslow")
+		}
+	}
+	client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	for i := range 2 * seats {
+		answer, err := client.Post(url, "text/plain", strings.NewReader("event "+strconv.Itoa(i)))
+		if err != nil {
+			t.Fatalf("a caller was kept out: %v", err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusAccepted {
+			t.Errorf("%s", answer.Status)
 		}
 	}
 }

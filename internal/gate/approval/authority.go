@@ -21,7 +21,9 @@ import (
 // A yes needs one of these:
 //
 //   - a token that a human made for this (internal/token). A token is a
-//     human's deliberate act, so it is enough by itself, wherever it is used;
+//     human's deliberate act, so it is enough by itself, wherever it is used. What a
+//     provider of identities signs for a program is no such act: it says yes only to
+//     what another subject asked;
 //   - the human's key, sent by a process that is not of the asker's family and has
 //     a controlling terminal, with the code that the kernel made for this process
 //     and this approval, which a person reads and types there;
@@ -57,6 +59,9 @@ type Credential struct {
 	// Token is the name of the token that the request brought, after it was found
 	// valid for saying yes.
 	Token string
+	// Bearer is the ID of the token if a provider of identities vouches for its bearer,
+	// and no person logged in: it does not say yes to what it asked itself.
+	Bearer string
 	// LoggedIn says that the request came over the network, with a token whose role
 	// is enough for what it asks: it stands for the human's key.
 	LoggedIn bool
@@ -140,6 +145,11 @@ func (a authority) mayAnswer(who Credential, r Request, approve bool) (proof, er
 	sameProcess := who.PID == r.Asker.PID && sameStart(who.Started, r.Asker.Started) ||
 		who.PID == 0 && r.Asker.PID == a.kernel
 	switch {
+	case approve && who.Bearer != "" && who.Bearer == r.Asker.Token:
+		return nothing, tool.Errorf(op, tool.Denied,
+			"the bearer of this token asked for this, and the asker cannot approve it").
+			WithHint("answer in the console, after logging in there, or with a token that a human made for you; " +
+				"or the kernel's own user answers with the command line")
 	case who.Token != "" && !a.isKernelProcess(who):
 		return nothing, nil
 	case who.Token == "" && !a.isHumanKey(who.Key):

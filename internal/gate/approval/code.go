@@ -139,7 +139,10 @@ func (q *Queue) MayLoosen(who Credential, asker Requester) error {
 // MayReply returns an error unless the credential could answer a request of an asker's: a
 // question of an agent is answered by who may answer its approvals. id is what the code
 // was made for, by ChallengeReply; yes is false for a no, which needs less.
+//
+// A bearer may answer a question of an agent that works for them: a reply is information and approves nothing.
 func (q *Queue) MayReply(who Credential, asker Requester, id string, yes bool) error {
+	who.Bearer = ""
 	missing, err := q.authority.mayAnswer(who, Request{Asker: asker}, yes)
 	if err != nil || missing == nothing {
 		return err
@@ -149,6 +152,7 @@ func (q *Queue) MayReply(who Credential, asker Requester, id string, yes bool) e
 
 // ChallengeReply is Challenge for what MayReply guards.
 func (q *Queue) ChallengeReply(who Credential, asker Requester, id string) (string, error) {
+	who.Bearer = ""
 	missing, err := q.authority.mayAnswer(who, Request{Asker: asker}, true)
 	if err != nil || missing == nothing {
 		return "", err

@@ -196,6 +196,10 @@ func TestWhoMayAnswer(t *testing.T) {
 	const noTerminal, noCode, hidden = "has none", "a code that a person", "cannot see"
 	withKey := func(pid int) approval.Credential { return approval.Credential{Key: key, PID: pid} }
 	withToken := func(pid int) approval.Credential { return approval.Credential{Token: "ci", PID: pid} }
+	const itself = "the asker cannot approve it"
+	bearer := func(id string) approval.Credential {
+		return approval.Credential{Token: "u1", Bearer: id, LoggedIn: true, PID: approval.Hidden}
+	}
 	program := func(pid int) approval.Requester { return approval.Requester{PID: pid, Sessions: []int{200}} }
 	behind := approval.Requester{PID: 1000, Root: asker, Sessions: []int{1000, 200}} // a bridge
 	person := func(pid int) approval.Requester { return approval.Requester{PID: pid, Human: true} }
@@ -232,6 +236,10 @@ func TestWhoMayAnswer(t *testing.T) {
 		{"a token in a container", withToken(approval.Hidden), program(asker), ""},
 		{"a token in a tool's process", withToken(toolChild), program(asker), insideKernel},
 		{"a token over an in-process connection", withToken(0), program(asker), insideKernel},
+		{"a provider's token that asked", bearer("jwt1"), approval.Requester{PID: approval.Hidden, Token: "jwt1"}, itself},
+		{"that of another subject", bearer("jwt2"), approval.Requester{PID: approval.Hidden, Token: "jwt1"}, ""},
+		{"the same person, logged in", approval.Credential{Token: "u1", PID: approval.Hidden},
+			approval.Requester{PID: approval.Hidden, Token: "jwt1"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -113,7 +113,8 @@ func launchWords(c mcp.Config) []string {
 		}
 		if o := c.OAuth; o != nil {
 			for _, word := range []struct{ name, value string }{
-				{"client_id", o.ClientID}, {"client_secret", o.ClientSecret}, {"scopes", strings.Join(o.Scopes, " ")},
+				{"client_id", o.ClientID}, {"client_secret", o.ClientSecret}, {"issuer", o.Issuer},
+				{"scopes", strings.Join(o.Scopes, " ")},
 			} {
 				if word.value != "" {
 					line = append(line, word.name+"="+word.value)

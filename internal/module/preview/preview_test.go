@@ -215,7 +215,7 @@ func TestPreviewsAreBoundedAndEnd(t *testing.T) {
 	t.Parallel()
 	b := fetchtest.Open(t, Module(), block{"minutes": 2}, block{})
 	var last made
-	for range maxPreviews {
+	for range maxOfUser {
 		last, _ = open(t, b, "publish", `{}`)
 	}
 	if e := fail(t, b, "publish", `{}`); tool.KindOf(e) != tool.Conflict {
@@ -229,6 +229,30 @@ func TestPreviewsAreBoundedAndEnd(t *testing.T) {
 	}
 	if e := fail(t, b, "publish", `{}`); tool.KindOf(e) != tool.Unavailable {
 		t.Errorf("after the end: %v", e)
+	}
+}
+
+// One user's previews keep no other user out.
+func TestPreviewsOfUsers(t *testing.T) {
+	t.Parallel()
+	s := &shelf{running: map[string]*preview{}}
+	t.Cleanup(func() { _ = s.close() })
+	begin := func(user string) error {
+		_, err := s.begin(t.Context(), caller{settings: defaultSettings(), by: tool.Principal{User: user}}, 1, shown{
+			words: "nothing", handler: http.NotFoundHandler(), release: func() {},
+		})
+		return err
+	}
+	for range maxOfUser {
+		if err := begin("@ada"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := begin("@ada"); tool.KindOf(err) != tool.Conflict {
+		t.Errorf("one too many of a user: %v", err)
+	}
+	if err := begin("@bob"); err != nil {
+		t.Errorf("another user: %v", err)
 	}
 }
 

@@ -19,8 +19,11 @@ import (
 	"callgate/tool"
 )
 
-// maxPreviews bounds the previews of a kernel.
-const maxPreviews = 16
+// The bounds of previews: of a kernel, whose ports they take, and of one user, who keeps no other out.
+const (
+	maxPreviews = 256
+	maxOfUser   = 16
+)
 
 // shelf is the previews of a kernel.
 type shelf struct {
@@ -63,9 +66,12 @@ func (s *shelf) begin(ctx context.Context, c caller, minutes int, what shown) (*
 	switch {
 	case s.closed:
 		return nil, tool.Errorf(c.op, tool.Unavailable, "the kernel is closing")
-	case len(s.running) >= maxPreviews:
-		return nil, tool.Errorf(c.op, tool.Conflict, "%d previews are open, which is the most there may be", maxPreviews).
+	case s.countOf(c.by.User) >= maxOfUser:
+		return nil, tool.Errorf(c.op, tool.Conflict, "%d previews are open, which is the most there may be", maxOfUser).
 			WithHint("end one with preview.detach; preview.list has them")
+	case len(s.running) >= maxPreviews:
+		return nil, tool.Errorf(c.op, tool.Limited, "the previews of all users are %d, which is the most there may be",
+			maxPreviews).WithHint("try again later: each ends by itself")
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -88,6 +94,16 @@ func (s *shelf) begin(ctx context.Context, c caller, minutes int, what shown) (*
 	p.timer = time.AfterFunc(long, func() { s.end(p) })
 	go func() { _ = p.server.Serve(l) }() // it ends with the server
 	return p, nil
+}
+
+// countOf counts the previews of a user. The lock is held.
+func (s *shelf) countOf(user string) (n int) {
+	for _, p := range s.running {
+		if p.by.User == user {
+			n++
+		}
+	}
+	return n
 }
 
 // of returns the previews of whoever calls, the oldest first.

@@ -178,6 +178,9 @@ func browse(page string) error {
 	return err
 }
 
+// agree is what shows a page to that user.
+func agree(page string, _ mcp.LoginParties) error { return browse(page) }
+
 // openLogins opens logins as a kernel does.
 func openLogins(t *testing.T) mcp.Logins {
 	t.Helper()
@@ -208,7 +211,7 @@ func TestLogin(t *testing.T) {
 		expectError(t, s.Refresh(t.Context()), tool.Denied, "the MCP server far needs a login, and there is none",
 			"callgate mcp login far")
 	}
-	if err := s.Authorize(t.Context(), browse); err != nil {
+	if err := s.Authorize(t.Context(), "", agree); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Refresh(t.Context()); err != nil {
@@ -243,7 +246,7 @@ func TestLogin(t *testing.T) {
 	expectError(t, err, tool.Denied, "the login to the MCP server far is no longer valid", "callgate mcp login far")
 
 	// A login made elsewhere is found.
-	if err := again.Authorize(t.Context(), browse); err != nil {
+	if err := again.Authorize(t.Context(), "", agree); err != nil {
 		t.Fatal(err)
 	}
 	r, err = call(t.Context(), echo, `{"text":"back"}`)
@@ -259,7 +262,7 @@ func TestExpiredTokensAreRenewedOnce(t *testing.T) {
 	g := newGuard(t)
 	g.lifetime = 1 // a token is renewed when it lasts less than 30 seconds
 	s := server(t, remote(g.url+"/mcp"), mcp.Options{})
-	if err := s.Authorize(t.Context(), browse); err != nil {
+	if err := s.Authorize(t.Context(), "", agree); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Refresh(t.Context()); err != nil {
@@ -292,10 +295,10 @@ func TestKnownClient(t *testing.T) {
 	g.clients["known"] = fmt.Sprintf("http://localhost:%d/callback", port)
 	g.secret = "s3cr3t-value"
 	cfg := remote(g.url + "/mcp")
-	cfg.OAuth = &mcp.OAuth{ClientID: "known", ClientSecret: "{{secret.S}}", CallbackPort: port, Scopes: []string{"mine"}}
+	cfg.OAuth = &mcp.OAuth{ClientID: "known", ClientSecret: "{{secret.S}}", CallbackPort: port, Scopes: []string{"mine"}, Issuer: g.url}
 	var page string
 	s := server(t, cfg, mcp.Options{Secret: func(string) (string, error) { return "s3cr3t-value", nil }})
-	err = s.Authorize(t.Context(), func(url string) error { page = url; return browse(url) })
+	err = s.Authorize(t.Context(), "", func(url string, _ mcp.LoginParties) error { page = url; return browse(url) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,22 +321,22 @@ func TestLoginsThatFail(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*guard)
-		open   func(string) error
+		open   func(string, mcp.LoginParties) error
 		kind   tool.Kind
 		want   string
 	}{
-		{"refused", func(g *guard) { g.deny = true }, browse, tool.Denied, "access_denied not you"},
-		{"no browser", func(*guard) {}, func(string) error { return errors.New("no screen") }, tool.Unavailable, "no screen"},
-		{"not asked for", func(g *guard) { g.open = true }, browse, tool.Invalid, "does not ask for a login"},
+		{"refused", func(g *guard) { g.deny = true }, agree, tool.Denied, "access_denied not you"},
+		{"no browser", func(*guard) {}, func(string, mcp.LoginParties) error { return errors.New("no screen") }, tool.Unavailable, "no screen"},
+		{"not asked for", func(g *guard) { g.open = true }, agree, tool.Invalid, "does not ask for a login"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := newGuard(t)
 			c.change(g)
-			err := server(t, remote(g.url+"/mcp"), mcp.Options{}).Authorize(t.Context(), c.open)
+			err := server(t, remote(g.url+"/mcp"), mcp.Options{}).Authorize(t.Context(), "", c.open)
 			expectError(t, err, c.kind, c.want)
 		})
 	}
-	err := server(t, local("normal"), mcp.Options{}).Authorize(t.Context(), browse)
+	err := server(t, local("normal"), mcp.Options{}).Authorize(t.Context(), "", agree)
 	expectError(t, err, tool.Invalid, "local command")
 }
 
@@ -342,7 +345,7 @@ func TestOtherProgramsAtTheCallback(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t)
 	s := server(t, remote(g.url+"/mcp"), mcp.Options{})
-	err := s.Authorize(t.Context(), func(page string) error {
+	err := s.Authorize(t.Context(), "", func(page string, _ mcp.LoginParties) error {
 		u, err := url.Parse(page)
 		if err != nil {
 			return err

@@ -258,9 +258,16 @@ func (s *Server) Subscribe(ctx context.Context, uri string, changed func()) (sto
 	return s.subscriptions.add(ctx, uri, changed)
 }
 
+// LoginParties are those that take part in a login: see package oauth.
+type LoginParties = oauth.Parties
+
+// LoginQuestion is the error of a login that needs a person's yes to its parties.
+type LoginQuestion = oauth.Question
+
 // Authorize logs in to a remote server: open is given the address of a page to
-// show to a person, and Authorize returns when they have logged in.
-func (s *Server) Authorize(ctx context.Context, open func(url string) error) error {
+// show to a person, with those that take part, and Authorize returns when they have logged in.
+// accepted is the key of the parties to which a person said yes; empty: none was asked.
+func (s *Server) Authorize(ctx context.Context, accepted string, open func(page string, with LoginParties) error) error {
 	if s.cfg.URL == "" {
 		return tool.Errorf("mcp.login", tool.Invalid, "the MCP server %s is a local command; it has no login", s.cfg.Name)
 	}
@@ -280,12 +287,20 @@ func (s *Server) Authorize(ctx context.Context, open func(url string) error) err
 	if o.ClientSecret, err = s.secrets.Resolve(o.ClientSecret); err != nil {
 		return s.secrets.RedactError(err)
 	}
+	last, err := s.account.Last(ctx)
+	if err != nil {
+		last = &oauth.Record{} // whatever it was bound to, it is asked about anew
+	}
 	record, err := oauth.Login(ctx, oauth.Request{
-		Server: s.cfg.Name, URL: target.URL.String(),
-		ClientID: o.ClientID, ClientSecret: o.ClientSecret, Port: o.CallbackPort, Scopes: o.Scopes,
+		Server: s.cfg.Name, URL: target.URL.String(), Last: last, Accepted: accepted,
+		ClientID: o.ClientID, ClientSecret: o.ClientSecret, Issuer: o.Issuer, Port: o.CallbackPort, Scopes: o.Scopes,
 		Required: s.cfg.OAuth != nil, Version: s.manager.opt.Version,
 		Client: s.manager.auth, Probe: s.dialer.Transport(target).Client(), Open: open,
 	})
+	var question *oauth.Question
+	if errors.As(err, &question) {
+		return err // it quotes nothing but addresses, and is answered by them
+	}
 	if err == nil {
 		err = s.account.Set(ctx, record)
 	}

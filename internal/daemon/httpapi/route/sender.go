@@ -97,6 +97,9 @@ func Credential(r *http.Request, by string) approval.Credential {
 		who := approval.Credential{By: cmp.Or(l.User, l.Name), PID: approval.Hidden}
 		if l.Role.Includes(token.Approver) {
 			who.Token, who.LoggedIn = l.Name, true
+			if l.Bearer {
+				who.Bearer = l.ID
+			}
 			if l.User != "" {
 				who.Token += " of " + l.User
 			}

@@ -31,7 +31,7 @@ type bearerFile struct {
 	Audience   []string      `yaml:"audience"`
 	Roles      []ruleOfFile  `yaml:"roles"`
 	Default    string        `yaml:"default"`
-	MCP        bool          `yaml:"mcp"`
+	MCP        any           `yaml:"mcp"` // the audiences of MCP clients; false: none
 	MaxAge     time.Duration `yaml:"max_age"`
 	Algorithms []string      `yaml:"algorithms"`
 }
@@ -70,8 +70,12 @@ func Read(name string) (*Provider, error) {
 		c.People = append(c.People, Rule{p.Claim, p.Value, token.Role(p.Role)})
 	}
 	if b := f.Bearer; b != nil {
+		clients, err := audiencesOf(b.MCP)
+		if err != nil {
+			return nil, unusable(name, err)
+		}
 		c.Bearers = &Bearers{
-			Audience: b.Audience, Default: token.Role(b.Default), MCP: b.MCP, MaxAge: b.MaxAge, Algorithms: b.Algorithms,
+			Audience: b.Audience, Default: token.Role(b.Default), MCP: clients, MaxAge: b.MaxAge, Algorithms: b.Algorithms,
 		}
 		for _, r := range b.Roles {
 			c.Bearers.Roles = append(c.Bearers.Roles, Rule{r.Claim, r.Value, token.Role(r.Role)})
@@ -82,6 +86,36 @@ func Read(name string) (*Provider, error) {
 		return nil, unusable(name, err)
 	}
 	return p, nil
+}
+
+// audiencesOf reads the audiences of MCP clients. Earlier versions took true, and then the audience of the API counted
+// for MCP clients.
+func audiencesOf(value any) (all []string, err error) {
+	refused := func(what string) error {
+		return tool.Errorf("oidclogin.Read", tool.Invalid, "bearer: mcp %s", what).WithHint("%s", mcpLine)
+	}
+	switch v := value.(type) {
+	case nil:
+		return nil, nil
+	case bool:
+		if !v {
+			return nil, nil
+		}
+		return nil, refused("is true, and MCP clients need an audience of their own: with that of the API, an agent that " +
+			"holds the token of its MCP client could approve its own calls")
+	case string:
+		return []string{v}, nil
+	case []any:
+		for _, one := range v {
+			text, ok := one.(string)
+			if !ok {
+				return nil, refused("is no list of audiences")
+			}
+			all = append(all, text)
+		}
+		return all, nil
+	}
+	return nil, refused("is no list of audiences")
 }
 
 func readSmall(name string) ([]byte, error) {

@@ -3,8 +3,10 @@
 // # Law
 //
 // Who the provider says that somebody is gives a role only if the configuration names it: nobody comes in because they
-// have an account there. A login is begun and ended in the same browser: what comes back carries the state of a
-// login that was begun here, in a cookie too, and is used once. The provider's word is a signed token for this
+// have an account there. A login is begun and ended in the same browser: everything that is known of one is in a
+// cookie there, sealed with a key of this process, and what comes back carries the state that the cookie has. So logins
+// that strangers begin and do not end cost nothing here. The provider's code is good once, by its own rule, and for
+// the verifier in the cookie alone. The provider's word is a signed token for this
 // client, with the nonce of that login. An address of mail counts only if the provider has verified it.
 // Where the configuration says by which claim, a login stands for a user; who has no such claim does not come in.
 // Programs come with what the provider signed by the law of bearer.go.
@@ -12,13 +14,16 @@ package oidclogin
 
 import (
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/rand"
 	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -57,28 +62,25 @@ type Person struct {
 	token.Person
 }
 
-const (
-	loginTime  = 10 * time.Minute // in which a login that was begun ends
-	maxPending = 1000
-	askTime    = 20 * time.Second // in which the provider answers
-)
+// LoginTime is how long a login that was begun may take.
+const LoginTime = 10 * time.Minute
+
+const askTime = 20 * time.Second // in which the provider answers
 
 // Provider lets people in. Make it with New.
 type Provider struct {
 	cfg    Config
 	host   string
 	client *http.Client
+	seal   cipher.AEAD // of the cookies of logins that were begun
 
-	mu       sync.Mutex
-	provider *oidc.Provider // nil: it was not reached yet
-	pending  map[string]login
-	keys     *oidc.IDTokenVerifier // of bearers; nil: the provider was not reached for them yet
+	forLogins, forBearers description
 }
 
-// login is one that was begun.
+// login is one that was begun, as its browser's cookie has it.
 type login struct {
-	nonce, verifier, redirect string
-	end                       time.Time
+	State, Nonce, Verifier, Redirect string
+	End                              time.Time
 }
 
 // New checks a configuration. The provider is asked when somebody logs in.
@@ -102,7 +104,20 @@ func New(c Config) (*Provider, error) {
 	if err := errors.Join(checkRules("people", c.People), c.Bearers.check(c)); err != nil {
 		return nil, err
 	}
-	return &Provider{cfg: c, host: at.Hostname(), client: &http.Client{Timeout: askTime}, pending: map[string]login{}}, nil
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // it never fails
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	seal, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, err
+	}
+	p := &Provider{cfg: c, host: at.Hostname(), client: &http.Client{Timeout: askTime}, seal: seal}
+	p.forLogins.client = p.client
+	p.forBearers.client = &http.Client{Timeout: askTime, Transport: &seldom{next: http.DefaultTransport}}
+	return p, nil
 }
 
 func checkRules(where string, rules []Rule) error {
@@ -121,9 +136,9 @@ func isRole(r token.Role) bool { return r != token.Client && slices.Contains(tok
 // Host names the provider for people.
 func (p *Provider) Host() string { return p.host }
 
-// Begin returns where to send a browser that wants to log in, and the state that it keeps in a cookie. back is where
-// the provider sends it then.
-func (p *Provider) Begin(ctx context.Context, back string) (at, state string, err error) {
+// Begin returns where to send a browser that wants to log in, and what its cookie keeps until it comes back. back is
+// where the provider sends it then.
+func (p *Provider) Begin(ctx context.Context, back string) (at, cookie string, err error) {
 	provider, err := p.reach(ctx)
 	if err != nil {
 		return "", "", err
@@ -131,40 +146,73 @@ func (p *Provider) Begin(ctx context.Context, back string) (at, state string, er
 	if p.cfg.Redirect != "" {
 		back = p.cfg.Redirect
 	}
-	l := login{nonce: rand.Text(), verifier: oauth2.GenerateVerifier(), redirect: back, end: time.Now().Add(loginTime)}
-	state = rand.Text()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for key, other := range p.pending {
-		if time.Now().After(other.end) {
-			delete(p.pending, key)
-		}
+	l := login{
+		State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Redirect: back,
+		End: time.Now().Add(LoginTime),
 	}
-	if len(p.pending) >= maxPending {
-		return "", "", tool.Errorf("oidclogin.Begin", tool.Limited, "%d logins were begun and not ended", maxPending).
-			WithHint("try again in a few minutes")
+	plain, err := json.Marshal(l)
+	if err != nil {
+		return "", "", err
 	}
-	p.pending[state] = l
-	at = p.oauth(provider, back).AuthCodeURL(state, oidc.Nonce(l.nonce), oauth2.S256ChallengeOption(l.verifier))
-	return at, state, nil
+	cookie = base64.RawURLEncoding.EncodeToString(p.seal.Seal(nil, nil, plain, []byte(p.cfg.Issuer)))
+	at = p.oauth(provider, back).AuthCodeURL(l.State, oidc.Nonce(l.Nonce), oauth2.S256ChallengeOption(l.Verifier))
+	return at, cookie, nil
 }
 
-// reach returns the provider, whose own description is asked for once.
+// reach returns the provider.
 func (p *Provider) reach(ctx context.Context) (*oidc.Provider, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.provider != nil {
-		return p.provider, nil
-	}
-	// Its keys are asked for later with this context, so it must not end.
-	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.client), p.cfg.Issuer)
+	found, err := p.forLogins.get(ctx, p.cfg.Issuer)
 	if err != nil {
 		return nil, &tool.Error{Op: "oidclogin", Kind: tool.Unavailable, Err: err,
 			Message: "the provider " + p.host + " cannot be asked",
 			Hint:    "log in with callgate console, and look at its address"}
 	}
-	p.provider = found
 	return found, nil
+}
+
+// description is what a provider says of itself. It is asked for once. Nothing is locked while the provider is asked,
+// and each caller waits as long as its own request lasts.
+type description struct {
+	client *http.Client
+
+	mu     sync.Mutex
+	found  *oidc.Provider
+	asking *asking // the request under way; nil: none is
+}
+
+type asking struct {
+	done  chan struct{}
+	found *oidc.Provider
+	err   error
+}
+
+func (d *description) get(ctx context.Context, issuer string) (*oidc.Provider, error) {
+	d.mu.Lock()
+	found, now := d.found, d.asking
+	if found == nil && now == nil {
+		now = &asking{done: make(chan struct{})}
+		d.asking = now
+		// Its keys are asked for later with this context, so it must not end. The client has a timeout.
+		go d.ask(oidc.ClientContext(context.WithoutCancel(ctx), d.client), issuer, now)
+	}
+	d.mu.Unlock()
+	if found != nil {
+		return found, nil
+	}
+	select {
+	case <-now.done:
+		return now.found, now.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (d *description) ask(ctx context.Context, issuer string, now *asking) {
+	now.found, now.err = oidc.NewProvider(ctx, issuer)
+	d.mu.Lock()
+	d.found, d.asking = now.found, nil
+	d.mu.Unlock()
+	close(now.done)
 }
 
 func (p *Provider) oauth(provider *oidc.Provider, back string) *oauth2.Config {
@@ -176,7 +224,7 @@ func (p *Provider) oauth(provider *oidc.Provider, back string) *oauth2.Config {
 
 // End returns who comes back from the provider with a code, if the browser's cookie has the state of the login.
 func (p *Provider) End(ctx context.Context, query url.Values, cookie string) (Person, error) {
-	l, ok := p.take(query.Get("state"), cookie)
+	l, ok := p.open(query.Get("state"), cookie)
 	if !ok {
 		return Person{}, denied("this login was not begun here, or has ended")
 	}
@@ -188,32 +236,34 @@ func (p *Provider) End(ctx context.Context, query url.Values, cookie string) (Pe
 		return Person{}, err
 	}
 	ctx = oidc.ClientContext(ctx, p.client)
-	got, err := p.oauth(provider, l.redirect).Exchange(ctx, query.Get("code"), oauth2.VerifierOption(l.verifier))
+	got, err := p.oauth(provider, l.Redirect).Exchange(ctx, query.Get("code"), oauth2.VerifierOption(l.Verifier))
 	if err != nil {
 		return Person{}, denied("the provider " + p.host + " gave nothing for the code")
 	}
 	raw, _ := got.Extra("id_token").(string)
 	verified, err := provider.Verifier(&oidc.Config{ClientID: p.cfg.ClientID}).Verify(ctx, raw)
-	if err != nil || subtle.ConstantTimeCompare([]byte(verified.Nonce), []byte(l.nonce)) != 1 {
+	if err != nil || subtle.ConstantTimeCompare([]byte(verified.Nonce), []byte(l.Nonce)) != 1 {
 		return Person{}, denied("what the provider " + p.host + " says cannot be trusted")
 	}
 	claims := map[string]any{}
-	if err := verified.Claims(&claims); err != nil {
+	if err := errors.Join(unambiguous(raw), verified.Claims(&claims)); err != nil {
 		return Person{}, denied("what the provider " + p.host + " says cannot be read")
 	}
 	return p.person(verified.Subject, claims)
 }
 
-// take ends a login that was begun.
-func (p *Provider) take(state, cookie string) (login, bool) {
-	if state == "" || subtle.ConstantTimeCompare([]byte(state), []byte(cookie)) != 1 {
+// open returns the login that a cookie keeps, if it is the one that comes back and has not ended.
+func (p *Provider) open(state, cookie string) (l login, ok bool) {
+	sealed, err := base64.RawURLEncoding.DecodeString(cookie)
+	if err != nil {
+		return l, false
+	}
+	plain, err := p.seal.Open(nil, nil, sealed, []byte(p.cfg.Issuer))
+	if err != nil || json.Unmarshal(plain, &l) != nil {
 		return login{}, false
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	l, ok := p.pending[state]
-	delete(p.pending, state)
-	return l, ok && time.Now().Before(l.end)
+	same := subtle.ConstantTimeCompare([]byte(state), []byte(l.State)) == 1
+	return l, same && l.State != "" && time.Now().Before(l.End)
 }
 
 // person is who the claims are of, if they may come in.
@@ -245,7 +295,7 @@ func (p *Provider) user(subject string, claims map[string]any) (who token.Person
 		who.User = subject + "@" + p.host
 	case "email":
 		who.User, _ = claims["email"].(string)
-		who.User = strings.ToLower(who.User)
+		who.User = asciiLower(who.User)
 	default:
 		who.User, _ = claims[p.cfg.User].(string)
 	}
@@ -281,7 +331,7 @@ func texts(claim any) (all []string) {
 
 func (r Rule) fits(claims map[string]any) bool {
 	return slices.ContainsFunc(texts(claims[r.Claim]), func(text string) bool {
-		return text == r.Value || r.Claim == "email" && strings.EqualFold(text, r.Value)
+		return text == r.Value || r.Claim == "email" && asciiLower(text) == asciiLower(r.Value)
 	})
 }
 

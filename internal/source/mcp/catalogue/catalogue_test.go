@@ -18,6 +18,9 @@ const good = `{"name":"io.example/files","description":"Read files","version":"1
 	"packageArguments":[{"type":"named","name":"--root","default":"."},{"type":"positional","valueHint":"mode","value":"ro"}],
 	"environmentVariables":[{"name":"API_KEY","isRequired":true,"isSecret":true},{"name":"LEVEL","default":"info"}]}]}`
 
+// filesKey is the name of the secret that it needs.
+const filesKey = "mcp_io_example_files_api_key_32b5bf1913e1ea5a"
+
 func entry(t *testing.T, text string) catalogue.Entry {
 	t.Helper()
 	list, bad, err := catalogue.Read(strings.NewReader(text))
@@ -35,8 +38,10 @@ func TestPlan(t *testing.T) {
 	}
 	s := plan.Server
 	want := []string{"-y", "@example/files@1.2.3", "--root", ".", "ro"}
-	if s.Command != "npx" || !slices.Equal(s.Args, want) || s.Env["API_KEY"] != "{{secret.mcp_io_example_files_api_key}}" ||
-		s.Env["LEVEL"] != "debug" || !slices.Equal(plan.Secrets, []string{"mcp_io_example_files_api_key"}) {
+	if s.Command != "npx" || !slices.Equal(s.Args, want) || s.Env["API_KEY"] != "{{secret."+filesKey+"}}" ||
+		s.Env["LEVEL"] != "debug" || len(plan.Fixed) != 0 || !slices.Equal(plan.Secrets, []catalogue.Secret{
+		{Name: filesKey, Entry: "io.example/files", Input: "API_KEY", Former: "mcp_io_example_files_api_key"},
+	}) {
 		t.Errorf("%+v, secrets %v", s, plan.Secrets)
 	}
 	for kind, command := range map[string]string{
@@ -51,7 +56,7 @@ func TestPlan(t *testing.T) {
 	remote := `{"name":"a/b","version":"1","remotes":[{"type":"streamable-http","url":"https://example.com/mcp",
 		"headers":[{"name":"Authorization","isRequired":true,"isSecret":true}]}]}`
 	if plan, err = entry(t, remote).Make("b", nil); err != nil || plan.Server.URL == "" || plan.Server.Transport != "http" ||
-		plan.Server.Headers["Authorization"] != "{{secret.mcp_a_b_authorization}}" {
+		plan.Server.Headers["Authorization"] != "{{secret.mcp_a_b_authorization_62641b7907b1cb53}}" {
 		t.Errorf("%+v, %v", plan, err)
 	}
 }
@@ -118,8 +123,71 @@ func TestSecretOfAnother(t *testing.T) {
 	t.Parallel()
 	plan, err := entry(t, `{"name":"x/github","version":"1","remotes":[{"type":"sse","url":"https://evil.example/",
 		"headers":[{"name":"TOKEN","isRequired":true,"isSecret":true}]}]}`).Make("github", nil)
-	if got := plan.Server.Headers["TOKEN"]; err != nil || got != "{{secret.mcp_x_github_token}}" {
+	if got := plan.Server.Headers["TOKEN"]; err != nil || got != "{{secret.mcp_x_github_token_b9e58284562259d1}}" {
 		t.Errorf("the header is %s, %v", got, err)
+	}
+}
+
+// The attack: an entry whose name differs in signs that names of secrets do not have. Each has a name of its own.
+func TestSecretsOfSimilarNames(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{}
+	for _, name := range []string{
+		"com.stripe/mcp", "com-stripe/mcp", "com.stripe/mcp_stripe", "Com.Stripe/mcp", "com.stripe-mcp/x", "com/stripe.mcp",
+		"com/" + strings.Repeat("a", 150), "com/" + strings.Repeat("a", 149) + "b",
+	} {
+		for _, input := range []string{"STRIPE_KEY", "stripe_key", "KEY", "stripe_STRIPE_KEY"} {
+			text := fmt.Sprintf(`{"name":%q,"version":"1","packages":[{"registryType":"npm","identifier":"x","version":"1.0.0",
+				"environmentVariables":[{"name":%q,"isRequired":true,"isSecret":true}]}]}`, name, input)
+			plan, err := entry(t, text).Make("x", nil)
+			if err != nil || len(plan.Secrets) != 1 {
+				t.Fatalf("%s: %+v, %v", name, plan, err)
+			}
+			got := plan.Secrets[0]
+			if other, taken := seen[got.Name]; taken {
+				t.Errorf("%s %s has the secret of %s: %s", name, input, other, got.Name)
+			}
+			if seen[got.Name] = name + " " + input; len(got.Name) > 128 || got.Entry != name || got.Input != input {
+				t.Errorf("%s %s: %+v", name, input, got)
+			}
+		}
+	}
+}
+
+// A variable that a catalogue fixes is a word, is shown as such, and leads to no code and to no host. What a person gives
+// is theirs to decide.
+func TestFixedVariables(t *testing.T) {
+	t.Parallel()
+	plan := func(name, value string, given map[string]string) (catalogue.Plan, error) {
+		text := fmt.Sprintf(`{"name":"a/b","version":"1","packages":[{"registryType":"npm","identifier":"x","version":"1.0.0",
+			"environmentVariables":[{"name":%q,"value":%q}]}]}`, name, value)
+		return entry(t, text).Make("b", given)
+	}
+	for _, c := range [][2]string{
+		{"LEVEL", "info"}, {"PORT", "8080"}, {"READ_ONLY", "true"}, {"MODEL", "gpt-4o-mini"}, {"LOCALE", "en_US"}, {"RATIO", "0.5"},
+		{"TOOLSETS", "repos,issues"}, {"VERSION", "2025-06-18"}, {"LIMIT", "1000"}, {"MODE", "stdio"}, {"API_VERSION", "v1"},
+	} {
+		p, err := plan(c[0], c[1], nil)
+		if err != nil || p.Server.Env[c[0]] != c[1] || !slices.Equal(p.Fixed, []string{c[0]}) {
+			t.Errorf("%s=%s: %+v, %v", c[0], c[1], p, err)
+		}
+	}
+	for _, c := range [][2]string{
+		{"GCONV_PATH", "./x"}, {"GCONV_PATH", "x"}, {"OPENSSL_CONF", "./o.cnf"}, {"OPENSSL_CONF", "o.cnf"}, {"LEVEL", "o.cnf"},
+		{"HTTPS_PROXY", "http://evil.example:8080"}, {"https_proxy", "evil"}, {"ALL_PROXY", "evil:1080"}, {"SSL_CERT_FILE", "ca"},
+		{"XDG_CONFIG_HOME", "x"}, {"PERL5LIB", "x"}, {"PERL5OPT", "Mx"}, {"RUBYOPT", "rx"}, {"RUBYLIB", "x"},
+		{"JAVA_TOOL_OPTIONS", "-javaagent:x.jar"}, {"_JAVA_OPTIONS", "x"}, {"GOFLAGS", "x"}, {"LUA_INIT", "x"}, {"PHPRC", "x"},
+		{"STRIPE_API_BASE", "https://evil.example"}, {"API_BASE", "evil"}, {"BASE_URL", "evil.example"}, {"HOST", "evil"},
+		{"LEVEL", "evil.example"}, {"LEVEL", "~x"}, {"LEVEL", "-x"}, {"LEVEL", "a=b"}, {"LEVEL", "a/b"}, {"LEVEL", ".x"},
+		{"LEVEL", "x@evil"}, {"LEVEL", "C:x"}, {"PIP_INDEX_URL", "x"}, {"EDITOR", "vi"}, {"PYTHONPATH", "x"}, {"LD_PRELOAD", "x"},
+	} {
+		if p, err := plan(c[0], c[1], nil); tool.KindOf(err) != tool.Denied {
+			t.Errorf("%s=%s: %+v, %v", c[0], c[1], p, err)
+		}
+		p, err := plan(c[0], c[1], map[string]string{c[0]: "given"})
+		if err != nil || p.Server.Env[c[0]] != "given" || len(p.Fixed) > 0 {
+			t.Errorf("%s of a person: %+v, %v", c[0], p, err)
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package catalogue
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net"
 	"net/url"
 	"regexp"
@@ -22,10 +24,19 @@ type Server struct {
 // Plan is what installing a server would have run or called.
 type Plan struct {
 	Server  Server
-	Secrets []string // that must be stored for it
+	Secrets []Secret // that must be stored for it
+	Fixed   []string // names of variables and headers whose values are the catalogue's
 	Note    string   // what a person should know of it; empty: nothing
 
 	entry string // its whole name
+}
+
+// Secret is one that a server needs.
+type Secret struct {
+	Name   string `json:"name"`   // of no other entry and input
+	Entry  string `json:"entry"`  // whose it is
+	Input  string `json:"input"`  // the variable or header that has it
+	Former string `json:"former"` // its name in earlier versions, which another entry may have had too
 }
 
 // Make makes the plan of an entry. values are those that the person gives, by the names of variables, arguments and
@@ -107,7 +118,7 @@ func (p Package) plan(plan Plan, values map[string]string) (Plan, error) {
 	}
 	plan.Server.Env = map[string]string{}
 	for _, v := range p.Env {
-		if err := plan.take(plan.Server.Env, v, values, envName); err != nil {
+		if err := plan.take(plan.Server.Env, v, values, variable()); err != nil {
 			return Plan{}, err
 		}
 	}
@@ -158,7 +169,7 @@ func (r Remote) plan(plan Plan, values map[string]string) (Plan, error) {
 		return Plan{}, refuse("more than %d headers", maxItems)
 	}
 	for _, h := range r.Headers {
-		if err := plan.take(plan.Server.Headers, h, values, headerName); err != nil {
+		if err := plan.take(plan.Server.Headers, h, values, header()); err != nil {
 			return Plan{}, err
 		}
 	}
@@ -174,9 +185,14 @@ func headerName(name string) bool {
 	return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,63}$`).MatchString(name)
 }
 
-// envName reports whether a variable may be set: none that changes which code a program loads.
+// isEnvName reports whether a text can name a variable.
+func isEnvName(name string) bool {
+	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`).MatchString(name)
+}
+
+// envName reports whether a catalogue may choose a variable: none that changes which code a program loads.
 func envName(name string) bool {
-	if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`).MatchString(name) {
+	if !isEnvName(name) {
 		return false
 	}
 	upper := strings.ToUpper(name)
@@ -188,39 +204,81 @@ func envName(name string) bool {
 	return upper != "PATH" && upper != "HOME" && upper != "ENV" && upper != "SHELL" && upper != "IFS"
 }
 
+// checkFixed refuses a variable that a catalogue fixes and that could have a genuine package load code of somebody
+// else's, or send what it has there. The shape decides, not a list of variables: the value is one word, so it is no
+// path, address, list or option, and the name does not end as those do whose word is a file, a folder, a host or an
+// option all the same (PERL5LIB, RUBYOPT, OPENSSL_CONF, HTTPS_PROXY).
+func checkFixed(name, value string) error {
+	isWord := regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_ ,.+-]{0,254}[A-Za-z0-9_])?$`).MatchString(value)
+	isFile := regexp.MustCompile(`\.[A-Za-z][A-Za-z0-9]*$`).MatchString(value) // or the name of a host
+	leads := regexp.MustCompile(`(?i)(PATHS?|LIBS?|OPTS?|OPTIONS?|FLAGS?|ARGS?|PROXY|PROXIES|CONF|CONFIG|RC|HOME|DIRS?|` +
+		`DIRECTORY|FOLDER|ROOT|CERTS?|BUNDLE|FILES?|PRELOAD|LOADER|STARTUP|INIT|IMPORTS?|REQUIRE|MODULES?|PLUGINS?|` +
+		`EXTENSIONS?|INDEX|REGISTRY|MIRROR|URLS?|URI|HOSTS?|HOSTNAME|SERVER|ADDR|ADDRESS|ENDPOINT|BASE|SOCK|SOCKET|` +
+		`SHELL|COMMAND|CMD|EXEC|EDITOR|PAGER|BROWSER|ASKPASS)$`).MatchString(name)
+	if isWord && !leads && (!isFile || isNumber(value)) {
+		return nil
+	}
+	return refuse("the catalogue fixes the variable %s to %s, which may be a path, an address or an option", name,
+		quote(value)).WithHint("if the server is to have it, say so yourself: --set %s=%s", name, tool.Truncate(value))
+}
+
+func isNumber(value string) bool { return regexp.MustCompile(`^[0-9.]+$`).MatchString(value) }
+
 // take puts a value where a server has it: what the person gave, a reference to a secret, or what the catalogue says.
-func (p *Plan) take(to map[string]string, in Input, values map[string]string, named func(string) bool) error {
-	if !named(in.Name) {
+func (p *Plan) take(to map[string]string, in Input, values map[string]string, kind inputKind) error {
+	if !kind.isName(in.Name) {
 		return refuse("%s is not set for a server", quote(in.Name))
 	}
 	if given, ok := values[in.Name]; ok {
 		to[in.Name] = given
 		return nil
 	}
+	if !kind.mayChoose(in.Name) {
+		return refuse("%s is not set for a server", quote(in.Name))
+	}
 	text, said := said(in)
 	switch {
 	case in.Secret && (in.Required || said):
-		name := p.secretName(in.Name)
-		if len(name) > maxSecretName {
-			return refuse("the secret for %s would have a name of more than %d characters", in.Name, maxSecretName)
-		}
-		to[in.Name], p.Secrets = "{{secret."+name+"}}", append(p.Secrets, name)
+		secret := p.secret(in.Name)
+		to[in.Name], p.Secrets = "{{secret."+secret.Name+"}}", append(p.Secrets, secret)
 	case !said && in.Required:
 		return missing(in.Name)
 	case said && !safe(text):
 		return refuse("the value of %s is not taken over: %s", in.Name, quote(text))
 	case said:
-		to[in.Name] = text
+		if err := kind.checkFixed(in.Name, text); err != nil {
+			return err
+		}
+		to[in.Name], p.Fixed = text, append(p.Fixed, in.Name)
 	}
 	return nil
+}
+
+// inputKind is what an input of an entry becomes.
+type inputKind struct {
+	isName     func(string) bool
+	mayChoose  func(string) bool // a catalogue may, without a person who gives the value
+	checkFixed func(name, value string) error
+}
+
+func variable() inputKind { return inputKind{isEnvName, envName, checkFixed} }
+
+func header() inputKind {
+	return inputKind{headerName, headerName, func(string, string) error { return nil }}
 }
 
 // maxSecretName is how long the name of a secret may be.
 const maxSecretName = 128
 
-// secretName names a secret after the whole entry, so that a catalogue cannot ask for one that is another's.
-func (p *Plan) secretName(input string) string {
-	return regexp.MustCompile(`[^a-z0-9_]`).ReplaceAllString(strings.ToLower("mcp_"+p.entry+"_"+input), "_")
+// secret names a secret after the whole entry and its input. Signs that names of secrets do not have become _, so the
+// name ends with a hash of both: no two entries have the same one.
+func (p *Plan) secret(input string) Secret {
+	former := regexp.MustCompile(`[^a-z0-9_]`).ReplaceAllString(strings.ToLower("mcp_"+p.entry+"_"+input), "_")
+	sum := sha256.Sum256([]byte(p.entry + "\x00" + input))
+	end := "_" + hex.EncodeToString(sum[:8])
+	return Secret{
+		Name: former[:min(len(former), maxSecretName-len(end))] + end, Entry: p.entry, Input: input, Former: former,
+	}
 }
 
 func missing(name string) error {

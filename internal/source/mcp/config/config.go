@@ -71,6 +71,7 @@ type Config struct {
 type OAuth struct {
 	ClientID     string   `json:"client_id,omitempty"` // of a registered client; empty: register one now
 	ClientSecret string   `json:"client_secret,omitempty"`
+	Issuer       string   `json:"issuer,omitempty"`        // that gave the client; empty: whichever the server names
 	CallbackPort int      `json:"callback_port,omitempty"` // of http://localhost:PORT/callback; 0: any
 	Scopes       []string `json:"scopes,omitempty"`        // default: those that the server asks for
 }

@@ -59,6 +59,9 @@ func (a *Account) Renew(ctx context.Context, refused string) (string, error) {
 	return a.renewed(ctx, refused)
 }
 
+// Last returns the login that is stored, whether it still counts or not; nil: none is.
+func (a *Account) Last(ctx context.Context) (*Record, error) { return a.Store.Load(ctx, a.Key) }
+
 // Set stores a new login.
 func (a *Account) Set(ctx context.Context, r *Record) error {
 	if err := a.acquire(ctx); err != nil {
@@ -161,7 +164,8 @@ func (a *Account) exchange(ctx context.Context, r *Record) (*oauth2.Token, error
 		ClientID: r.ClientID, ClientSecret: r.ClientSecret,
 		Endpoint: oauth2.Endpoint{TokenURL: r.TokenURL, AuthStyle: r.AuthStyle},
 	}
-	ctx = context.WithValue(ctx, oauth2.HTTPClient, a.Client) // the library takes its HTTP client from nowhere else
+	// The library takes its HTTP client from nowhere else.
+	ctx = context.WithValue(ctx, oauth2.HTTPClient, withoutRedirects(a.Client))
 	token, err := cfg.TokenSource(ctx, &oauth2.Token{RefreshToken: r.Refresh}).Token()
 	var refused *oauth2.RetrieveError
 	if errors.As(err, &refused) && refused.Response != nil && refused.Response.StatusCode < 500 {

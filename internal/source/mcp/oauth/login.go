@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"html"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,89 +36,218 @@ type Request struct {
 	URL          string
 	ClientID     string // of a registered client; empty: register one now
 	ClientSecret string
-	Port         int // of the callback; 0: any
+	Issuer       string // that the app file names; empty: none
+	Port         int    // of the callback; 0: any
 	Scopes       []string
 	Required     bool // log in even if the server answers without a login
 	Version      string
+	Last         *Record // the login that is stored; nil: none is
+	Accepted     string  // the key of the parties to which a person said yes; empty: they were not asked
 
-	Client *http.Client           // for the authorization server
-	Probe  *http.Client           // for the server itself, without a token
-	Open   func(url string) error // shows the page to a person
+	Client *http.Client                          // for the authorization server
+	Probe  *http.Client                          // for the server itself, without a token
+	Open   func(page string, from Parties) error // shows the page to a person, and who takes part
 }
 
-// Login runs the browser flow.
+// Login runs the browser flow. The error is a [Question] where a person must say yes to its parties first.
 func Login(ctx context.Context, r Request) (*Record, error) {
+	if r.ClientSecret != "" && r.Issuer == "" {
+		return nil, tool.Errorf(op, tool.Invalid, "the oauth block of the MCP server %s has a client_secret and no issuer: "+
+			"whichever authorization server the MCP server names would be given the secret", r.Server).
+			WithHint("add the issuer that gave you the client, such as issuer: https://auth.example.com")
+	}
 	ctx, cancel := context.WithTimeout(ctx, maxLogin)
 	defer cancel()
 	challenge, err := r.challenge(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer challenge.Body.Close()
+	challenge.Body.Close()
+	record, err := r.run(ctx, challenge)
+	if err != nil {
+		return nil, r.failed(err)
+	}
+	return record, nil
+}
+
+// run finds the authorization server, has a person log in there, and exchanges the code.
+func (r Request) run(ctx context.Context, challenge *http.Response) (*Record, error) {
+	asked, err := oauthex.ParseWWWAuthenticate(challenge.Header.Values("WWW-Authenticate"))
+	if err != nil {
+		return nil, fmt.Errorf("the server's WWW-Authenticate header cannot be read: %w", err)
+	}
+	resource, err := r.resource(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	server, err := r.authorizationServer(ctx, resource.AuthorizationServers[0])
+	if err != nil {
+		return nil, err
+	}
+	parties := Parties{server.Issuer, origin(server.AuthorizationEndpoint), origin(server.TokenEndpoint)}
+	if err := r.check(parties); err != nil {
+		return nil, err
+	}
 	back, err := listen(r.Port)
 	if err != nil {
 		return nil, err
 	}
 	defer back.close()
+	cfg, err := r.register(ctx, server, back.url)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Scopes = r.scopes(asked, resource, server)
+	state, verifier := rand.Text(), oauth2.GenerateVerifier()
+	forResource := oauth2.SetAuthURLParam("resource", resource.Resource)
+	page := cfg.AuthCodeURL(state, oauth2.S256ChallengeOption(verifier), forResource)
+	answer, err := back.awaitCallback(ctx, state, func() error { return r.Open(page, parties) })
+	if err != nil {
+		return nil, err
+	}
+	if err := checkIssuer(answer.Get("iss"), server); err != nil {
+		return nil, err
+	}
+	ctx = context.WithValue(ctx, oauth2.HTTPClient, withoutRedirects(r.Client))
+	token, err := cfg.Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(verifier), forResource)
+	if err != nil {
+		return nil, fmt.Errorf("the code was not exchanged for a token: %w", err)
+	}
+	return newRecord(cfg, token, parties), nil
+}
 
-	var record *Record
-	cfg := &auth.AuthorizationCodeHandlerConfig{
-		RedirectURL:           back.url,
-		Client:                r.Client,
-		RequestRefreshToken:   true,
-		AcceptUnadvertisedIss: true,
-		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
-			return back.awaitCallback(ctx, args.URL, r.Open)
-		},
-		NewTokenSource: func(_ context.Context, c *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
-			record = newRecord(c, t)
-			return oauth2.StaticTokenSource(t), nil
-		},
+// resource finds what the server says of itself, and of its authorization server. A server of the protocol of March
+// 2025 says nothing: then its own root is the authorization server.
+func (r Request) resource(ctx context.Context, asked []oauthex.Challenge) (*oauthex.ProtectedResourceMetadata, error) {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return nil, err
+	}
+	root, own, above := *u, *u, *u
+	root.Path, root.RawQuery = "", ""
+	own.Path = "/.well-known/oauth-protected-resource/" + strings.TrimLeft(u.Path, "/")
+	above.Path = "/.well-known/oauth-protected-resource"
+	tries := [][2]string{{own.String(), r.URL}, {above.String(), root.String()}}
+	for _, c := range asked {
+		if at := c.Params["resource_metadata"]; at != "" {
+			tries = slices.Insert(tries, 0, [2]string{at, r.URL})
+			break
+		}
+	}
+	for _, try := range tries {
+		found, err := oauthex.GetProtectedResourceMetadata(ctx, try[0], try[1], r.Client)
+		if err != nil || found == nil {
+			continue
+		}
+		if len(found.AuthorizationServers) == 0 {
+			return nil, errors.New("the server names no authorization server")
+		}
+		return found, nil
+	}
+	return &oauthex.ProtectedResourceMetadata{Resource: r.URL, AuthorizationServers: []string{root.String()}}, nil
+}
+
+// authorizationServer returns what an authorization server says of itself. One of the protocol of March 2025 that says
+// nothing has its endpoints at fixed places.
+func (r Request) authorizationServer(ctx context.Context, issuer string) (*oauthex.AuthServerMeta, error) {
+	found, err := auth.GetAuthServerMetadata(ctx, issuer, r.Client)
+	if err != nil {
+		return nil, fmt.Errorf("the authorization server does not say how to log in: %w", err)
+	}
+	if found == nil {
+		found = &oauthex.AuthServerMeta{
+			Issuer: issuer, AuthorizationEndpoint: issuer + "/authorize", TokenEndpoint: issuer + "/token",
+			RegistrationEndpoint: issuer + "/register",
+		}
+	}
+	return found, nil
+}
+
+// scopes are those that are asked for.
+func (r Request) scopes(
+	asked []oauthex.Challenge, resource *oauthex.ProtectedResourceMetadata, server *oauthex.AuthServerMeta,
+) []string {
+	scopes := resource.ScopesSupported
+	for _, c := range asked {
+		if c.Scheme == "bearer" && c.Params["scope"] != "" {
+			scopes = strings.Fields(c.Params["scope"])
+			break
+		}
 	}
 	if len(r.Scopes) > 0 {
-		cfg.ScopeFilter = func([]string) []string { return r.Scopes }
+		scopes = r.Scopes
 	}
-	r.register(cfg)
-	handler, err := auth.NewAuthorizationCodeHandler(cfg)
-	if err != nil {
-		return nil, r.failed(err)
+	const refresh = "offline_access"
+	if slices.Contains(server.ScopesSupported, refresh) && !slices.Contains(scopes, refresh) {
+		scopes = append(slices.Clone(scopes), refresh)
 	}
-	if err := handler.Authorize(ctx, challenge.Request, challenge); err != nil {
-		return nil, r.failed(err)
-	}
-	if record == nil {
-		return nil, r.failed(errors.New("no token came back"))
-	}
-	return record, nil
+	return scopes
 }
 
 // register names the client: a registered one, or a new one.
-func (r Request) register(cfg *auth.AuthorizationCodeHandlerConfig) {
+func (r Request) register(ctx context.Context, server *oauthex.AuthServerMeta, back string) (*oauth2.Config, error) {
+	cfg := &oauth2.Config{
+		ClientID: r.ClientID, ClientSecret: r.ClientSecret, RedirectURL: back,
+		Endpoint: oauth2.Endpoint{AuthURL: server.AuthorizationEndpoint, TokenURL: server.TokenEndpoint},
+	}
 	if r.ClientID != "" {
-		cfg.PreregisteredClient = &oauthex.ClientCredentials{ClientID: r.ClientID}
-		if r.ClientSecret != "" {
-			cfg.PreregisteredClient.ClientSecretAuth = &oauthex.ClientSecretAuth{ClientSecret: r.ClientSecret}
+		switch ways := server.TokenEndpointAuthMethodsSupported; {
+		case r.ClientSecret == "", slices.Contains(ways, "client_secret_post"):
+			cfg.Endpoint.AuthStyle = oauth2.AuthStyleInParams
+		case slices.Contains(ways, "client_secret_basic"):
+			cfg.Endpoint.AuthStyle = oauth2.AuthStyleInHeader
 		}
-		return
+		return cfg, nil
 	}
-	cfg.DynamicClientRegistrationConfig = &auth.DynamicClientRegistrationConfig{
-		Metadata: &oauthex.ClientRegistrationMetadata{
-			ClientName:              "Callgate",
-			RedirectURIs:            []string{cfg.RedirectURL},
-			GrantTypes:              []string{"authorization_code", "refresh_token"},
-			ResponseTypes:           []string{"code"},
-			TokenEndpointAuthMethod: "none",
-			SoftwareVersion:         r.Version,
-			Scope:                   strings.Join(r.Scopes, " "),
-		},
+	if server.RegistrationEndpoint == "" {
+		return nil, errors.New("the authorization server takes no registration of a client")
 	}
+	made, err := oauthex.RegisterClient(ctx, server.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{
+		ClientName:              "Callgate",
+		ApplicationType:         "native",
+		RedirectURIs:            []string{back},
+		GrantTypes:              []string{"authorization_code", "refresh_token"},
+		ResponseTypes:           []string{"code"},
+		TokenEndpointAuthMethod: "none",
+		SoftwareVersion:         r.Version,
+		Scope:                   strings.Join(r.Scopes, " "),
+	}, r.Client)
+	if err != nil {
+		return nil, fmt.Errorf("the registration of a client failed: %w", err)
+	}
+	cfg.ClientID, cfg.ClientSecret = made.ClientID, made.ClientSecret
+	switch made.TokenEndpointAuthMethod {
+	case "client_secret_post", "none":
+		cfg.Endpoint.AuthStyle = oauth2.AuthStyleInParams
+	default: // client_secret_basic is the default of RFC 7591
+		cfg.Endpoint.AuthStyle = oauth2.AuthStyleInHeader
+	}
+	return cfg, nil
 }
 
-func newRecord(c *oauth2.Config, t *oauth2.Token) *Record {
+// checkIssuer checks the issuer that comes back with a code (RFC 9207). One that is not announced is compared too.
+func checkIssuer(said string, server *oauthex.AuthServerMeta) error {
+	switch {
+	case said == "" && server.AuthorizationResponseIssParameterSupported:
+		return errors.New("the code came back without the name of its issuer, which the authorization server announced")
+	case said != "" && said != server.Issuer:
+		return fmt.Errorf("the code is of another issuer, %s", tool.Truncate(said))
+	}
+	return nil
+}
+
+// withoutRedirects is a client that sends a code, a refresh token or a client's secret nowhere but where it is told to.
+func withoutRedirects(c *http.Client) *http.Client {
+	own := *c
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &own
+}
+
+func newRecord(c *oauth2.Config, t *oauth2.Token, p Parties) *Record {
 	return &Record{
 		Access: t.AccessToken, Refresh: t.RefreshToken, Expiry: t.Expiry,
 		ClientID: c.ClientID, ClientSecret: c.ClientSecret, Scopes: c.Scopes,
-		TokenURL: c.Endpoint.TokenURL, AuthStyle: c.Endpoint.AuthStyle,
+		TokenURL: c.Endpoint.TokenURL, AuthStyle: c.Endpoint.AuthStyle, Parties: p,
 	}
 }
 
@@ -211,17 +342,10 @@ func (r *callbackServer) close() {
 	}
 }
 
-// awaitCallback shows the page to a person, and waits until their browser is sent
-// back.
-func (r *callbackServer) awaitCallback(
-	ctx context.Context, page string, open func(string) error,
-) (*auth.AuthorizationResult, error) {
-	u, err := url.Parse(page)
-	if err != nil {
-		return nil, err
-	}
-	r.state <- u.Query().Get("state")
-	if err := open(page); err != nil {
+// awaitCallback has a page shown to a person, and waits until their browser is sent back with a state.
+func (r *callbackServer) awaitCallback(ctx context.Context, state string, open func() error) (url.Values, error) {
+	r.state <- state
+	if err := open(); err != nil {
 		return nil, tool.Errorf(op, tool.Unavailable, "the login page cannot be opened: %w", err)
 	}
 	select {
@@ -230,7 +354,7 @@ func (r *callbackServer) awaitCallback(
 			why = strings.TrimSpace(why + " " + v.Get("error_description"))
 			return nil, tool.Errorf(op, tool.Denied, "the authorization server said no: %s", tool.Truncate(why))
 		}
-		return &auth.AuthorizationResult{Code: v.Get("code"), State: v.Get("state"), Iss: v.Get("iss")}, nil
+		return v, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

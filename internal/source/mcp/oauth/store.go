@@ -4,7 +4,7 @@
 // authorization server, that says where to log in, a person does so in a
 // browser, and the code that comes back to a port of this machine is exchanged
 // for tokens (PKCE, with a state that must return). The tokens are kept in a
-// [Store], sealed.
+// [Store], sealed. parties.go says to whom a login is bound.
 //
 // # Law
 //
@@ -40,6 +40,7 @@ type Record struct {
 	TokenURL     string           `json:"token_url"`
 	AuthStyle    oauth2.AuthStyle `json:"auth_style,omitempty"`
 	Scopes       []string         `json:"scopes,omitempty"`
+	Parties      Parties          `json:"parties,omitzero"` // to whom it is bound; zero: of a version that did not keep them
 
 	Claimed time.Time `json:"claimed,omitzero"` // until when a kernel may renew it; zero: none does
 	Version int64     `json:"-"`                // of the stored record, as Load returned it; 0: there was none
