@@ -212,7 +212,7 @@ func decideAtFloor(sets []ruleSet, t *tool.Tool, granted Decision) Decision {
 			return d
 		}
 	}
-	if t.Runtime.Control || decideWithoutRules(t).Verdict == Allow {
+	if t.Runtime.Control || decideWithoutRules(t, decidedCall(sets)).Verdict == Allow {
 		return granted
 	}
 	return Decision{Approve, fmt.Sprintf(reasonFloor, t.ID.Dotted()), ruleFloor}
