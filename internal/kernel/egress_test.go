@@ -191,14 +191,14 @@ func TestAYesForADestination(t *testing.T) {
 		return offered(t, k)
 	}
 	for args, want := range map[string]string{
-		`{"url":"HTTPS://Example.com./a?b"}`:   "calls like url: https://example.com/**, in this folder",
-		`{"url":"https://example.com:8443/a"}`: "calls like url: https://example.com:8443/**, in every folder",
+		`{"url":"HTTPS://Example.com./a?b"}`:   `calls like url: "https://example.com/**", in this folder`,
+		`{"url":"https://example.com:8443/a"}`: `calls like url: "https://example.com:8443/**", in every folder`,
 	} {
 		if got := choices("http.get", args); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", args, got)
 		}
 	}
-	if got := choices("web.download", `{"url":"https://example.com/a","path":"d/a.txt"}`); !strings.Contains(got, "calls like path: d/**, url: https://example.com/**") ||
+	if got := choices("web.download", `{"url":"https://example.com/a","path":"d/a.txt"}`); !strings.Contains(got, `calls like path: d/**, url: "https://example.com/**"`) ||
 		strings.Contains(got, "calls like path: d/**, in") {
 		t.Errorf("a download: %s", got)
 	}
