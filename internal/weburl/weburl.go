@@ -223,6 +223,10 @@ func canonicalHost(host string) (string, netip.Addr, error) {
 		addr = addr.Unmap()
 		return addr.String(), addr, nil
 	}
+	const most = 1024 // bytes of a name that is not ASCII yet; converting takes the square of it
+	if len(host) > most {
+		return "", none, fmt.Errorf("%q is too long for a host name", shortened(host))
+	}
 	name := host
 	if strings.Contains(name, "%") {
 		if name = decoded(name, func(byte) bool { return true }); strings.Contains(name, "%") || !utf8.ValidString(name) {

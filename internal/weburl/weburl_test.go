@@ -48,6 +48,7 @@ func TestForms(t *testing.T) {
 			"http://a:0/", "http://a:65536/", "http://a:x/", "http://a:-1/", "http://[::1", "http://[::1%25eth0]/", "http://[1.2.3.4]/",
 			"http://256.1.1.1/", "http://1.2.3.4.5/", "http://0x7g.1/", "http://09.1.1.1/", "http://4294967296/", "http://a/%", "http://a/%g0",
 			"http://a%2fb/", "http://a%00b/", "http://a<b/", "http://" + strings.Repeat("a", 64) + ".b/", "http://\xff/", "ht tp://a/",
+			"http://" + strings.Repeat("ü", 20_000) + "/",
 		},
 	} {
 		for _, text := range spellings {
