@@ -21,7 +21,7 @@ var rules = house.Rules{
 			"internal/module/filesystem/pathglob", "internal/module/filesystem/patchfile",
 			"internal/module/filesystem/ignorefile", "internal/module/database/rowset",
 			"internal/source/prompted/template", "internal/provider/queue", "internal/observe/metric", "internal/programtest",
-			"internal/secretfile", "internal/gate/autorun"},
+			"internal/weburl", "internal/secretfile", "internal/gate/autorun"},
 		{"internal/secret/scope"},
 		{"llm", "llmtool", "internal/user", "internal/module/database/sqltext", "internal/signing", "internal/source/prompted/answer", "internal/secret", "internal/statedir", "internal/document", "internal/peer", "internal/unfinished",
 			"internal/resulttext", "internal/condition", "internal/fence", "internal/mimemail", "internal/question", "internal/gate/shellcmd",

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"strings"
@@ -60,6 +61,17 @@ type ModelChoice struct {
 	Bench bool `json:"bench,omitempty"`
 }
 
+// Hop is a step of a running call to an address that the call does not name.
+type Hop struct {
+	URL string
+	// Tool is judged with the address: an action of the call's own module, or the dotted
+	// name of a tool. "": the tool of the call.
+	Tool string
+	// From is an address to which requests go already, such as that of the page on which a
+	// link is. At the same destination nobody is asked again. "": there is none.
+	From string
+}
+
 // Grant is everything a handler may reach.
 type Grant struct {
 	Workspace string            // canonical absolute folder of the session
@@ -97,6 +109,10 @@ type Grant struct {
 	// file that is not complete yet, and returns its name: if the kernel is killed, the
 	// next one finds the file and removes it.
 	Unfinished func(folder string) (name string)
+	// Follow, when set, is asked before a request goes to another address than the call
+	// names, such as where a redirect leads. The rules judge that address as if a call named
+	// it. An error says why the request is not made, and what the model can do.
+	Follow func(context.Context, Hop) error
 	// Background is how the call goes on when nobody waits for it any more; nil: it
 	// always ends with its caller.
 	Background Background

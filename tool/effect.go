@@ -67,6 +67,9 @@ func (m *Mode) UnmarshalText(text []byte) error {
 // "host:{url|host}" names the host of the URL in the argument url, and
 // "file:{patch|files}" the files that the patch in the argument patch names.
 //
+// host:{url|host} and to:{recipient} also declare a destination: the call sends data to
+// where that argument says, so that the default rules ask about it.
+//
 // An effect can depend on what the call says of itself: with When it counts
 // only if that argument is set, with Unless only if none of those is. An
 // argument is set when it is there and is not null, false, an empty text or an

@@ -9,6 +9,7 @@ import (
 	"callgate/internal/gate/binding"
 	"callgate/internal/gate/match"
 	"callgate/internal/gate/policy"
+	"callgate/internal/secretfile"
 	"callgate/tool"
 )
 
@@ -19,7 +20,8 @@ const opAuthorizeCall = "gate.authorizeCall"
 func authorizeCall(_ context.Context, c *callState) error {
 	rules := &c.caller.rules // whom the caller works for may have rules that its own app has not
 	parts, err := binding.Parts(c.caller.place.Workspace, c.tool, c.call.Args)
-	if err != nil || len(parts) == 0 && rules.Within == nil && !rules.Policy.HasMatch(c.tool.ID) {
+	if err != nil || len(parts) == 0 && rules.Within == nil && !rules.Policy.JudgesArguments(c.tool, nil) &&
+		!c.readsSecret() {
 		return err
 	}
 	call, err := c.matchCall()
@@ -41,6 +43,14 @@ func authorizeCall(_ context.Context, c *callState) error {
 		WithHint("nobody can approve this call here; use other arguments, or have the user change callgate.yaml")
 }
 
+// readsSecret reports whether the call reads a file that is named like a secret: the
+// default rules may have a human asked about that.
+func (c *callState) readsSecret() bool {
+	return c.tool.ID.Namespace == "filesystem" && slices.ContainsFunc(c.claims, func(claim tool.Claim) bool {
+		return !claim.Mode.Writes() && secretfile.Is(claim.Resource)
+	})
+}
+
 // matchCall is the call as rules about arguments see it: with the canonical paths
 // that its claims are about.
 func (c *callState) matchCall() (*match.Call, error) {
@@ -49,6 +59,9 @@ func (c *callState) matchCall() (*match.Call, error) {
 		c.disk = &match.Disk{}
 	}
 	call.Disk = c.disk
+	if c.tool.Runtime.Risk.Level() < tool.High.Level() { // a yes to the rest is for one call
+		call.Destinations = binding.Destinations(c.tool)
+	}
 	raw, err := binding.Arguments(c.call.Args)
 	if err != nil {
 		return nil, err

@@ -165,6 +165,7 @@ func New(c Config) *Gate {
 	g.executor = executor{
 		secrets: c.Secrets, output: c.Output, timeout: c.Limits.Timeout, grace: c.Limits.Grace,
 		lent: &g.lent, records: &g.records, unfinished: c.Unfinished, images: c.Images, act: c.Act, stopped: c.Stopped,
+		follow: g.follow,
 	}
 	hooks := hookSteps{g}
 	before := []step{

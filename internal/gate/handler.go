@@ -38,6 +38,7 @@ type executor struct {
 	images     Images // may be nil
 	act        Act
 	stopped    func() error
+	follow     func(*callState) func(context.Context, tool.Hop) error
 }
 
 // Images keep files as they were before calls changed them: see internal/undo.
@@ -229,6 +230,9 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 		HiddenFiles: at.HiddenFiles, HiddenPaths: at.HiddenPaths, ReadablePaths: at.Readable,
 		Network: r.Network, Secrets: secrets, Claims: c.claims, Settings: settings, Unfinished: x.unfinished,
 		MayChange: x.stopped,
+	}
+	if r.Network {
+		grant.Follow = x.follow(c)
 	}
 	if r.SideEffect.Durable() { // what only reads is given nothing to write
 		grant.ReadOnlyPaths = at.rules().ReadOnly(c.ruleFiles)

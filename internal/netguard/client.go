@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/weburl"
 	"callgate/tool"
 )
 
@@ -78,6 +79,11 @@ func (g *Guard) Redirects(limit int) func(*http.Request, []*http.Request) error 
 		if err := g.Check(r.URL); err != nil {
 			return redirected(last, err)
 		}
+		if g.stay {
+			if err := stays(last, r.URL); err != nil {
+				return err
+			}
+		}
 		if last.Scheme == "https" && r.URL.Scheme == "http" && !g.downgrade {
 			return refuse("%s redirects to %s, from https to plain http", shown(last), shown(r.URL)).
 				WithHint("ask for the http address yourself if it may travel in the open")
@@ -100,6 +106,23 @@ func (g *Guard) Redirects(limit int) func(*http.Request, []*http.Request) error 
 		}
 		return nil
 	}
+}
+
+// stays returns an error for a redirect to another destination.
+func stays(from, to *url.URL) error {
+	a, err := weburl.Parse(from.String())
+	if err != nil {
+		return invalid("%q is not an address: %v", shown(from), err)
+	}
+	b, err := weburl.Parse(to.String())
+	if err != nil {
+		return invalid("%s redirects to %q, which is not an address: %v", shown(from), shown(to), err)
+	}
+	if a.Covers(b) {
+		return nil
+	}
+	return refuse("%s redirects to %s, another destination than the one that was asked for", shown(from), shown(to)).
+		WithHint("nothing was sent there; if that is the new address, name it in the place of the old one")
 }
 
 // harmlessHeaders lists the headers that a redirect carries to another host. It

@@ -53,6 +53,9 @@ type Rules struct {
 	Ports        []int    // only these, unless empty
 	// Downgrade allows redirects from https to http.
 	Downgrade bool
+	// Stay refuses redirects to another destination than the one that was asked, but for
+	// the same host with TLS. It is for addresses that a person gave and no call names.
+	Stay bool
 	// Setting is where an app file gives these rules, for the hints of
 	// refusals; "" is tools.modules.http.constraints.
 	Setting string
@@ -76,7 +79,7 @@ type Resolver interface {
 type Guard struct {
 	allowed, denied, private []pattern
 	ports                    []int
-	downgrade                bool
+	downgrade, stay          bool
 	setting, hint            string
 	interfaces               func() ([]net.Addr, error)
 	resolver                 Resolver
@@ -85,7 +88,7 @@ type Guard struct {
 // New returns a guard for some rules.
 func New(r Rules) (*Guard, error) {
 	g := &Guard{
-		ports: slices.Clone(r.Ports), downgrade: r.Downgrade, setting: r.Setting, hint: r.Hint,
+		ports: slices.Clone(r.Ports), downgrade: r.Downgrade, stay: r.Stay, setting: r.Setting, hint: r.Hint,
 		interfaces: r.Interfaces, resolver: r.Resolver,
 	}
 	if g.setting == "" {

@@ -54,6 +54,10 @@ func parseHost(host string) (destination, error) {
 // ascii converts a name to lower-case ASCII, and refuses characters that no host
 // name has.
 func ascii(host string) (string, error) {
+	const most = 1024 // converting takes the square of the length
+	if len(host) > most {
+		return "", invalid("%q is too long for a host name", tool.Truncate(host))
+	}
 	name := host
 	if !isASCII(host) {
 		var err error

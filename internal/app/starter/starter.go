@@ -79,13 +79,25 @@ tools:
       #   match:
       #     command: [git *, go test *]
 
+      # What leaves the machine asks once for each destination, reads included: an
+      # address can carry what was read here. Destinations that need no question:
+      # - module: web
+      #   match: {url: ["https://pkg.go.dev/**", "https://docs.example.com/**"]}
+      # - module: web
+      #   actions: [search]
+
     # These wait until a human approves the exact call.
     approve:
       - module: filesystem
+        actions: [read]
+        match:
+          path: ["**/.env{,.local,.prod*,.dev*,.stag*,.test*}", "**/.{netrc,npmrc,pypirc,pgpass,git-credentials,htpasswd}",
+                 "**/id_{rsa,dsa,ecdsa,ed25519}*", "**/*.{pem,key,p12,pfx,jks,keystore,kdbx,ppk,tfvars}",
+                 "**/{,.}{credentials,secrets,tokens,token}{,.json,.yml,.yaml,.toml,.ini,.txt}"]
+        reason: its name is that of a file with secrets
+      - module: filesystem
         actions: [write, edit, apply_patch, notebook_edit, move, delete]
         reason: it changes files in this folder
-      - module: web
-        reason: an address may carry what the agent read here
 
     # These are refused to everyone.
     # deny:

@@ -77,15 +77,15 @@ func TestTextUncommented(t *testing.T) {
 		}
 		lines = append(lines, line)
 	}
-	if count != 16 {
-		t.Errorf("%d commented lines of YAML, expected 16", count)
+	if count != 20 {
+		t.Errorf("%d commented lines of YAML, expected 20", count)
 	}
 	a, err := app.Parse("callgate.yaml", []byte(strings.Join(lines, "")), real)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]policy.Verdict{
-		"filesystem.read": policy.Allow, "filesystem.write": policy.Hide, "filesystem.delete": policy.Hide,
+		"web.search": policy.Allow, "filesystem.read": policy.Allow, "filesystem.write": policy.Hide, "filesystem.delete": policy.Hide,
 		"shell.bash": policy.Approve,
 	} {
 		if got := verdict(t, a, name, tool.Runtime{}); got != want {

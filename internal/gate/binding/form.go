@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"callgate/internal/module/filesystem/patchfile"
+	"callgate/internal/weburl"
 	"callgate/tool"
 )
 
@@ -99,10 +100,12 @@ func PathNames(e tool.Effect, raw json.RawMessage) ([]string, error) {
 }
 
 // hostOf returns the one name of a URL's host, and "" for none: without its port,
-// since what answers at two ports of a host may be one program, without the dot of
-// a full name, and without capitals.
+// since what answers at two ports of a host may be one program.
 func hostOf(text string) string {
-	u, err := url.Parse(strings.TrimSpace(text))
+	if u, err := weburl.Parse(text); err == nil {
+		return u.Host
+	}
+	u, err := url.Parse(strings.TrimSpace(text)) // of another scheme
 	if err != nil {
 		return ""
 	}

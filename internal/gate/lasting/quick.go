@@ -51,6 +51,9 @@ func prefixOf(form map[string]any) (longest prefix) {
 		if i := strings.IndexAny(text, `*?[{\`); i >= 0 {
 			text = text[:i]
 		}
+		if strings.Contains(text, "://") {
+			continue // an address has many spellings
+		}
 		if ok && !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, ".") && len(text) > len(longest.text) {
 			longest = prefix{param, text}
 		}

@@ -126,6 +126,7 @@ func tooMany(n int) error {
 // Found is a grant that covers a call, or a part of it.
 type Found struct {
 	ID, Text string
+	Exact    bool // it means one call
 	shared   bool // it counts at every node
 }
 
@@ -149,7 +150,7 @@ func (s *Store) Find(ctx context.Context, c *Call) []Found {
 	}
 	found := make([]Found, len(entries))
 	for i, e := range entries {
-		found[i] = Found{e.ID, e.Text, e.App != ""}
+		found[i] = Found{e.ID, e.Text, e.Exact, e.App != ""}
 	}
 	return found
 }

@@ -91,14 +91,18 @@ func compileText(path, param, text string) (test, error) {
 		}
 		return commandTest{p}, nil
 	}
-	if !strings.ContainsAny(text, `*?[{\`) {
-		return literalTest(text), nil
+	var plain textTest = literalTest(text)
+	if strings.ContainsAny(text, `*?[{\`) {
+		g, err := pathglob.Parse(text)
+		if err != nil {
+			return nil, &Error{path, quote(text), "a glob, such as src/**: " + err.Error()}
+		}
+		plain = globTest{g, strings.HasPrefix(text, "/")}
 	}
-	g, err := pathglob.Parse(text)
-	if err != nil {
-		return nil, &Error{path, quote(text), "a glob, such as src/**: " + err.Error()}
+	if t, ok := compileURL(text, plain); ok {
+		return t, nil
 	}
-	return globTest{g, strings.HasPrefix(text, "/")}, nil
+	return plain, nil
 }
 
 func compileOperator(path string, m map[string]any) (test, error) {

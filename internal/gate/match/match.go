@@ -7,6 +7,8 @@
 //	                          its canonical path as the gate bound it, relative to
 //	                          the workspace; any other text is taken as written.
 //	                          Only ** crosses a slash, and * fits hidden names too
+//	url: https://host/api/**  a glob of addresses, in any parameter. Pattern and value
+//	                          are compared in canonical form: see package weburl
 //	command: git log *        a command pattern: see package shellcmd
 //	mode: [a, b]              any of these conditions
 //	limit: {min: 1, max: 50}  a number in a range; either end may be left out
@@ -62,6 +64,9 @@ type Call struct {
 
 	// Disk is what was found on disk for command lines; nil: it is looked at anew.
 	Disk *Disk
+	// Destinations are the parameters that name where the call sends data. A yes that
+	// lasts is never wider than they are.
+	Destinations []string
 
 	lines map[string]*shellcmd.Line // command lines that were parsed already
 }
@@ -308,6 +313,15 @@ func (k *condition) touchesFiles(c *Call) Answer {
 // names reports whether a parameter has a condition.
 func (p *Pattern) names(param string) bool {
 	return slices.ContainsFunc(p.conditions, func(k condition) bool { return k.param == param })
+}
+
+// Params returns the parameters that the pattern is about; none for an exact call.
+func (p *Pattern) Params() []string {
+	names := make([]string, len(p.conditions))
+	for i, k := range p.conditions {
+		names[i] = k.param
+	}
+	return names
 }
 
 // Map returns the form that Compile reads.

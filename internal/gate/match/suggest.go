@@ -1,16 +1,19 @@
 package match
 
 import (
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
 
 	"callgate/internal/gate/shellcmd"
+	"callgate/internal/weburl"
 )
 
 // Suggest returns patterns that a human may keep after a yes to a call, narrowest
 // first: for a command its program and subcommand with any arguments, for a file
-// the folder that it is in. All of them fit the call. It may return none.
+// the folder that it is in, for what leaves the machine its destination. All of them fit
+// the call. It may return none.
 func Suggest(c *Call) []*Pattern {
 	var forms []map[string]any
 	if text, ok := c.Args[paramCommand].(string); ok {
@@ -18,8 +21,11 @@ func Suggest(c *Call) []*Pattern {
 			forms = append(forms, map[string]any{paramCommand: oneOrList(list)})
 		}
 		forms = append(forms, c.inFolder(forms)...)
-	} else if len(c.Paths) > 0 {
-		forms = c.suggestFolders()
+	} else {
+		if len(c.Paths) > 0 {
+			forms = c.suggestFolders()
+		}
+		forms = c.boundToDestinations(forms)
 	}
 	var out []*Pattern
 	for _, form := range forms {
@@ -47,6 +53,35 @@ func (c *Call) inFolder(forms []map[string]any) (there []map[string]any) {
 		}
 	}
 	return there
+}
+
+// boundToDestinations adds to each form where the call sends data: the scheme, host and
+// port of an address, with any path, and any other destination as it is. Without another
+// form that alone is one. A destination that cannot be written takes all forms away.
+func (c *Call) boundToDestinations(forms []map[string]any) []map[string]any {
+	bound := map[string]any{}
+	for _, param := range c.Destinations {
+		value, ok := c.Args[param]
+		if !ok || value == nil || value == "" {
+			continue
+		}
+		bound[param] = map[string]any{keyExact: value}
+		if text, ok := value.(string); ok {
+			if u, err := weburl.Parse(text); err == nil && u.User == nil {
+				bound[param] = u.Destination() + "/**"
+			}
+		}
+	}
+	switch {
+	case len(bound) == 0:
+		return forms
+	case len(forms) == 0 && len(c.Paths) == 0:
+		return []map[string]any{bound}
+	}
+	for _, form := range forms {
+		maps.Copy(form, bound)
+	}
+	return forms
 }
 
 func oneOrList(list []string) any {

@@ -54,16 +54,25 @@ func (r *Rules) HasMatch(id tool.ID) bool {
 	return r.anyMatched(id, func(matchedRule) bool { return true })
 }
 
+// JudgesArguments reports whether the decision about a call of a tool depends on its
+// arguments, by a rule with a match or by the defaults.
+func (r *Rules) JudgesArguments(t *tool.Tool, call *match.Call) bool {
+	return judgesArguments(t, call) || r.HasMatch(t.ID)
+}
+
 // DecideCall decides whether p may make one call of t under r.
 func DecideCall(r *Rules, t *tool.Tool, p tool.Principal, call *match.Call) Decision {
-	if !r.HasMatch(t.ID) {
+	if !r.JudgesArguments(t, call) {
 		return decide(r, t, p)
 	}
 	judged := &judgedCall{call, p.Daemon}
-	resolved := *r
+	var resolved Rules
+	if r != nil {
+		resolved = *r
+	}
 	resolved.call = judged
-	if r.user != nil {
-		own := *r.user
+	if resolved.user != nil {
+		own := *resolved.user
 		own.call, resolved.user = judged, &own
 	}
 	d := decide(&resolved, t, p)

@@ -3,8 +3,10 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
+	"callgate/internal/gate/match"
 	"callgate/tool"
 )
 
@@ -56,9 +58,12 @@ const (
 	reasonPermit  = "name it under grant or approve there to permit it"
 )
 
+// defaultRules are the kernel's own rules for calls that no rule names.
+var defaultRules = []string{ruleNoBlock, ruleEgress, ruleSecret, ruleNarrow}
+
 // IsDefault reports whether no rule that names the tool decided, nor a bound on what tools give.
 func (d Decision) IsDefault() bool {
-	return strings.HasSuffix(d.Rule, ruleFallback) || strings.HasSuffix(d.Rule, ruleNoBlock)
+	return strings.HasSuffix(d.Rule, ruleFallback) || slices.Contains(defaultRules, d.Rule)
 }
 
 // RunsByDefault reports whether a call runs only because an app without rules lets it.
@@ -162,9 +167,9 @@ func decideUnnamed(sets []ruleSet, t *tool.Tool) Decision {
 			return set.decision(Deny, &ruleSource{reason, ruleCeiling})
 		}
 	}
-	set := strictest(sets)
+	set, call := strictest(sets), decidedCall(sets)
 	if set == nil {
-		return decideWithoutRules(t)
+		return narrowed(decideWithoutRules(t, call), sets, t)
 	}
 	switch set.fallback {
 	case Auto:
@@ -174,10 +179,15 @@ func decideUnnamed(sets []ruleSet, t *tool.Tool) Decision {
 		}
 		return d
 	case Ask:
-		if isServersRead(t) {
-			return Decision{Allow, "a low-risk read of a server that a human accepted", ruleServersRead}
+		asked, asks := asksAbout(t, call)
+		if isServersRead(t) && !asks {
+			d := Decision{Allow, "a low-risk read of a server that a human accepted", ruleServersRead}
+			return narrowed(d, sets, t)
 		}
-		return set.decision(Approve, &ruleSource{fmt.Sprintf(reasonUnnamed, t.ID.Dotted()), ruleFallback})
+		if !asks || call == nil {
+			asked.Reason = fmt.Sprintf(reasonUnnamed, t.ID.Dotted())
+		}
+		return set.decision(Approve, &ruleSource{asked.Reason, ruleFallback})
 	default:
 		return set.decision(Deny, &ruleSource{fmt.Sprintf(reasonBlocked, t.ID.Dotted()), ruleFallback})
 	}
@@ -189,8 +199,31 @@ func isServersRead(t *tool.Tool) bool {
 	return strings.HasPrefix(t.ID.Namespace, "mcp_") && t.Runtime.Risk == tool.Low && t.Runtime.SideEffect == tool.Read
 }
 
-// decideWithoutRules decides for an app without a capabilities block.
-func decideWithoutRules(t *tool.Tool) Decision {
+// decidedCall returns the call that is being decided, or nil.
+func decidedCall(sets []ruleSet) *match.Call {
+	for i := range sets {
+		if c := sets[i].call; c != nil {
+			return c.Call
+		}
+	}
+	return nil
+}
+
+// narrowed has a human asked about a call that would run by default, though a person
+// granted its tool with other arguments only.
+func narrowed(d Decision, sets []ruleSet, t *tool.Tool) Decision {
+	if d.Verdict != Allow || !narrows(sets, t) {
+		return d
+	}
+	return Decision{Approve, fmt.Sprintf(reasonNarrow, t.ID.Dotted()), ruleNarrow}
+}
+
+// decideWithoutRules decides for an app without a capabilities block. call is nil while
+// the arguments are not known.
+func decideWithoutRules(t *tool.Tool, call *match.Call) Decision {
+	if d, asks := asksAbout(t, call); asks {
+		return d
+	}
 	switch t.Runtime.Risk.Level() {
 	case 1:
 		return Decision{Allow, "low risk", ruleNoBlock}

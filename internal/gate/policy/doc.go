@@ -21,6 +21,9 @@
 //   - Without a capabilities block, low risk runs, medium risk runs unless it
 //     reaches past the workspace, and the rest needs approval. An unknown risk or
 //     side effect counts as the worst one.
+//   - By default a call asks that sends data to a destination which its arguments name,
+//     unless that is this machine, and so does one that reads a file named like a secret:
+//     see egress.go.
 //   - default_policy approve lets the low-risk reads of MCP servers run: a human
 //     accepted the server and its definitions. A rule that names them decides.
 //   - A tool that asks first needs approval even where the app file grants it.
@@ -37,7 +40,8 @@
 // A rule with a match is about calls with some arguments only. [Decide] knows no
 // arguments: it says what is listed, and a tool that some arguments may use is.
 // [DecideCall] decides one call, as if the rules that hold for its arguments had
-// no match, and the others did not exist. A grant holds if every part of the call
+// no match, and the others did not exist, except that a tool which is granted with some
+// arguments does not run by default with others. A grant holds if every part of the call
 // fits; a deny or an approve rule if any part does. Where it cannot be told
 // whether a deny holds, as with a command that is computed, a human is asked.
 //

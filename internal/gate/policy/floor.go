@@ -223,7 +223,7 @@ func decideAtFloor(sets []ruleSet, t *tool.Tool, granted Decision) Decision {
 	if t.Runtime.Control {
 		return granted
 	}
-	if d := decideWithoutRules(t); d.Verdict == Allow {
+	if d := decideWithoutRules(t, decidedCall(sets)); d.Verdict == Allow {
 		return d
 	}
 	return Decision{Approve, fmt.Sprintf(reasonFloor, t.ID.Dotted()), ruleFloor}

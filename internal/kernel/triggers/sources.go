@@ -28,7 +28,7 @@ func (t *Triggers) secret(name string) (string, error) {
 func (t *Triggers) receiver(s *source, l *apps.Loaded) (r channel.Receiver, done func(), err error) {
 	state, none := memory{t, s.key}, func() {}
 	guard, err := netguard.New(netguard.Rules{
-		Private: s.Source.PrivateHosts, Setting: "runtime.triggers." + s.Name,
+		Private: s.Source.PrivateHosts, Setting: "runtime.triggers." + s.Name, Stay: true,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -104,6 +104,7 @@ func (c *pageCall) tab(ctx context.Context, id string) (t *page.Tab, release fun
 	}
 	release, err = t.Acquire(ctx)
 	if err == nil {
+		c.judges(t, tool.Hop{Tool: "navigate", From: t.Address()})
 		t.WaitArrival(ctx, min(c.patience(), 3*time.Second))
 	}
 	return t, release, err
@@ -120,7 +121,26 @@ func (c *pageCall) tabFor(ctx context.Context, id string, fresh bool) (t *page.T
 		return nil, nil, err
 	}
 	release, err = t.Acquire(ctx)
+	if err == nil {
+		c.judges(t, tool.Hop{})
+	}
 	return t, release, err
+}
+
+// judges has the rules of the call decide where the tab goes, from now on until the next
+// call: each address to which a redirect, a link, a form or a script leads the tab is
+// judged as one that a call of navigate names.
+func (c *pageCall) judges(t *page.Tab, hop tool.Hop) {
+	follow := c.grant.Follow
+	if follow == nil {
+		t.SetJudge(nil)
+		return
+	}
+	t.SetJudge(func(address string) error {
+		hop := hop
+		hop.URL = address
+		return follow(context.Background(), hop) // the tab may go on when the call has ended
+	})
 }
 
 // targetArgs are the arguments that point at an element, without the third way, whose

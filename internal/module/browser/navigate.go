@@ -6,6 +6,7 @@ import (
 
 	"callgate/internal/module"
 	"callgate/internal/module/browser/page"
+	"callgate/internal/module/fetch"
 	"callgate/tool"
 )
 
@@ -40,8 +41,9 @@ func navigateTool() definition {
 			"open a web page", "go to a website", "open a browser", "browse the web", "visit a link",
 			"ouvrir une page web", "aller sur un site", "ouvrir le navigateur", "naviguer sur le web", "visiter un lien",
 		},
-		tags: []string{"navigate", "open", "url", "website", "ouvrir"},
-		run:  decoded(navigate),
+		tags:  []string{"navigate", "open", "url", "website", "ouvrir"},
+		reads: []tool.Effect{fetch.OnHost(tool.IS)},
+		run:   decoded(navigate),
 	}
 }
 

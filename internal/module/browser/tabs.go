@@ -8,6 +8,7 @@ import (
 
 	"callgate/internal/module"
 	"callgate/internal/module/browser/page"
+	"callgate/internal/module/fetch"
 	"callgate/tool"
 )
 
@@ -51,8 +52,9 @@ func tabsTool() definition {
 			"list open tabs", "switch tab", "open a new tab", "list downloads of the browser",
 			"lister les onglets", "changer d'onglet", "ouvrir un onglet",
 		},
-		tags: []string{"tab", "window", "popup", "onglet"},
-		run:  decoded(tabs),
+		tags:  []string{"tab", "window", "popup", "onglet"},
+		reads: []tool.Effect{fetch.OnHost(tool.IS)},
+		run:   decoded(tabs),
 	}
 }
 

@@ -10,11 +10,13 @@ package fetch
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"callgate/internal/module"
+	"callgate/internal/weburl"
 	"callgate/tool"
 )
 
@@ -73,8 +75,9 @@ type Call struct {
 	Settings *Settings
 }
 
-// URL reads an address and checks that it may be reached. A fragment is
-// dropped: servers never see it.
+// URL reads an address and checks that it may be reached. The result is in the
+// canonical form that rules are about (see package weburl). A fragment is dropped:
+// servers never see it.
 func (c Call) URL(text string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
 	u, err := url.Parse(text)
@@ -94,9 +97,44 @@ func (c Call) URL(text string) (*url.URL, error) {
 		return nil, tool.Errorf(c.Op, tool.Invalid, "web sockets are not supported").
 			WithHint("use an http or https URL")
 	}
-	u.Fragment, u.RawFragment = "", ""
+	if err := c.Settings.Guard().Check(u); err != nil { // as it is spelled, before it is made plain
+		return nil, c.Refusal(err)
+	}
+	canonical, err := weburl.Parse(text)
+	if err != nil {
+		return nil, tool.Errorf(c.Op, tool.Invalid, "%q is not a URL: %v", tool.Truncate(text), err).
+			WithHint("write it as https://host/path")
+	}
+	u = canonical.Request()
 	if err := c.Settings.Guard().Check(u); err != nil {
 		return nil, c.Refusal(err)
 	}
 	return u, nil
+}
+
+// Follows adds the rules of the call to a redirect policy: each address that a redirect
+// leads to is made canonical, and judged as one that a call names.
+func (c Call) Follows(
+	policy func(*http.Request, []*http.Request) error,
+) func(*http.Request, []*http.Request) error {
+	return func(r *http.Request, via []*http.Request) error {
+		if err := policy(r, via); err != nil {
+			return err
+		}
+		from := via[len(via)-1].URL
+		to, err := weburl.Parse(r.URL.String())
+		if err != nil {
+			return tool.Errorf(c.Op, tool.Failed, "%s redirects to %q, which is not an address: %v",
+				from.Host, tool.Truncate(r.URL.Redacted()), err)
+		}
+		if r.URL = to.Request(); c.Grant.Follow == nil {
+			return nil
+		}
+		err = c.Grant.Follow(r.Context(), tool.Hop{URL: to.String()})
+		var refused *tool.Error
+		if errors.As(err, &refused) {
+			refused.Message = from.Host + " redirects elsewhere: " + refused.Message
+		}
+		return err
+	}
 }

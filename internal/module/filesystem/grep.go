@@ -18,6 +18,7 @@ import (
 	"callgate/internal/module/filesystem/textfile"
 	"callgate/internal/module/filesystem/wholefile"
 	"callgate/internal/module/workfile"
+	"callgate/internal/secretfile"
 	"callgate/tool"
 )
 
@@ -166,11 +167,12 @@ func grepFiles(
 	if err != nil {
 		return nil, err
 	}
-	var files []string
+	var files, secrets []string
 	var leftOut func() (filewalk.LeftOut, error)
 	top := at.Name
 	if at.Info.IsDir() {
 		files, leftOut, err = in.candidates(ctx, w, at, m, ripgrep)
+		files, secrets = splitSecrets(files)
 	} else {
 		top, files = filepath.Dir(at.Name), []string{filepath.Base(at.Name)}
 		err = checkText(w, at)
@@ -201,7 +203,32 @@ func grepFiles(
 			return nil, err
 		}
 	}
-	return grepResult(in, found, truncated, out)
+	r, err := grepResult(in, found, truncated, out)
+	if err == nil && len(secrets) > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s named like secrets, such as %s, %s not searched; name one as path",
+			amount.Of(len(secrets), "file"), tool.Truncate(path.Join(at.Shown, secrets[0])), wasOrWere(len(secrets))))
+	}
+	return r, err
+}
+
+// splitSecrets takes the files out that are named like secrets: whoever searches a folder
+// did not ask for them, and the rules about a file see only the one that a call names.
+func splitSecrets(files []string) (rest, secrets []string) {
+	for _, f := range files {
+		if secretfile.Is(f) {
+			secrets = append(secrets, f)
+		} else {
+			rest = append(rest, f)
+		}
+	}
+	return rest, secrets
+}
+
+func wasOrWere(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
 }
 
 // checkText returns an error for a single file that is not text: in a directory,

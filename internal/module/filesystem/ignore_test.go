@@ -168,7 +168,7 @@ func (g *fixture) randomTree(rng *rand.Rand) {
 		dirs = append(dirs, filepath.Join(dirs[rng.IntN(len(dirs))], []string{"a", "b", "lib", ".c", "out"}[rng.IntN(5)]))
 	}
 	for i := range 60 {
-		name := fmt.Sprintf("%s.%s", []string{"a", "b", "x", "main", ".env"}[rng.IntN(5)], []string{"go", "js", "log"}[i%3])
+		name := fmt.Sprintf("%s.%s", []string{"a", "b", "x", "main", ".eve"}[rng.IntN(5)], []string{"go", "js", "log"}[i%3])
 		g.put(filepath.Join(dirs[rng.IntN(len(dirs))], name), "needle\n")
 	}
 	for range 4 {
@@ -180,7 +180,7 @@ func randomRules(rng *rand.Rand) string {
 	var b strings.Builder
 	for range rng.IntN(5) {
 		b.WriteString([]string{"", "", "!"}[rng.IntN(3)] + []string{"", "", "/", "**/"}[rng.IntN(4)])
-		b.WriteString([]string{"a", "b", "lib", "*", "*.log", "a.*", "a/b", "a/*", "out/**", "a/**/x.go", "[ab]", "?", ".env*",
+		b.WriteString([]string{"a", "b", "lib", "*", "*.log", "a.*", "a/b", "a/*", "out/**", "a/**/x.go", "[ab]", "?", ".eve*",
 			"{a,b}", "lib/*.js"}[rng.IntN(15)])
 		b.WriteString([]string{"", "", "/"}[rng.IntN(3)] + "\n")
 	}

@@ -102,7 +102,7 @@ func download(ctx context.Context, c httpCall, in downloadArgs) (*tool.Result, e
 			}
 			secretsWarning = warning
 			maps.Copy(r.Header, header)
-			return c.pooled.Do(r)
+			return c.client(nil).Do(r)
 		},
 		Refused: func(resp *nethttp.Response) error { return c.refusal(resp, limit) },
 	})

@@ -103,15 +103,14 @@ func (c httpCall) read(
 	return c.result(read)
 }
 
-// client is the pooled client, or one over the same connections that follows no
-// redirect.
+// client is a client over the pooled connections that follows the redirects which the
+// rules permit this call, or none.
 func (c httpCall) client(follow *bool) *nethttp.Client {
-	if follow == nil || *follow {
-		return c.pooled
+	client, guard := *c.pooled, c.settings.Guard()
+	if client.CheckRedirect = c.Follows(guard.Redirects(c.settings.MaxRedirects)); follow != nil && !*follow {
+		client.CheckRedirect = guard.Redirects(0)
 	}
-	bare := *c.pooled
-	bare.CheckRedirect = c.settings.Guard().Redirects(0)
-	return &bare
+	return &client
 }
 
 // request makes the request that the arguments describe. The warning says what

@@ -42,7 +42,7 @@ func TestDownload(t *testing.T) {
 	r, err := b.Call("download", block{"url": at, "path": "deep/er/x.zip"})
 	got := fetchtest.Data(t, r, err)
 	if got["path"] != "deep/er/x.zip" || got["bytes"] != float64(1<<20) || got["content_type"] != "application/zip" ||
-		got["url"] != at {
+		got["url"] != at+"/" {
 		t.Errorf("%v", got)
 	}
 	checkFile(t, b, "deep/er/x.zip", s.Body)

@@ -43,7 +43,7 @@ func (c webCall) send(r *http.Request, robots bool) (*http.Response, error) {
 	if r.Header.Get("User-Agent") == "" {
 		r.Header.Set("User-Agent", c.settings.UserAgent)
 	}
-	mayFollow := c.settings.Guard().Redirects(maxRedirects)
+	mayFollow := c.Follows(c.settings.Guard().Redirects(maxRedirects))
 	var via []*http.Request
 	for {
 		resp, err := c.sendOne(r, robots)
@@ -136,6 +136,22 @@ func (b *limitedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
+// errElsewhere is the error of a robots.txt that is where the rules do not let it be
+// read: then the host has none.
+var errElsewhere = errors.New("robots.txt is elsewhere")
+
+func elsewhere(follow func(context.Context, tool.Hop) error) func(context.Context, tool.Hop) error {
+	if follow == nil {
+		return nil
+	}
+	return func(ctx context.Context, hop tool.Hop) error {
+		if follow(ctx, hop) != nil {
+			return errElsewhere
+		}
+		return nil
+	}
+}
+
 // robots fetches a robots.txt.
 func (c webCall) robots(ctx context.Context, at *url.URL) (status int, content []byte, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
@@ -143,8 +159,12 @@ func (c webCall) robots(ctx context.Context, at *url.URL) (status int, content [
 		return 0, nil, err
 	}
 	r.Header.Set("Accept-Encoding", body.Accepted)
+	c.Grant.Follow = elsewhere(c.Grant.Follow)
 	resp, err := c.do(r, false)
-	if err != nil {
+	switch {
+	case errors.Is(err, errElsewhere):
+		return http.StatusNotFound, nil, nil
+	case err != nil:
 		return 0, nil, err
 	}
 	defer resp.Body.Close()

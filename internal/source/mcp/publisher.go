@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/gate/binding"
 	"callgate/internal/serverlock"
 	"callgate/internal/source/mcp/dial"
 	"callgate/internal/source/mcp/toolcache"
@@ -113,6 +114,20 @@ func (p *publisher) settings(upstream, name string) ToolConfig {
 	return p.cfg.Tools[name]
 }
 
+// addDestinations declares the destinations that a tool's parameters name. A tool that
+// sends something to any address is no low risk, whatever its name and its annotations
+// say. The app file may say so: tools: {NAME: {risk: low}}.
+func addDestinations(r *tool.Runtime, input json.RawMessage) {
+	mode := tool.IS
+	if r.SideEffect.Durable() {
+		mode = tool.IX
+	}
+	declared := binding.DestinationEffects(input, mode)
+	if r.Effects = append(r.Effects, declared...); len(declared) > 0 && r.Risk == tool.Low {
+		r.Risk = tool.Medium
+	}
+}
+
 // tool makes one tool.
 func (p *publisher) tool(
 	e toolcache.Entry, name string, cfg ToolConfig, terms serverlock.Terms,
@@ -123,6 +138,9 @@ func (p *publisher) tool(
 		notes = append(notes, note)
 	}
 	notes = append(notes, claim(&runtime, terms, e.InputSchema(), e.Name, name)...)
+	if cfg.Risk == "" && !e.ClosedWorld() {
+		addDestinations(&runtime, e.InputSchema())
+	}
 	t := p.base(name, runtime)
 	t.Spec.Description = e.DescriptionFor(p.cfg.Name)
 	t.Spec.Input = e.InputSchema()

@@ -411,3 +411,42 @@ func FuzzNew(f *testing.F) {
 		}
 	})
 }
+
+// A redirect is judged by the rules: one to another destination as a request of its own.
+func TestRedirectsAreJudged(t *testing.T) {
+	t.Parallel()
+	other, seen := echo(t)
+	to := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/x" {
+			http.Redirect(w, r, to, http.StatusFound)
+		}
+	}))
+	t.Cleanup(server.Close)
+	cfg := local(t, server)
+	cfg.PrivateHosts = []string{"127.0.0.1"}
+	get := find(t, made(t, cfg, head+"paths: {/x: {get: {operationId: get, responses: {}}}}"), "get")
+	for name, c := range map[string]struct {
+		to, refuse string // the tool as which it is judged, if the rules refuse it
+		sent       bool
+		judged     []tool.Hop
+	}{
+		"at its server": {"/y", "http.get", false, []tool.Hop{{URL: server.URL + "/y", From: server.URL}}},
+		"elsewhere":     {other.URL + "/z", "", true, []tool.Hop{{URL: other.URL + "/z", From: server.URL}, {URL: other.URL + "/z", Tool: "http.get"}}},
+		"refused":       {other.URL + "/z", "http.get", false, []tool.Hop{{URL: other.URL + "/z", From: server.URL}, {URL: other.URL + "/z", Tool: "http.get"}}},
+	} {
+		to, *seen = c.to, sent{}
+		var judged []tool.Hop
+		grant := tool.Grant{Follow: func(_ context.Context, hop tool.Hop) error {
+			if judged = append(judged, hop); hop.Tool == c.refuse && c.refuse != "" {
+				return tool.Errorf("gate.follow", tool.Denied, "%s was not requested", hop.URL)
+			}
+			return nil
+		}}
+		_, err := get.Handler.Execute(t.Context(), tool.Call{Tool: get.ID, Args: []byte(`{}`)}, grant)
+		if (seen.URL != "") != c.sent || fmt.Sprint(judged) != fmt.Sprint(c.judged) ||
+			(tool.KindOf(err) == tool.Denied) != (c.refuse != "" && len(c.judged) > 1) {
+			t.Errorf("%s: %v; judged %+v; the other server got %q", name, err, judged, seen.URL)
+		}
+	}
+}

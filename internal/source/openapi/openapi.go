@@ -30,6 +30,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"callgate/internal/gate/binding"
 	"callgate/internal/netguard"
 	"callgate/internal/source/openapi/inputschema"
 	"callgate/tool"
@@ -246,6 +247,10 @@ func (b *builder) tool(op *operation) (*tool.Tool, error) {
 		Handler: req,
 	}
 	t.Runtime.Secrets = req.auth.secrets()
+	declared := binding.DestinationEffects(input, t.Runtime.Effects[0].Mode)
+	if t.Runtime.Effects = append(t.Runtime.Effects, declared...); len(declared) > 0 && t.Runtime.Risk == tool.Low {
+		t.Runtime.Risk = tool.Medium // it may send to any address
+	}
 	if t.Runtime.Timeout < b.caller.timeout {
 		t.Runtime.Timeout = b.caller.timeout + time.Minute // the call's own limit ends it first
 	}

@@ -21,6 +21,7 @@ import (
 	"callgate/internal/module/fetch"
 	"callgate/internal/module/fetch/body"
 	"callgate/internal/netguard"
+	"callgate/internal/weburl"
 	"callgate/tool"
 )
 
@@ -69,7 +70,7 @@ func (r *request) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 	if err := r.authorize(req, grant); err != nil {
 		return nil, err
 	}
-	resp, err := r.client.Do(req)
+	resp, err := r.following(grant).Do(req)
 	if err != nil {
 		return nil, r.failure(req, err, sent.Load())
 	}
@@ -79,6 +80,36 @@ func (r *request) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 		return nil, r.failure(req, err, true)
 	}
 	return r.result(resp, shown, content, truncated)
+}
+
+// following is the API's client for one call: a redirect is judged by the rules, and one
+// to another destination as a request that the module http would make.
+func (r *request) following(grant tool.Grant) *http.Client {
+	client := *r.client
+	calls := fetch.Call{Op: r.op, Grant: grant}
+	if follow := grant.Follow; follow != nil {
+		base := r.base.String()
+		calls.Grant.Follow = func(ctx context.Context, hop tool.Hop) error {
+			hop.From = base
+			if err := follow(ctx, hop); err != nil || staysAt(base, hop.URL) {
+				return err
+			}
+			hop.Tool, hop.From = "http.get", ""
+			return follow(ctx, hop)
+		}
+	}
+	client.CheckRedirect = calls.Follows(r.guard.Redirects(maxRedirects))
+	return &client
+}
+
+// staysAt reports whether an address is at the destination of another.
+func staysAt(base, address string) bool {
+	from, err := weburl.Parse(base)
+	if err != nil {
+		return false
+	}
+	to, err := weburl.Parse(address)
+	return err == nil && from.Covers(to)
 }
 
 func decodeArgs(op string, raw json.RawMessage) (map[string]any, error) {

@@ -4,11 +4,12 @@ import (
 	"net/url"
 	"strings"
 
+	"callgate/internal/weburl"
 	"callgate/tool"
 )
 
 // Address reads an address that a model gave: http or https, or a host without a
-// scheme.
+// scheme. It returns the canonical form.
 func Address(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "about:blank" {
@@ -17,7 +18,7 @@ func Address(text string) (string, error) {
 	scheme, _, ok := strings.Cut(text, ":")
 	switch lower := strings.ToLower(scheme); {
 	case ok && (lower == "http" || lower == "https"):
-		return text, nil
+		return canonical(text)
 	case ok && !strings.ContainsAny(scheme, "./@[ ") && !startsWithPort(text[len(scheme)+1:]):
 		return "", tool.Errorf(op, tool.Denied, "addresses that begin with %s: are not opened", tool.Truncate(scheme)).
 			WithHint("give an http or https address")
@@ -25,8 +26,25 @@ func Address(text string) (string, error) {
 		return "", tool.Errorf(op, tool.Invalid, "%q is not an address", tool.Truncate(text)).
 			WithHint("write it whole, as https://example.com/page; to search the web use web.search")
 	default:
-		return "https://" + text, nil
+		return canonical("https://" + text)
 	}
+}
+
+// canonical writes an address in the form that rules are about. One with user information
+// stays as it is, for the guard to refuse.
+func canonical(text string) (string, error) {
+	u, err := weburl.Parse(text)
+	if err != nil {
+		return "", tool.Errorf(op, tool.Invalid, "%q is not an address: %v", tool.Truncate(text), err).
+			WithHint("write it whole, as https://example.com/page; to search the web use web.search")
+	}
+	if u.User != nil {
+		return text, nil
+	}
+	if u.Fragment == "" {
+		return u.String(), nil
+	}
+	return u.String() + "#" + (&url.URL{Fragment: u.Fragment}).EscapedFragment(), nil
 }
 
 // startsWithPort tells host:8080 from scheme:rest.

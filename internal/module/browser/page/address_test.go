@@ -9,11 +9,12 @@ import (
 
 func TestAddress(t *testing.T) {
 	for text, want := range map[string]string{
-		"https://example.com/a?b#c": "https://example.com/a?b#c", " http://example.com ": "http://example.com",
-		"HTTP://EXAMPLE.com": "HTTP://EXAMPLE.com", "example.com": "https://example.com",
-		"example.com/a:b": "https://example.com/a:b", "localhost:8080": "https://localhost:8080",
+		"https://example.com/a?b#c": "https://example.com/a?b#c", " http://example.com ": "http://example.com/",
+		"HTTP://EXAMPLE.com": "http://example.com/", "example.com": "https://example.com/",
+		"example.com/a:b": "https://example.com/a:b", "localhost:8080": "https://localhost:8080/",
 		"localhost:8080/x": "https://localhost:8080/x",
-		"about:blank":      "about:blank", "[::1]:80": "https://[::1]:80",
+		"about:blank":      "about:blank", "[::1]:80": "https://[::1]:80/", "http://2130706433/%2e%2e/x": "http://127.0.0.1/x",
+		"http://ada:x@example.com/": "http://ada:x@example.com/", "http://": "", "https://a/#/route": "https://a/#/route",
 		"file:///etc/passwd": "", "javascript:alert(1)": "", "data:,x": "", "chrome://flags": "",
 		"view-source:https://a": "", "about:config": "", "": "", "a b": "", "/x": "", "mailto:a@b.c": "",
 	} {

@@ -25,6 +25,7 @@ func (t *Tab) Navigate(ctx context.Context, address string, patience time.Durati
 		}
 	}
 	_ = t.network.takeRefusal() // of an earlier navigation
+	t.network.open(address)
 	outcome, code, err := t.tracker.Open(ctx, address)
 	if err != nil {
 		return NavigationResult{}, t.Explain(err)

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
 	cdpnetwork "github.com/chromedp/cdproto/network"
 
@@ -17,13 +18,53 @@ import (
 	"callgate/tool"
 )
 
-// network is a tab's way to the network: it asks the guard before a document is
-// requested, and says why an address could not be loaded.
+// network is a tab's way to the network: it asks the guard, and the rules of the last
+// call that used the tab, before a document is requested, and says why an address could
+// not be loaded.
 type network struct {
 	guard Guard
+	main  cdp.FrameID // of the tab
 
 	mu      sync.Mutex
-	refused error // why the guard refused the last document it refused
+	refused error // why the last document that was refused was
+	judge   Judge // nil: only the guard decides
+	opened  string
+}
+
+// Judge says whether the tab may go to another address than a call named.
+type Judge func(address string) error
+
+// setJudge sets who decides where the tab goes from now on.
+func (n *network) setJudge(j Judge) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.judge = j
+}
+
+// open notes the address that a call names: it was judged with the call.
+func (n *network) open(address string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.opened = address
+}
+
+// mayGo asks the judge about a document that is requested for the tab itself. What frames
+// show is the page's business, and the guard's.
+func (n *network) mayGo(frame cdp.FrameID, address string) error {
+	n.mu.Lock()
+	judge, opened := n.judge, n.opened
+	if frame == n.main {
+		n.opened = ""
+	}
+	n.mu.Unlock()
+	u, err := parseOrigin(address)
+	if judge == nil || frame != n.main || err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return nil
+	}
+	if before, _, _ := strings.Cut(opened, "#"); before != "" && before == address {
+		return nil
+	}
+	return judge(address)
 }
 
 // check asks the guard about an address.
@@ -41,7 +82,11 @@ func (n *network) check(address string) error {
 // decide lets a document be requested, or refuses it. The proxy checks every
 // connection again; a refusal here has a reason that can be reported.
 func (n *network) decide(s *devtools.Session, e *fetch.EventRequestPaused) {
-	if err := n.check(e.Request.URL); err != nil {
+	err := n.check(e.Request.URL)
+	if err == nil {
+		err = n.mayGo(e.FrameID, e.Request.URL)
+	}
+	if err != nil {
 		n.mu.Lock()
 		n.refused = err
 		n.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
@@ -38,6 +39,8 @@ type Profile struct {
 	id      cdp.BrowserContextID
 	options Options
 	session *devtools.Session // carries the events of downloads, also those of other profiles
+
+	judge atomic.Pointer[Judge] // of the call that used a tab last; nil: none did
 
 	cond    *condition.Variable // guards the rest
 	tabs    []*Tab

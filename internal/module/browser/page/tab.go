@@ -51,13 +51,25 @@ func newTab(id string, p *Profile, a devtools.Attached) *Tab {
 	t := &Tab{
 		ID: id, profile: p, session: a.Session, target: a.Target.TargetID, turn: make(chan struct{}, 1),
 		content: content.New(a.Session, main),
-		network: &network{guard: p.options.Guard},
+		network: &network{guard: p.options.Guard, main: main},
 		health:  &health{tab: id, session: a.Session, browserDone: p.Done()},
 	}
 	t.tracker = navigation.New(a.Session, main, t.health.responds)
 	t.answer.Store(&dialogAnswer{})
+	if judge := p.judge.Load(); judge != nil { // of the call that has a page open the tab
+		t.network.setJudge(*judge)
+	}
 	return t
 }
+
+// SetJudge sets who decides where the tab, and the tabs that pages open, go from now on.
+func (t *Tab) SetJudge(j Judge) {
+	t.network.setJudge(j)
+	t.profile.judge.Store(&j)
+}
+
+// Address returns the address of the document that the tab shows.
+func (t *Tab) Address() string { return t.tracker.State().URL }
 
 // Acquire waits for the tab's turn. The caller uses the tab until it calls release.
 func (t *Tab) Acquire(ctx context.Context) (release func(), err error) {

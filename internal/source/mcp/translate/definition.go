@@ -67,6 +67,13 @@ func (d Definition) hints() hints {
 	return h
 }
 
+// ClosedWorld reports whether the server says that the tool reaches nothing but the
+// server's own things.
+func (d Definition) ClosedWorld() bool {
+	open := d.hints().OpenWorld
+	return open != nil && !*open
+}
+
 // title is the tool's name for people, or "".
 func (d Definition) title() string {
 	if d.Title != "" {
