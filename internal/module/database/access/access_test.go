@@ -47,6 +47,7 @@ func TestNormalize(t *testing.T) {
 			Target{DSN: "mysql://u@[::1]:33/x"},
 			Target{Driver: "mysql", Host: "::1", Port: 33, User: "u", Database: "x"}, "",
 		},
+		"sqlite with a host":   {Target{Driver: "sqlite", Host: "h", Database: "x.db"}, Target{}, "is a file and has no host"},
 		"no driver":            {Target{}, Target{}, "driver is missing"},
 		"an unknown driver":    {Target{Driver: "oracle"}, Target{}, "not a driver"},
 		"an unknown scheme":    {Target{DSN: "oracle://x"}, Target{}, "known driver"},
