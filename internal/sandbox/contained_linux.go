@@ -43,7 +43,10 @@ func (s *Spec) runOpen(ctx context.Context, by *prefork.Pool, machine Report) (E
 			return Exit{}, err
 		}
 	case s.Mode == Contained:
-		missing = []string{"hide the kernel's state and private folders from a process"}
+		missing = []string{unhidden}
+		if !s.Relaxed {
+			return Exit{}, cannot(missing)
+		}
 	}
 	exit, err := s.runViaHelper(ctx, by, machine, rand.Text(), func() ([]byte, error) {
 		return s.openProgram(machine, disk).Encode(), nil

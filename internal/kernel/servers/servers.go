@@ -21,6 +21,7 @@ import (
 	"callgate/internal/gate/schema"
 	"callgate/internal/kernel/servers/apis"
 	"callgate/internal/registry"
+	"callgate/internal/sandbox"
 	"callgate/internal/source/mcp"
 	"callgate/internal/source/mcp/isolation"
 	"callgate/internal/source/mcp/trust"
@@ -193,8 +194,8 @@ func (s *Set) sources(scope string) []*source {
 
 // defaultMode is the isolation of a server whose file says nothing of it. A
 // project's file may have come with its folder, so it is sandboxed; callgate mcp add
-// and import write what a person adds as contained, and so is what the user's own
-// file names.
+// writes what a person adds as sandboxed, too. What the user's own file names is
+// contained.
 func defaultMode(s app.Server) string {
 	if s.FromUser {
 		return mcp.Contained
@@ -219,7 +220,7 @@ func config(s app.Server, t Terms) mcp.Config {
 			Mode: cmp.Or(i.Mode, defaultMode(s)), Network: i.Network, Readable: i.Readable, Writable: i.Writable,
 			Rules: t.Rules,
 		}
-		c.Isolation.Relaxed = t.Relaxed && c.Isolation.Mode == mcp.Sandboxed
+		c.Isolation.Relaxed = t.Relaxed && c.Isolation.Mode != mcp.None
 	}
 	if s.OAuth != nil {
 		o := mcp.OAuth(*s.OAuth)
@@ -274,8 +275,9 @@ func (v Scoped) List(ctx context.Context) ([]Server, error) {
 			s.Locks = one.locks.Ready.Name
 		}
 		if c := one.Config(); c.Command != "" {
-			s.Reach = hide(c, isolation.Describe(c.Isolation))
-			if text := isolation.Missing(); text != "" && c.Isolation.Mode == mcp.Contained {
+			machine := sandbox.Probe()
+			s.Reach = hide(c, isolation.Describe(c.Isolation, machine))
+			if text := isolation.Missing(c.Isolation, machine); text != "" {
 				s.Problems = append(s.Problems, text)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"callgate/internal/registry"
+	"callgate/internal/sandbox"
 	"callgate/internal/serverlock"
 	"callgate/internal/source/mcp"
 	"callgate/internal/source/mcp/isolation"
@@ -123,7 +124,7 @@ func launchWords(c mcp.Config) []string {
 	for _, name := range slices.Sorted(slices.Values(c.EnvAllow)) {
 		env = append(env, name+"=$"+name)
 	}
-	return slices.Concat(isolation.Words(c.Isolation), env, []string{c.Command}, c.Args)
+	return slices.Concat(isolation.Words(c.Isolation, sandbox.Probe()), env, []string{c.Command}, c.Args)
 }
 
 // mayStart returns an error for a server that no human has let run.
