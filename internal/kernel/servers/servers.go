@@ -220,7 +220,8 @@ func config(s app.Server, t Terms) mcp.Config {
 			Mode: cmp.Or(i.Mode, defaultMode(s)), Network: i.Network, Readable: i.Readable, Writable: i.Writable,
 			Rules: t.Rules,
 		}
-		c.Isolation.Relaxed = t.Relaxed && c.Isolation.Mode != mcp.None
+		// Only where it matters: elsewhere it is no part of what a human accepted.
+		c.Isolation.Relaxed = t.Relaxed && isolation.Cannot(c.Isolation, sandbox.Probe())
 	}
 	if s.OAuth != nil {
 		o := mcp.OAuth(*s.OAuth)

@@ -25,7 +25,6 @@ type Isolation = config.Isolation
 const (
 	Contained = config.Contained
 	Sandboxed = config.Sandboxed
-	None      = config.None
 )
 
 // OAuth is how to log in to a remote server.

@@ -190,6 +190,9 @@ func delivered(c config.Isolation, machine sandbox.Report) string {
 	}
 }
 
+// Cannot reports whether a machine can do nothing of an isolation.
+func Cannot(c config.Isolation, machine sandbox.Report) bool { return delivered(c, machine) == nothing }
+
 // refused says why a server with an isolation is not started on a machine; "" for one
 // that is.
 func refused(c config.Isolation, machine sandbox.Report) string {
