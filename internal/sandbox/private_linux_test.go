@@ -180,7 +180,25 @@ cat "$HOME/.gitconfig"; cat "$HOME/.cargo/bin/bin/seen" "$HOME/.cargo/bin/seen" 
 	}
 }
 
-// A folder that is shown to a contained run by name is shown without what hides it.
+// What the app file names as readable is shown, private or not, and nothing beside it.
+func TestPrivateFileThatIsNamed(t *testing.T) {
+	t.Parallel()
+	home, _ := plantedHome(t)
+	named, other := filepath.Join(home, ".aws"), filepath.Join(home, ".ssh", "planted")
+	for level, machine := range machines(t) {
+		var out bytes.Buffer
+		work := t.TempDir()
+		_, err := runOn(t.Context(), Spec{
+			Argv: []string{"/bin/sh", "-c", "cat " + named + "/planted " + other + " 2>/dev/null; true"}, Workspace: work,
+			Env: []string{"HOME=" + home, "PATH=/usr/bin:/bin"}, Readable: []string{named}, Stdout: &out,
+		}, machine)
+		if err != nil || out.String() != planted+" .aws" {
+			t.Errorf("%s: %q, %v", level, out.String(), err)
+		}
+	}
+}
+
+// The table is hidden from a contained run, file by file.
 func TestContainedHidesTheTable(t *testing.T) {
 	t.Parallel()
 	home, private := plantedHome(t)
