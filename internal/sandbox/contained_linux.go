@@ -37,7 +37,9 @@ func (s *Spec) runOpen(ctx context.Context, by *prefork.Pool, machine Report) (E
 	}
 	var missing []string
 	if !machine.Namespaces && s.Mode == Contained {
-		missing = []string{"hide the kernel's state and private folders from a process"}
+		if missing = []string{unhidden}; !s.Relaxed {
+			return Exit{}, cannot(missing)
+		}
 	}
 	var exit Exit
 	var err error

@@ -40,7 +40,7 @@ func TestNoSignalIsIgnored(t *testing.T) {
 			continue
 		}
 		check(l, "confined", nil)
-		check(l, "contained", func(s *sandbox.Spec) { s.Mode = sandbox.Contained })
+		check(l, "contained", func(s *sandbox.Spec) { s.Mode, s.Relaxed = sandbox.Contained, true })
 		check(l, "tracked", func(s *sandbox.Spec) { s.Mode = sandbox.Tracked })
 	}
 }

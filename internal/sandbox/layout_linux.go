@@ -18,6 +18,7 @@ type mountEntry struct {
 	write bool
 	exact bool   // no part of the path may have become a link since it was made canonical
 	link  string // where a link leads
+	text  string // of a text
 }
 
 type mountKind uint8
@@ -30,6 +31,7 @@ const (
 	hidden  // an empty folder in place of what lies there
 	blank   // an empty file in place of what lies there
 	instead // a file in place of the link to it
+	text    // a file of the run's own, in memory, that cannot be written
 )
 
 // Where the system keeps what everybody may read.
@@ -38,14 +40,25 @@ var systemPaths = []string{
 	"/run/current-system", "/var/lib/ca-certificates", "/home/linuxbrew/.linuxbrew",
 }
 
-// What toolchains keep below a home folder, and Git's settings. None of it
-// holds credentials; Cargo's folder does, so only parts of it are here.
+// homePaths are what toolchains keep below a home folder, and Git's settings: files, and
+// folders of programs and packages alone. What is private of a folder is taken away from
+// it (see withoutPrivate); a test holds that nothing private is left at any level.
 var homePaths = []string{
-	".asdf", ".bun", ".cargo/bin", ".cargo/env", ".cargo/git", ".cargo/registry", ".config/git", ".deno", ".dotnet",
-	".gitconfig", ".local/bin", ".local/lib", ".local/pipx", ".local/share/fnm", ".local/share/mise", ".local/share/pnpm",
-	".local/share/uv",
-	".npm-global", ".nvm", ".nix-profile", ".pyenv", ".rbenv", ".rustup", ".sdkman/candidates", ".volta", ".yarn/bin",
-	"anaconda3", "mambaforge", "miniconda3", "go/bin", "go/pkg/mod", "sdk",
+	".asdf/bin", ".asdf/installs", ".asdf/lib", ".asdf/plugins", ".asdf/shims",
+	".bun/bin", ".bun/install",
+	".cargo/bin", ".cargo/env", ".cargo/git", ".cargo/registry",
+	".config/git/attributes", ".config/git/config", ".config/git/ignore", ".gitconfig",
+	".deno/bin",
+	".dotnet/dotnet", ".dotnet/host", ".dotnet/packs", ".dotnet/sdk", ".dotnet/sdk-manifests", ".dotnet/shared",
+	".dotnet/templates", ".dotnet/tools",
+	".local/bin", ".local/lib", ".local/pipx/shared", ".local/pipx/venvs", ".local/share/pipx/shared",
+	".local/share/pipx/venvs", ".local/share/fnm", ".local/share/mise/installs", ".local/share/mise/plugins",
+	".local/share/mise/shims", ".local/share/pnpm", ".local/share/uv/python", ".local/share/uv/tools",
+	".npm-global/bin", ".npm-global/lib", ".nvm", ".nix-profile",
+	".pyenv/bin", ".pyenv/libexec", ".pyenv/plugins", ".pyenv/shims", ".pyenv/version", ".pyenv/versions",
+	".rbenv/bin", ".rbenv/libexec", ".rbenv/plugins", ".rbenv/shims", ".rbenv/version", ".rbenv/versions",
+	".rustup/settings.toml", ".rustup/toolchains", ".rustup/update-hashes", ".sdkman/candidates", ".volta", ".yarn/bin",
+	"anaconda3", "mambaforge", "miniconda3", "miniforge3", "go/bin", "go/pkg/mod", "sdk",
 }
 
 // What only root can read in /etc, and so only a run of root's must not.
@@ -57,7 +70,9 @@ var rootSecrets = []string{
 
 // layout is what a run sees, by path, and what of it must not be seen.
 type layout struct {
-	home   string
+	home                 string
+	private, credentials []string // of the home: what is hidden, and the places of the table that say why
+
 	places []mountEntry // parents before their children
 	within []mountEntry // shown by a wider one already
 	hide   []mountEntry // inside some place
@@ -71,7 +86,8 @@ func (s *Spec) layOut() (*layout, error) {
 	if !filepath.IsAbs(l.home) {
 		l.home = ""
 	}
-	for _, path := range systemPaths {
+	l.setPrivate()
+	for _, path := range s.systemPaths() {
 		l.show(path)
 	}
 	if s.Network { // where the name servers stand, often outside /etc
@@ -81,7 +97,7 @@ func (s *Spec) layOut() (*layout, error) {
 	}
 	for _, path := range s.toolchains(l.home) {
 		if !s.isHidden(path) {
-			l.show(path)
+			l.showPublic(path)
 		}
 	}
 	for _, path := range s.Readable {
@@ -92,12 +108,98 @@ func (s *Spec) layOut() (*layout, error) {
 		return nil, err
 	}
 	l.sort()
+	l.showGitSettings()
 	if err := s.hidePaths(l); err != nil {
 		return nil, err
 	}
 	s.keepReadOnly(l)
 	l.pinParents()
 	return l, nil
+}
+
+// systemPaths are what every run is shown, unless its spec says which of it.
+func (s *Spec) systemPaths() []string {
+	if s.System != nil {
+		return s.System
+	}
+	return systemPaths
+}
+
+// setPrivate notes what is private in the home folder.
+func (l *layout) setPrivate() {
+	if l.home == "" {
+		return
+	}
+	l.private = PrivatePaths(l.home)
+	for _, path := range l.private {
+		if path != filepath.Join(l.home, settingsFolder) {
+			l.credentials = append(l.credentials, path)
+		}
+	}
+	for _, name := range credentialNames() {
+		if strings.HasPrefix(name, settingsFolder+"/") {
+			l.credentials = append(l.credentials, filepath.Join(l.home, name))
+		}
+	}
+}
+
+// isPrivate reports whether a path is private, or lies inside what is. Below the folder of
+// settings a path is named one by one, so only the credentials of the table count there.
+func (l *layout) isPrivate(path string) bool {
+	inside := func(private string) bool { return within(path, private) }
+	return slices.Contains(l.private, path) || slices.ContainsFunc(l.credentials, inside)
+}
+
+// showPublic adds what is not private of a path to read.
+func (l *layout) showPublic(path string) {
+	if real, err := filepath.EvalSymlinks(path); err != nil || l.isPrivate(real) {
+		return
+	}
+	for _, part := range l.withoutPrivate(path) {
+		l.show(part)
+	}
+}
+
+// withoutPrivate returns a path, or, where something private is inside it, what else is.
+func (l *layout) withoutPrivate(path string) []string {
+	if l.isPrivate(path) {
+		return nil
+	}
+	isInside := func(private string) bool {
+		if !within(private, path) {
+			return false
+		}
+		_, err := os.Lstat(private)
+		return err == nil
+	}
+	if !slices.ContainsFunc(l.private, isInside) && !slices.ContainsFunc(l.credentials, isInside) {
+		return []string{path}
+	}
+	entries, _ := os.ReadDir(path) // what cannot be listed is not shown
+	var list []string
+	for _, e := range entries {
+		list = append(list, l.withoutPrivate(filepath.Join(path, e.Name()))...)
+	}
+	return list
+}
+
+// showGitSettings adds a copy of Git's settings, without the lines that hold credentials,
+// where a file of them is private for those.
+func (l *layout) showGitSettings() {
+	added := false
+	for _, name := range gitSettings {
+		path := filepath.Join(l.home, name)
+		if !slices.Contains(l.private, path) && !slices.Contains(l.credentials, path) || nearest(l.places, path) != nil {
+			continue
+		}
+		if content, ok := readGitSettings(path); ok {
+			clean, _ := cleanGitSettings(content)
+			l.places, added = append(l.places, mountEntry{path: path, kind: text, text: clean}), true
+		}
+	}
+	if added {
+		l.sort()
+	}
 }
 
 // executable returns the program's file, by a path whose folders are not links:
@@ -215,49 +317,72 @@ func (s *Spec) isHidden(path string) bool {
 
 // hidePaths notes what must not be seen and is inside something that is shown.
 func (s *Spec) hidePaths(l *layout) error {
-	mounts, private := mask.ReadMounts(), PrivatePaths(l.home)
-	kernels := slices.Concat(s.Hidden, mounts.Aliases(s.Hidden))
-	candidates := slices.Concat(kernels, private, mounts.Aliases(private))
+	mounts := mask.ReadMounts()
+	for _, path := range slices.Concat(s.Hidden, mounts.Aliases(s.Hidden)) {
+		if _, err := os.Stat(path); err != nil && nearest(l.places, path) != nil {
+			return tool.Errorf("sandbox.Run", tool.Unavailable, "nothing runs, because %s cannot be hidden: %w", path, err).
+				WithHint("the kernel's own folder was moved or removed; put it back, or stop the kernel and start it again")
+		}
+		real := canonical(path)
+		if s.Workspace != "" && within(s.Workspace, real) {
+			return tool.Errorf("sandbox.Run", tool.Denied, "the workspace %s lies inside the kernel's own folder", s.Workspace).
+				WithHint("start the session in another folder")
+		}
+		l.hidePath(real)
+	}
+	private := slices.DeleteFunc(slices.Clone(l.private), func(path string) bool {
+		_, err := os.Lstat(path)
+		return err != nil
+	})
+	private = append(private, mounts.Aliases(private)...)
 	if os.Geteuid() == 0 {
-		candidates = append(candidates, rootSecrets...)
+		private = append(private, rootSecrets...)
 	}
-	for i, path := range candidates {
-		if i >= len(kernels) && nearest(l.places, path) == nil {
-			continue // a link to it would have to lie there too
-		}
-		info, err := os.Stat(path)
-		if err != nil {
-			if i < len(kernels) && nearest(l.places, path) != nil {
-				return tool.Errorf("sandbox.Run", tool.Unavailable, "nothing runs, because %s cannot be hidden: %w", path, err).
-					WithHint("the kernel's own folder was moved or removed; put it back, or stop the kernel and start it again")
+	for _, path := range private {
+		for _, name := range slices.Compact([]string{path, canonical(path)}) { // a link may lead to what is shown
+			over := nearest(l.places, name)
+			isNamed := func(p mountEntry) bool { return p.path == name }
+			if over == nil || isNamed(*over) || slices.ContainsFunc(l.within, isNamed) {
+				continue // it was named, as the workspace or as what the app file opens
 			}
-			continue
-		}
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
-		}
-		if s.Workspace != "" && within(s.Workspace, path) {
-			if i < len(kernels) {
-				return tool.Errorf("sandbox.Run", tool.Denied, "the workspace %s lies inside the kernel's own folder", s.Workspace).
-					WithHint("start the session in another folder")
+			if s.Workspace == "" || !within(s.Workspace, name) { // or the workspace lies in it
+				l.hidePath(name)
 			}
-			continue // it was chosen as the workspace, knowing what it is
 		}
-		if over := nearest(l.places, path); over == nil || over.path == path && over.write && i >= len(kernels) {
-			continue
-		}
-		p := mountEntry{path: path, kind: blank}
-		if info.IsDir() {
-			p.kind = hidden
-		}
-		l.hide = append(l.hide, p)
 	}
+	all := slices.Clone(l.hide)
+	l.hide = slices.DeleteFunc(l.hide, func(h mountEntry) bool { // what lies in a hidden folder is gone with it
+		return slices.ContainsFunc(all, func(o mountEntry) bool { return o.path != h.path && within(h.path, o.path) })
+	})
 	for _, p := range l.within { // what is shown by name is, though all around it is hidden
 		if slices.ContainsFunc(l.hide, func(h mountEntry) bool { return h.path != p.path && within(p.path, h.path) }) {
 			l.places = append(l.places, p)
 		}
 	}
 	return nil
+}
+
+// canonical is a path without links, if it exists.
+func canonical(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// hidePath notes a path that must not be seen, if it exists and is inside something that
+// is shown. A link is not hidden: what it leads to is.
+func (l *layout) hidePath(path string) {
+	info, err := os.Lstat(path)
+	isKnown := slices.ContainsFunc(l.hide, func(h mountEntry) bool { return h.path == path })
+	if err != nil || info.Mode()&os.ModeSymlink != 0 || nearest(l.places, path) == nil || isKnown {
+		return
+	}
+	p := mountEntry{path: path, kind: blank}
+	if info.IsDir() {
+		p.kind = hidden
+	}
+	l.hide = append(l.hide, p)
 }
 
 // keepReadOnly adds what stays read-only inside something that can be written.

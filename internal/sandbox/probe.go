@@ -61,15 +61,21 @@ func (r *Report) isolatesFiles() bool { return r.Namespaces || r.Landlock > 0 &&
 // cannot is the error of a run that this machine cannot confine.
 func cannot(missing []string) error {
 	return tool.Errorf("sandbox.Run", tool.Unavailable, "this machine cannot %s", strings.Join(missing, ", nor ")).
-		WithHint("callgate doctor says what is missing; with sandbox: relaxed the app accepts a run without it")
+		WithHint("callgate doctor says what is missing; with runtime.sandbox: relaxed the app file accepts a run without it")
 }
 
 // unguarded is what is missing where the network of a run cannot be its proxy alone.
 const unguarded = "keep a command's network to public addresses"
 
+// unhidden is what is missing where a contained run sees the whole disk.
+const unhidden = "hide the kernel's state and private folders from a process"
+
 // missing returns what a run would lack, as ends of "this machine cannot …".
 func (r *Report) missing(s *Spec) []string {
-	if r.isolatesFiles() {
+	switch {
+	case s.Mode == Contained:
+		return []string{unhidden}
+	case r.isolatesFiles():
 		return nil
 	}
 	list := []string{"keep a command inside its workspace"}

@@ -73,6 +73,7 @@ type Spec struct {
 	Own               string
 	Workspace         string
 	ReadOnlyWorkspace bool
+	System            []string // what of the system is shown, to read; nil: its programs, libraries and settings
 	Readable          []string // shown as well
 	Writable          []string // shown as well, to write; with ReadOnlyWorkspace the only such places
 	ReadOnly          []string // not to be written, moved or removed inside what can be; or made: see newfiles
@@ -115,8 +116,9 @@ const HostFD = 3
 // Mode is how much a run is kept from. In each the Law holds.
 type Mode int
 
-// The modes. What Contained hides it hides where there are user namespaces; the
-// exit says so where there are none. The limits are for Confined runs alone.
+// The modes. Contained needs user namespaces: where there are none it is refused, unless
+// the spec is Relaxed; then it hides nothing, and its exit says so. The limits are for
+// Confined runs alone.
 const (
 	Confined  Mode = iota // sees what the package's comment lists
 	Contained             // the disk without what is hidden, and the network

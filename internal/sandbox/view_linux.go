@@ -115,6 +115,8 @@ func (v *view) add(q mountEntry, l *layout, temp int64) {
 	case link:
 		v.folder(filepath.Dir(q.path))
 		v.CallIgnoreError(unix.SYS_SYMLINKAT, v.Text(q.link), launcher.Int(atCWD), v.Text(base+q.path))
+	case text:
+		v.writeText(q)
 	case private:
 		v.folder(q.path) // of the new root, shown once more, so that it can be written when the root itself cannot
 		v.Call(unix.SYS_FCHMODAT, launcher.Int(atCWD), v.Text(base+q.path), launcher.Int(0o1777))
@@ -135,6 +137,18 @@ func (v *view) add(q mountEntry, l *layout, temp int64) {
 		v.open(slotTree, "/dev/null", unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NODEV)
 		v.attach(slotTree, q.path)
 	}
+}
+
+// writeText makes a file in memory.
+func (v *view) writeText(q mountEntry) {
+	const slot = 0
+	v.folder(filepath.Dir(q.path))
+	v.CallKeep(slot, unix.SYS_OPENAT, launcher.Int(atCWD), v.Text(base+q.path),
+		launcher.Int(unix.O_WRONLY|unix.O_CREAT|unix.O_CLOEXEC), launcher.Int(0o444))
+	if q.text != "" {
+		v.Call(unix.SYS_WRITE, launcher.Slot(slot), v.Text(q.text), launcher.Int(len(q.text)))
+	}
+	v.Call(unix.SYS_CLOSE, launcher.Slot(slot))
 }
 
 func sizeOption(bytes int64) string {

@@ -31,8 +31,9 @@ func serverBlock() node {
 		key{"start_timeout", duration(), "How long it may take to start, such as 30s."},
 		key{"concurrency", integer(1, 256), "How many calls it may have under way at once."},
 		key{"isolation", enum("", "contained", "sandboxed", "none"),
-			"What a command is kept from. contained: from what Callgate keeps and from private folders. sandboxed: from all " +
-				"but its folder, the system's programs and a package cache. none: from nothing. Left out: sandboxed, and " +
+			"What a command is kept from. sandboxed: from all but its folder, the system's programs and a package cache. " +
+				"contained: from what Callgate keeps and from places that are known to hold credentials; it reads the rest of " +
+				"your home folder. none: from nothing. What the machine cannot do is refused. Left out: sandboxed, and " +
 				"contained in the user's own file."},
 		key{"network", boolean(false), "A sandboxed server has the network."},
 		key{"readable", list(text()), "Files and folders that it sees too: private ones when contained, any when sandboxed."},

@@ -20,10 +20,9 @@ type add struct {
 	protocol            string
 	env, header         []string
 	envAllow            []string
-	isolation           string
-	network             bool
-	replace, yes, user  bool
-	inWorkspace         bool
+	isolated
+	replace, yes, user bool
+	inWorkspace        bool
 }
 
 func newAdd(e *command.Env) *cobra.Command {
@@ -46,9 +45,7 @@ func newAdd(e *command.Env) *cobra.Command {
 	f.StringArrayVar(&a.env, "env", nil, "`NAME=VALUE` for its environment; may be repeated")
 	f.StringArrayVar(&a.header, "header", nil, "`NAME=VALUE` for its requests; may be repeated")
 	f.StringSliceVar(&a.envAllow, "env-allow", nil, "give it these `VARIABLES` of the kernel's environment")
-	f.StringVar(&a.isolation, "isolation", "contained",
-		"`HOW` a command is isolated: contained, sandboxed or none")
-	f.BoolVar(&a.network, "network", false, "give a sandboxed server the network")
+	a.bind(c)
 	f.BoolVar(&a.replace, "replace", false, "replace the server of this name")
 	f.BoolVar(&a.user, "user", false, "add it to your own app file, so that it is in every folder")
 	f.BoolVar(&a.yes, "yes", false, "accept its command without asking")
@@ -85,6 +82,7 @@ func (a *add) run(ctx context.Context, args []string) error {
 		return err
 	}
 	a.Status("added %s to %s", s.Name, path)
+	a.explain(a.Env, s)
 	if !a.user {
 		a.AppFile = path
 	}
@@ -108,7 +106,7 @@ func (a *add) server(args []string) (app.Server, error) {
 	}
 	if len(args) > 1 {
 		s.Command, s.Args = args[1], args[2:]
-		s.Isolation = app.Isolation{Mode: a.isolation, Network: a.network} // who adds it here wants it here
+		s.Isolation = a.of(s.Command)
 		if s.InWorkspace = a.inWorkspace; s.InWorkspace {
 			s.Isolation.Mode = "sandboxed"
 		}

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
+	"callgate/internal/app"
 	"callgate/tool"
 )
 
@@ -72,5 +75,42 @@ func TestServerOfCommandLine(t *testing.T) {
 				t.Errorf("got the command %s %v", s.Command, s.Args)
 			}
 		})
+	}
+}
+
+// A server that a person adds gets the narrowest isolation in which its command can start,
+// unless the person says another.
+func TestIsolationOfAnAddedServer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		flags   []string
+		command string
+		want    app.Isolation
+	}{
+		"a program":             {nil, "hub-server", app.Isolation{Mode: "sandboxed"}},
+		"a path":                {nil, "/usr/bin/node", app.Isolation{Mode: "sandboxed"}},
+		"npx fetches":           {nil, "npx", app.Isolation{Mode: "sandboxed", Network: true}},
+		"uvx by its path":       {nil, "/opt/uv/uvx", app.Isolation{Mode: "sandboxed", Network: true}},
+		"a daemon's client":     {nil, "docker", app.Isolation{Mode: "contained"}},
+		"npx without":           {[]string{"--network=false"}, "npx", app.Isolation{Mode: "sandboxed"}},
+		"a program with":        {[]string{"--network"}, "hub-server", app.Isolation{Mode: "sandboxed", Network: true}},
+		"contained":             {[]string{"--isolation", "contained"}, "npx", app.Isolation{Mode: "contained"}},
+		"sandboxed, as is said": {[]string{"--isolation", "sandboxed"}, "npx", app.Isolation{Mode: "sandboxed"}},
+		"none":                  {[]string{"--isolation", "none"}, "docker", app.Isolation{Mode: "none"}},
+		"places": {[]string{"--readable", "~/notes,/srv", "--writable", "~/drafts"}, "hub-server", app.Isolation{
+			Mode: "sandboxed", Readable: []string{"~/notes", "/srv"}, Writable: []string{"~/drafts"},
+		}},
+	} {
+		var i isolated
+		cmd := &cobra.Command{}
+		i.bind(cmd)
+		if err := cmd.ParseFlags(c.flags); err != nil {
+			t.Fatal(err)
+		}
+		got := i.of(c.command)
+		if got.Mode != c.want.Mode || got.Network != c.want.Network || !slices.Equal(got.Readable, c.want.Readable) ||
+			!slices.Equal(got.Writable, c.want.Writable) {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
 	}
 }

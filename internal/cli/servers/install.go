@@ -98,14 +98,15 @@ func (c *catalog) search(ctx context.Context, words []string) error {
 // install is mcp install.
 type install struct {
 	catalog
-	name, isolation   string
+	isolated
+	name              string
 	set               []string
 	user, dryRun, yes bool
 }
 
 func newInstall(e *command.Env) *cobra.Command {
 	i := &install{catalog: catalog{Env: e}}
-	c := i.bind(e.Leaf(&cobra.Command{
+	c := i.catalog.bind(e.Leaf(&cobra.Command{
 		Use: "install NAME", Short: "Add a server of a catalogue to the app file, and accept it",
 		Long: `Add a server of a catalogue to the app file. What would be run or called is shown: the command with
 its package in one exact version, its arguments, its variables and the secrets it needs. A person
@@ -116,8 +117,7 @@ accepts it; without that nothing is written.`,
 	}, i.run))
 	c.Flags().StringVar(&i.name, "name", "", "what the server is called here (default: from its name)")
 	c.Flags().StringArrayVar(&i.set, "set", nil, "`NAME=VALUE` for a variable, an argument or a header; may be repeated")
-	c.Flags().StringVar(&i.isolation, "isolation", "contained",
-		"`HOW` a command is isolated: contained, sandboxed or none")
+	i.isolated.bind(c)
 	c.Flags().BoolVar(&i.user, "user", false, "add it to your own app file, so that it is in every folder")
 	c.Flags().BoolVar(&i.dryRun, "dry-run", false, "show what would be run or called, and write nothing")
 	c.Flags().BoolVar(&i.yes, "yes", false, "accept without asking; at a terminal the code is still to be typed")
@@ -283,7 +283,7 @@ func (i *install) write(ctx context.Context, plan catalogue.Plan) error {
 		Name: p.Name, Command: p.Command, Args: p.Args, Env: p.Env, URL: p.URL, Transport: p.Transport, Headers: p.Headers,
 	}
 	if s.Command != "" {
-		s.Isolation = app.Isolation{Mode: i.isolation}
+		s.Isolation = i.of(s.Command)
 	}
 	next, err := edit.AddServer(before, s, modules)
 	if err != nil {
@@ -292,6 +292,7 @@ func (i *install) write(ctx context.Context, plan catalogue.Plan) error {
 	if err := write(path, next); err != nil {
 		return err
 	}
+	i.explain(i.Env, s)
 	if !i.user {
 		i.AppFile = path
 	}

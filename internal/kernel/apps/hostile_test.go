@@ -70,7 +70,7 @@ func TestHostileFolderIsGivenNothing(t *testing.T) {
 		},
 		"a browser without walls": {
 			module("    web.browse: {config: {unsandboxed: true}}\n"), "",
-			"web.browse.navigate", `{"url":"http://127.0.0.1:9/"}`, "pages without the sandbox of the browser",
+			"web.browse.navigate", `{"url":"http://127.0.0.1:9/"}`, "a browser without any sandbox (a page that takes it over can do whatever Callgate can)",
 		},
 		"the shell with private folders": {
 			module("    shell: {config: {readable: [/root]}}\n"), "",

@@ -61,7 +61,7 @@ func widening(m app.Module) []setting {
 		{m.Config, "readable", "files outside the workspace"},
 		{m.Config, "endpoint", "an endpoint of its own"},
 		{m.Config, "executable", "a program to run"},
-		{m.Config, "unsandboxed", "pages without the sandbox of the browser"},
+		{m.Config, "unsandboxed", "a browser without any sandbox (a page that takes it over can do whatever Callgate can)"},
 		{m.Constraints, "private_hosts", "private addresses"},
 		{m.Constraints, "allow_force", "force, which loses work"},
 		{m.Constraints, "allow_downgrade", "redirects that leave encryption"},

@@ -26,7 +26,7 @@ func TestIsolation(t *testing.T) {
 	const said = "isolation: contained"
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	for _, c := range []struct{ line, launch, reach string }{
-		{said, "isolation=contained env CALLGATE_WORKSPACE=", "contained: it sees your files, but not your private folders"},
+		{said, "isolation=contained env CALLGATE_WORKSPACE=", "contained: it can read your home folder and the rest of the disk"},
 		{"readable: [" + a.Folder + "]", "isolation=sandboxed readable=" + a.Folder, "sandboxed: it sees its folder"},
 		{"network: true, readable: [" + a.Folder + "]", "isolation=sandboxed network=true", "and has the network"},
 		{"cwd: workspace, readable: [" + a.Folder + "]", "isolation=sandboxed readable=" + a.Folder + " env -C " + folder + " CALLGATE_WORKSPACE=",

@@ -23,6 +23,7 @@ import (
 	"callgate/internal/kernel/servers/apis"
 	"callgate/internal/launch"
 	"callgate/internal/registry"
+	"callgate/internal/sandbox"
 	"callgate/internal/source/mcp"
 	"callgate/internal/source/mcp/isolation"
 	"callgate/internal/source/mcp/trust"
@@ -195,8 +196,8 @@ func (s *Set) sources(scope string) []*source {
 
 // defaultMode is the isolation of a server whose file says nothing of it. A
 // project's file may have come with its folder, so it is sandboxed; callgate mcp add
-// and import write what a person adds as contained, and so is what the user's own
-// file names.
+// writes what a person adds as sandboxed, too. What the user's own file names is
+// contained.
 func defaultMode(s app.Server) string {
 	if s.FromUser && !s.InWorkspace {
 		return mcp.Contained
@@ -221,7 +222,8 @@ func config(s app.Server, t Terms) mcp.Config {
 			Mode: cmp.Or(i.Mode, defaultMode(s)), Network: i.Network, Readable: i.Readable, Writable: i.Writable,
 			Rules: t.Rules,
 		}
-		c.Isolation.Relaxed = t.Relaxed && c.Isolation.Mode == mcp.Sandboxed
+		// Only where it matters: elsewhere it is no part of what a human accepted.
+		c.Isolation.Relaxed = t.Relaxed && isolation.Cannot(c.Isolation, sandbox.Probe())
 		c.InDir = s.InWorkspace
 	}
 	if s.OAuth != nil {
@@ -277,7 +279,8 @@ func (v Scoped) List(ctx context.Context) ([]Server, error) {
 			s.Locks = one.locks.Ready.Name
 		}
 		if c := one.Config(); c.Command != "" {
-			s.Reach = hide(c, isolation.Describe(c.Isolation))
+			machine := sandbox.Probe()
+			s.Reach = hide(c, isolation.Describe(c.Isolation, machine))
 			if c.InDir {
 				s.Reach += "; it starts in that folder, and may run any file that is put there"
 			}
@@ -287,7 +290,7 @@ func (v Scoped) List(ctx context.Context) ([]Server, error) {
 						"if it is that, write ./%s", hide(c, word), c.Dir, hide(c, word)))
 				}
 			}
-			if text := isolation.Missing(); text != "" && c.Isolation.Mode == mcp.Contained {
+			if text := isolation.Missing(c.Isolation, machine); text != "" {
 				s.Problems = append(s.Problems, text)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/launch"
 	"callgate/internal/registry"
+	"callgate/internal/sandbox"
 	"callgate/internal/serverlock"
 	"callgate/internal/source/mcp"
 	"callgate/internal/source/mcp/isolation"
@@ -141,7 +142,7 @@ func launchWords(c mcp.Config) []string {
 	for _, name := range slices.Sorted(slices.Values(c.EnvAllow)) {
 		env = append(env, name+"=$"+name)
 	}
-	return slices.Concat(isolation.Words(c.Isolation), codeWords(c), env, c.WordsIn(folder))
+	return slices.Concat(isolation.Words(c.Isolation, sandbox.Probe()), codeWords(c), env, c.WordsIn(folder))
 }
 
 // codeWords are the files and folders that a server runs, by their content.

@@ -20,8 +20,8 @@ type Settings struct {
 	Viewport   string         `config:"viewport" help:"the size of the window, as 1280x800"`
 	UserAgent  string         `config:"user_agent" help:"what the browser calls itself; by default what it is"`
 	Headless   bool           `config:"headless" help:"whether it runs without a window"`
-	// Unsandboxed is for containers, where Chromium cannot make its own sandbox.
-	Unsandboxed bool   `config:"unsandboxed" help:"pages run without Chromium's own sandbox, where the system forbids it one"`
+	// Unsandboxed is for containers, where neither Chromium nor Callgate can make a sandbox.
+	Unsandboxed bool   `config:"unsandboxed" help:"the browser runs without any sandbox, where the system forbids it one: a page that takes it over has what Callgate has"`
 	Locale      string `config:"locale" help:"the language that pages are asked for, as en-US"`
 
 	AllowedHosts []string `constraint:"allowed_hosts" help:"only these hosts are reached, by pages and what they load; empty: all public ones"`

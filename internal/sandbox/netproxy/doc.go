@@ -16,3 +16,7 @@
 //   - The variables name the proxy to programs. One that ignores them finds no
 //     network.
 package netproxy
+
+// Port is that of the proxy inside the namespace, at each address of its loopback: the
+// local address of a connection says which of them it was made to.
+const Port = 911

@@ -12,14 +12,12 @@ import (
 	"callgate/internal/sandbox/launcher"
 )
 
-// The address of the proxy inside the namespace.
-const (
-	port = 911
-	at   = "http://127.0.0.1:911"
-)
+// at is the address of the proxy inside the namespace, for programs.
+const at = "http://127.0.0.1:911"
 
 // Add adds the steps that make the socket and send it through the socket that
-// brought the standard files. The child must have a network namespace of its own.
+// brought the standard files. The child must have a network namespace of its own: the
+// socket listens at every address there, which are those of its loopback.
 func Add(p *launcher.Program) {
 	const slot, backlog, descriptor = 0, 128, 4
 	p.Step("listen for the network's proxy")
@@ -27,8 +25,7 @@ func Add(p *launcher.Program) {
 		launcher.Int(unix.AF_INET), launcher.Int(unix.SOCK_STREAM|unix.SOCK_CLOEXEC), launcher.Int(0))
 	address := make([]byte, unix.SizeofSockaddrInet4) // struct sockaddr_in
 	binary.NativeEndian.PutUint16(address, unix.AF_INET)
-	binary.BigEndian.PutUint16(address[2:], port)
-	copy(address[4:], []byte{127, 0, 0, 1})
+	binary.BigEndian.PutUint16(address[2:], Port)
 	p.Call(unix.SYS_BIND, launcher.Slot(slot), p.Bytes(address), launcher.Int(len(address)))
 	p.Call(unix.SYS_LISTEN, launcher.Slot(slot), launcher.Int(backlog))
 

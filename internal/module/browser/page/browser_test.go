@@ -22,7 +22,10 @@ import (
 type proxyGuard struct {
 	*netguard.Guard
 	*netguard.Proxy
+	addr string // at which the browser reaches it
 }
+
+func (g *proxyGuard) Addr() string { return g.addr }
 
 func (g *proxyGuard) Probe(ctx context.Context, hostport string) error {
 	conn, err := g.DialContext(ctx, "tcp", hostport)
@@ -32,8 +35,8 @@ func (g *proxyGuard) Probe(ctx context.Context, hostport string) error {
 	return conn.Close()
 }
 
-// startBrowser starts a browser for a test, and returns its folder too.
-func startBrowser(t testing.TB) (*Browser, string) {
+// startBrowser starts a browser for a test.
+func startBrowser(t testing.TB) (*Browser, *process.Process) {
 	t.Helper()
 	if _, err := process.Find(""); err != nil {
 		t.Skipf("%v", err)
@@ -50,11 +53,11 @@ func startBrowser(t testing.TB) (*Browser, string) {
 		t.Fatal(p.Failed(err))
 	}
 	t.Cleanup(b.Close)
-	return b, p.Folder()
+	return b, p
 }
 
 // openTab opens a tab in a new profile with the given rules.
-func openTab(t testing.TB, b *Browser, folder string, rules netguard.Rules) *Tab {
+func openTab(t testing.TB, b *Browser, started *process.Process, rules netguard.Rules) *Tab {
 	t.Helper()
 	guard, err := netguard.New(rules)
 	if err != nil {
@@ -65,9 +68,11 @@ func openTab(t testing.TB, b *Browser, folder string, rules netguard.Rules) *Tab
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = proxy.Close() })
+	addr, leave := started.Reach(proxy.Addr())
+	t.Cleanup(leave)
 	p, err := b.NewProfile(t.Context(), Options{
-		Guard: &proxyGuard{guard, proxy}, Width: 800, Height: 600, MaxTabs: 4, MaxDownload: 1 << 20,
-		Folder: filepath.Join(folder, strings.ReplaceAll(proxy.Addr(), ":", "-")),
+		Guard: &proxyGuard{guard, proxy, addr}, Width: 800, Height: 600, MaxTabs: 4, MaxDownload: 1 << 20,
+		Folder: filepath.Join(started.Folder(), strings.ReplaceAll(proxy.Addr(), ":", "-")),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -83,8 +88,8 @@ func openTab(t testing.TB, b *Browser, folder string, rules netguard.Rules) *Tab
 // A page that crashes leaves the other tabs of its profile usable.
 func TestCrashOfOneTab(t *testing.T) {
 	t.Parallel()
-	b, folder := startBrowser(t)
-	first := openTab(t, b, folder, netguard.Rules{})
+	b, started := startBrowser(t)
+	first := openTab(t, b, started, netguard.Rules{})
 	second, err := first.profile.NewTab(t.Context())
 	if err != nil {
 		t.Fatal(err)

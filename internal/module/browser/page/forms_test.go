@@ -71,8 +71,8 @@ func evaluate[R any](t testing.TB, tab *Tab, function string, argument any) (res
 func TestAddressForms(t *testing.T) {
 	t.Parallel()
 	netguardtest.Run(t, func(w *netguardtest.Network) {
-		b, folder := startBrowser(t)
-		control := openTab(t, b, folder, netguard.Rules{Resolver: w.Resolver, Private: []string{"0.0.0.0/0", "::/0"}})
+		b, started := startBrowser(t)
+		control := openTab(t, b, started, netguard.Rules{Resolver: w.Resolver, Private: []string{"0.0.0.0/0", "::/0"}})
 		for _, address := range []string{"http://127.0.0.2/", "http://169.254.169.254:8080/"} {
 			_, _ = control.Navigate(t.Context(), address, 5*time.Second)
 		}
@@ -81,7 +81,7 @@ func TestAddressForms(t *testing.T) {
 			t.Fatalf("without rules only %q was reached: the test proves nothing", got)
 		}
 
-		guarded := openTab(t, b, folder, netguard.Rules{Resolver: w.Resolver})
+		guarded := openTab(t, b, started, netguard.Rules{Resolver: w.Resolver})
 		if _, err := guarded.Navigate(t.Context(), "http://public.test/", 5*time.Second); err != nil || w.Greeted() == 0 {
 			t.Fatalf("the public server was not reached: %v", err)
 		}

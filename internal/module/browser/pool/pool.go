@@ -45,7 +45,7 @@ type Pool struct {
 type Options struct {
 	Executable string // "": the first that is installed
 	Visible    bool   // with a window
-	// Unsandboxed turns Chromium's own sandbox off.
+	// Unsandboxed starts it without any sandbox.
 	Unsandboxed bool
 	Rules       netguard.Rules
 	Profile     page.Options // without Guard and Folder, which the pool sets
@@ -75,6 +75,17 @@ type session struct {
 type sessionProxy struct {
 	*netguard.Guard
 	*netguard.Proxy
+	addr  string // at which the browser reaches it
+	leave func()
+}
+
+// Addr is the address of the proxy, as the browser has it.
+func (p *sessionProxy) Addr() string { return p.addr }
+
+// Close ends the proxy.
+func (p *sessionProxy) Close() error {
+	p.leave()
+	return p.Proxy.Close()
 }
 
 // Probe tries to connect, to learn why a connection does not succeed.
@@ -182,7 +193,8 @@ func (s *session) create(o Options, log *slog.Logger, number int) error {
 	if err != nil {
 		return err
 	}
-	s.proxy = &sessionProxy{guard, proxy}
+	addr, leave := s.browser.process.Reach(proxy.Addr())
+	s.proxy = &sessionProxy{guard, proxy, addr, leave}
 	o.Profile.Guard = s.proxy
 	o.Profile.Folder = filepath.Join(s.browser.process.Folder(), "profile-"+strconv.Itoa(number))
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
@@ -201,8 +213,8 @@ func (p *Pool) warnings(s *session) (all []string) {
 	}
 	if !s.browser.process.Sandboxed && !p.warned {
 		p.warned = true
-		const text = "Chromium's own sandbox is off, because the kernel runs as root or the app file says unsandboxed; " +
-			"let the kernel run as another user, on a system with user namespaces, if pages are not to be trusted"
+		const text = "no sandbox confines the browser, because the app file says unsandboxed: a page that takes it over has " +
+			"what Callgate has; delete that line, or let Callgate run as another user, if pages are not to be trusted"
 		p.log.Warn(text)
 		all = append(all, text)
 	}

@@ -16,7 +16,8 @@ import (
 	"callgate/tool"
 )
 
-// brokenBrowser is an executable that notes that it was started and exits.
+// brokenBrowser is an executable that notes that it was started and exits. It needs to
+// run without a sandbox, which would keep it from its log.
 func brokenBrowser(t testing.TB) (executable string, starts func() int) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -40,7 +41,7 @@ func TestBrowserThatDoesNotStart(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, id := range []string{"a", "a", "b"} {
 		wg.Go(func() {
-			_, err := p.Acquire(t.Context(), id, pool.Options{Executable: executable})
+			_, err := p.Acquire(t.Context(), id, pool.Options{Executable: executable, Unsandboxed: true})
 			if tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "out of luck") {
 				t.Errorf("the session %s: %v", id, err)
 			}
@@ -51,7 +52,7 @@ func TestBrowserThatDoesNotStart(t *testing.T) {
 	if before == 0 || before > 3 {
 		t.Errorf("the browser was started %d times", before)
 	}
-	if _, err := p.Acquire(t.Context(), "a", pool.Options{Executable: executable}); tool.KindOf(err) != tool.Unavailable {
+	if _, err := p.Acquire(t.Context(), "a", pool.Options{Executable: executable, Unsandboxed: true}); tool.KindOf(err) != tool.Unavailable {
 		t.Errorf("the next call: %v", err)
 	}
 	if starts() != before+1 {
@@ -67,7 +68,7 @@ func TestCancelledCall(t *testing.T) {
 	p := pool.New(nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.Acquire(ctx, "a", pool.Options{Executable: executable}); err == nil {
+	if _, err := p.Acquire(ctx, "a", pool.Options{Executable: executable, Unsandboxed: true}); err == nil {
 		t.Error("a cancelled call got a profile")
 	}
 	if err := p.Close(); err != nil {

@@ -10,7 +10,7 @@ import (
 const nowhere = "http://127.0.0.1:9"
 
 // arguments is the command line of a browser that does nothing of its own accord.
-func arguments(o Options, dir string, sandboxed bool) []string {
+func arguments(o Options, dir string, by walls) []string {
 	args := []string{
 		"--remote-debugging-pipe",
 		"--user-data-dir=" + dir,
@@ -23,7 +23,7 @@ func arguments(o Options, dir string, sandboxed bool) []string {
 	if !o.Visible {
 		args = append(args, "--headless", "--hide-scrollbars", "--mute-audio", "--disable-gpu")
 	}
-	if !sandboxed {
+	if by != chromiums {
 		args = append(args, "--no-sandbox")
 	}
 	return append(args, "--no-startup-window")
@@ -35,7 +35,7 @@ func networkArguments() []string {
 	return []string{
 		"--proxy-server=" + nowhere,
 		"--proxy-bypass-list=<-loopback>",
-		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.*",
 		"--dns-prefetch-disable",
 		"--disable-quic",
 		"--force-webrtc-ip-handling-policy=disable_non_proxied_udp",

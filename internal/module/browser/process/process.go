@@ -13,6 +13,11 @@
 //     on a file in it, which the system frees when the owner dies: a folder whose lock is
 //     free has no owner, and the next start removes it with every process in it.
 //  4. The browser gets only the part of our environment that it needs to start.
+//  5. Something confines its pages: Chromium's own sandbox, or for root, who has none of
+//     Chromium's, Callgate's, around the whole browser. It sees the system's programs and
+//     fonts and its own folder, has a network in which only the proxies of its profiles
+//     are, can gain no rights, and is under a filter of system calls. Where neither can be
+//     had the browser does not start, unless a human accepted that.
 package process
 
 import (
@@ -40,21 +45,53 @@ const op = "web.browse"
 type Options struct {
 	Executable string // a name or a path; "": the first known name in the PATH
 	Visible    bool   // with a window
-	// Unsandboxed turns Chromium's own sandbox off, which a system may forbid it. For
-	// root it is always off: Chromium has none there.
+	// Unsandboxed starts it without any sandbox, Chromium's own or Callgate's.
 	Unsandboxed bool
 	Temp        string // where its folder is created; "": the system's temporary folder
 	Log         *slog.Logger
 }
 
-func (o Options) sandboxed() bool { return !o.Unsandboxed && !asRoot() }
+// walls is what confines the pages of a browser.
+type walls int
+
+const (
+	unconfined walls = iota
+	chromiums        // Chromium's own sandbox
+	boxed            // Callgate's, around the whole browser
+)
+
+// consentHint says how a human accepts a browser that nothing confines.
+const consentHint = "if a page that takes over the browser may have everything that Callgate has, " +
+	"set tools.modules.web.browse.config.unsandboxed to true, and accept it: callgate app trust"
+
+// walls chooses what confines the pages.
+func (o Options) walls() (walls, error) {
+	switch {
+	case o.Unsandboxed:
+		return unconfined, nil
+	case !asRoot():
+		return chromiums, nil
+	case o.Visible:
+		return 0, tool.Errorf(op, tool.Unavailable, "the browser was not started: Chromium has no sandbox for root, "+
+			"and in Callgate's it has no window").
+			WithHint("set tools.modules.web.browse.config.headless to true, or let Callgate run as another user; %s", consentHint)
+	case !canBox():
+		return 0, tool.Errorf(op, tool.Unavailable, "the browser was not started: Chromium has no sandbox for root, and "+
+			"Callgate's needs user namespaces, which this machine forbids").
+			WithHint("let Callgate run as another user, or permit user namespaces (callgate doctor); %s", consentHint)
+	}
+	return boxed, nil
+}
 
 // Process is a browser that was started.
 type Process struct {
-	// Sandboxed reports whether Chromium's own sandbox confines its pages.
+	// Sandboxed reports whether a sandbox confines its pages.
 	Sandboxed bool
 
-	cmd    *exec.Cmd
+	path   string // of the program
+	end    func() // kills it, with everything that it started
+	gates  *gates // to its proxies, if it has a network of its own
+	lost   error  // why it never ran; readable when done is closed
 	pipe   *chromedp.PipeConn
 	output *tail
 	folder *folder
@@ -113,16 +150,29 @@ func Start(o Options) (*Process, error) {
 	if o.Temp == "" {
 		o.Temp = temporary()
 	}
+	by, err := o.walls()
+	if err != nil {
+		return nil, err
+	}
+	if real, err := filepath.EvalSymlinks(o.Temp); err == nil && by == boxed { // which is shown at its own path
+		o.Temp = real
+	}
 	sweep(o.Temp, o.Log)
 	own, err := newFolder(o.Temp)
 	if err != nil {
 		return nil, tool.Errorf(op, tool.Unavailable, "there is no place for the browser's files: %w", err).
 			WithHint("free some space in %s", o.Temp)
 	}
-	p := &Process{Sandboxed: o.sandboxed(), folder: own, output: newTail(), done: make(chan struct{})}
-	words := append([]string{path}, arguments(o, own.path, p.Sandboxed)...)
-	p.cmd = launch.New(path, words, own.path, environment(own.path, o.Visible))
-	if err := p.start(); err != nil {
+	p := &Process{
+		Sandboxed: by != unconfined, path: path, folder: own, output: newTail(), done: make(chan struct{}),
+	}
+	args := arguments(o, own.path, by)
+	if by == boxed {
+		err = p.startBoxed(args)
+	} else {
+		err = p.start(args, environment(own.path, o.Visible))
+	}
+	if err != nil {
 		err = tool.Errorf(op, tool.Unavailable, "the browser %s could not be started: %w", path, err)
 		return nil, errors.Join(err, own.remove())
 	}
@@ -130,7 +180,9 @@ func Start(o Options) (*Process, error) {
 }
 
 // start connects the pipes and starts the program.
-func (p *Process) start() error {
+func (p *Process) start(args, env []string) error {
+	cmd := launch.New(p.path, append([]string{p.path}, args...), p.folder.path, env)
+	p.end = func() { endGroup(cmd) }
 	var ends [3][2]*os.File // commands to it, messages from it, its standard output and error
 	for i := range ends {
 		r, w, err := os.Pipe()
@@ -141,14 +193,14 @@ func (p *Process) start() error {
 		ends[i] = [2]*os.File{r, w}
 	}
 	commands, messages, output := ends[0], ends[1], ends[2]
-	p.cmd.Stdout, p.cmd.Stderr = output[1], output[1]
-	if err := passPipes(p.cmd, commands[0], messages[1]); err != nil {
+	cmd.Stdout, cmd.Stderr = output[1], output[1]
+	if err := passPipes(cmd, commands[0], messages[1]); err != nil {
 		closeAll(ends[:])
 		return err
 	}
-	setProcessGroup(p.cmd)
+	setProcessGroup(cmd)
 	started := make(chan error, 1)
-	go p.run(started)
+	go p.run(cmd, started)
 	if err := <-started; err != nil {
 		closeAll(ends[:])
 		return err
@@ -168,15 +220,15 @@ func closeAll(ends [][2]*os.File) {
 
 // run starts the program and waits for its end on a thread of its own, because the
 // program is killed when the thread that started it ends.
-func (p *Process) run(started chan<- error) {
+func (p *Process) run(cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err := p.cmd.Start()
+	err := cmd.Start()
 	started <- err
 	if err != nil {
 		return
 	}
-	_ = p.cmd.Wait()
+	_ = cmd.Wait()
 	close(p.done)
 }
 
@@ -186,6 +238,15 @@ func (p *Process) Pipe() *chromedp.PipeConn { return p.pipe }
 // Folder returns the browser's folder, which is removed when it ends. The caller may keep
 // files there too.
 func (p *Process) Folder() string { return p.folder.path }
+
+// Reach returns the address at which the browser reaches a proxy of this machine, until
+// leave is called.
+func (p *Process) Reach(proxy string) (addr string, leave func()) {
+	if p.gates == nil {
+		return proxy, func() {}
+	}
+	return p.gates.open(proxy)
+}
 
 // Done is closed when the browser has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
@@ -197,7 +258,10 @@ func (p *Process) Failed(err error) error {
 	if p.ended() || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		p.output.wait(time.Second)
 	}
-	return explain(p.cmd.Path, p.output.String(), err)
+	if isBoxed := p.gates != nil; isBoxed && p.ended() && p.lost != nil {
+		return p.lost
+	}
+	return explain(p.path, p.output.String(), err)
 }
 
 func (p *Process) ended() bool {
@@ -221,8 +285,7 @@ func explain(path, printed string, err error) error {
 	case strings.Contains(printed, "No usable sandbox"), strings.Contains(printed, "SUID sandbox"):
 		e.Message = "the browser did not start, because it cannot make its own sandbox here"
 		e.Hint = "this system forbids user namespaces to the browser's sandbox: allow them for it " +
-			"(sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu), or, in a container whose walls are enough " +
-			"for the pages it opens, set tools.modules.web.browse.config.unsandboxed to true"
+			"(sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu); " + consentHint
 	case strings.Contains(printed, "Missing X server"), strings.Contains(printed, "cannot open display"):
 		e.Hint = "a window needs a display: set tools.modules.web.browse.config.headless to true"
 	default:
@@ -235,7 +298,7 @@ func explain(path, printed string, err error) error {
 // returns when nothing is left.
 func (p *Process) Close() error {
 	p.once.Do(func() {
-		endGroup(p.cmd)
+		p.end()
 		_ = p.pipe.Close()
 		<-p.done
 		killByFolder(p.folder.path)

@@ -15,6 +15,10 @@ func Try(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	by, err := o.walls()
+	if err != nil {
+		return err
+	}
 	own, err := newFolder(temporary())
 	if err != nil {
 		return err
@@ -25,15 +29,20 @@ func Try(ctx context.Context, o Options) error {
 	}()
 	args := []string{"--user-data-dir=" + own.path, "--dump-dom"}
 	args = append(append(args, quietArguments()...), "--headless", "--disable-gpu", "--disable-dev-shm-usage")
-	if !o.sandboxed() {
+	if by != chromiums {
 		args = append(args, "--no-sandbox")
 	}
-	cmd := launch.Helper(ctx, path, append(args, "about:blank"))
-	cmd.Env, cmd.Dir = environment(own.path, false), own.path
+	args = append(args, "about:blank")
 	printed := newTail()
 	var page strings.Builder
-	cmd.Stdout, cmd.Stderr = &page, printed
-	err = cmd.Run()
+	if by == boxed {
+		err = runBoxed(ctx, path, own.path, args, &page, printed)
+	} else {
+		cmd := launch.Helper(ctx, path, args)
+		cmd.Env, cmd.Dir = environment(own.path, false), own.path
+		cmd.Stdout, cmd.Stderr = &page, printed
+		err = cmd.Run()
+	}
 	switch {
 	case ctx.Err() != nil:
 		err = ctx.Err()

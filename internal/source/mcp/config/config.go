@@ -82,7 +82,7 @@ type Isolation struct {
 	Network  bool     `json:"network,omitempty"`  // a sandboxed one has the network
 	Readable []string `json:"readable,omitempty"` // it sees these too
 	Writable []string `json:"writable,omitempty"` // it may write these too
-	Relaxed  bool     `json:"relaxed,omitempty"`  // a sandboxed one runs even where this machine has no sandbox
+	Relaxed  bool     `json:"relaxed,omitempty"`  // it runs even where this machine cannot isolate it
 	// Rules are the files and folders that hold the rules of its app. They are found
 	// with the app, so they do not tell one server from another.
 	Rules []string `json:"-"`

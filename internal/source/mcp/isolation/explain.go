@@ -46,7 +46,7 @@ func (w *Walls) Explain(said string, ended, slow bool) (Wall, bool) {
 		}
 	}
 	sandboxed := w.config.Mode == config.Sandboxed
-	waits := slow && slices.Contains(runners, filepath.Base(w.runs))
+	waits := slow && Fetches(w.runs)
 	if sandboxed && !w.config.Network && (waits || networkSigns.MatchString(said)) {
 		return Wall{"it has no network, because it is sandboxed", "network: true"}, true
 	}
@@ -61,11 +61,10 @@ func (w *Walls) Explain(said string, ended, slow bool) (Wall, bool) {
 		}
 	}
 	if sandboxed && kernelSigns.MatchString(said) {
-		return Wall{"a system call was refused, because it is sandboxed", "isolation: contained"}, true
+		return Wall{"a system call was refused, because it is sandboxed", wider()}, true
 	}
 	if sandboxed && ended {
-		return Wall{"it is sandboxed: it sees its folder and the system's programs, and nothing else", "isolation: contained"},
-			true
+		return Wall{"it is sandboxed: it sees its folder and the system's programs, and nothing else", wider()}, true
 	}
 	return Wall{}, false
 }
@@ -79,6 +78,17 @@ func (w *Walls) hasModule(name string) bool {
 	}
 	return false
 }
+
+// wider is the line that opens more than a place: the next mode that this machine can do.
+func wider() string {
+	if sandbox.Probe().Namespaces {
+		return "isolation: contained"
+	}
+	return "isolation: none"
+}
+
+// Fetches reports whether a program fetches the server that it runs.
+func Fetches(program string) bool { return slices.Contains(runners, filepath.Base(program)) }
 
 // runners are programs that fetch the server before they run it.
 var runners = []string{

@@ -3,15 +3,15 @@
 //
 // # Law
 //
-//   - contained: the server keeps the disk and the network, but the kernel's state
-//     and the private folders of the home are out of its sight, and so are the
-//     sockets of programs that act for the user. It is what a server gets that a
-//     person added here, or that the user's own file names.
 //   - sandboxed: the server sees its folder, to write; the system, to read; a
 //     package cache that only servers of the same folder share; what its readable
 //     and writable name; and nothing else. It has the network only with network:
-//     true. It is what a server gets that a project's file names without a word on
-//     isolation.
+//     true. It is what callgate mcp add writes, and what a server gets that a project's
+//     file names without a word on isolation.
+//   - contained: the server keeps the disk and the network, but the kernel's state
+//     and the places of the home that are known to hold credentials are out of its sight,
+//     and so are the sockets of programs that act for the user. It is what a server gets
+//     that the user's own file names without a word on isolation.
 //   - A server starts in a folder of its own, in the kernel's state directory, which no
 //     tool sees: what lies in the folder that it works for is not loaded by itself. With
 //     cwd: workspace it starts in that folder, and is sandboxed.
@@ -20,9 +20,10 @@
 //   - none: the server runs as any program of the user's.
 //   - In each of them everything that the server starts is known as a descendant of
 //     the kernel, and ends with the server (Linux).
-//   - Where this machine has no user namespaces, a contained server is only kept
-//     together with what it starts, and a sandboxed one is refused, unless the app's
-//     sandbox: relaxed was accepted. [Missing] says so.
+//   - A mode that this machine cannot do is refused, unless the app's sandbox: relaxed
+//     was accepted: contained needs user namespaces, sandboxed these or Landlock with
+//     seccomp. What the words of consent say is what this machine does, and a consent
+//     does not count on a machine that does less: [Words] has that, too.
 package isolation
 
 import (
@@ -71,6 +72,12 @@ type Place struct {
 // Walls makes the walls of a server that runs a program.
 func (m Machine) Walls(c config.Isolation, program string, at Place) (*Walls, error) {
 	w := &Walls{config: c, hidden: m.Hidden, runs: program, start: at.Dir, works: at.Dir}
+	machine := sandbox.Probe()
+	if why := refused(c, machine); why != "" {
+		return nil, tool.Errorf("mcp.start", tool.Unavailable, "it is not started: %s", why).
+			WithHint("callgate doctor says what is missing; runtime.sandbox: relaxed in the app file accepts servers without it, " +
+				"and isolation: none gives this one everything that you can reach")
+	}
 	own := ""
 	if !at.Inside {
 		var err error
@@ -83,10 +90,6 @@ func (m Machine) Walls(c config.Isolation, program string, at Place) (*Walls, er
 	}
 	dir := at.Dir
 	if !sandbox.Supervises() {
-		if c.Mode == config.Sandboxed && !c.Relaxed {
-			return nil, tool.Errorf("mcp.start", tool.Unavailable, "this machine cannot run it sandboxed").
-				WithHint("write isolation: contained, if you trust it; callgate doctor says what is missing")
-		}
 		return w, nil
 	}
 	s := &sandbox.Spec{Hidden: m.Hidden, Own: own, Readable: existing(c.Readable), Writable: existing(c.Writable)}
@@ -99,7 +102,7 @@ func (m Machine) Walls(c config.Isolation, program string, at Place) (*Walls, er
 			return nil, err
 		}
 	default:
-		s.Mode = sandbox.Contained
+		s.Mode, s.Relaxed = sandbox.Contained, c.Relaxed
 	}
 	if s.Mode != sandbox.Tracked {
 		s.ReadOnly = m.readOnly(c, dir)
@@ -197,34 +200,100 @@ var caches = map[string]string{
 	"GOCACHE": "go-build",
 }
 
-// Describe says in a sentence what a server with this isolation can reach.
-func Describe(c config.Isolation) string {
+// What a machine does of the isolation that a server is to have.
+const (
+	wholly   = ""               // all of it
+	filtered = sandbox.Filtered // files and the network, without namespaces
+	nothing  = "nothing"        // the server can reach everything that its user can
+)
+
+// delivered says what a machine does of an isolation.
+func delivered(c config.Isolation, machine sandbox.Report) string {
+	switch mode := cmp.Or(c.Mode, config.Contained); {
+	case mode == config.None || machine.Namespaces:
+		return wholly
+	case mode == config.Sandboxed && machine.Level != sandbox.Process:
+		return filtered
+	default:
+		return nothing
+	}
+}
+
+// Cannot reports whether a machine can do nothing of an isolation.
+func Cannot(c config.Isolation, machine sandbox.Report) bool { return delivered(c, machine) == nothing }
+
+// refused says why a server with an isolation is not started on a machine; "" for one
+// that is.
+func refused(c config.Isolation, machine sandbox.Report) string {
+	if c.Relaxed || delivered(c, machine) != nothing {
+		return ""
+	}
+	return "it is to be " + cmp.Or(c.Mode, config.Contained) + ", which this machine cannot do (" + lacks(machine) + ")"
+}
+
+// lacks names what a machine does not have for an isolation.
+func lacks(machine sandbox.Report) string {
+	switch {
+	case machine.OS != "linux":
+		return "servers can only be isolated on Linux"
+	case machine.Level == sandbox.Process:
+		return "it has neither user namespaces nor Landlock with seccomp"
+	default:
+		return "it has no user namespaces"
+	}
+}
+
+const everything = "it can reach everything that you can, also your keys and what Callgate keeps"
+
+// Describe says in a sentence what a server with this isolation can reach on a machine.
+func Describe(c config.Isolation, machine sandbox.Report) string {
+	mode := cmp.Or(c.Mode, config.Contained)
+	if why := refused(c, machine); why != "" {
+		return mode + ", which this machine cannot do (" + lacks(machine) + "): it is not started"
+	}
+	if delivered(c, machine) == nothing {
+		return mode + " in the app file, but not on this machine (" + lacks(machine) + "), and runtime.sandbox: relaxed " +
+			"accepts that: " + everything
+	}
 	opened := ""
 	if places := slices.Concat(c.Readable, c.Writable); len(places) > 0 {
-		opened = ", and " + strings.Join(places, ", ")
+		opened = strings.Join(places, ", ")
 	}
-	switch cmp.Or(c.Mode, config.Contained) {
+	switch mode {
 	case config.None:
-		return "none: it can reach everything that you can, also your keys and what Callgate keeps"
+		return "none: " + everything
 	case config.Sandboxed:
 		network := "no network"
 		if c.Network {
 			network = "the network"
 		}
+		if opened != "" {
+			opened = ", and " + opened
+		}
 		text := "sandboxed: it sees its folder, the system's programs" + opened + ", and has " + network
-		if c.Relaxed {
-			text += "; where this machine has no sandbox it runs without one"
+		if delivered(c, machine) == filtered {
+			text += "; without user namespaces, as here, it also sees the machine's other processes, and can write files with " +
+				"rules in its folder"
 		}
 		return text
 	default:
-		return "contained: it sees your files" + opened + ", but not your private folders nor what Callgate keeps, " +
-			"and has the network"
+		if opened != "" {
+			opened = " (but it can read " + opened + ")"
+		}
+		return "contained: it can read your home folder and the rest of the disk, and write what you can write, except the " +
+			"places that are known to hold keys, tokens and histories (.ssh, .aws, .config, .npmrc, browsers' profiles and " +
+			"some more)" + opened + " and what Callgate keeps, and has the network"
 	}
 }
 
-// Words are the isolation as words of a command line that a human accepts.
-func Words(c config.Isolation) []string {
+// Words are the isolation as words of a command line that a human accepts. Where a machine
+// does less than the isolation says, that is one of them: what was accepted for more is
+// not accepted there.
+func Words(c config.Isolation, machine sandbox.Report) []string {
 	words := []string{"isolation=" + cmp.Or(c.Mode, config.Contained)}
+	if less := delivered(c, machine); less != wholly {
+		words = append(words, "walls="+less)
+	}
 	if c.Network {
 		words = append(words, "network=true")
 	}
@@ -240,14 +309,13 @@ func Words(c config.Isolation) []string {
 	return words
 }
 
-// Missing says what this machine cannot do for servers; "" when it can do all.
-func Missing() string {
-	switch {
-	case !sandbox.Supervises():
-		return "servers are plain processes here: the kernel's state and private folders are not hidden from them"
-	case !sandbox.Probe().Namespaces:
-		return "the kernel's state and private folders are not hidden from contained servers, " +
-			"because this machine has no user namespaces"
+// Missing says that a machine cannot do an isolation; "" when it can.
+func Missing(c config.Isolation, machine sandbox.Report) string {
+	if why := refused(c, machine); why != "" {
+		return "it is not started: " + why
+	}
+	if delivered(c, machine) == nothing {
+		return "nothing is hidden from it: " + lacks(machine) + ", and runtime.sandbox: relaxed accepts that"
 	}
 	return ""
 }

@@ -1,0 +1,3 @@
+package page
+
+import _ "callgate/internal/sandbox/selfstart" // root's browser runs in the sandbox

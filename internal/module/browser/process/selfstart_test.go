@@ -1,0 +1,3 @@
+package process_test
+
+import _ "callgate/internal/sandbox/selfstart" // root's browser runs in the sandbox
