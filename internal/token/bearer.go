@@ -72,7 +72,7 @@ func (s *Store) UseBearer(ctx context.Context, b Bearer, role Role) (Token, erro
 	now := time.Now()
 	want := k
 	want.ID, want.Name, want.Person, want.By, want.Bearer = id, id, b.Person, b.By, true
-	if b.Role != Client || version == 0 { // one who also comes to the API is shown with the role there
+	if b.Role != Client || version == 0 { // a bearer that also uses the API is listed with its role there
 		want.Role = b.Role
 	}
 	if want.Expires = b.Expires.UTC().Truncate(time.Second); k.Expires.After(want.Expires) {

@@ -75,8 +75,8 @@ func IsText(s string) bool {
 	return s != "" && len(s) <= MaxName && utf8.ValidString(s) && visible.Text(s) == s
 }
 
-// isName reports whether a text can name somebody and cannot be taken for the name of somebody else: a sign for Kelvin
-// is no K, and a name is no path that leads elsewhere.
+// isName reports whether a text can name a user or a team. Names that Unicode equates with another spelling (the Kelvin
+// sign for K) and names with the path elements . and .. are refused: they can be taken for another name.
 func isName(s string) bool {
 	return IsText(s) && !strings.HasPrefix(s, mark) && !strings.ContainsAny(s, " \t\r\n,\"'\\") &&
 		norm.NFKC.IsNormalString(s) &&

@@ -90,8 +90,8 @@ func places(reports []*Report) (all []string) {
 	return all
 }
 
-// WithoutContents returns an error for somebody who may name files and may not read them: of the mistakes in a file it
-// says where they are, and quotes nothing. Other errors stay as they are.
+// WithoutContents returns an error for a client that may name files but not read them: it gives the positions of the
+// mistakes in a file and quotes nothing. Other errors are returned unchanged.
 func WithoutContents(err error) error {
 	var m *mistakes
 	if !errors.As(err, &m) {

@@ -85,7 +85,7 @@ func (c *client) touch() {
 	}
 }
 
-// leave has the client leave, for whom there is no room any more.
+// leave closes the client because its room is full.
 func (c *client) leave() {
 	if connection := c.begun.connection; connection != nil {
 		_ = connection.Close() // its end removes the client

@@ -16,10 +16,10 @@ const (
 //
 // # Law
 //
-// A client that comes is let in. If there are more than the room takes, the one of which nothing was heard for the
-// longest time is closed; one that makes a call goes only if all do. It is told as if it had been idle for too long: its
-// next request finds no session, and it begins a new one. So a client that opens sessions in a loop closes its own, and
-// those of no other user.
+// A new client is always let in. If the room is full, the client that has been idle for the longest time is closed; a
+// client with a running call is closed only if all clients have one. The closed client sees what it sees after an idle
+// timeout: its next request finds no session, and it begins a new one. So a client that opens sessions in a loop closes
+// its own sessions and those of no other user.
 type room struct {
 	most int
 

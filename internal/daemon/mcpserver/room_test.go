@@ -1,10 +1,12 @@
 package mcpserver_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"callgate/internal/daemon/mcpserver"
 	tokens "callgate/internal/token"
@@ -77,5 +79,29 @@ func TestSessionsOfAVisitorAreBounded(t *testing.T) {
 	}
 	if got := status(others, bobs); got != http.StatusOK {
 		t.Errorf("another user's is answered %d", got)
+	}
+}
+
+// What a bearer has open is dropped when its last token has ended and the provider gave it no other.
+func TestBearersThatDoNotComeAgain(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	s.kernel.Tokens.Trust(func(context.Context, string, bool) (tokens.Bearer, error) {
+		return tokens.Bearer{
+			Key: "u1", By: "u1", Role: tokens.Client, Person: tokens.Person{User: "u1"}, Issued: time.Now(),
+			Expires: time.Now().Add(time.Hour),
+		}, nil
+	})
+	const jwt = "a.b.c"
+	for range 2 { // whoever comes later begins anew
+		c, err := s.visit(t, "/mcp", jwt, old, nil)
+		ok(t, err)
+		if _, err := c.ListTools(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+		if open := mcpserver.EndTerms(s.server); open != 1 {
+			t.Errorf("%d have something open", open)
+		}
+		eventually(t, "it is dropped", func() bool { return mcpserver.EndTerms(s.server) == 0 })
 	}
 }

@@ -25,7 +25,7 @@ type visitor struct {
 // term is how long a token counts.
 type term struct {
 	end     time.Time // zero: for ever
-	renewed bool      // a provider vouches for its bearer, who comes with the next one before it ends
+	renewed bool      // an identity provider issued it, and the client brings the next one before it ends
 }
 
 // renewTime is how long what a bearer has open waits for the next token of the provider.
@@ -161,7 +161,7 @@ func (h *handler) endToken(id string) {
 	}
 }
 
-// drop closes the endpoints of a bearer who did not come again. Who comes later gets new ones.
+// drop closes the endpoints of a bearer whose last token ended without a next one. A later request gets new endpoints.
 func (h *handler) drop(from visitor, e *httpEndpoints) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

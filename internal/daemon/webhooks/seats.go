@@ -11,9 +11,9 @@ import (
 //
 // # Law
 //
-// A connection costs memory before its caller has shown that it knows the secret. So there are only so many, and a new
-// one is always taken: if there is no seat, the one is closed that has held its seat for the longest time without
-// showing the secret. Callers that send slowly, or nothing, keep out nobody who sends a request at once.
+// A connection costs memory before its caller has shown the secret, so the number of connections is bounded. A new
+// connection is always accepted: if there is no seat, the connection that has held one for the longest time without
+// showing the secret is closed. Callers that send slowly, or nothing, do not keep out a caller that sends at once.
 type seats struct {
 	most int
 

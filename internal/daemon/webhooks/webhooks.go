@@ -10,7 +10,7 @@
 //     a web page may have sent: none with an Origin, and none that was sent to another
 //     name than that of this machine.
 //   - What a signature covers tells events apart: of a request that is signed over its body alone, the body does, for
-//     days. An ID beside it could be made up by whoever has seen the request.
+//     days. An ID beside it can be invented by any party that has seen the request.
 //   - A request is bounded in its size and in its time, and so are the connections: see seats.
 package webhooks
 

@@ -19,7 +19,7 @@ import (
 	"callgate/tool"
 )
 
-// The bounds of previews: of a kernel, whose ports they take, and of one user, who keeps no other out.
+// The bounds of previews: of the kernel, because each takes a port, and of one user, so that one cannot take them all.
 const (
 	maxPreviews = 256
 	maxOfUser   = 16

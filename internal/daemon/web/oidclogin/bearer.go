@@ -28,8 +28,8 @@ import (
 // known, and not more often than strangers who bring nonsense may cost.
 //
 // One audience is for one face. An MCP client keeps its token where the agent that it serves can read it, so that
-// token must not be able to answer what the agent asks. The audiences of MCP clients and those of the API are
-// therefore disjoint, and a token that names one of each counts at neither face.
+// token must not be able to approve what the agent asks. The audiences of MCP clients and those of the API are
+// therefore disjoint, and a token that names one of each is refused at both faces.
 
 // Bearers states which tokens of the provider count.
 type Bearers struct {

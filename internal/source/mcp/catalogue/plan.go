@@ -204,10 +204,10 @@ func envName(name string) bool {
 	return upper != "PATH" && upper != "HOME" && upper != "ENV" && upper != "SHELL" && upper != "IFS"
 }
 
-// checkFixed refuses a variable that a catalogue fixes and that could have a genuine package load code of somebody
-// else's, or send what it has there. The shape decides, not a list of variables: the value is one word, so it is no
-// path, address, list or option, and the name does not end as those do whose word is a file, a folder, a host or an
-// option all the same (PERL5LIB, RUBYOPT, OPENSSL_CONF, HTTPS_PROXY).
+// checkFixed refuses a variable that a catalogue fixes if it could make a genuine package load foreign code or send its
+// data elsewhere. The shape decides, not a list of variables: the value must be one word, so it is no path, address or
+// option, and the name must not end like the names of variables for which one word is a file, a folder, a host or an
+// option (PERL5LIB, RUBYOPT, OPENSSL_CONF, HTTPS_PROXY).
 func checkFixed(name, value string) error {
 	isWord := regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_ ,.+-]{0,254}[A-Za-z0-9_])?$`).MatchString(value)
 	isFile := regexp.MustCompile(`\.[A-Za-z][A-Za-z0-9]*$`).MatchString(value) // or the name of a host

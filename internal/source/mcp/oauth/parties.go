@@ -8,21 +8,21 @@ import (
 	"callgate/tool"
 )
 
-// # Who takes part in a login
+// # The parties of a login
 //
-// The MCP server alone says who its authorization server is, and that alone says where its endpoints are. An evil
-// server can therefore name the page of a service that the person trusts, and an endpoint of its own to which the code
-// goes: the person says yes to the service, and the server gets the service's token. A registered client's secret goes
-// the same way. So a login is bound to its parties: the issuer, the origin of the page where the person logs in, and
-// the origin to which the code and the client's secret go.
+// An MCP server names its authorization server, and the authorization server names its endpoints. A malicious server
+// can therefore name the login page of a service that the person trusts and a token endpoint of its own: the person
+// logs in at the service, and the server receives the service's token. A registered client's secret leaks the same way.
+// So a login is bound to its parties: the issuer, the origin of the page where the person logs in, and the origin to
+// which the code and the client's secret go.
 //
-//   - The first login pins the parties, and shows them.
-//   - A person is asked before a login whose parties have different origins, or are others than those of the last
-//     login. The question names them. A login of an earlier version, which kept no issuer, asks once.
-//   - An app file may name the issuer. Then no other counts, whatever a person says, and different origins need no
-//     question at the first login: the issuer itself names its endpoints.
-//   - The secret of a registered client is used with a named issuer only.
-//   - What goes to the token endpoint follows no redirect.
+//   - The first login pins the parties and shows them.
+//   - A person is asked before a login whose parties have different origins, or differ from those of the last login.
+//     The question names them. A login made by an earlier version has no recorded issuer and asks once.
+//   - An app file may name the issuer. Then every other issuer is refused, and no answer overrides that. Different
+//     origins need no question at the first login then, because the issuer itself names its endpoints.
+//   - The secret of a registered client requires a named issuer.
+//   - Requests to the token endpoint follow no redirect.
 
 // Parties are those that take part in a login, beside the person and the MCP server.
 type Parties struct {
