@@ -41,7 +41,7 @@ var orderTable = []phrase{
 		[]string{"ignor", "disregard", "forget", "overrid", "overrul", "bypass", "supersed", "dismiss", "abandon", "bound by", "free from", "free of", "exempt", "without", "subject to"},
 		[]string{"instruction", "rules", "guideline", "restriction", "polic", "constraint", "prompt", "directive", "context"},
 		`\b(?:ignor|disregard|forget|overrid|overrul|bypass|supersed|dismiss|abandon|(?:no\s+longer|not)\s+bound\s+by|free\s+from|free\s+of|exempt\s+from|not\s+subject\s+to|act(?:ing)?\s+as\s+an?\s+\w+\s+without)\w*\s+(?:\S+\s+){0,3}?` +
-			`(?:(?:previous|prior|earlier|preceding|initial|your|all\s+other|any\s+other|system|safety|ethical|moral|developer)\s+(?:\S+\s+)?(?:instructions?|guidelines?|restrictions?|polic(?:y|ies)|constraints|prompts?|directives?|context)|your\s+(?:rules|restrictions)|ethical\s+\w+)\b`, ""},
+			`(?:(?:previous|prior|earlier|preceding|initial|your|all\s+other|any\s+other|system|safety|ethical|moral|developer)\s+(?:\S+\s+)?(?:instructions?|guidelines?|restrictions?|polic(?:y|ies)|constraints|prompts?|directives?|context)|(?:the\s+)?other\s+(?:instructions|rules)\s+(?:you|that)|your\s+(?:rules|restrictions)|ethical\s+\w+)\b`, ""},
 	{ruleOverride, Serious, whyOverride,
 		[]string{"instructions", "guidelines", "rules", "limits", "restrictions", "polic", "safeguards", "protections"}, []string{"apply", "revoked", "removed", "lifted", "void", "cancel", "obsolete", "replaced", "suspended", "waived", "superseded", "invalid"},
 		`\b(?:prior|previous|earlier|former|your|safety|system|security|all|original|above|usual)\s+(?:\S+\s+)?(?:instructions|guidelines|rules|limits|restrictions|polic(?:y|ies)|safeguards|protections)\s+(?:\S+\s+){0,2}?(?:do\s+not\s+apply|don't\s+apply|no\s+longer|(?:are|is|have\s+been|were)\s+(?:now\s+|hereby\s+|all\s+)?(?:revoked|removed|lifted|void|cancell?ed|replaced|suspended|waived|superseded|invalid|null))`, `\bif\b[^.!?]*$`},
@@ -82,7 +82,7 @@ var orderTable = []phrase{
 			`\b(?:message|note|instructions?)\s+from\s+(?:the\s+|your\s+)?(?:developers?|makers?|creators?|vendor|operator|administrators?|admin)\s+(?:of\s+the\s+(?:assistant|model|ai)\s*)?:|\b(?:llm|ai|model|assistant|agent)[- ]only\b`, ""},
 	{ruleRole, Serious, whyRole,
 		[]string{"new system prompt", "new instructions", "end of description", "system|>", "\x60\x60\x60system", "tool result:", "system prompt:", "system alert", "</tools>", "</tool>", "</functions>"}, nil,
-		`#{2,}\s*(?:new\s+system\s+prompt|end\s+of\s+description|new\s+instructions)|<\|?system\|?>|\x60{3}system\b|(?:^|[.!?\n]\s*)tool\s+result\s*:\s*\{|</(?:tools?|functions?)>\s*\S`, example},
+		`\bnew\s+system\s+prompt\s*:|#{2,}\s*(?:new\s+system\s+prompt|end\s+of\s+description|new\s+instructions)|<\|?system\|?>|\x60{3}system\b|(?:^|[.!?\n]\s*)tool\s+result\s*:\s*\{|</(?:tools?|functions?)>\s*\S`, example},
 	{ruleOverride, Serious, whyOverride,
 		[]string{"disregard", "ignore", "dismiss", "you are ", "forget"}, []string{"permission", "warnings", "bot ", "gpt", "rules above", "the above", "directions", "directives", "security"},
 		`\b(?:disregard|ignore|dismiss|forget)\s+(?:\S+\s+){0,3}?(?:permissions?|security\s+warnings?|the\s+rules|rules\s+above|previous\s+directions|directives)\b|\byou\s+are\s+(?:now\s+)?(?:\w*bot|\w+gpt)\b`, ""},
