@@ -82,6 +82,8 @@ var intents = []intent{
 	{ruleSecrets, whyPersonal, []mark{stuff, put | ship, known, slot | place | outside | also}, 3, 0},
 	{ruleAway, whyAway, []mark{ship, place | outside | shady, stuff | talk | personal | callData | whole,
 		also | hush | whole | must | order | pretext | shady | urgent | self}, 2, 0},
+	{ruleAway, whyAway, []mark{ship, place, stuff | talk | personal | whole}, 2, yours | such | option},
+	{ruleAway, whyAway, []mark{put | ship, also, place}, 2, 0},
 	{ruleAway, whyAway, []mark{put, place, whole, order | also}, 2, 0},
 	{ruleAway, whyAway, []mark{ship, shady | place, also | hush | shady}, 2, 0},
 	{ruleRedirect, whyPayee, []mark{payee, tamper | put | ship, order | when | also | place | pretext}, 3, 0},
@@ -89,6 +91,9 @@ var intents = []intent{
 	{ruleShadow, whyTools, []mark{anyTool, run, also, must}, 1, 0},
 	{ruleShadow, whyTools, []mark{rival, when, put | ship, order}, 3, 0},
 	{ruleShadow, whySlander, []mark{rival, slander}, 6, 0},
+	{ruleShadow, whySlander, []mark{anyTool, slander, order, run | ship | put | tamper}, 4, 0},
+	{ruleShadow, whyListen, []mark{rival, ship | put, order}, 4, 0},
+	{ruleShadow, whyListen, []mark{anyTool, self, when, run | ship | put, whole}, 3, rival},
 	{ruleShadow, whyTools, []mark{anyTool, payee, must | when}, 5, 0},
 	{ruleShadow, whyTools, []mark{anyTool, place, must, slot | callData}, 1, 0},
 	{ruleShadow, whyTools, []mark{anyTool, answer, when | must, praise}, 4, 0},
@@ -99,6 +104,7 @@ var intents = []intent{
 	{ruleConceal, whyConceal, []mark{conceal, deed, must | order | reply | person}, 2, 0},
 	{ruleConceal, whyConceal, []mark{hide, person | deed}, 4, trifle | conceal},
 	{ruleConceal, whyAnswer, []mark{answer, self, when, order}, 4, trifle},
+	{ruleConceal, whyHush, []mark{conceal, hush}, 2, trifle},
 	{ruleConceal, whyHush, []mark{hush, fetch | ship | put | run | tamper, order | must | also | place | outside | shady | keyFile | keyWord | talk | personal}, 1, 0},
 	{ruleApproval, whySkip, []mark{skip, must | order | when | urgent | audience | whole | harm}, 5, 0},
 	{ruleHarm, whyHarm, []mark{harm, must | order | also | when | audience | urgent}, 6, 0},
@@ -462,7 +468,7 @@ func (r *reader) finish(first bool) sentence {
 	if at.to-at.from > 300 {
 		at.minus += minusLong
 	}
-	if first && r.s.steps[r.p.at].up < 0 && at.marks&(must|order|also|hush|conceal|audience|pretext) == 0 {
+	if first && !r.p.aside && r.s.steps[r.p.at].up < 0 && at.marks&(must|order|also|hush|conceal|audience|pretext) == 0 {
 		at.minus += minusFirst
 	}
 	if at.marks&keyFile != 0 && at.marks&uses == 0 && !r.s.related(r.p.folded[at.from:at.to]) {
