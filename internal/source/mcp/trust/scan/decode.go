@@ -174,7 +174,7 @@ func (s *scanner) inner(p *piece, decoded string) bool {
 		return true
 	}
 	in := scanner{name: s.name, others: s.others, layer: s.layer + 1, effort: s.effort, defends: s.defends, codec: s.codec, topic: s.topic, purpose: s.purpose, params: s.params,
-		steps: []step{{up: -1, key: "description"}}, pieces: []piece{{raw: decoded, slot: p.slot, sample: p.sample}}}
+		steps: []step{{up: -1, key: "description"}}, pieces: []piece{{raw: decoded, slot: p.slot, sample: p.sample, aside: true}}}
 	in.piece(&in.pieces[0])
 	s.effort = in.effort
 	for _, f := range in.sorted() {

@@ -38,6 +38,7 @@ const (
 	minusDetects = -6 // a sentence that begins with what it detects
 	minusFirst   = -3 // the first sentence of a description says what the tool is for
 	minusTopic   = -4 // the tool's name says that it is about this
+	minusLong    = -2 // a list in a manual has many words
 	minusPair    = -2 // two sentences, of which the second goes on with the first
 	plusBoth     = 1  // fetched and sent
 )
@@ -80,7 +81,9 @@ var intents = []intent{
 	{ruleSecrets, whyPersonal, []mark{personal, fetch | ship | put, order | also | hush | pretext | urgent | place | shady | audience | whole}, 3, 0},
 	{ruleSecrets, whyPersonal, []mark{stuff, put | ship, known, slot | place | outside | also}, 3, 0},
 	{ruleAway, whyAway, []mark{ship, place | outside | shady, stuff | talk | personal | callData | whole,
-		also | hush | whole | must | order | pretext | shady | urgent}, 2, 0},
+		also | hush | whole | must | order | pretext | shady | urgent | self}, 2, 0},
+	{ruleAway, whyAway, []mark{ship, place, stuff | talk | personal | whole}, 2, yours | such | option},
+	{ruleAway, whyAway, []mark{put | ship, also, place}, 2, 0},
 	{ruleAway, whyAway, []mark{put, place, whole, order | also}, 2, 0},
 	{ruleAway, whyAway, []mark{ship, shady | place, also | hush | shady}, 2, 0},
 	{ruleRedirect, whyPayee, []mark{payee, tamper | put | ship, order | when | also | place | pretext}, 3, 0},
@@ -88,6 +91,9 @@ var intents = []intent{
 	{ruleShadow, whyTools, []mark{anyTool, run, also, must}, 1, 0},
 	{ruleShadow, whyTools, []mark{rival, when, put | ship, order}, 3, 0},
 	{ruleShadow, whySlander, []mark{rival, slander}, 6, 0},
+	{ruleShadow, whySlander, []mark{anyTool, slander, order, run | ship | put | tamper}, 4, 0},
+	{ruleShadow, whyListen, []mark{rival, ship | put, order}, 4, 0},
+	{ruleShadow, whyListen, []mark{anyTool, self, when, run | ship | put, whole}, 3, rival},
 	{ruleShadow, whyTools, []mark{anyTool, payee, must | when}, 5, 0},
 	{ruleShadow, whyTools, []mark{anyTool, place, must, slot | callData}, 1, 0},
 	{ruleShadow, whyTools, []mark{anyTool, answer, when | must, praise}, 4, 0},
@@ -98,10 +104,11 @@ var intents = []intent{
 	{ruleConceal, whyConceal, []mark{conceal, deed, must | order | reply | person}, 2, 0},
 	{ruleConceal, whyConceal, []mark{hide, person | deed}, 4, trifle | conceal},
 	{ruleConceal, whyAnswer, []mark{answer, self, when, order}, 4, trifle},
+	{ruleConceal, whyHush, []mark{conceal, hush}, 2, trifle},
 	{ruleConceal, whyHush, []mark{hush, fetch | ship | put | run | tamper, order | must | also | place | outside | shady | keyFile | keyWord | talk | personal}, 1, 0},
 	{ruleApproval, whySkip, []mark{skip, must | order | when | urgent | audience | whole | harm}, 5, 0},
 	{ruleHarm, whyHarm, []mark{harm, must | order | also | when | audience | urgent}, 6, 0},
-	{ruleHarm, whyHarm, []mark{weaken, shield, order | must | also}, 4, option},
+	{ruleHarm, whyHarm, []mark{weaken, shield, order | must | also}, 5, option},
 	{ruleHarm, whyRun, []mark{run, place, also | when | urgent | harm | audience, order | must | harm | urgent}, 2, anyTool},
 	{ruleAnswer, whyAnswer, []mark{answer, callData, must | order | place}, 5, 0},
 	{ruleAnswer, whyAnswer, []mark{answer, praise, must | order}, 6, 0},
@@ -226,7 +233,7 @@ func (s *scanner) read(p *piece, from int) sentence {
 				last, _ = utf8.DecodeLastRuneInString(text[:i])
 				continue
 			}
-			if spaced(c) {
+			if spaced(c) && !strings.HasPrefix(text[i:], "then ") && !strings.HasPrefix(text[i:], "just ") {
 				r.command = false
 			}
 		}
@@ -346,8 +353,9 @@ func (r *reader) word(w *words, i int) int {
 		if !strings.HasSuffix(text[max(0, i-10):i], "if you do ") && !strings.HasSuffix(text[max(0, i-10):i], "only do ") {
 			r.notTo = i + len(t.text) + 45
 		}
-	case t.base && !r.command && nouns[t.text] && !acts(text[max(0, i-10):i]):
-		m &^= done | tell
+	case t.base && (!r.command && nouns[t.text] && !acts(text[max(0, i-10):i]) || strings.HasPrefix(text[i+len(t.text):], ":")):
+		m &^= done | tell // a noun, or the name of a parameter
+		t.base = false
 	case i < r.notTo:
 		if m&tell != 0 {
 			m |= conceal
@@ -360,7 +368,7 @@ func (r *reader) word(w *words, i int) int {
 	keeps := m&(also|when|order|audience|urgent|hush|back) != 0 || t.text == "always" || t.text == "please" || t.text == "kindly"
 	r.add(i, m)
 	r.command = keeps
-	if m&(uses|denies|yours|skip|spurn|self) == 0 && m != 0 { // other terms may begin inside this one
+	if m&settles == 0 && m != 0 { // other terms may begin inside this one
 		if n := strings.IndexByte(t.text, ' '); n > 0 {
 			return n
 		}
@@ -457,7 +465,10 @@ func (r *reader) finish(first bool) sentence {
 	if at.marks&attack != 0 && at.marks&(must|order|hush|urgent) == 0 {
 		at.minus += minusDetects
 	}
-	if first && r.s.steps[r.p.at].up < 0 && at.marks&(must|order|also|hush|conceal|audience|pretext) == 0 {
+	if at.to-at.from > 300 {
+		at.minus += minusLong
+	}
+	if first && !r.p.aside && r.s.steps[r.p.at].up < 0 && at.marks&(must|order|also|hush|conceal|audience|pretext) == 0 {
 		at.minus += minusFirst
 	}
 	if at.marks&keyFile != 0 && at.marks&uses == 0 && !r.s.related(r.p.folded[at.from:at.to]) {

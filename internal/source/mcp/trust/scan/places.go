@@ -19,6 +19,9 @@ func addressAt(s string, i int) int {
 		return 0
 	}
 	word := strings.TrimRight(s[i:n], ".:!?")
+	if strings.HasPrefix(word, "api.") || strings.Contains(word, "://api.") {
+		return 0 // a service that the tool is made for
+	}
 	switch {
 	case strings.Contains(word, "://"):
 		scheme, rest, _ := strings.Cut(word, "://")
