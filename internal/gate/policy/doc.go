@@ -21,6 +21,8 @@
 //   - Without a capabilities block, low risk runs, medium risk runs unless it
 //     reaches past the workspace, and the rest needs approval. An unknown risk or
 //     side effect counts as the worst one.
+//     Package gate narrows that by shape: a file that programs run by themselves
+//     asks to be written; and widens it: a command that only reads runs.
 //   - default_policy approve lets the low-risk reads of MCP servers run: a human
 //     accepted the server and its definitions. A rule that names them decides.
 //   - A tool that asks first needs approval even where the app file grants it.
