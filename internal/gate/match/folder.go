@@ -86,6 +86,23 @@ func (p *Pattern) holdsFor(c *Call, cmd *shellcmd.Command) bool {
 	return true
 }
 
+// holdsForText reports whether the pattern, if it fixes a whole command line by its text, holds
+// in the folder that the line starts in. Where the line goes from there, the text says.
+func (p *Pattern) holdsForText(c *Call) bool {
+	text, ok := c.Args[paramCommand].(string)
+	if !ok || !p.names(paramCommand) || p.names(paramFolder) {
+		return true
+	}
+	loads := shellcmd.LoadsNothing
+	for _, cmd := range c.line(text).Each() {
+		loads = max(loads, cmd.Loads())
+	}
+	if c.line(text).Doubt != "" {
+		loads = shellcmd.LoadsFolder
+	}
+	return c.isAlike(c.Workspace, c.start(), loads)
+}
+
 // isAlike reports whether what a command loads is the same in two folders.
 func (c *Call) isAlike(base, dir string, loads shellcmd.Loads) bool {
 	switch {

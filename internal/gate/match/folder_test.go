@@ -109,6 +109,11 @@ func TestCommandRuleBindsItsFolder(t *testing.T) {
 			{"", "./run.sh a", true}, {"src", "./run.sh a", false}, {"", "cd src && ./run.sh a", false}, {"", "./run.sh a; cd src", true},
 		},
 		`{"command":"./run.sh *","cwd":"src"}`: {{"src", "./run.sh a", true}, {"", "./run.sh a", false}},
+		`{"command":{"exact":"git status"}}`: {
+			{"", "git status", true}, {"src", "git status", true}, {"bare", "git status", false}, {"out", "git status", false},
+		},
+		`{"command":{"exact":"cd web && npm test"}}`: {{"", "cd web && npm test", true}, {"web", "cd web && npm test", false}},
+		`{"command":["git status",{"exact":"x=1"}]}`: {{"", "git status", true}, {"bare", "git status", false}, {"src", "x=1", true}},
 		`{"command":"ls *"}`: {
 			{"", "ls", true}, {"bare", "ls", true}, {"web", "ls -l", true}, {"nothing", "ls", true}, {"", "cd nested && ls", true},
 			{"out", "ls", false}, {"", "cd /etc && ls", false},

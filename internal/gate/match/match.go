@@ -240,7 +240,7 @@ func (p *Pattern) Fits(c *Call) bool {
 			return false
 		}
 	}
-	return true
+	return p.holdsForText(c)
 }
 
 func (k *condition) fits(c *Call) bool {

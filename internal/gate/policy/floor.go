@@ -224,7 +224,10 @@ func decideAtFloor(sets []ruleSet, t *tool.Tool, granted Decision) Decision {
 		return granted
 	}
 	if d := decideWithoutRules(t, decidedCall(sets)); d.Verdict == Allow {
-		return d
+		if namesFiles(t) {
+			return d // some of them ask
+		}
+		return granted
 	}
 	return Decision{Approve, fmt.Sprintf(reasonFloor, t.ID.Dotted()), ruleFloor}
 }

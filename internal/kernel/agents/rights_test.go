@@ -47,6 +47,7 @@ var calls = []struct{ name, args string }{
 	{"filesystem.glob", `{"pattern":"*.txt"}`},
 	{"shell.bash", `{"command":"true"}`},
 	{"shell.bash", `{"command":"ls a.txt"}`},
+	{"shell.bash", `{"command":"touch a.txt"}`},
 	{"memory.remember", `{"content":"x"}`},
 	{"memory.set_goal", `{"goal":"x"}`},
 	{"callgate.yaml", `{}`},
