@@ -2,6 +2,8 @@ package secret
 
 import (
 	"bytes"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"errors"
 	"io/fs"
 	"os"
@@ -113,4 +115,18 @@ func PlacedID(data []byte) string {
 		return ""
 	}
 	return id
+}
+
+// Derive derives a key of 32 bytes for a purpose from each of the keys, in their order. None tells another, nor the
+// key that it was derived from.
+func (p *PlacedKey) Derive(purpose string) [][]byte {
+	all := make([][]byte, len(p.keys))
+	for i, k := range p.keys {
+		derived, err := hkdf.Key(sha256.New, k[:], nil, purpose, sha256.Size)
+		if err != nil {
+			panic(err) // of a length that cannot be had
+		}
+		all[i] = derived
+	}
+	return all
 }
