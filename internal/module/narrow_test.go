@@ -24,7 +24,7 @@ type narrowed struct {
 func TestNarrower(t *testing.T) {
 	t.Parallel()
 	m := module.Module{Name: "demo", Settings: func() any { return &narrowed{Most: 10} }}
-	list := func(texts ...any) []any { return texts }
+	list := func(texts ...any) []any { return append([]any{}, texts...) }
 	for name, c := range map[string]struct {
 		was, now, want map[string]any // keys of either block
 		refused        bool
