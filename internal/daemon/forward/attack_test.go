@@ -181,7 +181,7 @@ func TestInventedToken(t *testing.T) {
 		VALUES ('', 'tokens', 'forged01', nextval('callgate.document_versions'), convert_to($1, 'UTF8'), 0)`, forged)
 	viewer, made := a.token(token.Viewer)
 	for _, n := range all {
-		if status, text := n.with(value, "GET", n.web().URL()+"/v1/tokens", ""); status != http.StatusUnauthorized {
+		if status, text := n.with(value, "GET", n.web().URL()+"/v1/tokens", ""); status != http.StatusForbidden {
 			t.Errorf("a token of the writer's own: %d %s", status, text)
 		}
 		list, err := n.kernel.Tokens.List(t.Context(), kerneltest.Human(t, n.kernel))

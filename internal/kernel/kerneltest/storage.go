@@ -15,6 +15,8 @@ import (
 	"callgate/internal/secret"
 	"callgate/internal/secret/authority"
 	"callgate/internal/statedir"
+	"callgate/internal/storage/postgres"
+	"callgate/internal/storage/postgres/plainrows"
 	"callgate/internal/storage/postgres/postgrestest"
 	"callgate/internal/storage/sqlite"
 )
@@ -56,6 +58,16 @@ func PlaceKey(t testing.TB, state string) {
 		OK(t, dir.Make())
 		OK(t, os.WriteFile(dir.UsersKey(), []byte(strings.Repeat("c4", 32)), 0o600))
 	}
+}
+
+// SignRows signs the rows of a database that have no code, for a test that has changed one as a node would.
+func SignRows(t testing.TB, url string) {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), url, postgres.Node{ID: "signer", Key: ClusterKey(t)})
+	OK(t, err)
+	_, err = plainrows.Sign(t.Context(), db.DB, true)
+	OK(t, err)
+	OK(t, db.Close())
 }
 
 // ClusterKey is the key that PlaceKey places.
