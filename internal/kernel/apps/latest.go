@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"sync"
@@ -113,13 +114,18 @@ func (s *sight) beside(a *app.App) {
 	if a == nil {
 		return
 	}
-	all := a.Files
+	all := slices.Clone(a.Files)
 	if a.Parts != nil {
 		all = nil
 		for _, part := range []*app.App{a.Parts.Project, a.Parts.User} {
 			if part != nil {
 				all = append(all, part.Files...)
 			}
+		}
+	}
+	for _, path := range a.RuleFiles() { // files of hooks among them
+		if ext := filepath.Ext(path); ext == ".yaml" || ext == ".yml" || ext == ".json" {
+			all = append(all, app.File{Path: path})
 		}
 	}
 	for _, file := range all {
