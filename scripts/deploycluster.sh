@@ -54,7 +54,7 @@ c = json.load(open(work + "/image/config.json"))
 p = c["process"]
 p["args"] = ["/usr/bin/callgate", "up", "--listen", f"127.0.1.{i}:7420", "--host", "localhost",
              "--tls-cert", "/run/secrets/tls.crt", "--tls-key", "/run/secrets/tls.key"]
-p["env"].append("CALLGATE_DATABASE=" + url)
+p["env"] += ["CALLGATE_DATABASE=" + url, "CALLGATE_USER_SECRETS_KEY_FILE=/run/secrets/cluster-key"]
 p["terminal"] = False
 p["capabilities"] = {kind: [] for kind in p["capabilities"]}
 c["hostname"] = "node" + i

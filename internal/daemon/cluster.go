@@ -23,7 +23,7 @@ func (d *Daemon) openNode() (http.Handler, error) {
 	}
 	var err error
 	d.nodes, err = forward.New(forward.Options{
-		API: d.api, Kernel: d.Kernel, Directory: forward.Nodes(node), Log: d.log,
+		API: d.api, Kernel: d.Kernel, Directory: forward.Nodes(node), Log: d.log, Key: node.Key,
 		Names: forward.ClaimedNames(node, d.Kernel.Artifacts),
 	})
 	return d.nodes, err

@@ -87,6 +87,9 @@ func (g *Gate) awaitAnswer(ctx context.Context, c *callState) error {
 func (g *Gate) bindApproved(ctx context.Context, c *callState) (shown []tool.Claim, err error) {
 	answer := c.request.Answer
 	steps := []step{bindEffects, authorizeCall}
+	if c.caller = c.caller.atCall(); c.caller.narrowed() != nil { // the rules may have become stricter meanwhile
+		steps = []step{authorize, bindEffects, authorizeCall}
+	}
 	shown = c.request.Claims
 	if len(answer.Args) > 0 {
 		c.call.Args, shown = answer.Args, answer.Claims
@@ -228,7 +231,7 @@ func (w *waitingError) answer(c *callState) *tool.Result {
 	// How a human answers is for humans to read: a model is told to wait.
 	const text = "%s waits for a human: %s (a human must answer; then approvals.collect gives its result)"
 	return &tool.Result{
-		Status: tool.Waiting, Call: c.call.ID, Approval: w.approval, Warnings: c.coercions,
+		Status: tool.Waiting, Call: c.call.ID, Approval: w.approval, Warnings: c.warnings(),
 		Summary: fmt.Sprintf(text, c.tool.ID.Dotted(), c.decision.Reason),
 	}
 }

@@ -20,8 +20,7 @@ const opAuthorizeCall = "gate.authorizeCall"
 func authorizeCall(_ context.Context, c *callState) error {
 	rules := &c.caller.rules // whom the caller works for may have rules that its own app has not
 	parts, err := binding.Parts(c.caller.place.Workspace, c.tool, c.call.Args)
-	if err != nil || len(parts) == 0 && rules.Within == nil && !rules.Policy.JudgesArguments(c.tool, nil) &&
-		!c.readsSecret() {
+	if err != nil || len(parts) == 0 && rules.Within == nil && !c.caller.judgesArguments(c.tool) && !c.readsSecret() {
 		return err
 	}
 	call, err := c.matchCall()

@@ -22,6 +22,11 @@ type Caller struct {
 	modules  Modules
 	observer Observer
 	again    bool // it makes a call in doubt again: what that calls itself waits for none
+
+	rehooked bool // see WithHooks
+
+	pinned bool    // now is what counts, whatever the files say meanwhile: see atCall
+	now    *Newest // may be nil
 }
 
 // Identity is who calls.
@@ -69,6 +74,7 @@ type Rules struct {
 	Hooks   Hooks                  // what is done around calls; nil: nothing
 	Narrow  func(*tool.Tool) error // why a tool may not be called now; nil: no tool is narrowed
 	Within  policy.Narrower        // whom the caller works for: the stricter decision counts; nil: nobody
+	Latest  Latest                 // what the app files say now; nil: what they said
 }
 
 // Modules is what the app file says of each module.
@@ -133,10 +139,11 @@ func (c *Caller) Sees(t *tool.Tool) bool {
 
 // Mask takes out of a text what the app's mask_secrets finds.
 func (c *Caller) Mask(text string) string {
-	if c.modules.Mask == nil {
+	by := c.mods().Mask
+	if by == nil {
 		return text
 	}
-	return mask.Text(text, c.modules.Mask)
+	return mask.Text(text, by)
 }
 
 // denies reports whether a tool is refused with a reason, and not hidden.
@@ -144,11 +151,12 @@ func (c *Caller) denies(t *tool.Tool) bool { return c.Decide(t).Verdict == polic
 
 // Decide returns what the rules say of a tool, or of whom the caller works for, if that is stricter.
 func (c *Caller) Decide(t *tool.Tool) policy.Decision {
-	return policy.Within(c.rules.Within, c.decide(t), t, nil)
+	own := c.stricter(c.decide(&c.rules, t), func(r *Rules) policy.Decision { return c.decide(r, t) })
+	return policy.Within(c.rules.Within, own, t, nil)
 }
 
-func (c *Caller) decide(t *tool.Tool) policy.Decision {
-	r, module := &c.rules, t.ID.Namespace
+func (c *Caller) decide(r *Rules, t *tool.Tool) policy.Decision {
+	module := t.ID.Namespace
 	if r.Off[module] {
 		return policy.Decision{
 			Verdict: policy.Hide, Rule: "tools.modules", Reason: "the module " + module + " is off here",
@@ -176,16 +184,24 @@ func (r *Rules) notGiven(t *tool.Tool) policy.Decision {
 
 // Gives reports whether the caller is given something of a module, as far as Only limits it.
 func (c *Caller) Gives(module string) bool {
-	_, listed := c.rules.Only[module]
-	return c.rules.Only == nil || listed
+	if n := c.narrowed(); n != nil && !gives(n.Rules, module) {
+		return false
+	}
+	return gives(&c.rules, module)
+}
+
+func gives(r *Rules, module string) bool {
+	_, listed := r.Only[module]
+	return r.Only == nil || listed
 }
 
 // Withheld returns why a tool cannot be used now: its module's settings are of no use,
 // nobody has accepted what it would be given, or the session is narrowed to others.
 func (c *Caller) Withheld(t *tool.Tool) error {
-	err, _ := c.modules.Settings[t.ID.Namespace].(error)
-	if err == nil && c.modules.Withheld != nil {
-		err = c.modules.Withheld(t)
+	m := c.mods()
+	err, _ := m.Settings[t.ID.Namespace].(error)
+	if err == nil && m.Withheld != nil {
+		err = m.Withheld(t)
 	}
 	if err == nil && c.rules.Narrow != nil {
 		err = c.rules.Narrow(t)
@@ -195,7 +211,8 @@ func (c *Caller) Withheld(t *tool.Tool) error {
 
 // DecideCall returns what the rules say of one call of a tool that they do not hide.
 func (c *Caller) DecideCall(t *tool.Tool, call *match.Call) policy.Decision {
-	return policy.Within(c.rules.Within, policy.DecideCall(c.rules.Policy, t, c.id.Principal, call), t, call)
+	ask := func(r *Rules) policy.Decision { return policy.DecideCall(r.Policy, t, c.id.Principal, call) }
+	return policy.Within(c.rules.Within, c.stricter(ask(&c.rules), ask), t, call)
 }
 
 // TakeRate counts a call against the rate limits of the caller, and of whom it works for.
@@ -205,5 +222,5 @@ func (c *Caller) TakeRate(t *tool.Tool, take func(*policy.Rules, *tool.Tool, too
 			return err
 		}
 	}
-	return take(c.rules.Policy, t, c.id.Principal)
+	return take(c.RateRules(), t, c.id.Principal)
 }

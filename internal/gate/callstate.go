@@ -3,6 +3,7 @@ package gate
 import (
 	"cmp"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -32,6 +33,7 @@ type callState struct {
 	schema    *schema.Schema
 	decision  policy.Decision
 	coercions []string
+	problem   []string // why app files that were changed do not count; empty: they do, or this was said before
 	claims    []tool.Claim
 	// byArguments says that rules about arguments had a say in the decision.
 	byArguments bool
@@ -77,8 +79,9 @@ const (
 )
 
 func (g *Gate) newCall(caller *Caller, r CallRequest) *callState {
+	caller = caller.atCall()
 	c := &callState{
-		caller: caller, start: time.Now(),
+		caller: caller, start: time.Now(), problem: caller.problem(),
 		call: tool.Call{
 			ID: cmp.Or(r.ID, NewID()), Parent: r.Parent, Principal: caller.id.Principal, Name: r.Name, Args: r.Args,
 			ModelChoice: r.ModelChoice,
@@ -101,9 +104,12 @@ func (c *callState) isSingleRecord() bool {
 	return c.request == nil && c.tool != nil && !c.tool.Runtime.SideEffect.Durable() && !c.middleware().Audit
 }
 
+// warnings are what the answer says beside the result.
+func (c *callState) warnings() []string { return slices.Concat(c.problem, c.coercions) }
+
 // middleware is what the app wants done around the call.
 func (c *callState) middleware() Middleware {
-	return c.caller.modules.Middleware[c.tool.ID.Namespace]
+	return c.caller.mods().Middleware[c.tool.ID.Namespace]
 }
 
 // record starts a record about this call.

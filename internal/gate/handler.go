@@ -57,7 +57,7 @@ func (x *executor) runHandler(ctx context.Context, c *callState) error {
 		return nil
 	}
 	var end func()
-	grant.Emit, end = liveoutput.Open(x.output, x.secrets, c.caller.modules.Mask, c.call.ID)
+	grant.Emit, end = liveoutput.Open(x.output, x.secrets, c.caller.mods().Mask, c.call.ID)
 	defer end()
 	if c.how.detach != nil {
 		grant.Background = c.how.detach
@@ -212,7 +212,7 @@ func (x *executor) releaseLocksAfter(c *callState) (stop func()) {
 // grant is everything this call may reach.
 func (x *executor) grant(c *callState) (tool.Grant, error) {
 	r, module, at := &c.tool.Runtime, c.tool.ID.Namespace, &c.caller.place
-	settings, of := c.caller.modules.Settings[module], c.caller.modules.Of
+	settings, of := c.caller.mods().Settings[module], c.caller.mods().Of
 	if of != nil && of(c.tool) != nil {
 		settings = of(c.tool)
 	}
@@ -226,7 +226,7 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 	}
 	secrets, err := x.secrets.ValuesFor(user.Name(c.call.Principal.User), r.Secrets)
 	grant := tool.Grant{
-		Workspace: at.Workspace, Root: at.Root, Relaxed: at.Relaxed, Fence: lock.FenceOf(c.lease),
+		Workspace: at.Workspace, Root: at.Root, Relaxed: c.caller.relaxed(), Fence: lock.FenceOf(c.lease),
 		HiddenFiles: at.HiddenFiles, HiddenPaths: at.HiddenPaths, ReadablePaths: at.Readable,
 		Network: r.Network, Secrets: secrets, Claims: c.claims, Settings: settings, Unfinished: x.unfinished,
 		MayChange: x.stopped,
@@ -235,9 +235,9 @@ func (x *executor) grant(c *callState) (tool.Grant, error) {
 		grant.Follow = x.follow(c)
 	}
 	if r.SideEffect.Durable() { // what only reads is given nothing to write
-		grant.ReadOnlyPaths = at.rules().ReadOnly(c.ruleFiles)
+		grant.ReadOnlyPaths = c.caller.ruleFiles().ReadOnly(c.ruleFiles)
 	}
-	if name := c.caller.modules.Credentials[module]; name != "" && err == nil {
+	if name := c.caller.mods().Credentials[module]; name != "" && err == nil {
 		var values map[string]string
 		values, err = x.secrets.ValuesFor(user.Name(c.call.Principal.User), []string{name})
 		grant.Credential = values[name]

@@ -52,7 +52,7 @@ type HookVerdict struct {
 // WithHooks returns the same caller with other hooks.
 func (c *Caller) WithHooks(h Hooks) *Caller {
 	other := *c
-	other.rules.Hooks = h
+	other.rules.Hooks, other.rehooked = h, true
 	return &other
 }
 
@@ -61,6 +61,9 @@ func (c *Caller) WithHooks(h Hooks) *Caller {
 func (c *callState) hooks() Hooks {
 	if _, forwards := c.tool.Handler.(forwarder); forwards && c.tool.Runtime.Control {
 		return nil
+	}
+	if n := c.caller.narrowed(); n != nil && n.Hooks != nil && !c.caller.rehooked {
+		return n.Hooks
 	}
 	return c.caller.rules.Hooks
 }

@@ -59,7 +59,7 @@ func (x *executor) limit(ctx context.Context, c *callState) (context.Context, co
 	if c.how.detach == nil {
 		return c.lease.WithExpiry(ctx, limit)
 	}
-	settings := c.caller.modules.Settings[c.tool.ID.Namespace]
+	settings := c.caller.mods().Settings[c.tool.ID.Namespace]
 	if c.how.retry != nil || c.middleware().Timeout > 0 || runtime.Timeout > 0 && runtime.LockFor == 0 {
 		ctx, cancel := c.lease.WithExpiry(ctx, limit)
 		inner, stop := c.how.detach.Within(ctx, 0, settings)

@@ -123,7 +123,7 @@ func (w *recorder) refuse(c *callState, err error) *tool.Result {
 	}
 	e := w.secrets.ScrubError(outcome.AsError("gate", err))
 	c.result = outcome.Failure(c.call.ID, e)
-	c.result.Warnings = c.coercions
+	c.result.Warnings = c.warnings()
 	if c.stage == recordedNone && c.request == nil { // one that was approved before is on record as asked
 		reason := e.Error()
 		if c.decision.Verdict == policy.Hide {
@@ -162,7 +162,7 @@ func (w *recorder) ask(c *callState, verdict journal.Verdict, reason string) jou
 func (w *recorder) askSection(c *callState, verdict journal.Verdict, reason string) *journal.Ask {
 	ask := &journal.Ask{
 		Verdict: verdict, Reason: w.secrets.ScrubText(reason).Truncate(500),
-		Coercions: slices.Clone(c.coercions), Claims: slices.Clone(c.claims), Line: c.how.script.AtLine(),
+		Coercions: c.warnings(), Claims: slices.Clone(c.claims), Line: c.how.script.AtLine(),
 	}
 	for i, text := range ask.Coercions {
 		ask.Coercions[i] = w.secrets.ScrubString(text)

@@ -11,8 +11,8 @@ import (
 // what its lane is not shown, and no larger than a model should be given.
 func (g *Gate) redact(ctx context.Context, c *callState) error {
 	r := c.result
-	if len(c.coercions) > 0 {
-		r.Warnings = append(c.coercions[:len(c.coercions):len(c.coercions)], r.Warnings...)
+	if said := c.warnings(); len(said) > 0 {
+		r.Warnings = append(said, r.Warnings...)
 	}
 	if c.how.verdict != nil {
 		r.Warnings = append(r.Warnings, c.how.verdict.Told...)
@@ -21,7 +21,7 @@ func (g *Gate) redact(ctx context.Context, c *callState) error {
 	g.redactor.CheckArtifact(r)
 	repeated := redaction.RepeatsPayload(r) // before anything in either is replaced
 	g.redactor.Scrub(r)
-	if app := c.caller.modules.Mask; app != nil {
+	if app := c.caller.mods().Mask; app != nil {
 		mask.Result(r, app)
 	}
 	runtime := &c.tool.Runtime

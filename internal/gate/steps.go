@@ -83,7 +83,7 @@ func bindEffects(_ context.Context, c *callState) error {
 		return &unboundError{err}
 	}
 	c.claims = claims
-	c.ruleFiles = c.caller.place.rules().Changed(claims)
+	c.ruleFiles = c.caller.ruleFiles().Changed(claims)
 	return nil
 }
 

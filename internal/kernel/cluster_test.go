@@ -177,8 +177,10 @@ func TestNodeThatWasOpenedElsewhere(t *testing.T) {
 	t.Parallel()
 	url := kerneltest.Postgres.URL(t)
 	timing := node.Timing{Lease: 15 * time.Second, Every: 20 * time.Millisecond}
+	state := t.TempDir()
+	kerneltest.PlaceKey(t, state)
 	first, err := kernel.Open(t.Context(), kernel.Config{
-		State: t.TempDir(), Storage: url, Node: timing, Tools: noted(t), UserFile: filepath.Join(t.TempDir(), "none.yaml"),
+		State: state, Storage: url, Node: timing, Tools: noted(t), UserFile: filepath.Join(t.TempDir(), "none.yaml"),
 	})
 	ok(t, err)
 	t.Cleanup(func() {

@@ -246,7 +246,7 @@ func (k *Kernel) openParts(ctx context.Context, cfg Config) (err error) {
 	k.builder = &session.Builder{
 		Apps: k.Apps, Gate: k.gate, Consents: k.consents, Secrets: k.vault, Table: k.Sessions, User: k.user,
 		Hidden: session.Pin(k.hidden()), Base: k.background.Context(), Hooks: newHooks(k), Skills: k.Skills.Runs,
-		Answers: k.key != "", Token: k.Tokens.Check, Admit: k.database.Draining, WorkIn: k.database.Folders.Enter,
+		Answers: k.key != "", Log: k.log, Token: k.Tokens.Check, Admit: k.database.Draining, WorkIn: k.database.Folders.Enter,
 		Enter: k.Tokens.Users.Limits.OpenSession,
 		Views: &toolview.Maker{Tools: k.Tools, Servers: k.Servers, Indexes: k.indexes, Summary: k.modules.Summary},
 	}

@@ -209,6 +209,7 @@ func TestMigratedMemory(t *testing.T) {
 	alone := kerneltest.Open(t, state)
 	keep(alone, folder, "door", "the gate opens with 4711")
 	ok(t, alone.Close())
+	kerneltest.PlaceKey(t, state)
 	url := kerneltest.Postgres.URL(t)
 	late := openNode(t, url, node.Timing{})
 	keep(late, appFolder(t, "notes", ""), "lamp", "of a folder")

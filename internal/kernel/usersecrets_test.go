@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -138,11 +139,22 @@ func TestSecretsInFourScopes(t *testing.T) {
 // A user's secret that was set at one node is given, masked and removed at the other; without the key, or with
 // another, the error says so.
 func TestSecretsOfUsersAtTwoNodes(t *testing.T) {
-	url := kerneltest.Postgres.URL(t)
-	a := openNode(t, url, node.Timing{}, secretTools(t)...)
-	if err := setSecret(t, a, "ada", "", "hub", adaValue); tool.KindOf(err) != tool.Unavailable ||
+	noKey := func(url string) (*kernel.Kernel, error) {
+		return kernel.Open(t.Context(), kernel.Config{
+			State: t.TempDir(), Storage: url, UserFile: filepath.Join(t.TempDir(), "none.yaml"),
+		})
+	}
+	lonely, err := noKey(kerneltest.Postgres.URL(t))
+	ok(t, err)
+	t.Cleanup(func() { ok(t, lonely.Close()) })
+	if err := setSecret(t, lonely, "ada", "", "hub", adaValue); tool.KindOf(err) != tool.Unavailable ||
 		!strings.Contains(err.Error(), "user-secrets.key") {
 		t.Errorf("without a key: %v", err)
+	}
+	url := kerneltest.Postgres.URL(t)
+	a := openNode(t, url, node.Timing{}, secretTools(t)...)
+	if _, err := noKey(url); tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "user-secrets.key") {
+		t.Errorf("another node without a key: %v", err)
 	}
 	place := func(k *kernel.Kernel, digit string) {
 		t.Helper()
@@ -154,8 +166,8 @@ func TestSecretsOfUsersAtTwoNodes(t *testing.T) {
 
 	b := openNode(t, url, node.Timing{}, secretTools(t)...)
 	r := kerneltest.Call(t, sessionOf(t, b, "ada", t.TempDir()), "demo.own", "{}")
-	if tool.KindOf(r.Err()) != tool.Unavailable || !strings.Contains(r.Err().Error(), "not at this node") {
-		t.Errorf("at a node without the key: %v", r.Err())
+	if tool.KindOf(r.Err()) != tool.Invalid || !strings.Contains(r.Err().Error(), "give this node the keys that the others have") {
+		t.Errorf("at a node where it was not placed yet: %v", r.Err())
 	}
 	other := openNode(t, url, node.Timing{}, secretTools(t)...)
 	place(other, "b")
@@ -247,6 +259,12 @@ func TestSecretsOfUsersMoveToADatabase(t *testing.T) {
 	k := kerneltest.Open(t, state, secretTools(t)...)
 	ok(t, setSecret(t, k, "ada", "", "hub", adaValue))
 	ok(t, k.Close())
+	place := func(state string) {
+		t.Helper()
+		write(t, filepath.Join(state, "user-secrets.key"), strings.Repeat("7", 64)+"\n")
+		ok(t, os.Chmod(filepath.Join(state, "user-secrets.key"), 0o600))
+	}
+	place(state)
 	url := kerneltest.Postgres.URL(t)
 	result, err := (&moving.Migration{State: statedir.Dir(state), To: url}).Run(t.Context())
 	if err != nil || !result.Moved {
@@ -254,10 +272,9 @@ func TestSecretsOfUsersMoveToADatabase(t *testing.T) {
 	}
 	a := kerneltest.OpenWith(t, kernel.Config{State: state, Storage: url, Tools: secretTools(t)})
 	given(t, a, "ada", "own", adaValue) // it has the key of its own store
-	b := openNode(t, url, node.Timing{}, secretTools(t)...)
-	for _, one := range []*kernel.Kernel{a, b} {
-		write(t, filepath.Join(one.State().String(), "user-secrets.key"), strings.Repeat("7", 64)+"\n")
-	}
+	second := t.TempDir()
+	place(second)
+	b := kerneltest.OpenWith(t, kernel.Config{State: second, Storage: url, Tools: secretTools(t)})
 	until(t, "the other node to be able to open it", func() bool {
 		return !strings.Contains(string(b.Secrets.Scrub([]byte(adaValue))), adaValue)
 	})

@@ -28,6 +28,7 @@ type Field struct {
 	index      []int  // of the struct's field, through embedded structs
 	texts      bool   // an object whose values are texts
 	low, high  float64
+	narrower   string // see Narrows
 }
 
 // Switch is a setting that is true, false, or a word of its tag oneof; "" is false.
@@ -36,8 +37,8 @@ type Switch string
 // Fields lists the keys of a module's settings, in the order of the struct. A
 // field of the struct has a tag for its key, config:"timeout" or
 // constraint:"allowed_hosts", a tag help:"its purpose", and may have
-// range:"1,600" (numbers) or oneof:"brave tavily" (texts and lists of them). Its type is bool,
-// int, float64, string, Seconds, Switch, []string, map[string]string or
+// range:"1,600" (numbers), oneof:"brave tavily" (texts and lists of them) or narrower:"more"
+// (see Narrows). Its type is bool, int, float64, string, Seconds, Switch, []string, map[string]string or
 // map[string]any. The fields of an embedded struct are settings like the others.
 func (m *Module) Fields() []Field {
 	if m.Settings == nil {
@@ -59,7 +60,7 @@ func fieldsOf(t reflect.Type, index []int) []Field {
 		tag := t.Field(i).Tag
 		f := Field{
 			Key: tag.Get("config"), Help: tag.Get("help"), OneOf: strings.Fields(tag.Get("oneof")),
-			index: at, texts: t.Field(i).Type == reflect.TypeFor[map[string]string](),
+			index: at, narrower: tag.Get("narrower"), texts: t.Field(i).Type == reflect.TypeFor[map[string]string](),
 			low: math.Inf(-1), high: math.Inf(1),
 		}
 		if key, ok := tag.Lookup("constraint"); ok {

@@ -2,6 +2,8 @@ package secret
 
 import (
 	"bytes"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"errors"
 	"io/fs"
 	"os"
@@ -13,6 +15,10 @@ import (
 
 // PlacedVariable is the variable of the environment that may hold the key which is placed at each node.
 const PlacedVariable = "CALLGATE_USER_SECRETS_KEY"
+
+// PlacedFileVariable is the variable that may name the file which holds that key, for containers: they mount such files
+// with a mode of their own.
+const PlacedFileVariable = "CALLGATE_USER_SECRETS_KEY_FILE"
 
 // byPlacement is the place of a key that its operator puts at each node, see [PlacedKey].
 const byPlacement = "placed"
@@ -27,11 +33,22 @@ type PlacedKey struct {
 // maxPlaced is how many keys are placed at most.
 const maxPlaced = 8
 
-// ReadPlaced reads the key, and earlier ones after it, from the environment, else from a file that only its owner may
-// read; nil: there is none.
+// ReadPlaced reads the key, and earlier ones after it, from the environment, else from the file that the environment
+// names, else from a file that only its owner may read; nil: there is none.
 func ReadPlaced(path string) (*PlacedKey, error) {
 	const op = "secret.ReadPlaced"
 	from, text := "the variable "+PlacedVariable, os.Getenv(PlacedVariable)
+	if named := os.Getenv(PlacedFileVariable); text == "" && named != "" {
+		data, err := os.ReadFile(named)
+		if err != nil {
+			return nil, tool.Errorf(op, tool.Unavailable, "the key of users' secrets cannot be read: %w", err).
+				WithHint("%s names the file; see that the kernel may read it", PlacedFileVariable)
+		}
+		from, text = named, string(data)
+		if strings.TrimSpace(text) == "" {
+			return nil, tool.Errorf(op, tool.Invalid, "the file %s, which %s names, holds no key", named, PlacedFileVariable)
+		}
+	}
 	if text == "" {
 		data, _, err := readOwn(op, path, "the key of users' secrets")
 		if errors.Is(err, fs.ErrNotExist) {
@@ -113,4 +130,18 @@ func PlacedID(data []byte) string {
 		return ""
 	}
 	return id
+}
+
+// Derive derives a key of 32 bytes for a purpose from each of the keys, in their order. None tells another, nor the
+// key that it was derived from.
+func (p *PlacedKey) Derive(purpose string) [][]byte {
+	all := make([][]byte, len(p.keys))
+	for i, k := range p.keys {
+		derived, err := hkdf.Key(sha256.New, k[:], nil, purpose, sha256.Size)
+		if err != nil {
+			panic(err) // of a length that cannot be had
+		}
+		all[i] = derived
+	}
+	return all
 }

@@ -57,6 +57,17 @@ func TestPlacedKey(t *testing.T) {
 	if _, err := openStore(t, t.TempDir()).Values([]string{secret.PlacedVariable}); tool.KindOf(err) != tool.Denied {
 		t.Errorf("as a secret: %v", err)
 	}
+	t.Setenv(secret.PlacedVariable, "")
+	mounted := filepath.Join(t.TempDir(), "cluster-key") // as a container has it, with a mode of its own
+	t.Setenv(secret.PlacedFileVariable, mounted)
+	if _, err := secret.ReadPlaced(path); tool.KindOf(err) != tool.Unavailable {
+		t.Errorf("of a file that is named and not there: %v", err)
+	}
+	ok(t, os.WriteFile(mounted, []byte(strings.Repeat("b2", 32)+"\n"), 0o644))
+	if named, err := secret.ReadPlaced(path); err != nil || named.ID() != other.ID() {
+		t.Errorf("of a file that is named: %v", err)
+	}
+	t.Setenv(secret.PlacedFileVariable, "")
 	const bad = "not-a-key-but-perhaps-one"
 	for _, text := range []string{bad, strings.Repeat("a1", 32) + " " + bad, strings.Repeat(strings.Repeat("a1", 32)+"\n", 9), " "} {
 		t.Setenv(secret.PlacedVariable, text)

@@ -363,7 +363,8 @@ func (s *Store) read(ctx context.Context, op, id string) (k kept, version int64,
 		return r.kept, r.version, nil
 	}
 	d, err := s.docs.Get(ctx, collection, id)
-	if tool.KindOf(err) == tool.NotFound || tool.KindOf(err) == tool.Invalid {
+	switch tool.KindOf(err) {
+	case tool.NotFound, tool.Invalid, tool.Denied: // denied: no node wrote it, and the kernel's log names it
 		return k, 0, unknown(op)
 	}
 	if err != nil {

@@ -33,6 +33,12 @@ func Nodes(nodes []operations.Node) []Check {
 				n.Lag.Round(time.Second), n.Backlog))
 		}
 	}
+	for _, n := range living {
+		if n.Health.Signs == "" {
+			wrong = append(wrong, n.Name+" has no key of the cluster: whoever writes in its database has the rights of its "+
+				"users; place a key, and sign what is there with callgate migrate --sign (callgate help cluster)")
+		}
+	}
 	wrong = append(wrong, slow(living)...)
 	wrong = append(wrong, clocks(living)...)
 	if versions := versionsOf(living); len(versions) > 1 {

@@ -31,11 +31,13 @@ func TestNodes(t *testing.T) {
 		"clocks differ": {func(a, b *operations.Node) {
 			a.Health.ClockAhead, b.Health.ClockAhead = 90*time.Minute, -30*time.Minute
 		}, "the clock of alpha is 2h0m0s ahead of that of beta"},
-		"versions differ": {func(_, b *operations.Node) { b.Version = "0.3.0" }, "different versions: 0.2.0, 0.3.0"},
+		"a node without a key": {func(_, b *operations.Node) { b.Health.Signs = "" }, "beta has no key of the cluster"},
+		"versions differ":      {func(_, b *operations.Node) { b.Version = "0.3.0" }, "different versions: 0.2.0, 0.3.0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			one := operations.Node{State: "up", Version: "0.2.0", Lag: time.Second, LeaseLeft: 14 * time.Second}
+			one.Health.Signs = "0a1b2c3d4e5f6071"
 			a, b := one, one
 			a.Name, b.Name = "alpha", "beta"
 			tt.change(&a, &b)

@@ -30,13 +30,14 @@ type migrate struct {
 	*command.Env
 	to                   string
 	dryRun, resume, back bool
+	sign                 bool
 }
 
 // Commands returns the command migrate.
 func Commands(e *command.Env) []*cobra.Command {
 	m := &migrate{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "migrate [--to URL | --back]", Short: "Move everything that the kernel keeps from SQLite to PostgreSQL",
+		Use: "migrate [--to URL | --back | --sign]", Short: "Move everything that the kernel keeps from SQLite to PostgreSQL",
 		Long: `Move everything that the kernel keeps in its state directory from SQLite to a
 PostgreSQL database: the journal, approvals, conversations, tasks, documents and
 artifacts, with their numbers and times. End the kernel first (callgate down).
@@ -52,17 +53,27 @@ and without --to it is $CALLGATE_DATABASE. Keys, secrets and files for undo stay
 state directory.
 
 With --back everything is moved from the database to SQLite again, in the same way. The
-database keeps what it has of this machine; it is marked as moved, and no kernel uses it.`,
+database keeps what it has of this machine; it is marked as moved, and no kernel uses it.
+
+With --sign nothing is moved: what the database holds is signed with the key of the
+cluster that is placed in the state directory, so that it counts at the nodes that have
+the key (callgate help cluster). It trusts what it finds: run it once, when the key is
+placed for the first time, while no node runs.`,
 		Example: `  callgate migrate --to postgres://ada@db.example:5432/callgate --dry-run
   callgate migrate --to - < url.txt
   callgate migrate --to - --resume < url.txt
-  callgate migrate --back`,
+  callgate migrate --back
+  callgate migrate --sign`,
 		Args: cobra.NoArgs,
 	}, m.run)
 	c.Flags().StringVar(&m.to, "to", "", "the `URL` of the database; - reads it from standard input")
 	c.Flags().BoolVar(&m.dryRun, "dry-run", false, "only count what would be moved, and see whether the database takes it")
 	c.Flags().BoolVar(&m.resume, "resume", false, "continue a copy that was broken off")
 	c.Flags().BoolVar(&m.back, "back", false, "move everything from the database to SQLite in the state directory")
+	c.Flags().BoolVar(&m.sign, "sign", false, "sign what the database holds with the key of the cluster")
+	c.MarkFlagsMutuallyExclusive("back", "sign")
+	c.MarkFlagsMutuallyExclusive("sign", "dry-run")
+	c.MarkFlagsMutuallyExclusive("sign", "resume")
 	c.MarkFlagsMutuallyExclusive("back", "to")
 	c.MarkFlagsMutuallyExclusive("back", "dry-run")
 	c.MarkFlagsMutuallyExclusive("back", "resume")
@@ -79,6 +90,9 @@ func (m *migrate) run(ctx context.Context, _ []string) error {
 	migration := moving.Migration{
 		State: dir, Resume: m.resume, Progress: shown.show,
 		Name: cmp.Or(m.Getenv("CALLGATE_NODE"), host), Version: version.Version,
+	}
+	if m.sign {
+		return m.signRows(ctx, migration)
 	}
 	run := migration.Run
 	switch {
@@ -97,6 +111,29 @@ func (m *migrate) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	return m.write(result)
+}
+
+// signRows signs what the database holds.
+func (m *migrate) signRows(ctx context.Context, migration moving.Migration) error {
+	var err error
+	if m.to == "" {
+		migration.To, err = m.Storage()
+	} else {
+		migration.To, err = m.url(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	signed, err := migration.Sign(ctx)
+	if err != nil {
+		return err
+	}
+	if m.JSON {
+		return m.WriteJSON(signed)
+	}
+	m.Status("%s signed with the key %s; after the next start, see who has rights: callgate token list, callgate grants list",
+		amount.Of(int(signed.Rows), "row"), signed.Key)
+	return nil
 }
 
 // url is the URL of the database, from where nobody else reads it if the user wants that.

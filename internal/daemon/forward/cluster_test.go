@@ -160,6 +160,7 @@ func (n *node) front(change func(*forward.Options)) {
 	n.Cleanup(n.api.Close)
 	o := forward.Options{
 		API: n.api, Kernel: n.kernel, Log: slog.New(slog.DiscardHandler), Fresh: 50 * time.Millisecond,
+		Key: kerneltest.ClusterKey(n),
 	}
 	change(&o)
 	var err error

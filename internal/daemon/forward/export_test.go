@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"maps"
+	"net/http"
 	"slices"
 	"testing"
 )
@@ -13,6 +14,16 @@ const LoginHeader = loginHeader
 
 // Placed lists the routes that are placed.
 func Placed() []string { return slices.Sorted(maps.Keys(placements())) }
+
+// ProofHeader shows that a node with the key sends a request.
+const ProofHeader = proofHeader
+
+// Prove adds the proof of a node to a request for another.
+func Prove(t testing.TB, f *Forwarder, r *http.Request, to string, body []byte) {
+	if err := prove(f.opt.Key, r, f.self.ID, to, body); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // NewCertificate makes a certificate that no node has.
 func NewCertificate(t testing.TB) tls.Certificate {

@@ -16,6 +16,7 @@ import (
 	"callgate/internal/kernel/node"
 	"callgate/internal/kernel/session"
 	"callgate/internal/protocol"
+	"callgate/internal/secret/authority"
 	"callgate/tool"
 )
 
@@ -24,13 +25,14 @@ type Options struct {
 	API       http.Handler // of this node's kernel
 	Kernel    *kernel.Kernel
 	Directory Directory
-	Tokens    Tokens        // default: those of the kernel
-	Names     Names         // nil: a call that is sent to two nodes is two calls
-	Log       *slog.Logger  // never nil
-	ListTime  time.Duration // how long a list waits for a node; default 3 s
-	DialTime  time.Duration // how long a connection to a node may take; default 3 s
-	Fresh     time.Duration // how long it counts that a node lives; default 1 s
-	Idle      time.Duration // after which a session of another node's client is closed; default 30 min
+	Tokens    Tokens         // default: those of the kernel
+	Key       *authority.Key // of the cluster; nil: no other node is asked, and none is answered
+	Names     Names          // nil: a call that is sent to two nodes is two calls
+	Log       *slog.Logger   // never nil
+	ListTime  time.Duration  // how long a list waits for a node; default 3 s
+	DialTime  time.Duration  // how long a connection to a node may take; default 3 s
+	Fresh     time.Duration  // how long it counts that a node lives; default 1 s
+	Idle      time.Duration  // after which a session of another node's client is closed; default 30 min
 }
 
 func (o Options) withDefaults() Options {
@@ -57,6 +59,7 @@ type Forwarder struct {
 	mu     sync.Mutex
 	links  map[Node]*http.Transport
 	server *listener // nil: other nodes cannot reach this one
+	proofs proofs    // that others have shown
 }
 
 // New makes a forwarder. Close it before the kernel.
@@ -87,6 +90,7 @@ func New(o Options) (*Forwarder, error) {
 func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Header.Del(loginHeader) // what travels between nodes comes over none of its faces
 	r.Header.Del(callHeader)
+	r.Header.Del(proofHeader)
 	f.mux.ServeHTTP(w, r)
 }
 

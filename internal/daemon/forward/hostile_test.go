@@ -17,8 +17,8 @@ import (
 	"callgate/tool"
 )
 
-// dialAs sends a request to a node over the network, with a certificate of the test's choice.
-func (n *node) dialAs(cert *tls.Certificate, path, login string) (*http.Response, error) {
+// dialAs sends a request to a node over the network, with a certificate of the test's choice, and the proof of a node.
+func (n *node) dialAs(cert *tls.Certificate, by *node, path, login string) (*http.Response, error) {
 	n.mu.Lock()
 	address := n.nodes[n.id].Address
 	n.mu.Unlock()
@@ -31,6 +31,9 @@ func (n *node) dialAs(cert *tls.Certificate, path, login string) (*http.Response
 	r, err := http.NewRequestWithContext(n.Context(), http.MethodGet, "https://"+address+path, nil)
 	kerneltest.OK(n, err)
 	r.Header.Set(forward.LoginHeader, login)
+	if by != nil {
+		forward.Prove(n, by.forwarder, r, n.id, nil)
+	}
 	return link.RoundTrip(r)
 }
 
@@ -43,20 +46,20 @@ func TestStrangers(t *testing.T) {
 	a := all[0]
 	stranger := forward.NewCertificate(t)
 	for name, cert := range map[string]*tls.Certificate{"none": nil, "a stranger's": &stranger} {
-		if resp, err := a.dialAs(cert, "/v1/approvals", asOperator); err == nil {
+		if resp, err := a.dialAs(cert, all[1], "/v1/approvals", asOperator); err == nil {
 			t.Errorf("a certificate, %s: %s", name, resp.Status)
 			_ = resp.Body.Close()
 		}
 	}
 	known := forward.CertificateOf(all[1].forwarder)
-	resp, err := a.dialAs(&known, "/v1/approvals", asOperator)
+	resp, err := a.dialAs(&known, all[1], "/v1/approvals", asOperator)
 	kerneltest.OK(t, err)
 	if _, _ = body(t, resp); resp.StatusCode != http.StatusOK {
 		t.Errorf("a node is answered %s", resp.Status)
 	}
 	a.bury("b")
 	kerneltest.Eventually(t, func() bool {
-		resp, err := a.dialAs(&known, "/v1/approvals", asOperator)
+		resp, err := a.dialAs(&known, all[1], "/v1/approvals", asOperator)
 		if err == nil {
 			_ = resp.Body.Close()
 		}
@@ -84,7 +87,7 @@ func TestWhatNodesMayAsk(t *testing.T) {
 		"metrics":                   {"/metrics", asOperator, http.StatusNotFound},
 		"an operator":               {"/v1/approvals", asOperator, http.StatusOK},
 	} {
-		resp, err := a.dialAs(&node, c.path, c.login)
+		resp, err := a.dialAs(&node, all[1], c.path, c.login)
 		kerneltest.OK(t, err)
 		if text, _ := body(t, resp); resp.StatusCode != c.want {
 			t.Errorf("%s: %s %s", name, resp.Status, text)
@@ -139,7 +142,7 @@ func TestLoop(t *testing.T) {
 	for name, path := range map[string]string{
 		"a session of a third node": "/v1/sessions/s1.c/tools", "a third node, named": "/v1/approvals?node=host-c",
 	} {
-		resp, err := a.dialAs(&node, path, asOperator)
+		resp, err := a.dialAs(&node, all[1], path, asOperator)
 		kerneltest.OK(t, err)
 		text, e := body(t, resp)
 		if resp.StatusCode != http.StatusConflict || !strings.Contains(e.Message, "host-b") ||

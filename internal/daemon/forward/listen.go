@@ -37,6 +37,9 @@ type Address struct {
 // Listen has other nodes reach this one, and tells them where. It returns the address that they dial.
 func (f *Forwarder) Listen(ctx context.Context, a Address) (string, error) {
 	const op = "forward.Listen"
+	if f.opt.Key == nil {
+		return "", noKey()
+	}
 	l, err := net.Listen("tcp", a.Listen)
 	if err != nil {
 		return "", &tool.Error{Op: op, Kind: tool.Unavailable, Message: "nothing can listen on " + a.Listen, Err: err,
@@ -120,6 +123,9 @@ func (s *listener) handler() http.Handler {
 func (s *listener) answer(w http.ResponseWriter, r *http.Request, pattern string, p placement) error {
 	from, err := s.nodeWith(r.Context(), peerOf(r.TLS))
 	if err != nil {
+		return err
+	}
+	if err := s.proofs.check(s.opt.Key, r, from, s.self.ID); err != nil {
 		return err
 	}
 	who, err := parseAsker(r.Header.Get(loginHeader))

@@ -27,7 +27,7 @@ const loginHeader = "Callgate-Forwarded-Login"
 func private() []string {
 	return []string{
 		protocol.KeyHeader, protocol.TokenHeader, protocol.CodeHeader, protocol.MCPClientHeader, protocol.MCPProfileHeader,
-		loginHeader, "Authorization", "Cookie", "Connection", "Keep-Alive", "Proxy-Authorization", "Te", "Trailer",
+		loginHeader, proofHeader, "Authorization", "Cookie", "Connection", "Keep-Alive", "Proxy-Authorization", "Te", "Trailer",
 		"Transfer-Encoding", "Upgrade", "X-Forwarded-For", "Forwarded",
 	}
 }

@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,6 +96,10 @@ func (f *Forwarder) send(
 	if err != nil {
 		return nil, false, err
 	}
+	body, err := wholeBody(r) // a proof covers it
+	if err != nil {
+		return nil, false, err
+	}
 	for again := false; ; again = true {
 		var connected atomic.Bool
 		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -103,15 +108,17 @@ func (f *Forwarder) send(
 		out := r.Clone(traced)
 		out.URL = &url.URL{Scheme: "https", Host: to.ID, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}
 		out.Host, out.RequestURI, out.Close = to.ID, "", false
-		if r.ContentLength == 0 || out.Body == nil {
-			out.Body = http.NoBody
-		} else {
-			out.Body = io.NopCloser(out.Body) // it is read once, by the connection that is made
+		out.Body, out.ContentLength, out.TransferEncoding = http.NoBody, int64(len(body)), nil
+		if len(body) > 0 {
+			out.Body = io.NopCloser(bytes.NewReader(body))
 		}
 		for _, name := range private() {
 			out.Header.Del(name)
 		}
 		out.Header.Set(loginHeader, string(login))
+		if err := prove(f.opt.Key, out, f.self.ID, to.ID, body); err != nil {
+			return nil, false, err
+		}
 		resp, err := f.link(to).RoundTrip(out)
 		if err == nil || connected.Load() || again || ctx.Err() != nil {
 			return resp, connected.Load(), err

@@ -24,14 +24,17 @@ func TestMain(m *testing.M) { kerneltest.Main(m, nil) }
 
 // newShared starts nodes that share a database of PostgreSQL.
 func newShared(t testing.TB, count int, tools ...*tool.Tool) (all []*node) {
-	at := kerneltest.Postgres.URL(t)
+	return newSharedAt(t, kerneltest.Postgres.URL(t), count, tools...)
+}
+
+func newSharedAt(t testing.TB, at string, count int, tools ...*tool.Tool) (all []*node) {
 	for range count {
 		k := kerneltest.OpenWith(t, kernel.Config{
 			State: kerneltest.StateDir(t), Storage: at, Tools: tools, Lineage: terminal{},
 		})
 		n := &node{TB: t, id: kernel.NodeOf(k).ID, kernel: k, workspace: t.TempDir()}
 		n.front(func(o *forward.Options) {
-			o.Directory = forward.Nodes(kernel.NodeOf(k))
+			o.Directory, o.Key = forward.Nodes(kernel.NodeOf(k)), kernel.NodeOf(k).Key
 			o.Names = forward.ClaimedNames(kernel.NodeOf(k), k.Artifacts)
 		})
 		all = append(all, n)

@@ -21,14 +21,11 @@
 //   - Without a capabilities block, low risk runs, medium risk runs unless it
 //     reaches past the workspace, and the rest needs approval. An unknown risk or
 //     side effect counts as the worst one.
-<<<<<<< HEAD
+//     Package gate narrows that by shape: a file that programs run by themselves
+//     asks to be written; and widens it: a command that only reads runs.
 //   - By default a call asks that sends data to a destination which its arguments name,
 //     unless that is this machine, and so does one that reads a file named like a secret:
 //     see egress.go.
-=======
-//     Package gate narrows that by shape: a file that programs run by themselves
-//     asks to be written; and widens it: a command that only reads runs.
->>>>>>> h-shapes
 //   - default_policy approve lets the low-risk reads of MCP servers run: a human
 //     accepted the server and its definitions. A rule that names them decides.
 //   - A tool that asks first needs approval even where the app file grants it.

@@ -99,8 +99,8 @@ func (r *Rules) limits(checks []limitCheck, t *tool.Tool, p tool.Principal) []li
 	if r == nil {
 		return nil
 	}
-	var buffer [2]ruleSet
-	sets := r.sets(buffer[:0], t.ID)
+	var buffer [4]ruleSet
+	sets := r.also.sets(r.sets(buffer[:0], t.ID), t.ID)
 	names := [4][2]string{{t.ID.Namespace, t.ID.Name}, {t.ID.Namespace, wild}, {wild, t.ID.Name}, {wild, wild}}
 	for i, name := range names {
 		var lowest rule
@@ -116,6 +116,16 @@ func (r *Rules) limits(checks []limitCheck, t *tool.Tool, p tool.Principal) []li
 		checks = append(checks, limitCheck{key: key, limit: lowest.limit})
 	}
 	return checks
+}
+
+// WithLimits returns the rules with the rate limits of others beside their own: the lower holds.
+func (r *Rules) WithLimits(of *Rules) *Rules {
+	var both Rules
+	if r != nil {
+		both = *r
+	}
+	both.also = of
+	return &both
 }
 
 // now returns the time since the limiter's first call.

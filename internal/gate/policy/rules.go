@@ -76,6 +76,7 @@ type Rules struct {
 	pending  map[place]bool // the grants that nobody accepted: see Floor
 	file     string         // named in reasons; "": it need not be, there is one file only
 	user     *Rules         // the user's own, which hold as well: see Over
+	also     *Rules         // whose rate limits hold as well: see WithLimits
 }
 
 // ApprovalTimeout returns the time a human has to answer under these rules.

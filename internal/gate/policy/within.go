@@ -22,6 +22,13 @@ func AsDaemon(n Narrower) Narrower {
 	return n.AsDaemon()
 }
 
+// Look has a Narrower look whether what it decides by has changed, where that can change.
+func Look(n Narrower) {
+	if l, ok := n.(interface{ Look() }); ok {
+		l.Look()
+	}
+}
+
 // Rated is a Narrower whose rate limits hold too. take counts a call against rules.
 type Rated interface {
 	TakeRate(t *tool.Tool, take func(*Rules, *tool.Tool, tool.Principal) error) error

@@ -210,13 +210,14 @@ func TestMissedTimesAreMadeOnceAtAnotherNode(t *testing.T) {
 	beside, err := pgx.Connect(t.Context(), w.url)
 	ok(t, err)
 	tag, err := beside.Exec(t.Context(), `UPDATE callgate.tasks SET run_at = $1, due = $1, data = convert_to(jsonb_set(
-		convert_from(data, 'UTF8')::jsonb, '{next_run}', to_jsonb($2::text))::text, 'UTF8')`,
+		convert_from(data, 'UTF8')::jsonb, '{next_run}', to_jsonb($2::text))::text, 'UTF8'), data_mac = NULL`,
 		then.UnixNano(), then.Format(time.RFC3339))
 	ok(t, err)
 	ok(t, beside.Close(t.Context()))
 	if tag.RowsAffected() != 1 {
 		t.Fatalf("there were %d tasks", tag.RowsAffected())
 	}
+	kerneltest.SignRows(t, w.url)
 	b := w.openUnaccepted(state)
 	has(t, b, a.Conversation)
 	kerneltest.Eventually(t, func() bool { return w.marked() != "" })

@@ -75,11 +75,18 @@ func (w within) TakeRate(t *tool.Tool, take func(*policy.Rules, *tool.Tool, tool
 		return nil // and it was refused
 	}
 	return s.Caller().TakeRate(t, func(r *policy.Rules, t *tool.Tool, p tool.Principal) error {
-		if r == s.Loaded().Rules {
+		if r == s.Caller().RateRules() {
 			return nil
 		}
 		return take(r, t, p)
 	})
+}
+
+// Look has the parent look whether its app files have changed.
+func (w within) Look() {
+	if s, err := w.agents.opt.Sessions.Get(w.parent); err == nil {
+		s.Caller().Look()
+	}
 }
 
 // Decide returns what the parent is told of a tool.

@@ -39,6 +39,24 @@ func (l *Loader) Reread(ctx context.Context, old *Loaded) (*app.App, error) {
 	if err != nil || files.None() {
 		return nil, err
 	}
+	a, err := l.readAgain(ctx, old, files)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.sift(ctx, a); err != nil {
+		return nil, err
+	}
+	if err := l.learn(ctx, a, old.Scope); err != nil {
+		return nil, err
+	}
+	return a, l.lookInto(ctx, a, scopeOf(files, old.Workspace))
+}
+
+// readAgain reads the files in force of a place. Nil: there are none.
+func (l *Loader) readAgain(ctx context.Context, old *Loaded, files inforce.Files) (*app.App, error) {
+	if files.None() {
+		return nil, nil
+	}
 	known, err := l.known(ctx, old.Scope)
 	if err != nil {
 		return nil, err
@@ -53,13 +71,7 @@ func (l *Loader) Reread(ctx context.Context, old *Loaded) (*app.App, error) {
 			return nil, err
 		}
 	}
-	if err := l.sift(ctx, a); err != nil {
-		return nil, err
-	}
-	if err := l.learn(ctx, a, old.Scope); err != nil {
-		return nil, err
-	}
-	return a, l.lookInto(ctx, a, scopeOf(files, old.Workspace))
+	return a, nil
 }
 
 // Unaccepted is what an app asks for that nobody has accepted, and that was not waiting for consent before.

@@ -72,13 +72,15 @@ type Loader struct {
 	listed  map[string]*listedApp         // the apps that name catalogs of tools, by scope
 	current map[string]registered         // what was registered last, by scope
 	places  map[string]*Loaded            // where apps were loaded, by workspace and named file
+	// readings are what files said that were changed after sessions had read them, by the same.
+	readings map[string]*reading
 }
 
 // New makes a loader.
 func New(o Options) *Loader {
 	l := &Loader{
 		opt: o, folders: map[string]*executable.Layers{}, llm: map[string]string{}, listed: map[string]*listedApp{},
-		current: map[string]registered{}, places: map[string]*Loaded{},
+		current: map[string]registered{}, places: map[string]*Loaded{}, readings: map[string]*reading{},
 	}
 	o.Catalogs.Notify(l.relist)
 	return l
@@ -101,6 +103,7 @@ type Loaded struct {
 	Files     inforce.Files
 
 	consents *consent.Consents
+	seen     *sight // how the files looked before they were read
 
 	id string // the app's ID, or one of its own where another app has that
 }
@@ -129,10 +132,12 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	}
 	keepPlace(loaded.Files, workspace)
 	know(l, loaded)
+	loaded.seen = sightOf(loaded.Files)
 	a, f, err := l.read(ctx, workspace, loaded.Files)
 	if err != nil {
 		return loaded, err
 	}
+	loaded.seen.beside(a)
 	loaded.App, loaded.Off = a, turnedOff(a)
 	loaded.identify(l.opt.Consents)
 	if a == nil {

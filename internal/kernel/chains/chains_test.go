@@ -39,6 +39,8 @@ func open(t *testing.T, url string) *kernel {
 	t.Helper()
 	dir, err := statedir.At(t.TempDir())
 	ok(t, err)
+	ok(t, dir.Make())
+	ok(t, os.WriteFile(dir.UsersKey(), []byte(strings.Repeat("c4", 32)), 0o600))
 	held, err := dir.Hold()
 	ok(t, err)
 	k := &kernel{t: t, state: held}

@@ -81,6 +81,15 @@ func (c *Consents) Revoked(a *app.App, before Accepted) bool {
 	return err != nil || len(lines) == 0
 }
 
+// Unchanged reports whether the same is accepted of an app as before.
+func (c *Consents) Unchanged(a *app.App, before Accepted) bool {
+	lines, err := c.store.AcceptedLines(key(a))
+	if err != nil {
+		lines = nil
+	}
+	return slices.Equal(lines, before.lines)
+}
+
 // Has reports whether a line was accepted. An empty line asks for nothing.
 func (a Accepted) Has(line string) bool {
 	if line == "" || a.each[line] {

@@ -68,6 +68,9 @@ func OpenWith(t testing.TB, c kernel.Config) *kernel.Kernel {
 		PrepareState(t, c.State)
 		prepareSQLite(t, c.State)
 	}
+	if strings.HasPrefix(c.Storage, "postgres://") {
+		PlaceKey(t, c.State)
+	}
 	k, err := kernel.Open(t.Context(), c)
 	OK(t, err)
 	t.Cleanup(func() {

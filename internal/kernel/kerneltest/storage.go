@@ -12,7 +12,11 @@ import (
 	"sync"
 	"testing"
 
+	"callgate/internal/secret"
+	"callgate/internal/secret/authority"
 	"callgate/internal/statedir"
+	"callgate/internal/storage/postgres"
+	"callgate/internal/storage/postgres/plainrows"
 	"callgate/internal/storage/postgres/postgrestest"
 	"callgate/internal/storage/sqlite"
 )
@@ -41,7 +45,41 @@ func PrepareState(t testing.TB, state string) {
 	if OnPostgres(t) && isNew(dir) {
 		OK(t, dir.Make())
 		OK(t, dir.WriteDatabaseURL(SchemaURL(t, state)))
+		PlaceKey(t, state)
 	}
+}
+
+// PlaceKey places the key of a cluster in a state directory, as its operator does at each node, unless there is one.
+func PlaceKey(t testing.TB, state string) {
+	t.Helper()
+	dir, err := statedir.At(state)
+	OK(t, err)
+	if _, err := os.Lstat(dir.UsersKey()); errors.Is(err, fs.ErrNotExist) {
+		OK(t, dir.Make())
+		OK(t, os.WriteFile(dir.UsersKey(), []byte(strings.Repeat("c4", 32)), 0o600))
+	}
+}
+
+// SignRows signs the rows of a database that have no code, for a test that has changed one as a node would.
+func SignRows(t testing.TB, url string) {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), url, postgres.Node{ID: "signer", Key: ClusterKey(t)})
+	OK(t, err)
+	_, err = plainrows.Sign(t.Context(), db.DB, true)
+	OK(t, err)
+	OK(t, db.Close())
+}
+
+// ClusterKey is the key that PlaceKey places.
+func ClusterKey(t testing.TB) *authority.Key {
+	t.Helper()
+	state := t.TempDir()
+	PlaceKey(t, state)
+	dir, err := statedir.At(state)
+	OK(t, err)
+	placed, err := secret.ReadPlaced(dir.UsersKey())
+	OK(t, err)
+	return authority.New(placed)
 }
 
 // prepareSQLite gives a new state directory a copy of a migrated database. That saves half

@@ -206,6 +206,20 @@ func (s *Set) Settings(from app.Module) (any, error) {
 	return m.Read(config.(map[string]any), from.Constraints)
 }
 
+// Narrowed reads what an app file says of a module, each setting as another says it where
+// that is narrower: see module.Narrower.
+func (s *Set) Narrowed(of, by app.Module) (any, error) {
+	m := s.find(of.Name)
+	if m == nil {
+		return nil, nil
+	}
+	var err error
+	if of.Config, of.Constraints, err = m.Narrower(of.Config, of.Constraints, by.Config, by.Constraints); err != nil {
+		return nil, err
+	}
+	return s.Settings(of)
+}
+
 // Section is what a module says in an agent's prompt, and the tools by which
 // the agent changes that.
 type Section struct {

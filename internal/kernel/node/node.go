@@ -26,6 +26,7 @@ import (
 	"sync"
 
 	"callgate/internal/kernel/shares"
+	"callgate/internal/secret/authority"
 	"callgate/internal/statedir"
 	"callgate/internal/storage"
 	"callgate/internal/storage/sqlite"
@@ -51,10 +52,11 @@ type Options struct {
 // Node is the storage of a kernel, and its place among the kernels that share it.
 type Node struct {
 	storage.Driver
-	*Guard               // nil: it is alone
-	ID       string      // "": it is alone
-	Folders  *shares.Set // that it shares with others; nil: none
-	password string      // in the URL
+	*Guard                  // nil: it is alone
+	ID       string         // "": it is alone
+	Key      *authority.Key // of the cluster; nil: it is alone, or has none
+	Folders  *shares.Set    // that it shares with others; nil: none
+	password string         // in the URL
 	shared   *shared
 	// Forwarded counts what other nodes were asked to answer.
 	Forwarded Forwarding

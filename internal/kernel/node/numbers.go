@@ -18,6 +18,7 @@ type Health struct {
 	RoundTrip   time.Duration `json:"round_trip,omitempty"`  // of the heartbeat before
 	ClockAhead  time.Duration `json:"clock_ahead,omitempty"` // of the database's clock; negative: behind
 	Suspensions uint64        `json:"suspensions,omitempty"` // how often it stopped, because it did not reach the database
+	Signs       string        `json:"signs,omitempty"`       // names the key with which it signs what gives rights; "": it has none
 }
 
 // Heartbeats are numbers of a node's heartbeats since it was opened.
@@ -106,6 +107,7 @@ func (n *Node) health() Health {
 	h := n.Heartbeats()
 	return Health{
 		RoundTrip: h.lastTook, ClockAhead: n.shared.db.Nodes().ClockAhead(), Suspensions: h.Suspensions,
+		Signs: n.Key.ID(),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"strconv"
 	"time"
 
 	"callgate/internal/journal/witness"
@@ -15,6 +16,22 @@ import (
 type Reach struct {
 	Address     string `json:"address,omitempty"`     // "": nowhere
 	Fingerprint string `json:"fingerprint,omitempty"` // of its certificate
+	Proof       []byte `json:"proof,omitempty"`       // that a holder of the cluster's key says so: see reachParts
+}
+
+const reachUse = "node"
+
+// reachParts are what the proof of a node's address and certificate covers.
+func reachParts(id string, epoch int64, r Reach) [][]byte {
+	return [][]byte{[]byte(id), []byte(strconv.FormatInt(epoch, 10)), []byte(r.Address), []byte(r.Fingerprint)}
+}
+
+// believed is where a node is reached, as far as it has proved that.
+func (n *Node) believed(id string, epoch int64, r Reach) Reach {
+	if n.Key == nil || !n.Key.Verify(r.Proof, reachUse, reachParts(id, epoch, r)...) {
+		return Reach{}
+	}
+	return r
 }
 
 // told is what a heartbeat tells.

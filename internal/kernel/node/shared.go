@@ -18,6 +18,8 @@ import (
 	"callgate/internal/journal"
 	"callgate/internal/kernel/sharedlocks"
 	"callgate/internal/kernel/shares"
+	"callgate/internal/secret"
+	"callgate/internal/secret/authority"
 	"callgate/internal/storage/postgres"
 	"callgate/internal/storage/postgres/callnames"
 	"callgate/internal/storage/postgres/locks"
@@ -113,18 +115,27 @@ func openServer(ctx context.Context, o Options, place string, named bool) (*Node
 		return nil, err
 	}
 	timing = timing.withDefaults()
+	placed, err := secret.ReadPlaced(o.State.UsersKey())
+	if err != nil {
+		return nil, err
+	}
+	key := authority.New(placed)
 	sent := time.Now()
 	db, err := postgres.Open(ctx, place, postgres.Node{
 		ID: id, Name: cmp.Or(os.Getenv(NameVariable), host, id), Version: version.Version, Lease: timing.Lease,
+		Key: key, Distrust: func(err error) { o.Log.Error("a row of the database is not believed", "error", err) },
 	})
 	if err != nil {
 		return nil, err
 	}
 	n := &Node{
-		Driver: db, Guard: newGuard(timing, sent), ID: id, password: passwordOf(place),
+		Driver: db, Guard: newGuard(timing, sent), ID: id, Key: key, password: passwordOf(place),
 		shared: &shared{db: db, heads: openHeads(o)},
 	}
 	if err := db.Stores().Check(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	if err := checkRows(ctx, db, o); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	byNode := locks.OptionsOf(db.DB)
@@ -192,6 +203,8 @@ func (n *Node) beat(ctx context.Context) error {
 		}
 		if reach != nil {
 			tell.Reach = *reach
+			_, epoch := n.shared.db.Node()
+			tell.Proof = n.Key.Sign(reachUse, reachParts(n.ID, epoch, *reach)...)
 		}
 		if folders != nil {
 			tell.Shared = *folders
@@ -254,6 +267,7 @@ func (n *Node) Members(ctx context.Context) ([]Member, error) {
 		members[i] = Member{NodeStatus: one, This: one.ID == n.ID, Leads: one.ID == leader}
 		var tell told
 		_ = json.Unmarshal(one.Info, &tell) // of another version: it is not known
+		tell.Reach = n.believed(one.ID, one.Epoch, tell.Reach)
 		members[i].tells(tell)
 		if activity := n.shared.activity.Load(); activity != nil && members[i].This {
 			members[i].Activity = (*activity)()

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -59,7 +60,7 @@ type Bounds struct {
 	RuleFiles []string          // of whom it works for: see gate.Place
 }
 
-// Builder builds sessions. All fields are required, but for Hooks, Admit, Enter and WorkIn.
+// Builder builds sessions. All fields are required, but for Hooks, Admit, Enter, WorkIn and Log.
 type Builder struct {
 	Apps     *apps.Loader
 	Gate     Gate
@@ -81,7 +82,16 @@ type Builder struct {
 	// WorkIn has this node work in a folder until leave is called, if no other does; may be nil.
 	WorkIn func(ctx context.Context, folder string) (leave func(), err error)
 
+	Log *slog.Logger // nil: nothing is logged
+
 	reloading sync.Mutex // held while app files are read again
+}
+
+func (b *Builder) log() *slog.Logger {
+	if b.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return b.Log
 }
 
 // NewID makes the ID of a session.
@@ -161,7 +171,7 @@ func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
 		b.Table.unpublish(s)
 		leave()
 	}, func() {
-		s.Hooks().End()
+		s.now.Load().end()
 		b.Table.remove(s)
 		closeFolder()
 	})
@@ -208,7 +218,7 @@ func (b *Builder) enter(ctx context.Context, spec Spec, first *state) (leave fun
 	}
 	leave, err = b.Enter(ctx, first.caller.Principal())
 	if err != nil {
-		first.hooks.End()
+		first.end()
 	}
 	return leave, err
 }
@@ -220,13 +230,14 @@ func (b *Builder) state(
 	how := b.how(l)
 	how.AppMode = spec.AppMode
 	set := b.hooks(ctx, &spec, l)
-	caller, err := b.caller(spec, l, root, watch, &how, set)
+	follow := &latest{builder: b, spec: spec, was: l}
+	caller, err := b.caller(spec, follow, root, watch, &how, set)
 	if err != nil {
 		set.End()
 		return nil, err
 	}
 	return &state{
-		loaded: l, warnings: slices.Clone(l.Warnings), caller: caller, view: b.Views.New(caller, usage, how), hooks: set,
+		loaded: l, warnings: slices.Clone(l.Warnings), caller: caller, view: b.Views.New(caller, usage, how), hooks: set, latest: follow,
 		limits: Limits{Profile: spec.Profile, Only: spec.Only, Off: notGiven(spec, l)},
 	}, nil
 }
@@ -277,8 +288,9 @@ func (b *Builder) Bare(spec BareSpec) (c *gate.Caller, release func(), err error
 }
 
 func (b *Builder) caller(
-	spec Spec, l *apps.Loaded, root *os.Root, watch gate.Observer, how *toolview.How, set *hooks.Set,
+	spec Spec, follow *latest, root *os.Root, watch gate.Observer, how *toolview.How, set *hooks.Set,
 ) (caller *gate.Caller, err error) {
+	l := follow.was
 	id := gate.Identity{
 		Principal: tool.Principal{
 			User: cmp.Or(spec.Requester.User, b.User), App: l.AppID(), Agent: spec.Agent, Session: spec.ID, Lane: spec.Lane,
@@ -308,6 +320,8 @@ func (b *Builder) caller(
 	if l.App != nil {
 		at.Relaxed, rules.Policy = l.Relaxed(), l.Rules
 	}
+	follow.hooks = rules.Hooks
+	rules.Latest = follow
 	if set.Any(hook.ApprovalRequest) {
 		watch.Asked = func(r approval.Request) {
 			if r.State == approval.Pending { // of an answer the kernel tells

@@ -53,7 +53,7 @@ func (t *Table) Permits(ctx context.Context, call tool.Call, name string) error 
 	if err != nil || known == nil {
 		return err
 	}
-	d := policy.Decide(s.Loaded().Rules, known, call.Principal)
+	d := s.Caller().RuleOf(known, call.Principal)
 	if d.Verdict == policy.Allow || d.IsDefault() {
 		return nil
 	}

@@ -182,7 +182,7 @@ func (b *Builder) swap(ctx context.Context, places []*place) error {
 			if err != nil {
 				s.use.leave()
 				for _, made := range pairs {
-					made.next.hooks.End()
+					made.next.end()
 				}
 				return err
 			}
@@ -190,7 +190,7 @@ func (b *Builder) swap(ctx context.Context, places []*place) error {
 		}
 	}
 	for _, one := range pairs {
-		one.s.now.Swap(one.next).hooks.End()
+		one.s.now.Swap(one.next).end()
 	}
 	for _, one := range pairs {
 		if tell := one.s.reloaded.Load(); tell != nil {

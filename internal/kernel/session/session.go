@@ -56,6 +56,13 @@ type state struct {
 	view     *toolview.View
 	limits   Limits
 	hooks    *hooks.Set // nil: none
+	latest   *latest    // what the files say now
+}
+
+// end ends the hooks of a state that no call is made in any more.
+func (s *state) end() {
+	s.hooks.End()
+	s.latest.end()
 }
 
 // ID returns the session's ID.

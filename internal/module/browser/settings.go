@@ -21,12 +21,12 @@ type Settings struct {
 	UserAgent  string         `config:"user_agent" help:"what the browser calls itself; by default what it is"`
 	Headless   bool           `config:"headless" help:"whether it runs without a window"`
 	// Unsandboxed is for containers, where neither Chromium nor Callgate can make a sandbox.
-	Unsandboxed bool   `config:"unsandboxed" help:"the browser runs without any sandbox, where the system forbids it one: a page that takes it over has what Callgate has"`
+	Unsandboxed bool   `config:"unsandboxed" narrower:"false" help:"the browser runs without any sandbox, where the system forbids it one: a page that takes it over has what Callgate has"`
 	Locale      string `config:"locale" help:"the language that pages are asked for, as en-US"`
 
 	AllowedHosts []string `constraint:"allowed_hosts" help:"only these hosts are reached, by pages and what they load; empty: all public ones"`
-	DeniedHosts  []string `constraint:"denied_hosts" help:"these hosts never are"`
-	PrivateHosts []string `constraint:"private_hosts" help:"hosts, addresses or prefixes that may be reached though they are not public"`
+	DeniedHosts  []string `constraint:"denied_hosts" narrower:"more" help:"these hosts never are"`
+	PrivateHosts []string `constraint:"private_hosts" narrower:"fewer" help:"hosts, addresses or prefixes that may be reached though they are not public"`
 	MaxTabs      int      `constraint:"max_tabs" range:"1,50" help:"how many tabs a session may have open"`
 	MaxDownload  int      `constraint:"max_download_bytes" range:"0,10737418240" help:"the largest file that may be downloaded; 0: none"`
 }

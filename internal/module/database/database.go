@@ -63,12 +63,12 @@ type settings struct {
 	MaxConnections int            `config:"max_connections" range:"1,64" help:"how many connections a session may have"`
 
 	// A setup step may connect to any server.
-	AllowedHosts []string `constraint:"allowed_hosts" help:"servers that a model may connect to: a host, host:port, CIDR or socket's path"`
+	AllowedHosts []string `constraint:"allowed_hosts" narrower:"fewer" help:"servers that a model may connect to: a host, host:port, CIDR or socket's path"`
 
 	AllowedDrivers []string `constraint:"allowed_drivers" help:"the only drivers: sqlite, postgres, mysql"`
 	ReadOnly       bool     `constraint:"read_only" help:"refuse everything that writes"`
 
-	BlockedStatements []string `constraint:"blocked_statements" oneof:"drop_table" help:"statements that are refused, by whatever action"`
+	BlockedStatements []string `constraint:"blocked_statements" narrower:"more" oneof:"drop_table" help:"statements that are refused, by whatever action"`
 }
 
 func defaults() *settings {

@@ -40,7 +40,7 @@ type Settings struct {
 	Timeout      module.Seconds `config:"timeout_seconds" range:"0.1,600" help:"how long a call may take"`
 	MaxBytes     int            `config:"max_bytes" range:"1024,67108864" help:"the most that is read of one answer"`
 	ReadOnly     bool           `constraint:"read_only" help:"nothing is changed"`
-	PrivateHosts []string       `constraint:"private_hosts" help:"servers that are reached though they are not public, also over http"`
+	PrivateHosts []string       `constraint:"private_hosts" narrower:"fewer" help:"servers that are reached though they are not public, also over http"`
 
 	server
 }

@@ -30,7 +30,7 @@ type settings struct {
 	MaxRecipients int      `constraint:"max_recipients" range:"1,1000" help:"the most receivers of one message"`
 	MaxMessage    int      `constraint:"max_message_bytes" range:"1024,536870912" help:"the largest message, with what is attached"`
 	DraftsOnly    bool     `constraint:"drafts_only" help:"nothing is sent: a person sends the drafts"`
-	PrivateHosts  []string `constraint:"private_hosts" help:"servers that are reached though they are not public"`
+	PrivateHosts  []string `constraint:"private_hosts" narrower:"fewer" help:"servers that are reached though they are not public"`
 
 	options options
 	account

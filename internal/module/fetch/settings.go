@@ -20,8 +20,8 @@ type Settings struct {
 	Timeout      module.Seconds `config:"timeout_seconds" range:"0.1,600" help:"how long a request may take, or a transfer stand still"`
 	UserAgent    string         `config:"user_agent" help:"what the module calls itself"`
 	AllowedHosts []string       `constraint:"allowed_hosts" help:"only these hosts are reached: names, *.names, addresses, prefixes, ports"`
-	DeniedHosts  []string       `constraint:"denied_hosts" help:"these hosts are never reached"`
-	PrivateHosts []string       `constraint:"private_hosts" help:"hosts, addresses or prefixes that are reached though they are not public"`
+	DeniedHosts  []string       `constraint:"denied_hosts" narrower:"more" help:"these hosts are never reached"`
+	PrivateHosts []string       `constraint:"private_hosts" narrower:"fewer" help:"hosts, addresses or prefixes that are reached though they are not public"`
 	MaxDownload  int            `constraint:"max_download_bytes" range:"1,1099511627776" help:"the largest file that is downloaded"`
 
 	Options Options

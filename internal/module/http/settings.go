@@ -19,9 +19,9 @@ type settings struct {
 	MaxBytes        int            `config:"max_bytes" range:"1,104857600" help:"how much of a body is read, unpacked"`
 	MaxRedirects    int            `config:"max_redirects" range:"0,50" help:"how many redirects are followed"`
 	Headers         map[string]any `config:"headers" help:"headers for each host: {api.example.com: {X-Api-Key: '{{secret.KEY}}'}}"`
-	CredentialHosts []string       `config:"credential_hosts" help:"the hosts that are sent the credential as a bearer token"`
+	CredentialHosts []string       `config:"credential_hosts" narrower:"fewer" help:"the hosts that are sent the credential as a bearer token"`
 	AllowedMethods  []string       `constraint:"allowed_methods" help:"only these methods are used"`
-	Downgrade       bool           `constraint:"allow_downgrade" help:"redirects may lead from https to http"`
+	Downgrade       bool           `constraint:"allow_downgrade" narrower:"false" help:"redirects may lead from https to http"`
 
 	// Made by Check.
 	credential netguard.Hosts

@@ -49,7 +49,7 @@ type settings struct {
 	Request  module.Seconds `config:"request_timeout" range:"0.1,300" help:"how long a request may take"`
 	Start    module.Seconds `config:"start_timeout" range:"0.1,300" help:"how long a server may take until its first answer"`
 	Idle     module.Seconds `config:"idle_timeout" range:"1,86400" help:"how long a server that nobody asks goes on"`
-	Readable []string       `config:"readable" help:"folders outside the workspace that servers may read, as absolute paths"`
+	Readable []string       `config:"readable" narrower:"fewer" help:"folders outside the workspace that servers may read, as absolute paths"`
 
 	known []server
 }

@@ -7,9 +7,9 @@ type settings struct {
 	MaxFacts int `config:"max_facts" range:"1,1000" help:"how many facts a session keeps; the oldest go first"`
 	MaxTodos int `config:"max_todos" range:"1,200" help:"how many tasks a session keeps; completed ones go first"`
 
-	Redact bool `config:"redact_secrets" help:"take out what looks like a secret; values that the kernel knows are taken out in any case"`
+	Redact bool `config:"redact_secrets" narrower:"true" help:"take out what looks like a secret; values that the kernel knows are taken out in any case"`
 
-	Extra []string `config:"extra_sensitive_patterns" help:"regular expressions of what else is taken out"`
+	Extra []string `config:"extra_sensitive_patterns" narrower:"more" help:"regular expressions of what else is taken out"`
 
 	redactor *redact.Redactor // set by Check
 }

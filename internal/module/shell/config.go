@@ -12,13 +12,13 @@ import (
 
 // settings are the settings of the module in an app file.
 type settings struct {
-	Network      module.Switch `config:"network" oneof:"direct" help:"true: commands reach public addresses; direct: the whole network"`
-	Readable     []string      `config:"readable" help:"absolute paths of folders and files that commands may read beside the workspace"`
-	Env          []string      `config:"env" help:"names of variables that commands are given beside the usual ones"`
-	GitHooks     bool          `config:"git_hooks" help:"Git runs the hooks of repositories for commands"`
+	Network      module.Switch `config:"network" narrower:"false" oneof:"direct" help:"true: commands reach public addresses; direct: the whole network"`
+	Readable     []string      `config:"readable" narrower:"fewer" help:"absolute paths of folders and files that commands may read beside the workspace"`
+	Env          []string      `config:"env" narrower:"fewer" help:"names of variables that commands are given beside the usual ones"`
+	GitHooks     bool          `config:"git_hooks" narrower:"false" help:"Git runs the hooks of repositories for commands"`
 	AllowedHosts []string      `constraint:"allowed_hosts" help:"the only hosts that commands reach"`
-	DeniedHosts  []string      `constraint:"denied_hosts" help:"hosts that commands never reach"`
-	PrivateHosts []string      `constraint:"private_hosts" help:"hosts, addresses or prefixes that commands reach though they are not public"`
+	DeniedHosts  []string      `constraint:"denied_hosts" narrower:"more" help:"hosts that commands never reach"`
+	PrivateHosts []string      `constraint:"private_hosts" narrower:"fewer" help:"hosts, addresses or prefixes that commands reach though they are not public"`
 
 	BackgroundAfter module.Seconds `config:"background_after_seconds" range:"0,1800" help:"when a command goes on in the background; 0: never"`
 }

@@ -60,7 +60,7 @@ type files struct {
 
 // settings are what an app file may say about the module.
 type settings struct {
-	AutoApprove bool              `config:"auto_approve" help:"write changes at once, and have none wait for a human"`
+	AutoApprove bool              `config:"auto_approve" narrower:"false" help:"write changes at once, and have none wait for a human"`
 	SyncToDisk  bool              `config:"sync_to_disk" help:"false: the kernel alone has the files, and the disk is not touched"`
 	AgentRoot   string            `config:"agent_root" help:"the folder of the workspace that the tools see; the whole of it by default"`
 	Lint        map[string]string `config:"lint" help:"commands that check a changed file on standard input, by patterns of its {path}"`

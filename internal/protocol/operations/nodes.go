@@ -51,6 +51,7 @@ type NodeHealth struct {
 	RoundTrip   time.Duration `json:"round_trip,omitempty"`  // of a heartbeat to the database, in nanoseconds
 	ClockAhead  time.Duration `json:"clock_ahead,omitempty"` // of the database's clock, in nanoseconds; negative: behind
 	Suspensions uint64        `json:"suspensions,omitempty"` // how often it stopped since it was opened: no database
+	Signs       string        `json:"signs,omitempty"`       // names the key with which it signs what gives rights; "": it has none
 }
 
 // NodeBacklog is what waits at a node, whether it lives or not.

@@ -8,6 +8,7 @@ import (
 
 	"callgate/internal/durable"
 	"callgate/internal/statedir"
+	"callgate/internal/storage/postgres/plainrows"
 	"callgate/internal/storage/sqlite"
 	"callgate/tool"
 )
@@ -53,6 +54,9 @@ func (m *Migration) copyBack(
 		return result, err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
+	if err := plainrows.Verify(ctx, from.DB); err != nil { // a file has no signatures
+		return result, err
+	}
 	result.Node = from.NodeID()
 	c := Copy{From: placeOf(from), To: placeOf(to), Anchor: held.Anchor(), Key: held.JournalKey(), Progress: m.Progress}
 	result.Stores, err = c.Run(ctx)

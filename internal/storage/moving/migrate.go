@@ -10,10 +10,13 @@ import (
 	"time"
 
 	"callgate/internal/durable"
+	"callgate/internal/secret"
+	"callgate/internal/secret/authority"
 	"callgate/internal/statedir"
 	"callgate/internal/storage"
 	"callgate/internal/storage/postgres"
 	"callgate/internal/storage/postgres/pgnode"
+	"callgate/internal/storage/postgres/plainrows"
 	"callgate/internal/storage/sqlite"
 	"callgate/internal/storage/tables"
 	"callgate/tool"
@@ -204,8 +207,25 @@ func (m *Migration) openNode(
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if db, err = postgres.Open(ctx, url, postgres.Node{ID: id, Name: m.Name, Version: m.Version}); err != nil {
+	placed, err := secret.ReadPlaced(held.UsersKey())
+	if err != nil {
 		return nil, nil, nil, err
+	}
+	node := postgres.Node{ID: id, Name: m.Name, Version: m.Version, Key: authority.New(placed)}
+	if db, err = postgres.Open(ctx, url, node); err != nil {
+		return nil, nil, nil, err
+	}
+	rows, err := plainrows.LookAtCodes(ctx, db.DB)
+	switch {
+	case err != nil:
+	case rows.Signed && db.Key() == nil:
+		err = noKey(held)
+	case rows.Signed && !rows.Ours:
+		err = tool.Errorf(op, tool.Denied, "the nodes of this database sign with another key than this one has (%s)", db.Key().ID()).
+			WithHint("place their key here: %s", held.UsersKey())
+	}
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, db.Close())
 	}
 	ctx, stop, err := keepLease(ctx, db)
 	if err != nil {

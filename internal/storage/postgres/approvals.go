@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -30,9 +31,10 @@ func (s *approvalStore) Create(ctx context.Context, r approval.Request) error {
 		return unwritable(op, "the request", err)
 	}
 	err = s.db.Transact(ctx, func(ctx context.Context, t *pgnode.Tx) error {
-		const insert = "INSERT INTO approvals (node, id, state, request) VALUES ($1, $2, $3, $4) " +
+		const insert = "INSERT INTO approvals (node, id, state, request, mac) VALUES ($1, $2, $3, $4, $5) " +
 			"ON CONFLICT (node, id) DO NOTHING"
-		n, err := t.Exec(ctx, insert, s.db.NodeID(), text(r.ID), string(r.State), content)
+		mac := s.db.Sign(s.signed(r.ID, string(r.State), content, nil))
+		n, err := t.Exec(ctx, insert, s.db.NodeID(), text(r.ID), string(r.State), content, mac)
 		if err == nil && n == 0 {
 			err = tool.Errorf(op, tool.Conflict, "approval %s already exists", r.ID)
 		}
@@ -52,47 +54,88 @@ func (s *approvalStore) Get(ctx context.Context, id string) (approval.Request, e
 		return approval.Request{}, tool.Errorf(op, tool.NotFound, "there is no approval %q", id).
 			WithHint("callgate approvals lists those that wait")
 	}
-	return found[0], nil
+	if err := found[0].believe(s); err != nil {
+		return approval.Request{}, err
+	}
+	return found[0].read()
 }
 
-// List returns the newest, oldest of them first.
-func (s *approvalStore) List(ctx context.Context, state approval.State, limit int) ([]approval.Request, error) {
+// List returns the newest, oldest of them first. What is not believed is passed over, and does not count towards the
+// limit.
+func (s *approvalStore) List(ctx context.Context, state approval.State, limit int) (all []approval.Request, err error) {
 	if limit <= 0 {
 		limit = maxApprovals
 	}
-	rest, args := "ORDER BY num DESC LIMIT $2", []any{limit}
+	rest, args := "AND num < $2 ORDER BY num DESC LIMIT $3", []any{int64(math.MaxInt64), limit}
 	if state != "" {
-		rest, args = "AND state = $3 "+rest, append(args, string(state))
+		rest, args = "AND state = $4 "+rest, append(args, string(state))
 	}
-	found, err := s.list(ctx, rest, args...)
+	for {
+		asked := limit - len(all)
+		args[1] = asked
+		found, err := s.list(ctx, rest, args...)
+		if err != nil {
+			return nil, pgnode.ConvertError("postgres.List", err)
+		}
+		for i := range found {
+			if found[i].believe(s) != nil {
+				continue
+			}
+			r, err := found[i].read()
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, r)
+		}
+		if len(found) < asked || len(all) == limit {
+			slices.Reverse(all)
+			return all, nil
+		}
+		args[0] = found[len(found)-1].num
+	}
+}
+
+// approvalRow is an approval as its row has it.
+type approvalRow struct {
+	num                  int64
+	id, state            string
+	request, answer, mac []byte
+}
+
+func (s *approvalStore) signed(id, state string, request, answer []byte) pgnode.Signed {
+	return pgnode.SignedApproval(s.db.NodeID(), id, state, request, answer)
+}
+
+// believe returns an error for an approval that no node wrote.
+func (r *approvalRow) believe(s *approvalStore) error {
+	return s.db.Believe(r.mac, s.signed(r.id, r.state, r.request, r.answer))
+}
+
+func (r *approvalRow) read() (a approval.Request, err error) {
+	err = json.Unmarshal(r.request, &a)
+	a.State = approval.State(r.state)
+	if err == nil && r.answer != nil {
+		err = json.Unmarshal(r.answer, &a.Answer)
+	}
 	if err != nil {
-		return nil, pgnode.ConvertError("postgres.List", err)
+		return a, unreadable("postgres.approvals", "an approval", err)
 	}
-	slices.Reverse(found)
-	return found, nil
+	return a, nil
+}
+
+const selectApprovals = "SELECT num, id, state, request, answer, mac FROM approvals WHERE node = $1 "
+
+func scanApproval(row pgx.CollectableRow) (r approvalRow, err error) {
+	err = row.Scan(&r.num, (*text)(&r.id), &r.state, &r.request, &r.answer, &r.mac)
+	return r, err
 }
 
 // list selects among the node's, $1.
-func (s *approvalStore) list(ctx context.Context, rest string, args ...any) ([]approval.Request, error) {
-	return pgnode.Query(ctx, s.db, func(row pgx.CollectableRow) (r approval.Request, err error) {
-		var state approval.State
-		var request, answer []byte
-		if err := row.Scan(&state, &request, &answer); err != nil {
-			return r, err
-		}
-		err = json.Unmarshal(request, &r)
-		r.State = state
-		if err == nil && answer != nil {
-			err = json.Unmarshal(answer, &r.Answer)
-		}
-		if err != nil {
-			return r, unreadable("postgres.approvals", "an approval", err)
-		}
-		return r, nil
-	}, "SELECT state, request, answer FROM approvals WHERE node = $1 "+rest, append([]any{s.db.NodeID()}, args...)...)
+func (s *approvalStore) list(ctx context.Context, rest string, args ...any) ([]approvalRow, error) {
+	return pgnode.Query(ctx, s.db, scanApproval, selectApprovals+rest, append([]any{s.db.NodeID()}, args...)...)
 }
 
-// Settle is one compare-and-set.
+// Settle is one compare-and-set, of a row that is believed.
 func (s *approvalStore) Settle(
 	ctx context.Context, id string, from, to approval.State, answer *approval.Answer,
 ) (moved bool, err error) {
@@ -104,9 +147,25 @@ func (s *approvalStore) Settle(
 		}
 	}
 	err = s.db.Transact(ctx, func(ctx context.Context, t *pgnode.Tx) error {
-		const update = "UPDATE approvals SET state = $2, answer = coalesce($3, answer) " +
-			"WHERE node = $1 AND id = $4 AND state = $5"
-		n, err := t.Exec(ctx, update, s.db.NodeID(), string(to), content, text(id), string(from))
+		const look = selectApprovals + "AND id = $2 AND state = $3 FOR UPDATE"
+		r, err := pgnode.QueryOneTx(ctx, t, scanApproval, look, s.db.NodeID(), text(id), string(from))
+		if pgnode.Absent(err) {
+			moved = false
+			return nil
+		}
+		if err == nil {
+			err = r.believe(s)
+		}
+		if err != nil {
+			return err
+		}
+		kept := content
+		if answer == nil {
+			kept = r.answer
+		}
+		const update = "UPDATE approvals SET state = $2, answer = $3, mac = $4 WHERE node = $1 AND num = $5"
+		mac := s.db.Sign(s.signed(id, string(to), r.request, kept))
+		n, err := t.Exec(ctx, update, s.db.NodeID(), string(to), kept, mac, r.num)
 		moved = n == 1
 		return err
 	})

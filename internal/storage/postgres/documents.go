@@ -50,13 +50,16 @@ func (s *documentStore) Get(ctx context.Context, collection, key string) (docume
 		return document.Document{}, tool.Errorf(op, tool.NotFound, "there is no document %q in %q",
 			tool.Truncate(key), tool.Truncate(collection))
 	}
-	return found[0], nil
+	if err := s.believe(&found[0]); err != nil {
+		return document.Document{}, err
+	}
+	return found[0].Document, nil
 }
 
-// List selects by the primary key.
+// List selects by the primary key. What is not believed is passed over, and does not count towards the limit.
 func (s *documentStore) List(
 	ctx context.Context, collection, prefix, after string, limit int,
-) ([]document.Document, error) {
+) (all []document.Document, err error) {
 	if limit <= 0 || limit > document.MaxList {
 		limit = document.MaxList
 	}
@@ -65,8 +68,23 @@ func (s *documentStore) List(
 	if end := prefixEnd(prefix); end != "" {
 		where, args = where+" AND key < $6", append(args, text(end)) // bytes are compared as bytes
 	}
-	found, err := s.list(ctx, where+" ORDER BY key LIMIT $5", args...)
-	return found, pgnode.ConvertError("postgres.List", err)
+	for {
+		asked := limit - len(all)
+		args[4] = asked
+		found, err := s.list(ctx, where+" ORDER BY key LIMIT $5", args...)
+		if err != nil {
+			return nil, pgnode.ConvertError("postgres.List", err)
+		}
+		for i := range found {
+			if s.believe(&found[i]) == nil {
+				all = append(all, found[i].Document)
+			}
+		}
+		if len(found) < asked || len(all) == limit {
+			return all, nil
+		}
+		args[2] = text(found[len(found)-1].Key)
+	}
 }
 
 // prefixEnd returns the bytes that come after every text with a prefix; "" when there are none.
@@ -81,14 +99,29 @@ func prefixEnd(prefix string) string {
 	return ""
 }
 
-const selectDocuments = "SELECT collection, key, version, data, updated FROM documents " +
+const selectDocuments = "SELECT collection, key, version, data, updated, mac FROM documents " +
 	"WHERE node = $1 AND collection = $2 "
 
+// documentRow is a document as its row has it.
+type documentRow struct {
+	document.Document
+	mac []byte
+}
+
+// believe returns an error for a document that no node wrote.
+func (s *documentStore) believe(r *documentRow) error {
+	return s.db.Believe(r.mac, s.signed(r.Collection, r.Key, r.Data))
+}
+
+func (s *documentStore) signed(collection, key string, data []byte) pgnode.Signed {
+	return pgnode.SignedDocument(s.owner(collection), collection, key, data)
+}
+
 // list selects in a collection, $2, of an owner, $1.
-func (s *documentStore) list(ctx context.Context, rest string, args ...any) ([]document.Document, error) {
-	return pgnode.Query(ctx, s.db, func(row pgx.CollectableRow) (d document.Document, err error) {
+func (s *documentStore) list(ctx context.Context, rest string, args ...any) ([]documentRow, error) {
+	return pgnode.Query(ctx, s.db, func(row pgx.CollectableRow) (d documentRow, err error) {
 		var updated int64
-		err = row.Scan((*text)(&d.Collection), (*text)(&d.Key), &d.Version, &d.Data, &updated)
+		err = row.Scan((*text)(&d.Collection), (*text)(&d.Key), &d.Version, &d.Data, &updated, &d.mac)
 		d.Data, d.Updated = present(d.Data), fromNanos(updated)
 		return d, err
 	}, selectDocuments+rest, args...)
@@ -106,7 +139,7 @@ func (s *documentStore) Write(ctx context.Context, changes ...document.Change) (
 		}
 		var batch pgx.Batch
 		for i := range changes {
-			queueChange(&batch, s.owner(changes[i].Collection), &changes[i], version)
+			s.queueChange(&batch, &changes[i], version)
 		}
 		counts, err := t.ExecAll(ctx, &batch)
 		if err != nil {
@@ -149,8 +182,9 @@ func (s *documentStore) nextVersion(ctx context.Context, t *pgnode.Tx, owners []
 
 // queueChange adds one change to a batch. It changes one row if the document has the version that is expected; one
 // that expects none and puts none finds a row if it has not.
-func queueChange(batch *pgx.Batch, owner string, c *document.Change, version int64) {
-	collection, key := text(c.Collection), text(c.Key)
+func (s *documentStore) queueChange(batch *pgx.Batch, c *document.Change, version int64) {
+	owner, collection, key := s.owner(c.Collection), text(c.Collection), text(c.Key)
+	mac := s.db.Sign(s.signed(c.Collection, c.Key, c.Data))
 	switch {
 	case c.Data == nil && c.If == 0:
 		batch.Queue("SELECT FROM documents WHERE node = $1 AND collection = $2 AND key = $3", owner, collection, key)
@@ -158,12 +192,12 @@ func queueChange(batch *pgx.Batch, owner string, c *document.Change, version int
 		batch.Queue("DELETE FROM documents WHERE node = $1 AND collection = $2 AND key = $3 AND version = $4",
 			owner, collection, key, c.If)
 	case c.If == 0:
-		batch.Queue("INSERT INTO documents (node, collection, key, version, data, updated) VALUES ($1, $2, $3, $4, $5, "+now+
-			") ON CONFLICT DO NOTHING", owner, collection, key, version, c.Data)
+		batch.Queue("INSERT INTO documents (node, collection, key, version, data, mac, updated) VALUES "+
+			"($1, $2, $3, $4, $5, $6, "+now+") ON CONFLICT DO NOTHING", owner, collection, key, version, c.Data, mac)
 	default:
-		batch.Queue("UPDATE documents SET version = $5, data = $6, updated = "+now+
+		batch.Queue("UPDATE documents SET version = $5, data = $6, mac = $7, updated = "+now+
 			" WHERE node = $1 AND collection = $2 AND key = $3 AND version = $4",
-			owner, collection, key, c.If, version, c.Data)
+			owner, collection, key, c.If, version, c.Data, mac)
 	}
 }
 

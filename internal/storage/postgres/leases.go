@@ -32,12 +32,17 @@ func (s *taskStore) Save(ctx context.Context, id string, fence uint64, data json
 	if err := task.CheckData(id, data); err != nil {
 		return err
 	}
-	const statement = "UPDATE tasks SET data = $2 WHERE node = $1 AND id = $3 AND fence = $4 AND state = 'running'"
-	args := []any{nullable(data), text(id), number(fence)}
+	const statement = "UPDATE tasks SET data = $2, data_mac = $5 WHERE node = $1 AND id = $3 AND fence = $4 AND state = 'running'"
+	args := []any{nullable(data), text(id), number(fence), s.signData(id, data)}
 	err := s.update(ctx, statement, args, func(ctx context.Context, x *pgnode.Tx) error {
 		return notHeld(ctx, x, id, fence)
 	})
 	return pgnode.ConvertError("postgres.Save", err)
+}
+
+// signData is the code of what a task keeps while it runs.
+func (s *taskStore) signData(id string, data []byte) []byte {
+	return s.db.Sign(pgnode.SignedTaskData(s.db.NodeID(), id, nullable(data)))
 }
 
 // Again queues a task for its next run. What is not to be cancelled takes one statement.
@@ -47,9 +52,9 @@ func (s *taskStore) Again(ctx context.Context, id string, fence uint64, at time.
 	}
 	const statement = "UPDATE tasks SET state = 'queued', run_at = coalesce($2::bigint, " + now + "), " +
 		"due = coalesce($2::bigint, " + now + "), holder = '', lease_until = 0, attempt = 0, progress = '', " +
-		"data = coalesce($3, data), job = " + riverjobs.Next + " WHERE node = $1 AND id = $4 AND fence = $5 " +
+		"data = coalesce($3, data), data_mac = CASE WHEN $3::bytea IS NULL THEN data_mac ELSE $6::bytea END, job = " + riverjobs.Next + " WHERE node = $1 AND id = $4 AND fence = $5 " +
 		"AND state = 'running' AND cancelled_by = '' RETURNING " + riverjobs.Returned
-	args := []any{s.db.NodeID(), nanos(at), nullable(data), text(id), number(fence)}
+	args := []any{s.db.NodeID(), nanos(at), nullable(data), text(id), number(fence), s.signData(id, data)}
 	err := s.db.Transact(ctx, func(ctx context.Context, x *pgnode.Tx) error {
 		wait, err := pgnode.QueryOneTx(ctx, x, riverjobs.ScanWait, statement, args...)
 		if err == nil {
@@ -135,7 +140,7 @@ func (s *taskStore) End(ctx context.Context, id string, fence uint64, o task.Out
 // heldTask returns a task that a holder runs under a fence, and keeps others from changing it.
 func heldTask(ctx context.Context, x *pgnode.Tx, id string, fence uint64) (task.Task, error) {
 	const look = taskByID + " AND fence = $3 AND state = 'running' FOR UPDATE"
-	t, err := pgnode.QueryOneTx(ctx, x, scanTask, look, x.NodeID(), text(id), number(fence))
+	t, err := pgnode.QueryOneTx(ctx, x, scanTask(x), look, x.NodeID(), text(id), number(fence))
 	if pgnode.Absent(err) {
 		err = notHeld(ctx, x, id, fence)
 	}

@@ -115,7 +115,7 @@ func take(ctx context.Context, x *pgnode.Tx, r task.Request) (leased, damaged []
 		"FROM (SELECT nextval('task_fences') AS fence, " + now + " + $2::bigint AS until) AS new " +
 		"WHERE num = ANY ($3) RETURNING "
 	columns := strings.ReplaceAll(" "+taskColumns, " fence,", " tasks.fence,") // new has one too
-	rows, err := pgnode.QueryTx(ctx, x, scanRow, update+columns, text(r.Holder), int64(r.For), nums, jobs)
+	rows, err := pgnode.QueryTx(ctx, x, scanRow(x), update+columns, text(r.Holder), int64(r.For), nums, jobs)
 	leased, damaged = apart(rows)
 	if len(rows) > 0 {
 		fence = number(rows[0].Lease.Fence)
@@ -138,17 +138,19 @@ func apart(rows []taskRow) (whole, damaged []task.Task) {
 // endDamaged ends tasks whose rows cannot be read: one of them does not keep the others from being leased, now or ever.
 func endDamaged(ctx context.Context, x *pgnode.Tx, damaged []task.Task) ([]task.Task, error) {
 	for i := range damaged {
-		e := tool.Errorf("postgres.Lease", tool.Internal, "the record of the task is damaged")
+		e := tool.Errorf("postgres.Lease", tool.Internal, "the record of the task is damaged, or no node of the cluster wrote it")
 		o := task.Outcome{State: task.Failed, Summary: e.Message, Error: e}
-		const mend = "UPDATE tasks SET asker = '{}' WHERE node = $1 AND id = $2"
-		if _, err := x.Exec(ctx, mend, x.NodeID(), text(damaged[i].ID)); err != nil {
+		const mend = "UPDATE tasks SET asker = '{}', input = NULL, data = NULL, mac = $3, data_mac = $4 WHERE node = $1 AND id = $2"
+		mac := x.Sign(signedTask(x.NodeID(), &damaged[i], []byte("{}"), nil))
+		dataMAC := x.Sign(pgnode.SignedTaskData(x.NodeID(), damaged[i].ID, nil))
+		if _, err := x.Exec(ctx, mend, x.NodeID(), text(damaged[i].ID), mac, dataMAC); err != nil {
 			return nil, err
 		}
 		if err := endTask(ctx, x, damaged[i].ID, o); err != nil {
 			return nil, err
 		}
 		var err error
-		if damaged[i], err = pgnode.QueryOneTx(ctx, x, scanTask, taskByID, x.NodeID(), text(damaged[i].ID)); err != nil {
+		if damaged[i], err = pgnode.QueryOneTx(ctx, x, scanTask(x), taskByID, x.NodeID(), text(damaged[i].ID)); err != nil {
 			return nil, err
 		}
 	}
@@ -171,7 +173,7 @@ func releaseOwn(ctx context.Context, x *pgnode.Tx, r task.Request) error {
 // them.
 func endAbandoned(ctx context.Context, x *pgnode.Tx, r task.Request) (ended []task.Task, err error) {
 	where, args := due(x.NodeID(), r)
-	rows, err := pgnode.QueryTx(ctx, x, scanRow, selectTasks+where+" AND state = 'running' AND "+
+	rows, err := pgnode.QueryTx(ctx, x, scanRow(x), selectTasks+where+" AND state = 'running' AND "+
 		"(cancelled_by <> '' OR max_attempts > 0 AND attempt >= max_attempts) FOR UPDATE SKIP LOCKED", args...)
 	if err != nil {
 		return nil, err
@@ -188,7 +190,7 @@ func endAbandoned(ctx context.Context, x *pgnode.Tx, r task.Request) (ended []ta
 		if err := endTask(ctx, x, t.ID, o); err != nil {
 			return nil, err
 		}
-		if t, err = pgnode.QueryOneTx(ctx, x, scanTask, taskByID, x.NodeID(), text(t.ID)); err != nil {
+		if t, err = pgnode.QueryOneTx(ctx, x, scanTask(x), taskByID, x.NodeID(), text(t.ID)); err != nil {
 			return nil, err
 		}
 		ended = append(ended, t)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -34,7 +35,7 @@ var (
 )
 
 const taskColumns = "id, kind, label, parent, asker, input, data, state, run_at, attempt, max_attempts, " +
-	"holder, fence, lease_until, cancelled_by, progress, outcome, created, started, ended, told"
+	"holder, fence, lease_until, cancelled_by, progress, outcome, created, started, ended, told, mac, data_mac"
 
 // Of every statement on tasks, $1 is the node.
 const selectTasks = "SELECT " + taskColumns + " FROM tasks WHERE node = $1 AND "
@@ -69,20 +70,22 @@ func (s *taskStore) Create(ctx context.Context, t task.Task) (made task.Task, fr
 		}
 	}
 	const insert = "INSERT INTO tasks (node, id, kind, label, parent, session, asker, input, data, state, run_at, due, " +
-		"max_attempts, outcome, created, ended, job) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10::text, " +
-		"coalesce($11::bigint, now), CASE WHEN $13::bytea IS NULL THEN coalesce($11::bigint, now) END, $12, $13, now, " +
+		"max_attempts, outcome, mac, data_mac, created, ended, job) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10::text, " +
+		"coalesce($11::bigint, now), CASE WHEN $13::bytea IS NULL THEN coalesce($11::bigint, now) END, $12, $13, $14, $15, now, " +
 		"CASE WHEN $13::bytea IS NULL THEN 0 ELSE now END, " +
 		"CASE WHEN $13::bytea IS NULL THEN " + riverjobs.Next + " ELSE 0 END FROM (SELECT " + now + " AS now) AS clock " +
 		"ON CONFLICT (node, id) DO NOTHING RETURNING " + taskColumns + ", " + riverjobs.Returned
+	mac := s.db.Sign(signedTask(s.db.NodeID(), &t, asker, nullable(t.Input)))
+	dataMAC := s.db.Sign(pgnode.SignedTaskData(s.db.NodeID(), t.ID, nullable(t.Data)))
 	err = s.db.Transact(ctx, func(ctx context.Context, x *pgnode.Tx) error {
 		var wait riverjobs.Wait
 		fresh = true
 		made, wait, err = s.insert(ctx, x, insert, s.db.NodeID(), text(t.ID), text(t.Kind), text(t.Label),
 			text(t.Parent), text(t.Asker.Principal.Session), asker, nullable(t.Input), nullable(t.Data), string(state),
-			nanos(t.RunAt), t.MaxAttempts, outcome)
+			nanos(t.RunAt), t.MaxAttempts, outcome, mac, dataMAC)
 		if pgnode.Absent(err) { // it is there, and committed: the insert waited for that
 			fresh = false
-			made, err = pgnode.QueryOneTx(ctx, x, scanTask, taskByID, s.db.NodeID(), text(t.ID))
+			made, err = pgnode.QueryOneTx(ctx, x, scanTask(x), taskByID, s.db.NodeID(), text(t.ID))
 			return err
 		}
 		if err != nil || t.Outcome != nil {
@@ -105,7 +108,7 @@ func (s *taskStore) insert(
 ) (made task.Task, wait riverjobs.Wait, err error) {
 	made, err = pgnode.QueryOneTx(ctx, x, func(row pgx.CollectableRow) (task.Task, error) {
 		var due int64
-		r, err := scanRowAnd(row, wait.Into(&due)...)
+		r, err := scanRowAnd(x, row, wait.Into(&due)...)
 		wait.DueAt(due)
 		return r.Task, errors.Join(err, r.unread)
 	}, statement, args...)
@@ -114,7 +117,7 @@ func (s *taskStore) insert(
 
 // Get returns one task.
 func (s *taskStore) Get(ctx context.Context, id string) (task.Task, error) {
-	t, err := pgnode.QueryOne(ctx, s.db, scanTask, taskByID, s.db.NodeID(), text(id))
+	t, err := pgnode.QueryOne(ctx, s.db, scanTask(s.db), taskByID, s.db.NodeID(), text(id))
 	if pgnode.Absent(err) {
 		err = task.NotFound(id)
 	}
@@ -151,9 +154,35 @@ func (s *taskStore) List(ctx context.Context, q task.Query) ([]task.Task, error)
 		limit = task.MaxList
 	}
 	args = append(args, limit)
-	all, err := pgnode.Query(ctx, s.db, scanTask,
-		selectTasks+strings.Join(where, " AND ")+order+" LIMIT "+parameter(args), args...)
+	all, err := s.listed(ctx, selectTasks+strings.Join(where, " AND ")+order, args)
 	return all, pgnode.ConvertError(op, err)
+}
+
+// listed are the tasks of a query whose last argument is how many are wanted. What is not believed is passed over, and
+// does not count.
+func (s *taskStore) listed(ctx context.Context, query string, args []any) (all []task.Task, err error) {
+	limit, skip := args[len(args)-1].(int), 0
+	query += " LIMIT " + parameter(args)
+	for {
+		asked := limit - len(all)
+		args[len(args)-1] = asked
+		rows, err := pgnode.Query(ctx, s.db, scanRow(s.db), query+" OFFSET "+strconv.Itoa(skip), args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			switch {
+			case r.untrue:
+			case r.unread != nil:
+				return nil, r.unread
+			default:
+				all = append(all, r.Task)
+			}
+		}
+		if skip += len(rows); len(rows) < asked || len(all) == limit {
+			return all, nil
+		}
+	}
 }
 
 func taskCondition(node string, q task.Query) (where []string, args []any) {
@@ -254,35 +283,52 @@ func endTask(ctx context.Context, x *pgnode.Tx, id string, o task.Outcome) error
 	return err
 }
 
-// scanTask reads a row of taskColumns.
-func scanTask(row pgx.CollectableRow) (task.Task, error) {
-	r, err := scanRow(row)
-	if err == nil {
-		err = r.unread
-	}
-	if err != nil {
-		return task.Task{}, err
-	}
-	return r.Task, nil
+// believer knows the cluster's key: a database, or a transaction of it.
+type believer interface {
+	NodeID() string
+	Believe(code []byte, s pgnode.Signed) error
+	Sign(s pgnode.Signed) []byte
 }
 
-// taskRow is a task, and what in its row cannot be read.
+// signedTask is what a task is, as it is signed. What is not said of it is as it is kept.
+func signedTask(node string, t *task.Task, asker, input []byte) pgnode.Signed {
+	return pgnode.SignedTask(node, t.ID, string(t.Kind), t.Label, t.Parent, asker, input, int64(t.MaxAttempts))
+}
+
+// scanTask reads a row of taskColumns.
+func scanTask(b believer) func(pgx.CollectableRow) (task.Task, error) {
+	return func(row pgx.CollectableRow) (task.Task, error) {
+		r, err := scanRowAnd(b, row)
+		if err == nil {
+			err = r.unread
+		}
+		if err != nil {
+			return task.Task{}, err
+		}
+		return r.Task, nil
+	}
+}
+
+// taskRow is a task, and what in its row cannot be read, or is not believed.
 type taskRow struct {
 	task.Task
 	unread error
+	untrue bool // no node wrote it
 }
 
 // scanRow reads a row of taskColumns that may hold something else than it should.
-func scanRow(row pgx.CollectableRow) (r taskRow, err error) { return scanRowAnd(row) }
+func scanRow(b believer) func(pgx.CollectableRow) (taskRow, error) {
+	return func(row pgx.CollectableRow) (taskRow, error) { return scanRowAnd(b, row) }
+}
 
 // scanRowAnd reads more columns after those.
-func scanRowAnd(row pgx.CollectableRow, more ...any) (r taskRow, err error) {
+func scanRowAnd(b believer, row pgx.CollectableRow, more ...any) (r taskRow, err error) {
 	t := &r.Task
-	var asker, input, data, outcome []byte
+	var asker, input, data, outcome, mac, dataMAC []byte
 	var runAt, until, created, started, ended, told int64
 	columns := []any{(*text)(&t.ID), (*text)(&t.Kind), (*text)(&t.Label), (*text)(&t.Parent), &asker, &input, &data,
 		&t.State, &runAt, &t.Attempt, &t.MaxAttempts, (*text)(&t.Lease.Holder), &t.Lease.Fence, &until,
-		(*text)(&t.CancelledBy), (*text)(&t.Progress), &outcome, &created, &started, &ended, &told}
+		(*text)(&t.CancelledBy), (*text)(&t.Progress), &outcome, &created, &started, &ended, &told, &mac, &dataMAC}
 	err = row.Scan(append(columns, more...)...)
 	if err != nil {
 		return r, err
@@ -291,6 +337,13 @@ func scanRowAnd(row pgx.CollectableRow, more ...any) (r taskRow, err error) {
 	t.RunAt, t.Lease.Until = fromNanos(runAt), fromNanos(until)
 	t.Times = task.Times{
 		Created: fromNanos(created), Started: fromNanos(started), Ended: fromNanos(ended), Told: fromNanos(told),
+	}
+	r.unread = b.Believe(mac, signedTask(b.NodeID(), t, asker, input))
+	if r.unread == nil {
+		r.unread = b.Believe(dataMAC, pgnode.SignedTaskData(b.NodeID(), t.ID, data))
+	}
+	if r.untrue = r.unread != nil; r.untrue {
+		return r, nil
 	}
 	r.unread = json.Unmarshal(asker, &t.Asker)
 	if r.unread == nil && outcome != nil {

@@ -19,12 +19,12 @@ type Settings struct {
 	MaxBytes       int            `config:"max_bytes" range:"1024,16777216" help:"how much text of a diff or a file one call gives"`
 	AuthorName     string         `config:"author_name" help:"the author of commits, instead of Git's user.name"`
 	AuthorEmail    string         `config:"author_email" help:"the author's address, instead of Git's user.email"`
-	Network        bool           `constraint:"network" help:"whether clone, fetch, pull and push may be used"`
-	AllowForce     bool           `constraint:"allow_force" help:"whether a call may say force, and so lose work"`
-	Protected      []string       `constraint:"protected_branches" help:"branches that no call changes or pushes; release/* is a pattern"`
+	Network        bool           `constraint:"network" narrower:"false" help:"whether clone, fetch, pull and push may be used"`
+	AllowForce     bool           `constraint:"allow_force" narrower:"false" help:"whether a call may say force, and so lose work"`
+	Protected      []string       `constraint:"protected_branches" narrower:"more" help:"branches that no call changes or pushes; release/* is a pattern"`
 	AllowedHosts   []string       `constraint:"allowed_hosts" help:"the only hosts of remotes"`
-	DeniedHosts    []string       `constraint:"denied_hosts" help:"hosts that no remote may have"`
-	PrivateHosts   []string       `constraint:"private_hosts" help:"hosts that may be reached though they are not public"`
+	DeniedHosts    []string       `constraint:"denied_hosts" narrower:"more" help:"hosts that no remote may have"`
+	PrivateHosts   []string       `constraint:"private_hosts" narrower:"fewer" help:"hosts that may be reached though they are not public"`
 }
 
 // Defaults are the settings of an app file that says nothing about the module.

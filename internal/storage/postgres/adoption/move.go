@@ -7,6 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"callgate/internal/storage/postgres/pgnode"
+	"callgate/internal/storage/postgres/plainrows"
+	"callgate/internal/storage/tables"
 	"callgate/tool"
 )
 
@@ -55,12 +57,31 @@ func (s *Store) Move(ctx context.Context, from string, epoch int64, b Batch) (mo
 				return err
 			}
 		}
-		return moveDocuments(ctx, t, from, b.Documents, moved.Documents)
+		if err := moveDocuments(ctx, t, from, b.Documents, moved.Documents); err != nil {
+			return err
+		}
+		return s.sign(ctx, t, from, moved)
 	})
 	if err != nil {
 		return Batch{}, pgnode.ConvertError(op, err)
 	}
 	return moved, nil
+}
+
+// sign signs what has moved as this node's: see package authority.
+func (s *Store) sign(ctx context.Context, t *pgnode.Tx, from string, moved Batch) error {
+	const byID = "node = $1 AND id = ANY ($2)"
+	err := plainrows.Adopt(ctx, t, s.db, tables.Approvals, from, byID, t.NodeID(), inBytes(moved.Approvals))
+	if err == nil {
+		err = plainrows.Adopt(ctx, t, s.db, tables.Tasks, from, byID, t.NodeID(), inBytes(moved.Tasks))
+	}
+	for collection, keys := range moved.Documents {
+		if err == nil {
+			err = plainrows.Adopt(ctx, t, s.db, tables.Documents, from, "node = $1 AND collection = $2 AND key = ANY ($3)",
+				t.NodeID(), []byte(collection), inBytes(keys))
+		}
+	}
+	return err
 }
 
 // now is the server's clock in nanoseconds.

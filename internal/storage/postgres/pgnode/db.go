@@ -43,6 +43,8 @@ type DB struct {
 	held     func() error // why nothing is written; nil: all is
 	counts   counts
 
+	distrusted names
+
 	// SettlePatience is how long a lost COMMIT is settled for before nobody knows what became of it. It must be set
 	// before several use the database at a time.
 	SettlePatience time.Duration

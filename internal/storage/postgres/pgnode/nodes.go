@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"callgate/internal/secret/authority"
 	"callgate/tool"
 )
 
@@ -36,6 +37,9 @@ type Node struct {
 	Address string        // where other nodes reach it; "": nowhere
 	Version string        // of the program
 	Lease   time.Duration // how long it lives without a heartbeat; default DefaultLease
+
+	Key      *authority.Key // signs what gives rights; nil: nothing is signed, and everything is believed
+	Distrust func(error)    // is told of each row that is not believed; may be nil
 }
 
 var nodeID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)

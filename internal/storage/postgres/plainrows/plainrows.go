@@ -105,6 +105,9 @@ func (s *Store) Fits(t *tables.Table, row tables.Row) error {
 func (s *Store) Add(ctx context.Context, t *tables.Table, rows []tables.Row) error {
 	const op = "postgres.Add"
 	args := append([]any{s.owners(t, rows)}, columnsOf(t, rows)...)
+	for i := range codeColumns(t) {
+		args = append(args, column(s.codes(t, rows), i, func(v any) []byte { b, _ := v.([]byte); return b }))
+	}
 	return pgnode.ConvertError(op, s.DB.Transact(ctx, func(ctx context.Context, x *pgnode.Tx) error {
 		n, err := x.Exec(ctx, addStatement(t), args...)
 		if err == nil && n != int64(len(rows)) {

@@ -99,6 +99,10 @@ func addStatement(t *tables.Table) string {
 		names = append(names, c.Name)
 		arrays = append(arrays, "$"+strconv.Itoa(i+2)+"::"+columnType(c.Type)+"[]")
 	}
+	for i, name := range codeColumns(t) {
+		names = append(names, name)
+		arrays = append(arrays, "$"+strconv.Itoa(len(t.Columns)+i+2)+"::bytea[]")
+	}
 	into, values, from := names, "a."+strings.Join(names, ", a."), ""
 	switch t {
 	case tables.TaskLogs:
