@@ -159,9 +159,6 @@ func (s *scanner) judge(p *piece, at sentence) {
 		if in.need[0]&s.topic != 0 {
 			points += minusTopic
 		}
-		if s.trace != nil {
-			s.trace(in.rule, in.why, points, p.folded[at.from:at.to])
-		}
 		if points >= threshold {
 			s.report(in.rule, Serious, s.where(p.at), p.quote(at.from, at.to), in.why)
 		}

@@ -98,12 +98,11 @@ type scanner struct {
 	since  int // the first finding of the current text
 	layer  int // how often the text was decoded
 
-	params  []string // the names of the parameters
-	topic   mark     // what the tool's name is about
-	purpose string   // the tool's name and first sentence
-	defends bool     // the tool is one against attacks
-	codec   bool     // the tool is about encodings
-	trace   func(rule, why string, points int, text string)
+	params  map[string]bool // the names of the parameters, in lower case
+	topic   mark            // what the tool's name is about
+	purpose string          // the tool's name and first sentence
+	defends bool            // the tool is one against attacks
+	codec   bool            // the tool is about encodings
 }
 
 func (s *scanner) step(up int, key string, index int) int {
@@ -168,7 +167,7 @@ func (s *scanner) about(d definition.Definition) {
 
 // isParameter reports whether a word is the name of a parameter.
 func (s *scanner) isParameter(word string) bool {
-	return slices.ContainsFunc(s.params, func(name string) bool { return strings.EqualFold(name, word) })
+	return s.params[word]
 }
 
 // walk collects all texts of a schema, because a model reads all of them.
@@ -199,7 +198,10 @@ func (s *scanner) walk(at int, n definition.Node) {
 			below := s.step(at, n.Keys[i], -1)
 			if !known {
 				s.pieces = append(s.pieces, piece{at: below, raw: n.Keys[i], key: true})
-				s.params = append(s.params, n.Keys[i])
+				if s.params == nil {
+					s.params = map[string]bool{}
+				}
+				s.params[strings.ToLower(n.Keys[i])] = true
 			}
 			s.walk(below, child)
 		}
