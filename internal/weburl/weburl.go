@@ -49,6 +49,9 @@ type URL struct {
 	// User is the user information, if there is any. No rule permits an address by it.
 	User     *url.Userinfo
 	Fragment string // percent-decoded; servers never see it
+	// Odd says that the host is an IPv4 address that is not written as four decimal
+	// numbers. Programs differ in how they read it, so that no tool requests it.
+	Odd bool
 
 	addr netip.Addr // of a host that is an address
 }
@@ -120,6 +123,7 @@ func (u *URL) setAuthority(authority string) error {
 	if u.Host, u.addr, err = canonicalHost(host); err != nil {
 		return err
 	}
+	u.Odd = u.addr.Is4() && host != u.Host && !strings.HasPrefix(host, "[")
 	u.Port = defaultPort(u.Scheme)
 	if port = strings.TrimLeft(port, "0"); port == "" {
 		return nil

@@ -31,14 +31,14 @@ func Address(text string) (string, error) {
 }
 
 // canonical writes an address in the form that rules are about. One with user information
-// stays as it is, for the guard to refuse.
+// or with a number in an unusual spelling stays as it is, for the guard to refuse.
 func canonical(text string) (string, error) {
 	u, err := weburl.Parse(text)
 	if err != nil {
 		return "", tool.Errorf(op, tool.Invalid, "%q is not an address: %v", tool.Truncate(text), err).
 			WithHint("write it whole, as https://example.com/page; to search the web use web.search")
 	}
-	if u.User != nil {
+	if u.User != nil || u.Odd {
 		return text, nil
 	}
 	if u.Fragment == "" {

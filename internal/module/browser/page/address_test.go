@@ -13,7 +13,7 @@ func TestAddress(t *testing.T) {
 		"HTTP://EXAMPLE.com": "http://example.com/", "example.com": "https://example.com/",
 		"example.com/a:b": "https://example.com/a:b", "localhost:8080": "https://localhost:8080/",
 		"localhost:8080/x": "https://localhost:8080/x",
-		"about:blank":      "about:blank", "[::1]:80": "https://[::1]:80/", "http://2130706433/%2e%2e/x": "http://127.0.0.1/x",
+		"about:blank":      "about:blank", "[::1]:80": "https://[::1]:80/", "http://2130706433/x": "http://2130706433/x", "http://127.0.0.1/%2e%2e/x": "http://127.0.0.1/x",
 		"http://ada:x@example.com/": "http://ada:x@example.com/", "http://": "", "https://a/#/route": "https://a/#/route",
 		"file:///etc/passwd": "", "javascript:alert(1)": "", "data:,x": "", "chrome://flags": "",
 		"view-source:https://a": "", "about:config": "", "": "", "a b": "", "/x": "", "mailto:a@b.c": "",
