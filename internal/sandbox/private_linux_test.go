@@ -202,7 +202,7 @@ func TestPrivateFileThatIsNamed(t *testing.T) {
 func TestContainedHidesTheTable(t *testing.T) {
 	t.Parallel()
 	home, private := plantedHome(t)
-	disk, err := mask.Plan(nil, PrivatePaths(home), nil, nil)
+	disk, err := mask.Plan(mask.Paths{Private: PrivatePaths(home)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func TestContainedIsRefusedWithoutNamespaces(t *testing.T) {
 	h := newHouse(t)
 	m := isolation.Machine{Hidden: []string{h.state}, Cache: h.cache}
 	for _, mode := range []string{config.Contained, ""} {
-		_, err := m.Walls(config.Isolation{Mode: mode}, "/bin/sh", h.work)
+		_, err := m.Walls(config.Isolation{Mode: mode}, "/bin/sh", isolation.Place{Dir: h.work})
 		if tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "user namespaces") ||
 			strings.Contains(err.Error(), "isolation: contained") {
 			t.Fatalf("%q: %v", mode, err)
@@ -91,7 +91,7 @@ func TestContainedIsRefusedWithoutNamespaces(t *testing.T) {
 	if tool.KindOf(err) != tool.Unavailable {
 		t.Errorf("a contained run: %v", err)
 	}
-	walls, err := m.Walls(config.Isolation{Mode: config.Contained, Relaxed: true}, "/bin/sh", h.work)
+	walls, err := m.Walls(config.Isolation{Mode: config.Contained, Relaxed: true}, "/bin/sh", isolation.Place{Dir: h.work})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestContainedIsRefusedWithoutNamespaces(t *testing.T) {
 	if text := isolation.Describe(config.Isolation{Relaxed: true}, sandbox.Probe()); !strings.Contains(text, "everything that you can") {
 		t.Errorf("relaxed, it says %q", text)
 	}
-	sandboxed, err := m.Walls(config.Isolation{Mode: config.Sandboxed}, "/bin/sh", h.work)
+	sandboxed, err := m.Walls(config.Isolation{Mode: config.Sandboxed}, "/bin/sh", isolation.Place{Dir: h.work})
 	if err != nil || sandboxed.Spec().Mode != sandbox.Confined {
 		t.Errorf("sandboxed: %v", err) // Landlock and seccomp are left
 	}
@@ -131,7 +131,7 @@ func TestSandboxedIsRefusedWithoutASandbox(t *testing.T) {
 	}
 	h := newHouse(t)
 	for _, mode := range []string{config.Contained, config.Sandboxed} {
-		_, err := isolation.Machine{Hidden: []string{h.state}}.Walls(config.Isolation{Mode: mode}, "/bin/sh", h.work)
+		_, err := isolation.Machine{Hidden: []string{h.state}}.Walls(config.Isolation{Mode: mode}, "/bin/sh", isolation.Place{Dir: h.work})
 		if tool.KindOf(err) != tool.Unavailable || strings.Contains(err.Error(), "isolation: contained") {
 			t.Errorf("%s: %v", mode, err)
 		}
