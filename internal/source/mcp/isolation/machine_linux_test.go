@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"callgate/internal/launch"
 	"callgate/internal/sandbox"
 	"callgate/internal/sandbox/sandboxtest"
 	"callgate/internal/source/mcp/config"
@@ -98,7 +99,7 @@ func TestContainedIsRefusedWithoutNamespaces(t *testing.T) {
 	var said bytes.Buffer
 	p, err := process.Start(process.Command{
 		Path: "/bin/sh", Args: []string{"-c", "cat " + filepath.Join(h.state, "human.key") + " >&2"}, Dir: h.work, Log: &said,
-		Spec: walls.Spec(), Env: process.Environ(map[string]string{"HOME": h.home}, nil), Grace: time.Second,
+		Spec: walls.Spec(), Env: launch.Server(map[string]string{"HOME": h.home}, nil, "", true), Grace: time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)
