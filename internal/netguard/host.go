@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/idna"
 
+	"callgate/internal/weburl"
 	"callgate/tool"
 )
 
@@ -37,7 +38,7 @@ func parseHost(host string) (destination, error) {
 		return destination{addr: addr}, nil
 	}
 	last := whole[strings.LastIndexByte(whole, '.')+1:]
-	if isNumber(last) {
+	if weburl.IsNumber(last) {
 		return destination{}, refuse("%q is an address in an unusual spelling", tool.Truncate(host)).WithHint(plainly)
 	}
 	for label := range strings.SplitSeq(whole, ".") {
@@ -86,17 +87,6 @@ func isASCII(s string) bool {
 		}
 	}
 	return true
-}
-
-// isNumber reports whether the last label of a host makes it an address to
-// browsers and to the C library: digits, or hexadecimal after 0x.
-func isNumber(label string) bool {
-	if label == "" {
-		return false
-	}
-	digits := strings.TrimLeft(label, "0123456789") == ""
-	hex, ok := strings.CutPrefix(label, "0x")
-	return digits || ok && strings.TrimLeft(hex, "0123456789abcdef") == ""
 }
 
 // isLocalhost reports whether a name always means this machine. Such names are

@@ -244,7 +244,7 @@ func canonicalHost(host string) (string, netip.Addr, error) {
 		}
 	}
 	name = strings.TrimSuffix(strings.ToLower(name), ".")
-	if i := strings.LastIndexByte(name, '.'); isNumber(name[i+1:]) {
+	if i := strings.LastIndexByte(name, '.'); IsNumber(name[i+1:]) {
 		addr, ok := parseIPv4(name)
 		if !ok {
 			return "", none, fmt.Errorf("%q is not an address", shortened(host))
@@ -271,9 +271,9 @@ func isASCII(s string) bool {
 	return true
 }
 
-// isNumber reports whether the last label of a host makes it an address to browsers and
+// IsNumber reports whether the last label of a host makes it an address to browsers and
 // to the C library.
-func isNumber(label string) bool {
+func IsNumber(label string) bool {
 	if label == "" {
 		return false
 	}
