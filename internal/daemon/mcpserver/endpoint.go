@@ -39,6 +39,8 @@ type endpoint struct {
 	closing sync.WaitGroup
 	plain   *direct.Calls // of a stream; nil: there are none
 
+	hasMarker bool // the SDK's server has the tool by which clients are told: see tellOfTools
+
 	subscriptions subscriptions.Table[*sdk.ServerSession]
 }
 
@@ -79,14 +81,20 @@ func capabilities() *sdk.ServerCapabilities {
 }
 
 // tellOfTools sends the clients of this endpoint notifications/tools/list_changed. The SDK sends it when a tool of
-// its own comes or goes, and in no other way; it has none, for tools/list is answered here, so one comes and goes.
+// its own comes or goes, and in no other way. It has none, for tools/list is answered here, so one comes or goes: not
+// both at once, which on a busy machine were two notifications.
 func (e *endpoint) tellOfTools() {
 	const name = "list_changed"
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.hasMarker = !e.hasMarker; !e.hasMarker {
+		e.sdk.RemoveTools(name)
+		return
+	}
 	e.sdk.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(tooldef.OpenObject)},
 		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return nil, errors.ErrUnsupported
 		})
-	e.sdk.RemoveTools(name)
 }
 
 // close closes all clients.
