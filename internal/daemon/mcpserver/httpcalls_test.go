@@ -258,7 +258,10 @@ tools:
 	case <-time.After(300 * time.Millisecond):
 	}
 	release()
-	s.endsCancelled(t)
+	<-told
+	// It may end before it is on record. It does not end by itself.
+	kerneltest.Eventually(t, func() bool { return s.kernel.Sessions.Calls() == 0 })
+	all.Wait()
 }
 
 // What a call logs comes before its answer.
