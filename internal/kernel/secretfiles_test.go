@@ -32,3 +32,22 @@ func TestSecretFilesAsk(t *testing.T) {
 	want(t, s, tool.Waiting, asking...)
 	want(t, s, tool.Success, [2]string{"filesystem.move", `{"from":"m.txt","to":"n.txt"}`})
 }
+
+// A rule about reading a file counts for a search in that file too, which a grant lets run.
+func TestSearchInOneFileReadsIt(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	dir := folderIn(t, "here")
+	kerneltest.Write(t, filepath.Join(dir, "callgate.yaml"), "app: {app_id: a}\ntools:\n  capabilities:\n"+
+		"    grant: [{module: filesystem, actions: [read, grep]}]\n"+
+		"    approve: [{module: filesystem, actions: [read], match: {path: '**/tokens.json'}}]\n"+
+		"    deny: [{module: filesystem, actions: [read], match: {path: closed.txt}}]\n")
+	for _, name := range []string{"tokens.json", "n.txt", "closed.txt"} {
+		kerneltest.Write(t, filepath.Join(dir, name), "hush\n")
+	}
+	s := kerneltest.OpenAccepted(t, k, dir)
+	in := func(path string) [2]string { return [2]string{"filesystem.grep", `{"pattern":"h","path":"` + path + `"}`} }
+	want(t, s, tool.Waiting, in("tokens.json"))
+	want(t, s, tool.Refused, in("closed.txt"))
+	want(t, s, tool.Success, in("n.txt"), in("."))
+}
