@@ -20,7 +20,7 @@ const opAuthorizeCall = "gate.authorizeCall"
 func authorizeCall(_ context.Context, c *callState) error {
 	rules := &c.caller.rules // whom the caller works for may have rules that its own app has not
 	parts, err := binding.Parts(c.caller.place.Workspace, c.tool, c.call.Args)
-	if err != nil || len(parts) == 0 && rules.Within == nil && !c.caller.judgesArguments(c.tool) && !c.readsSecret() {
+	if err != nil || len(parts) == 0 && rules.Within == nil && !c.caller.judgesArguments(c.tool) && !c.namesSecret() {
 		return err
 	}
 	call, err := c.matchCall()
@@ -42,11 +42,28 @@ func authorizeCall(_ context.Context, c *callState) error {
 		WithHint("nobody can approve this call here; use other arguments, or have the user change callgate.yaml")
 }
 
-// readsSecret reports whether the call reads a file that is named like a secret: the
+// namesSecret reports whether the call names a file that is named like a secret: the
 // default rules may have a human asked about that.
-func (c *callState) readsSecret() bool {
-	return c.tool.ID.Namespace == "filesystem" && slices.ContainsFunc(c.claims, func(claim tool.Claim) bool {
-		return !claim.Mode.Writes() && secretfile.Is(claim.Resource)
+func (c *callState) namesSecret() bool {
+	return slices.ContainsFunc(c.claims, func(claim tool.Claim) bool {
+		path, isFile := strings.CutPrefix(claim.Resource, "file:")
+		return isFile && secretfile.Is(path)
+	})
+}
+
+// takesSecret reports whether the call, or a part of it, reads a file that is named like a
+// secret, or gives it another name.
+func (c *callState) takesSecret(call *match.Call) bool {
+	if !c.namesSecret() {
+		return false
+	}
+	if policy.ReadsSecret(c.tool, call) != "" {
+		return true
+	}
+	parts, err := binding.Parts(call.Workspace, c.tool, c.call.Args)
+	return err != nil || slices.ContainsFunc(parts, func(part binding.Part) bool {
+		t, ok := c.view.Latest(c.tool.ID.Namespace + "." + part.Action)
+		return ok && policy.ReadsSecret(t, match.Of(t.ID, call.Workspace, part.Paths)) != ""
 	})
 }
 

@@ -58,7 +58,7 @@ func (g *Gate) permissionCall(ctx context.Context, c *callState) *permission.Cal
 	}
 	p.MayAllow = c.mayLast() && !c.decision.IsDenyInDoubt()
 	if call, err := g.lastingCall(ctx, c); err == nil {
-		p.Match = call
+		p.Match, p.Secret = call, c.takesSecret(call.Call)
 	}
 	p.Reads = c.onlyReads()
 	view, caller := c.view, c.caller

@@ -36,6 +36,7 @@ func latestKernel(t *testing.T) (k *kernel.Kernel, folder, userFile string) {
 const (
 	givesAll = "app: {app_id: a}\ntools:\n  capabilities:\n    default_policy: auto\n" +
 		"    grant: [{module: demo}, {module: filesystem}, {module: database}]\n"
+	givesNone = "app: {app_id: a}\ntools:\n  capabilities:\n    default_policy: approve\n"
 	// withRule is followed by another rule of the capabilities.
 	withRule = givesAll + "    "
 )
@@ -54,6 +55,18 @@ func TestTighteningCountsAtOnce(t *testing.T) {
 			want: tool.Refused, reason: "closed"},
 		"an approve rule": {before: givesAll, after: withRule + "approve: [{module: demo, actions: [look]}]\n",
 			want: tool.Waiting, reason: "demo.look"},
+		"an approve rule about a command that only reads": {before: givesNone,
+			after: givesNone + "    approve: [{module: shell, match: {command: cat *}}]\n",
+			tool:  "shell.bash", args: `{"command": "cat notes.txt"}`, want: tool.Waiting, reason: "approve rule for shell"},
+		"an approve rule about a file that a command reads": {before: givesNone,
+			after: givesNone + "    approve: [{module: filesystem, actions: [read], match: {path: notes.txt}}]\n",
+			tool:  "shell.bash", args: `{"command": "cat notes.txt"}`, want: tool.Waiting},
+		"a reading tool that is hidden": {before: givesNone,
+			after: givesNone + "    hidden_actions: [filesystem.read]\n",
+			tool:  "shell.bash", args: `{"command": "cat notes.txt"}`, want: tool.Waiting},
+		"a grant that is gone, of files that programs run": {before: givesAll, after: "app: {app_id: a}\n",
+			tool: "filesystem.write", args: `{"path": "Makefile", "content": "all:"}`, want: tool.Waiting,
+			reason: "that programs load or run"},
 		"default_policy block": {before: "app: {app_id: a}\ntools: {capabilities: {default_policy: auto}}\n",
 			after: "app: {app_id: a}\ntools: {capabilities: {default_policy: block}}\n", want: tool.Refused, reason: "default_policy block"},
 		"a grant that is gone": {before: givesAll, after: "app: {app_id: a}\ntools: {capabilities: {default_policy: approve}}\n",

@@ -12,19 +12,22 @@ import (
 // Part is a call of another tool of the same module that a call stands for, with the
 // canonical paths of its parameters.
 type Part struct {
-	Action string // write, edit, delete or move
+	Action string // write, edit, delete, move or read
 	Paths  map[string]string
 }
 
 // Parts returns the calls that a call with a patch stands for, one for each thing that
 // it does to a file: who may not delete a file may not delete it with a patch either.
-// A change of a notebook stands for an edit of its file. Any other call stands for
-// itself, and has none.
+// A change of a notebook stands for an edit of its file, and a search in one file for
+// reading it. Any other call stands for itself, and has none.
 func Parts(workspace string, t *tool.Tool, rawArgs json.RawMessage) ([]Part, error) {
 	var parts []Part
 	for _, e := range t.Runtime.Effects {
 		if t.ID.Namespace == "filesystem" && t.ID.Name == "notebook_edit" {
-			return editsOf(workspace, e, rawArgs)
+			return eachFile("edit", workspace, e, rawArgs)
+		}
+		if t.ID.Namespace == "filesystem" && t.ID.Name == "grep" {
+			return eachFile("read", workspace, e, rawArgs)
 		}
 		if !strings.HasSuffix(e.Resource, "|"+filesForm+"}") {
 			continue
@@ -49,8 +52,8 @@ func Parts(workspace string, t *tool.Tool, rawArgs json.RawMessage) ([]Part, err
 	return parts, nil
 }
 
-// editsOf is the edits of the files that an effect names.
-func editsOf(workspace string, e tool.Effect, rawArgs json.RawMessage) (parts []Part, err error) {
+// eachFile is an action on each of the files that an effect names.
+func eachFile(action, workspace string, e tool.Effect, rawArgs json.RawMessage) (parts []Part, err error) {
 	args, err := Arguments(rawArgs)
 	if err != nil {
 		return nil, err
@@ -61,7 +64,9 @@ func editsOf(workspace string, e tool.Effect, rawArgs json.RawMessage) (parts []
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, Part{"edit", map[string]string{"path": path}})
+		if !IsFolder(path) {
+			parts = append(parts, Part{action, map[string]string{"path": path}})
+		}
 	}
 	return parts, nil
 }

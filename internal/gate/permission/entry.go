@@ -117,7 +117,7 @@ func Offer(c *Call, choices []approval.Choice) *approval.Choice {
 		return offered(name, choices[i])
 	}
 	_, isCommand := c.Match.Args["command"]
-	if !isCommand && len(c.Match.Paths) == 0 && c.Tool.Runtime.Risk.Level() < tool.High.Level() {
+	if !isCommand && len(c.Match.Paths) == 0 && len(c.Match.Destinations) == 0 && c.Tool.Runtime.Risk.Level() < tool.High.Level() {
 		return &approval.Choice{Text: "any call of " + name, Match: json.RawMessage("{}")}
 	}
 	if i := here(true); i >= 0 {

@@ -9,7 +9,8 @@
 //     first by itself, or a call of the kernel's own.
 //   - Ask is as the rules say. AcceptEdits allows the changes of files that the module
 //     filesystem makes inside the workspace, but for deleting, for what the rules deny to
-//     write or to edit, and for what other programs run by themselves (runsUnasked); and
+//     write or to edit, for what other programs run by themselves (runsUnasked), and for
+//     another name of a file that is named like a secret; and
 //     commands that only read there, no other. Plan refuses what changes anything, also
 //     what the rules allow.
 //   - Where nobody would answer (Unattended), what needs a human is refused at once,
@@ -129,6 +130,7 @@ type Call struct {
 	// or may; nil: none does.
 	Denies func(action, path string) bool
 	Reads  bool // it is a command that only reads inside the workspace
+	Secret bool // it reads a file that is named like a secret, or gives it another name
 }
 
 // Verdict is what permissions say of a call.
@@ -245,7 +247,7 @@ func (p *permissions) decideByEntries(c *Call) Decision {
 // by a tool of the kernel's own module for files. Deleting is no edit.
 func isEdit(c *Call) bool {
 	id, r := c.Tool.ID, c.Tool.Runtime
-	if id.Namespace != "filesystem" || c.Match == nil || c.Match.AppFile != "" ||
+	if id.Namespace != "filesystem" || c.Secret || c.Match == nil || c.Match.AppFile != "" ||
 		r.SideEffect != tool.Write || r.Risk.Level() > tool.Medium.Level() {
 		return false
 	}

@@ -89,7 +89,8 @@ func (d Decision) IsDenyInDoubt() bool {
 }
 
 // OrStricter returns what a rule says of a part of a call, if that is stricter than what
-// was decided of the whole. What merely no rule names is no part's to decide.
+// was decided of the whole. What merely no rule names is no part's to decide, but for a
+// secret that would be given another name.
 func (d Decision) OrStricter(part Decision) Decision {
 	rank := func(v Verdict) int {
 		switch v {
@@ -103,6 +104,9 @@ func (d Decision) OrStricter(part Decision) Decision {
 	}
 	byRule := strings.Contains(part.Rule, "tools.capabilities.deny[") ||
 		strings.Contains(part.Rule, "tools.capabilities.approve[")
+	if d.RunsByDefault() && part.isBy(ruleSecret) {
+		return part
+	}
 	if byRule && (rank(part.Verdict) > rank(d.Verdict) || part.IsDenyInDoubt() && d.Verdict == Approve) {
 		return part
 	}

@@ -63,11 +63,14 @@ var defaultRules = []string{ruleNoBlock, ruleEgress, ruleSecret, ruleNarrow}
 
 // IsDefault reports whether no rule that names the tool decided, nor a bound on what tools give.
 func (d Decision) IsDefault() bool {
-	return strings.HasSuffix(d.Rule, ruleFallback) || slices.Contains(defaultRules, d.Rule)
+	return d.isBy(ruleFallback) || slices.ContainsFunc(defaultRules, d.isBy)
 }
 
+// isBy reports whether a rule decided; whose rules those are may stand before its name.
+func (d Decision) isBy(rule string) bool { return strings.HasSuffix(d.Rule, rule) }
+
 // RunsByDefault reports whether a call runs only because an app without rules lets it.
-func (d Decision) RunsByDefault() bool { return d.Verdict == Allow && d.Rule == ruleNoBlock }
+func (d Decision) RunsByDefault() bool { return d.Verdict == Allow && d.isBy(ruleNoBlock) }
 
 // decide decides by the rules of each file that name the tool, and by those about
 // arguments that hold for the call being decided.

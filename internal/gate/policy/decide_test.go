@@ -383,3 +383,25 @@ func TestDataAboveTheLimitIsDenied(t *testing.T) {
 		t.Error("a class that there is not is taken")
 	}
 }
+
+// Of two decisions with the same verdict counts the one that less can loosen.
+func TestStricter(t *testing.T) {
+	t.Parallel()
+	const other = "changed since: "
+	decisions := []policy.Decision{ // the least strict first
+		{Verdict: policy.Allow, Rule: "tools.capabilities.grant[0]"},
+		{Verdict: policy.Allow, Rule: other + "kernel.no_capabilities"},
+		{Verdict: policy.Approve, Rule: other + "kernel.egress"},
+		{Verdict: policy.Approve, Rule: "a.yaml: tools.capabilities.approve[0]"},
+		{Verdict: policy.Approve, Rule: other + "tools.capabilities.deny[0]"},
+		{Verdict: policy.Deny, Rule: "tools.capabilities.default_policy"},
+		{Verdict: policy.Hide, Rule: "tool.internal"},
+	}
+	for i, a := range decisions {
+		for j, b := range decisions {
+			if got := policy.Stricter(a, b); got != decisions[max(i, j)] {
+				t.Errorf("%v and %v: %v", a, b, got)
+			}
+		}
+	}
+}

@@ -22,7 +22,8 @@ import (
 // chose the destination (a search engine, an API's server, an account) only the risk of
 // the call counts.
 //
-// By default a file that is named like a secret asks to be read.
+// By default a file that is named like a secret asks to be read, and to be given another
+// name: nothing would ask about that one.
 //
 // Both are defaults: a rule that names the tool decides before them.
 
@@ -35,7 +36,7 @@ const (
 		"the answer can count for all calls to it"
 	reasonEgressUnknown = "%s sends a request to the address that it is called with, so a human must approve the first " +
 		"call to each destination"
-	reasonSecret = "%s reads %s, whose name is that of a file with secrets, so a human must approve this call first"
+	reasonSecret = "%s %s %s, whose name is that of a file with secrets, so a human must approve this call first"
 	reasonNarrow = "%s is granted with some arguments in tools.capabilities, and these are others, so a human must " +
 		"approve this call first"
 )
@@ -104,20 +105,29 @@ func asksAbout(t *tool.Tool, call *match.Call) (Decision, bool) {
 		}
 		return Decision{Approve, reason, ruleEgress}, true
 	}
-	if name := readsSecret(t, call); name != "" {
-		return Decision{Approve, fmt.Sprintf(reasonSecret, t.ID.Dotted(), name), ruleSecret}, true
+	if name := ReadsSecret(t, call); name != "" {
+		verb := "reads"
+		if isMove(t) {
+			verb = "renames"
+		}
+		return Decision{Approve, fmt.Sprintf(reasonSecret, t.ID.Dotted(), verb, name), ruleSecret}, true
 	}
 	return Decision{}, false
 }
 
-// readsSecret returns the name of a file that a call reads and that is named like a
-// secret, or "".
-func readsSecret(t *tool.Tool, call *match.Call) string {
-	if call == nil || t.ID.Namespace != "filesystem" || t.Runtime.SideEffect != tool.Read {
+// ReadsSecret returns the name of a file that is named like a secret and that a call reads,
+// by the effects of its tool, or moves to a name that is none; or "".
+func ReadsSecret(t *tool.Tool, call *match.Call) string {
+	if call == nil {
 		return ""
 	}
-	for _, paths := range call.Paths {
-		for _, p := range paths {
+	for _, e := range t.Runtime.Effects {
+		_, param, ok := binding.PathParam(e)
+		renames := isMove(t) && param == "from" && !slices.ContainsFunc(call.Paths["to"], secretfile.Is)
+		if !ok || e.Mode.Writes() && !renames {
+			continue
+		}
+		for _, p := range call.Paths[param] {
 			if !call.Folders[p] && secretfile.Is(p) {
 				return tool.Truncate(filepath.Base(p))
 			}
@@ -126,11 +136,13 @@ func readsSecret(t *tool.Tool, call *match.Call) string {
 	return ""
 }
 
+func isMove(t *tool.Tool) bool { return t.ID.Namespace == "filesystem" && t.ID.Name == "move" }
+
 // judgesArguments reports whether what the defaults say of a tool depends on the
 // arguments of the call.
 func judgesArguments(t *tool.Tool, call *match.Call) bool {
 	_, leaves := destination(t, nil)
-	return leaves || readsSecret(t, call) != ""
+	return leaves || ReadsSecret(t, call) != ""
 }
 
 // narrows reports whether the files grant the tool with some arguments, while the call

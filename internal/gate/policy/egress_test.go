@@ -89,3 +89,49 @@ func TestEgress(t *testing.T) {
 		t.Errorf("a stranger's grant of any destination needs consent: %v, %v", rules.Wider([]*tool.Tool{get}), err)
 	}
 }
+
+// A file that is named like a secret asks to be read, whatever tool says that it reads it,
+// and to be moved to another name.
+func TestSecretFiles(t *testing.T) {
+	t.Parallel()
+	reading := tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}}}
+	adding, writing, moving := reading, reading, reading
+	adding.SideEffect = tool.Write
+	writing.SideEffect, writing.Effects = tool.Write, []tool.Effect{{Resource: "file:{path}", Mode: tool.U}}
+	moving.SideEffect = tool.Write
+	moving.Effects = []tool.Effect{{Resource: "file:{from}", Mode: tool.X}, {Resource: "file:{to}", Mode: tool.X}}
+	ask := &policy.Capabilities{}
+	for name, c := range map[string]struct {
+		rules *policy.Capabilities
+		id    string
+		as    tool.Runtime
+		paths map[string]string
+		want  policy.Verdict
+	}{
+		"read":                   {nil, "filesystem:read@1.0.0", reading, map[string]string{"path": "/w/.env"}, policy.Approve},
+		"read, another":          {nil, "filesystem:read@1.0.0", reading, map[string]string{"path": "/w/a.go"}, policy.Allow},
+		"read by another module": {nil, "workspace:read@1.0.0", reading, map[string]string{"path": "/w/tokens.json"}, policy.Approve},
+		"read by a server":       {ask, "mcp_files:read_file@1.0.0", reading, map[string]string{"path": "/w/.env"}, policy.Approve},
+		"a server's other file":  {ask, "mcp_files:read_file@1.0.0", reading, map[string]string{"path": "/w/a.go"}, policy.Allow},
+		"kept elsewhere":         {nil, "rag:ingest@1.0.0", adding, map[string]string{"path": "/w/key.pem"}, policy.Approve},
+		"written":                {nil, "filesystem:write@1.0.0", writing, map[string]string{"path": "/w/key.pem"}, policy.Allow},
+		"moved to another name": {nil, "filesystem:move@1.0.0", moving,
+			map[string]string{"from": "/w/tokens.json", "to": "/w/notes.txt"}, policy.Approve},
+		"moved elsewhere": {nil, "filesystem:move@1.0.0", moving,
+			map[string]string{"from": "/w/tokens.json", "to": "/w/old/tokens.json"}, policy.Allow},
+		"moved into a name": {nil, "filesystem:move@1.0.0", moving,
+			map[string]string{"from": "/w/notes.txt", "to": "/w/tokens.json"}, policy.Allow},
+	} {
+		var rules *policy.Rules
+		if c.rules != nil {
+			var err error
+			if rules, err = policy.Compile(c.rules, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		by := egressTool(t, c.id, c.as, `{}`)
+		if d := policy.DecideCall(rules, by, tool.Principal{}, match.Of(by.ID, "/w", c.paths)); d.Verdict != c.want {
+			t.Errorf("%s: %s, %s; want %s", name, d.Verdict, d.Reason, c.want)
+		}
+	}
+}

@@ -47,22 +47,30 @@ func Within(n Narrower, d Decision, t *tool.Tool, call *match.Call) Decision {
 }
 
 // Stricter returns the stricter of two decisions, the first where they are alike: hide,
-// deny, approve, allow. An unknown verdict is a deny.
+// deny, approve, allow. An unknown verdict is a deny. Of two that ask, the one by a rule is
+// stricter than the one by default, because less turns it into allow, and a deny rule that
+// may hold is the strictest; of two that allow, the default is stricter than a rule.
 func Stricter(a, b Decision) Decision {
-	if strictness(b.Verdict) > strictness(a.Verdict) {
+	if b.strictness() > a.strictness() {
 		return b
 	}
 	return a
 }
 
-func strictness(v Verdict) int {
-	switch v {
-	case Allow:
+func (d Decision) strictness() int {
+	switch {
+	case d.Verdict == Allow && !d.RunsByDefault():
 		return 0
-	case Approve:
+	case d.Verdict == Allow:
 		return 1
-	case Hide:
+	case d.Verdict == Approve && d.IsDefault():
+		return 2
+	case d.IsDenyInDoubt():
+		return 4
+	case d.Verdict == Approve:
 		return 3
+	case d.Verdict == Hide:
+		return 6
 	}
-	return 2
+	return 5
 }

@@ -14,6 +14,7 @@ import (
 	"callgate/internal/module"
 	"callgate/internal/module/filesystem/filewalk"
 	"callgate/internal/module/filesystem/textfile"
+	"callgate/internal/secretfile"
 	"callgate/tool"
 )
 
@@ -65,7 +66,7 @@ const (
   "type": "object",
   "properties": {
     "matches": {"type": "integer"}, "files": {"type": "integer"}, "truncated": {"type": "boolean"},
-    "left_out": {"type": "integer", "description": "Files that are too large for these tools, or no text."}
+    "left_out": {"type": "integer", "description": "Files that are too large for these tools, no text, or named like secrets."}
   },
   "required": ["matches", "files", "truncated"]
 }`
@@ -253,7 +254,10 @@ func (v *view) grepFiles(in grepArgs) (*tool.Result, error) {
 		if err := v.ctx.Err(); err != nil {
 			return nil, v.work.Fail("", err)
 		}
-		content, ok := v.searchable(f)
+		content, ok := []byte(nil), false
+		if !secretfile.Is(f.path) { // whoever searches a folder did not ask for them
+			content, ok = v.searchable(f)
+		}
 		if !ok {
 			data.LeftOut++
 			continue
