@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"callgate/internal/kernel/kerneltest"
@@ -46,8 +47,36 @@ func TestSearchInOneFileReadsIt(t *testing.T) {
 		kerneltest.Write(t, filepath.Join(dir, name), "hush\n")
 	}
 	s := kerneltest.OpenAccepted(t, k, dir)
-	in := func(path string) [2]string { return [2]string{"filesystem.grep", `{"pattern":"h","path":"` + path + `"}`} }
+	in := func(path string) [2]string {
+		return [2]string{"filesystem.grep", `{"pattern":"h","path":"` + path + `"}`}
+	}
 	want(t, s, tool.Waiting, in("tokens.json"))
 	want(t, s, tool.Refused, in("closed.txt"))
 	want(t, s, tool.Success, in("n.txt"), in("."))
+}
+
+// A project's file lets files run that are named like secrets if it names them, and a human
+// accepted that; else the question says what it is about.
+func TestGrantOfSecretFiles(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	dir := folderIn(t, "here")
+	kerneltest.Write(t, filepath.Join(dir, "tokens.json"), "hush\n")
+	read := [2]string{"filesystem.read", `{"path":"tokens.json"}`}
+	file := func(match string) {
+		kerneltest.Write(t, filepath.Join(dir, "callgate.yaml"), "app: {app_id: a}\ntools:\n  capabilities:\n"+
+			"    grant: [{module: filesystem, actions: [read]"+match+"}]\n")
+	}
+	file("")
+	s := kerneltest.OpenAccepted(t, k, dir)
+	r := kerneltest.Call(t, s, read[0], read[1])
+	if r.Status != tool.Waiting || !strings.Contains(r.Summary, "tokens.json, whose name is that of a file with secrets") {
+		t.Errorf("granted without a word on the file: %s %q", r.Status, r.Summary)
+	}
+	s.Close()
+	file(", match: {path: tokens.json}")
+	s = kerneltest.OpenSession(t, k, dir)
+	want(t, s, tool.Waiting, read)
+	s.Close()
+	want(t, kerneltest.OpenAccepted(t, k, dir), tool.Success, read)
 }

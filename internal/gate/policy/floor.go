@@ -75,7 +75,7 @@ func (r *Rules) widens(at place, known []*tool.Tool) bool {
 		named = true
 		verdict := Decide(r, t, tool.Principal{}).Verdict
 		runs := verdict == Allow || at.match != "" && verdict == Approve // it may, with these arguments
-		if runs && (Decide(nil, t, tool.Principal{}).Verdict != Allow || namesFiles(t)) {
+		if runs && (Decide(nil, t, tool.Principal{}).Verdict != Allow || namesFiles(t) || at.match != "" && readsFiles(t)) {
 			return true
 		}
 	}
@@ -95,6 +95,14 @@ func (r *Rules) widens(at place, known []*tool.Tool) bool {
 func namesFiles(t *tool.Tool) bool {
 	return slices.ContainsFunc(t.Runtime.Effects, func(e tool.Effect) bool {
 		return strings.HasPrefix(e.Resource, "file:{") && e.Mode.Writes()
+	})
+}
+
+// readsFiles reports whether a tool reads files that its arguments name. Without rules it
+// asks about those that are named like secrets; a grant for some files may be about these.
+func readsFiles(t *tool.Tool) bool {
+	return slices.ContainsFunc(t.Runtime.Effects, func(e tool.Effect) bool {
+		return strings.HasPrefix(e.Resource, "file:{") && !e.Mode.Writes()
 	})
 }
 
@@ -223,10 +231,10 @@ func decideAtFloor(sets []ruleSet, t *tool.Tool, granted Decision) Decision {
 	if t.Runtime.Control {
 		return granted
 	}
-	if d := decideWithoutRules(t, decidedCall(sets)); d.Verdict == Allow {
-		if namesFiles(t) {
-			return d // some of them ask
-		}
+	switch d := decideWithoutRules(t, decidedCall(sets)); {
+	case d.Verdict == Allow && namesFiles(t), d.isBy(ruleSecret):
+		return d // some of them ask
+	case d.Verdict == Allow:
 		return granted
 	}
 	return Decision{Approve, fmt.Sprintf(reasonFloor, t.ID.Dotted()), ruleFloor}
