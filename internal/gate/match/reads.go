@@ -61,5 +61,5 @@ func (d *Disk) holdsSecret(path string, r shellcmd.Reading) bool {
 	if secretfile.Is(path) {
 		return true
 	}
-	return r.Below && d.HoldsSecrets(path, r.Hidden)
+	return r.Below && d.HoldsSecrets(path, r.Hidden, r.Follows)
 }
