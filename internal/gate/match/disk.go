@@ -124,7 +124,7 @@ func isWithin(folder, path string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// maxWalked bounds the names that are looked at for secrets below a folder.
+// maxWalked bounds the names that are looked at below a folder.
 const maxWalked = 20_000
 
 // HoldsSecrets reports whether a file below a folder is named like a secret, or whether that

@@ -337,7 +337,10 @@ func TestReads(t *testing.T) {
 	if !ok {
 		t.Fatal("it does not read")
 	}
-	want := map[string]bool{"src/b.go": false, "a.go": false, "src/deep": true}
+	want := map[string]bool{"src/b.go": false, "a.go": false, "src/deep": false}
+	if got := read.Entries[filepath.Join(workspace, "src/deep")]; len(got) != 1 || got[0] != filepath.Join(workspace, "src/deep/c.go") {
+		t.Errorf("below src/deep it reads %v", got)
+	}
 	for _, path := range read.Paths["path"] {
 		rel, _ := filepath.Rel(workspace, path)
 		if below, known := want[rel]; !known || below != read.Folders[path] {
