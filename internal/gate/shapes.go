@@ -46,7 +46,7 @@ func protectShapes(_ context.Context, c *callState) error {
 // applyReading lets a command of the shell run that only reads inside the workspace, where no
 // rule says that a human is asked about commands.
 func applyReading(_ context.Context, c *callState) error {
-	if c.request == nil && !c.call.Principal.Daemon && c.mayLast() && c.decision.IsDefault() && c.onlyReads() {
+	if c.request == nil && !c.call.Principal.Daemon && c.mayLast() && c.asksByDefault() && c.onlyReads() {
 		c.decision = policy.Decision{
 			Verdict: policy.Allow, Rule: ruleReading, Reason: "a command that only reads inside the workspace",
 		}
@@ -69,6 +69,20 @@ func (c *callState) onlyReads() bool {
 	return ok && c.mayRead(read)
 }
 
+// asksByDefault reports whether a human is asked only because no rule names the tool, neither
+// of the caller nor of whom it works for.
+func (c *callState) asksByDefault() bool {
+	if !c.decision.IsDefault() {
+		return false
+	}
+	within := c.caller.rules.Within
+	if within == nil {
+		return true
+	}
+	d := within.Decide(c.tool)
+	return d.Verdict == policy.Allow || d.IsDefault()
+}
+
 // mayRead reports whether the tool for reading files may read all of these without asking.
 func (c *callState) mayRead(read *match.Call) bool {
 	t, ok := c.view.Latest("filesystem.read")
@@ -77,10 +91,9 @@ func (c *callState) mayRead(read *match.Call) bool {
 	}
 	for _, path := range read.Paths["path"] {
 		on := match.Of(t.ID, read.Workspace, map[string]string{"path": path})
-		on.Folders[path] = read.Folders[path]
-		d := c.caller.DecideCall(t, on)
-		if d.Verdict != policy.Allow && d.Verdict != policy.Approve || d.IsDenyInDoubt() ||
-			strings.Contains(d.Rule, "tools.capabilities.approve[") {
+		on.Folders[path], on.Entries = read.Folders[path], read.Entries
+		if d := c.caller.DecideCall(t, on); d.Verdict == policy.Deny || strings.Contains(d.Rule, "tools.capabilities.approve[") ||
+			d.IsDenyInDoubt() {
 			return false
 		}
 	}

@@ -134,7 +134,7 @@ func TestReadingCommandsNeedNobody(t *testing.T) {
 	k := kerneltest.Open(t, kerneltest.StateDir(t), riskyTools(t)...)
 	open := func(name, rules string) *session.Session {
 		dir := folderIn(t, name)
-		for file, content := range map[string]string{"a.txt": "a\n", "private/b.txt": "b\n", ".env": "x"} {
+		for file, content := range map[string]string{"a.txt": "a\n", "private/b.txt": "b\n", "plain/c.txt": "c\n", ".env": "x"} {
 			kerneltest.Write(t, filepath.Join(dir, file), content)
 		}
 		if rules == "" {
@@ -154,8 +154,9 @@ func TestReadingCommandsNeedNobody(t *testing.T) {
 		"a rule asks":    {open("asks", "    approve: [{module: shell}]\n"), nil, []string{"ls", "cat a.txt"}},
 		"accept-edits":   {accepting, []string{"ls", "cat a.txt"}, []string{"cat .env", "touch x"}},
 		"no such rule":   {open("other", "    grant: [{module: filesystem}]\n"), []string{"ls", "cat a.txt"}, []string{"touch x"}},
-		"a path denied":  {open("denied", "    deny: [{module: filesystem, match: {path: 'private/**'}}]\n"), []string{"ls", "cat a.txt"}, []string{"cat private/b.txt", "cat private/*", "grep -r x ."}},
-		"a path approve": {open("approve", "    approve: [{module: filesystem, actions: [read], match: {path: 'private/**'}}]\n"), []string{"cat a.txt"}, []string{"cat private/b.txt", "cd private && cat b.txt"}},
+		"a path denied":  {open("denied", "    deny: [{module: filesystem, match: {path: 'private/**'}}]\n"), []string{"ls", "cat a.txt", "rg x plain"}, []string{"cat private/b.txt", "cat private/*", "grep -r x .", "rg x", "rg x private"}},
+		"a path approve": {open("approve", "    approve: [{module: filesystem, actions: [read], match: {path: 'private/**'}}]\n"), []string{"cat a.txt", "grep -rn x plain"}, []string{"cat private/b.txt", "cd private && cat b.txt", "rg x", "cd private && rg x"}},
+		"names approve":  {open("names", "    approve: [{module: filesystem, actions: [read], match: {path: '**/*.key'}}]\n"), []string{"rg x", "grep -rn x plain private"}, []string{"cat x.key", "grep -r x ."}},
 	} {
 		for _, command := range test.runs {
 			if j := judged(t, k, test.s, command); j.Verdict != operations.Allowed {

@@ -124,12 +124,13 @@ func isWithin(folder, path string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// maxWalked bounds the names that are looked at for secrets below a folder.
+// maxWalked bounds the names that are looked at below a folder.
 const maxWalked = 20_000
 
 // HoldsSecrets reports whether a file below a folder is named like a secret, or whether that
-// cannot be told. hidden says whether names that begin with a dot count.
-func (d *Disk) HoldsSecrets(folder string, hidden bool) bool {
+// cannot be told. hidden says whether names that begin with a dot count, and follow whether
+// links are followed: then a link may lead to any file.
+func (d *Disk) HoldsSecrets(folder string, hidden, follow bool) bool {
 	if d.Imagined {
 		return true
 	}
@@ -147,7 +148,7 @@ func (d *Disk) HoldsSecrets(folder string, hidden bool) bool {
 				return fs.SkipDir
 			}
 			return nil
-		case secretfile.Is(e.Name()):
+		case secretfile.Is(e.Name()), follow && e.Type()&fs.ModeSymlink != 0:
 			found = true
 			return fs.SkipAll
 		}

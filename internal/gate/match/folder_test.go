@@ -267,7 +267,12 @@ func TestReads(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	write(t, filepath.Join(workspace, "linked/a"), "")
+	if err := os.Symlink("../hidden/.env", filepath.Join(workspace, "linked/b")); err != nil {
+		t.Fatal(err)
+	}
 	reads := []string{
+		"grep -r x linked", "rg x linked", "grep -R x plain", "grep --dereference-recursive x plain", "rg -L x plain", "diff -r plain src",
 		"ls", "ls -la", "ls -la src docs", "ls *.go", "ls src/*.go", "ls hidden", "ls -R", "pwd", "cat README.md",
 		"cat src/b.go a.go", "cat *.go", "cat src/*.go | head -5", "head -n 20 README.md", "tail -5 a.go", "wc -l *.go",
 		"wc -l src/*.go | sort -n", "grep -n x a.go", "grep -rn x src", "grep -rn --include=*.go x src docs", "rg x src",
@@ -282,6 +287,8 @@ func TestReads(t *testing.T) {
 		"if test -f a.go; then cat a.go; fi", "cat <<'E'\nx\nE", "basename a/b", "md5sum a.go", "cat " + workspace + "/a.go",
 	}
 	asks := []string{
+		"grep -R x linked", "grep -nR x linked", "grep --dereference-recursive x linked", "grep --deref x linked", "egrep -Rn x linked",
+		"cd linked && grep -R x", "rg -L x linked", "rg -nL x linked", "rg --follow x linked", "diff -r plain linked", "cat linked/*",
 		"cat .env", "cat hidden/.env", "cat hidden/.*", "cat link", "cat hidden/*", "cat keys/server.key", "cat keys/*", "head .npmrc",
 		"grep -r x .", "grep -rn x hidden", "grep -r x", "rg --hidden x", "rg -uu x", "rg -g .env x hidden", "rg -g '*.env' x hidden", "rg --glob=** x hidden", "rg -ng .env x hidden", "git cat-file -p HEAD:.env", "echo HEAD:.env | git cat-file --batch", "git grep x", "cd hooked && git status", "rg x keys", "rg -n x", "cat ~/.ssh/id_rsa", "cat ../x",
 		"cat /etc/passwd", "cat out/x", "ls ..", "ls /", "ls out", "ls ~", "cd .. && ls", "cd / && cat etc/passwd", "cat $x",
@@ -330,7 +337,10 @@ func TestReads(t *testing.T) {
 	if !ok {
 		t.Fatal("it does not read")
 	}
-	want := map[string]bool{"src/b.go": false, "a.go": false, "src/deep": true}
+	want := map[string]bool{"src/b.go": false, "a.go": false, "src/deep": false}
+	if got := read.Entries[filepath.Join(workspace, "src/deep")]; len(got) != 1 || got[0] != filepath.Join(workspace, "src/deep/c.go") {
+		t.Errorf("below src/deep it reads %v", got)
+	}
 	for _, path := range read.Paths["path"] {
 		rel, _ := filepath.Rel(workspace, path)
 		if below, known := want[rel]; !known || below != read.Folders[path] {

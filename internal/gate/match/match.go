@@ -38,6 +38,8 @@ package match
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -59,7 +61,7 @@ type Call struct {
 	// is about what is below.
 	Paths   map[string][]string
 	Folders map[string]bool
-	// Entries are the paths that a call names in a folder, if it only names them.
+	// Entries are the paths that a call is about in a folder, where they are known.
 	Entries map[string][]string
 
 	// Disk is what was found on disk for command lines; nil: it is looked at anew.
@@ -100,6 +102,39 @@ func (c *Call) AddEntries(folder string) bool {
 	}
 	return true
 }
+
+// addBelow notes what lies below a folder as what the call names. hidden says whether names
+// that begin with a dot count. It returns false if that is too much, or cannot be read.
+func (c *Call) addBelow(folder string, hidden bool) bool {
+	var all []string
+	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case len(all) == maxWalked:
+			return errTooMuch
+		case path == folder:
+			return nil
+		case !hidden && strings.HasPrefix(e.Name(), "."):
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		all = append(all, path)
+		return nil
+	})
+	if err != nil {
+		return false
+	}
+	if c.Entries == nil {
+		c.Entries = map[string][]string{}
+	}
+	c.Entries[folder] = all
+	return true
+}
+
+var errTooMuch = errors.New("there is too much below the folder")
 
 // Of is a call of a tool with these canonical paths, by parameter, and no other
 // arguments.

@@ -9,8 +9,9 @@ import (
 
 // Reads returns the files and folders that the call's command line reads, by their canonical
 // paths, if it does nothing else: it is of programs that only read, inside the workspace, and
-// shows no file that is named like a secret. Those of which it shows what is below are
-// folders of the call that is returned, in the parameter path.
+// shows no file that is named like a secret. The paths are the parameter path of the call that
+// is returned. Where it shows what is below one, that is what the call names there, or the
+// path is one of the call's folders, if that is too much.
 func (c *Call) Reads() (read *Call, ok bool) {
 	text, isText := c.Args[paramCommand].(string)
 	if !isText || c.isInput() || c.hasText() || c.Args["writes"] != nil {
@@ -47,7 +48,8 @@ func (c *Call) addRead(read *Call, r shellcmd.Reading) bool {
 			if !isWithin(c.Workspace, path) || r.Shown && c.disk().holdsSecret(path, r) || r.Shown && secretfile.Is(name) {
 				return false
 			}
-			read.AddPath("path", path, r.Shown && r.Below)
+			below := r.Shown && r.Below
+			read.AddPath("path", path, below && !read.addBelow(path, r.Hidden))
 		}
 	}
 	return true
@@ -61,5 +63,5 @@ func (d *Disk) holdsSecret(path string, r shellcmd.Reading) bool {
 	if secretfile.Is(path) {
 		return true
 	}
-	return r.Below && d.HoldsSecrets(path, r.Hidden)
+	return r.Below && d.HoldsSecrets(path, r.Hidden, r.Follows)
 }

@@ -13,6 +13,8 @@ type Reading struct {
 	Glob   bool     // Name is a pattern, in the form of path.Match
 	// Below says that what is in the folder is read too, and Hidden also what has a hidden name.
 	Below, Hidden bool
+	// Follows says that links below the folder are followed.
+	Follows bool
 	// Shown says that what it holds is printed, and not only its name or size.
 	Shown bool
 	// Repository says that it is only a folder in which Git looks for its repository.
@@ -108,7 +110,7 @@ func (c *Command) readsByName() ([]Reading, bool) {
 	case "tr", "echo", "printf", "seq", "basename", "dirname", "which", "test", "[", "true", "false", "pwd", "fd", "fdfind", "date":
 		skip = len(c.Words)
 	case "diff":
-		r.Below, r.Hidden = true, true
+		r.Below, r.Hidden, r.Follows = true, true, true
 	}
 	all := c.operandsRead(p.safe, skip, r)
 	if len(all) == 0 && slices.Contains([]string{"ls", "du", "df", "find", "fd", "fdfind", "tree", "pwd"}, name) {
@@ -184,9 +186,11 @@ func (c *Command) searchReads(name string, p *program) []Reading {
 		}
 		if name == "rg" {
 			r.Hidden = r.Hidden || isGlob(text, c.Words[1:], i) || text == "--hidden" || text == "--unrestricted" || letters && strings.ContainsAny(text, "u.")
+			r.Follows = r.Follows || text == "--follow" || letters && strings.Contains(text, "L")
 		} else if strings.HasPrefix(text, "--recursive") || strings.HasPrefix(text, "--dereference-recursive") ||
 			strings.HasPrefix(text, "--directories") || letters && strings.ContainsAny(text, "rRd") {
 			r.Below = true
+			r.Follows = r.Follows || strings.HasPrefix(text, "--dereference-recursive") || letters && strings.Contains(text, "R")
 		}
 	}
 	all := c.operandsRead(p.safe, skip, r)
