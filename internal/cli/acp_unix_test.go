@@ -376,7 +376,7 @@ func TestEditorGoesAway(t *testing.T) {
 	}
 	go func() { // it has no answer: its end is that of the connection
 		_, _ = e.Prompt(t.Context(), acp.PromptRequest{
-			SessionId: opened.SessionId, Prompt: []acp.ContentBlock{acp.TextBlock(`run the command "echo hello"`)},
+			SessionId: opened.SessionId, Prompt: []acp.ContentBlock{acp.TextBlock(`run the command "touch hello"`)},
 		})
 	}()
 	if !poll(time.Minute, func() bool {

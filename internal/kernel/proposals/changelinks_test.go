@@ -21,9 +21,9 @@ func TestFolderBecomesALink(t *testing.T) {
 			w := newWorkspace(t, "")
 			kerneltest.Write(t, filepath.Join(w.folder, ".git/config"), "")
 			for _, folder := range []string{"sub", target} {
-				kerneltest.Write(t, filepath.Join(w.folder, folder, "pre-commit"), "exit 0\n")
+				kerneltest.Write(t, filepath.Join(w.folder, folder, "note.txt"), "exit 0\n")
 			}
-			w.does("WsWrite", `{"path":"sub/pre-commit","content":"run\n"}`)
+			w.does("WsWrite", `{"path":"sub/note.txt","content":"run\n"}`)
 			shown := w.waits()
 			w.k.Proposals.BeforeWriting(func() {
 				kerneltest.OK(t, os.RemoveAll(filepath.Join(w.folder, "sub")))
@@ -32,7 +32,7 @@ func TestFolderBecomesALink(t *testing.T) {
 			if err := w.accept(shown.ID, shown.Digest); err == nil {
 				t.Error("it was written")
 			}
-			if got := w.file(target + "/pre-commit"); got != "exit 0\n" {
+			if got := w.file(target + "/note.txt"); got != "exit 0\n" {
 				t.Errorf("through the link, %q was written", got)
 			}
 		})

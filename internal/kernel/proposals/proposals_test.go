@@ -87,7 +87,7 @@ const wider = `{"changes":[{"path":"tools.capabilities.grant","value":[{"module"
 func TestConfigChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, appText)
-	if r := kerneltest.Call(t, w.Session, "shell.bash", `{"command":"ls"}`); r.Status != tool.Waiting {
+	if r := kerneltest.Call(t, w.Session, "shell.bash", `{"command":"touch made"}`); r.Status != tool.Waiting {
 		t.Fatalf("the shell asks before: %s %s", r.Status, r.Summary)
 	}
 	id := w.propose("choir.propose.config_change", wider)
