@@ -176,7 +176,7 @@ func (f *face) askFirst() (approvalID string, ended <-chan int) {
 	f.Helper()
 	done, operator := make(chan int, 1), f.token(token.Operator)
 	go func() {
-		status, _ := f.ask(operator, "POST", "/v1/tools/shell.bash/call", `{"args":{"command":"echo said"}}`)
+		status, _ := f.ask(operator, "POST", "/v1/tools/shell.bash/call", `{"args":{"command":"touch made && echo said"}}`)
 		done <- status
 	}()
 	kerneltest.Eventually(f, func() bool {

@@ -142,7 +142,7 @@ func TestAskerIsNotApprover(t *testing.T) {
 	said := make(chan string, 1)
 	go func() {
 		_, text, _ := post(client, connection, `{"jsonrpc":"2.0","id":2,"method":"tools/call",`+
-			`"params":{"name":"shell__bash","arguments":{"command":"echo said"}}}`)
+			`"params":{"name":"shell__bash","arguments":{"command":"touch made && echo said"}}}`)
 		said <- text
 	}()
 	id := waits()
@@ -161,7 +161,7 @@ func TestAskerIsNotApprover(t *testing.T) {
 	// The same at the API alone.
 	done := make(chan int, 1)
 	go func() {
-		status, _ := f.ask(ops(nil), "POST", "/v1/tools/shell.bash/call", `{"args":{"command":"echo said"}}`)
+		status, _ := f.ask(ops(nil), "POST", "/v1/tools/shell.bash/call", `{"args":{"command":"touch made && echo said"}}`)
 		done <- status
 	}()
 	id = waits()

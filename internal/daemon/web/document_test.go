@@ -169,7 +169,7 @@ func TestAnswersFitTheDocument(t *testing.T) {
 	var session protocol.Session
 	kerneltest.OK(t, json.Unmarshal([]byte(check("POST", "/v1/sessions", `{"workspace":"`+f.workspace+`"}`)), &session))
 	check("POST", "/v1/tools/filesystem.read/call", `{"args":{"path":"hello.txt"}}`)
-	check("POST", "/v1/tools/shell.bash/call", `{"args":{"command":"echo hi"},"no_wait":true}`)
+	check("POST", "/v1/tools/shell.bash/call", `{"args":{"command":"touch made && echo hi"},"no_wait":true}`)
 	check("POST", "/v1/tools/search", `{"queries":["read a file"],"schemas":true}`)
 	check("POST", "/v1/conversations", `{"workspace":"`+f.workspace+`"}`)
 	check("POST", "/v1/plan", `{"workspace":"`+f.workspace+`","prompt":true}`)

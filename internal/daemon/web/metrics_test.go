@@ -54,7 +54,7 @@ func TestMetricsAgreeWithTheJournal(t *testing.T) {
 	f.ask(operator, "POST", "/v1/tools/filesystem.read/call", `{"args":{"path":"`+secret+`"}}`)
 	f.ask(operator, "POST", "/v1/tools/filesystem.read/call", `{"args":{"nonsense":true}}`)
 	f.ask(operator, "POST", "/v1/tools/no.such_tool/call", `{"args":{}}`)
-	f.ask(operator, "POST", "/v1/tools/shell.bash/call", `{"args":{"command":"true"},"no_wait":true}`)
+	f.ask(operator, "POST", "/v1/tools/shell.bash/call", `{"args":{"command":"touch made"},"no_wait":true}`)
 	if status, _ := f.ask("", "GET", "/metrics", ""); status != http.StatusUnauthorized {
 		t.Errorf("without a token: %d", status)
 	}
@@ -109,7 +109,7 @@ func TestActivity(t *testing.T) {
 	f := serve(t)
 	operator := f.token(token.Operator)
 	f.ask(operator, "POST", "/v1/tools/filesystem.read/call", `{"args":{"path":"hello.txt"}}`)
-	f.ask(operator, "POST", "/v1/tools/shell.bash/call", `{"args":{"command":"true"},"no_wait":true}`)
+	f.ask(operator, "POST", "/v1/tools/shell.bash/call", `{"args":{"command":"touch made"},"no_wait":true}`)
 	status, body := f.ask(f.token(token.Viewer), "GET", "/v1/activity", "")
 	var a activity.Activity
 	if err := json.Unmarshal([]byte(body), &a); err != nil || status != http.StatusOK {

@@ -73,7 +73,7 @@ func (f *face) make(value, words string) (x things) {
 	}
 	call(x.session, "filesystem.write", `{"path":"`+words+`.txt","content":"`+strings.Repeat(words, 20_000)+`"}`)
 	x.call = result.Call
-	call(x.session, "shell.bash", `{"command":"echo `+words+`"}`)
+	call(x.session, "shell.bash", `{"command":"touch made && echo `+words+`"}`)
 	read("/v1/conversations", "{}", &opened)
 	x.conversation = opened.ID
 	call(x.conversation, "context_builder.remind", `{"message":"`+words+`","when":"in 2h"}`)
@@ -362,7 +362,7 @@ func TestFollowAsUser(t *testing.T) {
 func TestGrantsHoldForNoUser(t *testing.T) {
 	t.Parallel()
 	f := serve(t)
-	const asked = `{"no_wait":true,"args":{"command":"echo said"}}`
+	const asked = `{"no_wait":true,"args":{"command":"touch made && echo said"}}`
 	own, ada := f.token(token.Operator), f.token(token.Operator, of("ada"))
 	pending := func(value string) (list []protocol.Approval) {
 		f.get(value, "/v1/approvals?state=pending", &list)

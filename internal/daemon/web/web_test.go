@@ -158,7 +158,7 @@ func TestApproval(t *testing.T) {
 	}
 	ended := make(chan done, 1)
 	go func() {
-		status, body := f.ask(operator, "POST", "/v1/tools/shell.bash/call", `{"args":{"command":"echo said"}}`)
+		status, body := f.ask(operator, "POST", "/v1/tools/shell.bash/call", `{"args":{"command":"touch made && echo said"}}`)
 		ended <- done{status, body}
 	}()
 	var waiting []protocol.Approval
