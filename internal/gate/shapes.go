@@ -77,7 +77,7 @@ func (c *callState) mayRead(read *match.Call) bool {
 	}
 	for _, path := range read.Paths["path"] {
 		on := match.Of(t.ID, read.Workspace, map[string]string{"path": path})
-		on.Folders[path] = read.Folders[path]
+		on.Folders[path] = read.Folders[path] && !on.AddBelow(path)
 		d := c.caller.DecideCall(t, on)
 		if d.Verdict != policy.Allow && d.Verdict != policy.Approve || d.IsDenyInDoubt() ||
 			strings.Contains(d.Rule, "tools.capabilities.approve[") {

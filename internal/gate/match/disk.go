@@ -127,8 +127,8 @@ func isWithin(folder, path string) bool {
 // maxWalked bounds the names that are looked at for secrets below a folder.
 const maxWalked = 20_000
 
-// HoldsSecrets reports whether a file below a folder is named like a secret, or whether that
-// cannot be told. hidden says whether names that begin with a dot count.
+// HoldsSecrets reports whether a file below a folder is named like a secret, or a link leads
+// to such a file or out of the folder, or whether that cannot be told. hidden says whether names that begin with a dot count.
 func (d *Disk) HoldsSecrets(folder string, hidden bool) bool {
 	if d.Imagined {
 		return true
@@ -147,11 +147,18 @@ func (d *Disk) HoldsSecrets(folder string, hidden bool) bool {
 				return fs.SkipDir
 			}
 			return nil
-		case secretfile.Is(e.Name()):
+		case secretfile.Is(e.Name()), e.Type()&fs.ModeSymlink != 0 && leadsOut(folder, path):
 			found = true
 			return fs.SkipAll
 		}
 		return nil
 	})
 	return found || err != nil
+}
+
+// leadsOut reports whether a link leads out of a folder, or to a file that is named like a
+// secret: some programs follow links.
+func leadsOut(folder, link string) bool {
+	real, err := filepath.EvalSymlinks(link)
+	return err == nil && (!isWithin(folder, real) || secretfile.Is(real))
 }

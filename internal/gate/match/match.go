@@ -38,6 +38,7 @@ package match
 
 import (
 	"encoding/json"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -98,6 +99,36 @@ func (c *Call) AddEntries(folder string) bool {
 	for _, e := range entries {
 		c.Entries[folder] = append(c.Entries[folder], filepath.Join(folder, e.Name()))
 	}
+	return true
+}
+
+// AddBelow notes everything below a folder that the call reads as a whole, with what links
+// lead to. It returns false if that is too much, or cannot be read.
+func (c *Call) AddBelow(folder string) bool {
+	var list []string
+	objects := filepath.Join(".git", "objects") // no name in it says anything
+	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && strings.HasSuffix(path, string(filepath.Separator)+objects):
+			return fs.SkipDir
+		}
+		if list = append(list, path); e.Type()&fs.ModeSymlink != 0 {
+			list = append(list, realPath(path))
+		}
+		if len(list) > maxEntries {
+			return fs.ErrInvalid
+		}
+		return nil
+	})
+	if err != nil {
+		return false
+	}
+	if c.Entries == nil {
+		c.Entries = map[string][]string{}
+	}
+	c.Entries[folder] = list
 	return true
 }
 
