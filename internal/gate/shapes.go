@@ -92,8 +92,9 @@ func (c *callState) mayRead(read *match.Call) bool {
 	for _, path := range read.Paths["path"] {
 		on := match.Of(t.ID, read.Workspace, map[string]string{"path": path})
 		on.Folders[path], on.Entries = read.Folders[path], read.Entries
-		if d := c.caller.DecideCall(t, on); d.Verdict == policy.Deny || strings.Contains(d.Rule, "tools.capabilities.approve[") ||
-			d.IsDenyInDoubt() {
+		d := c.caller.DecideCall(t, on)
+		if d.Verdict != policy.Allow && d.Verdict != policy.Approve || d.IsDenyInDoubt() ||
+			strings.Contains(d.Rule, "tools.capabilities.approve[") {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,4 +80,29 @@ func TestGrantOfSecretFiles(t *testing.T) {
 	want(t, s, tool.Waiting, read)
 	s.Close()
 	want(t, kerneltest.OpenAccepted(t, k, dir), tool.Success, read)
+}
+
+// A command that reads below a folder is compared with the rules by the files that are there.
+func TestReadingBelowAFolder(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	dir := folderIn(t, "here")
+	kerneltest.Write(t, filepath.Join(dir, "callgate.yaml"), "app: {app_id: a}\ntools:\n  capabilities:\n"+
+		"    approve: [{module: filesystem, actions: [read], match: {path: '**/closed.txt'}}]\n")
+	for _, name := range []string{"open/a.txt", "shut/b/closed.txt", "out/a.txt", "linked/a.txt", ".env"} {
+		kerneltest.Write(t, filepath.Join(dir, filepath.FromSlash(name)), "hush\n")
+	}
+	kerneltest.OK(t, os.Symlink("../shut/b/closed.txt", filepath.Join(dir, "out", "link")))
+	kerneltest.OK(t, os.Symlink("../.env", filepath.Join(dir, "linked", "link")))
+	s := kerneltest.OpenSession(t, k, dir)
+	in := func(folder string) [2]string {
+		return [2]string{"shell.bash", `{"command":"grep -R hush ` + folder + `"}`}
+	}
+	want(t, s, tool.Success, in("open"))
+	want(t, s, tool.Waiting, in("shut"), in("out"), in("linked"))
+	s.Close()
+	kerneltest.OK(t, os.Remove(filepath.Join(dir, "callgate.yaml")))
+	s = kerneltest.OpenSession(t, k, dir)
+	want(t, s, tool.Success, in("open"), in("shut"))
+	want(t, s, tool.Waiting, in("linked"))
 }
