@@ -156,10 +156,3 @@ func (d *Disk) HoldsSecrets(folder string, hidden, follow bool) bool {
 	})
 	return found || err != nil
 }
-
-// leadsOut reports whether a link leads out of a folder, or to a file that is named like a
-// secret: some programs follow links.
-func leadsOut(folder, link string) bool {
-	real, err := filepath.EvalSymlinks(link)
-	return err == nil && (!isWithin(folder, real) || secretfile.Is(real))
-}
