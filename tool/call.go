@@ -68,7 +68,7 @@ type Hop struct {
 	// name of a tool. "": the tool of the call.
 	Tool string
 	// From is an address to which requests go already, such as that of the page on which a
-	// link is. At the same destination nobody is asked again. "": there is none.
+	// link is. A request to the same destination does not ask again. Empty if there is no such address.
 	From string
 }
 

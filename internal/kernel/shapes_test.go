@@ -37,7 +37,7 @@ func TestFilesThatProgramsRunAsk(t *testing.T) {
 	accepting, _ := openAsking(t, k)
 	permit(t, k, accepting, permissions.Change{Mode: "accept-edits"})
 	bare := kerneltest.OpenSession(t, k, folderIn(t, "without rules"))
-	// A file that nobody accepted lets no more run than none.
+	// An unaccepted file lets no more run than having no file.
 	dir := folderIn(t, "not accepted")
 	kerneltest.Write(t, filepath.Join(dir, "callgate.yaml"),
 		"app: {app_id: x}\ntools: {modules: {filesystem: }, capabilities: {grant: [{module: filesystem}]}}\n")
@@ -127,7 +127,7 @@ func TestOrdinaryCommandsDoNotAsk(t *testing.T) {
 	}
 }
 
-// Without rules, and in accept-edits, a command that only reads needs nobody. A rule about
+// Without rules, and in accept-edits, a command that only reads runs without a question. A rule about
 // commands, and one about reading files, still count.
 func TestReadingCommandsNeedNobody(t *testing.T) {
 	t.Parallel()
@@ -179,7 +179,7 @@ func TestReadingCommandsNeedNobody(t *testing.T) {
 	}
 }
 
-// A grant for git status is none for a repository that an agent made.
+// A grant for git status does not cover a repository that an agent made.
 func TestGrantedCommandInAPlantedRepository(t *testing.T) {
 	t.Parallel()
 	k := kerneltest.Open(t, kerneltest.StateDir(t), riskyTools(t)...)

@@ -34,7 +34,7 @@ type PlacedKey struct {
 const maxPlaced = 8
 
 // ReadPlaced reads the key, and earlier ones after it, from the environment, else from the file that the environment
-// names, else from a file that only its owner may read; nil: there is none.
+// names, else from a file that only its owner may read. It returns nil if there is no key.
 func ReadPlaced(path string) (*PlacedKey, error) {
 	const op = "secret.ReadPlaced"
 	from, text := "the variable "+PlacedVariable, os.Getenv(PlacedVariable)

@@ -340,3 +340,26 @@ func TestALiveListKeepsWhatIsTyped(t *testing.T) {
 		t.Errorf("the reason is %q", kept)
 	}
 }
+
+// A click that was aimed at a list before its rows moved approves nothing.
+func TestAClickOnAListThatJustMovedApprovesNothing(t *testing.T) {
+	t.Parallel()
+	s := asking(t)
+	first := s.waiting("filesystem.write", `{"path":"one.txt","content":"x"}`)
+	b := browse(s)
+	b.open("/approvals")
+	b.do(seeing("[data-approve]"), chromedp.Evaluate[chromedp.Void](`void new MutationObserver((_, watching) => {
+		if (document.querySelectorAll("[data-approve]").length < 2) return;
+		watching.disconnect();
+		document.querySelector("[data-approve]").click();
+	}).observe(document.querySelector("#live"), {childList: true, subtree: true})`))
+	second := s.waiting("filesystem.write", `{"path":"two.txt","content":"x"}`)
+	b.sees("The list has just changed")
+	for _, id := range []string{first.Approval, second.Approval} {
+		a, err := s.Approval(t.Context(), id)
+		kerneltest.OK(t, err)
+		if a.State != protocol.ApprovalPending {
+			t.Errorf("%s is %s", id, a.State)
+		}
+	}
+}

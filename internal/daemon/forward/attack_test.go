@@ -73,7 +73,7 @@ func (a attack) send(t *testing.T, to *node, path string) int {
 
 const asAdmin = `{"user":"eve","pid":1,"role":"admin"}`
 
-// Who can write in the database invents a node with a certificate of their own, or gives a node's row their own
+// An attacker with write access to the database invents a node with a certificate of their own, or gives a node's row their own
 // certificate: neither is answered.
 func TestInventedNode(t *testing.T) {
 	t.Parallel()
@@ -166,7 +166,7 @@ func TestForwardedRequestsNeedProof(t *testing.T) {
 	}
 }
 
-// Who can write in the database writes a token, or gives one another role: neither counts.
+// An attacker with write access to the database inserts a token, or changes the role of one: neither counts.
 func TestInventedToken(t *testing.T) {
 	t.Parallel()
 	url := kerneltest.Postgres.URL(t)

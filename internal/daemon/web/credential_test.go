@@ -20,7 +20,7 @@ import (
 	"callgate/internal/token"
 )
 
-// What a genuine credential means: an audience is for one face, the asker is not the approver, and a revocation ends
+// These tests hold what a genuine credential means: an audience is for one face, the asker is not the approver, and a revocation ends
 // everything of a subject.
 
 const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
@@ -246,7 +246,7 @@ func TestStreamOfMCPEndsWithItsToken(t *testing.T) {
 	}
 }
 
-// Logins that strangers begin and do not end keep nobody out.
+// Logins that strangers begin and do not finish prevent no other login.
 func TestLoginsThatStrangersBegin(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
@@ -260,7 +260,7 @@ func TestLoginsThatStrangersBegin(t *testing.T) {
 	}
 }
 
-// A provider that does not answer keeps a request no longer than that lasts, whoever else waits for it.
+// A request gives up on a provider that does not answer after its own time limit, however many others wait for it.
 func TestProviderThatHangs(t *testing.T) {
 	t.Parallel()
 	asked, free := make(chan struct{}, 10), make(chan struct{})
@@ -335,7 +335,7 @@ func providerOf(t *testing.T, i *issuer) *oidclogin.Provider {
 	return p
 }
 
-// An administrator who names another file as an app file is told where its mistakes are, and nothing of what is in it.
+// If an administrator names some other file as the app file, the error gives the positions of its mistakes and quotes nothing.
 func TestAppFileIsNotShown(t *testing.T) {
 	t.Parallel()
 	f := serve(t)

@@ -1,7 +1,7 @@
 // Package autorun knows the files that programs load or run by convention: settings in
 // dot files, build files, hooks, installed packages, and the instructions that agents read.
 // A change of such a file takes effect the next time that somebody runs make, opens an
-// editor or starts an agent, so nobody may look at it before it runs.
+// editor or starts an agent, perhaps before a person has looked at it.
 //
 // The files are described by shape rather than listed one by one: every name that begins
 // with a dot, every name of a convention with any suffix (Dockerfile.prod, vite.config.ts),

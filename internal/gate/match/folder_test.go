@@ -245,7 +245,7 @@ func decoded(t *testing.T, p *match.Pattern) map[string]any {
 	return m
 }
 
-// What only reads needs nobody, and nothing else is taken for it.
+// Commands that only read run without a question, and no other command passes for one.
 func TestReads(t *testing.T) {
 	t.Parallel()
 	workspace := files(t, `README.md a.go src/b.go src/deep/c.go docs/x.md .gitignore secretive.go

@@ -277,7 +277,7 @@ func (t urlTest) touches(c *Call, param string, v any) Answer {
 		case err == nil && t.fitsSome(u):
 			return Yes
 		case err == nil:
-		case looksLikeURL(s): // nobody knows what the tool makes of it
+		case looksLikeURL(s): // the tool may read it as an address all the same
 			best = Unsure
 		default:
 			best = max(best, t.text.touches(c, param, s), t.withoutScheme(s))

@@ -1,5 +1,5 @@
-// Package authority is what the nodes of a cluster know each other's word by: a key that
-// is derived from the one that an operator places at each node.
+// Package authority signs and verifies what the nodes of a cluster store and send, with a
+// key derived from the one that an operator places at each node.
 //
 // # Law
 //
@@ -9,8 +9,8 @@
 // code binds the content and what it means: the table, the node that has it, its name.
 // Content without a valid code counts as absent, and is reported.
 //
-// A code says that a node wrote this at some time. It does not say that it is the newest:
-// who writes in the database can put back what a node wrote there before, and remove rows.
+// A code proves that a node wrote the content at some time, not that it is the newest:
+// with write access to the database, older rows can be put back and rows can be removed.
 //
 // There may be several keys: the first signs, and all verify.
 package authority
@@ -60,7 +60,7 @@ func (k *Key) ID() string {
 	return hex.EncodeToString(k.all[0].id[:])
 }
 
-// IDOf names the key that made a code; "": it is none.
+// IDOf names the key that made a code, or returns "" for a text that is no code.
 func IDOf(code []byte) string {
 	if len(code) != idSize+sha256.Size {
 		return ""

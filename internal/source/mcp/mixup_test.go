@@ -109,7 +109,7 @@ func TestMixUpOfCodes(t *testing.T) {
 	if !errors.As(err, &question) || shown != 0 || len(e.stole()) != 0 {
 		t.Fatalf("%v; %d pages, stolen: %v", err, shown, e.stole())
 	}
-	// A yes to other parties is none.
+	// A yes to other parties does not count.
 	other := question.Parties
 	other.Token = honest.url
 	if err := s.Authorize(t.Context(), other.Key(), open); !errors.As(err, &question) || shown != 0 {

@@ -164,7 +164,7 @@ func TestForgedDocuments(t *testing.T) {
 	}
 }
 
-// An answer that no node wrote is none.
+// An answer that no node wrote does not count.
 func TestForgedApprovals(t *testing.T) {
 	t.Parallel()
 	at := server.Schema(t, schemaAt(t.TempDir()))

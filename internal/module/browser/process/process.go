@@ -13,8 +13,8 @@
 //     on a file in it, which the system frees when the owner dies: a folder whose lock is
 //     free has no owner, and the next start removes it with every process in it.
 //  4. The browser gets only the part of our environment that it needs to start.
-//  5. Something confines its pages: Chromium's own sandbox, or for root, who has none of
-//     Chromium's, Callgate's, around the whole browser. It sees the system's programs and
+//  5. A sandbox confines its pages: Chromium's own, or, because Chromium has none for root,
+//     Callgate's around the whole browser. There the browser sees the system's programs and
 //     fonts and its own folder, has a network in which only the proxies of its profiles
 //     are, can gain no rights, and is under a filter of system calls. Where neither can be
 //     had the browser does not start, unless a human accepted that.
